@@ -1,0 +1,97 @@
+package account
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// keep is how long an idle account stays in memory.
+const keep = time.Minute
+
+type key struct {
+	org     ledger.ID
+	account ledger.Account
+}
+
+// Service admits what accounts can bear.
+type Service struct {
+	rt       *actors.Runtime
+	registry *actors.Registry[key]
+}
+
+// New registers the service with the runtime.
+func New(rt *actors.Runtime) *Service {
+	s := &Service{rt: rt}
+	s.registry = actors.NewRegistry(rt, "account", keep, func(k key) actors.Behaviour {
+		return &account{service: s, key: k}
+	})
+	return s
+}
+
+// Admit answers whether the amount may leave the account now. The answer comes
+// on the account's goroutine, exactly once.
+func (s *Service) Admit(org ledger.ID, a ledger.Account, amount, overdraft money.Amount, answer func(admitted bool)) {
+	m := &admit{amount: amount, overdraft: overdraft, answer: answer}
+	if err := s.registry.Command(key{org, a}, m); err != nil {
+		m.Refuse(err)
+	}
+}
+
+type admit struct {
+	amount, overdraft money.Amount
+	answer            func(bool)
+}
+
+// Refuse implements actors.Refusable. An account too busy to judge lets the
+// writer judge: admission only saves work.
+func (m *admit) Refuse(error) { m.answer(true) }
+
+// LogValue implements slog.LogValuer.
+func (m *admit) LogValue() slog.Value { return slog.StringValue("admit") }
+
+// account is the actor of one account.
+type account struct {
+	service *Service
+	key     key
+}
+
+// Receive implements actors.Behaviour.
+func (a *account) Receive(_ *actors.Context, message any) {
+	m, ok := message.(*admit)
+	if !ok {
+		panic(fmt.Sprintf("account: unexpected message %T", message))
+	}
+	view := a.service.rt.Journal.View()
+	defer view.Close()
+	totals, err := view.Totals(a.key.org, a.key.account)
+	if err != nil {
+		panic(err)
+	}
+	m.answer(bears(totals, m.amount, m.overdraft))
+}
+
+// bears tells whether available funds and overdraft cover the amount.
+func bears(t ledger.Totals, amount, overdraft money.Amount) bool {
+	available := t.Available()
+	if available.Negative {
+		left, err := overdraft.Sub(available.Abs)
+		return err == nil && !left.Less(amount)
+	}
+	sum, err := available.Abs.Add(overdraft)
+	return err != nil || !sum.Less(amount) // a sum out of range covers everything
+}
+
+// Committed implements actors.Behaviour; admission writes nothing.
+func (a *account) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
+
+// Idle implements actors.Behaviour.
+func (a *account) Idle() bool { return true }
+
+// Failed implements actors.Behaviour.
+func (a *account) Failed(*actors.Context) {}

@@ -1,0 +1,201 @@
+package directory
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+func TestRevocationIsSeenAtOnce(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "one")
+	for range 50 {
+		k, value := h.keyOf(p)
+		if _, _, ok := h.Authenticate(o.ID, value); !ok {
+			t.Fatal("a new key isn't taken")
+		}
+		revoked := must(h.RevokeAPIKey(t.Context(), o.ID, k.ID))
+		if _, _, ok := h.Authenticate(o.ID, value); ok {
+			t.Fatal("a revoked key is taken")
+		}
+		if again := must(h.RevokeAPIKey(t.Context(), o.ID, k.ID)); again != revoked {
+			t.Fatal("revoked twice")
+		}
+	}
+	revocations := 0
+	for _, event := range h.events(o.ID) {
+		if event == "k:revoke" {
+			revocations++
+		}
+	}
+	if revocations != 50 {
+		t.Errorf("%d revocations in the journal", revocations)
+	}
+	if keys, _, err := h.ListAPIKeys(o.ID, Page{Limit: MaxPage}); err != nil || len(keys) != 50 {
+		t.Errorf("%d keys listed (%v); a revocation is no deletion", len(keys), err)
+	}
+}
+
+func TestWhoIsLetIn(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	o, other := h.organization("One"), h.organization("Two")
+	p := h.partnerOf(o.ID, "one")
+	_, value := h.keyOf(p)
+	gone, goneValue := h.keyOf(p)
+	must(h.RevokeAPIKey(ctx, o.ID, gone.ID))
+	soon := began.Add(time.Minute)
+	_, shortLived, err := h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "short", Expires: ledger.MicrosOf(soon)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, org ledger.ID, key []byte, want bool) {
+		t.Helper()
+		k, p, ok := h.Authenticate(org, key)
+		if ok != want || (k != nil) != want || (p != nil) != want {
+			t.Errorf("%s: %v", what, ok)
+		}
+	}
+	check("the key", o.ID, value, true)
+	check("the key before it expires", o.ID, text(shortLived), true)
+	check("no key", o.ID, nil, false)
+	check("an unknown key", o.ID, []byte("mzk_unknown"), false)
+	check("a key with a character more", o.ID, append(value[:len(value):len(value)], 'x'), false)
+	check("a revoked key", o.ID, goneValue, false)
+	check("another organization", other.ID, value, false)
+	check("no organization", ledger.ID{}, value, false)
+	check("an unknown organization", uuid.New(), value, false)
+
+	if err := h.clock.Set(soon.Add(-time.Microsecond)); err != nil {
+		t.Fatal(err)
+	}
+	check("the last microsecond", o.ID, text(shortLived), true)
+	if err := h.clock.Set(soon); err != nil {
+		t.Fatal(err)
+	}
+	check("an expired key", o.ID, text(shortLived), false)
+
+	off := false
+	must(h.PatchPartner(ctx, o.ID, p.Number, directory.PartnerPatch{Active: &off}))
+	if _, p, ok := h.Authenticate(o.ID, value); !ok || p.Active {
+		t.Error("a partner that is switched off is for the caller to refuse, with 403")
+	}
+	for _, status := range []directory.OrgStatus{directory.Provisioning, directory.Maintenance, directory.Active, directory.Archived} {
+		must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &status}))
+		check("an organization in "+string(status), o.ID, value, status == directory.Active)
+	}
+}
+
+// All that is refused takes the same steps. The clock of a shared machine can't
+// show it, but what is allocated on the way can.
+func TestRefusalsTakeTheSameWork(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "one")
+	revoked, value := h.keyOf(p)
+	must(h.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
+	nowhere := uuid.New()
+	work := func(org ledger.ID, key []byte) float64 {
+		return testing.AllocsPerRun(100, func() { h.Authenticate(org, key) })
+	}
+	want := work(o.ID, value)
+	if got := work(nowhere, value); got != want {
+		t.Errorf("an unknown organization allocates %v, a revoked key %v", got, want)
+	}
+	if got := work(o.ID, []byte("mzk_unknown")); got != want {
+		t.Errorf("an unknown key allocates %v, a revoked one %v", got, want)
+	}
+}
+
+func TestLastUse(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "one")
+	_, value := h.keyOf(p)
+	last := func() ledger.Micros {
+		keys, _, err := h.ListAPIKeys(o.ID, Page{})
+		if err != nil || len(keys) != 1 {
+			t.Fatal(keys, err)
+		}
+		return keys[0].LastUsed
+	}
+	if last() != 0 {
+		t.Error("used before its first use")
+	}
+	h.Authenticate(o.ID, []byte("mzk_unknown"))
+	if last() != 0 {
+		t.Error("another key's use was counted")
+	}
+	h.Authenticate(o.ID, value)
+	if want := ledger.MicrosOf(began); last() != want {
+		t.Errorf("last used %v, want %v", last(), want)
+	}
+	if err := h.clock.Set(began.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	h.Authenticate(o.ID, value)
+	if want := ledger.MicrosOf(began.Add(time.Hour)); last() != want {
+		t.Errorf("last used %v, want %v", last(), want)
+	}
+}
+
+func TestSessions(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	box := must(h.Seed(ctx, SeedInput{}))
+	now := ledger.MicrosOf(began)
+	check := func(what string, org ledger.ID, token secret.Text, role directory.Role) {
+		t.Helper()
+		n, ok := h.Session(org, text(token), now)
+		if ok != (role != "") || (ok && n.Role != role) {
+			t.Errorf("%s: %v %v", what, n, ok)
+		}
+	}
+	check("admin", box.First.Org, box.First.SessionToken, directory.Admin)
+	check("auditor", box.First.Org, box.First.AuditorToken, directory.Auditor)
+	check("another organization", box.Second.Org, box.First.SessionToken, "")
+	check("an unknown organization", uuid.New(), box.First.SessionToken, "")
+	check("a key", box.First.Org, box.First.APIKey, "")
+	check("no token", box.First.Org, "", "")
+	now += 1 << 60
+	check("in the far future", box.First.Org, box.First.SessionToken, directory.Admin)
+	status := directory.Maintenance
+	must(h.PatchOrganization(ctx, box.First.Org, directory.OrganizationPatch{Status: &status}))
+	check("in maintenance", box.First.Org, box.First.SessionToken, "")
+}
+
+func TestAdminTokens(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	if h.HasAdminToken() || h.AdminToken([]byte("mza_")) || h.AdminToken(nil) {
+		t.Error("an administration token out of nothing")
+	}
+	minted := must(h.MintAdminToken(ctx))
+	own := []byte("0123456789abcdef")
+	if err := h.AdmitAdminToken(ctx, own); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.AdmitAdminToken(ctx, own); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "a short token", h.AdmitAdminToken(ctx, own[:MinAdminToken-1]), ledger.Invalid, "")
+	if !h.HasAdminToken() || !h.AdminToken(text(minted)) || !h.AdminToken(own) || h.AdminToken(own[1:]) {
+		t.Error("not exactly the two tokens are taken")
+	}
+	if events := h.events(directory.PlatformOrg); len(events) != 2 {
+		t.Errorf("journal %v: a token in force was written again", events)
+	}
+	if minted[:4] != "mza_" {
+		t.Error("the token has no prefix")
+	}
+	h.restart()
+	if !h.AdminToken(text(minted)) || !h.AdminToken(own) {
+		t.Error("a token is lost")
+	}
+}

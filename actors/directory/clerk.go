@@ -1,0 +1,112 @@
+package directory
+
+import (
+	"fmt"
+	"log/slog"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// command is one decision on its way to an organization's actor.
+type command struct {
+	op      string
+	decide  func(now ledger.Micros) (*posting.Change, error)
+	publish func([]posting.Stamp)
+	reply   chan error // of capacity 1
+}
+
+// Refuse implements actors.Refusable.
+func (m *command) Refuse(err error) { m.answer(err) }
+
+// answer never blocks: who asked may be gone, or may have been answered.
+func (m *command) answer(err error) {
+	select {
+	case m.reply <- err:
+	default:
+	}
+}
+
+// LogValue implements slog.LogValuer.
+func (m *command) LogValue() slog.Value { return slog.StringValue(m.op) }
+
+// reload has the organization's part of the view read from the store again.
+type reload struct{}
+
+// clerk is the actor of one organization, or of the platform. What it knows is
+// the view, which it alone writes.
+type clerk struct {
+	service *Service
+	org     ledger.ID
+	pending *command // its Change is being made durable
+}
+
+// Receive implements actors.Behaviour.
+func (a *clerk) Receive(c *actors.Context, message any) {
+	if err := a.repair(); err != nil {
+		a.service.rt.Log.Error("the directory can't be read again", "organization", a.org, "error", err)
+		if m, ok := message.(actors.Refusable); ok {
+			m.Refuse(ledger.Refuse("directory", ledger.Internal, "an internal error; nothing was done"))
+		}
+		return
+	}
+	switch m := message.(type) {
+	case *command:
+		a.decide(c, m)
+	case reload:
+		// repair has done it.
+	default:
+		a.service.rt.Log.Error("unexpected message", "actor", "directory", "type", fmt.Sprintf("%T", m))
+	}
+}
+
+func (a *clerk) decide(c *actors.Context, m *command) {
+	change, err := m.decide(ledger.MicrosOf(c.Now()))
+	if err != nil || change == nil {
+		m.answer(err)
+		return
+	}
+	a.pending = m
+	c.Commit(change)
+}
+
+// Committed implements actors.Behaviour.
+func (a *clerk) Committed(_ *actors.Context, _ *posting.Change, receipt posting.Receipt) {
+	m := a.pending
+	switch {
+	case receipt.Err == nil:
+		m.publish(receipt.Stamps)
+	case codeOf(receipt.Err) == ledger.StaleVersion:
+		// The view and the store disagree; the next decision looks at the store's.
+		a.service.broken.Store(a.org, true)
+	}
+	a.pending = nil
+	m.answer(receipt.Err)
+}
+
+// Idle implements actors.Behaviour.
+func (a *clerk) Idle() bool { return a.pending == nil }
+
+// Failed implements actors.Behaviour. What was committed may be durable without
+// being published, so the view is read again even if nobody asks for anything.
+func (a *clerk) Failed(*actors.Context) {
+	a.service.broken.Store(a.org, true)
+	if a.pending != nil {
+		a.pending.answer(ledger.Refuse(a.pending.op, ledger.Internal, "an internal error; what was asked may or may not be done"))
+	}
+	a.service.clerks.Tell(a.org, reload{})
+}
+
+// repair reads the organization's part of the view again after a failure. No
+// Change is under way then: messages wait for it.
+func (a *clerk) repair() error {
+	if _, broken := a.service.broken.Load(a.org); !broken {
+		return nil
+	}
+	if err := a.service.reload(a.org); err != nil {
+		return err
+	}
+	a.service.broken.Delete(a.org)
+	return nil
+}

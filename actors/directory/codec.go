@@ -1,0 +1,306 @@
+package directory
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// The stored forms: one version byte, then a msgpack map with the names below. A
+// name is never used again for something else. Ids are in the record's key and
+// times of creation in its envelope. What is read is checked: msgpack narrows
+// and fills up in silence.
+
+const codecVersion = 1
+
+var (
+	errVersion = errors.New("unknown version")
+	errForm    = errors.New("malformed")
+)
+
+type organizationRow struct {
+	Name    string   `msgpack:"name"`
+	Type    string   `msgpack:"type"`
+	Status  string   `msgpack:"status"`
+	Modules []string `msgpack:"modules,omitempty"`
+	Regions []string `msgpack:"regions,omitempty"`
+}
+
+type partnerRow struct {
+	Number    int64      `msgpack:"number"`
+	Name      string     `msgpack:"name"`
+	Login     string     `msgpack:"login"`
+	PassHash  string     `msgpack:"pass_hash,omitempty"`
+	Email     string     `msgpack:"email,omitempty"`
+	Lang      string     `msgpack:"lang,omitempty"`
+	NotifyURL string     `msgpack:"notify_url,omitempty"`
+	Secret    string     `msgpack:"secret,omitempty"`
+	Active    bool       `msgpack:"active"`
+	Sources   []string   `msgpack:"sources,omitempty"`
+	Overdraft []moneyRow `msgpack:"overdraft,omitempty"`
+}
+
+// moneyRow is an amount of an asset in package money's binary forms.
+type moneyRow struct {
+	Asset  []byte `msgpack:"asset"`
+	Amount []byte `msgpack:"amount"`
+}
+
+type terminalRow struct {
+	Partner         int64  `msgpack:"partner"`
+	Name            string `msgpack:"name"`
+	Provider        string `msgpack:"provider,omitempty"`
+	Type            string `msgpack:"type"`
+	Active          bool   `msgpack:"active"`
+	Env             string `msgpack:"env"`
+	ProviderParams  []byte `msgpack:"provider_params,omitempty"`
+	MerchantParams  []byte `msgpack:"merchant_params,omitempty"`
+	MerchantAdapter string `msgpack:"merchant_adapter,omitempty"`
+}
+
+type keyRow struct {
+	Partner int64  `msgpack:"partner"`
+	Name    string `msgpack:"name"`
+	Prefix  string `msgpack:"prefix"`
+	Hash    []byte `msgpack:"hash"`
+	Expires int64  `msgpack:"expires,omitempty"`
+	Revoked int64  `msgpack:"revoked,omitempty"`
+}
+
+type sessionRow struct {
+	Hash    []byte `msgpack:"hash"`
+	Role    string `msgpack:"role"`
+	Partner int64  `msgpack:"partner,omitempty"`
+	Expires int64  `msgpack:"expires,omitempty"`
+	Idle    int64  `msgpack:"idle,omitempty"` // microseconds
+}
+
+type platformRow struct {
+	NextPartner int64     `msgpack:"next_partner"`
+	AdminTokens [][]byte  `msgpack:"admin_tokens,omitempty"`
+	Sandbox     []demoRow `msgpack:"sandbox,omitempty"`
+}
+
+type demoRow struct {
+	Org     []byte `msgpack:"org"`
+	Partner int64  `msgpack:"partner"`
+}
+
+type settlementRow struct {
+	Partner   int64      `msgpack:"partner"`
+	Reference string     `msgpack:"reference"`
+	Out       bool       `msgpack:"out,omitempty"`
+	Lines     []moneyRow `msgpack:"lines"`
+}
+
+func encode(row any) []byte {
+	var out bytes.Buffer
+	out.WriteByte(codecVersion)
+	assert.NoError(msgpack.NewEncoder(&out).Encode(row))
+	return out.Bytes()
+}
+
+func decode(payload []byte, row any) error {
+	if len(payload) == 0 || payload[0] != codecVersion {
+		return errVersion
+	}
+	if !wellFormed(payload[1:]) {
+		return errForm
+	}
+	if err := msgpack.Unmarshal(payload[1:], row); err != nil {
+		return fmt.Errorf("%w: %w", errForm, err)
+	}
+	return nil
+}
+
+func encodeOrganization(o *directory.Organization) []byte {
+	return encode(&organizationRow{o.Name, string(o.Type), string(o.Status), o.Modules, o.Regions})
+}
+
+func decodeOrganization(id ledger.ID, payload []byte) (*directory.Organization, error) {
+	var row organizationRow
+	if err := decode(payload, &row); err != nil {
+		return nil, err
+	}
+	o := &directory.Organization{
+		ID: id, Name: row.Name, Type: directory.OrgType(row.Type), Status: directory.OrgStatus(row.Status),
+		Modules: row.Modules, Regions: row.Regions,
+	}
+	if o.Name == "" || !o.Type.Valid() || !o.Status.Valid() {
+		return nil, errForm
+	}
+	return o, nil
+}
+
+func encodePartner(p *directory.Partner) []byte {
+	row := partnerRow{
+		Number: p.Number, Name: p.Name, Login: p.Login, PassHash: p.PassHash, Email: p.Email, Lang: p.Lang,
+		NotifyURL: p.NotifyURL, Secret: p.Secret, Active: p.Active,
+	}
+	for _, source := range p.Sources {
+		row.Sources = append(row.Sources, source.String())
+	}
+	for _, limit := range p.Overdraft {
+		row.Overdraft = append(row.Overdraft, encodeMoney(limit.Asset, limit.Amount))
+	}
+	return encode(&row)
+}
+
+func decodePartner(org, id ledger.ID, payload []byte) (*directory.Partner, error) {
+	var row partnerRow
+	if err := decode(payload, &row); err != nil {
+		return nil, err
+	}
+	if row.Number < 1 || row.Login == "" {
+		return nil, errForm
+	}
+	p := &directory.Partner{
+		ID: id, Org: org, Number: row.Number, Name: row.Name, Login: row.Login, PassHash: row.PassHash, Email: row.Email,
+		Lang: row.Lang, NotifyURL: row.NotifyURL, Secret: row.Secret, Active: row.Active,
+	}
+	for _, text := range row.Sources {
+		source, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, errForm
+		}
+		p.Sources = append(p.Sources, source)
+	}
+	for _, limit := range row.Overdraft {
+		asset, amount, err := decodeMoney(limit)
+		if err != nil {
+			return nil, err
+		}
+		p.Overdraft = append(p.Overdraft, directory.Overdraft{Asset: asset, Amount: amount})
+	}
+	return p, nil
+}
+
+func encodeMoney(asset money.Asset, amount money.Amount) moneyRow {
+	return moneyRow{Asset: asset.AppendBinary(nil), Amount: amount.AppendBinary(nil)}
+}
+
+func decodeMoney(row moneyRow) (money.Asset, money.Amount, error) {
+	asset, rest, err := money.ReadAsset(row.Asset)
+	if err != nil || len(rest) != 0 {
+		return money.Asset{}, money.Amount{}, errForm
+	}
+	amount, rest, err := money.ReadAmount(row.Amount)
+	if err != nil || len(rest) != 0 {
+		return money.Asset{}, money.Amount{}, errForm
+	}
+	return asset, amount, nil
+}
+
+func encodeTerminal(t *directory.Terminal) []byte {
+	return encode(&terminalRow{
+		Partner: t.Partner, Name: t.Name, Provider: t.Provider, Type: string(t.Type), Active: t.Active, Env: t.Env.String(),
+		ProviderParams: t.ProviderParams, MerchantParams: t.MerchantParams, MerchantAdapter: t.MerchantAdapter,
+	})
+}
+
+func decodeTerminal(org, id ledger.ID, payload []byte) (*directory.Terminal, error) {
+	var row terminalRow
+	if err := decode(payload, &row); err != nil {
+		return nil, err
+	}
+	env, ok := money.ParseEnv(row.Env)
+	t := &directory.Terminal{
+		ID: id, Org: org, Partner: row.Partner, Name: row.Name, Provider: row.Provider, Type: directory.TerminalType(row.Type),
+		Active: row.Active, Env: env, ProviderParams: row.ProviderParams, MerchantParams: row.MerchantParams,
+		MerchantAdapter: row.MerchantAdapter,
+	}
+	if !ok || !t.Type.Valid() || t.Partner < 1 {
+		return nil, errForm
+	}
+	return t, t.Reparse()
+}
+
+func encodeKey(k *directory.APIKey) []byte {
+	return encode(&keyRow{k.Partner, k.Name, k.Prefix, k.Hash[:], int64(k.Expires), int64(k.Revoked)})
+}
+
+func decodeKey(org, id ledger.ID, payload []byte) (*directory.APIKey, error) {
+	var row keyRow
+	if err := decode(payload, &row); err != nil {
+		return nil, err
+	}
+	k := &directory.APIKey{
+		ID: id, Org: org, Partner: row.Partner, Name: row.Name, Prefix: row.Prefix,
+		Expires: ledger.Micros(row.Expires), Revoked: ledger.Micros(row.Revoked),
+	}
+	if copy(k.Hash[:], row.Hash) != len(k.Hash) || len(row.Hash) != len(k.Hash) || k.Partner < 1 || k.Expires < 0 || k.Revoked < 0 {
+		return nil, errForm
+	}
+	return k, nil
+}
+
+func encodeSession(n *directory.Session) []byte {
+	return encode(&sessionRow{n.Hash[:], string(n.Role), n.Partner, int64(n.Expires), n.Idle.Microseconds()})
+}
+
+func decodeSession(org, id ledger.ID, payload []byte) (*directory.Session, error) {
+	var row sessionRow
+	if err := decode(payload, &row); err != nil {
+		return nil, err
+	}
+	n := &directory.Session{
+		ID: id, Org: org, Role: directory.Role(row.Role), Partner: row.Partner,
+		Expires: ledger.Micros(row.Expires), Idle: time.Duration(row.Idle) * time.Microsecond,
+	}
+	if copy(n.Hash[:], row.Hash) != len(n.Hash) || len(row.Hash) != len(n.Hash) || !n.Role.Valid() || n.Expires < 0 || n.Idle < 0 {
+		return nil, errForm
+	}
+	return n, nil
+}
+
+func encodePlatform(p *directory.Platform) []byte {
+	row := platformRow{NextPartner: p.NextPartner}
+	for i := range p.AdminTokens {
+		row.AdminTokens = append(row.AdminTokens, p.AdminTokens[i][:])
+	}
+	for i := range p.Sandbox {
+		row.Sandbox = append(row.Sandbox, demoRow{p.Sandbox[i].Org[:], p.Sandbox[i].Partner})
+	}
+	return encode(&row)
+}
+
+func decodePlatform(payload []byte) (*directory.Platform, error) {
+	var row platformRow
+	if err := decode(payload, &row); err != nil {
+		return nil, err
+	}
+	if row.NextPartner < 1 {
+		return nil, errForm
+	}
+	p := &directory.Platform{NextPartner: row.NextPartner}
+	for _, token := range row.AdminTokens {
+		if len(token) != 32 {
+			return nil, errForm
+		}
+		p.AdminTokens = append(p.AdminTokens, [32]byte(token))
+	}
+	for _, demo := range row.Sandbox {
+		if len(demo.Org) != len(ledger.ID{}) || demo.Partner < 1 {
+			return nil, errForm
+		}
+		p.Sandbox = append(p.Sandbox, directory.Demo{Org: ledger.ID(demo.Org), Partner: demo.Partner})
+	}
+	return p, nil
+}
+
+func encodeSettlement(s *directory.Settlement) []byte {
+	row := settlementRow{Partner: s.Partner, Reference: s.Reference, Out: s.Out}
+	for _, line := range s.Lines {
+		row.Lines = append(row.Lines, encodeMoney(line.Asset, line.Amount))
+	}
+	return encode(&row)
+}

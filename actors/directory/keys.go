@@ -1,0 +1,103 @@
+package directory
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// The prefixes by which people and scanners recognise what they have found.
+const (
+	keyPrefix     = "mzk_"
+	adminPrefix   = "mza_"
+	sessionPrefix = "mzs_"
+)
+
+// shownOfKey is how much of a key's value its record keeps, to tell keys apart:
+// the prefix and 8 of 43 characters.
+const shownOfKey = len(keyPrefix) + 8
+
+// CreateAPIKey adds a key to a partner of the organization and returns its
+// value, which is kept nowhere. Errors are *ledger.Refusal.
+func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, d directory.APIKeyDraft) (*directory.APIKey, secret.Text, error) {
+	const op = "directory.CreateAPIKey"
+	if _, err := s.writable(op, org); err != nil {
+		return nil, "", err
+	}
+	var created *directory.APIKey
+	id, value := uuid.New(), secret.NewToken(keyPrefix, s.random)
+	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
+		o, err := s.writable(op, org)
+		if err != nil {
+			return nil, err
+		}
+		owner, ok := o.partner(d.Partner)
+		if !ok {
+			return nil, ledger.RefuseField(op, "partner_id", "no such partner")
+		}
+		k, event, err := newKey(id, owner.record(), value, d, now)
+		if err != nil {
+			return nil, err
+		}
+		created = k
+		return &posting.Change{
+			Steps:  []posting.Step{step(org, 0, encodeKey(k), event)},
+			Claims: []ledger.Claim{hashClaim(org, k.Hash, id)},
+		}, nil
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(org)
+		o.putKey(created, stamps[0])
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return created, secret.Text(value), nil
+}
+
+func newKey(id ledger.ID, owner *directory.Partner, value string, d directory.APIKeyDraft, now ledger.Micros) (*directory.APIKey, ledger.Event, error) {
+	return directory.NewAPIKey(id, owner, value[:shownOfKey], secret.HashToken([]byte(value)), d, now)
+}
+
+func hashClaim(org ledger.ID, hash [32]byte, owner ledger.ID) ledger.Claim {
+	return ledger.Claim{Org: org, Kind: ledger.ClaimKeyHash, Key: hex.EncodeToString(hash[:]), Owner: owner[:]}
+}
+
+// RevokeAPIKey has the key taken no more, from before it returns. A key that
+// was revoked before stays as it is. The error is a *ledger.Refusal.
+func (s *Service) RevokeAPIKey(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error) {
+	const op = "directory.RevokeAPIKey"
+	if _, ok := s.APIKey(org, id); !ok {
+		return nil, notFound(op, "key")
+	}
+	var next *directory.APIKey
+	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
+		o, _ := s.org(org)
+		place, _ := o.keys.get(id)
+		old := place.now.Load()
+		revoked, event := old.record.Revoke(now)
+		if next = revoked; event.Name == "" {
+			return nil, nil
+		}
+		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeKey(next), event)}}, nil
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(org)
+		o.putKey(next, stamps[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// newSession makes a session whose token never expires, and the token.
+func (s *Service) newSession(org ledger.ID, role directory.Role) (*directory.Session, ledger.Event, string) {
+	token := secret.NewToken(sessionPrefix, s.random)
+	n, event := directory.NewSession(uuid.New(), org, secret.HashToken([]byte(token)), role, 0)
+	return n, event, token
+}

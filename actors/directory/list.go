@@ -1,0 +1,143 @@
+package directory
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// Bounds of a page.
+const (
+	DefaultPage = 50
+	MaxPage     = 500
+)
+
+// Page asks for a part of a list. Lists are newest first by the time of creation.
+type Page struct {
+	Limit   int    // 1 to MaxPage; 0: DefaultPage
+	After   Cursor // the last row of the page before; zero: from the newest
+	Partner int64  // only what belongs to the partner; 0: everything
+}
+
+// Cursor names a row of a list.
+type Cursor struct {
+	At ledger.Micros
+	ID ledger.ID
+}
+
+// IsZero tells that there is no further page.
+func (c Cursor) IsZero() bool { return c == Cursor{} }
+
+const cursorTime = "2006-01-02T15:04:05.000000-07:00"
+
+// String is the row's time of creation, ISO 8601 in full precision, a slash
+// and its id: organizations can be created in the same microsecond.
+func (c Cursor) String() string {
+	if c.IsZero() {
+		return ""
+	}
+	return c.At.Time().Format(cursorTime) + "/" + c.ID.String()
+}
+
+// ParseCursor reads what String wrote; the id may be missing. The error is a
+// *ledger.Refusal of the field "cursor".
+func ParseCursor(text string) (Cursor, error) {
+	bad := ledger.RefuseField("directory.ParseCursor", "cursor", "is not a cursor of this list")
+	instant, id, named := strings.Cut(text, "/")
+	at, err := time.Parse(time.RFC3339Nano, instant)
+	if err != nil {
+		return Cursor{}, bad
+	}
+	c := Cursor{At: ledger.MicrosOf(at)}
+	if named {
+		if len(id) != 36 {
+			return Cursor{}, bad
+		}
+		if c.ID, err = uuid.Parse(id); err != nil {
+			return Cursor{}, bad
+		}
+	}
+	return c, nil
+}
+
+// ListedKey is a row of the list of keys.
+type ListedKey struct {
+	*directory.APIKey
+	LastUsed ledger.Micros // 0: not since the process started
+}
+
+// ListOrganizations is a page of all organizations and where the next one
+// begins; a zero cursor: this is the last. Errors are *ledger.Refusal.
+func (s *Service) ListOrganizations(p Page) ([]*directory.Organization, Cursor, error) {
+	return page(&s.organizations, p, func(c *cell[directory.Organization]) (*directory.Organization, bool) { return c.record(), true })
+}
+
+// ListPartners is a page of an organization's partners.
+func (s *Service) ListPartners(org ledger.ID, p Page) ([]*directory.Partner, Cursor, error) {
+	o, ok := s.org(org)
+	if !ok {
+		return nil, Cursor{}, notFound("directory.ListPartners", "organization")
+	}
+	return page(&o.partners, p, func(c *cell[directory.Partner]) (*directory.Partner, bool) {
+		r := c.record()
+		return r, p.Partner == 0 || r.Number == p.Partner
+	})
+}
+
+// ListTerminals is a page of an organization's terminals.
+func (s *Service) ListTerminals(org ledger.ID, p Page) ([]*directory.Terminal, Cursor, error) {
+	o, ok := s.org(org)
+	if !ok {
+		return nil, Cursor{}, notFound("directory.ListTerminals", "organization")
+	}
+	return page(&o.terminals, p, func(c *cell[directory.Terminal]) (*directory.Terminal, bool) {
+		r := c.record()
+		return r, p.Partner == 0 || r.Partner == p.Partner
+	})
+}
+
+// ListAPIKeys is a page of an organization's keys, revoked ones included.
+func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]ListedKey, Cursor, error) {
+	o, ok := s.org(org)
+	if !ok {
+		return nil, Cursor{}, notFound("directory.ListAPIKeys", "organization")
+	}
+	return page(&o.keys, p, func(c *cell[directory.APIKey]) (ListedKey, bool) {
+		r := c.record()
+		return ListedKey{APIKey: r, LastUsed: ledger.Micros(c.used.Load())}, p.Partner == 0 || r.Partner == p.Partner
+	})
+}
+
+// page walks an index backwards from the cursor. It looks one row further than
+// the page, so that the last page says that it is.
+func page[T, R any](x *index[T], p Page, row func(*cell[T]) (R, bool)) (rows []R, next Cursor, err error) {
+	if p.Limit == 0 {
+		p.Limit = DefaultPage
+	}
+	if p.Limit < 1 || p.Limit > MaxPage {
+		return nil, Cursor{}, ledger.RefuseField("directory.List", "limit", "must be from 1 to %d", MaxPage)
+	}
+	order := x.slots()
+	end := len(order)
+	if !p.After.IsZero() {
+		end, _ = slices.BinarySearchFunc(order, slot{p.After.At, p.After.ID}, compareSlots)
+	}
+	var last slot
+	for i := end - 1; i >= 0; i-- {
+		c, _ := x.get(order[i].id)
+		r, listed := row(c)
+		if !listed {
+			continue
+		}
+		if len(rows) == p.Limit {
+			return rows, Cursor{At: last.at, ID: last.id}, nil
+		}
+		rows, last = append(rows, r), order[i]
+	}
+	return rows, Cursor{}, nil
+}

@@ -1,0 +1,154 @@
+package directory
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// pages reads a whole list and returns how many pages it had. Cursors go
+// through their text, as they do on the wire.
+func pages[R any](t *testing.T, limit int, list func(Page) ([]R, Cursor, error)) (all []R, count int) {
+	t.Helper()
+	p := Page{Limit: limit}
+	for {
+		rows, next, err := list(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, count = append(all, rows...), count+1
+		if next.IsZero() {
+			return all, count
+		}
+		if p.After, err = ParseCursor(next.String()); err != nil || p.After != next {
+			t.Fatalf("cursor %s: %v", next, err)
+		}
+	}
+}
+
+func TestListsAreNewestFirst(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	for i := range 7 {
+		p := h.partnerOf(o.ID, fmt.Sprint("p", i))
+		h.terminalOf(p, ``)
+		h.keyOf(p)
+	}
+	for range 2 { // before and after a restart
+		partners, count := pages(t, 3, func(p Page) ([]*directory.Partner, Cursor, error) { return h.ListPartners(o.ID, p) })
+		if len(partners) != 7 || count != 3 {
+			t.Errorf("%d partners on %d pages", len(partners), count)
+		}
+		for i, p := range partners {
+			if p.Login != fmt.Sprint("p", 6-i) {
+				t.Errorf("row %d is %s", i, p.Login)
+			}
+		}
+		terminals, _ := pages(t, 7, func(p Page) ([]*directory.Terminal, Cursor, error) { return h.ListTerminals(o.ID, p) })
+		keys, count := pages(t, 1, func(p Page) ([]ListedKey, Cursor, error) { return h.ListAPIKeys(o.ID, p) })
+		if len(terminals) != 7 || len(keys) != 7 || count != 7 || terminals[0].Partner != partners[0].Number || keys[6].Partner != partners[6].Number {
+			t.Errorf("%d terminals, %d keys on %d pages", len(terminals), len(keys), count)
+		}
+		mine, _ := pages(t, 1, func(p Page) ([]ListedKey, Cursor, error) {
+			p.Partner = partners[3].Number
+			return h.ListAPIKeys(o.ID, p)
+		})
+		if len(mine) != 1 || mine[0].Partner != partners[3].Number {
+			t.Errorf("a partner's own keys: %d", len(mine))
+		}
+		h.restart()
+	}
+}
+
+func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
+	h := open(t)
+	const n = 9
+	for i := range n {
+		h.organization(fmt.Sprint("Org ", i)) // the clock stands still
+	}
+	seen := make(map[ledger.ID]bool)
+	all, _ := pages(t, 2, h.ListOrganizations)
+	for _, o := range all {
+		seen[o.ID] = true
+	}
+	if len(all) != n || len(seen) != n {
+		t.Errorf("%d rows, %d organizations", len(all), len(seen))
+	}
+	if err := h.clock.Set(began.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	newest := h.organization("Newest")
+	if rows, _, err := h.ListOrganizations(Page{Limit: 1}); err != nil || rows[0] != newest {
+		t.Error("the newest isn't first", rows, err)
+	}
+}
+
+func TestPageBounds(t *testing.T) {
+	h := open(t)
+	for _, limit := range []int{-1, MaxPage + 1} {
+		_, _, err := h.ListOrganizations(Page{Limit: limit})
+		wantCode(t, fmt.Sprint(limit), err, ledger.Invalid, "limit")
+	}
+	if rows, next, err := h.ListOrganizations(Page{Limit: MaxPage}); err != nil || len(rows) != 0 || !next.IsZero() {
+		t.Error(rows, next, err)
+	}
+	for name, list := range map[string]func() error{
+		"partners":  func() error { _, _, err := h.ListPartners(ledger.ID{1}, Page{}); return err },
+		"terminals": func() error { _, _, err := h.ListTerminals(ledger.ID{1}, Page{}); return err },
+		"keys":      func() error { _, _, err := h.ListAPIKeys(ledger.ID{1}, Page{}); return err },
+	} {
+		wantCode(t, name, list(), ledger.NotFound, "")
+	}
+}
+
+func TestCursor(t *testing.T) {
+	c := Cursor{At: ledger.MicrosOf(began), ID: ledger.ID{1}}
+	if got := c.String(); got != "2026-09-03T10:15:30.123456+00:00/01000000-0000-0000-0000-000000000000" {
+		t.Error(got)
+	}
+	if got, err := ParseCursor("2026-09-03T10:15:30.123456+00:00"); err != nil || got != (Cursor{At: c.At}) {
+		t.Error(got, err)
+	}
+	for _, bad := range []string{"", "now", "2026-09-03", "2026-09-03T10:15:30Z/", "2026-09-03T10:15:30Z/01000000000000000000000000000000", c.String() + "x"} {
+		_, err := ParseCursor(bad)
+		wantCode(t, bad, err, ledger.Invalid, "cursor")
+	}
+}
+
+// A reader's order is that of a moment: it stays as it was while records come.
+func TestReadersSeeAnOrderedMomentWhileRecordsCome(t *testing.T) {
+	var x index[directory.Organization]
+	const n = 2000
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for i := range n {
+			at := ledger.Micros(i &^ 1) // pairs in the same microsecond, the greater id first
+			x.put(ledger.ID{byte(i >> 8), byte(i), byte(1 - i&1)}, &directory.Organization{}, posting.Stamp{Started: at})
+		}
+	})
+	for range 2 {
+		wait.Go(func() {
+			for len(x.slots()) < n {
+				order := x.slots()
+				for i := 1; i < len(order); i++ {
+					if compareSlots(order[i-1], order[i]) >= 0 {
+						t.Errorf("slot %d is out of order", i)
+						return
+					}
+				}
+				for _, s := range order {
+					if _, ok := x.get(s.id); !ok {
+						t.Error("a slot without a record")
+						return
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+}

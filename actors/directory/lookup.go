@@ -1,0 +1,149 @@
+package directory
+
+import (
+	"crypto/subtle"
+	"slices"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// What is looked at where there is nothing, so that nothing takes as long as something.
+var (
+	noKey     = &directory.APIKey{Revoked: 1}
+	noPartner = &directory.Partner{}
+	noSession = &directory.Session{Expires: 1}
+)
+
+// usedEvery is how exactly a key's last use is known: one second.
+const usedEvery = 1_000_000
+
+// Authenticate finds the API key and its partner inside the organization. It is
+// false for an unknown organization and one that isn't active, for an unknown,
+// an expired and a revoked key alike, after the same work. Whether the request
+// may come from its address and whether the partner is active is for the
+// caller to see.
+func (s *Service) Authenticate(id ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
+	now := ledger.MicrosOf(s.rt.Clock.Now())
+	hash := secret.HashToken(key)
+	o, known := s.org(id)
+	if !known {
+		o = s.decoy
+	}
+	k, found := noKey, false
+	place, ok := o.keyHashes.Load(hash)
+	if ok {
+		k, found = place.(*cell[directory.APIKey]).record(), true
+	}
+	p, owned := noPartner, false
+	if owner, ok := o.partner(k.Partner); ok {
+		p, owned = owner.record(), true
+	}
+	same := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
+	valid, active := k.Valid(now), o.self.record().Active()
+	if !(known && found && owned && same && valid && active) {
+		return nil, nil, false
+	}
+	place.(*cell[directory.APIKey]).touch(now)
+	return k, p, true
+}
+
+// touch remembers the use without having every request write to the same line
+// of memory.
+func (c *cell[T]) touch(now ledger.Micros) {
+	if last := c.used.Load(); int64(now)-last >= usedEvery {
+		c.used.CompareAndSwap(last, int64(now))
+	}
+}
+
+// Session finds a session by its token inside the organization, with
+// Authenticate's care.
+func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool) {
+	hash := secret.HashToken(token)
+	o, known := s.org(id)
+	if !known {
+		o = s.decoy
+	}
+	n, found := noSession, false
+	if place, ok := o.sessionHashes.Load(hash); ok {
+		n, found = place.(*cell[directory.Session]).record(), true
+	}
+	same := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
+	valid, active := n.Valid(now), o.self.record().Active()
+	if !(known && found && same && valid && active) {
+		return nil, false
+	}
+	return n, true
+}
+
+// AdminToken tells whether the token administers the platform.
+func (s *Service) AdminToken(token []byte) bool {
+	hash := secret.HashToken(token)
+	found := 0
+	for _, admitted := range s.platform.Load().record.AdminTokens {
+		found |= subtle.ConstantTimeCompare(hash[:], admitted[:])
+	}
+	return found == 1
+}
+
+// HasAdminToken tells whether any administration token is in force.
+func (s *Service) HasAdminToken() bool { return len(s.platform.Load().record.AdminTokens) > 0 }
+
+// Organization finds an organization, in whatever status.
+func (s *Service) Organization(id ledger.ID) (*directory.Organization, bool) {
+	o, ok := s.org(id)
+	if !ok {
+		return nil, false
+	}
+	return o.self.record(), true
+}
+
+// SoleOrganization is the one organization, if there is exactly one.
+func (s *Service) SoleOrganization() (ledger.ID, bool) {
+	order := s.organizations.slots()
+	if len(order) != 1 {
+		return ledger.ID{}, false
+	}
+	return order[0].id, true
+}
+
+// Partner finds a partner of the organization by its number.
+func (s *Service) Partner(id ledger.ID, number int64) (*directory.Partner, bool) {
+	if o, ok := s.org(id); ok {
+		if p, ok := o.partner(number); ok {
+			return p.record(), true
+		}
+	}
+	return nil, false
+}
+
+// Terminals are all terminals of a partner by priority, then by id; also those
+// that are switched off.
+func (s *Service) Terminals(id ledger.ID, partner int64) []*directory.Terminal {
+	o, ok := s.org(id)
+	if !ok {
+		return nil
+	}
+	return slices.Clone(o.terminalsOf(partner))
+}
+
+// Terminal finds a terminal of the organization.
+func (s *Service) Terminal(id, terminal ledger.ID) (*directory.Terminal, bool) {
+	if o, ok := s.org(id); ok {
+		if t, ok := o.terminals.get(terminal); ok {
+			return t.record(), true
+		}
+	}
+	return nil, false
+}
+
+// APIKey finds a key of the organization by its id, in whatever state.
+func (s *Service) APIKey(id, key ledger.ID) (*directory.APIKey, bool) {
+	if o, ok := s.org(id); ok {
+		if k, ok := o.keys.get(key); ok {
+			return k.record(), true
+		}
+	}
+	return nil, false
+}

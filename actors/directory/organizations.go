@@ -1,0 +1,56 @@
+package directory
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// CreateOrganization adds an organization. Errors are *ledger.Refusal.
+func (s *Service) CreateOrganization(ctx context.Context, d directory.OrganizationDraft) (*directory.Organization, error) {
+	var created *directory.Organization
+	id := uuid.New()
+	err := s.run(ctx, directory.PlatformOrg, "directory.CreateOrganization", func(ledger.Micros) (*posting.Change, error) {
+		o, event, err := directory.NewOrganization(id, d)
+		if err != nil {
+			return nil, err
+		}
+		created = o
+		return &posting.Change{Steps: []posting.Step{step(id, 0, encodeOrganization(o), event)}}, nil
+	}, func(stamps []posting.Stamp) {
+		s.putOrganization(newOrg(id), created, stamps[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return created, nil
+}
+
+// PatchOrganization changes an organization; IllegalTransition where it can't
+// go to the status asked for.
+func (s *Service) PatchOrganization(ctx context.Context, id ledger.ID, p directory.OrganizationPatch) (*directory.Organization, error) {
+	const op = "directory.PatchOrganization"
+	if _, ok := s.org(id); !ok {
+		return nil, notFound(op, "organization")
+	}
+	var next *directory.Organization
+	err := s.run(ctx, id, op, func(ledger.Micros) (*posting.Change, error) {
+		now, _ := s.organizations.get(id)
+		old := now.now.Load()
+		patched, event, err := old.record.Patch(p)
+		if next = patched; err != nil || event.Name == "" {
+			return nil, err
+		}
+		return &posting.Change{Steps: []posting.Step{step(id, old.stamp.Version, encodeOrganization(next), event)}}, nil
+	}, func(stamps []posting.Stamp) {
+		s.organizations.put(id, next, stamps[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}

@@ -1,0 +1,130 @@
+package directory
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// CreatePartner adds a partner, whose password must not be empty. A login that
+// the organization has already is a Conflict. Errors are *ledger.Refusal.
+func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, d directory.PartnerDraft, pass []byte) (*directory.Partner, error) {
+	const op = "directory.CreatePartner"
+	o, err := s.writable(op, org)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	if err := directory.CheckPass(pass); err != nil {
+		return nil, err
+	}
+	if o.hasLogin(d.Login) { // before a hash and a number are spent on it
+		return nil, loginTaken(op)
+	}
+	if d.PassHash, err = s.passwords.hash(ctx, s.random, pass); err != nil {
+		return nil, err
+	}
+	number, err := s.reserve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	created, err := s.createPartner(ctx, org, number, d)
+	if unused(err) {
+		s.giveBack(number)
+	}
+	return created, err
+}
+
+func (s *Service) createPartner(ctx context.Context, org ledger.ID, number int64, d directory.PartnerDraft) (*directory.Partner, error) {
+	const op = "directory.CreatePartner"
+	var created *directory.Partner
+	id := uuid.New()
+	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+		o, err := s.writable(op, org)
+		if err != nil {
+			return nil, err
+		}
+		_ = o
+		p, event, err := directory.NewPartner(id, org, number, d)
+		if err != nil {
+			return nil, err
+		}
+		created = p
+		return &posting.Change{
+			Steps:  []posting.Step{step(org, 0, encodePartner(p), event)},
+			Claims: partnerClaims(p),
+		}, nil
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(org)
+		o.putPartner(created, stamps[0])
+	})
+	if codeOf(err) == ledger.ClaimTaken {
+		// The number is fresh, so it is the login: another kind of record has it.
+		err = loginTaken(op)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return created, nil
+}
+
+// partnerClaims make the login unique in its organization and the number unique
+// on the platform.
+func partnerClaims(p *directory.Partner) []ledger.Claim {
+	return []ledger.Claim{
+		{Org: p.Org, Kind: ledger.ClaimLogin, Key: p.Login, Owner: p.ID[:]},
+		{Org: directory.PlatformOrg, Kind: ledger.ClaimNumber, Key: strconv.FormatInt(p.Number, 10), Owner: p.ID[:]},
+	}
+}
+
+func (o *org) hasLogin(login string) bool {
+	_, taken := o.logins.Load(login)
+	return taken
+}
+
+func loginTaken(op string) error {
+	refusal := ledger.Refuse(op, ledger.Conflict, "the login is taken")
+	refusal.Field = "login"
+	return refusal
+}
+
+// PatchPartner changes a partner. Errors are *ledger.Refusal, NotFound for one
+// that the organization doesn't have.
+func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch) (*directory.Partner, error) {
+	return s.changePartner(ctx, org, number, func(old *directory.Partner) (*directory.Partner, ledger.Event, error) { return old.Patch(p) })
+}
+
+func (s *Service) changePartner(ctx context.Context, org ledger.ID, number int64, change func(*directory.Partner) (*directory.Partner, ledger.Event, error)) (*directory.Partner, error) {
+	const op = "directory.PatchPartner"
+	if _, ok := s.Partner(org, number); !ok {
+		return nil, notFound(op, "partner")
+	}
+	var next *directory.Partner
+	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+		o, err := s.writable(op, org)
+		if err != nil {
+			return nil, err
+		}
+		place, _ := o.partner(number)
+		old := place.now.Load()
+		changed, event, err := change(old.record)
+		if next = changed; err != nil || event.Name == "" {
+			return nil, err
+		}
+		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodePartner(next), event)}}, nil
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(org)
+		o.putPartner(next, stamps[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}

@@ -1,0 +1,105 @@
+package directory
+
+import (
+	"context"
+	"slices"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// MinAdminToken is the shortest administration token that an operator may
+// bring along, in bytes.
+const MinAdminToken = 16
+
+// MintAdminToken makes another administration token. Errors are *ledger.Refusal.
+func (s *Service) MintAdminToken(ctx context.Context) (secret.Text, error) {
+	token := secret.NewToken(adminPrefix, s.random)
+	if err := s.AdmitAdminToken(ctx, []byte(token)); err != nil {
+		return "", err
+	}
+	return secret.Text(token), nil
+}
+
+// AdmitAdminToken takes the operator's own administration token. One that is in
+// force already changes nothing. Errors are *ledger.Refusal.
+func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
+	const op = "directory.AdmitAdminToken"
+	if len(token) < MinAdminToken {
+		return ledger.Refuse(op, ledger.Invalid, "an administration token has at least %d bytes", MinAdminToken)
+	}
+	hash := secret.HashToken(token)
+	return s.changePlatform(ctx, op, func(p *directory.Platform) (*directory.Platform, error) { return p.Admit(hash) })
+}
+
+// changePlatform makes the platform's next record durable.
+func (s *Service) changePlatform(ctx context.Context, op string, change func(*directory.Platform) (*directory.Platform, error)) error {
+	var next *directory.Platform
+	return s.run(ctx, directory.PlatformOrg, op, func(ledger.Micros) (*posting.Change, error) {
+		old := s.platform.Load()
+		var err error
+		if next, err = change(old.record); err != nil || next == old.record {
+			return nil, err
+		}
+		return &posting.Change{Steps: []posting.Step{platformStep(old.stamp.Version, next)}}, nil
+	}, func(stamps []posting.Stamp) {
+		s.putPlatform(next, stamps[0])
+	})
+}
+
+func platformStep(expect uint64, p *directory.Platform) posting.Step {
+	return step(directory.PlatformOrg, expect, encodePlatform(p), p.Event(expect == 0))
+}
+
+// maxSpare bounds the partner numbers that are kept for the next partner; more
+// are lost.
+const maxSpare = 1024
+
+// reserve gives out a partner number that is durably taken.
+func (s *Service) reserve(ctx context.Context) (int64, error) {
+	if number, ok := s.takeSpare(); ok {
+		return number, nil
+	}
+	var number int64
+	err := s.changePlatform(ctx, "directory.reserve", func(p *directory.Platform) (next *directory.Platform, err error) {
+		next, number = p.Reserve()
+		return next, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return number, nil
+}
+
+func (s *Service) takeSpare() (int64, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.spare) == 0 {
+		return 0, false
+	}
+	least := slices.Index(s.spare, slices.Min(s.spare))
+	number := s.spare[least]
+	s.spare = slices.Delete(s.spare, least, least+1)
+	return number, true
+}
+
+// giveBack keeps a reserved number that nobody got.
+func (s *Service) giveBack(number int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.spare) < maxSpare {
+		s.spare = append(s.spare, number)
+	}
+}
+
+// unused tells whether a creation was surely refused, so that its number can go
+// to another. After a time-out or a fault it may be in use.
+func unused(err error) bool {
+	switch codeOf(err) {
+	case ledger.Conflict, ledger.Invalid, ledger.NotFound:
+		return true
+	}
+	return false
+}

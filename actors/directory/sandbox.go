@@ -1,0 +1,206 @@
+package directory
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// SeedInput is what a sandbox begins with.
+type SeedInput struct {
+	AdminToken secret.Text // the operator's own; empty: one is made
+}
+
+// Sandbox is what sandbox.json says of the first start. The values are in no
+// other place.
+type Sandbox struct {
+	AdminToken secret.Text // empty where the operator brought it along
+	First      Demo
+	Second     Demo
+}
+
+// Demo is one organization of the sandbox. A field that its place in
+// sandbox.json doesn't have is empty.
+type Demo struct {
+	Org          ledger.ID
+	Partner      int64
+	Login        string
+	Pass         secret.Text
+	APIKey       secret.Text
+	SessionToken secret.Text // role admin
+	AuditorToken secret.Text
+}
+
+// demoLogin is the first partner's login; the second partner has it in the
+// second organization, without a password.
+const demoLogin = "demo"
+
+// Seed fills an empty store with the sandbox's two organizations, in one Change:
+// all of it is there after a crash, or nothing. A store that isn't empty is a
+// Conflict. Errors are *ledger.Refusal.
+func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
+	const op = "directory.Seed"
+	if in.AdminToken != "" && len(in.AdminToken) < MinAdminToken {
+		return nil, ledger.Refuse(op, ledger.Invalid, "an administration token has at least %d bytes", MinAdminToken)
+	}
+	pass := secret.NewToken("", s.random)
+	hash, err := s.passwords.hash(ctx, s.random, []byte(pass))
+	if err != nil {
+		return nil, err
+	}
+	var seed *seeding
+	err = s.run(ctx, directory.PlatformOrg, op, func(now ledger.Micros) (*posting.Change, error) {
+		if !s.Empty() {
+			return nil, ledger.Refuse(op, ledger.Conflict, "the store isn't empty")
+		}
+		seed = &seeding{service: s, now: now, platform: s.platform.Load().record}
+		if err := seed.all(in, hash); err != nil {
+			return nil, err
+		}
+		return &seed.change, nil
+	}, func(stamps []posting.Stamp) { seed.publish(stamps) })
+	if err != nil {
+		return nil, err
+	}
+	seed.sandbox.First.Login, seed.sandbox.First.Pass = demoLogin, secret.Text(pass)
+	return &seed.sandbox, nil
+}
+
+// seeding gathers the one Change and, for each of its steps, how to publish it.
+type seeding struct {
+	service  *Service
+	now      ledger.Micros
+	platform *directory.Platform
+	change   posting.Change
+	puts     []func(posting.Stamp)
+	sandbox  Sandbox
+}
+
+func (n *seeding) add(put func(posting.Stamp), s posting.Step, claims ...ledger.Claim) {
+	n.change.Steps = append(n.change.Steps, s)
+	n.change.Claims = append(n.change.Claims, claims...)
+	n.puts = append(n.puts, put)
+}
+
+func (n *seeding) publish(stamps []posting.Stamp) {
+	for i, put := range n.puts {
+		put(stamps[i])
+	}
+}
+
+func (n *seeding) all(in SeedInput, passHash string) (err error) {
+	first := directory.OrganizationDraft{
+		Name: "Sandbox bank", Type: directory.Bank, Modules: []string{directory.ParticipatoryFinance, directory.IslamicFinance},
+	}
+	if err = n.organization(first, "Demo merchant", passHash, &n.sandbox.First, directory.Admin, directory.Auditor); err != nil {
+		return err
+	}
+	second := directory.OrganizationDraft{Name: "Sandbox merchant", Type: directory.Merchant}
+	if err = n.organization(second, "Second merchant", "", &n.sandbox.Second, directory.Admin); err != nil {
+		return err
+	}
+	token := in.AdminToken
+	if token == "" {
+		token = secret.Text(secret.NewToken(adminPrefix, n.service.random))
+		n.sandbox.AdminToken = token
+	}
+	if n.platform, err = n.platform.Admit(secret.HashToken([]byte(token))); err != nil {
+		return err
+	}
+	platform := n.platform
+	n.add(func(stamp posting.Stamp) { n.service.putPlatform(platform, stamp) }, platformStep(0, platform))
+	return nil
+}
+
+// organization adds one organization with its partner and what belongs to it.
+func (n *seeding) organization(d directory.OrganizationDraft, partner, passHash string, demo *Demo, roles ...directory.Role) error {
+	record, event, err := directory.NewOrganization(uuid.New(), d)
+	if err != nil {
+		return err
+	}
+	o := newOrg(record.ID)
+	n.add(func(stamp posting.Stamp) { n.service.putOrganization(o, record, stamp) }, step(record.ID, 0, encodeOrganization(record), event))
+
+	var number int64
+	n.platform, number = n.platform.Reserve()
+	n.platform.Sandbox = append(n.platform.Sandbox, directory.Demo{Org: record.ID, Partner: number})
+	p, event, err := directory.NewPartner(uuid.New(), record.ID, number, directory.PartnerDraft{Name: partner, Login: demoLogin, PassHash: passHash})
+	if err != nil {
+		return err
+	}
+	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step(record.ID, 0, encodePartner(p), event), partnerClaims(p)...)
+	demo.Org, demo.Partner = record.ID, number
+
+	if err := n.terminals(o, p); err != nil {
+		return err
+	}
+	if err := n.key(o, p, demo); err != nil {
+		return err
+	}
+	for _, role := range roles {
+		n.session(o, role, demo)
+	}
+	return n.opening(p)
+}
+
+func (n *seeding) terminals(o *org, owner *directory.Partner) error {
+	for _, env := range []money.Env{money.Prod, money.Test} {
+		for _, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
+			t, event, err := directory.NewTerminal(uuid.New(), owner, directory.TerminalDraft{
+				Name: "Simulator " + string(kind) + " " + env.String(), Provider: directory.Simulator, Type: kind, Env: env.String(),
+			})
+			if err != nil {
+				return err
+			}
+			n.add(func(stamp posting.Stamp) { o.putTerminal(t, stamp) }, step(o.id, 0, encodeTerminal(t), event))
+		}
+	}
+	return nil
+}
+
+func (n *seeding) key(o *org, owner *directory.Partner, demo *Demo) error {
+	value := secret.NewToken(keyPrefix, n.service.random)
+	k, event, err := newKey(uuid.New(), owner, value, sandboxKey(owner.Number), n.now)
+	if err != nil {
+		return err
+	}
+	n.add(func(stamp posting.Stamp) { o.putKey(k, stamp) }, step(o.id, 0, encodeKey(k), event), hashClaim(o.id, k.Hash, k.ID))
+	demo.APIKey = secret.Text(value)
+	return nil
+}
+
+func sandboxKey(partner int64) directory.APIKeyDraft {
+	return directory.APIKeyDraft{Partner: partner, Name: "sandbox"}
+}
+
+func (n *seeding) session(o *org, role directory.Role, demo *Demo) {
+	record, event, token := n.service.newSession(o.id, role)
+	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, step(o.id, 0, encodeSession(record), event), hashClaim(o.id, record.Hash, record.ID))
+	if role == directory.Auditor {
+		demo.AuditorToken = secret.Text(token)
+		return
+	}
+	demo.SessionToken = secret.Text(token)
+}
+
+// opening adds the partner's opening balances. Like every other movement they
+// count towards what an asset's totals can hold.
+func (n *seeding) opening(owner *directory.Partner) error {
+	record, events, err := directory.NewOpening(uuid.New(), owner)
+	if err != nil {
+		return err
+	}
+	n.add(func(posting.Stamp) {}, step(owner.Org, 0, encodeSettlement(record), events...), ledger.Claim{
+		Org: owner.Org, Kind: ledger.ClaimSettlement, Key: directory.SettlementKey(owner.Number, record.Reference), Owner: record.ID[:],
+	})
+	for _, line := range record.Lines {
+		n.change.Counters = append(n.change.Counters, ledger.Headroom(owner.Org, line.Asset, line.Amount))
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package directory
+
+import (
+	"fmt"
+	"testing"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// checkSandbox checks that what Seed returned lets in whom it should.
+func checkSandbox(t *testing.T, h *house, box *Sandbox) {
+	t.Helper()
+	now := ledger.MicrosOf(began)
+	for i, demo := range []Demo{box.First, box.Second} {
+		_, p, ok := h.Authenticate(demo.Org, text(demo.APIKey))
+		if !ok || p.Number != int64(i+1) || p.Number != demo.Partner {
+			t.Errorf("key %d: %v %v", i, p, ok)
+		}
+		if n, ok := h.Session(demo.Org, text(demo.SessionToken), now); !ok || n.Role != directory.Admin {
+			t.Errorf("session %d: %v %v", i, n, ok)
+		}
+	}
+	if n, ok := h.Session(box.First.Org, text(box.First.AuditorToken), now); !ok || n.Role != directory.Auditor {
+		t.Error("auditor:", n, ok)
+	}
+	if !h.AdminToken(text(box.AdminToken)) {
+		t.Error("the administration token isn't taken")
+	}
+}
+
+func TestSeedIsOneChange(t *testing.T) {
+	h := open(t)
+	before, _ := h.journal.LastGroup()
+	changes := h.journal.Stats.Changes.Load()
+	box := must(h.Seed(t.Context(), SeedInput{}))
+	after, _ := h.journal.LastGroup()
+	if after != before+1 || h.journal.Stats.Changes.Load() != changes+1 {
+		t.Errorf("%d groups, %d changes", after-before, h.journal.Stats.Changes.Load()-changes)
+	}
+	checkSandbox(t, h, box)
+	first, _ := h.Organization(box.First.Org)
+	second, _ := h.Organization(box.Second.Org)
+	if first.Type != directory.Bank || !first.Has(directory.IslamicFinance) || !first.Has(directory.ParticipatoryFinance) ||
+		second.Type != directory.Merchant || len(second.Modules) != 0 {
+		t.Errorf("%+v %+v", first, second)
+	}
+	p, _ := h.Partner(box.First.Org, 1)
+	if p.Login != "demo" || box.First.Login != "demo" || !matches(t, p.PassHash, string(box.First.Pass)) || box.Second.Pass != "" {
+		t.Error("the first partner's login")
+	}
+	for _, demo := range []Demo{box.First, box.Second} {
+		served := 0
+		for _, env := range []money.Env{money.Prod, money.Test} {
+			for _, asset := range money.AcceptedAssets(env) {
+				for _, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
+					found := directory.Candidates(h.Terminals(demo.Org, demo.Partner), kind, asset, "sbp", money.FromUint64(1))
+					if len(found) != 1 || !found[0].Settings.FeeFixed.IsZero() || found[0].Settings.FeeBps != 0 {
+						t.Errorf("%v %s: %d terminals", asset, kind, len(found))
+					}
+					served++
+				}
+			}
+		}
+		if served != 4*len(money.AcceptedAssets(money.Prod)) || len(h.Terminals(demo.Org, demo.Partner)) != 4 {
+			t.Errorf("%d served by %d terminals", served, len(h.Terminals(demo.Org, demo.Partner)))
+		}
+	}
+	want := "[o:create p:create n:create n:create n:create n:create k:create s:create s:create b:settle b:settle]"
+	if got := fmt.Sprint(h.events(box.First.Org)); got != want {
+		t.Errorf("journal %s", got)
+	}
+	if got := fmt.Sprint(h.events(directory.PlatformOrg)); got != "[f:create]" {
+		t.Errorf("the platform's journal %s", got)
+	}
+	_, err := h.Seed(t.Context(), SeedInput{})
+	wantCode(t, "a second seed", err, ledger.Conflict, "")
+}
+
+func TestSeedBalances(t *testing.T) {
+	h := open(t)
+	box := must(h.Seed(t.Context(), SeedInput{}))
+	v := h.journal.View()
+	defer v.Close()
+	for _, demo := range []Demo{box.First, box.Second} {
+		for _, env := range []money.Env{money.Prod, money.Test} {
+			debits, credits := make(map[money.Asset]money.Amount), make(map[money.Asset]money.Amount)
+			err := v.Accounts(demo.Org, "", env, func(a ledger.Account) (bool, error) {
+				totals, err := v.Totals(demo.Org, a)
+				if err != nil {
+					return false, err
+				}
+				debits[a.Asset] = must(debits[a.Asset].Add(totals.DebitsPosted))
+				credits[a.Asset] = must(credits[a.Asset].Add(totals.CreditsPosted))
+				return true, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			assets := money.AcceptedAssets(env)
+			if len(debits) != len(assets) {
+				t.Errorf("%v: %d assets, want %d", env, len(debits), len(assets))
+			}
+			for _, asset := range assets {
+				if debits[asset] != credits[asset] || debits[asset].IsZero() {
+					t.Errorf("%v: debits %v, credits %v", asset, debits[asset], credits[asset])
+				}
+			}
+		}
+	}
+	usd := money.Asset{Currency: "USD", Env: money.Test}
+	totals := must(v.Totals(box.Second.Org, ledger.Account{Path: ledger.PartnerAvailable(2), Asset: usd}))
+	if got := totals.Available().String(); got != "100000000" {
+		t.Errorf("available %s", got)
+	}
+	held := must(v.Counter(box.Second.Org, ledger.Headroom(box.Second.Org, usd, money.Amount{}).Key, ""))
+	if held.String() != "100000000" {
+		t.Errorf("headroom taken %v", held)
+	}
+	if owner, found, err := v.Claim(box.First.Org, ledger.ClaimSettlement, directory.SettlementKey(1, directory.OpeningReference)); err != nil || !found || len(owner) != 16 {
+		t.Error("the opening settlement has no claim", found, err)
+	}
+}
+
+func TestSeedNeedsAnEmptyStore(t *testing.T) {
+	h := open(t)
+	h.organization("First")
+	_, err := h.Seed(t.Context(), SeedInput{})
+	wantCode(t, "an organization is there", err, ledger.Conflict, "")
+	if _, ok := h.Sandbox(); ok {
+		t.Error("a sandbox without a seed")
+	}
+	_, err = h.Remint(t.Context(), APIKey)
+	wantCode(t, "a value of no sandbox", err, ledger.NotFound, "")
+
+	with := open(t)
+	must(with.MintAdminToken(t.Context()))
+	_, err = with.Seed(t.Context(), SeedInput{})
+	wantCode(t, "an administration token is there", err, ledger.Conflict, "")
+}
+
+func TestSeedTakesTheOperatorsToken(t *testing.T) {
+	h := open(t)
+	_, err := h.Seed(t.Context(), SeedInput{AdminToken: "short"})
+	wantCode(t, "a short token", err, ledger.Invalid, "")
+	box := must(h.Seed(t.Context(), SeedInput{AdminToken: "0123456789abcdef"}))
+	if box.AdminToken != "" || !h.AdminToken([]byte("0123456789abcdef")) {
+		t.Error("the operator's token isn't the one")
+	}
+}
+
+func TestRemint(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	box := must(h.Seed(ctx, SeedInput{}))
+	known, ok := h.Sandbox()
+	if !ok || known.First.Org != box.First.Org || known.Second.Org != box.Second.Org || known.Second.Partner != 2 || known.First.APIKey != "" {
+		t.Fatalf("known of the sandbox: %+v", known)
+	}
+	again := *box
+	for which, value := range map[Value]*secret.Text{
+		AdminToken: &again.AdminToken, PartnerPass: &again.First.Pass, APIKey: &again.First.APIKey, SessionToken: &again.First.SessionToken,
+		AuditorToken: &again.First.AuditorToken, SecondAPIKey: &again.Second.APIKey, SecondSessionToken: &again.Second.SessionToken,
+	} {
+		old := *value
+		if *value = must(h.Remint(ctx, which)); *value == old || *value == "" {
+			t.Errorf("%s is as before", which)
+		}
+	}
+	checkSandbox(t, h, &again)
+	checkSandbox(t, h, box) // nothing else was revoked
+	p, _ := h.Partner(box.First.Org, 1)
+	if !matches(t, p.PassHash, string(again.First.Pass)) || matches(t, p.PassHash, string(box.First.Pass)) {
+		t.Error("the password isn't the new one")
+	}
+	_, err := h.Remint(ctx, "base_url")
+	wantCode(t, "no secret", err, ledger.NotFound, "")
+	h.restart()
+	checkSandbox(t, h, &again)
+}

@@ -1,0 +1,116 @@
+package directory
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// keep is how long an organization's actor stays without work.
+const keep = 10 * time.Minute
+
+// Bounds of commands: how many at once, which is what one actor takes in while
+// its Change is made durable, and how many may wait.
+const (
+	maxCommands = actors.MaxWaiting
+	maxWaiting  = 1024
+)
+
+// Service answers who is who and changes it.
+type Service struct {
+	rt     *actors.Runtime
+	clerks *actors.Registry[ledger.ID]
+	random io.Reader
+
+	organizations index[directory.Organization]
+	orgs          sync.Map // ledger.ID → *org
+	platform      atomic.Pointer[version[directory.Platform]]
+	broken        sync.Map // ledger.ID → true: its part of the view must be read again
+	decoy         *org     // looked into where there is nothing
+
+	passwords *passwords
+	commands  gate
+
+	mu    sync.Mutex
+	spare []int64 // guarded by mu: reserved partner numbers that nobody got
+}
+
+// Start reads the directory of every organization into the view. The error is
+// the store's, or says which record can't be read.
+func Start(rt *actors.Runtime) (*Service, error) {
+	s := &Service{rt: rt, random: rand.Reader, decoy: newOrg(ledger.ID{}), passwords: newPasswords(), commands: newGate(maxCommands, maxWaiting)}
+	s.decoy.self = &cell[directory.Organization]{}
+	s.decoy.self.set(&directory.Organization{}, posting.Stamp{})
+	s.clerks = actors.NewRegistry(rt, "directory", keep, func(id ledger.ID) actors.Behaviour {
+		return &clerk{service: s, org: id}
+	})
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Empty tells whether nothing has ever been decided: the store is new.
+func (s *Service) Empty() bool {
+	return s.platform.Load().stamp.Version == 0 && s.organizations.size() == 0
+}
+
+// run has an organization's actor decide, make durable and publish. Decide may
+// return no change: nothing is to be written. Publish sees the writer's stamps.
+// Both run on the actor's goroutine, before run returns; after a time-out what
+// they do is unknown, so the caller must not look at what they set.
+func (s *Service) run(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, error), publish func([]posting.Stamp)) error {
+	leave, err := s.commands.enter(ctx, op)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	m := &command{op: op, decide: decide, publish: publish, reply: make(chan error, 1)}
+	if err := s.clerks.Command(org, m); err != nil {
+		return err
+	}
+	select {
+	case err := <-m.reply:
+		return err
+	case <-ctx.Done():
+		return ledger.Refuse(op, ledger.Unavailable, "no answer in time; what was asked may or may not be done")
+	}
+}
+
+// writable finds an organization that may be added to.
+func (s *Service) writable(op string, id ledger.ID) (*org, error) {
+	o, ok := s.org(id)
+	if !ok {
+		return nil, ledger.Refuse(op, ledger.NotFound, "no such organization")
+	}
+	if o.self.record().Status == directory.Archived {
+		return nil, ledger.Refuse(op, ledger.Conflict, "the organization is archived")
+	}
+	return o, nil
+}
+
+func notFound(op, what string) error {
+	return ledger.Refuse(op, ledger.NotFound, "no such %s", what)
+}
+
+func codeOf(err error) ledger.Code {
+	var refusal *ledger.Refusal
+	if errors.As(err, &refusal) {
+		return refusal.Code
+	}
+	return ""
+}
+
+// step is a Step of one record with one event.
+func step(org ledger.ID, expect uint64, record []byte, events ...ledger.Event) posting.Step {
+	return posting.Step{Org: org, Source: events[0].Source, Expect: expect, Record: record, Events: events}
+}

@@ -1,0 +1,410 @@
+package directory
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+func TestCreatedIsFoundAndExplained(t *testing.T) {
+	h := open(t)
+	if !h.Empty() {
+		t.Error("a new store isn't empty")
+	}
+	if _, ok := h.SoleOrganization(); ok {
+		t.Error("an organization out of nothing")
+	}
+	o := h.organization("One")
+	if sole, ok := h.SoleOrganization(); !ok || sole != o.ID || h.Empty() {
+		t.Error("one organization isn't the sole one")
+	}
+	p := h.partnerOf(o.ID, "one")
+	low, high := h.terminalOf(p, `{"priority":2}`), h.terminalOf(p, `{"priority":1}`)
+	k, value := h.keyOf(p)
+
+	if got, _ := h.Organization(o.ID); got != o {
+		t.Error("organization not found")
+	}
+	if got, _ := h.Partner(o.ID, p.Number); got != p || p.Number != 1 || p.Created == 0 {
+		t.Error("partner not found")
+	}
+	if got := h.Terminals(o.ID, p.Number); !slices.Equal(got, []*directory.Terminal{high, low}) {
+		t.Error("terminals aren't by priority")
+	}
+	if got, _ := h.Terminal(o.ID, low.ID); got != low {
+		t.Error("terminal not found")
+	}
+	if gotKey, gotPartner, ok := h.Authenticate(o.ID, value); !ok || gotKey != k || gotPartner != p {
+		t.Error("key not found")
+	}
+	if string(value[:len(k.Prefix)]) != k.Prefix || len(k.Prefix) != 12 || k.Prefix[:4] != "mzk_" {
+		t.Errorf("prefix %s", k.Prefix)
+	}
+	want := "[o:create p:create n:create n:create k:create]"
+	if got := fmt.Sprint(h.events(o.ID)); got != want {
+		t.Errorf("journal %s, want %s", got, want)
+	}
+	if second := h.organization("Two"); second.Created != o.Created {
+		t.Log("the clock stood still, yet the organizations differ in time")
+	}
+	if _, ok := h.SoleOrganization(); ok {
+		t.Error("two organizations, yet a sole one")
+	}
+}
+
+func TestPatchesArePublished(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "one")
+	term := h.terminalOf(p, `{"priority":1}`)
+	other := h.terminalOf(p, `{"priority":2}`)
+
+	off, name, params, status := false, "Renamed", []byte(`{"priority":3}`), directory.Maintenance
+	if next := must(h.PatchPartner(ctx, o.ID, p.Number, directory.PartnerPatch{Active: &off})); next.Active || next.Created != p.Created {
+		t.Error("partner not switched off", next)
+	}
+	if got, _ := h.Partner(o.ID, p.Number); got.Active || !p.Active {
+		t.Error("the view has the old partner, or the old record changed")
+	}
+	must(h.PatchTerminal(ctx, o.ID, term.ID, directory.TerminalPatch{ProviderParams: &params}))
+	if got := h.Terminals(o.ID, p.Number); len(got) != 2 || got[0].ID != other.ID || got[1].Settings.Priority != 3 {
+		t.Error("terminals aren't in their new order")
+	}
+	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Name: &name}))
+	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &status}))
+	if got, _ := h.Organization(o.ID); got.Name != name || got.Status != status {
+		t.Error("organization not changed", got)
+	}
+	before := len(h.events(o.ID))
+	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Name: &name}))
+	must(h.PatchPartner(ctx, o.ID, p.Number, directory.PartnerPatch{Active: &off}))
+	must(h.PatchTerminal(ctx, o.ID, term.ID, directory.TerminalPatch{ProviderParams: &params}))
+	if events := h.events(o.ID); len(events) != before {
+		t.Errorf("changes that change nothing were written: %v", events[before:])
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	o, nobody := h.organization("One"), uuid.New()
+	p := h.partnerOf(o.ID, "one")
+	k, _ := h.keyOf(p)
+	term := h.terminalOf(p, ``)
+	pass := []byte("pass")
+	draft := directory.PartnerDraft{Name: "x", Login: "x"}
+
+	_, err := h.CreateOrganization(ctx, directory.OrganizationDraft{})
+	wantCode(t, "organization without a name", err, ledger.Invalid, "name")
+	_, err = h.PatchOrganization(ctx, nobody, directory.OrganizationPatch{})
+	wantCode(t, "patch of no organization", err, ledger.NotFound, "")
+	_, err = h.CreatePartner(ctx, nobody, draft, pass)
+	wantCode(t, "partner of no organization", err, ledger.NotFound, "")
+	_, err = h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "x"}, pass)
+	wantCode(t, "partner without a login", err, ledger.Invalid, "login")
+	_, err = h.CreatePartner(ctx, o.ID, draft, nil)
+	wantCode(t, "partner without a password", err, ledger.Invalid, "pass")
+	_, err = h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "x", Login: "one"}, pass)
+	wantCode(t, "login twice", err, ledger.Conflict, "login")
+	_, err = h.PatchPartner(ctx, o.ID, 99, directory.PartnerPatch{})
+	wantCode(t, "patch of no partner", err, ledger.NotFound, "")
+	_, err = h.CreateTerminal(ctx, o.ID, directory.TerminalDraft{Partner: 99})
+	wantCode(t, "terminal of no partner", err, ledger.Invalid, "partner_id")
+	_, err = h.CreateTerminal(ctx, nobody, directory.TerminalDraft{Partner: p.Number})
+	wantCode(t, "terminal of no organization", err, ledger.NotFound, "")
+	_, err = h.PatchTerminal(ctx, o.ID, nobody, directory.TerminalPatch{})
+	wantCode(t, "patch of no terminal", err, ledger.NotFound, "")
+	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: 99, Name: "k"})
+	wantCode(t, "key of no partner", err, ledger.Invalid, "partner_id")
+	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "k", Expires: 1})
+	wantCode(t, "key of the past", err, ledger.Invalid, "expires_at")
+	_, err = h.RevokeAPIKey(ctx, o.ID, nobody)
+	wantCode(t, "revocation of no key", err, ledger.NotFound, "")
+
+	// What belongs to another organization is as unknown as what is nowhere.
+	foreign := h.organization("Two")
+	_, err = h.RevokeAPIKey(ctx, foreign.ID, k.ID)
+	wantCode(t, "revocation of a foreign key", err, ledger.NotFound, "")
+	_, err = h.PatchTerminal(ctx, foreign.ID, term.ID, directory.TerminalPatch{})
+	wantCode(t, "patch of a foreign terminal", err, ledger.NotFound, "")
+	_, err = h.PatchPartner(ctx, foreign.ID, p.Number, directory.PartnerPatch{})
+	wantCode(t, "patch of a foreign partner", err, ledger.NotFound, "")
+	_, err = h.CreateTerminal(ctx, foreign.ID, directory.TerminalDraft{Partner: p.Number})
+	wantCode(t, "terminal of a foreign partner", err, ledger.Invalid, "partner_id")
+	if _, ok := h.Partner(foreign.ID, p.Number); ok {
+		t.Error("a partner shows in another organization")
+	}
+
+	archived, active := directory.Archived, directory.Active
+	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &archived}))
+	_, err = h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &active})
+	wantCode(t, "back from the archive", err, ledger.IllegalTransition, "")
+	_, err = h.CreatePartner(ctx, o.ID, draft, pass)
+	wantCode(t, "partner of an archived organization", err, ledger.Conflict, "")
+	_, err = h.CreateTerminal(ctx, o.ID, directory.TerminalDraft{Partner: p.Number})
+	wantCode(t, "terminal in the archive", err, ledger.Conflict, "")
+	_, _, err = h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "k"})
+	wantCode(t, "key in the archive", err, ledger.Conflict, "")
+	if revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID)); revoked.Revoked == 0 {
+		t.Error("a key of the archive can't be revoked")
+	}
+}
+
+func TestOneLoginUnderManyCreates(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	const parallel = 64
+	errs := make([]error, parallel)
+	var wait sync.WaitGroup
+	for i := range parallel {
+		wait.Go(func() {
+			_, errs[i] = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "x", Login: "same"}, []byte("pass"))
+		})
+	}
+	wait.Wait()
+	made := 0
+	for _, err := range errs {
+		if err == nil {
+			made++
+			continue
+		}
+		wantCode(t, "the loser", err, ledger.Conflict, "login")
+	}
+	partners, _, err := h.ListPartners(o.ID, Page{})
+	if err != nil || made != 1 || len(partners) != 1 {
+		t.Errorf("%d created, %d partners, %v", made, len(partners), err)
+	}
+	if events := h.events(o.ID); len(events) != 2 {
+		t.Errorf("journal: %v", events)
+	}
+	// What the losers had reserved goes to those who come next.
+	if next := h.partnerOf(o.ID, "next"); next.Number == partners[0].Number || next.Number > parallel {
+		t.Errorf("the next partner got %d", next.Number)
+	}
+	// The claim says the same without the view: another kind of record took it.
+	id := uuid.New()
+	claim := ledger.Claim{Org: o.ID, Kind: ledger.ClaimLogin, Key: "user", Owner: id[:]}
+	user := posting.Step{Org: o.ID, Source: ledger.Source{Kind: ledger.User, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Source: ledger.Source{Kind: ledger.User, ID: id}, Name: "create", To: "active"}}}
+	if err := h.commit(&posting.Change{Steps: []posting.Step{user}, Claims: []ledger.Claim{claim}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "x", Login: "user"}, []byte("pass"))
+	wantCode(t, "a user's login", err, ledger.Conflict, "login")
+}
+
+func TestLoginIsUniqueInItsOrganizationOnly(t *testing.T) {
+	h := open(t)
+	one, two := h.organization("One"), h.organization("Two")
+	if h.partnerOf(one.ID, "same").Number == h.partnerOf(two.ID, "same").Number {
+		t.Error("two partners with one number")
+	}
+}
+
+func TestNumbersAreOneSequenceOfThePlatform(t *testing.T) {
+	h := open(t)
+	const organizations, each = 6, 5
+	var mu sync.Mutex
+	var numbers []int64
+	var wait sync.WaitGroup
+	for i := range organizations {
+		o := h.organization(fmt.Sprint("Org ", i))
+		for k := range each {
+			wait.Go(func() {
+				p := h.partnerOf(o.ID, fmt.Sprint("p", k))
+				mu.Lock()
+				defer mu.Unlock()
+				numbers = append(numbers, p.Number)
+			})
+		}
+	}
+	wait.Wait()
+	slices.Sort(numbers)
+	for i, number := range numbers {
+		if number != int64(i+1) {
+			t.Fatalf("numbers %v", numbers)
+		}
+	}
+	// A number that was reserved and lost is not given out again.
+	lost := must(h.reserve(t.Context()))
+	h.restart()
+	o := h.organization("Last")
+	if p := h.partnerOf(o.ID, "p"); p.Number != lost+1 || lost != organizations*each+1 {
+		t.Errorf("after %d was lost comes %d", lost, p.Number)
+	}
+	v := h.journal.View()
+	defer v.Close()
+	for _, number := range append(numbers, lost+1) {
+		if _, claimed, err := v.Claim(directory.PlatformOrg, ledger.ClaimNumber, fmt.Sprint(number)); !claimed || err != nil {
+			t.Errorf("number %d isn't claimed (%v)", number, err)
+		}
+	}
+}
+
+func TestRestartFindsEverything(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	box := must(h.Seed(ctx, SeedInput{}))
+	o := must(h.CreateOrganization(ctx, directory.OrganizationDraft{
+		Name: "Third", Type: directory.Bank, Status: directory.Maintenance, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE", "MY"},
+	}))
+	full := must(h.CreatePartner(ctx, o.ID, directory.PartnerDraft{
+		Name: "Full", Login: "full", Email: "a@example.com", Lang: "ru", NotifyURL: "https://example.com/", Secret: "s", Inactive: true,
+		Sources:   []string{"10.0.0.0/8", "2001:db8::/32"},
+		Overdraft: []directory.Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}, Amount: ledger.MaxAmount}},
+	}, []byte("pass")))
+	term := must(h.CreateTerminal(ctx, o.ID, directory.TerminalDraft{
+		Partner: full.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: "test", Inactive: true, MerchantAdapter: "a",
+		ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`),
+	}))
+	k, value, err := h.CreateAPIKey(ctx, o.ID, directory.APIKeyDraft{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(began.AddDate(1, 0, 0))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID))
+	active := directory.Active
+	changed := must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &active}))
+	admin := must(h.MintAdminToken(ctx))
+
+	h.restart()
+	if got, _ := h.Organization(o.ID); !reflect.DeepEqual(got, changed) {
+		t.Errorf("organization %+v, want %+v", got, changed)
+	}
+	if got, _ := h.Partner(o.ID, full.Number); !reflect.DeepEqual(got, full) {
+		t.Errorf("partner %+v, want %+v", got, full)
+	}
+	if got, _ := h.Terminal(o.ID, term.ID); !reflect.DeepEqual(got, term) || len(h.Terminals(o.ID, full.Number)) != 1 {
+		t.Errorf("terminal %+v, want %+v", got, term)
+	}
+	if got, _ := h.APIKey(o.ID, k.ID); !reflect.DeepEqual(got, revoked) {
+		t.Errorf("key %+v, want %+v", got, revoked)
+	}
+	if _, _, ok := h.Authenticate(o.ID, text(value)); ok {
+		t.Error("a revoked key came back")
+	}
+	if !h.AdminToken(text(admin)) || !h.AdminToken(text(box.AdminToken)) {
+		t.Error("an administration token is lost")
+	}
+	checkSandbox(t, h, box)
+	// And it goes on from there: versions, numbers and logins.
+	name := "Renamed"
+	must(h.PatchPartner(ctx, o.ID, full.Number, directory.PartnerPatch{Name: &name}))
+	_, err = h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "x", Login: "full"}, []byte("pass"))
+	wantCode(t, "a login from before", err, ledger.Conflict, "login")
+	if p := h.partnerOf(o.ID, "new"); p.Number != 4 {
+		t.Errorf("the next number is %d", p.Number)
+	}
+}
+
+func TestNoAnswerInTimeIsUnknown(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	entered, leave := make(chan bool), make(chan bool)
+	first := make(chan error)
+	go func() {
+		first <- h.run(t.Context(), o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
+			entered <- true
+			<-leave
+			return nil, nil
+		}, nil)
+	}()
+	<-entered
+	_, _, err := h.CreateAPIKey(canceled(t), o.ID, directory.APIKeyDraft{Partner: 1, Name: "k"})
+	wantCode(t, "behind a slow command", err, ledger.Unavailable, "")
+	leave <- true
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+}
+
+// More commands at once than an actor takes in wait for their turn.
+func TestManyCommandsAtOnce(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "one")
+	var wait sync.WaitGroup
+	for range 3 * maxCommands {
+		wait.Go(func() {
+			if _, _, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "k"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if keys, _, err := h.ListAPIKeys(o.ID, Page{Limit: MaxPage}); err != nil || len(keys) != 3*maxCommands {
+		t.Errorf("%d keys, %v", len(keys), err)
+	}
+	for range cap(h.commands.admitted) {
+		h.commands.admitted <- struct{}{}
+	}
+	_, _, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "k"})
+	wantCode(t, "one too many", err, ledger.Unavailable, "")
+}
+
+func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "one")
+	err := h.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) { panic("in the decision") }, nil)
+	wantCode(t, "a panic in the decision", err, ledger.Internal, "")
+
+	// A panic between the disk and the view: the change is durable and must show.
+	id := uuid.New()
+	k, event, err := newKey(id, p, "mzk_0123456789abcdef", directory.APIKeyDraft{Partner: p.Number, Name: "k"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = h.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
+		return &posting.Change{Steps: []posting.Step{step(o.ID, 0, encodeKey(k), event)}}, nil
+	}, func([]posting.Stamp) { panic("in the publication") })
+	wantCode(t, "a panic in the publication", err, ledger.Internal, "")
+	h.runtime.Quiesce()
+	if got, _, ok := h.Authenticate(o.ID, []byte("mzk_0123456789abcdef")); !ok || got.ID != id {
+		t.Error("a durable key isn't in the view")
+	}
+	// The platform's part is read again likewise, with what it had created.
+	err = h.run(ctx, directory.PlatformOrg, "test", func(ledger.Micros) (*posting.Change, error) {
+		other, event, err := directory.NewOrganization(id, directory.OrganizationDraft{Name: "Two"})
+		if err != nil {
+			return nil, err
+		}
+		return &posting.Change{Steps: []posting.Step{step(id, 0, encodeOrganization(other), event)}}, nil
+	}, func([]posting.Stamp) { panic("in the publication") })
+	wantCode(t, "a panic in the platform's publication", err, ledger.Internal, "")
+	h.runtime.Quiesce()
+	if got, ok := h.Organization(id); !ok || got.Name != "Two" {
+		t.Error("a durable organization isn't in the view")
+	}
+	if second := h.partnerOf(o.ID, "two"); second.Number != 2 {
+		t.Errorf("the next partner has number %d", second.Number)
+	}
+}
+
+func TestStaleViewIsReadAgain(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "one")
+	behind := *p
+	behind.Name = "Behind the view's back"
+	event := ledger.Event{Source: ledger.Source{Kind: ledger.Partner, ID: p.ID}, Name: "update", From: "active", To: "active"}
+	if err := h.commit(&posting.Change{Steps: []posting.Step{step(o.ID, 1, encodePartner(&behind), event)}}); err != nil {
+		t.Fatal(err)
+	}
+	off := false
+	_, err := h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Active: &off})
+	wantCode(t, "against another version", err, ledger.StaleVersion, "")
+	next := must(h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Active: &off}))
+	if next.Name != behind.Name || next.Active {
+		t.Errorf("%+v", next)
+	}
+}

@@ -1,0 +1,78 @@
+package directory
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// CreateTerminal adds a terminal to a partner of the organization. Errors are
+// *ledger.Refusal.
+func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, d directory.TerminalDraft) (*directory.Terminal, error) {
+	const op = "directory.CreateTerminal"
+	if _, err := s.writable(op, org); err != nil {
+		return nil, err
+	}
+	var created *directory.Terminal
+	id := uuid.New()
+	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+		o, err := s.writable(op, org)
+		if err != nil {
+			return nil, err
+		}
+		owner, ok := o.partner(d.Partner)
+		if !ok {
+			return nil, ledger.RefuseField(op, "partner_id", "no such partner")
+		}
+		if len(o.terminalsOf(d.Partner)) >= directory.MaxTerminals {
+			return nil, ledger.Refuse(op, ledger.Conflict, "the partner has %d terminals", directory.MaxTerminals)
+		}
+		t, event, err := directory.NewTerminal(id, owner.record(), d)
+		if err != nil {
+			return nil, err
+		}
+		created = t
+		return &posting.Change{Steps: []posting.Step{step(org, 0, encodeTerminal(t), event)}}, nil
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(org)
+		o.putTerminal(created, stamps[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return created, nil
+}
+
+// PatchTerminal changes a terminal. Errors are *ledger.Refusal, NotFound for
+// one that the organization doesn't have.
+func (s *Service) PatchTerminal(ctx context.Context, org, id ledger.ID, p directory.TerminalPatch) (*directory.Terminal, error) {
+	const op = "directory.PatchTerminal"
+	if _, ok := s.Terminal(org, id); !ok {
+		return nil, notFound(op, "terminal")
+	}
+	var next *directory.Terminal
+	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+		o, err := s.writable(op, org)
+		if err != nil {
+			return nil, err
+		}
+		place, _ := o.terminals.get(id)
+		old := place.now.Load()
+		patched, event, err := old.record.Patch(p)
+		if next = patched; err != nil || event.Name == "" {
+			return nil, err
+		}
+		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeTerminal(next), event)}}, nil
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(org)
+		o.putTerminal(next, stamps[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}

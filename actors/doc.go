@@ -1,0 +1,26 @@
+// Package actors runs the house's actors on protoactor-go and is the only
+// package that imports it: the library's traps are answered here, once.
+//
+// Invariants:
+//  1. An actor handles one message at a time. While a Change of its is being
+//     made durable, later messages wait in a bounded FIFO; its state moves only
+//     when the writer has acknowledged.
+//  2. The registry, not the library's names, says who is alive. A message is
+//     sent under the registry's lock and counted; an actor is let go only when
+//     it has handled every message counted, so none is ever lost to a stop.
+//  3. Outcomes and due work are addressed by record, never to a PID, and
+//     activate the record's actor again if it is gone. They are never refused.
+//  4. Slow work never runs on an actor's goroutine: the pool does it and sends
+//     the outcome back.
+//  5. A panic is recovered inside the actor, logged without values, answered
+//     with an error, and the behaviour is rebuilt from the store.
+//  6. Every unit of work is counted from before it begins until what it caused
+//     has begun, so that a manual clock knows when nothing is under way.
+//
+// Callers: api and cmd start commands; the folders below implement Behaviour.
+//
+// Rejected: the library's futures (a data race and ten allocations), bounded
+// mailboxes (they spin or drop), ReceiveTimeout (it races), supervision restarts
+// (the message is lost and the asker only times out) and name-based lookup (a
+// name is free before Stopped has run).
+package actors

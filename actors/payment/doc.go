@@ -1,0 +1,23 @@
+// Package payment runs one actor a live transaction: it decides by
+// ledger/payment, hands the Change to the writer, and only then calls the
+// provider or answers.
+//
+// Invariants:
+//  1. The intent to call a provider is durable before the call, with the
+//     reference that the provider will know it by: the transaction's id. It is
+//     submitted once; afterwards it is only inquired.
+//  2. A card lives in the actor's memory from the request until the provider
+//     has it, and is wiped; it is never part of a Change.
+//  3. An unknown outcome leads to an inquiry, never to "failed".
+//  4. A create answers with the first outcome, or after the create-wait with
+//     the state reached; the loser of a race for a txid answers what the winner
+//     answers.
+//  5. An actor with a call under way, or with somebody waiting, is never let go.
+//
+// Callers: api (Create, Read), cmd (Start). The providers, the directory and
+// the admission of accounts are interfaces, because siblings never import each
+// other.
+//
+// Rejected: an actor a partner that serializes all its transactions; one slow
+// provider would hold up every other payment.
+package payment

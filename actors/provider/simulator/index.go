@@ -1,0 +1,81 @@
+package simulator
+
+import "hash/maphash"
+
+const (
+	// indexBound is how many calls are found without reading the log through.
+	indexBound = 262_144
+
+	// sieveBits is the size of the sieve, 4 MiB: with a million calls in the
+	// log, 2 in 10,000 unknown references cost a search; with ten million, 1 in 4.
+	sieveBits   = 1 << 25
+	sieveProbes = 4
+)
+
+// index leads from a call's key to its line. It holds hashes only, so what it
+// says must be verified by reading the line.
+type index struct {
+	seed   maphash.Seed
+	bound  int
+	lines  map[uint64]int64 // hash → offset
+	oldest []uint64         // hashes in the order they came, a ring once it is full
+	next   int              // the ring's oldest
+
+	// sieve knows for certain that a call was never made (a Bloom filter). After
+	// a kill the calls that never arrived are what is asked about most, and
+	// each would cost a search of the whole log.
+	sieve []uint64
+}
+
+func newIndex(bound int) index {
+	return index{
+		seed:  maphash.MakeSeed(),
+		bound: bound,
+		lines: make(map[uint64]int64),
+		sieve: make([]uint64, sieveBits/64),
+	}
+}
+
+// hash is the call's key in the index.
+func (x *index) hash(key []byte) uint64 { return maphash.Bytes(x.seed, key) }
+
+// add notes where a call's first line is. A hash that is there stays.
+func (x *index) add(hash uint64, offset int64) {
+	for i := range uint64(sieveProbes) {
+		word, bit := probe(hash, i)
+		x.sieve[word] |= bit
+	}
+	if _, taken := x.lines[hash]; taken {
+		return
+	}
+	x.lines[hash] = offset
+	if len(x.oldest) < x.bound {
+		x.oldest = append(x.oldest, hash)
+		return
+	}
+	delete(x.lines, x.oldest[x.next])
+	x.oldest[x.next] = hash
+	x.next = (x.next + 1) % x.bound
+}
+
+// find is where a line with this hash begins, if it is among the last ones.
+func (x *index) find(hash uint64) (offset int64, found bool) {
+	offset, found = x.lines[hash]
+	return offset, found
+}
+
+// seen is false if no call with this hash was ever added.
+func (x *index) seen(hash uint64) bool {
+	for i := range uint64(sieveProbes) {
+		if word, bit := probe(hash, i); x.sieve[word]&bit == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// probe is the i-th place of a hash in the sieve, by double hashing.
+func probe(hash, i uint64) (word, bit uint64) {
+	place := (hash + i*(hash>>32|1)) % sieveBits
+	return place / 64, 1 << (place % 64)
+}

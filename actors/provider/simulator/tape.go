@@ -1,0 +1,172 @@
+package simulator
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+)
+
+// chunk is how much of the log is read at a time.
+const chunk = 1 << 20
+
+// file is what the tape needs of an *os.File opened to append.
+type file interface {
+	io.Writer
+	io.ReaderAt
+	io.Closer
+	Truncate(size int64) error
+}
+
+// tape is the log: whole lines, then nothing. append and cut need the caller's
+// lock; reading below a size that was seen under the lock needs none, because
+// what is there never changes.
+type tape struct {
+	file  file
+	size  int64 // the end of the last whole line
+	torn  bool  // there may be part of a line behind size
+	chunk int64
+}
+
+// append writes one line and returns where it begins. After an error nothing of
+// it counts.
+func (t *tape) append(line []byte) (offset int64, err error) {
+	if t.torn {
+		if err := t.cut(); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := t.file.Write(line); err != nil {
+		t.torn = true
+		return 0, errors.Join(err, t.cut())
+	}
+	offset = t.size
+	t.size += int64(len(line))
+	return offset, nil
+}
+
+// cut takes off what is behind the last whole line.
+func (t *tape) cut() error {
+	if err := t.file.Truncate(t.size); err != nil {
+		return err
+	}
+	t.torn = false
+	return nil
+}
+
+// mend finds the end of the last whole line in a file of the given length and
+// cuts off what a kill or a full disk left behind it: nobody was answered for it.
+func (t *tape) mend(length int64) error {
+	buffer := make([]byte, min(t.chunk, length))
+	end := length
+	for end > 0 {
+		begin := max(0, end-t.chunk)
+		part := buffer[:end-begin]
+		if err := t.read(part, begin); err != nil {
+			return err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			end = begin + int64(i) + 1
+			break
+		}
+		end = begin
+	}
+	t.size = end
+	if end == length {
+		return nil
+	}
+	return t.cut()
+}
+
+// line reads the line that begins at offset, its newline included.
+func (t *tape) line(offset, size int64) ([]byte, error) {
+	part := make([]byte, min(maxLine, size-offset))
+	if err := t.read(part, offset); err != nil {
+		return nil, err
+	}
+	end := bytes.IndexByte(part, '\n')
+	if end < 0 {
+		return nil, errDamaged
+	}
+	return part[:end+1], nil
+}
+
+// each visits the lines below size from the first on. A line is only valid
+// until visit returns. Anything too long to be a line is passed over.
+func (t *tape) each(ctx context.Context, size int64, visit func(offset int64, line []byte)) error {
+	r := bufio.NewReaderSize(io.NewSectionReader(t.file, 0, size), int(t.chunk))
+	long := false
+	for offset, next := int64(0), t.chunk; ; {
+		line, err := r.ReadSlice('\n')
+		switch {
+		case err == nil && !long:
+			visit(offset, line)
+		case err == io.EOF:
+			return nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		}
+		long = err != nil
+		offset += int64(len(line))
+		if offset >= next {
+			next = offset + t.chunk
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// find looks below size, from the end backwards, for a line that begins with
+// the key. There being none is a nil line and no error.
+func (t *tape) find(ctx context.Context, size int64, key []byte) (line []byte, err error) {
+	buffer := make([]byte, min(t.chunk, size))
+	for end := size; end > 0; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		begin := max(0, end-t.chunk)
+		part := buffer[:end-begin]
+		if err := t.read(part, begin); err != nil {
+			return nil, err
+		}
+		skip := 0
+		if begin > 0 {
+			// The first line's beginning is in the part before this one.
+			skip = bytes.IndexByte(part, '\n') + 1
+		}
+		if line := among(part[skip:], key); line != nil {
+			return line, nil
+		}
+		if skip == len(part) {
+			skip = 0 // one line is longer than a part, so it is none of ours
+		}
+		end = begin + int64(skip)
+	}
+	return nil, nil
+}
+
+// among is the line of part that begins with the key, or nil.
+func among(part, key []byte) []byte {
+	for len(part) > 0 {
+		end := bytes.IndexByte(part, '\n') + 1
+		if end == 0 {
+			end = len(part)
+		}
+		if bytes.HasPrefix(part, key) {
+			return part[:end]
+		}
+		part = part[end:]
+	}
+	return nil
+}
+
+// read fills part from offset.
+func (t *tape) read(part []byte, offset int64) error {
+	_, err := t.file.ReadAt(part, offset)
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package actors
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"mizan/posting"
+)
+
+// Behaviour is what an actor of this house does.
+type Behaviour interface {
+	// Receive handles one message. It is never called while a Change of this
+	// actor is being made durable.
+	Receive(c *Context, message any)
+	// Committed hears what became of the Change given to Context.Commit.
+	Committed(c *Context, change *posting.Change, receipt posting.Receipt)
+	// Idle tells that nothing is outstanding: the actor may be let go.
+	Idle() bool
+	// Failed is called after a panic in one of the others: answer whoever waits.
+	// The behaviour is not used again.
+	Failed(c *Context)
+}
+
+// Refusable is a message whose sender waits for an answer.
+type Refusable interface{ Refuse(err error) }
+
+// Registry knows the live actors of one kind and makes them when needed.
+type Registry[K comparable] struct {
+	rt      *Runtime
+	name    string
+	keep    time.Duration // how long an idle actor stays; 0: not at all
+	produce func(K) Behaviour
+	seed    maphash.Seed
+	shards  [64]shard[K]
+}
+
+type shard[K comparable] struct {
+	mu    sync.Mutex
+	cells map[K]*cell // guarded by mu
+}
+
+// cell is a live actor as the registry sees it. All fields are guarded by the
+// shard's lock.
+type cell struct {
+	pid  *actor.PID
+	sent uint64 // messages sent to it in all
+	used time.Time
+}
+
+// NewRegistry makes a registry. Idle actors stay for keep, then go.
+func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, produce func(K) Behaviour) *Registry[K] {
+	r := &Registry[K]{rt: rt, name: name, keep: keep, produce: produce, seed: maphash.MakeSeed()}
+	for i := range r.shards {
+		r.shards[i].cells = make(map[K]*cell)
+	}
+	if keep > 0 {
+		rt.mu.Lock()
+		rt.sweeps = append(rt.sweeps, r.sweep)
+		rt.mu.Unlock()
+	}
+	return r
+}
+
+// Command sends a message from outside; ErrBusy when too many actors have work.
+func (r *Registry[K]) Command(key K, m Refusable) error {
+	if r.rt.live.Load() >= MaxLive {
+		return ErrBusy
+	}
+	r.Tell(key, m)
+	return nil
+}
+
+// Tell sends an outcome or due work: it is never refused.
+func (r *Registry[K]) Tell(key K, m any) {
+	r.rt.work.add()
+	s := r.shard(key)
+	s.mu.Lock()
+	c := s.cells[key]
+	if c == nil {
+		c = r.activate(key)
+		s.cells[key] = c
+	}
+	c.sent++
+	if r.keep > 0 {
+		c.used = time.Now()
+	}
+	r.rt.system.Root.Send(c.pid, m)
+	s.mu.Unlock()
+}
+
+func (r *Registry[K]) shard(key K) *shard[K] {
+	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
+}
+
+func (r *Registry[K]) activate(key K) *cell {
+	r.rt.live.Add(1)
+	props := actor.PropsFromProducer(func() actor.Actor {
+		return &shell[K]{registry: r, key: key, behaviour: r.produce(key)}
+	}, actor.WithDispatcher(r.rt.actors))
+	return &cell{pid: r.rt.system.Root.Spawn(props)}
+}
+
+// retire lets an actor go if it has handled everything that was sent to it.
+func (r *Registry[K]) retire(key K, handled uint64, atOnce bool) bool {
+	s := r.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.cells[key]
+	if c == nil || c.sent != handled || (!atOnce && time.Since(c.used) < r.keep) {
+		return false
+	}
+	delete(s.cells, key)
+	r.rt.live.Add(-1)
+	return true
+}
+
+// sweep asks actors that have been idle for long whether they may go.
+func (r *Registry[K]) sweep(now time.Time) {
+	for i := range r.shards {
+		s := &r.shards[i]
+		s.mu.Lock()
+		for _, c := range s.cells {
+			if now.Sub(c.used) >= r.keep {
+				r.rt.system.Root.Send(c.pid, sweepTick{})
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// sweepTick asks an actor whether it may go; it is not counted.
+type sweepTick struct{}

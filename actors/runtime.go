@@ -1,0 +1,200 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Bounds of the runtime.
+const (
+	MaxLive    = 131_072 // actors with work, in all registries; commands beyond are refused
+	MaxWaiting = 64      // messages that wait in one actor while its Change is made durable
+	MaxCalls   = 131_072 // jobs that wait for the pool
+	poolSize   = 64      // jobs of the pool at once
+)
+
+// ErrBusy refuses a command because a bound is reached: try again later.
+var ErrBusy error = ledger.Refuse("actors.Command", ledger.Unavailable, "too much is under way")
+
+// Options start a Runtime.
+type Options struct {
+	Clock   clock.Clock
+	Journal *posting.Journal
+	Log     *slog.Logger
+
+	// Persist makes a manual clock's next instant durable before it is shown.
+	Persist func(time.Time) error
+}
+
+// Runtime is what actors run in.
+type Runtime struct {
+	Clock   clock.Clock
+	Journal *posting.Journal
+	Log     *slog.Logger
+
+	system  *actor.ActorSystem
+	persist func(time.Time) error
+	work    work
+	pool    *pool
+	actors  *dispatcher
+	live    atomic.Int64
+
+	gate   sync.RWMutex // a manual clock's step excludes commands
+	manual *clock.Manual
+
+	context context.Context
+	cancel  context.CancelFunc
+
+	mu      sync.Mutex
+	wakers  map[ledger.Kind]func(Due) // guarded by mu until Start
+	polls   []Poll
+	sweeps  []func(now time.Time)
+	stop    chan struct{}
+	stopped sync.WaitGroup
+}
+
+// RecordKey addresses a record's actor.
+type RecordKey struct {
+	Org ledger.ID
+	ID  ledger.ID
+}
+
+// Due wakes a record at the instant that it asked for.
+type Due struct {
+	Key RecordKey
+	At  ledger.Micros
+}
+
+// Poll asks something again and again without a durable timer: what it looks
+// for is still there after a restart.
+type Poll struct {
+	Next func() (time.Time, bool) // when there is something to do
+	Run  func(now time.Time)
+}
+
+// New makes a runtime. Register registries, wakers and polls, then Start it.
+func New(o Options) *Runtime {
+	quiet := slog.New(slog.DiscardHandler)
+	manual, _ := o.Clock.(*clock.Manual)
+	ctx, cancel := context.WithCancel(context.Background())
+	if o.Persist == nil {
+		o.Persist = func(time.Time) error { return nil }
+	}
+	return &Runtime{
+		Clock: o.Clock, Journal: o.Journal, Log: o.Log, persist: o.Persist, manual: manual,
+		context: ctx, cancel: cancel,
+		// The library's loggers print whole messages; nothing of it is logged.
+		system: actor.NewActorSystemWithConfig(actor.Configure(
+			actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }),
+			actor.WithDeadLetterRequestLogging(false),
+		)),
+		pool:   newPool(poolSize),
+		actors: newDispatcher(),
+		wakers: make(map[ledger.Kind]func(Due)),
+		stop:   make(chan struct{}),
+	}
+}
+
+// Wake registers who handles due work of a kind of record.
+func (rt *Runtime) Wake(kind ledger.Kind, fn func(Due)) { rt.wakers[kind] = fn }
+
+// Poll registers a poll.
+func (rt *Runtime) Poll(p Poll) { rt.polls = append(rt.polls, p) }
+
+// Start takes up what is due and keeps doing so as time passes. What resume
+// accepts is woken at once, whatever its time: intents whose outcome is unknown.
+func (rt *Runtime) Start(resume func(posting.Item) bool) {
+	for _, item := range rt.Journal.Due.All(resume) {
+		rt.dispatch(item)
+	}
+	rt.stopped.Add(1)
+	go rt.sweep()
+	if rt.manual == nil {
+		rt.stopped.Add(1)
+		go rt.tick()
+	}
+}
+
+// Enter brackets a command: it waits while a manual clock is being stepped.
+func (rt *Runtime) Enter() (leave func()) {
+	if rt.manual == nil {
+		return func() {}
+	}
+	rt.gate.RLock()
+	return rt.gate.RUnlock
+}
+
+// Go runs a job on the pool; ErrBusy when too many wait.
+func (rt *Runtime) Go(job func()) error {
+	rt.work.add()
+	if !rt.pool.add(func() { defer rt.work.done(); job() }) {
+		rt.work.done()
+		return ErrBusy
+	}
+	return nil
+}
+
+// Context ends when the runtime stops: what slow work waits under.
+func (rt *Runtime) Context() context.Context { return rt.context }
+
+// Recovered logs a recovered panic without its value, which may hold anything.
+func (rt *Runtime) Recovered(where string, fault any) {
+	if fault != nil {
+		rt.Log.Error("a panic was recovered", "where", where, "panic", fmt.Sprintf("%T", fault), "stack", string(debug.Stack()))
+	}
+}
+
+// Live is the number of actors.
+func (rt *Runtime) Live() int64 { return rt.live.Load() }
+
+// Outstanding is the number of units of work under way.
+func (rt *Runtime) Outstanding() int64 { return rt.work.n.Load() }
+
+// Quiesce waits until nothing is under way: what is due later stays due.
+func (rt *Runtime) Quiesce() { rt.work.wait() }
+
+// Stop ends the clocks, waits for what is under way, and ends the actors.
+// Commands must have ended before.
+func (rt *Runtime) Stop() {
+	close(rt.stop)
+	rt.stopped.Wait()
+	rt.cancel()
+	rt.work.wait()
+	rt.pool.close()
+	rt.system.Shutdown()
+	rt.actors.close()
+}
+
+// ErrRealClock refuses to step a clock that runs by itself.
+var ErrRealClock = errors.New("the clock is real")
+
+func (rt *Runtime) sweep() {
+	defer rt.stopped.Done()
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-rt.stop:
+			return
+		case now := <-ticker.C:
+			rt.mu.Lock()
+			sweeps := rt.sweeps
+			rt.mu.Unlock()
+			for _, sweep := range sweeps {
+				sweep(now)
+			}
+		}
+	}
+}

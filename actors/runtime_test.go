@@ -1,0 +1,255 @@
+package actors_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+var (
+	org   = uuid.MustParse("7f2c0d5e-35b1-4a39-9f64-5d2b0c9b1e01")
+	start = time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC)
+)
+
+// stage is a runtime on a real store, with one registry of probes.
+type stage struct {
+	*actors.Runtime
+	clock    *clock.Manual
+	registry *actors.Registry[actors.RecordKey]
+	log      *bytes.Buffer
+	made     atomic.Int64
+	gate     chan struct{} // if set, groups wait here
+	seen     chan string
+}
+
+func open(t *testing.T, keep time.Duration) *stage {
+	s := &stage{clock: clock.NewManual(start), log: new(bytes.Buffer), seen: make(chan string, 1_000)}
+	log := slog.New(slog.NewTextHandler(s.log, nil))
+	j, err := posting.Open(posting.Options{
+		Store: store.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)}, Clock: s.clock, Log: log,
+		Through: func(l posting.Log) posting.Log { return gated{l, s} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Runtime = actors.New(actors.Options{Clock: s.clock, Journal: j, Log: log})
+	s.registry = actors.NewRegistry(s.Runtime, "probe", keep, func(k actors.RecordKey) actors.Behaviour {
+		s.made.Add(1)
+		return &probe{stage: s, key: k}
+	})
+	s.Wake(ledger.Settlement, func(d actors.Due) { s.registry.Tell(d.Key, d) })
+	s.Start(func(posting.Item) bool { return false })
+	t.Cleanup(func() {
+		s.Stop()
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+type gated struct {
+	posting.Log
+	stage *stage
+}
+
+func (g gated) Apply(group *store.Group) error {
+	if g.stage.gate != nil {
+		<-g.stage.gate
+	}
+	return g.Log.Apply(group)
+}
+
+// probe counts, writes, panics as it is told.
+type probe struct {
+	stage   *stage
+	key     actors.RecordKey
+	version uint64
+	reply   chan error
+}
+
+type (
+	count struct{ n *atomic.Int64 }
+	write struct {
+		due   time.Duration
+		reply chan error
+	}
+	explode struct {
+		secret string
+		reply  chan error
+	}
+)
+
+func (m *write) Refuse(err error)   { m.reply <- err }
+func (m *explode) Refuse(err error) { m.reply <- err }
+
+func (p *probe) Receive(c *actors.Context, message any) {
+	switch m := message.(type) {
+	case count:
+		m.n.Add(1)
+	case *write:
+		p.reply = m.reply
+		p.write(c, m.due)
+	case *explode:
+		panic(m.secret)
+	case actors.Due:
+		p.stage.seen <- fmt.Sprintf("%v at %v", p.key.ID, c.Now().Sub(start))
+		p.write(c, 0)
+	}
+}
+
+func (p *probe) write(c *actors.Context, due time.Duration) {
+	if p.version == 0 {
+		v := c.Runtime.Journal.View()
+		r, _, _ := v.Record(org, ledger.Source{Kind: ledger.Settlement, ID: p.key.ID})
+		v.Close()
+		p.version = r.Stamp.Version
+	}
+	step := posting.Step{Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: p.key.ID}, Expect: p.version, Record: []byte{1},
+		Events: []ledger.Event{{Name: "w", To: "x"}}}
+	if due != 0 {
+		step.Due = ledger.MicrosOf(c.Now().Add(due))
+	}
+	c.Commit(&posting.Change{Steps: []posting.Step{step}})
+}
+
+func (p *probe) Committed(_ *actors.Context, _ *posting.Change, r posting.Receipt) {
+	if r.Err == nil {
+		p.version = r.Stamps[0].Version
+	}
+	if p.reply != nil {
+		p.reply <- r.Err
+		p.reply = nil
+	}
+}
+
+func (p *probe) Idle() bool             { return true }
+func (p *probe) Failed(*actors.Context) {}
+
+func key(n byte) actors.RecordKey { return actors.RecordKey{Org: org, ID: uuid.UUID{n}} }
+
+func TestNoMessageIsLostWhileActorsComeAndGo(t *testing.T) {
+	s := open(t, 0)
+	var handled atomic.Int64
+	var senders sync.WaitGroup
+	const each, many = 2_000, 16
+	for g := range many {
+		senders.Add(1)
+		go func() {
+			defer senders.Done()
+			for i := range each {
+				s.registry.Tell(key(byte(i+g)%4), count{&handled})
+			}
+		}()
+	}
+	senders.Wait()
+	s.Quiesce()
+	if n := handled.Load(); n != each*many {
+		t.Errorf("%d of %d messages were handled", n, each*many)
+	}
+	if s.Live() != 0 {
+		t.Errorf("%d actors stay without work", s.Live())
+	}
+	if s.made.Load() < 5 {
+		t.Errorf("only %d activations: nothing came and went", s.made.Load())
+	}
+}
+
+func TestAPanicIsAnsweredLoggedWithoutItsValueAndTheActorIsRebuilt(t *testing.T) {
+	s := open(t, time.Hour)
+	reply := make(chan error, 1)
+	if err := s.registry.Command(key(1), &explode{secret: "4242424242424242", reply: reply}); err != nil {
+		t.Fatal(err)
+	}
+	var refusal *ledger.Refusal
+	if err := <-reply; !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
+		t.Errorf("answered %v", err)
+	}
+	if err := s.registry.Command(key(1), &write{reply: reply}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-reply; err != nil {
+		t.Errorf("after a panic: %v", err)
+	}
+	s.Quiesce()
+	if strings.Contains(s.log.String(), "4242424242424242") || !strings.Contains(s.log.String(), "panic") {
+		t.Errorf("the log: %s", s.log)
+	}
+	if s.made.Load() != 2 {
+		t.Errorf("%d behaviours were made, want 2", s.made.Load())
+	}
+}
+
+func TestCommandsWaitWhileAChangeIsUnderWayUpToTheBound(t *testing.T) {
+	s := open(t, time.Hour)
+	s.gate = make(chan struct{})
+	const extra = 5
+	replies := make(chan error, actors.MaxWaiting+1+extra)
+	for range actors.MaxWaiting + 1 + extra {
+		if err := s.registry.Command(key(1), &write{reply: replies}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range extra {
+		if err := <-replies; !errors.Is(err, actors.ErrBusy) {
+			t.Fatalf("beyond the bound: %v", err)
+		}
+	}
+	close(s.gate)
+	for range actors.MaxWaiting + 1 {
+		if err := <-replies; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAdvanceStopsAtEachDueInstantInOrder(t *testing.T) {
+	s := open(t, 0)
+	reply := make(chan error, 1)
+	for _, n := range []byte{3, 1, 2} {
+		if err := s.registry.Command(key(n), &write{due: time.Duration(n) * time.Hour, reply: reply}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-reply; err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Quiesce()
+	if err := s.Advance(start.Add(150 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"01000000-0000-0000-0000-000000000000 at 1h0m0s", "02000000-0000-0000-0000-000000000000 at 2h0m0s"}
+	for _, w := range want {
+		select {
+		case got := <-s.seen:
+			if got != w {
+				t.Errorf("woken: %s, want %s", got, w)
+			}
+		default:
+			t.Errorf("not woken: %s", w)
+		}
+	}
+	if n := len(s.seen); n != 0 {
+		t.Errorf("%d woken too early", n)
+	}
+	if got := s.clock.Now(); !got.Equal(start.Add(150 * time.Minute)) {
+		t.Errorf("the clock shows %v", got)
+	}
+	if err := s.Advance(start); !errors.Is(err, clock.ErrBackwards) {
+		t.Errorf("moved back: %v", err)
+	}
+}

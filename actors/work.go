@@ -1,0 +1,95 @@
+package actors
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// work counts what is under way.
+type work struct {
+	n       atomic.Int64
+	waiting atomic.Int32
+	mu      sync.Mutex
+	idle    *sync.Cond
+}
+
+func (w *work) add() { w.n.Add(1) }
+
+func (w *work) done() {
+	if w.n.Add(-1) == 0 && w.waiting.Load() > 0 {
+		w.mu.Lock()
+		if w.idle != nil {
+			w.idle.Broadcast()
+		}
+		w.mu.Unlock()
+	}
+}
+
+// wait returns when nothing is under way.
+func (w *work) wait() {
+	w.waiting.Add(1)
+	defer w.waiting.Add(-1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.idle == nil {
+		w.idle = sync.NewCond(&w.mu)
+	}
+	for w.n.Load() > 0 {
+		w.idle.Wait()
+	}
+}
+
+// pool runs jobs on a bounded number of goroutines, first in, first out.
+type pool struct {
+	mu      sync.Mutex
+	jobs    []func() // guarded by mu
+	running int
+	size    int
+	closed  bool
+	ended   sync.WaitGroup
+}
+
+func newPool(size int) *pool { return &pool{size: size} }
+
+// add queues a job and sees to it that somebody runs it.
+func (p *pool) add(job func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.jobs) >= MaxCalls {
+		return false
+	}
+	p.jobs = append(p.jobs, job)
+	if p.running < p.size {
+		p.running++
+		p.ended.Add(1)
+		go p.run()
+	}
+	return true
+}
+
+func (p *pool) run() {
+	defer p.ended.Done()
+	var batch []func()
+	for {
+		p.mu.Lock()
+		if len(p.jobs) == 0 {
+			p.running--
+			p.mu.Unlock()
+			return
+		}
+		batch = append(batch[:0], p.jobs[0])
+		p.jobs[0] = nil
+		if p.jobs = p.jobs[1:]; len(p.jobs) == 0 {
+			p.jobs = nil
+		}
+		p.mu.Unlock()
+		batch[0]()
+	}
+}
+
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.ended.Wait()
+}

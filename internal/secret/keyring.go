@@ -1,0 +1,192 @@
+package secret
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"mizan/internal/assert"
+)
+
+const (
+	keyringVersion = 1
+
+	// signerName is the server's name in every signed head. Verifiers know the
+	// key by it, so it never changes.
+	signerName = "mizan"
+
+	fingerprintKeyBytes = 32
+	fingerprintBytes    = 16 // of the HMAC: 32 characters in hex
+)
+
+// The fields of version 1. Adding a field keeps the version; changing what one
+// means, or needing a new one in order to read old data, raises it.
+const (
+	fieldVersion        = "version"
+	fieldSigningKey     = "head_skey"
+	fieldVerifierKey    = "head_vkey"
+	fieldFingerprintKey = "fingerprint_key"
+)
+
+// Keyring holds the platform's own keys. It is safe for concurrent use.
+type Keyring struct {
+	signer      note.Signer
+	verifier    note.Verifier
+	fingerprint []byte
+
+	// fields is the file as it was read, so that a rewrite keeps what a later
+	// version put there.
+	fields map[string]json.RawMessage
+}
+
+// LoadKeyring reads the keyring file. The error is fs.ErrNotExist if there is
+// none; it names the file and never quotes what is in it. A file that anyone
+// but its owner may read or write is refused.
+func LoadKeyring(path string) (*Keyring, error) {
+	content, err := readPrivate(path)
+	if err != nil {
+		return nil, fmt.Errorf("keyring: %w", err)
+	}
+	k, err := parseKeyring(content)
+	if err != nil {
+		return nil, fmt.Errorf("keyring %s: %w", path, err)
+	}
+	return k, nil
+}
+
+// CreateKeyring makes new keys and writes them to a new file of mode 0600. The
+// error is fs.ErrExist if the file is there already, whatever is in it.
+func CreateKeyring(path string, random io.Reader) (*Keyring, error) {
+	k, err := newKeyring(random)
+	if err != nil {
+		return nil, fmt.Errorf("keyring %s: %w", path, err)
+	}
+	if err := writePrivate(path, k.encode(), false); err != nil {
+		return nil, fmt.Errorf("keyring: %w", err)
+	}
+	return k, nil
+}
+
+// Save rewrites the keyring file, atomically, unknown fields included.
+func (k *Keyring) Save(path string) error {
+	if err := writePrivate(path, k.encode(), true); err != nil {
+		return fmt.Errorf("keyring: %w", err)
+	}
+	return nil
+}
+
+// Signer signs the ledger's heads.
+func (k *Keyring) Signer() note.Signer { return k.signer }
+
+// Verifier checks what Signer signed.
+func (k *Keyring) Verifier() note.Verifier { return k.verifier }
+
+// Fingerprint tells equal card numbers from others without keeping them: the
+// first half of their HMAC-SHA-256, 32 characters in hex. Its key never
+// rotates, or limits and block lists would lose the cards they know.
+func (k *Keyring) Fingerprint(number []byte) string {
+	mac := hmac.New(sha256.New, k.fingerprint)
+	mac.Write(number)
+	return hex.EncodeToString(mac.Sum(nil)[:fingerprintBytes])
+}
+
+// Format implements fmt.Formatter, so that no verb shows the keys.
+func (k Keyring) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(Redacted)) }
+
+// LogValue implements slog.LogValuer.
+func (k Keyring) LogValue() slog.Value { return slog.StringValue(Redacted) }
+
+// MarshalText keeps the keys out of every text and JSON encoder.
+func (k Keyring) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
+
+func newKeyring(random io.Reader) (*Keyring, error) {
+	skey, vkey, err := note.GenerateKey(random, signerName)
+	if err != nil {
+		return nil, fmt.Errorf("signing key: %w", err)
+	}
+	fingerprint := make([]byte, fingerprintKeyBytes)
+	if _, err := io.ReadFull(random, fingerprint); err != nil {
+		return nil, fmt.Errorf("fingerprint key: %w", err)
+	}
+	fields := make(map[string]json.RawMessage)
+	for name, value := range map[string]any{
+		fieldVersion:        keyringVersion,
+		fieldSigningKey:     skey,
+		fieldVerifierKey:    vkey,
+		fieldFingerprintKey: fingerprint,
+	} {
+		if fields[name], err = json.Marshal(value); err != nil {
+			return nil, err
+		}
+	}
+	return fromFields(fields)
+}
+
+func parseKeyring(content []byte) (*Keyring, error) {
+	var fields map[string]json.RawMessage
+	// The decoder's own error may quote a character of the file.
+	if json.Unmarshal(content, &fields) != nil {
+		return nil, errors.New("not a JSON object")
+	}
+	return fromFields(fields)
+}
+
+func fromFields(fields map[string]json.RawMessage) (*Keyring, error) {
+	var (
+		version    int
+		skey, vkey string
+		k          = &Keyring{fields: fields}
+	)
+	for _, f := range []struct {
+		name string
+		into any
+	}{
+		{fieldVersion, &version},
+		{fieldSigningKey, &skey},
+		{fieldVerifierKey, &vkey},
+		{fieldFingerprintKey, &k.fingerprint},
+	} {
+		if json.Unmarshal(fields[f.name], f.into) != nil {
+			return nil, fmt.Errorf("%s is missing or has the wrong type", f.name)
+		}
+		if f.into == &version && version != keyringVersion {
+			return nil, fmt.Errorf("version %d, this program reads version %d", version, keyringVersion)
+		}
+	}
+	if len(k.fingerprint) != fingerprintKeyBytes {
+		return nil, fmt.Errorf("%s has %d bytes, not %d", fieldFingerprintKey, len(k.fingerprint), fingerprintKeyBytes)
+	}
+	var err error
+	if k.signer, err = note.NewSigner(skey); err != nil {
+		return nil, fmt.Errorf("%s: %w", fieldSigningKey, err)
+	}
+	if k.verifier, err = note.NewVerifier(vkey); err != nil {
+		return nil, fmt.Errorf("%s: %w", fieldVerifierKey, err)
+	}
+	return k, k.checkPair()
+}
+
+// checkPair makes sure that the two halves of the signing key belong together:
+// heads signed with one and published with the other would convince nobody.
+func (k *Keyring) checkPair() error {
+	probe := []byte("mizan keyring probe\n")
+	signature, err := k.signer.Sign(probe)
+	if err != nil || k.signer.Name() != signerName || k.verifier.Name() != signerName || !k.verifier.Verify(probe, signature) {
+		return fmt.Errorf("%s and %s are not one key pair of %q", fieldSigningKey, fieldVerifierKey, signerName)
+	}
+	return nil
+}
+
+// encode is the file's content. The fields are JSON already, so nothing can fail.
+func (k *Keyring) encode() []byte {
+	content, err := json.MarshalIndent(k.fields, "", "  ")
+	assert.NoError(err)
+	return append(content, '\n')
+}

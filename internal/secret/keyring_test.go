@@ -1,0 +1,299 @@
+package secret
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+func create(t *testing.T) *Keyring {
+	t.Helper()
+	k, err := CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func field(t *testing.T, k *Keyring, name string) string {
+	t.Helper()
+	var value string
+	if err := json.Unmarshal(k.fields[name], &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func TestAKeyringComesBackAsItWasMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	made, err := CreateKeyring(path, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := note.Sign(&note.Note{Text: "head\n"}, made.Signer())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := note.Open(signed, note.VerifierList(read.Verifier())); err != nil {
+		t.Errorf("what the made keyring signed, the read one does not verify: %v", err)
+	}
+	if a, b := made.Fingerprint([]byte(canary)), read.Fingerprint([]byte(canary)); a != b {
+		t.Errorf("fingerprints %s and %s", a, b)
+	}
+	if other := create(t); other.Fingerprint([]byte(canary)) == made.Fingerprint([]byte(canary)) || other.Verifier().KeyHash() == made.Verifier().KeyHash() {
+		t.Error("two keyrings share a key")
+	}
+}
+
+func TestAKeyringIsForItsOwnerOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	if _, err := CreateKeyring(path, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if left := names(t, filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("the directory holds %q", left)
+	}
+	for mode, fine := range map[fs.FileMode]bool{
+		0o600: true, 0o400: true, 0o700: true,
+		0o640: false, 0o604: false, 0o644: false, 0o660: false, 0o602: false, 0o610: false, 0o601: false,
+	} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := LoadKeyring(path)
+		if (err == nil) != fine {
+			t.Errorf("mode %04o: %v", mode, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "others than its owner can reach it; set it to 0600") {
+			t.Errorf("mode %04o: the error does not say what to do: %v", mode, err)
+		}
+	}
+}
+
+func TestCreateNeverOverwrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	if err := os.WriteFile(path, []byte("not even a keyring"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CreateKeyring(path, rand.Reader); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("create over a file: %v", err)
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != "not even a keyring" {
+		t.Errorf("the file is now %q, %v", content, err)
+	}
+	if left := names(t, filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("the directory holds %q", left)
+	}
+}
+
+func TestOneOfManyCreatorsWins(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	made := make([]*Keyring, 64)
+	var all sync.WaitGroup
+	for i := range made {
+		all.Go(func() {
+			k, err := CreateKeyring(path, rand.Reader)
+			if err != nil && !errors.Is(err, fs.ErrExist) {
+				t.Error(err)
+			}
+			made[i] = k
+		})
+	}
+	all.Wait()
+	read, err := LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	winners := 0
+	for _, k := range made {
+		if k != nil {
+			winners++
+			if k.Verifier().KeyHash() != read.Verifier().KeyHash() {
+				t.Error("the winner's key is not the one on disk")
+			}
+		}
+	}
+	if winners != 1 {
+		t.Errorf("%d creators won", winners)
+	}
+}
+
+func TestUnknownFieldsSurviveARewrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	made, err := CreateKeyring(path, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.fields["sealing"] = json.RawMessage(`{"primary":18446744073709551615,"keys":["a","b"]}`)
+	if err := made.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	read, err := LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]json.RawMessage
+	var sealing bytes.Buffer
+	if err := errors.Join(json.Unmarshal(content, &fields), json.Compact(&sealing, fields["sealing"])); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := sealing.String(), `{"primary":18446744073709551615,"keys":["a","b"]}`; got != want {
+		t.Errorf("sealing is %s, want %s", got, want)
+	}
+	if !bytes.Equal(content, made.encode()) {
+		t.Errorf("the rewrite changed the file to\n%s", content)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if left := names(t, filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("the directory holds %q", left)
+	}
+}
+
+func TestAFingerprintIsATruncatedHMAC(t *testing.T) {
+	// RFC 4231, test case 2, with its short key.
+	k := &Keyring{fingerprint: []byte("Jefe")}
+	if got, want := k.Fingerprint([]byte("what do ya want for nothing?")), "5bdcc146bf60754e6a042426089575c7"; got != want {
+		t.Errorf("fingerprint %s, want %s", got, want)
+	}
+}
+
+func TestADamagedKeyringIsRefused(t *testing.T) {
+	good, other := create(t), create(t)
+	otherVerifier := field(t, other, fieldVerifierKey)
+	namedSigner, namedVerifier, err := note.GenerateKey(rand.Reader, "elsewhere")
+	if err != nil {
+		t.Fatal(err)
+	}
+	skey := field(t, good, fieldSigningKey)
+	for name, change := range map[string]func(fields map[string]any){
+		"no version":            func(f map[string]any) { delete(f, fieldVersion) },
+		"version 2":             func(f map[string]any) { f[fieldVersion] = 2 },
+		"version as text":       func(f map[string]any) { f[fieldVersion] = "1" },
+		"no signing key":        func(f map[string]any) { delete(f, fieldSigningKey) },
+		"null signing key":      func(f map[string]any) { f[fieldSigningKey] = nil },
+		"cut signing key":       func(f map[string]any) { f[fieldSigningKey] = skey[:len(skey)-8] },
+		"another's name":        func(f map[string]any) { f[fieldSigningKey], f[fieldVerifierKey] = namedSigner, namedVerifier },
+		"another's verifier":    func(f map[string]any) { f[fieldVerifierKey] = otherVerifier },
+		"no verifier":           func(f map[string]any) { delete(f, fieldVerifierKey) },
+		"no fingerprint key":    func(f map[string]any) { delete(f, fieldFingerprintKey) },
+		"short fingerprint key": func(f map[string]any) { f[fieldFingerprintKey] = make([]byte, 31) },
+		"fingerprint not text":  func(f map[string]any) { f[fieldFingerprintKey] = 7 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var fields map[string]any
+			if err := json.Unmarshal(good.encode(), &fields); err != nil {
+				t.Fatal(err)
+			}
+			change(fields)
+			content, err := json.Marshal(fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused(t, content, skey)
+		})
+	}
+	for name, content := range map[string][]byte{
+		"empty": nil, "null": []byte("null"), "a list": []byte("[]"), "text": []byte(skey),
+		"cut":      good.encode()[:200],
+		"too long": append(good.encode(), bytes.Repeat([]byte{' '}, maxPrivate)...),
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, content, skey) })
+	}
+}
+
+func refused(t *testing.T, content []byte, skey string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "keyring")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := LoadKeyring(path)
+	if err == nil {
+		t.Fatal("loaded")
+	}
+	if !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), skey[len(skey)-40:]) {
+		t.Errorf("the error does not name the file, or shows the key: %v", err)
+	}
+}
+
+func TestAMissingKeyringIsNotExist(t *testing.T) {
+	if _, err := LoadKeyring(filepath.Join(t.TempDir(), "keyring")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := LoadKeyring(t.TempDir()); err == nil {
+		t.Error("a directory was loaded")
+	}
+}
+
+func TestNoKeyringWithoutRandomness(t *testing.T) {
+	for _, n := range []int{0, 31, 32, 63} {
+		path := filepath.Join(t.TempDir(), "keyring")
+		if _, err := CreateKeyring(path, bytes.NewReader(make([]byte, n))); err == nil {
+			t.Errorf("a keyring was made from %d bytes", n)
+		}
+		if left := names(t, filepath.Dir(path)); len(left) != 0 {
+			t.Errorf("with %d bytes the directory holds %q", n, left)
+		}
+	}
+}
+
+func TestTheKeyringFileIsWhatTheDocumentSays(t *testing.T) {
+	k := create(t)
+	var fields struct {
+		Version     int    `json:"version"`
+		Skey        string `json:"head_skey"`
+		Vkey        string `json:"head_vkey"`
+		Fingerprint string `json:"fingerprint_key"`
+	}
+	if err := json.Unmarshal(k.encode(), &fields); err != nil {
+		t.Fatal(err)
+	}
+	key, err := base64.StdEncoding.DecodeString(fields.Fingerprint)
+	if err != nil || !bytes.Equal(key, k.fingerprint) {
+		t.Errorf("fingerprint key %s, %v", hex.EncodeToString(key), err)
+	}
+	if fields.Version != 1 || !strings.HasPrefix(fields.Skey, "PRIVATE+KEY+mizan+") || !strings.HasPrefix(fields.Vkey, "mizan+") {
+		t.Errorf("version %d, verifier %s", fields.Version, fields.Vkey)
+	}
+}

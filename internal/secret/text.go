@@ -1,0 +1,19 @@
+package secret
+
+import (
+	"fmt"
+	"log/slog"
+)
+
+// Text is a secret in words: a password, an API key, a provider's credential.
+// It prints as Redacted; string(t) is the only way to what it says.
+type Text string
+
+// Format implements fmt.Formatter, so that no verb shows the text.
+func (t Text) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(Redacted)) }
+
+// LogValue implements slog.LogValuer.
+func (t Text) LogValue() slog.Value { return slog.StringValue(Redacted) }
+
+// MarshalText keeps the text out of every text and JSON encoder.
+func (t Text) MarshalText() ([]byte, error) { return []byte(Redacted), nil }

@@ -1,0 +1,155 @@
+package testkit
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// answerBound is how long a request may take, creates that wait included.
+const answerBound = 60 * time.Second
+
+// Client talks to a server as one caller: its headers go with every request. It
+// is safe for concurrent use.
+type Client struct {
+	base   string
+	http   *http.Client
+	header http.Header
+}
+
+// Answer is a response, read to its end.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// JSON reads the body into a value.
+func (a *Answer) JSON(into any) error {
+	if err := json.Unmarshal(a.Body, into); err != nil {
+		return fmt.Errorf("status %d, body %q: %w", a.Status, a.Body, err)
+	}
+	return nil
+}
+
+// Anyone is a caller without credentials.
+func (s *Server) Anyone() *Client {
+	s.tb.Helper()
+	// No proxy of the environment: requests go to the server under test.
+	transport := &http.Transport{TLSClientConfig: s.trust(), MaxIdleConnsPerHost: 256}
+	s.tb.Cleanup(transport.CloseIdleConnections)
+	return &Client{base: s.BaseURL, http: &http.Client{Transport: transport, Timeout: answerBound}, header: http.Header{}}
+}
+
+// Partner is the first partner, by its key.
+func (s *Server) Partner() *Client {
+	return s.Anyone().With("x-api-key", s.Sandbox.APIKey, "x-organization-id", s.Sandbox.OrganizationID)
+}
+
+// Second is the second organization's partner.
+func (s *Server) Second() *Client {
+	return s.Anyone().With("x-api-key", s.Sandbox.Second.APIKey, "x-organization-id", s.Sandbox.Second.OrganizationID)
+}
+
+// Admin is the holder of the admin token, inside the first organization.
+func (s *Server) Admin() *Client { return s.bearer(s.Sandbox.AdminToken) }
+
+// Session is a user of the first organization with role admin.
+func (s *Server) Session() *Client { return s.bearer(s.Sandbox.SessionToken) }
+
+// Auditor is a user of the first organization with role auditor.
+func (s *Server) Auditor() *Client { return s.bearer(s.Sandbox.AuditorToken) }
+
+func (s *Server) bearer(token string) *Client {
+	return s.Anyone().With("authorization", "Bearer "+token, "x-organization-id", s.Sandbox.OrganizationID)
+}
+
+// trust is what the client believes: the server's own authority where it has one.
+func (s *Server) trust() *tls.Config {
+	path := s.options.Trust
+	if path == "" {
+		path = filepath.Join(s.Dir, "tls", "ca.pem")
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(content)
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+// With is the same caller with more headers, given as name, value pairs. An
+// empty value leaves the header out.
+func (c *Client) With(pairs ...string) *Client {
+	other := *c
+	other.header = c.header.Clone()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			other.header.Del(pairs[i])
+		} else {
+			other.header.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return &other
+}
+
+// Get reads a path, which begins with /api/v1.
+func (c *Client) Get(path string) (*Answer, error) { return c.Do(http.MethodGet, path, nil) }
+
+// Post sends a body.
+func (c *Client) Post(path string, body any) (*Answer, error) {
+	return c.Do(http.MethodPost, path, body)
+}
+
+// Put sends a body.
+func (c *Client) Put(path string, body any) (*Answer, error) {
+	return c.Do(http.MethodPut, path, body)
+}
+
+// Do makes a request. A body is sent as it is if it is a []byte or a string,
+// else as JSON; nil: none. An error means that no whole answer came: for a
+// write the outcome is unknown.
+func (c *Client) Do(method, path string, body any) (*Answer, error) {
+	content, err := encode(body)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequest(method, c.base+path, content)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = c.header.Clone()
+	if content != nil && request.Header.Get("content-type") == "" {
+		request.Header.Set("content-type", "application/json")
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer := &Answer{Status: response.StatusCode, Header: response.Header}
+	answer.Body, err = io.ReadAll(response.Body)
+	return answer, err
+}
+
+// encode keeps an absent body an untyped nil, as net/http wants it.
+func encode(body any) (io.Reader, error) {
+	switch b := body.(type) {
+	case nil:
+		return nil, nil
+	case []byte:
+		return bytes.NewReader(b), nil
+	case string:
+		return bytes.NewReader([]byte(b)), nil
+	}
+	content, err := json.Marshal(body)
+	return bytes.NewReader(content), err
+}

@@ -1,0 +1,159 @@
+package testkit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Bounds of waiting; a machine with little to spare still meets them.
+const (
+	startBound = 90 * time.Second
+	stopBound  = 60 * time.Second
+)
+
+// readyMark begins the line on stdout that names the address when all is ready.
+const readyMark = "mizan: ready at "
+
+// process is a child and what it printed.
+type process struct {
+	cmd    *exec.Cmd
+	stdout output
+	stderr output
+	ready  chan string   // the address, once
+	ended  chan struct{} // closed when it is gone
+}
+
+// output collects a stream; it may be read while it is written.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+// String is what was written so far.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// launch starts the binary. The child does not outlive the test, nor the test
+// process if that is killed.
+func launch(tb testing.TB, env, args []string) *process {
+	tb.Helper()
+	p := &process{cmd: exec.Command(Binary(tb), args...), ready: make(chan string, 1), ended: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stderr = &p.stderr
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	started := make(chan error, 1)
+	go func() {
+		// The death signal comes when the thread that started the child ends, so
+		// this goroutine keeps its thread for as long as the child lives.
+		runtime.LockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			p.follow(stdout)
+			_ = p.cmd.Wait()
+		}
+		close(p.ended)
+	}()
+	if err := <-started; err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { p.kill(tb) })
+	return p
+}
+
+// follow copies stdout and reports the address.
+func (p *process) follow(stdout io.Reader) {
+	lines := bufio.NewReader(stdout)
+	for {
+		line, err := lines.ReadString('\n')
+		_, _ = p.stdout.Write([]byte(line))
+		if address, found := strings.CutPrefix(line, readyMark); found && err == nil {
+			select {
+			case p.ready <- strings.TrimSpace(address):
+			default:
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+func (p *process) signal(tb testing.TB, s os.Signal) {
+	tb.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		tb.Errorf("signal %v: %v", s, err)
+	}
+}
+
+// wait is the exit code, once the process has ended; -1: ended by a signal.
+func (p *process) wait(tb testing.TB, bound time.Duration) int {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	defer cancel()
+	select {
+	case <-p.ended:
+	case <-ctx.Done():
+		p.signal(tb, syscall.SIGQUIT) // its goroutines, for the report
+		p.kill(tb)
+		tb.Fatalf("the process did not end within %v\n%s", bound, p.stderr.String())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func (p *process) kill(tb testing.TB) {
+	tb.Helper()
+	if p.running() {
+		p.signal(tb, syscall.SIGKILL)
+	}
+	<-p.ended
+}
+
+// Result is how a run of the binary ended.
+type Result struct {
+	Exit   int // -1: by a signal
+	Stdout string
+	Stderr string
+}
+
+// Run runs the binary to its end.
+func Run(tb testing.TB, env []string, args ...string) Result {
+	tb.Helper()
+	p := launch(tb, env, args)
+	exit := p.wait(tb, startBound)
+	return Result{Exit: exit, Stdout: p.stdout.String(), Stderr: p.stderr.String()}
+}

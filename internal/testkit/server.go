@@ -1,0 +1,165 @@
+package testkit
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Options say how a server is started.
+type Options struct {
+	Dir   string   // data directory; empty: a new one that ends with the test
+	Flags []string // beside serve, --data and --listen
+	Env   []string // added to this process's
+
+	// Bare leaves out --sandbox; then there is no sandbox.json.
+	Bare bool
+
+	// Trust is a file of certificates that clients believe in; empty: the
+	// server's own authority.
+	Trust string
+}
+
+// Sandbox is DIR/sandbox.json.
+type Sandbox struct {
+	BaseURL        string `json:"base_url"`
+	CAFile         string `json:"ca_file"`
+	AdminToken     string `json:"admin_token"`
+	OrganizationID string `json:"organization_id"`
+	PartnerID      int64  `json:"partner_id"`
+	APIKey         string `json:"api_key"`
+	PartnerLogin   string `json:"partner_login"`
+	PartnerPass    string `json:"partner_pass"`
+	SessionToken   string `json:"session_token"`
+	AuditorToken   string `json:"auditor_token"`
+	Second         struct {
+		OrganizationID string `json:"organization_id"`
+		PartnerID      int64  `json:"partner_id"`
+		APIKey         string `json:"api_key"`
+		SessionToken   string `json:"session_token"`
+	} `json:"second"`
+}
+
+// Server is a running server.
+type Server struct {
+	Dir     string
+	BaseURL string // where it listens, whatever --base-url says
+	Sandbox Sandbox // as of the last start; empty for a bare server
+
+	tb      testing.TB
+	options Options
+	process *process
+}
+
+// Start starts a server on a free loopback port and waits until health says ok.
+// It is killed when the test ends.
+func Start(tb testing.TB, o Options) *Server {
+	tb.Helper()
+	if o.Dir == "" {
+		o.Dir = filepath.Join(tb.TempDir(), "data")
+	}
+	s := &Server{Dir: o.Dir, tb: tb, options: o}
+	s.start()
+	return s
+}
+
+// Restart starts the server again on the same directory, after Kill or Stop.
+// Flags given replace the ones of the last start.
+func (s *Server) Restart(flags ...string) {
+	s.tb.Helper()
+	if s.process.running() {
+		s.tb.Fatal("restart of a server that runs")
+	}
+	if len(flags) > 0 {
+		s.options.Flags = flags
+	}
+	s.start()
+}
+
+func (s *Server) start() {
+	s.tb.Helper()
+	args := []string{"serve", "--data", s.Dir, "--listen", "127.0.0.1:0"}
+	if !s.options.Bare {
+		args = append(args, "--sandbox")
+	}
+	began := time.Now()
+	s.process = launch(s.tb, s.options.Env, slices.Concat(args, s.options.Flags))
+	select {
+	case s.BaseURL = <-s.process.ready:
+	case <-s.process.ended:
+		s.tb.Fatalf("the server ended with %d before it was ready\n%s",
+			s.process.cmd.ProcessState.ExitCode(), s.process.stderr.String())
+	case <-time.After(startBound):
+		s.process.signal(s.tb, syscall.SIGQUIT)
+		s.process.kill(s.tb)
+		s.tb.Fatalf("the server was not ready within %v\n%s", startBound, s.process.stderr.String())
+	}
+	s.Sandbox = Sandbox{}
+	if !s.options.Bare {
+		content, err := os.ReadFile(filepath.Join(s.Dir, "sandbox.json"))
+		if err != nil {
+			s.tb.Fatal(err)
+		}
+		if err := json.Unmarshal(content, &s.Sandbox); err != nil {
+			s.tb.Fatalf("sandbox.json: %v", err)
+		}
+	}
+	s.waitHealthy(began.Add(startBound))
+}
+
+// waitHealthy asks for health until it says ok. The listener is open when the
+// ready line is printed, so the first answer is the expected one.
+func (s *Server) waitHealthy(until time.Time) {
+	s.tb.Helper()
+	var health struct {
+		CoreStatus string `json:"core_status"`
+	}
+	for s.process.running() && time.Now().Before(until) {
+		answer, err := s.Anyone().Get("/api/v1/health")
+		if err != nil {
+			s.tb.Fatalf("health: %v\n%s", err, s.Stderr())
+		}
+		if err := answer.JSON(&health); err == nil && answer.Status == 200 && health.CoreStatus == "ok" {
+			return
+		}
+	}
+	s.tb.Fatalf("health never said ok, last %q\n%s", health.CoreStatus, s.Stderr())
+}
+
+// PID is the server's process id.
+func (s *Server) PID() int { return s.process.cmd.Process.Pid }
+
+// Stdout is what the server printed since its last start.
+func (s *Server) Stdout() string { return s.process.stdout.String() }
+
+// Stderr is what the server logged since its last start.
+func (s *Server) Stderr() string { return s.process.stderr.String() }
+
+// Kill ends the server as a power cut would, apart from the page cache.
+func (s *Server) Kill() {
+	s.tb.Helper()
+	s.process.kill(s.tb)
+}
+
+// Signal sends a signal and does not wait.
+func (s *Server) Signal(sig os.Signal) {
+	s.tb.Helper()
+	s.process.signal(s.tb, sig)
+}
+
+// Wait waits until the server has ended and is its exit code; -1: by a signal.
+func (s *Server) Wait() int {
+	s.tb.Helper()
+	return s.process.wait(s.tb, stopBound)
+}
+
+// Stop asks the server to stop and is its exit code.
+func (s *Server) Stop() int {
+	s.tb.Helper()
+	s.Signal(syscall.SIGTERM)
+	return s.Wait()
+}

@@ -1,0 +1,102 @@
+package tidy
+
+import "slices"
+
+// Module is the path that the house's own imports begin with.
+const Module = "mizan"
+
+// room is a set of packages and what of the house they may import. In a pattern
+// "*" stands for one segment and a last "..." for any number, none included. A
+// package may always import what lies in its own folder.
+type room struct {
+	packages string
+	may      []string
+}
+
+// Groups of rooms that several others may import.
+var (
+	common  = []string{"internal/assert", "internal/clock", "internal/secret"}
+	words   = []string{"ledger/..."}
+	books   = slices.Concat(common, words, []string{"posting"})
+	cellar  = slices.Concat(common, words, []string{"posting/store"})
+	runtime = slices.Concat(books, []string{"actors"})
+	doors   = slices.Concat(books, []string{"actors/..."})
+	checks  = slices.Concat(doors, []string{"posting/store"})
+	loads   = slices.Concat(checks, []string{"api/...", "snapshots/..."})
+)
+
+// house is the direction of imports, from the cellar up. The first room that
+// matches a package is its room.
+var house = []room{
+	{"internal/assert", nil},
+	{"internal/clock", []string{"internal/assert"}},
+	{"internal/secret", []string{"internal/assert"}},
+	{"internal/tidy", nil},
+	{"internal/testkit", []string{"internal/assert"}},
+
+	{"ledger/money", []string{"internal/assert"}},
+	{"ledger/fsm", []string{"internal/assert"}},
+	{"ledger", []string{"ledger/money", "ledger/fsm", "internal/assert"}},
+	{"ledger/directory", []string{"ledger", "ledger/money", "ledger/fsm", "internal/assert"}},
+	{"ledger/*/...", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
+
+	{"posting/store/...", slices.Concat(common, words)},
+	{"posting", cellar},
+
+	{"actors", books},
+	{"actors/provider", runtime},
+	{"actors/provider/*/...", slices.Concat(runtime, []string{"actors/provider"})},
+	{"actors/*/...", runtime},
+
+	{"snapshots/...", checks},
+	{"api/*/...", doors},
+	{"api", slices.Concat(doors, []string{"api/..."})},
+
+	{"bench/...", loads},
+	{"cmd/*/...", slices.Concat(loads, []string{"bench/..."})},
+}
+
+// keepers are the modules that only some packages may import, in tests too.
+var keepers = []struct{ module, packages string }{
+	{"github.com/gofiber", "api/..."},
+	{"github.com/asynkron/protoactor-go", "actors"},
+	{"github.com/dgraph-io/badger", "posting/store/..."},
+}
+
+// pureModules are all that ledger/** may import beside the standard library and
+// the house's own.
+var pureModules = []string{"github.com/holiman/uint256", "github.com/google/uuid"}
+
+// impureImports are packages of the standard library that reach outside.
+var impureImports = []string{
+	"os", "os/...", "log", "log/syslog", "net", "net/http/...", "math/rand", "math/rand/v2", "crypto/rand",
+	"io/ioutil", "syscall", "unsafe", "runtime/...", "testing/...",
+}
+
+// impureNames are functions that read a clock or randomness, or write a log.
+// slog itself is allowed: a record redacts itself by being a slog.LogValuer.
+var impureNames = map[string][]string{
+	"log/slog": {
+		"Debug", "DebugContext", "Info", "InfoContext", "Warn", "WarnContext", "Error", "ErrorContext",
+		"Log", "LogAttrs", "Default", "New", "NewLogLogger", "NewTextHandler", "NewJSONHandler", "SetDefault", "With",
+	},
+	"time": {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTicker", "NewTimer"},
+	"github.com/google/uuid": {
+		"New", "NewString", "NewRandom", "NewUUID", "NewV6", "NewV7", "EnableRandPool",
+	},
+}
+
+// topLevel are the names that the root may have; what .gitignore names may lie
+// there too.
+var topLevel = []string{
+	"ledger", "actors", "posting", "api", "snapshots", "cmd", "bench", "internal", "docs", "tools",
+	"go.mod", "go.sum", "Makefile", "README.md", ".ci", ".git", ".gitignore",
+}
+
+// Sizes above which a file or a function asks for a look, and the hard bound of
+// a main.go.
+const (
+	longFile     = 500
+	longFunction = 70
+	longMain     = 40
+)

@@ -1,0 +1,134 @@
+package tidy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxText bounds the files that are searched for machine paths.
+const maxText = 1 << 20
+
+// machinePath finds an absolute path into somebody's home, workplace or
+// temporary folder. It is put together so that it does not find itself.
+var machinePath = regexp.MustCompile(`(^|[^A-Za-z0-9_.\-/~}*])/(` + strings.Join([]string{"work", "farm", "root", "home", "tmp", "Users"}, "|") + `)/[A-Za-z0-9_.]+`)
+
+// machinePaths checks one file's text, whatever kind it is.
+func (r *Report) machinePaths(root, name string) error {
+	if path.Base(name) == "go.sum" {
+		return nil
+	}
+	full := filepath.Join(root, filepath.FromSlash(name))
+	if stat, err := os.Stat(full); err != nil || stat.Size() > maxText {
+		return err
+	}
+	content, err := os.ReadFile(full)
+	if err != nil {
+		return err
+	}
+	if bytes.IndexByte(content, 0) >= 0 {
+		return nil
+	}
+	for i, line := range bytes.Split(content, []byte("\n")) {
+		if found := machinePath.Find(line); found != nil {
+			r.breach("machine paths", fmt.Sprintf("%s:%d", name, i+1), "%q is a place on one machine", bytes.TrimSpace(found))
+		}
+	}
+	return nil
+}
+
+// documented checks that every package has a doc.go that says what it is.
+func (r *Report) documented(files []*file) {
+	docs := make(map[string]bool) // folder → documented
+	for _, f := range files {
+		if !f.test {
+			docs[f.folder] = docs[f.folder] || (path.Base(f.path) == "doc.go" && f.syntax.Doc != nil)
+		}
+	}
+	r.Packages = len(docs)
+	for folder, documented := range docs {
+		if !documented {
+			r.breach("doc.go", folder, "the package has no doc.go with a package comment")
+		}
+	}
+}
+
+// sizes remarks on long files and functions. Only a long main.go is a breach.
+func (r *Report) sizes(set *token.FileSet, f *file) {
+	if matches("cmd/*/main.go", f.path) && f.lines > longMain {
+		r.breach("main", f.path, "%d lines, at most %d", f.lines, longMain)
+	}
+	if f.lines > longFile {
+		r.Remarks = append(r.Remarks, fmt.Sprintf("%s: %d lines", f.path, f.lines))
+	}
+	if f.test {
+		return
+	}
+	for _, d := range f.syntax.Decls {
+		function, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		lines := set.Position(function.End()).Line - set.Position(function.Pos()).Line + 1
+		if lines > longFunction {
+			r.Remarks = append(r.Remarks, fmt.Sprintf("%s: %s has %d lines", f.at(set, function.Pos()), function.Name.Name, lines))
+		}
+	}
+}
+
+// rootNames checks that the top level has only the names that it should have.
+func (r *Report) rootNames(root string) error {
+	ignored, err := ignoredNames(root)
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); !slices.Contains(topLevel, name) && !matchesName(ignored, name) {
+			r.breach("top level", name, "does not belong there")
+		}
+	}
+	return nil
+}
+
+// ignoredNames are the plain patterns of the root's .gitignore.
+func ignoredNames(root string) ([]string, error) {
+	content, err := os.ReadFile(filepath.Join(root, ".gitignore"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for line := range strings.Lines(string(content)) {
+		if name := strings.TrimSpace(line); name != "" && !strings.HasPrefix(name, "#") {
+			names = append(names, strings.TrimSuffix(name, "/"))
+		}
+	}
+	return names, nil
+}
+
+// matchesName tells whether git would ignore the path, for the patterns used
+// here: "/name" at the root, "name" and "*.suffix" anywhere.
+func matchesName(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		if anchored, ok := strings.CutPrefix(pattern, "/"); ok {
+			return anchored == name
+		}
+		ok, err := path.Match(pattern, path.Base(name))
+		return ok && err == nil
+	})
+}

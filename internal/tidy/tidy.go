@@ -1,0 +1,145 @@
+package tidy
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Breach is one place where a rule is broken.
+type Breach struct {
+	Rule   string // for example "imports"
+	Place  string // slash-separated path from the root, with a line where there is one
+	Detail string
+}
+
+// String is the breach on one line.
+func (b Breach) String() string { return fmt.Sprintf("%s: %s: %s", b.Place, b.Rule, b.Detail) }
+
+// Report is what Check found.
+type Report struct {
+	Breaches []Breach
+	Remarks  []string // sizes that ask for a look
+	Packages int
+}
+
+// file is one parsed Go file of the house.
+type file struct {
+	path   string // slash-separated, from the root
+	folder string // the package's path below the module; empty: the root
+	test   bool
+	syntax *ast.File
+	lines  int
+}
+
+// Check reads the tree below root, which has to be the module's, and reports
+// what breaks a rule. An error means that the tree could not be read.
+func Check(root string) (*Report, error) {
+	r := &Report{}
+	set := token.NewFileSet()
+	var files []*file
+	err := walk(root, func(path string, entry fs.DirEntry) error {
+		if err := r.machinePaths(root, path); err != nil {
+			return err
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		f, err := parse(set, root, path)
+		if err == nil {
+			files = append(files, f)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		r.imports(set, f)
+		r.purity(set, f)
+		r.sleeps(set, f)
+		r.sizes(set, f)
+	}
+	r.documented(files)
+	return r, r.rootNames(root)
+}
+
+// walk visits the files of the module: no hidden or ignored folders, no
+// testdata, no module inside the module.
+func walk(root string, visit func(path string, entry fs.DirEntry) error) error {
+	ignored, err := ignoredNames(root)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(full string, entry fs.DirEntry, err error) error {
+		if err != nil || full == root {
+			return err
+		}
+		rel, err := filepath.Rel(root, full)
+		if err != nil {
+			return err
+		}
+		path := filepath.ToSlash(rel)
+		if entry.IsDir() {
+			if entry.Name() == ".git" || entry.Name() == "testdata" || matchesName(ignored, path) || isModule(full) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !entry.Type().IsRegular() || matchesName(ignored, path) {
+			return nil
+		}
+		return visit(path, entry)
+	})
+}
+
+func isModule(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
+	return err == nil
+}
+
+func parse(set *token.FileSet, root, path string) (*file, error) {
+	syntax, err := parser.ParseFile(set, filepath.Join(root, filepath.FromSlash(path)), nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{path: path, syntax: syntax, test: strings.HasSuffix(path, "_test.go")}
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		f.folder = path[:i]
+	}
+	f.lines = set.File(syntax.FileStart).LineCount()
+	return f, nil
+}
+
+func (r *Report) breach(rule, place, format string, args ...any) {
+	r.Breaches = append(r.Breaches, Breach{Rule: rule, Place: place, Detail: fmt.Sprintf(format, args...)})
+}
+
+// at is a position as a breach's place.
+func (f *file) at(set *token.FileSet, pos token.Pos) string {
+	return fmt.Sprintf("%s:%d", f.path, set.Position(pos).Line)
+}
+
+// matches tells whether a slash-separated path fits a pattern of house.go.
+func matches(pattern, path string) bool {
+	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
+	for i, segment := range want {
+		if segment == "..." {
+			return true
+		}
+		if i >= len(got) || (segment != "*" && segment != got[i]) {
+			return false
+		}
+	}
+	return len(want) == len(got)
+}
+
+func matchesAny(patterns []string, path string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, path) })
+}

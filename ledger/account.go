@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"strconv"
+	"strings"
+
+	"mizan/ledger/money"
+)
+
+// Class is the first letter of an account's path and fixes its normal side.
+type Class byte
+
+// The classes of the chart of accounts.
+const (
+	ClassAsset       Class = 'A'
+	ClassLiability   Class = 'L'
+	ClassQuasiEquity Class = 'Q'
+	ClassIncome      Class = 'I'
+	ClassExpense     Class = 'E'
+	ClassMemorandum  Class = 'M'
+)
+
+// Side is the side of an account that a posting goes to.
+type Side uint8
+
+// The two sides. The zero value is invalid.
+const (
+	Debit Side = iota + 1
+	Credit
+)
+
+// String is "debit" or "credit".
+func (s Side) String() string {
+	switch s {
+	case Debit:
+		return "debit"
+	case Credit:
+		return "credit"
+	}
+	return "invalid"
+}
+
+// Opposite is the other side.
+func (s Side) Opposite() Side { return Debit + Credit - s }
+
+// Path names an account inside an organization, for example "L:partner:1:available".
+type Path string
+
+// MaxPath bounds a path's length in bytes.
+const MaxPath = 200
+
+// Account is a path in one asset; the organization is the journal's, the
+// environment is the asset's.
+type Account struct {
+	Path  Path
+	Asset money.Asset
+}
+
+// Class is the path's first letter.
+func (p Path) Class() Class {
+	if p == "" {
+		return 0
+	}
+	return Class(p[0])
+}
+
+// NormalSide is the side on which the account's balance is positive.
+func (p Path) NormalSide() Side {
+	switch p.Class() {
+	case ClassAsset, ClassExpense:
+		if strings.HasPrefix(string(p), contraAsset) {
+			return Credit
+		}
+		return Debit
+	case ClassMemorandum:
+		if memoCredit[p.stem()] {
+			return Credit
+		}
+		return Debit
+	}
+	return Credit
+}
+
+// stem is the path's first two segments, which name what the account is.
+func (p Path) stem() string {
+	s := string(p)
+	first := strings.IndexByte(s, ':')
+	if first < 0 {
+		return s
+	}
+	if second := strings.IndexByte(s[first+1:], ':'); second >= 0 {
+		return s[:first+1+second]
+	}
+	return s
+}
+
+// Valid tells whether the path is a class letter, a colon and lower-case
+// segments of letters, digits, '-', '_' and '.'; nothing else may reach a key.
+func (p Path) Valid() bool {
+	if len(p) < 3 || len(p) > MaxPath || p[1] != ':' {
+		return false
+	}
+	switch p.Class() {
+	case ClassAsset, ClassLiability, ClassQuasiEquity, ClassIncome, ClassExpense, ClassMemorandum:
+	default:
+		return false
+	}
+	last := byte(':')
+	for i := 2; i < len(p); i++ {
+		c := p[i]
+		switch {
+		case c == ':':
+			if last == ':' {
+				return false
+			}
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return false
+		}
+		last = c
+	}
+	return last != ':'
+}
+
+// The chart of accounts. Contra and memorandum accounts whose normal side is
+// not their class's are named here and nowhere else.
+const contraAsset = "A:accumulated_depreciation"
+
+var memoCredit = map[string]bool{"M:partner_capital": true, "M:arrears_control": true}
+
+// Fixed accounts of the payment chart (POSTINGS, "Payments").
+const (
+	Bank         Path = "A:bank"
+	Fees         Path = "I:fees"
+	ProviderFees Path = "E:provider_fees"
+	FXPosition   Path = "Q:fx_position"
+)
+
+// ProviderReceivable is what a terminal's provider owes the institution.
+func ProviderReceivable(terminal ID) Path { return Path("A:provider:" + terminal.String()) }
+
+// PartnerAvailable is what the institution owes a partner.
+func PartnerAvailable(partner int64) Path { return partnerPath("L:partner:", partner, ":available") }
+
+// PartnerReceivable is what a partner owes the institution.
+func PartnerReceivable(partner int64) Path { return partnerPath("A:partner:", partner, ":receivable") }
+
+// Suspense holds money that arrived for a transaction already closed.
+func Suspense(partner int64) Path { return partnerPath("L:suspense:", partner, "") }
+
+func partnerPath(prefix string, partner int64, suffix string) Path {
+	return Path(prefix + strconv.FormatInt(partner, 10) + suffix)
+}

@@ -1,0 +1,23 @@
+// Package directory holds who takes part: organizations, partners, terminals,
+// API keys and sessions, what each may look like, and which terminal serves what.
+//
+// Invariants:
+//  1. A record is never changed in place. A decide function takes the old one
+//     and returns the next one with the event that explains it; an event without
+//     a name means that nothing changes and nothing is to be written.
+//  2. Nothing is deleted. A partner or a terminal is switched off, a key is
+//     revoked, an organization is archived, and an archived one stays so.
+//  3. A record holds no password, key or token, only their hashes, and prints
+//     nothing but its identity.
+//  4. Created is the booked time of the record's first event. It comes from the
+//     store's envelope and is no part of what a decision writes.
+//  5. What ParseSettings and ParseNotification once took they take for ever:
+//     stored terminals are parsed again at every start.
+//
+// Callers: actors/directory (which makes decisions durable and keeps the view),
+// ledger/payment (routing and fees), actors/provider, api.
+//
+// Rejected: a generic record of named attributes. Every reader would have to
+// check again what the one writer can check once. Also rejected: a JSON struct
+// for the settings, because encoding/json takes AMOUNT for amount.
+package directory

@@ -1,0 +1,179 @@
+package directory
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/fsm"
+)
+
+// State is a record's state in the journal; an organization's are its OrgStatus.
+type State string
+
+// The states of partners, terminals, keys, sessions, settlements and the platform.
+const (
+	StateActive   State = "active"
+	StateInactive State = "inactive"
+	StateRevoked  State = "revoked"
+	StateSettled  State = "settled"
+	StateOpen     State = "open"
+)
+
+// Action is what happens to a record: its event's name in the journal.
+type Action string
+
+// The actions. Create and Settle begin a record.
+const (
+	Create     Action = "create"
+	Update     Action = "update"
+	Activate   Action = "activate"
+	Deactivate Action = "deactivate"
+	Withdraw   Action = "withdraw"
+	Suspend    Action = "suspend"
+	Archive    Action = "archive"
+	Revoke     Action = "revoke"
+	Settle     Action = "settle"
+)
+
+// Step is a cell of a machine's table.
+type Step struct {
+	To  State
+	Why string
+}
+
+// Target implements fsm.Transition.
+func (s Step) Target() State { return s.To }
+
+// Reason implements fsm.Transition.
+func (s Step) Reason() string { return s.Why }
+
+type (
+	machine = *fsm.Machine[State, Action, Step]
+	table   = fsm.Table[State, Action, Step]
+)
+
+const (
+	provisioning = State(Provisioning)
+	active       = State(Active)
+	maintenance  = State(Maintenance)
+	archived     = State(Archived)
+)
+
+// Steps that several rows have.
+var (
+	amend     = Step{StateActive, "its fields changed"}
+	takeBack  = Step{provisioning, "it is being set up again: nobody gets in"}
+	goLive    = Step{active, "its keys and sessions are taken"}
+	closeDoor = Step{maintenance, "nobody gets in until it is active again"}
+	end       = Step{archived, "it is over and never comes back"}
+)
+
+var organizationMachine = fsm.MustCompile(
+	[]State{provisioning, active, maintenance, archived},
+	[]Action{Update, Withdraw, Activate, Suspend, Archive},
+	table{
+		provisioning: {Update: {provisioning, "its fields changed"}, Activate: goLive, Suspend: closeDoor, Archive: end},
+		active:       {Update: {active, "its fields changed"}, Withdraw: takeBack, Suspend: closeDoor, Archive: end},
+		maintenance:  {Update: {maintenance, "its fields changed"}, Withdraw: takeBack, Activate: goLive, Archive: end},
+		archived:     {Update: {archived, "what is written about it may be corrected"}},
+	})
+
+var switchMachine = fsm.MustCompile(
+	[]State{StateActive, StateInactive},
+	[]Action{Update, Activate, Deactivate},
+	table{
+		StateActive:   {Update: amend, Deactivate: {StateInactive, "switched off; its history stays"}},
+		StateInactive: {Update: {StateInactive, "its fields changed"}, Activate: {StateActive, "switched on again"}},
+	})
+
+var keyMachine = fsm.MustCompile(
+	[]State{StateActive, StateRevoked},
+	[]Action{Revoke},
+	table{
+		StateActive:  {Revoke: {StateRevoked, "taken no more"}},
+		StateRevoked: {},
+	})
+
+var platformMachine = fsm.MustCompile(
+	[]State{StateOpen},
+	[]Action{Update},
+	table{StateOpen: {Update: {StateOpen, "a partner number or an administration token was given out"}}})
+
+var settlementMachine = fsm.MustCompile(
+	[]State{StateSettled},
+	[]Action{Settle},
+	table{StateSettled: {Settle: {StateSettled, "the money of another environment"}}})
+
+// life says how records of a kind begin and where they can go. A kind without a
+// machine stays as it began.
+type life struct {
+	begins  Action
+	in      []State
+	machine machine
+}
+
+var lives = map[ledger.Kind]life{
+	ledger.Organization: {Create, []State{provisioning, active, maintenance, archived}, organizationMachine},
+	ledger.Partner:      {Create, []State{StateActive, StateInactive}, switchMachine},
+	ledger.Terminal:     {Create, []State{StateActive, StateInactive}, switchMachine},
+	ledger.APIKey:       {Create, []State{StateActive}, keyMachine},
+	ledger.Session:      {Create, []State{StateActive}, nil},
+	ledger.Platform:     {Create, []State{StateOpen}, platformMachine},
+	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
+}
+
+// Legal tells whether an event of that name may take a record of the kind from
+// one state to another; from is empty where the record begins. It is what a
+// checker replays a journal against.
+func Legal(kind ledger.Kind, event, from, to string) bool {
+	l, known := lives[kind]
+	if !known {
+		return false
+	}
+	if from == "" {
+		for _, state := range l.in {
+			if string(state) == to {
+				return event == string(l.begins)
+			}
+		}
+		return false
+	}
+	if l.machine == nil {
+		return false
+	}
+	step, ok := l.machine.Next(State(from), Action(event))
+	return ok && string(step.To) == to
+}
+
+// toward is the action that makes an organization what it was asked to be.
+func toward(from, to OrgStatus) Action {
+	if from == to {
+		return Update
+	}
+	return map[OrgStatus]Action{Provisioning: Withdraw, Active: Activate, Maintenance: Suspend, Archived: Archive}[to]
+}
+
+// switching is the action that a partner's or a terminal's switch takes.
+func switching(from, to bool) Action {
+	switch {
+	case from == to:
+		return Update
+	case to:
+		return Activate
+	}
+	return Deactivate
+}
+
+func onOff(on bool) State {
+	if on {
+		return StateActive
+	}
+	return StateInactive
+}
+
+// began and moved draft a record's events.
+func began(kind ledger.Kind, id ledger.ID, state State) ledger.Event {
+	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(lives[kind].begins), To: string(state)}
+}
+
+func moved(kind ledger.Kind, id ledger.ID, action Action, from, to State) ledger.Event {
+	return ledger.Event{Source: ledger.Source{Kind: kind, ID: id}, Name: string(action), From: string(from), To: string(to)}
+}

@@ -1,0 +1,113 @@
+package directory
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+)
+
+// update rewrites the committed report: go test ./ledger/directory -update.
+var update = flag.Bool("update", false, "rewrite the reports in testdata")
+
+func TestMachinesAreAsReported(t *testing.T) {
+	var out strings.Builder
+	for _, m := range []struct {
+		name    string
+		machine machine
+	}{
+		{"organization", organizationMachine},
+		{"partner, terminal", switchMachine},
+		{"API key", keyMachine},
+		{"platform", platformMachine},
+		{"settlement", settlementMachine},
+	} {
+		fmt.Fprintf(&out, "## %s\n%s\n", m.name, m.machine.Report())
+	}
+	const file = "testdata/machines.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); got != string(want) {
+		t.Errorf("the machines changed; review and run with -update:\n%s", got)
+	}
+}
+
+// organizationGrid is written by hand: from → asked for → the event, or the
+// refusal's code. An archived organization stays archived.
+var organizationGrid = map[OrgStatus]map[OrgStatus]string{
+	Provisioning: {Provisioning: "unchanged", Active: "activate", Maintenance: "suspend", Archived: "archive"},
+	Active:       {Provisioning: "withdraw", Active: "unchanged", Maintenance: "suspend", Archived: "archive"},
+	Maintenance:  {Provisioning: "withdraw", Active: "activate", Maintenance: "unchanged", Archived: "archive"},
+	Archived:     {Provisioning: "illegal_transition", Active: "illegal_transition", Maintenance: "illegal_transition", Archived: "unchanged"},
+}
+
+func TestOrganizationStatusGrid(t *testing.T) {
+	for from, row := range organizationGrid {
+		for to, want := range row {
+			o, _, err := NewOrganization(testID(1), OrganizationDraft{Name: "Org", Status: from})
+			if err != nil {
+				t.Fatal(err)
+			}
+			next, event, err := o.Patch(OrganizationPatch{Status: &to})
+			got := event.Name
+			switch {
+			case err != nil:
+				got = string(refusal(t, err).Code)
+			case got == "":
+				got = "unchanged"
+				if next != o {
+					t.Errorf("%s to %s: nothing changed, yet there is another record", from, to)
+				}
+			case next.Status != to || event.From != string(from) || event.To != string(to):
+				t.Errorf("%s to %s: status %s, event %+v", from, to, next.Status, event)
+			}
+			if got != want {
+				t.Errorf("%s to %s = %s, want %s", from, to, got, want)
+			}
+			if o.Status != from {
+				t.Fatalf("the old record changed to %s", o.Status)
+			}
+		}
+	}
+}
+
+func TestLegal(t *testing.T) {
+	for _, c := range []struct {
+		kind            ledger.Kind
+		event, from, to string
+		want            bool
+	}{
+		{ledger.Organization, "create", "", "maintenance", true},
+		{ledger.Organization, "archive", "active", "archived", true},
+		{ledger.Organization, "activate", "archived", "active", false},
+		{ledger.Organization, "archive", "active", "maintenance", false},
+		{ledger.Partner, "create", "", "inactive", true},
+		{ledger.Partner, "deactivate", "active", "inactive", true},
+		{ledger.Partner, "deactivate", "inactive", "inactive", false},
+		{ledger.Terminal, "update", "inactive", "inactive", true},
+		{ledger.APIKey, "revoke", "active", "revoked", true},
+		{ledger.APIKey, "create", "", "revoked", false},
+		{ledger.APIKey, "revoke", "revoked", "revoked", false},
+		{ledger.Session, "create", "", "active", true},
+		{ledger.Session, "update", "active", "active", false},
+		{ledger.Platform, "create", "", "open", true},
+		{ledger.Settlement, "settle", "", "settled", true},
+		{ledger.Settlement, "settle", "settled", "settled", true},
+		{ledger.Settlement, "create", "", "settled", false},
+		{ledger.Transaction, "create", "", "new", false},
+	} {
+		if got := Legal(c.kind, c.event, c.from, c.to); got != c.want {
+			t.Errorf("Legal(%c, %s, %q, %q) = %v, want %v", c.kind, c.event, c.from, c.to, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package directory
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+func testID(n byte) ledger.ID { return ledger.ID{15: n} }
+
+func refusal(t *testing.T, err error) *ledger.Refusal {
+	t.Helper()
+	var r *ledger.Refusal
+	if !errors.As(err, &r) {
+		t.Fatalf("not a refusal: %v", err)
+	}
+	return r
+}
+
+// wantField checks that the error is about the field; empty: that there is none.
+func wantField(t *testing.T, what string, err error, field string) {
+	t.Helper()
+	if field == "" {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		return
+	}
+	if err == nil {
+		t.Errorf("%s: taken, want a refusal of %s", what, field)
+		return
+	}
+	if r := refusal(t, err); r.Code != ledger.Invalid || r.Field != field {
+		t.Errorf("%s: refused %s for %q, want %s", what, r.Field, r.Code, field)
+	}
+}
+
+func TestOrganizationFields(t *testing.T) {
+	for name, c := range map[string]struct {
+		draft OrganizationDraft
+		field string
+	}{
+		"defaults":        {OrganizationDraft{Name: "A"}, ""},
+		"full":            {OrganizationDraft{Name: "A", Type: Bank, Status: Maintenance, Modules: []string{IslamicFinance}, Regions: []string{"AE", "MY"}}, ""},
+		"no name":         {OrganizationDraft{}, "name"},
+		"blank name":      {OrganizationDraft{Name: " \t"}, "name"},
+		"longest name":    {OrganizationDraft{Name: strings.Repeat("é", MaxText)}, ""},
+		"too long a name": {OrganizationDraft{Name: strings.Repeat("é", MaxText+1)}, "name"},
+		"control in name": {OrganizationDraft{Name: "a\x00b"}, "name"},
+		"bytes in name":   {OrganizationDraft{Name: "a\xffb"}, "name"},
+		"type":            {OrganizationDraft{Name: "A", Type: "Bank"}, "type"},
+		"status":          {OrganizationDraft{Name: "A", Status: "closed"}, "status"},
+		"module":          {OrganizationDraft{Name: "A", Modules: []string{"lending"}}, "modules"},
+		"region":          {OrganizationDraft{Name: "A", Regions: []string{"ae"}}, "allowed_regions"},
+		"regions":         {OrganizationDraft{Name: "A", Regions: manyRegions(MaxRegions)}, ""},
+		"many regions":    {OrganizationDraft{Name: "A", Regions: manyRegions(MaxRegions + 1)}, "allowed_regions"},
+	} {
+		_, _, err := NewOrganization(testID(1), c.draft)
+		wantField(t, name, err, c.field)
+	}
+}
+
+func manyRegions(n int) (regions []string) {
+	for i := range n {
+		regions = append(regions, string([]byte{byte('A' + i/26), byte('A' + i%26)}))
+	}
+	return regions
+}
+
+func TestOrganizationDefaultsAndLists(t *testing.T) {
+	o, event, err := NewOrganization(testID(1), OrganizationDraft{Name: "A", Modules: []string{ParticipatoryFinance, IslamicFinance, ParticipatoryFinance}, Regions: []string{"MY", "AE"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Type != Merchant || !o.Active() || event.Name != "create" || event.From != "" || event.To != "active" {
+		t.Errorf("%+v, %+v", o, event)
+	}
+	if fmt.Sprint(o.Modules, o.Regions) != "[islamic_finance participatory_finance] [AE MY]" {
+		t.Errorf("%v %v", o.Modules, o.Regions)
+	}
+	if !o.Has(IslamicFinance) || o.Has("lending") || !o.Allows("AE") || o.Allows("SA") {
+		t.Error("modules or regions are not as drafted")
+	}
+	if none := (&Organization{}); !none.Allows("SA") {
+		t.Error("no regions must mean all")
+	}
+}
+
+func TestPartnerFields(t *testing.T) {
+	usd := money.Asset{Currency: "USD", Env: money.Prod}
+	for name, c := range map[string]struct {
+		change func(*PartnerDraft)
+		field  string
+	}{
+		"plain":            {func(*PartnerDraft) {}, ""},
+		"no login":         {func(d *PartnerDraft) { d.Login = "" }, "login"},
+		"login with space": {func(d *PartnerDraft) { d.Login = "a b" }, "login"},
+		"long login":       {func(d *PartnerDraft) { d.Login = strings.Repeat("x", MaxText+1) }, "login"},
+		"no name":          {func(d *PartnerDraft) { d.Name = "" }, "name"},
+		"email":            {func(d *PartnerDraft) { d.Email = "shop@example.com" }, ""},
+		"email with name":  {func(d *PartnerDraft) { d.Email = "Shop <shop@example.com>" }, "email"},
+		"email without at": {func(d *PartnerDraft) { d.Email = "shop.example.com" }, "email"},
+		"lang":             {func(d *PartnerDraft) { d.Lang = "zh-Hant-TW" }, ""},
+		"one letter lang":  {func(d *PartnerDraft) { d.Lang = "x" }, "lang"},
+		"lang with colon":  {func(d *PartnerDraft) { d.Lang = "en:US" }, "lang"},
+		"url":              {func(d *PartnerDraft) { d.NotifyURL = "https://example.com/hook?a=b" }, ""},
+		"ftp url":          {func(d *PartnerDraft) { d.NotifyURL = "ftp://example.com/" }, "notify_url"},
+		"url with user":    {func(d *PartnerDraft) { d.NotifyURL = "https://u:p@example.com/" }, "notify_url"},
+		"url without host": {func(d *PartnerDraft) { d.NotifyURL = "https:///x" }, "notify_url"},
+		"secret":           {func(d *PartnerDraft) { d.Secret = strings.Repeat("s", MaxSecret+1) }, "secret"},
+		"sources":          {func(d *PartnerDraft) { d.Sources = []string{"10.0.0.0/8", "::1", "192.0.2.7"} }, ""},
+		"source name":      {func(d *PartnerDraft) { d.Sources = []string{"example.com"} }, "source_addresses"},
+		"many sources":     {func(d *PartnerDraft) { d.Sources = make([]string, MaxSources+1) }, "source_addresses"},
+		"overdraft":        {func(d *PartnerDraft) { d.Overdraft = []Overdraft{{usd, ledger.MaxAmount}} }, ""},
+		"overdraft twice":  {func(d *PartnerDraft) { d.Overdraft = []Overdraft{{Asset: usd}, {Asset: usd}} }, "overdraft_limit.1"},
+		"overdraft huge":   {func(d *PartnerDraft) { d.Overdraft = []Overdraft{{usd, money.Max}} }, "overdraft_limit.0.amount"},
+		"overdraft env":    {func(d *PartnerDraft) { d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "USD"}}} }, "overdraft_limit.0.env"},
+		"overdraft JPY": {func(d *PartnerDraft) {
+			d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "JPY", Env: money.Prod}}}
+		}, "overdraft_limit.0.currency"},
+		"overdraft network": {func(d *PartnerDraft) {
+			d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "Tron!", Env: money.Prod}}}
+		}, "overdraft_limit.0.network"},
+		"many overdrafts": {func(d *PartnerDraft) { d.Overdraft = make([]Overdraft, MaxOverdraft+1) }, "overdraft_limit"},
+	} {
+		draft := PartnerDraft{Name: "Shop", Login: "shop"}
+		c.change(&draft)
+		wantField(t, name, draft.Check(), c.field)
+	}
+	wantField(t, "longest pass", CheckPass(make([]byte, MaxPass)), "")
+	wantField(t, "too long a pass", CheckPass(make([]byte, MaxPass+1)), "pass")
+	wantField(t, "no pass", CheckPass(nil), "pass")
+}
+
+func TestPartnerPatch(t *testing.T) {
+	p, event, err := NewPartner(testID(1), testID(2), 7, PartnerDraft{Name: "Shop", Login: "shop", Sources: []string{"10.1.2.3/8"}})
+	if err != nil || event.Name != "create" || event.To != "active" || p.Number != 7 || p.Org != testID(2) {
+		t.Fatal(p, event, err)
+	}
+	if p.Sources[0].String() != "10.0.0.0/8" {
+		t.Errorf("source kept as %v", p.Sources)
+	}
+	off, on, name := false, true, "Other"
+	for _, c := range []struct {
+		from  *Partner
+		patch PartnerPatch
+		event string
+	}{
+		{p, PartnerPatch{}, ""},
+		{p, PartnerPatch{Active: &on}, ""},
+		{p, PartnerPatch{Name: &name}, "update"},
+		{p, PartnerPatch{Active: &off}, "deactivate"},
+		{&Partner{Name: "Shop", Login: "shop"}, PartnerPatch{Active: &on}, "activate"},
+		{p, PartnerPatch{Sources: new([]string)}, "update"},
+	} {
+		before := *c.from
+		next, event, err := c.from.Patch(c.patch)
+		if err != nil || event.Name != c.event || (c.event == "") != (next == c.from) {
+			t.Errorf("patch: event %q (%v), want %q", event.Name, err, c.event)
+		}
+		if fmt.Sprint(before) != fmt.Sprint(*c.from) {
+			t.Error("the old record changed")
+		}
+	}
+	if next, event := p.WithPass("$argon2id$x"); next.PassHash != "$argon2id$x" || event.Name != "update" || p.PassHash != "" {
+		t.Error("a new password is an update")
+	}
+}
+
+func TestPartnerAdmits(t *testing.T) {
+	p, _, err := NewPartner(testID(1), testID(2), 1, PartnerDraft{Name: "Shop", Login: "shop", Sources: []string{"192.0.2.0/24", "::ffff:198.51.100.1", "::ffff:203.0.113.0/120", "2001:db8::/32"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]bool{
+		"192.0.2.1": true, "192.0.3.1": false, "::ffff:192.0.2.9": true, "198.51.100.1": true, "198.51.100.2": false,
+		"203.0.113.200": true, "203.0.114.1": false, "2001:db8::1": true, "2001:db9::1": false, "2001:db8::1%eth0": true,
+	} {
+		if got := p.Admits(netip.MustParseAddr(address)); got != want {
+			t.Errorf("Admits(%s) = %v", address, got)
+		}
+	}
+	if p.Admits(netip.Addr{}) {
+		t.Error("an unknown address came through a list")
+	}
+	if open := (&Partner{}); !open.Admits(netip.Addr{}) {
+		t.Error("no list must admit everybody")
+	}
+}
+
+func TestOverdraftResolvesNetwork(t *testing.T) {
+	eth := money.Asset{Currency: "ETH", Network: "ethereum", Env: money.Test}
+	p, _, err := NewPartner(testID(1), testID(2), 1, PartnerDraft{Name: "Shop", Login: "shop", Overdraft: []Overdraft{
+		{Asset: money.Asset{Currency: "ETH", Env: money.Test}, Amount: money.FromUint64(5)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.OverdraftOf(eth); got != money.FromUint64(5) {
+		t.Errorf("overdraft of %v: %v", eth, got)
+	}
+	eth.Env = money.Prod
+	if !p.OverdraftOf(eth).IsZero() {
+		t.Error("an overdraft crossed environments")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	owner := &Partner{Org: testID(2), Number: 3}
+	const now = ledger.Micros(1000)
+	wantField(t, "no name", (&APIKeyDraft{}).Check(now), "name")
+	wantField(t, "expires now", (&APIKeyDraft{Name: "k", Expires: now}).Check(now), "expires_at")
+	k, event, err := NewAPIKey(testID(1), owner, "mzk_abc", [32]byte{1}, APIKeyDraft{Name: "k", Expires: now + 1}, now)
+	if err != nil || event.Name != "create" || k.Partner != 3 || k.Org != testID(2) {
+		t.Fatal(k, event, err)
+	}
+	if !k.Valid(now) || k.Valid(now+1) {
+		t.Error("a key is valid until the instant that it expires")
+	}
+	revoked, event := k.Revoke(now)
+	if revoked.Valid(now) || event.Name != "revoke" || event.To != "revoked" || k.Revoked != 0 {
+		t.Error("not revoked", event)
+	}
+	if again, event := revoked.Revoke(now + 5); again != revoked || event.Name != "" {
+		t.Error("revoked twice")
+	}
+	s, event := NewSession(testID(4), testID(2), [32]byte{2}, Auditor, 0)
+	if event.Name != "create" || !s.Valid(1<<60) || !s.Role.Valid() || Role("root").Valid() {
+		t.Error(s, event)
+	}
+	if expired := (Session{Expires: now}); expired.Valid(now) {
+		t.Error("a session outlived itself")
+	}
+}
+
+func TestPlatform(t *testing.T) {
+	p := NewPlatform()
+	next, number := p.Reserve()
+	if number != 1 || next.NextPartner != 2 || p.NextPartner != 1 {
+		t.Error(number, next, p)
+	}
+	for i := range MaxAdminTokens {
+		admitted, err := next.Admit([32]byte{byte(i + 1)})
+		if err != nil || len(admitted.AdminTokens) != i+1 || len(next.AdminTokens) != i {
+			t.Fatal(i, err)
+		}
+		next = admitted
+	}
+	if same, err := next.Admit([32]byte{1}); err != nil || same != next {
+		t.Error("a token in force was admitted again")
+	}
+	if _, err := next.Admit([32]byte{0xff}); err == nil || refusal(t, err).Code != ledger.Conflict {
+		t.Error("more tokens than the bound")
+	}
+}
+
+func TestOpeningBalances(t *testing.T) {
+	s, events, err := NewOpening(testID(1), &Partner{Org: testID(2), Number: 4})
+	if err != nil || len(events) != 2 || len(s.Lines) != 2*len(money.AcceptedAssets(money.Prod)) {
+		t.Fatal(len(events), err)
+	}
+	for i, env := range []money.Env{money.Prod, money.Test} {
+		for _, p := range events[i].Entry.Postings {
+			if p.Asset.Env != env || (p.Account != "A:bank" && p.Account != "L:partner:4:available") {
+				t.Errorf("event %d posts %+v", i, p)
+			}
+		}
+		if !Legal(ledger.Settlement, events[i].Name, events[i].From, events[i].To) {
+			t.Errorf("event %d: %+v", i, events[i])
+		}
+	}
+	want := map[money.Asset]string{ // by hand: 1,000,000 and the scale's zeros
+		{Currency: "USD", Env: money.Prod}:                      "100000000",
+		{Currency: "IDR", Env: money.Test}:                      "100000000",
+		{Currency: "USDT", Network: "bsc", Env: money.Prod}:     "1000000000000000000000000",
+		{Currency: "USDT", Network: "tron", Env: money.Test}:    "1000000000000",
+		{Currency: "ZOLT", Env: money.Prod}:                     "100000000000000",
+		{Currency: "ETH", Network: "ethereum", Env: money.Prod}: "1000000000000000000000000",
+		{Currency: "TON", Network: "ton", Env: money.Prod}:      "1000000000000000",
+	}
+	for _, line := range s.Lines {
+		if amount, ok := want[line.Asset]; ok {
+			if line.Amount.String() != amount {
+				t.Errorf("%v: %v, want %s", line.Asset, line.Amount, amount)
+			}
+			delete(want, line.Asset)
+		}
+	}
+	if len(want) != 0 {
+		t.Errorf("missing: %v", want)
+	}
+}
+
+func TestRecordsPrintNoSecrets(t *testing.T) {
+	const canary = "CANARY"
+	for _, record := range []any{
+		&Partner{Number: 1, PassHash: canary, Secret: canary},
+		&Terminal{ProviderParams: []byte(canary), Notification: Notification{Secret: canary}},
+		&APIKey{Prefix: canary, Name: canary},
+		&Session{Role: canary},
+	} {
+		var out strings.Builder
+		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "record", record)
+		if text := out.String() + fmt.Sprintf("%v %+v %s", record, record, record); strings.Contains(text, canary) {
+			t.Error(text)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package directory
+
+import (
+	"time"
+
+	"mizan/ledger/money"
+)
+
+const (
+	providerParams = "provider_params"
+	merchantParams = "merchant_params"
+)
+
+// Bounds of settings.
+const (
+	MaxPriority    = 1_000_000
+	MaxListed      = 100 // entries of currencies, networks and methods
+	MaxHoldTTL     = 366 * 24 * time.Hour
+	MaxFeeBps      = 1_000_000 // a hundred times the amount
+	MaxDescription = 2000      // characters, as a transaction's
+
+	// DefaultHoldTTL is the time after which a hold is given up: 7 days.
+	DefaultHoldTTL = 604800 * time.Second
+)
+
+// The values of Settings.Fail.
+const (
+	FailRejected = "rejected"
+	FailFailed   = "failed"
+	FailTimeout  = "timeout"
+)
+
+// Settings is what a terminal's provider_params say to this platform. Keys that
+// are not here belong to the provider.
+type Settings struct {
+	Priority   int  // lower first
+	TwoPhase   bool // money is held until commit or cancel
+	HoldTTL    time.Duration
+	Currencies []money.Currency // empty: all
+	Networks   []money.Network  // empty: all
+	Methods    []string         // money_storage types; empty: all
+
+	MinAmount *money.Amount // inclusive, in the transaction's minor units; nil: no bound
+	MaxAmount *money.Amount
+
+	FeeBps        money.BasisPoints
+	FeeFixed      money.Amount
+	FeeOnTop      bool // the payer pays it; else what the merchant receives is less
+	FeeRefundable bool
+
+	SettlementCurrency money.Currency // empty: the transaction's own
+	Description        string         // replaces what the payer is shown; empty: does not
+	Fail               string         // simulator: forces an outcome; empty: does not
+}
+
+// ParseSettings reads provider_params, a JSON object that was strictly parsed
+// before; nothing and null are the defaults. A bad value is a *ledger.Refusal
+// whose field is, for example, "provider_params.fee_bps".
+func ParseSettings(object []byte) (Settings, error) {
+	r := readParams("directory.ParseSettings", providerParams, object)
+	s := Settings{
+		Priority:           int(r.integer("priority", -MaxPriority, MaxPriority, 0)),
+		TwoPhase:           r.boolean("two_phase"),
+		HoldTTL:            time.Second * time.Duration(r.integer("hold_ttl_seconds", 1, int64(MaxHoldTTL/time.Second), int64(DefaultHoldTTL/time.Second))),
+		Currencies:         r.currencies("currencies"),
+		Networks:           r.networks("networks"),
+		Methods:            r.methods("methods"),
+		MinAmount:          r.amount("min_amount"),
+		MaxAmount:          r.amount("max_amount"),
+		FeeBps:             r.basisPoints("fee_bps", MaxFeeBps),
+		FeeOnTop:           r.choice("fee_mode", "deduct", "on_top") == "on_top",
+		FeeRefundable:      r.boolean("fee_refundable"),
+		SettlementCurrency: r.currency("settlement_currency"),
+		Description:        r.text("description", MaxDescription),
+		Fail:               r.choice("fail", FailRejected, FailFailed, FailTimeout),
+	}
+	if fixed := r.amount("fee_fixed"); fixed != nil {
+		s.FeeFixed = *fixed
+	}
+	if s.MinAmount != nil && s.MaxAmount != nil && s.MaxAmount.Less(*s.MinAmount) {
+		r.refuse("max_amount", "is less than min_amount")
+	}
+	if r.refusal != nil {
+		return Settings{}, r.refusal
+	}
+	return s, nil
+}
+
+// Notification is what a terminal's merchant_params say.
+type Notification struct {
+	NotifyURL      string // empty: nobody is told
+	Secret         string // empty: notifications are not signed
+	SecretPrevious string // signs a second time while secrets rotate
+	Telegram       []string
+	Emails         []string
+	Large          *money.Amount // a transaction of that amount or more is told to the operators
+}
+
+// ParseNotification reads merchant_params as ParseSettings does provider_params.
+func ParseNotification(object []byte) (Notification, error) {
+	r := readParams("directory.ParseNotification", merchantParams, object)
+	n := Notification{
+		NotifyURL:      r.text("notify_url", MaxURL),
+		Secret:         r.text("secret", MaxSecret),
+		SecretPrevious: r.text("secret_previous", MaxSecret),
+		Telegram:       r.identifiers("tg_ids_to_notify"),
+		Emails:         r.strings("emails_to_notify"),
+		Large:          r.amount("large_transaction_threshold"),
+	}
+	r.keep(checkURL(r.op, r.field("notify_url"), n.NotifyURL))
+	for _, address := range n.Emails {
+		if address == "" {
+			r.refuse("emails_to_notify", "holds an empty address")
+		}
+		r.keep(checkEmail(r.op, r.field("emails_to_notify"), address))
+	}
+	if r.refusal != nil {
+		return Notification{}, r.refusal
+	}
+	return n, nil
+}

@@ -1,0 +1,267 @@
+package directory
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/ledger/money"
+)
+
+var owner = &Partner{Org: testID(2), Number: 3}
+
+func TestTerminalFields(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*TerminalDraft)
+		field  string
+	}{
+		"plain":             {func(*TerminalDraft) {}, ""},
+		"no name":           {func(d *TerminalDraft) { d.Name = "" }, "name"},
+		"no type":           {func(d *TerminalDraft) { d.Type = "" }, "type"},
+		"type":              {func(d *TerminalDraft) { d.Type = "refund" }, "type"},
+		"no provider":       {func(d *TerminalDraft) { d.Provider = "" }, "provider"},
+		"provider":          {func(d *TerminalDraft) { d.Provider = "Simulator" }, "provider"},
+		"merchant":          {func(d *TerminalDraft) { d.Type, d.Provider = MerchantTerminal, "" }, ""},
+		"merchant provider": {func(d *TerminalDraft) { d.Type, d.Provider = MerchantTerminal, "nobody" }, "provider"},
+		"env":               {func(d *TerminalDraft) { d.Env = "live" }, "env"},
+		"adapter":           {func(d *TerminalDraft) { d.MerchantAdapter = "\x01" }, "merchant_adapter"},
+		"null params":       {func(d *TerminalDraft) { d.ProviderParams, d.MerchantParams = []byte("null"), []byte(" ") }, ""},
+		"params a list":     {func(d *TerminalDraft) { d.ProviderParams = []byte("[]") }, "provider_params"},
+		"params a string":   {func(d *TerminalDraft) { d.MerchantParams = []byte(`"x"`) }, "merchant_params"},
+		"params large":      {func(d *TerminalDraft) { d.ProviderParams = large(MaxParams) }, ""},
+		"params too large":  {func(d *TerminalDraft) { d.ProviderParams = large(MaxParams + 1) }, "provider_params"},
+		"merchant large":    {func(d *TerminalDraft) { d.MerchantParams = large(MaxParams + 1) }, "merchant_params"},
+	} {
+		draft := TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: "test"}
+		c.change(&draft)
+		_, _, err := NewTerminal(testID(1), owner, draft)
+		wantField(t, name, err, c.field)
+	}
+}
+
+// large is an object of n bytes.
+func large(n int) []byte {
+	return []byte(`{"x":"` + strings.Repeat("y", n-len(`{"x":""}`)) + `"}`)
+}
+
+func TestSettings(t *testing.T) {
+	for text, field := range map[string]string{
+		``:     "",
+		`{}`:   "",
+		`null`: "",
+		`{"unknown":{"deep":[1,2,{}]},"PRIORITY":"not ours"}`: "",
+		`[1]`:                                              "provider_params",
+		`{"priority":-1000000}`:                            "",
+		`{"priority":1000001}`:                             "provider_params.priority",
+		`{"priority":"1"}`:                                 "provider_params.priority",
+		`{"priority":1.0}`:                                 "provider_params.priority",
+		`{"priority":1e3}`:                                 "provider_params.priority",
+		`{"two_phase":true}`:                               "",
+		`{"two_phase":1}`:                                  "provider_params.two_phase",
+		`{"hold_ttl_seconds":0}`:                           "provider_params.hold_ttl_seconds",
+		`{"hold_ttl_seconds":1}`:                           "",
+		`{"hold_ttl_seconds":31622400}`:                    "",
+		`{"hold_ttl_seconds":31622401}`:                    "provider_params.hold_ttl_seconds",
+		`{"currencies":["USD","USDT"]}`:                    "",
+		`{"currencies":["usd"]}`:                           "provider_params.currencies",
+		`{"currencies":"USD"}`:                             "provider_params.currencies",
+		`{"currencies":["JPY"]}`:                           "provider_params.currencies",
+		`{"networks":["tron"]}`:                            "",
+		`{"networks":["Tron"]}`:                            "provider_params.networks",
+		`{"networks":[null]}`:                              "provider_params.networks",
+		`{"methods":["bank_card"]}`:                        "",
+		`{"methods":["Bank Card"]}`:                        "provider_params.methods",
+		`{"methods":[""]}`:                                 "provider_params.methods",
+		`{"min_amount":"5","max_amount":"5"}`:              "",
+		`{"min_amount":"6","max_amount":"5"}`:              "provider_params.max_amount",
+		`{"min_amount":5}`:                                 "provider_params.min_amount",
+		`{"max_amount":"-5"}`:                              "provider_params.max_amount",
+		`{"fee_bps":"250"}`:                                "",
+		`{"fee_bps":250}`:                                  "provider_params.fee_bps",
+		`{"fee_bps":"2.5"}`:                                "provider_params.fee_bps",
+		`{"fee_bps":"1000000"}`:                            "",
+		`{"fee_bps":"1000001"}`:                            "provider_params.fee_bps",
+		`{"fee_fixed":"30"}`:                               "",
+		`{"fee_fixed":"1` + strings.Repeat("0", 72) + `"}`: "",
+		`{"fee_fixed":"1` + strings.Repeat("0", 73) + `"}`: "provider_params.fee_fixed",
+		`{"fee_mode":"on_top"}`:                            "",
+		`{"fee_mode":"deduct"}`:                            "",
+		`{"fee_mode":"other"}`:                             "provider_params.fee_mode",
+		`{"fee_refundable":"yes"}`:                         "provider_params.fee_refundable",
+		`{"settlement_currency":"EUR"}`:                    "",
+		`{"settlement_currency":"XXX"}`:                    "provider_params.settlement_currency",
+		`{"description":7}`:                                "provider_params.description",
+		`{"fail":"timeout"}`:                               "",
+		`{"fail":"maybe"}`:                                 "provider_params.fail",
+		`{"methods":[` + strings.Repeat(`"a",`, MaxListed-1) + `"a"]}`:    "",
+		`{"methods":[` + strings.Repeat(`"a",`, MaxListed) + `"a"]}`:      "provider_params.methods",
+		`{"description":"` + strings.Repeat("é", MaxDescription) + `"}`:   "",
+		`{"description":"` + strings.Repeat("é", MaxDescription+1) + `"}`: "provider_params.description",
+	} {
+		_, err := ParseSettings([]byte(text))
+		wantField(t, shorten(text), err, field)
+	}
+}
+
+func shorten(s string) string { return s[:min(len(s), 60)] }
+
+func TestSettingsValues(t *testing.T) {
+	s, err := ParseSettings([]byte(`{"priority":-2,"two_phase":true,"hold_ttl_seconds":60,"currencies":["USD"],"networks":["tron"],
+		"methods":["sbp"],"min_amount":"1","max_amount":"9","fee_bps":"250","fee_fixed":"30","fee_mode":"on_top","fee_refundable":true,
+		"settlement_currency":"EUR","description":"Shown","fail":"rejected"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "-2 true 1m0s [USD] [tron] [sbp] 1 9 250 30 true true EUR Shown rejected"
+	got := fmt.Sprint(s.Priority, s.TwoPhase, s.HoldTTL, s.Currencies, s.Networks, s.Methods, *s.MinAmount, *s.MaxAmount,
+		" ", s.FeeBps, s.FeeFixed, s.FeeOnTop, s.FeeRefundable, " ", s.SettlementCurrency, " ", s.Description, " ", s.Fail)
+	if strings.Join(strings.Fields(got), " ") != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	defaults, err := ParseSettings(nil)
+	if err != nil || defaults.HoldTTL != 7*24*time.Hour || defaults.MinAmount != nil || !defaults.FeeFixed.IsZero() || defaults.FeeOnTop {
+		t.Errorf("defaults: %+v, %v", defaults, err)
+	}
+}
+
+func TestNotification(t *testing.T) {
+	n, err := ParseNotification([]byte(`{"notify_url":"http://127.0.0.1:9/h","secret":"s","secret_previous":"p","tg_ids_to_notify":[-100123,"@ops"],
+		"emails_to_notify":["ops@example.com"],"large_transaction_threshold":"1000","other":1}`))
+	if err != nil || n.NotifyURL != "http://127.0.0.1:9/h" || n.Secret != "s" || n.SecretPrevious != "p" ||
+		fmt.Sprintf("%v %v %v", n.Telegram, n.Emails, n.Large) != "[-100123 @ops] [ops@example.com] 1000" {
+		t.Errorf("%v %v", n, err)
+	}
+	for text, field := range map[string]string{
+		`{"notify_url":"gopher://x"}`:         "merchant_params.notify_url",
+		`{"notify_url":5}`:                    "merchant_params.notify_url",
+		`{"secret":5}`:                        "merchant_params.secret",
+		`{"tg_ids_to_notify":[1.5]}`:          "merchant_params.tg_ids_to_notify",
+		`{"tg_ids_to_notify":7}`:              "merchant_params.tg_ids_to_notify",
+		`{"emails_to_notify":["nobody"]}`:     "merchant_params.emails_to_notify",
+		`{"emails_to_notify":[""]}`:           "merchant_params.emails_to_notify",
+		`{"large_transaction_threshold":5}`:   "merchant_params.large_transaction_threshold",
+		`{"large_transaction_threshold":"5"}`: "",
+	} {
+		_, err := ParseNotification([]byte(text))
+		wantField(t, text, err, field)
+	}
+}
+
+func TestTerminalPatch(t *testing.T) {
+	term, event, err := NewTerminal(testID(1), owner, TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal, ProviderParams: []byte(` {"priority":3,"own":"kept"} `)})
+	if err != nil || event.To != "active" || term.Env != money.Prod || term.Settings.Priority != 3 || string(term.ProviderParams) != `{"priority":3,"own":"kept"}` {
+		t.Fatal(term, event, err)
+	}
+	off, params, bad, merchant := false, []byte(`{"priority":4}`), []byte(`{"priority":"4"}`), []byte(`{"secret":"z"}`)
+	next, event, err := term.Patch(TerminalPatch{Active: &off, ProviderParams: &params, MerchantParams: &merchant})
+	if err != nil || event.Name != "deactivate" || next.Settings.Priority != 4 || next.Notification.Secret != "z" || next.Active {
+		t.Error(next, event, err)
+	}
+	if !term.Active || term.Settings.Priority != 3 {
+		t.Error("the old record changed")
+	}
+	if same, event, err := next.Patch(TerminalPatch{Active: &off}); err != nil || same != next || event.Name != "" {
+		t.Error("a patch that changes nothing", event, err)
+	}
+	_, _, err = term.Patch(TerminalPatch{ProviderParams: &bad})
+	wantField(t, "bad patch", err, "provider_params.priority")
+}
+
+func terminal(t *testing.T, id byte, kind TerminalType, params string) *Terminal {
+	t.Helper()
+	term, _, err := NewTerminal(testID(id), owner, TerminalDraft{Name: "T", Provider: Simulator, Type: kind, ProviderParams: []byte(params)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return term
+}
+
+func TestServes(t *testing.T) {
+	usd := money.Asset{Currency: "USD", Env: money.Prod}
+	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
+	five := money.FromUint64(5)
+	plain := terminal(t, 1, PaymentTerminal, ``)
+	narrow := terminal(t, 2, PaymentTerminal, `{"currencies":["USD","USDT"],"networks":["tron"],"methods":["bank_card"],"min_amount":"5","max_amount":"7"}`)
+	off := terminal(t, 3, PaymentTerminal, ``)
+	off.Active = false
+	for name, c := range map[string]struct {
+		terminal *Terminal
+		kind     TerminalType
+		asset    money.Asset
+		method   string
+		amount   uint64
+		want     bool
+	}{
+		"all":                  {plain, PaymentTerminal, usd, "bank_card", 1, true},
+		"another type":         {plain, PayoutTerminal, usd, "bank_card", 1, false},
+		"another env":          {plain, PaymentTerminal, money.Asset{Currency: "USD", Env: money.Test}, "bank_card", 1, false},
+		"switched off":         {off, PaymentTerminal, usd, "bank_card", 1, false},
+		"notification only":    {terminal(t, 4, MerchantTerminal, ``), MerchantTerminal, usd, "bank_card", 1, false},
+		"fits":                 {narrow, PaymentTerminal, tron, "bank_card", 6, true},
+		"at the minimum":       {narrow, PaymentTerminal, tron, "bank_card", 5, true},
+		"below the minimum":    {narrow, PaymentTerminal, tron, "bank_card", 4, false},
+		"at the maximum":       {narrow, PaymentTerminal, tron, "bank_card", 7, true},
+		"above the maximum":    {narrow, PaymentTerminal, tron, "bank_card", 8, false},
+		"another currency":     {narrow, PaymentTerminal, money.Asset{Currency: "EUR", Env: money.Prod}, "bank_card", 6, false},
+		"another network":      {narrow, PaymentTerminal, money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, "bank_card", 6, false},
+		"no network":           {narrow, PaymentTerminal, usd, "bank_card", 6, true},
+		"another method":       {narrow, PaymentTerminal, usd, "sbp", 6, false},
+		"a method yet to come": {narrow, PaymentTerminal, usd, "", 6, true},
+	} {
+		if got := c.terminal.Serves(c.kind, c.asset, c.method, money.FromUint64(c.amount)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	if len(Candidates(nil, PaymentTerminal, usd, "", five)) != 0 {
+		t.Error("candidates out of nothing")
+	}
+}
+
+func TestCandidatesByPriorityThenID(t *testing.T) {
+	usd := money.Asset{Currency: "USD", Env: money.Prod}
+	terminals := []*Terminal{
+		terminal(t, 4, PaymentTerminal, `{"priority":1}`),
+		terminal(t, 3, PaymentTerminal, ``),
+		terminal(t, 2, PayoutTerminal, ``),
+		terminal(t, 1, PaymentTerminal, ``),
+		terminal(t, 5, PaymentTerminal, `{"priority":-1}`),
+	}
+	before := fmt.Sprint(terminals[0].ID, terminals[4].ID)
+	var order bytes.Buffer
+	for _, c := range Candidates(terminals, PaymentTerminal, usd, "bank_card", money.FromUint64(1)) {
+		fmt.Fprintf(&order, "%d ", c.ID[15])
+	}
+	if order.String() != "5 1 3 4 " {
+		t.Errorf("tried in the order %s", order.String())
+	}
+	if fmt.Sprint(terminals[0].ID, terminals[4].ID) != before {
+		t.Error("the caller's list was reordered")
+	}
+}
+
+func TestResolve(t *testing.T) {
+	plain := terminal(t, 1, PaymentTerminal, ``)
+	tron := terminal(t, 2, PaymentTerminal, `{"networks":["tron","solana"]}`)
+	both := terminal(t, 3, PaymentTerminal, `{"networks":["tron","bsc"]}`)
+	for _, c := range []struct {
+		terminal      *Terminal
+		currency      money.Currency
+		network, want money.Network
+	}{
+		{plain, "ETH", "", "ethereum"},
+		{plain, "USD", "", ""},
+		{plain, "USDT", "", ""},
+		{plain, "USDT", "nowhere", "nowhere"},
+		{tron, "USDT", "", "tron"},
+		{tron, "USDT", "bsc", "bsc"},
+		{tron, "USD", "", ""},
+		{both, "USDT", "", ""},
+	} {
+		asset := money.Asset{Currency: c.currency, Network: c.network, Env: money.Prod}
+		if got := c.terminal.Resolve(asset).Network; got != c.want {
+			t.Errorf("%v: %q, want %q", asset, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package directory
+
+import (
+	"net/mail"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mizan/ledger"
+)
+
+// Bounds of texts: runes for what people read, bytes for the rest.
+const (
+	MaxText   = 255
+	MaxEmail  = 254 // RFC 5321 4.5.3.1.3, less the brackets
+	MaxLang   = 35  // RFC 5646 4.4.1
+	MaxURL    = 2048
+	MaxSecret = 512
+)
+
+func assign[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+// sorted is a sorted copy without repetitions, nil when empty.
+func sorted(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func checkText(op, field, text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return ledger.RefuseField(op, field, "must not be empty")
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return ledger.RefuseField(op, field, "holds characters that can't be shown")
+	case utf8.RuneCountInString(text) > MaxText:
+		return ledger.RefuseField(op, field, "is longer than %d characters", MaxText)
+	}
+	return nil
+}
+
+// checkLogin takes any text without white space: a login is typed by people and
+// compared exactly.
+func checkLogin(op, login string) error {
+	if err := checkText(op, "login", login); err != nil {
+		return err
+	}
+	if strings.ContainsFunc(login, unicode.IsSpace) {
+		return ledger.RefuseField(op, "login", "must not hold white space")
+	}
+	return nil
+}
+
+func checkEmail(op, field, address string) error {
+	if address == "" {
+		return nil
+	}
+	parsed, err := mail.ParseAddress(address)
+	if err != nil || parsed.Address != address || len(address) > MaxEmail {
+		return ledger.RefuseField(op, field, "is not an e-mail address")
+	}
+	return nil
+}
+
+// checkLang takes the shape of a language tag (RFC 5646), not a list of languages.
+func checkLang(op, lang string) error {
+	if lang == "" {
+		return nil
+	}
+	bad := len(lang) > MaxLang
+	for i, part := range strings.Split(lang, "-") {
+		short := len(part) < 1 || i == 0 && len(part) < 2
+		bad = bad || short || len(part) > 8 || strings.ContainsFunc(part, notAlphanumeric)
+	}
+	if bad {
+		return ledger.RefuseField(op, "lang", "is not a language tag")
+	}
+	return nil
+}
+
+func checkURL(op, field, address string) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || len(address) > MaxURL || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" || u.User != nil {
+		return ledger.RefuseField(op, field, "must be an http or https address without credentials")
+	}
+	return nil
+}
+
+func checkSecret(op, field, secret string) error {
+	if len(secret) > MaxSecret || !utf8.ValidString(secret) {
+		return ledger.RefuseField(op, field, "is longer than %d bytes or not text", MaxSecret)
+	}
+	return nil
+}
+
+func allUpper(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
+}
+
+func notAlphanumeric(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+}

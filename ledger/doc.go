@@ -1,0 +1,17 @@
+// Package ledger holds the accounting words of the house: accounts, postings,
+// entries, events, totals, claims, guards and refusals.
+//
+// Invariants:
+//  1. An entry balances per asset, has at least two postings, none of zero, and
+//     a memorandum account stands only against memorandum accounts.
+//  2. Amounts are never negative; a balance on the wrong side is shown as money.Signed.
+//  3. An event's canonical bytes never change: they are the leaf of the
+//     organization's Merkle tree (RFC 6962), and proofs outlive releases.
+//  4. Nothing here reads a clock, a file, a network or randomness.
+//
+// Callers: ledger/payment, ledger/directory, posting and everything above.
+//
+// Rejected: one row type for "transaction with legs" that also carries the
+// business state. The journal must explain transitions that move no money too,
+// so the event is the unit and the entry is its optional part.
+package ledger

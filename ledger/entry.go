@@ -1,0 +1,156 @@
+package ledger
+
+import (
+	"fmt"
+
+	"mizan/ledger/money"
+)
+
+// Phase says what an entry does to the accounts' posted and pending totals.
+type Phase uint8
+
+// The phases. The zero value is invalid.
+const (
+	Posted  Phase = iota + 1 // moves posted totals
+	Pending                  // holds: moves pending totals
+	Capture                  // posts what Postings lists and closes the whole pending entry Closes
+	Void                     // closes the pending entry Closes; Postings repeats what it held
+)
+
+// String is the phase as the auditor sees it.
+func (p Phase) String() string {
+	switch p {
+	case Posted:
+		return "posted"
+	case Pending:
+		return "pending"
+	case Capture:
+		return "capture"
+	case Void:
+		return "void"
+	}
+	return "invalid"
+}
+
+// Posting is one line of an entry.
+type Posting struct {
+	Account Path
+	Asset   money.Asset
+	Side    Side
+	Amount  money.Amount
+
+	// Spill makes the split between two accounts a late field. A credit to
+	// Account first pays off what is owed on Spill; a debit that Account's
+	// available balance cannot bear goes to Spill. The writer replaces such a
+	// posting by one or two without Spill. Only Posted and Capture entries split.
+	Spill Path
+}
+
+// Entry is a balanced movement of money. Effective is late when zero: the
+// booked day.
+type Entry struct {
+	Phase     Phase
+	Effective Date
+	Reverses  uint64 // seq of the entry that this one mirrors; 0: none
+	Closes    uint64 // late: seq of the record's pending entry that a Capture or Void ends
+	Postings  []Posting
+
+	// Released is what the entry that a Capture closes held: the pending totals
+	// that fall. It is not part of the canonical bytes, because Closes says it.
+	Released []Posting
+}
+
+// MaxPostings bounds an entry, so that an event fits a block.
+const MaxPostings = 256
+
+// Check reports why the entry may not be booked: a mistake of the caller.
+func (e *Entry) Check() error {
+	if e.Phase < Posted || e.Phase > Void {
+		return fmt.Errorf("entry: phase %d", e.Phase)
+	}
+	ends := e.Phase == Capture || e.Phase == Void
+	if e.Closes != 0 && !ends {
+		return fmt.Errorf("entry: phase %v closes %d", e.Phase, e.Closes)
+	}
+	if (len(e.Released) != 0) != (e.Phase == Capture) {
+		return fmt.Errorf("entry: phase %v with %d released postings", e.Phase, len(e.Released))
+	}
+	if err := balanced(e.Postings, e.Phase == Posted || e.Phase == Capture); err != nil {
+		return err
+	}
+	if e.Phase == Capture {
+		return balanced(e.Released, false)
+	}
+	return nil
+}
+
+func balanced(postings []Posting, splits bool) error {
+	if len(postings) < 2 || len(postings) > MaxPostings {
+		return fmt.Errorf("entry: %d postings", len(postings))
+	}
+	memo := postings[0].Account.Class() == ClassMemorandum
+	for i := range postings {
+		p := &postings[i]
+		if p.Amount.IsZero() || (p.Side != Debit && p.Side != Credit) || !p.Account.Valid() {
+			return fmt.Errorf("entry: posting %d: %v %v %v", i, p.Account, p.Side, p.Amount)
+		}
+		if p.Spill != "" && (!splits || !p.Spill.Valid()) {
+			return fmt.Errorf("entry: posting %d may not split", i)
+		}
+		if (p.Account.Class() == ClassMemorandum) != memo && !mixedMemorandum(postings, p.Asset) {
+			return fmt.Errorf("entry: memorandum against %v", p.Account)
+		}
+	}
+	for i := range postings {
+		if firstOfAsset(postings, i) {
+			if err := balancedIn(postings, postings[i].Asset); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mixedMemorandum allows one entry to carry a memorandum pair beside real
+// postings (a contract's funding does) as long as the pair balances by itself.
+func mixedMemorandum(postings []Posting, asset money.Asset) bool {
+	var sides [3]money.Amount
+	for i := range postings {
+		if p := &postings[i]; p.Account.Class() == ClassMemorandum && p.Asset == asset {
+			sum, err := sides[p.Side].Add(p.Amount)
+			if err != nil {
+				return false
+			}
+			sides[p.Side] = sum
+		}
+	}
+	return sides[Debit] == sides[Credit]
+}
+
+func firstOfAsset(postings []Posting, i int) bool {
+	for j := range i {
+		if postings[j].Asset == postings[i].Asset {
+			return false
+		}
+	}
+	return true
+}
+
+func balancedIn(postings []Posting, asset money.Asset) error {
+	var sides [3]money.Amount
+	for i := range postings {
+		p := &postings[i]
+		if p.Asset != asset {
+			continue
+		}
+		sum, err := sides[p.Side].Add(p.Amount)
+		if err != nil {
+			return fmt.Errorf("entry: %v overflows", asset)
+		}
+		sides[p.Side] = sum
+	}
+	if sides[Debit] != sides[Credit] {
+		return fmt.Errorf("entry: %v: debits %v, credits %v", asset, sides[Debit], sides[Credit])
+	}
+	return nil
+}

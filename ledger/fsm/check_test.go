@@ -1,0 +1,235 @@
+package fsm_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"mizan/ledger/fsm"
+)
+
+// table is a sound machine of three states and two events, new for each case.
+func table() fsm.Table[State, Event, Step] {
+	return fsm.Table[State, Event, Step]{
+		Charging: {
+			Settle: {To: Charged, Why: "confirmed"},
+			Void:   {To: Failed, Why: "cancelled"},
+		},
+		Charged: {}, Failed: {},
+	}
+}
+
+func TestCompileNamesEachMistake(t *testing.T) {
+	list, used := []State{Charging, Charged, Failed}, []Event{Settle, Void}
+	for _, c := range []struct {
+		name    string
+		initial State
+		states  []State
+		events  []Event
+		spoil   func(fsm.Table[State, Event, Step])
+		want    string // the whole error; empty: none
+	}{
+		{name: "sound", initial: Charging, states: list, events: used},
+		{
+			name: "a state without a row", initial: Charging, states: list, events: used,
+			spoil: func(t fsm.Table[State, Event, Step]) { delete(t, Failed) },
+			want:  "fsm: state failed has no row",
+		},
+		{
+			name: "a row without a state", initial: Charging, states: list, events: used,
+			spoil: func(t fsm.Table[State, Event, Step]) { t[Reversed] = nil },
+			want:  "fsm: row reversed is not a listed state",
+		},
+		{
+			name: "a target that is not listed", initial: Charging, states: list, events: used,
+			spoil: func(t fsm.Table[State, Event, Step]) { t[Charged][Void] = Step{To: Reversed, Why: "x"} },
+			want:  "fsm: charged on void leads to reversed, which is not a listed state",
+		},
+		{
+			name: "a target forgotten", initial: Charging, states: list, events: used,
+			spoil: func(t fsm.Table[State, Event, Step]) { t[Charged][Void] = Step{Why: "x"} },
+			want:  `fsm: charged on void leads to "", which is not a listed state`,
+		},
+		{
+			name: "a state out of reach", initial: Charging, states: append(list, Held), events: used,
+			spoil: func(t fsm.Table[State, Event, Step]) { t[Held] = fsm.Row[Event, Step]{Void: {To: Failed, Why: "x"}} },
+			want:  "fsm: state payment_suspended is not reachable from charging",
+		},
+		{
+			name: "out of reach from another start", initial: Charged, states: list, events: used,
+			want: "fsm: state charging is not reachable from charged\nfsm: state failed is not reachable from charged",
+		},
+		{
+			name: "a start that is not listed", initial: Reversed, states: list, events: used,
+			want: "fsm: initial state reversed is not listed",
+		},
+		{
+			name: "an event that nothing uses", initial: Charging, states: list, events: []Event{Settle, Void, Reverse},
+			want: "fsm: event reverse is used nowhere",
+		},
+		{
+			name: "an event that is not listed", initial: Charging, states: list, events: []Event{Settle},
+			want: "fsm: charging on void: the event is not listed",
+		},
+		{
+			name: "no reason", initial: Charging, states: list, events: used,
+			spoil: func(t fsm.Table[State, Event, Step]) { t[Charging][Void] = Step{To: Failed} },
+			want:  "fsm: charging on void has no reason of one line",
+		},
+		{
+			name: "a blank reason", initial: Charging, states: list, events: used,
+			spoil: func(t fsm.Table[State, Event, Step]) { t[Charging][Void] = Step{To: Failed, Why: "  "} },
+			want:  "fsm: charging on void has no reason of one line",
+		},
+		{
+			name: "a reason of two lines", initial: Charging, states: list, events: used,
+			spoil: func(t fsm.Table[State, Event, Step]) { t[Charging][Void] = Step{To: Failed, Why: "a\nb"} },
+			want:  "fsm: charging on void has no reason of one line",
+		},
+		{
+			name: "a state listed twice", initial: Charging, states: append(list, Failed), events: used,
+			want: "fsm: state failed is listed twice",
+		},
+		{
+			name: "an event listed twice", initial: Charging, states: list, events: append(used, Void),
+			want: "fsm: event void is listed twice",
+		},
+		{
+			name: "a state without a name", initial: Charging, states: append(list, ""), events: used,
+			want: `fsm: state 3 is named "", which can't be shown`,
+		},
+		{
+			name: "no states", initial: Charging, events: used,
+			want: "fsm: row charged is not a listed state\nfsm: row charging is not a listed state\n" +
+				"fsm: row failed is not a listed state\nfsm: event settle is used nowhere\n" +
+				"fsm: event void is used nowhere\nfsm: initial state charging is not listed",
+		},
+		{
+			name: "several mistakes", initial: Charging, states: list, events: used,
+			spoil: func(t fsm.Table[State, Event, Step]) {
+				delete(t, Charged)
+				t[Charging][Void] = Step{To: Reversed}
+			},
+			want: "fsm: state charged has no row\n" +
+				"fsm: charging on void leads to reversed, which is not a listed state\n" +
+				"fsm: charging on void has no reason of one line\n" +
+				"fsm: state failed is not reachable from charging",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spoilt := table()
+			if c.spoil != nil {
+				c.spoil(spoilt)
+			}
+			m, err := fsm.Compile(c.initial, c.states, c.events, spoilt)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if got != c.want {
+				t.Errorf("error\n%s\nwant\n%s", got, c.want)
+			}
+			if (m == nil) != (c.want != "") {
+				t.Errorf("machine %v beside the error %v", m, err)
+			}
+		})
+	}
+}
+
+type nameless int
+
+type to int
+
+func (s to) Target() nameless { return nameless(s) }
+func (to) Reason() string     { return "x" }
+
+func TestCompileNeedsNames(t *testing.T) {
+	_, err := fsm.Compile(1, []nameless{1, 2}, []string{"go"}, fsm.Table[nameless, string, to]{1: {"go": 2}, 2: {}})
+	want := "fsm: state 0 is neither a string nor a fmt.Stringer\nfsm: state 1 is neither a string nor a fmt.Stringer"
+	if err == nil || err.Error() != want {
+		t.Errorf("error = %v", err)
+	}
+	if _, err = fsm.Compile(7, nil, nil, fsm.Table[nameless, string, to]{}); err == nil || err.Error() != "fsm: initial state 7 is not listed" {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// same is a Stringer whose values can't be told apart in a report.
+type same int
+
+func (same) String() string { return "same" }
+
+type hop same
+
+func (s hop) Target() same { return same(s) }
+func (hop) Reason() string { return "x" }
+
+func TestCompileNeedsDistinctNames(t *testing.T) {
+	_, err := fsm.Compile(1, []same{1, 2}, []string{"go"}, fsm.Table[same, string, hop]{1: {"go": 2}, 2: {}})
+	if err == nil || err.Error() != "fsm: state same is listed twice" {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// A random machine is compared with the naive meaning of its table: reachability
+// by transitive closure, Next by looking it up.
+func TestCompileAgreesWithTheNaiveMeaning(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 6).Draw(t, "states")
+		list, used := states[:n], events[:rapid.IntRange(1, 4).Draw(t, "events")]
+		random := fsm.Table[State, Event, Step]{}
+		usedOnce := make(map[Event]bool)
+		var leads [7][7]bool
+		for i, state := range list {
+			random[state] = fsm.Row[Event, Step]{}
+			leads[i][i] = true
+			for _, event := range used {
+				if rapid.Bool().Draw(t, "step?") {
+					j := rapid.IntRange(0, n-1).Draw(t, "target")
+					random[state][event] = Step{To: list[j], Why: "random"}
+					leads[i][j], usedOnce[event] = true, true
+				}
+			}
+		}
+		for k := range n {
+			for i := range n {
+				for j := range n {
+					leads[i][j] = leads[i][j] || leads[i][k] && leads[k][j]
+				}
+			}
+		}
+		var want []string
+		for _, event := range used {
+			if !usedOnce[event] {
+				want = append(want, "fsm: event "+event.String()+" is used nowhere")
+			}
+		}
+		for j, state := range list {
+			if !leads[0][j] {
+				want = append(want, "fsm: state "+string(state)+" is not reachable from "+string(list[0]))
+			}
+		}
+		m, err := fsm.Compile(list[0], list, used, random)
+		if len(want) > 0 {
+			if err == nil || err.Error() != strings.Join(want, "\n") {
+				t.Fatalf("error\n%v\nwant\n%s", err, strings.Join(want, "\n"))
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, state := range list {
+			for _, event := range used {
+				step, ok := m.Next(state, event)
+				if wanted, allowed := random[state][event]; ok != allowed || step.To != wanted.To {
+					t.Fatalf("%v on %v = %v, %v", state, event, step.To, ok)
+				}
+			}
+			if m.Final(state) != (len(random[state]) == 0) {
+				t.Fatalf("Final(%v) = %v", state, m.Final(state))
+			}
+		}
+	})
+}

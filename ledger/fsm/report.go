@@ -1,0 +1,95 @@
+package fsm
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// reportWidth is where a report's lists of refused events are broken.
+const reportWidth = 100
+
+// Report is the machine as a text for people: the steps out of each state with
+// their reasons, then every pair that is refused. Its order is that of the
+// lists, so the same machine gives the same text.
+func (m *Machine[S, E, P]) Report() string {
+	var out strings.Builder
+	refused := len(m.states)*len(m.events) - len(m.steps)
+	fmt.Fprintf(&out, "initial state %s; %d states, %d events, %d transitions, %d pairs refused\n\n",
+		show(m.initial), len(m.states), len(m.events), len(m.steps), refused)
+	m.reportSteps(&out)
+	out.WriteByte('\n')
+	m.reportRefused(&out)
+	return out.String()
+}
+
+func (m *Machine[S, E, P]) reportSteps(out *strings.Builder) {
+	stateWidth, eventWidth := widest("STATE", m.states), widest("EVENT", m.events)
+	targetWidth := widest("TARGET", m.states)
+	line := func(state, event, target, why string) {
+		fmt.Fprintf(out, "%-*s  %-*s  %-*s  %s\n", stateWidth, state, eventWidth, event, targetWidth, target, why)
+	}
+	line("STATE", "EVENT", "TARGET", "WHY")
+	for _, state := range m.states {
+		if m.final[state] {
+			fmt.Fprintf(out, "%-*s  (final)\n", stateWidth, show(state))
+			continue
+		}
+		name := show(state)
+		for _, event := range m.events {
+			if step, ok := m.Next(state, event); ok {
+				line(name, show(event), show(step.Target()), step.Reason())
+				name = "" // once a state
+			}
+		}
+	}
+}
+
+func (m *Machine[S, E, P]) reportRefused(out *strings.Builder) {
+	stateWidth := widest("STATE", m.states)
+	fmt.Fprintf(out, "%-*s  REFUSED EVENTS\n", stateWidth, "STATE")
+	for _, state := range m.states {
+		var missing []string
+		for _, event := range m.events {
+			if _, ok := m.Next(state, event); !ok {
+				missing = append(missing, show(event))
+			}
+		}
+		name := show(state)
+		for _, text := range refusedLines(missing, len(m.events), reportWidth-stateWidth-2) {
+			fmt.Fprintf(out, "%-*s  %s\n", stateWidth, name, text)
+			name = ""
+		}
+	}
+}
+
+// refusedLines breaks the list of a state's refused events into lines of at most
+// width characters, unless a single name is longer.
+func refusedLines(missing []string, all, width int) []string {
+	switch len(missing) {
+	case 0:
+		return []string{"(none)"}
+	case all:
+		return []string{"(all)"}
+	}
+	lines := []string{missing[0]}
+	for _, name := range missing[1:] {
+		last := &lines[len(lines)-1]
+		if utf8.RuneCountInString(*last)+len(", ")+utf8.RuneCountInString(name)+len(",") > width {
+			*last += ","
+			lines = append(lines, name)
+			continue
+		}
+		*last += ", " + name
+	}
+	return lines
+}
+
+// widest is the width of a column of names under its heading, in characters.
+func widest[N comparable](heading string, list []N) int {
+	width := len(heading)
+	for _, item := range list {
+		width = max(width, utf8.RuneCountInString(show(item)))
+	}
+	return width
+}

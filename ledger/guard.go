@@ -1,0 +1,65 @@
+package ledger
+
+import "mizan/ledger/money"
+
+// ClaimKind says what kind of unique key a claim is.
+type ClaimKind byte
+
+// The kinds of claims.
+const (
+	ClaimTxID        ClaimKind = 't' // partner number + txid → transaction id
+	ClaimLogin       ClaimKind = 'l' // login → partner or user id
+	ClaimSettlement  ClaimKind = 's' // partner or terminal + reference → settlement id
+	ClaimKeyHash     ClaimKind = 'k' // hash of a key or token → its record's id
+	ClaimNumber      ClaimKind = 'n' // partner number → partner's record id (platform)
+	ClaimIdempotency ClaimKind = 'i'
+)
+
+// Claim takes a unique key for ever. If it has an owner the whole Change is
+// refused with ClaimTaken and the receipt carries the owner.
+type Claim struct {
+	Org   ID
+	Kind  ClaimKind
+	Key   string
+	Owner []byte
+}
+
+// FundsGuard refuses a Change with InsufficientFunds if, after it, what is
+// available on the account would be less than minus Overdraft.
+type FundsGuard struct {
+	Org       ID
+	Account   Account
+	Overdraft money.Amount
+}
+
+// CounterGuard moves a persisted counter and refuses the Change with Refuse if
+// it would pass Max. A Release takes back what an earlier Change added and
+// can't be refused.
+type CounterGuard struct {
+	Org     ID
+	Key     string // for example "headroom/prod/USD/"
+	Window  string // for example "2026-11" for a calendar month; empty: for ever
+	Add     money.Amount
+	Max     money.Amount
+	Release bool // take Add off instead
+	Refuse  Code // LimitExceeded or OutOfRange
+}
+
+// MaxAmount is the largest amount a transaction may have, in minor units.
+var MaxAmount = money.MustParse("1" + zeros72)
+
+const zeros72 = "000000000000000000000000000000000000000000000000000000000000000000000000"
+
+// Headroom is the counter that keeps every total of an asset from overflowing:
+// the sum of all amounts that were settled or are under way stays below 2^256,
+// and no total can be larger than that sum.
+func Headroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
+	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: money.Max, Refuse: OutOfRange}
+}
+
+// HeadroomBack gives back what Headroom reserved for something that moved no money.
+func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
+	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Release: true}
+}
+
+func headroomKey(a money.Asset) string { return "headroom/" + a.String() }

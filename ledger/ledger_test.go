@@ -1,0 +1,196 @@
+package ledger_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+var usd = money.Asset{Currency: "USD", Env: money.Prod}
+
+func post(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
+	return ledger.Posting{Account: path, Asset: usd, Side: side, Amount: money.FromUint64(n)}
+}
+
+// The leaf of one event, spelled out by hand: whoever changes the form breaks
+// every proof ever given.
+func TestTheLeafsBytesNeverChange(t *testing.T) {
+	e := ledger.Event{
+		Seq: 5, Version: 5, Previous: 4, Booked: 1_788_430_530_123_456,
+		Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.MustParse("00112233-4455-4677-8899-aabbccddeeff")},
+		Name:   "settle", From: "charging", To: "charged",
+		Entry: &ledger.Entry{Phase: ledger.Posted, Effective: ledger.DateOf(time.Date(2026, 9, 3, 0, 0, 0, 0, time.UTC)),
+			Postings: []ledger.Posting{post("A:bank", ledger.Debit, 256), post("I:fees", ledger.Credit, 256)}},
+	}
+	want := strings.Join([]string{
+		"01",             // form
+		"05", "05", "04", // seq, version, previous
+		"c0add0f396d29603", // booked
+		"74", "00112233445546778899aabbccddeeff",
+		"06736574746c65", "086368617267696e67", "0763686172676564", // settle charging charged
+		"01",                       // an entry
+		"01", "dca101", "00", "00", // posted, day 20700 counted from 1, reverses, closes
+		"02",                                                       // postings
+		"01", "06413a62616e6b", "01" + "03555344" + "00", "020100", // debit A:bank prod USD - 256
+		"02", "06493a66656573", "01" + "03555344" + "00", "020100",
+	}, "")
+	if got := hex.EncodeToString(e.AppendCanonical(nil)); got != want {
+		t.Errorf("leaf\n%s, want\n%s", got, want)
+	}
+}
+
+func TestALeafReadsBackAndNothingElseIsOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := anyEvent(t)
+		leaf := e.AppendCanonical(nil)
+		back, err := ledger.ParseCanonical(leaf)
+		if err != nil || !reflect.DeepEqual(back, e) {
+			t.Fatalf("read back %+v (%v), want %+v", back, err, e)
+		}
+		at := rapid.IntRange(0, len(leaf)-1).Draw(t, "at")
+		for name, bad := range map[string][]byte{
+			"cut":     leaf[:at],
+			"longer":  append(bytes.Clone(leaf), 0),
+			"flipped": flip(leaf, at),
+		} {
+			other, err := ledger.ParseCanonical(bad)
+			if err == nil && !bytes.Equal(other.AppendCanonical(nil), bad) {
+				t.Fatalf("%s at %d: accepted a second form of %+v", name, at, other)
+			}
+		}
+	})
+}
+
+func flip(b []byte, at int) []byte {
+	c := bytes.Clone(b)
+	c[at] ^= 0x80
+	return c
+}
+
+func anyEvent(t *rapid.T) ledger.Event {
+	text := rapid.StringMatching(`[a-z_]{0,12}`)
+	e := ledger.Event{
+		Seq: rapid.Uint64().Draw(t, "seq"), Version: rapid.Uint64().Draw(t, "version"), Previous: rapid.Uint64().Draw(t, "previous"),
+		Booked: ledger.Micros(rapid.Int64Min(0).Draw(t, "booked")),
+		Name:   text.Draw(t, "name"), From: text.Draw(t, "from"), To: text.Draw(t, "to"),
+	}
+	e.Source.Kind = ledger.Kind(rapid.Byte().Draw(t, "kind"))
+	copy(e.Source.ID[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
+	if !rapid.Bool().Draw(t, "entry") {
+		return e
+	}
+	e.Entry = &ledger.Entry{Phase: ledger.Phase(rapid.IntRange(1, 4).Draw(t, "phase")), Effective: ledger.Date(rapid.Int32Min(0).Draw(t, "date")),
+		Reverses: rapid.Uint64().Draw(t, "reverses"), Closes: rapid.Uint64().Draw(t, "closes"),
+		Postings: make([]ledger.Posting, rapid.IntRange(0, 5).Draw(t, "n"))}
+	for i := range e.Entry.Postings {
+		e.Entry.Postings[i] = ledger.Posting{
+			Account: ledger.Path("L:" + text.Draw(t, "path")), Side: ledger.Side(rapid.IntRange(1, 2).Draw(t, "side")),
+			Asset:  money.Asset{Currency: "USDT", Network: money.Network(text.Draw(t, "network")), Env: money.Test},
+			Amount: money.FromUint64(rapid.Uint64().Draw(t, "amount")),
+		}
+	}
+	return e
+}
+
+func TestOnlyABalancedEntryMayBeBooked(t *testing.T) {
+	eur := money.Asset{Currency: "EUR", Env: money.Prod}
+	good := []ledger.Posting{post("A:bank", ledger.Debit, 7), post("L:partner:1:available", ledger.Credit, 7)}
+	inEUR := post("A:bank", ledger.Debit, 7)
+	inEUR.Asset = eur
+	spilling := post("L:partner:1:available", ledger.Credit, 7)
+	spilling.Spill = "A:partner:1:receivable"
+	for name, c := range map[string]struct {
+		entry ledger.Entry
+		ok    bool
+	}{
+		"two that balance":             {ledger.Entry{Phase: ledger.Posted, Postings: good}, true},
+		"one posting":                  {ledger.Entry{Phase: ledger.Posted, Postings: good[:1]}, false},
+		"debits above credits":         {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("A:bank", ledger.Debit, 8), good[1]}}, false},
+		"balanced over two assets":     {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{inEUR, good[1]}}, false},
+		"a zero":                       {ledger.Entry{Phase: ledger.Posted, Postings: append([]ledger.Posting{post("I:fees", ledger.Credit, 0)}, good...)}, false},
+		"no side":                      {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("A:bank", 0, 7), good[1]}}, false},
+		"no phase":                     {ledger.Entry{Postings: good}, false},
+		"an account without class":     {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("bank", ledger.Debit, 7), good[1]}}, false},
+		"memorandum against an asset":  {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("M:arrears:1", ledger.Debit, 7), good[1]}}, false},
+		"a memorandum pair":            {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{post("M:arrears:1", ledger.Debit, 7), post("M:arrears_control", ledger.Credit, 7)}}, true},
+		"a pair beside real postings":  {ledger.Entry{Phase: ledger.Posted, Postings: append([]ledger.Posting{post("M:arrears:1", ledger.Debit, 3), post("M:arrears_control", ledger.Credit, 3)}, good...)}, true},
+		"a posted entry that spills":   {ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{good[0], spilling}}, true},
+		"a pending entry that spills":  {ledger.Entry{Phase: ledger.Pending, Postings: []ledger.Posting{good[0], spilling}}, false},
+		"a posted entry that closes":   {ledger.Entry{Phase: ledger.Posted, Closes: 3, Postings: good}, false},
+		"a capture":                    {ledger.Entry{Phase: ledger.Capture, Postings: good, Released: good}, true},
+		"a capture releasing nothing":  {ledger.Entry{Phase: ledger.Capture, Postings: good}, false},
+		"a posted entry that releases": {ledger.Entry{Phase: ledger.Posted, Postings: good, Released: good}, false},
+	} {
+		if err := c.entry.Check(); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNormalSidesAreTheChartsOwn(t *testing.T) {
+	for path, want := range map[ledger.Path]ledger.Side{
+		"A:bank": ledger.Debit, "E:provider_fees": ledger.Debit, "L:partner:1:available": ledger.Credit, "Q:fx_position": ledger.Credit,
+		"I:fees": ledger.Credit, "A:accumulated_depreciation:x": ledger.Credit, "M:arrears:x": ledger.Debit, "M:arrears_control": ledger.Credit,
+		"M:venture_assets:x": ledger.Debit, "M:partner_capital:x": ledger.Credit,
+	} {
+		if got := path.NormalSide(); got != want {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}
+
+func TestPathsThatCouldConfuseAKeyAreInvalid(t *testing.T) {
+	for path, want := range map[ledger.Path]bool{
+		"A:bank": true, "L:customer:Jane.Doe-1_x:current": true,
+		"": false, "A": false, "A:": false, "X:bank": false, "A:a::b": false, "A:a:": false, "A:\x00": false, "A:a b": false, "A:é": false,
+		ledger.Path("A:" + strings.Repeat("a", ledger.MaxPath)): false,
+	} {
+		if got := path.Valid(); got != want {
+			t.Errorf("%q: %v, want %v", path, got, want)
+		}
+	}
+}
+
+func TestAvailableIsPostedCreditsLessPostedAndPendingDebits(t *testing.T) {
+	totals := ledger.Totals{CreditsPosted: money.FromUint64(100), DebitsPosted: money.FromUint64(30), DebitsPending: money.FromUint64(90), CreditsPending: money.FromUint64(1000)}
+	if got := totals.Available().String(); got != "-20" {
+		t.Errorf("available %s, want -20", got)
+	}
+	if got := totals.Balance(ledger.Debit).String(); got != "-70" {
+		t.Errorf("debit balance %s, want -70", got)
+	}
+	if err := totals.Release(ledger.Debit, money.FromUint64(91)); err == nil {
+		t.Error("more was released than was held")
+	}
+}
+
+func TestDatesAreUTCDays(t *testing.T) {
+	for at, want := range map[string]string{
+		"2026-09-03T00:00:00Z": "2026-09-03", "2026-09-03T23:59:59.999999Z": "2026-09-03",
+		"2026-09-04T01:00:00+02:00": "2026-09-03", "1969-12-31T23:59:59Z": "1969-12-31", "2024-02-29T12:00:00Z": "2024-02-29",
+	} {
+		instant, err := time.Parse(time.RFC3339Nano, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ledger.DateOf(instant).String(); got != want {
+			t.Errorf("%s: %s, want %s", at, got, want)
+		}
+	}
+}
+
+func TestARefusalIsFoundByItsCodeAndNamesItsField(t *testing.T) {
+	r := ledger.RefuseField("api.Create", "amount", "must be %s", "positive")
+	if r.Code != ledger.Invalid || r.Field != "amount" || r.Error() != "api.Create: invalid: amount: must be positive" {
+		t.Errorf("%+v: %v", r, r)
+	}
+}

@@ -1,0 +1,114 @@
+package money
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+
+	"github.com/holiman/uint256"
+)
+
+// Amount is a number of minor units, 0 to 2^256 − 1. The zero value is 0, and
+// amounts are equal exactly if == says so. Which asset it counts is written
+// beside it, never inside.
+type Amount struct{ v uint256.Int }
+
+// Max is the largest Amount, 2^256 − 1.
+var Max = Amount{uint256.Int{math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}}
+
+// The errors of this package's arithmetic and readers.
+var (
+	ErrSyntax   = errors.New("money: not a canonical decimal number")
+	ErrTooLong  = errors.New("money: too many digits")
+	ErrOverflow = errors.New("money: out of range")
+	ErrNegative = errors.New("money: result is negative")
+	ErrDivision = errors.New("money: division by zero")
+	ErrNoRate   = errors.New("money: no exchange rate")
+	ErrEncoding = errors.New("money: malformed binary amount")
+)
+
+// FromUint64 is u minor units.
+func FromUint64(u uint64) Amount { return Amount{uint256.Int{u}} }
+
+// Uint64 is the amount as a uint64, if it fits.
+func (a Amount) Uint64() (uint64, bool) { return a.v[0], a.small() }
+
+// small tells whether the amount is below 2^64: the fast path of everything.
+func (a *Amount) small() bool { return a.v[1]|a.v[2]|a.v[3] == 0 }
+
+// IsZero tells whether the amount is 0.
+func (a Amount) IsZero() bool { return a == Amount{} }
+
+// Cmp is -1, 0 or +1 as a is less than, equal to or greater than b.
+func (a Amount) Cmp(b Amount) int { return a.v.Cmp(&b.v) }
+
+// Less tells whether a is less than b.
+func (a Amount) Less(b Amount) bool { return a.v.Lt(&b.v) }
+
+// Min is the lesser of a and b.
+func (a Amount) Min(b Amount) Amount {
+	if b.Less(a) {
+		return b
+	}
+	return a
+}
+
+// Add is a + b, or ErrOverflow.
+func (a Amount) Add(b Amount) (Amount, error) {
+	if a.small() && b.small() {
+		sum, carry := bits.Add64(a.v[0], b.v[0], 0)
+		return Amount{uint256.Int{sum, carry}}, nil
+	}
+	var sum Amount
+	if _, overflow := sum.v.AddOverflow(&a.v, &b.v); overflow {
+		return Amount{}, ErrOverflow
+	}
+	return sum, nil
+}
+
+// Sub is a − b, or ErrNegative if b is greater than a.
+func (a Amount) Sub(b Amount) (Amount, error) {
+	var rest Amount
+	if _, overflow := rest.v.SubOverflow(&a.v, &b.v); overflow {
+		return Amount{}, ErrNegative
+	}
+	return rest, nil
+}
+
+// Mul is a × b, or ErrOverflow.
+func (a Amount) Mul(b Amount) (Amount, error) {
+	var product Amount
+	if _, overflow := product.v.MulOverflow(&a.v, &b.v); overflow {
+		return Amount{}, ErrOverflow
+	}
+	return product, nil
+}
+
+// DivFloor is floor(a ÷ b), or ErrDivision if b is zero.
+func (a Amount) DivFloor(b Amount) (Amount, error) {
+	if b.IsZero() {
+		return Amount{}, ErrDivision
+	}
+	var quotient Amount
+	quotient.v.Div(&a.v, &b.v)
+	return quotient, nil
+}
+
+// MulDivFloor is floor(a × num ÷ den). The product has 512 bits, so only the
+// result can be out of range: ErrOverflow. ErrDivision if den is zero.
+func (a Amount) MulDivFloor(num, den Amount) (Amount, error) {
+	if den.IsZero() { // uint256 would answer 0 and no overflow
+		return Amount{}, ErrDivision
+	}
+	if a.small() && num.small() && den.small() {
+		if hi, lo := bits.Mul64(a.v[0], num.v[0]); hi < den.v[0] {
+			quotient, _ := bits.Div64(hi, lo, den.v[0])
+			return FromUint64(quotient), nil
+		}
+	}
+	var quotient Amount
+	if _, overflow := quotient.v.MulDivOverflow(&a.v, &num.v, &den.v); overflow {
+		return Amount{}, ErrOverflow
+	}
+	return quotient, nil
+}

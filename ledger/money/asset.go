@@ -1,0 +1,157 @@
+package money
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mizan/internal/assert"
+)
+
+// Currency is an alphabetic code in upper case: ISO 4217 or a ticker.
+type Currency string
+
+// Network is the chain or rail that a currency's unit lives on, in lower case;
+// empty where there is none or it is not known yet.
+type Network string
+
+// Env separates real money from play money. Nothing crosses from one to the other.
+type Env uint8
+
+// The environments. The zero value is invalid.
+const (
+	Prod Env = iota + 1
+	Test
+)
+
+// MaxName bounds a currency's and a network's length in bytes, so that both fit
+// the binary form and a key.
+const MaxName = 32
+
+// ErrAsset is returned for bytes that are not an asset's binary form.
+var ErrAsset = errors.New("money: malformed asset")
+
+// ParseEnv reads "prod" or "test", and nothing else.
+func ParseEnv(s string) (Env, bool) {
+	switch s {
+	case "prod":
+		return Prod, true
+	case "test":
+		return Test, true
+	}
+	return 0, false
+}
+
+// String is "prod" or "test".
+func (e Env) String() string {
+	switch e {
+	case Prod:
+		return "prod"
+	case Test:
+		return "test"
+	}
+	return "invalid"
+}
+
+// Valid tells whether e is one of the two environments.
+func (e Env) Valid() bool { return e == Prod || e == Test }
+
+// MarshalJSON writes "prod" or "test"; the zero value is an error, so that a
+// forgotten environment never reaches an answer.
+func (e Env) MarshalJSON() ([]byte, error) {
+	if !e.Valid() {
+		return nil, fmt.Errorf("money: environment %d", uint8(e))
+	}
+	return []byte(`"` + e.String() + `"`), nil
+}
+
+// UnmarshalJSON reads "prod" or "test".
+func (e *Env) UnmarshalJSON(b []byte) error {
+	text, ok := unquote(b)
+	if !ok {
+		return ErrSyntax
+	}
+	parsed, ok := ParseEnv(string(text))
+	if !ok {
+		return ErrSyntax
+	}
+	*e = parsed
+	return nil
+}
+
+// ParseNetwork reads a network's name: 1 to MaxName lower-case letters, digits,
+// '-' and '_'. Whether a currency lives there is for Scale to say.
+func ParseNetwork(s string) (Network, bool) {
+	if s == "" || len(s) > MaxName {
+		return "", false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return "", false
+		}
+	}
+	return Network(strings.Clone(s)), true
+}
+
+// Asset is what an amount is an amount of. It is comparable and serves as a map key.
+type Asset struct {
+	Currency Currency
+	Network  Network
+	Env      Env
+}
+
+// escapeCurrency keeps Asset.String injective should a currency ever hold a
+// slash: the network comes last and may hold anything.
+var escapeCurrency = strings.NewReplacer("%", "%25", "/", "%2F")
+
+// String is env/currency/network, for example "prod/USDT/tron" or "prod/USD/".
+// Different assets have different strings, so it may be part of a key.
+func (a Asset) String() string {
+	currency := string(a.Currency)
+	if strings.ContainsAny(currency, "/%") {
+		currency = escapeCurrency.Replace(currency)
+	}
+	return a.Env.String() + "/" + currency + "/" + string(a.Network)
+}
+
+// AppendBinary appends the asset's stored form: a byte of env, then currency and
+// network, each as a byte of length and its bytes. An asset without env
+// or currency, or with an over-long name, is a mistake of the caller and panics.
+func (a Asset) AppendBinary(dst []byte) []byte {
+	assert.That(a.Env.Valid(), "money: asset without an environment")
+	assert.That(a.Currency != "", "money: asset without a currency")
+	assert.That(len(a.Currency) <= MaxName && len(a.Network) <= MaxName, "money: asset with an over-long name")
+	dst = append(dst, byte(a.Env), byte(len(a.Currency)))
+	dst = append(dst, a.Currency...)
+	dst = append(dst, byte(len(a.Network)))
+	return append(dst, a.Network...)
+}
+
+// ReadAsset reads what AppendBinary wrote and returns the bytes after it. The
+// asset keeps no reference to src. The error is ErrAsset.
+func ReadAsset(src []byte) (Asset, []byte, error) {
+	if len(src) == 0 || !Env(src[0]).Valid() {
+		return Asset{}, nil, ErrAsset
+	}
+	currency, rest, ok := readName(src[1:])
+	if !ok || len(currency) == 0 {
+		return Asset{}, nil, ErrAsset
+	}
+	network, rest, ok := readName(rest)
+	if !ok {
+		return Asset{}, nil, ErrAsset
+	}
+	return Asset{Currency: internCurrency(currency), Network: internNetwork(network), Env: Env(src[0])}, rest, nil
+}
+
+func readName(src []byte) (name, rest []byte, ok bool) {
+	if len(src) == 0 {
+		return nil, nil, false
+	}
+	n := int(src[0])
+	if n > MaxName || len(src) < 1+n {
+		return nil, nil, false
+	}
+	return src[1 : 1+n], src[1+n:], true
+}

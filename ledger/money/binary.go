@@ -1,0 +1,69 @@
+package money
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// maxBytes is the length of the largest amount in bytes.
+const maxBytes = 32
+
+// AppendBinary appends the stored form: a byte of length, 0 to 32, and that many
+// big-endian bytes without a leading zero. 0 is the single byte 0.
+func (a Amount) AppendBinary(dst []byte) []byte {
+	if a.small() {
+		var buf [8]byte
+		n := (bits.Len64(a.v[0]) + 7) / 8
+		binary.BigEndian.PutUint64(buf[:], a.v[0])
+		dst = append(dst, byte(n))
+		return append(dst, buf[8-n:]...)
+	}
+	full := a.v.Bytes32()
+	n := (a.v.BitLen() + 7) / 8
+	dst = append(dst, byte(n))
+	return append(dst, full[maxBytes-n:]...)
+}
+
+// ReadAmount reads what AppendBinary wrote and returns the bytes after it. A
+// length above 32, missing bytes and a leading zero byte are ErrEncoding: an
+// amount has one form.
+func ReadAmount(src []byte) (Amount, []byte, error) {
+	if len(src) == 0 {
+		return Amount{}, nil, ErrEncoding
+	}
+	n := int(src[0])
+	if n > maxBytes || len(src) < 1+n || (n > 0 && src[1] == 0) {
+		return Amount{}, nil, ErrEncoding
+	}
+	digits, rest := src[1:1+n], src[1+n:]
+	if n <= 8 {
+		var u uint64
+		for _, b := range digits {
+			u = u<<8 | uint64(b)
+		}
+		return FromUint64(u), rest, nil
+	}
+	var a Amount
+	a.v.SetBytes(digits)
+	return a, rest, nil
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler with AppendBinary's form. It
+// has a value receiver, so that msgpack can write a struct passed by value.
+func (a Amount) MarshalBinary() ([]byte, error) {
+	return a.AppendBinary(make([]byte, 0, 1+maxBytes)), nil
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. Bytes after the amount
+// are ErrEncoding.
+func (a *Amount) UnmarshalBinary(b []byte) error {
+	read, rest, err := ReadAmount(b)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 0 {
+		return ErrEncoding
+	}
+	*a = read
+	return nil
+}

@@ -1,0 +1,157 @@
+package money
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/vmihailenco/msgpack/v5"
+	"pgregory.net/rapid"
+)
+
+func TestBinaryForm(t *testing.T) {
+	for _, c := range []struct{ amount, want string }{
+		{"0", "00"},
+		{"1", "0101"},
+		{"255", "01ff"},
+		{"256", "020100"},
+		{max64, "08ffffffffffffffff"},
+		{two64, "09010000000000000000"},
+		{max256, "20" + strings.Repeat("ff", 32)},
+	} {
+		if got := hex.EncodeToString(MustParse(c.amount).AppendBinary(nil)); got != c.want {
+			t.Errorf("AppendBinary(%s) = %s, want %s", c.amount, got, c.want)
+		}
+	}
+}
+
+func TestReadAmountRefusesOtherForms(t *testing.T) {
+	for _, in := range []string{
+		"",                               // nothing
+		"01", "02ff", "08ffffffffffffff", // bytes missing
+		"0100", "020001", "0900ffffffffffffffff", // a leading zero byte
+		"21" + strings.Repeat("ff", 33), // longer than an amount
+		"ff" + strings.Repeat("ff", 255),
+	} {
+		src, _ := hex.DecodeString(in)
+		if a, rest, err := ReadAmount(src); err != ErrEncoding || rest != nil || !a.IsZero() {
+			t.Errorf("ReadAmount(%s) = %v, %x, %v", in, a, rest, err)
+		}
+		kept := FromUint64(7)
+		if err := kept.UnmarshalBinary(src); err != ErrEncoding || kept != FromUint64(7) {
+			t.Errorf("UnmarshalBinary(%s) = %v, %v", in, kept, err)
+		}
+	}
+	if err := new(Amount).UnmarshalBinary([]byte{1, 5, 0}); err != ErrEncoding {
+		t.Errorf("a byte behind the amount: %v", err)
+	}
+}
+
+func TestBinaryRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := amounts().Draw(t, "a")
+		tail := rapid.SliceOf(rapid.Byte()).Draw(t, "tail")
+		head := []byte("head")
+		out := a.AppendBinary(head)
+		want := toBig(a).Bytes()
+		if !bytes.Equal(out[4:], append([]byte{byte(len(want))}, want...)) {
+			t.Fatalf("AppendBinary(%v) = %x", a, out[4:])
+		}
+		back, rest, err := ReadAmount(append(out[4:len(out):len(out)], tail...))
+		if err != nil || back != a || !bytes.Equal(rest, tail) {
+			t.Fatalf("ReadAmount = %v, %x, %v", back, rest, err)
+		}
+		for cut := 4; cut < len(out); cut++ {
+			if _, _, err := ReadAmount(out[4:cut]); err != ErrEncoding {
+				t.Fatalf("ReadAmount took %d of %d bytes", cut-4, len(out)-4)
+			}
+		}
+	})
+}
+
+// Whatever bytes are read as an amount, writing it gives the same bytes.
+func TestBinaryFormIsUnique(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		src := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "bytes")
+		if len(src) > 0 && rapid.Bool().Draw(t, "fitting length") {
+			src[0] = byte(min(len(src)-1, maxBytes))
+		}
+		a, rest, err := ReadAmount(src)
+		if err != nil {
+			return
+		}
+		if again := append(a.AppendBinary(nil), rest...); !bytes.Equal(again, src) {
+			t.Fatalf("%x is read as %v, which is written %x", src, a, again)
+		}
+	})
+}
+
+func TestBinaryDoesNotAllocate(t *testing.T) {
+	small, large := MustParse(max64), Max
+	smallForm, largeForm := small.AppendBinary(nil), large.AppendBinary(nil)
+	buf := make([]byte, 0, 64)
+	noAllocation(t, "AppendBinary", func() { sinkBytes = small.AppendBinary(buf) })
+	noAllocation(t, "AppendBinary of a large amount", func() { sinkBytes = large.AppendBinary(buf) })
+	noAllocation(t, "ReadAmount", func() { sinkAmount, sinkBytes, sinkErr = ReadAmount(smallForm) })
+	noAllocation(t, "ReadAmount of a large amount", func() { sinkAmount, sinkBytes, sinkErr = ReadAmount(largeForm) })
+}
+
+// stored has every type of this package as a record would: by value.
+type stored struct {
+	Amount  Amount
+	List    []Amount
+	ByName  map[string]Amount
+	Pointer *Amount
+	Share   Signed
+	Rate    Rate
+	NoRate  Rate
+	Fee     BasisPoints
+	Asset   Asset
+	Unset   Asset
+}
+
+func TestMsgpackTakesStructsByValue(t *testing.T) {
+	rate, err := ParseRate("92.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range edges {
+		a := MustParse(s)
+		in := stored{
+			Amount: a, List: []Amount{{}, a, Max}, ByName: map[string]Amount{"a": a}, Pointer: &a,
+			Share: Difference(Amount{}, a), Rate: rate, Fee: 250, Asset: Asset{"USDT", "tron", Test},
+		}
+		out, err := msgpack.Marshal(in) // by value: nothing here is addressable
+		if err != nil {
+			t.Fatalf("Marshal with %s: %v", s, err)
+		}
+		var back stored
+		if err := msgpack.Unmarshal(out, &back); err != nil {
+			t.Fatalf("Unmarshal with %s: %v", s, err)
+		}
+		if back.Amount != a || len(back.List) != 3 || back.List[0] != (Amount{}) || back.List[1] != a || back.List[2] != Max ||
+			back.ByName["a"] != a || back.Pointer == nil || *back.Pointer != a {
+			t.Errorf("amounts of %s came back as %+v", s, back)
+		}
+		if back.Share != in.Share || back.Rate != rate || back.NoRate != (Rate{}) || back.Fee != 250 ||
+			back.Asset != in.Asset || back.Unset != (Asset{}) {
+			t.Errorf("with %s: %+v", s, back)
+		}
+	}
+}
+
+func TestMsgpackRefusesDamage(t *testing.T) {
+	out, err := msgpack.Marshal(FromUint64(300))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Replace(out, []byte{2, 1, 44}, []byte{2, 0, 44}, 1)
+	if bytes.Equal(out, damaged) {
+		t.Fatalf("the form %x doesn't hold the amount", out)
+	}
+	var a Amount
+	if err := msgpack.Unmarshal(damaged, &a); err == nil {
+		t.Errorf("a non-minimal amount was read as %v", a)
+	}
+}

@@ -1,0 +1,167 @@
+package money
+
+import (
+	"math/bits"
+	"strconv"
+
+	"github.com/holiman/uint256"
+
+	"mizan/internal/assert"
+)
+
+// MaxDigits is the number of digits of 2^256 − 1. Longer input is refused unread.
+const MaxDigits = 78
+
+// chunkDigits is how many digits surely fit a uint64.
+const chunkDigits = 19
+
+// Parse reads 1 to MaxDigits digits without sign, space or leading zero ("0"
+// itself apart). Errors: ErrTooLong, ErrSyntax, ErrOverflow, in this order.
+func Parse(s string) (Amount, error) { return parse(s) }
+
+// ParseBytes is Parse for bytes; it doesn't keep or copy them.
+func ParseBytes(b []byte) (Amount, error) { return parse(b) }
+
+// MustParse is Parse for constants of the program; it panics on an error.
+func MustParse(s string) Amount {
+	a, err := Parse(s)
+	assert.NoError(err)
+	return a
+}
+
+func parse[T string | []byte](s T) (Amount, error) {
+	if len(s) > MaxDigits {
+		return Amount{}, ErrTooLong
+	}
+	if len(s) == 0 || (s[0] == '0' && len(s) > 1) {
+		return Amount{}, ErrSyntax
+	}
+	if len(s) <= chunkDigits {
+		u, ok := parseChunk(s)
+		if !ok {
+			return Amount{}, ErrSyntax
+		}
+		return FromUint64(u), nil
+	}
+	return parseLong(s)
+}
+
+// parseLong works from the most significant chunk to the least. Only the last
+// one can overflow, because MaxDigits − 1 nines are below 2^256; so a stray
+// character is always ErrSyntax, however large the rest.
+func parseLong[T string | []byte](s T) (Amount, error) {
+	var a Amount
+	for len(s) > 0 {
+		n := (len(s)-1)%chunkDigits + 1
+		u, ok := parseChunk(s[:n])
+		if !ok {
+			return Amount{}, ErrSyntax
+		}
+		s = s[n:]
+		if !a.shift(u) {
+			return Amount{}, ErrOverflow
+		}
+	}
+	return a, nil
+}
+
+// parseChunk reads at most chunkDigits digits.
+func parseChunk[T string | []byte](s T) (uint64, bool) {
+	var u uint64
+	for i := range len(s) {
+		d := s[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		u = u*10 + uint64(d)
+	}
+	return u, true
+}
+
+// shift makes a into a × 10^chunkDigits + u and tells whether it still fits.
+func (a *Amount) shift(u uint64) bool {
+	const base = 10_000_000_000_000_000_000
+	carry := u
+	for i := range a.v {
+		hi, lo := bits.Mul64(a.v[i], base)
+		var c uint64
+		a.v[i], c = bits.Add64(lo, carry, 0)
+		carry = hi + c // hi ≤ base − 1, so this can't wrap
+	}
+	return carry == 0
+}
+
+// String is the amount in canonical digits: what Parse takes.
+func (a Amount) String() string {
+	if a.small() {
+		return strconv.FormatUint(a.v[0], 10)
+	}
+	return string(a.AppendDecimal(make([]byte, 0, MaxDigits)))
+}
+
+// AppendDecimal appends the canonical digits. It allocates only to grow dst.
+func (a Amount) AppendDecimal(dst []byte) []byte {
+	if a.small() {
+		return strconv.AppendUint(dst, a.v[0], 10)
+	}
+	var digits [MaxDigits]byte
+	base := uint256.Int{10_000_000_000_000_000_000}
+	at := len(digits)
+	for !a.small() {
+		var rest uint256.Int
+		a.v.DivMod(&a.v, &base, &rest)
+		for range chunkDigits {
+			at--
+			digits[at] = byte('0' + rest[0]%10)
+			rest[0] /= 10
+		}
+	}
+	// The division left a non-zero head: a small quotient of a value of at least
+	// 2^64 by 10^19 is at least 1.
+	dst = strconv.AppendUint(dst, a.v[0], 10)
+	return append(dst, digits[at:]...)
+}
+
+// AppendText implements encoding.TextAppender with the canonical digits.
+func (a Amount) AppendText(dst []byte) ([]byte, error) { return a.AppendDecimal(dst), nil }
+
+// MarshalText implements encoding.TextMarshaler with the canonical digits.
+func (a Amount) MarshalText() ([]byte, error) { return a.AppendDecimal(nil), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler; it takes what ParseBytes takes.
+func (a *Amount) UnmarshalText(b []byte) error {
+	parsed, err := ParseBytes(b)
+	if err != nil {
+		return err
+	}
+	*a = parsed
+	return nil
+}
+
+// MarshalJSON writes a JSON string of digits (specification "Money rules" 1:
+// never a bare number).
+func (a Amount) MarshalJSON() ([]byte, error) {
+	out := make([]byte, 0, 2+MaxDigits)
+	out = append(out, '"')
+	out = a.AppendDecimal(out)
+	return append(out, '"'), nil
+}
+
+// UnmarshalJSON reads a JSON string of canonical digits. Numbers, null and
+// escaped digits are ErrSyntax.
+func (a *Amount) UnmarshalJSON(b []byte) error {
+	text, ok := unquote(b)
+	if !ok {
+		return ErrSyntax
+	}
+	return a.UnmarshalText(text)
+}
+
+// unquote takes the quotes off a JSON string. What is inside is not unescaped:
+// no text that this package reads needs an escape.
+func unquote(b []byte) ([]byte, bool) {
+	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
+		return nil, false
+	}
+	return b[1 : len(b)-1], true
+}

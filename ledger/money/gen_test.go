@@ -1,0 +1,91 @@
+package money
+
+import (
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// ceiling is 2^256, the first number that no Amount holds.
+var ceiling = new(big.Int).Lsh(big.NewInt(1), 256)
+
+// edges are the amounts at which carries, limbs and digit counts change.
+var edges = []string{
+	"0", "1", "9", "10", "255", "256",
+	"9999999999999999999",  // the longest single chunk
+	"10000000000000000000", // its successor
+	"18446744073709551615", // 2^64 − 1
+	"18446744073709551616",
+	"340282366920938463463374607431768211455", // 2^128 − 1
+	"340282366920938463463374607431768211456",
+	"6277101735386680763835789423207666416102355444464034512895", // 2^192 − 1
+	"6277101735386680763835789423207666416102355444464034512896",
+	"100000000000000000000000000000000000000000000000000000000000000000000000000000", // 10^77
+	"115792089237316195423570985008687907853269984665640564039457584007913129639934",
+	"115792089237316195423570985008687907853269984665640564039457584007913129639935", // 2^256 − 1
+}
+
+// amounts draws every bit length alike, so that small and huge values, and pairs
+// on both sides of the fast paths, all come up; and the edges often.
+func amounts() *rapid.Generator[Amount] {
+	return rapid.Custom(func(t *rapid.T) Amount {
+		if rapid.IntRange(0, 4).Draw(t, "edge?") == 0 {
+			return MustParse(rapid.SampledFrom(edges).Draw(t, "edge"))
+		}
+		length := rapid.IntRange(0, 256).Draw(t, "bits")
+		raw := rapid.SliceOfN(rapid.Byte(), maxBytes, maxBytes).Draw(t, "bytes")
+		n := new(big.Int).SetBytes(raw)
+		return fromBig(n.Rsh(n, uint(256-length)))
+	})
+}
+
+// fromBig and toBig go through bytes of their own, not through the code under test.
+func fromBig(n *big.Int) Amount {
+	var a Amount
+	var buf [maxBytes]byte
+	n.FillBytes(buf[:])
+	for i, b := range buf {
+		limb := 3 - i/8
+		a.v[limb] = a.v[limb]<<8 | uint64(b)
+	}
+	return a
+}
+
+func toBig(a Amount) *big.Int {
+	n := new(big.Int)
+	for i := 3; i >= 0; i-- {
+		n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(a.v[i]))
+	}
+	return n
+}
+
+// agrees checks an operation's answer against the exact one: equal if the exact
+// one is an Amount, and otherwise the error that its sign calls for.
+func agrees(t *rapid.T, op string, got Amount, err error, exact *big.Int) {
+	t.Helper()
+	switch {
+	case exact.Sign() < 0:
+		if err != ErrNegative {
+			t.Fatalf("%s = %v, %v; want ErrNegative (exact %v)", op, got, err, exact)
+		}
+	case exact.Cmp(ceiling) >= 0:
+		if err != ErrOverflow {
+			t.Fatalf("%s = %v, %v; want ErrOverflow (exact %v)", op, got, err, exact)
+		}
+	case err != nil || toBig(got).Cmp(exact) != 0:
+		t.Fatalf("%s = %v, %v; want %v", op, toBig(got), err, exact)
+	}
+	if err != nil && !got.IsZero() {
+		t.Fatalf("%s gave %v beside the error %v", op, got, err)
+	}
+}
+
+func ten(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+
+func noAllocation(t *testing.T, what string, f func()) {
+	t.Helper()
+	if n := testing.AllocsPerRun(100, f); n != 0 {
+		t.Errorf("%s allocates %v times", what, n)
+	}
+}

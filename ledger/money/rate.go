@@ -1,0 +1,189 @@
+package money
+
+import (
+	"strconv"
+	"strings"
+
+	"mizan/internal/assert"
+)
+
+// BasisPoints is a share in hundredths of a percent: 250 is 2.5 percent.
+type BasisPoints uint64
+
+// MaxBasisPoints is a hundred times the whole, far above any fee.
+const MaxBasisPoints BasisPoints = 1_000_000
+
+// wholeBasisPoints is 100 percent.
+const wholeBasisPoints = 10_000
+
+// ParseBasisPoints reads canonical digits up to MaxBasisPoints ("250" is 2.5
+// percent; specification "Money rules" 3). Errors: ErrTooLong, ErrSyntax, ErrOverflow.
+func ParseBasisPoints(s string) (BasisPoints, error) {
+	a, err := Parse(s)
+	if err != nil {
+		return 0, err
+	}
+	if FromUint64(uint64(MaxBasisPoints)).Less(a) {
+		return 0, ErrOverflow
+	}
+	return BasisPoints(a.v[0]), nil
+}
+
+// String is the number of basis points in digits.
+func (b BasisPoints) String() string { return strconv.FormatUint(uint64(b), 10) }
+
+// MarshalJSON writes a JSON string of digits.
+func (b BasisPoints) MarshalJSON() ([]byte, error) { return []byte(`"` + b.String() + `"`), nil }
+
+// UnmarshalJSON reads a JSON string that ParseBasisPoints takes.
+func (b *BasisPoints) UnmarshalJSON(text []byte) error {
+	digits, ok := unquote(text)
+	if !ok {
+		return ErrSyntax
+	}
+	parsed, err := ParseBasisPoints(string(digits))
+	if err != nil {
+		return err
+	}
+	*b = parsed
+	return nil
+}
+
+// Portion is floor(a × bps ÷ 10000). Above 10000 basis points it can be ErrOverflow.
+func (a Amount) Portion(bps BasisPoints) (Amount, error) {
+	return a.MulDivFloor(FromUint64(uint64(bps)), FromUint64(wholeBasisPoints))
+}
+
+// MaxRateDigits bounds a rate as written, so that a rate times any power of ten
+// that Convert needs stays below 2^256.
+const MaxRateDigits = 38
+
+// Rate is a positive decimal number: how many major units of one currency one
+// major unit of another is worth. Equal rates are equal by ==; the zero value
+// means "no rate" and converts nothing.
+type Rate struct {
+	coefficient Amount // the rate is coefficient ÷ 10^places
+	places      int8   // the last decimal is never a 0
+}
+
+// ParseRate reads digits with at most one point between digits ("92.5"), without
+// sign, exponent or needless leading zero, at most MaxRateDigits digits, above
+// zero. Zeros at the end of the decimals are taken off. Errors: ErrTooLong, ErrSyntax.
+func ParseRate(s string) (Rate, error) {
+	if len(s) > MaxRateDigits+1 {
+		return Rate{}, ErrTooLong
+	}
+	whole, decimals, point := strings.Cut(s, ".")
+	if len(whole)+len(decimals) > MaxRateDigits {
+		return Rate{}, ErrTooLong
+	}
+	if whole == "" || (point && decimals == "") || (whole[0] == '0' && len(whole) > 1) {
+		return Rate{}, ErrSyntax
+	}
+	kept := strings.TrimRight(decimals, "0")
+	// A rate of zero has no digit left here, and Parse refuses the empty string.
+	coefficient, err := Parse(strings.TrimLeft(whole+kept, "0"))
+	if err != nil {
+		return Rate{}, ErrSyntax
+	}
+	return Rate{coefficient: coefficient, places: int8(len(kept))}, nil
+}
+
+// IsZero tells whether there is no rate.
+func (r Rate) IsZero() bool { return r == Rate{} }
+
+// String is the rate in the one form that ParseRate would give back; empty if
+// there is none.
+func (r Rate) String() string {
+	if r.IsZero() {
+		return ""
+	}
+	digits := r.coefficient.String()
+	places := int(r.places)
+	if places == 0 {
+		return digits
+	}
+	if len(digits) <= places {
+		digits = strings.Repeat("0", places-len(digits)+1) + digits
+	}
+	return digits[:len(digits)-places] + "." + digits[len(digits)-places:]
+}
+
+// MarshalJSON writes a JSON string; no rate is an error, because on the wire the
+// field is then absent (use omitzero).
+func (r Rate) MarshalJSON() ([]byte, error) {
+	if r.IsZero() {
+		return nil, ErrNoRate
+	}
+	return []byte(`"` + r.String() + `"`), nil
+}
+
+// UnmarshalJSON reads a JSON string that ParseRate takes.
+func (r *Rate) UnmarshalJSON(b []byte) error {
+	text, ok := unquote(b)
+	if !ok {
+		return ErrSyntax
+	}
+	parsed, err := ParseRate(string(text))
+	if err != nil {
+		return err
+	}
+	*r = parsed
+	return nil
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler with the rate's text; no
+// rate is no bytes.
+func (r Rate) MarshalBinary() ([]byte, error) { return append([]byte{}, r.String()...), nil }
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. It takes only what
+// MarshalBinary writes.
+func (r *Rate) UnmarshalBinary(b []byte) error {
+	if len(b) == 0 {
+		*r = Rate{}
+		return nil
+	}
+	parsed, err := ParseRate(string(b))
+	if err != nil {
+		return err
+	}
+	if parsed.String() != string(b) {
+		return ErrEncoding
+	}
+	*r = parsed
+	return nil
+}
+
+// powers holds 10^0 to 10^77, all powers of ten below 2^256.
+var powers = powersOfTen()
+
+func powersOfTen() (table [MaxDigits]Amount) {
+	table[0] = FromUint64(1)
+	for i := 1; i < len(table); i++ {
+		next, err := table[i-1].Mul(FromUint64(10))
+		assert.NoError(err)
+		table[i] = next
+	}
+	return table
+}
+
+// Convert is floor(a × rate × 10^(toScale − fromScale)) minor units of the other
+// asset, exact up to that one floor. ErrOverflow if it leaves the range,
+// ErrNoRate without a rate. The scales come from Asset.Scale: one outside 0 to
+// MaxScale is a mistake of the caller and panics.
+func (a Amount) Convert(r Rate, fromScale, toScale int) (Amount, error) {
+	assert.That(0 <= fromScale && fromScale <= MaxScale, "money: scale to convert from out of range")
+	assert.That(0 <= toScale && toScale <= MaxScale, "money: scale to convert to out of range")
+	if r.IsZero() {
+		return Amount{}, ErrNoRate
+	}
+	exponent := toScale - fromScale - int(r.places)
+	if exponent < 0 {
+		// At most MaxScale + MaxRateDigits = 74, inside the table.
+		return a.MulDivFloor(r.coefficient, powers[-exponent])
+	}
+	// Below 10^MaxRateDigits × 10^MaxScale = 10^74, so the factor fits.
+	factor, err := r.coefficient.Mul(powers[exponent])
+	assert.NoError(err)
+	return a.Mul(factor)
+}

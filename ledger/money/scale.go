@@ -1,0 +1,187 @@
+package money
+
+import "slices"
+
+// scaleRow says how many decimals an asset has. A row with Env zero is for both
+// environments; a row that names one overrides it there.
+type scaleRow struct {
+	currency Currency
+	network  Network
+	env      Env
+	digits   int
+}
+
+// scaleTable is the one place that knows decimals (specification "Money rules"
+// 2: from the triple, not the ticker). Fiat digits are ISO 4217 minor units.
+var scaleTable = []scaleRow{
+	// Transaction currencies, in the specification's order.
+	{"RUB", "", 0, 2},
+	{"UAH", "", 0, 2},
+	{"AZN", "", 0, 2},
+	{"USD", "", 0, 2},
+	{"EUR", "", 0, 2},
+	{"GBP", "", 0, 2},
+	{"CHF", "", 0, 2},
+	{"TRY", "", 0, 2},
+	{"KZT", "", 0, 2},
+	{"CAD", "", 0, 2},
+	{"SGD", "", 0, 2},
+	{"IDR", "", 0, 2},
+	{"RUBT", "", 0, 6},
+	{"USDT", "tron", 0, 6},
+	{"USDT", "ethereum", 0, 6},
+	{"USDT", "bsc", 0, 18},
+	{"USDT", "ton", 0, 6},
+	{"USDC", "ethereum", 0, 6},
+	{"USDC", "solana", 0, 6},
+	{"USDC", "bsc", 0, 18},
+	{"EURT", "", 0, 6},
+	{"ETH", "ethereum", 0, 18},
+	{"TRX", "tron", 0, 6},
+	{"TON", "ton", 0, 9},
+	{"ZOLT", "", 0, 8},
+
+	// Contract currencies that transactions don't take.
+	{"AED", "", 0, 2},
+	{"SAR", "", 0, 2},
+	{"BHD", "", 0, 3},
+	{"QAR", "", 0, 2},
+	{"KWD", "", 0, 3},
+	{"OMR", "", 0, 3},
+	{"MYR", "", 0, 2},
+	{"PKR", "", 0, 2},
+	{"BDT", "", 0, 2},
+	{"EGP", "", 0, 2},
+	{"JOD", "", 0, 3},
+	{"UZS", "", 0, 2},
+	{"KGS", "", 0, 2},
+}
+
+// accepted is the closed set of the specification, "Currencies and network".
+var accepted = []Currency{
+	"RUB", "UAH", "AZN", "USD", "EUR", "GBP", "CHF", "TRY", "KZT", "CAD", "SGD", "IDR",
+	"RUBT", "USDT", "USDC", "EURT", "ETH", "TRX", "TON", "ZOLT",
+}
+
+// What follows is the tables above, indexed.
+var (
+	scales       = indexScales(scaleTable)
+	onlyNetworks = indexOnlyNetworks(scaleTable)
+	currencies   = indexCurrencies(scaleTable)
+	networks     = indexNetworks(scaleTable)
+	acceptedSet  = indexAccepted(accepted)
+)
+
+// MaxScale is more decimals than any row of the table has; Convert takes no more.
+const MaxScale = 36
+
+// Scale is the number of decimals between the minor and the major unit. Not ok
+// means unresolved: the network is missing, or the triple is not in the table.
+func (a Asset) Scale() (digits int, ok bool) {
+	if !a.Env.Valid() {
+		return 0, false
+	}
+	if digits, ok = scales[a]; !ok {
+		a.Env = 0
+		digits, ok = scales[a]
+	}
+	return digits, ok
+}
+
+// Accepted tells whether transactions take the code, which must be the exact
+// alphabetic upper-case one. The Currency returned doesn't alias code.
+func Accepted(code string) (Currency, bool) {
+	c, ok := acceptedSet[code]
+	return c, ok
+}
+
+// AcceptedCurrencies are the transaction currencies in the specification's order.
+func AcceptedCurrencies() []Currency { return slices.Clone(accepted) }
+
+// AcceptedAssets are all assets of env that a transaction can name and that have
+// a scale, in the order of the table; none for an invalid env.
+func AcceptedAssets(env Env) []Asset {
+	if !env.Valid() {
+		return nil
+	}
+	var assets []Asset
+	for _, row := range scaleTable {
+		if _, ok := acceptedSet[string(row.currency)]; ok && (row.env == 0 || row.env == env) {
+			asset := Asset{Currency: row.currency, Network: row.network, Env: env}
+			if !slices.Contains(assets, asset) {
+				assets = append(assets, asset)
+			}
+		}
+	}
+	return assets
+}
+
+// ResolveNetwork fills an empty network for a ticker that exists on exactly one
+// (ETH ethereum, TRX tron, TON ton). Otherwise n comes back as it is.
+func ResolveNetwork(c Currency, n Network) Network {
+	if n == "" {
+		return onlyNetworks[c]
+	}
+	return n
+}
+
+func indexScales(table []scaleRow) map[Asset]int {
+	index := make(map[Asset]int, len(table))
+	for _, row := range table {
+		index[Asset{row.currency, row.network, row.env}] = row.digits
+	}
+	return index
+}
+
+func indexOnlyNetworks(table []scaleRow) map[Currency]Network {
+	index := make(map[Currency]Network)
+	for _, row := range table {
+		if seen, ok := index[row.currency]; ok && seen != row.network {
+			index[row.currency] = "" // several: the caller has to say which
+			continue
+		}
+		index[row.currency] = row.network
+	}
+	return index
+}
+
+func indexCurrencies(table []scaleRow) map[string]Currency {
+	index := make(map[string]Currency)
+	for _, row := range table {
+		index[string(row.currency)] = row.currency
+	}
+	return index
+}
+
+func indexNetworks(table []scaleRow) map[string]Network {
+	index := make(map[string]Network)
+	for _, row := range table {
+		index[string(row.network)] = row.network
+	}
+	return index
+}
+
+func indexAccepted(codes []Currency) map[string]Currency {
+	index := make(map[string]Currency, len(codes))
+	for _, code := range codes {
+		index[string(code)] = code
+	}
+	return index
+}
+
+// internCurrency returns the table's own string for a known name, so that
+// reading a stored asset doesn't allocate.
+func internCurrency(name []byte) Currency {
+	if c, ok := currencies[string(name)]; ok {
+		return c
+	}
+	return Currency(name)
+}
+
+// internNetwork does for networks what internCurrency does for currencies.
+func internNetwork(name []byte) Network {
+	if n, ok := networks[string(name)]; ok {
+		return n
+	}
+	return Network(name)
+}

@@ -1,0 +1,160 @@
+package money
+
+// Signed is a difference to show: a balance on its wrong side, a merchant's
+// share after a fee above the amount. Negative is never set on 0 by this
+// package, and where it is, the methods take it for plain 0.
+type Signed struct {
+	Negative bool
+	Abs      Amount
+}
+
+// Difference is a − b.
+func Difference(a, b Amount) Signed {
+	if a.Less(b) {
+		a, b = b, a
+		return Signed{Negative: true, Abs: gap(a, b)}
+	}
+	return Signed{Abs: gap(a, b)}
+}
+
+// gap is a − b where b is known not to be greater.
+func gap(a, b Amount) Amount {
+	a.v.Sub(&a.v, &b.v)
+	return a
+}
+
+// ParseSigned reads what Signed.String writes: canonical digits, with a minus
+// sign before them if negative; "-0" is ErrSyntax.
+func ParseSigned(s string) (Signed, error) {
+	negative := len(s) > 0 && s[0] == '-'
+	if negative {
+		s = s[1:]
+	}
+	abs, err := Parse(s)
+	if err != nil {
+		return Signed{}, err
+	}
+	if negative && abs.IsZero() {
+		return Signed{}, ErrSyntax
+	}
+	return Signed{Negative: negative, Abs: abs}, nil
+}
+
+// below tells whether s is less than 0.
+func (s Signed) below() bool { return s.Negative && !s.Abs.IsZero() }
+
+// IsZero tells whether s is 0.
+func (s Signed) IsZero() bool { return s.Abs.IsZero() }
+
+// Neg is −s.
+func (s Signed) Neg() Signed { return Signed{Negative: !s.Negative && !s.Abs.IsZero(), Abs: s.Abs} }
+
+// Amount is s as an Amount, if it is not negative.
+func (s Signed) Amount() (Amount, bool) {
+	if s.below() {
+		return Amount{}, false
+	}
+	return s.Abs, true
+}
+
+// Add is s + o, or ErrOverflow if the magnitude leaves an Amount's range.
+func (s Signed) Add(o Signed) (Signed, error) {
+	if s.below() != o.below() {
+		if s.below() {
+			s, o = o, s
+		}
+		return Difference(s.Abs, o.Abs), nil
+	}
+	sum, err := s.Abs.Add(o.Abs)
+	if err != nil {
+		return Signed{}, err
+	}
+	return Signed{Negative: s.below(), Abs: sum}, nil
+}
+
+// Cmp is -1, 0 or +1 as s is less than, equal to or greater than o.
+func (s Signed) Cmp(o Signed) int {
+	switch {
+	case s.below() && o.below():
+		return o.Abs.Cmp(s.Abs)
+	case s.below():
+		return -1
+	case o.below():
+		return 1
+	}
+	return s.Abs.Cmp(o.Abs)
+}
+
+// Less tells whether s is less than o.
+func (s Signed) Less(o Signed) bool { return s.Cmp(o) < 0 }
+
+// String is the digits, with a minus sign before them if negative; never "-0".
+func (s Signed) String() string {
+	if s.below() {
+		return "-" + s.Abs.String()
+	}
+	return s.Abs.String()
+}
+
+// MarshalJSON writes a JSON string.
+func (s Signed) MarshalJSON() ([]byte, error) { return []byte(`"` + s.String() + `"`), nil }
+
+// UnmarshalJSON reads a JSON string that ParseSigned takes.
+func (s *Signed) UnmarshalJSON(b []byte) error {
+	text, ok := unquote(b)
+	if !ok {
+		return ErrSyntax
+	}
+	parsed, err := ParseSigned(string(text))
+	if err != nil {
+		return err
+	}
+	*s = parsed
+	return nil
+}
+
+// AppendBinary appends the stored form: a byte, 1 if negative and else 0, and
+// the magnitude as an Amount.
+func (s Signed) AppendBinary(dst []byte) []byte {
+	sign := byte(0)
+	if s.below() {
+		sign = 1
+	}
+	return s.Abs.AppendBinary(append(dst, sign))
+}
+
+// ReadSigned reads what AppendBinary wrote and returns the bytes after it. Any
+// other form, also that of "-0", is ErrEncoding.
+func ReadSigned(src []byte) (Signed, []byte, error) {
+	if len(src) == 0 || src[0] > 1 {
+		return Signed{}, nil, ErrEncoding
+	}
+	abs, rest, err := ReadAmount(src[1:])
+	if err != nil {
+		return Signed{}, nil, err
+	}
+	negative := src[0] == 1
+	if negative && abs.IsZero() {
+		return Signed{}, nil, ErrEncoding
+	}
+	return Signed{Negative: negative, Abs: abs}, rest, nil
+}
+
+// MarshalBinary implements encoding.BinaryMarshaler with AppendBinary's form.
+func (s Signed) MarshalBinary() ([]byte, error) {
+	return s.AppendBinary(make([]byte, 0, 2+maxBytes)), nil
+}
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler. Bytes after the value
+// are ErrEncoding.
+func (s *Signed) UnmarshalBinary(b []byte) error {
+	read, rest, err := ReadSigned(b)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 0 {
+		return ErrEncoding
+	}
+	*s = read
+	return nil
+}

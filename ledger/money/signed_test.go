@@ -1,0 +1,208 @@
+package money
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// minusZero can only be built by hand; the methods take it for 0.
+var minusZero = Signed{Negative: true}
+
+func signedBig(s Signed) *big.Int {
+	n := toBig(s.Abs)
+	if s.Negative {
+		n.Neg(n)
+	}
+	return n
+}
+
+func signeds() *rapid.Generator[Signed] {
+	return rapid.Custom(func(t *rapid.T) Signed {
+		abs := amounts().Draw(t, "abs")
+		return Signed{Negative: rapid.Bool().Draw(t, "negative") && !abs.IsZero(), Abs: abs}
+	})
+}
+
+func TestDifferenceEdges(t *testing.T) {
+	for _, c := range []struct{ a, b, want string }{
+		{"0", "0", "0"},
+		{"5", "3", "2"},
+		{"3", "5", "-2"},
+		{"5", "5", "0"},
+		{max256, "0", max256},
+		{"0", max256, "-" + max256},
+		{max256, max256, "0"},
+		{two64, "1", max64},
+		{"1", two64, "-" + max64},
+	} {
+		got := Difference(MustParse(c.a), MustParse(c.b))
+		if got.String() != c.want {
+			t.Errorf("%s − %s = %v, want %s", c.a, c.b, got, c.want)
+		}
+		if got.Negative != (c.want[0] == '-') {
+			t.Errorf("%s − %s: Negative = %v", c.a, c.b, got.Negative)
+		}
+	}
+}
+
+func TestSignedAgreesWithBig(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := amounts().Draw(t, "a"), amounts().Draw(t, "b")
+		d := Difference(a, b)
+		exact := new(big.Int).Sub(toBig(a), toBig(b))
+		if signedBig(d).Cmp(exact) != 0 || d.String() != exact.String() {
+			t.Fatalf("Difference = %v, want %v", d, exact)
+		}
+		if d.Neg() != Difference(b, a) {
+			t.Fatalf("Neg = %v, want %v", d.Neg(), Difference(b, a))
+		}
+
+		s, o := signeds().Draw(t, "s"), signeds().Draw(t, "o")
+		x, y := signedBig(s), signedBig(o)
+		if s.Cmp(o) != x.Cmp(y) || s.Less(o) != (x.Cmp(y) < 0) {
+			t.Fatalf("Cmp(%v, %v) = %d, Less %v", s, o, s.Cmp(o), s.Less(o))
+		}
+		if s.IsZero() != (x.Sign() == 0) {
+			t.Fatalf("IsZero(%v) = %v", s, s.IsZero())
+		}
+		if abs, ok := s.Amount(); ok != (x.Sign() >= 0) || (ok && toBig(abs).Cmp(x) != 0) {
+			t.Fatalf("Amount(%v) = %v, %v", s, abs, ok)
+		}
+		sum, err := s.Add(o)
+		want := x.Add(x, y)
+		if new(big.Int).Abs(want).Cmp(ceiling) >= 0 {
+			if err != ErrOverflow || sum != (Signed{}) {
+				t.Fatalf("%v + %v = %v, %v, want ErrOverflow", s, o, sum, err)
+			}
+		} else if err != nil || signedBig(sum).Cmp(want) != 0 || (sum.Negative && sum.Abs.IsZero()) {
+			t.Fatalf("%v + %v = %+v, %v, want %v", s, o, sum, err, want)
+		}
+	})
+}
+
+func TestSignedAddEdges(t *testing.T) {
+	for _, c := range []struct{ s, o, want string }{
+		{"2", "3", "5"},
+		{"-2", "-3", "-5"},
+		{"2", "-3", "-1"},
+		{"-2", "3", "1"},
+		{"-3", "2", "-1"},
+		{"3", "-3", "0"},
+		{"0", "-3", "-3"},
+		{max256, "-" + max256, "0"},
+		{max256, "-1", "115792089237316195423570985008687907853269984665640564039457584007913129639934"},
+		{max256, "1", ErrOverflow.Error()},
+		{"-" + max256, "-1", ErrOverflow.Error()},
+	} {
+		s, errS := ParseSigned(c.s)
+		o, errO := ParseSigned(c.o)
+		if errS != nil || errO != nil {
+			t.Fatal(errS, errO)
+		}
+		sum, err := s.Add(o)
+		got := sum.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s + %s = %s, want %s", c.s, c.o, got, c.want)
+		}
+	}
+}
+
+func TestSignedForms(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := signeds().Draw(t, "s")
+		if back, err := ParseSigned(signedBig(s).String()); err != nil || back != s {
+			t.Fatalf("ParseSigned = %v, %v, want %v", back, err, s)
+		}
+		text, err := json.Marshal(s)
+		if err != nil || string(text) != `"`+signedBig(s).String()+`"` {
+			t.Fatalf("Marshal = %s, %v", text, err)
+		}
+		var back Signed
+		if err := json.Unmarshal(text, &back); err != nil || back != s {
+			t.Fatalf("Unmarshal(%s) = %v, %v", text, back, err)
+		}
+		tail := rapid.SliceOf(rapid.Byte()).Draw(t, "tail")
+		read, rest, err := ReadSigned(append(s.AppendBinary(nil), tail...))
+		if err != nil || read != s || !bytes.Equal(rest, tail) {
+			t.Fatalf("ReadSigned = %v, %x, %v", read, rest, err)
+		}
+		var again Signed
+		if form, err := s.MarshalBinary(); err != nil || again.UnmarshalBinary(form) != nil || again != s {
+			t.Fatalf("binary round trip = %v, %v", again, err)
+		}
+	})
+}
+
+func TestNeverMinusZero(t *testing.T) {
+	if minusZero.String() != "0" {
+		t.Errorf("String = %s", minusZero)
+	}
+	if out, err := json.Marshal(minusZero); err != nil || string(out) != `"0"` {
+		t.Errorf("Marshal = %s, %v", out, err)
+	}
+	if !bytes.Equal(minusZero.AppendBinary(nil), Signed{}.AppendBinary(nil)) {
+		t.Errorf("AppendBinary = %x", minusZero.AppendBinary(nil))
+	}
+	if minusZero.Cmp(Signed{}) != 0 || minusZero.Less(Signed{}) || (Signed{}).Less(minusZero) {
+		t.Error("minus zero is not equal to zero")
+	}
+	if got := minusZero.Neg(); got != (Signed{}) {
+		t.Errorf("Neg = %+v", got)
+	}
+	if got := (Signed{}).Neg(); got != (Signed{}) {
+		t.Errorf("Neg of 0 = %+v", got)
+	}
+	if abs, ok := minusZero.Amount(); !ok || !abs.IsZero() {
+		t.Errorf("Amount = %v, %v", abs, ok)
+	}
+	if sum, err := minusZero.Add(minusZero); err != nil || sum != (Signed{}) {
+		t.Errorf("Add = %+v, %v", sum, err)
+	}
+	five := Signed{Abs: FromUint64(5)}
+	if sum, err := five.Add(five.Neg()); err != nil || sum != (Signed{}) {
+		t.Errorf("5 − 5 = %+v, %v", sum, err)
+	}
+}
+
+func TestSignedRefusesOtherForms(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		want error
+	}{
+		{"-0", ErrSyntax},
+		{"--1", ErrSyntax},
+		{"+1", ErrSyntax},
+		{"-", ErrSyntax},
+		{"", ErrSyntax},
+		{"-01", ErrSyntax},
+		{"- 1", ErrSyntax},
+		{"1-", ErrSyntax},
+		{"-" + max256 + "0", ErrTooLong},
+		{"-9" + max256[1:], ErrOverflow},
+	} {
+		if got, err := ParseSigned(c.in); !errors.Is(err, c.want) || got != (Signed{}) {
+			t.Errorf("ParseSigned(%q) = %v, %v, want %v", c.in, got, err, c.want)
+		}
+	}
+	kept := Signed{Negative: true, Abs: FromUint64(7)}
+	for _, in := range []string{`-7`, `7`, `null`, `"-0"`, `""`} {
+		s := kept
+		if err := json.Unmarshal([]byte(in), &s); err == nil || s != kept {
+			t.Errorf("Unmarshal(%s) = %v, %v", in, s, err)
+		}
+	}
+	for _, in := range [][]byte{{}, {0}, {1}, {1, 0}, {2, 1, 5}, {0, 1, 5, 0}, {0, 1, 0}} {
+		s := kept
+		if err := s.UnmarshalBinary(in); err != ErrEncoding || s != kept {
+			t.Errorf("UnmarshalBinary(%x) = %v, %v", in, s, err)
+		}
+	}
+}

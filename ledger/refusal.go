@@ -1,0 +1,56 @@
+package ledger
+
+import "fmt"
+
+// Code names why something was refused. Codes are API: they never change.
+type Code string
+
+// The refusal codes. api maps each to one HTTP status.
+const (
+	Invalid             Code = "invalid"      // a field's value; Field says which
+	WrongParams         Code = "wrong_params" // no params object
+	InvalidRefundAmount Code = "invalid_refund_amount"
+	NotReversible       Code = "not_reversible"
+	NotFound            Code = "not_found"
+	Conflict            Code = "conflict"
+	Forbidden           Code = "forbidden"
+	Unauthorized        Code = "unauthorized"
+	ModuleNotActive     Code = "module_not_active"
+	Unavailable         Code = "unavailable" // try again later: full queue, low disk, stopping
+	Internal            Code = "internal"
+	IllegalTransition   Code = "illegal_transition"
+
+	// Refusals of the writer, which the deciding actor turns into an outcome.
+	ClaimTaken        Code = "claim_taken"        // a unique key has another owner
+	StaleVersion      Code = "stale_version"      // the record moved meanwhile
+	InsufficientFunds Code = "insufficient_funds" // a funds guard
+	LimitExceeded     Code = "limit_exceeded"     // a counter guard
+	OutOfRange        Code = "out_of_range"       // a total could overflow
+)
+
+// Refusal is an error of the world: it says what was refused and why, in words
+// that may be shown, and never carries what was sent.
+type Refusal struct {
+	Op     string // for logs, for example "payment.Capture"
+	Code   Code
+	Field  string // the request's field, where there is one
+	Detail string // for people
+}
+
+// Error implements error.
+func (r *Refusal) Error() string {
+	if r.Field != "" {
+		return fmt.Sprintf("%s: %s: %s: %s", r.Op, r.Code, r.Field, r.Detail)
+	}
+	return fmt.Sprintf("%s: %s: %s", r.Op, r.Code, r.Detail)
+}
+
+// Refuse builds a Refusal.
+func Refuse(op string, code Code, format string, args ...any) *Refusal {
+	return &Refusal{Op: op, Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// RefuseField builds a Refusal about one field of a request.
+func RefuseField(op, field, format string, args ...any) *Refusal {
+	return &Refusal{Op: op, Code: Invalid, Field: field, Detail: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,69 @@
+package ledger
+
+import (
+	"fmt"
+
+	"mizan/ledger/money"
+)
+
+// Totals are an account's four running totals, in minor units. None is ever
+// negative; pending totals fall when what was pending is captured or void.
+type Totals struct {
+	DebitsPosted, CreditsPosted, DebitsPending, CreditsPending money.Amount
+}
+
+// Post adds the amount to the posted total of the side.
+func (t *Totals) Post(side Side, amount money.Amount) error {
+	return addTo(pick(side, &t.DebitsPosted, &t.CreditsPosted), amount)
+}
+
+// Hold adds the amount to the pending total of the side.
+func (t *Totals) Hold(side Side, amount money.Amount) error {
+	return addTo(pick(side, &t.DebitsPending, &t.CreditsPending), amount)
+}
+
+// Release takes the amount from the pending total of the side.
+func (t *Totals) Release(side Side, amount money.Amount) error {
+	total := pick(side, &t.DebitsPending, &t.CreditsPending)
+	left, err := total.Sub(amount)
+	if err != nil {
+		return fmt.Errorf("release of %v from %v pending", amount, *total)
+	}
+	*total = left
+	return nil
+}
+
+func pick(side Side, debit, credit *money.Amount) *money.Amount {
+	if side == Debit {
+		return debit
+	}
+	return credit
+}
+
+func addTo(total *money.Amount, amount money.Amount) error {
+	sum, err := total.Add(amount)
+	if err != nil {
+		return err
+	}
+	*total = sum
+	return nil
+}
+
+// Balance is the posted balance on the side given, negative on the other.
+func (t Totals) Balance(normal Side) money.Signed {
+	if normal == Debit {
+		return money.Difference(t.DebitsPosted, t.CreditsPosted)
+	}
+	return money.Difference(t.CreditsPosted, t.DebitsPosted)
+}
+
+// Available is posted credits less posted debits less pending debits: what a
+// credit-normal account can still pay out.
+func (t Totals) Available() money.Signed {
+	spent, err := t.DebitsPosted.Add(t.DebitsPending)
+	if err != nil {
+		// The headroom guard keeps sums of totals in range; if not, nothing is available.
+		return money.Difference(money.Amount{}, t.DebitsPosted)
+	}
+	return money.Difference(t.CreditsPosted, spent)
+}

@@ -1,0 +1,40 @@
+package posting
+
+// cache remembers what the orderer has written or read, in two generations:
+// what is used moves to the young one, and when that is full the old one is
+// dropped. A generation lives for at least minRotation groups, so that nothing
+// is dropped before its group is durable (invariant 5 of the package).
+type cache[K comparable, V any] struct {
+	young, old map[K]V
+	limit      int
+	rotated    uint64 // group number of the last rotation
+}
+
+const minRotation = 4
+
+func newCache[K comparable, V any](limit int) *cache[K, V] {
+	return &cache[K, V]{young: make(map[K]V), old: make(map[K]V), limit: limit}
+}
+
+func (c *cache[K, V]) get(k K) (V, bool) {
+	v, ok := c.young[k]
+	if ok {
+		return v, true
+	}
+	if v, ok = c.old[k]; ok {
+		c.young[k] = v
+	}
+	return v, ok
+}
+
+func (c *cache[K, V]) set(k K, v V) { c.young[k] = v }
+
+// rotate is called between groups, with the number of the group to come.
+func (c *cache[K, V]) rotate(group uint64) {
+	if len(c.young) < c.limit || group < c.rotated+minRotation {
+		return
+	}
+	c.old, c.young = c.young, c.old
+	clear(c.young)
+	c.rotated = group
+}

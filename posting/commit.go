@@ -1,0 +1,97 @@
+package posting
+
+import (
+	"time"
+
+	"mizan/posting/store"
+)
+
+// prepared is a group on its way to the disk, with those who wait for it. Two
+// of them go round between the orderer and the committer.
+type prepared struct {
+	group    *store.Group
+	waiting  []waiting
+	dues     []dueChange
+	earliest int64 // the earliest instant that the group makes due, in µs; 0: none
+	took     time.Duration
+}
+
+type waiting struct {
+	done    func(Receipt)
+	receipt Receipt
+}
+
+func (p *prepared) reset(n uint64, previous [32]byte) {
+	p.group.Reset(n, previous)
+	clear(p.waiting)
+	p.waiting, p.dues, p.earliest = p.waiting[:0], p.dues[:0], 0
+}
+
+// order is the orderer's loop.
+func (j *Journal) order(w *writer) {
+	defer j.stopped.Done()
+	defer close(j.groups)
+	var spare, batch []submitted
+	ok := true
+	for {
+		if len(batch) == 0 {
+			clear(spare)
+			if batch, ok = j.take(spare); !ok {
+				return
+			}
+			spare = batch
+		}
+		p := <-j.free
+		began := time.Now()
+		n := w.prepare(p, batch)
+		batch = batch[n:]
+		p.took = time.Since(began)
+		j.groups <- p
+	}
+}
+
+// commit is the committer's loop: apply, then acknowledge in order.
+func (j *Journal) commit() {
+	defer j.stopped.Done()
+	failed := false
+	for p := range j.groups {
+		if failed {
+			continue // nothing is written or acknowledged after a failure
+		}
+		if err := j.apply(p); err != nil {
+			failed = true
+			j.fatal(err)
+			continue
+		}
+		j.Due.changed(p.dues)
+		for i := range p.waiting {
+			p.waiting[i].done(p.waiting[i].receipt)
+		}
+		j.free <- p
+	}
+}
+
+// apply makes the group durable. A group of refusals only has no rows; it came
+// here so that its refusals wait for what they rest on.
+func (j *Journal) apply(p *prepared) error {
+	if p.group.Rows() == 0 {
+		return nil
+	}
+	began := time.Now()
+	rows, bytes := p.group.Rows(), p.group.Bytes()
+	if err := j.log.Apply(p.group); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	s := &j.Stats
+	s.Groups.Add(1)
+	s.Changes.Add(uint64(len(p.waiting)))
+	s.Rows.Add(uint64(rows))
+	s.Bytes.Add(uint64(bytes))
+	s.Prepare.Add(int64(p.took))
+	s.Apply.Add(int64(took))
+	if s.OnGroup != nil {
+		s.OnGroup(len(p.waiting), rows, bytes, took)
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+// Package posting makes changes durable and answers questions about what is.
+//
+// The commit path, in prose. Submit puts a Change into a bounded queue. One
+// goroutine, the orderer, takes what is there, up to a group's bounds, and for
+// each Change checks claims, versions, counters and funds in that order; after
+// the last check nothing may fail: it numbers the events, dates them, splits
+// postings that spill, updates running totals, appends to the hash tree and
+// writes the rows into the group. A second goroutine, the committer, hands the
+// group to the Log (one transaction, one sync, then HEAD) and then acknowledges
+// every Change of the group in order. While the committer waits for the disk the
+// orderer prepares the next group.
+//
+// Invariants:
+//  1. Nothing is acknowledged, refusals included, before every group up to its
+//     own is durable: a refusal may rest on a Change of the same group.
+//  2. A Change is wholly in one group; a group is one Badger transaction.
+//  3. Only commands are refused for room, funds, claims or counters. A Change
+//     marked Outcome is refused only for its version.
+//  4. Sequences are gap-free and booked times strictly rise per organization.
+//  5. What the orderer remembers (versions, totals, counters, claims) is never
+//     dropped before the group that set it is durable.
+//  6. After an error of the Log nothing more is written or acknowledged.
+//
+// Callers: actors (Submit), api and snapshots (View).
+//
+// Rejected: a transaction per Change with Badger's own conflict detection. It
+// syncs once per Change (a seventh of the throughput) and leaves the order of
+// acknowledgements, and so of sequence numbers, to chance.
+package posting

@@ -1,0 +1,221 @@
+package posting_test
+
+import (
+	"errors"
+	"math"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+var errDisk = errors.New("the disk failed")
+
+// disk stands between the committer and the store.
+type disk struct {
+	posting.Log
+	gate   chan struct{} // if set, each group waits here before the store has it
+	before atomic.Bool   // fail without persisting
+	after  atomic.Bool   // persist, then fail
+}
+
+func (d *disk) Apply(g *store.Group) error {
+	if d.gate != nil {
+		<-d.gate
+	}
+	if d.before.Load() {
+		return errDisk
+	}
+	if err := d.Log.Apply(g); err != nil {
+		return err
+	}
+	if d.after.Load() {
+		return errDisk
+	}
+	return nil
+}
+
+func openOn(t *testing.T, d *disk) *rig {
+	r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
+	r.through = func(l posting.Log) posting.Log { d.Log = l; return d }
+	r.reopen()
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func deposit() *posting.Change {
+	return transfer(ledger.Posted, line("A:bank", ledger.Debit, 5), line("L:partner:1:available", ledger.Credit, 5))
+}
+
+func TestNothingIsAcknowledgedBeforeTheSyncReturnsRefusalsIncluded(t *testing.T) {
+	d := &disk{gate: make(chan struct{})}
+	r := openOn(t, d)
+	receipts := make(chan posting.Receipt, 3)
+	first, second := deposit(), deposit()
+	claim := ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: "1/x", Owner: []byte("me")}
+	first.Claims, second.Claims = []ledger.Claim{claim}, []ledger.Claim{claim}
+	done := func(receipt posting.Receipt) { receipts <- receipt }
+	r.Submit(first, done)
+	r.Submit(second, done)
+	r.Submit(deposit(), done)
+	for range 1_000 {
+		v := r.View() // something to do while nothing may come
+		v.Close()
+	}
+	select {
+	case receipt := <-receipts:
+		t.Fatalf("acknowledged with the sync still open: %+v", receipt)
+	default:
+	}
+	close(d.gate)
+	if receipt := <-receipts; receipt.Err != nil {
+		t.Error(receipt.Err)
+	}
+	wantCode(t, (<-receipts).Err, ledger.ClaimTaken)
+	if receipt := <-receipts; receipt.Err != nil {
+		t.Error(receipt.Err)
+	}
+}
+
+func TestAfterAFailedSyncNothingIsAcknowledgedAndTheStoreTellsWhatIsThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		after bool
+		want  uint64
+	}{"not persisted": {false, 5}, "failed but persisted": {true, 10}} {
+		t.Run(name, func(t *testing.T) {
+			d := new(disk)
+			r := openOn(t, d)
+			r.must(deposit())
+			d.before.Store(!c.after)
+			d.after.Store(c.after)
+			acknowledged := make(chan posting.Receipt, 2)
+			r.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
+			if err := <-r.fatal; !errors.Is(err, errDisk) {
+				t.Fatalf("fatal: %v", err)
+			}
+			d.before.Store(false)
+			d.after.Store(false)
+			r.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
+			_ = r.Close()
+			select {
+			case receipt := <-acknowledged:
+				t.Fatalf("acknowledged after a failure: %+v", receipt)
+			default:
+			}
+			r.reopen()
+			if got := r.totals("A:bank").DebitsPosted; got != amount(c.want) {
+				t.Errorf("the bank has %v, want %d", got, c.want)
+			}
+			r.must(deposit())
+		})
+	}
+}
+
+func TestAFullQueueRefusesCommandsAndTakesOutcomes(t *testing.T) {
+	d := &disk{gate: make(chan struct{})}
+	r := openOn(t, d)
+	refused, accepted := 0, 0
+	refusals := make(chan error, 3*posting.MaxQueue)
+	done := func(receipt posting.Receipt) { refusals <- receipt.Err }
+	for range posting.MaxQueue + 3*posting.MaxGroup {
+		r.Submit(deposit(), done)
+	}
+	outcome := deposit()
+	outcome.Outcome = true
+	r.Submit(outcome, done)
+	refused = len(refusals)
+	if refused == 0 {
+		t.Fatal("a full queue refused nothing")
+	}
+	for range refused {
+		wantCode(t, <-refusals, ledger.Unavailable)
+	}
+	close(d.gate)
+	want := posting.MaxQueue + 3*posting.MaxGroup + 1 - refused
+	for range want {
+		if err := <-refusals; err != nil {
+			t.Fatal(err)
+		}
+		accepted++
+	}
+	if got := r.totals("A:bank").DebitsPosted; got != amount(uint64(5*accepted)) {
+		t.Errorf("%d accepted, the bank has %v", accepted, got)
+	}
+}
+
+func TestANearlyFullDiskRefusesCommandsAndTakesOutcomes(t *testing.T) {
+	r := open(t)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.minFree = math.MaxUint64
+	r.reopen()
+	wantCode(t, r.submit(deposit()).Err, ledger.Unavailable)
+	outcome := deposit()
+	outcome.Outcome = true
+	r.must(outcome)
+}
+
+func TestAGroupIsCutAtItsBounds(t *testing.T) {
+	d := &disk{gate: make(chan struct{})}
+	r := openOn(t, d)
+	receipts := make(chan posting.Receipt, 64)
+	for range 64 {
+		c := deposit()
+		c.Steps[0].Record = make([]byte, posting.MaxRecord)
+		r.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
+	}
+	close(d.gate)
+	for range 64 {
+		if receipt := <-receipts; receipt.Err != nil {
+			t.Fatal(receipt.Err)
+		}
+	}
+	v := r.View()
+	defer v.Close()
+	records := 0
+	err := v.Records(org, ledger.Settlement, func(_ ledger.ID, stored posting.Record) (bool, error) {
+		records++
+		if len(stored.Payload) != posting.MaxRecord {
+			t.Errorf("a payload of %d bytes came back with %d", posting.MaxRecord, len(stored.Payload))
+		}
+		return true, nil
+	})
+	if err != nil || records != 64 {
+		t.Errorf("%d records (%v)", records, err)
+	}
+	if n := r.Stats.Groups.Load(); n < 8 {
+		t.Errorf("64 MiB of records went into %d groups", n)
+	}
+}
+
+func TestADueRecordIsHandedOutOnceInOrderAndAgainAfterARestart(t *testing.T) {
+	r := open(t)
+	sources := make([]ledger.Source, 3)
+	for i := range sources {
+		sources[i] = ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
+		r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[i], Record: []byte{1},
+			Due:    ledger.MicrosOf(start) + ledger.Micros(3-i)*1_000_000,
+			Events: []ledger.Event{{Name: "a", To: "x"}}}}})
+	}
+	take := func() []posting.Item { return r.Due.Take(ledger.MicrosOf(start)+10_000_000, 10) }
+	if got := take(); len(got) != 3 || got[0].Source != sources[2] || got[2].Source != sources[0] {
+		t.Fatalf("taken: %+v", got)
+	}
+	if got := take(); len(got) != 0 {
+		t.Errorf("taken twice: %+v", got)
+	}
+	// One moves on, one asks for another instant; the third is still wanted.
+	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[1], Expect: 1, Record: []byte{1}, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
+	later := ledger.MicrosOf(start) + 5_000_000
+	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[2], Expect: 1, Record: []byte{1}, Due: later, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
+	r.restart()
+	got := take()
+	if len(got) != 2 || got[0].Source != sources[0] || got[1].Source != sources[2] || got[1].At != later {
+		t.Errorf("after a restart: %+v", got)
+	}
+}

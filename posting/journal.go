@@ -1,0 +1,188 @@
+package posting
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/posting/store"
+)
+
+// Bounds of the writer. Every queue and group has one.
+const (
+	MaxQueue  = 32_768         // commands waiting for the orderer; more are refused
+	MaxGroup  = 8_192          // changes in a group
+	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request, and what we add
+	MaxClaim  = 1_200          // bytes of a claim's key: 255 characters of four bytes, and room
+	MaxEvents = 1_024          // events of one Step
+	MaxSteps  = 1_024          // steps of one Change
+	maxCached = 65_536         // entries of a generation of the orderer's caches
+)
+
+// ErrStopped says that the journal takes no more: the process is ending.
+var ErrStopped = errors.New("the journal is closed")
+
+// Log is where a prepared group goes. Its local form applies the group to the
+// store at once; application only copies.
+type Log interface {
+	Apply(g *store.Group) error
+}
+
+// Options open a journal.
+type Options struct {
+	Store store.Options
+	Clock clock.Clock
+	Log   *slog.Logger
+
+	// Fatal is called once, with the Log's error; it must end the process with
+	// nothing more acknowledged. Nil: panic.
+	Fatal func(error)
+
+	// Through, if set, stands between the committer and the store: for tests
+	// of failing and gated disks.
+	Through func(Log) Log
+}
+
+// Journal is the one path to the store.
+type Journal struct {
+	store *store.Store
+	log   Log
+	clock clock.Clock
+	fatal func(error)
+	Due   *Due
+	Stats Stats
+
+	mu     sync.Mutex
+	wake   sync.Cond
+	queue  []submitted // guarded by mu
+	closed bool
+
+	groups    chan *prepared
+	free      chan *prepared
+	stopped   sync.WaitGroup
+	committed atomic.Uint64 // number of the last durable group
+}
+
+// submitted is a Change on its way.
+type submitted struct {
+	change *Change
+	done   func(Receipt)
+}
+
+// Stats are what the writer counts; read by metrics at any time.
+type Stats struct {
+	Groups, Changes, Refused, Rows, Bytes atomic.Uint64
+	Prepare, Apply                        atomic.Int64 // nanoseconds in all
+
+	// OnGroup, if set before Open returns its first Receipt, sees each group.
+	OnGroup func(changes, rows, bytes int, apply time.Duration)
+}
+
+// Open opens the store in its directory and starts the writer.
+func Open(o Options) (*Journal, error) {
+	s, err := store.Open(o.Store)
+	if err != nil {
+		return nil, err
+	}
+	j := &Journal{
+		store: s, log: s, clock: o.Clock, fatal: o.Fatal,
+		groups: make(chan *prepared), free: make(chan *prepared, 2),
+	}
+	if o.Through != nil {
+		j.log = o.Through(s)
+	}
+	if j.fatal == nil {
+		j.fatal = func(err error) { panic(err) }
+	}
+	j.wake.L = &j.mu
+	j.Due = newDue(j)
+	if err := j.Due.recover(o.Clock.Now()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	n, hash := s.LastGroup()
+	j.committed.Store(n)
+	for range 2 {
+		j.free <- &prepared{group: store.NewGroup(n+1, hash)}
+	}
+	j.stopped.Add(2)
+	go j.order(newWriter(j, n, hash))
+	go j.commit()
+	return j, nil
+}
+
+// Submit hands a Change to the writer and returns at once. done is called
+// exactly once, in the order of commits, from the committer's goroutine: it
+// must not block. It is never called after a fatal error of the store.
+func (j *Journal) Submit(c *Change, done func(Receipt)) {
+	if err := j.enqueue(c, done); err != nil {
+		done(Receipt{Err: err})
+	}
+}
+
+func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
+	c.check()
+	if !c.Outcome && j.store.LowSpace() {
+		j.Stats.Refused.Add(1)
+		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the disk is nearly full")
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return ErrStopped
+	}
+	if !c.Outcome && len(j.queue) >= MaxQueue {
+		j.Stats.Refused.Add(1)
+		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full")
+	}
+	j.queue = append(j.queue, submitted{c, done})
+	if len(j.queue) == 1 {
+		j.wake.Signal()
+	}
+	return nil
+}
+
+// QueueDepth is how many changes wait for the orderer.
+func (j *Journal) QueueDepth() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.queue)
+}
+
+// LowSpace tells whether commands are refused for want of disk space.
+func (j *Journal) LowSpace() bool { return j.store.LowSpace() }
+
+// Size is the store's size in bytes.
+func (j *Journal) Size() int64 { return j.store.Size() }
+
+// LastGroup is the number and hash of the last durable group.
+func (j *Journal) LastGroup() (uint64, [32]byte) { return j.store.LastGroup() }
+
+// Close writes what was submitted, stops the writer and closes the store.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return ErrStopped
+	}
+	j.closed = true
+	j.wake.Signal()
+	j.mu.Unlock()
+	j.stopped.Wait()
+	return j.store.Close()
+}
+
+// take waits for submitted changes and swaps them against an empty slice; ok is
+// false when the journal is closed and nothing is left.
+func (j *Journal) take(empty []submitted) (batch []submitted, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for len(j.queue) == 0 && !j.closed {
+		j.wake.Wait()
+	}
+	batch, j.queue = j.queue, empty[:0]
+	return batch, len(batch) > 0
+}

@@ -1,0 +1,350 @@
+package posting_test
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+var (
+	org   = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+	usd   = money.Asset{Currency: "USD", Env: money.Prod}
+	start = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+)
+
+// rig is a journal under test, on a clock that the test moves.
+type rig struct {
+	t     *testing.T
+	dir   string
+	clock *clock.Manual
+	*posting.Journal
+	minFree uint64
+	through func(posting.Log) posting.Log
+	fatal   chan error
+}
+
+func newClock() *clock.Manual { return clock.NewManual(start) }
+
+func open(t *testing.T) *rig {
+	r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
+	r.reopen()
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func (r *rig) reopen() {
+	r.t.Helper()
+	j, err := posting.Open(posting.Options{
+		Store:   store.Options{Dir: r.dir, MinFree: r.minFree, Log: slog.New(slog.DiscardHandler)},
+		Clock:   r.clock,
+		Log:     slog.New(slog.DiscardHandler),
+		Fatal:   func(err error) { r.fatal <- err },
+		Through: r.through,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.Journal = j
+}
+
+func (r *rig) restart() {
+	r.t.Helper()
+	if err := r.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.reopen()
+}
+
+// submit waits for a change's receipt.
+func (r *rig) submit(c *posting.Change) posting.Receipt {
+	r.t.Helper()
+	done := make(chan posting.Receipt, 1)
+	r.Submit(c, func(receipt posting.Receipt) { done <- receipt })
+	select {
+	case receipt := <-done:
+		return receipt
+	case err := <-r.fatal:
+		r.t.Fatal(err)
+	}
+	return posting.Receipt{}
+}
+
+func (r *rig) must(c *posting.Change) posting.Receipt {
+	r.t.Helper()
+	receipt := r.submit(c)
+	if receipt.Err != nil {
+		r.t.Fatal(receipt.Err)
+	}
+	return receipt
+}
+
+func amount(n uint64) money.Amount { return money.FromUint64(n) }
+
+func line(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
+	return ledger.Posting{Account: path, Asset: usd, Side: side, Amount: amount(n)}
+}
+
+// transfer is a change of one record with one entry.
+func transfer(phase ledger.Phase, postings ...ledger.Posting) *posting.Change {
+	return &posting.Change{Steps: []posting.Step{{
+		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
+		Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Postings: postings}}},
+	}}}
+}
+
+func (r *rig) totals(path ledger.Path) ledger.Totals {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	totals, err := v.Totals(org, ledger.Account{Path: path, Asset: usd})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return totals
+}
+
+func TestRunningTotalsFollowTheEntriesAndSurviveARestart(t *testing.T) {
+	r := open(t)
+	r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 500), line("L:partner:1:available", ledger.Credit, 500)))
+	r.restart()
+	r.must(transfer(ledger.Posted, line("L:partner:1:available", ledger.Debit, 120), line("A:bank", ledger.Credit, 120)))
+	if got, want := r.totals("L:partner:1:available"), (ledger.Totals{DebitsPosted: amount(120), CreditsPosted: amount(500)}); got != want {
+		t.Errorf("partner: %+v, want %+v", got, want)
+	}
+	if got, want := r.totals("A:bank"), (ledger.Totals{DebitsPosted: amount(500), CreditsPosted: amount(120)}); got != want {
+		t.Errorf("bank: %+v, want %+v", got, want)
+	}
+}
+
+func TestAHoldIsClosedWholeByAPartialCapture(t *testing.T) {
+	r := open(t)
+	r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1000), line("L:partner:1:available", ledger.Credit, 1000)))
+	source := ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}
+	held := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 300), line("A:provider:x", ledger.Credit, 290), line("I:fees", ledger.Credit, 10)}
+	first := r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Record: []byte{1},
+		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: held}}}}}})
+	if first.Stamps[0].Held != first.Stamps[0].LastSeq {
+		t.Fatalf("stamp %+v: the hold is not noted", first.Stamps[0])
+	}
+	if got, want := r.totals("L:partner:1:available").Available().String(), "700"; got != want {
+		t.Errorf("available while held: %s, want %s", got, want)
+	}
+	r.restart()
+	captured := []ledger.Posting{line("L:partner:1:available", ledger.Debit, 200), line("A:provider:x", ledger.Credit, 200)}
+	second := r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: source, Expect: 1, Record: []byte{1},
+		Events: []ledger.Event{{Name: "capture", From: "held", To: "done", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: captured, Released: held}}}}}})
+	if s := second.Stamps[0]; s.Held != 0 || s.Settled != s.LastSeq || s.Version != 2 {
+		t.Errorf("stamp %+v after the capture", s)
+	}
+	for path, want := range map[ledger.Path]ledger.Totals{
+		"L:partner:1:available": {DebitsPosted: amount(200), CreditsPosted: amount(1000)},
+		"A:provider:x":          {CreditsPosted: amount(200)},
+		"I:fees":                {},
+	} {
+		if got := r.totals(path); got != want {
+			t.Errorf("%s: %+v, want %+v", path, got, want)
+		}
+	}
+	v := r.View()
+	defer v.Close()
+	e, _, _, err := v.Event(org, second.Stamps[0].LastSeq)
+	if err != nil || e.Entry.Closes != first.Stamps[0].LastSeq {
+		t.Errorf("the capture closes %d, want %d (%v)", e.Entry.Closes, first.Stamps[0].LastSeq, err)
+	}
+}
+
+func TestACreditPaysOffWhatIsOwedAndADebitOwesWhatIsLacking(t *testing.T) {
+	r := open(t)
+	spill := func(side ledger.Side, n uint64) ledger.Posting {
+		p := line("L:partner:1:available", side, n)
+		p.Spill = "A:partner:1:receivable"
+		return p
+	}
+	steps := []struct {
+		side            ledger.Side
+		n               uint64
+		available, owed string
+	}{
+		{ledger.Credit, 100, "100", "0"},
+		{ledger.Debit, 130, "0", "30"},
+		{ledger.Debit, 20, "0", "50"},
+		{ledger.Credit, 40, "0", "10"},
+		{ledger.Credit, 25, "15", "0"},
+	}
+	for i, s := range steps {
+		r.must(transfer(ledger.Posted, spill(s.side, s.n), line("A:provider:x", s.side.Opposite(), s.n)))
+		available, owed := r.totals("L:partner:1:available"), r.totals("A:partner:1:receivable")
+		if got := available.Available().String(); got != s.available {
+			t.Errorf("step %d: available %s, want %s", i, got, s.available)
+		}
+		if got := owed.Balance(ledger.Debit).String(); got != s.owed {
+			t.Errorf("step %d: owed %s, want %s", i, got, s.owed)
+		}
+	}
+}
+
+func TestAClaimHasOneOwnerForEverAndTheLoserLeavesNothing(t *testing.T) {
+	r := open(t)
+	claim := func(owner string) *posting.Change {
+		c := transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:partner:1:available", ledger.Credit, 1))
+		c.Claims = []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "1/order-1", Owner: []byte(owner)}}
+		return c
+	}
+	const racers = 64
+	var won, lost sync.WaitGroup
+	receipts := make(chan posting.Receipt, racers)
+	for range racers {
+		lost.Add(1)
+		go func() {
+			defer lost.Done()
+			r.Submit(claim(uuid.NewString()), func(receipt posting.Receipt) { receipts <- receipt })
+		}()
+	}
+	lost.Wait()
+	won.Wait()
+	winners, owners := 0, map[string]bool{}
+	for range racers {
+		receipt := <-receipts
+		if receipt.Err == nil {
+			winners++
+			continue
+		}
+		wantCode(t, receipt.Err, ledger.ClaimTaken)
+		owners[string(receipt.Owner)] = true
+	}
+	if winners != 1 || len(owners) != 1 {
+		t.Errorf("%d winners, %d owners named", winners, len(owners))
+	}
+	r.restart()
+	wantCode(t, r.submit(claim("late")).Err, ledger.ClaimTaken)
+	if got := r.totals("A:bank").DebitsPosted; got != amount(1) {
+		t.Errorf("the losers posted: %v", got)
+	}
+}
+
+func wantCode(t *testing.T, err error, code ledger.Code) {
+	t.Helper()
+	var refusal *ledger.Refusal
+	if !errors.As(err, &refusal) || refusal.Code != code {
+		t.Fatalf("error %v, want a refusal with code %s", err, code)
+	}
+}
+
+func TestARecordMovesOnlyFromTheVersionThatIsStored(t *testing.T) {
+	r := open(t)
+	source := ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
+	move := func(expect uint64) *posting.Change {
+		return &posting.Change{Outcome: true, Steps: []posting.Step{{Org: org, Source: source, Expect: expect, Record: []byte{9},
+			Events: []ledger.Event{{Name: "a", To: "x"}, {Name: "b", From: "x", To: "y"}}}}}
+	}
+	r.must(move(0))
+	wantCode(t, r.submit(move(0)).Err, ledger.StaleVersion)
+	wantCode(t, r.submit(move(1)).Err, ledger.StaleVersion)
+	r.restart()
+	wantCode(t, r.submit(move(3)).Err, ledger.StaleVersion)
+	if s := r.must(move(2)).Stamps[0]; s.Version != 4 {
+		t.Errorf("version %d after two events from 2", s.Version)
+	}
+}
+
+func TestAFundsGuardRefusesWhatTheAccountCannotBear(t *testing.T) {
+	r := open(t)
+	r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line("L:partner:1:available", ledger.Credit, 100)))
+	payout := func(n, overdraft uint64) *posting.Change {
+		c := transfer(ledger.Pending, line("L:partner:1:available", ledger.Debit, n), line("A:provider:x", ledger.Credit, n))
+		c.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:1:available", Asset: usd}, Overdraft: amount(overdraft)}}
+		return c
+	}
+	wantCode(t, r.submit(payout(101, 0)).Err, ledger.InsufficientFunds)
+	r.must(payout(60, 0))
+	wantCode(t, r.submit(payout(41, 0)).Err, ledger.InsufficientFunds)
+	r.must(payout(41, 1))
+	wantCode(t, r.submit(payout(1, 1)).Err, ledger.InsufficientFunds)
+}
+
+func TestACounterIsPersistedBoundedAndGivenBack(t *testing.T) {
+	r := open(t)
+	count := func(add, max uint64, release bool) *posting.Change {
+		c := transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:partner:1:available", ledger.Credit, 1))
+		c.Counters = []ledger.CounterGuard{{Org: org, Key: "daily", Window: "2026-09-03", Add: amount(add), Max: amount(max), Release: release, Refuse: ledger.LimitExceeded}}
+		return c
+	}
+	r.must(count(70, 100, false))
+	wantCode(t, r.submit(count(31, 100, false)).Err, ledger.LimitExceeded)
+	r.restart()
+	r.must(count(30, 100, false))
+	wantCode(t, r.submit(count(1, 100, false)).Err, ledger.LimitExceeded)
+	r.must(count(50, 0, true))
+	r.must(count(50, 100, false))
+	v := r.View()
+	defer v.Close()
+	if got, err := v.Counter(org, "daily", "2026-09-03"); err != nil || got != amount(100) {
+		t.Errorf("counter %v (%v), want 100", got, err)
+	}
+}
+
+func TestSequencesAreGapFreeTimesRiseAndTheTreeIsRFC6962(t *testing.T) {
+	r := open(t)
+	const n = 700
+	receipts := make(chan posting.Receipt, n)
+	for range n {
+		r.Submit(transfer(ledger.Posted, line("A:bank", ledger.Debit, 3), line("L:partner:1:available", ledger.Credit, 3)),
+			func(receipt posting.Receipt) { receipts <- receipt })
+	}
+	for range n {
+		if receipt := <-receipts; receipt.Err != nil {
+			t.Fatal(receipt.Err)
+		}
+	}
+	r.restart()
+	for range 3 {
+		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 3), line("L:partner:1:available", ledger.Credit, 3)))
+	}
+	v := r.View()
+	defer v.Close()
+	var hashes []tlog.Hash
+	next, last := uint64(1), ledger.Micros(0)
+	err := v.EventsAscending(org, 1, func(e ledger.Event, canonical []byte) (bool, error) {
+		if e.Seq != next || e.Booked <= last {
+			t.Fatalf("event %d at %d after %d at %d", e.Seq, e.Booked, next-1, last)
+		}
+		next, last = next+1, e.Booked
+		more, err := tlog.StoredHashes(int64(e.Seq-1), canonical, tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) {
+			found := make([]tlog.Hash, len(at))
+			for i, k := range at {
+				found[i] = hashes[k]
+			}
+			return found, nil
+		}))
+		hashes = append(hashes, more...)
+		return true, err
+	})
+	if err != nil || next != n+4 {
+		t.Fatalf("read up to event %d: %v", next, err)
+	}
+	want, err := tlog.TreeHash(n+3, tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) {
+		found := make([]tlog.Hash, len(at))
+		for i, k := range at {
+			found[i] = hashes[k]
+		}
+		return found, nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, root, err := v.Head(org)
+	if err != nil || size != n+3 || tlog.Hash(root) != want {
+		t.Errorf("head %d %x (%v), want %d %x", size, root, err, n+3, want)
+	}
+}

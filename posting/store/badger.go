@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4/options"
+)
+
+const (
+	memTables       = 1  // waiting to be flushed; one more is written, one more is being flushed
+	levelZeroTables = 5  // at which level 0 is compacted
+	levelZeroStall  = 15 // at which a flush waits for compaction, and so do writes
+	baseTable       = 2 << 20
+
+	checksumOnTableRead = options.OnTableRead
+)
+
+// badgerLog passes Badger's own log on, without what it prints of keys and
+// tables. It also ends what Badger would go on with: after a failed append to
+// its list of tables, half a record stands there, and the next attempt would
+// write behind it a list that no Badger can open again.
+type badgerLog struct {
+	store *Store
+}
+
+func (l *badgerLog) Errorf(format string, args ...any) {
+	l.log(slog.LevelError, format, args)
+	if strings.HasPrefix(format, "error flushing memtable") {
+		l.stop(format, args)
+	}
+}
+
+func (l *badgerLog) Warningf(format string, args ...any) {
+	l.log(slog.LevelWarn, format, args)
+	if strings.HasPrefix(format, "While running doCompact") {
+		l.stop(format, args)
+	}
+}
+
+func (l *badgerLog) Infof(format string, _ ...any) {
+	l.log(slog.LevelDebug, format, nil)
+}
+
+func (l *badgerLog) Debugf(string, ...any) {}
+
+// stop poisons the store and parks the goroutine, which Badger would use to try
+// again; the process is about to end.
+func (l *badgerLog) stop(format string, args []any) {
+	l.store.fail(&backgroundError{what: title(format), cause: cause(args)})
+	select {}
+}
+
+func (l *badgerLog) log(level slog.Level, format string, args []any) {
+	if !l.store.log.Enabled(context.Background(), level) {
+		return
+	}
+	l.store.log.Log(context.Background(), level, "badger: "+title(format), "cause", cause(args))
+}
+
+// backgroundError is a failure of Badger's own work, outside of any Apply.
+type backgroundError struct {
+	what, cause string
+}
+
+func (e *backgroundError) Error() string { return "store: " + e.what + ": " + e.cause }
+
+// title is a log format up to its first argument.
+func title(format string) string {
+	text, _, _ := strings.Cut(format, "%")
+	return strings.TrimRight(strings.TrimSpace(text), ":,[( ")
+}
+
+// cause is the innermost cause of the first error among a log's arguments.
+func cause(args []any) string {
+	for _, a := range args {
+		if err, ok := a.(error); ok {
+			return lastCause(err)
+		}
+	}
+	return ""
+}
+
+// lastCause is an error's text without what Badger has wrapped around it, which
+// may be pages long and hold keys.
+func lastCause(err error) string {
+	text := err.Error()
+	if i := strings.LastIndex(text, " err: "); i >= 0 {
+		text = text[i+len(" err: "):]
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	return text[:min(len(text), 300)]
+}

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// residentAnonymous is the process's anonymous memory, in bytes.
+func residentAnonymous(tb testing.TB) (kib int64) {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		tb.Skip(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "RssAnon:") {
+			fmt.Sscanf(strings.TrimPrefix(line, "RssAnon:"), "%d", &kib)
+		}
+	}
+	return kib << 10
+}
+
+// BenchmarkApply writes groups of rows of about 300 bytes, as the writer does.
+func BenchmarkApply(b *testing.B) {
+	for _, rows := range []int{100, 1000, 8000} {
+		b.Run(fmt.Sprint(rows), func(b *testing.B) {
+			s := mustOpen(b, Options{Dir: b.TempDir(), MemTable: benchMem()})
+			random := rand.New(rand.NewPCG(1, 2))
+			key, value := make([]byte, 41), make([]byte, 260)
+			n, hash := s.LastGroup()
+			g := NewGroup(n+1, hash)
+			var anon int64
+			for b.Loop() {
+				for range rows {
+					key[0] = "bprn"[random.IntN(4)]
+					binary.BigEndian.PutUint64(key[1:], random.Uint64N(1000))
+					binary.BigEndian.PutUint64(key[30:], random.Uint64())
+					binary.BigEndian.PutUint64(value, random.Uint64())
+					g.Set(key, value)
+				}
+				hash = g.Seal()
+				if err := s.Apply(g); err != nil {
+					b.Fatal(err)
+				}
+				g.Reset(g.N()+1, hash)
+				anon = max(anon, residentAnonymous(b))
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*rows), "µs/row")
+			b.ReportMetric(float64(anon>>20), "MiB-anon")
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+func benchMem() int64 {
+	var n int64
+	fmt.Sscan(os.Getenv("BENCHMEM"), &n)
+	return n << 20
+}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"mizan/ledger"
+)
+
+// MaxBlock bounds a block's row in bytes; an event is smaller (MaxPostings).
+const MaxBlock = 64 << 10
+
+// Block builds the row of consecutive events of one organization.
+type Block struct {
+	First  uint64
+	Count  uint64
+	events []byte
+}
+
+// Add appends an event's canonical bytes.
+func (b *Block) Add(seq uint64, canonical []byte) {
+	if b.Count == 0 {
+		b.First = seq
+	}
+	b.Count++
+	b.events = binary.AppendUvarint(b.events, uint64(len(canonical)))
+	b.events = append(b.events, canonical...)
+}
+
+// Full tells whether an event of n bytes more needs a new block.
+func (b *Block) Full(n int) bool { return b.Count > 0 && len(b.events)+n+64 > MaxBlock }
+
+// Bytes is the size of the events in the block.
+func (b *Block) Bytes() int { return len(b.events) }
+
+// Reset empties the block for the next one.
+func (b *Block) Reset() { b.First, b.Count, b.events = 0, 0, b.events[:0] }
+
+// EncodeBlock appends the block's row: the events' number, the tree's root
+// after the last one, and the events.
+func EncodeBlock(dst []byte, b *Block, root [32]byte) []byte {
+	dst = append(dst, 1)
+	dst = binary.AppendUvarint(dst, b.Count)
+	dst = append(dst, root[:]...)
+	return append(dst, b.events...)
+}
+
+// BlockRow is a stored block.
+type BlockRow struct {
+	First, Count uint64
+	Root         [32]byte // of the tree of First+Count-1 events
+	events       []byte
+}
+
+// DecodeBlock takes a block's row apart.
+func DecodeBlock(key, row []byte) (BlockRow, error) {
+	r := reader{src: row}
+	var b BlockRow
+	if len(key) != 1+16+8 || r.byte() != 1 {
+		return b, fmt.Errorf("block %x: unknown form", key)
+	}
+	b.First = binary.BigEndian.Uint64(key[17:])
+	b.Count = r.uvarint()
+	copy(b.Root[:], r.take(32))
+	b.events = r.src
+	if r.bad || b.Count == 0 {
+		return b, fmt.Errorf("block %x: cut short", key)
+	}
+	return b, nil
+}
+
+// Each calls fn with every event's seq and canonical bytes, in order.
+func (b *BlockRow) Each(fn func(seq uint64, canonical []byte) (more bool, err error)) error {
+	r := reader{src: b.events}
+	for i := range b.Count {
+		canonical := r.take(int(r.uvarint()))
+		if r.bad {
+			return fmt.Errorf("block %d: event %d cut short", b.First, i)
+		}
+		if more, err := fn(b.First+i, canonical); err != nil || !more {
+			return err
+		}
+	}
+	if len(r.src) != 0 {
+		return fmt.Errorf("block %d: %d bytes too many", b.First, len(r.src))
+	}
+	return nil
+}
+
+// Subtree is a complete subtree's hash: of the leaves from Index<<Level on,
+// 1<<Level of them.
+type Subtree struct {
+	Level int
+	Index uint64
+	Hash  [32]byte
+}
+
+// EncodeTree appends a block's tree row: the right edge of the tree after the
+// block, lowest level last, and the subtrees that the block completed but that
+// begin before it. Those inside the block follow from its events.
+func EncodeTree(dst []byte, edge []Subtree, crossing []Subtree) []byte {
+	dst = append(dst, 1)
+	for _, list := range [2][]Subtree{edge, crossing} {
+		dst = binary.AppendUvarint(dst, uint64(len(list)))
+		for i := range list {
+			dst = append(dst, byte(list[i].Level))
+			dst = binary.AppendUvarint(dst, list[i].Index)
+			dst = append(dst, list[i].Hash[:]...)
+		}
+	}
+	return dst
+}
+
+// DecodeTree takes a tree row apart.
+func DecodeTree(row []byte) (edge, crossing []Subtree, err error) {
+	r := reader{src: row}
+	if r.byte() != 1 {
+		return nil, nil, fmt.Errorf("tree row: unknown form")
+	}
+	for _, list := range [2]*[]Subtree{&edge, &crossing} {
+		n := r.uvarint()
+		if n > 64*64 {
+			return nil, nil, fmt.Errorf("tree row: %d subtrees", n)
+		}
+		for range n {
+			s := Subtree{Level: int(r.byte()), Index: r.uvarint()}
+			copy(s.Hash[:], r.take(32))
+			*list = append(*list, s)
+		}
+	}
+	if r.bad || len(r.src) != 0 {
+		return nil, nil, fmt.Errorf("tree row: cut short")
+	}
+	return edge, crossing, nil
+}
+
+// DueItem is one record that wants to be woken.
+type DueItem struct {
+	At     ledger.Micros
+	Org    ledger.ID
+	Source ledger.Source
+}
+
+// EncodeDue appends one item to a due row.
+func EncodeDue(dst []byte, d DueItem) []byte {
+	dst = binary.AppendUvarint(dst, uint64(d.At))
+	dst = append(dst, d.Org[:]...)
+	dst = append(dst, byte(d.Source.Kind))
+	return append(dst, d.Source.ID[:]...)
+}
+
+// DecodeDues takes a due row apart.
+func DecodeDues(row []byte, fn func(DueItem)) error {
+	r := reader{src: row}
+	for len(r.src) > 0 && !r.bad {
+		d := DueItem{At: ledger.Micros(r.uvarint()), Org: r.id()}
+		d.Source.Kind = ledger.Kind(r.byte())
+		d.Source.ID = r.id()
+		if !r.bad {
+			fn(d)
+		}
+	}
+	if r.bad {
+		return fmt.Errorf("due row: cut short")
+	}
+	return nil
+}
+
+// Listed is a row of a transaction list: at Booked the record was written.
+type Listed struct {
+	Booked ledger.Micros
+	First  bool // it was created then
+	ID     ledger.ID
+}
+
+// EncodeListed appends one row to a list page.
+func EncodeListed(dst []byte, l Listed) []byte {
+	flags := uint64(0)
+	if l.First {
+		flags = 1
+	}
+	dst = binary.AppendUvarint(dst, uint64(l.Booked)<<1|flags)
+	return append(dst, l.ID[:]...)
+}
+
+// DecodeListed takes a list page apart, oldest first.
+func DecodeListed(row []byte) ([]Listed, error) {
+	r := reader{src: row}
+	var rows []Listed
+	for len(r.src) > 0 && !r.bad {
+		v := r.uvarint()
+		rows = append(rows, Listed{Booked: ledger.Micros(v >> 1), First: v&1 == 1, ID: r.id()})
+	}
+	if r.bad {
+		return nil, fmt.Errorf("list page: cut short")
+	}
+	return rows, nil
+}

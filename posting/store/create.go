@@ -1,0 +1,101 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// createIfNew makes an empty store where there is none. It is built under
+// another name and gets its own by a rename, after HEAD is there. So whenever
+// the machine stops there is either nothing but a HEAD of group 0, and it is
+// built again, or a whole store with its HEAD.
+func (s *Store) createIfNew() error {
+	entries, err := os.ReadDir(s.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("store: %w", err)
+	}
+	if len(entries) > 0 {
+		return nil
+	}
+	if err := s.nothingLost(); err != nil {
+		return err
+	}
+	if err := s.roomToCreate(); err != nil {
+		return err
+	}
+	if err := s.create(); err != nil {
+		return fmt.Errorf("store: creating %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// nothingLost refuses to make a new store where a HEAD knows of an older one.
+func (s *Store) nothingLost() error {
+	path := filepath.Join(s.options.Dir, headName)
+	h, err := openHead(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	known, slots, err := h.read()
+	_ = h.close() // it was only read
+	switch {
+	case err != nil:
+		return fmt.Errorf("store: %w", err)
+	case slots == 0:
+		return damaged(path, "neither of its slots is valid, and there is no store beside it")
+	case known.n > 0:
+		return damaged(s.path, "it is gone, but HEAD knows group %d", known.n)
+	}
+	return nil
+}
+
+func (s *Store) create() error {
+	building := filepath.Join(s.options.Dir, buildName)
+	if err := os.RemoveAll(building); err != nil {
+		return err
+	}
+	if err := os.Mkdir(building, 0o700); err != nil {
+		return err
+	}
+	if err := s.bootstrap(building); err != nil {
+		return err
+	}
+	if err := createHead(filepath.Join(s.options.Dir, headName)); err != nil {
+		return err
+	}
+	if err := syncDir(s.options.Dir); err != nil {
+		return err
+	}
+	if err := os.Rename(building, s.path); err != nil {
+		return err
+	}
+	return syncDir(s.options.Dir)
+}
+
+// bootstrap writes the schema version, as version 1 of everything.
+func (s *Store) bootstrap(path string) error {
+	db, err := openBadger(s.badgerOptions(path), path)
+	if err != nil {
+		return err
+	}
+	txn := db.NewTransactionAt(math.MaxUint64, true)
+	defer txn.Discard()
+	key := []byte(schemaKey)
+	err = txn.SetEntry(badger.NewEntry(key, sealValue(key, []byte{schema})))
+	if err == nil {
+		err = txn.CommitAt(version(0), nil)
+	}
+	if closeErr := db.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

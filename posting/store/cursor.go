@@ -1,0 +1,190 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"mizan/internal/assert"
+)
+
+// Badger's iterators parse two items ahead. Left to themselves they step over
+// every deleted row on the way to the second, so that one backwards seek beside
+// a region of deleted rows reads all of it. With AllVersions a deleted row is an
+// item like any other, two are two, and the code below picks the versions.
+
+// maxVersionSteps is how many versions of one key are stepped over before a
+// seek jumps over the rest (a counter has one in every group until compaction).
+const maxVersionSteps = 4
+
+// lowestKey has no key below it.
+var lowestKey = []byte{0}
+
+// ascend visits the newest visible version of each row in ascending order.
+func (sn *Snapshot) ascend(prefix, from []byte, fn func(*badger.Item) (skipTo []byte, more bool, err error)) error {
+	if err := sn.readable(); err != nil {
+		return err
+	}
+	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix})
+	defer it.Close()
+	if bytes.Compare(from, prefix) < 0 {
+		from = prefix
+	}
+	var seen []byte // the key that was decided last
+	steps := 0
+	for it.Seek(from); it.Valid(); {
+		item := it.Item()
+		if seen != nil && bytes.Equal(item.Key(), seen) {
+			if steps++; steps <= maxVersionSteps {
+				it.Next()
+			} else {
+				it.Seek(append(seen, 0))
+			}
+			continue
+		}
+		seen, steps = append(seen[:0], item.Key()...), 0
+		if item.IsDeletedOrExpired() {
+			it.Next()
+			continue
+		}
+		skipTo, more, err := fn(item)
+		if err != nil || !more {
+			return err
+		}
+		if skipTo == nil {
+			it.Next()
+			continue
+		}
+		assert.That(bytes.Compare(skipTo, seen) > 0, "a skip must go forward")
+		it.Seek(skipTo)
+	}
+	return nil
+}
+
+// descend visits the newest visible version of each row in descending order.
+// fn's slices hold until it returns.
+func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (more bool, err error)) error {
+	if err := sn.readable(); err != nil {
+		return err
+	}
+	start, shared, ok := descentStart(prefix, from)
+	if !ok {
+		return nil
+	}
+	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Reverse: true, Prefix: shared})
+	defer it.Close()
+	it.Seek(start)
+	var b backwards
+	for it.Valid() {
+		if key := it.Item().Key(); !bytes.HasPrefix(key, prefix) {
+			if bytes.Compare(key, prefix) < 0 {
+				return nil
+			}
+			it.Next() // the first key after the prefix is itself a row
+			continue
+		}
+		found, err := b.take(sn, it)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		if more, err := fn(b.key, b.stored); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// backwards holds the row that a backwards iterator has just passed.
+type backwards struct {
+	key, stored []byte
+}
+
+// take reads the row that the iterator stands on and moves the iterator below
+// it. Backwards a key's oldest version comes first. Most keys have one; for the
+// others a lookup finds the newest. found is false if the row is deleted.
+func (b *backwards) take(sn *Snapshot, it *badger.Iterator) (found bool, err error) {
+	item := it.Item()
+	b.key = append(b.key[:0], item.Key()...)
+	found = !item.IsDeletedOrExpired()
+	if found {
+		if b.stored, err = item.ValueCopy(b.stored); err != nil {
+			return false, err
+		}
+	}
+	it.Next()
+	steps := 0
+	for it.Valid() && bytes.Equal(it.Item().Key(), b.key) {
+		if steps++; steps > maxVersionSteps && !bytes.Equal(b.key, lowestKey) {
+			seekBelow(it, b.key)
+			break
+		}
+		it.Next()
+	}
+	if steps == 0 {
+		return found, nil
+	}
+	newest, err := sn.txn.Get(b.key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	b.stored, err = newest.ValueCopy(b.stored)
+	return err == nil, err
+}
+
+// seekBelow moves a backwards iterator to the greatest key below key. Badger can
+// only seek to a key at or below another, so the one just below is built: keys
+// are at most MaxKey long, so nothing fits between the two.
+func seekBelow(it *badger.Iterator, key []byte) {
+	n := len(key) - 1
+	below := append(make([]byte, 0, MaxKey), key[:n]...)
+	if key[n] > 0 {
+		below = append(below, key[n]-1)
+		for len(below) < MaxKey {
+			below = append(below, 0xff)
+		}
+	}
+	assert.That(len(below) > 0, "nothing is below the lowest key")
+	it.Seek(below) // an empty key would mean: from the very end
+}
+
+// descentStart returns where a backwards seek begins and a prefix that the keys
+// there share with prefix. Badger's backwards seek wants a key at or above all
+// that is looked for: the first key after the prefix does, even if it exists.
+func descentStart(prefix, from []byte) (start, shared []byte, ok bool) {
+	if from != nil && bytes.HasPrefix(from, prefix) {
+		return from, prefix, true
+	}
+	if from != nil && bytes.Compare(from, prefix) < 0 {
+		return nil, nil, false
+	}
+	i := len(prefix)
+	for i > 0 && prefix[i-1] == 0xff {
+		i--
+	}
+	if i == 0 {
+		return nil, nil, true // nothing comes after the prefix: from the very end
+	}
+	start = bytes.Clone(prefix[:i])
+	start[i-1]++
+	return start, prefix[:i-1], true
+}
+
+// readable refuses reads of a store that is known to have lost rows.
+func (sn *Snapshot) readable() error {
+	if err := sn.store.failure(); err != nil && isDamage(err) {
+		return err
+	}
+	return nil
+}
+
+func isDamage(err error) bool {
+	var d *DamageError
+	return errors.As(err, &d)
+}

@@ -1,0 +1,38 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrLocked says that another process has the store open.
+	ErrLocked = errors.New("the data directory is in use by another process")
+
+	// ErrNewerSchema says that a newer release has written the store.
+	ErrNewerSchema = errors.New("the store was written by a newer release")
+
+	// ErrNoSpace says that the disk has too little room to open or to write.
+	ErrNoSpace = errors.New("not enough free space on the disk")
+
+	// ErrClosed is the answer of a store that was closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// DamageError says that what the disk holds is not what was written to it.
+type DamageError struct {
+	Path string // the file or directory; empty if only the row is known
+	What string
+}
+
+// Error ends with what to do about it.
+func (e *DamageError) Error() string {
+	if e.Path == "" {
+		return "the store is damaged: " + e.What + "; restore from a backup"
+	}
+	return fmt.Sprintf("the store is damaged: %s: %s; restore from a backup", e.Path, e.What)
+}
+
+func damaged(path, format string, args ...any) *DamageError {
+	return &DamageError{Path: path, What: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"os"
+	"syscall"
+)
+
+const (
+	headName = "HEAD"
+	slotSize = 4096
+	slotSum  = slotSize - 4 // where the slot's own checksum stands
+)
+
+// headMagic begins each slot; its last letter is the version of the format.
+var headMagic = []byte("mizanHD1")
+
+// head is the small file beside the store that knows the last durable group.
+// Badger opens without an error after it lost the end of one of its logs; only
+// something outside of it can notice. Two slots are written in turn, each a
+// page of its own, so that a torn write leaves the other slot.
+type head struct {
+	f   *os.File
+	buf [slotSize]byte
+}
+
+// mark is what a slot holds: the last group and its hash.
+type mark struct {
+	n    uint64
+	hash [32]byte
+}
+
+// openHead opens the file DIR/HEAD; it returns an os.ErrNotExist if there is none.
+func openHead(path string) (*head, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &head{f: f}, nil
+}
+
+// read returns the newer of the valid slots, and how many are valid.
+func (h *head) read() (newest mark, valid int, err error) {
+	for slot := range int64(2) {
+		n, err := h.f.ReadAt(h.buf[:], slot*slotSize)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return mark{}, 0, err
+		}
+		m, ok := parseSlot(h.buf[:n])
+		if !ok || m.n%2 != uint64(slot) && m.n != 0 {
+			continue
+		}
+		valid++
+		if m.n >= newest.n {
+			newest = m
+		}
+	}
+	return newest, valid, nil
+}
+
+// write makes m durable in the slot whose turn it is.
+func (h *head) write(m mark) error {
+	fillSlot(h.buf[:], m)
+	if _, err := h.f.WriteAt(h.buf[:], int64(m.n%2)*slotSize); err != nil {
+		return err
+	}
+	if err := syscall.Fdatasync(int(h.f.Fd())); err != nil {
+		return &os.PathError{Op: "fdatasync", Path: h.f.Name(), Err: err}
+	}
+	return nil
+}
+
+func (h *head) close() error { return h.f.Close() }
+
+func fillSlot(buf []byte, m mark) {
+	clear(buf)
+	n := copy(buf, headMagic)
+	binary.BigEndian.PutUint64(buf[n:], m.n)
+	copy(buf[n+8:], m.hash[:])
+	binary.BigEndian.PutUint32(buf[slotSum:], crc32.Checksum(buf[:slotSum], castagnoli))
+}
+
+func parseSlot(buf []byte) (m mark, ok bool) {
+	if len(buf) != slotSize || !bytes.HasPrefix(buf, headMagic) ||
+		crc32.Checksum(buf[:slotSum], castagnoli) != binary.BigEndian.Uint32(buf[slotSum:]) {
+		return m, false
+	}
+	m.n = binary.BigEndian.Uint64(buf[len(headMagic):])
+	copy(m.hash[:], buf[len(headMagic)+8:])
+	return m, true
+}
+
+// createHead writes a HEAD for a store without groups: whole, or not at all.
+func createHead(path string) error {
+	buf := make([]byte, 2*slotSize)
+	fillSlot(buf[:slotSize], mark{})
+	fillSlot(buf[slotSize:], mark{})
+	return writeWhole(path, buf)
+}
+
+// writeWhole replaces a file so that a crash leaves the old or the new content.
+func writeWhole(path string, content []byte) error {
+	next := path + ".new"
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	return err
+}
+
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if closeErr := d.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"encoding/binary"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// The first byte of a key says what kind of row it is. 'g' (groups) and 'm'
+// (the store's own marks) belong to the store.
+const (
+	prefixBlock   = 'b'
+	prefixPage    = 'p'
+	prefixShifted = 's'
+	prefixTree    = 't'
+	prefixRecord  = 'r'
+	prefixPart    = 'q'
+	prefixClaim   = 'c'
+	prefixCounter = 'n'
+	prefixDue     = 'd'
+	prefixList    = 'l'
+)
+
+func orgKey(dst []byte, prefix byte, org ledger.ID) []byte {
+	return append(append(dst, prefix), org[:]...)
+}
+
+// KeyBlock is block/<org>/<first seq>.
+func KeyBlock(dst []byte, org ledger.ID, first uint64) []byte {
+	return binary.BigEndian.AppendUint64(orgKey(dst, prefixBlock, org), first)
+}
+
+// KeyBlocks is the prefix of an organization's blocks.
+func KeyBlocks(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixBlock, org) }
+
+// KeyTree is tree/<org>/<first seq of the block>.
+func KeyTree(dst []byte, org ledger.ID, first uint64) []byte {
+	return binary.BigEndian.AppendUint64(orgKey(dst, prefixTree, org), first)
+}
+
+// KeyTrees is the prefix of an organization's tree rows.
+func KeyTrees(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixTree, org) }
+
+// KeyPages is the prefix of one account's pages: org, env, path, asset. The
+// zero bytes end the texts, so that no account's prefix begins another's.
+func KeyPages(dst []byte, org ledger.ID, a ledger.Account) []byte {
+	return accountKey(orgKey(dst, prefixPage, org), a)
+}
+
+// KeyPage is page/<org>/<account>/<booked time of its first line>. Booked times
+// rise strictly within an organization, as sequences do, and a balance is asked
+// for by time.
+func KeyPage(dst []byte, org ledger.ID, a ledger.Account, first ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64(KeyPages(dst, org, a), uint64(first))
+}
+
+// KeyAccounts is the prefix of the pages of all accounts of an organization in
+// an environment whose path begins with prefix.
+func KeyAccounts(dst []byte, org ledger.ID, env money.Env, prefix string) []byte {
+	return append(append(orgKey(dst, prefixPage, org), byte(env)), prefix...)
+}
+
+func accountKey(dst []byte, a ledger.Account) []byte {
+	dst = append(dst, byte(a.Asset.Env))
+	dst = append(append(dst, a.Path...), 0)
+	dst = append(append(dst, a.Asset.Currency...), 0)
+	return append(append(dst, a.Asset.Network...), 0)
+}
+
+// ParsePageKey is the account of a page's key.
+func ParsePageKey(key []byte) (ledger.Account, bool) {
+	var a ledger.Account
+	if len(key) < 1+16+1+3+8 || key[0] != prefixPage {
+		return a, false
+	}
+	a.Asset.Env = money.Env(key[17])
+	rest := key[18 : len(key)-8]
+	var texts [3]string
+	for i := range texts {
+		end := 0
+		for end < len(rest) && rest[end] != 0 {
+			end++
+		}
+		if end == len(rest) {
+			return a, false
+		}
+		texts[i], rest = string(rest[:end]), rest[end+1:]
+	}
+	a.Path, a.Asset.Currency, a.Asset.Network = ledger.Path(texts[0]), money.Currency(texts[1]), money.Network(texts[2])
+	return a, len(rest) == 0
+}
+
+// KeyShifts is the prefix of the lines of an account whose effective day is not
+// their booked day.
+func KeyShifts(dst []byte, org ledger.ID, a ledger.Account) []byte {
+	return accountKey(orgKey(dst, prefixShifted, org), a)
+}
+
+// KeyShifted is shifted/<org>/<account>/<effective date>/<seq>/<line>.
+func KeyShifted(dst []byte, org ledger.ID, a ledger.Account, on ledger.Date, seq uint64, line int) []byte {
+	dst = binary.BigEndian.AppendUint32(KeyShifts(dst, org, a), uint32(on))
+	dst = binary.BigEndian.AppendUint64(dst, seq)
+	return binary.BigEndian.AppendUint16(dst, uint16(line))
+}
+
+// KeyRecord is record/<org>/<kind>/<id>.
+func KeyRecord(dst []byte, org ledger.ID, s ledger.Source) []byte {
+	return append(KeyRecords(dst, org, s.Kind), s.ID[:]...)
+}
+
+// KeyPart is part/<org>/<kind>/<id>/<n>: the n-th further row of a long payload.
+func KeyPart(dst []byte, org ledger.ID, s ledger.Source, n uint64) []byte {
+	dst = append(append(orgKey(dst, prefixPart, org), byte(s.Kind)), s.ID[:]...)
+	return binary.BigEndian.AppendUint64(dst, n)
+}
+
+// KeyRecords is the prefix of an organization's records of a kind.
+func KeyRecords(dst []byte, org ledger.ID, kind ledger.Kind) []byte {
+	return append(orgKey(dst, prefixRecord, org), byte(kind))
+}
+
+// KeyAllRecords is the prefix of every record of every organization.
+func KeyAllRecords(dst []byte) []byte { return append(dst, prefixRecord) }
+
+// ParseRecordKey takes a record's key apart.
+func ParseRecordKey(key []byte) (org ledger.ID, s ledger.Source, ok bool) {
+	if len(key) != 1+16+1+16 || key[0] != prefixRecord {
+		return org, s, false
+	}
+	copy(org[:], key[1:17])
+	s.Kind = ledger.Kind(key[17])
+	copy(s.ID[:], key[18:])
+	return org, s, true
+}
+
+// KeyClaim is claim/<org>/<kind>/<key>.
+func KeyClaim(dst []byte, org ledger.ID, kind ledger.ClaimKind, key string) []byte {
+	return append(KeyClaims(dst, org, kind), key...)
+}
+
+// KeyClaims is the prefix of an organization's claims of a kind.
+func KeyClaims(dst []byte, org ledger.ID, kind ledger.ClaimKind) []byte {
+	return append(orgKey(dst, prefixClaim, org), byte(kind))
+}
+
+// KeyCounter is counter/<org>/<key>/<window>.
+func KeyCounter(dst []byte, org ledger.ID, key, window string) []byte {
+	dst = append(orgKey(dst, prefixCounter, org), key...)
+	return append(append(dst, 0), window...)
+}
+
+// KeyCounters is the prefix of an organization's counters.
+func KeyCounters(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixCounter, org) }
+
+// KeyDue is due/<second>/<group>: what a group makes due in that second.
+func KeyDue(dst []byte, second int64, group uint64) []byte {
+	dst = binary.BigEndian.AppendUint64(append(dst, prefixDue), uint64(second))
+	return binary.BigEndian.AppendUint64(dst, group)
+}
+
+// KeyDueFrom is where the rows of a second begin; KeyDues is the prefix of all.
+func KeyDueFrom(dst []byte, second int64) []byte {
+	return binary.BigEndian.AppendUint64(append(dst, prefixDue), uint64(second))
+}
+
+// KeyDues is the prefix of all due rows.
+func KeyDues(dst []byte) []byte { return append(dst, prefixDue) }
+
+// ParseDueKey is the second of a due row's key.
+func ParseDueKey(key []byte) (second int64, ok bool) {
+	if len(key) != 17 || key[0] != prefixDue {
+		return 0, false
+	}
+	return int64(binary.BigEndian.Uint64(key[1:9])), true
+}
+
+// KeyLists is the prefix of one partner's transaction list in an environment.
+func KeyLists(dst []byte, org ledger.ID, partner int64, env uint8) []byte {
+	dst = binary.BigEndian.AppendUint64(orgKey(dst, prefixList, org), uint64(partner))
+	return append(dst, env)
+}
+
+// KeyList is list/<org>/<partner>/<env>/<booked time of its first row>.
+func KeyList(dst []byte, org ledger.ID, partner int64, env uint8, first ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64(KeyLists(dst, org, partner, env), uint64(first))
+}
+
+// KeyMark is the row that remembers how far due work was done.
+var KeyMark = []byte("mdue")
+
+// ParseShiftedDate is the effective date of a shifted line's key.
+func ParseShiftedDate(key []byte) (ledger.Date, bool) {
+	const tail = 4 + 8 + 2
+	if len(key) < 1+16+tail || key[0] != prefixShifted {
+		return 0, false
+	}
+	return ledger.Date(binary.BigEndian.Uint32(key[len(key)-tail:])), true
+}

@@ -1,0 +1,29 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+const lockName = "LOCK"
+
+// lockDirectory takes the lock of a data directory for as long as the file is
+// open. It holds before Badger is touched, whose own lock only covers store/.
+func lockDirectory(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	_ = f.Close() // nothing was written
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, fmt.Errorf("store: %s: %w", dir, ErrLocked)
+	}
+	return nil, fmt.Errorf("store: locking %s: %w", f.Name(), err)
+}

@@ -1,0 +1,256 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+
+	"mizan/internal/assert"
+)
+
+const (
+	storeName = "store" // Badger's own directory
+	buildName = "store.new"
+
+	schemaKey = "mschema"
+	schema    = 1
+)
+
+// Open opens the store in o.Dir, or makes a new one if there is none. Errors:
+// ErrLocked, ErrNewerSchema, ErrNoSpace, *DamageError, or an I/O error that
+// names the path. Before Badger may touch its files, every one of them is
+// examined: Badger deletes what a shortened list of tables no longer names, and
+// opens without a word after it has lost the end of a log.
+func Open(o Options) (*Store, error) {
+	if o.MemTable == 0 {
+		o.MemTable = DefaultMemTable
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	assert.That(o.MemTable >= minMemTable, "a memtable of %d bytes", o.MemTable)
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	lock, err := lockDirectory(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{options: o, path: filepath.Join(o.Dir, storeName), log: o.Log, lock: lock}
+	if err := s.open(); err != nil {
+		s.abandon()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Store) open() error {
+	if err := s.createIfNew(); err != nil {
+		return err
+	}
+	known, slots, err := s.openHead()
+	if err != nil {
+		return err
+	}
+	found, err := s.examine(known, slots)
+	if err != nil {
+		return err
+	}
+	if err := s.roomToOpen(found); err != nil {
+		return err
+	}
+	if err := found.clean(s.path); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if s.db, err = openBadger(s.badgerOptions(s.path), s.path); err != nil {
+		return err
+	}
+	s.maxRows, s.maxBytes = int(s.db.MaxBatchCount()*3/4), int(s.db.MaxBatchSize()*3/4)
+	s.last.n = found.last - 1
+	if err := s.checkSchema(); err != nil {
+		return err
+	}
+	if err := s.checkGroups(known); err != nil {
+		return err
+	}
+	return s.takeOver()
+}
+
+// openHead reads HEAD. createIfNew has seen to it that a store exists.
+func (s *Store) openHead() (known mark, slots int, err error) {
+	path := filepath.Join(s.options.Dir, headName)
+	s.head, err = openHead(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return known, 0, damaged(path, "it is missing, but there is a store beside it")
+	}
+	if err != nil {
+		return known, 0, fmt.Errorf("store: %w", err)
+	}
+	known, slots, err = s.head.read()
+	if err != nil {
+		return known, 0, fmt.Errorf("store: %w", err)
+	}
+	if slots == 0 {
+		return known, 0, damaged(path, "neither of its slots is valid")
+	}
+	return known, slots, nil
+}
+
+// badgerOptions are the same for every store; docs are in Badger's options.go.
+func (s *Store) badgerOptions(path string) badger.Options {
+	mem := s.options.MemTable
+	return badger.DefaultOptions(path).
+		WithLogger(&badgerLog{store: s}).
+		WithMetricsEnabled(false).
+		WithSyncWrites(true).
+		WithDetectConflicts(false).
+		WithNumVersionsToKeep(1).
+		WithMemTableSize(mem).
+		WithNumMemtables(int(envv("NM", 1))).
+		WithNumLevelZeroTables(int(envv("L0", 5))).
+		WithNumLevelZeroTablesStall(int(envv("STALL", 15))).
+		WithNumCompactors(int(envv("NC", 2))).
+		WithBaseTableSize(envv("TAB", 2) << 20).
+		WithBaseLevelSize(envv("BASE", 64) << 20).
+		WithValueThreshold(min(1<<20, mem*15/100)).
+		WithValueLogFileSize(1 << 20).
+		WithCompression(0).
+		WithBlockCacheSize(0).
+		WithIndexCacheSize(0).
+		WithChecksumVerificationMode(checksumOnTableRead)
+}
+
+// openBadger turns what Badger says into the errors of this package. The files
+// have been examined, so a panic here is one that no check foresaw.
+func openBadger(o badger.Options, path string) (db *badger.DB, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			db, err = nil, damaged(path, "Badger stopped with %.200q", fmt.Sprint(r))
+		}
+	}()
+	db, err = badger.OpenManaged(o)
+	switch {
+	case err == nil:
+		return db, nil
+	case strings.Contains(err.Error(), "Cannot acquire directory lock"):
+		return nil, fmt.Errorf("store: %s: %w", path, ErrLocked)
+	case strings.Contains(err.Error(), "checksum"), strings.Contains(err.Error(), "file does not exist for table"):
+		return nil, damaged(path, "%s", lastCause(err))
+	}
+	return nil, fmt.Errorf("store: opening %s: %s", path, lastCause(err))
+}
+
+func (s *Store) checkSchema() error {
+	sn := s.Snapshot()
+	defer sn.Close()
+	value, found, err := sn.Get([]byte(schemaKey), nil)
+	switch {
+	case err != nil:
+		return err
+	case !found || len(value) != 1 || value[0] == 0:
+		return damaged(s.path, "it has no schema version")
+	case value[0] > schema:
+		return fmt.Errorf("store: %s: %w: schema %d, and this one knows %d", s.path, ErrNewerSchema, value[0], schema)
+	}
+	return nil
+}
+
+// checkGroups walks the group rows back from the last one, for as many bytes as
+// all memtables could hold twice over: that is where Badger loses rows if its
+// logs or its list of tables are cut short.
+func (s *Store) checkGroups(known mark) error {
+	sn := s.Snapshot()
+	defer sn.Close()
+	var (
+		next   = s.last.n // the group that must come next, downwards
+		chain  [32]byte   // and its hash, as the group after it says
+		walked uint64
+		bound  = 2 * uint64(memTables+2) * uint64(s.options.MemTable)
+	)
+	err := sn.Descend([]byte{prefixGroup}, nil, func(key, value []byte) (bool, error) {
+		r, ok := parseGroupRow(value)
+		if !ok || r.n != next || next == 0 || !bytes.Equal(key, groupRowKey(next)) {
+			return false, damaged(s.path, "group %d is missing", next)
+		}
+		hash := r.hash()
+		switch {
+		case next == s.last.n:
+			s.last.hash = hash
+		case hash != chain:
+			return false, damaged(s.path, "group %d is not the one that group %d follows", next, next+1)
+		}
+		if next == known.n && hash != known.hash {
+			return false, damaged(s.path, "group %d is not the one that HEAD knows", next)
+		}
+		next, chain = next-1, r.previous
+		walked += r.size
+		return walked < bound && next > 0, nil
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case walked < bound && next > 0:
+		return damaged(s.path, "group %d is missing", next)
+	case next == 0 && s.last.n > 0 && chain != [32]byte{}:
+		return damaged(s.path, "group 1 follows another store's group")
+	}
+	return nil
+}
+
+// takeOver brings everything beside Badger up to the last group.
+func (s *Store) takeOver() error {
+	if err := s.rewriteHead(); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return s.watchLogs()
+}
+
+// rewriteHead writes both slots, so that both are valid and one behind the other.
+func (s *Store) rewriteHead() error {
+	if s.last.n > 0 {
+		sn := s.Snapshot()
+		defer sn.Close()
+		key := groupRowKey(s.last.n)
+		value, found, err := sn.Get(key, nil)
+		if err != nil {
+			return err
+		}
+		r, ok := parseGroupRow(value)
+		assert.That(found && ok, "group %d was checked", s.last.n)
+		if err := s.head.write(mark{s.last.n - 1, r.previous}); err != nil {
+			return err
+		}
+	}
+	return s.head.write(s.last)
+}
+
+// abandon lets go of everything after a failed Open. Badger flushes what it has
+// read from its logs when it is closed; that is no harm, for it was durable.
+func (s *Store) abandon() {
+	if s.db != nil {
+		if err := s.db.Close(); err != nil {
+			s.log.Warn("closing after a failed open", "error", lastCause(err))
+		}
+	}
+	if s.head != nil {
+		_ = s.head.close() // nothing was written that is not synced
+	}
+	_ = s.lock.Close()
+}
+
+func envv(k string, d int64) int64 {
+	if v := os.Getenv(k); v != "" {
+		n, _ := strconv.ParseInt(v, 10, 64)
+		return n
+	}
+	return d
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// MaxPage bounds a page's row in bytes.
+const MaxPage = 32 << 10
+
+// Line is one posting on one account, with the account's totals after it.
+type Line struct {
+	Seq    uint64
+	Index  int // of the posting in its entry; a release without a posting counts on
+	Booked ledger.Micros
+	Side   ledger.Side
+	Phase  ledger.Phase
+	Amount money.Amount
+	Totals ledger.Totals
+}
+
+// EncodeLine appends a line to a page's row.
+func EncodeLine(dst []byte, l *Line) []byte {
+	dst = binary.AppendUvarint(dst, l.Seq)
+	dst = binary.AppendUvarint(dst, uint64(l.Index))
+	dst = binary.AppendUvarint(dst, uint64(l.Booked))
+	dst = append(dst, byte(l.Side)<<4|byte(l.Phase))
+	dst = l.Amount.AppendBinary(dst)
+	dst = l.Totals.DebitsPosted.AppendBinary(dst)
+	dst = l.Totals.CreditsPosted.AppendBinary(dst)
+	dst = l.Totals.DebitsPending.AppendBinary(dst)
+	return l.Totals.CreditsPending.AppendBinary(dst)
+}
+
+// DecodePage calls fn with every line of a page, oldest first.
+func DecodePage(row []byte, fn func(*Line) (more bool, err error)) error {
+	r := reader{src: row}
+	for len(r.src) > 0 {
+		l := Line{Seq: r.uvarint(), Index: int(r.uvarint()), Booked: ledger.Micros(r.uvarint())}
+		b := r.byte()
+		l.Side, l.Phase = ledger.Side(b>>4), ledger.Phase(b&15)
+		for _, a := range [...]*money.Amount{&l.Amount, &l.Totals.DebitsPosted, &l.Totals.CreditsPosted, &l.Totals.DebitsPending, &l.Totals.CreditsPending} {
+			*a = r.amount()
+		}
+		if r.bad {
+			return fmt.Errorf("page: cut short")
+		}
+		if more, err := fn(&l); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) amount() money.Amount {
+	if r.bad {
+		return money.Amount{}
+	}
+	a, rest, err := money.ReadAmount(r.src)
+	if err != nil {
+		r.bad = true
+		return a
+	}
+	r.src = rest
+	return a
+}
+
+// EncodeAmount is the value of a counter's row.
+func EncodeAmount(dst []byte, a money.Amount) []byte { return a.AppendBinary(dst) }
+
+// DecodeAmount reads a counter's row.
+func DecodeAmount(row []byte) (money.Amount, error) {
+	r := reader{src: row}
+	a := r.amount()
+	if r.bad || len(r.src) != 0 {
+		return a, fmt.Errorf("counter: cut short")
+	}
+	return a, nil
+}
+
+// EncodeMark is the value of the due mark: a second since 1970.
+func EncodeMark(dst []byte, second int64) []byte {
+	return binary.BigEndian.AppendUint64(dst, uint64(second))
+}
+
+// DecodeMark reads the due mark.
+func DecodeMark(row []byte) (int64, error) {
+	if len(row) != 8 {
+		return 0, fmt.Errorf("due mark: %d bytes", len(row))
+	}
+	return int64(binary.BigEndian.Uint64(row)), nil
+}

@@ -1,0 +1,233 @@
+package store
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+const (
+	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may
+	// take up to 15% of one, and up to four are held in memory at once.
+	DefaultMemTable = 64 << 20
+
+	// minMemTable keeps the largest value below Badger's value threshold.
+	minMemTable = 1 << 20
+)
+
+// Options say where the store is and how it behaves.
+type Options struct {
+	Dir      string       // holds store/, HEAD, TABLES and LOCK; made if absent
+	MinFree  uint64       // bytes; below it LowSpace is true
+	MemTable int64        // bytes; 0: DefaultMemTable
+	Log      *slog.Logger // nil: slog.Default
+}
+
+// Store is the one open store of a data directory. Apply is for one goroutine
+// at a time; everything else may be called from any.
+type Store struct {
+	options  Options
+	path     string // of Badger's own directory
+	db       *badger.DB
+	log      *slog.Logger
+	head     *head
+	lock     *os.File
+	maxRows  int
+	maxBytes int
+
+	logID  uint64                // of the log that Badger writes; only Apply moves it
+	debt   atomic.Uint64         // bytes that Badger still has to write
+	broken atomic.Pointer[error] // set once: nothing may be written any more
+
+	mu   sync.Mutex // guards what follows
+	last mark
+	live []liveReads // snapshots that are open, by group, ascending
+	shut bool
+
+	space spaceCache
+}
+
+// liveReads counts the snapshots that read at one group.
+type liveReads struct {
+	n     uint64
+	count int
+}
+
+// version is the Badger version that group n's rows carry. The store sets it
+// itself (managed transactions), for three reasons: a snapshot need not wait
+// for the sync that is under way, the files can be checked for a gap before
+// Badger opens them, and every replica has the same versions. Version 1 is the
+// creation of the store.
+func version(n uint64) uint64 { return n + 1 }
+
+// LastGroup returns the number and hash of the last durable group; 0 and zeros
+// for a store without groups.
+func (s *Store) LastGroup() (n uint64, hash [32]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last.n, s.last.hash
+}
+
+// MaxGroup returns how many rows and bytes (as Group.Bytes counts them) a group
+// may have. It is three quarters of what Badger takes in one transaction.
+func (s *Store) MaxGroup() (rows int, bytes int) { return s.maxRows, s.maxBytes }
+
+// Apply makes a group durable: one Badger transaction and one sync, then HEAD.
+// Only then is the group visible to new snapshots. Any error leaves it unknown
+// whether the group is durable, so the store takes no further group and the
+// caller ends the process: the next start finds out.
+func (s *Store) Apply(g *Group) error {
+	if err := s.failure(); err != nil {
+		return err
+	}
+	err := s.apply(g)
+	if err != nil {
+		s.fail(err)
+	}
+	return err
+}
+
+func (s *Store) apply(g *Group) error {
+	s.mu.Lock()
+	last, shut := s.last, s.shut
+	s.mu.Unlock()
+	switch {
+	case shut:
+		return ErrClosed
+	case !g.sealed:
+		return fmt.Errorf("store: group %d is not sealed", g.n)
+	case g.n != last.n+1 || g.previous != last.hash:
+		return fmt.Errorf("store: group %d does not follow group %d", g.n, last.n)
+	case g.Rows() > s.maxRows || g.size > s.maxBytes:
+		return fmt.Errorf("store: group %d has %d rows and %d bytes, more than %d and %d",
+			g.n, g.Rows(), g.size, s.maxRows, s.maxBytes)
+	}
+	if err := s.room(g); err != nil {
+		return err
+	}
+	if err := s.commit(g); err != nil {
+		return fmt.Errorf("store: %s: %w", s.path, err)
+	}
+	if err := s.rotated(); err != nil {
+		return err
+	}
+	next := mark{g.n, g.Seal()}
+	if err := s.head.write(next); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	s.publish(next)
+	return s.failure()
+}
+
+// commit hands the rows to Badger. Its skiplist and its log copy them; it keeps
+// no reference once Commit has returned, so the group's memory is free again.
+func (s *Store) commit(g *Group) error {
+	txn := s.db.NewTransactionAt(math.MaxUint64, true)
+	defer txn.Discard()
+	entries := make([]badger.Entry, len(g.rows)+1)
+	for i, r := range g.rows {
+		if r.deleted {
+			if err := txn.Delete(g.key(r)); err != nil {
+				return err
+			}
+			continue
+		}
+		entries[i].Key, entries[i].Value = g.key(r), g.value(r)
+		if err := txn.SetEntry(&entries[i]); err != nil {
+			return err
+		}
+	}
+	own := &entries[len(g.rows)]
+	own.Key = groupRowKey(g.n)
+	own.Value = sealValue(own.Key, g.seal.append(nil))
+	if err := txn.SetEntry(own); err != nil {
+		return err
+	}
+	return txn.CommitAt(version(g.n), nil)
+}
+
+// publish lets new snapshots see the group, and lets compaction drop what no
+// snapshot can see any more.
+func (s *Store) publish(m mark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = m
+	s.discard()
+}
+
+// discard tells Badger the oldest version that is still read. s.mu is held, so
+// that no snapshot begins below it meanwhile.
+func (s *Store) discard() {
+	oldest := s.last.n
+	if len(s.live) > 0 {
+		oldest = s.live[0].n
+	}
+	s.db.SetDiscardTs(version(oldest))
+}
+
+// fail stops all writing for good; the first reason is kept.
+func (s *Store) fail(err error) {
+	if s.broken.CompareAndSwap(nil, &err) {
+		s.log.Error("the store takes no more writes", "error", err)
+	}
+}
+
+func (s *Store) failure() error {
+	if err := s.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Close writes what is in memory into tables and closes every file. Apply must
+// have returned and every snapshot must be closed. After a failed Apply, or with
+// too little room, Badger is left as it is, with the directory still locked:
+// everything that was applied is in its logs, and the process is about to end.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	open, shut := len(s.live), s.shut
+	s.shut = true
+	s.mu.Unlock()
+	switch {
+	case shut:
+		return nil
+	case open > 0:
+		return fmt.Errorf("store: closed with snapshots open at %d groups", open)
+	}
+	if err := s.failure(); err != nil {
+		return err
+	}
+	if err := s.room(nil); err != nil {
+		s.fail(err)
+		return err
+	}
+	return s.closeFiles()
+}
+
+func (s *Store) closeFiles() error {
+	err := s.db.Close()
+	if closeErr := s.head.close(); err == nil {
+		err = closeErr
+	}
+	if closeErr := s.lock.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("store: closing %s: %w", s.options.Dir, err)
+	}
+	return nil
+}
+
+// spaceCache holds the last answer about free space.
+type spaceCache struct {
+	mu   sync.Mutex
+	at   time.Time
+	free uint64
+	err  error
+}

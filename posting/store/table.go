@@ -1,0 +1,193 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/fb"
+)
+
+// tableTail is more than what follows a table's index.
+const tableTail = 64
+
+// tableFile is what a table was found to be.
+type tableFile struct {
+	id         uint64
+	size       int64
+	sum        uint32 // the checksum of its index, which names every block and key range
+	maxVersion uint64
+}
+
+// checkTables checks every table that the list names. Badger would stop the
+// process with a stack trace on some damage, and on some it would not notice.
+func (found *survey) checkTables(dir string, list badger.Manifest) (flushed uint64, err error) {
+	ids := make(chan uint64)
+	var (
+		mu    sync.Mutex
+		wg    sync.WaitGroup
+		first error
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for id := range ids {
+				t, err := readTable(tablePath(dir, id))
+				mu.Lock()
+				if err != nil && first == nil {
+					first = err
+				}
+				if err == nil {
+					flushed = max(flushed, t.maxVersion)
+					found.weigh(list.Tables[id].Level, t.size)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for id := range list.Tables {
+		ids <- id
+	}
+	close(ids)
+	wg.Wait()
+	return flushed, first
+}
+
+// weigh adds a table to what compaction may soon have to write.
+func (found *survey) weigh(level uint8, size int64) {
+	if level == 0 {
+		found.levelZero++
+		found.levelZeroBytes += uint64(size)
+	}
+}
+
+func tablePath(dir string, id uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%06d%s", id, tableSuffix))
+}
+
+// readTable checks a table as a whole: blocks | index | its length | checksum |
+// its length. The blocks lie side by side from the first byte to the index, and
+// each is: rows | their offsets | their number | checksum | its length. So there
+// is no byte that is not checked. A table may be as large as a memtable, so it is
+// read in pieces.
+func readTable(path string) (t tableFile, err error) {
+	t.id, _ = fileID(filepath.Base(path), tableSuffix)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, damaged(path, "it is missing")
+	}
+	if err != nil {
+		return t, fmt.Errorf("store: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return t, fmt.Errorf("store: %w", err)
+	}
+	t.size = info.Size()
+	start, index, err := readIndex(f, &t)
+	if err != nil {
+		return t, err
+	}
+	root := fb.GetRootAsTableIndex(index, 0)
+	t.maxVersion = root.MaxVersion()
+	return t, checkBlocks(path, io.NewSectionReader(f, 0, start), root)
+}
+
+// readIndex returns the index of a table and where it starts.
+func readIndex(f *os.File, t *tableFile) (start int64, index []byte, err error) {
+	tail := make([]byte, min(t.size, tableTail))
+	if _, err := f.ReadAt(tail, t.size-int64(len(tail))); err != nil {
+		return 0, nil, fmt.Errorf("store: %w", err)
+	}
+	rest, sum, ok := cutChecksum(tail)
+	if !ok || len(rest) < 4 {
+		return 0, nil, damaged(f.Name(), "its end is not that of a table")
+	}
+	size := int64(binary.BigEndian.Uint32(rest[len(rest)-4:]))
+	start = t.size - int64(len(tail)-len(rest)) - 4 - size
+	if start < 0 {
+		return 0, nil, damaged(f.Name(), "its index does not fit")
+	}
+	index = make([]byte, size)
+	if _, err := f.ReadAt(index, start); err != nil {
+		return 0, nil, fmt.Errorf("store: %w", err)
+	}
+	if crc32.Checksum(index, castagnoli) != sum {
+		return 0, nil, damaged(f.Name(), "its index does not match its checksum")
+	}
+	t.sum = sum
+	return start, index, nil
+}
+
+func checkBlocks(path string, blocks *io.SectionReader, index *fb.TableIndex) error {
+	in := bufio.NewReaderSize(blocks, 1<<20)
+	at := int64(0)
+	var offset fb.BlockOffset
+	for i := range index.OffsetsLength() {
+		if !index.Offsets(&offset, i) || int64(offset.Offset()) != at {
+			return damaged(path, "block %d is not where its index says", i)
+		}
+		b, err := in.Peek(int(offset.Len()))
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+			return fmt.Errorf("store: %s: %w", path, err)
+		}
+		if err != nil || !soundBlock(b, offset.KeyBytes()) {
+			return damaged(path, "block %d does not match its checksum", i)
+		}
+		if _, err := in.Discard(len(b)); err != nil {
+			return fmt.Errorf("store: %s: %w", path, err)
+		}
+		at += int64(len(b))
+	}
+	if at != blocks.Size() || at == 0 {
+		return damaged(path, "its blocks do not fill it")
+	}
+	return nil
+}
+
+// soundBlock checks a block's checksum and that it is the block that begins
+// with the given key, not one of another place or table.
+func soundBlock(b, first []byte) bool {
+	content, sum, ok := cutChecksum(b)
+	if !ok || crc32.Checksum(content, castagnoli) != sum || len(content) < 4 {
+		return false
+	}
+	rows := int64(binary.BigEndian.Uint32(content[len(content)-4:]))
+	if rows == 0 || int64(len(content)) < 4+4*rows+4 {
+		return false
+	}
+	// The first row: overlap (0) and length of its key as 16 bits each, the key.
+	return len(content) >= 4+len(first) && bytes.Equal(content[4:4+len(first)], first)
+}
+
+// cutChecksum splits off the checksum at the end of b: a protocol buffer with a
+// CRC-32C in field 2 and nothing else, then its length in 4 bytes.
+func cutChecksum(b []byte) (content []byte, sum uint32, ok bool) {
+	n := len(b) - 4
+	if n < 0 {
+		return nil, 0, false
+	}
+	size := int64(binary.BigEndian.Uint32(b[n:]))
+	if size > int64(n) || size > 16 {
+		return nil, 0, false
+	}
+	content, message := b[:n-int(size)], b[n-int(size):n]
+	if len(message) == 0 {
+		return content, 0, true // a sum of 0 is left out
+	}
+	if message[0] != 2<<3 {
+		return nil, 0, false
+	}
+	v, used := binary.Uvarint(message[1:])
+	return content, uint32(v), used == len(message)-1 && v>>32 == 0
+}

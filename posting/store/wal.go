@@ -1,0 +1,151 @@
+package store
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"strconv"
+)
+
+// The format of Badger's write-ahead logs (memtable.go, structs.go, value.go of
+// v4.9.6): 20 bytes of header, then rows, each with a checksum; the rows of a
+// transaction are followed by a row that ends it.
+const (
+	walHeader    = 20
+	walMaxHead   = 22 // meta, user meta, and three varints
+	walTxn       = 1 << 6
+	walFinTxn    = 1 << 7
+	versionBytes = 8
+)
+
+// walLog is what a log was found to hold.
+type walLog struct {
+	path        string
+	size        int64
+	first, last uint64 // versions of its whole transactions; 0: none
+	end         int64  // where the last whole transaction ends
+}
+
+// readWAL reads a log up to the first thing in it that is not a whole, sound
+// transaction. Whether something is missing behind that only the versions tell.
+func readWAL(path string) (l walLog, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return l, fmt.Errorf("store: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return l, fmt.Errorf("store: %w", err)
+	}
+	l = walLog{path: path, size: info.Size(), end: walHeader}
+	r := walReader{in: bufio.NewReaderSize(f, 1<<20)}
+	head, err := r.in.Peek(walHeader)
+	if errors.Is(err, io.EOF) {
+		return l, nil // a crash while it was made or deleted
+	}
+	if err != nil {
+		return l, fmt.Errorf("store: %w", err)
+	}
+	if binary.BigEndian.Uint64(head) != 0 {
+		return l, damaged(path, "it claims to be encrypted")
+	}
+	if err := r.skip(walHeader); err != nil {
+		return l, fmt.Errorf("store: %w", err)
+	}
+	for {
+		v, ok, err := r.transaction()
+		if err != nil {
+			return l, fmt.Errorf("store: %s: %w", path, err)
+		}
+		if !ok {
+			return l, nil
+		}
+		if l.first == 0 {
+			l.first = v
+		} else if v != l.last+1 {
+			return l, damaged(path, "group %d follows group %d", int64(v)-1, int64(l.last)-1)
+		}
+		l.last, l.end = v, r.at
+	}
+}
+
+// walReader reads rows without copying them.
+type walReader struct {
+	in *bufio.Reader
+	at int64
+}
+
+func (r *walReader) skip(n int) error {
+	_, err := r.in.Discard(n)
+	r.at += int64(n)
+	return err
+}
+
+// transaction reads a transaction; ok is false if there is no whole one.
+func (r *walReader) transaction() (version uint64, ok bool, err error) {
+	for rows := 0; ; rows++ {
+		meta, key, value, ok, err := r.row()
+		if err != nil || !ok {
+			return 0, false, err
+		}
+		switch {
+		case meta&walFinTxn != 0:
+			end, err := strconv.ParseUint(string(value), 10, 64)
+			return version, err == nil && rows > 0 && end == version, nil
+		case meta&walTxn == 0 || len(key) <= versionBytes:
+			return 0, false, nil
+		}
+		v := ^binary.BigEndian.Uint64(key[len(key)-versionBytes:])
+		if rows > 0 && v != version {
+			return 0, false, nil
+		}
+		version = v
+	}
+}
+
+// row reads one row; its slices hold until the next. ok is false if there is no
+// sound one. An error is one of the disk.
+func (r *walReader) row() (meta byte, key, value []byte, ok bool, err error) {
+	head, err := r.in.Peek(walMaxHead)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, nil, nil, false, err
+	}
+	klen, vlen, n := walLengths(head)
+	if n == 0 || klen == 0 || klen > MaxKey+versionBytes || vlen > MaxValue+checksumSize {
+		return 0, nil, nil, false, nil
+	}
+	size := n + int(klen) + int(vlen)
+	b, err := r.in.Peek(size + crc32.Size)
+	if errors.Is(err, io.EOF) {
+		return 0, nil, nil, false, nil
+	}
+	if err != nil {
+		return 0, nil, nil, false, err
+	}
+	if crc32.Checksum(b[:size], castagnoli) != binary.BigEndian.Uint32(b[size:]) {
+		return 0, nil, nil, false, nil
+	}
+	key, value = b[n:n+int(klen)], b[n+int(klen):size]
+	return b[0], key, value, true, r.skip(size + crc32.Size)
+}
+
+// walLengths reads the head of a row; n is its own length, 0 if it is not one.
+func walLengths(head []byte) (klen, vlen uint64, n int) {
+	if len(head) < 5 {
+		return 0, 0, 0
+	}
+	n = 2
+	for _, to := range []*uint64{&klen, &vlen, new(uint64)} {
+		v, size := binary.Uvarint(head[n:])
+		if size <= 0 {
+			return 0, 0, 0
+		}
+		*to, n = v, n+size
+	}
+	return klen, vlen, n
+}

@@ -1,0 +1,149 @@
+package posting
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting/store"
+)
+
+// View answers questions about one consistent moment. Close it.
+type View struct{ snap *store.Snapshot }
+
+// View opens a view of everything durable now.
+func (j *Journal) View() *View { return &View{snap: j.store.Snapshot()} }
+
+// Close ends the view.
+func (v *View) Close() { v.snap.Close() }
+
+// Record is a record as stored: its envelope and its payload.
+type Record struct {
+	Stamp   Stamp
+	Payload []byte
+}
+
+// Line is one posting on one account, with the account's totals after it.
+type Line = store.Line
+
+// Listed is a row of a transaction list.
+type Listed = store.Listed
+
+// Record reads one record.
+func (v *View) Record(org ledger.ID, s ledger.Source) (Record, bool, error) {
+	row, found, err := v.snap.Get(store.KeyRecord(nil, org, s), nil)
+	if err != nil || !found {
+		return Record{}, false, err
+	}
+	envelope, payload, ok := store.DecodeRecord(row)
+	if !ok {
+		return Record{}, false, damaged("record %v: unknown form", s.ID)
+	}
+	payload, err = v.whole(org, s, envelope, payload)
+	return Record{Stamp: Stamp(envelope), Payload: payload}, err == nil, err
+}
+
+// whole puts a long payload together.
+func (v *View) whole(org ledger.ID, s ledger.Source, e store.Envelope, payload []byte) ([]byte, error) {
+	if e.Parts == 0 {
+		return payload, nil
+	}
+	payload = append([]byte(nil), payload...)
+	for n := uint64(1); n <= e.Parts; n++ {
+		part, found, err := v.snap.Get(store.KeyPart(nil, org, s, n), nil)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			return nil, damaged("record %v: part %d is missing", s.ID, n)
+		}
+		payload = append(payload, part...)
+	}
+	return payload, nil
+}
+
+// Records calls fn with every record of a kind in an organization, by id. The
+// payload is valid during fn.
+func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Record) (more bool, err error)) error {
+	return v.snap.Ascend(store.KeyRecords(nil, org, kind), nil, func(key, row []byte) (bool, error) {
+		_, s, ok := store.ParseRecordKey(key)
+		envelope, payload, well := store.DecodeRecord(row)
+		if !ok || !well {
+			return false, damaged("record with key %x: unknown form", key)
+		}
+		payload, err := v.whole(org, s, envelope, payload)
+		if err != nil {
+			return false, err
+		}
+		return fn(s.ID, Record{Stamp: Stamp(envelope), Payload: payload})
+	})
+}
+
+// Organizations calls fn with every organization that has records, the
+// platform's own (the nil UUID) included.
+func (v *View) Organizations(fn func(ledger.ID) (more bool, err error)) error {
+	return v.snap.AscendKeys(store.KeyAllRecords(nil), nil, func(key []byte) ([]byte, bool, error) {
+		org, _, ok := store.ParseRecordKey(key)
+		if !ok {
+			return nil, false, damaged("record with key %x", key)
+		}
+		more, err := fn(org)
+		return after(store.KeyRecords(nil, org, 0xff)), more, err
+	})
+}
+
+// after is the first key that does not begin with prefix.
+func after(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] < 0xff {
+			prefix[i]++
+			return prefix[:i+1]
+		}
+	}
+	return nil
+}
+
+// Claim is the owner of a unique key.
+func (v *View) Claim(org ledger.ID, kind ledger.ClaimKind, key string) ([]byte, bool, error) {
+	return v.snap.Get(store.KeyClaim(nil, org, kind, key), nil)
+}
+
+// Claims calls fn with every claim of a kind in an organization.
+func (v *View) Claims(org ledger.ID, kind ledger.ClaimKind, fn func(key string, owner []byte) (bool, error)) error {
+	prefix := store.KeyClaims(nil, org, kind)
+	return v.snap.Ascend(prefix, nil, func(key, owner []byte) (bool, error) {
+		return fn(string(key[len(prefix):]), owner)
+	})
+}
+
+// Counter is a persisted counter's amount.
+func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) {
+	row, found, err := v.snap.Get(store.KeyCounter(nil, org, key, window), nil)
+	if err != nil || !found {
+		return money.Amount{}, err
+	}
+	return store.DecodeAmount(row)
+}
+
+// List calls fn with the rows of a partner's transaction list, newest first,
+// from before the instant (0: the newest). A row whose record has been written
+// again later has a newer row too; compare with the record's Updated.
+func (v *View) List(org ledger.ID, l List, before ledger.Micros, fn func(Listed) (bool, error)) error {
+	var from []byte
+	if before != 0 {
+		from = store.KeyList(nil, org, l.Partner, l.Env, before)
+	}
+	return v.snap.Descend(store.KeyLists(nil, org, l.Partner, l.Env), from, func(_, page []byte) (bool, error) {
+		rows, err := store.DecodeListed(page)
+		if err != nil {
+			return false, err
+		}
+		for i := len(rows) - 1; i >= 0; i-- {
+			if before != 0 && rows[i].Booked >= before {
+				continue
+			}
+			if more, err := fn(rows[i]); err != nil || !more {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+}

@@ -1,0 +1,132 @@
+package posting
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"mizan/ledger"
+	"mizan/posting/store"
+)
+
+// Section is a kind of row that organizations have.
+type Section byte
+
+// The sections.
+const (
+	Blocks  Section = iota + 1 // the journal
+	Trees                      // its hashes
+	Pages                      // accounts' lines with running totals
+	Shifted                    // lines whose effective day is not their booked day
+	Records
+	Claims
+	Counters
+	Lists
+)
+
+// sectionHead is the length of what the keys of a section of an organization
+// have in common: the kind of row and the organization.
+const sectionHead = 1 + 16
+
+// prefix is where an organization's rows of the section begin.
+func (s Section) prefix(org ledger.ID) []byte {
+	var key []byte
+	switch s {
+	case Blocks:
+		key = store.KeyBlocks(nil, org)
+	case Trees:
+		key = store.KeyTrees(nil, org)
+	case Pages:
+		key = store.KeyPages(nil, org, ledger.Account{})
+	case Shifted:
+		key = store.KeyShifts(nil, org, ledger.Account{})
+	case Records:
+		key = store.KeyRecords(nil, org, 0)
+	case Claims:
+		key = store.KeyClaims(nil, org, 0)
+	case Counters:
+		key = store.KeyCounters(nil, org)
+	case Lists:
+		key = store.KeyLists(nil, org, 0, 0)
+	}
+	return key[:sectionHead]
+}
+
+// Rows calls fn with every row of a section of an organization as it is stored,
+// in the order of keys: what a checker reads. The slices hold until fn returns.
+func (v *View) Rows(org ledger.ID, s Section, fn func(key, row []byte) (more bool, err error)) error {
+	return v.snap.Ascend(s.prefix(org), nil, fn)
+}
+
+// LinesAscending calls fn with an account's lines, oldest first.
+func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (more bool, err error)) error {
+	return v.snap.Ascend(store.KeyPages(nil, org, a), nil, func(_, page []byte) (bool, error) {
+		more := true
+		err := store.DecodePage(page, func(l *Line) (bool, error) {
+			var err error
+			more, err = fn(l)
+			return more, err
+		})
+		return more, err
+	})
+}
+
+// SectionOrganizations calls fn with every organization that has rows of the
+// section, whether or not anything else knows of it.
+func (v *View) SectionOrganizations(s Section, fn func(ledger.ID) (more bool, err error)) error {
+	return v.snap.AscendKeys(s.prefix(ledger.ID{})[:1], nil, func(key []byte) ([]byte, bool, error) {
+		if len(key) < sectionHead {
+			return nil, false, damaged("a row with key %x", key)
+		}
+		org := ledger.ID(key[1:sectionHead])
+		next := after(s.prefix(org))
+		more, err := fn(org)
+		return next, more, err
+	})
+}
+
+// DueItems calls fn with everything that any row makes due, also with what its
+// record no longer wants, and returns the second below which nothing is read
+// any more.
+func (v *View) DueItems(fn func(second int64, item Item)) (mark int64, err error) {
+	row, found, err := v.snap.Get(store.KeyMark, nil)
+	if err == nil && found {
+		mark, err = store.DecodeMark(row)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return mark, v.snap.Ascend(store.KeyDues(nil), nil, func(key, row []byte) (bool, error) {
+		second, ok := store.ParseDueKey(key)
+		if !ok {
+			return false, damaged("due row with key %x", key)
+		}
+		return true, store.DecodeDues(row, func(item Item) { fn(second, item) })
+	})
+}
+
+// GroupRow is what the store keeps of one group for ever.
+type GroupRow struct {
+	N        uint64
+	Previous [32]byte // hash of the group before
+	Hash     [32]byte
+}
+
+// groupHead and groupSize are the form of the store's own rows: 'g' and the
+// number; the number, the previous hash, the hash of the rows, their bytes.
+const (
+	groupHead = 'g'
+	groupSize = 8 + 32 + 32 + 8
+)
+
+// Groups calls fn with every group row in order.
+func (v *View) Groups(fn func(GroupRow) (more bool, err error)) error {
+	return v.snap.Ascend([]byte{groupHead}, nil, func(key, row []byte) (bool, error) {
+		if len(key) != 1+8 || len(row) != groupSize || string(row[:8]) != string(key[1:]) {
+			return false, damaged("group row with key %x", key)
+		}
+		return fn(GroupRow{N: binary.BigEndian.Uint64(row), Previous: [32]byte(row[8:40]), Hash: sha256.Sum256(row)})
+	})
+}
+
+// Group is the number of the group that the view shows.
+func (v *View) Group() uint64 { return v.snap.Group() }

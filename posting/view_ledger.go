@@ -1,0 +1,298 @@
+package posting
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting/store"
+)
+
+// Totals are an account's running totals now; zero if it has no posting.
+func (v *View) Totals(org ledger.ID, a ledger.Account) (ledger.Totals, error) {
+	t, _, err := v.TotalsAt(org, a, maxMicros)
+	return t, err
+}
+
+// TotalsAt are an account's running totals after everything booked at or
+// before the instant: one backwards seek.
+func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t ledger.Totals, found bool, err error) {
+	_, row, ok, err := v.snap.Last(store.KeyPages(nil, org, a), store.KeyPage(nil, org, a, at))
+	if err != nil || !ok {
+		return t, false, err
+	}
+	err = store.DecodePage(row, func(l *Line) (bool, error) {
+		if l.Booked > at {
+			return false, nil
+		}
+		t, found = l.Totals, true
+		return true, nil
+	})
+	return t, found, err
+}
+
+// TotalsEffective are an account's totals by effective date: everything whose
+// effective day is not after the day. They are the totals booked by the end of
+// the day, less the lines booked by then that take effect later, plus those
+// booked later that took effect by then.
+func (v *View) TotalsEffective(org ledger.ID, a ledger.Account, on ledger.Date) (ledger.Totals, bool, error) {
+	end := ledger.MicrosOf((on + 1).Time()) - 1
+	t, found, err := v.TotalsAt(org, a, end)
+	if err != nil {
+		return t, false, err
+	}
+	prefix := store.KeyShifts(nil, org, a)
+	err = v.snap.Ascend(prefix, nil, func(key, row []byte) (bool, error) {
+		effective, ok := store.ParseShiftedDate(key)
+		if !ok {
+			return false, damaged("shifted line with key %x", key)
+		}
+		return true, store.DecodePage(row, func(l *Line) (bool, error) {
+			booked := l.Booked <= end
+			counts := effective <= on
+			if booked == counts {
+				return true, nil
+			}
+			found = true
+			return true, shift(&t, l, counts)
+		})
+	})
+	return t, found, err
+}
+
+// shift adds a line to totals, or takes it off.
+func shift(t *ledger.Totals, l *Line, add bool) error {
+	posted := l.Phase == ledger.Posted || l.Phase == ledger.Capture
+	total := &t.CreditsPending
+	switch {
+	case posted && l.Side == ledger.Debit:
+		total = &t.DebitsPosted
+	case posted:
+		total = &t.CreditsPosted
+	case l.Side == ledger.Debit:
+		total = &t.DebitsPending
+	}
+	if l.Phase == ledger.Void {
+		add = !add // a void takes pending off
+	}
+	var err error
+	if add {
+		*total, err = total.Add(l.Amount)
+	} else {
+		*total, err = total.Sub(l.Amount)
+	}
+	return err
+}
+
+// Accounts calls fn with every account of an organization in an environment
+// whose path begins with prefix, ordered by path, currency and network.
+func (v *View) Accounts(org ledger.ID, prefix string, env money.Env, fn func(ledger.Account) (more bool, err error)) error {
+	return v.AccountsFrom(org, prefix, env, nil, fn)
+}
+
+// AccountsFrom is Accounts beginning after an account.
+func (v *View) AccountsFrom(org ledger.ID, prefix string, env money.Env, past *ledger.Account, fn func(ledger.Account) (more bool, err error)) error {
+	var from []byte
+	if past != nil {
+		from = after(store.KeyPages(nil, org, *past))
+	}
+	return v.snap.AscendKeys(store.KeyAccounts(nil, org, env, prefix), from, func(key []byte) ([]byte, bool, error) {
+		a, ok := store.ParsePageKey(key)
+		if !ok {
+			return nil, false, damaged("page with key %x", key)
+		}
+		more, err := fn(a)
+		return after(store.KeyPages(nil, org, a)), more, err
+	})
+}
+
+// Lines calls fn with an account's lines, newest first, beginning before the
+// seq (0: with the newest).
+func (v *View) Lines(org ledger.ID, a ledger.Account, before uint64, fn func(Line) (more bool, err error)) error {
+	return v.LinesUntil(org, a, maxMicros, before, fn)
+}
+
+// LinesUntil is Lines of what was booked at or before an instant.
+func (v *View) LinesUntil(org ledger.ID, a ledger.Account, until ledger.Micros, before uint64, fn func(Line) (more bool, err error)) error {
+	from := until
+	if before != 0 {
+		e, _, found, err := v.Event(org, before)
+		if err != nil {
+			return err
+		}
+		if found && e.Booked <= from {
+			from = e.Booked - 1
+		}
+	}
+	prefix := store.KeyPages(nil, org, a)
+	return v.snap.Descend(prefix, store.KeyPage(nil, org, a, from), func(_, page []byte) (bool, error) {
+		var lines []Line
+		err := store.DecodePage(page, func(l *Line) (bool, error) {
+			if l.Booked <= from {
+				lines = append(lines, *l)
+			}
+			return true, nil
+		})
+		if err != nil {
+			return false, err
+		}
+		for i := len(lines) - 1; i >= 0; i-- {
+			if more, err := fn(lines[i]); err != nil || !more {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+}
+
+// Event reads one event and its canonical bytes.
+func (v *View) Event(org ledger.ID, seq uint64) (ledger.Event, []byte, bool, error) {
+	var found ledger.Event
+	var bytes []byte
+	key, row, ok, err := v.snap.Last(store.KeyBlocks(nil, org), store.KeyBlock(nil, org, seq))
+	if err != nil || !ok || seq == 0 {
+		return found, nil, false, err
+	}
+	block, err := store.DecodeBlock(key, row)
+	if err != nil {
+		return found, nil, false, err
+	}
+	err = block.Each(func(at uint64, canonical []byte) (bool, error) {
+		if at == seq {
+			bytes = append([]byte(nil), canonical...)
+		}
+		return at < seq, nil
+	})
+	if err != nil || bytes == nil {
+		return found, nil, false, err
+	}
+	found, err = ledger.ParseCanonical(bytes)
+	return found, bytes, err == nil, err
+}
+
+// Events calls fn with an organization's events, newest first, beginning
+// before the seq (0: with the newest).
+func (v *View) Events(org ledger.ID, before uint64, fn func(ledger.Event) (more bool, err error)) error {
+	var from []byte
+	if before != 0 {
+		from = store.KeyBlock(nil, org, before-1)
+	}
+	return v.snap.Descend(store.KeyBlocks(nil, org), from, func(key, row []byte) (bool, error) {
+		events, err := decodeEvents(key, row, func(seq uint64) bool { return before == 0 || seq < before })
+		if err != nil {
+			return false, err
+		}
+		for i := len(events) - 1; i >= 0; i-- {
+			if more, err := fn(events[i]); err != nil || !more {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+}
+
+func decodeEvents(key, row []byte, want func(seq uint64) bool) ([]ledger.Event, error) {
+	block, err := store.DecodeBlock(key, row)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]ledger.Event, 0, block.Count)
+	err = block.Each(func(seq uint64, canonical []byte) (bool, error) {
+		if !want(seq) {
+			return false, nil
+		}
+		e, err := ledger.ParseCanonical(canonical)
+		events = append(events, e)
+		return true, err
+	})
+	return events, err
+}
+
+// EventsAscending calls fn with an organization's events from a seq on.
+func (v *View) EventsAscending(org ledger.ID, from uint64, fn func(e ledger.Event, canonical []byte) (more bool, err error)) error {
+	from = max(from, 1)
+	start := store.KeyBlock(nil, org, from)
+	if key, _, found, err := v.snap.Last(store.KeyBlocks(nil, org), start); err != nil {
+		return err
+	} else if found {
+		start = key
+	}
+	return v.snap.Ascend(store.KeyBlocks(nil, org), start, func(key, row []byte) (bool, error) {
+		block, err := store.DecodeBlock(key, row)
+		if err != nil {
+			return false, err
+		}
+		more := true
+		err = block.Each(func(seq uint64, canonical []byte) (bool, error) {
+			if seq < from {
+				return true, nil
+			}
+			e, err := ledger.ParseCanonical(canonical)
+			if err != nil {
+				return false, damaged("organization %v: event %d: %v", org, seq, err)
+			}
+			more, err = fn(e, canonical)
+			return more, err
+		})
+		return more, err
+	})
+}
+
+// SourceEvents calls fn with the events of one record, newest first, by the
+// chain of their Previous links.
+func (v *View) SourceEvents(org ledger.ID, s ledger.Source, fn func(ledger.Event) (more bool, err error)) error {
+	r, found, err := v.Record(org, s)
+	if err != nil || !found {
+		return err
+	}
+	for seq := r.Stamp.LastSeq; seq != 0; {
+		e, _, found, err := v.Event(org, seq)
+		if err != nil {
+			return err
+		}
+		if !found || e.Source != s {
+			return damaged("record %v: its event %d is missing", s.ID, seq)
+		}
+		if more, err := fn(e); err != nil || !more {
+			return err
+		}
+		seq = e.Previous
+	}
+	return nil
+}
+
+// SeqAt is the seq of the last event booked at or before the instant; 0: none.
+func (v *View) SeqAt(org ledger.ID, at ledger.Micros) (uint64, error) {
+	last, _, err := v.Head(org)
+	if err != nil {
+		return 0, err
+	}
+	low, high := uint64(0), last // the answer is in [low, high]
+	for low < high {
+		middle := low + (high-low+1)/2
+		e, _, found, err := v.Event(org, middle)
+		if err != nil {
+			return 0, err
+		}
+		if !found {
+			return 0, damaged("organization %v: event %d is missing", org, middle)
+		}
+		if e.Booked <= at {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low, nil
+}
+
+// Head is the size and root of an organization's tree of events.
+func (v *View) Head(org ledger.ID) (size uint64, root [32]byte, err error) {
+	key, row, found, err := v.snap.Last(store.KeyBlocks(nil, org), store.KeyBlock(nil, org, ^uint64(0)))
+	if err != nil {
+		return 0, root, err
+	}
+	if !found {
+		return 0, (&tree{}).root(), nil
+	}
+	block, err := store.DecodeBlock(key, row)
+	return block.First + block.Count - 1, block.Root, err
+}

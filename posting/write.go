@@ -1,0 +1,135 @@
+package posting
+
+import (
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/posting/store"
+)
+
+// write orders a change that passed its checks. Nothing in it may fail.
+func (w *writer) write(c *Change, r *Receipt) {
+	for i := range c.Claims {
+		claim := &c.Claims[i]
+		w.key = store.KeyClaim(w.key[:0], claim.Org, claim.Kind, claim.Key)
+		_, twice := w.claims[0][string(w.key)]
+		assert.That(!twice, "a change claims one key twice")
+		w.claims[0][string(w.key)] = claim.Owner
+		w.group.Set(w.key, claim.Owner)
+	}
+	for i := range c.Counters {
+		w.move(&c.Counters[i])
+	}
+	r.Stamps = make([]Stamp, len(c.Steps))
+	for i := range c.Steps {
+		r.Stamps[i] = w.step(&c.Steps[i])
+	}
+}
+
+func (w *writer) move(g *ledger.CounterGuard) {
+	k := counterKey{g.Org, g.Key, g.Window}
+	amount := w.counter(k)
+	var err error
+	if g.Release {
+		amount, err = amount.Sub(g.Add)
+	} else {
+		amount, err = amount.Add(g.Add)
+	}
+	assert.NoError(err)
+	w.counters.set(k, amount)
+	w.moved[k] = amount
+}
+
+// step moves one record: its events, its row, its list, what it wants next.
+func (w *writer) step(s *Step) Stamp {
+	b := w.books(s.Org)
+	k := dueKey{s.Org, s.Source}
+	stamp := w.stamp(s)
+	was := stamp.Due
+	first := stamp.Version == 0
+	for i := range s.Events {
+		e := &s.Events[i]
+		e.Source = s.Source
+		e.Seq, e.Booked = b.next(w.now)
+		stamp.Version++
+		e.Version, e.Previous = stamp.Version, stamp.LastSeq
+		stamp.LastSeq, stamp.Updated = e.Seq, e.Booked
+		if first && i == 0 {
+			stamp.Started = e.Booked
+		}
+		w.event(b, e, &stamp)
+	}
+	stamp.Due = s.Due
+	if s.Due != 0 {
+		stamp.Due = max(s.Due, w.now, stamp.Updated)
+		w.due(s, stamp.Due)
+	}
+	if was != 0 || stamp.Due != 0 {
+		w.out.dues = append(w.out.dues, dueChange{dueKey: k, was: was, at: stamp.Due})
+	}
+	if s.Record != nil {
+		w.record(s, &stamp)
+	}
+	w.stamps.set(k, stamp)
+	if s.List != (List{}) {
+		b.list(s.List, store.Listed{Booked: stamp.Updated, First: first, ID: s.Source.ID})
+	}
+	return stamp
+}
+
+// record writes the record's row, and further rows for a long payload.
+func (w *writer) record(s *Step, stamp *Stamp) {
+	inline := s.Record
+	stamp.Parts = 0
+	if len(inline) > store.MaxPart {
+		inline = inline[:store.MaxPart]
+		for rest := s.Record[store.MaxPart:]; len(rest) > 0; {
+			n := min(len(rest), store.MaxPart)
+			stamp.Parts++
+			w.key = store.KeyPart(w.key[:0], s.Org, s.Source, stamp.Parts)
+			w.group.Set(w.key, rest[:n])
+			rest = rest[n:]
+		}
+	}
+	w.value = store.EncodeRecord(w.value[:0], store.Envelope(*stamp), inline)
+	w.key = store.KeyRecord(w.key[:0], s.Org, s.Source)
+	w.group.Set(w.key, w.value)
+}
+
+// event books one event: its entry's lines, its leaf.
+func (w *writer) event(b *books, e *ledger.Event, stamp *Stamp) {
+	if e.Entry != nil {
+		if e.Entry.Effective == 0 {
+			e.Entry.Effective = e.Booked.Date()
+		}
+		w.split(b.org, e.Entry)
+		hold(e, stamp)
+		w.book(b.org, e)
+	}
+	w.canonical = e.AppendCanonical(w.canonical[:0])
+	b.append(w.group, e.Seq, w.canonical)
+}
+
+// due puts the record into the row of its second.
+func (w *writer) due(s *Step, at ledger.Micros) {
+	second := int64(at) / 1_000_000
+	w.dues[second] = store.EncodeDue(w.dues[second], store.DueItem{At: at, Org: s.Org, Source: s.Source})
+	if w.out.earliest == 0 || int64(at) < w.out.earliest {
+		w.out.earliest = int64(at)
+	}
+}
+
+// hold keeps account of the record's open pending entry.
+func hold(e *ledger.Event, stamp *Stamp) {
+	switch e.Entry.Phase {
+	case ledger.Pending:
+		assert.That(stamp.Held == 0, "record %v holds twice", e.Source.ID)
+		stamp.Held = e.Seq
+		return
+	case ledger.Capture, ledger.Void:
+		assert.That(stamp.Held != 0, "record %v has nothing held", e.Source.ID)
+		e.Entry.Closes, stamp.Held = stamp.Held, 0
+	}
+	if e.Entry.Phase != ledger.Void && stamp.Settled == 0 {
+		stamp.Settled = e.Seq
+	}
+}
