@@ -47,11 +47,9 @@ func (s *Service) createPartner(ctx context.Context, org ledger.ID, number int64
 	var created *directory.Partner
 	id := uuid.New()
 	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
-		o, err := s.writable(op, org)
-		if err != nil {
+		if _, err := s.writable(op, org); err != nil {
 			return nil, err
 		}
-		_ = o
 		p, event, err := directory.NewPartner(id, org, number, d)
 		if err != nil {
 			return nil, err
@@ -66,7 +64,7 @@ func (s *Service) createPartner(ctx context.Context, org ledger.ID, number int64
 		o.putPartner(created, stamps[0])
 	})
 	if codeOf(err) == ledger.ClaimTaken {
-		// The number is fresh, so it is the login: another kind of record has it.
+		// The number is fresh, so it is the login.
 		err = loginTaken(op)
 	}
 	if err != nil {

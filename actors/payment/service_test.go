@@ -40,6 +40,7 @@ type house struct {
 	journal   *posting.Journal
 	runtime   *actors.Runtime
 	simulator *simulator.Simulator
+	wrap      func(actors.Provider) actors.Provider
 	*live.Service
 	terminals []*directory.Terminal
 	partner   *directory.Partner
@@ -81,10 +82,14 @@ func (h *house) start() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	provider := actors.Provider(h.simulator)
+	if h.wrap != nil {
+		provider = h.wrap(provider)
+	}
 	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
 	h.Service = live.New(live.Options{
 		Runtime: h.runtime, Terminals: h, Admission: account.New(h.runtime),
-		Providers:  map[string]actors.Provider{"simulator": h.simulator},
+		Providers:  map[string]actors.Provider{"simulator": provider},
 		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second,
 	})
 	h.runtime.Start(live.Resumes)

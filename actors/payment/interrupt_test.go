@@ -1,0 +1,147 @@
+package payment_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+)
+
+// flaky stands before the simulator and loses a call, or its answer, as a
+// process does that dies: nothing ever comes back.
+type flaky struct {
+	actors.Provider
+	before, after bool
+	reached       chan ledger.ID
+	forever       chan struct{}
+}
+
+func (f *flaky) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	if f.before {
+		f.reached <- call.Reference
+		<-f.forever
+	}
+	o := f.Provider.Submit(ctx, call)
+	if f.after {
+		f.reached <- call.Reference
+		<-f.forever
+	}
+	return o
+}
+
+// die leaves the runtime where it stands and opens the store anew, as after a kill.
+func (h *house) die() {
+	h.t.Helper()
+	if err := h.journal.Close(); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := h.simulator.Close(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.wrap = nil
+	h.start()
+	h.runtime.Quiesce()
+}
+
+func lost(t *testing.T, kind payment.Type, f *flaky) (*house, ledger.ID) {
+	h := open(t)
+	f.reached, f.forever = make(chan ledger.ID, 1), make(chan struct{})
+	t.Cleanup(func() { close(f.forever) })
+	h.stop()
+	h.wrap = func(p actors.Provider) actors.Provider { f.Provider = p; return f }
+	h.start()
+	go func() {
+		c := request(kind, "4242424242424242", 70, "lost")
+		c.Partner = h.partner
+		_, _ = h.Create(c) // its process dies before it answers
+	}()
+	id := <-f.reached
+	h.die()
+	return h, id
+}
+
+func TestACallThatNeverArrivedIsInquiredTwiceAndInterrupted(t *testing.T) {
+	for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
+		h, id := lost(t, kind, &flaky{before: true})
+		if r := h.read(id); r.Status != payment.Authorizing || r.Unheard != 1 {
+			t.Fatalf("%v: right after the restart: %s, unheard %d", kind, r.Status, r.Unheard)
+		}
+		h.advance(9 * time.Second)
+		if got := h.read(id).Status; got != payment.Authorizing {
+			t.Errorf("%v: %s before the provider time-out has passed", kind, got)
+		}
+		h.advance(time.Second)
+		if r := h.read(id); r.Status != payment.Failed || r.Error != payment.Interrupted {
+			t.Errorf("%v: %s %q", kind, r.Status, r.Error)
+		}
+		if got := h.balance(); got != "100000 / 0" {
+			t.Errorf("%v: balance %s", kind, got)
+		}
+		if n := h.calls(id); n != 0 {
+			t.Errorf("%v: %d provider calls", kind, n)
+		}
+	}
+}
+
+func TestACallWhoseAnswerWasLostIsInquiredAndNeverRepeated(t *testing.T) {
+	for kind, want := range map[payment.Type]string{payment.Payment: "100070 / 0", payment.Payout: "99930 / 0"} {
+		h, id := lost(t, kind, &flaky{after: true})
+		if got := h.read(id).Status; got != payment.Charged {
+			t.Errorf("%v: %s", kind, got)
+		}
+		if got := h.balance(); got != want {
+			t.Errorf("%v: balance %s, want %s", kind, got, want)
+		}
+		if n := h.calls(id); n != 1 {
+			t.Errorf("%v: %d provider calls", kind, n)
+		}
+		// The txid answers with what became of it.
+		if r := h.create(kind, "4242424242424242", 70, "lost"); !r.Replay || r.Record.ID != id {
+			t.Errorf("%v: the txid answers %v, replay %v", kind, r.Record.ID, r.Replay)
+		}
+	}
+}
+
+// broken panics in the middle of a call.
+type broken struct{ actors.Provider }
+
+func (b broken) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	b.Provider.Submit(ctx, call)
+	panic("adapter bug")
+}
+
+func (b broken) Inquire(ctx context.Context, t *directory.Terminal, id ledger.ID) actors.Outcome {
+	return b.Provider.Inquire(ctx, t, id)
+}
+
+func TestAnAdapterThatPanicsHasSaidNothingAndIsInquired(t *testing.T) {
+	h := open(t)
+	h.stop()
+	h.wrap = func(p actors.Provider) actors.Provider { return broken{p} }
+	h.start()
+	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	if r.Status != payment.Charging {
+		t.Fatalf("%s %q", r.Status, r.Error)
+	}
+	h.advance(10 * time.Second)
+	if got := h.read(r.ID).Status; got != payment.Charged || h.calls(r.ID) != 1 {
+		t.Errorf("%s after %d calls", got, h.calls(r.ID))
+	}
+}
+
+func TestADelayedOutcomeSurvivesARestart(t *testing.T) {
+	h := open(t)
+	r := h.create(payment.Payment, "4000000000000077", 70, "").Record
+	h.restart()
+	if got := h.read(r.ID).Status; got != payment.Charging {
+		t.Errorf("%s right after the restart", got)
+	}
+	h.advance(5 * time.Second)
+	if got := h.read(r.ID).Status; got != payment.Charged {
+		t.Errorf("%s after 5 s", got)
+	}
+}
