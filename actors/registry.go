@@ -40,6 +40,12 @@ type Registry[K comparable] struct {
 type shard[K comparable] struct {
 	mu    sync.Mutex
 	cells map[K]*cell // guarded by mu
+
+	// The library makes an actor inside Spawn, from properties that cost as much
+	// to build as the actor. So a shard builds them once, and its producer reads
+	// the key that is being activated here, under the shard's lock.
+	props      *actor.Props
+	activating K
 }
 
 // cell is a live actor as the registry sees it. All fields are guarded by the
@@ -54,7 +60,11 @@ type cell struct {
 func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, produce func(K) Behaviour) *Registry[K] {
 	r := &Registry[K]{rt: rt, name: name, keep: keep, produce: produce, seed: maphash.MakeSeed()}
 	for i := range r.shards {
-		r.shards[i].cells = make(map[K]*cell)
+		s := &r.shards[i]
+		s.cells = make(map[K]*cell)
+		s.props = actor.PropsFromProducer(func() actor.Actor {
+			return &shell[K]{registry: r, key: s.activating, behaviour: produce(s.activating)}
+		}, actor.WithDispatcher(rt.actors), actor.WithMailbox(actor.UnboundedLockfree()))
 	}
 	if keep > 0 {
 		rt.mu.Lock()
@@ -80,8 +90,10 @@ func (r *Registry[K]) Tell(key K, m any) {
 	s.mu.Lock()
 	c := s.cells[key]
 	if c == nil {
-		c = r.activate(key)
+		s.activating = key
+		c = &cell{pid: r.rt.system.Root.Spawn(s.props)}
 		s.cells[key] = c
+		r.rt.live.Add(1)
 	}
 	c.sent++
 	if r.keep > 0 {
@@ -93,14 +105,6 @@ func (r *Registry[K]) Tell(key K, m any) {
 
 func (r *Registry[K]) shard(key K) *shard[K] {
 	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
-}
-
-func (r *Registry[K]) activate(key K) *cell {
-	r.rt.live.Add(1)
-	props := actor.PropsFromProducer(func() actor.Actor {
-		return &shell[K]{registry: r, key: key, behaviour: r.produce(key)}
-	}, actor.WithDispatcher(r.rt.actors))
-	return &cell{pid: r.rt.system.Root.Spawn(props)}
 }
 
 // retire lets an actor go if it has handled everything that was sent to it.

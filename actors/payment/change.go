@@ -11,15 +11,23 @@ import (
 // commit hands the decision to the writer.
 func (t *transaction) commit(c *actors.Context, cause any) {
 	d := &t.decision
-	change := &posting.Change{Funds: d.Funds, Counters: d.Counters, Outcome: d.Outcome}
-	change.Steps = append(change.Steps, t.step(d, t.stamp.Version))
+	whole := new(struct { // one allocation for what nearly every change has
+		posting.Change
+		steps  [1]posting.Step
+		claims [1]ledger.Claim
+	})
+	change := &whole.Change
+	change.Funds, change.Counters, change.Outcome = d.Funds, d.Counters, d.Outcome
+	whole.steps[0] = t.step(d, t.stamp.Version)
+	change.Steps = whole.steps[:]
 	if d.Return != nil {
 		change.Steps = append(change.Steps, t.step(d.Return, 0))
 	}
 	if m := t.create; m != nil && m.Request.TxID != "" {
-		change.Claims = []ledger.Claim{{
+		whole.claims[0] = ledger.Claim{
 			Org: t.key.Org, Kind: ledger.ClaimTxID, Key: TxIDKey(m.Partner.Number, m.Request.TxID), Owner: m.id[:],
-		}}
+		}
+		change.Claims = whole.claims[:]
 	}
 	t.cause = cause
 	c.Commit(change)

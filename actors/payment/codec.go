@@ -59,6 +59,7 @@ type encoder struct {
 	buf bytes.Buffer
 	enc *msgpack.Encoder
 	n   int
+	raw [40]byte // ids and amounts on their way: a local would escape
 }
 
 var encoders = sync.Pool{New: func() any {
@@ -157,15 +158,14 @@ func (e *encoder) bytes(k int, v []byte) {
 func (e *encoder) id(k int, v ledger.ID) {
 	if v != (ledger.ID{}) {
 		e.key(k)
-		assert.NoError(e.enc.EncodeBytes(v[:]))
+		assert.NoError(e.enc.EncodeBytes(append(e.raw[:0], v[:]...)))
 	}
 }
 
 func (e *encoder) amount(k int, v money.Amount) {
 	if !v.IsZero() {
-		var b [40]byte
 		e.key(k)
-		assert.NoError(e.enc.EncodeBytes(v.AppendBinary(b[:0])))
+		assert.NoError(e.enc.EncodeBytes(v.AppendBinary(e.raw[:0])))
 	}
 }
 

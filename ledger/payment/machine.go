@@ -79,6 +79,9 @@ func (d *Decision) move(e Event, entry *ledger.Entry) {
 	step, ok := Machine.Next(from, e)
 	assert.That(ok, "payment: %s in state %s", e, from)
 	d.Record.Status = step.To
+	if d.Events == nil {
+		d.Events = make([]ledger.Event, 0, 3) // a create's, the longest
+	}
 	if from == Absent {
 		from = ""
 	}
