@@ -10,6 +10,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/internal/assert"
+	"mizan/internal/packed"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -113,7 +114,7 @@ func decode(payload []byte, row any) error {
 	if len(payload) == 0 || payload[0] != codecVersion {
 		return errVersion
 	}
-	if !wellFormed(payload[1:]) {
+	if !packed.WellFormed(payload[1:]) {
 		return errForm
 	}
 	if err := msgpack.Unmarshal(payload[1:], row); err != nil {

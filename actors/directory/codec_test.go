@@ -10,6 +10,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"mizan/internal/packed"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -145,10 +146,10 @@ func TestWellFormed(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := form.Bytes()
-		if !wellFormed(b) {
+		if !packed.WellFormed(b) {
 			t.Errorf("value %d (%T) is refused", i, value)
 		}
-		if wellFormed(b[:len(b)-1]) || wellFormed(append(b[:len(b):len(b)], 0)) {
+		if packed.WellFormed(b[:len(b)-1]) || packed.WellFormed(append(b[:len(b):len(b)], 0)) {
 			t.Errorf("value %d (%T): a byte less or more is taken", i, value)
 		}
 	}
@@ -161,7 +162,7 @@ func TestWellFormed(t *testing.T) {
 		"the unused code":    "\x81\xa1x\xc1",
 		"a cut length":       "\x81\xa1x\xdd\xff",
 	} {
-		if wellFormed([]byte(b)) {
+		if packed.WellFormed([]byte(b)) {
 			t.Errorf("%s is taken", name)
 		}
 	}

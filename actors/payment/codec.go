@@ -8,6 +8,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/internal/assert"
+	"mizan/internal/packed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -171,7 +172,7 @@ func (e *encoder) amount(k int, v money.Amount) {
 
 // Decode reads a transaction's payload.
 func Decode(payload []byte) (*payment.Record, error) {
-	if len(payload) == 0 || payload[0] != recordVersion {
+	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
 		return nil, fmt.Errorf("transaction: unknown form")
 	}
 	dec := msgpack.GetDecoder()

@@ -1,12 +1,12 @@
-package directory
+package packed
 
 import "encoding/binary"
 
-// wellFormed tells whether the bytes are exactly one msgpack map in which every
+// WellFormed tells whether the bytes are exactly one msgpack map in which every
 // announced length is there. The library believes what an array announces and
 // allocates it: one flipped bit would ask for gigabytes. It walks without
 // recursion and allocates nothing.
-func wellFormed(b []byte) bool {
+func WellFormed(b []byte) bool {
 	if len(b) == 0 || (b[0]&0xf0 != 0x80 && b[0] != 0xde && b[0] != 0xdf) {
 		return false
 	}
