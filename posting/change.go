@@ -34,6 +34,10 @@ type Step struct {
 	// Due is when the record wants to be woken; 0: never. It replaces what was due.
 	Due ledger.Micros
 
+	// Finish notes the time of the last event as the one at which the record
+	// reached a final state.
+	Finish bool
+
 	// Events are drafts: the writer fills their late fields in place.
 	Events []ledger.Event
 }
@@ -59,14 +63,15 @@ type Receipt struct {
 
 // Stamp is a record's envelope after a Step.
 type Stamp struct {
-	Version uint64
-	LastSeq uint64        // seq of the record's last event
-	Started ledger.Micros // booked time of its first event
-	Updated ledger.Micros // booked time of its last event
-	Due     ledger.Micros
-	Held    uint64 // seq of the record's open pending entry; 0: none
-	Settled uint64 // seq of its first posted or captured entry; 0: none
-	Parts   uint64 // rows of the store that a long payload takes besides its own
+	Version  uint64
+	LastSeq  uint64        // seq of the record's last event
+	Started  ledger.Micros // booked time of its first event
+	Updated  ledger.Micros // booked time of its last event
+	Due      ledger.Micros
+	Held     uint64        // seq of the record's open pending entry; 0: none
+	Settled  uint64        // seq of its first posted or captured entry; 0: none
+	Finished ledger.Micros // booked time of the last event that finished it; 0: none
+	Parts    uint64        // rows of the store that a long payload takes besides its own
 }
 
 // check asserts what a caller must never get wrong.

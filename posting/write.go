@@ -19,7 +19,7 @@ func (w *writer) write(c *Change, r *Receipt) {
 	for i := range c.Counters {
 		w.move(&c.Counters[i])
 	}
-	r.Stamps = make([]Stamp, len(c.Steps))
+	r.Stamps = w.stampsFor(len(c.Steps))
 	for i := range c.Steps {
 		r.Stamps[i] = w.step(&c.Steps[i])
 	}
@@ -57,6 +57,9 @@ func (w *writer) step(s *Step) Stamp {
 			stamp.Started = e.Booked
 		}
 		w.event(b, e, &stamp)
+	}
+	if s.Finish {
+		stamp.Finished = stamp.Updated
 	}
 	stamp.Due = s.Due
 	if s.Due != 0 {

@@ -27,6 +27,7 @@ type writer struct {
 	moved    map[counterKey]money.Amount // counters to write in this group
 	claims   [2]map[string][]byte        // of this group and of the one before
 	dues     map[int64][]byte            // second → row of this group
+	slab     []Stamp                     // receipts' stamps are cut from it
 	inflight int64                       // earliest due of the group before
 
 	unflushed  int             // bytes of the lines in pages
@@ -121,6 +122,17 @@ func (w *writer) take(s *submitted) {
 		w.write(s.change, &receipt)
 	}
 	w.out.waiting = append(w.out.waiting, waiting{s.done, receipt})
+}
+
+// stampsFor cuts room for a receipt's stamps. Receipts outlive the group, so a
+// slab is never used again.
+func (w *writer) stampsFor(n int) []Stamp {
+	if len(w.slab) < n {
+		w.slab = make([]Stamp, max(n, 64))
+	}
+	cut := w.slab[:n:n]
+	w.slab = w.slab[n:]
+	return cut
 }
 
 // finish writes the rows that the group's changes share.

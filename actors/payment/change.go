@@ -41,6 +41,7 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 		Record: Encode(d.Record),
 		List:   posting.List{Partner: d.Record.Partner, Env: uint8(d.Record.Asset.Env)},
 		Due:    d.Due,
+		Finish: d.Finish,
 		Events: d.Events,
 	}
 }

@@ -49,7 +49,6 @@ const (
 	keyRoute
 	keyShown
 	keyRRN
-	keyFinished
 	keyUnheard
 	keyInquiries
 	keyReturnID
@@ -123,7 +122,6 @@ func (e *encoder) state(r *payment.Record) {
 	e.text(keyRoute, r.Route)
 	e.text(keyShown, r.ShownText)
 	e.text(keyRRN, r.RRN)
-	e.int(keyFinished, int64(r.Finished))
 	e.int(keyUnheard, int64(r.Unheard))
 	e.int(keyInquiries, int64(r.Inquiries))
 	e.id(keyReturnID, r.ReturnID)
@@ -242,7 +240,7 @@ func decodeRest(dec *msgpack.Decoder, key int, r *payment.Record) (err error) {
 			r.Status = payment.Status(s)
 		}
 		return err
-	case keyPartner, keyType, keyEnv, keyMerchantNegative, keyFinished, keyUnheard, keyInquiries:
+	case keyPartner, keyType, keyEnv, keyMerchantNegative, keyUnheard, keyInquiries:
 		v, err := dec.DecodeInt64()
 		setNumber(key, r, v)
 		return err
@@ -260,8 +258,6 @@ func setNumber(key int, r *payment.Record, v int64) {
 		r.Asset.Env = money.Env(v)
 	case keyMerchantNegative:
 		r.Merchant.Negative = v != 0
-	case keyFinished:
-		r.Finished = ledger.Micros(v)
 	case keyUnheard:
 		r.Unheard = uint8(v)
 	case keyInquiries:

@@ -38,9 +38,10 @@ func zeros(n int) string {
 // every field of full() is set.
 func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 	want := full()
+	want.Finished = 0 // in the envelope
 	v := reflect.ValueOf(*want)
 	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
+		if v.Field(i).IsZero() && v.Type().Field(i).Name != "Finished" {
 			t.Errorf("full() leaves %s empty", v.Type().Field(i).Name)
 		}
 	}

@@ -144,6 +144,7 @@ func (s *Service) load(org, id ledger.ID) (Result, bool, error) {
 	if err != nil {
 		return Result{}, false, fmt.Errorf("transaction %v: %w", id, err)
 	}
+	record.Finished = stored.Stamp.Finished
 	return Result{Record: record, Stamp: stored.Stamp}, true, nil
 }
 

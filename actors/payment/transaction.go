@@ -184,6 +184,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		return
 	}
 	t.record, t.stamp = d.Record, r.Stamps[0]
+	t.record.Finished = t.stamp.Finished
 	if m := t.create; m != nil {
 		t.create = nil
 		t.waiters = append(t.waiters, m.reply)

@@ -55,6 +55,7 @@ type Decision struct {
 	Funds    []ledger.FundsGuard
 	Counters []ledger.CounterGuard
 	Due      ledger.Micros // when the record wants to be woken; 0: never
+	Finish   bool          // a final status is reached
 	Outcome  bool          // something that has happened: may not be refused
 	Ask      Ask
 	Return   *Decision // the return's own transaction, for Reversed
@@ -79,7 +80,7 @@ func (c Case) Reject(id ledger.ID, partner int64, r Request, reason string) Deci
 	d.Record.unpriced()
 	d.move(Create, nil)
 	d.move(Refuse, nil)
-	d.finish(c.Now)
+	d.Finish = true
 	d.Record.Error = reason
 	return d
 }
@@ -145,7 +146,7 @@ func (c Case) Answered(r *Record, a Answer) (d Decision, ok bool) {
 		d.process()
 		next.RRN = a.RRN
 		d.move(Settle, next.settlement())
-		d.finish(c.Now)
+		d.Finish = true
 	case SaidRefused:
 		d.move(Decline, next.release())
 		d.giveUp(c, a.Reason)
@@ -214,7 +215,7 @@ func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, reason stri
 	next.Error = reason
 	d := Decision{Record: &next, Outcome: true}
 	d.move(Reverse, nil)
-	next.Finished = ledger.MicrosOf(c.Now)
+	d.Finish = true
 
 	back := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
 		Fee: r.Fee, WithFee: r.WithFee, Dest: r.Dest, Merchant: r.Merchant}
@@ -222,7 +223,7 @@ func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, reason stri
 		MerchantMeta: []byte(`{"reversal_of":"` + r.ID.String() + `"}`)}
 	ret := Decision{Record: &back, Outcome: true}
 	ret.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: charge, Postings: mirror(r.chargePostings())})
-	ret.finish(c.Now)
+	ret.Finish = true
 	d.Return = &ret
 	return d, true
 }
@@ -234,12 +235,9 @@ func (d *Decision) process() {
 	}
 }
 
-// finish notes that a final status is reached.
-func (d *Decision) finish(now time.Time) { d.Record.Finished = ledger.MicrosOf(now) }
-
 // giveUp ends a transaction that moved no money.
 func (d *Decision) giveUp(c Case, reason string) {
 	d.Record.Error = reason
-	d.finish(c.Now)
+	d.Finish = true
 	d.Counters = append(d.Counters, ledger.HeadroomBack(c.Org, d.Record.Asset, d.Record.reserve()))
 }

@@ -75,7 +75,7 @@ type Record struct {
 	ShownText string    // a terminal's own text in place of the description
 
 	RRN       string
-	Finished  ledger.Micros // zero: not final
+	Finished  ledger.Micros // zero: not final; late, kept in the store's envelope
 	Unheard   uint8         // inquiries in a row that the provider answered with "unknown reference"
 	Inquiries uint8         // inquiries without an answer: their gaps grow
 

@@ -8,14 +8,15 @@ import (
 
 // Envelope is what the writer keeps of every record, before its payload.
 type Envelope struct {
-	Version uint64
-	LastSeq uint64
-	Started ledger.Micros
-	Updated ledger.Micros
-	Due     ledger.Micros
-	Held    uint64
-	Settled uint64
-	Parts   uint64 // rows that follow with the rest of a long payload
+	Version  uint64
+	LastSeq  uint64
+	Started  ledger.Micros
+	Updated  ledger.Micros
+	Due      ledger.Micros
+	Held     uint64
+	Settled  uint64
+	Finished ledger.Micros
+	Parts    uint64 // rows that follow with the rest of a long payload
 }
 
 // MaxPart is how much of a payload one row holds.
@@ -35,6 +36,7 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(e.Due))
 	dst = binary.AppendUvarint(dst, e.Held)
 	dst = binary.AppendUvarint(dst, e.Settled)
+	dst = binary.AppendUvarint(dst, uint64(e.Finished))
 	dst = binary.AppendUvarint(dst, e.Parts)
 	return append(dst, payload...)
 }
@@ -53,6 +55,7 @@ func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	e.Due = ledger.Micros(r.uvarint())
 	e.Held = r.uvarint()
 	e.Settled = r.uvarint()
+	e.Finished = ledger.Micros(r.uvarint())
 	e.Parts = r.uvarint()
 	return e, r.src, !r.bad
 }
