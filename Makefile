@@ -45,7 +45,7 @@ bench: build ## measure payments and ledger throughput
 	$(BIN) bench ledger
 
 soak: build ## kill a loaded server at random points for SOAK (10m), check after each
-	MIZAN_SOAK=$(SOAK) MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak' ./...
+	MIZAN_SOAK=$(SOAK) MIZAN_TEST_BINARY=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak' ./bench/...
 
 clean: ## remove what was built; data stays
 	rm -rf bin

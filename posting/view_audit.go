@@ -18,6 +18,7 @@ const (
 	Pages                      // accounts' lines with running totals
 	Shifted                    // lines whose effective day is not their booked day
 	Records
+	Parts // the rest of long records
 	Claims
 	Counters
 	Lists
@@ -41,6 +42,8 @@ func (s Section) prefix(org ledger.ID) []byte {
 		key = store.KeyShifts(nil, org, ledger.Account{})
 	case Records:
 		key = store.KeyRecords(nil, org, 0)
+	case Parts:
+		key = store.KeyPart(nil, org, ledger.Source{}, 0)
 	case Claims:
 		key = store.KeyClaims(nil, org, 0)
 	case Counters:

@@ -47,7 +47,7 @@ type Sandbox struct {
 // Server is a running server.
 type Server struct {
 	Dir     string
-	BaseURL string // where it listens, whatever --base-url says
+	BaseURL string  // where it listens, whatever --base-url says
 	Sandbox Sandbox // as of the last start; empty for a bare server
 
 	tb      testing.TB
@@ -91,8 +91,8 @@ func (s *Server) start() {
 	select {
 	case s.BaseURL = <-s.process.ready:
 	case <-s.process.ended:
-		s.tb.Fatalf("the server ended with %d before it was ready\n%s",
-			s.process.cmd.ProcessState.ExitCode(), s.process.stderr.String())
+		s.tb.Fatalf("the server ended with %d before it was ready\n%s%s",
+			s.process.cmd.ProcessState.ExitCode(), s.process.stdout.String(), s.process.stderr.String())
 	case <-time.After(startBound):
 		s.process.signal(s.tb, syscall.SIGQUIT)
 		s.process.kill(s.tb)

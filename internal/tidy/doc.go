@@ -6,8 +6,9 @@
 //  2. Fiber is imported under api only, protoactor by package actors only,
 //     Badger by posting/store only.
 //  3. ledger/** is pure: no clock, file, network, log, randomness or goroutine.
-//  4. Every package has a doc.go, the top level has the names it should have,
-//     no test sleeps, and no file names a place on somebody's machine.
+//  4. Every package has a doc.go, every module that is imported its line in
+//     docs/dependencies.md, the top level has the names it should have, no test
+//     sleeps, and no file names a place on somebody's machine.
 //  5. Sizes (a file of 500 lines, a function of 70) are reported, not refused:
 //     they ask for a look, and a table may be long.
 //

@@ -15,7 +15,7 @@ type room struct {
 
 // Groups of rooms that several others may import.
 var (
-	common  = []string{"internal/assert", "internal/clock", "internal/secret"}
+	common  = []string{"internal/assert", "internal/clock", "internal/packed", "internal/secret"}
 	words   = []string{"ledger/..."}
 	books   = slices.Concat(common, words, []string{"posting"})
 	cellar  = slices.Concat(common, words, []string{"posting/store"})
@@ -30,6 +30,7 @@ var (
 var house = []room{
 	{"internal/assert", nil},
 	{"internal/clock", []string{"internal/assert"}},
+	{"internal/packed", []string{"internal/assert"}},
 	{"internal/secret", []string{"internal/assert"}},
 	{"internal/tidy", nil},
 	{"internal/testkit", []string{"internal/assert"}},

@@ -72,11 +72,7 @@ func (r *Report) purity(set *token.FileSet, f *file) {
 			r.breach("purity", place, "%s imported with a dot hides where names come from", path)
 		}
 		impure[local] = impureNames[path]
-		outside := strings.Contains(strings.SplitN(path, "/", 2)[0], ".")
-		switch {
-		case outside && !slices.Contains(pureModules, path):
-			r.breach("purity", place, "ledger may not import %s", path)
-		case !outside && matchesAny(impureImports, path):
+		if foreign(path) && !slices.Contains(pureModules, path) || matchesAny(impureImports, path) {
 			r.breach("purity", place, "ledger may not import %s", path)
 		}
 	}

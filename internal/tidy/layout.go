@@ -62,6 +62,45 @@ func (r *Report) documented(files []*file) {
 	}
 }
 
+// dependencies is the list that says of every module why it is there.
+const dependencies = "docs/dependencies.md"
+
+// explained checks that every module that is imported has its line. A module is
+// named there between backquotes, and explains the packages below it.
+func (r *Report) explained(root string, files []*file) error {
+	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(dependencies)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	unexplained := make(map[string]bool)
+	for _, f := range files {
+		for _, spec := range f.syntax.Imports {
+			if imported := strings.Trim(spec.Path.Value, "`\""); foreign(imported) && !explains(string(content), imported) {
+				unexplained[imported] = true
+			}
+		}
+	}
+	for imported := range unexplained {
+		r.breach("dependencies", dependencies, "no line for %s", imported)
+	}
+	return nil
+}
+
+// foreign tells whether an import is neither the standard library's nor ours.
+func foreign(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return strings.Contains(first, ".")
+}
+
+func explains(list, imported string) bool {
+	for module := imported; module != "."; module = path.Dir(module) {
+		if strings.Contains(list, "`"+module+"`") {
+			return true
+		}
+	}
+	return false
+}
+
 // sizes remarks on long files and functions. Only a long main.go is a breach.
 func (r *Report) sizes(set *token.FileSet, f *file) {
 	if matches("cmd/*/main.go", f.path) && f.lines > longMain {

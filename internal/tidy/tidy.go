@@ -67,6 +67,9 @@ func Check(root string) (*Report, error) {
 		r.sizes(set, f)
 	}
 	r.documented(files)
+	if err := r.explained(root, files); err != nil {
+		return nil, err
+	}
 	return r, r.rootNames(root)
 }
 

@@ -53,6 +53,7 @@ var sound = map[string]string{
 	"cmd/mizan/main.go":      "package main\n\nimport _ \"mizan/api\"\n\nfunc main() {}\n",
 	"tools/go.mod":           "module mizan/tools\n",
 	"tools/tools.go":         "package anything\n",
+	"docs/dependencies.md":   "`github.com/google/uuid` `github.com/gofiber/fiber/v2` `github.com/asynkron/protoactor-go` `github.com/dgraph-io/badger/v4` `github.com/vmihailenco/msgpack/v5`\n",
 	"docs/guide.md":          "Open the home/page of a/work/day.\n",
 	"internal/assert/doc.go": "// Package assert stops.\npackage assert\n",
 }
@@ -113,6 +114,7 @@ func TestPlantedBreachIsFound(t *testing.T) {
 		{"goroutine in ledger", "ledger/dep.go", "package ledger\n\nfunc f() {\n\tgo f()\n}\n", "ledger/dep.go:4: purity: ledger starts no goroutine"},
 		{"no doc.go", "api/page/page.go", "// Package page shows.\npackage page\n", "api/page: doc.go: the package has no doc.go"},
 		{"silent doc.go", "api/page/doc.go", "package page\n", "api/page: doc.go: the package has no doc.go"},
+		{"unexplained module", "api/dep.go", "package api\n\nimport _ \"golang.org/x/time/rate\"\n", "docs/dependencies.md: dependencies: no line for golang.org/x/time/rate"},
 		{"sleeping test", "api/x_test.go", "package api\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", "api/x_test.go:5: sleeps:"},
 		{"top level", "notes.txt", "x", "notes.txt: top level: does not belong there"},
 		{"machine path in Go", "api/p.go", "package api\n\nvar p = \"" + slash + "tmp/x/y\"\n", "api/p.go:3: machine paths:"},

@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	memTables       = 1  // waiting to be flushed; one more is written, one more is being flushed
-	levelZeroTables = 5  // at which level 0 is compacted
-	levelZeroStall  = 15 // at which a flush waits for compaction, and so do writes
-	baseTable       = 2 << 20
+	memTables       = 1         // that wait to be flushed, beside the one written and the one being flushed
+	levelZeroTables = 10        // at which level 0 is compacted; a backwards seek looks into each
+	levelZeroStall  = 20        // at which flushing waits for compaction, and so do groups
+	baseLevel       = 256 << 20 // the size of the level that level 0 goes into; merging it takes that much disk
+	baseTable       = 2 << 20   // Badger keeps the buffers of ten tables
 
 	checksumOnTableRead = options.OnTableRead
 )
@@ -23,6 +24,7 @@ const (
 // write behind it a list that no Badger can open again.
 type badgerLog struct {
 	store *Store
+	tally *tally // nil while the store is created
 }
 
 func (l *badgerLog) Errorf(format string, args ...any) {
@@ -43,7 +45,18 @@ func (l *badgerLog) Infof(format string, _ ...any) {
 	l.log(slog.LevelDebug, format, nil)
 }
 
-func (l *badgerLog) Debugf(string, ...any) {}
+func (l *badgerLog) Debugf(format string, args ...any) {
+	if l.tally == nil {
+		return
+	}
+	lost, err := l.tally.hear(format, args)
+	if err != nil {
+		l.store.fail(&backgroundError{what: "reading Badger's list of tables", cause: lastCause(err)})
+	}
+	if lost {
+		l.store.fail(damaged(l.store.path, "compaction has lost a table"))
+	}
+}
 
 // stop poisons the store and parks the goroutine, which Badger would use to try
 // again; the process is about to end.

@@ -27,7 +27,7 @@ func residentAnonymous(tb testing.TB) (kib int64) {
 func BenchmarkApply(b *testing.B) {
 	for _, rows := range []int{100, 1000, 8000} {
 		b.Run(fmt.Sprint(rows), func(b *testing.B) {
-			s := mustOpen(b, Options{Dir: b.TempDir(), MemTable: benchMem()})
+			s := open(b, Options{Dir: b.TempDir()})
 			random := rand.New(rand.NewPCG(1, 2))
 			key, value := make([]byte, 41), make([]byte, 260)
 			n, hash := s.LastGroup()
@@ -55,10 +55,4 @@ func BenchmarkApply(b *testing.B) {
 			}
 		})
 	}
-}
-
-func benchMem() int64 {
-	var n int64
-	fmt.Sscan(os.Getenv("BENCHMEM"), &n)
-	return n << 20
 }

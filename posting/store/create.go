@@ -78,12 +78,15 @@ func (s *Store) create() error {
 	if err := os.Rename(building, s.path); err != nil {
 		return err
 	}
-	return syncDir(s.options.Dir)
+	if err := syncDir(s.options.Dir); err != nil {
+		return err
+	}
+	return syncDir(filepath.Join(s.options.Dir, "..")) // it may be new itself
 }
 
 // bootstrap writes the schema version, as version 1 of everything.
 func (s *Store) bootstrap(path string) error {
-	db, err := openBadger(s.badgerOptions(path), path)
+	db, err := openBadger(s.badgerOptions(path, nil), path)
 	if err != nil {
 		return err
 	}

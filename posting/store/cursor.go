@@ -176,8 +176,11 @@ func descentStart(prefix, from []byte) (start, shared []byte, ok bool) {
 	return start, prefix[:i-1], true
 }
 
-// readable refuses reads of a store that is known to have lost rows.
+// readable refuses reads of a store that is closed, or known to have lost rows.
 func (sn *Snapshot) readable() error {
+	if sn.late {
+		return ErrClosed
+	}
 	if err := sn.store.failure(); err != nil && isDamage(err) {
 		return err
 	}

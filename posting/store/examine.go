@@ -15,21 +15,23 @@ import (
 
 // survey is what an examination of Badger's directory has found.
 type survey struct {
-	last  uint64 // the greatest version that is wholly there
-	logs  []walLog
-	spare []string // names of files that hold nothing and must go
-
-	logBytes       uint64 // of the logs, as they will be written into tables
-	levelZero      int    // tables of level 0
-	levelZeroBytes uint64
-	baseBytes      uint64 // of the first level below 0 that has tables
+	last     uint64 // the greatest version that is wholly there
+	list     badger.Manifest
+	listEnd  int64 // where the list of tables ends
+	tables   map[uint64]tableFile
+	logs     []walLog
+	logBytes uint64   // of the logs, as they will be written into tables
+	spare    []string // names of files that hold nothing and must go
 }
 
 // examine checks every file of the store before Badger sees it, and that the
 // versions in them have no gap and end where HEAD says.
 func (s *Store) examine(known mark, slots int) (*survey, error) {
-	found, err := survey1(s.path)
+	found, err := surveyFiles(s.path)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.compareCatalog(found); err != nil {
 		return nil, err
 	}
 	if found.last == 0 {
@@ -48,7 +50,24 @@ func (s *Store) examine(known mark, slots int) (*survey, error) {
 	return found, nil
 }
 
-func survey1(dir string) (*survey, error) {
+// compareCatalog refuses a table that is not the one that once had its number.
+func (s *Store) compareCatalog(found *survey) error {
+	known, damage, err := s.tables.load()
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	if damage {
+		s.log.Warn("a damaged file is made anew", "path", s.tables.path)
+	}
+	for id, t := range found.tables {
+		if k, ok := known[id]; ok && (k.size != t.size || k.sum != t.sum) {
+			return damaged(tablePath(s.path, id), "it is not the table that had this number")
+		}
+	}
+	return nil
+}
+
+func surveyFiles(dir string) (*survey, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
@@ -112,39 +131,43 @@ func (found *survey) readLog(dir string, id, flushed uint64) error {
 // readTables checks the list of tables and every table in it.
 func (found *survey) readTables(dir string) (flushed uint64, err error) {
 	path := filepath.Join(dir, badger.ManifestFilename)
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, damaged(path, "it is missing, but there is a store around it")
-	}
-	if err != nil {
-		return 0, fmt.Errorf("store: %w", err)
-	}
-	list, _, err := badger.ReplayManifestFile(f, 0, badger.DefaultOptions(dir).WithLogger(nil))
-	_ = f.Close() // it was only read
+	found.list, found.listEnd, err = replayList(path)
 	var errno syscall.Errno
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, damaged(path, "it is missing, but there is a store around it")
 	case errors.As(err, &errno):
 		return 0, fmt.Errorf("store: %w", err)
 	case err != nil:
 		return 0, damaged(path, "%s", lastCause(err))
 	}
-	return found.checkTables(dir, list)
+	found.tables = make(map[uint64]tableFile, len(found.list.Tables))
+	return found.checkTables(dir, found.list)
 }
 
-// clean removes what holds nothing, and cuts off what follows the last whole
-// group in a log: Badger would take the length of a torn row at its word and
-// ask for gigabytes of memory.
+// clean makes durable what was found, for it may only be in the page cache of
+// a machine whose last process was killed. Then it removes what holds nothing,
+// and cuts off what follows the last whole group in a log: Badger would take
+// the length of a torn row at its word and ask for gigabytes of memory.
 func (found *survey) clean(dir string) error {
-	for _, name := range found.spare {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+	if err := syncFile(filepath.Join(dir, badger.ManifestFilename)); err != nil {
+		return err
+	}
+	for _, l := range found.logs {
+		if l.end < l.size {
+			if err := os.Truncate(l.path, l.end); err != nil {
+				return err
+			}
+		}
+		if err := syncFile(l.path); err != nil {
 			return err
 		}
 	}
-	for _, l := range found.logs {
-		if l.end == l.size {
-			continue
-		}
-		if err := os.Truncate(l.path, l.end); err != nil {
+	if err := syncDir(dir); err != nil {
+		return err
+	}
+	for _, name := range found.spare {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}

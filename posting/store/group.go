@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
 
 	"mizan/internal/assert"
 )
@@ -44,6 +47,7 @@ type Group struct {
 	size     int
 	sealed   bool
 	seal     groupRow
+	entries  []badger.Entry // for Apply
 }
 
 // NewGroup begins group n, which follows the group with the hash previous (all
@@ -110,6 +114,30 @@ func (g *Group) Seal() [32]byte {
 		g.sealed = true
 	}
 	return g.seal.hash()
+}
+
+// fill hands every row, and the group's own, to a Badger transaction.
+func (g *Group) fill(txn *badger.Txn) error {
+	n := len(g.rows)
+	g.entries = slices.Grow(g.entries[:0], n+1)[:n+1]
+	clear(g.entries) // Badger leaves marks of its own in them
+	for i, r := range g.rows {
+		if r.deleted {
+			if err := txn.Delete(g.key(r)); err != nil {
+				return err
+			}
+			continue
+		}
+		e := &g.entries[i]
+		e.Key, e.Value = g.key(r), g.value(r)
+		if err := txn.SetEntry(e); err != nil {
+			return err
+		}
+	}
+	own := &g.entries[n]
+	own.Key = groupRowKey(g.n)
+	own.Value = sealValue(own.Key, g.seal.append(nil))
+	return txn.SetEntry(own)
 }
 
 func (g *Group) key(r row) []byte { return g.arena[r.at : r.at+r.key : r.at+r.key] }

@@ -122,13 +122,17 @@ func writeWhole(path string, content []byte) error {
 	return err
 }
 
-func syncDir(path string) error {
-	d, err := os.Open(path)
+func syncDir(path string) error { return syncFile(path) }
+
+// syncFile makes durable whatever was written to a file or a directory before,
+// by whomever.
+func syncFile(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	err = d.Sync()
-	if closeErr := d.Close(); err == nil {
+	err = f.Sync()
+	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	return err

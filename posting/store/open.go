@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
@@ -45,6 +44,7 @@ func Open(o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: o, path: filepath.Join(o.Dir, storeName), log: o.Log, lock: lock}
+	s.tables.path = filepath.Join(o.Dir, catalogName)
 	if err := s.open(); err != nil {
 		s.abandon()
 		return nil, err
@@ -67,13 +67,13 @@ func (s *Store) open() error {
 	if err := s.roomToOpen(found); err != nil {
 		return err
 	}
-	if err := found.clean(s.path); err != nil {
+	if err := s.prepare(found); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if s.db, err = openBadger(s.badgerOptions(s.path), s.path); err != nil {
+	if s.db, err = openBadger(s.badgerOptions(s.path, s.tally), s.path); err != nil {
 		return err
 	}
-	s.maxRows, s.maxBytes = int(s.db.MaxBatchCount()*3/4), int(s.db.MaxBatchSize()*3/4)
+	s.maxRows, s.maxBytes = int(s.db.MaxBatchCount()*9/10), int(s.db.MaxBatchSize()*9/10)
 	s.last.n = found.last - 1
 	if err := s.checkSchema(); err != nil {
 		return err
@@ -82,6 +82,18 @@ func (s *Store) open() error {
 		return err
 	}
 	return s.takeOver()
+}
+
+// prepare makes the files ready for Badger.
+func (s *Store) prepare(found *survey) (err error) {
+	if err := found.clean(s.path); err != nil {
+		return err
+	}
+	if err := s.tables.write(found.tables); err != nil {
+		return err
+	}
+	s.tally, err = newTally(filepath.Join(s.path, badger.ManifestFilename), found.listEnd)
+	return err
 }
 
 // openHead reads HEAD. createIfNew has seen to it that a store exists.
@@ -105,21 +117,21 @@ func (s *Store) openHead() (known mark, slots int, err error) {
 }
 
 // badgerOptions are the same for every store; docs are in Badger's options.go.
-func (s *Store) badgerOptions(path string) badger.Options {
+func (s *Store) badgerOptions(path string, t *tally) badger.Options {
 	mem := s.options.MemTable
 	return badger.DefaultOptions(path).
-		WithLogger(&badgerLog{store: s}).
+		WithLogger(&badgerLog{store: s, tally: t}).
 		WithMetricsEnabled(false).
 		WithSyncWrites(true).
 		WithDetectConflicts(false).
 		WithNumVersionsToKeep(1).
 		WithMemTableSize(mem).
-		WithNumMemtables(int(envv("NM", 1))).
-		WithNumLevelZeroTables(int(envv("L0", 5))).
-		WithNumLevelZeroTablesStall(int(envv("STALL", 15))).
-		WithNumCompactors(int(envv("NC", 2))).
-		WithBaseTableSize(envv("TAB", 2) << 20).
-		WithBaseLevelSize(envv("BASE", 64) << 20).
+		WithNumMemtables(memTables).
+		WithNumLevelZeroTables(levelZeroTables).
+		WithNumLevelZeroTablesStall(levelZeroStall).
+		WithNumCompactors(2).
+		WithBaseTableSize(baseTable).
+		WithBaseLevelSize(min(baseLevel, 10*mem)).
 		WithValueThreshold(min(1<<20, mem*15/100)).
 		WithValueLogFileSize(1 << 20).
 		WithCompression(0).
@@ -241,16 +253,11 @@ func (s *Store) abandon() {
 			s.log.Warn("closing after a failed open", "error", lastCause(err))
 		}
 	}
+	if s.tally != nil {
+		_ = s.tally.close() // it was only read
+	}
 	if s.head != nil {
 		_ = s.head.close() // nothing was written that is not synced
 	}
 	_ = s.lock.Close()
-}
-
-func envv(k string, d int64) int64 {
-	if v := os.Getenv(k); v != "" {
-		n, _ := strconv.ParseInt(v, 10, 64)
-		return n
-	}
-	return d
 }

@@ -19,6 +19,7 @@ type Snapshot struct {
 	store  *Store
 	txn    *badger.Txn
 	n      uint64
+	late   bool // it was opened after the store was closed, and reads nothing
 	closed bool
 }
 
@@ -32,7 +33,7 @@ func (s *Store) Snapshot() *Snapshot {
 	} else {
 		s.live = append(s.live, liveReads{n: n, count: 1})
 	}
-	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n}
+	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n, late: s.shut}
 }
 
 // Group is the number of the group that the snapshot shows.

@@ -48,7 +48,7 @@ func (s *Store) LowSpace() bool {
 		s.space.free, s.space.err = s.Free()
 		s.space.at = now
 	}
-	return s.space.err != nil || s.space.free < max(s.options.MinFree, 2*s.debt.Load()+minReserve)
+	return s.space.err != nil || s.space.free < max(s.options.MinFree, s.debt.Load()+2*uint64(s.options.MemTable))
 }
 
 // Size returns the bytes that the store takes on the disk.
@@ -146,21 +146,31 @@ func debtOf(logs uint64, memTable int64, levels []badger.LevelInfo) uint64 {
 }
 
 // roomToCreate and roomToOpen refuse to let Badger begin what it can't finish.
-func (s *Store) roomToCreate() error {
-	free, err := s.Free()
-	if err == nil && free < minReserve {
-		err = noSpace(s.options.Dir, free, minReserve)
-	}
-	return err
-}
+func (s *Store) roomToCreate() error { return s.roomFor(minReserve) }
 
-// roomToOpen: Badger makes a table of each log while it opens, and compacts
-// soon after. Their level is unknown here, so all of level 0 is counted.
+// roomToOpen: Badger makes a table of each log while it opens, and soon after it
+// may compact level 0 into the first level below that has tables.
 func (s *Store) roomToOpen(found *survey) error {
 	need := minReserve + found.logBytes + found.logBytes/8
-	if found.levelZero+len(found.logs) >= levelZeroTables {
-		need += found.levelZeroBytes + found.baseBytes
+	var count, size [256]uint64
+	for id, t := range found.tables {
+		level := found.list.Tables[id].Level
+		count[level]++
+		size[level] += uint64(t.size)
 	}
+	if int(count[0])+len(found.logs) >= levelZeroTables {
+		need += size[0] + found.logBytes
+		for _, bytes := range size[1:] {
+			if bytes > 0 {
+				need += bytes
+				break
+			}
+		}
+	}
+	return s.roomFor(need)
+}
+
+func (s *Store) roomFor(need uint64) error {
 	free, err := s.Free()
 	if err == nil && free < need {
 		err = noSpace(s.options.Dir, free, need)

@@ -14,8 +14,10 @@ import (
 
 const (
 	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may
-	// take up to 15% of one, and up to four are held in memory at once.
-	DefaultMemTable = 64 << 20
+	// take up to 13% of one. Badger holds three of them in memory and, because
+	// it keeps the buffers of the last eight tables that it built, up to twice
+	// eight more: this size is what bounds the memory of the store.
+	DefaultMemTable = 24 << 20
 
 	// minMemTable keeps the largest value below Badger's value threshold.
 	minMemTable = 1 << 20
@@ -38,6 +40,8 @@ type Store struct {
 	log      *slog.Logger
 	head     *head
 	lock     *os.File
+	tally    *tally
+	tables   catalog
 	maxRows  int
 	maxBytes int
 
@@ -48,7 +52,7 @@ type Store struct {
 	mu   sync.Mutex // guards what follows
 	last mark
 	live []liveReads // snapshots that are open, by group, ascending
-	shut bool
+	shut bool        // no snapshot opens any more
 
 	space spaceCache
 }
@@ -75,7 +79,7 @@ func (s *Store) LastGroup() (n uint64, hash [32]byte) {
 }
 
 // MaxGroup returns how many rows and bytes (as Group.Bytes counts them) a group
-// may have. It is three quarters of what Badger takes in one transaction.
+// may have. It is nine tenths of what Badger takes in one transaction.
 func (s *Store) MaxGroup() (rows int, bytes int) { return s.maxRows, s.maxBytes }
 
 // Apply makes a group durable: one Badger transaction and one sync, then HEAD.
@@ -130,23 +134,7 @@ func (s *Store) apply(g *Group) error {
 func (s *Store) commit(g *Group) error {
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
 	defer txn.Discard()
-	entries := make([]badger.Entry, len(g.rows)+1)
-	for i, r := range g.rows {
-		if r.deleted {
-			if err := txn.Delete(g.key(r)); err != nil {
-				return err
-			}
-			continue
-		}
-		entries[i].Key, entries[i].Value = g.key(r), g.value(r)
-		if err := txn.SetEntry(&entries[i]); err != nil {
-			return err
-		}
-	}
-	own := &entries[len(g.rows)]
-	own.Key = groupRowKey(g.n)
-	own.Value = sealValue(own.Key, g.seal.append(nil))
-	if err := txn.SetEntry(own); err != nil {
+	if err := g.fill(txn); err != nil {
 		return err
 	}
 	return txn.CommitAt(version(g.n), nil)
@@ -211,7 +199,14 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) closeFiles() error {
+	s.tables.busy.Wait()
 	err := s.db.Close()
+	if err == nil {
+		err = s.tables.refresh(s.path)
+	}
+	if closeErr := s.tally.close(); err == nil {
+		err = closeErr
+	}
 	if closeErr := s.head.close(); err == nil {
 		err = closeErr
 	}

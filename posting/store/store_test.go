@@ -1,32 +1,22 @@
 package store
 
 import (
-	"fmt"
-	"io"
-	"log/slog"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/dgraph-io/badger/v4"
 )
 
-func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
-
-func mustOpen(t testing.TB, o Options) *Store {
+// set applies one group of rows.
+func set(t testing.TB, s *Store, rows ...string) {
 	t.Helper()
-	if o.Log == nil {
-		o.Log = quiet()
-	}
-	s, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func apply(t testing.TB, s *Store, rows map[string]string) {
-	t.Helper()
-	n, hash := s.LastGroup()
-	g := NewGroup(n+1, hash)
-	for k, v := range rows {
-		g.Set([]byte(k), []byte(v))
+	g := NewGroup(next(s))
+	for i := 0; i < len(rows); i += 2 {
+		g.Set([]byte(rows[i]), []byte(rows[i+1]))
 	}
 	g.Seal()
 	if err := s.Apply(g); err != nil {
@@ -34,26 +24,311 @@ func apply(t testing.TB, s *Store, rows map[string]string) {
 	}
 }
 
-func TestQuick(t *testing.T) {
+func next(s *Store) (n uint64, previous [32]byte) {
+	n, previous = s.LastGroup()
+	return n + 1, previous
+}
+
+func get(t testing.TB, sn *Snapshot, key string) string {
+	t.Helper()
+	value, found, err := sn.Get([]byte(key), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !found {
+		return "-"
+	}
+	return string(value)
+}
+
+func TestANewStoreIsEmpty(t *testing.T) {
+	s := open(t, Options{Dir: filepath.Join(t.TempDir(), "a", "b")})
+	defer closeStore(t, s)
+	n, hash := s.LastGroup()
+	if n != 0 || hash != [32]byte{} {
+		t.Errorf("LastGroup = %d, %x", n, hash)
+	}
+}
+
+func TestAStoreIsItsHistoryAfterEveryReopening(t *testing.T) {
+	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	dir, m := t.TempDir(), make(model)
+	var hash [32]byte
+	for n := uint64(0); n <= 120; n += 30 {
+		s := open(t, Options{Dir: dir, MemTable: minMemTable})
+		last, got := s.LastGroup()
+		if last != max(n, 30)-30 || got != hash {
+			t.Fatalf("reopened at group %d, not %d, or with another hash", last, max(n, 30)-30)
+		}
+		st.continueTo(t, s, n)
+		st.play(m, last, n)
+		if err := st.differs(s, m); err != nil {
+			t.Fatal(err)
+		}
+		_, hash = s.LastGroup()
+		closeStore(t, s)
+	}
+}
+
+func TestASnapshotNeverChanges(t *testing.T) {
+	st := story{seed: seed(t), rows: 60, value: 3000, keys: 100}
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	var held []*Snapshot
+	var then []model
+	m := make(model)
+	for n := uint64(1); n <= 400; n++ {
+		st.continueTo(t, s, n)
+		st.play(m, n-1, n)
+		if n%50 == 0 {
+			held, then = append(held, s.Snapshot()), append(then, cloneModel(m))
+		}
+	}
+	if err := s.db.Flatten(2); err != nil { // compaction must leave what they see
+		t.Fatal(err)
+	}
+	for i, sn := range held {
+		got, err := content(sn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !equalModel(got, then[i]) {
+			t.Errorf("the snapshot of group %d has changed", sn.Group())
+		}
+		sn.Close()
+	}
+	closeStore(t, s)
+}
+
+func cloneModel(m model) model {
+	c := make(model, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}
+
+func equalModel(a, b model) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range a {
+		if w, ok := b[k]; !ok || v != w {
+			return false
+		}
+	}
+	return true
+}
+
+func TestOldVersionsGoWhenTheirLastSnapshotCloses(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
+	defer closeStore(t, s)
+	set(t, s, "a", "1")
+	first, again := s.Snapshot(), s.Snapshot()
+	set(t, s, "a", "2")
+	second := s.Snapshot()
+	set(t, s, "a", "3")
+	for _, step := range []struct {
+		close *Snapshot
+		want  []liveReads
+	}{
+		{first, []liveReads{{1, 1}, {2, 1}}},
+		{second, []liveReads{{1, 1}}},
+		{again, nil},
+	} {
+		step.close.Close()
+		if len(s.live) != len(step.want) || len(s.live) > 0 && s.live[0] != step.want[0] {
+			t.Errorf("live = %v, want %v", s.live, step.want)
+		}
+	}
+}
+
+func TestAGroupIsAppliedOnlyAfterTheOneBefore(t *testing.T) {
+	for name, wrong := range map[string]func(n uint64, h [32]byte) *Group{
+		"the same again":   func(n uint64, h [32]byte) *Group { return NewGroup(n-1, h) },
+		"one left out":     func(n uint64, h [32]byte) *Group { return NewGroup(n+1, h) },
+		"another previous": func(n uint64, h [32]byte) *Group { h[7] ^= 1; return NewGroup(n, h) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, Options{Dir: t.TempDir()})
+			set(t, s, "a", "1")
+			g := wrong(next(s))
+			g.Set([]byte("a"), []byte("2"))
+			g.Seal()
+			err := s.Apply(g)
+			if err == nil {
+				t.Fatal("it was applied")
+			}
+			right := NewGroup(next(s))
+			right.Seal()
+			if again := s.Apply(right); again == nil || again.Error() != err.Error() {
+				t.Errorf("after an error, Apply = %v, want the first error", again)
+			}
+			sn := s.Snapshot()
+			defer sn.Close()
+			if got := get(t, sn, "a"); got != "1" {
+				t.Errorf("a = %s", got)
+			}
+		})
+	}
+}
+
+func TestAnUnsealedGroupIsRefused(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
+	if err := s.Apply(NewGroup(next(s))); err == nil {
+		t.Error("it was applied")
+	}
+}
+
+func TestTheLargestGroupsAreTaken(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	rows, size := s.MaxGroup()
+	for round := range 4 { // so that it also meets a memtable that is almost full
+		many := NewGroup(next(s))
+		for i := range rows {
+			many.Set([]byte{'m', byte(i >> 8), byte(i)}, []byte{byte(round)})
+		}
+		many.Seal()
+		if err := s.Apply(many); err != nil {
+			t.Fatal(err)
+		}
+		large := NewGroup(next(s))
+		for i := 0; ; i++ {
+			key := []byte{'l', byte(i >> 8), byte(i)}
+			if rest := size - large.Bytes() - len(key) - checksumSize - rowOverhead; rest <= 64<<10 {
+				large.Set(key, make([]byte, rest))
+				break
+			}
+			large.Set(key, make([]byte, 64<<10))
+		}
+		if large.Bytes() != size {
+			t.Fatalf("the group has %d bytes, not %d", large.Bytes(), size)
+		}
+		large.Seal()
+		if err := s.Apply(large); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestGroupsThatAreTooLargeAreRefused(t *testing.T) {
 	dir := t.TempDir()
-	s := mustOpen(t, Options{Dir: dir})
-	for i := range 10 {
-		apply(t, s, map[string]string{fmt.Sprintf("k%d", i): "v", "x": fmt.Sprint(i)})
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	rows, _ := s.MaxGroup()
+	g := NewGroup(next(s))
+	for i := range rows + 1 {
+		g.Set([]byte{'m', byte(i >> 8), byte(i)}, nil)
 	}
-	if err := s.Close(); err != nil {
+	g.Seal()
+	if err := s.Apply(g); err == nil || !strings.Contains(err.Error(), "rows") {
+		t.Errorf("Apply = %v", err)
+	}
+}
+
+func TestTheLargestValueIsKeptInTheTables(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	set(t, s, "a", string(make([]byte, MaxValue)))
+	closeStore(t, s)
+	files, err := filepath.Glob(filepath.Join(s.path, "*.vlog"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if info, err := os.Stat(f); err != nil || info.Size() > walHeader {
+			t.Errorf("%s holds %d bytes: %v", f, info.Size(), err)
+		}
+	}
+}
+
+func TestOneProcessHasTheStore(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second Open = %v, want ErrLocked", err)
+	}
+	closeStore(t, s)
+	closeStore(t, open(t, Options{Dir: dir}))
+}
+
+func TestBadgersOwnLockIsErrLockedToo(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	defer closeStore(t, s)
+	if err := os.Remove(filepath.Join(dir, lockName)); err != nil { // someone tidied up
 		t.Fatal(err)
 	}
-	s = mustOpen(t, Options{Dir: dir})
-	n, _ := s.LastGroup()
+	if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second Open = %v, want ErrLocked", err)
+	}
+}
+
+func TestANewerSchemaIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	txn := s.db.NewTransactionAt(math.MaxUint64, true)
+	defer txn.Discard()
+	key := []byte(schemaKey)
+	if err := txn.SetEntry(badger.NewEntry(key, sealValue(key, []byte{schema + 1}))); err != nil {
+		t.Fatal(err)
+	}
+	if err := txn.CommitAt(version(0), nil); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, ErrNewerSchema) {
+		t.Errorf("Open = %v, want ErrNewerSchema", err)
+	}
+}
+
+func TestADirectoryThatCannotBeMadeIsNamed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "under")} {
+		if _, err := Open(Options{Dir: dir, Log: quiet}); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("Open(%s) = %v", dir, err)
+		}
+	}
+}
+
+func TestCloseWaitsForNoSnapshot(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
 	sn := s.Snapshot()
-	v, ok, err := sn.Get([]byte("x"), nil)
-	t.Log(n, string(v), ok, err)
-	k, v, ok, err := sn.Last([]byte("k"), nil)
-	t.Log(string(k), string(v), ok, err)
-	k, v, ok, err = sn.Last([]byte("x"), nil)
-	t.Log(string(k), string(v), ok, err)
+	if err := s.Close(); err == nil {
+		t.Error("it was closed under an open snapshot")
+	}
 	sn.Close()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
+}
+
+func TestAClosedStoreAnswersWithAnError(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir()})
+	closeStore(t, s)
+	closeStore(t, s)
+	g := NewGroup(next(s))
+	g.Seal()
+	if err := s.Apply(g); !errors.Is(err, ErrClosed) {
+		t.Errorf("Apply = %v", err)
+	}
+	sn := s.Snapshot()
+	defer sn.Close()
+	if _, _, err := sn.Get([]byte("a"), nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("Get = %v", err)
+	}
+	if _, _, _, err := sn.Last([]byte("a"), nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("Last = %v", err)
+	}
+}
+
+func TestSizeCountsWhatIsOnTheDisk(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	before := s.Size()
+	for range 20 {
+		set(t, s, "a", string(make([]byte, MaxValue)))
+	}
+	if grown := s.Size() - before; grown < 20*MaxValue || grown > 60*MaxValue {
+		t.Errorf("20 values of %d bytes took %d bytes", MaxValue, grown)
 	}
 }

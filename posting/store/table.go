@@ -48,7 +48,7 @@ func (found *survey) checkTables(dir string, list badger.Manifest) (flushed uint
 				}
 				if err == nil {
 					flushed = max(flushed, t.maxVersion)
-					found.weigh(list.Tables[id].Level, t.size)
+					found.tables[id] = t
 				}
 				mu.Unlock()
 			}
@@ -62,14 +62,6 @@ func (found *survey) checkTables(dir string, list badger.Manifest) (flushed uint
 	return flushed, first
 }
 
-// weigh adds a table to what compaction may soon have to write.
-func (found *survey) weigh(level uint8, size int64) {
-	if level == 0 {
-		found.levelZero++
-		found.levelZeroBytes += uint64(size)
-	}
-}
-
 func tablePath(dir string, id uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%06d%s", id, tableSuffix))
 }
@@ -80,8 +72,7 @@ func tablePath(dir string, id uint64) string {
 // is no byte that is not checked. A table may be as large as a memtable, so it is
 // read in pieces.
 func readTable(path string) (t tableFile, err error) {
-	t.id, _ = fileID(filepath.Base(path), tableSuffix)
-	f, err := os.Open(path)
+	f, t, err := openTable(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, damaged(path, "it is missing")
 	}
@@ -89,11 +80,6 @@ func readTable(path string) (t tableFile, err error) {
 		return t, fmt.Errorf("store: %w", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return t, fmt.Errorf("store: %w", err)
-	}
-	t.size = info.Size()
 	start, index, err := readIndex(f, &t)
 	if err != nil {
 		return t, err
@@ -103,18 +89,53 @@ func readTable(path string) (t tableFile, err error) {
 	return t, checkBlocks(path, io.NewSectionReader(f, 0, start), root)
 }
 
-// readIndex returns the index of a table and where it starts.
-func readIndex(f *os.File, t *tableFile) (start int64, index []byte, err error) {
-	tail := make([]byte, min(t.size, tableTail))
-	if _, err := f.ReadAt(tail, t.size-int64(len(tail))); err != nil {
-		return 0, nil, fmt.Errorf("store: %w", err)
+// identifyTable reads only what tells one table from another.
+func identifyTable(path string) (t tableFile, err error) {
+	f, t, err := openTable(path)
+	if err != nil {
+		return t, err
+	}
+	defer f.Close()
+	_, t.sum, err = readTail(f, t.size)
+	return t, err
+}
+
+func openTable(path string) (f *os.File, t tableFile, err error) {
+	t.id, _ = fileID(filepath.Base(path), tableSuffix)
+	if f, err = os.Open(path); err != nil {
+		return nil, t, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close() // it was not read
+		return nil, t, err
+	}
+	t.size = info.Size()
+	return f, t, nil
+}
+
+// readTail returns what stands before the checksum at the end of a table (the
+// length of the index is the end of it), and the checksum of the index.
+func readTail(f *os.File, size int64) (rest []byte, sum uint32, err error) {
+	tail := make([]byte, min(size, tableTail))
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return nil, 0, fmt.Errorf("store: %w", err)
 	}
 	rest, sum, ok := cutChecksum(tail)
 	if !ok || len(rest) < 4 {
-		return 0, nil, damaged(f.Name(), "its end is not that of a table")
+		return nil, 0, damaged(f.Name(), "its end is not that of a table")
+	}
+	return rest, sum, nil
+}
+
+// readIndex returns the index of a table and where it starts.
+func readIndex(f *os.File, t *tableFile) (start int64, index []byte, err error) {
+	rest, sum, err := readTail(f, t.size)
+	if err != nil {
+		return 0, nil, err
 	}
 	size := int64(binary.BigEndian.Uint32(rest[len(rest)-4:]))
-	start = t.size - int64(len(tail)-len(rest)) - 4 - size
+	start = t.size - min(t.size, tableTail) + int64(len(rest)) - 4 - size
 	if start < 0 {
 		return 0, nil, damaged(f.Name(), "its index does not fit")
 	}

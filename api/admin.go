@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/api/auth"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// commandWait is how long a change of the directory may take, in real time;
+// afterwards it is unknown whether it is done.
+const commandWait = 15 * time.Second
+
+// Directory changes and lists who takes part; *directory.Service of actors is
+// one. Errors are *ledger.Refusal.
+type Directory interface {
+	auth.Directory
+
+	SoleOrganization() (ledger.ID, bool)
+	CreateOrganization(context.Context, directory.OrganizationDraft) (*directory.Organization, error)
+	PatchOrganization(context.Context, ledger.ID, directory.OrganizationPatch) (*directory.Organization, error)
+	ListOrganizations(directoryactor.Page) ([]*directory.Organization, directoryactor.Cursor, error)
+
+	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
+	CreatePartner(ctx context.Context, org ledger.ID, d directory.PartnerDraft, pass []byte) (*directory.Partner, error)
+	PatchPartner(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch) (*directory.Partner, error)
+	ListPartners(ledger.ID, directoryactor.Page) ([]*directory.Partner, directoryactor.Cursor, error)
+
+	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
+	CreateTerminal(context.Context, ledger.ID, directory.TerminalDraft) (*directory.Terminal, error)
+	PatchTerminal(ctx context.Context, org, id ledger.ID, p directory.TerminalPatch) (*directory.Terminal, error)
+	ListTerminals(ledger.ID, directoryactor.Page) ([]*directory.Terminal, directoryactor.Cursor, error)
+
+	CreateAPIKey(context.Context, ledger.ID, directory.APIKeyDraft) (*directory.APIKey, secret.Text, error)
+	RevokeAPIKey(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error)
+	ListAPIKeys(ledger.ID, directoryactor.Page) ([]directoryactor.ListedKey, directoryactor.Cursor, error)
+}
+
+// organization is the one that an administration's request is about: named by
+// its header, or the only one there is.
+func (s *Server) organization(c *call) (ledger.ID, error) {
+	const header = "x-organization-id"
+	named := c.Request.Header.PeekBytes(headerOrg)
+	if len(named) == 0 {
+		if sole, only := s.cfg.Directory.SoleOrganization(); only {
+			return sole, nil
+		}
+		return ledger.ID{}, ledger.RefuseField("api.organization", header, "%s is required", header)
+	}
+	id, err := parseID(string(named))
+	if err != nil {
+		return ledger.ID{}, ledger.RefuseField("api.organization", header, "%s must be a UUID", header)
+	}
+	if _, found := s.cfg.Directory.Organization(id); !found {
+		return ledger.ID{}, ledger.Refuse("api.organization", ledger.NotFound, "no such organization")
+	}
+	return id, nil
+}
+
+// within bounds a change of the directory.
+func within() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), commandWait)
+}
+
+// pageOf reads the parameters that the administration's lists share.
+func pageOf(c *call, known ...string) (directoryactor.Page, error) {
+	q := queryOf(c.RequestCtx, append(known, "limit", "cursor")...)
+	p := directoryactor.Page{Limit: q.limit()}
+	if said, sent := q.values["partner_id"]; sent {
+		n, err := strconv.ParseInt(said, 10, 64)
+		if err != nil || n < 1 {
+			q.problems.add("partner_id", "partner_id must be a positive integer")
+		}
+		p.Partner = n
+	}
+	if said, sent := q.values["cursor"]; sent {
+		after, err := directoryactor.ParseCursor(said)
+		if err != nil || after.IsZero() {
+			q.badCursor()
+		}
+		p.After = after
+	}
+	return p, q.problems.err()
+}
+
+// partnerNumber is a partner's id in a path; one that is no number is nobody's.
+func partnerNumber(c *call) (int64, error) {
+	said := c.parameter("id")
+	n, err := strconv.ParseInt(said, 10, 64)
+	if err != nil || n < 1 || strconv.FormatInt(n, 10) != said {
+		return 0, notFound()
+	}
+	return n, nil
+}
+
+// single answers with one thing: {data: {...}}, and where the specification
+// shows its fields bare, also at the top level.
+func single(c *call, status int, bare bool, write func(*encoder)) {
+	var e encoder
+	e.open('{')
+	if bare {
+		write(&e)
+	}
+	e.enter("data", '{')
+	write(&e)
+	e.close('}')
+	e.close('}')
+	writeJSON(c.RequestCtx, status, e.buf)
+}

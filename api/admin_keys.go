@@ -1,0 +1,97 @@
+package api
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// createKey is POST /api_keys. The answer is the only place that ever has the
+// key's value.
+func (s *Server) createKey(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	f, err := formOf(c)
+	if err != nil {
+		return err
+	}
+	draft := directory.APIKeyDraft{Partner: f.required("partner_id"), Name: f.textOr("name"), Expires: f.instant("expires_at")}
+	if err := f.problems.err(); err != nil {
+		return err
+	}
+	ctx, cancel := within()
+	defer cancel()
+	k, value, err := s.cfg.Directory.CreateAPIKey(ctx, org, draft)
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusCreated, true, func(e *encoder) {
+		e.id("id", k.ID)
+		e.text("key", string(value))
+		e.text("prefix", k.Prefix)
+		e.text("name", k.Name)
+		e.integer("partner_id", k.Partner)
+		e.instant("created_at", k.Created)
+		e.instant("expires_at", k.Expires)
+	})
+	return nil
+}
+
+// listKeys is GET /api_keys?partner_id, newest first, never with a value.
+func (s *Server) listKeys(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	p, err := pageOf(c, "partner_id")
+	if err != nil {
+		return err
+	}
+	rows, next, err := s.cfg.Directory.ListAPIKeys(org, p)
+	if err != nil {
+		return err
+	}
+	l := newList()
+	for i := range rows {
+		l.row()
+		appendKey(&l.encoder, rows[i].APIKey, rows[i].LastUsed)
+		l.close('}')
+	}
+	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
+	return nil
+}
+
+// revokeKey is DELETE /api_keys/{id}: the key is taken no more, and stays in
+// the list. A second time changes nothing.
+func (s *Server) revokeKey(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	id, err := parseID(c.parameter("id"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := within()
+	defer cancel()
+	k, err := s.cfg.Directory.RevokeAPIKey(ctx, org, id)
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusOK, false, func(e *encoder) { appendKey(e, k, 0) })
+	return nil
+}
+
+func appendKey(e *encoder, k *directory.APIKey, used ledger.Micros) {
+	e.id("id", k.ID)
+	e.text("prefix", k.Prefix)
+	e.text("name", k.Name)
+	e.integer("partner_id", k.Partner)
+	e.instant("created_at", k.Created)
+	e.instant("last_used_at", used)
+	e.instant("expires_at", k.Expires)
+	e.instant("revoked_at", k.Revoked)
+}

@@ -1,0 +1,148 @@
+package api
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/ledger/directory"
+)
+
+// createTerminal is POST /terminal.
+func (s *Server) createTerminal(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	f, err := formOf(c)
+	if err != nil {
+		return err
+	}
+	active := f.flag("is_active")
+	draft := directory.TerminalDraft{
+		Partner: f.required("partner_id"), Name: f.textOr("name"), Provider: f.textOr("provider"),
+		Type: directory.TerminalType(f.textOr("type")), Inactive: active != nil && !*active, Env: f.textOr("env"),
+		ProviderParams: valueOf(f.json("provider_params")), MerchantParams: valueOf(f.json("merchant_params")),
+		MerchantAdapter: f.textOr("merchant_adapter"),
+	}
+	if err := f.problems.err(); err != nil {
+		return err
+	}
+	ctx, cancel := within()
+	defer cancel()
+	t, err := s.cfg.Directory.CreateTerminal(ctx, org, draft)
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusCreated, false, func(e *encoder) { appendTerminal(e, t) })
+	return nil
+}
+
+// listTerminals is GET /terminals?partner_id, newest first.
+func (s *Server) listTerminals(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	p, err := pageOf(c, "partner_id")
+	if err != nil {
+		return err
+	}
+	rows, next, err := s.cfg.Directory.ListTerminals(org, p)
+	if err != nil {
+		return err
+	}
+	l := newList()
+	for _, t := range rows {
+		l.row()
+		appendTerminal(&l.encoder, t)
+		l.close('}')
+	}
+	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
+	return nil
+}
+
+// readTerminal is GET /terminal/{id}.
+func (s *Server) readTerminal(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	id, err := parseID(c.parameter("id"))
+	if err != nil {
+		return err
+	}
+	t, found := s.cfg.Directory.Terminal(org, id)
+	if !found {
+		return notFound()
+	}
+	single(c, fiber.StatusOK, false, func(e *encoder) { appendTerminal(e, t) })
+	return nil
+}
+
+// patchTerminal is PATCH /terminal/{id}.
+func (s *Server) patchTerminal(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	id, err := parseID(c.parameter("id"))
+	if err != nil {
+		return err
+	}
+	f, err := formOf(c)
+	if err != nil {
+		return err
+	}
+	patch := directory.TerminalPatch{
+		Name: f.text("name"), Active: f.flag("is_active"), MerchantAdapter: f.text("merchant_adapter"),
+		ProviderParams: f.json("provider_params"), MerchantParams: f.json("merchant_params"),
+	}
+	if err := f.problems.err(); err != nil {
+		return err
+	}
+	ctx, cancel := within()
+	defer cancel()
+	t, err := s.cfg.Directory.PatchTerminal(ctx, org, id, patch)
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusOK, false, func(e *encoder) { appendTerminal(e, t) })
+	return nil
+}
+
+func appendTerminal(e *encoder, t *directory.Terminal) {
+	e.id("id", t.ID)
+	e.text("name", t.Name)
+	e.integer("partner_id", t.Partner)
+	e.text("provider", t.Provider)
+	e.text("type", string(t.Type))
+	e.boolean("is_active", t.Active)
+	e.word("env", t.Env.String())
+	e.object("provider_params", t.ProviderParams)
+	e.text("merchant_adapter", t.MerchantAdapter)
+	e.enter("merchant_params", '{')
+	appendWithoutSecrets(e, t.MerchantParams)
+	e.close('}')
+	e.instant("created_at", t.Created)
+}
+
+// appendWithoutSecrets writes an object's members but for the secrets that sign
+// notifications: they are written, never read.
+func appendWithoutSecrets(e *encoder, object []byte) {
+	if len(object) == 0 {
+		return
+	}
+	m := membersOf(object)
+	for {
+		name, value, more := m.next()
+		if !more {
+			return
+		}
+		switch string(name) {
+		case "secret", "secret_previous":
+			continue
+		}
+		e.comma()
+		e.buf = append(appendText(e.buf, string(name)), ':')
+		e.buf = append(e.buf, value...)
+	}
+}

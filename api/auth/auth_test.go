@@ -1,0 +1,181 @@
+package auth_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/api/auth"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+var (
+	here  = uuid.MustParse("3e0a2c58-61f8-4b53-8a0a-0f2f3a9c1d01")
+	there = uuid.MustParse("3e0a2c58-61f8-4b53-8a0a-0f2f3a9c1d02")
+	from  = netip.MustParseAddr("203.0.113.9")
+)
+
+// people is a Directory that notes what it is asked.
+type people struct {
+	asked   []string
+	partner directory.Partner
+	status  directory.OrgStatus
+	role    directory.Role
+}
+
+func (p *people) note(what string) { p.asked = append(p.asked, what) }
+
+// Authenticate implements auth.Directory.
+func (p *people) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
+	p.note("key")
+	if org != here || string(key) != "mzk_good" {
+		return nil, nil, false
+	}
+	return &directory.APIKey{}, &p.partner, true
+}
+
+// Session implements auth.Directory.
+func (p *people) Session(org ledger.ID, token []byte, _ ledger.Micros) (*directory.Session, bool) {
+	p.note("session")
+	if org != here || string(token) != "mzs_good" {
+		return nil, false
+	}
+	return &directory.Session{Role: p.role}, true
+}
+
+// AdminToken implements auth.Directory.
+func (p *people) AdminToken(token []byte) bool {
+	p.note("admin")
+	return string(token) == "mza_good"
+}
+
+// Organization implements auth.Directory.
+func (p *people) Organization(id ledger.ID) (*directory.Organization, bool) {
+	p.note("organization")
+	if id != here {
+		return nil, false
+	}
+	return &directory.Organization{ID: id, Status: p.status}, true
+}
+
+func gate() (*auth.Gate, *people) {
+	p := &people{partner: directory.Partner{Number: 7, Active: true}, status: directory.Active, role: directory.Auditor}
+	return &auth.Gate{Directory: p, Clock: clock.NewManual(time.Unix(0, 0))}, p
+}
+
+func code(err error) ledger.Code {
+	var r *ledger.Refusal
+	if errors.As(err, &r) {
+		return r.Code
+	}
+	return ""
+}
+
+func TestEveryWayToBeUnauthorizedTakesTheSameSteps(t *testing.T) {
+	good := auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(here.String()), Source: from}
+	nothing := func(*people) {}
+	elsewhere := netip.MustParsePrefix("192.0.2.0/24")
+	steps := []string{"key", "organization"}
+	for name, c := range map[string]struct {
+		change func(*auth.Credentials)
+		people func(*people)
+		want   ledger.Code
+	}{
+		"good":                   {func(*auth.Credentials) {}, nothing, ""},
+		"no key":                 {func(c *auth.Credentials) { c.APIKey = nil }, nothing, ledger.Unauthorized},
+		"unknown key":            {func(c *auth.Credentials) { c.APIKey = []byte("mzk_bad") }, nothing, ledger.Unauthorized},
+		"no organization":        {func(c *auth.Credentials) { c.Organization = nil }, nothing, ledger.Unauthorized},
+		"malformed organization": {func(c *auth.Credentials) { c.Organization = []byte("x") }, nothing, ledger.Unauthorized},
+		"other organization":     {func(c *auth.Credentials) { c.Organization = []byte(there.String()) }, nothing, ledger.Unauthorized},
+		"braces":                 {func(c *auth.Credentials) { c.Organization = []byte("{" + here.String() + "}") }, nothing, ledger.Unauthorized},
+		"inactive organization":  {func(*auth.Credentials) {}, func(p *people) { p.status = directory.Maintenance }, ledger.Unauthorized},
+		"source address":         {func(*auth.Credentials) {}, func(p *people) { p.partner.Sources = []netip.Prefix{elsewhere} }, ledger.Unauthorized},
+		"deactivated, elsewhere": {func(*auth.Credentials) {}, func(p *people) { p.partner.Active, p.partner.Sources = false, []netip.Prefix{elsewhere} }, ledger.Unauthorized},
+		"deactivated":            {func(*auth.Credentials) {}, func(p *people) { p.partner.Active = false }, ledger.Forbidden},
+	} {
+		g, p := gate()
+		credentials := good
+		c.change(&credentials)
+		c.people(p)
+		who, err := g.Partner(&credentials)
+		if code(err) != c.want || (err == nil) != (who.Partner != nil) || (err == nil) != (who.Org == here) {
+			t.Errorf("%s: %+v, %v", name, who, err)
+		}
+		if !slices.Equal(p.asked, steps) {
+			t.Errorf("%s: asked %v, want %v", name, p.asked, steps)
+		}
+	}
+}
+
+func TestBearers(t *testing.T) {
+	type want struct{ admin, reader ledger.Code }
+	for name, c := range map[string]struct {
+		bearer, org string
+		role        directory.Role
+		status      directory.OrgStatus
+		want        want
+	}{
+		"admin token":               {"mza_good", here.String(), directory.Auditor, directory.Active, want{"", ledger.Forbidden}},
+		"admin token, nowhere":      {"mza_good", "", directory.Auditor, directory.Active, want{"", ledger.Forbidden}},
+		"auditor":                   {"mzs_good", here.String(), directory.Auditor, directory.Active, want{ledger.Forbidden, ""}},
+		"session admin":             {"mzs_good", here.String(), directory.Admin, directory.Active, want{ledger.Forbidden, ""}},
+		"client":                    {"mzs_good", here.String(), directory.Client, directory.Active, want{ledger.Forbidden, ledger.Forbidden}},
+		"partner's session":         {"mzs_good", here.String(), directory.PartnerRole, directory.Active, want{ledger.Forbidden, ledger.Forbidden}},
+		"session elsewhere":         {"mzs_good", there.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
+		"session nowhere":           {"mzs_good", "", directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
+		"session, archived":         {"mzs_good", here.String(), directory.Auditor, directory.Archived, want{ledger.Unauthorized, ledger.Unauthorized}},
+		"unknown":                   {"mzs_bad", here.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
+		"partner's key as a bearer": {"mzk_good", here.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
+	} {
+		g, p := gate()
+		p.role, p.status = c.role, c.status
+		credentials := auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(c.org), APIKey: []byte("mzk_good"), Source: from}
+		if err := g.Admin(&credentials); code(err) != c.want.admin {
+			t.Errorf("%s as admin: %v", name, err)
+		}
+		who, err := g.Reader(&credentials, directory.Admin, directory.Auditor)
+		if code(err) != c.want.reader || (err == nil) != (who.Session != nil) || who.Partner != nil {
+			t.Errorf("%s as reader: %+v %v", name, who, err)
+		}
+	}
+}
+
+func TestReaderWithoutBearerIsAPartner(t *testing.T) {
+	g, _ := gate()
+	who, err := g.Reader(&auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(here.String()), Source: from}, directory.Auditor)
+	if err != nil || who.Partner == nil || who.Session != nil {
+		t.Errorf("%+v %v", who, err)
+	}
+}
+
+func TestPartnerSeesItsOwnAccounts(t *testing.T) {
+	partner := auth.Principal{Partner: &directory.Partner{Number: 1}}
+	person := auth.Principal{Session: &directory.Session{}}
+	for path, want := range map[ledger.Path]bool{
+		"L:partner:1:available": true, "A:partner:1:receivable": true, "L:suspense:1": true,
+		"L:partner:12:available": false, "A:partner:12:receivable": false, "L:suspense:12": false, "L:suspense:1:x": false,
+		"L:partner:1": false, "A:bank": false, "I:fees": false, "": false, "Q:partner:1:available": false,
+	} {
+		if got := partner.Sees(path); got != want {
+			t.Errorf("partner 1 sees %q: %v", path, got)
+		}
+		if !person.Sees(path) {
+			t.Errorf("an auditor does not see %q", path)
+		}
+	}
+}
+
+func TestRefusalsHoldNoCredential(t *testing.T) {
+	g, _ := gate()
+	_, err := g.Partner(&auth.Credentials{APIKey: []byte("CANARY"), Organization: []byte("CANARY"), Bearer: []byte("CANARY")})
+	if text := fmt.Sprintf("%v %+v", err, err); err == nil || text != "auth: unauthorized: unauthorized auth: unauthorized: unauthorized" {
+		t.Errorf("%s", text)
+	}
+}

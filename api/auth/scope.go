@@ -1,0 +1,32 @@
+package auth
+
+import (
+	"strings"
+
+	"mizan/ledger"
+)
+
+// Owns tells whether the account is a partner's own.
+func Owns(partner int64, path ledger.Path) bool {
+	if path == ledger.Suspense(partner) {
+		return true
+	}
+	for _, prefix := range Prefixes(partner) {
+		if strings.HasPrefix(string(path), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Prefixes are what the paths of a partner's own accounts begin with, in the
+// order of paths; its suspense account is known by its whole path instead, or
+// partner 1 would see partner 12's.
+func Prefixes(partner int64) []string {
+	receivable := string(ledger.PartnerReceivable(partner))
+	available := string(ledger.PartnerAvailable(partner))
+	return []string{
+		strings.TrimSuffix(receivable, "receivable"), // A:partner:{n}:
+		strings.TrimSuffix(available, "available"),   // L:partner:{n}:
+	}
+}

@@ -1,0 +1,74 @@
+package api
+
+import (
+	"bufio"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// instant answers every create at once.
+type instant struct {
+	Payments
+	result paymentactor.Result
+}
+
+// Create implements Payments.
+func (p instant) Create(c paymentactor.Create) (paymentactor.Result, error) {
+	c.Card.Wipe()
+	return p.result, nil
+}
+
+// one knows one partner.
+type one struct {
+	Directory
+	key     directory.APIKey
+	partner directory.Partner
+	org     directory.Organization
+}
+
+// Authenticate implements auth.Directory.
+func (d *one) Authenticate(ledger.ID, []byte) (*directory.APIKey, *directory.Partner, bool) {
+	return &d.key, &d.partner, true
+}
+
+// Organization implements auth.Directory.
+func (d *one) Organization(ledger.ID) (*directory.Organization, bool) { return &d.org, true }
+
+// BenchmarkCreate is all that a create costs in this package and the router:
+// everything but the transport, the key's lookup and the payment itself.
+func BenchmarkCreate(b *testing.B) {
+	s := New(Config{
+		Payments:  instant{result: paymentactor.Result{Record: charged(), Stamp: stamp}},
+		Directory: &one{partner: directory.Partner{Active: true}, org: directory.Organization{Status: directory.Active}},
+		Clock:     clock.NewManual(time.Unix(0, 0)), Enter: func() func() { return func() {} },
+		Fingerprint: func([]byte) string { return "0123456789abcdef0123456789abcdef" },
+		Observe:     func(string, string, int, time.Duration) {},
+	})
+	s.app.Handler() // builds the router
+	handler := s.app.Server().Handler
+	body := `{"params":{"type":"payment","amount":"12345","currency":"USD","txid":"order-000000123456","env":"test","returnUrl":"https://shop.example/return","failUrl":"https://shop.example/fail",` + card + `,"description":"Order 123456","merchant_meta":{"order":"123456"}}}`
+	raw := "POST /api/v1/transactions HTTP/1.1\r\nHost: 127.0.0.1:8443\r\nUser-Agent: bench\r\nContent-Type: application/json\r\nX-Api-Key: mzk_" + strings.Repeat("k", 43) +
+		"\r\nX-Organization-Id: 3e0a2c58-61f8-4b53-8a0a-0f2f3a9c1d01\r\nAccept-Encoding: gzip\r\n\r\n"
+	ctx := new(fasthttp.RequestCtx)
+	ctx.Init(&fasthttp.Request{}, nil, nil)
+	if err := ctx.Request.Header.Read(bufio.NewReader(strings.NewReader(raw))); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		ctx.ResetUserValues()
+		ctx.Response.Reset()
+		ctx.Request.SetBodyString(body) // the last round wiped it
+		if handler(ctx); ctx.Response.StatusCode() != 201 {
+			b.Fatalf("%d %s", ctx.Response.StatusCode(), ctx.Response.Body())
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+)
+
+// Bounds of the clock: a jump, and the last year that RFC 3339 can write.
+const (
+	maxAdvance = 100 * 365 * 24 * time.Hour
+	lastYear   = 9999
+)
+
+// readClock is GET /sandbox/clock.
+func (s *Server) readClock(c *call) error {
+	s.writeNow(c)
+	return nil
+}
+
+// moveClock is PUT /sandbox/clock, body {"now": RFC 3339} or
+// {"advance_seconds": N}. It answers when nothing is due any more. It is not
+// bracketed as commands are: it waits for all of them.
+func (s *Server) moveClock(c *call) error {
+	body, err := c.object()
+	if err != nil {
+		return err
+	}
+	to, err := s.instantAsked(body)
+	if err != nil {
+		return err
+	}
+	switch err := s.cfg.Advance(to); {
+	case errors.Is(err, clock.ErrBackwards):
+		return ledger.Refuse("api.moveClock", ledger.Conflict, "the clock never moves back")
+	case err != nil:
+		return err
+	}
+	s.writeNow(c)
+	return nil
+}
+
+func (s *Server) instantAsked(body []byte) (to time.Time, err error) {
+	const op = "api.moveClock"
+	now, seconds := member(body, "now"), member(body, "advance_seconds")
+	switch {
+	case now != nil && seconds != nil:
+		return to, ledger.RefuseField(op, "now", "send either now or advance_seconds")
+	case now != nil:
+		said, _ := text(now)
+		if to, err = time.Parse(time.RFC3339Nano, string(said)); err != nil {
+			return to, ledger.RefuseField(op, "now", "now must be an RFC 3339 time")
+		}
+	case seconds != nil:
+		n, err := strconv.ParseInt(string(seconds), 10, 64)
+		if err != nil || n < 0 || n > int64(maxAdvance/time.Second) {
+			return to, ledger.RefuseField(op, "advance_seconds", "advance_seconds must be a whole number of seconds")
+		}
+		to = s.cfg.Clock.Now().Add(time.Duration(n) * time.Second)
+	default:
+		return to, ledger.RefuseField(op, "now", "now or advance_seconds is required")
+	}
+	if to = to.UTC(); to.Year() < 1970 || to.Year() > lastYear {
+		return to, ledger.RefuseField(op, "now", "the clock ends with the year %d", lastYear)
+	}
+	return to, nil
+}
+
+func (s *Server) writeNow(c *call) {
+	var e encoder
+	e.open('{')
+	e.instant("now", ledger.MicrosOf(s.cfg.Clock.Now()))
+	e.close('}')
+	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+}

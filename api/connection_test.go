@@ -1,0 +1,78 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"net"
+	"net/textproto"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+func TestReadingWipesWhatWasReadBefore(t *testing.T) {
+	ours, theirs := net.Pipe()
+	defer func() { _ = ours.Close() }()
+	c := &connection{Conn: theirs, line: &line{under: theirs, silent: new(silent)}}
+	c.silent.add(c.line)
+	buffer := []byte("4242424242424242 and what else is left")
+	go func() { _, _ = ours.Write([]byte("new")) }()
+	n, err := c.Read(buffer)
+	if err != nil || string(buffer[:n]) != "new" {
+		t.Fatal(n, err)
+	}
+	if !bytes.Equal(buffer[n:], make([]byte, len(buffer)-n)) {
+		t.Errorf("still there: %q", buffer[n:])
+	}
+}
+
+func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
+	s := New(Config{})
+	var body []byte
+	for _, inner := range []fasthttp.RequestHandler{
+		func(ctx *fasthttp.RequestCtx) { body = ctx.Request.Body() },
+		func(ctx *fasthttp.RequestCtx) { body = ctx.Request.Body(); panic(fasthttp.ErrBodyTooLarge) },
+	} {
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Init(&fasthttp.Request{}, nil, nil)
+		ctx.Request.Header.SetHost("a")
+		ctx.Request.SetBodyString(`{"cvv":"123"}`)
+		func() {
+			defer func() { _ = recover() }() // the log is nil: that the body is wiped must not depend on it
+			s.guard(inner)(ctx)
+		}()
+		if len(body) == 0 || !bytes.Equal(body, make([]byte, len(body))) {
+			t.Errorf("still there: %q", body)
+		}
+	}
+}
+
+// What passes the door is read the same way by another parser.
+func FuzzHeaders(f *testing.F) {
+	for _, lines := range []string{
+		"Host: a\r\n", "Host: a\r\nhost: b\r\n", "Content-Length: 1\r\nContent-Length: 1\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",
+		"Host : a\r\n", " folded\r\n", "a:b\nc:d\r\n", "content-encoding: gzip\r\nHost: a\r\n", ":\r\n", "Host\r\n", "\r\nHost: b\r\n",
+	} {
+		f.Add(lines)
+	}
+	f.Fuzz(func(t *testing.T, lines string) {
+		encoded, err := checkHeaders([]byte(lines))
+		if err != nil {
+			if status, _, _ := answerTo(err); status != 400 {
+				t.Fatalf("%q: %v", lines, err)
+			}
+			return
+		}
+		other, err := textproto.NewReader(bufio.NewReader(strings.NewReader(lines + "\r\n"))).ReadMIMEHeader()
+		if err != nil {
+			return // what neither of us reads, the transport has refused before
+		}
+		if len(other["Host"]) > 1 || len(other["Content-Length"]) > 1 || len(other["Transfer-Encoding"])+len(other["Content-Length"]) > 1 {
+			t.Fatalf("%q: read as %v", lines, other)
+		}
+		if len(other["Content-Encoding"]) > 0 && !encoded {
+			t.Fatalf("%q: an encoding is missed", lines)
+		}
+	})
+}

@@ -1,0 +1,26 @@
+// Package api speaks HTTP: routes, handlers, and one table from refusal codes to
+// answers. It is the only importer of Fiber.
+//
+// Invariants:
+//  1. What a request may cost is bounded before anything else happens: size of
+//     headers and body, nesting, digits, time. What HTTP parsers read
+//     differently (two hosts, two lengths, a length beside a transfer encoding)
+//     is refused and the connection closed.
+//  2. Bodies are strict JSON and names match exactly. Whatever outlives a handler
+//     is copied, because Fiber reuses its buffers.
+//  3. Every answer is JSON in one of the specification's shapes and has an
+//     x-request-id of our own. A 401 is the same bytes whatever was wrong.
+//  4. A foreign id is answered as one that nobody has.
+//  5. Bodies are never logged and are overwritten after the handler, and so is
+//     what the connection's buffer kept of them.
+//  6. Handlers read through a posting.View and write through actors only. A
+//     command that writes is bracketed, so that a manual clock never moves under it.
+//  7. Every route stands in one table; none is there that does not work.
+//
+// Callers: cmd/mizan starts a Server; bench and tests drive one.
+//
+// Rejected: Fiber's own BodyParser (it takes forms and XML, ignores the case of
+// names and keeps the last of two), its middleware chain for authentication (a
+// route without it would be open; here a route names its access or does not
+// compile), and encoding/json for answers (reflection on the hot path).
+package api

@@ -1,0 +1,225 @@
+package api
+
+import (
+	"bytes"
+	"net"
+	"net/netip"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
+
+	"mizan/ledger"
+)
+
+// Bounds of a connection.
+const (
+	headerLimit  = 8 << 10 // bytes of request line and headers
+	readTimeout  = 30 * time.Second
+	writeTimeout = 30 * time.Second
+	idleTimeout  = 2 * time.Minute
+)
+
+// routeKey is where a request remembers its route, for the metrics.
+const routeKey = "route"
+
+// noRoute is the route of what nobody serves, so that paths which strangers
+// make up don't become labels of metrics.
+const noRoute = "none"
+
+// guard stands around everything, Fiber's router included: it gives the answer
+// its id, refuses what parsers could read in two ways, turns a panic into an
+// answer, and wipes the body.
+func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		started := time.Now()
+		giveID(ctx)
+		defer s.leave(ctx, started)
+		if err := s.door(ctx); err != nil {
+			writeError(ctx, err)
+			return
+		}
+		inner(ctx)
+	}
+}
+
+// leave ends every request: deferred, so that it sees a panic.
+func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
+	p := recover()
+	clear(ctx.Request.Body()) // cards and passwords
+	if p != nil {
+		s.recovered(ctx, p)
+	}
+	if s.cfg.Observe != nil {
+		route, known := ctx.UserValue(routeKey).(*route)
+		name := noRoute
+		if known {
+			name = route.path
+		}
+		s.cfg.Observe(name, methodOf(ctx), ctx.Response.StatusCode(), time.Since(started))
+	}
+}
+
+// recovered answers for a panic. Its value may hold what was sent, so only its
+// type is logged, and the text where the runtime wrote it.
+func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
+	id := string(ctx.Response.Header.PeekBytes(headerRequestID))
+	ctx.Response.Reset()
+	ctx.Response.Header.SetCanonical(headerRequestID, []byte(id))
+	writeError(ctx, ledger.Refuse("api", ledger.Internal, "panic"))
+	ctx.Response.SetConnectionClose()
+	reason := "other"
+	if fault, ours := p.(runtime.Error); ours {
+		reason = fault.Error()
+	}
+	s.cfg.Log.Error("panic in a handler", "request_id", id, "reason", reason, "stack", string(debug.Stack()))
+}
+
+// methodOf is the method for metrics: of those we know, or "other".
+func methodOf(ctx *fasthttp.RequestCtx) string {
+	for _, m := range fiber.DefaultMethods {
+		if string(ctx.Request.Header.Method()) == m {
+			return m
+		}
+	}
+	return "other"
+}
+
+// giveID names the answer. Ids from outside are not taken: they could not be
+// told from ours in a log.
+func giveID(ctx *fasthttp.RequestCtx) {
+	var buf [36]byte
+	ctx.Response.Header.SetCanonical(headerRequestID, appendID(buf[:0], uuid.New()))
+}
+
+// door refuses a request before any work is done for it.
+func (s *Server) door(ctx *fasthttp.RequestCtx) error {
+	encoded, err := checkHeaders(ctx.Request.Header.RawHeaders())
+	if err == nil {
+		err = checkTarget(&ctx.Request.Header)
+	}
+	if err != nil {
+		hangUp(ctx) // where the next request begins is anyone's guess
+		return err
+	}
+	if s.cfg.BehindProxy && !s.throughProxy(ctx) {
+		return ledger.Refuse("api.door", ledger.Forbidden, "requests must come over TLS")
+	}
+	if encoded {
+		return ledger.Refuse("api.door", unsupportedMediaType, "content encodings are not supported")
+	}
+	if methodOf(ctx) == "other" {
+		// Nobody serves TRACE: the router finds out whether the path is there.
+		ctx.Request.Header.SetMethod(fiber.MethodTrace)
+	}
+	return nil
+}
+
+// checkHeaders looks at the headers as they came, because the parser keeps only
+// one of two.
+func checkHeaders(raw []byte) (encoded bool, err error) {
+	hosts, lengths, transfers := 0, 0, 0
+	for len(raw) > 0 {
+		end := bytes.IndexByte(raw, '\n')
+		if end < 0 {
+			end = len(raw)
+		}
+		line := raw[:end]
+		raw = raw[min(end+1, len(raw)):]
+		n := len(line)
+		if n == 0 || line[n-1] != '\r' {
+			return false, ledger.Refuse("api.door", badRequest, "header lines must end with CR LF")
+		}
+		line = line[:n-1]
+		if len(line) == 0 {
+			continue
+		}
+		name, _, found := bytes.Cut(line, []byte{':'})
+		if !found || bytes.ContainsAny(name, " \t") {
+			return false, ledger.Refuse("api.door", badRequest, "malformed header")
+		}
+		switch {
+		case is(name, "Host"):
+			hosts++
+		case is(name, "Content-Length"):
+			lengths++
+		case is(name, "Transfer-Encoding"):
+			transfers++
+		case is(name, "Content-Encoding"):
+			encoded = true
+		}
+	}
+	if hosts > 1 || lengths > 1 || transfers > 1 || (lengths > 0 && transfers > 0) {
+		return false, ledger.Refuse("api.door", badRequest, "repeated or conflicting headers")
+	}
+	return encoded, nil
+}
+
+func is(name []byte, header string) bool {
+	return len(name) == len(header) && strings.EqualFold(string(name), header)
+}
+
+// checkTarget wants a host where HTTP/1.1 wants one, and no control characters
+// or spaces in the target.
+func checkTarget(h *fasthttp.RequestHeader) error {
+	if h.IsHTTP11() && len(h.Host()) == 0 {
+		return ledger.Refuse("api.door", badRequest, "the host header is missing")
+	}
+	for _, c := range h.RequestURI() {
+		if c <= ' ' || c == 0x7f {
+			return ledger.Refuse("api.door", badRequest, "malformed target")
+		}
+	}
+	return nil
+}
+
+// throughProxy tells whether the request came from a trusted proxy that took it
+// over TLS.
+func (s *Server) throughProxy(ctx *fasthttp.RequestCtx) bool {
+	return s.trusts(remote(ctx)) && strings.EqualFold(string(ctx.Request.Header.PeekBytes(headerForwardedBy)), "https")
+}
+
+func (s *Server) trusts(a netip.Addr) bool {
+	for _, proxy := range s.cfg.TrustedProxies {
+		if proxy.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// source is the client's address: who connected, or whom the nearest trusted
+// proxies name. Only what a trusted proxy added counts, so the list is read
+// from its end.
+func (s *Server) source(ctx *fasthttp.RequestCtx) netip.Addr {
+	address := remote(ctx)
+	if len(s.cfg.TrustedProxies) == 0 || !s.trusts(address) {
+		return address
+	}
+	lists := ctx.Request.Header.PeekAll(string(headerForwarded))
+	for i := len(lists) - 1; i >= 0; i-- {
+		hops := strings.Split(string(lists[i]), ",")
+		for k := len(hops) - 1; k >= 0; k-- {
+			hop, err := netip.ParseAddr(strings.TrimSpace(hops[k]))
+			if err != nil {
+				return address
+			}
+			if address = hop.Unmap().WithZone(""); !s.trusts(address) {
+				return address
+			}
+		}
+	}
+	return address
+}
+
+// remote is the address at the other end of the connection.
+func remote(ctx *fasthttp.RequestCtx) netip.Addr {
+	if tcp, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap().WithZone("")
+	}
+	return netip.Addr{}
+}

@@ -1,0 +1,273 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/api"
+)
+
+// raw writes bytes to a connection and reads what comes back until the server
+// closes it, or until so many responses came.
+func (h *house) raw(request string, responses int) (answers []*answer, closed bool) {
+	h.t.Helper()
+	c, err := net.Dial("tcp", h.address)
+	must(h.t, err)
+	defer func() { _ = c.Close() }()
+	must(h.t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	_, err = io.WriteString(c, request)
+	must(h.t, err)
+	r := bufio.NewReader(c)
+	for len(answers) < responses {
+		response, err := http.ReadResponse(r, nil)
+		if err != nil {
+			return answers, !errors.Is(err, os.ErrDeadlineExceeded)
+		}
+		body, err := io.ReadAll(response.Body)
+		must(h.t, err)
+		answers = append(answers, &answer{t: h.t, status: response.StatusCode, header: response.Header, body: string(body), closes: response.Close})
+	}
+	_, err = r.ReadByte()
+	return answers, err == io.EOF
+}
+
+func TestSmuggledRequestsAreRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
+	for name, request := range map[string]string{
+		"two hosts":                     "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + hidden,
+		"two equal hosts":               "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nhOST: a\r\n\r\n" + hidden,
+		"no host":                       "GET /api/v1/health HTTP/1.1\r\nAccept: a\r\n\r\n" + hidden,
+		"two lengths":                   "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello" + hidden,
+		"two equal lengths":             "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello" + hidden,
+		"length and transfer encoding":  "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"transfer encoding and length":  "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n" + hidden,
+		"length and identity":           "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer-Encoding: identity\r\n\r\n" + hidden,
+		"two transfer encodings":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + hidden,
+		"unknown transfer encoding":     "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden,
+		"negative length":               "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n" + hidden,
+		"length with a sign":            "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nhello" + hidden,
+		"space before the colon":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nhello" + hidden,
+		"folded header":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\r\n Content-Length: 5\r\n\r\n" + hidden,
+		"bare LF in headers":            "GET /api/v1/health HTTP/1.1\r\nHost: a\nX-A: b\r\n\r\n" + hidden,
+		"bare LF after the last header": "GET /api/v1/health HTTP/1.1\r\nHost: a\n\n" + hidden,
+		"NUL in a value":                "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\x00c\r\n\r\n" + hidden,
+		"NUL in a name":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-\x00A: b\r\n\r\n" + hidden,
+		"CR in a value":                 "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nX-A: b\rc\r\n\r\n" + hidden,
+		"header without a colon":        "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n" + hidden,
+		"NUL in the target":             "GET /api/v1/\x00health HTTP/1.1\r\nHost: a\r\n\r\n" + hidden,
+		"unknown protocol":              "GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n" + hidden,
+		"chunk size that is none":       "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n" + hidden,
+		"not HTTP":                      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n" + hidden,
+	} {
+		answers, closed := h.raw(request, 2)
+		if len(answers) != 1 || answers[0].status != 400 || !closed {
+			t.Errorf("%s: %d answers, closed %v", name, len(answers), closed)
+			for _, a := range answers {
+				t.Logf("%s: %d %s", name, a.status, a.body)
+			}
+			continue
+		}
+		if a := answers[0]; a.at("error") != "bad_request" || a.header.Get("x-request-id") == "" || !a.closes {
+			t.Errorf("%s: %s %v", name, a.body, a.header)
+		}
+	}
+}
+
+func TestProperRequestsFollowEachOther(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	body := payment(`"amount":"5","currency":"USD"`)
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json; charset=UTF-8\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n", transactions, string(h.seed.First.APIKey), h.seed.First.Org)
+	answers, closed := h.raw(
+		head+fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)+
+			head+fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", 10, body[:10], len(body)-10, body[10:])+
+			"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"+
+			"GET /api/v1/health HTTP/1.0\r\n\r\n", 4)
+	if len(answers) != 4 || !closed {
+		t.Fatalf("%d answers, closed %v", len(answers), closed)
+	}
+	for i, want := range []int{201, 201, 200, 200} {
+		answers[i].want(want, "")
+	}
+}
+
+var uuid4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+func TestEveryAnswerHasAnIDOfOurOwn(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	seen := map[string]bool{}
+	mine := "0f8fad5b-d9cb-469f-a165-70867728950e"
+	for _, a := range []*answer{
+		h.anyone().with("x-request-id", mine).get("/api/v1/health"),
+		h.anyone().get("/nowhere"),
+		h.anyone().get(transactions + "/x"),
+		h.anyone().do("PUT", "/api/v1/health", ""),
+		h.partner().post(transactions, `{`),
+		h.partner().post(transactions, strings.Repeat("x", 1<<20+1)),
+		h.anyone().with("x-a", strings.Repeat("x", 10_000)).get("/api/v1/health"),
+	} {
+		id := a.header.Get("x-request-id")
+		if !uuid4.MatchString(id) || id == mine || seen[id] {
+			t.Errorf("%d %s: id %q", a.status, a.body, id)
+		}
+		seen[id] = true
+		if a.header.Get("content-type") != "application/json" || a.header.Get("x-content-type-options") != "nosniff" || a.header.Get("server") != "" {
+			t.Errorf("%d: headers %v", a.status, a.header)
+		}
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, path := range []string{"/", "/api/v1", "/api/v1/nothing", "/api/v1/health/", "/API/v1/health", "/api/v1/Health", "//api/v1/health", "/api/v1/transactions/a/b", "/api/v2/health", "/api/v1/ledger/export"} {
+		h.anyone().get(path).want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
+	}
+	for _, c := range []struct{ method, path, allow string }{
+		{"POST", "/api/v1/health", "GET, HEAD"},
+		{"GET", transactions, "POST"},
+		{"OPTIONS", transactions, "POST"},
+		{"BREW", transactions, "POST"},
+		{"TRACE", transactions, "POST"},
+		{"DELETE", "/api/v1/partners/1", "GET, HEAD, PATCH"},
+	} {
+		a := h.anyone().do(c.method, c.path, "").want(405, `{"error":"method_not_allowed","message":"this path has other methods"}`)
+		if !sameSet(a.header.Get("allow"), c.allow) {
+			t.Errorf("%s %s: allow %q, want %q", c.method, c.path, a.header.Get("allow"), c.allow)
+		}
+	}
+	h.anyone().do("BREW", "/nothing", "").want(404, "")
+	if a := h.anyone().do("HEAD", "/api/v1/health", ""); a.status != 200 || a.body != "" {
+		t.Errorf("HEAD: %d %q", a.status, a.body)
+	}
+}
+
+func sameSet(a, b string) bool {
+	x, y := strings.Split(a, ", "), strings.Split(b, ", ")
+	for _, v := range x {
+		if !strings.Contains(", "+b+", ", ", "+v+", ") {
+			return false
+		}
+	}
+	return len(x) == len(y)
+}
+
+func TestBodiesAreBounded(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	pad := func(n int) string {
+		body := payment(`"amount":"5"`)
+		return body + strings.Repeat(" ", n-len(body))
+	}
+	h.partner().post(transactions, pad(1<<20)).want(201, "")
+	h.partner().post(transactions, pad(1<<20+1)).want(413, `{"error":"payload_too_large","message":"the body is larger than 1048576 bytes"}`)
+	h.anyone().with("x-pad", strings.Repeat("x", 9000)).get("/api/v1/health").want(431, `{"error":"headers_too_large","message":"the headers are larger than 8192 bytes"}`)
+}
+
+func TestOnlyPlainJSONIsTaken(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	body := payment(`"amount":"5"`)
+	for contentType, status := range map[string]int{
+		"application/json": 201, "Application/JSON; Charset=\"utf-8\"": 201, "application/json;charset=utf-8": 201,
+		"": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "multipart/form-data; boundary=x": 415,
+		"application/json; charset=utf-16": 415, "application/jsonp": 415, "application/json; boundary=x": 415, "application/xml": 415,
+	} {
+		if a := h.partner().with("content-type", contentType).post(transactions, body); a.status != status {
+			t.Errorf("%q: %d %s", contentType, a.status, a.body)
+		}
+	}
+	for _, encoding := range []string{"gzip", "br", "identity", "deflate, gzip"} {
+		h.partner().with("content-encoding", encoding).post(transactions, body).want(415, `{"error":"unsupported_media_type","message":"content encodings are not supported"}`)
+	}
+	h.anyone().post(transactions, "<xml/>").want(401, "") // who is not let in learns nothing of types
+}
+
+func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}), make(chan struct{})
+	h := open(t, func(cfg *api.Config) {
+		cfg.Payments = gated{cfg.Payments, arrived, release}
+	})
+	done := make(chan *answer, 1)
+	go func() { done <- h.partner().post(transactions, payment(`"amount":"5"`)) }()
+	<-arrived
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	for { // until nobody is accepted any more
+		c, err := net.Dial("tcp", h.address)
+		if err != nil {
+			break
+		}
+		_ = c.Close()
+	}
+	close(release)
+	if a := <-done; a.status != 201 || !a.closes {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	must(t, <-stopped)
+}
+
+func TestShutdownDoesNotWaitForTheSilent(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	c, err := net.Dial("tcp", h.address)
+	must(t, err)
+	defer func() { _ = c.Close() }()
+	h.anyone().get("/api/v1/health").want(200, "") // the silent one was accepted before
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	must(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the silent connection: %v", err)
+	}
+	must(t, <-stopped)
+}
+
+func TestServerThatWasShutDownDoesNotServe(t *testing.T) {
+	t.Parallel()
+	s := api.New(api.Config{})
+	must(t, s.Shutdown(t.Context()))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, s.Serve(l))
+	if _, err := l.Accept(); err == nil {
+		t.Error("the listener is open")
+	}
+}
+
+func TestTLSConnectionsAreServed(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	certificate := selfSigned(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	secure := tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	ended := make(chan error, 1)
+	go func() { ended <- h.server.Serve(secure) }()
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	defer client.CloseIdleConnections()
+	response, err := client.Get("https://" + l.Addr().String() + "/api/v1/health")
+	must(t, err)
+	body, err := io.ReadAll(response.Body)
+	must(t, err)
+	if response.StatusCode != 200 || !strings.Contains(string(body), `"core_status":"ok"`) {
+		t.Errorf("%d %s", response.StatusCode, body)
+	}
+	must(t, l.Close())
+	must(t, <-ended)
+}

@@ -1,0 +1,36 @@
+package api
+
+import (
+	"encoding/base64"
+	"fmt"
+
+	"github.com/gofiber/fiber/v2"
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// readHead is GET /ledger/head: the size and root of the organization's tree of
+// events, and the signed note that says so (golang.org/x/mod/sumdb).
+func (s *Server) readHead(c *call) error {
+	view := s.cfg.Journal.View()
+	defer view.Close()
+	size, root, err := view.Head(c.who.Org)
+	if err != nil {
+		return err
+	}
+	head := tlog.FormatTree(tlog.Tree{N: int64(size), Hash: tlog.Hash(root)})
+	signed, err := note.Sign(&note.Note{Text: string(head)}, s.cfg.Signer)
+	if err != nil {
+		return fmt.Errorf("signing a head: %w", err)
+	}
+	var e encoder
+	e.open('{')
+	e.enter("data", '{')
+	e.integer("tree_size", int64(size))
+	e.word("root", base64.StdEncoding.EncodeToString(root[:]))
+	e.word("signature", base64.StdEncoding.EncodeToString(signed))
+	e.close('}')
+	e.close('}')
+	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	return nil
+}

@@ -1,0 +1,64 @@
+package api
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"mizan/ledger"
+)
+
+// maxLimiters bounds the keys whose rate is remembered. One that was dropped
+// starts with a full burst again, as one that rested long enough would.
+const maxLimiters = 65_536
+
+// limits allows each key so many requests a second, of real time: a clock that
+// stands still must not shut callers out. Nil allows all.
+type limits struct {
+	perSecond int
+
+	mu   sync.Mutex
+	keys map[ledger.ID]*rate.Limiter // guarded by mu
+}
+
+func newLimits(perSecond int) *limits {
+	if perSecond <= 0 {
+		return nil
+	}
+	return &limits{perSecond: perSecond, keys: make(map[ledger.ID]*rate.Limiter)}
+}
+
+// allow takes one request off the key's rate; the burst is twice the rate.
+func (l *limits) allow(key ledger.ID, now time.Time) bool {
+	if l == nil {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limiter := l.keys[key]
+	if limiter == nil {
+		if len(l.keys) >= maxLimiters {
+			l.drop(now)
+		}
+		limiter = rate.NewLimiter(rate.Limit(l.perSecond), 2*l.perSecond)
+		l.keys[key] = limiter
+	}
+	return limiter.AllowN(now, 1)
+}
+
+// drop forgets the keys that rested until their burst was full, or one of the
+// others: the map never grows past its bound.
+func (l *limits) drop(now time.Time) {
+	for key, limiter := range l.keys {
+		if limiter.TokensAt(now) >= float64(2*l.perSecond) {
+			delete(l.keys, key)
+		}
+	}
+	for key := range l.keys {
+		if len(l.keys) < maxLimiters {
+			return
+		}
+		delete(l.keys, key)
+	}
+}

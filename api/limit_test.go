@@ -1,0 +1,51 @@
+package api
+
+import (
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"mizan/ledger"
+)
+
+func keyNumber(n int) (id ledger.ID) {
+	binary.BigEndian.PutUint32(id[:], uint32(n))
+	return id
+}
+
+func TestBurstIsTwiceTheRate(t *testing.T) {
+	l, now := newLimits(5), time.Unix(1000, 0)
+	for i := range 10 {
+		if !l.allow(keyNumber(1), now) {
+			t.Fatalf("request %d of the burst is refused", i+1)
+		}
+	}
+	if l.allow(keyNumber(1), now) {
+		t.Error("more than the burst")
+	}
+	if !l.allow(keyNumber(2), now) {
+		t.Error("another key's rate")
+	}
+	if now = now.Add(200 * time.Millisecond); !l.allow(keyNumber(1), now) || l.allow(keyNumber(1), now) {
+		t.Error("after a fifth of a second one more may pass")
+	}
+}
+
+func TestNoRateIsNoLimit(t *testing.T) {
+	if l := newLimits(0); l != nil || !l.allow(keyNumber(1), time.Now()) {
+		t.Error("a rate of 0 must be off")
+	}
+}
+
+func TestLimitersAreBounded(t *testing.T) {
+	l, now := newLimits(1), time.Unix(1000, 0)
+	for n := range maxLimiters + 100 {
+		if l.allow(keyNumber(n), now); len(l.keys) > maxLimiters {
+			t.Fatalf("%d keys are remembered", len(l.keys))
+		}
+	}
+	now = now.Add(time.Hour) // all have rested
+	if l.allow(keyNumber(-1), now); len(l.keys) != 1 {
+		t.Errorf("%d keys are remembered after all rested", len(l.keys))
+	}
+}

@@ -1,0 +1,193 @@
+package api
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/valyala/fasthttp"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Bounds of a list of the ledger or of the administration.
+const (
+	listDefault = 50
+	listMax     = 500
+	maxValue    = 1024 // bytes of a parameter's value
+)
+
+// query is the parameters of a list, each sent at most once. Reading one that
+// is malformed adds a problem; what is not asked for is refused.
+type query struct {
+	values   map[string]string
+	problems problems
+}
+
+// queryOf takes the parameters that a list knows; any other is refused with the
+// specification's words.
+func queryOf(ctx *fasthttp.RequestCtx, known ...string) *query {
+	q := &query{values: make(map[string]string)}
+	for name, value := range ctx.QueryArgs().All() {
+		q.take(string(name), string(value), known)
+	}
+	return q
+}
+
+func (q *query) take(name, value string, known []string) {
+	found := false
+	for _, k := range known {
+		found = found || k == name
+	}
+	_, twice := q.values[name]
+	switch {
+	case !found:
+		q.problems.add(beginning([]byte(strings.ToValidUTF8(name, "?")), 64), "Unexpected field")
+	case twice:
+		q.problems.add(name, name+" is there twice")
+	case len(value) > maxValue || !utf8.ValidString(value):
+		q.problems.add(name, name+" is malformed")
+	default:
+		q.values[name] = value
+	}
+}
+
+func (q *query) text(name string) string { return q.values[name] }
+
+// env is the environment asked for, prod if none is.
+func (q *query) env() money.Env {
+	said, sent := q.values["env"]
+	if !sent {
+		return money.Prod
+	}
+	env, known := money.ParseEnv(said)
+	if !known {
+		q.problems.add("env", "env must be prod or test")
+	}
+	return env
+}
+
+// limit is how many rows a page may have.
+func (q *query) limit() int {
+	said, sent := q.values["limit"]
+	if !sent {
+		return listDefault
+	}
+	n, err := strconv.Atoi(said)
+	if err != nil || n < 1 || n > listMax || strconv.Itoa(n) != said {
+		q.problems.add("limit", "limit must be from 1 to "+strconv.Itoa(listMax))
+		return listDefault
+	}
+	return n
+}
+
+// instant is an RFC 3339 time, or absent if none was sent.
+func (q *query) instant(name string, absent ledger.Micros) ledger.Micros {
+	said, sent := q.values[name]
+	if !sent {
+		return absent
+	}
+	at, err := time.Parse(time.RFC3339Nano, said)
+	if err != nil {
+		q.problems.add(name, name+" must be an RFC 3339 time")
+		return absent
+	}
+	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and keys have no sign
+}
+
+// id is a UUID; not sent: ok is false.
+func (q *query) id(name string) (id ledger.ID, ok bool) {
+	said, sent := q.values[name]
+	if !sent {
+		return id, false
+	}
+	id, err := parseID(said)
+	if err != nil {
+		q.problems.add(name, name+" must be a UUID")
+	}
+	return id, err == nil
+}
+
+// choice is one of the words, the first if none was sent.
+func (q *query) choice(name string, words ...string) string {
+	said, sent := q.values[name]
+	if !sent {
+		return words[0]
+	}
+	for _, word := range words {
+		if said == word {
+			return word
+		}
+	}
+	q.problems.add(name, name+" must be one of "+strings.Join(words, ", "))
+	return words[0]
+}
+
+// seq is a cursor of a list that is newest first: rows before it follow. 0: none.
+func (q *query) seq() uint64 {
+	said, sent := q.values["cursor"]
+	if !sent {
+		return 0
+	}
+	seq, err := strconv.ParseUint(said, 10, 64)
+	if err != nil || seq == 0 || strconv.FormatUint(seq, 10) != said {
+		q.badCursor()
+		return 0
+	}
+	return seq
+}
+
+// parts is a cursor made by cursorOf, of so many parts; nil: none was sent.
+func (q *query) parts(n int) []string {
+	said, sent := q.values["cursor"]
+	if !sent {
+		return nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(said)
+	parts := strings.Split(string(raw), "\n")
+	if err != nil || len(parts) != n || cursorOf(parts...) != said {
+		q.badCursor()
+		return nil
+	}
+	return parts
+}
+
+func (q *query) badCursor() { q.problems.add("cursor", "cursor is malformed") }
+
+// cursorOf makes a cursor that callers don't take apart.
+func cursorOf(parts ...string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "\n")))
+}
+
+// list writes the form of every list: rows, then the cursor.
+type list struct {
+	encoder
+	rows int
+}
+
+func newList() *list {
+	l := new(list)
+	l.open('{')
+	l.enter("data", '[')
+	return l
+}
+
+// row begins a row; the caller writes its fields and closes it.
+func (l *list) row() {
+	l.rows++
+	l.open('{')
+}
+
+// finish ends the list. next is the cursor's value, empty on the last page.
+func (l *list) finish(field, next string) []byte {
+	l.close(']')
+	l.enter("cursor", '{')
+	l.word("cursor_field", field)
+	l.textOrNull("cursor_value", next)
+	l.close('}')
+	l.close('}')
+	return l.buf
+}

@@ -1,0 +1,334 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+	"golang.org/x/mod/sumdb/note"
+
+	"mizan/api/auth"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// Config is what a Server is made of.
+type Config struct {
+	Payments  Payments
+	Directory Directory
+	Journal   Journal
+	Clock     clock.Clock
+	Log       *slog.Logger
+
+	// Enter brackets a command and returns what ends it; it waits while a
+	// manual clock is being stepped.
+	Enter func() (leave func())
+
+	// Advance steps the manual clock; nil: there is none, and no route to it.
+	Advance func(to time.Time) error
+
+	// Signer signs the ledger's heads.
+	Signer note.Signer
+
+	// Fingerprint tells equal card numbers from others without keeping them.
+	Fingerprint func(number []byte) string
+
+	// Status is asked by the health check.
+	Status  func() Status
+	Version string
+	Env     string // "sandbox" or "production"
+	Domain  string // host of the base URL
+
+	// TrustedProxies may say for whom they ask. BehindProxy refuses everyone
+	// else, and what reached them without TLS.
+	TrustedProxies []netip.Prefix
+	BehindProxy    bool
+
+	// RateLimit is how many requests a second a partner's key may make; 0: any.
+	RateLimit int
+
+	// Observe, if set, sees every answer; route is the pattern, or "none".
+	Observe func(route, method string, status int, d time.Duration)
+}
+
+// Journal is where reads come from; *posting.Journal is one.
+type Journal interface {
+	View() *posting.View
+}
+
+// Server answers requests on the listeners that it is given.
+type Server struct {
+	cfg    Config
+	gate   auth.Gate
+	limits *limits
+	app    *fiber.App
+	routes []route
+	silent silent
+
+	mu        sync.Mutex
+	stopped   bool           // guarded by mu
+	listeners []net.Listener // guarded by mu
+}
+
+// access says who may call a route. The zero value is invalid.
+type access uint8
+
+const (
+	open    access = iota + 1 // anyone
+	partner                   // a partner's API key
+	admin                     // the administration token
+	reader                    // a session of role admin or auditor, or a partner's key
+	auditor                   // a session of role admin or auditor only
+)
+
+// route is one thing that can be asked.
+type route struct {
+	method, path string
+	access       access
+	body         bool // takes a JSON document
+	command      bool // writes: bracketed by Enter
+	handle       func(*Server, *call) error
+}
+
+// call is a request that reached its route.
+type call struct {
+	*fasthttp.RequestCtx
+	who auth.Principal
+
+	path *fiber.Ctx // for the parameters of the path
+}
+
+// New makes a server; nothing happens before Serve.
+func New(cfg Config) *Server {
+	s := &Server{
+		cfg:    cfg,
+		gate:   auth.Gate{Directory: cfg.Directory, Clock: cfg.Clock},
+		limits: newLimits(cfg.RateLimit),
+	}
+	s.app = fiber.New(fiber.Config{
+		Immutable:                    true,
+		StrictRouting:                true,
+		CaseSensitive:                true,
+		EnableTrustedProxyCheck:      true, // with no one to trust: who asks is found in source
+		BodyLimit:                    maxBody,
+		ReadBufferSize:               headerLimit,
+		ReadTimeout:                  readTimeout,
+		WriteTimeout:                 writeTimeout,
+		IdleTimeout:                  idleTimeout,
+		DisablePreParseMultipartForm: true,
+		DisableStartupMessage:        true,
+		ErrorHandler:                 s.handleError,
+	})
+	transport := s.app.Server()
+	transport.Handler = s.guard(transport.Handler)
+	transport.SecureErrorLogMessage = true // its errors would quote the request
+	transport.CloseOnShutdown = true
+	s.routes = s.table()
+	for i := range s.routes {
+		s.register(&s.routes[i])
+	}
+	return s
+}
+
+func (s *Server) register(r *route) {
+	serve := func(c *fiber.Ctx) error {
+		ctx := c.Context()
+		ctx.SetUserValue(routeKey, r)
+		if err := s.answer(r, &call{RequestCtx: ctx, path: c}); err != nil {
+			s.refuse(ctx, r, err)
+		}
+		return nil
+	}
+	s.app.Add(r.method, r.path, serve)
+	if r.method == fiber.MethodGet {
+		s.app.Add(fiber.MethodHead, r.path, serve)
+	}
+}
+
+// answer lets a caller in and hands the request to its route.
+func (s *Server) answer(r *route, c *call) error {
+	if err := s.authenticate(r.access, c); err != nil {
+		return err
+	}
+	if c.who.Key != nil && !s.limits.allow(c.who.Key.ID, time.Now()) {
+		return ledger.Refuse("api.answer", rateLimited, "too many requests")
+	}
+	if r.body && !isJSON(c.Request.Header.ContentType()) {
+		return ledger.Refuse("api.answer", unsupportedMediaType, "the body must be application/json")
+	}
+	if r.command {
+		defer s.cfg.Enter()()
+	}
+	return r.handle(s, c)
+}
+
+// refuse answers with an error and logs what is ours to explain. Neither bodies
+// nor details of refusals are logged: both may hold what was sent.
+func (s *Server) refuse(ctx *fasthttp.RequestCtx, r *route, err error) {
+	if status := writeError(ctx, err); status >= fiber.StatusInternalServerError {
+		s.cfg.Log.Error("request failed", "request_id", string(ctx.Response.Header.PeekBytes(headerRequestID)),
+			"method", r.method, "route", r.path, "status", status, "error", errorClass(err))
+	}
+}
+
+// errorClass is what may be logged of an error.
+func errorClass(err error) string {
+	var refusal *ledger.Refusal
+	if errors.As(err, &refusal) {
+		return refusal.Op + ": " + string(refusal.Code)
+	}
+	return err.Error()
+}
+
+// handleError answers what Fiber refuses itself: unknown paths and methods, and
+// requests that could not be read.
+func (s *Server) handleError(c *fiber.Ctx, err error) error {
+	ctx := c.Context()
+	if len(ctx.Response.Header.PeekBytes(headerRequestID)) == 0 {
+		giveID(ctx) // the request never got as far as guard
+		hangUp(ctx)
+	}
+	var refused *fiber.Error
+	if !errors.As(err, &refused) {
+		refused = fiber.ErrInternalServerError
+	}
+	writeError(ctx, routerRefusal(refused.Code))
+	return nil
+}
+
+func routerRefusal(status int) error {
+	const op = "api.router"
+	switch status {
+	case fiber.StatusNotFound:
+		return ledger.Refuse(op, ledger.NotFound, "there is nothing at this path")
+	case fiber.StatusMethodNotAllowed:
+		return ledger.Refuse(op, methodNotAllowed, "this path has other methods")
+	case fiber.StatusRequestEntityTooLarge:
+		return ledger.Refuse(op, payloadTooLarge, "the body is larger than %d bytes", maxBody)
+	case fiber.StatusRequestHeaderFieldsTooLarge:
+		return ledger.Refuse(op, headersTooLarge, "the headers are larger than %d bytes", headerLimit)
+	case fiber.StatusRequestTimeout:
+		return ledger.Refuse(op, requestTimeout, "the request took too long to arrive")
+	case fiber.StatusBadRequest, fiber.StatusBadGateway: // what Fiber makes of a client that went away
+		return ledger.Refuse(op, badRequest, "the request could not be read")
+	}
+	return ledger.Refuse(op, ledger.Internal, "the router failed")
+}
+
+// authenticate finds out who calls and whether the route is for them.
+func (s *Server) authenticate(a access, c *call) (err error) {
+	if a == open {
+		return nil
+	}
+	h := &c.Request.Header
+	credentials := auth.Credentials{
+		APIKey:       h.PeekBytes(headerKey),
+		Organization: h.PeekBytes(headerOrg),
+		Bearer:       bearer(h.Peek(fiber.HeaderAuthorization)),
+		Source:       s.source(c.RequestCtx),
+	}
+	switch a {
+	case partner:
+		c.who, err = s.gate.Partner(&credentials)
+	case admin:
+		err = s.gate.Admin(&credentials)
+	case reader:
+		c.who, err = s.gate.Reader(&credentials, readers...)
+	case auditor:
+		if c.who, err = s.gate.Reader(&credentials, readers...); err == nil && c.who.Partner != nil {
+			err = ledger.Refuse("api.authenticate", ledger.Forbidden, "this needs a session of role auditor or admin")
+		}
+	}
+	return err
+}
+
+// readers are the roles that read a whole organization's ledger.
+var readers = []directory.Role{directory.Admin, directory.Auditor}
+
+// bearer is the token of an Authorization header of scheme Bearer (RFC 6750).
+func bearer(header []byte) []byte {
+	const scheme = "Bearer "
+	if len(header) > len(scheme) && strings.EqualFold(string(header[:len(scheme)]), scheme) {
+		return header[len(scheme):]
+	}
+	return nil
+}
+
+// isJSON tells whether a content type is application/json; UTF-8 is the only
+// charset that it may name.
+func isJSON(contentType []byte) bool {
+	kind, parameter, more := strings.Cut(string(contentType), ";")
+	if !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+		return false
+	}
+	if !more {
+		return true
+	}
+	name, charset, _ := strings.Cut(strings.TrimSpace(parameter), "=")
+	return strings.EqualFold(name, "charset") && strings.EqualFold(strings.Trim(charset, `"`), "utf-8")
+}
+
+// parameter is a parameter of the path, unescaped and safe to keep.
+func (c *call) parameter(name string) string {
+	said := c.path.Params(name)
+	if strings.IndexByte(said, '%') < 0 {
+		return said
+	}
+	unescaped, err := url.PathUnescape(said)
+	if err != nil {
+		return said
+	}
+	return unescaped
+}
+
+// object is the body as a JSON object.
+func (c *call) object() ([]byte, error) {
+	value, err := document(c.Request.Body())
+	if err != nil {
+		return nil, err
+	}
+	if !isObject(value) {
+		return nil, ledger.RefuseField("api.object", "", "the body must be an object")
+	}
+	return value, nil
+}
+
+// Serve answers on the listener until Shutdown; the error is why it ended, nil
+// after Shutdown. It closes the listener.
+func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	if s.stopped {
+		s.mu.Unlock()
+		return l.Close()
+	}
+	s.listeners = append(s.listeners, l)
+	s.mu.Unlock()
+	return s.app.Listener(listener{Listener: l, silent: &s.silent})
+}
+
+// Shutdown stops accepting, waits for what is under way until ctx ends, and
+// closes idle connections. A server does not serve again.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.stopped = true
+	// The transport only knows listeners that it has begun to serve.
+	for _, l := range s.listeners {
+		_ = l.Close()
+	}
+	s.mu.Unlock()
+	s.silent.letGo()
+	if err := s.app.ShutdownWithContext(ctx); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,325 @@
+package api
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+
+	"mizan/internal/secret"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// Bounds of a create's fields: characters, and bytes of what is kept as JSON.
+// All of it together fits a record with room to spare.
+const (
+	maxTxID         = 255
+	maxDescription  = 2000
+	maxAddress      = 2048
+	maxLang         = 35 // RFC 5646 4.4.1
+	maxCustomer     = 16 << 10
+	maxMerchantMeta = 64 << 10
+	shownCurrency   = 32 // bytes of an unsupported code that its refusal repeats
+	binDigits       = 6
+	lastDigits      = 4
+)
+
+// creation is what a create's params say. Raw values alias the body.
+type creation struct {
+	kind, amount, currency, network, env, txid, description []byte
+	returnURL, failURL, customer, lang, meta                []byte
+	hosted, widget, credentials                             []byte
+
+	storage  payment.Storage
+	request  payment.Request
+	card     *secret.Card
+	problems problems
+}
+
+// readCreation takes the params object apart: names match exactly, unknown ones
+// are ignored, null is as good as nothing.
+func readCreation(params []byte) *creation {
+	c := new(creation)
+	m := membersOf(params)
+	for {
+		name, value, more := m.next()
+		if !more {
+			return c
+		}
+		if into := c.field(name); into != nil {
+			*into = present(value)
+		}
+	}
+}
+
+func (c *creation) field(name []byte) *[]byte {
+	switch string(name) {
+	case "type":
+		return &c.kind
+	case "amount":
+		return &c.amount
+	case "currency":
+		return &c.currency
+	case "network":
+		return &c.network
+	case "env":
+		return &c.env
+	case "txid":
+		return &c.txid
+	case "description":
+		return &c.description
+	case "returnUrl":
+		return &c.returnURL
+	case "failUrl":
+		return &c.failURL
+	case "customer":
+		return &c.customer
+	case "lang":
+		return &c.lang
+	case "merchant_meta":
+		return &c.meta
+	case "hosted":
+		return &c.hosted
+	case "show_widget":
+		return &c.widget
+	case "money_storage":
+		return &c.credentials
+	}
+	return nil
+}
+
+// wantsPage tells whether the payer is to be sent to the hosted page.
+func (c *creation) wantsPage() bool {
+	return string(c.hosted) == "true" || string(c.widget) == "true"
+}
+
+// check validates every field in a fixed order and fills the request; what is
+// wrong is in problems. Nothing in the request aliases the body afterwards.
+func (c *creation) check(fingerprint func(number []byte) string) {
+	r := &c.request
+	r.Type = c.checkType()
+	r.Amount = c.checkAmount()
+	c.checkAsset()
+	r.TxID = c.checkText("txid", c.txid, maxTxID)
+	r.Description = c.checkText("description", c.description, maxDescription)
+	r.Described = c.description != nil
+	r.ReturnURL = c.checkText("returnUrl", c.returnURL, maxAddress)
+	r.FailURL = c.checkText("failUrl", c.failURL, maxAddress)
+	r.Customer = c.checkObject("customer", c.customer, maxCustomer)
+	r.Lang = c.checkText("lang", c.lang, maxLang)
+	r.MerchantMeta = c.checkObject("merchant_meta", c.meta, maxMerchantMeta)
+	c.checkFlag("hosted", c.hosted)
+	c.checkFlag("show_widget", c.widget)
+	c.checkStorage(fingerprint)
+}
+
+func (c *creation) checkType() payment.Type {
+	if c.kind == nil {
+		c.problems.add("type", "type is required")
+		return 0
+	}
+	said, _ := text(c.kind)
+	switch string(said) {
+	case "payment":
+		return payment.Payment
+	case "payout":
+		return payment.Payout
+	}
+	c.problems.add("type", "type must be payment or payout")
+	return 0
+}
+
+// checkAmount wants a string of digits above zero (specification, "Money rules"
+// 1). How much is too much for the ledger is not decided here.
+func (c *creation) checkAmount() money.Amount {
+	if c.amount == nil {
+		c.problems.add("amount", "amount is required")
+		return money.Amount{}
+	}
+	said, isText := text(c.amount)
+	if !isText {
+		c.problems.add("amount", "amount must be a string of minor units")
+		return money.Amount{}
+	}
+	if len(said) > 0 && said[0] == '-' {
+		c.problems.add("amount", "amount must be greater than zero")
+		return money.Amount{}
+	}
+	amount, err := money.ParseBytes(said)
+	switch {
+	case err == money.ErrTooLong || err == money.ErrOverflow:
+		c.problems.add("amount", "amount is above 2^256 - 1")
+	case err != nil:
+		c.problems.add("amount", "amount must be a string of digits without leading zeros")
+	case amount.IsZero():
+		c.problems.add("amount", "amount must be greater than zero")
+	}
+	return amount
+}
+
+func (c *creation) checkAsset() {
+	asset := money.Asset{Currency: "RUB", Env: money.Prod} // what a create without them means
+	if c.currency != nil {
+		asset.Currency = c.checkCurrency()
+	}
+	if c.env != nil {
+		said, _ := text(c.env)
+		switch string(said) {
+		case "prod":
+		case "test":
+			asset.Env = money.Test
+		default:
+			c.problems.add("env", "env must be prod or test")
+		}
+	}
+	asset.Network = money.ResolveNetwork(asset.Currency, c.checkNetwork())
+	c.request.Asset = asset
+}
+
+// checkCurrency refuses what is not in the closed set with the specification's
+// words; a number is named as it was written.
+func (c *creation) checkCurrency() money.Currency {
+	code, isText := text(c.currency)
+	if !isText {
+		code = c.currency
+	} else if currency, accepted := money.Accepted(string(code)); accepted {
+		return currency
+	}
+	c.problems.add("currency", "unsupported currency "+beginning(code, shownCurrency))
+	return ""
+}
+
+func (c *creation) checkNetwork() money.Network {
+	if c.network == nil {
+		return ""
+	}
+	said, isText := text(c.network)
+	if isText && len(said) == 0 {
+		return ""
+	}
+	network, ok := money.ParseNetwork(string(said))
+	if !ok {
+		c.problems.add("network", "network must be a name in lower case")
+	}
+	return network
+}
+
+// checkText wants a string of at most limit characters: not bytes.
+func (c *creation) checkText(name string, value []byte, limit int) string {
+	if value == nil {
+		return ""
+	}
+	said, isText := text(value)
+	if !isText {
+		c.problems.add(name, name+" must be a string")
+		return ""
+	}
+	if len(said) > limit && utf8.RuneCount(said) > limit {
+		c.problems.add(name, tooLong(name, limit))
+		return ""
+	}
+	return string(said)
+}
+
+// checkObject wants a JSON object and keeps it as it was sent.
+func (c *creation) checkObject(name string, value []byte, limit int) []byte {
+	switch {
+	case value == nil:
+		return nil
+	case !isObject(value):
+		c.problems.add(name, name+" must be an object")
+		return nil
+	case len(value) > limit:
+		c.problems.add(name, name+" is too large")
+		return nil
+	}
+	return bytes.Clone(value)
+}
+
+func (c *creation) checkFlag(name string, value []byte) {
+	switch string(value) {
+	case "", "true", "false":
+	default:
+		c.problems.add(name, name+" must be true or false")
+	}
+}
+
+// checkStorage reads the credentials. None, null and an empty object are no
+// mistake: such a create is refused by its status, not by its answer.
+func (c *creation) checkStorage(fingerprint func([]byte) string) {
+	if c.credentials == nil || isEmptyObject(c.credentials) {
+		return
+	}
+	if !isObject(c.credentials) {
+		c.problems.add("money_storage", "money_storage must be an object")
+		return
+	}
+	m := membersOf(c.credentials)
+	for {
+		name, value, more := m.next()
+		if !more {
+			break
+		}
+		if into := c.storage.Key(name); into != nil && present(value) != nil {
+			if *into, _ = text(value); *into == nil {
+				*into = []byte{} // no text: every rule refuses it
+			}
+		}
+	}
+	c.storage.Check(c.request.Type, func(key, detail string) {
+		c.problems.add("money_storage."+key, detail)
+	})
+	c.request.Method, _ = payment.Method(c.storage.Type)
+	if len(c.problems) == 0 && c.request.Method == payment.BankCard {
+		c.keepCard(fingerprint)
+	}
+}
+
+// keepCard copies the card out of the body, into one allocation, and leaves in
+// the request only what may be stored of it.
+func (c *creation) keepCard(fingerprint func([]byte) string) {
+	s, r := &c.storage, &c.request
+	number := s.CardNumber
+	r.CardBIN = string(number[:binDigits])
+	r.CardLast4 = string(number[len(number)-lastDigits:])
+	r.CardPrint = fingerprint(number)
+
+	all := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
+	keep := func(part []byte) []byte {
+		from := len(all)
+		all = append(all, part...)
+		return all[from:len(all):len(all)]
+	}
+	c.card = &secret.Card{Number: keep(number), Holder: keep(s.CardHolder), ExpMonth: keep(s.ExpMonth), ExpYear: keep(s.ExpYear)}
+	if r.Type == payment.Payment {
+		c.card.CVV = keep(s.CVV) // a payout has no use for it
+	}
+}
+
+// wipe overwrites what was read of the credentials: the body itself is wiped by
+// the server, what was unescaped beside it here.
+func (c *creation) wipe() {
+	s := &c.storage
+	for _, part := range [...][]byte{
+		s.CardNumber, s.CardHolder, s.ExpMonth, s.ExpYear, s.CVV,
+		s.RoutingNumber, s.AccountNumber, s.SortCode, s.InstitutionNumber, s.TransitNumber,
+	} {
+		clear(part)
+	}
+}
+
+// beginning is at most limit bytes of a text, cut between characters.
+func beginning(s []byte, limit int) string {
+	if len(s) > limit {
+		s = s[:limit]
+		for len(s) > 0 && !utf8.Valid(s) {
+			s = s[:len(s)-1]
+		}
+	}
+	return string(s)
+}
+
+// tooLong is the detail for a text above its bound.
+func tooLong(name string, limit int) string {
+	return name + " must be at most " + strconv.Itoa(limit) + " characters"
+}

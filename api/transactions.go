@@ -1,0 +1,155 @@
+package api
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// Payments makes and reads transactions; *payment.Service of actors is one.
+type Payments interface {
+	// Create blocks until the provider's first outcome, or as long as creates
+	// wait. The error is a *ledger.Refusal.
+	Create(paymentactor.Create) (paymentactor.Result, error)
+	// Read is the transaction as it is stored. A foreign id and an unknown one
+	// are both NotFound.
+	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
+}
+
+const transactionsPath = "/api/v1/transactions"
+
+// createTransaction is POST /transactions (specification, "create"). 201 says
+// that there is a transaction, not that it was accepted.
+func (s *Server) createTransaction(c *call) error {
+	params, err := transactionParams(c.Request.Body())
+	if err != nil {
+		return err
+	}
+	creation := readCreation(params)
+	defer creation.wipe()
+	if creation.check(s.cfg.Fingerprint); len(creation.problems) > 0 {
+		return creation.problems
+	}
+	if creation.wantsPage() {
+		creation.card.Wipe()
+		return ledger.Refuse("api.createTransaction", ledger.NotFound, "hosted pages are not served here: send money_storage")
+	}
+	result, err := s.cfg.Payments.Create(paymentactor.Create{
+		Org: c.who.Org, Partner: c.who.Partner, Request: creation.request, Card: creation.card,
+	})
+	if err != nil {
+		return err
+	}
+	location := append(make([]byte, 0, len(transactionsPath)+37), transactionsPath+"/"...)
+	c.Response.Header.SetCanonical(headerLocation, appendID(location, result.Record.ID))
+	if result.Replay {
+		c.Response.Header.SetCanonical(headerReplay, valueTrue)
+		if field := mismatch(&creation.request, result.Record); field != "" {
+			c.Response.Header.SetCanonical(headerMismatch, []byte(field))
+		}
+	}
+	writeTransaction(c, fiber.StatusCreated, &result)
+	return nil
+}
+
+// transactionParams is the params object of a create's body. Without one the
+// transaction can't be begun, whatever else the body is.
+func transactionParams(body []byte) ([]byte, error) {
+	value, err := document(body)
+	if err != nil {
+		return nil, err
+	}
+	if isObject(value) {
+		if params := member(value, "params"); isObject(params) {
+			return params, nil
+		}
+	}
+	return nil, ledger.Refuse("api.createTransaction", ledger.WrongParams, "the body has no params object")
+}
+
+// readTransaction is GET /transactions/{id}. An id that is none is answered as
+// one that nobody has.
+func (s *Server) readTransaction(c *call) error {
+	id, err := parseID(c.parameter("id"))
+	if err != nil {
+		return err
+	}
+	result, err := s.cfg.Payments.Read(c.who.Org, c.who.Partner.Number, id)
+	if err != nil {
+		return err
+	}
+	writeTransaction(c, fiber.StatusOK, &result)
+	return nil
+}
+
+// parseID reads a UUID in its usual form; the error is the answer to it.
+func parseID(said string) (ledger.ID, error) {
+	const usual = 36
+	if len(said) != usual {
+		return ledger.ID{}, notFound()
+	}
+	id, err := uuid.Parse(said)
+	if err != nil {
+		return ledger.ID{}, notFound()
+	}
+	return id, nil
+}
+
+// buffers are reused for answers: the answer itself is copied.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
+
+func writeTransaction(c *call, status int, result *paymentactor.Result) {
+	buf := buffers.Get().(*[]byte)
+	*buf = appendTransaction((*buf)[:0], result.Record, result.Stamp)
+	writeJSON(c.RequestCtx, status, *buf)
+	buffers.Put(buf)
+}
+
+// mismatch names the first field in which a repeated create differs from the
+// transaction that its txid has; empty if none does.
+func mismatch(sent *payment.Request, stored *payment.Record) string {
+	switch {
+	case sent.Type != stored.Type:
+		return "type"
+	case sent.Amount != stored.Amount:
+		return "amount"
+	case sent.Asset.Currency != stored.Asset.Currency:
+		return "currency"
+	case sent.Asset.Network != "" && sent.Asset.Network != stored.Asset.Network: // a terminal may have named it
+		return "network"
+	case sent.Asset.Env != stored.Asset.Env:
+		return "env"
+	case sent.Description != stored.Description || sent.Described != stored.Described:
+		return "description"
+	case sent.ReturnURL != stored.ReturnURL:
+		return "returnUrl"
+	case sent.FailURL != stored.FailURL:
+		return "failUrl"
+	case !sameJSON(sent.Customer, stored.Customer):
+		return "customer"
+	case sent.Lang != stored.Lang:
+		return "lang"
+	case !sameJSON(sent.MerchantMeta, stored.MerchantMeta):
+		return "merchant_meta"
+	case sent.Method != stored.Method || sent.CardPrint != stored.CardPrint:
+		return "money_storage"
+	}
+	return ""
+}
+
+// sameJSON compares what two texts mean (RFC 8785): the order of names and
+// white space don't count.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, y := jsontext.Value(bytes.Clone(a)), jsontext.Value(bytes.Clone(b))
+	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+}

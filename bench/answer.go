@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+)
+
+// maxAnswer bounds an answer, head and body.
+const maxAnswer = 1 << 20
+
+var errAnswer = errors.New("malformed answer")
+
+// answer is one HTTP answer; body aliases the connection's buffer.
+type answer struct {
+	status int
+	body   []byte
+	closes bool // the server closes the connection after it
+}
+
+// parseAnswer reads the answer that b begins with and its size in bytes; size 0
+// says that not all of it is there yet. It knows what the server is known to
+// send, HTTP/1.1 with a Content-Length, and refuses anything else.
+func parseAnswer(b []byte) (a answer, size int, err error) {
+	end := bytes.Index(b, []byte("\r\n\r\n"))
+	if end < 0 {
+		if len(b) >= maxAnswer {
+			err = errAnswer
+		}
+		return a, 0, err
+	}
+	head := b[:end+2]
+	if len(head) < len("HTTP/1.1 200\r\n") || string(head[:9]) != "HTTP/1.1 " {
+		return a, 0, errAnswer
+	}
+	var ok bool
+	if a.status, ok = number(head[9:12]); !ok {
+		return a, 0, errAnswer
+	}
+	length, ok := a.readHead(head)
+	if !ok || length > maxAnswer {
+		return a, 0, errAnswer
+	}
+	if size = end + 4 + length; size > len(b) {
+		return a, 0, nil
+	}
+	a.body = b[end+4 : size]
+	return a, size, nil
+}
+
+// readHead finds the length of the body and whether the connection ends. Only
+// lines with the right first letter are looked at any closer.
+func (a *answer) readHead(head []byte) (length int, ok bool) {
+	for rest := head; len(rest) > 0; {
+		end := bytes.IndexByte(rest, '\n')
+		line := rest[:end]
+		rest = rest[end+1:]
+		switch line[0] {
+		case 'C', 'c':
+			if value, found := header(line, "content-length:"); found {
+				if length, ok = number(value); !ok {
+					return 0, false
+				}
+			} else if value, found = header(line, "connection:"); found {
+				a.closes = bytes.EqualFold(value, []byte("close"))
+			}
+		case 'T', 't':
+			if _, found := header(line, "transfer-encoding:"); found {
+				return 0, false
+			}
+		}
+	}
+	return length, ok
+}
+
+// header is the value of the line if it has that name, given in lower case and
+// with its colon.
+func header(line []byte, name string) ([]byte, bool) {
+	if len(line) < len(name) || !bytes.EqualFold(line[:len(name)], []byte(name)) {
+		return nil, false
+	}
+	return bytes.TrimSpace(line[len(name):]), true
+}
+
+// number reads a small decimal number.
+func number(b []byte) (n int, ok bool) {
+	if len(b) == 0 || len(b) > 9 {
+		return 0, false
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}
+
+// textOf is the text of the first member of that name, given with its quotes
+// and colon, anywhere in a body; nil if there is none. Only for names whose
+// values hold no escapes.
+func textOf(body []byte, name string) []byte {
+	i := bytes.Index(body, []byte(name))
+	if i < 0 {
+		return nil
+	}
+	rest := body[i+len(name):]
+	if len(rest) == 0 || rest[0] != '"' {
+		return nil
+	}
+	end := bytes.IndexByte(rest[1:], '"')
+	if end < 0 {
+		return nil
+	}
+	return rest[1 : 1+end]
+}

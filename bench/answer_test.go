@@ -1,0 +1,56 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseAnswer(t *testing.T) {
+	const charged = "HTTP/1.1 201 Created\r\nServer: x\r\nContent-Type: application/json\r\ncontent-LENGTH:  20 \r\nX-Request-Id: 7\r\n\r\n" + `{"status":"charged"}`
+	for _, c := range []struct {
+		name, text   string
+		status, body int // body: its length; -1: refused
+		closes       bool
+	}{
+		{"usual", charged, 201, 20, false},
+		{"empty body", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: Close\r\n\r\n", 503, 0, true},
+		{"keep-alive", "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx", 200, 1, false},
+		{"no length", "HTTP/1.1 200 OK\r\nServer: x\r\n\r\n", 0, -1, false},
+		{"chunked", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1", 0, -1, false},
+		{"negative length", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", 0, -1, false},
+		{"huge length", "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n", 0, -1, false},
+		{"other protocol", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", 0, -1, false},
+		{"no status", "HTTP/1.1 OK\r\n\r\nmore and more", 0, -1, false},
+	} {
+		a, size, err := parseAnswer([]byte(c.text))
+		if c.body < 0 {
+			if err == nil {
+				t.Errorf("%s: accepted as %d, %d bytes", c.name, a.status, size)
+			}
+			continue
+		}
+		if err != nil || size != len(c.text) || a.status != c.status || len(a.body) != c.body || a.closes != c.closes {
+			t.Errorf("%s: %d, body %q, closes %v, %d of %d bytes, %v", c.name, a.status, a.body, a.closes, size, len(c.text), err)
+		}
+		for n := range c.text {
+			if _, size, err := parseAnswer([]byte(c.text[:n])); size != 0 || err != nil {
+				t.Errorf("%s: the first %d bytes gave size %d, %v", c.name, n, size, err)
+			}
+		}
+	}
+}
+
+func TestAnswerWithoutEnd(t *testing.T) {
+	if _, _, err := parseAnswer([]byte("HTTP/1.1 200 OK\r\n" + strings.Repeat("a", maxAnswer))); err == nil {
+		t.Error("a head without end was accepted")
+	}
+}
+
+func TestTextOf(t *testing.T) {
+	const body = `{"txid":"id","id":"7","status":"charged","n":1,"open":"x`
+	for name, want := range map[string]string{`"id":`: "7", `"status":`: "charged", `"n":`: "", `"none":`: "", `"open":`: ""} {
+		if got := string(textOf([]byte(body), name)); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+}

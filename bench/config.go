@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"fmt"
+	"time"
+
+	"mizan/posting"
+)
+
+// PaymentsConfig is the command line of `mizan bench payments`.
+type PaymentsConfig struct {
+	Workload    string        `name:"workload" enum:"payments,read" default:"payments" help:"payments: each with a txid of its own, to charged; read: random GETs of payments made before in this run (--preload)."`
+	Connections int           `name:"connections" default:"256" help:"Connections, each with one request at a time."`
+	Duration    time.Duration `name:"duration" default:"30s" help:"How long to measure."`
+	Rate        float64       `name:"rate" default:"0" help:"Requests a second in all; latencies count from when each was due. 0: as fast as answers come."`
+	Preload     int           `name:"preload" default:"0" help:"Payments to make before measuring (read: 10000 if not given)."`
+	Target      string        `name:"target" placeholder:"URL" help:"A running sandbox server to load; --data names its directory, for sandbox.json. Default: start one."`
+	TLS         string        `name:"tls" enum:"off,auto" default:"off" help:"Transport of the server that is started."`
+	Data        string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
+	Timeout     time.Duration `name:"timeout" default:"30s" help:"When an answer counts as lost."`
+	Report      string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
+}
+
+// LedgerConfig is the command line of `mizan bench ledger`.
+type LedgerConfig struct {
+	Accounts  int           `name:"accounts" default:"10000" help:"Accounts that the transfers go between."`
+	Batch     int           `name:"batch" default:"8192" help:"Transfers handed over at a time; twice as many are under way."`
+	Hot       float64       `name:"hot" default:"0" help:"Share of the transfers that touch one hot account, 0 to 1."`
+	Transfers int           `name:"transfers" default:"0" help:"How many transfers; 0: as many as fit into --duration."`
+	Duration  time.Duration `name:"duration" default:"10s" help:"How long, unless --transfers is given."`
+	Data      string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
+	Seed      uint64        `name:"seed" default:"0" help:"Seed of the random transfers; 0: a random one."`
+	Report    string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
+}
+
+// Bounds of what may be asked for.
+const (
+	maxConnections = 10_000
+	maxAccounts    = 10_000_000
+	maxPreload     = 100_000_000
+	defaultPreload = 10_000
+)
+
+// The workloads.
+const (
+	workloadPayments = "payments"
+	workloadRead     = "read"
+)
+
+// Validate tells what does not go together. kong calls it for the command line.
+func (c *PaymentsConfig) Validate() error {
+	switch {
+	case c.Workload != workloadPayments && c.Workload != workloadRead:
+		return fmt.Errorf("--workload %q is neither payments nor read", c.Workload)
+	case c.Connections < 1 || c.Connections > maxConnections:
+		return fmt.Errorf("--connections has to be 1 to %d", maxConnections)
+	case c.Duration <= 0, c.Timeout <= 0:
+		return fmt.Errorf("--duration and --timeout have to be positive")
+	case c.Rate < 0:
+		return fmt.Errorf("--rate has to be 0 or more")
+	case c.Preload < 0 || c.Preload > maxPreload:
+		return fmt.Errorf("--preload has to be 0 to %d", maxPreload)
+	case c.Target != "" && c.Data == "":
+		return fmt.Errorf("--target needs --data, the directory of that server, for its sandbox.json")
+	case c.Target == "" && c.TLS != "off" && c.TLS != "auto":
+		return fmt.Errorf("--tls %q is neither off nor auto", c.TLS)
+	}
+	return nil
+}
+
+// Validate tells what does not go together. kong calls it for the command line.
+func (c *LedgerConfig) Validate() error {
+	switch {
+	case c.Accounts < 2 || c.Accounts > maxAccounts:
+		return fmt.Errorf("--accounts has to be 2 to %d", maxAccounts)
+	case c.Batch < 1 || c.Batch > posting.MaxQueue/2:
+		return fmt.Errorf("--batch has to be 1 to %d: twice as many wait for the writer", posting.MaxQueue/2)
+	case !(c.Hot >= 0 && c.Hot <= 1):
+		return fmt.Errorf("--hot has to be 0 to 1")
+	case c.Transfers < 0, c.Transfers == 0 && c.Duration <= 0:
+		return fmt.Errorf("--transfers or --duration has to be positive")
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package bench
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+const (
+	dialTimeout = 10 * time.Second
+	firstBuffer = 8 << 10 // bytes; grows to what the longest answer needs
+)
+
+// dialer opens connections to the target.
+type dialer struct {
+	address string
+	host    string // the Host header
+	tls     *tls.Config
+}
+
+// newDialer reads a base URL: http or https, host, port, nothing else.
+func newDialer(base string, config *tls.Config) (*dialer, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || (u.Path != "" && u.Path != "/") {
+		return nil, fmt.Errorf("bench: %q is no base URL", base)
+	}
+	d := &dialer{host: u.Host, address: u.Host}
+	switch u.Scheme {
+	case "http":
+		if u.Port() == "" {
+			d.address = net.JoinHostPort(u.Hostname(), "80")
+		}
+		return d, nil
+	case "https":
+		if u.Port() == "" {
+			d.address = net.JoinHostPort(u.Hostname(), "443")
+		}
+		if config == nil {
+			config = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		d.tls = config.Clone()
+		d.tls.ServerName = u.Hostname()
+		return d, nil
+	}
+	return nil, fmt.Errorf("bench: %q is neither http nor https", base)
+}
+
+// conn is one keep-alive connection. One goroutine uses it; deadlines may be
+// set from any.
+type conn struct {
+	net.Conn
+	raw  syscall.RawConn // nil with TLS
+	step func(fd uintptr) bool
+
+	out    []byte // what is still to be sent
+	in     []byte // what has arrived
+	answer answer
+	err    error
+}
+
+func (d *dialer) dial(ctx context.Context) (*conn, error) {
+	plain := net.Dialer{Timeout: dialTimeout}
+	c := &conn{in: make([]byte, 0, firstBuffer)}
+	if d.tls != nil {
+		secure := tls.Dialer{NetDialer: &plain, Config: d.tls}
+		var err error
+		c.Conn, err = secure.DialContext(ctx, "tcp", d.address)
+		return c, err
+	}
+	opened, err := plain.DialContext(ctx, "tcp", d.address)
+	if err != nil {
+		return nil, err
+	}
+	c.Conn = opened
+	c.raw, err = opened.(*net.TCPConn).SyscallConn()
+	c.step = c.move
+	return c, err
+}
+
+// exchange sends a request and waits for its answer, which is valid until the
+// next exchange. After an error the connection is of no more use.
+func (c *conn) exchange(request []byte) (*answer, error) {
+	c.out, c.in, c.err = request, c.in[:0], nil
+	if c.raw == nil {
+		return &c.answer, c.exchangeStream()
+	}
+	if err := c.raw.Read(c.step); err != nil {
+		return nil, err
+	}
+	return &c.answer, c.err
+}
+
+// move is called by the runtime's poller: first at once, when it sends, then
+// each time there is something to read. Sending inside of it means that the
+// poller is armed before the request leaves, so the usual first read, which
+// finds nothing, can be left out: one system call in three.
+func (c *conn) move(fd uintptr) bool {
+	if len(c.out) > 0 {
+		n, err := retry(syscall.Write, fd, c.out)
+		if err == nil && n < len(c.out) {
+			err = io.ErrShortWrite // an empty send buffer takes a request whole
+		}
+		c.out, c.err = nil, err
+		return err != nil
+	}
+	for {
+		n, err := retry(syscall.Read, fd, c.room())
+		if errors.Is(err, syscall.EAGAIN) {
+			return false
+		}
+		if err == nil && n == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			c.err = err
+			return true
+		}
+		if c.arrived(n) {
+			return true
+		}
+		// Read until there is nothing: the poller tells of each change only once,
+		// and the end of the connection may have come with these bytes.
+	}
+}
+
+func retry(call func(int, []byte) (int, error), fd uintptr, b []byte) (int, error) {
+	for {
+		n, err := call(int(fd), b)
+		if err != syscall.EINTR {
+			return n, err
+		}
+	}
+}
+
+// exchangeStream is the exchange over TLS.
+func (c *conn) exchangeStream() error {
+	if _, err := c.Write(c.out); err != nil {
+		return err
+	}
+	for {
+		n, err := c.Read(c.room())
+		if n > 0 && c.arrived(n) {
+			return c.err
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// room is where the next bytes go.
+func (c *conn) room() []byte {
+	if len(c.in) == cap(c.in) {
+		c.in = append(make([]byte, 0, 2*cap(c.in)), c.in...)
+	}
+	return c.in[len(c.in):cap(c.in)]
+}
+
+// arrived takes n more bytes and tells whether the answer is complete, or wrong.
+func (c *conn) arrived(n int) bool {
+	c.in = c.in[:len(c.in)+n]
+	a, size, err := parseAnswer(c.in)
+	if err == nil && size != 0 && size != len(c.in) {
+		err = errAnswer // more than was asked for
+	}
+	c.answer, c.err = a, err
+	return err != nil || size != 0
+}

@@ -1,0 +1,181 @@
+package bench
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serve accepts connections and hands each to fn until the test ends.
+func serve(t *testing.T, config *tls.Config, fn func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := "http://"
+	if config != nil {
+		l, scheme = tls.NewListener(l, config), "https://"
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = c.Close() }()
+				fn(c)
+			}()
+		}
+	}()
+	return scheme + l.Addr().String()
+}
+
+// certificate is the configuration of a TLS server and of a client that trusts it.
+func certificate(t *testing.T) (theirs, own *tls.Config) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	own = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	own.NextProtos = nil
+	return &tls.Config{Certificates: s.TLS.Certificates}, own
+}
+
+func dialTo(t *testing.T, base string, config *tls.Config) *conn {
+	t.Helper()
+	d, err := newDialer(base, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	return c
+}
+
+// readRequest reads one request without a body.
+func readRequest(r *bufio.Reader) (path string, err error) {
+	for first := true; ; first = false {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return "", err
+		}
+		if first {
+			path = strings.Fields(line)[1]
+		}
+		if line == "\r\n" {
+			return path, nil
+		}
+	}
+}
+
+// script answers GET /slow byte by byte, GET /big with a big body, GET /more
+// with more than one answer, GET /half with half of one.
+func script(c net.Conn) {
+	r := bufio.NewReader(c)
+	for {
+		path, err := readRequest(r)
+		if err != nil {
+			return
+		}
+		body := path
+		if path == "/big" {
+			body = strings.Repeat("b", 10*firstBuffer)
+		}
+		text := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		switch path {
+		case "/slow":
+			for i := range text {
+				if _, err := c.Write([]byte(text[i : i+1])); err != nil {
+					return
+				}
+			}
+			continue
+		case "/more":
+			text += text
+		case "/half":
+			_, _ = io.WriteString(c, text[:len(text)/2])
+			return
+		}
+		if _, err := io.WriteString(c, text); err != nil {
+			return
+		}
+	}
+}
+
+func TestExchange(t *testing.T) {
+	theirs, own := certificate(t)
+	for _, transport := range []struct {
+		name        string
+		theirs, own *tls.Config
+	}{{name: "plain"}, {"TLS", theirs, own}} {
+		t.Run(transport.name, func(t *testing.T) {
+			base := serve(t, transport.theirs, script)
+			c := dialTo(t, base, transport.own)
+			for round := range 50 {
+				for _, path := range []string{"/first", "/slow", "/big"} {
+					a, err := c.exchange([]byte("GET " + path + " HTTP/1.1\r\n\r\n"))
+					if err != nil {
+						t.Fatalf("round %d: %s: %v", round, path, err)
+					}
+					want := len(path)
+					if path == "/big" {
+						want = 10 * firstBuffer
+					}
+					if a.status != 200 || len(a.body) != want {
+						t.Fatalf("round %d: %s: %d, %d bytes, want %d", round, path, a.status, len(a.body), want)
+					}
+				}
+			}
+			if _, err := c.exchange([]byte("GET /half HTTP/1.1\r\n\r\n")); err == nil || kindOf(err) != "connection closed" {
+				t.Errorf("half an answer: %v", err)
+			}
+			if _, err := dialTo(t, base, transport.own).exchange([]byte("GET /more HTTP/1.1\r\n\r\n")); err == nil {
+				t.Error("more than one answer was accepted")
+			}
+		})
+	}
+}
+
+func TestExchangeEndsAtItsDeadline(t *testing.T) {
+	asked := make(chan struct{})
+	c := dialTo(t, serve(t, nil, func(c net.Conn) {
+		_, _ = readRequest(bufio.NewReader(c))
+		close(asked)
+		_, _ = io.Copy(io.Discard, c) // never answers
+	}), nil)
+	go func() {
+		<-asked
+		_ = c.SetDeadline(time.Unix(1, 0))
+	}()
+	if _, err := c.exchange([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil || kindOf(err) != "time-out" {
+		t.Errorf("exchange = %v, want a time-out", err)
+	}
+}
+
+func TestDialerRefusesWhatIsNoBaseURL(t *testing.T) {
+	for _, base := range []string{"", "127.0.0.1:80", "ftp://x", "http://", "http://x/path", "http://%"} {
+		if _, err := newDialer(base, nil); err == nil {
+			t.Errorf("%q was accepted", base)
+		}
+	}
+	for base, want := range map[string]string{"http://x": "x:80", "https://x/": "x:443", "http://x:8": "x:8"} {
+		d, err := newDialer(base, nil)
+		if err != nil || d.address != want {
+			t.Errorf("%q goes to %v, %v; want %s", base, d, err, want)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package crash
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+)
+
+// book is what the clients of a campaign know: every order, and every answer in
+// the form that `mizan audit verify --answers` reads.
+type book struct {
+	organization string
+	path         string // of the answers
+
+	mu       sync.Mutex
+	orders   []*order
+	byTxid   map[string]*order
+	file     *os.File
+	answers  *bufio.Writer
+	answered int             // requests with an answer
+	unheard  int             // requests without
+	bells    map[int]bell    // by the count of answers at which they ring
+	wrong    []error         // what must not be
+	statuses map[outcome]int // how transactions have ended, for the log
+}
+
+// bell is closed when it rings.
+type bell chan struct{}
+
+func openBook(path string) (*book, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &book{
+		path: path, file: f, answers: bufio.NewWriterSize(f, 1<<20),
+		byTxid: make(map[string]*order), bells: make(map[int]bell), statuses: make(map[outcome]int),
+	}, nil
+}
+
+// answerLine is a line of the answers file.
+type answerLine struct {
+	Method       string          `json:"method"`
+	Path         string          `json:"path"`
+	Organization string          `json:"organization_id"`
+	Body         json.RawMessage `json:"body"`
+	Status       int             `json:"status"` // 0: no answer came
+	Response     json.RawMessage `json:"response"`
+}
+
+// note writes an answer down, or that none came. What it says is compared with
+// what was known when the request was sent.
+func (b *book) note(o *order, before reading, line answerLine) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	line.Organization = b.organization
+	text, err := json.Marshal(line)
+	if err == nil {
+		_, err = b.answers.Write(append(text, '\n'))
+	}
+	if err == nil && line.Status == 0 {
+		b.unheard++
+		return
+	}
+	if err == nil {
+		b.answered++
+		if ring, waits := b.bells[b.answered]; waits {
+			close(ring)
+			delete(b.bells, b.answered)
+		}
+		err = b.learn(o, before, &line)
+	}
+	if err != nil {
+		b.wrong = append(b.wrong, err)
+	}
+}
+
+// learn takes an answer into the order.
+func (b *book) learn(o *order, before reading, line *answerLine) error {
+	switch {
+	case line.Status == 503 && line.Method == "POST":
+		return nil // too busy: nothing was stored
+	case line.Status != 201 && line.Method == "POST", line.Status != 200 && line.Method == "GET":
+		return fmt.Errorf("txid %s: %s %s answered %d: %s", o.txid, line.Method, line.Path, line.Status, line.Response)
+	}
+	var got reading
+	if err := json.Unmarshal(line.Response, &got); err != nil {
+		return fmt.Errorf("txid %s: %w: %s", o.txid, err, line.Response)
+	}
+	if err := o.judge(&before, &got); err != nil {
+		return err
+	}
+	if o.last.ID != "" && o.last.ID != got.ID {
+		return fmt.Errorf("txid %s: two transactions, %s and %s", o.txid, o.last.ID, got.ID)
+	}
+	if !o.last.final() {
+		o.last = got
+		if got.final() {
+			b.statuses[outcome{got.Status, got.Error}]++
+		}
+	}
+	return nil
+}
+
+// add takes a new order into the book.
+func (b *book) add(random *rand.Rand, calm bool) *order {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o := newOrder(fmt.Sprintf("crash-%08d", len(b.orders)), random, calm)
+	b.orders = append(b.orders, o)
+	b.byTxid[o.txid] = o
+	return o
+}
+
+// any chooses an order that was made before; nil if there is none.
+func (b *book) any(random *rand.Rand) *order {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.orders) == 0 {
+		return nil
+	}
+	// Mostly a late one: what was under way at the last kill is asked for again.
+	back := min(1+int(random.ExpFloat64()*100), len(b.orders))
+	return b.orders[len(b.orders)-back]
+}
+
+// known is what was last answered about the order.
+func (b *book) known(o *order) reading {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return o.last
+}
+
+// where lists the orders that fit.
+func (b *book) where(fits func(*reading) bool) (list []*order) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, o := range b.orders {
+		if fits(&o.last) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// after is closed once n more answers have come.
+func (b *book) after(n int) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := b.answered + n
+	ring, set := b.bells[at]
+	if !set {
+		ring = make(bell)
+		b.bells[at] = ring
+	}
+	return ring
+}
+
+// settle writes the answers out and returns what was wrong since the last time.
+func (b *book) settle() []error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	wrong := b.wrong
+	b.wrong = nil
+	if err := b.answers.Flush(); err != nil {
+		wrong = append(wrong, err)
+	}
+	return wrong
+}

@@ -1,0 +1,297 @@
+package crash
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/bench/server"
+	"mizan/internal/testkit"
+)
+
+const (
+	readyWithin = 5 * time.Second // RELIABILITY, rule 9 of the checker
+	readyBound  = time.Minute     // then it is not slow but stuck
+	loadBound   = time.Minute     // for the answers after which a kill comes
+	finishBound = 2 * time.Minute // until every transaction is final
+
+	// A kill comes after that many answers of a start, or that long after it.
+	minAnswers, maxAnswers   = 20, 700
+	minRecovery, maxRecovery = 5 * time.Millisecond, 300 * time.Millisecond
+)
+
+// campaign kills one server again and again on one data directory.
+type campaign struct {
+	t      *testing.T
+	random *rand.Rand
+	seed   uint64
+	kills  int
+	manual bool
+
+	dir      string // the server's data directory
+	canaries string // file
+	log      *os.File
+	book     *book
+	opening  map[string]totals // by env
+	fastest  time.Duration     // start
+	slowest  time.Duration
+}
+
+func newCampaign(t *testing.T, seed uint64, kills int, manual bool) *campaign {
+	t.Helper()
+	t.Logf("MIZAN_SEED=%d repeats this campaign's choices", seed)
+	root, err := os.MkdirTemp("", "mizan-crash-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &campaign{
+		t: t, random: rand.New(rand.NewPCG(seed, 0)), seed: seed, kills: kills, manual: manual,
+		dir: filepath.Join(root, "data"), canaries: filepath.Join(root, "canaries"), opening: make(map[string]totals),
+	}
+	if c.book, err = openBook(filepath.Join(root, "answers")); err != nil {
+		t.Fatal(err)
+	}
+	if c.log, err = os.Create(filepath.Join(root, "server.log")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.canaries, []byte(strings.Join(canaries(), "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = c.book.file.Close(), c.log.Close()
+		if t.Failed() {
+			t.Logf("what is left is in %s", root)
+			return
+		}
+		_ = os.RemoveAll(root)
+	})
+	return c
+}
+
+// canaries are texts that nothing may keep.
+func canaries() []string {
+	list := []string{cardholder}
+	for card := range outcomes {
+		list = append(list, card)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (c *campaign) run() {
+	c.open()
+	for kill := range c.kills {
+		if kill%2 == 1 {
+			c.killRecovering()
+		} else {
+			c.killLoaded(kill)
+		}
+		c.inspect()
+	}
+	c.finish()
+	b := c.book
+	c.t.Logf("%d kills, %d orders, %d answers, %d requests without one, ended as %v, ready after %v to %v",
+		c.kills, len(b.orders), b.answered, b.unheard, b.statuses,
+		c.fastest.Round(time.Millisecond), c.slowest.Round(time.Millisecond))
+}
+
+// launch starts the server and does not wait.
+func (c *campaign) launch() *server.Server {
+	c.t.Helper()
+	args := []string{"--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "2s"}
+	if c.manual {
+		args = append(args, "--clock", "manual")
+	}
+	s, err := server.Start(server.Options{Binary: testkit.Binary(c.t), Dir: c.dir, TLS: "off", Args: args, Log: c.log})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		select {
+		case <-s.Exited():
+		default:
+			_ = s.Kill()
+		}
+	})
+	return s
+}
+
+// start starts the server and waits until it is ready.
+func (c *campaign) start() *server.Server {
+	c.t.Helper()
+	s := c.launch()
+	ctx, cancel := context.WithTimeout(c.t.Context(), readyBound)
+	defer cancel()
+	if err := s.Ready(ctx); err != nil {
+		c.t.Fatal(err)
+	}
+	if c.fastest == 0 || s.Took < c.fastest {
+		c.fastest = s.Took
+	}
+	if c.slowest = max(c.slowest, s.Took); s.Took > readyWithin {
+		c.t.Errorf("ready after %v, more than %v", s.Took, readyWithin)
+	}
+	return s
+}
+
+func (c *campaign) stop(s *server.Server) {
+	c.t.Helper()
+	if err := s.Stop(time.Minute); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *campaign) kill(s *server.Server) {
+	c.t.Helper()
+	if err := s.Kill(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// open makes the store and takes down what the partner has before all orders.
+func (c *campaign) open() {
+	c.t.Helper()
+	s := c.start()
+	c.book.organization = s.Sandbox.OrganizationID
+	c.opening = c.totals(s)
+	c.stop(s)
+}
+
+// killLoaded kills the server while all clients are at it, some of them racing.
+func (c *campaign) killLoaded(kill int) {
+	c.t.Helper()
+	s := c.start()
+	calm := kill*3 > c.kills*2 // what is ordered late has to end before the campaign does
+	crowd, err := newCrowd(c.book, s, calm)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer crowd.http.CloseIdleConnections()
+	answers := minAnswers + c.random.IntN(maxAnswers-minAnswers)
+	enough := c.book.after(answers)
+	raceAt := c.book.after(max(1, answers-c.random.IntN(racers)))
+
+	ctx, cancel := context.WithTimeout(c.t.Context(), loadBound)
+	defer cancel()
+	var all sync.WaitGroup
+	for i := range clients {
+		random := rand.New(rand.NewPCG(c.seed, uint64(kill*clients+i+1)))
+		all.Go(func() { crowd.work(ctx, random) })
+	}
+	all.Go(func() {
+		random := rand.New(rand.NewPCG(c.seed, uint64(kill+1)<<32))
+		select {
+		case <-raceAt:
+			crowd.race(ctx, random)
+		case <-ctx.Done():
+		}
+	})
+	if c.manual {
+		all.Go(func() { c.tick(ctx, crowd, kill) })
+	}
+	select {
+	case <-enough:
+	case <-s.Exited():
+		c.t.Errorf("the server ended by itself:\n%s", s.Said())
+	case <-ctx.Done():
+		c.t.Errorf("%d answers did not come within %v", answers, loadBound)
+	}
+	if !c.t.Failed() {
+		c.kill(s)
+	}
+	cancel()
+	all.Wait()
+	if c.t.Failed() {
+		c.t.FailNow()
+	}
+}
+
+// tick moves a manual clock now and then while there is load.
+func (c *campaign) tick(ctx context.Context, crowd *crowd, kill int) {
+	random := rand.New(rand.NewPCG(c.seed, uint64(kill+1)<<48))
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.book.after(50 + random.IntN(100)):
+		}
+		if err := crowd.advance(ctx, 1+random.IntN(5)); err != nil {
+			c.t.Error(err)
+			return
+		}
+	}
+}
+
+// killRecovering kills the server shortly after it began to start.
+func (c *campaign) killRecovering() {
+	c.t.Helper()
+	s := c.launch()
+	longest := maxRecovery
+	if c.random.IntN(2) == 0 { // surely before it is ready
+		longest = max(min(longest, c.fastest), 2*minRecovery)
+	}
+	wait := minRecovery + time.Duration(c.random.Int64N(int64(longest-minRecovery)))
+	select {
+	case <-s.Exited():
+		c.t.Fatalf("the server ended by itself while it started:\n%s", s.Said())
+	case <-time.After(wait):
+	}
+	c.kill(s)
+}
+
+// finish lets every transaction come to its end and compares everything.
+func (c *campaign) finish() {
+	c.t.Helper()
+	s := c.start()
+	crowd, err := newCrowd(c.book, s, true)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer crowd.http.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(c.t.Context(), finishBound)
+	defer cancel()
+
+	b := c.book
+	c.until(ctx, "answered", func(r *reading) bool { return r.ID == "" }, func(o *order) { crowd.create(ctx, o) })
+	c.until(ctx, "final", func(r *reading) bool { return !r.final() }, func(o *order) {
+		if c.manual {
+			if err := crowd.advance(ctx, 5); err != nil {
+				c.t.Error(err)
+			}
+		}
+		crowd.read(ctx, o)
+	})
+	heard := b.unheard
+	crowd.each(b.where(func(*reading) bool { return true }), func(o *order) { crowd.read(ctx, o) })
+	if b.unheard != heard {
+		c.t.Errorf("%d of the last reads had no answer", b.unheard-heard)
+	}
+	c.compareTotals(c.totals(s))
+	c.stop(s)
+	c.inspect()
+	c.compareStore()
+	c.searchLog()
+}
+
+// until does fn to the orders that are still so until none is.
+func (c *campaign) until(ctx context.Context, what string, still func(*reading) bool, fn func(*order)) {
+	c.t.Helper()
+	crowd := &crowd{}
+	for left := c.book.where(still); len(left) > 0; left = c.book.where(still) {
+		crowd.each(left, fn)
+		if wrong := c.book.settle(); len(wrong) > 0 {
+			c.t.Fatalf("%d things that must not be, for example %v", len(wrong), wrong[0])
+		}
+		select {
+		case <-ctx.Done():
+			c.t.Fatalf("%d orders are not %s after %v, for example %s: %s", len(left), what, finishBound, left[0].txid, show(&left[0].last))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package crash
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// Kills of a campaign: in `make test`, and in each campaign of a soak.
+const (
+	fewKills    = 26
+	fewByManual = 8 // on a manual clock
+	manyKills   = 60
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills a server for a minute")
+	}
+	first := seed(t)
+	t.Run("real clock", func(t *testing.T) { newCampaign(t, first, fewKills, false).run() })
+	t.Run("manual clock", func(t *testing.T) { newCampaign(t, first, fewByManual, true).run() })
+}
+
+// TestSoak makes campaigns for as long as MIZAN_SOAK says, each on a store and
+// with a seed of its own, by turns on the real clock and on a manual one.
+func TestSoak(t *testing.T) {
+	text := os.Getenv("MIZAN_SOAK")
+	if text == "" {
+		t.Skip("MIZAN_SOAK=30m says for how long")
+	}
+	long, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("MIZAN_SOAK: %v", err)
+	}
+	first := seed(t)
+	for began, n := time.Now(), first; n == first || time.Since(began) < long; n++ {
+		manual := n%2 == 1 // by the seed, so that a campaign can be repeated alone
+		if !t.Run(strconv.FormatUint(n, 10), func(t *testing.T) { newCampaign(t, n, manyKills, manual).run() }) {
+			return
+		}
+	}
+}
+
+// seed is MIZAN_SEED, or a random one.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	text := os.Getenv("MIZAN_SEED")
+	if text == "" {
+		return rand.Uint64()
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("MIZAN_SEED: %v", err)
+	}
+	return n
+}

@@ -1,0 +1,132 @@
+package crash
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+
+	"mizan/bench/server"
+)
+
+const (
+	clients = 32 // at a time
+	racers  = 64 // creates of one txid at once
+)
+
+// crowd are the clients of a running server.
+type crowd struct {
+	book   *book
+	server *server.Server
+	http   *http.Client
+	calm   bool
+}
+
+func newCrowd(b *book, s *server.Server, calm bool) (*crowd, error) {
+	client, err := s.Sandbox.Client()
+	return &crowd{book: b, server: s, http: client, calm: calm}, err
+}
+
+// work is one client: it orders, orders again, and reads, until ctx ends.
+func (c *crowd) work(ctx context.Context, random *rand.Rand) {
+	for ctx.Err() == nil {
+		roll := random.IntN(100)
+		o := c.book.any(random)
+		switch {
+		case o == nil || roll < 70:
+			c.create(ctx, c.book.add(random, c.calm))
+		case roll < 85 || c.book.known(o).ID == "":
+			c.create(ctx, o)
+		default:
+			c.read(ctx, o)
+		}
+	}
+}
+
+// race has many clients create one new order at the same instant.
+func (c *crowd) race(ctx context.Context, random *rand.Rand) {
+	o := c.book.add(random, c.calm)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for range racers {
+		all.Go(func() {
+			<-start
+			c.create(ctx, o)
+		})
+	}
+	close(start)
+	all.Wait()
+}
+
+// create asks for the order's transaction.
+func (c *crowd) create(ctx context.Context, o *order) {
+	c.exchange(ctx, o, http.MethodPost, "/api/v1/transactions", o.body, o.noted)
+}
+
+// read asks for what became of it.
+func (c *crowd) read(ctx context.Context, o *order) {
+	c.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+c.book.known(o).ID, nil, nil)
+}
+
+func (c *crowd) exchange(ctx context.Context, o *order, method, path string, body, noted []byte) {
+	before := c.book.known(o)
+	s := &c.server.Sandbox
+	status, response := c.do(ctx, method, path, body, "x-api-key", s.APIKey)
+	c.book.note(o, before, answerLine{Method: method, Path: path, Body: noted, Status: status, Response: response})
+}
+
+// do makes one request. Status 0 says that no whole answer came.
+func (c *crowd) do(ctx context.Context, method, path string, body []byte, header, credential string) (int, json.RawMessage) {
+	s := &c.server.Sandbox
+	request, err := http.NewRequestWithContext(ctx, method, s.BaseURL+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil
+	}
+	request.Header.Set(header, credential)
+	request.Header.Set("x-organization-id", s.OrganizationID)
+	if body != nil {
+		request.Header.Set("content-type", "application/json")
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return 0, nil
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, nil
+	}
+	return response.StatusCode, content
+}
+
+// advance moves a manual clock. A refusal is an error, no answer is none.
+func (c *crowd) advance(ctx context.Context, seconds int) error {
+	body := fmt.Appendf(nil, `{"advance_seconds":%d}`, seconds)
+	status, response := c.do(ctx, http.MethodPut, "/api/v1/sandbox/clock", body, "authorization", "Bearer "+c.server.Sandbox.AdminToken)
+	if status != 0 && status != http.StatusOK {
+		return fmt.Errorf("moving the clock answered %d: %s", status, response)
+	}
+	return nil
+}
+
+// each calls fn for every order, by as many clients as there are.
+func (c *crowd) each(orders []*order, fn func(*order)) {
+	queue := make(chan *order)
+	var all sync.WaitGroup
+	for range clients {
+		all.Go(func() {
+			for o := range queue {
+				fn(o)
+			}
+		})
+	}
+	for _, o := range orders {
+		queue <- o
+	}
+	close(queue)
+	all.Wait()
+}

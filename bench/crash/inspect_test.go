@@ -1,0 +1,218 @@
+package crash
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"mizan/actors/payment"
+	"mizan/bench/server"
+	"mizan/internal/clock"
+	"mizan/internal/testkit"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots"
+)
+
+// inspect looks at the closed store: the checker as a user runs it, and the
+// digests of two openings.
+func (c *campaign) inspect() {
+	c.t.Helper()
+	if wrong := c.book.settle(); len(wrong) > 0 {
+		c.t.Fatalf("%d answers that must not be, for example %v", len(wrong), wrong[0])
+	}
+	r := testkit.Run(c.t, nil, "audit", "verify", "--data", c.dir, "--answers", c.book.path, "--canaries", c.canaries)
+	if r.Exit != 0 {
+		c.t.Fatalf("audit verify: exit %d\n%s%s", r.Exit, r.Stdout, r.Stderr)
+	}
+	first, second := c.digest(), c.digest()
+	if first != second {
+		c.t.Fatalf("opened twice, the store has the digests %x and %x", first, second)
+	}
+}
+
+// withJournal opens the closed store.
+func (c *campaign) withJournal(fn func(*posting.Journal) error) {
+	c.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: c.dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	err = fn(j)
+	if closed := j.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *campaign) digest() (sum [32]byte) {
+	c.t.Helper()
+	c.withJournal(func(j *posting.Journal) error {
+		report, err := snapshots.Check(c.t.Context(), j, snapshots.Inputs{Data: c.dir, Log: slog.New(slog.DiscardHandler)})
+		if err == nil {
+			sum = report.Digest
+		}
+		return err
+	})
+	return sum
+}
+
+// totals are those of the partner's available account.
+type totals struct{ credits, debits, held *big.Int }
+
+// totals reads them as the auditor does.
+func (c *campaign) totals(s *server.Server) map[string]totals {
+	c.t.Helper()
+	crowd, err := newCrowd(c.book, s, true)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer crowd.http.CloseIdleConnections()
+	found := make(map[string]totals)
+	for _, env := range []string{"prod", "test"} {
+		path := fmt.Sprintf("/api/v1/ledger/accounts/L:partner:%d:available?currency=%s&env=%s", s.Sandbox.PartnerID, currency, env)
+		status, response := crowd.do(c.t.Context(), http.MethodGet, path, nil, "authorization", "Bearer "+s.Sandbox.AuditorToken)
+		var list struct {
+			Data []struct {
+				Credits string `json:"credits_posted"`
+				Debits  string `json:"debits_posted"`
+				Held    string `json:"debits_pending"`
+			}
+		}
+		if err := json.Unmarshal(response, &list); err != nil || status != http.StatusOK || len(list.Data) != 1 {
+			c.t.Fatalf("GET %s answered %d: %s", path, status, response)
+		}
+		row := list.Data[0]
+		found[env] = totals{c.number(row.Credits), c.number(row.Debits), c.number(row.Held)}
+	}
+	return found
+}
+
+func (c *campaign) number(text string) *big.Int {
+	c.t.Helper()
+	n, ok := new(big.Int).SetString(text, 10)
+	if !ok {
+		c.t.Fatalf("%q is no amount", text)
+	}
+	return n
+}
+
+// compareTotals checks that the partner has what the orders brought and cost.
+func (c *campaign) compareTotals(now map[string]totals) {
+	c.t.Helper()
+	for env, opening := range c.opening {
+		credits, debits := new(big.Int).Set(opening.credits), new(big.Int).Set(opening.debits)
+		for _, o := range c.book.where(func(r *reading) bool { return r.Status == "charged" && r.Env == env }) {
+			moved := big.NewInt(int64(o.amount))
+			if o.kind == "payment" {
+				credits.Add(credits, moved)
+			} else {
+				debits.Add(debits, moved)
+			}
+		}
+		has := now[env]
+		if has.credits.Cmp(credits) != 0 || has.debits.Cmp(debits) != 0 || has.held.Sign() != 0 {
+			c.t.Errorf("%s: the partner has credits %v, debits %v, held %v; the orders make credits %v, debits %v, nothing held",
+				env, has.credits, has.debits, has.held, credits, debits)
+		}
+	}
+}
+
+// compareStore checks that orders and stored transactions are one to one, and
+// that each transaction has the provider calls that it may have.
+func (c *campaign) compareStore() {
+	c.t.Helper()
+	calls := c.calls()
+	seen := make(map[string]bool)
+	c.withJournal(func(j *posting.Journal) error {
+		v := j.View()
+		defer v.Close()
+		return v.Records(uuid.MustParse(c.book.organization), ledger.Transaction, func(id ledger.ID, stored posting.Record) (bool, error) {
+			r, err := payment.Decode(stored.Payload)
+			if err != nil {
+				return false, err
+			}
+			o := c.book.byTxid[r.TxID]
+			switch {
+			case o == nil:
+				c.t.Errorf("transaction %v has txid %q, which nobody sent", id, r.TxID)
+				return true, nil
+			case seen[r.TxID]:
+				c.t.Errorf("txid %s has a second transaction, %v", r.TxID, id)
+			case o.last.ID != id.String() || o.last.Status != string(r.Status):
+				c.t.Errorf("txid %s: stored as %v, %s; answered as %s, %s", r.TxID, id, r.Status, o.last.ID, o.last.Status)
+			}
+			seen[r.TxID] = true
+			want := 1
+			if (outcome{o.last.Status, o.last.Error}) == interrupted {
+				want = 0
+			}
+			if calls[id] != want {
+				c.t.Errorf("txid %s ended as %s %q after %d provider calls, want %d", r.TxID, o.last.Status, o.last.Error, calls[id], want)
+			}
+			delete(calls, id)
+			return true, nil
+		})
+	})
+	if len(seen) != len(c.book.orders) {
+		c.t.Errorf("%d transactions for %d orders", len(seen), len(c.book.orders))
+	}
+	for id := range calls {
+		c.t.Errorf("the provider was called for %v, which is no transaction", id)
+	}
+}
+
+// calls counts the provider calls by reference.
+func (c *campaign) calls() map[ledger.ID]int {
+	c.t.Helper()
+	f, err := os.Open(filepath.Join(c.dir, "simulator.log"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	count := make(map[ledger.ID]int)
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var line struct {
+			Reference ledger.ID `json:"reference"`
+			Operation string    `json:"operation"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			c.t.Fatalf("simulator.log: %v: %s", err, lines.Bytes())
+		}
+		if line.Operation != "payment" && line.Operation != "payout" {
+			c.t.Errorf("simulator.log: operation %q", line.Operation)
+		}
+		count[line.Reference]++
+	}
+	if err := lines.Err(); err != nil {
+		c.t.Fatal(err)
+	}
+	return count
+}
+
+// searchLog looks for what the server must not have logged.
+func (c *campaign) searchLog() {
+	c.t.Helper()
+	content, err := os.ReadFile(c.log.Name())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, text := range canaries() {
+		if bytes.Contains(content, []byte(text)) {
+			c.t.Errorf("the log holds %q", text)
+		}
+	}
+}

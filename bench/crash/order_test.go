@@ -1,0 +1,182 @@
+package crash
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// reading is what an answer says of a transaction: the fields that must never
+// change once it is final.
+type reading struct {
+	ID             string  `json:"id"`
+	TxID           string  `json:"txid"`
+	Type           string  `json:"type"`
+	Status         string  `json:"status"`
+	Error          string  `json:"error_description"`
+	Amount         string  `json:"amount"`
+	AmountWithFee  string  `json:"amount_with_fee"`
+	AmountDest     string  `json:"amount_dest"`
+	MerchantAmount string  `json:"merchant_amount"`
+	Currency       string  `json:"currency"`
+	Env            string  `json:"env"`
+	Started        string  `json:"started"`
+	Finished       *string `json:"finished"`
+	RRN            string  `json:"rrn"`
+}
+
+func (r *reading) final() bool {
+	return slices.Contains([]string{"charged", "rejected", "failed"}, r.Status)
+}
+
+// outcome is a final status with its reason.
+type outcome struct{ status, reason string }
+
+var charged = outcome{"charged", ""}
+
+// interrupted is what becomes of a transaction whose provider call a kill
+// prevented: nothing was submitted, and without its CVV it can't be any more.
+var interrupted = outcome{"failed", "interrupted"}
+
+// outcomes are what each card leads to (DECISIONS, "Simulator").
+var outcomes = map[string]outcome{
+	"4242424242424242": charged,
+	"5555555555554444": charged,
+	"4000000000000002": {"rejected", "card_declined"},
+	"4000000000009995": {"rejected", "insufficient_funds"},
+	"4000000000000119": {"failed", "processing_error"},
+	"4000000000000077": charged, // 5 s later
+	"4000000000000341": charged, // an inquiry finds out, 10 s later
+}
+
+// underWay are the statuses before a final one.
+var underWay = []string{"created", "new", "authorizing", "charging"}
+
+const (
+	cardholder = "Zebulon Quixworth-Canary"
+	currency   = "USD"
+	maxAmount  = 1_000 // minor units; the opening balance bears a hundred thousand payouts
+)
+
+// order is a transaction that clients ask for, once or again and again.
+type order struct {
+	txid, kind, card, env string
+	amount                int
+	body                  []byte // as it is sent
+	noted                 []byte // as it is noted: no CVV, of the card its last four digits
+
+	last reading // guarded by book.mu: the latest answer; zero: none yet
+}
+
+// newOrder makes up an order. Delayed ones keep a campaign waiting, so they are
+// rare, and calm makes none.
+func newOrder(txid string, random *rand.Rand, calm bool) *order {
+	o := &order{txid: txid, kind: "payment", env: "prod", card: "4242424242424242", amount: 1 + random.IntN(maxAmount)}
+	switch roll := random.IntN(100); {
+	case roll < 50:
+	case roll < 60:
+		o.card = "5555555555554444"
+	case roll < 70:
+		o.card = "4000000000000002"
+	case roll < 78:
+		o.card = "4000000000009995"
+	case roll < 88:
+		o.card = "4000000000000119"
+	case roll < 95 && !calm:
+		o.card = "4000000000000077"
+	case !calm:
+		o.card = "4000000000000341"
+	}
+	if random.IntN(5) == 0 {
+		o.kind = "payout"
+	}
+	if random.IntN(5) == 0 {
+		o.env = "test"
+	}
+	o.body = o.render(o.card, `,"cvv":"737"`)
+	o.noted = o.render(o.card[len(o.card)-4:], "")
+	return o
+}
+
+func (o *order) render(card, cvv string) []byte {
+	return fmt.Appendf(nil, `{"params":{"txid":%q,"type":%q,"env":%q,"amount":"%d","currency":%q,`+
+		`"returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed",`+
+		`"money_storage":{"type":"bank_card","cardnumber":%q,"cardholder":%q,"exp_month":"12","exp_year":"2040"%s}}}`,
+		o.txid, o.kind, o.env, o.amount, currency, card, cardholder, cvv)
+}
+
+// judge compares an answer with the order and with what had been answered when
+// the request was sent.
+func (o *order) judge(before, got *reading) error {
+	want := reading{TxID: o.txid, Type: o.kind, Amount: fmt.Sprint(o.amount), Currency: currency, Env: o.env}
+	has := reading{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
+	switch {
+	case want != has:
+		return fmt.Errorf("txid %s: answered %+v, ordered was %+v", o.txid, has, want)
+	case got.ID == "" || got.Started == "":
+		return fmt.Errorf("txid %s: answered without id or time: %+v", o.txid, *got)
+	case before.ID != "" && (got.ID != before.ID || got.Started != before.Started):
+		return fmt.Errorf("txid %s: was transaction %s of %s, is now %s of %s", o.txid, before.ID, before.Started, got.ID, got.Started)
+	case before.final() && !same(before, got):
+		return fmt.Errorf("txid %s: was final as %s, is now %s", o.txid, show(before), show(got))
+	case got.final() && !o.may(outcome{got.Status, got.Error}):
+		return fmt.Errorf("txid %s: card %s ended as %s %q", o.txid, o.card[len(o.card)-4:], got.Status, got.Error)
+	case !got.final() && !slices.Contains(underWay, got.Status):
+		return fmt.Errorf("txid %s: unexpected status %q", o.txid, got.Status)
+	}
+	return nil
+}
+
+func (o *order) may(end outcome) bool { return end == outcomes[o.card] || end == interrupted }
+
+func same(a, b *reading) bool { return show(a) == show(b) }
+
+func show(r *reading) string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // strings only
+	}
+	return string(text)
+}
+
+func TestOrderNotices(t *testing.T) {
+	o := newOrder("t-1", rand.New(rand.NewPCG(1, 1)), true)
+	o.card = "4000000000000002"
+	finished := "2026-11-21T00:00:01Z"
+	declined := reading{
+		ID: "a", TxID: "t-1", Type: o.kind, Status: "rejected", Error: "card_declined", Amount: fmt.Sprint(o.amount),
+		Currency: currency, Env: o.env, Started: "2026-11-21T00:00:00Z", Finished: &finished,
+	}
+	open := declined
+	open.Status, open.Error, open.Finished = "authorizing", "", nil
+	for _, c := range []struct {
+		name   string
+		before reading
+		change func(*reading)
+		fine   bool
+	}{
+		{"the first answer", reading{}, func(*reading) {}, true},
+		{"the same again", declined, func(*reading) {}, true},
+		{"an end", open, func(*reading) {}, true},
+		{"interrupted", open, func(r *reading) { r.Status, r.Error = "failed", "interrupted" }, true},
+		{"a second transaction", open, func(r *reading) { r.ID = "b" }, false},
+		{"another time", open, func(r *reading) { r.Started = finished }, false},
+		{"a final status that changes", declined, func(r *reading) { r.Status, r.Error = "failed", "interrupted" }, false},
+		{"a final status taken back", declined, func(r *reading) { *r = open }, false},
+		{"another reason", declined, func(r *reading) { r.Error = "" }, false},
+		{"a charge of a declined card", reading{}, func(r *reading) { r.Status, r.Error = "charged", "" }, false},
+		{"another amount", reading{}, func(r *reading) { r.Amount = "0" }, false},
+		{"another txid", reading{}, func(r *reading) { r.TxID = "t-2" }, false},
+		{"another environment", reading{}, func(r *reading) { r.Env = "" }, false},
+		{"no id", reading{}, func(r *reading) { r.ID = "" }, false},
+		{"a status of no order here", open, func(r *reading) { r.Status = "reversed" }, false},
+	} {
+		got := declined
+		c.change(&got)
+		if err := o.judge(&c.before, &got); (err == nil) != c.fine {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Range and precision of latencies: one microsecond to an hour, to one part in
+// a thousand.
+const (
+	minLatency   = time.Microsecond
+	maxLatency   = time.Hour
+	significance = 3
+)
+
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(int64(minLatency/time.Microsecond), int64(maxLatency/time.Microsecond), significance)
+}
+
+// figures are what a run counts. All workers share one, because a histogram of
+// its own for each of many connections would not fit the cache.
+type figures struct {
+	mu      sync.Mutex
+	latency *hdrhistogram.Histogram // µs, of good answers and of what was never sent
+	late    *hdrhistogram.Histogram // µs from when a request was due until it was sent
+	good    uint64
+	errors  map[string]uint64 // by kind
+	longest time.Duration
+	last    time.Duration // since the run began, of the last good answer
+}
+
+func newFigures() *figures {
+	return &figures{latency: newHistogram(), late: newHistogram(), errors: make(map[string]uint64)}
+}
+
+// succeeded counts a good answer that arrived at the instant now, since the run
+// began, to a request that was due and that was sent.
+func (f *figures) succeeded(due, sent, now time.Duration) {
+	f.mu.Lock()
+	f.good++
+	f.took(now - due)
+	f.last = max(f.last, now)
+	record(f.late, sent-due)
+	f.mu.Unlock()
+}
+
+// took records a latency; f.mu is held.
+func (f *figures) took(d time.Duration) {
+	record(f.latency, d)
+	f.longest = max(f.longest, d)
+}
+
+// record can't fail: the value is kept inside the histogram's range.
+func record(h *hdrhistogram.Histogram, d time.Duration) {
+	_ = h.RecordValue(int64(min(max(d, minLatency), maxLatency) / time.Microsecond))
+}
+
+// failed counts an error.
+func (f *figures) failed(kind string) {
+	f.mu.Lock()
+	f.errors[kind]++
+	f.mu.Unlock()
+}
+
+// notSent counts a request that was due and was never sent, with what it had
+// waited: leaving it out would be the omission that a rate is there to avoid.
+func (f *figures) notSent(waited time.Duration) {
+	f.mu.Lock()
+	f.errors["not sent in time"]++
+	f.took(waited)
+	f.mu.Unlock()
+}
+
+// Latency is a distribution in milliseconds.
+type Latency struct {
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p99.9"`
+	Max  float64 `json:"max"`
+}
+
+// Outcome is what a run came to.
+type Outcome struct {
+	Good      uint64            `json:"good"`
+	Seconds   float64           `json:"seconds"` // until the last good answer
+	PerSecond float64           `json:"per_second"`
+	Latency   Latency           `json:"latency_ms"`
+	LateP99   float64           `json:"sent_late_p99_ms"` // of it, what the generator itself was late
+	Errors    map[string]uint64 `json:"errors"`           // by kind
+}
+
+// outcome sums up so far.
+func (f *figures) outcome() Outcome {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := Outcome{
+		Good: f.good, Seconds: f.last.Seconds(), Errors: maps.Clone(f.errors),
+		Latency: distribution(f.latency, f.longest),
+		LateP99: float64(f.late.ValueAtQuantile(99)) / 1000,
+	}
+	if f.last > 0 {
+		o.PerSecond = float64(f.good) / f.last.Seconds()
+	}
+	return o
+}
+
+func distribution(h *hdrhistogram.Histogram, longest time.Duration) Latency {
+	at := func(q float64) float64 { return float64(h.ValueAtQuantile(q)) / 1000 }
+	return Latency{
+		Mean: h.Mean() / 1000, P50: at(50), P90: at(90), P99: at(99), P999: at(99.9),
+		Max: float64(longest.Microseconds()) / 1000,
+	}
+}
+
+// String is the distribution on a line.
+func (l Latency) String() string {
+	return fmt.Sprintf("p50 %.2f ms  p99 %.2f ms  p99.9 %.2f ms  max %.2f ms", l.P50, l.P99, l.P999, l.Max)
+}
+
+// wrong is how many requests had no good answer.
+func (o *Outcome) wrong() (n uint64) {
+	for _, count := range o.Errors {
+		n += count
+	}
+	return n
+}
+
+// errorText lists the errors by kind, the most frequent first.
+func (o *Outcome) errorText() string {
+	if len(o.Errors) == 0 {
+		return "none"
+	}
+	kinds := slices.SortedFunc(maps.Keys(o.Errors), func(a, b string) int {
+		if o.Errors[a] != o.Errors[b] {
+			return int(o.Errors[b]) - int(o.Errors[a])
+		}
+		return strings.Compare(a, b)
+	})
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%s: %d", kind, o.Errors[kind])
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// say prints a line; what can't be printed can't be helped.
+func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }

@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// minFree is the disk space below which the journal refuses.
+const minFree = 512 << 20
+
+// LedgerReport is the JSON report of `mizan bench ledger`.
+type LedgerReport struct {
+	Header
+	Accounts int     `json:"accounts"`
+	Batch    int     `json:"batch"`
+	Hot      float64 `json:"hot"`
+	Seed     uint64  `json:"seed"`
+	Outcome  Outcome `json:"outcome"`
+	Groups   Groups  `json:"groups"`
+	Written  float64 `json:"written_bytes_per_transfer"` // keys and values of all rows
+	OnDisk   float64 `json:"disk_bytes_per_transfer"`    // the store's files, closed
+	Costs    Costs   `json:"process"`
+	Ledger   string  `json:"ledger"` // "ok" or what is wrong
+}
+
+// Groups says how the writer grouped the transfers.
+type Groups struct {
+	Count   uint64  `json:"count"`
+	Mean    float64 `json:"mean_transfers"`
+	P50     int64   `json:"p50_transfers"`
+	Max     int64   `json:"max_transfers"`
+	Rows    float64 `json:"mean_rows"`
+	Prepare float64 `json:"prepare_seconds"` // in all
+	Apply   float64 `json:"apply_seconds"`   // in all: transaction, sync, HEAD
+}
+
+// Ledger posts two-leg transfers through the journal in this process, prints
+// what it took, and checks every account's totals in the store opened again.
+func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	dir, remove, err := workplace(cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if inMemory(dir) {
+		say(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
+	}
+	if cfg.Seed == 0 {
+		cfg.Seed = rand.Uint64()
+	}
+	report := LedgerReport{Header: newHeader(dir), Accounts: cfg.Accounts, Batch: cfg.Batch, Hot: cfg.Hot, Seed: cfg.Seed}
+	t := newTransfers(&cfg, cfg.Seed)
+	if err := report.measure(ctx, &cfg, t, dir, out); err != nil {
+		return err
+	}
+	wrong := t.verify(dir)
+	if report.Ledger = "ok"; wrong != nil {
+		report.Ledger = wrong.Error()
+	}
+	report.print(out)
+	return errors.Join(wrong, writeReport(cfg.Report, &report))
+}
+
+// openJournal opens the journal as the server does. A failing store ends the
+// process: nothing may be acknowledged after it.
+func openJournal(dir string) (*posting.Journal, error) {
+	return posting.Open(posting.Options{
+		Store: store.Options{Dir: dir, MinFree: minFree, Log: slog.New(slog.DiscardHandler)},
+		Clock: clock.Real{},
+		Log:   slog.New(slog.DiscardHandler),
+		Fatal: func(err error) {
+			_, _ = fmt.Fprintln(os.Stderr, "mizan: storage:", err)
+			os.Exit(1)
+		},
+	})
+}
+
+// measure makes the run and closes the journal.
+func (r *LedgerReport) measure(ctx context.Context, cfg *LedgerConfig, t *transfers, dir string, out io.Writer) error {
+	j, err := openJournal(dir)
+	if err != nil {
+		return err
+	}
+	sizes := &groupSizes{sizes: hdrhistogram.New(1, posting.MaxGroup, significance)}
+	j.Stats.OnGroup = sizes.add
+	stop := make(chan struct{})
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		progress(out, "ledger", t.figures, stop)
+	}()
+	meter := startMeter(nil)
+	err = t.run(ctx, j, cfg)
+	_, r.Costs = meter.stop()
+	close(stop)
+	<-stopped
+	r.Outcome = t.figures.outcome()
+	err = errors.Join(err, j.Close())
+	r.Groups = sizes.groups(&j.Stats)
+	if n := float64(r.Outcome.Good); n > 0 {
+		r.Written = float64(j.Stats.Bytes.Load()) / n
+		r.OnDisk = float64(filesIn(dir)) / n
+	}
+	return err
+}
+
+// groupSizes sees each group.
+type groupSizes struct {
+	mu      sync.Mutex
+	sizes   *hdrhistogram.Histogram
+	largest int
+}
+
+func (g *groupSizes) add(changes, _, _ int, _ time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_ = g.sizes.RecordValue(int64(min(changes, posting.MaxGroup)))
+	g.largest = max(g.largest, changes)
+}
+
+func (g *groupSizes) groups(s *posting.Stats) Groups {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	count := s.Groups.Load()
+	each := func(n uint64) float64 { return float64(n) / float64(max(count, 1)) }
+	return Groups{
+		Count: count, Mean: each(s.Changes.Load()), Rows: each(s.Rows.Load()),
+		P50: g.sizes.ValueAtQuantile(50), Max: int64(g.largest),
+		Prepare: time.Duration(s.Prepare.Load()).Seconds(), Apply: time.Duration(s.Apply.Load()).Seconds(),
+	}
+}
+
+// verify opens the store again and compares every account's totals with what
+// was handed over, their sums with each other, and the journal's length with
+// the number of transfers acknowledged.
+func (t *transfers) verify(dir string) (err error) {
+	j, err := openJournal(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	v := j.View()
+	defer v.Close()
+	size, _, err := v.Head(t.org)
+	if err != nil {
+		return err
+	}
+	if want := t.figures.outcome().Good; size != want {
+		return fmt.Errorf("bench: %d transfers were acknowledged, the journal has %d events", want, size)
+	}
+	var debits, credits money.Amount
+	for i, path := range t.paths {
+		totals, err := v.Totals(t.org, ledger.Account{Path: path, Asset: transferAsset})
+		if err != nil {
+			return err
+		}
+		want := ledger.Totals{DebitsPosted: money.FromUint64(t.debits[i]), CreditsPosted: money.FromUint64(t.credits[i])}
+		if totals != want {
+			return fmt.Errorf("bench: %s has totals %+v, %+v were handed over", path, totals, want)
+		}
+		if debits, err = debits.Add(totals.DebitsPosted); err != nil {
+			return err
+		}
+		if credits, err = credits.Add(totals.CreditsPosted); err != nil {
+			return err
+		}
+	}
+	if debits != credits {
+		return fmt.Errorf("bench: debits are %v, credits %v", debits, credits)
+	}
+	return nil
+}
+
+// print says it all to people.
+func (r *LedgerReport) print(out io.Writer) {
+	o, g := &r.Outcome, &r.Groups
+	say(out, "machine    %v", r.Machine)
+	say(out, "transfers  %d in %.2f s: %.0f/s over %d accounts, %g to a hot one, seed %d", o.Good, o.Seconds, o.PerSecond, r.Accounts, r.Hot, r.Seed)
+	say(out, "latency    %v", o.Latency)
+	say(out, "groups     %d of %.0f transfers and %.0f rows (p50 %d, max %d), prepared in %.2f s, applied in %.2f s",
+		g.Count, g.Mean, g.Rows, g.P50, g.Max, g.Prepare, g.Apply)
+	say(out, "bytes      %.0f written and %.0f on disk a transfer", r.Written, r.OnDisk)
+	say(out, "process    %.2f CPU s, peak anonymous memory %d MiB", r.Costs.CPUSeconds, r.Costs.PeakAnon>>20)
+	say(out, "ledger     %s", r.Ledger)
+}

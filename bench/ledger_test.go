@@ -1,0 +1,147 @@
+package bench
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLedger(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		cfg  LedgerConfig
+		good uint64 // 0: at least one
+	}{
+		{"a number", LedgerConfig{Accounts: 50, Batch: 64, Hot: 0.5, Transfers: 1000}, 1000},
+		{"a time", LedgerConfig{Accounts: 2, Batch: 8, Duration: 50 * time.Millisecond}, 0},
+		{"less than a batch", LedgerConfig{Accounts: 3, Batch: 100, Hot: 1, Transfers: 7}, 7},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.cfg.Data, c.cfg.Report = t.TempDir(), filepath.Join(t.TempDir(), "report.json")
+			var out strings.Builder
+			if err := Ledger(t.Context(), c.cfg, &out); err != nil {
+				t.Fatalf("%v\n%s", err, &out)
+			}
+			content, err := os.ReadFile(c.cfg.Report)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r LedgerReport
+			if err := json.Unmarshal(content, &r); err != nil {
+				t.Fatal(err)
+			}
+			good := r.Outcome.Good
+			if good == 0 || (c.good != 0 && good != c.good) || r.Ledger != "ok" || r.Groups.Count == 0 || r.Written <= 0 || r.OnDisk <= 0 {
+				t.Errorf("%s", content)
+			}
+			if !strings.Contains(out.String(), "ledger     ok") {
+				t.Errorf("printed:\n%s", &out)
+			}
+		})
+	}
+}
+
+// The check is worth what it finds: a store that holds one unit more or less
+// than was handed over, or another number of transfers.
+func TestLedgerVerifyFindsADifference(t *testing.T) {
+	cfg := LedgerConfig{Accounts: 10, Batch: 16, Transfers: 100}
+	dir := t.TempDir()
+	j, err := openJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := newTransfers(&cfg, 1)
+	if err := run.run(t.Context(), j, &cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := run.verify(dir); err != nil {
+		t.Fatal(err)
+	}
+	run.credits[3]++
+	if err := run.verify(dir); err == nil {
+		t.Error("a missing credit was not found")
+	}
+	run.credits[3]--
+	run.figures.good++
+	if err := run.verify(dir); err == nil {
+		t.Error("a missing transfer was not found")
+	}
+}
+
+func TestTransfersGoToTheHotAccountAsOftenAsAsked(t *testing.T) {
+	const n = 20_000
+	for _, hot := range []float64{0, 0.25, 0.9, 1} {
+		run := newTransfers(&LedgerConfig{Accounts: 100, Batch: 1, Hot: hot}, 1)
+		touched := 0
+		for range n {
+			from, to := run.pair()
+			if from == to || from < 0 || to < 0 || from >= 100 || to >= 100 {
+				t.Fatalf("pair %d, %d", from, to)
+			}
+			if from == 0 || to == 0 {
+				touched++
+			}
+		}
+		if share := float64(touched) / n; share < hot-0.02 || share > hot+0.02 {
+			t.Errorf("hot %v: %v of the transfers", hot, share)
+		}
+	}
+}
+
+func TestTransferIDsAreVersion4(t *testing.T) {
+	run := newTransfers(&LedgerConfig{Accounts: 2, Batch: 1}, 7)
+	seen := make(map[string]bool)
+	for range 1000 {
+		id := run.newID()
+		if id.Version() != 4 || id.Variant().String() != "RFC4122" || seen[id.String()] {
+			t.Fatalf("%v, version %d, variant %v", id, id.Version(), id.Variant())
+		}
+		seen[id.String()] = true
+	}
+}
+
+func TestConfigBounds(t *testing.T) {
+	good := LedgerConfig{Accounts: 2, Batch: 16_384, Hot: 1, Transfers: 1}
+	for name, change := range map[string]func(*LedgerConfig){
+		"accounts": func(c *LedgerConfig) { c.Accounts = 1 },
+		"batch":    func(c *LedgerConfig) { c.Batch = 16_385 },
+		"no batch": func(c *LedgerConfig) { c.Batch = 0 },
+		"hot":      func(c *LedgerConfig) { c.Hot = 1.1 },
+		"no end":   func(c *LedgerConfig) { c.Transfers = 0 },
+	} {
+		if err := good.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		bad := good
+		change(&bad)
+		if bad.Validate() == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	fine := PaymentsConfig{Workload: "read", Connections: 1, Duration: 1, Timeout: 1, TLS: "off"}
+	for name, change := range map[string]func(*PaymentsConfig){
+		"workload":       func(c *PaymentsConfig) { c.Workload = "write" },
+		"connections":    func(c *PaymentsConfig) { c.Connections = 0 },
+		"duration":       func(c *PaymentsConfig) { c.Duration = 0 },
+		"rate":           func(c *PaymentsConfig) { c.Rate = -1 },
+		"preload":        func(c *PaymentsConfig) { c.Preload = -1 },
+		"target alone":   func(c *PaymentsConfig) { c.Target = "http://x" },
+		"transport":      func(c *PaymentsConfig) { c.TLS = "files" },
+		"no time to ask": func(c *PaymentsConfig) { c.Timeout = 0 },
+	} {
+		if err := fine.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		bad := fine
+		change(&bad)
+		if bad.Validate() == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

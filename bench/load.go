@@ -1,0 +1,248 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// drainFor is how long, at most, a run with a rate goes on after its end to send
+// what was due before.
+const drainFor = 10 * time.Second
+
+// redialAfter is the pause after a connection could not be opened.
+const redialAfter = 50 * time.Millisecond
+
+// job makes one connection's requests and judges their answers.
+type job interface {
+	// request is the bytes of request n, good until the next call.
+	request(n uint64) []byte
+	// judge names what is wrong with the answer to request n; "" if nothing is.
+	judge(n uint64, a *answer) string
+	// lost hears of a request that was sent and not answered.
+	lost(n uint64)
+}
+
+// load is one run: connections that send a workload's requests.
+type load struct {
+	dialer      *dialer
+	newJob      func() job
+	connections int
+	duration    time.Duration // of sending; 0: until limit
+	limit       uint64        // requests in all; 0: no limit
+	rate        float64       // requests a second in all; 0: each sends as soon as it can
+	timeout     time.Duration // of one exchange
+	figures     *figures
+	watch       stopwatch // nil: a real one, from run's start
+
+	next   atomic.Uint64 // number of the next request
+	active []slot
+}
+
+// stopwatch tells the time since a run began. Tests have one of their own.
+type stopwatch interface {
+	elapsed() time.Duration
+	// await waits until the instant, or until ctx ends.
+	await(ctx context.Context, due time.Duration)
+}
+
+// realWatch begins at its instant.
+type realWatch struct{ began time.Time }
+
+func (w realWatch) elapsed() time.Duration { return time.Since(w.began) }
+
+func (w realWatch) await(ctx context.Context, due time.Duration) {
+	left := due - w.elapsed()
+	if left <= 0 {
+		return
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// slot is what the guard sees of a connection.
+type slot struct {
+	sent atomic.Int64 // nanoseconds since the run began, plus one; 0: nothing is under way
+	mu   sync.Mutex
+	conn *conn // guarded by mu
+}
+
+// run opens the connections, sends until the end, and waits for the answers.
+// The first number given out is first. An error means that nothing was measured.
+func (l *load) run(ctx context.Context, first uint64) error {
+	l.next.Store(first)
+	l.active = make([]slot, l.connections)
+	for i := range l.active {
+		c, err := l.dialer.dial(ctx)
+		if err != nil {
+			l.close()
+			return err
+		}
+		l.active[i].conn = c
+	}
+	defer l.close()
+	if l.limit != 0 {
+		l.limit += first
+	}
+	if l.watch == nil {
+		l.watch = realWatch{time.Now()}
+	}
+	var workers sync.WaitGroup
+	for i := range l.active {
+		workers.Go(func() { l.work(ctx, &l.active[i], first) })
+	}
+	done := make(chan struct{})
+	go func() { workers.Wait(); close(done) }()
+	l.guard(ctx, done)
+	return ctx.Err()
+}
+
+// work is one connection's loop.
+func (l *load) work(ctx context.Context, s *slot, first uint64) {
+	j := l.newJob()
+	now := l.watch.elapsed()
+	for ctx.Err() == nil {
+		n := l.next.Add(1) - 1
+		if l.limit != 0 && n >= l.limit {
+			return
+		}
+		due := now
+		if l.rate != 0 {
+			due = time.Duration(float64(n-first) / l.rate * float64(time.Second))
+		}
+		if l.duration != 0 && due >= l.duration {
+			return
+		}
+		if due > now {
+			if l.watch.await(ctx, due); ctx.Err() != nil {
+				return
+			}
+			now = l.watch.elapsed()
+		}
+		if l.duration != 0 && now > l.duration+min(drainFor, l.duration) {
+			l.figures.notSent(now - due)
+			continue
+		}
+		now = l.send(ctx, s, j, n, due, now)
+	}
+}
+
+// send makes one exchange and returns the time after it.
+func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time.Duration) time.Duration {
+	if s.conn == nil && !l.redial(ctx, s) {
+		return l.watch.elapsed()
+	}
+	s.sent.Store(int64(now) + 1)
+	a, err := s.conn.exchange(j.request(n))
+	s.sent.Store(0)
+	sent := now
+	now = l.watch.elapsed()
+	if err != nil {
+		l.figures.failed(kindOf(err))
+		j.lost(n)
+		s.drop()
+		return now
+	}
+	if kind := j.judge(n, a); kind != "" {
+		l.figures.failed(kind)
+	} else {
+		l.figures.succeeded(due, sent, now)
+	}
+	if a.closes {
+		s.drop()
+	}
+	return now
+}
+
+// redial opens the slot's connection again, and pauses if that fails.
+func (l *load) redial(ctx context.Context, s *slot) bool {
+	c, err := l.dialer.dial(ctx)
+	if err != nil {
+		l.figures.failed("connect: " + kindOf(err))
+		l.watch.await(ctx, l.watch.elapsed()+redialAfter)
+		return false
+	}
+	s.mu.Lock()
+	s.conn = c
+	s.mu.Unlock()
+	return true
+}
+
+// drop closes the slot's connection.
+func (s *slot) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil {
+		_ = s.conn.Close()
+		s.conn = nil
+	}
+}
+
+func (l *load) close() {
+	for i := range l.active {
+		l.active[i].drop()
+	}
+}
+
+// guard ends exchanges that take longer than the time-out. Looking at all of
+// them now and then costs less than a deadline for each.
+func (l *load) guard(ctx context.Context, done <-chan struct{}) {
+	tick := time.NewTicker(min(max(l.timeout/20, time.Millisecond), 100*time.Millisecond))
+	defer tick.Stop()
+	ended, allowed := ctx.Done(), l.timeout
+	for {
+		select {
+		case <-done:
+			return
+		case <-ended:
+			ended, allowed = nil, 0 // from now on, also those that begin only now
+		case <-tick.C:
+		}
+		l.interrupt(allowed)
+	}
+}
+
+// interrupt ends the exchanges that have taken longer than d.
+func (l *load) interrupt(d time.Duration) {
+	now := l.watch.elapsed()
+	for i := range l.active {
+		s := &l.active[i]
+		if sent := s.sent.Load(); sent != 0 && now-time.Duration(sent) >= d {
+			s.mu.Lock()
+			if s.conn != nil && s.sent.Load() == sent {
+				_ = s.conn.SetDeadline(time.Unix(1, 0))
+			}
+			s.mu.Unlock()
+		}
+	}
+}
+
+// kindOf is a short name for an error of the network.
+func kindOf(err error) string {
+	var network net.Error
+	switch {
+	case errors.Is(err, errAnswer):
+		return errAnswer.Error()
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return "time-out"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "connection reset"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.As(err, &network) && network.Timeout():
+		return "time-out"
+	}
+	return "other network error"
+}

@@ -1,0 +1,179 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// handWatch is a stopwatch that the server under test moves.
+type handWatch struct{ now atomic.Int64 }
+
+func (w *handWatch) elapsed() time.Duration { return time.Duration(w.now.Load()) }
+
+func (w *handWatch) await(_ context.Context, due time.Duration) {
+	w.now.Store(max(w.now.Load(), int64(due)))
+}
+
+// getJob sends the same request again and again.
+type getJob struct{ unanswered atomic.Uint64 }
+
+func (*getJob) request(uint64) []byte { return []byte("GET / HTTP/1.1\r\n\r\n") }
+
+func (*getJob) judge(_ uint64, a *answer) string {
+	if a.status != 200 {
+		return "refused"
+	}
+	return ""
+}
+
+func (j *getJob) lost(uint64) { j.unanswered.Add(1) }
+
+// runAgainst runs a load of one connection against a server that takes, by the
+// stopwatch, what took says for each request, counted from 0; it hangs up
+// instead of answering where took says less than zero.
+func runAgainst(t *testing.T, l *load, took func(request int) time.Duration) (*getJob, Outcome) {
+	t.Helper()
+	watch, j := new(handWatch), new(getJob)
+	var requests atomic.Int64
+	base := serve(t, nil, func(c net.Conn) {
+		r := bufio.NewReader(c)
+		for {
+			if _, err := readRequest(r); err != nil {
+				return
+			}
+			d := took(int(requests.Add(1)) - 1)
+			if d < 0 {
+				return
+			}
+			watch.now.Add(int64(d))
+			if _, err := io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); err != nil {
+				return
+			}
+		}
+	})
+	d, err := newDialer(base, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.dialer, l.watch, l.figures = d, watch, newFigures()
+	l.newJob = func() job { return j }
+	l.connections, l.timeout = 1, time.Hour
+	if err := l.run(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	return j, l.figures.outcome()
+}
+
+func steady(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
+
+// near allows for the histogram's precision.
+func near(got, want float64) bool { return got > want*0.998 && got < want*1.002 }
+
+func TestClosedLoopMeasuresEachExchange(t *testing.T) {
+	_, o := runAgainst(t, &load{duration: time.Second}, steady(100*time.Millisecond))
+	if o.Good != 10 || o.wrong() != 0 || !near(o.Latency.Max, 100) || !near(o.Latency.P50, 100) || !near(o.PerSecond, 10) {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestClosedLoopStopsAtItsLimit(t *testing.T) {
+	_, o := runAgainst(t, &load{limit: 7}, steady(time.Millisecond))
+	if o.Good != 7 || !near(o.Seconds, 0.007) {
+		t.Errorf("%+v", o)
+	}
+}
+
+// Ten requests a second, and the fifth (due at 400 ms) takes a second. A loop
+// that waited with it would see one slow request; by what was due, the ten of
+// 0.4 s to 1.3 s waited: 1000, 901, 802, … down to 109 ms.
+func TestOpenLoopCountsWhatAStallMadeWait(t *testing.T) {
+	_, o := runAgainst(t, &load{rate: 10, duration: 2 * time.Second}, func(request int) time.Duration {
+		if request == 4 {
+			return time.Second
+		}
+		return time.Millisecond
+	})
+	if o.Good != 20 || o.wrong() != 0 {
+		t.Fatalf("%+v", o)
+	}
+	sum := 0.0
+	for i := range 20 {
+		switch {
+		case i >= 4 && i <= 13:
+			sum += 1000 - 99*float64(i-4)
+		case i == 14: // due at 1400 ms, the queue is empty at 1409 ms
+			sum += 10
+		default:
+			sum++
+		}
+	}
+	if want := sum / 20; !near(o.Latency.Mean, want) || !near(o.Latency.Max, 1000) || !near(o.Latency.P50, 10) {
+		t.Errorf("mean %v, want %v; %+v", o.Latency.Mean, want, o.Latency)
+	}
+	if o.LateP99 < 800 {
+		t.Errorf("sent late p99 = %v ms: the queue was in front of the only connection", o.LateP99)
+	}
+}
+
+// A thousand a second for a second, and the server makes ten: it is given
+// another second, and the 979 that nobody had time for are errors that waited.
+func TestOpenLoopCountsWhatWasNeverSent(t *testing.T) {
+	_, o := runAgainst(t, &load{rate: 1000, duration: time.Second}, steady(100*time.Millisecond))
+	if o.Good != 21 || o.Errors["not sent in time"] != 979 {
+		t.Fatalf("%+v", o)
+	}
+	if o.Latency.P50 < 1000 || !near(o.Latency.Max, 2100-20) {
+		t.Errorf("p50 %v ms, max %v ms: what was not sent has to count", o.Latency.P50, o.Latency.Max)
+	}
+}
+
+func TestLoadGoesOnAfterAConnectionBreaks(t *testing.T) {
+	j, o := runAgainst(t, &load{limit: 9}, func(request int) time.Duration {
+		if request%3 == 1 {
+			return -1
+		}
+		return time.Millisecond
+	})
+	if o.Good != 6 || o.Errors["connection closed"] != 3 || j.unanswered.Load() != 3 {
+		t.Errorf("%+v, %d unanswered", o, j.unanswered.Load())
+	}
+}
+
+func TestLoadTimesOut(t *testing.T) {
+	base := serve(t, nil, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
+	d, err := newDialer(base, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := new(getJob)
+	l := &load{dialer: d, newJob: func() job { return j }, connections: 3, limit: 3, timeout: 20 * time.Millisecond, figures: newFigures()}
+	if err := l.run(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if o := l.figures.outcome(); o.Errors["time-out"] != 3 || j.unanswered.Load() != 3 {
+		t.Errorf("%+v, %d unanswered", o, j.unanswered.Load())
+	}
+}
+
+func TestLoadEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	base := serve(t, nil, func(c net.Conn) {
+		_, _ = readRequest(bufio.NewReader(c))
+		cancel() // and no answer
+		_, _ = io.Copy(io.Discard, c)
+	})
+	d, err := newDialer(base, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := new(getJob)
+	l := &load{dialer: d, newJob: func() job { return j }, connections: 4, duration: time.Hour, timeout: time.Hour, figures: newFigures()}
+	if err := l.run(ctx, 0); err != context.Canceled {
+		t.Errorf("run = %v", err)
+	}
+}

@@ -1,0 +1,154 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Machine says where figures come from.
+type Machine struct {
+	CPU        string `json:"cpu"`
+	Cores      int    `json:"cores"`
+	Kernel     string `json:"kernel"`
+	Go         string `json:"go"`
+	Revision   string `json:"revision,omitempty"` // of the binary, where the build knew it
+	FileSystem string `json:"file_system"`        // of the data directory
+}
+
+// Header begins every report.
+type Header struct {
+	Command []string  `json:"command"`
+	Started time.Time `json:"started"`
+	Machine Machine   `json:"machine"`
+}
+
+func newHeader(dir string) Header {
+	return Header{Command: os.Args, Started: time.Now().UTC(), Machine: Machine{
+		CPU: cpuModel(), Cores: runtime.NumCPU(), Kernel: kernel(), Go: runtime.Version(),
+		Revision: revision(), FileSystem: fileSystem(dir),
+	}}
+}
+
+// String is the machine on a line.
+func (m Machine) String() string {
+	return fmt.Sprintf("%d × %s, Linux %s, %s, %s", m.Cores, m.CPU, m.Kernel, m.Go, m.FileSystem)
+}
+
+func cpuModel() string {
+	content, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(content)) {
+		if name, model, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(model)
+		}
+	}
+	return runtime.GOARCH
+}
+
+func kernel() string {
+	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	return strings.TrimSpace(string(release))
+}
+
+func revision() string {
+	build, _ := debug.ReadBuildInfo()
+	found := ""
+	if build == nil {
+		return found
+	}
+	for _, s := range build.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			found = s.Value + found
+		case s.Key == "vcs.modified" && s.Value == "true":
+			found += " and changes"
+		}
+	}
+	return found
+}
+
+// Magic numbers of statfs(2).
+const (
+	magicTmpfs = 0x01021994
+	magicRamfs = 0x858458f6
+)
+
+var fileSystems = map[int64]string{
+	magicTmpfs: "tmpfs", magicRamfs: "ramfs",
+	0xef53: "ext4", 0x58465342: "xfs", 0x9123683e: "btrfs", 0x794c7630: "overlay", 0x2fc12fc1: "zfs",
+}
+
+// fileSystem names what a directory lies on.
+func fileSystem(dir string) string {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return "unknown"
+	}
+	if name, known := fileSystems[int64(s.Type)]; known {
+		return name
+	}
+	return fmt.Sprintf("type %#x", s.Type)
+}
+
+// inMemory tells whether a directory's files never reach a disk.
+func inMemory(dir string) bool {
+	name := fileSystem(dir)
+	return name == fileSystems[magicTmpfs] || name == fileSystems[magicRamfs]
+}
+
+// workplace is the data directory: the one named, or a new one on a disk. The
+// function removes what was made here.
+func workplace(named string) (dir string, remove func(), err error) {
+	if named != "" {
+		if dir, err = filepath.Abs(named); err == nil {
+			err = os.MkdirAll(dir, 0o700)
+		}
+		return dir, func() {}, err
+	}
+	for _, parent := range []string{os.TempDir(), "/var/tmp", "."} {
+		if stat, err := os.Stat(parent); err != nil || !stat.IsDir() || inMemory(parent) {
+			continue
+		}
+		dir, err = os.MkdirTemp(parent, "mizan-bench-")
+		if err == nil {
+			dir, err = filepath.Abs(dir)
+		}
+		return dir, func() { _ = os.RemoveAll(dir) }, err
+	}
+	return "", nil, fmt.Errorf("bench: no directory on a disk found; give --data")
+}
+
+// writeReport writes a report; no name, no report.
+func writeReport(name string, report any) error {
+	if name == "" {
+		return nil
+	}
+	content, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return fmt.Errorf("bench: report: %w", err)
+	}
+	if err := os.WriteFile(name, append(content, '\n'), 0o644); err != nil {
+		return fmt.Errorf("bench: report: %w", err)
+	}
+	return nil
+}
+
+// filesIn is what the files below a directory occupy, in bytes. Some of them
+// are sparse, so their lengths would say too much.
+func filesIn(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		var stat syscall.Stat_t
+		if err == nil && entry.Type().IsRegular() && syscall.Stat(path, &stat) == nil {
+			bytes += stat.Blocks * 512
+		}
+		return nil
+	})
+	return bytes
+}

@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"os"
+	"time"
+
+	"mizan/bench/server"
+)
+
+// meter watches what the server and the generator take.
+type meter struct {
+	server *server.Server // nil: somebody else's
+	before [2]server.Usage
+	peak   [2]int64
+	end    chan struct{}
+	ended  chan struct{}
+}
+
+func startMeter(s *server.Server) *meter {
+	m := &meter{server: s, end: make(chan struct{}), ended: make(chan struct{})}
+	m.before = m.look()
+	go m.watch()
+	return m
+}
+
+// look reads both usages; one that can't be read stays zero.
+func (m *meter) look() (u [2]server.Usage) {
+	if m.server != nil {
+		u[0], _ = server.UsageOf(m.server.PID())
+	}
+	u[1], _ = server.UsageOf(os.Getpid())
+	for i := range u {
+		m.peak[i] = max(m.peak[i], u[i].Anon)
+	}
+	return u
+}
+
+func (m *meter) watch() {
+	defer close(m.ended)
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-m.end:
+			return
+		case <-tick.C:
+			m.look()
+		}
+	}
+}
+
+// stop returns what the server, if it is ours, and the generator took.
+func (m *meter) stop() (theirs *Costs, own Costs) {
+	close(m.end)
+	<-m.ended
+	after := m.look()
+	costs := func(i int) Costs {
+		return Costs{CPUSeconds: (after[i].CPU - m.before[i].CPU).Seconds(), PeakAnon: m.peak[i]}
+	}
+	if m.server != nil {
+		c := costs(0)
+		c.ReadyAfter = m.server.Took.Seconds()
+		theirs = &c
+	}
+	return theirs, costs(1)
+}

@@ -1,0 +1,296 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"time"
+
+	"mizan/bench/server"
+)
+
+const (
+	startWait = 2 * time.Minute // a big store is read whole at start
+	stopWait  = 30 * time.Second
+
+	// sampleEvery is how often the server's memory is looked at.
+	sampleEvery = 100 * time.Millisecond
+)
+
+// PaymentsReport is the JSON report of `mizan bench payments`.
+type PaymentsReport struct {
+	Header
+	Workload    string  `json:"workload"`
+	Connections int     `json:"connections"`
+	Rate        float64 `json:"rate"` // 0: closed loop
+	Preload     Outcome `json:"preload,omitzero"`
+	Outcome     Outcome `json:"outcome"`
+	Server      *Costs  `json:"server,omitempty"` // nil with --target
+	Generator   Costs   `json:"generator"`
+	Ledger      string  `json:"ledger"` // "ok" or what is wrong
+	Charged     uint64  `json:"charged"`
+	Resolved    int     `json:"resolved"` // asked for again, because no outcome had been seen
+}
+
+// Costs are what a process took while it was measured.
+type Costs struct {
+	CPUSeconds float64 `json:"cpu_seconds"`
+	PeakAnon   int64   `json:"peak_anonymous_bytes"`
+	ReadyAfter float64 `json:"ready_after_seconds,omitempty"`
+}
+
+// Payments loads a server with payments, or with reads of them, prints what it
+// took and checks the ledger afterwards. An error means that the figures are
+// not to be trusted, or that there are none.
+func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error) {
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	dir, remove, err := workplace(cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if cfg.Target == "" && inMemory(dir) {
+		say(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
+	}
+	// The server needs the cores more. One is enough for a hundred thousand
+	// exchanges a second, and threads that look for work are costs too.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
+
+	r := &paymentsRun{cfg: cfg, out: out, report: PaymentsReport{
+		Header: newHeader(dir), Workload: cfg.Workload, Connections: cfg.Connections, Rate: cfg.Rate,
+	}}
+	if err := r.open(ctx, dir); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	ctx, cancel := r.whileServed(ctx)
+	defer cancel()
+	if err := r.measure(ctx); err != nil {
+		return err
+	}
+	r.print()
+	return errors.Join(r.ledger, writeReport(cfg.Report, &r.report))
+}
+
+// paymentsRun is one call of Payments.
+type paymentsRun struct {
+	cfg      PaymentsConfig
+	out      io.Writer
+	report   PaymentsReport
+	server   *server.Server // nil with --target
+	sandbox  server.Sandbox
+	dialer   *dialer
+	auditor  *auditor
+	payments *payments
+	ledger   error // what the check of the ledger said
+}
+
+// open starts the server, unless there is a target, and gets to know it.
+func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
+	if r.cfg.Target == "" {
+		if err := r.start(ctx, dir); err != nil {
+			return err
+		}
+		r.sandbox = r.server.Sandbox
+	} else if r.sandbox, err = server.ReadSandbox(dir); err != nil {
+		return err
+	} else {
+		r.sandbox.BaseURL = r.cfg.Target
+	}
+	err = r.meet()
+	if err != nil {
+		err = errors.Join(err, r.close())
+	}
+	return err
+}
+
+func (r *paymentsRun) start(ctx context.Context, dir string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s, err := server.Start(server.Options{Binary: self, Dir: dir, TLS: r.cfg.TLS, Args: []string{"--log-level", "warn"}})
+	if err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	if err := s.Ready(wait); err != nil {
+		select {
+		case <-s.Exited():
+			return err
+		default:
+			return errors.Join(err, s.Kill())
+		}
+	}
+	r.server = s
+	return nil
+}
+
+func (r *paymentsRun) meet() error {
+	config, err := r.sandbox.TLS()
+	if err != nil {
+		return err
+	}
+	if r.dialer, err = newDialer(r.sandbox.BaseURL, config); err != nil {
+		return err
+	}
+	client, err := r.sandbox.Client()
+	if err != nil {
+		return err
+	}
+	r.auditor = &auditor{client: client, base: r.sandbox.BaseURL, sandbox: &r.sandbox}
+	run := strconv.FormatUint(rand.Uint64()|1<<63, 16) // a run never repeats another's txids
+	r.payments = newPayments(r.dialer.host, run, &r.sandbox, r.cfg.Workload == workloadRead)
+	return nil
+}
+
+// close stops the server that was started.
+func (r *paymentsRun) close() error {
+	if r.auditor != nil {
+		r.auditor.client.CloseIdleConnections()
+	}
+	if r.server == nil {
+		return nil
+	}
+	return r.server.Stop(stopWait)
+}
+
+// whileServed is a context that ends with the server that was started: without
+// it a run would only collect refused connections.
+func (r *paymentsRun) whileServed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	if r.server != nil {
+		go func() {
+			select {
+			case <-r.server.Exited():
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return ctx, cancel
+}
+
+// measure makes the preload and the run, and checks the ledger.
+func (r *paymentsRun) measure(ctx context.Context) error {
+	before, err := r.auditor.read(ctx)
+	if err != nil {
+		return err
+	}
+	preload := r.cfg.Preload
+	if preload == 0 && r.cfg.Workload == workloadRead {
+		preload = defaultPreload
+	}
+	if preload > 0 {
+		l := r.load(r.payments.job)
+		l.limit = uint64(preload)
+		if r.report.Preload, err = r.drive(ctx, "preload", l, 0); err != nil {
+			return err
+		}
+	}
+	newJob := r.payments.job
+	if r.cfg.Workload == workloadRead {
+		if len(r.payments.ids) == 0 {
+			return fmt.Errorf("bench: there is nothing to read: no payment was charged (%s)", r.report.Preload.errorText())
+		}
+		newJob = newReads(r.dialer.host, &r.sandbox, r.payments.ids).job
+	}
+	l := r.load(newJob)
+	l.duration, l.rate = r.cfg.Duration, r.cfg.Rate
+	meter := startMeter(r.server)
+	r.report.Outcome, err = r.drive(ctx, r.cfg.Workload, l, uint64(preload))
+	r.report.Server, r.report.Generator = meter.stop()
+	if err != nil {
+		return err
+	}
+	if r.report.Resolved, err = r.payments.settle(ctx, r.dialer); err != nil {
+		return err
+	}
+	r.report.Charged = r.payments.charged
+	r.ledger = r.checkLedger(ctx, before)
+	if r.report.Ledger = "ok"; r.ledger != nil {
+		r.report.Ledger = r.ledger.Error()
+	}
+	return nil
+}
+
+func (r *paymentsRun) load(newJob func() job) *load {
+	return &load{
+		dialer: r.dialer, newJob: newJob, connections: r.cfg.Connections,
+		timeout: r.cfg.Timeout, figures: newFigures(),
+	}
+}
+
+// drive makes a run, with a line a second of how it goes.
+func (r *paymentsRun) drive(ctx context.Context, name string, l *load, first uint64) (Outcome, error) {
+	stop := make(chan struct{})
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		progress(r.out, name, l.figures, stop)
+	}()
+	err := l.run(ctx, first)
+	close(stop)
+	<-stopped
+	if err != nil {
+		err = fmt.Errorf("bench: %s: %w", name, err)
+	}
+	return l.figures.outcome(), err
+}
+
+// progress prints a line a second.
+func progress(out io.Writer, name string, f *figures, stop <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var last uint64
+	for second := 1; ; second++ {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		o := f.outcome()
+		say(out, "%-8s %4ds  %8d/s  p50 %.2f ms  p99 %.2f ms  errors %d", name, second, o.Good-last, o.Latency.P50, o.Latency.P99, o.wrong())
+		last = o.Good
+	}
+}
+
+// checkLedger compares the ledger with what was charged.
+func (r *paymentsRun) checkLedger(ctx context.Context, before *books) error {
+	after, err := r.auditor.read(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = r.auditor.balanced(ctx)
+	return errors.Join(after.moved(before, r.report.Charged), err)
+}
+
+// print says it all to people.
+func (r *paymentsRun) print() {
+	p, o := &r.report, &r.report.Outcome
+	loop := "closed loop"
+	if p.Rate > 0 {
+		loop = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", p.Rate, o.LateP99)
+	}
+	say(r.out, "machine    %v", p.Machine)
+	if p.Preload.Good > 0 {
+		say(r.out, "preload    %d in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
+	}
+	say(r.out, "%-10s %d in %.1f s: %.0f/s, %d connections, %s", p.Workload, o.Good, o.Seconds, o.PerSecond, p.Connections, loop)
+	say(r.out, "latency    %v", o.Latency)
+	say(r.out, "errors     %s", o.errorText())
+	if s := p.Server; s != nil {
+		say(r.out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB, ready after %.2f s",
+			s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20, s.ReadyAfter)
+	}
+	say(r.out, "generator  %.2f CPU s (%.0f µs each)", p.Generator.CPUSeconds, p.Generator.CPUSeconds*1e6/float64(max(o.Good, 1)))
+	say(r.out, "ledger     %s: %d payments of %d charged, %d of them asked for again", p.Ledger, p.Charged, paymentAmount, p.Resolved)
+}

@@ -1,0 +1,124 @@
+package bench
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// against runs Payments against a platform and returns what it printed and reported.
+func against(t *testing.T, p *platform, change func(*PaymentsConfig)) (PaymentsReport, string, error) {
+	t.Helper()
+	base, dir := p.start(t)
+	cfg := PaymentsConfig{
+		Workload: "payments", Connections: 8, Duration: 100 * time.Millisecond, Timeout: time.Minute, TLS: "off",
+		Target: base, Data: dir, Report: filepath.Join(t.TempDir(), "report.json"),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	var out strings.Builder
+	err := Payments(t.Context(), cfg, &out)
+	var r PaymentsReport
+	if content, readErr := os.ReadFile(cfg.Report); readErr == nil {
+		if err := json.Unmarshal(content, &r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r, out.String(), err
+}
+
+func TestPayments(t *testing.T) {
+	processors := runtime.GOMAXPROCS(0)
+	p := new(platform)
+	r, out, err := against(t, p, func(c *PaymentsConfig) { c.Preload = 50 })
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if r.Preload.Good != 50 || r.Outcome.Good == 0 || r.Outcome.wrong() != 0 || r.Ledger != "ok" || r.Server != nil || r.Resolved != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r.Charged != 50+r.Outcome.Good || int(r.Charged) != len(p.byTxid) {
+		t.Errorf("%d charged by the report, %d by the platform", r.Charged, len(p.byTxid))
+	}
+	if r.Machine.Cores == 0 || r.Machine.CPU == "" || len(r.Command) == 0 || r.Machine.Go == "" || r.Machine.FileSystem == "unknown" {
+		t.Errorf("%+v", r.Header)
+	}
+	if runtime.GOMAXPROCS(0) != processors {
+		t.Error("the number of processors was not set back")
+	}
+}
+
+func TestPaymentsWithARate(t *testing.T) {
+	r, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Rate = 500 })
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if sent := r.Outcome.Good + r.Outcome.wrong(); sent != 50 {
+		t.Errorf("%d requests in 100 ms at 500 a second", sent)
+	}
+}
+
+// Lost and late answers are no reason to distrust the ledger: what became of
+// those payments is found out, and then every unit has to be there.
+func TestPaymentsFindsOutUnknownOutcomes(t *testing.T) {
+	p := &platform{troubled: true}
+	r, out, err := against(t, p, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, kind := range []string{"connection closed", "HTTP 503", "status charging"} {
+		if r.Outcome.Errors[kind] == 0 {
+			t.Errorf("no %q among the errors: %v", kind, r.Outcome.Errors)
+		}
+	}
+	if r.Resolved == 0 || r.Charged <= r.Outcome.Good || int(r.Charged) != p.available/paymentAmount {
+		t.Errorf("%d resolved, %d good, %d charged, the platform has %d", r.Resolved, r.Outcome.Good, r.Charged, p.available/paymentAmount)
+	}
+}
+
+func TestPaymentsDistrustsALedgerThatIsOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		platform *platform
+		says     string
+	}{
+		"a payment not booked":   {&platform{loses: true}, "has risen by"},
+		"a payment booked twice": {&platform{repeats: true}, "has risen by"},
+		"a side not booked":      {&platform{oneSided: true}, "trial balance"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, out, err := against(t, c.platform, nil)
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("Payments = %v\n%s", err, out)
+			}
+			if r.Ledger == "ok" || !strings.Contains(out, r.Ledger) {
+				t.Errorf("the report says %q", r.Ledger)
+			}
+		})
+	}
+}
+
+func TestPaymentsStopsWhereNothingListens(t *testing.T) {
+	_, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Target = "http://127.0.0.1:1" })
+	if err == nil {
+		t.Errorf("no error\n%s", out)
+	}
+}
+
+func TestReads(t *testing.T) {
+	r, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if r.Outcome.Good == 0 || r.Outcome.wrong() != 0 || r.Charged != 20 {
+		t.Errorf("%+v", r)
+	}
+	r, _, err = against(t, &platform{confused: true}, func(c *PaymentsConfig) { c.Workload, c.Preload = "read", 20 })
+	if err != nil || r.Outcome.Good != 0 || r.Outcome.Errors["another payment"] == 0 {
+		t.Errorf("%v, %+v", err, r.Outcome)
+	}
+}

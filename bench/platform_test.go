@@ -1,0 +1,193 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"mizan/bench/server"
+)
+
+// platform is a naive second version of the service: enough of its API for the
+// load generator, with troubles and faults to choose.
+type platform struct {
+	troubled bool // honest, but answers get lost, come late, or are 503
+	loses    bool // forgets to book every tenth payment that it says is charged
+	repeats  bool // books every tenth payment twice
+	oneSided bool // books every tenth payment on one side only
+	confused bool // reads answer with another payment
+
+	mu        sync.Mutex
+	creates   int
+	byTxid    map[string]*paid
+	byID      map[string]*paid
+	available int
+	provider  int
+}
+
+type paid struct {
+	id      string
+	charged bool
+}
+
+const openingBalance = 500
+
+// start serves the platform and returns a data directory with its sandbox.json.
+func (p *platform) start(t *testing.T) (base, dir string) {
+	t.Helper()
+	p.byTxid, p.byID = make(map[string]*paid), make(map[string]*paid)
+	p.available = openingBalance
+	s := httptest.NewServer(http.HandlerFunc(p.serve))
+	t.Cleanup(s.Close)
+	dir = t.TempDir()
+	content, err := json.Marshal(server.Sandbox{BaseURL: s.URL, OrganizationID: "org", PartnerID: 7, APIKey: "key", AuditorToken: "auditor"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sandbox.json"), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s.URL, dir
+}
+
+func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
+	forLedger := strings.HasPrefix(path, "/ledger/")
+	allowed := r.Header.Get("x-organization-id") == "org" &&
+		(forLedger && r.Header.Get("Authorization") == "Bearer auditor" || !forLedger && r.Header.Get("x-api-key") == "key")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !allowed:
+		http.Error(w, "{}", http.StatusUnauthorized)
+	case r.Method == http.MethodPost && path == "/transactions":
+		p.create(w, r)
+	case strings.HasPrefix(path, "/transactions/"):
+		p.read(w, strings.TrimPrefix(path, "/transactions/"))
+	case path == "/ledger/accounts/L:partner:7:available":
+		p.rows(w, "", p.partnerRow())
+	case path == "/ledger/accounts" && r.URL.Query().Get("prefix") == "A:provider:":
+		p.pages(w, r, p.providerRow(0), p.providerRow(1))
+	case path == "/ledger/trial-balance":
+		p.pages(w, r, p.partnerRow(), p.providerRow(0), p.providerRow(1), ledgerRow("A:bank", openingBalance, 0))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// create makes a payment, or repeats the one with the txid.
+func (p *platform) create(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Params struct{ TxID, Amount, Currency, Env string }
+	}
+	if json.NewDecoder(r.Body).Decode(&body) != nil || body.Params.Amount != fmt.Sprint(paymentAmount) || body.Params.Env != "prod" {
+		http.Error(w, "{}", http.StatusUnprocessableEntity)
+		return
+	}
+	p.creates++
+	trouble := 0
+	if p.troubled {
+		trouble = p.creates % 10
+	}
+	switch trouble {
+	case 1:
+		panic(http.ErrAbortHandler) // never arrived
+	case 2:
+		http.Error(w, `{"error":"unavailable"}`, http.StatusServiceUnavailable)
+		return
+	}
+	x := p.byTxid[body.Params.TxID]
+	if x == nil {
+		x = &paid{id: fmt.Sprintf("%08x-0000-4000-8000-000000000000", len(p.byTxid))}
+		p.byTxid[body.Params.TxID], p.byID[x.id] = x, x
+	} else if trouble == 0 && !p.troubled {
+		http.Error(w, "a txid was used twice", http.StatusInternalServerError)
+		return
+	}
+	if !x.charged && trouble != 4 { // 4: the rail takes its time
+		x.charged = true
+		p.book(len(p.byTxid))
+	}
+	if trouble == 3 {
+		panic(http.ErrAbortHandler) // arrived, and the answer is lost
+	}
+	w.WriteHeader(http.StatusCreated)
+	p.show(w, x)
+}
+
+func (p *platform) book(n int) {
+	available, provider := paymentAmount, paymentAmount
+	if n%10 == 0 {
+		switch {
+		case p.loses:
+			available, provider = 0, 0
+		case p.repeats:
+			available, provider = 2*available, 2*provider
+		case p.oneSided:
+			provider = 0
+		}
+	}
+	p.available += available
+	p.provider += provider
+}
+
+func (p *platform) read(w http.ResponseWriter, id string) {
+	x := p.byID[id]
+	if x == nil {
+		http.Error(w, "{}", http.StatusNotFound)
+		return
+	}
+	if p.confused {
+		x = &paid{id: "ffffffff-0000-4000-8000-000000000000", charged: true}
+	}
+	p.show(w, x)
+}
+
+func (p *platform) show(w http.ResponseWriter, x *paid) {
+	status := "charging"
+	if x.charged {
+		status = "charged"
+	}
+	_, _ = fmt.Fprintf(w, `{"id":"%s","status":"%s"}`, x.id, status)
+}
+
+func (p *platform) partnerRow() string { return ledgerRow("L:partner:7:available", 0, p.available) }
+
+// providerRow is one of two terminals; the second got the odd thousand.
+func (p *platform) providerRow(terminal int) string {
+	share := p.provider / 2
+	if terminal == 1 {
+		share = p.provider - share
+	}
+	return ledgerRow(fmt.Sprintf("A:provider:%d", terminal), share, 0)
+}
+
+func ledgerRow(account string, debits, credits int) string {
+	return fmt.Sprintf(`{"account":%q,"asset":{"currency":"USD","network":"","env":"prod"},"debits_posted":"%d","credits_posted":"%d",`+
+		`"debits_pending":"0","credits_pending":"0","balance":"0"}`, account, debits, credits)
+}
+
+// pages shows one row a page: the cursor is the row's number.
+func (p *platform) pages(w http.ResponseWriter, r *http.Request, rows ...string) {
+	at := 0
+	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)
+	next := ""
+	if at+1 < len(rows) {
+		next = fmt.Sprint(at + 1)
+	}
+	p.rows(w, next, rows[at])
+}
+
+func (p *platform) rows(w http.ResponseWriter, next, row string) {
+	cursor := "null"
+	if next != "" {
+		cursor = `"` + next + `"`
+	}
+	_, _ = fmt.Fprintf(w, `{"data":[%s],"cursor":{"cursor_field":"account","cursor_value":%s}}`, row, cursor)
+}

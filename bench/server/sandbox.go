@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	sandboxFile   = "sandbox.json"
+	clientTimeout = 30 * time.Second
+)
+
+// Sandbox is what DIR/sandbox.json tells a client: where the server is and who
+// may do what there.
+type Sandbox struct {
+	BaseURL        string `json:"base_url"`
+	CAFile         string `json:"ca_file"` // empty without TLS
+	AdminToken     string `json:"admin_token"`
+	OrganizationID string `json:"organization_id"`
+	PartnerID      int64  `json:"partner_id"`
+	APIKey         string `json:"api_key"`
+	AuditorToken   string `json:"auditor_token"`
+}
+
+// ReadSandbox reads the file in a data directory.
+func ReadSandbox(dir string) (Sandbox, error) {
+	var s Sandbox
+	content, err := os.ReadFile(filepath.Join(dir, sandboxFile))
+	if err == nil {
+		err = json.Unmarshal(content, &s)
+	}
+	if err == nil && (s.BaseURL == "" || s.OrganizationID == "" || s.PartnerID == 0 || s.APIKey == "" || s.AuditorToken == "") {
+		err = fmt.Errorf("%s misses a value", filepath.Join(dir, sandboxFile))
+	}
+	if err != nil {
+		return Sandbox{}, fmt.Errorf("server: %w", err)
+	}
+	return s, nil
+}
+
+// TLS is the configuration that trusts the server's own authority; nil if the
+// server has none.
+func (s *Sandbox) TLS() (*tls.Config, error) {
+	if s.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(s.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("server: %s holds no certificate", s.CAFile)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}, nil
+}
+
+// Client is an HTTP client that trusts the server, goes through no proxy and
+// keeps its connections. Close its idle connections when done.
+func (s *Sandbox) Client() (*http.Client, error) {
+	config, err := s.TLS()
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{
+		Timeout:   clientTimeout,
+		Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 1024},
+	}, nil
+}
+
+// healthy tells whether the server says that it is ready. No answer is no.
+func healthy(ctx context.Context, client *http.Client, base string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/v1/health", nil)
+	if err != nil {
+		return false
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = response.Body.Close() }()
+	var health struct {
+		CoreStatus string `json:"core_status"`
+	}
+	return json.NewDecoder(response.Body).Decode(&health) == nil && health.CoreStatus == "ok"
+}

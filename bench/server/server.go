@@ -1,0 +1,177 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// pollEvery is how often a start is looked at until it is ready: what the time
+// to ready is precise to.
+const pollEvery = 5 * time.Millisecond
+
+// Options say how to start a server.
+type Options struct {
+	Binary string    // the mizan binary
+	Dir    string    // its data directory
+	TLS    string    // "off" or "auto"
+	Args   []string  // more arguments of serve
+	Log    io.Writer // gets what it writes to stderr; nil: only the end is kept
+}
+
+// Server is a running process.
+type Server struct {
+	Sandbox Sandbox       // filled by Ready
+	Took    time.Duration // from the start of the process until it was ready
+
+	options Options
+	process *os.Process
+	began   time.Time
+	stale   os.FileInfo // sandbox.json of the start before; nil: none
+	end     *tail
+	exited  chan struct{} // closed when the process has ended
+	exit    error         // why, once exited is closed
+}
+
+// Start starts `serve --sandbox` on a port that the kernel chooses and returns
+// at once.
+func Start(o Options) (*Server, error) {
+	s := &Server{options: o, end: new(tail), exited: make(chan struct{})}
+	if stat, err := os.Stat(filepath.Join(o.Dir, sandboxFile)); err == nil {
+		s.stale = stat
+	}
+	args := append([]string{"serve", "--sandbox", "--tls", o.TLS, "--listen", "127.0.0.1:0", "--data", o.Dir}, o.Args...)
+	cmd := exec.Command(o.Binary, args...)
+	cmd.Stderr = s.end
+	if o.Log != nil {
+		cmd.Stderr = io.MultiWriter(s.end, o.Log)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	s.began = time.Now()
+	started := make(chan error, 1)
+	go s.follow(cmd, started)
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	s.process = cmd.Process
+	return s, nil
+}
+
+// follow starts the process and waits for its end, on one thread: the kernel
+// takes the end of the thread that started a child for the end of its parent.
+func (s *Server) follow(cmd *exec.Cmd, started chan<- error) {
+	runtime.LockOSThread()
+	err := cmd.Start()
+	started <- err
+	if err == nil {
+		s.exit = cmd.Wait()
+	}
+	close(s.exited)
+}
+
+// Ready waits until the server takes requests. The error of one that ends
+// instead holds the end of what it wrote.
+func (s *Server) Ready(ctx context.Context) error {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		ready, err := s.look(ctx)
+		if err != nil || ready {
+			s.Took = time.Since(s.began)
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("server: not ready after %v: %w\n%s", time.Since(s.began).Round(time.Millisecond), ctx.Err(), s.end)
+		case <-s.exited:
+			return fmt.Errorf("server: ended before it was ready: %w\n%s", s.reason(), s.end)
+		case <-tick.C:
+		}
+	}
+}
+
+// look asks once. What is not there yet is no error; a sandbox.json that can't
+// be read is one, since it is replaced whole.
+func (s *Server) look(ctx context.Context) (bool, error) {
+	path := filepath.Join(s.options.Dir, sandboxFile)
+	stat, err := os.Stat(path)
+	if err != nil || (s.stale != nil && os.SameFile(s.stale, stat)) {
+		return false, nil
+	}
+	sandbox, err := ReadSandbox(s.options.Dir)
+	if err != nil {
+		return false, err
+	}
+	client, err := sandbox.Client()
+	if err != nil {
+		return false, err
+	}
+	defer client.CloseIdleConnections()
+	if !healthy(ctx, client, sandbox.BaseURL) {
+		return false, nil
+	}
+	s.Sandbox = sandbox
+	return true, nil
+}
+
+// PID is the process's id.
+func (s *Server) PID() int { return s.process.Pid }
+
+// Exited is closed when the process has ended.
+func (s *Server) Exited() <-chan struct{} { return s.exited }
+
+// Said is the end of what the server has written to stderr.
+func (s *Server) Said() string { return s.end.String() }
+
+// Kill ends the process at once (SIGKILL) and waits for its end.
+func (s *Server) Kill() error {
+	err := s.signal(syscall.SIGKILL)
+	<-s.exited
+	return err
+}
+
+// Stop asks the process to end (SIGTERM) and waits. One that is still there
+// after the wait is killed, and that is an error, as is an exit code but 0.
+func (s *Server) Stop(wait time.Duration) error {
+	if err := s.signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-s.exited:
+	case <-timer.C:
+		return errors.Join(fmt.Errorf("server: still running %v after SIGTERM\n%s", wait, s.end), s.Kill())
+	}
+	if s.exit != nil {
+		return fmt.Errorf("server: stopped with %w\n%s", s.exit, s.end)
+	}
+	return nil
+}
+
+// signal sends to the pid while it is surely still this process's.
+func (s *Server) signal(sig syscall.Signal) error {
+	select {
+	case <-s.exited:
+		return fmt.Errorf("server: has already ended: %w\n%s", s.reason(), s.end)
+	default:
+	}
+	if err := s.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("server: signal %v: %w", sig, err)
+	}
+	return nil
+}
+
+func (s *Server) reason() error {
+	if s.exit == nil {
+		return errors.New("exit 0")
+	}
+	return s.exit
+}

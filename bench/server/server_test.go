@@ -1,0 +1,191 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stubEnv makes the test binary a server instead: "good" is ready and ends on
+// SIGTERM, "deaf" ignores it, "broken" ends at once.
+const stubEnv = "MIZAN_SERVER_STUB"
+
+func TestMain(m *testing.M) {
+	if kind := os.Getenv(stubEnv); kind != "" && len(os.Args) > 1 && os.Args[1] == "serve" {
+		os.Exit(stub(kind, os.Args))
+	}
+	os.Exit(m.Run())
+}
+
+func stub(kind string, args []string) int {
+	if kind == "broken" {
+		_, _ = fmt.Fprintln(os.Stderr, "mizan: configuration: nothing fits")
+		return 2
+	}
+	terminate := make(chan os.Signal, 1)
+	signal.Notify(terminate, syscall.SIGTERM)
+	dir := args[len(args)-1]
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 1
+	}
+	go func() {
+		_ = http.Serve(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"core_status":"ok"}`))
+		}))
+	}()
+	content, _ := json.Marshal(Sandbox{
+		BaseURL: "http://" + listener.Addr().String(), OrganizationID: "o", PartnerID: 1, APIKey: "k",
+		AuditorToken: fmt.Sprint(os.Getpid()),
+	})
+	next := filepath.Join(dir, "next")
+	if os.WriteFile(next, content, 0o600) != nil || os.Rename(next, filepath.Join(dir, sandboxFile)) != nil {
+		return 1
+	}
+	for {
+		<-terminate
+		if kind == "good" {
+			return 0
+		}
+	}
+}
+
+func start(t *testing.T, kind, dir string) *Server {
+	t.Helper()
+	t.Setenv(stubEnv, kind)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(Options{Binary: self, Dir: dir, TLS: "off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		select {
+		case <-s.Exited():
+		default:
+			_ = s.Kill()
+		}
+	})
+	return s
+}
+
+func soon(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestReadySeesThisStartNotTheOneBefore(t *testing.T) {
+	dir := t.TempDir()
+	for range 3 {
+		s := start(t, "good", dir)
+		if err := s.Ready(soon(t)); err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprint(s.PID()); s.Sandbox.AuditorToken != want {
+			t.Errorf("sandbox.json of process %s, want %s", s.Sandbox.AuditorToken, want)
+		}
+		if s.Took <= 0 {
+			t.Errorf("ready after %v", s.Took)
+		}
+		if err := s.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestReadyReportsAProcessThatEnds(t *testing.T) {
+	s := start(t, "broken", t.TempDir())
+	err := s.Ready(soon(t))
+	if err == nil || !strings.Contains(err.Error(), "nothing fits") || !strings.Contains(err.Error(), "exit status 2") {
+		t.Fatalf("Ready = %v", err)
+	}
+	if err := s.Stop(time.Minute); err == nil {
+		t.Error("a process that has ended was signalled")
+	}
+}
+
+func TestStopWaitsForTheEnd(t *testing.T) {
+	s := start(t, "good", t.TempDir())
+	if err := s.Ready(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(s.PID(), 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the process is still there: %v", err)
+	}
+}
+
+func TestStopKillsADeafProcess(t *testing.T) {
+	s := start(t, "deaf", t.TempDir())
+	if err := s.Ready(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(time.Millisecond); err == nil || !strings.Contains(err.Error(), "still running") {
+		t.Fatalf("Stop = %v", err)
+	}
+	<-s.Exited()
+}
+
+func TestUsageOfOneself(t *testing.T) {
+	before, err := UsageOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ballast := make([]byte, 64<<20)
+	for i := 0; i < len(ballast); i += 4096 {
+		ballast[i] = 1
+	}
+	for sum := 0; ; sum++ { // until a tick of CPU time has been used up
+		after, err := UsageOf(os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.CPU > before.CPU {
+			if grown := after.Anon - before.Anon; grown < 32<<20 {
+				t.Errorf("anonymous memory grew by %d bytes, want about %d", grown, len(ballast))
+			}
+			break
+		}
+	}
+	if ballast[4096] != 1 {
+		t.Fatal("unreachable: keeps the ballast alive")
+	}
+}
+
+func TestUsageForms(t *testing.T) {
+	stat := "77 (a b) c) S 1 77 77 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 9 0 1000 1 1 1"
+	if got, err := cpuTime([]byte(stat)); err != nil || got != 3*time.Second {
+		t.Errorf("cpuTime = %v, %v; want 3s", got, err)
+	}
+	if _, err := cpuTime([]byte("77 (short) S")); err == nil {
+		t.Error("a short line was accepted")
+	}
+	if got, err := anonymous([]byte("Name:\tx\nRssAnon:\t    1024 kB\nRssFile:\t 9 kB\n")); err != nil || got != 1<<20 {
+		t.Errorf("anonymous = %v, %v; want 1 MiB", got, err)
+	}
+}
+
+func TestSandboxMissesAValue(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, sandboxFile), []byte(`{"base_url":"http://x","api_key":"k"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadSandbox(dir); err == nil {
+		t.Error("accepted")
+	}
+}

@@ -1,0 +1,73 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// userHZ is the unit of the times in /proc/<pid>/stat: always 100 on Linux,
+// whatever the kernel's own tick is.
+const userHZ = 100
+
+// Usage is what a process has taken so far.
+type Usage struct {
+	CPU  time.Duration // user and system time of all threads
+	Anon int64         // anonymous memory now, in bytes (RssAnon)
+}
+
+// UsageOf reads a process's usage from /proc.
+func UsageOf(pid int) (Usage, error) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	stat, err := os.ReadFile(dir + "/stat")
+	if err != nil {
+		return Usage{}, err
+	}
+	status, err := os.ReadFile(dir + "/status")
+	if err != nil {
+		return Usage{}, err
+	}
+	cpu, err := cpuTime(stat)
+	if err != nil {
+		return Usage{}, err
+	}
+	anon, err := anonymous(status)
+	return Usage{CPU: cpu, Anon: anon}, err
+}
+
+// cpuTime adds utime and stime, fields 14 and 15 of proc(5). They are counted
+// from the name's closing parenthesis, since the name may hold spaces.
+func cpuTime(stat []byte) (time.Duration, error) {
+	end := bytes.LastIndexByte(stat, ')')
+	fields := strings.Fields(string(stat[end+1:]))
+	const utime, stime = 14 - 3, 15 - 3
+	if end < 0 || len(fields) <= stime {
+		return 0, fmt.Errorf("server: unexpected form of /proc/pid/stat")
+	}
+	var ticks int64
+	for _, field := range []string{fields[utime], fields[stime]} {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("server: /proc/pid/stat: %w", err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / userHZ, nil
+}
+
+// anonymous is RssAnon in bytes; a process that has just ended has none.
+func anonymous(status []byte) (int64, error) {
+	_, rest, found := strings.Cut(string(status), "\nRssAnon:")
+	if !found {
+		return 0, nil
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("server: /proc/pid/status: %w", err)
+	}
+	return kib << 10, nil
+}

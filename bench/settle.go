@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	settleFor   = 2 * time.Minute // what unresolved payments get in all
+	settleAgain = 10 * time.Millisecond
+)
+
+// settle finds out what became of each payment whose outcome was not seen: it
+// is created again with its txid, which answers with the one that is there, or
+// makes it now. It returns how many there were.
+func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
+	p.mu.Lock()
+	open := p.unresolved
+	overflow := p.overflow
+	p.unresolved = nil
+	p.mu.Unlock()
+	if overflow {
+		return 0, fmt.Errorf("bench: more than %d payments have no known outcome: the ledger can't be checked", maxUnresolved)
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleFor)
+	defer cancel()
+	s := &settler{payer: p.job().(*payer), dialer: d}
+	defer s.drop()
+	for _, n := range open {
+		for !s.final(ctx, n) {
+			select {
+			case <-ctx.Done():
+				return len(open), fmt.Errorf("bench: payment %d still has no outcome: %w", n, ctx.Err())
+			case <-time.After(settleAgain):
+			}
+		}
+	}
+	return len(open), nil
+}
+
+// settler asks on a connection of its own.
+type settler struct {
+	payer  *payer
+	dialer *dialer
+	slot
+}
+
+// final asks for payment n once and tells whether its outcome is known now.
+func (s *settler) final(ctx context.Context, n uint64) bool {
+	if s.conn == nil {
+		c, err := s.dialer.dial(ctx)
+		if err != nil {
+			return false
+		}
+		s.conn = c
+	}
+	_ = s.conn.SetDeadline(time.Now().Add(dialTimeout))
+	a, err := s.conn.exchange(s.payer.request(n))
+	if err != nil {
+		s.drop()
+		return false
+	}
+	if a.closes {
+		defer s.drop()
+	}
+	kind := s.payer.judge(n, a)
+	return kind == "" || (a.status == 201 && unpaid(string(textOf(a.body, `"status":`)))) || (a.status >= 400 && a.status < 500 && a.status != 429)
+}

@@ -1,0 +1,190 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// maxTransfer is the largest amount of a transfer, in minor units.
+const maxTransfer = 1_000
+
+var transferAsset = money.Asset{Currency: "USD", Env: money.Prod}
+
+// transfer is one Change of two postings with all that it points to, so that a
+// fixed number of them goes round without allocating.
+type transfer struct {
+	change   posting.Change
+	steps    [1]posting.Step
+	events   [1]ledger.Event
+	entry    ledger.Entry
+	postings [2]ledger.Posting
+	sent     time.Duration // since the run began
+	done     func(posting.Receipt)
+}
+
+// transfers makes random transfers and knows what every account should hold.
+type transfers struct {
+	org     ledger.ID
+	hot     float64
+	random  *rand.Rand
+	paths   []ledger.Path
+	debits  []uint64 // by account: what was handed over
+	credits []uint64
+	began   time.Time
+	all     []transfer
+
+	mu      sync.Mutex
+	freed   sync.Cond
+	idle    []*transfer // guarded by mu
+	figures *figures
+	refused error // the first receipt with an error
+}
+
+func newTransfers(cfg *LedgerConfig, seed uint64) *transfers {
+	t := &transfers{
+		hot: cfg.Hot, random: rand.New(rand.NewPCG(seed, seed)),
+		debits: make([]uint64, cfg.Accounts), credits: make([]uint64, cfg.Accounts),
+		paths: make([]ledger.Path, cfg.Accounts), figures: newFigures(),
+		all: make([]transfer, 2*cfg.Batch),
+	}
+	t.freed.L = &t.mu
+	t.org = t.newID()
+	for i := range t.paths {
+		t.paths[i] = ledger.Path("L:bench:" + strconv.Itoa(i))
+	}
+	for i := range t.all {
+		x := &t.all[i]
+		x.done = func(r posting.Receipt) { t.committed(x, r) }
+		t.idle = append(t.idle, x)
+	}
+	return t
+}
+
+// newID is a UUID v4 from the seeded generator: cheap, and the same run again
+// for the same seed.
+func (t *transfers) newID() (id ledger.ID) {
+	high, low := t.random.Uint64(), t.random.Uint64()
+	for i := range 8 {
+		id[i], id[8+i] = byte(high>>(8*i)), byte(low>>(8*i))
+	}
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// fill makes x a new transfer.
+func (t *transfers) fill(x *transfer) {
+	from, to := t.pair()
+	amount := 1 + t.random.Uint64N(maxTransfer)
+	t.debits[from] += amount
+	t.credits[to] += amount
+	moved := money.FromUint64(amount)
+	x.postings = [2]ledger.Posting{
+		{Account: t.paths[from], Asset: transferAsset, Side: ledger.Debit, Amount: moved},
+		{Account: t.paths[to], Asset: transferAsset, Side: ledger.Credit, Amount: moved},
+	}
+	x.entry = ledger.Entry{Phase: ledger.Posted, Postings: x.postings[:]}
+	x.events[0] = ledger.Event{Name: "transfer", To: "posted", Entry: &x.entry}
+	x.steps[0] = posting.Step{Org: t.org, Source: ledger.Source{Kind: ledger.Transfer, ID: t.newID()}, Events: x.events[:]}
+	x.change = posting.Change{Steps: x.steps[:]}
+}
+
+// pair chooses two accounts; account 0 is the hot one and in no other pair.
+func (t *transfers) pair() (from, to int) {
+	others := len(t.paths) - 1
+	from = 1 + t.random.IntN(others)
+	if others == 1 || (t.hot > 0 && t.random.Float64() < t.hot) {
+		if t.random.Uint64()&1 == 0 {
+			return 0, from
+		}
+		return from, 0
+	}
+	to = 1 + t.random.IntN(others-1)
+	if to >= from {
+		to++
+	}
+	return from, to
+}
+
+// committed runs on the writer's goroutine: it only counts and gives x back.
+func (t *transfers) committed(x *transfer, r posting.Receipt) {
+	now := time.Since(t.began)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r.Err != nil {
+		if t.refused == nil {
+			t.refused = r.Err
+		}
+	} else {
+		t.figures.succeeded(x.sent, x.sent, now)
+	}
+	t.idle = append(t.idle, x)
+	if len(t.idle) == len(t.all)/2 || len(t.idle) == len(t.all) {
+		t.freed.Signal()
+	}
+}
+
+// take waits until at least half of the transfers, or all of them, are idle and
+// takes them all.
+func (t *transfers) take(all bool, into []*transfer) ([]*transfer, error) {
+	want := len(t.all) / 2
+	if all {
+		want = len(t.all)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.idle) < want {
+		t.freed.Wait()
+	}
+	into = append(into[:0], t.idle...)
+	t.idle = t.idle[:0]
+	return into, t.refused
+}
+
+// run hands transfers over until the end and waits for their receipts.
+func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConfig) error {
+	t.began = time.Now()
+	left := cfg.Transfers
+	var batch []*transfer
+	for {
+		var err error
+		if batch, err = t.take(false, batch); err != nil {
+			return fmt.Errorf("bench: a transfer was refused: %w", err)
+		}
+		now := time.Since(t.began)
+		ended := ctx.Err() != nil || (cfg.Transfers == 0 && now >= cfg.Duration) || (cfg.Transfers > 0 && left == 0)
+		if cfg.Transfers > 0 {
+			keep := min(left, len(batch))
+			t.giveBack(batch[keep:])
+			batch = batch[:keep]
+			left -= keep
+		}
+		if ended {
+			t.giveBack(batch)
+			break
+		}
+		for _, x := range batch {
+			t.fill(x)
+			x.sent = time.Since(t.began)
+			j.Submit(&x.change, x.done)
+		}
+	}
+	if _, err := t.take(true, batch); err != nil {
+		return fmt.Errorf("bench: a transfer was refused: %w", err)
+	}
+	return ctx.Err()
+}
+
+func (t *transfers) giveBack(unused []*transfer) {
+	t.mu.Lock()
+	t.idle = append(t.idle, unused...)
+	t.mu.Unlock()
+}

@@ -1,0 +1,178 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+
+	"mizan/bench/server"
+)
+
+const (
+	paymentAmount   = 1_000 // minor units
+	paymentCurrency = "USD"
+
+	// maxUnresolved bounds the payments whose outcome is asked for after a run,
+	// and maxKept the ids that the read workload chooses from.
+	maxUnresolved = 20_000
+	maxKept       = 4_000_000
+
+	idSize = len("00000000-0000-0000-0000-000000000000")
+)
+
+// requestHead is an HTTP request up to its body.
+func requestHead(method, path, host string, s *server.Sandbox, length int) []byte {
+	var b bytes.Buffer
+	_, _ = fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\nx-api-key: %s\r\nx-organization-id: %s\r\n", method, path, host, s.APIKey, s.OrganizationID)
+	if length > 0 {
+		_, _ = fmt.Fprintf(&b, "Content-Type: application/json\r\nContent-Length: %d\r\n", length)
+	}
+	b.WriteString("\r\n")
+	return b.Bytes()
+}
+
+// number16 is where a payment's number goes: hexadecimal digits of one length.
+const number16 = "################"
+
+// paymentRequest is a create whose txid ends in number16.
+func paymentRequest(host, run string, s *server.Sandbox) []byte {
+	body := `{"params":{"type":"payment","amount":"` + strconv.Itoa(paymentAmount) + `","currency":"` + paymentCurrency +
+		`","env":"prod","txid":"bench-` + run + `-` + number16 +
+		`","returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed","money_storage":{"type":"bank_card",` +
+		`"cardnumber":"4242424242424242","cardholder":"BENCH MARK","exp_month":"12","exp_year":"2040","cvv":"123"}}}`
+	return append(requestHead("POST", "/api/v1/transactions", host, s, len(body)), body...)
+}
+
+// payments makes payments, each with a txid of its own, and remembers those
+// whose outcome it has not seen.
+type payments struct {
+	template []byte
+	at       int // where the number stands
+	keepIDs  bool
+
+	mu         sync.Mutex
+	charged    uint64
+	unresolved []uint64 // numbers of payments that may or may not be charged
+	overflow   bool     // there were more
+	ids        []byte   // of charged payments, idSize each
+}
+
+func newPayments(host, run string, s *server.Sandbox, keepIDs bool) *payments {
+	p := &payments{template: paymentRequest(host, run, s), keepIDs: keepIDs}
+	p.at = bytes.Index(p.template, []byte(number16))
+	return p
+}
+
+// payer is one connection's share of payments.
+type payer struct {
+	*payments
+	bytes []byte
+}
+
+func (p *payments) job() job { return &payer{p, bytes.Clone(p.template)} }
+
+// request implements job.
+func (p *payer) request(n uint64) []byte {
+	const digits = "0123456789abcdef"
+	for i := p.at + len(number16) - 1; i >= p.at; i-- {
+		p.bytes[i] = digits[n&15]
+		n >>= 4
+	}
+	return p.bytes
+}
+
+var statusCharged = []byte(`"status":"charged"`)
+
+// judge implements job. A create answers 201 whatever becomes of the payment; a
+// refusal, 503 included, says that nothing is stored.
+func (p *payer) judge(n uint64, a *answer) string {
+	if a.status == 201 && bytes.Contains(a.body, statusCharged) {
+		p.settled(a)
+		return ""
+	}
+	if a.status != 201 {
+		if a.status >= 500 && a.status != 503 {
+			p.lost(n)
+		}
+		return "HTTP " + strconv.Itoa(a.status)
+	}
+	status := string(textOf(a.body, `"status":`))
+	if !unpaid(status) {
+		p.lost(n)
+	}
+	return "status " + status
+}
+
+// unpaid tells whether a status says that a payment never will be charged.
+func unpaid(status string) bool { return status == "rejected" || status == "failed" }
+
+func (p *payments) settled(a *answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.charged++
+	if p.keepIDs && len(p.ids) < maxKept*idSize {
+		if id := textOf(a.body, `"id":`); len(id) == idSize {
+			p.ids = append(p.ids, id...)
+		}
+	}
+}
+
+// lost implements job.
+func (p *payments) lost(n uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.unresolved) == maxUnresolved {
+		p.overflow = true
+		return
+	}
+	p.unresolved = append(p.unresolved, n)
+}
+
+// reads GETs random ones of the ids.
+type reads struct {
+	template []byte
+	at       int
+	ids      []byte
+}
+
+func newReads(host string, s *server.Sandbox, ids []byte) *reads {
+	const path = "/api/v1/transactions/"
+	head := requestHead("GET", path+string(ids[:idSize]), host, s, 0)
+	return &reads{template: head, at: len("GET " + path), ids: ids}
+}
+
+// reader is one connection's share of reads.
+type reader struct {
+	*reads
+	bytes  []byte
+	random *rand.Rand
+}
+
+func (r *reads) job() job {
+	return &reader{r, bytes.Clone(r.template), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
+}
+
+// request implements job.
+func (r *reader) request(uint64) []byte {
+	i := r.random.IntN(len(r.ids)/idSize) * idSize
+	copy(r.bytes[r.at:r.at+idSize], r.ids[i:i+idSize])
+	return r.bytes
+}
+
+// judge implements job: the payment that was asked for, charged.
+func (r *reader) judge(_ uint64, a *answer) string {
+	switch {
+	case a.status != 200:
+		return "HTTP " + strconv.Itoa(a.status)
+	case !bytes.Equal(textOf(a.body, `"id":`), r.bytes[r.at:r.at+idSize]):
+		return "another payment"
+	case !bytes.Contains(a.body, statusCharged):
+		return "status " + string(textOf(a.body, `"status":`))
+	}
+	return ""
+}
+
+// lost implements job: a read changes nothing.
+func (r *reader) lost(uint64) {}

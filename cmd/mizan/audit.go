@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"mizan/snapshots"
+)
+
+// auditCommands are `mizan audit …`.
+type auditCommands struct {
+	Verify verifyCommand `cmd:"" help:"Recompute everything in a closed store and compare."`
+}
+
+// verifyCommand is `mizan audit verify`.
+type verifyCommand struct {
+	Data     string `name:"data" env:"MIZAN_DATA" default:"./data" placeholder:"DIR" help:"Data directory; no server may be using it."`
+	Answers  string `name:"answers" placeholder:"FILE" help:"What a client was answered, a JSON object a line: is it all there?"`
+	Canaries string `name:"canaries" placeholder:"FILE" help:"Texts, one a line, that no file may hold."`
+}
+
+// Run implements the command. The checker prints what it found, also why it
+// could not look.
+func (c *verifyCommand) Run(s *streams) error {
+	ctx, stop := interruptible()
+	defer stop()
+	code := snapshots.Verify(ctx, snapshots.VerifyConfig{
+		Data: c.Data, Answers: c.Answers, Canaries: c.Canaries,
+		Log: slog.New(slog.NewTextHandler(s.err, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}, s.out)
+	if code != exitClean {
+		return &fault{code: code}
+	}
+	return nil
+}
+
+// check runs the checker over the open store before anything is served.
+func (s *server) check(ctx context.Context) error {
+	if !s.cfg.check {
+		return nil
+	}
+	report, err := snapshots.Check(ctx, s.journal, snapshots.Inputs{Data: s.cfg.dir, Log: s.log})
+	if ctx.Err() != nil {
+		return nil // asked to stop; run sees it
+	}
+	if err != nil {
+		return storageFault("%v", err)
+	}
+	if _, err := report.WriteTo(s.streams.out); err != nil {
+		s.log.Warn("the checker's report can't be printed", "error", err)
+	}
+	if report.Broken() {
+		return storageFault("the checker found the store broken; restore from a backup")
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of what may be configured.
+const (
+	maxDuration   = 24 * time.Hour
+	maxRateLimit  = 1_000_000
+	minAdminToken = 32
+	maxAdminToken = 512
+)
+
+// serveCommand is `mizan serve`. A struct tag `standard` is a key's default; it
+// is ours, because kong would not tell a default from a value that was given.
+type serveCommand struct {
+	Config               setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"JSON file with any of these keys."`
+	Data                 setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`
+	Listen               setting `name:"listen" env:"MIZAN_LISTEN" standard:"127.0.0.1:8443" placeholder:"ADDR" help:"Address to serve on; port 0 picks a free one."`
+	TLS                  setting `name:"tls" env:"MIZAN_TLS" placeholder:"auto|files|off" help:"Where the certificate comes from; auto with --sandbox, else files."`
+	TLSCert              setting `name:"tls-cert" env:"MIZAN_TLS_CERT" placeholder:"FILE" help:"Certificate chain, PEM, for --tls files."`
+	TLSKey               setting `name:"tls-key" env:"MIZAN_TLS_KEY" placeholder:"FILE" help:"Its key, PEM."`
+	BaseURL              setting `name:"base-url" env:"MIZAN_BASE_URL" placeholder:"URL" help:"How clients reach the server; no path."`
+	Sandbox              toggle  `name:"sandbox" env:"MIZAN_SANDBOX" help:"Simulated providers and two ready organizations."`
+	Clock                setting `name:"clock" env:"MIZAN_CLOCK" standard:"real" placeholder:"real|manual" help:"manual: time moves through PUT /api/v1/sandbox/clock only."`
+	Keyring              setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"Keys that seal card numbers and sign ledger heads; made in the data directory with --sandbox, else required."`
+	AdminTokenFile       setting `name:"admin-token-file" env:"MIZAN_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"First admin token; without it one is made and printed once."`
+	TrustedProxies       setting `name:"trusted-proxies" env:"MIZAN_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Proxies whose X-Forwarded headers count."`
+	MinFree              setting `name:"min-free" env:"MIZAN_MIN_FREE" standard:"512MiB" placeholder:"BYTES" help:"Free disk space below which commands are refused."`
+	RateLimit            setting `name:"rate-limit" env:"MIZAN_RATE_LIMIT" standard:"0" placeholder:"N" help:"Requests a second for each key; 0: no limit."`
+	CreateWait           setting `name:"create-wait" env:"MIZAN_CREATE_WAIT" standard:"10s" placeholder:"DURATION" help:"How long a create waits for the first outcome."`
+	ProviderTimeout      setting `name:"provider-timeout" env:"MIZAN_PROVIDER_TIMEOUT" standard:"10s" placeholder:"DURATION" help:"When a provider call counts as unknown."`
+	ActionTTL            setting `name:"action-ttl" env:"MIZAN_ACTION_TTL" standard:"30m" placeholder:"DURATION" help:"How long a payer may take."`
+	AllowPrivateWebhooks toggle  `name:"allow-private-webhooks" env:"MIZAN_ALLOW_PRIVATE_WEBHOOKS" help:"Let notifications go to private addresses; on with --sandbox."`
+	Check                toggle  `name:"check" env:"MIZAN_CHECK" help:"Verify the whole store before serving."`
+	LogLevel             setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
+	LogFormat            setting `name:"log-format" env:"MIZAN_LOG_FORMAT" standard:"text" placeholder:"text|json" help:"Format of the log on stderr."`
+	MetricsListen        setting `name:"metrics-listen" env:"MIZAN_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the Prometheus endpoint /metrics, plain HTTP."`
+}
+
+// config is the configuration of the server, checked.
+type config struct {
+	dir            string
+	listen         string
+	tls            string // auto, files or off
+	certFile       string
+	keyFile        string
+	baseURL        string // empty: from the listen address
+	sandbox        bool
+	manual         bool // the clock
+	keyring        string
+	adminToken     string // from the file; empty: make one
+	proxies        []netip.Prefix
+	minFree        uint64
+	rateLimit      int
+	createWait     time.Duration
+	providerWait   time.Duration
+	actionTTL      time.Duration
+	privateHooks   bool
+	check          bool
+	level          slog.Level
+	logFormat      string
+	metricsAddress string
+}
+
+// configuration puts the layers on each other (flag, environment, file,
+// default) and checks every key; the error has a line for each bad one.
+func (c *serveCommand) configuration() (*config, error) {
+	r := &reader{settings: make(map[string]*setting)}
+	list := keys(c)
+	if c.Config.given {
+		r.file(list, c.Config.raw)
+	}
+	for _, k := range list {
+		if !k.given {
+			k.raw = k.standard
+		} else if k.raw == "" {
+			r.wrong(k.name, "is empty")
+		}
+		r.settings[k.name] = k.setting
+	}
+	cfg := r.values()
+	if len(r.bad) > 0 {
+		return nil, badConfiguration(r.bad...)
+	}
+	return cfg, nil
+}
+
+// file lays the configuration file under the flags and the environment.
+func (r *reader) file(list []key, path string) {
+	values, bad := readConfigFile(path)
+	r.bad = append(r.bad, bad...)
+	for _, k := range list {
+		raw, found := values[k.name]
+		if !found || k.name == "config" {
+			continue
+		}
+		delete(values, k.name)
+		if !k.given {
+			k.raw, k.given, k.origin = raw, true, path
+		}
+	}
+	unknown := make([]string, 0, len(values))
+	for name := range values {
+		unknown = append(unknown, fmt.Sprintf("%s: unknown key in %s", name, path))
+	}
+	slices.Sort(unknown)
+	r.bad = append(r.bad, unknown...)
+}
+
+// values reads every key, in the order of the help.
+func (r *reader) values() *config {
+	sandbox := r.flag("sandbox", false)
+	mode := "files"
+	if sandbox {
+		mode = "auto"
+	}
+	cfg := &config{
+		sandbox:        sandbox,
+		dir:            r.text("data"),
+		listen:         r.address("listen"),
+		tls:            r.oneOf("tls", mode, "auto", "files", "off"),
+		certFile:       r.text("tls-cert"),
+		keyFile:        r.text("tls-key"),
+		baseURL:        r.origin("base-url"),
+		manual:         r.oneOf("clock", "", "real", "manual") == "manual",
+		keyring:        r.readable("keyring"),
+		adminToken:     r.token("admin-token-file"),
+		proxies:        r.networks("trusted-proxies"),
+		minFree:        r.bytes("min-free"),
+		rateLimit:      r.count("rate-limit", maxRateLimit),
+		createWait:     r.duration("create-wait"),
+		providerWait:   r.duration("provider-timeout"),
+		actionTTL:      r.duration("action-ttl"),
+		privateHooks:   r.flag("allow-private-webhooks", sandbox),
+		check:          r.flag("check", false),
+		level:          levels[r.oneOf("log-level", "", "debug", "info", "warn", "error")],
+		logFormat:      r.oneOf("log-format", "", "text", "json"),
+		metricsAddress: r.address("metrics-listen"),
+	}
+	r.together(cfg)
+	return cfg
+}
+
+var levels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
+// together checks keys against each other.
+func (r *reader) together(cfg *config) {
+	switch cfg.tls {
+	case "files":
+		if cfg.certFile == "" {
+			r.wrong("tls-cert", "is required with --tls files")
+		}
+		if cfg.keyFile == "" {
+			r.wrong("tls-key", "is required with --tls files")
+		}
+		if cfg.certFile != "" && cfg.keyFile != "" {
+			if _, err := loadPair(cfg.certFile, cfg.keyFile); err != nil {
+				r.wrong("tls-cert", "%v", err)
+			}
+		}
+	case "off":
+		if len(cfg.proxies) == 0 && cfg.listen != "" && !loopback(cfg.listen) {
+			r.wrong("tls", "off needs a loopback --listen address or --trusted-proxies")
+		}
+		fallthrough
+	case "auto":
+		if cfg.certFile != "" {
+			r.wrong("tls-cert", "only goes with --tls files")
+		}
+		if cfg.keyFile != "" {
+			r.wrong("tls-key", "only goes with --tls files")
+		}
+	}
+	if strings.HasPrefix(cfg.baseURL, "http://") && cfg.tls != "off" {
+		r.wrong("base-url", "has to be https unless --tls off")
+	}
+	if cfg.manual && !cfg.sandbox {
+		r.wrong("clock", "manual needs --sandbox")
+	}
+	if cfg.keyring == "" && !cfg.sandbox && !r.settings["keyring"].given {
+		r.wrong("keyring", "is required without --sandbox")
+	}
+	if cfg.metricsAddress != "" && cfg.metricsAddress == cfg.listen && !strings.HasSuffix(cfg.listen, ":0") {
+		r.wrong("metrics-listen", "is the --listen address")
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// maxConfigFile bounds the configuration file.
+const maxConfigFile = 1 << 20
+
+// readConfigFile is a flat JSON object: the flags' names (with '-' or '_') to
+// strings, numbers, booleans, or lists of strings. Values come back as their
+// flag would spell them. All that is wrong is reported, a line each.
+func readConfigFile(path string) (values map[string]string, bad []string) {
+	content, err := readBounded(path, maxConfigFile)
+	if err != nil {
+		return nil, []string{"config: " + err.Error()}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	values = make(map[string]string)
+	seen := make(map[string]bool)
+	wrong := func(err error) (map[string]string, []string) {
+		return nil, append(bad, fmt.Sprintf("config: %s is not one JSON object: %v", path, err))
+	}
+	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
+		return wrong(errors.Join(err, errors.New("it has to start with {")))
+	}
+	for decoder.More() {
+		// Tokens, not a map: a map would silently take the last of two equal keys.
+		name, err := decoder.Token()
+		if err != nil {
+			return wrong(err)
+		}
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return wrong(err)
+		}
+		key := strings.ReplaceAll(name.(string), "_", "-")
+		text, ok := spelled(value)
+		switch {
+		case seen[key]:
+			bad = append(bad, fmt.Sprintf("%s: given twice in %s", key, path))
+		case !ok:
+			bad = append(bad, fmt.Sprintf("%s: has to be a string, a number, a boolean or a list of strings in %s", key, path))
+		default:
+			values[key] = text
+		}
+		seen[key] = true
+	}
+	if _, err := decoder.Token(); err != nil {
+		return wrong(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return wrong(errors.New("something follows the object"))
+	}
+	return values, bad
+}
+
+// spelled is a JSON value as a flag would spell it.
+func spelled(value any) (string, bool) {
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return fmt.Sprint(v), true
+	case []any:
+		parts := make([]string, len(v))
+		for i, part := range v {
+			text, ok := part.(string)
+			if !ok {
+				return "", false
+			}
+			parts[i] = text
+		}
+		return strings.Join(parts, ","), true
+	}
+	return "", false
+}
+
+// readBounded reads a small file and refuses a large one.
+func readBounded(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	content, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(content)) > limit {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
+	}
+	return content, nil
+}

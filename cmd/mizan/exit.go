@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The exit codes that operators and supervisors rely on.
+const (
+	exitClean         = 0
+	exitStorage       = 1
+	exitConfiguration = 2
+	exitLocked        = 3
+)
+
+// fault ends the process with a code and one line for each thing that is wrong.
+type fault struct {
+	code  int
+	lines []string
+}
+
+// Error implements error.
+func (f *fault) Error() string {
+	if len(f.lines) == 0 {
+		return fmt.Sprintf("exit %d", f.code)
+	}
+	return f.lines[0]
+}
+
+// storageFault is a directory or store that can't be used, or broke.
+func storageFault(format string, args ...any) *fault {
+	return &fault{code: exitStorage, lines: []string{"mizan: storage: " + fmt.Sprintf(format, args...)}}
+}
+
+// badConfiguration has a line for each bad key; the lines come without prefix.
+func badConfiguration(lines ...string) *fault {
+	f := &fault{code: exitConfiguration}
+	for _, line := range lines {
+		f.lines = append(f.lines, "mizan: configuration: "+line)
+	}
+	return f
+}
+
+// inUse is a directory that another process holds, or that a newer release wrote.
+func inUse(format string, args ...any) *fault {
+	return &fault{code: exitLocked, lines: []string{"mizan: locked: " + fmt.Sprintf(format, args...)}}
+}
+
+// exitCode reports err to people, a line each, and is the code to leave with.
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitClean
+	}
+	var f *fault
+	if !errors.As(err, &f) {
+		f = &fault{code: exitStorage, lines: []string{"mizan: " + err.Error()}}
+	}
+	for _, line := range f.lines {
+		_, _ = fmt.Fprintln(stderr, line)
+	}
+	return f.code
+}

@@ -1,0 +1,16 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+)
+
+// newLog is the server's own log. Nothing in it holds a body, a key, a token or
+// a card: types that could are slog.LogValuers that redact themselves.
+func newLog(cfg *config, to io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.level}
+	if cfg.logFormat == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
+}

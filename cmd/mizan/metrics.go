@@ -1,0 +1,129 @@
+package main
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	acting "mizan/actors/payment"
+	"mizan/api"
+)
+
+// Time-outs of the metrics listener.
+const (
+	scrapeHeader = 5 * time.Second
+	scrapeBound  = 30 * time.Second
+)
+
+// metrics is what --metrics-listen shows. It is filled whether or not anybody
+// listens, so that both ways are the same program.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+	payments *prometheus.CounterVec
+}
+
+func newMetrics(s *server) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "mizan_http_request_duration_seconds", Help: "Requests by route, method and status.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
+		}, []string{"route", "method", "status"}),
+		payments: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mizan_transactions_total", Help: "Transactions created, by type and by the status that the create answered.",
+		}, []string{"type", "status"}),
+	}
+	m.registry.MustRegister(m.requests, m.payments, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.journal(s)
+	m.gauge("mizan_actors_live", "Actors with work.", func() float64 {
+		if s.runtime == nil {
+			return 0
+		}
+		return float64(s.runtime.Live())
+	})
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "mizan_build_info", Help: "Always 1; what is running.",
+		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
+	})
+	build.Set(1)
+	m.registry.MustRegister(build)
+	return m
+}
+
+// journal shows the writer and its store.
+func (m *metrics) journal(s *server) {
+	j := s.journal
+	changes := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "mizan_group_changes", Help: "Changes in a group that was made durable.",
+		Buckets: prometheus.ExponentialBuckets(1, 2, 14),
+	})
+	rows := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "mizan_group_rows", Help: "Rows in a group.", Buckets: prometheus.ExponentialBuckets(4, 2, 15),
+	})
+	took := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "mizan_group_sync_seconds", Help: "Time to make a group durable: one transaction, one sync, HEAD.",
+		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
+	})
+	m.registry.MustRegister(changes, rows, took)
+	j.Stats.OnGroup = func(n, r, _ int, apply time.Duration) {
+		changes.Observe(float64(n))
+		rows.Observe(float64(r))
+		took.Observe(apply.Seconds())
+	}
+	m.counter("mizan_syncs_total", "Groups synced.", func() float64 { return float64(j.Stats.Groups.Load()) })
+	m.counter("mizan_changes_total", "Changes answered, refusals included.", func() float64 { return float64(j.Stats.Changes.Load()) })
+	m.counter("mizan_changes_refused_total", "Commands refused for a full queue or a nearly full disk.", func() float64 { return float64(j.Stats.Refused.Load()) })
+	m.counter("mizan_written_bytes_total", "Bytes of rows written.", func() float64 { return float64(j.Stats.Bytes.Load()) })
+	m.gauge("mizan_queue_depth", "Changes waiting for the writer.", func() float64 { return float64(j.QueueDepth()) })
+	m.gauge("mizan_store_bytes", "Size of the store.", func() float64 { return float64(j.Size()) })
+	m.gauge("mizan_low_space", "1 while commands are refused for want of disk space.", func() float64 {
+		if j.LowSpace() {
+			return 1
+		}
+		return 0
+	})
+}
+
+func (m *metrics) counter(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value))
+}
+
+func (m *metrics) gauge(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// observe sees every answer; route is a pattern, so the series are bounded.
+func (m *metrics) observe(route, method string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// server serves GET /metrics.
+func (m *metrics) server() *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	return &http.Server{Handler: mux, ReadHeaderTimeout: scrapeHeader, ReadTimeout: scrapeBound, WriteTimeout: scrapeBound}
+}
+
+// counted counts the transactions that creates answer with.
+type counted struct {
+	api.Payments
+	metrics *metrics
+}
+
+func (m *metrics) counting(p api.Payments) api.Payments { return counted{p, m} }
+
+// Create implements api.Payments.
+func (c counted) Create(create acting.Create) (acting.Result, error) {
+	result, err := c.Payments.Create(create)
+	if err == nil && !result.Replay {
+		c.metrics.payments.WithLabelValues(result.Record.Type.String(), string(result.Record.Status)).Inc()
+	}
+	return result, err
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// reader turns settings into values and collects what is wrong with them.
+type reader struct {
+	settings map[string]*setting
+	bad      []string
+}
+
+// wrong reports a bad key.
+func (r *reader) wrong(name, format string, args ...any) {
+	line := name + ": " + fmt.Sprintf(format, args...)
+	if s := r.settings[name]; s != nil && s.origin != "" {
+		line += " (in " + s.origin + ")"
+	}
+	r.bad = append(r.bad, line)
+}
+
+func (r *reader) text(name string) string { return r.settings[name].raw }
+
+func (r *reader) oneOf(name, standard string, allowed ...string) string {
+	raw := r.text(name)
+	if !r.settings[name].given && standard != "" {
+		return standard
+	}
+	if raw != "" && !slices.Contains(allowed, raw) {
+		r.wrong(name, "%q is not one of %s", raw, strings.Join(allowed, ", "))
+		return ""
+	}
+	return raw
+}
+
+func (r *reader) flag(name string, standard bool) bool {
+	if !r.settings[name].given {
+		return standard
+	}
+	on, err := strconv.ParseBool(r.text(name))
+	if err != nil && r.text(name) != "" {
+		r.wrong(name, "%q is not true or false", r.text(name))
+	}
+	return on
+}
+
+func (r *reader) address(name string) string {
+	raw := r.text(name)
+	if raw == "" {
+		return ""
+	}
+	_, port, err := net.SplitHostPort(raw)
+	if err != nil {
+		r.wrong(name, "%q is not HOST:PORT", raw)
+		return ""
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		r.wrong(name, "%q has no port from 0 to 65535", raw)
+		return ""
+	}
+	return raw
+}
+
+func (r *reader) origin(name string) string {
+	raw := r.text(name)
+	if raw == "" {
+		return ""
+	}
+	u, err := url.Parse(raw)
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
+		r.wrong(name, "%q is not an https:// address", raw)
+		return ""
+	}
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil {
+		r.wrong(name, "%q has to be a scheme and a host only", raw)
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func (r *reader) readable(name string) string {
+	raw := r.text(name)
+	if raw == "" {
+		return ""
+	}
+	f, err := os.Open(raw)
+	if err != nil {
+		r.wrong(name, "%v", err)
+		return ""
+	}
+	_ = f.Close()
+	return raw
+}
+
+// token reads a secret; what it reads is never part of a message.
+func (r *reader) token(name string) string {
+	raw := r.text(name)
+	if raw == "" {
+		return ""
+	}
+	content, err := readBounded(raw, maxAdminToken+2)
+	if err != nil {
+		r.wrong(name, "%v", err)
+		return ""
+	}
+	token := strings.TrimSpace(string(content))
+	if len(token) < minAdminToken || len(token) > maxAdminToken || strings.ContainsFunc(token, notTokenRune) {
+		r.wrong(name, "%s has to hold one token of %d to %d visible ASCII characters", raw, minAdminToken, maxAdminToken)
+		return ""
+	}
+	return token
+}
+
+func notTokenRune(c rune) bool { return c <= ' ' || c > '~' }
+
+func (r *reader) networks(name string) []netip.Prefix {
+	raw := r.text(name)
+	if raw == "" {
+		return nil
+	}
+	var list []netip.Prefix
+	for part := range strings.SplitSeq(raw, ",") {
+		part = strings.TrimSpace(part)
+		if address, err := netip.ParseAddr(part); err == nil {
+			list = append(list, netip.PrefixFrom(address, address.BitLen()))
+			continue
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			r.wrong(name, "%q is not a CIDR network", part)
+			continue
+		}
+		list = append(list, prefix.Masked())
+	}
+	return list
+}
+
+func (r *reader) bytes(name string) uint64 {
+	raw := r.text(name)
+	digits, unit := raw, uint64(1)
+	for suffix, size := range map[string]uint64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		if trimmed, found := strings.CutSuffix(raw, suffix); found {
+			digits, unit = trimmed, size
+		}
+	}
+	n, err := strconv.ParseUint(digits, 10, 63)
+	if raw != "" && (err != nil || n > (1<<62)/unit) {
+		r.wrong(name, "%q is not a number of bytes such as 536870912 or 512MiB", raw)
+		return 0
+	}
+	return n * unit
+}
+
+func (r *reader) count(name string, limit int) int {
+	raw := r.text(name)
+	n, err := strconv.Atoi(raw)
+	if raw != "" && (err != nil || n < 0 || n > limit) {
+		r.wrong(name, "%q is not a number from 0 to %d", raw, limit)
+		return 0
+	}
+	return n
+}
+
+// duration takes "10s" as Go spells it, or a bare number of seconds.
+func (r *reader) duration(name string) time.Duration {
+	raw := r.text(name)
+	if raw == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(raw)
+	if seconds, plain := strconv.ParseUint(raw, 10, 32); plain == nil {
+		d, err = time.Duration(seconds)*time.Second, nil
+	}
+	if err != nil || d <= 0 || d > maxDuration {
+		r.wrong(name, "%q is not a duration such as 10s, above 0 and up to %v", raw, maxDuration)
+		return 0
+	}
+	return d
+}
+
+// loopback tells whether only this machine can reach the address.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}

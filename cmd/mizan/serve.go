@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"mizan/actors"
+	"mizan/actors/account"
+	"mizan/actors/directory"
+	"mizan/actors/payment"
+	"mizan/actors/provider/simulator"
+	"mizan/api"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/posting"
+)
+
+// stopBound is how long in-flight work may take after SIGTERM.
+const stopBound = 15 * time.Second
+
+// What health says of the core.
+const (
+	coreStarting = "starting"
+	coreReady    = "ok"
+	coreStopping = "stopping"
+)
+
+// server is the running product, put together phase by phase.
+type server struct {
+	cfg     *config
+	streams *streams
+	log     *slog.Logger
+	core    atomic.Value // string: what health says
+
+	clock     clock.Clock
+	manual    *clock.Manual // nil: a real clock
+	journal   *posting.Journal
+	keyring   *secret.Keyring
+	runtime   *actors.Runtime
+	directory *directory.Service
+	providers map[string]actors.Provider
+	payments  *payment.Service
+	transport *transport
+	listener  net.Listener
+	address   string // where this machine reaches the server
+	baseURL   string // where clients do
+	metrics   *metrics
+	api       *api.Server
+
+	opened []func() error // what a stop closes, last first
+	stopBy time.Time      // when a stop has to be over; zero: nobody asked for one
+}
+
+// Run implements the command.
+func (c *serveCommand) Run(s *streams) error {
+	cfg, err := c.configuration()
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	return newServer(cfg, s).run(ctx)
+}
+
+func newServer(cfg *config, s *streams) *server {
+	srv := &server{cfg: cfg, streams: s, log: newLog(cfg, s.err), providers: make(map[string]actors.Provider)}
+	srv.core.Store(coreStarting)
+	return srv
+}
+
+// run serves until ctx ends. The order of the phases is invariant 2 of the package.
+func (s *server) run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, s.close()) }()
+	for _, phase := range []func(context.Context) error{
+		s.openStore, s.check, s.openKeyring, s.openTransport, s.openProviders, s.startActors, s.listen, s.furnish, s.announce,
+	} {
+		if ctx.Err() != nil {
+			return nil // asked to stop before it was ready
+		}
+		if err := phase(ctx); err != nil {
+			return err
+		}
+	}
+	return s.serve(ctx)
+}
+
+// onClose has fn called when the server stops, before what was opened earlier.
+func (s *server) onClose(fn func() error) { s.opened = append(s.opened, fn) }
+
+func (s *server) close() error {
+	var err error
+	for i := len(s.opened) - 1; i >= 0; i-- {
+		if failed := s.opened[i](); failed != nil && err == nil {
+			err = storageFault("%v", failed)
+		}
+	}
+	return err
+}
+
+// openProviders takes up the simulator's log; without --sandbox there is none.
+func (s *server) openProviders(context.Context) error {
+	if !s.cfg.sandbox {
+		return nil
+	}
+	simulated, err := simulator.Open(filepath.Join(s.cfg.dir, "simulator.log"), s.clock)
+	if err != nil {
+		return storageFault("%v", err)
+	}
+	s.onClose(simulated.Close)
+	s.providers[simulated.Name()] = simulated
+	return nil
+}
+
+// startActors starts the runtime and takes up what is due.
+func (s *server) startActors(context.Context) (err error) {
+	s.runtime = actors.New(actors.Options{
+		Clock: s.clock, Journal: s.journal, Log: s.log,
+		Persist: func(at time.Time) error { return writeClock(s.cfg.dir, at) },
+	})
+	if s.directory, err = directory.Start(s.runtime); err != nil {
+		return storageFault("%v", err)
+	}
+	s.payments = payment.New(payment.Options{
+		Runtime: s.runtime, Terminals: s.directory, Admission: account.New(s.runtime), Providers: s.providers,
+		CreateWait: s.cfg.createWait, ProviderTimeout: s.cfg.providerWait,
+	})
+	s.runtime.Start(payment.Resumes)
+	s.onClose(s.stopActors)
+	return nil
+}
+
+// stopActors waits for what is under way, as long as a stop may take. What is
+// not finished then is durable as an intent, and taken up at the next start.
+func (s *server) stopActors() error {
+	ended := make(chan struct{})
+	go func() {
+		s.runtime.Stop()
+		close(ended)
+	}()
+	bound := stopBound
+	if !s.stopBy.IsZero() {
+		bound = time.Until(s.stopBy)
+	}
+	select {
+	case <-ended:
+	case <-time.After(bound):
+		s.log.Warn("work is still under way; the next start takes it up", "units", s.runtime.Outstanding())
+	}
+	return nil
+}
+
+// listen binds the addresses; nothing is accepted yet.
+func (s *server) listen(context.Context) (err error) {
+	if s.listener, err = bind("listen", s.cfg.listen); err != nil {
+		return err
+	}
+	s.onClose(ignoreClosed(s.listener.Close))
+	s.address = reachedAt(s.cfg, s.listener)
+	if s.baseURL = s.cfg.baseURL; s.baseURL == "" {
+		s.baseURL = s.address
+	}
+	if s.transport.config != nil {
+		s.listener = tls.NewListener(s.listener, s.transport.config)
+	}
+	if s.cfg.metricsAddress == "" {
+		return nil
+	}
+	scrapes, err := bind("metrics-listen", s.cfg.metricsAddress)
+	if err != nil {
+		return err
+	}
+	s.log.Info("metrics", "address", scrapes.Addr().String())
+	server := s.metrics.server()
+	go func() { _ = server.Serve(scrapes) }()
+	s.onClose(server.Close)
+	return nil
+}
+
+func bind(key, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, badConfiguration(key + ": " + address + " is in use by another process")
+	case err != nil:
+		return nil, badConfiguration(key + ": " + err.Error())
+	}
+	return l, nil
+}
+
+func ignoreClosed(fn func() error) func() error {
+	return func() error {
+		if err := fn(); err != nil && !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+// serve answers until ctx ends, then finishes what is in flight.
+func (s *server) serve(ctx context.Context) error {
+	s.api = api.New(s.apiConfig())
+	ended := make(chan error, 1)
+	go func() { ended <- s.api.Serve(s.listener) }()
+	select {
+	case err := <-ended:
+		return &fault{code: exitStorage, lines: []string{"mizan: the listener broke: " + errorText(err)}}
+	case <-ctx.Done():
+	}
+	s.core.Store(coreStopping)
+	s.log.Info("stopping")
+	s.stopBy = time.Now().Add(stopBound)
+	bound, cancel := context.WithDeadline(context.Background(), s.stopBy)
+	defer cancel()
+	if err := s.api.Shutdown(bound); err != nil {
+		s.log.Warn("requests were cut off", "error", err)
+	}
+	return nil
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return "it was closed"
+	}
+	return err.Error()
+}
+
+func (s *server) apiConfig() api.Config {
+	cfg := api.Config{
+		Payments: s.metrics.counting(s.payments), Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
+		Enter: s.runtime.Enter, Signer: s.keyring.Signer(), Fingerprint: s.keyring.Fingerprint,
+		Status: s.status, Version: version, Env: "production",
+		TrustedProxies: s.cfg.proxies, BehindProxy: s.cfg.tls == "off" && len(s.cfg.proxies) > 0,
+		RateLimit: s.cfg.rateLimit, Observe: s.metrics.observe,
+	}
+	if u, err := url.Parse(s.baseURL); err == nil {
+		cfg.Domain = u.Hostname()
+	}
+	if s.cfg.sandbox {
+		cfg.Env = "sandbox"
+	}
+	if s.manual != nil {
+		cfg.Advance = s.runtime.Advance
+	}
+	return cfg
+}
+
+// status is what the health check says.
+func (s *server) status() api.Status {
+	status := api.Status{Core: s.core.Load().(string), DB: "ok"}
+	if s.journal.LowSpace() {
+		status.DB = "low_space"
+	}
+	return status
+}
+
+// fatal ends the process on an error of the store. Nothing is acknowledged any
+// more: what is durable is found out by the next start.
+func (s *server) fatal(err error) {
+	os.Exit(exitCode(storageFault("%v", err), s.streams.err))
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// openStore takes the directory's lock, opens the store and sets the clock.
+func (s *server) openStore(context.Context) error {
+	start, manual, err := readClock(s.cfg.dir)
+	if err != nil {
+		return storageFault("%v", err)
+	}
+	if manual && !s.cfg.manual {
+		return badConfiguration("clock: " + s.cfg.dir + " lives by a manual clock")
+	}
+	s.clock = clock.Real{}
+	if s.cfg.manual {
+		if !manual {
+			start = clock.Real{}.Now()
+		}
+		s.manual = clock.NewManual(start)
+		s.clock = s.manual
+	}
+	s.journal, err = posting.Open(posting.Options{
+		Store: store.Options{Dir: s.cfg.dir, MinFree: s.cfg.minFree, Log: s.log},
+		Clock: s.clock, Log: s.log, Fatal: s.fatal,
+	})
+	if err != nil {
+		return openFault(err)
+	}
+	s.onClose(s.journal.Close)
+	s.metrics = newMetrics(s)
+	removeLeftovers(s.cfg.dir, clockFile, sandboxFile)
+	if s.manual == nil || manual {
+		return nil
+	}
+	return s.beginManual()
+}
+
+// beginManual gives a store its manual clock: not behind anything that a real
+// clock has booked before.
+func (s *server) beginManual() error {
+	last, err := lastBooked(s.journal)
+	if err != nil {
+		return storageFault("%v", err)
+	}
+	if last.After(s.manual.Now()) {
+		if err := s.manual.Set(last); err != nil {
+			return err
+		}
+	}
+	if err := writeClock(s.cfg.dir, s.manual.Now()); err != nil {
+		return storageFault("%v", err)
+	}
+	return nil
+}
+
+// lastBooked is the latest instant that any organization has booked.
+func lastBooked(j *posting.Journal) (time.Time, error) {
+	view := j.View()
+	defer view.Close()
+	var last ledger.Micros
+	err := view.Organizations(func(org ledger.ID) (bool, error) {
+		return true, view.Events(org, 0, func(e ledger.Event) (bool, error) {
+			last = max(last, e.Booked)
+			return false, nil
+		})
+	})
+	return last.Time(), err
+}
+
+// openFault says how the process ends when the store doesn't open.
+func openFault(err error) error {
+	if errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrNewerSchema) {
+		return inUse("%v", err)
+	}
+	return storageFault("%v", err)
+}
+
+// openKeyring loads the keys. In the sandbox they are made with the store: keys
+// missing beside a store that holds something are lost, not new.
+func (s *server) openKeyring(context.Context) (err error) {
+	if s.cfg.keyring != "" {
+		if s.keyring, err = secret.LoadKeyring(s.cfg.keyring); err != nil {
+			return badConfiguration("keyring: " + err.Error())
+		}
+		return nil
+	}
+	path := filepath.Join(s.cfg.dir, "keyring")
+	s.keyring, err = secret.LoadKeyring(path)
+	if groups, _ := s.journal.LastGroup(); errors.Is(err, fs.ErrNotExist) && groups == 0 {
+		s.keyring, err = secret.CreateKeyring(path, rand.Reader)
+	}
+	if err != nil {
+		return storageFault("%v; restore it from a backup", err)
+	}
+	return nil
+}
+
+// openTransport prepares TLS. It comes after the lock: two servers must not
+// make the same directory's authority.
+func (s *server) openTransport(context.Context) (err error) {
+	s.transport, err = secure(s.cfg)
+	return err
+}
+
+// absolute is path for people and programs that run elsewhere.
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path
+}

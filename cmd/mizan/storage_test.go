@@ -1,0 +1,210 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mizan/internal/testkit"
+)
+
+func TestSecondServerOnTheDirectoryIsLockedOut(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	before := sandboxBytes(t, s)
+	for _, args := range [][]string{
+		{"serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0"},
+		{"audit", "verify", "--data", s.Dir},
+	} {
+		r := testkit.Run(t, nil, args...)
+		if r.Exit != 3 {
+			t.Errorf("%v exited with %d, want 3: %s", args[0], r.Exit, r.Stderr)
+		}
+	}
+	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0")
+	oneLine(t, r.Stderr, "mizan: locked: ")
+	if !bytes.Equal(before, sandboxBytes(t, s)) {
+		t.Error("the server that was locked out wrote sandbox.json")
+	}
+	pay(t, s.Partner(), "")
+}
+
+func TestManualClockKeepsItsValue(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	clock := func() time.Time {
+		t.Helper()
+		answer, err := s.Admin().Get("/api/v1/sandbox/clock")
+		var said struct{ Now time.Time }
+		if err := status(t, answer, err, 200).JSON(&said); err != nil {
+			t.Fatal(err)
+		}
+		return said.Now
+	}
+	first := clock()
+	pay(t, s.Partner(), "before")
+	if again := clock(); !again.Equal(first) {
+		t.Errorf("the clock moved by itself from %v to %v", first, again)
+	}
+	s.Kill()
+	s.Restart()
+	if again := clock(); !again.Equal(first) {
+		t.Errorf("after a kill the clock says %v, want the first start's %v", again, first)
+	}
+	answer, err := s.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
+	status(t, answer, err, 200)
+	s.Kill()
+	s.Restart()
+	if want := first.Add(24 * time.Hour); !clock().Equal(want) {
+		t.Errorf("after a kill the clock says %v, want %v", clock(), want)
+	}
+	pay(t, s.Partner(), "after")
+
+	s.Stop()
+	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0")
+	if r.Exit != 2 {
+		t.Errorf("--clock real on the store: exit %d, want 2", r.Exit)
+	}
+	oneLine(t, r.Stderr, "mizan: configuration: clock: ")
+}
+
+// TestManualClockIsNotBehindWhatWasBooked loses the clock's file: the clock
+// begins anew, but not before what the ledger has.
+func TestManualClockIsNotBehindWhatWasBooked(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	answer, err := s.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
+	status(t, answer, err, 200)
+	pay(t, s.Partner(), "")
+	booked, _, err := readClock(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Kill()
+	if err := os.Remove(filepath.Join(s.Dir, clockFile)); err != nil {
+		t.Fatal(err)
+	}
+	s.Restart()
+	if at, found, err := readClock(s.Dir); err != nil || !found || at.Before(booked) {
+		t.Errorf("the clock began at %v, %v, want %v or later", at, err, booked)
+	}
+}
+
+func TestDamagedDirectoryIsRefused(t *testing.T) {
+	for name, damage := range map[string]func(t *testing.T, dir string){
+		"HEAD":    flipAll,
+		"keyring": cutOff,
+		"clock":   flipAll,
+		"tls/ca.key": func(t *testing.T, path string) {
+			cutOff(t, path)
+		},
+	} {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+			pay(t, s.Partner(), "")
+			s.Stop()
+			damage(t, filepath.Join(s.Dir, filepath.FromSlash(name)))
+			r := testkit.Run(t, nil, "serve", "--sandbox", "--clock", "manual", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
+			if r.Exit != 1 {
+				t.Errorf("exit %d, want 1", r.Exit)
+			}
+			oneLine(t, r.Stderr, "mizan: storage: ")
+		})
+	}
+	t.Run("missing keyring", func(t *testing.T) {
+		s := testkit.Start(t, testkit.Options{})
+		s.Stop()
+		if err := os.Remove(filepath.Join(s.Dir, "keyring")); err != nil {
+			t.Fatal(err)
+		}
+		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
+		if r.Exit != 1 {
+			t.Errorf("exit %d, want 1", r.Exit)
+		}
+		oneLine(t, r.Stderr, "mizan: storage: keyring")
+	})
+}
+
+func flipAll(t *testing.T, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range content {
+		content[i] ^= 1
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func cutOff(t *testing.T, path string) {
+	t.Helper()
+	stat, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, stat.Size()/2); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCheckBeforeServing(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	pay(t, s.Partner(), "")
+	s.Kill()
+	s.Restart("--check")
+	if !strings.Contains(s.Stdout(), "rule 2 ok ") || strings.Contains(s.Stdout(), "FAIL") {
+		t.Errorf("--check printed\n%s", s.Stdout())
+	}
+	s.Stop()
+	r := testkit.Run(t, nil, "audit", "verify", "--data", s.Dir)
+	if r.Exit != 0 || !strings.Contains(r.Stdout, "rule 5 ok ") {
+		t.Errorf("audit verify exited with %d\n%s%s", r.Exit, r.Stdout, r.Stderr)
+	}
+}
+
+func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	id := pay(t, s.Partner(), "before")
+	s.Stop()
+	s.Restart("--min-free", "1000000000GiB")
+	answer, err := s.Partner().Post("/api/v1/transactions", card("after"))
+	if status(t, answer, err, 503); answer.Header.Get("Retry-After") == "" {
+		t.Error("503 without Retry-After")
+	}
+	answer, err = s.Partner().Get("/api/v1/transactions/" + id)
+	status(t, answer, err, 200)
+	answer, err = s.Anyone().Get("/api/v1/health")
+	if !bytes.Contains(status(t, answer, err, 200).Body, []byte(`"db_status":"low_space"`)) {
+		t.Errorf("health says %s", answer.Body)
+	}
+}
+
+// TestFailedWriteEndsTheProcess lets no file grow or be written from a moment
+// on: HEAD then fails after the store has persisted the group. The answer must
+// not leave, and the next start finds out what became of it.
+func TestFailedWriteEndsTheProcess(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	before := pay(t, s.Partner(), "before")
+	if err := unix.Prlimit(s.PID(), unix.RLIMIT_FSIZE, &unix.Rlimit{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := s.Partner().Post("/api/v1/transactions", card("during")); err == nil {
+		t.Errorf("a payment that could not be written down was answered: %d %s", answer.Status, answer.Body)
+	}
+	if code := s.Wait(); code != 1 {
+		t.Errorf("exit %d, want 1", code)
+	}
+	if n := strings.Count(s.Stderr(), "mizan: storage: "); n != 1 {
+		t.Errorf("%d lines say why it ended, want 1:\n%s", n, s.Stderr())
+	}
+	s.Restart("--check")
+	if again := pay(t, s.Partner(), "before"); again != before {
+		t.Errorf("the payment before the fault is %s now, was %s", again, before)
+	}
+	pay(t, s.Partner(), "after")
+}

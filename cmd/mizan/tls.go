@@ -1,0 +1,82 @@
+package main
+
+import (
+	"crypto/tls"
+	"net"
+	"net/url"
+	"path/filepath"
+	"time"
+)
+
+// transport is how requests reach the server: the TLS configuration (nil with
+// --tls off) and the file that a client has to trust (empty: nothing special).
+type transport struct {
+	config *tls.Config
+	caFile string
+}
+
+// secure prepares the transport for the listen address.
+func secure(cfg *config) (*transport, error) {
+	switch cfg.tls {
+	case "off":
+		return &transport{}, nil
+	case "files":
+		pair, err := loadPair(cfg.certFile, cfg.keyFile)
+		if err != nil {
+			return nil, badConfiguration("tls-cert: " + err.Error())
+		}
+		t := &transport{config: modern()}
+		t.config.Certificates = []tls.Certificate{pair}
+		return t, nil
+	}
+	dir := filepath.Join(cfg.dir, "tls")
+	a, err := openAuthority(dir, certificateHosts(cfg), time.Now)
+	if err != nil {
+		return nil, storageFault("%v", err)
+	}
+	t := &transport{config: modern(), caFile: filepath.Join(dir, caFile)}
+	t.config.GetCertificate = a.certificate
+	return t, nil
+}
+
+// modern is what every listener speaks: TLS 1.2 or newer, HTTP/1.1.
+func modern() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+}
+
+func loadPair(certFile, keyFile string) (tls.Certificate, error) {
+	return tls.LoadX509KeyPair(certFile, keyFile)
+}
+
+// certificateHosts are the names that the automatic certificate is for.
+func certificateHosts(cfg *config) []string {
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	if host, _, err := net.SplitHostPort(cfg.listen); err == nil && !everywhere(host) {
+		hosts = append(hosts, host)
+	}
+	if u, err := url.Parse(cfg.baseURL); err == nil && u.Hostname() != "" {
+		hosts = append(hosts, u.Hostname())
+	}
+	return hosts
+}
+
+// everywhere tells whether a host stands for all of the machine's addresses.
+func everywhere(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "" || (ip != nil && ip.IsUnspecified())
+}
+
+// reachedAt is where this machine reaches the server: the address that it
+// listens on, with the port that it really got.
+func reachedAt(cfg *config, listener net.Listener) string {
+	scheme := "https"
+	if cfg.tls == "off" {
+		scheme = "http"
+	}
+	host, _, _ := net.SplitHostPort(cfg.listen)
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	if everywhere(host) {
+		host = "localhost"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
+}

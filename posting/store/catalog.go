@@ -1,0 +1,115 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+const catalogName = "TABLES"
+
+var catalogMagic = []byte("mizanTB1")
+
+const catalogEntry = 8 + 8 + 4 // id, size, checksum of the index
+
+// catalog is the file DIR/TABLES: which table has which size and which index.
+// A table is sound in itself even if it is another store's, or an older one
+// that had the same number; Badger's own list knows only the numbers. The file
+// may lag behind: a table that it doesn't know is taken as it is. Numbers are
+// never used twice while a store is open, and the file is brought up to date
+// before each opening, so a table that it does know must be the same one.
+type catalog struct {
+	path string
+	mu   sync.Mutex // held while the file is written
+	busy sync.WaitGroup
+}
+
+// load returns what the file knows; nothing if there is none or it is damaged,
+// for then every table is merely taken as it is.
+func (c *catalog) load() (known map[uint64]tableFile, damage bool, err error) {
+	b, err := os.ReadFile(c.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	known, ok := parseCatalog(b)
+	return known, !ok, nil
+}
+
+func parseCatalog(b []byte) (known map[uint64]tableFile, ok bool) {
+	n := len(b) - crc32.Size
+	if n < len(catalogMagic) || string(b[:len(catalogMagic)]) != string(catalogMagic) ||
+		crc32.Checksum(b[:n], castagnoli) != binary.BigEndian.Uint32(b[n:]) {
+		return nil, false
+	}
+	known = make(map[uint64]tableFile)
+	for e := range slices.Chunk(b[len(catalogMagic):n], catalogEntry) {
+		if len(e) != catalogEntry {
+			return nil, false
+		}
+		t := tableFile{
+			id:   binary.BigEndian.Uint64(e),
+			size: int64(binary.BigEndian.Uint64(e[8:])),
+			sum:  binary.BigEndian.Uint32(e[16:]),
+		}
+		known[t.id] = t
+	}
+	return known, true
+}
+
+func (c *catalog) write(tables map[uint64]tableFile) error {
+	b := slices.Clone(catalogMagic)
+	for _, id := range slices.Sorted(maps.Keys(tables)) {
+		b = binary.BigEndian.AppendUint64(b, id)
+		b = binary.BigEndian.AppendUint64(b, uint64(tables[id].size))
+		b = binary.BigEndian.AppendUint32(b, tables[id].sum)
+	}
+	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return writeWhole(c.path, b)
+}
+
+// refresh writes the file anew from Badger's list and the ends of the tables.
+func (c *catalog) refresh(dir string) error {
+	known, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	list, _, err := replayList(filepath.Join(dir, badger.ManifestFilename))
+	if err != nil {
+		return err
+	}
+	tables := make(map[uint64]tableFile, len(list.Tables))
+	for id := range list.Tables {
+		t, ok := known[id]
+		if !ok {
+			if t, err = identifyTable(tablePath(dir, id)); err != nil {
+				continue // compaction is just deleting it; unknown is no harm
+			}
+		}
+		tables[id] = t
+	}
+	return c.write(tables)
+}
+
+// replayList reads Badger's list of tables, and where it ends: what follows is
+// an append that was cut short.
+func replayList(path string) (list badger.Manifest, end int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return list, 0, err
+	}
+	defer f.Close()
+	return badger.ReplayManifestFile(f, 0, badger.DefaultOptions("").WithLogger(nil))
+}

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// quiet is a log that nobody reads.
+var quiet = slog.New(slog.DiscardHandler)
+
+// seed is printed, so that a failure can be repeated with MIZAN_SEED.
+func seed(t testing.TB) uint64 {
+	t.Helper()
+	s := rand.Uint64()
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("MIZAN_SEED=%d", s)
+	return s
+}
+
+// model is what a store should hold: the oracle of the tests.
+type model map[string]string
+
+// story is a store's history as a function of its seed: what group n does never
+// changes, so the content after any group is known without having been recorded.
+type story struct {
+	seed  uint64
+	rows  int // in a group
+	value int // bytes, at most
+	keys  int // how many there are, so that rows are overwritten and deleted
+}
+
+// group calls set and del for every row of group n.
+func (s story) group(n uint64, set func(key, value []byte), del func(key []byte)) {
+	r := rand.New(rand.NewPCG(s.seed, n))
+	for range s.rows {
+		key := fmt.Appendf(nil, "k%04d", r.IntN(s.keys))
+		if r.IntN(4) == 0 {
+			del(key)
+			continue
+		}
+		value := make([]byte, r.IntN(s.value))
+		for i := range value {
+			value[i] = byte(r.Uint32())
+		}
+		set(key, value)
+	}
+	// One row that is never overwritten, as most rows of the journal.
+	set(fmt.Appendf(nil, "p%08d", n), fmt.Appendf(nil, "of group %d", n))
+}
+
+// fill writes group n into g.
+func (s story) fill(g *Group) { s.group(g.N(), g.Set, g.Delete) }
+
+// play moves the model from one group to another.
+func (s story) play(m model, from, to uint64) {
+	for n := from + 1; n <= to; n++ {
+		s.group(n, func(k, v []byte) { m[string(k)] = string(v) }, func(k []byte) { delete(m, string(k)) })
+	}
+}
+
+// continueTo applies the groups after the last one, up to n.
+func (s story) continueTo(t testing.TB, st *Store, n uint64) {
+	t.Helper()
+	last, hash := st.LastGroup()
+	g := new(Group)
+	for last++; last <= n; last++ {
+		g.Reset(last, hash)
+		s.fill(g)
+		hash = g.Seal()
+		if err := st.Apply(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// content reads everything but group rows, in both directions.
+func content(sn *Snapshot) (model, error) {
+	m := make(model)
+	var up, down []string
+	err := sn.Ascend(nil, nil, func(k, v []byte) (bool, error) {
+		if k[0] != prefixGroup && string(k) != schemaKey {
+			m[string(k)] = string(v)
+			up = append(up, string(k))
+		}
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = sn.Descend(nil, nil, func(k, v []byte) (bool, error) {
+		if k[0] != prefixGroup && string(k) != schemaKey {
+			down = append(down, string(k))
+			if m[string(k)] != string(v) {
+				return false, fmt.Errorf("%q differs by direction", k)
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(down)
+	if !slices.IsSorted(up) || !slices.Equal(up, down) {
+		return nil, fmt.Errorf("the directions disagree: %d and %d rows", len(up), len(down))
+	}
+	return m, nil
+}
+
+// differs compares a whole store with the model, and some of it by Get.
+func (s story) differs(st *Store, m model) error {
+	sn := st.Snapshot()
+	defer sn.Close()
+	got, err := content(sn)
+	if err != nil {
+		return err
+	}
+	if !maps.Equal(got, m) {
+		return fmt.Errorf("at group %d the store has %d rows, and they should be %d others", sn.Group(), len(got), len(m))
+	}
+	for i := range s.keys {
+		key := fmt.Appendf(nil, "k%04d", i)
+		value, found, err := sn.Get(key, nil)
+		if err != nil {
+			return err
+		}
+		want, has := m[string(key)]
+		if found != has || string(value) != want {
+			return fmt.Errorf("Get(%s) is wrong", key)
+		}
+	}
+	return nil
+}
+
+// open opens a store for a test.
+func open(t testing.TB, o Options) *Store {
+	t.Helper()
+	o.Log = quiet
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closeStore(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyTree copies a directory, keeping the holes of Badger's logs.
+func copyTree(t testing.TB, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, name), 0o700)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, name)
+		if err := os.WriteFile(target, bytes.TrimRight(b, "\x00"), 0o600); err != nil {
+			return err
+		}
+		return os.Truncate(target, int64(len(b)))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// What Badger's compactors say, and what the tally takes from it (levels.go of
+// v4.9.6: subcompact and doCompact).
+const (
+	saidBuilt = "[%d] LOG Compact. Added %d keys."
+	saidDone  = "[Compactor: %d] Compaction for level: %d DONE"
+)
+
+// tally counts the tables that compactions announce against those that they
+// list. If Badger cannot make a table during a compaction (no file handle, no
+// inode, a failed sync), it drops the error and goes on without the table: the
+// old ones are deleted and the rows are gone, without a word. (The error is an
+// argument of a deferred call, which was evaluated while it was still nil.)
+// Nothing can stop that; the tally notices within one compaction, and from then
+// on the store neither reads nor writes.
+type tally struct {
+	mu       sync.Mutex
+	path     string
+	list     *os.File
+	at       int64          // how far the list has been read
+	building map[int]uint64 // by compactor: tables of the compaction under way
+	finished uint64         // tables of all compactions that are done
+	listed   uint64         // tables that compactions have put on the list
+}
+
+// newTally begins to count at the end of the list, before Badger opens it.
+func newTally(path string, end int64) (*tally, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &tally{path: path, list: f, at: end, building: make(map[int]uint64)}, nil
+}
+
+// hear takes a line of Badger's log; lost says that a table is missing.
+func (t *tally) hear(format string, args []any) (lost bool, err error) {
+	built := strings.HasPrefix(format, saidBuilt)
+	if !built && format != saidDone || len(args) < 2 {
+		return false, nil
+	}
+	compactor, ok := args[0].(int)
+	if !ok {
+		return false, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if built {
+		if keys, ok := args[1].(uint64); ok && keys > 0 {
+			t.building[compactor]++
+		}
+		return false, nil
+	}
+	t.finished += t.building[compactor]
+	delete(t.building, compactor)
+	if err := t.read(); err != nil {
+		return false, err
+	}
+	return t.listed < t.finished, nil
+}
+
+// read counts what was appended to the list since the last time. When Badger
+// has written the list anew, the old one is read to its end; the compaction
+// that caused it is only in the new one, among all others, and is not checked.
+func (t *tally) read() error {
+	if err := t.readOn(); err != nil {
+		return err
+	}
+	there, err := os.Stat(t.path)
+	if err != nil {
+		return err
+	}
+	here, err := t.list.Stat()
+	if err != nil || os.SameFile(here, there) {
+		return err
+	}
+	next, err := os.Open(t.path)
+	if err != nil {
+		return err
+	}
+	_ = t.list.Close() // it was only read
+	t.list, t.at = next, manifestHeader
+	if err := t.readOn(); err != nil {
+		return err
+	}
+	t.listed = max(t.listed, t.finished)
+	return nil
+}
+
+// manifestHeader is the magic and the versions at the beginning of the list.
+const manifestHeader = 8
+
+func (t *tally) readOn() error {
+	var head [8]byte
+	for {
+		if _, err := t.list.ReadAt(head[:], t.at); err != nil {
+			return ignoreEOF(err)
+		}
+		b := make([]byte, binary.BigEndian.Uint32(head[:]))
+		if _, err := t.list.ReadAt(b, t.at+int64(len(head))); err != nil {
+			return ignoreEOF(err)
+		}
+		var set pb.ManifestChangeSet
+		if err := proto.Unmarshal(b, &set); err != nil {
+			return err
+		}
+		t.at += int64(len(head) + len(b))
+		t.listed += compacted(&set)
+	}
+}
+
+// compacted is the number of tables that a compaction made. A flush makes one
+// and deletes none.
+func compacted(set *pb.ManifestChangeSet) (made uint64) {
+	deletes := false
+	for _, c := range set.Changes {
+		if c.Op == pb.ManifestChange_DELETE {
+			deletes = true
+		} else {
+			made++
+		}
+	}
+	if !deletes {
+		return 0
+	}
+	return made
+}
+
+func ignoreEOF(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+func (t *tally) close() error { return t.list.Close() }

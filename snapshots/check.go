@@ -1,0 +1,181 @@
+package snapshots
+
+import (
+	"context"
+	"encoding/hex"
+	"log/slog"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Inputs are what a check looks at beside the store. All may be empty.
+type Inputs struct {
+	Data     string // the data directory, for the provider's log and the canaries
+	Answers  string // file: a JSON object a line
+	Canaries string // file: a string a line
+	Log      *slog.Logger
+}
+
+// Check checks an open journal. Nothing may be submitted meanwhile: files beside
+// the store and the store are compared. An error says that the check could not
+// be made; what is wrong with the store is in the report.
+func Check(ctx context.Context, j *posting.Journal, in Inputs) (*Report, error) {
+	if in.Log == nil {
+		in.Log = slog.Default()
+	}
+	v := j.View()
+	defer v.Close()
+	c := &checker{
+		ctx: ctx, view: v, report: newReport(), digest: newDigest(),
+		organizations: make(map[ledger.ID]*organization), directory: newDirectory(), timers: newTimers(),
+	}
+	c.report.skip(ruleNotified)
+	c.report.skip(ruleReopened)
+	if err := c.readAnswers(in.Answers); err != nil {
+		return nil, err
+	}
+	n, hash := j.LastGroup()
+	for _, step := range []func() error{
+		func() error { return c.groups(n, hash) },
+		c.everyOrganization,
+		c.checkNumbers,
+		c.checkTimers,
+		func() error { return c.checkCalls(in.Data) },
+		c.checkAnswers,
+		func() error { return c.checkCanaries(in) },
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	c.report.Digest = c.digest.sum()
+	counts := &c.report.Counts
+	in.Log.Info("the store was checked", "broken", c.report.Broken(), "organizations", counts.Organizations, "events", counts.Events,
+		"records", counts.Records, "lines", counts.Lines, "claims", counts.Claims, "skipped_answers", c.answers.skipped,
+		"digest", hex.EncodeToString(c.report.Digest[:]))
+	return c.report, nil
+}
+
+// checker is one check under way.
+type checker struct {
+	ctx    context.Context
+	view   *posting.View
+	report *Report
+	digest *digest
+
+	organizations map[ledger.ID]*organization
+	directory     *directory
+	timers        *timers
+	answers       answers
+	seen          uint64 // rows, to look at ctx now and then
+}
+
+// organization is one organization's part of a check. The histories stay until
+// the end, because answers and provider calls name records; the books don't.
+type organization struct {
+	id        ledger.ID
+	histories *histories
+	books     *books
+}
+
+func (c *checker) organization(id ledger.ID) *organization {
+	o := c.organizations[id]
+	if o == nil {
+		o = &organization{id: id, histories: newHistories()}
+		c.organizations[id] = o
+	}
+	return o
+}
+
+// reading runs a scan that belongs to a rule. Rows that can't be read or taken
+// apart break the rule; the other rules go on.
+func (c *checker) reading(rule int, scan func() error) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	err := scan()
+	if err != nil && c.ctx.Err() == nil {
+		c.report.breach(rule, "%v", err)
+	}
+	return c.ctx.Err()
+}
+
+// everyNth is how many rows are read between two looks at the context.
+const everyNth = 4096
+
+func (c *checker) alive() error {
+	if c.seen++; c.seen%everyNth == 0 {
+		return c.ctx.Err()
+	}
+	return nil
+}
+
+// everyOrganization checks organizations one after the other, in the order of
+// their ids: also those that only a stray row knows of.
+func (c *checker) everyOrganization() error {
+	ids, err := c.allOrganizations()
+	if err != nil {
+		return err
+	}
+	c.report.Counts.Organizations = uint64(len(ids))
+	for _, id := range ids {
+		o := c.organization(id)
+		o.books = newBooks()
+		c.digest.begin(id)
+		for _, scan := range []struct {
+			rule int
+			run  func(*organization) error
+		}{
+			{ruleJournal, c.journal},
+			{ruleTotals, c.pages},
+			{ruleTotals, c.shifted},
+			{ruleStates, c.records},
+			{ruleTotals, c.balances},
+			{ruleClaims, c.lists},
+			{ruleClaims, c.claims},
+			{ruleTotals, func(o *organization) error { return c.unchecked(o, posting.Counters) }},
+			{ruleStates, func(o *organization) error { return c.unchecked(o, posting.Parts) }},
+		} {
+			if err := c.reading(scan.rule, func() error { return scan.run(o) }); err != nil {
+				return err
+			}
+		}
+		o.books = nil
+	}
+	return nil
+}
+
+func (c *checker) allOrganizations() ([]ledger.ID, error) {
+	known := make(map[ledger.ID]bool)
+	for s := posting.Blocks; s <= posting.Lists; s++ {
+		err := c.reading(ruleJournal, func() error {
+			return c.view.SectionOrganizations(s, func(id ledger.ID) (bool, error) {
+				known[id] = true
+				return true, nil
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return sortedIDs(known), nil
+}
+
+// unchecked only adds a section to the digest: what counters should be is for
+// their guards' owners to know, and parts are read with their records.
+func (c *checker) unchecked(o *organization, s posting.Section) error {
+	return c.rows(o, s, func(_, _ []byte) error { return nil })
+}
+
+// rows reads a section into the digest and hands it on.
+func (c *checker) rows(o *organization, s posting.Section, fn func(key, row []byte) error) error {
+	c.digest.section(s)
+	return c.view.Rows(o.id, s, func(key, row []byte) (bool, error) {
+		if err := c.alive(); err != nil {
+			return false, err
+		}
+		c.digest.row(key, row)
+		return true, fn(key, row)
+	})
+}

@@ -1,0 +1,141 @@
+package snapshots
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// owners are the kinds of records that claims of a kind may name, in the
+// claim's own organization.
+var owners = map[ledger.ClaimKind][]ledger.Kind{
+	ledger.ClaimTxID:       {ledger.Transaction},
+	ledger.ClaimLogin:      {ledger.Partner, ledger.User},
+	ledger.ClaimSettlement: {ledger.Settlement},
+	ledger.ClaimKeyHash:    {ledger.APIKey, ledger.Session},
+}
+
+// claims checks that every claim names one existing thing that has the key, and
+// that every thing with a key has its claim.
+func (c *checker) claims(o *organization) error {
+	const head = 1 + 16
+	err := c.rows(o, posting.Claims, func(key, row []byte) error {
+		c.report.Counts.Claims++
+		c.report.count(ruleClaims, 1)
+		if len(key) <= head+1 {
+			c.report.breach(ruleClaims, "organization %v: a claim without a key", o.id)
+			return nil
+		}
+		c.claim(o, ledger.ClaimKind(key[head]), string(key[head+1:]), row)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for source, at := range o.histories.index {
+		h := o.histories.shelf.at(at)
+		if h.claims != 0 && h.marks&claimed == 0 {
+			c.report.breach(ruleClaims, "organization %v: %s has a key (%c) and no claim on it", o.id, named(source), h.claims)
+		}
+	}
+	return nil
+}
+
+func (c *checker) claim(o *organization, kind ledger.ClaimKind, key string, owner []byte) {
+	if kind == ledger.ClaimIdempotency {
+		return // it names an answer, not a thing
+	}
+	if len(owner) != len(ledger.ID{}) {
+		c.report.breach(ruleClaims, "organization %v: a claim (%c) that names nothing", o.id, kind)
+		return
+	}
+	id := ledger.ID(owner)
+	if kind == ledger.ClaimNumber && o.id == words.PlatformOrg {
+		c.directory.claimed[key] = id
+		return
+	}
+	hash := o.histories.hash(byte(kind), key)
+	for _, k := range owners[kind] {
+		h := o.histories.find(ledger.Source{Kind: k, ID: id})
+		if h == nil || h.marks&stored == 0 {
+			continue
+		}
+		if h.claims != kind || h.claim != hash {
+			c.report.breach(ruleClaims, "organization %v: a claim (%c) names %s, which has another key", o.id, kind, named(ledger.Source{Kind: k, ID: id}))
+			return
+		}
+		h.marks |= claimed
+		return
+	}
+	c.report.breach(ruleClaims, "organization %v: a claim (%c) names %v, which is not there", o.id, kind, id)
+}
+
+// checkNumbers compares the platform's claims on partner numbers with the
+// partners of all organizations.
+func (c *checker) checkNumbers() error {
+	for number, id := range c.directory.numbers {
+		text := strconv.FormatInt(number, 10)
+		if owner, found := c.directory.claimed[text]; !found || owner != id {
+			c.report.breach(ruleClaims, "partner %v has number %d and no claim on it", id, number)
+		}
+		delete(c.directory.claimed, text)
+	}
+	for _, id := range c.directory.claimed {
+		c.report.breach(ruleClaims, "a claim on a partner number names %v, which has it not", id)
+	}
+	return nil
+}
+
+// lists checks that the transaction lists show every transaction of a partner,
+// at its creation and at its last event, and nobody else's.
+func (c *checker) lists(o *organization) error {
+	err := c.rows(o, posting.Lists, func(key, row []byte) error {
+		const head, size = 1 + 16, 1 + 16 + 8 + 1 + 8
+		listed, err := store.DecodeListed(row)
+		if err != nil || len(key) != size {
+			c.report.breach(ruleClaims, "organization %v: a list of an unknown form", o.id)
+			return nil
+		}
+		list := o.histories.listOf(int64(binary.BigEndian.Uint64(key[head:])), money.Env(key[head+8]))
+		if first := binary.BigEndian.Uint64(key[head+9:]); len(listed) == 0 || ledger.Micros(first) != listed[0].Booked {
+			c.report.breach(ruleClaims, "organization %v: a list lies at another time than its first row", o.id)
+		}
+		for i := range listed {
+			c.listed(o, list, &listed[i])
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for source, at := range o.histories.index {
+		h := o.histories.shelf.at(at)
+		if source.Kind == ledger.Transaction && h.marks&stored != 0 && h.marks&(listedNew|listedLast) != listedNew|listedLast {
+			c.report.breach(ruleClaims, "organization %v: %s is not listed", o.id, named(source))
+		}
+	}
+	return nil
+}
+
+func (c *checker) listed(o *organization, list uint32, row *store.Listed) {
+	source := ledger.Source{Kind: ledger.Transaction, ID: row.ID}
+	h := o.histories.find(source)
+	switch {
+	case h == nil || h.marks&stored == 0:
+		c.report.breach(ruleClaims, "organization %v: a list shows %s, which is not there", o.id, named(source))
+		return
+	case h.list != list:
+		c.report.breach(ruleClaims, "organization %v: %s is listed where it does not belong", o.id, named(source))
+	}
+	if row.First {
+		h.marks |= listedNew
+	}
+	if row.Booked == h.updated {
+		h.marks |= listedLast
+	}
+}

@@ -1,0 +1,204 @@
+package snapshots
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"strconv"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"mizan/internal/packed"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// directoryRow is what the checker reads of the directory's stored forms: a
+// version byte and a msgpack map, whose names never change their meaning. What
+// a kind does not have stays zero.
+type directoryRow struct {
+	Status         string     `msgpack:"status"`
+	Active         bool       `msgpack:"active"`
+	Number         int64      `msgpack:"number"`
+	Login          string     `msgpack:"login"`
+	Overdraft      []moneyRow `msgpack:"overdraft"`
+	ProviderParams []byte     `msgpack:"provider_params"`
+	Hash           []byte     `msgpack:"hash"`
+	Revoked        int64      `msgpack:"revoked"`
+	Partner        int64      `msgpack:"partner"`
+	Reference      string     `msgpack:"reference"`
+	Out            bool       `msgpack:"out"`
+	Lines          []moneyRow `msgpack:"lines"`
+}
+
+// moneyRow is an amount of an asset in package money's binary forms.
+type moneyRow struct {
+	Asset  []byte `msgpack:"asset"`
+	Amount []byte `msgpack:"amount"`
+}
+
+var errForm = errors.New("unknown form")
+
+func decodeDirectoryRow(payload []byte) (*directoryRow, error) {
+	if len(payload) == 0 || payload[0] != 1 || !packed.WellFormed(payload[1:]) {
+		return nil, errForm
+	}
+	row := new(directoryRow)
+	return row, msgpack.NewDecoder(bytes.NewReader(payload[1:])).Decode(row)
+}
+
+func (m *moneyRow) read() (money.Asset, money.Amount, error) {
+	asset, rest, err := money.ReadAsset(m.Asset)
+	if err != nil || len(rest) != 0 {
+		return asset, money.Amount{}, errForm
+	}
+	amount, rest, err := money.ReadAmount(m.Amount)
+	if err != nil || len(rest) != 0 {
+		return asset, amount, errForm
+	}
+	return asset, amount, nil
+}
+
+// directory is what other checks need to know of partners and terminals.
+type directory struct {
+	partners  map[numbered]*partner
+	terminals map[placed]*terminal
+	numbers   map[int64]ledger.ID  // number → partner's record
+	claimed   map[string]ledger.ID // number → who claimed it
+	made      map[made]bool        // what an acknowledged creation may name
+}
+
+type numbered struct {
+	org    ledger.ID
+	number int64
+}
+
+type placed struct{ org, id ledger.ID }
+
+type partner struct {
+	overdraft map[money.Asset]money.Amount
+	changed   bool // after its creation
+	updated   ledger.Micros
+}
+
+type terminal struct {
+	settings words.Settings
+	changed  bool
+	updated  ledger.Micros
+}
+
+// made is a thing of the directory as an answer names it.
+type made struct {
+	kind ledger.Kind
+	org  ledger.ID // its own for an organization
+	name string    // id, or a partner's number
+}
+
+func newDirectory() *directory {
+	return &directory{
+		partners: make(map[numbered]*partner), terminals: make(map[placed]*terminal),
+		numbers: make(map[int64]ledger.ID), claimed: make(map[string]ledger.ID), made: make(map[made]bool),
+	}
+}
+
+func (d *directory) partner(org ledger.ID, number int64) *partner {
+	return d.partners[numbered{org, number}]
+}
+
+func (d *directory) terminal(org, id ledger.ID) *terminal { return d.terminals[placed{org, id}] }
+
+// checkDirectoryRow compares a record of the directory with its history and
+// notes the keys that it must have claimed.
+func (c *checker) checkDirectoryRow(r *record, row *directoryRow) {
+	name := r.source.ID.String()
+	onOff := string(words.StateInactive)
+	if row.Active {
+		onOff = string(words.StateActive)
+	}
+	switch r.source.Kind {
+	case ledger.Organization:
+		c.checkState(r, row.Status)
+	case ledger.Platform:
+		c.checkState(r, string(words.StateOpen))
+	case ledger.Partner:
+		c.checkState(r, onOff)
+		c.checkPartner(r, row)
+		name = strconv.FormatInt(row.Number, 10)
+	case ledger.Terminal:
+		c.checkState(r, onOff)
+		c.checkTerminal(r, row)
+	case ledger.APIKey, ledger.Session:
+		state := string(words.StateActive)
+		if row.Revoked != 0 {
+			state = string(words.StateRevoked)
+		}
+		c.checkState(r, state)
+		c.keyed(r, ledger.ClaimKeyHash, hex.EncodeToString(row.Hash))
+	case ledger.Settlement:
+		c.checkState(r, string(words.StateSettled))
+		c.checkSettlement(r, row)
+	default:
+		c.faulty(r, "is of a kind that no machine knows")
+	}
+	c.directory.made[made{r.source.Kind, r.organization.id, name}] = true
+}
+
+// keyed notes the key that a record must have claimed in its organization.
+func (c *checker) keyed(r *record, kind ledger.ClaimKind, key string) {
+	r.history.claims, r.history.claim = kind, r.organization.histories.hash(byte(kind), key)
+}
+
+func (c *checker) checkPartner(r *record, row *directoryRow) {
+	c.keyed(r, ledger.ClaimLogin, row.Login)
+	if other, twice := c.directory.numbers[row.Number]; twice {
+		c.report.breach(ruleClaims, "partners %v and %v have one number", other, r.source.ID)
+	}
+	c.directory.numbers[row.Number] = r.source.ID
+	p := &partner{overdraft: make(map[money.Asset]money.Amount), changed: r.stamp.Version > 1, updated: r.stamp.Updated}
+	for i := range row.Overdraft {
+		asset, amount, err := row.Overdraft[i].read()
+		if err != nil {
+			c.faulty(r, "has an overdraft that can't be read")
+		}
+		p.overdraft[asset] = amount
+	}
+	c.directory.partners[numbered{r.organization.id, row.Number}] = p
+}
+
+func (c *checker) checkTerminal(r *record, row *directoryRow) {
+	settings, err := words.ParseSettings(row.ProviderParams)
+	if err != nil {
+		c.faulty(r, "has settings that can't be read")
+		return
+	}
+	c.directory.terminals[placed{r.organization.id, r.source.ID}] = &terminal{settings, r.stamp.Version > 1, r.stamp.Updated}
+}
+
+// checkSettlement compares a partner's settlement with its entries: an event an
+// environment, of a pair of lines an asset.
+func (c *checker) checkSettlement(r *record, row *directoryRow) {
+	c.keyed(r, ledger.ClaimSettlement, words.SettlementKey(row.Partner, row.Reference))
+	bank, owner := ledger.Debit, ledger.Credit
+	if row.Out {
+		bank, owner = owner, bank
+	}
+	byEnv := make(map[money.Env][]ledger.Posting)
+	for i := range row.Lines {
+		asset, amount, err := row.Lines[i].read()
+		if err != nil {
+			c.faulty(r, "has a line that can't be read")
+			return
+		}
+		byEnv[asset.Env] = append(byEnv[asset.Env],
+			ledger.Posting{Account: ledger.Bank, Asset: asset, Side: bank, Amount: amount},
+			ledger.Posting{Account: ledger.PartnerAvailable(row.Partner), Asset: asset, Side: owner, Amount: amount})
+	}
+	var want uint64
+	for _, postings := range byEnv {
+		want ^= r.organization.histories.meaning(postings)
+	}
+	if r.history.entry != want {
+		c.faulty(r, "books other amounts than it says")
+	}
+}

@@ -1,0 +1,296 @@
+package snapshots_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/actors/account"
+	"mizan/actors/directory"
+	live "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots"
+)
+
+var (
+	start = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+	usd   = money.Asset{Currency: "USD", Env: money.Prod}
+	quiet = slog.New(slog.DiscardHandler)
+)
+
+// options open a store that is cheap to copy.
+func options(dir string) store.Options { return store.Options{Dir: dir, MemTable: 1 << 20, Log: quiet} }
+
+// house is the whole platform but for its API, on a store of its own.
+type house struct {
+	t         testing.TB
+	dir       string
+	clock     *clock.Manual
+	journal   *posting.Journal
+	runtime   *actors.Runtime
+	directory *directory.Service
+	payments  *live.Service
+	simulator *simulator.Simulator
+}
+
+func open(t testing.TB, dir string) *house {
+	t.Helper()
+	h := &house{t: t, dir: dir, clock: clock.NewManual(start)}
+	h.journal = openJournal(t, dir, h.clock, nil)
+	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
+	var err error
+	if h.directory, err = directory.Start(h.runtime); err != nil {
+		t.Fatal(err)
+	}
+	if h.simulator, err = simulator.Open(filepath.Join(dir, "simulator.log"), h.clock); err != nil {
+		t.Fatal(err)
+	}
+	h.payments = live.New(live.Options{
+		Runtime: h.runtime, Terminals: h.directory, Admission: account.New(h.runtime),
+		Providers:  map[string]actors.Provider{"simulator": h.simulator},
+		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second,
+	})
+	h.runtime.Start(live.Resumes)
+	return h
+}
+
+func openJournal(t testing.TB, dir string, clk clock.Clock, through func(posting.Log) posting.Log) *posting.Journal {
+	t.Helper()
+	j, err := posting.Open(posting.Options{Store: options(dir), Clock: clk, Log: quiet, Through: through})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func (h *house) close() {
+	h.t.Helper()
+	h.runtime.Stop()
+	if err := h.journal.Close(); err != nil {
+		h.t.Error(err)
+	}
+	if err := h.simulator.Close(); err != nil {
+		h.t.Error(err)
+	}
+}
+
+func (h *house) advance(d time.Duration) {
+	h.t.Helper()
+	if err := h.runtime.Advance(h.clock.Now().Add(d)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// create makes a transaction of the organization's first partner.
+func (h *house) create(demo directory.Demo, kind payment.Type, card string, amount uint64, txid string) *payment.Record {
+	h.t.Helper()
+	owner, known := h.directory.Partner(demo.Org, demo.Partner)
+	if !known {
+		h.t.Fatalf("partner %d is not there", demo.Partner)
+	}
+	result, err := h.payments.Create(live.Create{Org: demo.Org, Partner: owner, Request: payment.Request{
+		Type: kind, TxID: txid, Amount: money.FromUint64(amount), Asset: usd, Method: payment.BankCard,
+		ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+	}, Card: &secret.Card{Number: []byte(card), CVV: []byte("123")}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return result.Record
+}
+
+// town is a closed store with something of everything, and what its clients know.
+type town struct {
+	dir     string
+	first   directory.Demo
+	second  directory.Demo
+	charged *payment.Record // a payment of the first organization, with a fee
+	refused *payment.Record // declined by the card
+	back    *payment.Record // charged and taken back by the rail
+	paid    *payment.Record // a payout
+	waiting *payment.Record // a payout that the rail has not answered yet
+	answers []string        // lines of an answers file
+}
+
+var built = sync.OnceValues(func() (*town, error) {
+	dir, err := os.MkdirTemp("", "mizan-snapshots-")
+	if err != nil {
+		return nil, err
+	}
+	return &town{dir: dir}, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if t, err := built(); err == nil {
+		_ = os.RemoveAll(t.dir)
+	}
+	os.Exit(code)
+}
+
+var fill sync.Once
+
+// settle copies the town into a directory of the test's own.
+func settle(t testing.TB) *town {
+	t.Helper()
+	master, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill.Do(func() { master.fill(t) })
+	if master.waiting == nil {
+		t.Fatal("the town could not be built")
+	}
+	own := *master
+	own.dir = filepath.Join(t.TempDir(), "data")
+	if err := os.CopyFS(own.dir, os.DirFS(master.dir)); err != nil {
+		t.Fatal(err)
+	}
+	return &own
+}
+
+func (w *town) fill(t testing.TB) {
+	h := open(t, w.dir)
+	defer h.close()
+	sandbox, err := h.directory.Seed(context.Background(), directory.SeedInput{AdminToken: "an-administration-token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.first, w.second = sandbox.First, sandbox.Second
+	w.administrate(h)
+	w.charged = h.create(w.first, payment.Payment, "4242424242424242", 10_199, "order-1")
+	w.tell(w.first.Org, w.charged)
+	w.refused = h.create(w.first, payment.Payment, "4000000000000002", 500, "order-2")
+	w.tell(w.first.Org, w.refused)
+	w.tell(w.first.Org, h.create(w.first, payment.Payment, "4000000000000119", 700, "order-3"))
+	slow := h.create(w.first, payment.Payment, "4000000000000077", 800, "order-4")
+	w.tell(w.first.Org, slow)
+	w.tell(w.first.Org, h.create(w.first, payment.Payment, "4000000000000341", 900, "order-5"))
+	w.back = h.create(w.first, payment.Payment, "4000000000000259", 1_000, "order-6")
+	w.tell(w.first.Org, w.back)
+	w.paid = h.create(w.first, payment.Payout, "4242424242424242", 1_100, "order-7")
+	w.tell(w.first.Org, w.paid)
+	w.tell(w.first.Org, h.create(w.first, payment.Payout, "4000000000000002", 1_200, "order-8"))
+	w.tell(w.first.Org, h.create(w.first, payment.Payout, "4242424242424242", 1<<60, "order-9"))
+	w.tell(w.second.Org, h.create(w.second, payment.Payment, "5555555555554444", 1_300, "order-1"))
+	w.tell(w.second.Org, h.create(w.second, payment.Payment, "5555555555554444", 1_400, ""))
+	h.advance(2 * time.Minute)
+	waiting := h.create(w.first, payment.Payout, "4000000000000077", 1_500, "order-10")
+	w.tell(w.first.Org, waiting)
+	w.waiting = waiting
+}
+
+// administrate has fees, keys, an overdraft and a second partner.
+func (w *town) administrate(h *house) {
+	ctx, t := context.Background(), h.t
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := h.directory.CreateTerminal(ctx, w.first.Org, words.TerminalDraft{
+		Partner: w.first.Partner, Name: "with a fee", Provider: words.Simulator, Type: words.PaymentTerminal,
+		ProviderParams: []byte(`{"priority":-5,"fee_bps":"250","fee_fixed":"7"}`),
+	})
+	must(err)
+	_, err = h.directory.CreateTerminal(ctx, w.first.Org, words.TerminalDraft{
+		Partner: w.first.Partner, Name: "with a fee on top", Provider: words.Simulator, Type: words.PayoutTerminal,
+		ProviderParams: []byte(`{"priority":-5,"fee_bps":"100","fee_mode":"on_top"}`),
+	})
+	must(err)
+	key, _, err := h.directory.CreateAPIKey(ctx, w.first.Org, words.APIKeyDraft{Partner: w.first.Partner, Name: "second"})
+	must(err)
+	_, err = h.directory.RevokeAPIKey(ctx, w.first.Org, key.ID)
+	must(err)
+	other, err := h.directory.CreatePartner(ctx, w.first.Org, words.PartnerDraft{Name: "Other", Login: "other"}, []byte("pass"))
+	must(err)
+	_, err = h.directory.PatchPartner(ctx, w.first.Org, other.Number, words.PartnerPatch{
+		Overdraft: &[]words.Overdraft{{Asset: usd, Amount: money.FromUint64(500)}},
+	})
+	must(err)
+	w.answers = append(w.answers,
+		fmt.Sprintf(`{"method":"POST","path":"/api/v1/partners","organization_id":%q,"body":{},"status":201,"response":{"id":%d,"data":{"id":%d}}}`,
+			w.first.Org, other.Number, other.Number),
+		fmt.Sprintf(`{"method":"POST","path":"/api/v1/api_keys","organization_id":%q,"body":{},"status":201,"response":{"data":{"id":%q}}}`, w.first.Org, key.ID))
+}
+
+// tell notes what a client that created the transaction was answered.
+func (w *town) tell(org ledger.ID, r *payment.Record) {
+	w.answers = append(w.answers, answer(org, 201, r, show(r)))
+}
+
+// answer is a line of an answers file: a create of the record, and what came.
+func answer(org ledger.ID, status int, r *payment.Record, response string) string {
+	return fmt.Sprintf(`{"method":"POST","path":"/api/v1/transactions","organization_id":%q,`+
+		`"body":{"params":{"type":%q,"txid":%q,"amount":%q,"currency":"USD"}},"status":%d,"response":%s}`,
+		org, r.Type, r.TxID, r.Amount, status, response)
+}
+
+// show is a transaction as the specification shows it.
+func show(r *payment.Record) string {
+	return fmt.Sprintf(`{"id":%q,"txid":%q,"type":%q,"status":%q,"amount":%q,"amount_with_fee":%q,"amount_dest":%q,"merchant_amount":%q,"currency":%q,"env":%q}`,
+		r.ID, r.TxID, r.Type, r.Status, r.Amount, r.WithFee, r.Dest, r.Merchant, r.Asset.Currency, r.Asset.Env)
+}
+
+// file writes lines into a file outside of the data directory.
+func file(t testing.TB, lines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lines")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// check opens the store and checks it.
+func (w *town) check(t testing.TB, in snapshots.Inputs) *snapshots.Report {
+	t.Helper()
+	j := openJournal(t, w.dir, clock.NewManual(start), nil)
+	defer func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	in.Data, in.Log = w.dir, quiet
+	report, err := snapshots.Check(t.Context(), j, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// wantBroken checks that exactly these rules are broken.
+func wantBroken(t testing.TB, report *snapshots.Report, rules ...int) {
+	t.Helper()
+	var text strings.Builder
+	if _, err := report.WriteTo(&text); err != nil {
+		t.Fatal(err)
+	}
+	want := make(map[int]bool)
+	for _, rule := range rules {
+		want[rule] = true
+	}
+	for _, rule := range report.Rules {
+		if broken := rule.Outcome == snapshots.Broken; broken != want[rule.Number] {
+			t.Errorf("rule %d is %v", rule.Number, rule.Outcome)
+		}
+	}
+	if t.Failed() {
+		t.Logf("want broken: %v; the report:\n%s", rules, text.String())
+	}
+}

@@ -1,0 +1,102 @@
+package snapshots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mizan/internal/clock"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// The exit codes of Verify (DECISIONS, "Starting the program").
+const (
+	ExitHolds         = 0 // all rules hold
+	ExitBroken        = 1 // one is broken, or the directory or the store is
+	ExitConfiguration = 2 // a file that was named can't be read
+	ExitLocked        = 3 // in use by another process, or of a newer schema
+)
+
+// VerifyConfig says what to verify. Answers and Canaries are files and may be empty.
+type VerifyConfig struct {
+	Data     string
+	Answers  string
+	Canaries string
+	Log      *slog.Logger // nil: slog.Default
+}
+
+// Verify checks a closed store: it opens it as serve does, so recovery runs
+// first, checks, prints the report and closes it. What keeps it from that is
+// one line that begins with "mizan:".
+func Verify(ctx context.Context, cfg VerifyConfig, out io.Writer) (exit int) {
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	report, err := verify(ctx, cfg)
+	if report != nil {
+		if _, printErr := report.WriteTo(out); err == nil {
+			err = printErr
+		}
+	}
+	switch {
+	case err == nil && report.Broken():
+		return ExitBroken
+	case err == nil:
+		return ExitHolds
+	case errors.Is(err, store.ErrLocked), errors.Is(err, store.ErrNewerSchema):
+		return refuse(out, ExitLocked, "locked", err)
+	case errors.Is(err, errInput):
+		return refuse(out, ExitConfiguration, "configuration", err)
+	}
+	return refuse(out, ExitBroken, "storage", err)
+}
+
+func refuse(out io.Writer, exit int, what string, err error) int {
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	_, _ = fmt.Fprintf(out, "mizan: %s: %s\n", what, text) // there is nowhere else to say it
+	return exit
+}
+
+// errInput marks a file of answers or canaries that can't be read.
+var errInput = errors.New("input")
+
+func verify(ctx context.Context, cfg VerifyConfig) (report *Report, err error) {
+	if err := holdsStore(cfg.Data); err != nil {
+		return nil, err
+	}
+	j, err := posting.Open(posting.Options{
+		Store: store.Options{Dir: cfg.Data, Log: cfg.Log},
+		Clock: clock.Real{},
+		Log:   cfg.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Log: cfg.Log})
+}
+
+// holdsStore refuses a directory in which no server ever started: opening it
+// would make a new store, and an empty store breaks no rule.
+func holdsStore(data string) error {
+	if _, err := os.Stat(data); err != nil {
+		return err
+	}
+	for _, name := range [...]string{"HEAD", "store", "LOCK"} {
+		_, err := os.Stat(filepath.Join(data, name))
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: there is no store in it", data)
+}

@@ -1,0 +1,258 @@
+package snapshots_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/posting/store"
+	"mizan/snapshots"
+)
+
+func verify(t *testing.T, cfg snapshots.VerifyConfig) (exit int, out string) {
+	t.Helper()
+	cfg.Log = quiet
+	var text bytes.Buffer
+	exit = snapshots.Verify(t.Context(), cfg, &text)
+	return exit, text.String()
+}
+
+func TestVerifyPrintsALineARuleAndItsExitCode(t *testing.T) {
+	w := settle(t)
+	exit, out := verify(t, snapshots.VerifyConfig{Data: w.dir})
+	want := `^rule 1 skipped 0
+rule 2 ok [1-9]\d*
+rule 3 ok [1-9]\d*
+rule 4 ok [1-9]\d*
+rule 5 ok [1-9]\d*
+rule 6 skipped 0
+rule 7 ok [1-9]\d*
+rule 8 skipped 0
+rule 9 skipped 0
+$`
+	if exit != 0 || !regexp.MustCompile(want).MatchString(out) {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+	exit, out = verify(t, snapshots.VerifyConfig{Data: w.dir, Answers: file(t, w.answers...), Canaries: file(t, "4242424242424242")})
+	if exit != 0 || !strings.Contains(out, "rule 1 ok ") || !strings.Contains(out, "rule 8 ok ") {
+		t.Errorf("with its files: exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestVerifyPrintsDetailsBeneathABrokenRule(t *testing.T) {
+	w := settle(t)
+	w.stamp(t, func(e *store.Envelope) { e.Version++ })
+	exit, out := verify(t, snapshots.VerifyConfig{Data: w.dir})
+	want := `(?m)^rule 3 FAIL \d+\n  organization \S+: transaction ` + w.refused.ID.String() + ` is at version 5 .*\nrule 4 ok`
+	if exit != 1 || !regexp.MustCompile(want).MatchString(out) {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestDetailsAreBounded(t *testing.T) {
+	w := settle(t)
+	if err := os.Remove(filepath.Join(w.dir, "simulator.log")); err != nil {
+		t.Fatal(err)
+	}
+	w.plant(t, func(p *planter) {
+		for range 100 {
+			p.record(w.first.Org, transaction(w.refused.ID), func(e *store.Envelope, payload []byte) []byte { return payload })
+			_, rows := p.rows(store.KeyRecord(nil, w.first.Org, transaction(w.refused.ID)))
+			id := newID()
+			p.group.Set(store.KeyRecord(nil, w.first.Org, transaction(id)), rows[0])
+		}
+	})
+	exit, out := verify(t, snapshots.VerifyConfig{Data: w.dir})
+	if exit != 1 || !strings.Contains(out, "\n  and 80 more\n") {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestVerifyRefusesALockedStore(t *testing.T) {
+	w := settle(t)
+	j := openJournal(t, w.dir, clock.NewManual(start), nil)
+	exit, out := verify(t, snapshots.VerifyConfig{Data: w.dir})
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if exit != 3 || !strings.HasPrefix(out, "mizan: locked: ") || strings.Count(out, "\n") != 1 {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestVerifyNeverMakesAStore(t *testing.T) {
+	dir := t.TempDir()
+	for _, data := range []string{dir, filepath.Join(dir, "missing")} {
+		exit, out := verify(t, snapshots.VerifyConfig{Data: data})
+		if exit != 1 || !strings.HasPrefix(out, "mizan: storage: ") {
+			t.Errorf("exit %d, printed:\n%s", exit, out)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestVerifySaysThatTheStoreIsBehindHEAD(t *testing.T) {
+	w := settle(t)
+	if err := os.RemoveAll(filepath.Join(w.dir, "store")); err != nil {
+		t.Fatal(err)
+	}
+	exit, out := verify(t, snapshots.VerifyConfig{Data: w.dir})
+	if exit != 1 || !strings.HasPrefix(out, "mizan: storage: ") || !strings.Contains(out, "restore from a backup") {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestVerifySaysWhatTheServerCouldNotStartWith(t *testing.T) {
+	w := settle(t)
+	w.plant(t, func(p *planter) {
+		keys, _ := p.rows(store.KeyDues(nil))
+		p.group.Set(keys[len(keys)-1], []byte{0xff})
+	})
+	exit, out := verify(t, snapshots.VerifyConfig{Data: w.dir})
+	if exit != 1 || !strings.HasPrefix(out, "mizan: storage: due row") || strings.Count(out, "\n") != 1 {
+		t.Errorf("exit %d, printed:\n%s", exit, out)
+	}
+}
+
+func TestVerifyRefusesFilesThatAreNotThere(t *testing.T) {
+	w := settle(t)
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, cfg := range []snapshots.VerifyConfig{{Answers: missing}, {Canaries: missing}} {
+		cfg.Data = w.dir
+		exit, out := verify(t, cfg)
+		if exit != 2 || !strings.HasPrefix(out, "mizan: configuration: ") {
+			t.Errorf("exit %d, printed:\n%s", exit, out)
+		}
+	}
+}
+
+func TestOpeningTwiceGivesOneDigestAndAChangeAnother(t *testing.T) {
+	w := settle(t)
+	first := w.check(t, snapshots.Inputs{}).Digest
+	if second := w.check(t, snapshots.Inputs{}).Digest; second != first {
+		t.Errorf("digest %x, then %x", first, second)
+	}
+	w.submit(t, settlement(w.second.Org, 2, false, 1, 0))
+	if changed := w.check(t, snapshots.Inputs{}).Digest; changed == first {
+		t.Error("a change left the digest as it was")
+	}
+}
+
+func TestTheDigestCoversEverySection(t *testing.T) {
+	w := settle(t)
+	before := w.check(t, snapshots.Inputs{}).Digest
+	seen := map[[32]byte]string{before: "nothing"}
+	for name, key := range map[string][]byte{
+		"page": store.KeyPages(nil, w.first.Org, feesInUSD), "record": store.KeyRecord(nil, w.first.Org, transaction(w.refused.ID)),
+		"claim": store.KeyClaim(nil, w.first.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.first.Org),
+		"list": store.KeyLists(nil, w.first.Org, 1, 1), "part": store.KeyPart(nil, w.first.Org, transaction(w.refused.ID), 1),
+	} {
+		own := settle(t)
+		own.plant(t, func(p *planter) {
+			if name == "part" {
+				p.group.Set(key, []byte("a part"))
+				return
+			}
+			keys, rows := p.rows(key)
+			p.group.Set(keys[0], append(rows[0], 1))
+		})
+		digest := own.check(t, snapshots.Inputs{}).Digest
+		if other, twice := seen[digest]; twice {
+			t.Errorf("a changed %s has the digest of %s", name, other)
+		}
+		seen[digest] = name
+	}
+}
+
+func TestACanaryIsFoundInAnyFile(t *testing.T) {
+	w := settle(t)
+	canaries := file(t, "", "4242424242424242", "4000000000000341", "cvv=737")
+	plant := func(name, content string) {
+		t.Helper()
+		path := filepath.Join(w.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plant("tls/notes", "a card 4242424242424241 and a cvv=736")
+	wantBroken(t, w.check(t, snapshots.Inputs{Canaries: canaries}))
+	plant("tls/notes", "a card 4000000000000341.")
+	plant("core", strings.Repeat("\x00", 1<<20-8)+"4242424242424242")
+	report := w.check(t, snapshots.Inputs{Canaries: canaries})
+	wantBroken(t, report, 8)
+	if got, want := strings.Join(report.Rules[7].Details, "\n"), "core: canary 2 at byte 1048568\ntls/notes: canary 3 at byte 7"; got != want {
+		t.Errorf("found:\n%s\nwant:\n%s", got, want)
+	}
+	for _, detail := range report.Rules[7].Details {
+		if strings.Contains(detail, "4242") || strings.Contains(detail, "0341") {
+			t.Errorf("a detail shows a canary: %s", detail)
+		}
+	}
+}
+
+func TestAStoredCanaryIsFound(t *testing.T) {
+	w := settle(t)
+	w.plant(t, func(p *planter) {
+		p.group.Set(store.KeyPart(nil, w.first.Org, transaction(newID()), 1), []byte("card 4111111111111111 cvv 737"))
+	})
+	wantBroken(t, w.check(t, snapshots.Inputs{Canaries: file(t, "4111111111111111")}), 8)
+}
+
+func TestTheCheckersOwnFilesAreNoFinding(t *testing.T) {
+	w := settle(t)
+	path := filepath.Join(w.dir, "canaries")
+	if err := os.WriteFile(path, []byte("4242424242424242\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantBroken(t, w.check(t, snapshots.Inputs{Canaries: path}))
+}
+
+func TestACheckEndsWithItsContext(t *testing.T) {
+	w := settle(t)
+	j := openJournal(t, w.dir, clock.NewManual(start), nil)
+	defer j.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := snapshots.Check(ctx, j, snapshots.Inputs{Data: w.dir, Log: quiet})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestRowsThatCannotBeReadBreakTheirRule(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		key    func(w *town) []byte
+		broken []int
+	}{
+		{"block", func(w *town) []byte { return store.KeyBlocks(nil, w.second.Org) }, []int{2, 3, 4, 5, 7}},
+		{"tree", func(w *town) []byte { return store.KeyTrees(nil, w.second.Org) }, []int{5}},
+		{"page", func(w *town) []byte { return store.KeyPages(nil, w.first.Org, feesInUSD) }, []int{2}},
+		{"record", func(w *town) []byte { return store.KeyRecords(nil, w.second.Org, ledger.Partner) }, []int{3, 4}},
+		{"list", func(w *town) []byte { return store.KeyLists(nil, w.second.Org, 2, 1) }, []int{4}},
+		{"claim", func(w *town) []byte { return store.KeyClaims(nil, w.second.Org, 'k') }, []int{4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := settle(t)
+			w.plant(t, func(p *planter) {
+				keys, _ := p.rows(c.key(w))
+				for _, key := range keys {
+					p.group.Set(key, []byte{0xff, 0xff, 0xff})
+				}
+			})
+			wantBroken(t, w.check(t, snapshots.Inputs{}), c.broken...)
+		})
+	}
+}
