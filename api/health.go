@@ -2,9 +2,6 @@ package api
 
 import "github.com/gofiber/fiber/v2"
 
-// ok is the status of what is ready.
-const ok = "ok"
-
 // Status is how the parts of the service are; "ok" when ready.
 type Status struct {
 	Core string // ready means: all due work is scheduled

@@ -54,7 +54,7 @@ func (s *Server) readAccount(c *call) error {
 
 // trialBalance is GET /ledger/trial-balance: every account as of a time.
 func (s *Server) trialBalance(c *call) error {
-	q := newAccountQuery(c, "env", "at", "by", "limit", "cursor")
+	q := newAccountQuery(c, "currency", "network", "env", "at", "by", "limit", "cursor")
 	q.readAsOf(s.cfg.Clock.Now())
 	return s.writeAccounts(c, q, false)
 }

@@ -9,10 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/posting"
 )
 
 const ledgerPath = "/api/v1/ledger"
@@ -360,4 +363,39 @@ func TestParametersOfListsAreChecked(t *testing.T) {
 		h.auditor().get(ledgerPath+query).want(422, want)
 	}
 	h.auditor().get(ledgerPath+"/accounts?limit=0&env=x&page=1").want(422, "")
+}
+
+// A search that finds little stops after so many events and says where it goes on.
+func TestSearchesAreBounded(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).at("id")
+	const noise = 6_000
+	for range noise / posting.MaxEvents {
+		h.book(make([]ledger.Event, posting.MaxEvents))
+	}
+	h.book(make([]ledger.Event, noise%posting.MaxEvents))
+	first := h.auditor().get(ledgerPath+"/entries?env=test&event=settle").want(200, "")
+	if first.rows() != 0 || first.at("cursor.cursor_value") == "null" {
+		t.Fatalf("%s", first.body)
+	}
+	found := pages(t, h.auditor(), ledgerPath+"/entries?env=test&event=settle", 50, "source")
+	if len(found) != 2 || found[0] != id {
+		t.Errorf("found %v", found)
+	}
+	if direct := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, ""); direct.rows() != 1 {
+		t.Errorf("by its source: %s", direct.body)
+	}
+}
+
+// book makes events durable that happened to something in the first organization.
+func (h *house) book(events []ledger.Event) {
+	h.t.Helper()
+	source := ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}
+	for i := range events {
+		events[i] = ledger.Event{Source: source, Name: "noise", To: "noisy"}
+	}
+	done := make(chan error, 1)
+	h.journal.Submit(&posting.Change{Steps: []posting.Step{{Org: h.seed.First.Org, Source: source, Events: events}}}, func(r posting.Receipt) { done <- r.Err })
+	must(h.t, <-done)
 }

@@ -22,7 +22,7 @@ const (
 	finishBound = 2 * time.Minute // until every transaction is final
 
 	// A kill comes after that many answers of a start, or that long after it.
-	minAnswers, maxAnswers   = 20, 700
+	minAnswers, maxAnswers   = 20, 1_000
 	minRecovery, maxRecovery = 5 * time.Millisecond, 300 * time.Millisecond
 )
 
@@ -258,14 +258,16 @@ func (c *campaign) finish() {
 	defer cancel()
 
 	b := c.book
-	c.until(ctx, "answered", func(r *reading) bool { return r.ID == "" }, func(o *order) { crowd.create(ctx, o) })
-	c.until(ctx, "final", func(r *reading) bool { return !r.final() }, func(o *order) {
+	c.until(ctx, "answered", func(r *reading) bool { return r.ID == "" }, func(left []*order) {
+		crowd.each(left, func(o *order) { crowd.create(ctx, o) })
+	})
+	c.until(ctx, "final", func(r *reading) bool { return !r.final() }, func(left []*order) {
 		if c.manual {
 			if err := crowd.advance(ctx, 5); err != nil {
-				c.t.Error(err)
+				c.t.Fatal(err)
 			}
 		}
-		crowd.read(ctx, o)
+		crowd.each(left, func(o *order) { crowd.read(ctx, o) })
 	})
 	heard := b.unheard
 	crowd.each(b.where(func(*reading) bool { return true }), func(o *order) { crowd.read(ctx, o) })
@@ -280,11 +282,10 @@ func (c *campaign) finish() {
 }
 
 // until does fn to the orders that are still so until none is.
-func (c *campaign) until(ctx context.Context, what string, still func(*reading) bool, fn func(*order)) {
+func (c *campaign) until(ctx context.Context, what string, still func(*reading) bool, fn func(left []*order)) {
 	c.t.Helper()
-	crowd := &crowd{}
 	for left := c.book.where(still); len(left) > 0; left = c.book.where(still) {
-		crowd.each(left, fn)
+		fn(left)
 		if wrong := c.book.settle(); len(wrong) > 0 {
 			c.t.Fatalf("%d things that must not be, for example %v", len(wrong), wrong[0])
 		}

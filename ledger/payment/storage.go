@@ -154,7 +154,7 @@ func (s *Storage) checkCard(t Type, refuse func(key, detail string)) {
 	}
 }
 
-// checkDebit holds what each direct debit scheme needs (DECISIONS 5).
+// checkDebit holds what each direct debit scheme needs.
 func (s *Storage) checkDebit(t Type, refuse func(key, detail string)) {
 	type part struct {
 		key   string

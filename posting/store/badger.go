@@ -36,7 +36,7 @@ func (l *badgerLog) Errorf(format string, args ...any) {
 
 func (l *badgerLog) Warningf(format string, args ...any) {
 	l.log(slog.LevelWarn, format, args)
-	if strings.HasPrefix(format, "While running doCompact") {
+	if strings.HasPrefix(format, "While running doCompact:") {
 		l.stop(format, args)
 	}
 }
