@@ -104,7 +104,7 @@ func (l *load) run(ctx context.Context, first uint64) error {
 	done := make(chan struct{})
 	go func() { workers.Wait(); close(done) }()
 	l.guard(ctx, done)
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 // work is one connection's loop.

@@ -166,17 +166,17 @@ func (r *paymentsRun) close() error {
 // whileServed is a context that ends with the server that was started: without
 // it a run would only collect refused connections.
 func (r *paymentsRun) whileServed(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	if r.server != nil {
 		go func() {
 			select {
 			case <-r.server.Exited():
-				cancel()
+				cancel(errors.New("the server has ended"))
 			case <-ctx.Done():
 			}
 		}()
 	}
-	return ctx, cancel
+	return ctx, func() { cancel(nil) }
 }
 
 // measure makes the preload and the run, and checks the ledger.

@@ -180,7 +180,7 @@ func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConf
 	if _, err := t.take(true, batch); err != nil {
 		return fmt.Errorf("bench: a transfer was refused: %w", err)
 	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 func (t *transfers) giveBack(unused []*transfer) {

@@ -66,6 +66,7 @@ func (c *serveCommand) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
+	limitMemory()
 	ctx, stop := interruptible()
 	defer stop()
 	return newServer(cfg, s).run(ctx)

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func newHead(t *testing.T) *head {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), headName)
+	if err := createHead(path); err != nil {
+		t.Fatal(err)
+	}
+	h, err := openHead(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.close() }) // the directory goes anyway
+	return h
+}
+
+func markOf(n uint64) mark { return mark{n: n, hash: [32]byte{byte(n), byte(n >> 8), 7}} }
+
+func TestHeadKnowsTheLastOfItsMarks(t *testing.T) {
+	h := newHead(t)
+	for n := range uint64(10) {
+		if n > 0 {
+			if err := h.write(markOf(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := markOf(n)
+		if n == 0 {
+			want = mark{}
+		}
+		if got, valid, err := h.read(); got != want || valid != 2 || err != nil {
+			t.Errorf("after group %d: %d, %d slots, %v", n, got.n, valid, err)
+		}
+	}
+}
+
+func TestATornMarkLeavesTheOneBefore(t *testing.T) {
+	h := newHead(t)
+	for n := range uint64(4) {
+		if err := h.write(markOf(n + 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	half := make([]byte, slotSize)
+	fillSlot(half, markOf(5))
+	if _, err := h.f.WriteAt(half[:slotSize/2], slotSize); err != nil {
+		t.Fatal(err)
+	}
+	// The second half of the slot still holds the checksum of group 3.
+	if got, valid, err := h.read(); got != markOf(4) || valid != 1 || err != nil {
+		t.Errorf("read = group %d, %d slots, %v", got.n, valid, err)
+	}
+}
+
+func TestNoFlippedBitOfHeadIsBelieved(t *testing.T) {
+	h := newHead(t)
+	for n := range uint64(2) {
+		if err := h.write(markOf(n + 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole, err := os.ReadFile(h.f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range whole {
+		bit := byte(1) << (at % 8)
+		if _, err := h.f.WriteAt([]byte{whole[at] ^ bit}, int64(at)); err != nil {
+			t.Fatal(err)
+		}
+		want := markOf(1)
+		if at >= slotSize {
+			want = markOf(2)
+		}
+		if got, valid, err := h.read(); got != want || valid != 1 || err != nil {
+			t.Fatalf("byte %d: read = group %d, %d slots, %v", at, got.n, valid, err)
+		}
+		if _, err := h.f.WriteAt(whole[at:at+1], int64(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestASlotOutOfPlaceIsNotValid(t *testing.T) {
+	h := newHead(t)
+	b := make([]byte, slotSize)
+	fillSlot(b, markOf(3)) // odd groups stand in the second slot
+	if _, err := h.f.WriteAt(b, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got, valid, err := h.read(); got.n != 0 || valid != 1 || err != nil {
+		t.Errorf("read = group %d, %d slots, %v", got.n, valid, err)
+	}
+}
