@@ -31,6 +31,8 @@ func (s *Server) moveClock(c *call) error {
 	if err != nil {
 		return err
 	}
+	s.jump.Lock() // advance_seconds counts from where the move before ended
+	defer s.jump.Unlock()
 	to, err := s.instantAsked(body)
 	if err != nil {
 		return err

@@ -74,6 +74,7 @@ type Server struct {
 	app    *fiber.App
 	routes []route
 	silent silent
+	jump   sync.Mutex // one move of a manual clock at a time
 
 	mu        sync.Mutex
 	stopped   bool           // guarded by mu
@@ -175,8 +176,13 @@ func (s *Server) answer(r *route, c *call) error {
 // refuse answers with an error and logs what is ours to explain. Neither bodies
 // nor details of refusals are logged: both may hold what was sent.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, r *route, err error) {
-	if status := writeError(ctx, err); status >= fiber.StatusInternalServerError {
-		s.cfg.Log.Error("request failed", "request_id", string(ctx.Response.Header.PeekBytes(headerRequestID)),
+	status := writeError(ctx, err)
+	level := slog.LevelError
+	if status == fiber.StatusServiceUnavailable {
+		level = slog.LevelDebug // an overloaded service must not fill its log, or a full disk
+	}
+	if status >= fiber.StatusInternalServerError {
+		s.cfg.Log.Log(ctx, level, "request failed", "request_id", string(ctx.Response.Header.PeekBytes(headerRequestID)),
 			"method", r.method, "route", r.path, "status", status, "error", errorClass(err))
 	}
 }
