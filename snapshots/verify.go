@@ -80,7 +80,7 @@ func verify(ctx context.Context, cfg VerifyConfig) (report *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Log: cfg.Log})
+	return Check(ctx, j, Inputs(cfg))
 }
 
 // holdsStore refuses a directory in which no server ever started: opening it

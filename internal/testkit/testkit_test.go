@@ -1,0 +1,85 @@
+package testkit
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestMain(m *testing.M) { Main(m) }
+
+// recorder is a test that only notes why it failed.
+type recorder struct {
+	testing.TB
+	why string
+}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.why = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+func TestServerThatEndsFailsItsTest(t *testing.T) {
+	r := &recorder{TB: t}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		Start(r, Options{Dir: filepath.Join(t.TempDir(), "data"), Flags: []string{"--tls", "maybe"}})
+	}()
+	<-ended
+	if !strings.Contains(r.why, "ended with 2") || !strings.Contains(r.why, "mizan: configuration: tls") {
+		t.Errorf("failed with %q, want the exit code and what the server said", r.why)
+	}
+}
+
+func TestKillStopAndRestart(t *testing.T) {
+	s := Start(t, Options{})
+	first := s.PID()
+	s.Kill()
+	if err := syscall.Kill(first, 0); err == nil {
+		t.Error("the process is still there after a kill")
+	}
+	if code := s.Wait(); code != -1 {
+		t.Errorf("a killed server ended with %d, want -1", code)
+	}
+	s.Restart("--log-level", "debug")
+	if s.PID() == first {
+		t.Error("a restart kept the process")
+	}
+	if !strings.Contains(s.Stderr(), "level=DEBUG") {
+		t.Error("a restart did not take its flags")
+	}
+	if code := s.Stop(); code != 0 {
+		t.Errorf("a stopped server ended with %d, want 0", code)
+	}
+}
+
+func TestCallersHaveTheirOwnCredentials(t *testing.T) {
+	s := Start(t, Options{})
+	for name, c := range map[string]*Client{"auditor": s.Auditor(), "session": s.Session(), "partner": s.Partner(), "second": s.Second()} {
+		answer, err := c.Get("/api/v1/ledger/accounts")
+		if err != nil || answer.Status != 200 {
+			t.Errorf("%s: %+v, %v, want 200", name, answer, err)
+		}
+	}
+	for name, c := range map[string]*Client{
+		"anyone": s.Anyone(), "no key": s.Partner().With("x-api-key", ""), "foreign": s.Partner().With("x-organization-id", s.Sandbox.Second.OrganizationID),
+	} {
+		answer, err := c.Get("/api/v1/ledger/accounts")
+		if err != nil || answer.Status != 401 {
+			t.Errorf("%s: %+v, %v, want 401", name, answer, err)
+		}
+	}
+}
+
+func TestRunReportsHowItEnded(t *testing.T) {
+	if r := Run(t, nil, "version"); r.Exit != 0 || !strings.HasPrefix(r.Stdout, "mizan ") || r.Stderr != "" {
+		t.Errorf("version: %+v", r)
+	}
+	if r := Run(t, []string{"MIZAN_LISTEN=nowhere"}, "serve", "--sandbox"); r.Exit != 2 || !strings.Contains(r.Stderr, "listen") {
+		t.Errorf("a bad variable: %+v", r)
+	}
+}
