@@ -210,8 +210,10 @@ func TestClockIsMoved(t *testing.T) {
 	h.admin().do("PUT", path, `{"advance_seconds":3600}`).want(200, `{"now":"2026-09-03T11:15:30.123456+00:00"}`)
 	h.admin().do("PUT", path, `{"now":"2026-09-04T00:00:00+01:00"}`).want(200, `{"now":"2026-09-03T23:00:00.000000+00:00"}`)
 	h.admin().do("PUT", path, `{"advance_seconds":0}`).want(200, `{"now":"2026-09-03T23:00:00.000000+00:00"}`)
-	h.admin().do("PUT", path, `{"now":"2026-09-03T22:59:59Z"}`).want(409, `{"error":"conflict","message":"the clock never moves back"}`)
-	for _, bad := range []string{`{}`, `{"now":5}`, `{"now":"tomorrow"}`, `{"advance_seconds":-1}`, `{"advance_seconds":1.5}`, `{"advance_seconds":"5"}`,
+	for _, back := range []string{`{"now":"2026-09-03T22:59:59Z"}`, `{"advance_seconds":-1}`, `{"advance_seconds":-9223372036854775808}`} {
+		h.admin().do("PUT", path, back).want(409, `{"error":"conflict","message":"the clock never moves back"}`)
+	}
+	for _, bad := range []string{`{}`, `{"now":5}`, `{"now":"tomorrow"}`, `{"advance_seconds":1.5}`, `{"advance_seconds":"5"}`,
 		`{"advance_seconds":1e3}`, `{"advance_seconds":99999999999999999999}`, `{"now":"2027-01-01T00:00:00Z","advance_seconds":1}`, `{"Now":"2027-01-01T00:00:00Z"}`, `{"now":"9999-12-31T23:59:59-01:00"}`} {
 		h.admin().do("PUT", path, bad).want(422, "")
 	}

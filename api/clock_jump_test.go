@@ -23,3 +23,17 @@ func TestParallelAdvancesOfTheClockAddUp(t *testing.T) {
 		t.Errorf("the clock moved by %v, want 1m0s", got)
 	}
 }
+
+// What is booked at the clock's last instant still has a date that can be written.
+func TestTheClockEndsAYearBeforeItsDatesDo(t *testing.T) {
+	h := open(t)
+	const path, last = "/api/v1/sandbox/clock", `{"now":"9998-12-31T23:59:59.999999+00:00"}`
+	for _, beyond := range []string{`{"now":"9999-01-01T00:00:00Z"}`, `{"now":"9998-12-31T23:00:00-01:00"}`, `{"now":"9999-12-31T23:59:59.999999Z"}`} {
+		h.admin().do("PUT", path, beyond).want(422, "")
+	}
+	h.admin().do("PUT", path, last).want(200, last)
+	h.admin().do("PUT", path, `{"advance_seconds":1}`).want(422, "")
+	made := h.partner().post(transactions, payment(`"amount":"7","currency":"USD"`)).want(201, "")
+	h.partner().get(transactions+"/"+made.at("id")).want(200, "")
+	h.admin().get(path).want(200, last)
+}

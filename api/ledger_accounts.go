@@ -74,7 +74,8 @@ func (q *accountQuery) readAsOf(now time.Time) {
 	q.now = !sent
 	defer q.readCursor()
 	if q.choice("by", "booked", "effective") == "booked" {
-		q.at = q.instant("at", forever)
+		q.at = q.upTo("at", now)
+		q.now = q.at == forever
 		return
 	}
 	if day, err := time.Parse(time.DateOnly, said); err == nil {

@@ -37,7 +37,7 @@ func (s *Server) listEntries(c *call) error {
 	q := queryOf(c.RequestCtx, "source", "account", "event", "env", "from", "to", "limit", "cursor")
 	e := eventQuery{
 		entries: true, who: &c.who, env: q.env(), account: ledger.Path(q.text("account")), name: q.text("event"),
-		from: q.instant("from", 0), to: q.instant("to", forever), before: q.seq(), limit: q.limit(),
+		from: q.instant("from", 0), to: q.upTo("to", s.cfg.Clock.Now()), before: q.seq(), limit: q.limit(),
 	}
 	return s.writeEvents(c, q, &e, appendEntry)
 }

@@ -17,7 +17,7 @@ func (s *Server) readStatement(c *call) error {
 	cursor := statementCursor(q.query)
 	q.path = ledger.Path(c.parameter("path"))
 	from := q.instant("from", 0)
-	to := q.instant("to", forever)
+	to := q.upTo("to", s.cfg.Clock.Now())
 	if err := q.problems.err(); err != nil {
 		return err
 	}

@@ -98,6 +98,17 @@ func (q *query) instant(name string, absent ledger.Micros) ledger.Micros {
 	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and keys have no sign
 }
 
+// upTo is the instant up to which is asked, inclusive; not sent: everything.
+// Events that share an instant of the clock are booked microseconds after it, so
+// who names the clock's very instant (a manual clock stands still) means them all.
+func (q *query) upTo(name string, now time.Time) ledger.Micros {
+	at := q.instant(name, forever)
+	if at == ledger.MicrosOf(now) {
+		return forever
+	}
+	return at
+}
+
 // id is a UUID; not sent: ok is false.
 func (q *query) id(name string) (id ledger.ID, ok bool) {
 	said, sent := q.values[name]

@@ -177,7 +177,7 @@ func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
 		body     string
 		logged   bool
 	}{
-		{refusing{err: ledger.Refuse("op", ledger.Unavailable, "the writer's queue is full")}, 503, `{"error":"unavailable","message":"the writer's queue is full"}`, true},
+		{refusing{err: ledger.Refuse("op", ledger.Unavailable, "the writer's queue is full")}, 503, `{"error":"unavailable","message":"the writer's queue is full"}`, false},
 		{refusing{err: errors.New("secret words")}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
 		{refusing{panic: "CANARY 4242424242424242"}, 500, `{"error":"internal","message":"something went wrong on our side"}`, true},
 		{refusing{err: ledger.Refuse("op", ledger.Conflict, "busy")}, 409, `{"error":"conflict","message":"busy"}`, false},

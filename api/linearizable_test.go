@@ -1,0 +1,423 @@
+package api_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// patience is how long one history may be searched for an order that explains
+// it. The histories are short enough to need milliseconds.
+const patience = 5 * time.Second
+
+// history is what clients asked and heard, and when.
+type history struct {
+	mu         sync.Mutex
+	began      time.Time
+	operations []porcupine.Operation
+}
+
+func newHistory() *history { return &history{began: time.Now()} }
+
+// step is one thing that happened at one instant within a request.
+type step struct{ input, output any }
+
+// request makes one, and notes all of its steps as having happened while it ran:
+// a payout takes its hold at one instant and settles it at another.
+func (h *history) request(client int, do func() []step) {
+	call := time.Since(h.began).Nanoseconds()
+	steps := do()
+	end := time.Since(h.began).Nanoseconds()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, s := range steps {
+		// Steps of one request overlap; the visualization wants a row for each.
+		h.operations = append(h.operations, porcupine.Operation{ClientId: 2*client + i, Input: s.input, Output: s.output, Call: call, Return: end})
+	}
+}
+
+// linearizable fails the test unless an order explains the history. What was
+// not explained is left as a page to look at.
+func (h *history) linearizable(t *testing.T, model porcupine.Model) {
+	t.Helper()
+	result, info := porcupine.CheckOperationsVerbose(model, h.operations, patience)
+	if result == porcupine.Ok {
+		return
+	}
+	page, err := os.CreateTemp("", "history-*.html")
+	must(t, err)
+	defer func() { must(t, page.Close()) }()
+	must(t, porcupine.Visualize(model, info, page))
+	t.Errorf("the history of %d operations is %s: see %s", len(h.operations), result, page.Name())
+}
+
+// clients runs each with randomness of its own, and waits for all of them.
+func clients(n int, seed uint64, client func(n int, random *rand.Rand)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { client(i, rand.New(rand.NewPCG(seed, uint64(i)))) })
+	}
+	all.Wait()
+}
+
+// A txid's model: what it owns, once.
+
+// owned is the transaction of a txid; the zero value is none.
+type owned struct{ id, amount, status string }
+
+// creating is a create's input; its output is seen.
+type creating struct{ txid, amount, card string }
+
+// reading is a read's input; its output is seen. txid is whose create told the id.
+type reading struct{ txid, id string }
+
+// seen is a transaction as answered. Only a create's answer says replay.
+type seen struct {
+	http       int
+	txid, id   string
+	amount     string
+	status     string
+	replay     bool
+	mismatched string
+}
+
+func seenIn(a *answer) seen {
+	return seen{
+		a.status, a.at("txid"), a.at("id"), a.at("amount"), a.at("status"),
+		a.header.Get("x-idempotent-replay") == "true", a.header.Get("x-idempotent-mismatch"),
+	}
+}
+
+// forward tells whether a status may be followed by another, as partners see
+// them: final ones stay, but settled money can be taken back.
+func forward(from, to string) bool {
+	order := map[string]int{"created": 1, "new": 2, "authorizing": 3, "charging": 4, "charged": 5, "rejected": 5, "failed": 5}
+	if from == to {
+		return true
+	}
+	if to == "reversed" {
+		return order[from] > 0 && from != "rejected" && from != "failed"
+	}
+	return order[from] > 0 && order[from] < order[to]
+}
+
+// txids is the model: the first create makes its transaction, every later one
+// and every read shows that transaction, and its status only moves forward.
+var txids = porcupine.Model{
+	Partition: func(all []porcupine.Operation) (parts [][]porcupine.Operation) {
+		of := map[string]int{}
+		for _, o := range all {
+			txid := txidOf(o.Input)
+			at, known := of[txid]
+			if !known {
+				at = len(parts)
+				of[txid], parts = at, append(parts, nil)
+			}
+			parts[at] = append(parts[at], o)
+		}
+		return parts
+	},
+	Init: func() any { return owned{} },
+	Step: func(state, input, output any) (bool, any) {
+		now, saw := state.(owned), output.(seen)
+		next := owned{saw.id, saw.amount, saw.status}
+		same := saw.id == now.id && saw.amount == now.amount && forward(now.status, saw.status)
+		if saw.txid != txidOf(input) {
+			return false, now
+		}
+		switch in := input.(type) {
+		case creating:
+			if now == (owned{}) {
+				return saw.http == 201 && !saw.replay && saw.id != "" && saw.amount == in.amount, next
+			}
+			mismatch := saw.mismatched == "amount"
+			return saw.http == 201 && saw.replay && same && mismatch == (in.amount != now.amount), next
+		case reading:
+			return saw.http == 200 && now.id == in.id && same, next
+		}
+		return false, now
+	},
+}
+
+func txidOf(input any) string {
+	if c, ok := input.(creating); ok {
+		return c.txid
+	}
+	return input.(reading).txid
+}
+
+// learnt are the ids that any client heard of, with their txids.
+type learnt struct {
+	mu  sync.Mutex
+	all []reading
+}
+
+func (l *learnt) add(r reading) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, r)
+}
+
+func (l *learnt) one(random *rand.Rand) (reading, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.all) == 0 {
+		return reading{}, false
+	}
+	return l.all[random.IntN(len(l.all))], true
+}
+
+func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
+	t.Parallel()
+	const rounds, callers, requests, contended = 5, 6, 10, 3
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	h := open(t)
+	// Charged at once, declined, charged after 5 s, and taken back after 60 s.
+	cards := []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000000259"}
+	for round := range uint64(rounds) {
+		told, known := newHistory(), &learnt{}
+		clients(callers, seed+round, func(client int, random *rand.Rand) {
+			for range requests {
+				id, some := known.one(random)
+				switch what := random.IntN(10); {
+				case what == 0: // in no history: a transaction's status moves on between requests as well
+					h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(random.IntN(40))+`}`).want(200, "")
+				case what < 6 && some:
+					told.request(client, func() []step {
+						return []step{{id, seenIn(h.partner().get(transactions + "/" + id.id))}}
+					})
+				default:
+					in := creating{strconv.Itoa(random.IntN(contended)) + " of " + strconv.FormatUint(round, 10), strconv.Itoa(1 + random.IntN(1000)), cards[random.IntN(len(cards))]}
+					told.request(client, func() []step {
+						out := seenIn(h.partner().post(transactions, strings.Replace(payment(`"amount":"`+in.amount+`","currency":"USD","txid":"`+in.txid+`"`), cards[0], in.card, 1)))
+						known.add(reading{in.txid, out.id})
+						return []step{{in, out}}
+					})
+				}
+			}
+		})
+		told.linearizable(t, txids)
+	}
+}
+
+// An account's model: its totals, and who holds money in it.
+
+// funds is a state: totals in minor units, and the payouts with a hold, as bits.
+type funds struct {
+	balance
+	held uint64
+}
+
+// balance is an account's totals, as answered; credits are never pending here.
+type balance struct{ credits, debits, pending int64 }
+
+// The steps that change an account. payout is a bit of funds.held.
+type (
+	credit  struct{ amount int64 }
+	hold    struct{ payout, amount int64 }
+	settle  struct{ payout, amount int64 }
+	release struct{ payout, amount int64 }
+	refuse  struct{ amount int64 } // a payout that the account could not bear
+	look    struct{}               // its output is a balance
+)
+
+// balances is the model of an account that begins with a balance: what is neither
+// spent nor held can be held, nothing else, and a payout is refused only where
+// that was short.
+func balances(opening balance) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return funds{balance: opening} },
+		Step: func(state, input, output any) (bool, any) {
+			a := state.(funds)
+			available := a.credits - a.debits - a.pending
+			switch in := input.(type) {
+			case credit:
+				a.credits += in.amount
+				return true, a
+			case hold:
+				a.pending += in.amount
+				a.held |= 1 << in.payout
+				return in.amount <= available, a
+			case settle:
+				was := a.held&(1<<in.payout) != 0
+				a.pending -= in.amount
+				a.debits += in.amount
+				a.held &^= 1 << in.payout
+				return was, a
+			case release:
+				was := a.held&(1<<in.payout) != 0
+				a.pending -= in.amount
+				a.held &^= 1 << in.payout
+				return was, a
+			case refuse:
+				return in.amount > available, a
+			case look:
+				return output.(balance) == a.balance, a
+			}
+			return false, a
+		},
+	}
+}
+
+func (h *house) look(currency string) balance {
+	a := h.partner().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency="+currency).want(200, "")
+	number := func(column string) int64 {
+		n, err := strconv.ParseInt(a.at("data.0."+column), 10, 64)
+		if err != nil {
+			h.t.Errorf("%s: %v", a.body, err)
+		}
+		return n
+	}
+	return balance{number("credits_posted"), number("debits_posted"), number("debits_pending")}
+}
+
+// payout makes one and tells its steps: which depends on how it ended.
+func (h *house) payout(currency, card string, number, amount int64) []step {
+	a := h.partner().post(transactions, `{"params":{"type":"payout","amount":"`+strconv.FormatInt(amount, 10)+`","currency":"`+currency+
+		`","env":"test","money_storage":{"type":"bank_card","cardnumber":"`+card+`"}}}`).want(201, "")
+	switch status, reason := a.at("status"), a.at("error_description"); {
+	case status == "charged":
+		return []step{{input: hold{number, amount}}, {input: settle{number, amount}}}
+	case reason == "insufficient balance":
+		return []step{{input: refuse{amount}}}
+	case status == "rejected" || status == "failed":
+		return []step{{input: hold{number, amount}}, {input: release{number, amount}}}
+	}
+	h.t.Errorf("payout: %s", a.body)
+	return nil
+}
+
+func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
+	t.Parallel()
+	const callers, requests = 5, 9 // a bit of funds.held for each request
+	const _ = uint(64 - callers*requests)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	h := open(t)
+	// Paid twice as often as refused by the rail, or failed after it had begun.
+	cards := []string{"4242424242424242", "4242424242424242", "4000000000000002", "4000000000000119"}
+	ends := map[string]int{}
+	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // an account each, with its opening balance
+		told, opening := newHistory(), h.look(currency)
+		whole := opening.credits - opening.debits
+		clients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
+			for n := range requests {
+				// Between a tenth and the whole of what was there: few payouts fit at once.
+				amount := whole/10 + random.Int64N(whole*9/10)
+				told.request(client, func() []step {
+					switch random.IntN(4) {
+					case 0:
+						h.partner().post(transactions, payment(`"amount":"`+strconv.FormatInt(amount/2, 10)+`","currency":"`+currency+`"`)).want(201, "")
+						return []step{{input: credit{amount / 2}}}
+					case 1:
+						return []step{{look{}, h.look(currency)}}
+					}
+					return h.payout(currency, cards[random.IntN(len(cards))], int64(client*requests+n), amount)
+				})
+			}
+		})
+		told.request(0, func() []step { return []step{{look{}, h.look(currency)}} })
+		told.linearizable(t, balances(opening))
+		for _, o := range told.operations {
+			switch in := o.Input.(type) {
+			case settle:
+				ends["paid"]++
+			case release:
+				ends["released"]++
+			case refuse:
+				ends["refused"]++
+			case look:
+				if o.Output.(balance).pending > 0 {
+					ends["looks at a hold"]++
+				}
+			case credit:
+				if in.amount <= 0 {
+					t.Error("a payment of nothing")
+				}
+			}
+		}
+	}
+	t.Log(ends)
+	if ends["paid"] == 0 || ends["released"] == 0 || ends["refused"] == 0 {
+		t.Errorf("payouts ended %v: the accounts were not contended", ends)
+	}
+}
+
+// at is an operation of a history made by hand.
+func at(call, end int64, input, output any) porcupine.Operation {
+	return porcupine.Operation{Input: input, Output: output, Call: call, Return: end}
+}
+
+// Each broken promise is one that a service could break; its neighbour, with
+// the one thing put right, is explained.
+func TestBrokenHistoriesAreFound(t *testing.T) {
+	t.Parallel()
+	const always = math.MaxInt64
+	made := func(id, amount, status string) seen { return seen{201, "a", id, amount, status, false, ""} }
+	again := func(id, amount, status, mismatch string) seen {
+		return seen{201, "a", id, amount, status, true, mismatch}
+	}
+	got := func(id, amount, status string) seen { return seen{200, "a", id, amount, status, false, ""} }
+	five, six, read := creating{"a", "5", ""}, creating{"a", "6", ""}, reading{"a", "x"}
+	hundred := balances(balance{credits: 100})
+	type told = []porcupine.Operation
+	for name, c := range map[string]struct {
+		model         porcupine.Model
+		broken, sound told
+	}{
+		"two transactions of one txid": {txids,
+			told{at(0, 9, five, made("x", "5", "charged")), at(0, 9, six, made("y", "6", "charged"))},
+			told{at(0, 9, five, made("x", "5", "charged")), at(0, 9, six, again("x", "5", "charged", "amount"))}},
+		"only replays": {txids,
+			told{at(0, 9, five, again("x", "5", "charged", ""))},
+			told{at(0, 9, five, made("x", "5", "charged"))}},
+		"a replay before what it replays": {txids,
+			told{at(0, 1, five, again("x", "5", "charged", "")), at(2, 3, five, made("x", "5", "charged"))},
+			told{at(0, 2, five, again("x", "5", "charged", "")), at(1, 3, five, made("x", "5", "charged"))}},
+		"the replay's amount": {txids,
+			told{at(0, 1, five, made("x", "5", "charged")), at(2, 3, six, again("x", "6", "charged", ""))},
+			told{at(0, 1, five, made("x", "5", "charged")), at(2, 3, six, again("x", "5", "charged", "amount"))}},
+		"a status that moves back": {txids,
+			told{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, got("x", "5", "charging"))},
+			told{at(0, 1, five, made("x", "5", "charging")), at(2, 3, read, got("x", "5", "charged"))}},
+		"a read that misses": {txids,
+			told{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, seen{404, "(absent)", "(absent)", "(absent)", "(absent)", false, ""})},
+			told{at(0, 1, five, made("x", "5", "charged")), at(2, 3, read, got("x", "5", "charged"))}},
+		"an overdraft": {hundred,
+			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, hold{2, 60}, nil), at(0, 9, settle{2, 60}, nil)},
+			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, hold{2, 40}, nil), at(0, 9, settle{2, 40}, nil)}},
+		"a refusal without need": {hundred,
+			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, refuse{40}, nil)},
+			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, refuse{41}, nil)}},
+		"money released and still missing": {hundred,
+			told{at(0, 1, hold{1, 60}, nil), at(0, 1, release{1, 60}, nil), at(2, 3, refuse{100}, nil)},
+			told{at(0, 2, hold{1, 60}, nil), at(0, 2, release{1, 60}, nil), at(1, 3, refuse{100}, nil)}},
+		"settled without its hold": {hundred,
+			told{at(0, 9, settle{1, 60}, nil)},
+			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil)}},
+		"a stale look": {hundred,
+			told{at(0, 1, credit{5}, nil), at(2, 3, look{}, balance{credits: 100})},
+			told{at(0, 2, credit{5}, nil), at(1, 3, look{}, balance{credits: 100})}},
+		"looks that go back": {hundred,
+			told{at(0, always, credit{5}, nil), at(0, 1, look{}, balance{credits: 105}), at(2, 3, look{}, balance{credits: 100})},
+			told{at(0, always, credit{5}, nil), at(0, 1, look{}, balance{credits: 100}), at(2, 3, look{}, balance{credits: 105})}},
+		"a torn look": {hundred,
+			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, look{}, balance{100, 60, 60})},
+			told{at(0, 9, hold{1, 60}, nil), at(0, 9, settle{1, 60}, nil), at(0, 9, look{}, balance{100, 0, 60})}},
+	} {
+		if result := porcupine.CheckOperationsTimeout(c.model, c.broken, patience); result != porcupine.Illegal {
+			t.Errorf("%s: %s", name, result)
+		}
+		if result := porcupine.CheckOperationsTimeout(c.model, c.sound, patience); result != porcupine.Ok {
+			t.Errorf("not %s: %s", name, result)
+		}
+	}
+}
