@@ -1,35 +1,51 @@
 package actors
 
-import "github.com/asynkron/protoactor-go/actor"
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
 
 // dispatcher runs mailboxes on goroutines that stay: a fresh goroutine a
 // message would grow its stack from nothing each time, which profiled at a
-// tenth of a payment's cost. When all are busy a mailbox gets a goroutine of
-// its own, so a slow store read never holds up another actor.
+// tenth of a payment's cost. When the queue is full a mailbox gets a goroutine
+// of its own, and when nobody takes from it for a while all of it does: so
+// actors that wait for a slow disk never hold up another for long.
 type dispatcher struct {
 	mailboxes chan func()
+	taken     atomic.Uint64 // mailboxes that left the queue
+	waiting   chan struct{} // there is something in the queue
+	closed    atomic.Bool   // nobody takes from the queue any more
 	stop      chan struct{}
+	ended     sync.WaitGroup
 }
 
 var _ actor.Dispatcher = (*dispatcher)(nil)
 
 const (
-	dispatchers = 32  // goroutines that stay
-	throughput  = 300 // messages of one mailbox before others have their turn
+	dispatchers = 32                   // goroutines that stay
+	throughput  = 300                  // messages of one mailbox before others have their turn
+	stalled     = 2 * time.Millisecond // without progress: all of them are held up
 )
 
 func newDispatcher() *dispatcher {
-	d := &dispatcher{mailboxes: make(chan func(), 4*dispatchers), stop: make(chan struct{})}
+	d := &dispatcher{mailboxes: make(chan func(), 4*dispatchers), waiting: make(chan struct{}, 1), stop: make(chan struct{})}
+	d.ended.Add(dispatchers + 1)
 	for range dispatchers {
 		go d.run()
 	}
+	go d.watch()
 	return d
 }
 
 func (d *dispatcher) run() {
+	defer d.ended.Done()
 	for {
 		select {
 		case mailbox := <-d.mailboxes:
+			d.taken.Add(1)
 			mailbox()
 		case <-d.stop:
 			return
@@ -39,15 +55,70 @@ func (d *dispatcher) run() {
 
 // Schedule implements actor.Dispatcher. It never blocks.
 func (d *dispatcher) Schedule(mailbox func()) {
+	if d.closed.Load() {
+		go mailbox()
+		return
+	}
 	select {
 	case d.mailboxes <- mailbox:
 	default:
 		go mailbox()
+		return
+	}
+	if len(d.mailboxes) > 0 {
+		select {
+		case d.waiting <- struct{}{}:
+		default:
+		}
 	}
 }
 
 // Throughput implements actor.Dispatcher.
 func (d *dispatcher) Throughput() int { return throughput }
 
-// close ends the goroutines once nothing is scheduled any more.
-func (d *dispatcher) close() { close(d.stop) }
+// watch empties the queue when nobody else does.
+func (d *dispatcher) watch() {
+	defer d.ended.Done()
+	timer := time.NewTimer(stalled)
+	defer timer.Stop()
+	for {
+		select {
+		case <-d.waiting:
+		case <-d.stop:
+			return
+		}
+		for len(d.mailboxes) > 0 {
+			before := d.taken.Load()
+			timer.Reset(stalled)
+			select {
+			case <-timer.C:
+			case <-d.stop:
+				return
+			}
+			if d.taken.Load() == before {
+				d.empty()
+			}
+		}
+	}
+}
+
+func (d *dispatcher) empty() {
+	for {
+		select {
+		case mailbox := <-d.mailboxes:
+			d.taken.Add(1)
+			go mailbox()
+		default:
+			return
+		}
+	}
+}
+
+// close ends the goroutines that stay, once nothing is under way any more. A
+// mailbox that is scheduled later has one of its own.
+func (d *dispatcher) close() {
+	d.closed.Store(true)
+	close(d.stop)
+	d.ended.Wait()
+	d.empty()
+}

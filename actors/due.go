@@ -1,6 +1,8 @@
 package actors
 
 import (
+	"errors"
+	"sync"
 	"time"
 
 	"mizan/internal/clock"
@@ -12,6 +14,7 @@ const (
 	maxDueBatch = 1_024                  // items taken from the journal at once
 	dueRest     = 5 * time.Millisecond   // the least time between two looks at a real clock
 	dueLook     = 500 * time.Millisecond // the longest
+	crowdedRest = 50 * time.Millisecond  // until there may be room again
 )
 
 // tick dispatches due work as a real clock runs.
@@ -26,26 +29,36 @@ func (rt *Runtime) tick() {
 		case <-timer.C:
 		case <-rt.Journal.Due.Wake():
 		}
-		now := rt.Clock.Now()
-		if err := rt.Journal.Due.LookAhead(now); err != nil {
-			rt.Log.Error("due work cannot be read", "error", err)
-		}
-		for {
-			items := rt.Journal.Due.Take(ledger.MicrosOf(now), maxDueBatch)
-			for _, item := range items {
-				rt.dispatch(item)
-			}
-			if len(items) < maxDueBatch {
-				break
-			}
-		}
-		rt.runPolls(now)
-		rest := dueLook
-		if next, ok := rt.next(); ok {
-			rest = min(rest, next.Sub(now))
-		}
-		timer.Reset(max(rest, dueRest))
+		timer.Reset(rt.look(rt.Clock.Now()))
 	}
+}
+
+// look takes up what is due and tells when to look again.
+func (rt *Runtime) look(now time.Time) time.Duration {
+	if err := rt.Journal.Due.LookAhead(now); err != nil {
+		rt.Log.Error("due work cannot be read", "error", err)
+	}
+	rt.runPolls(now)
+	for !rt.crowded() {
+		if rt.takeDue(now) < maxDueBatch {
+			rest := dueLook
+			if next, ok := rt.next(); ok {
+				rest = min(rest, next.Sub(rt.Clock.Now()))
+			}
+			return max(rest, dueRest)
+		}
+	}
+	return crowdedRest
+}
+
+// takeDue wakes a batch of records whose instant has come.
+func (rt *Runtime) takeDue(now time.Time) int {
+	items := rt.Journal.Due.Take(ledger.MicrosOf(now), maxDueBatch)
+	rt.lend(items)
+	for _, item := range items {
+		rt.dispatch(item)
+	}
+	return len(items)
 }
 
 // next is the earliest instant at which something is to be done.
@@ -55,18 +68,81 @@ func (rt *Runtime) next() (time.Time, bool) {
 	if at, ok := rt.Journal.Due.Next(); ok {
 		earliest, found = at.Time(), true
 	}
-	for i := range rt.polls {
-		if at, ok := rt.polls[i].Next(); ok && (!found || at.Before(earliest)) {
+	for _, p := range rt.polls {
+		if at, ok := p.next(); ok && (!found || at.Before(earliest)) {
 			earliest, found = at, true
 		}
 	}
 	return earliest, found
 }
 
+// poll is a registered Poll and how it stands.
+type poll struct {
+	Poll
+	mu      sync.Mutex
+	running bool      // guarded by mu
+	failed  int       // guarded by mu: times in a row
+	rest    time.Time // guarded by mu: real time before which a failed poll rests
+	err     error     // guarded by mu: of the last run
+}
+
+// next is when the poll has something to do; never, while it does it.
+func (p *poll) next() (time.Time, bool) {
+	p.mu.Lock()
+	idle := !p.running && (p.failed == 0 || !time.Now().Before(p.rest))
+	p.mu.Unlock()
+	if !idle {
+		return time.Time{}, false
+	}
+	return p.Next()
+}
+
+func (p *poll) began() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = true
+}
+
+func (p *poll) ended(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running, p.err = false, err
+	if err == nil {
+		p.failed = 0
+		return
+	}
+	p.rest = time.Now().Add(repeatAfter(p.failed))
+	p.failed++
+}
+
+// lost is the error of a poll that failed and has not run since.
+func (p *poll) lost() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// errPanicked is what a poll's run came to that did not come back.
+var errPanicked = errors.New("it panicked")
+
 func (rt *Runtime) runPolls(now time.Time) {
-	for i := range rt.polls {
-		if at, ok := rt.polls[i].Next(); ok && !at.After(now) {
-			rt.polls[i].Run(now)
+	for _, p := range rt.polls {
+		at, ok := p.next()
+		if !ok || at.After(now) {
+			continue
+		}
+		p.began()
+		job := func() {
+			err := errPanicked
+			defer func() {
+				if p.ended(err); err != nil {
+					rt.Log.Error("a poll failed", "error", err)
+				}
+			}()
+			err = p.Run(now)
+		}
+		if err := rt.Go(job); err != nil {
+			p.ended(err)
 		}
 	}
 }
@@ -81,7 +157,8 @@ func (rt *Runtime) dispatch(item posting.Item) {
 }
 
 // Advance moves a manual clock, stopping at each due instant on the way in
-// order, and returns when nothing is due any more. Other commands wait.
+// order, and returns when nothing is due any more. Other commands wait. An
+// error after the clock has moved says that a poll failed on the way.
 func (rt *Runtime) Advance(to time.Time) error {
 	if rt.manual == nil {
 		return ErrRealClock
@@ -106,12 +183,17 @@ func (rt *Runtime) Advance(to time.Time) error {
 		if err := rt.moveTo(at); err != nil {
 			return err
 		}
-		for _, item := range rt.Journal.Due.Take(ledger.MicrosOf(at), maxDueBatch) {
-			rt.dispatch(item)
-		}
 		rt.runPolls(at)
+		rt.takeDue(at)
 	}
-	return rt.moveTo(to)
+	if err := rt.moveTo(to); err != nil {
+		return err
+	}
+	var errs []error
+	for _, p := range rt.polls {
+		errs = append(errs, p.lost())
+	}
+	return errors.Join(errs...)
 }
 
 func (rt *Runtime) moveTo(at time.Time) error {

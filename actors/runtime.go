@@ -36,6 +36,10 @@ type Options struct {
 
 	// Persist makes a manual clock's next instant durable before it is shown.
 	Persist func(time.Time) error
+
+	// Handling is how long due work may take, in real time, to move its record
+	// before it is handed out again; 0: half a minute.
+	Handling time.Duration
 }
 
 // Runtime is what actors run in.
@@ -57,12 +61,16 @@ type Runtime struct {
 	context context.Context
 	cancel  context.CancelFunc
 
+	wakers   map[ledger.Kind]func(Due) // written before Start only
+	polls    []*poll                   // written before Start only
+	handling time.Duration
+	stop     chan struct{}
+	stopped  sync.WaitGroup
+
 	mu      sync.Mutex
-	wakers  map[ledger.Kind]func(Due) // guarded by mu until Start
-	polls   []Poll
-	sweeps  []func(now time.Time)
-	stop    chan struct{}
-	stopped sync.WaitGroup
+	sweeps  []func(now time.Time) // guarded by mu
+	loans   []loan                // guarded by mu: due work handed out, oldest first
+	repeats []repeat              // guarded by mu
 }
 
 // RecordKey addresses a record's actor.
@@ -78,10 +86,11 @@ type Due struct {
 }
 
 // Poll asks something again and again without a durable timer: what it looks
-// for is still there after a restart.
+// for is still there after a restart. Run is called from the pool, one at a
+// time; after an error it rests, whatever Next says.
 type Poll struct {
 	Next func() (time.Time, bool) // when there is something to do
-	Run  func(now time.Time)
+	Run  func(now time.Time) error
 }
 
 // New makes a runtime. Register registries, wakers and polls, then Start it.
@@ -92,8 +101,11 @@ func New(o Options) *Runtime {
 	if o.Persist == nil {
 		o.Persist = func(time.Time) error { return nil }
 	}
+	if o.Handling == 0 {
+		o.Handling = handlingTime
+	}
 	return &Runtime{
-		Clock: o.Clock, Journal: o.Journal, Log: o.Log, persist: o.Persist, manual: manual,
+		Clock: o.Clock, Journal: o.Journal, Log: o.Log, persist: o.Persist, manual: manual, handling: o.Handling,
 		context: ctx, cancel: cancel,
 		// The library's loggers print whole messages; nothing of it is logged.
 		system: actor.NewActorSystemWithConfig(actor.Configure(
@@ -111,12 +123,16 @@ func New(o Options) *Runtime {
 func (rt *Runtime) Wake(kind ledger.Kind, fn func(Due)) { rt.wakers[kind] = fn }
 
 // Poll registers a poll.
-func (rt *Runtime) Poll(p Poll) { rt.polls = append(rt.polls, p) }
+func (rt *Runtime) Poll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p}) }
 
 // Start takes up what is due and keeps doing so as time passes. What resume
 // accepts is woken at once, whatever its time: intents whose outcome is unknown.
+// More of them than the pool has room for wait for their own instants.
 func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	for _, item := range rt.Journal.Due.All(resume) {
+		if rt.crowded() {
+			break
+		}
 		rt.dispatch(item)
 	}
 	rt.stopped.Add(1)
@@ -139,11 +155,22 @@ func (rt *Runtime) Enter() (leave func()) {
 // Go runs a job on the pool; ErrBusy when too many wait.
 func (rt *Runtime) Go(job func()) error {
 	rt.work.add()
-	if !rt.pool.add(func() { defer rt.work.done(); job() }) {
+	if !rt.pool.add(func() { rt.run(job) }) {
 		rt.work.done()
 		return ErrBusy
 	}
 	return nil
+}
+
+func (rt *Runtime) run(job func()) {
+	defer rt.work.done()
+	defer func() { rt.Recovered("a job of the pool", recover()) }()
+	job()
+}
+
+// crowded tells that there is enough to do: what is due can wait.
+func (rt *Runtime) crowded() bool {
+	return rt.pool.waiting() > MaxCalls/2 || rt.live.Load() > MaxLive/2
 }
 
 // Context ends when the runtime stops: what slow work waits under.
@@ -180,15 +207,18 @@ func (rt *Runtime) Stop() {
 // ErrRealClock refuses to step a clock that runs by itself.
 var ErrRealClock = errors.New("the clock is real")
 
+// sweep looks after what is ours to repeat or to let go, in real time.
 func (rt *Runtime) sweep() {
 	defer rt.stopped.Done()
-	ticker := time.NewTicker(time.Second)
+	ticker := time.NewTicker(min(time.Second, rt.handling))
 	defer ticker.Stop()
 	for {
 		select {
 		case <-rt.stop:
 			return
 		case now := <-ticker.C:
+			rt.reclaim(now)
+			rt.repeat(now)
 			rt.mu.Lock()
 			sweeps := rt.sweeps
 			rt.mu.Unlock()

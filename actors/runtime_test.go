@@ -34,9 +34,12 @@ type stage struct {
 	made     atomic.Int64
 	gate     chan struct{} // if set, groups wait here
 	seen     chan string
+	ignore   atomic.Bool // due work comes to nothing
 }
 
-func open(t *testing.T, keep time.Duration) *stage {
+func open(t *testing.T, keep time.Duration) *stage { return openAs(t, keep, 0) }
+
+func openAs(t *testing.T, keep, handling time.Duration) *stage {
 	s := &stage{clock: clock.NewManual(start), log: new(bytes.Buffer), seen: make(chan string, 1_000)}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
 	j, err := posting.Open(posting.Options{
@@ -46,7 +49,7 @@ func open(t *testing.T, keep time.Duration) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Runtime = actors.New(actors.Options{Clock: s.clock, Journal: j, Log: log})
+	s.Runtime = actors.New(actors.Options{Clock: s.clock, Journal: j, Log: log, Handling: handling})
 	s.registry = actors.NewRegistry(s.Runtime, "probe", keep, func(k actors.RecordKey) actors.Behaviour {
 		s.made.Add(1)
 		return &probe{stage: s, key: k}
@@ -80,6 +83,7 @@ type probe struct {
 	key     actors.RecordKey
 	version uint64
 	reply   chan error
+	where   string // it panics
 }
 
 type (
@@ -108,7 +112,11 @@ func (p *probe) Receive(c *actors.Context, message any) {
 		panic(m.secret)
 	case actors.Due:
 		p.stage.seen <- fmt.Sprintf("%v at %v", p.key.ID, c.Now().Sub(start))
-		p.write(c, 0)
+		if !p.stage.ignore.Load() {
+			p.write(c, 0)
+		}
+	default:
+		p.hostile(c, message)
 	}
 }
 
@@ -128,6 +136,9 @@ func (p *probe) write(c *actors.Context, due time.Duration) {
 }
 
 func (p *probe) Committed(_ *actors.Context, _ *posting.Change, r posting.Receipt) {
+	if p.where == "committed" {
+		panic(p.where)
+	}
 	if r.Err == nil {
 		p.version = r.Stamps[0].Version
 	}
@@ -137,8 +148,19 @@ func (p *probe) Committed(_ *actors.Context, _ *posting.Change, r posting.Receip
 	}
 }
 
-func (p *probe) Idle() bool             { return true }
-func (p *probe) Failed(*actors.Context) {}
+func (p *probe) Idle() bool {
+	if p.where == "idle" {
+		p.where = ""
+		panic("idle")
+	}
+	return true
+}
+
+func (p *probe) Failed(*actors.Context) {
+	if p.where == "failed" {
+		panic(p.where)
+	}
+}
 
 func key(n byte) actors.RecordKey { return actors.RecordKey{Org: org, ID: uuid.UUID{n}} }
 

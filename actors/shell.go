@@ -11,7 +11,8 @@ import (
 )
 
 // shell is the library's side of an actor: it queues, counts, recovers and
-// stops, so that a Behaviour only decides.
+// stops, so that a Behaviour only decides. Whatever it calls of a Behaviour may
+// panic, and none of that reaches the library, which would make another actor.
 type shell[K comparable] struct {
 	registry  *Registry[K]
 	key       K
@@ -19,19 +20,39 @@ type shell[K comparable] struct {
 	context   Context
 	handled   uint64
 	waiting   []any // while a Change is being made durable
-	failures  int   // in a row
 }
 
 // Context is what a Behaviour may use of its actor.
 type Context struct {
-	Runtime *Runtime
-	self    *actor.PID
-	change  *posting.Change // being made durable
-	orphan  bool            // the behaviour that submitted it is gone
+	Runtime  *Runtime
+	self     *actor.PID
+	change   *posting.Change // being made durable
+	orphan   bool            // the behaviour that submitted it is gone
+	expected int             // Expected messages still to come
 }
+
+// Expected is a message that Context.Expect announced.
+type Expected interface{ Expected() }
+
+// Observer is a Refusable that only waits for what others do. The queue of an
+// actor has room for all of them: they are as many as requests under way.
+type Observer interface {
+	Refusable
+	Observes()
+}
+
+// Lasting is a message that nothing else brings again: it is delivered once
+// more after a panic, later and later.
+type Lasting interface{ Lasting() }
 
 // committed is the writer's answer on its way to the actor.
 type committed struct{ receipt posting.Receipt }
+
+// repeated is a Lasting message that has led to a panic.
+type repeated struct {
+	message any
+	times   int
+}
 
 // Now is the business time.
 func (c *Context) Now() time.Time { return c.Runtime.Clock.Now() }
@@ -41,13 +62,27 @@ func (c *Context) Commit(change *posting.Change) {
 	if c.change != nil {
 		panic("a Change is under way already")
 	}
-	c.change = change
-	c.Runtime.work.add()
 	rt, self := c.Runtime, c.self
+	rt.work.add()
+	submitted := false
+	defer func() {
+		if !submitted {
+			rt.work.done() // the journal's own checks refused it: nothing will come back
+		}
+	}()
 	rt.Journal.Submit(change, func(r posting.Receipt) { rt.system.Root.Send(self, committed{r}) })
+	submitted, c.change = true, change
 }
 
-// Receive implements actor.Actor.
+// Expect announces that one Expected message will be told to this actor,
+// whatever becomes of the behaviour: until it has come the actor stays.
+func (c *Context) Expect() { c.expected++ }
+
+// Expecting is how many announced messages have not come yet.
+func (c *Context) Expecting() int { return c.expected }
+
+// Receive implements actor.Actor. Work is done only when the actor has gone, if
+// it may go: whoever waits for the end of all work finds no actor left over.
 func (s *shell[K]) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
 	case *actor.Started:
@@ -55,8 +90,8 @@ func (s *shell[K]) Receive(ac actor.Context) {
 	case committed:
 		s.settle(m.receipt)
 		s.drain()
-		s.registry.rt.work.done()
 		s.retireIfIdle(ac, s.registry.keep == 0)
+		s.registry.rt.work.done()
 	case sweepTick:
 		s.retireIfIdle(ac, false)
 	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
@@ -68,16 +103,17 @@ func (s *shell[K]) Receive(ac actor.Context) {
 			return
 		}
 		s.receive(m)
-		s.registry.rt.work.done()
 		s.retireIfIdle(ac, s.registry.keep == 0)
+		s.registry.rt.work.done()
 	}
 }
 
-// queue keeps a message until the Change under way is durable. Only what can be
-// refused is bounded: outcomes and due work are as many as their intents.
+// queue keeps a message until the Change under way is durable. Only commands
+// are bounded: outcomes and due work are as many as their intents.
 func (s *shell[K]) queue(m any) {
-	if refusable, ok := m.(Refusable); ok && len(s.waiting) >= MaxWaiting {
-		refusable.Refuse(ErrBusy)
+	_, observes := m.(Observer)
+	if refusable, ok := m.(Refusable); ok && !observes && len(s.waiting) >= MaxWaiting {
+		s.refuse(refusable, ErrBusy)
 		s.registry.rt.work.done()
 		return
 	}
@@ -89,16 +125,24 @@ func (s *shell[K]) drain() {
 	for len(s.waiting) > 0 && s.context.change == nil {
 		m := s.waiting[0]
 		s.waiting[0] = nil
-		s.waiting = s.waiting[1:]
+		if s.waiting = s.waiting[1:]; len(s.waiting) == 0 {
+			s.waiting = nil
+		}
 		s.receive(m)
 		s.registry.rt.work.done()
 	}
 }
 
 func (s *shell[K]) receive(m any) {
-	defer s.recovered(m)
+	times := 0
+	if r, ok := m.(repeated); ok {
+		m, times = r.message, r.times
+	}
+	if _, ok := m.(Expected); ok {
+		s.context.expected--
+	}
+	defer s.recovered(m, times)
 	s.behaviour.Receive(&s.context, m)
-	s.failures = 0
 }
 
 func (s *shell[K]) settle(r posting.Receipt) {
@@ -108,49 +152,55 @@ func (s *shell[K]) settle(r posting.Receipt) {
 		s.context.orphan = false // the behaviour was rebuilt meanwhile and reads the store
 		return
 	}
-	defer s.recovered(nil)
+	defer s.recovered(nil, 0)
 	s.behaviour.Committed(&s.context, change, r)
 }
 
-// recovered turns a panic into an answer. The value may hold anything, so only
-// its type and the place are logged.
-func (s *shell[K]) recovered(m any) {
+// idle asks the behaviour whether the actor may go.
+func (s *shell[K]) idle() (idle bool) {
+	if s.context.change != nil || len(s.waiting) > 0 || s.context.expected > 0 {
+		return false
+	}
+	defer s.recovered(nil, 0)
+	return s.behaviour.Idle()
+}
+
+// recovered turns a panic into an answer, and the behaviour into a new one. The
+// value may hold anything, so only its type and the place are logged.
+func (s *shell[K]) recovered(m any, times int) {
 	fault := recover()
 	if fault == nil {
 		return
 	}
 	s.registry.rt.Recovered(fmt.Sprintf("actor %s on %T", s.registry.name, m), fault)
-	s.fail()
+	s.protected("fails", func() { s.behaviour.Failed(&s.context) })
 	if refusable, ok := m.(Refusable); ok {
-		refusable.Refuse(ledger.Refuse("actors", ledger.Internal, "an internal error; what was asked may or may not be done"))
+		s.refuse(refusable, ledger.Refuse("actors", ledger.Internal, "an internal error; what was asked may or may not be done"))
 	}
 	s.context.orphan = s.context.change != nil
 	s.behaviour = s.registry.produce(s.key)
-	s.failures++
-	if due, ok := m.(Due); ok {
-		s.again(due)
+	if _, ok := m.(Lasting); ok {
+		registry, key := s.registry, s.key
+		registry.rt.later(repeatAfter(times), func() { registry.Tell(key, repeated{m, times + 1}) })
 	}
 }
 
-func (s *shell[K]) fail() {
-	defer func() {
-		if recover() != nil {
-			s.registry.rt.Log.Error("an actor panicked while it failed", "actor", s.registry.name)
-		}
-	}()
-	s.behaviour.Failed(&s.context)
+func (s *shell[K]) refuse(m Refusable, err error) {
+	s.protected("refuses", func() { m.Refuse(err) })
 }
 
-// again delivers due work later whose handling failed: by real time, since
-// what failed is ours, not the record's.
-func (s *shell[K]) again(due Due) {
-	const first, last = time.Second, time.Minute
-	registry, key := s.registry, s.key
-	time.AfterFunc(min(first<<min(s.failures, 6), last), func() { registry.Tell(key, due) })
+// protected calls what is part of answering for a failure.
+func (s *shell[K]) protected(what string, fn func()) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.registry.rt.Recovered(fmt.Sprintf("actor %s as it %s", s.registry.name, what), fault)
+		}
+	}()
+	fn()
 }
 
 func (s *shell[K]) retireIfIdle(ac actor.Context, atOnce bool) {
-	if s.context.change == nil && len(s.waiting) == 0 && s.behaviour.Idle() && s.registry.retire(s.key, s.handled, atOnce) {
+	if s.idle() && s.registry.retire(s.key, s.handled, atOnce) {
 		ac.Stop(ac.Self())
 	}
 }

@@ -67,9 +67,15 @@ func (p *pool) add(job func()) bool {
 	return true
 }
 
+// waiting is how many jobs nobody runs yet.
+func (p *pool) waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.jobs)
+}
+
 func (p *pool) run() {
 	defer p.ended.Done()
-	var batch []func()
 	for {
 		p.mu.Lock()
 		if len(p.jobs) == 0 {
@@ -77,13 +83,13 @@ func (p *pool) run() {
 			p.mu.Unlock()
 			return
 		}
-		batch = append(batch[:0], p.jobs[0])
+		job := p.jobs[0]
 		p.jobs[0] = nil
 		if p.jobs = p.jobs[1:]; len(p.jobs) == 0 {
 			p.jobs = nil
 		}
 		p.mu.Unlock()
-		batch[0]()
+		job()
 	}
 }
 

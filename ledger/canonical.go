@@ -91,7 +91,7 @@ type reader struct {
 }
 
 func (r *reader) entry() *Entry {
-	e := &Entry{Phase: Phase(r.byte()), Effective: Date(r.uvarint()), Reverses: r.uvarint(), Closes: r.uvarint()}
+	e := &Entry{Phase: Phase(r.byte()), Effective: r.date(), Reverses: r.uvarint(), Closes: r.uvarint()}
 	n := r.uvarint()
 	if r.bad || n > MaxPostings {
 		r.bad = true
@@ -140,6 +140,14 @@ func (r *reader) uvarint() uint64 {
 	}
 	r.src = r.src[n:]
 	return v
+}
+
+// date reads a day; one that a Date cannot hold would be a second form.
+func (r *reader) date() Date {
+	v := r.uvarint()
+	d := Date(v)
+	r.bad = r.bad || uint64(d) != v
+	return d
 }
 
 func (r *reader) text() string {

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"reflect"
 	"strings"
@@ -68,6 +69,24 @@ func TestALeafReadsBackAndNothingElseIsOne(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A day of more than 32 bits, cut to one that exists, would be a second form of
+// the same event.
+func TestALeafWhoseDayDoesNotFitIsNone(t *testing.T) {
+	e := ledger.Event{Seq: 1, Version: 1, Entry: &ledger.Entry{Phase: ledger.Posted, Effective: 5}}
+	leaf := e.AppendCanonical(nil)
+	at := bytes.LastIndex(leaf, []byte{byte(ledger.Posted), 5, 0, 0, 0})
+	if at < 0 {
+		t.Fatalf("no entry in %x", leaf)
+	}
+	for _, day := range []uint64{5 + 1<<32, 1<<32 - 1, 1 << 63} {
+		other := binary.AppendUvarint(bytes.Clone(leaf[:at+1]), day)
+		other = append(other, leaf[at+2:]...)
+		if back, err := ledger.ParseCanonical(other); err == nil {
+			t.Errorf("day %d was read as %d", day, back.Entry.Effective)
+		}
+	}
 }
 
 func flip(b []byte, at int) []byte {

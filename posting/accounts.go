@@ -19,7 +19,7 @@ type balance struct {
 	group  uint64        // the group that the page belongs to
 	first  ledger.Micros // booked time of the page's first line
 	last   ledger.Micros // and of its last
-	lines  []byte
+	lines  []byte        // memory of the writer, from one group to the next none
 }
 
 // account finds an account's balance: remembered, or one backwards seek.
@@ -92,8 +92,9 @@ func posts(entry *ledger.Entry, p *ledger.Posting) bool {
 // line appends a posting's line to its account's page.
 func (w *writer) line(b *balance, e *ledger.Event, index int, p *ledger.Posting) {
 	if b.group != w.n {
-		b.group, b.lines = w.n, b.lines[:0]
+		b.group, b.lines = w.n, w.buffer()
 		w.pages = append(w.pages, b)
+		w.tail.add(1, pageSize+len(b.account.Path)+len(b.account.Asset.Currency)+len(b.account.Asset.Network))
 	}
 	if len(b.lines) > store.MaxPage && b.last != e.Booked {
 		w.flushPage(b) // never between two lines of one event: its time is the page's key
@@ -108,10 +109,32 @@ func (w *writer) line(b *balance, e *ledger.Event, index int, p *ledger.Posting)
 	}
 	before := len(b.lines)
 	b.lines = store.EncodeLine(b.lines, &l)
-	w.unflushed += len(b.lines) - before
+	w.tail.bytes += len(b.lines) - before
 	if e.Entry.Effective != e.Booked.Date() {
 		w.key = store.KeyShifted(w.key[:0], b.org, b.account, e.Entry.Effective, e.Seq, index)
-		w.group.Set(w.key, store.EncodeLine(w.value[:0], &l))
+		w.group.Set(w.key, b.lines[before:])
+	}
+}
+
+// buffer is memory for an account's lines in this group; keep takes it back.
+// Accounts don't keep it: all that are remembered would, each as much as its
+// busiest group took.
+func (w *writer) buffer() []byte {
+	n := len(w.buffers) - 1
+	if n < 0 {
+		return nil
+	}
+	b := w.buffers[n]
+	w.buffers = w.buffers[:n]
+	return b
+}
+
+// maxBuffers bounds the buffers kept from group to group.
+const maxBuffers = 8_192
+
+func (w *writer) keep(buffer []byte) {
+	if c := cap(buffer); c > 0 && c <= maxKept && len(w.buffers) < maxBuffers {
+		w.buffers = append(w.buffers, buffer[:0])
 	}
 }
 
@@ -122,54 +145,6 @@ func (w *writer) flushPage(b *balance) {
 	}
 	w.key = store.KeyPage(w.key[:0], b.org, b.account, b.first)
 	w.group.Set(w.key, b.lines)
-	w.unflushed -= len(b.lines)
+	w.tail.bytes -= len(b.lines)
 	b.lines = b.lines[:0]
-}
-
-// split replaces postings that spill by what the accounts' totals decide.
-func (w *writer) split(org ledger.ID, entry *ledger.Entry) {
-	spills := false
-	for i := range entry.Postings {
-		spills = spills || entry.Postings[i].Spill != ""
-	}
-	if !spills {
-		return
-	}
-	postings := make([]ledger.Posting, 0, len(entry.Postings)+1)
-	for _, p := range entry.Postings {
-		if p.Spill == "" {
-			postings = append(postings, p)
-			continue
-		}
-		postings = w.splitOne(org, postings, p)
-	}
-	entry.Postings = postings
-}
-
-func (w *writer) splitOne(org ledger.ID, to []ledger.Posting, p ledger.Posting) []ledger.Posting {
-	other := ledger.Posting{Account: p.Spill, Asset: p.Asset, Side: p.Side}
-	p.Spill = ""
-	if p.Side == ledger.Credit {
-		// A credit first pays off what is owed.
-		owed := w.account(org, ledger.Account{Path: other.Account, Asset: p.Asset}).totals.Balance(ledger.Debit)
-		if !owed.Negative {
-			other.Amount = owed.Abs.Min(p.Amount)
-		}
-	} else {
-		// A debit takes what is available; what is lacking becomes owed.
-		available := w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).totals.Available()
-		other.Amount = p.Amount
-		if !available.Negative {
-			other.Amount, _ = p.Amount.Sub(available.Abs.Min(p.Amount))
-		}
-	}
-	rest, err := p.Amount.Sub(other.Amount)
-	assert.NoError(err)
-	if p.Amount = rest; !p.Amount.IsZero() {
-		to = append(to, p)
-	}
-	if !other.Amount.IsZero() {
-		to = append(to, other)
-	}
-	return to
 }

@@ -15,18 +15,21 @@ type books struct {
 	block store.Block
 
 	crossing []store.Subtree // completed by the block, begun before it
-	lists    map[List]*listPage
-	touched  bool // in this group
+	pages    []listPage      // of this group; beyond its length, their memory
+	lists    map[List]int    // where a list's page is in pages
+	touched  bool            // in this group
 }
 
+// listPage is what the group has for one transaction list and is not written yet.
 type listPage struct {
+	list  List
 	first ledger.Micros
 	rows  []byte
 }
 
 // openBooks finds the end of an organization's journal in the store.
 func openBooks(snap *store.Snapshot, org ledger.ID) (*books, error) {
-	b := &books{org: org, lists: make(map[List]*listPage)}
+	b := &books{org: org, lists: make(map[List]int)}
 	prefix := store.KeyBlocks(nil, org)
 	key, row, found, err := snap.Last(prefix, store.KeyBlock(nil, org, ^uint64(0)))
 	if err != nil || !found {
@@ -68,11 +71,9 @@ func (b *books) next(now ledger.Micros) (uint64, ledger.Micros) {
 	return b.last, b.time
 }
 
-// append adds the event's bytes to the open block and the tree.
-func (b *books) append(g *store.Group, seq uint64, canonical []byte) {
-	if b.block.Full(len(canonical)) {
-		b.flushBlock(g)
-	}
+// append adds the event's bytes to the open block, for which there is room, and
+// to the tree.
+func (b *books) append(seq uint64, canonical []byte) {
 	b.block.Add(seq, canonical)
 	first := b.block.First
 	b.tree.add(canonical, func(s store.Subtree) {
@@ -82,44 +83,97 @@ func (b *books) append(g *store.Group, seq uint64, canonical []byte) {
 	})
 }
 
-func (b *books) list(l List, row store.Listed) {
-	page := b.lists[l]
-	if page == nil {
-		page = new(listPage)
-		b.lists[l] = page
+// page is the open page of a list; opened tells that the group had none.
+func (b *books) page(l List) (page *listPage, opened bool) {
+	if i, ok := b.lists[l]; ok {
+		return &b.pages[i], false
+	}
+	n := len(b.pages)
+	b.lists[l] = n
+	if n < cap(b.pages) {
+		b.pages = b.pages[:n+1]
+	} else {
+		b.pages = append(b.pages, listPage{})
+	}
+	page = &b.pages[n]
+	page.list = l
+	return page, true
+}
+
+// leaf books an event's bytes.
+func (w *writer) leaf(b *books, seq uint64, canonical []byte) {
+	before := b.block.Bytes()
+	if b.block.Full(len(canonical)) {
+		w.flushBlock(b)
+	}
+	b.append(seq, canonical)
+	w.tail.bytes += b.block.Bytes() - before
+}
+
+// list shows a record in a list.
+func (w *writer) list(b *books, l List, row store.Listed) {
+	page, opened := b.page(l)
+	if opened {
+		w.tail.add(1, listSize)
+	}
+	before := len(page.rows)
+	if before+listRow > maxListPage {
+		w.flushList(b, page)
 	}
 	if len(page.rows) == 0 {
 		page.first = row.Booked
 	}
 	page.rows = store.EncodeListed(page.rows, row)
+	w.tail.bytes += len(page.rows) - before
 }
 
-// flush writes the group's last block and its list pages.
-func (b *books) flush(g *store.Group, key, value []byte) {
-	b.flushBlock(g)
-	for l, page := range b.lists {
-		if len(page.rows) > 0 {
-			key = store.KeyList(key[:0], b.org, l.Partner, l.Env, page.first)
-			g.Set(key, page.rows)
-			page.rows = page.rows[:0]
-		}
+// maxListPage bounds a page of a list, in bytes.
+const maxListPage = store.MaxPage
+
+// flushBooks writes the group's last block and its list pages.
+func (w *writer) flushBooks(b *books) {
+	w.flushBlock(b)
+	large := len(b.pages) > maxLists
+	for i := range b.pages {
+		page := &b.pages[i]
+		w.flushList(b, page)
+		large = large || cap(page.rows) > maxKept
 	}
-	if len(b.lists) > maxLists {
-		clear(b.lists)
+	b.pages = b.pages[:0]
+	clear(b.lists)
+	if large {
+		b.pages, b.lists = nil, make(map[List]int)
 	}
 	b.touched = false
 }
 
-// maxLists bounds the list pages kept for reuse in an organization.
-const maxLists = 1_024
+// maxLists bounds the list pages whose memory an organization keeps from group
+// to group, maxKept how much one buffer may be to be kept, in bytes.
+const (
+	maxLists = 256
+	maxKept  = 4 << 10
+)
 
-func (b *books) flushBlock(g *store.Group) {
+func (w *writer) flushList(b *books, page *listPage) {
+	if len(page.rows) == 0 {
+		return
+	}
+	w.key = store.KeyList(w.key[:0], b.org, page.list.Partner, page.list.Env, page.first)
+	w.group.Set(w.key, page.rows)
+	page.rows = page.rows[:0]
+}
+
+func (w *writer) flushBlock(b *books) {
 	if b.block.Count == 0 {
 		return
 	}
 	first := b.block.First
-	g.Set(store.KeyBlock(nil, b.org, first), store.EncodeBlock(nil, &b.block, b.tree.root()))
-	g.Set(store.KeyTree(nil, b.org, first), store.EncodeTree(nil, b.tree.edge, b.crossing))
+	w.key = store.KeyBlock(w.key[:0], b.org, first)
+	w.value = store.EncodeBlock(w.value[:0], &b.block, b.tree.root())
+	w.group.Set(w.key, w.value)
+	w.key = store.KeyTree(w.key[:0], b.org, first)
+	w.value = store.EncodeTree(w.value[:0], b.tree.edge, b.crossing)
+	w.group.Set(w.key, w.value)
 	b.block.Reset()
 	b.crossing = b.crossing[:0]
 }

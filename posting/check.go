@@ -1,6 +1,7 @@
 package posting
 
 import (
+	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting/store"
@@ -35,26 +36,37 @@ func (w *writer) check(c *Change) Receipt {
 
 func (w *writer) checkClaims(c *Change) ([]byte, *ledger.Refusal) {
 	for i := range c.Claims {
-		claim := &c.Claims[i]
-		w.key = store.KeyClaim(w.key[:0], claim.Org, claim.Kind, claim.Key)
-		owner, taken := w.claims[0][string(w.key)]
-		if !taken {
-			owner, taken = w.claims[1][string(w.key)]
-		}
-		if !taken {
-			var err error
-			owner, taken, err = w.snapshot().Get(w.key, nil)
-			w.must(err)
-		}
-		if taken {
+		if owner, taken := w.owner(c.Claims[:i], &c.Claims[i]); taken {
 			return owner, ledger.Refuse("posting.Submit", ledger.ClaimTaken, "the key is taken")
 		}
 	}
 	return nil, nil
 }
 
+// owner is who has the key already: a claim of the same change before this one,
+// of this group, of the one before, or of a durable one.
+func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byte, taken bool) {
+	for i := range earlier {
+		if e := &earlier[i]; e.Key == claim.Key && e.Kind == claim.Kind && e.Org == claim.Org {
+			return e.Owner, true
+		}
+	}
+	w.key = store.KeyClaim(w.key[:0], claim.Org, claim.Kind, claim.Key)
+	for _, claims := range w.claims {
+		if owner, taken = claims[string(w.key)]; taken {
+			return owner, true
+		}
+	}
+	owner, taken, err := w.snapshot().Get(w.key, nil)
+	w.must(err)
+	return owner, taken
+}
+
 // stamp is a record's envelope as of the last change ordered.
 func (w *writer) stamp(s *Step) Stamp {
+	if s.Record == nil {
+		return Stamp{} // bare: nothing of it is stored but its event
+	}
 	k := dueKey{s.Org, s.Source}
 	if stamp, ok := w.stamps.get(k); ok || s.fresh() {
 		return stamp
@@ -81,18 +93,46 @@ func (s *Step) fresh() bool {
 	return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer) && s.Source.ID.Version() == 4
 }
 
+// checkCounters judges each guard on its counter as the guards before it leave it.
 func (w *writer) checkCounters(c *Change) *ledger.Refusal {
 	for i := range c.Counters {
 		g := &c.Counters[i]
 		if g.Release {
 			continue
 		}
-		sum, err := w.counter(counterKey{g.Org, g.Key, g.Window}).Add(g.Add)
+		sum, err := w.foreseen(c.Counters[:i], g)
+		if err == nil {
+			sum, err = moved(sum, g)
+		}
 		if err != nil || g.Max.Less(sum) {
 			return ledger.Refuse("posting.Submit", g.Refuse, "%s", g.Key)
 		}
 	}
 	return nil
+}
+
+// foreseen is a guard's counter after the guards before it.
+func (w *writer) foreseen(earlier []ledger.CounterGuard, g *ledger.CounterGuard) (money.Amount, error) {
+	amount := w.counter(counterKey{g.Org, g.Key, g.Window})
+	var err error
+	for i := range earlier {
+		e := &earlier[i]
+		if e.Key != g.Key || e.Window != g.Window || e.Org != g.Org {
+			continue
+		}
+		if amount, err = moved(amount, e); err != nil {
+			return amount, err
+		}
+	}
+	return amount, nil
+}
+
+// moved is a counter's amount after a guard.
+func moved(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
+	if g.Release {
+		return amount.Sub(g.Add)
+	}
+	return amount.Add(g.Add)
 }
 
 func (w *writer) counter(k counterKey) money.Amount {
@@ -112,65 +152,44 @@ func (w *writer) counter(k counterKey) money.Amount {
 }
 
 // checkFunds judges each funds guard on the account as it would be after the
-// change: what it holds or posts on the account, debits against credits.
+// whole change: what it holds, posts and gives back, its splits included.
 func (w *writer) checkFunds(c *Change) *ledger.Refusal {
+	if len(c.Funds) == 0 {
+		return nil
+	}
+	if err := w.foreseeAll(c); err != nil {
+		return ledger.Refuse("posting.Submit", ledger.OutOfRange, "%v", err)
+	}
 	for i := range c.Funds {
 		g := &c.Funds[i]
-		after, err := w.available(g, c)
 		floor := money.Signed{Negative: !g.Overdraft.IsZero(), Abs: g.Overdraft}
-		if err != nil || after.Less(floor) {
+		if w.foresee.totals(g.Org, g.Account).Available().Less(floor) {
 			return ledger.Refuse("posting.Submit", ledger.InsufficientFunds, "%s", g.Account.Path)
 		}
 	}
 	return nil
 }
 
-func (w *writer) available(g *ledger.FundsGuard, c *Change) (money.Signed, error) {
-	totals := w.account(g.Org, g.Account).totals
+func (w *writer) foreseeAll(c *Change) error {
+	w.foresee.reset()
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		for k := range s.Events {
-			if entry := s.Events[k].Entry; entry != nil && s.Org == g.Org {
-				if err := foresee(&totals, entry, g.Account); err != nil {
-					return money.Signed{}, err
+			if entry := s.Events[k].Entry; entry != nil {
+				if err := w.foresee.book(s.Org, entry); err != nil {
+					return err
 				}
 			}
-		}
-	}
-	return totals.Available(), nil
-}
-
-// foresee applies to totals what an entry does to one account. A pending
-// credit makes nothing available, so only its debits count.
-func foresee(t *ledger.Totals, entry *ledger.Entry, a ledger.Account) error {
-	for _, p := range entry.Released {
-		if p.Account == a.Path && p.Asset == a.Asset {
-			if err := t.Release(p.Side, p.Amount); err != nil {
-				return err
-			}
-		}
-	}
-	for _, p := range entry.Postings {
-		if p.Account != a.Path || p.Asset != a.Asset {
-			continue
-		}
-		var err error
-		switch entry.Phase {
-		case ledger.Pending:
-			err = t.Hold(p.Side, p.Amount)
-		case ledger.Posted, ledger.Capture:
-			err = t.Post(p.Side, p.Amount)
-		}
-		if err != nil {
-			return err
 		}
 	}
 	return nil
 }
 
-// checkRange refuses a command that would take a total past half its range.
-// Outcomes are kept in range by the headroom counter that their intent moved.
+// checkRange refuses a command that would take a total to half of its range: it
+// may begin in the lower quarter and move less than a quarter. Outcomes are kept
+// in range by the headroom counter that their intent moved.
 func (w *writer) checkRange(c *Change) *ledger.Refusal {
+	var sum money.Amount
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		for k := range s.Events {
@@ -180,27 +199,30 @@ func (w *writer) checkRange(c *Change) *ledger.Refusal {
 			}
 			for n := range entry.Postings {
 				p := &entry.Postings[n]
-				if !half.Less(p.Amount) && w.account(s.Org, ledger.Account{Path: p.Account, Asset: p.Asset}).small() {
-					continue
+				var err error
+				if sum, err = sum.Add(p.Amount); err != nil || !sum.Less(quarter) || !w.small(s.Org, p) {
+					return ledger.Refuse("posting.Submit", ledger.OutOfRange, "%s", p.Account)
 				}
-				return ledger.Refuse("posting.Submit", ledger.OutOfRange, "%s", p.Account)
 			}
 		}
 	}
 	return nil
 }
 
-// half leaves room for the MaxPostings × MaxEvents postings of one change.
-var half = func() money.Amount {
-	a, err := money.Max.DivFloor(money.FromUint64(4 * ledger.MaxPostings * MaxEvents))
-	if err != nil {
-		panic(err)
-	}
+// quarter is a quarter of an amount's range.
+var quarter = func() money.Amount {
+	a, err := money.Max.DivFloor(money.FromUint64(4))
+	assert.NoError(err)
 	return a
 }()
 
+// small tells whether all totals of a posting's accounts are in the lower quarter.
+func (w *writer) small(org ledger.ID, p *ledger.Posting) bool {
+	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).small() &&
+		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).small())
+}
+
 func (b *balance) small() bool {
-	quarter, _ := money.Max.DivFloor(money.FromUint64(4))
 	t := &b.totals
 	return t.DebitsPosted.Less(quarter) && t.CreditsPosted.Less(quarter) && t.DebitsPending.Less(quarter) && t.CreditsPending.Less(quarter)
 }

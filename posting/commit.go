@@ -3,6 +3,7 @@ package posting
 import (
 	"time"
 
+	"mizan/ledger"
 	"mizan/posting/store"
 )
 
@@ -12,7 +13,7 @@ type prepared struct {
 	group    *store.Group
 	waiting  []waiting
 	dues     []dueChange
-	earliest int64 // the earliest instant that the group makes due, in µs; 0: none
+	earliest ledger.Micros // the earliest instant that the group makes due; 0: none
 	took     time.Duration
 }
 
@@ -41,26 +42,32 @@ func (j *Journal) order(w *writer) {
 			}
 			spare = batch
 		}
-		p := <-j.free
-		began := time.Now()
-		n := w.prepare(p, batch)
-		batch = batch[n:]
-		p.took = time.Since(began)
-		j.groups <- p
+		select {
+		case <-j.dead:
+			batch = nil // what the orderer remembers will never be durable
+			continue
+		case p := <-j.free:
+			began := time.Now()
+			n := w.prepare(p, batch)
+			batch = batch[n:]
+			p.took = time.Since(began)
+			j.groups <- p
+		}
 	}
 }
 
-// commit is the committer's loop: apply, then acknowledge in order.
+// commit is the committer's loop: apply, then acknowledge in order. After a
+// failure it only keeps the orderer from waiting for it.
 func (j *Journal) commit() {
 	defer j.stopped.Done()
 	failed := false
 	for p := range j.groups {
 		if failed {
-			continue // nothing is written or acknowledged after a failure
+			continue
 		}
 		if err := j.apply(p); err != nil {
 			failed = true
-			j.fatal(err)
+			j.fail(err)
 			continue
 		}
 		j.Due.changed(p.dues)

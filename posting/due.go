@@ -2,6 +2,7 @@ package posting
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,10 +19,13 @@ type Due struct {
 	wake    chan struct{} // an earlier instant than before became known
 
 	mu      sync.Mutex
-	heap    []store.DueItem          // by At; stale items stay until they surface
-	live    map[dueKey]ledger.Micros // what each record wants now, if before horizon
+	heap    []ticketed               // by At; stale items stay until they surface
+	live    map[dueKey]wanted        // what each record wants now, if before horizon
+	taken   map[dueKey]ledger.Micros // of these, what was handed out and not done yet
 	horizon ledger.Micros            // everything due before it is in memory
-	mark    int64                    // second below which no row is live
+	ticket  uint64                   // the last one given
+
+	mark int64 // second below which no row is live; only the orderer moves it
 }
 
 type dueKey struct {
@@ -29,17 +33,29 @@ type dueKey struct {
 	source ledger.Source
 }
 
-// dueChange is what a durable Step does to what is due.
+// wanted is the instant that a record waits for, and the ticket of its item in
+// the heap; 0: the item was handed out. Every other item of the record is stale.
+type wanted struct {
+	at     ledger.Micros
+	ticket uint64
+}
+
+type ticketed struct {
+	store.DueItem
+	ticket uint64
+}
+
+// dueChange is what a durable Step wants from now on; 0: nothing.
 type dueChange struct {
 	dueKey
-	was, at ledger.Micros // 0: nothing
+	at ledger.Micros
 }
 
 // dueWindow is how far ahead the memory looks.
 const dueWindow = 10 * time.Minute
 
 func newDue(j *Journal) *Due {
-	return &Due{journal: j, wake: make(chan struct{}, 1), live: make(map[dueKey]ledger.Micros)}
+	return &Due{journal: j, wake: make(chan struct{}, 1), live: make(map[dueKey]wanted), taken: make(map[dueKey]ledger.Micros)}
 }
 
 // Wake receives when something earlier than before may be due.
@@ -75,7 +91,11 @@ func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 		if len(d.heap) == 0 || d.heap[0].At > upTo {
 			break
 		}
-		taken = append(taken, d.pop())
+		item := d.pop().DueItem
+		k := dueKey{item.Org, item.Source}
+		d.live[k] = wanted{at: item.At}
+		d.taken[k] = item.At
+		taken = append(taken, item)
 	}
 	return taken
 }
@@ -84,8 +104,8 @@ func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 func (d *Due) Return(item store.DueItem) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if at, ok := d.live[dueKey{item.Org, item.Source}]; ok && at == item.At {
-		d.push(item)
+	if k := (dueKey{item.Org, item.Source}); d.live[k] == (wanted{at: item.At}) {
+		d.want(k, item.At)
 	}
 }
 
@@ -95,24 +115,40 @@ func (d *Due) All(ready func(store.DueItem) bool) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var found []store.DueItem
-	for _, item := range d.heap {
-		if d.live[dueKey{item.Org, item.Source}] == item.At && ready(item) {
-			found = append(found, item)
+	for i := range d.heap {
+		if item := &d.heap[i]; d.fresh(item) && ready(item.DueItem) {
+			found = append(found, item.DueItem)
 		}
 	}
 	return found
 }
 
-// dropStale pops items that their record no longer wants. A taken item stays
-// in live until its record moves, but is no longer in the heap.
+// fresh tells that an item's record still waits for it.
+func (d *Due) fresh(item *ticketed) bool {
+	return d.live[dueKey{item.Org, item.Source}].ticket == item.ticket
+}
+
 func (d *Due) dropStale() {
-	for len(d.heap) > 0 {
-		top := &d.heap[0]
-		if at, ok := d.live[dueKey{top.Org, top.Source}]; ok && at == top.At {
-			return
-		}
+	for len(d.heap) > 0 && !d.fresh(&d.heap[0]) {
 		d.pop()
 	}
+}
+
+// want has the record wait for the instant. If its item is in the heap already
+// that one stays; if it was handed out the record is due once more.
+func (d *Due) want(k dueKey, at ledger.Micros) {
+	if w := d.live[k]; w.at == at && w.ticket != 0 {
+		return
+	}
+	d.ticket++
+	d.live[k] = wanted{at, d.ticket}
+	delete(d.taken, k)
+	d.push(ticketed{store.DueItem{At: at, Org: k.org, Source: k.source}, d.ticket})
+}
+
+func (d *Due) forget(k dueKey) {
+	delete(d.live, k)
+	delete(d.taken, k)
 }
 
 // changed takes over what a durable group made due.
@@ -129,12 +165,12 @@ func (d *Due) changed(changes []dueChange) {
 	for i := range changes {
 		c := &changes[i]
 		if c.at == 0 || c.at >= d.horizon {
-			delete(d.live, c.dueKey)
+			d.forget(c.dueKey)
 			continue
 		}
-		d.live[c.dueKey] = c.at
-		d.push(store.DueItem{At: c.at, Org: c.org, Source: c.source})
+		d.want(c.dueKey, c.at)
 	}
+	d.compact()
 	if len(d.heap) > 0 && (first == 0 || d.heap[0].At < first) {
 		select {
 		case d.wake <- struct{}{}:
@@ -143,17 +179,31 @@ func (d *Due) changed(changes []dueChange) {
 	}
 }
 
+// minCompact is a size of the heap that is not worth being compacted.
+const minCompact = 4_096
+
+// compact bounds the heap by what is waited for: records that soon move away
+// from an instant far ahead would fill it with stale items.
+func (d *Due) compact() {
+	if len(d.heap) < max(minCompact, 2*len(d.live)) {
+		return
+	}
+	d.heap = slices.DeleteFunc(d.heap, func(item ticketed) bool { return !d.fresh(&item) })
+	for i := len(d.heap)/2 - 1; i >= 0; i-- {
+		d.sink(i)
+	}
+}
+
 // LookAhead loads what falls due within the window after now. Call it as the
 // clock moves, and before a manual clock is moved to an instant.
 func (d *Due) LookAhead(now time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	from, to := d.horizon, ledger.MicrosOf(now.Add(dueWindow))
-	if to-from < ledger.Micros(dueWindow.Microseconds()/2) {
+	to := ledger.MicrosOf(now.Add(dueWindow))
+	if to-d.horizon < ledger.Micros(dueWindow.Microseconds()/2) {
 		return nil
 	}
-	d.horizon = to
-	return d.load(from, to)
+	return d.load(d.horizon, to)
 }
 
 // recover finds the mark and loads from there.
@@ -173,13 +223,14 @@ func (d *Due) recover(now time.Time) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.horizon = ledger.MicrosOf(now.Add(dueWindow))
-	return d.load(ledger.Micros(d.mark)*1_000_000, d.horizon)
+	return d.load(ledger.Micros(d.mark)*1_000_000, ledger.MicrosOf(now.Add(dueWindow)))
 }
 
-// load reads the rows of [from, to) and keeps the items that their records
-// still want. The lock is held from before the snapshot on: a group that the
-// snapshot does not show reports itself afterwards, so nothing stale stays.
+// load reads the rows of [from, to), keeps the items that their records still
+// want, and moves the horizon there; after an error everything beyond the old
+// horizon is still in the store only. The lock is held from before the snapshot
+// on: a group that the snapshot does not show reports itself afterwards, so
+// nothing stale stays.
 func (d *Due) load(from, to ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
 	defer snap.Close()
@@ -199,10 +250,13 @@ func (d *Due) load(from, to ledger.Micros) error {
 			}
 		})
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = d.keepWanted(snap, items)
 	}
-	return d.keepWanted(snap, items)
+	if err == nil {
+		d.horizon = to
+	}
+	return err
 }
 
 func (d *Due) keepWanted(snap *store.Snapshot, items []store.DueItem) error {
@@ -224,32 +278,34 @@ func (d *Due) keepWanted(snap *store.Snapshot, items []store.DueItem) error {
 		if envelope.Due == item.At {
 			k := dueKey{item.Org, item.Source}
 			if _, known := d.live[k]; !known {
-				d.live[k] = item.At
-				d.push(item)
+				d.want(k, item.At)
 			}
 		}
 	}
 	return nil
 }
 
-// clean is the second below which no due row can be live, given what the
+// clean is the second below which no due row can be live: nothing in memory is
+// due before it, nothing beyond what memory has looked at, and nothing that the
 // orderer has prepared but the committer has not reported yet.
-func (d *Due) clean(now time.Time, prepared int64) int64 {
-	second := now.Unix()
+func (d *Due) clean(now, prepared ledger.Micros) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, at := range d.live { // taken items count too: their records have not moved
-		if s := int64(at) / 1_000_000; s < second {
-			second = s
-		}
+	earliest := min(now, d.horizon)
+	d.dropStale()
+	if len(d.heap) > 0 {
+		earliest = min(earliest, d.heap[0].At)
 	}
-	if s := prepared / 1_000_000; prepared != 0 && s < second {
-		second = s
+	for _, at := range d.taken { // their records have not moved
+		earliest = min(earliest, at)
 	}
-	return second
+	if prepared != 0 {
+		earliest = min(earliest, prepared)
+	}
+	return int64(earliest) / 1_000_000
 }
 
-func (d *Due) push(item store.DueItem) {
+func (d *Due) push(item ticketed) {
 	d.heap = append(d.heap, item)
 	i := len(d.heap) - 1
 	for i > 0 {
@@ -262,21 +318,27 @@ func (d *Due) push(item store.DueItem) {
 	}
 }
 
-func (d *Due) pop() store.DueItem {
+func (d *Due) pop() ticketed {
 	top := d.heap[0]
 	last := len(d.heap) - 1
 	d.heap[0] = d.heap[last]
 	d.heap = d.heap[:last]
-	for i := 0; ; {
+	d.sink(0)
+	return top
+}
+
+// sink moves an item down to where it belongs.
+func (d *Due) sink(i int) {
+	for {
 		child := 2*i + 1
-		if child >= last {
-			return top
+		if child >= len(d.heap) {
+			return
 		}
-		if child+1 < last && d.heap[child+1].At < d.heap[child].At {
+		if child+1 < len(d.heap) && d.heap[child+1].At < d.heap[child].At {
 			child++
 		}
 		if d.heap[i].At <= d.heap[child].At {
-			return top
+			return
 		}
 		d.heap[i], d.heap[child] = d.heap[child], d.heap[i]
 		i = child

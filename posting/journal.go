@@ -18,9 +18,10 @@ const (
 	MaxGroup  = 8_192          // changes in a group
 	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request, and what we add
 	MaxClaim  = 1_200          // bytes of a claim's key: 255 characters of four bytes, and room
+	MaxTexts  = 1_024          // bytes of an event's name and states together
 	MaxEvents = 1_024          // events of one Step
 	MaxSteps  = 1_024          // steps of one Change
-	maxCached = 65_536         // entries of a generation of the orderer's caches
+	maxCached = 65_536         // entries of a generation of the orderer's caches, unless Options say otherwise
 )
 
 // ErrStopped says that the journal takes no more: the process is ending.
@@ -42,6 +43,10 @@ type Options struct {
 	// nothing more acknowledged. Nil: panic.
 	Fatal func(error)
 
+	// Cached is how many accounts, records and counters the orderer remembers
+	// at least; 0: 65,536 of each.
+	Cached int
+
 	// Through, if set, stands between the committer and the store: for tests
 	// of failing and gated disks.
 	Through func(Log) Log
@@ -52,9 +57,13 @@ type Journal struct {
 	store *store.Store
 	log   Log
 	clock clock.Clock
-	fatal func(error)
+	limit size // of a group
 	Due   *Due
 	Stats Stats
+
+	fatal func(error) // called by fail
+	died  sync.Once
+	dead  chan struct{} // closed after a failure
 
 	mu     sync.Mutex
 	wake   sync.Cond
@@ -70,6 +79,7 @@ type Journal struct {
 // submitted is a Change on its way.
 type submitted struct {
 	change *Change
+	size   size
 	done   func(Receipt)
 }
 
@@ -90,8 +100,10 @@ func Open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		store: s, log: s, clock: o.Clock, fatal: o.Fatal,
-		groups: make(chan *prepared), free: make(chan *prepared, 2),
+		groups: make(chan *prepared), free: make(chan *prepared, 2), dead: make(chan struct{}),
 	}
+	j.limit.rows, j.limit.bytes = s.MaxGroup()
+	j.limit.add(-sweepRows, -sweepBytes)
 	if o.Through != nil {
 		j.log = o.Through(s)
 	}
@@ -108,15 +120,19 @@ func Open(o Options) (*Journal, error) {
 	for range 2 {
 		j.free <- &prepared{group: store.NewGroup(n+1, hash)}
 	}
+	if o.Cached == 0 {
+		o.Cached = maxCached
+	}
 	j.stopped.Add(2)
-	go j.order(newWriter(j, n, hash))
+	go j.order(newWriter(j, n, hash, o.Cached))
 	go j.commit()
 	return j, nil
 }
 
 // Submit hands a Change to the writer and returns at once. done is called
 // exactly once, in the order of commits, from the committer's goroutine: it
-// must not block. It is never called after a fatal error of the store.
+// must not block. What does not even get into the queue is answered before
+// Submit returns. After a fatal error of the store done is never called.
 func (j *Journal) Submit(c *Change, done func(Receipt)) {
 	if err := j.enqueue(c, done); err != nil {
 		done(Receipt{Err: err})
@@ -125,6 +141,11 @@ func (j *Journal) Submit(c *Change, done func(Receipt)) {
 
 func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	c.check()
+	bound := c.size()
+	if !bound.within(j.limit) {
+		j.Stats.Refused.Add(1)
+		return ledger.Refuse("posting.Submit", ledger.OutOfRange, "a change of up to %d rows and %d bytes is more than a group", bound.rows, bound.bytes)
+	}
 	if !c.Outcome && j.store.LowSpace() {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the disk is nearly full")
@@ -138,7 +159,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full")
 	}
-	j.queue = append(j.queue, submitted{c, done})
+	j.queue = append(j.queue, submitted{c, bound, done})
 	if len(j.queue) == 1 {
 		j.wake.Signal()
 	}
@@ -173,6 +194,14 @@ func (j *Journal) Close() error {
 	j.mu.Unlock()
 	j.stopped.Wait()
 	return j.store.Close()
+}
+
+// fail ends everything: nothing more is written or acknowledged.
+func (j *Journal) fail(err error) {
+	j.died.Do(func() {
+		close(j.dead)
+		j.fatal(err)
+	})
 }
 
 // take waits for submitted changes and swaps them against an empty slice; ok is

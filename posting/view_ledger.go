@@ -32,54 +32,113 @@ func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t le
 // TotalsEffective are an account's totals by effective date: everything whose
 // effective day is not after the day. They are the totals booked by the end of
 // the day, less the lines booked by then that take effect later, plus those
-// booked later that took effect by then.
+// booked later that took effect by then. A hold that takes effect later than
+// what closes it holds nothing before.
 func (v *View) TotalsEffective(org ledger.ID, a ledger.Account, on ledger.Date) (ledger.Totals, bool, error) {
 	end := ledger.MicrosOf((on + 1).Time()) - 1
 	t, found, err := v.TotalsAt(org, a, end)
 	if err != nil {
 		return t, false, err
 	}
-	prefix := store.KeyShifts(nil, org, a)
-	err = v.snap.Ascend(prefix, nil, func(key, row []byte) (bool, error) {
+	var c crossing
+	err = v.snap.Ascend(store.KeyShifts(nil, org, a), nil, func(key, row []byte) (bool, error) {
 		effective, ok := store.ParseShiftedDate(key)
 		if !ok {
 			return false, damaged("shifted line with key %x", key)
 		}
+		counts := effective <= on
 		return true, store.DecodePage(row, func(l *Line) (bool, error) {
-			booked := l.Booked <= end
-			counts := effective <= on
-			if booked == counts {
+			if (l.Booked <= end) == counts {
 				return true, nil
 			}
 			found = true
-			return true, shift(&t, l, counts)
+			return true, v.cross(&c, org, a, l, counts)
 		})
 	})
-	return t, found, err
+	if err != nil {
+		return t, false, err
+	}
+	return t, found, c.apply(&t)
 }
 
-// shift adds a line to totals, or takes it off.
-func shift(t *ledger.Totals, l *Line, add bool) error {
-	posted := l.Phase == ledger.Posted || l.Phase == ledger.Capture
-	total := &t.CreditsPending
-	switch {
-	case posted && l.Side == ledger.Debit:
-		total = &t.DebitsPosted
-	case posted:
-		total = &t.CreditsPosted
-	case l.Side == ledger.Debit:
-		total = &t.DebitsPending
+// crossing gathers what lines that cross a day add to an account's totals and
+// take off. It is applied at once, since their order is not that of booking.
+type crossing struct {
+	plus, minus ledger.Totals
+	capture     uint64 // the last whose hold was taken into account
+}
+
+// cross takes a line in, if it counts, or out.
+func (v *View) cross(c *crossing, org ledger.ID, a ledger.Account, l *Line, counts bool) error {
+	more, less := &c.plus, &c.minus
+	if !counts {
+		more, less = less, more
 	}
-	if l.Phase == ledger.Void {
-		add = !add // a void takes pending off
+	switch l.Phase {
+	case ledger.Pending:
+		return more.Hold(l.Side, l.Amount)
+	case ledger.Void:
+		return less.Hold(l.Side, l.Amount)
 	}
-	var err error
-	if add {
-		*total, err = total.Add(l.Amount)
-	} else {
-		*total, err = total.Sub(l.Amount)
+	if l.Phase == ledger.Capture && c.capture != l.Seq {
+		c.capture = l.Seq
+		if err := v.captured(less, org, a, l.Seq); err != nil {
+			return err
+		}
 	}
-	return err
+	return more.Post(l.Side, l.Amount)
+}
+
+// captured adds to t what a capture released on an account that it posts to. No
+// line says so: the entry that it closes does.
+func (v *View) captured(t *ledger.Totals, org ledger.ID, a ledger.Account, seq uint64) error {
+	capture, _, found, err := v.Event(org, seq)
+	if err != nil {
+		return err
+	}
+	if !found || capture.Entry == nil {
+		return damaged("organization %v: event %d is no capture", org, seq)
+	}
+	held, _, found, err := v.Event(org, capture.Entry.Closes)
+	if err != nil {
+		return err
+	}
+	if !found || held.Entry == nil {
+		return damaged("organization %v: event %d closes nothing", org, seq)
+	}
+	for i := range held.Entry.Postings {
+		if p := &held.Entry.Postings[i]; p.Account == a.Path && p.Asset == a.Asset {
+			if err := t.Hold(p.Side, p.Amount); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *crossing) apply(t *ledger.Totals) error {
+	for _, f := range [...]struct {
+		total, plus, minus *money.Amount
+		pending            bool
+	}{
+		{&t.DebitsPosted, &c.plus.DebitsPosted, &c.minus.DebitsPosted, false},
+		{&t.CreditsPosted, &c.plus.CreditsPosted, &c.minus.CreditsPosted, false},
+		{&t.DebitsPending, &c.plus.DebitsPending, &c.minus.DebitsPending, true},
+		{&t.CreditsPending, &c.plus.CreditsPending, &c.minus.CreditsPending, true},
+	} {
+		sum, err := f.total.Add(*f.plus)
+		if err != nil {
+			return err
+		}
+		if f.pending && sum.Less(*f.minus) {
+			*f.total = money.Amount{}
+			continue
+		}
+		if *f.total, err = sum.Sub(*f.minus); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Accounts calls fn with every account of an organization in an environment

@@ -3,6 +3,7 @@ package posting
 import (
 	"mizan/internal/assert"
 	"mizan/ledger"
+	"mizan/ledger/money"
 	"mizan/posting/store"
 )
 
@@ -11,8 +12,6 @@ func (w *writer) write(c *Change, r *Receipt) {
 	for i := range c.Claims {
 		claim := &c.Claims[i]
 		w.key = store.KeyClaim(w.key[:0], claim.Org, claim.Kind, claim.Key)
-		_, twice := w.claims[0][string(w.key)]
-		assert.That(!twice, "a change claims one key twice")
 		w.claims[0][string(w.key)] = claim.Owner
 		w.group.Set(w.key, claim.Owner)
 	}
@@ -27,22 +26,22 @@ func (w *writer) write(c *Change, r *Receipt) {
 
 func (w *writer) move(g *ledger.CounterGuard) {
 	k := counterKey{g.Org, g.Key, g.Window}
-	amount := w.counter(k)
-	var err error
-	if g.Release {
-		amount, err = amount.Sub(g.Add)
-	} else {
-		amount, err = amount.Add(g.Add)
+	amount, err := moved(w.counter(k), g)
+	if err != nil && !g.Release {
+		// An Outcome's: it is not refused, and a full counter refuses what follows.
+		amount, err = money.Max, nil
 	}
 	assert.NoError(err)
 	w.counters.set(k, amount)
+	if _, known := w.moved[k]; !known {
+		w.tail.add(1, countSize+len(k.key)+len(k.window))
+	}
 	w.moved[k] = amount
 }
 
 // step moves one record: its events, its row, its list, what it wants next.
 func (w *writer) step(s *Step) Stamp {
 	b := w.books(s.Org)
-	k := dueKey{s.Org, s.Source}
 	stamp := w.stamp(s)
 	was := stamp.Due
 	first := stamp.Version == 0
@@ -66,15 +65,16 @@ func (w *writer) step(s *Step) Stamp {
 		stamp.Due = max(s.Due, w.now, stamp.Updated)
 		w.due(s, stamp.Due)
 	}
+	k := dueKey{s.Org, s.Source}
 	if was != 0 || stamp.Due != 0 {
-		w.out.dues = append(w.out.dues, dueChange{dueKey: k, was: was, at: stamp.Due})
+		w.out.dues = append(w.out.dues, dueChange{k, stamp.Due})
 	}
 	if s.Record != nil {
 		w.record(s, &stamp)
+		w.stamps.set(k, stamp)
 	}
-	w.stamps.set(k, stamp)
 	if s.List != (List{}) {
-		b.list(s.List, store.Listed{Booked: stamp.Updated, First: first, ID: s.Source.ID})
+		w.list(b, s.List, store.Listed{Booked: stamp.Updated, First: first, ID: s.Source.ID})
 	}
 	return stamp
 }
@@ -104,20 +104,27 @@ func (w *writer) event(b *books, e *ledger.Event, stamp *Stamp) {
 		if e.Entry.Effective == 0 {
 			e.Entry.Effective = e.Booked.Date()
 		}
-		w.split(b.org, e.Entry)
+		w.foresee.split(b.org, e.Entry)
 		hold(e, stamp)
 		w.book(b.org, e)
 	}
 	w.canonical = e.AppendCanonical(w.canonical[:0])
-	b.append(w.group, e.Seq, w.canonical)
+	w.leaf(b, e.Seq, w.canonical)
 }
 
 // due puts the record into the row of its second.
 func (w *writer) due(s *Step, at ledger.Micros) {
 	second := int64(at) / 1_000_000
-	w.dues[second] = store.EncodeDue(w.dues[second], store.DueItem{At: at, Org: s.Org, Source: s.Source})
-	if w.out.earliest == 0 || int64(at) < w.out.earliest {
-		w.out.earliest = int64(at)
+	row, begun := w.dues[second]
+	if !begun {
+		w.tail.add(1, dueSize)
+	}
+	row = store.EncodeDue(row, store.DueItem{At: at, Org: s.Org, Source: s.Source})
+	w.dues[second] = row
+	w.tail.bytes += itemSize
+	w.longest = max(w.longest, len(row))
+	if w.out.earliest == 0 || at < w.out.earliest {
+		w.out.earliest = at
 	}
 }
 

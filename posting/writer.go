@@ -1,6 +1,7 @@
 package posting
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -15,24 +16,30 @@ type writer struct {
 	n        uint64 // number of the group being prepared
 	previous [32]byte
 	group    *store.Group
+	tail     size // what finish will add to the group, at the most
 	out      *prepared
-	now      ledger.Micros
+	now      ledger.Micros // never goes back, whatever the clock does
 
 	orgs     map[ledger.ID]*books
 	touched  []*books
 	balances *cache[accountKey, *balance]
 	pages    []*balance // with lines in this group
+	buffers  [][]byte   // for the lines of pages
 	stamps   *cache[dueKey, Stamp]
 	counters *cache[counterKey, money.Amount]
 	moved    map[counterKey]money.Amount // counters to write in this group
 	claims   [2]map[string][]byte        // of this group and of the one before
-	dues     map[int64][]byte            // second → row of this group
-	slab     []Stamp                     // receipts' stamps are cut from it
-	inflight int64                       // earliest due of the group before
+	foresee  foresight
 
-	unflushed  int             // bytes of the lines in pages
+	dues     map[int64][]byte // second → row of this group
+	longest  int              // of these rows, in bytes
+	inflight ledger.Micros    // earliest due of the group before
+	cleaned  time.Time        // when passed due rows were last removed
+	behind   bool             // there were more than could be
+	swept    []byte           // the due rows below this key are gone
+
+	slab       []Stamp         // receipts' stamps are cut from it
 	snap       *store.Snapshot // for reads of this group's checks
-	cleaned    time.Time
 	key, value []byte
 	canonical  []byte
 }
@@ -42,26 +49,29 @@ type counterKey struct {
 	key, window string
 }
 
-func newWriter(j *Journal, n uint64, hash [32]byte) *writer {
-	return &writer{
+func newWriter(j *Journal, n uint64, hash [32]byte, cached int) *writer {
+	w := &writer{
 		journal: j, n: n, previous: hash,
 		orgs:     make(map[ledger.ID]*books),
-		balances: newCache[accountKey, *balance](maxCached),
-		stamps:   newCache[dueKey, Stamp](maxCached),
-		counters: newCache[counterKey, money.Amount](maxCached),
+		balances: newCache[accountKey, *balance](cached),
+		stamps:   newCache[dueKey, Stamp](cached),
+		counters: newCache[counterKey, money.Amount](cached),
 		moved:    make(map[counterKey]money.Amount),
 		claims:   [2]map[string][]byte{make(map[string][]byte), make(map[string][]byte)},
 		dues:     make(map[int64][]byte),
+		// Nothing may fall due below the mark: it would never be read again.
+		now: ledger.Micros(j.Due.mark) * 1_000_000,
 	}
+	w.foresee.writer = w
+	return w
 }
 
 // prepare fills the group with as many of the changes as its bounds allow and
-// returns how many it took: at least one.
+// returns how many it took: at least one, since each fits a group by itself.
 func (w *writer) prepare(p *prepared, batch []submitted) int {
 	w.begin(p)
-	maxRows, maxBytes := w.journal.store.MaxGroup()
 	taken := 0
-	for taken < len(batch) && taken < MaxGroup && (taken == 0 || w.fits(batch[taken].change, maxRows, maxBytes)) {
+	for taken < len(batch) && taken < MaxGroup && w.fits(&batch[taken]) {
 		w.take(&batch[taken])
 		taken++
 	}
@@ -69,45 +79,20 @@ func (w *writer) prepare(p *prepared, batch []submitted) int {
 	return taken
 }
 
-// fits tells whether a change surely fits beside what is in the group: rows
-// written at the end (pages, blocks, counters, due, lists) are counted too.
-func (w *writer) fits(c *Change, maxRows, maxBytes int) bool {
-	ahead := len(w.pages) + len(w.moved) + len(w.dues) + 4*len(w.touched)
-	for i := range c.Claims {
-		ahead += 1 + len(c.Claims[i].Key)/rowSize
-	}
-	bytes := w.group.Bytes() + w.unflushed
-	for i := range c.Steps {
-		s := &c.Steps[i]
-		ahead += 8
-		bytes += len(s.Record)
-		for k := range s.Events {
-			bytes += eventSize
-			if entry := s.Events[k].Entry; entry != nil {
-				ahead += 2 * (len(entry.Postings) + len(entry.Released) + 2)
-				bytes += postingSize * (len(entry.Postings) + len(entry.Released) + 2)
-			}
-		}
-	}
-	for _, b := range w.touched {
-		bytes += b.block.Bytes()
-	}
-	return w.group.Rows()+ahead < maxRows*9/10 && bytes+rowSize*ahead < maxBytes*9/10
+// fits tells whether a change surely fits beside what is in the group. What it
+// makes due may all fall into one second, whose row may not be longer than the
+// store's rows.
+func (w *writer) fits(s *submitted) bool {
+	now := size{w.group.Rows(), w.group.Bytes()}
+	return now.plus(w.tail).plus(s.size).within(w.journal.limit) &&
+		w.longest+itemSize*len(s.change.Steps) <= store.MaxValue
 }
-
-// What things take at the most, in bytes: a row's key and what the store adds,
-// an event without its entry, a posting in its leaf and its line.
-const (
-	rowSize     = 160
-	eventSize   = 256
-	postingSize = 640
-)
 
 func (w *writer) begin(p *prepared) {
 	w.n++
 	p.reset(w.n, w.previous)
-	w.group, w.out = p.group, p
-	w.now = ledger.MicrosOf(w.journal.clock.Now())
+	w.group, w.out, w.tail, w.longest = p.group, p, size{}, 0
+	w.now = max(w.now, ledger.MicrosOf(w.journal.clock.Now()))
 	w.balances.rotate(w.n)
 	w.stamps.rotate(w.n)
 	w.counters.rotate(w.n)
@@ -138,20 +123,25 @@ func (w *writer) stampsFor(n int) []Stamp {
 // finish writes the rows that the group's changes share.
 func (w *writer) finish() {
 	for _, b := range w.touched {
-		b.flush(w.group, w.key, w.value)
+		w.flushBooks(b)
 	}
 	w.touched = w.touched[:0]
 	for _, b := range w.pages {
 		w.flushPage(b)
+		w.keep(b.lines)
+		b.lines = nil
 	}
-	w.pages, w.unflushed = w.pages[:0], 0
+	clear(w.pages)
+	w.pages = w.pages[:0]
 	for k, amount := range w.moved {
 		w.key = store.KeyCounter(w.key[:0], k.org, k.key, k.window)
-		w.group.Set(w.key, store.EncodeAmount(w.value[:0], amount))
+		w.value = store.EncodeAmount(w.value[:0], amount)
+		w.group.Set(w.key, w.value)
 	}
 	clear(w.moved)
 	for second, row := range w.dues {
-		w.group.Set(store.KeyDue(w.key[:0], second, w.n), row)
+		w.key = store.KeyDue(w.key[:0], second, w.n)
+		w.group.Set(w.key, row)
 	}
 	clear(w.dues)
 	if w.group.Rows() == 0 {
@@ -165,7 +155,8 @@ func (w *writer) finish() {
 	w.previous = w.group.Seal()
 }
 
-// sweepEvery bounds how often passed due rows are removed, maxSweep how many at once.
+// sweepEvery bounds how often passed due rows are looked for, maxSweep how many
+// are removed with one group. When there are more, each group removes some.
 const (
 	sweepEvery = time.Second
 	maxSweep   = 512
@@ -173,30 +164,33 @@ const (
 
 // sweep moves the low-water mark of due work forward and removes the rows below it.
 func (w *writer) sweep() {
-	now := w.journal.clock.Now()
-	if real := time.Now(); real.Sub(w.cleaned) < sweepEvery {
+	real := time.Now()
+	if !w.behind && real.Sub(w.cleaned) < sweepEvery {
 		return
-	} else {
-		w.cleaned = real
 	}
+	w.cleaned, w.behind = real, false
 	earliest := w.inflight
 	if own := w.out.earliest; own != 0 && (earliest == 0 || own < earliest) {
 		earliest = own
 	}
 	d := w.journal.Due
-	second := d.clean(now, earliest)
+	second := d.clean(w.now, earliest)
 	if second <= d.mark {
 		return
 	}
-	removed := 0
 	from := store.KeyDueFrom(nil, d.mark)
+	if bytes.Compare(from, w.swept) < 0 {
+		from = w.swept // steps over no row that is gone
+	}
+	removed := 0
 	w.must(w.snapshot().AscendKeys(store.KeyDues(nil), from, func(key []byte) ([]byte, bool, error) {
 		at, ok := store.ParseDueKey(key)
 		if !ok || at >= second {
 			return nil, false, nil
 		}
 		if removed == maxSweep {
-			second = at // the rest of this second waits for the next sweep
+			second, w.behind = at, true
+			w.swept = append(w.swept[:0], key...)
 			return nil, false, nil
 		}
 		removed++
@@ -227,7 +221,7 @@ func (w *writer) closeSnapshot() {
 // that was not read may be written over.
 func (w *writer) must(err error) {
 	if err != nil {
-		w.journal.fatal(err)
+		w.journal.fail(err)
 		panic(fmt.Sprintf("posting: the store cannot be read: %v", err))
 	}
 }
@@ -244,6 +238,7 @@ func (w *writer) books(org ledger.ID) *books {
 	if !b.touched {
 		b.touched = true
 		w.touched = append(w.touched, b)
+		w.tail.add(2, blockSize)
 	}
 	return b
 }

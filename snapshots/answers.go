@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"math/bits"
 	"os"
 	"slices"
 	"strconv"
@@ -22,23 +21,13 @@ import (
 
 // answers are what a client was told, and has to be found in the store.
 type answers struct {
-	given   bool
-	skipped uint64 // lines about something else
-	seed    maphash.Seed
-	index   map[placed]int32 // acknowledged transactions
-	shelf   shelf[acknowledged]
-	states  states
-	asked   map[uint64]*asked // by organization and txid
-	made    []createdAnswer
-}
-
-// acknowledged is what answers said of one transaction.
-type acknowledged struct {
-	line     uint32
-	found    bool
-	passed   uint64 // states that were shown
-	identity uint64 // hash of what never changes
-	amounts  uint64 // hash of what money moved; 0: it had not moved yet
+	given  bool
+	seed   maphash.Seed
+	index  map[placed]int32 // acknowledged transactions
+	shelf  shelf[acknowledged]
+	states states
+	asked  map[uint64]*asked // by organization and txid
+	made   []createdAnswer
 }
 
 // asked is what became of the creates with one txid.
@@ -61,26 +50,18 @@ type answerLine struct {
 	Path           string         `json:"path"`
 	OrganizationID string         `json:"organization_id"`
 	Body           jsontext.Value `json:"body"`
-	Status         int            `json:"status"`
+	PartnerID      int64          `json:"partner_id"` // 0: not said
+	Status         *int           `json:"status"`     // 0: no answer came
 	Response       jsontext.Value `json:"response"`
+
+	org    ledger.ID
+	orgErr error
 }
 
-// shown is a transaction as an answer shows it.
-type shown struct {
-	ID             string  `json:"id"`
-	TxID           *string `json:"txid"`
-	Type           string  `json:"type"`
-	Status         string  `json:"status"`
-	Amount         string  `json:"amount"`
-	AmountWithFee  string  `json:"amount_with_fee"`
-	AmountDest     string  `json:"amount_dest"`
-	MerchantAmount string  `json:"merchant_amount"`
-	Currency       string  `json:"currency"`
-	Network        string  `json:"network"`
-	Env            string  `json:"env"`
-}
-
-const transactionsPath = "/api/v1/transactions"
+const (
+	transactionsPath = "/api/v1/transactions"
+	entriesPath      = "/api/v1/ledger/entries/"
+)
 
 // creations are the directory's creates whose answers name a record.
 var creations = map[string]ledger.Kind{
@@ -90,8 +71,9 @@ var creations = map[string]ledger.Kind{
 	"/api/v1/api_keys":      ledger.APIKey,
 }
 
-// readAnswers reads the file. A line that is no answer, as a killed client
-// leaves one, is skipped.
+// readAnswers reads the file. A last line that is cut short, as a killed client
+// leaves one, is no answer; any other line that is none is a mistake of whoever
+// wrote the file, and a file without an answer proves nothing.
 func (c *checker) readAnswers(path string) error {
 	if path == "" {
 		c.report.skip(ruleAnswers)
@@ -106,16 +88,24 @@ func (c *checker) readAnswers(path string) error {
 	*a = answers{given: true, seed: maphash.MakeSeed(), index: make(map[placed]int32), asked: make(map[uint64]*asked)}
 	a.states = states{codes: map[string]uint8{"": 0}, names: []string{""}}
 	r := bufio.NewReaderSize(f, 1<<20)
+	read := false
 	for n := uint32(1); ; n++ {
 		line, err := r.ReadBytes('\n')
-		if len(line) > 0 {
-			c.readAnswer(n, line)
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
+		torn := errors.Is(err, io.EOF)
+		if err != nil && !torn {
 			return fmt.Errorf("%w: answers: %w", errInput, err)
+		}
+		if l, well := parseAnswer(line); well {
+			read = true
+			c.readAnswer(n, l)
+		} else if !torn {
+			return fmt.Errorf("%w: answers: line %d is not a JSON object with method, path and status", errInput, n)
+		}
+		if torn && !read {
+			return fmt.Errorf("%w: answers: line %d: the file ends without an answer", errInput, n)
+		}
+		if torn {
+			return nil
 		}
 		if err := c.alive(); err != nil {
 			return err
@@ -123,34 +113,48 @@ func (c *checker) readAnswers(path string) error {
 	}
 }
 
-func (c *checker) readAnswer(n uint32, line []byte) {
-	var l answerLine
-	if json.Unmarshal(line, &l) != nil {
-		c.answers.skipped++
-		return
+// parseAnswer reads a line; well is false if it has not the form of an answer.
+func parseAnswer(line []byte) (l *answerLine, well bool) {
+	l = new(answerLine)
+	if json.Unmarshal(line, l) != nil || l.Method == "" || !strings.HasPrefix(l.Path, "/") || l.Status == nil {
+		return nil, false
 	}
+	status := *l.Status
+	if status != 0 && (status < 100 || status > 599) {
+		return nil, false
+	}
+	l.org, l.orgErr = uuid.Parse(l.OrganizationID)
+	return l, l.OrganizationID == "" || l.orgErr == nil
+}
+
+func (c *checker) readAnswer(n uint32, l *answerLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
-	org, orgErr := uuid.Parse(l.OrganizationID)
 	kind, creates := creations[path]
 	known := false
 	switch {
-	case orgErr == nil && l.Method == "POST" && path == transactionsPath:
-		c.readCreate(n, org, &l)
+	case creates && l.Method == "POST" && *l.Status == 201:
+		known = c.readCreated(n, kind, l.org, l)
+	case l.orgErr != nil:
+	case l.Method == "POST" && path == transactionsPath:
+		c.readCreate(n, l)
 		known = true
-	case orgErr == nil && strings.HasPrefix(path+"/", transactionsPath+"/"):
-		known = c.readShown(n, org, &l)
-	case creates && l.Method == "POST" && l.Status == 201:
-		known = c.readCreated(n, kind, org, &l)
+	case l.Method == "GET" && path == transactionsPath:
+		known = *l.Status == 200 && c.readList(n, l)
+	case strings.HasPrefix(path, transactionsPath+"/"):
+		known = c.readTransaction(n, path[len(transactionsPath)+1:], l)
+	case l.Method == "GET" && *l.Status == 200 && strings.HasPrefix(path, entriesPath):
+		c.readEntry(n, path[len(entriesPath):], l)
+		known = true
 	}
 	if known {
 		c.report.count(ruleAnswers, 1)
 	} else {
-		c.answers.skipped++
+		c.report.Counts.SkippedAnswers++
 	}
 }
 
 // readCreate reads the answer to a create of a transaction, or that none came.
-func (c *checker) readCreate(n uint32, org ledger.ID, l *answerLine) {
+func (c *checker) readCreate(n uint32, l *answerLine) {
 	var body struct {
 		Params struct {
 			TxID     string `json:"txid"`
@@ -160,24 +164,31 @@ func (c *checker) readCreate(n uint32, org ledger.ID, l *answerLine) {
 			Env      string `json:"env"`
 		} `json:"params"`
 	}
-	if l.Status == 201 && !c.readShown(n, org, l) {
-		c.report.breach(ruleAnswers, "line %d: the answer names no transaction", n)
+	var s shown
+	if *l.Status == 201 {
+		s = parseShown(embedded(l.Response))
+		if !c.acknowledge(n, l, s) {
+			c.report.breach(ruleAnswers, "line %d: the answer names no transaction", n)
+		}
 	}
 	p := &body.Params
 	if json.Unmarshal(embedded(l.Body), &body) != nil || p.TxID == "" {
 		return
 	}
+	if s != nil && s.text("txid") != p.TxID {
+		c.report.breach(ruleAnswers, "line %d: the answer shows another txid than was asked for", n)
+	}
 	a := &c.answers
-	key := a.hash(org.String(), p.TxID)
+	key := a.hash(l.org.String(), p.TxID)
 	of := a.asked[key]
 	if of == nil {
 		of = &asked{line: n}
 		a.asked[key] = of
 	}
 	switch {
-	case l.Status == 201:
+	case *l.Status == 201:
 		of.succeeded = true
-	case l.Status >= 400 && l.Status < 500:
+	case *l.Status >= 400 && *l.Status < 500:
 		of.refused = true
 		return // what was refused is not what may be there
 	default:
@@ -194,61 +205,6 @@ func or(value, otherwise string) string {
 		return otherwise
 	}
 	return value
-}
-
-// readShown reads an answer that shows transactions: one, or a list.
-func (c *checker) readShown(n uint32, org ledger.ID, l *answerLine) bool {
-	if l.Status != 200 && l.Status != 201 {
-		return false
-	}
-	var response struct {
-		shown `json:",inline"`
-		Data  []shown `json:"data"`
-	}
-	if json.Unmarshal(embedded(l.Response), &response) != nil {
-		return false
-	}
-	any := c.acknowledge(n, org, &response.shown)
-	for i := range response.Data {
-		any = c.acknowledge(n, org, &response.Data[i]) || any
-	}
-	return any
-}
-
-// settledStatuses are those in which a transaction's amounts are final.
-var settledStatuses = []string{"charged", "reversed", "refunding", "refunded"}
-
-// acknowledge notes what an answer says of a transaction. Two answers may show
-// different states, but not different transactions.
-func (c *checker) acknowledge(n uint32, org ledger.ID, s *shown) bool {
-	id, err := uuid.Parse(s.ID)
-	if err != nil || s.Status == "" {
-		return false
-	}
-	a := &c.answers
-	txid := ""
-	if s.TxID != nil {
-		txid = *s.TxID
-	}
-	identity := a.hash(txid, s.Type, s.Amount, s.Currency, s.Env)
-	at, again := a.index[placed{org, id}]
-	if !again {
-		at = a.shelf.add(acknowledged{line: n, identity: identity})
-		a.index[placed{org, id}] = at
-	}
-	ack := a.shelf.at(at)
-	ack.passed |= 1 << a.states.code(s.Status)
-	amounts := uint64(0)
-	if slices.Contains(settledStatuses, s.Status) {
-		amounts = a.hash(s.AmountWithFee, s.AmountDest, s.MerchantAmount, s.Network)
-	}
-	if identity != ack.identity || (amounts != 0 && ack.amounts != 0 && amounts != ack.amounts) {
-		c.report.breach(ruleAnswers, "line %d: transaction %v differs from line %d", n, id, ack.line)
-	}
-	if amounts != 0 {
-		ack.amounts = amounts
-	}
-	return true
 }
 
 // readCreated reads the answer to a create of the directory: its fields are at
@@ -291,37 +247,6 @@ func (a *answers) hash(texts ...string) uint64 {
 		_, _ = m.WriteString(":" + text)
 	}
 	return m.Sum64() | 1
-}
-
-// meet compares a stored transaction with what was answered of it.
-func (c *checker) meet(r *record, p *payment.Record) {
-	a := &c.answers
-	if !a.given {
-		return
-	}
-	if p.TxID != "" {
-		c.meetRequest(r, p)
-	}
-	at, acknowledged := a.index[placed{r.organization.id, p.ID}]
-	if !acknowledged {
-		return
-	}
-	ack := a.shelf.at(at)
-	ack.found = true
-	if ack.identity != a.hash(p.TxID, p.Type.String(), p.Amount.String(), string(p.Asset.Currency), p.Asset.Env.String()) {
-		c.report.breach(ruleAnswers, "line %d: transaction %v is stored as another one", ack.line, p.ID)
-	}
-	if ack.amounts != 0 && ack.amounts != a.hash(p.WithFee.String(), p.Dest.String(), p.Merchant.String(), string(p.Asset.Network)) {
-		c.report.breach(ruleAnswers, "line %d: transaction %v is stored with other amounts", ack.line, p.ID)
-	}
-	states := r.organization.histories.statesOf(ledger.Transaction)
-	for passed := ack.passed; passed != 0; passed &= passed - 1 {
-		status := a.states.names[bits.TrailingZeros64(passed)]
-		final := payment.Machine.Final(payment.Status(status))
-		if !states.was(r.history, status) || (final && string(p.Status) != status) {
-			c.report.breach(ruleAnswers, "line %d: transaction %v was answered as %q and is %q", ack.line, p.ID, status, p.Status)
-		}
-	}
 }
 
 // meetRequest compares a stored transaction with the creates of its txid.

@@ -52,7 +52,7 @@ func Check(ctx context.Context, j *posting.Journal, in Inputs) (*Report, error) 
 	c.report.Digest = c.digest.sum()
 	counts := &c.report.Counts
 	in.Log.Info("the store was checked", "broken", c.report.Broken(), "organizations", counts.Organizations, "events", counts.Events,
-		"records", counts.Records, "lines", counts.Lines, "claims", counts.Claims, "skipped_answers", c.answers.skipped,
+		"records", counts.Records, "lines", counts.Lines, "claims", counts.Claims, "skipped_answers", counts.SkippedAnswers,
 		"digest", hex.EncodeToString(c.report.Digest[:]))
 	return c.report, nil
 }

@@ -7,6 +7,10 @@
 //
 //  1. Every acknowledged answer is there and equal; a definite refusal left
 //     nothing; an unknown one is wholly there or wholly absent. (Needs answers.)
+//     A transaction is equal in every field that its record and the status
+//     shown determine, and not unknown (404) on a later line; an entry asked for
+//     by its seq is equal in all but its balances. Other answers are skipped.
+//     A line may have partner_id: without it an organization's partners are one.
 //  2. Per asset and env debits are credits, posted and pending; every running
 //     total is the sum of its postings; no partner's balance is below what its
 //     overdraft allows.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -46,11 +48,12 @@ type house struct {
 	directory *directory.Service
 	payments  *live.Service
 	simulator *simulator.Simulator
+	started   map[ledger.ID]ledger.Micros // of what create has made
 }
 
 func open(t testing.TB, dir string) *house {
 	t.Helper()
-	h := &house{t: t, dir: dir, clock: clock.NewManual(start)}
+	h := &house{t: t, dir: dir, clock: clock.NewManual(start), started: make(map[ledger.ID]ledger.Micros)}
 	h.journal = openJournal(t, dir, h.clock, nil)
 	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
 	var err error
@@ -105,11 +108,13 @@ func (h *house) create(demo directory.Demo, kind payment.Type, card string, amou
 	}
 	result, err := h.payments.Create(live.Create{Org: demo.Org, Partner: owner, Request: payment.Request{
 		Type: kind, TxID: txid, Amount: money.FromUint64(amount), Asset: usd, Method: payment.BankCard,
-		ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+		ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no", Described: true, Description: "a \"mug\" & <more>",
+		MerchantMeta: []byte(`{"b":[1.50,null],"a":9007199254740993}`),
 	}, Card: &secret.Card{Number: []byte(card), CVV: []byte("123")}})
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	h.started[result.Record.ID] = result.Stamp.Started
 	return result.Record
 }
 
@@ -124,6 +129,7 @@ type town struct {
 	paid    *payment.Record // a payout
 	waiting *payment.Record // a payout that the rail has not answered yet
 	answers []string        // lines of an answers file
+	started map[ledger.ID]ledger.Micros
 }
 
 var built = sync.OnceValues(func() (*town, error) {
@@ -156,6 +162,7 @@ func settle(t testing.TB) *town {
 		t.Fatal("the town could not be built")
 	}
 	own := *master
+	own.started = maps.Clone(master.started)
 	own.dir = filepath.Join(t.TempDir(), "data")
 	if err := os.CopyFS(own.dir, os.DirFS(master.dir)); err != nil {
 		t.Fatal(err)
@@ -166,6 +173,7 @@ func settle(t testing.TB) *town {
 func (w *town) fill(t testing.TB) {
 	h := open(t, w.dir)
 	defer h.close()
+	w.started = h.started
 	sandbox, err := h.directory.Seed(context.Background(), directory.SeedInput{AdminToken: "an-administration-token"})
 	if err != nil {
 		t.Fatal(err)
@@ -191,6 +199,11 @@ func (w *town) fill(t testing.TB) {
 	h.advance(2 * time.Minute)
 	waiting := h.create(w.first, payment.Payout, "4000000000000077", 1_500, "order-10")
 	w.tell(w.first.Org, waiting)
+	back, err := h.payments.Read(w.first.Org, w.first.Partner, w.back.ID) // the rail has taken it back since
+	if err != nil || back.Record.Status != payment.Reversed {
+		t.Fatalf("%+v, %v", back.Record, err)
+	}
+	w.back = back.Record
 	w.waiting = waiting
 }
 
@@ -231,7 +244,7 @@ func (w *town) administrate(h *house) {
 
 // tell notes what a client that created the transaction was answered.
 func (w *town) tell(org ledger.ID, r *payment.Record) {
-	w.answers = append(w.answers, answer(org, 201, r, show(r)))
+	w.answers = append(w.answers, answer(org, 201, r, w.show(r)))
 }
 
 // answer is a line of an answers file: a create of the record, and what came.
@@ -242,9 +255,36 @@ func answer(org ledger.ID, status int, r *payment.Record, response string) strin
 }
 
 // show is a transaction as the specification shows it.
-func show(r *payment.Record) string {
-	return fmt.Sprintf(`{"id":%q,"txid":%q,"type":%q,"status":%q,"amount":%q,"amount_with_fee":%q,"amount_dest":%q,"merchant_amount":%q,"currency":%q,"env":%q}`,
-		r.ID, r.TxID, r.Type, r.Status, r.Amount, r.WithFee, r.Dest, r.Merchant, r.Asset.Currency, r.Asset.Env)
+func (w *town) show(r *payment.Record) string {
+	instant := func(at ledger.Micros) string {
+		if at == 0 {
+			return "null"
+		}
+		return at.Time().Format(`"2006-01-02T15:04:05.000000-07:00"`)
+	}
+	txid, description, optional := "null", "null", ""
+	if r.TxID != "" {
+		txid = strconv.Quote(r.TxID)
+	}
+	if r.Terminal != (ledger.ID{}) && r.Described {
+		description = strconv.Quote(r.Description)
+	}
+	if r.RRN != "" {
+		optional += fmt.Sprintf(`,"rrn":%q`, r.RRN)
+	}
+	if r.ReturnID != (ledger.ID{}) {
+		optional += fmt.Sprintf(`,"return_id":%q`, r.ReturnID)
+	}
+	meta := "{}"
+	if r.MerchantMeta != nil {
+		meta = string(r.MerchantMeta)
+	}
+	return fmt.Sprintf(`{"id":%q,"txid":%s,"type":%q,"status":%q,"error_description":%q,"amount":%q,"amount_with_fee":%q,`+
+		`"amount_dest":%q,"merchant_amount":%q,"currency":%q,"currency_dest":%q,"env":%q,"scale":2,"description":%s,`+
+		`"merchant_meta":%s,"started":%s,"finished":%s,"widget_url":null,"route":%q%s}`,
+		r.ID, txid, r.Type, r.Status, r.Error, r.Amount, r.WithFee,
+		r.Dest, r.Merchant, r.Asset.Currency, r.Asset.Currency, r.Asset.Env, description,
+		meta, instant(w.started[r.ID]), instant(r.Finished), r.Route, optional)
 }
 
 // file writes lines into a file outside of the data directory.
@@ -258,7 +298,14 @@ func file(t testing.TB, lines ...string) string {
 }
 
 // check opens the store and checks it.
-func (w *town) check(t testing.TB, in snapshots.Inputs) *snapshots.Report {
+func (w *town) check(t testing.TB, in snapshots.Inputs) (report *snapshots.Report) {
+	t.Helper()
+	w.checks(t, func(check func(snapshots.Inputs) *snapshots.Report) { report = check(in) })
+	return report
+}
+
+// checks opens the store for any number of checks.
+func (w *town) checks(t testing.TB, fn func(check func(snapshots.Inputs) *snapshots.Report)) {
 	t.Helper()
 	j := openJournal(t, w.dir, clock.NewManual(start), nil)
 	defer func() {
@@ -266,12 +313,15 @@ func (w *town) check(t testing.TB, in snapshots.Inputs) *snapshots.Report {
 			t.Error(err)
 		}
 	}()
-	in.Data, in.Log = w.dir, quiet
-	report, err := snapshots.Check(t.Context(), j, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
+	fn(func(in snapshots.Inputs) *snapshots.Report {
+		t.Helper()
+		in.Data, in.Log = w.dir, quiet
+		report, err := snapshots.Check(t.Context(), j, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report
+	})
 }
 
 // wantBroken checks that exactly these rules are broken.

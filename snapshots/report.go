@@ -59,6 +59,8 @@ type Rule struct {
 // Counts say how much there was to check.
 type Counts struct {
 	Organizations, Events, Lines, Accounts, Records, Claims uint64
+
+	SkippedAnswers uint64 // lines of the answers file about what rule 1 does not compare
 }
 
 // Report is what a check found.

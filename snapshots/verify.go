@@ -20,7 +20,7 @@ import (
 const (
 	ExitHolds         = 0 // all rules hold
 	ExitBroken        = 1 // one is broken, or the directory or the store is
-	ExitConfiguration = 2 // a file that was named can't be read
+	ExitConfiguration = 2 // a file that was named can't be read, or is no such file
 	ExitLocked        = 3 // in use by another process, or of a newer schema
 )
 
@@ -33,9 +33,9 @@ type VerifyConfig struct {
 }
 
 // Verify checks a closed store: it opens it as serve does, so recovery runs
-// first, checks, prints the report and closes it. What keeps it from that is
-// one line that begins with "mizan:".
-func Verify(ctx context.Context, cfg VerifyConfig, out io.Writer) (exit int) {
+// first, checks, prints the report to out and closes it. What keeps it from that
+// is one line to problems that begins with "mizan:".
+func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
@@ -51,16 +51,16 @@ func Verify(ctx context.Context, cfg VerifyConfig, out io.Writer) (exit int) {
 	case err == nil:
 		return ExitHolds
 	case errors.Is(err, store.ErrLocked), errors.Is(err, store.ErrNewerSchema):
-		return refuse(out, ExitLocked, "locked", err)
+		return refuse(problems, ExitLocked, "locked", err)
 	case errors.Is(err, errInput):
-		return refuse(out, ExitConfiguration, "configuration", err)
+		return refuse(problems, ExitConfiguration, "configuration", err)
 	}
-	return refuse(out, ExitBroken, "storage", err)
+	return refuse(problems, ExitBroken, "storage", err)
 }
 
-func refuse(out io.Writer, exit int, what string, err error) int {
+func refuse(to io.Writer, exit int, what string, err error) int {
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
-	_, _ = fmt.Fprintf(out, "mizan: %s: %s\n", what, text) // there is nowhere else to say it
+	_, _ = fmt.Fprintf(to, "mizan: %s: %s\n", what, text) // there is nowhere else to say it
 	return exit
 }
 

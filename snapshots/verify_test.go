@@ -19,9 +19,29 @@ import (
 func verify(t *testing.T, cfg snapshots.VerifyConfig) (exit int, out string) {
 	t.Helper()
 	cfg.Log = quiet
-	var text bytes.Buffer
-	exit = snapshots.Verify(t.Context(), cfg, &text)
-	return exit, text.String()
+	exit, out, said := verifyBoth(t, cfg)
+	if said != "" {
+		t.Errorf("beside its report it said %s", said)
+	}
+	return exit, out
+}
+
+// refused is a verification that can't be made: it says so and reports nothing.
+func refused(t *testing.T, cfg snapshots.VerifyConfig) (exit int, said string) {
+	t.Helper()
+	exit, out, said := verifyBoth(t, cfg)
+	if out != "" || strings.Count(said, "\n") != 1 {
+		t.Errorf("printed %q, said %q; want one line that says why, and no report", out, said)
+	}
+	return exit, said
+}
+
+func verifyBoth(t *testing.T, cfg snapshots.VerifyConfig) (exit int, out, said string) {
+	t.Helper()
+	cfg.Log = quiet
+	var text, problems bytes.Buffer
+	exit = snapshots.Verify(t.Context(), cfg, &text, &problems)
+	return exit, text.String(), problems.String()
 }
 
 func TestVerifyPrintsALineARuleAndItsExitCode(t *testing.T) {
@@ -78,7 +98,7 @@ func TestDetailsAreBounded(t *testing.T) {
 func TestVerifyRefusesALockedStore(t *testing.T) {
 	w := settle(t)
 	j := openJournal(t, w.dir, clock.NewManual(start), nil)
-	exit, out := verify(t, snapshots.VerifyConfig{Data: w.dir})
+	exit, out := refused(t, snapshots.VerifyConfig{Data: w.dir})
 	if err := j.Close(); err != nil {
 		t.Error(err)
 	}
@@ -90,7 +110,7 @@ func TestVerifyRefusesALockedStore(t *testing.T) {
 func TestVerifyNeverMakesAStore(t *testing.T) {
 	dir := t.TempDir()
 	for _, data := range []string{dir, filepath.Join(dir, "missing")} {
-		exit, out := verify(t, snapshots.VerifyConfig{Data: data})
+		exit, out := refused(t, snapshots.VerifyConfig{Data: data})
 		if exit != 1 || !strings.HasPrefix(out, "mizan: storage: ") {
 			t.Errorf("exit %d, printed:\n%s", exit, out)
 		}
@@ -105,7 +125,7 @@ func TestVerifySaysThatTheStoreIsBehindHEAD(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(w.dir, "store")); err != nil {
 		t.Fatal(err)
 	}
-	exit, out := verify(t, snapshots.VerifyConfig{Data: w.dir})
+	exit, out := refused(t, snapshots.VerifyConfig{Data: w.dir})
 	if exit != 1 || !strings.HasPrefix(out, "mizan: storage: ") || !strings.Contains(out, "restore from a backup") {
 		t.Errorf("exit %d, printed:\n%s", exit, out)
 	}
@@ -117,7 +137,7 @@ func TestVerifySaysWhatTheServerCouldNotStartWith(t *testing.T) {
 		keys, _ := p.rows(store.KeyDues(nil))
 		p.group.Set(keys[len(keys)-1], []byte{0xff})
 	})
-	exit, out := verify(t, snapshots.VerifyConfig{Data: w.dir})
+	exit, out := refused(t, snapshots.VerifyConfig{Data: w.dir})
 	if exit != 1 || !strings.HasPrefix(out, "mizan: storage: due row") || strings.Count(out, "\n") != 1 {
 		t.Errorf("exit %d, printed:\n%s", exit, out)
 	}
@@ -128,7 +148,7 @@ func TestVerifyRefusesFilesThatAreNotThere(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for _, cfg := range []snapshots.VerifyConfig{{Answers: missing}, {Canaries: missing}} {
 		cfg.Data = w.dir
-		exit, out := verify(t, cfg)
+		exit, out := refused(t, cfg)
 		if exit != 2 || !strings.HasPrefix(out, "mizan: configuration: ") {
 			t.Errorf("exit %d, printed:\n%s", exit, out)
 		}

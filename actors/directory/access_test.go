@@ -158,6 +158,15 @@ func TestLastUse(t *testing.T) {
 	if last() != 0 {
 		t.Error("another key's use was counted")
 	}
+	if owner, ok := h.APIKeyInForce(o.ID, value); !ok || owner.Number != p.Number {
+		t.Error("the key is not in force")
+	}
+	if _, ok := h.APIKeyInForce(o.ID, []byte("mzk_unknown")); ok {
+		t.Error("an unknown key is in force")
+	}
+	if last() != 0 {
+		t.Error("a look at the key was counted as its use")
+	}
 	h.Authenticate(o.ID, value)
 	if want := ledger.MicrosOf(began); last() != want {
 		t.Errorf("last used %v, want %v", last(), want)

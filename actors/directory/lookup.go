@@ -26,6 +26,22 @@ const usedEvery = 1_000_000
 // caller to see.
 func (s *Service) Authenticate(id ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
 	now := ledger.MicrosOf(s.rt.Clock.Now())
+	place, k, p, ok := s.keyInForce(id, key, now)
+	if !ok {
+		return nil, nil, false
+	}
+	place.touch(now)
+	return k, p, true
+}
+
+// APIKeyInForce tells whose key the value is, as Authenticate does, but does not
+// count as a use of it.
+func (s *Service) APIKeyInForce(id ledger.ID, key []byte) (*directory.Partner, bool) {
+	_, _, p, ok := s.keyInForce(id, key, ledger.MicrosOf(s.rt.Clock.Now()))
+	return p, ok
+}
+
+func (s *Service) keyInForce(id ledger.ID, key []byte, now ledger.Micros) (*cell[directory.APIKey], *directory.APIKey, *directory.Partner, bool) {
 	hash := secret.HashToken(key)
 	o, known := s.org(id)
 	if !known {
@@ -43,10 +59,9 @@ func (s *Service) Authenticate(id ledger.ID, key []byte) (*directory.APIKey, *di
 	same := subtle.ConstantTimeCompare(hash[:], k.Hash[:]) == 1
 	valid, active := k.Valid(now), o.self.record().Active()
 	if !(known && found && owned && same && valid && active) {
-		return nil, nil, false
+		return nil, nil, nil, false
 	}
-	place.(*cell[directory.APIKey]).touch(now)
-	return k, p, true
+	return place.(*cell[directory.APIKey]), k, p, true
 }
 
 // touch remembers the use without having every request write to the same line

@@ -1,9 +1,13 @@
 package payment
 
 import (
+	"context"
+	"errors"
+
 	"mizan/actors"
 	"mizan/internal/secret"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 	"mizan/posting"
 )
@@ -47,44 +51,54 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 }
 
 // ask has the provider asked on the pool; its answer comes back by the
-// registry. A pool without room leaves the question to the due instant.
-func (t *transaction) ask(c *actors.Context, what payment.Ask) {
+// registry. An error says why the question could not be put.
+func (t *transaction) ask(c *actors.Context, what payment.Ask) error {
 	service, key := t.service, t.key
-	call := t.call()
-	terminal, known := service.terminals.Terminal(key.Org, t.record.Terminal)
-	provider := actors.Provider(nil)
-	if known {
-		call.Terminal = terminal
-		provider = service.providers[terminal.Provider]
-	}
-	if provider == nil {
-		service.rt.Log.Error("a transaction's terminal has no provider", "transaction", key.ID.String())
-		return
-	}
+	terminal, provider := service.provider(key.Org, t.record.Terminal)
+	call := t.call(terminal)
 	card := call.Card
+	if provider == nil {
+		card.Wipe()
+		return errNoProvider
+	}
 	job := func() {
 		// An adapter that panics has said nothing: its call is inquired.
 		o := actors.Outcome{Verdict: actors.VerdictUnknown}
+		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
 		defer func() {
-			service.rt.Recovered("provider "+provider.Name(), recover())
+			cancel()
+			service.rt.Recovered("provider "+terminal.Provider, recover())
 			card.Wipe()
 			service.registry.Tell(key, outcome{o})
 		}()
 		if what == payment.AskSubmit {
-			o = provider.Submit(service.rt.Context(), call)
+			o = provider.Submit(ctx, call)
 		} else {
-			o = provider.Inquire(service.rt.Context(), call.Terminal, key.ID)
+			o = provider.Inquire(ctx, terminal, key.ID)
 		}
 	}
 	if err := c.Runtime.Go(job); err != nil {
 		card.Wipe()
-		return
+		return err
 	}
-	t.calls++
+	c.Expect()
+	return nil
+}
+
+// errNoProvider says that a terminal's provider is not served by this process.
+var errNoProvider = errors.New("the transaction's terminal has no provider")
+
+// provider finds a terminal and who serves it; nil: nobody does.
+func (s *Service) provider(org, id ledger.ID) (*directory.Terminal, actors.Provider) {
+	terminal, known := s.terminals.Terminal(org, id)
+	if !known {
+		return nil, nil
+	}
+	return terminal, s.providers[terminal.Provider]
 }
 
 // call describes the submission; the card leaves the actor with it.
-func (t *transaction) call() *actors.Call {
+func (t *transaction) call(terminal *directory.Terminal) *actors.Call {
 	r := t.record
 	operation, amount := actors.Pay, r.WithFee
 	if r.Type == payment.Payout {
@@ -93,7 +107,7 @@ func (t *transaction) call() *actors.Call {
 	var card *secret.Card
 	card, t.card = t.card, nil
 	return &actors.Call{
-		Org: t.key.Org, Reference: r.ID, Operation: operation, Amount: amount, Asset: r.Asset, Method: r.Method, Card: card,
+		Org: t.key.Org, Reference: r.ID, Operation: operation, Terminal: terminal, Amount: amount, Asset: r.Asset, Method: r.Method, Card: card,
 	}
 }
 

@@ -42,6 +42,7 @@ func (h *house) die() {
 	if err := h.simulator.Close(); err != nil {
 		h.t.Fatal(err)
 	}
+	h.dead = append(h.dead, h.runtime)
 	h.wrap = nil
 	h.start()
 	h.runtime.Quiesce()

@@ -3,6 +3,7 @@ package payment
 import (
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,7 +35,7 @@ type Options struct {
 	Admission       Admission
 	Providers       map[string]actors.Provider
 	CreateWait      time.Duration // real time
-	ProviderTimeout time.Duration // by the clock
+	ProviderTimeout time.Duration // by the clock; the most, in real time, that one call may take
 }
 
 // Service creates and reads transactions.
@@ -70,17 +71,17 @@ func Resumes(item posting.Item) bool { return item.Source.Kind == ledger.Transac
 
 // Create makes a transaction and waits for its first outcome, or for the
 // create-wait. An error is a *ledger.Refusal: nothing was stored, unless its
-// code is Internal.
+// code is Internal, or Unavailable after the create-wait.
 func (s *Service) Create(c Create) (Result, error) {
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
 	id := uuid.New()
-	m := &create{Create: c, id: id, reply: make(replies, 1)}
+	m := &create{Create: c, id: id, caller: newCaller()}
 	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: id}, m); err != nil {
 		c.Card.Wipe()
 		return Result{}, err
 	}
-	r, answered := m.reply.wait(timer)
+	r, answered := m.wait(timer)
 	if !answered {
 		return s.reached(c.Org, id)
 	}
@@ -95,11 +96,11 @@ func (s *Service) Create(c Create) (Result, error) {
 func (s *Service) replay(c Create, id ledger.ID, timer *time.Timer) (Result, error) {
 	result, err := s.Read(c.Org, c.Partner.Number, id)
 	if err == nil && !result.Record.Answered() {
-		m := &await{reply: make(replies, 1)}
+		m := &await{caller: newCaller()}
 		if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: id}, m); err != nil {
 			return Result{}, err
 		}
-		if r, answered := m.reply.wait(timer); answered {
+		if r, answered := m.wait(timer); answered {
 			result, err = r.result, r.err
 		} else {
 			result, err = s.reached(c.Org, id)
@@ -182,6 +183,9 @@ func TxIDKey(partner int64, txid string) string {
 	return strconv.FormatInt(partner, 10) + "/" + txid
 }
 
+// poll asks a provider for settled money that was taken back. It asks from
+// where the last answer ended, and after a restart for all of it again: what is
+// reversed already says nothing new.
 func (s *Service) poll(p actors.Provider) {
 	timed, ok := p.(interface {
 		NextReversal(since time.Time) (time.Time, bool)
@@ -189,19 +193,27 @@ func (s *Service) poll(p actors.Provider) {
 	if !ok {
 		return
 	}
+	var mu sync.Mutex // Run is called from the pool, Next by the clock
 	var since time.Time
+	from := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return since
+	}
 	s.rt.Poll(actors.Poll{
-		Next: func() (time.Time, bool) { return timed.NextReversal(since) },
-		Run: func(now time.Time) {
-			found, err := p.Reversals(s.rt.Context(), since, now)
+		Next: func() (time.Time, bool) { return timed.NextReversal(from()) },
+		Run: func(now time.Time) error {
+			found, err := p.Reversals(s.rt.Context(), from(), now)
 			if err != nil {
-				s.rt.Log.Error("reversals cannot be polled", "provider", p.Name(), "error", err)
-				return
+				return fmt.Errorf("reversals of %s: %w", p.Name(), err)
 			}
-			since = now
 			for _, r := range found {
 				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.Reference}, reversed{reason: r.Reason})
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			since = now
+			return nil
 		},
 	})
 }

@@ -1,6 +1,7 @@
 package payment_test
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"os"
@@ -44,11 +45,22 @@ type house struct {
 	*live.Service
 	terminals []*directory.Terminal
 	partner   *directory.Partner
+
+	real          bool          // the machine's clock instead
+	wait, inquire time.Duration // 0: ten seconds
+	asked         func()        // called when a terminal is looked for
+	admission     live.Admission
+	handling      time.Duration
+	closed        bool // the journal, before its time
+	dead          []*actors.Runtime
 }
 
 func (h *house) Terminals(ledger.ID, int64) []*directory.Terminal { return h.terminals }
 
 func (h *house) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
+	if h.asked != nil {
+		h.asked()
+	}
 	for _, t := range h.terminals {
 		if t.ID == id {
 			return t, true
@@ -57,15 +69,23 @@ func (h *house) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
 	return nil, false
 }
 
-func open(t testing.TB) *house {
+func open(t testing.TB) *house { return openAs(t, func(*house) {}) }
+
+func openAs(t testing.TB, set func(*house)) *house {
 	h := &house{t: t, dir: t.TempDir(), clock: clock.NewManual(start), partner: &directory.Partner{Number: 1, Org: org, Active: true}}
 	for i, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
 		h.terminals = append(h.terminals, &directory.Terminal{
 			ID: uuid.UUID{0xaa, byte(i)}, Org: org, Partner: 1, Provider: "simulator", Type: kind, Active: true, Env: money.Prod,
 		})
 	}
+	set(h)
 	h.start()
-	t.Cleanup(h.stop)
+	t.Cleanup(func() {
+		h.stop()
+		for _, dead := range h.dead {
+			dead.Stop()
+		}
+	})
 	h.fund(100_000)
 	return h
 }
@@ -73,12 +93,16 @@ func open(t testing.TB) *house {
 func (h *house) start() {
 	h.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
+	running := clock.Clock(h.clock)
+	if h.real {
+		running = clock.Real{}
+	}
 	var err error
-	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: h.dir, Log: quiet}, Clock: h.clock, Log: quiet})
+	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: h.dir, Log: quiet}, Clock: running, Log: quiet})
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.simulator, err = simulator.Open(filepath.Join(h.dir, "simulator.log"), h.clock)
+	h.simulator, err = simulator.Open(filepath.Join(h.dir, "simulator.log"), running)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -86,18 +110,22 @@ func (h *house) start() {
 	if h.wrap != nil {
 		provider = h.wrap(provider)
 	}
-	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
+	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: quiet, Handling: h.handling})
+	admission := h.admission
+	if admission == nil {
+		admission = account.New(h.runtime)
+	}
 	h.Service = live.New(live.Options{
-		Runtime: h.runtime, Terminals: h, Admission: account.New(h.runtime),
+		Runtime: h.runtime, Terminals: h, Admission: admission,
 		Providers:  map[string]actors.Provider{"simulator": provider},
-		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second,
+		CreateWait: cmp.Or(h.wait, 10*time.Second), ProviderTimeout: cmp.Or(h.inquire, 10*time.Second),
 	})
 	h.runtime.Start(live.Resumes)
 }
 
 func (h *house) stop() {
 	h.runtime.Stop()
-	if err := h.journal.Close(); err != nil {
+	if err := h.journal.Close(); err != nil && !h.closed {
 		h.t.Error(err)
 	}
 	if err := h.simulator.Close(); err != nil {

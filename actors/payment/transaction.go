@@ -3,6 +3,7 @@ package payment
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -24,8 +25,7 @@ type transaction struct {
 	card     *secret.Card     // until the provider has it
 	decision payment.Decision // being made durable
 	cause    any              // the message that led to it, to decide again
-	calls    int              // provider calls and admissions under way
-	waiters  []replies
+	waiters  []*caller
 	taken    *reversed // settled money was taken back before we heard that it had settled
 }
 
@@ -35,10 +35,8 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 	case *create:
 		t.begin(c, m)
 	case admitted:
-		t.calls--
 		t.admitted(c, m.ok)
 	case outcome:
-		t.calls--
 		t.heard(c, m)
 	case actors.Due:
 		t.due(c, m)
@@ -53,7 +51,13 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 
 // Idle implements actors.Behaviour.
 func (t *transaction) Idle() bool {
-	return t.calls == 0 && t.create == nil && len(t.waiters) == 0 && t.taken == nil
+	t.forget()
+	return t.create == nil && len(t.waiters) == 0 && t.taken == nil
+}
+
+// forget lets those go who wait no more.
+func (t *transaction) forget() {
+	t.waiters = slices.DeleteFunc(t.waiters, func(w *caller) bool { return w.gone.Load() })
 }
 
 // Failed implements actors.Behaviour.
@@ -64,7 +68,10 @@ func (t *transaction) Failed(*actors.Context) {
 		t.create.Refuse(failure)
 	}
 	for _, w := range t.waiters {
-		answer(w, reply{err: failure})
+		w.answer(reply{err: failure})
+	}
+	if t.taken != nil {
+		t.service.registry.Tell(t.key, *t.taken)
 	}
 }
 
@@ -87,11 +94,11 @@ func (t *transaction) begin(c *actors.Context, m *create) {
 		return
 	}
 	g := &t.decision.Funds[0]
-	t.calls++
 	service, key := t.service, t.key
 	service.admission.Admit(g.Org, g.Account, t.decision.Record.WithFee, g.Overdraft, func(ok bool) {
 		service.registry.Tell(key, admitted{ok})
 	})
+	c.Expect()
 }
 
 func (t *transaction) admitted(c *actors.Context, ok bool) {
@@ -116,20 +123,41 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 	if !t.load() {
 		return
 	}
-	if d, ok := t.at(c).Answered(t.record, toAnswer(m.Outcome)); ok {
-		t.decision = d
-		t.commit(c, m)
+	d, ok := t.at(c).Answered(t.record, toAnswer(m.Outcome))
+	if !ok {
+		if s := t.record.Status; m.Verdict == actors.VerdictCharged && s != payment.Charged && s != payment.Reversed {
+			t.service.rt.Log.Error("money moved for a transaction that is closed", "transaction", t.key.ID.String(), "status", string(s))
+		}
+		return
+	}
+	t.decision = d
+	t.commit(c, m)
+}
+
+// due wakes the transaction at the instant that it asked for, or earlier, after
+// a restart. What the provider did not know yet is never asked earlier: the
+// call may still be on its way to it.
+func (t *transaction) due(c *actors.Context, m actors.Due) {
+	if !t.load() || t.stamp.Due != m.At || c.Expecting() > 0 {
+		return // it has moved on, or an answer is on its way
+	}
+	early := m.At > ledger.MicrosOf(c.Now())
+	if payment.Woken(t.record) != payment.AskInquire || early && t.record.Unheard > 0 {
+		return
+	}
+	err := t.ask(c, payment.AskInquire)
+	switch {
+	case err == nil:
+	case !errors.Is(err, actors.ErrBusy):
+		t.unasked(err)
+	case !early: // what was woken early comes again at its instant
+		c.Runtime.Postpone(ledger.Transaction, m)
 	}
 }
 
-// due wakes the transaction at the instant that it asked for.
-func (t *transaction) due(c *actors.Context, m actors.Due) {
-	if !t.load() || t.stamp.Due != m.At || t.calls > 0 {
-		return // it has moved on, or an answer is on its way
-	}
-	if payment.Woken(t.record) == payment.AskInquire {
-		t.ask(c, payment.AskInquire)
-	}
+// unasked says that a transaction stands still. Its due work comes again.
+func (t *transaction) unasked(err error) {
+	t.service.rt.Log.Error("a provider was not asked", "transaction", t.key.ID.String(), "error", err)
 }
 
 func (t *transaction) await(m *await) {
@@ -137,7 +165,8 @@ func (t *transaction) await(m *await) {
 		m.Refuse(ledger.Refuse("payment.Create", ledger.Unavailable, "the transaction is not stored yet"))
 		return
 	}
-	t.waiters = append(t.waiters, m.reply)
+	t.forget()
+	t.waiters = append(t.waiters, m.caller)
 	t.answer()
 }
 
@@ -187,10 +216,12 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	t.record.Finished = t.stamp.Finished
 	if m := t.create; m != nil {
 		t.create = nil
-		t.waiters = append(t.waiters, m.reply)
+		t.waiters = append(t.waiters, m.caller)
 	}
 	if d.Ask != payment.AskNothing {
-		t.ask(c, d.Ask)
+		if err := t.ask(c, d.Ask); err != nil {
+			t.unasked(err) // the due instant finds that nothing was submitted
+		}
 	} else {
 		t.card.Wipe()
 		t.card = nil
@@ -212,7 +243,7 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 	case ledger.ClaimTaken:
 		t.card.Wipe()
 		id, err := uuid.FromBytes(r.Owner)
-		answer(t.create.reply, reply{existing: id, err: err})
+		t.create.answer(reply{existing: id, err: err})
 		t.create = nil
 	case ledger.InsufficientFunds:
 		t.reject(c, payment.InsufficientBalance)
@@ -225,18 +256,24 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 			t.heard(c, m)
 		case reversed:
 			t.reversed(c, m)
+		default:
+			t.giveUp(refusal) // the random id of a new record is in use
 		}
 	default:
 		t.giveUp(refusal)
 	}
 }
 
-// giveUp answers a create that could not be stored.
+// giveUp answers whoever waits for what could not be stored.
 func (t *transaction) giveUp(err error) {
 	if t.create != nil {
 		t.create.Refuse(err)
-		t.create = nil
+		t.create, t.card = nil, nil
 	}
+	for _, w := range t.waiters {
+		w.answer(reply{err: err})
+	}
+	t.waiters = nil
 }
 
 // answer replies to everybody who waits, once there is a first outcome.
@@ -245,7 +282,7 @@ func (t *transaction) answer() {
 		return
 	}
 	for _, w := range t.waiters {
-		answer(w, reply{result: Result{Record: t.record, Stamp: t.stamp}})
+		w.answer(reply{result: Result{Record: t.record, Stamp: t.stamp}})
 	}
 	t.waiters = nil
 }

@@ -31,7 +31,7 @@ func (c *campaign) inspect() {
 		c.t.Fatalf("%d answers that must not be, for example %v", len(wrong), wrong[0])
 	}
 	r := testkit.Run(c.t, nil, "audit", "verify", "--data", c.dir, "--answers", c.book.path, "--canaries", c.canaries)
-	if r.Exit != 0 {
+	if r.Exit != 0 || r.Stderr != "" {
 		c.t.Fatalf("audit verify: exit %d\n%s%s", r.Exit, r.Stdout, r.Stderr)
 	}
 	first, second := c.digest(), c.digest()

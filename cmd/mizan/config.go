@@ -1,8 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -72,9 +72,11 @@ type config struct {
 // configuration puts the layers on each other (flag, environment, file,
 // default) and checks every key; the error has a line for each bad one.
 func (c *serveCommand) configuration() (*config, error) {
-	r := &reader{settings: make(map[string]*setting)}
+	r := &reader{settings: make(map[string]*setting), reported: make(map[string]bool)}
 	list := keys(c)
-	if c.Config.given {
+	if c.Config.given && c.Config.raw == "" {
+		r.unread = true // said below
+	} else if c.Config.given {
 		r.file(list, c.Config.raw)
 	}
 	for _, k := range list {
@@ -94,8 +96,15 @@ func (c *serveCommand) configuration() (*config, error) {
 
 // file lays the configuration file under the flags and the environment.
 func (r *reader) file(list []key, path string) {
-	values, bad := readConfigFile(path)
-	r.bad = append(r.bad, bad...)
+	values, bad, err := readConfigFile(path)
+	if err != nil {
+		r.wrong("config", "%v", err)
+		r.unread = true
+		return
+	}
+	for _, b := range bad {
+		r.wrong(b.key, "%s", b.text)
+	}
 	for _, k := range list {
 		raw, found := values[k.name]
 		if !found || k.name == "config" {
@@ -106,12 +115,9 @@ func (r *reader) file(list []key, path string) {
 			k.raw, k.given, k.origin = raw, true, path
 		}
 	}
-	unknown := make([]string, 0, len(values))
-	for name := range values {
-		unknown = append(unknown, fmt.Sprintf("%s: unknown key in %s", name, path))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		r.wrong(name, "unknown key in %s", path)
 	}
-	slices.Sort(unknown)
-	r.bad = append(r.bad, unknown...)
 }
 
 // values reads every key, in the order of the help.
@@ -144,7 +150,9 @@ func (r *reader) values() *config {
 		logFormat:      r.oneOf("log-format", "", "text", "json"),
 		metricsAddress: r.address("metrics-listen"),
 	}
-	r.together(cfg)
+	if !r.unread && !r.reported["sandbox"] { // else it isn't known what goes with what
+		r.together(cfg)
+	}
 	return cfg
 }
 
@@ -168,7 +176,7 @@ func (r *reader) together(cfg *config) {
 			}
 		}
 	case "off":
-		if len(cfg.proxies) == 0 && cfg.listen != "" && !loopback(cfg.listen) {
+		if len(cfg.proxies) == 0 && !r.reported["trusted-proxies"] && cfg.listen != "" && !loopback(cfg.listen) {
 			r.wrong("tls", "off needs a loopback --listen address or --trusted-proxies")
 		}
 		fallthrough
@@ -180,7 +188,7 @@ func (r *reader) together(cfg *config) {
 			r.wrong("tls-key", "only goes with --tls files")
 		}
 	}
-	if strings.HasPrefix(cfg.baseURL, "http://") && cfg.tls != "off" {
+	if strings.HasPrefix(cfg.baseURL, "http://") && cfg.tls != "off" && !r.reported["tls"] {
 		r.wrong("base-url", "has to be https unless --tls off")
 	}
 	if cfg.manual && !cfg.sandbox {

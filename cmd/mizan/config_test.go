@@ -237,14 +237,63 @@ func TestAdminTokenFile(t *testing.T) {
 func TestConfigFileIsOneFlatObject(t *testing.T) {
 	for name, content := range map[string]string{
 		"empty": "", "a list": "[]", "cut off": `{"data": "x"`, "two objects": "{}{}", "not JSON": "data: x",
+		"cut off behind bad keys": `{"data": null, "colour": 1, "check": 1, "check": 1`,
 	} {
-		_, err := parse(t, "--sandbox", "--config", file(t, "mizan.json", content))
-		if got := lines(err); len(got) != 1 || !strings.HasPrefix(got[0], "mizan: configuration: config: ") {
+		wantConfigLine(t, name, file(t, "mizan.json", content))
+	}
+	wantConfigLine(t, "a directory", t.TempDir())
+	wantConfigLine(t, "nothing", filepath.Join(t.TempDir(), "two\nlines"))
+	wantConfigLine(t, "no name", "")
+	if _, err := parse(t, "--sandbox", "--config", file(t, "mizan.json", " {} \n")); err != nil {
+		t.Errorf("an empty object: %v", err)
+	}
+}
+
+// wantConfigLine wants one line, also where the file could have said what is
+// required: with and without --sandbox. What a flag says wrong is still told.
+func wantConfigLine(t *testing.T, name, path string) {
+	t.Helper()
+	const mark = "mizan: configuration: config: "
+	for _, flags := range [][]string{{"--sandbox"}, {"--clock", "manual"}, {"--tls", "off", "--listen", ":1"}} {
+		_, err := parse(t, append(flags, "--config", path)...)
+		if got := lines(err); len(got) != 1 || !strings.HasPrefix(got[0], mark) || strings.ContainsAny(got[0], "\n\r") {
 			t.Errorf("%s: %q, want one line about config", name, got)
 		}
 	}
-	if _, err := parse(t, "--sandbox", "--config", file(t, "mizan.json", " {} \n")); err != nil {
-		t.Errorf("an empty object: %v", err)
+	_, err := parse(t, "--rate-limit", "many", "--config", path)
+	if got := lines(err); len(got) != 2 || countFunc(got, func(line string) bool { return strings.HasPrefix(line, "mizan: configuration: rate-limit: ") }) != 1 {
+		t.Errorf("%s: %q, want a line about config and one about rate-limit", name, got)
+	}
+}
+
+// TestABadKeyHasOneLine is about keys that are wrong in two ways, and about
+// others that look wrong only because of it.
+func TestABadKeyHasOneLine(t *testing.T) {
+	keyring := file(t, "keyring", "{}")
+	for name, c := range map[string]struct {
+		content string
+		args    []string
+		want    []string // the keys
+	}{
+		"bad and twice":       {`{"check": null, "check": null, "check": 1}`, []string{"--sandbox"}, []string{"check"}},
+		"bad, and required":   {`{"keyring": null, "tls_cert": {}, "tls_key": null}`, nil, []string{"keyring", "tls-cert", "tls-key"}},
+		"sandbox":             {`{"sandbox": "perhaps", "clock": "manual"}`, nil, []string{"sandbox"}},
+		"two networks":        {`{"trusted-proxies": ["a", "b"], "tls": "off", "listen": ":80"}`, []string{"--sandbox"}, []string{"trusted-proxies"}},
+		"a key of two lines":  {`{"a\nb": 1}`, []string{"--sandbox"}, []string{"a; b"}},
+		"a path of two lines": {`{"keyring": "/nonexistent/a\nb"}`, []string{"--sandbox"}, []string{"keyring"}},
+		"no TLS is known":     {`{"tls": "maybe", "base-url": "http://a"}`, []string{"--keyring", keyring}, []string{"tls"}},
+	} {
+		_, err := parse(t, append(c.args, "--config", file(t, "mizan.json", c.content))...)
+		got := lines(err)
+		for i, line := range got {
+			if len(got) != len(c.want) || !strings.HasPrefix(line, "mizan: configuration: "+c.want[i]+": ") || strings.ContainsAny(line, "\n\r") {
+				t.Errorf("%s: %q, want a line each for %q", name, got, c.want)
+				break
+			}
+		}
+		if len(got) == 0 {
+			t.Errorf("%s: nothing is wrong", name)
+		}
 	}
 }
 

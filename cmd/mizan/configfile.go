@@ -13,23 +13,27 @@ import (
 // maxConfigFile bounds the configuration file.
 const maxConfigFile = 1 << 20
 
+// badKey is what is wrong with a key of the file.
+type badKey struct{ key, text string }
+
 // readConfigFile is a flat JSON object: the flags' names (with '-' or '_') to
 // strings, numbers, booleans, or lists of strings. Values come back as their
-// flag would spell them. All that is wrong is reported, a line each.
-func readConfigFile(path string) (values map[string]string, bad []string) {
+// flag would spell them. A file that can't be read, or isn't one object, is one
+// error: what its keys are is not known then.
+func readConfigFile(path string) (values map[string]string, bad []badKey, err error) {
 	content, err := readBounded(path, maxConfigFile)
 	if err != nil {
-		return nil, []string{"config: " + err.Error()}
+		return nil, nil, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
 	values = make(map[string]string)
 	seen := make(map[string]bool)
-	wrong := func(err error) (map[string]string, []string) {
-		return nil, append(bad, fmt.Sprintf("config: %s is not one JSON object: %v", path, err))
+	wrong := func(err error) (map[string]string, []badKey, error) {
+		return nil, nil, fmt.Errorf("%s is not one JSON object: %w", path, err)
 	}
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return wrong(errors.Join(err, errors.New("it has to start with {")))
+		return wrong(errors.New("it has to start with {"))
 	}
 	for decoder.More() {
 		// Tokens, not a map: a map would silently take the last of two equal keys.
@@ -45,9 +49,9 @@ func readConfigFile(path string) (values map[string]string, bad []string) {
 		text, ok := spelled(value)
 		switch {
 		case seen[key]:
-			bad = append(bad, fmt.Sprintf("%s: given twice in %s", key, path))
+			bad = append(bad, badKey{key, "given twice in " + path})
 		case !ok:
-			bad = append(bad, fmt.Sprintf("%s: has to be a string, a number, a boolean or a list of strings in %s", key, path))
+			bad = append(bad, badKey{key, "has to be a string, a number, a boolean or a list of strings in " + path})
 		default:
 			values[key] = text
 		}
@@ -59,7 +63,7 @@ func readConfigFile(path string) (values map[string]string, bad []string) {
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return wrong(errors.New("something follows the object"))
 	}
-	return values, bad
+	return values, bad, nil
 }
 
 // spelled is a JSON value as a flag would spell it.

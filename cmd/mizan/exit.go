@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // The exit codes that operators and supervisors rely on.
@@ -30,21 +31,28 @@ func (f *fault) Error() string {
 
 // storageFault is a directory or store that can't be used, or broke.
 func storageFault(format string, args ...any) *fault {
-	return &fault{code: exitStorage, lines: []string{"mizan: storage: " + fmt.Sprintf(format, args...)}}
+	return &fault{code: exitStorage, lines: []string{"mizan: storage: " + folded(fmt.Sprintf(format, args...))}}
 }
 
 // badConfiguration has a line for each bad key; the lines come without prefix.
 func badConfiguration(lines ...string) *fault {
 	f := &fault{code: exitConfiguration}
 	for _, line := range lines {
-		f.lines = append(f.lines, "mizan: configuration: "+line)
+		f.lines = append(f.lines, "mizan: configuration: "+folded(line))
 	}
 	return f
 }
 
 // inUse is a directory that another process holds, or that a newer release wrote.
 func inUse(format string, args ...any) *fault {
-	return &fault{code: exitLocked, lines: []string{"mizan: locked: " + fmt.Sprintf(format, args...)}}
+	return &fault{code: exitLocked, lines: []string{"mizan: locked: " + folded(fmt.Sprintf(format, args...))}}
+}
+
+// folded is text as one line: libraries' errors may have several, and so may a
+// path.
+func folded(text string) string {
+	parts := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' || c == '\r' })
+	return strings.Join(parts, "; ")
 }
 
 // exitCode reports err to people, a line each, and is the code to leave with.
@@ -54,7 +62,7 @@ func exitCode(err error, stderr io.Writer) int {
 	}
 	var f *fault
 	if !errors.As(err, &f) {
-		f = &fault{code: exitStorage, lines: []string{"mizan: " + err.Error()}}
+		f = &fault{code: exitStorage, lines: []string{"mizan: " + folded(err.Error())}}
 	}
 	for _, line := range f.lines {
 		_, _ = fmt.Fprintln(stderr, line)

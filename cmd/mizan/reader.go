@@ -16,10 +16,16 @@ import (
 type reader struct {
 	settings map[string]*setting
 	bad      []string
+	reported map[string]bool
+	unread   bool // there is a configuration file, and what it says isn't known
 }
 
-// wrong reports a bad key.
+// wrong reports a bad key. What else is wrong with it has to wait: a line each.
 func (r *reader) wrong(name, format string, args ...any) {
+	if r.reported[name] {
+		return
+	}
+	r.reported[name] = true
 	line := name + ": " + fmt.Sprintf(format, args...)
 	if s := r.settings[name]; s != nil && s.origin != "" {
 		line += " (in " + s.origin + ")"

@@ -53,14 +53,8 @@ func (s *server) furnish(ctx context.Context) error {
 	// A stop that is asked for meanwhile waits: half a start is not cleaner.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), furnishBound)
 	defer cancel()
-	_, demo := s.directory.Sandbox()
-	switch empty := s.directory.Empty(); {
-	case !s.cfg.sandbox && demo:
-		return badConfiguration("sandbox: " + s.cfg.dir + " holds a sandbox; start it with --sandbox")
-	case s.cfg.sandbox && !demo && !empty:
-		return badConfiguration("sandbox: " + s.cfg.dir + " holds a store that is not a sandbox")
-	case s.cfg.sandbox:
-		return s.furnishSandbox(ctx, empty)
+	if s.cfg.sandbox {
+		return s.furnishSandbox(ctx, s.directory.Empty())
 	}
 	return s.furnishAdmin(ctx)
 }
@@ -194,7 +188,7 @@ func (s *server) resting(org ledger.ID) bool {
 }
 
 func (s *server) holdsKey(demo directory.Demo, value string) bool {
-	_, partner, ok := s.directory.Authenticate(demo.Org, []byte(value))
+	partner, ok := s.directory.APIKeyInForce(demo.Org, []byte(value))
 	return ok && partner.Number == demo.Partner
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/url"
@@ -82,7 +83,7 @@ func newServer(cfg *config, s *streams) *server {
 func (s *server) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, phase := range []func(context.Context) error{
-		s.openStore, s.check, s.openKeyring, s.openTransport, s.openProviders, s.startActors, s.listen, s.furnish, s.announce,
+		s.openStore, s.check, s.openKeyring, s.openTransport, s.openDirectory, s.openProviders, s.startActors, s.listen, s.furnish, s.announce,
 	} {
 		if ctx.Err() != nil {
 			return nil // asked to stop before it was ready
@@ -107,22 +108,9 @@ func (s *server) close() error {
 	return err
 }
 
-// openProviders takes up the simulator's log; without --sandbox there is none.
-func (s *server) openProviders(context.Context) error {
-	if !s.cfg.sandbox {
-		return nil
-	}
-	simulated, err := simulator.Open(filepath.Join(s.cfg.dir, "simulator.log"), s.clock)
-	if err != nil {
-		return storageFault("%v", err)
-	}
-	s.onClose(simulated.Close)
-	s.providers[simulated.Name()] = simulated
-	return nil
-}
-
-// startActors starts the runtime and takes up what is due.
-func (s *server) startActors(context.Context) (err error) {
+// openDirectory loads who takes part, and sees that the store is what it is
+// started as.
+func (s *server) openDirectory(context.Context) (err error) {
 	s.runtime = actors.New(actors.Options{
 		Clock: s.clock, Journal: s.journal, Log: s.log,
 		Persist: func(at time.Time) error { return writeClock(s.cfg.dir, at) },
@@ -130,6 +118,43 @@ func (s *server) startActors(context.Context) (err error) {
 	if s.directory, err = directory.Start(s.runtime); err != nil {
 		return storageFault("%v", err)
 	}
+	_, demo := s.directory.Sandbox()
+	switch {
+	case !s.cfg.sandbox && demo:
+		return badConfiguration("sandbox: " + s.cfg.dir + " holds a sandbox; start it with --sandbox")
+	case s.cfg.sandbox && !demo && !s.directory.Empty():
+		return badConfiguration("sandbox: " + s.cfg.dir + " holds a store that is not a sandbox")
+	}
+	return nil
+}
+
+// openProviders takes up the simulator's log; without --sandbox there is none.
+// It is begun before the sandbox is seeded, so later it can only be lost.
+func (s *server) openProviders(context.Context) error {
+	if !s.cfg.sandbox {
+		return nil
+	}
+	path := filepath.Join(s.cfg.dir, "simulator.log")
+	_, seeded := s.directory.Sandbox()
+	if _, err := os.Stat(path); seeded && errors.Is(err, fs.ErrNotExist) {
+		return storageFault("%s is missing; restore from a backup", path)
+	}
+	simulated, err := simulator.Open(path, s.clock)
+	if err != nil {
+		return storageFault("%v", err)
+	}
+	if !seeded {
+		if err := syncDir(s.cfg.dir); err != nil {
+			return storageFault("%v", errors.Join(err, simulated.Close()))
+		}
+	}
+	s.onClose(simulated.Close)
+	s.providers[simulated.Name()] = simulated
+	return nil
+}
+
+// startActors starts the runtime and takes up what is due.
+func (s *server) startActors(context.Context) error {
 	s.payments = payment.New(payment.Options{
 		Runtime: s.runtime, Terminals: s.directory, Admission: account.New(s.runtime), Providers: s.providers,
 		CreateWait: s.cfg.createWait, ProviderTimeout: s.cfg.providerWait,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -14,6 +15,9 @@ import (
 	"mizan/posting"
 	"mizan/posting/store"
 )
+
+// clockMargin is how far a store's bookings may be ahead of the real clock.
+const clockMargin = time.Minute
 
 // openStore takes the directory's lock, opens the store and sets the clock.
 func (s *server) openStore(context.Context) error {
@@ -42,10 +46,29 @@ func (s *server) openStore(context.Context) error {
 	s.onClose(s.journal.Close)
 	s.metrics = newMetrics(s)
 	removeLeftovers(s.cfg.dir, clockFile, sandboxFile)
-	if s.manual == nil || manual {
+	switch {
+	case manual:
+		return nil
+	case s.manual != nil:
+		return s.beginManual()
+	case s.cfg.sandbox:
+		return s.wantReal()
+	}
+	return nil
+}
+
+// wantReal refuses the real clock for a store that is ahead of it: its manual
+// clock's file was lost. The margin is for a machine whose clock was set back.
+func (s *server) wantReal() error {
+	last, err := lastBooked(s.journal)
+	if err != nil {
+		return storageFault("%v", err)
+	}
+	if last.Sub(s.clock.Now()) <= clockMargin {
 		return nil
 	}
-	return s.beginManual()
+	return badConfiguration(fmt.Sprintf("clock: %s has booked at %s, which lies ahead: it lives by a manual clock, whose file %q is missing",
+		s.cfg.dir, last.Format(time.RFC3339), clockFile))
 }
 
 // beginManual gives a store its manual clock: not behind anything that a real

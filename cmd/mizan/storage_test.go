@@ -86,6 +86,11 @@ func TestManualClockIsNotBehindWhatWasBooked(t *testing.T) {
 	if err := os.Remove(filepath.Join(s.Dir, clockFile)); err != nil {
 		t.Fatal(err)
 	}
+	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0")
+	if r.Exit != 2 {
+		t.Errorf("--clock real on a store that is ahead of it: exit %d, want 2", r.Exit)
+	}
+	oneLine(t, r.Stderr, "mizan: configuration: clock: ")
 	s.Restart()
 	if at, found, err := readClock(s.Dir); err != nil || !found || at.Before(booked) {
 		t.Errorf("the clock began at %v, %v, want %v or later", at, err, booked)
@@ -94,9 +99,10 @@ func TestManualClockIsNotBehindWhatWasBooked(t *testing.T) {
 
 func TestDamagedDirectoryIsRefused(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, dir string){
-		"HEAD":    flipAll,
-		"keyring": cutOff,
-		"clock":   flipAll,
+		"HEAD":          flipAll,
+		"simulator.log": flipAll,
+		"keyring":       cutOff,
+		"clock":         flipAll,
 		"tls/ca.key": func(t *testing.T, path string) {
 			cutOff(t, path)
 		},
@@ -113,18 +119,64 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 			oneLine(t, r.Stderr, "mizan: storage: ")
 		})
 	}
-	t.Run("missing keyring", func(t *testing.T) {
-		s := testkit.Start(t, testkit.Options{})
-		s.Stop()
-		if err := os.Remove(filepath.Join(s.Dir, "keyring")); err != nil {
-			t.Fatal(err)
-		}
-		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
-		if r.Exit != 1 {
-			t.Errorf("exit %d, want 1", r.Exit)
-		}
-		oneLine(t, r.Stderr, "mizan: storage: keyring")
-	})
+	for name, begins := range map[string]string{"keyring": "mizan: storage: keyring", "simulator.log": "mizan: storage: "} {
+		t.Run("missing "+name, func(t *testing.T) {
+			s := testkit.Start(t, testkit.Options{})
+			s.Stop()
+			if err := os.Remove(filepath.Join(s.Dir, name)); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the refusal must not make what is missing
+				r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
+				if r.Exit != 1 || !strings.HasSuffix(r.Stderr, "restore it from a backup\n") && !strings.HasSuffix(r.Stderr, "restore from a backup\n") {
+					t.Errorf("exit %d, want 1 and the advice: %s", r.Exit, r.Stderr)
+				}
+				oneLine(t, r.Stderr, begins)
+			}
+		})
+	}
+}
+
+// TestOneDamagedLineOfTheRailsLogIsRefused changes a word into another one: the
+// line reads as well as before.
+func TestOneDamagedLineOfTheRailsLogIsRefused(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	pay(t, s.Partner(), "one")
+	pay(t, s.Partner(), "two")
+	s.Stop()
+	path := filepath.Join(s.Dir, "simulator.log")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := bytes.IndexByte(content, '\n') + 1
+	changed := bytes.Replace(content[second:], []byte(`"outcome":"charged"`), []byte(`"outcome":"refused"`), 1)
+	if err := os.WriteFile(path, append(content[:second:second], changed...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
+	if r.Exit != 1 {
+		t.Errorf("exit %d, want 1", r.Exit)
+	}
+	if oneLine(t, r.Stderr, "mizan: storage: "); !strings.HasSuffix(r.Stderr, "simulator.log: line 2: damaged; restore from a backup\n") {
+		t.Errorf("stderr is %q", r.Stderr)
+	}
+}
+
+// TestAStartIsNoUseOfAKey: the sandbox's keys are looked at, not used.
+func TestAStartIsNoUseOfAKey(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	s.Kill()
+	s.Restart()
+	answer, err := s.Admin().Get("/api/v1/api_keys")
+	if !bytes.Contains(status(t, answer, err, 200).Body, []byte(`"last_used_at":null`)) {
+		t.Errorf("the key was used: %s", answer.Body)
+	}
+	pay(t, s.Partner(), "one")
+	answer, err = s.Admin().Get("/api/v1/api_keys")
+	if bytes.Contains(status(t, answer, err, 200).Body, []byte(`"last_used_at":null`)) {
+		t.Errorf("the key was not used: %s", answer.Body)
+	}
 }
 
 func flipAll(t *testing.T, path string) {

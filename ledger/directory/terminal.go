@@ -93,6 +93,9 @@ func NewTerminal(id ledger.ID, owner *Partner, d TerminalDraft) (*Terminal, ledg
 	if err := t.fill(op); err != nil {
 		return nil, ledger.Event{}, err
 	}
+	if err := t.Settings.refuseUnavailable(op); err != nil {
+		return nil, ledger.Event{}, err
+	}
 	return t, began(ledger.Terminal, id, onOff(t.Active)), nil
 }
 
@@ -122,6 +125,11 @@ func (t *Terminal) Patch(p TerminalPatch) (*Terminal, ledger.Event, error) {
 	}
 	if err := next.fill(op); err != nil {
 		return nil, ledger.Event{}, err
+	}
+	if p.ProviderParams != nil {
+		if err := next.Settings.refuseUnavailable(op); err != nil {
+			return nil, ledger.Event{}, err
+		}
 	}
 	if reflect.DeepEqual(&next, t) {
 		return t, ledger.Event{}, nil

@@ -49,12 +49,17 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 	if l.tally == nil {
 		return
 	}
-	lost, err := l.tally.hear(format, args)
-	if err != nil {
-		l.store.fail(&backgroundError{what: "reading Badger's list of tables", cause: lastCause(err)})
+	if strings.HasPrefix(format, saidBuilt) {
+		l.store.gate()
 	}
-	if lost {
-		l.store.fail(damaged(l.store.path, "compaction has lost a table"))
+	done, lost, err := l.tally.hear(format, args)
+	switch {
+	case err != nil:
+		l.store.fail(&backgroundError{what: "reading Badger's list of tables", cause: lastCause(err)})
+	case lost:
+		l.store.condemn("compaction has lost a table")
+	case done:
+		l.store.tablesChanged()
 	}
 }
 

@@ -28,8 +28,11 @@ const catalogEntry = 8 + 8 + 4 // id, size, checksum of the index
 // before each opening, so a table that it does know must be the same one.
 type catalog struct {
 	path string
-	mu   sync.Mutex // held while the file is written
-	busy sync.WaitGroup
+	busy sync.WaitGroup // refreshes beside the writer
+
+	mu      sync.Mutex // guards what follows
+	running bool
+	again   bool
 }
 
 // load returns what the file knows; nothing if there is none or it is damaged,
@@ -74,10 +77,29 @@ func (c *catalog) write(tables map[uint64]tableFile) error {
 		b = binary.BigEndian.AppendUint64(b, uint64(tables[id].size))
 		b = binary.BigEndian.AppendUint32(b, tables[id].sum)
 	}
-	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	return writeWhole(c.path, binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)))
+}
+
+// refreshSoon has the file written beside whatever is going on. That it lags is
+// no harm, so neither is it that it fails.
+func (c *catalog) refreshSoon(dir string, failed func(error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return writeWhole(c.path, b)
+	if c.again = c.running; c.running {
+		return
+	}
+	c.running = true
+	c.busy.Go(func() {
+		for more := true; more; {
+			if err := c.refresh(dir); err != nil {
+				failed(err)
+			}
+			c.mu.Lock()
+			more, c.again = c.again, false
+			c.running = more
+			c.mu.Unlock()
+		}
+	})
 }
 
 // refresh writes the file anew from Badger's list and the ends of the tables.

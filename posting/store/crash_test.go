@@ -2,19 +2,19 @@ package store
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // childVariable makes the test binary open a store and write to it until it is
-// killed: directory, seed and last group.
+// killed: seed, number of keys, last group and directory.
 const childVariable = "MIZAN_STORE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -29,13 +29,22 @@ func TestMain(m *testing.M) {
 }
 
 // childStory is the history that children write.
-func childStory(seed uint64) story { return story{seed: seed, rows: 20, value: 4000, keys: 400} }
+func childStory(seed uint64, keys int) story {
+	return story{seed: seed, rows: 20, value: 4000, keys: keys}
+}
+
+// fewKeys are overwritten and deleted all the time; of manyKeys each is new.
+const (
+	fewKeys  = 400
+	manyKeys = 1 << 40
+)
 
 // child says each group that it has applied, then waits for its end.
 func child(order string) error {
 	var dir string
 	var seed, last uint64
-	if _, err := fmt.Sscan(order, &seed, &last, &dir); err != nil {
+	var keys int
+	if _, err := fmt.Sscan(order, &seed, &keys, &last, &dir); err != nil {
 		return err
 	}
 	s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet})
@@ -47,7 +56,7 @@ func child(order string) error {
 	g := new(Group)
 	for n++; n <= last; n++ {
 		g.Reset(n, hash)
-		childStory(seed).fill(g)
+		childStory(seed, keys).fill(g)
 		hash = g.Seal()
 		if err := s.Apply(g); err != nil {
 			return err
@@ -62,14 +71,16 @@ func child(order string) error {
 // process is a running child.
 type process struct {
 	cmd   *exec.Cmd
-	lines *bufio.Scanner
+	lines chan string // what it says; closed at its end
 	acked uint64
+
+	failed string // why it ended by itself
 }
 
-func startChild(t testing.TB, dir string, seed, last uint64) *process {
+func startChild(t testing.TB, dir string, st story, last uint64) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(os.Args[0])}
-	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %s", childVariable, seed, last, dir))
+	p := &process{cmd: exec.Command(os.Args[0]), lines: make(chan string, 1000)}
+	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d %s", childVariable, st.seed, st.keys, last, dir))
 	p.cmd.Stderr = os.Stderr
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -81,23 +92,65 @@ func startChild(t testing.TB, dir string, seed, last uint64) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p.lines = bufio.NewScanner(stdout)
+	go func() {
+		defer close(p.lines)
+		for in := bufio.NewScanner(stdout); in.Scan(); {
+			p.lines <- in.Text()
+		}
+	}()
 	return p
 }
 
-// until reads what the child says to the line that begins with text, or to the end.
+// until reads what the child says to the line that begins with text, or to its end.
 func (p *process) until(t testing.TB, text string) {
 	t.Helper()
-	for p.lines.Scan() {
-		line := p.lines.Text()
-		if strings.HasPrefix(line, "failed") {
-			t.Fatal("the child ", line)
-		}
-		_, _ = fmt.Sscanf(line, "applied %d", &p.acked) // other lines say no number
-		if text != "" && strings.HasPrefix(line, text) {
+	for line := range p.lines {
+		if p.take(t, line); text != "" && strings.HasPrefix(line, text) {
 			return
 		}
 	}
+}
+
+func (p *process) take(t testing.TB, line string) {
+	t.Helper()
+	if reason, failed := strings.CutPrefix(line, "failed "); failed {
+		p.failed = reason
+	}
+	_, _ = fmt.Sscanf(line, "applied %d", &p.acked) // other lines say no number
+}
+
+// untilChanges waits until the directory has changed n times, or the child says
+// that it is open.
+func (p *process) untilChanges(t testing.TB, dir string, n int) {
+	t.Helper()
+	for last := listing(dir); n > 0; {
+		select {
+		case line, more := <-p.lines:
+			if p.take(t, line); !more || line == "opened" {
+				return
+			}
+		default:
+			if now := listing(dir); now != last {
+				last = now
+				n--
+			}
+		}
+	}
+}
+
+// listing is every file of a directory with its size.
+func listing(dir string) string {
+	var all strings.Builder
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // it has just been renamed or deleted
+		}
+		if info, err := d.Info(); err == nil {
+			fmt.Fprintln(&all, path, info.Size())
+		}
+		return nil
+	})
+	return all.String()
 }
 
 // kill ends the child at once and returns the last group that it said.
@@ -106,41 +159,58 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.until(t, "") // what it had said before
+	p.until(t, "")   // what it had said before
 	_ = p.cmd.Wait() // it was killed
+	if p.failed != "" {
+		t.Fatal("the child failed: ", p.failed)
+	}
 	return p.acked
+}
+
+// audit opens what a kill has left and compares all of it with the history.
+func audit(t *testing.T, dir string, st story, m model, from, acked uint64) (last uint64) {
+	t.Helper()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	last, _ = s.LastGroup()
+	if last < acked {
+		t.Fatalf("the last group is %d, acknowledged were %d", last, acked)
+	}
+	st.play(m, from, last)
+	if err := st.differs(s, m); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	return last
 }
 
 func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	sd := seed(t)
 	r := rand.New(rand.NewPCG(sd, 2))
-	st, m, at := childStory(sd), make(model), uint64(0)
-	dir := t.TempDir()
-	for round := range 10 {
-		p := startChild(t, dir, sd, 1<<40)
-		switch round % 3 {
-		case 0: // at any moment, also while it opens or is created
-			time.Sleep(time.Duration(r.IntN(60)) * time.Millisecond)
-		case 1:
-			p.until(t, "opened")
-		case 2:
-			p.until(t, fmt.Sprintf("applied %d", at+uint64(r.IntN(150))+1))
+	st, m, dir := childStory(sd, fewKeys), make(model), t.TempDir()
+	var audited, acked uint64
+	for round := range 12 {
+		p := startChild(t, dir, st, 1<<40)
+		if round%3 == 0 { // while it opens what the last kill has left
+			p.untilChanges(t, dir, r.IntN(12))
+		} else {
+			p.until(t, fmt.Sprintf("applied %d", acked+uint64(r.IntN(200))+2))
 		}
-		acked := p.kill(t)
-		s := open(t, Options{Dir: dir, MemTable: minMemTable})
-		n, _ := s.LastGroup()
-		if n < acked || n < at || n > max(at, acked)+1 {
-			t.Fatalf("round %d: the last group is %d, acknowledged were %d", round, n, acked)
+		acked = max(acked, p.kill(t))
+		if round%4 == 3 { // and otherwise the next child meets it
+			audited = audit(t, dir, st, m, audited, acked)
 		}
-		st.play(m, at, n)
-		at = n
-		if err := st.differs(s, m); err != nil {
-			t.Fatalf("round %d: %v", round, err)
+	}
+}
+
+func TestAnInterruptedCreationIsTakenUpAgain(t *testing.T) {
+	st := childStory(1, fewKeys)
+	for changes := range 25 {
+		dir := t.TempDir()
+		p := startChild(t, dir, st, 0)
+		p.untilChanges(t, dir, changes)
+		p.kill(t)
+		if last := audit(t, dir, st, make(model), 0, 0); last != 0 {
+			t.Errorf("killed after %d changes: the last group is %d", changes, last)
 		}
-		if round%2 == 0 {
-			closeStore(t, s)
-			continue
-		}
-		releaseUnclosed(s)
 	}
 }

@@ -3,6 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 )
 
 var (
@@ -35,4 +38,33 @@ func (e *DamageError) Error() string {
 
 func damaged(path, format string, args ...any) *DamageError {
 	return &DamageError{Path: path, What: fmt.Sprintf(format, args...)}
+}
+
+// verdictName is the file that says that rows are known to be lost. No later
+// examination could find that out: what is there is sound.
+const verdictName = "DAMAGED"
+
+// condemn stops the store for good, and every later Open of it.
+func (s *Store) condemn(what string) {
+	path := filepath.Join(s.options.Dir, verdictName)
+	err := writeWhole(path, []byte(what))
+	if err == nil {
+		err = syncDir(s.options.Dir)
+	}
+	if err != nil {
+		s.log.Error("a verdict could not be written", "path", path, "error", err)
+	}
+	s.fail(damaged(s.path, "%s", what))
+}
+
+// condemned refuses a store that was condemned.
+func (s *Store) condemned() error {
+	what, err := os.ReadFile(filepath.Join(s.options.Dir, verdictName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return damaged(s.path, "%.100q was found when it was last open", what)
 }

@@ -105,9 +105,8 @@ func holdsNothing(name string) bool {
 }
 
 // readLog adds a log to the survey. Logs are flushed in order, so one whose
-// versions are all in tables is a leftover (a reader had it open when it was
-// flushed, and then the process ended). Replayed, it would bring back rows
-// that were deleted later.
+// versions are all in tables is a leftover of a process that ended just then,
+// or was put back. Replayed, it could bring back rows that were deleted later.
 func (found *survey) readLog(dir string, id, flushed uint64) error {
 	l, err := readWAL(logPath(dir, id))
 	if err != nil {

@@ -129,8 +129,9 @@ func (s story) differs(st *Store, m model) error {
 	if !maps.Equal(got, m) {
 		return fmt.Errorf("at group %d the store has %d rows, and they should be %d others", sn.Group(), len(got), len(m))
 	}
-	for i := range s.keys {
-		key := fmt.Appendf(nil, "k%04d", i)
+	r := rand.New(rand.NewPCG(s.seed, sn.Group()))
+	for range 500 {
+		key := fmt.Appendf(nil, "k%04d", r.IntN(s.keys))
 		value, found, err := sn.Get(key, nil)
 		if err != nil {
 			return err
@@ -158,6 +159,20 @@ func closeStore(t testing.TB, s *Store) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// drop ends a store that has failed, as only the end of the process would.
+func drop(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.tables.busy.Wait()
+	for _, f := range []interface{ Close() error }{s.head.f, s.lock, s.tally.list} {
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -43,7 +43,10 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: o, path: filepath.Join(o.Dir, storeName), log: o.Log, lock: lock}
+	s := &Store{
+		options: o, path: filepath.Join(o.Dir, storeName), log: o.Log, lock: lock,
+		dead: make(chan struct{}),
+	}
 	s.tables.path = filepath.Join(o.Dir, catalogName)
 	if err := s.open(); err != nil {
 		s.abandon()
@@ -53,6 +56,9 @@ func Open(o Options) (*Store, error) {
 }
 
 func (s *Store) open() error {
+	if err := s.condemned(); err != nil {
+		return err
+	}
 	if err := s.createIfNew(); err != nil {
 		return err
 	}
@@ -249,9 +255,10 @@ func (s *Store) rewriteHead() error {
 // read from its logs when it is closed; that is no harm, for it was durable.
 func (s *Store) abandon() {
 	if s.db != nil {
-		if err := s.db.Close(); err != nil {
+		if err := s.closeBadger(); err != nil {
 			s.log.Warn("closing after a failed open", "error", lastCause(err))
 		}
+		s.tables.busy.Wait()
 	}
 	if s.tally != nil {
 		_ = s.tally.close() // it was only read

@@ -5,24 +5,27 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
-
-	"github.com/dgraph-io/badger/v4"
 )
 
 const (
 	spaceRefresh = 200 * time.Millisecond
 	minReserve   = 2 << 20 // for Badger's lists, HEAD, TABLES and the directory
 	minInodes    = 1000    // compaction makes files by the dozen
+	minHandles   = 16      // that compaction wants to find free
+	gatePause    = 50 * time.Millisecond
 )
 
 // Badger writes its logs and tables through memory maps of files with holes.
 // When the disk is full the kernel answers such a write with a signal that Go
-// cannot turn into an error, and again at each start. So there must be room for
-// everything Badger is about to write before it begins: for the group, for the
-// memtables that wait to become tables, and for the compaction that follows.
+// cannot turn into an error, and again at each start. So there is room for
+// everything Badger is about to write before it begins. While a disk fills up
+//
+//   - first LowSpace turns true, and commands from outside are refused;
+//   - then compaction waits (see gate), and goes on when there is room;
+//   - last, when a group or the table of a memtable may not fit, Apply fails,
+//     and so does Open.
 
 // Free returns the bytes that are free on the store's disk for this user.
 func (s *Store) Free() (uint64, error) { return freeBytes(s.options.Dir) }
@@ -48,7 +51,7 @@ func (s *Store) LowSpace() bool {
 		s.space.free, s.space.err = s.Free()
 		s.space.at = now
 	}
-	return s.space.err != nil || s.space.free < max(s.options.MinFree, s.debt.Load()+2*uint64(s.options.MemTable))
+	return s.space.err != nil || s.space.free < max(s.options.MinFree, s.debt.Load()+2*s.buildRoom())
 }
 
 // Size returns the bytes that the store takes on the disk.
@@ -85,7 +88,8 @@ func diskUsage(dir string, which func(name string) bool) (int64, error) {
 	return sum, nil
 }
 
-// room refuses a group (nil: none) for which the disk has too little room.
+// room refuses a group (nil: none) for which the disk has too little room, or
+// that would wait for a compaction that waits for room.
 func (s *Store) room(g *Group) error {
 	need := uint64(minReserve)
 	if g != nil {
@@ -95,15 +99,19 @@ func (s *Store) room(g *Group) error {
 	if err != nil {
 		return err
 	}
-	if free >= need+s.debt.Load() {
+	if free >= need+s.debt.Load() && !s.stuck() {
 		return nil
 	}
 	// What was owed may have been written meanwhile.
 	if err := s.weigh(); err != nil {
 		return err
 	}
-	if debt := s.debt.Load(); free < need+debt {
-		return noSpace(s.options.Dir, free, need+debt)
+	need += s.debt.Load()
+	if s.stuck() {
+		need += s.buildRoom()
+	}
+	if free < need {
+		return noSpace(s.options.Dir, free, need)
 	}
 	return nil
 }
@@ -112,62 +120,85 @@ func noSpace(dir string, free, need uint64) error {
 	return fmt.Errorf("store: %s: %w: %d MiB are free, %d MiB are needed", dir, ErrNoSpace, free>>20, need>>20+1)
 }
 
-// weigh finds out what Badger still has to write: a table for each log, and the
-// compaction of level 0 if that makes it due.
+// stuck says that flushing is behind because compaction waits at the gate: the
+// next log to be begun would wait for it too.
+func (s *Store) stuck() bool { return s.gated.Load() > 0 && s.logs.Load() >= memTables+2 }
+
+// weigh finds out what Badger still has to write: a table for each log, with
+// its index a little larger. The log that is written now counts as a full one.
 func (s *Store) weigh() error {
-	logs, err := diskUsage(s.path, func(name string) bool { return filepath.Ext(name) == logSuffix })
+	var logs int64
+	sealed, err := diskUsage(s.path, func(name string) bool {
+		id, ok := fileID(name, logSuffix)
+		if ok {
+			logs++
+		}
+		return ok && id != s.logID
+	})
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	s.debt.Store(debtOf(uint64(logs), s.options.MemTable, s.db.Levels()))
+	owed := uint64(sealed + s.options.MemTable)
+	s.debt.Store(owed + owed/8)
+	s.logs.Store(logs)
 	return nil
 }
 
-// debtOf adds up the tables of the logs (with their indexes a little larger),
-// and what compaction writes before it may delete: level 0 and the level that
-// it goes into, or one table and the dozen below it.
-func debtOf(logs uint64, memTable int64, levels []badger.LevelInfo) uint64 {
-	debt := logs + logs/8
-	waiting := int(logs)/int(memTable) + 1
-	if levels[0].NumTables+waiting >= levelZeroTables {
-		debt += uint64(levels[0].Size) + logs
-		for _, l := range levels[1:] {
-			if l.IsBaseLevel {
-				debt += uint64(l.Size)
-			}
-		}
+// buildRoom is what compaction may be writing at once: a dozen tables.
+func (s *Store) buildRoom() uint64 { return 4 * uint64(max(baseTable, s.options.MemTable)) }
+
+// gate is passed before compaction makes a table. It holds compaction up while
+// there is too little room, and while there are no file handles: Badger would
+// drop the error, and the table (see tally). Handles are scarce when too many
+// connections are open, so that is no reason to stop.
+func (s *Store) gate() {
+	reason := s.gateClosed()
+	if reason == nil {
+		return
 	}
-	for _, l := range levels[1:] {
-		if l.Adjusted >= 1 {
-			debt += uint64(12 * l.TargetFileSize)
+	s.log.Warn("compaction waits", "reason", reason)
+	s.gated.Add(1)
+	defer s.gated.Add(-1)
+	for reason != nil && !s.closing.Load() {
+		if errors.Is(reason, ErrNoSpace) && s.stalled() {
+			s.fail(reason) // a group may be waiting for this compaction already
 		}
+		time.Sleep(gatePause)
+		reason = s.gateClosed()
 	}
-	return debt
+	s.log.Info("compaction goes on")
+}
+
+// stalled says that no memtable can be flushed until level 0 is compacted, and
+// that all of them are full or on their way.
+func (s *Store) stalled() bool {
+	return s.logs.Load() >= memTables+2 && s.db.Levels()[0].NumTables >= levelZeroStall
+}
+
+func (s *Store) gateClosed() error {
+	need := minReserve + s.debt.Load() + s.buildRoom()
+	switch free, err := s.Free(); {
+	case err != nil:
+		return err
+	case free < need:
+		return noSpace(s.options.Dir, free, need)
+	}
+	for range minHandles {
+		f, err := os.Open(s.options.Dir)
+		if err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+		defer f.Close()
+	}
+	return nil
 }
 
 // roomToCreate and roomToOpen refuse to let Badger begin what it can't finish.
 func (s *Store) roomToCreate() error { return s.roomFor(minReserve) }
 
-// roomToOpen: Badger makes a table of each log while it opens, and soon after it
-// may compact level 0 into the first level below that has tables.
+// roomToOpen: Badger makes a table of each log while it opens.
 func (s *Store) roomToOpen(found *survey) error {
-	need := minReserve + found.logBytes + found.logBytes/8
-	var count, size [256]uint64
-	for id, t := range found.tables {
-		level := found.list.Tables[id].Level
-		count[level]++
-		size[level] += uint64(t.size)
-	}
-	if int(count[0])+len(found.logs) >= levelZeroTables {
-		need += size[0] + found.logBytes
-		for _, bytes := range size[1:] {
-			if bytes > 0 {
-				need += bytes
-				break
-			}
-		}
-	}
-	return s.roomFor(need)
+	return s.roomFor(minReserve + found.logBytes + found.logBytes/8)
 }
 
 func (s *Store) roomFor(need uint64) error {

@@ -45,9 +45,13 @@ type Store struct {
 	maxRows  int
 	maxBytes int
 
-	logID  uint64                // of the log that Badger writes; only Apply moves it
-	debt   atomic.Uint64         // bytes that Badger still has to write
-	broken atomic.Pointer[error] // set once: nothing may be written any more
+	logID   uint64                // of the log that Badger writes; only Apply moves it
+	debt    atomic.Uint64         // bytes that Badger has to write before it can take more
+	logs    atomic.Int64          // logs that there are
+	gated   atomic.Int32          // compactions that wait at the gate
+	closing atomic.Bool           // Close has seen to it that there is room for all
+	broken  atomic.Pointer[error] // set once: nothing may be written any more
+	dead    chan struct{}         // closed then
 
 	mu   sync.Mutex // guards what follows
 	last mark
@@ -116,7 +120,7 @@ func (s *Store) apply(g *Group) error {
 		return err
 	}
 	if err := s.commit(g); err != nil {
-		return fmt.Errorf("store: %s: %w", s.path, err)
+		return err
 	}
 	if err := s.rotated(); err != nil {
 		return err
@@ -130,14 +134,28 @@ func (s *Store) apply(g *Group) error {
 }
 
 // commit hands the rows to Badger. Its skiplist and its log copy them; it keeps
-// no reference once Commit has returned, so the group's memory is free again.
+// no reference once the commit has returned, so the group's memory is free again.
+// A commit waits for the flush of older memtables; if that has failed for good
+// it would wait for ever, so the failure ends the wait.
 func (s *Store) commit(g *Group) error {
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
-	defer txn.Discard()
 	if err := g.fill(txn); err != nil {
-		return err
+		txn.Discard()
+		return fmt.Errorf("store: %w", err)
 	}
-	return txn.CommitAt(version(g.n), nil)
+	done := make(chan error, 1)
+	if err := txn.CommitAt(version(g.n), func(err error) { done <- err }); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("store: %s: %s", s.path, lastCause(err))
+		}
+		return nil
+	case <-s.dead:
+		return s.failure()
+	}
 }
 
 // publish lets new snapshots see the group, and lets compaction drop what no
@@ -162,6 +180,7 @@ func (s *Store) discard() {
 // fail stops all writing for good; the first reason is kept.
 func (s *Store) fail(err error) {
 	if s.broken.CompareAndSwap(nil, &err) {
+		close(s.dead)
 		s.log.Error("the store takes no more writes", "error", err)
 	}
 }
@@ -180,13 +199,13 @@ func (s *Store) failure() error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	open, shut := len(s.live), s.shut
-	s.shut = true
+	s.shut = open == 0
 	s.mu.Unlock()
 	switch {
 	case shut:
 		return nil
 	case open > 0:
-		return fmt.Errorf("store: closed with snapshots open at %d groups", open)
+		return fmt.Errorf("store: snapshots are open at %d groups", open)
 	}
 	if err := s.failure(); err != nil {
 		return err
@@ -195,12 +214,36 @@ func (s *Store) Close() error {
 		s.fail(err)
 		return err
 	}
+	if err := s.gateClosed(); err != nil { // Badger would wait for its compaction
+		s.fail(err)
+		return err
+	}
+	s.closing.Store(true)
 	return s.closeFiles()
 }
 
+// closeBadger flushes the memtables and ends Badger, unless it has failed, or
+// fails in doing so: then it would wait for ever.
+func (s *Store) closeBadger() error {
+	if err := s.failure(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.db.Close() }()
+	select {
+	case err := <-done:
+		return err
+	case <-s.dead:
+		return s.failure()
+	}
+}
+
 func (s *Store) closeFiles() error {
+	err := s.closeBadger()
+	if s.failure() != nil {
+		return err
+	}
 	s.tables.busy.Wait()
-	err := s.db.Close()
 	if err == nil {
 		err = s.tables.refresh(s.path)
 	}

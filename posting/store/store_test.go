@@ -150,6 +150,7 @@ func TestAGroupIsAppliedOnlyAfterTheOneBefore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, Options{Dir: t.TempDir()})
+			defer drop(t, s)
 			set(t, s, "a", "1")
 			g := wrong(next(s))
 			g.Set([]byte("a"), []byte("2"))
@@ -174,6 +175,7 @@ func TestAGroupIsAppliedOnlyAfterTheOneBefore(t *testing.T) {
 
 func TestAnUnsealedGroupIsRefused(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
+	defer drop(t, s)
 	if err := s.Apply(NewGroup(next(s))); err == nil {
 		t.Error("it was applied")
 	}
@@ -214,6 +216,7 @@ func TestTheLargestGroupsAreTaken(t *testing.T) {
 func TestGroupsThatAreTooLargeAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	defer drop(t, s)
 	rows, _ := s.MaxGroup()
 	g := NewGroup(next(s))
 	for i := range rows + 1 {
@@ -300,6 +303,7 @@ func TestCloseWaitsForNoSnapshot(t *testing.T) {
 		t.Error("it was closed under an open snapshot")
 	}
 	sn.Close()
+	closeStore(t, s)
 }
 
 func TestAClosedStoreAnswersWithAnError(t *testing.T) {

@@ -18,8 +18,10 @@ import (
 	"github.com/dgraph-io/badger/v4/fb"
 )
 
-// tableTail is more than what follows a table's index.
-const tableTail = 64
+const (
+	tableTail = 64 // more than what follows a table's index
+	minIndex  = 16 // less than any index has
+)
 
 // tableFile is what a table was found to be.
 type tableFile struct {
@@ -136,7 +138,7 @@ func readIndex(f *os.File, t *tableFile) (start int64, index []byte, err error) 
 	}
 	size := int64(binary.BigEndian.Uint32(rest[len(rest)-4:]))
 	start = t.size - min(t.size, tableTail) + int64(len(rest)) - 4 - size
-	if start < 0 {
+	if start <= 0 || size < minIndex { // a file of zeros claims an empty index, and that its sum is right
 		return 0, nil, damaged(f.Name(), "its index does not fit")
 	}
 	index = make([]byte, size)

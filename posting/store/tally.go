@@ -44,15 +44,16 @@ func newTally(path string, end int64) (*tally, error) {
 	return &tally{path: path, list: f, at: end, building: make(map[int]uint64)}, nil
 }
 
-// hear takes a line of Badger's log; lost says that a table is missing.
-func (t *tally) hear(format string, args []any) (lost bool, err error) {
+// hear takes a line of Badger's log. done says that it ends a compaction, lost
+// that one of its tables is missing.
+func (t *tally) hear(format string, args []any) (done, lost bool, err error) {
 	built := strings.HasPrefix(format, saidBuilt)
 	if !built && format != saidDone || len(args) < 2 {
-		return false, nil
+		return false, false, nil
 	}
 	compactor, ok := args[0].(int)
 	if !ok {
-		return false, nil
+		return false, false, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,14 +61,12 @@ func (t *tally) hear(format string, args []any) (lost bool, err error) {
 		if keys, ok := args[1].(uint64); ok && keys > 0 {
 			t.building[compactor]++
 		}
-		return false, nil
+		return false, false, nil
 	}
 	t.finished += t.building[compactor]
 	delete(t.building, compactor)
-	if err := t.read(); err != nil {
-		return false, err
-	}
-	return t.listed < t.finished, nil
+	err = t.read()
+	return true, err == nil && t.listed < t.finished, err
 }
 
 // read counts what was appended to the list since the last time. When Badger

@@ -52,7 +52,7 @@ func (s *Store) rotated() error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return err
+		return fmt.Errorf("store: %w", err)
 	}
 	s.logID++
 	return s.newLog()
@@ -63,21 +63,13 @@ func (s *Store) newLog() error {
 	if err := syncDir(s.path); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if s.logID%catalogEvery == 0 {
-		s.refreshCatalog()
-	}
+	s.tablesChanged()
 	return s.weigh()
 }
 
-// catalogEvery is after how many memtables TABLES is written again.
-const catalogEvery = 4
-
-// refreshCatalog brings TABLES up to date beside the writer. That it lags is no
-// harm, so neither is that it fails.
-func (s *Store) refreshCatalog() {
-	s.tables.busy.Go(func() {
-		if err := s.tables.refresh(s.path); err != nil {
-			s.log.Warn("the list of tables could not be written", "error", lastCause(err))
-		}
+// tablesChanged brings TABLES up to date, soon.
+func (s *Store) tablesChanged() {
+	s.tables.refreshSoon(s.path, func(err error) {
+		s.log.Warn("the list of tables could not be written", "error", lastCause(err))
 	})
 }

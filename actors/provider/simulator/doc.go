@@ -5,11 +5,12 @@
 // The log has one line of JSON a call, written with one write(2) before the
 // call is answered:
 //
-//	{"reference":"…","terminal":"…","operation":"payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.000000Z","org":"…"}
+//	{"reference":"…","terminal":"…","operation":"payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.000000Z","org":"…","sum":"7d1f0a93"}
 //
 // outcome is what the caller was told, reason why not. Where then is set the
 // rail acts once more, at the instant at: it charges what was pending or
-// unknown, or it takes back what was charged.
+// unknown, or it takes back what was charged. sum is the CRC-32C of all that is
+// before it in the line.
 //
 // Invariants:
 //  1. A call that was answered is in the log, whole. A process killed at any
@@ -28,7 +29,9 @@
 //  7. Memory is bounded: the index holds the last indexBound calls, the sieve
 //     has a fixed size, the list of chargebacks holds the last chargebackBound.
 //     What they no longer hold is read from the log.
-//  8. A card's number decides and is gone. No line has it, or its holder or CVV.
+//  8. A damaged line is never read as another one: Open verifies every line,
+//     and so does whoever reads one later.
+//  9. A card's number decides and is gone. No line has it, or its holder or CVV.
 //
 // Callers: cmd/mizan with --sandbox; tests of actors.
 //

@@ -1,9 +1,12 @@
 package simulator
 
 import (
+	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"hash/crc32"
 	"time"
 
 	"mizan/actors"
@@ -12,7 +15,7 @@ import (
 
 const (
 	// maxLine bounds a line of the log. The longest that is written has fewer
-	// than 400 bytes.
+	// than 420 bytes.
 	maxLine = 512
 
 	// keySize is the length of the key with which a line begins.
@@ -26,8 +29,19 @@ const (
 // other line: no field that is free text is ever written.
 var reversesMark = []byte(`"then":"` + string(reverses) + `"`)
 
-// errDamaged is a line that is not what appendLine writes.
-var errDamaged = errors.New("simulator: damaged line in the log")
+// sealSize is the length of what ends a line: its checksum.
+const sealSize = len(sumKey) + 2*crc32.Size + len(lineEnd)
+
+const (
+	lineStart = `{"reference":"`
+	sumKey    = `,"sum":"`
+	lineEnd   = "\"}\n"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errDamaged is a line that is not what appendFact writes.
+var errDamaged = errors.New("damaged; restore from a backup")
 
 // fact is what a line says of a call.
 type fact struct {
@@ -55,7 +69,7 @@ func (f fact) answer(reference ledger.ID, now time.Time) actors.Outcome {
 
 // appendKey begins a line: what a call is found by.
 func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
-	dst = append(dst, `{"reference":"`...)
+	dst = append(dst, lineStart...)
 	dst = appendID(dst, reference)
 	dst = append(dst, `","terminal":"`...)
 	dst = appendID(dst, terminal)
@@ -80,7 +94,27 @@ func appendFact(dst []byte, org ledger.ID, operation actors.Operation, f fact) [
 	dst = f.at.UTC().AppendFormat(dst, timeLayout)
 	dst = append(dst, `","org":"`...)
 	dst = appendID(dst, org)
-	return append(dst, "\"}\n"...)
+	return appendSeal(append(dst, '"'))
+}
+
+// appendSeal ends a line with the CRC-32C of all that is before it in the line.
+func appendSeal(line []byte) []byte { return appendSum(line, line) }
+
+func appendSum(dst, body []byte) []byte {
+	var sum [crc32.Size]byte
+	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(body, castagnoli))
+	dst = hex.AppendEncode(append(dst, sumKey...), sum[:])
+	return append(dst, lineEnd...)
+}
+
+// sealed tells whether a line, with its newline, is as it was written.
+func sealed(line []byte) bool {
+	if len(line) < keySize+sealSize || len(line) > maxLine {
+		return false
+	}
+	var again [sealSize]byte
+	body, seal := line[:len(line)-sealSize], line[len(line)-sealSize:]
+	return bytes.Equal(seal, appendSum(again[:0], body))
 }
 
 // appendID writes the UUID as String does, without allocating.
@@ -114,7 +148,7 @@ func parse(line []byte) (parsed, error) {
 		Outcome, Reason, Then string
 		At                    time.Time
 	}
-	if json.Unmarshal(line, &fields) != nil {
+	if !sealed(line) || json.Unmarshal(line, &fields) != nil {
 		return parsed{}, errDamaged
 	}
 	verdict, known := verdicts[fields.Outcome]

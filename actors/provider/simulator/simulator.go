@@ -3,7 +3,6 @@ package simulator
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -32,7 +31,8 @@ type Simulator struct {
 var _ actors.Provider = (*Simulator)(nil)
 
 // Open takes up the log at path, or begins one. A line that was not finished is
-// cut off. The clock is the business clock.
+// cut off; any other line that is not as it was written is an error. The clock
+// is the business clock.
 func Open(path string, clk clock.Clock) (*Simulator, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -44,7 +44,8 @@ func Open(path string, clk clock.Clock) (*Simulator, error) {
 		err = s.recover(info.Size())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("simulator: %s: %w", path, errors.Join(err, f.Close()))
+		_ = f.Close() // nothing was written
+		return nil, fmt.Errorf("simulator: %s: %w", path, err)
 	}
 	return s, nil
 }
@@ -59,31 +60,48 @@ func newSimulator(f file, clk clock.Clock) *Simulator {
 	}
 }
 
-// recover reads the log once: for the index, the sieve and the chargebacks.
+// recover reads the log once: for the index, the sieve and the chargebacks, and
+// to see that no line is damaged.
 func (s *Simulator) recover(length int64) error {
-	if err := s.tape.mend(length); err != nil {
+	if err := s.tape.measure(length); err != nil {
 		return err
 	}
-	return s.tape.each(context.Background(), s.tape.size, func(offset int64, line []byte) {
-		if len(line) > keySize {
-			s.index.add(s.index.hash(line[:keySize]), offset)
+	lines := 0
+	err := s.tape.each(context.Background(), s.tape.size, func(offset int64, line []byte) error {
+		lines++
+		r, ok, err := takenBackBy(line)
+		if err != nil {
+			return err
 		}
-		if r, ok := takenBackBy(line); ok {
+		s.index.add(s.index.hash(line[:keySize]), offset)
+		if ok {
 			s.chargebacks.add(r)
 		}
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	if err := s.tape.mend(length); err != nil {
+		return fmt.Errorf("line %d: %w", lines+1, err)
+	}
+	return nil
 }
 
-// takenBackBy is the chargeback that a line announces, if it does.
-func takenBackBy(line []byte) (actors.Reversal, bool) {
+// takenBackBy is the chargeback that a line announces, if it does; errDamaged
+// for a line that is damaged.
+func takenBackBy(line []byte) (r actors.Reversal, ok bool, err error) {
+	if !sealed(line) {
+		return r, false, errDamaged
+	}
 	if !bytes.Contains(line, reversesMark) {
-		return actors.Reversal{}, false
+		return r, false, nil
 	}
 	p, err := parse(line)
 	if err != nil {
-		return actors.Reversal{}, false
+		return r, false, err
 	}
-	return p.chargeback(), true
+	return p.chargeback(), true, nil
 }
 
 // Close closes the log. A later Submit fails, and a later Inquire about a call
@@ -215,10 +233,12 @@ func (s *Simulator) Reversals(ctx context.Context, since, until time.Time) ([]ac
 	if ok {
 		return list, nil
 	}
-	err := s.tape.each(ctx, size, func(_ int64, line []byte) {
-		if r, ok := takenBackBy(line); ok && r.At.After(since) && !r.At.After(until) {
+	err := s.tape.each(ctx, size, func(_ int64, line []byte) error {
+		r, ok, err := takenBackBy(line)
+		if ok && r.At.After(since) && !r.At.After(until) {
 			list = append(list, r)
 		}
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("simulator: reversals: %w", err)

@@ -131,15 +131,15 @@ func TestALineSaysWhatTheDocumentSays(t *testing.T) {
 	b.submit(cardCall(4, actors.Pay, "4000000000000259"))
 	b.submit(cardCall(5, actors.Pay, "4000000000000002"))
 	const (
-		tail   = `","org":"00000000-0000-0000-0000-000000000063"}` + "\n"
+		tail   = `","org":"00000000-0000-0000-0000-000000000063","sum":"`
 		middle = `","terminal":"00000000-0000-0000-0000-000000000007","operation":"`
 		head   = `{"reference":"00000000-0000-0000-0000-00000000000`
 	)
-	want := head + `1` + middle + `payment","outcome":"charged","at":"2026-11-21T10:15:30.123456Z` + tail +
-		head + `2` + middle + `payout","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.123456Z` + tail +
-		head + `3` + middle + `payment","outcome":"unknown","then":"charged","at":"2026-11-21T10:15:40.123456Z` + tail +
-		head + `4` + middle + `payment","outcome":"charged","then":"reversed","at":"2026-11-21T10:16:30.123456Z` + tail +
-		head + `5` + middle + `payment","outcome":"refused","reason":"card_declined","at":"2026-11-21T10:15:30.123456Z` + tail
+	want := head + `1` + middle + `payment","outcome":"charged","at":"2026-11-21T10:15:30.123456Z` + tail + `03894ef9"}` + "\n" +
+		head + `2` + middle + `payout","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.123456Z` + tail + `e66f9182"}` + "\n" +
+		head + `3` + middle + `payment","outcome":"unknown","then":"charged","at":"2026-11-21T10:15:40.123456Z` + tail + `778d420b"}` + "\n" +
+		head + `4` + middle + `payment","outcome":"charged","then":"reversed","at":"2026-11-21T10:16:30.123456Z` + tail + `37be4fd3"}` + "\n" +
+		head + `5` + middle + `payment","outcome":"refused","reason":"card_declined","at":"2026-11-21T10:15:30.123456Z` + tail + `096379e3"}` + "\n"
 	if got := string(b.content()); got != want {
 		t.Errorf("the log is\n%swant\n%s", got, want)
 	}

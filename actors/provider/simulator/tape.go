@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -55,9 +56,8 @@ func (t *tape) cut() error {
 	return nil
 }
 
-// mend finds the end of the last whole line in a file of the given length and
-// cuts off what a kill or a full disk left behind it: nobody was answered for it.
-func (t *tape) mend(length int64) error {
+// measure finds the end of the last whole line in a file of the given length.
+func (t *tape) measure(length int64) error {
 	buffer := make([]byte, min(t.chunk, length))
 	end := length
 	for end > 0 {
@@ -73,10 +73,35 @@ func (t *tape) mend(length int64) error {
 		end = begin
 	}
 	t.size = end
-	if end == length {
+	return nil
+}
+
+// mend cuts off what a kill or a full disk left behind the last whole line:
+// nobody was answered for it. What they can't have left is damage.
+func (t *tape) mend(length int64) error {
+	rest := length - t.size
+	if rest == 0 {
 		return nil
 	}
+	if rest >= maxLine {
+		return errDamaged
+	}
+	part := make([]byte, rest)
+	if err := t.read(part, t.size); err != nil {
+		return err
+	}
+	if !torn(part) {
+		return errDamaged
+	}
 	return t.cut()
+}
+
+// torn tells whether this is the beginning of a line, or blocks that lost their
+// content with the power. A line whose newline became another byte is neither.
+func torn(part []byte) bool {
+	whole := append(bytes.Clone(part[:len(part)-1]), '\n')
+	begins := min(len(part), len(lineStart))
+	return string(part[:begins]) == lineStart[:begins] && !sealed(whole) || len(bytes.Trim(part, "\x00")) == 0
 }
 
 // line reads the line that begins at offset, its newline included.
@@ -85,29 +110,33 @@ func (t *tape) line(offset, size int64) ([]byte, error) {
 	if err := t.read(part, offset); err != nil {
 		return nil, err
 	}
-	end := bytes.IndexByte(part, '\n')
-	if end < 0 {
+	line := part[:bytes.IndexByte(part, '\n')+1]
+	if !sealed(line) {
 		return nil, errDamaged
 	}
-	return part[:end+1], nil
+	return line, nil
 }
 
-// each visits the lines below size from the first on. A line is only valid
-// until visit returns. Anything too long to be a line is passed over.
-func (t *tape) each(ctx context.Context, size int64, visit func(offset int64, line []byte)) error {
+// each visits the lines below size from the first on, until visit has an error;
+// the line's number becomes part of it. A line is only valid until visit
+// returns. Anything too long to be a line is damaged.
+func (t *tape) each(ctx context.Context, size int64, visit func(offset int64, line []byte) error) error {
 	r := bufio.NewReaderSize(io.NewSectionReader(t.file, 0, size), int(t.chunk))
-	long := false
-	for offset, next := int64(0), t.chunk; ; {
+	for n, offset, next := 1, int64(0), t.chunk; ; n++ {
 		line, err := r.ReadSlice('\n')
 		switch {
-		case err == nil && !long:
-			visit(offset, line)
+		case err == nil:
+			err = visit(offset, line)
 		case err == io.EOF:
 			return nil
-		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, bufio.ErrBufferFull):
+			err = errDamaged
+		default:
 			return err
 		}
-		long = err != nil
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
 		offset += int64(len(line))
 		if offset >= next {
 			next = offset + t.chunk

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -164,7 +165,7 @@ func TestALogOfOneTornLineBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestMendFindsTheEndAcrossParts(t *testing.T) {
+func TestTheEndIsFoundAcrossParts(t *testing.T) {
 	content := "one\ntwo\n" + strings.Repeat("x", 100)
 	for size := int64(1); size < 120; size++ {
 		b, _ := openFaulty(t)
@@ -172,17 +173,14 @@ func TestMendFindsTheEndAcrossParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.tape.chunk = size
-		if err := b.tape.mend(int64(len(content))); err != nil || b.tape.size != 8 {
+		if err := b.tape.measure(int64(len(content))); err != nil || b.tape.size != 8 {
 			t.Fatalf("parts of %d: size %d, %v", size, b.tape.size, err)
-		}
-		if got := string(b.content()); got != "one\ntwo\n" {
-			t.Fatalf("parts of %d: the log is %q", size, got)
 		}
 	}
 }
 
 // TestReadingInPartsAgreesWithSplitting compares each and find with a plain
-// split of random content, lines too long for a part included.
+// split of random content, lines too long for a part included: they end each.
 func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -204,10 +202,16 @@ func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
 		}
 		b.tape.chunk = part
 		offset := int64(0)
-		want := make(map[int64]string)
+		want, wantErr := make(map[int64]string), ""
+		lines := 0
 		for line := range strings.SplitAfterSeq(string(content), "\n") {
+			if lines++; len(line) > part && wantErr == "" {
+				wantErr = fmt.Sprintf("line %d: damaged; restore from a backup", lines)
+			}
 			if len(line) > 0 && len(line) <= part {
-				want[offset] = line
+				if wantErr == "" {
+					want[offset] = line
+				}
 				found, err := b.tape.find(context.Background(), int64(len(content)), []byte(line[:3]))
 				if err != nil || string(found) != line {
 					t.Fatalf("find %q = %q, %v in %q", line[:3], found, err, content)
@@ -215,14 +219,15 @@ func TestReadingInPartsAgreesWithSplitting(t *testing.T) {
 			}
 			offset += int64(len(line))
 		}
-		err := b.tape.each(context.Background(), int64(len(content)), func(offset int64, line []byte) {
+		err := b.tape.each(context.Background(), int64(len(content)), func(offset int64, line []byte) error {
 			if want[offset] != string(line) {
 				t.Errorf("at %d is %q, want %q", offset, line, want[offset])
 			}
 			delete(want, offset)
+			return nil
 		})
-		if err != nil || len(want) != 0 {
-			t.Fatalf("not visited: %v, %v", want, err)
+		if len(want) != 0 || (err == nil) != (wantErr == "") || (err != nil && err.Error() != wantErr) {
+			t.Fatalf("not visited: %v, error %v, want %q", want, err, wantErr)
 		}
 		if line, err := b.tape.find(context.Background(), int64(len(content)), []byte("none")); line != nil || err != nil {
 			t.Fatalf("found %q, %v", line, err)
@@ -253,28 +258,70 @@ func TestWhatCannotBeReadIsUnknown(t *testing.T) {
 	b.expect("inquiry", b.inquire(1), charge(1))
 }
 
-func TestADamagedLineIsUnknownAndNeverNotFound(t *testing.T) {
+// damage overwrites the open log, as a disk would.
+func (b *bench) damage(content []byte) {
+	b.t.Helper()
+	if err := os.WriteFile(b.path, content, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestALineDamagedWhileOpenIsUnknownAndNeverNotFound(t *testing.T) {
 	for _, change := range [][2]string{
-		{`"outcome":"charged"`, `"outcome":"charGed"`},
-		{`"outcome":"charged"`, `"outcome":"refused"`},                   // and taken back
-		{`"outcome":"charged","then":"reversed"`, `"outcome":"pending"`}, // and nothing follows
-		{`"at":"2026`, `"at":"2O26`},
-		{`"at"`, `"on"`},
-		{`"operation":`, `"operation"`},
+		{`"outcome":"charged"`, `"outcome":"refused"`},
+		{`"at":"2026`, `"at":"2027`},
+		{`"reference":"00000000-0000-0000-0000-000000000001"`, `"reference":"00000000-0000-0000-0000-000000000003"`},
+		{`"sum":"`, `"sun":"`},
 	} {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, chargebackCard))
 		b.submit(cardCall(2, actors.Pay, "4000000000000002"))
-		damaged := bytes.Replace(b.content(), []byte(change[0]), []byte(change[1]), 1)
-		if err := errors.Join(b.Close(), os.WriteFile(b.path, damaged, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		b.open()
+		b.damage(bytes.Replace(b.content(), []byte(change[0]), []byte(change[1]), 1))
 		b.expect("inquiry "+change[1], b.inquire(1), actors.Outcome{Verdict: actors.VerdictUnknown})
 		b.expect("repeat "+change[1], b.submit(cardCall(1, actors.Pay, "4242424242424242")), actors.Outcome{Verdict: actors.VerdictUnknown})
-		if got := b.reported(time.Time{}, minute(9)); len(got) != 0 {
+		b.chargebacks.after = start.Add(time.Hour)
+		if got, err := b.Reversals(context.Background(), time.Time{}, minute(9)); err == nil {
 			t.Errorf("%s: reported %v", change[1], got)
 		}
 		b.expect("the next line", b.inquire(2), actors.Outcome{Verdict: actors.VerdictRefused, Reason: "card_declined"})
 	}
+}
+
+// TestEveryDamageOfTheLogIsSeen flips a bit of each byte of two lines.
+func TestEveryDamageOfTheLogIsSeen(t *testing.T) {
+	b := open(t)
+	for n := range uint64(2) {
+		b.submit(cardCall(n, actors.Pay, chargebackCard))
+	}
+	whole := b.content()
+	try := func(what string, content []byte, line int) {
+		t.Helper()
+		b.damage(content)
+		s, err := Open(b.path, b.clock)
+		if err == nil {
+			_ = s.Close()
+		}
+		if want := fmt.Sprintf("simulator: %s: line %d: damaged; restore from a backup", b.path, line); err == nil || err.Error() != want {
+			t.Fatalf("%s: %v, want %s", what, err, want)
+		}
+		if left, err := os.ReadFile(b.path); err != nil || !bytes.Equal(left, content) {
+			t.Fatalf("%s: the damaged log was changed", what)
+		}
+	}
+	for i := range whole {
+		flipped := bytes.Clone(whole)
+		flipped[i] ^= 1 << (i % 8)
+		try(fmt.Sprintf("bit %d of byte %d", i%8, i), flipped, 1+bytes.Count(whole[:i], []byte("\n")))
+	}
+	all := bytes.Clone(whole)
+	for i := range all {
+		all[i] ^= 1
+	}
+	try("every byte", all, 1)
+	first := bytes.IndexByte(whole, '\n') + 1
+	try("an empty line", slices.Concat(whole[:first], []byte("\n"), whole[first:]), 2)
+	try("a line of something else", slices.Concat(whole[:first], []byte("{}\n"), whole[first:]), 2)
+	try("a long line", slices.Concat(whole, bytes.Repeat([]byte("x"), 3*chunk), []byte("\n")), 3)
+	try("something behind the lines", slices.Concat(whole, []byte("x")), 3)
+	try("much behind the lines", slices.Concat(whole, make([]byte, maxLine)), 3)
 }

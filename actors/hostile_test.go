@@ -1,0 +1,326 @@
+package actors_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// patience is how long a test waits for what should happen at once.
+const patience = 10 * time.Second
+
+// soon fails the test unless fn returns.
+func soon(t *testing.T, what string, fn func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatalf("%s: not within %v", what, patience)
+	}
+}
+
+// A Change that the journal's own checks refuse panics inside Commit: it was
+// never submitted, so nothing will ever come back for it.
+func TestAChangeThatIsNoneLeavesTheActorAndTheWorkCountWhole(t *testing.T) {
+	s := open(t, time.Hour)
+	reply := make(chan error, 1)
+	if err := s.registry.Command(key(1), &malformed{reply: reply}); err != nil {
+		t.Fatal(err)
+	}
+	var refusal *ledger.Refusal
+	if err := <-reply; !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
+		t.Errorf("answered %v", err)
+	}
+	soon(t, "the work count falls to zero", s.Quiesce)
+	if err := s.registry.Command(key(1), &write{reply: reply}); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "the next command is answered", func() {
+		if err := <-reply; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Committed panics after its Change is durable; so do Idle and Refuse, which are
+// no messages at all. The library must never see it: it would make another actor.
+func TestAPanicAnywhereInABehaviourIsOurs(t *testing.T) {
+	s := open(t, 0)
+	reply := make(chan error, 8)
+	for _, where := range []string{"committed", "idle", "failed", "refuse"} {
+		if err := s.registry.Command(key(1), &fragile{where: where, reply: reply}); err != nil {
+			t.Fatal(err)
+		}
+		soon(t, where+": the work count falls to zero", s.Quiesce)
+		if err := s.registry.Command(key(1), &write{reply: reply}); err != nil {
+			t.Fatal(err)
+		}
+		soon(t, where+": the next command is answered", func() {
+			for err := range reply {
+				if err == nil {
+					break
+				}
+			}
+		})
+		soon(t, where+": at rest", s.Quiesce)
+		if n := s.Live(); n != 0 {
+			t.Errorf("%s: %d actors stay", where, n)
+		}
+	}
+}
+
+func TestActorsThatBlockHoldUpNoOther(t *testing.T) {
+	for _, many := range []int{31, 100, 1_000} {
+		s := open(t, 0)
+		release := make(chan struct{})
+		for i := range many {
+			s.registry.Tell(wide(i), stall{release})
+		}
+		finished := make(chan struct{})
+		s.registry.Tell(key(200), call(func() { close(finished) }))
+		select {
+		case <-finished:
+		case <-time.After(patience):
+			t.Errorf("one message waits behind %d actors that block", many)
+		}
+		close(release)
+		soon(t, "all of them end", s.Quiesce)
+	}
+}
+
+// An actor that expects an answer stays, through a panic too, and knows that it
+// expects one.
+func TestAnActorThatExpectsAnAnswerIsNotLetGoAndAPanicForgetsNothing(t *testing.T) {
+	s := open(t, 0)
+	var seen atomic.Int64
+	seen.Store(-1)
+	s.registry.Tell(key(1), expect{})
+	s.Quiesce()
+	s.registry.Tell(key(1), call(func() { panic("in between") }))
+	s.Quiesce()
+	if s.Live() != 1 {
+		t.Fatalf("%d actors live while one expects an answer", s.Live())
+	}
+	s.registry.Tell(key(1), look{&seen})
+	s.Quiesce()
+	if n := seen.Load(); n != 1 {
+		t.Errorf("after a panic the actor expects %d answers, want 1", n)
+	}
+	s.registry.Tell(key(1), answerTo{&seen})
+	s.Quiesce()
+	if n := seen.Load(); n != 0 {
+		t.Errorf("with its answer in hand the actor expects %d more", n)
+	}
+	if s.Live() != 0 {
+		t.Errorf("%d actors stay", s.Live())
+	}
+}
+
+// Many senders, short lives, commits in between, and a count that must come out
+// even: whatever is lost or stuck shows as a hang or a difference.
+func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	s := open(t, 0)
+	const senders, each, keys = 8, 1_500, 5
+	var handled, sent atomic.Int64
+	replies := make(chan error, senders*each)
+	var all sync.WaitGroup
+	var written int64
+	for g := range senders {
+		random := rand.New(rand.NewPCG(seed, uint64(g)))
+		for range each {
+			if random.IntN(4) == 0 {
+				written++
+			}
+		}
+		random = rand.New(rand.NewPCG(seed, uint64(g)))
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for i := range each {
+				at := key(byte((i + g) % keys))
+				if random.IntN(4) == 0 {
+					if err := s.registry.Command(at, &write{reply: replies}); err != nil {
+						replies <- err
+					}
+					continue
+				}
+				sent.Add(1)
+				s.registry.Tell(at, count{&handled})
+			}
+		}()
+	}
+	all.Wait()
+	soon(t, "at rest", s.Quiesce)
+	if handled.Load() != sent.Load() || int64(len(replies)) != written {
+		t.Errorf("%d of %d messages handled, %d of %d commands answered", handled.Load(), sent.Load(), len(replies), written)
+	}
+	if s.Live() != 0 || s.Outstanding() != 0 {
+		t.Errorf("%d actors, %d units of work are left", s.Live(), s.Outstanding())
+	}
+}
+
+func TestAnActorIsGoneBeforeItsLastWorkIsDone(t *testing.T) {
+	s := open(t, 0)
+	var handled atomic.Int64
+	for i := range 20_000 {
+		s.registry.Tell(key(byte(i)), count{&handled})
+		s.Quiesce()
+		if n := s.Live(); n != 0 {
+			t.Fatalf("round %d: nothing is under way and %d actors live", i, n)
+		}
+	}
+}
+
+// Whoever only waits for an outcome is not turned away by those who wait too.
+func TestObserversAreNotBoundedWhileAChangeIsUnderWay(t *testing.T) {
+	s := open(t, 0)
+	s.gate = make(chan struct{})
+	written := make(chan error, 1)
+	if err := s.registry.Command(key(1), &write{reply: written}); err != nil {
+		t.Fatal(err)
+	}
+	const many = 3 * actors.MaxWaiting
+	replies := make(chan error, many)
+	for range many {
+		if err := s.registry.Command(key(1), &observe{reply: replies}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(s.gate)
+	soon(t, "all are answered", func() {
+		for range many {
+			if err := <-replies; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}
+
+// What was due and did not move its record comes again, and not once more when
+// it has.
+func TestDueWorkThatCameToNothingComesAgain(t *testing.T) {
+	s := openAs(t, 0, time.Millisecond)
+	reply := make(chan error, 1)
+	if err := s.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-reply; err != nil {
+		t.Fatal(err)
+	}
+	s.ignore.Store(true)
+	if err := s.Advance(start.Add(2 * time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.seen) != 1 {
+		t.Fatalf("woken %d times", len(s.seen))
+	}
+	soon(t, "it is due again", func() {
+		look := time.NewTicker(time.Millisecond)
+		defer look.Stop()
+		for {
+			if _, due := s.Journal.Due.Next(); due {
+				return
+			}
+			<-look.C
+		}
+	})
+	s.ignore.Store(false)
+	for range 2 {
+		if err := s.Advance(start.Add(2 * time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.seen) != 2 {
+		t.Errorf("woken %d times, want 2: the record has moved", len(s.seen))
+	}
+}
+
+func TestAJobThatPanicsEndsNothing(t *testing.T) {
+	s := open(t, 0)
+	if err := s.Go(func() { panic("a bug") }); err != nil {
+		t.Fatal(err)
+	}
+	soon(t, "at rest", s.Quiesce)
+}
+
+// The messages of this file's tests.
+type (
+	malformed struct{ reply chan error }
+	fragile   struct {
+		where string
+		reply chan error
+	}
+	stall    struct{ release chan struct{} }
+	call     func()
+	expect   struct{}
+	look     struct{ n *atomic.Int64 }
+	answerTo struct{ n *atomic.Int64 }
+	observe  struct{ reply chan error }
+)
+
+func (m *observe) Refuse(err error) { m.reply <- err }
+
+// Observes implements actors.Observer.
+func (m *observe) Observes() {}
+
+func (m *malformed) Refuse(err error) { m.reply <- err }
+
+func (m *fragile) Refuse(err error) {
+	m.reply <- err
+	if m.where == "refuse" {
+		panic("refuse")
+	}
+}
+
+// Expected implements actors.Expected.
+func (answerTo) Expected() {}
+
+func (p *probe) hostile(c *actors.Context, message any) {
+	switch m := message.(type) {
+	case *malformed:
+		c.Commit(&posting.Change{Steps: []posting.Step{{Org: org}}})
+	case *fragile:
+		p.where = m.where
+		switch m.where {
+		case "committed":
+			p.write(c, 0)
+		case "failed", "refuse":
+			panic(m.where)
+		}
+	case *observe:
+		m.reply <- nil
+	case stall:
+		<-m.release
+	case call:
+		m()
+	case expect:
+		c.Expect()
+	case look:
+		m.n.Store(int64(c.Expecting()))
+	case answerTo:
+		m.n.Store(int64(c.Expecting()))
+	}
+}
+
+func wide(i int) actors.RecordKey {
+	k := key(byte(i))
+	k.ID[1], k.ID[2] = byte(i>>8), 1
+	return k
+}

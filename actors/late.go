@@ -1,0 +1,98 @@
+package actors
+
+import (
+	"slices"
+	"time"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// What went wrong inside the house is tried again by real time: the record's
+// own instants say nothing about our mistakes.
+const (
+	handlingTime = 30 * time.Second
+	firstRepeat  = time.Second
+	lastRepeat   = time.Minute
+)
+
+// loan is due work that was handed out. The journal hands it out once, so
+// whatever loses it (a panic, a terminal without a provider, a full pool) would
+// leave its record where it stands for ever.
+type loan struct {
+	item  posting.Item
+	until time.Time
+}
+
+// lend notes that due work was handed out.
+func (rt *Runtime) lend(items []posting.Item) {
+	if len(items) == 0 {
+		return
+	}
+	until := time.Now().Add(rt.handling)
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	for _, item := range items {
+		rt.loans = append(rt.loans, loan{item, until})
+	}
+}
+
+// reclaim puts back what was handed out long ago. The journal forgets what its
+// record no longer wants.
+func (rt *Runtime) reclaim(now time.Time) {
+	rt.mu.Lock()
+	n := 0
+	for n < len(rt.loans) && !rt.loans[n].until.After(now) {
+		n++
+	}
+	overdue := slices.Clone(rt.loans[:n])
+	if rt.loans = rt.loans[n:]; len(rt.loans) == 0 {
+		rt.loans = nil
+	}
+	rt.mu.Unlock()
+	for _, l := range overdue {
+		rt.Journal.Due.Return(l.item)
+	}
+}
+
+// Postpone puts due work back that could not be begun. It comes again when there
+// is room.
+func (rt *Runtime) Postpone(kind ledger.Kind, d Due) {
+	rt.Journal.Due.Return(posting.Item{At: d.At, Org: d.Key.Org, Source: ledger.Source{Kind: kind, ID: d.Key.ID}})
+}
+
+// repeat is something to do again.
+type repeat struct {
+	at time.Time
+	fn func()
+}
+
+// later has fn called once, after a while.
+func (rt *Runtime) later(after time.Duration, fn func()) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.repeats = append(rt.repeats, repeat{time.Now().Add(after), fn})
+}
+
+func (rt *Runtime) repeat(now time.Time) {
+	var ready []func()
+	rt.mu.Lock()
+	rt.repeats = slices.DeleteFunc(rt.repeats, func(r repeat) bool {
+		if r.at.After(now) {
+			return false
+		}
+		ready = append(ready, r.fn)
+		return true
+	})
+	rt.mu.Unlock()
+	for _, fn := range ready {
+		fn()
+	}
+}
+
+// repeatAfter is how long to wait before something is done again that has
+// failed so many times before.
+func repeatAfter(times int) time.Duration {
+	const doublings = 6 // 64 s: beyond lastRepeat
+	return min(firstRepeat<<min(times, doublings), lastRepeat)
+}

@@ -1,0 +1,71 @@
+package actors_test
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/posting"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A runtime that is started and stopped leaves no goroutine, whatever it was
+// doing: nothing, work, a job, an actor that is kept, a clock that runs.
+func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
+	s := open(t, time.Hour) // the store stays open: only the runtimes are looked at
+	for name, use := range map[string]func(*actors.Runtime, *actors.Registry[actors.RecordKey]){
+		"nothing": func(*actors.Runtime, *actors.Registry[actors.RecordKey]) {},
+		"a kept actor": func(_ *actors.Runtime, r *actors.Registry[actors.RecordKey]) {
+			r.Tell(key(1), call(func() {}))
+		},
+		"a job that ends with the runtime": func(rt *actors.Runtime, _ *actors.Registry[actors.RecordKey]) {
+			if err := rt.Go(func() { <-rt.Context().Done() }); err != nil {
+				t.Error(err)
+			}
+		},
+		"actors beyond those that stay": func(_ *actors.Runtime, r *actors.Registry[actors.RecordKey]) {
+			release := make(chan struct{})
+			for i := range 500 {
+				r.Tell(wide(i), stall{release})
+			}
+			close(release)
+		},
+	} {
+		for _, running := range []clock.Clock{clock.NewManual(start), clock.Real{}} {
+			before := goleak.IgnoreCurrent()
+			rt := actors.New(actors.Options{Clock: running, Journal: s.Journal, Log: s.Log})
+			registry := actors.NewRegistry(rt, "probe", time.Hour, func(k actors.RecordKey) actors.Behaviour {
+				return &probe{stage: s, key: k}
+			})
+			rt.Start(func(posting.Item) bool { return false })
+			use(rt, registry)
+			soon(t, name+": stopped", rt.Stop)
+			if err := goleak.Find(before); err != nil {
+				t.Errorf("%s, %T: %v", name, running, err)
+			}
+		}
+	}
+}
+
+// What comes after the end neither hangs nor leaks: the runtime takes no jobs,
+// and an actor that is told something still answers.
+func TestAStoppedRuntimeRefusesJobsAndHoldsNobodyUp(t *testing.T) {
+	s := open(t, 0)
+	rt := actors.New(actors.Options{Clock: s.clock, Journal: s.Journal, Log: s.Log})
+	registry := actors.NewRegistry(rt, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{stage: s, key: k} })
+	rt.Start(func(posting.Item) bool { return false })
+	rt.Stop()
+	if err := rt.Go(func() {}); err == nil {
+		t.Error("a job was taken")
+	}
+	handled := make(chan struct{})
+	for range 1_000 {
+		registry.Tell(key(1), call(func() {}))
+	}
+	registry.Tell(key(1), call(func() { close(handled) }))
+	soon(t, "handled", func() { <-handled })
+}

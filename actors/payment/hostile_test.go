@@ -1,0 +1,514 @@
+package payment_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// patience is how long a test waits for what should happen at once.
+const patience = 10 * time.Second
+
+// rail is a provider that does what a test tells it to.
+type rail struct {
+	actors.Provider
+	submit    func(ctx context.Context, call *actors.Call) actors.Outcome
+	inquire   func(ctx context.Context) actors.Outcome
+	reversals func(since, until time.Time) ([]actors.Reversal, error)
+	next      func(since time.Time) (time.Time, bool)
+
+	submitted, inquired atomic.Int64
+}
+
+func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	r.submitted.Add(1)
+	if r.submit == nil {
+		return r.Provider.Submit(ctx, call)
+	}
+	return r.submit(ctx, call)
+}
+
+func (r *rail) Inquire(ctx context.Context, terminal *directory.Terminal, id ledger.ID) actors.Outcome {
+	r.inquired.Add(1)
+	if r.inquire == nil {
+		return r.Provider.Inquire(ctx, terminal, id)
+	}
+	return r.inquire(ctx)
+}
+
+func (r *rail) Reversals(ctx context.Context, since, until time.Time) ([]actors.Reversal, error) {
+	if r.reversals == nil {
+		return r.Provider.Reversals(ctx, since, until)
+	}
+	return r.reversals(since, until)
+}
+
+func (r *rail) NextReversal(since time.Time) (time.Time, bool) {
+	if r.next == nil {
+		return time.Time{}, false
+	}
+	return r.next(since)
+}
+
+func (h *house) on(r *rail) {
+	h.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
+}
+
+// try creates and returns what the caller gets.
+func (h *house) try(kind payment.Type, txid string) (live.Result, error) {
+	c := request(kind, "4242424242424242", 70, txid)
+	c.Partner = h.partner
+	return h.Create(c)
+}
+
+// soon fails the test unless fn returns.
+func soon(t *testing.T, what string, fn func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatalf("%s: not within %v", what, patience)
+	}
+}
+
+// until waits for a condition.
+func (h *house) until(what string, holds func() bool) {
+	h.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-deadline.C:
+			h.t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// reaches waits until a transaction has a status; with a real clock only.
+func (h *house) reaches(id ledger.ID, want payment.Status) {
+	h.t.Helper()
+	h.until(string(want), func() bool { return h.read(id).Status == want })
+}
+
+// Between two restarts in a row less than a provider time-out passes: the
+// second "unknown reference" must not be asked for before, the call may still
+// be on its way.
+func TestASecondRestartDoesNotShortenTheWaitForACallOnItsWay(t *testing.T) {
+	h, id := lost(t, payment.Payment, &flaky{before: true})
+	for range 3 {
+		h.restart()
+		if r := h.read(id); r.Status != payment.Authorizing || r.Unheard != 1 {
+			t.Fatalf("after another restart: %s %q, unheard %d", r.Status, r.Error, r.Unheard)
+		}
+	}
+	h.advance(9 * time.Second)
+	h.restart()
+	if got := h.read(id).Status; got != payment.Authorizing {
+		t.Fatalf("%s before the provider time-out has passed", got)
+	}
+	h.advance(time.Second)
+	if r := h.read(id); r.Status != payment.Failed || r.Error != payment.Interrupted {
+		t.Errorf("%s %q", r.Status, r.Error)
+	}
+}
+
+// A pool without room loses no inquiry: its transaction would stand still until
+// the next restart.
+func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
+	r := &rail{
+		submit: func(context.Context, *actors.Call) actors.Outcome {
+			return actors.Outcome{Verdict: actors.VerdictUnknown, Again: time.Second}
+		},
+		inquire: func(context.Context) actors.Outcome { return actors.Outcome{Verdict: actors.VerdictCharged} },
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.runtime.Quiesce()
+	if err := h.clock.Set(start.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(h.journal.Due.Take(ledger.MicrosOf(h.clock.Now()), 10)); n != 1 {
+		t.Fatalf("%d transactions are due", n)
+	}
+	release := make(chan struct{})
+	for h.runtime.Go(func() { <-release }) == nil {
+	}
+	h.due(id)
+	h.until("the actor has gone", func() bool { return h.runtime.Live() == 0 })
+	close(release)
+	h.advance(0)
+	if got := h.read(id).Status; got != payment.Charged {
+		t.Errorf("%s", got)
+	}
+}
+
+// due wakes a transaction at the instant that it asked for.
+func (h *house) due(id ledger.ID) {
+	h.t.Helper()
+	result, err := h.Read(org, 1, id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	key := actors.RecordKey{Org: org, ID: id}
+	h.Tell(key, actors.Due{Key: key, At: result.Stamp.Due})
+}
+
+// A panic while a submission is under way must not forget it: an inquiry beside
+// it would hear "unknown reference" of a call that is about to charge.
+func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
+	r := &rail{}
+	began, goOn := make(chan ledger.ID), make(chan struct{})
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		began <- call.Reference
+		<-goOn
+		return r.Provider.Submit(ctx, call)
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	answers := make(chan error, 1)
+	go func() {
+		_, err := h.try(payment.Payment, "")
+		answers <- err
+	}()
+	id := <-began
+	h.Tell(actors.RecordKey{Org: org, ID: id}, "what is this")
+	var refusal *ledger.Refusal
+	if err := <-answers; !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
+		t.Errorf("the create was answered %v", err)
+	}
+	h.due(id)
+	h.due(id)
+	close(goOn)
+	soon(t, "at rest", h.runtime.Quiesce)
+	if n := r.inquired.Load(); n != 0 {
+		t.Errorf("%d inquiries while the submission was under way", n)
+	}
+	if got := h.read(id).Status; got != payment.Charged || h.runtime.Live() != 0 {
+		t.Errorf("%s, %d actors live", got, h.runtime.Live())
+	}
+}
+
+// panics at each point at which an actor calls somebody: the create is
+// answered, the card is wiped, nothing is stuck and no money is lost.
+func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
+	once := func() func() {
+		var done atomic.Bool
+		return func() {
+			if !done.Swap(true) {
+				panic("a bug")
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		kind payment.Type
+		set  func(*house)
+		want payment.Status
+	}{
+		"looking for the terminal of the call": {payment.Payment, func(h *house) { h.asked = once() }, payment.Failed},
+		"admission":                            {payment.Payout, func(h *house) { h.admission = admitting(once()) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := openAs(t, func(h *house) { c.set(h); h.handling = time.Millisecond })
+			create := request(c.kind, "4242424242424242", 70, "once")
+			create.Partner = h.partner
+			number := create.Card.Number
+			_, err := h.Create(create)
+			var refusal *ledger.Refusal
+			if !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
+				t.Fatalf("answered %v", err)
+			}
+			soon(t, "at rest", h.runtime.Quiesce)
+			if !wiped(number) {
+				t.Error("the card is still there")
+			}
+			h.advance(30 * time.Second)
+			repeated := h.create(c.kind, "4242424242424242", 70, "once")
+			if c.want == "" {
+				if repeated.Replay || repeated.Record.Status != payment.Charged {
+					t.Errorf("the next try: %s, replay %v", repeated.Record.Status, repeated.Replay)
+				}
+			} else if !repeated.Replay || repeated.Record.Status != c.want {
+				t.Errorf("it became %s, replay %v", repeated.Record.Status, repeated.Replay)
+			}
+			h.advance(time.Minute) // an account that nobody asks for stays for a minute of real time
+			if n := h.runtime.Outstanding(); n != 0 {
+				t.Errorf("%d units of work are left", n)
+			}
+		})
+	}
+}
+
+type admitting func()
+
+func (a admitting) Admit(_ ledger.ID, _ ledger.Account, _, _ money.Amount, answer func(bool)) {
+	a()
+	answer(true)
+}
+
+// Due work whose handling panics comes again.
+func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
+	var fail atomic.Bool
+	h := openAs(t, func(h *house) {
+		h.real, h.handling = true, time.Millisecond
+		h.inquire = 10 * time.Millisecond
+		h.asked = func() {
+			if fail.Swap(false) {
+				panic("a bug")
+			}
+		}
+		r := &rail{submit: func(context.Context, *actors.Call) actors.Outcome {
+			fail.Store(true)
+			return actors.Outcome{Verdict: actors.VerdictUnknown}
+		}}
+		r.inquire = func(context.Context) actors.Outcome { return actors.Outcome{Verdict: actors.VerdictCharged} }
+		h.on(r)
+	})
+	result, err := h.try(payment.Payment, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.reaches(result.Record.ID, payment.Charged)
+	if fail.Load() {
+		t.Error("nothing panicked")
+	}
+}
+
+// A provider that hangs holds a transaction up for a provider time-out, and then
+// its outcome is unknown: not failed, and not for ever.
+func TestAProviderThatHangsIsAnUnknownOutcome(t *testing.T) {
+	r := &rail{submit: func(ctx context.Context, _ *actors.Call) actors.Outcome {
+		<-ctx.Done()
+		return actors.Outcome{Verdict: actors.VerdictUnknown}
+	}}
+	h := openAs(t, func(h *house) { h.on(r); h.inquire = 20 * time.Millisecond })
+	soon(t, "the create is answered", func() {
+		result, err := h.try(payment.Payment, "")
+		if err != nil || result.Record.Status != payment.Charging {
+			t.Errorf("%v, %v", result.Record, err)
+		}
+	})
+}
+
+func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
+	const racers = 400
+	r := &rail{}
+	var asked sync.WaitGroup
+	asked.Add(racers)
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		asked.Wait() // all of them want the txid before there is an outcome
+		return r.Provider.Submit(ctx, call)
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	var all sync.WaitGroup
+	ids := make([]ledger.ID, racers)
+	for i := range racers {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			asked.Done()
+			result, err := h.try(payment.Payment, "same")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if result.Record.Status != payment.Charged {
+				t.Errorf("answered %s", result.Record.Status)
+			}
+			ids[i] = result.Record.ID
+		}()
+	}
+	all.Wait()
+	if len(slices.Compact(ids)) != 1 || r.submitted.Load() != 1 {
+		t.Errorf("%d submissions, ids %v", r.submitted.Load(), slices.Compact(ids))
+	}
+	soon(t, "at rest", h.runtime.Quiesce)
+	if h.runtime.Live() != 0 {
+		t.Errorf("%d actors stay", h.runtime.Live())
+	}
+}
+
+func TestCallersThatGaveUpAreForgotten(t *testing.T) {
+	if n := live.Waiters(1_000); n > 1 {
+		t.Errorf("an actor keeps %d callers that wait no more", n)
+	}
+}
+
+func wiped(secret []byte) bool {
+	return !slices.ContainsFunc(secret, func(b byte) bool { return b != 0 })
+}
+
+// The card does not outlive its use, whatever becomes of the create.
+func TestTheCardIsWipedOnEveryPath(t *testing.T) {
+	release := make(chan struct{})
+	full := func(h *house) {
+		for h.runtime.Go(func() { <-release }) == nil {
+		}
+	}
+	for name, c := range map[string]struct {
+		kind   payment.Type
+		set    func(*house)
+		change func(*live.Create)
+		before func(*house)
+	}{
+		"charged":              {kind: payment.Payment},
+		"paid":                 {kind: payment.Payout},
+		"refused at once":      {kind: payment.Payment, change: func(c *live.Create) { c.Request.ReturnURL = "" }},
+		"no terminal":          {kind: payment.Payment, before: func(h *house) { h.terminals = nil }},
+		"insufficient balance": {kind: payment.Payout, change: func(c *live.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
+		"the writer refuses":   {kind: payment.Payout, set: func(h *house) { h.admission = admitting(func() {}) }, change: func(c *live.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
+		"the txid is taken":    {kind: payment.Payment, before: func(h *house) { h.create(payment.Payment, "4242424242424242", 70, "taken") }},
+		"the pool is full":     {kind: payment.Payment, set: func(h *house) { h.wait = 50 * time.Millisecond }, before: full},
+		"an adapter panics": {kind: payment.Payment, set: func(h *house) {
+			h.on(&rail{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
+		}},
+		"no provider any more":  {kind: payment.Payment, set: func(h *house) { h.wait = 50 * time.Millisecond; h.asked = func() { h.terminals = nil } }},
+		"the journal is closed": {kind: payment.Payout, set: func(h *house) { h.admission = admitting(func() {}) }, before: func(h *house) { h.closeJournal() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := openAs(t, func(h *house) {
+				if c.set != nil {
+					c.set(h)
+				}
+			})
+			if c.before != nil {
+				c.before(h)
+			}
+			create := request(c.kind, "4242424242424242", 70, "taken")
+			create.Partner = h.partner
+			create.Card.Holder, create.Card.ExpMonth = []byte("JANE DOE"), []byte("12")
+			if c.change != nil {
+				c.change(&create)
+			}
+			card := *create.Card
+			_, _ = h.Create(create)
+			if name == "the pool is full" {
+				close(release)
+			}
+			soon(t, "at rest", h.runtime.Quiesce)
+			if !wiped(card.Number) || !wiped(card.CVV) || !wiped(card.Holder) || !wiped(card.ExpMonth) {
+				t.Error("the card is still there")
+			}
+			if create.Card.Number != nil {
+				t.Error("the card is not empty")
+			}
+		})
+	}
+}
+
+// closeJournal closes the store under the runtime, once.
+func (h *house) closeJournal() {
+	if err := h.journal.Close(); err != nil {
+		h.t.Error(err)
+	}
+	h.closed = true
+}
+
+// A poll that fails, or that has something to say for ever, neither holds the
+// clock up nor spins.
+func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
+	var polls atomic.Int64
+	var broken atomic.Bool
+	broken.Store(true)
+	r := &rail{
+		next: func(since time.Time) (time.Time, bool) {
+			return start.Add(time.Second), since.Before(start.Add(time.Second))
+		},
+		reversals: func(time.Time, time.Time) ([]actors.Reversal, error) {
+			polls.Add(1)
+			if broken.Load() {
+				return nil, errors.New("the rail is down")
+			}
+			return []actors.Reversal{{Org: org, Reference: ledger.ID{9}}}, nil
+		},
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	soon(t, "the clock is moved", func() {
+		if err := h.runtime.Advance(start.Add(time.Hour)); err == nil {
+			t.Error("the clock was moved over a poll that failed, and nobody was told")
+		}
+	})
+	if got := h.clock.Now(); !got.Equal(start.Add(time.Hour)) {
+		t.Errorf("the clock shows %v", got)
+	}
+	if n := polls.Load(); n != 1 {
+		t.Errorf("polled %d times while the rail is down", n)
+	}
+}
+
+// A rail whose list takes long to come holds up no due work.
+func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
+	release := make(chan struct{})
+	began := make(chan struct{})
+	r := &rail{
+		next: func(since time.Time) (time.Time, bool) { return time.Unix(0, 0), since.IsZero() },
+		reversals: func(time.Time, time.Time) ([]actors.Reversal, error) {
+			close(began)
+			<-release
+			return nil, nil
+		},
+		submit: func(context.Context, *actors.Call) actors.Outcome {
+			return actors.Outcome{Verdict: actors.VerdictUnknown, Again: time.Millisecond}
+		},
+		inquire: func(context.Context) actors.Outcome { return actors.Outcome{Verdict: actors.VerdictCharged} },
+	}
+	h := openAs(t, func(h *house) { h.real = true; h.on(r) })
+	defer close(release)
+	<-began
+	result, err := h.try(payment.Payment, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.reaches(result.Record.ID, payment.Charged)
+}
+
+// A chargeback of a payment whose charge we have not heard of yet waits for it,
+// also over a panic of the actor.
+func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
+	for _, panics := range []bool{false, true} {
+		var due atomic.Bool
+		r := &rail{
+			submit: func(context.Context, *actors.Call) actors.Outcome {
+				return actors.Outcome{Verdict: actors.VerdictUnknown}
+			},
+			inquire: func(context.Context) actors.Outcome { return actors.Outcome{Verdict: actors.VerdictCharged} },
+		}
+		var id ledger.ID
+		r.next = func(since time.Time) (time.Time, bool) { return start, due.Load() && since.IsZero() }
+		r.reversals = func(time.Time, time.Time) ([]actors.Reversal, error) {
+			return []actors.Reversal{{Org: org, Reference: id, Reason: "chargeback"}}, nil
+		}
+		h := openAs(t, func(h *house) { h.on(r) })
+		id = h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+		due.Store(true)
+		h.advance(time.Second)
+		if got := h.read(id).Status; got != payment.Charging {
+			t.Fatalf("%s", got)
+		}
+		if panics {
+			h.Tell(actors.RecordKey{Org: org, ID: id}, "what is this")
+			h.runtime.Quiesce()
+		}
+		h.advance(10 * time.Second)
+		if got := h.read(id).Status; got != payment.Reversed || h.balance() != "100000 / 0" {
+			t.Errorf("panics %v: %s, balance %s", panics, got, h.balance())
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package posting
+
+import (
+	"mizan/internal/assert"
+	"mizan/ledger"
+)
+
+// foresight is what accounts would have if something were booked. The split of
+// postings that spill is made on it, and funds are judged on it.
+type foresight struct {
+	writer   *writer
+	accounts []foreseen // few: searched one by one
+	postings []ledger.Posting
+}
+
+type foreseen struct {
+	accountKey
+	totals ledger.Totals
+}
+
+func (f *foresight) reset() { f.accounts = f.accounts[:0] }
+
+// totals are an account's, as far as things were booked here. The pointer holds
+// until the next call.
+func (f *foresight) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
+	for i := range f.accounts {
+		if at := &f.accounts[i]; at.account == a && at.org == org {
+			return &at.totals
+		}
+	}
+	f.accounts = append(f.accounts, foreseen{accountKey{org, a}, f.writer.account(org, a).totals})
+	return &f.accounts[len(f.accounts)-1].totals
+}
+
+// split replaces the entry's postings that spill by what the accounts' totals
+// decide.
+func (f *foresight) split(org ledger.ID, entry *ledger.Entry) {
+	if !spills(entry) {
+		return
+	}
+	f.reset()
+	assert.NoError(f.book(org, entry))
+	entry.Postings = append([]ledger.Posting(nil), f.postings...)
+}
+
+func spills(entry *ledger.Entry) bool {
+	for i := range entry.Postings {
+		if entry.Postings[i].Spill != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// book books an entry here: first what a capture releases, then each posting,
+// split by the totals that those before it have left. It leaves the postings as
+// split in f.postings.
+func (f *foresight) book(org ledger.ID, entry *ledger.Entry) error {
+	for i := range entry.Released {
+		p := &entry.Released[i]
+		if err := f.totals(org, ledger.Account{Path: p.Account, Asset: p.Asset}).Release(p.Side, p.Amount); err != nil {
+			return err
+		}
+	}
+	f.postings = f.postings[:0]
+	for i := range entry.Postings {
+		from := len(f.postings)
+		f.add(org, &entry.Postings[i])
+		for k := range f.postings[from:] {
+			p := &f.postings[from+k]
+			if err := move(f.totals(org, ledger.Account{Path: p.Account, Asset: p.Asset}), entry.Phase, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// move moves the totals of a posting's account.
+func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
+	switch phase {
+	case ledger.Pending:
+		return t.Hold(p.Side, p.Amount)
+	case ledger.Void:
+		return t.Release(p.Side, p.Amount)
+	}
+	return t.Post(p.Side, p.Amount)
+}
+
+// add appends a posting, as two if it spills and both accounts get a part.
+func (f *foresight) add(org ledger.ID, p *ledger.Posting) {
+	own := *p
+	if own.Spill == "" {
+		f.postings = append(f.postings, own)
+		return
+	}
+	other := ledger.Posting{Account: own.Spill, Asset: own.Asset, Side: own.Side}
+	own.Spill = ""
+	if own.Side == ledger.Credit {
+		// A credit first pays off what is owed.
+		owed := f.totals(org, ledger.Account{Path: other.Account, Asset: own.Asset}).Balance(ledger.Debit)
+		if !owed.Negative {
+			other.Amount = owed.Abs.Min(own.Amount)
+		}
+	} else {
+		// A debit takes what is available; what is lacking becomes owed.
+		available := f.totals(org, ledger.Account{Path: own.Account, Asset: own.Asset}).Available()
+		other.Amount = own.Amount
+		if !available.Negative {
+			other.Amount, _ = own.Amount.Sub(available.Abs.Min(own.Amount))
+		}
+	}
+	rest, err := own.Amount.Sub(other.Amount)
+	assert.NoError(err) // it is a part of it
+	if own.Amount = rest; !rest.IsZero() {
+		f.postings = append(f.postings, own)
+	}
+	if !other.Amount.IsZero() {
+		f.postings = append(f.postings, other)
+	}
+}

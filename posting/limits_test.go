@@ -1,0 +1,286 @@
+package posting_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// random is a source whose seed is printed; MIZAN_SEED repeats a run.
+func random(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// note is a change of one new record that moves no money.
+func note(id ledger.ID) posting.Change {
+	return posting.Change{Steps: []posting.Step{{
+		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Record: []byte{},
+		Events: []ledger.Event{{Name: "a", To: "b"}},
+	}}}
+}
+
+// together submits changes while the disk stands still, so that they share as
+// few groups as the bounds allow, and returns their receipts in order.
+func (r *rig) together(d *disk, changes []*posting.Change) []posting.Receipt {
+	r.t.Helper()
+	var receipts []posting.Receipt
+	all := make(chan struct{})
+	for i, c := range changes {
+		r.Submit(c, func(receipt posting.Receipt) {
+			receipts = append(receipts, receipt)
+			if i == len(changes)-1 {
+				close(all)
+			}
+		})
+	}
+	close(d.gate)
+	select {
+	case <-all:
+	case err := <-r.fatal:
+		r.t.Fatal(err)
+	}
+	return receipts
+}
+
+func gated() *disk { return &disk{gate: make(chan struct{})} }
+
+func TestAListOfOnePartnerMayBeLongerThanARowInOneGroup(t *testing.T) {
+	d := gated()
+	r := openOn(t, d)
+	const n = 2 * posting.MaxGroup
+	changes := make([]*posting.Change, n)
+	for i := range changes {
+		c := note(uuid.New())
+		c.Steps[0].List = posting.List{Partner: 7, Env: 1}
+		changes[i] = &c
+	}
+	for _, receipt := range r.together(d, changes) {
+		if receipt.Err != nil {
+			t.Fatal(receipt.Err)
+		}
+	}
+	v := r.View()
+	defer v.Close()
+	next := n
+	err := v.List(org, posting.List{Partner: 7, Env: 1}, 0, func(row posting.Listed) (bool, error) {
+		next--
+		if row.ID != changes[next].Steps[0].Source.ID {
+			t.Fatalf("row %d is another's", next)
+		}
+		return true, nil
+	})
+	if err != nil || next != 0 {
+		t.Errorf("%d rows are missing (%v)", next, err)
+	}
+}
+
+func TestMoreThanARowMayFallDueInOneSecondOfOneGroup(t *testing.T) {
+	d := gated()
+	r := openOn(t, d)
+	const n = 2 * posting.MaxGroup
+	at := ledger.MicrosOf(start) + 30_000_000
+	changes := make([]*posting.Change, n)
+	for i := range changes {
+		c := note(uuid.New())
+		c.Steps[0].Due = at
+		changes[i] = &c
+	}
+	for _, receipt := range r.together(d, changes) {
+		if receipt.Err != nil {
+			t.Fatal(receipt.Err)
+		}
+	}
+	r.through = nil
+	r.restart()
+	if got := len(r.Due.Take(at, 2*n)); got != n {
+		t.Errorf("%d of %d are due after a restart", got, n)
+	}
+}
+
+func TestAChangeThatNoGroupCanHoldIsRefused(t *testing.T) {
+	r := open(t)
+	large := new(posting.Change)
+	for range 4 {
+		c := note(uuid.New())
+		c.Steps[0].Record = make([]byte, posting.MaxRecord)
+		large.Steps = append(large.Steps, c.Steps...)
+	}
+	wantCode(t, r.submit(large).Err, ledger.OutOfRange)
+	large.Steps = large.Steps[:2]
+	r.must(large)
+}
+
+func TestPostingsThatSplitMayNotMakeAnEntryTooLong(t *testing.T) {
+	r := open(t)
+	entry := func(n int) *posting.Change {
+		postings := []ledger.Posting{line("A:bank", ledger.Debit, uint64(n-1)*2)}
+		for i := range n - 1 {
+			p := line(ledger.Path(fmt.Sprintf("L:partner:%d:available", i)), ledger.Credit, 2)
+			p.Spill = ledger.Path(fmt.Sprintf("A:partner:%d:receivable", i))
+			postings = append(postings, p)
+		}
+		return transfer(ledger.Posted, postings...)
+	}
+	if !panics(func() { r.submit(entry(ledger.MaxPostings)) }) {
+		t.Error("an entry that may have 511 postings was taken")
+	}
+	r.must(entry(ledger.MaxPostings / 2))
+	r.restart() // reads the last events
+	r.must(deposit())
+}
+
+// panics tells whether fn breaks an assertion on the caller's goroutine.
+func panics(fn func()) (broken bool) {
+	defer func() { broken = recover() != nil }()
+	fn()
+	return false
+}
+
+func TestWhatACallerMustNeverGetWrongStopsTheCallerOnly(t *testing.T) {
+	r := open(t)
+	for name, spoil := range map[string]func(c *posting.Change){
+		"an asset without currency": func(c *posting.Change) {
+			for i := range c.Steps[0].Events[0].Entry.Postings {
+				c.Steps[0].Events[0].Entry.Postings[i].Asset.Currency = ""
+			}
+		},
+		"an asset without environment": func(c *posting.Change) {
+			for i := range c.Steps[0].Events[0].Entry.Postings {
+				c.Steps[0].Events[0].Entry.Postings[i].Asset.Env = 0
+			}
+		},
+		"a network longer than can be stored": func(c *posting.Change) {
+			for i := range c.Steps[0].Events[0].Entry.Postings {
+				c.Steps[0].Events[0].Entry.Postings[i].Asset.Network = money.Network(strings.Repeat("n", money.MaxName+1))
+			}
+		},
+		"a long event": func(c *posting.Change) { c.Steps[0].Events[0].To = strings.Repeat("x", store.MaxValue) },
+		"a long owner": func(c *posting.Change) {
+			c.Claims = []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "k", Owner: make([]byte, store.MaxValue+1)}}
+		},
+		"a long counter": func(c *posting.Change) {
+			c.Counters = []ledger.CounterGuard{{Org: org, Key: strings.Repeat("k", store.MaxKey)}}
+		},
+		"no payload":        func(c *posting.Change) { c.Steps[0].Record = nil },
+		"one record twice":  func(c *posting.Change) { c.Steps = append(c.Steps, c.Steps[0]) },
+		"no events":         func(c *posting.Change) { c.Steps[0].Events = nil },
+		"an empty claim":    func(c *posting.Change) { c.Claims = []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID}} },
+		"too long a record": func(c *posting.Change) { c.Steps[0].Record = make([]byte, posting.MaxRecord+1) },
+	} {
+		c := deposit()
+		spoil(c)
+		if !panics(func() { r.submit(c) }) {
+			t.Errorf("%s was taken", name)
+		}
+	}
+	r.must(deposit())
+}
+
+// worst is a change that takes as much of a group as its numbers allow.
+func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
+	long := func(prefix string, n int) ledger.Path {
+		text := prefix + fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
+		return ledger.Path(text + strings.Repeat("x", n-len(text)))
+	}
+	asset := money.Asset{Currency: money.Currency(strings.Repeat("C", money.MaxName)), Network: money.Network(strings.Repeat("n", money.MaxName)), Env: money.Test}
+	c := new(posting.Change)
+	for range r.IntN(3) {
+		c.Claims = append(c.Claims, ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: string(long("", posting.MaxClaim)), Owner: make([]byte, 16)})
+		c.Counters = append(c.Counters, ledger.CounterGuard{Org: org, Key: string(long("", 200)), Window: "2026", Add: money.Max, Max: money.Max, Refuse: ledger.LimitExceeded})
+	}
+	for i := range steps {
+		s := posting.Step{
+			Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: make([]byte, r.IntN(2_000)),
+			List: posting.List{Partner: r.Int64(), Env: 1}, Due: ledger.MicrosOf(start) + ledger.Micros(r.Int64N(1e15)),
+		}
+		if i == 0 && r.IntN(2) == 0 {
+			s.Record = make([]byte, r.IntN(3*store.MaxPart))
+		}
+		for range events {
+			entry := &ledger.Entry{Phase: ledger.Posted, Effective: ledger.Date(r.IntN(30_000))}
+			for n := range postings {
+				entry.Postings = append(entry.Postings, ledger.Posting{
+					Account: long("L:", ledger.MaxPath), Spill: long("A:", ledger.MaxPath), Asset: asset, Side: ledger.Debit + ledger.Side(n%2),
+					Amount: money.MustParse("1" + strings.Repeat("0", 70)),
+				})
+			}
+			s.Events = append(s.Events, ledger.Event{Name: strings.Repeat("e", 100), From: strings.Repeat("f", 100), To: strings.Repeat("t", 100), Entry: entry})
+		}
+		c.Steps = append(c.Steps, s)
+	}
+	return c
+}
+
+func TestAChangeTakesNoMoreOfAGroupThanWasReckoned(t *testing.T) {
+	random := random(t)
+	var rows, bytes int
+	r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
+	r.through = func(l posting.Log) posting.Log {
+		return applied(func(g *store.Group) error {
+			rows, bytes = g.Rows(), g.Bytes()
+			return l.Apply(g)
+		})
+	}
+	r.reopen()
+	t.Cleanup(func() { _ = r.Close() })
+	tightest := 0.0
+	for _, shape := range [][3]int{{1, 1, 2}, {1, 1, 128}, {1, 8, 128}, {8, 4, 16}, {64, 1, 2}, {1, 200, 2}, {40, 5, 2}} {
+		c := worst(random, shape[0], shape[1], shape[2])
+		maxRows, maxBytes := c.Size()
+		r.must(c)
+		if rows > maxRows || bytes > maxBytes {
+			t.Errorf("shape %v: %d rows and %d bytes, reckoned %d and %d", shape, rows, bytes, maxRows, maxBytes)
+		}
+		tightest = max(tightest, float64(bytes)/float64(maxBytes))
+	}
+	if tightest < 0.4 {
+		t.Errorf("the reckoning is too far from the truth: at best %.2f of it is used", tightest)
+	}
+}
+
+// applied is a Log made of a function.
+type applied func(g *store.Group) error
+
+func (a applied) Apply(g *store.Group) error { return a(g) }
+
+func TestNoGroupIsMoreThanTheStoreTakes(t *testing.T) {
+	random := random(t)
+	d := gated()
+	r := openOn(t, d)
+	var changes []*posting.Change
+	for range 200 {
+		changes = append(changes, worst(random, 1+random.IntN(4), 1+random.IntN(3), 2+2*random.IntN(20)))
+	}
+	for range 10_000 {
+		c := note(uuid.New())
+		c.Steps[0].Due = ledger.MicrosOf(start) + ledger.Micros(random.Int64N(1e9))
+		c.Steps[0].List = posting.List{Partner: random.Int64N(1_000), Env: 1}
+		changes = append(changes, &c)
+	}
+	random.Shuffle(len(changes), func(i, k int) { changes[i], changes[k] = changes[k], changes[i] })
+	for _, receipt := range r.together(d, changes) {
+		if receipt.Err != nil {
+			t.Fatal(receipt.Err)
+		}
+	}
+	if n := r.Stats.Groups.Load(); n < 5 {
+		t.Errorf("only %d groups: none was near its bounds", n)
+	}
+}

@@ -1,0 +1,307 @@
+package posting_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+const (
+	available  ledger.Path = "L:partner:1:available"
+	receivable ledger.Path = "A:partner:1:receivable"
+)
+
+// split is a posting on the partner's available balance that may spill.
+func split(side ledger.Side, n uint64) ledger.Posting {
+	p := line(available, side, n)
+	p.Spill = receivable
+	return p
+}
+
+func (r *rig) wantSplit(wantAvailable, wantOwed string) {
+	r.t.Helper()
+	if got := r.totals(available).Available().String(); got != wantAvailable {
+		r.t.Errorf("available: %s, want %s", got, wantAvailable)
+	}
+	if got := r.totals(receivable).Balance(ledger.Debit).String(); got != wantOwed {
+		r.t.Errorf("owed: %s, want %s", got, wantOwed)
+	}
+}
+
+func TestAKeyClaimedTwiceInOneChangeIsTakenByTheFirst(t *testing.T) {
+	r := open(t)
+	c := deposit()
+	c.Claims = []ledger.Claim{
+		{Org: org, Kind: ledger.ClaimLogin, Key: "anna", Owner: []byte("first")},
+		{Org: org, Kind: ledger.ClaimTxID, Key: "anna", Owner: []byte("another kind")},
+		{Org: org, Kind: ledger.ClaimLogin, Key: "anna", Owner: []byte("second")},
+	}
+	receipt := r.submit(c)
+	wantCode(t, receipt.Err, ledger.ClaimTaken)
+	if string(receipt.Owner) != "first" {
+		t.Errorf("the owner is %q", receipt.Owner)
+	}
+	c.Claims = c.Claims[:2]
+	r.must(c)
+}
+
+func TestGuardsOfOneCounterInOneChangeAreJudgedTogether(t *testing.T) {
+	r := open(t)
+	change := func(amounts ...money.Amount) *posting.Change {
+		c := deposit()
+		for _, a := range amounts {
+			c.Counters = append(c.Counters, ledger.Headroom(org, usd, a))
+		}
+		return c
+	}
+	almost, err := money.Max.Sub(amount(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.must(change(almost))
+	wantCode(t, r.submit(change(amount(6), amount(6))).Err, ledger.OutOfRange)
+	r.must(change(amount(6), amount(4)))
+	// What a change gives back before makes room for what it takes after.
+	c := change(amount(6))
+	c.Counters = append([]ledger.CounterGuard{ledger.HeadroomBack(org, usd, amount(6))}, c.Counters...)
+	r.must(c)
+	wantCode(t, r.submit(change(amount(1))).Err, ledger.OutOfRange)
+}
+
+func TestAnOutcomeIsCountedAndNotRefusedByAFullCounter(t *testing.T) {
+	r := open(t)
+	for range 2 {
+		c := deposit()
+		c.Outcome = true
+		c.Counters = []ledger.CounterGuard{ledger.Headroom(org, usd, money.Max)}
+		r.must(c)
+	}
+	c := deposit()
+	c.Counters = []ledger.CounterGuard{ledger.Headroom(org, usd, amount(1))}
+	wantCode(t, r.submit(c).Err, ledger.OutOfRange)
+}
+
+func TestPostingsThatSpillInOneEntryFollowOneAnother(t *testing.T) {
+	for name, c := range map[string]struct {
+		available, owed   uint64 // before
+		side              ledger.Side
+		parts             []uint64
+		wantFree, wantOwe string
+	}{
+		"two credits pay off a debt once":         {0, 100, ledger.Credit, []uint64{60, 60}, "20", "0"},
+		"two debits take what is available once":  {100, 0, ledger.Debit, []uint64{60, 60}, "0", "20"},
+		"three debits, the last has nothing left": {5, 7, ledger.Debit, []uint64{3, 2, 4}, "0", "11"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t)
+			if c.available > 0 {
+				r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, c.available), line(available, ledger.Credit, c.available)))
+			}
+			if c.owed > 0 {
+				r.must(transfer(ledger.Posted, line(receivable, ledger.Debit, c.owed), line("A:bank", ledger.Credit, c.owed)))
+			}
+			sum, postings := uint64(0), []ledger.Posting(nil)
+			for _, n := range c.parts {
+				sum += n
+				postings = append(postings, split(c.side, n))
+			}
+			r.must(transfer(ledger.Posted, append(postings, line("A:provider:x", c.side.Opposite(), sum))...))
+			r.wantSplit(c.wantFree, c.wantOwe)
+		})
+	}
+}
+
+func TestACaptureSplitsAfterItsHoldIsGivenBack(t *testing.T) {
+	r := open(t)
+	r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line(available, ledger.Credit, 100)))
+	c := transfer(ledger.Pending, line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100))
+	held := c.Steps[0].Events[0].Entry.Postings
+	r.must(c)
+	source := c.Steps[0].Source
+	capture := transfer(ledger.Capture, split(ledger.Debit, 130), line("A:provider:x", ledger.Credit, 130))
+	capture.Steps[0].Source, capture.Steps[0].Expect = source, 1
+	capture.Steps[0].Events[0].Entry.Released = held
+	r.must(capture)
+	r.wantSplit("0", "30")
+}
+
+func TestFundsAreJudgedOnWhatASplitLeaves(t *testing.T) {
+	guarded := func(c *posting.Change) *posting.Change {
+		c.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: available, Asset: usd}}}
+		return c
+	}
+	t.Run("a credit that pays off a debt makes nothing available", func(t *testing.T) {
+		r := open(t)
+		r.must(transfer(ledger.Posted, line(receivable, ledger.Debit, 100), line("A:bank", ledger.Credit, 100)))
+		c := guarded(transfer(ledger.Posted, split(ledger.Credit, 100), line("A:bank", ledger.Debit, 100)))
+		c.Steps[0].Events = append(c.Steps[0].Events, ledger.Event{Name: "hold", Entry: &ledger.Entry{
+			Phase: ledger.Pending, Postings: []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)},
+		}})
+		wantCode(t, r.submit(c).Err, ledger.InsufficientFunds)
+	})
+	t.Run("a debit that spills leaves nothing lacking", func(t *testing.T) {
+		r := open(t)
+		r.must(guarded(transfer(ledger.Posted, split(ledger.Debit, 100), line("A:bank", ledger.Credit, 100))))
+		r.wantSplit("0", "100")
+	})
+	t.Run("a void in the same change gives back", func(t *testing.T) {
+		r := open(t)
+		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 100), line(available, ledger.Credit, 100)))
+		c := transfer(ledger.Pending, line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100))
+		held := c.Steps[0].Events[0].Entry.Postings
+		r.must(c)
+		again := guarded(transfer(ledger.Void, held...))
+		again.Steps[0].Source, again.Steps[0].Expect = c.Steps[0].Source, 1
+		again.Steps[0].Events = append(again.Steps[0].Events, ledger.Event{Name: "hold", Entry: &ledger.Entry{
+			Phase: ledger.Pending, Postings: []ledger.Posting{line(available, ledger.Debit, 70), line("A:provider:x", ledger.Credit, 70)},
+		}})
+		r.must(again)
+		if got := r.totals(available).Available().String(); got != "30" {
+			t.Errorf("available: %s, want 30", got)
+		}
+	})
+}
+
+func TestTheLargestAmountMayMoveInACommandAndNoTotalEverOverflows(t *testing.T) {
+	r := open(t)
+	move := func(a money.Amount) *posting.Change {
+		c := deposit()
+		for i := range c.Steps[0].Events[0].Entry.Postings {
+			c.Steps[0].Events[0].Entry.Postings[i].Amount = a
+		}
+		return c
+	}
+	r.must(move(ledger.MaxAmount))
+	wantCode(t, r.submit(move(money.Max)).Err, ledger.OutOfRange)
+	ninth, err := money.Max.DivFloor(money.FromUint64(9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for ; n < 10; n++ {
+		receipt := r.submit(move(ninth))
+		if receipt.Err != nil {
+			wantCode(t, receipt.Err, ledger.OutOfRange)
+			break
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d ninths of the range were moved, and with two a total begins above a quarter", n)
+	}
+}
+
+func TestTotalsByEffectiveDateFollowACaptureThatTakesEffectEarlier(t *testing.T) {
+	r := open(t)
+	held := []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)}
+	c := transfer(ledger.Pending, held...)
+	r.must(c) // on day 0
+	r.forward(5 * 24 * time.Hour)
+	capture := transfer(ledger.Capture, line(available, ledger.Debit, 80), line("A:provider:x", ledger.Credit, 80))
+	capture.Steps[0].Source, capture.Steps[0].Expect = c.Steps[0].Source, 1
+	capture.Steps[0].Events[0].Entry.Released = held
+	today := ledger.DateOf(start)
+	capture.Steps[0].Events[0].Entry.Effective = today + 3
+	r.must(capture) // on day 5, with effect from day 3
+	pending, posted := ledger.Totals{DebitsPending: amount(100)}, ledger.Totals{DebitsPosted: amount(80)}
+	for on, want := range map[ledger.Date]ledger.Totals{today: pending, today + 2: pending, today + 3: posted, today + 4: posted, today + 5: posted} {
+		r.wantEffective(on, want)
+	}
+}
+
+func TestAHoldThatTakesEffectAfterItsEndHoldsNothingBefore(t *testing.T) {
+	r := open(t)
+	today := ledger.DateOf(start)
+	held := []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)}
+	c := transfer(ledger.Pending, held...)
+	c.Steps[0].Events[0].Entry.Effective = today - 2
+	r.must(c)
+	void := transfer(ledger.Void, held...)
+	void.Steps[0].Source, void.Steps[0].Expect = c.Steps[0].Source, 1
+	void.Steps[0].Events[0].Entry.Effective = today - 4
+	r.must(void)
+	for on := today - 5; on < today+2; on++ {
+		r.wantEffective(on, ledger.Totals{})
+	}
+}
+
+func (r *rig) wantEffective(on ledger.Date, want ledger.Totals) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	got, _, err := v.TotalsEffective(org, ledger.Account{Path: available, Asset: usd}, on)
+	if err != nil || got != want {
+		r.t.Errorf("%v: %+v (%v), want %+v", on, got, err, want)
+	}
+}
+
+func (r *rig) forward(d time.Duration) {
+	r.t.Helper()
+	if err := r.clock.Set(r.clock.Now().Add(d)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestClosingAfterAFailureWaitsForNothing(t *testing.T) {
+	d := gated()
+	d.before.Store(true)
+	r := openOn(t, d)
+	acknowledged := make(chan posting.Receipt, 4*posting.MaxGroup)
+	for range 4 * posting.MaxGroup {
+		c := note(uuid.New())
+		r.Submit(&c, func(receipt posting.Receipt) { acknowledged <- receipt })
+	}
+	close(d.gate)
+	<-r.fatal
+	_ = r.Close() // the store says what failed
+	if len(acknowledged) != 0 {
+		t.Errorf("%d acknowledged", len(acknowledged))
+	}
+}
+
+func TestEverySubmissionIsAnsweredOnceWhenTheJournalCloses(t *testing.T) {
+	r := open(t)
+	const callers, each = 8, 400
+	answers := make(chan error, callers*each*2)
+	begun, ended := make(chan struct{}, callers*each), make(chan struct{})
+	for range callers {
+		go func() {
+			for range each {
+				c := note(uuid.New())
+				r.Submit(&c, func(receipt posting.Receipt) { answers <- receipt.Err })
+				begun <- struct{}{}
+			}
+			ended <- struct{}{}
+		}()
+	}
+	for range each {
+		<-begun
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	for range callers {
+		<-ended
+	}
+	stored := 0
+	for range callers * each {
+		if err := <-answers; err == nil {
+			stored++
+		} else if err != posting.ErrStopped {
+			t.Fatal(err)
+		}
+	}
+	if len(answers) != 0 {
+		t.Errorf("%d answers too many", len(answers))
+	}
+	r.reopen()
+	v := r.View()
+	defer v.Close()
+	if size, _, err := v.Head(org); err != nil || size != uint64(stored) {
+		t.Errorf("%d events of %d acknowledged (%v)", size, stored, err)
+	}
+}

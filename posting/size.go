@@ -1,0 +1,123 @@
+package posting
+
+import (
+	"mizan/ledger"
+	"mizan/posting/store"
+)
+
+// size is rows and bytes as store.Group counts them. What is not in a group yet
+// is counted at the most that it can become, so that a group is cut before it
+// is more than the store takes in one transaction.
+type size struct{ rows, bytes int }
+
+func (s *size) add(rows, bytes int) {
+	s.rows += rows
+	s.bytes += bytes
+}
+
+func (s size) plus(other size) size { return size{s.rows + other.rows, s.bytes + other.bytes} }
+
+func (s size) within(limit size) bool { return s.rows <= limit.rows && s.bytes <= limit.bytes }
+
+// What things take at the most, in bytes. A number takes up to ten, an amount 33.
+const (
+	rowSize   = 16 + 1 + 16 // a row: what the store adds, its kind, the organization
+	claimSize = rowSize + 1
+	countSize = rowSize + 1 + 33
+	headSize  = rowSize + 18 + 10*10 // a record's row without its payload
+	partSize  = rowSize + 25
+	dueSize   = rowSize + 1
+	itemSize  = 10 + 16 + 1 + 16 // an item of a due row
+	listSize  = rowSize + 17
+	listRow   = 10 + 16
+	pageSize  = rowSize + 12 // without path, currency and network
+	lineSize  = 3*10 + 1 + 5*33
+	shiftSize = rowSize + 18 + lineSize
+
+	// A block and its tree row without the events: of each level of a tree of
+	// 2^40 events one subtree on the edge and one that the block completed.
+	blockSize = 2*(rowSize+8) + 1 + 10 + 32 + 3 + 2*40*(1+10+32)
+
+	eventSize   = 3 + 1 + 4*10 + 17 + 3*3 + 1 // without texts and entry
+	entrySize   = 1 + 4*10
+	postingSize = 1 + 2 + 3 + 33 // in the event, without path, currency and network
+
+	// What removing passed due rows may add to any group, with the mark.
+	sweepRows  = maxSweep + 1
+	sweepBytes = sweepRows * (rowSize + 17)
+)
+
+// size is what the Change can add to a group at the most.
+func (c *Change) size() (total size) {
+	for i := range c.Claims {
+		total.add(1, claimSize+len(c.Claims[i].Key)+len(c.Claims[i].Owner))
+	}
+	for i := range c.Counters {
+		total.add(1, countSize+len(c.Counters[i].Key)+len(c.Counters[i].Window))
+	}
+	blocks, events := 0, 0
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		if i == 0 || s.Org != c.Steps[i-1].Org {
+			blocks += 2 // its own, and one that was begun before and is full
+		}
+		total = total.plus(s.rows())
+		for k := range s.Events {
+			bound := eventBound(&s.Events[k])
+			total = total.plus(bound)
+			events += bound.bytes
+		}
+	}
+	blocks += events / (store.MaxBlock / 2) // any two consecutive blocks are longer than MaxBlock
+	total.add(2*blocks, blocks*blockSize)
+	return total
+}
+
+// rows is what the Step writes besides its events.
+func (s *Step) rows() (total size) {
+	if s.Record != nil {
+		parts := len(s.Record) / store.MaxPart
+		total.add(1+parts, headSize+len(s.Record)+parts*partSize)
+	}
+	if s.Due != 0 {
+		total.add(1, dueSize+itemSize)
+	}
+	if s.List != (List{}) {
+		total.add(1, listSize+listRow)
+	}
+	return total
+}
+
+func eventBound(e *ledger.Event) size {
+	total := size{bytes: eventSize + len(e.Name) + len(e.From) + len(e.To)}
+	if e.Entry != nil {
+		total = total.plus(entryBound(e.Entry))
+	}
+	return total
+}
+
+// entryBound counts each posting in the event, in a new page, and among the
+// shifted lines. A posting that spills is counted as two.
+func entryBound(entry *ledger.Entry) (total size) {
+	total.add(0, entrySize)
+	shifted := entry.Effective != 0
+	for _, list := range [2][]ledger.Posting{entry.Postings, entry.Released} {
+		for i := range list {
+			p := &list[i]
+			names := len(p.Asset.Currency) + len(p.Asset.Network)
+			total = total.plus(postingBound(len(p.Account)+names, shifted))
+			if p.Spill != "" {
+				total = total.plus(postingBound(len(p.Spill)+names, shifted))
+			}
+		}
+	}
+	return total
+}
+
+func postingBound(names int, shifted bool) size {
+	bound := size{rows: 1, bytes: postingSize + names + pageSize + names + lineSize}
+	if shifted {
+		bound.add(1, shiftSize+names)
+	}
+	return bound
+}

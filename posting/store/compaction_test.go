@@ -1,0 +1,274 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/dgraph-io/badger/v4/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// highestTable is the greatest number of a table in the directory.
+func highestTable(t *testing.T, s *Store) (highest uint64) {
+	t.Helper()
+	for _, name := range files(t, s.path) {
+		if id, ok := fileID(name, tableSuffix); ok {
+			highest = max(highest, id)
+		}
+	}
+	return highest
+}
+
+// obstruct makes files with the names of the next tables, so that Badger can't
+// make these tables.
+func obstruct(t *testing.T, s *Store, n uint64) (clear func()) {
+	t.Helper()
+	highest := highestTable(t, s)
+	for id := highest + 1; id <= highest+n; id++ {
+		if err := os.WriteFile(tablePath(s.path, id), []byte("in the way"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		for id := highest + 1; id <= highest+n; id++ {
+			remove(t, tablePath(s.path, id))
+		}
+	}
+}
+
+// settle waits until every memtable but the newest is a table.
+func settle(s *Store) {
+	for {
+		logs, err := filepath.Glob(filepath.Join(s.path, "*"+logSuffix))
+		if err != nil || len(logs) <= 1 {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+// deepen applies groups until level 0 has been compacted into another, and some
+// more, so that there is something to compact again.
+func deepen(t *testing.T, s *Store, st story) {
+	t.Helper()
+	n, _ := s.LastGroup()
+	for deep, tables := false, 0; !deep || tables == 0; n += 10 {
+		st.continueTo(t, s, n+10)
+		settle(s)
+		levels := s.db.Levels()
+		tables, deep = levels[0].NumTables, false
+		for _, l := range levels[1:] {
+			deep = deep || l.NumTables > 0
+		}
+	}
+}
+
+func TestATableThatCompactionLosesIsNoticed(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	deepen(t, s, story{seed: 1, rows: 20, value: 4000, keys: 4000})
+	sn := s.Snapshot()
+	clear := obstruct(t, s, 20)
+	if err := s.db.Flatten(1); err != nil { // it says that all went well
+		t.Fatal(err)
+	}
+	var damage *DamageError
+	if _, _, err := sn.Get([]byte("a"), nil); !errors.As(err, &damage) {
+		t.Errorf("Get = %v, want a *DamageError", err)
+	}
+	if err := sn.Ascend(nil, nil, nil); !errors.As(err, &damage) {
+		t.Errorf("Ascend = %v, want a *DamageError", err)
+	}
+	g := NewGroup(next(s))
+	g.Seal()
+	if err := s.Apply(g); !errors.As(err, &damage) {
+		t.Errorf("Apply = %v, want a *DamageError", err)
+	}
+	sn.Close()
+	clear()
+	drop(t, s)
+	if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || unclear(err) != nil {
+		t.Errorf("Open = %v, want a *DamageError", err)
+	}
+}
+
+func TestACompactionThatLosesNothingIsNoDamage(t *testing.T) {
+	st, m := story{seed: 1, rows: 20, value: 4000, keys: 500}, make(model)
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	for range 3 {
+		deepen(t, s, st)
+		if err := s.db.Flatten(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, _ := s.LastGroup()
+	st.play(m, 0, n)
+	if err := st.differs(s, m); err != nil {
+		t.Error(err)
+	}
+	s.tally.mu.Lock()
+	if s.tally.finished == 0 || s.tally.listed < s.tally.finished {
+		t.Errorf("%d tables were announced, %d listed", s.tally.finished, s.tally.listed)
+	}
+	s.tally.mu.Unlock()
+	closeStore(t, s)
+}
+
+// After a flush that failed Badger would append to its list of tables behind
+// half a record, again and again. So the first failure is the last.
+func TestAFailedFlushStopsTheStore(t *testing.T) {
+	st := story{seed: 1, rows: 20, value: 4000, keys: 500}
+	dir, err := os.MkdirTemp("", "store-") // it is never closed
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	st.continueTo(t, s, 10)
+	obstruct(t, s, 1)
+	g, acked := new(Group), uint64(10)
+	for n, hash := next(s); err == nil; n++ {
+		g.Reset(n, hash)
+		st.fill(g)
+		hash = g.Seal()
+		if err = s.Apply(g); err == nil {
+			acked = n
+		}
+	}
+	if !strings.Contains(err.Error(), "flushing memtable") || !strings.Contains(err.Error(), "file exists") {
+		t.Errorf("Apply = %v", err)
+	}
+	if closed := s.Close(); closed == nil || closed.Error() != err.Error() {
+		t.Errorf("Close = %v, want the same error", closed)
+	}
+	after := t.TempDir() // as the next process finds it
+	copyTree(t, dir, after)
+	s = open(t, Options{Dir: after, MemTable: minMemTable})
+	n, _ := s.LastGroup()
+	if n < acked || n > acked+1 {
+		t.Errorf("the last group is %d, acknowledged were %d", n, acked)
+	}
+	m := make(model)
+	st.play(m, 0, n)
+	if err := st.differs(s, m); err != nil {
+		t.Error(err)
+	}
+	closeStore(t, s)
+}
+
+// A log whose rows are all in tables is gone, unless the process ended just
+// then, or someone put it back. Replayed, it would bring back what was deleted
+// and compacted away since.
+func TestALogThatWasFlushedIsNotReplayed(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	set(t, s, "dead", "old")
+	log := logPath(s.path, s.logID)
+	old := readFile(t, log)
+	g := NewGroup(next(s))
+	g.Delete([]byte("dead"))
+	g.Seal()
+	if err := s.Apply(g); err != nil {
+		t.Fatal(err)
+	}
+	deepen(t, s, story{seed: 1, rows: 20, value: 4000, keys: 500})
+	if err := s.db.Flatten(1); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s)
+	if err := os.WriteFile(log, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Options{Dir: dir, MemTable: minMemTable})
+	defer closeStore(t, s)
+	sn := s.Snapshot()
+	defer sn.Close()
+	if got := get(t, sn, "dead"); got != "-" {
+		t.Errorf("the deleted row is back: %s", got)
+	}
+}
+
+// appendChanges appends to a list of tables as Badger does.
+func appendChanges(t *testing.T, path string, ops ...pb.ManifestChange_Operation) {
+	t.Helper()
+	set := new(pb.ManifestChangeSet)
+	for i, op := range ops {
+		set.Changes = append(set.Changes, &pb.ManifestChange{Id: uint64(i), Op: op})
+	}
+	b, err := proto.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := binary.BigEndian.AppendUint32(nil, uint32(len(b)))
+	head = binary.BigEndian.AppendUint32(head, crc32.Checksum(b, castagnoli))
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(append(head, b...)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheTallyCountsWhatCompactionsList(t *testing.T) {
+	const create, remove = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
+	path := filepath.Join(t.TempDir(), "MANIFEST")
+	if err := os.WriteFile(path, make([]byte, manifestHeader), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	appendChanges(t, path, create, create, remove) // before it began to count
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count, err := newTally(path, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := func(compactor int, keys uint64) {
+		if done, lost, err := count.hear(saidBuilt+" Skipped %d keys.", []any{compactor, keys, uint64(0)}); done || lost || err != nil {
+			t.Errorf("hear = %v, %v, %v", done, lost, err)
+		}
+	}
+	end := func(compactor int, want bool) {
+		t.Helper()
+		if done, lost, err := count.hear(saidDone, []any{compactor, 0}); !done || lost != want || err != nil {
+			t.Errorf("at its end: %v, %v, %v, want lost %v", done, lost, err, want)
+		}
+	}
+	build(0, 10)
+	build(1, 10)
+	build(0, 10)
+	build(0, 0) // an empty table is never made
+	appendChanges(t, path, create, remove, create)
+	end(0, false)
+	appendChanges(t, path, create) // a flush is not a compaction
+	appendChanges(t, path, remove, create)
+	end(1, false)
+
+	// Badger writes the list anew, with the tables of this compaction in it.
+	build(1, 10)
+	next := filepath.Join(filepath.Dir(path), "NEXT")
+	if err := os.WriteFile(next, make([]byte, manifestHeader), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	appendChanges(t, next, create, create, create)
+	if err := os.Rename(next, path); err != nil {
+		t.Fatal(err)
+	}
+	end(1, false)
+
+	build(0, 10)
+	build(0, 10)
+	appendChanges(t, path, create, remove) // one of the two is missing
+	end(0, true)
+}

@@ -1,0 +1,381 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// specimen is a store as a kill or a close has left it, and what it must hold.
+type specimen struct {
+	dir   string
+	stale string // the same store, earlier
+	story story
+	acked uint64
+	after map[uint64]model // the content after each group that may be the last
+}
+
+// grow makes a specimen with tables on two levels and, if it was killed, logs.
+func grow(t *testing.T, seed uint64, groups uint64, closed bool) *specimen {
+	t.Helper()
+	sp := &specimen{dir: t.TempDir(), stale: t.TempDir(), story: childStory(seed, fewKeys), after: make(map[uint64]model)}
+	for _, n := range []uint64{groups / 2, groups} {
+		p := startChild(t, sp.dir, sp.story, n)
+		p.until(t, "done")
+		sp.acked = p.kill(t)
+		if closed {
+			closeStore(t, open(t, Options{Dir: sp.dir, MemTable: minMemTable}))
+		}
+		if n < groups {
+			copyTree(t, sp.dir, sp.stale)
+		}
+	}
+	if sp.acked != groups {
+		t.Fatalf("the specimen ends at group %d", sp.acked)
+	}
+	m := make(model)
+	sp.story.play(m, 0, groups)
+	sp.after[groups] = m
+	return sp
+}
+
+// files are the paths of all files, relative to the directory.
+func files(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			name, _ := filepath.Rel(dir, path) // it is under dir
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// outcome opens a damaged store. It must be refused with one clear line, or hold
+// exactly what it should, also after another group and another opening.
+func (sp *specimen) outcome(dir string) (refused error, wrong error) {
+	for round := range 2 {
+		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet})
+		if err != nil {
+			return err, unclear(err)
+		}
+		last, hash := s.LastGroup()
+		if last < sp.acked {
+			return nil, fmt.Errorf("opened at group %d, acknowledged were %d", last, sp.acked)
+		}
+		m := cloneModel(sp.after[sp.acked])
+		sp.story.play(m, sp.acked, last)
+		if err := sp.story.differs(s, m); err != nil {
+			return nil, fmt.Errorf("opened %d times: %w", round+1, err)
+		}
+		g := NewGroup(last+1, hash)
+		sp.story.fill(g)
+		g.Seal()
+		if err := s.Apply(g); err != nil {
+			return nil, err
+		}
+		if err := s.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// unclear finds fault with the text of an error.
+func unclear(err error) error {
+	var damage *DamageError
+	switch text := err.Error(); {
+	case strings.ContainsAny(text, "\n\t") || len(text) > 400:
+		return fmt.Errorf("not one clear line: %q", text)
+	case errors.As(err, &damage) && !strings.HasSuffix(text, "restore from a backup"):
+		return fmt.Errorf("it does not say what to do: %s", text)
+	case !errors.As(err, &damage) && !strings.Contains(text, "/"):
+		return fmt.Errorf("neither damage nor a path: %s", text)
+	}
+	return nil
+}
+
+// harm is one way to damage a file, given its content, its stale content (nil
+// if there is none) and another file of its kind. It returns nil for none.
+type harm struct {
+	name string
+	do   func(r *rand.Rand, now, stale, other []byte) []byte
+}
+
+func flipAt(at func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte, []byte) []byte {
+	return func(r *rand.Rand, now, _, _ []byte) []byte {
+		if len(now) == 0 {
+			return nil
+		}
+		b := bytes.Clone(now)
+		b[min(max(at(r, len(b)), 0), len(b)-1)] ^= 1 << r.IntN(8)
+		return b
+	}
+}
+
+func cutTo(at func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte, []byte) []byte {
+	return func(r *rand.Rand, now, _, _ []byte) []byte {
+		return append([]byte{}, now[:max(at(r, len(now)), 0)]...) // not nil, even if it is empty
+	}
+}
+
+func anywhere(r *rand.Rand, n int) int { return r.IntN(n) }
+
+// inUse leaves out the zeros that fill a file.
+func inUse(r *rand.Rand, now, _, _ []byte) []byte {
+	used := len(bytes.TrimRight(now, "\x00"))
+	if used == 0 {
+		return nil
+	}
+	b := bytes.Clone(now)
+	b[r.IntN(used)] ^= 1 << r.IntN(8)
+	return b
+}
+
+var harms = []harm{
+	{"flip the first byte", flipAt(func(*rand.Rand, int) int { return 0 })},
+	{"flip byte 5", flipAt(func(*rand.Rand, int) int { return 5 })},
+	{"flip in the header", flipAt(func(r *rand.Rand, _ int) int { return r.IntN(64) })},
+	{"flip in the middle", flipAt(func(_ *rand.Rand, n int) int { return n / 2 })},
+	{"flip anywhere", flipAt(anywhere)},
+	{"flip anywhere in use", inUse},
+	{"flip anywhere in use again", inUse},
+	{"flip near the end", flipAt(func(r *rand.Rand, n int) int { return n - 1 - r.IntN(40) })},
+	{"flip the last byte", flipAt(func(_ *rand.Rand, n int) int { return n - 1 })},
+	{"cut to nothing", cutTo(func(*rand.Rand, int) int { return 0 })},
+	{"cut to 10 bytes", cutTo(func(_ *rand.Rand, n int) int { return min(n, 10) })},
+	{"cut in half", cutTo(func(_ *rand.Rand, n int) int { return n / 2 })},
+	{"cut anywhere", cutTo(func(r *rand.Rand, n int) int { return r.IntN(n + 1) })},
+	{"cut off the last byte", cutTo(func(_ *rand.Rand, n int) int { return n - 1 })},
+	{"zero it", func(_ *rand.Rand, now, _, _ []byte) []byte { return make([]byte, len(now)) }},
+	{"zero a page", func(r *rand.Rand, now, _, _ []byte) []byte {
+		b := bytes.Clone(now)
+		page := r.IntN(len(b)/4096+1) * 4096
+		clear(b[page:min(page+4096, len(b))])
+		return b
+	}},
+	{"append garbage", func(r *rand.Rand, now, _, _ []byte) []byte {
+		return append(bytes.Clone(now), byte(r.Uint32()|1), byte(r.Uint32()), byte(r.Uint32()), 0, 0, 0, 1, 2, 3)
+	}},
+	{"a stale copy", func(_ *rand.Rand, _, stale, _ []byte) []byte { return stale }},
+	{"another of its kind", func(_ *rand.Rand, _, _, other []byte) []byte { return other }},
+}
+
+// kind is a file's extension, or its name if it has none.
+func kind(name string) string {
+	if ext := filepath.Ext(name); ext != "" {
+		return ext
+	}
+	return filepath.Base(name)
+}
+
+// another is a file of the same kind, or "".
+func another(names []string, name string) string {
+	for _, n := range names {
+		if n != name && kind(n) == kind(name) {
+			return n
+		}
+	}
+	return ""
+}
+
+// someOf keeps every file, but of many of a kind only the last and one other.
+func someOf(r *rand.Rand, names []string) (some []string) {
+	byKind := make(map[string][]string)
+	for _, n := range names {
+		byKind[kind(n)] = append(byKind[kind(n)], n)
+	}
+	for _, of := range byKind {
+		if k := len(of); k > 2 {
+			of = []string{of[r.IntN(k-1)], of[k-1]}
+		}
+		some = append(some, of...)
+	}
+	slices.Sort(some)
+	return some
+}
+
+// readFile is the content of a file; nil if there is none.
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestDamageIsDetectedOrHarmless(t *testing.T) {
+	sd := seed(t)
+	for _, closed := range []bool{false, true} {
+		sp := grow(t, sd, 800, closed)
+		r := rand.New(rand.NewPCG(sd, 3))
+		refusals := make(map[string]int)
+		names := files(t, sp.dir)
+		for _, name := range someOf(r, names) {
+			for _, h := range harms {
+				if (closed || testing.Short()) && r.IntN(3) > 0 {
+					continue // the other state, or another run, tries it
+				}
+				sp.hurt(t, r, h, names, name, refusals)
+			}
+		}
+		t.Logf("closed %v: refused %v", closed, refusals)
+	}
+}
+
+// hurt tries a harm on one file.
+func (sp *specimen) hurt(t *testing.T, r *rand.Rand, h harm, names []string, name string, refusals map[string]int) {
+	t.Helper()
+	now := readFile(t, filepath.Join(sp.dir, name))
+	stale := readFile(t, filepath.Join(sp.stale, name))
+	var other []byte
+	if o := another(names, name); o != "" {
+		other = readFile(t, filepath.Join(sp.dir, o))
+	}
+	b := h.do(r, now, stale, other)
+	if b == nil || bytes.Equal(b, now) {
+		return
+	}
+	dir := sp.copy(t)
+	defer dropTree(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused, wrong := sp.outcome(dir)
+	if wrong != nil {
+		t.Errorf("%s: %s: %v", name, h.name, wrong)
+	}
+	if refused != nil {
+		refusals[kind(name)]++
+	}
+}
+
+// copy makes a copy of the specimen, in memory if there is a disk in memory: it
+// is opened hundreds of times, and nothing is learned from its syncs.
+func (sp *specimen) copy(t *testing.T) (dir string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "mizan-store-")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	copyTree(t, sp.dir, dir)
+	return dir
+}
+
+func dropTree(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAMissingFileIsDetectedOrHarmless(t *testing.T) {
+	sp := grow(t, seed(t), 300, false)
+	for _, name := range files(t, sp.dir) {
+		dir := sp.copy(t)
+		remove(t, filepath.Join(dir, name))
+		refused, wrong := sp.outcome(dir)
+		if wrong != nil {
+			t.Errorf("%s: %v", name, wrong)
+		}
+		needed := kind(name) == ".sst" || kind(name) == "MANIFEST" || kind(name) == "HEAD"
+		if needed && refused == nil {
+			t.Errorf("%s is gone, and the store opened", name)
+		}
+		dropTree(t, dir)
+	}
+}
+
+// Files that were deleted long ago come back: from a backup that was copied over
+// the directory, or with an older state of the file system.
+func TestFilesThatComeBackAreHarmless(t *testing.T) {
+	sp := grow(t, seed(t), 600, false)
+	dir := sp.copy(t)
+	defer dropTree(t, dir)
+	var back []string
+	there := files(t, sp.dir)
+	for _, name := range files(t, sp.stale) {
+		if slices.Contains(there, name) {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), readFile(t, filepath.Join(sp.stale, name)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		back = append(back, name)
+	}
+	if len(back) == 0 {
+		t.Fatal("there is no file that was deleted since")
+	}
+	if refused, wrong := sp.outcome(dir); refused != nil || wrong != nil {
+		t.Errorf("with %v back: %v, %v", back, refused, wrong)
+	}
+}
+
+func TestAStoreThatIsGoneIsNotMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir})
+	set(t, s, "a", "1")
+	closeStore(t, s)
+	refused := func(what string) {
+		t.Helper()
+		var d *DamageError
+		if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.As(err, &d) {
+			t.Errorf("%s: Open = %v, want a *DamageError", what, err)
+		}
+	}
+	for _, name := range files(t, s.path) {
+		remove(t, filepath.Join(s.path, name))
+	}
+	refused("the store is empty")
+	dropTree(t, s.path)
+	refused("the store is gone")
+	if err := os.WriteFile(filepath.Join(dir, headName), make([]byte, 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("the store is gone and HEAD is damaged")
+}
+
+// TestSoakDamage flips one bit after the other of every file of a small store,
+// and goes on at random until the time that it is given is over.
+func TestSoakDamage(t *testing.T) {
+	text := os.Getenv("MIZAN_SOAK")
+	if text == "" {
+		t.Skip("set MIZAN_SOAK to a duration")
+	}
+	limit, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, sd := time.Now(), seed(t)
+	r := rand.New(rand.NewPCG(sd, 4))
+	tried := 0
+	for time.Since(start) < limit {
+		sp := grow(t, r.Uint64(), []uint64{3, 3, 40, 400}[r.IntN(4)], r.IntN(2) == 0)
+		for _, name := range files(t, sp.dir) {
+			now := readFile(t, filepath.Join(sp.dir, name))
+			used := len(bytes.TrimRight(now, "\x00")) + 64
+			for at := r.IntN(1 + used/2000); at < min(used, len(now)) && time.Since(start) < limit; at += 1 + used/2000 {
+				flip := harm{fmt.Sprintf("flip a bit of byte %d", at), flipAt(func(*rand.Rand, int) int { return at })}
+				sp.hurt(t, r, flip, nil, name, make(map[string]int))
+				tried++
+			}
+		}
+	}
+	t.Logf("%d bytes were tried", tried)
+}

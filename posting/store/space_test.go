@@ -1,0 +1,198 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// smallDisk mounts a file system of so many MiB.
+func smallDisk(t *testing.T, mib int) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
+		t.Skipf("NOT TRIED: a small file system cannot be mounted here (it takes root): %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// enlarge gives a mounted file system another size.
+func enlarge(t *testing.T, dir string, mib int) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%dm", mib)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// occupy fills a file system until only so many bytes are free.
+func occupy(t *testing.T, dir string, leave int64) (ballast string) {
+	t.Helper()
+	free, err := freeBytes(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ballast = filepath.Join(dir, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, int64(free)-leave), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return ballast
+}
+
+func remove(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ended waits until a child has ended by itself, and wants one clear line.
+func (p *process) ended(t *testing.T) {
+	t.Helper()
+	p.until(t, "")
+	err := p.cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("the child ended with %v, and said %q", err, p.failed)
+	}
+	if !strings.Contains(p.failed, ErrNoSpace.Error()) {
+		t.Errorf("the child failed: %s", p.failed)
+	}
+}
+
+func TestAFullDiskStopsTheStoreWithAnError(t *testing.T) {
+	sd := seed(t)
+	st, m := childStory(sd, manyKeys), make(model)
+	var audited uint64
+	dir := smallDisk(t, 30)
+	for _, mib := range []int{30, 33, 50} {
+		enlarge(t, dir, mib)
+		p := startChild(t, filepath.Join(dir, "data"), st, 1<<40)
+		p.ended(t)
+		again := startChild(t, filepath.Join(dir, "data"), st, 1<<40) // there is no more room now
+		again.ended(t)
+		enlarge(t, dir, 4*mib)
+		last := audit(t, filepath.Join(dir, "data"), st, m, audited, max(audited, p.acked, again.acked))
+		t.Logf("%d MiB: groups %d to %d", mib, audited+1, last)
+		if last == audited {
+			t.Errorf("with %d MiB not one group was written", mib)
+		}
+		audited = last
+	}
+}
+
+func TestAFullDiskIsNotOpened(t *testing.T) {
+	st := childStory(seed(t), manyKeys)
+	dir := smallDisk(t, 64)
+	ballast := occupy(t, dir, 100<<10)
+	data := filepath.Join(dir, "data")
+	if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: quiet}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
+		t.Errorf("creating it: %v", err)
+	}
+	remove(t, ballast)
+	p := startChild(t, data, st, 150)
+	p.until(t, "done")
+	acked := p.kill(t)
+	for _, leave := range []int64{0, 1 << 20, 2 << 20} {
+		ballast = occupy(t, dir, leave)
+		if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: quiet}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
+			t.Errorf("with %d bytes left: %v", leave, err)
+		}
+		remove(t, ballast)
+	}
+	audit(t, data, st, make(model), 0, acked)
+}
+
+func TestLowSpaceIsBelowMinFree(t *testing.T) {
+	for minFree, want := range map[uint64]bool{1: false, math.MaxUint64: true} {
+		s := open(t, Options{Dir: t.TempDir(), MinFree: minFree, MemTable: minMemTable})
+		if got := s.LowSpace(); got != want {
+			t.Errorf("LowSpace with a watermark of %d bytes = %v", minFree, got)
+		}
+		closeStore(t, s)
+	}
+}
+
+func TestLowSpaceAsksTheDiskFiveTimesASecond(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MinFree: 1, MemTable: minMemTable})
+	defer closeStore(t, s)
+	s.space.at, s.space.free = time.Now().Add(time.Minute), 0
+	if !s.LowSpace() {
+		t.Error("the disk was asked again at once")
+	}
+	s.space.at = time.Now().Add(-spaceRefresh - time.Second)
+	if s.LowSpace() {
+		t.Error("an old answer was given")
+	}
+}
+
+func TestLowSpaceCountsWhatBadgerStillHasToWrite(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MinFree: 1, MemTable: minMemTable})
+	s.debt.Store(math.MaxUint64 / 2)
+	if !s.LowSpace() {
+		t.Error("no LowSpace, and compaction has no room")
+	}
+	closeStore(t, s)
+}
+
+func TestCompactionWaitsForRoom(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	s.gate() // which is open
+	owed := s.debt.Swap(math.MaxUint64 / 2)
+	passed := make(chan struct{})
+	go func() { s.gate(); close(passed) }()
+	for s.gated.Load() == 0 {
+		runtime.Gosched()
+	}
+	select {
+	case <-passed:
+		t.Error("it did not wait")
+	default:
+	}
+	s.debt.Store(owed)
+	<-passed
+	if s.failure() != nil || s.gated.Load() != 0 {
+		t.Errorf("after it: %v, %d waiting", s.failure(), s.gated.Load())
+	}
+}
+
+func TestCompactionWaitsForFileHandles(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	open, err := os.Open(s.options.Dir) // gets the lowest free number
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	few := syscall.Rlimit{Cur: uint64(open.Fd()) + minHandles, Max: was.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	closed := s.gateClosed()
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(closed, syscall.EMFILE) {
+		t.Errorf("with %d handles free: %v", minHandles-1, closed)
+	}
+	if err := s.gateClosed(); err != nil {
+		t.Errorf("with handles enough: %v", err)
+	}
+}
