@@ -10,12 +10,19 @@
 //     it has handled every message counted, so none is ever lost to a stop.
 //  3. Outcomes and due work are addressed by record, never to a PID, and
 //     activate the record's actor again if it is gone. They are never refused.
-//  4. Slow work never runs on an actor's goroutine: the pool does it and sends
-//     the outcome back.
-//  5. A panic is recovered inside the actor, logged without values, answered
-//     with an error, and the behaviour is rebuilt from the store.
+//     An actor that expects one is not let go, and knows of it after a panic too.
+//  4. Slow work (calls, polls) never runs on an actor's goroutine, nor on the
+//     clock's: the pool does it and sends the outcome back.
+//  5. A panic is recovered inside the actor, whatever of its behaviour was
+//     called, logged without values, answered with an error, and the behaviour is
+//     rebuilt from the store. The library never sees one: it would make an actor
+//     of its own.
 //  6. Every unit of work is counted from before it begins until what it caused
 //     has begun, so that a manual clock knows when nothing is under way.
+//  7. Due work that was handed out and did not move its record is handed out
+//     again. Nothing that is lost inside the house leaves a record standing still.
+//  8. What fails again and again rests in between, by real time: no poll, no
+//     record and no retry can make the clock's loop spin.
 //
 // Callers: api and cmd start commands; the folders below implement Behaviour.
 //

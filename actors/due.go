@@ -35,9 +35,7 @@ func (rt *Runtime) tick() {
 
 // look takes up what is due and tells when to look again.
 func (rt *Runtime) look(now time.Time) time.Duration {
-	if err := rt.Journal.Due.LookAhead(now); err != nil {
-		rt.Log.Error("due work cannot be read", "error", err)
-	}
+	rt.lookAhead(now)
 	rt.runPolls(now)
 	for !rt.crowded() {
 		if rt.takeDue(now) < maxDueBatch {
@@ -49,6 +47,12 @@ func (rt *Runtime) look(now time.Time) time.Duration {
 		}
 	}
 	return crowdedRest
+}
+
+func (rt *Runtime) lookAhead(now time.Time) {
+	if err := rt.Journal.Due.LookAhead(now); err != nil {
+		rt.Log.Error("due work cannot be read", "error", err)
+	}
 }
 
 // takeDue wakes a batch of records whose instant has come.
@@ -81,20 +85,25 @@ type poll struct {
 	Poll
 	mu      sync.Mutex
 	running bool      // guarded by mu
+	done    time.Time // guarded by mu: the instant that the last run answered for
 	failed  int       // guarded by mu: times in a row
 	rest    time.Time // guarded by mu: real time before which a failed poll rests
 	err     error     // guarded by mu: of the last run
 }
 
-// next is when the poll has something to do; never, while it does it.
+// next is when the poll has something to do; never, while it does it. An instant
+// that a run has answered for is not polled again, whatever Next says: it would
+// hold a manual clock for ever.
 func (p *poll) next() (time.Time, bool) {
 	p.mu.Lock()
 	idle := !p.running && (p.failed == 0 || !time.Now().Before(p.rest))
+	done := p.done
 	p.mu.Unlock()
 	if !idle {
 		return time.Time{}, false
 	}
-	return p.Next()
+	at, ok := p.Next()
+	return at, ok && at.After(done)
 }
 
 func (p *poll) began() {
@@ -103,12 +112,13 @@ func (p *poll) began() {
 	p.running = true
 }
 
-func (p *poll) ended(err error) {
+// ended notes what became of a run that asked for everything up to an instant.
+func (p *poll) ended(upTo time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running, p.err = false, err
 	if err == nil {
-		p.failed = 0
+		p.failed, p.done = 0, upTo
 		return
 	}
 	p.rest = time.Now().Add(repeatAfter(p.failed))
@@ -135,14 +145,14 @@ func (rt *Runtime) runPolls(now time.Time) {
 		job := func() {
 			err := errPanicked
 			defer func() {
-				if p.ended(err); err != nil {
+				if p.ended(now, err); err != nil {
 					rt.Log.Error("a poll failed", "error", err)
 				}
 			}()
 			err = p.Run(now)
 		}
 		if err := rt.Go(job); err != nil {
-			p.ended(err)
+			p.ended(now, err)
 		}
 	}
 }

@@ -173,6 +173,84 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	}
 }
 
+// The library has a table of its own, and an actor that has gone leaves it.
+func TestTheLibraryForgetsActorsThatHaveGone(t *testing.T) {
+	s := open(t, 0)
+	before := s.Processes()
+	var handled atomic.Int64
+	for i := range 20_000 {
+		s.registry.Tell(wide(i), count{&handled})
+	}
+	s.Quiesce()
+	soon(t, "the table is as it was", func() {
+		look := time.NewTicker(time.Millisecond)
+		defer look.Stop()
+		for s.Processes() != before {
+			<-look.C
+		}
+	})
+}
+
+// Messages of one sender are handled in order: through the mailbox, through the
+// queue behind a Change, and from one life of the actor to the next.
+func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
+	for _, keep := range []time.Duration{0, time.Hour} {
+		s := open(t, keep)
+		var order []int // of one actor: only one goroutine at a time
+		replies := make(chan error, 5_000)
+		for i := range 5_000 {
+			if i%10 == 0 {
+				s.registry.Tell(key(1), &write{reply: replies})
+			}
+			s.registry.Tell(key(1), call(func() { order = append(order, i) }))
+		}
+		soon(t, "at rest", s.Quiesce)
+		for i, n := range order {
+			if i != n {
+				t.Fatalf("keep %v: message %d was handled as number %d", keep, n, i)
+			}
+		}
+		if len(order) != 5_000 {
+			t.Errorf("keep %v: %d messages were handled", keep, len(order))
+		}
+	}
+}
+
+// While a manual clock is stepped, commands wait and never see an instant on the way.
+func TestCommandsWaitWhileTheClockIsStepped(t *testing.T) {
+	s := open(t, 0)
+	reply := make(chan error, 1)
+	if err := s.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-reply; err != nil {
+		t.Fatal(err)
+	}
+	s.Quiesce()
+	s.gate = make(chan struct{})
+	to := start.Add(2 * time.Hour)
+	stepped := make(chan error, 1)
+	go func() { stepped <- s.Advance(to) }()
+	<-s.seen // in the middle of the step: its Change waits at the gate
+	if got := s.clock.Now(); !got.Equal(start.Add(time.Hour)) {
+		t.Errorf("in the middle of the step the clock shows %v", got)
+	}
+	entered := make(chan time.Time, 1)
+	go func() {
+		defer s.Enter()()
+		entered <- s.clock.Now()
+	}()
+	close(s.gate)
+	soon(t, "the step ends, and the command begins", func() {
+		if err := <-stepped; err != nil {
+			t.Error(err)
+		}
+		if got := <-entered; !got.Equal(to) {
+			t.Errorf("a command saw %v", got)
+		}
+	})
+}
+
 func TestAnActorIsGoneBeforeItsLastWorkIsDone(t *testing.T) {
 	s := open(t, 0)
 	var handled atomic.Int64
@@ -249,6 +327,60 @@ func TestDueWorkThatCameToNothingComesAgain(t *testing.T) {
 	}
 	if len(s.seen) != 2 {
 		t.Errorf("woken %d times, want 2: the record has moved", len(s.seen))
+	}
+}
+
+// A manual clock is killed in the middle of a step: it shows the instant, and what
+// was due at it has not happened.
+func TestAStartTakesUpWhatIsDueAtTheInstantThatAManualClockShows(t *testing.T) {
+	s := open(t, 0)
+	reply := make(chan error, 1)
+	for n := range byte(3) {
+		if err := s.registry.Command(key(n+1), &write{due: time.Duration(n+1) * time.Hour, reply: reply}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-reply; err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Quiesce()
+	if err := s.clock.Set(start.Add(2 * time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	var polled atomic.Int64
+	next := actors.New(actors.Options{Clock: s.clock, Journal: s.Journal, Log: s.Log})
+	registry := actors.NewRegistry(next, "probe", 0, func(k actors.RecordKey) actors.Behaviour { return &probe{stage: s, key: k} })
+	next.Wake(ledger.Settlement, func(d actors.Due) { registry.Tell(d.Key, d) })
+	next.Poll(actors.Poll{
+		Next: func() (time.Time, bool) { return start, polled.Load() == 0 },
+		Run:  func(time.Time) error { polled.Add(1); return nil },
+	})
+	next.Start(func(posting.Item) bool { return false })
+	defer next.Stop()
+	soon(t, "at rest", next.Quiesce)
+	if len(s.seen) != 2 || polled.Load() != 1 {
+		t.Errorf("%d records were woken, want 2; polled %d times", len(s.seen), polled.Load())
+	}
+}
+
+// A poll that names one instant for ever is polled for it once.
+func TestAPollThatIsNeverSatisfiedHoldsTheClockOnce(t *testing.T) {
+	s := open(t, 0)
+	next := actors.New(actors.Options{Clock: s.clock, Journal: s.Journal, Log: s.Log})
+	var polled atomic.Int64
+	next.Poll(actors.Poll{
+		Next: func() (time.Time, bool) { return start.Add(time.Minute), true },
+		Run:  func(time.Time) error { polled.Add(1); return nil },
+	})
+	next.Start(func(posting.Item) bool { return false })
+	defer next.Stop()
+	soon(t, "the clock is moved", func() {
+		if err := next.Advance(start.Add(time.Hour)); err != nil {
+			t.Error(err)
+		}
+	})
+	if n := polled.Load(); n != 1 {
+		t.Errorf("polled %d times", n)
 	}
 }
 

@@ -17,10 +17,12 @@ type Behaviour interface {
 	Receive(c *Context, message any)
 	// Committed hears what became of the Change given to Context.Commit.
 	Committed(c *Context, change *posting.Change, receipt posting.Receipt)
-	// Idle tells that nothing is outstanding: the actor may be let go.
+	// Idle tells that nothing is outstanding but what Context.Expect announced:
+	// the actor may be let go.
 	Idle() bool
 	// Failed is called after a panic in one of the others: answer whoever waits.
-	// The behaviour is not used again.
+	// The behaviour is not used again; a message that nothing else brings again
+	// should be Lasting.
 	Failed(c *Context)
 }
 

@@ -140,6 +140,13 @@ func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	if rt.manual == nil {
 		rt.stopped.Add(1)
 		go rt.tick()
+		return
+	}
+	// A kill in the middle of a step leaves behind what is due at the instant shown.
+	now := rt.Clock.Now()
+	rt.lookAhead(now)
+	rt.runPolls(now)
+	for rt.takeDue(now) == maxDueBatch {
 	}
 }
 

@@ -138,7 +138,7 @@ func (s *shell[K]) receive(m any) {
 	if r, ok := m.(repeated); ok {
 		m, times = r.message, r.times
 	}
-	if _, ok := m.(Expected); ok {
+	if _, ok := m.(Expected); ok && s.context.expected > 0 {
 		s.context.expected--
 	}
 	defer s.recovered(m, times)

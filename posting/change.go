@@ -1,9 +1,9 @@
 package posting
 
 import (
+	"fmt"
 	"strings"
 
-	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
@@ -80,37 +80,67 @@ type Stamp struct {
 	Parts    uint64        // rows of the store that a long payload takes besides its own
 }
 
-// check asserts what a caller must never get wrong: on the caller's goroutine,
-// so that the mistake costs one answer and not the process.
-func (c *Change) check() {
-	assert.That(len(c.Steps) <= MaxSteps, "change of %d steps", len(c.Steps))
+// check reports what a caller must never get wrong. It is found on the caller's
+// goroutine, so that the mistake costs one answer and not the process.
+func (c *Change) check() error {
+	if len(c.Steps) > MaxSteps {
+		return fmt.Errorf("change of %d steps", len(c.Steps))
+	}
 	for i := range c.Claims {
-		claim := &c.Claims[i]
-		assert.That(len(claim.Key) > 0 && len(claim.Key) <= MaxClaim, "claim key of %d bytes", len(claim.Key))
-		assert.That(len(claim.Owner) <= MaxClaim, "claim owner of %d bytes", len(claim.Owner))
-	}
-	for i := range c.Counters {
-		n := len(c.Counters[i].Key) + len(c.Counters[i].Window)
-		assert.That(n <= MaxClaim, "counter key of %d bytes", n)
-	}
-	for i := range c.Steps {
-		c.Steps[i].check()
-	}
-	c.checkSources()
-}
-
-func (s *Step) check() {
-	assert.That(len(s.Record) <= MaxRecord, "record of %d bytes", len(s.Record))
-	assert.That(s.Record != nil || s.bare(), "record %v without a payload", s.Source.ID)
-	assert.That(len(s.Events) > 0 && len(s.Events) <= MaxEvents, "step of %d events", len(s.Events))
-	for i := range s.Events {
-		e := &s.Events[i]
-		n := len(e.Name) + len(e.From) + len(e.To)
-		assert.That(n <= MaxTexts, "event with %d bytes of names", n)
-		if e.Entry != nil {
-			checkEntry(e.Entry)
+		if claim := &c.Claims[i]; claim.Key == "" || len(claim.Key) > MaxClaim || len(claim.Owner) > MaxClaim {
+			return fmt.Errorf("claim with a key of %d and an owner of %d bytes", len(claim.Key), len(claim.Owner))
 		}
 	}
+	for i := range c.Counters {
+		if n := len(c.Counters[i].Key) + len(c.Counters[i].Window); n > MaxClaim {
+			return fmt.Errorf("counter key of %d bytes", n)
+		}
+	}
+	for i := range c.Steps {
+		if err := c.Steps[i].check(); err != nil {
+			return err
+		}
+	}
+	return c.checkSources()
+}
+
+// checkSources reports a record that two steps move: the second would be judged
+// by the version that the first has left behind.
+func (c *Change) checkSources() error {
+	if len(c.Steps) < 2 {
+		return nil
+	}
+	seen := make(map[dueKey]bool, len(c.Steps))
+	for i := range c.Steps {
+		k := dueKey{c.Steps[i].Org, c.Steps[i].Source}
+		if seen[k] {
+			return fmt.Errorf("record %v is moved twice", k.source.ID)
+		}
+		seen[k] = true
+	}
+	return nil
+}
+
+func (s *Step) check() error {
+	if len(s.Record) > MaxRecord || s.Record == nil && !s.bare() {
+		return fmt.Errorf("record %v of %d bytes", s.Source.ID, len(s.Record))
+	}
+	if len(s.Events) == 0 || len(s.Events) > MaxEvents {
+		return fmt.Errorf("step of %d events", len(s.Events))
+	}
+	for i := range s.Events {
+		e := &s.Events[i]
+		if n := len(e.Name) + len(e.From) + len(e.To); n > MaxTexts {
+			return fmt.Errorf("event with %d bytes of names", n)
+		}
+		if e.Entry == nil {
+			continue
+		}
+		if err := checkEntry(e.Entry); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bare tells that the step's record is nothing but its event, so that no later
@@ -119,40 +149,31 @@ func (s *Step) bare() bool {
 	return s.Source.Kind == ledger.Transfer && s.Expect == 0 && s.Due == 0
 }
 
-// checkEntry asserts what ledger.Entry.Check leaves to the writer: an asset that
-// can be stored, and room for the postings that splitting adds.
-func checkEntry(entry *ledger.Entry) {
-	assert.NoError(entry.Check())
+// checkEntry adds to ledger.Entry.Check what the writer needs: assets that can
+// be stored, and room for the postings that splitting makes.
+func checkEntry(entry *ledger.Entry) error {
+	if err := entry.Check(); err != nil {
+		return err
+	}
 	n := len(entry.Postings)
 	for _, list := range [2][]ledger.Posting{entry.Postings, entry.Released} {
 		for i := range list {
 			p := &list[i]
-			if i == 0 || p.Asset != list[i-1].Asset {
-				assert.That(storable(p.Asset), "entry: posting %d: asset %q", i, p.Asset)
+			if (i == 0 || p.Asset != list[i-1].Asset) && !storable(p.Asset) {
+				return fmt.Errorf("entry: posting %d: asset %q", i, p.Asset)
 			}
 			if p.Spill != "" {
 				n++
 			}
 		}
 	}
-	assert.That(n <= ledger.MaxPostings, "entry: %d postings when all are split", n)
+	if n > ledger.MaxPostings {
+		return fmt.Errorf("entry: %d postings when all are split", n)
+	}
+	return nil
 }
 
 func storable(a money.Asset) bool {
 	return a.Env.Valid() && a.Currency != "" && len(a.Currency) <= money.MaxName && len(a.Network) <= money.MaxName &&
 		strings.IndexByte(string(a.Currency), 0) < 0 && strings.IndexByte(string(a.Network), 0) < 0
-}
-
-// checkSources asserts that no record is moved by two steps: the second would
-// be judged by the version that the first has left behind.
-func (c *Change) checkSources() {
-	if len(c.Steps) < 2 {
-		return
-	}
-	seen := make(map[dueKey]bool, len(c.Steps))
-	for i := range c.Steps {
-		k := dueKey{c.Steps[i].Org, c.Steps[i].Source}
-		assert.That(!seen[k], "record %v is moved twice", k.source.ID)
-		seen[k] = true
-	}
 }

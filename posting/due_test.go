@@ -2,6 +2,7 @@ package posting_test
 
 import (
 	"log/slog"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -166,6 +167,49 @@ func (r *rig) dueRows() int {
 		r.t.Fatal(err)
 	}
 	return n
+}
+
+func TestTheMarkDoesNotPassWhatAGroupUnderWayMakesDue(t *testing.T) {
+	r := open(t)
+	for range posting.MaxSweep + 10 { // each group sweeps while rows are left
+		s := newSource()
+		r.wake(s, 0, ledger.MicrosOf(start)+1)
+		r.wake(s, 1, 0)
+	}
+	r.forward(time.Minute)
+	arrived := make(chan struct{}, 16)
+	gate := make(chan struct{})
+	r.through = func(l posting.Log) posting.Log {
+		return applied(func(g *store.Group) error {
+			arrived <- struct{}{}
+			<-gate
+			return l.Apply(g)
+		})
+	}
+	r.restart()
+	r.lookAhead()
+	waiting, done := newSource(), make(chan posting.Receipt, 2)
+	answered := func(receipt posting.Receipt) { done <- receipt }
+	c := note(waiting.ID)
+	c.Steps[0].Due = ledger.MicrosOf(r.clock.Now()) + 1_000_000
+	r.Submit(&c, answered)
+	<-arrived // the group is under way, and has swept what it may
+	r.forward(time.Minute)
+	r.Submit(deposit(), answered)
+	for r.QueueDepth() > 0 {
+		runtime.Gosched() // until the orderer has it
+	}
+	close(gate)
+	for range 2 {
+		if receipt := <-done; receipt.Err != nil {
+			t.Fatal(receipt.Err)
+		}
+	}
+	if rows := r.dueRows(); rows != 1 {
+		t.Errorf("%d rows of due work are left, want 1: the second group has not swept", rows)
+	}
+	r.restart()
+	r.wantTaken(waiting)
 }
 
 func TestMemoryOfDueWorkIsBoundedByWhatWaits(t *testing.T) {

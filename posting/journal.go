@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mizan/internal/assert"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/posting/store"
@@ -140,7 +141,7 @@ func (j *Journal) Submit(c *Change, done func(Receipt)) {
 }
 
 func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
-	c.check()
+	assert.NoError(c.check())
 	bound := c.size()
 	if !bound.within(j.limit) {
 		j.Stats.Refused.Add(1)

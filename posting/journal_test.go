@@ -29,9 +29,11 @@ type rig struct {
 	dir   string
 	clock *clock.Manual
 	*posting.Journal
-	minFree uint64
-	through func(posting.Log) posting.Log
-	fatal   chan error
+	minFree  uint64
+	memTable int64
+	cached   int
+	through  func(posting.Log) posting.Log
+	fatal    chan error
 }
 
 func newClock() *clock.Manual { return clock.NewManual(start) }
@@ -46,9 +48,10 @@ func open(t *testing.T) *rig {
 func (r *rig) reopen() {
 	r.t.Helper()
 	j, err := posting.Open(posting.Options{
-		Store:   store.Options{Dir: r.dir, MinFree: r.minFree, Log: slog.New(slog.DiscardHandler)},
+		Store:   store.Options{Dir: r.dir, MinFree: r.minFree, MemTable: r.memTable, Log: slog.New(slog.DiscardHandler)},
 		Clock:   r.clock,
 		Log:     slog.New(slog.DiscardHandler),
+		Cached:  r.cached,
 		Fatal:   func(err error) { r.fatal <- err },
 		Through: r.through,
 	})

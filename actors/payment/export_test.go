@@ -16,3 +16,6 @@ func Waiters(asked int) int {
 	}
 	return len(t.waiters)
 }
+
+// Reversal is what an actor is told when money was taken back.
+func Reversal(reason string) any { return reversed{reason} }

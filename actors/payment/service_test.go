@@ -388,4 +388,10 @@ func TestAmountsBeyondTheRangeAreRejectedAndSoIsWhatCouldOverflowATotal(t *testi
 			t.Errorf("%s: %q, want %q", amount, result.Record.Error, want)
 		}
 	}
+	c := request(payment.Payout, "4242424242424242", 1, "")
+	c.Partner, c.Request.Amount = h.partner, money.MustParse(huge)
+	result, err := h.Create(c)
+	if err != nil || result.Record.Status != payment.Charged {
+		t.Errorf("a payout of the largest amount, out of what was paid in: %v, %v", result.Record, err)
+	}
 }

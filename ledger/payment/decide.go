@@ -182,12 +182,17 @@ func (c Case) unheard(d *Decision) {
 	d.giveUp(c, Interrupted)
 }
 
-// maxBackOff bounds how the gaps between inquiries grow: 2^8 provider time-outs.
-const maxBackOff = 8
+// Bounds of the gaps between inquiries: they grow up to 2^8 provider time-outs,
+// and a rail that wants to be asked at once is asked a little later, so that
+// the instant that a record waits for is never the one that it has.
+const (
+	maxBackOff = 8
+	minAgain   = time.Millisecond
+)
 
 func (c Case) again(r *Record, a Answer) ledger.Micros {
 	if a.Again > 0 {
-		return c.after(a.Again)
+		return c.after(max(a.Again, minAgain))
 	}
 	gap := c.Inquire << min(r.Inquiries, maxBackOff)
 	r.Inquiries = min(r.Inquiries+1, maxBackOff)

@@ -18,9 +18,9 @@ const catalogName = "TABLES"
 
 var catalogMagic = []byte("mizanTB1")
 
-const catalogEntry = 8 + 8 + 4 // id, size, checksum of the index
+const catalogEntry = 8 + 8 + 4 // id, size, checksum of the file
 
-// catalog is the file DIR/TABLES: which table has which size and which index.
+// catalog is the file DIR/TABLES: which table has which size and which content.
 // A table is sound in itself even if it is another store's, or an older one
 // that had the same number; Badger's own list knows only the numbers. The file
 // may lag behind: a table that it doesn't know is taken as it is. Numbers are
@@ -102,7 +102,8 @@ func (c *catalog) refreshSoon(dir string, failed func(error)) {
 	})
 }
 
-// refresh writes the file anew from Badger's list and the ends of the tables.
+// refresh writes the file anew from Badger's list, and reads the tables that it
+// did not know.
 func (c *catalog) refresh(dir string) error {
 	known, _, err := c.load()
 	if err != nil {

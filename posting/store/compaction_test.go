@@ -1,15 +1,18 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/pb"
 	"google.golang.org/protobuf/proto"
 )
@@ -120,6 +123,63 @@ func TestACompactionThatLosesNothingIsNoDamage(t *testing.T) {
 	closeStore(t, s)
 }
 
+// versions counts the versions of a key that are stored.
+func versions(s *Store, key string) (n int) {
+	txn := s.db.NewTransactionAt(math.MaxUint64, false)
+	defer txn.Discard()
+	it := txn.NewKeyIterator([]byte(key), badger.IteratorOptions{})
+	defer it.Close()
+	for it.Rewind(); it.Valid(); it.Next() {
+		n++
+	}
+	return n
+}
+
+func TestCompactionDropsWhatNoSnapshotSees(t *testing.T) {
+	st := story{seed: 1, rows: 20, value: 4000, keys: 500}
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	set(t, s, "hot", "1", "dead", "1")
+	held := s.Snapshot()
+	set(t, s, "hot", "2", "dead", "2")
+	set(t, s, "hot", "3")
+	g := NewGroup(next(s))
+	g.Delete([]byte("dead"))
+	g.Seal()
+	if err := s.Apply(g); err != nil {
+		t.Fatal(err)
+	}
+	compact := func() {
+		deepen(t, s, st)
+		if err := s.db.Flatten(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compact()
+	if get(t, held, "hot") != "1" || get(t, held, "dead") != "1" {
+		t.Error("compaction took what a snapshot sees")
+	}
+	held.Close()
+	compact()
+	if hot, gone := versions(s, "hot"), versions(s, "dead"); hot != 1 || gone != 0 {
+		t.Errorf("there are %d versions of a row and %d of a deleted one", hot, gone)
+	}
+}
+
+func TestCompactionNeedsNoSnapshotToDropOldVersions(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	set(t, s, "hot", "1")
+	set(t, s, "hot", "2")
+	deepen(t, s, story{seed: 1, rows: 20, value: 4000, keys: 500})
+	if err := s.db.Flatten(1); err != nil {
+		t.Fatal(err)
+	}
+	if hot := versions(s, "hot"); hot != 1 {
+		t.Errorf("there are %d versions of a row", hot)
+	}
+}
+
 // After a flush that failed Badger would append to its list of tables behind
 // half a record, again and again. So the first failure is the last.
 func TestAFailedFlushStopsTheStore(t *testing.T) {
@@ -143,6 +203,10 @@ func TestAFailedFlushStopsTheStore(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "flushing memtable") || !strings.Contains(err.Error(), "file exists") {
 		t.Errorf("Apply = %v", err)
+	}
+	stacks := make([]byte, 1<<20)
+	if stacks = stacks[:runtime.Stack(stacks, true)]; !bytes.Contains(stacks, []byte("(*badgerLog).stop")) {
+		t.Error("Badger will try again")
 	}
 	if closed := s.Close(); closed == nil || closed.Error() != err.Error() {
 		t.Errorf("Close = %v, want the same error", closed)

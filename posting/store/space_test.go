@@ -115,6 +115,24 @@ func TestAFullDiskIsNotOpened(t *testing.T) {
 	audit(t, data, st, make(model), 0, acked)
 }
 
+// A group that fits is refused if the table of its memtable would not.
+func TestAGroupIsRefusedIfItsMemtableHasNoRoom(t *testing.T) {
+	dir := smallDisk(t, 64)
+	s := open(t, Options{Dir: filepath.Join(dir, "data"), MemTable: minMemTable})
+	defer drop(t, s)
+	set(t, s, "a", "1")
+	ballast := occupy(t, dir, minReserve+200<<10)
+	defer remove(t, ballast)
+	g := NewGroup(next(s))
+	g.Seal()
+	if err := s.Apply(g); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
+		t.Errorf("Apply = %v, want ErrNoSpace", err)
+	}
+	if err := s.Close(); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("Close = %v, want ErrNoSpace", err)
+	}
+}
+
 func TestLowSpaceIsBelowMinFree(t *testing.T) {
 	for minFree, want := range map[uint64]bool{1: false, math.MaxUint64: true} {
 		s := open(t, Options{Dir: t.TempDir(), MinFree: minFree, MemTable: minMemTable})

@@ -17,7 +17,7 @@ const (
 	// take up to 13% of one. Badger holds three of them in memory and, because
 	// it keeps the buffers of the last eight tables that it built, up to twice
 	// eight more: this size is what bounds the memory of the store.
-	DefaultMemTable = 24 << 20
+	DefaultMemTable = 20 << 20
 
 	// minMemTable keeps the largest value below Badger's value threshold.
 	minMemTable = 1 << 20

@@ -65,6 +65,12 @@ func TestAStoreIsItsHistoryAfterEveryReopening(t *testing.T) {
 		if err := st.differs(s, m); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := os.Lstat(logPath(s.path, s.logID)); err != nil {
+			t.Errorf("the log that is written is not the one that was synced by name: %v", err)
+		}
+		if _, err := os.Lstat(logPath(s.path, s.logID+1)); err == nil {
+			t.Error("a newer log was not noticed")
+		}
 		_, hash = s.LastGroup()
 		closeStore(t, s)
 	}

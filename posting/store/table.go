@@ -27,7 +27,7 @@ const (
 type tableFile struct {
 	id         uint64
 	size       int64
-	sum        uint32 // the checksum of its index, which names every block and key range
+	sum        uint32 // CRC-32C of the whole file
 	maxVersion uint64
 }
 
@@ -82,23 +82,37 @@ func readTable(path string) (t tableFile, err error) {
 		return t, fmt.Errorf("store: %w", err)
 	}
 	defer f.Close()
-	start, index, err := readIndex(f, &t)
+	start, index, err := readIndex(f, t.size)
 	if err != nil {
 		return t, err
 	}
+	whole := crc32.New(castagnoli)
+	in := bufio.NewReaderSize(io.TeeReader(io.NewSectionReader(f, 0, t.size), whole), 1<<20)
 	root := fb.GetRootAsTableIndex(index, 0)
-	t.maxVersion = root.MaxVersion()
-	return t, checkBlocks(path, io.NewSectionReader(f, 0, start), root)
+	if err := checkBlocks(path, in, start, root); err != nil {
+		return t, err
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		return t, fmt.Errorf("store: %w", err)
+	}
+	t.maxVersion, t.sum = root.MaxVersion(), whole.Sum32()
+	return t, nil
 }
 
-// identifyTable reads only what tells one table from another.
+// identifyTable reads what tells one table from another. Two tables may have
+// the same index, so it is all of it.
 func identifyTable(path string) (t tableFile, err error) {
 	f, t, err := openTable(path)
 	if err != nil {
 		return t, err
 	}
 	defer f.Close()
-	_, t.sum, err = readTail(f, t.size)
+	whole := crc32.New(castagnoli)
+	n, err := io.Copy(whole, f)
+	if err == nil && n != t.size {
+		err = io.ErrUnexpectedEOF
+	}
+	t.sum = whole.Sum32()
 	return t, err
 }
 
@@ -116,44 +130,33 @@ func openTable(path string) (f *os.File, t tableFile, err error) {
 	return f, t, nil
 }
 
-// readTail returns what stands before the checksum at the end of a table (the
-// length of the index is the end of it), and the checksum of the index.
-func readTail(f *os.File, size int64) (rest []byte, sum uint32, err error) {
+// readIndex returns the index of a table and where it starts.
+func readIndex(f *os.File, size int64) (start int64, index []byte, err error) {
 	tail := make([]byte, min(size, tableTail))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
-		return nil, 0, fmt.Errorf("store: %w", err)
+		return 0, nil, fmt.Errorf("store: %w", err)
 	}
 	rest, sum, ok := cutChecksum(tail)
 	if !ok || len(rest) < 4 {
-		return nil, 0, damaged(f.Name(), "its end is not that of a table")
+		return 0, nil, damaged(f.Name(), "its end is not that of a table")
 	}
-	return rest, sum, nil
-}
-
-// readIndex returns the index of a table and where it starts.
-func readIndex(f *os.File, t *tableFile) (start int64, index []byte, err error) {
-	rest, sum, err := readTail(f, t.size)
-	if err != nil {
-		return 0, nil, err
-	}
-	size := int64(binary.BigEndian.Uint32(rest[len(rest)-4:]))
-	start = t.size - min(t.size, tableTail) + int64(len(rest)) - 4 - size
-	if start <= 0 || size < minIndex { // a file of zeros claims an empty index, and that its sum is right
+	length := int64(binary.BigEndian.Uint32(rest[len(rest)-4:]))
+	start = size - int64(len(tail)-len(rest)) - 4 - length
+	if start <= 0 || length < minIndex { // a file of zeros claims an empty index, and that its sum is right
 		return 0, nil, damaged(f.Name(), "its index does not fit")
 	}
-	index = make([]byte, size)
+	index = make([]byte, length)
 	if _, err := f.ReadAt(index, start); err != nil {
 		return 0, nil, fmt.Errorf("store: %w", err)
 	}
 	if crc32.Checksum(index, castagnoli) != sum {
 		return 0, nil, damaged(f.Name(), "its index does not match its checksum")
 	}
-	t.sum = sum
 	return start, index, nil
 }
 
-func checkBlocks(path string, blocks *io.SectionReader, index *fb.TableIndex) error {
-	in := bufio.NewReaderSize(blocks, 1<<20)
+// checkBlocks reads the blocks, which end where the index starts.
+func checkBlocks(path string, in *bufio.Reader, end int64, index *fb.TableIndex) error {
 	at := int64(0)
 	var offset fb.BlockOffset
 	for i := range index.OffsetsLength() {
@@ -172,7 +175,7 @@ func checkBlocks(path string, blocks *io.SectionReader, index *fb.TableIndex) er
 		}
 		at += int64(len(b))
 	}
-	if at != blocks.Size() || at == 0 {
+	if at != end {
 		return damaged(path, "its blocks do not fill it")
 	}
 	return nil

@@ -1,0 +1,88 @@
+package account
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// available = posted credits − posted debits − pending debits; what an overdraft
+// allows is available too.
+func TestAnAccountBearsWhatIsAvailableAndItsOverdraft(t *testing.T) {
+	largest := money.Max.String()
+	for _, c := range []struct {
+		credits, debits, held, overdraft, amount string
+		want                                     bool
+	}{
+		{"100", "0", "0", "0", "100", true},
+		{"100", "0", "0", "0", "101", false},
+		{"100", "30", "20", "0", "50", true},
+		{"100", "30", "20", "0", "51", false},
+		{"100", "30", "20", "5", "55", true},
+		{"100", "30", "20", "5", "56", false},
+		{"0", "0", "0", "0", "1", false},
+		{"0", "10", "0", "15", "5", true}, // below zero already
+		{"0", "10", "0", "15", "6", false},
+		{"0", "10", "0", "9", "0", false},
+		{largest, "0", "0", largest, largest, true}, // the sum is out of range
+		{"0", largest, "1", "0", "1", false},        // so is what is spent
+	} {
+		parse := money.MustParse
+		totals := ledger.Totals{CreditsPosted: parse(c.credits), DebitsPosted: parse(c.debits), DebitsPending: parse(c.held)}
+		if got := bears(totals, parse(c.amount), parse(c.overdraft)); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// Admission only saves work: an account that can't be asked lets the writer judge,
+// and every question has exactly one answer.
+func TestAnAccountThatCannotBeAskedAdmits(t *testing.T) {
+	quiet := slog.New(slog.DiscardHandler)
+	running := clock.Real{}
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: t.TempDir(), Log: quiet}, Clock: running, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	rt := actors.New(actors.Options{Clock: running, Journal: j, Log: quiet})
+	s := New(rt)
+	rt.Start(func(posting.Item) bool { return false })
+	defer rt.Stop()
+	of := key{uuid.UUID{1}, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: money.Asset{Currency: "USD", Env: money.Prod}}}
+	ask := func() []bool {
+		answers := make(chan bool, 3)
+		s.Admit(of.org, of.account, money.FromUint64(1), money.Amount{}, func(ok bool) { answers <- ok })
+		rt.Quiesce()
+		close(answers)
+		var all []bool
+		for ok := range answers {
+			all = append(all, ok)
+		}
+		return all
+	}
+	if got := ask(); len(got) != 1 || got[0] {
+		t.Errorf("an empty account answered %v", got)
+	}
+	s.registry.Tell(of, "what is this") // the actor panics and is made anew
+	if got := ask(); len(got) != 1 || got[0] {
+		t.Errorf("after a panic an empty account answered %v", got)
+	}
+	var refused []bool
+	(&admit{answer: func(ok bool) { refused = append(refused, ok) }}).Refuse(actors.ErrBusy)
+	if len(refused) != 1 || !refused[0] {
+		t.Errorf("a busy account answered %v", refused)
+	}
+}

@@ -1,0 +1,206 @@
+package payment_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// chaos is a rail, a directory and an account that fail at random.
+type chaos struct {
+	mu     sync.Mutex
+	random *rand.Rand
+	calm   bool
+}
+
+// one tells true about once in n times, and never once it is calm.
+func (c *chaos) one(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.calm && c.random.IntN(n) == 0
+}
+
+func (c *chaos) mayPanic(n int) {
+	if c.one(n) {
+		panic("chaos")
+	}
+}
+
+func (c *chaos) rail() *rail {
+	lost := actors.Outcome{Verdict: actors.VerdictUnknown}
+	r := &rail{}
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		c.mayPanic(10)
+		if c.one(10) {
+			return lost // never arrived
+		}
+		o := r.Provider.Submit(ctx, call)
+		c.mayPanic(10)
+		if c.one(10) {
+			return lost // its answer did not come back
+		}
+		return o
+	}
+	r.inquire = func(ctx context.Context) actors.Outcome {
+		c.mayPanic(5)
+		if c.one(5) {
+			return lost
+		}
+		return actors.Outcome{} // filled in by chaotic
+	}
+	return r
+}
+
+// Whatever panics, is lost or is asked for twice, and however often the process
+// restarts: each call to the rail is known to exactly one transaction, which ends
+// as the rail says; money and range come out even, and nothing is left over.
+func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	c := &chaos{random: rand.New(rand.NewPCG(seed, 0))}
+	h := openAs(t, func(h *house) {
+		r := c.rail()
+		lose := r.inquire
+		h.wrap = func(p actors.Provider) actors.Provider {
+			r.Provider, r.inquire = p, nil
+			return chaotic{r, lose}
+		}
+		h.asked = func() { c.mayPanic(10) }
+		h.handling = 5 * time.Millisecond
+		h.wait = 50 * time.Millisecond // a create that nobody answers is asked for again
+	})
+	const many = 120
+	cards := []string{"4242424242424242", "4000000000000002", "4000000000000119", "4000000000000077", "4000000000000341"}
+	create := func(i int) {
+		kind := payment.Payment
+		if i%3 == 0 {
+			kind = payment.Payout
+		}
+		request := request(kind, cards[i%len(cards)], 1, fmt.Sprint("tx", i))
+		request.Partner = h.partner
+		_, _ = h.Create(request)
+	}
+	for round := range 3 {
+		var all sync.WaitGroup
+		for i := range many {
+			for range 2 { // and its repetition
+				all.Add(1)
+				go func() { defer all.Done(); create(i) }()
+			}
+		}
+		all.Wait()
+		if round < 2 {
+			h.advance(3 * time.Second)
+			h.restart()
+		}
+	}
+	c.mu.Lock()
+	c.calm = true
+	c.mu.Unlock()
+	h.until("all of them have ended", func() bool {
+		h.advance(time.Hour)
+		return h.unfinished() == 0
+	})
+	h.accounted(many)
+	h.until("no actor is left", func() bool { return h.runtime.Outstanding() == 0 })
+}
+
+// chaotic loses some of the inquiries.
+type chaotic struct {
+	*rail
+	lose func(context.Context) actors.Outcome
+}
+
+// Inquire implements actors.Provider.
+func (c chaotic) Inquire(ctx context.Context, terminal *directory.Terminal, id ledger.ID) actors.Outcome {
+	if o := c.lose(ctx); o.Verdict != 0 {
+		return o
+	}
+	return c.rail.Inquire(ctx, terminal, id)
+}
+
+func (h *house) records(fn func(*payment.Record)) int {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	n := 0
+	for i := range 1_000 {
+		owner, found, err := v.Claim(org, ledger.ClaimTxID, fmt.Sprint("1/tx", i))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if found {
+			n++
+			fn(h.read(ledger.ID(owner)))
+		}
+	}
+	return n
+}
+
+func (h *house) unfinished() (n int) {
+	h.records(func(r *payment.Record) {
+		if !r.Status.Final() {
+			n++
+		}
+	})
+	return n
+}
+
+// accounted compares the house's transactions with the rail's own log.
+func (h *house) accounted(many int) {
+	h.t.Helper()
+	log, err := os.ReadFile(filepath.Join(h.dir, "simulator.log"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	calls := make(map[string]string)
+	for line := range strings.Lines(string(log)) {
+		_, rest, _ := strings.Cut(line, `"reference":"`)
+		reference := rest[:36]
+		if calls[reference] != "" {
+			h.t.Errorf("%s was submitted twice", reference)
+		}
+		calls[reference] = line
+	}
+	balance, charged := 100_000, 0
+	n := h.records(func(r *payment.Record) {
+		line, called := calls[r.ID.String()]
+		delete(calls, r.ID.String())
+		moved := called && (strings.Contains(line, `"outcome":"charged"`) || strings.Contains(line, `"then":"charged"`))
+		if moved != (r.Status == payment.Charged) {
+			h.t.Errorf("%v %v is %s %q, the rail has %q", r.Type, r.ID, r.Status, r.Error, line)
+		}
+		if !called && r.Status != payment.Failed {
+			h.t.Errorf("%v never arrived and is %s", r.ID, r.Status)
+		}
+		if r.Status == payment.Charged {
+			charged++
+			if r.Type == payment.Payment {
+				balance++
+			} else {
+				balance--
+			}
+		}
+	})
+	if n != many || len(calls) != 0 {
+		h.t.Errorf("%d transactions of %d; the rail knows %d calls that nobody made", n, many, len(calls))
+	}
+	if got, want := h.balance(), fmt.Sprint(balance, " / 0"); got != want {
+		h.t.Errorf("balance %s, want %s", got, want)
+	}
+	if got, want := h.headroom(usd), money.FromUint64(uint64(charged)).String(); got != want {
+		h.t.Errorf("headroom %s, want %s", got, want)
+	}
+}

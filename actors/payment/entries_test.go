@@ -1,0 +1,180 @@
+package payment_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// entries are a transaction's entries as the auditor sees them, oldest first.
+func (h *house) entries(id ledger.ID) string {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	var all []string
+	err := v.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: id}, func(e ledger.Event) (bool, error) {
+		if e.Entry == nil {
+			return true, nil
+		}
+		if e.Entry.Effective != e.Booked.Date() {
+			h.t.Errorf("%s: effective %v, booked %v", e.Name, e.Entry.Effective, e.Booked.Time())
+		}
+		var lines []string
+		for _, p := range e.Entry.Postings {
+			lines = append(lines, fmt.Sprintf("%s %s %v", map[ledger.Side]string{ledger.Debit: "Dr", ledger.Credit: "Cr"}[p.Side],
+				strings.TrimSuffix(string(p.Account), ":"+h.terminals[0].ID.String()), p.Amount))
+		}
+		all = append([]string{e.Name + " " + e.Entry.Phase.String() + ": " + strings.Join(lines, ", ")}, all...)
+		return true, nil
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return strings.Join(all, "; ")
+}
+
+// fee replaces the payment terminal's fee.
+func (h *house) fee(fixed uint64) {
+	next := *h.terminals[0]
+	next.Settings.FeeFixed = money.FromUint64(fixed)
+	h.terminals = append([]*directory.Terminal{&next}, h.terminals[1:]...)
+}
+
+// POSTINGS.md, "Payments": what a partner lacks becomes owed, what it is credited
+// first pays that off, and a return does both the other way round.
+func TestWhatAPartnerOwesIsPaidOffFirstAndOwedAgainWhenMoneyIsTakenBack(t *testing.T) {
+	h := open(t)
+	h.partner = &directory.Partner{Number: 2, Org: org, Active: true} // has nothing
+	pay := func(kind payment.Type, card string, amount uint64) ledger.ID {
+		c := request(kind, card, amount, "")
+		c.Partner = h.partner
+		result, err := h.Create(c)
+		if err != nil || result.Record.Status != payment.Charged {
+			t.Fatalf("%v, %v", result.Record, err)
+		}
+		return result.Record.ID
+	}
+	back := func(id ledger.ID) ledger.ID {
+		result, err := h.Read(org, 2, id)
+		if err != nil || result.Record.Status != payment.Reversed {
+			t.Fatalf("%v, %v", result.Record, err)
+		}
+		return result.Record.ReturnID
+	}
+	want := func(id ledger.ID, entries string) {
+		t.Helper()
+		if got := h.entries(id); got != entries {
+			t.Errorf("\n%s, want\n%s", got, entries)
+		}
+	}
+	const normal, takenBack = "4242424242424242", "4000000000000259"
+
+	h.fee(100) // more than the amount, of a partner that has nothing
+	owing := pay(payment.Payment, takenBack, 70)
+	want(owing, "settle posted: Dr A:provider 70, Dr A:partner:2:receivable 30, Cr I:fees 100")
+	h.fee(0)
+	want(pay(payment.Payment, normal, 10), "settle posted: Dr A:provider 10, Cr A:partner:2:receivable 10")
+	want(pay(payment.Payment, normal, 50), "settle posted: Dr A:provider 50, Cr L:partner:2:available 30, Cr A:partner:2:receivable 20")
+	h.fee(100) // more than the amount, of a partner that has some of it
+	want(pay(payment.Payment, normal, 60), "settle posted: Dr A:provider 60, Dr L:partner:2:available 30, Dr A:partner:2:receivable 10, Cr I:fees 100")
+	h.fee(0)
+	taken := pay(payment.Payment, takenBack, 40)
+	want(taken, "settle posted: Dr A:provider 40, Cr L:partner:2:available 30, Cr A:partner:2:receivable 10")
+	want(pay(payment.Payout, normal, 25), "authorise pending: Dr L:partner:2:available 25, Cr A:provider:"+h.terminals[1].ID.String()+" 25; "+
+		"settle capture: Dr L:partner:2:available 25, Cr A:provider:"+h.terminals[1].ID.String()+" 25")
+
+	h.advance(time.Minute) // both are taken back, in the order of their ids
+	first, second := back(owing), back(taken)
+	a, b := h.entries(first), h.entries(second)
+	for _, ok := range []bool{
+		a == "return posted: Cr A:provider 70, Cr L:partner:2:available 30, Dr I:fees 100" &&
+			b == "return posted: Cr A:provider 40, Dr L:partner:2:available 35, Dr A:partner:2:receivable 5",
+		a == "return posted: Cr A:provider 70, Cr A:partner:2:receivable 30, Dr I:fees 100" &&
+			b == "return posted: Cr A:provider 40, Dr L:partner:2:available 5, Dr A:partner:2:receivable 35",
+	} {
+		if ok {
+			return
+		}
+	}
+	t.Errorf("the returns are\n%s\n%s", a, b)
+}
+
+// headroom is the counter that keeps an asset's totals in range.
+func (h *house) headroom(asset money.Asset) string {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	amount, err := v.Counter(org, ledger.Headroom(org, asset, money.Amount{}).Key, "")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return amount.String()
+}
+
+// What an intent reserves of the range is given back exactly when no money moved,
+// in the asset that the terminal resolved.
+func TestHeadroomIsKeptByWhatMovedAndGivenBackByWhatDidNot(t *testing.T) {
+	h := open(t)
+	for i, terminal := range h.terminals {
+		next := *terminal
+		next.Settings.Networks = []money.Network{"tron"}
+		h.terminals[i] = &next
+	}
+	h.fee(3)
+	bare := money.Asset{Currency: "USDT", Env: money.Prod}
+	resolved := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
+	for _, step := range []struct {
+		card   string
+		amount string
+		change func(*live.Create)
+		status payment.Status
+		kept   string
+	}{
+		{"4242424242424242", "100", nil, "charged", "103"},
+		{"4000000000000002", "100", nil, "rejected", "103"},
+		{"4000000000000119", "100", nil, "failed", "103"},
+		{"4000000000000077", "100", nil, "charging", "206"},
+		{"4242424242424242", "100", func(c *live.Create) { c.Request.FailURL = "" }, "rejected", "206"},
+		{"4242424242424242", "100", func(c *live.Create) { c.Request.Type = payment.Payout; c.Request.Amount = money.FromUint64(1_000) }, "rejected", "206"},
+		{"4242424242424242", ledger.MaxAmount.String(), nil, "charged", "1" + zeros(69) + "209"},
+	} {
+		c := request(payment.Payment, step.card, 1, "")
+		c.Partner, c.Request.Asset, c.Request.Amount = h.partner, bare, money.MustParse(step.amount)
+		if step.change != nil {
+			step.change(&c)
+		}
+		result, err := h.Create(c)
+		if err != nil || result.Record.Status != step.status {
+			t.Fatalf("%v, %v, want %s", result.Record, err, step.status)
+		}
+		if got := h.headroom(resolved); got != step.kept {
+			t.Errorf("%s with %s: %s is reserved, want %s", step.status, step.card, got, step.kept)
+		}
+	}
+	if got := h.headroom(bare); got != "0" {
+		t.Errorf("%s is reserved in an asset without a network", got)
+	}
+}
+
+// A fee that no amount can bear never reaches the ledger.
+func TestAFeeBeyondTheRangeIsRejected(t *testing.T) {
+	h := open(t)
+	next := *h.terminals[0]
+	next.Settings.FeeFixed = money.Max
+	next.Settings.FeeOnTop = true
+	h.terminals = []*directory.Terminal{&next}
+	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	if r.Status != payment.Rejected || r.Error != payment.AmountOutOfRange {
+		t.Errorf("%s %q", r.Status, r.Error)
+	}
+	if n := h.calls(r.ID); n != 0 {
+		t.Errorf("%d provider calls", n)
+	}
+}

@@ -1,0 +1,139 @@
+package payment_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// A poll that fails, or that has something to say for ever, neither holds the
+// clock up nor spins.
+func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
+	var polls atomic.Int64
+	var broken atomic.Bool
+	broken.Store(true)
+	r := &rail{
+		next: func(since time.Time) (time.Time, bool) {
+			return start.Add(time.Second), since.Before(start.Add(time.Second))
+		},
+		reversals: func(time.Time, time.Time) ([]actors.Reversal, error) {
+			polls.Add(1)
+			if broken.Load() {
+				return nil, errors.New("the rail is down")
+			}
+			return []actors.Reversal{{Org: org, Reference: ledger.ID{9}}}, nil
+		},
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	soon(t, "the clock is moved", func() {
+		if err := h.runtime.Advance(start.Add(time.Hour)); err == nil {
+			t.Error("the clock was moved over a poll that failed, and nobody was told")
+		}
+	})
+	if got := h.clock.Now(); !got.Equal(start.Add(time.Hour)) {
+		t.Errorf("the clock shows %v", got)
+	}
+	if n := polls.Load(); n != 1 {
+		t.Errorf("polled %d times while the rail is down", n)
+	}
+}
+
+// A rail whose list takes long to come holds up no due work.
+func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
+	release := make(chan struct{})
+	began := make(chan struct{})
+	r := &rail{
+		next: func(since time.Time) (time.Time, bool) { return time.Unix(0, 0), since.IsZero() },
+		reversals: func(time.Time, time.Time) ([]actors.Reversal, error) {
+			close(began)
+			<-release
+			return nil, nil
+		},
+		submit: func(context.Context, *actors.Call) actors.Outcome {
+			return actors.Outcome{Verdict: actors.VerdictUnknown, Again: time.Millisecond}
+		},
+		inquire: func(context.Context) actors.Outcome { return actors.Outcome{Verdict: actors.VerdictCharged} },
+	}
+	h := openAs(t, func(h *house) { h.real = true; h.on(r) })
+	defer close(release)
+	<-began
+	result, err := h.try(payment.Payment, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.reaches(result.Record.ID, payment.Charged)
+}
+
+// A chargeback of a payment whose charge we have not heard of yet waits for it,
+// also over a panic of the actor.
+func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
+	for _, panics := range []bool{false, true} {
+		var due atomic.Bool
+		r := &rail{
+			submit: func(context.Context, *actors.Call) actors.Outcome {
+				return actors.Outcome{Verdict: actors.VerdictUnknown}
+			},
+			inquire: func(context.Context) actors.Outcome { return actors.Outcome{Verdict: actors.VerdictCharged} },
+		}
+		var id ledger.ID
+		r.next = func(since time.Time) (time.Time, bool) { return start, due.Load() && since.IsZero() }
+		r.reversals = func(time.Time, time.Time) ([]actors.Reversal, error) {
+			return []actors.Reversal{{Org: org, Reference: id, Reason: "chargeback"}}, nil
+		}
+		h := openAs(t, func(h *house) { h.on(r) })
+		id = h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+		due.Store(true)
+		h.advance(time.Second)
+		if got := h.read(id).Status; got != payment.Charging {
+			t.Fatalf("%s", got)
+		}
+		if panics {
+			h.Tell(actors.RecordKey{Org: org, ID: id}, "what is this")
+			h.runtime.Quiesce()
+		}
+		h.advance(10 * time.Second)
+		if got := h.read(id).Status; got != payment.Reversed || h.balance() != "100000 / 0" {
+			t.Errorf("panics %v: %s, balance %s", panics, got, h.balance())
+		}
+	}
+}
+
+// Two reversals of one payment, and one of a payment that never was, are one
+// return and none.
+func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, "4000000000000259", 70, "").Record.ID
+	declined := h.create(payment.Payment, "4000000000000002", 70, "").Record.ID
+	h.advance(time.Minute)
+	first := h.read(id).ReturnID
+	for range 3 {
+		h.restart() // polls from the beginning again
+		h.advance(time.Second)
+		h.reverse(id)
+		h.reverse(declined)
+		h.reverse(uuid.UUID{7})
+	}
+	if r := h.read(id); r.Status != payment.Reversed || r.ReturnID != first || h.balance() != "100000 / 0" {
+		t.Errorf("%s, return %v instead of %v, balance %s", r.Status, r.ReturnID, first, h.balance())
+	}
+	if got := h.read(declined).Status; got != payment.Rejected {
+		t.Errorf("%s", got)
+	}
+	if h.runtime.Live() != 0 {
+		t.Errorf("%d actors stay", h.runtime.Live())
+	}
+}
+
+func (h *house) reverse(id ledger.ID) {
+	h.Tell(actors.RecordKey{Org: org, ID: id}, live.Reversal("chargeback"))
+	h.runtime.Quiesce()
+}

@@ -1,0 +1,233 @@
+package posting_test
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// compare asks every question of a view and of the model.
+func (p *play) compare() {
+	p.t.Helper()
+	v := p.View()
+	defer v.Close()
+	for _, org := range append(p.orgs, uuid.New()) {
+		o := p.model.org(org)
+		p.compareEvents(v, org, o)
+		for _, path := range append(modelPaths, "A:ban", "L:nobody") {
+			for _, asset := range modelAssets {
+				p.compareAccount(v, org, o, ledger.Account{Path: path, Asset: asset})
+			}
+		}
+		for _, prefix := range []string{"", "A:bank", "A:bank:", "A:bank2", "L:partner:1", "L:partner:1:", "Z"} {
+			p.compareAccounts(v, org, o, prefix)
+		}
+	}
+	for k, r := range p.model.records {
+		p.compareRecord(v, k, r)
+	}
+	for key, want := range p.model.claims {
+		org := uuid.MustParse(key[1:37])
+		if got, _, err := v.Claim(org, ledger.ClaimKind(key[0]), key[37:]); string(got) != want || err != nil {
+			p.t.Errorf("the claim %s is %q's (%v), want %q's", key, got, err, want)
+		}
+	}
+	for k, want := range p.model.counters {
+		if got, err := v.Counter(k.org, k.key, k.window); got != amount(uint64(want)) || err != nil {
+			p.t.Errorf("counter %v is %v (%v), want %d", k, got, err, want)
+		}
+	}
+	for l, rows := range p.model.lists {
+		p.compareList(v, l, rows)
+	}
+}
+
+// instant is one at or beside which something was booked.
+func (p *play) instant(o *modelOrg) ledger.Micros {
+	if len(o.events) == 0 {
+		return p.model.now
+	}
+	return o.events[p.random.IntN(len(o.events))].Booked + ledger.Micros(p.random.IntN(3)-1)
+}
+
+func (p *play) compareEvents(v *posting.View, org ledger.ID, o *modelOrg) {
+	p.t.Helper()
+	last := uint64(len(o.events))
+	if size, _, err := v.Head(org); size != last || err != nil {
+		p.t.Errorf("the journal has %d events (%v), want %d", size, err, last)
+	}
+	from := uint64(p.random.IntN(len(o.events) + 3))
+	next := max(from, 1)
+	err := v.EventsAscending(org, from, func(e ledger.Event, canonical []byte) (bool, error) {
+		if next > last || string(canonical) != string(o.events[next-1].AppendCanonical(nil)) {
+			p.t.Fatalf("event %d is %+v", next, e)
+		}
+		next++
+		return true, nil
+	})
+	if err != nil || next <= last {
+		p.t.Errorf("the events end before %d (%v)", next, err)
+	}
+	before, most := uint64(p.random.IntN(len(o.events)+3)), p.random.IntN(500)
+	want := last
+	if before != 0 {
+		want = min(last, before-1)
+	}
+	err = v.Events(org, before, func(e ledger.Event) (bool, error) {
+		if e.Seq != want {
+			p.t.Fatalf("event %d comes where %d should", e.Seq, want)
+		}
+		want--
+		most--
+		return most > 0, nil
+	})
+	if err != nil || want > 0 && most > 0 {
+		p.t.Errorf("the events before %d end at %d (%v)", before, want, err)
+	}
+	for range 20 {
+		at := p.instant(o)
+		n, _ := slices.BinarySearchFunc(o.events, at+1, func(e ledger.Event, at ledger.Micros) int { return cmp.Compare(e.Booked, at) })
+		if got, err := v.SeqAt(org, at); got != uint64(n) || err != nil {
+			p.t.Errorf("at %d the journal was at %d (%v), want %d", at, got, err, n)
+		}
+		seq := uint64(p.random.IntN(len(o.events) + 3))
+		if e, _, found, err := v.Event(org, seq); err != nil || found != (seq > 0 && seq <= last) || found && e.Seq != seq {
+			p.t.Errorf("event %d: %+v, %v (%v)", seq, e, found, err)
+		}
+	}
+}
+
+func (p *play) compareAccount(v *posting.View, org ledger.ID, o *modelOrg, a ledger.Account) {
+	p.t.Helper()
+	lines := o.accounts[a]
+	if got, err := v.Totals(org, a); got != o.totals[a].ledger() || err != nil {
+		p.t.Errorf("%v: %+v (%v), want %+v", a, got, err, o.totals[a].ledger())
+	}
+	for range 5 {
+		at := p.instant(o)
+		n, _ := slices.BinarySearchFunc(lines, at+1, func(l posting.Line, at ledger.Micros) int { return cmp.Compare(l.Booked, at) })
+		want := ledger.Totals{}
+		if n > 0 {
+			want = lines[n-1].Totals
+		}
+		if got, found, err := v.TotalsAt(org, a, at); got != want || found != (n > 0) || err != nil {
+			p.t.Errorf("%v at %d: %+v %v (%v), want %+v", a, at, got, found, err, want)
+		}
+		on := at.Date() + ledger.Date(p.random.IntN(40)-20)
+		if got, _, err := v.TotalsEffective(org, a, on); got != o.effective(a, on) || err != nil {
+			p.t.Errorf("%v on %v: %+v (%v), want %+v", a, on, got, err, o.effective(a, on))
+		}
+		before := uint64(p.random.IntN(len(o.events) + 3))
+		p.compareLines(v, org, a, at, before, lines[:n])
+	}
+	n := 0
+	err := v.LinesAscending(org, a, func(l *posting.Line) (bool, error) {
+		if n >= len(lines) || *l != lines[n] {
+			p.t.Fatalf("%v: line %d is %+v", a, n, *l)
+		}
+		n++
+		return true, nil
+	})
+	if err != nil || n != len(lines) {
+		p.t.Errorf("%v: %d lines (%v), want %d", a, n, err, len(lines))
+	}
+}
+
+func (p *play) compareLines(v *posting.View, org ledger.ID, a ledger.Account, until ledger.Micros, before uint64, lines []posting.Line) {
+	p.t.Helper()
+	want := slices.Clone(lines)
+	if before != 0 {
+		want = slices.DeleteFunc(want, func(l posting.Line) bool { return l.Seq >= before })
+	}
+	slices.Reverse(want)
+	most := 1 + p.random.IntN(400)
+	var got []posting.Line
+	err := v.LinesUntil(org, a, until, before, func(l posting.Line) (bool, error) {
+		got = append(got, l)
+		return len(got) < most, nil
+	})
+	if !slices.Equal(got, want[:min(most, len(want))]) || err != nil {
+		p.t.Errorf("%v before %d until %d: %d lines of %d (%v)", a, before, until, len(got), len(want), err)
+	}
+}
+
+func (p *play) compareAccounts(v *posting.View, org ledger.ID, o *modelOrg, prefix string) {
+	p.t.Helper()
+	for _, env := range []money.Env{money.Prod, money.Test} {
+		var want, got []ledger.Account
+		for a := range o.accounts {
+			if a.Asset.Env == env && strings.HasPrefix(string(a.Path), prefix) {
+				want = append(want, a)
+			}
+		}
+		slices.SortFunc(want, func(a, b ledger.Account) int {
+			return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Asset.Currency, b.Asset.Currency), cmp.Compare(a.Asset.Network, b.Asset.Network))
+		})
+		var past *ledger.Account
+		for { // in pages of one to four
+			most := 1 + p.random.IntN(4)
+			err := v.AccountsFrom(org, prefix, env, past, func(a ledger.Account) (bool, error) {
+				got = append(got, a)
+				most--
+				return most > 0, nil
+			})
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			if most > 0 || len(got) > len(want) {
+				break
+			}
+			past = &got[len(got)-1]
+		}
+		if !slices.Equal(got, want) {
+			p.t.Errorf("accounts under %q: %v, want %v", prefix, got, want)
+		}
+	}
+}
+
+func (p *play) compareRecord(v *posting.View, k owned, want *modelRecord) {
+	p.t.Helper()
+	got, found, err := v.Record(k.org, k.source)
+	if err != nil || !found || got.Stamp != want.stamp || string(got.Payload) != want.payload {
+		p.t.Errorf("record %v: %+v %v (%v), want %+v", k.source.ID, got.Stamp, found, err, want.stamp)
+	}
+	if p.random.IntN(10) > 0 {
+		return
+	}
+	version := want.stamp.Version
+	err = v.SourceEvents(k.org, k.source, func(e ledger.Event) (bool, error) {
+		if e.Version != version || e.Source != k.source {
+			p.t.Fatalf("record %v: event %+v where version %d should be", k.source.ID, e, version)
+		}
+		version--
+		return true, nil
+	})
+	if err != nil || version != 0 {
+		p.t.Errorf("record %v: its events end before version %d (%v)", k.source.ID, version, err)
+	}
+}
+
+func (p *play) compareList(v *posting.View, l posting.List, rows []posting.Listed) {
+	p.t.Helper()
+	want := slices.Clone(rows)
+	before := ledger.Micros(0)
+	if p.random.IntN(2) == 0 {
+		before = rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(2))
+		want = slices.DeleteFunc(want, func(row posting.Listed) bool { return row.Booked >= before })
+	}
+	slices.Reverse(want)
+	var got []posting.Listed
+	err := v.List(p.orgs[0], l, before, func(row posting.Listed) (bool, error) {
+		got = append(got, row)
+		return true, nil
+	})
+	if !slices.Equal(got, want) || err != nil {
+		p.t.Errorf("list %v before %d: %d rows (%v), want %d", l, before, len(got), err, len(want))
+	}
+}

@@ -1,0 +1,349 @@
+package posting_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// play drives a journal and its model with the same changes.
+type play struct {
+	*rig
+	random *rand.Rand
+	model  *model
+	orgs   []ledger.ID
+	made   int // so that claims and windows change
+}
+
+var (
+	modelPaths = []ledger.Path{
+		"A:bank", "A:bank:x", "A:bank2", "A:bank-2", "L:partner:1:available", "L:partner:11:available", "A:partner:1:receivable", "I:fees",
+	}
+	modelAssets = []money.Asset{
+		usd, {Currency: "USD", Env: money.Test}, {Currency: "USDT", Env: money.Prod}, {Currency: "USDT", Network: "tron", Env: money.Prod},
+		{Currency: "US", Network: "d", Env: money.Prod},
+	}
+)
+
+// The caches hold one entry, groups are small, and there is a restart now and
+// then: whatever the orderer forgets it must find again.
+func TestTheJournalDoesWhatItsModelDoes(t *testing.T) {
+	rounds := 40
+	if testing.Short() {
+		rounds = 10
+	}
+	random := random(t)
+	p := &play{
+		rig:    &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), cached: 1, memTable: 4 << 20},
+		random: random, model: newModel(), orgs: []ledger.ID{org, uuid.New()},
+	}
+	p.reopen()
+	t.Cleanup(func() { _ = p.Close() })
+	for round := range rounds {
+		p.batch(1 + random.IntN(300))
+		p.dues()
+		if round%4 == 3 {
+			p.restart()
+			clear(p.model.taken)
+			p.cached = 1 + random.IntN(8)
+		}
+		if round%3 == 0 {
+			p.compare()
+		}
+		p.forward(time.Duration(random.Int64N(1 << (20 + random.IntN(30))))) // from nothing to two weeks
+		if t.Failed() {
+			return
+		}
+	}
+	p.compare()
+	groups, _ := p.LastGroup()
+	t.Logf("%d changes in %d groups, %d records, refused: %v", p.made, groups, len(p.model.records), p.model.refusals)
+	refusals := p.model.refusals
+	for _, code := range []ledger.Code{ledger.ClaimTaken, ledger.StaleVersion, ledger.LimitExceeded, ledger.InsufficientFunds} {
+		if refusals[code] == 0 {
+			t.Errorf("nothing was refused with %s", code)
+		}
+	}
+}
+
+// batch submits changes from several goroutines and follows the answers.
+func (p *play) batch(n int) {
+	type answer struct {
+		draft
+		receipt posting.Receipt
+	}
+	var drafts []draft
+	for len(drafts) < n {
+		d := p.draft()
+		d.wait = p.random.IntN(6) == 0
+		drafts = append(drafts, d)
+		for p.random.IntN(8) == 0 { // the same once more: one of them wins
+			drafts = append(drafts, draft{copyOf(d.change), d.reserved, false})
+		}
+	}
+	answers := make([]answer, 0, len(drafts))
+	var mu sync.Mutex
+	var left, callers sync.WaitGroup
+	left.Add(len(drafts))
+	for part := range slices.Chunk(drafts, 1+len(drafts)/4) {
+		callers.Go(func() {
+			for _, d := range part {
+				pristine := draft{copyOf(d.change), d.reserved, d.wait}
+				answered := make(chan struct{})
+				p.Submit(d.change, func(r posting.Receipt) {
+					mu.Lock()
+					answers = append(answers, answer{pristine, r})
+					mu.Unlock()
+					left.Done()
+					close(answered)
+				})
+				if d.wait {
+					<-answered
+				}
+			}
+		})
+	}
+	answered := make(chan struct{})
+	go func() { callers.Wait(); left.Wait(); close(answered) }()
+	select {
+	case <-answered:
+	case err := <-p.fatal:
+		p.t.Fatal(err)
+	}
+	p.model.now = ledger.MicrosOf(p.clock.Now())
+	for _, a := range answers {
+		p.follow(a.draft, a.receipt)
+	}
+}
+
+func (p *play) follow(d draft, got posting.Receipt) {
+	code, owner := p.model.judge(d.change)
+	var refusal *ledger.Refusal
+	if errors.As(got.Err, &refusal) != (code != "") || refusal != nil && refusal.Code != code || string(got.Owner) != owner {
+		p.t.Fatalf("claims %+v, funds %+v, counters %+v, %d steps, first expects %d: answered %v with owner %q, want %q with owner %q",
+			d.change.Claims, d.change.Funds, d.change.Counters, len(d.change.Steps), d.change.Steps[0].Expect, got.Err, got.Owner, code, owner)
+	}
+	if code != "" {
+		p.model.refusals[code]++
+		return
+	}
+	if want := p.model.apply(d); !slices.Equal(got.Stamps, want) {
+		p.t.Fatalf("stamps %+v, want %+v", got.Stamps, want)
+	}
+}
+
+func copyOf(c *posting.Change) *posting.Change {
+	next := *c
+	next.Steps = slices.Clone(c.Steps)
+	for i := range next.Steps {
+		s := &next.Steps[i]
+		s.Events = slices.Clone(s.Events)
+		for k := range s.Events {
+			if e := s.Events[k].Entry; e != nil {
+				entry := *e
+				entry.Postings, entry.Released = slices.Clone(e.Postings), slices.Clone(e.Released)
+				s.Events[k].Entry = &entry
+			}
+		}
+	}
+	return &next
+}
+
+func (p *play) org() ledger.ID { return p.orgs[p.random.IntN(len(p.orgs))] }
+
+// draft makes any change that a caller could make, of what the model knows.
+func (p *play) draft() draft {
+	p.made++
+	d := draft{change: new(posting.Change)}
+	c := d.change
+	org := p.org()
+	switch p.random.IntN(8) {
+	case 0:
+		c.Steps = []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: p.events(1, p.entry(ledger.Posted))}}
+	case 1, 2:
+		c.Steps = []posting.Step{p.fresh(org, p.entry(ledger.Pending))}
+		d.reserved = 1 + p.random.Int64N(20)
+		c.Counters = []ledger.CounterGuard{{Org: org, Key: "reserved", Add: amount(uint64(d.reserved)), Max: amount(1 << 40), Refuse: ledger.OutOfRange}}
+	case 3, 4:
+		if p.outcome(&d) {
+			return d
+		}
+		fallthrough
+	case 5:
+		for range 1 + p.random.IntN(3) {
+			c.Steps = append(c.Steps, p.fresh(org, p.entry(ledger.Posted)))
+			org = p.org()
+		}
+	default:
+		c.Steps = []posting.Step{p.again(org)}
+		c.Outcome = p.random.IntN(2) == 0
+	}
+	p.guard(c)
+	return d
+}
+
+// guard adds what a command may be refused for.
+func (p *play) guard(c *posting.Change) {
+	for p.random.IntN(3) == 0 {
+		c.Claims = append(c.Claims, ledger.Claim{
+			Org: c.Steps[0].Org, Kind: ledger.ClaimTxID, Key: fmt.Sprint(p.random.IntN(p.made + 1)), Owner: []byte(uuid.NewString()),
+		})
+	}
+	for p.random.IntN(3) == 0 {
+		c.Counters = append(c.Counters, ledger.CounterGuard{
+			Org: c.Steps[0].Org, Key: "daily", Window: fmt.Sprint(p.made / 100), Add: amount(uint64(p.random.IntN(40))), Max: amount(300), Refuse: ledger.LimitExceeded,
+		})
+	}
+	for p.random.IntN(3) == 0 {
+		c.Funds = append(c.Funds, ledger.FundsGuard{
+			Org:       c.Steps[0].Org,
+			Account:   ledger.Account{Path: modelPaths[p.random.IntN(len(modelPaths))], Asset: modelAssets[p.random.IntN(len(modelAssets))]},
+			Overdraft: amount(uint64(p.random.IntN(3) * p.random.IntN(3_000))),
+		})
+	}
+}
+
+// outcome closes what a record holds, and gives back what it reserved.
+func (p *play) outcome(d *draft) bool {
+	for k, r := range p.model.records { // any: maps have no order, and the seed decides little here
+		if r.stamp.Held == 0 {
+			continue
+		}
+		entry := &ledger.Entry{Phase: ledger.Void, Postings: slices.Clone(r.held)}
+		if p.random.IntN(2) == 0 {
+			entry = p.entry(ledger.Capture)
+			entry.Released = slices.Clone(r.held)
+		}
+		entry.Effective = p.effective()
+		s := p.step(k.org, k.source, r.stamp.Version, p.events(1+p.random.IntN(2), entry))
+		d.change.Steps, d.change.Outcome = []posting.Step{s}, true
+		if r.reserved > 0 {
+			d.change.Counters = []ledger.CounterGuard{{Org: k.org, Key: "reserved", Add: amount(uint64(r.reserved)), Release: true}}
+		}
+		return true
+	}
+	return false
+}
+
+// again moves a record that moves no money, often from a version it hasn't.
+func (p *play) again(org ledger.ID) posting.Step {
+	for k, r := range p.model.records {
+		if k.org == org && r.stamp.Held == 0 && p.random.IntN(4) > 0 {
+			return p.step(org, k.source, p.version(k, r), p.events(1+p.random.IntN(3), nil))
+		}
+	}
+	return p.fresh(org, nil)
+}
+
+// version is the record's, or the one before. A transaction's creation is never
+// tried again: its id is taken for new unread.
+func (p *play) version(k owned, r *modelRecord) uint64 {
+	if p.random.IntN(5) > 0 || r.stamp.Version == 1 && k.source.Kind == ledger.Transaction {
+		return r.stamp.Version
+	}
+	return r.stamp.Version - 1
+}
+
+func (p *play) fresh(org ledger.ID, entry *ledger.Entry) posting.Step {
+	kinds := []ledger.Kind{ledger.Transaction, ledger.Settlement, ledger.Partner}
+	return p.step(org, ledger.Source{Kind: kinds[p.random.IntN(len(kinds))], ID: uuid.New()}, 0, p.events(1+p.random.IntN(3), entry))
+}
+
+func (p *play) step(org ledger.ID, source ledger.Source, expect uint64, events []ledger.Event) posting.Step {
+	s := posting.Step{Org: org, Source: source, Expect: expect, Events: events, Record: make([]byte, p.random.IntN(100)), Finish: p.random.IntN(4) == 0}
+	if p.random.IntN(200) == 0 {
+		s.Record = []byte(strings.Repeat("long", p.random.IntN(maxPart/4)+1))
+	}
+	if org == p.orgs[0] && p.random.IntN(2) == 0 {
+		s.List = posting.List{Partner: p.random.Int64N(3), Env: uint8(1 + p.random.IntN(2))}
+	}
+	if p.random.IntN(2) == 0 {
+		// Sometimes passed, sometimes in the window, sometimes far beyond it.
+		s.Due = max(1, ledger.MicrosOf(p.clock.Now())-1_000_000+ledger.Micros(p.random.Int64N(1<<(10+p.random.IntN(35)))))
+	}
+	return s
+}
+
+// events are as many as said; one of them has the entry.
+func (p *play) events(n int, entry *ledger.Entry) []ledger.Event {
+	events := make([]ledger.Event, n)
+	for i := range events {
+		events[i] = ledger.Event{Name: fmt.Sprint("event", i), From: "a", To: "b"}
+	}
+	events[p.random.IntN(n)].Entry = entry
+	return events
+}
+
+func (p *play) effective() ledger.Date {
+	if p.random.IntN(2) == 0 {
+		return 0
+	}
+	return ledger.DateOf(p.clock.Now()) + ledger.Date(p.random.IntN(40)-20)
+}
+
+// entry is balanced in one or two assets; what may spill often does.
+func (p *play) entry(phase ledger.Phase) *ledger.Entry {
+	entry := &ledger.Entry{Phase: phase, Effective: p.effective()}
+	for range 1 + p.random.IntN(2) {
+		asset := modelAssets[p.random.IntN(len(modelAssets))]
+		side, sum := ledger.Debit+ledger.Side(p.random.IntN(2)), uint64(0)
+		for range 1 + p.random.IntN(3) {
+			n := 1 + uint64(p.random.IntN(200))
+			sum += n
+			q := ledger.Posting{Account: modelPaths[p.random.IntN(len(modelPaths))], Asset: asset, Side: side, Amount: amount(n)}
+			if (phase == ledger.Posted || phase == ledger.Capture) && p.random.IntN(2) == 0 {
+				q.Account, q.Spill = "L:partner:1:available", "A:partner:1:receivable"
+			}
+			entry.Postings = append(entry.Postings, q)
+		}
+		entry.Postings = append(entry.Postings, ledger.Posting{Account: modelPaths[p.random.IntN(len(modelPaths))], Asset: asset, Side: side.Opposite(), Amount: amount(sum)})
+	}
+	p.random.Shuffle(len(entry.Postings), func(i, k int) {
+		entry.Postings[i], entry.Postings[k] = entry.Postings[k], entry.Postings[i]
+	})
+	return entry
+}
+
+// dues takes what is due and gives some of it back.
+func (p *play) dues() {
+	p.t.Helper()
+	p.lookAhead()
+	now := ledger.MicrosOf(p.clock.Now())
+	want := map[posting.Item]bool{}
+	for k, r := range p.model.records {
+		if r.stamp.Due != 0 && r.stamp.Due <= now && !p.model.taken[k] {
+			want[posting.Item{At: r.stamp.Due, Org: k.org, Source: k.source}] = true
+		}
+	}
+	most := 1 + p.random.IntN(2*len(want)+10)
+	got := p.Due.Take(now, most)
+	if !slices.IsSortedFunc(got, func(a, b posting.Item) int { return cmp.Compare(a.At, b.At) }) {
+		p.t.Error("what is due comes out of order")
+	}
+	for _, item := range got {
+		if !want[item] {
+			p.t.Fatalf("%+v is handed out and not due", item)
+		}
+		delete(want, item)
+		p.model.taken[owned{item.Org, item.Source}] = true
+		if p.random.IntN(4) == 0 {
+			p.Due.Return(item)
+			delete(p.model.taken, owned{item.Org, item.Source})
+		}
+	}
+	if len(got) < most && len(want) > 0 {
+		p.t.Fatalf("%d are due and not handed out", len(want))
+	}
+}

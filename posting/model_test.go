@@ -1,0 +1,370 @@
+package posting_test
+
+import (
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// model is the naive second version of the writer: maps and signed integers,
+// one change after another in the order in which the journal answered.
+type model struct {
+	now      ledger.Micros
+	orgs     map[ledger.ID]*modelOrg
+	claims   map[string]string // by kind, organization and key
+	counters map[counted]int64
+	records  map[owned]*modelRecord
+	lists    map[posting.List][]posting.Listed // of the first organization
+	taken    map[owned]bool
+	refusals map[ledger.Code]int
+}
+
+type counted struct {
+	org         ledger.ID
+	key, window string
+}
+
+type owned struct {
+	org    ledger.ID
+	source ledger.Source
+}
+
+type modelOrg struct {
+	events   []ledger.Event
+	totals   map[ledger.Account]four
+	accounts map[ledger.Account][]posting.Line
+	effects  map[ledger.Account][]effect
+}
+
+// four are debits and credits posted, then pending.
+type four [4]int64
+
+func (f four) available() int64 { return f[1] - f[0] - f[2] }
+
+func (f four) ledger() ledger.Totals {
+	at := func(i int) money.Amount { return money.FromUint64(uint64(f[i])) }
+	return ledger.Totals{DebitsPosted: at(0), CreditsPosted: at(1), DebitsPending: at(2), CreditsPending: at(3)}
+}
+
+// effect is what an entry does to one total of an account, from a day on.
+type effect struct {
+	on    ledger.Date
+	total int
+	by    int64
+}
+
+type modelRecord struct {
+	stamp    posting.Stamp
+	payload  string
+	held     []ledger.Posting
+	reserved int64
+}
+
+// draft is a change and what its success means for the test.
+type draft struct {
+	change   *posting.Change
+	reserved int64
+	wait     bool // submit nothing more before it is answered
+}
+
+func newModel() *model {
+	return &model{
+		orgs: map[ledger.ID]*modelOrg{}, claims: map[string]string{}, counters: map[counted]int64{},
+		records: map[owned]*modelRecord{}, lists: map[posting.List][]posting.Listed{}, taken: map[owned]bool{}, refusals: map[ledger.Code]int{},
+	}
+}
+
+func (m *model) org(id ledger.ID) *modelOrg {
+	o := m.orgs[id]
+	if o == nil {
+		o = &modelOrg{totals: map[ledger.Account]four{}, accounts: map[ledger.Account][]posting.Line{}, effects: map[ledger.Account][]effect{}}
+		m.orgs[id] = o
+	}
+	return o
+}
+
+func claimKey(c *ledger.Claim) string { return string(c.Kind) + c.Org.String() + c.Key }
+
+// small is an amount of the test as an integer.
+func small(a money.Amount) int64 {
+	n, ok := a.Uint64()
+	if !ok || n > 1<<50 {
+		panic("an amount that the model cannot hold")
+	}
+	return int64(n)
+}
+
+// judge says why a change must be refused; empty: it must not.
+func (m *model) judge(c *posting.Change) (code ledger.Code, owner string) {
+	own := map[string]string{}
+	for i := range c.Claims {
+		k := claimKey(&c.Claims[i])
+		if o, taken := m.claims[k]; taken {
+			return ledger.ClaimTaken, o
+		}
+		if o, taken := own[k]; taken {
+			return ledger.ClaimTaken, o
+		}
+		own[k] = string(c.Claims[i].Owner)
+	}
+	for i := range c.Steps {
+		s := &c.Steps[i]
+		version := uint64(0)
+		if r := m.records[owned{s.Org, s.Source}]; r != nil {
+			version = r.stamp.Version
+		}
+		if version != s.Expect {
+			return ledger.StaleVersion, ""
+		}
+	}
+	if c.Outcome {
+		return "", ""
+	}
+	counters := map[counted]int64{}
+	for _, g := range c.Counters {
+		k := counted{g.Org, g.Key, g.Window}
+		if _, known := counters[k]; !known {
+			counters[k] = m.counters[k]
+		}
+		if g.Release {
+			counters[k] -= small(g.Add)
+			continue
+		}
+		if counters[k] += small(g.Add); counters[k] > small(g.Max) {
+			return g.Refuse, ""
+		}
+	}
+	return m.judgeFunds(c), ""
+}
+
+func (m *model) judgeFunds(c *posting.Change) ledger.Code {
+	totals := map[ledger.ID]map[ledger.Account]four{}
+	of := func(org ledger.ID) map[ledger.Account]four {
+		if totals[org] == nil {
+			totals[org] = map[ledger.Account]four{}
+			for a, t := range m.org(org).totals {
+				totals[org][a] = t
+			}
+		}
+		return totals[org]
+	}
+	for i := range c.Steps {
+		for k := range c.Steps[i].Events {
+			if e := c.Steps[i].Events[k].Entry; e != nil {
+				bookNaively(of(c.Steps[i].Org), e, func(ledger.Posting, ledger.Phase, int, four) {})
+			}
+		}
+	}
+	for _, g := range c.Funds {
+		if of(g.Org)[g.Account].available() < -small(g.Overdraft) {
+			return ledger.InsufficientFunds
+		}
+	}
+	return ""
+}
+
+// bookNaively books an entry on totals and returns its postings as they are
+// split. line sees each line that is to be, in order; a negative index is that
+// of what a capture releases.
+func bookNaively(totals map[ledger.Account]four, e *ledger.Entry, line func(ledger.Posting, ledger.Phase, int, four)) []ledger.Posting {
+	at := func(p ledger.Posting) ledger.Account { return ledger.Account{Path: p.Account, Asset: p.Asset} }
+	add := func(p ledger.Posting, total int, n int64) four {
+		t := totals[at(p)]
+		if p.Side == ledger.Credit {
+			total++
+		}
+		if t[total] += n; t[total] < 0 {
+			panic("the test drives a total below zero")
+		}
+		totals[at(p)] = t
+		return t
+	}
+	after := map[ledger.Account]bool{}
+	for _, p := range e.Postings {
+		after[at(p)] = true
+	}
+	var released []four
+	for _, p := range e.Released {
+		released = append(released, add(p, 2, -small(p.Amount)))
+	}
+	var split []ledger.Posting
+	type booked struct {
+		p ledger.Posting
+		t four
+	}
+	var lines []booked
+	for _, p := range e.Postings {
+		parts := []ledger.Posting{p}
+		if p.Spill != "" {
+			parts = splitNaively(totals, p)
+		}
+		for _, part := range parts {
+			n, total := small(part.Amount), 0
+			switch e.Phase {
+			case ledger.Pending:
+				total = 2
+			case ledger.Void:
+				total, n = 2, -n
+			}
+			lines = append(lines, booked{part, add(part, total, n)})
+			split = append(split, part)
+		}
+	}
+	posted := map[ledger.Account]bool{}
+	for _, p := range split {
+		posted[at(p)] = true
+	}
+	for i, p := range e.Released {
+		if !posted[at(p)] {
+			line(p, ledger.Void, len(split)+i, released[i])
+		}
+	}
+	for i, b := range lines {
+		line(b.p, e.Phase, i, b.t)
+	}
+	return split
+}
+
+func splitNaively(totals map[ledger.Account]four, p ledger.Posting) (parts []ledger.Posting) {
+	own, other := p, p
+	own.Spill, other.Spill, other.Account = "", "", p.Spill
+	n := small(p.Amount)
+	spilled := int64(0)
+	if p.Side == ledger.Credit {
+		t := totals[ledger.Account{Path: p.Spill, Asset: p.Asset}]
+		spilled = min(n, max(0, t[0]-t[1]))
+	} else {
+		t := totals[ledger.Account{Path: p.Account, Asset: p.Asset}]
+		spilled = n - min(n, max(0, t.available()))
+	}
+	own.Amount, other.Amount = amount(uint64(n-spilled)), amount(uint64(spilled))
+	for _, part := range []ledger.Posting{own, other} {
+		if !part.Amount.IsZero() {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// apply does what a change that was accepted does, and says what its stamps are.
+func (m *model) apply(d draft) (stamps []posting.Stamp) {
+	c := d.change
+	for i := range c.Claims {
+		m.claims[claimKey(&c.Claims[i])] = string(c.Claims[i].Owner)
+	}
+	for _, g := range c.Counters {
+		k := counted{g.Org, g.Key, g.Window}
+		if g.Release {
+			m.counters[k] -= small(g.Add)
+		} else {
+			m.counters[k] += small(g.Add)
+		}
+	}
+	for i := range c.Steps {
+		stamps = append(stamps, m.step(&c.Steps[i], d.reserved))
+	}
+	return stamps
+}
+
+func (m *model) step(s *posting.Step, reserved int64) posting.Stamp {
+	o, k := m.org(s.Org), owned{s.Org, s.Source}
+	r := m.records[k]
+	if r == nil {
+		r = new(modelRecord)
+	}
+	first := r.stamp.Version == 0
+	for i := range s.Events {
+		e := s.Events[i]
+		e.Source = s.Source
+		e.Seq, e.Booked = uint64(len(o.events)+1), m.now
+		if n := len(o.events); n > 0 {
+			e.Booked = max(m.now, o.events[n-1].Booked+1)
+		}
+		r.stamp.Version++
+		e.Version, e.Previous = r.stamp.Version, r.stamp.LastSeq
+		r.stamp.LastSeq, r.stamp.Updated = e.Seq, e.Booked
+		if first && i == 0 {
+			r.stamp.Started = e.Booked
+		}
+		if e.Entry != nil {
+			m.entry(o, r, &e, reserved)
+		}
+		o.events = append(o.events, e)
+	}
+	if s.Finish {
+		r.stamp.Finished = r.stamp.Updated
+	}
+	r.stamp.Due = 0
+	if s.Due != 0 {
+		r.stamp.Due = max(s.Due, m.now, r.stamp.Updated)
+	}
+	delete(m.taken, k)
+	if s.Record != nil {
+		r.payload = string(s.Record)
+		r.stamp.Parts = uint64(max(0, len(s.Record)-1) / maxPart)
+		m.records[k] = r
+	}
+	if s.List != (posting.List{}) {
+		m.lists[s.List] = append(m.lists[s.List], posting.Listed{Booked: r.stamp.Updated, First: first, ID: s.Source.ID})
+	}
+	return r.stamp
+}
+
+const maxPart = 96 << 10
+
+func (m *model) entry(o *modelOrg, r *modelRecord, e *ledger.Event, reserved int64) {
+	entry := *e.Entry
+	e.Entry = &entry
+	if entry.Effective == 0 {
+		entry.Effective = e.Booked.Date()
+	}
+	switch entry.Phase {
+	case ledger.Pending:
+		r.stamp.Held, r.held, r.reserved = e.Seq, slices.Clone(entry.Postings), reserved
+	case ledger.Capture, ledger.Void:
+		entry.Closes, r.stamp.Held = r.stamp.Held, 0
+		for _, p := range r.held {
+			o.note(p, entry.Effective, 2, -small(p.Amount))
+		}
+		r.held = nil
+	}
+	if (entry.Phase == ledger.Posted || entry.Phase == ledger.Capture) && r.stamp.Settled == 0 {
+		r.stamp.Settled = e.Seq
+	}
+	entry.Postings = bookNaively(o.totals, &entry, func(p ledger.Posting, phase ledger.Phase, index int, after four) {
+		a := ledger.Account{Path: p.Account, Asset: p.Asset}
+		o.accounts[a] = append(o.accounts[a], posting.Line{
+			Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: after.ledger(),
+		})
+	})
+	for _, p := range entry.Postings {
+		switch entry.Phase {
+		case ledger.Posted, ledger.Capture:
+			o.note(p, entry.Effective, 0, small(p.Amount))
+		case ledger.Pending:
+			o.note(p, entry.Effective, 2, small(p.Amount))
+		}
+	}
+}
+
+func (o *modelOrg) note(p ledger.Posting, on ledger.Date, total int, by int64) {
+	if p.Side == ledger.Credit {
+		total++
+	}
+	a := ledger.Account{Path: p.Account, Asset: p.Asset}
+	o.effects[a] = append(o.effects[a], effect{on, total, by})
+}
+
+// effective are an account's totals by effective date.
+func (o *modelOrg) effective(a ledger.Account, on ledger.Date) ledger.Totals {
+	var t four
+	for _, e := range o.effects[a] {
+		if e.on <= on {
+			t[e.total] += e.by
+		}
+	}
+	t[2], t[3] = max(0, t[2]), max(0, t[3])
+	return t.ledger()
+}
