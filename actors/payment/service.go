@@ -36,6 +36,10 @@ type Options struct {
 	Providers       map[string]actors.Provider
 	CreateWait      time.Duration // real time
 	ProviderTimeout time.Duration // by the clock; the most, in real time, that one call may take
+
+	// Observe, if set, hears of every durable change of a transaction's status,
+	// on its actor's goroutine.
+	Observe func(kind payment.Type, status payment.Status)
 }
 
 // Service creates and reads transactions.
@@ -47,13 +51,14 @@ type Service struct {
 	wait      time.Duration
 	inquire   time.Duration
 	registry  *actors.Registry[actors.RecordKey]
+	observe   func(payment.Type, payment.Status)
 }
 
 // New registers the service with the runtime. Start the runtime afterwards.
 func New(o Options) *Service {
 	s := &Service{
 		rt: o.Runtime, terminals: o.Terminals, admission: o.Admission, providers: o.Providers,
-		wait: o.CreateWait, inquire: o.ProviderTimeout,
+		wait: o.CreateWait, inquire: o.ProviderTimeout, observe: o.Observe,
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
 		return &transaction{service: s, key: k}

@@ -112,6 +112,20 @@ func (t *transaction) admitted(c *actors.Context, ok bool) {
 	t.commit(c, t.create)
 }
 
+// moved tells of the status that a durable decision leads to.
+func (t *transaction) moved(d *payment.Decision) {
+	observe := t.service.observe
+	if observe == nil {
+		return
+	}
+	if t.record == nil || t.record.Status != d.Record.Status {
+		observe(d.Record.Type, d.Record.Status)
+	}
+	if d.Return != nil {
+		observe(d.Return.Record.Type, d.Return.Record.Status)
+	}
+}
+
 func (t *transaction) reject(c *actors.Context, reason string) {
 	m := t.create
 	t.decision = t.at(c).Reject(m.id, m.Partner.Number, m.Request, reason)
@@ -212,6 +226,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.refused(c, cause, r)
 		return
 	}
+	t.moved(&d)
 	t.record, t.stamp = d.Record, r.Stamps[0]
 	t.record.Finished = t.stamp.Finished
 	if m := t.create; m != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	acting "mizan/actors/payment"
-	"mizan/api"
+	transaction "mizan/ledger/payment"
 )
 
 // Time-outs of the metrics listener.
@@ -36,7 +35,7 @@ func newMetrics(s *server) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
 		}, []string{"route", "method", "status"}),
 		payments: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "mizan_transactions_total", Help: "Transactions created, by type and by the status that the create answered.",
+			Name: "mizan_transactions_total", Help: "Transactions that reached a status, by type and status; each durable change counts once.",
 		}, []string{"type", "status"}),
 	}
 	m.registry.MustRegister(m.requests, m.payments, collectors.NewGoCollector(),
@@ -111,19 +110,7 @@ func (m *metrics) server() *http.Server {
 	return &http.Server{Handler: mux, ReadHeaderTimeout: scrapeHeader, ReadTimeout: scrapeBound, WriteTimeout: scrapeBound}
 }
 
-// counted counts the transactions that creates answer with.
-type counted struct {
-	api.Payments
-	metrics *metrics
-}
-
-func (m *metrics) counting(p api.Payments) api.Payments { return counted{p, m} }
-
-// Create implements api.Payments.
-func (c counted) Create(create acting.Create) (acting.Result, error) {
-	result, err := c.Payments.Create(create)
-	if err == nil && !result.Replay {
-		c.metrics.payments.WithLabelValues(result.Record.Type.String(), string(result.Record.Status)).Inc()
-	}
-	return result, err
+// moved counts a durable change of a transaction's status.
+func (m *metrics) moved(kind transaction.Type, status transaction.Status) {
+	m.payments.WithLabelValues(kind.String(), string(status)).Inc()
 }

@@ -157,7 +157,7 @@ func (s *server) openProviders(context.Context) error {
 func (s *server) startActors(context.Context) error {
 	s.payments = payment.New(payment.Options{
 		Runtime: s.runtime, Terminals: s.directory, Admission: account.New(s.runtime), Providers: s.providers,
-		CreateWait: s.cfg.createWait, ProviderTimeout: s.cfg.providerWait,
+		CreateWait: s.cfg.createWait, ProviderTimeout: s.cfg.providerWait, Observe: s.metrics.moved,
 	})
 	s.runtime.Start(payment.Resumes)
 	s.onClose(s.stopActors)
@@ -261,7 +261,7 @@ func errorText(err error) string {
 
 func (s *server) apiConfig() api.Config {
 	cfg := api.Config{
-		Payments: s.metrics.counting(s.payments), Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
+		Payments: s.payments, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
 		Enter: s.runtime.Enter, Signer: s.keyring.Signer(), Fingerprint: s.keyring.Fingerprint,
 		Status: s.status, Version: version, Env: "production",
 		TrustedProxies: s.cfg.proxies, BehindProxy: s.cfg.tls == "off" && len(s.cfg.proxies) > 0,
