@@ -26,7 +26,11 @@ type Change struct {
 type Step struct {
 	Org    ledger.ID
 	Source ledger.Source
-	Expect uint64 // the stored version; 0: the record is new
+
+	// Expect is the stored version; 0: the record is new. The random id (UUID
+	// v4) of a new transaction or transfer must have been made for this very
+	// Change: nobody looks whether it is free.
+	Expect uint64
 
 	// Record is the record's new payload, at most MaxRecord bytes; nil only for
 	// records that are nothing but their event (ledger.Transfer): they have no

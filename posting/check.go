@@ -68,7 +68,7 @@ func (w *writer) stamp(s *Step) Stamp {
 		return Stamp{} // bare: nothing of it is stored but its event
 	}
 	k := dueKey{s.Org, s.Source}
-	if stamp, ok := w.stamps.get(k); ok {
+	if stamp, ok := w.stamps.get(k); ok || s.fresh() {
 		return stamp
 	}
 	w.key = store.KeyRecord(w.key[:0], s.Org, s.Source)

@@ -89,7 +89,7 @@ func (p *play) batch(n int) {
 		d := p.draft()
 		d.wait = p.random.IntN(6) == 0
 		drafts = append(drafts, d)
-		for p.random.IntN(8) == 0 { // the same once more: one of them wins
+		for !makesTransaction(d.change) && p.random.IntN(8) == 0 { // the same once more: one of them wins
 			drafts = append(drafts, draft{copyOf(d.change), d.reserved, false})
 		}
 	}
@@ -126,6 +126,13 @@ func (p *play) batch(n int) {
 	for _, a := range answers {
 		p.follow(a.draft, a.receipt)
 	}
+}
+
+// makesTransaction tells that a change has an id that was made for it alone.
+func makesTransaction(c *posting.Change) bool {
+	return slices.ContainsFunc(c.Steps, func(s posting.Step) bool {
+		return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer)
+	})
 }
 
 func (p *play) follow(d draft, got posting.Receipt) {

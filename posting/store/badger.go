@@ -4,8 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"strings"
-
-	"github.com/dgraph-io/badger/v4/options"
 )
 
 const (
@@ -13,9 +11,7 @@ const (
 	levelZeroTables = 10        // at which level 0 is compacted; a backwards seek looks into each
 	levelZeroStall  = 20        // at which flushing waits for compaction, and so do groups
 	baseLevel       = 256 << 20 // the size of the level that level 0 goes into; merging it takes that much disk
-	baseTable       = 2 << 20   // Badger keeps the buffers of ten tables
-
-	checksumOnTableRead = options.OnTableRead
+	baseTable       = 2 << 20   // the size of a table below level 0; larger ones take more memory to build
 )
 
 // badgerLog passes Badger's own log on, without what it prints of keys and

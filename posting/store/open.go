@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
 
 	"mizan/internal/assert"
 )
@@ -79,6 +80,7 @@ func (s *Store) open() error {
 	if s.db, err = openBadger(s.badgerOptions(s.path, s.tally), s.path); err != nil {
 		return err
 	}
+	s.ready.Store(true)
 	s.maxRows, s.maxBytes = int(s.db.MaxBatchCount()*9/10), int(s.db.MaxBatchSize()*9/10)
 	s.last.n = found.last - 1
 	if err := s.checkSchema(); err != nil {
@@ -140,10 +142,10 @@ func (s *Store) badgerOptions(path string, t *tally) badger.Options {
 		WithBaseLevelSize(min(baseLevel, 10*mem)).
 		WithValueThreshold(min(1<<20, mem*15/100)).
 		WithValueLogFileSize(1 << 20).
-		WithCompression(0).
+		WithCompression(options.None).
 		WithBlockCacheSize(0).
 		WithIndexCacheSize(0).
-		WithChecksumVerificationMode(checksumOnTableRead)
+		WithChecksumVerificationMode(options.OnTableRead)
 }
 
 // openBadger turns what Badger says into the errors of this package. The files

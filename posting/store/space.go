@@ -95,12 +95,8 @@ func (s *Store) room(g *Group) error {
 	if g != nil {
 		need += uint64(g.size + 40*g.Rows() + 4096)
 	}
-	free, err := s.Free()
-	if err != nil {
+	if free, err := s.Free(); err != nil || free >= need+s.debt.Load() && !s.stuck() {
 		return err
-	}
-	if free >= need+s.debt.Load() && !s.stuck() {
-		return nil
 	}
 	// What was owed may have been written meanwhile.
 	if err := s.weigh(); err != nil {
@@ -110,10 +106,7 @@ func (s *Store) room(g *Group) error {
 	if s.stuck() {
 		need += s.buildRoom()
 	}
-	if free < need {
-		return noSpace(s.options.Dir, free, need)
-	}
-	return nil
+	return s.roomFor(need)
 }
 
 func noSpace(dir string, free, need uint64) error {
@@ -172,7 +165,7 @@ func (s *Store) gate() {
 // stalled says that no memtable can be flushed until level 0 is compacted, and
 // that all of them are full or on their way.
 func (s *Store) stalled() bool {
-	return s.logs.Load() >= memTables+2 && s.db.Levels()[0].NumTables >= levelZeroStall
+	return s.ready.Load() && s.logs.Load() >= memTables+2 && s.db.Levels()[0].NumTables >= levelZeroStall
 }
 
 func (s *Store) gateClosed() error {

@@ -17,7 +17,7 @@ const (
 	// take up to 13% of one. Badger holds three of them in memory and, because
 	// it keeps the buffers of the last eight tables that it built, up to twice
 	// eight more: this size is what bounds the memory of the store.
-	DefaultMemTable = 20 << 20
+	DefaultMemTable = 24 << 20
 
 	// minMemTable keeps the largest value below Badger's value threshold.
 	minMemTable = 1 << 20
@@ -46,6 +46,7 @@ type Store struct {
 	maxBytes int
 
 	logID   uint64                // of the log that Badger writes; only Apply moves it
+	ready   atomic.Bool           // db is set; Badger's goroutines run before it is
 	debt    atomic.Uint64         // bytes that Badger has to write before it can take more
 	logs    atomic.Int64          // logs that there are
 	gated   atomic.Int32          // compactions that wait at the gate
