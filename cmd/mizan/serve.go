@@ -161,7 +161,19 @@ func (s *server) startActors(context.Context) error {
 	})
 	s.runtime.Start(payment.Resumes)
 	s.onClose(s.stopActors)
+	s.startJanitor()
 	return nil
+}
+
+// startJanitor gives the memory of bursts back while the server rests.
+func (s *server) startJanitor() {
+	ticker, stop := time.NewTicker(idleLook), make(chan struct{})
+	s.onClose(func() error {
+		ticker.Stop()
+		close(stop)
+		return nil
+	})
+	go giveBack(s.journal.Stats.Changes.Load, ticker.C, stop)
 }
 
 // stopActors waits for what is under way, as long as a stop may take. What is
