@@ -54,14 +54,7 @@ func (w *writer) book(org ledger.ID, e *ledger.Event) {
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
 		b := w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset})
-		switch entry.Phase {
-		case ledger.Posted, ledger.Capture:
-			assert.NoError(b.totals.Post(p.Side, p.Amount))
-		case ledger.Pending:
-			assert.NoError(b.totals.Hold(p.Side, p.Amount))
-		case ledger.Void:
-			assert.NoError(b.totals.Release(p.Side, p.Amount))
-		}
+		assert.NoError(move(&b.totals, entry.Phase, p))
 		w.line(b, e, i, p)
 	}
 }

@@ -144,14 +144,17 @@ func (w *writer) flushBooks(b *books) {
 	if large {
 		b.pages, b.lists = nil, make(map[List]int)
 	}
+	if len(w.orgs) > maxWarm {
+		b.block = store.Block{}
+	}
 	b.touched = false
 }
 
-// maxLists bounds the list pages whose memory an organization keeps from group
-// to group, maxKept how much one buffer may be to be kept, in bytes.
+// What is kept from group to group to be used again.
 const (
-	maxLists = 256
-	maxKept  = 4 << 10
+	maxLists = 256     // pages of an organization's lists
+	maxWarm  = 256     // organizations with more than which none keeps its block's memory
+	maxKept  = 4 << 10 // bytes of a buffer of which there may be many
 )
 
 func (w *writer) flushList(b *books, page *listPage) {

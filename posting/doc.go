@@ -13,13 +13,20 @@
 // Invariants:
 //  1. Nothing is acknowledged, refusals included, before every group up to its
 //     own is durable: a refusal may rest on a Change of the same group.
-//  2. A Change is wholly in one group; a group is one Badger transaction.
-//  3. Only commands are refused for room, funds, claims or counters. A Change
-//     marked Outcome is refused only for its version.
+//  2. A Change is wholly in one group; a group is one Badger transaction. What
+//     no group can hold is refused before it is queued.
+//  3. Only commands are refused for room, funds or counters. A Change marked
+//     Outcome is refused only for its version, or a claim if it takes one.
 //  4. Sequences are gap-free and booked times strictly rise per organization.
 //  5. What the orderer remembers (versions, totals, counters, claims) is never
 //     dropped before the group that set it is durable.
 //  6. After an error of the Log nothing more is written or acknowledged.
+//  7. The guards of a Change are judged together, on what all of it would leave.
+//     A command begins with totals in the lower quarter of their range and moves
+//     less than a quarter; outcomes are in range because their intents counted
+//     them in the headroom.
+//  8. Nothing falls due below the low-water mark, and no row is removed, unless
+//     everything below the mark has been handed out and its record has moved on.
 //
 // Callers: actors (Submit), api and snapshots (View).
 //
