@@ -1,7 +1,6 @@
 package posting
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -197,13 +196,14 @@ func (d *Due) compact() {
 // LookAhead loads what falls due within the window after now. Call it as the
 // clock moves, and before a manual clock is moved to an instant.
 func (d *Due) LookAhead(now time.Time) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	to := ledger.MicrosOf(now.Add(dueWindow))
-	if to-d.horizon < ledger.Micros(dueWindow.Microseconds()/2) {
+	d.mu.Lock()
+	near := to-d.horizon < ledger.Micros(dueWindow.Microseconds()/2)
+	d.mu.Unlock()
+	if near {
 		return nil
 	}
-	return d.load(d.horizon, to)
+	return d.loadTo(to)
 }
 
 // recover finds the mark and loads from there.
@@ -215,35 +215,55 @@ func (d *Due) recover(now time.Time) error {
 		return err
 	}
 	if found {
-		mark, err := store.DecodeMark(row)
-		if err != nil {
+		if d.mark, err = store.DecodeMark(row); err != nil {
 			return err
 		}
-		d.mark = mark
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.load(ledger.Micros(d.mark)*1_000_000, ledger.MicrosOf(now.Add(dueWindow)))
+	d.horizon = ledger.Micros(d.mark) * 1_000_000
+	return d.loadTo(ledger.MicrosOf(now.Add(dueWindow)))
 }
 
-// load reads the rows of [from, to), keeps the items that their records still
-// want, and moves the horizon there; after an error everything beyond the old
-// horizon is still in the store only. The lock is held from before the snapshot
-// on: a group that the snapshot does not show reports itself afterwards, so
-// nothing stale stays.
-func (d *Due) load(from, to ledger.Micros) error {
+// loadTo moves the horizon on in steps, so that commits, which report what they
+// make due, do not wait long.
+func (d *Due) loadTo(to ledger.Micros) error {
+	for {
+		d.mu.Lock()
+		err := d.load(to)
+		reached := d.horizon >= to
+		d.mu.Unlock()
+		if err != nil || reached {
+			return err
+		}
+	}
+}
+
+// maxLoad is how many items a step loads at least before it ends with a second.
+const maxLoad = 4_096
+
+// load reads rows from the horizon on, keeps the items that their records still
+// want, and moves the horizon to where it came; after an error everything beyond
+// the old one is still in the store only. The lock is held from before the
+// snapshot on: a group that the snapshot does not show reports itself
+// afterwards, so nothing stale stays.
+func (d *Due) load(to ledger.Micros) error {
 	snap := d.journal.store.Snapshot()
 	defer snap.Close()
+	from, last := d.horizon, int64(d.horizon)/1_000_000
 	var items []store.DueItem
-	start := store.KeyDueFrom(nil, int64(from)/1_000_000)
-	err := snap.Ascend(store.KeyDues(nil), start, func(key, row []byte) (bool, error) {
+	err := snap.Ascend(store.KeyDues(nil), store.KeyDueFrom(nil, last), func(key, row []byte) (bool, error) {
 		second, ok := store.ParseDueKey(key)
 		if !ok {
-			return false, fmt.Errorf("due row with key %x", key)
+			return false, damaged("due row with key %x", key)
 		}
-		if ledger.Micros(second)*1_000_000 >= to {
+		begins := ledger.Micros(second) * 1_000_000
+		if begins >= to {
 			return false, nil
 		}
+		if second != last && len(items) >= maxLoad {
+			to = begins
+			return false, nil
+		}
+		last = second
 		return true, store.DecodeDues(row, func(item store.DueItem) {
 			if item.At >= from && item.At < to {
 				items = append(items, item)
@@ -254,7 +274,7 @@ func (d *Due) load(from, to ledger.Micros) error {
 		err = d.keepWanted(snap, items)
 	}
 	if err == nil {
-		d.horizon = to
+		d.horizon = max(d.horizon, to)
 	}
 	return err
 }
@@ -273,7 +293,7 @@ func (d *Due) keepWanted(snap *store.Snapshot, items []store.DueItem) error {
 		}
 		envelope, _, ok := store.DecodeRecord(row)
 		if !ok {
-			return fmt.Errorf("record %v: unknown form", item.Source.ID)
+			return damaged("record %v: unknown form", item.Source.ID)
 		}
 		if envelope.Due == item.At {
 			k := dueKey{item.Org, item.Source}

@@ -127,6 +127,34 @@ func TestWhatFallsDueBeyondTheWindowIsFoundWhenItsTimeComes(t *testing.T) {
 	r.wantTaken(farther)
 }
 
+func TestHoweverMuchFallsDueBeyondTheWindowAllOfItIsFound(t *testing.T) {
+	d := gated()
+	r := openOn(t, d)
+	const n = 12_000
+	var changes []*posting.Change
+	for i := range n {
+		c := note(uuid.New())
+		c.Steps[0].Due = ledger.MicrosOf(start.Add(time.Hour)) + ledger.Micros(i)*500 // 2,000 a second
+		changes = append(changes, &c)
+	}
+	for _, receipt := range r.together(d, changes) {
+		if receipt.Err != nil {
+			t.Fatal(receipt.Err)
+		}
+	}
+	r.forward(2 * time.Hour)
+	r.lookAhead()
+	items := r.Due.Take(ledger.MicrosOf(r.clock.Now()), 2*n)
+	if len(items) != n {
+		t.Fatalf("%d are due, want %d", len(items), n)
+	}
+	for i := range items {
+		if items[i].Source != changes[i].Steps[0].Source {
+			t.Fatalf("another is due at place %d", i)
+		}
+	}
+}
+
 func TestRowsOfPassedInstantsAreRemovedAndNoOthers(t *testing.T) {
 	r := open(t)
 	kept := newSource()
