@@ -44,12 +44,14 @@ func (j *Journal) order(w *writer) {
 		}
 		select {
 		case <-j.dead:
+			j.grouped(len(batch))
 			batch = nil // what the orderer remembers will never be durable
 			continue
 		case p := <-j.free:
 			began := time.Now()
 			n := w.prepare(p, batch)
 			batch = batch[n:]
+			j.grouped(n)
 			p.took = time.Since(began)
 			j.groups <- p
 		}

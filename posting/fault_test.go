@@ -3,6 +3,7 @@ package posting_test
 import (
 	"errors"
 	"math"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -19,8 +20,9 @@ var errDisk = errors.New("the disk failed")
 type disk struct {
 	posting.Log
 	gate   chan struct{} // if set, each group waits here before the store has it
-	before atomic.Bool   // fail without persisting
-	after  atomic.Bool   // persist, then fail
+	opened sync.Once
+	before atomic.Bool // fail without persisting
+	after  atomic.Bool // persist, then fail
 }
 
 func (d *disk) Apply(g *store.Group) error {
@@ -39,11 +41,22 @@ func (d *disk) Apply(g *store.Group) error {
 	return nil
 }
 
+func gated() *disk { return &disk{gate: make(chan struct{})} }
+
+// open lets the groups through, those that come later too.
+func (d *disk) open() {
+	d.opened.Do(func() {
+		if d.gate != nil {
+			close(d.gate)
+		}
+	})
+}
+
 func openOn(t *testing.T, d *disk) *rig {
 	r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
 	r.through = func(l posting.Log) posting.Log { d.Log = l; return d }
 	r.reopen()
-	t.Cleanup(func() { _ = r.Close() })
+	t.Cleanup(func() { d.open(); _ = r.Close() })
 	return r
 }
 
@@ -52,7 +65,7 @@ func deposit() *posting.Change {
 }
 
 func TestNothingIsAcknowledgedBeforeTheSyncReturnsRefusalsIncluded(t *testing.T) {
-	d := &disk{gate: make(chan struct{})}
+	d := gated()
 	r := openOn(t, d)
 	receipts := make(chan posting.Receipt, 3)
 	first, second := deposit(), deposit()
@@ -71,7 +84,7 @@ func TestNothingIsAcknowledgedBeforeTheSyncReturnsRefusalsIncluded(t *testing.T)
 		t.Fatalf("acknowledged with the sync still open: %+v", receipt)
 	default:
 	}
-	close(d.gate)
+	d.open()
 	if receipt := <-receipts; receipt.Err != nil {
 		t.Error(receipt.Err)
 	}
@@ -116,7 +129,7 @@ func TestAfterAFailedSyncNothingIsAcknowledgedAndTheStoreTellsWhatIsThere(t *tes
 }
 
 func TestAFullQueueRefusesCommandsAndTakesOutcomes(t *testing.T) {
-	d := &disk{gate: make(chan struct{})}
+	d := gated()
 	r := openOn(t, d)
 	refused, accepted := 0, 0
 	refusals := make(chan error, 3*posting.MaxQueue)
@@ -134,7 +147,7 @@ func TestAFullQueueRefusesCommandsAndTakesOutcomes(t *testing.T) {
 	for range refused {
 		wantCode(t, <-refusals, ledger.Unavailable)
 	}
-	close(d.gate)
+	d.open()
 	want := posting.MaxQueue + 3*posting.MaxGroup + 1 - refused
 	for range want {
 		if err := <-refusals; err != nil {
@@ -161,7 +174,7 @@ func TestANearlyFullDiskRefusesCommandsAndTakesOutcomes(t *testing.T) {
 }
 
 func TestAGroupIsCutAtItsBounds(t *testing.T) {
-	d := &disk{gate: make(chan struct{})}
+	d := gated()
 	r := openOn(t, d)
 	receipts := make(chan posting.Receipt, 64)
 	for range 64 {
@@ -169,7 +182,7 @@ func TestAGroupIsCutAtItsBounds(t *testing.T) {
 		c.Steps[0].Record = make([]byte, posting.MaxRecord)
 		r.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 	}
-	close(d.gate)
+	d.open()
 	for range 64 {
 		if receipt := <-receipts; receipt.Err != nil {
 			t.Fatal(receipt.Err)

@@ -15,7 +15,7 @@ import (
 
 // Bounds of the writer. Every queue and group has one.
 const (
-	MaxQueue  = 32_768         // commands waiting for the orderer; more are refused
+	MaxQueue  = 32_768         // changes waiting for a group; more commands are refused
 	MaxGroup  = 8_192          // changes in a group
 	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request, and what we add
 	MaxClaim  = 1_200          // bytes of a claim's key: 255 characters of four bytes, and room
@@ -69,6 +69,7 @@ type Journal struct {
 	mu     sync.Mutex
 	wake   sync.Cond
 	queue  []submitted // guarded by mu
+	taken  int         // guarded by mu: what the orderer took from queue and has not put into a group
 	closed bool
 
 	groups    chan *prepared
@@ -156,7 +157,7 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	if j.closed {
 		return ErrStopped
 	}
-	if !c.Outcome && len(j.queue) >= MaxQueue {
+	if !c.Outcome && len(j.queue)+j.taken >= MaxQueue {
 		j.Stats.Refused.Add(1)
 		return ledger.Refuse("posting.Submit", ledger.Unavailable, "the writer's queue is full")
 	}
@@ -167,11 +168,11 @@ func (j *Journal) enqueue(c *Change, done func(Receipt)) error {
 	return nil
 }
 
-// QueueDepth is how many changes wait for the orderer.
+// QueueDepth is how many changes wait for a group.
 func (j *Journal) QueueDepth() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return len(j.queue)
+	return len(j.queue) + j.taken
 }
 
 // LowSpace tells whether commands are refused for want of disk space.
@@ -214,5 +215,13 @@ func (j *Journal) take(empty []submitted) (batch []submitted, ok bool) {
 		j.wake.Wait()
 	}
 	batch, j.queue = j.queue, empty[:0]
+	j.taken = len(batch)
 	return batch, len(batch) > 0
+}
+
+// grouped says that n of the taken changes are in a group.
+func (j *Journal) grouped(n int) {
+	j.mu.Lock()
+	j.taken -= n
+	j.mu.Unlock()
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -40,17 +41,18 @@ func note(id ledger.ID) posting.Change {
 // few groups as the bounds allow, and returns their receipts in order.
 func (r *rig) together(d *disk, changes []*posting.Change) []posting.Receipt {
 	r.t.Helper()
-	var receipts []posting.Receipt
-	all := make(chan struct{})
+	receipts := make([]posting.Receipt, len(changes))
+	var left sync.WaitGroup
+	left.Add(len(changes))
 	for i, c := range changes {
 		r.Submit(c, func(receipt posting.Receipt) {
-			receipts = append(receipts, receipt)
-			if i == len(changes)-1 {
-				close(all)
-			}
+			receipts[i] = receipt
+			left.Done()
 		})
 	}
-	close(d.gate)
+	d.open()
+	all := make(chan struct{})
+	go func() { left.Wait(); close(all) }()
 	select {
 	case <-all:
 	case err := <-r.fatal:
@@ -58,8 +60,6 @@ func (r *rig) together(d *disk, changes []*posting.Change) []posting.Receipt {
 	}
 	return receipts
 }
-
-func gated() *disk { return &disk{gate: make(chan struct{})} }
 
 func TestAListOfOnePartnerMayBeLongerThanARowInOneGroup(t *testing.T) {
 	d := gated()
@@ -268,7 +268,7 @@ func TestNoGroupIsMoreThanTheStoreTakes(t *testing.T) {
 			r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: memTable}
 			r.through = func(l posting.Log) posting.Log { d.Log = l; return d }
 			r.reopen()
-			t.Cleanup(func() { _ = r.Close() })
+			t.Cleanup(func() { d.open(); _ = r.Close() })
 			refused := 0
 			for _, receipt := range r.together(d, mixed(random)) {
 				if receipt.Err != nil {

@@ -255,7 +255,7 @@ func TestClosingAfterAFailureWaitsForNothing(t *testing.T) {
 		c := note(uuid.New())
 		r.Submit(&c, func(receipt posting.Receipt) { acknowledged <- receipt })
 	}
-	close(d.gate)
+	d.open()
 	<-r.fatal
 	_ = r.Close() // the store says what failed
 	if len(acknowledged) != 0 {
