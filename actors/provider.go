@@ -16,31 +16,46 @@ type Operation uint8
 
 // The operations. The zero value is invalid.
 const (
-	Pay    Operation = iota + 1 // money in: charge the payer
-	PayOut                      // money out: pay the recipient
+	Pay      Operation = iota + 1 // money in: charge the payer
+	PayOut                        // money out: pay the recipient
+	Complete                      // go on with a charge whose payer has acted
+	Capture                       // take what is held, or a part of it
+	Void                          // give up a charge that has not settled, or a hold
+	Refund                        // return settled money, or a part of it
 )
 
 // String is the operation as logs and the simulator's log name it.
 func (o Operation) String() string {
-	switch o {
-	case Pay:
-		return "payment"
-	case PayOut:
-		return "payout"
+	names := [...]string{"invalid", "payment", "payout", "complete", "capture", "void", "refund"}
+	if int(o) < len(names) {
+		return names[o]
 	}
-	return "invalid"
+	return names[0]
 }
 
 // Call is one submission to a provider. Its intent is durable before it is made.
 type Call struct {
 	Org       ledger.ID
-	Reference ledger.ID // what the provider will know it by: the transaction's id
+	Reference ledger.ID // what the provider knows the charge by: the transaction's id
 	Operation Operation
+	Request   ledger.ID // tells one Complete, Capture, Void or Refund of a charge from another; zero for Pay and PayOut
 	Terminal  *directory.Terminal
-	Amount    money.Amount // what the payer pays, or what arrives, in Asset's minor units
-	Asset     money.Asset
-	Method    string // the money_storage type
-	Card      *secret.Card
+	Amount    money.Amount // what the payer pays, what arrives, what is captured or refunded; zero for Complete and Void
+	Asset     money.Asset  // the asset of Amount
+	Method    string       // the money_storage type
+	Hold      bool         // Pay and PayOut: authorise only; a Capture or a Void follows
+
+	// Card is wiped by the caller when the call is over. For Complete it is what
+	// was kept because the provider asked for it (Outcome.KeepCard): no CVV.
+	Card *secret.Card
+
+	// ReturnURL, if set, makes the address to which the rail sends the payer who
+	// has acted. For Pay and PayOut; most charges never need it.
+	ReturnURL func() string
+
+	Material []byte // Complete: the JSON object that the payer's side submitted; nil: the payer came back from the rail
+	Choice   string // Complete: the receiving institution that was chosen
+	Browser  []byte // Pay: the JSON object browser_data; nil: none was sent
 }
 
 // LogValue implements slog.LogValuer: only what identifies the call.
@@ -48,22 +63,34 @@ func (c *Call) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("reference", c.Reference.String()), slog.String("operation", c.Operation.String()))
 }
 
-// Verdict is what a provider says of a call.
+// Question asks what became of an operation.
+type Question struct {
+	Terminal  *directory.Terminal
+	Reference ledger.ID
+	Operation Operation // Pay or PayOut for the charge itself, whatever was completed since
+	Request   ledger.ID
+}
+
+// Verdict is what a provider says of an operation.
 type Verdict uint8
 
 // The verdicts. The zero value is invalid.
 const (
-	VerdictCharged  Verdict = iota + 1 // money moved
-	VerdictPending                     // accepted, the rail still moves the money
+	VerdictCharged  Verdict = iota + 1 // done: money moved, was captured, was given up, was returned
+	VerdictPending                     // accepted, the rail is still at it
 	VerdictRefused                     // nothing moved and nothing will: declined
 	VerdictFailed                      // nothing moved: a processing error
 	VerdictUnknown                     // time-out or broken connection: inquire, never assume
-	VerdictNotFound                    // an inquiry's answer: the reference never arrived
+	VerdictNotFound                    // an inquiry's answer: the operation never arrived
+	VerdictHeld                        // authorised, the money is held
+	VerdictAction                      // the payer has to act: Outcome.Action says how
+	VerdictReady                       // the payer has acted: Complete is awaited
+	VerdictNotSent                     // the call never left: another terminal may be tried
 )
 
 // String names the verdict.
 func (v Verdict) String() string {
-	names := [...]string{"invalid", "charged", "pending", "refused", "failed", "unknown", "unknown_reference"}
+	names := [...]string{"invalid", "charged", "pending", "refused", "failed", "unknown", "unknown_reference", "held", "action", "ready", "not_sent"}
 	if int(v) < len(names) {
 		return names[v]
 	}
@@ -73,18 +100,53 @@ func (v Verdict) String() string {
 // Outcome is a provider's answer to a submission or an inquiry.
 type Outcome struct {
 	Verdict Verdict
-	Reason  string        // for VerdictRefused and VerdictFailed, for example "card_declined"
-	RRN     string        // retrieval reference number, 12 digits, for VerdictCharged
-	Again   time.Duration // for VerdictPending and VerdictUnknown: when to inquire; 0: the provider time-out
+	Reason  string        // for VerdictRefused, VerdictFailed and VerdictNotSent, for example "card_declined"
+	RRN     string        // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
+	Again   time.Duration // for VerdictPending, VerdictUnknown and VerdictAction: when to inquire; 0: the provider time-out, or never for VerdictAction
+	Status  string        // for VerdictPending: a status of the rail's own that it passes through; empty: charging, or refunding
+	Meta    []byte        // JSON object of the rail's own keys, shown in merchant_meta; nil: none
+
+	Action   *Action // for VerdictAction; nil in an inquiry's answer: as it was
+	KeepCard bool    // for VerdictAction: Complete needs the card again
 }
 
-// Reversal is settled money that a rail took back.
-type Reversal struct {
+// Action is what a payer has to do, as the rail publishes it.
+type Action struct {
+	// Type is auth_params.type: "none", "redirect" or "auth_3ds_form". Empty:
+	// no auth_params are published and Page is the only way.
+	Type   string
+	Method string // "get" or "post"
+	URL    string
+	Params map[string]string
+
+	Page         string        // where the service's own page sends the payer; empty: to URL
+	Material     []byte        // additional_params_for_auth, a JSON object; nil: nothing is to be submitted
+	ExpiresAt    time.Time     // deadline for the material; zero: none
+	Destinations []Destination // receiving institutions to choose from; nil: no choice
+}
+
+// Destination is a receiving institution that a payout can go to.
+type Destination struct{ ID, Name string }
+
+// Report is what a rail says of a charge without being asked.
+type Report struct {
 	Org       ledger.ID
-	Reference ledger.ID // of the charge
+	Reference ledger.ID
+	Terminal  ledger.ID
 	At        time.Time
+	What      Reported
 	Reason    string
 }
+
+// Reported is what a report is about. The zero value is invalid.
+type Reported uint8
+
+// What rails report.
+const (
+	TakenBack Reported = iota + 1 // settled money was returned
+	Corrected                     // a charge that was refused had failed in truth
+	Settled                       // money has moved after all, for a charge that was given up
+)
 
 // Provider is an adapter to one payment provider. Its methods are called from
 // a bounded pool, never from an actor's goroutine, and may block until ctx ends.
@@ -93,10 +155,11 @@ type Provider interface {
 	Name() string
 	// Accepts tells whether the adapter can serve a money_storage type.
 	Accepts(operation Operation, method string) bool
-	// Submit makes the call once.
+	// Submit makes the call. A call with the same Terminal, Reference, Operation
+	// and Request as an earlier one is that call again: it moves nothing twice.
 	Submit(ctx context.Context, call *Call) Outcome
-	// Inquire asks what became of a call.
-	Inquire(ctx context.Context, terminal *directory.Terminal, reference ledger.ID) Outcome
-	// Reversals lists settled calls taken back in [since, until], oldest first.
-	Reversals(ctx context.Context, since, until time.Time) ([]Reversal, error)
+	// Inquire asks what became of an operation.
+	Inquire(ctx context.Context, q *Question) Outcome
+	// Reports lists what the rail reported in (since, until], oldest first.
+	Reports(ctx context.Context, since, until time.Time) ([]Report, error)
 }

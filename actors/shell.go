@@ -78,6 +78,9 @@ func (c *Context) Commit(change *posting.Change) {
 // whatever becomes of the behaviour: until it has come the actor stays.
 func (c *Context) Expect() { c.expected++ }
 
+// Committing tells whether a Change is being made durable.
+func (c *Context) Committing() bool { return c.change != nil }
+
 // Expecting is how many announced messages have not come yet.
 func (c *Context) Expecting() int { return c.expected }
 

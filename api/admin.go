@@ -39,6 +39,9 @@ type Directory interface {
 	CreateAPIKey(context.Context, ledger.ID, directory.APIKeyDraft) (*directory.APIKey, secret.Text, error)
 	RevokeAPIKey(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error)
 	ListAPIKeys(ledger.ID, directoryactor.Page) ([]directoryactor.ListedKey, directoryactor.Cursor, error)
+
+	PutRate(context.Context, ledger.ID, directory.RateDraft) (*directory.Rate, error)
+	ListRates(ledger.ID, directoryactor.Page) ([]*directory.Rate, directoryactor.Cursor, error)
 }
 
 // organization is the one that an administration's request is about: named by

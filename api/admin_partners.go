@@ -111,6 +111,27 @@ func (s *Server) patchPartner(c *call) error {
 	return nil
 }
 
+// deletePartner is DELETE /partners/{id}: the partner is switched off, and stays
+// in the list with its history. A second time changes nothing.
+func (s *Server) deletePartner(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	number, err := partnerNumber(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := within()
+	defer cancel()
+	p, err := s.cfg.Directory.PatchPartner(ctx, org, number, directory.PartnerPatch{Active: new(bool)})
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusOK, false, func(e *encoder) { appendPartner(e, p) })
+	return nil
+}
+
 // overdraft is a list of {currency, network?, env, amount}. Whether a currency
 // is one is decided where partners are.
 func (f *form) overdraft(name string) *[]directory.Overdraft {

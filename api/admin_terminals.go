@@ -109,6 +109,27 @@ func (s *Server) patchTerminal(c *call) error {
 	return nil
 }
 
+// deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that
+// nothing is routed to it, and stays in the list. A second time changes nothing.
+func (s *Server) deleteTerminal(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	id, err := parseID(c.parameter("id"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := within()
+	defer cancel()
+	t, err := s.cfg.Directory.PatchTerminal(ctx, org, id, directory.TerminalPatch{Active: new(bool)})
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusOK, false, func(e *encoder) { appendTerminal(e, t) })
+	return nil
+}
+
 func appendTerminal(e *encoder, t *directory.Terminal) {
 	e.id("id", t.ID)
 	e.text("name", t.Name)

@@ -8,14 +8,20 @@
 //     is refused and the connection closed.
 //  2. Bodies are strict JSON and names match exactly. Whatever outlives a handler
 //     is copied, because Fiber reuses its buffers.
-//  3. Every answer is JSON in one of the specification's shapes and has an
-//     x-request-id of our own. A 401 is the same bytes whatever was wrong.
+//  3. Every answer has an x-request-id of our own and is JSON in one of the
+//     specification's shapes; those to payers are pages (package page) or lead to
+//     one. A 401 is the same bytes whatever was wrong.
 //  4. A foreign id is answered as one that nobody has.
 //  5. Bodies are never logged and are overwritten after the handler, and so is
 //     what the connection's buffer kept of them.
 //  6. Handlers read through a posting.View and write through actors only. A
 //     command that writes is bracketed, so that a manual clock never moves under it.
 //  7. Every route stands in one table; none is there that does not work.
+//  8. A payer's page opens to its token only, which is checked before anything is
+//     read; without it all pages are one 404. The token is in no log. A browser
+//     is sent to http and https addresses only, and a merchant's is left as it is.
+//  9. A write's Idempotency-Key is claimed by the actor with what it makes. A
+//     request is told from others by a keyed hash: it may hold a card.
 //
 // Callers: cmd/mizan starts a Server; bench and tests drive one.
 //

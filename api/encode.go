@@ -63,6 +63,22 @@ func (e *encoder) object(name string, value []byte) {
 	e.buf = append(e.buf, value...)
 }
 
+// members writes those members of a document's object whose names are to be kept.
+func (e *encoder) members(object []byte, keep func(name []byte) bool) {
+	m := membersOf(object)
+	for {
+		name, value, more := m.next()
+		if !more {
+			return
+		}
+		if keep(name) {
+			e.comma()
+			e.buf = append(appendText(e.buf, string(name)), ':')
+			e.buf = append(e.buf, value...)
+		}
+	}
+}
+
 func (e *encoder) text(name, value string) {
 	e.key(name)
 	e.buf = appendText(e.buf, value)
@@ -138,6 +154,16 @@ func (e *encoder) instant(name string, at ledger.Micros) {
 	e.buf = append(e.buf, '"')
 	e.buf = at.Time().AppendFormat(e.buf, instantLayout)
 	e.buf = append(e.buf, '"')
+}
+
+// scale writes an asset's decimals, null while they are unresolved.
+func (e *encoder) scale(name string, a money.Asset) {
+	digits, resolved := a.Scale()
+	if !resolved {
+		e.null(name)
+		return
+	}
+	e.integer(name, int64(digits))
 }
 
 // asset writes {currency, network, env}; network is empty where there is none.

@@ -20,6 +20,7 @@ const (
 	rateLimited          ledger.Code = "rate_limited"
 	requestTimeout       ledger.Code = "request_timeout"
 	headersTooLarge      ledger.Code = "headers_too_large"
+	destinationMissing   ledger.Code = "destination_missing" // no target_bank_id
 )
 
 // shape is one of the three error bodies of the specification, "Errors".
@@ -43,18 +44,21 @@ type answer struct {
 
 // answers maps every code, ledger's and this layer's own, to its answer.
 var answers = map[ledger.Code]answer{
-	ledger.Invalid:             {status: fiber.StatusUnprocessableEntity, shape: fields},
-	ledger.WrongParams:         {status: fiber.StatusUnprocessableEntity, shape: bare, name: "wrong params - can't init tx"},
-	ledger.InvalidRefundAmount: {status: fiber.StatusUnprocessableEntity, shape: message},
-	ledger.NotReversible:       {status: fiber.StatusUnprocessableEntity, shape: message},
-	ledger.NotFound:            {status: fiber.StatusNotFound, shape: message},
-	ledger.Conflict:            {status: fiber.StatusConflict, shape: message},
-	ledger.Forbidden:           {status: fiber.StatusForbidden, shape: message},
-	ledger.Unauthorized:        {status: fiber.StatusUnauthorized, shape: bare},
-	ledger.ModuleNotActive:     {status: fiber.StatusForbidden, shape: message},
-	ledger.Unavailable:         {status: fiber.StatusServiceUnavailable, shape: message, retry: 1},
-	ledger.Internal:            {status: fiber.StatusInternalServerError, shape: message, text: "something went wrong on our side"},
-	ledger.IllegalTransition:   {status: fiber.StatusConflict, shape: message, name: "conflict"},
+	ledger.Invalid:              {status: fiber.StatusUnprocessableEntity, shape: fields},
+	ledger.WrongParams:          {status: fiber.StatusUnprocessableEntity, shape: bare, name: "wrong params - can't init tx"},
+	ledger.InvalidRefundAmount:  {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.NotReversible:        {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.InvalidCaptureAmount: {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.NotContinuable:       {status: fiber.StatusUnprocessableEntity, shape: fields},
+	ledger.Expired:              {status: fiber.StatusUnprocessableEntity, shape: message},
+	ledger.NotFound:             {status: fiber.StatusNotFound, shape: message},
+	ledger.Conflict:             {status: fiber.StatusConflict, shape: message},
+	ledger.Forbidden:            {status: fiber.StatusForbidden, shape: message},
+	ledger.Unauthorized:         {status: fiber.StatusUnauthorized, shape: bare},
+	ledger.ModuleNotActive:      {status: fiber.StatusForbidden, shape: message},
+	ledger.Unavailable:          {status: fiber.StatusServiceUnavailable, shape: message, retry: 1},
+	ledger.Internal:             {status: fiber.StatusInternalServerError, shape: message, text: "something went wrong on our side"},
+	ledger.IllegalTransition:    {status: fiber.StatusConflict, shape: message, name: "conflict"},
 
 	ledger.ClaimTaken:        {status: fiber.StatusConflict, shape: message, name: "conflict"},
 	ledger.StaleVersion:      {status: fiber.StatusConflict, shape: message, name: "conflict"},
@@ -69,6 +73,7 @@ var answers = map[ledger.Code]answer{
 	rateLimited:          {status: fiber.StatusTooManyRequests, shape: message, retry: 1},
 	requestTimeout:       {status: fiber.StatusRequestTimeout, shape: message},
 	headersTooLarge:      {status: fiber.StatusRequestHeaderFieldsTooLarge, shape: message},
+	destinationMissing:   {status: fiber.StatusBadRequest, shape: bare, name: "id and target_bank_id are required"},
 }
 
 // problems are the fields of one request that were refused, in the order of
@@ -184,6 +189,7 @@ var (
 	valueJSON         = []byte("application/json")
 	headerReplay      = []byte("X-Idempotent-Replay")
 	headerMismatch    = []byte("X-Idempotent-Mismatch")
+	headerIdempotency = []byte("Idempotency-Key")
 	headerKey         = []byte("X-Api-Key")
 	headerOrg         = []byte("X-Organization-Id")
 	headerForwarded   = []byte("X-Forwarded-For")

@@ -139,11 +139,11 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 	for _, c := range []struct{ method, path, allow string }{
 		{"POST", "/api/v1/health", "GET, HEAD"},
-		{"GET", transactions, "POST"},
-		{"OPTIONS", transactions, "POST"},
-		{"BREW", transactions, "POST"},
-		{"TRACE", transactions, "POST"},
-		{"DELETE", "/api/v1/partners/1", "GET, HEAD, PATCH"},
+		{"PUT", transactions, "GET, HEAD, POST"},
+		{"OPTIONS", transactions, "GET, HEAD, POST"},
+		{"BREW", transactions, "GET, HEAD, POST"},
+		{"TRACE", transactions, "GET, HEAD, POST"},
+		{"PUT", "/api/v1/partners/1", "GET, HEAD, PATCH, DELETE"},
 	} {
 		a := h.anyone().do(c.method, c.path, "").want(405, `{"error":"method_not_allowed","message":"this path has other methods"}`)
 		if !sameSet(a.header.Get("allow"), c.allow) {

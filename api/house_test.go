@@ -63,34 +63,17 @@ type house struct {
 func open(t testing.TB, change ...func(*api.Config)) *house {
 	t.Helper()
 	h := &house{t: t, clock: clock.NewManual(began), log: new(lockedBuffer), observed: make(chan string, 1024)}
-	dir, quiet := t.TempDir(), slog.New(slog.DiscardHandler)
-	var err error
-	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: h.clock, Log: quiet})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	rail, err := simulator.Open(filepath.Join(t.TempDir(), "simulator.log"), h.clock)
-	must(t, err)
-	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
-	h.directory, err = directoryactor.Start(runtime)
-	must(t, err)
-	h.payments = paymentactor.New(paymentactor.Options{
-		Runtime: runtime, Terminals: h.directory, Admission: account.New(runtime), Providers: map[string]actors.Provider{rail.Name(): rail},
-		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second,
-	})
-	runtime.Start(paymentactor.Resumes)
-	t.Cleanup(func() {
-		runtime.Stop()
-		must(t, h.journal.Close())
-		must(t, rail.Close())
-	})
-	h.seed, err = h.directory.Seed(t.Context(), directoryactor.SeedInput{})
-	must(t, err)
+	h.address = l.Addr().String()
 	h.keyring, err = secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	must(t, err)
-
+	runtime, rail := h.found()
 	cfg := api.Config{
 		Payments: h.payments, Directory: h.directory, Journal: h.journal, Clock: h.clock,
 		Log: slog.New(slog.NewTextHandler(h.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
 		Signer: h.keyring.Signer(), Fingerprint: h.keyring.Fingerprint,
+		Pages: h.pages(), Payers: h.payments, Challenges: rail,
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
 		Observe: func(route, method string, status int, _ time.Duration) {
@@ -103,15 +86,55 @@ func open(t testing.TB, change ...func(*api.Config)) *house {
 	for _, c := range change {
 		c(&cfg)
 	}
-	h.serve(cfg)
+	h.serve(cfg, l)
 	return h
 }
 
-func (h *house) serve(cfg api.Config) {
+// found lays what is under the server: the journal, the actors, the directory
+// and the rail.
+func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
+	t := h.t
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	var err error
+	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: t.TempDir(), Log: quiet}, Clock: h.clock, Log: quiet})
+	must(t, err)
+	rail, err := simulator.Open(simulator.Options{
+		Path: filepath.Join(t.TempDir(), "simulator.log"), Clock: h.clock, BaseURL: h.base(), Key: h.keyring.Derive("simulator challenge"),
+	})
+	must(t, err)
+	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
+	h.directory, err = directoryactor.Start(runtime)
+	must(t, err)
+	h.payments = paymentactor.New(paymentactor.Options{
+		Runtime: runtime, Directory: h.directory, Admission: account.New(runtime), Sealer: h.keyring,
+		Providers:  map[string]actors.Provider{rail.Name(): rail},
+		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: h.pages().Return,
+	})
+	runtime.Start(paymentactor.Resumes)
+	t.Cleanup(func() {
+		runtime.Stop()
+		must(t, h.journal.Close())
+		must(t, rail.Close())
+	})
+	h.seed, err = h.directory.Seed(t.Context(), directoryactor.SeedInput{})
+	must(t, err)
+	return runtime, rail
+}
+
+// actionTTL is how long a payer of the house may take.
+const actionTTL = 30 * time.Minute
+
+// base is what all addresses of the house begin with.
+func (h *house) base() string { return "http://" + h.address }
+
+func (h *house) pages() api.Pages {
+	return api.Pages{Base: h.base(), Tokens: h.keyring.PageTokens()}
+}
+
+func (h *house) serve(cfg api.Config, l net.Listener) {
 	h.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(h.t, err)
-	h.address, h.server = l.Addr().String(), api.New(cfg)
+	h.server = api.New(cfg)
 	ended := make(chan error, 1)
 	go func() { ended <- h.server.Serve(l) }()
 	h.t.Cleanup(func() {

@@ -200,6 +200,37 @@ func member(object []byte, name string) []byte {
 	}
 }
 
+// hasMember tells whether an object has a member of that exact name, null included.
+func hasMember(object []byte, name string) bool {
+	m := membersOf(object)
+	for {
+		found, _, more := m.next()
+		if !more || string(found) == name {
+			return more
+		}
+	}
+}
+
+// without is a copy of an object that lacks the member of that exact name.
+func without(object []byte, name string) []byte {
+	e := encoder{make([]byte, 0, len(object))}
+	e.open('{')
+	e.members(object, func(found []byte) bool { return string(found) != name })
+	e.close('}')
+	return e.buf
+}
+
+// nothing is an object without members.
+var nothing = []byte("{}")
+
+// orNothing is an object that may be nil for one without members.
+func orNothing(object []byte) []byte {
+	if object == nil {
+		return nothing
+	}
+	return object
+}
+
 // appendText appends a JSON string. What is stored is valid UTF-8 already; were
 // it not, the replacement character would stand for what is broken.
 func appendText(dst []byte, s string) []byte {

@@ -63,6 +63,7 @@ var (
 	partnersOnly = map[role]int{byKey: 422, byAdmin: 401, bySession: 401, byAuditor: 401}
 	adminsOnly   = map[role]int{byKey: 401, byAdmin: 200, bySession: 403, byAuditor: 403}
 	readersOnly  = map[role]int{byKey: 200, byAdmin: 403, bySession: 200, byAuditor: 200}
+	tokensOnly   = map[role]int{nobody: 404, byKey: 404, byAdmin: 404, bySession: 404, byAuditor: 404, otherKey: 404, otherAdmin: 404}
 )
 
 func but(group map[role]int, pairs ...any) map[role]int {
@@ -80,14 +81,37 @@ func own(id string) func(*house) string { return func(*house) string { return id
 
 func (h *house) firstOf(list string) string { return h.admin().get("/api/v1/" + list).at("data.0.id") }
 
+// paid is a charged payment of the first partner.
+func (h *house) paid() string {
+	return h.partner().post(transactions, payment(`"amount":"1"`)).at("id")
+}
+
 // matrix has a row for each route; a route without one fails the test.
 var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/api/v1/health"}: {statuses: map[role]int{nobody: 200, byKey: 200, byAdmin: 200, bySession: 200, byAuditor: 200, otherKey: 200, otherAdmin: 200}},
 
-	{Method: "POST", Path: "/api/v1/transactions"}: {body: "{}", statuses: partnersOnly},
+	{Method: "POST", Path: "/api/v1/transactions"}:          {body: "{}", statuses: partnersOnly},
+	{Method: "GET", Path: "/api/v1/transactions"}:           {statuses: but(partnersOnly, byKey, 200)},
+	{Method: "GET", Path: "/api/v1/transactions/aggregate"}: {statuses: but(partnersOnly, byKey, 200)},
+	{Method: "GET", Path: "/api/v1/balances"}:               {statuses: but(partnersOnly, byKey, 200)},
 	{Method: "GET", Path: "/api/v1/transactions/:id"}: {
 		statuses: but(partnersOnly, byKey, 200), random: uuid.NewString(),
-		id: func(h *house) string { return h.partner().post(transactions, payment(`"amount":"1"`)).at("id") },
+		id: (*house).paid,
+	},
+	{Method: "PUT", Path: "/api/v1/transactions/:id"}: {
+		body: `{"params":{"type":"cancel"}}`, statuses: partnersOnly, id: (*house).paid, random: uuid.NewString(),
+	},
+	{Method: "POST", Path: "/api/v1/transactions/commit/:id"}: {
+		body: "{}", statuses: but(partnersOnly, byKey, 409), id: (*house).paid, random: uuid.NewString(),
+	},
+	{Method: "POST", Path: "/api/v1/transactions/continue/:id"}: {
+		body: `{"money_storage":{"type":"sbp"}}`, statuses: partnersOnly, id: (*house).paid, random: uuid.NewString(),
+	},
+	{Method: "POST", Path: "/api/v1/transactions/additional_params_for_auth/:id"}: {
+		body: `{"additional_params_for_auth":{"otp":"123456"}}`, statuses: but(partnersOnly, byKey, 409), id: (*house).paid, random: uuid.NewString(),
+	},
+	{Method: "POST", Path: "/api/v1/transactions/choose_target_destination/:id"}: {
+		body: `{"target_bank_id":"1"}`, statuses: but(partnersOnly, byKey, 409), id: (*house).paid, random: uuid.NewString(),
 	},
 
 	{Method: "POST", Path: "/api/v1/organizations"}:    {body: "{}", statuses: but(adminsOnly, byAdmin, 422)},
@@ -100,13 +124,28 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/api/v1/partners"}:       {statuses: adminsOnly},
 	{Method: "GET", Path: "/api/v1/partners/:id"}:   {statuses: adminsOnly, id: own("1"), random: "999999"},
 	{Method: "PATCH", Path: "/api/v1/partners/:id"}: {body: "{}", statuses: adminsOnly, id: own("1"), random: "999999"},
-	{Method: "POST", Path: "/api/v1/terminal"}:      {body: "{}", statuses: but(adminsOnly, byAdmin, 422)},
-	{Method: "GET", Path: "/api/v1/terminals"}:      {statuses: adminsOnly},
+	{Method: "DELETE", Path: "/api/v1/partners/:id"}: {
+		statuses: adminsOnly, random: "999999",
+		id: func(h *house) string { // the other rows act as the first one
+			if newest := h.firstOf("partners"); newest != "1" {
+				return newest
+			}
+			return h.admin().post("/api/v1/partners", `{"name":"spare","login":"spare","pass":"p"}`).at("id")
+		},
+	},
+	{Method: "POST", Path: "/api/v1/terminal"}: {body: "{}", statuses: but(adminsOnly, byAdmin, 422)},
+	{Method: "GET", Path: "/api/v1/terminals"}: {statuses: adminsOnly},
 	{Method: "GET", Path: "/api/v1/terminal/:id"}: {
 		statuses: adminsOnly, id: func(h *house) string { return h.firstOf("terminals") }, random: uuid.NewString(),
 	},
 	{Method: "PATCH", Path: "/api/v1/terminal/:id"}: {
 		body: "{}", statuses: adminsOnly, id: func(h *house) string { return h.firstOf("terminals") }, random: uuid.NewString(),
+	},
+	{Method: "DELETE", Path: "/api/v1/terminal/:id"}: {
+		statuses: adminsOnly, random: uuid.NewString(),
+		id: func(h *house) string {
+			return h.admin().post("/api/v1/terminal", `{"name":"spare","type":"merchant","partner_id":1}`).at("data.id")
+		},
 	},
 	{Method: "POST", Path: "/api/v1/api_keys"}: {body: "{}", statuses: but(adminsOnly, byAdmin, 422)},
 	{Method: "GET", Path: "/api/v1/api_keys"}:  {statuses: adminsOnly},
@@ -116,6 +155,8 @@ var matrix = map[api.RouteName]row{
 			return h.admin().post("/api/v1/api_keys", `{"name":"spare","partner_id":1}`).at("id")
 		},
 	},
+	{Method: "PUT", Path: "/api/v1/rates"}: {body: "{}", statuses: but(adminsOnly, byAdmin, 422)},
+	{Method: "GET", Path: "/api/v1/rates"}: {statuses: adminsOnly},
 
 	{Method: "GET", Path: "/api/v1/ledger/accounts"}:       {statuses: readersOnly},
 	{Method: "GET", Path: "/api/v1/ledger/accounts/:path"}: {statuses: readersOnly, id: own("L:partner:1:available"), random: "L:partner:999:available"},
@@ -133,6 +174,13 @@ var matrix = map[api.RouteName]row{
 	},
 	{Method: "GET", Path: "/api/v1/ledger/events"}: {statuses: readersOnly},
 	{Method: "GET", Path: "/api/v1/ledger/head"}:   {statuses: but(readersOnly, byKey, 403)},
+
+	{Method: "GET", Path: "/pay/:id"}:              {statuses: tokensOnly, id: (*house).paid, random: uuid.NewString()},
+	{Method: "POST", Path: "/pay/:id"}:             {statuses: tokensOnly, id: (*house).paid, random: uuid.NewString()},
+	{Method: "GET", Path: "/pay/:id/return"}:       {statuses: tokensOnly, id: (*house).paid, random: uuid.NewString()},
+	{Method: "POST", Path: "/pay/:id/return"}:      {statuses: tokensOnly, id: (*house).paid, random: uuid.NewString()},
+	{Method: "GET", Path: "/simulator/challenge"}:  {statuses: tokensOnly},
+	{Method: "POST", Path: "/simulator/challenge"}: {statuses: tokensOnly},
 
 	{Method: "GET", Path: "/api/v1/sandbox/clock"}: {statuses: adminsOnly},
 	{Method: "PUT", Path: "/api/v1/sandbox/clock"}: {body: "{}", statuses: but(adminsOnly, byAdmin, 422)},
@@ -203,7 +251,14 @@ func TestOtherMethodsAreNotAllowed(t *testing.T) {
 	h := open(t)
 	served := map[string][]string{}
 	for _, r := range h.server.Routes() {
-		served[r.Path] = append(served[r.Path], r.Method)
+		served[r.Path] = nil
+	}
+	for path := range served { // a path may be another one's too: "aggregate" is where an id may stand
+		for _, r := range h.server.Routes() {
+			if r.Path == path || isOf(path, r.Path) {
+				served[path] = append(served[path], r.Method)
+			}
+		}
 	}
 	for path, methods := range served {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
@@ -221,6 +276,20 @@ func TestOtherMethodsAreNotAllowed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// isOf tells whether a path without parameters is one of a pattern's.
+func isOf(path, pattern string) bool {
+	said, wanted := strings.Split(path, "/"), strings.Split(pattern, "/")
+	if len(said) != len(wanted) || strings.Contains(path, ":") {
+		return false
+	}
+	for i := range said {
+		if said[i] != wanted[i] && !strings.HasPrefix(wanted[i], ":") {
+			return false
+		}
+	}
+	return true
 }
 
 // neighbour is another partner of the first organization.

@@ -40,8 +40,16 @@ type Config struct {
 	// Signer signs the ledger's heads.
 	Signer note.Signer
 
-	// Fingerprint tells equal card numbers from others without keeping them.
+	// Fingerprint tells equal card numbers from others without keeping them, and
+	// equal requests: it is keyed, so that neither can be guessed from it.
 	Fingerprint func(number []byte) string
+
+	// Pages knows where payers find their pages, and Payers is asked on their
+	// behalf. Challenges is the simulator's page, nil without one. Where one of
+	// them is missing, its routes are.
+	Pages      Pages
+	Payers     Payers
+	Challenges Challenges
 
 	// Status is asked by the health check.
 	Status  func() Status

@@ -1,55 +1,96 @@
 package api
 
 import (
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/payment"
-	"mizan/posting"
 )
 
+// reservedMeta is the key of merchant_meta that the service sets (specification,
+// "Rules on fields", 5); defaultLang is its value for a partner without one.
+const (
+	reservedMeta = "lang"
+	defaultLang  = "en"
+)
+
+// authVersion is the version of auth_params that is written.
+const authVersion = "1.0"
+
 // appendTransaction appends a transaction as the specification's table
-// "Transaction" has it, and scale. What a field's presence depends on stands
-// beside it; a field of a later rail is written by whoever adds that rail.
-func appendTransaction(dst []byte, r *payment.Record, s posting.Stamp) []byte {
+// "Transaction" has it, and further fields where there is something to say. What
+// a field's presence depends on stands beside it. The partner is whose it is: its
+// lang is that of the descriptions.
+func (s *Server) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result) []byte {
+	r := result.Record
 	e := encoder{dst}
 	e.open('{')
 	e.id("id", r.ID)
 	e.textOrNull("txid", r.TxID)
 	e.word("type", r.Type.String())
 	e.word("status", string(r.Status))
-	e.text("error_description", r.Error)
+	e.text("error_description", payment.Describe(p.Lang, r.Error))
+	appendMoney(&e, r)
+	appendDescription(&e, r)
+	appendMeta(&e, r, p.Lang)
+	e.instant("started", result.Stamp.Started)
+	e.instant("finished", r.Finished)
+	s.appendWidget(&e, p.Org, result)
+	if r.Type == payment.Payment {
+		appendAuth(&e, r)
+		appendMaterial(&e, r)
+	}
+	s.appendPayer(&e, p.Org, result)
+	e.text("route", r.Route)
+	appendLater(&e, r, p.Lang)
+	e.close('}')
+	return e.buf
+}
+
+// appendHosted appends the nine fields of a hosted create's answer
+// (specification, "create", rule 8).
+func (s *Server) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Result) []byte {
+	r := result.Record
+	e := encoder{dst}
+	e.open('{')
+	e.id("id", r.ID)
+	e.word("status", string(r.Status))
+	e.word("type", r.Type.String())
+	e.word("env", r.Asset.Env.String())
+	e.textOrNull("txid", r.TxID)
+	e.amount("amount", r.Amount)
+	e.word("currency", string(r.Asset.Currency))
+	e.instant("started", result.Stamp.Started)
+	s.appendWidget(&e, org, result)
+	e.close('}')
+	return e.buf
+}
+
+// appendMoney writes the amounts and what they are amounts of. The destination's
+// own network and scale are there only for what was converted.
+func appendMoney(e *encoder, r *payment.Record) {
+	dest := r.DestAsset()
 	e.amount("amount", r.Amount)
 	e.amount("amount_with_fee", r.WithFee)
 	e.amount("amount_dest", r.Dest)
 	e.signed("merchant_amount", r.Merchant)
 	e.word("currency", string(r.Asset.Currency))
-	e.word("currency_dest", string(r.Asset.Currency))
+	e.word("currency_dest", string(dest.Currency))
+	if !r.Rate.IsZero() {
+		e.word("currency_rate", r.Rate.String())
+	}
 	if r.Asset.Network != "" {
 		e.text("network", string(r.Asset.Network))
 	}
 	e.word("env", r.Asset.Env.String())
-	if digits, resolved := r.Asset.Scale(); resolved {
-		e.integer("scale", int64(digits))
-	} else {
-		e.null("scale")
+	e.scale("scale", r.Asset)
+	if r.Rate.IsZero() {
+		return
 	}
-	appendDescription(&e, r)
-	e.object("merchant_meta", r.MerchantMeta)
-	e.instant("started", s.Started)
-	e.instant("finished", r.Finished)
-	e.null("widget_url")
-	if r.Type == payment.Payment {
-		e.null("auth_params")
-		e.object("additional_params_for_auth", nil)
+	if dest.Network != "" {
+		e.text("network_dest", string(dest.Network))
 	}
-	e.text("route", r.Route)
-	if r.RRN != "" {
-		e.text("rrn", r.RRN)
-	}
-	if r.ReturnID != (ledger.ID{}) {
-		e.id("return_id", r.ReturnID)
-	}
-	e.close('}')
-	return e.buf
+	e.scale("scale_dest", dest)
 }
 
 // appendDescription echoes the description only after a terminal was chosen
@@ -63,4 +104,136 @@ func appendDescription(e *encoder, r *payment.Record) {
 	default:
 		e.text("description", r.Description)
 	}
+}
+
+// appendMeta writes what the caller sent, then the rail's own keys where the
+// caller has none of that name. The reserved key is the service's alone: it is
+// there if the partner has a lang, or if one was sent.
+func appendMeta(e *encoder, r *payment.Record, lang string) {
+	const name = "merchant_meta"
+	sent, rail := orNothing(r.MerchantMeta), orNothing(r.RailMeta)
+	reserved := hasMember(sent, reservedMeta)
+	if !reserved && lang == "" && r.RailMeta == nil {
+		e.object(name, r.MerchantMeta)
+		return
+	}
+	if lang != "" {
+		reserved = true
+	} else {
+		lang = defaultLang
+	}
+	e.enter(name, '{')
+	e.members(sent, func(key []byte) bool { return string(key) != reservedMeta })
+	e.members(rail, func(key []byte) bool { return string(key) != reservedMeta && !hasMember(sent, string(key)) })
+	if reserved {
+		e.text(reservedMeta, lang)
+	}
+	e.close('}')
+}
+
+// appendWidget writes the hosted page's address while it waits for its payer.
+// The address is that of the create's answer, for as long as that one lasts: who
+// comes later creates another transaction (specification, "create", rule 7).
+func (s *Server) appendWidget(e *encoder, org ledger.ID, result *paymentactor.Result) {
+	if !result.Record.Waiting() {
+		e.null("widget_url")
+		return
+	}
+	e.text("widget_url", s.cfg.Pages.Address(org, result.Record.ID, result.Stamp.Started.Time().Add(widgetLife)))
+}
+
+// appendAuth writes what the payer has to do, where the rail has published it
+// (specification, "Payer actions").
+func appendAuth(e *encoder, r *payment.Record) {
+	const name = "auth_params"
+	a := awaited(r)
+	if a == nil || a.Type == "" {
+		e.null(name)
+		return
+	}
+	method := a.Method
+	if method == "" {
+		method = "get" // of type "none": nothing is called, and the vocabulary has no third word
+	}
+	e.enter(name, '{')
+	e.text("type", a.Type)
+	e.word("version", authVersion)
+	e.text("method", method)
+	e.text("url", a.URL)
+	e.object("params", a.Params)
+	e.close('}')
+}
+
+// appendMaterial writes what the initiator has to sign or complete, and by when.
+func appendMaterial(e *encoder, r *payment.Record) {
+	const deadline = "expires_at"
+	e.enter(materialName, '{')
+	if a := awaited(r); a != nil {
+		e.members(orNothing(a.Material), func(key []byte) bool { return a.ExpiresAt == 0 || string(key) != deadline })
+		if a.ExpiresAt != 0 {
+			e.instant(deadline, a.ExpiresAt)
+		}
+	}
+	e.close('}')
+}
+
+// appendPayer writes where the payer goes while there is something to do, and
+// what there is to choose from.
+func (s *Server) appendPayer(e *encoder, org ledger.ID, result *paymentactor.Result) {
+	const address = "simple_auth_redirect_url"
+	r := result.Record
+	a := awaited(r)
+	switch {
+	case r.Waiting(): // until it is woken, because the payer never came
+		e.text(address, s.cfg.Pages.Address(org, r.ID, result.Stamp.Due.Time()))
+		return
+	case a == nil:
+		return
+	}
+	e.text(address, s.cfg.Pages.Address(org, r.ID, a.Until.Time()))
+	if a.Destinations != nil {
+		e.enter("availble_destinations", '[') // spelled so
+		for i := range a.Destinations {
+			e.open('{')
+			e.text("target_bank_id", a.Destinations[i].ID)
+			e.text("name", a.Destinations[i].Name)
+			e.close('}')
+		}
+		e.close(']')
+	}
+	if a.ExpiresAt != 0 {
+		e.instant("expires_at", a.ExpiresAt)
+	}
+}
+
+// appendLater writes what only some transactions come to have.
+func appendLater(e *encoder, r *payment.Record, lang string) {
+	if r.RRN != "" {
+		e.text("rrn", r.RRN)
+	}
+	if r.HoldUntil != 0 {
+		e.instant("hold_expires_at", r.HoldUntil)
+	}
+	if !r.Captured.IsZero() {
+		e.amount("captured_amount", r.Captured)
+	}
+	if r.RefundID != (ledger.ID{}) {
+		e.id("refund_id", r.RefundID)
+		e.text("refund_msg", payment.Describe(lang, r.RefundMsg))
+		e.amount("refunded_amount", r.Refunded)
+	}
+	if r.LinkID != (ledger.ID{}) {
+		e.id("link_id", r.LinkID)
+	}
+	if r.ReturnID != (ledger.ID{}) {
+		e.id("return_id", r.ReturnID)
+	}
+}
+
+// awaited is what the payer has to do at the moment; nil: nothing.
+func awaited(r *payment.Record) *payment.Action {
+	if r.Status != payment.ActionRequired {
+		return nil
+	}
+	return r.Action
 }

@@ -1,14 +1,19 @@
 package api
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	paymentactor "mizan/actors/payment"
+	"mizan/internal/secret"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/posting"
@@ -16,9 +21,22 @@ import (
 
 var (
 	started = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
-	stamp   = posting.Stamp{Version: 3, LastSeq: 9, Started: ledger.MicrosOf(started), Updated: ledger.MicrosOf(started.Add(time.Second))}
-	txID    = uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
+	stamp   = posting.Stamp{
+		Version: 3, LastSeq: 9, Started: ledger.MicrosOf(started), Updated: ledger.MicrosOf(started.Add(time.Second)), Due: ledger.MicrosOf(started.Add(30 * time.Minute)),
+	}
+	txID  = uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
+	orgID = uuid.MustParse("7c9e6679-7425-40de-944b-e07fc1f90ae7")
 )
+
+// shower is a server that only shows, and the partner whose transactions it shows.
+func shower(t testing.TB) (*Server, *directory.Partner) {
+	t.Helper()
+	keyring, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Server{cfg: Config{Pages: Pages{Base: "https://pay.example", Tokens: keyring.PageTokens()}}}, &directory.Partner{Org: orgID, Number: 1}
+}
 
 func charged() *payment.Record {
 	return &payment.Record{
@@ -34,11 +52,24 @@ func charged() *payment.Record {
 	}
 }
 
+// waits makes a charge one whose payer has ten minutes to act.
+func waits(r *payment.Record, a payment.Action) {
+	a.Until = ledger.MicrosOf(started.Add(10 * time.Minute))
+	r.Status, r.Finished, r.RRN, r.Action = payment.ActionRequired, 0, "", &a
+}
+
+// waiting are the edits that every charge with a waiting payer has.
+var waiting = []string{`"status":"charged"`, `"status":"action_required"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, `,"rrn":"123456789012"`, ``}
+
+// simple is where the payer of a charge that waits goes: ADDRESS stands for it.
+const simple = `"simple_auth_redirect_url":"ADDRESS",`
+
 func TestTransactionIsShown(t *testing.T) {
 	const whole = `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","txid":"order \"1\"","type":"payment","status":"charged","error_description":"",` +
 		`"amount":"10000","amount_with_fee":"10000","amount_dest":"9750","merchant_amount":"9750","currency":"USD","currency_dest":"USD","env":"test","scale":2,` +
 		`"description":"Two <apples>","merchant_meta":{"k":"v"},"started":"2026-09-03T10:15:30.123456+00:00","finished":"2026-09-03T10:15:31.123456+00:00",` +
 		`"widget_url":null,"auth_params":null,"additional_params_for_auth":{},"route":"simulator","rrn":"123456789012"}`
+	const last = `"rrn":"123456789012"`
 	for _, c := range []struct {
 		name   string
 		change func(*payment.Record)
@@ -66,9 +97,53 @@ func TestTransactionIsShown(t *testing.T) {
 			[]string{`"currency":"USD","currency_dest":"USD","env":"test","scale":2`, `"currency":"USDT","currency_dest":"USDT","network":"bsc","env":"prod","scale":18`}},
 		{"unresolved scale", func(r *payment.Record) { r.Asset = money.Asset{Currency: "USDT", Env: money.Prod} },
 			[]string{`"currency":"USD","currency_dest":"USD","env":"test","scale":2`, `"currency":"USDT","currency_dest":"USDT","env":"prod","scale":null`}},
+		{"converted", func(r *payment.Record) {
+			r.Rate, r.Settles = parsedRate(t, "0.9250"), money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}
+		}, []string{`"currency_dest":"USD","env":"test","scale":2`, `"currency_dest":"USDT","currency_rate":"0.925","env":"test","scale":2,"network_dest":"bsc","scale_dest":18`}},
+		{"held", func(r *payment.Record) {
+			r.Status, r.Finished, r.HoldUntil = payment.PaymentHeld, 0, ledger.MicrosOf(started.Add(time.Hour))
+		}, []string{`"status":"charged"`, `"status":"payment_suspended"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, last, last + `,"hold_expires_at":"2026-09-03T11:15:30.123456+00:00"`}},
+		{"captured", func(r *payment.Record) { r.Captured = money.FromUint64(6_000) }, []string{last, last + `,"captured_amount":"6000"`}},
+		{"a refund under way", func(r *payment.Record) { r.RefundID = txID },
+			[]string{last, last + `,"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","refund_msg":"","refunded_amount":"0"`}},
+		{"refunded in part", func(r *payment.Record) {
+			r.Status, r.RefundID, r.RefundMsg, r.Refunded = payment.Refunded, txID, "refunded", money.FromUint64(4_000)
+		}, []string{`"status":"charged"`, `"status":"refunded"`, last, last + `,"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","refund_msg":"refunded","refunded_amount":"4000"`}},
+		{"of a link", func(r *payment.Record) { r.LinkID = orgID }, []string{last, last + `,"link_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7"`}},
 		{"returned", func(r *payment.Record) { r.Status, r.ReturnID = payment.Reversed, txID },
-			[]string{`"status":"charged"`, `"status":"reversed"`, `"rrn":"123456789012"}`, `"rrn":"123456789012","return_id":"0f8fad5b-d9cb-469f-a165-70867728950e"}`}},
+			[]string{`"status":"charged"`, `"status":"reversed"`, `"rrn":"123456789012"`, `"rrn":"123456789012","return_id":"0f8fad5b-d9cb-469f-a165-70867728950e"`}},
+
+		{"3-D Secure", func(r *payment.Record) {
+			waits(r, payment.Action{Type: "auth_3ds_form", Method: "post", URL: "https://acs/?a=1&b=2", Params: []byte(`{"creq":"x"}`)})
+		}, append(waiting, `"auth_params":null,"additional_params_for_auth":{},`,
+			`"auth_params":{"type":"auth_3ds_form","version":"1.0","method":"post","url":"https://acs/?a=1&b=2","params":{"creq":"x"}},"additional_params_for_auth":{},`+simple)},
+		{"an action without params", func(r *payment.Record) {
+			waits(r, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/"})
+		},
+			append(waiting, `"auth_params":null,"additional_params_for_auth":{},`,
+				`"auth_params":{"type":"redirect","version":"1.0","method":"get","url":"https://acs/","params":{}},"additional_params_for_auth":{},`+simple)},
+		{"nothing to do here", func(r *payment.Record) { waits(r, payment.Action{Type: "none"}) },
+			append(waiting, `"auth_params":null,"additional_params_for_auth":{},`,
+				`"auth_params":{"type":"none","version":"1.0","method":"get","url":"","params":{}},"additional_params_for_auth":{},`+simple)},
+		{"a rail that publishes no action", func(r *payment.Record) { waits(r, payment.Action{Page: "https://qr/"}) },
+			append(waiting, `"additional_params_for_auth":{},`, `"additional_params_for_auth":{},`+simple)},
+		{"material to sign", func(r *payment.Record) { waits(r, payment.Action{Material: []byte(`{"otp":"required"}`)}) },
+			append(waiting, `"additional_params_for_auth":{},`, `"additional_params_for_auth":{"otp":"required"},`+simple)},
+		{"material with a deadline", func(r *payment.Record) {
+			waits(r, payment.Action{Material: []byte(`{"tx":"00","expires_at":"soon","n":[1, 2]}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
+		}, append(waiting, `"additional_params_for_auth":{},`,
+			`"additional_params_for_auth":{"tx":"00","n":[1, 2],"expires_at":"2026-09-03T10:16:30.123456+00:00"},`+simple+`"expires_at":"2026-09-03T10:16:30.123456+00:00",`)},
+		{"destinations to choose from", func(r *payment.Record) {
+			r.Type = payment.Payout
+			waits(r, payment.Action{Material: []byte(`{"not":"shown"}`), Destinations: []payment.Destination{{ID: "b1", Name: "Bank \"1\""}, {ID: "b2", Name: "Bank 2"}}})
+		}, append(waiting, `"type":"payment"`, `"type":"payout"`, `"auth_params":null,"additional_params_for_auth":{},`,
+			simple+`"availble_destinations":[{"target_bank_id":"b1","name":"Bank \"1\""},{"target_bank_id":"b2","name":"Bank 2"}],`)},
+		{"an action that is over", func(r *payment.Record) {
+			waits(r, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: 1})
+			r.Status = payment.Charging
+		}, append(waiting, "action_required", "charging")},
 	} {
+		s, p := shower(t)
 		r := charged()
 		c.change(r)
 		want := whole
@@ -78,9 +153,121 @@ func TestTransactionIsShown(t *testing.T) {
 			}
 			want = strings.Replace(want, c.edits[i], c.edits[i+1], 1)
 		}
-		got := string(appendTransaction(nil, r, stamp))
+		want = strings.Replace(want, "ADDRESS", s.cfg.Pages.Address(orgID, txID, started.Add(10*time.Minute)), 1)
+		got := string(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}))
 		if got != want || !json.Valid([]byte(got)) {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, want)
+		}
+	}
+}
+
+func parsedRate(t *testing.T, text string) money.Rate {
+	t.Helper()
+	r, err := money.ParseRate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// hosted is a transaction that waits for its payer.
+func hosted() *payment.Record {
+	r := charged()
+	r.Status, r.Hosted, r.Terminal, r.Route, r.RRN, r.Finished, r.Method, r.CardPrint = payment.Created, true, ledger.ID{}, "", "", 0, "", ""
+	return r
+}
+
+func TestHostedCreateIsAnsweredInItsShortForm(t *testing.T) {
+	s, _ := shower(t)
+	address := s.cfg.Pages.Address(orgID, txID, started.Add(15*time.Minute))
+	want := `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","status":"created","type":"payment","env":"test","txid":"order \"1\"",` +
+		`"amount":"10000","currency":"USD","started":"2026-09-03T10:15:30.123456+00:00","widget_url":"` + address + `"}`
+	r := hosted()
+	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp})); got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+	r.Status, r.TxID = payment.Charged, ""
+	want = strings.NewReplacer(`"created"`, `"charged"`, `"order \"1\""`, `null`, `"`+address+`"`, `null`).Replace(want)
+	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp})); got != want {
+		t.Errorf("charged: %s, want\n%s", got, want)
+	}
+}
+
+// The address of the create's answer stays as it is; the other one lasts until
+// the payer's time is over.
+func TestHostedTransactionThatWaitsShowsItsPage(t *testing.T) {
+	s, p := shower(t)
+	shown := make(map[string]any)
+	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}), &shown); err != nil {
+		t.Fatal(err)
+	}
+	for field, until := range map[string]time.Time{"widget_url": started.Add(15 * time.Minute), "simple_auth_redirect_url": started.Add(30 * time.Minute)} {
+		address, _ := shown[field].(string)
+		token, ours := strings.CutPrefix(address, "https://pay.example/pay/0f8fad5b-d9cb-469f-a165-70867728950e?token=")
+		org, err := s.cfg.Pages.open(txID, token, until.Add(-time.Microsecond))
+		_, over := s.cfg.Pages.open(txID, token, until)
+		if !ours || org != orgID || err != nil || over != errTokenExpired {
+			t.Errorf("%s %q opens %v, %v, and when its time is over %v", field, address, org, err, over)
+		}
+	}
+	if shown["description"] != nil || shown["route"] != "" || shown["auth_params"] != nil {
+		t.Errorf("before routing: %v", shown)
+	}
+}
+
+func TestMerchantMetaKeepsTheCallersKeysAndAddsTheRails(t *testing.T) {
+	for _, c := range []struct{ sent, rail, lang, want string }{
+		{``, ``, ``, `{}`},
+		{`{"b": 1, "a":{"lang":"fr"}}`, ``, ``, `{"b": 1, "a":{"lang":"fr"}}`},
+		{``, `{"status":"seen"}`, ``, `{"status":"seen"}`},
+		{`{"a":1}`, `{"status":"seen","a":2}`, ``, `{"a":1,"status":"seen"}`},
+		{`{"a":null}`, `{"a":2}`, ``, `{"a":null}`},
+		{`{"lang":"fr","a":1}`, ``, ``, `{"a":1,"lang":"en"}`},
+		{`{"l\u0061ng":7}`, ``, ``, `{"lang":"en"}`},
+		{`{"lang":null}`, ``, `ru`, `{"lang":"ru"}`},
+		{`{"a":1}`, ``, `ru`, `{"a":1,"lang":"ru"}`},
+		{``, ``, `ru`, `{"lang":"ru"}`},
+		{``, `{"lang":"de","s":"x"}`, ``, `{"s":"x"}`},
+		{`{"Lang":"fr"}`, `{"lang":"de"}`, `en-GB`, `{"Lang":"fr","lang":"en-GB"}`},
+		{`{"\"":"\""}`, `{"x":[]}`, ``, `{"\"":"\"","x":[]}`},
+	} {
+		r := &payment.Record{RailMeta: []byte(c.rail)}
+		r.MerchantMeta = []byte(c.sent)
+		if c.sent == "" {
+			r.MerchantMeta = nil
+		}
+		if c.rail == "" {
+			r.RailMeta = nil
+		}
+		var e encoder
+		appendMeta(&e, r, c.lang)
+		if got := string(e.buf); got != `"merchant_meta":`+c.want {
+			t.Errorf("%s and %s in %q: %s, want %s", c.sent, c.rail, c.lang, got, c.want)
+		}
+	}
+}
+
+func TestDescriptionsAreInThePartnersLanguage(t *testing.T) {
+	for lang, want := range map[string][2]string{
+		"":      {"insufficient balance", "card_declined"},
+		"en":    {"insufficient balance", "card_declined"},
+		"ru":    {"недостаточно средств на балансе", "карта отклонена"},
+		"ru-RU": {"недостаточно средств на балансе", "карта отклонена"},
+		"fr":    {"insufficient balance", "card_declined"},
+	} {
+		s, p := shower(t)
+		p.Lang = lang
+		r := charged()
+		r.Error, r.RefundID, r.RefundMsg = "insufficient balance", txID, "card_declined"
+		var shown struct {
+			Description string `json:"error_description"`
+			Message     string `json:"refund_msg"`
+		}
+		if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}), &shown); err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]string{shown.Description, shown.Message}; got != want {
+			t.Errorf("%q: %q, want %q", lang, got, want)
 		}
 	}
 }
@@ -104,10 +291,11 @@ func BenchmarkDecode(b *testing.B) {
 
 func BenchmarkEncode(b *testing.B) {
 	r := charged()
+	s, p := shower(b)
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = appendTransaction(buf[:0], r, stamp)
+		buf = s.appendTransaction(buf[:0], p, &paymentactor.Result{Record: r, Stamp: stamp})
 	}
 	b.SetBytes(int64(len(buf)))
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"mizan/internal/secret"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -20,19 +19,16 @@ const (
 	maxCustomer     = 16 << 10
 	maxMerchantMeta = 64 << 10
 	shownCurrency   = 32 // bytes of an unsupported code that its refusal repeats
-	binDigits       = 6
-	lastDigits      = 4
 )
 
 // creation is what a create's params say. Raw values alias the body.
 type creation struct {
 	kind, amount, currency, network, env, txid, description []byte
 	returnURL, failURL, customer, lang, meta                []byte
-	hosted, widget, credentials                             []byte
+	hosted, widget, brought                                 []byte
 
-	storage  payment.Storage
+	credentials
 	request  payment.Request
-	card     *secret.Card
 	problems problems
 }
 
@@ -83,7 +79,7 @@ func (c *creation) field(name []byte) *[]byte {
 	case "show_widget":
 		return &c.widget
 	case "money_storage":
-		return &c.credentials
+		return &c.brought
 	}
 	return nil
 }
@@ -100,14 +96,14 @@ func (c *creation) check(fingerprint func(number []byte) string) {
 	r.Type = c.checkType()
 	r.Amount = c.checkAmount()
 	c.checkAsset()
-	r.TxID = c.checkText("txid", c.txid, maxTxID)
-	r.Description = c.checkText("description", c.description, maxDescription)
+	r.TxID = c.problems.text("txid", c.txid, maxTxID)
+	r.Description = c.problems.text("description", c.description, maxDescription)
 	r.Described = c.description != nil
-	r.ReturnURL = c.checkText("returnUrl", c.returnURL, maxAddress)
-	r.FailURL = c.checkText("failUrl", c.failURL, maxAddress)
-	r.Customer = c.checkObject("customer", c.customer, maxCustomer)
-	r.Lang = c.checkText("lang", c.lang, maxLang)
-	r.MerchantMeta = c.checkObject("merchant_meta", c.meta, maxMerchantMeta)
+	r.ReturnURL = c.problems.text("returnUrl", c.returnURL, maxAddress)
+	r.FailURL = c.problems.text("failUrl", c.failURL, maxAddress)
+	r.Customer = c.problems.object("customer", c.customer, maxCustomer)
+	r.Lang = c.problems.text("lang", c.lang, maxLang)
+	r.MerchantMeta = c.problems.object("merchant_meta", c.meta, maxMerchantMeta)
 	c.checkFlag("hosted", c.hosted)
 	c.checkFlag("show_widget", c.widget)
 	c.checkStorage(fingerprint)
@@ -204,33 +200,34 @@ func (c *creation) checkNetwork() money.Network {
 	return network
 }
 
-// checkText wants a string of at most limit characters: not bytes.
-func (c *creation) checkText(name string, value []byte, limit int) string {
+// text wants a string of at most limit characters: not bytes. Nil is the empty one.
+func (p *problems) text(name string, value []byte, limit int) string {
 	if value == nil {
 		return ""
 	}
 	said, isText := text(value)
 	if !isText {
-		c.problems.add(name, name+" must be a string")
+		p.add(name, name+" must be a string")
 		return ""
 	}
 	if len(said) > limit && utf8.RuneCount(said) > limit {
-		c.problems.add(name, tooLong(name, limit))
+		p.add(name, tooLong(name, limit))
 		return ""
 	}
 	return string(said)
 }
 
-// checkObject wants a JSON object and keeps it as it was sent.
-func (c *creation) checkObject(name string, value []byte, limit int) []byte {
+// object wants a JSON object of at most limit bytes and copies it as it was
+// sent. Nil is none.
+func (p *problems) object(name string, value []byte, limit int) []byte {
 	switch {
 	case value == nil:
 		return nil
 	case !isObject(value):
-		c.problems.add(name, name+" must be an object")
+		p.add(name, name+" must be an object")
 		return nil
 	case len(value) > limit:
-		c.problems.add(name, name+" is too large")
+		p.add(name, name+" is too large")
 		return nil
 	}
 	return bytes.Clone(value)
@@ -245,67 +242,19 @@ func (c *creation) checkFlag(name string, value []byte) {
 }
 
 // checkStorage reads the credentials. None, null and an empty object are no
-// mistake: such a create is refused by its status, not by its answer.
+// mistake: such a create is refused by its status, not by its answer. Those that
+// come with a hosted create are checked and not kept: its payer brings them.
 func (c *creation) checkStorage(fingerprint func([]byte) string) {
-	if c.credentials == nil || isEmptyObject(c.credentials) {
+	if c.brought == nil || isEmptyObject(c.brought) {
 		return
 	}
-	if !isObject(c.credentials) {
-		c.problems.add("money_storage", "money_storage must be an object")
+	r := &c.request
+	c.credentials.check(c.brought, r.Type, &c.problems)
+	if len(c.problems) > 0 || c.wantsPage() {
 		return
 	}
-	m := membersOf(c.credentials)
-	for {
-		name, value, more := m.next()
-		if !more {
-			break
-		}
-		if into := c.storage.Key(name); into != nil && present(value) != nil {
-			if *into, _ = text(value); *into == nil {
-				*into = []byte{} // no text: every rule refuses it
-			}
-		}
-	}
-	c.storage.Check(c.request.Type, func(key, detail string) {
-		c.problems.add("money_storage."+key, detail)
-	})
-	c.request.Method, _ = payment.Method(c.storage.Type)
-	if len(c.problems) == 0 && c.request.Method == payment.BankCard {
-		c.keepCard(fingerprint)
-	}
-}
-
-// keepCard copies the card out of the body, into one allocation, and leaves in
-// the request only what may be stored of it.
-func (c *creation) keepCard(fingerprint func([]byte) string) {
-	s, r := &c.storage, &c.request
-	number := s.CardNumber
-	r.CardBIN = string(number[:binDigits])
-	r.CardLast4 = string(number[len(number)-lastDigits:])
-	r.CardPrint = fingerprint(number)
-
-	all := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
-	keep := func(part []byte) []byte {
-		from := len(all)
-		all = append(all, part...)
-		return all[from:len(all):len(all)]
-	}
-	c.card = &secret.Card{Number: keep(number), Holder: keep(s.CardHolder), ExpMonth: keep(s.ExpMonth), ExpYear: keep(s.ExpYear)}
-	if r.Type == payment.Payment {
-		c.card.CVV = keep(s.CVV) // a payout has no use for it
-	}
-}
-
-// wipe overwrites what was read of the credentials: the body itself is wiped by
-// the server, what was unescaped beside it here.
-func (c *creation) wipe() {
-	s := &c.storage
-	for _, part := range [...][]byte{
-		s.CardNumber, s.CardHolder, s.ExpMonth, s.ExpYear, s.CVV,
-		s.RoutingNumber, s.AccountNumber, s.SortCode, s.InstitutionNumber, s.TransitNumber,
-	} {
-		clear(part)
-	}
+	c.keep(r.Type, fingerprint)
+	r.Method, r.CardBIN, r.CardLast4, r.CardPrint = c.says.Method, c.says.CardBIN, c.says.CardLast4, c.says.CardPrint
 }
 
 // beginning is at most limit bytes of a text, cut between characters.

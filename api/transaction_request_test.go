@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -291,9 +292,32 @@ func TestMismatchNamesTheFirstField(t *testing.T) {
 	} {
 		sent := stored.Request
 		c.change(&sent)
-		if got := mismatch(&sent, stored); got != c.want {
+		if got := mismatch(&sent, false, stored); got != c.want {
 			t.Errorf("%+v: %q, want %q", sent, got, c.want)
 		}
+	}
+}
+
+// The payer of a hosted transaction brings the credentials, not its create.
+func TestMismatchOfHostedCreates(t *testing.T) {
+	stored := &payment.Record{Hosted: true, Request: payment.Request{Type: payment.Payment, Method: "bank_card", CardPrint: "p"}}
+	sent := payment.Request{Type: payment.Payment}
+	if got := mismatch(&sent, true, stored); got != "" {
+		t.Errorf("the same: %q", got)
+	}
+	if got := mismatch(&sent, false, stored); got != "hosted" {
+		t.Errorf("another flow: %q", got)
+	}
+}
+
+func TestHostedCreateKeepsNoCredentials(t *testing.T) {
+	c := create(t, `{"type":"payment","amount":"1","hosted":true,`+card+`}`)
+	if len(c.problems) != 0 || c.card != nil || c.request.Method != "" || c.request.CardBIN+c.request.CardLast4+c.request.CardPrint != "" {
+		t.Errorf("%v %+v", details(c), c.request)
+	}
+	c = create(t, `{"type":"payment","amount":"1","hosted":true,`+strings.Replace(card, `"cvv":"123"`, `"cvv":"1234"`, 1)+`}`)
+	if got := strings.Join(details(c), "|"); got != "money_storage.cvv: invalid cvv" {
+		t.Errorf("they are checked all the same: %q", got)
 	}
 }
 
@@ -304,6 +328,7 @@ func FuzzCreateBody(f *testing.F) {
 	} {
 		f.Add([]byte(`{"params":` + params + `}`))
 	}
+	s, p := shower(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		params, err := transactionParams(body)
 		if err != nil {
@@ -326,8 +351,8 @@ func FuzzCreateBody(f *testing.F) {
 		if after := fmt.Sprintf("%+v", c.request); after != before {
 			t.Fatalf("the request aliases the body: %s, was %s", after, before)
 		}
-		r := &payment.Record{Request: c.request, Status: payment.Created, Terminal: ledger.ID{1}}
-		if answer := appendTransaction(nil, r, stamp); !json.Valid(answer) {
+		r := &payment.Record{Request: c.request, Status: payment.Created, Terminal: ledger.ID{1}, RailMeta: []byte(`{"a":1}`)}
+		if answer := s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}); !json.Valid(answer) {
 			t.Fatalf("not JSON: %s", answer)
 		}
 	})

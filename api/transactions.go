@@ -13,14 +13,29 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Payments makes and reads transactions; *payment.Service of actors is one.
+// Payments makes, reads and moves transactions; *payment.Service of actors is
+// one. Its errors are *ledger.Refusal, NotFound for a foreign id and an unknown
+// one alike. Whatever takes a key claims it, and answers a repetition with what
+// is there (Result.Replay).
 type Payments interface {
 	// Create blocks until the provider's first outcome, or as long as creates
-	// wait. The error is a *ledger.Refusal.
+	// wait.
 	Create(paymentactor.Create) (paymentactor.Result, error)
-	// Read is the transaction as it is stored. A foreign id and an unknown one
-	// are both NotFound.
+	// Read is the transaction as it is stored.
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
+	// Refund returns settled money: NotReversible, InvalidRefundAmount, Conflict.
+	Refund(paymentactor.Amount) (paymentactor.Result, error)
+	// Cancel gives up what has not settled: NotReversible, Conflict.
+	Cancel(paymentactor.Command) (paymentactor.Result, error)
+	// Commit captures what is held: InvalidCaptureAmount, Conflict.
+	Commit(paymentactor.Amount) (paymentactor.Result, error)
+	// Complete submits what a charge waits for: Conflict, Expired.
+	Complete(paymentactor.Material) (paymentactor.Result, error)
+	// Choose names the institution that a payout goes to: Conflict, Invalid.
+	Choose(paymentactor.Choice) (paymentactor.Result, error)
+	// Continue brings a hosted transaction its payer's credentials, and wipes the
+	// card: NotContinuable.
+	Continue(paymentactor.Continue) (paymentactor.Result, error)
 }
 
 const transactionsPath = "/api/v1/transactions"
@@ -28,6 +43,10 @@ const transactionsPath = "/api/v1/transactions"
 // createTransaction is POST /transactions (specification, "create"). 201 says
 // that there is a transaction, not that it was accepted.
 func (s *Server) createTransaction(c *call) error {
+	key, err := s.partnerKey(c)
+	if err != nil {
+		return err
+	}
 	params, err := transactionParams(c.Request.Body())
 	if err != nil {
 		return err
@@ -37,12 +56,9 @@ func (s *Server) createTransaction(c *call) error {
 	if creation.check(s.cfg.Fingerprint); len(creation.problems) > 0 {
 		return creation.problems
 	}
-	if creation.wantsPage() {
-		creation.card.Wipe()
-		return ledger.Refuse("api.createTransaction", ledger.NotFound, "hosted pages are not served here: send money_storage")
-	}
+	hosted := creation.wantsPage()
 	result, err := s.cfg.Payments.Create(paymentactor.Create{
-		Org: c.who.Org, Partner: c.who.Partner, Request: creation.request, Card: creation.card,
+		Org: c.who.Org, Partner: c.who.Partner, Request: creation.request, Hosted: hosted, Card: creation.card, Key: key,
 	})
 	if err != nil {
 		return err
@@ -50,12 +66,16 @@ func (s *Server) createTransaction(c *call) error {
 	location := append(make([]byte, 0, len(transactionsPath)+37), transactionsPath+"/"...)
 	c.Response.Header.SetCanonical(headerLocation, appendID(location, result.Record.ID))
 	if result.Replay {
-		c.Response.Header.SetCanonical(headerReplay, valueTrue)
-		if field := mismatch(&creation.request, result.Record); field != "" {
+		replayed(c)
+		if field := mismatch(&creation.request, hosted, result.Record); field != "" {
 			c.Response.Header.SetCanonical(headerMismatch, []byte(field))
 		}
 	}
-	writeTransaction(c, fiber.StatusCreated, &result)
+	if hosted || result.Record.Hosted {
+		s.writeHosted(c, fiber.StatusCreated, &result)
+		return nil
+	}
+	s.writeTransaction(c, fiber.StatusCreated, &result)
 	return nil
 }
 
@@ -85,7 +105,7 @@ func (s *Server) readTransaction(c *call) error {
 	if err != nil {
 		return err
 	}
-	writeTransaction(c, fiber.StatusOK, &result)
+	s.writeTransaction(c, fiber.StatusOK, &result)
 	return nil
 }
 
@@ -105,16 +125,22 @@ func parseID(said string) (ledger.ID, error) {
 // buffers are reused for answers: the answer itself is copied.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
-func writeTransaction(c *call, status int, result *paymentactor.Result) {
+func (s *Server) writeTransaction(c *call, status int, result *paymentactor.Result) {
 	buf := buffers.Get().(*[]byte)
-	*buf = appendTransaction((*buf)[:0], result.Record, result.Stamp)
+	*buf = s.appendTransaction((*buf)[:0], c.who.Partner, result)
 	writeJSON(c.RequestCtx, status, *buf)
 	buffers.Put(buf)
 }
 
+// writeHosted answers in the short form of a hosted create.
+func (s *Server) writeHosted(c *call, status int, result *paymentactor.Result) {
+	writeJSON(c.RequestCtx, status, s.appendHosted(nil, c.who.Org, result))
+}
+
 // mismatch names the first field in which a repeated create differs from the
-// transaction that its txid has; empty if none does.
-func mismatch(sent *payment.Request, stored *payment.Record) string {
+// transaction that its txid has; empty if none does. The credentials of a hosted
+// transaction are its payer's, who did not send the create.
+func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string {
 	switch {
 	case sent.Type != stored.Type:
 		return "type"
@@ -138,7 +164,9 @@ func mismatch(sent *payment.Request, stored *payment.Record) string {
 		return "lang"
 	case !sameJSON(sent.MerchantMeta, stored.MerchantMeta):
 		return "merchant_meta"
-	case sent.Method != stored.Method || sent.CardPrint != stored.CardPrint:
+	case hosted != stored.Hosted:
+		return "hosted"
+	case !hosted && (sent.Method != stored.Method || sent.CardPrint != stored.CardPrint):
 		return "money_storage"
 	}
 	return ""

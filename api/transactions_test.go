@@ -3,9 +3,12 @@ package api_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -84,12 +87,222 @@ func TestCreateIsRefusedWithEveryField(t *testing.T) {
 			`{"code":"invalid","detail":"unsupported currency JPY","field":"currency"},`+
 			`{"code":"invalid","detail":"txid must be at most 255 characters","field":"txid"}]}`)
 	h.partner().post(transactions, `{"type":"payment","amount":"5"}`).want(422, `{"error":"wrong params - can't init tx"}`)
-	h.partner().post(transactions, `{"params":{"hosted":true,"type":"payment","amount":"5"}}`).want(404,
-		`{"error":"not_found","message":"hosted pages are not served here: send money_storage"}`)
 	h.partner().post(transactions, `{"params":{"amount":"1"},"params":{"amount":"2"}}`).want(400, "")
 	h.partner().post(transactions, `{"params":`).want(400, "")
 	if after := h.auditor().get("/api/v1/ledger/head").at("data.tree_size"); after != before {
 		t.Errorf("something was stored: %s events, were %s", after, before)
+	}
+}
+
+func TestHostedCreateIsAnsweredInShort(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, c := range []struct{ fields, kind, txid, env string }{
+		{`"type":"payment","env":"test","txid":"h-1","hosted":true`, "payment", "h-1", "test"},
+		{`"type":"payment","show_widget":true,"description":"Shoes",` + urls, "payment", "null", "prod"},
+		{`"type":"payout","env":"test","hosted":false,"show_widget":true`, "payout", "null", "test"},
+		{`"type":"payment","env":"test","hosted":true,` + goodCard, "payment", "null", "test"},
+	} {
+		made := h.partner().post(transactions, `{"params":{"amount":"1250","currency":"USD",`+c.fields+`}}`).want(201, "")
+		id := made.at("id")
+		for field, want := range map[string]string{"status": "created", "type": c.kind, "env": c.env, "txid": c.txid, "amount": "1250", "currency": "USD"} {
+			if got := made.at(field); got != want {
+				t.Errorf("%s: %s is %s, want %s", c.fields, field, got, want)
+			}
+		}
+		if names := slices.Sorted(maps.Keys(made.object())); strings.Join(names, " ") != "amount currency env id started status txid type widget_url" {
+			t.Errorf("%s: fields %v", c.fields, names)
+		}
+		if !strings.HasPrefix(made.at("widget_url"), h.base()+"/pay/"+id+"?token=") || made.header.Get("location") != transactions+"/"+id {
+			t.Errorf("%s: %v %s", c.fields, made.header, made.body)
+		}
+	}
+}
+
+func TestHostedCreateIsReplayedInShort(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	first := h.hosted(`,"txid":"h-1"`)
+	h.pass(time.Minute)
+	for _, c := range []struct{ fields, mismatch string }{
+		{`,"txid":"h-1"`, ""},
+		{`,"txid":"h-1","description":"other"`, "description"},
+		{`,"txid":"h-1","show_widget":false`, ""},
+	} {
+		again := h.hosted(c.fields).want(201, first.body)
+		if !again.replays() || again.header.Get("x-idempotent-mismatch") != c.mismatch || again.header.Get("location") != transactions+"/"+first.at("id") {
+			t.Errorf("%s: %v", c.fields, again.header)
+		}
+	}
+	direct := h.partner().post(transactions, payment(`"amount":"1250","currency":"USD","txid":"h-1"`)).want(201, first.body)
+	if direct.header.Get("x-idempotent-mismatch") != "returnUrl" {
+		t.Errorf("another flow: %v", direct.header)
+	}
+	h.partner().post(operation("continue", first.at("id")), `{`+goodCard+`}`).want(200, "").is("charged", "")
+	if later := h.hosted(`,"txid":"h-1"`); later.at("status") != "charged" || later.at("widget_url") != "null" || len(later.object()) != 9 || later.header.Get("x-idempotent-mismatch") != "" {
+		t.Errorf("once it is charged: %v %s", later.header, later.body)
+	}
+}
+
+// What was sent with a hosted create is checked like any other create.
+func TestHostedCreateIsRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for fields, detail := range map[string]string{
+		`"amount":"0","hosted":true`:                                    "amount must be greater than zero",
+		`"amount":"1","hosted":1`:                                       "hosted must be true or false",
+		`"amount":"1","show_widget":"yes"`:                              "show_widget must be true or false",
+		`"amount":"1","hosted":true,"money_storage":{"type":"x"}`:       "invalid money_storage type x",
+		`"amount":"1","hosted":true,"txid":"` + long(256) + `"`:         "txid must be at most 255 characters",
+		`"amount":"1","hosted":true,"description":"` + long(2001) + `"`: "description must be at most 2000 characters",
+		`"amount":"1","hosted":true,"description":["` + long(20) + `"]`: "description must be a string",
+	} {
+		a := h.partner().post(transactions, `{"params":{"type":"payment",`+fields+`}}`)
+		if a.status != 422 || a.at("errors.0.detail") != detail {
+			t.Errorf("%.60s: %d %s, want %q", fields, a.status, a.body, detail)
+		}
+	}
+}
+
+func long(n int) string { return strings.Repeat("x", n) }
+
+// The closed set of the specification, "Currencies and network".
+func TestEveryCurrencyIsAccepted(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	accepted := strings.Fields("RUB UAH AZN USD EUR GBP CHF TRY KZT CAD SGD IDR RUBT USDT USDC EURT ETH TRX TON ZOLT")
+	if len(accepted) != 20 {
+		t.Fatal("the specification names 20")
+	}
+	for _, code := range accepted {
+		if made := h.partner().post(transactions, payment(`"amount":"123456789012345678","currency":"`+code+`"`)).want(201, ""); made.at("currency") != code || made.at("amount") != "123456789012345678" {
+			t.Errorf("%s: %s", code, made.body)
+		}
+	}
+	for _, code := range []string{"JPY", "PLN", "AED", "643", "840", "usd", "BTC"} {
+		h.partner().post(transactions, payment(`"amount":"1","currency":"`+code+`"`)).want(422, `{"errors":[{"code":"invalid","detail":"unsupported currency `+code+`","field":"currency"}]}`)
+	}
+}
+
+func TestNetworkIsResolvedOrLeftEmpty(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, c := range []struct{ fields, network, scale string }{
+		{`"currency":"USDT","network":"bsc"`, "bsc", "18"}, {`"currency":"USDT","network":"tron"`, "tron", "6"}, {`"currency":"USDT"`, "(absent)", "null"},
+		{`"currency":"TRX"`, "tron", "6"}, {`"currency":"ETH"`, "ethereum", "18"}, {`"currency":"TON"`, "ton", "9"}, {`"currency":"ZOLT"`, "(absent)", "8"}, {`"currency":"IDR"`, "(absent)", "2"},
+	} {
+		if made := h.partner().post(transactions, payment(`"amount":"1",`+c.fields)).want(201, ""); made.at("network") != c.network || made.at("scale") != c.scale {
+			t.Errorf("%s: %s", c.fields, made.body)
+		}
+	}
+}
+
+// Every money_storage type of the specification is taken, a scheme is none.
+func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, name := range strings.Fields(`bank_account sbp qr_code crypto e_wallet phone_payment bnpl open_banking apple_pay google_pay voucher gift_card
+		totp provider_token square_nonce sepa upi netbanking boleto revolut_payout encrypted_qr native_gas username_subscription
+		pix oxxo klarna alipay wechat_pay paynow grabpay ideal bancontact paypal_account venmo emi interac_present mollie_redirect revolut_checkout open_banking_redirect`) {
+		made := h.create(`"type":"payment","amount":"1","currency":"USD","money_storage":{"type":"` + name + `"}`)
+		if status := made.at("status"); status != "charged" && status != "action_required" {
+			t.Errorf("%s: %s", name, made.body)
+		}
+	}
+	for _, name := range []string{"ach", "acss", "bacs", "card", "Bank_Card"} {
+		h.partner().post(transactions, `{"params":{"type":"payment","amount":"1","money_storage":{"type":"`+name+`"}}}`).want(422,
+			`{"errors":[{"code":"invalid","detail":"invalid money_storage type `+name+`","field":"money_storage.type"}]}`)
+	}
+	for scheme, keys := range map[string]string{
+		"ach": `"routing_number":"021000021","account_number":"1"`, "bacs": `"sort_code":"12-34-56","account_number":"1"`, "acss": `"institution_number":"001","transit_number":"00001","account_number":"1"`,
+	} {
+		h.create(`"type":"payment","amount":"1","currency":"USD","money_storage":{"type":"direct_debit","scheme":"`+scheme+`",`+keys+`}`).is("charged", "")
+	}
+}
+
+// Nothing of the request but its params counts, and of these only what is known.
+func TestCreateIgnoresWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.partner().post(transactions+"?env=test&hosted=true", `{"env":"test","hosted":true,"notifyUrl":"https://x/","params":{"type":"payment","amount":"5","currency":"USD",`+urls+`,`+goodCard+
+		`,"notifyUrl":"https://x/","notify_url":7,"status":"failed","id":"mine","Env":"test"}}`).want(201, "").is("charged", "")
+	if made.at("env") != "prod" || made.at("id") == "mine" || strings.Contains(made.body, "https://x/") {
+		t.Errorf("%s", made.body)
+	}
+}
+
+func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const described = `"type":"payment","amount":"1","currency":"USD","description":"Shoes"`
+	if made := h.create(described).is("rejected", "unexpected card"); made.at("description") != "null" || made.at("route") != "" {
+		t.Errorf("refused before routing: %s", made.body)
+	}
+	if made := h.create(described+`,`+strings.Replace(goodCard, good, "4000000000000002", 1)).is("rejected", "card_declined"); made.at("description") != "Shoes" || made.at("route") != "simulator" {
+		t.Errorf("refused by the rail: %s", made.body)
+	}
+	h.terminal("payment", `{"description":"ACME"}`)
+	if made := h.create(described+`,`+goodCard).is("charged", ""); made.at("description") != "ACME" {
+		t.Errorf("the terminal's own text: %s", made.body)
+	}
+}
+
+func TestPartnersLanguage(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	declined := `"type":"payment","amount":"1","currency":"USD","merchant_meta":{"lang":"fr","a":{"lang":"fr"}},` + strings.Replace(goodCard, good, "4000000000000002", 1)
+	if made := h.create(declined).is("rejected", "card_declined"); made.at("merchant_meta.lang") != "en" || made.at("merchant_meta.a.lang") != "fr" {
+		t.Errorf("%s", made.body)
+	}
+	if made := h.create(`"type":"payment","amount":"1","currency":"USD","lang":"fr",` + goodCard); made.at("merchant_meta") != "{}" {
+		t.Errorf("%s", made.body)
+	}
+	h.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
+	made := h.create(declined).is("rejected", "карта отклонена")
+	if made.at("merchant_meta.lang") != "ru" || made.at("merchant_meta.a.lang") != "fr" {
+		t.Errorf("%s", made.body)
+	}
+	h.stands(made.at("id")).want(200, made.body)
+	id := h.create(`"type":"payment","amount":"1250","currency":"USD",` + goodCard).at("id")
+	if refunded := h.change(id, `"type":"refund"`).want(200, ""); refunded.at("merchant_meta.lang") != "ru" {
+		t.Errorf("%s", refunded.body)
+	}
+}
+
+func TestConversionIsShown(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
+	h.terminal("payment", `{"settlement_currency":"EUR","fee_bps":"1000"}`)
+	made := h.create(`"type":"payment","amount":"1001","currency":"USD",`+goodCard).is("charged", "")
+	// fee 100; 901 × 0.9 = 810.9
+	for field, want := range map[string]string{
+		"amount": "1001", "amount_with_fee": "1001", "merchant_amount": "901", "amount_dest": "810", "currency": "USD", "currency_dest": "EUR", "currency_rate": "0.9", "scale_dest": "2",
+	} {
+		if got := made.at(field); got != want {
+			t.Errorf("%s is %s, want %s", field, got, want)
+		}
+	}
+	if plain := h.create(`"type":"payment","amount":"1","currency":"EUR",` + goodCard); plain.at("currency_rate") != "(absent)" || plain.at("scale_dest") != "(absent)" || plain.at("currency_dest") != "EUR" {
+		t.Errorf("%s", plain.body)
+	}
+}
+
+func TestReversalIsShown(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.charge("4000000000000259").is("charged", "")
+	h.change(made.at("id"), `"type":"refund","amount":"250"`).want(200, "")
+	h.pass(time.Minute)
+	reversed := h.stands(made.at("id"))
+	back := h.stands(reversed.at("return_id"))
+	if reversed.at("status") != "reversed" || reversed.at("refunded_amount") != "250" {
+		t.Errorf("%s", reversed.body)
+	}
+	for field, want := range map[string]string{"type": "payout", "status": "charged", "amount": "1000", "merchant_meta.reversal_of": made.at("id"), "txid": "null", "auth_params": "(absent)"} {
+		if got := back.at(field); got != want {
+			t.Errorf("%s is %s, want %s", field, got, want)
+		}
 	}
 }
 
@@ -113,6 +326,9 @@ func TestTxidIsReplayed(t *testing.T) {
 	}
 	if foreign := h.second().post(transactions, payment(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); foreign.at("id") == first.at("id") || foreign.header.Get("x-idempotent-replay") != "" {
 		t.Error("another partner's txid was taken for this one's")
+	}
+	if beside := h.neighbour().post(transactions, payment(`"amount":"100","currency":"USD","txid":"once"`)).want(201, ""); beside.at("id") == first.at("id") || beside.header.Get("x-idempotent-replay") != "" {
+		t.Error("two partners of one organization may use one txid")
 	}
 	if a, b := h.partner().post(transactions, payment(`"amount":"1"`)), h.partner().post(transactions, payment(`"amount":"1"`)); a.at("id") == b.at("id") {
 		t.Error("without a txid nothing is repeated")

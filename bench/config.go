@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"mizan/posting"
@@ -9,7 +10,8 @@ import (
 
 // PaymentsConfig is the command line of `mizan bench payments`.
 type PaymentsConfig struct {
-	Workload    string        `name:"workload" enum:"payments,read" default:"payments" help:"payments: each with a txid of its own, to charged; read: random GETs of payments made before in this run (--preload)."`
+	Workload    string        `name:"workload" enum:"payments,read,list" default:"payments" help:"payments: each with a txid of its own, to charged; read: random GETs of payments made before in this run (--preload); list: GETs of one page of the transaction list."`
+	Query       string        `name:"query" default:"limit=100" help:"Query of the list workload."`
 	Connections int           `name:"connections" default:"256" help:"Connections, each with one request at a time."`
 	Duration    time.Duration `name:"duration" default:"30s" help:"How long to measure."`
 	Rate        float64       `name:"rate" default:"0" help:"Requests a second in all; latencies count from when each was due. 0: as fast as answers come."`
@@ -45,13 +47,16 @@ const (
 const (
 	workloadPayments = "payments"
 	workloadRead     = "read"
+	workloadList     = "list"
 )
 
 // Validate tells what does not go together. kong calls it for the command line.
 func (c *PaymentsConfig) Validate() error {
 	switch {
-	case c.Workload != workloadPayments && c.Workload != workloadRead:
-		return fmt.Errorf("--workload %q is neither payments nor read", c.Workload)
+	case c.Workload != workloadPayments && c.Workload != workloadRead && c.Workload != workloadList:
+		return fmt.Errorf("--workload %q is neither payments nor read nor list", c.Workload)
+	case strings.ContainsAny(c.Query, " \r\n"):
+		return fmt.Errorf("--query has to be encoded")
 	case c.Connections < 1 || c.Connections > maxConnections:
 		return fmt.Errorf("--connections has to be 1 to %d", maxConnections)
 	case c.Duration <= 0, c.Timeout <= 0:

@@ -133,6 +133,7 @@ func TestConfigBounds(t *testing.T) {
 		"preload":        func(c *PaymentsConfig) { c.Preload = -1 },
 		"target alone":   func(c *PaymentsConfig) { c.Target = "http://x" },
 		"transport":      func(c *PaymentsConfig) { c.TLS = "files" },
+		"query":          func(c *PaymentsConfig) { c.Query = "a b" },
 		"no time to ask": func(c *PaymentsConfig) { c.Timeout = 0 },
 	} {
 		if err := fine.Validate(); err != nil {

@@ -203,6 +203,9 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 		}
 		newJob = newReads(r.dialer.host, &r.sandbox, r.payments.ids).job
 	}
+	if r.cfg.Workload == workloadList {
+		newJob = newLists(r.dialer.host, r.cfg.Query, &r.sandbox).job
+	}
 	l := r.load(newJob)
 	l.duration, l.rate = r.cfg.Duration, r.cfg.Rate
 	meter := startMeter(r.server)

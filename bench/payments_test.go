@@ -122,3 +122,15 @@ func TestReads(t *testing.T) {
 		t.Errorf("%v, %+v", err, r.Outcome)
 	}
 }
+
+func TestLists(t *testing.T) {
+	lists := func(c *PaymentsConfig) { c.Workload, c.Query = "list", "limit=7" }
+	r, out, err := against(t, new(platform), lists)
+	if err != nil || r.Outcome.Good == 0 || r.Outcome.wrong() != 0 {
+		t.Fatalf("%v, %+v\n%s", err, r.Outcome, out)
+	}
+	r, _, err = against(t, &platform{confused: true}, lists)
+	if err != nil || r.Outcome.Good != 0 || r.Outcome.Errors["HTTP 400"] == 0 {
+		t.Errorf("%v, %+v", err, r.Outcome)
+	}
+}

@@ -68,6 +68,12 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "{}", http.StatusUnauthorized)
 	case r.Method == http.MethodPost && path == "/transactions":
 		p.create(w, r)
+	case path == "/transactions":
+		if r.URL.Query().Get("limit") != "7" || p.confused {
+			http.Error(w, `{"error":"bad_request"}`, http.StatusBadRequest)
+			return
+		}
+		_, _ = fmt.Fprint(w, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
 	case strings.HasPrefix(path, "/transactions/"):
 		p.read(w, strings.TrimPrefix(path, "/transactions/"))
 	case path == "/ledger/accounts/L:partner:7:available":

@@ -176,3 +176,31 @@ func (r *reader) judge(_ uint64, a *answer) string {
 
 // lost implements job: a read changes nothing.
 func (r *reader) lost(uint64) {}
+
+// lists GET one page of the transaction list, always the same.
+type lists struct{ bytes []byte }
+
+func newLists(host, query string, s *server.Sandbox) *lists {
+	return &lists{requestHead("GET", "/api/v1/transactions?"+query, host, s, 0)}
+}
+
+func (l *lists) job() job { return l }
+
+// request implements job.
+func (l *lists) request(uint64) []byte { return l.bytes }
+
+var cursorKey = []byte(`"cursor":{`)
+
+// judge implements job: a page, however many rows it has.
+func (l *lists) judge(_ uint64, a *answer) string {
+	switch {
+	case a.status != 200:
+		return "HTTP " + strconv.Itoa(a.status)
+	case !bytes.Contains(a.body, cursorKey):
+		return "not a page"
+	}
+	return ""
+}
+
+// lost implements job: a read changes nothing.
+func (l *lists) lost(uint64) {}

@@ -23,6 +23,7 @@ const (
 	Session      Kind = 's'
 	User         Kind = 'u'
 	Settlement   Kind = 'b' // money between the institution's bank and a partner or provider
+	Rate         Kind = 'r' // what one currency is worth in another
 	Transfer     Kind = 'x' // a bare two-leg transfer of the ledger benchmark
 )
 

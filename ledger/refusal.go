@@ -7,18 +7,21 @@ type Code string
 
 // The refusal codes. api maps each to one HTTP status.
 const (
-	Invalid             Code = "invalid"      // a field's value; Field says which
-	WrongParams         Code = "wrong_params" // no params object
-	InvalidRefundAmount Code = "invalid_refund_amount"
-	NotReversible       Code = "not_reversible"
-	NotFound            Code = "not_found"
-	Conflict            Code = "conflict"
-	Forbidden           Code = "forbidden"
-	Unauthorized        Code = "unauthorized"
-	ModuleNotActive     Code = "module_not_active"
-	Unavailable         Code = "unavailable" // try again later: full queue, low disk, stopping
-	Internal            Code = "internal"
-	IllegalTransition   Code = "illegal_transition"
+	Invalid              Code = "invalid"      // a field's value; Field says which
+	WrongParams          Code = "wrong_params" // no params object
+	InvalidRefundAmount  Code = "invalid_refund_amount"
+	NotReversible        Code = "not_reversible"
+	InvalidCaptureAmount Code = "invalid_capture_amount"
+	NotContinuable       Code = "flow_not_continuable"
+	Expired              Code = "expired" // what was submitted came after its deadline
+	NotFound             Code = "not_found"
+	Conflict             Code = "conflict"
+	Forbidden            Code = "forbidden"
+	Unauthorized         Code = "unauthorized"
+	ModuleNotActive      Code = "module_not_active"
+	Unavailable          Code = "unavailable" // try again later: full queue, low disk, stopping
+	Internal             Code = "internal"
+	IllegalTransition    Code = "illegal_transition"
 
 	// Refusals of the writer, which the deciding actor turns into an outcome.
 	ClaimTaken        Code = "claim_taken"        // a unique key has another owner

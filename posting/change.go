@@ -37,6 +37,14 @@ type Step struct {
 	// version to be judged by and are never due.
 	Record []byte
 
+	// Sealed is put into the record's sealed row in place of what is there: up to
+	// MaxSealed bytes that stay beside the record for a while, such as an
+	// encrypted card number. They are in no event. Nil leaves the row as it is;
+	// Unseal removes it. Files keep the bytes of what was removed until they are
+	// compacted, so only what nobody can read may be put here.
+	Sealed []byte
+	Unseal bool
+
 	// List names the transaction list that shows the record; the zero value: none.
 	List List
 
@@ -63,8 +71,9 @@ type Receipt struct {
 	// and left nothing, or ErrStopped: unknown, the process is about to end.
 	Err error
 
-	// Owner is the value of the claim that was taken, for ledger.ClaimTaken. It
-	// is only to be read.
+	// Claim is the index in Change.Claims of the first claim that was taken, and
+	// Owner its value, for ledger.ClaimTaken. Owner is only to be read.
+	Claim int
 	Owner []byte
 
 	// Stamps has what the writer gave each step, in order.
@@ -129,6 +138,9 @@ func (s *Step) check() error {
 	if len(s.Record) > MaxRecord || s.Record == nil && !s.bare() {
 		return fmt.Errorf("record %v of %d bytes", s.Source.ID, len(s.Record))
 	}
+	if n := len(s.Sealed); n > MaxSealed || s.Sealed != nil && (n == 0 || s.Unseal) {
+		return fmt.Errorf("record %v: sealed row of %d bytes, removed: %v", s.Source.ID, n, s.Unseal)
+	}
 	if len(s.Events) == 0 || len(s.Events) > MaxEvents {
 		return fmt.Errorf("step of %d events", len(s.Events))
 	}
@@ -150,7 +162,7 @@ func (s *Step) check() error {
 // bare tells that the step's record is nothing but its event, so that no later
 // change, and nothing due, can look for it.
 func (s *Step) bare() bool {
-	return s.Source.Kind == ledger.Transfer && s.Expect == 0 && s.Due == 0
+	return s.Source.Kind == ledger.Transfer && s.Expect == 0 && s.Due == 0 && s.Sealed == nil && !s.Unseal
 }
 
 // checkEntry adds to ledger.Entry.Check what the writer needs: assets that can

@@ -10,8 +10,10 @@ import (
 // check looks for what speaks against a change, in a fixed order: claims,
 // versions, counters, funds, range. It changes nothing.
 func (w *writer) check(c *Change) Receipt {
-	if owner, refusal := w.checkClaims(c); refusal != nil {
-		return Receipt{Err: refusal, Owner: owner}
+	for i := range c.Claims {
+		if owner, taken := w.owner(c.Claims[:i], &c.Claims[i]); taken {
+			return Receipt{Err: ledger.Refuse("posting.Submit", ledger.ClaimTaken, "the key is taken"), Claim: i, Owner: owner}
+		}
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -32,15 +34,6 @@ func (w *writer) check(c *Change) Receipt {
 		return Receipt{Err: refusal}
 	}
 	return Receipt{}
-}
-
-func (w *writer) checkClaims(c *Change) ([]byte, *ledger.Refusal) {
-	for i := range c.Claims {
-		if owner, taken := w.owner(c.Claims[:i], &c.Claims[i]); taken {
-			return owner, ledger.Refuse("posting.Submit", ledger.ClaimTaken, "the key is taken")
-		}
-	}
-	return nil, nil
 }
 
 // owner is who has the key already: a claim of the same change before this one,

@@ -25,10 +25,12 @@
 //     A command begins with totals in the lower quarter of their range and moves
 //     less than a quarter; outcomes are in range because their intents counted
 //     them in the headroom.
-//  8. Nothing falls due below the low-water mark, and no row is removed, unless
+//  8. Nothing falls due below the low-water mark, and no due row is removed, unless
 //     everything below the mark has been handed out and its record has moved on.
+//  9. What is sealed beside a record is in its one sealed row and in no event. But
+//     for these and due rows nothing that was written is ever removed.
 //
-// Callers: actors (Submit), api and snapshots (View).
+// Callers: actors (Submit), api, snapshots and bench (View), cmd/mizan (Open).
 //
 // Rejected: a transaction per Change with Badger's own conflict detection. It
 // syncs once per Change (a seventh of the throughput) and leaves the order of

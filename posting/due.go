@@ -71,13 +71,6 @@ func (d *Due) Next() (ledger.Micros, bool) {
 	return d.heap[0].At, true
 }
 
-// Waiting is how many records want to be woken within the window.
-func (d *Due) Waiting() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return len(d.live)
-}
-
 // Take hands out what is due at or before the instant, in order, at most max
 // items. What was taken comes again only after Return or a restart, so whoever
 // takes it must see to it that its record moves on.

@@ -13,5 +13,12 @@ func (d *Due) Items() int {
 	return len(d.heap)
 }
 
+// Waiting is how many records want to be woken within the window.
+func (d *Due) Waiting() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.live)
+}
+
 // MaxSweep is how many passed due rows are removed with one group.
 const MaxSweep = maxSweep

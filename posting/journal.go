@@ -18,7 +18,8 @@ const (
 	MaxQueue  = 32_768         // changes waiting for a group; more commands are refused
 	MaxGroup  = 8_192          // changes in a group
 	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request, and what we add
-	MaxClaim  = 1_200          // bytes of a claim's key: 255 characters of four bytes, and room
+	MaxSealed = 2 << 10        // bytes of a record's sealed row
+	MaxClaim  = 1_200          // bytes of a claim's key: 255 characters of four bytes, and room; of its owner too
 	MaxTexts  = 1_024          // bytes of an event's name and states together
 	MaxEvents = 1_024          // events of one Step
 	MaxSteps  = 1_024          // steps of one Change

@@ -79,7 +79,7 @@ func TestAListOfOnePartnerMayBeLongerThanARowInOneGroup(t *testing.T) {
 	v := r.View()
 	defer v.Close()
 	next := n
-	err := v.List(org, posting.List{Partner: 7, Env: 1}, 0, func(row posting.Listed) (bool, error) {
+	err := v.List(org, posting.List{Partner: 7, Env: 1}, posting.Walk{}, func(row posting.Listed) (bool, error) {
 		next--
 		if row.ID != changes[next].Steps[0].Source.ID {
 			t.Fatalf("row %d is another's", next)
@@ -178,10 +178,18 @@ func TestWhatACallerMustNeverGetWrongStopsTheCallerOnly(t *testing.T) {
 		"a long counter": func(c *posting.Change) {
 			c.Counters = []ledger.CounterGuard{{Org: org, Key: strings.Repeat("k", store.MaxKey)}}
 		},
-		"no payload":        func(c *posting.Change) { c.Steps[0].Record = nil },
-		"one record twice":  func(c *posting.Change) { c.Steps = append(c.Steps, c.Steps[0]) },
-		"no events":         func(c *posting.Change) { c.Steps[0].Events = nil },
-		"an empty claim":    func(c *posting.Change) { c.Claims = []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID}} },
+		"no payload":          func(c *posting.Change) { c.Steps[0].Record = nil },
+		"one record twice":    func(c *posting.Change) { c.Steps = append(c.Steps, c.Steps[0]) },
+		"no events":           func(c *posting.Change) { c.Steps[0].Events = nil },
+		"an empty claim":      func(c *posting.Change) { c.Claims = []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID}} },
+		"a long sealed row":   func(c *posting.Change) { c.Steps[0].Sealed = make([]byte, posting.MaxSealed+1) },
+		"an empty sealed row": func(c *posting.Change) { c.Steps[0].Sealed = []byte{} },
+		"a sealed row both set and removed": func(c *posting.Change) {
+			c.Steps[0].Sealed, c.Steps[0].Unseal = []byte{1}, true
+		},
+		"a sealed row beside no record": func(c *posting.Change) {
+			c.Steps[0].Source.Kind, c.Steps[0].Record, c.Steps[0].Sealed = ledger.Transfer, nil, []byte{1}
+		},
 		"too long a record": func(c *posting.Change) { c.Steps[0].Record = make([]byte, posting.MaxRecord+1) },
 	} {
 		c := deposit()
@@ -202,13 +210,16 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 	asset := money.Asset{Currency: money.Currency(strings.Repeat("C", money.MaxName)), Network: money.Network(strings.Repeat("n", money.MaxName)), Env: money.Test}
 	c := new(posting.Change)
 	for range r.IntN(3) {
-		c.Claims = append(c.Claims, ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: string(long("", posting.MaxClaim)), Owner: make([]byte, 16)})
+		c.Claims = append(c.Claims, ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: string(long("", posting.MaxClaim)), Owner: make([]byte, 1+r.IntN(posting.MaxClaim))})
 		c.Counters = append(c.Counters, ledger.CounterGuard{Org: org, Key: string(long("", 200)), Window: "2026", Add: money.Max, Max: money.Max, Refuse: ledger.LimitExceeded})
 	}
 	for i := range steps {
 		s := posting.Step{
 			Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: make([]byte, r.IntN(2_000)),
 			List: posting.List{Partner: r.Int64(), Env: 1}, Due: ledger.MicrosOf(start) + ledger.Micros(r.Int64N(1e15)),
+		}
+		if s.Unseal = r.IntN(2) == 0; !s.Unseal {
+			s.Sealed = make([]byte, 1+r.IntN(posting.MaxSealed))
 		}
 		if i == 0 && r.IntN(2) == 0 {
 			s.Record = make([]byte, r.IntN(3*store.MaxPart))
@@ -220,6 +231,9 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 					Account: long("L:", ledger.MaxPath), Spill: long("A:", ledger.MaxPath), Asset: asset, Side: ledger.Debit + ledger.Side(n%2),
 					Amount: money.MustParse("1" + strings.Repeat("0", 70)),
 				})
+			}
+			if postings == 0 {
+				entry = nil
 			}
 			s.Events = append(s.Events, ledger.Event{Name: strings.Repeat("e", 100), From: strings.Repeat("f", 100), To: strings.Repeat("t", 100), Entry: entry})
 		}
@@ -241,7 +255,7 @@ func TestAChangeTakesNoMoreOfAGroupThanWasReckoned(t *testing.T) {
 	r.reopen()
 	t.Cleanup(func() { _ = r.Close() })
 	tightest := 0.0
-	for _, shape := range [][3]int{{1, 1, 2}, {1, 1, 128}, {1, 8, 128}, {8, 4, 16}, {64, 1, 2}, {1, 200, 2}, {20, 5, 2}} {
+	for _, shape := range [][3]int{{1, 1, 2}, {1, 1, 128}, {1, 8, 128}, {8, 4, 16}, {64, 1, 2}, {1, 200, 2}, {20, 5, 2}, {256, 1, 0}} {
 		c := worst(random, shape[0], shape[1], shape[2])
 		maxRows, maxBytes := c.Size()
 		r.must(c)

@@ -32,6 +32,7 @@ func (p *play) compare() {
 	for k, r := range p.model.records {
 		p.compareRecord(v, k, r)
 	}
+	p.compareSealed(v)
 	for key, want := range p.model.claims {
 		org := uuid.MustParse(key[1:37])
 		if got, _, err := v.Claim(org, ledger.ClaimKind(key[0]), key[37:]); string(got) != want || err != nil {
@@ -213,21 +214,51 @@ func (p *play) compareRecord(v *posting.View, k owned, want *modelRecord) {
 	}
 }
 
+func (p *play) compareSealed(v *posting.View) {
+	p.t.Helper()
+	left := 0
+	for k, r := range p.model.records {
+		if got, found, err := v.Sealed(k.org, k.source); found != (r.sealed != "") || string(got) != r.sealed || err != nil {
+			p.t.Errorf("record %v: sealed is %q %v (%v), want %q", k.source.ID, got, found, err, r.sealed)
+		}
+		if r.sealed != "" {
+			left++
+		}
+	}
+	for _, org := range p.orgs {
+		err := v.SealedRows(org, func(s ledger.Source, sealed []byte) (bool, error) {
+			if r := p.model.records[owned{org, s}]; r == nil || r.sealed != string(sealed) {
+				p.t.Errorf("%q is sealed beside %v", sealed, s.ID)
+			}
+			left--
+			return true, nil
+		})
+		if err != nil {
+			p.t.Error(err)
+		}
+	}
+	if left != 0 {
+		p.t.Errorf("%d sealed rows are missing", left)
+	}
+}
+
 func (p *play) compareList(v *posting.View, l posting.List, rows []posting.Listed) {
 	p.t.Helper()
-	want := slices.Clone(rows)
-	before := ledger.Micros(0)
+	near := func() ledger.Micros { return rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(3)-1) }
+	w := posting.Walk{First: p.random.IntN(2) == 0}
 	if p.random.IntN(2) == 0 {
-		before = rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(2))
-		want = slices.DeleteFunc(want, func(row posting.Listed) bool { return row.Booked >= before })
+		w.From = near()
 	}
-	slices.Reverse(want)
+	if p.random.IntN(2) == 0 {
+		w.Before = near()
+	}
+	want := walked(rows, w)
 	var got []posting.Listed
-	err := v.List(p.orgs[0], l, before, func(row posting.Listed) (bool, error) {
+	err := v.List(p.orgs[0], l, w, func(row posting.Listed) (bool, error) {
 		got = append(got, row)
 		return true, nil
 	})
 	if !slices.Equal(got, want) || err != nil {
-		p.t.Errorf("list %v before %d: %d rows (%v), want %d", l, before, len(got), err, len(want))
+		p.t.Errorf("list %v, %+v: %d rows (%v), want %d", l, w, len(got), err, len(want))
 	}
 }

@@ -136,11 +136,11 @@ func makesTransaction(c *posting.Change) bool {
 }
 
 func (p *play) follow(d draft, got posting.Receipt) {
-	code, owner := p.model.judge(d.change)
+	code, claim, owner := p.model.judge(d.change)
 	var refusal *ledger.Refusal
-	if errors.As(got.Err, &refusal) != (code != "") || refusal != nil && refusal.Code != code || string(got.Owner) != owner {
-		p.t.Fatalf("claims %+v, funds %+v, counters %+v, %d steps, first expects %d: answered %v with owner %q, want %q with owner %q",
-			d.change.Claims, d.change.Funds, d.change.Counters, len(d.change.Steps), d.change.Steps[0].Expect, got.Err, got.Owner, code, owner)
+	if errors.As(got.Err, &refusal) != (code != "") || refusal != nil && refusal.Code != code || got.Claim != claim || string(got.Owner) != owner {
+		p.t.Fatalf("claims %+v, funds %+v, counters %+v, %d steps, first expects %d: answered %v with claim %d of owner %q, want %q with claim %d of owner %q",
+			d.change.Claims, d.change.Funds, d.change.Counters, len(d.change.Steps), d.change.Steps[0].Expect, got.Err, got.Claim, got.Owner, code, claim, owner)
 	}
 	if code != "" {
 		p.model.refusals[code]++
@@ -222,7 +222,8 @@ func (p *play) guard(c *posting.Change) {
 	}
 }
 
-// outcome closes what a record holds, and gives back what it reserved.
+// outcome closes what a record holds, sometimes for something else, and gives
+// back what it reserved.
 func (p *play) outcome(d *draft) bool {
 	for k, r := range p.model.records { // any: maps have no order, and the seed decides little here
 		if r.stamp.Held == 0 {
@@ -234,7 +235,11 @@ func (p *play) outcome(d *draft) bool {
 			entry.Released = slices.Clone(r.held)
 		}
 		entry.Effective = p.effective()
-		s := p.step(k.org, k.source, r.stamp.Version, p.events(1+p.random.IntN(2), entry))
+		events := p.events(1+p.random.IntN(2), entry)
+		if p.random.IntN(3) == 0 {
+			events = append(events, p.events(1+p.random.IntN(2), p.entry(ledger.Pending))...)
+		}
+		s := p.step(k.org, k.source, r.stamp.Version, events)
 		d.change.Steps, d.change.Outcome = []posting.Step{s}, true
 		if r.reserved > 0 {
 			d.change.Counters = []ledger.CounterGuard{{Org: k.org, Key: "reserved", Add: amount(uint64(r.reserved)), Release: true}}
@@ -244,11 +249,15 @@ func (p *play) outcome(d *draft) bool {
 	return false
 }
 
-// again moves a record that moves no money, often from a version it hasn't.
+// again moves a record that holds nothing, often from a version it hasn't.
 func (p *play) again(org ledger.ID) posting.Step {
 	for k, r := range p.model.records {
 		if k.org == org && r.stamp.Held == 0 && p.random.IntN(4) > 0 {
-			return p.step(org, k.source, p.version(k, r), p.events(1+p.random.IntN(3), nil))
+			var entry *ledger.Entry
+			if p.random.IntN(3) == 0 {
+				entry = p.entry(ledger.Pending)
+			}
+			return p.step(org, k.source, p.version(k, r), p.events(1+p.random.IntN(3), entry))
 		}
 	}
 	return p.fresh(org, nil)
@@ -272,6 +281,12 @@ func (p *play) step(org ledger.ID, source ledger.Source, expect uint64, events [
 	s := posting.Step{Org: org, Source: source, Expect: expect, Events: events, Record: make([]byte, p.random.IntN(100)), Finish: p.random.IntN(4) == 0}
 	if p.random.IntN(200) == 0 {
 		s.Record = []byte(strings.Repeat("long", p.random.IntN(maxPart/4)+1))
+	}
+	switch p.random.IntN(6) {
+	case 0:
+		s.Sealed = []byte(uuid.NewString())
+	case 1:
+		s.Unseal = true
 	}
 	if org == p.orgs[0] && p.random.IntN(2) == 0 {
 		s.List = posting.List{Partner: p.random.Int64N(3), Env: uint8(1 + p.random.IntN(2))}

@@ -58,6 +58,7 @@ type effect struct {
 type modelRecord struct {
 	stamp    posting.Stamp
 	payload  string
+	sealed   string // empty: no row
 	held     []ledger.Posting
 	reserved int64
 }
@@ -96,16 +97,17 @@ func small(a money.Amount) int64 {
 	return int64(n)
 }
 
-// judge says why a change must be refused; empty: it must not.
-func (m *model) judge(c *posting.Change) (code ledger.Code, owner string) {
+// judge says why a change must be refused; empty: it must not. Of a claim that
+// is taken it says which and whose.
+func (m *model) judge(c *posting.Change) (code ledger.Code, claim int, owner string) {
 	own := map[string]string{}
 	for i := range c.Claims {
 		k := claimKey(&c.Claims[i])
 		if o, taken := m.claims[k]; taken {
-			return ledger.ClaimTaken, o
+			return ledger.ClaimTaken, i, o
 		}
 		if o, taken := own[k]; taken {
-			return ledger.ClaimTaken, o
+			return ledger.ClaimTaken, i, o
 		}
 		own[k] = string(c.Claims[i].Owner)
 	}
@@ -116,11 +118,11 @@ func (m *model) judge(c *posting.Change) (code ledger.Code, owner string) {
 			version = r.stamp.Version
 		}
 		if version != s.Expect {
-			return ledger.StaleVersion, ""
+			return ledger.StaleVersion, 0, ""
 		}
 	}
 	if c.Outcome {
-		return "", ""
+		return "", 0, ""
 	}
 	counters := map[counted]int64{}
 	for _, g := range c.Counters {
@@ -133,10 +135,10 @@ func (m *model) judge(c *posting.Change) (code ledger.Code, owner string) {
 			continue
 		}
 		if counters[k] += small(g.Add); counters[k] > small(g.Max) {
-			return g.Refuse, ""
+			return g.Refuse, 0, ""
 		}
 	}
-	return m.judgeFunds(c), ""
+	return m.judgeFunds(c), 0, ""
 }
 
 func (m *model) judgeFunds(c *posting.Change) ledger.Code {
@@ -303,6 +305,9 @@ func (m *model) step(s *posting.Step, reserved int64) posting.Stamp {
 	delete(m.taken, k)
 	if s.Record != nil {
 		r.payload = string(s.Record)
+		if s.Sealed != nil || s.Unseal {
+			r.sealed = string(s.Sealed)
+		}
 		r.stamp.Parts = uint64(max(0, len(s.Record)-1) / maxPart)
 		m.records[k] = r
 	}

@@ -1,6 +1,8 @@
 package posting_test
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,10 +45,54 @@ func TestAKeyClaimedTwiceInOneChangeIsTakenByTheFirst(t *testing.T) {
 	}
 	receipt := r.submit(c)
 	wantCode(t, receipt.Err, ledger.ClaimTaken)
-	if string(receipt.Owner) != "first" {
-		t.Errorf("the owner is %q", receipt.Owner)
+	if string(receipt.Owner) != "first" || receipt.Claim != 2 {
+		t.Errorf("claim %d is taken by %q", receipt.Claim, receipt.Owner)
 	}
 	c.Claims = c.Claims[:2]
+	r.must(c)
+}
+
+func TestAReceiptNamesTheFirstClaimThatIsTaken(t *testing.T) {
+	r := open(t)
+	answer := strings.Repeat("answer", posting.MaxClaim/6)
+	txid := ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: "1/order-1", Owner: []byte("transaction")}
+	key := ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: "1/key-1", Owner: []byte(answer)}
+	free := func(i int) ledger.Claim {
+		return ledger.Claim{Org: org, Kind: ledger.ClaimSettlement, Key: strconv.Itoa(i), Owner: []byte("free")}
+	}
+	for _, claim := range []ledger.Claim{txid, key} {
+		c := deposit()
+		c.Claims = []ledger.Claim{claim}
+		r.must(c)
+	}
+	for _, durable := range []bool{false, true} {
+		if durable {
+			r.restart()
+		}
+		for i, c := range []struct {
+			claims []ledger.Claim
+			claim  int
+			owner  string
+		}{
+			{[]ledger.Claim{txid}, 0, "transaction"},
+			{[]ledger.Claim{txid, key}, 0, "transaction"},
+			{[]ledger.Claim{key, txid}, 0, answer},
+			{[]ledger.Claim{free(1), key}, 1, answer},
+			{[]ledger.Claim{free(1), txid, key}, 1, "transaction"},
+			{[]ledger.Claim{free(1), free(2), key}, 2, answer},
+			{[]ledger.Claim{free(1), free(2), free(1)}, 2, "free"},
+		} {
+			change := deposit()
+			change.Claims = c.claims
+			receipt := r.submit(change)
+			wantCode(t, receipt.Err, ledger.ClaimTaken)
+			if receipt.Claim != c.claim || string(receipt.Owner) != c.owner {
+				t.Errorf("case %d: claim %d of %.20q, want %d of %.20q", i, receipt.Claim, receipt.Owner, c.claim, c.owner)
+			}
+		}
+	}
+	c := deposit()
+	c.Claims = []ledger.Claim{free(1), free(2)} // the refused changes have taken nothing
 	r.must(c)
 }
 

@@ -26,6 +26,7 @@ const (
 	countSize = rowSize + 1 + 33
 	headSize  = rowSize + 18 + 10*10 // a record's row without its payload
 	partSize  = rowSize + 25
+	sealSize  = rowSize + 17 // without what is sealed
 	dueSize   = rowSize + 1
 	itemSize  = 10 + 16 + 1 + 16 // an item of a due row
 	listSize  = rowSize + 17
@@ -78,6 +79,9 @@ func (s *Step) rows() (total size) {
 	if s.Record != nil {
 		parts := len(s.Record) / store.MaxPart
 		total.add(1+parts, headSize+len(s.Record)+parts*partSize)
+	}
+	if s.Sealed != nil || s.Unseal {
+		total.add(1, sealSize+len(s.Sealed))
 	}
 	if s.Due != 0 {
 		total.add(1, dueSize+itemSize)

@@ -6,7 +6,7 @@ import (
 	"mizan/posting/store"
 )
 
-// View answers questions about one consistent moment. Close it.
+// View answers questions about one consistent moment, to one goroutine. Close it.
 type View struct{ snap *store.Snapshot }
 
 // View opens a view of everything durable now.
@@ -77,6 +77,23 @@ func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Recor
 	})
 }
 
+// Sealed is what is sealed beside a record.
+func (v *View) Sealed(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
+	return v.snap.Get(store.KeySealed(nil, org, s), nil)
+}
+
+// SealedRows calls fn with every sealed row of an organization, by kind and id
+// of the record beside which it lies. The row is valid during fn.
+func (v *View) SealedRows(org ledger.ID, fn func(s ledger.Source, sealed []byte) (more bool, err error)) error {
+	return v.snap.Ascend(store.KeySealeds(nil, org), nil, func(key, row []byte) (bool, error) {
+		s, ok := store.ParseSealedKey(key)
+		if !ok {
+			return false, damaged("sealed row with key %x", key)
+		}
+		return fn(s, row)
+	})
+}
+
 // Organizations calls fn with every organization that has records, the
 // platform's own (the nil UUID) included.
 func (v *View) Organizations(fn func(ledger.ID) (more bool, err error)) error {
@@ -106,14 +123,6 @@ func (v *View) Claim(org ledger.ID, kind ledger.ClaimKind, key string) ([]byte, 
 	return v.snap.Get(store.KeyClaim(nil, org, kind, key), nil)
 }
 
-// Claims calls fn with every claim of a kind in an organization.
-func (v *View) Claims(org ledger.ID, kind ledger.ClaimKind, fn func(key string, owner []byte) (bool, error)) error {
-	prefix := store.KeyClaims(nil, org, kind)
-	return v.snap.Ascend(prefix, nil, func(key, owner []byte) (bool, error) {
-		return fn(string(key[len(prefix):]), owner)
-	})
-}
-
 // Counter is a persisted counter's amount.
 func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) {
 	row, found, err := v.snap.Get(store.KeyCounter(nil, org, key, window), nil)
@@ -123,24 +132,46 @@ func (v *View) Counter(org ledger.ID, key, window string) (money.Amount, error) 
 	return store.DecodeAmount(row)
 }
 
-// List calls fn with the rows of a partner's transaction list, newest first,
-// from before the instant (0: the newest). A row whose record has been written
-// again later has a newer row too; compare with the record's Updated.
-func (v *View) List(org ledger.ID, l List, before ledger.Micros, fn func(Listed) (bool, error)) error {
-	var from []byte
-	if before != 0 {
-		from = store.KeyList(nil, org, l.Partner, l.Env, before)
+// Walk says which rows of a transaction list are wanted.
+//
+// Bounds are on Booked, which is strictly increasing in an organization, so that
+// a walk goes on exactly where another ended. A creation's row is booked at the
+// last event of the creating Step: its record's Started is earlier by as many
+// microseconds as there were events before, fewer than MaxEvents. The order is
+// the same; but whoever wants all that started in a window must end the walk
+// MaxEvents later and look at each record.
+type Walk struct {
+	From   ledger.Micros // nothing booked earlier
+	Before ledger.Micros // nothing booked then or later; 0: no bound
+	First  bool          // only creations
+}
+
+// List calls fn with the rows of a partner's transaction list, newest first. A
+// row whose record has been written again later has a newer row too: it counts
+// for an order by the last change only if its Booked is the record's Updated.
+// The cost is that of the rows between the bounds, creations or not.
+func (v *View) List(org ledger.ID, l List, w Walk, fn func(Listed) (more bool, err error)) error {
+	if w.Before < 0 {
+		return nil // nothing was booked before 1970, and keys are unsigned
 	}
-	return v.snap.Descend(store.KeyLists(nil, org, l.Partner, l.Env), from, func(_, page []byte) (bool, error) {
-		rows, err := store.DecodeListed(page)
-		if err != nil {
+	var from []byte
+	if w.Before != 0 {
+		from = store.KeyList(nil, org, l.Partner, l.Env, w.Before-1)
+	}
+	var rows []Listed
+	return v.snap.Descend(store.KeyLists(nil, org, l.Partner, l.Env), from, func(_, page []byte) (more bool, err error) {
+		if rows, err = store.AppendListed(rows[:0], page); err != nil {
 			return false, err
 		}
 		for i := len(rows) - 1; i >= 0; i-- {
-			if before != 0 && rows[i].Booked >= before {
+			row := rows[i]
+			if row.Booked < w.From {
+				return false, nil
+			}
+			if w.Before != 0 && row.Booked >= w.Before || w.First && !row.First {
 				continue
 			}
-			if more, err := fn(rows[i]); err != nil || !more {
+			if more, err := fn(row); err != nil || !more {
 				return false, err
 			}
 		}

@@ -22,6 +22,7 @@ const (
 	Claims
 	Counters
 	Lists
+	SealedRows // what is kept beside records for a while
 )
 
 // sectionHead is the length of what the keys of a section of an organization
@@ -50,6 +51,8 @@ func (s Section) prefix(org ledger.ID) []byte {
 		key = store.KeyCounters(nil, org)
 	case Lists:
 		key = store.KeyLists(nil, org, 0, 0)
+	case SealedRows:
+		key = store.KeySealeds(nil, org)
 	}
 	return key[:sectionHead]
 }
@@ -130,6 +133,3 @@ func (v *View) Groups(fn func(GroupRow) (more bool, err error)) error {
 		return fn(GroupRow{N: binary.BigEndian.Uint64(row), Previous: [32]byte(row[8:40]), Hash: sha256.Sum256(row)})
 	})
 }
-
-// Group is the number of the group that the view shows.
-func (v *View) Group() uint64 { return v.snap.Group() }

@@ -71,6 +71,7 @@ func (w *writer) step(s *Step) Stamp {
 	}
 	if s.Record != nil {
 		w.record(s, &stamp)
+		w.seal(s)
 		w.stamps.set(k, stamp)
 	}
 	if s.List != (List{}) {
@@ -96,6 +97,19 @@ func (w *writer) record(s *Step, stamp *Stamp) {
 	w.value = store.EncodeRecord(w.value[:0], store.Envelope(*stamp), inline)
 	w.key = store.KeyRecord(w.key[:0], s.Org, s.Source)
 	w.group.Set(w.key, w.value)
+}
+
+// seal writes or removes the record's sealed row.
+func (w *writer) seal(s *Step) {
+	if s.Sealed == nil && !s.Unseal {
+		return
+	}
+	w.key = store.KeySealed(w.key[:0], s.Org, s.Source)
+	if s.Unseal {
+		w.group.Delete(w.key)
+		return
+	}
+	w.group.Set(w.key, s.Sealed)
 }
 
 // event books one event: its entry's lines, its leaf.

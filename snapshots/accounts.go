@@ -185,7 +185,7 @@ func (c *checker) linesOf(o *organization, at ledger.Account) iter.Seq[store.Lin
 func (c *checker) shifted(o *organization) error {
 	missing := o.books.shifted
 	err := c.rows(o, posting.Shifted, func(key, row []byte) error {
-		short := said(key, row)
+		short := shortOf(key, row)
 		if _, expected := missing[short]; !expected {
 			c.report.breach(ruleTotals, "organization %v: a line by effective date that no event gives", o.id)
 		}
@@ -241,11 +241,12 @@ func include(sum, totals *ledger.Totals) bool {
 	return inRange
 }
 
-// floor checks a partner's available balance. What took it down was allowed by
-// the overdraft of that time, so it is not judged by one that was set later.
+// floor checks a partner's available balance, but for what was held of it
+// unasked. What took it down was allowed by the overdraft of that time, so it is
+// not judged by one that was set later.
 func (c *checker) floor(o *organization, at ledger.Account, number int64, a *account) {
-	available := a.totals.Available()
-	if !available.Negative {
+	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})
+	if err != nil || !available.Negative {
 		return
 	}
 	var overdraft money.Amount

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -12,34 +11,39 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/ledger"
-	"mizan/ledger/payment"
+	"mizan/ledger/money"
 )
 
 // acknowledged is what answers said of one transaction: prints of its fields,
 // because there may be very many.
 type acknowledged struct {
-	line    uint32
-	found   bool
-	partner int64 // who was answered; 0: not said
-	fixed   [len(fixedFields)]uint32
-	moving  []movingPrints // in the order of the first answers
+	line     uint32
+	found    bool
+	partner  int64 // who was answered; 0: not said
+	fixed    [len(fixedFields)]uint32
+	pictures []picture    // each that was shown, in the order of the first answers
+	refunds  []ledger.ID  // each that was named
+	refunded money.Amount // the most that was shown
 }
 
-// movingPrints are those of the fields that go with a status.
-type movingPrints struct {
+// picture are prints of the fields that go with a status.
+type picture struct {
 	line   uint32
 	status uint8
+	short  bool // there is nothing but a status
 	fields [len(movingFields)]uint32
 }
 
 // The fields of a transaction that its record determines. The fixed ones are
-// decided when it is created and never change; the moving ones go with a status.
+// decided when it is created and never change, and the short answer to a hosted
+// create has them too. The moving ones go with a status.
 var (
-	fixedFields = [...]string{
-		"id", "txid", "type", "amount", "amount_with_fee", "amount_dest", "merchant_amount", "currency", "currency_dest",
-		"network", "env", "scale", "started", "description", "merchant_meta", "route",
+	fixedFields  = [...]string{"id", "txid", "type", "amount", "currency", "env", "started"}
+	movingFields = [...]string{
+		"error_description", "finished", "rrn", "return_id", "amount_with_fee", "amount_dest", "merchant_amount",
+		"currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest", "captured_amount",
+		"route", "link_id", "description", "merchant_meta",
 	}
-	movingFields = [...]string{"error_description", "finished", "rrn", "return_id"}
 )
 
 // shown is a JSON object of an answer.
@@ -74,10 +78,15 @@ func canonical(v jsontext.Value) string {
 	return string(own)
 }
 
+// print stands for a value.
+func (a *answers) print(v jsontext.Value) uint32 {
+	return uint32(maphash.String(a.seed, canonical(v)))
+}
+
 // prints writes a print of each named field.
 func (a *answers) prints(to []uint32, names []string, s shown) {
 	for i, name := range names {
-		to[i] = uint32(maphash.String(a.seed, canonical(s[name])))
+		to[i] = a.print(s[name])
 	}
 }
 
@@ -89,8 +98,10 @@ func differing(names []string, a, b []uint32) string {
 			list = append(list, name)
 		}
 	}
-	return strings.Join(list, ", ")
+	return joined(list)
 }
+
+func joined(names []string) string { return strings.Join(names, ", ") }
 
 // readList reads an answer that lists transactions.
 func (c *checker) readList(n uint32, l *answerLine) bool {
@@ -107,23 +118,46 @@ func (c *checker) readList(n uint32, l *answerLine) bool {
 	return any
 }
 
+// moves are the operations whose path names the transaction after them
+// (specification, "Endpoints").
+var moves = [...]string{"commit/", "continue/", "additional_params_for_auth/", "choose_target_destination/"}
+
 // readTransaction reads an answer about one transaction. A path that goes on
 // after its id may show another one.
 func (c *checker) readTransaction(n uint32, rest string, l *answerLine) bool {
+	moving := l.Method == "PUT"
+	for _, move := range moves {
+		if after, found := strings.CutPrefix(rest, move); found && l.Method == "POST" {
+			rest, moving = after, true
+		}
+	}
 	id, err := uuid.Parse(rest)
-	exact := err == nil && l.Method == "GET"
+	exact := err == nil && (moving || l.Method == "GET")
 	switch *l.Status {
 	case 404:
 		return exact && c.denied(n, id, l)
 	case 200, 201:
 		s := parseShown(embedded(l.Response))
 		known := c.acknowledge(n, l, s)
-		if exact && s.text("id") != id.String() {
+		if exact && s.text("id") != id.String() && (known || !moving) {
 			c.report.breach(ruleAnswers, "line %d: the answer does not show transaction %v", n, id)
 		}
-		return known || exact
+		if known && l.asksForRefund() && s.text("refund_id") == "" {
+			c.report.breach(ruleAnswers, "line %d: the answer to a refund of transaction %v names none", n, id)
+		}
+		return known || exact && !moving
 	}
 	return false
+}
+
+// asksForRefund tells whether the line is the request of a refund.
+func (l *answerLine) asksForRefund() bool {
+	var body struct {
+		Params struct {
+			Type string `json:"type"`
+		} `json:"params"`
+	}
+	return l.Method == "PUT" && json.Unmarshal(embedded(l.Body), &body) == nil && body.Params.Type == "refund"
 }
 
 // denied notes that a transaction was answered as unknown. Whom it was shown to
@@ -165,150 +199,32 @@ func (c *checker) acknowledge(n uint32, l *answerLine, s shown) bool {
 	if names := differing(fixedFields[:], fixed[:], ack.fixed[:]); names != "" {
 		c.report.breach(ruleAnswers, "line %d: transaction %v differs from line %d in %s", n, id, ack.line, names)
 	}
-	code := a.states.code(status)
-	moving := movingPrints{line: n, status: code}
-	a.prints(moving.fields[:], movingFields[:], s)
-	c.noteMoving(ack, id, &moving)
+	if l.IdempotencyKey != "" && l.Method != "GET" {
+		a.keyed = append(a.keyed, keyedAnswer{n, placed{l.org, id}, l.IdempotencyKey})
+	}
+	ack.picture(a, n, l, s)
+	if refund, err := uuid.Parse(s.text("refund_id")); err == nil && !slices.Contains(ack.refunds, refund) {
+		ack.refunds = append(ack.refunds, refund)
+	}
+	if refunded, err := money.Parse(s.text("refunded_amount")); err == nil && ack.refunded.Less(refunded) {
+		ack.refunded = refunded
+	}
 	return true
 }
 
-// noteMoving keeps a status's prints, which every answer with it must share.
-func (c *checker) noteMoving(ack *acknowledged, id ledger.ID, m *movingPrints) {
-	at := slices.IndexFunc(ack.moving, func(before movingPrints) bool { return before.status == m.status })
-	if at < 0 {
-		ack.moving = append(ack.moving, *m)
-		return
-	}
-	if names := differing(movingFields[:], m.fields[:], ack.moving[at].fields[:]); names != "" {
-		c.report.breach(ruleAnswers, "line %d: transaction %v differs from line %d in %s", m.line, id, ack.moving[at].line, names)
-	}
-}
-
-// meet compares a stored transaction with what was answered of it.
-func (c *checker) meet(r *record, p *payment.Record) {
-	a := &c.answers
-	if !a.given {
-		return
-	}
-	if p.TxID != "" {
-		c.meetRequest(r, p)
-	}
-	at, acknowledged := a.index[placed{r.organization.id, p.ID}]
-	if !acknowledged {
-		return
-	}
-	ack := a.shelf.at(at)
-	ack.found = true
-	var fixed [len(fixedFields)]uint32
-	a.prints(fixed[:], fixedFields[:], fixedOf(r, p))
-	if names := differing(fixedFields[:], fixed[:], ack.fixed[:]); names != "" {
-		c.report.breach(ruleAnswers, "line %d: transaction %v is stored with another %s", ack.line, p.ID, names)
-	}
-	for i := range ack.moving {
-		c.meetStatus(r, p, &ack.moving[i])
-	}
-}
-
-// meetStatus compares a stored transaction with the answers that showed a
-// status: the record must have been in it, and the fields are those that it
-// brought.
-func (c *checker) meetStatus(r *record, p *payment.Record, m *movingPrints) {
-	a := &c.answers
-	status := a.states.names[m.status]
-	states := r.organization.histories.statesOf(ledger.Transaction)
-	ended := payment.Machine.Final(payment.Status(status))
-	if !states.was(r.history, status) || (ended && string(p.Status) != status) {
-		c.report.breach(ruleAnswers, "line %d: transaction %v was answered as %q and is %q", m.line, p.ID, status, p.Status)
-		return
-	}
-	var want [len(movingFields)]uint32
-	a.prints(want[:], movingFields[:], c.movingOf(r, p, payment.Status(status)))
-	if names := differing(movingFields[:], want[:], m.fields[:]); names != "" {
-		c.report.breach(ruleAnswers, "line %d: transaction %v was answered as %q with another %s than it had", m.line, p.ID, status, names)
-	}
-}
-
-// fixedOf are a record's fixed fields as an answer has to show them
-// (specification, "Transaction").
-func fixedOf(r *record, p *payment.Record) shown {
-	s := shown{
-		"id": quoted(p.ID.String()), "txid": quotedOrNull(p.TxID), "type": quoted(p.Type.String()),
-		"amount": quoted(p.Amount.String()), "amount_with_fee": quoted(p.WithFee.String()),
-		"amount_dest": quoted(p.Dest.String()), "merchant_amount": quoted(p.Merchant.String()),
-		"currency": quoted(string(p.Asset.Currency)), "currency_dest": quoted(string(p.Asset.Currency)),
-		"env": quoted(p.Asset.Env.String()), "scale": jsontext.Value("null"), "started": instant(r.stamp.Started),
-		"description": jsontext.Value("null"), "merchant_meta": p.MerchantMeta, "route": quoted(p.Route),
-	}
-	if p.Asset.Network != "" {
-		s["network"] = quoted(string(p.Asset.Network))
-	}
-	if digits, resolved := p.Asset.Scale(); resolved {
-		s["scale"] = jsontext.Value(strconv.Itoa(digits))
-	}
-	if p.Terminal != (ledger.ID{}) {
-		switch {
-		case p.ShownText != "":
-			s["description"] = quoted(p.ShownText)
-		case p.Described:
-			s["description"] = quoted(p.Description)
+// picture notes what an answer shows, once each. The short answer to a hosted
+// create shows a status and no more.
+func (ack *acknowledged) picture(a *answers, n uint32, l *answerLine, s shown) {
+	p := picture{line: n, status: a.states.code(s.text("status")), short: l.isShort(s)}
+	if !p.short {
+		if meta, shown := s["merchant_meta"]; shown {
+			s["merchant_meta"] = withoutLang(meta)
 		}
+		a.prints(p.fields[:], movingFields[:], s)
 	}
-	if len(p.MerchantMeta) == 0 {
-		s["merchant_meta"] = jsontext.Value("{}")
+	if !slices.ContainsFunc(ack.pictures, func(before picture) bool {
+		return before.status == p.status && before.short == p.short && before.fields == p.fields
+	}) {
+		ack.pictures = append(ack.pictures, p)
 	}
-	return s
-}
-
-// movingOf are the fields that a record showed while it had a status: a reason
-// and a return come with the last event, and a reference with the settlement.
-func (c *checker) movingOf(r *record, p *payment.Record, status payment.Status) shown {
-	s := shown{"error_description": quoted(""), "finished": jsontext.Value("null")}
-	if status == p.Status {
-		s["error_description"], s["finished"] = quoted(p.Error), instant(r.stamp.Finished)
-		if p.ReturnID != (ledger.ID{}) {
-			s["return_id"] = quoted(p.ReturnID.String())
-		}
-	} else if status.Final() {
-		s["finished"] = instant(c.entered(r, status))
-	}
-	if p.RRN != "" && (status == p.Status || status.Final()) {
-		s["rrn"] = quoted(p.RRN)
-	}
-	return s
-}
-
-// entered is when a record came into a status that it has left; 0: never.
-func (c *checker) entered(r *record, status payment.Status) (at ledger.Micros) {
-	err := c.view.SourceEvents(r.organization.id, r.source, func(e ledger.Event) (bool, error) {
-		if e.To == string(status) && e.From != e.To {
-			at = e.Booked
-		}
-		return at == 0, nil
-	})
-	if err != nil {
-		c.report.breach(ruleStates, "organization %v: %s: %v", r.organization.id, named(r.source), err)
-	}
-	return at
-}
-
-func quoted(text string) jsontext.Value {
-	value, _ := jsontext.AppendQuote(nil, text) // text that is not UTF-8 was never sent as such
-	return value
-}
-
-func quotedOrNull(text string) jsontext.Value {
-	if text == "" {
-		return jsontext.Value("null")
-	}
-	return quoted(text)
-}
-
-// instantLayout is how answers write a time.
-const instantLayout = "2006-01-02T15:04:05.000000-07:00"
-
-func instant(at ledger.Micros) jsontext.Value {
-	if at == 0 {
-		return jsontext.Value("null")
-	}
-	return quoted(at.Time().Format(instantLayout))
 }

@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/ledger"
-	"mizan/ledger/payment"
 )
 
 // answers are what a client was told, and has to be found in the store.
@@ -27,14 +25,9 @@ type answers struct {
 	shelf  shelf[acknowledged]
 	states states
 	asked  map[uint64]*asked // by organization and txid
+	keyed  []keyedAnswer
+	keys   map[uint64]*askedKey // by organization, partner and idempotency key
 	made   []createdAnswer
-}
-
-// asked is what became of the creates with one txid.
-type asked struct {
-	succeeded, unknown, refused bool
-	line                        uint32
-	requests                    []uint64 // what was asked for
 }
 
 // createdAnswer acknowledges a record of the directory.
@@ -51,11 +44,20 @@ type answerLine struct {
 	OrganizationID string         `json:"organization_id"`
 	Body           jsontext.Value `json:"body"`
 	PartnerID      int64          `json:"partner_id"` // 0: not said
-	Status         *int           `json:"status"`     // 0: no answer came
+	IdempotencyKey string         `json:"idempotency_key"`
+	Status         *int           `json:"status"` // 0: no answer came
 	Response       jsontext.Value `json:"response"`
 
 	org    ledger.ID
 	orgErr error
+	hosted bool // it asks for a hosted transaction
+}
+
+// isShort tells whether the answer is the short one to a hosted create
+// (specification, "create", rule 8).
+func (l *answerLine) isShort(s shown) bool {
+	_, whole := s["amount_with_fee"]
+	return l.hosted && !whole
 }
 
 const (
@@ -85,7 +87,7 @@ func (c *checker) readAnswers(path string) error {
 	}
 	defer f.Close()
 	a := &c.answers
-	*a = answers{given: true, seed: maphash.MakeSeed(), index: make(map[placed]int32), asked: make(map[uint64]*asked)}
+	*a = answers{given: true, seed: maphash.MakeSeed(), index: make(map[placed]int32), asked: make(map[uint64]*asked), keys: make(map[uint64]*askedKey)}
 	a.states = states{codes: map[string]uint8{"": 0}, names: []string{""}}
 	r := bufio.NewReaderSize(f, 1<<20)
 	read := false
@@ -153,60 +155,6 @@ func (c *checker) readAnswer(n uint32, l *answerLine) {
 	}
 }
 
-// readCreate reads the answer to a create of a transaction, or that none came.
-func (c *checker) readCreate(n uint32, l *answerLine) {
-	var body struct {
-		Params struct {
-			TxID     string `json:"txid"`
-			Type     string `json:"type"`
-			Amount   string `json:"amount"`
-			Currency string `json:"currency"`
-			Env      string `json:"env"`
-		} `json:"params"`
-	}
-	var s shown
-	if *l.Status == 201 {
-		s = parseShown(embedded(l.Response))
-		if !c.acknowledge(n, l, s) {
-			c.report.breach(ruleAnswers, "line %d: the answer names no transaction", n)
-		}
-	}
-	p := &body.Params
-	if json.Unmarshal(embedded(l.Body), &body) != nil || p.TxID == "" {
-		return
-	}
-	if s != nil && s.text("txid") != p.TxID {
-		c.report.breach(ruleAnswers, "line %d: the answer shows another txid than was asked for", n)
-	}
-	a := &c.answers
-	key := a.hash(l.org.String(), p.TxID)
-	of := a.asked[key]
-	if of == nil {
-		of = &asked{line: n}
-		a.asked[key] = of
-	}
-	switch {
-	case *l.Status == 201:
-		of.succeeded = true
-	case *l.Status >= 400 && *l.Status < 500:
-		of.refused = true
-		return // what was refused is not what may be there
-	default:
-		of.unknown = true
-	}
-	request := a.hash(p.Type, p.Amount, or(p.Currency, "RUB"), or(p.Env, "prod"))
-	if !slices.Contains(of.requests, request) {
-		of.requests = append(of.requests, request)
-	}
-}
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
-}
-
 // readCreated reads the answer to a create of the directory: its fields are at
 // the top level, in data, or both.
 func (c *checker) readCreated(n uint32, kind ledger.Kind, org ledger.ID, l *answerLine) bool {
@@ -249,19 +197,6 @@ func (a *answers) hash(texts ...string) uint64 {
 	return m.Sum64() | 1
 }
 
-// meetRequest compares a stored transaction with the creates of its txid.
-func (c *checker) meetRequest(r *record, p *payment.Record) {
-	a := &c.answers
-	of := a.asked[a.hash(r.organization.id.String(), p.TxID)]
-	switch {
-	case of == nil || of.succeeded:
-	case !of.unknown && of.refused:
-		c.report.breach(ruleAnswers, "line %d: the create was refused, and transaction %v has its txid", of.line, p.ID)
-	case !slices.Contains(of.requests, a.hash(p.Type.String(), p.Amount.String(), string(p.Asset.Currency), p.Asset.Env.String())):
-		c.report.breach(ruleAnswers, "line %d: no answer came, and transaction %v is not what was asked for", of.line, p.ID)
-	}
-}
-
 // checkAnswers reports what was acknowledged and is not there.
 func (c *checker) checkAnswers() error {
 	a := &c.answers
@@ -270,6 +205,7 @@ func (c *checker) checkAnswers() error {
 			c.report.breach(ruleAnswers, "line %d: transaction %v of organization %v is lost", ack.line, place.id, place.org)
 		}
 	}
+	c.checkKeyed()
 	for _, m := range a.made {
 		if !c.directory.made[m.made] && !c.madeAnywhere(m.made) {
 			c.report.breach(ruleAnswers, "line %d: the %s of organization %v is lost", m.line, kindName(m.made.kind), m.made.org)

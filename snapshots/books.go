@@ -24,6 +24,7 @@ type books struct {
 // account is what the entries made of one account so far.
 type account struct {
 	totals  ledger.Totals
+	forced  money.Amount  // of the pending debits, what was held whether or not it was there
 	stream  hash.Hash     // over all lines, as they should be stored
 	lowered ledger.Micros // when its owner last took something off what is available
 	lines   uint64
@@ -34,6 +35,7 @@ type account struct {
 type hold struct {
 	source   ledger.Source
 	postings []ledger.Posting
+	forced   bool
 }
 
 func newBooks() *books {
@@ -60,7 +62,7 @@ func (b *books) book(e *ledger.Event) (closed hold, wrong string) {
 	switch entry.Phase {
 	case ledger.Posted:
 	case ledger.Pending:
-		b.holds[e.Seq] = hold{e.Source, entry.Postings}
+		b.holds[e.Seq] = hold{e.Source, entry.Postings, isForced(e)}
 	case ledger.Capture, ledger.Void:
 		var open bool
 		if closed, open = b.holds[entry.Closes]; !open {
@@ -76,27 +78,22 @@ func (b *books) book(e *ledger.Event) (closed hold, wrong string) {
 	if entry.Closes != 0 && entry.Phase != ledger.Capture && entry.Phase != ledger.Void {
 		wrong = "closes something without being a capture or a void"
 	}
-	if !b.apply(e, closed.postings) {
+	inRange, split := b.apply(e, &closed)
+	switch {
+	case !inRange:
 		wrong = "takes a total out of its range"
+	case wrong == "":
+		wrong = split
 	}
 	return closed, wrong
 }
 
 // apply moves the totals and writes the lines: first what a capture releases.
-func (b *books) apply(e *ledger.Event, released []ledger.Posting) (inRange bool) {
+// It says what is wrong with how a partner's line is split; empty: nothing.
+func (b *books) apply(e *ledger.Event, closed *hold) (inRange bool, split string) {
 	entry := e.Entry
-	inRange = true
-	if entry.Phase == ledger.Capture {
-		for i := range released {
-			p := &released[i]
-			at := ledger.Account{Path: p.Account, Asset: p.Asset}
-			a := b.account(at)
-			inRange = a.totals.Release(p.Side, p.Amount) == nil && inRange
-			if !slices.ContainsFunc(entry.Postings, func(q ledger.Posting) bool { return q.Account == p.Account && q.Asset == p.Asset }) {
-				b.write(at, a, e, len(entry.Postings)+i, p, ledger.Void)
-			}
-		}
-	}
+	inRange = b.release(e, closed)
+	split = b.split(e)
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
 		at := ledger.Account{Path: p.Account, Asset: p.Asset}
@@ -105,7 +102,35 @@ func (b *books) apply(e *ledger.Event, released []ledger.Posting) (inRange bool)
 		if p.Side == ledger.Debit && (entry.Phase == ledger.Posted || entry.Phase == ledger.Pending) {
 			a.lowered = e.Booked
 		}
+		switch {
+		case entry.Phase == ledger.Pending && isForced(e):
+			a.force(money.Amount.Add, p)
+		case entry.Phase == ledger.Void && closed.forced:
+			a.force(money.Amount.Sub, p)
+		}
 		b.write(at, a, e, i, p, entry.Phase)
+	}
+	return inRange, split
+}
+
+// release takes off what a capture's hold held. An account on which nothing is
+// posted instead has a line for it.
+func (b *books) release(e *ledger.Event, closed *hold) (inRange bool) {
+	inRange = true
+	if e.Entry.Phase != ledger.Capture {
+		return inRange
+	}
+	for i := range closed.postings {
+		p := &closed.postings[i]
+		at := ledger.Account{Path: p.Account, Asset: p.Asset}
+		a := b.account(at)
+		inRange = a.totals.Release(p.Side, p.Amount) == nil && inRange
+		if closed.forced {
+			a.force(money.Amount.Sub, p)
+		}
+		if !slices.ContainsFunc(e.Entry.Postings, func(q ledger.Posting) bool { return q.Account == p.Account && q.Asset == p.Asset }) {
+			b.write(at, a, e, len(e.Entry.Postings)+i, p, ledger.Void)
+		}
 	}
 	return inRange
 }
@@ -129,16 +154,16 @@ func (b *books) write(at ledger.Account, a *account, e *ledger.Event, index int,
 	b.lines++
 	if e.Entry.Effective != e.Booked.Date() {
 		b.key = store.KeyShifted(b.key[:0], ledger.ID{}, at, e.Entry.Effective, e.Seq, index)
-		b.shifted[said(b.key, b.row)] = e.Seq
+		b.shifted[shortOf(b.key, b.row)] = e.Seq
 	}
 	if b.line != nil {
 		b.line(at, &l)
 	}
 }
 
-// said stands for a shifted row in memory: a hash of its key after the
+// shortOf stands for a shifted row in memory: a hash of its key after the
 // organization, and of what it holds.
-func said(key, row []byte) (short [16]byte) {
+func shortOf(key, row []byte) (short [16]byte) {
 	h := sha256.New()
 	h.Write(key[1+len(ledger.ID{}):])
 	h.Write(row)

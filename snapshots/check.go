@@ -40,6 +40,7 @@ func Check(ctx context.Context, j *posting.Journal, in Inputs) (*Report, error) 
 		func() error { return c.groups(n, hash) },
 		c.everyOrganization,
 		c.checkNumbers,
+		c.checkKeys,
 		c.checkTimers,
 		func() error { return c.checkCalls(in.Data) },
 		c.checkAnswers,
@@ -67,6 +68,7 @@ type checker struct {
 	organizations map[ledger.ID]*organization
 	directory     *directory
 	timers        *timers
+	keys          []usedKey
 	answers       answers
 	seen          uint64 // rows, to look at ctx now and then
 }
@@ -131,6 +133,7 @@ func (c *checker) everyOrganization() error {
 			{ruleTotals, c.pages},
 			{ruleTotals, c.shifted},
 			{ruleStates, c.records},
+			{ruleStates, c.sealedRows},
 			{ruleTotals, c.balances},
 			{ruleClaims, c.lists},
 			{ruleClaims, c.claims},
@@ -148,7 +151,7 @@ func (c *checker) everyOrganization() error {
 
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	known := make(map[ledger.ID]bool)
-	for s := posting.Blocks; s <= posting.Lists; s++ {
+	for s := posting.Blocks; s <= posting.SealedRows; s++ {
 		err := c.reading(ruleJournal, func() error {
 			return c.view.SectionOrganizations(s, func(id ledger.ID) (bool, error) {
 				known[id] = true

@@ -48,7 +48,8 @@ func (c *checker) claims(o *organization) error {
 
 func (c *checker) claim(o *organization, kind ledger.ClaimKind, key string, owner []byte) {
 	if kind == ledger.ClaimIdempotency {
-		return // it names an answer, not a thing
+		c.keyUsed(o, key, owner)
+		return
 	}
 	if len(owner) != len(ledger.ID{}) {
 		c.report.breach(ruleClaims, "organization %v: a claim (%c) that names nothing", o.id, kind)

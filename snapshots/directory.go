@@ -30,6 +30,9 @@ type directoryRow struct {
 	Reference      string     `msgpack:"reference"`
 	Out            bool       `msgpack:"out"`
 	Lines          []moneyRow `msgpack:"lines"`
+	From           string     `msgpack:"from"`
+	To             string     `msgpack:"to"`
+	Rate           string     `msgpack:"rate"`
 }
 
 // moneyRow is an amount of an asset in package money's binary forms.
@@ -64,6 +67,7 @@ func (m *moneyRow) read() (money.Asset, money.Amount, error) {
 type directory struct {
 	partners  map[numbered]*partner
 	terminals map[placed]*terminal
+	rates     map[placed]*rate
 	numbers   map[int64]ledger.ID  // number → partner's record
 	claimed   map[string]ledger.ID // number → who claimed it
 	made      map[made]bool        // what an acknowledged creation may name
@@ -77,15 +81,32 @@ type numbered struct {
 type placed struct{ org, id ledger.ID }
 
 type partner struct {
+	setting
 	overdraft map[money.Asset]money.Amount
-	changed   bool // after its creation
-	updated   ledger.Micros
 }
 
 type terminal struct {
+	setting
 	settings words.Settings
-	changed  bool
-	updated  ledger.Micros
+}
+
+type rate struct {
+	setting
+	value string
+}
+
+// setting tells when a record of the directory was last written.
+type setting struct {
+	changed bool // after its creation
+	updated ledger.Micros
+}
+
+func settingOf(r *record) setting { return setting{r.stamp.Version > 1, r.stamp.Updated} }
+
+// changedSince tells whether what a transaction was decided by may have been
+// something else.
+func (s *setting) changedSince(transaction *record) bool {
+	return s.changed && transaction.stamp.Started < s.updated+inFlight
 }
 
 // made is a thing of the directory as an answer names it.
@@ -97,7 +118,7 @@ type made struct {
 
 func newDirectory() *directory {
 	return &directory{
-		partners: make(map[numbered]*partner), terminals: make(map[placed]*terminal),
+		partners: make(map[numbered]*partner), terminals: make(map[placed]*terminal), rates: make(map[placed]*rate),
 		numbers: make(map[int64]ledger.ID), claimed: make(map[string]ledger.ID), made: make(map[made]bool),
 	}
 }
@@ -138,6 +159,8 @@ func (c *checker) checkDirectoryRow(r *record, row *directoryRow) {
 	case ledger.Settlement:
 		c.checkState(r, string(words.StateSettled))
 		c.checkSettlement(r, row)
+	case ledger.Rate:
+		c.checkRate(r, row)
 	default:
 		c.faulty(r, "is of a kind that no machine knows")
 	}
@@ -155,7 +178,7 @@ func (c *checker) checkPartner(r *record, row *directoryRow) {
 		c.report.breach(ruleClaims, "partners %v and %v have one number", other, r.source.ID)
 	}
 	c.directory.numbers[row.Number] = r.source.ID
-	p := &partner{overdraft: make(map[money.Asset]money.Amount), changed: r.stamp.Version > 1, updated: r.stamp.Updated}
+	p := &partner{setting: settingOf(r), overdraft: make(map[money.Asset]money.Amount)}
 	for i := range row.Overdraft {
 		asset, amount, err := row.Overdraft[i].read()
 		if err != nil {
@@ -172,7 +195,19 @@ func (c *checker) checkTerminal(r *record, row *directoryRow) {
 		c.faulty(r, "has settings that can't be read")
 		return
 	}
-	c.directory.terminals[placed{r.organization.id, r.source.ID}] = &terminal{settings, r.stamp.Version > 1, r.stamp.Updated}
+	c.directory.terminals[placed{r.organization.id, r.source.ID}] = &terminal{settingOf(r), settings}
+}
+
+// checkRate compares a rate with its last event, and its pair with its id, which
+// is what makes it the pair's only one.
+func (c *checker) checkRate(r *record, row *directoryRow) {
+	if !r.organization.histories.in(r.history, ledger.Rate, row.Rate) {
+		c.faulty(r, "has another value than its events lead to")
+	}
+	if r.source.ID != words.RateID(r.organization.id, money.Currency(row.From), money.Currency(row.To)) {
+		c.faulty(r, "lies in another pair's place")
+	}
+	c.directory.rates[placed{r.organization.id, r.source.ID}] = &rate{settingOf(r), row.Rate}
 }
 
 // checkSettlement compares a partner's settlement with its entries: an event an
@@ -183,22 +218,18 @@ func (c *checker) checkSettlement(r *record, row *directoryRow) {
 	if row.Out {
 		bank, owner = owner, bank
 	}
-	byEnv := make(map[money.Env][]ledger.Posting)
+	var postings []ledger.Posting
 	for i := range row.Lines {
 		asset, amount, err := row.Lines[i].read()
 		if err != nil {
 			c.faulty(r, "has a line that can't be read")
 			return
 		}
-		byEnv[asset.Env] = append(byEnv[asset.Env],
+		postings = append(postings,
 			ledger.Posting{Account: ledger.Bank, Asset: asset, Side: bank, Amount: amount},
 			ledger.Posting{Account: ledger.PartnerAvailable(row.Partner), Asset: asset, Side: owner, Amount: amount})
 	}
-	var want uint64
-	for _, postings := range byEnv {
-		want ^= r.organization.histories.meaning(postings)
-	}
-	if r.history.entry != want {
+	if meaning(r.history.entry) != r.organization.histories.meaning(postings) {
 		c.faulty(r, "books other amounts than it says")
 	}
 }

@@ -2,6 +2,7 @@ package snapshots
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -14,21 +15,27 @@ type history struct {
 	started, updated    ledger.Micros
 	finished            ledger.Micros // when a transaction was last taken to a final status
 	passed              uint64        // a bit for each state that it was in
-	entry               uint64        // hash of what its money entry says; 0: none
+	entry               uint64        // meaning of what settled it, or hash of a rate's value; 0: none
+	hold                meaning       // of what a transaction's charge last held
+	net                 meaning       // of all that a transaction has posted
 	claim               uint64        // hash of the key that it must have claimed
 	version             uint32
 	moved               int32  // place in histories.moved; -1: moved no money
+	refunds             int32  // place of the last one in histories.refunds; -1: none
 	list                uint32 // hash of the list that shows it
-	terminal            uint32 // hash of the terminal of its first provider call
+	terminal            uint32 // hash of the terminal of its last charge
+	called              uint32 // hash of the terminal that was last called
 	state               uint8
-	claims              ledger.ClaimKind // of claim; 0: none
-	intents             uint8            // to call a provider
-	calls, firm         uint8            // calls made, and those not refused
+	claims              ledger.ClaimKind  // of claim; 0: none
+	asks                asking            // of the provider, beside the charge
+	holds               uint8             // charges that held money when they were sent
+	asked               [operations]uint8 // intents to call a provider
+	calls               [operations]uint8 // calls made
 	marks               mark
 }
 
 // mark notes what else was seen of a record.
-type mark uint8
+type mark uint16
 
 const (
 	stored     mark = 1 << iota // its row
@@ -36,12 +43,35 @@ const (
 	listedNew                   // the list row of its creation
 	listedLast                  // and of its last event
 	simulated                   // the simulator has its call
-	charged                     // the simulator says that money moved
-	creditSide                  // its money leaves by the provider's account
+	booked                      // its charge is booked, or it is a return
+	late                        // money came when it was closed
+	returned                    // a return reverses its charge
+	keepsCard                   // its record says that its card is kept
+	sealed                      // a card is
+	mayHave                     // by its last call the provider may have, or hold, the money
+	has                         // by its last call the provider has the money
+	agrees                      // its last call says the amounts that its entries say
 )
 
 // moved is what a transaction did to its provider's account.
-type moved struct{ captured, returned money.Amount }
+type moved struct{ captured, refunded money.Amount }
+
+// refund is one attempt to return money, as its entry says.
+type refund struct {
+	before               int32 // place of the one before; -1: the first
+	state                refundState
+	meaning              meaning
+	provider, fees, dest money.Amount // dest: in the other asset, if the money was converted
+}
+
+// refundState is what became of a refund. The zero value is under way.
+type refundState uint8
+
+const (
+	refundOpen refundState = iota
+	refundDone
+	refundRefused
+)
 
 // histories are an organization's records.
 type histories struct {
@@ -50,10 +80,18 @@ type histories struct {
 	moved  shelf[moved]
 	states map[ledger.Kind]*states
 	seed   maphash.Seed
+
+	refunds  shelf[refund]
+	rerouted map[ledger.Source][]meaning // what was held at the terminals before the last one
+	returns  map[ledger.ID]ledger.ID     // reversed transaction → its return, as its record says
+	returnOf map[ledger.ID]ledger.ID     // the same as the returns' records say
 }
 
 func newHistories() *histories {
-	return &histories{index: make(map[ledger.Source]int32), states: make(map[ledger.Kind]*states), seed: maphash.MakeSeed()}
+	return &histories{
+		index: make(map[ledger.Source]int32), states: make(map[ledger.Kind]*states), seed: maphash.MakeSeed(),
+		rerouted: make(map[ledger.Source][]meaning), returns: make(map[ledger.ID]ledger.ID), returnOf: make(map[ledger.ID]ledger.ID),
+	}
 }
 
 // find is a record's history; nil if no event happened to it.
@@ -69,7 +107,7 @@ func (h *histories) findOrAdd(s ledger.Source) *history {
 	if found := h.find(s); found != nil {
 		return found
 	}
-	at := h.shelf.add(history{moved: -1})
+	at := h.shelf.add(history{moved: -1, refunds: -1})
 	h.index[s] = at
 	return h.shelf.at(at)
 }
@@ -80,6 +118,15 @@ func (h *histories) money(of *history) *moved {
 		of.moved = h.moved.add(moved{})
 	}
 	return h.moved.at(of.moved)
+}
+
+// refundsOf are a transaction's refunds, in order.
+func (h *histories) refundsOf(of *history) (list []*refund) {
+	for at := of.refunds; at >= 0; at = h.refunds.at(at).before {
+		list = append(list, h.refunds.at(at))
+	}
+	slices.Reverse(list)
+	return list
 }
 
 // hash stands for a text that would take too much room.
@@ -99,6 +146,34 @@ func (h *histories) statesOf(kind ledger.Kind) *states {
 		h.states[kind] = s
 	}
 	return s
+}
+
+// in tells whether the record's events have led to the state; an empty one: it
+// has none yet. A rate's states are values, of which there may be any number, so
+// that only the hash of the last one is kept.
+func (h *histories) in(of *history, kind ledger.Kind, state string) bool {
+	if kind == ledger.Rate {
+		return of.entry == h.valueHash(state)
+	}
+	return h.statesOf(kind).name(of) == state
+}
+
+// enter lets an event lead the record to the state.
+func (h *histories) enter(of *history, kind ledger.Kind, state string) {
+	if kind == ledger.Rate {
+		of.entry = h.valueHash(state)
+		return
+	}
+	states := h.statesOf(kind)
+	of.state = states.code(state)
+	of.passed |= 1 << of.state
+}
+
+func (h *histories) valueHash(value string) uint64 {
+	if value == "" {
+		return 0
+	}
+	return h.hash(byte(ledger.Rate), value)
 }
 
 // states gives the names of states numbers, as they come. 0 is no state.

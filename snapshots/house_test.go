@@ -2,7 +2,10 @@ package snapshots_test
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -60,16 +63,33 @@ func open(t testing.TB, dir string) *house {
 	if h.directory, err = directory.Start(h.runtime); err != nil {
 		t.Fatal(err)
 	}
-	if h.simulator, err = simulator.Open(filepath.Join(dir, "simulator.log"), h.clock); err != nil {
+	h.simulator, err = simulator.Open(simulator.Options{
+		Path: filepath.Join(dir, "simulator.log"), Clock: h.clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	h.payments = live.New(live.Options{
-		Runtime: h.runtime, Terminals: h.directory, Admission: account.New(h.runtime),
+		Runtime: h.runtime, Directory: h.directory, Admission: account.New(h.runtime), Sealer: keyring(t, dir),
 		Providers:  map[string]actors.Provider{"simulator": h.simulator},
-		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second,
+		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
 	h.runtime.Start(live.Resumes)
 	return h
+}
+
+// keyring is the directory's own, as a server keeps it.
+func keyring(t testing.TB, dir string) *secret.Keyring {
+	t.Helper()
+	path := filepath.Join(dir, "keyring")
+	k, err := secret.LoadKeyring(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		k, err = secret.CreateKeyring(path, rand.Reader)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }
 
 func openJournal(t testing.TB, dir string, clk clock.Clock, through func(posting.Log) posting.Log) *posting.Journal {
@@ -128,8 +148,10 @@ type town struct {
 	back    *payment.Record // charged and taken back by the rail
 	paid    *payment.Record // a payout
 	waiting *payment.Record // a payout that the rail has not answered yet
-	answers []string        // lines of an answers file
+	market  market
+	answers []string // lines of an answers file
 	started map[ledger.ID]ledger.Micros
+	later   []func(*planter)
 }
 
 var built = sync.OnceValues(func() (*town, error) {
@@ -167,6 +189,9 @@ func settle(t testing.TB) *town {
 	if err := os.CopyFS(own.dir, os.DirFS(master.dir)); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(filepath.Join(own.dir, "keyring"), 0o600); err != nil { // CopyFS makes it anybody's
+		t.Fatal(err)
+	}
 	return &own
 }
 
@@ -180,6 +205,7 @@ func (w *town) fill(t testing.TB) {
 	}
 	w.first, w.second = sandbox.First, sandbox.Second
 	w.administrate(h)
+	w.market.fill(h, w)
 	w.charged = h.create(w.first, payment.Payment, "4242424242424242", 10_199, "order-1")
 	w.tell(w.first.Org, w.charged)
 	w.refused = h.create(w.first, payment.Payment, "4000000000000002", 500, "order-2")
@@ -210,32 +236,26 @@ func (w *town) fill(t testing.TB) {
 // administrate has fees, keys, an overdraft and a second partner.
 func (w *town) administrate(h *house) {
 	ctx, t := context.Background(), h.t
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	_, err := h.directory.CreateTerminal(ctx, w.first.Org, words.TerminalDraft{
 		Partner: w.first.Partner, Name: "with a fee", Provider: words.Simulator, Type: words.PaymentTerminal,
 		ProviderParams: []byte(`{"priority":-5,"fee_bps":"250","fee_fixed":"7"}`),
 	})
-	must(err)
+	must(t, err)
 	_, err = h.directory.CreateTerminal(ctx, w.first.Org, words.TerminalDraft{
 		Partner: w.first.Partner, Name: "with a fee on top", Provider: words.Simulator, Type: words.PayoutTerminal,
 		ProviderParams: []byte(`{"priority":-5,"fee_bps":"100","fee_mode":"on_top"}`),
 	})
-	must(err)
+	must(t, err)
 	key, _, err := h.directory.CreateAPIKey(ctx, w.first.Org, words.APIKeyDraft{Partner: w.first.Partner, Name: "second"})
-	must(err)
+	must(t, err)
 	_, err = h.directory.RevokeAPIKey(ctx, w.first.Org, key.ID)
-	must(err)
+	must(t, err)
 	other, err := h.directory.CreatePartner(ctx, w.first.Org, words.PartnerDraft{Name: "Other", Login: "other"}, []byte("pass"))
-	must(err)
+	must(t, err)
 	_, err = h.directory.PatchPartner(ctx, w.first.Org, other.Number, words.PartnerPatch{
 		Overdraft: &[]words.Overdraft{{Asset: usd, Amount: money.FromUint64(500)}},
 	})
-	must(err)
+	must(t, err)
 	w.answers = append(w.answers,
 		fmt.Sprintf(`{"method":"POST","path":"/api/v1/partners","organization_id":%q,"body":{},"status":201,"response":{"id":%d,"data":{"id":%d}}}`,
 			w.first.Org, other.Number, other.Number),
@@ -247,44 +267,88 @@ func (w *town) tell(org ledger.ID, r *payment.Record) {
 	w.answers = append(w.answers, answer(org, 201, r, w.show(r)))
 }
 
+// tellHosted notes the short answer to a hosted create.
+func (w *town) tellHosted(org ledger.ID, r *payment.Record) {
+	w.answers = append(w.answers, fmt.Sprintf(`{"method":"POST","path":"/api/v1/transactions","organization_id":%q,`+
+		`"body":{"params":{"type":%q,"txid":%q,"amount":%q,"currency":"USD","hosted":true}},"status":201,"response":%s}`,
+		org, r.Type, r.TxID, r.Amount, w.showShort(r)))
+}
+
+// tellMove notes what a client was answered that moved a transaction.
+func (w *town) tellMove(method, path string, org ledger.ID, r *payment.Record, body string) {
+	w.answers = append(w.answers, moveLine(method, path, org, r.ID, body, w.show(r)))
+}
+
+func moveLine(method, path string, org, id ledger.ID, body, response string) string {
+	return fmt.Sprintf(`{"method":%q,"path":"/api/v1/transactions/%s%v","organization_id":%q,"body":%s,"status":200,"response":%s}`,
+		method, path, id, org, body, response)
+}
+
 // answer is a line of an answers file: a create of the record, and what came.
 func answer(org ledger.ID, status int, r *payment.Record, response string) string {
 	return fmt.Sprintf(`{"method":"POST","path":"/api/v1/transactions","organization_id":%q,`+
-		`"body":{"params":{"type":%q,"txid":%q,"amount":%q,"currency":"USD"}},"status":%d,"response":%s}`,
-		org, r.Type, r.TxID, r.Amount, status, response)
+		`"body":{"params":{"type":%q,"txid":%q,"amount":%q,"currency":%q}},"status":%d,"response":%s}`,
+		org, r.Type, r.TxID, r.Amount, r.Asset.Currency, status, response)
+}
+
+// moment is an instant as the specification shows it.
+func moment(at ledger.Micros) string {
+	if at == 0 {
+		return "null"
+	}
+	return at.Time().Format(`"2006-01-02T15:04:05.000000-07:00"`)
+}
+
+// showShort is a hosted transaction as its create shows it (specification,
+// "create", rule 8).
+func (w *town) showShort(r *payment.Record) string {
+	return fmt.Sprintf(`{"id":%q,"status":%q,"type":%q,"env":%q,"txid":%q,"amount":%q,"currency":%q,"started":%s,"widget_url":"https://mizan.example/page"}`,
+		r.ID, r.Status, r.Type, r.Asset.Env, r.TxID, r.Amount, r.Asset.Currency, moment(w.started[r.ID]))
 }
 
 // show is a transaction as the specification shows it.
 func (w *town) show(r *payment.Record) string {
-	instant := func(at ledger.Micros) string {
-		if at == 0 {
-			return "null"
-		}
-		return at.Time().Format(`"2006-01-02T15:04:05.000000-07:00"`)
-	}
-	txid, description, optional := "null", "null", ""
+	txid, description := "null", "null"
 	if r.TxID != "" {
 		txid = strconv.Quote(r.TxID)
 	}
 	if r.Terminal != (ledger.ID{}) && r.Described {
 		description = strconv.Quote(r.Description)
 	}
-	if r.RRN != "" {
-		optional += fmt.Sprintf(`,"rrn":%q`, r.RRN)
-	}
-	if r.ReturnID != (ledger.ID{}) {
-		optional += fmt.Sprintf(`,"return_id":%q`, r.ReturnID)
-	}
 	meta := "{}"
 	if r.MerchantMeta != nil {
 		meta = string(r.MerchantMeta)
+	}
+	dest := r.Asset.Currency
+	if !r.Rate.IsZero() {
+		dest = r.Settles.Currency
 	}
 	return fmt.Sprintf(`{"id":%q,"txid":%s,"type":%q,"status":%q,"error_description":%q,"amount":%q,"amount_with_fee":%q,`+
 		`"amount_dest":%q,"merchant_amount":%q,"currency":%q,"currency_dest":%q,"env":%q,"scale":2,"description":%s,`+
 		`"merchant_meta":%s,"started":%s,"finished":%s,"widget_url":null,"route":%q%s}`,
 		r.ID, txid, r.Type, r.Status, r.Error, r.Amount, r.WithFee,
-		r.Dest, r.Merchant, r.Asset.Currency, r.Asset.Currency, r.Asset.Env, description,
-		meta, instant(w.started[r.ID]), instant(r.Finished), r.Route, optional)
+		r.Dest, r.Merchant, r.Asset.Currency, dest, r.Asset.Env, description,
+		meta, moment(w.started[r.ID]), moment(r.Finished), r.Route, showOptional(r))
+}
+
+// showOptional are the fields that only some transactions have.
+func showOptional(r *payment.Record) (fields string) {
+	if !r.Rate.IsZero() {
+		fields += fmt.Sprintf(`,"currency_rate":%q,"scale_dest":2`, r.Rate)
+	}
+	if r.RRN != "" {
+		fields += fmt.Sprintf(`,"rrn":%q`, r.RRN)
+	}
+	if !r.Captured.IsZero() {
+		fields += fmt.Sprintf(`,"captured_amount":%q`, r.Captured)
+	}
+	if r.RefundID != (ledger.ID{}) {
+		fields += fmt.Sprintf(`,"refund_id":%q,"refund_msg":%q,"refunded_amount":%q`, r.RefundID, r.RefundMsg, r.Refunded)
+	}
+	if r.ReturnID != (ledger.ID{}) {
+		fields += fmt.Sprintf(`,"return_id":%q`, r.ReturnID)
+	}
+	return fields
 }
 
 // file writes lines into a file outside of the data directory.

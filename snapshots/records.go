@@ -45,6 +45,7 @@ func (c *checker) records(o *organization) error {
 			c.report.breach(ruleStates, "organization %v: %s has events and no record", o.id, named(source))
 		}
 	}
+	c.checkReturns(o)
 	return nil
 }
 

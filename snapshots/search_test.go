@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mizan/ledger"
 	"mizan/ledger/payment"
 )
 
@@ -44,33 +45,36 @@ func TestTheSearchFindsWhatBytesIndexFinds(t *testing.T) {
 }
 
 // Every event of the transaction's machine is judged: POSTINGS says what it
-// writes, and "none" is a decision too.
+// writes where nothing is held, and where something is; "none" is a decision too.
 func TestEveryEventOfATransactionHasItsEntriesDecided(t *testing.T) {
-	decided := map[payment.Event]string{
-		"create": "none", "refuse": "none", "route": "none", "authorise": "may pending", "process": "none",
-		"settle": "must posted capture", "decline": "may void", "fail": "may void", "await": "none", "reverse": "none",
-		"return": "must posted",
+	const nothing = ledger.Phase(0)
+	decided := map[payment.Event][2]ledger.Phase{
+		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "submit": {}, "await": {},
+		"pass_pre_authorized_3ds": {}, "pass_auth_required": {}, "pass_unknown": {}, "pass_cancelled": {},
+		"commit": {}, "commit_refused": {}, "cancel": {}, "lapse": {}, "void_failed": {}, "refund_pending": {},
+		"reverse": {}, "correct": {}, "give_back": {}, "give_back_failed": {},
+		"hold_payout": {}, // it was held when it was sent
+
+		"authorise": {ledger.Pending, ledger.Pending}, "hold_payment": {ledger.Pending, ledger.Pending}, "refund": {ledger.Pending, ledger.Pending},
+		"settle": {ledger.Posted, ledger.Capture}, "capture": {ledger.Capture, ledger.Capture}, "refund_done": {ledger.Capture, ledger.Capture},
+		"refund_refused": {ledger.Void, ledger.Void}, "further_refund_refused": {ledger.Void, ledger.Void},
+		"decline": {nothing, ledger.Void}, "fail": {nothing, ledger.Void}, "void": {nothing, ledger.Void}, "expire": {nothing, ledger.Void},
+		"reroute": {nothing, ledger.Void},
+		"return":  {ledger.Posted, ledger.Posted}, "settle_late": {ledger.Posted, ledger.Posted}, "gave_back": {ledger.Posted, ledger.Posted},
 	}
 	for _, event := range payment.Machine.Events() {
-		carries, carried := transactionEntries[event]
-		got := "none"
-		if carried {
-			got = "may"
-			if carries.must {
-				got = "must"
-			}
-			for _, phase := range carries.phases {
-				got += " " + phase.String()
-			}
+		want, known := decided[event]
+		c := entryOf(ledger.Transaction, string(event))
+		if got := [2]ledger.Phase{c.phase(false), c.phase(true)}; !known || got != want {
+			t.Errorf("%s: %v, want %v (known: %v)", event, got, want, known)
 		}
-		if want := decided[event]; got != want {
-			t.Errorf("%s: %s, want %q", event, got, want)
+		if (c == mayHold) != (event == "authorise") {
+			t.Errorf("%s may be without its hold: %v", event, c == mayHold)
 		}
+		delete(decided, event)
 	}
-	for event := range transactionEntries {
-		if decided[event] == "" {
-			t.Errorf("%s is no event", event)
-		}
+	if len(decided) != 0 {
+		t.Errorf("%v are no events", decided)
 	}
 }
 

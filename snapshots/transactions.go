@@ -1,7 +1,6 @@
 package snapshots
 
 import (
-	"cmp"
 	"hash/maphash"
 	"math/big"
 	"slices"
@@ -34,12 +33,11 @@ func (c *checker) checkTransaction(r *record) {
 	if r.stamp.Finished != h.finished {
 		c.faulty(r, "is %q and finished at another time than its events say", p.Status)
 	}
-	if h.entry != 0 && h.entry != histories.meaning(bookedBy(p)) {
-		c.faulty(r, "books other amounts than it says")
-	}
-	if wrong := c.price(r, p); wrong != "" {
-		c.faulty(r, "%s", wrong)
-	}
+	c.checkTerms(r, p)
+	c.checkRoute(r, p)
+	c.checkBooked(r, p)
+	c.checkRefunds(r, p)
+	c.checkStanding(r, p)
 	c.checkReturn(r, p)
 	if p.TxID != "" {
 		h.claims, h.claim = ledger.ClaimTxID, histories.hash(byte(ledger.ClaimTxID), acting.TxIDKey(p.Partner, p.TxID))
@@ -47,6 +45,10 @@ func (c *checker) checkTransaction(r *record) {
 	h.list = histories.listOf(p.Partner, p.Asset.Env)
 	if p.Route == simulator && p.ReversalOf == (ledger.ID{}) {
 		h.marks |= simulated
+		h.terminal = histories.terminalOf(p.Terminal)
+	}
+	if p.KeepCard {
+		h.marks |= keepsCard
 	}
 	c.meet(r, p)
 }
@@ -56,80 +58,101 @@ func (h *histories) listOf(partner int64, env money.Env) uint32 {
 	return uint32(h.hash(byte(env), strconv.FormatInt(partner, 10)))
 }
 
-// checkReturn checks that a reversed transaction and its return name each other.
-func (c *checker) checkReturn(r *record, p *payment.Record) {
-	other, what := p.ReversalOf, payment.Reversed
-	if other == (ledger.ID{}) {
-		other, what = p.ReturnID, payment.Charged
-	}
-	if other == (ledger.ID{}) {
-		if p.Status == payment.Reversed {
-			c.faulty(r, "is reversed without a return")
-		}
+func (h *histories) terminalOf(id ledger.ID) uint32 { return uint32(maphash.Bytes(h.seed, id[:])) }
+
+// checkBooked compares the entries of a transaction's charge with what its record
+// says; checkTerms has compared that with what it must say.
+func (c *checker) checkBooked(r *record, p *payment.Record) {
+	h, histories := r.history, r.organization.histories
+	if p.ReversalOf != (ledger.ID{}) {
+		c.checkReturned(r, p)
 		return
 	}
+	settled := said(p)
+	asked := settled // the hold is for all of the amount
+	if p.Captured != p.Amount && !p.Captured.IsZero() {
+		asked = priceOf(p, large(p.Amount))
+	}
+	switch {
+	case h.hold != 0 && h.hold != histories.meant(charge(p, asked)):
+		c.faulty(r, "has held other amounts than it says")
+	case h.marks&booked != 0 && meaning(h.entry) != histories.meant(charge(p, settled)):
+		c.faulty(r, "books other amounts than it says")
+	case h.marks&late != 0 && meaning(h.entry) != histories.meant(tooLate(p, settled)):
+		c.faulty(r, "has other amounts in suspense than it says")
+	}
+	if p.SettledLate != (h.marks&late != 0) {
+		c.faulty(r, "says that money came too late: %v, and its events say otherwise", p.SettledLate)
+	}
+	if pays := p.Type == payment.Payment; pays && h.holds != 0 || !pays && h.holds != h.asked[callCharge] {
+		c.faulty(r, "was sent to providers %d times, and money was held for %d of them", h.asked[callCharge], h.holds)
+	}
+}
+
+// said is the price that a record says.
+func said(p *payment.Record) price {
+	return price{fee: large(p.Fee), withFee: large(p.WithFee), merchant: largeSigned(p.Merchant), dest: large(p.Dest)}
+}
+
+// checkReturned compares a return's entry with its record: a payment's entry the
+// other way round. That it is the rest of its charge is seen by the events.
+func (c *checker) checkReturned(r *record, p *payment.Record) {
+	says := said(p)
+	amount := new(big.Int).Sub(says.withFee, says.fee)
+	if !p.Fees.OnTop {
+		amount = says.withFee
+	}
+	if p.Type != payment.Payout || amount.Cmp(large(p.Amount)) != 0 {
+		c.faulty(r, "is no return of its amount")
+	}
+	if !p.Rate.IsZero() && p.Merchant.Negative {
+		return // what comes back at the destination is in no field
+	}
 	histories := r.organization.histories
-	h := histories.find(ledger.Source{Kind: ledger.Transaction, ID: other})
-	if h == nil || !histories.statesOf(ledger.Transaction).was(h, string(what)) {
-		c.faulty(r, "names transaction %v, which is not %s", other, what)
+	entry := meaning(r.history.entry)
+	leg, both := histories.meant(mirror(income(p, says, false))), histories.meant(mirror(income(p, says, true)))
+	if entry != leg && (p.Rate.IsZero() || entry != both) {
+		c.faulty(r, "books other amounts than it says")
 	}
 }
 
-// bookedBy are the postings that a transaction's record asks for (POSTINGS,
-// "Payments"), with the partner's line in one piece.
-func bookedBy(p *payment.Record) []ledger.Posting {
-	line := func(path ledger.Path, side ledger.Side, amount money.Amount) ledger.Posting {
-		return ledger.Posting{Account: path, Asset: p.Asset, Side: side, Amount: amount}
+// settledAmount is the part of the amount that a charge settled for.
+func settledAmount(p *payment.Record) *big.Int {
+	if p.Captured.IsZero() {
+		return large(p.Amount)
 	}
-	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
-	if p.Type == payment.Payout && p.ReversalOf == (ledger.ID{}) {
-		return []ledger.Posting{
-			line(partner, ledger.Debit, p.WithFee), line(provider, ledger.Credit, p.Dest), line(ledger.Fees, ledger.Credit, p.Fee),
-		}
-	}
-	in, out := ledger.Debit, ledger.Credit
-	if p.ReversalOf != (ledger.ID{}) {
-		in, out = out, in
-	}
-	share := out
-	if p.Merchant.Negative {
-		share = in
-	}
-	return []ledger.Posting{line(provider, in, p.WithFee), line(partner, share, p.Merchant.Abs), line(ledger.Fees, out, p.Fee)}
+	return large(p.Captured)
 }
 
-// meaning is a hash of what postings do to accounts, however they are ordered
-// and however a partner's line is split between what is available and owed.
-func (h *histories) meaning(postings []ledger.Posting) uint64 {
-	type sum struct {
-		name  string
-		asset money.Asset
-		net   money.Signed
+// checkReturn notes which transactions a reversed one and its return name, for
+// checkReturns, and checks that a reversed one names one.
+func (c *checker) checkReturn(r *record, p *payment.Record) {
+	histories := r.organization.histories
+	none := ledger.ID{}
+	switch {
+	case p.ReversalOf != none:
+		histories.returnOf[p.ID] = p.ReversalOf
+	case p.ReturnID != none:
+		histories.returns[p.ID] = p.ReturnID
 	}
-	sums := make([]sum, 0, 4)
-	for i := range postings {
-		p := &postings[i]
-		name := partnersLine(p.Account)
-		at := slices.IndexFunc(sums, func(s sum) bool { return s.name == name && s.asset == p.Asset })
-		if at < 0 {
-			at = len(sums)
-			sums = append(sums, sum{name: name, asset: p.Asset})
+	if (p.Status == payment.Reversed) != (p.ReturnID != none) || (p.Status == payment.Reversed) != (r.history.marks&returned != 0) {
+		c.faulty(r, "is %q, and its return says otherwise", p.Status)
+	}
+}
+
+// checkReturns checks that reversed transactions and their returns name each other.
+func (c *checker) checkReturns(o *organization) {
+	h := o.histories
+	for id, of := range h.returnOf {
+		if h.returns[of] != id {
+			c.report.breach(ruleStates, "organization %v: transaction %v says that it returns %v, which does not", o.id, id, of)
 		}
-		sums[at].net, _ = sums[at].net.Add(net(p)) // unbalanced has looked at the range
 	}
-	sums = slices.DeleteFunc(sums, func(s sum) bool { return s.net.IsZero() })
-	slices.SortFunc(sums, func(a, b sum) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.asset.Currency, b.asset.Currency), cmp.Compare(a.asset.Network, b.asset.Network))
-	})
-	var m maphash.Hash
-	m.SetSeed(h.seed)
-	var form []byte
-	for i := range sums {
-		form = append(append(form[:0], sums[i].name...), 0)
-		form = sums[i].net.AppendBinary(sums[i].asset.AppendBinary(form))
-		_, _ = m.Write(form) // it never fails
+	for id, by := range h.returns {
+		if h.returnOf[by] != id {
+			c.report.breach(ruleStates, "organization %v: transaction %v says that %v returns it, which does not", o.id, id, by)
+		}
 	}
-	return m.Sum64() | 1 // 0 is "none"
 }
 
 const (
@@ -166,43 +189,39 @@ func between(s, head, tail string) (string, bool) {
 	return s[len(head) : len(s)-len(tail)], true
 }
 
-// price recomputes the fee from the terminal's settings, if they are the ones
-// that it was decided by (DECISIONS, "Payments"): floor(amount × bps / 10000) +
-// fixed, on top of the amount or deducted from it.
-func (c *checker) price(r *record, p *payment.Record) (wrong string) {
-	t := c.directory.terminal(r.organization.id, p.Terminal)
-	if t == nil || p.ReversalOf != (ledger.ID{}) || (t.changed && r.stamp.Started < t.updated+inFlight) {
-		return ""
-	}
-	fee := new(big.Int).Mul(large(p.Amount), new(big.Int).SetUint64(uint64(t.settings.FeeBps)))
-	fee.Add(fee.Div(fee, big.NewInt(10_000)), large(t.settings.FeeFixed))
-	withFee, merchant := large(p.Amount), large(p.Amount)
-	if t.settings.FeeOnTop {
-		withFee.Add(withFee, fee)
-	} else {
-		merchant.Sub(merchant, fee)
-	}
-	said := large(p.Merchant.Abs)
-	if p.Merchant.Negative {
-		said.Neg(said)
-	}
-	arrives := said
-	if said.Sign() < 0 {
-		arrives = new(big.Int)
-	}
+// checkStanding checks that the record has what its status needs, and nothing
+// that it must not have any more.
+func (c *checker) checkStanding(r *record, p *payment.Record) {
+	h := r.history
+	open := unsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && p.RefundID == (ledger.ID{})
 	switch {
-	case large(p.Fee).Cmp(fee) != 0:
-		return "has a fee of " + p.Fee.String() + ", and its terminal takes " + fee.String()
-	case large(p.WithFee).Cmp(withFee) != 0, said.Cmp(merchant) != 0, large(p.Dest).Cmp(arrives) != 0:
-		return "splits its amount another way than its terminal"
+	case p.Status == payment.New, p.Status == payment.Created && !p.Hosted:
+		c.faulty(r, "rests in %q, which it only passes through", p.Status)
+	case !slices.Contains(asksFor(p), h.asks):
+		c.faulty(r, "asks its provider for something else than its events do")
+	case holdsMoney(p) != (h.held != 0):
+		c.faulty(r, "is %q, and money is held for it: %v", p.Status, h.held != 0)
+	case p.Status.Held() != (p.HoldUntil != 0):
+		c.faulty(r, "is %q, and is held until %d", p.Status, p.HoldUntil)
+	case p.Action == nil && p.Status == payment.ActionRequired, p.Action != nil && p.Status != payment.ActionRequired && !p.Status.Moving():
+		c.faulty(r, "is %q, and its payer has something to do: %v", p.Status, p.Action != nil)
+	case p.KeepCard && p.Status != payment.ActionRequired && !p.Status.Moving():
+		c.faulty(r, "is %q, and its card is kept", p.Status)
+	case open != (r.stamp.Due != 0):
+		c.faulty(r, "is %q, and something will wake it: %v", p.Status, r.stamp.Due != 0)
 	}
-	return ""
 }
 
-func large(a money.Amount) *big.Int {
-	if u, small := a.Uint64(); small {
-		return new(big.Int).SetUint64(u)
+// unsettled tells whether a charge is still to be decided.
+func unsettled(p *payment.Record) bool {
+	return p.Status == payment.Created || p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.Moving() || p.Status.Held()
+}
+
+// holdsMoney tells whether money has to be pending for a transaction.
+func holdsMoney(p *payment.Record) bool {
+	switch {
+	case p.Op != nil && p.Op.Kind == payment.OpRefund && !p.Op.Late, p.Status == payment.PaymentHeld:
+		return true
 	}
-	n, _ := new(big.Int).SetString(a.String(), 10) // String writes digits
-	return n
+	return p.Type == payment.Payout && unsettled(p) && p.Status != payment.Created
 }

@@ -70,7 +70,7 @@ func TestVerifyPrintsDetailsBeneathABrokenRule(t *testing.T) {
 	w := settle(t)
 	w.stamp(t, func(e *store.Envelope) { e.Version++ })
 	exit, out := verify(t, snapshots.VerifyConfig{Data: w.dir})
-	want := `(?m)^rule 3 FAIL \d+\n  organization \S+: transaction ` + w.refused.ID.String() + ` is at version 5 .*\nrule 4 ok`
+	want := `(?m)^rule 3 FAIL \d+\n  organization \S+: transaction ` + w.refused.ID.String() + ` is at version 7 .*\nrule 4 ok`
 	if exit != 1 || !regexp.MustCompile(want).MatchString(out) {
 		t.Errorf("exit %d, printed:\n%s", exit, out)
 	}

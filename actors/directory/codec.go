@@ -103,6 +103,12 @@ type settlementRow struct {
 	Lines     []moneyRow `msgpack:"lines"`
 }
 
+type rateRow struct {
+	From string `msgpack:"from"`
+	To   string `msgpack:"to"`
+	Rate string `msgpack:"rate"` // as money.Rate writes it
+}
+
 func encode(row any) []byte {
 	var out bytes.Buffer
 	out.WriteByte(codecVersion)
@@ -304,4 +310,22 @@ func encodeSettlement(s *directory.Settlement) []byte {
 		row.Lines = append(row.Lines, encodeMoney(line.Asset, line.Amount))
 	}
 	return encode(&row)
+}
+
+func encodeRate(r *directory.Rate) []byte {
+	return encode(&rateRow{string(r.From), string(r.To), r.Value.String()})
+}
+
+func decodeRate(org, id ledger.ID, payload []byte) (*directory.Rate, error) {
+	var row rateRow
+	if err := decode(payload, &row); err != nil {
+		return nil, err
+	}
+	from, known := money.Accepted(row.From)
+	to, both := money.Accepted(row.To)
+	value, err := money.ParseRate(row.Rate)
+	if !known || !both || err != nil || value.String() != row.Rate || directory.RateID(org, from, to) != id {
+		return nil, errForm
+	}
+	return &directory.Rate{ID: id, Org: org, From: from, To: to, Value: value}, nil
 }

@@ -17,6 +17,8 @@ import (
 	"mizan/posting"
 )
 
+var aRate = must(money.ParseRate("92.5"))
+
 // stored is a payload of each kind and how it is read.
 func stored() map[string]struct {
 	payload []byte
@@ -42,8 +44,12 @@ func stored() map[string]struct {
 			encodeTerminal(&directory.Terminal{Partner: 1, Name: "T", Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test, ProviderParams: []byte(`{"priority":1}`)}),
 			func(b []byte) error { _, err := decodeTerminal(id, id, b); return err },
 		},
-		"key":      {encodeKey(&directory.APIKey{Partner: 1, Name: "k"}), func(b []byte) error { _, err := decodeKey(id, id, b); return err }},
-		"session":  {encodeSession(&directory.Session{Role: directory.Admin}), func(b []byte) error { _, err := decodeSession(id, id, b); return err }},
+		"key":     {encodeKey(&directory.APIKey{Partner: 1, Name: "k"}), func(b []byte) error { _, err := decodeKey(id, id, b); return err }},
+		"session": {encodeSession(&directory.Session{Role: directory.Admin}), func(b []byte) error { _, err := decodeSession(id, id, b); return err }},
+		"rate": {
+			encodeRate(&directory.Rate{From: "USD", To: "RUB", Value: aRate}),
+			func(b []byte) error { _, err := decodeRate(id, directory.RateID(id, "USD", "RUB"), b); return err },
+		},
 		"platform": {encodePlatform(&directory.Platform{NextPartner: 3, AdminTokens: [][32]byte{{1}}, Sandbox: []directory.Demo{{Org: id, Partner: 1}}}), func(b []byte) error { _, err := decodePlatform(b); return err }},
 	}
 }
@@ -90,6 +96,11 @@ func TestValuesThatCantBeAreErrors(t *testing.T) {
 		"short hash":   {"key", keyRow{Partner: 1, Hash: make([]byte, 31)}},
 		"long hash":    {"key", keyRow{Partner: 1, Hash: make([]byte, 33)}},
 		"role":         {"session", sessionRow{Hash: make([]byte, 32), Role: "root"}},
+		"from":         {"rate", rateRow{From: "JPY", To: "RUB", Rate: "92.5"}},
+		"to":           {"rate", rateRow{From: "USD", To: "rub", Rate: "92.5"}},
+		"value":        {"rate", rateRow{From: "USD", To: "RUB", Rate: "0"}},
+		"another form": {"rate", rateRow{From: "USD", To: "RUB", Rate: "92.50"}},
+		"another pair": {"rate", rateRow{From: "RUB", To: "USD", Rate: "92.5"}},
 		"next partner": {"platform", platformRow{}},
 		"token":        {"platform", platformRow{NextPartner: 1, AdminTokens: [][]byte{{1}}}},
 		"sandbox":      {"platform", platformRow{NextPartner: 1, Sandbox: []demoRow{{Org: []byte{1}, Partner: 1}}}},

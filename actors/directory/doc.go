@@ -20,8 +20,8 @@
 //  6. Values of keys and tokens leave in the answer that made them and are
 //     nowhere else.
 //
-// Callers: api (requests), actors/payment through an interface of package actors
-// (partners and terminals), cmd/mizan (tokens at start, the sandbox).
+// Callers: api (requests), actors/payment through an interface (partners,
+// terminals and rates), cmd/mizan (tokens at start, the sandbox).
 //
 // Rejected: publishing a new snapshot of the organization with each change. With
 // 100,000 keys one revocation would copy them all. Also rejected: reading a key

@@ -113,6 +113,15 @@ func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]ListedKey, Cursor, error
 	})
 }
 
+// ListRates is a page of an organization's rates.
+func (s *Service) ListRates(org ledger.ID, p Page) ([]*directory.Rate, Cursor, error) {
+	o, ok := s.org(org)
+	if !ok {
+		return nil, Cursor{}, notFound("directory.ListRates", "organization")
+	}
+	return page(&o.rates, p, func(c *cell[directory.Rate]) (*directory.Rate, bool) { return c.record(), true })
+}
+
 // page walks an index backwards from the cursor. It looks one row further than
 // the page, so that the last page says that it is.
 func page[T, R any](x *index[T], p Page, row func(*cell[T]) (R, bool)) (rows []R, next Cursor, err error) {

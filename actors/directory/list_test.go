@@ -100,6 +100,7 @@ func TestPageBounds(t *testing.T) {
 	for name, list := range map[string]func() error{
 		"partners":  func() error { _, _, err := h.ListPartners(ledger.ID{1}, Page{}); return err },
 		"terminals": func() error { _, _, err := h.ListTerminals(ledger.ID{1}, Page{}); return err },
+		"rates":     func() error { _, _, err := h.ListRates(ledger.ID{1}, Page{}); return err },
 		"keys":      func() error { _, _, err := h.ListAPIKeys(ledger.ID{1}, Page{}); return err },
 	} {
 		wantCode(t, name, list(), ledger.NotFound, "")

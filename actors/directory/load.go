@@ -78,7 +78,10 @@ func (o *org) load(v *posting.View) error {
 	if err := loadKind(v, o.id, ledger.APIKey, decodeKey, o.putKey); err != nil {
 		return err
 	}
-	return loadKind(v, o.id, ledger.Session, decodeSession, o.putSession)
+	if err := loadKind(v, o.id, ledger.Session, decodeSession, o.putSession); err != nil {
+		return err
+	}
+	return loadKind(v, o.id, ledger.Rate, decodeRate, o.putRate)
 }
 
 func loadKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(org, id ledger.ID, payload []byte) (*T, error), put func(*T, posting.Stamp)) error {

@@ -271,6 +271,8 @@ func TestRestartFindsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID))
+	must(h.PutRate(ctx, o.ID, directory.RateDraft{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
+	rate := must(h.PutRate(ctx, o.ID, directory.RateDraft{From: "USD", To: "RUB", Value: aRate}))
 	active := directory.Active
 	changed := must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &active}))
 	admin := must(h.MintAdminToken(ctx))
@@ -287,6 +289,12 @@ func TestRestartFindsEverything(t *testing.T) {
 	}
 	if got, _ := h.APIKey(o.ID, k.ID); !reflect.DeepEqual(got, revoked) {
 		t.Errorf("key %+v, want %+v", got, revoked)
+	}
+	if rates, _, err := h.ListRates(o.ID, Page{}); err != nil || len(rates) != 1 || !reflect.DeepEqual(rates[0], rate) || rate.Updated <= rate.Created {
+		t.Errorf("rates %+v (%v), want %+v", rates, err, rate)
+	}
+	if got, ok := h.Rate(o.ID, "USD", "RUB"); !ok || got != aRate {
+		t.Errorf("rate %v, want %v", got, aRate)
 	}
 	if _, _, ok := h.Authenticate(o.ID, text(value)); ok {
 		t.Error("a revoked key came back")

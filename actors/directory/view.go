@@ -9,6 +9,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/money"
 	"mizan/posting"
 )
 
@@ -101,13 +102,18 @@ type org struct {
 	terminals index[directory.Terminal]
 	keys      index[directory.APIKey]
 	sessions  index[directory.Session]
+	rates     index[directory.Rate]
 
 	numbers       sync.Map // int64 → *cell[directory.Partner]
 	logins        sync.Map // string → ledger.ID
 	routes        sync.Map // int64, a partner's number → []*directory.Terminal, by priority
 	keyHashes     sync.Map // [32]byte → *cell[directory.APIKey]
 	sessionHashes sync.Map // [32]byte → *cell[directory.Session]
+	pairs         sync.Map // pair → *cell[directory.Rate]
 }
+
+// pair is the currencies of a rate, in their order.
+type pair struct{ from, to money.Currency }
 
 func newOrg(id ledger.ID) *org { return &org{id: id} }
 
@@ -159,6 +165,11 @@ func (o *org) putKey(k *directory.APIKey, stamp posting.Stamp) {
 func (o *org) putSession(n *directory.Session, stamp posting.Stamp) {
 	n.Created = stamp.Started
 	o.sessionHashes.Store(n.Hash, o.sessions.put(n.ID, n, stamp))
+}
+
+func (o *org) putRate(r *directory.Rate, stamp posting.Stamp) {
+	r.Created, r.Updated = stamp.Started, stamp.Updated
+	o.pairs.Store(pair{r.From, r.To}, o.rates.put(r.ID, r, stamp))
 }
 
 func (s *Service) org(id ledger.ID) (*org, bool) {

@@ -1,40 +1,52 @@
 package payment
 
 import (
-	"context"
-	"errors"
-
 	"mizan/actors"
-	"mizan/internal/secret"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 	"mizan/posting"
 )
 
-// commit hands the decision to the writer.
-func (t *transaction) commit(c *actors.Context, cause any) {
-	d := &t.decision
+// commit hands a decision to the writer. The cause is decided on again if the
+// writer refuses it.
+func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 	whole := new(struct { // one allocation for what nearly every change has
 		posting.Change
 		steps  [1]posting.Step
-		claims [1]ledger.Claim
+		claims [2]ledger.Claim
 	})
 	change := &whole.Change
 	change.Funds, change.Counters, change.Outcome = d.Funds, d.Counters, d.Outcome
-	whole.steps[0] = t.step(d, t.stamp.Version)
+	whole.steps[0] = t.step(&d, t.stamp.Version)
+	t.keepCard(&d, &whole.steps[0])
 	change.Steps = whole.steps[:]
 	if d.Return != nil {
 		change.Steps = append(change.Steps, t.step(d.Return, 0))
 	}
-	if m := t.create; m != nil && m.Request.TxID != "" {
-		whole.claims[0] = ledger.Claim{
-			Org: t.key.Org, Kind: ledger.ClaimTxID, Key: TxIDKey(m.Partner.Number, m.Request.TxID), Owner: m.id[:],
-		}
-		change.Claims = whole.claims[:]
-	}
-	t.cause = cause
+	change.Claims = t.claims(whole.claims[:0], cause)
+	t.decision, t.cause = d, cause
 	c.Commit(change)
+}
+
+// claims appends the keys that a command takes: the caller's key first.
+func (t *transaction) claims(to []ledger.Claim, cause any) []ledger.Claim {
+	source := ledger.Source{Kind: ledger.Transaction, ID: t.key.ID}
+	switch m := cause.(type) {
+	case *create:
+		if m.claimsKey() {
+			to = append(to, m.Key.Claim(t.key.Org, source, nil))
+		}
+		if m.Request.TxID != "" {
+			to = append(to, ledger.Claim{
+				Org: t.key.Org, Kind: ledger.ClaimTxID, Key: TxIDKey(m.Partner.Number, m.Request.TxID), Owner: m.id[:],
+			})
+		}
+	case *operation:
+		if !m.Key.IsZero() {
+			to = append(to, m.Key.Claim(t.key.Org, source, nil))
+		}
+	}
+	return to
 }
 
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
@@ -50,82 +62,23 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	}
 }
 
-// ask has the provider asked on the pool; its answer comes back by the
-// registry. An error says why the question could not be put.
-func (t *transaction) ask(c *actors.Context, what payment.Ask) error {
-	service, key := t.service, t.key
-	terminal, provider := service.provider(key.Org, t.record.Terminal)
-	call := t.call(terminal)
-	card := call.Card
-	if provider == nil {
-		card.Wipe()
-		return errNoProvider
-	}
-	job := func() {
-		// An adapter that panics has said nothing: its call is inquired.
-		o := actors.Outcome{Verdict: actors.VerdictUnknown}
-		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
-		defer func() {
-			cancel()
-			service.rt.Recovered("provider "+terminal.Provider, recover())
-			card.Wipe()
-			service.registry.Tell(key, outcome{o})
-		}()
-		if what == payment.AskSubmit {
-			o = provider.Submit(ctx, call)
-		} else {
-			o = provider.Inquire(ctx, terminal, key.ID)
+// keepCard seals the card beside the record that needs it later, and removes it
+// from one that needs it no more.
+func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
+	kept := t.record != nil && t.record.KeepCard
+	switch {
+	case kept && !d.Record.KeepCard:
+		step.Unseal = true
+	case !kept && d.Record.KeepCard:
+		sealed, err := t.service.sealer.SealCard(t.card, t.context())
+		if err != nil {
+			panic(err) // the keyring can't seal: nothing of this may be stored as if it could
 		}
-	}
-	if err := c.Runtime.Go(job); err != nil {
-		card.Wipe()
-		return err
-	}
-	c.Expect()
-	return nil
-}
-
-// errNoProvider says that a terminal's provider is not served by this process.
-var errNoProvider = errors.New("the transaction's terminal has no provider")
-
-// provider finds a terminal and who serves it; nil: nobody does.
-func (s *Service) provider(org, id ledger.ID) (*directory.Terminal, actors.Provider) {
-	terminal, known := s.terminals.Terminal(org, id)
-	if !known {
-		return nil, nil
-	}
-	return terminal, s.providers[terminal.Provider]
-}
-
-// call describes the submission; the card leaves the actor with it.
-func (t *transaction) call(terminal *directory.Terminal) *actors.Call {
-	r := t.record
-	operation, amount := actors.Pay, r.WithFee
-	if r.Type == payment.Payout {
-		operation, amount = actors.PayOut, r.Dest
-	}
-	var card *secret.Card
-	card, t.card = t.card, nil
-	return &actors.Call{
-		Org: t.key.Org, Reference: r.ID, Operation: operation, Terminal: terminal, Amount: amount, Asset: r.Asset, Method: r.Method, Card: card,
+		step.Sealed = sealed
 	}
 }
 
-var verdicts = [...]payment.Verdict{
-	actors.VerdictCharged:  payment.SaidCharged,
-	actors.VerdictPending:  payment.SaidPending,
-	actors.VerdictRefused:  payment.SaidRefused,
-	actors.VerdictFailed:   payment.SaidFailed,
-	actors.VerdictUnknown:  payment.SaidNothing,
-	actors.VerdictNotFound: payment.SaidNotKnown,
-}
-
-// toAnswer says in the ledger's words what a provider said. What we don't
-// understand is no answer: it is asked again, never assumed.
-func toAnswer(o actors.Outcome) payment.Answer {
-	verdict := payment.SaidNothing
-	if int(o.Verdict) < len(verdicts) && verdicts[o.Verdict] != 0 {
-		verdict = verdicts[o.Verdict]
-	}
-	return payment.Answer{Verdict: verdict, Reason: o.Reason, RRN: o.RRN, Again: o.Again}
+// context ties a sealed card to its transaction.
+func (t *transaction) context() []byte {
+	return append(append(make([]byte, 0, 2*len(t.key.ID)), t.key.Org[:]...), t.key.ID[:]...)
 }

@@ -13,7 +13,6 @@ import (
 
 	"mizan/actors"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -53,7 +52,7 @@ func (c *chaos) rail() *rail {
 		}
 		return o
 	}
-	r.inquire = func(ctx context.Context) actors.Outcome {
+	r.inquire = func(ctx context.Context, _ *actors.Question) actors.Outcome {
 		c.mayPanic(5)
 		if c.one(5) {
 			return lost
@@ -120,15 +119,15 @@ func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
 // chaotic loses some of the inquiries.
 type chaotic struct {
 	*rail
-	lose func(context.Context) actors.Outcome
+	lose func(context.Context, *actors.Question) actors.Outcome
 }
 
 // Inquire implements actors.Provider.
-func (c chaotic) Inquire(ctx context.Context, terminal *directory.Terminal, id ledger.ID) actors.Outcome {
-	if o := c.lose(ctx); o.Verdict != 0 {
+func (c chaotic) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+	if o := c.lose(ctx, q); o.Verdict != 0 {
 		return o
 	}
-	return c.rail.Inquire(ctx, terminal, id)
+	return c.rail.Inquire(ctx, q)
 }
 
 func (h *house) records(fn func(*payment.Record)) int {

@@ -2,13 +2,11 @@ package payment
 
 import (
 	"bytes"
-	"fmt"
 	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
 
 	"mizan/internal/assert"
-	"mizan/internal/packed"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -53,6 +51,34 @@ const (
 	keyInquiries
 	keyReturnID
 	keyReversalOf
+	keyRate
+	keySettlesCurrency
+	keySettlesNetwork
+	keyFeeBps
+	keyFeeFixed
+	keyFlags
+	keyAttempts
+	keyHoldTTL
+	keyHoldUntil
+	keyCaptured
+	keyRefunded
+	keyFeeBack
+	keyRefundID
+	keyRefundMsg
+	keyLinkID
+	keyAction
+	keyOp
+	keyRailMeta
+)
+
+// The bits of keyFlags. They are stored, as the keys are.
+const (
+	flagFeeOnTop = 1 << iota
+	flagFeeRefundable
+	flagHosted
+	flagTwoPhase
+	flagSettledLate
+	flagKeepCard
 )
 
 type encoder struct {
@@ -79,6 +105,8 @@ func Encode(r *payment.Record) []byte {
 	e.buf.Write([]byte{recordVersion, 0xde, 0, 0})
 	e.identity(r)
 	e.state(r)
+	e.terms(r)
+	e.following(r)
 	out := bytes.Clone(e.buf.Bytes())
 	out[2], out[3] = byte(e.n>>8), byte(e.n)
 	return out
@@ -166,163 +194,4 @@ func (e *encoder) amount(k int, v money.Amount) {
 		e.key(k)
 		assert.NoError(e.enc.EncodeBytes(v.AppendBinary(e.raw[:0])))
 	}
-}
-
-// Decode reads a transaction's payload.
-func Decode(payload []byte) (*payment.Record, error) {
-	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
-		return nil, fmt.Errorf("transaction: unknown form")
-	}
-	dec := msgpack.GetDecoder()
-	defer msgpack.PutDecoder(dec)
-	dec.Reset(bytes.NewReader(payload[1:]))
-	n, err := dec.DecodeMapLen()
-	if err != nil {
-		return nil, fmt.Errorf("transaction: %w", err)
-	}
-	r := new(payment.Record)
-	for range n {
-		key, err := dec.DecodeInt()
-		if err == nil {
-			err = decodeField(dec, key, r)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("transaction: key %d: %w", key, err)
-		}
-	}
-	return r, nil
-}
-
-func decodeField(dec *msgpack.Decoder, key int, r *payment.Record) error {
-	if to := textField(key, r); to != nil {
-		var err error
-		*to, err = dec.DecodeString()
-		r.Described = r.Described || key == keyDescription
-		return err
-	}
-	if to := amountField(key, r); to != nil {
-		b, err := dec.DecodeBytes()
-		if err != nil {
-			return err
-		}
-		*to, b, err = money.ReadAmount(b)
-		if err == nil && len(b) != 0 {
-			err = money.ErrEncoding
-		}
-		return err
-	}
-	if to := idField(key, r); to != nil {
-		b, err := dec.DecodeBytes()
-		if err == nil && copy(to[:], b) != len(to) {
-			err = fmt.Errorf("an id of %d bytes", len(b))
-		}
-		return err
-	}
-	return decodeRest(dec, key, r)
-}
-
-func decodeRest(dec *msgpack.Decoder, key int, r *payment.Record) (err error) {
-	switch key {
-	case keyCustomer:
-		r.Customer, err = dec.DecodeBytes()
-		return err
-	case keyMeta:
-		r.MerchantMeta, err = dec.DecodeBytes()
-		return err
-	case keyCurrency, keyNetwork, keyStatus:
-		s, err := dec.DecodeString()
-		switch key {
-		case keyCurrency:
-			r.Asset.Currency = money.Currency(s)
-		case keyNetwork:
-			r.Asset.Network = money.Network(s)
-		default:
-			r.Status = payment.Status(s)
-		}
-		return err
-	case keyPartner, keyType, keyEnv, keyMerchantNegative, keyUnheard, keyInquiries:
-		v, err := dec.DecodeInt64()
-		setNumber(key, r, v)
-		return err
-	}
-	return dec.Skip()
-}
-
-func setNumber(key int, r *payment.Record, v int64) {
-	switch key {
-	case keyPartner:
-		r.Partner = v
-	case keyType:
-		r.Type = payment.Type(v)
-	case keyEnv:
-		r.Asset.Env = money.Env(v)
-	case keyMerchantNegative:
-		r.Merchant.Negative = v != 0
-	case keyUnheard:
-		r.Unheard = uint8(v)
-	case keyInquiries:
-		r.Inquiries = uint8(v)
-	}
-}
-
-func textField(key int, r *payment.Record) *string {
-	switch key {
-	case keyTxID:
-		return &r.TxID
-	case keyDescription:
-		return &r.Description
-	case keyLang:
-		return &r.Lang
-	case keyReturnURL:
-		return &r.ReturnURL
-	case keyFailURL:
-		return &r.FailURL
-	case keyMethod:
-		return &r.Method
-	case keyBIN:
-		return &r.CardBIN
-	case keyLast4:
-		return &r.CardLast4
-	case keyPrint:
-		return &r.CardPrint
-	case keyError:
-		return &r.Error
-	case keyRoute:
-		return &r.Route
-	case keyShown:
-		return &r.ShownText
-	case keyRRN:
-		return &r.RRN
-	}
-	return nil
-}
-
-func amountField(key int, r *payment.Record) *money.Amount {
-	switch key {
-	case keyAmount:
-		return &r.Amount
-	case keyFee:
-		return &r.Fee
-	case keyWithFee:
-		return &r.WithFee
-	case keyDest:
-		return &r.Dest
-	case keyMerchant:
-		return &r.Merchant.Abs
-	}
-	return nil
-}
-
-func idField(key int, r *payment.Record) *ledger.ID {
-	switch key {
-	case keyID:
-		return &r.ID
-	case keyTerminal:
-		return &r.Terminal
-	case keyReturnID:
-		return &r.ReturnID
-	case keyReversalOf:
-		return &r.ReversalOf
-	}
-	return nil
 }

@@ -143,7 +143,7 @@ func TestHeadroomIsKeptByWhatMovedAndGivenBackByWhatDidNot(t *testing.T) {
 		{"4000000000000077", "100", nil, "charging", "206"},
 		{"4242424242424242", "100", func(c *live.Create) { c.Request.FailURL = "" }, "rejected", "206"},
 		{"4242424242424242", "100", func(c *live.Create) { c.Request.Type = payment.Payout; c.Request.Amount = money.FromUint64(1_000) }, "rejected", "206"},
-		{"4242424242424242", ledger.MaxAmount.String(), nil, "charged", "1" + zeros(69) + "209"},
+		{"4242424242424242", ledger.MaxAmount.String(), nil, "charged", "1" + strings.Repeat("0", 69) + "209"},
 	} {
 		c := request(payment.Payment, step.card, 1, "")
 		c.Partner, c.Request.Asset, c.Request.Amount = h.partner, bare, money.MustParse(step.amount)

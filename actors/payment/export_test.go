@@ -8,14 +8,32 @@ func (s *Service) Tell(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
 // Waiters is how many callers an actor keeps after so many have asked it, each
 // of whom has given up.
 func Waiters(asked int) int {
-	t := &transaction{create: &create{}}
+	t, c := &transaction{create: &create{}}, new(actors.Context)
 	for range asked {
 		m := &await{caller: newCaller()}
-		t.await(m)
+		t.await(c, m)
 		m.gone.Store(true)
 	}
 	return len(t.waiters)
 }
 
-// Reversal is what an actor is told when money was taken back.
-func Reversal(reason string) any { return reversed{reason} }
+// Reported is what an actor is told when a rail reports something unasked.
+func Reported(r actors.Report) any { return reported{r} }
+
+// SendCancel hands a cancel to the transaction's actor before it returns, and
+// tells where the answer comes.
+func (s *Service) SendCancel(c Command) <-chan error { return s.send(c, cancel) }
+
+// SendRefund is SendCancel for a refund of all that is left.
+func (s *Service) SendRefund(c Command) <-chan error { return s.send(c, refund) }
+
+func (s *Service) send(c Command, what what) <-chan error {
+	m := &operation{Command: c, caller: newCaller(), what: what}
+	s.registry.Tell(actors.RecordKey{Org: c.Org, ID: c.ID}, m)
+	answer := make(chan error, 1)
+	go func() { answer <- (<-m.reply).err }()
+	return answer
+}
+
+// MaxStashed is how many operations wait for the answer to a call at most.
+const MaxStashed = maxStashed

@@ -12,7 +12,6 @@ import (
 	"mizan/actors"
 	live "mizan/actors/payment"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -24,8 +23,8 @@ const patience = 10 * time.Second
 type rail struct {
 	actors.Provider
 	submit    func(ctx context.Context, call *actors.Call) actors.Outcome
-	inquire   func(ctx context.Context) actors.Outcome
-	reversals func(since, until time.Time) ([]actors.Reversal, error)
+	inquire   func(ctx context.Context, q *actors.Question) actors.Outcome
+	reversals func(since, until time.Time) ([]actors.Report, error)
 	next      func(since time.Time) (time.Time, bool)
 
 	submitted, inquired atomic.Int64
@@ -39,29 +38,31 @@ func (r *rail) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	return r.submit(ctx, call)
 }
 
-func (r *rail) Inquire(ctx context.Context, terminal *directory.Terminal, id ledger.ID) actors.Outcome {
+func (r *rail) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	r.inquired.Add(1)
 	if r.inquire == nil {
-		return r.Provider.Inquire(ctx, terminal, id)
+		return r.Provider.Inquire(ctx, q)
 	}
-	return r.inquire(ctx)
+	return r.inquire(ctx, q)
 }
 
-func (r *rail) Reversals(ctx context.Context, since, until time.Time) ([]actors.Reversal, error) {
+func (r *rail) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
 	if r.reversals == nil {
-		return r.Provider.Reversals(ctx, since, until)
+		return r.Provider.Reports(ctx, since, until)
 	}
 	return r.reversals(since, until)
 }
 
-func (r *rail) NextReversal(since time.Time) (time.Time, bool) {
+func (r *rail) NextReport(since time.Time) (time.Time, bool) {
 	if r.next == nil {
 		return time.Time{}, false
 	}
 	return r.next(since)
 }
 
+// on puts the rail before the simulator, whose log no longer says what the rail did.
 func (h *house) on(r *rail) {
+	h.scripted = true
 	h.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
 }
 
@@ -73,7 +74,7 @@ func (h *house) try(kind payment.Type, txid string) (live.Result, error) {
 }
 
 // soon fails the test unless fn returns.
-func soon(t *testing.T, what string, fn func()) {
+func soon(t testing.TB, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -138,7 +139,9 @@ func TestAnInquiryThatFindsThePoolFullIsMadeWhenThereIsRoom(t *testing.T) {
 		submit: func(context.Context, *actors.Call) actors.Outcome {
 			return actors.Outcome{Verdict: actors.VerdictUnknown, Again: time.Second}
 		},
-		inquire: func(context.Context) actors.Outcome { return actors.Outcome{Verdict: actors.VerdictCharged} },
+		inquire: func(context.Context, *actors.Question) actors.Outcome {
+			return actors.Outcome{Verdict: actors.VerdictCharged}
+		},
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -278,7 +281,9 @@ func TestAnInquiryLostToAPanicIsMadeAgain(t *testing.T) {
 			fail.Store(true)
 			return actors.Outcome{Verdict: actors.VerdictUnknown}
 		}}
-		r.inquire = func(context.Context) actors.Outcome { return actors.Outcome{Verdict: actors.VerdictCharged} }
+		r.inquire = func(context.Context, *actors.Question) actors.Outcome {
+			return actors.Outcome{Verdict: actors.VerdictCharged}
+		}
 		h.on(r)
 	})
 	result, err := h.try(payment.Payment, "")
@@ -308,7 +313,7 @@ func TestAProviderThatHangsIsAnUnknownOutcome(t *testing.T) {
 }
 
 func TestAllOfManyRacersForATxIDGetTheWinnersAnswer(t *testing.T) {
-	const racers = 400
+	const racers = 400 // more than an actor's queue has room for
 	r := &rail{}
 	var asked sync.WaitGroup
 	asked.Add(racers)

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"mizan/actors"
+	live "mizan/actors/payment"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 )
 
@@ -18,6 +18,7 @@ type flaky struct {
 	before, after bool
 	reached       chan ledger.ID
 	forever       chan struct{}
+	change        func(*live.Create)
 }
 
 func (f *flaky) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -34,7 +35,10 @@ func (f *flaky) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 }
 
 // die leaves the runtime where it stands and opens the store anew, as after a kill.
-func (h *house) die() {
+func (h *house) die() { h.dieAnd(func(h *house) { h.wrap = nil }) }
+
+// dieAnd has the next life begin as set says.
+func (h *house) dieAnd(set func(*house)) {
 	h.t.Helper()
 	if err := h.journal.Close(); err != nil {
 		h.t.Fatal(err)
@@ -43,13 +47,19 @@ func (h *house) die() {
 		h.t.Fatal(err)
 	}
 	h.dead = append(h.dead, h.runtime)
-	h.wrap = nil
+	set(h)
 	h.start()
 	h.runtime.Quiesce()
 }
 
 func lost(t *testing.T, kind payment.Type, f *flaky) (*house, ledger.ID) {
-	h := open(t)
+	return lostOn(t, kind, f, plain, func(h *house) { h.wrap = nil })
+}
+
+// lostOn loses a call in a house that set has set up, whose next life begins as
+// next says.
+func lostOn(t *testing.T, kind payment.Type, f *flaky, set, next func(*house)) (*house, ledger.ID) {
+	h := openAs(t, set)
 	f.reached, f.forever = make(chan ledger.ID, 1), make(chan struct{})
 	t.Cleanup(func() { close(f.forever) })
 	h.stop()
@@ -58,10 +68,13 @@ func lost(t *testing.T, kind payment.Type, f *flaky) (*house, ledger.ID) {
 	go func() {
 		c := request(kind, "4242424242424242", 70, "lost")
 		c.Partner = h.partner
+		if f.change != nil {
+			f.change(&c)
+		}
 		_, _ = h.Create(c) // its process dies before it answers
 	}()
 	id := <-f.reached
-	h.die()
+	h.dieAnd(next)
 	return h, id
 }
 
@@ -115,8 +128,8 @@ func (b broken) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	panic("adapter bug")
 }
 
-func (b broken) Inquire(ctx context.Context, t *directory.Terminal, id ledger.ID) actors.Outcome {
-	return b.Provider.Inquire(ctx, t, id)
+func (b broken) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+	return b.Provider.Inquire(ctx, q)
 }
 
 func TestAnAdapterThatPanicsHasSaidNothingAndIsInquired(t *testing.T) {

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/internal/secret"
 	"mizan/ledger"
+	"mizan/ledger/money"
 )
 
 // reply is what a waiting caller gets.
@@ -21,6 +23,10 @@ type reply struct {
 type caller struct {
 	reply chan reply
 	gone  atomic.Bool // it waits no more
+
+	// Of the actor's: what it waits for.
+	patient bool // also for the answer to what is being asked
+	cancels bool // and wants to know why it was not granted
 }
 
 func newCaller() *caller { return &caller{reply: make(chan reply, 1)} }
@@ -77,14 +83,62 @@ type admitted struct{ ok bool }
 // Expected implements actors.Expected.
 func (admitted) Expected() {}
 
-// outcome is what the provider answered, to a submission or an inquiry.
-type outcome struct{ actors.Outcome }
+// outcome is what the provider answered, to a submission or an inquiry. The
+// card comes back with the answer to a charge: another terminal may need it, or
+// a later step.
+type outcome struct {
+	actors.Outcome
+	inquiry bool      // it answers a question; else a submission
+	op      ledger.ID // the operation on the charge that it is about; zero: the charge
+	card    *secret.Card
+}
 
 // Expected implements actors.Expected.
 func (outcome) Expected() {}
 
-// reversed says that the rail took settled money back.
-type reversed struct{ reason string }
+// reported is what a rail said unasked.
+type reported struct{ actors.Report }
 
 // Lasting implements actors.Lasting: the rail is not asked for it again.
-func (reversed) Lasting() {}
+func (reported) Lasting() {}
+
+// what is asked of a transaction that is there. The zero value is invalid.
+type what uint8
+
+const (
+	refund what = iota + 1
+	cancel
+	commit
+	complete
+	choose
+	proceed
+	returned
+)
+
+// operation asks for something to be done with a transaction.
+type operation struct {
+	Command
+	*caller
+	what     what
+	amount   *money.Amount
+	material []byte
+	choice   string
+	with     Continue
+}
+
+// Refuse implements actors.Refusable.
+func (m *operation) Refuse(err error) {
+	m.wipe()
+	m.answer(reply{err: err})
+}
+
+// wipe overwrites what is secret in an operation that nobody takes up.
+func (m *operation) wipe() {
+	m.with.Card.Wipe()
+	clear(m.material)
+}
+
+// LogValue implements slog.LogValuer.
+func (m *operation) LogValue() slog.Value {
+	return slog.StringValue("operation on " + m.ID.String())
+}

@@ -25,12 +25,12 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 		next: func(since time.Time) (time.Time, bool) {
 			return start.Add(time.Second), since.Before(start.Add(time.Second))
 		},
-		reversals: func(time.Time, time.Time) ([]actors.Reversal, error) {
+		reversals: func(time.Time, time.Time) ([]actors.Report, error) {
 			polls.Add(1)
 			if broken.Load() {
 				return nil, errors.New("the rail is down")
 			}
-			return []actors.Reversal{{Org: org, Reference: ledger.ID{9}}}, nil
+			return []actors.Report{{Org: org, What: actors.TakenBack, Reference: ledger.ID{9}}}, nil
 		},
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
@@ -53,7 +53,7 @@ func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 	began := make(chan struct{})
 	r := &rail{
 		next: func(since time.Time) (time.Time, bool) { return time.Unix(0, 0), since.IsZero() },
-		reversals: func(time.Time, time.Time) ([]actors.Reversal, error) {
+		reversals: func(time.Time, time.Time) ([]actors.Report, error) {
 			close(began)
 			<-release
 			return nil, nil
@@ -61,7 +61,9 @@ func TestAPollThatHangsHoldsUpNoDueWork(t *testing.T) {
 		submit: func(context.Context, *actors.Call) actors.Outcome {
 			return actors.Outcome{Verdict: actors.VerdictUnknown, Again: time.Millisecond}
 		},
-		inquire: func(context.Context) actors.Outcome { return actors.Outcome{Verdict: actors.VerdictCharged} },
+		inquire: func(context.Context, *actors.Question) actors.Outcome {
+			return actors.Outcome{Verdict: actors.VerdictCharged}
+		},
 	}
 	h := openAs(t, func(h *house) { h.real = true; h.on(r) })
 	defer close(release)
@@ -82,12 +84,14 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 			submit: func(context.Context, *actors.Call) actors.Outcome {
 				return actors.Outcome{Verdict: actors.VerdictUnknown}
 			},
-			inquire: func(context.Context) actors.Outcome { return actors.Outcome{Verdict: actors.VerdictCharged} },
+			inquire: func(context.Context, *actors.Question) actors.Outcome {
+				return actors.Outcome{Verdict: actors.VerdictCharged}
+			},
 		}
 		var id ledger.ID
 		r.next = func(since time.Time) (time.Time, bool) { return start, due.Load() && since.IsZero() }
-		r.reversals = func(time.Time, time.Time) ([]actors.Reversal, error) {
-			return []actors.Reversal{{Org: org, Reference: id, Reason: "chargeback"}}, nil
+		r.reversals = func(time.Time, time.Time) ([]actors.Report, error) {
+			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, What: actors.TakenBack, Reference: id, Reason: "chargeback"}}, nil
 		}
 		h := openAs(t, func(h *house) { h.on(r) })
 		id = h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -134,6 +138,6 @@ func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
 }
 
 func (h *house) reverse(id ledger.ID) {
-	h.Tell(actors.RecordKey{Org: org, ID: id}, live.Reversal("chargeback"))
+	h.Tell(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Terminal: h.terminals[0].ID, What: actors.TakenBack, Reason: "chargeback"}))
 	h.runtime.Quiesce()
 }

@@ -3,12 +3,12 @@ package payment
 import (
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"mizan/actors"
+	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -16,10 +16,12 @@ import (
 	"mizan/posting"
 )
 
-// Terminals finds a partner's terminals; actors/directory implements it.
-type Terminals interface {
+// Directory finds partners, their terminals and rates; actors/directory implements it.
+type Directory interface {
+	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 	Terminals(org ledger.ID, partner int64) []*directory.Terminal
 	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
+	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
 }
 
 // Admission refuses early what an account surely can't bear; actors/account
@@ -28,28 +30,45 @@ type Admission interface {
 	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
 }
 
+// Sealer keeps cards that a later step needs; *secret.Keyring is one. The
+// context ties what is sealed to its record.
+type Sealer interface {
+	SealCard(card *secret.Card, context []byte) ([]byte, error)
+	OpenCard(sealed, context []byte) (*secret.Card, error)
+}
+
+var _ Sealer = (*secret.Keyring)(nil)
+
 // Options configure the service.
 type Options struct {
 	Runtime         *actors.Runtime
-	Terminals       Terminals
+	Directory       Directory
 	Admission       Admission
+	Sealer          Sealer
 	Providers       map[string]actors.Provider
 	CreateWait      time.Duration // real time
 	ProviderTimeout time.Duration // by the clock; the most, in real time, that one call may take
+	ActionTTL       time.Duration // by the clock: how long a payer may take
+
+	// ReturnURL, if set, is where a rail sends the payer who has acted.
+	ReturnURL func(org, id ledger.ID, until time.Time) string
 
 	// Observe, if set, hears of every durable change of a transaction's status,
 	// on its actor's goroutine.
 	Observe func(kind payment.Type, status payment.Status)
 }
 
-// Service creates and reads transactions.
+// Service creates, reads and moves transactions.
 type Service struct {
 	rt        *actors.Runtime
-	terminals Terminals
+	directory Directory
 	admission Admission
+	sealer    Sealer
 	providers map[string]actors.Provider
 	wait      time.Duration
 	inquire   time.Duration
+	actionTTL time.Duration
+	returnURL func(org, id ledger.ID, until time.Time) string
 	registry  *actors.Registry[actors.RecordKey]
 	observe   func(payment.Type, payment.Status)
 }
@@ -57,8 +76,8 @@ type Service struct {
 // New registers the service with the runtime. Start the runtime afterwards.
 func New(o Options) *Service {
 	s := &Service{
-		rt: o.Runtime, terminals: o.Terminals, admission: o.Admission, providers: o.Providers,
-		wait: o.CreateWait, inquire: o.ProviderTimeout, observe: o.Observe,
+		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers,
+		wait: o.CreateWait, inquire: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
 		return &transaction{service: s, key: k}
@@ -78,6 +97,13 @@ func Resumes(item posting.Item) bool { return item.Source.Kind == ledger.Transac
 // create-wait. An error is a *ledger.Refusal: nothing was stored, unless its
 // code is Internal, or Unavailable after the create-wait.
 func (s *Service) Create(c Create) (Result, error) {
+	if existing, found, err := s.used(c.Org, &c.Key); found || err != nil {
+		c.Card.Wipe()
+		if err != nil {
+			return Result{}, err
+		}
+		return s.replay(c.Org, c.Partner.Number, existing)
+	}
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
 	id := uuid.New()
@@ -91,24 +117,41 @@ func (s *Service) Create(c Create) (Result, error) {
 		return s.reached(c.Org, id)
 	}
 	if r.existing != (ledger.ID{}) {
-		return s.replay(c, r.existing, timer)
+		return s.await(c.Org, c.Partner.Number, r.existing, timer)
 	}
 	return r.result, r.err
 }
 
-// replay answers a create whose txid has an owner: with what the owner's own
-// create answers.
-func (s *Service) replay(c Create, id ledger.ID, timer *time.Timer) (Result, error) {
-	result, err := s.Read(c.Org, c.Partner.Number, id)
+// used looks whether a caller's key was used before, and for which transaction.
+func (s *Service) used(org ledger.ID, key *actors.Key) (id ledger.ID, found bool, err error) {
+	if key.IsZero() {
+		return id, false, nil
+	}
+	view := s.rt.Journal.View()
+	defer view.Close()
+	source, _, found, err := key.Find(view, org)
+	return source.ID, found, err
+}
+
+// replay answers a repeated request with what the first one made, or moved.
+func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID) (Result, error) {
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
+	return s.await(org, partner, id, timer)
+}
+
+// await answers a repeated request: with what the first one is answered.
+func (s *Service) await(org ledger.ID, partner int64, id ledger.ID, timer *time.Timer) (Result, error) {
+	result, err := s.Read(org, partner, id)
 	if err == nil && !result.Record.Answered() {
 		m := &await{caller: newCaller()}
-		if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: id}, m); err != nil {
+		if err := s.registry.Command(actors.RecordKey{Org: org, ID: id}, m); err != nil {
 			return Result{}, err
 		}
 		if r, answered := m.wait(timer); answered {
 			result, err = r.result, r.err
 		} else {
-			result, err = s.reached(c.Org, id)
+			result, err = s.reached(org, id)
 		}
 	}
 	result.Replay = true
@@ -129,15 +172,23 @@ func (s *Service) reached(org, id ledger.ID) (Result, error) {
 
 // Read is a partner's transaction as stored. A foreign id answers as an unknown one.
 func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, error) {
-	result, found, err := s.load(org, id)
-	if err != nil {
-		return Result{}, err
+	result, err := s.Find(org, id)
+	if err == nil && result.Record.Partner != partner {
+		return Result{}, unknown()
 	}
-	if !found || result.Record.Partner != partner {
-		return Result{}, ledger.Refuse("payment.Read", ledger.NotFound, "no such transaction")
-	}
-	return result, nil
+	return result, err
 }
+
+// Find is a transaction as stored, whoever's it is.
+func (s *Service) Find(org, id ledger.ID) (Result, error) {
+	result, found, err := s.load(org, id)
+	if err == nil && !found {
+		err = unknown()
+	}
+	return result, err
+}
+
+func unknown() error { return ledger.Refuse("payment.Read", ledger.NotFound, "no such transaction") }
 
 func (s *Service) load(org, id ledger.ID) (Result, bool, error) {
 	view := s.rt.Journal.View()
@@ -154,71 +205,7 @@ func (s *Service) load(org, id ledger.ID) (Result, bool, error) {
 	return Result{Record: record, Stamp: stored.Stamp}, true, nil
 }
 
-// terms chooses the terminal for a request: the first of the partner's that
-// serves it and whose provider takes the method.
-func (s *Service) terms(c *Create) (payment.Terms, bool) {
-	r := &c.Request
-	kind, operation := directory.PaymentTerminal, actors.Pay
-	if r.Type == payment.Payout {
-		kind, operation = directory.PayoutTerminal, actors.PayOut
-	}
-	var chosen *directory.Terminal
-	for _, t := range s.terminals.Terminals(c.Org, c.Partner.Number) {
-		if p := s.providers[t.Provider]; p == nil || !p.Accepts(operation, r.Method) {
-			continue
-		}
-		if t.Serves(kind, r.Asset, r.Method, r.Amount) && (chosen == nil || directory.ByPriority(t, chosen) < 0) {
-			chosen = t
-		}
-	}
-	if chosen == nil {
-		return payment.Terms{}, false
-	}
-	set := &chosen.Settings
-	asset := chosen.Resolve(r.Asset)
-	return payment.Terms{
-		Terminal: chosen.ID, Route: chosen.Provider, ShownText: set.Description,
-		FeeBps: set.FeeBps, FeeFixed: set.FeeFixed, FeeOnTop: set.FeeOnTop,
-		Overdraft: c.Partner.OverdraftOf(asset), Asset: asset,
-	}, true
-}
-
 // TxIDKey is the claim key of a partner's txid.
 func TxIDKey(partner int64, txid string) string {
 	return strconv.FormatInt(partner, 10) + "/" + txid
-}
-
-// poll asks a provider for settled money that was taken back. It asks from
-// where the last answer ended, and after a restart for all of it again: what is
-// reversed already says nothing new.
-func (s *Service) poll(p actors.Provider) {
-	timed, ok := p.(interface {
-		NextReversal(since time.Time) (time.Time, bool)
-	})
-	if !ok {
-		return
-	}
-	var mu sync.Mutex // Run is called from the pool, Next by the clock
-	var since time.Time
-	from := func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		return since
-	}
-	s.rt.Poll(actors.Poll{
-		Next: func() (time.Time, bool) { return timed.NextReversal(from()) },
-		Run: func(now time.Time) error {
-			found, err := p.Reversals(s.rt.Context(), from(), now)
-			if err != nil {
-				return fmt.Errorf("reversals of %s: %w", p.Name(), err)
-			}
-			for _, r := range found {
-				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.Reference}, reversed{reason: r.Reason})
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			since = now
-			return nil
-		},
-	})
 }

@@ -22,12 +22,20 @@ type transaction struct {
 	stamp   posting.Stamp
 
 	create   *create          // until its Change is durable or refused
-	card     *secret.Card     // until the provider has it
+	card     *secret.Card     // until no provider needs it
+	browser  []byte           // browser_data, until the provider has it
+	material []byte           // what the payer's side submitted, until the provider has it
+	choice   string           // and the receiving institution that was chosen
 	decision payment.Decision // being made durable
 	cause    any              // the message that led to it, to decide again
+	stashed  []*operation     // wait for the provider's answer to what is under way
 	waiters  []*caller
-	taken    *reversed // settled money was taken back before we heard that it had settled
+	settled  *reported // money has moved after all: said while something else is under way
+	taken    *reported // settled money was taken back, before we heard that it had settled or beside a refund
 }
+
+// maxStashed bounds the operations that wait for one answer.
+const maxStashed = 64
 
 // Receive implements actors.Behaviour.
 func (t *transaction) Receive(c *actors.Context, message any) {
@@ -40,19 +48,32 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 		t.heard(c, m)
 	case actors.Due:
 		t.due(c, m)
+	case *operation:
+		t.operate(c, m)
 	case *await:
-		t.await(m)
-	case reversed:
-		t.reversed(c, m)
+		t.await(c, m)
+	case reported:
+		t.reported(c, m)
 	default:
 		panic(fmt.Sprintf("payment: unexpected message %T", m))
+	}
+	t.goOn(c)
+}
+
+// goOn takes up what waited, once the provider has answered and the answer is
+// durable. An operation stays in its queue meanwhile: a panic answers all there.
+func (t *transaction) goOn(c *actors.Context) {
+	t.takeUp(c)
+	for len(t.stashed) > 0 && c.Expecting() == 0 && !c.Committing() {
+		t.operate(c, t.stashed[0])
+		t.stashed = slices.Delete(t.stashed, 0, 1)
 	}
 }
 
 // Idle implements actors.Behaviour.
 func (t *transaction) Idle() bool {
 	t.forget()
-	return t.create == nil && len(t.waiters) == 0 && t.taken == nil
+	return t.create == nil && len(t.waiters) == 0 && t.settled == nil && t.taken == nil && len(t.stashed) == 0
 }
 
 // forget lets those go who wait no more.
@@ -62,54 +83,32 @@ func (t *transaction) forget() {
 
 // Failed implements actors.Behaviour.
 func (t *transaction) Failed(*actors.Context) {
-	t.card.Wipe()
+	t.drop()
 	failure := ledger.Refuse("payment", ledger.Internal, "an internal error; read the transaction or repeat its txid")
 	if t.create != nil {
 		t.create.Refuse(failure)
 	}
+	if m, ok := t.cause.(*operation); ok {
+		m.Refuse(failure)
+	}
+	for _, m := range t.stashed {
+		m.Refuse(failure)
+	}
 	for _, w := range t.waiters {
 		w.answer(reply{err: failure})
 	}
-	if t.taken != nil {
-		t.service.registry.Tell(t.key, *t.taken)
+	for _, m := range []*reported{t.settled, t.taken} {
+		if m != nil {
+			t.service.registry.Tell(t.key, *m)
+		}
 	}
 }
 
-// begin decides on a create, in the order of refusals: what it lacks, a
-// terminal, and for a payout its account's admission.
-func (t *transaction) begin(c *actors.Context, m *create) {
-	t.create, t.card = m, m.Card
-	if reason := payment.Unacceptable(&m.Request); reason != "" {
-		t.reject(c, reason)
-		return
-	}
-	terms, found := t.service.terms(&m.Create)
-	if !found {
-		t.reject(c, payment.NoTerminal)
-		return
-	}
-	t.decision = t.at(c).Create(m.id, m.Partner.Number, m.Request, terms)
-	if len(t.decision.Funds) == 0 {
-		t.commit(c, m)
-		return
-	}
-	g := &t.decision.Funds[0]
-	service, key := t.service, t.key
-	service.admission.Admit(g.Org, g.Account, t.decision.Record.WithFee, g.Overdraft, func(ok bool) {
-		service.registry.Tell(key, admitted{ok})
-	})
-	c.Expect()
-}
-
-func (t *transaction) admitted(c *actors.Context, ok bool) {
-	if t.create == nil {
-		return // answered by a panic meanwhile
-	}
-	if !ok {
-		t.reject(c, payment.InsufficientBalance)
-		return
-	}
-	t.commit(c, t.create)
+// drop forgets what only the provider was to know.
+func (t *transaction) drop() {
+	t.card.Wipe()
+	clear(t.material)
+	t.card, t.browser, t.material, t.choice = nil, nil, nil, ""
 }
 
 // moved tells of the status that a durable decision leads to.
@@ -126,28 +125,6 @@ func (t *transaction) moved(d *payment.Decision) {
 	}
 }
 
-func (t *transaction) reject(c *actors.Context, reason string) {
-	m := t.create
-	t.decision = t.at(c).Reject(m.id, m.Partner.Number, m.Request, reason)
-	t.commit(c, m)
-}
-
-// heard decides on a provider's answer.
-func (t *transaction) heard(c *actors.Context, m outcome) {
-	if !t.load() {
-		return
-	}
-	d, ok := t.at(c).Answered(t.record, toAnswer(m.Outcome))
-	if !ok {
-		if s := t.record.Status; m.Verdict == actors.VerdictCharged && s != payment.Charged && s != payment.Reversed {
-			t.service.rt.Log.Error("money moved for a transaction that is closed", "transaction", t.key.ID.String(), "status", string(s))
-		}
-		return
-	}
-	t.decision = d
-	t.commit(c, m)
-}
-
 // due wakes the transaction at the instant that it asked for, or earlier, after
 // a restart. What the provider did not know yet is never asked earlier: the
 // call may still be on its way to it.
@@ -156,10 +133,19 @@ func (t *transaction) due(c *actors.Context, m actors.Due) {
 		return // it has moved on, or an answer is on its way
 	}
 	early := m.At > ledger.MicrosOf(c.Now())
-	if payment.Woken(t.record) != payment.AskInquire || early && t.record.Unheard > 0 {
+	if d, gives := t.at(c).GiveBack(t.record, uuid.New()); gives {
+		t.commit(c, d, m)
 		return
 	}
-	err := t.ask(c, payment.AskInquire)
+	ask, d, decided := t.at(c).Woken(t.record, early, uuid.New())
+	if decided {
+		t.commit(c, d, m)
+		return
+	}
+	if ask == payment.AskNothing || early && t.record.NotKnown() {
+		return
+	}
+	err := t.ask(c, ask)
 	switch {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
@@ -174,27 +160,14 @@ func (t *transaction) unasked(err error) {
 	t.service.rt.Log.Error("a provider was not asked", "transaction", t.key.ID.String(), "error", err)
 }
 
-func (t *transaction) await(m *await) {
+func (t *transaction) await(c *actors.Context, m *await) {
 	if t.create == nil && !t.load() {
 		m.Refuse(ledger.Refuse("payment.Create", ledger.Unavailable, "the transaction is not stored yet"))
 		return
 	}
 	t.forget()
 	t.waiters = append(t.waiters, m.caller)
-	t.answer()
-}
-
-func (t *transaction) reversed(c *actors.Context, m reversed) {
-	if !t.load() {
-		return
-	}
-	t.taken = nil
-	if d, ok := t.at(c).Reversed(t.record, t.stamp.Settled, uuid.New(), m.reason); ok {
-		t.decision = d
-		t.commit(c, m)
-	} else if !t.record.Status.Final() {
-		t.taken = &m
-	}
+	t.answer(c)
 }
 
 // load brings the state back from the store; false: there is none.
@@ -214,36 +187,50 @@ func (t *transaction) load() bool {
 
 // at is what a decision may know now.
 func (t *transaction) at(c *actors.Context) payment.Case {
-	return payment.Case{Org: t.key.Org, Now: c.Now(), Inquire: t.service.inquire}
+	s := t.service
+	return payment.Case{Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, Inquire: s.inquire, ActionTTL: s.actionTTL}
 }
 
 // Committed implements actors.Behaviour: the state moves, then what follows
 // from it is let out.
 func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
 	d, cause := t.decision, t.cause
-	t.decision, t.cause = payment.Decision{}, nil
 	if r.Err != nil {
 		t.refused(c, cause, r)
+		if !c.Committing() {
+			t.decision, t.cause = payment.Decision{}, nil
+		}
+		t.goOn(c)
 		return
 	}
-	t.moved(&d)
-	t.record, t.stamp = d.Record, r.Stamps[0]
-	t.record.Finished = t.stamp.Finished
+	t.decision, t.cause = payment.Decision{}, nil
 	if m := t.create; m != nil {
 		t.create = nil
 		t.waiters = append(t.waiters, m.caller)
 	}
-	if d.Ask != payment.AskNothing {
-		if err := t.ask(c, d.Ask); err != nil {
-			t.unasked(err) // the due instant finds that nothing was submitted
-		}
-	} else {
-		t.card.Wipe()
-		t.card = nil
+	if m, ok := cause.(*operation); ok {
+		t.waiters = append(t.waiters, m.caller)
 	}
-	t.answer()
-	if t.taken != nil && t.record.Status.Final() {
-		t.reversed(c, *t.taken)
+	t.moved(&d)
+	t.record, t.stamp = d.Record, r.Stamps[0]
+	t.record.Finished = t.stamp.Finished
+	t.follow(c, d.Ask)
+	t.answer(c)
+	t.goOn(c)
+}
+
+// follow asks the provider what the durable decision wants to know. What it did
+// not know yet it is only asked when that is due.
+func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
+	if ask != payment.AskSubmit && ask != payment.AskOp {
+		t.drop() // nobody else needs the card
+	}
+	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.NotKnown() {
+		return
+	}
+	if err := t.ask(c, ask); err != nil {
+		t.drop()
+		t.unasked(err) // the due instant finds that nothing was submitted
 	}
 }
 
@@ -251,39 +238,40 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if !errors.As(r.Err, &refusal) {
-		t.giveUp(r.Err)
+		t.giveUp(cause, r.Err)
 		return
 	}
-	switch refusal.Code {
-	case ledger.ClaimTaken:
-		t.card.Wipe()
-		id, err := uuid.FromBytes(r.Owner)
-		t.create.answer(reply{existing: id, err: err})
-		t.create = nil
-	case ledger.InsufficientFunds:
-		t.reject(c, payment.InsufficientBalance)
-	case ledger.OutOfRange:
-		t.reject(c, payment.AmountOutOfRange)
-	case ledger.StaleVersion:
+	if refusal.Code == ledger.StaleVersion {
 		t.record = nil // somebody else moved it: decide again on what is stored
-		switch m := cause.(type) {
-		case outcome:
-			t.heard(c, m)
-		case reversed:
-			t.reversed(c, m)
-		default:
-			t.giveUp(refusal) // the random id of a new record is in use
-		}
+	}
+	switch m := cause.(type) {
+	case *create:
+		t.createRefused(c, m, refusal, r)
+	case *operation:
+		t.operationRefused(c, m, refusal, r)
+	case rerouted:
+		t.load()
+		t.settleFor(c, m.outcome) // the other terminal can't be tried: the first one's answer stands
+	case outcome:
+		t.heard(c, m)
+	case actors.Due:
+		t.due(c, m)
+	case reported:
+		t.reported(c, m)
 	default:
-		t.giveUp(refusal)
+		t.giveUp(cause, refusal)
 	}
 }
 
 // giveUp answers whoever waits for what could not be stored.
-func (t *transaction) giveUp(err error) {
+func (t *transaction) giveUp(cause any, err error) {
+	t.drop()
 	if t.create != nil {
 		t.create.Refuse(err)
-		t.create, t.card = nil, nil
+		t.create = nil
+	}
+	if m, ok := cause.(*operation); ok {
+		m.Refuse(err)
 	}
 	for _, w := range t.waiters {
 		w.answer(reply{err: err})
@@ -291,13 +279,22 @@ func (t *transaction) giveUp(err error) {
 	t.waiters = nil
 }
 
-// answer replies to everybody who waits, once there is a first outcome.
-func (t *transaction) answer() {
-	if t.record == nil || t.create != nil || !t.record.Answered() {
+// answer replies to everybody who waits, once there is a first outcome. Who
+// cancels also wants to know why it was not granted.
+func (t *transaction) answer(c *actors.Context) {
+	if t.record == nil || t.create != nil || !t.record.Answered() || len(t.waiters) == 0 {
 		return
 	}
-	for _, w := range t.waiters {
-		w.answer(reply{result: Result{Record: t.record, Stamp: t.stamp}})
-	}
-	t.waiters = nil
+	r := reply{result: Result{Record: t.record, Stamp: t.stamp}}
+	t.waiters = slices.DeleteFunc(t.waiters, func(w *caller) bool {
+		switch {
+		case w.patient && (c.Expecting() > 0 || c.Committing()):
+			return false
+		case w.cancels && t.record.Status == payment.Charged:
+			w.answer(reply{err: settledFirst()})
+		default:
+			w.answer(r)
+		}
+		return true
+	})
 }

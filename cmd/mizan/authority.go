@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"mizan/internal/assert"
+	"mizan/internal/durable"
 )
 
 // Files of the local certificate authority, in DIR/tls.
@@ -65,7 +66,7 @@ func openAuthority(dir string, hosts []string, now func() time.Time) (*authority
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	removeLeftovers(dir, caFile, caKeyFile, certFile, keyFile)
+	durable.RemoveLeftovers(dir, caFile, caKeyFile, certFile, keyFile)
 	if err := a.openCA(); err != nil {
 		return nil, err
 	}
@@ -247,9 +248,9 @@ func writeKey(path string, key *ecdsa.PrivateKey) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, 0o600, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
+	return durable.Replace(path, 0o600, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
 }
 
 func writeCertificate(path string, der []byte) error {
-	return writeFile(path, 0o644, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	return durable.Replace(path, 0o644, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }

@@ -18,6 +18,7 @@ type commands struct {
 	Audit   auditCommands  `cmd:"" help:"Check what the store holds."`
 	Bench   benchCommands  `cmd:"" help:"Measure throughput and latency."`
 	Keyring keyringCommand `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
+	Keys    keysCommands   `cmd:"" help:"List and rotate the keys that seal card numbers."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

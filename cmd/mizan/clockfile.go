@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"mizan/internal/durable"
 )
 
 // clockFile is where a manual clock's value lies. Its presence says that the
@@ -39,7 +41,7 @@ func readClock(dir string) (at time.Time, found bool, err error) {
 // writeClock makes the value durable. It is called before the clock moves, so
 // that after a kill the clock is never behind what the store has booked.
 func writeClock(dir string, at time.Time) error {
-	return writeFile(filepath.Join(dir, clockFile), 0o600, []byte(clockLine(at)))
+	return durable.Replace(filepath.Join(dir, clockFile), 0o600, []byte(clockLine(at)))
 }
 
 // clockLine carries a checksum: a flipped digit would be a different time.

@@ -5,8 +5,8 @@
 //  1. Nothing is opened before every key of the configuration has been checked,
 //     and all bad keys are reported at once, a line each.
 //  2. Start order: configuration, directory with its lock and store, checker if
-//     asked, who takes part, the simulator's log, runtime, recovery, listener,
-//     the sandbox's seed and sandbox.json, then requests. So "core_status ok" means
+//     asked, who takes part, listener (nothing is accepted), the simulator's log,
+//     runtime, recovery, the sandbox's seed and sandbox.json, then requests. So "core_status ok" means
 //     that all due work is scheduled.
 //  3. Exit codes: 0 clean stop, 1 storage fault, 2 bad configuration or address
 //     in use, 3 directory locked or of a newer schema. After a storage fault

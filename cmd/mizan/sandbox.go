@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors/directory"
+	"mizan/internal/durable"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	words "mizan/ledger/directory"
@@ -102,7 +103,7 @@ func (s *server) furnishSandbox(ctx context.Context, empty bool) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(s.cfg.dir, sandboxFile), 0o600, append(content, '\n')); err != nil {
+	if err := durable.Replace(filepath.Join(s.cfg.dir, sandboxFile), 0o600, append(content, '\n')); err != nil {
 		return storageFault("%v", err)
 	}
 	return nil

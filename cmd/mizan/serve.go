@@ -21,6 +21,7 @@ import (
 	"mizan/actors/provider/simulator"
 	"mizan/api"
 	"mizan/internal/clock"
+	"mizan/internal/durable"
 	"mizan/internal/secret"
 	"mizan/posting"
 )
@@ -49,6 +50,7 @@ type server struct {
 	runtime   *actors.Runtime
 	directory *directory.Service
 	providers map[string]actors.Provider
+	simulator *simulator.Simulator // nil without --sandbox
 	payments  *payment.Service
 	transport *transport
 	listener  net.Listener
@@ -83,7 +85,7 @@ func newServer(cfg *config, s *streams) *server {
 func (s *server) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, phase := range []func(context.Context) error{
-		s.openStore, s.check, s.openKeyring, s.openTransport, s.openDirectory, s.openProviders, s.startActors, s.listen, s.furnish, s.announce,
+		s.openStore, s.check, s.openKeyring, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.furnish, s.announce,
 	} {
 		if ctx.Err() != nil {
 			return nil // asked to stop before it was ready
@@ -139,30 +141,38 @@ func (s *server) openProviders(context.Context) error {
 	if _, err := os.Stat(path); seeded && errors.Is(err, fs.ErrNotExist) {
 		return storageFault("%s is missing; restore from a backup", path)
 	}
-	simulated, err := simulator.Open(path, s.clock)
+	simulated, err := simulator.Open(simulator.Options{
+		Path: path, Clock: s.clock, BaseURL: s.baseURL, Key: s.keyring.Derive("simulator challenge"),
+	})
 	if err != nil {
 		return storageFault("%v", err)
 	}
 	if !seeded {
-		if err := syncDir(s.cfg.dir); err != nil {
+		if err := durable.SyncDir(s.cfg.dir); err != nil {
 			return storageFault("%v", errors.Join(err, simulated.Close()))
 		}
 	}
 	s.onClose(simulated.Close)
-	s.providers[simulated.Name()] = simulated
+	s.providers[simulated.Name()], s.simulator = simulated, simulated
 	return nil
 }
 
 // startActors starts the runtime and takes up what is due.
 func (s *server) startActors(context.Context) error {
 	s.payments = payment.New(payment.Options{
-		Runtime: s.runtime, Terminals: s.directory, Admission: account.New(s.runtime), Providers: s.providers,
-		CreateWait: s.cfg.createWait, ProviderTimeout: s.cfg.providerWait, Observe: s.metrics.moved,
+		Runtime: s.runtime, Directory: s.directory, Admission: account.New(s.runtime), Sealer: s.keyring, Providers: s.providers,
+		CreateWait: s.cfg.createWait, ProviderTimeout: s.cfg.providerWait, ActionTTL: s.cfg.actionTTL,
+		ReturnURL: s.pages().Return, Observe: s.metrics.moved,
 	})
 	s.runtime.Start(payment.Resumes)
 	s.onClose(s.stopActors)
 	s.startJanitor()
 	return nil
+}
+
+// pages knows the addresses of payers' pages.
+func (s *server) pages() api.Pages {
+	return api.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
 }
 
 // startJanitor gives the memory of bursts back while the server rests.
@@ -196,7 +206,8 @@ func (s *server) stopActors() error {
 	return nil
 }
 
-// listen binds the addresses; nothing is accepted yet.
+// listen binds the addresses; nothing is accepted yet. It comes before the
+// providers, because rails are told where payers come back to.
 func (s *server) listen(context.Context) (err error) {
 	if s.listener, err = bind("listen", s.cfg.listen); err != nil {
 		return err
@@ -277,7 +288,10 @@ func (s *server) apiConfig() api.Config {
 		Enter: s.runtime.Enter, Signer: s.keyring.Signer(), Fingerprint: s.keyring.Fingerprint,
 		Status: s.status, Version: version, Env: "production",
 		TrustedProxies: s.cfg.proxies, BehindProxy: s.cfg.tls == "off" && len(s.cfg.proxies) > 0,
-		RateLimit: s.cfg.rateLimit, Observe: s.metrics.observe,
+		RateLimit: s.cfg.rateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments,
+	}
+	if s.simulator != nil {
+		cfg.Challenges = s.simulator
 	}
 	if u, err := url.Parse(s.baseURL); err == nil {
 		cfg.Domain = u.Hostname()

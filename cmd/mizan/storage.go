@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mizan/internal/clock"
+	"mizan/internal/durable"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/posting"
@@ -45,7 +46,7 @@ func (s *server) openStore(context.Context) error {
 	}
 	s.onClose(s.journal.Close)
 	s.metrics = newMetrics(s)
-	removeLeftovers(s.cfg.dir, clockFile, sandboxFile)
+	durable.RemoveLeftovers(s.cfg.dir, clockFile, sandboxFile)
 	switch {
 	case manual:
 		return nil
@@ -112,16 +113,18 @@ func openFault(err error) error {
 }
 
 // openKeyring loads the keys. In the sandbox they are made with the store: keys
-// missing beside a store that holds something are lost, not new.
+// missing beside a store that holds something are lost, not new, but for the
+// sealing key, which nothing can have been sealed by. The operator's keyring is
+// never written.
 func (s *server) openKeyring(context.Context) (err error) {
 	if s.cfg.keyring != "" {
-		if s.keyring, err = secret.LoadKeyring(s.cfg.keyring); err != nil {
+		if s.keyring, err = secret.LoadSealingKeyring(s.cfg.keyring); err != nil {
 			return badConfiguration("keyring: " + err.Error())
 		}
 		return nil
 	}
 	path := filepath.Join(s.cfg.dir, "keyring")
-	s.keyring, err = secret.LoadKeyring(path)
+	s.keyring, err = secret.CompleteKeyring(path)
 	if groups, _ := s.journal.LastGroup(); errors.Is(err, fs.ErrNotExist) && groups == 0 {
 		s.keyring, err = secret.CreateKeyring(path, rand.Reader)
 	}

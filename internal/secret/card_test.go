@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/tink-crypto/tink-go/v2/aead/xchacha20poly1305"
+	"github.com/tink-crypto/tink-go/v2/insecuresecretdataaccess"
 )
 
 const canary = "4000000000000002"
@@ -43,6 +46,12 @@ func TestSecretsPrintRedactedWithEveryVerb(t *testing.T) {
 	card := Card{Number: []byte(canary), Holder: []byte(canary), ExpMonth: []byte("12"), ExpYear: []byte("2030"), CVV: []byte(canary)}
 	keyring := create(t)
 	skey := field(t, keyring, fieldSigningKey)
+	primary, err := keyring.sealing.Primary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealingKey := string(primary.Key().(*xchacha20poly1305.Key).KeyBytes().Data(insecuresecretdataaccess.Token{}))
+	pages := keyring.PageTokens()
 	for _, c := range []struct {
 		name   string
 		value  any
@@ -55,6 +64,10 @@ func TestSecretsPrintRedactedWithEveryVerb(t *testing.T) {
 		{"keyring", keyring, skey},
 		{"keyring value", *keyring, skey},
 		{"keyring's fingerprint key", *keyring, string(keyring.fingerprint)},
+		{"keyring's sealing key", keyring, sealingKey},
+		{"keyring value's sealing key", *keyring, sealingKey},
+		{"page tokens", pages, string(pages.key)},
+		{"page tokens' value", *pages, string(pages.key)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			output := printed(c.value)

@@ -6,24 +6,46 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
+
+	"mizan/internal/durable"
 )
 
 const (
 	privateMode = 0o600
 	otherModes  = 0o077
 
-	// maxPrivate bounds a private file: the keyring has a few hundred bytes.
+	// maxPrivate bounds a private file. A keyring with as many sealing keys as
+	// it may have takes less than half of it.
 	maxPrivate = 1 << 20
+
+	// maxTurns bounds how often a file may be replaced by others while this
+	// process waits for its turn to.
+	maxTurns = 1000
 )
 
-// readPrivate reads a file that nobody but its owner may open. The mode is
-// asked of the open file, so it can't be another file by then.
+// readPrivate reads a file that nobody but its owner may open.
 func readPrivate(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openPrivate(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
+	return readBounded(f)
+}
+
+// openPrivate opens a file that nobody but its owner may open. The mode is asked
+// of the open file, so it can't be another file by then.
+func openPrivate(path string) (_ *os.File, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+		}
+	}()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -34,58 +56,84 @@ func readPrivate(path string) ([]byte, error) {
 	if mode := info.Mode().Perm(); mode&otherModes != 0 {
 		return nil, fmt.Errorf("%s has mode %04o: others than its owner can reach it; set it to %04o", path, mode, privateMode)
 	}
+	return f, nil
+}
+
+func readBounded(f *os.File) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f, maxPrivate+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(content) > maxPrivate {
-		return nil, fmt.Errorf("%s has more than %d bytes", path, maxPrivate)
+		return nil, fmt.Errorf("%s has more than %d bytes", f.Name(), maxPrivate)
 	}
 	return content, nil
 }
 
-// writePrivate makes content durable under path, wholly or not at all: a synced
-// temporary file beside it takes its name, and the directory is synced. Without
-// replace an existing file is left alone and the error is fs.ErrExist.
-func writePrivate(path string, content []byte, replace bool) (err error) {
-	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600 from its first moment
+// rewritePrivate replaces a private file's content by what change makes of it.
+// Rewrites of one file, by whatever process, come one after the other, and each
+// sees what the one before wrote. If change fails the file is as it was.
+func rewritePrivate(path string, change func(content []byte) ([]byte, error)) error {
+	// A link stays a link: what it leads to is rewritten.
+	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		// After a rename the name is gone already.
-		if rm := os.Remove(temp.Name()); rm != nil && !errors.Is(rm, os.ErrNotExist) && err == nil {
-			err = rm
+	f, err := holdPrivate(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // lets the next one have its turn
+	// Nobody else writes the file. One who creates it will fail, because it exists.
+	durable.RemoveLeftovers(filepath.Dir(path), filepath.Base(path))
+	content, err := readBounded(f)
+	if err != nil {
+		return err
+	}
+	if content, err = change(content); err != nil {
+		return err
+	}
+	return durable.Replace(path, privateMode, content)
+}
+
+// holdPrivate opens the file that has the name and locks it until it is closed.
+// It is the file itself that is locked, so that no other file has to lie beside
+// it; who waited may hold one that was replaced meanwhile, and waits again.
+func holdPrivate(path string) (*os.File, error) {
+	for range maxTurns {
+		f, err := openPrivate(path)
+		if err != nil {
+			return nil, err
 		}
-	}()
-	if err := writeSynced(temp, content); err != nil {
-		return err
+		held, err := holds(f, path)
+		if held {
+			return f, nil
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
 	}
-	take := os.Link
-	if replace {
-		take = os.Rename
-	}
-	if err := take(temp.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
+	return nil, fmt.Errorf("%s is being replaced all the time", path)
 }
 
-// writeSynced writes, syncs and closes the file.
-func writeSynced(f *os.File, content []byte) error {
-	_, err := f.Write(content)
-	if err == nil {
-		err = f.Sync()
+// holds locks the file and tells whether it still has the name.
+func holds(f *os.File, path string) (bool, error) {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.EINTR) {
+			return false, &os.PathError{Op: "lock", Path: path, Err: err}
+		}
 	}
-	return errors.Join(err, f.Close())
-}
-
-// syncDir makes a new name in the directory survive a power cut.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
+	mine, err := f.Stat()
 	if err != nil {
-		return err
+		return false, err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	named, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	return os.SameFile(mine, named), nil
 }

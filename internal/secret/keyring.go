@@ -10,9 +10,12 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/tink-crypto/tink-go/v2/keyset"
+	"github.com/tink-crypto/tink-go/v2/tink"
 	"golang.org/x/mod/sumdb/note"
 
 	"mizan/internal/assert"
+	"mizan/internal/durable"
 )
 
 const (
@@ -33,22 +36,26 @@ const (
 	fieldSigningKey     = "head_skey"
 	fieldVerifierKey    = "head_vkey"
 	fieldFingerprintKey = "fingerprint_key"
+	fieldSealingKeys    = "sealing_keys" // optional
 )
 
-// Keyring holds the platform's own keys. It is safe for concurrent use.
+// Keyring holds the platform's own keys. It never changes, so it is safe for
+// concurrent use; what a rotation makes is another one.
 type Keyring struct {
 	signer      note.Signer
 	verifier    note.Verifier
 	fingerprint []byte
+	sealing     *keyset.Handle // nil: the file has no sealing key
+	sealer      tink.AEAD      // of sealing
 
 	// fields is the file as it was read, so that a rewrite keeps what a later
 	// version put there.
 	fields map[string]json.RawMessage
 }
 
-// LoadKeyring reads the keyring file. The error is fs.ErrNotExist if there is
-// none; it names the file and never quotes what is in it. A file that anyone
-// but its owner may read or write is refused.
+// LoadKeyring reads the keyring file, whether or not it holds a sealing key. The
+// error is fs.ErrNotExist if there is none; it names the file and never quotes
+// what is in it. A file that anyone but its owner may read or write is refused.
 func LoadKeyring(path string) (*Keyring, error) {
 	content, err := readPrivate(path)
 	if err != nil {
@@ -61,25 +68,73 @@ func LoadKeyring(path string) (*Keyring, error) {
 	return k, nil
 }
 
+// LoadSealingKeyring is LoadKeyring for who has to seal, and may not write the
+// file: one without a sealing key is ErrNoSealingKey, which says what to do.
+func LoadSealingKeyring(path string) (*Keyring, error) {
+	k, err := LoadKeyring(path)
+	if err == nil && !k.CanSeal() {
+		return nil, fmt.Errorf("keyring %s: %w; `mizan keys rotate --keyring %s` adds one", path, ErrNoSealingKey, path)
+	}
+	return k, err
+}
+
+// CompleteKeyring is LoadKeyring for who has to seal, and owns the file: a
+// missing sealing key is made, and durable before it is used. A complete file is
+// only read. Errors are as LoadKeyring's and those of the file system.
+func CompleteKeyring(path string) (*Keyring, error) {
+	k, err := LoadKeyring(path)
+	if err != nil || k.CanSeal() {
+		return k, err
+	}
+	return rewriteKeyring(path, func(k *Keyring) (*Keyring, error) {
+		if k.CanSeal() { // another process was faster
+			return k, nil
+		}
+		return k.rotated()
+	})
+}
+
+// RotateKeyring adds a sealing key to the file, by which everything is sealed
+// from then on; the earlier ones still open what they sealed. The other keys
+// stay as they are. Who has the keyring loaded goes on with what it loaded.
+// Errors are as LoadKeyring's and those of the file system; past 1000 keys the
+// file is left as it is.
+func RotateKeyring(path string) (*Keyring, error) {
+	return rewriteKeyring(path, (*Keyring).rotated)
+}
+
+// rewriteKeyring changes the keyring as it is on disk at that moment, never a
+// copy that was loaded before: that could undo a rotation, and what was sealed
+// in between would be lost.
+func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (made *Keyring, err error) {
+	err = rewritePrivate(path, func(content []byte) ([]byte, error) {
+		k, err := parseKeyring(content)
+		if err == nil {
+			made, err = change(k)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return made.encode(), nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("keyring: %w", err)
+	}
+	return made, nil
+}
+
 // CreateKeyring makes new keys and writes them to a new file of mode 0600. The
-// error is fs.ErrExist if the file is there already, whatever is in it.
+// error is fs.ErrExist if the file is there already, whatever is in it. The
+// sealing key comes from crypto/rand, which can't fail, the others from random.
 func CreateKeyring(path string, random io.Reader) (*Keyring, error) {
 	k, err := newKeyring(random)
 	if err != nil {
 		return nil, fmt.Errorf("keyring %s: %w", path, err)
 	}
-	if err := writePrivate(path, k.encode(), false); err != nil {
+	if err := durable.Create(path, privateMode, k.encode()); err != nil {
 		return nil, fmt.Errorf("keyring: %w", err)
 	}
 	return k, nil
-}
-
-// Save rewrites the keyring file, atomically, unknown fields included.
-func (k *Keyring) Save(path string) error {
-	if err := writePrivate(path, k.encode(), true); err != nil {
-		return fmt.Errorf("keyring: %w", err)
-	}
-	return nil
 }
 
 // Signer signs the ledger's heads.
@@ -126,7 +181,11 @@ func newKeyring(random io.Reader) (*Keyring, error) {
 			return nil, err
 		}
 	}
-	return fromFields(fields)
+	k, err := fromFields(fields)
+	if err != nil {
+		return nil, err
+	}
+	return k.rotated()
 }
 
 func parseKeyring(content []byte) (*Keyring, error) {
@@ -169,6 +228,11 @@ func fromFields(fields map[string]json.RawMessage) (*Keyring, error) {
 	}
 	if k.verifier, err = note.NewVerifier(vkey); err != nil {
 		return nil, fmt.Errorf("%s: %w", fieldVerifierKey, err)
+	}
+	if keys, found := fields[fieldSealingKeys]; found {
+		if err := k.parseSealing(keys); err != nil {
+			return nil, err
+		}
 	}
 	return k, k.checkPair()
 }

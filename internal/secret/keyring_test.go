@@ -35,6 +35,33 @@ func field(t *testing.T, k *Keyring, name string) string {
 	return value
 }
 
+// oldKeyring is a keyring of a release that sealed nothing.
+const oldKeyring = `{
+  "fingerprint_key": "20UAjxHKXIVMtApFpQQ26K3YoPorEmHrupHwRG3p9No=",
+  "head_skey": "PRIVATE+KEY+mizan+1ce84034+ARSeSWQponA3TJXWYYFyrpKGbhJNqpLbYpLztO71Rm7c",
+  "head_vkey": "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi",
+  "version": 1
+}
+`
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ownersOnly wants a file of mode 0600, and no other name beside it.
+func ownersOnly(t *testing.T, path string) {
+	t.Helper()
+	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if left := names(t, filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("the directory holds %q", left)
+	}
+}
+
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -78,26 +105,24 @@ func TestAKeyringIsForItsOwnerOnly(t *testing.T) {
 	if _, err := CreateKeyring(path, rand.Reader); err != nil {
 		t.Fatal(err)
 	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	if left := names(t, filepath.Dir(path)); len(left) != 1 {
-		t.Errorf("the directory holds %q", left)
-	}
+	ownersOnly(t, path)
 	for mode, fine := range map[fs.FileMode]bool{
 		0o600: true, 0o400: true, 0o700: true,
 		0o640: false, 0o604: false, 0o644: false, 0o660: false, 0o602: false, 0o610: false, 0o601: false,
 	} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-		_, err := LoadKeyring(path)
-		if (err == nil) != fine {
-			t.Errorf("mode %04o: %v", mode, err)
-		}
-		if err != nil && !strings.Contains(err.Error(), "others than its owner can reach it; set it to 0600") {
-			t.Errorf("mode %04o: the error does not say what to do: %v", mode, err)
+		for name, load := range map[string]func(string) (*Keyring, error){
+			"load": LoadKeyring, "load to seal": LoadSealingKeyring, "complete": CompleteKeyring, "rotate": RotateKeyring,
+		} {
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+			_, err := load(path)
+			if (err == nil) != fine {
+				t.Errorf("%s, mode %04o: %v", name, mode, err)
+			}
+			if err != nil && !strings.Contains(err.Error(), "others than its owner can reach it; set it to 0600") {
+				t.Errorf("%s, mode %04o: the error does not say what to do: %v", name, mode, err)
+			}
 		}
 	}
 }
@@ -152,42 +177,32 @@ func TestOneOfManyCreatorsWins(t *testing.T) {
 
 func TestUnknownFieldsSurviveARewrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	made, err := CreateKeyring(path, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made.fields["sealing"] = json.RawMessage(`{"primary":18446744073709551615,"keys":["a","b"]}`)
-	if err := made.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	read, err := LoadKeyring(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := read.Save(path); err != nil {
+	const later = `{"primary":18446744073709551615,"keys":["a","b"]}`
+	write(t, path, strings.Replace(oldKeyring, "{", `{"later":`+later+",", 1))
+	if _, err := RotateKeyring(path); err != nil {
 		t.Fatal(err)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var fields map[string]json.RawMessage
-	var sealing bytes.Buffer
-	if err := errors.Join(json.Unmarshal(content, &fields), json.Compact(&sealing, fields["sealing"])); err != nil {
+	var before, after map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal([]byte(oldKeyring), &before), json.Unmarshal(content, &after)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := sealing.String(), `{"primary":18446744073709551615,"keys":["a","b"]}`; got != want {
-		t.Errorf("sealing is %s, want %s", got, want)
+	var kept bytes.Buffer
+	if err := json.Compact(&kept, after["later"]); err != nil || kept.String() != later {
+		t.Errorf("the field is %s, %v, want %s", kept.String(), err, later)
 	}
-	if !bytes.Equal(content, made.encode()) {
-		t.Errorf("the rewrite changed the file to\n%s", content)
+	for name := range before {
+		if !bytes.Equal(before[name], after[name]) {
+			t.Errorf("%s was changed", name)
+		}
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
+	if len(after) != len(before)+2 {
+		t.Errorf("%d fields became %d", len(before)+1, len(after))
 	}
-	if left := names(t, filepath.Dir(path)); len(left) != 1 {
-		t.Errorf("the directory holds %q", left)
-	}
+	ownersOnly(t, path)
 }
 
 func TestAFingerprintIsATruncatedHMAC(t *testing.T) {
@@ -219,6 +234,14 @@ func TestADamagedKeyringIsRefused(t *testing.T) {
 		"no fingerprint key":    func(f map[string]any) { delete(f, fieldFingerprintKey) },
 		"short fingerprint key": func(f map[string]any) { f[fieldFingerprintKey] = make([]byte, 31) },
 		"fingerprint not text":  func(f map[string]any) { f[fieldFingerprintKey] = 7 },
+		"null sealing keys":     func(f map[string]any) { f[fieldSealingKeys] = nil },
+		"sealing keys as text":  func(f map[string]any) { f[fieldSealingKeys] = skey },
+		"empty sealing keys":    func(f map[string]any) { f[fieldSealingKeys] = map[string]any{} },
+		"no primary key":        func(f map[string]any) { sealing(f)["primaryKeyId"] = 7 },
+		"no enabled key":        func(f map[string]any) { sealingKey(f)["status"] = "DISABLED" },
+		"cut sealing key":       func(f map[string]any) { sealingData(f)["value"] = "GiAA" },
+		"sealing key not text":  func(f map[string]any) { sealingData(f)["value"] = 7 },
+		"a key of another kind": func(f map[string]any) { sealingData(f)["typeUrl"] = "type.googleapis.com/google.crypto.tink.HmacKey" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var fields map[string]any
@@ -242,27 +265,52 @@ func TestADamagedKeyringIsRefused(t *testing.T) {
 	}
 }
 
+func sealing(fields map[string]any) map[string]any { return fields[fieldSealingKeys].(map[string]any) }
+
+func sealingKey(fields map[string]any) map[string]any {
+	return sealing(fields)["key"].([]any)[0].(map[string]any)
+}
+
+func sealingData(fields map[string]any) map[string]any {
+	return sealingKey(fields)["keyData"].(map[string]any)
+}
+
 func refused(t *testing.T, content []byte, skey string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keyring")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := LoadKeyring(path)
-	if err == nil {
-		t.Fatal("loaded")
+	for name, load := range map[string]func(string) (*Keyring, error){
+		"load": LoadKeyring, "load to seal": LoadSealingKeyring, "complete": CompleteKeyring, "rotate": RotateKeyring,
+	} {
+		_, err := load(path)
+		if err == nil {
+			t.Fatalf("%s took it", name)
+		}
+		if !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), skey[len(skey)-40:]) {
+			t.Errorf("%s: the error does not name the file, or shows the key: %v", name, err)
+		}
 	}
-	if !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), skey[len(skey)-40:]) {
-		t.Errorf("the error does not name the file, or shows the key: %v", err)
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, content) {
+		t.Errorf("the damaged file was changed: %v", err)
 	}
 }
 
 func TestAMissingKeyringIsNotExist(t *testing.T) {
-	if _, err := LoadKeyring(filepath.Join(t.TempDir(), "keyring")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := LoadKeyring(t.TempDir()); err == nil {
-		t.Error("a directory was loaded")
+	for name, load := range map[string]func(string) (*Keyring, error){
+		"load": LoadKeyring, "load to seal": LoadSealingKeyring, "complete": CompleteKeyring, "rotate": RotateKeyring,
+	} {
+		dir := t.TempDir()
+		if _, err := load(filepath.Join(dir, "keyring")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if left := names(t, dir); len(left) != 0 {
+			t.Errorf("%s made %q", name, left)
+		}
+		if _, err := load(dir); err == nil {
+			t.Errorf("%s took a directory", name)
+		}
 	}
 }
 
@@ -285,9 +333,24 @@ func TestTheKeyringFileIsWhatTheDocumentSays(t *testing.T) {
 		Skey        string `json:"head_skey"`
 		Vkey        string `json:"head_vkey"`
 		Fingerprint string `json:"fingerprint_key"`
+		Sealing     struct {
+			Primary uint32 `json:"primaryKeyId"`
+			Keys    []struct {
+				ID     uint32 `json:"keyId"`
+				Status string `json:"status"`
+				Data   struct {
+					Type  string `json:"typeUrl"`
+					Value string `json:"value"`
+				} `json:"keyData"`
+			} `json:"key"`
+		} `json:"sealing_keys"`
 	}
 	if err := json.Unmarshal(k.encode(), &fields); err != nil {
 		t.Fatal(err)
+	}
+	const kind = "type.googleapis.com/google.crypto.tink.XChaCha20Poly1305Key"
+	if s := fields.Sealing; len(s.Keys) != 1 || s.Keys[0].ID != s.Primary || s.Keys[0].Status != "ENABLED" || s.Keys[0].Data.Type != kind {
+		t.Errorf("%d sealing keys, primary %d", len(s.Keys), s.Primary)
 	}
 	key, err := base64.StdEncoding.DecodeString(fields.Fingerprint)
 	if err != nil || !bytes.Equal(key, k.fingerprint) {

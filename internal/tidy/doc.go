@@ -4,7 +4,7 @@
 //  1. Imports go only downward: every package belongs to a room of the table in
 //     house.go, and the table says which rooms it may import.
 //  2. Fiber is imported under api only, protoactor by package actors only,
-//     Badger by posting/store only.
+//     Badger by posting/store only, tink by internal/secret only.
 //  3. ledger/** is pure: no clock, file, network, log, randomness or goroutine.
 //  4. Every package has a doc.go, every module that is imported its line in
 //     docs/dependencies.md, the top level has the names it should have, no test

@@ -15,7 +15,7 @@ type room struct {
 
 // Groups of rooms that several others may import.
 var (
-	common  = []string{"internal/assert", "internal/clock", "internal/packed", "internal/secret"}
+	common  = []string{"internal/assert", "internal/clock", "internal/durable", "internal/packed", "internal/secret"}
 	words   = []string{"ledger/..."}
 	books   = slices.Concat(common, words, []string{"posting"})
 	cellar  = slices.Concat(common, words, []string{"posting/store"})
@@ -30,8 +30,9 @@ var (
 var house = []room{
 	{"internal/assert", nil},
 	{"internal/clock", []string{"internal/assert"}},
+	{"internal/durable", nil},
 	{"internal/packed", []string{"internal/assert"}},
-	{"internal/secret", []string{"internal/assert"}},
+	{"internal/secret", []string{"internal/assert", "internal/durable"}},
 	{"internal/tidy", nil},
 	{"internal/testkit", []string{"internal/assert"}},
 
@@ -62,6 +63,7 @@ var keepers = []struct{ module, packages string }{
 	{"github.com/gofiber", "api/..."},
 	{"github.com/asynkron/protoactor-go", "actors"},
 	{"github.com/dgraph-io/badger", "posting/store/..."},
+	{"github.com/tink-crypto/tink-go", "internal/secret"},
 }
 
 // pureModules are all that ledger/** may import beside the standard library and

@@ -53,7 +53,7 @@ var sound = map[string]string{
 	"cmd/mizan/main.go":      "package main\n\nimport _ \"mizan/api\"\n\nfunc main() {}\n",
 	"tools/go.mod":           "module mizan/tools\n",
 	"tools/tools.go":         "package anything\n",
-	"docs/dependencies.md":   "`github.com/google/uuid` `github.com/gofiber/fiber/v2` `github.com/asynkron/protoactor-go` `github.com/dgraph-io/badger/v4` `github.com/vmihailenco/msgpack/v5`\n",
+	"docs/dependencies.md":   "`github.com/google/uuid` `github.com/gofiber/fiber/v2` `github.com/asynkron/protoactor-go` `github.com/dgraph-io/badger/v4` `github.com/vmihailenco/msgpack/v5` `github.com/tink-crypto/tink-go/v2`\n",
 	"docs/guide.md":          "Open the home/page of a/work/day.\n",
 	"internal/assert/doc.go": "// Package assert stops.\npackage assert\n",
 }
@@ -102,6 +102,7 @@ func TestPlantedBreachIsFound(t *testing.T) {
 		{"fiber outside api", "cmd/mizan/web.go", "package main\n\nimport _ \"github.com/gofiber/fiber/v2\"\n", "keepers: github.com/gofiber/fiber/v2 is for api/... only"},
 		{"protoactor below actors", "actors/payment/act.go", "package payment\n\nimport _ \"github.com/asynkron/protoactor-go/actor\"\n", "keepers: github.com/asynkron/protoactor-go/actor is for actors only"},
 		{"badger in posting's test", "posting/x_test.go", "package posting\n\nimport _ \"github.com/dgraph-io/badger/v4\"\n", "keepers: github.com/dgraph-io/badger/v4 is for posting/store"},
+		{"tink beside the keyring", "cmd/mizan/seal.go", "package main\n\nimport _ \"github.com/tink-crypto/tink-go/v2/aead\"\n", "keepers: github.com/tink-crypto/tink-go/v2/aead is for internal/secret only"},
 		{"foreign module in ledger", "ledger/dep.go", "package ledger\n\nimport _ \"github.com/vmihailenco/msgpack/v5\"\n", "purity: ledger may not import github.com/vmihailenco/msgpack/v5"},
 		{"os in ledger", "ledger/dep.go", "package ledger\n\nimport _ \"os\"\n", "purity: ledger may not import os"},
 		{"log in ledger", "ledger/money/dep.go", "package money\n\nimport _ \"log\"\n", "purity: ledger may not import log"},

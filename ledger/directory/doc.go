@@ -1,5 +1,6 @@
 // Package directory holds who takes part: organizations, partners, terminals,
-// API keys and sessions, what each may look like, and which terminal serves what.
+// API keys and sessions, what each may look like, which terminal serves what, and
+// the rates at which an organization converts.
 //
 // Invariants:
 //  1. A record is never changed in place. A decide function takes the old one
@@ -13,9 +14,11 @@
 //     store's envelope and is no part of what a decision writes.
 //  5. What ParseSettings and ParseNotification once took they take for ever:
 //     stored terminals are parsed again at every start.
+//  6. An organization has at most one rate for an ordered pair of currencies, and
+//     its journal has every value that the rate ever had.
 //
 // Callers: actors/directory (which makes decisions durable and keeps the view),
-// ledger/payment (routing and fees), actors/provider, api.
+// ledger/payment (routing, fees, conversion), actors/provider, api.
 //
 // Rejected: a generic record of named attributes. Every reader would have to
 // check again what the one writer can check once. Also rejected: a JSON struct

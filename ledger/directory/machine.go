@@ -118,6 +118,7 @@ var lives = map[ledger.Kind]life{
 	ledger.Session:      {Create, []State{StateActive}, nil},
 	ledger.Platform:     {Create, []State{StateOpen}, platformMachine},
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
+	ledger.Rate:         {begins: Create}, // its states are values: legalRate
 }
 
 // Legal tells whether an event of that name may take a record of the kind from
@@ -127,6 +128,9 @@ func Legal(kind ledger.Kind, event, from, to string) bool {
 	l, known := lives[kind]
 	if !known {
 		return false
+	}
+	if kind == ledger.Rate {
+		return legalRate(event, from, to)
 	}
 	if from == "" {
 		for _, state := range l.in {

@@ -105,6 +105,17 @@ func TestLegal(t *testing.T) {
 		{ledger.Settlement, "settle", "settled", "settled", true},
 		{ledger.Settlement, "create", "", "settled", false},
 		{ledger.Transaction, "create", "", "new", false},
+		{ledger.Rate, "create", "", "92.5", true},
+		{ledger.Rate, "create", "", "92.50", false},
+		{ledger.Rate, "create", "", "0", false},
+		{ledger.Rate, "create", "", "active", false},
+		{ledger.Rate, "create", "1", "92.5", false},
+		{ledger.Rate, "update", "92.5", "93", true},
+		{ledger.Rate, "update", "92.5", "92.5", false},
+		{ledger.Rate, "update", "", "93", false},
+		{ledger.Rate, "update", "92.50", "93", false},
+		{ledger.Rate, "update", "92.5", "93.0", false},
+		{ledger.Rate, "deactivate", "92.5", "93", false},
 	} {
 		if got := Legal(c.kind, c.event, c.from, c.to); got != c.want {
 			t.Errorf("Legal(%c, %s, %q, %q) = %v, want %v", c.kind, c.event, c.from, c.to, got, c.want)

@@ -130,6 +130,23 @@ func (r *params) currency(key string) money.Currency {
 	return currency
 }
 
+// network is a network's name, or empty.
+func (r *params) network(key string) money.Network {
+	name := r.text(key, MaxText)
+	if name == "" {
+		return ""
+	}
+	network, ok := money.ParseNetwork(name)
+	if !ok {
+		r.refuse(key, "is not a network's name")
+	}
+	return network
+}
+
+// lenient reads the same object and keeps its refusals to itself: what is stored
+// may hold anything under a key that nobody read when it was stored.
+func (r *params) lenient() *params { return &params{op: r.op, name: r.name, keys: r.keys} }
+
 // list is the elements of an array, at most MaxListed.
 func (r *params) list(key string) (elements []json.RawMessage) {
 	raw := r.raw(key)

@@ -117,6 +117,9 @@ func NewPartner(id, org ledger.ID, number int64, d PartnerDraft) (*Partner, ledg
 	if err := checkLogin(op, d.Login); err != nil {
 		return nil, ledger.Event{}, err
 	}
+	if err := checkLang(op, d.Lang); err != nil {
+		return nil, ledger.Event{}, err
+	}
 	if err := p.fill(op, d.Sources, d.Overdraft); err != nil {
 		return nil, ledger.Event{}, err
 	}
@@ -138,6 +141,12 @@ type PartnerPatch struct {
 
 // Patch decides a change. The error is a *ledger.Refusal.
 func (p *Partner) Patch(patch PartnerPatch) (*Partner, ledger.Event, error) {
+	const op = "directory.PatchPartner"
+	if patch.Lang != nil { // a stored one is as it is: it must not keep a partner from being switched off
+		if err := checkLang(op, *patch.Lang); err != nil {
+			return nil, ledger.Event{}, err
+		}
+	}
 	next := *p
 	assign(&next.Name, patch.Name)
 	assign(&next.Email, patch.Email)
@@ -148,7 +157,7 @@ func (p *Partner) Patch(patch PartnerPatch) (*Partner, ledger.Event, error) {
 	sources, overdraft := sourceTexts(p.Sources), p.Overdraft
 	assign(&sources, patch.Sources)
 	assign(&overdraft, patch.Overdraft)
-	if err := next.fill("directory.PatchPartner", sources, overdraft); err != nil {
+	if err := next.fill(op, sources, overdraft); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	became, event := p.became(&next)
@@ -170,15 +179,12 @@ func (p *Partner) became(next *Partner) (*Partner, ledger.Event) {
 	return next, moved(ledger.Partner, p.ID, action, onOff(p.Active), onOff(next.Active))
 }
 
-// fill checks every field but the login and parses what was sent as text.
+// fill checks every field but login and language and parses what was sent as text.
 func (p *Partner) fill(op string, sources []string, overdraft []Overdraft) (err error) {
 	if err = checkText(op, "name", p.Name); err != nil {
 		return err
 	}
 	if err = checkEmail(op, "email", p.Email); err != nil {
-		return err
-	}
-	if err = checkLang(op, p.Lang); err != nil {
 		return err
 	}
 	if err = checkURL(op, "notify_url", p.NotifyURL); err != nil {

@@ -52,6 +52,19 @@ func (t *Terminal) Resolve(asset money.Asset) money.Asset {
 	return found
 }
 
+// SettlementAsset is what the terminal settles a transaction of the source asset
+// in, and true, where that is another currency: money is converted. Otherwise it
+// is the source itself. The asset has the source's environment. It has a scale
+// unless the terminal's settings were stored without the check of new ones.
+func (t *Terminal) SettlementAsset(source money.Asset) (money.Asset, bool) {
+	s := &t.Settings
+	if s.SettlementCurrency == "" || s.SettlementCurrency == source.Currency {
+		return source, false
+	}
+	network := money.ResolveNetwork(s.SettlementCurrency, s.SettlementNetwork)
+	return money.Asset{Currency: s.SettlementCurrency, Network: network, Env: source.Env}, true
+}
+
 // Candidates are the terminals that serve the transaction in the order in which
 // they are tried: by priority, lower first, then by id.
 func Candidates(terminals []*Terminal, kind TerminalType, asset money.Asset, method string, amount money.Amount) []*Terminal {

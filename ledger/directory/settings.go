@@ -49,6 +49,7 @@ type Settings struct {
 	FeeRefundable bool
 
 	SettlementCurrency money.Currency // empty: the transaction's own
+	SettlementNetwork  money.Network  // of SettlementCurrency; empty: its only one
 	Description        string         // replaces what the payer is shown; empty: does not
 	Fail               string         // simulator: forces an outcome; empty: does not
 }
@@ -74,6 +75,7 @@ func ParseSettings(object []byte) (Settings, error) {
 		Description:        r.text("description", MaxDescription),
 		Fail:               r.choice("fail", FailRejected, FailFailed, FailTimeout),
 	}
+	s.SettlementNetwork = r.lenient().network("settlement_network")
 	if fixed := r.amount("fee_fixed"); fixed != nil {
 		s.FeeFixed = *fixed
 	}

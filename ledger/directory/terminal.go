@@ -93,7 +93,7 @@ func NewTerminal(id ledger.ID, owner *Partner, d TerminalDraft) (*Terminal, ledg
 	if err := t.fill(op); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	if err := t.Settings.refuseUnavailable(op); err != nil {
+	if err := t.checkSettlement(op); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	return t, began(ledger.Terminal, id, onOff(t.Active)), nil
@@ -127,7 +127,7 @@ func (t *Terminal) Patch(p TerminalPatch) (*Terminal, ledger.Event, error) {
 		return nil, ledger.Event{}, err
 	}
 	if p.ProviderParams != nil {
-		if err := next.Settings.refuseUnavailable(op); err != nil {
+		if err := next.checkSettlement(op); err != nil {
 			return nil, ledger.Event{}, err
 		}
 	}
@@ -164,6 +164,33 @@ func (t *Terminal) fill(op string) error {
 		return ledger.RefuseField(op, merchantParams, "is larger than %d bytes", MaxParams)
 	}
 	return t.Reparse()
+}
+
+// checkSettlement refuses settlement settings that don't name exactly one asset:
+// without its scale nothing could be converted to it. It is for settings that are
+// asked for: what is stored is parsed without it (invariant 5).
+func (t *Terminal) checkSettlement(op string) error {
+	const key = "settlement_network"
+	r := readParams(op, providerParams, t.ProviderParams)
+	asset := money.Asset{Currency: t.Settings.SettlementCurrency, Network: r.network(key), Env: t.Env}
+	if r.refusal != nil {
+		return r.refusal
+	}
+	if asset.Currency == "" {
+		if asset.Network != "" {
+			return ledger.RefuseField(op, r.field(key), "is of no use without settlement_currency")
+		}
+		return nil
+	}
+	named := asset.Network != ""
+	asset.Network = money.ResolveNetwork(asset.Currency, asset.Network)
+	if _, known := asset.Scale(); known {
+		return nil
+	}
+	if named {
+		return ledger.RefuseField(op, r.field(key), "is no network of %s", asset.Currency)
+	}
+	return ledger.RefuseField(op, r.field(key), "is required: %s is on several networks", asset.Currency)
 }
 
 // Reparse fills Settings and Notification from the stored objects. The error

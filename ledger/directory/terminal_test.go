@@ -92,6 +92,9 @@ func TestSettings(t *testing.T) {
 		`{"fee_refundable":"yes"}`:                         "provider_params.fee_refundable",
 		`{"settlement_currency":"EUR"}`:                    "",
 		`{"settlement_currency":"XXX"}`:                    "provider_params.settlement_currency",
+		`{"settlement_currency":"AED"}`:                    "provider_params.settlement_currency",
+		`{"settlement_currency":"USDT"}`:                   "", // as it may be stored
+		`{"settlement_network":{"of":"a provider"}}`:       "",
 		`{"description":7}`:                                "provider_params.description",
 		`{"fail":"timeout"}`:                               "",
 		`{"fail":"maybe"}`:                                 "provider_params.fail",
@@ -110,13 +113,13 @@ func shorten(s string) string { return s[:min(len(s), 60)] }
 func TestSettingsValues(t *testing.T) {
 	s, err := ParseSettings([]byte(`{"priority":-2,"two_phase":true,"hold_ttl_seconds":60,"currencies":["USD"],"networks":["tron"],
 		"methods":["sbp"],"min_amount":"1","max_amount":"9","fee_bps":"250","fee_fixed":"30","fee_mode":"on_top","fee_refundable":true,
-		"settlement_currency":"EUR","description":"Shown","fail":"rejected"}`))
+		"settlement_currency":"USDC","settlement_network":"solana","description":"Shown","fail":"rejected"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "-2 true 1m0s [USD] [tron] [sbp] 1 9 250 30 true true EUR Shown rejected"
+	want := "-2 true 1m0s [USD] [tron] [sbp] 1 9 250 30 true true USDC solana Shown rejected"
 	got := fmt.Sprint(s.Priority, s.TwoPhase, s.HoldTTL, s.Currencies, s.Networks, s.Methods, *s.MinAmount, *s.MaxAmount,
-		" ", s.FeeBps, s.FeeFixed, s.FeeOnTop, s.FeeRefundable, " ", s.SettlementCurrency, " ", s.Description, " ", s.Fail)
+		" ", s.FeeBps, s.FeeFixed, s.FeeOnTop, s.FeeRefundable, " ", s.SettlementCurrency, " ", s.SettlementNetwork, " ", s.Description, " ", s.Fail)
 	if strings.Join(strings.Fields(got), " ") != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -262,6 +265,82 @@ func TestResolve(t *testing.T) {
 		asset := money.Asset{Currency: c.currency, Network: c.network, Env: money.Prod}
 		if got := c.terminal.Resolve(asset).Network; got != c.want {
 			t.Errorf("%v: %q, want %q", asset, got, c.want)
+		}
+	}
+}
+
+func TestSettlementNamesOneAsset(t *testing.T) {
+	draft := func(params string) TerminalDraft {
+		return TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal, ProviderParams: []byte(params)}
+	}
+	plain, _, err := NewTerminal(testID(1), owner, draft(`{"priority":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const currency, network = "provider_params.settlement_currency", "provider_params.settlement_network"
+	for text, field := range map[string]string{
+		`{"settlement_currency":"EUR"}`:                                 "",
+		`{"settlement_currency":"EUR","settlement_network":""}`:         "",
+		`{"settlement_currency":"EUR","settlement_network":null}`:       "",
+		`{"settlement_currency":"","settlement_network":""}`:            "",
+		`{"settlement_currency":"ETH"}`:                                 "",
+		`{"settlement_currency":"ETH","settlement_network":"ethereum"}`: "",
+		`{"settlement_currency":"USDT","settlement_network":"tron"}`:    "",
+		`{"settlement_currency":"USDT"}`:                                network,
+		`{"settlement_currency":"USDT","settlement_network":"solana"}`:  network,
+		`{"settlement_currency":"EUR","settlement_network":"tron"}`:     network,
+		`{"settlement_currency":"ETH","settlement_network":"bsc"}`:      network,
+		`{"settlement_currency":"USDT","settlement_network":"Tron"}`:    network,
+		`{"settlement_currency":"USDT","settlement_network":5}`:         network,
+		`{"settlement_currency":"EUR","settlement_network":["tron"]}`:   network,
+		`{"settlement_network":"tron"}`:                                 network,
+		`{"settlement_currency":"eur"}`:                                 currency,
+		`{"settlement_currency":5}`:                                     currency,
+	} {
+		_, _, err := NewTerminal(testID(2), owner, draft(text))
+		wantField(t, "new with "+text, err, field)
+		params := []byte(text)
+		_, _, err = plain.Patch(TerminalPatch{ProviderParams: &params})
+		wantField(t, "patch with "+text, err, field)
+	}
+}
+
+// A store may hold any settings: it opens, and such a terminal can be switched off.
+func TestAStoredTerminalIsParsedWhateverItsSettlement(t *testing.T) {
+	for _, params := range []string{`{"settlement_currency":"USDT"}`, `{"settlement_network":5}`, `{"settlement_network":"Tron!"}`} {
+		stored := terminal(t, 1, PaymentTerminal, ``)
+		stored.ProviderParams = []byte(params)
+		if err := stored.Reparse(); err != nil || stored.Settings.SettlementNetwork != "" {
+			t.Fatalf("%s: %v, network %q", params, err, stored.Settings.SettlementNetwork)
+		}
+		off := false
+		if next, _, err := stored.Patch(TerminalPatch{Active: &off}); err != nil || next.Active {
+			t.Errorf("%s: switching off: %v", params, err)
+		}
+	}
+}
+
+func TestSettlementAsset(t *testing.T) {
+	for _, c := range []struct {
+		params string
+		source money.Asset
+		want   money.Asset
+		other  bool
+	}{
+		{``, money.Asset{Currency: "USD", Env: money.Prod}, money.Asset{Currency: "USD", Env: money.Prod}, false},
+		{`{"settlement_currency":"USD"}`, money.Asset{Currency: "USD", Env: money.Test}, money.Asset{Currency: "USD", Env: money.Test}, false},
+		{`{"settlement_currency":"EUR"}`, money.Asset{Currency: "USD", Env: money.Test}, money.Asset{Currency: "EUR", Env: money.Test}, true},
+		{`{"settlement_currency":"EUR"}`, money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, money.Asset{Currency: "EUR", Env: money.Prod}, true},
+		{`{"settlement_currency":"TON"}`, money.Asset{Currency: "USD", Env: money.Prod}, money.Asset{Currency: "TON", Network: "ton", Env: money.Prod}, true},
+		{`{"settlement_currency":"USDT","settlement_network":"bsc"}`, money.Asset{Currency: "RUB", Env: money.Prod}, money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, true},
+		{
+			`{"settlement_currency":"USDT","settlement_network":"bsc"}`, money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod},
+			money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, false,
+		},
+	} {
+		got, other := terminal(t, 1, PaymentTerminal, c.params).SettlementAsset(c.source)
+		if got != c.want || other != c.other {
+			t.Errorf("%s for %v: %v %v, want %v %v", c.params, c.source, got, other, c.want, c.other)
 		}
 	}
 }

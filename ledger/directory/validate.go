@@ -71,15 +71,19 @@ func checkEmail(op, field, address string) error {
 	return nil
 }
 
-// checkLang takes the shape of a language tag (RFC 5646), not a list of languages.
+// checkLang takes the shape of a language tag (RFC 5646), not a list of languages:
+// a code of two or three letters (ISO 639), and subtags after it. Where the
+// catalogue of texts lacks the language, they are English.
 func checkLang(op, lang string) error {
 	if lang == "" {
 		return nil
 	}
-	bad := len(lang) > MaxLang
-	for i, part := range strings.Split(lang, "-") {
-		short := len(part) < 1 || i == 0 && len(part) < 2
-		bad = bad || short || len(part) > 8 || strings.ContainsFunc(part, notAlphanumeric)
+	code, rest, more := strings.Cut(lang, "-")
+	bad := len(lang) > MaxLang || len(code) < 2 || len(code) > 3 || strings.ContainsFunc(code, notLetter)
+	if more {
+		for part := range strings.SplitSeq(rest, "-") {
+			bad = bad || part == "" || len(part) > 8 || strings.ContainsFunc(part, notAlphanumeric)
+		}
 	}
 	if bad {
 		return ledger.RefuseField(op, "lang", "is not a language tag")
@@ -109,6 +113,6 @@ func allUpper(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
 }
 
-func notAlphanumeric(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
-}
+func notLetter(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
+
+func notAlphanumeric(r rune) bool { return notLetter(r) && (r < '0' || r > '9') }

@@ -7,35 +7,13 @@ import (
 	"mizan/ledger/money"
 )
 
-// Texts of error_description that the service gives itself. Those of the
-// specification are exact.
-const (
-	UnexpectedCard      = "unexpected card"
-	NoReturnURL         = "return_url/fail_url params not specified"
-	AmountOutOfRange    = "amount out of range"
-	NoTerminal          = "no terminal available"
-	FeeExceedsAmount    = "fee exceeds amount"
-	InsufficientBalance = "insufficient balance"
-	Interrupted         = "interrupted"
-)
-
 // Case is what a decision may know besides the record.
 type Case struct {
-	Org     ledger.ID
-	Now     time.Time
-	Inquire time.Duration // the provider time-out: when an unanswered call is inquired
-}
-
-// Terms are what the chosen terminal brings to a transaction.
-type Terms struct {
-	Terminal  ledger.ID
-	Route     string // the rail's name
-	ShownText string // replaces the description that the payer is shown
-	FeeBps    money.BasisPoints
-	FeeFixed  money.Amount
-	FeeOnTop  bool
-	Overdraft money.Amount // how far the partner's available balance may go below zero
-	Asset     money.Asset  // the transaction's, with its network resolved
+	Org       ledger.ID
+	Now       time.Time
+	Due       ledger.Micros // what the record is to be woken at; 0: it is not
+	Inquire   time.Duration // the provider time-out: when an unanswered call is inquired
+	ActionTTL time.Duration // how long a payer may take
 }
 
 // Ask is what is to be asked of the provider once a decision is durable.
@@ -43,9 +21,11 @@ type Ask uint8
 
 // The asks. The zero value asks nothing.
 const (
-	AskNothing Ask = iota
-	AskSubmit
-	AskInquire
+	AskNothing   Ask = iota
+	AskSubmit        // the charge
+	AskInquire       // what became of the charge
+	AskOp            // Record.Op
+	AskInquireOp     // what became of Record.Op
 )
 
 // Decision is what a command does to a transaction.
@@ -61,12 +41,19 @@ type Decision struct {
 	Return   *Decision // the return's own transaction, for Reversed
 }
 
-// Unacceptable is why a create is rejected before routing; empty: it is not.
-func Unacceptable(r *Request) string {
+// next begins a decision on a record.
+func next(r *Record) Decision {
+	copied := *r
+	return Decision{Record: &copied}
+}
+
+// Unacceptable is why a create is rejected before routing; empty: it is not. A
+// hosted one gets its credentials later, and needs no address to return to.
+func Unacceptable(r *Request, hosted bool) string {
 	switch {
-	case r.Method == "":
+	case !hosted && r.Method == "":
 		return UnexpectedCard
-	case r.Type == Payment && (r.ReturnURL == "" || r.FailURL == ""):
+	case !hosted && r.Type == Payment && (r.ReturnURL == "" || r.FailURL == ""):
 		return NoReturnURL
 	case ledger.MaxAmount.Less(r.Amount):
 		return AmountOutOfRange
@@ -77,109 +64,153 @@ func Unacceptable(r *Request) string {
 // Reject creates a transaction that is refused at once.
 func (c Case) Reject(id ledger.ID, partner int64, r Request, reason string) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
-	d.Record.unpriced()
 	d.move(Create, nil)
-	d.move(Refuse, nil)
-	d.Finish = true
-	d.Record.Error = reason
+	d.refuse(reason)
 	return d
+}
+
+// refuse ends a transaction that no terminal was found for.
+func (d *Decision) refuse(reason string) {
+	d.Record.unpriced()
+	d.move(Refuse, nil)
+	d.end(reason)
 }
 
 // Create creates a transaction on a terminal: the intent to call its provider.
 // A payout's money is held with it.
-func (c Case) Create(id ledger.ID, partner int64, r Request, t Terms) Decision {
+func (c Case) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
-	d.Record.Asset = t.Asset
-	if reason := d.Record.price(t); reason != "" {
-		return c.Reject(id, partner, r, reason)
-	}
-	d.Record.Terminal, d.Record.Route, d.Record.ShownText = t.Terminal, t.Route, t.ShownText
 	d.move(Create, nil)
+	c.begin(&d, t)
+	return d
+}
+
+// Host creates a transaction that waits for its payer on the hosted page.
+func (c Case) Host(id ledger.ID, partner int64, r Request) Decision {
+	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Hosted: true}}
+	d.Record.unpriced()
+	d.move(Create, nil)
+	d.Due = c.after(c.ActionTTL)
+	return d
+}
+
+// Credentials are what a payer brings to the hosted page.
+type Credentials struct {
+	Method, CardBIN, CardLast4, CardPrint string
+}
+
+// Waiting tells whether a hosted transaction still waits for its payer.
+func (r *Record) Waiting() bool { return r.Hosted && r.Status == Created }
+
+// Continue goes on with a hosted transaction on a terminal.
+func (c Case) Continue(r *Record, with Credentials, t *Terms) Decision {
+	d := next(r)
+	d.Record.brings(with)
+	c.begin(&d, t)
+	return d
+}
+
+// RefuseContinue ends a hosted transaction that no terminal was found for.
+func (c Case) RefuseContinue(r *Record, with Credentials, reason string) Decision {
+	d := next(r)
+	d.Record.brings(with)
+	d.refuse(reason)
+	return d
+}
+
+func (r *Record) brings(with Credentials) {
+	r.Method, r.CardBIN, r.CardLast4, r.CardPrint = with.Method, with.CardBIN, with.CardLast4, with.CardPrint
+}
+
+// begin routes a transaction to a terminal, or refuses it by the terminal's terms.
+func (c Case) begin(d *Decision, t *Terms) {
+	r := d.Record
+	unrouted := *r
+	if reason := r.take(t); reason != "" {
+		*r = unrouted
+		r.Asset = t.Asset
+		d.refuse(reason)
+		return
+	}
 	d.move(Route, nil)
+	c.authorise(d, t)
+}
+
+// authorise is the intent to call the provider of the terminal whose terms the
+// record has taken.
+func (c Case) authorise(d *Decision, t *Terms) {
+	r := d.Record
 	var hold *ledger.Entry
 	if r.Type == Payout {
-		hold = &ledger.Entry{Phase: ledger.Pending, Postings: d.Record.payoutPostings()}
+		hold = r.hold()
 		d.Funds = []ledger.FundsGuard{{
 			Org:       c.Org,
-			Account:   ledger.Account{Path: ledger.PartnerAvailable(partner), Asset: t.Asset},
+			Account:   ledger.Account{Path: ledger.PartnerAvailable(r.Partner), Asset: r.Asset},
 			Overdraft: t.Overdraft,
 		}}
 	}
 	d.move(Authorise, hold)
-	d.Counters = []ledger.CounterGuard{ledger.Headroom(c.Org, t.Asset, d.Record.reserve())}
+	d.Counters = r.reserve(c.Org, d.Counters)
 	d.Due = c.after(c.Inquire)
 	d.Ask = AskSubmit
-	return d
 }
 
-// Verdict is what a provider said, or that it said nothing.
-type Verdict uint8
-
-// The verdicts. The zero value is invalid.
-const (
-	SaidCharged Verdict = iota + 1
-	SaidPending
-	SaidRefused
-	SaidFailed
-	SaidNothing  // time-out or broken connection
-	SaidNotKnown // an inquiry's answer: the reference never arrived
-)
-
-// Answer is a provider's answer to a submission or an inquiry.
-type Answer struct {
-	Verdict Verdict
-	Reason  string
-	RRN     string
-	Again   time.Duration // when to inquire; 0: after Case.Inquire, longer each time
-}
-
-// Answered decides on a provider's answer. ok is false if the record waits for
-// none: the answer comes too late and says nothing new.
-func (c Case) Answered(r *Record, a Answer) (d Decision, ok bool) {
-	if r.Status != Authorizing && r.Status != Charging {
+// Reroute tries another terminal after one that refused. It is a command: where
+// the writer refuses it, the first terminal's answer stands. ok is false if the
+// other terminal's terms rule it out.
+func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
+	d = next(r)
+	d.Counters = r.reserved(c.Org, nil)
+	d.move(Reroute, r.release())
+	d.Record.Attempts = append(r.Attempts[:len(r.Attempts):len(r.Attempts)],
+		Attempt{Terminal: r.Terminal, Reason: a.Reason, At: ledger.MicrosOf(c.Now)})
+	d.Record.Unheard, d.Record.Inquiries = 0, 0
+	if reason := d.Record.take(t); reason != "" {
 		return Decision{}, false
 	}
-	next := *r
-	d = Decision{Record: &next, Outcome: true}
-	switch a.Verdict {
-	case SaidCharged:
-		d.process()
-		next.RRN = a.RRN
-		d.move(Settle, next.settlement())
-		d.Finish = true
-	case SaidRefused:
-		d.move(Decline, next.release())
-		d.giveUp(c, a.Reason)
-	case SaidFailed:
-		d.process()
-		d.move(Fail, next.release())
-		d.giveUp(c, a.Reason)
-	case SaidNotKnown:
-		c.unheard(&d)
-	case SaidPending, SaidNothing:
-		next.Unheard = 0
-		if next.Status == Authorizing {
-			d.process()
-		} else {
-			d.move(Await, nil)
-		}
-		d.Due = c.again(&next, a)
-	}
+	c.authorise(&d, t)
 	return d, true
 }
 
-// unheard decides on "unknown reference": the second in a row, a provider
-// time-out apart, means that the call never arrived.
-func (c Case) unheard(d *Decision) {
-	if d.Record.Unheard == 0 {
-		d.Record.Unheard = 1
-		d.move(Await, nil)
-		d.Due = c.after(c.Inquire)
-		return
+// Reroutable tells whether an answer sends the transaction on to another
+// terminal: the first one refused or was never reached, and nothing is unknown.
+func Reroutable(r *Record, a Answer) bool {
+	return r.Status == Authorizing && r.Unheard == 0 && (a.Verdict == SaidRefused || a.Verdict == SaidNotSent)
+}
+
+// reserve appends the guards that keep every total from overflowing, whatever
+// becomes of the charge.
+func (r *Record) reserve(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
+	if to == nil {
+		to = make([]ledger.CounterGuard, 0, 1)
 	}
-	d.process()
-	d.move(Fail, d.Record.release())
-	d.giveUp(c, Interrupted)
+	to = append(to, ledger.Headroom(org, r.Asset, plus(r.WithFee, r.Fee)))
+	if !r.Rate.IsZero() && !r.Dest.IsZero() {
+		to = append(to, ledger.Headroom(org, r.Settles, r.Dest))
+	}
+	return to
+}
+
+// reserved appends the guards that give back what reserve reserved.
+func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
+	to = append(to, ledger.HeadroomBack(org, r.Asset, plus(r.WithFee, r.Fee)))
+	if !r.Rate.IsZero() && !r.Dest.IsZero() {
+		to = append(to, ledger.HeadroomBack(org, r.Settles, r.Dest))
+	}
+	return to
+}
+
+// freed are the guards that give back what a whole charge reserved above what a
+// part of it, which was captured, needs.
+func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
+	var to []ledger.CounterGuard
+	if less := must(plus(whole.WithFee, whole.Fee).Sub(plus(r.WithFee, r.Fee))); !less.IsZero() {
+		to = append(to, ledger.HeadroomBack(org, r.Asset, less))
+	}
+	if less := must(whole.Dest.Sub(r.Dest)); !r.Rate.IsZero() && !less.IsZero() {
+		to = append(to, ledger.HeadroomBack(org, r.Settles, less))
+	}
+	return to
 }
 
 // Bounds of the gaps between inquiries: they grow up to 2^8 provider time-outs,
@@ -190,59 +221,37 @@ const (
 	minAgain   = time.Millisecond
 )
 
-func (c Case) again(r *Record, a Answer) ledger.Micros {
+// again is when to inquire after an answer that says nothing final.
+func (c Case) again(inquiries *uint8, a Answer) ledger.Micros {
 	if a.Again > 0 {
 		return c.after(max(a.Again, minAgain))
 	}
-	gap := c.Inquire << min(r.Inquiries, maxBackOff)
-	r.Inquiries = min(r.Inquiries+1, maxBackOff)
+	gap := c.Inquire << min(*inquiries, maxBackOff)
+	*inquiries = min(*inquiries+1, maxBackOff)
 	return c.after(gap)
 }
 
 func (c Case) after(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
 
-// Woken decides what a record wants at the instant that it asked for.
-func Woken(r *Record) Ask {
-	if r.Status == Authorizing || r.Status == Charging {
-		return AskInquire
-	}
-	return AskNothing
-}
-
-// Reversed decides on settled money that the rail took back: the original is
-// reversed, and the return is a transaction of its own with the mirrored entry.
-func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, reason string) (Decision, bool) {
-	if r.Status != Charged || r.Type != Payment || r.ReversalOf != (ledger.ID{}) {
-		return Decision{}, false
-	}
-	next := *r
-	next.ReturnID = returnID
-	next.Error = reason
-	d := Decision{Record: &next, Outcome: true}
-	d.move(Reverse, nil)
-	d.Finish = true
-
-	back := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
-		Fee: r.Fee, WithFee: r.WithFee, Dest: r.Dest, Merchant: r.Merchant}
-	back.Request = Request{Type: Payout, Amount: r.Amount, Asset: r.Asset, Method: r.Method,
-		MerchantMeta: []byte(`{"reversal_of":"` + r.ID.String() + `"}`)}
-	ret := Decision{Record: &back, Outcome: true}
-	ret.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: charge, Postings: mirror(r.chargePostings())})
-	ret.Finish = true
-	d.Return = &ret
-	return d, true
-}
-
-// process moves an intent on, unless it was processed already.
-func (d *Decision) process() {
-	if d.Record.Status == Authorizing {
-		d.move(Process, nil)
-	}
-}
-
 // giveUp ends a transaction that moved no money.
 func (d *Decision) giveUp(c Case, reason string) {
-	d.Record.Error = reason
+	d.Counters = d.Record.reserved(c.Org, d.Counters)
+	d.end(reason)
+}
+
+// end clears what only a living charge needs.
+func (d *Decision) end(reason string) {
+	r := d.Record
+	r.Error = reason
+	r.Action, r.Op, r.KeepCard, r.HoldUntil = nil, nil, false, 0
 	d.Finish = true
-	d.Counters = append(d.Counters, ledger.HeadroomBack(c.Org, d.Record.Asset, d.Record.reserve()))
+	d.Due = 0
+}
+
+// amountOf is the amount asked for, or all that there is.
+func amountOf(asked *money.Amount, all money.Amount) money.Amount {
+	if asked == nil {
+		return all
+	}
+	return *asked
 }

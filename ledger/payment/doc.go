@@ -3,12 +3,17 @@
 //
 // Invariants:
 //  1. Decide functions are pure: record, command and instant in; the next
-//     record, its events, claims, guards and the instant it wants to be woken out.
+//     record, its events, guards, the instant it wants to be woken and what is
+//     to be asked of the provider out. The record decided on is never changed.
 //  2. The machine in machine.go is the only place that names a transition; its
 //     report is committed beside it.
 //  3. An event that moves money carries an entry whose template is in
 //     postings.go; amounts are floored, and the remainder has a named owner.
-//  4. No card number and no verification value is ever part of a record.
+//  4. What is reserved (the headroom counters) is what living and settled
+//     transactions need, neither more nor less, and no total is above it.
+//  5. One operation on a charge at a time; while it is under way its own answer
+//     decides, and what is not known is inquired, never assumed.
+//  6. No card number and no verification value is ever part of a record.
 //
 // Callers: actors/payment (which makes decisions durable), api (which shows
 // records), snapshots (which replays the machine).

@@ -6,24 +6,6 @@ import (
 	"mizan/ledger/fsm"
 )
 
-// Event is what happens to a transaction.
-type Event string
-
-// The events.
-const (
-	Create    Event = "create"
-	Refuse    Event = "refuse"
-	Route     Event = "route"
-	Authorise Event = "authorise"
-	Process   Event = "process"
-	Settle    Event = "settle"
-	Decline   Event = "decline"
-	Fail      Event = "fail"
-	Await     Event = "await"
-	Reverse   Event = "reverse"
-	Return    Event = "return"
-)
-
 // Step is a cell of the machine.
 type Step struct {
 	To  Status
@@ -36,11 +18,16 @@ func (s Step) Target() Status { return s.To }
 // Reason implements fsm.Transition.
 func (s Step) Reason() string { return s.Why }
 
+type row = fsm.Row[Event, Step]
+
 // Machine is the transaction's state machine (specification, "States and
 // transitions"); its report is testdata/machine.txt.
 var Machine = fsm.MustCompile(
-	[]Status{Absent, Created, New, Authorizing, Charging, Charged, Rejected, Failed, Reversed},
-	[]Event{Create, Refuse, Route, Authorise, Process, Settle, Decline, Fail, Await, Reverse, Return},
+	[]Status{
+		Absent, Created, New, Authorizing, ActionRequired, Charging, PreAuthorized3DS, AuthRequired, Unknown, Cancelled,
+		PaymentHeld, PayoutHeld, Charged, Refunding, Refunded, Rejected, Failed, Reversed,
+	},
+	events,
 	fsm.Table[Status, Event, Step]{
 		Absent: {
 			Create: {To: Created, Why: "a partner asked for it; nothing has moved"},
@@ -49,6 +36,7 @@ var Machine = fsm.MustCompile(
 		Created: {
 			Refuse: {To: Rejected, Why: "no credentials, no return address, no terminal, a limit or no funds"},
 			Route:  {To: New, Why: "a terminal accepted it"},
+			Expire: {To: Rejected, Why: "the payer never used the hosted page"},
 		},
 		New: {
 			Authorise: {To: Authorizing, Why: "the intent to call the provider; a payout's money is held"},
@@ -56,21 +44,106 @@ var Machine = fsm.MustCompile(
 		Authorizing: {
 			Process: {To: Charging, Why: "the provider has it; the rail still moves the money"},
 			Decline: {To: Rejected, Why: "the provider refused; nothing moved"},
+			Reroute: {To: New, Why: "the terminal refused and another one is tried; what was held is given back"},
+			Fail:    {To: Failed, Why: "the call never left and there is no other terminal; nothing moved"},
 			Await:   {To: Authorizing, Why: "the provider does not know the reference yet; it is asked once more"},
 		},
-		Charging: {
-			Settle:  {To: Charged, Why: "the provider confirmed"},
-			Decline: {To: Rejected, Why: "the rail refused; nothing moved"},
-			Fail:    {To: Failed, Why: "a processing error, or the call never arrived; nothing moved"},
-			Await:   {To: Charging, Why: "no answer yet; the provider is asked again later"},
+		ActionRequired: {
+			Submit:     {To: Charging, Why: "the payer has acted: the provider is to go on"},
+			Act:        {To: ActionRequired, Why: "the rail publishes another action"},
+			Decline:    {To: Rejected, Why: "the payer or the rail refused; nothing moved"},
+			Await:      {To: ActionRequired, Why: "the payer has not acted yet; the provider is asked again later"},
+			Cancel:     {To: ActionRequired, Why: "the intent to void it at the provider"},
+			Lapse:      {To: ActionRequired, Why: "the payer's time is over: the intent to void it at the provider"},
+			Void:       {To: Failed, Why: "the provider voided it; nothing moved"},
+			Expire:     {To: Rejected, Why: "the provider voided what the payer let pass; nothing moved"},
+			VoidFailed: {To: ActionRequired, Why: "the provider did not void it: it is asked how the charge stands"},
 		},
+		Charging:         moving(Charging),
+		PreAuthorized3DS: moving(PreAuthorized3DS),
+		AuthRequired:     moving(AuthRequired),
+		Unknown:          moving(Unknown),
+		Cancelled:        moving(Cancelled),
+		PaymentHeld:      held(PaymentHeld),
+		PayoutHeld:       held(PayoutHeld),
 		Charged: {
-			Reverse: {To: Reversed, Why: "the rail took settled money back"},
+			Refund:        {To: Charged, Why: "the intent to return money; it is held"},
+			Await:         {To: Charged, Why: "the provider has not said what became of the refund; it is asked again later"},
+			RefundPending: {To: Refunding, Why: "the rail takes its time to return the money"},
+			RefundDone:    {To: Refunded, Why: "the rail returned the money"},
+			RefundRefused: {To: Charged, Why: "the rail refused to return the money; it is held no more"},
+			Reverse:       {To: Reversed, Why: "the rail took settled money back"},
 		},
-		Rejected: {},
-		Failed:   {},
+		Refunding: {
+			Await:                {To: Refunding, Why: "the rail still returns the money; it is asked again later"},
+			RefundDone:           {To: Refunded, Why: "the rail returned the money"},
+			RefundRefused:        {To: Charged, Why: "the rail did not return the money; it is held no more"},
+			FurtherRefundRefused: {To: Refunded, Why: "the rail did not return more than it had; the rest is held no more"},
+		},
+		Refunded: {
+			Refund:               {To: Refunded, Why: "the intent to return more of what is left; it is held"},
+			Await:                {To: Refunded, Why: "the provider has not said what became of the refund; it is asked again later"},
+			RefundPending:        {To: Refunding, Why: "the rail takes its time to return the money"},
+			RefundDone:           {To: Refunded, Why: "the rail returned the money"},
+			FurtherRefundRefused: {To: Refunded, Why: "the rail refused to return more; it is held no more"},
+			Reverse:              {To: Reversed, Why: "the rail took back what was not refunded"},
+		},
+		Rejected: late(Rejected, row{Correct: {To: Failed, Why: "the rail corrects itself: it had failed, not refused"}}),
+		Failed:   late(Failed, row{}),
 		Reversed: {},
 	})
+
+// moving are the steps of a charge that the rail has, whatever it calls it.
+func moving(self Status) row {
+	r := row{
+		Settle:      {To: Charged, Why: "the provider confirmed"},
+		HoldPayment: {To: PaymentHeld, Why: "two-phase: authorised, the money is held until commit or cancel"},
+		HoldPayout:  {To: PayoutHeld, Why: "two-phase: authorised, the money is held until commit or cancel"},
+		Act:         {To: ActionRequired, Why: "the provider asks the payer to act"},
+		Decline:     {To: Rejected, Why: "the rail refused; nothing moved"},
+		Fail:        {To: Failed, Why: "a processing error, or the call never arrived; nothing moved"},
+		Await:       {To: self, Why: "no answer yet; the provider is asked again later"},
+		Submit:      {To: self, Why: "the payer has acted: the provider is to go on"},
+		Cancel:      {To: self, Why: "the intent to void it at the provider"},
+		Void:        {To: Failed, Why: "the provider voided it; nothing moved"},
+		VoidFailed:  {To: self, Why: "the provider did not void it: it is asked how the charge stands"},
+	}
+	for status, event := range passes {
+		if status != self {
+			r[event] = Step{To: status, Why: "a state of the rail's own: not final"}
+		}
+	}
+	if self != Charging {
+		r[Process] = Step{To: Charging, Why: "the rail is past a state of its own"}
+	}
+	return r
+}
+
+// held are the steps of money that waits for commit or cancel.
+func held(self Status) row {
+	return row{
+		Commit:        {To: self, Why: "the intent to capture at the provider"},
+		Capture:       {To: Charged, Why: "the provider captured; the rest of the hold is released"},
+		CommitRefused: {To: self, Why: "the provider did not capture; the money is still held"},
+		Cancel:        {To: self, Why: "the intent to void it at the provider"},
+		Lapse:         {To: self, Why: "the hold is too old: the intent to void it at the provider"},
+		Void:          {To: Failed, Why: "the provider voided it; the hold is released"},
+		VoidFailed:    {To: self, Why: "the provider did not void it: it is asked how the charge stands"},
+		Await:         {To: self, Why: "no answer yet; the provider is asked again later"},
+		Settle:        {To: Charged, Why: "the provider says that it has captured"},
+		Fail:          {To: Failed, Why: "the provider says that it holds nothing any more; the hold is released"},
+	}
+}
+
+// late are the steps of a transaction that is closed when money moves after all.
+func late(self Status, r row) row {
+	r[SettleLate] = Step{To: self, Why: "money moved after all: it is in suspense"}
+	r[GiveBack] = Step{To: self, Why: "the intent to return money in suspense"}
+	r[GaveBack] = Step{To: self, Why: "the rail returned money in suspense"}
+	r[GiveBackFailed] = Step{To: self, Why: "the rail did not return it: it stays in suspense"}
+	r[Await] = Step{To: self, Why: "no answer yet; the provider is asked again later"}
+	return r
+}
 
 // move takes the record through an event and notes it. An illegal move is our
 // own mistake: what may happen is decided before.

@@ -6,106 +6,197 @@ import (
 	"mizan/ledger/money"
 )
 
-// price works out what the terminal's fee makes of the amount (DECISIONS,
-// "Payments": fee = floor(amount × bps / 10000) + fixed). It returns why the
-// transaction is rejected; empty: it is not.
-func (r *Record) price(t Terms) string {
-	fee, err := r.Amount.Portion(t.FeeBps)
-	if err == nil {
-		fee, err = fee.Add(t.FeeFixed)
-	}
-	if err != nil || ledger.MaxAmount.Less(fee) {
-		return AmountOutOfRange
-	}
-	r.Fee = fee
-	r.WithFee, r.Merchant = r.Amount, money.Difference(r.Amount, fee)
-	if t.FeeOnTop {
-		if r.WithFee, err = r.Amount.Add(fee); err != nil {
-			return AmountOutOfRange
-		}
-		r.Merchant = money.Difference(r.Amount, money.Amount{})
-	}
-	r.Dest = money.Amount{}
-	if !r.Merchant.Negative {
-		r.Dest = r.Merchant.Abs
-	}
-	if r.Type == Payout && r.Dest.IsZero() {
-		return FeeExceedsAmount
-	}
-	return ""
+// flow is money between the provider, the partner and the institution, on the
+// source side in the transaction's asset. At a charge the provider is debited
+// and the others are credited; what goes back goes the other way.
+type flow struct {
+	provider money.Amount
+	partner  money.Signed
+	fees     money.Amount
+	dest     money.Signed // the partner's part at the destination, where it is converted
 }
 
-// unpriced shows the amount where no terminal has set a fee.
-func (r *Record) unpriced() {
-	r.Fee, r.WithFee, r.Dest = money.Amount{}, r.Amount, r.Amount
-	r.Merchant = money.Difference(r.Amount, money.Amount{})
+// charge is what a payment brings in.
+func (r *Record) charge() flow {
+	return flow{provider: r.WithFee, partner: r.Merchant, fees: r.Fee, dest: money.Signed{Abs: r.Dest}}
 }
 
-// reserve is what the transaction could add to any one total.
-func (r *Record) reserve() money.Amount {
-	sum, err := r.WithFee.Add(r.Fee)
-	assert.NoError(err) // both are at most a few MaxAmount
-	return sum
+// refunded is what went back when so much was refunded in all, of the amount
+// and of the fee. A fee on top is the payer's: it comes on top of the refund.
+func (r *Record) refunded(amount, fee money.Amount) flow {
+	f := flow{fees: fee, provider: amount, partner: money.Difference(amount, fee)}
+	if r.Fees.OnTop {
+		f.provider = plus(amount, fee)
+		f.partner = money.Difference(amount, money.Amount{})
+	}
+	if r.Rate.IsZero() || r.crosses() {
+		f.dest = money.Signed{Abs: must(r.converted(f.partner))}
+	}
+	return f
 }
 
-// settlement is the entry that a confirmation books.
-func (r *Record) settlement() *ledger.Entry {
+// less is what is left of a flow.
+func (f flow) less(o flow) flow {
+	return flow{
+		provider: must(f.provider.Sub(o.provider)),
+		partner:  must(f.partner.Add(o.partner.Neg())),
+		fees:     must(f.fees.Sub(o.fees)),
+		dest:     must(f.dest.Add(o.dest.Neg())),
+	}
+}
+
+// feeBack is how much of the fee has gone back when so much of the amount has:
+// floor(fee × refunded ÷ amount), if the terminal returns fees at all.
+func (r *Record) feeBack(refunded money.Amount) money.Amount {
+	if !r.Fees.Refundable || refunded.IsZero() {
+		return money.Amount{}
+	}
+	return must(r.Fee.MulDivFloor(refunded, r.Settled()))
+}
+
+// in are the postings of money that comes in: Dr provider / Cr partner, Cr fees.
+// Splitting, the partner's credit first pays off what it owes; where the fee is
+// more than the amount the partner's line is a debit.
+func (r *Record) in(f flow, splits bool) []ledger.Posting {
+	return r.postings(f, ledger.Debit, splits)
+}
+
+// back are the postings of money that goes back to the payer: in, mirrored.
+func (r *Record) back(f flow, splits bool) []ledger.Posting {
+	return r.postings(f, ledger.Credit, splits)
+}
+
+func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Posting {
+	l := r.lines()
+	l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, side, f.provider)
+	other := side.Opposite()
+	if !r.crosses() {
+		l.partner(r.Partner, r.Asset, other, f.partner, splits)
+	} else {
+		l.signed(ledger.FXPosition, r.Asset, other, f.partner)
+		l.signed(ledger.FXPosition, r.Settles, side, f.dest)
+		l.partner(r.Partner, r.Settles, other, f.dest, splits)
+	}
+	l.add(ledger.Fees, r.Asset, other, f.fees)
+	return l.postings
+}
+
+// crosses tells whether a payment's money crosses the exchange position: what
+// the fee leaves nothing of has no leg at the destination.
+func (r *Record) crosses() bool {
+	return !r.Rate.IsZero() && !r.Merchant.Negative && !r.Merchant.IsZero()
+}
+
+// out are a payout's postings: Dr partner amount_with_fee / Cr provider
+// amount_dest, Cr fees. A converted one crosses the exchange position.
+func (r *Record) out() []ledger.Posting {
+	l := r.lines()
+	l.add(ledger.PartnerAvailable(r.Partner), r.Asset, ledger.Debit, r.WithFee)
+	if r.Rate.IsZero() {
+		l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, ledger.Credit, r.Dest)
+	} else {
+		l.signed(ledger.FXPosition, r.Asset, ledger.Credit, r.Merchant)
+		l.add(ledger.FXPosition, r.Settles, ledger.Debit, r.Dest)
+		l.add(ledger.ProviderReceivable(r.Terminal), r.Settles, ledger.Credit, r.Dest)
+	}
+	l.add(ledger.Fees, r.Asset, ledger.Credit, r.Fee)
+	return l.postings
+}
+
+// hold is the entry that holds a charge's money: a payout's before the provider
+// is called, a two-phase payment's once it is authorised.
+func (r *Record) hold() *ledger.Entry {
 	if r.Type == Payout {
-		held := r.payoutPostings()
-		return &ledger.Entry{Phase: ledger.Capture, Postings: held, Released: r.payoutPostings()}
+		return &ledger.Entry{Phase: ledger.Pending, Postings: r.out()}
 	}
-	return &ledger.Entry{Phase: ledger.Posted, Postings: r.chargePostings()}
+	return &ledger.Entry{Phase: ledger.Pending, Postings: r.in(r.charge(), false)}
+}
+
+// holds tells whether money of the charge is held.
+func (r *Record) holds() bool {
+	return r.Type == Payout && r.Status != Created && r.Status != New || r.Status == PaymentHeld
 }
 
 // release is the entry that gives back what is held; nil if nothing is.
 func (r *Record) release() *ledger.Entry {
-	if r.Type != Payout {
+	if !r.holds() {
 		return nil
 	}
-	return &ledger.Entry{Phase: ledger.Void, Postings: r.payoutPostings()}
+	return &ledger.Entry{Phase: ledger.Void, Postings: r.hold().Postings}
 }
 
-// chargePostings: Dr provider amount_with_fee / Cr partner merchant_amount, Cr
-// fees. A partner's credit first pays off what it owes; where the fee is more
-// than the amount the partner's line is a debit.
-func (r *Record) chargePostings() []ledger.Posting {
-	postings := make([]ledger.Posting, 0, 3)
-	postings = append(postings, r.posting(ledger.ProviderReceivable(r.Terminal), ledger.Debit, r.WithFee))
-	if !r.Merchant.Abs.IsZero() {
-		side := ledger.Credit
-		if r.Merchant.Negative {
-			side = ledger.Debit
-		}
-		p := r.posting(ledger.PartnerAvailable(r.Partner), side, r.Merchant.Abs)
-		p.Spill = ledger.PartnerReceivable(r.Partner)
-		postings = append(postings, p)
+// settlement is the entry that a confirmation books.
+func (r *Record) settlement() *ledger.Entry {
+	if !r.holds() {
+		return &ledger.Entry{Phase: ledger.Posted, Postings: r.in(r.charge(), true)}
 	}
-	if !r.Fee.IsZero() {
-		postings = append(postings, r.posting(ledger.Fees, ledger.Credit, r.Fee))
-	}
-	return postings
+	return r.capture(r.hold().Postings)
 }
 
-// payoutPostings: Dr partner amount_with_fee / Cr provider amount_dest, Cr fees.
-func (r *Record) payoutPostings() []ledger.Posting {
-	postings := make([]ledger.Posting, 0, 3)
-	postings = append(postings,
-		r.posting(ledger.PartnerAvailable(r.Partner), ledger.Debit, r.WithFee),
-		r.posting(ledger.ProviderReceivable(r.Terminal), ledger.Credit, r.Dest))
-	if !r.Fee.IsZero() {
-		postings = append(postings, r.posting(ledger.Fees, ledger.Credit, r.Fee))
+// capture is the entry that settles what was held.
+func (r *Record) capture(held []ledger.Posting) *ledger.Entry {
+	if r.Type == Payout {
+		return &ledger.Entry{Phase: ledger.Capture, Postings: r.out(), Released: held}
 	}
-	return postings
+	return &ledger.Entry{Phase: ledger.Capture, Postings: r.in(r.charge(), true), Released: held}
 }
 
-func (r *Record) posting(account ledger.Path, side ledger.Side, amount money.Amount) ledger.Posting {
-	return ledger.Posting{Account: account, Asset: r.Asset, Side: side, Amount: amount}
+// refund is what goes back with the operation that is under way.
+func (r *Record) refund() flow {
+	return r.refunded(plus(r.Refunded, r.Op.Amount), plus(r.FeeBack, r.Op.FeeBack)).less(r.refunded(r.Refunded, r.FeeBack))
 }
 
-// mirror turns every posting to the other side.
-func mirror(postings []ledger.Posting) []ledger.Posting {
-	for i := range postings {
-		postings[i].Side = postings[i].Side.Opposite()
+// suspense is the entry of money that moved for a closed transaction, and its
+// way back: what the provider moved, against nobody's account yet.
+func (r *Record) suspense(side ledger.Side) *ledger.Entry {
+	asset, amount := r.Asset, r.WithFee
+	if r.Type == Payout {
+		asset, amount, side = r.DestAsset(), r.Dest, side.Opposite()
 	}
-	return postings
+	l := lines{make([]ledger.Posting, 0, 2)}
+	l.add(ledger.ProviderReceivable(r.Terminal), asset, side, amount)
+	l.add(ledger.Suspense(r.Partner), asset, side.Opposite(), amount)
+	return &ledger.Entry{Phase: ledger.Posted, Postings: l.postings}
+}
+
+// lines builds postings: a line of nothing is none.
+type lines struct{ postings []ledger.Posting }
+
+func (r *Record) lines() lines {
+	n := 3
+	if !r.Rate.IsZero() {
+		n = 5
+	}
+	return lines{make([]ledger.Posting, 0, n)}
+}
+
+func (l *lines) add(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Amount) {
+	if !amount.IsZero() {
+		l.postings = append(l.postings, ledger.Posting{Account: account, Asset: asset, Side: side, Amount: amount})
+	}
+}
+
+// signed adds a line that is on the other side when it is negative.
+func (l *lines) signed(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Signed) {
+	if amount.Negative {
+		side = side.Opposite()
+	}
+	l.add(account, asset, side, amount.Abs)
+}
+
+// partner adds the partner's line.
+func (l *lines) partner(number int64, asset money.Asset, side ledger.Side, amount money.Signed, splits bool) {
+	before := len(l.postings)
+	l.signed(ledger.PartnerAvailable(number), asset, side, amount)
+	if splits && len(l.postings) > before {
+		l.postings[before].Spill = ledger.PartnerReceivable(number)
+	}
+}
+
+// plus and must are for sums that the amount's bound keeps in range.
+func plus(a, b money.Amount) money.Amount { return must(a.Add(b)) }
+
+func must[T any](v T, err error) T {
+	assert.NoError(err)
+	return v
 }

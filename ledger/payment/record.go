@@ -1,6 +1,8 @@
 package payment
 
 import (
+	"time"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
@@ -67,12 +69,33 @@ type Record struct {
 	Error    string // error_description, English
 	Fee      money.Amount
 	WithFee  money.Amount // amount_with_fee
-	Dest     money.Amount // amount_dest
+	Dest     money.Amount // amount_dest, in DestAsset
 	Merchant money.Signed // merchant_amount
+	Rate     money.Rate   // zero: not converted
+	Settles  money.Asset  // what Dest is in, when converted; the zero value: Asset
 
 	Terminal  ledger.ID // zero: never routed
 	Route     string    // the rail chosen
 	ShownText string    // a terminal's own text in place of the description
+	Fees      Fees      // the terminal's, as they were at routing
+	Attempts  []Attempt // terminals that refused before this one, in order
+
+	Hosted      bool          // begun for the hosted page
+	TwoPhase    bool          // the money is held until commit or cancel
+	HoldTTL     time.Duration // how long it may be held
+	HoldUntil   ledger.Micros // until when it is held; 0: it is not
+	Captured    money.Amount  // what a commit captured; zero: not two-phase, or not yet
+	Refunded    money.Amount  // of the amount, in all
+	FeeBack     money.Amount  // of the fee, returned with refunds
+	RefundID    ledger.ID     // of the last refund that was asked for
+	RefundMsg   string        // how it ended
+	SettledLate bool          // money moved after it was closed
+	LinkID      ledger.ID     // the payment link that produced it; zero: none
+
+	Action   *Action // what the payer has to do; nil: nothing
+	KeepCard bool    // the card is kept, sealed, for a later step
+	Op       *Op     // what is being asked of the provider after the charge itself; nil: nothing
+	RailMeta []byte  // JSON object of the rail's own keys; nil: none
 
 	RRN       string
 	Finished  ledger.Micros // zero: not final; late, kept in the store's envelope
@@ -83,11 +106,91 @@ type Record struct {
 	ReversalOf ledger.ID // for a return: the transaction that it returns
 }
 
-// Answered tells whether the provider's first outcome is there: what a create waits for.
+// Fees are a terminal's terms for what it moves.
+type Fees struct {
+	Bps        money.BasisPoints
+	Fixed      money.Amount
+	OnTop      bool // the payer pays them; else the merchant receives less
+	Refundable bool
+}
+
+// Attempt is a terminal that was tried and refused.
+type Attempt struct {
+	Terminal ledger.ID
+	Reason   string
+	At       ledger.Micros
+}
+
+// Action is what the payer has to do. All JSON in it is as the rail gave it.
+type Action struct {
+	Type         string // auth_params.type; empty: none are published
+	Method       string
+	URL          string
+	Params       []byte // JSON object of strings; nil: none
+	Page         string // where the service's page sends the payer; empty: to URL
+	Material     []byte // additional_params_for_auth, a JSON object; nil: nothing to submit
+	ExpiresAt    ledger.Micros
+	Destinations []Destination
+	Until        ledger.Micros // the payer's time is over
+}
+
+// Destination is a receiving institution that a payout can go to.
+type Destination struct{ ID, Name string }
+
+// Op is an operation on a charge that is under way at the provider.
+type Op struct {
+	Kind      OpKind
+	Request   ledger.ID    // what the provider knows it by
+	Amount    money.Amount // captured or refunded
+	FeeBack   money.Amount // of the fee, returned with a refund
+	Heard     bool         // there was a first answer
+	Unheard   uint8        // as of the record, for this operation
+	Inquiries uint8
+	Why       string // error_description of what a void leads to
+	Late      bool   // the refund of a late settlement
+	From      Status // to go back to when a refund is refused
+}
+
+// OpKind is what an Op does. The zero value is invalid.
+type OpKind uint8
+
+// The operations on a charge.
+const (
+	OpComplete OpKind = iota + 1
+	OpCapture
+	OpVoid
+	OpRefund
+)
+
+// DestAsset is what Dest is an amount of.
+func (r *Record) DestAsset() money.Asset {
+	if r.Rate.IsZero() {
+		return r.Asset
+	}
+	return r.Settles
+}
+
+// Settled is the amount that a charge settled for: what was captured, where a
+// hold was.
+func (r *Record) Settled() money.Amount {
+	if r.Captured.IsZero() {
+		return r.Amount
+	}
+	return r.Captured
+}
+
+// NotKnown tells whether the provider has said once that what was asked of it
+// never arrived.
+func (r *Record) NotKnown() bool { return r.Unheard > 0 || r.Op != nil && r.Op.Unheard > 0 }
+
+// Answered tells whether the provider's first answer to what was asked last is
+// there: what a caller waits for.
 func (r *Record) Answered() bool {
 	switch r.Status {
-	case Created, New, Authorizing:
+	case New, Authorizing:
 		return false
+	case Created:
+		return r.Hosted
 	}
-	return true
+	return r.Op == nil || r.Op.Heard
 }

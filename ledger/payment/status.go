@@ -3,17 +3,27 @@ package payment
 // Status is a transaction's state, spelled as the protocol spells it.
 type Status string
 
-// The statuses that this machine reaches. The vocabulary of the protocol is open.
+// The statuses. The vocabulary of the protocol is open: the last four are only
+// passed through, when a rail says so.
 const (
-	Absent      Status = "none" // before creation: never stored
-	Created     Status = "created"
-	New         Status = "new"
-	Authorizing Status = "authorizing"
-	Charging    Status = "charging"
-	Charged     Status = "charged"
-	Rejected    Status = "rejected"
-	Failed      Status = "failed"
-	Reversed    Status = "reversed"
+	Absent           Status = "none" // before creation: never stored
+	Created          Status = "created"
+	New              Status = "new"
+	Authorizing      Status = "authorizing"
+	ActionRequired   Status = "action_required"
+	Charging         Status = "charging"
+	PaymentHeld      Status = "payment_suspended"
+	PayoutHeld       Status = "payout_suspended"
+	Charged          Status = "charged"
+	Rejected         Status = "rejected"
+	Failed           Status = "failed"
+	Reversed         Status = "reversed"
+	Refunding        Status = "refunding"
+	Refunded         Status = "refunded"
+	PreAuthorized3DS Status = "pre_authorized_3ds"
+	AuthRequired     Status = "auth_required"
+	Unknown          Status = "unknown"
+	Cancelled        Status = "cancelled"
 )
 
 // Final tells whether business logic may run on the status (specification,
@@ -25,3 +35,18 @@ func (s Status) Final() bool {
 	}
 	return false
 }
+
+// Held tells whether money waits for commit or cancel.
+func (s Status) Held() bool { return s == PaymentHeld || s == PayoutHeld }
+
+// Passing tells whether a rail passes through the status on its way.
+func (s Status) Passing() bool {
+	switch s {
+	case PreAuthorized3DS, AuthRequired, Unknown, Cancelled:
+		return true
+	}
+	return false
+}
+
+// Moving tells whether the rail has the charge and has not said how it ends.
+func (s Status) Moving() bool { return s == Charging || s.Passing() }

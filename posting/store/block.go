@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"mizan/ledger"
 )
@@ -184,9 +185,12 @@ func EncodeListed(dst []byte, l Listed) []byte {
 }
 
 // DecodeListed takes a list page apart, oldest first.
-func DecodeListed(row []byte) ([]Listed, error) {
-	r := reader{src: row}
-	var rows []Listed
+func DecodeListed(row []byte) ([]Listed, error) { return AppendListed(nil, row) }
+
+// AppendListed appends the rows of a list page, oldest first.
+func AppendListed(rows []Listed, page []byte) ([]Listed, error) {
+	rows = slices.Grow(rows, len(page)/(8+16)) // a time of our days takes eight
+	r := reader{src: page}
 	for len(r.src) > 0 && !r.bad {
 		v := r.uvarint()
 		rows = append(rows, Listed{Booked: ledger.Micros(v >> 1), First: v&1 == 1, ID: r.id()})

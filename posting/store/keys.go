@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -16,13 +17,18 @@ const (
 	prefixTree    = 't'
 	prefixRecord  = 'r'
 	prefixPart    = 'q'
+	prefixSealed  = 'x'
 	prefixClaim   = 'c'
 	prefixCounter = 'n'
 	prefixDue     = 'd'
 	prefixList    = 'l'
 )
 
+// keyRoom holds most keys, so that one made from nothing is made once.
+const keyRoom = 64
+
 func orgKey(dst []byte, prefix byte, org ledger.ID) []byte {
+	dst = slices.Grow(dst, keyRoom)
 	return append(append(dst, prefix), org[:]...)
 }
 
@@ -115,6 +121,20 @@ func KeyPart(dst []byte, org ledger.ID, s ledger.Source, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, n)
 }
 
+// KeySealed is sealed/<org>/<kind><id>: what is kept beside a record for a while.
+func KeySealed(dst []byte, org ledger.ID, s ledger.Source) []byte {
+	return append(append(KeySealeds(dst, org), byte(s.Kind)), s.ID[:]...)
+}
+
+// KeySealeds is the prefix of an organization's sealed rows.
+func KeySealeds(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixSealed, org) }
+
+// ParseSealedKey is the record beside which a sealed row lies.
+func ParseSealedKey(key []byte) (s ledger.Source, ok bool) {
+	_, s, ok = parseSourceKey(prefixSealed, key)
+	return s, ok
+}
+
 // KeyRecords is the prefix of an organization's records of a kind.
 func KeyRecords(dst []byte, org ledger.ID, kind ledger.Kind) []byte {
 	return append(orgKey(dst, prefixRecord, org), byte(kind))
@@ -125,7 +145,11 @@ func KeyAllRecords(dst []byte) []byte { return append(dst, prefixRecord) }
 
 // ParseRecordKey takes a record's key apart.
 func ParseRecordKey(key []byte) (org ledger.ID, s ledger.Source, ok bool) {
-	if len(key) != 1+16+1+16 || key[0] != prefixRecord {
+	return parseSourceKey(prefixRecord, key)
+}
+
+func parseSourceKey(prefix byte, key []byte) (org ledger.ID, s ledger.Source, ok bool) {
+	if len(key) != 1+16+1+16 || key[0] != prefix {
 		return org, s, false
 	}
 	copy(org[:], key[1:17])

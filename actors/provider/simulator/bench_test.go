@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 
@@ -69,7 +68,7 @@ func BenchmarkSearch(b *testing.B) {
 	s.forget()
 	b.SetBytes(s.tape.size)
 	for b.Loop() {
-		if s.Inquire(context.Background(), terminal(""), id(0)).Verdict != actors.VerdictCharged {
+		if s.inquire(0).Verdict != actors.VerdictCharged {
 			b.Fatal("not found")
 		}
 	}

@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"maps"
 	"time"
 
 	"mizan/actors"
@@ -11,39 +10,75 @@ import (
 )
 
 const (
-	delay           = 5 * time.Second  // until a slow rail has charged
+	delay           = 5 * time.Second  // until a slow rail has charged, or returned
 	timeOut         = 10 * time.Second // until an inquiry finds what a lost answer hid
 	chargebackAfter = 60 * time.Second
 )
 
 // The reasons of what the rail refuses, fails or takes back.
 const (
-	reasonDeclined   = "card_declined"
-	reasonFunds      = "insufficient_funds"
-	reasonExpired    = "expired_card"
-	reasonProcessing = "processing_error"
-	reasonForced     = "forced_by_terminal"
-	reasonAction     = "payer_action_unavailable"
-	reasonMethod     = "method_not_accepted"
-	reasonNoCard     = "card_missing"
-	reasonUnwritable = "simulator_log_unwritable"
-	reasonChargeback = "chargeback"
+	reasonDeclined       = "card_declined"
+	reasonFunds          = "insufficient_funds"
+	reasonExpired        = "expired_card"
+	reasonProcessing     = "processing_error"
+	reasonForced         = "forced_by_terminal"
+	reasonMethod         = "method_not_accepted"
+	reasonNoCard         = "card_missing"
+	reasonAuthentication = "authentication_failed"
+	reasonDestination    = "unknown_destination"
+	reasonChargeback     = "chargeback"
 )
 
-// fate is what the rail does after it has answered. The zero value is nothing.
+// fate is what the rail does next with a charge, without being asked. The zero
+// value is nothing.
 type fate string
 
 const (
 	charges  fate = "charged"
-	reverses fate = "reversed"
+	holds    fate = "held"
+	reverses fate = "reversed" // takes it back; of a hold: once it is captured
+	keeps    fate = "kept"     // would have taken it back, but it was refunded wholly
 )
 
-// decision is what the rail makes of a call.
+// refunding is what the rail makes of refunds. The zero value grants them at once.
+type refunding string
+
+const (
+	refusesRefunds refunding = "refused"
+	delaysRefunds  refunding = "delayed"
+)
+
+// ask is how a charge's payer has to act. The zero value is not at all.
+type ask string
+
+const (
+	asksRedirect ask = "redirect" // 3-D Secure: the payer is sent to the challenge page
+	asksForm     ask = "form"     // 3-D Secure: a form is posted to it
+	asksPassword ask = "otp"      // a one-time password
+	asksPage     ask = "page"     // the challenge page, and no action is published
+	asksDeposit  ask = "deposit"  // the same for money on a chain
+	asksChoice   ask = "choice"   // of a receiving institution
+)
+
+// onPage tells whether the payer answers on the challenge page.
+func (a ask) onPage() bool {
+	return a == asksRedirect || a == asksForm || a == asksPage || a == asksDeposit
+}
+
+// ofCard tells whether the charge is a card's: the rail has not kept the card,
+// so it needs it again to go on.
+func (a ask) ofCard() bool { return a == asksRedirect || a == asksForm || a == asksPassword }
+
+// decision is what the rail makes of a charge.
 type decision struct {
 	verdict actors.Verdict
 	reason  string
 	then    fate
 	after   time.Duration
+	refunds refunding
+	ask     ask
+
+	returnURL string // where the challenge page sends the payer, if there is one
 }
 
 var (
@@ -61,6 +96,21 @@ func failed(reason string) decision {
 	return decision{verdict: actors.VerdictFailed, reason: reason}
 }
 
+func waitsFor(a ask) decision {
+	return decision{verdict: actors.VerdictAction, then: charges, ask: a}
+}
+
+// held is the decision for a call that asks to authorise only.
+func (d decision) held() decision {
+	switch {
+	case d.verdict == actors.VerdictCharged:
+		d.verdict, d.after = actors.VerdictHeld, 0
+	case d.then == charges:
+		d.then = holds
+	}
+	return d
+}
+
 // cards says what the rail makes of a card; one that is not listed is charged,
 // or paid, at once.
 var cards = map[actors.Operation]map[string]decision{
@@ -69,12 +119,14 @@ var cards = map[actors.Operation]map[string]decision{
 		"4000000000009995": refused(reasonFunds),
 		"4000000000000069": refused(reasonExpired),
 		"4000000000000119": failed(reasonProcessing),
-		"4000000000003220": refused(reasonAction),
-		"4000000000003063": refused(reasonAction),
-		"4000002500003155": refused(reasonAction),
+		"4000000000003220": waitsFor(asksRedirect),
+		"4000000000003063": waitsFor(asksForm),
+		"4000002500003155": waitsFor(asksPassword),
 		"4000000000000077": slow,
 		"4000000000000341": timedOut,
 		"4000000000000259": takenBack,
+		"4000000000005126": {verdict: actors.VerdictCharged, refunds: refusesRefunds},
+		"4000000000007726": {verdict: actors.VerdictCharged, refunds: delaysRefunds},
 	},
 	actors.PayOut: {
 		"4000000000000002": refused(reasonDeclined),
@@ -86,61 +138,65 @@ var cards = map[actors.Operation]map[string]decision{
 	},
 }
 
-// reach says which operations a money_storage type is charged or paid at once for.
-type reach struct{ pay, payOut bool }
-
-// exceptions need the payer, or the choice of a bank, which the rail has no
-// word for. All other types of the specification are served both ways.
-var exceptions = map[string]reach{
-	"sbp": {}, "qr_code": {}, "crypto": {},
-	"open_banking": {pay: true}, "sepa": {pay: true},
-}
-
-var methods = reachOf(payment.Methods(), exceptions)
-
-func reachOf(types []string, exceptions map[string]reach) map[string]reach {
-	all := make(map[string]reach, len(types))
-	for _, method := range types {
-		all[method] = reach{pay: true, payOut: true}
+// ofCard is what the rail makes of a card's number.
+func ofCard(operation actors.Operation, number []byte) decision {
+	if listed, ok := cards[operation][string(number)]; ok {
+		return listed
 	}
-	maps.Copy(all, exceptions)
-	return all
+	return charged
 }
 
-// accepts tells whether the rail serves the type for the operation.
+// asking are the money_storage types whose payer, or recipient, has to act. All
+// others of the specification are charged, or paid, at once.
+var asking = map[actors.Operation]map[string]ask{
+	actors.Pay:    {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit},
+	actors.PayOut: {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "open_banking": asksChoice, "sepa": asksChoice},
+}
+
+// opens tells whether the operation begins a charge; all others go on with one.
+func opens(operation actors.Operation) bool {
+	return operation == actors.Pay || operation == actors.PayOut
+}
+
+// accepts tells whether the rail serves the type: it serves all of them, both
+// ways, and what is begun with a type it also goes on with.
 func accepts(operation actors.Operation, method string) bool {
-	switch operation {
-	case actors.Pay:
-		return methods[method].pay
-	case actors.PayOut:
-		return methods[method].payOut
-	}
-	return false
+	_, known := payment.Method([]byte(method))
+	return known && operation >= actors.Pay && operation <= actors.Refund
 }
 
 // decide looks at the terminal's setting, the method and the card, in that
-// order: a forced outcome is for every call of the terminal.
+// order: a forced outcome is for every charge of the terminal.
 func decide(call *actors.Call) decision {
-	assert.That(call.Operation == actors.Pay || call.Operation == actors.PayOut, "simulator: operation %d", call.Operation)
+	assert.That(opens(call.Operation), "simulator: operation %d opens no charge", call.Operation)
+	d := decideAtOnce(call)
+	if call.Hold {
+		return d.held()
+	}
+	return d
+}
+
+// decideAtOnce leaves aside whether the money is only to be held.
+func decideAtOnce(call *actors.Call) decision {
 	if forced, ok := force(call.Terminal); ok {
 		return forced
 	}
 	if !accepts(call.Operation, call.Method) {
 		return refused(reasonMethod)
 	}
-	if call.Method != payment.BankCard {
-		return charged
+	if call.Method == payment.BankCard {
+		if call.Card == nil || len(call.Card.Number) == 0 {
+			return failed(reasonNoCard)
+		}
+		return ofCard(call.Operation, call.Card.Number)
 	}
-	if call.Card == nil || len(call.Card.Number) == 0 {
-		return failed(reasonNoCard)
-	}
-	if listed, ok := cards[call.Operation][string(call.Card.Number)]; ok {
-		return listed
+	if a, ok := asking[call.Operation][call.Method]; ok {
+		return waitsFor(a)
 	}
 	return charged
 }
 
-// force is what the terminal's setting "fail" makes of every call.
+// force is what the terminal's setting "fail" makes of every charge.
 func force(terminal *directory.Terminal) (decision, bool) {
 	switch terminal.Settings.Fail {
 	case directory.FailRejected:

@@ -12,47 +12,78 @@ import (
 )
 
 // truth is what the documents say of a call: the answer, and what an inquiry
-// says a minute later.
+// says a minute later. If the call asks to hold, charged is held in both.
 type truth struct {
 	verdict actors.Verdict
 	reason  string
 	again   time.Duration
 	later   actors.Verdict
+
+	keepCard bool
+	meta     string // of the answer
 }
 
 var (
 	paid         = truth{verdict: actors.VerdictCharged, later: actors.VerdictCharged}
 	delayed      = truth{verdict: actors.VerdictPending, again: 5 * time.Second, later: actors.VerdictCharged}
 	lost         = truth{verdict: actors.VerdictUnknown, again: 10 * time.Second, later: actors.VerdictCharged}
-	declined     = truth{actors.VerdictRefused, "card_declined", 0, actors.VerdictRefused}
-	noFunds      = truth{actors.VerdictRefused, "insufficient_funds", 0, actors.VerdictRefused}
-	expired      = truth{actors.VerdictRefused, "expired_card", 0, actors.VerdictRefused}
-	broken       = truth{actors.VerdictFailed, "processing_error", 0, actors.VerdictFailed}
-	noAction     = truth{actors.VerdictRefused, "payer_action_unavailable", 0, actors.VerdictRefused}
-	forced       = truth{actors.VerdictRefused, "forced_by_terminal", 0, actors.VerdictRefused}
-	forcedFailed = truth{actors.VerdictFailed, "forced_by_terminal", 0, actors.VerdictFailed}
-	foreign      = truth{actors.VerdictRefused, "method_not_accepted", 0, actors.VerdictRefused}
-	cardless     = truth{actors.VerdictFailed, "card_missing", 0, actors.VerdictFailed}
+	declined     = truth{verdict: actors.VerdictRefused, reason: "card_declined", later: actors.VerdictRefused}
+	noFunds      = truth{verdict: actors.VerdictRefused, reason: "insufficient_funds", later: actors.VerdictRefused}
+	expired      = truth{verdict: actors.VerdictRefused, reason: "expired_card", later: actors.VerdictRefused}
+	broken       = truth{verdict: actors.VerdictFailed, reason: "processing_error", later: actors.VerdictFailed}
+	forced       = truth{verdict: actors.VerdictRefused, reason: "forced_by_terminal", later: actors.VerdictRefused}
+	forcedFailed = truth{verdict: actors.VerdictFailed, reason: "forced_by_terminal", later: actors.VerdictFailed}
+	foreign      = truth{verdict: actors.VerdictRefused, reason: "method_not_accepted", later: actors.VerdictRefused}
+	cardless     = truth{verdict: actors.VerdictFailed, reason: "card_missing", later: actors.VerdictFailed}
+	asked        = truth{verdict: actors.VerdictAction, later: actors.VerdictAction}
+	askedOfCard  = truth{verdict: actors.VerdictAction, later: actors.VerdictAction, keepCard: true}
+	askedDeposit = truth{verdict: actors.VerdictAction, later: actors.VerdictAction, meta: `{"status":"awaiting_deposit"}`}
 )
+
+// of is the outcome of a verdict for the call; what an action is, others test.
+func (w truth) of(verdict actors.Verdict, call *actors.Call) actors.Outcome {
+	o := actors.Outcome{Verdict: verdict, Reason: w.reason}
+	switch {
+	case verdict == actors.VerdictCharged:
+		o.RRN = retrievalNumber(call.Reference)
+		if call.Hold {
+			o.Verdict = actors.VerdictHeld
+		}
+	case verdict == actors.VerdictAction:
+		o.KeepCard = w.keepCard
+		if w.meta != "" {
+			o.Meta = []byte(w.meta)
+		}
+	}
+	return o
+}
 
 func check(t *testing.T, call *actors.Call, want truth) {
 	t.Helper()
 	b := open(t)
-	outcome := actors.Outcome{Verdict: want.verdict, Reason: want.reason, Again: want.again}
-	later := actors.Outcome{Verdict: want.later, Reason: want.reason}
-	if want.verdict == actors.VerdictCharged {
-		outcome.RRN = retrievalNumber(call.Reference)
+	outcome, later := want.of(want.verdict, call), want.of(want.later, call)
+	outcome.Again = want.again
+	got := b.submit(call)
+	if (got.Action != nil) != (want.verdict == actors.VerdictAction) {
+		t.Errorf("submit: action %+v", got.Action)
 	}
-	if want.later == actors.VerdictCharged {
-		later.RRN = retrievalNumber(call.Reference)
-	}
-	b.expect("submit", b.submit(call), outcome)
+	got.Action = nil
+	b.expect("submit", got, outcome)
 	b.pass(time.Minute)
-	b.expect("inquiry", b.Inquire(context.Background(), call.Terminal, call.Reference), later)
+	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation}
+	b.expect("inquiry", b.Inquire(context.Background(), question), later)
 	lines := b.logged()
-	if len(lines) != 1 || lines[0]["reference"] != call.Reference.String() || lines[0]["operation"] != call.Operation.String() || lines[0]["outcome"] != want.verdict.String() {
+	if len(lines) != 1 || lines[0]["reference"] != call.Reference.String() || lines[0]["terminal"] != call.Terminal.ID.String() ||
+		lines[0]["operation"] != call.Operation.String() || lines[0]["outcome"] != outcome.Verdict.String() {
 		t.Errorf("logged %v", lines)
 	}
+}
+
+// checkBoth checks the call as it is, and as one that only holds.
+func checkBoth(t *testing.T, call func() *actors.Call, want truth) {
+	t.Helper()
+	check(t, call(), want)
+	check(t, held(call()), want)
 }
 
 func TestCards(t *testing.T) {
@@ -64,9 +95,9 @@ func TestCards(t *testing.T) {
 		"4000000000009995": {noFunds, noFunds},
 		"4000000000000069": {expired, expired},
 		"4000000000000119": {broken, broken},
-		"4000000000003220": {noAction, paid},
-		"4000000000003063": {noAction, paid},
-		"4000002500003155": {noAction, paid},
+		"4000000000003220": {askedOfCard, paid},
+		"4000000000003063": {askedOfCard, paid},
+		"4000002500003155": {askedOfCard, paid},
 		"4000000000000077": {delayed, delayed},
 		"4000000000000341": {lost, lost},
 		"4000000000000259": {paid, paid},
@@ -74,8 +105,11 @@ func TestCards(t *testing.T) {
 		"4000000000007726": {paid, paid},
 		"":                 {cardless, cardless},
 	} {
-		t.Run("payment "+number, func(t *testing.T) { check(t, cardCall(1, actors.Pay, number), row.payment) })
-		t.Run("payout "+number, func(t *testing.T) { check(t, cardCall(1, actors.PayOut, number), row.payout) })
+		for operation, want := range map[actors.Operation]truth{actors.Pay: row.payment, actors.PayOut: row.payout} {
+			t.Run(fmt.Sprint(operation, " ", number), func(t *testing.T) {
+				checkBoth(t, func() *actors.Call { return cardCall(1, operation, number) }, want)
+			})
+		}
 	}
 	t.Run("no card at all", func(t *testing.T) { check(t, methodCall(1, actors.Pay, "bank_card"), cardless) })
 }
@@ -85,68 +119,85 @@ func TestTheTerminalForcesOutcomesWhateverTheCardAndMethod(t *testing.T) {
 		for _, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
 			for _, number := range []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000003220"} {
 				t.Run(fmt.Sprint(fail, " ", operation, " ", number), func(t *testing.T) {
-					call := cardCall(1, operation, number)
+					checkBoth(t, func() *actors.Call {
+						call := cardCall(1, operation, number)
+						call.Terminal = terminal(fail)
+						return call
+					}, want)
+				})
+			}
+			for _, method := range []string{"upi", "sbp", "sepa"} {
+				t.Run(fmt.Sprint(fail, " ", operation, " ", method), func(t *testing.T) {
+					call := methodCall(1, operation, method)
 					call.Terminal = terminal(fail)
 					check(t, call, want)
 				})
 			}
-			t.Run(fmt.Sprint(fail, " ", operation, " upi"), func(t *testing.T) {
-				call := methodCall(1, operation, "upi")
-				call.Terminal = terminal(fail)
-				check(t, call, want)
-			})
 		}
 	}
 }
 
 func TestMethods(t *testing.T) {
-	for method, row := range map[string]struct{ payment, payout bool }{
-		"bank_card": {true, true}, "bank_account": {true, true}, "e_wallet": {true, true},
-		"phone_payment": {true, true}, "bnpl": {true, true}, "direct_debit": {true, true},
-		"apple_pay": {true, true}, "google_pay": {true, true}, "voucher": {true, true}, "gift_card": {true, true},
-		"sbp": {false, false}, "qr_code": {false, false}, "crypto": {false, false},
-		"open_banking": {true, false}, "sepa": {true, false},
-		"totp": {true, true}, "provider_token": {true, true}, "square_nonce": {true, true}, "upi": {true, true},
-		"netbanking": {true, true}, "boleto": {true, true}, "revolut_payout": {true, true},
-		"encrypted_qr": {true, true}, "native_gas": {true, true}, "username_subscription": {true, true},
-		"pix": {true, true}, "oxxo": {true, true}, "klarna": {true, true}, "alipay": {true, true},
-		"wechat_pay": {true, true}, "paynow": {true, true}, "grabpay": {true, true}, "ideal": {true, true},
-		"bancontact": {true, true}, "paypal_account": {true, true}, "venmo": {true, true}, "emi": {true, true},
-		"interac_present": {true, true}, "mollie_redirect": {true, true}, "revolut_checkout": {true, true},
-		"open_banking_redirect": {true, true},
-		"ach":                   {false, false}, "": {false, false}, "BANK_CARD": {false, false},
+	for method, row := range map[string]struct{ payment, payout truth }{
+		"bank_account": {paid, paid}, "e_wallet": {paid, paid},
+		"phone_payment": {paid, paid}, "bnpl": {paid, paid}, "direct_debit": {paid, paid},
+		"apple_pay": {paid, paid}, "google_pay": {paid, paid}, "voucher": {paid, paid}, "gift_card": {paid, paid},
+		"sbp": {asked, asked}, "qr_code": {asked, asked}, "crypto": {askedDeposit, askedDeposit},
+		"open_banking": {paid, asked}, "sepa": {paid, asked},
+		"totp": {paid, paid}, "provider_token": {paid, paid}, "square_nonce": {paid, paid}, "upi": {paid, paid},
+		"netbanking": {paid, paid}, "boleto": {paid, paid}, "revolut_payout": {paid, paid},
+		"encrypted_qr": {paid, paid}, "native_gas": {paid, paid}, "username_subscription": {paid, paid},
+		"pix": {paid, paid}, "oxxo": {paid, paid}, "klarna": {paid, paid}, "alipay": {paid, paid},
+		"wechat_pay": {paid, paid}, "paynow": {paid, paid}, "grabpay": {paid, paid}, "ideal": {paid, paid},
+		"bancontact": {paid, paid}, "paypal_account": {paid, paid}, "venmo": {paid, paid}, "emi": {paid, paid},
+		"interac_present": {paid, paid}, "mollie_redirect": {paid, paid}, "revolut_checkout": {paid, paid},
+		"open_banking_redirect": {paid, paid},
+		"ach":                   {foreign, foreign}, "": {foreign, foreign}, "BANK_CARD": {foreign, foreign},
 	} {
-		for operation, fine := range map[actors.Operation]bool{actors.Pay: row.payment, actors.PayOut: row.payout} {
+		for operation, want := range map[actors.Operation]truth{actors.Pay: row.payment, actors.PayOut: row.payout} {
 			t.Run(fmt.Sprint(operation, " ", method), func(t *testing.T) {
-				if got := new(Simulator).Accepts(operation, method); got != fine {
-					t.Fatalf("accepts = %v, want %v", got, fine)
+				if got := new(Simulator).Accepts(operation, method); got != (want != foreign) {
+					t.Fatalf("accepts = %v", got)
 				}
-				if method != "bank_card" {
-					check(t, methodCall(1, operation, method), map[bool]truth{true: paid, false: foreign}[fine])
-				}
+				checkBoth(t, func() *actors.Call { return methodCall(1, operation, method) }, want)
 			})
 		}
-		if new(Simulator).Accepts(0, method) {
-			t.Errorf("%s is accepted for no operation", method)
+		for _, operation := range []actors.Operation{0, actors.Refund + 1} {
+			if new(Simulator).Accepts(operation, method) {
+				t.Errorf("%s is accepted for operation %d", method, operation)
+			}
 		}
+	}
+	if s := new(Simulator); !s.Accepts(actors.Pay, "bank_card") || !s.Accepts(actors.PayOut, "bank_card") || !s.Accepts(actors.Refund, "sepa") {
+		t.Error("cards are not accepted, or refunds are not")
 	}
 }
 
 func TestNothingOfACardIsKept(t *testing.T) {
-	const number, holder, cvv = "4929000000000006", "CANARY HOLDER", "737"
+	const holder, cvv = "CANARY HOLDER", "737"
 	b := open(t)
-	call := cardCall(1, actors.Pay, number)
-	call.Card = &secret.Card{Number: []byte(number), Holder: []byte(holder), ExpMonth: []byte("11"), ExpYear: []byte("CANARY YEAR"), CVV: []byte(cvv)}
-	b.expect("submit", b.submit(call), charge(1))
+	var numbers []string
+	for n, number := range []string{"4929000000000006", "4000000000003220", "4000002500003155", "4000000000007726"} {
+		call := cardCall(uint64(n), actors.Pay, number)
+		call.Card = &secret.Card{Number: []byte(number), Holder: []byte(holder), ExpMonth: []byte("11"), ExpYear: []byte("CANARY YEAR"), CVV: []byte(cvv)}
+		call.Browser = []byte(`{"user_agent":"CANARY BROWSER"}`)
+		b.submit(call)
+		call.Card.Wipe()
+		complete := completing(uint64(n), 20, number)
+		complete.Material = []byte(`{"otp":"123456","canary":"CANARY MATERIAL"}`)
+		b.submit(complete)
+		complete.Card.Wipe()
+		b.submit(goingOn(uint64(n), actors.Refund, 21, 1))
+		numbers = append(numbers, number, number[:8])
+	}
 	var kept bytes.Buffer
 	kept.Write(b.content())
-	kept.Write(b.line[:cap(b.line)])
+	kept.Write(b.text[:cap(b.text)])
 	fmt.Fprintf(&kept, "%v %+v", b.Simulator, b.chargebacks)
-	for _, canary := range []string{number, number[:8], holder, `"` + cvv, "CANARY YEAR"} {
+	for _, canary := range append(numbers, holder, `"`+cvv, "CANARY YEAR", "CANARY BROWSER", "CANARY MATERIAL", `"otp":`, string(testKey), fmt.Sprint(testKey)) {
 		if bytes.Contains(kept.Bytes(), []byte(canary)) {
 			t.Errorf("%q is kept", canary)
 		}
 	}
-	call.Card.Wipe()
-	b.expect("inquiry after the card is wiped", b.inquire(1), charge(1))
+	b.expect("inquiry after the card is wiped", b.inquire(0), settled(0))
 }

@@ -17,14 +17,14 @@ func minute(n int) time.Time { return start.Add(time.Duration(n)*time.Minute + 6
 // reported is the numbers of the calls taken back in (since, until].
 func (b *bench) reported(since, until time.Time) []int {
 	b.t.Helper()
-	list, err := b.Reversals(context.Background(), since, until)
+	list, err := b.Reports(context.Background(), since, until)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	numbers := []int{}
 	for _, r := range list {
 		n := int(r.Reference[15])
-		if r.Org != id(99) || r.Reason != "chargeback" || !r.At.Equal(minute(n)) {
+		if r.Org != id(99) || r.Terminal != id(7) || r.What != actors.TakenBack || r.Reason != "chargeback" || !r.At.Equal(minute(n)) {
 			b.t.Errorf("reported %+v", r)
 		}
 		numbers = append(numbers, n)
@@ -42,7 +42,7 @@ func (b *bench) chargeEveryMinute(n int) {
 	}
 }
 
-func TestReversalsAreThoseAfterSinceUpToUntil(t *testing.T) {
+func TestReportsAreThoseAfterSinceUpToUntil(t *testing.T) {
 	b := open(t)
 	b.chargeEveryMinute(5)
 	const tick = time.Microsecond
@@ -73,7 +73,7 @@ func TestAChargeThatIsTakenBackStaysChargedForInquiries(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, chargebackCard))
 	b.pass(time.Hour)
-	b.expect("inquiry", b.inquire(1), charge(1))
+	b.expect("inquiry", b.inquire(1), settled(1))
 }
 
 func TestARepeatedCallIsTakenBackOnce(t *testing.T) {
@@ -82,6 +82,7 @@ func TestARepeatedCallIsTakenBackOnce(t *testing.T) {
 		b.submit(cardCall(0, actors.Pay, chargebackCard))
 		b.pass(time.Second)
 	}
+	b.pass(time.Minute)
 	for _, when := range []string{"running", "reopened"} {
 		if got := b.reported(time.Time{}, minute(1)); !slices.Equal(got, []int{0}) {
 			t.Errorf("%s: %v", when, got)
@@ -112,7 +113,7 @@ func TestChargebacksThatTheListLostAreReadFromTheLog(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if list, err := b.Reversals(ended, time.Time{}, minute(calls)); err == nil {
+	if list, err := b.Reports(ended, time.Time{}, minute(calls)); err == nil {
 		t.Errorf("reading the log did not end with its context: %d", len(list))
 	}
 }
@@ -123,7 +124,8 @@ func TestAChargebackAtOneInstantWithThoseThatWereDroppedIsNotLost(t *testing.T) 
 	for n := range uint64(9) {
 		b.submit(cardCall(n, actors.Pay, chargebackCard))
 	}
-	list, err := b.Reversals(context.Background(), minute(0).Add(-time.Microsecond), minute(0))
+	b.pass(time.Minute)
+	list, err := b.Reports(context.Background(), minute(0).Add(-time.Microsecond), minute(0))
 	if err != nil || len(list) != 9 {
 		t.Errorf("%d reported, %v, want 9", len(list), err)
 	}
@@ -137,12 +139,166 @@ func TestAChargebackAtOneInstantWithThoseThatWereDroppedIsNotLost(t *testing.T) 
 func TestTheAnswerIsTheCallersOwn(t *testing.T) {
 	b := open(t)
 	b.chargeEveryMinute(3)
-	list, err := b.Reversals(context.Background(), time.Time{}, minute(9))
+	list, err := b.Reports(context.Background(), time.Time{}, minute(9))
 	if err != nil {
 		t.Fatal(err)
 	}
 	clear(list)
 	if got := b.reported(time.Time{}, minute(9)); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("after the caller cleared its list: %v", got)
+	}
+}
+
+// everReported is all that the rail has reported by its clock.
+func (b *bench) everReported() []actors.Report {
+	b.t.Helper()
+	list, err := b.Reports(context.Background(), time.Time{}, b.clock.Now())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return list
+}
+
+func TestWhatIsTakenBackAndWhatIsNot(t *testing.T) {
+	for what, c := range map[string]struct {
+		hold  bool
+		steps func(b *bench)
+		want  []time.Duration // after the start
+	}{
+		"charged":      {false, func(*bench) {}, []time.Duration{time.Minute}},
+		"held":         {true, func(*bench) {}, nil},
+		"held, voided": {true, func(b *bench) { b.submit(goingOn(1, actors.Void, 2, 0)) }, nil},
+		"captured": {true, func(b *bench) {
+			b.pass(10 * time.Second)
+			b.submit(goingOn(1, actors.Capture, 2, 400))
+		}, []time.Duration{70 * time.Second}},
+		"captured, all of it refunded": {true, func(b *bench) {
+			b.submit(goingOn(1, actors.Capture, 2, 400))
+			b.submit(goingOn(1, actors.Refund, 3, 400))
+		}, nil},
+		"refunded": {false, func(b *bench) { b.submit(goingOn(1, actors.Refund, 2, 1000)) }, nil},
+		"refunded in two": {false, func(b *bench) {
+			b.submit(goingOn(1, actors.Refund, 2, 999))
+			b.submit(goingOn(1, actors.Refund, 3, 1))
+		}, nil},
+		"refunded at the last instant": {false, func(b *bench) {
+			b.pass(time.Minute - time.Microsecond)
+			b.submit(goingOn(1, actors.Refund, 2, 1000))
+		}, nil},
+		"refunded too late": {false, func(b *bench) {
+			b.pass(time.Minute)
+			b.submit(goingOn(1, actors.Refund, 2, 1000))
+		}, []time.Duration{time.Minute}},
+		"refunded in part": {false, func(b *bench) { b.submit(goingOn(1, actors.Refund, 2, 999)) }, []time.Duration{time.Minute}},
+		"refund refused":   {false, func(b *bench) { b.submit(goingOn(1, actors.Refund, 2, 1001)) }, []time.Duration{time.Minute}},
+		"refunded, all called again": {false, func(b *bench) {
+			b.submit(goingOn(1, actors.Refund, 2, 1000))
+			b.submit(cardCall(1, actors.Pay, chargebackCard))
+			b.submit(goingOn(1, actors.Refund, 2, 1000))
+			b.submit(cardCall(1, actors.Pay, chargebackCard))
+		}, nil},
+	} {
+		for restart, between := range map[string]func(b *bench){
+			"running": func(*bench) {}, "reopened": (*bench).reopen,
+			"read from the log": func(b *bench) { b.chargebacks.after = start.AddDate(1, 0, 0) },
+		} {
+			t.Run(what+", "+restart, func(t *testing.T) {
+				b := open(t)
+				call := cardCall(1, actors.Pay, chargebackCard)
+				call.Hold = c.hold
+				b.submit(call)
+				c.steps(b)
+				b.pass(time.Hour)
+				between(b)
+				got := b.everReported()
+				var at []time.Duration
+				for _, r := range got {
+					at = append(at, r.At.Sub(start))
+				}
+				if !slices.Equal(at, c.want) {
+					t.Errorf("reported %+v, want %v", got, c.want)
+				}
+			})
+		}
+	}
+}
+
+func TestNothingIsReportedBeforeItsTime(t *testing.T) {
+	b := open(t)
+	b.submit(cardCall(0, actors.Pay, chargebackCard))
+	b.pass(time.Minute - time.Microsecond)
+	for _, after := range []time.Time{{}, start.AddDate(1, 0, 0)} { // from memory, and from the log
+		b.chargebacks.after = after
+		if got := b.reported(time.Time{}, minute(9)); len(got) != 0 {
+			t.Errorf("reported %v", got)
+		}
+	}
+	b.pass(time.Microsecond)
+	if got := b.reported(time.Time{}, minute(9)); !slices.Equal(got, []int{0}) {
+		t.Errorf("reported %v", got)
+	}
+}
+
+func TestEachTerminalsChargeIsTakenBack(t *testing.T) {
+	b := open(t)
+	for _, n := range []uint64{7, 8} {
+		call := cardCall(0, actors.Pay, chargebackCard)
+		call.Terminal = terminal("")
+		call.Terminal.ID = id(n)
+		b.submit(call)
+	}
+	b.pass(time.Minute)
+	for _, after := range []time.Time{{}, start.AddDate(1, 0, 0)} { // from memory, and from the log
+		b.chargebacks.after = after
+		if got := b.everReported(); len(got) != 2 || got[0].Terminal != id(7) || got[1].Terminal != id(8) {
+			t.Errorf("reported %+v", got)
+		}
+	}
+}
+
+func TestTheNextReportIsTheEarliestLaterOne(t *testing.T) {
+	b := open(t)
+	next := func(since time.Time, want time.Time, found bool) {
+		t.Helper()
+		for range 2 {
+			if at, ok := b.NextReport(since); ok != found || !at.Equal(want) {
+				t.Errorf("next after %v is %v, %v, want %v", since, at, ok, want)
+			}
+			b.reopen()
+		}
+	}
+	next(time.Time{}, time.Time{}, false)
+	b.chargeEveryMinute(3)
+	next(time.Time{}, minute(0), true)
+	next(minute(0).Add(-time.Microsecond), minute(0), true)
+	next(minute(0), minute(1), true)
+	next(minute(1), minute(2), true)
+	next(minute(2), time.Time{}, false)
+	b.submit(cardCall(9, actors.Pay, chargebackCard))
+	next(minute(2), minute(3), true)
+	b.submit(goingOn(9, actors.Refund, 1, 1000))
+	next(minute(2), time.Time{}, false)
+
+	b.chargebacks.after = minute(1)
+	if at, ok := b.NextReport(minute(0)); !ok || !at.Equal(minute(1)) {
+		t.Errorf("where the list does not reach back to, the next is %v, %v", at, ok)
+	}
+}
+
+func TestPartialRefundsTakeNoRoomFromOtherChargebacks(t *testing.T) {
+	b := open(t)
+	b.chargebacks.bound = 4
+	for n := range uint64(4) {
+		b.submit(cardCall(n, actors.Pay, chargebackCard))
+	}
+	for i := range uint64(100) {
+		b.submit(goingOn(i%4, actors.Refund, i, 1))
+	}
+	if len(b.chargebacks.listed) > 4 || !b.chargebacks.after.IsZero() {
+		t.Errorf("%d are listed, after %v", len(b.chargebacks.listed), b.chargebacks.after)
+	}
+	b.pass(time.Minute)
+	if got := b.everReported(); len(got) != 4 {
+		t.Errorf("reported %v", got)
 	}
 }

@@ -1,42 +1,68 @@
-// Package simulator is the provider of the sandbox: a card rail that decides
-// from well-known card numbers, remembers what it did in a log of its own, and
-// moves no money.
+// Package simulator is the provider of the sandbox: a rail that decides from
+// well-known card numbers and money_storage types, holds, captures, voids and
+// refunds, asks payers on a challenge page, takes charges back, remembers what
+// it did in a log of its own, and moves no money.
 //
 // The log has one line of JSON a call, written with one write(2) before the
-// call is answered:
+// call is answered. All values are strings. A charge begins with a line such as
 //
-//	{"reference":"…","terminal":"…","operation":"payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.000000Z","org":"…","sum":"7d1f0a93"}
+//	{"reference":"…","terminal":"…","operation":"payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.000000Z","amount":"1000","org":"…","sum":"7d1f0a93"}
 //
-// outcome is what the caller was told, reason why not. Where then is set the
-// rail acts once more, at the instant at: it charges what was pending or
-// unknown, or it takes back what was charged. sum is the CRC-32C of all that is
-// before it in the line.
+// and goes on with lines such as
+//
+//	{"reference":"…","terminal":"…","operation":"refund","request":"…","outcome":"charged","charge":"payment","status":"charged","captured":"1000","refunded":"400","at":"…","amount":"1000","before":"0","org":"…","sum":"…"}
+//
+// Of the call: operation (as actors.Operation names it, or challenge for the
+// payer's decision), request, outcome (as actors.Verdict names it, or approved
+// or refused), reason, and done, when a refund that is under way is done. Of
+// the charge as the call left it: charge (what opened it), status and cause
+// (its verdict and reason), captured, refunded, amount, then (what the rail does
+// next: it charges or holds what is pending, unknown or waits for its payer, it
+// takes back what is charged), at (when, or else since when the charge is what
+// it is), refunds, challenge, answer, asset, return_url. before is where the
+// charge's line before this one begins. A charge's first line leaves out what it
+// says of the call already. sum is the CRC-32C of all that is before it.
 //
 // Invariants:
 //  1. A call that was answered is in the log, whole. A process killed at any
 //     point loses none, because a write that returned outlives the process.
 //  2. A call that is not in the log never happened: if the line can't be
-//     written the answer is "failed", and what was written of it is cut off
+//     written the answer is "not sent", and what was written of it is cut off
 //     before anything else is.
-//  3. Lines are calls, so counting a reference's lines counts provider calls.
-//     Inquiries write nothing.
-//  4. What an inquiry answers is a function of the line and of the clock.
-//  5. A call is known by terminal and reference. One transaction may try
+//  3. Lines are calls and payers' decisions, so counting a reference's lines of
+//     an operation counts provider calls. Inquiries write nothing.
+//  4. What an inquiry answers is a function of the lines and of the clock. A
+//     charge's newest line tells all of the charge; what was called before is
+//     in the lines that before leads to.
+//  5. A charge is known by terminal and reference. One transaction may try
 //     several terminals, and each of them is a contract of its own with the rail.
-//  6. The second call of one terminal and reference is logged as a copy of the
-//     first line and gets the first one's answer. It is recognised while the
-//     first is among the last indexed calls; later it would be decided anew.
-//  7. Memory is bounded: the index holds the last indexBound calls, the sieve
+//  6. The same call again, by operation and request, is logged with the first
+//     one's outcome, gets the first one's answer and changes nothing. Complete,
+//     Capture, Void and Refund are always recognised. A Pay or PayOut is while
+//     its charge is among the last indexBound, and would be decided anew later:
+//     to search the log for each new reference that the sieve takes for a known
+//     one would slow all payments down.
+//  7. Calls of one charge take turns, so that each is decided on what the one
+//     before left.
+//  8. Memory is bounded: the index holds the last indexBound charges, the sieve
 //     has a fixed size, the list of chargebacks holds the last chargebackBound.
 //     What they no longer hold is read from the log.
-//  8. A damaged line is never read as another one: Open verifies every line,
-//     and so does whoever reads one later.
-//  9. A card's number decides and is gone. No line has it, or its holder or CVV.
+//  9. A damaged line is never read as another one: Open verifies every line's
+//     sum, and whoever reads one later takes only what would be written again
+//     to the letter.
+//  10. A card's number decides and is gone. No line has it, or its holder or CVV,
+//     or the material that a payer submitted. A charge that waits for its payer
+//     asks for the card again.
+//  11. Only who has a charge's token sees its challenge or decides on it. No
+//     line has the token, but return_url may hold one of the service's pages:
+//     the file is for its owner only.
 //
-// Callers: cmd/mizan with --sandbox; tests of actors.
+// Callers: cmd/mizan with --sandbox, api for the challenge page, tests of actors.
 //
 // Rejected: an embedded database, or rows in the platform's store. The
 // simulator plays the other side, whose memory must survive whatever happens to
 // ours; sharing a store would lose both together and prove nothing. Rejected
 // too: a sync after each line. Power cuts lose sandbox calls that nobody paid.
+// And lines that say only what changed: an inquiry would have to read all lines
+// of a charge, and damage of one would leave the rest standing on nothing.
 package simulator

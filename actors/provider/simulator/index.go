@@ -3,7 +3,7 @@ package simulator
 import "hash/maphash"
 
 const (
-	// indexBound is how many calls are found without reading the log through.
+	// indexBound is how many charges are found without reading the log through.
 	indexBound = 262_144
 
 	// sieveBits is the size of the sieve, 4 MiB: with a million calls in the
@@ -12,8 +12,8 @@ const (
 	sieveProbes = 4
 )
 
-// index leads from a call's key to its line. It holds hashes only, so what it
-// says must be verified by reading the line.
+// index leads from a charge's key to its newest line. It holds hashes only, so
+// what it says must be verified by reading the line.
 type index struct {
 	seed   maphash.Seed
 	bound  int
@@ -21,9 +21,9 @@ type index struct {
 	oldest []uint64         // hashes in the order they came, a ring once it is full
 	next   int              // the ring's oldest
 
-	// sieve knows for certain that a call was never made (a Bloom filter). After
-	// a kill the calls that never arrived are what is asked about most, and
-	// each would cost a search of the whole log.
+	// sieve knows for certain that a charge was never heard of (a Bloom filter).
+	// After a kill the calls that never arrived are what is asked about most,
+	// and each would cost a search of the whole log.
 	sieve []uint64
 }
 
@@ -36,19 +36,20 @@ func newIndex(bound int) index {
 	}
 }
 
-// hash is the call's key in the index.
+// hash is the charge's key in the index.
 func (x *index) hash(key []byte) uint64 { return maphash.Bytes(x.seed, key) }
 
-// add notes where a call's first line is. A hash that is there stays.
-func (x *index) add(hash uint64, offset int64) {
+// put notes where a charge's newest line is. A charge keeps its place among the
+// oldest: how long it is found here does not depend on how often it is spoken of.
+func (x *index) put(hash uint64, offset int64) {
 	for i := range uint64(sieveProbes) {
 		word, bit := probe(hash, i)
 		x.sieve[word] |= bit
 	}
-	if _, taken := x.lines[hash]; taken {
+	held := len(x.lines)
+	if x.lines[hash] = offset; len(x.lines) == held {
 		return
 	}
-	x.lines[hash] = offset
 	if len(x.oldest) < x.bound {
 		x.oldest = append(x.oldest, hash)
 		return
@@ -58,13 +59,13 @@ func (x *index) add(hash uint64, offset int64) {
 	x.next = (x.next + 1) % x.bound
 }
 
-// find is where a line with this hash begins, if it is among the last ones.
+// find is where the newest line with this hash begins, if it is in the index.
 func (x *index) find(hash uint64) (offset int64, found bool) {
 	offset, found = x.lines[hash]
 	return offset, found
 }
 
-// seen is false if no call with this hash was ever added.
+// seen is false if no charge with this hash was ever put in.
 func (x *index) seen(hash uint64) bool {
 	for i := range uint64(sieveProbes) {
 		if word, bit := probe(hash, i); x.sieve[word]&bit == 0 {

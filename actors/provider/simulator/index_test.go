@@ -1,6 +1,8 @@
 package simulator
 
 import (
+	"bytes"
+	"context"
 	"testing"
 
 	"mizan/actors"
@@ -16,7 +18,7 @@ func (b *bench) forget() {
 func TestTheIndexHoldsTheLastOnesOnly(t *testing.T) {
 	x := newIndex(3)
 	for n := range uint64(10) {
-		x.add(n<<32|n, int64(n))
+		x.put(n<<32|n, int64(n))
 		if len(x.lines) > 3 || len(x.oldest) > 3 {
 			t.Fatalf("after %d the index holds %d and %d", n, len(x.lines), len(x.oldest))
 		}
@@ -30,9 +32,13 @@ func TestTheIndexHoldsTheLastOnesOnly(t *testing.T) {
 			}
 		}
 	}
-	x.add(9<<32|9, 77)
-	if offset, _ := x.find(9<<32 | 9); offset != 9 {
-		t.Errorf("a second line took the first one's place: %d", offset)
+	x.put(9<<32|9, 77)
+	if offset, _ := x.find(9<<32 | 9); offset != 77 || len(x.oldest) != 3 {
+		t.Errorf("a charge's second line did not take the first one's place: %d", offset)
+	}
+	x.put(10<<32|10, 10)
+	if _, found := x.find(7<<32 | 7); found {
+		t.Error("the oldest charge was not let go")
 	}
 }
 
@@ -41,7 +47,7 @@ func TestTheSieveTellsMostUnknownCallsApart(t *testing.T) {
 	key := func(n uint64) uint64 { u := id(n); return x.hash(u[:]) }
 	const calls = 200_000
 	for n := range uint64(calls) {
-		x.add(key(n), 0)
+		x.put(key(n), 0)
 	}
 	wrong := 0
 	for n := range uint64(calls) {
@@ -61,7 +67,7 @@ func TestACallThatNeverArrivedCostsNoSearch(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	f.noRead = true
-	b.expect("inquiry", b.inquire(2), actors.Outcome{Verdict: actors.VerdictNotFound})
+	b.expect("inquiry", b.inquire(2), notFound)
 }
 
 func TestCallsThatTheIndexLostAreFoundInTheLog(t *testing.T) {
@@ -76,13 +82,13 @@ func TestCallsThatTheIndexLostAreFoundInTheLog(t *testing.T) {
 		}
 	}
 	for n := range uint64(calls) {
-		b.expect("inquiry", b.inquire(n), charge(n))
+		b.expect("inquiry", b.inquire(n), settled(n))
 	}
-	b.expect("unknown", b.inquire(calls), actors.Outcome{Verdict: actors.VerdictNotFound})
+	b.expect("unknown", b.inquire(calls), notFound)
 	for i := range b.index.sieve { // as with very many calls: it lets all through
 		b.index.sieve[i] = ^uint64(0)
 	}
-	b.expect("unknown, past a full sieve", b.inquire(calls), actors.Outcome{Verdict: actors.VerdictNotFound})
+	b.expect("unknown, past a full sieve", b.inquire(calls), notFound)
 }
 
 func TestTwoCallsWithOneHashAreToldApart(t *testing.T) {
@@ -92,7 +98,59 @@ func TestTwoCallsWithOneHashAreToldApart(t *testing.T) {
 	hash := func(n uint64) uint64 { return b.index.hash(appendKey(nil, id(7), id(n))) }
 	b.index.lines[hash(2)] = b.index.lines[hash(1)]
 	b.index.lines[hash(3)] = b.index.lines[hash(1)]
-	b.expect("inquiry", b.inquire(2), actors.Outcome{Verdict: actors.VerdictRefused, Reason: "card_declined"})
-	b.expect("a new call", b.submit(cardCall(3, actors.Pay, "4000000000009995")), actors.Outcome{Verdict: actors.VerdictRefused, Reason: "insufficient_funds"})
-	b.expect("inquiry about it", b.inquire(3), actors.Outcome{Verdict: actors.VerdictRefused, Reason: "insufficient_funds"})
+	b.expect("inquiry", b.inquire(2), isRefused("card_declined"))
+	b.expect("a new call", b.submit(cardCall(3, actors.Pay, "4000000000009995")), isRefused("insufficient_funds"))
+	b.expect("inquiry about it", b.inquire(3), isRefused("insufficient_funds"))
+}
+
+func TestOperationsTakeNoRoomInTheIndex(t *testing.T) {
+	b := open(t)
+	b.index.bound = 4
+	for n := range uint64(8) {
+		b.submit(cardCall(n, actors.Pay, "4242424242424242"))
+		for request := range uint64(20) {
+			b.submit(goingOn(n, actors.Refund, request, 1))
+			b.submit(goingOn(1000+n, actors.Void, request, 0)) // of nothing
+		}
+		if len(b.index.lines) > 4 || len(b.index.oldest) > 4 {
+			t.Fatalf("the index holds %d and %d", len(b.index.lines), len(b.index.oldest))
+		}
+	}
+	for n := range uint64(8) {
+		b.expect("all but one unit", b.submit(goingOn(n, actors.Refund, 100, 979)), isGranted)
+		b.expect("two units", b.submit(goingOn(n, actors.Refund, 101, 2)), isRefused("amount_above_charge"))
+		b.expect("the first refund again", b.submit(goingOn(n, actors.Refund, 0, 1)), isGranted)
+	}
+}
+
+func TestAnOldChargeGoesOnFromItsNewestLine(t *testing.T) {
+	for _, part := range []int64{600, 1000, 5000, chunk} {
+		b := open(t)
+		b.tape.chunk = part
+		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+		b.submit(cardCall(2, actors.Pay, "4242424242424242"))
+		b.forget()
+		b.expect("capture", b.submit(goingOn(1, actors.Capture, 3, 500)), settled(1))
+		b.submit(cardCall(4, actors.Pay, "4242424242424242"))
+		b.forget()
+		b.expect("refund", b.submit(goingOn(1, actors.Refund, 5, 500)), isGranted)
+		b.forget()
+		b.expect("one more", b.submit(goingOn(1, actors.Refund, 6, 1)), isRefused("amount_above_charge"))
+		b.forget()
+		b.expect("inquiry about the capture", b.ask(1, actors.Capture, 3), settled(1))
+	}
+}
+
+func TestASearchEndsWithItsContext(t *testing.T) {
+	b := open(t)
+	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+	b.forget()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	before := b.content()
+	b.expect("capture", b.Submit(ended, goingOn(1, actors.Capture, 2, 1000)), isUnknown)
+	if !bytes.Equal(before, b.content()) {
+		t.Errorf("logged %s", b.content()[len(before):])
+	}
+	b.expect("capture again", b.submit(goingOn(1, actors.Capture, 2, 1000)), settled(1))
 }

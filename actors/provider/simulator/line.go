@@ -7,27 +7,38 @@ import (
 	"encoding/json"
 	"errors"
 	"hash/crc32"
+	"strconv"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mizan/actors"
 	"mizan/ledger"
+	"mizan/ledger/money"
 )
 
 const (
-	// maxLine bounds a line of the log. The longest that is written has fewer
-	// than 420 bytes.
-	maxLine = 512
+	// maxLine bounds a line of the log. The longest that is written has a return
+	// address of maxReturnURL bytes, each of which JSON may escape with six, and
+	// fewer than 1,400 bytes beside it.
+	maxLine = 8 << 10
+
+	// plainLine is more than nearly all lines have: so much is read at first.
+	plainLine = 512
+
+	// maxReturnURL bounds the address that a line can hold.
+	maxReturnURL = 1 << 10
 
 	// keySize is the length of the key with which a line begins.
 	keySize = len(`{"reference":"","terminal":"",`) + 2*len("00000000-0000-0000-0000-000000000000")
 
-	// timeLayout is RFC 3339 in UTC to the microsecond, always of one length.
-	timeLayout = "2006-01-02T15:04:05.000000Z"
+	// first is what a line has for the charge's line before it if there is none.
+	first = -1
 )
 
-// reversesMark is in the line of a call that the rail takes back, and in no
-// other line: no field that is free text is ever written.
-var reversesMark = []byte(`"then":"` + string(reverses) + `"`)
+// thenMark comes before what the rail does next with a charge. In no line is it
+// anywhere else: in text that is free a quotation mark has a backslash before it.
+var thenMark = []byte(`"then":"`)
 
 // sealSize is the length of what ends a line: its checksum.
 const sealSize = len(sumKey) + 2*crc32.Size + len(lineEnd)
@@ -38,36 +49,39 @@ const (
 	lineEnd   = "\"}\n"
 )
 
+// What a line's operation is called, beside what opens a charge. The payer's
+// decision on the challenge page is one as well.
+var (
+	voids   = actors.Void.String()
+	refunds = actors.Refund.String()
+)
+
+const challenges = "challenge"
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// errDamaged is a line that is not what appendFact writes.
+// errDamaged is a line that is not what appendLine writes.
 var errDamaged = errors.New("damaged; restore from a backup")
 
-// fact is what a line says of a call.
-type fact struct {
-	verdict actors.Verdict
-	reason  string
-	then    fate
-	at      time.Time // when the rail does then; else when the call was taken
+// line is a line of the log: a call, and its charge as the call left it.
+type line struct {
+	reference, terminal, org ledger.ID
+	own                      own
+	charge                   charge
+	before                   int64 // where the charge's line before this one begins, or first
+	offset                   int64 // where this one begins
 }
 
-// at fixes when the decision comes true.
-func (d decision) at(now time.Time) fact {
-	return fact{verdict: d.verdict, reason: d.reason, then: d.then, at: now.Add(d.after)}
+// own is what a line says of the call that it logs.
+type own struct {
+	operation string    // as actors.Operation names it, or challenges
+	request   ledger.ID // zero for what opens a charge, and for a challenge
+	outcome   string    // as actors.Verdict names it, or the payer's answer
+	reason    string
+	done      time.Time // when a refund that is under way is done; else zero
 }
 
-// answer is what the caller is told at the instant now.
-func (f fact) answer(reference ledger.ID, now time.Time) actors.Outcome {
-	switch {
-	case f.verdict == actors.VerdictCharged, f.then == charges && !now.Before(f.at):
-		return actors.Outcome{Verdict: actors.VerdictCharged, RRN: retrievalNumber(reference)}
-	case f.then == charges:
-		return actors.Outcome{Verdict: f.verdict, Again: f.at.Sub(now)}
-	}
-	return actors.Outcome{Verdict: f.verdict, Reason: f.reason}
-}
-
-// appendKey begins a line: what a call is found by.
+// appendKey begins a line: what a charge is found by.
 func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
 	dst = append(dst, lineStart...)
 	dst = appendID(dst, reference)
@@ -76,25 +90,99 @@ func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
 	return append(dst, `",`...)
 }
 
-// appendFact ends the line that appendKey began.
-func appendFact(dst []byte, org ledger.ID, operation actors.Operation, f fact) []byte {
+// appendLine ends the line that appendKey began. A charge's first line says of
+// the charge only what it does not say of the call.
+func appendLine(dst []byte, l *line) []byte {
 	dst = append(dst, `"operation":"`...)
-	dst = append(dst, operation.String()...)
-	dst = append(dst, `","outcome":"`...)
-	dst = append(dst, f.verdict.String()...)
-	if f.reason != "" {
-		dst = append(dst, `","reason":"`...)
-		dst = append(dst, f.reason...)
+	dst = append(dst, l.own.operation...)
+	dst = append(dst, '"')
+	if l.own.request != (ledger.ID{}) {
+		dst = append(dst, `,"request":"`...)
+		dst = append(appendID(dst, l.own.request), '"')
 	}
-	if f.then != "" {
-		dst = append(dst, `","then":"`...)
-		dst = append(dst, f.then...)
+	dst = appendField(dst, `,"outcome":"`, l.own.outcome)
+	dst = appendField(dst, `,"reason":"`, l.own.reason)
+	dst = appendTime(dst, `,"done":"`, l.own.done)
+	if l.before != first {
+		dst = appendState(dst, &l.charge)
 	}
-	dst = append(dst, `","at":"`...)
-	dst = f.at.UTC().AppendFormat(dst, timeLayout)
-	dst = append(dst, `","org":"`...)
-	dst = appendID(dst, org)
+	dst = appendCharge(dst, &l.charge)
+	if l.before != first {
+		dst = append(dst, `,"before":"`...)
+		dst = append(strconv.AppendInt(dst, l.before, 10), '"')
+	}
+	dst = append(dst, `,"org":"`...)
+	dst = appendID(dst, l.org)
 	return appendSeal(append(dst, '"'))
+}
+
+// appendState says what a charge's first line need not say.
+func appendState(dst []byte, c *charge) []byte {
+	if c.operation != 0 {
+		dst = appendField(dst, `,"charge":"`, c.operation.String())
+	}
+	dst = appendField(dst, `,"status":"`, c.verdict.String())
+	dst = appendField(dst, `,"cause":"`, c.reason)
+	dst = appendAmount(dst, `,"captured":"`, c.captured)
+	return appendAmount(dst, `,"refunded":"`, c.refunded)
+}
+
+// appendCharge says what each line says of its charge.
+func appendCharge(dst []byte, c *charge) []byte {
+	dst = appendField(dst, `,"then":"`, string(c.then))
+	dst = appendTime(dst, `,"at":"`, c.at)
+	dst = appendAmount(dst, `,"amount":"`, c.amount)
+	dst = appendField(dst, `,"refunds":"`, string(c.refunds))
+	dst = appendField(dst, `,"challenge":"`, string(c.ask))
+	dst = appendField(dst, `,"answer":"`, string(c.answer))
+	dst = appendText(dst, `,"asset":`, c.asset)
+	return appendText(dst, `,"return_url":`, c.returnURL)
+}
+
+// appendField writes a word that needs no escape, if there is one.
+func appendField(dst []byte, name, word string) []byte {
+	if word == "" {
+		return dst
+	}
+	dst = append(append(dst, name...), word...)
+	return append(dst, '"')
+}
+
+// appendText writes text that may need escapes, if there is any. What is not
+// UTF-8 in it is lost.
+func appendText(dst []byte, name, text string) []byte {
+	if text == "" {
+		return dst
+	}
+	dst, _ = jsontext.AppendQuote(append(dst, name...), text)
+	return dst
+}
+
+// appendAmount writes an amount, if there is one.
+func appendAmount(dst []byte, name string, amount money.Amount) []byte {
+	if amount.IsZero() {
+		return dst
+	}
+	return append(amount.AppendDecimal(append(dst, name...)), '"')
+}
+
+// appendTime writes an instant, if there is one: RFC 3339 in UTC to the
+// microsecond, always of one length. For this layout package time is quicker
+// than for one with a fraction.
+func appendTime(dst []byte, name string, at time.Time) []byte {
+	if at.IsZero() {
+		return dst
+	}
+	at = at.UTC()
+	dst = at.AppendFormat(append(dst, name...), time.RFC3339)
+	dst[len(dst)-1] = '.' // the Z of UTC
+	micros := at.Nanosecond() / 1000
+	dst = append(dst, `000000Z"`...)
+	for i := len(dst) - len(`Z"`) - 1; micros > 0; i-- {
+		dst[i] = byte('0' + micros%10)
+		micros /= 10
+	}
+	return dst
 }
 
 // appendSeal ends a line with the CRC-32C of all that is before it in the line.
@@ -128,56 +216,105 @@ func appendID(dst []byte, id ledger.ID) []byte {
 
 // verdicts reads what Verdict.String wrote.
 var verdicts = map[string]actors.Verdict{
-	actors.VerdictCharged.String(): actors.VerdictCharged,
-	actors.VerdictPending.String(): actors.VerdictPending,
-	actors.VerdictRefused.String(): actors.VerdictRefused,
-	actors.VerdictFailed.String():  actors.VerdictFailed,
-	actors.VerdictUnknown.String(): actors.VerdictUnknown,
+	actors.VerdictCharged.String():  actors.VerdictCharged,
+	actors.VerdictPending.String():  actors.VerdictPending,
+	actors.VerdictRefused.String():  actors.VerdictRefused,
+	actors.VerdictFailed.String():   actors.VerdictFailed,
+	actors.VerdictUnknown.String():  actors.VerdictUnknown,
+	actors.VerdictNotFound.String(): actors.VerdictNotFound,
+	actors.VerdictHeld.String():     actors.VerdictHeld,
+	actors.VerdictAction.String():   actors.VerdictAction,
 }
 
-// parsed is a line read back.
-type parsed struct {
-	fact
-	reference, org ledger.ID
+// openers reads what Operation.String wrote of an operation that opens a charge.
+var openers = map[string]actors.Operation{
+	actors.Pay.String():    actors.Pay,
+	actors.PayOut.String(): actors.PayOut,
 }
 
-// parse reads a line, or says errDamaged.
-func parse(line []byte) (parsed, error) {
-	var fields struct {
-		Reference, Org        ledger.ID
-		Outcome, Reason, Then string
-		At                    time.Time
-	}
-	if !sealed(line) || json.Unmarshal(line, &fields) != nil {
-		return parsed{}, errDamaged
-	}
-	verdict, known := verdicts[fields.Outcome]
-	then := fate(fields.Then)
-	waits := verdict == actors.VerdictPending || verdict == actors.VerdictUnknown
-	if !known || fields.At.IsZero() || waits != (then == charges) || (then == reverses && verdict != actors.VerdictCharged) {
-		return parsed{}, errDamaged
-	}
-	return parsed{
-		fact:      fact{verdict: verdict, reason: fields.Reason, then: then, at: fields.At.UTC()},
-		reference: fields.Reference,
-		org:       fields.Org,
-	}, nil
+// fields are a line's names and values.
+type fields struct {
+	Reference, Terminal, Org ledger.ID
+	Operation                string
+	Request                  ledger.ID
+	Outcome, Reason          string
+	Done                     time.Time
+
+	Charge, Status, Cause      string
+	Captured, Refunded, Amount money.Amount
+	Then                       fate
+	At                         time.Time
+	Refunds                    refunding
+	Challenge                  ask
+	Answer                     answer
+	Asset                      string
+	ReturnURL                  string `json:"return_url"`
+	Before                     *string
 }
 
-// retrievalNumber is the rail's own number for a call, 12 digits, always the
-// same for a reference. Answers are derived again at each inquiry, so this must
-// never change.
-func retrievalNumber(reference ledger.ID) string {
-	const prime, digits, modulus = 1_099_511_628_211, 12, 1_000_000_000_000
-	hash := uint64(14_695_981_039_346_656_037) // FNV-1a, 64 bits
-	for _, b := range reference {
-		hash = (hash ^ uint64(b)) * prime
+// parse reads the line that begins at offset, or says errDamaged: also of a line
+// that is sealed, but is not what would be written for what it says.
+func parse(text []byte, offset int64) (*line, error) {
+	var f fields
+	if !sealed(text) || json.Unmarshal(text, &f) != nil {
+		return nil, errDamaged
 	}
-	number := hash % modulus
-	var text [digits]byte
-	for i := digits - 1; i >= 0; i-- {
-		text[i] = byte('0' + number%10)
-		number /= 10
+	l := &line{
+		reference: f.Reference, terminal: f.Terminal, org: f.Org,
+		own:    own{operation: f.Operation, request: f.Request, outcome: f.Outcome, reason: f.Reason, done: f.Done.UTC()},
+		charge: f.charge(),
+		before: first,
+		offset: offset,
 	}
-	return string(text[:])
+	if f.Before != nil {
+		before, err := strconv.ParseInt(*f.Before, 10, 64)
+		if err != nil || before < 0 || before >= offset {
+			return nil, errDamaged
+		}
+		l.before = before
+	}
+	again := appendLine(appendKey(make([]byte, 0, len(text)), l.terminal, l.reference), l)
+	if !l.sound() || !bytes.Equal(again, text) {
+		return nil, errDamaged
+	}
+	return l, nil
+}
+
+// charge is the charge that the fields say, as appendState and appendCharge wrote it.
+func (f *fields) charge() charge {
+	c := charge{
+		operation: openers[f.Charge], verdict: verdicts[f.Status], reason: f.Cause, then: f.Then, at: f.At.UTC(),
+		amount: f.Amount, captured: f.Captured, refunded: f.Refunded,
+		refunds: f.Refunds, ask: f.Challenge, answer: f.Answer, asset: f.Asset, returnURL: f.ReturnURL,
+	}
+	if f.Before == nil {
+		c.operation, c.verdict, c.reason = openers[f.Operation], verdicts[f.Outcome], f.Reason
+		if c.verdict == actors.VerdictCharged {
+			c.captured = c.amount
+		}
+	}
+	return c
+}
+
+// sound tells whether the line can have been written: what it leads to depends
+// on it.
+func (l *line) sound() bool {
+	c := &l.charge
+	if _, known := verdicts[l.own.outcome]; !known && l.own.operation != challenges {
+		return false
+	}
+	if (c.operation == 0) != (c.verdict == actors.VerdictNotFound) || (c.operation != 0) == c.at.IsZero() {
+		return false
+	}
+	switch c.verdict {
+	case actors.VerdictPending, actors.VerdictUnknown, actors.VerdictAction:
+		return c.then == charges || c.then == holds
+	case actors.VerdictCharged:
+		return c.then == "" || c.then == reverses || c.then == keeps
+	case actors.VerdictHeld:
+		return c.then == "" || c.then == reverses
+	case actors.VerdictRefused, actors.VerdictFailed, actors.VerdictNotFound:
+		return c.then == ""
+	}
+	return false
 }

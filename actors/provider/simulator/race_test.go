@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -22,11 +23,11 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 			for i := range uint64(calls) {
 				n := w*calls + i
 				answer := b.submit(cardCall(n, actors.Pay, numbers[n%4]))
-				if again := b.inquire(n); again != answer {
+				if again := b.inquire(n); !reflect.DeepEqual(again, answer) {
 					t.Errorf("call %d: answered %+v, inquired %+v", n, answer, again)
 				}
 				if i%50 == 0 {
-					if _, err := b.Reversals(context.Background(), time.Time{}, minute(1)); err != nil {
+					if _, err := b.Reports(context.Background(), time.Time{}, minute(1)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -43,9 +44,10 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 			t.Errorf("call %d has %d lines", n, count[id(n).String()])
 		}
 	}
-	list, err := b.Reversals(context.Background(), time.Time{}, minute(1))
+	b.pass(time.Minute)
+	list, err := b.Reports(context.Background(), time.Time{}, minute(1))
 	if err != nil || len(list) != workers*calls/4 {
-		t.Errorf("%d reversals, %v, want %d", len(list), err, workers*calls/4)
+		t.Errorf("%d reports, %v, want %d", len(list), err, workers*calls/4)
 	}
 }
 
@@ -67,6 +69,194 @@ func TestOneReferenceFromManyGoroutinesHasOneAnswer(t *testing.T) {
 	for _, line := range lines {
 		if line["outcome"] != lines[0]["outcome"] {
 			t.Errorf("outcomes %s and %s", lines[0]["outcome"], line["outcome"])
+		}
+	}
+}
+
+// together makes all calls at once and returns their verdicts in the calls' order.
+func (b *bench) together(calls ...*actors.Call) []actors.Verdict {
+	verdicts := make([]actors.Verdict, len(calls))
+	var all sync.WaitGroup
+	for i, call := range calls {
+		all.Go(func() { verdicts[i] = b.submit(call).Verdict })
+	}
+	all.Wait()
+	return verdicts
+}
+
+func count(verdicts []actors.Verdict, of actors.Verdict) int {
+	n := 0
+	for _, v := range verdicts {
+		if v == of {
+			n++
+		}
+	}
+	return n
+}
+
+func TestOfCapturesAndVoidsAtOnceOneKindWins(t *testing.T) {
+	const each = 8
+	for round := range uint64(20) {
+		b := open(t)
+		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+		if round%2 == 0 {
+			b.forget() // the first of them has to search
+		}
+		var calls []*actors.Call
+		for n := range uint64(each) {
+			calls = append(calls, goingOn(1, actors.Capture, n, 1000), goingOn(1, actors.Void, 100+n, 0))
+		}
+		var captures, voids []actors.Verdict
+		for i, v := range b.together(calls...) {
+			if i%2 == 0 {
+				captures = append(captures, v)
+			} else {
+				voids = append(voids, v)
+			}
+		}
+		won, given := count(captures, actors.VerdictCharged), count(voids, actors.VerdictCharged)
+		after := b.inquire(1).Verdict
+		if !(won == 1 && given == 0 && after == actors.VerdictCharged || won == 0 && given == each && after == actors.VerdictRefused) {
+			t.Fatalf("%d captures and %d voids were granted, and the charge is %v", won, given, after)
+		}
+		if n := len(b.logged()); n != 1+2*each {
+			t.Fatalf("%d lines, want %d", n, 1+2*each)
+		}
+	}
+}
+
+func TestRefundsAtOnceNeverReturnMoreThanWasCharged(t *testing.T) {
+	b := open(t)
+	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
+	var calls []*actors.Call
+	for n := range uint64(24) {
+		calls = append(calls, goingOn(1, actors.Refund, n%12, 100)) // each request twice
+	}
+	if n := count(b.together(calls...), actors.VerdictCharged); n != 20 {
+		t.Errorf("%d calls were granted, want 20, which are 10 requests", n)
+	}
+	if n := len(b.logged()); n != 25 {
+		t.Errorf("%d lines, want 25", n)
+	}
+	b.expect("one more", b.submit(goingOn(1, actors.Refund, 99, 1)), isRefused("amount_above_charge"))
+}
+
+// gated is a file whose next read waits: reading is closed when it has begun.
+type gated struct {
+	file
+	once          sync.Once
+	reading, open chan struct{}
+}
+
+func (g *gated) ReadAt(p []byte, offset int64) (int, error) {
+	g.once.Do(func() {
+		close(g.reading)
+		<-g.open
+	})
+	return g.file.ReadAt(p, offset)
+}
+
+// gate makes the next read of the log wait until the gate's open is closed.
+func (b *bench) gate() *gated {
+	g := &gated{file: b.tape.file, reading: make(chan struct{}), open: make(chan struct{})}
+	b.tape.file = g
+	return g
+}
+
+func TestWhileACallReadsTheLogItsChargeWaitsAndOthersGoOn(t *testing.T) {
+	for what, work := range map[string]func(b *bench){
+		"capture":  func(b *bench) { b.submit(goingOn(1, actors.Capture, 2, 10)) },
+		"repeat":   func(b *bench) { b.submit(cardCall(1, actors.Pay, redirectCard)) },
+		"decision": func(b *bench) { b.decideOn(true) },
+	} {
+		b := open(t)
+		b.submit(cardCall(1, actors.Pay, redirectCard))
+		other := uint64(2)
+		turnOf := func(n uint64) uint64 { return b.index.hash(appendKey(nil, id(7), id(n))) % turns }
+		for turnOf(other) == turnOf(1) {
+			other++
+		}
+		g := b.gate()
+		var done sync.WaitGroup
+		done.Go(func() { work(b) })
+		<-g.reading
+		if b.turns[turnOf(1)].TryLock() {
+			t.Errorf("%s: another call of the charge could go on", what)
+		}
+		b.expect("another charge's call", b.submit(cardCall(other, actors.Pay, "4242424242424242")), settled(other))
+		close(g.open)
+		done.Wait()
+	}
+}
+
+// TestAnInquiryGoesByTheInstantWhenItWasMade has the charge voided, and the
+// instant pass when it would have charged, while an inquiry reads its line.
+func TestAnInquiryGoesByTheInstantWhenItWasMade(t *testing.T) {
+	b := open(t)
+	b.submit(cardCall(1, actors.Pay, "4000000000000077"))
+	g := b.gate()
+	var said actors.Outcome
+	var done sync.WaitGroup
+	done.Go(func() { said = b.inquire(1) })
+	<-g.reading
+	b.expect("void", b.submit(goingOn(1, actors.Void, 2, 0)), isGranted)
+	b.pass(time.Minute)
+	close(g.open)
+	done.Wait()
+	b.expect("the inquiry", said, isPending(5*time.Second))
+	b.expect("a later one", b.inquire(1), voided)
+}
+
+func TestDecisionsAtOnceKeepTheFirst(t *testing.T) {
+	b := open(t)
+	b.submit(cardCall(1, actors.Pay, redirectCard))
+	var all sync.WaitGroup
+	for n := range 16 {
+		all.Go(func() {
+			if _, _, err := b.Decide(id(7), id(1), token1(), n%2 == 0); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := b.counted(1, "challenge"); n != 1 {
+		t.Errorf("%d decisions were logged", n)
+	}
+	want := settled(1)
+	if b.logged()[1]["outcome"] == "refused" {
+		want = unpaid
+	}
+	b.expect("complete", b.submit(completing(1, 2, redirectCard)), want)
+}
+
+func TestAnInquiryNeverTakesBackWhatItSaid(t *testing.T) {
+	for range 20 {
+		b := open(t)
+		b.submit(cardCall(1, actors.Pay, "4000000000000077"))
+		b.pass(5*time.Second - 2*time.Microsecond)
+		var all sync.WaitGroup
+		var granted actors.Verdict
+		all.Go(func() { granted = b.submit(goingOn(1, actors.Void, 2, 0)).Verdict })
+		all.Go(func() {
+			for range 4 {
+				b.pass(time.Microsecond)
+			}
+		})
+		var said []actors.Verdict
+		all.Go(func() {
+			for range 50 {
+				said = append(said, b.inquire(1).Verdict)
+			}
+		})
+		all.Wait()
+		last := map[actors.Verdict]actors.Verdict{actors.VerdictCharged: actors.VerdictRefused, actors.VerdictRefused: actors.VerdictCharged}[granted]
+		if got := b.inquire(1).Verdict; got != last {
+			t.Errorf("the void was %v, and the charge is %v", granted, got)
+		}
+		for _, v := range said {
+			if v != actors.VerdictPending && v != last {
+				t.Errorf("an inquiry said %v of what became %v: %v", v, last, said)
+			}
 		}
 	}
 }

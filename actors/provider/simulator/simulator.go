@@ -5,58 +5,87 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"mizan/actors"
+	"mizan/internal/assert"
 	"mizan/internal/clock"
-	"mizan/ledger"
-	"mizan/ledger/directory"
 )
 
 // name is what a terminal's provider field says.
 const name = "simulator"
 
+// KeySize is the length of Options.Key in bytes.
+const KeySize = 32
+
+const (
+	reasonUnwritable = "simulator_log_unwritable"
+	reasonLongURL    = "return_url_too_long"
+)
+
+// turns is how many charges can be worked on at a time, at most.
+const turns = 256
+
+// Options are what the simulator needs.
+type Options struct {
+	Path    string      // of the log; it is begun if it is not there
+	Clock   clock.Clock // the business clock
+	BaseURL string      // of the service: the challenge page is at BaseURL + ChallengePath
+	Key     []byte      // of the challenge page's tokens, KeySize bytes; with another key, what was published is void
+}
+
 // Simulator is the simulated provider. It is safe for concurrent use.
 type Simulator struct {
 	clock clock.Clock
+	page  string         // the challenge page's address
+	key   *[KeySize]byte // of the challenge page's tokens; whoever prints the simulator prints an address
+
+	// turns let one call after another of a charge read its lines and add one,
+	// while other charges go on. Whoever has a turn may take mu, never the reverse.
+	turns [turns]sync.Mutex
 
 	mu          sync.Mutex
 	tape        tape
 	index       index
 	chargebacks chargebacks
-	line        []byte // the buffer that every line is built in
+	text        []byte // the buffer that every line is built in
 }
 
 var _ actors.Provider = (*Simulator)(nil)
 
-// Open takes up the log at path, or begins one. A line that was not finished is
-// cut off; any other line that is not as it was written is an error. The clock
-// is the business clock.
-func Open(path string, clk clock.Clock) (*Simulator, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+// Open takes up the log, or begins one. A line that was not finished is cut
+// off; any other line that is not as it was written is an error.
+func Open(o Options) (*Simulator, error) {
+	if len(o.Key) != KeySize {
+		return nil, fmt.Errorf("simulator: the key has %d bytes, not %d", len(o.Key), KeySize)
+	}
+	f, err := os.OpenFile(o.Path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
-	s := newSimulator(f, clk)
+	s := newSimulator(f, &o)
 	info, err := f.Stat()
 	if err == nil {
 		err = s.recover(info.Size())
 	}
 	if err != nil {
 		_ = f.Close() // nothing was written
-		return nil, fmt.Errorf("simulator: %s: %w", path, err)
+		return nil, fmt.Errorf("simulator: %s: %w", o.Path, err)
 	}
 	return s, nil
 }
 
-func newSimulator(f file, clk clock.Clock) *Simulator {
+func newSimulator(f file, o *Options) *Simulator {
 	return &Simulator{
-		clock:       clk,
+		clock:       o.Clock,
+		page:        strings.TrimRight(o.BaseURL, "/") + ChallengePath,
+		key:         new([KeySize]byte(o.Key)),
 		tape:        tape{file: f, chunk: chunk},
 		index:       newIndex(indexBound),
 		chargebacks: chargebacks{bound: chargebackBound},
-		line:        make([]byte, 0, maxLine),
+		text:        make([]byte, 0, maxLine),
 	}
 }
 
@@ -67,15 +96,15 @@ func (s *Simulator) recover(length int64) error {
 		return err
 	}
 	lines := 0
-	err := s.tape.each(context.Background(), s.tape.size, func(offset int64, line []byte) error {
+	err := s.tape.each(context.Background(), s.tape.size, func(offset int64, text []byte) error {
 		lines++
-		r, ok, err := takenBackBy(line)
+		l, err := speaksOf(text, offset)
 		if err != nil {
 			return err
 		}
-		s.index.add(s.index.hash(line[:keySize]), offset)
-		if ok {
-			s.chargebacks.add(r)
+		s.index.put(s.index.hash(text[:keySize]), offset)
+		if l != nil {
+			s.chargebacks.note(l)
 		}
 		return nil
 	})
@@ -88,24 +117,8 @@ func (s *Simulator) recover(length int64) error {
 	return nil
 }
 
-// takenBackBy is the chargeback that a line announces, if it does; errDamaged
-// for a line that is damaged.
-func takenBackBy(line []byte) (r actors.Reversal, ok bool, err error) {
-	if !sealed(line) {
-		return r, false, errDamaged
-	}
-	if !bytes.Contains(line, reversesMark) {
-		return r, false, nil
-	}
-	p, err := parse(line)
-	if err != nil {
-		return r, false, err
-	}
-	return p.chargeback(), true, nil
-}
-
-// Close closes the log. A later Submit fails, and a later Inquire about a call
-// that was made is unknown.
+// Close closes the log. A later Submit is not sent, and a later Inquire about a
+// call that was made is unknown.
 func (s *Simulator) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,128 +133,197 @@ func (s *Simulator) Accepts(operation actors.Operation, method string) bool {
 	return accepts(operation, method)
 }
 
-// Submit implements actors.Provider. It never waits, so ctx is not looked at:
-// the line is written, or the call fails and never happened.
-func (s *Simulator) Submit(_ context.Context, call *actors.Call) actors.Outcome {
+// Submit implements actors.Provider. The line is written, or the call never
+// happened: actors.VerdictNotSent. It waits only to look for an older charge's
+// line, which ctx may end. A log that can't be read, or a line that is damaged,
+// is actors.VerdictUnknown: this very call may have been made before.
+func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	assert.That(call.Operation >= actors.Pay && call.Operation <= actors.Refund, "simulator: operation %d", call.Operation)
+	var room [keySize]byte
+	key := appendKey(room[:0], call.Terminal.ID, call.Reference)
+	hash := s.index.hash(key)
+	turn := &s.turns[hash%turns]
+	turn.Lock()
+	defer turn.Unlock()
+	if !opens(call.Operation) {
+		return s.goOn(ctx, key, hash, call, nil)
+	}
 	decided := decide(call)
+	if decided.ask.onPage() && call.ReturnURL != nil {
+		if decided.returnURL = call.ReturnURL(); len(decided.returnURL) > maxReturnURL {
+			return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: reasonLongURL}
+		}
+	}
+	if outcome, fresh := s.open(key, hash, call, &decided); fresh {
+		return outcome
+	}
+	return s.goOn(ctx, key, hash, call, &decided)
+}
+
+// open begins a charge whose key is not in the index: the path of nearly all
+// calls. The answer is false if the key is there.
+func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, fresh bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.index.find(hash); known {
+		return actors.Outcome{}, false
+	}
+	now := s.clock.Now()
+	l := line{
+		reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
+		own:    own{operation: call.Operation.String(), outcome: decided.verdict.String(), reason: decided.reason},
+		before: first,
+	}
+	l.charge.open(call, decided, now)
+	if err := s.write(key, hash, &l); err != nil {
+		return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: reasonUnwritable}, true
+	}
+	return s.acting(&l, l.charge.outcome(call.Reference, now)), true
+}
+
+// goOn makes any other call: on a charge that there is, on one that there
+// should be, or a call that was made before. The caller has the charge's turn.
+func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *actors.Call, decided *decision) actors.Outcome {
+	asked := own{operation: call.Operation.String(), request: requested(call.Operation, call.Request)}
+	newest, err := s.newest(ctx, key, hash)
+	var made *line
+	if err == nil {
+		made, err = s.made(key, newest, &asked)
+	}
+	if err != nil {
+		return actors.Outcome{Verdict: actors.VerdictUnknown}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	line := appendKey(s.line[:0], call.Terminal.ID, call.Reference)
-	hash := s.index.hash(line)
-	first, made, err := s.earlier(hash, line)
-	if err != nil {
-		return actors.Outcome{Verdict: actors.VerdictUnknown}
+	l := line{
+		reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
+		own: asked, charge: nothing, before: first,
 	}
-	if first != nil {
-		return s.repeat(first, made, now)
+	if newest != nil {
+		l.org, l.charge, l.before = newest.org, newest.charge.by(now), newest.offset
 	}
-	made = parsed{fact: decided.at(now), reference: call.Reference, org: call.Org}
-	s.line = appendFact(line, call.Org, call.Operation, made.fact)
-	offset, err := s.tape.append(s.line)
-	if err != nil {
-		return actors.Outcome{Verdict: actors.VerdictFailed, Reason: reasonUnwritable}
+	switch {
+	case made == nil:
+		var r result
+		r, l.charge = l.charge.perform(call, decided, now)
+		l.own.outcome, l.own.reason, l.own.done = r.verdict.String(), r.reason, r.done
+	case made == newest:
+		l = *made // word for word
+	default:
+		l.own = made.own
 	}
-	s.index.add(hash, offset)
-	if made.then == reverses {
-		s.chargebacks.add(made.chargeback())
+	if err := s.write(key, hash, &l); err != nil {
+		if made != nil { // the first time it did happen
+			return actors.Outcome{Verdict: actors.VerdictUnknown}
+		}
+		return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: reasonUnwritable}
 	}
-	return made.answer(call.Reference, now)
+	return s.acting(&l, l.answer(&l.charge, now))
 }
 
-// earlier is the line of the first call with this key, and what it says, if it
-// is among the last ones; else the line is nil.
-func (s *Simulator) earlier(hash uint64, key []byte) (line []byte, made parsed, err error) {
-	offset, found := s.index.find(hash)
-	if !found {
-		return nil, parsed{}, nil
+// write adds the line, which becomes its charge's newest. The caller has the
+// charge's turn and mu.
+func (s *Simulator) write(key []byte, hash uint64, l *line) error {
+	s.text = appendLine(append(s.text[:0], key...), l)
+	assert.That(len(s.text) <= maxLine, "simulator: a line is too long to be read")
+	offset, err := s.tape.append(s.text)
+	if err != nil {
+		return err
 	}
-	if line, err = s.tape.line(offset, s.tape.size); err != nil {
-		return nil, parsed{}, err
-	}
-	if !bytes.HasPrefix(line, key) {
-		return nil, parsed{}, nil // two keys with one hash
-	}
-	made, err = parse(line)
-	return line, made, err
+	s.index.put(hash, offset)
+	s.chargebacks.note(l)
+	return nil
 }
 
-// repeat logs a call that was made before, so that it can be counted, and
-// answers as for the first. Not even a log that can't be written makes it
-// "failed": the first call did happen.
-func (s *Simulator) repeat(first []byte, made parsed, now time.Time) actors.Outcome {
-	if _, err := s.tape.append(first); err != nil {
-		return actors.Outcome{Verdict: actors.VerdictUnknown}
+// acting is the answer to the line's call, with what the payer has to do.
+func (s *Simulator) acting(l *line, o actors.Outcome) actors.Outcome {
+	if o.Verdict == actors.VerdictAction && openers[l.own.operation] != 0 {
+		o.Action = s.action(l)
 	}
-	return made.answer(made.reference, now)
+	return o
 }
 
 // Inquire implements actors.Provider. A log that can't be read, or a line that
 // is damaged, answers actors.VerdictUnknown: the call may have been made.
-func (s *Simulator) Inquire(ctx context.Context, terminal *directory.Terminal, reference ledger.ID) actors.Outcome {
-	p, found, err := s.lookUp(ctx, terminal.ID, reference)
+func (s *Simulator) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+	// The instant is taken before the lines are looked at: what they say by then
+	// cannot be undone any more.
+	now := s.clock.Now()
+	o, err := s.consult(ctx, q, now)
 	switch {
 	case err != nil:
 		return actors.Outcome{Verdict: actors.VerdictUnknown}
-	case !found:
-		return actors.Outcome{Verdict: actors.VerdictNotFound}
-	}
-	outcome := p.answer(reference, s.clock.Now())
-	if outcome.Verdict == actors.VerdictUnknown {
+	case o.Verdict == actors.VerdictUnknown:
 		// The answer was lost, not the call: who inquires learns that it is under way.
-		outcome.Verdict = actors.VerdictPending
+		o.Verdict = actors.VerdictPending
 	}
-	return outcome
+	return o
 }
 
-// lookUp finds a call's line: by the index, else by searching the log. The lock
-// is not held while the log is read.
-func (s *Simulator) lookUp(ctx context.Context, terminal, reference ledger.ID) (p parsed, found bool, err error) {
-	key := appendKey(make([]byte, 0, keySize), terminal, reference)
+// consult is what became of an operation by the instant now.
+func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Time) (actors.Outcome, error) {
+	key := appendKey(make([]byte, 0, keySize), q.Terminal.ID, q.Reference)
+	newest, err := s.newest(ctx, key, s.index.hash(key))
+	if err != nil {
+		return actors.Outcome{}, err
+	}
+	if newest != nil && newest.charge.operation == q.Operation {
+		return newest.charge.outcome(q.Reference, now), nil
+	}
+	made, err := s.made(key, newest, &own{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
+	if err != nil || made == nil {
+		return nothing.outcome(q.Reference, now), err
+	}
+	return made.answer(&newest.charge, now), nil
+}
+
+// newest is the charge's newest line, or nil: by the index, else by searching
+// the log. No lock is held while the log is read.
+func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*line, error) {
 	s.mu.Lock()
-	hash := s.index.hash(key)
 	seen := s.index.seen(hash)
 	offset, indexed := s.index.find(hash)
 	size := s.tape.size
 	s.mu.Unlock()
 	if !seen {
-		return parsed{}, false, nil
+		return nil, nil
 	}
-	var line []byte
+	var text []byte
+	var err error
 	if indexed {
-		if line, err = s.tape.line(offset, size); err != nil {
-			return parsed{}, false, err
+		if text, err = s.tape.line(offset, size); err != nil {
+			return nil, err
 		}
 	}
-	if !bytes.HasPrefix(line, key) {
-		if line, err = s.tape.find(ctx, size, key); err != nil || line == nil {
-			return parsed{}, false, err
+	if !bytes.HasPrefix(text, key) { // two keys may have one hash
+		if text, offset, err = s.tape.find(ctx, size, key); err != nil || text == nil {
+			return nil, err
 		}
 	}
-	p, err = parse(line)
-	return p, err == nil, err
+	return parse(text, offset)
 }
 
-// Reversals implements actors.Provider: the chargebacks in (since, until]. What
-// is at since belongs to the call before, which asked until then. Asking from
-// an earlier instant than before is allowed, and reads the log.
-func (s *Simulator) Reversals(ctx context.Context, since, until time.Time) ([]actors.Reversal, error) {
-	s.mu.Lock()
-	list, ok := s.chargebacks.between(since, until)
-	size := s.tape.size
-	s.mu.Unlock()
-	if ok {
-		return list, nil
-	}
-	err := s.tape.each(ctx, size, func(_ int64, line []byte) error {
-		r, ok, err := takenBackBy(line)
-		if ok && r.At.After(since) && !r.At.After(until) {
-			list = append(list, r)
+// made is the newest line, from the charge's newest one backwards, of the very
+// operation that was asked for; nil if it was never made.
+func (s *Simulator) made(key []byte, newest *line, asked *own) (*line, error) {
+	for l := newest; l != nil; {
+		if l.own.operation == asked.operation && l.own.request == asked.request {
+			return l, nil
 		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("simulator: reversals: %w", err)
+		if l.before == first {
+			break
+		}
+		text, err := s.tape.line(l.before, l.offset)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.HasPrefix(text, key) {
+			return nil, errDamaged
+		}
+		if l, err = parse(text, l.before); err != nil {
+			return nil, err
+		}
 	}
-	return inOrder(list), nil
+	return nil, nil
 }

@@ -5,8 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,9 +19,20 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/money"
 )
 
 var start = time.Date(2026, 11, 21, 10, 15, 30, 123456000, time.UTC)
+
+const (
+	baseURL   = "https://sandbox.example:8443"
+	returnURL = "https://sandbox.example:8443/pay/back?token=abc"
+)
+
+var (
+	usd     = money.Asset{Currency: "USD", Env: money.Test}
+	testKey = bytes.Repeat([]byte{0x5a}, KeySize)
+)
 
 // bench is a simulator on a file of its own, and the clock it goes by.
 type bench struct {
@@ -35,10 +50,14 @@ func open(t testing.TB) *bench {
 	return b
 }
 
+func (b *bench) options() Options {
+	return Options{Path: b.path, Clock: b.clock, BaseURL: baseURL, Key: testKey}
+}
+
 func (b *bench) open() {
 	b.t.Helper()
 	var err error
-	if b.Simulator, err = Open(b.path, b.clock); err != nil {
+	if b.Simulator, err = Open(b.options()); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -85,8 +104,24 @@ func (b *bench) logged() []map[string]string {
 	return list
 }
 
-func (b *bench) inquire(n uint64) actors.Outcome {
-	return b.Inquire(context.Background(), terminal(""), id(n))
+// counted is how often the log has an operation of a charge.
+func (b *bench) counted(n uint64, operation string) int {
+	b.t.Helper()
+	many := 0
+	for _, line := range b.logged() {
+		if line["reference"] == id(n).String() && line["operation"] == operation {
+			many++
+		}
+	}
+	return many
+}
+
+// inquire asks for a payment itself.
+func (b *bench) inquire(n uint64) actors.Outcome { return b.ask(n, actors.Pay, 0) }
+
+// ask asks for an operation at the terminal that has the number 7.
+func (b *bench) ask(n uint64, operation actors.Operation, request uint64) actors.Outcome {
+	return b.Inquire(context.Background(), &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: operation, Request: id(request)})
 }
 
 func (b *bench) submit(c *actors.Call) actors.Outcome { return b.Submit(context.Background(), c) }
@@ -102,24 +137,109 @@ func terminal(fail string) *directory.Terminal {
 }
 
 func cardCall(n uint64, operation actors.Operation, number string) *actors.Call {
-	return &actors.Call{
-		Org: id(99), Reference: id(n), Operation: operation, Terminal: terminal(""),
-		Method: "bank_card", Card: &secret.Card{Number: []byte(number)},
-	}
+	c := methodCall(n, operation, "bank_card")
+	c.Card = &secret.Card{Number: []byte(number)}
+	return c
 }
 
 func methodCall(n uint64, operation actors.Operation, method string) *actors.Call {
-	return &actors.Call{Org: id(99), Reference: id(n), Operation: operation, Terminal: terminal(""), Method: method}
+	return &actors.Call{
+		Org: id(99), Reference: id(n), Operation: operation, Terminal: terminal(""),
+		Amount: money.FromUint64(1000), Asset: usd, Method: method, ReturnURL: func() string { return returnURL },
+	}
 }
 
-func charge(n uint64) actors.Outcome {
+// held is the call to authorise only.
+func held(c *actors.Call) *actors.Call {
+	c.Hold = true
+	return c
+}
+
+// goingOn is a call about a charge that was opened before.
+func goingOn(n uint64, operation actors.Operation, request, amount uint64) *actors.Call {
+	return &actors.Call{
+		Org: id(99), Reference: id(n), Operation: operation, Request: id(request), Terminal: terminal(""),
+		Amount: money.FromUint64(amount), Asset: usd, Method: "bank_card",
+	}
+}
+
+// completing is a Complete with the card that was kept.
+func completing(n, request uint64, number string) *actors.Call {
+	c := goingOn(n, actors.Complete, request, 0)
+	c.Card = &secret.Card{Number: []byte(number)}
+	return c
+}
+
+func settled(n uint64) actors.Outcome {
 	return actors.Outcome{Verdict: actors.VerdictCharged, RRN: retrievalNumber(id(n))}
 }
 
+func onHold(n uint64) actors.Outcome {
+	return actors.Outcome{Verdict: actors.VerdictHeld, RRN: retrievalNumber(id(n))}
+}
+
+func isRefused(reason string) actors.Outcome {
+	return actors.Outcome{Verdict: actors.VerdictRefused, Reason: reason}
+}
+
+func isPending(again time.Duration) actors.Outcome {
+	return actors.Outcome{Verdict: actors.VerdictPending, Again: again}
+}
+
+var (
+	notFound  = actors.Outcome{Verdict: actors.VerdictNotFound}
+	isUnknown = actors.Outcome{Verdict: actors.VerdictUnknown}
+	isReady   = actors.Outcome{Verdict: actors.VerdictReady}
+	isWaiting = actors.Outcome{Verdict: actors.VerdictAction, KeepCard: true} // of a card, as an inquiry says it
+	isGranted = actors.Outcome{Verdict: actors.VerdictCharged}                // a void, or a refund
+)
+
 func (b *bench) expect(what string, got, want actors.Outcome) {
 	b.t.Helper()
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		b.t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// dice is a source whose seed is printed; MIZAN_SEED repeats a run.
+func dice(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
+		given, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("MIZAN_SEED: %v", err)
+		}
+		seed = given
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+const (
+	lineTail   = `","org":"00000000-0000-0000-0000-000000000063","sum":"`
+	lineMiddle = `","terminal":"00000000-0000-0000-0000-000000000007","operation":"`
+	lineHead   = `{"reference":"00000000-0000-0000-0000-00000000000`
+)
+
+// unsealed is the log without its checksums.
+func (b *bench) unsealed() string {
+	var out bytes.Buffer
+	for line := range bytes.Lines(b.content()) {
+		out.Write(line[:len(line)-len(`03894ef9"}`+"\n")])
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+func (b *bench) expectLog(want ...string) {
+	b.t.Helper()
+	var all string
+	for _, line := range want {
+		all += lineHead + line + lineTail + "\n"
+	}
+	if got := b.unsealed(); got != all {
+		b.t.Errorf("the log is\n%swant\n%s", got, all)
 	}
 }
 
@@ -130,24 +250,72 @@ func TestALineSaysWhatTheDocumentSays(t *testing.T) {
 	b.submit(cardCall(3, actors.Pay, "4000000000000341"))
 	b.submit(cardCall(4, actors.Pay, "4000000000000259"))
 	b.submit(cardCall(5, actors.Pay, "4000000000000002"))
-	const (
-		tail   = `","org":"00000000-0000-0000-0000-000000000063","sum":"`
-		middle = `","terminal":"00000000-0000-0000-0000-000000000007","operation":"`
-		head   = `{"reference":"00000000-0000-0000-0000-00000000000`
+	b.submit(held(cardCall(6, actors.Pay, "4242424242424242")))
+	b.submit(cardCall(7, actors.Pay, "4000000000007726"))
+	b.submit(cardCall(8, actors.Pay, "4000002500003155"))
+	b.expectLog(
+		`1`+lineMiddle+`payment","outcome":"charged","at":"2026-11-21T10:15:30.123456Z","amount":"1000`,
+		`2`+lineMiddle+`payout","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.123456Z","amount":"1000`,
+		`3`+lineMiddle+`payment","outcome":"unknown","then":"charged","at":"2026-11-21T10:15:40.123456Z","amount":"1000`,
+		`4`+lineMiddle+`payment","outcome":"charged","then":"reversed","at":"2026-11-21T10:16:30.123456Z","amount":"1000`,
+		`5`+lineMiddle+`payment","outcome":"refused","reason":"card_declined","at":"2026-11-21T10:15:30.123456Z","amount":"1000`,
+		`6`+lineMiddle+`payment","outcome":"held","at":"2026-11-21T10:15:30.123456Z","amount":"1000`,
+		`7`+lineMiddle+`payment","outcome":"charged","at":"2026-11-21T10:15:30.123456Z","amount":"1000","refunds":"delayed`,
+		`8`+lineMiddle+`payment","outcome":"action","then":"charged","at":"2026-11-21T10:15:30.123456Z","amount":"1000","challenge":"otp`,
 	)
-	want := head + `1` + middle + `payment","outcome":"charged","at":"2026-11-21T10:15:30.123456Z` + tail + `03894ef9"}` + "\n" +
-		head + `2` + middle + `payout","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.123456Z` + tail + `e66f9182"}` + "\n" +
-		head + `3` + middle + `payment","outcome":"unknown","then":"charged","at":"2026-11-21T10:15:40.123456Z` + tail + `778d420b"}` + "\n" +
-		head + `4` + middle + `payment","outcome":"charged","then":"reversed","at":"2026-11-21T10:16:30.123456Z` + tail + `37be4fd3"}` + "\n" +
-		head + `5` + middle + `payment","outcome":"refused","reason":"card_declined","at":"2026-11-21T10:15:30.123456Z` + tail + `096379e3"}` + "\n"
-	if got := string(b.content()); got != want {
-		t.Errorf("the log is\n%swant\n%s", got, want)
-	}
 	if info, err := os.Stat(b.path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 	if b.Name() != "simulator" {
 		t.Errorf("name %q", b.Name())
+	}
+}
+
+func TestALineIsSealedWithItsChecksum(t *testing.T) {
+	b := open(t)
+	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
+	// CRC-32C of the line up to `,"sum"`, by another implementation.
+	if sum := b.logged()[0]["sum"]; sum != "5e257bf2" {
+		t.Errorf("the sum is %s of %s", sum, b.content())
+	}
+}
+
+func TestALaterLineHasTheWholeCharge(t *testing.T) {
+	b := open(t)
+	b.submit(held(cardCall(1, actors.Pay, chargebackCard)))
+	length := len(b.content())
+	b.pass(time.Second)
+	b.submit(goingOn(1, actors.Capture, 11, 900))
+	b.pass(time.Second)
+	b.submit(goingOn(1, actors.Refund, 12, 400))
+	b.submit(goingOn(1, actors.Refund, 13, 501))
+	b.submit(goingOn(1, actors.Refund, 14, 500))
+	b.submit(goingOn(1, actors.Refund, 12, 400)) // again
+	b.submit(goingOn(2, actors.Void, 15, 0))
+	const (
+		charge   = `"charge":"payment","status":"charged"`
+		request  = `"request":"00000000-0000-0000-0000-00000000000`
+		captured = `"then":"reversed","at":"2026-11-21T10:16:31.123456Z","amount":"1000`
+		kept     = `"then":"kept","at":"2026-11-21T10:16:31.123456Z","amount":"1000`
+	)
+	var at []int // where each line begins
+	for i, c := range b.content() {
+		if c == '{' {
+			at = append(at, i)
+		}
+	}
+	before := func(i int) string { return fmt.Sprintf(`","before":"%d`, at[i]) }
+	b.expectLog(
+		`1`+lineMiddle+`payment","outcome":"held","then":"reversed","at":"2026-11-21T10:15:30.123456Z","amount":"1000`,
+		`1`+lineMiddle+`capture",`+request+`b","outcome":"charged",`+charge+`,"captured":"900",`+captured+before(0),
+		`1`+lineMiddle+`refund",`+request+`c","outcome":"charged",`+charge+`,"captured":"900","refunded":"400",`+captured+before(1),
+		`1`+lineMiddle+`refund",`+request+`d","outcome":"refused","reason":"amount_above_charge",`+charge+`,"captured":"900","refunded":"400",`+captured+before(2),
+		`1`+lineMiddle+`refund",`+request+`e","outcome":"charged",`+charge+`,"captured":"900","refunded":"900",`+kept+before(3),
+		`1`+lineMiddle+`refund",`+request+`c","outcome":"charged",`+charge+`,"captured":"900","refunded":"900",`+kept+before(4),
+		`2`+lineMiddle+`void",`+request+`f","outcome":"unknown_reference`,
+	)
+	if at[1] != length {
+		t.Errorf("the second line begins at %d, want %d", at[1], length)
 	}
 }
 
@@ -157,6 +325,7 @@ func TestInquiriesWriteNothing(t *testing.T) {
 	before := b.content()
 	b.inquire(1)
 	b.inquire(2)
+	b.ask(1, actors.Refund, 3)
 	if after := b.content(); !bytes.Equal(before, after) {
 		t.Errorf("the log grew by %q", after[len(before):])
 	}
@@ -165,58 +334,60 @@ func TestInquiriesWriteNothing(t *testing.T) {
 func TestInquiriesAreAnsweredAfterAReopen(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
-	b.submit(cardCall(2, actors.PayOut, "4000000000000077"))
+	b.submit(cardCall(2, actors.Pay, "4000000000000077"))
 	b.submit(cardCall(3, actors.Pay, "4000000000000341"))
 	b.submit(cardCall(4, actors.Pay, "4000000000009995"))
-	b.submit(cardCall(5, actors.PayOut, "4000000000000119"))
-	pending := func(d time.Duration) actors.Outcome {
-		return actors.Outcome{Verdict: actors.VerdictPending, Again: d}
-	}
+	b.submit(cardCall(5, actors.Pay, "4000000000000119"))
 	for _, step := range []struct {
 		pass       time.Duration
 		slow, lost actors.Outcome
 	}{
-		{0, pending(5 * time.Second), pending(10 * time.Second)},
-		{5*time.Second - time.Microsecond, pending(time.Microsecond), pending(5*time.Second + time.Microsecond)},
-		{time.Microsecond, charge(2), pending(5 * time.Second)},
-		{5 * time.Second, charge(2), charge(3)},
-		{1000 * time.Hour, charge(2), charge(3)},
+		{0, isPending(5 * time.Second), isPending(10 * time.Second)},
+		{5*time.Second - time.Microsecond, isPending(time.Microsecond), isPending(5*time.Second + time.Microsecond)},
+		{time.Microsecond, settled(2), isPending(5 * time.Second)},
+		{5 * time.Second, settled(2), settled(3)},
+		{1000 * time.Hour, settled(2), settled(3)},
 	} {
 		b.pass(step.pass)
 		b.reopen()
-		b.expect("charged", b.inquire(1), charge(1))
+		b.expect("charged", b.inquire(1), settled(1))
 		b.expect("delayed", b.inquire(2), step.slow)
 		b.expect("timed out", b.inquire(3), step.lost)
-		b.expect("declined", b.inquire(4), actors.Outcome{Verdict: actors.VerdictRefused, Reason: "insufficient_funds"})
+		b.expect("declined", b.inquire(4), isRefused("insufficient_funds"))
 		b.expect("failed", b.inquire(5), actors.Outcome{Verdict: actors.VerdictFailed, Reason: "processing_error"})
-		b.expect("never made", b.inquire(6), actors.Outcome{Verdict: actors.VerdictNotFound})
+		b.expect("never made", b.inquire(6), notFound)
 	}
 }
 
 func TestARepeatedCallIsLoggedAndAnsweredFromTheFirst(t *testing.T) {
 	b := open(t)
-	b.expect("first", b.submit(cardCall(1, actors.Pay, "4000000000000077")), actors.Outcome{Verdict: actors.VerdictPending, Again: 5 * time.Second})
+	b.expect("first", b.submit(cardCall(1, actors.Pay, "4000000000000077")), isPending(5*time.Second))
 	b.pass(2 * time.Second)
-	b.expect("second, with another card", b.submit(cardCall(1, actors.Pay, "4000000000000002")), actors.Outcome{Verdict: actors.VerdictPending, Again: 3 * time.Second})
+	b.expect("second, with another card", b.submit(cardCall(1, actors.Pay, "4000000000000002")), isPending(3*time.Second))
 	b.reopen()
 	b.pass(3 * time.Second)
-	b.expect("third, after a reopen", b.submit(cardCall(1, actors.Pay, "4242424242424242")), charge(1))
-	b.expect("inquiry", b.inquire(1), charge(1))
-	if lines := b.logged(); len(lines) != 3 {
-		t.Errorf("%d lines, want 3", len(lines))
+	b.expect("third, after a reopen", b.submit(cardCall(1, actors.Pay, "4242424242424242")), settled(1))
+	b.expect("inquiry", b.inquire(1), settled(1))
+	lines := bytes.SplitAfter(b.content(), []byte("\n"))
+	if len(lines) != 4 || !bytes.Equal(lines[0], lines[1]) || !bytes.Equal(lines[0], lines[2]) {
+		t.Errorf("the log is %s", b.content())
 	}
 }
 
 func TestEachTerminalKnowsATransactionByItself(t *testing.T) {
 	b := open(t)
-	first := cardCall(1, actors.Pay, "4242424242424242")
-	first.Terminal = terminal("rejected")
-	first.Terminal.ID = id(8)
-	b.expect("first terminal", b.submit(first), actors.Outcome{Verdict: actors.VerdictRefused, Reason: "forced_by_terminal"})
-	b.expect("the next one", b.submit(cardCall(1, actors.Pay, "4242424242424242")), charge(1))
+	other := cardCall(1, actors.Pay, "4242424242424242")
+	other.Terminal = terminal("rejected")
+	other.Terminal.ID = id(8)
+	b.expect("first terminal", b.submit(other), isRefused("forced_by_terminal"))
+	b.expect("the next one", b.submit(cardCall(1, actors.Pay, "4242424242424242")), settled(1))
 	b.reopen()
-	b.expect("inquiry at the first", b.Inquire(context.Background(), first.Terminal, id(1)), actors.Outcome{Verdict: actors.VerdictRefused, Reason: "forced_by_terminal"})
-	b.expect("inquiry at the next", b.inquire(1), charge(1))
+	b.expect("inquiry at the first", b.Inquire(context.Background(), &actors.Question{Terminal: other.Terminal, Reference: id(1), Operation: actors.Pay}), isRefused("forced_by_terminal"))
+	b.expect("inquiry at the next", b.inquire(1), settled(1))
+	refund := goingOn(1, actors.Refund, 2, 10)
+	refund.Terminal = other.Terminal
+	b.expect("refund at the first", b.submit(refund), isRefused("not_settled"))
+	b.expect("refund at the next", b.submit(goingOn(1, actors.Refund, 2, 10)), isGranted)
 }
 
 func TestTheRetrievalNumberNeverChanges(t *testing.T) {
@@ -242,18 +413,39 @@ func TestAClosedLogChargesNothing(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	b.expect("submit", b.submit(cardCall(2, actors.Pay, "4242424242424242")), actors.Outcome{Verdict: actors.VerdictFailed, Reason: "simulator_log_unwritable"})
-	b.expect("inquiry", b.inquire(1), actors.Outcome{Verdict: actors.VerdictUnknown})
+	b.expect("submit", b.submit(cardCall(2, actors.Pay, "4242424242424242")), unwritable)
+	b.expect("inquiry", b.inquire(1), isUnknown)
 	b.open()
-	b.expect("inquiry about the refused call", b.inquire(2), actors.Outcome{Verdict: actors.VerdictNotFound})
+	b.expect("inquiry about the call that was not sent", b.inquire(2), notFound)
 }
 
 func TestALogThatCannotBeOpenedIsAnError(t *testing.T) {
-	dir := t.TempDir()
-	if s, err := Open(dir, clock.NewManual(start)); err == nil || s != nil {
-		t.Errorf("a directory was opened: %v", err)
+	b := open(t)
+	for what, change := range map[string]func(o *Options){
+		"a directory":             func(o *Options) { o.Path = filepath.Dir(b.path) },
+		"no such directory":       func(o *Options) { o.Path = filepath.Join(b.path, "none", "simulator.log") },
+		"no key":                  func(o *Options) { o.Key = nil },
+		"a key that is too short": func(o *Options) { o.Key = testKey[:KeySize-1] },
+		"a key that is too long":  func(o *Options) { o.Key = make([]byte, KeySize+1) },
+	} {
+		o := b.options()
+		change(&o)
+		if s, err := Open(o); err == nil || s != nil {
+			t.Errorf("%s: opened", what)
+		}
 	}
-	if _, err := Open(filepath.Join(dir, "none", "simulator.log"), clock.NewManual(start)); err == nil {
-		t.Error("a log in a directory that isn't there was opened")
+}
+
+func TestALineWithoutAnAmountIsReadable(t *testing.T) {
+	b := open(t)
+	body := lineHead + `1` + lineMiddle + `payment","outcome":"pending","then":"charged","at":"2026-11-21T10:15:35.123456Z` + lineTail
+	text := appendSeal([]byte(body[:len(body)-len(sumKey)]))
+	if err := os.WriteFile(b.path, text, 0o600); err != nil {
+		t.Fatal(err)
 	}
+	b.reopen()
+	b.expect("inquiry", b.inquire(1), isPending(5*time.Second))
+	b.pass(5 * time.Second)
+	b.expect("inquiry, later", b.inquire(1), settled(1))
+	b.expect("refund of what nobody knows", b.submit(goingOn(1, actors.Refund, 2, 1)), isRefused("amount_above_charge"))
 }

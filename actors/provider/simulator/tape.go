@@ -104,17 +104,22 @@ func torn(part []byte) bool {
 	return string(part[:begins]) == lineStart[:begins] && !sealed(whole) || len(bytes.Trim(part, "\x00")) == 0
 }
 
-// line reads the line that begins at offset, its newline included.
+// line reads the line that begins at offset, its newline included. Few lines are
+// longer than what is read at first.
 func (t *tape) line(offset, size int64) ([]byte, error) {
-	part := make([]byte, min(maxLine, size-offset))
-	if err := t.read(part, offset); err != nil {
-		return nil, err
+	for _, length := range [...]int64{plainLine, maxLine} {
+		part := make([]byte, min(length, size-offset))
+		if err := t.read(part, offset); err != nil {
+			return nil, err
+		}
+		if end := bytes.IndexByte(part, '\n') + 1; end > 0 {
+			if !sealed(part[:end]) {
+				return nil, errDamaged
+			}
+			return part[:end], nil
+		}
 	}
-	line := part[:bytes.IndexByte(part, '\n')+1]
-	if !sealed(line) {
-		return nil, errDamaged
-	}
-	return line, nil
+	return nil, errDamaged
 }
 
 // each visits the lines below size from the first on, until visit has an error;
@@ -147,48 +152,49 @@ func (t *tape) each(ctx context.Context, size int64, visit func(offset int64, li
 	}
 }
 
-// find looks below size, from the end backwards, for a line that begins with
-// the key. There being none is a nil line and no error.
-func (t *tape) find(ctx context.Context, size int64, key []byte) (line []byte, err error) {
+// find looks below size, from the end backwards, for the last line that begins
+// with the key. There being none is a nil line and no error.
+func (t *tape) find(ctx context.Context, size int64, key []byte) (line []byte, offset int64, err error) {
 	buffer := make([]byte, min(t.chunk, size))
 	for end := size; end > 0; {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		begin := max(0, end-t.chunk)
 		part := buffer[:end-begin]
 		if err := t.read(part, begin); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		skip := 0
 		if begin > 0 {
 			// The first line's beginning is in the part before this one.
 			skip = bytes.IndexByte(part, '\n') + 1
 		}
-		if line := among(part[skip:], key); line != nil {
-			return line, nil
+		if from, to := among(part[skip:], key); to > 0 {
+			return part[skip+from : skip+to], begin + int64(skip+from), nil
 		}
 		if skip == len(part) {
 			skip = 0 // one line is longer than a part, so it is none of ours
 		}
 		end = begin + int64(skip)
 	}
-	return nil, nil
+	return nil, 0, nil
 }
 
-// among is the line of part that begins with the key, or nil.
-func among(part, key []byte) []byte {
-	for len(part) > 0 {
-		end := bytes.IndexByte(part, '\n') + 1
+// among is where the last line of part that begins with the key lies; to is 0
+// if there is none.
+func among(part, key []byte) (from, to int) {
+	for begin := 0; begin < len(part); {
+		end := bytes.IndexByte(part[begin:], '\n') + 1
 		if end == 0 {
-			end = len(part)
+			end = len(part) - begin
 		}
-		if bytes.HasPrefix(part, key) {
-			return part[:end]
+		if bytes.HasPrefix(part[begin:], key) {
+			from, to = begin, begin+end
 		}
-		part = part[end:]
+		begin += end
 	}
-	return nil
+	return from, to
 }
 
 // read fills part from offset.

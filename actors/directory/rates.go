@@ -1,0 +1,69 @@
+package directory
+
+import (
+	"context"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// Rate is what one major unit of from is worth in major units of to in the
+// organization; false where no rate was set. It is as the last answer to a PutRate
+// left it, and costs no read of the store: payments ask for it while they are routed.
+func (s *Service) Rate(id ledger.ID, from, to money.Currency) (money.Rate, bool) {
+	o, ok := s.org(id)
+	if !ok {
+		return money.Rate{}, false
+	}
+	place, ok := o.rateOf(from, to)
+	if !ok {
+		return money.Rate{}, false
+	}
+	return place.record().Value, true
+}
+
+func (o *org) rateOf(from, to money.Currency) (*cell[directory.Rate], bool) {
+	c, ok := o.pairs.Load(pair{from, to})
+	if !ok {
+		return nil, false
+	}
+	return c.(*cell[directory.Rate]), true
+}
+
+// PutRate sets a pair's rate in the organization, whether it has one or not. The
+// rate that it has already is not written again. Errors are *ledger.Refusal.
+func (s *Service) PutRate(ctx context.Context, org ledger.ID, d directory.RateDraft) (*directory.Rate, error) {
+	const op = "directory.PutRate"
+	if _, err := s.writable(op, org); err != nil {
+		return nil, err
+	}
+	var next *directory.Rate
+	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+		o, err := s.writable(op, org)
+		if err != nil {
+			return nil, err
+		}
+		var event ledger.Event
+		var version uint64
+		if place, ok := o.rateOf(d.From, d.To); ok {
+			old := place.now.Load()
+			version = old.stamp.Version
+			next, event, err = old.record.Revalue(d.Value)
+		} else {
+			next, event, err = directory.NewRate(org, d)
+		}
+		if err != nil || event.Name == "" {
+			return nil, err
+		}
+		return &posting.Change{Steps: []posting.Step{step(org, version, encodeRate(next), event)}}, nil
+	}, func(stamps []posting.Stamp) {
+		o, _ := s.org(org)
+		o.putRate(next, stamps[0])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}

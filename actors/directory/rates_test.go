@@ -1,0 +1,149 @@
+package directory
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// put sets a rate.
+func (h *house) put(org ledger.ID, from, to money.Currency, value string) *directory.Rate {
+	h.t.Helper()
+	return must(h.PutRate(h.t.Context(), org, directory.RateDraft{From: from, To: to, Value: must(money.ParseRate(value))}))
+}
+
+// wantRate checks what a pair is worth; empty: that it has no rate.
+func (h *house) wantRate(org ledger.ID, from, to money.Currency, want string) {
+	h.t.Helper()
+	got, ok := h.Rate(org, from, to)
+	if ok != (want != "") || got.String() != want {
+		h.t.Errorf("%s to %s: %q %v, want %q", from, to, got, ok, want)
+	}
+}
+
+func TestARateIsOfOneOrderedPairOfOneOrganization(t *testing.T) {
+	h := open(t)
+	o, other := h.organization("One"), h.organization("Two")
+	h.wantRate(o.ID, "USD", "RUB", "")
+	h.put(o.ID, "USD", "RUB", "92.50")
+	h.put(o.ID, "USD", "EUR", "0.9")
+	h.put(other.ID, "USD", "RUB", "80")
+	h.wantRate(o.ID, "USD", "RUB", "92.5")
+	h.wantRate(o.ID, "USD", "EUR", "0.9")
+	h.wantRate(o.ID, "RUB", "USD", "")
+	h.wantRate(o.ID, "USD", "USD", "")
+	h.wantRate(other.ID, "USD", "RUB", "80")
+	h.wantRate(other.ID, "USD", "EUR", "")
+	h.wantRate(uuid.New(), "USD", "RUB", "")
+}
+
+func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	first := h.put(o.ID, "USD", "RUB", "92.5")
+	if first.Created == 0 || first.Updated != first.Created {
+		t.Errorf("a new rate: %+v", first)
+	}
+	if err := h.clock.Set(began.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	second := h.put(o.ID, "USD", "RUB", "93")
+	if second.Created != first.Created || second.Updated != ledger.MicrosOf(began.Add(time.Minute)) || first.Value.String() != "92.5" {
+		t.Errorf("%+v after %+v", second, first)
+	}
+	if same := h.put(o.ID, "USD", "RUB", "93.000"); same != second {
+		t.Error("the rate that it has was set again")
+	}
+	h.restart()
+	if back := h.put(o.ID, "USD", "RUB", "92.5"); back.Created != first.Created {
+		t.Errorf("after a restart: %+v", back)
+	}
+	if got, want := fmt.Sprint(h.events(o.ID)), "[o:create r:create r:update r:update]"; got != want {
+		t.Errorf("journal %s, want %s", got, want)
+	}
+	v := h.journal.View()
+	defer v.Close()
+	var history string
+	err := v.SourceEvents(o.ID, ledger.Source{Kind: ledger.Rate, ID: first.ID}, func(e ledger.Event) (bool, error) {
+		history += fmt.Sprintf("%d:%s>%s ", e.Version, e.From, e.To)
+		return true, nil
+	})
+	if want := "3:93>92.5 2:92.5>93 1:>92.5 "; err != nil || history != want {
+		t.Errorf("history %q (%v), want %q", history, err, want)
+	}
+}
+
+func TestRatesThatAreRefused(t *testing.T) {
+	h := open(t)
+	ctx, o := t.Context(), h.organization("One")
+	h.put(o.ID, "USD", "RUB", "92.5")
+	for field, d := range map[string]directory.RateDraft{
+		"from": {From: "JPY", To: "RUB", Value: aRate},
+		"to":   {From: "USD", To: "USD", Value: aRate},
+		"rate": {From: "USD", To: "RUB"},
+	} {
+		_, err := h.PutRate(ctx, o.ID, d)
+		wantCode(t, field, err, ledger.Invalid, field)
+	}
+	good := directory.RateDraft{From: "USD", To: "RUB", Value: must(money.ParseRate("1"))}
+	_, err := h.PutRate(ctx, uuid.New(), good)
+	wantCode(t, "no organization", err, ledger.NotFound, "")
+	archived := directory.Archived
+	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &archived}))
+	_, err = h.PutRate(ctx, o.ID, good)
+	wantCode(t, "in the archive", err, ledger.Conflict, "")
+	h.wantRate(o.ID, "USD", "RUB", "92.5")
+}
+
+// Many set the same new pair at once: one creates it, the others change it, and
+// the view ends where the journal does.
+func TestOneRecordUnderManyPuts(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	const parallel = 32
+	var wait sync.WaitGroup
+	for i := range parallel {
+		wait.Go(func() { h.put(o.ID, "USD", "RUB", fmt.Sprint(i+1)) })
+	}
+	wait.Wait()
+	v := h.journal.View()
+	defer v.Close()
+	events, last := 0, ""
+	err := v.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
+		if e.Source.Kind == ledger.Rate {
+			if events++; e.From != last {
+				t.Errorf("event %d goes from %q, the one before to %q", e.Seq, e.From, last)
+			}
+			last = e.To
+		}
+		return true, nil
+	})
+	if err != nil || events != parallel {
+		t.Errorf("%d events (%v)", events, err)
+	}
+	h.wantRate(o.ID, "USD", "RUB", last)
+}
+
+func TestRatesAreListedByTheirFirstSetting(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	for _, to := range []money.Currency{"RUB", "EUR", "GBP"} {
+		h.put(o.ID, "USD", to, "2")
+	}
+	h.put(o.ID, "USD", "RUB", "3") // it moves no row while somebody turns pages
+	rates, count := pages(t, 2, func(p Page) ([]*directory.Rate, Cursor, error) { return h.ListRates(o.ID, p) })
+	var got string
+	for _, r := range rates {
+		got += fmt.Sprint(r.To, " ", r.Value, " ")
+	}
+	if want := "GBP 2 EUR 2 RUB 3 "; got != want || count != 2 {
+		t.Errorf("%s on %d pages, want %s", got, count, want)
+	}
+}

@@ -1,0 +1,64 @@
+package actors
+
+import (
+	"bytes"
+	"strconv"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Key is a caller's Idempotency-Key. The zero value is none.
+type Key struct {
+	Scope string   // whose key it is: KeyOfPartner or KeyOfAdmin
+	Text  string   // as it was sent, at most 255 characters
+	Hash  [32]byte // of the request that it came with: method, path and body
+}
+
+// KeyOfAdmin is the scope of the administration's keys.
+const KeyOfAdmin = "admin"
+
+// KeyOfPartner is the scope of a partner's keys.
+func KeyOfPartner(number int64) string { return "partner/" + strconv.FormatInt(number, 10) }
+
+// IsZero tells that there is no key.
+func (k *Key) IsZero() bool { return k.Text == "" }
+
+// Claim takes the key for what the request has made or changed. The extra bytes
+// come back with a replay, at most a few hundred.
+func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
+	owner := make([]byte, 0, len(k.Hash)+1+len(s.ID)+len(extra))
+	owner = append(owner, k.Hash[:]...)
+	owner = append(owner, byte(s.Kind))
+	owner = append(owner, s.ID[:]...)
+	return ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: k.claimKey(), Owner: append(owner, extra...)}
+}
+
+func (k *Key) claimKey() string { return k.Scope + "/" + k.Text }
+
+// Claimed says what a key was used for, from the claim's owner. The error is
+// Conflict if that was another request.
+func (k *Key) Claimed(owner []byte) (s ledger.Source, extra []byte, err error) {
+	const op = "actors.Key"
+	head := len(k.Hash) + 1 + len(s.ID)
+	if len(owner) < head {
+		return s, nil, ledger.Refuse(op, ledger.Internal, "an owner of %d bytes", len(owner))
+	}
+	if !bytes.Equal(owner[:len(k.Hash)], k.Hash[:]) {
+		return s, nil, ledger.Refuse(op, ledger.Conflict, "the idempotency key was used for another request")
+	}
+	s.Kind = ledger.Kind(owner[len(k.Hash)])
+	copy(s.ID[:], owner[len(k.Hash)+1:])
+	return s, owner[head:], nil
+}
+
+// Find looks whether the key was used already. The error is Conflict if it was
+// used for another request.
+func (k *Key) Find(v *posting.View, org ledger.ID) (s ledger.Source, extra []byte, found bool, err error) {
+	owner, found, err := v.Claim(org, ledger.ClaimIdempotency, k.claimKey())
+	if err != nil || !found {
+		return s, nil, false, err
+	}
+	s, extra, err = k.Claimed(owner)
+	return s, extra, err == nil, err
+}

@@ -1,0 +1,372 @@
+package payment_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+const (
+	redirect = "4000000000003220"
+	form     = "4000000000003063"
+	password = "4000002500003155"
+)
+
+func material(id ledger.ID, object string) live.Material {
+	return live.Material{Command: of(id), Object: []byte(object)}
+}
+
+func choice(id ledger.ID, bank string) live.Choice {
+	return live.Choice{Command: of(id), Bank: bank}
+}
+
+// method makes a create one without a card.
+func method(name string) func(*live.Create) {
+	return func(c *live.Create) { c.Request.Method, c.Card = name, nil }
+}
+
+func TestAPayerWhoApprovesIsCharged(t *testing.T) {
+	h := open(t)
+	for card, kind := range map[string]string{redirect: "redirect get", form: "auth_3ds_form post"} {
+		r := h.create(payment.Payment, card, 70, "").Record
+		if r.Status != payment.ActionRequired || r.Action == nil || r.Action.Type+" "+r.Action.Method != kind || r.Action.URL == "" {
+			t.Fatalf("%s %+v", r.Status, r.Action)
+		}
+		if got := r.Action.Until.Time().Sub(start); got != 30*time.Minute {
+			t.Errorf("the payer has %v", got)
+		}
+		h.decides(r.ID, true)
+		charged := h.must(h.Returned(org, r.ID))
+		if charged.Status != payment.Charged || charged.Action != nil || len(charged.RRN) != 12 {
+			t.Errorf("%+v", charged)
+		}
+		h.went(r.ID, "created new authorizing charging action_required charging charged")
+		h.submitted(r.ID, actors.Pay, 1)
+		h.submitted(r.ID, actors.Complete, 1)
+	}
+	h.has("100140 / 0")
+}
+
+func TestAPayerWhoRefusesIsRejected(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, redirect, 70, "").Record.ID
+	h.decides(id, false)
+	if r := h.must(h.Returned(org, id)); r.Status != payment.Rejected || r.Error != "authentication_failed" {
+		t.Errorf("%s %q", r.Status, r.Error)
+	}
+	h.has("100000 / 0")
+}
+
+func TestAPayerWhoComesBackWithoutHavingActedCanStillAct(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, redirect, 70, "").Record.ID
+	before := h.read(id).Action
+	h.advance(10 * time.Minute)
+	for range 3 {
+		if r := h.must(h.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != before.URL || r.Action.Until != before.Until {
+			t.Errorf("%s %+v", r.Status, r.Action)
+		}
+	}
+	h.decides(id, true)
+	h.must(h.Returned(org, id))
+	h.is(id, payment.Charged, "")
+}
+
+func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
+	for given, want := range map[string]struct {
+		status payment.Status
+		reason string
+	}{
+		`{"otp":"123456"}`:     {payment.Charged, ""},
+		`{"otp":"654321"}`:     {payment.Rejected, "authentication_failed"},
+		`{"status":"charged"}`: {payment.Rejected, "authentication_failed"},
+		`{}`:                   {payment.Rejected, "authentication_failed"},
+	} {
+		h := open(t)
+		r := h.create(payment.Payment, password, 70, "").Record
+		if r.Status != payment.ActionRequired || !bytes.Contains(r.Action.Material, []byte("otp")) {
+			t.Fatalf("%s %+v", r.Status, r.Action)
+		}
+		sent := material(r.ID, given)
+		if got := h.must(h.Complete(sent)); got.Status != want.status || got.Error != want.reason {
+			t.Errorf("%s: %s %q", given, got.Status, got.Error)
+		}
+		if !wiped(sent.Object) {
+			t.Errorf("what was submitted is still there: %s", sent.Object)
+		}
+		h.submitted(r.ID, actors.Complete, 1)
+		_, err := h.Complete(material(r.ID, given))
+		h.refused(err, ledger.Conflict)
+	}
+}
+
+func TestMaterialAfterItsDeadlineIsRefusedAndNotSent(t *testing.T) {
+	r := scripted(actors.Pay, actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{
+		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: start.Add(time.Minute),
+	}}).says(actors.Pay, actors.Outcome{Verdict: actors.VerdictAction})
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.advance(time.Minute + time.Microsecond)
+	late := material(id, `{"signature":"x"}`)
+	_, err := h.Complete(late)
+	h.refused(err, ledger.Expired)
+	if !wiped(late.Object) {
+		t.Error("the material is still there")
+	}
+	h.is(id, payment.ActionRequired, "")
+	h.submitted(id, actors.Complete, 0)
+}
+
+func TestOnlyWhatWaitsForItsPayerTakesMaterial(t *testing.T) {
+	h := open(t)
+	for _, card := range []string{"4242424242424242", "4000000000000002", "4000000000000077"} {
+		_, err := h.Complete(material(h.create(payment.Payment, card, 70, "").Record.ID, `{}`))
+		h.refused(err, ledger.Conflict)
+	}
+}
+
+func TestARailWithoutAnActionHasOnlyItsPage(t *testing.T) {
+	h := open(t)
+	for _, name := range []string{"sbp", "qr_code", "crypto"} {
+		for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
+			r := h.must(h.begin(kind, "", 70, method(name)))
+			if r.Status != payment.ActionRequired || r.Action.Type != "" || r.Action.Page == "" {
+				t.Fatalf("%s: %s %+v", name, r.Status, r.Action)
+			}
+			if meta := string(r.RailMeta); (name == "crypto") != (meta == `{"status":"awaiting_deposit"}`) {
+				t.Errorf("%s has meta %s", name, meta)
+			}
+			h.decides(r.ID, true)
+			r = h.must(h.Returned(org, r.ID))
+			if r.Status != payment.Charged {
+				t.Errorf("%s: %s", name, r.Status)
+			}
+			if meta := string(r.RailMeta); (name == "crypto") != (meta == `{"status":"confirmed"}`) {
+				t.Errorf("%s has meta %s", name, meta)
+			}
+		}
+	}
+	h.has("100000 / 0")
+}
+
+func TestAPayoutWaitsForTheChoiceOfAnInstitutionThatWasOffered(t *testing.T) {
+	h := open(t)
+	for _, name := range []string{"open_banking", "sepa"} {
+		r := h.must(h.begin(payment.Payout, "", 70, method(name)))
+		if r.Status != payment.ActionRequired || len(r.Action.Destinations) == 0 || r.Action.Destinations[0].Name == "" {
+			t.Fatalf("%s %+v", r.Status, r.Action)
+		}
+		bank := r.Action.Destinations[0].ID
+		h.advance(time.Second)
+		_, err := h.Choose(choice(r.ID, "another"))
+		h.refused(err, ledger.Invalid)
+		if got := h.must(h.Returned(org, r.ID)); got.Status != payment.ActionRequired {
+			t.Errorf("%s after its payer came back", got.Status)
+		}
+		h.submitted(r.ID, actors.Complete, 0)
+		if got := h.must(h.Choose(choice(r.ID, bank))); got.Status != payment.Charged {
+			t.Errorf("%s %q", got.Status, got.Error)
+		}
+		_, err = h.Choose(choice(r.ID, bank))
+		h.refused(err, ledger.Conflict)
+	}
+	_, err := h.Choose(choice(h.create(payment.Payment, redirect, 70, "").Record.ID, "sim-bank-1"))
+	h.refused(err, ledger.Conflict)
+	h.has("99860 / 0")
+}
+
+func TestAPayerWhoDoesNothingForHalfAnHourIsRejectedOnceTheProviderHasVoidedIt(t *testing.T) {
+	h := open(t)
+	payIn := h.create(payment.Payment, redirect, 70, "").Record.ID
+	payOut := h.must(h.begin(payment.Payout, "", 50, method("sepa"))).ID
+	h.has("100000 / 50")
+	h.advance(30*time.Minute - time.Second)
+	h.is(payIn, payment.ActionRequired, "")
+	h.advance(time.Second)
+	for _, id := range []ledger.ID{payIn, payOut} {
+		h.is(id, payment.Rejected, "payer action expired")
+		h.submitted(id, actors.Void, 1)
+		_, err := h.Complete(material(id, `{}`))
+		h.refused(err, ledger.Conflict)
+	}
+	h.has("100000 / 0")
+}
+
+func TestWhatAProviderHadChargedWhenThePayersTimeWasOverIsCharged(t *testing.T) {
+	r := scripted(actors.Void, actors.Outcome{Verdict: actors.VerdictRefused, Reason: "already_charged"}).says(actors.Pay, done)
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, redirect, 70, "").Record.ID
+	h.advance(30 * time.Minute)
+	h.is(id, payment.Charged, "")
+	h.has("100070 / 0")
+	h.submitted(id, actors.Void, 1)
+}
+
+func TestWhileTheVoidOfAnExpiredActionIsUnknownNothingElseIsTried(t *testing.T) {
+	r := scripted(actors.Void, lostAnswer).says(actors.Void, actors.Outcome{Verdict: actors.VerdictPending, Again: time.Minute}, done)
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, password, 70, "").Record.ID
+	h.advance(30 * time.Minute)
+	h.is(id, payment.ActionRequired, "")
+	_, err := h.Cancel(of(id))
+	h.refused(err, ledger.Conflict)
+	_, err = h.Complete(material(id, `{"otp":"123456"}`))
+	h.refused(err, ledger.Conflict)
+	h.advance(2 * time.Minute)
+	h.is(id, payment.Rejected, "payer action expired")
+	h.submitted(id, actors.Void, 1)
+}
+
+// A void that never arrives is begun anew, by another name, as often as it takes.
+func TestAnExpiredActionWhoseVoidNeverArrivesIsVoidedAgain(t *testing.T) {
+	r := scripted(actors.Void, lostAnswer, done).says(actors.Void, notKnown)
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, redirect, 70, "").Record.ID
+	h.advance(time.Hour)
+	h.is(id, payment.Rejected, "payer action expired")
+	h.submitted(id, actors.Void, 2)
+}
+
+func TestARailMayAskForOneActionAfterAnother(t *testing.T) {
+	second := actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{Type: "redirect", Method: "get", URL: "https://rail.example/2"}}
+	r := scripted(actors.Complete, second, done)
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, redirect, 70, "").Record.ID
+	h.advance(time.Minute)
+	if r := h.must(h.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
+		t.Errorf("%s %+v", r.Status, r.Action)
+	}
+	if got := h.read(id).Action.Until.Time().Sub(start); got != 30*time.Minute {
+		t.Errorf("the payer has %v in all", got)
+	}
+	h.must(h.Returned(org, id))
+	h.is(id, payment.Charged, "")
+}
+
+// Only the sealed row holds the number, only while the payer acts, and never
+// the CVV (which sound looks for in each test).
+func TestTheCardIsKeptSealedForThePayersActionAndGoneAfterwards(t *testing.T) {
+	var number string
+	r := new(rail)
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		if call.Operation == actors.Complete && call.Card != nil {
+			number = string(call.Card.Number)
+		}
+		return r.Provider.Submit(ctx, call)
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	plain := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	id := h.create(payment.Payment, redirect, 70, "").Record.ID
+	given := h.create(payment.Payment, redirect, 70, "").Record.ID
+	if h.sealed(plain) || !h.sealed(id) || !h.read(id).KeepCard {
+		t.Fatalf("sealed: %v of a card that is charged, %v of one whose payer acts", h.sealed(plain), h.sealed(id))
+	}
+	h.restart()
+	h.decides(id, true)
+	h.must(h.Returned(org, id))
+	h.is(id, payment.Charged, "")
+	if number != redirect {
+		t.Errorf("the provider had card %q", number)
+	}
+	h.must(h.Cancel(of(given)))
+	if h.sealed(id) || h.sealed(given) {
+		t.Error("a card is kept after the end")
+	}
+	h.stop()
+	err := filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(redirect)) {
+			t.Errorf("%s has the card's number", strings.TrimPrefix(path, h.dir))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	h.start()
+}
+
+// forgetful is a keyring that has lost its keys.
+type forgetful struct{ live.Sealer }
+
+func (forgetful) OpenCard([]byte, []byte) (*secret.Card, error) {
+	return nil, errors.New("the key is lost")
+}
+
+// A payer's card that the keyring can't open any more ends the charge; it does
+// not stop there.
+func TestAnActionWhoseSealedCardIsLostFails(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, redirect, 70, "").Record.ID
+	h.stop()
+	h.sealer = forgetful{h.keyring}
+	h.start()
+	h.decides(id, true)
+	h.must(h.Returned(org, id))
+	h.is(id, payment.Failed, "card_missing")
+}
+
+// A rail that says again and again that it is ready is not told again at once.
+func TestARailThatIsAlwaysReadyIsToldAtItsInstantsOnly(t *testing.T) {
+	ready := actors.Outcome{Verdict: actors.VerdictReady}
+	r := scripted(actors.Complete, ready, ready, ready, done).says(actors.Pay, ready)
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, redirect, 70, "").Record.ID
+	if got := h.must(h.Returned(org, id)).Status; got != payment.Charging {
+		t.Errorf("%s", got)
+	}
+	h.submitted(id, actors.Complete, 1)
+	h.advance(time.Hour)
+	h.is(id, payment.Charged, "")
+	h.submitted(id, actors.Complete, 4)
+}
+
+// The last bit of what a rail says fits into the record, with the longest request.
+func TestWhatARailSaysIsBounded(t *testing.T) {
+	long := strings.Repeat("€", 1<<20)
+	object := []byte(`{"k":"` + long + `"}`)
+	action := &actors.Action{
+		Type: long, Method: long, URL: "https://" + long, Page: "https://" + long, Material: object, Params: map[string]string{"k": long},
+	}
+	for i := range 1_000 {
+		action.Destinations = append(action.Destinations, actors.Destination{ID: strings.Repeat("d", 1+i), Name: long})
+	}
+	r := new(rail)
+	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+		if call.Operation == actors.Void {
+			return done
+		}
+		return actors.Outcome{Verdict: actors.VerdictAction, Reason: long, RRN: long, Status: long, Meta: object, Action: action}
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	got := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) {
+		c.Request.Customer = []byte(`"` + strings.Repeat("x", 1<<20-2) + `"`)
+	}))
+	if got.Status != payment.ActionRequired || got.Action.URL != "" || got.Action.Material != nil || got.Action.Params != nil || got.RailMeta != nil {
+		t.Errorf("%s %.100q %.100q", got.Status, got.Action.URL, got.Action.Material)
+	}
+	if len(got.Action.Destinations) != 32 || len(got.Action.Destinations[0].Name) != 255 {
+		t.Errorf("%d destinations", len(got.Action.Destinations))
+	}
+	h.must(h.Cancel(of(got.ID)))
+	h.is(got.ID, payment.Failed, "cancelled")
+	if a := money.FromUint64(70); h.read(got.ID).Amount != a {
+		t.Error("it has another amount")
+	}
+}

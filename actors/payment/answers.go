@@ -1,0 +1,97 @@
+package payment
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+var verdicts = [...]payment.Verdict{
+	actors.VerdictCharged:  payment.SaidCharged,
+	actors.VerdictPending:  payment.SaidPending,
+	actors.VerdictRefused:  payment.SaidRefused,
+	actors.VerdictFailed:   payment.SaidFailed,
+	actors.VerdictUnknown:  payment.SaidNothing,
+	actors.VerdictNotFound: payment.SaidNotKnown,
+	actors.VerdictHeld:     payment.SaidHeld,
+	actors.VerdictAction:   payment.SaidAction,
+	actors.VerdictReady:    payment.SaidReady,
+	actors.VerdictNotSent:  payment.SaidNotSent,
+}
+
+// toAnswer says in the ledger's words what a provider said. What we don't
+// understand is no answer: it is asked again, never assumed. A question that
+// never left says nothing of the call that it is about, which did.
+func toAnswer(m *outcome) payment.Answer {
+	verdict := payment.SaidNothing
+	if int(m.Verdict) < len(verdicts) && verdicts[m.Verdict] != 0 {
+		verdict = verdicts[m.Verdict]
+	}
+	if m.inquiry && verdict == payment.SaidNotSent {
+		verdict = payment.SaidNothing
+	}
+	a := payment.Answer{
+		Verdict: verdict, Reason: text(m.Reason), RRN: text(m.RRN), Again: m.Again, Status: payment.Status(m.Status),
+		Meta: object(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0,
+	}
+	if m.Action != nil {
+		a.Action = toAction(m.Action)
+	}
+	return a
+}
+
+func toAction(a *actors.Action) *payment.Action {
+	action := &payment.Action{
+		Type: text(a.Type), Method: text(a.Method), URL: address(a.URL), Page: address(a.Page), Material: object(a.Material),
+	}
+	if len(a.Params) > 0 {
+		params, _ := json.Marshal(a.Params) // a map of strings has a form
+		action.Params = object(params)
+	}
+	if !a.ExpiresAt.IsZero() {
+		action.ExpiresAt = ledger.MicrosOf(a.ExpiresAt)
+	}
+	for _, d := range a.Destinations[:min(len(a.Destinations), maxDestinations)] {
+		if len(d.ID) <= maxText {
+			action.Destinations = append(action.Destinations, payment.Destination{ID: d.ID, Name: text(d.Name)})
+		}
+	}
+	return action
+}
+
+// Bounds of what a rail says: with a request of the greatest size, a record has
+// room for all of it (posting.MaxRecord). An answer that is not kept whole is
+// still an answer, so what is too long is cut, or left out where a part of it
+// means nothing.
+const (
+	maxText         = 255
+	maxAddress      = 2 << 10
+	maxObject       = 8 << 10
+	maxDestinations = 32
+)
+
+// text is a rail's text, as much of it as is kept, in valid UTF-8.
+func text(s string) string {
+	return strings.ToValidUTF8(s[:min(len(s), maxText)], "")
+}
+
+func address(s string) string {
+	if len(s) > maxAddress || !utf8.ValidString(s) {
+		return ""
+	}
+	return s
+}
+
+// object is a rail's JSON, if it is an object: what is shown to callers must be
+// one.
+func object(text []byte) []byte {
+	if text = bytes.TrimSpace(text); len(text) == 0 || len(text) > maxObject || text[0] != '{' || !json.Valid(text) {
+		return nil
+	}
+	return text
+}

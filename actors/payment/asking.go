@@ -1,0 +1,225 @@
+package payment
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+)
+
+// ask has the provider asked on the pool; its answer comes back by the
+// registry. An error says why the question could not be put.
+func (t *transaction) ask(c *actors.Context, what payment.Ask) error {
+	service, key := t.service, t.key
+	terminal, provider := service.provider(key.Org, t.record.Terminal)
+	if provider == nil {
+		return errNoProvider
+	}
+	q, err := t.question(what, terminal)
+	if err != nil {
+		return err
+	}
+	job := func() {
+		// An adapter that panics has said nothing: its call is inquired.
+		answer := outcome{Outcome: actors.Outcome{Verdict: actors.VerdictUnknown}, inquiry: q.call == nil, op: q.op, card: q.card}
+		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
+		defer func() {
+			cancel()
+			service.rt.Recovered("provider "+terminal.Provider, recover())
+			service.registry.Tell(key, answer)
+		}()
+		if q.call == nil {
+			answer.Outcome = provider.Inquire(ctx, q.inquiry)
+			return
+		}
+		defer clear(q.call.Material)
+		answer.Outcome = provider.Submit(ctx, q.call)
+	}
+	if err := c.Runtime.Go(job); err != nil {
+		q.card.Wipe()
+		return err
+	}
+	t.material, t.choice = nil, "" // the provider has it
+	c.Expect()
+	return nil
+}
+
+// question is what is put to a provider: a call or an inquiry.
+type question struct {
+	call    *actors.Call
+	inquiry *actors.Question
+	op      ledger.ID    // the operation on the charge that the answer is about; zero: the charge
+	card    *secret.Card // comes back with the answer
+}
+
+// question is what the record wants to ask. The card leaves the actor with a
+// submission.
+func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (q question, err error) {
+	r := t.record
+	about := chargeOf(r)
+	if (what == payment.AskOp || what == payment.AskInquireOp) && r.Op.Kind != payment.OpComplete {
+		about, q.op = operations[r.Op.Kind], r.Op.Request
+	}
+	switch what {
+	case payment.AskSubmit:
+		q.call = t.charge(terminal)
+		q.card = q.call.Card
+	case payment.AskOp:
+		if q.call, err = t.follows(terminal); err != nil {
+			return q, err
+		}
+		q.card = q.call.Card
+	default:
+		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: about, Request: q.op}
+	}
+	return q, nil
+}
+
+// errNoProvider says that a terminal's provider is not served by this process.
+var errNoProvider = ledger.Refuse("payment", ledger.Unavailable, "the transaction's terminal has no provider")
+
+// provider finds a terminal and who serves it; nil: nobody does.
+func (s *Service) provider(org, id ledger.ID) (*directory.Terminal, actors.Provider) {
+	terminal, known := s.directory.Terminal(org, id)
+	if !known {
+		return nil, nil
+	}
+	return terminal, s.providers[terminal.Provider]
+}
+
+func chargeOf(r *payment.Record) actors.Operation {
+	if r.Type == payment.Payout {
+		return actors.PayOut
+	}
+	return actors.Pay
+}
+
+var operations = map[payment.OpKind]actors.Operation{
+	payment.OpComplete: actors.Complete,
+	payment.OpCapture:  actors.Capture,
+	payment.OpVoid:     actors.Void,
+	payment.OpRefund:   actors.Refund,
+}
+
+// charge describes the submission of the charge itself; the card and what the
+// payer's browser said leave the actor with it.
+func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
+	r := t.record
+	call := &actors.Call{
+		Org: t.key.Org, Reference: r.ID, Operation: chargeOf(r), Terminal: terminal, Amount: r.WithFee, Asset: r.Asset,
+		Method: r.Method, Hold: r.TwoPhase, Browser: t.browser, Card: t.card,
+	}
+	if r.Type == payment.Payout {
+		call.Amount, call.Asset = r.Dest, r.DestAsset()
+	}
+	if s := t.service; s.returnURL != nil {
+		call.ReturnURL = func() string { return s.returnURL(call.Org, call.Reference, s.rt.Clock.Now().Add(2*s.actionTTL)) }
+	}
+	t.card, t.browser = nil, nil
+	return call
+}
+
+// follows describes the operation on the charge that the record names.
+func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error) {
+	r := t.record
+	call := &actors.Call{
+		Org: t.key.Org, Reference: r.ID, Operation: operations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
+		Method: r.Method, Material: t.material, Choice: t.choice,
+	}
+	call.Amount, call.Asset = r.Asked()
+	if r.Op.Kind != payment.OpComplete || !r.KeepCard {
+		return call, nil
+	}
+	view := t.service.rt.Journal.View()
+	defer view.Close()
+	sealed, _, err := view.Sealed(t.key.Org, ledger.Source{Kind: ledger.Transaction, ID: r.ID})
+	if err != nil {
+		return nil, err
+	}
+	if call.Card, err = t.service.sealer.OpenCard(sealed, t.context()); err != nil {
+		// A key that is lost does not come back. The rail ends a charge that lacks
+		// its card, where we could only ask for ever.
+		t.service.rt.Log.Error("a sealed card can't be opened", "transaction", r.ID.String(), "error", err)
+		call.Card = nil
+	}
+	return call, nil
+}
+
+// heard decides on a provider's answer.
+func (t *transaction) heard(c *actors.Context, m outcome) {
+	t.card = m.card // from here whatever becomes of the answer wipes it
+	if !t.load() {
+		t.drop()
+		return
+	}
+	if m.op != (ledger.ID{}) {
+		if d, ok := t.at(c).OpAnswered(t.record, m.op, toAnswer(&m)); ok {
+			t.commit(c, d, m)
+		} else {
+			t.answer(c)
+		}
+		return
+	}
+	if m.Verdict == actors.VerdictReady && !m.inquiry && t.record.Op != nil {
+		m.Verdict = actors.VerdictPending // it was told to go on: to tell it again at once could go on for ever
+	}
+	a := toAnswer(&m)
+	if !payment.Reroutable(t.record, a) || !t.reroute(c, m, a) {
+		t.settleFor(c, m)
+	}
+}
+
+// settleFor takes a provider's answer for the charge's.
+func (t *transaction) settleFor(c *actors.Context, m outcome) {
+	r := t.record
+	if m.Verdict == actors.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
+		if d, err := t.at(c).Complete(r, false, uuid.New()); err == nil {
+			d.Outcome = true // nobody is there to be refused
+			t.commit(c, d, m)
+			return
+		}
+	}
+	d, ok := t.at(c).Answered(r, toAnswer(&m))
+	if !ok {
+		t.drop()
+		t.answer(c)
+		return
+	}
+	t.commit(c, d, m)
+}
+
+// rerouted is an answer that sends the transaction on to another terminal.
+type rerouted struct{ outcome }
+
+// maxAttempts bounds the terminals that a record says have refused.
+const maxAttempts = 32
+
+// reroute tries the next terminal; false: there is none that could be tried.
+// Without the card that the first one had, no other can be asked.
+func (t *transaction) reroute(c *actors.Context, m outcome, a payment.Answer) bool {
+	r := t.record
+	partner, known := t.service.directory.Partner(t.key.Org, r.Partner)
+	if !known || len(r.Attempts) >= maxAttempts || r.Method == payment.BankCard && (m.card == nil || len(m.card.Number) == 0) {
+		return false
+	}
+	request := r.Request
+	w := wanted{org: t.key.Org, partner: partner, request: &request, tried: slices.Clone(r.Attempts)}
+	w.tried = append(w.tried, payment.Attempt{Terminal: r.Terminal})
+	for {
+		terms, found := t.service.terms(&w)
+		if !found {
+			return false
+		}
+		if d, ok := t.at(c).Reroute(r, a, &terms); ok {
+			t.commit(c, d, rerouted{m})
+			return true
+		}
+		w.tried = append(w.tried, payment.Attempt{Terminal: terms.Terminal})
+	}
+}

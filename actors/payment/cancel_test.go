@@ -1,0 +1,210 @@
+package payment_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+func TestWhatHasNotSettledIsCancelledAtTheProviderAndFailed(t *testing.T) {
+	h := open(t)
+	for name, r := range map[string]*payment.Record{
+		"charging":             h.create(payment.Payment, "4000000000000077", 70, "").Record,
+		"unknown":              h.create(payment.Payment, "4000000000000341", 70, "").Record,
+		"waiting":              h.create(payment.Payment, redirect, 70, "").Record,
+		"a charging payout":    h.create(payment.Payout, "4000000000000077", 70, "").Record,
+		"a payout that waits":  h.must(h.begin(payment.Payout, "", 70, method("sepa"))),
+		"a payment on a page":  h.must(h.begin(payment.Payment, "", 70, method("sbp"))),
+		"a payment by deposit": h.must(h.begin(payment.Payment, "", 70, method("crypto"))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			cancelled := h.must(h.Cancel(of(r.ID)))
+			if cancelled.Status != payment.Failed || cancelled.Error != "cancelled" || cancelled.Action != nil {
+				t.Errorf("%s %q", cancelled.Status, cancelled.Error)
+			}
+			h.submitted(r.ID, actors.Void, 1)
+			_, err := h.Cancel(of(r.ID))
+			h.refused(err, ledger.NotReversible)
+		})
+	}
+	h.advance(time.Hour)
+	h.has("100000 / 0")
+	if got := h.headroom(usd); got != "0" {
+		t.Errorf("headroom %s", got)
+	}
+}
+
+func TestWhatNeverReachedAProviderOrIsOverIsNotCancelled(t *testing.T) {
+	h := open(t)
+	for name, r := range map[string]*payment.Record{
+		"charged":  h.create(payment.Payment, "4242424242424242", 70, "").Record,
+		"declined": h.create(payment.Payment, "4000000000000002", 70, "").Record,
+		"rejected": h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Request.FailURL = "" })),
+		"hosted":   h.hosted("").Record,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := h.Cancel(of(r.ID))
+			h.refused(err, ledger.NotReversible)
+			h.submitted(r.ID, actors.Void, 0)
+		})
+	}
+}
+
+// If the provider says charged after all, the transaction is charged, and who
+// cancels hears that it could not be.
+func TestACancelThatComesAfterTheSettlementIsRefusedByWhatTheProviderSays(t *testing.T) {
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "already_charged"}
+	r := scripted(actors.Void, refused).says(actors.Pay, done)
+	h := openAs(t, func(h *house) { h.on(r) })
+	for _, card := range []string{"4000000000000077", redirect} {
+		id := h.create(payment.Payment, card, 70, "").Record.ID
+		_, err := h.Cancel(of(id))
+		h.refused(err, ledger.NotReversible)
+		h.is(id, payment.Charged, "")
+		if h.sealed(id) {
+			t.Error("its card is kept")
+		}
+	}
+	h.has("100140 / 0")
+}
+
+func TestACancelThatTheProviderDoesNotGrantLeavesTheChargeAsItIs(t *testing.T) {
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "busy"}
+	r := scripted(actors.Void, refused).says(actors.Pay, actors.Outcome{Verdict: actors.VerdictPending, Again: time.Second}, done)
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	if r := h.must(h.Cancel(of(id))); r.Status != payment.Charging || r.Error != "" {
+		t.Errorf("%s %q", r.Status, r.Error)
+	}
+	h.advance(time.Second)
+	h.is(id, payment.Charged, "")
+}
+
+func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		says   []actors.Outcome
+		charge actors.Outcome
+		status payment.Status
+		reason string
+	}{
+		{"granted", []actors.Outcome{done}, done, payment.Failed, "cancelled"},
+		{"refused", []actors.Outcome{{Verdict: actors.VerdictRefused}}, done, payment.Charged, ""},
+		{"never arrived", []actors.Outcome{notKnown}, done, payment.Charged, ""},
+		{"refused, and the charge too", []actors.Outcome{{Verdict: actors.VerdictRefused}},
+			actors.Outcome{Verdict: actors.VerdictRefused, Reason: "card_declined"}, payment.Rejected, "card_declined"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := scripted(actors.Void, lostAnswer)
+			r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
+				if q.Operation == actors.Void {
+					o := c.says[0]
+					c.says = c.says[min(1, len(c.says)-1):]
+					return o
+				}
+				return c.charge
+			}
+			h := openAs(t, func(h *house) { h.on(r) })
+			id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+			if r := h.must(h.Cancel(of(id))); r.Status != payment.Charging {
+				t.Errorf("%s %q", r.Status, r.Error)
+			}
+			_, err := h.Cancel(of(id))
+			h.refused(err, ledger.Conflict)
+			_, err = h.Commit(part(id, 0))
+			h.refused(err, ledger.Conflict)
+			h.advance(time.Minute)
+			h.is(id, c.status, c.reason)
+			h.submitted(id, actors.Void, 1)
+		})
+	}
+}
+
+// An operation waits for the answer to what is under way: it may decide it.
+func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		outcome   actors.Outcome
+		cancelled ledger.Code // empty: granted
+		refunded  ledger.Code
+	}{
+		"charged":  {done, ledger.NotReversible, ""},
+		"declined": {actors.Outcome{Verdict: actors.VerdictRefused}, ledger.NotReversible, ledger.NotReversible},
+		"pending":  {actors.Outcome{Verdict: actors.VerdictPending, Again: time.Hour}, "", ledger.NotReversible},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := new(rail)
+			began, goOn := make(chan ledger.ID), make(chan struct{})
+			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+				if call.Operation != actors.Pay {
+					return done
+				}
+				began <- call.Reference
+				<-goOn
+				return c.outcome
+			}
+			h := openAs(t, func(h *house) { h.on(r) })
+			go func() { _, _ = h.try(payment.Payment, "") }()
+			id := <-began
+			cancelled, refunded := h.SendCancel(of(id)), h.SendRefund(of(id))
+			close(goOn)
+			for _, answer := range []struct {
+				err  error
+				want ledger.Code
+			}{{<-cancelled, c.cancelled}, {<-refunded, c.refunded}} {
+				if answer.want != "" {
+					h.refused(answer.err, answer.want)
+				} else if answer.err != nil {
+					t.Error(answer.err)
+				}
+			}
+		})
+	}
+}
+
+func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
+	r := new(rail)
+	began, goOn := make(chan ledger.ID), make(chan struct{})
+	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+		began <- call.Reference
+		<-goOn
+		return done
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	go func() { _, _ = h.try(payment.Payment, "") }()
+	id := <-began
+	answers := make([]<-chan error, live.MaxStashed)
+	for i := range answers {
+		answers[i] = h.SendCancel(of(id))
+	}
+	h.refused(<-h.SendCancel(of(id)), ledger.Unavailable)
+	close(goOn)
+	for _, answer := range answers {
+		h.refused(<-answer, ledger.NotReversible)
+	}
+	soon(t, "at rest", h.runtime.Quiesce)
+}
+
+// Who waits for an answer gets one, whatever goes wrong while it waits.
+func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
+	r := new(rail)
+	began, goOn := make(chan ledger.ID), make(chan struct{})
+	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+		began <- call.Reference
+		<-goOn
+		return done
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	go func() { _, _ = h.try(payment.Payment, "") }()
+	id := <-began
+	cancelled := h.SendCancel(of(id))
+	h.Tell(actors.RecordKey{Org: org, ID: id}, "what is this")
+	h.refused(<-cancelled, ledger.Internal)
+	close(goOn)
+	soon(t, "at rest", h.runtime.Quiesce)
+	h.is(id, payment.Charged, "")
+}

@@ -1,0 +1,336 @@
+package payment_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// failing has the simulator's terminal come out so, before others.
+func failing(how string, priority int) func(*directory.Settings) {
+	return func(s *directory.Settings) { s.Fail, s.Priority = how, priority }
+}
+
+// three is a house with three terminals of a kind: two that refuse, then one
+// that does not.
+func three(t *testing.T, i int, set func(*house)) (h *house, ids [3]ledger.ID) {
+	h = openAs(t, func(h *house) {
+		h.set(i, failing(directory.FailRejected, 1))
+		ids[0] = h.terminals[i].ID
+		ids[1] = h.add(i, failing(directory.FailRejected, 2))
+		ids[2] = h.add(i, failing("", 3))
+		set(h)
+	})
+	return h, ids
+}
+
+func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
+	var cards []string
+	var mu sync.Mutex
+	var statuses []string
+	h, ids := three(t, 0, func(h *house) {
+		r := new(rail)
+		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+			cards = append(cards, string(call.Card.Number)+" "+string(call.Card.CVV))
+			return r.Provider.Submit(ctx, call)
+		}
+		h.on(r)
+		h.scripted = false // it only listens
+		h.observe = func(_ payment.Type, status payment.Status) {
+			mu.Lock()
+			defer mu.Unlock()
+			statuses = append(statuses, string(status))
+		}
+	})
+	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	if r.Status != payment.Charged || r.Terminal != ids[2] || r.Error != "" {
+		t.Fatalf("%s %q by %v", r.Status, r.Error, r.Terminal)
+	}
+	if len(r.Attempts) != 2 || r.Attempts[0].Terminal != ids[0] || r.Attempts[1].Terminal != ids[1] ||
+		r.Attempts[1].Reason != "forced_by_terminal" || r.Attempts[1].At != ledger.MicrosOf(start) {
+		t.Errorf("attempts %+v", r.Attempts)
+	}
+	h.went(r.ID, "created new authorizing new authorizing new authorizing charging charged")
+	h.submitted(r.ID, actors.Pay, 3)
+	h.has("100070 / 0")
+	if got := h.headroom(usd); got != "70" {
+		t.Errorf("headroom %s", got)
+	}
+	if want := slices.Repeat([]string{"4242424242424242 123"}, 3); !slices.Equal(cards, want) {
+		t.Errorf("the rail had %v", cards)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if slices.Contains(statuses, "rejected") {
+		t.Errorf("a terminal's refusal was told: %v", statuses)
+	}
+}
+
+// At every moment, each call included, the payout's money is held once.
+func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
+	var during []string
+	h, ids := three(t, 1, func(h *house) {
+		r := new(rail)
+		r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+			during = append(during, h.balance())
+			return r.Provider.Submit(ctx, call)
+		}
+		h.on(r)
+		h.scripted = false
+	})
+	r := h.create(payment.Payout, "4242424242424242", 100_000, "").Record // all that there is
+	if r.Status != payment.Charged || r.Terminal != ids[2] {
+		t.Fatalf("%s %q by %v", r.Status, r.Error, r.Terminal)
+	}
+	if want := slices.Repeat([]string{"100000 / 100000"}, 3); !slices.Equal(during, want) {
+		t.Errorf("balance during the calls: %v", during)
+	}
+	held := func(event, phase string, i int) string {
+		return event + " " + phase + ": Dr L:partner:1:available 100000, Cr A:provider:" + ids[i].String() + " 100000"
+	}
+	h.booked(r.ID, held("authorise", "pending", 0), held("reroute", "void", 0), held("authorise", "pending", 1),
+		held("reroute", "void", 1), held("authorise", "pending", 2), held("settle", "capture", 2))
+	h.has("0 / 0")
+}
+
+func TestWhereAllTerminalsRefuseTheLastAnswerStands(t *testing.T) {
+	h, ids := three(t, 0, plain)
+	r := h.create(payment.Payment, "4000000000009995", 70, "").Record
+	if r.Status != payment.Rejected || r.Error != "insufficient_funds" || r.Terminal != ids[2] || len(r.Attempts) != 2 {
+		t.Errorf("%s %q by %v after %+v", r.Status, r.Error, r.Terminal, r.Attempts)
+	}
+	if got := h.headroom(usd); got != "0" {
+		t.Errorf("headroom %s", got)
+	}
+}
+
+func TestAnUnknownOutcomeIsNeverSentOn(t *testing.T) {
+	h, ids := three(t, 0, func(h *house) { h.set(0, failing(directory.FailTimeout, 0)) })
+	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	if r.Status != payment.Charging {
+		t.Errorf("%s", r.Status)
+	}
+	h.advance(10 * time.Second)
+	if r := h.is(r.ID, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
+		t.Errorf("by %v after %+v", r.Terminal, r.Attempts)
+	}
+	h.submitted(r.ID, actors.Pay, 1)
+}
+
+// Once it was unknown it is not sent on even if the provider refuses at last.
+func TestARefusalAfterAnUnknownOutcomeIsTheEnd(t *testing.T) {
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "card_declined"}
+	r := scripted(actors.Pay, lostAnswer).says(actors.Pay, refused)
+	h, _ := three(t, 0, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.advance(10 * time.Second)
+	h.is(id, payment.Rejected, "card_declined")
+	h.submitted(id, actors.Pay, 1)
+}
+
+func TestAFailureIsNeverSentOn(t *testing.T) {
+	h, ids := three(t, 0, func(h *house) { h.set(0, failing(directory.FailFailed, 0)) })
+	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	if r.Status != payment.Failed || r.Error != "forced_by_terminal" || r.Terminal != ids[0] || r.Attempts != nil {
+		t.Errorf("%s %q by %v", r.Status, r.Error, r.Terminal)
+	}
+}
+
+func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testing.T) {
+	notSent := actors.Outcome{Verdict: actors.VerdictNotSent, Reason: "no route to host"}
+	r := new(rail)
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		if call.Terminal.Settings.Fail != "" {
+			return notSent
+		}
+		return r.Provider.Submit(ctx, call)
+	}
+	h, ids := three(t, 0, func(h *house) { h.on(r) })
+	charged := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	if charged.Status != payment.Charged || charged.Terminal != ids[2] || charged.Attempts[0].Reason != "no route to host" {
+		t.Errorf("%s by %v after %+v", charged.Status, charged.Terminal, charged.Attempts)
+	}
+	h.terminals = h.terminals[:1]
+	alone := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	if alone.Status != payment.Failed || alone.Error != "no route to host" {
+		t.Errorf("%s %q", alone.Status, alone.Error)
+	}
+}
+
+// An inquiry that never left says nothing of the call that it asks about, which
+// may have charged: it sends nothing on.
+func TestAnInquiryThatNeverLeftSendsNothingOn(t *testing.T) {
+	h, id := lostOn(t, payment.Payment, &flaky{after: true}, func(h *house) { h.add(0, failing("", 1)) }, func(h *house) {
+		r := &rail{}
+		first := true
+		r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
+			if first {
+				first = false
+				return actors.Outcome{Verdict: actors.VerdictNotSent}
+			}
+			return r.Provider.Inquire(ctx, q)
+		}
+		h.wrap = func(p actors.Provider) actors.Provider { r.Provider = p; return r }
+	})
+	h.advance(time.Minute)
+	h.is(id, payment.Charged, "")
+	h.submitted(id, actors.Pay, 1)
+	h.has("100070 / 0")
+}
+
+// After a restart the card is gone: what another terminal would need it for is
+// over, what needs none goes on.
+func TestARefusalHeardAfterARestartIsSentOnOnlyWithoutACard(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*live.Create)
+		status payment.Status
+		calls  int
+	}{
+		"card":     {nil, payment.Rejected, 1},
+		"voucher":  {method("voucher"), payment.Charged, 2},
+		"e-wallet": {method("e_wallet"), payment.Charged, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &flaky{after: true, change: c.change}
+			h, id := lostOn(t, payment.Payment, f, func(h *house) {
+				h.set(0, failing(directory.FailRejected, 0))
+				h.add(0, failing("", 1))
+			}, func(h *house) { h.wrap = nil })
+			h.runtime.Quiesce()
+			if got := h.read(id).Status; got != c.status {
+				t.Errorf("%s", got)
+			}
+			h.submitted(id, actors.Pay, c.calls)
+		})
+	}
+}
+
+// A terminal whose terms rule the transaction out is passed over.
+func TestATerminalWhoseTermsRuleItOutIsPassedOver(t *testing.T) {
+	h, ids := three(t, 0, func(h *house) {
+		h.set(2, func(s *directory.Settings) { s.Fail, s.SettlementCurrency = "", "EUR" }) // there is no rate
+	})
+	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	if r.Status != payment.Charged || r.Terminal != ids[2] || len(r.Attempts) != 1 {
+		t.Errorf("%s by %v after %+v", r.Status, r.Terminal, r.Attempts)
+	}
+}
+
+// A payout that the other terminal's fee makes too dear is refused as the first
+// terminal refused it.
+func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *testing.T) {
+	h := openAs(t, func(h *house) {
+		h.add(1, func(s *directory.Settings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
+	})
+	r := h.create(payment.Payout, "4000000000000002", 99_995, "").Record
+	if r.Status != payment.Rejected || r.Error != "card_declined" || r.Terminal != h.terminals[1].ID || r.Attempts != nil {
+		t.Errorf("%s %q by %v after %+v", r.Status, r.Error, r.Terminal, r.Attempts)
+	}
+	h.has("100000 / 0")
+	h.submitted(r.ID, actors.PayOut, 1)
+}
+
+// The record holds so many attempts and no more.
+func TestTheTerminalsThatAreTriedAreBounded(t *testing.T) {
+	h := openAs(t, func(h *house) {
+		h.set(0, failing(directory.FailRejected, 1))
+		for range 40 {
+			h.add(0, failing(directory.FailRejected, 1))
+		}
+	})
+	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
+	if r.Status != payment.Rejected || len(r.Attempts) != 32 {
+		t.Errorf("%s after %d attempts", r.Status, len(r.Attempts))
+	}
+	h.submitted(r.ID, actors.Pay, 33)
+}
+
+// A terminal is chosen by its type, asset, method and amount, by priority, then id.
+func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
+	amount := func(n uint64) *money.Amount { a := money.FromUint64(n); return &a }
+	h := openAs(t, func(h *house) {
+		h.set(0, func(s *directory.Settings) { s.Priority, s.MaxAmount = 1, amount(50) })
+		h.add(0, func(s *directory.Settings) { s.Priority, s.MaxAmount, s.Methods = 2, nil, []string{"voucher"} })
+		h.add(0, func(s *directory.Settings) { s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD"} })
+		h.add(0, func(s *directory.Settings) {
+			s.Priority, s.MaxAmount, s.Currencies = 3, nil, []money.Currency{"USD", "EUR"}
+		})
+	})
+	for _, c := range []struct {
+		amount uint64
+		change func(*live.Create)
+		want   int
+	}{
+		{50, nil, 0}, {51, nil, 3}, {51, method("voucher"), 2},
+		{51, func(c *live.Create) { c.Request.Asset.Currency = "EUR" }, 4},
+		{51, func(c *live.Create) { c.Request.Asset.Currency = "GBP" }, -1},
+		{1, func(c *live.Create) { c.Request.Asset.Env = money.Test }, -1},
+	} {
+		r := h.must(h.begin(payment.Payment, "4242424242424242", c.amount, c.change))
+		if c.want < 0 {
+			if r.Status != payment.Rejected || r.Error != "no terminal available" || r.Route != "" {
+				t.Errorf("%+v: %s %q", c, r.Status, r.Error)
+			}
+			continue
+		}
+		if r.Terminal != h.terminals[c.want].ID || r.Route != "simulator" {
+			t.Errorf("%+v: terminal %v, want %v", c, r.Terminal, h.terminals[c.want].ID)
+		}
+	}
+}
+
+// DECISIONS, "Conversion": the fee first, in the source currency; then
+// floor((amount − fee) × rate × 10^(scale difference)), at routing's rate.
+func TestMoneyIsConvertedAtTheRateOfItsRouting(t *testing.T) {
+	h := openAs(t, func(h *house) {
+		h.rates = map[string]money.Rate{"USD/USDT": rate("0.9999")}
+		h.set(0, func(s *directory.Settings) {
+			s.SettlementCurrency, s.SettlementNetwork, s.FeeBps = "USDT", "tron", 150
+		})
+	})
+	id := h.create(payment.Payment, "4242424242424242", 1_001, "").Record.ID
+	r := h.read(id)
+	// fee floor(1001 × 0.015) = 15; (1001 − 15) × 0.9999 × 10^4 = 9 859 014
+	if r.Fee != money.FromUint64(15) || r.Merchant.Abs != money.FromUint64(986) || r.Dest != money.FromUint64(9_859_014) || r.DestAsset().Network != "tron" {
+		t.Errorf("fee %v, merchant %v, arrives %v", r.Fee, r.Merchant, r.Dest)
+	}
+	h.rates = map[string]money.Rate{"USD/USDT": rate("2")}
+	h.must(h.Refund(part(id, 501)))
+	// (501 at the charge's rate) × 0.9999 × 10^4 = 5 009 499; the fee is not refundable
+	h.booked(id,
+		"settle posted: Dr A:provider 1001, Cr Q:fx_position 986, Dr Q:fx_position 9859014, Cr L:partner:1:available 9859014, Cr I:fees 15",
+		"refund pending: Cr A:provider 501, Dr Q:fx_position 501, Cr Q:fx_position 5009499, Dr L:partner:1:available 5009499",
+		"refund_done capture: Cr A:provider 501, Dr Q:fx_position 501, Cr Q:fx_position 5009499, Dr L:partner:1:available 5009499")
+}
+
+func TestAPayoutIsConvertedAndWithoutARateRejected(t *testing.T) {
+	h := openAs(t, func(h *house) {
+		h.rates = map[string]money.Rate{"USD/EUR": rate("0.5")}
+		h.set(1, func(s *directory.Settings) { s.SettlementCurrency = "EUR" })
+	})
+	id := h.create(payment.Payout, "4242424242424242", 71, "").Record.ID
+	h.is(id, payment.Charged, "")
+	provider := "A:provider:" + h.terminals[1].ID.String()
+	h.booked(id,
+		"authorise pending: Dr L:partner:1:available 71, Cr Q:fx_position 71, Dr Q:fx_position 35, Cr "+provider+" 35",
+		"settle capture: Dr L:partner:1:available 71, Cr Q:fx_position 71, Dr Q:fx_position 35, Cr "+provider+" 35")
+	h.has("99929 / 0")
+	h.rates = nil
+	r := h.create(payment.Payout, "4242424242424242", 71, "").Record
+	if r.Status != payment.Rejected || r.Error != "no exchange rate" {
+		t.Errorf("%s %q", r.Status, r.Error)
+	}
+	if n := h.calls(r.ID); n != 0 || strings.Contains(h.path(r.ID), "authorizing") {
+		t.Errorf("%d calls, went %s", n, h.path(r.ID))
+	}
+}

@@ -1,0 +1,145 @@
+package payment
+
+import (
+	"errors"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// reader reads the fields of an array; after the first error it reads nothing.
+type reader struct {
+	dec *msgpack.Decoder
+	err error
+}
+
+var errShort = errors.New("an array is too short")
+
+// array reads an array of at least so many fields by fn and skips the rest.
+func (r *reader) array(fields int, fn func()) {
+	n := r.length()
+	if r.err == nil && n < fields {
+		r.err = errShort
+	}
+	if r.err != nil {
+		return
+	}
+	fn()
+	for range n - fields {
+		if r.err == nil {
+			r.err = r.dec.Skip()
+		}
+	}
+}
+
+func (r *reader) length() (n int) {
+	if r.err == nil {
+		n, r.err = r.dec.DecodeArrayLen()
+	}
+	return n
+}
+
+func (r *reader) text(to *string) {
+	if r.err == nil {
+		*to, r.err = r.dec.DecodeString()
+	}
+}
+
+func (r *reader) bytes(to *[]byte) {
+	if r.err == nil {
+		*to, r.err = r.dec.DecodeBytes()
+	}
+}
+
+func (r *reader) bool(to *bool) {
+	if r.err == nil {
+		*to, r.err = r.dec.DecodeBool()
+	}
+}
+
+func (r *reader) number() (v int64) {
+	if r.err == nil {
+		v, r.err = r.dec.DecodeInt64()
+	}
+	return v
+}
+
+func (r *reader) id(to *ledger.ID) {
+	if r.err == nil {
+		r.err = decodeID(r.dec, to)
+	}
+}
+
+func (r *reader) amount(to *money.Amount) {
+	if r.err == nil {
+		r.err = decodeAmount(r.dec, to)
+	}
+}
+
+func decodeAttempts(dec *msgpack.Decoder, to *payment.Record) error {
+	r := &reader{dec: dec}
+	for range r.length() {
+		var a payment.Attempt
+		r.array(attemptFields, func() {
+			r.id(&a.Terminal)
+			r.text(&a.Reason)
+			a.At = ledger.Micros(r.number())
+		})
+		if r.err != nil {
+			return r.err
+		}
+		to.Attempts = append(to.Attempts, a)
+	}
+	return r.err
+}
+
+func decodeAction(dec *msgpack.Decoder, to *payment.Record) error {
+	r := &reader{dec: dec}
+	a := new(payment.Action)
+	r.array(actionFields, func() {
+		r.text(&a.Type)
+		r.text(&a.Method)
+		r.text(&a.URL)
+		r.bytes(&a.Params)
+		r.text(&a.Page)
+		r.bytes(&a.Material)
+		a.ExpiresAt = ledger.Micros(r.number())
+		a.Until = ledger.Micros(r.number())
+		for range r.length() {
+			var d payment.Destination
+			r.array(destinationFields, func() {
+				r.text(&d.ID)
+				r.text(&d.Name)
+			})
+			if r.err != nil {
+				return
+			}
+			a.Destinations = append(a.Destinations, d)
+		}
+	})
+	to.Action = a
+	return r.err
+}
+
+func decodeOp(dec *msgpack.Decoder, to *payment.Record) error {
+	r := &reader{dec: dec}
+	o := new(payment.Op)
+	r.array(opFields, func() {
+		o.Kind = payment.OpKind(r.number())
+		r.id(&o.Request)
+		r.amount(&o.Amount)
+		r.amount(&o.FeeBack)
+		r.bool(&o.Heard)
+		o.Unheard, o.Inquiries = uint8(r.number()), uint8(r.number())
+		r.text(&o.Why)
+		r.bool(&o.Late)
+		var from string
+		r.text(&from)
+		o.From = payment.Status(from)
+	})
+	to.Op = o
+	return r.err
+}

@@ -1,0 +1,123 @@
+package payment
+
+import (
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// terms are the terminal's, as far as they are not those of a plain charge.
+func (e *encoder) terms(r *payment.Record) {
+	if !r.Rate.IsZero() {
+		rate, err := r.Rate.MarshalBinary()
+		assert.NoError(err)
+		e.bytes(keyRate, rate)
+		e.text(keySettlesCurrency, string(r.Settles.Currency))
+		e.text(keySettlesNetwork, string(r.Settles.Network))
+	}
+	e.int(keyFeeBps, int64(r.Fees.Bps))
+	e.amount(keyFeeFixed, r.Fees.Fixed)
+	e.int(keyFlags, flags(r))
+	e.int(keyHoldTTL, int64(r.HoldTTL))
+	if len(r.Attempts) == 0 {
+		return
+	}
+	e.array(keyAttempts, len(r.Attempts))
+	for i := range r.Attempts {
+		a := &r.Attempts[i]
+		assert.NoError(e.enc.EncodeArrayLen(attemptFields))
+		e.idValue(a.Terminal)
+		e.textValue(a.Reason)
+		e.intValue(int64(a.At))
+	}
+}
+
+func flags(r *payment.Record) (v int64) {
+	for _, f := range [...]struct {
+		set bool
+		bit int64
+	}{
+		{r.Fees.OnTop, flagFeeOnTop}, {r.Fees.Refundable, flagFeeRefundable}, {r.Hosted, flagHosted},
+		{r.TwoPhase, flagTwoPhase}, {r.SettledLate, flagSettledLate}, {r.KeepCard, flagKeepCard},
+	} {
+		if f.set {
+			v |= f.bit
+		}
+	}
+	return v
+}
+
+// following is what comes after a charge was submitted.
+func (e *encoder) following(r *payment.Record) {
+	e.int(keyHoldUntil, int64(r.HoldUntil))
+	e.amount(keyCaptured, r.Captured)
+	e.amount(keyRefunded, r.Refunded)
+	e.amount(keyFeeBack, r.FeeBack)
+	e.id(keyRefundID, r.RefundID)
+	e.text(keyRefundMsg, r.RefundMsg)
+	e.id(keyLinkID, r.LinkID)
+	e.bytes(keyRailMeta, r.RailMeta)
+	if r.Action != nil {
+		e.action(r.Action)
+	}
+	if r.Op != nil {
+		e.op(r.Op)
+	}
+}
+
+// The lengths of arrays. A reader takes a longer one, and skips what it does
+// not know.
+const (
+	attemptFields     = 3
+	actionFields      = 9
+	destinationFields = 2
+	opFields          = 10
+)
+
+func (e *encoder) action(a *payment.Action) {
+	e.array(keyAction, actionFields)
+	e.textValue(a.Type)
+	e.textValue(a.Method)
+	e.textValue(a.URL)
+	assert.NoError(e.enc.EncodeBytes(a.Params))
+	e.textValue(a.Page)
+	assert.NoError(e.enc.EncodeBytes(a.Material))
+	e.intValue(int64(a.ExpiresAt))
+	e.intValue(int64(a.Until))
+	assert.NoError(e.enc.EncodeArrayLen(len(a.Destinations)))
+	for i := range a.Destinations {
+		assert.NoError(e.enc.EncodeArrayLen(destinationFields))
+		e.textValue(a.Destinations[i].ID)
+		e.textValue(a.Destinations[i].Name)
+	}
+}
+
+func (e *encoder) op(o *payment.Op) {
+	e.array(keyOp, opFields)
+	e.intValue(int64(o.Kind))
+	e.idValue(o.Request)
+	e.amountValue(o.Amount)
+	e.amountValue(o.FeeBack)
+	assert.NoError(e.enc.EncodeBool(o.Heard))
+	e.intValue(int64(o.Unheard))
+	e.intValue(int64(o.Inquiries))
+	e.textValue(o.Why)
+	assert.NoError(e.enc.EncodeBool(o.Late))
+	e.textValue(string(o.From))
+}
+
+func (e *encoder) array(k, n int) {
+	e.key(k)
+	assert.NoError(e.enc.EncodeArrayLen(n))
+}
+
+func (e *encoder) textValue(v string) { assert.NoError(e.enc.EncodeString(v)) }
+
+func (e *encoder) intValue(v int64) { assert.NoError(e.enc.EncodeInt(v)) }
+
+func (e *encoder) idValue(v ledger.ID) { assert.NoError(e.enc.EncodeBytes(append(e.raw[:0], v[:]...))) }
+
+func (e *encoder) amountValue(v money.Amount) {
+	assert.NoError(e.enc.EncodeBytes(v.AppendBinary(e.raw[:0])))
+}

@@ -1,0 +1,165 @@
+package payment_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// hosted creates a transaction whose payer brings the credentials later.
+func (h *house) hosted(txid string) live.Result {
+	h.t.Helper()
+	r, err := h.begin(payment.Payment, "", 70, func(c *live.Create) {
+		c.Hosted, c.Card, c.Request.Method, c.Request.TxID = true, nil, "", txid
+		c.Request.ReturnURL, c.Request.FailURL = "", ""
+	})
+	h.must(r, err)
+	return r
+}
+
+// brings is what a payer with a card brings to the hosted page.
+func brings(id ledger.ID, number string) live.Continue {
+	return live.Continue{
+		Command:     live.Command{Org: org, ID: id}, // the page's token says whose it is
+		Credentials: payment.Credentials{Method: payment.BankCard, CardBIN: number[:6], CardLast4: number[12:], CardPrint: "f00d"},
+		Card:        &secret.Card{Number: []byte(number), CVV: []byte("123")},
+		Browser:     []byte(`{"language":"en"}`),
+	}
+}
+
+func TestAHostedPaymentWaitsForItsPayerWhoIsThenCharged(t *testing.T) {
+	var browser string
+	r := new(rail)
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		browser = string(call.Browser)
+		return r.Provider.Submit(ctx, call)
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.hosted("t").Record.ID
+	created := h.is(id, payment.Created, "")
+	if created.Terminal != (ledger.ID{}) || created.Route != "" || !created.Hosted {
+		t.Errorf("%+v", created)
+	}
+	h.went(id, "created")
+	if again := h.hosted("t"); !again.Replay || again.Record.ID != id {
+		t.Errorf("the txid again: %v, replay %v", again.Record.ID, again.Replay)
+	}
+	c := brings(id, "4242424242424242")
+	number := c.Card.Number
+	charged := h.must(h.Continue(c))
+	if charged.Status != payment.Charged || charged.Method != "bank_card" || charged.CardBIN != "424242" || charged.CardLast4 != "4242" || charged.CardPrint != "f00d" {
+		t.Errorf("%+v", charged)
+	}
+	h.went(id, "created new authorizing charging charged")
+	if !wiped(number) || browser != `{"language":"en"}` {
+		t.Errorf("wiped %v, the rail had %q of the browser", wiped(number), browser)
+	}
+	h.has("100070 / 0")
+	_, err := h.Continue(brings(id, "4242424242424242"))
+	h.refused(err, ledger.NotContinuable)
+	h.submitted(id, actors.Pay, 1)
+}
+
+func TestAHostedPaymentGoesOnToThePayersActionAsAnyOther(t *testing.T) {
+	h := open(t)
+	id := h.hosted("").Record.ID
+	if r := h.must(h.Continue(brings(id, redirect))); r.Status != payment.ActionRequired || !h.sealed(id) {
+		t.Errorf("%s, sealed %v", r.Status, h.sealed(id))
+	}
+	h.decides(id, true)
+	h.must(h.Returned(org, id))
+	h.is(id, payment.Charged, "")
+}
+
+func TestAHostedPageThatIsNotUsedInHalfAnHourIsRejectedWithoutAProvider(t *testing.T) {
+	h := open(t)
+	id := h.hosted("").Record.ID
+	h.advance(30*time.Minute - time.Second)
+	h.restart()
+	h.is(id, payment.Created, "")
+	h.advance(time.Second)
+	if r := h.is(id, payment.Rejected, "payer action expired"); r.Finished == 0 {
+		t.Error("it has no end")
+	}
+	h.went(id, "created rejected")
+	if n := h.calls(id); n != 0 {
+		t.Errorf("%d provider calls", n)
+	}
+	late := brings(id, "4242424242424242")
+	number := late.Card.Number
+	_, err := h.Continue(late)
+	h.refused(err, ledger.NotContinuable)
+	if !wiped(number) {
+		t.Error("the card is still there")
+	}
+}
+
+func TestOnlyAHostedPaymentThatWaitsIsContinued(t *testing.T) {
+	h := open(t)
+	for _, card := range []string{"4242424242424242", redirect, "4000000000000077"} {
+		_, err := h.Continue(brings(h.create(payment.Payment, card, 70, "").Record.ID, "4242424242424242"))
+		h.refused(err, ledger.NotContinuable)
+	}
+}
+
+func TestAHostedPaymentThatNoTerminalServesIsRejectedAndItsCardWiped(t *testing.T) {
+	h := open(t)
+	for name, change := range map[string]func(*live.Continue){
+		"by a route that there is not": func(c *live.Continue) { c.Route = "another" },
+		"at all":                       func(*live.Continue) { h.terminals = nil },
+	} {
+		id := h.hosted("").Record.ID
+		c := brings(id, "4242424242424242")
+		c.Route = "simulator"
+		change(&c)
+		number := c.Card.Number
+		if r := h.must(h.Continue(c)); r.Status != payment.Rejected || r.Error != "no terminal available" || r.CardLast4 != "4242" {
+			t.Errorf("%s: %s %q", name, r.Status, r.Error)
+		}
+		if !wiped(number) {
+			t.Errorf("%s: the card is still there", name)
+		}
+		h.went(id, "created rejected")
+	}
+}
+
+func TestOfManyWhoContinueOneGoesOn(t *testing.T) {
+	h := open(t)
+	id := h.hosted("").Record.ID
+	var all sync.WaitGroup
+	errs, cards := make([]error, 64), make([][]byte, 64)
+	for i := range errs {
+		c := brings(id, "4242424242424242")
+		cards[i] = c.Card.Number
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			_, errs[i] = h.Continue(c)
+		}()
+	}
+	all.Wait()
+	won := 0
+	for i, err := range errs {
+		if err == nil {
+			won++
+		} else {
+			h.refused(err, ledger.NotContinuable)
+		}
+		if !wiped(cards[i]) {
+			t.Errorf("card %d is still there", i)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d went on", won)
+	}
+	h.is(id, payment.Charged, "")
+	h.submitted(id, actors.Pay, 1)
+	h.has("100070 / 0")
+}

@@ -1,0 +1,399 @@
+package payment_test
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/actors/account"
+	live "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+var (
+	org   = uuid.MustParse("3e0a2c58-61f8-4b53-8a0a-0f2f3a9c1d01")
+	usd   = money.Asset{Currency: "USD", Env: money.Prod}
+	start = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
+)
+
+// house is the runtime with the payment service on a real store and simulator.
+type house struct {
+	t         testing.TB
+	dir       string
+	clock     *clock.Manual
+	journal   *posting.Journal
+	runtime   *actors.Runtime
+	simulator *simulator.Simulator
+	wrap      func(actors.Provider) actors.Provider
+	*live.Service
+	terminals []*directory.Terminal
+	partner   *directory.Partner
+	rates     map[string]money.Rate
+	keyring   *secret.Keyring
+	sealer    live.Sealer // instead of the keyring
+
+	real          bool          // the machine's clock instead
+	wait, inquire time.Duration // 0: ten seconds
+	asked         func()        // called when a terminal is looked for
+	admission     live.Admission
+	handling      time.Duration
+	closed        bool // the journal, before its time
+	unsound       bool // a test leaves behind what no life of the service may
+	scripted      bool // the simulator's log is not what the rail did
+	observe       func(payment.Type, payment.Status)
+	seen          seen
+	dead          []*actors.Runtime
+}
+
+func (h *house) Partner(ledger.ID, int64) (*directory.Partner, bool) { return h.partner, true }
+
+func (h *house) Rate(_ ledger.ID, from, to money.Currency) (money.Rate, bool) {
+	rate, found := h.rates[string(from+"/"+to)]
+	return rate, found
+}
+
+func (h *house) Terminals(ledger.ID, int64) []*directory.Terminal { return h.terminals }
+
+func (h *house) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
+	if h.asked != nil {
+		h.asked()
+	}
+	for _, t := range h.terminals {
+		if t.ID == id {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+func open(t testing.TB) *house { return openAs(t, func(*house) {}) }
+
+func openAs(t testing.TB, set func(*house)) *house {
+	h := &house{t: t, dir: t.TempDir(), clock: clock.NewManual(start), partner: &directory.Partner{Number: 1, Org: org, Active: true}}
+	h.seen.calls, h.seen.active = make(map[made]int), make(map[*posting.Journal]map[ledger.ID]bool)
+	for i, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
+		h.terminals = append(h.terminals, &directory.Terminal{
+			ID: uuid.UUID{0xaa, byte(i)}, Org: org, Partner: 1, Provider: "simulator", Type: kind, Active: true, Env: money.Prod,
+		})
+	}
+	var err error
+	if h.keyring, err = secret.CreateKeyring(filepath.Join(h.dir, "keyring"), rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	set(h)
+	h.start()
+	t.Cleanup(func() {
+		if _, timed := t.(*testing.B); !h.closed && !h.unsound && !timed {
+			soon(t, "at rest", h.runtime.Quiesce)
+			h.sound()
+		}
+		h.stop()
+		for _, dead := range h.dead {
+			dead.Stop()
+		}
+	})
+	h.fund(100_000)
+	return h
+}
+
+func (h *house) start() {
+	h.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	running := clock.Clock(h.clock)
+	if h.real {
+		running = clock.Real{}
+	}
+	var err error
+	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: h.dir, Log: quiet}, Clock: running, Log: quiet})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.simulator, err = simulator.Open(simulator.Options{
+		Path: filepath.Join(h.dir, "simulator.log"), Clock: running, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	provider := actors.Provider(h.simulator)
+	if h.wrap != nil {
+		provider = h.wrap(provider)
+	}
+	if _, timed := h.t.(*testing.B); !timed {
+		provider = reporting(&witness{Provider: provider, h: h, journal: h.journal}, provider)
+	}
+	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: quiet, Handling: h.handling})
+	admission := h.admission
+	if admission == nil {
+		admission = account.New(h.runtime)
+	}
+	sealer := live.Sealer(h.keyring)
+	if h.sealer != nil {
+		sealer = h.sealer
+	}
+	h.Service = live.New(live.Options{
+		Runtime: h.runtime, Directory: h, Admission: admission, Sealer: sealer,
+		Providers:  map[string]actors.Provider{"simulator": provider},
+		CreateWait: cmp.Or(h.wait, 10*time.Second), ProviderTimeout: cmp.Or(h.inquire, 10*time.Second),
+		ActionTTL: 30 * time.Minute, Observe: h.observe,
+	})
+	h.runtime.Start(live.Resumes)
+}
+
+func (h *house) stop() {
+	h.runtime.Stop()
+	if err := h.journal.Close(); err != nil && !h.closed {
+		h.t.Error(err)
+	}
+	if err := h.simulator.Close(); err != nil {
+		h.t.Error(err)
+	}
+}
+
+func (h *house) restart() {
+	h.stop()
+	h.start()
+	h.runtime.Quiesce()
+}
+
+func (h *house) fund(n uint64) {
+	done := make(chan posting.Receipt, 1)
+	h.journal.Submit(&posting.Change{Steps: []posting.Step{{
+		Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
+		Events: []ledger.Event{{Name: "transfer", To: "posted", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
+			{Account: ledger.Bank, Asset: usd, Side: ledger.Debit, Amount: money.FromUint64(n)},
+			{Account: ledger.PartnerAvailable(1), Asset: usd, Side: ledger.Credit, Amount: money.FromUint64(n)},
+		}}}},
+	}}}, func(r posting.Receipt) { done <- r })
+	if r := <-done; r.Err != nil {
+		h.t.Fatal(r.Err)
+	}
+}
+
+func request(kind payment.Type, card string, amount uint64, txid string) live.Create {
+	c := live.Create{Org: org, Request: payment.Request{
+		Type: kind, TxID: txid, Amount: money.FromUint64(amount), Asset: usd, Method: payment.BankCard,
+		ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+	}}
+	c.Card = &secret.Card{Number: []byte(card), CVV: []byte("123")}
+	return c
+}
+
+func (h *house) create(kind payment.Type, card string, amount uint64, txid string) live.Result {
+	h.t.Helper()
+	c := request(kind, card, amount, txid)
+	c.Partner = h.partner
+	result, err := h.Create(c)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return result
+}
+
+func (h *house) read(id ledger.ID) *payment.Record {
+	h.t.Helper()
+	result, err := h.Read(org, 1, id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return result.Record
+}
+
+func (h *house) advance(d time.Duration) {
+	h.t.Helper()
+	if err := h.runtime.Advance(h.clock.Now().Add(d)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// balance is "posted available / pending debits" of the partner.
+func (h *house) balance() string {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	totals, err := v.Totals(org, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: usd})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return fmt.Sprintf("%v / %v", totals.Balance(ledger.Credit), totals.DebitsPending)
+}
+
+// path is the states that a transaction went through.
+func (h *house) path(id ledger.ID) string {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	var states []string
+	err := v.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: id}, func(e ledger.Event) (bool, error) {
+		states = append([]string{e.To}, states...)
+		return true, nil
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return strings.Join(states, " ")
+}
+
+func (h *house) calls(id ledger.ID) int {
+	log, err := os.ReadFile(filepath.Join(h.dir, "simulator.log"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return strings.Count(string(log), id.String())
+}
+
+// set replaces a terminal by one with other settings.
+func (h *house) set(i int, change func(*directory.Settings)) {
+	next := *h.terminals[i]
+	change(&next.Settings)
+	h.terminals = slices.Clone(h.terminals)
+	h.terminals[i] = &next
+}
+
+// add adds a terminal like another one, after it.
+func (h *house) add(i int, change func(*directory.Settings)) ledger.ID {
+	next := *h.terminals[i]
+	next.ID = uuid.UUID{0xaa, byte(len(h.terminals))}
+	next.Settings.Priority++
+	h.terminals = append(slices.Clone(h.terminals), &next)
+	change(&next.Settings)
+	return next.ID
+}
+
+func twoPhase(s *directory.Settings) { s.TwoPhase, s.HoldTTL = true, directory.DefaultHoldTTL }
+
+// begin creates, as request says, with a change; it returns what the caller gets.
+func (h *house) begin(kind payment.Type, card string, amount uint64, change func(*live.Create)) (live.Result, error) {
+	c := request(kind, card, amount, "")
+	c.Partner = h.partner
+	if change != nil {
+		change(&c)
+	}
+	return h.Create(c)
+}
+
+// of is a partner's command about a transaction.
+func of(id ledger.ID) live.Command { return live.Command{Org: org, Partner: 1, ID: id} }
+
+// part is a partner's command about a part of a transaction; 0: all of it.
+func part(id ledger.ID, amount uint64) live.Amount {
+	a := live.Amount{Command: of(id)}
+	if amount != 0 {
+		n := money.FromUint64(amount)
+		a.Amount = &n
+	}
+	return a
+}
+
+// must is the record of a result that had to come.
+func (h *house) must(r live.Result, err error) *payment.Record {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r.Record
+}
+
+// refused fails the test unless the error is a refusal of the code.
+func (h *house) refused(err error, want ledger.Code) {
+	h.t.Helper()
+	if !isRefusal(err, want) {
+		h.t.Errorf("refused with %v, want %s", err, want)
+	}
+}
+
+func isRefusal(err error, code ledger.Code) bool {
+	var refusal *ledger.Refusal
+	return errors.As(err, &refusal) && refusal.Code == code
+}
+
+// is checks how a transaction stands.
+func (h *house) is(id ledger.ID, status payment.Status, reason string) *payment.Record {
+	h.t.Helper()
+	r := h.read(id)
+	if r.Status != status || r.Error != reason {
+		h.t.Errorf("%v is %s %q, want %s %q", r.Type, r.Status, r.Error, status, reason)
+	}
+	return r
+}
+
+// has checks the partner's balance.
+func (h *house) has(want string) {
+	h.t.Helper()
+	if got := h.balance(); got != want {
+		h.t.Errorf("balance %s, want %s", got, want)
+	}
+}
+
+// booked checks a transaction's entries.
+func (h *house) booked(id ledger.ID, want ...string) {
+	h.t.Helper()
+	if got := h.entries(id); got != strings.Join(want, "; ") {
+		h.t.Errorf("booked\n%s, want\n%s", got, strings.Join(want, "; "))
+	}
+}
+
+// went checks the states that a transaction went through.
+func (h *house) went(id ledger.ID, want string) {
+	h.t.Helper()
+	if got := h.path(id); got != want {
+		h.t.Errorf("went through %s, want %s", got, want)
+	}
+}
+
+// submitted checks how often an operation was submitted for a transaction.
+func (h *house) submitted(id ledger.ID, operation actors.Operation, want int) {
+	h.t.Helper()
+	if got := h.submissions(id, operation); got != want {
+		h.t.Errorf("%v was submitted %d times, want %d", operation, got, want)
+	}
+}
+
+// decides is the payer's answer on the simulator's challenge page.
+func (h *house) decides(id ledger.ID, approve bool) {
+	h.t.Helper()
+	action := h.read(id).Action
+	if action == nil {
+		h.t.Fatal("there is nothing to decide")
+	}
+	page, err := url.Parse(cmp.Or(action.Page, action.URL))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	q := page.Query()
+	terminal, reference := uuid.MustParse(q.Get(simulator.TerminalParam)), uuid.MustParse(q.Get(simulator.ReferenceParam))
+	if _, _, err := h.simulator.Decide(terminal, reference, q.Get(simulator.TokenParam), approve); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// sealed tells whether a card is kept beside the transaction.
+func (h *house) sealed(id ledger.ID) bool {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	_, found, err := v.Sealed(org, ledger.Source{Kind: ledger.Transaction, ID: id})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return found
+}

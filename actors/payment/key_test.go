@@ -1,0 +1,207 @@
+package payment_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+)
+
+// keyed is a caller's key for a request that the body stands for.
+func keyed(text, body string) actors.Key {
+	return actors.Key{Scope: actors.KeyOfPartner(1), Text: text, Hash: [32]byte([]byte(body + strings.Repeat(" ", 32)))}
+}
+
+func TestARepeatedCreateWithItsKeyIsAnsweredWithTheFirstOne(t *testing.T) {
+	h := open(t)
+	longest := strings.Repeat("€", 255)
+	pay := func(key actors.Key) (live.Result, error) {
+		return h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key = key })
+	}
+	for _, text := range []string{"k", longest} {
+		first, err := pay(keyed(text, "a"))
+		if h.must(first, err); first.Replay {
+			t.Error("the first one is a replay")
+		}
+		h.restart()
+		again, err := pay(keyed(text, "a"))
+		if h.must(again, err); !again.Replay || again.Record.ID != first.Record.ID || again.Record.Status != payment.Charged {
+			t.Errorf("again: %v %s, replay %v", again.Record.ID, again.Record.Status, again.Replay)
+		}
+		_, err = pay(keyed(text, "b"))
+		h.refused(err, ledger.Conflict)
+		h.submitted(first.Record.ID, actors.Pay, 1)
+	}
+	h.has("100140 / 0")
+}
+
+// The key comes before the txid: a repetition of the very request is that
+// request, whatever else it would meet.
+func TestAKeyIsClaimedWithItsCreateAlsoIfThatIsRejected(t *testing.T) {
+	h := open(t)
+	pay := func(text string) (live.Result, error) {
+		return h.begin(payment.Payment, "4000000000000002", 70, func(c *live.Create) { c.Key, c.Request.TxID = keyed(text, text), "t" })
+	}
+	first, err := pay("k")
+	h.must(first, err)
+	if again, err := pay("k"); err != nil || !again.Replay || again.Record.ID != first.Record.ID || again.Record.Status != payment.Rejected {
+		t.Errorf("%+v, %v", again, err)
+	}
+	other, err := pay("l") // another request with the same txid
+	if h.must(other, err); !other.Replay || other.Record.ID != first.Record.ID {
+		t.Errorf("%v, replay %v", other.Record.ID, other.Replay)
+	}
+}
+
+func TestManyCreatesWithOneKeyAreOneTransactionAndOneCall(t *testing.T) {
+	h := open(t)
+	results, errs := race(func(int) (live.Result, error) {
+		return h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key = keyed("k", "a") })
+	})
+	firsts := 0
+	for i, r := range results {
+		if errs[i] != nil || r.Record.ID != results[0].Record.ID || r.Record.Status != payment.Charged {
+			t.Fatalf("%+v, %v", r, errs[i])
+		}
+		if !r.Replay {
+			firsts++
+		}
+	}
+	if firsts != 1 {
+		t.Errorf("%d are no replay", firsts)
+	}
+	h.submitted(results[0].Record.ID, actors.Pay, 1)
+	h.has("100070 / 0")
+}
+
+func TestARepeatedOperationWithItsKeyIsOneEffect(t *testing.T) {
+	with := func(c live.Command, key actors.Key) live.Command {
+		c.Key = key
+		return c
+	}
+	for name, c := range map[string]struct {
+		card      string
+		house     func(*house)
+		do        func(h *house, c live.Command) (live.Result, error)
+		operation actors.Operation
+		status    payment.Status
+	}{
+		"refund": {"4242424242424242", plain, func(h *house, c live.Command) (live.Result, error) {
+			a := part(c.ID, 30)
+			a.Command = c
+			return h.Refund(a)
+		}, actors.Refund, payment.Refunded},
+		"refund that takes its time": {delaysRefunds, plain, func(h *house, c live.Command) (live.Result, error) {
+			return h.Refund(live.Amount{Command: c})
+		}, actors.Refund, payment.Refunding},
+		"cancel": {"4000000000000077", plain, func(h *house, c live.Command) (live.Result, error) { return h.Cancel(c) }, actors.Void, payment.Failed},
+		"commit": {"4242424242424242", func(h *house) { h.set(0, twoPhase) }, func(h *house, c live.Command) (live.Result, error) {
+			return h.Commit(live.Amount{Command: c})
+		}, actors.Capture, payment.Charged},
+		"password": {password, plain, func(h *house, c live.Command) (live.Result, error) {
+			return h.Complete(live.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})
+		}, actors.Complete, payment.Charged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := openAs(t, c.house)
+			id := h.create(payment.Payment, c.card, 70, "").Record.ID
+			results, errs := race(func(int) (live.Result, error) { return c.do(h, with(of(id), keyed("k", "a"))) })
+			firsts := 0
+			for i, r := range results {
+				if errs[i] != nil || r.Record.Status != c.status {
+					t.Fatalf("answered %+v, %v", r.Record, errs[i])
+				}
+				if !r.Replay {
+					firsts++
+				}
+			}
+			if firsts != 1 {
+				t.Errorf("%d are no replay", firsts)
+			}
+			h.submitted(id, c.operation, 1)
+			h.restart()
+			again, err := c.do(h, with(of(id), keyed("k", "a")))
+			if h.must(again, err); !again.Replay {
+				t.Error("after a restart it is no replay")
+			}
+			_, err = c.do(h, with(of(id), keyed("k", "b")))
+			h.refused(err, ledger.Conflict)
+			h.submitted(id, c.operation, 1)
+		})
+	}
+}
+
+// A refund is refused, and its key is free for the one that is not.
+func TestARefusedOperationDoesNotClaimItsKey(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	refund := func(amount uint64, body string) (live.Result, error) {
+		a := part(id, amount)
+		a.Key = keyed("k", body)
+		return h.Refund(a)
+	}
+	_, err := refund(71, "71")
+	h.refused(err, ledger.InvalidRefundAmount)
+	r, err := refund(70, "70")
+	if h.must(r, err); r.Replay || r.Record.Status != payment.Refunded {
+		t.Errorf("%s, replay %v", r.Record.Status, r.Replay)
+	}
+}
+
+func TestARepeatedCancelThatWasNotGrantedIsNotGrantedAgain(t *testing.T) {
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "already_charged"}
+	r := scripted(actors.Void, refused).says(actors.Pay, done)
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	c := of(id)
+	c.Key = keyed("k", "a")
+	for range 2 {
+		_, err := h.Cancel(c)
+		h.refused(err, ledger.NotReversible)
+	}
+	h.submitted(id, actors.Void, 1)
+}
+
+// A card that comes with a repeated request is wiped as the first one was.
+func TestTheCardOfARepeatedRequestIsWiped(t *testing.T) {
+	h := open(t)
+	for range 2 {
+		var number []byte
+		_, err := h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key, number = keyed("create", "a"), c.Card.Number })
+		if err != nil || !wiped(number) {
+			t.Errorf("wiped %v (%v)", wiped(number), err)
+		}
+	}
+	id := h.hosted("").Record.ID
+	for range 2 {
+		c := brings(id, "4242424242424242")
+		c.Key = keyed("continue", "a")
+		number := c.Card.Number
+		if _, err := h.Continue(c); err != nil || !wiped(number) {
+			t.Errorf("wiped %v (%v)", wiped(number), err)
+		}
+	}
+	h.submitted(id, actors.Pay, 1)
+}
+
+// Two partners may use one key for different things.
+func TestAKeyIsItsOwnersOwn(t *testing.T) {
+	h := open(t)
+	first := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key = keyed("k", "a") }))
+	second := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) {
+		c.Partner = &directory.Partner{Number: 2, Org: org, Active: true}
+		c.Key = keyed("k", "b")
+		c.Key.Scope = actors.KeyOfPartner(2)
+	}))
+	if first.ID == second.ID || second.Partner != 2 {
+		t.Errorf("%v of partner %d", second.ID, second.Partner)
+	}
+}
+
+// delayed is how long the simulator's slow rail takes.
+const delayed = 5 * time.Second

@@ -1,0 +1,242 @@
+package payment_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// tells has the rail report something of a transaction, and waits for what
+// follows at once.
+func (h *house) tells(id ledger.ID, what actors.Reported, reason string) {
+	h.t.Helper()
+	h.Tell(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{
+		Org: org, Reference: id, Terminal: h.read(id).Terminal, What: what, Reason: reason,
+	}))
+	h.runtime.Quiesce()
+}
+
+const (
+	lateIn   = "settle_late posted: Dr A:provider 70, Cr L:suspense:1 70"
+	lateBack = "gave_back posted: Cr A:provider 70, Dr L:suspense:1 70"
+)
+
+func TestMoneyThatMovesForAClosedPaymentWaitsInSuspenseAndIsGivenBack(t *testing.T) {
+	for name, card := range map[string]string{"cancelled": "4000000000000077", "declined": "4000000000000002", "failed": "4000000000000119"} {
+		t.Run(name, func(t *testing.T) {
+			h := openAs(t, func(h *house) { h.on(scripted(actors.Refund, done)) })
+			closed := h.create(payment.Payment, card, 70, "").Record
+			if name == "cancelled" {
+				closed = h.must(h.Cancel(of(closed.ID)))
+			}
+			h.tells(closed.ID, actors.Settled, "")
+			h.advance(time.Second)
+			r := h.is(closed.ID, closed.Status, closed.Error)
+			if !r.SettledLate || r.RefundID == (ledger.ID{}) || r.RefundMsg != "refunded" || r.Finished != closed.Finished {
+				t.Errorf("%+v", r)
+			}
+			h.booked(r.ID, lateIn, lateBack)
+			h.has("100000 / 0")
+			h.submitted(r.ID, actors.Refund, 1)
+			h.tells(r.ID, actors.Settled, "") // the rail says it again
+			h.advance(time.Hour)
+			h.booked(r.ID, lateIn, lateBack)
+			h.submitted(r.ID, actors.Refund, 1)
+		})
+	}
+}
+
+func TestMoneyInSuspenseThatTheRailDoesNotTakeBackStaysThere(t *testing.T) {
+	h := openAs(t, func(h *house) {
+		h.on(scripted(actors.Refund, actors.Outcome{Verdict: actors.VerdictRefused, Reason: "no"}))
+	})
+	id := h.create(payment.Payment, "4000000000000002", 70, "").Record.ID
+	h.tells(id, actors.Settled, "")
+	h.advance(time.Hour)
+	if r := h.is(id, payment.Rejected, "card_declined"); r.RefundMsg != "no" {
+		t.Errorf("%q", r.RefundMsg)
+	}
+	h.booked(id, lateIn)
+}
+
+func TestTheWayBackOfMoneyInSuspenseIsInquiredWhereItsAnswerIsLost(t *testing.T) {
+	r := scripted(actors.Refund, lostAnswer).says(actors.Refund, actors.Outcome{Verdict: actors.VerdictPending, Again: time.Minute}, done)
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4000000000000002", 70, "").Record.ID
+	h.tells(id, actors.Settled, "")
+	h.advance(time.Second)
+	h.restart()
+	h.advance(time.Hour)
+	h.booked(id, lateIn, lateBack)
+	h.submitted(id, actors.Refund, 1)
+}
+
+// A payout that went out after all can't be called back.
+func TestAPayoutThatSettlesLateStaysInSuspense(t *testing.T) {
+	h := openAs(t, func(h *house) { h.on(new(rail)) })
+	id := h.create(payment.Payout, "4000000000000002", 70, "").Record.ID
+	h.tells(id, actors.Settled, "")
+	h.advance(time.Hour)
+	provider := "A:provider:" + h.terminals[1].ID.String()
+	h.booked(id,
+		"authorise pending: Dr L:partner:1:available 70, Cr "+provider+" 70", "decline void: Dr L:partner:1:available 70, Cr "+provider+" 70",
+		"settle_late posted: Cr "+provider+" 70, Dr L:suspense:1 70")
+	h.submitted(id, actors.Refund, 0)
+}
+
+// What a rail says while it is asked something else is not forgotten.
+func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		void   actors.Outcome
+		says   actors.Outcome
+		status payment.Status
+		booked []string
+	}{
+		{"granted", done, done, payment.Failed, []string{lateIn, lateBack}},
+		{"unknown, then granted", lostAnswer, done, payment.Failed, []string{lateIn, lateBack}},
+		{"refused", actors.Outcome{Verdict: actors.VerdictRefused}, done, payment.Charged,
+			[]string{"settle posted: Dr A:provider 70, Cr L:partner:1:available 70"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := new(rail)
+			began, goOn := make(chan ledger.ID), make(chan struct{})
+			r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+				switch call.Operation {
+				case actors.Refund:
+					return done
+				case actors.Void:
+					began <- call.Reference
+					<-goOn
+					return c.void
+				}
+				return r.Provider.Submit(ctx, call)
+			}
+			r.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.says }
+			h := openAs(t, func(h *house) { h.on(r) })
+			id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+			cancelled := h.SendCancel(of(id))
+			<-began
+			h.Tell(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[0].ID, What: actors.Settled}))
+			close(goOn)
+			<-cancelled
+			h.advance(time.Hour)
+			if got := h.read(id).Status; got != c.status {
+				t.Errorf("%s", got)
+			}
+			h.booked(id, c.booked...)
+		})
+	}
+}
+
+func TestAChargeThatIsReportedAsSettledIsChargedWithoutAnInquiry(t *testing.T) {
+	r := scripted(actors.Pay, actors.Outcome{Verdict: actors.VerdictPending, Again: time.Hour})
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.tells(id, actors.Settled, "")
+	h.is(id, payment.Charged, "")
+	h.has("100070 / 0")
+	if n := r.inquired.Load(); n != 0 {
+		t.Errorf("%d inquiries", n)
+	}
+}
+
+func TestARejectedPaymentThatTheRailCorrectsIsFailed(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, "4000000000000002", 70, "").Record.ID
+	for range 2 {
+		h.tells(id, actors.Corrected, "processing_error")
+		h.is(id, payment.Failed, "processing_error")
+	}
+	h.went(id, "created new authorizing rejected failed")
+	for _, c := range []struct {
+		card string
+		want payment.Status
+	}{{"4242424242424242", payment.Charged}, {"4000000000000077", payment.Charging}, {redirect, payment.ActionRequired}} {
+		other := h.create(payment.Payment, c.card, 70, "").Record.ID
+		h.tells(other, actors.Corrected, "processing_error")
+		h.is(other, c.want, "")
+	}
+	h.terminals = nil
+	unrouted := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.tells(unrouted, actors.Corrected, "processing_error")
+	h.is(unrouted, payment.Rejected, "no terminal available")
+}
+
+func TestWhatARailReportsOfAnotherTerminalIsNotBelieved(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	for _, what := range []actors.Reported{actors.TakenBack, actors.Corrected, actors.Settled} {
+		h.Tell(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[1].ID, What: what}))
+	}
+	h.runtime.Quiesce()
+	h.is(id, payment.Charged, "")
+}
+
+// Only what was not refunded yet is taken back, after what becomes of a refund
+// that is under way.
+func TestAReversalWhileARefundIsUnderWayTakesWhatIsLeft(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		refund actors.Outcome
+		says   actors.Outcome
+		amount uint64 // of the return
+		booked string
+	}{
+		{"refunded later", actors.Outcome{Verdict: actors.VerdictPending, Again: time.Second}, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
+		{"refused later", actors.Outcome{Verdict: actors.VerdictPending, Again: time.Second}, actors.Outcome{Verdict: actors.VerdictRefused}, 70,
+			"return posted: Cr A:provider 70, Dr L:partner:1:available 70"},
+		{"unknown, then refunded", lostAnswer, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := openAs(t, func(h *house) { h.on(scripted(actors.Refund, c.refund).says(actors.Refund, c.says)) })
+			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+			h.must(h.Refund(part(id, 30)))
+			h.tells(id, actors.TakenBack, "chargeback")
+			if r := h.read(id); r.Status == payment.Reversed {
+				t.Error("reversed under a refund")
+			}
+			h.advance(time.Minute)
+			r := h.is(id, payment.Reversed, "chargeback")
+			back := h.is(r.ReturnID, payment.Charged, "")
+			if back.Type != payment.Payout || back.Amount != money.FromUint64(c.amount) || string(back.MerchantMeta) != `{"reversal_of":"`+id.String()+`"}` {
+				t.Errorf("the return is %+v", back)
+			}
+			h.booked(r.ReturnID, c.booked)
+			h.has("100000 / 0")
+			_, err := h.Refund(part(id, 0))
+			h.refused(err, ledger.NotReversible)
+		})
+	}
+}
+
+func TestAReversalOfWhatWasRefundedWhollyTakesNothing(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.must(h.Refund(part(id, 0)))
+	h.tells(id, actors.TakenBack, "chargeback")
+	h.is(id, payment.Refunded, "")
+	h.has("100000 / 0")
+	if n := h.runtime.Live(); n != 0 {
+		t.Errorf("%d actors stay", n)
+	}
+}
+
+// A chargeback of part of a hold's capture takes what was captured.
+func TestAReversalOfACommitTakesWhatWasCaptured(t *testing.T) {
+	h := twoPhased(t, plain)
+	id := h.create(payment.Payment, "4000000000000259", 70, "").Record.ID
+	h.must(h.Commit(part(id, 50)))
+	h.advance(time.Minute)
+	r := h.is(id, payment.Reversed, "chargeback")
+	if back := h.read(r.ReturnID); back.Amount != money.FromUint64(50) {
+		t.Errorf("%v is taken back", back.Amount)
+	}
+	h.has("100000 / 0")
+}

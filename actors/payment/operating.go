@@ -1,0 +1,218 @@
+package payment
+
+import (
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// operate decides on what is asked of a transaction that is there. While the
+// provider is asked something it waits: the answer may decide it.
+func (t *transaction) operate(c *actors.Context, m *operation) {
+	if c.Expecting() > 0 {
+		if len(t.stashed) >= maxStashed {
+			m.Refuse(actors.ErrBusy)
+			return
+		}
+		t.stashed = append(t.stashed, m)
+		return
+	}
+	if !t.load() {
+		m.Refuse(unknown())
+		return
+	}
+	d, decided, err := t.decide(c, m)
+	switch {
+	case err != nil:
+		t.refuse(m, err)
+	case decided:
+		m.caller.cancels = m.what == cancel
+		m.caller.patient = m.what == cancel || m.what == returned
+		t.commit(c, d, m)
+	default:
+		m.caller.patient = true
+		t.waiters = append(t.waiters, m.caller)
+		t.answer(c)
+	}
+}
+
+// refuse answers an operation that may not be: with what became of it, where it
+// was asked for before by the same key.
+func (t *transaction) refuse(m *operation, err error) {
+	existing, repeated, keyErr := t.service.used(t.key.Org, &m.Key)
+	switch {
+	case keyErr != nil:
+		m.Refuse(keyErr)
+	case repeated:
+		m.wipe()
+		m.answer(reply{existing: existing})
+	default:
+		m.Refuse(err)
+	}
+}
+
+// decide is what the operation does; not decided: nothing but to answer with
+// the first outcome.
+func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decision, decided bool, err error) {
+	at, request := t.at(c), uuid.New()
+	switch m.what {
+	case refund:
+		d, err = at.Refund(t.record, m.amount, request)
+	case cancel:
+		d, err = at.Cancel(t.record, request)
+	case commit:
+		d, err = at.Commit(t.record, m.amount, request)
+	case complete:
+		if d, err = at.Complete(t.record, true, request); err == nil {
+			t.material = m.material
+		}
+	case choose:
+		d, err = t.choose(at, m, request)
+	case proceed:
+		d, err = t.proceed(at, m)
+	case returned:
+		return t.returned(c, at, request)
+	}
+	return d, err == nil, err
+}
+
+func (t *transaction) choose(at payment.Case, m *operation, request ledger.ID) (payment.Decision, error) {
+	const op = "payment.Choose"
+	waiting, offered := t.record.Destination(m.choice)
+	switch {
+	case !waiting:
+		return payment.Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction does not wait for a receiving institution")
+	case !offered:
+		return payment.Decision{}, ledger.RefuseField(op, "target_bank_id", "is none of availble_destinations")
+	}
+	d, err := at.Complete(t.record, true, request)
+	if err == nil {
+		t.choice = m.choice
+	}
+	return d, err
+}
+
+// proceed goes on with a hosted transaction, whose payer has brought credentials.
+func (t *transaction) proceed(at payment.Case, m *operation) (payment.Decision, error) {
+	const op = "payment.Continue"
+	if !t.record.Waiting() {
+		return payment.Decision{}, ledger.Refuse(op, ledger.NotContinuable, "the transaction does not wait for its payer")
+	}
+	partner, known := t.service.directory.Partner(t.key.Org, t.record.Partner)
+	if !known {
+		return payment.Decision{}, ledger.Refuse(op, ledger.NotContinuable, "the transaction's partner is gone")
+	}
+	with := &m.with
+	t.card, t.browser = with.Card, with.Browser
+	request := t.record.Request
+	request.Method = with.Credentials.Method
+	terms, found := t.service.terms(&wanted{org: t.key.Org, partner: partner, request: &request, route: with.Route})
+	if !found {
+		return at.RefuseContinue(t.record, with.Credentials, payment.NoTerminal), nil
+	}
+	return at.Continue(t.record, with.Credentials, &terms), nil
+}
+
+// returned asks the provider how the charge of a payer stands who came back.
+func (t *transaction) returned(c *actors.Context, at payment.Case, request ledger.ID) (payment.Decision, bool, error) {
+	r := t.record
+	submits := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
+	if r.Status == payment.ActionRequired && r.Op == nil && !submits {
+		d, err := at.Complete(r, false, request)
+		return d, err == nil, err
+	}
+	if r.Status.Moving() && r.Op == nil && !r.NotKnown() {
+		if err := t.ask(c, payment.AskInquire); err != nil {
+			t.unasked(err) // its due instant asks again
+		}
+	}
+	return payment.Decision{}, false, nil
+}
+
+// operationRefused turns what the writer refused into the operation's answer.
+func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal *ledger.Refusal, r posting.Receipt) {
+	continues := m.what == proceed
+	switch {
+	case refusal.Code == ledger.ClaimTaken:
+		t.drop()
+		m.answer(keyTaken(&m.Key, r.Owner))
+	case refusal.Code == ledger.StaleVersion:
+		t.operate(c, m)
+	case continues && refusal.Code == ledger.InsufficientFunds:
+		t.commit(c, t.at(c).RefuseContinue(t.record, m.with.Credentials, payment.InsufficientBalance), m)
+	case continues && refusal.Code == ledger.OutOfRange:
+		t.commit(c, t.at(c).RefuseContinue(t.record, m.with.Credentials, payment.AmountOutOfRange), m)
+	case refusal.Code == ledger.OutOfRange:
+		t.drop()
+		m.Refuse(ledger.Refuse("payment", ledger.Unavailable, "the totals have no room for it"))
+	default:
+		t.drop()
+		m.Refuse(refusal)
+	}
+}
+
+// reported decides on what a rail said unasked.
+func (t *transaction) reported(c *actors.Context, m reported) {
+	if !t.load() {
+		return
+	}
+	if m.Terminal != t.record.Terminal {
+		t.service.rt.Log.Error("a rail reports a charge that was given up for another terminal", "transaction", t.key.ID.String(),
+			"terminal", m.Terminal.String())
+		return
+	}
+	switch m.What {
+	case actors.TakenBack:
+		if !t.takeBack(c, m) {
+			t.taken = &m
+		}
+	case actors.Corrected:
+		if d, ok := t.at(c).Corrected(t.record, m.Reason); ok {
+			t.commit(c, d, m)
+		}
+	case actors.Settled:
+		if !t.settle(c, m) {
+			t.settled = &m
+		}
+	}
+}
+
+// takeUp takes up what a rail said unasked while something else was under way.
+func (t *transaction) takeUp(c *actors.Context) {
+	if m := t.settled; m != nil && t.record != nil && !c.Committing() && t.settle(c, *m) {
+		t.settled = nil
+	}
+	if m := t.taken; m != nil && t.record != nil && !c.Committing() && t.takeBack(c, *m) {
+		t.taken = nil
+	}
+}
+
+// settle writes down that money has moved after all; not done: what is under way
+// comes first, because its answer may say so too.
+func (t *transaction) settle(c *actors.Context, m reported) (done bool) {
+	r := t.record
+	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
+		return false
+	}
+	if d, ok := t.at(c).Answered(r, payment.Answer{Verdict: payment.SaidCharged}); ok {
+		t.commit(c, d, m)
+	}
+	return true
+}
+
+// takeBack writes down that settled money was taken back; not done: we have not
+// heard yet that it settled, or what becomes of a refund.
+func (t *transaction) takeBack(c *actors.Context, m reported) (done bool) {
+	r := t.record
+	if c.Expecting() > 0 || r.Op != nil {
+		return false
+	}
+	if d, ok := t.at(c).Reversed(r, t.stamp.Settled, uuid.New(), m.Reason); ok {
+		t.commit(c, d, m)
+		return true
+	}
+	return r.Status.Final() || r.Status == payment.Refunded // there is nothing left to take
+}

@@ -1,0 +1,108 @@
+package payment
+
+import (
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// Refund returns settled money and waits for the first outcome, or for the
+// create-wait. Errors, of this and of the other operations: NotFound, what
+// ledger/payment refuses, Conflict for a key that was used otherwise,
+// Unavailable.
+func (s *Service) Refund(a Amount) (Result, error) {
+	return s.operate(a.Command, &operation{what: refund, amount: a.Amount})
+}
+
+// Cancel gives up a charge that has not settled. One that settles first is
+// NotReversible.
+func (s *Service) Cancel(c Command) (Result, error) {
+	return s.operate(c, &operation{what: cancel})
+}
+
+// Commit captures what is held.
+func (s *Service) Commit(a Amount) (Result, error) {
+	return s.operate(a.Command, &operation{what: commit, amount: a.Amount})
+}
+
+// Complete hands what the payer's side submits to the provider.
+func (s *Service) Complete(m Material) (Result, error) {
+	return s.operate(m.Command, &operation{what: complete, material: m.Object})
+}
+
+// Choose names the receiving institution. Invalid: it is not one of those offered.
+func (s *Service) Choose(c Choice) (Result, error) {
+	return s.operate(c.Command, &operation{what: choose, choice: c.Bank})
+}
+
+// Continue goes on with a hosted transaction; NotContinuable: it does not wait
+// for its payer.
+func (s *Service) Continue(c Continue) (Result, error) {
+	return s.operate(c.Command, &operation{what: proceed, with: c})
+}
+
+// Returned says that the payer came back from the rail: the provider is asked
+// how the charge stands.
+func (s *Service) Returned(org, id ledger.ID) (Result, error) {
+	return s.operate(Command{Org: org, ID: id}, &operation{what: returned})
+}
+
+// operate hands an operation to its transaction's actor, which wipes what is
+// secret in it. One that gets no further is wiped here.
+func (s *Service) operate(c Command, m *operation) (Result, error) {
+	partner, repeated, err := s.known(&c)
+	if err != nil {
+		m.wipe()
+		return Result{}, err
+	}
+	if repeated {
+		m.wipe()
+		return m.replayed(s.replay(c.Org, partner, c.ID))
+	}
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
+	m.Command, m.caller = c, newCaller()
+	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: c.ID}, m); err != nil {
+		m.wipe()
+		return Result{}, err
+	}
+	r, answered := m.wait(timer)
+	switch {
+	case !answered:
+		return s.reached(c.Org, c.ID)
+	case r.existing != (ledger.ID{}):
+		return m.replayed(s.await(c.Org, partner, c.ID, timer))
+	}
+	return r.result, r.err
+}
+
+// known finds whose transaction a command is about, and whether the very
+// command was given before.
+func (s *Service) known(c *Command) (partner int64, repeated bool, err error) {
+	found, err := s.Find(c.Org, c.ID)
+	if err != nil {
+		return 0, false, err
+	}
+	partner = found.Record.Partner
+	if c.Partner != 0 && partner != c.Partner {
+		return 0, false, unknown()
+	}
+	_, repeated, err = s.used(c.Org, &c.Key)
+	return partner, repeated, err
+}
+
+// replayed is the answer to a repeated operation, from how its transaction
+// stands. A cancel that was not granted is not granted again.
+func (m *operation) replayed(r Result, err error) (Result, error) {
+	if err == nil && m.what == cancel && r.Record.Status == payment.Charged {
+		return Result{Replay: true}, settledFirst()
+	}
+	return r, err
+}
+
+// settledFirst refuses a cancel that came too late.
+func settledFirst() error {
+	return ledger.Refuse("payment.Cancel", ledger.NotReversible, "the provider has settled it")
+}

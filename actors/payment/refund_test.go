@@ -1,0 +1,267 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+const (
+	refusesRefunds = "4000000000005126"
+	delaysRefunds  = "4000000000007726"
+)
+
+func TestARefundWithoutAnAmountReturnsAllOfIt(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	r := h.must(h.Refund(part(id, 0)))
+	if r.Status != payment.Refunded || r.Error != "" || r.RefundMsg != "refunded" || r.RefundID == (ledger.ID{}) || r.Refunded != money.FromUint64(70) {
+		t.Errorf("%+v", r)
+	}
+	h.booked(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
+		"refund pending: Cr A:provider 70, Dr L:partner:1:available 70",
+		"refund_done capture: Cr A:provider 70, Dr L:partner:1:available 70")
+	h.has("100000 / 0")
+	h.submitted(id, actors.Refund, 1)
+	_, err := h.Refund(part(id, 0))
+	h.refused(err, ledger.InvalidRefundAmount)
+}
+
+func TestRefundsOfPartsGoOnUntilNothingIsLeft(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	var refunds []ledger.ID
+	for i, step := range []struct {
+		amount uint64
+		has    string
+	}{{30, "100040 / 0"}, {30, "100010 / 0"}, {11, ""}, {10, "100000 / 0"}, {1, ""}} {
+		r, err := h.Refund(part(id, step.amount))
+		if step.has == "" {
+			h.refused(err, ledger.InvalidRefundAmount)
+			continue
+		}
+		if h.must(r, err); r.Record.Status != payment.Refunded {
+			t.Errorf("refund %d: %s", i, r.Record.Status)
+		}
+		h.has(step.has)
+		refunds = append(refunds, r.Record.RefundID)
+	}
+	if refunds[0] == refunds[1] || refunds[1] == refunds[2] {
+		t.Errorf("the refunds' identifiers are %v", refunds)
+	}
+	h.submitted(id, actors.Refund, 3)
+	_, err := h.Refund(part(id, 0))
+	h.refused(err, ledger.InvalidRefundAmount)
+}
+
+func TestARefundOfNothingIsRefused(t *testing.T) {
+	h := open(t)
+	nothing := part(h.create(payment.Payment, "4242424242424242", 70, "").Record.ID, 0)
+	nothing.Amount = new(money.Amount)
+	_, err := h.Refund(nothing)
+	h.refused(err, ledger.InvalidRefundAmount)
+}
+
+func TestARefundThatTheRailRefusesLeavesThePaymentCharged(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, refusesRefunds, 70, "").Record.ID
+	for range 2 { // it may be tried again
+		r := h.must(h.Refund(part(id, 0)))
+		if r.Status != payment.Charged || r.Error != "" || r.RefundMsg != "refund_refused_by_issuer" || r.RefundID == (ledger.ID{}) || !r.Refunded.IsZero() {
+			t.Errorf("%+v", r)
+		}
+		h.has("100070 / 0")
+	}
+	h.went(id, "created new authorizing charging charged charged charged charged charged")
+	if got := h.headroom(usd); got != "70" {
+		t.Errorf("headroom %s", got)
+	}
+}
+
+func TestARefundThatTakesItsTimeIsRefundingAndThenRefunded(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, delaysRefunds, 70, "").Record.ID
+	if r := h.must(h.Refund(part(id, 30))); r.Status != payment.Refunding || r.RefundMsg != "refund pending" {
+		t.Errorf("%s %q", r.Status, r.RefundMsg)
+	}
+	h.has("100070 / 30")
+	_, err := h.Refund(part(id, 10))
+	h.refused(err, ledger.Conflict)
+	_, err = h.Cancel(of(id))
+	h.refused(err, ledger.NotReversible)
+	h.advance(5*time.Second - time.Millisecond)
+	h.is(id, payment.Refunding, "")
+	h.restart()
+	h.is(id, payment.Refunding, "")
+	h.advance(time.Millisecond)
+	if r := h.is(id, payment.Refunded, ""); r.RefundMsg != "refunded" {
+		t.Errorf("%q", r.RefundMsg)
+	}
+	h.has("100040 / 0")
+	h.must(h.Refund(part(id, 0)))
+	h.advance(5 * time.Second)
+	h.is(id, payment.Refunded, "")
+	h.went(id, "created new authorizing charging charged charged refunding refunding refunded refunded refunding refunded")
+	h.has("100000 / 0")
+}
+
+func TestARefundWhoseAnswerIsLostIsInquiredAndNeverRepeated(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		says   []actors.Outcome
+		status payment.Status
+		msg    string
+		has    string
+	}{
+		{"done", []actors.Outcome{done}, payment.Refunded, "refunded", "100000 / 0"},
+		{"lost again and again, then done", []actors.Outcome{lostAnswer, lostAnswer, done}, payment.Refunded, "refunded", "100000 / 0"},
+		{"pending, then done", []actors.Outcome{{Verdict: actors.VerdictPending}, done}, payment.Refunded, "refunded", "100000 / 0"},
+		{"pending, then refused", []actors.Outcome{{Verdict: actors.VerdictPending}, {Verdict: actors.VerdictRefused, Reason: "no"}}, payment.Charged, "no", "100070 / 0"},
+		{"an inquiry that never left, then done", []actors.Outcome{{Verdict: actors.VerdictNotSent}, done}, payment.Refunded, "refunded", "100000 / 0"},
+		{"never arrived", []actors.Outcome{notKnown}, payment.Charged, "interrupted", "100070 / 0"},
+		{"not known once", []actors.Outcome{notKnown, done}, payment.Refunded, "refunded", "100000 / 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := scripted(actors.Refund, lostAnswer).says(actors.Refund, c.says...)
+			h := openAs(t, func(h *house) { h.on(r) })
+			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+			if r := h.must(h.Refund(part(id, 0))); r.Status != payment.Charged || r.RefundID == (ledger.ID{}) {
+				t.Errorf("%s while it is unknown", r.Status)
+			}
+			h.has("100070 / 70")
+			_, err := h.Refund(part(id, 0))
+			h.refused(err, ledger.Conflict)
+			h.advance(5 * time.Minute)
+			if got := h.is(id, c.status, "").RefundMsg; got != c.msg {
+				t.Errorf("%q", got)
+			}
+			h.has(c.has)
+			h.submitted(id, actors.Refund, 1)
+		})
+	}
+}
+
+func TestAFurtherRefundThatIsRefusedLeavesThePaymentRefunded(t *testing.T) {
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "no more"}
+	for name, second := range map[string]actors.Outcome{"at once": refused, "later": {Verdict: actors.VerdictPending, Again: time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			r := scripted(actors.Refund, done, second).says(actors.Refund, refused)
+			h := openAs(t, func(h *house) { h.on(r) })
+			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+			h.must(h.Refund(part(id, 50)))
+			h.must(h.Refund(part(id, 0)))
+			h.advance(time.Second)
+			if r := h.is(id, payment.Refunded, ""); r.Refunded != money.FromUint64(50) || r.RefundMsg != "no more" {
+				t.Errorf("refunded %v, %q", r.Refunded, r.RefundMsg)
+			}
+			h.has("100020 / 0")
+		})
+	}
+}
+
+// floor(fee × refunded so far ÷ amount), cumulative: 7 × 33/100, 66/100, 100/100.
+func TestTheFeeGoesBackByCumulativeFloorsWhereItIsRefundable(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		terms func(*directory.Settings)
+		want  []string
+		has   string
+	}{
+		{"deducted", func(s *directory.Settings) {}, []string{
+			"settle posted: Dr A:provider 100, Cr L:partner:1:available 93, Cr I:fees 7",
+			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 31, Dr I:fees 2",
+			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 31, Dr I:fees 2",
+			"refund_done capture: Cr A:provider 34, Dr L:partner:1:available 31, Dr I:fees 3",
+		}, "100000 / 0"},
+		{"on top", func(s *directory.Settings) { s.FeeOnTop = true }, []string{
+			"settle posted: Dr A:provider 107, Cr L:partner:1:available 100, Cr I:fees 7",
+			"refund_done capture: Cr A:provider 35, Dr L:partner:1:available 33, Dr I:fees 2",
+			"refund_done capture: Cr A:provider 35, Dr L:partner:1:available 33, Dr I:fees 2",
+			"refund_done capture: Cr A:provider 37, Dr L:partner:1:available 34, Dr I:fees 3",
+		}, "100000 / 0"},
+		{"kept", func(s *directory.Settings) { s.FeeRefundable = false }, []string{
+			"settle posted: Dr A:provider 100, Cr L:partner:1:available 93, Cr I:fees 7",
+			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 33",
+			"refund_done capture: Cr A:provider 33, Dr L:partner:1:available 33",
+			"refund_done capture: Cr A:provider 34, Dr L:partner:1:available 34",
+		}, "99993 / 0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := openAs(t, func(h *house) {
+				h.set(0, func(s *directory.Settings) { s.FeeFixed, s.FeeRefundable = money.FromUint64(7), true; c.terms(s) })
+			})
+			id := h.create(payment.Payment, "4242424242424242", 100, "").Record.ID
+			want := c.want[:1:1]
+			for i, amount := range []uint64{33, 33, 0} {
+				h.must(h.Refund(part(id, amount)))
+				want = append(want, "refund pending"+c.want[i+1][len("refund_done capture"):], c.want[i+1])
+			}
+			h.booked(id, want...)
+			h.has(c.has)
+		})
+	}
+}
+
+// POSTINGS.md: what the partner lacks for a refund is owed.
+func TestARefundThatAPartnerCannotPayIsOwed(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.must(h.begin(payment.Payout, "4242424242424242", 100_050, nil))
+	h.has("20 / 0")
+	h.must(h.Refund(part(id, 0)))
+	h.booked(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
+		"refund pending: Cr A:provider 70, Dr L:partner:1:available 70",
+		"refund_done capture: Cr A:provider 70, Dr L:partner:1:available 20, Dr A:partner:1:receivable 50")
+}
+
+func TestOnlyASettledPaymentIsRefunded(t *testing.T) {
+	h := open(t)
+	for name, r := range map[string]*payment.Record{
+		"a payout":   h.create(payment.Payout, "4242424242424242", 70, "").Record,
+		"declined":   h.create(payment.Payment, "4000000000000002", 70, "").Record,
+		"failed":     h.create(payment.Payment, "4000000000000119", 70, "").Record,
+		"charging":   h.create(payment.Payment, "4000000000000077", 70, "").Record,
+		"waiting":    h.create(payment.Payment, redirect, 70, "").Record,
+		"not routed": h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Request.ReturnURL = "" })),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := h.Refund(part(r.ID, 0))
+			h.refused(err, ledger.NotReversible)
+			h.submitted(r.ID, actors.Refund, 0)
+		})
+	}
+}
+
+func TestAForeignTransactionIsUnknownToEveryOperation(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	for name, foreign := range map[string]live.Command{
+		"another partner's": {Org: org, Partner: 2, ID: id}, "another organization's": {Org: ledger.ID{9}, Partner: 1, ID: id},
+		"nobody's": {Org: org, Partner: 1, ID: ledger.ID{9}},
+	} {
+		_, err := h.Refund(live.Amount{Command: foreign})
+		h.refused(err, ledger.NotFound)
+		_, err = h.Cancel(foreign)
+		h.refused(err, ledger.NotFound)
+		_, err = h.Commit(live.Amount{Command: foreign})
+		h.refused(err, ledger.NotFound)
+		sent := live.Material{Command: foreign, Object: []byte(`{"otp":"1"}`)}
+		_, err = h.Complete(sent)
+		h.refused(err, ledger.NotFound)
+		_, err = h.Choose(live.Choice{Command: foreign, Bank: "sim-bank-1"})
+		h.refused(err, ledger.NotFound)
+		card := request(payment.Payment, "4242424242424242", 1, "").Card
+		number := card.Number
+		_, err = h.Continue(live.Continue{Command: foreign, Card: card})
+		h.refused(err, ledger.NotFound)
+		if !wiped(number) || !wiped(sent.Object) {
+			t.Errorf("%s: a secret is still there", name)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package payment
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"mizan/actors"
+)
+
+// poll asks a provider for what its rail reports unasked. It asks from where
+// the last answer ended, and after a restart for all of it again: what is
+// written down already says nothing new.
+func (s *Service) poll(p actors.Provider) {
+	timed, ok := p.(interface {
+		NextReport(since time.Time) (time.Time, bool)
+	})
+	if !ok {
+		return
+	}
+	var mu sync.Mutex // Run is called from the pool, Next by the clock
+	var since time.Time
+	from := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return since
+	}
+	s.rt.Poll(actors.Poll{
+		Next: func() (time.Time, bool) { return timed.NextReport(from()) },
+		Run: func(now time.Time) error {
+			found, err := p.Reports(s.rt.Context(), from(), now)
+			if err != nil {
+				return fmt.Errorf("reports of %s: %w", p.Name(), err)
+			}
+			for _, r := range found {
+				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.Reference}, reported{r})
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			since = now
+			return nil
+		},
+	})
+}

@@ -1,0 +1,205 @@
+package payment_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// witness stands before every provider of a house, in all its lives, and holds
+// the service to its invariants: the intent is durable before the call, a call
+// is made once, nothing is asked of a charge while something else is, and no
+// card goes where it is not needed.
+type witness struct {
+	actors.Provider
+	h       *house
+	journal *posting.Journal
+}
+
+// timed is a provider that says when to poll it.
+type timed interface {
+	NextReport(since time.Time) (time.Time, bool)
+}
+
+// reporting lets the witness say when to poll, if who it stands before does.
+func reporting(w *witness, before actors.Provider) actors.Provider {
+	if t, ok := before.(timed); ok {
+		return struct {
+			*witness
+			timed
+		}{w, t}
+	}
+	return w
+}
+
+// made names a call.
+type made struct {
+	terminal, reference ledger.ID
+	operation           actors.Operation
+	request             ledger.ID
+}
+
+// seen is what the witnesses of a house have seen.
+type seen struct {
+	mu     sync.Mutex
+	calls  map[made]int // guarded by mu
+	active map[*posting.Journal]map[ledger.ID]bool
+	lax    bool // a provider that says again and again that it is ready hears Complete as often
+}
+
+func (s *seen) enter(t testing.TB, j *posting.Journal, id ledger.ID) (leave func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active[j] == nil {
+		s.active[j] = make(map[ledger.ID]bool)
+	}
+	if s.active[j][id] {
+		t.Errorf("%v: the provider is asked two things at once", id)
+	}
+	s.active[j][id] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.active[j], id)
+	}
+}
+
+func (s *seen) call(t testing.TB, c made) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[c]++
+	if s.calls[c] > 1 && !(s.lax && c.operation == actors.Complete) {
+		t.Errorf("%v %v was submitted %d times to terminal %v", c.operation, c.reference, s.calls[c], c.terminal)
+	}
+}
+
+// submissions counts the calls of an operation for a transaction.
+func (h *house) submissions(id ledger.ID, operation actors.Operation) (n int) {
+	h.seen.mu.Lock()
+	defer h.seen.mu.Unlock()
+	for c, times := range h.seen.calls {
+		if c.reference == id && c.operation == operation {
+			n += times
+		}
+	}
+	return n
+}
+
+// Submit implements actors.Provider.
+func (w *witness) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	w.h.seen.call(w.h.t, made{call.Terminal.ID, call.Reference, call.Operation, call.Request})
+	defer w.h.seen.enter(w.h.t, w.journal, call.Reference)()
+	w.intended(call)
+	if _, bounded := ctx.Deadline(); !bounded {
+		w.h.t.Errorf("%v %v has all the time in the world", call.Operation, call.Reference)
+	}
+	switch {
+	case call.Card == nil:
+	case call.Operation == actors.Complete && len(call.Card.CVV) != 0:
+		w.h.t.Errorf("%v: a CVV was kept", call.Reference)
+	case call.Operation != actors.Complete && call.Operation != actors.Pay && call.Operation != actors.PayOut:
+		w.h.t.Errorf("%v %v has a card", call.Operation, call.Reference)
+	}
+	return w.Provider.Submit(ctx, call)
+}
+
+// intended sees to it that the intent of a call is durable.
+func (w *witness) intended(call *actors.Call) {
+	v := w.journal.View()
+	defer v.Close()
+	stored, found, err := v.Record(call.Org, ledger.Source{Kind: ledger.Transaction, ID: call.Reference})
+	if err != nil || !found {
+		w.h.t.Errorf("%v %v: there is no intent (%v)", call.Operation, call.Reference, err)
+		return
+	}
+	r, err := live.Decode(stored.Payload)
+	if err != nil {
+		w.h.t.Error(err)
+		return
+	}
+	intent := r.Op != nil && r.Op.Request == call.Request
+	if call.Operation == actors.Pay || call.Operation == actors.PayOut {
+		intent = r.Status == payment.Authorizing && call.Request == ledger.ID{}
+	}
+	if !intent || r.Terminal != call.Terminal.ID {
+		w.h.t.Errorf("%v of %v is made without an intent: the record is %s, its operation %+v", call.Operation, call.Reference, r.Status, r.Op)
+	}
+}
+
+// Inquire implements actors.Provider.
+func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+	defer w.h.seen.enter(w.h.t, w.journal, q.Reference)()
+	return w.Provider.Inquire(ctx, q)
+}
+
+// waits tells whether something is still to happen to a transaction by itself.
+func waits(r *payment.Record) bool {
+	switch {
+	case r.Op != nil, r.SettledLate && r.Type == payment.Payment && r.RefundID == ledger.ID{}:
+		return true
+	}
+	return !r.Status.Final() && r.Status != payment.Refunded
+}
+
+// transactions are all that the store has.
+func (h *house) transactions(v *posting.View, fn func(r *payment.Record, s posting.Stamp)) {
+	h.t.Helper()
+	err := v.Records(org, ledger.Transaction, func(_ ledger.ID, stored posting.Record) (bool, error) {
+		r, err := live.Decode(stored.Payload)
+		if err == nil {
+			fn(r, stored.Stamp)
+		}
+		return err == nil, err
+	})
+	if err != nil {
+		h.t.Error(err)
+	}
+}
+
+// sound is checked when a test is over: every transaction that is not at an end
+// wants to be woken, and no other; what only a living charge needs is gone with
+// it; sealed cards are there exactly where a later step needs them; and all the
+// rules of the checker hold.
+func (h *house) sound() {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	keep := make(map[ledger.ID]bool)
+	h.transactions(v, func(r *payment.Record, s posting.Stamp) {
+		if waits(r) != (s.Due != 0) {
+			h.t.Errorf("%v %v is %s with operation %+v and due at %d", r.Type, r.ID, r.Status, r.Op, s.Due)
+		}
+		if !waits(r) && (r.Action != nil || r.KeepCard) {
+			h.t.Errorf("%v is %s and keeps action %+v, card %v", r.ID, r.Status, r.Action, r.KeepCard)
+		}
+		if r.KeepCard {
+			keep[r.ID] = true
+		}
+	})
+	err := v.SealedRows(org, func(s ledger.Source, sealed []byte) (bool, error) {
+		card, err := h.keyring.OpenCard(sealed, append(org[:], s.ID[:]...))
+		if err != nil || len(card.Number) == 0 || len(card.CVV) != 0 || !keep[s.ID] {
+			h.t.Errorf("%v has a sealed card (needed: %v, %v)", s.ID, keep[s.ID], err)
+		}
+		delete(keep, s.ID)
+		return true, nil
+	})
+	if err != nil || len(keep) > 0 {
+		h.t.Errorf("sealed cards are missing for %v (%v)", slices.Collect(maps.Keys(keep)), err)
+	}
+	if checked != nil {
+		checked(h)
+	}
+}
+
+// checked runs the checker.
+var checked func(*house)

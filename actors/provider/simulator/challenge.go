@@ -1,0 +1,155 @@
+package simulator
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// ChallengePath is where the service has the challenge page. It is asked for
+// with the three parameters below: in the query, or posted as a form.
+const ChallengePath = "/simulator/challenge"
+
+// The challenge page's parameters.
+const (
+	TerminalParam  = "terminal"
+	ReferenceParam = "reference"
+	TokenParam     = "token"
+)
+
+// States of a challenge.
+const (
+	Waiting  = "waiting"
+	Answered = "answered" // or the charge was given up: there is nothing to decide any more
+)
+
+// passwordMaterial is the additional_params_for_auth of a charge that asks for
+// a one-time password.
+const passwordMaterial = `{"type":"otp","digits":6}`
+
+// ErrNoChallenge is for a charge that is not there or has no challenge, and for
+// a token that is not the charge's: whoever guesses learns nothing.
+var ErrNoChallenge = errors.New("simulator: no such challenge")
+
+// Challenge is what the challenge page shows.
+type Challenge struct {
+	Amount    string      // in Asset's minor units, decimal digits
+	Asset     money.Asset // what Amount is in
+	State     string      // Waiting or Answered
+	ReturnURL string      // where the payer goes afterwards; empty if the call named none
+}
+
+// action is what the payer of the line's charge has to do. All of it is the caller's own.
+func (s *Simulator) action(l *line) *actors.Action {
+	token := s.token(l.terminal, l.reference)
+	query := url.Values{
+		TerminalParam: {l.terminal.String()}, ReferenceParam: {l.reference.String()}, TokenParam: {token},
+	}
+	address := s.page + "?" + query.Encode()
+	switch l.charge.ask {
+	case asksRedirect:
+		return &actors.Action{Type: "redirect", Method: "get", URL: address}
+	case asksForm:
+		return &actors.Action{
+			Type: "auth_3ds_form", Method: "post", URL: s.page, Page: address,
+			Params: map[string]string{
+				TerminalParam: l.terminal.String(), ReferenceParam: l.reference.String(), TokenParam: token,
+			},
+		}
+	case asksPassword:
+		return &actors.Action{Type: "none", Material: []byte(passwordMaterial)}
+	case asksChoice:
+		return &actors.Action{Destinations: slices.Clone(destinations)}
+	}
+	return &actors.Action{Page: address}
+}
+
+// token lets its holder decide on one charge. It is derived, so that a restart
+// needs to remember none.
+func (s *Simulator) token(terminal, reference ledger.ID) string {
+	mac := hmac.New(sha256.New, s.key[:])
+	_, _ = mac.Write(terminal[:]) // a hash takes everything
+	_, _ = mac.Write(reference[:])
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Challenge is what the page shows for a charge. The token is the one of its
+// address. The error is ErrNoChallenge, or that the log can't be read.
+func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Challenge, error) {
+	key := appendKey(make([]byte, 0, keySize), terminal, reference)
+	l, err := s.challenged(key, s.index.hash(key), s.token(terminal, reference), token)
+	if err != nil {
+		return Challenge{}, err
+	}
+	c := &l.charge
+	shown := Challenge{Amount: c.amount.String(), Asset: assetOf(c.asset), State: Answered, ReturnURL: c.returnURL}
+	if c.waiting() {
+		shown.State = Waiting
+	}
+	return shown, nil
+}
+
+// Decide is the payer's answer on the page: it is logged, and Complete goes by
+// it. A second answer keeps the first, and a charge that was given up stays so.
+// It returns where the payer goes now and whose charge it is. The error is
+// ErrNoChallenge, or that the log can't be read or written: then nothing was decided.
+func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
+	key := appendKey(make([]byte, 0, keySize), terminal, reference)
+	hash := s.index.hash(key)
+	turn := &s.turns[hash%turns]
+	turn.Lock()
+	defer turn.Unlock()
+	newest, err := s.challenged(key, hash, s.token(terminal, reference), token)
+	if err != nil {
+		return "", ledger.ID{}, err
+	}
+	l := *newest
+	if !l.charge.waiting() {
+		return l.charge.returnURL, l.org, nil
+	}
+	l.charge.answer = rejected
+	if approve {
+		l.charge.answer = approved
+	}
+	l.own = own{operation: challenges, outcome: string(l.charge.answer)}
+	l.before = newest.offset
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.write(key, hash, &l); err != nil {
+		return "", ledger.ID{}, err
+	}
+	return l.charge.returnURL, l.org, nil
+}
+
+// challenged is the newest line of a charge that has, or had, a challenge page.
+func (s *Simulator) challenged(key []byte, hash uint64, token, given string) (*line, error) {
+	if !hmac.Equal([]byte(given), []byte(token)) {
+		return nil, ErrNoChallenge
+	}
+	l, err := s.newest(context.Background(), key, hash)
+	if err != nil {
+		return nil, err
+	}
+	if l == nil || !l.charge.ask.onPage() {
+		return nil, ErrNoChallenge
+	}
+	return l, nil
+}
+
+// assetOf reads what money.Asset printed. No currency of the platform has a
+// character that is printed as another.
+func assetOf(text string) money.Asset {
+	env, rest, _ := strings.Cut(text, "/")
+	currency, network, _ := strings.Cut(rest, "/")
+	parsed, _ := money.ParseEnv(env)
+	return money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: parsed}
+}

@@ -1,0 +1,403 @@
+package simulator
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"mizan/actors"
+	"mizan/ledger"
+)
+
+// token1 is the token of charge 1 at terminal 7, by the definition.
+func token1() string {
+	seven, one := id(7), id(1)
+	mac := hmac.New(sha256.New, testKey)
+	mac.Write(seven[:])
+	mac.Write(one[:])
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+const (
+	pageURL  = baseURL + "/simulator/challenge"
+	pageOne  = "00000000-0000-0000-0000-000000000001"
+	pageTerm = "00000000-0000-0000-0000-000000000007"
+)
+
+func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
+	query := pageURL + "?reference=" + pageOne + "&terminal=" + pageTerm + "&token=" + token1()
+	page := actors.Action{Page: query}
+	banks := actors.Action{Destinations: []actors.Destination{
+		{ID: "sim-bank-1", Name: "First Simulated Bank"}, {ID: "sim-bank-2", Name: "Bank of the Second Example"},
+		{ID: "sim-bank-3", Name: "Sandbox Savings Bank"}, {ID: "sim-bank-4", Name: "Invented Credit Union"},
+	}}
+	for what, c := range map[string]struct {
+		call *actors.Call
+		want actors.Action
+	}{
+		"redirect": {cardCall(1, actors.Pay, redirectCard), actors.Action{Type: "redirect", Method: "get", URL: query}},
+		"form": {cardCall(1, actors.Pay, formCard), actors.Action{
+			Type: "auth_3ds_form", Method: "post", URL: pageURL, Page: query,
+			Params: map[string]string{"terminal": pageTerm, "reference": pageOne, "token": token1()},
+		}},
+		"password":            {cardCall(1, actors.Pay, passwordCard), actors.Action{Type: "none", Material: []byte(`{"type":"otp","digits":6}`)}},
+		"sbp":                 {methodCall(1, actors.Pay, "sbp"), page},
+		"sbp payout":          {methodCall(1, actors.PayOut, "sbp"), page},
+		"qr_code":             {methodCall(1, actors.Pay, "qr_code"), page},
+		"qr_code payout":      {methodCall(1, actors.PayOut, "qr_code"), page},
+		"crypto":              {methodCall(1, actors.Pay, "crypto"), page},
+		"crypto payout":       {methodCall(1, actors.PayOut, "crypto"), page},
+		"sepa payout":         {methodCall(1, actors.PayOut, "sepa"), banks},
+		"open_banking payout": {methodCall(1, actors.PayOut, "open_banking"), banks},
+	} {
+		for _, hold := range []bool{false, true} {
+			b := open(t)
+			c.call.Hold = hold
+			for range 2 { // a call that is made again gets the same answer
+				got := b.submit(c.call)
+				if got.Verdict != actors.VerdictAction || !reflect.DeepEqual(got.Action, &c.want) || got.KeepCard != (c.call.Card != nil) {
+					t.Errorf("%s: %+v with %+v, want %+v", what, got, got.Action, c.want)
+				}
+				clear(got.Action.Destinations) // it is the caller's own
+				clear(got.Action.Material)
+				b.reopen()
+			}
+			if again := b.ask(1, c.call.Operation, 0); again.Verdict != actors.VerdictAction || again.Action != nil {
+				t.Errorf("%s: an inquiry says %+v", what, again)
+			}
+		}
+	}
+}
+
+func TestTheServicesAddressMayEndWithASlash(t *testing.T) {
+	b := open(t)
+	o := b.options()
+	o.BaseURL += "/"
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if b.Simulator, err = Open(o); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.submit(cardCall(1, actors.Pay, formCard)); got.Action.URL != pageURL {
+		t.Errorf("the page is at %s", got.Action.URL)
+	}
+}
+
+// onPage are the charges whose payer answers on the page, and how they are completed.
+func onPage() map[string]*actors.Call {
+	return map[string]*actors.Call{
+		"redirect": cardCall(1, actors.Pay, redirectCard), "form": cardCall(1, actors.Pay, formCard),
+		"sbp": methodCall(1, actors.Pay, "sbp"), "sbp payout": methodCall(1, actors.PayOut, "sbp"),
+		"qr_code": methodCall(1, actors.Pay, "qr_code"), "qr_code payout": methodCall(1, actors.PayOut, "qr_code"),
+		"crypto": methodCall(1, actors.Pay, "crypto"), "crypto payout": methodCall(1, actors.PayOut, "crypto"),
+	}
+}
+
+func completionOf(call *actors.Call, request uint64) *actors.Call {
+	complete := goingOn(1, actors.Complete, request, 0)
+	if call.Card != nil {
+		complete = completing(1, request, string(call.Card.Number))
+	}
+	return complete
+}
+
+func TestThePayersAnswerDecidesWhatACompleteDoes(t *testing.T) {
+	for what, call := range onPage() {
+		for _, approve := range []bool{true, false} {
+			for _, hold := range []bool{false, true} {
+				t.Run(fmt.Sprint(what, ", approve ", approve, ", hold ", hold), func(t *testing.T) {
+					call.Hold = hold
+					checkChallenge(t, call, approve)
+				})
+			}
+		}
+	}
+}
+
+func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
+	b := open(t)
+	crypto := call.Method == "crypto"
+	waiting, done := actors.Outcome{Verdict: actors.VerdictAction, KeepCard: call.Card != nil}, unpaid
+	if crypto {
+		waiting.Meta = []byte(`{"status":"awaiting_deposit"}`)
+	}
+	if approve {
+		done = settled(1)
+		if call.Hold {
+			done = onHold(1)
+		}
+		if crypto {
+			done.Meta = []byte(`{"status":"confirmed"}`)
+		}
+	}
+	b.submit(call)
+	b.expect("inquiry before", b.ask(1, call.Operation, 0), waiting)
+	b.expect("complete before", b.submit(completionOf(call, 10)), waiting)
+	b.reopen()
+	shown := Challenge{Amount: "1000", Asset: usd, State: "waiting", ReturnURL: returnURL}
+	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
+		t.Errorf("the page shows %+v, %v", got, err)
+	}
+	if back, org, err := b.Decide(id(7), id(1), token1(), approve); back != returnURL || org != id(99) || err != nil {
+		t.Errorf("decided: %q, %v, %v", back, org, err)
+	}
+	for range 2 {
+		b.reopen()
+		b.expect("inquiry when the payer has answered", b.ask(1, call.Operation, 0), isReady)
+	}
+	if back, org, err := b.Decide(id(7), id(1), token1(), !approve); back != returnURL || org != id(99) || err != nil {
+		t.Errorf("decided again: %q, %v, %v", back, org, err)
+	}
+	shown.State = "answered"
+	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
+		t.Errorf("the page shows %+v, %v", got, err)
+	}
+	b.expect("complete", b.submit(completionOf(call, 11)), done)
+	b.reopen()
+	b.expect("inquiry", b.ask(1, call.Operation, 0), done)
+	b.expect("inquiry about the complete", b.ask(1, actors.Complete, 11), done)
+	b.expect("inquiry about the early complete", b.ask(1, actors.Complete, 10), waiting)
+	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
+		t.Errorf("afterwards the page shows %+v, %v", got, err)
+	}
+	outcome := map[bool]string{true: "approved", false: "refused"}[approve]
+	if line := b.logged()[2]; line["operation"] != "challenge" || line["outcome"] != outcome || line["reference"] != pageOne || b.counted(1, "challenge") != 1 {
+		t.Errorf("the decision was logged as %v, %d times", line, b.counted(1, "challenge"))
+	}
+}
+
+func TestTheRailKeepsNoCard(t *testing.T) {
+	cardMissing := actors.Outcome{Verdict: actors.VerdictFailed, Reason: "card_missing"}
+	for _, number := range []string{redirectCard, formCard, passwordCard} {
+		b := open(t)
+		b.submit(cardCall(1, actors.Pay, number))
+		if number != passwordCard {
+			b.decideOn(true)
+		}
+		complete := goingOn(1, actors.Complete, 2, 0)
+		complete.Material = []byte(`{"otp":"123456"}`)
+		b.expect("complete without the card", b.submit(complete), cardMissing)
+		b.reopen()
+		b.expect("inquiry", b.inquire(1), cardMissing)
+	}
+}
+
+func TestTheCardDecidesWhenItsPayerHasActed(t *testing.T) {
+	for number, want := range map[string]actors.Outcome{
+		redirectCard: settled(1), "4242424242424242": settled(1), chargebackCard: settled(1),
+		"4000000000009995": isRefused("insufficient_funds"), "4000000000000119": procFailed,
+		"4000000000000077": isPending(5_000_000_000), "4000000000000341": isPending(10_000_000_000),
+	} {
+		b := open(t)
+		b.submit(cardCall(1, actors.Pay, redirectCard))
+		b.decideOn(true)
+		b.expect("complete with "+number, b.submit(completing(1, 2, number)), want)
+		b.reopen()
+		b.expect("inquiry", b.inquire(1), want)
+		b.expect("inquiry about the complete", b.ask(1, actors.Complete, 2), want)
+	}
+}
+
+func TestOnlyTheOneTimePasswordCharges(t *testing.T) {
+	for material, right := range map[string]bool{
+		`{"otp":"123456"}`: true, `{"status":"charged","otp":"123456"}`: true, ` { "otp" : "123456" } `: true,
+		`{"otp":"123457"}`: false, `{"otp":""}`: false, `{"otp":123456}`: false, `{"otp":null}`: false, `{"otp":["123456"]}`: false,
+		`{"OTP":"123456"}`: false, `{}`: false, `"123456"`: false, `[]`: false, `null`: false, ``: false, `{"otp":"123456"`: false, `{"otp":" 123456"}`: false,
+		`{"otp":"123456","pad":"` + strings.Repeat("x", maxMaterial) + `"}`: false,
+	} {
+		for _, hold := range []bool{false, true} {
+			b := open(t)
+			call := cardCall(1, actors.Pay, passwordCard)
+			call.Hold = hold
+			b.submit(call)
+			complete := completing(1, 2, passwordCard)
+			if material != "" {
+				complete.Material = []byte(material)
+			}
+			want := unpaid
+			if right {
+				want = settled(1)
+				if hold {
+					want = onHold(1)
+				}
+			}
+			b.reopen()
+			b.expect("complete with "+material, b.submit(complete), want)
+			b.reopen()
+			b.expect("inquiry after "+material, b.inquire(1), want)
+		}
+	}
+}
+
+func TestAPayoutGoesToTheInstitutionThatWasChosen(t *testing.T) {
+	for choice, want := range map[string]actors.Outcome{
+		"sim-bank-1": settled(1), "sim-bank-2": settled(1), "sim-bank-3": settled(1), "sim-bank-4": settled(1),
+		"sim-bank-5": isRefused("unknown_destination"), "SIM-BANK-1": isRefused("unknown_destination"), "": isRefused("unknown_destination"),
+	} {
+		for _, method := range []string{"sepa", "open_banking"} {
+			b := open(t)
+			b.submit(methodCall(1, actors.PayOut, method))
+			complete := goingOn(1, actors.Complete, 2, 0)
+			complete.Choice, complete.Material = choice, []byte(`{"otp":"123456"}`)
+			b.expect("complete with "+choice, b.submit(complete), want)
+			b.reopen()
+			b.expect("inquiry", b.ask(1, actors.PayOut, 0), want)
+		}
+	}
+}
+
+func TestTheTokenIsOfOneCharge(t *testing.T) {
+	b := open(t)
+	b.submit(cardCall(1, actors.Pay, redirectCard))
+	b.submit(cardCall(2, actors.Pay, redirectCard))
+	b.submit(cardCall(3, actors.Pay, passwordCard))
+	b.submit(cardCall(4, actors.Pay, "4242424242424242"))
+	b.submit(goingOn(5, actors.Void, 1, 0))
+	right := token1()
+	before := b.content()
+	for what, c := range map[string]struct {
+		terminal, reference uint64
+		token               string
+	}{
+		"no token":              {7, 1, ""},
+		"half a token":          {7, 1, right[:len(right)/2]},
+		"a longer token":        {7, 1, right + "A"},
+		"another token":         {7, 1, strings.Repeat("A", len(right))},
+		"another charge's":      {7, 1, b.token(id(7), id(2))},
+		"another terminal's":    {8, 1, right},
+		"of an unknown charge":  {7, 6, b.token(id(7), id(6))},
+		"of a charge by itself": {7, 4, b.token(id(7), id(4))},
+		"of a password's":       {7, 3, b.token(id(7), id(3))},
+		"of a void of nothing":  {7, 5, b.token(id(7), id(5))},
+	} {
+		if shown, err := b.Challenge(id(c.terminal), id(c.reference), c.token); !errors.Is(err, ErrNoChallenge) || shown != (Challenge{}) {
+			t.Errorf("%s: shown %+v, %v", what, shown, err)
+		}
+		if back, org, err := b.Decide(id(c.terminal), id(c.reference), c.token, true); !errors.Is(err, ErrNoChallenge) || back != "" || org != (ledger.ID{}) {
+			t.Errorf("%s: decided %q, %v, %v", what, back, org, err)
+		}
+	}
+	if !bytes.Equal(before, b.content()) {
+		t.Errorf("the log grew by %s", b.content()[len(before):])
+	}
+	b.expect("inquiry", b.inquire(1), isWaiting)
+
+	o := b.options()
+	o.Key = bytes.Repeat([]byte{1}, KeySize)
+	other, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Challenge(id(7), id(1), right); !errors.Is(err, ErrNoChallenge) {
+		t.Errorf("a token of another key was taken: %v", err)
+	}
+}
+
+func TestADecisionThatComesTooLateChangesNothing(t *testing.T) {
+	for what, end := range map[string]func(b *bench) actors.Outcome{
+		"voided": func(b *bench) actors.Outcome {
+			b.submit(goingOn(1, actors.Void, 2, 0))
+			return voided
+		},
+		"failed": func(b *bench) actors.Outcome {
+			return b.submit(goingOn(1, actors.Complete, 2, 0))
+		},
+	} {
+		b := open(t)
+		b.submit(cardCall(1, actors.Pay, redirectCard))
+		want := end(b)
+		before := b.content()
+		back, org, err := b.Decide(id(7), id(1), token1(), true)
+		if back != returnURL || org != id(99) || err != nil || !bytes.Equal(before, b.content()) {
+			t.Errorf("%s: %q, %v, %v", what, back, org, err)
+		}
+		if shown, err := b.Challenge(id(7), id(1), token1()); shown.State != Answered || err != nil {
+			t.Errorf("%s: the page shows %+v, %v", what, shown, err)
+		}
+		b.expect(what, b.submit(completing(1, 3, redirectCard)), want)
+	}
+}
+
+func TestADecisionThatCannotBeLoggedIsNone(t *testing.T) {
+	b, f := openFaulty(t)
+	b.submit(cardCall(1, actors.Pay, redirectCard))
+	f.room = 100
+	if back, _, err := b.Decide(id(7), id(1), token1(), false); err == nil || errors.Is(err, ErrNoChallenge) || back != "" {
+		t.Errorf("decided: %q, %v", back, err)
+	}
+	f.room, f.noRead = -1, true
+	if _, err := b.Challenge(id(7), id(1), token1()); err == nil || errors.Is(err, ErrNoChallenge) {
+		t.Errorf("shown from a log that can't be read: %v", err)
+	}
+	f.noRead = false
+	b.expect("inquiry", b.inquire(1), isWaiting)
+	b.decideOn(true)
+	b.reopen()
+	b.expect("complete", b.submit(completing(1, 2, redirectCard)), settled(1))
+}
+
+func TestTheReturnAddressSurvivesWhateverIsInIt(t *testing.T) {
+	for _, address := range []string{
+		"", "https://a.example/?a=1&b=<2>#\\", `"then":"reversed","sum":"`, "\u2028 ünïcødé \x00\x1f\x7f\n",
+		strings.Repeat("x", maxReturnURL), strings.Repeat("\x01", maxReturnURL), strings.Repeat(`"`, maxReturnURL),
+	} {
+		b := open(t)
+		call := cardCall(1, actors.Pay, redirectCard)
+		call.ReturnURL = func() string { return address }
+		b.submit(call)
+		b.submit(cardCall(2, actors.Pay, "4242424242424242"))
+		b.submit(call)
+		b.reopen()
+		b.forget()
+		if back, _, err := b.Decide(id(7), id(1), token1(), true); back != address || err != nil {
+			t.Errorf("%q came back as %q, %v", address, back, err)
+		}
+		b.reopen()
+		b.expect("complete", b.submit(completing(1, 2, redirectCard)), settled(1))
+		if shown, err := b.Challenge(id(7), id(1), token1()); shown.ReturnURL != address || err != nil {
+			t.Errorf("%q is shown as %+v, %v", address, shown, err)
+		}
+		if got, err := b.Reports(t.Context(), start, start.AddDate(1, 0, 0)); len(got) != 0 || err != nil {
+			t.Errorf("%q: reported %v, %v", address, got, err)
+		}
+	}
+}
+
+func TestAReturnAddressThatIsTooLongIsNotSent(t *testing.T) {
+	b := open(t)
+	long := func() string { return strings.Repeat("x", maxReturnURL+1) }
+	call := cardCall(1, actors.Pay, redirectCard)
+	call.ReturnURL = long
+	b.expect("challenge", b.submit(call), actors.Outcome{Verdict: actors.VerdictNotSent, Reason: "return_url_too_long"})
+	if len(b.content()) > 0 {
+		t.Errorf("logged %s", b.content())
+	}
+	call.ReturnURL = nil
+	if got := b.submit(call); got.Verdict != actors.VerdictAction {
+		t.Errorf("without an address: %+v", got)
+	}
+	if back, _, err := b.Decide(id(7), id(1), token1(), true); back != "" || err != nil {
+		t.Errorf("decided: %q, %v", back, err)
+	}
+}
+
+func TestTheReturnAddressIsMadeOnlyForTheChallengePage(t *testing.T) {
+	b := open(t)
+	for n, number := range []string{"4242424242424242", "4000000000000002", "4000000000000077", passwordCard} {
+		call := cardCall(uint64(n), actors.Pay, number)
+		call.ReturnURL = func() string {
+			t.Errorf("%s has no use for it", number)
+			return ""
+		}
+		b.submit(call)
+	}
+}

@@ -1,0 +1,37 @@
+package simulator
+
+import (
+	"bytes"
+	"testing"
+
+	"mizan/actors"
+)
+
+// FuzzALine reads any text as a sealed line. It is damaged, or it says
+// something, and written again it says the same.
+func FuzzALine(f *testing.F) {
+	for _, bring := range situations {
+		b := open(f)
+		bring(b)
+		b.submit(goingOn(1, actors.Refund, 92, 5))
+		for line := range bytes.Lines(b.content()) {
+			f.Add(line[:len(line)-sealSize])
+		}
+	}
+	const offset = 1 << 40
+	f.Fuzz(func(t *testing.T, body []byte) {
+		l, err := parse(appendSum(bytes.Clone(body), body), offset)
+		if err != nil {
+			return
+		}
+		l.answer(&l.charge, start)
+		for operation := actors.Complete; operation <= actors.Refund; operation++ {
+			l.charge.by(start).perform(goingOn(1, operation, 2, 3), nil, start)
+		}
+		again := appendLine(appendKey(nil, l.terminal, l.reference), l)
+		second, err := parse(again, offset)
+		if err != nil || *second != *l {
+			t.Errorf("%s is %+v, and written again %s, %+v, %v", body, l, again, second, err)
+		}
+	})
+}

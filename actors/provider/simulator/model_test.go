@@ -1,0 +1,340 @@
+package simulator
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/internal/secret"
+	"mizan/ledger/money"
+)
+
+// naive is a charge as a second, simpler program keeps it: in memory, with
+// numbers that count down, and no lines.
+type naive struct {
+	card, method string
+	hold         bool
+	status       string // none, charged, held, moving, lost, asked, refused, failed
+	reason       string
+	left         time.Duration // until moving or lost is over
+	backIn       time.Duration // until it is taken back; 0: it is not
+	back         []time.Time
+	amount       int
+	captured     int
+	refunded     int
+	decision     string // approve, refuse
+	past         map[[2]uint64]*naiveCall
+}
+
+// naiveCall is what was answered, by operation and request.
+type naiveCall struct {
+	outcome actors.Outcome
+	left    time.Duration // until a slow refund is done
+}
+
+// pass lets time go by, an instant at a time.
+func (n *naive) pass(from time.Time, d time.Duration) {
+	if n.left > 0 {
+		if n.left -= d; n.left <= 0 {
+			n.left = 0
+			n.settle()
+		}
+	}
+	if n.backIn > 0 {
+		if n.backIn <= d {
+			n.back = append(n.back, from.Add(n.backIn))
+			n.backIn = -1
+		} else {
+			n.backIn -= d
+		}
+	}
+	for _, c := range n.past {
+		if c.left > 0 {
+			if c.left -= d; c.left <= 0 {
+				c.outcome = actors.Outcome{Verdict: actors.VerdictCharged}
+			} else {
+				c.outcome.Again = c.left
+			}
+		}
+	}
+}
+
+func (n *naive) settle() {
+	n.status, n.captured = "charged", n.amount
+	if n.hold {
+		n.status, n.captured = "held", 0
+	} else if n.card == chargebackCard {
+		n.backIn = time.Minute
+	}
+}
+
+func (n *naive) end(status, reason string) { n.status, n.reason, n.left = status, reason, 0 }
+
+// stands is what an inquiry about the charge says.
+func (n *naive) stands(ref uint64) actors.Outcome {
+	crypto := func(o actors.Outcome, status string) actors.Outcome {
+		if n.method == "crypto" {
+			o.Meta = []byte(`{"status":"` + status + `"}`)
+		}
+		return o
+	}
+	switch n.status {
+	case "charged":
+		return crypto(settled(ref), "confirmed")
+	case "held":
+		return crypto(onHold(ref), "confirmed")
+	case "moving", "lost":
+		return isPending(n.left)
+	case "asked":
+		if n.decision != "" {
+			return isReady
+		}
+		return crypto(actors.Outcome{Verdict: actors.VerdictAction, KeepCard: n.card != ""}, "awaiting_deposit")
+	case "refused":
+		return isRefused(n.reason)
+	case "failed":
+		return actors.Outcome{Verdict: actors.VerdictFailed, Reason: n.reason}
+	}
+	return notFound
+}
+
+// do is what a call is answered that was not made before.
+func (n *naive) do(c *actors.Call, ref uint64) actors.Outcome {
+	amount := int(must(c.Amount.Uint64()))
+	switch c.Operation {
+	case actors.Pay:
+		return n.pay(c, ref, amount)
+	case actors.Complete:
+		if n.status == "asked" && n.decision == "approve" {
+			n.settle()
+		} else if n.status == "asked" && n.decision == "refuse" {
+			n.end("refused", "authentication_failed")
+		}
+		return n.stands(ref)
+	}
+	if n.status == "none" {
+		return notFound
+	}
+	switch c.Operation {
+	case actors.Capture:
+		switch {
+		case n.status != "held":
+			return notHeld
+		case amount > n.amount:
+			return isRefused("amount_above_authorization")
+		}
+		n.hold = false
+		whole := n.amount
+		n.settle()
+		n.captured, n.amount = amount, whole
+		return n.stands(ref)
+	case actors.Void:
+		if n.status == "charged" {
+			return alreadyCharged
+		}
+		if n.status != "refused" && n.status != "failed" {
+			n.end("refused", "voided")
+		}
+		return isGranted
+	}
+	switch {
+	case n.status != "charged":
+		return notSettled
+	case n.backIn < 0:
+		return isRefused("taken_back")
+	case amount > n.captured-n.refunded:
+		return isRefused("amount_above_charge")
+	case n.card == "4000000000005126":
+		return isRefused("refund_refused_by_issuer")
+	}
+	if n.refunded += amount; n.refunded == n.captured {
+		n.backIn = 0
+	}
+	if n.card == "4000000000007726" {
+		return actors.Outcome{Verdict: actors.VerdictPending, Status: "refunding", Again: 5 * time.Second}
+	}
+	return isGranted
+}
+
+func (n *naive) pay(c *actors.Call, ref uint64, amount int) actors.Outcome {
+	n.method, n.hold, n.amount = c.Method, c.Hold, amount
+	if c.Card != nil {
+		n.card = string(c.Card.Number)
+	}
+	switch n.card {
+	case "4000000000000002":
+		n.end("refused", "card_declined")
+	case "4000000000000077":
+		n.status, n.left = "moving", 5*time.Second
+	case "4000000000000341":
+		n.status, n.left = "lost", 10*time.Second
+		return actors.Outcome{Verdict: actors.VerdictUnknown, Again: n.left}
+	case redirectCard:
+		n.status = "asked"
+	default:
+		if n.settle(); n.method == "crypto" {
+			n.status, n.captured = "asked", 0
+		}
+	}
+	return n.stands(ref)
+}
+
+// submit is what a call is answered.
+func (n *naive) submit(c *actors.Call, ref uint64) actors.Outcome {
+	key := [2]uint64{uint64(c.Operation), uint64(c.Request[15])}
+	made := n.past[key]
+	if made == nil {
+		made = &naiveCall{outcome: n.do(c, ref)}
+		if made.outcome.Status != "" {
+			made.left = made.outcome.Again
+		}
+		n.past[key] = made
+		return made.outcome
+	}
+	return n.again(made, ref)
+}
+
+// again is the answer of a call that was made before: what was under way has
+// gone on with the charge.
+func (n *naive) again(made *naiveCall, ref uint64) actors.Outcome {
+	verdict := made.outcome.Verdict
+	if made.outcome.Status != "" || verdict != actors.VerdictPending && verdict != actors.VerdictUnknown {
+		return made.outcome
+	}
+	o := n.stands(ref)
+	if o.Verdict == actors.VerdictPending {
+		o.Verdict = verdict
+	}
+	return o
+}
+
+func must(u uint64, ok bool) uint64 {
+	if !ok {
+		panic("an amount of a test is too large")
+	}
+	return u
+}
+
+// randomCall is any call about one of a few charges, often one made before.
+func randomCall(random *rand.Rand, ref uint64, opened *actors.Call) *actors.Call {
+	operations := []actors.Operation{actors.Pay, actors.Complete, actors.Capture, actors.Void, actors.Refund, actors.Refund}
+	c := goingOn(ref, operations[random.IntN(len(operations))], 1+random.Uint64N(4), 1+random.Uint64N(1200))
+	if opened != nil && opened.Card != nil {
+		c.Card = &secret.Card{Number: opened.Card.Number}
+	}
+	if c.Operation != actors.Pay {
+		return c
+	}
+	if opened != nil {
+		return opened
+	}
+	numbers := []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000000341", chargebackCard, redirectCard, "4000000000005126", "4000000000007726"}
+	if c = cardCall(ref, actors.Pay, numbers[random.IntN(len(numbers))]); random.IntN(8) == 0 {
+		c = methodCall(ref, actors.Pay, "crypto")
+	}
+	c.Hold, c.Amount = random.IntN(2) == 0, money.FromUint64(1000)
+	return c
+}
+
+// TestRandomCallsAgreeWithTheNaiveRail makes random calls, answers challenges,
+// lets time pass and restarts at random, and compares all answers.
+func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
+	random := dice(t)
+	const charges = 4
+	rounds := 60
+	if testing.Short() {
+		rounds = 15
+	}
+	for range rounds {
+		b := open(t)
+		b.tape.chunk = 2000
+		rails, opened := make([]*naive, charges), make([]*actors.Call, charges)
+		for i := range rails {
+			rails[i] = &naive{status: "none", past: make(map[[2]uint64]*naiveCall)}
+		}
+		for step := 0; step < 60 && !t.Failed(); step++ {
+			ref := random.Uint64N(charges)
+			rail := rails[ref]
+			switch random.IntN(8) {
+			case 0:
+				b.reopen()
+			case 1:
+				b.forget()
+			case 2:
+				d := []time.Duration{time.Second, 2500 * time.Millisecond, 5 * time.Second, 31 * time.Second}[random.IntN(4)]
+				for _, r := range rails {
+					r.pass(b.clock.Now(), d)
+				}
+				b.pass(d)
+			case 3:
+				approve := random.IntN(2) == 0
+				_, _, err := b.Decide(id(7), id(ref), b.token(id(7), id(ref)), approve)
+				asks := rail.card == redirectCard || rail.method == "crypto"
+				if (err == nil) != asks {
+					t.Errorf("step %d: decided on %d: %v", step, ref, err)
+				}
+				if rail.status == "asked" && rail.decision == "" {
+					rail.decision = map[bool]string{true: "approve", false: "refuse"}[approve]
+				}
+			default:
+				call := randomCall(random, ref, opened[ref])
+				if call.Operation == actors.Pay {
+					opened[ref] = call
+					b.reopen() // a charge is only known again while it is in the index
+				}
+				got := b.submit(call)
+				got.Action = nil
+				if want := rail.submit(call, ref); !reflect.DeepEqual(got, want) {
+					t.Errorf("step %d: %v %d of charge %d: %+v, want %+v", step, call.Operation, call.Request[15], ref, got, want)
+				}
+			}
+			compareInquiries(t, b, rails, step)
+		}
+		compareReports(t, b, rails)
+		if t.Failed() {
+			t.Logf("the log is\n%s", b.content())
+			return
+		}
+	}
+}
+
+func compareInquiries(t *testing.T, b *bench, rails []*naive, step int) {
+	t.Helper()
+	for ref, rail := range rails {
+		if got, want := b.inquire(uint64(ref)), rail.stands(uint64(ref)); !reflect.DeepEqual(got, want) {
+			t.Errorf("step %d: charge %d is %+v, want %+v", step, ref, got, want)
+		}
+		for key, made := range rail.past {
+			operation := actors.Operation(key[0])
+			if operation == actors.Pay {
+				continue
+			}
+			if got, want := b.ask(uint64(ref), operation, key[1]), rail.again(made, uint64(ref)); !reflect.DeepEqual(got, want) {
+				t.Errorf("step %d: %v %d of charge %d is %+v, want %+v", step, operation, key[1], ref, got, want)
+			}
+		}
+	}
+}
+
+func compareReports(t *testing.T, b *bench, rails []*naive) {
+	t.Helper()
+	list, err := b.Reports(context.Background(), time.Time{}, b.clock.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ref, rail := range rails {
+		var got []time.Time
+		for _, r := range list {
+			if r.Reference == id(uint64(ref)) {
+				got = append(got, r.At)
+			}
+		}
+		if !slices.EqualFunc(got, rail.back, time.Time.Equal) {
+			t.Errorf("charge %d was taken back at %v, want %v", ref, got, rail.back)
+		}
+	}
+}

@@ -1,0 +1,392 @@
+package simulator
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"mizan/actors"
+)
+
+const (
+	redirectCard = "4000000000003220"
+	formCard     = "4000000000003063"
+	passwordCard = "4000002500003155"
+)
+
+// decideOn is the payer's decision on the challenge page of the first charge.
+func (b *bench) decideOn(approve bool) {
+	b.t.Helper()
+	if _, _, err := b.Decide(id(7), id(1), b.token(id(7), id(1)), approve); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// situations are what a charge of 1000 can have come to.
+var situations = map[string]func(b *bench){
+	"none":        func(*bench) {},
+	"charged":     func(b *bench) { b.submit(cardCall(1, actors.Pay, "4242424242424242")) },
+	"held":        func(b *bench) { b.submit(held(cardCall(1, actors.Pay, "4242424242424242"))) },
+	"declined":    func(b *bench) { b.submit(held(cardCall(1, actors.Pay, "4000000000000002"))) },
+	"failed":      func(b *bench) { b.submit(cardCall(1, actors.Pay, "4000000000000119")) },
+	"slow":        func(b *bench) { b.submit(cardCall(1, actors.Pay, "4000000000000077")) },
+	"slow hold":   func(b *bench) { b.submit(held(cardCall(1, actors.Pay, "4000000000000077"))) },
+	"timed out":   func(b *bench) { b.submit(cardCall(1, actors.Pay, "4000000000000341")) },
+	"waiting":     func(b *bench) { b.submit(cardCall(1, actors.Pay, redirectCard)) },
+	"no password": func(b *bench) { b.submit(cardCall(1, actors.Pay, passwordCard)) },
+	"slow, 5 s later": func(b *bench) {
+		b.submit(cardCall(1, actors.Pay, "4000000000000077"))
+		b.pass(5 * time.Second)
+	},
+	"slow hold, 5 s later": func(b *bench) {
+		b.submit(held(cardCall(1, actors.Pay, "4000000000000077")))
+		b.pass(5 * time.Second)
+	},
+	"timed out, 10 s later": func(b *bench) {
+		b.submit(cardCall(1, actors.Pay, "4000000000000341"))
+		b.pass(10 * time.Second)
+	},
+	"approved": func(b *bench) {
+		b.submit(cardCall(1, actors.Pay, redirectCard))
+		b.decideOn(true)
+	},
+	"approved hold": func(b *bench) {
+		b.submit(held(cardCall(1, actors.Pay, redirectCard)))
+		b.decideOn(true)
+	},
+	"refused by the payer": func(b *bench) {
+		b.submit(cardCall(1, actors.Pay, redirectCard))
+		b.decideOn(false)
+	},
+	"completed hold": func(b *bench) {
+		b.submit(held(cardCall(1, actors.Pay, redirectCard)))
+		b.decideOn(true)
+		b.submit(completing(1, 90, redirectCard))
+	},
+	"voided": func(b *bench) {
+		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+		b.submit(goingOn(1, actors.Void, 90, 0))
+	},
+	"captured": func(b *bench) {
+		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+		b.submit(goingOn(1, actors.Capture, 90, 1000))
+	},
+	"refunded": func(b *bench) {
+		b.submit(cardCall(1, actors.Pay, "4242424242424242"))
+		b.submit(goingOn(1, actors.Refund, 90, 1000))
+	},
+	"taken back": func(b *bench) {
+		b.submit(cardCall(1, actors.Pay, chargebackCard))
+		b.pass(time.Minute)
+	},
+}
+
+// The answers, by situation and operation. An inquiry about the charge says
+// afterwards what it said before, but for what stands behind the arrow.
+var (
+	notHeld        = isRefused("not_held")
+	notSettled     = isRefused("not_settled")
+	alreadyCharged = isRefused("already_charged")
+	voided         = isRefused("voided")
+	unpaid         = isRefused("authentication_failed")
+	procFailed     = actors.Outcome{Verdict: actors.VerdictFailed, Reason: "processing_error"}
+)
+
+type cell struct {
+	answer  actors.Outcome
+	becomes *actors.Outcome // what an inquiry about the charge says then; nil: as before
+}
+
+func says(o actors.Outcome) cell             { return cell{answer: o} }
+func turnsTo(o, becomes actors.Outcome) cell { return cell{o, &becomes} }
+
+var operationsGrid = map[string]struct{ capture, void, refund, complete cell }{
+	"none":                  {says(notFound), says(notFound), says(notFound), says(notFound)},
+	"charged":               {says(notHeld), says(alreadyCharged), says(isGranted), says(settled(1))},
+	"held":                  {turnsTo(settled(1), settled(1)), turnsTo(isGranted, voided), says(notSettled), says(onHold(1))},
+	"declined":              {says(notHeld), says(isGranted), says(notSettled), says(isRefused("card_declined"))},
+	"failed":                {says(notHeld), says(isGranted), says(notSettled), says(procFailed)},
+	"slow":                  {says(notHeld), turnsTo(isGranted, voided), says(notSettled), says(isPending(5 * time.Second))},
+	"slow hold":             {says(notHeld), turnsTo(isGranted, voided), says(notSettled), says(isPending(5 * time.Second))},
+	"timed out":             {says(notHeld), turnsTo(isGranted, voided), says(notSettled), says(isPending(10 * time.Second))},
+	"waiting":               {says(notHeld), turnsTo(isGranted, voided), says(notSettled), says(isWaiting)},
+	"no password":           {says(notHeld), turnsTo(isGranted, voided), says(notSettled), turnsTo(unpaid, unpaid)},
+	"slow, 5 s later":       {says(notHeld), says(alreadyCharged), says(isGranted), says(settled(1))},
+	"slow hold, 5 s later":  {turnsTo(settled(1), settled(1)), turnsTo(isGranted, voided), says(notSettled), says(onHold(1))},
+	"timed out, 10 s later": {says(notHeld), says(alreadyCharged), says(isGranted), says(settled(1))},
+	"approved":              {says(notHeld), turnsTo(isGranted, voided), says(notSettled), turnsTo(settled(1), settled(1))},
+	"approved hold":         {says(notHeld), turnsTo(isGranted, voided), says(notSettled), turnsTo(onHold(1), onHold(1))},
+	"refused by the payer":  {says(notHeld), turnsTo(isGranted, voided), says(notSettled), turnsTo(unpaid, unpaid)},
+	"completed hold":        {turnsTo(settled(1), settled(1)), turnsTo(isGranted, voided), says(notSettled), says(onHold(1))},
+	"voided":                {says(notHeld), says(isGranted), says(notSettled), says(voided)},
+	"captured":              {says(notHeld), says(alreadyCharged), says(isGranted), says(settled(1))},
+	"refunded":              {says(notHeld), says(alreadyCharged), says(isRefused("amount_above_charge")), says(settled(1))},
+	"taken back":            {says(notHeld), says(alreadyCharged), says(isRefused("taken_back")), says(settled(1))},
+}
+
+// restarts are what happens between two steps: the answers must not depend on it.
+var restarts = map[string]func(b *bench){
+	"running":  func(*bench) {},
+	"reopened": (*bench).reopen,
+	"pushed out of the index": func(b *bench) {
+		b.tape.chunk = 2000
+		b.forget()
+	},
+}
+
+func TestOperationsByWhatTheChargeHasComeTo(t *testing.T) {
+	for situation, row := range operationsGrid {
+		for operation, want := range map[actors.Operation]cell{
+			actors.Capture: row.capture, actors.Void: row.void, actors.Refund: row.refund, actors.Complete: row.complete,
+		} {
+			for restart, between := range restarts {
+				t.Run(fmt.Sprint(operation, " when ", situation, ", ", restart), func(t *testing.T) {
+					checkOperation(t, situation, operation, want, between)
+				})
+			}
+		}
+	}
+	if len(operationsGrid) != len(situations) {
+		t.Errorf("%d rows for %d situations", len(operationsGrid), len(situations))
+	}
+}
+
+func checkOperation(t *testing.T, situation string, operation actors.Operation, want cell, between func(b *bench)) {
+	t.Helper()
+	b := open(t)
+	situations[situation](b)
+	between(b)
+	charge := b.inquire(1)
+	between(b)
+	b.expect("inquiry before the operation arrived", b.ask(1, operation, 91), notFound)
+	many := b.counted(1, operation.String())
+
+	call := goingOn(1, operation, 91, 1000)
+	if operation == actors.Complete {
+		call = completing(1, 91, redirectCard)
+	}
+	b.expect("answer", b.submit(call), want.answer)
+	if want.becomes != nil {
+		charge = *want.becomes
+	}
+	for range 2 {
+		between(b)
+		b.expect("inquiry about the charge", b.inquire(1), charge)
+		between(b)
+		b.expect("inquiry about the operation", b.ask(1, operation, 91), want.answer)
+		between(b)
+		b.expect("the same call again", b.submit(call), want.answer)
+	}
+	if got := b.counted(1, operation.String()) - many; got != 3 {
+		t.Errorf("%d lines for three calls", got)
+	}
+	if charge.Verdict == actors.VerdictRefused || charge.Verdict == actors.VerdictFailed {
+		b.pass(time.Hour)
+		between(b)
+		b.expect("inquiry an hour later", b.inquire(1), charge)
+	}
+}
+
+func TestACaptureTakesUpToWhatWasAuthorised(t *testing.T) {
+	for _, opening := range []actors.Operation{actors.Pay, actors.PayOut} {
+		for amount, want := range map[uint64]actors.Outcome{
+			1: settled(1), 999: settled(1), 1000: settled(1),
+			1001: isRefused("amount_above_authorization"), 0: isRefused("amount_missing"),
+		} {
+			b := open(t)
+			b.expect("hold", b.submit(held(cardCall(1, opening, "4242424242424242"))), onHold(1))
+			b.expect(fmt.Sprint("capture of ", amount), b.submit(goingOn(1, actors.Capture, 2, amount)), want)
+			after := onHold(1)
+			if want.Verdict == actors.VerdictCharged {
+				after = settled(1)
+			}
+			b.expect("inquiry", b.ask(1, opening, 0), after)
+		}
+	}
+}
+
+func TestARefusedCaptureLeavesTheHold(t *testing.T) {
+	b := open(t)
+	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+	b.submit(goingOn(1, actors.Capture, 2, 1001))
+	b.expect("capture", b.submit(goingOn(1, actors.Capture, 3, 1000)), settled(1))
+	b.expect("one more", b.submit(goingOn(1, actors.Capture, 4, 1)), notHeld)
+	b.expect("the refused one again", b.submit(goingOn(1, actors.Capture, 2, 1001)), isRefused("amount_above_authorization"))
+}
+
+func TestRefundsReturnUpToWhatWasCaptured(t *testing.T) {
+	b := open(t)
+	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+	b.submit(goingOn(1, actors.Capture, 2, 700))
+	above := isRefused("amount_above_charge")
+	for i, step := range []struct {
+		amount uint64
+		want   actors.Outcome
+	}{
+		{701, above}, {1000, above}, {300, isGranted}, {401, above}, {399, isGranted}, {2, above}, {0, isRefused("amount_missing")}, {1, isGranted}, {1, above},
+	} {
+		b.reopen()
+		call := goingOn(1, actors.Refund, uint64(10+i), step.amount)
+		b.expect(fmt.Sprint("refund ", i, " of ", step.amount), b.submit(call), step.want)
+		b.expect(fmt.Sprint("refund ", i, " again"), b.submit(call), step.want)
+		b.expect("inquiry about the charge", b.inquire(1), settled(1))
+	}
+}
+
+func TestTheIssuerRefusesRefunds(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		b := open(t)
+		call := cardCall(1, actors.Pay, "4000000000005126")
+		call.Hold = hold
+		b.submit(call)
+		if hold {
+			b.submit(goingOn(1, actors.Capture, 2, 1000))
+		}
+		b.reopen()
+		want := isRefused("refund_refused_by_issuer")
+		b.expect("refund", b.submit(goingOn(1, actors.Refund, 3, 10)), want)
+		b.expect("inquiry about it", b.ask(1, actors.Refund, 3), want)
+		b.expect("inquiry", b.inquire(1), settled(1))
+	}
+}
+
+func TestARefundIsUnderWayForFiveSeconds(t *testing.T) {
+	refunding := func(again time.Duration) actors.Outcome {
+		return actors.Outcome{Verdict: actors.VerdictPending, Status: "refunding", Again: again}
+	}
+	b := open(t)
+	b.submit(cardCall(1, actors.Pay, "4000000000007726"))
+	first, second := goingOn(1, actors.Refund, 2, 600), goingOn(1, actors.Refund, 3, 400)
+	b.expect("refund", b.submit(first), refunding(5*time.Second))
+	b.pass(2 * time.Second)
+	b.reopen()
+	b.expect("more than is left", b.submit(goingOn(1, actors.Refund, 4, 401)), isRefused("amount_above_charge"))
+	b.expect("the rest", b.submit(second), refunding(5*time.Second))
+	b.pass(3*time.Second - time.Microsecond)
+	b.expect("the first, not yet", b.ask(1, actors.Refund, 2), refunding(time.Microsecond))
+	b.expect("the first, called again", b.submit(first), refunding(time.Microsecond))
+	b.pass(time.Microsecond)
+	b.reopen()
+	b.expect("the first", b.ask(1, actors.Refund, 2), isGranted)
+	b.expect("the second", b.ask(1, actors.Refund, 3), refunding(2*time.Second))
+	b.pass(2 * time.Second)
+	b.expect("the second, called again", b.submit(second), isGranted)
+	b.expect("inquiry about the charge", b.inquire(1), settled(1))
+}
+
+func TestAHoldThatIsSlowOrLostIsHeldLater(t *testing.T) {
+	for number, wait := range map[string]time.Duration{"4000000000000077": 5 * time.Second, "4000000000000341": 10 * time.Second} {
+		for _, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
+			b := open(t)
+			b.submit(held(cardCall(1, operation, number)))
+			b.pass(wait - time.Microsecond)
+			b.expect("not yet", b.ask(1, operation, 0), isPending(time.Microsecond))
+			b.expect("too early", b.submit(goingOn(1, actors.Capture, 2, 1)), notHeld)
+			b.pass(time.Microsecond)
+			b.expect("held", b.ask(1, operation, 0), onHold(1))
+			b.expect("the call again", b.submit(held(cardCall(1, operation, number))), onHold(1))
+			b.expect("capture", b.submit(goingOn(1, actors.Capture, 3, 1)), settled(1))
+		}
+	}
+}
+
+func TestAVoidBeforeTheRailHasChargedIsForEver(t *testing.T) {
+	for number, wait := range map[string]time.Duration{"4000000000000077": 5 * time.Second, "4000000000000341": 10 * time.Second} {
+		b := open(t)
+		b.submit(cardCall(1, actors.Pay, number))
+		b.submit(cardCall(2, actors.Pay, number))
+		b.pass(wait - time.Microsecond)
+		b.expect("just in time", b.submit(goingOn(1, actors.Void, 3, 0)), isGranted)
+		b.pass(time.Microsecond)
+		b.expect("too late", b.submit(goingOn(2, actors.Void, 3, 0)), alreadyCharged)
+		b.reopen()
+		b.expect("the one given up", b.inquire(1), voided)
+		b.expect("its call again", b.submit(cardCall(1, actors.Pay, number)), voided)
+		b.expect("the other one", b.inquire(2), settled(2))
+		b.expect("the void that was granted", b.submit(goingOn(1, actors.Void, 3, 0)), isGranted)
+		b.expect("the void that was not", b.ask(2, actors.Void, 3), alreadyCharged)
+	}
+}
+
+func TestAChargeThatArrivesAfterItsVoidIsAChargeStill(t *testing.T) {
+	b := open(t)
+	b.expect("void of nothing", b.submit(goingOn(1, actors.Void, 2, 0)), notFound)
+	b.expect("inquiry", b.inquire(1), notFound)
+	b.reopen()
+	b.expect("charge", b.submit(cardCall(1, actors.Pay, "4000000000000077")), isPending(5*time.Second))
+	b.expect("the void again", b.submit(goingOn(1, actors.Void, 2, 0)), notFound)
+	b.expect("another void", b.submit(goingOn(1, actors.Void, 3, 0)), isGranted)
+	b.reopen()
+	b.expect("inquiry, later", b.inquire(1), voided)
+}
+
+func TestAReferenceOpensOneCharge(t *testing.T) {
+	b := open(t)
+	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
+	b.expect("inquiry about a payout", b.ask(1, actors.PayOut, 0), notFound)
+	b.expect("a payout of it", b.submit(cardCall(1, actors.PayOut, "4242424242424242")), isRefused("reference_in_use"))
+	b.expect("inquiry about the payout", b.ask(1, actors.PayOut, 0), isRefused("reference_in_use"))
+	b.expect("inquiry about the payment", b.inquire(1), settled(1))
+}
+
+func TestEachRequestOfAnOperationIsOne(t *testing.T) {
+	b := open(t)
+	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
+	b.submit(goingOn(1, actors.Refund, 2, 600))
+	b.expect("another operation with the request", b.submit(goingOn(1, actors.Void, 2, 0)), alreadyCharged)
+	b.expect("the request with another amount", b.submit(goingOn(1, actors.Refund, 2, 100)), isGranted)
+	b.expect("what is left", b.submit(goingOn(1, actors.Refund, 3, 400)), isGranted)
+	b.expect("a request of another charge", b.ask(2, actors.Refund, 2), notFound)
+}
+
+func TestAmountsOfAnySizeAreExact(t *testing.T) {
+	b := open(t)
+	call := held(cardCall(1, actors.Pay, "4242424242424242"))
+	const most = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
+	parse := func(text string) *actors.Call {
+		c := goingOn(1, actors.Capture, 2, 0)
+		if err := c.Amount.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	call.Amount = parse(most).Amount
+	b.submit(call)
+	b.submit(parse(most))
+	b.reopen()
+	refund := parse(most[:len(most)-1] + "4")
+	refund.Operation, refund.Request = actors.Refund, id(3)
+	b.expect("all but one unit", b.submit(refund), isGranted)
+	b.reopen()
+	refund = parse(most)
+	refund.Operation, refund.Request = actors.Refund, id(4)
+	b.expect("all again", b.submit(refund), isRefused("amount_above_charge"))
+	b.expect("two units", b.submit(goingOn(1, actors.Refund, 5, 2)), isRefused("amount_above_charge"))
+	b.expect("the last one", b.submit(goingOn(1, actors.Refund, 6, 1)), isGranted)
+	if refunded := b.logged()[len(b.logged())-1]["refunded"]; refunded != most {
+		t.Errorf("refunded %s", refunded)
+	}
+}
+
+func TestALineIsReadAsItWasWritten(t *testing.T) {
+	for situation, bring := range situations {
+		b := open(t)
+		bring(b)
+		b.submit(goingOn(1, actors.Void, 91, 0))
+		b.submit(goingOn(1, actors.Refund, 92, 5))
+		err := b.tape.each(t.Context(), b.tape.size, func(offset int64, text []byte) error {
+			l, err := parse(text, offset)
+			if err != nil {
+				return err
+			}
+			if again := appendLine(appendKey(nil, l.terminal, l.reference), l); !reflect.DeepEqual(again, text) {
+				t.Errorf("%s: read from %s, written again as %s", situation, text, again)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", situation, err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// putRate is PUT /rates {from,to,rate}: it sets the rate of a pair, whether the
+// pair has one or not.
+func (s *Server) putRate(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	f, err := formOf(c)
+	if err != nil {
+		return err
+	}
+	draft := directory.RateDraft{From: f.currency("from"), To: f.currency("to"), Value: f.rate("rate")}
+	if err := f.problems.err(); err != nil {
+		return err
+	}
+	ctx, cancel := within()
+	defer cancel()
+	r, err := s.cfg.Directory.PutRate(ctx, org, draft)
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusOK, false, func(e *encoder) { appendRate(e, r) })
+	return nil
+}
+
+// listRates is GET /rates, the pair that got its first rate last comes first.
+func (s *Server) listRates(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	p, err := pageOf(c)
+	if err != nil {
+		return err
+	}
+	rows, next, err := s.cfg.Directory.ListRates(org, p)
+	if err != nil {
+		return err
+	}
+	l := newList()
+	for _, r := range rows {
+		l.row()
+		appendRate(&l.encoder, r)
+		l.close('}')
+	}
+	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
+	return nil
+}
+
+// currency is the code of a currency that transactions take. Another one is
+// refused with the specification's words, a number as it was written.
+func (f *form) currency(name string) money.Currency {
+	value := member(f.object, name)
+	if value == nil {
+		f.problems.add(name, name+" is required")
+		return ""
+	}
+	code, isText := text(value)
+	if !isText {
+		code = value
+	} else if currency, accepted := money.Accepted(string(code)); accepted {
+		return currency
+	}
+	f.problems.add(name, "unsupported currency "+beginning(code, shownCurrency))
+	return ""
+}
+
+// rate is a decimal number above zero in a string.
+func (f *form) rate(name string) money.Rate {
+	value := member(f.object, name)
+	if value == nil {
+		f.problems.add(name, name+" is required")
+		return money.Rate{}
+	}
+	said, isText := text(value)
+	if !isText {
+		f.problems.add(name, name+" must be a decimal number in a string")
+		return money.Rate{}
+	}
+	rate, err := money.ParseRate(string(said))
+	if err != nil {
+		f.problems.add(name, name+" must be a decimal number above zero, of at most "+strconv.Itoa(money.MaxRateDigits)+" digits")
+	}
+	return rate
+}
+
+func appendRate(e *encoder, r *directory.Rate) {
+	e.id("id", r.ID)
+	e.word("from", string(r.From))
+	e.word("to", string(r.To))
+	e.word("rate", r.Value.String())
+	e.instant("created_at", r.Created)
+	e.instant("updated_at", r.Updated)
+}

@@ -1,0 +1,146 @@
+package api_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+const balancesPath = "/api/v1/balances"
+
+// moves posts one entry of two lines in the first organization.
+func (h *house) moves(phase ledger.Phase, debit, credit ledger.Path, asset money.Asset, amount string) {
+	h.t.Helper()
+	a := money.MustParse(amount)
+	h.enter(&ledger.Entry{Phase: phase, Postings: []ledger.Posting{
+		{Account: debit, Asset: asset, Side: ledger.Debit, Amount: a}, {Account: credit, Asset: asset, Side: ledger.Credit, Amount: a},
+	}})
+}
+
+func (h *house) enter(entry *ledger.Entry) {
+	h.t.Helper()
+	done := make(chan posting.Receipt, 1)
+	h.journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+		Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
+		Events: []ledger.Event{{Name: "book", To: "done", Entry: entry}},
+	}}}, func(r posting.Receipt) { done <- r })
+	must(h.t, (<-done).Err)
+}
+
+func TestBalancesAreWhatCanBePaidOutAndWhatComes(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	// The sandbox begins with a million of everything; a payout takes from it.
+	h.partner().get(balancesPath+"?currency=KZT").want(200,
+		`{"data":[{"currency":"KZT","network":"","env":"prod","scale":2,"available":"100000000","pending":"0"},`+
+			`{"currency":"KZT","network":"","env":"test","scale":2,"available":"100000000","pending":"0"}]}`)
+	h.partner().post(transactions, `{"params":{"type":"payout","amount":"100","currency":"KZT","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`).want(201, "")
+	h.partner().post(transactions, payment(`"amount":"7","currency":"KZT"`)).want(201, "")
+	h.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
+		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"99999907","pending":"0"}]}`)
+	// What is held on either side, and a balance below zero.
+	kzt, available := money.Asset{Currency: "KZT", Env: money.Test}, ledger.PartnerAvailable(1)
+	h.moves(ledger.Pending, available, ledger.Bank, kzt, "7")
+	h.moves(ledger.Pending, ledger.Bank, available, kzt, "5000")
+	h.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
+		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"99999900","pending":"5000"}]}`)
+	h.moves(ledger.Posted, available, ledger.Bank, kzt, "100000000")
+	h.partner().get(balancesPath+"?currency=KZT&env=test").want(200,
+		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"-100","pending":"5000"}]}`)
+}
+
+func TestBalancesAreOrderedAndFiltered(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.moves(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDT", Env: money.Prod}, "3")
+	h.moves(ledger.Posted, ledger.Bank, ledger.PartnerReceivable(1), money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
+	rows := func(query string) (names []string) {
+		a := h.partner().get(balancesPath+query).want(200, "")
+		for i := range a.rows() {
+			at := fmt.Sprintf("data.%d.", i)
+			names = append(names, a.at(at+"env")+" "+a.at(at+"currency")+" "+a.at(at+"network")+" "+a.at(at+"scale"))
+		}
+		return names
+	}
+	for query, want := range map[string][]string{
+		"?currency=USDT": {
+			"prod USDT  null", "prod USDT bsc 18", "prod USDT ethereum 6", "prod USDT ton 6", "prod USDT tron 6",
+			"test USDT bsc 18", "test USDT ethereum 6", "test USDT ton 6", "test USDT tron 6",
+		},
+		"?network=bsc":                {"prod USDC bsc 18", "prod USDT bsc 18", "test USDC bsc 18", "test USDT bsc 18"},
+		"?network=bsc&env=prod":       {"prod USDC bsc 18", "prod USDT bsc 18"},
+		"?network=&currency=USDT":     {"prod USDT  null"},
+		"?network=solana&env=prod":    {"prod USDC solana 6"},
+		"?network=nowhere":            nil,
+		"?currency=RUB&network=tron":  nil,
+		"?currency=RUB&env=test":      {"test RUB  2"},
+		"?currency=ETH":               {"prod ETH ethereum 18", "test ETH ethereum 18"},
+		"?currency=RUB&network=":      {"prod RUB  2", "test RUB  2"},
+		"?currency=USDT&network=tron": {"prod USDT tron 6", "test USDT tron 6"},
+	} {
+		if got := rows(query); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s:\n got %q\nwant %q", query, got, want)
+		}
+	}
+	all := rows("")
+	if len(all) != 2*len(money.AcceptedAssets(money.Prod))+1 || all[0] != "prod AZN  2" || all[len(all)-1] != "test ZOLT  8" {
+		t.Errorf("%d rows: %q", len(all), all)
+	}
+}
+
+func TestBalancesRefuseWhatTheyDoNotKnow(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for query, want := range map[string]string{
+		"?limit=5":                 `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"limit"}]}`,
+		"?partner_id=1":            `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"partner_id"}]}`,
+		"?currency=JPY":            `{"errors":[{"code":"invalid","detail":"unsupported currency JPY","field":"currency"}]}`,
+		"?currency=":               `{"errors":[{"code":"invalid","detail":"unsupported currency ","field":"currency"}]}`,
+		"?env=both":                `{"errors":[{"code":"invalid","detail":"env must be prod or test","field":"env"}]}`,
+		"?network=TRON":            `{"errors":[{"code":"invalid","detail":"network must be a name in lower case","field":"network"}]}`,
+		"?env=test&env=prod":       `{"errors":[{"code":"invalid","detail":"env is there twice","field":"env"}]}`,
+		"?currency=USD&network=a.": `{"errors":[{"code":"invalid","detail":"network must be a name in lower case","field":"network"}]}`,
+	} {
+		h.partner().get(balancesPath+query).want(422, want)
+	}
+}
+
+func TestAPartnersBalancesAreItsOwn(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.neighbour().get(balancesPath).want(200, `{"data":[]}`)
+	h.partner().post(transactions, payment(`"amount":"7","currency":"KZT"`)).want(201, "")
+	h.second().get(balancesPath+"?currency=KZT&env=test").want(200,
+		`{"data":[{"currency":"KZT","network":"","env":"test","scale":2,"available":"100000000","pending":"0"}]}`)
+}
+
+// Networks are open names, so that a partner's assets have no end of their own.
+func TestBalancesHaveABound(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const bound = 1_000
+	for n := h.partner().get(balancesPath).want(200, "").rows(); n < bound; {
+		entry := &ledger.Entry{Phase: ledger.Posted}
+		for range min(100, bound-n) {
+			n++
+			asset, one := money.Asset{Currency: "USDT", Network: money.Network(fmt.Sprintf("n%d", n)), Env: money.Prod}, money.FromUint64(1)
+			entry.Postings = append(entry.Postings,
+				ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: one},
+				ledger.Posting{Account: ledger.PartnerAvailable(1), Asset: asset, Side: ledger.Credit, Amount: one})
+		}
+		h.enter(entry)
+	}
+	if n := h.partner().get(balancesPath).want(200, "").rows(); n != bound {
+		t.Errorf("%d rows", n)
+	}
+	h.moves(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDC", Env: money.Prod}, "1")
+	if a := h.partner().get(balancesPath).want(422, ""); a.at("errors.0.field") != "currency" {
+		t.Errorf("%s", a.body)
+	}
+	h.partner().get(balancesPath+"?currency=RUB").want(200, "")
+}

@@ -1,0 +1,266 @@
+package conformance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// Paths that most tests call.
+const (
+	v1           = "/api/v1"
+	transactions = v1 + "/transactions"
+)
+
+// caller asks the server with its headers, inside one test.
+type caller struct {
+	t      testing.TB
+	client *testkit.Client
+}
+
+// answer is a response that was read to its end.
+type answer struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   string
+	called string // what was asked, for failures
+}
+
+func anyone(t testing.TB) caller {
+	t.Helper()
+	open(t)
+	return caller{t, sandbox.base}
+}
+
+// with is the caller with other headers, as name, value pairs; an empty value
+// leaves one out.
+func (c caller) with(pairs ...string) caller { return caller{c.t, c.client.With(pairs...)} }
+
+func keyed(t testing.TB, key, org string) caller {
+	t.Helper()
+	return anyone(t).with("x-api-key", key, "x-organization-id", org)
+}
+
+func bearer(t testing.TB, token string) caller {
+	t.Helper()
+	return anyone(t).with("authorization", "Bearer "+token, "x-organization-id", open(t).Sandbox.OrganizationID)
+}
+
+// admin holds the admin token; what it makes is in the first organization.
+func admin(t testing.TB) caller { t.Helper(); return bearer(t, open(t).Sandbox.AdminToken) }
+
+// auditor reads the ledger of the first organization.
+func auditor(t testing.TB) caller { t.Helper(); return bearer(t, open(t).Sandbox.AuditorToken) }
+
+// second is the second organization's partner.
+func second(t testing.TB) caller {
+	t.Helper()
+	s := open(t).Sandbox.Second
+	return keyed(t, s.APIKey, s.OrganizationID)
+}
+
+// do makes a request. A body that is a string is sent as it is, any other one as
+// JSON; nil is none.
+func (c caller) do(method, path string, body any) *answer {
+	c.t.Helper()
+	got, err := c.client.Do(method, path, body)
+	if err != nil {
+		// Not fatal: callers may race in goroutines of their own.
+		c.t.Errorf("%s %s: %v\n%s", method, path, err, sandbox.server.Stderr())
+		return &answer{t: c.t, called: method + " " + path}
+	}
+	return &answer{c.t, got.Status, got.Header, string(got.Body), method + " " + path}
+}
+
+func (c caller) get(path string) *answer             { c.t.Helper(); return c.do("GET", path, nil) }
+func (c caller) post(path string, body any) *answer  { c.t.Helper(); return c.do("POST", path, body) }
+func (c caller) put(path string, body any) *answer   { c.t.Helper(); return c.do("PUT", path, body) }
+func (c caller) patch(path string, body any) *answer { c.t.Helper(); return c.do("PATCH", path, body) }
+
+// want ends the test unless the answer has the status.
+func (a *answer) want(status int) *answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("%s answered %d %s, want %d", a.called, a.status, a.body, status)
+	}
+	return a
+}
+
+// wantBody ends the test unless the answer is exactly this one.
+func (a *answer) wantBody(status int, body string) *answer {
+	a.t.Helper()
+	if a.status != status || a.body != body {
+		a.t.Fatalf("%s answered %d %s, want %d %s", a.called, a.status, a.body, status, body)
+	}
+	return a
+}
+
+// value finds a value by its path of names and indexes, for example "data.0.id".
+func (a *answer) value(path string) (value any, there bool) {
+	a.t.Helper()
+	numbers := json.NewDecoder(bytes.NewReader([]byte(a.body)))
+	numbers.UseNumber()
+	if err := numbers.Decode(&value); err != nil {
+		a.t.Fatalf("%s answered %d %q: %v", a.called, a.status, a.body, err)
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		switch v := value.(type) {
+		case map[string]any:
+			if value, there = v[name]; !there {
+				return nil, false
+			}
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(v) {
+				return nil, false
+			}
+			value = v[i]
+		default:
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// absent is what at says of a value that is not there.
+const absent = "(absent)"
+
+// at is the text of a value that is a string, the JSON of any other one.
+func (a *answer) at(path string) string {
+	a.t.Helper()
+	value, there := a.value(path)
+	if !there {
+		return absent
+	}
+	if text, ok := value.(string); ok {
+		return text
+	}
+	return a.raw(path)
+}
+
+// raw is the JSON of a value, in which a string has its quotes.
+func (a *answer) raw(path string) string {
+	a.t.Helper()
+	value, there := a.value(path)
+	if !there {
+		return absent
+	}
+	var text strings.Builder
+	plain := json.NewEncoder(&text)
+	plain.SetEscapeHTML(false)
+	if err := plain.Encode(value); err != nil {
+		a.t.Fatal(err)
+	}
+	return strings.TrimSpace(text.String())
+}
+
+// has checks values by their paths, given as path, text pairs.
+func (a *answer) has(pairs ...string) *answer {
+	a.t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if got := a.at(pairs[i]); got != pairs[i+1] {
+			a.t.Errorf("%s: %s = %s, want %s", a.called, pairs[i], got, pairs[i+1])
+		}
+	}
+	return a
+}
+
+// time is a value that is an instant.
+func (a *answer) time(path string) time.Time {
+	a.t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, a.at(path))
+	if err != nil {
+		a.t.Fatalf("%s: %s: %v", a.called, path, err)
+	}
+	return at
+}
+
+// names are the names of an object's members.
+func (a *answer) names(path string) map[string]bool {
+	a.t.Helper()
+	value, _ := a.value(path)
+	if path == "" {
+		if err := json.Unmarshal([]byte(a.body), &value); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		a.t.Fatalf("%s: %q is no object: %s", a.called, path, a.body)
+	}
+	names := make(map[string]bool, len(object))
+	for name := range object {
+		names[name] = true
+	}
+	return names
+}
+
+// column is one value of each row of a list's data.
+func (a *answer) column(name string) []string {
+	a.t.Helper()
+	value, _ := a.value("data")
+	rows, ok := value.([]any)
+	if !ok {
+		a.t.Fatalf("%s answered without rows: %s", a.called, a.body)
+	}
+	column := make([]string, len(rows))
+	for i := range rows {
+		column[i] = a.at(fmt.Sprintf("data.%d.%s", i, name))
+	}
+	return column
+}
+
+// refuses checks that the answer is 422 with one problem that has the detail.
+func (a *answer) refuses(field, detail string) *answer {
+	a.t.Helper()
+	return a.want(422).has("errors.0.field", field, "errors.0.detail", detail, "errors.1", absent)
+}
+
+// is checks a value by its path against a pattern.
+func (a *answer) is(path string, pattern *regexp.Regexp) *answer {
+	a.t.Helper()
+	if got := a.at(path); !pattern.MatchString(got) {
+		a.t.Errorf("%s: %s = %s, want one like %s", a.called, path, got, pattern)
+	}
+	return a
+}
+
+// Forms of values.
+var (
+	uuid4   = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	instant = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$`)
+	digits  = regexp.MustCompile(`^[0-9]+$`)
+)
+
+// hasRaw checks the JSON of values by their paths, given as path, JSON pairs.
+func (a *answer) hasRaw(pairs ...string) *answer {
+	a.t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if got := a.raw(pairs[i]); got != pairs[i+1] {
+			a.t.Errorf("%s: %s = %s, want %s", a.called, pairs[i], got, pairs[i+1])
+		}
+	}
+	return a
+}
+
+// hasHeader checks a header; the value absent says that it must not be there.
+func (a *answer) hasHeader(name, want string) *answer {
+	a.t.Helper()
+	got := absent
+	if values := a.header.Values(name); len(values) > 0 {
+		got = strings.Join(values, ", ")
+	}
+	if got != want {
+		a.t.Errorf("%s: header %s = %s, want %s", a.called, name, got, want)
+	}
+	return a
+}

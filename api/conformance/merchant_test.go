@@ -1,0 +1,296 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// The sandbox's cards.
+const (
+	good          = "4242424242424242"
+	anotherGood   = "5555555555554444"
+	declined      = "4000000000000002"
+	noFunds       = "4000000000009995"
+	expired       = "4000000000000069"
+	processing    = "4000000000000119"
+	redirected    = "4000000000003220"
+	formed        = "4000000000003063"
+	password      = "4000002500003155"
+	delayed       = "4000000000000077"
+	silent        = "4000000000000341"
+	chargedBack   = "4000000000000259"
+	refundRefused = "4000000000005126"
+	refundSlow    = "4000000000007726"
+)
+
+// canaries are looked for in all that the server has stored.
+var canaries = []string{
+	good, anotherGood, declined, noFunds, expired, processing, redirected, formed, password, delayed, silent, chargedBack,
+	refundRefused, refundSlow, watchedCard, watchedHolder,
+}
+
+// merchant is a partner of the first organization, by its key.
+type merchant struct {
+	caller
+	number    string
+	terminals []string // ids, in the order in which they were made
+}
+
+var made atomic.Int64
+
+// newMerchant makes a partner with a key and nothing else. More fields of the
+// partner are pairs of name and value.
+func newMerchant(t testing.TB, more ...any) *merchant {
+	t.Helper()
+	n := made.Add(1)
+	fields := params{"name": fmt.Sprintf("Merchant %d", n), "login": fmt.Sprintf("merchant-%d", n), "pass": "a temporary one"}.with(more...)
+	number := admin(t).post(v1+"/partners", fields).want(201).at("id")
+	return &merchant{caller: keyed(t, newKey(t, number), open(t).Sandbox.OrganizationID), number: number}
+}
+
+func newKey(t testing.TB, partner string) string {
+	t.Helper()
+	return admin(t).post(v1+"/api_keys", fmt.Sprintf(`{"name":"shop","partner_id":%s}`, partner)).want(201).at("key")
+}
+
+// shop is a merchant with a terminal for payments and one for payouts, both with
+// these provider_params.
+func shop(t testing.TB, settings string) *merchant {
+	t.Helper()
+	m := newMerchant(t)
+	m.terminal("payment", settings)
+	m.terminal("payout", settings)
+	return m
+}
+
+// terminal gives the merchant a terminal in env test and is its id.
+func (m *merchant) terminal(kind, settings string) string {
+	m.t.Helper()
+	id := admin(m.t).post(v1+"/terminal", fmt.Sprintf(
+		`{"name":"T%d","partner_id":%s,"provider":"simulator","type":%q,"env":"test","provider_params":%s}`,
+		len(m.terminals)+1, m.number, kind, settings)).want(201).at("data.id")
+	m.terminals = append(m.terminals, id)
+	return id
+}
+
+// demo is the sandbox's first partner: it has terminals and balances for everything.
+func demo(t testing.TB) *merchant {
+	t.Helper()
+	s := open(t).Sandbox
+	return &merchant{caller: keyed(t, s.APIKey, s.OrganizationID), number: fmt.Sprint(s.PartnerID)}
+}
+
+// params are a create's.
+type params map[string]any
+
+// with is the params with other values, as name, value pairs; the value absent
+// leaves one out.
+func (p params) with(pairs ...any) params {
+	other := maps.Clone(p)
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == absent {
+			delete(other, pairs[i].(string))
+			continue
+		}
+		other[pairs[i].(string)] = pairs[i+1]
+	}
+	return other
+}
+
+func card(number string) params {
+	return params{"type": "bank_card", "cardnumber": number, "cardholder": "JANE DOE", "exp_month": "12", "exp_year": "2030", "cvv": "737"}
+}
+
+// Where the payer goes in the end.
+const (
+	returnURL = "https://shop.example/ok"
+	failURL   = "https://shop.example/no"
+)
+
+// payment is a server-to-server payment of 10.00 USD in env test.
+func payment(number string, more ...any) params {
+	return params{
+		"type": "payment", "amount": "1000", "currency": "USD", "env": "test", "returnUrl": returnURL, "failUrl": failURL,
+		"money_storage": card(number),
+	}.with(more...)
+}
+
+// by is a payment with another money_storage.
+func by(storage params, more ...any) params {
+	return payment(good, "money_storage", storage).with(more...)
+}
+
+// payout is one of 10.00 USD in env test; a card's number is enough.
+func payout(number string, more ...any) params {
+	return params{
+		"type": "payout", "amount": "1000", "currency": "USD", "env": "test",
+		"money_storage": params{"type": "bank_card", "cardnumber": number},
+	}.with(more...)
+}
+
+// hosted is a payment whose payer brings the card to the hosted page.
+func hosted(more ...any) params {
+	return params{"type": "payment", "amount": "1000", "currency": "USD", "env": "test", "hosted": true}.with(more...)
+}
+
+// send posts a create with the params.
+func (m *merchant) send(p params) *answer {
+	m.t.Helper()
+	return m.post(transactions, params{"params": p})
+}
+
+// create makes a transaction.
+func (m *merchant) create(p params) *answer {
+	m.t.Helper()
+	return m.send(p).want(201)
+}
+
+// read reads a transaction.
+func (m *merchant) read(id string) *answer {
+	m.t.Helper()
+	return m.get(transactions + "/" + id).want(200)
+}
+
+// change puts a refund or a cancellation; amount may be empty.
+func (m *merchant) change(id, kind, amount string) *answer {
+	m.t.Helper()
+	p := params{"type": kind}
+	if amount != "" {
+		p["amount"] = amount
+	}
+	return m.put(transactions+"/"+id, params{"params": p})
+}
+
+func (m *merchant) refund(id, amount string) *answer {
+	m.t.Helper()
+	return m.change(id, "refund", amount)
+}
+
+func (m *merchant) cancel(id string) *answer { m.t.Helper(); return m.change(id, "cancel", "") }
+
+// commit captures what is held; amount may be empty.
+func (m *merchant) commit(id, amount string) *answer {
+	m.t.Helper()
+	p := params{"money_storage_meta": params{}}
+	if amount != "" {
+		p["amount"] = amount
+	}
+	return m.post(transactions+"/commit/"+id, params{"params": p})
+}
+
+// submit sends material for additional_params_for_auth, bare.
+func (m *merchant) submit(id string, material params) *answer {
+	m.t.Helper()
+	return m.post(transactions+"/additional_params_for_auth/"+id, params{"additional_params_for_auth": material})
+}
+
+func (m *merchant) choose(id, bank string) *answer {
+	m.t.Helper()
+	return m.post(transactions+"/choose_target_destination/"+id, params{"target_bank_id": bank})
+}
+
+func (m *merchant) proceed(id string, body params) *answer {
+	m.t.Helper()
+	return m.post(transactions+"/continue/"+id, body)
+}
+
+// moved are the entries of a transaction, the oldest first: its events that moved
+// money, for example
+//
+//	settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD
+//
+// T1 is the merchant's first terminal, P the merchant.
+func (m *merchant) moved(id string) []string {
+	m.t.Helper()
+	var list struct {
+		Data []struct {
+			Event, Phase string
+			Postings     []struct {
+				Account, Side, Amount string
+				Asset                 struct{ Currency string }
+			}
+		}
+	}
+	a := auditor(m.t).get(v1 + "/ledger/entries?env=test&limit=100&source=" + id).want(200)
+	if err := json.Unmarshal([]byte(a.body), &list); err != nil {
+		m.t.Fatal(err)
+	}
+	entries := make([]string, 0, len(list.Data))
+	for i := len(list.Data) - 1; i >= 0; i-- {
+		e := list.Data[i]
+		lines := make([]string, len(e.Postings))
+		for j, p := range e.Postings {
+			side := map[string]string{"debit": "Dr", "credit": "Cr"}[p.Side]
+			lines[j] = fmt.Sprintf("%s %s %s %s", side, m.plain(p.Account), p.Amount, p.Asset.Currency)
+		}
+		entries = append(entries, e.Event+" "+e.Phase+": "+strings.Join(lines, ", "))
+	}
+	return entries
+}
+
+// plain is an account's path without what differs from run to run.
+func (m *merchant) plain(account string) string {
+	for i, id := range m.terminals {
+		account = strings.ReplaceAll(account, id, fmt.Sprintf("T%d", i+1))
+	}
+	return strings.Replace(strings.Replace(account, ":partner:"+m.number+":", ":partner:P:", 1), ":suspense:"+m.number, ":suspense:P", 1)
+}
+
+// wantMoved checks all entries of a transaction.
+func (m *merchant) wantMoved(id string, want ...string) {
+	m.t.Helper()
+	got := m.moved(id)
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		m.t.Errorf("the entries of %s are\n\t%s\nwant\n\t%s", id, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// path are the states that a transaction has been in, in order, those that it
+// stayed in once.
+func (m *merchant) path(id string) string {
+	m.t.Helper()
+	a := auditor(m.t).get(v1 + "/ledger/events?limit=100&source=" + id).want(200)
+	states := a.column("to")
+	var path []string
+	for i := len(states) - 1; i >= 0; i-- {
+		if len(path) == 0 || path[len(path)-1] != states[i] {
+			path = append(path, states[i])
+		}
+	}
+	return strings.Join(path, " ")
+}
+
+// balance is what the merchant can pay out, and what is pending, in env test.
+func (m *merchant) balance(currency string) string {
+	m.t.Helper()
+	a := m.get(v1 + "/balances?env=test&currency=" + currency).want(200)
+	if a.raw("data") == "[]" {
+		return "0 0"
+	}
+	return a.at("data.0.available") + " " + a.at("data.0.pending")
+}
+
+// wantBalance checks what is available and what is pending.
+func (m *merchant) wantBalance(currency, want string) {
+	m.t.Helper()
+	if got := m.balance(currency); got != want {
+		m.t.Errorf("available and pending %s are %s, want %s", currency, got, want)
+	}
+}
+
+// clock is what the server's clock shows.
+func clock(t testing.TB) time.Time {
+	t.Helper()
+	return admin(t).get(v1 + "/sandbox/clock").want(200).time("now")
+}
+
+// advance moves the clock; when it returns nothing is due any more.
+func advance(t testing.TB, seconds int) {
+	t.Helper()
+	admin(t).put(v1+"/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, seconds)).want(200)
+}

@@ -1,0 +1,253 @@
+package conformance_test
+
+import (
+	"sync"
+	"testing"
+)
+
+// The endpoints below /transactions that go on with a transaction: commit,
+// continue, additional_params_for_auth and choose_target_destination.
+
+func TestACommitTakesItsBodyInAnyForm(t *testing.T) {
+	m := shop(t, `{"two_phase":true}`)
+	for _, body := range []any{`{"params":{"money_storage_meta":{}}}`, `{"params":{}}`, `{}`, nil} {
+		id := m.create(payment(good)).has("status", "payment_suspended").at("id")
+		m.post(transactions+"/commit/"+id, body).want(200).has("id", id, "status", "charged")
+	}
+}
+
+func TestTwoPhasesAreTheTerminals(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{"two_phase":true,"currencies":["EUR"]}`)
+	m.terminal("payment", `{"currencies":["USD"]}`)
+	m.create(payment(good, "currency", "EUR")).has("status", "payment_suspended").is("hold_expires_at", instant)
+	m.create(payment(good, "currency", "USD")).has("status", "charged", "hold_expires_at", absent)
+}
+
+func TestNothingHeldIsNothingToCommit(t *testing.T) {
+	m := shop(t, `{}`)
+	for _, p := range []params{payment(good), payment(declined), payment(redirected), hosted()} {
+		m.commit(m.create(p).at("id"), "").want(409).has("error", "conflict")
+	}
+}
+
+func TestACommitOfAPartReleasesTheRest(t *testing.T) {
+	m := shop(t, `{"two_phase":true,"fee_bps":"1000"}`)
+	id := m.create(payment(good)).at("id")
+	m.wantBalance("USD", "0 900")
+	m.commit(id, "400").want(200).has("status", "charged", "captured_amount", "400", "amount", "1000")
+	m.wantBalance("USD", "360 0")
+	m.wantMoved(id,
+		"hold_payment pending: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 900 USD, Cr I:fees 100 USD",
+		"capture capture: Dr A:provider:T1 400 USD, Cr L:partner:P:available 360 USD, Cr I:fees 40 USD")
+	m.commit(id, "100").want(409).has("error", "conflict")
+	m.refund(id, "401").want(422).has("error", "invalid_refund_amount")
+	m.refund(id, "").want(200).has("refunded_amount", "400")
+}
+
+func TestACommitsAmountIsPositiveAndUpToWhatIsHeld(t *testing.T) {
+	m := shop(t, `{"two_phase":true}`)
+	id := m.create(payment(good)).at("id")
+	for _, amount := range []any{"0", "-1", "1001", "1.5", "", 400} {
+		m.post(transactions+"/commit/"+id, params{"params": params{"amount": amount}}).want(422).has("error", "invalid_capture_amount")
+	}
+	m.commit(id, "1000").want(200).has("status", "charged")
+}
+
+func TestOfCaptureAndCancelExactlyOneWins(t *testing.T) {
+	m := shop(t, `{"two_phase":true}`)
+	for range 5 {
+		id := m.create(payment(good)).at("id")
+		var capture, cancel *answer
+		var both sync.WaitGroup
+		both.Go(func() { capture = m.commit(id, "") })
+		both.Go(func() { cancel = m.cancel(id) })
+		both.Wait()
+		end := m.read(id).at("status")
+		switch {
+		case capture.status == 200 && end == "charged" && (cancel.status == 409 && cancel.at("error") == "conflict" || cancel.status == 422 && cancel.at("error") == "not_reversible"):
+		case cancel.status == 200 && end == "failed" && capture.status == 409 && capture.at("error") == "conflict":
+		default:
+			t.Errorf("capture %d %s, cancel %d %s: it is %s", capture.status, capture.body, cancel.status, cancel.body, end)
+		}
+	}
+}
+
+func TestContinueTakesABareObject(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(hosted()).at("id")
+	m.proceed(id, params{
+		"money_storage": card(good), "route": "simulator",
+		"browser_data": params{"language": "en-GB", "timezone": -60, "user_agent": "Mozilla/5.0"},
+	}).want(200).has("id", id, "status", "charged", "route", "simulator")
+	m.wantMoved(id, charge)
+}
+
+func TestContinueRefusesOtherBodies(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(hosted()).at("id")
+	m.proceed(id, params{"params": params{"money_storage": card(good)}}).refuses("money_storage", "money_storage is required")
+	m.proceed(id, params{"money_storage": params{}}).refuses("money_storage", "money_storage is required")
+	m.proceed(id, params{"money_storage": card(good).with("cvv", "12")}).refuses("money_storage.cvv", "invalid cvv")
+	m.proceed(id, params{"money_storage": card(good), "route": 7}).refuses("route", "route must be a string")
+	for name, value := range map[string]any{"language": 7, "timezone": "UTC", "user_agent": []int{}} {
+		m.proceed(id, params{"money_storage": card(good), "browser_data": params{name: value}}).want(422).has("errors.0.field", "browser_data."+name)
+	}
+	m.read(id).has("status", "created")
+	m.proceed(id, params{"money_storage": card(good), "browser_data": params{}}).want(200).has("status", "charged")
+}
+
+func TestARouteThatThePayerChoseIsTaken(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(hosted()).at("id")
+	m.proceed(id, params{"money_storage": card(good), "route": "elsewhere"}).want(200).has("status", "rejected", "error_description", "no terminal available")
+}
+
+func TestAFlowThatCannotContinue(t *testing.T) {
+	m := shop(t, `{}`)
+	done := m.create(hosted()).at("id")
+	m.proceed(done, params{"money_storage": card(good)}).want(200)
+	for _, id := range []string{done, m.create(payment(good)).at("id"), m.create(payment(declined)).at("id"), m.create(payment(redirected)).at("id")} {
+		a := m.proceed(id, params{"money_storage": card(good)}).want(422)
+		a.has("errors.0.code", "flow_not_continuable")
+		if detail := a.at("errors.0.detail"); detail == absent || detail == "" {
+			t.Errorf("there is no detail: %s", a.body)
+		}
+	}
+}
+
+func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
+	m := demo(t)
+	const good, wrong = `{"otp":"123456"}`, `{"otp":"0"}`
+	for body, status := range map[string]string{
+		`{"additional_params_for_auth":` + good + `}`:                                                       "charged",
+		`{"params":{"additional_params_for_auth":` + good + `}}`:                                            "charged",
+		`{"params":` + good + `}`:                                                                           "charged",
+		`{"additional_params_for_auth":` + good + `,"params":` + wrong + `}`:                                "charged",
+		`{"additional_params_for_auth":` + good + `,"params":{"additional_params_for_auth":` + wrong + `}}`: "charged",
+		`{"additional_params_for_auth":` + wrong + `,"params":{"additional_params_for_auth":` + good + `}}`: "rejected",
+		`{"additional_params_for_auth":` + wrong + `}`:                                                      "rejected",
+		`{"additional_params_for_auth":{}}`:                                                                 "rejected",
+	} {
+		id := m.create(payment(password)).has("status", "action_required").at("id")
+		a := m.post(transactions+"/additional_params_for_auth/"+id, body)
+		if a.status != 200 || a.at("status") != status {
+			t.Errorf("%s answered %d %s, want %s", body, a.status, a.body, status)
+		}
+	}
+}
+
+func TestMaterialIsRequired(t *testing.T) {
+	m := demo(t)
+	id := m.create(payment(password)).at("id")
+	for _, body := range []string{`{}`, `{"params":{}}`, `{"additional_params_for_auth":null}`} {
+		m.post(transactions+"/additional_params_for_auth/"+id, body).refuses("additional_params_for_auth", "additional_params_for_auth is required")
+	}
+	m.post(transactions+"/additional_params_for_auth/"+id, `{"additional_params_for_auth":"123456"}`).
+		refuses("additional_params_for_auth", "additional_params_for_auth must be an object")
+	m.read(id).has("status", "action_required")
+}
+
+func TestAStatusInTheMaterialIsIgnored(t *testing.T) {
+	m := demo(t)
+	id := m.create(payment(password)).at("id")
+	m.submit(id, params{"status": "charged", "otp": "0"}).want(200).has("status", "rejected", "error_description", "authentication_failed")
+	id = m.create(payment(password)).at("id")
+	m.submit(id, params{"status": "failed", "otp": "123456"}).want(200).has("status", "charged")
+}
+
+func TestMaterialForWhatWaitsForNoneIsAConflict(t *testing.T) {
+	m := demo(t)
+	for _, p := range []params{payment(good), payment(declined), payment(delayed), hosted()} {
+		m.submit(m.create(p).at("id"), params{"otp": "123456"}).want(409).has("error", "conflict")
+	}
+}
+
+func TestATargetBankIsRequired(t *testing.T) {
+	m := demo(t)
+	id := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id")
+	for _, body := range []any{`{}`, nil, `{"target_bank_id":""}`, `{"target_bank_id":null}`, `{"target_bank_id":7}`, `{"params":{"target_bank_id":"sim-bank-1"}}`} {
+		m.post(transactions+"/choose_target_destination/"+id, body).wantBody(400, `{"error":"id and target_bank_id are required"}`)
+	}
+	m.read(id).has("status", "action_required")
+}
+
+func TestADestinationIsOneOfThoseOffered(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good))
+	a := m.create(payout(good, "amount", "400", "money_storage", params{"type": "open_banking"})).has("status", "action_required")
+	id := a.at("id")
+	m.wantBalance("USD", "600 0")
+	m.choose(id, "nobody's bank").refuses("target_bank_id", "is none of availble_destinations")
+	m.read(id).has("status", "action_required")
+	m.choose(id, a.at("availble_destinations.1.target_bank_id")).want(200).has("status", "charged", "availble_destinations", absent)
+	m.wantBalance("USD", "600 0")
+	const held = "Dr L:partner:P:available 400 USD, Cr A:provider:T2 400 USD"
+	m.wantMoved(id, "authorise pending: "+held, "settle capture: "+held)
+	m.choose(id, "sim-bank-1").want(409).has("error", "conflict")
+}
+
+// "Payer actions (auth_params)".
+
+func TestAuthParamsSayWhatThePayerDoes(t *testing.T) {
+	m := demo(t)
+	redirect := m.create(payment(redirected)).has("auth_params.type", "redirect", "auth_params.method", "get")
+	form := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
+	none := m.create(payment(password)).has("status", "action_required", "auth_params.type", "none")
+	for _, a := range []*answer{redirect, form, none} {
+		for name, kind := range map[string]string{"type": `"`, "version": `"`, "method": `"`, "url": `"`, "params": `{`} {
+			if raw := a.raw("auth_params." + name); raw[:1] != kind {
+				t.Errorf("auth_params.%s is %s", name, raw)
+			}
+		}
+		value, _ := a.value("auth_params.params")
+		for name, v := range value.(map[string]any) {
+			if _, ok := v.(string); !ok {
+				t.Errorf("auth_params.params.%s is %v, want a string", name, v)
+			}
+		}
+	}
+	if url := form.at("auth_params.url"); url[:8] != "https://" {
+		t.Errorf("the form posts to %s", url)
+	}
+}
+
+func TestARedirectLeadsThePayerThere(t *testing.T) {
+	m := demo(t)
+	a := m.create(payment(redirected))
+	p := payer{t}
+	p.send(p.open(a.at("auth_params.url")), "decision", "approve").wantAway(returnURL)
+	m.read(a.at("id")).has("status", "charged")
+}
+
+func TestAFormIsPostedToThere(t *testing.T) {
+	m := demo(t)
+	a := m.create(payment(formed))
+	p := payer{t}
+	fields := map[string][]string{}
+	value, _ := a.value("auth_params.params")
+	for name, v := range value.(map[string]any) {
+		fields[name] = []string{v.(string)}
+	}
+	p.send(p.ask("POST", a.at("auth_params.url"), fields), "decision", "approve").wantAway(returnURL)
+	m.read(a.at("id")).has("status", "charged")
+}
+
+func TestTheRedirectURLDrivesWhateverTheRailNeeds(t *testing.T) {
+	m := demo(t)
+	p := payer{t}
+	for _, create := range []params{payment(redirected), payment(formed), by(params{"type": "sbp"}), by(params{"type": "qr_code"}), by(params{"type": "crypto"})} {
+		a := m.create(create)
+		pay(t, a).wantAway(returnURL)
+		m.read(a.at("id")).has("status", "charged")
+	}
+	otp := m.create(payment(password))
+	p.send(p.open(otp.at("simple_auth_redirect_url")), "otp", "123456")
+	m.read(otp.at("id")).has("status", "charged")
+	choice := m.create(payout(good, "money_storage", params{"type": "sepa"}))
+	p.send(p.open(choice.at("simple_auth_redirect_url")), "target_bank_id", "sim-bank-2").want(200)
+	m.read(choice.at("id")).has("status", "charged")
+	hosted := m.read(m.create(hosted()).at("id"))
+	p.send(p.open(hosted.at("simple_auth_redirect_url")), "cardnumber", "4242424242424242", "cardholder", "J", "exp_month", "1", "exp_year", "30", "cvv", "737").want(200)
+	m.read(hosted.at("id")).has("status", "charged")
+}

@@ -1,0 +1,221 @@
+package conformance_test
+
+import (
+	"sync"
+	"testing"
+)
+
+// "PUT /api/v1/transactions/{id} (refund or cancel)".
+
+func TestAChangeIsARefundOrACancellation(t *testing.T) {
+	m := demo(t)
+	id := m.create(payment(good)).at("id")
+	for _, body := range []string{
+		`{"params":{}}`, `{"params":{"type":"void"}}`, `{"params":{"type":"REFUND"}}`, `{"params":{"type":null}}`, `{"params":{"type":7}}`,
+		`{"params":{"type":"charge","amount":"1"}}`,
+	} {
+		m.put(transactions+"/"+id, body).refuses("type", "type must be refund or cancel")
+	}
+	for _, body := range []string{`{"type":"refund"}`, `{}`, `[]`, `{"params":[]}`} {
+		m.put(transactions+"/"+id, body).want(422)
+	}
+	m.read(id).has("status", "charged", "refund_id", absent)
+}
+
+func TestARefundWithoutAmountIsFull(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(good)).at("id")
+	m.refund(id, "").want(200).has("status", "refunded", "refunded_amount", "1000")
+	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
+	m.wantMoved(id, charge, "refund pending: "+back, "refund_done capture: "+back)
+	m.wantBalance("USD", "0 0")
+}
+
+func TestARefundOfAPart(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(good)).at("id")
+	m.refund(id, "400").want(200).has("status", "refunded", "refunded_amount", "400", "amount", "1000")
+	m.wantBalance("USD", "600 0")
+	m.refund(id, "").want(200).has("refunded_amount", "1000")
+	m.wantBalance("USD", "0 0")
+}
+
+func TestARefundsAmountIsAPositiveIntegerUpToTheTransactions(t *testing.T) {
+	m := demo(t)
+	id := m.create(payment(good)).at("id")
+	for _, amount := range []any{"0", "-1", "1001", "1.5", "", "x", 400, 400.5, true, "1e2", "0400"} {
+		a := m.put(transactions+"/"+id, params{"params": params{"type": "refund", "amount": amount}}).want(422)
+		a.has("error", "invalid_refund_amount")
+		if a.at("message") == absent || a.at("message") == "" {
+			t.Errorf("there is no message: %s", a.body)
+		}
+	}
+	m.read(id).has("status", "charged", "refund_id", absent)
+	m.refund(id, "1000").want(200).has("status", "refunded")
+}
+
+func TestWhatNeverReachedAProviderIsNotReversible(t *testing.T) {
+	m := newMerchant(t)
+	none := m.create(payment(good)).has("error_description", "no terminal available").at("id")
+	m.terminal("payment", `{}`)
+	unexpected := m.create(payment(good, "money_storage", absent)).at("id")
+	waiting := m.create(hosted()).at("id")
+	for _, id := range []string{none, unexpected, waiting} {
+		m.refund(id, "").want(422).has("error", "not_reversible")
+		m.cancel(id).want(422).has("error", "not_reversible")
+	}
+	m.read(waiting).has("status", "created")
+}
+
+func TestCancelVoidsAnAuthorisation(t *testing.T) {
+	m := shop(t, `{"two_phase":true}`)
+	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
+	m.cancel(id).want(200).has("status", "failed", "refund_id", absent)
+	m.wantBalance("USD", "0 0")
+}
+
+func TestTheOutcomeOfARefundIsInItsFields(t *testing.T) {
+	m := shop(t, `{}`)
+	granted, refused, slow := m.create(payment(good)).at("id"), m.create(payment(refundRefused)).at("id"), m.create(payment(refundSlow)).at("id")
+	m.refund(granted, "").want(200).has("status", "refunded", "refund_msg", "refunded").is("refund_id", uuid4)
+	m.refund(refused, "").want(200).has("status", "charged", "refund_msg", "refund_refused_by_issuer", "refunded_amount", "0").is("refund_id", uuid4)
+	m.refund(slow, "").want(200).has("status", "refunding", "refund_msg", "refund pending").is("refund_id", uuid4)
+	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
+	m.wantMoved(refused, charge, "refund pending: "+back, "refund_refused void: "+back)
+	m.wantBalance("USD", "1000 0")
+}
+
+func TestEachRefundHasAnIDOfItsOwn(t *testing.T) {
+	m := demo(t)
+	id := m.create(payment(good)).at("id")
+	first := m.refund(id, "1").want(200).at("refund_id")
+	if second := m.refund(id, "1").want(200).at("refund_id"); first == second {
+		t.Error("two refunds have one id")
+	}
+}
+
+func TestMoreThanIsLeftIsInvalid(t *testing.T) {
+	m := demo(t)
+	id := m.create(payment(good)).at("id")
+	m.refund(id, "700").want(200).has("status", "refunded")
+	m.refund(id, "301").want(422).has("error", "invalid_refund_amount")
+	m.refund(id, "300").want(200).has("refunded_amount", "1000")
+	m.refund(id, "1").want(422).has("error", "invalid_refund_amount")
+	m.refund(id, "").want(422).has("error", "invalid_refund_amount")
+}
+
+func TestWhatDidNotSettleIsNotReversible(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good))
+	held := shop(t, `{"two_phase":true}`)
+	for _, c := range []struct {
+		m *merchant
+		p params
+	}{{m, payout(good, "amount", "10")}, {m, payment(declined)}, {m, payment(processing)}, {held, payment(good)}, {m, payment(redirected)}, {m, payment(delayed)}} {
+		id := c.m.create(c.p).at("id")
+		c.m.refund(id, "").want(422).has("error", "not_reversible")
+	}
+}
+
+func TestTheFeesPartOfARefundIsCumulative(t *testing.T) {
+	m := shop(t, `{"fee_bps":"1000","fee_refundable":true}`)
+	id := m.create(payment(good, "amount", "99")).has("merchant_amount", "90").at("id") // the fee is 9
+	m.wantBalance("USD", "90 0")
+	m.refund(id, "50").want(200) // floor(9 × 50 ÷ 99) = 4
+	m.wantBalance("USD", "44 0")
+	m.refund(id, "").want(200) // the rest: 49 of the amount, 5 of the fee
+	m.wantBalance("USD", "0 0")
+	m.wantMoved(id,
+		"settle posted: Dr A:provider:T1 99 USD, Cr L:partner:P:available 90 USD, Cr I:fees 9 USD",
+		"refund pending: Cr A:provider:T1 50 USD, Dr L:partner:P:available 46 USD, Dr I:fees 4 USD",
+		"refund_done capture: Cr A:provider:T1 50 USD, Dr L:partner:P:available 46 USD, Dr I:fees 4 USD",
+		"refund pending: Cr A:provider:T1 49 USD, Dr L:partner:P:available 44 USD, Dr I:fees 5 USD",
+		"refund_done capture: Cr A:provider:T1 49 USD, Dr L:partner:P:available 44 USD, Dr I:fees 5 USD")
+}
+
+func TestAFeeThatIsNotRefundableStaysAndIsOwed(t *testing.T) {
+	m := shop(t, `{"fee_bps":"1000"}`)
+	id := m.create(payment(good)).has("merchant_amount", "900").at("id")
+	m.refund(id, "").want(200).has("status", "refunded")
+	m.wantMoved(id,
+		"settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 900 USD, Cr I:fees 100 USD",
+		"refund pending: Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD",
+		"refund_done capture: Cr A:provider:T1 1000 USD, Dr L:partner:P:available 900 USD, Dr A:partner:P:receivable 100 USD")
+	m.wantBalance("USD", "0 0")
+}
+
+func TestARefundOfAFeeOnTop(t *testing.T) {
+	m := shop(t, `{"fee_bps":"1000","fee_mode":"on_top","fee_refundable":true}`)
+	id := m.create(payment(good)).has("amount_with_fee", "1100", "merchant_amount", "1000").at("id")
+	m.refund(id, "500").want(200)
+	m.wantMoved(id,
+		"settle posted: Dr A:provider:T1 1100 USD, Cr L:partner:P:available 1000 USD, Cr I:fees 100 USD",
+		"refund pending: Cr A:provider:T1 550 USD, Dr L:partner:P:available 500 USD, Dr I:fees 50 USD",
+		"refund_done capture: Cr A:provider:T1 550 USD, Dr L:partner:P:available 500 USD, Dr I:fees 50 USD")
+}
+
+func TestMoneyOfARefundUnderWayIsHeld(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(refundSlow)).at("id")
+	m.refund(id, "").want(200).has("status", "refunding")
+	m.wantBalance("USD", "0 0")
+	m.create(payout(good, "amount", "1")).has("status", "rejected", "error_description", "insufficient balance")
+	advance(t, 5)
+	m.read(id).has("status", "refunded")
+}
+
+func TestConcurrentRefundsReturnNoMoreThanThereWas(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(good)).at("id")
+	const racers = 16
+	answers := make([]*answer, racers)
+	var all sync.WaitGroup
+	for i := range racers {
+		all.Go(func() { answers[i] = m.refund(id, "") })
+	}
+	all.Wait()
+	won := 0
+	for _, a := range answers {
+		switch {
+		case a.status == 200:
+			won++
+		case a.status == 409 && a.at("error") == "conflict", a.status == 422 && a.at("error") == "invalid_refund_amount":
+		default:
+			t.Errorf("a loser was answered %d %s", a.status, a.body)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d of %d refunds won", won, racers)
+	}
+	m.wantBalance("USD", "0 0")
+}
+
+func TestCancelIsForWhatThePayerOrTheRailHasAndForHolds(t *testing.T) {
+	m, held := shop(t, `{}`), shop(t, `{"two_phase":true}`)
+	for _, c := range []struct {
+		m      *merchant
+		p      params
+		status string
+	}{
+		{m, payment(redirected), "action_required"}, {m, by(params{"type": "sbp"}), "action_required"}, {m, payment(delayed), "charging"},
+		{m, payment(silent), "charging"}, {held, payment(good), "payment_suspended"},
+	} {
+		id := c.m.create(c.p).has("status", c.status).at("id")
+		c.m.cancel(id).want(200).has("status", "failed", "error_description", "cancelled")
+		c.m.cancel(id).want(422).has("error", "not_reversible")
+	}
+	m.wantBalance("USD", "0 0")
+	held.wantBalance("USD", "0 0")
+	for _, p := range []params{payment(good), payment(declined), payment(processing)} {
+		m.cancel(m.create(p).at("id")).want(422).has("error", "not_reversible")
+	}
+}
+
+func TestACancelledPayoutGivesTheMoneyBack(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good))
+	id := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id")
+	m.wantBalance("USD", "0 0")
+	m.cancel(id).want(200).has("status", "failed", "error_description", "cancelled")
+	m.wantBalance("USD", "1000 0")
+}

@@ -1,0 +1,130 @@
+package conformance_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// house is the one server of a run. It is started by the first test that needs
+// it and outlives it, so it is a testing.TB of its own to testkit: one that ends
+// with the process. Methods that testkit does not call are not there.
+type house struct {
+	testing.TB
+
+	dir    string
+	once   sync.Once
+	server *testkit.Server
+	base   *testkit.Client // without credentials; shares its connections
+	broken error           // why there is no server
+	ends   []func()
+}
+
+var sandbox house
+
+// Helper implements testing.TB.
+func (h *house) Helper() {}
+
+// TempDir implements testing.TB.
+func (h *house) TempDir() string { return h.dir }
+
+// Cleanup implements testing.TB.
+func (h *house) Cleanup(end func()) { h.ends = append(h.ends, end) }
+
+// Errorf implements testing.TB: what goes wrong outside a test is printed.
+func (h *house) Errorf(format string, args ...any) {
+	h.broken = errors.Join(h.broken, fmt.Errorf(format, args...))
+}
+
+// Fatal implements testing.TB.
+func (h *house) Fatal(args ...any) { panic(broken(fmt.Sprint(args...))) }
+
+// Fatalf implements testing.TB.
+func (h *house) Fatalf(format string, args ...any) { panic(broken(fmt.Sprintf(format, args...))) }
+
+// broken is the panic of a failure outside a test.
+type broken string
+
+// guard calls fn and keeps its failure.
+func (h *house) guard(fn func()) {
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case broken:
+			h.broken = errors.Join(h.broken, errors.New(string(why)))
+		default:
+			panic(why)
+		}
+	}()
+	fn()
+}
+
+// open is the server, started if it is not running yet.
+func open(t testing.TB) *testkit.Server {
+	t.Helper()
+	sandbox.once.Do(func() {
+		sandbox.guard(func() {
+			sandbox.server = testkit.Start(&sandbox, testkit.Options{Flags: []string{"--clock", "manual"}})
+			sandbox.base = sandbox.server.Anyone()
+		})
+	})
+	if sandbox.broken != nil {
+		t.Fatal(sandbox.broken)
+	}
+	return sandbox.server
+}
+
+// close stops the server and has its books checked; the error says what is wrong
+// with the stop or with the books.
+func (h *house) close() error {
+	if h.server != nil && h.broken == nil {
+		h.guard(h.audit)
+	}
+	for i := len(h.ends) - 1; i >= 0; i-- {
+		h.guard(h.ends[i])
+	}
+	return h.broken
+}
+
+func (h *house) audit() {
+	if code := h.server.Stop(); code != 0 {
+		h.Errorf("the server stopped with %d\n%s", code, h.server.Stderr())
+	}
+	file := filepath.Join(h.dir, "canaries")
+	if err := os.WriteFile(file, []byte(strings.Join(canaries, "\n")+"\n"), 0o600); err != nil {
+		h.Fatal(err)
+	}
+	checked := testkit.Run(h, nil, "audit", "verify", "--data", h.server.Dir, "--canaries", file)
+	if checked.Exit != 0 {
+		h.Errorf("the books of the run do not hold: exit %d\n%s%s", checked.Exit, checked.Stdout, checked.Stderr)
+	}
+}
+
+// TestMain gives the run a folder of its own, in which the binary is built too,
+// and checks the books when all tests have run.
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "mizan-conformance-")
+	if err == nil {
+		err = os.Setenv("TMPDIR", dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	sandbox.dir = dir
+	code := m.Run()
+	if err := sandbox.close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}

@@ -1,0 +1,132 @@
+package conformance_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// "What the service does".
+
+func TestAPaymentIsRoutedToATerminalAndMovesMoney(t *testing.T) {
+	m := shop(t, `{}`)
+	paid := m.create(payment(good)).has("status", "charged", "route", "simulator", "amount", "1000")
+	m.wantMoved(paid.at("id"), "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
+	m.wantBalance("USD", "1000 0")
+}
+
+func TestPaymentsPayoutsAndRefundsAreOneObject(t *testing.T) {
+	m := shop(t, `{}`)
+	in := m.create(payment(good, "txid", "in"))
+	back := m.refund(in.at("id"), "400").want(200).has("id", in.at("id"), "txid", "in", "type", "payment")
+	out := m.create(payout(good, "amount", "100")).has("status", "charged")
+	for name := range out.names("") {
+		if !in.names("")[name] {
+			t.Errorf("a payout has %s, a payment does not", name)
+		}
+	}
+	for name := range in.names("") {
+		if payments := name == "auth_params" || name == "additional_params_for_auth"; !out.names("")[name] && !payments {
+			t.Errorf("a payment has %s, a payout does not", name)
+		}
+		if !back.names("")[name] {
+			t.Errorf("a payment has %s, a refunded one does not", name)
+		}
+	}
+	if ids := m.get(transactions + "?env=test").want(200).column("id"); len(ids) != 2 {
+		t.Errorf("a payment, its refund and a payout are %d transactions, want 2", len(ids))
+	}
+}
+
+func TestPartnersSeeOnlyTheirOwn(t *testing.T) {
+	mine, neighbour := shop(t, `{}`), shop(t, `{}`)
+	id := mine.create(payment(good, "txid", "one")).at("id")
+	for name, other := range map[string]caller{"the same organization": neighbour.caller, "another organization": second(t)} {
+		unknown := other.get(transactions + "/00000000-0000-4000-8000-000000000000").want(404)
+		other.get(transactions+"/"+id).wantBody(404, unknown.body)
+		for _, call := range []struct{ method, path, body string }{
+			{"PUT", "/" + id, `{"params":{"type":"refund"}}`},
+			{"PUT", "/" + id, `{"params":{"type":"cancel"}}`},
+			{"POST", "/commit/" + id, `{"params":{}}`},
+			{"POST", "/continue/" + id, `{"money_storage":{"type":"sbp"}}`},
+			{"POST", "/additional_params_for_auth/" + id, `{"additional_params_for_auth":{"otp":"1"}}`},
+			{"POST", "/choose_target_destination/" + id, `{"target_bank_id":"x"}`},
+		} {
+			if a := other.do(call.method, transactions+call.path, call.body); a.status != 404 || a.body != unknown.body {
+				t.Errorf("%s of %s answered %d %s, want %s", call.path, name, a.status, a.body, unknown.body)
+			}
+		}
+		if rows := other.get(transactions + "?env=test&limit=100").want(200).column("id"); strings.Contains(strings.Join(rows, " "), id) {
+			t.Errorf("the list of a partner of %s shows it", name)
+		}
+	}
+	neighbour.wantBalance("USD", "0 0")
+	mine.wantBalance("USD", "1000 0")
+}
+
+func TestAKeyIsOfOneOrganizationOnly(t *testing.T) {
+	s := open(t).Sandbox
+	keyed(t, s.APIKey, s.OrganizationID).get(transactions).want(200)
+	keyed(t, s.APIKey, s.Second.OrganizationID).get(transactions).wantBody(401, `{"error":"unauthorized"}`)
+	keyed(t, s.Second.APIKey, s.OrganizationID).get(transactions).wantBody(401, `{"error":"unauthorized"}`)
+}
+
+func TestAllKeysOfAPartnerAreTheSamePartner(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(good, "txid", "k")).at("id")
+	other := keyed(t, newKey(t, m.number), open(t).Sandbox.OrganizationID)
+	other.get(transactions+"/"+id).want(200).has("txid", "k")
+	other.post(transactions, params{"params": payment(good, "txid", "k")}).want(201).has("id", id)
+}
+
+func TestBodiesAreJSON(t *testing.T) {
+	m := demo(t)
+	for _, a := range []*answer{
+		m.create(payment(good)), m.get(transactions).want(200), m.send(params{}).want(422), anyone(t).get(transactions).want(401),
+	} {
+		if got := a.header.Get("content-type"); got != "application/json" {
+			t.Errorf("%s: content-type %q", a.called, got)
+		}
+	}
+	m.with("content-type", "text/plain").post(transactions, params{"params": payment(good)}).want(415)
+	m.with("content-type", "application/json; charset=utf-8").post(transactions, params{"params": payment(good, "description", "Schuhe für Zoë 🥿")}).want(201).
+		has("description", "Schuhe für Zoë 🥿")
+}
+
+func TestIdentifiersAreUUIDsOfVersion4(t *testing.T) {
+	m := shop(t, `{}`)
+	paid := m.create(payment(chargedBack)).is("id", uuid4)
+	m.refund(paid.at("id"), "1").want(200).is("refund_id", uuid4)
+	advance(t, 60)
+	m.read(paid.at("id")).has("status", "reversed").is("return_id", uuid4)
+	for _, id := range append(m.terminals, open(t).Sandbox.OrganizationID) {
+		if !uuid4.MatchString(id) {
+			t.Errorf("%s is no UUID of version 4", id)
+		}
+	}
+}
+
+func TestUnknownFieldsAreIgnored(t *testing.T) {
+	m := demo(t)
+	id := m.create(payment(good, "basket", []int{1, 2}, "Amount", "9", "AMOUNT", 3, "notifyUrl", "https://shop.example/hook")).
+		has("status", "charged", "amount", "1000").at("id")
+	m.put(transactions+"/"+id, `{"params":{"type":"refund","amount":"1","reason":"size"},"other":1}`).want(200).has("status", "refunded")
+	m.create(by(card(good).with("card_color", "blue"))).has("status", "charged")
+}
+
+func TestTimesHaveAnOffset(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good)).is("started", instant).is("finished", instant)
+	m.create(payment(good))
+	list := m.get(transactions + "?env=test&limit=1").want(200)
+	list.is("data.0.started", instant).is("data.0.finished", instant).is("cursor.cursor_value", instant)
+}
+
+func TestHealthHasItsFieldsAndNoStatus(t *testing.T) {
+	a := anyone(t).get(v1 + "/health").want(200)
+	for _, name := range []string{"core_status", "db_status", "appversion", "env", "domain"} {
+		if raw := a.raw(name); !strings.HasPrefix(raw, `"`) {
+			t.Errorf("%s is %s, want a string", name, raw)
+		}
+	}
+	a.has("core_status", "ok", "status", absent)
+}

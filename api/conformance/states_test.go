@@ -1,0 +1,244 @@
+package conformance_test
+
+import (
+	"testing"
+)
+
+// "States and transitions".
+
+const charge = "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD"
+
+func TestCreatedHasMovedNothing(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(hosted()).has("status", "created").at("id")
+	m.wantMoved(id)
+	m.wantBalance("USD", "0 0")
+}
+
+func TestANewTransactionIsAuthorisedThenCharged(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(good)).has("status", "charged").is("finished", instant).at("id")
+	if got := m.path(id); got != "created new authorizing charging charged" {
+		t.Errorf("it went through %s", got)
+	}
+	m.wantMoved(id, charge)
+}
+
+func TestActionRequiredWaitsForThePayer(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(redirected)).has("status", "action_required", "auth_params.type", "redirect").hasRaw("finished", "null").at("id")
+	if got := m.path(id); got != "created new authorizing charging action_required" {
+		t.Errorf("it went through %s", got)
+	}
+	m.wantMoved(id)
+}
+
+func TestAnApprovedActionIsChargedThroughCharging(t *testing.T) {
+	m := shop(t, `{}`)
+	a := m.create(payment(password)).has("status", "action_required")
+	m.submit(a.at("id"), params{"otp": "123456"}).want(200).has("status", "charged").hasRaw("auth_params", "null")
+	if got := m.path(a.at("id")); got != "created new authorizing charging action_required charging charged" {
+		t.Errorf("it went through %s", got)
+	}
+	m.wantMoved(a.at("id"), charge)
+}
+
+func TestARefusedActionIsRejected(t *testing.T) {
+	m := shop(t, `{}`)
+	a := m.create(payment(redirected))
+	p := payer{t}
+	p.send(p.open(a.at("simple_auth_redirect_url")), "decision", "refuse").wantAway(failURL)
+	m.read(a.at("id")).has("status", "rejected", "error_description", "authentication_failed").is("finished", instant)
+	m.wantMoved(a.at("id"))
+	m.wantBalance("USD", "0 0")
+}
+
+func TestChargingIsWithTheRailUntilItConfirms(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").at("id")
+	m.wantMoved(id)
+	advance(t, 4)
+	m.read(id).has("status", "charging")
+	advance(t, 1)
+	m.read(id).has("status", "charged").is("finished", instant)
+	m.wantMoved(id, charge)
+}
+
+func TestARefusalByTheRailIsRejected(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(declined)).has("status", "rejected", "error_description", "card_declined").is("finished", instant).at("id")
+	m.wantMoved(id)
+	m.wantBalance("USD", "0 0")
+}
+
+func TestAProcessingErrorIsFailed(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(processing)).has("status", "failed", "error_description", "processing_error").is("finished", instant).at("id")
+	m.wantMoved(id)
+}
+
+func TestAFailedPayoutReleasesItsHold(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good))
+	for number, status := range map[string]string{processing: "failed", declined: "rejected"} {
+		id := m.create(payout(number, "amount", "600")).has("status", status).at("id")
+		const held = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
+		event := map[string]string{"failed": "fail", "rejected": "decline"}[status]
+		m.wantMoved(id, "authorise pending: "+held, event+" void: "+held)
+		m.wantBalance("USD", "1000 0")
+	}
+}
+
+func TestAServerToServerCreateWithoutCredentialsIsRejected(t *testing.T) {
+	m := demo(t)
+	for _, storage := range []any{absent, nil, params{}} {
+		a := m.send(payment(good, "money_storage", storage)).want(201)
+		a.has("status", "rejected", "error_description", "unexpected card").is("finished", instant)
+	}
+}
+
+func TestAServerToServerPaymentWithoutReturnAddressesIsRejected(t *testing.T) {
+	m := demo(t)
+	for _, p := range []params{
+		payment(good, "returnUrl", absent), payment(good, "failUrl", absent), payment(good, "returnUrl", absent, "failUrl", absent),
+		payment(good, "returnUrl", ""), payment(good, "failUrl", nil),
+	} {
+		m.send(p).want(201).has("status", "rejected", "error_description", "return_url/fail_url params not specified")
+	}
+}
+
+func TestAHostedCreateGoesFromCreatedToNewWhenATerminalTakesIt(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(hosted()).has("status", "created").at("id")
+	if got := m.path(id); got != "created" {
+		t.Errorf("before routing it went through %s", got)
+	}
+	m.proceed(id, params{"money_storage": card(delayed)}).want(200).has("status", "charging")
+	if got := m.path(id); got != "created new authorizing charging" {
+		t.Errorf("it went through %s", got)
+	}
+}
+
+func TestAChargebackReversesAndIsItsOwnTransaction(t *testing.T) {
+	m := shop(t, `{"fee_bps":"250"}`)
+	id := m.create(payment(chargedBack)).has("status", "charged").at("id")
+	advance(t, 59)
+	m.read(id).has("status", "charged")
+	advance(t, 1)
+	reversed := m.read(id).has("status", "reversed", "error_description", "chargeback").is("return_id", uuid4)
+	back := m.read(reversed.at("return_id")).has("type", "payout", "status", "charged", "amount", "1000", "merchant_meta.reversal_of", id)
+	m.wantMoved(id, "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 975 USD, Cr I:fees 25 USD")
+	m.wantMoved(back.at("id"), "return posted: Cr A:provider:T1 1000 USD, Dr L:partner:P:available 975 USD, Dr I:fees 25 USD")
+	m.wantBalance("USD", "0 0")
+	if ids := m.get(transactions + "?env=test").want(200).column("id"); len(ids) != 2 {
+		t.Errorf("%d transactions, want the payment and its return", len(ids))
+	}
+}
+
+func TestReversedIsNotForWhatHadNotSettled(t *testing.T) {
+	m := shop(t, `{}`)
+	slow := m.create(payment(delayed)).has("status", "charging").at("id")
+	m.cancel(slow).want(200).has("status", "failed", "error_description", "cancelled")
+	m.wantMoved(slow)
+}
+
+func TestARefundRewritesTheOriginalsStatus(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(good)).at("id")
+	m.refund(id, "").want(200).has("id", id, "status", "refunded", "refund_msg", "refunded").is("refund_id", uuid4)
+	m.read(id).has("status", "refunded")
+	m.wantBalance("USD", "0 0")
+}
+
+func TestASlowRefundGoesThroughRefunding(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(refundSlow)).has("status", "charged").at("id")
+	m.refund(id, "").want(200).has("status", "refunding").is("refund_id", uuid4)
+	m.wantBalance("USD", "0 0")
+	advance(t, 5)
+	m.read(id).has("status", "refunded", "refund_msg", "refunded")
+	if got := m.path(id); got != "created new authorizing charging charged refunding refunded" {
+		t.Errorf("it went through %s", got)
+	}
+	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
+	m.wantMoved(id, charge, "refund pending: "+back, "refund_done capture: "+back)
+}
+
+func TestRefundedIsNotFinal(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(chargedBack)).at("id")
+	m.refund(id, "400").want(200).has("status", "refunded")
+	advance(t, 60)
+	reversed := m.read(id).has("status", "reversed")
+	m.read(reversed.at("return_id")).has("amount", "600", "merchant_meta.reversal_of", id)
+	m.wantBalance("USD", "0 0")
+}
+
+const hold = "hold_payment pending: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD"
+
+func TestCommitCapturesWhatIsHeld(t *testing.T) {
+	m := shop(t, `{"two_phase":true}`)
+	id := m.create(payment(good)).has("status", "payment_suspended").hasRaw("finished", "null").at("id")
+	m.wantBalance("USD", "0 1000")
+	m.wantMoved(id, hold)
+	m.commit(id, "").want(200).has("status", "charged", "captured_amount", "1000").is("finished", instant)
+	m.wantBalance("USD", "1000 0")
+	m.wantMoved(id, hold, "capture capture: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
+}
+
+func TestNeverMoreThanIsHeldIsCaptured(t *testing.T) {
+	m := shop(t, `{"two_phase":true}`)
+	id := m.create(payment(good)).at("id")
+	m.commit(id, "1001").want(422).has("error", "invalid_capture_amount")
+	m.read(id).has("status", "payment_suspended")
+	m.wantMoved(id, hold)
+}
+
+func TestCancelReleasesWhatIsHeld(t *testing.T) {
+	m := shop(t, `{"two_phase":true}`)
+	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
+	m.cancel(id).want(200).has("status", "failed", "error_description", "cancelled").is("finished", instant)
+	m.wantBalance("USD", "0 0")
+	m.wantMoved(id, hold, "void void: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
+}
+
+func TestAHoldExpires(t *testing.T) {
+	m := shop(t, `{"two_phase":true,"hold_ttl_seconds":600}`)
+	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
+	advance(t, 599)
+	m.read(id).has("status", "payment_suspended")
+	advance(t, 1)
+	m.read(id).has("status", "failed", "error_description", "hold expired").is("finished", instant)
+	m.wantBalance("USD", "0 0")
+	m.wantMoved(id, hold, "void void: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
+}
+
+func TestAPayoutIsHeldTwoPhased(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{}`)
+	m.terminal("payout", `{"two_phase":true}`)
+	m.create(payment(good))
+	const held = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
+	kept := m.create(payout(good, "amount", "600")).has("status", "payout_suspended").at("id")
+	m.wantBalance("USD", "400 0")
+	m.cancel(kept).want(200).has("status", "failed")
+	m.wantBalance("USD", "1000 0")
+	m.wantMoved(kept, "authorise pending: "+held, "void void: "+held)
+
+	paid := m.create(payout(good, "amount", "600")).at("id")
+	m.commit(paid, "").want(200).has("status", "charged")
+	m.wantBalance("USD", "400 0")
+	m.wantMoved(paid, "authorise pending: "+held, "capture capture: "+held)
+}
+
+func TestARefusalOfOneTerminalIsNotTheTransactions(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
+	m.terminal("payment", `{"priority":2,"fail":"rejected"}`)
+	m.terminal("payment", `{"priority":3}`)
+	id := m.create(payment(good)).has("status", "charged", "error_description", "").at("id")
+	if got := m.path(id); got != "created new authorizing new authorizing new authorizing charging charged" {
+		t.Errorf("it went through %s", got)
+	}
+	m.wantMoved(id, "settle posted: Dr A:provider:T3 1000 USD, Cr L:partner:P:available 1000 USD")
+}

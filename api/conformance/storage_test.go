@@ -1,0 +1,198 @@
+package conformance_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// "money_storage (payer credentials)".
+
+func TestACardForAPaymentHasFiveKeys(t *testing.T) {
+	m := demo(t)
+	for _, key := range []string{"cardnumber", "cardholder", "exp_month", "exp_year", "cvv"} {
+		m.send(by(card(good).with(key, absent))).refuses("money_storage."+key, key+" is required")
+	}
+	m.create(by(card(good))).has("status", "charged")
+}
+
+func TestACardForAPayoutNeedsItsNumberOnly(t *testing.T) {
+	m := demo(t)
+	m.create(payout(good)).has("status", "charged")
+	m.send(payout(good, "money_storage", params{"type": "bank_card"})).refuses("money_storage.cardnumber", "cardnumber is required")
+}
+
+func TestDirectDebitNeedsItsScheme(t *testing.T) {
+	m := demo(t)
+	const detail = "direct_debit requires scheme: ach, acss, or bacs"
+	m.send(by(params{"type": "direct_debit"})).refuses("money_storage.scheme", detail)
+	m.send(by(params{"type": "direct_debit", "scheme": "sepa", "account_number": "1"})).refuses("money_storage.scheme", detail)
+	m.send(by(params{"type": "direct_debit", "scheme": ""})).refuses("money_storage.scheme", detail)
+}
+
+func TestDirectDebitKeysOfEachScheme(t *testing.T) {
+	m := demo(t)
+	for scheme, keys := range map[string][]string{
+		"ach": {"routing_number", "account_number"}, "bacs": {"sort_code", "account_number"},
+		"acss": {"institution_number", "transit_number", "account_number"},
+	} {
+		whole := params{"type": "direct_debit", "scheme": scheme}
+		for _, key := range keys {
+			whole[key] = "12345678"
+		}
+		m.create(by(whole)).has("status", "charged")
+		for _, key := range keys {
+			m.send(by(whole.with(key, absent))).refuses("money_storage."+key, key+" is required")
+		}
+	}
+}
+
+func TestAcssIsForPaymentsOnly(t *testing.T) {
+	m := demo(t)
+	m.send(payout(good, "money_storage", params{
+		"type": "direct_debit", "scheme": "acss", "institution_number": "1", "transit_number": "2", "account_number": "3",
+	})).refuses("money_storage.scheme", "acss is accepted for payments only")
+	m.create(payout(good, "money_storage", params{"type": "direct_debit", "scheme": "ach", "routing_number": "1", "account_number": "2"})).
+		has("status", "charged")
+}
+
+func TestCardNumbersAreDigitsThatPassTheLuhnCheck(t *testing.T) {
+	m := demo(t)
+	for _, number := range []any{"4242424242424241", "4242 4242 4242 4242", "4242-4242-4242-4242", "424242424242424x", "", "0", 4242424242424242} {
+		m.send(by(card(good).with("cardnumber", number))).refuses("money_storage.cardnumber", "invalid cardnumber")
+		m.send(payout(good, "money_storage", params{"type": "bank_card", "cardnumber": number})).
+			refuses("money_storage.cardnumber", "invalid cardnumber")
+	}
+	for _, number := range []string{"378282246310005", "6011111111111117", "30569309025904"} {
+		m.create(by(card(number))).has("status", "charged")
+	}
+}
+
+func TestACVVIsExactlyThreeDigits(t *testing.T) {
+	m := demo(t)
+	for _, cvv := range []any{"7373", "73", "", "73x", "７３７", 737} {
+		m.send(by(card(good).with("cvv", cvv))).refuses("money_storage.cvv", "invalid cvv")
+	}
+	m.create(by(card(good).with("cvv", "007"))).has("status", "charged")
+}
+
+func TestAnExpiryMonthHasOneOrTwoDigits(t *testing.T) {
+	m := demo(t)
+	for _, month := range []string{"1", "01", "12"} {
+		m.create(by(card(good).with("exp_month", month))).has("status", "charged")
+	}
+	for _, month := range []any{"", "012", "x", "1x", 1} {
+		m.send(by(card(good).with("exp_month", month))).refuses("money_storage.exp_month", "invalid exp_month")
+	}
+}
+
+func TestAnExpiryYearHasTwoOrFourDigits(t *testing.T) {
+	m := demo(t)
+	for _, year := range []string{"30", "2030"} {
+		m.create(by(card(good).with("exp_year", year))).has("status", "charged")
+	}
+	for _, year := range []any{"", "3", "203", "20300", "2o30", 2030} {
+		m.send(by(card(good).with("exp_year", year))).refuses("money_storage.exp_year", "invalid exp_year")
+	}
+}
+
+// The names as the specification lists them, without bank_card and direct_debit,
+// whose keys have rules.
+const (
+	universalTypes = "bank_account sbp qr_code crypto e_wallet phone_payment bnpl open_banking apple_pay google_pay voucher gift_card"
+	railTypes      = "totp provider_token square_nonce sepa upi netbanking boleto revolut_payout encrypted_qr native_gas username_subscription " +
+		"pix oxxo klarna alipay wechat_pay paynow grabpay ideal bancontact paypal_account venmo emi interac_present mollie_redirect " +
+		"revolut_checkout open_banking_redirect"
+)
+
+func TestUniversalTypesAreTaken(t *testing.T) {
+	m := demo(t)
+	for kind := range strings.FieldsSeq(universalTypes) {
+		if got := m.create(by(params{"type": kind})).at("status"); got != "charged" && got != "action_required" {
+			t.Errorf("%s is %s", kind, got)
+		}
+	}
+}
+
+func TestRailSpecificTypesAreTaken(t *testing.T) {
+	m := demo(t)
+	for kind := range strings.FieldsSeq(railTypes) {
+		m.create(by(params{"type": kind})).has("status", "charged")
+	}
+}
+
+func TestAnUnknownTypeIsRefused(t *testing.T) {
+	m := demo(t)
+	for _, kind := range []string{"ach", "acss", "bacs", "card", "bankcard", "bank card", "BANK_CARD", "cash", ""} {
+		m.send(by(params{"type": kind})).refuses("money_storage.type", "invalid money_storage type "+kind)
+	}
+}
+
+func TestNoEndpointListsTheTypes(t *testing.T) {
+	m := demo(t)
+	for _, path := range []string{"/money_storage", "/money_storage_types", "/money_storage/types", "/types"} {
+		m.get(v1 + path).want(404)
+	}
+}
+
+// What no answer, no log and no file may show.
+const watchedHolder, watchedCard = "CANARY HOLDER", "4000000000001000"
+
+func TestCredentialsAreInNoAnswerAndNoLog(t *testing.T) {
+	m := shop(t, `{}`)
+	secrets := card(watchedCard).with("cardholder", watchedHolder)
+	answers := []*answer{
+		m.create(by(secrets)).has("status", "charged"), m.send(by(secrets.with("cvv", "7373"))), m.send(by(secrets, "amount", 5)),
+		m.post(transactions, `{"params":{"money_storage":{"cardnumber":"`+watchedCard+`"}}`),
+		m.proceed(m.create(hosted()).at("id"), params{"money_storage": secrets}).want(200).has("status", "charged"),
+		m.get(transactions + "?env=test"),
+	}
+	for _, a := range answers {
+		if strings.Contains(a.body, watchedHolder) || strings.Contains(a.body, watchedCard) || strings.Contains(a.body, `"737"`) {
+			t.Errorf("%s answered with credentials: %s", a.called, a.body)
+		}
+	}
+	log := open(t).Stderr() + open(t).Stdout()
+	rail, err := os.ReadFile(filepath.Join(open(t).Dir, "simulator.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, written := range []string{log, string(rail)} {
+		if strings.Contains(written, watchedHolder) || strings.Contains(written, watchedCard) {
+			t.Error("a log holds credentials")
+		}
+	}
+}
+
+func TestACardThatIsKeptIsSealedOnTheDisk(t *testing.T) {
+	m := shop(t, `{}`)
+	a := m.create(by(card(redirected).with("cardholder", watchedHolder))).has("status", "action_required")
+	if found := search(t, open(t).Dir, redirected); found != "" {
+		t.Errorf("%s holds an open card number", found)
+	}
+	pay(t, a).wantAway(returnURL) // the rail gets the whole card again
+	m.read(a.at("id")).has("status", "charged")
+}
+
+// search is a file below the folder that holds the text; empty: none does.
+func search(t testing.TB, folder, text string) (found string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if os.IsNotExist(err) {
+			return nil // the store has tidied it away
+		}
+		if strings.Contains(string(content), text) {
+			found = path
+		}
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,282 @@
+package conformance_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What a terminal's settings do to transactions, and how one is chosen.
+
+// through is the terminal that a payment went through, as T1, T2…
+func (m *merchant) through(p params) string {
+	m.t.Helper()
+	entries := m.moved(m.create(p).has("status", "charged").at("id"))
+	_, rest, _ := strings.Cut(entries[len(entries)-1], "A:provider:")
+	terminal, _, _ := strings.Cut(rest, " ")
+	return terminal
+}
+
+func (m *merchant) wantThrough(want string, p params) {
+	m.t.Helper()
+	if got := m.through(p); got != want {
+		m.t.Errorf("%v went through %s, want %s", p, got, want)
+	}
+}
+
+func TestTheLowestPriorityIsTried(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{"priority":2}`)
+	m.terminal("payment", `{"priority":-1}`)
+	m.terminal("payment", `{}`)
+	m.wantThrough("T2", payment(good))
+}
+
+func TestOfEqualPriorityTheLowestIDIsTried(t *testing.T) {
+	m := newMerchant(t)
+	for range 4 {
+		m.terminal("payment", `{}`)
+	}
+	lowest := 0
+	for i, id := range m.terminals {
+		if id < m.terminals[lowest] {
+			lowest = i
+		}
+	}
+	m.wantThrough(fmt.Sprintf("T%d", lowest+1), payment(good))
+}
+
+func TestATerminalTakesItsCurrenciesNetworksAndMethods(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{"priority":1,"currencies":["EUR","GBP"]}`)
+	m.terminal("payment", `{"priority":2,"networks":["bsc"],"currencies":["USDT","USDC"]}`)
+	m.terminal("payment", `{"priority":3,"methods":["e_wallet","voucher"]}`)
+	m.terminal("payment", `{"priority":4,"currencies":[],"networks":[],"methods":[]}`)
+	m.wantThrough("T1", payment(good, "currency", "GBP"))
+	m.wantThrough("T2", payment(good, "currency", "USDT", "network", "bsc"))
+	m.wantThrough("T3", by(params{"type": "voucher"}))
+	m.wantThrough("T4", payment(good))
+	m.wantThrough("T4", payment(good, "currency", "USDT", "network", "tron"))
+}
+
+func TestATerminalIsOfOneTypeAndEnv(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payout", `{}`)
+	m.terminal("merchant", `{}`)
+	m.create(payment(good)).has("status", "rejected", "error_description", "no terminal available")
+	m.terminal("payment", `{}`)
+	m.create(payment(good, "env", "prod")).has("status", "rejected", "error_description", "no terminal available")
+	m.wantThrough("T3", payment(good))
+	admin(t).patch(v1+"/terminal/"+m.terminals[2], `{"is_active":false}`).want(200)
+	m.create(payment(good)).has("status", "rejected", "error_description", "no terminal available")
+}
+
+func TestATerminalsBoundsAreIncluded(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{"min_amount":"100","max_amount":"200"}`)
+	for amount, status := range map[string]string{"99": "rejected", "100": "charged", "200": "charged", "201": "rejected"} {
+		m.create(payment(good, "amount", amount)).has("status", status)
+	}
+}
+
+func TestATerminalThatIsToldToFail(t *testing.T) {
+	for setting, status := range map[string]string{"rejected": "rejected", "failed": "failed", "timeout": "charging"} {
+		m := newMerchant(t)
+		m.terminal("payment", `{"fail":"`+setting+`"}`)
+		id := m.create(payment(good)).has("status", status).at("id")
+		advance(t, 10)
+		if setting == "timeout" {
+			status = "charged"
+		}
+		m.read(id).has("status", status)
+	}
+}
+
+func TestAnUnknownOutcomeGoesToNoOtherTerminal(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{"priority":1,"fail":"timeout"}`)
+	m.terminal("payment", `{"priority":2}`)
+	id := m.create(payment(good)).has("status", "charging").at("id")
+	advance(t, 10)
+	m.read(id).has("status", "charged")
+	m.wantMoved(id, charge)
+	if calls := called(t, id); len(calls) != 1 {
+		t.Errorf("the rail was called %d times", len(calls))
+	}
+}
+
+func TestARefusedPayoutIsHeldAgainForTheNextTerminal(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{}`)
+	m.terminal("payout", `{"priority":1,"fail":"rejected"}`)
+	m.terminal("payout", `{"priority":2,"fee_bps":"1000"}`)
+	m.create(payment(good))
+	id := m.create(payout(good)).has("status", "charged", "amount_dest", "900").at("id")
+	const first = "Dr L:partner:P:available 1000 USD, Cr A:provider:T2 1000 USD"
+	const second = "Dr L:partner:P:available 1000 USD, Cr A:provider:T3 900 USD, Cr I:fees 100 USD"
+	m.wantMoved(id, "authorise pending: "+first, "reroute void: "+first, "authorise pending: "+second, "settle capture: "+second)
+	m.wantBalance("USD", "0 0")
+}
+
+func TestTheLastRefusalIsTheTransactions(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
+	m.terminal("payment", `{"priority":2}`)
+	id := m.create(payment(declined)).has("status", "rejected", "error_description", "card_declined").at("id")
+	if calls := called(t, id); len(calls) != 2 {
+		t.Errorf("the rail was called %d times, want once a terminal", len(calls))
+	}
+}
+
+func TestAHoldLastsSevenDaysUnlessTheTerminalSaysOtherwise(t *testing.T) {
+	for settings, ttl := range map[string]time.Duration{
+		`{"two_phase":true}`: 7 * 24 * time.Hour, `{"two_phase":true,"hold_ttl_seconds":60}`: time.Minute,
+	} {
+		a := shop(t, settings).create(payment(good)).has("status", "payment_suspended")
+		if held := a.time("hold_expires_at").Sub(a.time("started")); held.Round(time.Second) != ttl {
+			t.Errorf("%s holds for %v, want %v", settings, held, ttl)
+		}
+	}
+}
+
+func TestSecretsOfATerminalAreNeverShown(t *testing.T) {
+	m := newMerchant(t)
+	a := admin(t).post(v1+"/terminal", `{"name":"N","partner_id":`+m.number+`,"provider":"simulator","type":"payment","env":"test","merchant_params":`+
+		`{"notify_url":"https://shop.example/hook","secret":"CANARY-1","secret_previous":"CANARY-2","tg_ids_to_notify":[1,"2"],`+
+		`"emails_to_notify":["a@example.com"],"large_transaction_threshold":"100000"}}`).want(201)
+	shown := admin(t).get(v1+"/terminal/"+a.at("data.id")).want(200).has("data.merchant_params.notify_url", "https://shop.example/hook").
+		hasRaw("data.merchant_params.tg_ids_to_notify", `[1,"2"]`, "data.merchant_params.large_transaction_threshold", `"100000"`)
+	if strings.Contains(a.body+shown.body+open(t).Stderr(), "CANARY") {
+		t.Errorf("a secret is shown: %s %s", a.body, shown.body)
+	}
+}
+
+func TestAFeeIsTheFlooredPartAndTheFixedOne(t *testing.T) {
+	m := shop(t, `{"fee_bps":"33","fee_fixed":"3"}`)
+	id := m.create(payment(good, "amount", "999")).has("merchant_amount", "993").at("id") // 3.2967 floored, and 3
+	m.wantMoved(id, "settle posted: Dr A:provider:T1 999 USD, Cr L:partner:P:available 993 USD, Cr I:fees 6 USD")
+}
+
+func TestAFeeAboveTheAmountIsOwed(t *testing.T) {
+	m := shop(t, `{"fee_fixed":"150"}`)
+	id := m.create(payment(good, "amount", "100")).has("status", "charged", "merchant_amount", "-50", "amount_dest", "0").at("id")
+	m.wantMoved(id, "settle posted: Dr A:provider:T1 100 USD, Dr A:partner:P:receivable 50 USD, Cr I:fees 150 USD")
+	m.wantBalance("USD", "0 0")
+	next := m.create(payment(good, "amount", "400")).has("merchant_amount", "250").at("id")
+	m.wantMoved(next, "settle posted: Dr A:provider:T1 400 USD, Cr L:partner:P:available 200 USD, Cr A:partner:P:receivable 50 USD, Cr I:fees 150 USD")
+	m.wantBalance("USD", "200 0")
+}
+
+func TestAPayoutsFeeLeavesSomething(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{}`)
+	m.terminal("payout", `{"fee_fixed":"100"}`)
+	m.create(payment(good))
+	m.create(payout(good, "amount", "100")).has("status", "rejected", "error_description", "fee exceeds amount")
+	m.create(payout(good, "amount", "101")).has("status", "charged", "amount_dest", "1")
+	m.wantBalance("USD", "899 0")
+}
+
+func TestAPayoutIsHeldBeforeTheRailIsCalled(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good))
+	id := m.create(payout(delayed, "amount", "600")).has("status", "charging").at("id")
+	m.wantBalance("USD", "400 0")
+	m.create(payout(good, "amount", "401")).has("status", "rejected", "error_description", "insufficient balance")
+	advance(t, 5)
+	m.read(id).has("status", "charged")
+	m.wantBalance("USD", "400 0")
+}
+
+func TestAPayoutBeyondTheBalanceReachesNoRail(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good))
+	id := m.create(payout(good, "amount", "1001")).has("status", "rejected", "error_description", "insufficient balance").at("id")
+	m.wantMoved(id)
+	if calls := called(t, id); len(calls) != 0 {
+		t.Errorf("the rail was called: %v", calls)
+	}
+	m.wantBalance("USD", "1000 0")
+}
+
+func TestAnOverdraftLetsABalanceGoBelowZero(t *testing.T) {
+	m := newMerchant(t, "overdraft_limit", []params{{"currency": "USD", "env": "test", "amount": "300"}})
+	m.terminal("payout", `{}`)
+	m.create(payout(good, "amount", "301")).has("status", "rejected", "error_description", "insufficient balance")
+	m.create(payout(good, "amount", "300")).has("status", "charged")
+	m.wantBalance("USD", "-300 0")
+}
+
+func TestNoTerminalIsSaidBeforeNoFunds(t *testing.T) {
+	m := newMerchant(t)
+	m.create(payout(good)).has("status", "rejected", "error_description", "no terminal available")
+	m.terminal("payout", `{}`)
+	m.create(payout(good)).has("status", "rejected", "error_description", "insufficient balance")
+}
+
+func TestAConversionTakesTheFeeFirst(t *testing.T) {
+	m := shop(t, `{"fee_bps":"1000","settlement_currency":"USDC","settlement_network":"solana"}`)
+	rate(t, "UAH", "USDC", "0.0251")
+	// 1000 less a fee of 100 are 900; times 0.0251 is 22.59 units of two digits, and USDC has six.
+	id := m.create(payment(good, "currency", "UAH")).has("merchant_amount", "900", "amount_dest", "225900", "currency_dest", "USDC").at("id")
+	m.wantMoved(id, "settle posted: Dr A:provider:T1 1000 UAH, Cr Q:fx_position 900 UAH, Dr Q:fx_position 225900 USDC, "+
+		"Cr L:partner:P:available 225900 USDC, Cr I:fees 100 UAH")
+	m.wantBalance("USDC", "225900 0")
+	m.wantBalance("UAH", "0 0")
+	rate(t, "UAH", "USDC", "0.5")
+	m.refund(id, "").want(200).has("status", "refunded", "currency_rate", "0.0251")
+}
+
+func TestAPayoutIsConvertedToo(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{}`)
+	m.terminal("payout", `{"settlement_currency":"AZN","fee_bps":"500"}`)
+	rate(t, "EUR", "AZN", "1.98")
+	m.create(payment(good, "currency", "EUR"))
+	id := m.create(payout(good, "currency", "EUR")).has("status", "charged", "currency_dest", "AZN", "amount_dest", "1881").at("id")
+	const lines = "Dr L:partner:P:available 1000 EUR, Cr Q:fx_position 950 EUR, Dr Q:fx_position 1881 AZN, Cr A:provider:T2 1881 AZN, Cr I:fees 50 EUR"
+	m.wantMoved(id, "authorise pending: "+lines, "settle capture: "+lines)
+}
+
+func TestNoRateIsNoConversion(t *testing.T) {
+	m := shop(t, `{"settlement_currency":"IDR"}`)
+	m.create(payment(good, "currency", "RUBT")).has("status", "rejected", "error_description", "no exchange rate")
+}
+
+func TestAPayerWhoDoesNothingIsRejectedAfter30Minutes(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good))
+	waiting := []string{
+		m.create(payment(redirected)).at("id"), m.create(payment(password)).at("id"), m.create(by(params{"type": "sbp"})).at("id"),
+		m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id"),
+		m.create(hosted()).at("id"),
+	}
+	m.wantBalance("USD", "0 0")
+	advance(t, 30*60-1)
+	for _, id := range waiting {
+		if status := m.read(id).at("status"); status != "action_required" && status != "created" {
+			t.Errorf("before its time is over it is %s", status)
+		}
+	}
+	advance(t, 1)
+	for _, id := range waiting {
+		m.read(id).has("status", "rejected", "error_description", "payer action expired").is("finished", instant)
+	}
+	m.wantBalance("USD", "1000 0")
+	m.submit(waiting[1], params{"otp": "123456"}).want(409)
+}
+
+func TestACreateWaitsForTheFirstOutcome(t *testing.T) {
+	m := demo(t)
+	for number, status := range map[string]string{good: "charged", declined: "rejected", delayed: "charging", silent: "charging", redirected: "action_required"} {
+		m.create(payment(number)).has("status", status)
+	}
+}
+
+func TestTheRetrievalReferenceNumberHas12Digits(t *testing.T) {
+	a := demo(t).create(payment(good)).is("rrn", digits)
+	if n := len(a.at("rrn")); n != 12 {
+		t.Errorf("it has %d", n)
+	}
+}

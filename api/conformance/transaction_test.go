@@ -1,0 +1,242 @@
+package conformance_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// "Transaction": its fields, and "Rules on fields".
+
+func TestAnIDNeverChanges(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(delayed)).has("status", "charging").is("id", uuid4).at("id")
+	advance(t, 5)
+	m.read(id).has("id", id, "status", "charged")
+	m.refund(id, "").want(200).has("id", id)
+}
+
+func TestATxidIsStoredAsSentAndTakenByCase(t *testing.T) {
+	m := shop(t, `{}`)
+	odd := " Orders/2026 № 1\tä\u0000€ "
+	first := m.create(payment(good, "txid", odd)).has("txid", odd)
+	m.read(first.at("id")).has("txid", odd)
+	for _, other := range []string{strings.ToLower(odd), strings.TrimSpace(odd)} {
+		if a := m.create(payment(good, "txid", other)); a.at("id") == first.at("id") {
+			t.Errorf("%q was taken for %q", other, odd)
+		}
+	}
+	m.create(payment(good, "txid", odd)).has("id", first.at("id"))
+}
+
+func TestTypeSaysWhichWayMoneyGoes(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good)).has("type", "payment")
+	m.wantBalance("USD", "1000 0")
+	m.create(payout(good, "amount", "300")).has("type", "payout", "status", "charged")
+	m.wantBalance("USD", "700 0")
+	m.send(payment(good, "type", "transfer")).refuses("type", "type must be payment or payout")
+	m.send(payment(good, "type", absent)).refuses("type", "type is required")
+}
+
+func TestErrorDescriptionIsEmptyOnSuccess(t *testing.T) {
+	m := demo(t)
+	m.create(payment(good)).has("status", "charged").hasRaw("error_description", `""`)
+	m.create(payment(declined)).has("status", "rejected", "error_description", "card_declined")
+}
+
+func TestAmountsOfAFeeThatIsDeducted(t *testing.T) {
+	m := shop(t, `{"fee_bps":"250","fee_fixed":"7"}`)
+	m.create(payment(good)).has("amount", "1000", "amount_with_fee", "1000", "amount_dest", "968", "merchant_amount", "968")
+	m.create(payout(good, "amount", "400")).has("status", "charged", "amount", "400", "amount_with_fee", "400", "amount_dest", "383", "merchant_amount", "383")
+}
+
+func TestAmountsOfAFeeOnTop(t *testing.T) {
+	m := shop(t, `{"fee_bps":"250","fee_fixed":"7","fee_mode":"on_top"}`)
+	m.create(payment(good)).has("amount", "1000", "amount_with_fee", "1032", "amount_dest", "1000", "merchant_amount", "1000")
+	m.create(payout(good, "amount", "400")).has("status", "charged", "amount", "400", "amount_with_fee", "417", "amount_dest", "400", "merchant_amount", "400")
+}
+
+func TestOneCurrencyHasNoRate(t *testing.T) {
+	demo(t).create(payment(good, "currency", "EUR")).has("currency", "EUR", "currency_dest", "EUR", "currency_rate", absent)
+}
+
+func TestTwoCurrenciesHaveTheRateApplied(t *testing.T) {
+	m := shop(t, `{"settlement_currency":"KZT"}`)
+	rate(t, "GBP", "KZT", "612.5")
+	m.create(payment(good, "currency", "GBP")).
+		has("status", "charged", "currency", "GBP", "currency_dest", "KZT", "currency_rate", "612.5", "amount_dest", "612500", "merchant_amount", "1000")
+}
+
+// rate sets the organization's rate of a pair.
+func rate(t testing.TB, from, to, value string) {
+	t.Helper()
+	admin(t).put(v1+"/rates", params{"from": from, "to": to, "rate": value}).want(200)
+}
+
+func TestNetworkIsThereOnlyWhenItMeansSomething(t *testing.T) {
+	m := demo(t)
+	m.create(payment(good)).has("network", absent)
+	m.create(by(params{"type": "e_wallet"}, "currency", "USDT", "network", "tron")).has("status", "charged", "network", "tron")
+}
+
+func TestEnvIsShown(t *testing.T) {
+	m := demo(t)
+	m.create(payment(good, "env", "prod")).has("env", "prod", "status", "charged")
+	m.create(payment(good, "env", "test")).has("env", "test", "status", "charged")
+	m.send(payment(good, "env", "staging")).refuses("env", "env must be prod or test")
+}
+
+func TestMerchantMetaComesBack(t *testing.T) {
+	m := demo(t)
+	meta := map[string]any{"basket": []int{1, 2}, "n": "1", "deep": map[string]any{"x": nil}}
+	id := m.create(payment(good, "merchant_meta", meta)).at("id")
+	m.read(id).hasRaw("merchant_meta", `{"basket":[1,2],"deep":{"x":null},"n":"1"}`)
+	m.create(payment(good)).hasRaw("merchant_meta", `{}`)
+}
+
+func TestStartedIsTheCreationAndFinishedTheFinalStatus(t *testing.T) {
+	m := shop(t, `{}`)
+	before := clock(t)
+	slow := m.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").is("started", instant)
+	advance(t, 5)
+	charged := m.read(slow.at("id")).has("status", "charged", "started", slow.at("started")).is("finished", instant)
+	// Booked times run ahead of a clock that stands still, by microseconds.
+	for name, from := range map[string]time.Time{"started": before, "finished": before.Add(5 * time.Second)} {
+		if at := charged.time(name); at.Before(from) || at.Sub(from) > time.Second {
+			t.Errorf("%s is %v, want %v", name, at, from)
+		}
+	}
+	m.create(payment(declined)).has("status", "rejected").is("finished", instant)
+	m.create(payment(processing)).has("status", "failed").is("finished", instant)
+}
+
+func TestRouteIsEmptyBeforeRouting(t *testing.T) {
+	m := demo(t)
+	m.create(payment(good)).has("route", "simulator")
+	waiting := m.read(m.create(hosted("txid", absent)).at("id")).has("status", "created").hasRaw("route", `""`)
+	m.create(payment(good, "money_storage", absent)).has("status", "rejected").hasRaw("route", `""`)
+	m.proceed(waiting.at("id"), params{"money_storage": card(good)}).want(200).has("route", "simulator")
+}
+
+func TestTxidAndStatusAreSetFromTheStart(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(hosted("txid", "early")).has("txid", "early", "status", "created").at("id")
+	m.read(id).has("txid", "early", "status", "created")
+}
+
+func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
+	m := demo(t)
+	m.create(payment(good, "description", "Shoes")).has("description", "Shoes")
+	m.create(payment(good)).hasRaw("description", "null")
+	m.create(payment(declined, "description", "Shoes")).has("status", "rejected", "description", "Shoes")
+
+	m.create(payment(good, "description", "Shoes", "money_storage", absent)).has("status", "rejected").hasRaw("description", "null")
+	waiting := m.create(hosted("description", "Shoes"))
+	if got := waiting.at("description"); got != absent && got != "null" {
+		t.Errorf("a hosted create shows %q", got)
+	}
+	m.read(waiting.at("id")).hasRaw("description", "null")
+	m.proceed(waiting.at("id"), params{"money_storage": card(good)}).want(200).has("status", "charged", "description", "Shoes")
+}
+
+func TestATerminalsOwnTextIsShownInstead(t *testing.T) {
+	m := shop(t, `{"description":"ACME web shop"}`)
+	first := m.create(payment(good, "description", "Shoes", "txid", "d")).has("description", "ACME web shop")
+	m.create(payment(good)).has("description", "ACME web shop")
+	again := m.create(payment(good, "description", "Shoes", "txid", "d")).has("id", first.at("id"))
+	if got := again.header.Get("x-idempotent-mismatch"); got != "" {
+		t.Errorf("the sent description is not what is stored: %q differs", got)
+	}
+	m.create(payment(good, "description", "Boots", "txid", "d")).hasHeader("x-idempotent-mismatch", "description")
+}
+
+func TestWidgetURLAndAuthParamsAreAlternatives(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(redirected)).has("auth_params.type", "redirect").hasRaw("widget_url", "null")
+	waiting := m.create(hosted())
+	m.read(waiting.at("id")).hasRaw("auth_params", "null").has("widget_url", waiting.at("widget_url"))
+	m.proceed(waiting.at("id"), params{"money_storage": card(redirected)}).want(200).
+		has("status", "action_required", "auth_params.type", "redirect").hasRaw("widget_url", "null")
+	m.create(payment(good)).hasRaw("widget_url", "null").hasRaw("auth_params", "null")
+}
+
+func TestSomeRailsHaveOnlyTheRedirectURL(t *testing.T) {
+	m := shop(t, `{}`)
+	for _, kind := range []string{"sbp", "qr_code", "crypto"} {
+		a := m.create(by(params{"type": kind})).has("status", "action_required").hasRaw("auth_params", "null").hasRaw("widget_url", "null")
+		if !strings.HasPrefix(a.at("simple_auth_redirect_url"), open(t).BaseURL+"/") {
+			t.Errorf("%s: simple_auth_redirect_url is %s", kind, a.at("simple_auth_redirect_url"))
+		}
+	}
+}
+
+func TestAuthFieldsAreOfPaymentsOnly(t *testing.T) {
+	m := demo(t)
+	m.create(payment(good)).hasRaw("auth_params", "null").hasRaw("additional_params_for_auth", "{}")
+	m.create(payout(good)).has("auth_params", absent, "additional_params_for_auth", absent)
+	m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required", "auth_params", absent, "additional_params_for_auth", absent)
+}
+
+func TestAdditionalParamsAskForMaterial(t *testing.T) {
+	m := demo(t)
+	id := m.create(payment(password)).has("status", "action_required", "additional_params_for_auth.type", "otp").at("id")
+	m.submit(id, params{"otp": "123456"}).want(200).has("status", "charged").hasRaw("additional_params_for_auth", "{}")
+}
+
+func TestTheRedirectURLIsThereWhileThePayerHasToAct(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good)).has("simple_auth_redirect_url", absent)
+	for _, p := range []params{payment(redirected), payment(formed), payment(password), by(params{"type": "sbp"})} {
+		a := m.create(p).has("status", "action_required")
+		if !strings.HasPrefix(a.at("simple_auth_redirect_url"), open(t).BaseURL+"/") {
+			t.Errorf("simple_auth_redirect_url is %s", a.at("simple_auth_redirect_url"))
+		}
+	}
+	m.create(payment(good))
+	out := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required")
+	if !strings.HasPrefix(out.at("simple_auth_redirect_url"), open(t).BaseURL+"/") {
+		t.Errorf("a payout's simple_auth_redirect_url is %s", out.at("simple_auth_redirect_url"))
+	}
+	m.choose(out.at("id"), "sim-bank-1").want(200).has("status", "charged", "simple_auth_redirect_url", absent)
+}
+
+func TestDestinationsAreSpelledAsTheProtocolSpellsThem(t *testing.T) {
+	m := demo(t)
+	a := m.create(payout(good, "money_storage", params{"type": "open_banking"})).has("status", "action_required", "available_destinations", absent)
+	if a.at("availble_destinations.0.target_bank_id") == absent || a.at("availble_destinations.0.name") == absent {
+		t.Errorf("availble_destinations is %s", a.at("availble_destinations"))
+	}
+	m.create(payout(good)).has("availble_destinations", absent)
+}
+
+func TestRefundFieldsAreThereOnceARefundIs(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(good)).has("refund_id", absent, "refund_msg", absent).at("id")
+	m.refund(id, "").want(200).is("refund_id", uuid4).has("refund_msg", "refunded")
+	refusing := m.create(payment(refundRefused)).at("id")
+	m.refund(refusing, "").want(200).has("status", "charged", "refund_msg", "refund_refused_by_issuer").is("refund_id", uuid4)
+}
+
+func TestARailAddsKeysToMerchantMeta(t *testing.T) {
+	m := shop(t, `{}`)
+	a := m.create(by(params{"type": "crypto"}, "merchant_meta", params{"order": "7", "lang": "xx"})).
+		has("merchant_meta.order", "7", "merchant_meta.status", "awaiting_deposit", "merchant_meta.lang", "en")
+	pay(t, a).wantAway(returnURL)
+	m.read(a.at("id")).has("status", "charged", "merchant_meta.order", "7", "merchant_meta.status", "confirmed")
+}
+
+func TestLangInMerchantMetaIsThePartnersAndPicksTheDescriptions(t *testing.T) {
+	m := newMerchant(t, "lang", "ru")
+	m.terminal("payment", `{}`)
+	m.create(payment(declined, "merchant_meta", params{"lang": "en", "order": "7"})).
+		has("merchant_meta.lang", "ru", "merchant_meta.order", "7", "error_description", "карта отклонена")
+	m.create(payment(good)).has("merchant_meta.lang", "ru")
+}
+
+// pay has the payer of a transaction open its address and approve.
+func pay(t testing.TB, a *answer) *page {
+	t.Helper()
+	p := payer{t}
+	return p.send(p.open(a.at("simple_auth_redirect_url")), "decision", "approve")
+}

@@ -1,0 +1,69 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"unicode"
+	"unicode/utf8"
+
+	"mizan/actors"
+	"mizan/ledger"
+)
+
+// maxIdempotencyKey bounds an Idempotency-Key, in characters.
+const maxIdempotencyKey = 255
+
+// requestLabel keeps the fingerprints of requests apart from those of cards.
+const requestLabel = "mizan request: "
+
+// partnerKey is the Idempotency-Key of a partner's write; the zero value if it
+// has none. The error is a *ledger.Refusal about the header.
+func (s *Server) partnerKey(c *call) (actors.Key, error) {
+	return s.idempotencyKey(c, actors.KeyOfPartner(c.who.Partner.Number))
+}
+
+// idempotencyKey reads the header Idempotency-Key; the zero value if there is
+// none. The service that the handler calls claims the key with what the request
+// makes or changes, and the handler calls replayed where it was claimed before.
+// Scope says whose keys it is one of: actors.KeyOfPartner or actors.KeyOfAdmin.
+func (s *Server) idempotencyKey(c *call, scope string) (actors.Key, error) {
+	sent := c.Request.Header.PeekAll(string(headerIdempotency))
+	if len(sent) == 0 {
+		return actors.Key{}, nil
+	}
+	if len(sent) > 1 || !usableKey(sent[0]) {
+		return actors.Key{}, ledger.RefuseField("api.idempotencyKey", string(headerIdempotency),
+			"Idempotency-Key must be sent once, with 1 to %d printable characters", maxIdempotencyKey)
+	}
+	return actors.Key{Scope: scope, Text: string(sent[0]), Hash: s.hashOf(c)}, nil
+}
+
+// usableKey tells whether a header's value may be a key.
+func usableKey(said []byte) bool {
+	if len(said) == 0 || !utf8.Valid(said) || utf8.RuneCount(said) > maxIdempotencyKey {
+		return false
+	}
+	for _, r := range string(said) {
+		if !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// hashOf tells a request from all others by its method, path and body. A body
+// may hold a card, and the hash is stored for ever: a bare SHA-256 would let
+// whoever reads the store try out its missing digits, so it is keyed besides.
+func (s *Server) hashOf(c *call) [sha256.Size]byte {
+	h := sha256.New()
+	for _, part := range [...][]byte{c.Method(), c.Path(), c.Request.Body()} {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write(part)
+	}
+	return sha256.Sum256([]byte(s.cfg.Fingerprint(h.Sum([]byte(requestLabel)))))
+}
+
+// replayed marks an answer that repeats an earlier one.
+func replayed(c *call) { c.Response.Header.SetCanonical(headerReplay, valueTrue) }

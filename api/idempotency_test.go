@@ -1,0 +1,196 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// keyed sends requests with an Idempotency-Key.
+func (c caller) keyed(key string) caller { return c.with("idempotency-key", key) }
+
+// replays tells whether an answer repeats an earlier one.
+func (a *answer) replays() bool { return a.header.Get("x-idempotent-replay") == "true" }
+
+const keyConflict = `{"error":"conflict","message":"the idempotency key was used for another request"}`
+
+func TestKeyMakesACreateIdempotent(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	body := payment(`"amount":"100","currency":"USD"`)
+	first := h.partner().keyed("k-1").post(transactions, body).want(201, "")
+	again := h.partner().keyed("k-1").post(transactions, body).want(201, first.body)
+	if first.replays() || !again.replays() || again.header.Get("location") != transactions+"/"+first.at("id") || again.header.Get("x-idempotent-mismatch") != "" {
+		t.Errorf("%v\n%v", first.header, again.header)
+	}
+	if other := h.partner().keyed("k-2").post(transactions, body).want(201, ""); other.replays() || other.at("id") == first.at("id") {
+		t.Errorf("another key is another create: %s", other.body)
+	}
+	if other := h.partner().keyed("K-1").post(transactions, body).want(201, ""); other.replays() {
+		t.Error("keys are case-sensitive")
+	}
+}
+
+// A replay shows the transaction as it stands, in the form of its create.
+func TestKeyOfAHostedCreate(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const body = `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true}}`
+	first := h.partner().keyed("k").post(transactions, body).want(201, "")
+	if again := h.partner().keyed("k").post(transactions, body).want(201, first.body); !again.replays() {
+		t.Error("no replay")
+	}
+}
+
+func TestKeyBelongsToOneRequest(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.partner().keyed("k").post(transactions, payment(`"amount":"100","currency":"USD"`)).want(201, "")
+	for _, body := range []string{
+		payment(`"amount":"101","currency":"USD"`), payment(`"amount":"100", "currency":"USD"`), payment(`"amount":"100","currency":"USD","txid":"t"`),
+	} {
+		h.partner().keyed("k").post(transactions, body).want(409, keyConflict)
+	}
+	// Another path, and another method on the same one.
+	h.partner().keyed("k").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund"}}`).want(409, keyConflict)
+	h.stands(made.at("id")).want(200, made.body)
+}
+
+// Its scope is the partner, in its organization.
+func TestKeyBelongsToOnePartner(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	neighbour := h.neighbour()
+	ids := map[string]bool{}
+	for _, c := range []caller{h.partner(), neighbour, h.second()} {
+		made := c.keyed("k").post(transactions, payment(`"amount":"100","currency":"USD"`)).want(201, "")
+		if made.replays() {
+			t.Errorf("a replay: %s", made.body)
+		}
+		ids[made.at("id")] = true
+	}
+	if len(ids) != 3 {
+		t.Errorf("%d transactions", len(ids))
+	}
+	// Another partner's different request is no conflict either.
+	neighbour.keyed("k2").post(transactions, payment(`"amount":"1","currency":"USD"`)).want(201, "")
+	h.partner().keyed("k2").post(transactions, payment(`"amount":"2","currency":"USD"`)).want(201, "")
+}
+
+// What was refused has made nothing, so its key is free.
+func TestKeyOfARefusedRequestIsFree(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.partner().keyed("k").post(transactions, payment(`"amount":"0","currency":"USD"`)).want(422, "")
+	made := h.partner().keyed("k").post(transactions, payment(`"amount":"1250","currency":"USD"`)).want(201, "")
+	path := transactions + "/" + made.at("id")
+	h.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1251"}}`).want(422, "")
+	h.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1250"}}`).want(200, "").is("refunded", "")
+}
+
+func TestEveryOperationTakesAKey(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	charged, moving := h.charge(good), h.charge("4000000000000077")
+	waits, hosted := h.charge("4000002500003155"), h.hosted("")
+	payout := h.payout1250(`{"type":"sepa"}`)
+	h.terminal("payment", `{"two_phase":true}`)
+	held := h.charge(good)
+	for name, c := range map[string]struct{ method, path, body string }{
+		"refund":   {"PUT", transactions + "/" + charged.at("id"), `{"params":{"type":"refund","amount":"400"}}`},
+		"cancel":   {"PUT", transactions + "/" + moving.at("id"), `{"params":{"type":"cancel"}}`},
+		"commit":   {"POST", operation("commit", held.at("id")), `{"params":{"amount":"400"}}`},
+		"continue": {"POST", operation("continue", hosted.at("id")), `{` + goodCard + `}`},
+		"complete": {"POST", operation("additional_params_for_auth", waits.at("id")), `{"params":{"otp":"123456"}}`},
+		"choose":   {"POST", operation("choose_target_destination", payout.at("id")), `{"target_bank_id":"` + payout.at("availble_destinations.0.target_bank_id") + `"}`},
+	} {
+		first := h.partner().keyed(name).do(c.method, c.path, c.body).want(200, "")
+		again := h.partner().keyed(name).do(c.method, c.path, c.body).want(200, first.body)
+		if first.replays() || !again.replays() {
+			t.Errorf("%s: %v\n%v", name, first.header, again.header)
+		}
+		h.partner().keyed(name).do(c.method, c.path, " "+c.body).want(409, keyConflict)
+		h.partner().keyed(strings.Repeat("k", 256)).do(c.method, c.path, c.body).want(422, "")
+	}
+	if got := h.stands(charged.at("id")).at("refunded_amount"); got != "400" {
+		t.Errorf("refunded %s, want 400 once", got)
+	}
+}
+
+func TestKeyIsBounded(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const refusal = `{"errors":[{"code":"invalid","detail":"Idempotency-Key must be sent once, with 1 to 255 printable characters","field":"Idempotency-Key"}]}`
+	body := payment(`"amount":"100","currency":"USD"`)
+	before := h.auditor().get("/api/v1/ledger/head").at("data.tree_size")
+	for _, bad := range []string{strings.Repeat("k", 256), strings.Repeat("ж", 256), "a\u00adb", "a\u200bb", "\xff", "a\xc3"} {
+		h.partner().keyed(bad).post(transactions, body).want(422, refusal)
+	}
+	for _, headers := range []string{"Idempotency-Key:\r\n", "Idempotency-Key: a\r\nIdempotency-Key: a\r\n", "Idempotency-Key: a\r\nidempotency-key: b\r\n"} {
+		c := h.partner().headers
+		request := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n%sContent-Length: %d\r\n\r\n%s",
+			transactions, c["x-api-key"], c["x-organization-id"], headers, len(body), body)
+		answers, _ := h.raw(request, 1)
+		answers[0].want(422, refusal)
+	}
+	if after := h.auditor().get("/api/v1/ledger/head").at("data.tree_size"); after != before {
+		t.Errorf("something was stored: %s events, were %s", after, before)
+	}
+	for _, key := range []string{"k", strings.Repeat("k", 255), strings.Repeat("ж", 255), "two words / ~!{}"} {
+		first := h.partner().keyed(key).post(transactions, body).want(201, "")
+		if again := h.partner().keyed(key).post(transactions, body).want(201, first.body); !again.replays() {
+			t.Errorf("%q: no replay", key)
+		}
+	}
+}
+
+func TestConcurrentRequestsOfOneKeyMakeOne(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	race := func(ask func() *answer) {
+		t.Helper()
+		answers := make([]*answer, 16)
+		var all sync.WaitGroup
+		for i := range answers {
+			all.Go(func() { answers[i] = ask() })
+		}
+		all.Wait()
+		firsts := 0
+		for _, a := range answers {
+			if a.want(answers[0].status, answers[0].body); !a.replays() {
+				firsts++
+			}
+		}
+		if firsts != 1 {
+			t.Errorf("%d answers are no replays, want 1", firsts)
+		}
+	}
+	race(func() *answer {
+		return h.partner().keyed("create").post(transactions, payment(`"amount":"100","currency":"USD"`))
+	})
+	made := h.charge(good)
+	race(func() *answer {
+		return h.partner().keyed("refund").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund","amount":"100"}}`)
+	})
+	if got := h.stands(made.at("id")).at("refunded_amount"); got != "100" {
+		t.Errorf("refunded %s, want 100 once", got)
+	}
+}
+
+// Either of them finds the transaction again.
+func TestKeyBesideATxid(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	body := payment(`"amount":"100","currency":"USD","txid":"t-1"`)
+	first := h.partner().keyed("k").post(transactions, body).want(201, "")
+	if again := h.partner().keyed("k").post(transactions, body).want(201, first.body); !again.replays() {
+		t.Error("by the key: no replay")
+	}
+	if again := h.partner().post(transactions, body).want(201, first.body); !again.replays() {
+		t.Error("by the txid: no replay")
+	}
+	if again := h.partner().keyed("k-2").post(transactions, body).want(201, first.body); !again.replays() {
+		t.Error("another key, the same txid: no replay")
+	}
+}

@@ -1,0 +1,56 @@
+package page
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Web tells whether an address may be linked, posted to or gone to: an absolute
+// http or https URL with a host, and no character in it that a header or a
+// policy would take for its own.
+func Web(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return false
+	}
+	for _, c := range u.Host {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune("-._:[]", c):
+		case c >= 0x80: // an international name, which browsers turn into ASCII
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Header is an address that Web accepts as a Location header may hold it:
+// whatever is not visible ASCII is percent-encoded, nothing else is changed.
+func Header(address string) string {
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(address) {
+		c := address[i]
+		if c > ' ' && c < 0x7f {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('%')
+		b.WriteByte(digits[c>>4])
+		b.WriteByte(digits[c&15])
+	}
+	return b.String()
+}
+
+// originOf is scheme and host as a policy's source; empty for what Web refuses,
+// and for international names, which a policy cannot hold.
+func originOf(address string) string {
+	if !Web(address) {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil || Header(u.Host) != u.Host {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}

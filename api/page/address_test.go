@@ -1,0 +1,66 @@
+package page
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestOnlyWebAddressesAreGoneTo(t *testing.T) {
+	for address, want := range map[string]bool{
+		"https://shop.example": true, "https://shop.example/ok?a=b#c": true, "http://127.0.0.1:8080/": true, "https://[::1]:8443/x": true,
+		"HTTPS://shop.example/": true, "https://магазин.example/путь": true, "https://user@shop.example/": true, "https://shop.example/a b": true,
+
+		"": false, "shop.example": false, "/ok": false, "//shop.example/ok": false, "https:": false, "https://": false, "https:///ok": false,
+		"javascript:alert(1)": false, "JavaScript:alert(1)": false, " javascript:alert(1)": false, "java\nscript:alert(1)": false,
+		"data:text/html,<script>alert(1)</script>": false, "vbscript:x": false, "file:///etc/passwd": false, "ftp://shop.example/": false,
+		"https:/shop.example": false, "https:shop.example": false, `https:\\shop.example`: false, "\thttps://shop.example": false,
+		"https://a\r\nSet-Cookie: b=c": false, "https://shop.example/\r\nX-A: b": false, "https://shop.example/\x00": false, "https://shop.example/\x7f": false,
+		"https://a;b/": false, "https://a,b/": false, "https://a'b/": false, "https://a*b/": false, "https://a b/": false, "https://a\"b/": false,
+		"https://%zz/": false, "https://shop.example:x/": false,
+	} {
+		if got := Web(address); got != want {
+			t.Errorf("%q: %v", address, got)
+		}
+	}
+}
+
+func TestAddressIsOtherwiseLeftAlone(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://shop.example/ok?a=b&c=%20#d": "https://shop.example/ok?a=b&c=%20#d",
+		"https://shop.example/a b":            "https://shop.example/a%20b",
+		"https://shop.example/%D1%8F?я":       "https://shop.example/%D1%8F?%D1%8F",
+		"/pay/a?token=b.c-_":                  "/pay/a?token=b.c-_",
+	} {
+		if got := Header(address); got != want {
+			t.Errorf("%q becomes %q, want %q", address, got, want)
+		}
+	}
+}
+
+// Whatever address is let through, a header and a policy stay what they are.
+func FuzzAddressStaysInItsPlace(f *testing.F) {
+	for _, seed := range []string{"https://shop.example/ok", "https://a;b/", "https://a\r\nb", "http://[::1]:1/", "https://я/ я", "javascript:alert(1)"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, address string) {
+		if !Web(address) {
+			if originOf(address) != "" {
+				t.Errorf("%q has an origin", address)
+			}
+			return
+		}
+		header := Header(address)
+		for i := range len(header) {
+			if header[i] <= ' ' || header[i] >= 0x7f {
+				t.Fatalf("%q becomes %q", address, header)
+			}
+		}
+		if u, err := url.Parse(header); err != nil || u.Scheme != "https" && u.Scheme != "http" {
+			t.Errorf("%q becomes %q: %v", address, header, err)
+		}
+		if strings.ContainsAny(originOf(address), "; ,'\"*") {
+			t.Errorf("%q has the origin %q", address, originOf(address))
+		}
+	})
+}

@@ -1,0 +1,23 @@
+package page
+
+import "strings"
+
+// text is the amount in major units with its currency, and the network where
+// there is one: "12.50 USD", "0.000001 USDT (tron)". ok is false while nobody
+// knows the scale; then the amount is in minor units.
+func (s Sum) text() (text string, ok bool) {
+	digits, ok := s.Asset.Scale()
+	number := string(s.Amount.AppendDecimal(nil))
+	if ok && digits > 0 {
+		if missing := digits + 1 - len(number); missing > 0 {
+			number = strings.Repeat("0", missing) + number
+		}
+		point := len(number) - digits
+		number = number[:point] + "." + number[point:]
+	}
+	text = number + " " + string(s.Asset.Currency)
+	if s.Asset.Network != "" {
+		text += " (" + string(s.Asset.Network) + ")"
+	}
+	return text, ok
+}

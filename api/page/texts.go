@@ -1,0 +1,159 @@
+package page
+
+import "strings"
+
+// texts are what pages say, in one language.
+type texts struct {
+	Lang string // of the document
+
+	Test, Merchant, Amount, Details, MinorUnits string
+
+	PayTitle, PayoutTitle, CardNumber, Holder, Month, Year, CVV, Pay, Receive     string
+	WrongForm, WrongNumber, WrongHolder, WrongMonth, WrongYear, WrongCVV          string
+	PasswordTitle, PasswordHint, Password, WrongPassword, Confirm                 string
+	ChoiceTitle, ChoiceHint, WrongChoice, Choose                                  string
+	ForwardTitle, ForwardHint, Continue                                           string
+	ProcessingTitle, ProcessingHint, Refresh                                      string
+	Paid, PaidOut, ApprovedPay, NotPaid, NotPaidOut, ReturnedPay, Back, CloseThis string
+
+	Notices map[Notice]message
+	Reasons map[string]string // by error_description; what is not here is not shown
+}
+
+// message is a notice: a title and a sentence.
+type message struct{ Title, Body string }
+
+var english = texts{
+	Lang: "en",
+	Test: "Test payment: no money moves.", Merchant: "Merchant", Amount: "Amount", Details: "Details", MinorUnits: "in minor units",
+
+	PayTitle: "Pay by card", PayoutTitle: "Receive to a card",
+	CardNumber: "Card number", Holder: "Name on the card", Month: "Expiry month", Year: "Expiry year", CVV: "Security code (CVV)",
+	Pay: "Pay", Receive: "Receive",
+	WrongForm:   "Please check what is marked below. Nothing has been charged. For your safety, type all of it again.",
+	WrongNumber: "Check the card number: it is 12 to 19 digits, as on the card.",
+	WrongHolder: "Type the name as it is on the card.",
+	WrongMonth:  "The month is a number from 1 to 12.",
+	WrongYear:   "The year has two or four digits.",
+	WrongCVV:    "The security code is exactly three digits.",
+
+	PasswordTitle: "Confirm with a password", PasswordHint: "Your bank has sent you a one-time password. It is for this payment only: tell it to nobody.",
+	Password: "One-time password", WrongPassword: "Type the password that you were sent.", Confirm: "Confirm",
+
+	ChoiceTitle: "Choose your bank", ChoiceHint: "The money goes to your account there.",
+	WrongChoice: "Choose one of the banks.", Choose: "Continue",
+
+	ForwardTitle: "On to your bank", ForwardHint: "Your bank wants to make sure that it is you who pays.", Continue: "Continue",
+
+	ProcessingTitle: "Being processed", ProcessingHint: "This takes a moment. The page asks again by itself.", Refresh: "Ask now",
+
+	Paid: "Paid", PaidOut: "The money is on its way to you", ApprovedPay: "Approved", NotPaid: "Not paid", NotPaidOut: "Not paid out",
+	ReturnedPay: "Returned", Back: "Back to the merchant", CloseThis: "You can close this page.",
+
+	Notices: map[Notice]message{
+		NotFound:    {"Page not found", "Check the link, or ask the merchant for another one."},
+		Gone:        {"This link is no longer valid", "Links to payment pages last for a short time. Go back to the merchant and start again."},
+		TooLate:     {"The time is over", "Go back to the merchant and start again."},
+		Malformed:   {"That did not work", "The form could not be read. Go back and send it again."},
+		Unavailable: {"Try again in a moment", "The service is busy. Nothing is lost: reload this page."},
+		Fault:       {"Something went wrong", "The mistake is ours. Reload this page in a moment; before you pay again, ask the merchant."},
+	},
+	Reasons: map[string]string{
+		"card_declined": "The card was declined.", "insufficient_funds": "There is not enough money on the card.",
+		"expired_card": "The card has expired.", "processing_error": "The bank could not process it.",
+		"authentication_failed": "You were not recognised, or refused.", "payer action expired": "The time was over before you acted.",
+		"cancelled": "The merchant cancelled it.", "hold expired": "The merchant did not take the money in time.",
+		"interrupted": "It was interrupted before it reached the bank.",
+	},
+}
+
+var russian = texts{
+	Lang: "ru",
+	Test: "Тестовый платёж: деньги не списываются.", Merchant: "Получатель", Amount: "Сумма", Details: "Назначение", MinorUnits: "в минимальных единицах",
+
+	PayTitle: "Оплата картой", PayoutTitle: "Получение на карту",
+	CardNumber: "Номер карты", Holder: "Имя на карте", Month: "Месяц окончания", Year: "Год окончания", CVV: "Код безопасности (CVV)",
+	Pay: "Оплатить", Receive: "Получить",
+	WrongForm:   "Проверьте отмеченные поля. Деньги не списаны. В целях безопасности введите всё ещё раз.",
+	WrongNumber: "Проверьте номер карты: в нём от 12 до 19 цифр.",
+	WrongHolder: "Введите имя так, как оно указано на карте.",
+	WrongMonth:  "Месяц — число от 1 до 12.",
+	WrongYear:   "Год состоит из двух или четырёх цифр.",
+	WrongCVV:    "Код безопасности — ровно три цифры.",
+
+	PasswordTitle: "Подтверждение паролем", PasswordHint: "Банк отправил вам одноразовый пароль. Он только для этого платежа: никому его не сообщайте.",
+	Password: "Одноразовый пароль", WrongPassword: "Введите пароль, который вы получили.", Confirm: "Подтвердить",
+
+	ChoiceTitle: "Выберите банк", ChoiceHint: "Деньги поступят на ваш счёт в этом банке.",
+	WrongChoice: "Выберите один из банков.", Choose: "Продолжить",
+
+	ForwardTitle: "Переход в банк", ForwardHint: "Банк хочет убедиться, что платите именно вы.", Continue: "Продолжить",
+
+	ProcessingTitle: "Обрабатывается", ProcessingHint: "Это займёт немного времени. Страница обновится сама.", Refresh: "Обновить сейчас",
+
+	Paid: "Оплачено", PaidOut: "Деньги отправлены вам", ApprovedPay: "Одобрено", NotPaid: "Не оплачено", NotPaidOut: "Не выплачено",
+	ReturnedPay: "Возвращено", Back: "Вернуться в магазин", CloseThis: "Страницу можно закрыть.",
+
+	Notices: map[Notice]message{
+		NotFound:    {"Страница не найдена", "Проверьте ссылку или попросите у магазина новую."},
+		Gone:        {"Ссылка больше не действует", "Ссылки на страницы оплаты действуют недолго. Вернитесь в магазин и начните заново."},
+		TooLate:     {"Время вышло", "Вернитесь в магазин и начните заново."},
+		Malformed:   {"Не получилось", "Форму не удалось прочитать. Вернитесь назад и отправьте её ещё раз."},
+		Unavailable: {"Повторите через минуту", "Сервис занят. Ничего не потеряно: обновите страницу."},
+		Fault:       {"Что-то пошло не так", "Ошибка на нашей стороне. Обновите страницу через минуту; прежде чем платить снова, спросите магазин."},
+	},
+	Reasons: map[string]string{
+		"card_declined": "Карта отклонена.", "insufficient_funds": "На карте недостаточно средств.",
+		"expired_card": "Срок действия карты истёк.", "processing_error": "Банк не смог обработать операцию.",
+		"authentication_failed": "Подтверждение не получено.", "payer action expired": "Время на подтверждение истекло.",
+		"cancelled": "Магазин отменил операцию.", "hold expired": "Магазин не списал деньги вовремя.",
+		"interrupted": "Операция прервалась, не дойдя до банка.",
+	},
+}
+
+var catalogue = map[string]*texts{"en": &english, "ru": &russian}
+
+// textsIn are the texts for a language tag (RFC 5646); English for one that
+// there is no catalogue for.
+func textsIn(lang string) *texts {
+	language, _, _ := strings.Cut(lang, "-")
+	if t := catalogue[strings.ToLower(language)]; t != nil {
+		return t
+	}
+	return &english
+}
+
+// Sum is an amount as people read it.
+func (t *texts) Sum(s Sum) string {
+	text, scaled := s.text()
+	if !scaled {
+		text += ", " + t.MinorUnits
+	}
+	return text
+}
+
+// Ended names how a transaction ended.
+func (t *texts) Ended(o Outcome) string {
+	switch o.Result {
+	case Done:
+		return either(o.Payout, t.PaidOut, t.Paid)
+	case Approved:
+		return t.ApprovedPay
+	case Returned:
+		return t.ReturnedPay
+	}
+	return either(o.Payout, t.NotPaidOut, t.NotPaid)
+}
+
+// Reason is why, if the payer can do something with it; else empty.
+func (t *texts) Reason(o Outcome) string { return t.Reasons[o.Reason] }
+
+// Notice is the text of a notice.
+func (t *texts) Notice(n Notice) message { return t.Notices[n] }
+
+func either(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,220 @@
+package api
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	screen "mizan/api/page"
+	"mizan/ledger"
+)
+
+// Payers is what pages ask of transactions on behalf of a payer who has shown a
+// token; *payment.Service of actors is one. Errors are *ledger.Refusal. All but
+// Find answer with the first outcome, or as a create does with the state reached.
+type Payers interface {
+	// Find is the transaction as it is stored, whosever it is.
+	Find(org, id ledger.ID) (paymentactor.Result, error)
+	// Returned says that the payer came back from the rail. One who has nothing
+	// to do there is no error.
+	Returned(org, id ledger.ID) (paymentactor.Result, error)
+	// Continue brings a card to a hosted transaction: NotContinuable for what
+	// does not wait for one.
+	Continue(paymentactor.Continue) (paymentactor.Result, error)
+	// Complete submits what the rail wants: Conflict for what waits for nothing,
+	// Expired after the deadline.
+	Complete(paymentactor.Material) (paymentactor.Result, error)
+	// Choose names a receiving institution: Conflict for what waits for none,
+	// Invalid for one that is not offered.
+	Choose(paymentactor.Choice) (paymentactor.Result, error)
+}
+
+// postedParam marks the address that a form of ours leads to: what follows is,
+// to a browser, a part of the form.
+const postedParam = "posted"
+
+// visit is a payer who has shown the token of a transaction.
+type visit struct {
+	org, id ledger.ID
+	token   string
+	late    bool // the token's time is over
+	posted  bool // a form led here
+	lang    string
+}
+
+// path is the transaction's page, for the payer who is there.
+func (v *visit) path() string { return pathOf(v.id, "", v.token) }
+
+// visitor checks the token. An unknown id, a forged token and none at all are
+// one to the caller: there is no such pages.
+func (s *Server) visitor(c *call) (v visit, ok bool) {
+	args := c.QueryArgs()
+	v.token, v.posted = string(args.Peek(tokenParam)), args.Has(postedParam)
+	var err error
+	if v.id, err = parseID(c.parameter("id")); err != nil {
+		return v, false
+	}
+	v.org, err = s.cfg.Pages.open(v.id, v.token, s.cfg.Clock.Now())
+	v.late = err == errTokenExpired
+	return v, err == nil || v.late
+}
+
+// enter is visitor for a page that is there for the token's time only. Who may
+// not enter has been answered.
+func (s *Server) enter(c *call) (v visit, ok bool, err error) {
+	v, ok = s.visitor(c)
+	switch {
+	case !ok:
+		return v, false, s.notice(c, fiber.StatusNotFound, "", screen.NotFound)
+	case v.late:
+		return v, false, s.notice(c, fiber.StatusGone, "", screen.Gone)
+	}
+	return v, true, nil
+}
+
+// showPage is GET /pay/{id}: what the payer has to do, or how it ended.
+func (s *Server) showPage(c *call) error {
+	v, ok, err := s.enter(c)
+	if !ok {
+		return err
+	}
+	result, err := s.cfg.Payers.Find(v.org, v.id)
+	if err != nil {
+		return s.apologise(c, &v, err)
+	}
+	v.lang = s.langOf(v.org, result.Record)
+	next, away, err := s.step(&v, result.Record)
+	switch {
+	case err != nil:
+		return s.apologise(c, &v, err)
+	case away != "" && v.posted && !strings.HasPrefix(away, s.cfg.Pages.Base+"/"):
+		next = screen.Leaving{Order: s.orderOf(v.org, result.Record), Next: v.path()}
+	case away != "":
+		return s.sendAway(c, away)
+	}
+	return s.sendPage(c, fiber.StatusOK, v.lang, next)
+}
+
+// postPage is POST /pay/{id}: what the payer did with the page's form. Which
+// form it is, the transaction's state says; afterwards the payer is back at GET.
+func (s *Server) postPage(c *call) error {
+	v, ok, err := s.enter(c)
+	if !ok {
+		return err
+	}
+	fields, status := readPosted(c.Request.Header.ContentType(), c.Request.Body())
+	if status != fiber.StatusOK {
+		return s.notice(c, status, "", screen.Malformed)
+	}
+	defer fields.wipe()
+	result, err := s.cfg.Payers.Find(v.org, v.id)
+	if err != nil {
+		return s.apologise(c, &v, err)
+	}
+	r := result.Record
+	v.lang = s.langOf(v.org, r)
+	switch waitsFor(r, ledger.MicrosOf(s.cfg.Clock.Now())) {
+	case aCard:
+		return s.postCard(c, &v, r, fields)
+	case aChoice:
+		return s.postChoice(c, &v, r, fields)
+	case aPassword:
+		return s.postPassword(c, &v, r, fields)
+	}
+	return s.sendAway(c, v.path()) // it has moved on meanwhile
+}
+
+// postCard continues a hosted transaction.
+func (s *Server) postCard(c *call, v *visit, r *record, fields *posted) error {
+	with, wrong := cardOf(fields, r.Type, s.cfg.Fingerprint)
+	if len(wrong) > 0 {
+		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, screen.Card{Order: s.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
+	}
+	with.Command = v.command()
+	with.Browser = browserOf(&c.Request.Header)
+	result, err := s.cfg.Payers.Continue(with)
+	if err == nil && result.Record.Action != nil {
+		// The link to the hosted page ends before the payer's time does.
+		until := result.Record.Action.Until.Time()
+		return s.sendAway(c, s.cfg.Pages.path(v.org, v.id, "", until)+"&"+postedParam)
+	}
+	return s.posted(c, v, err)
+}
+
+// postPassword submits a one-time password.
+func (s *Server) postPassword(c *call, v *visit, r *record, fields *posted) error {
+	typed := fields.value("otp")
+	if len(typed) == 0 || len(typed) > maxPassword {
+		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: s.orderOf(v.org, r), Post: v.path(), Wrong: true})
+	}
+	material := appendText([]byte(`{"otp":`), string(typed))
+	_, err := s.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
+	return s.posted(c, v, err)
+}
+
+// postChoice names the receiving institution of a payout.
+func (s *Server) postChoice(c *call, v *visit, r *record, fields *posted) error {
+	bank := string(fields.value("target_bank_id"))
+	if _, offered := r.Destination(bank); !offered {
+		p := s.choiceOf(v, r)
+		p.Wrong = true
+		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, p)
+	}
+	_, err := s.cfg.Payers.Choose(paymentactor.Choice{Command: v.command(), Bank: bank})
+	return s.posted(c, v, err)
+}
+
+func (v *visit) command() paymentactor.Command {
+	return paymentactor.Command{Org: v.org, ID: v.id}
+}
+
+// posted sends the payer back to the page after a form. What was refused
+// because the transaction has moved on, the page shows.
+func (s *Server) posted(c *call, v *visit, err error) error {
+	switch refused(err) {
+	case "", ledger.Conflict, ledger.NotContinuable:
+		return s.sendAway(c, v.path()+"&"+postedParam)
+	}
+	return s.apologise(c, v, err)
+}
+
+// refused is the code of a refusal; empty for no error, internal for any other.
+func refused(err error) ledger.Code {
+	var refusal *ledger.Refusal
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &refusal):
+		return refusal.Code
+	}
+	return ledger.Internal
+}
+
+// returnPayer is GET and POST /pay/{id}/return: the rail has sent the payer
+// back. Settled, held or still under way, he goes on to the merchant's returnUrl,
+// else to its failUrl; to the page where there is none or he still has to act.
+// After the token's time nobody is told anything any more.
+func (s *Server) returnPayer(c *call) error {
+	v, ok := s.visitor(c)
+	if !ok {
+		return s.notice(c, fiber.StatusNotFound, "", screen.NotFound)
+	}
+	ask := s.cfg.Payers.Returned
+	if v.late || c.Request.Header.IsHead() {
+		ask = s.cfg.Payers.Find
+	}
+	result, err := ask(v.org, v.id)
+	if err != nil {
+		return s.apologise(c, &v, err)
+	}
+	back := wayBack(result.Record)
+	switch {
+	case back != "":
+		return s.sendAway(c, back)
+	case v.late:
+		return s.notice(c, fiber.StatusGone, s.langOf(v.org, result.Record), screen.Gone)
+	}
+	return s.sendAway(c, v.path())
+}

@@ -1,0 +1,131 @@
+package api
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/actors/provider/simulator"
+	screen "mizan/api/page"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Challenges is the simulator's side of its challenge page;
+// *simulator.Simulator is one. simulator.ErrNoChallenge is for what is not there.
+type Challenges interface {
+	// Challenge is what the page shows.
+	Challenge(terminal, reference ledger.ID, token string) (simulator.Challenge, error)
+	// Decide is the payer's answer: where he goes now, and whose charge it is.
+	Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error)
+}
+
+// challenged is what names a challenge.
+type challenged struct {
+	terminal, reference ledger.ID
+	token               string
+}
+
+// showChallenge is GET /simulator/challenge: the page of a simulated bank.
+func (s *Server) showChallenge(c *call) error {
+	return s.challenge(c, &posted{})
+}
+
+// postChallenge is POST /simulator/challenge. Without a decision it is the form
+// of a rail that leads to the page, so it shows it. With one, the service is
+// told before the payer goes back: who reads the transaction then sees it.
+func (s *Server) postChallenge(c *call) error {
+	fields, status := readPosted(c.Request.Header.ContentType(), c.Request.Body())
+	if status != fiber.StatusOK {
+		return s.notice(c, status, "", screen.Malformed)
+	}
+	approve, decided := decision(fields)
+	if !decided {
+		return s.challenge(c, fields)
+	}
+	named, ok := challengeOf(c, fields)
+	if !ok {
+		return s.noChallenge(c, simulator.ErrNoChallenge)
+	}
+	back, org, err := s.cfg.Challenges.Decide(named.terminal, named.reference, named.token, approve)
+	if err != nil {
+		return s.noChallenge(c, err)
+	}
+	if _, err := s.cfg.Payers.Returned(org, named.reference); err != nil && refused(err) == ledger.Internal {
+		return s.apologise(c, &visit{}, err)
+	}
+	if !screen.Web(back) {
+		return s.challenge(c, fields)
+	}
+	return s.sendAway(c, back)
+}
+
+func (s *Server) challenge(c *call, fields *posted) error {
+	named, ok := challengeOf(c, fields)
+	if !ok {
+		return s.noChallenge(c, simulator.ErrNoChallenge)
+	}
+	shown, err := s.cfg.Challenges.Challenge(named.terminal, named.reference, named.token)
+	if err != nil {
+		return s.noChallenge(c, err)
+	}
+	amount, err := money.Parse(shown.Amount)
+	if err != nil {
+		return s.noChallenge(c, err)
+	}
+	p := screen.Challenge{
+		Order: screen.Order{Sum: screen.Sum{Amount: amount, Asset: shown.Asset}},
+		Post:  simulator.ChallengePath,
+		Fields: []screen.Field{
+			{Name: simulator.TerminalParam, Value: named.terminal.String()},
+			{Name: simulator.ReferenceParam, Value: named.reference.String()},
+			{Name: simulator.TokenParam, Value: named.token},
+		},
+		Open: shown.State == simulator.Waiting,
+	}
+	if screen.Web(shown.ReturnURL) {
+		p.Back = shown.ReturnURL
+	}
+	return s.sendPage(c, fiber.StatusOK, "", p)
+}
+
+// noChallenge answers for what cannot be shown.
+func (s *Server) noChallenge(c *call, err error) error {
+	if errors.Is(err, simulator.ErrNoChallenge) {
+		return s.notice(c, fiber.StatusNotFound, "", screen.NotFound)
+	}
+	return s.apologise(c, &visit{}, err)
+}
+
+// challengeOf reads which challenge is meant, from the form or else the query.
+func challengeOf(c *call, fields *posted) (named challenged, ok bool) {
+	said := func(name string) string {
+		if value := fields.value(name); value != nil {
+			return string(value)
+		}
+		return string(c.QueryArgs().Peek(name))
+	}
+	var err error
+	if named.terminal, err = parseID(said(simulator.TerminalParam)); err != nil {
+		return named, false
+	}
+	if named.reference, err = parseID(said(simulator.ReferenceParam)); err != nil {
+		return named, false
+	}
+	named.token = said(simulator.TokenParam)
+	return named, true
+}
+
+// decision is the button of the form, whatever it is called: a field whose value,
+// or whose name, is approve or refuse. Both at once decide nothing.
+func decision(fields *posted) (approve, decided bool) {
+	refuse := false
+	for _, field := range fields.fields {
+		for _, word := range [...]string{string(field.name), string(field.value)} {
+			approve = approve || strings.EqualFold(word, "approve")
+			refuse = refuse || strings.EqualFold(word, "refuse")
+		}
+	}
+	return approve, approve != refuse
+}

@@ -1,0 +1,141 @@
+package api_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+func TestRedirectLeadsToTheChallengeAndBack(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, c := range []struct{ button, status, reason, back string }{
+		{"approve", "charged", "", shopOK},
+		{"refuse", "rejected", "authentication_failed", shopNo},
+	} {
+		for _, door := range []string{"simple_auth_redirect_url", "auth_params.url"} {
+			made := h.charge("4000000000003220").is("action_required", "")
+			if made.at("auth_params.type") != "redirect" || made.at("widget_url") != "null" {
+				t.Errorf("%s", made.body)
+			}
+			answered := h.answerChallenge(h.browse(made.at(door)).shows(200, "Simulated bank", "12.50 USD"), c.button)
+			h.stands(made.at("id")).is(c.status, c.reason) // before anybody has come back
+			h.follow(answered).goes(c.back)
+			h.browse(answered.header.Get("location")).goes(c.back) // coming back twice is coming back
+			h.stands(made.at("id")).is(c.status, c.reason)
+		}
+	}
+}
+
+func TestThreeDSFormIsPostedToTheChallenge(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for button, status := range map[string]string{"approve": "charged", "refuse": "rejected"} {
+		made := h.charge("4000000000003063").is("action_required", "")
+		if made.at("auth_params.type") != "auth_3ds_form" || made.at("auth_params.method") != "post" {
+			t.Errorf("%s", made.body)
+		}
+		h.browse(made.at("simple_auth_redirect_url")).shows(200, "Simulated bank")
+		fields := url.Values{}
+		for name, value := range made.object()["auth_params"].(map[string]any)["params"].(map[string]any) {
+			fields.Set(name, value.(string))
+		}
+		h.answerChallenge(h.send(made.at("auth_params.url"), fields), button)
+		if got := h.stands(made.at("id")).at("status"); got != status {
+			t.Errorf("%s: %s", button, got)
+		}
+	}
+}
+
+func TestAnswerThatComesTooLateChargesNothing(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.charge("4000000000003220").is("action_required", "")
+	challenge := h.browse(made.at("simple_auth_redirect_url"))
+	h.pass(30 * time.Minute)
+	h.follow(h.answerChallenge(challenge, "approve")).goes(shopNo)
+	h.stands(made.at("id")).is("rejected", "payer action expired")
+}
+
+func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, asked := range []string{
+		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`,
+		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"qr_code"}`,
+		`"type":"payment","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`,
+		`"type":"payout","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`,
+	} {
+		made := h.create(asked).is("action_required", "")
+		if published := made.at("auth_params"); published != "null" && published != "(absent)" {
+			t.Errorf("%s: auth_params %s", asked, published)
+		}
+		if made.at("widget_url") != "null" {
+			t.Errorf("%s: %s", asked, made.body)
+		}
+		h.follow(h.answerChallenge(h.browse(made.at("simple_auth_redirect_url")), "approve")).goes(shopOK)
+		h.stands(made.at("id")).is("charged", "")
+	}
+}
+
+func TestChallengeTakesAnyButtonOfTheTwo(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, c := range []struct {
+		name, value, status string
+	}{
+		{"decision", "approve", "charged"}, {"decision", "refuse", "rejected"}, {"approve", "1", "charged"}, {"refuse", "", "rejected"},
+		{"submit", "Approve", "charged"}, {"action", "REFUSE", "rejected"},
+	} {
+		made := h.charge("4000000000003220")
+		action, fields := h.browse(made.at("auth_params.url")).form()
+		fields.Set(c.name, c.value)
+		h.visit("POST", action, fields)
+		if got := h.stands(made.at("id")).at("status"); got != c.status {
+			t.Errorf("%s=%s: %s", c.name, c.value, got)
+		}
+	}
+}
+
+func TestChallengeWithoutADecisionIsShownAgain(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.charge("4000000000003220")
+	address := made.at("auth_params.url")
+	for _, undecided := range []url.Values{nil, {"decision": {"perhaps"}}, {"decision": {""}}, {"approve": {"1"}, "refuse": {"1"}}} {
+		h.send(address, undecided).shows(200, "Simulated bank", ">approve</button>", ">refuse</button>")
+	}
+	h.stands(made.at("id")).is("action_required", "")
+	h.visit("POST", address, url.Values{"decision": {"approve"}})
+	h.stands(made.at("id")).is("charged", "")
+	if again := h.browse(address).shows(200, "Simulated bank", "has been answered"); strings.Contains(again.body, "<button") {
+		t.Errorf("%s", again.body)
+	}
+	h.visit("POST", address, url.Values{"decision": {"refuse"}}) // the first answer counts
+	h.stands(made.at("id")).is("charged", "")
+}
+
+func TestChallengeIsOpenToItsTokenOnly(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made, other := h.charge("4000000000003220"), h.charge("4000000000003220")
+	address, err := url.Parse(made.at("auth_params.url"))
+	must(t, err)
+	otherAddress, err := url.Parse(other.at("auth_params.url"))
+	must(t, err)
+	for name, value := range map[string]string{"token": otherAddress.Query().Get("token"), "reference": other.at("id"), "terminal": uuid.NewString()} {
+		for _, forged := range []string{value, "", "x"} {
+			q := address.Query()
+			q.Set(name, forged)
+			h.visit("GET", "/simulator/challenge?"+q.Encode(), nil).shows(404, "Page not found")
+			h.visit("POST", "/simulator/challenge?"+q.Encode(), url.Values{"decision": {"approve"}}).shows(404, "Page not found")
+			q.Set("decision", "approve")
+			h.visit("POST", "/simulator/challenge", q).shows(404, "Page not found")
+		}
+	}
+	h.stands(made.at("id")).is("action_required", "")
+	h.stands(other.at("id")).is("action_required", "")
+}

@@ -1,0 +1,159 @@
+package api_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// card is what a payer types.
+func card(number string) url.Values {
+	return url.Values{"cardnumber": {number}, "cardholder": {"JOHN DOE"}, "exp_month": {"12"}, "exp_year": {"2030"}, "cvv": {"987"}}
+}
+
+func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, c := range []struct{ fields, typed, title, status, reason, text string }{
+		{"", "4242424242424242", "Paid", "charged", "", "You can close this page."},
+		{`,"returnUrl":"` + shopNo + `"`, "4242 4242-4242 4242", "Paid", "charged", "", `<a href="` + shopNo + `">`},
+		{`,"failUrl":"` + shopNo + `"`, "4000000000000002", "Not paid", "rejected", "card_declined", `<a href="` + shopNo + `">`},
+		{"", "4000000000009995", "Not paid", "rejected", "insufficient_funds", "not enough money"},
+		{"", "4000000000000119", "Not paid", "failed", "processing_error", "could not process"},
+	} {
+		made := h.hosted(c.fields + `,"description":"Red shoes"`)
+		if made.at("status") != "created" {
+			t.Errorf("%s", made.body)
+		}
+		page := h.browse(made.at("widget_url")).shows(200, "Pay by card", "12.50 USD", "Red shoes", "no money moves", "autocomplete=\"cc-number\"")
+		action, _ := page.form()
+		h.send(action, card(c.typed)).shows(200, c.title, c.text)
+		h.stands(made.at("id")).is(c.status, c.reason)
+		h.send(action, card("4242424242424242")).shows(200, c.title) // once is all
+		h.stands(made.at("id")).is(c.status, c.reason)
+	}
+}
+
+func TestHostedPaymentGoesThroughTheChallenge(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.hosted("")
+	action, _ := h.browse(made.at("widget_url")).form()
+	challenge := h.send(action, card("4000000000003220"))
+	h.stands(made.at("id")).is("action_required", "")
+	h.follow(h.answerChallenge(challenge, "approve")).shows(200, "Paid")
+	h.stands(made.at("id")).is("charged", "")
+}
+
+// The link to the hosted page lasts 15 minutes; who has begun to pay has the
+// time that an action has.
+func TestHostedPaymentThatHasBegunMayTakeItsTime(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.hosted("")
+	action, _ := h.browse(made.at("widget_url")).form()
+	next, _ := h.send(action, card("4000002500003155")).shows(200, "Confirm with a password").form()
+	h.pass(16 * time.Minute)
+	h.browse(made.at("widget_url"))
+	h.browse(action).shows(410, "This link is no longer valid")
+	h.send(next, url.Values{"otp": {"123456"}}).shows(200, "Paid")
+	h.stands(made.at("id")).is("charged", "")
+}
+
+func TestHostedLinkLastsFifteenMinutes(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.hosted("")
+	door := made.at("widget_url")
+	begun, err := time.Parse(time.RFC3339Nano, made.at("started"))
+	must(t, err)
+	h.pass(begun.Add(15*time.Minute - time.Microsecond).Sub(h.clock.Now()))
+	h.browse(door).shows(200, "Pay by card")
+	h.pass(time.Microsecond)
+	h.browse(door).shows(410, "This link is no longer valid")
+	h.send(door, card("4242424242424242")).shows(410, "This link is no longer valid")
+	h.stands(made.at("id")).is("created", "")
+}
+
+func TestHostedPayoutTakesACardNumber(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
+	action, _ := h.browse(made.at("widget_url")).shows(200, "Receive to a card", "12.50 USD").form()
+	h.send(action, url.Values{"cardnumber": {"4242424242424241"}}).shows(422, "Receive to a card", "Check the card number")
+	h.send(action, url.Values{"cardnumber": {"4242424242424242"}}).shows(200, "The money is on its way to you")
+	h.stands(made.at("id")).is("charged", "")
+}
+
+func TestCardThatIsNoneIsRefusedAndNotShown(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.hosted("")
+	action, _ := h.browse(made.at("widget_url")).form()
+	for _, c := range []struct{ field, typed, text string }{
+		{"cardnumber", "4242424242424241", "Check the card number"},
+		{"cardnumber", "4242x24242424242", "Check the card number"},
+		{"cardnumber", "", "Check the card number"},
+		{"cardholder", "", "Type the name"},
+		{"cardholder", strings.Repeat("x", 256), "Type the name"},
+		{"exp_month", "13", "The month is a number"},
+		{"exp_month", "", "The month is a number"},
+		{"exp_year", "203", "The year has two or four digits"},
+		{"cvv", "9876", "exactly three digits"},
+		{"cvv", "98", "exactly three digits"},
+		{"cvv", "", "exactly three digits"},
+	} {
+		form := card("4242424242424242")
+		form.Set(c.field, c.typed)
+		page := h.send(action, form).shows(422, "Pay by card", c.text, `aria-describedby="`+c.field+`-wrong"`)
+		if strings.Count(page.body, `class="wrong"`) != 2 {
+			t.Errorf("%s: other fields are marked too: %s", c.field, page.body)
+		}
+		for _, typed := range []string{form.Get("cardnumber"), form.Get("cardholder"), form.Get("cvv")} {
+			if len(typed) >= 3 && strings.Contains(page.body, typed) {
+				t.Errorf("%s: the page shows %q", c.field, typed)
+			}
+		}
+		missing := card("4242424242424242")
+		missing.Del(c.field)
+		h.send(action, missing).shows(422, "Pay by card", c.text)
+	}
+	h.stands(made.at("id")).is("created", "")
+	h.send(action, card("4242424242424242")).shows(200, "Paid")
+}
+
+func TestPageWaitsForTheRail(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.hosted("")
+	action, _ := h.browse(made.at("widget_url")).form()
+	h.send(action, card("4000000000000077")).shows(200, "Being processed", `<meta http-equiv="refresh" content="3">`)
+	h.stands(made.at("id")).is("charging", "")
+	h.pass(5 * time.Second)
+	h.browse(action).shows(200, "Paid")
+}
+
+func TestHeldMoneyIsApproved(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	terminals := h.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
+	patched := 0
+	for i := range terminals.rows() {
+		at := "data." + string(rune('0'+i))
+		if terminals.at(at+".type") == "payment" && terminals.at(at+".env") == "test" {
+			h.admin().patch("/api/v1/terminal/"+terminals.at(at+".id"), `{"provider_params":{"two_phase":true}}`).want(200, "")
+			patched++
+		}
+	}
+	if patched != 1 {
+		t.Fatalf("%d terminals: %s", patched, terminals.body)
+	}
+	made := h.hosted("")
+	action, _ := h.browse(made.at("widget_url")).form()
+	h.send(action, card("4242424242424242")).shows(200, "Approved")
+	h.stands(made.at("id")).is("payment_suspended", "")
+	redirected := h.charge("4000000000003220").is("action_required", "")
+	h.follow(h.answerChallenge(h.browse(redirected.at("simple_auth_redirect_url")), "approve")).goes(shopOK)
+	h.stands(redirected.at("id")).is("payment_suspended", "")
+}

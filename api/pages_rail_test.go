@@ -1,0 +1,333 @@
+package api_test
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	ledgerpayment "mizan/ledger/payment"
+)
+
+// rail is a transaction service whose one transaction waits as a rail other
+// than the simulator may have it, and whose commands are answered as a test says.
+type rail struct {
+	id ledger.ID
+
+	mu     sync.Mutex
+	record ledgerpayment.Record
+	err    error // of every command
+	asked  int   // how often the payer was said to be back
+	brings paymentactor.Continue
+}
+
+// becomes changes the transaction, or what commands answer.
+func (r *rail) becomes(change func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	change()
+}
+
+// waits has the payer do what the action says, for as long as before.
+func (r *rail) waits(action ledgerpayment.Action) {
+	r.becomes(func() {
+		action.Until = r.record.Action.Until
+		r.record.Action = &action
+	})
+}
+
+func (r *rail) result() (paymentactor.Result, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	record := r.record
+	return paymentactor.Result{Record: &record}, r.err
+}
+
+// told is how often the payer was said to be back.
+func (r *rail) told() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.asked
+}
+
+// Find implements api.Payers.
+func (r *rail) Find(org, id ledger.ID) (paymentactor.Result, error) {
+	if id != r.id {
+		return paymentactor.Result{}, ledger.Refuse("rail.Find", ledger.NotFound, "no such transaction")
+	}
+	found, _ := r.result()
+	return found, nil
+}
+
+// Returned implements api.Payers.
+func (r *rail) Returned(org, id ledger.ID) (paymentactor.Result, error) {
+	r.becomes(func() { r.asked++ })
+	return r.result()
+}
+
+// Complete implements api.Payers.
+func (r *rail) Complete(paymentactor.Material) (paymentactor.Result, error) { return r.result() }
+
+// Choose implements api.Payers.
+func (r *rail) Choose(paymentactor.Choice) (paymentactor.Result, error) { return r.result() }
+
+// Continue implements api.Payers.
+func (r *rail) Continue(c paymentactor.Continue) (paymentactor.Result, error) {
+	r.becomes(func() { r.brings = c })
+	return r.result()
+}
+
+// waiting opens a house with a rail whose payer has to do what the action says,
+// and is the address of his page.
+func waiting(t *testing.T, action ledgerpayment.Action) (*house, *rail, string) {
+	t.Helper()
+	r := &rail{id: uuid.New()}
+	r.record = ledgerpayment.Record{ID: r.id, Partner: 1, Status: ledgerpayment.ActionRequired}
+	r.record.Type, r.record.Amount, r.record.WithFee = ledgerpayment.Payment, money.MustParse("1250"), money.MustParse("1300")
+	r.record.Asset = money.Asset{Currency: "USD", Env: money.Prod}
+	r.record.ReturnURL, r.record.FailURL = shopOK, shopNo
+	h := open(t, func(cfg *api.Config) { cfg.Payers = r })
+	until := h.clock.Now().Add(actionTTL)
+	action.Until = ledger.MicrosOf(until)
+	r.record.Action = &action
+	return h, r, h.pages().Address(h.seed.First.Org, r.id, until)
+}
+
+func TestRedirectOfARail(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{})
+	for _, c := range []struct {
+		action ledgerpayment.Action
+		want   string
+	}{
+		{ledgerpayment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a?b=c"}, "https://acs.example/a?b=c"},
+		{ledgerpayment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a", Params: []byte(`{"x":"1 2&","b":"я"}`)}, "https://acs.example/a?b=%D1%8F&x=1+2%26"},
+		{ledgerpayment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a?b=c#d", Params: []byte(`{"x":"1"}`)}, "https://acs.example/a?b=c&x=1#d"},
+		{ledgerpayment.Action{Type: "redirect", Method: "get", URL: "https://acs.example/a", Page: "https://acs.example/p"}, "https://acs.example/p"},
+		{ledgerpayment.Action{Page: "https://acs.example/qr"}, "https://acs.example/qr"},
+		{ledgerpayment.Action{Type: "auth_3ds_form", Method: "post", URL: "https://acs.example/a", Page: "https://acs.example/p"}, "https://acs.example/p"},
+	} {
+		r.waits(c.action)
+		h.visit("GET", door, nil).goes(c.want)
+		// After a form of ours a browser would hold the redirect against the form's policy.
+		h.visit("GET", door+"&posted", nil).shows(200, "On to your bank", `<meta http-equiv="refresh" content="0; url=/pay/`)
+	}
+}
+
+func TestFormOfARail(t *testing.T) {
+	t.Parallel()
+	h, _, door := waiting(t, ledgerpayment.Action{
+		Type: "auth_3ds_form", Method: "post", URL: "https://acs.example:8443/step?a=b", Params: []byte(`{"PaReq":"a\"<b>","MD":"1","n":1}`),
+	})
+	page := h.visit("GET", door, nil).shows(200, "On to your bank", "13.00 USD", ">Continue</button>")
+	action, fields := page.form()
+	if action != "https://acs.example:8443/step?a=b" || fields.Encode() != (url.Values{"PaReq": {`a"<b>`}, "MD": {"1"}}).Encode() {
+		t.Errorf("%s %v", action, fields)
+	}
+	if policy := page.header.Get("content-security-policy"); !strings.HasSuffix(policy, "form-action 'self' https://acs.example:8443") {
+		t.Errorf("%s", policy)
+	}
+}
+
+func TestAddressOfARailThatIsNone(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{})
+	for _, address := range []string{"javascript:alert(1)", "//acs.example", "https://a;b/"} {
+		for _, action := range []ledgerpayment.Action{{Page: address}, {Type: "redirect", Method: "get", URL: address}, {Type: "auth_3ds_form", Method: "post", URL: address}} {
+			r.waits(action)
+			h.visit("GET", door, nil).shows(500, "Something went wrong")
+			if log := h.log.String(); !strings.Contains(log, "/pay/:id") || strings.Contains(log, "token") {
+				t.Errorf("log %q", log)
+			}
+		}
+	}
+}
+
+func TestPayerWithNothingToDoWaits(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{})
+	for name, action := range map[string]ledgerpayment.Action{
+		"none is published":       {Type: "none"},
+		"a signature is wanted":   {Type: "none", Material: []byte(`{"type":"eip712","payload":"x"}`)},
+		"it was lost":             {},
+		"the merchant knows more": {Type: "none", Material: []byte(`{"type":7}`)},
+	} {
+		r.waits(action)
+		if a := h.visit("GET", door, nil); !strings.Contains(a.body, "<h1>Being processed</h1>") {
+			t.Errorf("%s: %s", name, a.body)
+		}
+		h.visit("POST", door, url.Values{"otp": {"1"}}).goes(strings.TrimPrefix(door, h.base()))
+	}
+}
+
+func TestWhileTheProviderIsAskedThePayerWaits(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
+	h.visit("GET", door, nil).shows(200, "Confirm with a password")
+	r.becomes(func() { r.record.Op = &ledgerpayment.Op{Kind: ledgerpayment.OpVoid} })
+	h.visit("GET", door, nil).shows(200, "Being processed")
+}
+
+func TestPayerWhoseTimeIsOverWaitsForWhatBecomesOfIt(t *testing.T) {
+	t.Parallel()
+	h, r, _ := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
+	door := h.pages().Address(h.seed.First.Org, r.id, h.clock.Now().Add(2*actionTTL))
+	h.pass(actionTTL - time.Microsecond)
+	h.visit("GET", door, nil).shows(200, "Confirm with a password")
+	h.pass(time.Microsecond)
+	h.visit("GET", door, nil).shows(200, "Being processed")
+}
+
+func TestMaterialAfterItsDeadline(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{Material: []byte(`{"type":"otp"}`), ExpiresAt: ledger.MicrosOf(began.Add(time.Minute))})
+	h.pass(time.Minute)
+	h.visit("GET", door, nil).shows(200, "Confirm with a password")
+	r.becomes(func() { r.err = ledger.Refuse("rail", ledger.Expired, "too late") })
+	h.visit("POST", door, url.Values{"otp": {"1"}}).shows(410, "The time is over")
+	h.pass(time.Microsecond)
+	h.visit("GET", door, nil).shows(410, "The time is over")
+}
+
+func TestRefusalsOfTheService(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{Material: []byte(`{"type":"otp"}`)})
+	for _, c := range []struct {
+		err     error
+		status  int
+		heading string // empty: back to the page
+	}{
+		{nil, 303, ""},
+		{ledger.Refuse("x", ledger.Conflict, "x"), 303, ""},
+		{ledger.Refuse("x", ledger.NotContinuable, "x"), 303, ""},
+		{ledger.Refuse("x", ledger.NotFound, "x"), 404, "Page not found"},
+		{ledger.Refuse("x", ledger.Unavailable, "x"), 503, "Try again in a moment"},
+		{ledger.RefuseField("x", "otp", "x"), 422, "That did not work"},
+		{errors.New("x"), 500, "Something went wrong"},
+	} {
+		r.becomes(func() { r.err = c.err })
+		a := h.visit("POST", door, url.Values{"otp": {"123456"}})
+		if c.heading == "" {
+			a.goes(strings.TrimPrefix(door, h.base()) + "&posted")
+			continue
+		}
+		a.shows(c.status, c.heading)
+		if waits := a.header.Get("retry-after"); (waits != "") != (c.status == 503) {
+			t.Errorf("%d: retry-after %q", c.status, waits)
+		}
+		if log := h.log.String(); strings.Contains(log, "token") || strings.Contains(log, "123456") || c.status != 500 && strings.Contains(log, "level=ERROR") {
+			t.Errorf("%d: log %q", c.status, log)
+		}
+	}
+	if log := h.log.String(); !strings.Contains(log, "level=ERROR") {
+		t.Errorf("log %q", log)
+	}
+}
+
+func TestWayBackFollowsTheStatus(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	back := strings.Replace(door, "?", "/return?", 1)
+	for status, want := range map[ledgerpayment.Status]string{
+		ledgerpayment.Charged: shopOK, ledgerpayment.Charging: shopOK, ledgerpayment.PaymentHeld: shopOK, ledgerpayment.PreAuthorized3DS: shopOK, ledgerpayment.Refunded: shopOK,
+		ledgerpayment.Refunding: shopOK, ledgerpayment.Reversed: shopOK, ledgerpayment.Rejected: shopNo, ledgerpayment.Failed: shopNo, ledgerpayment.Unknown: shopOK,
+		ledgerpayment.ActionRequired: strings.TrimPrefix(door, h.base()),
+	} {
+		r.becomes(func() { r.record.Status = status })
+		for _, method := range []string{"GET", "POST"} {
+			h.visit(method, back, nil).goes(want)
+		}
+	}
+	r.becomes(func() { r.record.ReturnURL, r.record.FailURL = "", "" })
+	for _, status := range []ledgerpayment.Status{ledgerpayment.Charged, ledgerpayment.Rejected, ledgerpayment.Charging} {
+		r.becomes(func() { r.record.Status = status })
+		h.visit("GET", back, nil).goes(strings.TrimPrefix(door, h.base()))
+	}
+}
+
+// A link that is over still shows the way to the merchant; it says nothing to
+// anybody else.
+func TestPayerWhoComesBackLateGoesToTheMerchant(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	back := strings.Replace(door, "?", "/return?", 1)
+	h.pass(actionTTL)
+	h.visit("GET", back, nil).shows(410, "This link is no longer valid")
+	r.becomes(func() { r.record.Status = ledgerpayment.Rejected })
+	h.visit("GET", back, nil).goes(shopNo)
+	if asked := r.told(); asked != 0 {
+		t.Errorf("the service was told %d times", asked)
+	}
+}
+
+func TestOnlyWhoFollowsTheWayBackIsBack(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	back, _ := h.inside(strings.Replace(door, "?", "/return?", 1))
+	if a := h.anyone().do("HEAD", back, ""); a.status != 303 || r.told() != 0 {
+		t.Errorf("HEAD: %d, told %d times", a.status, r.told())
+	}
+	h.anyone().get(back)
+	if r.told() != 1 {
+		t.Errorf("GET: told %d times", r.told())
+	}
+}
+
+func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
+	r.becomes(func() { r.record.Status, r.record.Hosted, r.record.Action = ledgerpayment.Created, true, nil })
+	h.visit("GET", door, nil).shows(200, "Pay by card")
+	until := ledger.MicrosOf(h.clock.Now().Add(2 * actionTTL))
+	// The record that Continue answers with has an action that ends later.
+	r.becomes(func() { r.record.Action = &ledgerpayment.Action{Page: "https://acs.example/", Until: until} })
+	a := h.visit("POST", door, card("4242424242424242"))
+	next := strings.TrimPrefix(h.pages().Address(h.seed.First.Org, r.id, until.Time()), h.base())
+	a.goes(next + "&posted")
+	var c paymentactor.Continue
+	r.becomes(func() { c = r.brings })
+	if string(c.Card.Number) != "4242424242424242" || string(c.Card.CVV) != "987" || c.Org != h.seed.First.Org || c.ID != r.record.ID || c.Partner != 0 ||
+		!strings.HasPrefix(string(c.Browser), `{"language":"`) || c.Credentials.CardLast4 != "4242" {
+		t.Errorf("%+v", c)
+	}
+	r.becomes(func() { r.record.Status = ledgerpayment.ActionRequired })
+	h.visit("GET", next+"&posted", nil).shows(200, "On to your bank")
+}
+
+func TestTerminalsTextGoesBeforeTheMerchants(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{Material: []byte(`{}`)})
+	r.becomes(func() { r.record.Description = "Red shoes" })
+	h.visit("GET", door, nil).shows(200, "Confirm with a password", "Red shoes")
+	r.becomes(func() { r.record.ShownText = "ACME *SHOES" })
+	if a := h.visit("GET", door, nil).shows(200, "Confirm with a password", "ACME *SHOES"); strings.Contains(a.body, "Red shoes") {
+		t.Errorf("%s", a.body)
+	}
+}
+
+func TestWithoutASimulatorThereIsNoChallenge(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(cfg *api.Config) { cfg.Challenges = nil })
+	h.anyone().get("/simulator/challenge").want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
+	h.anyone().post("/simulator/challenge", "{}").want(404, "")
+}
+
+func TestRecipientSeesWhatArrives(t *testing.T) {
+	t.Parallel()
+	h, r, door := waiting(t, ledgerpayment.Action{Destinations: []ledgerpayment.Destination{{ID: "b1", Name: `Bank "<1>"`}}})
+	rate, err := money.ParseRate("0.5")
+	must(t, err)
+	r.becomes(func() {
+		r.record.Type, r.record.Dest = ledgerpayment.Payout, money.MustParse("600")
+		r.record.Rate, r.record.Settles = rate, money.Asset{Currency: "EUR", Env: money.Prod}
+	})
+	h.visit("GET", door, nil).shows(200, "Choose your bank", "6.00 EUR", `value="b1" required> Bank &#34;&lt;1&gt;&#34;</label>`)
+}

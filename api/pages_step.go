@@ -1,0 +1,209 @@
+package api
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	screen "mizan/api/page"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+type record = payment.Record
+
+// waited is what a transaction waits for from its payer. The zero value is nothing.
+type waited uint8
+
+const (
+	aCard waited = iota + 1
+	aChoice
+	aPassword
+	aWayOut // an address of the rail's
+)
+
+// waitsFor tells what the payer can do. Nothing can be done once his time is
+// over, or while the provider is being asked something.
+func waitsFor(r *record, now ledger.Micros) waited {
+	if r.Waiting() {
+		return aCard
+	}
+	a := r.Action
+	switch {
+	case r.Status != payment.ActionRequired || r.Op != nil || a == nil || now >= a.Until:
+		return 0
+	case a.Page != "":
+		return aWayOut
+	case a.Destinations != nil:
+		return aChoice
+	case isPassword(a.Material):
+		return aPassword
+	case a.URL != "":
+		return aWayOut
+	}
+	return 0
+}
+
+// isPassword tells whether what is to be submitted is a password. Material of
+// another type, a signature for one, is for the merchant's side to make.
+func isPassword(material []byte) bool {
+	if !isObject(material) {
+		return false
+	}
+	kind := member(material, "type")
+	said, _ := text(kind)
+	return kind == nil || string(said) == "otp"
+}
+
+// errAddress is a rail's address for the payer that cannot be gone to: a mistake
+// that only its provider can mend.
+var errAddress = errors.New("the rail's address for the payer is none")
+
+// step is what the payer sees of a transaction: a page, or an address to go to.
+// The error is errAddress, or a refusal: Expired for what can't be done any more.
+func (s *Server) step(v *visit, r *record) (next screen.Page, away string, err error) {
+	order := s.orderOf(v.org, r)
+	now := ledger.MicrosOf(s.cfg.Clock.Now())
+	switch waitsFor(r, now) {
+	case aCard:
+		return screen.Card{Order: order, Post: v.path()}, "", nil
+	case aChoice:
+		return s.choiceOf(v, r), "", nil
+	case aPassword:
+		if at := r.Action.ExpiresAt; at != 0 && now > at {
+			return nil, "", ledger.Refuse("api.step", ledger.Expired, "expires_at is over")
+		}
+		return screen.Password{Order: order, Post: v.path()}, "", nil
+	case aWayOut:
+		return wayOut(r.Action, order)
+	}
+	if result, over := resultOf(r.Status); over {
+		return screen.Outcome{Order: order, Result: result, Reason: r.Error, Back: wayBack(r)}, "", nil
+	}
+	return screen.Processing{Order: order, Self: v.path()}, "", nil
+}
+
+// wayOut is where the rail wants the payer: the address that it has for pages
+// like ours, or its form, or the address that it published.
+func wayOut(a *payment.Action, order screen.Order) (next screen.Page, away string, err error) {
+	target := a.Page
+	if target == "" {
+		target = a.URL
+	}
+	switch {
+	case !screen.Web(target):
+		return nil, "", errAddress
+	case a.Page != "":
+		return nil, target, nil
+	case a.Method == "post":
+		return screen.Forward{Order: order, Target: target, Fields: hiddenOf(a.Params)}, "", nil
+	}
+	return nil, withParams(target, hiddenOf(a.Params)), nil
+}
+
+// hiddenOf are the parameters of an action, in the order of their names.
+func hiddenOf(object []byte) (fields []screen.Field) {
+	if !isObject(object) {
+		return nil
+	}
+	m := membersOf(object)
+	for {
+		name, value, more := m.next()
+		if !more {
+			break
+		}
+		if said, isText := text(value); isText {
+			fields = append(fields, screen.Field{Name: string(name), Value: string(said)})
+		}
+	}
+	slices.SortFunc(fields, func(a, b screen.Field) int { return strings.Compare(a.Name, b.Name) })
+	return fields
+}
+
+// withParams adds parameters to the query of a rail's address.
+func withParams(address string, fields []screen.Field) string {
+	if len(fields) == 0 {
+		return address
+	}
+	address, fragment, marked := strings.Cut(address, "#")
+	separator := "?"
+	if strings.Contains(address, "?") {
+		separator = "&"
+	}
+	for _, f := range fields {
+		address += separator + url.QueryEscape(f.Name) + "=" + url.QueryEscape(f.Value)
+		separator = "&"
+	}
+	if marked {
+		address += "#" + fragment
+	}
+	return address
+}
+
+// resultOf is how a transaction in that state has ended for its payer; not over:
+// it is under way.
+func resultOf(status payment.Status) (result screen.Result, over bool) {
+	switch status {
+	case payment.Charged:
+		return screen.Done, true
+	case payment.PaymentHeld, payment.PayoutHeld:
+		return screen.Approved, true
+	case payment.Rejected, payment.Failed:
+		return screen.NotDone, true
+	case payment.Refunding, payment.Refunded, payment.Reversed:
+		return screen.Returned, true
+	}
+	return 0, false
+}
+
+// wayBack is the merchant's address for the payer, as it was sent; empty if
+// there is none that can be gone to, or the payer still has to act.
+func wayBack(r *record) string {
+	address := r.ReturnURL
+	switch r.Status {
+	case payment.Rejected, payment.Failed:
+		address = r.FailURL
+	case payment.Created, payment.ActionRequired:
+		return ""
+	}
+	if !screen.Web(address) {
+		return ""
+	}
+	return address
+}
+
+// orderOf is what pages say of a transaction: what its payer pays, or what the
+// recipient of a payout gets.
+func (s *Server) orderOf(org ledger.ID, r *record) screen.Order {
+	o := screen.Order{Sum: screen.Sum{Amount: r.WithFee, Asset: r.Asset}, Text: r.ShownText}
+	if r.Type == payment.Payout {
+		o.Payout, o.Sum = true, screen.Sum{Amount: r.Dest, Asset: r.DestAsset()}
+	}
+	if o.Text == "" {
+		o.Text = r.Description
+	}
+	if p, known := s.cfg.Directory.Partner(org, r.Partner); known {
+		o.Merchant = p.Name
+	}
+	return o
+}
+
+// langOf is the language that the merchant's page said, or its own.
+func (s *Server) langOf(org ledger.ID, r *record) string {
+	if r.Lang != "" {
+		return r.Lang
+	}
+	if p, known := s.cfg.Directory.Partner(org, r.Partner); known {
+		return p.Lang
+	}
+	return ""
+}
+
+func (s *Server) choiceOf(v *visit, r *record) screen.Choice {
+	p := screen.Choice{Order: s.orderOf(v.org, r), Post: v.path()}
+	for _, d := range r.Action.Destinations {
+		p.Banks = append(p.Banks, screen.Bank{ID: d.ID, Name: d.Name})
+	}
+	return p
+}

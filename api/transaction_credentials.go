@@ -1,0 +1,80 @@
+package api
+
+import (
+	"mizan/internal/secret"
+	"mizan/ledger/payment"
+)
+
+// Digits of a card number that may be stored openly.
+const (
+	binDigits  = 6
+	lastDigits = 4
+)
+
+// credentials are what a money_storage object says: with a create, or with the
+// continuation of a hosted transaction. What is in storage aliases the body.
+type credentials struct {
+	storage payment.Storage
+	says    payment.Credentials // what may be stored of them
+	card    *secret.Card        // nil: they are no card's
+}
+
+// check reads a money_storage object and holds it against the rules for a
+// transaction of type t; what is wrong with it is added to problems.
+func (c *credentials) check(object []byte, t payment.Type, list *problems) {
+	if !isObject(object) {
+		list.add("money_storage", "money_storage must be an object")
+		return
+	}
+	m := membersOf(object)
+	for {
+		name, value, more := m.next()
+		if !more {
+			break
+		}
+		if into := c.storage.Key(name); into != nil && present(value) != nil {
+			if *into, _ = text(value); *into == nil {
+				*into = []byte{} // no text: every rule refuses it
+			}
+		}
+	}
+	c.storage.Check(t, func(key, detail string) {
+		list.add("money_storage."+key, detail)
+	})
+}
+
+// keep copies credentials that passed the check out of the body: the card, into
+// one allocation, and apart from it what may be stored.
+func (c *credentials) keep(t payment.Type, fingerprint func([]byte) string) {
+	c.says.Method, _ = payment.Method(c.storage.Type)
+	if c.says.Method != payment.BankCard {
+		return
+	}
+	s, number := &c.storage, c.storage.CardNumber
+	c.says.CardBIN = string(number[:binDigits])
+	c.says.CardLast4 = string(number[len(number)-lastDigits:])
+	c.says.CardPrint = fingerprint(number)
+
+	all := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
+	part := func(value []byte) []byte {
+		from := len(all)
+		all = append(all, value...)
+		return all[from:len(all):len(all)]
+	}
+	c.card = &secret.Card{Number: part(number), Holder: part(s.CardHolder), ExpMonth: part(s.ExpMonth), ExpYear: part(s.ExpYear)}
+	if t == payment.Payment {
+		c.card.CVV = part(s.CVV) // a payout has no use for it
+	}
+}
+
+// wipe overwrites what was read of the credentials: the body itself is wiped by
+// the server, what was unescaped beside it here. The card stays.
+func (c *credentials) wipe() {
+	s := &c.storage
+	for _, part := range [...][]byte{
+		s.CardNumber, s.CardHolder, s.ExpMonth, s.ExpYear, s.CVV,
+		s.RoutingNumber, s.AccountNumber, s.SortCode, s.InstitutionNumber, s.TransitNumber,
+	} {
+		clear(part)
+	}
+}

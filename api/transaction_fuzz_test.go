@@ -1,0 +1,86 @@
+package api_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// sane checks what no body may bring about: an answer that is ours to explain,
+// or one that is no JSON.
+func sane(t *testing.T, what string, a *answer) {
+	t.Helper()
+	if a.status >= 500 || a.status < 200 || !json.Valid([]byte(a.body)) {
+		t.Fatalf("%q: %d %s", what, a.status, a.body)
+	}
+}
+
+// under is the house as a fuzz target may use it, which has a test of its own.
+func (h *house) under(t *testing.T) *house {
+	guest := *h
+	guest.t = t
+	return &guest
+}
+
+// FuzzCreate sends any body as a create's to the whole service.
+func FuzzCreate(f *testing.F) {
+	for _, body := range []string{
+		payment(`"amount":"100","currency":"USD","txid":"t"`), payment(`"amount":"1","merchant_meta":{"a":[{}]},"customer":{"email":"e"},"lang":"en"`),
+		`{"params":{"type":"payout","amount":"5","env":"test","money_storage":{"type":"sepa"}}}`,
+		`{"params":{"type":"payment","amount":"5","hosted":true,"description":"\ud83d\ude00"}}`,
+		`{"params":{"type":"payment","amount":"5","currency":"USDT","network":"tron","money_storage":{"type":"direct_debit","scheme":"ach"}}}`,
+		`{"params":{}}`, `[]`, `{`, "", "\xff", `{"params":{"type":"payment","amount":1e400}}`, strings.Repeat("[", 100),
+	} {
+		f.Add([]byte(body))
+	}
+	whole := open(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		h := whole.under(t)
+		a := h.partner().with("content-type", "application/json").post(transactions, string(body))
+		sane(t, string(body), a)
+		switch a.status {
+		case 201:
+			if _, err := uuid.Parse(a.at("id")); err != nil || a.header.Get("location") != transactions+"/"+a.at("id") {
+				t.Fatalf("%q: %v %s", body, a.header, a.body)
+			}
+			sane(t, string(body), h.partner().get(transactions+"/"+a.at("id")).want(200, ""))
+		case 400, 413, 422:
+		default:
+			t.Fatalf("%q: %d %s", body, a.status, a.body)
+		}
+	})
+}
+
+// FuzzAmount sends any JSON text as the amount of a create, a refund and a commit.
+func FuzzAmount(f *testing.F) {
+	for _, literal := range []string{
+		`"1"`, `"0"`, `"-1"`, `1`, `"01"`, `"1e5"`, `" 1"`, `null`, `"\u0031"`, `[]`, `{}`, `"1251"`, `"1","amount":"2"`,
+		`"115792089237316195423570985008687907853269984665640564039457584007913129639935"`, `"115792089237316195423570985008687907853269984665640564039457584007913129639936"`,
+	} {
+		f.Add(literal)
+	}
+	whole := open(f)
+	// What neither a refund nor a capture can move, so that one does for all runs.
+	id := whole.create(`"type":"payment","amount":"1"`).at("id")
+	f.Fuzz(func(t *testing.T, literal string) {
+		h := whole.under(t)
+		made := h.partner().post(transactions, payment(`"currency":"USD","amount":`+literal))
+		sane(t, literal, made)
+		if made.status == 201 {
+			// Other names may follow the amount inside the literal: then it is theirs to explain.
+			var said string
+			if json.Unmarshal([]byte(literal), &said) == nil && made.at("amount") != said {
+				t.Fatalf("%s was taken as %s", literal, made.at("amount"))
+			}
+		}
+		refund := h.change(id, `"type":"refund","amount":`+literal)
+		sane(t, literal, refund)
+		commit := h.partner().post(operation("commit", id), `{"params":{"amount":`+literal+`}}`)
+		sane(t, literal, commit)
+		if refund.status < 400 || commit.status < 400 {
+			t.Fatalf("%s: refund %d %s, commit %d %s", literal, refund.status, refund.body, commit.status, commit.body)
+		}
+	})
+}

@@ -1,0 +1,276 @@
+package api
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// Bounds of what the operations take.
+const (
+	maxRoute   = 64       // characters
+	maxBrowser = 16 << 10 // bytes of browser_data
+)
+
+// changeTransaction is PUT /transactions/{id}: a refund or a cancellation
+// (specification, "refund or cancel").
+func (s *Server) changeTransaction(c *call) error {
+	command, err := s.command(c)
+	if err != nil {
+		return err
+	}
+	value, err := document(c.Request.Body())
+	if err != nil {
+		return err
+	}
+	params, err := paramsOf(value)
+	if err != nil {
+		return err
+	}
+	kind, _ := text(member(params, "type"))
+	switch string(kind) {
+	case "refund":
+		amount, err := partOf(params, ledger.InvalidRefundAmount)
+		if err != nil {
+			return err
+		}
+		result, err := s.cfg.Payments.Refund(paymentactor.Amount{Command: command, Amount: amount})
+		return s.changed(c, &result, err)
+	case "cancel":
+		result, err := s.cfg.Payments.Cancel(command)
+		return s.changed(c, &result, err)
+	}
+	return ledger.RefuseField("api.changeTransaction", "type", "type must be refund or cancel")
+}
+
+// commitTransaction is POST /transactions/commit/{id}: the capture of what is
+// held, or of params.amount of it. The body may be absent.
+func (s *Server) commitTransaction(c *call) error {
+	command, err := s.command(c)
+	if err != nil {
+		return err
+	}
+	params, err := c.optionalParams()
+	if err != nil {
+		return err
+	}
+	amount, err := partOf(params, ledger.InvalidCaptureAmount)
+	if err != nil {
+		return err
+	}
+	result, err := s.cfg.Payments.Commit(paymentactor.Amount{Command: command, Amount: amount})
+	return s.changed(c, &result, err)
+}
+
+// continueTransaction is POST /transactions/continue/{id}: a hosted transaction
+// goes on with the payer's credentials. The body is bare.
+func (s *Server) continueTransaction(c *call) error {
+	command, err := s.command(c)
+	if err != nil {
+		return err
+	}
+	object, err := c.object()
+	if err != nil {
+		return err
+	}
+	// What credentials are to hold depends on the type, which never changes.
+	asked, err := s.cfg.Payments.Read(command.Org, command.Partner, command.ID)
+	if err != nil {
+		return err
+	}
+	var with continuation
+	defer with.wipe()
+	if with.read(object, asked.Record.Type, s.cfg.Fingerprint); len(with.problems) > 0 {
+		return with.problems
+	}
+	result, err := s.cfg.Payments.Continue(paymentactor.Continue{
+		Command: command, Credentials: with.says, Card: with.card, Route: with.route, Browser: with.browser,
+	})
+	return s.changed(c, &result, err)
+}
+
+// completeTransaction is POST /transactions/additional_params_for_auth/{id}:
+// material for a charge that waits for it.
+func (s *Server) completeTransaction(c *call) error {
+	command, err := s.command(c)
+	if err != nil {
+		return err
+	}
+	object, err := c.object()
+	if err != nil {
+		return err
+	}
+	material := materialOf(object)
+	switch {
+	case material == nil:
+		return ledger.RefuseField("api.completeTransaction", materialName, "%s is required", materialName)
+	case !isObject(material):
+		return ledger.RefuseField("api.completeTransaction", materialName, "%s must be an object", materialName)
+	}
+	// A status comes only from the rail.
+	result, err := s.cfg.Payments.Complete(paymentactor.Material{Command: command, Object: without(material, "status")})
+	return s.changed(c, &result, err)
+}
+
+// chooseDestination is POST /transactions/choose_target_destination/{id}: the
+// receiving institution of a payout that offers several. The body is bare.
+func (s *Server) chooseDestination(c *call) error {
+	command, err := s.command(c)
+	if err != nil {
+		return err
+	}
+	value, err := c.optional()
+	if err != nil {
+		return err
+	}
+	var bank []byte
+	if isObject(value) {
+		bank, _ = text(member(value, "target_bank_id"))
+	}
+	if len(bank) == 0 {
+		return ledger.Refuse("api.chooseDestination", destinationMissing, "no target_bank_id")
+	}
+	result, err := s.cfg.Payments.Choose(paymentactor.Choice{Command: command, Bank: string(bank)})
+	return s.changed(c, &result, err)
+}
+
+// command is which of the calling partner's transactions a request is about.
+func (s *Server) command(c *call) (command paymentactor.Command, err error) {
+	command = paymentactor.Command{Org: c.who.Org, Partner: c.who.Partner.Number}
+	if command.ID, err = parseID(c.parameter("id")); err != nil {
+		return command, err
+	}
+	command.Key, err = s.partnerKey(c)
+	return command, err
+}
+
+// changed answers with what an operation has made of the transaction, or with
+// its error.
+func (s *Server) changed(c *call, result *paymentactor.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if result.Replay {
+		replayed(c)
+	}
+	s.writeTransaction(c, fiber.StatusOK, result)
+	return nil
+}
+
+// optional is the body's JSON value; no body is an object without members.
+func (c *call) optional() ([]byte, error) {
+	if len(bytes.TrimSpace(c.Request.Body())) == 0 {
+		return nothing, nil
+	}
+	if !isJSON(c.Request.Header.ContentType()) {
+		return nil, ledger.Refuse("api.optional", unsupportedMediaType, "the body must be application/json")
+	}
+	return document(c.Request.Body())
+}
+
+// optionalParams is the params object of a body that may lack it, or be absent.
+func (c *call) optionalParams() ([]byte, error) {
+	value, err := c.optional()
+	if err != nil {
+		return nil, err
+	}
+	if isObject(value) && member(value, "params") == nil {
+		return nothing, nil
+	}
+	return paramsOf(value)
+}
+
+// paramsOf is the params object of an operation's body.
+func paramsOf(body []byte) ([]byte, error) {
+	if isObject(body) {
+		if params := member(body, "params"); isObject(params) {
+			return params, nil
+		}
+	}
+	return nil, ledger.RefuseField("api.paramsOf", "params", "the body must have a params object")
+}
+
+// partOf is the amount in an operation's params; nil if there is none, which
+// means all of it. What is none is refused with the code.
+func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
+	const op = "api.partOf"
+	value := member(params, "amount")
+	if value == nil {
+		return nil, nil
+	}
+	said, isText := text(value)
+	if !isText {
+		return nil, ledger.Refuse(op, code, "amount must be a string of minor units")
+	}
+	amount, err := money.ParseBytes(said)
+	if err != nil || amount.IsZero() {
+		return nil, ledger.Refuse(op, code, "amount must be a positive integer of minor units")
+	}
+	return &amount, nil
+}
+
+const materialName = "additional_params_for_auth"
+
+// materialOf finds the material in its body: bare, or in params, there under its
+// own name or by itself; bare wins. Nil: there is none.
+func materialOf(body []byte) []byte {
+	if bare := member(body, materialName); bare != nil {
+		return bare
+	}
+	params := member(body, "params")
+	if !isObject(params) || isEmptyObject(params) {
+		return nil
+	}
+	if hasMember(params, materialName) {
+		return member(params, materialName)
+	}
+	return params
+}
+
+// continuation is what the body of a continue says.
+type continuation struct {
+	credentials
+	route    string
+	browser  []byte // a copy
+	problems problems
+}
+
+// read takes the body apart and checks it for a transaction of type t.
+func (with *continuation) read(body []byte, t payment.Type, fingerprint func([]byte) string) {
+	if storage := member(body, "money_storage"); storage == nil || isEmptyObject(storage) {
+		with.problems.add("money_storage", "money_storage is required")
+	} else {
+		with.check(storage, t, &with.problems)
+	}
+	with.route = with.problems.text("route", member(body, "route"), maxRoute)
+	with.browser = with.problems.object("browser_data", member(body, "browser_data"), maxBrowser)
+	if with.browser != nil {
+		checkBrowser(with.browser, &with.problems)
+	}
+	if len(with.problems) == 0 {
+		with.keep(t, fingerprint)
+	}
+}
+
+// checkBrowser wants the keys of browser_data to be of their types; what they
+// say is the rail's to judge.
+func checkBrowser(browser []byte, list *problems) {
+	for _, name := range [...]string{"language", "user_agent"} {
+		if value := member(browser, name); value != nil {
+			if _, isText := text(value); !isText {
+				list.add("browser_data."+name, name+" must be a string")
+			}
+		}
+	}
+	if zone := member(browser, "timezone"); zone != nil {
+		if _, err := strconv.ParseInt(string(zone), 10, 64); err != nil {
+			list.add("browser_data.timezone", "timezone must be an integer")
+		}
+	}
+}

@@ -1,0 +1,426 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// operation is the path of an operation on a transaction.
+func operation(name, id string) string { return transactions + "/" + name + "/" + id }
+
+// change asks for a refund or a cancellation.
+func (h *house) change(id, params string) *answer {
+	h.t.Helper()
+	return h.partner().put(transactions+"/"+id, `{"params":{`+params+`}}`)
+}
+
+// terminal changes the settings of one of the first partner's terminals in env test.
+func (h *house) terminal(kind, params string) {
+	h.t.Helper()
+	list := h.admin().get("/api/v1/terminals").want(200, "")
+	for i := range list.rows() {
+		row := "data." + string(rune('0'+i)) + "."
+		if list.at(row+"type") == kind && list.at(row+"env") == "test" && list.at(row+"partner_id") == "1" {
+			h.admin().patch("/api/v1/terminal/"+list.at(row+"id"), `{"provider_params":`+params+`}`).want(200, "")
+			return
+		}
+	}
+	h.t.Fatalf("no terminal for a %s", kind)
+}
+
+// payout creates a payout of 1250 to a bank account that money_storage describes.
+func (h *house) payout1250(storage string) *answer {
+	h.t.Helper()
+	return h.create(`"type":"payout","amount":"1250","currency":"USD","money_storage":` + storage)
+}
+
+const good = "4242424242424242"
+
+func TestRefundReturnsAll(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.charge(good).is("charged", "").at("id")
+	refunded := h.change(id, `"type":"refund"`).want(200, "").is("refunded", "")
+	if _, err := uuid.Parse(refunded.at("refund_id")); err != nil || refunded.at("refund_msg") != "refunded" || refunded.at("refunded_amount") != "1250" || refunded.at("id") != id {
+		t.Errorf("%s", refunded.body)
+	}
+	h.partner().get(transactions+"/"+id).want(200, refunded.body)
+	h.change(id, `"type":"refund"`).want(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`)
+}
+
+func TestRefundOfPart(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.charge(good).at("id")
+	first := h.change(id, `"type":"refund","amount":"400"`).want(200, "").is("refunded", "")
+	second := h.change(id, `"type":"refund","amount":"100"`).want(200, "")
+	if first.at("refunded_amount") != "400" || second.at("refunded_amount") != "500" || first.at("refund_id") == second.at("refund_id") {
+		t.Errorf("%s\n%s", first.body, second.body)
+	}
+	h.change(id, `"type":"refund","amount":"751"`).want(422, `{"error":"invalid_refund_amount","message":"750 is left to refund"}`)
+	// Without an amount: what is left.
+	if all := h.change(id, `"type":"refund","amount":null`).want(200, ""); all.at("refunded_amount") != "1250" {
+		t.Errorf("%s", all.body)
+	}
+}
+
+func TestRefundAmountMustBeAPositiveIntegerOfMinorUnits(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.charge(good)
+	const notText, notPositive = "amount must be a string of minor units", "amount must be a positive integer of minor units"
+	for literal, message := range map[string]string{
+		`100`: notText, `1.5`: notText, `true`: notText, `{}`: notText, `["1"]`: notText, `1e2`: notText, `-1`: notText,
+		`""`: notPositive, `"0"`: notPositive, `"-1"`: notPositive, `"+1"`: notPositive, `"01"`: notPositive, `"1.0"`: notPositive, `"1e2"`: notPositive,
+		`" 1"`: notPositive, `"١"`: notPositive, `"` + strings.Repeat("9", 79) + `"`: notPositive,
+		`"1251"`: "1250 is left to refund", `"115792089237316195423570985008687907853269984665640564039457584007913129639935"`: "1250 is left to refund",
+	} {
+		h.change(made.at("id"), `"type":"refund","amount":`+literal).want(422, `{"error":"invalid_refund_amount","message":"`+message+`"}`)
+	}
+	h.stands(made.at("id")).want(200, made.body)
+}
+
+func TestRefundThatTheRailRefuses(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.charge("4000000000005126").at("id")
+	refused := h.change(id, `"type":"refund"`).want(200, "").is("charged", "")
+	if _, err := uuid.Parse(refused.at("refund_id")); err != nil || refused.at("refund_msg") != "refund_refused_by_issuer" || refused.at("refunded_amount") != "0" {
+		t.Errorf("%s", refused.body)
+	}
+}
+
+func TestRefundThatTakesItsTime(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.charge("4000000000007726").at("id")
+	if slow := h.change(id, `"type":"refund"`).want(200, "").is("refunding", ""); slow.at("refund_msg") != "refund pending" || slow.at("refunded_amount") != "0" {
+		t.Errorf("%s", slow.body)
+	}
+	h.change(id, `"type":"refund"`).want(409, "")
+	h.pass(5 * time.Second)
+	if done := h.stands(id).is("refunded", ""); done.at("refund_msg") != "refunded" || done.at("refunded_amount") != "1250" {
+		t.Errorf("%s", done.body)
+	}
+}
+
+func TestWhatIsNotReversible(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	charged := h.charge(good)
+	declined := h.charge("4000000000000002").is("rejected", "card_declined")
+	neverRouted := h.create(`"type":"payment","amount":"1"`).is("rejected", "unexpected card")
+	waiting := h.hosted("")
+	paidOut := h.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).is("charged", "")
+	h.terminal("payment", `{"two_phase":true}`)
+	held := h.charge(good).is("payment_suspended", "")
+	for what, c := range map[string]struct {
+		made  *answer
+		types []string
+	}{
+		"charged":                {charged, []string{"cancel"}},
+		"declined":               {declined, []string{"refund", "cancel"}},
+		"never at a provider":    {neverRouted, []string{"refund", "cancel"}},
+		"waiting for its payer":  {waiting, []string{"refund", "cancel"}},
+		"a payout":               {paidOut, []string{"refund", "cancel"}},
+		"held: it is to be void": {held, []string{"refund"}},
+	} {
+		for _, kind := range c.types {
+			if a := h.change(c.made.at("id"), `"type":"`+kind+`"`); a.status != 422 || a.at("error") != "not_reversible" || a.at("message") == "" {
+				t.Errorf("%s: %s: %d %s", what, kind, a.status, a.body)
+			}
+		}
+		if now := h.stands(c.made.at("id")); now.at("status") != c.made.at("status") {
+			t.Errorf("%s: %s", what, now.body)
+		}
+	}
+}
+
+func TestChangeWantsItsType(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.charge(good)
+	const params = `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`
+	const kind = `{"errors":[{"code":"invalid","detail":"type must be refund or cancel","field":"type"}]}`
+	for body, want := range map[string]string{
+		`{}`: params, `{"params":null}`: params, `{"params":[]}`: params, `{"type":"refund"}`: params, `[]`: params, `"refund"`: params,
+		`{"params":{}}`: kind, `{"params":{"type":null}}`: kind, `{"params":{"type":"void"}}`: kind, `{"params":{"type":"Refund"}}`: kind,
+		`{"params":{"type":["refund"]}}`: kind, `{"params":{"Type":"refund"}}`: kind, `{"params":{"amount":"1"}}`: kind,
+	} {
+		h.partner().put(transactions+"/"+made.at("id"), body).want(422, want)
+	}
+	h.partner().put(transactions+"/"+made.at("id"), `{"params":{"type":"refund","type":"cancel"}}`).want(400, "")
+	h.partner().with("content-type", "text/plain").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund"}}`).want(415, "")
+	h.stands(made.at("id")).want(200, made.body)
+}
+
+func TestCancelBeforeSettlement(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	moving := h.charge("4000000000000077").is("charging", "")
+	waiting := h.charge("4000000000003220").is("action_required", "")
+	h.terminal("payment", `{"two_phase":true}`)
+	held := h.charge(good).is("payment_suspended", "")
+	for _, made := range []*answer{moving, waiting, held} {
+		gone := h.change(made.at("id"), `"type":"cancel","amount":"1"`).want(200, "").is("failed", "cancelled")
+		if gone.at("finished") == "null" || gone.at("auth_params") != "null" || gone.at("simple_auth_redirect_url") != "(absent)" || gone.at("hold_expires_at") != "(absent)" {
+			t.Errorf("%s", gone.body)
+		}
+		h.change(made.at("id"), `"type":"cancel"`).want(422, "")
+	}
+	h.pass(10 * time.Second)
+	h.stands(moving.at("id")).is("failed", "cancelled")
+	account := h.auditor().get("/api/v1/ledger/accounts/L:partner:1:available?currency=USD&env=test")
+	if account.at("data.0.balance") != "100000000" {
+		t.Errorf("something was kept: %s", account.body)
+	}
+}
+
+func TestCommitCapturesWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.terminal("payment", `{"two_phase":true}`)
+	h.terminal("payout", `{"two_phase":true}`)
+	for _, body := range []string{"", "{}", `{"params":null}`, `{"params":{}}`, `{"params":{"money_storage_meta":{}}}`, `{"params":{"money_storage_meta":7,"amount":null}}`, `{"money_storage_meta":{}}`} {
+		held := h.charge(good).is("payment_suspended", "")
+		if held.at("finished") != "null" || held.at("captured_amount") != "(absent)" || !strings.HasPrefix(held.at("hold_expires_at"), "2026-09-10T10:15:30.") {
+			t.Errorf("held: %s", held.body)
+		}
+		taken := h.partner().post(operation("commit", held.at("id")), body).want(200, "").is("charged", "")
+		if taken.at("captured_amount") != "1250" || taken.at("finished") == "null" || taken.at("hold_expires_at") != "(absent)" {
+			t.Errorf("%s: %s", body, taken.body)
+		}
+		h.partner().post(operation("commit", held.at("id")), body).want(409, `{"error":"conflict","message":"nothing is held"}`)
+	}
+	held := h.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).is("payout_suspended", "")
+	h.partner().post(operation("commit", held.at("id")), "").want(200, "").is("charged", "")
+}
+
+func TestCommitOfPart(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
+	held := h.charge(good).is("payment_suspended", "")
+	const notText, notPositive = "amount must be a string of minor units", "amount must be a positive integer of minor units"
+	for literal, message := range map[string]string{
+		`400`: notText, `true`: notText, `"0"`: notPositive, `"-4"`: notPositive, `"1251"`: "1250 is held", `"x"`: notPositive,
+	} {
+		h.partner().post(operation("commit", held.at("id")), `{"params":{"amount":`+literal+`}}`).want(422, `{"error":"invalid_capture_amount","message":"`+message+`"}`)
+	}
+	h.partner().post(operation("commit", held.at("id")), `{"params":5}`).want(422, `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`)
+	h.partner().post(operation("commit", held.at("id")), `[]`).want(422, "")
+	h.partner().with("content-type", "text/plain").post(operation("commit", held.at("id")), `{}`).want(415, "")
+	h.stands(held.at("id")).want(200, held.body)
+	taken := h.partner().post(operation("commit", held.at("id")), `{"params":{"amount":"400"}}`).want(200, "").is("charged", "")
+	for path, want := range map[string]string{"amount": "1250", "captured_amount": "400", "merchant_amount": "360"} {
+		if got := taken.at(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	h.change(held.at("id"), `"type":"refund","amount":"401"`).want(422, `{"error":"invalid_refund_amount","message":"400 is left to refund"}`)
+}
+
+func TestHoldThatIsTooOldIsReleased(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.terminal("payment", `{"two_phase":true,"hold_ttl_seconds":60}`)
+	held := h.charge(good).is("payment_suspended", "")
+	if !strings.HasPrefix(held.at("hold_expires_at"), "2026-09-03T10:16:30.") {
+		t.Errorf("%s", held.body)
+	}
+	h.pass(61 * time.Second)
+	if gone := h.stands(held.at("id")).is("failed", "hold expired"); gone.at("hold_expires_at") != "(absent)" {
+		t.Errorf("%s", gone.body)
+	}
+	h.partner().post(operation("commit", held.at("id")), "").want(409, "")
+}
+
+func TestHostedTransactionContinues(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	browser := `"browser_data":{"language":"en","timezone":-180,"user_agent":"test","screen":{"w":1}}`
+	made := h.hosted(`,"description":"Shoes","txid":"h-1","merchant_meta":{"a":1}`)
+	waits := h.stands(made.at("id")).is("created", "")
+	if waits.at("description") != "null" || waits.at("route") != "" || waits.at("widget_url") != made.at("widget_url") || waits.at("auth_params") != "null" || waits.at("finished") != "null" {
+		t.Errorf("before routing: %s", waits.body)
+	}
+	paid := h.partner().post(operation("continue", made.at("id")), `{`+goodCard+`,"route":"simulator",`+browser+`}`).want(200, "").is("charged", "")
+	for path, want := range map[string]string{
+		"description": "Shoes", "route": "simulator", "widget_url": "null", "simple_auth_redirect_url": "(absent)", "txid": "h-1", "merchant_meta.a": "1", "amount_dest": "1250",
+	} {
+		if got := paid.at(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	h.stands(made.at("id")).want(200, paid.body)
+
+	challenged := h.partner().post(operation("continue", h.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000003220", 1)+`}`).want(200, "").is("action_required", "")
+	if challenged.at("auth_params.type") != "redirect" || challenged.at("widget_url") != "null" || challenged.at("simple_auth_redirect_url") == "(absent)" {
+		t.Errorf("%s", challenged.body)
+	}
+	h.partner().post(operation("continue", h.hosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000000002", 1)+`}`).want(200, "").is("rejected", "card_declined")
+	h.partner().post(operation("continue", h.hosted("").at("id")), `{"money_storage":{"type":"sbp"},"route":"elsewhere"}`).want(200, "").is("rejected", "no terminal available")
+}
+
+func TestContinuationChecksWhatACreateChecks(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.hosted("").at("id")
+	payout := h.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"5","currency":"USD","show_widget":true}}`).want(201, "").at("id")
+	for _, c := range []struct{ id, body, field, detail string }{
+		{id, `{}`, "money_storage", "money_storage is required"},
+		{id, `{"params":{` + goodCard + `}}`, "money_storage", "money_storage is required"},
+		{id, `{"money_storage":null}`, "money_storage", "money_storage is required"},
+		{id, `{"money_storage":{}}`, "money_storage", "money_storage is required"},
+		{id, `{"money_storage":"card"}`, "money_storage", "money_storage must be an object"},
+		{id, `{"money_storage":{"type":"wallet"}}`, "money_storage.type", "invalid money_storage type wallet"},
+		{id, `{"money_storage":{"type":"direct_debit"}}`, "money_storage.scheme", "direct_debit requires scheme: ach, acss, or bacs"},
+		{id, `{` + strings.Replace(goodCard, `"123"`, `"1234"`, 1) + `}`, "money_storage.cvv", "invalid cvv"},
+		{payout, `{"money_storage":{"type":"direct_debit","scheme":"acss"}}`, "money_storage.scheme", "acss is accepted for payments only"},
+		{id, `{` + goodCard + `,"route":7}`, "route", "route must be a string"},
+		{id, `{` + goodCard + `,"route":"` + strings.Repeat("r", 65) + `"}`, "route", "route must be at most 64 characters"},
+		{id, `{` + goodCard + `,"browser_data":[]}`, "browser_data", "browser_data must be an object"},
+		{id, `{` + goodCard + `,"browser_data":{"language":1}}`, "browser_data.language", "language must be a string"},
+		{id, `{` + goodCard + `,"browser_data":{"timezone":"UTC"}}`, "browser_data.timezone", "timezone must be an integer"},
+		{id, `{` + goodCard + `,"browser_data":{"timezone":1.5}}`, "browser_data.timezone", "timezone must be an integer"},
+		{id, `{` + goodCard + `,"browser_data":{"user_agent":{}}}`, "browser_data.user_agent", "user_agent must be a string"},
+	} {
+		h.partner().post(operation("continue", c.id), c.body).want(422, `{"errors":[{"code":"invalid","detail":"`+c.detail+`","field":"`+c.field+`"}]}`)
+	}
+	h.stands(id).is("created", "")
+	// A payout needs no more of a card than its number.
+	h.partner().post(operation("continue", payout), `{"money_storage":{"type":"bank_card","cardnumber":"`+good+`"},"route":null,"browser_data":{"language":null}}`).want(200, "").is("charged", "")
+}
+
+func TestFlowThatCannotContinue(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	over := h.hosted("").at("id")
+	h.partner().post(operation("continue", over), `{`+goodCard+`}`).want(200, "").is("charged", "")
+	late := h.hosted("").at("id")
+	h.pass(actionTTL + time.Second)
+	h.stands(late).is("rejected", "payer action expired")
+	for what, id := range map[string]string{"continued already": over, "not hosted": h.charge(good).at("id"), "too late": late} {
+		a := h.partner().post(operation("continue", id), `{`+goodCard+`}`)
+		if a.status != 422 || a.at("errors.0.code") != "flow_not_continuable" || a.at("errors.0.detail") == "" {
+			t.Errorf("%s: %d %s", what, a.status, a.body)
+		}
+	}
+}
+
+func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, c := range []struct{ body, status, reason string }{
+		{`{"additional_params_for_auth":{"otp":"123456"}}`, "charged", ""},
+		{`{"params":{"additional_params_for_auth":{"otp":"123456"}}}`, "charged", ""},
+		{`{"params":{"otp":"123456"}}`, "charged", ""},
+		{`{"additional_params_for_auth":{"otp":"123456"},"params":{"additional_params_for_auth":{"otp":"000000"}}}`, "charged", ""},
+		{`{"additional_params_for_auth":{"otp":"000000"},"params":{"otp":"123456"}}`, "rejected", "authentication_failed"},
+		{`{"additional_params_for_auth":null,"params":{"otp":"123456"}}`, "charged", ""},
+		{`{"additional_params_for_auth":{"otp":"123456","status":"failed"}}`, "charged", ""},
+		{`{"additional_params_for_auth":{"otp":"000000","status":"charged"}}`, "rejected", "authentication_failed"},
+		{`{"additional_params_for_auth":{"status":"charged"}}`, "rejected", "authentication_failed"},
+		{`{"additional_params_for_auth":{"OTP":"123456"}}`, "rejected", "authentication_failed"},
+	} {
+		made := h.charge("4000002500003155").is("action_required", "")
+		if made.at("additional_params_for_auth.type") != "otp" || made.at("simple_auth_redirect_url") == "(absent)" || made.at("auth_params.type") != "none" {
+			t.Errorf("%s", made.body)
+		}
+		done := h.partner().post(operation("additional_params_for_auth", made.at("id")), c.body).want(200, "").is(c.status, c.reason)
+		if done.at("additional_params_for_auth") != "{}" {
+			t.Errorf("%s: %s", c.body, done.body)
+		}
+		h.partner().post(operation("additional_params_for_auth", made.at("id")), c.body).want(409, "")
+	}
+}
+
+func TestMaterialIsRequired(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.charge("4000002500003155").at("id")
+	const required = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth is required","field":"additional_params_for_auth"}]}`
+	const object = `{"errors":[{"code":"invalid","detail":"additional_params_for_auth must be an object","field":"additional_params_for_auth"}]}`
+	for body, want := range map[string]string{
+		`{}`: required, `{"otp":"123456"}`: required, `{"params":{}}`: required, `{"params":null}`: required, `{"params":"123456"}`: required,
+		`{"params":{"additional_params_for_auth":null}}`: required, `{"additional_params_for_auth":null}`: required,
+		`{"additional_params_for_auth":"123456"}`: object, `{"additional_params_for_auth":[]}`: object, `{"params":{"additional_params_for_auth":7}}`: object,
+		`{"additional_params_for_auth":7,"params":{"otp":"123456"}}`: object,
+	} {
+		h.partner().post(operation("additional_params_for_auth", id), body).want(422, want)
+	}
+	h.partner().post(operation("additional_params_for_auth", id), `[]`).want(422, "")
+	h.stands(id).is("action_required", "")
+}
+
+func TestDestinationIsChosen(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const missing = `{"error":"id and target_bank_id are required"}`
+	for _, method := range []string{"sepa", "open_banking"} {
+		made := h.payout1250(`{"type":"`+method+`"}`).is("action_required", "")
+		bank := made.at("availble_destinations.0.target_bank_id")
+		if bank == "(absent)" || made.at("availble_destinations.0.name") == "" || made.at("simple_auth_redirect_url") == "(absent)" || made.at("auth_params") != "(absent)" || made.at("widget_url") != "null" {
+			t.Errorf("%s", made.body)
+		}
+		path := operation("choose_target_destination", made.at("id"))
+		for _, body := range []string{"", `{}`, `{"target_bank_id":null}`, `{"target_bank_id":""}`, `{"target_bank_id":7}`, `{"params":{"target_bank_id":"` + bank + `"}}`, `[]`, `"x"`} {
+			h.partner().post(path, body).want(400, missing)
+		}
+		h.partner().post(path, `{"target_bank_id"`).want(400, `{"error":"bad_request","message":"the body is not strict JSON"}`)
+		if a := h.partner().post(path, `{"target_bank_id":"nobody's"}`).want(422, ""); a.at("errors.0.field") != "target_bank_id" {
+			t.Errorf("%s", a.body)
+		}
+		done := h.partner().post(path, `{"target_bank_id":"`+bank+`"}`).want(200, "").is("charged", "")
+		if done.at("availble_destinations") != "(absent)" {
+			t.Errorf("%s", done.body)
+		}
+		h.partner().post(path, `{"target_bank_id":"`+bank+`"}`).want(409, "")
+	}
+}
+
+func TestPayerActionsAreShown(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for card, want := range map[string][2]string{"4000000000003220": {"redirect", "get"}, "4000000000003063": {"auth_3ds_form", "post"}} {
+		made := h.charge(card).is("action_required", "")
+		if made.at("auth_params.type") != want[0] || made.at("auth_params.method") != want[1] || made.at("auth_params.version") != "1.0" ||
+			!strings.HasPrefix(made.at("auth_params.url"), h.base()) || !strings.HasPrefix(made.at("auth_params.params"), "{") || made.at("widget_url") != "null" {
+			t.Errorf("%s: %s", card, made.body)
+		}
+		page := h.base() + "/pay/" + made.at("id") + "?token="
+		if !strings.HasPrefix(made.at("simple_auth_redirect_url"), page) {
+			t.Errorf("%s: %s", card, made.body)
+		}
+		h.pass(time.Minute)
+		h.stands(made.at("id")).want(200, made.body) // two reads show the same address
+	}
+	// Some rails publish no action: the page is the only path.
+	for _, method := range []string{"sbp", "qr_code", "crypto"} {
+		made := h.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).is("action_required", "")
+		if made.at("auth_params") != "null" || made.at("widget_url") != "null" || made.at("additional_params_for_auth") != "{}" || made.at("simple_auth_redirect_url") == "(absent)" {
+			t.Errorf("%s: %s", method, made.body)
+		}
+	}
+	h.pass(actionTTL)
+	made := h.charge("4000000000003220")
+	h.pass(actionTTL + time.Second)
+	if over := h.stands(made.at("id")).is("rejected", "payer action expired"); over.at("auth_params") != "null" || over.at("simple_auth_redirect_url") != "(absent)" {
+		t.Errorf("%s", over.body)
+	}
+}
+
+func TestOperationsOnIDsThatAreNone(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, id := range []string{"x", strings.ReplaceAll(uuid.NewString(), "-", ""), "%00", uuid.NewString()} {
+		h.change(id, `"type":"refund"`).want(404, "")
+		h.partner().post(operation("commit", id), "").want(404, "")
+		h.partner().post(operation("continue", id), `{`+goodCard+`}`).want(404, "")
+		h.partner().post(operation("additional_params_for_auth", id), `{"params":{"a":1}}`).want(404, "")
+		h.partner().post(operation("choose_target_destination", id), `{"target_bank_id":"1"}`).want(404, "")
+	}
+}

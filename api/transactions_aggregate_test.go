@@ -1,0 +1,339 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/api"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	core "mizan/ledger/payment"
+	"mizan/posting"
+)
+
+const aggregate = transactions + "/aggregate"
+
+// sold is a payment with its fee and what became of it. A merchant's share may
+// be negative.
+func sold(currency, network, amount, fee, merchant, refunded string, status core.Status) *core.Record {
+	r := deal(amount, status)
+	r.Asset = money.Asset{Currency: money.Currency(currency), Network: money.Network(network), Env: money.Prod}
+	r.WithFee, r.Fee, r.Refunded = r.Amount, money.MustParse(fee), money.MustParse(refunded)
+	var err error
+	if r.Merchant, err = money.ParseSigned(merchant); err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// sum is a row of an aggregate, in order: what it is grouped by as JSON members
+// between env and count, then the sums.
+func sum(currency, network, groups string, count int, amount, merchant, fee, refunded string) string {
+	return fmt.Sprintf(`{"currency":"%s","network":"%s","env":"prod",%s"count":%d,"amount":"%s","amount_with_fee":"%s","merchant_amount":"%s","fee_amount":"%s","refunded_amount":"%s"}`,
+		currency, network, groups, count, amount, amount, merchant, fee, refunded)
+}
+
+// data is the rows of an answer as they were written.
+func (a *answer) data() string {
+	a.t.Helper()
+	a.want(200, "")
+	rows, _, found := strings.Cut(strings.TrimPrefix(a.body, `{"data":[`), `],"meta":{"as_of":"`)
+	if !found {
+		a.t.Fatalf("%s", a.body)
+	}
+	return rows
+}
+
+func TestAggregateOfNothing(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	if got := h.partner().get(aggregate).data(); got != "" {
+		t.Errorf("%s", got)
+	}
+}
+
+// trade stocks two days of sales, and some that are not asked for.
+func trade(h *house) {
+	h.at("10:30:00")
+	h.stock(
+		sold("USD", "", "1000", "30", "970", "0", core.Charged),
+		sold("USD", "", "2000", "60", "1940", "500", core.Refunded),
+		sold("USD", "", "10", "25", "-15", "0", core.Charged),
+		sold("USDT", "tron", "7", "0", "7", "0", core.Charged),
+		sold("USDT", "bsc", "900", "0", "900", "0", core.Charged),
+	)
+	must(h.t, h.clock.Set(began.AddDate(0, 0, 1)))
+	payout := sold("USD", "", "300", "5", "300", "0", core.Charged)
+	payout.Type = core.Payout
+	tested, foreign := sold("USD", "", "40000", "0", "40000", "0", core.Charged), sold("USD", "", "40000", "0", "40000", "0", core.Charged)
+	tested.Asset.Env, foreign.Partner = money.Test, 77
+	h.stock(payout, sold("USD", "", "4000", "0", "4000", "0", core.Rejected), tested, foreign)
+}
+
+func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	trade(h)
+	const payments, payouts = `"type":"payment",`, `"type":"payout",`
+	const charged, refunded, rejected = `"status":"charged",`, `"status":"refunded",`, `"status":"rejected",`
+	const first, second = `"day":"2026-09-03",`, `"day":"2026-09-04",`
+	bsc := func(groups string) string { return sum("USDT", "bsc", groups, 1, "900", "900", "0", "0") }
+	tron := func(groups string) string { return sum("USDT", "tron", groups, 1, "7", "7", "0", "0") }
+	for query, rows := range map[string][]string{
+		"": {
+			sum("USD", "", payments+charged, 2, "1010", "955", "55", "0"), sum("USD", "", payments+refunded, 1, "2000", "1940", "60", "500"),
+			sum("USD", "", payments+rejected, 1, "4000", "4000", "0", "0"), sum("USD", "", payouts+charged, 1, "300", "300", "5", "0"),
+			bsc(payments + charged), tron(payments + charged),
+		},
+		"group_by=type":   {sum("USD", "", payments, 4, "7010", "6895", "115", "500"), sum("USD", "", payouts, 1, "300", "300", "5", "0"), bsc(payments), tron(payments)},
+		"group_by=status": {sum("USD", "", charged, 3, "1310", "1255", "60", "0"), sum("USD", "", refunded, 1, "2000", "1940", "60", "500"), sum("USD", "", rejected, 1, "4000", "4000", "0", "0"), bsc(charged), tron(charged)},
+		"group_by=day":    {sum("USD", "", first, 3, "3010", "2895", "115", "500"), sum("USD", "", second, 2, "4300", "4300", "5", "0"), bsc(first), tron(first)},
+		"group_by=status,day&currency=USD&type=payout":    {sum("USD", "", second+charged, 1, "300", "300", "5", "0")},
+		"currency=USDT&group_by=day,type,status":          {bsc(first + payments + charged), tron(first + payments + charged)},
+		"currency=USD&status=charged&group_by=type":       {sum("USD", "", payments, 2, "1010", "955", "55", "0"), sum("USD", "", payouts, 1, "300", "300", "5", "0")},
+		"amount_to=10&currency=USD":                       {sum("USD", "", payments+charged, 1, "10", "-15", "25", "0")},
+		"started_from=2026-09-04T00:00:00Z&group_by=type": {sum("USD", "", payments, 1, "4000", "4000", "0", "0"), sum("USD", "", payouts, 1, "300", "300", "5", "0")},
+		"started_to=2026-09-03T23:59:59Z&group_by=type":   {sum("USD", "", payments, 3, "3010", "2895", "115", "500"), bsc(payments), tron(payments)},
+		"finished_from=2026-09-04T00:00:00Z":              {sum("USD", "", payments+rejected, 1, "4000", "4000", "0", "0"), sum("USD", "", payouts+charged, 1, "300", "300", "5", "0")},
+		"updated_to=2026-09-03T23:59:59Z&type=payout":     {},
+		"currency=EUR":          {},
+		"status=no_such_status": {},
+		"env=test":              {strings.Replace(sum("USD", "", payments+charged, 1, "40000", "40000", "0", "0"), "prod", "test", 1)},
+	} {
+		if got, want := h.partner().get(aggregate+"?"+query).data(), strings.Join(rows, ","); got != want {
+			t.Errorf("%q:\n got %s\nwant %s", query, got, want)
+		}
+	}
+}
+
+// Much of what there is is read as it lies, little of it is searched by the
+// index of starts or of updates, which has rows that are stale: all of it adds up.
+func TestAggregateIsRightByEveryWay(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	var made []*core.Record
+	for i := range 300 {
+		r := sold("USD", "", "1", "0", "1", "0", core.Charging)
+		if i >= 294 {
+			r.Partner = 77
+		}
+		made = append(made, r)
+	}
+	h.at("11:00:00")
+	h.written(0, 5, made...)
+	h.at("12:00:00")
+	moved := sold("USD", "", "50", "0", "50", "0", core.Refunding)
+	moved.ID = made[0].ID
+	h.written(5, 1, moved)
+	h.at("13:00:00")
+	moved.Status = core.Refunded
+	h.written(6, 1, moved)
+	young := sold("USD", "", "600", "0", "600", "0", core.Charged)
+	h.stock(young)
+	charged, refunded := sum("USD", "", `"status":"charged",`, 1, "600", "600", "0", "0"), sum("USD", "", `"status":"refunded",`, 1, "50", "50", "0", "0")
+	charging := sum("USD", "", `"status":"charging",`, 293, "293", "293", "0", "0")
+	for query, rows := range map[string][]string{
+		"":                                   {charged, charging, refunded},
+		"&started_from=2026-09-03T11:00:00Z": {charged, charging, refunded},
+		"&updated_from=2026-09-03T11:00:00Z": {charged, charging, refunded},
+		"&started_to=2026-09-03T12:00:00Z":   {charging, refunded},
+		"&updated_to=2026-09-03T12:30:00Z":   {charging},
+		"&started_from=2026-09-03T12:30:00Z": {charged},
+		"&updated_from=2026-09-03T11:30:00Z": {charged, refunded},
+		"&updated_from=2026-09-03T11:30:00Z&updated_to=2026-09-03T12:30:00Z": nil,
+		"&finished_from=2026-09-03T11:30:00Z":                                {charged},
+	} {
+		if got, want := h.partner().get(aggregate+"?group_by=status"+query).data(), strings.Join(rows, ","); got != want {
+			t.Errorf("%q:\n got %s\nwant %s", query, got, want)
+		}
+	}
+	// A partner that has little of all there is.
+	neighbour := h.neighbour()
+	own := sold("USD", "", "4", "0", "4", "0", core.Charged)
+	_, err := fmt.Sscan(h.admin().get("/api/v1/partners").at("data.0.id"), &own.Partner)
+	must(t, err)
+	h.stock(own)
+	if got := neighbour.get(aggregate).data(); got != sum("USD", "", `"type":"payment","status":"charged",`, 1, "4", "4", "0", "0") {
+		t.Errorf("a small partner: %s", got)
+	}
+}
+
+func TestAggregateRefusesOtherParametersAndBadValues(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, name := range []string{"limit", "cursor", "order_by", "start_cursor", "end_cursor", "partner_id", "from", "page", "network"} {
+		h.partner().get(aggregate+"?"+name+"=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"`+name+`"}]}`)
+	}
+	for _, code := range []string{"JPY", "usd", "643"} {
+		h.partner().get(aggregate+"?currency="+code).want(422, `{"errors":[{"code":"invalid","detail":"unsupported currency `+code+`","field":"currency"}]}`)
+	}
+	for _, bad := range []string{
+		"group_by=", "group_by=amount", "group_by=type,,day", "group_by=type,type", "group_by=Type", "group_by=type&group_by=day",
+		"currency=", "currency=USD&currency=USD", "type=x", "env=x", "amount_from=x", "started_from=x", "link_id=x", "status=",
+	} {
+		name, _, _ := strings.Cut(bad, "=")
+		if a := h.partner().get(aggregate+"?"+bad).want(422, ""); a.at("errors.0.field") != name {
+			t.Errorf("%s: %s", bad, a.body)
+		}
+	}
+	h.partner().get(aggregate+"?txid=ignored").want(200, "")
+}
+
+// What is shown is as of the last event that it rests on.
+func TestAggregateSaysWhenItWasTrue(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.at("12:00:00")
+	h.written(0, 3, deal("1", core.Charged))
+	h.at("13:00:00")
+	if at := h.partner().get(aggregate).at("meta.as_of"); at != "2026-09-03T12:00:00.000002+00:00" {
+		t.Errorf("as of %s", at)
+	}
+}
+
+func TestASumOutOfRangeIsRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	largest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)).String()
+	h.stock(deal(largest, core.Charged))
+	if got := h.partner().get(aggregate).at("data.0.amount"); got != largest {
+		t.Errorf("%s", got)
+	}
+	h.stock(deal("1", core.Charged))
+	a := h.partner().get(aggregate).want(422, "")
+	if a.at("errors.0.field") != "amount" {
+		t.Errorf("%s", a.body)
+	}
+	h.partner().get(aggregate+"?amount_to=1").want(200, "")
+}
+
+// Networks are open names, so that groups have no end of their own.
+func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const bound = 10_000
+	var many []*core.Record
+	for i := range bound {
+		r := deal("1", core.Charged)
+		r.Asset.Network = money.Network(fmt.Sprintf("n%d", i))
+		many = append(many, r)
+	}
+	for part := range slices.Chunk(many, 1_000) {
+		h.stock(part...)
+	}
+	if a := h.partner().get(aggregate).want(200, ""); a.rows() != bound {
+		t.Errorf("%d rows", a.rows())
+	}
+	h.stock(deal("1", core.Rejected))
+	if a := h.partner().get(aggregate).want(422, ""); a.at("errors.0.field") != "group_by" {
+		t.Errorf("%s", a.body)
+	}
+}
+
+// late is a journal whose views wait until they are released, in a house where
+// every caller is announced.
+type late struct {
+	api.Journal
+	api.Directory
+	asked, arrived, release chan struct{}
+}
+
+// View implements api.Journal.
+func (l *late) View() *posting.View {
+	l.arrived <- struct{}{}
+	<-l.release
+	return l.Journal.View()
+}
+
+// Authenticate implements api.Directory.
+func (l *late) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
+	l.asked <- struct{}{}
+	return l.Directory.Authenticate(org, key)
+}
+
+// openLate is a house whose reads wait.
+func openLate(t *testing.T) (*house, *late) {
+	t.Helper()
+	l := &late{asked: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
+	return open(t, func(c *api.Config) {
+		l.Journal, l.Directory = c.Journal, c.Directory
+		c.Journal, c.Directory = l, l
+	}), l
+}
+
+func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
+	t.Parallel()
+	h, l := openLate(t)
+	answers := make(chan *answer, 3)
+	ask := func() { answers <- h.partner().get(aggregate) }
+	go ask()
+	go ask()
+	<-l.arrived
+	<-l.arrived
+	refused := h.partner().get(aggregate).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
+	if refused.header.Get("retry-after") == "" {
+		t.Errorf("headers %v", refused.header)
+	}
+	go ask()
+	l.release <- struct{}{}
+	(<-answers).want(200, "")
+	<-l.arrived // the third took the place of the first
+	l.release <- struct{}{}
+	l.release <- struct{}{}
+	(<-answers).want(200, "")
+	(<-answers).want(200, "")
+}
+
+func TestAggregatesEndWhenTheServerStops(t *testing.T) {
+	t.Parallel()
+	h, l := openLate(t)
+	h.stock(deal("1", core.Charged))
+	answers := make(chan *answer, 3)
+	ask := func() {
+		go func() { answers <- h.partner().get(aggregate) }()
+		<-l.asked
+	}
+	ask()
+	ask()
+	<-l.arrived
+	<-l.arrived
+	ask()
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.server.Shutdown(context.Background()) }()
+	const stopping = `{"error":"unavailable","message":"the service is stopping"}`
+	(<-answers).want(503, stopping) // the one that waited
+	for range 2 {
+		l.release <- struct{}{}
+		(<-answers).want(503, stopping)
+	}
+	must(t, <-stopped)
+}
+
+// Nobody is told: the caller has gone. The metrics show how it ended. The
+// farewell may still be on its way when the work goes on, so there are several
+// callers.
+func TestAnAggregateEndsWhenItsCallerHasGone(t *testing.T) {
+	t.Parallel()
+	h, l := openLate(t)
+	h.stock(deal("1", core.Charged))
+	ended := ""
+	for range 20 {
+		line, err := net.Dial("tcp", h.address)
+		must(t, err)
+		_, err = fmt.Fprintf(line, "GET %s HTTP/1.1\r\nHost: a\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n\r\n", aggregate, string(h.seed.First.APIKey), h.seed.First.Org)
+		must(t, err)
+		<-l.arrived
+		must(t, line.Close())
+		l.release <- struct{}{}
+		if ended = <-h.observed; ended == aggregate+" GET 503" {
+			return
+		}
+	}
+	t.Errorf("it ended as %s", ended)
+}

@@ -1,0 +1,75 @@
+package api_test
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	core "mizan/ledger/payment"
+)
+
+// BenchmarkTransactions measures reads of a partner that has 200,000
+// transactions, half of which moved once after they were made; over HTTP on
+// loopback, the client's work included.
+func BenchmarkTransactions(b *testing.B) {
+	h := open(b)
+	const n, part = 200_000, 5_000
+	all := make([]*core.Record, n)
+	for i := range all {
+		all[i] = sold("USD", "", "1250", "31", "1219", "0", core.Charging)
+		all[i].TxID, all[i].Described, all[i].Description = fmt.Sprintf("order-%012d", i), true, "Shoes"
+		all[i].MerchantMeta, all[i].Customer = []byte(`{"basket":[1,2,3]}`), []byte(`{"email":"somebody@shop.example"}`)
+	}
+	for made := range slices.Chunk(all, part) {
+		h.written(0, 4, made...)
+		rand.Shuffle(part, func(i, k int) { made[i], made[k] = made[k], made[i] })
+		for _, r := range made[:part/2] {
+			r.Status = core.Charged
+		}
+		h.written(4, 1, made[:part/2]...)
+	}
+	middle := url.QueryEscape(began.Add(n * 9 / 4 * time.Microsecond).Format(time.RFC3339Nano))
+	for _, c := range []struct{ name, path string }{
+		{"page of 20", transactions},
+		{"page of 100", transactions + "?limit=100"},
+		{"page of 100 in the middle", transactions + "?limit=100&cursor=" + middle},
+		{"page of 100 by update", transactions + "?limit=100&order_by=updated"},
+		{"page of 100 that few match", transactions + "?limit=100&status=rejected"},
+		{"aggregate by all records", aggregate},
+		{"aggregate by the index", aggregate + "?started_from=2026-09-03T00:00:00Z"},
+		{"balances", balancesPath},
+	} {
+		b.Run(c.name, func(b *testing.B) { h.measure(b, c.path) })
+	}
+}
+
+func (h *house) measure(b *testing.B, path string) {
+	r, err := http.NewRequest("GET", "http://"+h.address+path, nil)
+	must(b, err)
+	for name, value := range h.partner().headers {
+		r.Header.Set(name, value)
+	}
+	var took []time.Duration
+	b.ReportAllocs()
+	for b.Loop() {
+		began := time.Now()
+		response, err := transport.RoundTrip(r)
+		must(b, err)
+		if response.StatusCode != 200 {
+			b.Fatal(response.Status)
+		}
+		_, err = io.Copy(io.Discard, response.Body)
+		must(b, err)
+		must(b, response.Body.Close())
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	for _, p := range []int{50, 99} {
+		b.ReportMetric(float64(took[len(took)*p/100].Microseconds()), fmt.Sprintf("µs-p%d", p))
+	}
+}

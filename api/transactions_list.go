@@ -1,0 +1,208 @@
+package api
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// Bounds of the work for one page. A page that finds less says where it stopped.
+const (
+	maxRead = 500     // records read
+	maxRows = 200_000 // rows of the index passed; a record costs as much as hundreds
+)
+
+// walk goes through the rows of a partner's transaction list, newest first.
+type walk struct {
+	view  *posting.View
+	org   ledger.ID
+	of    posting.List
+	moved bool // by the last update, else by creation
+	span  span // of the time that orders it
+}
+
+// each calls fn with the rows that may belong to a transaction whose time is in
+// the span, those of updates included.
+//
+// A creation's row is booked at the last of the events that made the record, so
+// a record that began within the span may have its row just after. Events of one
+// change are contiguous: only the first creation after the span can be that row.
+func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
+	if w.span.from > w.span.to {
+		return nil
+	}
+	bounds := posting.Walk{From: w.span.from}
+	if w.span.to != forever {
+		bounds.Before = w.span.to + 1
+		if !w.moved {
+			bounds.Before += posting.MaxEvents
+		}
+	}
+	var late posting.Listed // the lowest creation after the span
+	err := w.view.List(w.org, w.of, bounds, func(row posting.Listed) (bool, error) {
+		if !w.moved && row.Booked > w.span.to {
+			if row.First {
+				late = row
+			}
+			return true, nil
+		}
+		if late.First {
+			first := late
+			late = posting.Listed{}
+			if more, err := fn(first); err != nil || !more {
+				return false, err
+			}
+		}
+		return fn(row)
+	})
+	if err == nil && late.First {
+		_, err = fn(late)
+	}
+	return err
+}
+
+// listed is the record that a row belongs to.
+func (w *walk) listed(row posting.Listed) (posting.Record, error) {
+	stored, found, err := w.view.Record(w.org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
+	if err == nil && !found {
+		err = fmt.Errorf("transaction %v is listed and not there", row.ID)
+	}
+	return stored, err
+}
+
+// transactionOf is the transaction in a record.
+func transactionOf(stored *posting.Record) (*payment.Record, error) {
+	record, err := paymentactor.Decode(stored.Payload)
+	if err != nil {
+		return nil, err
+	}
+	record.Finished = stored.Stamp.Finished
+	return record, nil
+}
+
+// listPage is one page of a list as it is filled.
+type listPage struct {
+	walk
+	server  *Server
+	partner *directory.Partner // whose transactions they are
+	query   *listQuery
+	out     list
+	seen    map[ledger.ID]struct{} // records that were read: their rows that follow are stale
+
+	passed int           // rows
+	past   ledger.Micros // time of the last row that was looked at
+	last   ledger.Micros // time of the last transaction on the page
+	next   ledger.Micros // the page after begins before it; 0: there is none
+	read   int           // records
+}
+
+// listPages are reused, with their buffers.
+var listPages = sync.Pool{New: func() any { return &listPage{seen: make(map[ledger.ID]struct{})} }}
+
+// maxPageKept bounds the buffers that are kept; merchant_meta can be long.
+const maxPageKept = 1 << 20
+
+// listTransactions is GET /transactions (specification, "list").
+func (s *Server) listTransactions(c *call) error {
+	q := newListQuery(c.RequestCtx, s.cfg.Clock.Now())
+	if err := q.problems.err(); err != nil {
+		return err
+	}
+	view := s.cfg.Journal.View()
+	defer view.Close()
+	p := listPages.Get().(*listPage)
+	defer p.release()
+	p.begin(s, q, view, c)
+	if err := p.each(p.look); err != nil {
+		return err
+	}
+	cursor := ""
+	if p.next != 0 {
+		cursor = p.next.Time().Format(instantLayout)
+	}
+	p.out.buf = p.out.finish(q.orderName(), cursor)
+	writeJSON(c.RequestCtx, fiber.StatusOK, p.out.buf)
+	return nil
+}
+
+func (p *listPage) begin(s *Server, q *listQuery, view *posting.View, c *call) {
+	p.server, p.partner, p.query = s, c.who.Partner, q
+	p.walk = walk{view: view, org: c.who.Org, of: q.listOf(c), moved: q.moved, span: *q.order()}
+	p.out.open('{')
+	p.out.enter("data", '[')
+}
+
+func (p *listPage) release() {
+	seen, buf := p.seen, p.out.buf[:0]
+	if cap(buf) > maxPageKept {
+		buf = nil
+	}
+	clear(seen)
+	*p = listPage{seen: seen}
+	p.out.buf = buf
+	listPages.Put(p)
+}
+
+// listOf is the caller's list in the environment asked for.
+func (q *filterQuery) listOf(c *call) posting.List {
+	return posting.List{Partner: c.who.Partner.Number, Env: uint8(q.transactionFilter.env)}
+}
+
+// look puts the row's transaction on the page if it is asked for. It looks one
+// further than the page, so that the last page says that it is the last.
+func (p *listPage) look(row posting.Listed) (more bool, err error) {
+	if p.passed++; p.read == maxRead || p.passed > maxRows {
+		p.next = p.past
+		return false, nil
+	}
+	if p.stale(row) {
+		p.past = row.Booked
+		return true, nil
+	}
+	p.read++
+	stored, err := p.listed(row)
+	if err != nil {
+		return false, err
+	}
+	q, stamp := p.query, &stored.Stamp
+	p.past = stamp.Started
+	if p.moved {
+		p.past = row.Booked
+		p.seen[row.ID] = struct{}{}
+		if stamp.Updated != row.Booked {
+			return true, nil
+		}
+	}
+	if !q.meets(stamp) {
+		return true, nil
+	}
+	record, err := transactionOf(&stored)
+	if err != nil || !q.wants(record) {
+		return true, err
+	}
+	if p.out.rows == q.limit {
+		p.next = p.last
+		return false, nil
+	}
+	p.out.buf = p.server.appendTransaction(p.out.buf, p.partner, &paymentactor.Result{Record: record, Stamp: *stamp})
+	p.out.rows++
+	p.last = p.past
+	return true, nil
+}
+
+// stale tells of a row that it is not its record's in this order, without a look
+// at the record.
+func (p *listPage) stale(row posting.Listed) bool {
+	if !p.moved {
+		return !row.First
+	}
+	_, known := p.seen[row.ID]
+	return known
+}

@@ -1,0 +1,411 @@
+package api_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	core "mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// deal is a payment of partner 1 in USD in prod, as it would be stored.
+func deal(amount string, status core.Status) *core.Record {
+	r := &core.Record{ID: uuid.New(), Partner: 1, Status: status}
+	r.Type, r.Amount, r.Asset = core.Payment, money.MustParse(amount), money.Asset{Currency: "USD", Env: money.Prod}
+	return r
+}
+
+// stock stores transactions of the first organization as they are, in order.
+func (h *house) stock(records ...*core.Record) []posting.Stamp {
+	h.t.Helper()
+	return h.written(0, 1, records...)
+}
+
+// written moves records from a version on by so many events each.
+func (h *house) written(version uint64, events int, records ...*core.Record) []posting.Stamp {
+	h.t.Helper()
+	stamps := make([]posting.Stamp, len(records))
+	var left sync.WaitGroup
+	left.Add(len(records))
+	for i, r := range records {
+		h.journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+			Org: h.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentactor.Encode(r),
+			List: posting.List{Partner: r.Partner, Env: uint8(r.Asset.Env)}, Finish: r.Status.Final(),
+			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
+		}}}, func(receipt posting.Receipt) {
+			if receipt.Err != nil {
+				h.t.Error(receipt.Err)
+			} else {
+				stamps[i] = receipt.Stamps[0]
+			}
+			left.Done()
+		})
+	}
+	left.Wait()
+	return stamps
+}
+
+// at sets the clock to a time of the first day, after all that was stored.
+func (h *house) at(clock string) {
+	h.t.Helper()
+	to, err := time.Parse(time.RFC3339, "2026-09-03T"+clock+"Z")
+	must(h.t, err)
+	must(h.t, h.clock.Set(to))
+}
+
+// found is the ids on a page, by the names of the records.
+func (a *answer) found(names map[ledger.ID]string) string {
+	a.t.Helper()
+	a.want(200, "")
+	var found []string
+	for i := range a.rows() {
+		id, err := uuid.Parse(a.at(fmt.Sprintf("data.%d.id", i)))
+		must(a.t, err)
+		name, known := names[id]
+		if !known {
+			name = id.String()
+		}
+		found = append(found, name)
+	}
+	return strings.Join(found, " ")
+}
+
+func TestListIsNewestFirstAndShowsWhatAReadShows(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.partner().get(transactions).want(200, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
+	var bodies []string
+	for _, amount := range []string{"1", "2", "3"} {
+		made := h.partner().post(transactions, payment(`"amount":"`+amount+`","description":"Shoes","merchant_meta":{"a":[1]}`)).want(201, "")
+		bodies = append([]string{made.body}, bodies...)
+	}
+	h.partner().get(transactions+"?env=test").want(200, `{"data":[`+strings.Join(bodies, ",")+`],"cursor":{"cursor_field":"started","cursor_value":null}}`)
+}
+
+func TestAPageHoldsTwentyAndSaysWhetherItIsTheLast(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	var made []*core.Record
+	for range 21 {
+		made = append(made, deal("1", core.Charged))
+	}
+	stamps := h.stock(made...)
+	first := h.partner().get(transactions).want(200, "")
+	second := stamps[1].Started.Time().Format("2006-01-02T15:04:05.000000-07:00")
+	if first.rows() != 20 || first.at("data.0.id") != made[20].ID.String() || first.at("cursor.cursor_value") != second {
+		t.Errorf("%d rows, cursor %s, want 20 and %s", first.rows(), first.at("cursor.cursor_value"), second)
+	}
+	last := h.partner().get(transactions+"?cursor="+url.QueryEscape(second)).want(200, "")
+	if last.rows() != 1 || last.at("data.0.id") != made[0].ID.String() || last.at("cursor.cursor_value") != "null" {
+		t.Errorf("the rest: %s", last.body)
+	}
+	// A page that all fit on is the last, and so is an exactly full one.
+	for _, limit := range []string{"21", "100"} {
+		if all := h.partner().get(transactions + "?limit=" + limit); all.rows() != 21 || all.at("cursor.cursor_value") != "null" {
+			t.Errorf("limit %s: %d rows, cursor %s", limit, all.rows(), all.at("cursor.cursor_value"))
+		}
+	}
+}
+
+func TestListRefusesOtherParameters(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, name := range []string{"page", "offset", "from", "to", "currency", "partner_id", "group_by", "Status", "x y"} {
+		h.partner().get(transactions+"?"+url.QueryEscape(name)+"=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"`+name+`"}]}`)
+	}
+	h.partner().get(transactions+"?page=1&offset=2").want(422,
+		`{"errors":[{"code":"invalid","detail":"Unexpected field","field":"page"},{"code":"invalid","detail":"Unexpected field","field":"offset"}]}`)
+	h.partner().get(transactions+"?txid=anything&txid=").want(422, `{"errors":[{"code":"invalid","detail":"txid is there twice","field":"txid"}]}`)
+}
+
+func TestListRefusesBadValuesByTheirNames(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	bad := map[string][]string{
+		"limit":         {"0", "101", "-1", "+5", "05", "x", "1e1", "", "99999999999999999999"},
+		"type":          {"refund", "Payment", ""},
+		"env":           {"sandbox", ""},
+		"order_by":      {"finished", "amount", ""},
+		"status":        {""},
+		"rrn":           {""},
+		"link_id":       {"1", "0f8fad5bd9cb469fa16570867728950e", "{0f8fad5b-d9cb-469f-a165-70867728950e}", ""},
+		"amount_from":   {"1.5", "-1", "", "x", strings.Repeat("9", 79)},
+		"amount_to":     {"1e3", "007", strings.Repeat("9", 78)},
+		"started_from":  {"2026-09-03", "2026-09-03T10:15:30", "1788430530", "2026-13-03T10:15:30Z", ""},
+		"started_to":    {"yesterday"},
+		"updated_from":  {"2026-09-03 10:15:30 Europe/Riga"},
+		"updated_to":    {"2026-09-03T10:15:30 UTC"},
+		"finished_from": {"2026-09-03T25:15:30Z"},
+		"finished_to":   {"%00"},
+		"cursor":        {"", "20", "2026-09-03"},
+	}
+	for name, values := range bad {
+		for _, value := range values {
+			a := h.partner().get(transactions+"?"+name+"="+url.QueryEscape(value)).want(422, "")
+			if a.at("errors.0.field") != name || a.at("errors.1") != "(absent)" {
+				t.Errorf("%s=%q: %s", name, value, a.body)
+			}
+		}
+		if a := h.partner().get(transactions+"?"+name+"=1&"+name+"=1").want(422, ""); a.at("errors.0.field") != name {
+			t.Errorf("%s twice: %s", name, a.body)
+		}
+	}
+	a := h.partner().get(transactions+"?start_cursor=x&end_cursor=y").want(422, "")
+	if a.at("errors.0.field") != "start_cursor" || a.at("errors.1.field") != "end_cursor" {
+		t.Errorf("%s", a.body)
+	}
+}
+
+func TestListFilters(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	a, b, c, d := deal("100", core.Charged), deal("200", core.Rejected), deal("300", core.Charged), deal("400", core.Charging)
+	b.Type = core.Payout
+	c.RRN, c.LinkID = "123456789012", uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
+	tested, foreign := deal("100", core.Charged), deal("100", core.Charged)
+	tested.Asset.Env, foreign.Partner = money.Test, 77
+	h.stock(a, b, c, d, tested, foreign)
+	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c", d.ID: "d", tested.ID: "tested"}
+	for query, want := range map[string]string{
+		"":                               "d c b a",
+		"env=prod":                       "d c b a",
+		"env=test":                       "tested",
+		"status=charged":                 "c a",
+		"status=charging":                "d",
+		"status=no_such_status":          "",
+		"status=Charged":                 "",
+		"type=payout":                    "b",
+		"type=payment":                   "d c a",
+		"type=payment&status=charged":    "c a",
+		"amount_from=200":                "d c b",
+		"amount_to=200":                  "b a",
+		"amount_from=200&amount_to=300":  "c b",
+		"amount_from=301&amount_to=299":  "",
+		"amount_from=0&amount_to=100":    "a",
+		"rrn=123456789012":               "c",
+		"rrn=210987654321":               "",
+		"txid=ignored":                   "d c b a",
+		"txid=":                          "d c b a",
+		"order_by=updated":               "d c b a",
+		"order_by=started&status=failed": "",
+		"link_id=0f8fad5b-d9cb-469f-a165-70867728950e": "c",
+		"link_id=0F8FAD5B-D9CB-469F-A165-70867728950E": "c",
+		"link_id=00000000-0000-0000-0000-000000000000": "",
+	} {
+		if got := h.partner().get(transactions + "?" + query).found(names); got != want {
+			t.Errorf("%q: %s, want %s", query, got, want)
+		}
+	}
+	for _, other := range []caller{h.second(), h.neighbour()} {
+		if got := other.get(transactions).found(names); got != "" {
+			t.Errorf("another partner sees %s", got)
+		}
+	}
+}
+
+// Three transactions, an hour apart; the second is finished and the first moves
+// later still.
+func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	a, b, c := deal("1", core.Charging), deal("2", core.Charged), deal("3", core.Charging)
+	h.at("11:00:00")
+	h.stock(a)
+	h.at("12:00:00")
+	h.stock(b)
+	h.at("13:00:00")
+	h.stock(c)
+	h.at("14:00:00")
+	a.Status = core.Failed
+	h.written(1, 1, a)
+	h.at("15:00:00")
+	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c"}
+	for query, want := range map[string]string{
+		"started_from=2026-09-03T12:00:00Z":                                   "c b",
+		"started_from=2026-09-03T12:00:00.000001Z":                            "c",
+		"started_from=2026-09-03T12:00:00.0000001Z":                           "c",
+		"started_to=2026-09-03T12:00:00Z":                                     "b a",
+		"started_to=2026-09-03T12:00:00.0000009Z":                             "b a",
+		"started_to=2026-09-03T11:59:59.999999Z":                              "a",
+		"started_from=2026-09-03T12:00:00Z&started_to=2026-09-03T12:00:00Z":   "b",
+		"started_from=2026-09-03T12:00:01Z&started_to=2026-09-03T12:00:00Z":   "",
+		"updated_from=2026-09-03T13:00:00Z":                                   "c a",
+		"updated_from=2026-09-03T13:00:00Z&order_by=updated":                  "a c",
+		"updated_to=2026-09-03T13:00:00Z":                                     "c b",
+		"updated_to=2026-09-03T13:00:00Z&order_by=updated":                    "c b",
+		"updated_from=2026-09-03T14:00:00Z&updated_to=2026-09-03T14:00:00Z":   "a",
+		"finished_from=2026-09-03T12:00:00Z":                                  "b a",
+		"finished_from=2026-09-03T12:00:00.000001Z&order_by=updated":          "a",
+		"finished_to=2026-09-03T12:00:00Z":                                    "b",
+		"finished_to=2026-09-03T15:00:00Z&finished_from=2026-09-03T00:00:00Z": "b a",
+		"finished_to=2026-09-03T14:59:59Z&order_by=updated":                   "a b",
+		"finished_to=1969-12-31T23:59:59Z":                                    "",
+		"started_from=0001-01-01T00:00:00Z&started_to=9999-12-31T23:59:59Z":   "c b a",
+		"started_from=2026-09-03T12:00:00Z&updated_to=2026-09-03T12:30:00Z":   "b",
+		"started_to=2026-09-03T11:30:00Z&updated_from=2026-09-03T13:30:00Z":   "a",
+		"order_by=updated":                             "a c b",
+		"cursor=2026-09-03T13:00:00Z":                  "b a",
+		"cursor=2026-09-03T13:00:00.0000001Z":          "c b a",
+		"cursor=1950-01-01T00:00:00Z":                  "",
+		"order_by=updated&cursor=2026-09-03T14:00:00Z": "c b",
+		"order_by=updated&cursor=2026-09-03T14:00:00Z&updated_to=2026-09-03T12:30:00Z": "b",
+	} {
+		if got := h.partner().get(transactions + "?" + query).found(names); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+}
+
+func TestListReadsEveryFormOfATime(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	a, b := deal("1", core.Charged), deal("2", core.Charged)
+	h.at("11:00:00")
+	h.stock(a)
+	h.at("12:00:00")
+	h.stock(b)
+	names := map[ledger.ID]string{a.ID: "a", b.ID: "b"}
+	for _, form := range []string{
+		"2026-09-03T12:00:00Z",
+		"2026-09-03T12:00:00.000000Z",
+		"2026-09-03T12:00:00%2B00:00",
+		"2026-09-03T12:00:00+00:00", // the plus arrives as a space
+		"2026-09-03T12:00:00%2000:00",
+		"2026-09-03T15:00:00.000000+03:00",
+		"2026-09-03T10:30:00-01:30",
+		"2026-09-03T15:00:00%2B0300",
+		"2026-09-03T15:00:00+03",
+		"2026-09-03%2012:00:00.000000%20Etc/UTC",
+		"2026-09-03+12:00:00.000000+Etc%2FUTC",
+		"2026-09-03+12:00:00+Etc/UTC",
+	} {
+		if got := h.partner().get(transactions + "?started_from=" + form).found(names); got != "b" {
+			t.Errorf("%s: %s", form, got)
+		}
+	}
+}
+
+// A manual clock stands still, and what happens meanwhile is booked microseconds
+// after it: who names the clock's very instant means all of it.
+func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.partner().post(transactions, payment(`"amount":"1"`)).want(201, "")
+	now := h.clock.Now()
+	for query, want := range map[string]int{
+		"started_to=" + now.Format(time.RFC3339Nano): 1, "finished_to=" + now.Format(time.RFC3339Nano): 1,
+		"started_to=" + now.Add(-time.Microsecond).Format(time.RFC3339Nano): 0,
+	} {
+		if a := h.partner().get(transactions+"?env=test&"+query).want(200, ""); a.rows() != want {
+			t.Errorf("%s: %s; made %s", query, a.body, made.at("started"))
+		}
+	}
+}
+
+// A transaction that took several events to be made is listed by the first.
+func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	a, b, c := deal("1", core.Charged), deal("2", core.Charged), deal("3", core.Charged)
+	h.at("12:00:00")
+	stamps := h.written(0, 5, a, b, c) // started at .000000, .000005, .000010; updated 4 µs later
+	if stamps[1].Started-stamps[0].Started != 5 || stamps[1].Updated-stamps[1].Started != 4 {
+		t.Fatalf("%+v", stamps)
+	}
+	h.at("13:00:00")
+	names := map[ledger.ID]string{a.ID: "a", b.ID: "b", c.ID: "c"}
+	for micros, want := range map[string]string{"0": "a", "3": "a", "4": "a", "5": "b a", "9": "b a", "10": "c b a"} {
+		query := transactions + "?started_to=2026-09-03T12:00:00." + fmt.Sprintf("%06s", micros) + "Z"
+		if got := h.partner().get(query).found(names); got != want {
+			t.Errorf("up to %s: %s, want %s", micros, got, want)
+		}
+	}
+	for micros, want := range map[string]string{"0": "c b a", "1": "c b", "5": "c b", "6": "c", "10": "c", "11": ""} {
+		query := transactions + "?started_from=2026-09-03T12:00:00." + fmt.Sprintf("%06s", micros) + "Z"
+		if got := h.partner().get(query).found(names); got != want {
+			t.Errorf("from %s: %s, want %s", micros, got, want)
+		}
+	}
+	for micros, want := range map[string]string{"0": "", "1": "a", "5": "a", "6": "b a", "11": "c b a"} {
+		query := transactions + "?cursor=2026-09-03T12:00:00." + fmt.Sprintf("%06s", micros) + "Z"
+		if got := h.partner().get(query).found(names); got != want {
+			t.Errorf("after %s: %s, want %s", micros, got, want)
+		}
+	}
+}
+
+func TestWindowHoldsBothItsBounds(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	names := map[ledger.ID]string{}
+	for i, name := range []string{"a", "b", "c", "d"} {
+		r := deal("1", core.Charged)
+		names[r.ID] = name
+		h.at(fmt.Sprintf("%d:00:00", 11+i))
+		h.stock(r)
+	}
+	h.at("16:00:00")
+	const b, c = "2026-09-03T12:00:00Z", "2026-09-03T13:00:00Z"
+	for query, want := range map[string]string{
+		"start_cursor=" + c + "&end_cursor=" + b:                        "c b",
+		"start_cursor=" + b + "&end_cursor=" + c:                        "c b",
+		"start_cursor=" + b + "&end_cursor=" + b:                        "b",
+		"start_cursor=" + b + "&end_cursor=" + c + "&order_by=updated":  "c b",
+		"start_cursor=" + b + "&end_cursor=" + c + "&limit=1":           "c",
+		"start_cursor=" + b + "&end_cursor=" + c + "&cursor=" + c:       "b",
+		"start_cursor=" + b + "&end_cursor=" + c + "&started_from=" + c: "c",
+		"start_cursor=" + b + "&end_cursor=" + c + "&status=rejected":   "",
+		"start_cursor=" + b:     "d c b a",
+		"start_cursor=nonsense": "d c b a",
+		"end_cursor=" + b:       "d c b a",
+	} {
+		if got := h.partner().get(transactions + "?" + query).found(names); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	a := h.partner().get(transactions + "?limit=1&start_cursor=" + b + "&end_cursor=" + c)
+	if a.at("cursor.cursor_value") != "2026-09-03T13:00:00.000000+00:00" {
+		t.Errorf("the window goes on: %s", a.body)
+	}
+	a = h.partner().get(transactions + "?limit=1&start_cursor=" + b + "&end_cursor=" + c + "&cursor=" + c)
+	if a.at("cursor.cursor_value") != "null" {
+		t.Errorf("the window ends: %s", a.body)
+	}
+}
+
+// What few match is searched a part at a time: a page may be empty and still
+// say where to go on.
+func TestAFilteredPageReadsABoundedPart(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	oldest := deal("1", core.Failed)
+	made := []*core.Record{oldest}
+	for range 1_100 {
+		made = append(made, deal("1", core.Charged))
+	}
+	h.stock(made...)
+	for order, want := range map[string]int{"started": 3, "updated": 3} {
+		query, pages, found := transactions+"?limit=100&status=failed&order_by="+order, 0, 0
+		for cursor := "start"; cursor != "null"; pages++ {
+			a := h.partner().get(query).want(200, "")
+			if found += a.rows(); a.rows() == 1 && a.at("data.0.id") != oldest.ID.String() {
+				t.Errorf("%s", a.body)
+			}
+			cursor = a.at("cursor.cursor_value")
+			query = transactions + "?limit=100&status=failed&order_by=" + order + "&cursor=" + url.QueryEscape(cursor)
+		}
+		if pages != want || found != 1 {
+			t.Errorf("%s: %d found on %d pages, want 1 on %d", order, found, pages, want)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package api
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// Bounds of a page of transactions (specification, "Limits").
+const (
+	pageDefault = 20
+	pageMax     = 100
+)
+
+// filterParameters are those that the list and the aggregate have in common. A
+// txid is taken and ignored (specification, "list").
+var filterParameters = []string{
+	"status", "type", "env", "started_from", "started_to", "updated_from", "updated_to", "finished_from", "finished_to",
+	"amount_from", "amount_to", "rrn", "link_id", "txid",
+}
+
+var listParameters = slices.Concat(filterParameters, []string{"limit", "cursor", "order_by", "start_cursor", "end_cursor"})
+
+// span is the instants from one to another, both included.
+type span struct{ from, to ledger.Micros }
+
+func (s span) holds(at ledger.Micros) bool { return s.from <= at && at <= s.to }
+
+func (s span) within(o span) span { return span{max(s.from, o.from), min(s.to, o.to)} }
+
+// transactionFilter says which transactions are asked for.
+type transactionFilter struct {
+	env      money.Env
+	status   payment.Status // empty: any; one that nobody knows finds nothing
+	kind     payment.Type   // 0: any
+	currency money.Currency // empty: any
+	rrn      string         // empty: any
+	link     ledger.ID
+	linked   bool // link was asked for
+
+	least, most money.Amount // both included
+
+	started, updated, finished span
+}
+
+// meets tells whether the record's times are asked for.
+func (f *transactionFilter) meets(s *posting.Stamp) bool {
+	return f.started.holds(s.Started) && f.updated.holds(s.Updated) && f.finished.holds(s.Finished)
+}
+
+// wants tells whether a record whose times are asked for is asked for.
+func (f *transactionFilter) wants(r *payment.Record) bool {
+	return (f.status == "" || r.Status == f.status) && (f.kind == 0 || r.Type == f.kind) &&
+		(f.currency == "" || r.Asset.Currency == f.currency) && (f.rrn == "" || r.RRN == f.rrn) &&
+		(!f.linked || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.least) && !f.most.Less(r.Amount)
+}
+
+// narrow draws the bounds of each time from those of the others: a transaction
+// is started before it is finished, and updated last when it is finished or
+// later. A walk ends the sooner for it.
+func (f *transactionFilter) narrow() {
+	f.started.to = min(f.started.to, f.finished.to, f.updated.to)
+	f.updated.from = max(f.updated.from, f.finished.from, f.started.from)
+}
+
+// filterQuery reads a filter from a request's parameters.
+type filterQuery struct {
+	*query
+	transactionFilter
+	now time.Time
+}
+
+func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *filterQuery {
+	q := &filterQuery{query: queryOf(ctx, known...), now: now}
+	q.refuseEmpty(known)
+	f := &q.transactionFilter
+	f.env = q.query.env()
+	f.status = payment.Status(q.text("status"))
+	f.kind = q.readType()
+	f.rrn = q.text("rrn")
+	f.link, f.linked = q.id("link_id")
+	f.least, f.most = q.amount("amount_from", money.Amount{}), q.amount("amount_to", money.Max)
+	f.started, f.updated, f.finished = q.span("started"), q.span("updated"), q.span("finished")
+	if f.finished != (span{0, forever}) {
+		f.finished.from = max(f.finished.from, 1) // what is not finished has the time 0
+	}
+	return q
+}
+
+// refuseEmpty refuses parameters that say nothing, in the order of known, and
+// forgets them: an empty status must not mean any.
+func (q *filterQuery) refuseEmpty(known []string) {
+	for _, name := range known {
+		if said, sent := q.values[name]; sent && said == "" && name != "txid" {
+			q.problems.add(name, name+" must not be empty")
+			delete(q.values, name)
+		}
+	}
+}
+
+func (q *filterQuery) readType() payment.Type {
+	said, sent := q.values["type"]
+	if !sent {
+		return 0
+	}
+	kind, known := payment.ParseType(said)
+	if !known {
+		q.problems.add("type", "type must be payment or payout")
+	}
+	return kind
+}
+
+func (q *filterQuery) amount(name string, absent money.Amount) money.Amount {
+	said, sent := q.values[name]
+	if !sent {
+		return absent
+	}
+	amount, err := money.Parse(said)
+	if err != nil {
+		q.problems.add(name, name+" must be a string of minor units")
+	}
+	return amount
+}
+
+// span reads the bounds of a time. An upper bound that is the clock's very
+// instant means everything (query.upTo says why).
+func (q *filterQuery) span(field string) span {
+	s := span{0, forever}
+	if at, sent := q.time(field + "_from"); sent {
+		s.from = ceiling(at)
+	}
+	if at, sent := q.time(field + "_to"); sent && ledger.MicrosOf(at) != ledger.MicrosOf(q.now) {
+		s.to = ledger.MicrosOf(at)
+	}
+	return s
+}
+
+// time is a parameter that is an instant; sent is false if it is none.
+func (q *filterQuery) time(name string) (at time.Time, sent bool) {
+	said, sent := q.values[name]
+	if !sent {
+		return at, false
+	}
+	at, ok := parseInstant(said)
+	if !ok {
+		q.problems.add(name, name+" must be an ISO 8601 time with an offset")
+	}
+	return at, ok
+}
+
+// listQuery is a request for a page of transactions.
+type listQuery struct {
+	*filterQuery
+	limit int
+	moved bool // ordered by the last update, else by creation
+}
+
+// newListQuery reads a request for a page. The cursor and the window, which are
+// instants of the order, become bounds of that time.
+func newListQuery(ctx *fasthttp.RequestCtx, now time.Time) *listQuery {
+	q := &listQuery{filterQuery: newFilterQuery(ctx, now, listParameters)}
+	q.limit = q.readLimit()
+	q.moved = q.choice("order_by", "started", "updated") == "updated"
+	order := q.order()
+	*order = order.within(q.window())
+	if at, sent := q.time("cursor"); sent {
+		order.to = min(order.to, ceiling(at)-1)
+	}
+	q.narrow()
+	return q
+}
+
+// order is the time by which the list is ordered.
+func (q *listQuery) order() *span {
+	if q.moved {
+		return &q.updated
+	}
+	return &q.started
+}
+
+func (q *listQuery) orderName() string {
+	if q.moved {
+		return "updated"
+	}
+	return "started"
+}
+
+// window is what lies between start_cursor and end_cursor, whichever of them is
+// the newer. One without the other is ignored (specification, "list").
+func (q *listQuery) window() span {
+	_, start := q.values["start_cursor"]
+	_, end := q.values["end_cursor"]
+	if !start || !end {
+		return span{0, forever}
+	}
+	a, _ := q.time("start_cursor")
+	b, _ := q.time("end_cursor")
+	if b.Before(a) {
+		a, b = b, a
+	}
+	return span{ceiling(a), ledger.MicrosOf(b)}
+}
+
+func (q *listQuery) readLimit() int {
+	said, sent := q.values["limit"]
+	if !sent {
+		return pageDefault
+	}
+	n, err := strconv.Atoi(said)
+	if err != nil || n < 1 || n > pageMax || strconv.Itoa(n) != said {
+		q.problems.add("limit", "limit must be from 1 to "+strconv.Itoa(pageMax))
+		return pageDefault
+	}
+	return n
+}
+
+// instantLayouts are the forms of ISO 8601 with an offset; a fraction of the
+// seconds may stand in each.
+var instantLayouts = [...]string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07"}
+
+// parseInstant reads a time in one of the forms in which the protocol writes
+// them: ISO 8601 with an offset, or "YYYY-MM-DD HH:MM:SS.ffffff Etc/UTC".
+func parseInstant(said string) (time.Time, bool) {
+	if wall, named := strings.CutSuffix(said, " Etc/UTC"); named {
+		at, err := time.Parse(time.DateTime, wall)
+		return at, err == nil
+	}
+	// The '+' of an offset that was not escaped in the query arrives as a space.
+	said = strings.Replace(said, " ", "+", 1)
+	for _, layout := range instantLayouts {
+		if at, err := time.Parse(layout, said); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// ceiling is the first microsecond that is not before the instant, and not
+// before 1970: nothing was booked then, and keys have no sign.
+func ceiling(at time.Time) ledger.Micros {
+	m := ledger.MicrosOf(at)
+	if at.Nanosecond()%1_000 != 0 {
+		m++
+	}
+	return max(0, m)
+}

@@ -1,0 +1,105 @@
+package api_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	core "mizan/ledger/payment"
+)
+
+// asked are the parameters of a list that are known, by hand.
+var asked = strings.Fields(`status type env limit cursor started_from started_to updated_from updated_to finished_from finished_to
+	amount_from amount_to order_by rrn link_id start_cursor end_cursor txid`)
+
+// FuzzListQuery asks a server whatever the query: it answers with a page, or
+// refuses with the names of what it refuses.
+func FuzzListQuery(f *testing.F) {
+	for _, said := range []string{
+		"", "limit=5&order_by=updated", "limit=0", "status=charged&type=payment&env=prod", "cursor=2026-09-03T10:15:30.123456%2B00:00", "page=1&offset=2",
+		"started_from=2026-09-03T10:15:30+00:00&started_to=2026-09-03%2010:15:30.5%20Etc/UTC", "start_cursor=9999-12-31T23:59:59Z&end_cursor=0000-01-01T00:00:00Z",
+		"finished_to=2026-09-03T10:15:30.123456Z", "amount_from=0&amount_to=" + strings.Repeat("9", 77), "link_id=0f8fad5b-d9cb-469f-a165-70867728950e&rrn=123456789012",
+		"%ff=%00&=&&==&txid=%F0%9D%84%9E", "limit=%31&limit=1", "updated_to=2026-09-03T10:15:30.9999999Z&updated_from=1969-12-31T23:59:59.9999999Z", "group_by=day",
+	} {
+		f.Add(said)
+	}
+	h := open(f)
+	for _, status := range []core.Status{core.Charged, core.Rejected, core.Charging} {
+		h.written(0, 3, deal("7", status), deal("70", status))
+	}
+	f.Fuzz(func(t *testing.T, said string) {
+		if len(said) > 4_096 || strings.ContainsFunc(said, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
+			t.Skip("no target of a request")
+		}
+		for _, path := range []string{transactions, aggregate, balancesPath} {
+			status, body := h.asks(t, path, said)
+			if !json.Valid(body) || status != 200 && status != 422 {
+				t.Fatalf("%s?%q: %d %s", path, said, status, body)
+			}
+			if status == 422 {
+				checkRefusal(t, body)
+			} else if path == transactions {
+				checkPage(t, said, body)
+			}
+		}
+	})
+}
+
+// asks sends a query as it is, escaped or not.
+func (h *house) asks(t *testing.T, path, query string) (int, []byte) {
+	t.Helper()
+	r, err := http.NewRequest("GET", "http://"+h.address+path, nil)
+	must(t, err)
+	r.URL.RawQuery = query
+	for name, value := range h.partner().headers {
+		r.Header.Set(name, value)
+	}
+	response, err := transport.RoundTrip(r)
+	must(t, err)
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	must(t, err)
+	return response.StatusCode, body
+}
+
+func checkRefusal(t *testing.T, body []byte) {
+	t.Helper()
+	var refusal struct {
+		Errors []struct{ Code, Detail string }
+	}
+	must(t, json.Unmarshal(body, &refusal))
+	for _, e := range refusal.Errors {
+		if e.Code == "" || e.Detail == "" {
+			t.Fatalf("%s", body)
+		}
+	}
+	if len(refusal.Errors) == 0 {
+		t.Fatalf("%s", body)
+	}
+}
+
+func checkPage(t *testing.T, said string, body []byte) {
+	t.Helper()
+	if values, err := url.ParseQuery(said); err == nil {
+		for name, sent := range values {
+			if name != "" && (!slices.Contains(asked, name) || len(sent) != 1) { // an argument without a name is none
+				t.Fatalf("%q was taken: %s", said, body)
+			}
+		}
+	}
+	var page struct {
+		Data   []struct{ ID string }
+		Cursor struct {
+			Field string  `json:"cursor_field"`
+			Value *string `json:"cursor_value"`
+		}
+	}
+	must(t, json.Unmarshal(body, &page))
+	if len(page.Data) > 6 || page.Cursor.Field != "started" && page.Cursor.Field != "updated" || page.Cursor.Value != nil && len(page.Data) == 0 {
+		t.Fatalf("%q: %s", said, body)
+	}
+}

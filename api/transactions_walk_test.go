@@ -1,0 +1,125 @@
+package api_test
+
+import (
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+
+	core "mizan/ledger/payment"
+)
+
+// seeded is a source whose seed is printed; MIZAN_SEED repeats a run.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if said := os.Getenv("MIZAN_SEED"); said != "" {
+		var err error
+		seed, err = strconv.ParseUint(said, 10, 64)
+		must(t, err)
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// walked reads a list from its newest page to its last, in pages of random
+// length, and counts how often each id came; between runs after each page.
+func (h *house) walked(random *rand.Rand, query string, between func()) map[string]int {
+	h.t.Helper()
+	seen := map[string]int{}
+	for cursor := ""; cursor != "null"; between() {
+		a := h.partner().get(transactions+"?"+query+"&limit="+strconv.Itoa(1+random.IntN(7))+cursor).want(200, "")
+		for _, row := range a.object()["data"].([]any) {
+			seen[row.(map[string]any)["id"].(string)]++
+		}
+		if cursor = a.at("cursor.cursor_value"); cursor != "null" {
+			cursor = "&cursor=" + url.QueryEscape(cursor)
+		}
+	}
+	return seen
+}
+
+// Real payments are made all the while, some of which are settled later.
+func TestAWalkByStartMeetsEachOnceWhileOthersCome(t *testing.T) {
+	t.Parallel()
+	h, random := open(t), seeded(t)
+	create := func(slow bool) string {
+		body := payment(`"amount":"1"`)
+		if slow {
+			body = `{"params":{"amount":"1","type":"payment","env":"test",` + urls + `,"money_storage":{"type":"bank_card","cardnumber":"4000000000000077","cardholder":"J","exp_month":"1","exp_year":"30","cvv":"123"}}}`
+		}
+		return h.partner().post(transactions, body).want(201, "").at("id")
+	}
+	var there []string
+	for range 60 {
+		there = append(there, create(random.IntN(3) == 0))
+	}
+	stop, writer := make(chan struct{}), sync.WaitGroup{}
+	writer.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				create(false)
+			}
+		}
+	})
+	seen := h.walked(random, "env=test", func() {
+		if random.IntN(4) == 0 {
+			h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":2}`).want(200, "")
+		}
+	})
+	close(stop)
+	writer.Wait()
+	for _, id := range there {
+		if seen[id] != 1 {
+			t.Errorf("%s was met %d times", id, seen[id])
+		}
+	}
+	for id, times := range seen {
+		if times != 1 {
+			t.Errorf("%s was met %d times", id, times)
+		}
+	}
+}
+
+func TestAWalkByUpdateMeetsEachThatDoesNotMoveOnce(t *testing.T) {
+	t.Parallel()
+	h, random := open(t), seeded(t)
+	var all []*core.Record
+	versions, moved := map[*core.Record]uint64{}, map[string]bool{}
+	move := func(r *core.Record) {
+		events := 1 + random.IntN(4)
+		h.written(versions[r], events, r)
+		versions[r] += uint64(events)
+	}
+	for range 120 {
+		r := deal("1", core.Charging)
+		move(r)
+		all = append(all, r)
+	}
+	for range 80 {
+		move(all[random.IntN(len(all))])
+	}
+	seen := h.walked(random, "order_by=updated", func() {
+		for range random.IntN(3) {
+			r := all[random.IntN(len(all))]
+			move(r)
+			moved[r.ID.String()] = true
+		}
+		if random.IntN(2) == 0 {
+			h.stock(deal("1", core.Charging))
+		}
+	})
+	if len(moved) < 5 || len(moved) == len(all) {
+		t.Fatalf("%d of %d moved: the test says nothing", len(moved), len(all))
+	}
+	for _, r := range all {
+		if id := r.ID.String(); seen[id] > 1 || seen[id] == 0 && !moved[id] {
+			t.Errorf("%s was met %d times; moved: %v", id, seen[id], moved[id])
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/insecurecleartextkeyset"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+	"github.com/tink-crypto/tink-go/v2/tink"
+	"pgregory.net/rapid"
+)
+
+func janes() *Card {
+	return &Card{Number: []byte(canary), Holder: []byte("JANE DOE"), ExpMonth: []byte("12"), ExpYear: []byte("2030"), CVV: []byte("987")}
+}
+
+// byTink opens with nothing but the library and what the file holds.
+func byTink(t *testing.T, k *Keyring) tink.AEAD {
+	t.Helper()
+	var file struct {
+		Keys json.RawMessage `json:"sealing_keys"`
+	}
+	if err := json.Unmarshal(k.encode(), &file); err != nil {
+		t.Fatal(err)
+	}
+	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(file.Keys)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opener, err := aead.New(handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opener
+}
+
+func TestASealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
+	k, card := create(t), janes()
+	s, err := k.SealCard(card, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plaintext, err := byTink(t, k).Decrypt(s, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "\x01\x104000000000000002\x08JANE DOE\x0212\x042030"; string(plaintext) != want {
+		t.Errorf("the card is sealed as %q, want %q", plaintext, want)
+	}
+	if strings.Contains(string(plaintext), "987") {
+		t.Error("the CVV is inside")
+	}
+	if string(card.CVV) != "987" || string(card.Number) != canary {
+		t.Error("sealing changed the card")
+	}
+	opened, err := k.OpenCard(s, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opened.CVV != nil || !same(opened, card) {
+		t.Error("the card came back as another one")
+	}
+	if _, err := k.OpenCard(s, []byte("another record")); !errors.Is(err, ErrUnopened) {
+		t.Errorf("moved to another record: %v", err)
+	}
+}
+
+func same(a, b *Card) bool {
+	return bytes.Equal(a.Number, b.Number) && bytes.Equal(a.Holder, b.Holder) &&
+		bytes.Equal(a.ExpMonth, b.ExpMonth) && bytes.Equal(a.ExpYear, b.ExpYear)
+}
+
+func TestEveryCardComesBack(t *testing.T) {
+	k := create(t)
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.SliceOfN(rapid.Byte(), 0, 1100) // a holder has up to 255 characters of 4 bytes
+		card := &Card{Number: part.Draw(t, "number"), Holder: part.Draw(t, "holder"), ExpMonth: part.Draw(t, "month"), ExpYear: part.Draw(t, "year")}
+		s, err := k.SealCard(card, place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if opened, err := k.OpenCard(s, place); err != nil || !same(opened, card) {
+			t.Fatalf("came back as another one, %v", err)
+		}
+	})
+}
+
+// spy is an AEAD that keeps the plaintexts which pass it.
+type spy struct {
+	tink.AEAD
+	seen [][]byte // the caller's own buffers
+	was  []string // what was in them
+}
+
+func (s *spy) see(plaintext []byte) {
+	s.seen, s.was = append(s.seen, plaintext[:cap(plaintext)]), append(s.was, string(plaintext))
+}
+
+func (s *spy) Encrypt(plaintext, context []byte) ([]byte, error) {
+	s.see(plaintext)
+	return s.AEAD.Encrypt(plaintext, context)
+}
+
+func (s *spy) Decrypt(sealed, context []byte) ([]byte, error) {
+	plaintext, err := s.AEAD.Decrypt(sealed, context)
+	s.see(plaintext)
+	return plaintext, err
+}
+
+func TestThePlaintextOfACardIsWiped(t *testing.T) {
+	k := create(t)
+	watch := &spy{AEAD: k.sealer}
+	k.sealer = watch
+	s, err := k.SealCard(janes(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	card, err := k.OpenCard(s, place)
+	if err != nil || string(card.Number) != canary {
+		t.Fatalf("the card did not come back, %v", err)
+	}
+	if len(watch.seen) != 2 || !strings.Contains(watch.was[0], canary) || watch.was[0] != watch.was[1] {
+		t.Fatalf("the plaintext was seen %d times", len(watch.seen))
+	}
+	for _, buffer := range watch.seen {
+		if !bytes.Equal(buffer, make([]byte, len(buffer))) {
+			t.Error("the plaintext is still there")
+		}
+	}
+}
+
+func TestASealedCardThatIsNoneIsRefusedAndNotQuoted(t *testing.T) {
+	k := create(t)
+	good := encodeCard(janes())
+	damaged := map[string][]byte{
+		"empty": {}, "another version": append([]byte{2}, good[1:]...), "more": append(slices.Clone(good), 0),
+		"endless length": append([]byte{1}, bytes.Repeat([]byte{0xff}, 11)...),
+		"huge length":    append([]byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, canary...),
+	}
+	for n := 1; n < len(good); n++ {
+		damaged["cut to "+string(good[:n])] = good[:n]
+	}
+	for name, plaintext := range damaged {
+		card, err := k.OpenCard(sealed(t, k, string(plaintext)), place)
+		if err == nil || card != nil {
+			t.Errorf("%q was opened", name)
+		} else if strings.Contains(err.Error(), canary[:4]) {
+			t.Errorf("the error quotes the card: %v", err)
+		}
+	}
+}

@@ -1,0 +1,387 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+)
+
+var place = []byte("an organization, and a record of")
+
+func sealed(t *testing.T, k *Keyring, plaintext string) []byte {
+	t.Helper()
+	s, err := k.Seal([]byte(plaintext), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// opens wants the keyring to open what was sealed in the place.
+func opens(t *testing.T, k *Keyring, sealed []byte, want string) {
+	t.Helper()
+	if got, err := k.Open(sealed, place); err != nil || string(got) != want {
+		t.Errorf("opened as %q, %v, want %q", got, err, want)
+	}
+}
+
+// keyOf is the id of the key that sealed: tink's prefix is 1 and the key's id.
+func keyOf(sealed []byte) uint32 { return binary.BigEndian.Uint32(sealed[1:]) }
+
+func primary(t *testing.T, k *Keyring) uint32 {
+	t.Helper()
+	var found []uint32
+	for _, key := range k.SealingKeys() {
+		if key.Primary {
+			found = append(found, key.ID)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d keys are primary", len(found))
+	}
+	return found[0]
+}
+
+func TestWhatIsSealedOpensInItsPlaceOnly(t *testing.T) {
+	k := create(t)
+	s := sealed(t, k, canary)
+	opens(t, k, s, canary)
+	for name, context := range map[string][]byte{
+		"another record": []byte("an organization, and a record oF"), "no place": nil, "shorter": place[:31], "longer": append(bytes.Clone(place), 0),
+	} {
+		if got, err := k.Open(s, context); !errors.Is(err, ErrUnopened) || got != nil {
+			t.Errorf("%s: opened as %q, %v", name, got, err)
+		}
+	}
+	if _, err := create(t).Open(s, place); !errors.Is(err, ErrUnopened) {
+		t.Errorf("another keyring: %v", err)
+	}
+	opens(t, k, sealed(t, k, ""), "")
+}
+
+func TestWhatIsSealedCanNotBeChanged(t *testing.T) {
+	k := create(t)
+	s := sealed(t, k, canary)
+	for i := range len(s) * 8 {
+		changed := bytes.Clone(s)
+		changed[i/8] ^= 1 << (i % 8)
+		if _, err := k.Open(changed, place); !errors.Is(err, ErrUnopened) {
+			t.Errorf("bit %d flipped: %v", i, err)
+		}
+	}
+	for n := range s {
+		if _, err := k.Open(s[:n], place); !errors.Is(err, ErrUnopened) {
+			t.Errorf("cut to %d bytes: %v", n, err)
+		}
+	}
+	if _, err := k.Open(append(bytes.Clone(s), 0), place); !errors.Is(err, ErrUnopened) {
+		t.Errorf("a byte more: %v", err)
+	}
+}
+
+func TestSealedTextTellsNothing(t *testing.T) {
+	k := create(t)
+	one, two := sealed(t, k, canary), sealed(t, k, canary)
+	if bytes.Equal(one[5:], two[5:]) || leaks(string(one)+string(two), canary) || leaks(string(one), string(place)) {
+		t.Error("the plaintext or the context shows, or two seals of one text are equal")
+	}
+}
+
+func TestATextWithoutAPlaceIsNotSealed(t *testing.T) {
+	defer func() {
+		if said := recover(); said == nil || leaks(said.(string), canary) {
+			t.Errorf("sealing without a context said %v", said)
+		}
+	}()
+	_, _ = create(t).Seal([]byte(canary), nil)
+}
+
+func TestAKeyringWithoutASealingKeyLoadsAndSaysSo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	write(t, path, oldKeyring)
+	k, err := LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.CanSeal() || len(k.SealingKeys()) != 0 {
+		t.Error("it seems to have a sealing key")
+	}
+	// As HMAC-SHA-256 of the fingerprint key above gives it outside of this program.
+	if got, want := k.Fingerprint([]byte(canary)), "26aedd3f3b8b4820d023090abbcd388f"; got != want {
+		t.Errorf("fingerprint %s, want %s", got, want)
+	}
+	_, sealing := k.Seal([]byte(canary), place)
+	_, opening := k.Open([]byte("sealed"), place)
+	_, sealingCard := k.SealCard(&Card{Number: []byte(canary)}, place)
+	_, openingCard := k.OpenCard([]byte("sealed"), place)
+	for _, err := range []error{sealing, opening, sealingCard, openingCard} {
+		if !errors.Is(err, ErrNoSealingKey) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+func TestAKeyringThatMayNotBeWrittenMustBeComplete(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	write(t, path, oldKeyring)
+	_, err := LoadSealingKeyring(path)
+	if !errors.Is(err, ErrNoSealingKey) || !strings.Contains(err.Error(), "`mizan keys rotate --keyring "+path+"`") {
+		t.Errorf("the error does not say what to do: %v", err)
+	}
+	if content, err := os.ReadFile(path); err != nil || string(content) != oldKeyring {
+		t.Errorf("the file was changed: %v", err)
+	}
+	if _, err := RotateKeyring(path); err != nil {
+		t.Fatal(err)
+	}
+	if k, err := LoadSealingKeyring(path); err != nil || !k.CanSeal() {
+		t.Errorf("after the rotation: %v", err)
+	}
+}
+
+func TestCompletingAddsTheMissingKeyOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	write(t, path, oldKeyring)
+	first, err := CompleteKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ownersOnly(t, path)
+	s := sealed(t, first, canary)
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := CompleteKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens(t, again, s, canary)
+	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || len(again.SealingKeys()) != 1 {
+		t.Errorf("a complete keyring was rewritten: %v, %d keys", err, len(again.SealingKeys()))
+	}
+}
+
+func TestRotationMakesAPrimaryKeyAndKeepsTheOld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	write(t, path, oldKeyring)
+	ids, texts := []uint32{}, [][]byte{}
+	for range 3 {
+		made, err := RotateKeyring(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ownersOnly(t, path)
+		read, err := LoadKeyring(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sealed(t, made, canary)
+		ids, texts = append(ids, keyOf(s)), append(texts, s)
+		want := make([]SealingKey, len(ids))
+		for i, id := range ids {
+			want[i] = SealingKey{ID: id, Primary: i == len(ids)-1, Enabled: true}
+		}
+		if !slices.Equal(made.SealingKeys(), want) || !slices.Equal(read.SealingKeys(), want) {
+			t.Errorf("the keys are %v, in the file %v, want %v", made.SealingKeys(), read.SealingKeys(), want)
+		}
+		for _, s := range texts {
+			opens(t, read, s, canary)
+		}
+	}
+	if slices.Sort(ids); len(slices.Compact(ids)) != 3 {
+		t.Errorf("3 rotations made the keys %v", ids)
+	}
+}
+
+func TestRotationChangesTheSealingKeysOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	write(t, path, oldKeyring)
+	before, err := LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := RotateKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := before.PageTokens().Issue("page", organization, record, noon)
+	if before.Fingerprint([]byte(canary)) != after.Fingerprint([]byte(canary)) ||
+		before.Verifier().KeyHash() != after.Verifier().KeyHash() ||
+		!bytes.Equal(before.Derive("x"), after.Derive("x")) ||
+		after.PageTokens().Check("page", organization, record, token, noon.Add(-1e9)) != nil {
+		t.Error("a rotation changed another key")
+	}
+	if before.CanSeal() {
+		t.Error("a rotation changed a keyring that was loaded before")
+	}
+}
+
+func TestADisabledKeyIsListedAndOpensNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	first, err := CreateKeyring(path, bytes.NewReader(make([]byte, 64)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := sealed(t, first, canary)
+	second, err := RotateKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(second.encode(), &fields); err != nil {
+		t.Fatal(err)
+	}
+	sealingKey(fields)["status"] = "DISABLED"
+	content, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, string(content))
+	third, err := RotateKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []SealingKey{{ID: keyOf(s)}, {ID: primary(t, second), Enabled: true}, {ID: primary(t, third), Primary: true, Enabled: true}}
+	if got := third.SealingKeys(); !slices.Equal(got, want) {
+		t.Errorf("the keys are %v, want %v", got, want)
+	}
+	if _, err := third.Open(s, place); !errors.Is(err, ErrUnopened) {
+		t.Errorf("a disabled key opened: %v", err)
+	}
+}
+
+// TestStartsAndRotationsThatMeetLoseNoKey lets each of them seal right away, as
+// a server does: all of that has to open by the file that is left.
+func TestStartsAndRotationsThatMeetLoseNoKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	write(t, path, oldKeyring)
+	const each = 12
+	texts := make(chan []byte, 2*each)
+	var all sync.WaitGroup
+	for range each {
+		for _, load := range []func(string) (*Keyring, error){CompleteKeyring, RotateKeyring} {
+			all.Go(func() {
+				k, err := load(path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				s, err := k.Seal([]byte(canary), place)
+				if err != nil {
+					t.Error(err)
+				}
+				texts <- s
+			})
+		}
+	}
+	all.Wait()
+	close(texts)
+	last, err := LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range texts {
+		opens(t, last, s, canary)
+	}
+	// A start adds a key only if it comes before every rotation.
+	if n := len(last.SealingKeys()); n != each && n != each+1 {
+		t.Errorf("%d keys after %d rotations", n, each)
+	}
+	ownersOnly(t, path)
+}
+
+func TestStartsThatMeetMakeOneKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	write(t, path, oldKeyring)
+	const starts = 24
+	texts := make(chan []byte, starts)
+	var all sync.WaitGroup
+	for range starts {
+		all.Go(func() {
+			k, err := CompleteKeyring(path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s, err := k.Seal([]byte(canary), place)
+			if err != nil {
+				t.Error(err)
+			}
+			texts <- s
+		})
+	}
+	all.Wait()
+	close(texts)
+	last, err := LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(last.SealingKeys()); n != 1 {
+		t.Errorf("%d starts made %d keys", starts, n)
+	}
+	for s := range texts {
+		opens(t, last, s, canary)
+	}
+}
+
+func TestRotationGoesThroughALinkAndTakesLeftoversAway(t *testing.T) {
+	kept, shown := t.TempDir(), t.TempDir()
+	path, link := filepath.Join(kept, "keys"), filepath.Join(shown, "keyring")
+	write(t, path, oldKeyring)
+	write(t, filepath.Join(kept, ".keys.12.tmp"), "half a keyr")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := RotateKeyring(link); err != nil {
+		t.Fatal(err)
+	}
+	ownersOnly(t, path)
+	if target, err := os.Readlink(link); err != nil || target != path {
+		t.Errorf("the link leads to %q, %v", target, err)
+	}
+	if k, err := LoadKeyring(path); err != nil || len(k.SealingKeys()) != 1 {
+		t.Errorf("the file was not rotated: %v", err)
+	}
+}
+
+func TestAKeyringHasUpTo1000SealingKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keyring")
+	keys := keyset.NewManager()
+	for range 999 {
+		id, err := keys.Add(aead.XChaCha20Poly1305KeyTemplate())
+		if err = errors.Join(err, keys.SetPrimary(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	handle, err := keys.Handle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, strings.Replace(oldKeyring, "{", `{"sealing_keys":`+string(encodeSealing(handle))+",", 1))
+	if k, err := RotateKeyring(path); err != nil || len(k.SealingKeys()) != 1000 {
+		t.Fatalf("rotation 1000: %v", err)
+	}
+	if _, err := RotateKeyring(path); err == nil || !strings.HasSuffix(err.Error(), path+": sealing_keys has 1000 keys already") {
+		t.Errorf("rotation 1001: %v", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > maxPrivate/2 {
+		t.Errorf("the file has %d bytes, %v", info.Size(), err)
+	}
+	k, err := LoadKeyring(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opens(t, k, sealed(t, k, canary), canary)
+}

@@ -1,0 +1,201 @@
+package tidy
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	conformancePage = "docs/conformance.md"
+	conformanceRoom = "api/conformance" // where a test without a package is
+	ofClients       = "client"          // in place of tests: the sentence binds who calls
+)
+
+// conformanceHeader begins every table of the page.
+const conformanceHeader = "| # | it says | tests |"
+
+var (
+	rowNumber = regexp.MustCompile(`^\d+\.\d+$`)
+	quoted    = regexp.MustCompile("`([^`]*)`")
+	testName  = regexp.MustCompile(`^(?:([a-z0-9/_]+)\.)?(Test\w+)(?:/(\S+))?$`)
+)
+
+// testNames are the tests of a tree: package folder, dot, function, and the
+// texts in the function, which its subtests are named by.
+type testNames map[string]map[string]bool
+
+// testsOf reads the tests of the tree below root.
+func testsOf(root string) (testNames, error) {
+	tests, set := make(testNames), token.NewFileSet()
+	err := walk(root, func(name string, _ fs.DirEntry) error {
+		if !strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		f, err := parse(set, root, name)
+		if err != nil {
+			return err
+		}
+		for _, d := range f.syntax.Decls {
+			if function, ok := d.(*ast.FuncDecl); ok && isTest(function) {
+				tests[path.Dir(name)+"."+function.Name.Name] = textsIn(function)
+			}
+		}
+		return nil
+	})
+	return tests, err
+}
+
+func isTest(f *ast.FuncDecl) bool {
+	return f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") && f.Name.Name != "TestMain"
+}
+
+// textsIn are the string literals of a function, as the testing package names
+// subtests by them.
+func textsIn(f *ast.FuncDecl) map[string]bool {
+	texts := make(map[string]bool)
+	ast.Inspect(f, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			if text, err := strconv.Unquote(literal.Value); err == nil {
+				texts[strings.ReplaceAll(text, " ", "_")] = true
+			}
+		}
+		return true
+	})
+	return texts
+}
+
+// drift is what is wrong with the page: rows without a test, tests that are not
+// there, numbers that are used twice, and tests of the conformance room that no
+// row names.
+func drift(page string, tests testNames) (wrong []string) {
+	named, numbers := make(map[string]bool), make(map[string]bool)
+	rows := 0
+	for i, line := range strings.Split(page, "\n") {
+		if !strings.HasPrefix(line, "|") || line == conformanceHeader || strings.HasPrefix(line, "|-") {
+			continue
+		}
+		rows++
+		at := fmt.Sprintf("%s:%d", conformancePage, i+1)
+		cells := strings.Split(strings.Trim(line, "|"), " | ")
+		if len(cells) != 3 {
+			wrong = append(wrong, at+": a row has three cells")
+			continue
+		}
+		number := strings.TrimSpace(cells[0])
+		if !rowNumber.MatchString(number) || numbers[number] {
+			wrong = append(wrong, at+": "+number+" is no number of its own")
+		}
+		numbers[number] = true
+		wrong = append(wrong, missing(at, strings.TrimSpace(cells[2]), tests, named)...)
+	}
+	if rows == 0 {
+		wrong = append(wrong, conformancePage+": there are no rows")
+	}
+	for name := range tests {
+		if strings.HasPrefix(name, conformanceRoom+".") && !named[name] {
+			wrong = append(wrong, conformancePage+": no row names "+name)
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// missing is what is wrong with a row's tests; those that are there are noted as
+// named.
+func missing(at, cell string, tests testNames, named map[string]bool) (wrong []string) {
+	if cell == ofClients {
+		return nil
+	}
+	list := quoted.FindAllStringSubmatch(cell, -1)
+	if rest := strings.Trim(quoted.ReplaceAllString(cell, ""), ", "); len(list) == 0 || rest != "" {
+		return []string{at + ": the row has no list of tests, and is not a " + ofClients + "'s"}
+	}
+	for _, m := range list {
+		parts := testName.FindStringSubmatch(m[1])
+		if parts == nil {
+			wrong = append(wrong, at+": "+m[1]+" is no test's name")
+			continue
+		}
+		folder, function, subtest := parts[1], parts[2], parts[3]
+		if folder == "" {
+			folder = conformanceRoom
+		}
+		texts, there := tests[folder+"."+function]
+		if !there || subtest != "" && !texts[subtest] {
+			wrong = append(wrong, at+": there is no "+m[1])
+			continue
+		}
+		named[folder+"."+function] = true
+	}
+	return wrong
+}
+
+// TestConformancePageNamesTestsThatAreThere checks the project's own page.
+func TestConformancePageNamesTestsThatAreThere(t *testing.T) {
+	root := filepath.Join("..", "..")
+	page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(conformancePage)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := testsOf(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range drift(string(page), tests) {
+		t.Error(w)
+	}
+}
+
+func TestPlantedDriftOfTheConformancePageIsFound(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"api/conformance/a_test.go": "package conformance_test\n\nfunc TestMain() {}\nfunc TestOne() {}\nfunc TestTwo() { run(\"when full\") }\nfunc helper() {}\n",
+		"ledger/b_test.go":          "package ledger\n\nfunc TestLedger() {}\n",
+	} {
+		full := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests, err := testsOf(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sound = "# Page\n\n" + conformanceHeader + "\n|---|---|---|\n" +
+		"| 1.1 | one | `TestOne`, `ledger.TestLedger` |\n| 1.2 | two | `TestTwo/when_full` |\n| 1.3 | theirs | client |\n"
+	for _, c := range []struct{ name, old, new, want string }{
+		{"sound", "", "", ""},
+		{"no row", sound, "", "there are no rows"},
+		{"no test", "| client |", "| |", ":7: the row has no list of tests"},
+		{"a word beside the tests", "`TestOne`,", "`TestOne` perhaps,", ":5: the row has no list of tests"},
+		{"a test that is not there", "ledger.TestLedger", "ledger.TestLedgers", ":5: there is no ledger.TestLedgers"},
+		{"a test of another package", "ledger.TestLedger", "posting.TestLedger", ":5: there is no posting.TestLedger"},
+		{"a function that is no test", "`TestOne`", "`helper`", ":5: helper is no test's name"},
+		{"a subtest that is not there", "when_full", "when_empty", ":6: there is no TestTwo/when_empty"},
+		{"a test that is not named", "`TestTwo/when_full`", "client", "no row names api/conformance.TestTwo"},
+		{"a number twice", "1.2", "1.1", ":6: 1.1 is no number of its own"},
+		{"no number", "1.2", "two", ":6: two is no number of its own"},
+		{"two cells", "| 1.3 | theirs | client |", "| 1.3 | client |", ":7: a row has three cells"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			page := strings.Replace(sound, c.old, c.new, 1)
+			wrong := strings.Join(drift(page, tests), "\n")
+			if c.want == "" && wrong != "" || !strings.Contains(wrong, c.want) {
+				t.Errorf("found %q, want %q", wrong, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package directory
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+func rateOf(t *testing.T, text string) money.Rate {
+	t.Helper()
+	value, err := money.ParseRate(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func TestRateFields(t *testing.T) {
+	one := rateOf(t, "1")
+	for name, c := range map[string]struct {
+		draft RateDraft
+		field string
+	}{
+		"fiat":             {RateDraft{"USD", "RUB", one}, ""},
+		"to a ticker":      {RateDraft{"RUB", "USDT", one}, ""},
+		"no from":          {RateDraft{"", "RUB", one}, "from"},
+		"no to":            {RateDraft{"USD", "", one}, "to"},
+		"unknown from":     {RateDraft{"JPY", "RUB", one}, "from"},
+		"unknown to":       {RateDraft{"USD", "usd", one}, "to"},
+		"of contracts":     {RateDraft{"AED", "USD", one}, "from"},
+		"the same twice":   {RateDraft{"USD", "USD", one}, "to"},
+		"without a value":  {RateDraft{"USD", "RUB", money.Rate{}}, "rate"},
+		"largest value":    {RateDraft{"USD", "RUB", rateOf(t, "99999999999999999999999999999999999999")}, ""},
+		"smallest value":   {RateDraft{"USD", "RUB", rateOf(t, "0.0000000000000000000000000000000000001")}, ""},
+		"nothing is there": {RateDraft{}, "from"},
+	} {
+		_, _, err := NewRate(testID(1), c.draft)
+		wantField(t, name, err, c.field)
+	}
+}
+
+func TestARatesEventsTellItsValues(t *testing.T) {
+	org := testID(1)
+	r, event, err := NewRate(org, RateDraft{"USD", "RUB", rateOf(t, "92.50")})
+	if err != nil || r.Org != org || r.From != "USD" || r.To != "RUB" || r.Value.String() != "92.5" {
+		t.Fatal(r, err)
+	}
+	if event.Source != (ledger.Source{Kind: ledger.Rate, ID: r.ID}) || event.Name != "create" || event.From != "" || event.To != "92.5" || event.Entry != nil {
+		t.Errorf("creation: %+v", event)
+	}
+	next, event, err := r.Revalue(rateOf(t, "93"))
+	if err != nil || next.Value.String() != "93" || next.ID != r.ID || r.Value.String() != "92.5" {
+		t.Fatal(next, r, err)
+	}
+	if event.Source.ID != r.ID || event.Name != "update" || event.From != "92.5" || event.To != "93" || event.Entry != nil {
+		t.Errorf("change: %+v", event)
+	}
+	if same, event, err := next.Revalue(rateOf(t, "93.0")); err != nil || same != next || event.Name != "" {
+		t.Errorf("the value that it has: %+v, %v", event, err)
+	}
+	_, _, err = next.Revalue(money.Rate{})
+	wantField(t, "no value", err, "rate")
+}
+
+func TestAPairHasOneRecordInAnOrganization(t *testing.T) {
+	org := testID(1)
+	id := RateID(org, "USD", "RUB")
+	if id != RateID(org, "USD", "RUB") {
+		t.Error("the same pair has two ids")
+	}
+	if id.Version() != 5 || id.Variant() != uuid.RFC4122 {
+		t.Errorf("%v is no UUID version 5", id)
+	}
+	for name, other := range map[string]ledger.ID{
+		"the way back":         RateID(org, "RUB", "USD"),
+		"another pair":         RateID(org, "EUR", "RUB"),
+		"another organization": RateID(testID(2), "USD", "RUB"),
+	} {
+		if other == id {
+			t.Errorf("%s has the same id", name)
+		}
+	}
+}

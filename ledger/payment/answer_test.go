@@ -1,0 +1,375 @@
+package payment_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+var otp = &payment.Action{Type: "none", Material: []byte(`{"otp":""}`)}
+
+// said are answers by the names of the grid's columns.
+var said = map[string]payment.Answer{
+	"charged":      {Verdict: payment.SaidCharged, RRN: "123456789012"},
+	"pending":      {Verdict: payment.SaidPending},
+	"refused":      {Verdict: payment.SaidRefused, Reason: "why"},
+	"failed":       {Verdict: payment.SaidFailed, Reason: "why"},
+	"nothing":      {Verdict: payment.SaidNothing},
+	"not known":    {Verdict: payment.SaidNotKnown},
+	"held":         {Verdict: payment.SaidHeld, RRN: "123456789012"},
+	"act":          {Verdict: payment.SaidAction, Action: otp},
+	"still to act": {Verdict: payment.SaidAction},
+	"ready":        {Verdict: payment.SaidReady},
+	"not sent":     {Verdict: payment.SaidNotSent, Reason: "why"},
+}
+
+// at takes a transaction of 100 without a fee to a state.
+func at(t testing.TB, kind payment.Type, status payment.Status) *life {
+	t.Helper()
+	l := begun(t, kind, "100", twoPhase(terms(deducted(0, "0"))))
+	switch status {
+	case payment.Authorizing:
+	case payment.ActionRequired:
+		l.says(said["act"])
+	case payment.PaymentHeld, payment.PayoutHeld:
+		l.says(said["held"])
+	case payment.Charging:
+		l.says(payment.Answer{Verdict: payment.SaidPending, Again: time.Second})
+	default:
+		l.says(payment.Answer{Verdict: payment.SaidPending, Again: time.Second, Status: status})
+	}
+	if l.r.Status != status {
+		t.Fatalf("%s is not %s", l.r.Status, status)
+	}
+	return l
+}
+
+// What every answer does in every state in which the rail has the charge, when
+// it was asked at its instant: the events, the state, what is booked and when
+// the provider is asked again. The states are the specification's; a time-out
+// never fails a charge; a held or waiting one stays so until its time is over.
+func TestWhatAProviderSaysAndWhatFollows(t *testing.T) {
+	rail := func(self, holds, settles, voids string) map[string]string {
+		wait := "await: " + self + ", due 10s"
+		return map[string]string{
+			"charged": "settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
+			"failed": "fail: failed" + voids + ", release 100, final", "held": holds + ", due 168h0m0s",
+			"act": "act: action_required, due 30m0s", "still to act": "act: action_required, due 30m0s",
+			"pending": wait, "nothing": wait, "not known": wait, "ready": wait, "not sent": wait,
+		}
+	}
+	held := func(self, voids string) map[string]string {
+		wait, again := "await: "+self+", due 168h0m0s", "await: "+self+", due 10s"
+		return map[string]string{
+			"charged": "settle: charged, capture, final", "refused": "fail: failed" + voids + ", release 100, final", "failed": "fail: failed" + voids + ", release 100, final",
+			"pending": wait, "held": wait, "act": wait, "still to act": wait, "ready": wait,
+			"nothing": again, "not known": again, "not sent": again,
+		}
+	}
+	first := func(holds, settles, voids string) map[string]string {
+		return map[string]string{
+			"charged": "process settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
+			"failed": "process fail: failed" + voids + ", release 100, final", "held": "process " + holds + ", due 168h0m0s",
+			"act": "process act: action_required, due 30m0s", "still to act": "process act: action_required, due 30m0s",
+			"pending": "process: charging, due 10s", "nothing": "process: charging, due 10s", "ready": "process: charging, due 10s",
+			"not known": "await: authorizing, due 10s", "not sent": "fail: failed" + voids + ", release 100, final",
+		}
+	}
+	payer := func(holds, settles, voids string) map[string]string {
+		wait, again := "await: action_required, due 30m0s", "await: action_required, due 10s"
+		return map[string]string{
+			"charged": "submit settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
+			"failed": "submit fail: failed" + voids + ", release 100, final", "held": "submit " + holds + ", due 168h0m0s",
+			"pending": "submit: charging, due 10s", "act": "act: action_required, due 30m0s",
+			"still to act": wait, "ready": wait, "nothing": again, "not known": again, "not sent": again,
+		}
+	}
+	in, out := "hold_payment: payment_suspended, pending", "hold_payout: payout_suspended"
+	for _, c := range []struct {
+		kind payment.Type
+		in   payment.Status
+		want map[string]string
+	}{
+		{payment.Payment, payment.Authorizing, first(in, "posted", "")},
+		{payment.Payment, payment.ActionRequired, payer(in, "posted", "")},
+		{payment.Payment, payment.Charging, rail("charging", in, "posted", "")},
+		{payment.Payment, payment.PreAuthorized3DS, rail("pre_authorized_3ds", in, "posted", "")},
+		{payment.Payment, payment.AuthRequired, rail("auth_required", in, "posted", "")},
+		{payment.Payment, payment.Unknown, rail("unknown", in, "posted", "")},
+		{payment.Payment, payment.Cancelled, rail("cancelled", in, "posted", "")},
+		{payment.Payment, payment.PaymentHeld, held("payment_suspended", ", void")},
+		{payment.Payout, payment.Authorizing, first(out, "capture", ", void")},
+		{payment.Payout, payment.ActionRequired, payer(out, "capture", ", void")},
+		{payment.Payout, payment.Charging, rail("charging", out, "capture", ", void")},
+		{payment.Payout, payment.PreAuthorized3DS, rail("pre_authorized_3ds", out, "capture", ", void")},
+		{payment.Payout, payment.Cancelled, rail("cancelled", out, "capture", ", void")},
+		{payment.Payout, payment.PayoutHeld, held("payout_suspended", ", void")},
+	} {
+		if len(c.want) != len(said) {
+			t.Fatalf("%s: %d answers, want %d", c.in, len(c.want), len(said))
+		}
+		for name, want := range c.want {
+			l := at(t, c.kind, c.in)
+			l.c.Due = ledger.MicrosOf(now) // it is asked at its instant
+			before, decided := *l.r, l.r
+			if got := brief(l.says(said[name])); got != want {
+				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.in, name, got, want)
+			}
+			untouched(t, before, decided)
+		}
+	}
+}
+
+func brief(d payment.Decision) string {
+	var names []string
+	phase := ""
+	for _, e := range d.Events {
+		names = append(names, e.Name)
+		if e.Entry != nil {
+			phase += ", " + e.Entry.Phase.String()
+		}
+	}
+	text := strings.Join(names, " ") + ": " + string(d.Record.Status) + phase
+	if d.Due != 0 {
+		text += ", due " + d.Due.Time().Sub(now).String()
+	}
+	for _, g := range d.Counters {
+		text += ", " + counter(d.Record.Asset, g)
+	}
+	if d.Finish {
+		text += ", final"
+	}
+	return text
+}
+
+// Error_description is the rail's reason, and empty on success.
+func TestTheReasonIsKeptWhereNothingSettled(t *testing.T) {
+	for name, want := range map[string]string{"refused": "why", "failed": "why", "not sent": "why", "charged": ""} {
+		l := at(t, payment.Payment, payment.Authorizing)
+		if l.says(said[name]); l.r.Error != want {
+			t.Errorf("%s: %q, want %q", name, l.r.Error, want)
+		}
+	}
+	l := at(t, payment.Payment, payment.PaymentHeld)
+	if l.says(said["refused"]); l.r.Error != "why" || l.r.HoldUntil != 0 {
+		t.Errorf("held: %q until %v", l.r.Error, l.r.HoldUntil)
+	}
+}
+
+func TestTheRetrievalReferenceIsKept(t *testing.T) {
+	for _, name := range []string{"charged", "held"} {
+		l := at(t, payment.Payment, payment.Authorizing)
+		if l.says(said[name]); l.r.RRN != "123456789012" {
+			t.Errorf("%s: %q", name, l.r.RRN)
+		}
+	}
+	l := at(t, payment.Payment, payment.PaymentHeld)
+	if l.says(payment.Answer{Verdict: payment.SaidCharged}); l.r.RRN != "123456789012" {
+		t.Errorf("captured without another: %q", l.r.RRN)
+	}
+}
+
+func TestTheRailsOwnKeysAreKeptUntilItSendsOthers(t *testing.T) {
+	l := at(t, payment.Payment, payment.Authorizing)
+	for _, c := range []struct{ sent, want string }{{`{"a":1}`, `{"a":1}`}, {"", `{"a":1}`}, {`{"b":2}`, `{"b":2}`}} {
+		a := payment.Answer{Verdict: payment.SaidPending}
+		if c.sent != "" {
+			a.Meta = []byte(c.sent)
+		}
+		if l.says(a); string(l.r.RailMeta) != c.want {
+			t.Errorf("%s, want %s", l.r.RailMeta, c.want)
+		}
+	}
+}
+
+// An answer that says nothing new writes nothing while the record waits for a
+// later instant.
+func TestAnAnswerThatSaysNothingNewChangesNothing(t *testing.T) {
+	for _, c := range []struct {
+		kind payment.Type
+		in   payment.Status
+		new  string // the answers that do say something new
+	}{
+		{payment.Payment, payment.ActionRequired, "charged pending refused failed held act"},
+		{payment.Payment, payment.PaymentHeld, "charged refused failed"},
+		{payment.Payout, payment.PayoutHeld, "charged refused failed"},
+	} {
+		for name, a := range said {
+			l := at(t, c.kind, c.in)
+			if _, ok := l.c.Answered(l.r, a); ok != strings.Contains(c.new, name) {
+				t.Errorf("%s in %s: decided %v", name, c.in, ok)
+			}
+		}
+	}
+}
+
+func TestAClosedTransactionHearsNothing(t *testing.T) {
+	for name, l := range map[string]*life{
+		"charged":                 charged(t, payment.Payment, "100", terms(deducted(0, "0"))),
+		"rejected by no terminal": {t: t, c: cas, r: cas.Reject(txid, 1, request(payment.Payment, "100"), payment.NoTerminal).Record},
+	} {
+		for answer, a := range said {
+			if _, ok := l.c.Answered(l.r, a); ok {
+				t.Errorf("%s: decided on %s", name, answer)
+			}
+		}
+	}
+	for answer, a := range said { // money that moves after all is the late settlement
+		l := at(t, payment.Payment, payment.Charging)
+		l.says(said["refused"])
+		if _, ok := l.c.Answered(l.r, a); ok != (answer == "charged") {
+			t.Errorf("refused: decided on %s: %v", answer, ok)
+		}
+	}
+}
+
+// "Its answer decides": what is heard of a charge while it is being voided,
+// captured or refunded waits until the operation's own answer is there.
+func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
+	for name, l := range map[string]*life{
+		"void":    at(t, payment.Payment, payment.Charging),
+		"capture": at(t, payment.Payment, payment.PaymentHeld),
+		"refund":  charged(t, payment.Payment, "100", terms(deducted(0, "0"))),
+	} {
+		switch name {
+		case "void":
+			l.cancels()
+		case "capture":
+			l.commits("")
+		case "refund":
+			l.refunds("")
+		}
+		for answer, a := range said {
+			if _, ok := l.c.Answered(l.r, a); ok {
+				t.Errorf("%s: decided on %s about the charge", name, answer)
+			}
+		}
+		if _, ok := l.c.OpAnswered(l.r, uuid.UUID{7}, said["charged"]); ok {
+			t.Errorf("%s: decided on an operation that is not under way", name)
+		}
+		if ask, _, decided := l.c.Woken(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp || decided {
+			t.Errorf("%s: woken, it asks %v", name, ask)
+		}
+	}
+	l := at(t, payment.Payment, payment.Charging)
+	if _, ok := l.c.OpAnswered(l.r, ledger.ID{}, said["charged"]); ok {
+		t.Error("decided on an operation where none is under way")
+	}
+}
+
+// DECISIONS, "Simulator": unknown reference twice, a provider time-out apart,
+// means that the call never arrived: failed, `interrupted`.
+func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
+	for _, in := range []payment.Status{payment.Authorizing, payment.Charging} {
+		l := at(t, payment.Payout, in)
+		l.says(said["not known"])
+		if ask, _, _ := l.wakes(10 * time.Second); ask != payment.AskInquire {
+			t.Errorf("%s: %v is asked", in, ask)
+		}
+		d := l.says(said["not known"])
+		if l.r.Status != payment.Failed || l.r.Error != "interrupted" {
+			t.Errorf("%s: %s %q", in, l.r.Status, l.r.Error)
+		}
+		want := []string{
+			"process charging",
+			"fail failed: void Dr L:partner:1:available 100, Cr A:provider 100",
+			"release 100, final",
+		}
+		if in == payment.Charging {
+			want = want[1:]
+		}
+		l.is(d, want...)
+	}
+}
+
+// That an inquiry could not be sent says nothing of the charge.
+func TestAnInquiryThatNeverLeftFailsNothing(t *testing.T) {
+	l := at(t, payment.Payment, payment.Authorizing)
+	l.says(said["not known"])
+	l.is(l.says(said["not sent"]), "process charging", "due 10s")
+}
+
+func TestAnAnswerBetweenTwoUnknownReferencesCountsThemAnew(t *testing.T) {
+	for _, between := range []string{"nothing", "pending", "act"} {
+		l := at(t, payment.Payment, payment.Charging)
+		l.says(said["not known"])
+		l.says(said[between])
+		if l.r.Unheard != 0 {
+			t.Errorf("after %s: %d in a row", between, l.r.Unheard)
+		}
+	}
+}
+
+func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
+	l := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
+	var gaps []string
+	for range 11 {
+		d := l.says(payment.Answer{Verdict: payment.SaidNothing})
+		gaps = append(gaps, d.Due.Time().Sub(now).String())
+	}
+	if got, want := strings.Join(gaps, " "), "10s 20s 40s 1m20s 2m40s 5m20s 10m40s 21m20s 42m40s 42m40s 42m40s"; got != want {
+		t.Errorf("gaps %s, want %s", got, want)
+	}
+}
+
+// A rail that says when to ask is asked then, but never at the instant that it
+// was asked at: a manual clock would step there for ever.
+func TestARailSaysWhenItIsAskedAgain(t *testing.T) {
+	for again, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
+		l := at(t, payment.Payment, payment.Charging)
+		d := l.says(payment.Answer{Verdict: payment.SaidPending, Again: again})
+		if got := d.Due.Time().Sub(now).String(); got != want {
+			t.Errorf("again in %v: due %s, want %s", again, got, want)
+		}
+	}
+}
+
+// The specification: "rails pass through further non-final states".
+func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
+	l := at(t, payment.Payment, payment.Authorizing)
+	for _, c := range []struct {
+		status payment.Status
+		want   string
+	}{
+		{"pre_authorized_3ds", "process pass_pre_authorized_3ds: pre_authorized_3ds, due 10s"},
+		{"pre_authorized_3ds", "await: pre_authorized_3ds, due 20s"},
+		{"auth_required", "pass_auth_required: auth_required, due 40s"},
+		{"", "await: auth_required, due 1m20s"},
+		{"unknown", "pass_unknown: unknown, due 2m40s"},
+		{"charging", "process: charging, due 5m20s"},
+		{"charged", "await: charging, due 10m40s"}, // only a verdict settles
+		{"cancelled", "pass_cancelled: cancelled, due 21m20s"},
+	} {
+		if got := brief(l.says(payment.Answer{Verdict: payment.SaidPending, Status: c.status})); got != c.want {
+			t.Errorf("%q: %s, want %s", c.status, got, c.want)
+		}
+	}
+	l = at(t, payment.Payment, payment.ActionRequired)
+	if got, want := brief(l.says(payment.Answer{Verdict: payment.SaidPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// What wakes a transaction is a question about its charge, early or not.
+func TestWhatIsAtTheRailIsInquired(t *testing.T) {
+	for status, want := range map[payment.Status]payment.Ask{
+		payment.Authorizing: payment.AskInquire, payment.Charging: payment.AskInquire, payment.Unknown: payment.AskInquire,
+		payment.ActionRequired: payment.AskInquire, payment.PaymentHeld: payment.AskNothing,
+	} {
+		for _, early := range []bool{true, false} {
+			l := at(t, payment.Payment, status)
+			if ask, _, decided := l.c.Woken(l.r, early, uuid.UUID{9}); ask != want || decided {
+				t.Errorf("%s, early %v: %v (decided %v), want %v", status, early, ask, decided, want)
+			}
+		}
+	}
+	l := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
+	if ask, _, decided := l.c.Woken(l.r, false, uuid.UUID{9}); ask != payment.AskNothing || decided {
+		t.Error("a settled transaction asks for something")
+	}
+}

@@ -1,0 +1,252 @@
+package payment_test
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// books is the naive ledger that decisions are tried against: sums of postings
+// on unbounded integers, counters, and each record's open hold.
+type books struct {
+	t        *rapid.T
+	accounts map[ledger.Account]*sums
+	counters map[string]*big.Int
+	held     map[ledger.ID][]ledger.Posting
+}
+
+// sums are an account's totals by side (ledger.Debit, ledger.Credit).
+type sums struct{ posted, pending [3]big.Int }
+
+func newBooks(t *rapid.T) *books {
+	return &books{t: t, accounts: map[ledger.Account]*sums{}, counters: map[string]*big.Int{}, held: map[ledger.ID][]ledger.Posting{}}
+}
+
+func number(a money.Amount) *big.Int {
+	n, ok := new(big.Int).SetString(a.String(), 10)
+	if !ok {
+		panic(a)
+	}
+	return n
+}
+
+func amountOf(n *big.Int) money.Amount { return money.MustParse(n.String()) }
+
+func (b *books) account(path ledger.Path, asset money.Asset) *sums {
+	a := ledger.Account{Path: path, Asset: asset}
+	if b.accounts[a] == nil {
+		b.accounts[a] = new(sums)
+	}
+	return b.accounts[a]
+}
+
+// available is posted credits less posted and pending debits.
+func (s *sums) available() *big.Int {
+	n := new(big.Int).Sub(&s.posted[ledger.Credit], &s.posted[ledger.Debit])
+	return n.Sub(n, &s.pending[ledger.Debit])
+}
+
+func (s *sums) owed() *big.Int {
+	return new(big.Int).Sub(&s.posted[ledger.Debit], &s.posted[ledger.Credit])
+}
+
+// take books a decision as the writer would, and adds what it posts to net.
+func (b *books) take(d *payment.Decision, net map[ledger.Account]*big.Int) {
+	for i := range d.Events {
+		e := &d.Events[i]
+		step, ok := payment.Machine.Next(stateOf(e.From), payment.Event(e.Name))
+		if !ok || string(step.To) != e.To {
+			b.t.Fatalf("%s leads from %q to %q: no step of the machine", e.Name, e.From, e.To)
+		}
+		if e.Entry != nil {
+			b.book(d.Record.ID, e, net)
+		}
+	}
+	for i := range d.Counters {
+		b.count(&d.Counters[i])
+	}
+	if d.Return != nil {
+		b.take(d.Return, net)
+	}
+}
+
+func stateOf(from string) payment.Status {
+	if from == "" {
+		return payment.Absent
+	}
+	return payment.Status(from)
+}
+
+func (b *books) book(id ledger.ID, e *ledger.Event, net map[ledger.Account]*big.Int) {
+	if err := e.Entry.Check(); err != nil {
+		b.t.Fatalf("%s: %v", e.Name, err)
+	}
+	closes := e.Entry.Postings
+	switch e.Entry.Phase {
+	case ledger.Pending:
+		if b.held[id] != nil {
+			b.t.Fatalf("%s holds twice", e.Name)
+		}
+		b.held[id] = slices.Clone(e.Entry.Postings)
+		b.hold(e.Entry.Postings, 1)
+		return
+	case ledger.Capture:
+		closes = e.Entry.Released
+		fallthrough
+	case ledger.Void:
+		if !slices.Equal(b.held[id], closes) {
+			b.t.Fatalf("%s closes %v, %v is held", e.Name, closes, b.held[id])
+		}
+		delete(b.held, id)
+		b.hold(closes, -1)
+	}
+	if e.Entry.Phase != ledger.Void {
+		for i := range e.Entry.Postings {
+			b.post(&e.Entry.Postings[i], net)
+		}
+	}
+}
+
+func (b *books) hold(postings []ledger.Posting, sign int64) {
+	for i := range postings {
+		p := &postings[i]
+		total := &b.account(p.Account, p.Asset).pending[p.Side]
+		if total.Add(total, new(big.Int).Mul(number(p.Amount), big.NewInt(sign))); total.Sign() < 0 {
+			b.t.Fatalf("%s: %v pending", p.Account, total)
+		}
+	}
+}
+
+// post posts a line, split with what the partner owes: a credit pays that off
+// first, a debit that what is available can't bear adds to it.
+func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
+	amount := number(p.Amount)
+	change := new(big.Int).Set(amount)
+	if p.Side == ledger.Debit {
+		change.Neg(change)
+	}
+	at := ledger.Account{Path: p.Account, Asset: p.Asset}
+	if net[at] == nil {
+		net[at] = new(big.Int)
+	}
+	net[at].Add(net[at], change) // a partner's two accounts are one here
+
+	own := b.account(p.Account, p.Asset)
+	spilt := new(big.Int)
+	if p.Spill != "" {
+		other := b.account(p.Spill, p.Asset)
+		if p.Side == ledger.Credit {
+			spilt = least(other.owed(), amount)
+		} else {
+			spilt.Sub(amount, least(own.available(), amount))
+		}
+		other.posted[p.Side].Add(&other.posted[p.Side], spilt)
+	}
+	own.posted[p.Side].Add(&own.posted[p.Side], amount.Sub(amount, spilt))
+}
+
+// least is the lesser of what is there, if anything is, and an amount.
+func least(there, amount *big.Int) *big.Int {
+	switch {
+	case there.Sign() < 0:
+		return new(big.Int)
+	case there.Cmp(amount) > 0:
+		return new(big.Int).Set(amount)
+	}
+	return there
+}
+
+func (b *books) count(g *ledger.CounterGuard) {
+	if g.Org != cas.Org || !strings.HasPrefix(g.Key, "headroom/") || g.Window != "" {
+		b.t.Fatalf("counter %s %s", g.Key, g.Window)
+	}
+	n := b.counters[g.Key]
+	if n == nil {
+		n = new(big.Int)
+		b.counters[g.Key] = n
+	}
+	if g.Release {
+		n.Sub(n, number(g.Add))
+	} else {
+		n.Add(n, number(g.Add))
+	}
+	if n.Sign() < 0 {
+		b.t.Fatalf("%s: more was given back than was reserved", g.Key)
+	}
+}
+
+// covers tells whether the funds that a decision wants are there.
+func (b *books) covers(d *payment.Decision) bool {
+	for _, g := range d.Funds {
+		after := new(big.Int).Set(b.account(g.Account.Path, g.Account.Asset).available())
+		for i := range d.Events {
+			e := d.Events[i].Entry
+			if e == nil {
+				continue
+			}
+			for _, p := range e.Postings {
+				switch {
+				case p.Account != g.Account.Path || p.Asset != g.Account.Asset || p.Side != ledger.Debit:
+				case e.Phase == ledger.Void:
+					after.Add(after, number(p.Amount))
+				default:
+					after.Sub(after, number(p.Amount))
+				}
+			}
+		}
+		if after.Add(after, number(g.Overdraft)).Sign() < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// fund gives partner 1 something to pay out, and reserves room for it.
+func (b *books) fund(asset money.Asset, amount money.Amount) {
+	if amount.IsZero() {
+		return
+	}
+	net := map[ledger.Account]*big.Int{}
+	b.post(&ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: amount}, net)
+	b.post(&ledger.Posting{Account: ledger.PartnerAvailable(1), Asset: asset, Side: ledger.Credit, Amount: amount}, net)
+	guard := ledger.Headroom(cas.Org, asset, amount)
+	b.count(&guard)
+}
+
+// check is what holds after every decision: debits are credits, nothing is owed
+// below zero, and no total is above the room that was reserved for it.
+func (b *books) check() {
+	type balance struct{ posted, pending big.Int }
+	assets := map[money.Asset]*balance{}
+	for a, s := range b.accounts {
+		if assets[a.Asset] == nil {
+			assets[a.Asset] = new(balance)
+		}
+		total := assets[a.Asset]
+		room := b.counters["headroom/"+a.Asset.String()]
+		for side, sign := range map[ledger.Side]int64{ledger.Debit: 1, ledger.Credit: -1} {
+			total.posted.Add(&total.posted, new(big.Int).Mul(&s.posted[side], big.NewInt(sign)))
+			total.pending.Add(&total.pending, new(big.Int).Mul(&s.pending[side], big.NewInt(sign)))
+			if s.posted[side].Sign() != 0 && (room == nil || s.posted[side].Cmp(room) > 0) {
+				b.t.Fatalf("%v: %v posted on %v, %v is reserved", a, &s.posted[side], side, room)
+			}
+			if s.pending[side].Sign() != 0 && (room == nil || s.pending[side].Cmp(room) > 0) {
+				b.t.Fatalf("%v: %v pending on %v, %v is reserved", a, &s.pending[side], side, room)
+			}
+		}
+		if strings.HasSuffix(string(a.Path), ":receivable") && s.owed().Sign() < 0 {
+			b.t.Fatalf("%v: %v is owed", a, s.owed())
+		}
+	}
+	for asset, total := range assets {
+		if total.posted.Sign() != 0 || total.pending.Sign() != 0 {
+			b.t.Fatalf("%v: debits less credits are %v, pending %v", asset, &total.posted, &total.pending)
+		}
+	}
+}

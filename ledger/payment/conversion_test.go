@@ -1,0 +1,139 @@
+package payment_test
+
+import (
+	"testing"
+
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// POSTINGS, "conversion, payment": the source leg against the position, the
+// destination's out of it. Where the fee leaves nothing, the source leg only.
+func TestAConvertedChargeCrossesThePosition(t *testing.T) {
+	for want, on := range map[string]*payment.Terms{
+		"Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 89910 RUB, Cr L:partner:1:available 89910 RUB*, Cr I:fees 28": converting(deducted(250, "3"), usd, rub, "92.5"),
+		"Dr A:provider 1028, Cr Q:fx_position 1000, Dr Q:fx_position 333 RUB, Cr L:partner:1:available 333 RUB*, Cr I:fees 28":    converting(onTop(250, "3"), usd, rub, "0.333"),
+		"Dr A:provider 1000, Cr I:fees 1000":                                                                             converting(deducted(0, "1000"), usd, rub, "92.5"),
+		"Dr A:provider 1000, Dr L:partner:1:available 20*, Cr I:fees 1020":                                               converting(deducted(0, "1020"), usd, rub, "92.5"),
+		"Dr A:provider 1000, Cr Q:fx_position 2, Cr I:fees 998":                                                          converting(deducted(0, "998"), usd, rub, "0.4"),
+		"Dr A:provider 1000, Cr Q:fx_position 1000, Dr Q:fx_position 108000 USDT, Cr L:partner:1:available 108000 USDT*": converting(deducted(0, "0"), rub, tron, "0.0108"),
+	} {
+		l := begun(t, payment.Payment, "1000", on)
+		l.is(l.says(said["charged"]), "process charging", "settle charged: posted "+want, "final")
+	}
+}
+
+func TestAConvertedPayoutIsCapturedInBothAssets(t *testing.T) {
+	const legs = "Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000"
+	l := begun(t, payment.Payout, "100000", converting(deducted(100, "0"), rub, tron, "0.0108"))
+	l.is(l.says(said["charged"]), "process charging", "settle charged: capture "+legs+" for "+legs, "final")
+	l = begun(t, payment.Payout, "100000", converting(onTop(100, "0"), rub, tron, "0.0108"))
+	const top = "Dr L:partner:1:available 101000, Cr Q:fx_position 100000, Dr Q:fx_position 10800000 USDT, Cr A:provider 10800000 USDT, Cr I:fees 1000"
+	l.is(l.says(said["refused"]), "decline rejected: void "+top, "release 102000, release 10800000 "+tron.String()+", final")
+}
+
+// "Refund and reversal use the charge's rate, cumulative floor": what goes back
+// at the destination in all is the conversion of what went back in all.
+func TestConvertedRefundsInParts(t *testing.T) {
+	for _, c := range []struct {
+		refundCase
+		from, to money.Asset
+		rate     string
+	}{
+		// 98 × 0.333 = 32.6, 486 × 0.333 = 161.8, 972 × 0.333 = 323.7: 32, 129 and 162.
+		{refundCase{"the fee goes back", "1000", refundable(deducted(250, "3")), []refunded{
+			{"100", "100", "Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB, Dr I:fees 2",
+				"Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB*, Dr I:fees 2", "102, reserve 32 " + rub.String()},
+			{"400", "400", "Cr A:provider 400, Dr Q:fx_position 388, Cr Q:fx_position 129 RUB, Dr L:partner:1:available 129 RUB, Dr I:fees 12",
+				"Cr A:provider 400, Dr Q:fx_position 388, Cr Q:fx_position 129 RUB, Dr L:partner:1:available 129 RUB*, Dr I:fees 12", "412, reserve 129 " + rub.String()},
+			{"", "500", "Cr A:provider 500, Dr Q:fx_position 486, Cr Q:fx_position 162 RUB, Dr L:partner:1:available 162 RUB, Dr I:fees 14",
+				"Cr A:provider 500, Dr Q:fx_position 486, Cr Q:fx_position 162 RUB, Dr L:partner:1:available 162 RUB*, Dr I:fees 14", "514, reserve 162 " + rub.String()},
+		}}, usd, rub, "0.333"},
+		// 1000 × 0.333: more than the 323 that arrived, because the fee stays.
+		{refundCase{"the fee stays", "1000", deducted(250, "3"), []refunded{
+			{"", "1000", "Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB",
+				"Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB*", "1000, reserve 333 " + rub.String()},
+		}}, usd, rub, "0.333"},
+		{refundCase{"on top", "1000", refundable(onTop(250, "3")), []refunded{
+			{"999", "1026", "Cr A:provider 1026, Dr Q:fx_position 999, Cr Q:fx_position 332 RUB, Dr L:partner:1:available 332 RUB, Dr I:fees 27",
+				"Cr A:provider 1026, Dr Q:fx_position 999, Cr Q:fx_position 332 RUB, Dr L:partner:1:available 332 RUB*, Dr I:fees 27", "1053, reserve 332 " + rub.String()},
+			{"1", "2", "Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB, Dr I:fees 1",
+				"Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*, Dr I:fees 1", "3, reserve 1 " + rub.String()},
+		}}, usd, rub, "0.333"},
+		// 0.3, 0.6, 0.9 and 1.3: nothing arrives back until a whole unit does.
+		{refundCase{"unit by unit", "4", deducted(0, "0"), []refunded{
+			{"1", "1", "Cr A:provider 1, Dr Q:fx_position 1", "Cr A:provider 1, Dr Q:fx_position 1", "1"},
+			{"2", "2", "Cr A:provider 2, Dr Q:fx_position 2", "Cr A:provider 2, Dr Q:fx_position 2", "2"},
+			{"1", "1", "Cr A:provider 1, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB",
+				"Cr A:provider 1, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*", "1, reserve 1 " + rub.String()},
+		}}, usd, rub, "0.333"},
+		{refundCase{"USDT to IDR", "1234567", deducted(0, "0"), []refunded{
+			{"234567", "234567", "Cr A:provider 234567, Dr Q:fx_position 234567, Cr Q:fx_position 367109 IDR, Dr L:partner:1:available 367109 IDR",
+				"Cr A:provider 234567, Dr Q:fx_position 234567, Cr Q:fx_position 367109 IDR, Dr L:partner:1:available 367109 IDR*", "234567, reserve 367109 " + idr.String()},
+			{"", "1000000", "Cr A:provider 1000000, Dr Q:fx_position 1000000, Cr Q:fx_position 1565050 IDR, Dr L:partner:1:available 1565050 IDR",
+				"Cr A:provider 1000000, Dr Q:fx_position 1000000, Cr Q:fx_position 1565050 IDR, Dr L:partner:1:available 1565050 IDR*", "1000000, reserve 1565050 " + idr.String()},
+		}}, tron, idr, "15650.5"},
+		// Where the fee was more than the amount nothing crossed, and nothing crosses back.
+		{refundCase{"a fee above the amount", "50", refundable(deducted(0, "70")), []refunded{
+			{"20", "20", "Cr A:provider 20, Cr L:partner:1:available 8, Dr I:fees 28", "Cr A:provider 20, Cr L:partner:1:available 8*, Dr I:fees 28", "48"},
+			{"", "30", "Cr A:provider 30, Cr L:partner:1:available 12, Dr I:fees 42", "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "72"},
+		}}, usd, rub, "92.5"},
+		{refundCase{"a fee that is the amount and stays", "50", deducted(0, "50"), []refunded{
+			{"20", "20", "Cr A:provider 20, Dr L:partner:1:available 20", "Cr A:provider 20, Dr L:partner:1:available 20*", "20"},
+		}}, usd, rub, "92.5"},
+		{refundCase{"a fee above the amount that stays", "50", deducted(0, "70"), []refunded{
+			{"20", "20", "Cr A:provider 20, Dr L:partner:1:available 20", "Cr A:provider 20, Dr L:partner:1:available 20*", "20"},
+		}}, usd, rub, "92.5"},
+	} {
+		l := charged(t, payment.Payment, c.amount, converting(c.fees, c.from, c.to, c.rate))
+		l.refundsAs(c.name, "charged", c.parts)
+	}
+}
+
+func TestARefusedConvertedRefundGivesBackBothAssets(t *testing.T) {
+	l := charged(t, payment.Payment, "1000", converting(refundable(deducted(250, "3")), usd, rub, "0.333"))
+	l.refunds("100")
+	l.is(l.hears(said["refused"]),
+		"refund_refused charged: void Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB, Dr I:fees 2",
+		"release 102, release 32 "+rub.String())
+}
+
+// A reversal takes back what arrived less what went back already; where refunds
+// took back more than arrived, the partner gets the difference.
+func TestAConvertedReversalIsTheRest(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		fees    payment.Fees
+		refund  string
+		entry   string
+		figures string
+	}{
+		{"nothing refunded", deducted(250, "3"), "",
+			"Cr A:provider 1000, Dr Q:fx_position 972, Cr Q:fx_position 323 RUB, Dr L:partner:1:available 323 RUB*, Dr I:fees 28", "1000 323 972 28"},
+		{"a part, its fee too", refundable(deducted(250, "3")), "100",
+			"Cr A:provider 900, Dr Q:fx_position 874, Cr Q:fx_position 291 RUB, Dr L:partner:1:available 291 RUB*, Dr I:fees 26", "900 291 874 26"},
+		{"nearly all, its fee not", deducted(250, "3"), "990",
+			"Cr A:provider 10, Cr Q:fx_position 18, Dr Q:fx_position 6 RUB, Cr L:partner:1:available 6 RUB*, Dr I:fees 28", "10 0 -18 28"},
+		{"on top, its fee not", onTop(250, "3"), "999",
+			"Cr A:provider 29, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*, Dr I:fees 28", "29 1 1 28"},
+		{"nothing crossed, a part refunded", deducted(0, "1020"), "400",
+			"Cr A:provider 600, Cr L:partner:1:available 420*, Dr I:fees 1020", "600 0 -420 1020"},
+	} {
+		l := charged(t, payment.Payment, "1000", converting(c.fees, usd, rub, "0.333"))
+		if c.refund != "" {
+			l.refunds(c.refund)
+			l.hears(said["charged"])
+		}
+		d, ok := l.c.Reversed(l.r, 7, next, "chargeback")
+		if !ok {
+			t.Fatalf("%s: not reversed", c.name)
+		}
+		l.is(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
+		if got := figures(d.Return.Record); got != c.figures || d.Return.Record.DestAsset() != rub {
+			t.Errorf("%s: the return shows %s of %v, want %s", c.name, got, d.Return.Record.DestAsset(), c.figures)
+		}
+		if err := d.Return.Events[0].Entry.Check(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package payment_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+var (
+	usd  = money.Asset{Currency: "USD", Env: money.Prod}
+	rub  = money.Asset{Currency: "RUB", Env: money.Prod}
+	idr  = money.Asset{Currency: "IDR", Env: money.Prod}
+	tron = money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
+	bsc  = money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}
+	ton  = money.Asset{Currency: "TON", Network: "ton", Env: money.Prod}
+
+	now  = time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC)
+	cas  = payment.Case{Org: uuid.UUID{1}, Now: now, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	term = uuid.MustParse("11111111-1111-4111-8111-111111111111")
+	next = uuid.MustParse("22222222-2222-4222-8222-222222222222")
+	txid = uuid.UUID{2}
+)
+
+// week is how long money is held where a terminal says nothing.
+const week = 7 * 24 * time.Hour
+
+func request(kind payment.Type, amount string) payment.Request {
+	return payment.Request{Type: kind, Amount: money.MustParse(amount), Asset: usd, Method: payment.BankCard, ReturnURL: "https://a", FailURL: "https://b"}
+}
+
+// deducted and onTop are a terminal's fees: basis points and a fixed part.
+func deducted(bps uint64, fixed string) payment.Fees {
+	return payment.Fees{Bps: money.BasisPoints(bps), Fixed: money.MustParse(fixed)}
+}
+
+func onTop(bps uint64, fixed string) payment.Fees {
+	f := deducted(bps, fixed)
+	f.OnTop = true
+	return f
+}
+
+func refundable(f payment.Fees) payment.Fees {
+	f.Refundable = true
+	return f
+}
+
+func terms(f payment.Fees) *payment.Terms {
+	return &payment.Terms{Terminal: term, Route: "simulator", Fees: f, Asset: usd, HoldTTL: week}
+}
+
+func twoPhase(on *payment.Terms) *payment.Terms {
+	on.TwoPhase = true
+	return on
+}
+
+// converting are terms whose destination is in another asset.
+func converting(f payment.Fees, from, to money.Asset, rate string) *payment.Terms {
+	t := terms(f)
+	t.Asset, t.Converts, t.Settles = from, true, to
+	if rate != "" {
+		parsed, err := money.ParseRate(rate)
+		if err != nil {
+			panic(err)
+		}
+		t.Rate = parsed
+	}
+	return t
+}
+
+// life is a transaction under test: each step decides on its record, which
+// then is the decided one.
+type life struct {
+	t    testing.TB
+	c    payment.Case
+	r    *payment.Record
+	asks byte // operations asked for
+}
+
+// begun creates a transaction on a terminal.
+func begun(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *life {
+	t.Helper()
+	l := &life{t: t, c: cas}
+	req := request(kind, amount)
+	req.Asset = on.Asset
+	l.took(l.c.Create(txid, 1, req, on))
+	return l
+}
+
+// charged creates a transaction that settles at once.
+func charged(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *life {
+	t.Helper()
+	l := begun(t, kind, amount, on)
+	l.says(payment.Answer{Verdict: payment.SaidCharged})
+	return l
+}
+
+func (l *life) took(d payment.Decision) payment.Decision {
+	l.t.Helper()
+	for i := range d.Events {
+		if e := d.Events[i].Entry; e != nil {
+			if err := e.Check(); err != nil {
+				l.t.Fatalf("%s: %v", d.Events[i].Name, err)
+			}
+		}
+	}
+	l.r = d.Record
+	l.c.Due = d.Due
+	return d
+}
+
+// says is an answer about the charge that has to be decided on.
+func (l *life) says(a payment.Answer) payment.Decision {
+	l.t.Helper()
+	d, ok := l.c.Answered(l.r, a)
+	if !ok || !d.Outcome {
+		l.t.Fatalf("%s: %v was not decided on", l.r.Status, a.Verdict)
+	}
+	return l.took(d)
+}
+
+// hears is an answer about the operation under way that has to be decided on.
+func (l *life) hears(a payment.Answer) payment.Decision {
+	l.t.Helper()
+	d, ok := l.c.OpAnswered(l.r, l.r.Op.Request, a)
+	if !ok || !d.Outcome {
+		l.t.Fatalf("%s: %v was not decided on", l.r.Status, a.Verdict)
+	}
+	return l.took(d)
+}
+
+// name is one for the next operation: "op 1", "op 2" when told.
+func (l *life) name() ledger.ID {
+	l.asks++
+	return uuid.UUID{9, l.asks}
+}
+
+func part(amount string) *money.Amount {
+	if amount == "" {
+		return nil
+	}
+	a := money.MustParse(amount)
+	return &a
+}
+
+// refunds asks for a refund of an amount, or of all that is left.
+func (l *life) refunds(amount string) payment.Decision {
+	l.t.Helper()
+	return l.asked(l.c.Refund(l.r, part(amount), l.name()))
+}
+
+func (l *life) commits(amount string) payment.Decision {
+	l.t.Helper()
+	return l.asked(l.c.Commit(l.r, part(amount), l.name()))
+}
+
+func (l *life) cancels() payment.Decision {
+	l.t.Helper()
+	return l.asked(l.c.Cancel(l.r, l.name()))
+}
+
+func (l *life) completes(material bool) payment.Decision {
+	l.t.Helper()
+	return l.asked(l.c.Complete(l.r, material, l.name()))
+}
+
+func (l *life) asked(d payment.Decision, err error) payment.Decision {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatalf("%s: %v", l.r.Status, err)
+	}
+	if d.Outcome {
+		l.t.Fatalf("%s: what a caller asks for may be refused", l.r.Status)
+	}
+	return l.took(d)
+}
+
+// wakes lets an instant come that the record waits for.
+func (l *life) wakes(after time.Duration) (payment.Ask, payment.Decision, bool) {
+	l.t.Helper()
+	l.c.Now = l.c.Now.Add(after)
+	ask, d, decided := l.c.Woken(l.r, false, l.name())
+	if decided {
+		l.took(d)
+	}
+	return ask, d, decided
+}
+
+// is fails the test unless the decision is told by these lines.
+func (l *life) is(d payment.Decision, want ...string) {
+	l.t.Helper()
+	if got := told(l.c.Now, &d); !slices.Equal(got, want) {
+		l.t.Errorf("decided\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// refused fails the test unless the error has the code.
+func refused(t testing.TB, err error, code ledger.Code) {
+	t.Helper()
+	var refusal *ledger.Refusal
+	if !errors.As(err, &refusal) || refusal.Code != code {
+		t.Errorf("%v, want %s", err, code)
+	}
+}
+
+// told is a decision as text: a line an event, "event state: entry", and a last
+// line of what else it does.
+func told(at time.Time, d *payment.Decision) []string {
+	var all []string
+	asset := d.Record.Asset
+	for i := range d.Events {
+		e := &d.Events[i]
+		all = append(all, e.Name+" "+e.To+entry(asset, e.Entry))
+	}
+	var more []string
+	if d.Due != 0 {
+		more = append(more, "due "+d.Due.Time().Sub(at).String())
+	}
+	if ask := [...]string{"", "ask submit", "ask inquire", "ask op", "ask inquire op"}[d.Ask]; ask != "" {
+		more = append(more, ask)
+	}
+	for _, g := range d.Funds {
+		more = append(more, fmt.Sprintf("funds %s down to -%v", g.Account.Path, g.Overdraft))
+	}
+	for _, g := range d.Counters {
+		more = append(more, counter(asset, g))
+	}
+	if d.Finish {
+		more = append(more, "final")
+	}
+	if more != nil {
+		all = append(all, strings.Join(more, ", "))
+	}
+	if d.Return != nil {
+		for _, line := range told(at, d.Return) {
+			all = append(all, "return: "+line)
+		}
+	}
+	return all
+}
+
+func counter(asset money.Asset, g ledger.CounterGuard) string {
+	verb := map[bool]string{false: "reserve ", true: "release "}[g.Release]
+	of := strings.TrimPrefix(g.Key, "headroom/")
+	if of == asset.String() {
+		return verb + g.Add.String()
+	}
+	return verb + g.Add.String() + " " + of
+}
+
+func entry(asset money.Asset, e *ledger.Entry) string {
+	if e == nil {
+		return ""
+	}
+	text := ": " + e.Phase.String() + " " + postings(asset, e.Postings)
+	if e.Released != nil {
+		text += " for " + postings(asset, e.Released)
+	}
+	if e.Reverses != 0 {
+		text += fmt.Sprintf(" reverses %d", e.Reverses)
+	}
+	return text
+}
+
+// postings are lines of an entry: the terminal's id is left out, a line that
+// splits ends in "*", and an asset is named where it isn't the transaction's.
+func postings(asset money.Asset, list []ledger.Posting) string {
+	var all []string
+	for i := range list {
+		p := &list[i]
+		line := map[ledger.Side]string{ledger.Debit: "Dr ", ledger.Credit: "Cr "}[p.Side]
+		switch p.Account {
+		case ledger.ProviderReceivable(term):
+			line += "A:provider"
+		case ledger.ProviderReceivable(next):
+			line += "A:provider:next"
+		default:
+			line += string(p.Account)
+		}
+		line += " " + p.Amount.String()
+		if p.Asset != asset {
+			line += " " + string(p.Asset.Currency)
+		}
+		switch p.Spill {
+		case "":
+		case ledger.PartnerReceivable(1):
+			line += "*"
+		default:
+			line += " spills to " + string(p.Spill)
+		}
+		all = append(all, line)
+	}
+	return strings.Join(all, ", ")
+}
+
+// figures are a record's amounts: with fee, at the destination, the merchant's, the fee.
+func figures(r *payment.Record) string {
+	return fmt.Sprintf("%v %v %v %v", r.WithFee, r.Dest, r.Merchant, r.Fee)
+}
+
+// untouched fails the test if deciding changed the record decided on.
+func untouched(t testing.TB, before payment.Record, after *payment.Record) {
+	t.Helper()
+	if !reflect.DeepEqual(before, *after) {
+		t.Errorf("the record decided on was changed:\n%+v\n%+v", before, *after)
+	}
+}

@@ -1,0 +1,367 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// suspend creates a two-phase transaction whose money is held.
+func suspend(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *life {
+	t.Helper()
+	l := begun(t, kind, amount, twoPhase(on))
+	l.says(said["held"])
+	return l
+}
+
+// POSTINGS, "held": the charge's entry, pending, the partner's line wholly on
+// its available account. Capture splits it.
+func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
+	l := begun(t, payment.Payment, "1000", twoPhase(terms(deducted(250, "3"))))
+	l.is(l.says(said["held"]),
+		"process charging",
+		"hold_payment payment_suspended: pending Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
+		"due 168h0m0s")
+	if l.r.HoldUntil != ledger.MicrosOf(now.Add(week)) || !l.r.Answered() {
+		t.Errorf("held until %v", l.r.HoldUntil.Time())
+	}
+	l.is(l.commits(""), "commit payment_suspended", "due 10s, ask op")
+	if amount, asset := l.r.Asked(); amount.String() != "1000" || asset != usd || l.r.Answered() {
+		t.Errorf("%v %v is asked for", amount, asset)
+	}
+	l.is(l.hears(said["charged"]),
+		"capture charged: capture Dr A:provider 1000, Cr L:partner:1:available 972*, Cr I:fees 28"+
+			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
+		"final")
+	if l.r.Captured.String() != "1000" || l.r.HoldUntil != 0 || l.r.Op != nil || figures(l.r) != "1000 972 972 28" {
+		t.Errorf("%+v", l.r)
+	}
+}
+
+// The fee is recomputed for what is captured, and the rest of the hold is
+// released with what was reserved for it: 1028 − 413, 1056 − 426.
+func TestAPartIsCapturedAtItsOwnFee(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
+	l.commits("400")
+	if amount, _ := l.r.Asked(); amount.String() != "400" || figures(l.r) != "1000 972 972 28" {
+		t.Errorf("%v is asked for, %s held", amount, figures(l.r))
+	}
+	l.is(l.hears(said["charged"]),
+		"capture charged: capture Dr A:provider 400, Cr L:partner:1:available 387*, Cr I:fees 13"+
+			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
+		"release 615, final")
+	if r := l.r; r.Captured.String() != "400" || r.Settled().String() != "400" || r.Amount.String() != "1000" || figures(r) != "400 387 387 13" {
+		t.Errorf("%s of %v", figures(r), r.Captured)
+	}
+
+	l = suspend(t, payment.Payment, "1000", terms(onTop(250, "3")))
+	l.commits("400")
+	if amount, _ := l.r.Asked(); amount.String() != "413" {
+		t.Errorf("%v is asked for: the payer pays the fee", amount)
+	}
+	l.is(l.hears(said["charged"]),
+		"capture charged: capture Dr A:provider 413, Cr L:partner:1:available 400*, Cr I:fees 13"+
+			" for Dr A:provider 1028, Cr L:partner:1:available 1000, Cr I:fees 28",
+		"release 630, final")
+}
+
+func TestAPartWhoseFeeIsMoreLeavesThePartnerOwing(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "28")))
+	l.commits("20")
+	l.is(l.hears(said["charged"]),
+		"capture charged: capture Dr A:provider 20, Dr L:partner:1:available 8*, Cr I:fees 28"+
+			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
+		"release 980, final")
+	if figures(l.r) != "20 0 -8 28" {
+		t.Errorf("%s", figures(l.r))
+	}
+}
+
+func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
+	l := begun(t, payment.Payout, "1000", twoPhase(terms(deducted(100, "0"))))
+	l.is(l.says(said["held"]), "process charging", "hold_payout payout_suspended", "due 168h0m0s")
+	l.commits("")
+	if amount, asset := l.r.Asked(); amount.String() != "990" || asset != usd {
+		t.Errorf("%v %v is to be paid out", amount, asset)
+	}
+	l.is(l.hears(said["charged"]),
+		"capture charged: capture Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10"+
+			" for Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
+		"final")
+
+	l = suspend(t, payment.Payout, "1000", terms(deducted(100, "0")))
+	l.commits("500")
+	if amount, _ := l.r.Asked(); amount.String() != "495" {
+		t.Errorf("%v is to be paid out", amount)
+	}
+	l.is(l.hears(said["charged"]),
+		"capture charged: capture Dr L:partner:1:available 500, Cr A:provider 495, Cr I:fees 5"+
+			" for Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
+		"release 505, final")
+}
+
+// "Hold captured, never more than held."
+func TestWhatCanBeCommitted(t *testing.T) {
+	held := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	for amount, code := range map[string]ledger.Code{"0": ledger.InvalidCaptureAmount, "1001": ledger.InvalidCaptureAmount} {
+		_, err := held.c.Commit(held.r, part(amount), held.name())
+		refused(t, err, code)
+	}
+	for _, amount := range []string{"1", "1000"} {
+		if _, err := held.c.Commit(held.r, part(amount), held.name()); err != nil {
+			t.Errorf("%s: %v", amount, err)
+		}
+	}
+	payout := suspend(t, payment.Payout, "1000", terms(deducted(0, "10")))
+	_, err := payout.c.Commit(payout.r, part("10"), payout.name())
+	refused(t, err, ledger.InvalidCaptureAmount) // its fee leaves nothing
+	for name, l := range map[string]*life{
+		"charged":         charged(t, payment.Payment, "1000", terms(deducted(0, "0"))),
+		"charging":        at(t, payment.Payment, payment.Charging),
+		"action_required": at(t, payment.Payment, payment.ActionRequired),
+		"hosted":          hosted(t),
+	} {
+		if _, err := l.c.Commit(l.r, nil, l.name()); err == nil {
+			t.Errorf("%s was committed", name)
+		} else {
+			refused(t, err, ledger.Conflict)
+		}
+	}
+}
+
+// "Capture against cancel: exactly one wins, the other gets 409."
+func TestACommitAndACancelExcludeEachOther(t *testing.T) {
+	committing := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	committing.commits("")
+	cancelling := suspend(t, payment.Payout, "1000", terms(deducted(0, "0")))
+	cancelling.cancels()
+	for _, l := range []*life{committing, cancelling} {
+		for range 2 { // before and after the provider has timed out
+			_, err := l.c.Commit(l.r, nil, l.name())
+			refused(t, err, ledger.Conflict)
+			_, err = l.c.Cancel(l.r, l.name())
+			refused(t, err, ledger.Conflict)
+			_, err = l.c.Refund(l.r, nil, l.name())
+			refused(t, err, ledger.NotReversible)
+			l.hears(said["nothing"])
+		}
+	}
+}
+
+// A hold that is not captured is held still, until its time is over.
+func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
+	for name, why := range map[string]string{"refused": "why", "failed": "why", "not sent": "why"} {
+		l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+		l.commits("400")
+		l.is(l.hears(said[name]), "commit_refused payment_suspended", "due 168h0m0s")
+		if r := l.r; r.Error != why || r.Op != nil || !r.Captured.IsZero() || figures(r) != "1000 1000 1000 0" {
+			t.Errorf("%s: %+v", name, r)
+		}
+		l.commits("")
+		if l.hears(said["charged"]); l.r.Status != payment.Charged || l.r.Error != "" {
+			t.Errorf("again: %s %q", l.r.Status, l.r.Error)
+		}
+	}
+}
+
+func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.commits("")
+	for _, c := range []struct{ says, due string }{
+		{"nothing", "due 10s"}, {"pending", "due 20s"}, {"not known", "due 10s"}, {"nothing", "due 40s"}, {"not known", "due 10s"},
+		{"held", "due 1m20s"}, {"not sent", "due 2m40s"},
+	} {
+		l.is(l.hears(said[c.says]), "await payment_suspended", c.due)
+		if !l.r.Answered() {
+			t.Errorf("%s: nobody is answered", c.says)
+		}
+	}
+	l.hears(said["not known"])
+	l.is(l.hears(said["not known"]), "commit_refused payment_suspended", "due 168h0m0s")
+	if l.r.Error != "interrupted" {
+		t.Errorf("unknown twice in a row: %q", l.r.Error)
+	}
+}
+
+// A cancel is an intent to void at the provider; done, the hold is released.
+func TestACancelReleasesTheHold(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
+	l.is(l.cancels(), "cancel payment_suspended", "due 10s, ask op")
+	l.is(l.hears(said["charged"]),
+		"void failed: void Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
+		"release 1028, final")
+	if r := l.r; r.Error != "cancelled" || r.HoldUntil != 0 || r.Op != nil {
+		t.Errorf("%+v", r)
+	}
+	l = suspend(t, payment.Payout, "1000", terms(deducted(100, "0")))
+	l.cancels()
+	l.is(l.hears(said["charged"]),
+		"void failed: void Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
+		"release 1010, final")
+}
+
+// What is charging can be given up too; a payment has nothing held then.
+func TestACancelBeforeSettlementFails(t *testing.T) {
+	for _, status := range []payment.Status{payment.Charging, payment.ActionRequired, payment.AuthRequired} {
+		l := at(t, payment.Payment, status)
+		l.is(l.cancels(), "cancel "+string(status), "due 10s, ask op")
+		if amount, _ := l.r.Asked(); !amount.IsZero() {
+			t.Errorf("%s: a void of %v", status, amount)
+		}
+		l.is(l.hears(said["charged"]), "void failed", "release 100, final")
+		if l.r.Error != "cancelled" || l.r.Action != nil {
+			t.Errorf("%s: %q, action %v", status, l.r.Error, l.r.Action)
+		}
+	}
+}
+
+// "Never at a provider, or charged: not_reversible."
+func TestWhatCanNotBeCancelled(t *testing.T) {
+	closed := at(t, payment.Payment, payment.Charging)
+	closed.says(said["refused"])
+	returned := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
+	back, _ := returned.c.Reversed(returned.r, 7, next, "chargeback")
+	for name, r := range map[string]*payment.Record{
+		"hosted":      hosted(t).r,
+		"authorizing": begun(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
+		"charged":     returned.r,
+		"reversed":    back.Record,
+		"rejected":    closed.r,
+	} {
+		_, err := cas.Cancel(r, next)
+		if err == nil {
+			t.Errorf("%s was cancelled", name)
+			continue
+		}
+		refused(t, err, ledger.NotReversible)
+	}
+}
+
+// "If the provider says charged after all, the transaction is charged."
+func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.cancels()
+	l.is(l.hears(said["refused"]), "void_failed payment_suspended", "due 10s, ask inquire")
+	l.is(l.says(said["charged"]),
+		"settle charged: capture Dr A:provider 1000, Cr L:partner:1:available 1000* for Dr A:provider 1000, Cr L:partner:1:available 1000",
+		"final")
+	if r := l.r; r.Captured.String() != "1000" || r.Error != "" {
+		t.Errorf("%v captured, %q", r.Captured, r.Error)
+	}
+	l = at(t, payment.Payout, payment.Charging)
+	l.cancels()
+	l.is(l.hears(said["failed"]), "void_failed charging", "due 10s, ask inquire")
+	l.is(l.says(said["charged"]),
+		"settle charged: capture Dr L:partner:1:available 100, Cr A:provider 100 for Dr L:partner:1:available 100, Cr A:provider 100", "final")
+}
+
+// The question how the charge stands may be lost: it is asked again, not only
+// when the hold's time is over.
+func TestHowARefusedVoidsChargeStandsIsAskedUntilItIsSaid(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.cancels()
+	l.hears(said["refused"])
+	if ask, _, decided := l.wakes(10 * time.Second); ask != payment.AskInquire || decided {
+		t.Fatalf("it asks %v", ask)
+	}
+	l.is(l.says(said["nothing"]), "await payment_suspended", "due 20s")
+	if ask, _, _ := l.wakes(20 * time.Second); ask != payment.AskInquire {
+		t.Fatalf("it asks %v", ask)
+	}
+	l.is(l.says(said["held"]), "await payment_suspended", "due 167h59m30s")
+	if ask, _, decided := l.c.Woken(l.r, true, next); ask != payment.AskNothing || decided {
+		t.Errorf("held as before, it asks %v", ask)
+	}
+}
+
+func TestAVoidThatNeverArrivedLeavesTheChargeAsItIs(t *testing.T) {
+	l := at(t, payment.Payment, payment.Charging)
+	l.cancels()
+	l.hears(said["not known"])
+	l.is(l.hears(said["not known"]), "void_failed charging", "due 10s, ask inquire")
+	if l.r.Op != nil || l.r.Error != "" {
+		t.Errorf("%+v", l.r)
+	}
+	l.cancels() // it can be tried again
+}
+
+// Authorisation expiry: the hold is voided at the provider when its time is over.
+func TestAHoldThatIsTooOldIsGivenUp(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	if _, _, decided := l.wakes(week - time.Microsecond); decided {
+		t.Fatal("it lapsed early")
+	}
+	ask, d, decided := l.wakes(time.Microsecond)
+	if ask != payment.AskNothing || !decided || !d.Outcome {
+		t.Fatalf("ask %v, decided %v", ask, decided)
+	}
+	l.is(d, "lapse payment_suspended", "due 10s, ask op")
+	l.is(l.hears(said["charged"]),
+		"void failed: void Dr A:provider 1000, Cr L:partner:1:available 1000", "release 1000, final")
+	if l.r.Error != "hold expired" {
+		t.Errorf("%q", l.r.Error)
+	}
+}
+
+// A void that the provider did not grant is tried again, later each time.
+func TestAHoldThatCouldNotBeGivenUpIsTriedAgain(t *testing.T) {
+	l := suspend(t, payment.Payout, "1000", terms(deducted(0, "0")))
+	l.wakes(week)
+	l.is(l.hears(said["failed"]), "void_failed payout_suspended", "due 10s, ask inquire")
+	l.c.Now = l.c.Now.Add(10 * time.Second)
+	l.is(l.says(said["held"]), "await payout_suspended", "due 20s")
+	_, d, decided := l.wakes(20 * time.Second)
+	if !decided {
+		t.Fatal("it stands still")
+	}
+	l.is(d, "lapse payout_suspended", "due 10s, ask op")
+}
+
+// A commit that was refused after the hold's time leads to the lapse at once.
+func TestACommitRefusedAfterTheHoldsTimeLapses(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.c.Now = now.Add(week - time.Second)
+	l.commits("")
+	l.c.Now = now.Add(week + time.Second)
+	l.hears(said["refused"])
+	if _, d, decided := l.wakes(0); !decided || d.Events[0].Name != "lapse" {
+		t.Error("it stays held for ever")
+	}
+}
+
+// Nobody commits what a one-phase terminal's rail holds: it is given up at once.
+func TestAHoldThatNobodyAskedForIsGivenUp(t *testing.T) {
+	l := begun(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.says(said["held"])
+	if _, d, decided := l.wakes(0); !decided || d.Events[0].Name != "lapse" {
+		t.Error("it is held for nobody")
+	}
+}
+
+// POSTINGS, "conversion" of what is held: captured in part, both assets shrink.
+func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", converting(deducted(250, "3"), usd, rub, "0.333"))
+	l.commits("400")
+	l.is(l.hears(said["charged"]),
+		"capture charged: capture Dr A:provider 400, Cr Q:fx_position 387, Dr Q:fx_position 128 RUB, Cr L:partner:1:available 128 RUB*, Cr I:fees 13"+
+			" for Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 323 RUB, Cr L:partner:1:available 323 RUB, Cr I:fees 28",
+		"release 615, release 195 "+rub.String()+", final")
+	// Of a part that its fee takes, nothing crosses: the partner owes at the source.
+	l = suspend(t, payment.Payment, "1000", converting(deducted(0, "28"), usd, rub, "0.333"))
+	l.commits("20")
+	l.is(l.hears(said["charged"]),
+		"capture charged: capture Dr A:provider 20, Dr L:partner:1:available 8*, Cr I:fees 28"+
+			" for Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 323 RUB, Cr L:partner:1:available 323 RUB, Cr I:fees 28",
+		"release 980, release 323 "+rub.String()+", final")
+	l = suspend(t, payment.Payout, "100000", converting(deducted(100, "0"), rub, tron, "0.0108"))
+	l.commits("50000")
+	if amount, asset := l.r.Asked(); amount.String() != "5346000" || asset != tron {
+		t.Errorf("%v %v is to be paid out", amount, asset)
+	}
+	l.is(l.hears(said["charged"]),
+		"capture charged: capture Dr L:partner:1:available 50000, Cr Q:fx_position 49500, Dr Q:fx_position 5346000 USDT, Cr A:provider 5346000 USDT, Cr I:fees 500"+
+			" for Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000",
+		"release 50500, release 5346000 "+tron.String()+", final")
+}

@@ -1,0 +1,269 @@
+package payment_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// POSTINGS, "charged (one-phase)": the partner's line splits with what it owes;
+// where the fee is more than the amount it is a debit.
+func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
+	for want, c := range map[string]struct {
+		amount string
+		fees   payment.Fees
+	}{
+		"Dr A:provider 10000, Cr L:partner:1:available 10000*":                 {"10000", deducted(0, "0")},
+		"Dr A:provider 9999, Cr L:partner:1:available 9747*, Cr I:fees 252":    {"9999", deducted(250, "3")},
+		"Dr A:provider 10251, Cr L:partner:1:available 9999*, Cr I:fees 252":   {"9999", onTop(250, "3")},
+		"Dr A:provider 50, Cr I:fees 50":                                       {"50", deducted(0, "50")},
+		"Dr A:provider 50, Dr L:partner:1:available 20*, Cr I:fees 70":         {"50", deducted(0, "70")},
+		"Dr A:provider 120, Cr L:partner:1:available 50*, Cr I:fees 70":        {"50", onTop(0, "70")},
+		"Dr A:provider 9999, Dr L:partner:1:available 14999*, Cr I:fees 24998": {"9999", deducted(25000, "1")},
+	} {
+		l := begun(t, payment.Payment, c.amount, terms(c.fees))
+		l.is(l.says(said["charged"]), "process charging", "settle charged: posted "+want, "final")
+	}
+}
+
+// POSTINGS, "payout charged": what was held is captured.
+func TestAPayoutsHoldIsCapturedWhenItIsPaid(t *testing.T) {
+	for want, fees := range map[string]payment.Fees{
+		"Dr L:partner:1:available 1000, Cr A:provider 1000":                 deducted(0, "0"),
+		"Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10":    deducted(100, "0"),
+		"Dr L:partner:1:available 1010, Cr A:provider 1000, Cr I:fees 10":   onTop(100, "0"),
+		"Dr L:partner:1:available 2000, Cr A:provider 1000, Cr I:fees 1000": onTop(10000, "0"),
+	} {
+		l := begun(t, payment.Payout, "1000", terms(fees))
+		l.is(l.says(said["charged"]), "process charging", "settle charged: capture "+want+" for "+want, "final")
+	}
+}
+
+// refundCase is refunds in parts: each is told as what it holds, and captures.
+type refundCase struct {
+	name   string
+	amount string
+	fees   payment.Fees
+	parts  []refunded
+}
+
+type refunded struct{ amount, asked, entry, splits, room string }
+
+// POSTINGS, "refund of r, f of the fee going back": f = floor(fee × refunded so
+// far ÷ amount), cumulative, so that the parts sum to the whole.
+func TestRefundsInParts(t *testing.T) {
+	for _, c := range []refundCase{
+		{"no fee, all", "1000", deducted(0, "0"), []refunded{
+			{"", "1000", "Cr A:provider 1000, Dr L:partner:1:available 1000", "Cr A:provider 1000, Dr L:partner:1:available 1000*", "1000"}}},
+		{"deducted, the fee stays", "9999", deducted(250, "3"), []refunded{
+			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 1000", "Cr A:provider 1000, Dr L:partner:1:available 1000*", "1000"},
+			{"", "8999", "Cr A:provider 8999, Dr L:partner:1:available 8999", "Cr A:provider 8999, Dr L:partner:1:available 8999*", "8999"}}},
+		{"on top, the fee stays", "9999", onTop(250, "3"), []refunded{
+			{"", "9999", "Cr A:provider 9999, Dr L:partner:1:available 9999", "Cr A:provider 9999, Dr L:partner:1:available 9999*", "9999"}}},
+		// 25.2, 50.4 and 252 of the fee: 25, 25 and 202.
+		{"deducted, the fee goes back", "9999", refundable(deducted(250, "3")), []refunded{
+			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "Cr A:provider 1000, Dr L:partner:1:available 975*, Dr I:fees 25", "1025"},
+			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "Cr A:provider 1000, Dr L:partner:1:available 975*, Dr I:fees 25", "1025"},
+			{"", "7999", "Cr A:provider 7999, Dr L:partner:1:available 7797, Dr I:fees 202", "Cr A:provider 7999, Dr L:partner:1:available 7797*, Dr I:fees 202", "8201"}}},
+		{"on top, the fee goes back", "9999", refundable(onTop(250, "3")), []refunded{
+			{"1000", "1025", "Cr A:provider 1025, Dr L:partner:1:available 1000, Dr I:fees 25", "Cr A:provider 1025, Dr L:partner:1:available 1000*, Dr I:fees 25", "1050"},
+			{"8999", "9226", "Cr A:provider 9226, Dr L:partner:1:available 8999, Dr I:fees 227", "Cr A:provider 9226, Dr L:partner:1:available 8999*, Dr I:fees 227", "9453"}}},
+		// The partner gets back what the fee above the amount took from it.
+		{"a fee above the amount", "50", refundable(deducted(0, "70")), []refunded{
+			{"20", "20", "Cr A:provider 20, Cr L:partner:1:available 8, Dr I:fees 28", "Cr A:provider 20, Cr L:partner:1:available 8*, Dr I:fees 28", "48"},
+			{"30", "30", "Cr A:provider 30, Cr L:partner:1:available 12, Dr I:fees 42", "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "72"}}},
+		{"a fee that is the amount", "50", refundable(deducted(0, "50")), []refunded{
+			{"", "50", "Cr A:provider 50, Dr I:fees 50", "Cr A:provider 50, Dr I:fees 50", "100"}}},
+		{"a fee above the amount that stays", "50", deducted(0, "70"), []refunded{
+			{"", "50", "Cr A:provider 50, Dr L:partner:1:available 50", "Cr A:provider 50, Dr L:partner:1:available 50*", "50"}}},
+		// The smallest parts: the fee follows when a whole unit of it is due.
+		{"unit by unit", "3", refundable(deducted(0, "2")), []refunded{
+			{"1", "1", "Cr A:provider 1, Dr L:partner:1:available 1", "Cr A:provider 1, Dr L:partner:1:available 1*", "1"},
+			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"},
+			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"}}},
+	} {
+		l := charged(t, payment.Payment, c.amount, terms(c.fees))
+		l.refundsAs(c.name, "charged", c.parts)
+		if l.r.Refunded != l.r.Amount {
+			continue
+		}
+		_, err := l.c.Refund(l.r, nil, l.name())
+		refused(t, err, ledger.InvalidRefundAmount) // nothing is left
+	}
+}
+
+// refundsAs goes through refunds that are each done at once.
+func (l *life) refundsAs(name, status string, parts []refunded) {
+	l.t.Helper()
+	for _, p := range parts {
+		d := l.refunds(p.amount)
+		l.is(d, "refund "+status+": pending "+p.entry, "due 10s, ask op, reserve "+p.room)
+		if amount, asset := l.r.Asked(); amount.String() != p.asked || asset != l.r.Asset {
+			l.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.asked)
+		}
+		if l.r.Answered() || l.r.RefundID != l.r.Op.Request || l.r.RefundMsg != "" {
+			l.t.Errorf("%s: %+v", name, l.r)
+		}
+		before, decided := *l.r, l.r
+		l.is(l.hears(said["charged"]), "refund_done refunded: capture "+p.splits+" for "+p.entry)
+		if l.r.RefundMsg != "refunded" || l.r.Op != nil || l.r.RefundID != before.RefundID || !l.r.Answered() {
+			l.t.Errorf("%s: %+v", name, l.r)
+		}
+		untouched(l.t, before, decided)
+		status = "refunded"
+	}
+}
+
+// Of what a commit captured in part, that part can be refunded, at its fee.
+func TestWhatWasCapturedInPartIsRefundedUpToThat(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", terms(refundable(deducted(250, "3"))))
+	l.commits("400")
+	l.hears(said["charged"])
+	_, err := l.c.Refund(l.r, part("401"), l.name())
+	refused(t, err, ledger.InvalidRefundAmount)
+	l.refundsAs("captured", "charged", []refunded{ // 13 × 100 ÷ 400 = 3.25
+		{"100", "100", "Cr A:provider 100, Dr L:partner:1:available 97, Dr I:fees 3", "Cr A:provider 100, Dr L:partner:1:available 97*, Dr I:fees 3", "103"},
+		{"", "300", "Cr A:provider 300, Dr L:partner:1:available 290, Dr I:fees 10", "Cr A:provider 300, Dr L:partner:1:available 290*, Dr I:fees 10", "310"}})
+}
+
+func TestAmountsThatAreNotLeftToRefund(t *testing.T) {
+	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	for _, amount := range []string{"0", "1001", "1" + zeros(72)} {
+		_, err := l.c.Refund(l.r, part(amount), l.name())
+		refused(t, err, ledger.InvalidRefundAmount)
+	}
+	l.refunds("600")
+	l.hears(said["charged"])
+	_, err := l.c.Refund(l.r, part("401"), l.name())
+	refused(t, err, ledger.InvalidRefundAmount)
+	l.refunds("400")
+}
+
+// "A payout, a declined, failed or held transaction: not_reversible", and what
+// never reached a provider.
+func TestWhatCanNotBeRefunded(t *testing.T) {
+	declined := at(t, payment.Payment, payment.Charging)
+	declined.says(said["refused"])
+	failed := at(t, payment.Payment, payment.Charging)
+	failed.says(said["failed"])
+	original := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
+	back, _ := original.c.Reversed(original.r, 7, next, "chargeback")
+	for name, r := range map[string]*payment.Record{
+		"a payout":     charged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
+		"a held one":   at(t, payment.Payment, payment.PaymentHeld).r,
+		"charging":     at(t, payment.Payment, payment.Charging).r,
+		"a hosted one": hosted(t).r,
+		"unrouted":     cas.Reject(txid, 1, request(payment.Payment, "100"), payment.NoTerminal).Record,
+		"declined":     declined.r,
+		"failed":       failed.r,
+		"reversed":     back.Record,
+		"a return":     back.Return.Record,
+	} {
+		_, err := cas.Refund(r, part("0"), next) // its amount is not looked at first
+		if err == nil {
+			t.Errorf("%s was refunded", name)
+			continue
+		}
+		refused(t, err, ledger.NotReversible)
+	}
+}
+
+// "Concurrent refunds: exactly one wins."
+func TestOneRefundAtATime(t *testing.T) {
+	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.refunds("1")
+	for _, answer := range []string{"nothing", "pending", "pending"} {
+		_, err := l.c.Refund(l.r, part("1"), l.name())
+		refused(t, err, ledger.Conflict)
+		_, err = l.c.Cancel(l.r, l.name())
+		refused(t, err, ledger.NotReversible)
+		l.hears(said[answer])
+	}
+}
+
+// "A refund is refused by the rail: refund_msg says why, status stays charged."
+func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
+	for _, answer := range []string{"refused", "failed", "not sent"} {
+		l := charged(t, payment.Payment, "9999", terms(refundable(deducted(250, "3"))))
+		l.refunds("1000")
+		l.is(l.hears(said[answer]),
+			"refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "release 1025")
+		if r := l.r; r.RefundMsg != "why" || r.RefundID != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.FeeBack.IsZero() || r.Error != "" {
+			t.Errorf("%s: %+v", answer, r)
+		}
+		l.refunds("") // it may be asked again
+	}
+}
+
+func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
+	l := charged(t, payment.Payment, "1000", terms(refundable(deducted(1000, "0"))))
+	l.refunds("500")
+	l.hears(said["charged"])
+	l.refunds("")
+	l.is(l.hears(said["refused"]), "further_refund_refused refunded: void Cr A:provider 500, Dr L:partner:1:available 450, Dr I:fees 50", "release 550")
+	if r := l.r; r.Refunded.String() != "500" || r.FeeBack.String() != "50" || r.RefundMsg != "why" {
+		t.Errorf("%+v", r)
+	}
+	// The same from refunding.
+	l.refunds("100")
+	l.hears(said["pending"])
+	l.is(l.hears(said["refused"]), "further_refund_refused refunded: void Cr A:provider 100, Dr L:partner:1:available 90, Dr I:fees 10", "release 110")
+}
+
+// charged → refunding → refunded; the money is held from the intent on.
+func TestARefundThatTakesItsTimeIsRefunding(t *testing.T) {
+	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.refunds("")
+	l.is(l.hears(said["pending"]), "refund_pending refunding", "due 10s")
+	if l.r.RefundMsg != "refund pending" || !l.r.Answered() {
+		t.Errorf("%q, answered %v", l.r.RefundMsg, l.r.Answered())
+	}
+	if ask, _, _ := l.c.Woken(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
+		t.Errorf("woken, it asks %v", ask)
+	}
+	l.is(l.hears(said["pending"]), "await refunding", "due 20s")
+	l.is(l.hears(said["nothing"]), "await refunding", "due 40s")
+	l.is(l.hears(said["charged"]),
+		"refund_done refunded: capture Cr A:provider 1000, Dr L:partner:1:available 1000* for Cr A:provider 1000, Dr L:partner:1:available 1000")
+	if l.r.RefundMsg != "refunded" {
+		t.Errorf("%q", l.r.RefundMsg)
+	}
+}
+
+func TestAPendingRefundThatIsRefusedIsChargedAgain(t *testing.T) {
+	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.refunds("")
+	l.hears(said["pending"])
+	l.is(l.hears(said["refused"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
+	if l.r.RefundMsg != "why" || l.r.Status != payment.Charged {
+		t.Errorf("%s %q", l.r.Status, l.r.RefundMsg)
+	}
+}
+
+// Unknown twice in a row means that the refund never arrived; it is never sent
+// again by itself.
+func TestARefundThatNeverArrivedIsRefused(t *testing.T) {
+	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.refunds("")
+	l.is(l.hears(said["not known"]), "await charged", "due 10s")
+	if !l.r.Answered() {
+		t.Error("nobody is answered")
+	}
+	l.is(l.hears(said["nothing"]), "await charged", "due 10s") // what was in between counts anew
+	l.hears(said["not known"])
+	l.is(l.hears(said["not known"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
+	if l.r.RefundMsg != "interrupted" {
+		t.Errorf("%q", l.r.RefundMsg)
+	}
+}
+
+func TestTheRailsKeysOfAnOperationAreKept(t *testing.T) {
+	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+	l.refunds("")
+	if l.hears(payment.Answer{Verdict: payment.SaidCharged, Meta: []byte(`{"a":1}`)}); string(l.r.RailMeta) != `{"a":1}` {
+		t.Errorf("%s", l.r.RailMeta)
+	}
+}

@@ -1,0 +1,91 @@
+package payment
+
+import (
+	"mizan/internal/assert"
+	"mizan/ledger"
+)
+
+// Reversed decides on settled money that the rail took back: the original is
+// reversed, and the return is a transaction of its own with the mirror of what
+// was not refunded. ok is false if there is nothing to take back; not while a
+// refund is under way, whose answer comes first.
+func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, reason string) (Decision, bool) {
+	left := r.Settled()
+	if r.Status == Charged || r.Status == Refunded {
+		left = must(left.Sub(r.Refunded))
+	} else {
+		return Decision{}, false
+	}
+	if r.Type != Payment || r.ReversalOf != (ledger.ID{}) || r.Op != nil || left.IsZero() {
+		return Decision{}, false
+	}
+	rest := r.charge().less(r.refunded(r.Refunded, r.FeeBack))
+	d := next(r)
+	d.Record.ReturnID = returnID
+	d.Outcome = true
+	d.move(Reverse, nil)
+	d.end(reason)
+
+	back := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
+		Fees: r.Fees, Fee: rest.fees, WithFee: rest.provider, Merchant: rest.partner, Rate: r.Rate, Settles: r.Settles}
+	back.Dest, _ = rest.dest.Amount() // below zero, nothing arrives at the destination
+	back.Request = Request{Type: Payout, Amount: left, Asset: r.Asset, Method: r.Method,
+		MerchantMeta: []byte(`{"reversal_of":"` + r.ID.String() + `"}`)}
+	ret := Decision{Record: &back, Outcome: true}
+	ret.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: charge, Postings: r.back(rest, true)})
+	ret.Finish = true
+	d.Return = &ret
+	return d, true
+}
+
+// Corrected decides on a rail that corrects itself: what it refused has failed.
+func (c Case) Corrected(r *Record, reason string) (Decision, bool) {
+	if r.Status != Rejected || r.Terminal == (ledger.ID{}) || r.Op != nil {
+		return Decision{}, false
+	}
+	d := next(r)
+	d.Outcome = true
+	d.move(Correct, nil)
+	d.Record.Error = reason
+	d.Finish = true
+	d.Due = c.Due // money in suspense still waits to be given back
+	return d, true
+}
+
+// late decides on an answer about a charge that is closed: money that has moved
+// after all is written down, and waits in suspense until it is given back.
+func (c Case) late(r *Record, a Answer) (Decision, bool) {
+	if a.Verdict != SaidCharged || r.Terminal == (ledger.ID{}) || r.SettledLate {
+		return Decision{}, false
+	}
+	d := next(r)
+	d.Outcome = true
+	d.Record.SettledLate = true
+	if a.RRN != "" {
+		d.Record.RRN = a.RRN
+	}
+	d.Counters = d.Record.reserve(c.Org, nil)
+	d.move(SettleLate, d.Record.suspense(ledger.Debit))
+	if r.Type == Payment {
+		d.Due = c.after(minAgain) // should nobody give it back before
+	}
+	return d, true
+}
+
+// GiveBack decides to return money in suspense. ok is false where nothing is,
+// or where it went out: a payout can't be refunded.
+func (c Case) GiveBack(r *Record, request ledger.ID) (Decision, bool) {
+	if !r.SettledLate || r.Type != Payment || r.Op != nil || r.RefundID != (ledger.ID{}) {
+		return Decision{}, false
+	}
+	d := next(r)
+	d.Outcome = true
+	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: r.Amount, Late: true, From: r.Status}
+	d.Record.RefundID, d.Record.RefundMsg = request, ""
+	d.move(GiveBack, nil)
+	c.ask(&d)
+	return d, true
+}
+
+// assertPriced is for amounts that were priced before.
+func assertPriced(reason string) { assert.That(reason == "", "payment: %s", reason) }

@@ -1,0 +1,273 @@
+package payment_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// POSTINGS, "reversed": on the return's own transaction, a mirror of the charge
+// less what was refunded, with the same shortfall rule.
+func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
+	for _, c := range []struct {
+		name, amount string
+		fees         payment.Fees
+		refunds      []string
+		entry        string
+		left         string // the return's amount
+		figures      string
+	}{
+		{"no fee", "50", deducted(0, "0"), nil, "Cr A:provider 50, Dr L:partner:1:available 50*", "50", "50 50 50 0"},
+		{"deducted", "50", deducted(0, "20"), nil, "Cr A:provider 50, Dr L:partner:1:available 30*, Dr I:fees 20", "50", "50 30 30 20"},
+		{"on top", "50", onTop(0, "20"), nil, "Cr A:provider 70, Dr L:partner:1:available 50*, Dr I:fees 20", "50", "70 50 50 20"},
+		{"the fee is the amount", "50", deducted(0, "50"), nil, "Cr A:provider 50, Dr I:fees 50", "50", "50 0 0 50"},
+		{"the fee is more", "50", deducted(0, "70"), nil, "Cr A:provider 50, Cr L:partner:1:available 20*, Dr I:fees 70", "50", "50 0 -20 70"},
+		{"refunded with its fee", "9999", refundable(deducted(250, "3")), []string{"1000"}, "Cr A:provider 8999, Dr L:partner:1:available 8772*, Dr I:fees 227", "8999", "8999 8772 8772 227"},
+		{"refunded twice", "9999", refundable(deducted(250, "3")), []string{"1000", "1000"}, "Cr A:provider 7999, Dr L:partner:1:available 7797*, Dr I:fees 202", "7999", "7999 7797 7797 202"},
+		{"refunded without its fee", "9999", deducted(250, "3"), []string{"1000"}, "Cr A:provider 8999, Dr L:partner:1:available 8747*, Dr I:fees 252", "8999", "8999 8747 8747 252"},
+		{"on top, refunded with its fee", "9999", refundable(onTop(250, "3")), []string{"1000"}, "Cr A:provider 9226, Dr L:partner:1:available 8999*, Dr I:fees 227", "8999", "9226 8999 8999 227"},
+		{"on top, refunded without", "9999", onTop(250, "3"), []string{"1000"}, "Cr A:provider 9251, Dr L:partner:1:available 8999*, Dr I:fees 252", "8999", "9251 8999 8999 252"},
+		{"refunded beyond what arrived", "100", deducted(0, "10"), []string{"95"}, "Cr A:provider 5, Cr L:partner:1:available 5*, Dr I:fees 10", "5", "5 0 -5 10"},
+		{"refunded just what arrived", "100", deducted(0, "10"), []string{"90"}, "Cr A:provider 10, Dr I:fees 10", "10", "10 0 0 10"},
+		{"the fee is more, refunded", "50", refundable(deducted(0, "70")), []string{"20"}, "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "30", "30 0 -12 42"},
+		{"the fee is more and stays, refunded", "50", deducted(0, "70"), []string{"20"}, "Cr A:provider 30, Cr L:partner:1:available 40*, Dr I:fees 70", "30", "30 0 -40 70"},
+	} {
+		l := charged(t, payment.Payment, c.amount, terms(c.fees))
+		for _, r := range c.refunds {
+			l.refunds(r)
+			l.hears(said["charged"])
+		}
+		before, decided := *l.r, l.r
+		d, ok := l.c.Reversed(l.r, 7, next, "chargeback")
+		if !ok || !d.Outcome || !d.Return.Outcome {
+			t.Fatalf("%s: not reversed", c.name)
+		}
+		l.is(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
+		r := d.Return.Record
+		if figures(r) != c.figures || r.Amount.String() != c.left {
+			t.Errorf("%s: the return is of %v, %s, want %s, %s", c.name, r.Amount, figures(r), c.left, c.figures)
+		}
+		untouched(t, before, decided)
+	}
+}
+
+// DECISIONS: a transaction of its own, type payout, status charged,
+// merchant_meta.reversal_of; the original becomes reversed and shows return_id.
+func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
+	l := charged(t, payment.Payment, "50", terms(deducted(0, "0")))
+	d, _ := l.c.Reversed(l.r, 7, next, "chargeback")
+	if r := d.Record; r.ReturnID != next || r.Status != payment.Reversed || r.Error != "chargeback" || r.Settled().String() != "50" {
+		t.Errorf("original %+v", r)
+	}
+	r := d.Return.Record
+	if r.ID != next || r.Type != payment.Payout || r.Status != payment.Charged || r.ReversalOf != txid || r.Partner != 1 || r.Terminal != term ||
+		r.Route != "simulator" || r.Asset != usd || r.TxID != "" || r.Error != "" || !r.Answered() {
+		t.Errorf("return %+v", r)
+	}
+	if got, want := string(r.MerchantMeta), fmt.Sprintf(`{"reversal_of":"%v"}`, txid); got != want {
+		t.Errorf("merchant_meta %s, want %s", got, want)
+	}
+}
+
+func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
+	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
+	l.commits("400")
+	l.hears(said["charged"])
+	d, _ := l.c.Reversed(l.r, 7, next, "chargeback")
+	l.is(d, "reverse reversed", "final",
+		"return: return charged: posted Cr A:provider 400, Dr L:partner:1:available 387*, Dr I:fees 13 reverses 7", "return: final")
+	if got := d.Return.Record.Amount.String(); got != "400" {
+		t.Errorf("a return of %s", got)
+	}
+}
+
+// Nothing is taken back of what has not settled, is returned already, or is on
+// its way back: the refund's answer comes first.
+func TestWhatCanNotBeReversed(t *testing.T) {
+	plain := func() *life { return charged(t, payment.Payment, "100", terms(deducted(0, "0"))) }
+	reversed, refunding, pending, all := plain(), plain(), plain(), plain()
+	back, _ := reversed.c.Reversed(reversed.r, 7, next, "chargeback")
+	refunding.refunds("1")
+	pending.refunds("1")
+	pending.hears(said["pending"])
+	all.refunds("")
+	all.hears(said["charged"])
+	for name, r := range map[string]*payment.Record{
+		"reversed":          back.Record,
+		"a return":          back.Return.Record,
+		"a refund asked":    refunding.r,
+		"refunding":         pending.r,
+		"refunded wholly":   all.r,
+		"a payout":          charged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
+		"held":              at(t, payment.Payment, payment.PaymentHeld).r,
+		"charging":          at(t, payment.Payment, payment.Charging).r,
+		"never left a page": hosted(t).r,
+	} {
+		if _, ok := cas.Reversed(r, 7, next, "chargeback"); ok {
+			t.Errorf("%s was reversed", name)
+		}
+	}
+}
+
+// rejected → failed: "rail correction, some rails".
+func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
+	l := at(t, payment.Payment, payment.Charging)
+	l.says(said["refused"])
+	before, decided := *l.r, l.r
+	d, ok := l.c.Corrected(l.r, "processing_error")
+	if !ok || !d.Outcome {
+		t.Fatal("not corrected")
+	}
+	l.is(d, "correct failed", "final")
+	if d.Record.Error != "processing_error" {
+		t.Errorf("%q", d.Record.Error)
+	}
+	untouched(t, before, decided)
+	failed := at(t, payment.Payment, payment.Charging)
+	failed.says(said["failed"])
+	for name, r := range map[string]*payment.Record{
+		"failed already": failed.r,
+		"unrouted":       cas.Reject(txid, 1, request(payment.Payment, "100"), payment.NoTerminal).Record,
+		"charged":        charged(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
+		"charging":       at(t, payment.Payment, payment.Charging).r,
+	} {
+		if _, ok := cas.Corrected(r, "why"); ok {
+			t.Errorf("%s was corrected", name)
+		}
+	}
+}
+
+// POSTINGS, "late settlement": what the provider moved is in suspense, and room
+// is reserved for it anew; then the intent to give a payment back.
+func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
+	for _, c := range []struct {
+		kind  payment.Type
+		on    *payment.Terms
+		entry string
+		more  string
+	}{
+		{payment.Payment, terms(deducted(250, "3")), "Dr A:provider 1000, Cr L:suspense:1 1000", "due 1ms, reserve 1028"},
+		{payment.Payment, terms(onTop(250, "3")), "Dr A:provider 1028, Cr L:suspense:1 1028", "due 1ms, reserve 1056"},
+		{payment.Payment, converting(deducted(0, "0"), usd, rub, "92.5"), "Dr A:provider 1000, Cr L:suspense:1 1000", "due 1ms, reserve 1000, reserve 92500 " + rub.String()},
+		{payment.Payout, terms(deducted(100, "0")), "Cr A:provider 990, Dr L:suspense:1 990", "reserve 1010"},
+		{payment.Payout, converting(deducted(100, "0"), usd, rub, "92.5"), "Cr A:provider 91575 RUB, Dr L:suspense:1 91575 RUB", "reserve 1010, reserve 91575 " + rub.String()},
+	} {
+		for answer, status := range map[string]string{"refused": "rejected", "failed": "failed"} {
+			l := begun(t, c.kind, "1000", c.on)
+			l.says(said["pending"])
+			l.says(said[answer])
+			d := l.says(said["charged"])
+			l.is(d, "settle_late "+status+": posted "+c.entry, c.more)
+			if r := l.r; !r.SettledLate || r.RRN != "123456789012" || string(r.Status) != status || r.Error != "why" {
+				t.Errorf("%+v", r)
+			}
+			if _, again := l.c.Answered(l.r, said["charged"]); again {
+				t.Error("it settled late twice")
+			}
+		}
+	}
+}
+
+func TestALateSettlementIsGivenBack(t *testing.T) {
+	l := begun(t, payment.Payment, "1000", terms(onTop(250, "3")))
+	l.says(said["pending"])
+	l.cancels()
+	l.hears(said["charged"])
+	l.says(said["charged"])
+	d, ok := l.c.GiveBack(l.r, l.name())
+	if !ok || !d.Outcome {
+		t.Fatal("not given back")
+	}
+	l.took(d)
+	l.is(d, "give_back failed", "due 10s, ask op")
+	if amount, asset := l.r.Asked(); amount.String() != "1028" || asset != usd || l.r.RefundID != l.r.Op.Request {
+		t.Errorf("%v %v is asked for", amount, asset)
+	}
+	l.is(l.hears(said["pending"]), "await failed", "due 10s")
+	l.is(l.hears(said["charged"]), "gave_back failed: posted Cr A:provider 1028, Dr L:suspense:1 1028")
+	if r := l.r; r.RefundMsg != "refunded" || r.Op != nil || r.Error != "cancelled" || !r.Refunded.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	if _, again := l.c.GiveBack(l.r, l.name()); again {
+		t.Error("given back twice")
+	}
+}
+
+// A process that ended between the two finds at its start what is to be given back.
+func TestALateSettlementIsGivenBackAfterARestart(t *testing.T) {
+	l := at(t, payment.Payment, payment.Charging)
+	l.says(said["failed"])
+	l.says(said["charged"])
+	ask, d, decided := l.wakes(time.Millisecond)
+	if ask != payment.AskNothing || !decided || !d.Outcome {
+		t.Fatalf("ask %v, decided %v", ask, decided)
+	}
+	l.is(d, "give_back failed", "due 10s, ask op")
+	if ask, _, _ := l.c.Woken(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
+		t.Errorf("woken, it asks %v", ask)
+	}
+}
+
+func TestWhatTheRailDoesNotTakeBackStaysInSuspense(t *testing.T) {
+	l := at(t, payment.Payment, payment.Charging)
+	l.says(said["refused"])
+	l.says(said["charged"])
+	l.wakes(time.Millisecond)
+	l.is(l.hears(said["refused"]), "give_back_failed rejected")
+	if l.r.RefundMsg != "why" || l.r.Op != nil {
+		t.Errorf("%+v", l.r)
+	}
+	if ask, _, decided := l.wakes(time.Hour); ask != payment.AskNothing || decided {
+		t.Error("it is asked for ever")
+	}
+}
+
+// A payout can't be called back: it stays in suspense for people to see to.
+func TestALatePayoutIsNotGivenBack(t *testing.T) {
+	l := at(t, payment.Payout, payment.Charging)
+	l.says(said["failed"])
+	l.says(said["charged"])
+	if _, ok := l.c.GiveBack(l.r, l.name()); ok {
+		t.Error("a payout was given back")
+	}
+	if ask, _, decided := l.wakes(time.Hour); ask != payment.AskNothing || decided {
+		t.Error("it is woken for something")
+	}
+	never := at(t, payment.Payment, payment.Charging)
+	never.says(said["failed"])
+	if _, ok := never.c.GiveBack(never.r, ledger.ID{9}); ok {
+		t.Error("what never moved was given back")
+	}
+}
+
+// A correction beside a late settlement does not forget what is to be given back.
+func TestACorrectionKeepsWhatIsDue(t *testing.T) {
+	l := at(t, payment.Payment, payment.Charging)
+	l.says(said["refused"])
+	l.says(said["charged"])
+	d, _ := l.c.Corrected(l.r, "why")
+	l.is(l.took(d), "correct failed", "due 1ms, final")
+	if _, d, _ := l.wakes(time.Millisecond); d.Record.Op == nil {
+		t.Error("it is not given back")
+	}
+}
+
+// While money in suspense goes back, a correction waits.
+func TestACorrectionWaitsForWhatGoesBack(t *testing.T) {
+	l := at(t, payment.Payment, payment.Charging)
+	l.says(said["refused"])
+	l.says(said["charged"])
+	l.wakes(time.Millisecond)
+	if _, ok := l.c.Corrected(l.r, "why"); ok {
+		t.Error("corrected meanwhile")
+	}
+	l.hears(said["charged"])
+	if _, ok := l.c.Corrected(l.r, "why"); !ok {
+		t.Error("not corrected afterwards")
+	}
+}

@@ -1,0 +1,111 @@
+package payment
+
+import (
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Terms are what the chosen terminal brings to a transaction.
+type Terms struct {
+	Terminal  ledger.ID
+	Route     string // the rail's name
+	ShownText string // replaces the description that the payer is shown
+	Fees      Fees
+	TwoPhase  bool
+	HoldTTL   time.Duration
+	Overdraft money.Amount // how far the partner's available balance may go below zero
+	Asset     money.Asset  // the transaction's, with its network resolved
+
+	// Converts says that the destination is in another asset: Settles, at Rate
+	// (zero: there is none, and the transaction is rejected).
+	Converts bool
+	Settles  money.Asset
+	Rate     money.Rate
+}
+
+// take notes the terms and prices the transaction by them. It returns why the
+// transaction is rejected; empty: it is not.
+func (r *Record) take(t *Terms) string {
+	r.Terminal, r.Route, r.ShownText = t.Terminal, t.Route, t.ShownText
+	r.Asset, r.Fees, r.TwoPhase, r.HoldTTL = t.Asset, t.Fees, t.TwoPhase, 0
+	if t.TwoPhase {
+		r.HoldTTL = t.HoldTTL
+	}
+	r.Rate, r.Settles = money.Rate{}, money.Asset{}
+	if t.Converts {
+		if t.Rate.IsZero() || !scaled(t.Asset) || !scaled(t.Settles) {
+			return NoRate
+		}
+		r.Rate, r.Settles = t.Rate, t.Settles
+	}
+	return r.price(r.Amount)
+}
+
+func scaled(a money.Asset) bool {
+	_, known := a.Scale()
+	return known
+}
+
+// price works out what the terminal's fee makes of an amount (DECISIONS,
+// "Payments": fee = floor(amount × bps / 10000) + fixed). It returns why the
+// transaction is rejected; empty: it is not.
+func (r *Record) price(amount money.Amount) string {
+	fee, err := amount.Portion(r.Fees.Bps)
+	if err == nil {
+		fee, err = fee.Add(r.Fees.Fixed)
+	}
+	if err != nil || ledger.MaxAmount.Less(fee) {
+		return AmountOutOfRange
+	}
+	r.Fee = fee
+	r.WithFee, r.Merchant = amount, money.Difference(amount, fee)
+	if r.Fees.OnTop {
+		if r.WithFee, err = amount.Add(fee); err != nil {
+			return AmountOutOfRange
+		}
+		r.Merchant = money.Difference(amount, money.Amount{})
+	}
+	if r.Dest, err = r.converted(r.Merchant); err != nil || ledger.MaxAmount.Less(r.Dest) {
+		return AmountOutOfRange
+	}
+	if r.Type == Payout && r.Dest.IsZero() {
+		return FeeExceedsAmount
+	}
+	if !r.refundable(amount) {
+		return AmountOutOfRange
+	}
+	return ""
+}
+
+// refundable tells whether all of a converted payment's amount could be taken
+// back at the destination: where the fee stays, that is more than arrived.
+func (r *Record) refundable(amount money.Amount) bool {
+	if r.Type != Payment || !r.crosses() {
+		return true
+	}
+	most, err := r.converted(money.Signed{Abs: amount})
+	return err == nil && !ledger.MaxAmount.Less(most)
+}
+
+// converted is what a part of the amount is at its destination, floored; what
+// is below zero is nothing.
+func (r *Record) converted(part money.Signed) (money.Amount, error) {
+	if part.Negative {
+		return money.Amount{}, nil
+	}
+	if r.Rate.IsZero() {
+		return part.Abs, nil
+	}
+	from, _ := r.Asset.Scale()
+	to, _ := r.Settles.Scale()
+	return part.Abs.Convert(r.Rate, from, to)
+}
+
+// unpriced shows the amount where no terminal has set a fee.
+func (r *Record) unpriced() {
+	r.Fee, r.WithFee, r.Dest = money.Amount{}, r.Amount, r.Amount
+	r.Merchant = money.Difference(r.Amount, money.Amount{})
+	r.Rate, r.Settles = money.Rate{}, money.Asset{}
+}

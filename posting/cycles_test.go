@@ -1,0 +1,403 @@
+package posting_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// act is one step of one record and what the accounts and the record's envelope
+// must be afterwards.
+type act struct {
+	name    string
+	record  string // a name of the test's
+	events  []entryOf
+	guarded bool        // what is available on the partner's account may not become less than zero
+	code    ledger.Code // the refusal; empty: none
+
+	// want has the accounts that matter, by path and, where it is not USD,
+	// currency: posted debits/credits, then pending ones where there are any.
+	want map[string]string
+
+	held, settled uint64 // version of the record's event that is open, and that settled first
+}
+
+// entryOf is an event's entry; without a phase the event has none. What a
+// capture or a void closes is what the record holds.
+type entryOf struct {
+	phase    ledger.Phase
+	postings []ledger.Posting
+}
+
+func posts(p ...ledger.Posting) entryOf    { return entryOf{ledger.Posted, p} }
+func holds(p ...ledger.Posting) entryOf    { return entryOf{ledger.Pending, p} }
+func captures(p ...ledger.Posting) entryOf { return entryOf{ledger.Capture, p} }
+func voids() entryOf                       { return entryOf{phase: ledger.Void} }
+
+const (
+	rail   ledger.Path = "A:provider:x"
+	second ledger.Path = "A:provider:y"
+	bank   ledger.Path = "A:bank"
+	fees   ledger.Path = "I:fees"
+	fx     ledger.Path = "Q:fx_position"
+)
+
+func dr(path ledger.Path, n uint64) ledger.Posting { return line(path, ledger.Debit, n) }
+func cr(path ledger.Path, n uint64) ledger.Posting { return line(path, ledger.Credit, n) }
+
+func inEUR(p ledger.Posting) ledger.Posting {
+	p.Asset.Currency = "EUR"
+	return p
+}
+
+// stage plays acts and keeps what a caller would know of its records.
+type stage struct {
+	*rig
+	records map[string]*player
+}
+
+type player struct {
+	source  ledger.Source
+	version uint64
+	seqs    []uint64 // by version - 1
+	held    []ledger.Posting
+}
+
+func (s *stage) play(a *act) {
+	s.t.Helper()
+	p := s.records[a.record]
+	if p == nil {
+		p = &player{source: newTransaction()}
+		s.records[a.record] = p
+	}
+	c, held := s.change(a, p)
+	receipt := s.submit(c)
+	if a.code != "" {
+		wantCode(s.t, receipt.Err, a.code)
+	} else if receipt.Err != nil {
+		s.t.Fatalf("%s: %v", a.name, receipt.Err)
+	} else {
+		p.held = held
+		for i := range c.Steps[0].Events {
+			p.seqs = append(p.seqs, c.Steps[0].Events[i].Seq)
+		}
+		p.version = receipt.Stamps[0].Version
+		s.wantStamp(a, p, receipt.Stamps[0])
+	}
+	s.wantAccounts(a)
+}
+
+func (s *stage) change(a *act, p *player) (c *posting.Change, held []ledger.Posting) {
+	held = p.held
+	step := posting.Step{Org: org, Source: p.source, Expect: p.version, Record: []byte{1}}
+	for _, e := range a.events {
+		event := ledger.Event{Name: a.name, To: "b"}
+		entry := &ledger.Entry{Phase: e.phase, Postings: slices.Clone(e.postings)}
+		switch event.Entry = entry; e.phase {
+		case 0:
+			event.Entry = nil
+		case ledger.Pending:
+			held = e.postings
+		case ledger.Capture:
+			entry.Released, held = slices.Clone(held), nil
+		case ledger.Void:
+			entry.Postings, held = slices.Clone(held), nil
+		}
+		step.Events = append(step.Events, event)
+	}
+	c = &posting.Change{Steps: []posting.Step{step}}
+	if a.guarded {
+		c.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: available, Asset: usd}}}
+	}
+	return c, held
+}
+
+func (s *stage) wantStamp(a *act, p *player, got posting.Stamp) {
+	s.t.Helper()
+	seq := func(version uint64) uint64 {
+		if version == 0 {
+			return 0
+		}
+		return p.seqs[version-1]
+	}
+	if got.Held != seq(a.held) || got.Settled != seq(a.settled) {
+		s.t.Errorf("%s: held %d and settled %d, want %d and %d", a.name, got.Held, got.Settled, seq(a.held), seq(a.settled))
+	}
+}
+
+func (s *stage) wantAccounts(a *act) {
+	s.t.Helper()
+	v := s.View()
+	defer v.Close()
+	for _, name := range slices.Sorted(maps.Keys(a.want)) {
+		path, currency, other := strings.Cut(name, " ")
+		account := ledger.Account{Path: ledger.Path(path), Asset: usd}
+		if other {
+			account.Asset.Currency = money.Currency(currency)
+		}
+		t, err := v.Totals(org, account)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		got := fmt.Sprintf("%v/%v", t.DebitsPosted, t.CreditsPosted)
+		if !t.DebitsPending.IsZero() || !t.CreditsPending.IsZero() {
+			got += fmt.Sprintf(" +%v/%v", t.DebitsPending, t.CreditsPending)
+		}
+		if got != a.want[name] {
+			s.t.Errorf("%s: %s has %s, want %s", a.name, name, got, a.want[name])
+		}
+	}
+}
+
+// playAll plays acts one after the other, and once more with a restart before
+// each: the writer finds again what it remembers.
+func playAll(t *testing.T, acts []act) {
+	t.Helper()
+	for _, restarts := range []bool{false, true} {
+		s := &stage{rig: open(t), records: map[string]*player{}}
+		for i := range acts {
+			if restarts {
+				s.restart()
+			}
+			s.play(&acts[i])
+		}
+	}
+}
+
+// spentPartner has been charged 100 less 10 and was paid 70: 20 are available.
+var spentPartner = []act{
+	{name: "charge", record: "payment", events: []entryOf{posts(dr(rail, 100), split(ledger.Credit, 90), cr(fees, 10))},
+		want: map[string]string{"L:partner:1:available": "0/90"}, settled: 1},
+	{name: "settlement out", record: "settlement", events: []entryOf{posts(dr(available, 70), cr(bank, 70))}, guarded: true,
+		want: map[string]string{"L:partner:1:available": "70/90"}, settled: 1},
+}
+
+// refundHold is a refund under way of 85, of which 5 are fee that goes back.
+var refundHold = act{name: "refunding", record: "payment", events: []entryOf{holds(dr(available, 80), dr(fees, 5), cr(rail, 85))},
+	want: map[string]string{
+		"L:partner:1:available": "70/90 +80/0", "I:fees": "0/10 +5/0", "A:provider:x": "100/0 +0/85", "A:partner:1:receivable": "0/0",
+	}, held: 2, settled: 1}
+
+func TestARefundUnderWayIsHeldInFullAndItsCaptureOwesWhatIsLacking(t *testing.T) {
+	playAll(t, append(slices.Clone(spentPartner), refundHold, act{
+		name: "refunded", record: "payment", events: []entryOf{captures(split(ledger.Debit, 80), dr(fees, 5), cr(rail, 85))},
+		want: map[string]string{
+			"L:partner:1:available": "90/90", "A:partner:1:receivable": "60/0", "I:fees": "5/10", "A:provider:x": "100/85",
+		}, settled: 1,
+	}))
+}
+
+func TestARefundThatTheRailRefusesGivesBackItsWholeHold(t *testing.T) {
+	playAll(t, append(slices.Clone(spentPartner), refundHold, act{
+		name: "refused", record: "payment", events: []entryOf{voids()},
+		want: map[string]string{
+			"L:partner:1:available": "70/90", "A:partner:1:receivable": "0/0", "I:fees": "0/10", "A:provider:x": "100/0",
+		}, settled: 1,
+	}))
+}
+
+func TestAPayoutIsRefusedWhileARefundUnderWayHasTakenAvailableBelowZero(t *testing.T) {
+	payout := act{name: "payout", record: "payout", events: []entryOf{holds(dr(available, 1), cr(rail, 1))}, guarded: true, code: ledger.InsufficientFunds,
+		want: map[string]string{"L:partner:1:available": "70/90 +80/0"}}
+	playAll(t, append(slices.Clone(spentPartner), refundHold, payout))
+}
+
+// The second refund's hold is not the first one's to spend, nor given back with it.
+func TestOfTwoRefundsUnderWayEachSpendsWhatTheOtherDoesNotHold(t *testing.T) {
+	both := []act{
+		{name: "deposit", record: "deposit", events: []entryOf{posts(dr(bank, 100), cr(available, 100))}, settled: 1},
+		{name: "first", record: "first", events: []entryOf{holds(dr(available, 80), cr(rail, 80))}, held: 1},
+		{name: "second", record: "second", events: []entryOf{holds(dr(available, 60), cr(rail, 60))}, held: 1,
+			want: map[string]string{"L:partner:1:available": "0/100 +140/0"}},
+		{name: "first refunded", record: "first", events: []entryOf{captures(split(ledger.Debit, 80), cr(rail, 80))}, settled: 2,
+			want: map[string]string{"L:partner:1:available": "40/100 +60/0", "A:partner:1:receivable": "40/0"}},
+	}
+	t.Run("both are made", func(t *testing.T) {
+		playAll(t, append(slices.Clone(both), act{
+			name: "second refunded", record: "second", events: []entryOf{captures(split(ledger.Debit, 60), cr(rail, 60))}, settled: 2,
+			want: map[string]string{"L:partner:1:available": "100/100", "A:partner:1:receivable": "40/0"},
+		}))
+	})
+	t.Run("the second is refused", func(t *testing.T) {
+		playAll(t, append(slices.Clone(both),
+			act{name: "second refused", record: "second", events: []entryOf{voids()},
+				want: map[string]string{"L:partner:1:available": "40/100", "A:partner:1:receivable": "40/0"}},
+			act{name: "charge", record: "payment", events: []entryOf{posts(dr(rail, 50), split(ledger.Credit, 50))}, settled: 1,
+				want: map[string]string{"L:partner:1:available": "40/110", "A:partner:1:receivable": "40/40"}},
+		))
+	})
+}
+
+// Nothing is posted to the available balance, but its line says why its hold is gone.
+func TestARefundOfAPartnerWithNothingIsOwedWhole(t *testing.T) {
+	s := &stage{rig: open(t), records: map[string]*player{}}
+	s.play(&act{name: "refunding", record: "r", events: []entryOf{holds(dr(available, 80), cr(rail, 80))}, held: 1})
+	s.play(&act{name: "refunded", record: "r", events: []entryOf{captures(split(ledger.Debit, 80), cr(rail, 80))}, settled: 2,
+		want: map[string]string{"L:partner:1:available": "0/0", "A:partner:1:receivable": "80/0", "A:provider:x": "0/80"}})
+	v := s.View()
+	defer v.Close()
+	var phases []ledger.Phase
+	err := v.LinesAscending(org, ledger.Account{Path: available, Asset: usd}, func(l *posting.Line) (bool, error) {
+		phases = append(phases, l.Phase)
+		return true, nil
+	})
+	if want := []ledger.Phase{ledger.Pending, ledger.Void}; err != nil || !slices.Equal(phases, want) {
+		t.Errorf("lines %v (%v), want %v", phases, err, want)
+	}
+}
+
+func TestACaptureMayPostOtherLinesThanWereHeld(t *testing.T) {
+	held := act{name: "hold", record: "payment", events: []entryOf{holds(dr(rail, 110), cr(available, 100), cr(fees, 10))},
+		want: map[string]string{"A:provider:x": "0/0 +110/0", "L:partner:1:available": "0/0 +0/100", "I:fees": "0/0 +0/10"}, held: 1}
+	for name, c := range map[string]struct {
+		capture entryOf
+		want    map[string]string
+	}{
+		"smaller amounts": {
+			captures(dr(rail, 44), split(ledger.Credit, 40), cr(fees, 4)),
+			map[string]string{"A:provider:x": "44/0", "L:partner:1:available": "0/40", "I:fees": "0/4"},
+		},
+		"fewer lines": {
+			captures(dr(rail, 50), split(ledger.Credit, 50)),
+			map[string]string{"A:provider:x": "50/0", "L:partner:1:available": "0/50", "I:fees": "0/0"},
+		},
+		"more lines, on other accounts": {
+			captures(dr(rail, 60), cr(available, 30), cr("L:suspense:1", 20), cr(fees, 10), dr(second, 5), cr(available, 5)),
+			map[string]string{"A:provider:x": "60/0", "A:provider:y": "5/0", "L:partner:1:available": "0/35", "L:suspense:1": "0/20", "I:fees": "0/10"},
+		},
+		"none of the accounts held": {
+			captures(dr(second, 7), cr("L:suspense:1", 7)),
+			map[string]string{
+				"A:provider:x": "0/0", "A:provider:y": "7/0", "L:partner:1:available": "0/0", "L:suspense:1": "0/7", "I:fees": "0/0",
+			},
+		},
+		"the partner's line on the other side": {
+			captures(dr(rail, 10), split(ledger.Debit, 5), cr(fees, 15)),
+			map[string]string{"A:provider:x": "10/0", "L:partner:1:available": "0/0", "A:partner:1:receivable": "5/0", "I:fees": "0/15"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			playAll(t, []act{held, {name: "commit", record: "payment", events: []entryOf{c.capture}, want: c.want, settled: 2}})
+		})
+	}
+}
+
+func TestACaptureFirstPaysOffWhatIsOwedThoughAllWasHeldAsAvailable(t *testing.T) {
+	playAll(t, []act{
+		{name: "owe", record: "earlier", events: []entryOf{posts(dr(receivable, 30), cr(rail, 30))}, settled: 1},
+		{name: "hold", record: "payment", events: []entryOf{holds(dr(rail, 100), cr(available, 100))}, held: 1,
+			want: map[string]string{"L:partner:1:available": "0/0 +0/100", "A:partner:1:receivable": "30/0"}},
+		{name: "commit", record: "payment", events: []entryOf{captures(dr(rail, 100), split(ledger.Credit, 100))}, settled: 2,
+			want: map[string]string{"L:partner:1:available": "0/70", "A:partner:1:receivable": "30/30"}},
+	})
+}
+
+// The funds that the old hold gives back are there for the new one, no more.
+func TestAPaymentTerminalIsExchangedInOneStep(t *testing.T) {
+	exchange := func(n uint64) []entryOf {
+		return []entryOf{{}, voids(), {}, holds(dr(available, n), cr(second, n))}
+	}
+	playAll(t, []act{
+		{name: "deposit", record: "deposit", events: []entryOf{posts(dr(bank, 100), cr(available, 100))}, settled: 1},
+		{name: "payout", record: "payout", events: []entryOf{{}, holds(dr(available, 100), cr(rail, 100))}, guarded: true, held: 2,
+			want: map[string]string{"L:partner:1:available": "0/100 +100/0", "A:provider:x": "0/0 +0/100"}},
+		{name: "one too many", record: "payout", events: exchange(101), guarded: true, code: ledger.InsufficientFunds,
+			want: map[string]string{"L:partner:1:available": "0/100 +100/0", "A:provider:x": "0/0 +0/100", "A:provider:y": "0/0"}},
+		{name: "another terminal", record: "payout", events: exchange(100), guarded: true, held: 6,
+			want: map[string]string{"L:partner:1:available": "0/100 +100/0", "A:provider:x": "0/0", "A:provider:y": "0/0 +0/100"}},
+		{name: "and another", record: "payout", events: exchange(95), guarded: true, held: 10,
+			want: map[string]string{"L:partner:1:available": "0/100 +95/0", "A:provider:y": "0/0 +0/95"}},
+		{name: "paid", record: "payout", events: []entryOf{captures(dr(available, 95), cr(second, 95))}, settled: 11,
+			want: map[string]string{"L:partner:1:available": "95/100", "A:provider:y": "0/95"}},
+	})
+}
+
+func TestARecordMayHoldAndCloseInOneStep(t *testing.T) {
+	playAll(t, []act{
+		{name: "hold and void", record: "a", events: []entryOf{holds(dr(rail, 5), cr(available, 5)), voids()},
+			want: map[string]string{"A:provider:x": "0/0", "L:partner:1:available": "0/0"}},
+		{name: "hold and capture", record: "b", events: []entryOf{holds(dr(rail, 5), cr(available, 5)), captures(dr(rail, 4), cr(available, 4))}, settled: 2,
+			want: map[string]string{"A:provider:x": "4/0", "L:partner:1:available": "0/4"}},
+	})
+}
+
+// What settled first is the charge, whatever a record holds later.
+func TestARecordHoldsAgainAfterItHasSettled(t *testing.T) {
+	refund := func(name string, n, held uint64) act {
+		return act{name: name, record: "payment", events: []entryOf{holds(dr(available, n), cr(rail, n))}, held: held}
+	}
+	for name, c := range map[string]struct {
+		charge  []act
+		settled uint64
+	}{
+		"charged at once": {[]act{
+			{name: "charge", record: "payment", events: []entryOf{{}, posts(dr(rail, 100), split(ledger.Credit, 100))}, settled: 2},
+		}, 2},
+		"held, then charged": {[]act{
+			{name: "hold", record: "payment", events: []entryOf{holds(dr(rail, 100), cr(available, 100))}, held: 1},
+			{name: "charge", record: "payment", events: []entryOf{captures(dr(rail, 100), split(ledger.Credit, 100))}, settled: 2},
+		}, 2},
+		"held twice, then charged": {[]act{
+			{name: "hold", record: "payment", events: []entryOf{holds(dr(second, 100), cr(available, 100))}, held: 1},
+			{name: "another", record: "payment", events: []entryOf{voids(), holds(dr(rail, 100), cr(available, 100))}, held: 3},
+			{name: "charge", record: "payment", events: []entryOf{captures(dr(rail, 100), split(ledger.Credit, 100))}, settled: 4},
+		}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			acts := append(slices.Clone(c.charge),
+				refund("first", 30, c.settled+1),
+				act{name: "first made", record: "payment", events: []entryOf{captures(split(ledger.Debit, 30), cr(rail, 30))},
+					want: map[string]string{"L:partner:1:available": "30/100", "A:provider:x": "100/30"}},
+				refund("second", 50, c.settled+3),
+				act{name: "second refused", record: "payment", events: []entryOf{voids()},
+					want: map[string]string{"L:partner:1:available": "30/100", "A:provider:x": "100/30"}},
+				act{name: "third at once", record: "payment", events: []entryOf{posts(split(ledger.Debit, 70), cr(rail, 70))},
+					want: map[string]string{"L:partner:1:available": "100/100", "A:provider:x": "100/100"}},
+			)
+			for i := len(c.charge); i < len(acts); i++ {
+				acts[i].settled = c.settled
+			}
+			playAll(t, acts)
+		})
+	}
+}
+
+func TestAConversionIsBalancedInEachAssetAndPaysOffDebtInItsOwnOnly(t *testing.T) {
+	owe := act{name: "owe", record: "earlier", settled: 1, events: []entryOf{posts(
+		dr(receivable, 20), cr(rail, 20), inEUR(dr(receivable, 50)), inEUR(cr(rail, 50)))}}
+	entry := []ledger.Posting{dr(rail, 100), cr(fees, 3), cr(fx, 97), inEUR(dr(fx, 90)), inEUR(split(ledger.Credit, 90))}
+	booked := map[string]string{
+		"A:provider:x": "100/20", "I:fees": "0/3", "Q:fx_position": "0/97", "Q:fx_position EUR": "90/0",
+		"L:partner:1:available": "0/0", "A:partner:1:receivable": "20/0",
+		"L:partner:1:available EUR": "0/40", "A:partner:1:receivable EUR": "50/50",
+	}
+	t.Run("at once", func(t *testing.T) {
+		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: booked, settled: 1}})
+	})
+	t.Run("held first", func(t *testing.T) {
+		held := slices.Clone(entry)
+		held[4].Spill = ""
+		playAll(t, []act{owe,
+			{name: "hold", record: "payment", events: []entryOf{holds(held...)}, held: 1, want: map[string]string{
+				"A:provider:x": "0/20 +100/0", "L:partner:1:available EUR": "0/0 +0/90", "A:partner:1:receivable EUR": "50/0",
+			}},
+			{name: "charge", record: "payment", events: []entryOf{captures(entry...)}, want: booked, settled: 2},
+		})
+	})
+	t.Run("reversed, more than is available", func(t *testing.T) {
+		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: booked, settled: 1},
+			{name: "return", record: "return", settled: 1, events: []entryOf{posts(
+				inEUR(split(ledger.Debit, 90)), inEUR(cr(fx, 90)), dr(fx, 97), dr(fees, 3), cr(rail, 100))},
+				want: map[string]string{
+					"L:partner:1:available EUR": "40/40", "A:partner:1:receivable EUR": "100/50", "A:partner:1:receivable": "20/0",
+					"Q:fx_position": "97/97", "Q:fx_position EUR": "90/90", "I:fees": "3/3", "A:provider:x": "100/120",
+				}},
+		})
+	})
+}

@@ -1,0 +1,270 @@
+package posting_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+var shown = posting.List{Partner: 7, Env: 1}
+
+// lists is a change of one listed record by as many events as said.
+func lists(s ledger.Source, expect uint64, events int) *posting.Change {
+	return &posting.Change{Steps: []posting.Step{{
+		Org: org, Source: s, Expect: expect, Record: []byte{1}, List: shown,
+		Events: slices.Repeat([]ledger.Event{{Name: "a", To: "b"}}, events),
+	}}}
+}
+
+// walked is the naive walk over rows that stand oldest first.
+func walked(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
+	for _, row := range slices.Backward(rows) {
+		if row.Booked >= w.From && (w.Before == 0 || row.Booked < w.Before) && (row.First || !w.First) {
+			want = append(want, row)
+		}
+	}
+	return want
+}
+
+// walk reads at most so many rows of the list.
+func (r *rig) walk(w posting.Walk, most int) (rows []posting.Listed) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	err := v.List(org, shown, w, func(row posting.Listed) (bool, error) {
+		rows = append(rows, row)
+		return len(rows) < most, nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return rows
+}
+
+const all = 1 << 30
+
+func TestAListIsCutExactlyAtItsBounds(t *testing.T) {
+	d := gated()
+	r := openOn(t, d)
+	var rows []posting.Listed // oldest first
+	together := func(changes ...*posting.Change) {
+		for i, receipt := range r.together(d, changes) {
+			if receipt.Err != nil {
+				t.Fatal(receipt.Err)
+			}
+			s := &changes[i].Steps[0]
+			rows = append(rows, posting.Listed{Booked: receipt.Stamps[0].Updated, First: s.Expect == 0, ID: s.Source.ID})
+		}
+	}
+	var many []*posting.Change // more than a page holds
+	for i := range 2_000 {
+		s, events := newTransaction(), 1+i%3
+		many = append(many, lists(s, 0, events), lists(s, uint64(events), 1))
+	}
+	together(many...)
+	for range 3 { // a page each
+		together(lists(newTransaction(), 0, 3))
+	}
+	borders := r.borders()
+	if len(borders) < 2*6 {
+		t.Fatalf("%d borders of pages", len(borders))
+	}
+	for _, border := range borders {
+		for _, at := range []ledger.Micros{border - 1, border, border + 1} {
+			for _, w := range []posting.Walk{{Before: at}, {From: at}, {From: at, Before: at}, {From: at - 40, Before: at}, {From: at, Before: at + 40}} {
+				for _, w.First = range []bool{false, true} {
+					if got, want := r.walk(w, all), walked(rows, w); !slices.Equal(got, want) {
+						t.Errorf("%+v: %d rows, want %d", w, len(got), len(want))
+					}
+				}
+			}
+		}
+	}
+	for _, w := range []posting.Walk{{}, {First: true}, {From: -5}, {Before: 1}, {Before: -5}, {From: rows[len(rows)-1].Booked + 1}} {
+		want := walked(rows, w)
+		if w.Before < 0 {
+			want = nil
+		}
+		if got := r.walk(w, all); !slices.Equal(got, want) {
+			t.Errorf("%+v: %d rows, want %d", w, len(got), len(want))
+		}
+	}
+}
+
+func newTransaction() ledger.Source {
+	return ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
+}
+
+// borders are the times of the first and last row of every page of the lists.
+func (r *rig) borders() (times []ledger.Micros) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	err := v.Rows(org, posting.Lists, func(_, page []byte) (bool, error) {
+		rows, err := store.DecodeListed(page)
+		if err == nil {
+			times = append(times, rows[0].Booked, rows[len(rows)-1].Booked)
+		}
+		return true, err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return times
+}
+
+func TestACreationIsListedAtTheLastEventOfItsStep(t *testing.T) {
+	r := open(t)
+	stamp := r.must(lists(newTransaction(), 0, 3)).Stamps[0]
+	rows := r.walk(posting.Walk{First: true}, all)
+	if len(rows) != 1 || rows[0].Booked != stamp.Updated || rows[0].Booked-stamp.Started != 2 {
+		t.Errorf("rows %+v of a record with %+v", rows, stamp)
+	}
+}
+
+func TestWalksAllocateNothingForEachRow(t *testing.T) {
+	r := open(t)
+	const n = 2_000
+	for range n / 500 {
+		c := new(posting.Change)
+		for range 500 {
+			c.Steps = append(c.Steps, lists(newTransaction(), 0, 1).Steps...)
+		}
+		r.must(c)
+	}
+	v := r.View()
+	defer v.Close()
+	for name, walk := range map[string]func(count func() (bool, error)) error{
+		"a list": func(count func() (bool, error)) error {
+			return v.List(org, shown, posting.Walk{First: true}, func(posting.Listed) (bool, error) { return count() })
+		},
+		"records": func(count func() (bool, error)) error {
+			return v.Records(org, ledger.Transaction, func(ledger.ID, posting.Record) (bool, error) { return count() })
+		},
+	} {
+		rows, runs := 0, 0
+		allocations := testing.AllocsPerRun(3, func() {
+			runs++
+			if err := walk(func() (bool, error) { rows++; return true, nil }); err != nil {
+				t.Error(err)
+			}
+		})
+		if rows != runs*n || allocations > n/10 {
+			t.Errorf("%s: %d rows in %d walks, %.0f allocations each", name, rows, runs, allocations)
+		}
+	}
+}
+
+// crowd is a list whose records are made and changed between two walks.
+type crowd struct {
+	*rig
+	random   *rand.Rand
+	versions map[ledger.ID]uint64
+	ids      []ledger.ID
+}
+
+func newCrowd(t *testing.T, n int) *crowd {
+	c := &crowd{rig: open(t), random: random(t), versions: map[ledger.ID]uint64{}}
+	for range n {
+		c.create()
+	}
+	return c
+}
+
+func (c *crowd) create() {
+	s := newTransaction()
+	c.versions[s.ID] = c.must(lists(s, 0, 1+c.random.IntN(3))).Stamps[0].Version
+	c.ids = append(c.ids, s.ID)
+}
+
+// move changes any record.
+func (c *crowd) move() (moved ledger.ID) {
+	moved = c.ids[c.random.IntN(len(c.ids))]
+	s := ledger.Source{Kind: ledger.Transaction, ID: moved}
+	c.versions[moved] = c.must(lists(s, c.versions[moved], 1)).Stamps[0].Version
+	return moved
+}
+
+func TestAWalkByCreationNeitherSkipsNorRepeatsWhileOthersAreMadeAndMoved(t *testing.T) {
+	c := newCrowd(t, 100)
+	want := slices.Clone(c.ids)
+	slices.Reverse(want)
+	var got []ledger.ID
+	for w := (posting.Walk{First: true}); ; {
+		page := c.walk(w, 7)
+		for _, row := range page {
+			got = append(got, row.ID)
+		}
+		if len(page) < 7 {
+			break
+		}
+		w.Before = page[6].Booked
+		c.create()
+		c.move()
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%d records in another order or number than the %d that were there", len(got), len(want))
+	}
+}
+
+func TestAWalkByLastChangeShowsWhatDidNotMoveExactlyOnce(t *testing.T) {
+	c := newCrowd(t, 100)
+	for range 100 {
+		c.move()
+	}
+	there, moved, seen := slices.Clone(c.ids), map[ledger.ID]bool{}, map[ledger.ID]int{}
+	last := ledger.Micros(math.MaxInt64)
+	for w := (posting.Walk{}); ; {
+		page := c.fresh(w, 7)
+		for _, row := range page {
+			if row.Booked >= last {
+				t.Errorf("a row of %d comes after one of %d", row.Booked, last)
+			}
+			last = row.Booked
+			seen[row.ID]++
+		}
+		if len(page) < 7 {
+			break
+		}
+		w.Before = last
+		c.create()
+		moved[c.move()] = true
+	}
+	if len(moved) == 0 {
+		t.Fatal("nothing moved between two walks")
+	}
+	for _, id := range there {
+		if n := seen[id]; n > 1 || n == 0 && !moved[id] {
+			t.Errorf("a record was seen %d times, moved: %v", n, moved[id])
+		}
+	}
+}
+
+// fresh reads rows that their records have not left behind.
+func (c *crowd) fresh(w posting.Walk, most int) (rows []posting.Listed) {
+	c.t.Helper()
+	v := c.View()
+	defer v.Close()
+	err := v.List(org, shown, w, func(row posting.Listed) (bool, error) {
+		record, found, err := v.Record(org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
+		if err != nil || !found {
+			return false, fmt.Errorf("%v is listed: %v, %w", row.ID, found, err)
+		}
+		if record.Stamp.Updated == row.Booked {
+			rows = append(rows, row)
+		}
+		return len(rows) < most, nil
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return rows
+}

@@ -1,0 +1,145 @@
+package posting_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// What the reading benchmarks have stored: records of one partner, each second
+// of them changed once after its creation.
+const benched = 200_000
+
+// stocked is a journal with all of them in tables on the disk.
+func stocked(b *testing.B) (*posting.Journal, []ledger.Source) {
+	b.Helper()
+	quiet, dir := slog.New(slog.DiscardHandler), b.TempDir()
+	open := func() *posting.Journal {
+		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: newClock(), Log: quiet})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return j
+	}
+	shut := func(j *posting.Journal) {
+		if err := j.Close(); err != nil {
+			b.Error(err)
+		}
+	}
+	j := open()
+	sources := stock(b, j)
+	shut(j)
+	j = open()
+	b.Cleanup(func() { shut(j) })
+	return j, sources
+}
+
+func stock(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
+	var left sync.WaitGroup
+	submit := func(c *posting.Change) {
+		left.Add(1)
+		j.Submit(c, func(r posting.Receipt) {
+			if r.Err != nil {
+				b.Error(r.Err)
+			}
+			left.Done()
+		})
+	}
+	for len(sources) < benched {
+		created, moved := &posting.Change{Outcome: true}, &posting.Change{Outcome: true}
+		for i := range 100 {
+			s := newTransaction()
+			sources = append(sources, s)
+			step := lists(s, 0, 1).Steps[0]
+			step.Record = make([]byte, 350+int(s.ID[0]))
+			created.Steps = append(created.Steps, step)
+			if i%2 == 0 {
+				step.Expect, step.Events = 1, slices.Clone(step.Events)
+				moved.Steps = append(moved.Steps, step)
+			}
+		}
+		submit(created)
+		submit(moved)
+	}
+	left.Wait()
+	return sources
+}
+
+// BenchmarkReadPage reads 100 records anywhere, as a page of a list does.
+func BenchmarkReadPage(b *testing.B) {
+	j, sources := stocked(b)
+	random := rand.New(rand.NewPCG(1, 2))
+	measured(b, func() {
+		v := j.View()
+		defer v.Close()
+		for range 100 {
+			if _, found, err := v.Record(org, sources[random.IntN(benched)]); err != nil || !found {
+				b.Fatal(found, err)
+			}
+		}
+	})
+}
+
+// BenchmarkWalkList reads the rows of 100 creations from anywhere in a list.
+func BenchmarkWalkList(b *testing.B) {
+	j, sources := stocked(b)
+	random := rand.New(rand.NewPCG(1, 2))
+	measured(b, func() {
+		v := j.View()
+		defer v.Close()
+		r, _, err := v.Record(org, sources[100+random.IntN(benched-100)])
+		if err != nil {
+			b.Fatal(err)
+		}
+		left := 100
+		err = v.List(org, shown, posting.Walk{First: true, Before: r.Stamp.Updated + 1}, func(posting.Listed) (bool, error) {
+			left--
+			return left > 0, nil
+		})
+		if err != nil || left > 0 {
+			b.Fatal(left, err)
+		}
+	})
+}
+
+// measured reports how long calls take at the median and at their slowest.
+func measured(b *testing.B, call func()) {
+	var took []time.Duration
+	b.ReportAllocs()
+	for b.Loop() {
+		began := time.Now()
+		call()
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	for _, p := range []int{50, 99} {
+		b.ReportMetric(float64(took[len(took)*p/100].Microseconds()), fmt.Sprintf("µs-p%d", p))
+	}
+}
+
+// BenchmarkWalkRecords walks over all transactions of an organization.
+func BenchmarkWalkRecords(b *testing.B) {
+	j, _ := stocked(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		v := j.View()
+		records := 0
+		err := v.Records(org, ledger.Transaction, func(ledger.ID, posting.Record) (bool, error) {
+			records++
+			return true, nil
+		})
+		v.Close()
+		if err != nil || records != benched {
+			b.Fatal(records, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benched), "ns/record")
+}

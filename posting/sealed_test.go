@@ -1,0 +1,150 @@
+package posting_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// seals is a change of one record that puts something beside it, or, of nil,
+// leaves what is there.
+func seals(s ledger.Source, expect uint64, sealed []byte) *posting.Change {
+	return &posting.Change{Steps: []posting.Step{{
+		Org: org, Source: s, Expect: expect, Record: []byte{1}, Sealed: sealed, Events: []ledger.Event{{Name: "a", To: "b"}},
+	}}}
+}
+
+func unseals(s ledger.Source, expect uint64) *posting.Change {
+	c := seals(s, expect, nil)
+	c.Steps[0].Unseal = true
+	return c
+}
+
+// wantSealed reads a record's sealed row; empty: it has none.
+func (r *rig) wantSealed(s ledger.Source, want string) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	got, found, err := v.Sealed(org, s)
+	if err != nil || found != (want != "") || string(got) != want {
+		r.t.Errorf("sealed: %q %v (%v), want %q", got, found, err, want)
+	}
+}
+
+func TestASealedRowLiesBesideItsRecordUntilItIsReplacedOrRemoved(t *testing.T) {
+	r := open(t)
+	card, other := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
+	r.wantSealed(card, "")
+	r.must(seals(card, 0, []byte("first")))
+	r.must(seals(other, 0, []byte("other")))
+	r.must(seals(card, 1, nil))
+	r.restart()
+	r.wantSealed(card, "first")
+	r.must(seals(card, 2, []byte("second")))
+	r.wantSealed(card, "second")
+	r.must(unseals(card, 3))
+	r.wantSealed(card, "")
+	r.restart()
+	r.wantSealed(card, "")
+	r.wantSealed(other, "other")
+	r.must(unseals(card, 4)) // there is none
+	r.wantSealed(card, "")
+}
+
+func TestOfSealedRowsOfOneGroupTheLaterChangeHolds(t *testing.T) {
+	d := gated()
+	r := openOn(t, d)
+	var gone, kept []ledger.Source
+	var changes []*posting.Change
+	for range 100 {
+		g, k := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
+		gone, kept = append(gone, g), append(kept, k)
+		changes = append(changes, seals(g, 0, []byte("gone")), unseals(g, 1), unseals(k, 0), seals(k, 1, []byte("kept")))
+	}
+	for _, receipt := range r.together(d, changes) {
+		if receipt.Err != nil {
+			t.Fatal(receipt.Err)
+		}
+	}
+	if n := r.Stats.Groups.Load(); n > 3 {
+		t.Fatalf("%d groups: not together", n)
+	}
+	for i := range gone {
+		r.wantSealed(gone[i], "")
+		r.wantSealed(kept[i], "kept")
+	}
+}
+
+func TestARefusedChangeSealsAndRemovesNothing(t *testing.T) {
+	r := open(t)
+	s := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
+	r.must(seals(s, 0, []byte("first")))
+	wantCode(t, r.submit(seals(s, 7, []byte("second"))).Err, ledger.StaleVersion)
+	wantCode(t, r.submit(unseals(s, 7)).Err, ledger.StaleVersion)
+	r.wantSealed(s, "first")
+}
+
+func TestWhatIsSealedIsInNoOtherRow(t *testing.T) {
+	r := open(t)
+	secret := bytes.Repeat([]byte("4242424242424242"), posting.MaxSealed/16)
+	r.must(seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, secret))
+	v := r.View()
+	defer v.Close()
+	rows := map[posting.Section]int{}
+	for s := posting.Blocks; s <= posting.SealedRows; s++ {
+		err := v.Rows(org, s, func(_, row []byte) (bool, error) {
+			rows[s]++
+			if bytes.Contains(row, secret[:16]) != (s == posting.SealedRows) {
+				t.Errorf("section %d: %q", s, row)
+			}
+			return true, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rows[posting.Blocks] != 1 || rows[posting.Records] != 1 || rows[posting.SealedRows] != 1 {
+		t.Errorf("rows by section: %v", rows)
+	}
+}
+
+func TestTheSealedRowsOfAnOrganizationAreItsOwnByKindAndID(t *testing.T) {
+	r := open(t)
+	foreign := seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, []byte("foreign"))
+	foreign.Steps[0].Org = uuid.New()
+	r.must(foreign)
+	want := []ledger.Source{ // as they are read
+		{Kind: ledger.Partner, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},
+		{Kind: ledger.Transaction, ID: uuid.MustParse("00000000-0000-4000-8000-000000000000")},
+		{Kind: ledger.Transaction, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},
+	}
+	for _, i := range []int{2, 0, 1} {
+		r.must(seals(want[i], 0, want[i].ID[:]))
+	}
+	v := r.View()
+	defer v.Close()
+	var got []ledger.Source
+	err := v.SealedRows(org, func(s ledger.Source, sealed []byte) (bool, error) {
+		if string(sealed) != string(s.ID[:]) {
+			t.Errorf("beside %v lies %x", s, sealed)
+		}
+		got = append(got, s)
+		return true, nil
+	})
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v (%v), want %v", got, err, want)
+	}
+	organizations := 0
+	err = v.SectionOrganizations(posting.SealedRows, func(ledger.ID) (bool, error) {
+		organizations++
+		return true, nil
+	})
+	if err != nil || organizations != 2 {
+		t.Errorf("%d organizations have sealed rows (%v)", organizations, err)
+	}
+}

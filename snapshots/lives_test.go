@@ -1,0 +1,320 @@
+package snapshots_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/snapshots"
+)
+
+// stage is an open store on which transactions are played by the real decisions
+// and written by the real writer, so that only what a test changes is wrong. No
+// provider is called: their route is nobody's.
+type stage struct {
+	t  testing.TB
+	w  *town
+	j  *posting.Journal
+	at payment.Case
+}
+
+// life is one transaction on the stage.
+type life struct {
+	*stage
+	record  *payment.Record
+	version uint64
+	settled uint64
+	due     ledger.Micros
+}
+
+// change spoils a decision before it is written.
+type change func(*payment.Decision)
+
+func (w *town) play(t testing.TB, fn func(*stage)) {
+	t.Helper()
+	s := &stage{t: t, w: w, j: openJournal(t, w.dir, clock.NewManual(start), nil)}
+	s.at = payment.Case{Org: w.first.Org, Now: start, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	fn(s)
+	if err := s.j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// request is one of the sandbox's partner, in USD.
+func (s *stage) request(kind payment.Type, amount uint64) payment.Request {
+	_, r := asked(s.w, "")
+	r.Type, r.Amount = kind, money.FromUint64(amount)
+	return r
+}
+
+// terms are those of a terminal that nobody knows.
+func terms(fees payment.Fees) *payment.Terms {
+	return &payment.Terms{Terminal: uuid.New(), Asset: usd, Fees: fees}
+}
+
+// withRate converts to euros.
+func withRate(t *payment.Terms, rate string) *payment.Terms {
+	value, err := money.ParseRate(rate)
+	if err != nil {
+		panic(err)
+	}
+	t.Converts, t.Settles, t.Rate = true, money.Asset{Currency: "EUR", Env: money.Prod}, value
+	return t
+}
+
+func (s *stage) create(r payment.Request, terms *payment.Terms, spoil ...change) *life {
+	s.t.Helper()
+	l := &life{stage: s}
+	l.write(s.at.Create(uuid.New(), s.w.first.Partner, r, terms), spoil...)
+	return l
+}
+
+// pay makes a payment that is charged at once.
+func (s *stage) pay(amount uint64, terms *payment.Terms, spoil ...change) *life {
+	s.t.Helper()
+	l := s.create(s.request(payment.Payment, amount), terms)
+	l.answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, spoil...)
+	return l
+}
+
+// hold makes a transaction whose money is held until commit or cancel.
+func (s *stage) hold(kind payment.Type, amount uint64, terms *payment.Terms, spoil ...change) *life {
+	s.t.Helper()
+	terms.TwoPhase, terms.HoldTTL = true, time.Hour
+	l := s.create(s.request(kind, amount), terms)
+	l.answer(payment.Answer{Verdict: payment.SaidHeld}, spoil...)
+	return l
+}
+
+// write makes a decision durable.
+func (l *life) write(d payment.Decision, spoil ...change) {
+	l.t.Helper()
+	if err := l.try(d, spoil...); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *life) try(d payment.Decision, spoil ...change) error {
+	for _, s := range spoil {
+		s(&d)
+	}
+	c := decided(l.w.first.Org, &d, l.version)
+	kept := l.record != nil && l.record.KeepCard
+	switch {
+	case kept && !d.Record.KeepCard:
+		c.Steps[0].Unseal = true
+	case !kept && d.Record.KeepCard:
+		c.Steps[0].Sealed = []byte("a sealed card")
+	}
+	if d.Return != nil {
+		c.Steps = append(c.Steps, decided(l.w.first.Org, d.Return, 0).Steps...)
+	}
+	done := make(chan posting.Receipt, 1)
+	l.j.Submit(c, func(r posting.Receipt) { done <- r })
+	r := <-done
+	if r.Err != nil {
+		return r.Err
+	}
+	l.record, l.version, l.settled, l.due = d.Record, r.Stamps[0].Version, r.Stamps[0].Settled, r.Stamps[0].Due
+	return nil
+}
+
+func (l *life) answer(a payment.Answer, spoil ...change) {
+	l.t.Helper()
+	d, ok := l.at.Answered(l.record, a)
+	if !ok {
+		l.t.Fatalf("%s: the answer says nothing", l.record.Status)
+	}
+	l.write(d, spoil...)
+}
+
+// op answers the operation under way.
+func (l *life) op(v payment.Verdict, spoil ...change) {
+	l.t.Helper()
+	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Reason: "no"})
+	if !ok {
+		l.t.Fatal("nothing is asked")
+	}
+	l.write(d, spoil...)
+}
+
+func (l *life) refund(amount uint64, spoil ...change) {
+	l.t.Helper()
+	a := money.FromUint64(amount)
+	d, err := l.at.Refund(l.record, &a, uuid.New())
+	must(l.t, err)
+	l.write(d, spoil...)
+}
+
+func (l *life) commit(amount uint64, spoil ...change) {
+	l.t.Helper()
+	a := money.FromUint64(amount)
+	d, err := l.at.Commit(l.record, &a, uuid.New())
+	must(l.t, err)
+	l.write(d, spoil...)
+}
+
+func (l *life) cancel(spoil ...change) {
+	l.t.Helper()
+	d, err := l.at.Cancel(l.record, uuid.New())
+	must(l.t, err)
+	l.write(d, spoil...)
+}
+
+func (l *life) reroute(terms *payment.Terms, spoil ...change) {
+	l.t.Helper()
+	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.SaidRefused, Reason: "no"}, terms)
+	if !ok {
+		l.t.Fatal("it can't be sent on")
+	}
+	l.write(d, spoil...)
+}
+
+func (l *life) reverse(spoil ...change) {
+	l.t.Helper()
+	d, ok := l.at.Reversed(l.record, l.settled, uuid.New(), "chargeback")
+	if !ok {
+		l.t.Fatal("it can't be reversed")
+	}
+	l.write(d, spoil...)
+}
+
+func (l *life) giveBack(spoil ...change) {
+	l.t.Helper()
+	d, ok := l.at.GiveBack(l.record, uuid.New())
+	if !ok {
+		l.t.Fatal("nothing is to be given back")
+	}
+	l.write(d, spoil...)
+}
+
+// dice is a source whose seed is printed; MIZAN_SEED repeats a run.
+func dice(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("MIZAN_SEED: %v", err)
+		}
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, seed))
+}
+
+// Whatever happens to transactions by the machine and its decisions, the checker
+// finds nothing wrong with it.
+func TestRandomLivesAreSound(t *testing.T) {
+	w, r := settle(t), dice(t)
+	statuses := make(map[payment.Status]int)
+	w.play(t, func(s *stage) {
+		for range 150 {
+			l := s.random(r)
+			for range 12 {
+				l.step(r)
+			}
+			statuses[l.record.Status]++
+		}
+	})
+	t.Logf("they ended %v", statuses)
+	wantBroken(t, w.check(t, snapshots.Inputs{}))
+}
+
+// random is a transaction on random terms.
+func (s *stage) random(r *rand.Rand) *life {
+	t := terms(payment.Fees{Bps: money.BasisPoints(r.IntN(3) * 1_250), Fixed: money.FromUint64(uint64(r.IntN(3) * 40)), OnTop: r.IntN(2) == 0, Refundable: r.IntN(2) == 0})
+	if r.IntN(3) == 0 {
+		t = withRate(t, []string{"0.913", "17.77", "0.01"}[r.IntN(3)])
+	}
+	if t.TwoPhase = r.IntN(2) == 0; t.TwoPhase {
+		t.HoldTTL = time.Hour
+	}
+	kind := payment.Payment
+	if r.IntN(3) == 0 {
+		kind = payment.Payout
+	}
+	l := &life{stage: s}
+	request := s.request(kind, uint64(1+r.IntN(400)))
+	if r.IntN(5) == 0 {
+		l.write(s.at.Host(uuid.New(), s.w.first.Partner, request))
+		return l
+	}
+	l.write(s.at.Create(uuid.New(), s.w.first.Partner, request, t))
+	return l
+}
+
+// step is one thing that may happen to a transaction; many a time nothing does.
+func (l *life) step(r *rand.Rand) {
+	l.t.Helper()
+	d, ok := l.happening(r)
+	if !ok {
+		return
+	}
+	if err := l.try(d); err != nil && d.Outcome {
+		l.t.Fatalf("%s: %v", l.record.Status, err)
+	}
+}
+
+func (l *life) happening(r *rand.Rand) (d payment.Decision, ok bool) {
+	at := l.at
+	at.Due = l.due
+	part := money.FromUint64(uint64(1 + r.IntN(200)))
+	answer := payment.Answer{
+		Verdict: payment.Verdict(1 + r.IntN(int(payment.SaidNotSent))), Reason: "no", KeepCard: r.IntN(2) == 0, Action: new(payment.Action),
+		Status: []payment.Status{"", payment.AuthRequired, payment.Unknown}[r.IntN(3)], RRN: "000000000001",
+	}
+	if r.IntN(2) == 0 {
+		answer.Verdict = []payment.Verdict{payment.SaidCharged, payment.SaidHeld}[r.IntN(2)]
+	}
+	var err error
+	switch n := r.IntN(12); {
+	case l.record.Op != nil && n < 9:
+		return at.OpAnswered(l.record, l.record.Op.Request, answer)
+	case (l.record.Status == payment.Charged || l.record.Status == payment.Refunded) && n < 9:
+		d, err = at.Refund(l.record, &part, uuid.New())
+	case n < 4:
+		return at.Answered(l.record, answer)
+	case n < 6:
+		d, err = at.Commit(l.record, &part, uuid.New())
+	case n < 7:
+		d, err = at.Cancel(l.record, uuid.New())
+	case n < 8:
+		d, err = at.Complete(l.record, r.IntN(2) == 0, uuid.New())
+	default:
+		return l.unasked(r, at, answer)
+	}
+	return d, err == nil
+}
+
+// unasked is what time, or a rail, does by itself.
+func (l *life) unasked(r *rand.Rand, at payment.Case, answer payment.Answer) (d payment.Decision, ok bool) {
+	at.Now = at.Now.Add(2 * time.Hour)
+	switch r.IntN(6) {
+	case 0:
+		_, d, ok = at.Woken(l.record, false, uuid.New())
+	case 1:
+		return at.Reversed(l.record, l.settled, uuid.New(), "chargeback")
+	case 2:
+		return at.Corrected(l.record, "no")
+	case 3:
+		return at.GiveBack(l.record, uuid.New())
+	case 4:
+		if payment.Reroutable(l.record, answer) {
+			return at.Reroute(l.record, answer, terms(payment.Fees{Fixed: money.FromUint64(2)}))
+		}
+	case 5:
+		if l.record.Waiting() {
+			return at.Continue(l.record, payment.Credentials{Method: payment.BankCard}, terms(payment.Fees{Bps: 100})), true
+		}
+	}
+	return d, ok
+}

@@ -1,0 +1,3 @@
+package snapshots_test
+
+var operationFaults = []fault{}

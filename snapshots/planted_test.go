@@ -1,0 +1,565 @@
+package snapshots_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting/store"
+	"mizan/snapshots"
+)
+
+// played is a fault in the life of a transaction.
+func played(name, says string, fn func(*stage)) fault {
+	return fault{name: name, broken: []int{3}, says: says, make: func(t *testing.T, w *town) {
+		w.play(t, fn)
+	}}
+}
+
+// fees that leave a remainder, and go back with refunds.
+func fees() payment.Fees {
+	return payment.Fees{Bps: 333, Fixed: money.FromUint64(7), Refundable: true}
+}
+
+// last is the decision's last event.
+func last(d *payment.Decision) *ledger.Event { return &d.Events[len(d.Events)-1] }
+
+// less takes one off every posting of an asset.
+func less(postings []ledger.Posting, currency money.Currency) {
+	for i := range postings {
+		if p := &postings[i]; p.Asset.Currency == currency {
+			p.Amount, _ = p.Amount.Sub(money.FromUint64(1))
+		}
+	}
+}
+
+// pair is an entry's two sides, of one off each.
+func pair(entry *ledger.Entry) { less(entry.Postings, "USD") }
+
+func minus(a money.Amount, n uint64) money.Amount {
+	left, err := a.Sub(money.FromUint64(n))
+	if err != nil {
+		panic(err)
+	}
+	return left
+}
+
+func TestSoundLivesBreakNoRule(t *testing.T) {
+	w := settle(t)
+	w.play(t, func(s *stage) {
+		free := payment.Fees{}
+		lateOne := s.create(s.request(payment.Payment, 300), terms(fees()))
+		lateOne.answer(payment.Answer{Verdict: payment.SaidRefused, Reason: "no"})
+		lateOne.answer(payment.Answer{Verdict: payment.SaidCharged})
+		lateOne.giveBack()
+		lateOne.op(payment.SaidCharged)
+		out := s.create(s.request(payment.Payout, 300), terms(free))
+		out.answer(payment.Answer{Verdict: payment.SaidFailed, Reason: "no"})
+		out.answer(payment.Answer{Verdict: payment.SaidCharged})
+		kept := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
+		kept.answer(payment.Answer{Verdict: payment.SaidRefused})
+		kept.answer(payment.Answer{Verdict: payment.SaidCharged})
+		kept.giveBack()
+		kept.op(payment.SaidRefused)
+		whole := s.hold(payment.Payment, 300, terms(fees()))
+		whole.answer(payment.Answer{Verdict: payment.SaidCharged})
+		whole.refund(100)
+		whole.op(payment.SaidPending)
+		whole.op(payment.SaidRefused)
+	})
+	wantBroken(t, w.check(t, snapshots.Inputs{}))
+}
+
+var entryFaults = []fault{
+	played("a charge without its entry", "it has no entry", func(s *stage) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { last(d).Entry = nil })
+	}),
+	{"a void of what another holds", func(t *testing.T, w *town) {
+		var first, second *life
+		w.play(t, func(s *stage) {
+			terminal := terms(fees())
+			first, second = s.create(s.request(payment.Payout, 300), terminal), s.create(s.request(payment.Payout, 300), terminal)
+			first.answer(payment.Answer{Verdict: payment.SaidRefused})
+			second.answer(payment.Answer{Verdict: payment.SaidRefused})
+		})
+		w.plant(t, func(p *planter) {
+			p.journal(w.first.Org, -1, func(events []ledger.Event) []ledger.Event {
+				a, b := lastOf(events, first), lastOf(events, second)
+				a.Entry.Closes, b.Entry.Closes = b.Entry.Closes, a.Entry.Closes
+				return events
+			})
+		})
+	}, []int{3}, "its entry closes another record's"},
+	played("a hold of another amount", "has held other amounts than it says", func(s *stage) {
+		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	played("a hold at a terminal before of another amount", "has held other amounts at terminal", func(s *stage) {
+		sent := s.w.market.rerouted
+		r := s.request(payment.Payout, 300)
+		r.Asset.Currency = "KZT"
+		first := &payment.Terms{Terminal: sent.Attempts[0].Terminal, Asset: r.Asset, Fees: payment.Fees{Fixed: money.FromUint64(2), OnTop: true}}
+		s.w.first.Partner = s.w.market.partner
+		l := s.create(r, first)
+		l.reroute(&payment.Terms{Terminal: sent.Terminal, Asset: r.Asset, Fees: sent.Fees})
+	}),
+	played("a charge of another amount", "books other amounts than it says", func(s *stage) {
+		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	played("a charge to another partner", "books other amounts than it says", func(s *stage) {
+		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) {
+			last(d).Entry.Postings[1].Account = ledger.PartnerAvailable(7)
+			last(d).Entry.Postings[1].Spill = ""
+		})
+	}),
+	played("a conversion that does not cross the exchange position", "books other amounts than it says", func(s *stage) {
+		s.pay(300, withRate(terms(payment.Fees{}), "1"), func(d *payment.Decision) {
+			for i := range last(d).Entry.Postings {
+				if p := &last(d).Entry.Postings[i]; p.Account == ledger.FXPosition {
+					p.Account = "Q:elsewhere"
+				}
+			}
+		})
+	}),
+	played("suspense of another amount", "has other amounts in suspense than it says", func(s *stage) {
+		s.late(func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	played("late money that the record does not know", "says that money came too late: false", func(s *stage) {
+		s.late(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
+	}),
+	played("less given back than is in suspense", "it does not give back what is in suspense", func(s *stage) {
+		l := s.late()
+		l.giveBack()
+		l.op(payment.SaidCharged, func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	played("a payment that is held when it is sent", "and money was held for 1 of them", func(s *stage) {
+		free := terms(payment.Fees{})
+		held := []ledger.Posting{
+			{Account: ledger.ProviderReceivable(free.Terminal), Asset: usd, Side: ledger.Debit, Amount: money.FromUint64(300)},
+			{Account: ledger.PartnerAvailable(s.w.first.Partner), Asset: usd, Side: ledger.Credit, Amount: money.FromUint64(300)},
+		}
+		l := s.create(s.request(payment.Payment, 300), free, func(d *payment.Decision) {
+			last(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: held}
+		})
+		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) {
+			last(d).Entry.Phase, last(d).Entry.Released = ledger.Capture, held
+		})
+	}),
+	played("a payout that is sent without its hold", "and money was held for 0 of them", func(s *stage) {
+		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { last(d).Entry = nil })
+		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) {
+			last(d).Entry.Phase, last(d).Entry.Released = ledger.Posted, nil
+		})
+	}),
+}
+
+// lastOf is the last event of a transaction.
+func lastOf(events []ledger.Event, l *life) (found *ledger.Event) {
+	for i := range events {
+		if events[i].Source == transaction(l.record.ID) {
+			found = &events[i]
+		}
+	}
+	return found
+}
+
+// late is a transaction that was rejected when money moved after all.
+func (s *stage) late(spoil ...change) *life {
+	s.t.Helper()
+	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
+	l.answer(payment.Answer{Verdict: payment.SaidRefused})
+	l.answer(payment.Answer{Verdict: payment.SaidCharged}, spoil...)
+	return l
+}
+
+var intentFaults = []fault{
+	played("a capture that nobody asked for", "nothing that leads to it was asked of the provider", func(s *stage) {
+		l := s.hold(payment.Payment, 300, terms(fees()))
+		amount := money.FromUint64(200)
+		d, err := s.at.Commit(l.record, &amount, uuid.New())
+		must(s.t, err)
+		l.record = d.Record
+		l.op(payment.SaidCharged)
+	}),
+	played("a refund that nobody asked for", "nothing that it goes on with was asked of the provider", func(s *stage) {
+		l := s.pay(300, terms(fees()))
+		l.refund(100, func(d *payment.Decision) {
+			d.Events = []ledger.Event{{Name: string(payment.RefundPending), From: "charged", To: "refunding"}}
+			d.Record.Status, d.Record.Op, d.Record.RefundID, d.Due = payment.Refunding, nil, ledger.ID{}, 0
+		})
+	}),
+	played("a payer whose time was over, cancelled", "and it is not rejected for it", func(s *stage) {
+		l := s.acting()
+		later := s.at
+		later.Now = later.Now.Add(time.Hour)
+		_, d, decided := later.Woken(l.record, false, uuid.New())
+		if !decided {
+			s.t.Fatal("its time is not over")
+		}
+		l.write(d, func(d *payment.Decision) { d.Record.Op.Why = payment.HoldExpired })
+		l.op(payment.SaidCharged)
+	}),
+	played("a settlement during a commit", "it comes while another operation is under way", func(s *stage) {
+		l := s.hold(payment.Payment, 300, terms(fees()))
+		l.commit(300)
+		l.record.Op = nil
+		l.answer(payment.Answer{Verdict: payment.SaidCharged})
+	}),
+	played("an intent apart from the choice of its terminal", "it is no part of the step that chose its terminal", func(s *stage) {
+		d := s.at.Create(uuid.New(), s.w.first.Partner, s.request(payment.Payment, 300), terms(fees()))
+		first := d
+		first.Events, first.Record = d.Events[:2], &payment.Record{}
+		*first.Record = *d.Record
+		first.Record.Status = payment.New
+		l := &life{stage: s}
+		l.write(first)
+		s.pay(300, terms(fees()))
+		d.Events = d.Events[2:]
+		l.write(d)
+	}),
+	played("a terminal that the record does not name", "names 1 terminals, and was sent to 2", func(s *stage) {
+		l := s.create(s.request(payment.Payment, 300), terms(fees()))
+		l.reroute(terms(fees()), func(d *payment.Decision) { d.Record.Attempts = nil })
+	}),
+	played("a terminal that is tried twice", "was sent to terminal", func(s *stage) {
+		once := terms(fees())
+		l := s.create(s.request(payment.Payment, 300), once)
+		l.reroute(once)
+	}),
+}
+
+// acting is a payment whose payer has to act.
+func (s *stage) acting(spoil ...change) *life {
+	s.t.Helper()
+	l := s.create(s.request(payment.Payment, 300), terms(fees()))
+	l.answer(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, spoil...)
+	return l
+}
+
+// known is the fees' terminal of the sandbox's partner.
+func (s *stage) known() *payment.Terms {
+	c := s.w.charged
+	return &payment.Terms{Terminal: c.Terminal, Asset: usd, Fees: c.Fees}
+}
+
+var termFaults = []fault{
+	played("a fee rounded up on both sides", "and its terms make one of", func(s *stage) {
+		l := s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) {
+			r := d.Record
+			r.Fee, r.Merchant.Abs, r.Dest = mustAdd(r.Fee, 1), minus(r.Merchant.Abs, 1), minus(r.Dest, 1)
+		})
+		l.answer(payment.Answer{Verdict: payment.SaidCharged})
+	}),
+	played("a conversion rounded up", "splits its amount another way than its terms", func(s *stage) {
+		l := s.create(s.request(payment.Payment, 301), withRate(terms(payment.Fees{}), "0.5"), func(d *payment.Decision) {
+			d.Record.Dest = mustAdd(d.Record.Dest, 1)
+		})
+		l.answer(payment.Answer{Verdict: payment.SaidCharged})
+	}),
+	played("a capture that the record does not know", "was captured of what was held", func(s *stage) {
+		l := s.hold(payment.Payment, 300, terms(fees()))
+		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
+	}),
+	played("another fee than the terminal's", "has other fees than its terminal", func(s *stage) {
+		dear := s.known()
+		dear.Fees.Fixed = mustAdd(dear.Fees.Fixed, 1)
+		s.pay(300, dear)
+	}),
+	played("two phases at a terminal that has one", "is in two phases: true", func(s *stage) { s.hold(payment.Payment, 300, s.known()) }),
+	played("a conversion at a terminal that has none", "and its terminal in", func(s *stage) { s.pay(300, withRate(s.known(), "0.5")) }),
+	played("a conversion at another rate", "and the rate is 1.3333", func(s *stage) { s.convert("1.3334") }),
+	{"a conversion without a rate", func(t *testing.T, w *town) {
+		h := open(t, w.dir)
+		terminal := h.settlesIn(w, "TRY")
+		h.close()
+		w.play(t, func(s *stage) {
+			c := withRate(&payment.Terms{Terminal: terminal, Asset: usd}, "40")
+			c.Settles.Currency = "TRY"
+			s.pay(300, c)
+		})
+	}, []int{3}, "is converted, and there is no rate"},
+}
+
+// convert makes a payment at the market's terminal that converts.
+func (s *stage) convert(rate string) {
+	sold := s.w.market.converted
+	r := s.request(payment.Payment, 300)
+	r.Asset = sold.Asset
+	c := withRate(&payment.Terms{Terminal: sold.Terminal, Asset: sold.Asset, Fees: sold.Fees}, rate)
+	c.Settles = sold.Settles
+	s.w.first.Partner = s.w.market.partner
+	l := s.create(r, c)
+	l.answer(payment.Answer{Verdict: payment.SaidCharged})
+}
+
+var refundFaults = []fault{
+	played("more refunded than was charged", "more is given back than was captured", func(s *stage) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.record.Amount = money.FromUint64(400)
+		l.refund(400, func(d *payment.Decision) { d.Record.Amount = money.FromUint64(300) })
+	}),
+	played("a refund that takes less than it held", "it is not what the refund holds", func(s *stage) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100)
+		l.op(payment.SaidCharged, func(d *payment.Decision) { pair(last(d).Entry) })
+	}),
+	played("a share of the fee rounded up", "returns another part of its fee than its refunds make", func(s *stage) {
+		l := s.pay(300, terms(fees()))
+		l.refund(100, func(d *payment.Decision) {
+			d.Record.Op.FeeBack = mustAdd(d.Record.Op.FeeBack, 1)
+			move(last(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
+		})
+	}),
+	played("a conversion back that is rounded up", "converts another part back than its refunds make", func(s *stage) {
+		l := s.pay(300, withRate(terms(payment.Fees{}), "0.77"))
+		l.refund(101, func(d *payment.Decision) { less(last(d).Entry.Postings, "EUR") })
+	}),
+	played("a refund at another partner's expense", "returns its money in another way than it came", func(s *stage) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100, func(d *payment.Decision) {
+			rename(last(d).Entry, ledger.PartnerAvailable(1), ledger.PartnerAvailable(7))
+		})
+	}),
+	played("a refund of another amount than is asked for", "for a refund that it does not name", func(s *stage) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100, func(d *payment.Decision) { d.Record.Op.Amount = money.FromUint64(99) })
+	}),
+	played("a refund that the record forgets in part", "and its entries say", func(s *stage) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100)
+		l.op(payment.SaidCharged, func(d *payment.Decision) { d.Record.Refunded = money.FromUint64(99) })
+	}),
+	played("a refund that a second one's refusal hides", `is "charged", and has refunded 100`, func(s *stage) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100)
+		l.op(payment.SaidCharged)
+		l.refund(100)
+		l.op(payment.SaidPending)
+		l.op(payment.SaidRefused, func(d *payment.Decision) {
+			last(d).Name, last(d).To, d.Record.Status = string(payment.RefundRefused), "charged", payment.Charged
+		})
+	}),
+	played("a refund without a name", "and was asked for 1", func(s *stage) {
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(100, func(d *payment.Decision) { d.Record.RefundID = ledger.ID{} })
+	}),
+}
+
+// move takes one off a line of an entry and adds it to another.
+func move(entry *ledger.Entry, from, to ledger.Path) {
+	for i := range entry.Postings {
+		switch p := &entry.Postings[i]; p.Account {
+		case from:
+			p.Amount = minus(p.Amount, 1)
+		case to:
+			p.Amount = mustAdd(p.Amount, 1)
+		}
+	}
+}
+
+func rename(entry *ledger.Entry, from, to ledger.Path) {
+	for i := range entry.Postings {
+		if p := &entry.Postings[i]; p.Account == from {
+			p.Account, p.Spill = to, ""
+		}
+	}
+}
+
+var standingFaults = []fault{
+	played("a transaction that rests on its way", `rests in "created"`, func(s *stage) {
+		l := &life{stage: s}
+		l.write(s.at.Host(uuid.New(), 1, s.request(payment.Payment, 300)), func(d *payment.Decision) { d.Record.Hosted = false })
+	}),
+	played("a void that the record does not ask for", "asks its provider for something else than its events do", func(s *stage) {
+		s.hold(payment.Payment, 300, terms(fees())).cancel(func(d *payment.Decision) { d.Record.Op = nil })
+	}),
+	played("a refused payout whose money stays held", "", func(s *stage) {
+		l := s.create(s.request(payment.Payout, 300), terms(fees()))
+		l.answer(payment.Answer{Verdict: payment.SaidRefused}, func(d *payment.Decision) { last(d).Entry = nil })
+	}),
+	played("a hold without an end", "and is held until 0", func(s *stage) {
+		s.hold(payment.Payment, 300, terms(fees()), func(d *payment.Decision) { d.Record.HoldUntil = 0 })
+	}),
+	played("a payer with nothing to do", "and its payer has something to do: false", func(s *stage) {
+		s.acting(func(d *payment.Decision) { d.Record.Action = nil })
+	}),
+	played("a charge whose payer still has something to do", "and its payer has something to do: true", func(s *stage) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.Action = new(payment.Action) })
+	}),
+	played("a charge whose card is still kept", "and its card is kept", func(s *stage) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.KeepCard = true })
+	}),
+	played("a charge under way that nothing will wake", "and something will wake it: false", func(s *stage) {
+		s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) { d.Due = 0 })
+	}),
+	played("money in suspense that nobody gives back", "and something will wake it: false", func(s *stage) {
+		s.late(func(d *payment.Decision) { d.Due = 0 })
+	}),
+	played("a closed transaction that something will wake", "and something will wake it: true", func(s *stage) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Due = ledger.MicrosOf(s.at.Now.Add(time.Hour)) })
+	}),
+}
+
+var returnFaults = []fault{
+	played("a return of all of a charge that was refunded in part", "it is not the mirror of what was left of the charge", func(s *stage) {
+		l := s.refundedInPart()
+		refunded := l.record.Refunded
+		l.record.Refunded = money.Amount{}
+		l.reverse(func(d *payment.Decision) { d.Record.Refunded = refunded })
+	}),
+	played("a return of another amount than it says", "is no return of its amount", func(s *stage) {
+		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return.Record.Amount = mustAdd(d.Return.Record.Amount, 1) })
+	}),
+	played("a return that books other amounts than it says", "books other amounts than it says", func(s *stage) {
+		s.refundedInPart().reverse(func(d *payment.Decision) {
+			r := d.Return.Record
+			r.Amount, r.WithFee = mustAdd(r.Amount, 1), mustAdd(r.WithFee, 1)
+		})
+	}),
+	played("a reversed charge without its return", "and its return says otherwise", func(s *stage) {
+		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return, d.Record.ReturnID = nil, ledger.ID{} })
+	}),
+	{"two charges that name each other's return", func(t *testing.T, w *town) {
+		w.play(t, func(s *stage) {
+			first, second := s.refundedInPart(), s.refundedInPart()
+			first.reverse()
+			second.reverse()
+			w.plantLater(first.record.ID, func(r *payment.Record) { r.ReturnID = second.record.ReturnID })
+			w.plantLater(second.record.ID, func(r *payment.Record) { r.ReturnID = first.record.ReturnID })
+		})
+		w.plantAll(t)
+	}, []int{3}, "which does not"},
+}
+
+func (s *stage) refundedInPart() *life {
+	s.t.Helper()
+	l := s.pay(300, terms(payment.Fees{}))
+	l.refund(100)
+	l.op(payment.SaidCharged)
+	return l
+}
+
+// plantLater changes a stored transaction once the store is closed.
+func (w *town) plantLater(id ledger.ID, fn func(*payment.Record)) {
+	w.later = append(w.later, func(p *planter) {
+		p.record(w.first.Org, transaction(id), func(_ *store.Envelope, payload []byte) []byte {
+			r, err := live.Decode(payload)
+			must(p.t, err)
+			fn(r)
+			return live.Encode(r)
+		})
+	})
+}
+
+func (w *town) plantAll(t *testing.T) {
+	t.Helper()
+	w.plant(t, func(p *planter) {
+		for _, fn := range w.later {
+			fn(p)
+		}
+	})
+}
+
+// shares is a fault in how a partner's line is split, which is one of totals.
+func shares(name, says string, fn func(*stage)) fault {
+	f := played(name, says, fn)
+	f.broken = []int{2}
+	return f
+}
+
+// split puts so much of the partner's line of an entry on what is owed.
+func split(entry *ledger.Entry, owed uint64, side ledger.Side) {
+	for i := range entry.Postings {
+		p := &entry.Postings[i]
+		if p.Account != ledger.PartnerAvailable(1) {
+			continue
+		}
+		p.Spill = ""
+		other := ledger.Posting{Account: ledger.PartnerReceivable(1), Asset: p.Asset, Side: side, Amount: money.FromUint64(owed)}
+		if p.Amount = minus(p.Amount, owed); side != p.Side {
+			p.Amount = mustAdd(p.Amount, 2*owed)
+		}
+		entry.Postings = append(entry.Postings, other)
+		return
+	}
+}
+
+const wrongSplit = "splits a partner's line another way than its accounts ask for"
+
+var shareFaults = []fault{
+	shares("a credit that pays off what nobody owes", wrongSplit, func(s *stage) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Credit) })
+	}),
+	shares("a debit that is owed though it is there", wrongSplit, func(s *stage) {
+		l := s.pay(300, terms(fees()))
+		l.refund(100)
+		l.op(payment.SaidCharged, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+	}),
+	shares("a payout that is owed though it was held", wrongSplit, func(s *stage) {
+		l := s.create(s.request(payment.Payout, 300), terms(fees()))
+		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+	}),
+	shares("a line both ways", "moves a partner's line both ways", func(s *stage) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
+	}),
+	shares("a debt that a credit passes by", wrongSplit, func(s *stage) {
+		s.w.first.Partner = s.w.market.partner
+		r := s.request(payment.Payment, 300)
+		r.Asset.Currency = "CHF" // in which the market's partner owes
+		t := terms(payment.Fees{})
+		t.Asset = r.Asset
+		l := s.create(r, t)
+		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) {
+			rename(last(d).Entry, ledger.PartnerAvailable(s.w.market.partner), ledger.PartnerAvailable(s.w.market.partner))
+		})
+	}),
+	shares("a payout of what is not there", "available, and its overdraft is 0", func(s *stage) {
+		s.w.first.Partner = 7
+		s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
+	}),
+	shares("a payout of what a refused refund had held", "available, and its overdraft is 0", func(s *stage) {
+		s.w.first.Partner = 7
+		l := s.pay(300, terms(payment.Fees{}))
+		l.refund(300)
+		l.op(payment.SaidRefused)
+		s.create(s.request(payment.Payout, 301), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
+	}),
+	{"a refund of what is not there any more", func(t *testing.T, w *town) {
+		w.play(t, func(s *stage) {
+			s.w.first.Partner = 7
+			l := s.pay(300, terms(payment.Fees{}))
+			out := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
+			out.answer(payment.Answer{Verdict: payment.SaidCharged})
+			l.refund(300)
+		})
+	}, nil, ""},
+	{"a hold of a payment that costs more than it brings", func(t *testing.T, w *town) {
+		w.play(t, func(s *stage) {
+			s.w.first.Partner = 7
+			s.hold(payment.Payment, 300, terms(payment.Fees{Fixed: money.FromUint64(400)}))
+		})
+	}, nil, ""},
+}
+
+var sealedFaults = []fault{
+	{"a card that is sealed for a closed transaction", func(t *testing.T, w *town) {
+		w.plant(t, func(p *planter) {
+			p.group.Set(store.KeySealed(nil, w.first.Org, transaction(w.refused.ID)), []byte("a sealed card"))
+		})
+	}, []int{3}, "which keeps no card"},
+	{"a card that is sealed for nobody", func(t *testing.T, w *town) {
+		w.plant(t, func(p *planter) {
+			p.group.Set(store.KeySealed(nil, w.first.Org, transaction(uuid.New())), []byte("a sealed card"))
+		})
+	}, []int{3}, "which is not there"},
+	{"a sealed row with an unknown key", func(t *testing.T, w *town) {
+		w.plant(t, func(p *planter) { p.group.Set(append(store.KeySealeds(nil, w.first.Org), 1), []byte("a sealed card")) })
+	}, []int{3}, "a sealed row of an unknown form"},
+	{"a card that was sealed and is gone", func(t *testing.T, w *town) {
+		w.plant(t, func(p *planter) { p.group.Delete(store.KeySealed(nil, w.first.Org, transaction(w.market.acting.ID))) })
+	}, []int{3}, "keeps its card, and nothing is sealed for it"},
+}
