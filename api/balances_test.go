@@ -59,6 +59,7 @@ func TestBalancesAreOrderedAndFiltered(t *testing.T) {
 	h := open(t)
 	h.moves(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1), money.Asset{Currency: "USDT", Env: money.Prod}, "3")
 	h.moves(ledger.Posted, ledger.Bank, ledger.PartnerReceivable(1), money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
+	h.moves(ledger.Posted, ledger.Bank, ledger.PartnerAvailable(1)+"2", money.Asset{Currency: "USDT", Network: "solana", Env: money.Prod}, "3")
 	rows := func(query string) (names []string) {
 		a := h.partner().get(balancesPath+query).want(200, "")
 		for i := range a.rows() {

@@ -136,6 +136,8 @@ func TestAggregateIsRightByEveryWay(t *testing.T) {
 	h.written(6, 1, moved)
 	young := sold("USD", "", "600", "0", "600", "0", core.Charged)
 	h.stock(young)
+	h.at("13:30:00")
+	h.written(1, 1, young)
 	charged, refunded := sum("USD", "", `"status":"charged",`, 1, "600", "600", "0", "0"), sum("USD", "", `"status":"refunded",`, 1, "50", "50", "0", "0")
 	charging := sum("USD", "", `"status":"charging",`, 293, "293", "293", "0", "0")
 	for query, rows := range map[string][]string{
@@ -161,6 +163,24 @@ func TestAggregateIsRightByEveryWay(t *testing.T) {
 	h.stock(own)
 	if got := neighbour.get(aggregate).data(); got != sum("USD", "", `"type":"payment","status":"charged",`, 1, "4", "4", "0", "0") {
 		t.Errorf("a small partner: %s", got)
+	}
+}
+
+func TestAggregateRowsAreInOrder(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for day := 1; day <= 9; day++ {
+		must(t, h.clock.Set(began.AddDate(0, 0, day)))
+		out := deal("1", core.Charged)
+		out.Type, out.Asset.Currency = core.Payout, "EUR"
+		h.stock(deal("1", core.Rejected), out, deal("1", core.Charged))
+	}
+	a := h.partner().get(aggregate+"?group_by=status,day,type").want(200, "")
+	for i := range 9 {
+		day, eur, charged, rejected := fmt.Sprintf("2026-09-%02d", i+4), fmt.Sprintf("data.%d.", i), fmt.Sprintf("data.%d.", 9+2*i), fmt.Sprintf("data.%d.", 10+2*i)
+		if a.at(eur+"day") != day || a.at(charged+"day") != day || a.at(rejected+"day") != day || a.at(charged+"status") != "charged" || a.at(rejected+"status") != "rejected" {
+			t.Fatalf("%s", a.body)
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ type listPage struct {
 	partner *directory.Partner // whose transactions they are
 	query   *listQuery
 	out     list
-	seen    map[ledger.ID]struct{} // records that were read: their rows that follow are stale
+	seen    map[ledger.ID]struct{} // records that were read, by update
 
 	passed int           // rows
 	past   ledger.Micros // time of the last row that was looked at
@@ -176,9 +176,6 @@ func (p *listPage) look(row posting.Listed) (more bool, err error) {
 	if p.moved {
 		p.past = row.Booked
 		p.seen[row.ID] = struct{}{}
-		if stamp.Updated != row.Booked {
-			return true, nil
-		}
 	}
 	if !q.meets(stamp) {
 		return true, nil
@@ -197,8 +194,10 @@ func (p *listPage) look(row posting.Listed) (more bool, err error) {
 	return true, nil
 }
 
-// stale tells of a row that it is not its record's in this order, without a look
-// at the record.
+// stale tells of a row, without a look at its record, that it does not count in
+// this order. By update only a record's newest row does: those below one that was
+// read are stale, and where the newest lies above the span so does the record's
+// time, which is then not asked for.
 func (p *listPage) stale(row posting.Listed) bool {
 	if !p.moved {
 		return !row.First

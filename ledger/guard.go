@@ -1,6 +1,9 @@
 package ledger
 
-import "mizan/ledger/money"
+import (
+	"mizan/internal/assert"
+	"mizan/ledger/money"
+)
 
 // ClaimKind says what kind of unique key a claim is.
 type ClaimKind byte
@@ -54,8 +57,16 @@ const zeros72 = "000000000000000000000000000000000000000000000000000000000000000
 // the sum of all amounts that were settled or are under way stays below 2^256,
 // and no total can be larger than that sum.
 func Headroom(org ID, asset money.Asset, amount money.Amount) CounterGuard {
-	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: money.Max, Refuse: OutOfRange}
+	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Max: maxHeadroom, Refuse: OutOfRange}
 }
+
+// maxHeadroom is below what a counter can hold: only an outcome, which is never
+// refused, fills one to the brim.
+var maxHeadroom = func() money.Amount {
+	a, err := money.Max.Sub(money.FromUint64(1))
+	assert.NoError(err)
+	return a
+}()
 
 // HeadroomBack gives back what Headroom reserved for something that moved no money.
 func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {

@@ -120,9 +120,13 @@ func (w *writer) foreseen(earlier []ledger.CounterGuard, g *ledger.CounterGuard)
 	return amount, nil
 }
 
-// moved is a counter's amount after a guard.
+// moved is a counter's amount after a guard. One that an outcome has filled to the
+// brim stays full: it has forgotten how much more it was, and refusing is safe.
 func moved(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
 	if g.Release {
+		if amount == money.Max {
+			return amount, nil
+		}
 		return amount.Sub(g.Add)
 	}
 	return amount.Add(g.Add)

@@ -1,3 +1,108 @@
 package snapshots_test
 
-var operationFaults = []fault{}
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger/payment"
+)
+
+// logged is a fault in what the simulator's log has of one transaction.
+func logged(name, says string, of func(*town) *payment.Record, change func(own []string) []string) fault {
+	return fault{name: name, broken: []int{7}, says: says, make: func(t *testing.T, w *town) {
+		id := of(w).ID.String()
+		w.log(t, func(lines []string) (all []string) {
+			var own []string
+			for _, line := range lines {
+				if strings.Contains(line, `{"reference":"`+id) {
+					own = append(own, line)
+				} else {
+					all = append(all, line)
+				}
+			}
+			before := slices.Clone(own)
+			if own = change(own); slices.Equal(own, before) {
+				t.Fatalf("nothing was changed in %q", before)
+			}
+			return append(all, own...)
+		})
+	}}
+}
+
+// in replaces a text in the line of an index; -1 is the last.
+func in(i int, from, to string) func([]string) []string {
+	return func(own []string) []string {
+		if i < 0 {
+			i += len(own)
+		}
+		own[i] = strings.Replace(own[i], from, to, 1)
+		return own
+	}
+}
+
+// again adds the last line once more, with another request.
+func again(own []string) []string {
+	line := own[len(own)-1]
+	const name = `"request":"`
+	at := strings.Index(line, name) + len(name)
+	return append(own, line[:at]+uuid.NewString()+line[at+36:])
+}
+
+func without(i int) func([]string) []string {
+	return func(own []string) []string { return slices.Delete(own, i, len(own)) }
+}
+
+func terminalOf(line string) string {
+	_, after, _ := strings.Cut(line, `"terminal":"`)
+	return after[:36]
+}
+
+// elsewhere sends the line of an index to a terminal that nobody knows.
+func elsewhere(i int) func([]string) []string {
+	return func(own []string) []string { return in(i, terminalOf(own[i]), uuid.NewString())(own) }
+}
+
+var operationFaults = []fault{
+	logged("a charge without its call", "is charged without a call", func(w *town) *payment.Record { return w.charged }, without(0)),
+	logged("a charge that is only held", "books something else than the provider did", func(w *town) *payment.Record { return w.market.captured }, without(1)),
+	logged("a capture of another amount", "books something else than the provider did", func(w *town) *payment.Record { return w.market.captured },
+		in(-1, `"captured":"1515"`, `"captured":"1516"`)),
+	logged("a charge of another amount", "books something else than the provider did", func(w *town) *payment.Record { return w.charged },
+		in(0, `"amount":"10199"`, `"amount":"10198"`)),
+	logged("a converted payout of another amount", "books something else than the provider did", func(w *town) *payment.Record { return w.market.rerouted },
+		in(-1, `"amount":"295"`, `"amount":"300"`)),
+	logged("a refund of another amount", "books something else than the provider did", func(w *town) *payment.Record { return w.market.refunded },
+		in(-1, `"refunded":"667"`, `"refunded":"668"`)),
+	logged("a refund that never was", "books something else than the provider did", func(w *town) *payment.Record { return w.market.refunded }, without(2)),
+	logged("a refund that the record does not know", "books something else than the provider did", func(w *town) *payment.Record { return w.market.unmoved },
+		in(-1, `"captured":"1003"`, `"captured":"1003","refunded":"1003"`)),
+	logged("a charge at another terminal", "is charged at another terminal than it was sent to last", func(w *town) *payment.Record { return w.charged }, elsewhere(0)),
+	logged("a second terminal while the first may have it", "and the first may have charged it", func(w *town) *payment.Record { return w.market.rerouted },
+		in(0, `"outcome":"refused"`, `"outcome":"pending"`)),
+	logged("a charge that was given up and is under way", "and the provider may still charge it", func(w *town) *payment.Record { return w.market.voided }, without(1)),
+	logged("a refund that is sent twice", "a refund of transaction", func(w *town) *payment.Record { return w.market.refunded },
+		func(own []string) []string { return append(own, own[2]) }),
+	logged("a refund that nobody asked for", "has 3 calls for a refund, on 2 intents", func(w *town) *payment.Record { return w.market.refunded }, again),
+	logged("a void that nobody asked for", "has 2 calls for a void, on 1 intents", func(w *town) *payment.Record { return w.market.voided }, again),
+	logged("a completion that nobody asked for", "has 2 calls for a completion, on 1 intents", func(w *town) *payment.Record { return w.market.acted }, again),
+	logged("a refund at another terminal", "has a refund at a terminal where it is not open", func(w *town) *payment.Record { return w.market.refunded }, elsewhere(2)),
+	logged("a refund without its name", "names no request", func(w *town) *payment.Record { return w.market.unmoved },
+		func(own []string) []string { return in(1, `"request":"`, `"requested":"`)(own) }),
+	logged("an operation that no provider has", "was sent with an unknown operation", func(w *town) *payment.Record { return w.market.refunded },
+		func(own []string) []string { return append(own, strings.Replace(own[0], `"payment"`, `"transfer"`, 1)) }),
+	logged("a card's number", "shows what may be a card's number", func(w *town) *payment.Record { return w.refused },
+		in(0, "card_declined", "4000000000000002 was declined")),
+	{"an amount that could be a card's number", func(t *testing.T, w *town) {
+		w.log(t, func(lines []string) []string {
+			i := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"before":"0"`) })
+			return in(i, `"before":"0"`, `"before":"4000000000000002"`)(lines)
+		})
+	}, nil, ""},
+	logged("a challenge of a transaction that is not there", "was sent to the provider without an intent", func(w *town) *payment.Record { return w.market.acted },
+		func(own []string) []string {
+			return append(own, strings.Replace(own[1], own[1][14:50], uuid.NewString(), 1))
+		}),
+}

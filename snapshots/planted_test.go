@@ -563,3 +563,43 @@ var sealedFaults = []fault{
 		w.plant(t, func(p *planter) { p.group.Delete(store.KeySealed(nil, w.first.Org, transaction(w.market.acting.ID))) })
 	}, []int{3}, "keeps its card, and nothing is sealed for it"},
 }
+
+// keyed is a claim on an idempotency key, as actors.Key makes it.
+func keyed(name, key string, broken []int, says string, made func(*town) (org ledger.ID, owner []byte)) fault {
+	return fault{name: name, broken: broken, says: says, make: func(t *testing.T, w *town) {
+		org, owner := made(w)
+		w.plant(t, func(p *planter) { p.group.Set(store.KeyClaim(nil, org, ledger.ClaimIdempotency, key), owner) })
+	}}
+}
+
+// ownerOf is a claim's owner that names a record.
+func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
+	return append(append(make([]byte, 32), byte(kind)), id[:]...)
+}
+
+var keyFaults = []fault{
+	keyed("a key that names nothing", "partner/1/x", []int{4}, "which is not there", func(w *town) (ledger.ID, []byte) {
+		return w.first.Org, ownerOf(ledger.Transaction, uuid.New())
+	}),
+	keyed("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which is not there", func(w *town) (ledger.ID, []byte) {
+		return w.second.Org, ownerOf(ledger.Transaction, w.charged.ID)
+	}),
+	keyed("a key that names another partner's transaction", "partner/3/x", []int{4}, "which is another's", func(w *town) (ledger.ID, []byte) {
+		return w.first.Org, ownerOf(ledger.Transaction, w.charged.ID)
+	}),
+	keyed("a key that names too little", "partner/1/x", []int{4}, "of an unknown form", func(w *town) (ledger.ID, []byte) {
+		return w.first.Org, ownerOf(ledger.Transaction, w.charged.ID)[:48]
+	}),
+	keyed("a key that is nobody's", "somebody/1/x", []int{4}, "of an unknown form", func(w *town) (ledger.ID, []byte) {
+		return w.first.Org, ownerOf(ledger.Transaction, w.charged.ID)
+	}),
+	keyed("a key that made an organization which is not there", "admin/x", []int{4}, "which is not there", func(*town) (ledger.ID, []byte) {
+		return ledger.ID{}, ownerOf(ledger.Organization, uuid.New())
+	}),
+	keyed("a key that made an organization", "admin/x", nil, "", func(w *town) (ledger.ID, []byte) {
+		return ledger.ID{}, ownerOf(ledger.Organization, w.second.Org)
+	}),
+	keyed("a key of the administration with an answer's extra", "admin/a/b", nil, "", func(w *town) (ledger.ID, []byte) {
+		return w.first.Org, append(ownerOf(ledger.Transaction, w.charged.ID), "extra"...)
+	}),
+}

@@ -62,6 +62,7 @@ type house struct {
 	scripted      bool // the simulator's log is not what the rail did
 	observe       func(payment.Type, payment.Status)
 	seen          seen
+	witness       *witness // of this life
 	dead          []*actors.Runtime
 }
 
@@ -139,7 +140,8 @@ func (h *house) start() {
 		provider = h.wrap(provider)
 	}
 	if _, timed := h.t.(*testing.B); !timed {
-		provider = reporting(&witness{Provider: provider, h: h, journal: h.journal}, provider)
+		h.witness = &witness{Provider: provider, h: h, journal: h.journal}
+		provider = reporting(h.witness, provider)
 	}
 	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: quiet, Handling: h.handling})
 	admission := h.admission

@@ -40,6 +40,7 @@ func (h *house) die() { h.dieAnd(func(h *house) { h.wrap = nil }) }
 // dieAnd has the next life begin as set says.
 func (h *house) dieAnd(set func(*house)) {
 	h.t.Helper()
+	h.witness.dead.Store(true)
 	if err := h.journal.Close(); err != nil {
 		h.t.Fatal(err)
 	}

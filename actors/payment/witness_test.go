@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ type witness struct {
 	actors.Provider
 	h       *house
 	journal *posting.Journal
+	dead    atomic.Bool // its process is: what is left of it reaches nobody
 }
 
 // timed is a provider that says when to poll it.
@@ -96,6 +98,9 @@ func (h *house) submissions(id ledger.ID, operation actors.Operation) (n int) {
 
 // Submit implements actors.Provider.
 func (w *witness) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	if w.dead.Load() {
+		return lostAnswer
+	}
 	w.h.seen.call(w.h.t, made{call.Terminal.ID, call.Reference, call.Operation, call.Request})
 	defer w.h.seen.enter(w.h.t, w.journal, call.Reference)()
 	w.intended(call)
@@ -137,6 +142,9 @@ func (w *witness) intended(call *actors.Call) {
 
 // Inquire implements actors.Provider.
 func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+	if w.dead.Load() {
+		return lostAnswer
+	}
 	defer w.h.seen.enter(w.h.t, w.journal, q.Reference)()
 	return w.Provider.Inquire(ctx, q)
 }

@@ -132,6 +132,7 @@ func TestARepeatedTxidIsTheSameTransaction(t *testing.T) {
 	first.hasHeader("location", transactions+"/"+first.at("id")).hasHeader("x-idempotent-replay", absent)
 	for _, p := range []params{
 		payment(good, "txid", "order-7"), payment(good, "txid", "order-7", "amount", "999999"), payment(declined, "txid", "order-7"),
+		payment(good, "txid", "order-7", "money_storage", absent), payment(good, "txid", "order-7", "returnUrl", absent),
 		payout(good, "txid", "order-7"), payment(good, "txid", "order-7", "env", "prod"),
 	} {
 		m.send(p).wantBody(201, first.body).hasHeader("location", transactions+"/"+first.at("id"))

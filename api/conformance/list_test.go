@@ -106,6 +106,15 @@ func TestACursorWalksThroughAllAndEndsWithNull(t *testing.T) {
 	}
 }
 
+func TestAFullPageMayBeTheLast(t *testing.T) {
+	m := shop(t, `{}`)
+	for range 3 {
+		m.create(payment(declined))
+	}
+	m.get(transactions+"?env=test&limit=3").want(200).has("data.3", absent).hasRaw("cursor.cursor_value", "null")
+	m.get(transactions+"?env=test&limit=2").want(200).has("data.2", absent).is("cursor.cursor_value", instant)
+}
+
 func TestAListIsFilteredByStatusTypeAndEnv(t *testing.T) {
 	m := shop(t, `{}`)
 	in, no := m.create(payment(good)).at("id"), m.create(payment(declined)).at("id")
@@ -220,6 +229,7 @@ func TestStartCursorCountsOnlyWithEndCursor(t *testing.T) {
 	id := func(i int) string { return all[i].at("id") }
 	at := func(i int) string { return url.QueryEscape(all[i].at("started")) }
 	m.lists("?env=test&start_cursor="+at(2), id(3), id(2), id(1), id(0))
+	m.lists("?env=test&start_cursor=anything", id(3), id(2), id(1), id(0))
 	m.lists("?env=test&start_cursor="+at(2)+"&end_cursor="+at(1), id(2), id(1))
 	m.lists("?env=test&start_cursor="+at(1)+"&end_cursor="+at(2), id(2), id(1))
 }

@@ -115,6 +115,10 @@ func TestWhatDidNotSettleIsNotReversible(t *testing.T) {
 		id := c.m.create(c.p).at("id")
 		c.m.refund(id, "").want(422).has("error", "not_reversible")
 	}
+	returned := m.create(payment(chargedBack)).at("id")
+	advance(t, 60)
+	m.refund(returned, "").want(422).has("error", "not_reversible")
+	m.refund(m.read(returned).has("status", "reversed").at("return_id"), "").want(422).has("error", "not_reversible")
 }
 
 func TestTheFeesPartOfARefundIsCumulative(t *testing.T) {

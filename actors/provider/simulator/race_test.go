@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,15 +145,15 @@ func TestRefundsAtOnceNeverReturnMoreThanWasCharged(t *testing.T) {
 // gated is a file whose next read waits: reading is closed when it has begun.
 type gated struct {
 	file
-	once          sync.Once
+	begun         atomic.Bool
 	reading, open chan struct{}
 }
 
 func (g *gated) ReadAt(p []byte, offset int64) (int, error) {
-	g.once.Do(func() {
+	if g.begun.CompareAndSwap(false, true) {
 		close(g.reading)
 		<-g.open
-	})
+	}
 	return g.file.ReadAt(p, offset)
 }
 

@@ -1,0 +1,302 @@
+package payment_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// killer ends the process at some of the points that it passes: each time
+// something is durable and before anything follows from it, before and after
+// each call of the provider, before and after each inquiry.
+type killer struct {
+	mu      sync.Mutex
+	at      map[int]bool // guarded by mu: points at which to kill
+	points  int          // guarded by mu: passed so far
+	reached chan struct{}
+	forever chan struct{}
+}
+
+func (k *killer) point() {
+	k.mu.Lock()
+	k.points++
+	hit := k.at[k.points]
+	k.mu.Unlock()
+	if hit {
+		k.reached <- struct{}{}
+		<-k.forever
+	}
+}
+
+func (k *killer) passed() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.points
+}
+
+// deadly stands before the simulator.
+type deadly struct {
+	actors.Provider
+	timed
+	*killer
+}
+
+func (d deadly) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	d.point()
+	o := d.Provider.Submit(ctx, call)
+	d.point()
+	return o
+}
+
+func (d deadly) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
+	d.point()
+	o := d.Provider.Inquire(ctx, q)
+	d.point()
+	return o
+}
+
+// script drives one transaction of a house that may be killed at any point.
+type script struct {
+	*house
+	*killer
+	id ledger.ID
+}
+
+// do makes a request, and after a kill makes it again.
+func (s *script) do(name string, request func(*live.Service, actors.Key) (live.Result, error)) {
+	s.t.Helper()
+	type answer struct {
+		live.Result
+		error
+	}
+	for {
+		service, runtime, answers := s.Service, s.runtime, make(chan answer, 1)
+		go func() {
+			r, err := request(service, keyed(name, name))
+			runtime.Quiesce()
+			answers <- answer{r, err}
+		}()
+		select {
+		case a := <-answers:
+			if a.error == nil {
+				s.id = a.Record.ID
+			} else if !isRefusal(a.error, ledger.NotReversible) && !isRefusal(a.error, ledger.Conflict) && !isRefusal(a.error, ledger.NotContinuable) {
+				s.t.Errorf("%s: %v", name, a.error)
+			}
+			return
+		case <-s.reached:
+			s.dies()
+		}
+	}
+}
+
+// pass moves the clock, in this life and, after a kill, in the next one.
+func (s *script) pass(d time.Duration) {
+	s.t.Helper()
+	to := s.house.clock.Now().Add(d)
+	for {
+		runtime, errs := s.runtime, make(chan error, 1)
+		go func() { errs <- runtime.Advance(to) }()
+		select {
+		case err := <-errs:
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			return
+		case <-s.reached:
+			s.dies()
+		}
+	}
+}
+
+// dies ends this life. A runtime that is left behind must not move the clock of
+// the next one.
+func (s *script) dies() {
+	now := s.house.clock.Now()
+	s.dieAnd(func(h *house) { h.clock = clock.NewManual(now) })
+	select {
+	case <-s.reached: // killed again while it recovered
+		s.dies()
+	default:
+	}
+}
+
+func (s *script) status() payment.Status { return s.read(s.id).Status }
+
+func (s *script) create(kind payment.Type, card string, change func(*live.Create)) {
+	s.do("create", func(service *live.Service, key actors.Key) (live.Result, error) {
+		c := request(kind, card, 70, "t")
+		c.Partner, c.Key = s.partner, key
+		if change != nil {
+			change(&c)
+		}
+		return service.Create(c)
+	})
+	s.pass(25 * time.Second)
+}
+
+// approves has the payer act, if the action that it was shown survived.
+func (s *script) approves() {
+	if r := s.read(s.id); r.Status == payment.ActionRequired && r.Action.URL+r.Action.Page != "" {
+		s.decides(s.id, true)
+	}
+	s.do("returned", func(service *live.Service, _ actors.Key) (live.Result, error) { return service.Returned(org, s.id) })
+	s.pass(25 * time.Second)
+}
+
+func (s *script) operate(name string, operation func(*live.Service, live.Command) (live.Result, error)) {
+	s.do(name, func(service *live.Service, key actors.Key) (live.Result, error) {
+		c := of(s.id)
+		c.Key = key
+		return operation(service, c)
+	})
+	s.pass(25 * time.Second)
+}
+
+func commits(amount uint64) func(*live.Service, live.Command) (live.Result, error) {
+	return func(service *live.Service, c live.Command) (live.Result, error) {
+		return service.Commit(live.Amount{Command: c, Amount: part(c.ID, amount).Amount})
+	}
+}
+
+func refunds(amount uint64) func(*live.Service, live.Command) (live.Result, error) {
+	return func(service *live.Service, c live.Command) (live.Result, error) {
+		return service.Refund(live.Amount{Command: c, Amount: part(c.ID, amount).Amount})
+	}
+}
+
+// scripts are the lives of transactions, and where they end when nobody kills.
+var scripts = []struct {
+	name string
+	set  func(*house)
+	run  func(*script)
+	ends payment.Status
+	has  string
+}{
+	{"a password, a hold, a commit of part, two refunds", func(h *house) { h.set(0, twoPhase) }, func(s *script) {
+		s.create(payment.Payment, password, nil)
+		s.operate("password", func(service *live.Service, c live.Command) (live.Result, error) {
+			return service.Complete(live.Material{Command: c, Object: []byte(`{"otp":"123456"}`)})
+		})
+		s.operate("commit", commits(50))
+		if s.status() == payment.Charged {
+			s.operate("refund", refunds(20))
+			s.operate("refund again", refunds(10))
+		}
+	}, payment.Refunded, "100020 / 0"},
+	{"a redirect and a cancel", plain, func(s *script) {
+		s.create(payment.Payment, redirect, nil)
+		s.approves()
+		s.operate("cancel", func(service *live.Service, c live.Command) (live.Result, error) { return service.Cancel(c) })
+	}, payment.Charged, "100070 / 0"},
+	{"a payout over three terminals", func(h *house) {
+		h.set(1, failing(directory.FailRejected, 1))
+		h.add(1, failing(directory.FailRejected, 2))
+		h.add(1, failing("", 3))
+	}, func(s *script) { s.create(payment.Payout, "4242424242424242", nil) }, payment.Charged, "99930 / 0"},
+	{"a payout whose recipient does not choose", plain, func(s *script) {
+		s.create(payment.Payout, "", method("sepa"))
+		s.pass(time.Hour)
+	}, payment.Rejected, "100000 / 0"},
+	{"a hold that expires", func(h *house) { h.set(0, twoPhase) }, func(s *script) {
+		s.create(payment.Payment, "4000000000000341", nil)
+	}, payment.Failed, "100000 / 0"},
+	{"a hosted page, a refund that takes its time and a chargeback", plain, func(s *script) {
+		s.create(payment.Payment, "", func(c *live.Create) { c.Hosted, c.Card, c.Request.Method = true, nil, "" })
+		s.operate("continue", func(service *live.Service, c live.Command) (live.Result, error) {
+			with := brings(c.ID, "4000000000000259")
+			with.Key = c.Key
+			return service.Continue(with)
+		})
+		if s.status() == payment.Charged {
+			s.operate("refund", refunds(20))
+		}
+		s.pass(time.Hour)
+	}, payment.Reversed, "100000 / 0"},
+	{"a cancel of a slow card", plain, func(s *script) {
+		s.do("create", func(service *live.Service, key actors.Key) (live.Result, error) {
+			c := request(payment.Payment, "4000000000000077", 70, "t")
+			c.Partner, c.Key = s.partner, key
+			return service.Create(c)
+		})
+		s.operate("cancel", func(service *live.Service, c live.Command) (live.Result, error) { return service.Cancel(c) })
+	}, payment.Failed, "100000 / 0"},
+}
+
+// killedAt runs a script in a house that is killed at some points, to the end of
+// everything, and returns how many points there were. What must hold is checked
+// by the witness (no call twice, none without its intent) and by sound (all have
+// ended, and the books are as the simulator's log says).
+func killedAt(t *testing.T, i int, at ...int) (points int) {
+	c := &scripts[i]
+	k := &killer{at: make(map[int]bool), reached: make(chan struct{}), forever: make(chan struct{})}
+	for _, n := range at {
+		k.at[n] = true
+	}
+	h := openAs(t, func(h *house) {
+		h.wait = 50 * time.Millisecond // an unknown outcome is waited for no longer
+		h.observe = func(payment.Type, payment.Status) { k.point() }
+		h.wrap = func(p actors.Provider) actors.Provider { return deadly{p, p.(timed), k} }
+		c.set(h)
+	})
+	t.Cleanup(func() { close(k.forever) })
+	s := &script{house: h, killer: k}
+	c.run(s)
+	s.pass(8 * 24 * time.Hour) // longer than any hold
+	v := h.journal.View()
+	defer v.Close()
+	n := 0
+	h.transactions(v, func(r *payment.Record, stamp posting.Stamp) {
+		if r.ReversalOf == (ledger.ID{}) {
+			n++
+		}
+		if waits(r) {
+			t.Errorf("%v is %s for ever", r.ID, r.Status)
+		}
+	})
+	if n != 1 {
+		t.Errorf("%d transactions", n)
+	}
+	if len(at) == 0 {
+		h.has(c.has)
+		if got := s.status(); got != c.ends {
+			t.Errorf("it ends as %s, want %s", got, c.ends)
+		}
+	}
+	return k.passed()
+}
+
+func TestAKillAtAnyPointLeadsToNoSecondCallAndEverythingEnds(t *testing.T) {
+	for i := range scripts {
+		t.Run(scripts[i].name, func(t *testing.T) {
+			points := 0
+			t.Run("undisturbed", func(t *testing.T) { points = killedAt(t, i) })
+			if points < 5 {
+				t.Errorf("only %d points", points)
+			}
+			for at := 1; at <= points; at++ {
+				t.Run(fmt.Sprint("killed at ", at), func(t *testing.T) { killedAt(t, i, at) })
+			}
+		})
+	}
+}
+
+// A second kill soon after the first one, also while the first one is recovered.
+func TestTwoKillsAtAnyPoints(t *testing.T) {
+	d := dice(t)
+	for range 24 {
+		i, first := d.IntN(len(scripts)), 1+d.IntN(12)
+		second := first + 1 + d.IntN(4)
+		t.Run(fmt.Sprintf("%s, at %d and %d", scripts[i].name, first, second), func(t *testing.T) { killedAt(t, i, first, second) })
+	}
+}

@@ -1,0 +1,168 @@
+package snapshots_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots"
+)
+
+// at is a transaction as it was answered in another status.
+func at(r *payment.Record, status payment.Status, change func(*payment.Record)) *payment.Record {
+	was := *r
+	was.Status = status
+	change(&was)
+	return &was
+}
+
+// with replaces a field of what an answer shows; an empty value takes it off.
+func with(shown, field, value string) string {
+	pattern := regexp.MustCompile(`,"` + field + `":("[^"]*"|\{[^}]*\}|null|\d+)`)
+	if value == "" {
+		return pattern.ReplaceAllString(shown, "")
+	}
+	if !pattern.MatchString(shown) {
+		return strings.TrimSuffix(shown, "}") + `,"` + field + `":` + value + `}`
+	}
+	return pattern.ReplaceAllLiteralString(shown, `,"`+field+`":`+value)
+}
+
+// What was answered to those who moved a transaction, or saw it move, is in the
+// store: rule 1 finds each line that is not.
+func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
+	w := settle(t)
+	m, org := &w.market, w.first.Org
+	get := func(r *payment.Record, shown string) string {
+		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, r.ID, org, shown)
+	}
+	put := func(r *payment.Record, kind, shown string) string {
+		return moveLine("PUT", "", org, r.ID, `{"params":{"type":"`+kind+`"}}`, shown)
+	}
+	post := func(path string, r *payment.Record, shown string) string {
+		return moveLine("POST", path, org, r.ID, `{}`, shown)
+	}
+	denied := func(line string) string {
+		return strings.Replace(line, `"status":200,"response":`, `"status":404,"response":`, 1)
+	}
+	held := at(m.captured, payment.PaymentHeld, func(r *payment.Record) {
+		r.Fee, r.WithFee, r.Merchant, r.Dest = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
+		r.Captured, r.Refunded, r.RefundID, r.Finished, r.RRN = money.Amount{}, money.Amount{}, ledger.ID{}, 0, ""
+	})
+	charged := at(m.refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.RefundID = money.Amount{}, ledger.ID{} })
+	once := with(with(w.show(at(m.refunded, payment.Refunded, func(*payment.Record) {})), "refunded_amount", `"333"`), "refund_id", `"`+uuid.NewString()+`"`)
+	waiting := at(m.continued, payment.Created, func(r *payment.Record) {
+		r.Terminal, r.Route, r.Finished, r.RRN, r.Hosted = ledger.ID{}, "", 0, "", true
+		r.WithFee, r.Dest, r.Merchant = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
+	})
+	authorizing := at(m.rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
+	wasCharged := at(m.returned, payment.Charged, func(r *payment.Record) {
+		r.Error, r.ReturnID, r.Refunded, r.RefundID, r.Finished = "", ledger.ID{}, money.Amount{}, ledger.ID{}, w.entered(t, m.returned, payment.Charged)
+	})
+	short := func(r *payment.Record, shown string) string {
+		return strings.Replace(answer(org, 201, r, shown), `"currency":"USD"}}`, `"currency":"USD","hosted":true}}`, 1)
+	}
+	for _, c := range []struct {
+		name  string
+		lines []string
+		holds bool
+	}{
+		{"a refund", []string{put(m.refunded, "refund", w.show(m.refunded))}, true},
+		{"a refund before the last", []string{put(m.refunded, "refund", once), put(m.refunded, "refund", w.show(m.refunded))}, true},
+		{"a refund that is lost", []string{put(m.captured, "refund", with(w.show(m.captured), "refund_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a third refund of two", []string{
+			put(m.refunded, "refund", once), put(m.refunded, "refund", with(once, "refund_id", `"`+uuid.NewString()+`"`)), get(m.refunded, w.show(m.refunded)),
+		}, false},
+		{"a refund of a charge that has none", []string{put(w.charged, "refund", with(w.show(w.charged), "refund_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a refund without its name", []string{put(m.refunded, "refund", with(w.show(m.refunded), "refund_id", ""))}, false},
+		{"a cancellation without a refund", []string{put(m.voided, "cancel", w.show(m.voided))}, true},
+		{"more refunded than there is", []string{get(m.refunded, with(w.show(m.refunded), "refunded_amount", `"668"`))}, false},
+		{"less refunded than there is", []string{get(m.refunded, with(w.show(m.refunded), "refunded_amount", `"333"`))}, true},
+		{"a charge before its refund", []string{get(m.refunded, w.show(charged))}, true},
+		{"a charge before its refund and its return", []string{get(m.returned, w.show(wasCharged))}, true},
+		{"a hold before a part of it was captured", []string{get(m.captured, w.show(held))}, true},
+		{"a hold of another amount", []string{get(m.captured, with(w.show(held), "amount_with_fee", `"1515"`))}, false},
+		{"a capture", []string{post("commit/", m.captured, w.show(m.captured))}, true},
+		{"a capture of another part", []string{post("commit/", m.captured, with(w.show(m.captured), "captured_amount", `"1501"`))}, false},
+		{"a capture that was never", []string{post("commit/", m.held, w.show(at(m.held, payment.Charged, func(*payment.Record) {})))}, false},
+		{"an answer about another transaction", []string{post("commit/", m.held, w.show(m.captured))}, false},
+		{"an answer about no transaction", []string{post("continue/", m.held, `{}`)}, true},
+		{"a reading of no transaction", []string{get(m.held, `{}`)}, false},
+		{"a move of what was shown and is unknown", []string{get(m.held, w.show(m.held)), denied(post("commit/", m.held, `{}`))}, false},
+		{"a refund of what was shown and is unknown", []string{get(m.held, w.show(m.held)), denied(put(m.held, "refund", `{}`))}, false},
+		{"a short answer", []string{short(m.hosted, w.showShort(m.hosted))}, true},
+		{"a short answer of another amount", []string{short(m.hosted, with(w.showShort(m.hosted), "amount", `"1"`))}, false},
+		{"a short answer in a status that never was", []string{short(m.hosted, with(w.showShort(m.hosted), "status", `"charged"`))}, false},
+		{"a short answer to what is not hosted", []string{answer(org, 201, m.hosted, w.showShort(m.hosted))}, false},
+		{"a hosted transaction while it waited", []string{get(m.continued, w.show(waiting))}, true},
+		{"a hosted transaction that had a route while it waited", []string{get(m.continued, with(w.show(waiting), "route", `"simulator"`))}, false},
+		{"a transaction at a terminal before its last", []string{get(m.rerouted, with(w.show(authorizing), "amount_dest", `"1"`))}, true},
+		{"a conversion", []string{get(m.converted, w.show(m.converted))}, true},
+		{"a conversion at another rate", []string{get(m.converted, with(w.show(m.converted), "currency_rate", `"1.3334"`))}, false},
+		{"a conversion into another currency", []string{get(m.converted, with(w.show(m.converted), "currency_dest", `"GBP"`))}, false},
+		{"a reason in Russian", []string{get(w.refused, with(w.show(w.refused), "error_description", `"карта отклонена"`))}, true},
+		{"another reason in Russian", []string{get(w.refused, with(w.show(w.refused), "error_description", `"отменено"`))}, false},
+		{"the service's own language", []string{get(w.charged, with(w.show(w.charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
+		{"a key that nobody sent", []string{get(w.charged, with(w.show(w.charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
+		{"a link that nobody has", []string{get(w.charged, with(w.show(w.charged), "link_id", `"`+uuid.NewString()+`"`))}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var broken []int
+			if !c.holds {
+				broken = []int{1}
+			}
+			wantBroken(t, w.check(t, snapshots.Inputs{Answers: file(t, c.lines...)}), broken...)
+		})
+	}
+}
+
+// A request with an idempotency key is answered with what the claim on the key
+// names, or leaves none.
+func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
+	w := settle(t)
+	m, org := &w.market, w.first.Org
+	key := func(line, key string, partner int64) string {
+		return strings.Replace(line, `{`, fmt.Sprintf(`{"idempotency_key":%q,"partner_id":%d,`, key, partner), 1)
+	}
+	create := func(status int, amount, shown string) string {
+		return fmt.Sprintf(`{"method":"POST","path":"/api/v1/transactions","organization_id":%q,"status":%d,"response":%s,`+
+			`"body":{"params":{"type":"payment","amount":%q,"currency":"USD"}}}`, org, status, shown, amount)
+	}
+	whole := create(201, "1018", w.show(m.keyed))
+	refund := moveLine("PUT", "", org, m.keyed.ID, `{"params":{"type":"refund"}}`, w.show(m.keyed))
+	for _, c := range []struct {
+		name  string
+		lines []string
+		holds bool
+	}{
+		{"a create", []string{key(whole, "create/1", m.partner)}, true},
+		{"a create whose partner is not said", []string{key(whole, "create/1", 0)}, true},
+		{"a refund", []string{key(refund, "refund", m.partner)}, true},
+		{"a create whose key is lost", []string{key(whole, "create/2", m.partner)}, false},
+		{"a refund whose key is lost", []string{key(refund, "refund/2", m.partner)}, false},
+		{"a key that names another", []string{key(answer(org, 201, m.acted, w.show(m.acted)), "create/1", m.partner)}, false},
+		{"a reading with a key", []string{key(strings.Replace(refund, "PUT", "GET", 1), "nobody's", m.partner)}, true},
+		{"no answer, and it is there", []string{key(create(0, "1018", "null"), "create/1", m.partner)}, true},
+		{"no answer, and nothing is there", []string{key(create(0, "1018", "null"), "create/2", m.partner)}, true},
+		{"no answer, and something else is there", []string{key(create(0, "1019", "null"), "create/1", m.partner)}, false},
+		{"a refusal that left nothing", []string{key(create(422, "1018", "{}"), "create/2", m.partner)}, true},
+		{"a refusal that left something", []string{key(create(422, "1018", "{}"), "create/1", m.partner)}, false},
+		{"a refusal because the key is another request's", []string{key(create(409, "1019", "{}"), "create/1", m.partner)}, true},
+		{"a refusal of another partner's key", []string{key(create(422, "1018", "{}"), "create/1", 1)}, true},
+		{"a refusal beside a success", []string{key(create(422, "0", "{}"), "create/1", m.partner), key(whole, "create/1", m.partner)}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var broken []int
+			if !c.holds {
+				broken = []int{1}
+			}
+			wantBroken(t, w.check(t, snapshots.Inputs{Answers: file(t, c.lines...)}), broken...)
+		})
+	}
+}
