@@ -31,10 +31,11 @@ func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 	owner = append(owner, k.Hash[:]...)
 	owner = append(owner, byte(s.Kind))
 	owner = append(owner, s.ID[:]...)
-	return ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: k.claimKey(), Owner: append(owner, extra...)}
+	return ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: k.ClaimKey(), Owner: append(owner, extra...)}
 }
 
-func (k *Key) claimKey() string { return k.Scope + "/" + k.Text }
+// ClaimKey is the key of the claim: scope and text.
+func (k *Key) ClaimKey() string { return k.Scope + "/" + k.Text }
 
 // Claimed says what a key was used for, from the claim's owner. The error is
 // Conflict if that was another request.
@@ -55,7 +56,7 @@ func (k *Key) Claimed(owner []byte) (s ledger.Source, extra []byte, err error) {
 // Find looks whether the key was used already. The error is Conflict if it was
 // used for another request.
 func (k *Key) Find(v *posting.View, org ledger.ID) (s ledger.Source, extra []byte, found bool, err error) {
-	owner, found, err := v.Claim(org, ledger.ClaimIdempotency, k.claimKey())
+	owner, found, err := v.Claim(org, ledger.ClaimIdempotency, k.ClaimKey())
 	if err != nil || !found {
 		return s, nil, false, err
 	}

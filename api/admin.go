@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"mizan/actors"
 	directoryactor "mizan/actors/directory"
 	"mizan/api/auth"
 	"mizan/internal/secret"
@@ -42,6 +43,9 @@ type Directory interface {
 
 	PutRate(context.Context, ledger.ID, directory.RateDraft) (*directory.Rate, error)
 	ListRates(ledger.ID, directoryactor.Page) ([]*directory.Rate, directoryactor.Cursor, error)
+
+	// Answered is what a write whose context came from directory.Once was answered with.
+	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
 }
 
 // organization is the one that an administration's request is about: named by
@@ -63,11 +67,6 @@ func (s *Server) organization(c *call) (ledger.ID, error) {
 		return ledger.ID{}, ledger.Refuse("api.organization", ledger.NotFound, "no such organization")
 	}
 	return id, nil
-}
-
-// within bounds a change of the directory.
-func within() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), commandWait)
 }
 
 // pageOf reads the parameters that the administration's lists share.
@@ -103,15 +102,19 @@ func partnerNumber(c *call) (int64, error) {
 
 // single answers with one thing: {data: {...}}, and where the specification
 // shows its fields bare, also at the top level.
-func single(c *call, status int, bare bool, write func(*encoder)) {
+func single[T any](c *call, status int, bare bool, thing T, appendThing func(*encoder, T)) {
+	writeJSON(c.RequestCtx, status, singleBody(bare, thing, appendThing))
+}
+
+func singleBody[T any](bare bool, thing T, appendThing func(*encoder, T)) []byte {
 	var e encoder
 	e.open('{')
 	if bare {
-		write(&e)
+		appendThing(&e, thing)
 	}
 	e.enter("data", '{')
-	write(&e)
+	appendThing(&e, thing)
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, status, e.buf)
+	return e.buf
 }

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"context"
+
 	"github.com/gofiber/fiber/v2"
 
+	directoryactor "mizan/actors/directory"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 )
@@ -10,34 +13,23 @@ import (
 // createKey is POST /api_keys. The answer is the only place that ever has the
 // key's value.
 func (s *Server) createKey(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	f, err := formOf(c)
-	if err != nil {
-		return err
-	}
-	draft := directory.APIKeyDraft{Partner: f.required("partner_id"), Name: f.textOr("name"), Expires: f.instant("expires_at")}
-	if err := f.problems.err(); err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	k, value, err := s.cfg.Directory.CreateAPIKey(ctx, org, draft)
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusCreated, true, func(e *encoder) {
-		e.id("id", k.ID)
-		e.text("key", string(value))
-		e.text("prefix", k.Prefix)
-		e.text("name", k.Name)
-		e.integer("partner_id", k.Partner)
-		e.instant("created_at", k.Created)
-		e.instant("expires_at", k.Expires)
+	how := change[directoryactor.IssuedKey]{status: fiber.StatusCreated, bare: true, append: appendIssued}
+	return how.run(s, c, func(ctx context.Context) (directoryactor.IssuedKey, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return directoryactor.IssuedKey{}, err
+		}
+		f, err := formOf(c)
+		if err != nil {
+			return directoryactor.IssuedKey{}, err
+		}
+		draft := directory.APIKeyDraft{Partner: f.required("partner_id"), Name: f.textOr("name"), Expires: f.instant("expires_at")}
+		if err := f.problems.err(); err != nil {
+			return directoryactor.IssuedKey{}, err
+		}
+		k, value, err := s.cfg.Directory.CreateAPIKey(ctx, org, draft)
+		return directoryactor.IssuedKey{APIKey: k, Value: value}, err
 	})
-	return nil
 }
 
 // listKeys is GET /api_keys?partner_id, newest first, never with a value.
@@ -67,30 +59,39 @@ func (s *Server) listKeys(c *call) error {
 // revokeKey is DELETE /api_keys/{id}: the key is taken no more, and stays in
 // the list. A second time changes nothing.
 func (s *Server) revokeKey(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	k, err := s.cfg.Directory.RevokeAPIKey(ctx, org, id)
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusOK, false, func(e *encoder) { appendKey(e, k, 0) })
-	return nil
+	how := change[*directory.APIKey]{status: fiber.StatusOK, append: appendRevoked}
+	return how.run(s, c, func(ctx context.Context) (*directory.APIKey, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		id, err := parseID(c.parameter("id"))
+		if err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.RevokeAPIKey(ctx, org, id)
+	})
 }
+
+// appendIssued writes a new key with its value.
+func appendIssued(e *encoder, k directoryactor.IssuedKey) {
+	e.id("id", k.ID)
+	e.text("key", string(k.Value))
+	e.text("prefix", k.Prefix)
+	e.text("name", k.Name)
+	e.integer("partner_id", k.Partner)
+	e.booked("created_at", k.Created)
+	e.instant("expires_at", k.Expires)
+}
+
+func appendRevoked(e *encoder, k *directory.APIKey) { appendKey(e, k, 0) }
 
 func appendKey(e *encoder, k *directory.APIKey, used ledger.Micros) {
 	e.id("id", k.ID)
 	e.text("prefix", k.Prefix)
 	e.text("name", k.Name)
 	e.integer("partner_id", k.Partner)
-	e.instant("created_at", k.Created)
+	e.booked("created_at", k.Created)
 	e.instant("last_used_at", used)
 	e.instant("expires_at", k.Expires)
 	e.instant("revoked_at", k.Revoked)

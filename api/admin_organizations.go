@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/ledger/directory"
@@ -8,25 +10,21 @@ import (
 
 // createOrganization is POST /organizations.
 func (s *Server) createOrganization(c *call) error {
-	f, err := formOf(c)
-	if err != nil {
-		return err
-	}
-	draft := directory.OrganizationDraft{
-		Name: f.textOr("name"), Type: directory.OrgType(f.textOr("type")), Status: directory.OrgStatus(f.textOr("status")),
-		Modules: valueOf(f.texts("modules")), Regions: valueOf(f.texts("allowed_regions")),
-	}
-	if err := f.problems.err(); err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	o, err := s.cfg.Directory.CreateOrganization(ctx, draft)
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusCreated, false, func(e *encoder) { appendOrganization(e, o) })
-	return nil
+	how := change[*directory.Organization]{status: fiber.StatusCreated, append: appendOrganization}
+	return how.run(s, c, func(ctx context.Context) (*directory.Organization, error) {
+		f, err := formOf(c)
+		if err != nil {
+			return nil, err
+		}
+		draft := directory.OrganizationDraft{
+			Name: f.textOr("name"), Type: directory.OrgType(f.textOr("type")), Status: directory.OrgStatus(f.textOr("status")),
+			Modules: valueOf(f.texts("modules")), Regions: valueOf(f.texts("allowed_regions")),
+		}
+		if err := f.problems.err(); err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.CreateOrganization(ctx, draft)
+	})
 }
 
 // listOrganizations is GET /organizations, newest first.
@@ -59,35 +57,31 @@ func (s *Server) readOrganization(c *call) error {
 	if !found {
 		return notFound()
 	}
-	single(c, fiber.StatusOK, false, func(e *encoder) { appendOrganization(e, o) })
+	single(c, fiber.StatusOK, false, o, appendOrganization)
 	return nil
 }
 
 // patchOrganization is PATCH /organizations/{id}.
 func (s *Server) patchOrganization(c *call) error {
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	f, err := formOf(c)
-	if err != nil {
-		return err
-	}
-	patch := directory.OrganizationPatch{
-		Name: f.text("name"), Type: like[directory.OrgType](f.text("type")), Status: like[directory.OrgStatus](f.text("status")),
-		Modules: f.texts("modules"), Regions: f.texts("allowed_regions"),
-	}
-	if err := f.problems.err(); err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	o, err := s.cfg.Directory.PatchOrganization(ctx, id, patch)
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusOK, false, func(e *encoder) { appendOrganization(e, o) })
-	return nil
+	how := change[*directory.Organization]{status: fiber.StatusOK, append: appendOrganization}
+	return how.run(s, c, func(ctx context.Context) (*directory.Organization, error) {
+		id, err := parseID(c.parameter("id"))
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c)
+		if err != nil {
+			return nil, err
+		}
+		patch := directory.OrganizationPatch{
+			Name: f.text("name"), Type: like[directory.OrgType](f.text("type")), Status: like[directory.OrgStatus](f.text("status")),
+			Modules: f.texts("modules"), Regions: f.texts("allowed_regions"),
+		}
+		if err := f.problems.err(); err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.PatchOrganization(ctx, id, patch)
+	})
 }
 
 func appendOrganization(e *encoder, o *directory.Organization) {
@@ -97,5 +91,5 @@ func appendOrganization(e *encoder, o *directory.Organization) {
 	e.text("status", string(o.Status))
 	e.texts("modules", o.Modules)
 	e.texts("allowed_regions", o.Regions)
-	e.instant("created_at", o.Created)
+	e.booked("created_at", o.Created)
 }

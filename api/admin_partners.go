@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/ledger/directory"
@@ -9,33 +11,29 @@ import (
 
 // createPartner is POST /partners (specification, "Partner administration").
 func (s *Server) createPartner(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	f, err := formOf(c)
-	if err != nil {
-		return err
-	}
-	pass, _ := text(member(f.object, "pass"))
-	defer clear(pass)
-	active := f.flag("active")
-	draft := directory.PartnerDraft{
-		Name: f.textOr("name"), Login: f.textOr("login"), Email: f.textOr("email"), Lang: f.textOr("lang"),
-		NotifyURL: f.textOr("notify_url"), Secret: f.textOr("secret"), Inactive: active != nil && !*active,
-		Sources: valueOf(f.texts("source_addresses")), Overdraft: valueOf(f.overdraft("overdraft_limit")),
-	}
-	if err := f.problems.err(); err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	p, err := s.cfg.Directory.CreatePartner(ctx, org, draft, pass)
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusCreated, true, func(e *encoder) { appendPartner(e, p) })
-	return nil
+	how := change[*directory.Partner]{status: fiber.StatusCreated, bare: true, append: appendPartner}
+	return how.run(s, c, func(ctx context.Context) (*directory.Partner, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c)
+		if err != nil {
+			return nil, err
+		}
+		pass, _ := text(member(f.object, "pass"))
+		defer clear(pass)
+		active := f.flag("active")
+		draft := directory.PartnerDraft{
+			Name: f.textOr("name"), Login: f.textOr("login"), Email: f.textOr("email"), Lang: f.textOr("lang"),
+			NotifyURL: f.textOr("notify_url"), Secret: f.textOr("secret"), Inactive: active != nil && !*active,
+			Sources: valueOf(f.texts("source_addresses")), Overdraft: valueOf(f.overdraft("overdraft_limit")),
+		}
+		if err := f.problems.err(); err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.CreatePartner(ctx, org, draft, pass)
+	})
 }
 
 // listPartners is GET /partners, newest first.
@@ -76,60 +74,52 @@ func (s *Server) readPartner(c *call) error {
 	if !found {
 		return notFound()
 	}
-	single(c, fiber.StatusOK, false, func(e *encoder) { appendPartner(e, p) })
+	single(c, fiber.StatusOK, false, p, appendPartner)
 	return nil
 }
 
 // patchPartner is PATCH /partners/{id}.
 func (s *Server) patchPartner(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	number, err := partnerNumber(c)
-	if err != nil {
-		return err
-	}
-	f, err := formOf(c)
-	if err != nil {
-		return err
-	}
-	patch := directory.PartnerPatch{
-		Name: f.text("name"), Email: f.text("email"), Lang: f.text("lang"), NotifyURL: f.text("notify_url"), Secret: f.text("secret"),
-		Active: f.flag("active"), Sources: f.texts("source_addresses"), Overdraft: f.overdraft("overdraft_limit"),
-	}
-	if err := f.problems.err(); err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	p, err := s.cfg.Directory.PatchPartner(ctx, org, number, patch)
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusOK, false, func(e *encoder) { appendPartner(e, p) })
-	return nil
+	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
+	return how.run(s, c, func(ctx context.Context) (*directory.Partner, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		number, err := partnerNumber(c)
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c)
+		if err != nil {
+			return nil, err
+		}
+		patch := directory.PartnerPatch{
+			Name: f.text("name"), Email: f.text("email"), Lang: f.text("lang"), NotifyURL: f.text("notify_url"), Secret: f.text("secret"),
+			Active: f.flag("active"), Sources: f.texts("source_addresses"), Overdraft: f.overdraft("overdraft_limit"),
+		}
+		if err := f.problems.err(); err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.PatchPartner(ctx, org, number, patch)
+	})
 }
 
 // deletePartner is DELETE /partners/{id}: the partner is switched off, and stays
 // in the list with its history. A second time changes nothing.
 func (s *Server) deletePartner(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	number, err := partnerNumber(c)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	p, err := s.cfg.Directory.PatchPartner(ctx, org, number, directory.PartnerPatch{Active: new(bool)})
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusOK, false, func(e *encoder) { appendPartner(e, p) })
-	return nil
+	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
+	return how.run(s, c, func(ctx context.Context) (*directory.Partner, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		number, err := partnerNumber(c)
+		if err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.PatchPartner(ctx, org, number, directory.PartnerPatch{Active: new(bool)})
+	})
 }
 
 // overdraft is a list of {currency, network?, env, amount}. Whether a currency
@@ -175,7 +165,7 @@ func appendPartner(e *encoder, p *directory.Partner) {
 	e.integer("id", p.Number)
 	e.text("name", p.Name)
 	e.text("login", p.Login)
-	e.instant("created_at", p.Created)
+	e.booked("created_at", p.Created)
 	e.boolean("active", p.Active)
 	e.textOrNull("email", p.Email)
 	e.textOrNull("lang", p.Lang)

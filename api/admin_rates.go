@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -12,26 +13,22 @@ import (
 // putRate is PUT /rates {from,to,rate}: it sets the rate of a pair, whether the
 // pair has one or not.
 func (s *Server) putRate(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	f, err := formOf(c)
-	if err != nil {
-		return err
-	}
-	draft := directory.RateDraft{From: f.currency("from"), To: f.currency("to"), Value: f.rate("rate")}
-	if err := f.problems.err(); err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	r, err := s.cfg.Directory.PutRate(ctx, org, draft)
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusOK, false, func(e *encoder) { appendRate(e, r) })
-	return nil
+	how := change[*directory.Rate]{status: fiber.StatusOK, append: appendRate}
+	return how.run(s, c, func(ctx context.Context) (*directory.Rate, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c)
+		if err != nil {
+			return nil, err
+		}
+		draft := directory.RateDraft{From: f.currency("from"), To: f.currency("to"), Value: f.rate("rate")}
+		if err := f.problems.err(); err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.PutRate(ctx, org, draft)
+	})
 }
 
 // listRates is GET /rates, the pair that got its first rate last comes first.
@@ -100,6 +97,6 @@ func appendRate(e *encoder, r *directory.Rate) {
 	e.word("from", string(r.From))
 	e.word("to", string(r.To))
 	e.word("rate", r.Value.String())
-	e.instant("created_at", r.Created)
-	e.instant("updated_at", r.Updated)
+	e.booked("created_at", r.Created)
+	e.booked("updated_at", r.Updated)
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/ledger/directory"
@@ -8,32 +10,28 @@ import (
 
 // createTerminal is POST /terminal.
 func (s *Server) createTerminal(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	f, err := formOf(c)
-	if err != nil {
-		return err
-	}
-	active := f.flag("is_active")
-	draft := directory.TerminalDraft{
-		Partner: f.required("partner_id"), Name: f.textOr("name"), Provider: f.textOr("provider"),
-		Type: directory.TerminalType(f.textOr("type")), Inactive: active != nil && !*active, Env: f.textOr("env"),
-		ProviderParams: valueOf(f.json("provider_params")), MerchantParams: valueOf(f.json("merchant_params")),
-		MerchantAdapter: f.textOr("merchant_adapter"),
-	}
-	if err := f.problems.err(); err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	t, err := s.cfg.Directory.CreateTerminal(ctx, org, draft)
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusCreated, false, func(e *encoder) { appendTerminal(e, t) })
-	return nil
+	how := change[*directory.Terminal]{status: fiber.StatusCreated, append: appendTerminal}
+	return how.run(s, c, func(ctx context.Context) (*directory.Terminal, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c)
+		if err != nil {
+			return nil, err
+		}
+		active := f.flag("is_active")
+		draft := directory.TerminalDraft{
+			Partner: f.required("partner_id"), Name: f.textOr("name"), Provider: f.textOr("provider"),
+			Type: directory.TerminalType(f.textOr("type")), Inactive: active != nil && !*active, Env: f.textOr("env"),
+			ProviderParams: valueOf(f.json("provider_params")), MerchantParams: valueOf(f.json("merchant_params")),
+			MerchantAdapter: f.textOr("merchant_adapter"),
+		}
+		if err := f.problems.err(); err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.CreateTerminal(ctx, org, draft)
+	})
 }
 
 // listTerminals is GET /terminals?partner_id, newest first.
@@ -74,60 +72,52 @@ func (s *Server) readTerminal(c *call) error {
 	if !found {
 		return notFound()
 	}
-	single(c, fiber.StatusOK, false, func(e *encoder) { appendTerminal(e, t) })
+	single(c, fiber.StatusOK, false, t, appendTerminal)
 	return nil
 }
 
 // patchTerminal is PATCH /terminal/{id}.
 func (s *Server) patchTerminal(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	f, err := formOf(c)
-	if err != nil {
-		return err
-	}
-	patch := directory.TerminalPatch{
-		Name: f.text("name"), Active: f.flag("is_active"), MerchantAdapter: f.text("merchant_adapter"),
-		ProviderParams: f.json("provider_params"), MerchantParams: f.json("merchant_params"),
-	}
-	if err := f.problems.err(); err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	t, err := s.cfg.Directory.PatchTerminal(ctx, org, id, patch)
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusOK, false, func(e *encoder) { appendTerminal(e, t) })
-	return nil
+	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal}
+	return how.run(s, c, func(ctx context.Context) (*directory.Terminal, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		id, err := parseID(c.parameter("id"))
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c)
+		if err != nil {
+			return nil, err
+		}
+		patch := directory.TerminalPatch{
+			Name: f.text("name"), Active: f.flag("is_active"), MerchantAdapter: f.text("merchant_adapter"),
+			ProviderParams: f.json("provider_params"), MerchantParams: f.json("merchant_params"),
+		}
+		if err := f.problems.err(); err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.PatchTerminal(ctx, org, id, patch)
+	})
 }
 
 // deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that
 // nothing is routed to it, and stays in the list. A second time changes nothing.
 func (s *Server) deleteTerminal(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	ctx, cancel := within()
-	defer cancel()
-	t, err := s.cfg.Directory.PatchTerminal(ctx, org, id, directory.TerminalPatch{Active: new(bool)})
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusOK, false, func(e *encoder) { appendTerminal(e, t) })
-	return nil
+	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal}
+	return how.run(s, c, func(ctx context.Context) (*directory.Terminal, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		id, err := parseID(c.parameter("id"))
+		if err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.PatchTerminal(ctx, org, id, directory.TerminalPatch{Active: new(bool)})
+	})
 }
 
 func appendTerminal(e *encoder, t *directory.Terminal) {
@@ -143,7 +133,7 @@ func appendTerminal(e *encoder, t *directory.Terminal) {
 	e.enter("merchant_params", '{')
 	appendWithoutSecrets(e, t.MerchantParams)
 	e.close('}')
-	e.instant("created_at", t.Created)
+	e.booked("created_at", t.Created)
 }
 
 // appendWithoutSecrets writes an object's members but for the secrets that sign

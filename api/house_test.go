@@ -104,7 +104,7 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	})
 	must(t, err)
 	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
-	h.directory, err = directoryactor.Start(runtime)
+	h.directory, err = directoryactor.Start(runtime, h.keyring)
 	must(t, err)
 	h.payments = paymentactor.New(paymentactor.Options{
 		Runtime: runtime, Directory: h.directory, Admission: account.New(runtime), Sealer: h.keyring,

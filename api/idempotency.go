@@ -22,6 +22,16 @@ func (s *Server) partnerKey(c *call) (actors.Key, error) {
 	return s.idempotencyKey(c, actors.KeyOfPartner(c.who.Partner.Number))
 }
 
+// adminKey is the Idempotency-Key of a write of the administration, whose keys
+// are one name space; so the organization that is named is part of the request.
+func (s *Server) adminKey(c *call) (actors.Key, error) {
+	key, err := s.idempotencyKey(c, actors.KeyOfAdmin)
+	if err == nil && !key.IsZero() {
+		key.Hash = s.hashOf(c, c.Request.Header.PeekBytes(headerOrg))
+	}
+	return key, err
+}
+
 // idempotencyKey reads the header Idempotency-Key; the zero value if there is
 // none. The service that the handler calls claims the key with what the request
 // makes or changes, and the handler calls replayed where it was claimed before.
@@ -51,12 +61,13 @@ func usableKey(said []byte) bool {
 	return true
 }
 
-// hashOf tells a request from all others by its method, path and body. A body
-// may hold a card, and the hash is stored for ever: a bare SHA-256 would let
-// whoever reads the store try out its missing digits, so it is keyed besides.
-func (s *Server) hashOf(c *call) [sha256.Size]byte {
+// hashOf tells a request from all others by its method, path and body, and what
+// else is given. A body may hold a card, and the hash is stored for ever: a bare
+// SHA-256 would let whoever reads the store try out its missing digits, so it is
+// keyed besides.
+func (s *Server) hashOf(c *call, more ...[]byte) [sha256.Size]byte {
 	h := sha256.New()
-	for _, part := range [...][]byte{c.Method(), c.Path(), c.Request.Body()} {
+	for _, part := range append([][]byte{c.Method(), c.Path(), c.Request.Body()}, more...) {
 		var length [8]byte
 		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
 		h.Write(length[:])

@@ -2,6 +2,7 @@ package api
 
 import (
 	"mizan/internal/secret"
+	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
 
@@ -47,6 +48,7 @@ func (c *credentials) check(object []byte, t payment.Type, list *problems) {
 // one allocation, and apart from it what may be stored.
 func (c *credentials) keep(t payment.Type, fingerprint func([]byte) string) {
 	c.says.Method, _ = payment.Method(c.storage.Type)
+	c.says.Network, _ = money.ParseNetwork(string(c.storage.Network))
 	if c.says.Method != payment.BankCard {
 		return
 	}

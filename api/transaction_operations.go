@@ -200,11 +200,11 @@ func paramsOf(body []byte) ([]byte, error) {
 // means all of it. What is none is refused with the code.
 func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
 	const op = "api.partOf"
-	value := member(params, "amount")
-	if value == nil {
+	if !hasMember(params, "amount") {
 		return nil, nil
 	}
-	said, isText := text(value)
+	// Null is no amount: taking it for "all" would let a caller's slip return everything.
+	said, isText := text(member(params, "amount"))
 	if !isText {
 		return nil, ledger.Refuse(op, code, "amount must be a string of minor units")
 	}

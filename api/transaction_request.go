@@ -255,6 +255,9 @@ func (c *creation) checkStorage(fingerprint func([]byte) string) {
 	}
 	c.keep(r.Type, fingerprint)
 	r.Method, r.CardBIN, r.CardLast4, r.CardPrint = c.says.Method, c.says.CardBIN, c.says.CardLast4, c.says.CardPrint
+	if r.Asset.Network == "" {
+		r.Asset.Network = c.says.Network // specification, "Currencies and network"
+	}
 }
 
 // beginning is at most limit bytes of a text, cut between characters.

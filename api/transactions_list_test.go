@@ -141,7 +141,7 @@ func TestListRefusesBadValuesByTheirNames(t *testing.T) {
 		"link_id":       {"1", "0f8fad5bd9cb469fa16570867728950e", "{0f8fad5b-d9cb-469f-a165-70867728950e}", ""},
 		"amount_from":   {"1.5", "-1", "", "x", strings.Repeat("9", 79)},
 		"amount_to":     {"1e3", "007", strings.Repeat("9", 78)},
-		"started_from":  {"2026-09-03", "2026-09-03T10:15:30", "1788430530", "2026-13-03T10:15:30Z", ""},
+		"started_from":  {"2026-09-31", "2026-09-03T10:15:30", "1788430530", "2026-13-03T10:15:30Z", ""},
 		"started_to":    {"yesterday"},
 		"updated_from":  {"2026-09-03 10:15:30 Europe/Riga"},
 		"updated_to":    {"2026-09-03T10:15:30 UTC"},
@@ -250,6 +250,9 @@ func TestListBoundsOfTimeAreInclusiveAndExact(t *testing.T) {
 		"finished_to=2026-09-03T15:00:00Z&finished_from=2026-09-03T00:00:00Z": "b a",
 		"finished_to=2026-09-03T14:59:59Z&order_by=updated":                   "a b",
 		"finished_to=1969-12-31T23:59:59Z":                                    "",
+		"started_from=2026-09-03&started_to=2026-09-03":                       "c b a",
+		"started_from=2026-09-04":                                             "",
+		"started_to=2026-09-02":                                               "",
 		"started_from=0001-01-01T00:00:00Z&started_to=9999-12-31T23:59:59Z":   "c b a",
 		"started_from=2026-09-03T12:00:00Z&updated_to=2026-09-03T12:30:00Z":   "b",
 		"started_to=2026-09-03T11:30:00Z&updated_from=2026-09-03T13:30:00Z":   "a",
@@ -367,6 +370,7 @@ func TestWindowHoldsBothItsBounds(t *testing.T) {
 		"start_cursor=" + b + "&end_cursor=" + c + "&status=rejected":   "",
 		"start_cursor=" + b:     "d c b a",
 		"start_cursor=nonsense": "d c b a",
+		"start_cursor=":         "d c b a",
 		"end_cursor=" + b:       "d c b a",
 	} {
 		if got := h.partner().get(transactions + "?" + query).found(names); got != want {

@@ -99,7 +99,11 @@ func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *fi
 // forgets them: an empty status must not mean any.
 func (q *filterQuery) refuseEmpty(known []string) {
 	for _, name := range known {
-		if said, sent := q.values[name]; sent && said == "" && name != "txid" {
+		said, sent := q.values[name]
+		if _, window := q.values["end_cursor"]; name == "start_cursor" && !window {
+			continue
+		}
+		if sent && said == "" && name != "txid" {
 			q.problems.add(name, name+" must not be empty")
 			delete(q.values, name)
 		}
@@ -149,11 +153,18 @@ func (q *filterQuery) time(name string) (at time.Time, sent bool) {
 	if !sent {
 		return at, false
 	}
-	at, ok := parseInstant(said)
-	if !ok {
-		q.problems.add(name, name+" must be an ISO 8601 time with an offset")
+	if at, ok := parseInstant(said); ok {
+		return at, true
 	}
-	return at, ok
+	from, to := strings.HasSuffix(name, "_from"), strings.HasSuffix(name, "_to")
+	if day, err := time.Parse(time.DateOnly, said); err == nil && (from || to) {
+		if to {
+			day = day.Add(24*time.Hour - time.Microsecond) // a day is included wholly
+		}
+		return day, true
+	}
+	q.problems.add(name, name+" must be an ISO 8601 time with an offset")
+	return at, false
 }
 
 // listQuery is a request for a page of transactions.

@@ -50,14 +50,14 @@ type answerLine struct {
 
 	org    ledger.ID
 	orgErr error
-	hosted bool // it asks for a hosted transaction
 }
 
-// isShort tells whether the answer is the short one to a hosted create
-// (specification, "create", rule 8).
+// isShort tells whether the answer is the short one to a hosted create, or to its
+// repetition (specification, "create", rule 8).
 func (l *answerLine) isShort(s shown) bool {
 	_, whole := s["amount_with_fee"]
-	return l.hosted && !whole
+	path, _, _ := strings.Cut(l.Path, "?")
+	return l.Method == "POST" && path == transactionsPath && !whole
 }
 
 const (

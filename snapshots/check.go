@@ -69,6 +69,7 @@ type checker struct {
 	directory     *directory
 	timers        *timers
 	keys          []usedKey
+	given         []placed // answers that are kept for repeated requests
 	answers       answers
 	seen          uint64 // rows, to look at ctx now and then
 }

@@ -161,6 +161,9 @@ func (c *checker) checkDirectoryRow(r *record, row *directoryRow) {
 		c.checkSettlement(r, row)
 	case ledger.Rate:
 		c.checkRate(r, row)
+	case ledger.Answer:
+		c.checkState(r, string(words.StateGiven))
+		c.given = append(c.given, placed{r.organization.id, r.source.ID})
 	default:
 		c.faulty(r, "is of a kind that no machine knows")
 	}

@@ -60,7 +60,7 @@ func open(t testing.TB, dir string) *house {
 	h.journal = openJournal(t, dir, h.clock, nil)
 	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
 	var err error
-	if h.directory, err = directory.Start(h.runtime); err != nil {
+	if h.directory, err = directory.Start(h.runtime, keyring(t, dir)); err != nil {
 		t.Fatal(err)
 	}
 	h.simulator, err = simulator.Open(simulator.Options{
@@ -225,6 +225,7 @@ func (w *town) fill(t testing.TB) {
 	h.advance(2 * time.Minute)
 	waiting := h.create(w.first, payment.Payout, "4000000000000077", 1_500, "order-10")
 	w.tell(w.first.Org, waiting)
+	w.market.close()
 	back, err := h.payments.Read(w.first.Org, w.first.Partner, w.back.ID) // the rail has taken it back since
 	if err != nil || back.Record.Status != payment.Reversed {
 		t.Fatalf("%+v, %v", back.Record, err)
@@ -312,27 +313,41 @@ func (w *town) show(r *payment.Record) string {
 	if r.TxID != "" {
 		txid = strconv.Quote(r.TxID)
 	}
-	if r.Terminal != (ledger.ID{}) && r.Described {
+	switch {
+	case r.Terminal == ledger.ID{}:
+	case r.ShownText != "":
+		description = strconv.Quote(r.ShownText)
+	case r.Described:
 		description = strconv.Quote(r.Description)
 	}
 	meta := "{}"
 	if r.MerchantMeta != nil {
 		meta = string(r.MerchantMeta)
 	}
+	if r.RailMeta != nil {
+		meta = string(r.RailMeta) // nobody sent any of its own
+	}
+	scale, _ := r.Asset.Scale()
 	dest := r.Asset.Currency
 	if !r.Rate.IsZero() {
 		dest = r.Settles.Currency
 	}
 	return fmt.Sprintf(`{"id":%q,"txid":%s,"type":%q,"status":%q,"error_description":%q,"amount":%q,"amount_with_fee":%q,`+
-		`"amount_dest":%q,"merchant_amount":%q,"currency":%q,"currency_dest":%q,"env":%q,"scale":2,"description":%s,`+
+		`"amount_dest":%q,"merchant_amount":%q,"currency":%q,"currency_dest":%q,"env":%q,"scale":%d,"description":%s,`+
 		`"merchant_meta":%s,"started":%s,"finished":%s,"widget_url":null,"route":%q%s}`,
 		r.ID, txid, r.Type, r.Status, r.Error, r.Amount, r.WithFee,
-		r.Dest, r.Merchant, r.Asset.Currency, dest, r.Asset.Env, description,
+		r.Dest, r.Merchant, r.Asset.Currency, dest, r.Asset.Env, scale, description,
 		meta, moment(w.started[r.ID]), moment(r.Finished), r.Route, showOptional(r))
 }
 
 // showOptional are the fields that only some transactions have.
 func showOptional(r *payment.Record) (fields string) {
+	if r.Asset.Network != "" {
+		fields += fmt.Sprintf(`,"network":%q`, r.Asset.Network)
+	}
+	if r.LinkID != (ledger.ID{}) {
+		fields += fmt.Sprintf(`,"link_id":%q`, r.LinkID)
+	}
 	if !r.Rate.IsZero() {
 		fields += fmt.Sprintf(`,"currency_rate":%q,"scale_dest":2`, r.Rate)
 	}

@@ -6,14 +6,17 @@ import (
 
 	"mizan/actors"
 	"mizan/ledger"
+	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 )
 
 // usedKey is a claim on an idempotency key that names what is not in its own
 // organization.
 type usedKey struct {
-	org  ledger.ID
-	made ledger.Source
+	org    ledger.ID
+	made   ledger.Source
+	place  ledger.ID // the organization of what was made
+	answer ledger.ID // what was answered, kept there too; the nil UUID: nothing is
 }
 
 // keyOwner reads the owner of a claim on an idempotency key: the hash of the
@@ -27,6 +30,18 @@ func keyOwner(owner []byte) (s ledger.Source, ok bool) {
 	return ledger.Source{Kind: ledger.Kind(owner[hash]), ID: ledger.ID(owner[hash+1 : head])}, true
 }
 
+// madeElsewhere reads a claim of the administration on an idempotency key: the
+// owner ends with the organization of what was made, where the answer lies too.
+// Without one it is an organization that was made.
+func madeElsewhere(org ledger.ID, made ledger.Source, key string, owner []byte) usedKey {
+	const head = 32 + 1 + 16
+	k := usedKey{org: org, made: made, place: made.ID}
+	if len(owner) == head+len(k.place) {
+		k.place, k.answer = ledger.ID(owner[head:]), words.AnswerID(key)
+	}
+	return k
+}
+
 // keyUsed checks that a claim on an idempotency key names something that exists
 // and, where it is a partner's key for a transaction, that partner's.
 func (c *checker) keyUsed(o *organization, key string, owner []byte) {
@@ -38,7 +53,7 @@ func (c *checker) keyUsed(o *organization, key string, owner []byte) {
 	}
 	h := o.histories.find(made)
 	if h == nil || h.marks&stored == 0 {
-		c.keys = append(c.keys, usedKey{o.id, made})
+		c.keys = append(c.keys, madeElsewhere(o.id, made, key, owner))
 		return
 	}
 	if made.Kind != ledger.Transaction || scope == 0 {
@@ -64,16 +79,41 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 	return partner, text, ok && err == nil && partner > 0
 }
 
-// checkKeys looks again for what keys name beyond their organization: one that
-// made an organization names what lies in that.
+// checkKeys looks again for what keys name beyond their organization, and that
+// every answer that is kept is some key's.
 func (c *checker) checkKeys() error {
+	kept := make(map[placed]bool)
 	for _, k := range c.keys {
-		if made := c.organizations[k.made.ID]; k.made.Kind == ledger.Organization && made != nil {
-			if h := made.histories.find(k.made); h != nil && h.marks&stored != 0 {
-				continue
-			}
+		if made := c.storedIn(k.place, k.made); made == nil || k.answer == (ledger.ID{}) && k.made.Kind != ledger.Organization {
+			c.report.breach(ruleClaims, "organization %v: a claim (%c) names %s, which is not there", k.org, ledger.ClaimIdempotency, named(k.made))
+			continue
 		}
-		c.report.breach(ruleClaims, "organization %v: a claim (%c) names %s, which is not there", k.org, ledger.ClaimIdempotency, named(k.made))
+		if k.answer == (ledger.ID{}) {
+			continue
+		}
+		answer := ledger.Source{Kind: ledger.Answer, ID: k.answer}
+		if c.storedIn(k.place, answer) == nil {
+			c.report.breach(ruleClaims, "organization %v: a claim (%c) has %s, which is not there", k.org, ledger.ClaimIdempotency, named(answer))
+			continue
+		}
+		kept[placed{k.place, k.answer}] = true
+	}
+	for _, a := range c.given {
+		if !kept[a] {
+			c.report.breach(ruleClaims, "organization %v: %s is no key's", a.org, named(ledger.Source{Kind: ledger.Answer, ID: a.id}))
+		}
+	}
+	return nil
+}
+
+// storedIn is the history of a record that an organization has; nil without one.
+func (c *checker) storedIn(org ledger.ID, s ledger.Source) *history {
+	o := c.organizations[org]
+	if o == nil {
+		return nil
+	}
+	if h := o.histories.find(s); h != nil && h.marks&stored != 0 {
+		return h
 	}
 	return nil
 }

@@ -96,14 +96,14 @@ func (s *stage) hold(kind payment.Type, amount uint64, terms *payment.Terms, spo
 }
 
 // write makes a decision durable.
-func (l *life) write(d payment.Decision, spoil ...change) {
+func (l *life) write(d payment.Decision, spoil ...change) posting.Stamp {
 	l.t.Helper()
-	if err := l.try(d, spoil...); err != nil {
-		l.t.Fatal(err)
-	}
+	stamp, err := l.try(d, spoil...)
+	must(l.t, err)
+	return stamp
 }
 
-func (l *life) try(d payment.Decision, spoil ...change) error {
+func (l *life) try(d payment.Decision, spoil ...change) (posting.Stamp, error) {
 	for _, s := range spoil {
 		s(&d)
 	}
@@ -122,10 +122,10 @@ func (l *life) try(d payment.Decision, spoil ...change) error {
 	l.j.Submit(c, func(r posting.Receipt) { done <- r })
 	r := <-done
 	if r.Err != nil {
-		return r.Err
+		return posting.Stamp{}, r.Err
 	}
 	l.record, l.version, l.settled, l.due = d.Record, r.Stamps[0].Version, r.Stamps[0].Settled, r.Stamps[0].Due
-	return nil
+	return r.Stamps[0], nil
 }
 
 func (l *life) answer(a payment.Answer, spoil ...change) {
@@ -259,7 +259,7 @@ func (l *life) step(r *rand.Rand) {
 	if !ok {
 		return
 	}
-	if err := l.try(d); err != nil && d.Outcome {
+	if _, err := l.try(d); err != nil && d.Outcome {
 		l.t.Fatalf("%s: %v", l.record.Status, err)
 	}
 }

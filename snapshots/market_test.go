@@ -21,6 +21,7 @@ import (
 // hold, refund, convert and refuse, and whose payers act.
 type market struct {
 	partner int64
+	stall   *trader // while it is open
 
 	refunded  *payment.Record // twice, in parts
 	returned  *payment.Record // in part refunded, then taken back by the rail
@@ -37,6 +38,7 @@ type market struct {
 	hosted    *payment.Record // waits for its payer
 	continued *payment.Record
 	keyed     *payment.Record // created and refunded with idempotency keys
+	deposited *payment.Record // on a chain, converted, and the rail has keys of its own
 }
 
 // The market's terminals: each is found by its currency.
@@ -50,6 +52,7 @@ var marketTerminals = []struct {
 	{words.PaymentTerminal, `{"currencies":["CHF"],"settlement_currency":"USD","fee_fixed":"5000"}`},
 	{words.PaymentTerminal, `{"currencies":["KZT"],"priority":1,"fail":"rejected","fee_fixed":"3"}`},
 	{words.PaymentTerminal, `{"currencies":["KZT"],"priority":2,"fee_fixed":"5"}`},
+	{words.PaymentTerminal, `{"currencies":["USDT"],"networks":["tron"],"settlement_currency":"USD","description":"a deposit","fee_bps":"10"}`},
 	{words.PayoutTerminal, `{"currencies":["USD"],"two_phase":true,"hold_ttl_seconds":3600,"fee_bps":"50"}`},
 	{words.PayoutTerminal, `{"currencies":["EUR"],"settlement_currency":"USD","fee_fixed":"9"}`},
 	{words.PayoutTerminal, `{"currencies":["KZT"],"priority":1,"fail":"rejected","fee_fixed":"3","fee_mode":"on_top"}`},
@@ -76,7 +79,7 @@ func (m *market) open(h *house, w *town) *trader {
 		})
 		must(t, err)
 	}
-	for pair, value := range map[[2]money.Currency]string{{"GBP", "USD"}: "1.3333", {"CHF", "USD"}: "1.1", {"EUR", "USD"}: "1.0907"} {
+	for pair, value := range map[[2]money.Currency]string{{"GBP", "USD"}: "1.3333", {"CHF", "USD"}: "1.1", {"EUR", "USD"}: "1.0907", {"USDT", "USD"}: "0.9987"} {
 		rate, err := money.ParseRate(value)
 		must(t, err)
 		_, err = h.directory.PutRate(ctx, w.first.Org, words.RateDraft{From: pair[0], To: pair[1], Value: rate})
@@ -106,6 +109,7 @@ func must(t testing.TB, err error) {
 // fill has the market's transactions, and leaves the clock 61 minutes later.
 func (m *market) fill(h *house, w *town) {
 	s := m.open(h, w)
+	m.stall = s
 	const plain, challenged, password = "4242424242424242", "4000000000003220", "4000002500003155"
 	s.withTime(w)
 	h.advance(61 * time.Minute)
@@ -147,14 +151,20 @@ func (m *market) fill(h *house, w *town) {
 	s.cancel(s.pay("USD", challenged, 1_013))
 	m.continued = s.proceed(s.host(1_014), plain)
 	m.keyed = s.withKeys()
+	m.deposited = s.answer(s.deposit(1_234_567), true)
 
 	h.advance(61 * time.Second)
-	m.returning = s.refund(s.pay("USD", "4000000000007726", 1_015), 0)
 	m.held = s.pay("EUR", plain, 2_003)
 	s.pay("USD", plain, -205)
 	m.acting = s.pay("USD", challenged, 1_016)
 	m.hosted = s.host(1_017)
 	m.returned = s.now(m.returned)
+}
+
+// close leaves a refund under way.
+func (m *market) close() {
+	m.returning = m.stall.refund(m.stall.pay("USD", "4000000000007726", 1_015), 0)
+	m.stall = nil
 }
 
 // withTime has what only time brings to an end.
@@ -262,13 +272,26 @@ func (s *trader) method(currency money.Currency, method string, amount int64, ba
 // answer is the payer on the rail's page, who then comes back.
 func (s *trader) answer(r *payment.Record, approve bool) *payment.Record {
 	s.t.Helper()
-	address, err := url.Parse(r.Action.URL)
+	page := r.Action.URL
+	if page == "" {
+		page = r.Action.Page
+	}
+	address, err := url.Parse(page)
 	must(s.t, err)
 	_, _, err = s.simulator.Decide(r.Terminal, r.ID, address.Query().Get(simulator.TokenParam), approve)
 	must(s.t, err)
 	result, err := s.payments.Returned(s.town.first.Org, r.ID)
 	must(s.t, err)
+	s.town.tellMove("GET", "", s.town.first.Org, result.Record, "null")
 	return result.Record
+}
+
+// deposit makes a payment on a chain, of a link.
+func (s *trader) deposit(amount int64) *payment.Record {
+	s.t.Helper()
+	c := s.create("USDT", amount)
+	c.Request.Method, c.Request.Described, c.Request.Description = "crypto", true, "mine"
+	return s.done(s.payments.Create(c))
 }
 
 func (s *trader) host(amount int64) *payment.Record {
@@ -327,6 +350,7 @@ func TestTheMarketHasSomethingOfEverything(t *testing.T) {
 		{"acted", m.acted, payment.Charged, func(r *payment.Record) bool { return !r.KeepCard && r.Action == nil }},
 		{"hosted", m.hosted, payment.Created, func(r *payment.Record) bool { return r.Hosted && r.Route == "" }},
 		{"continued", m.continued, payment.Charged, func(r *payment.Record) bool { return r.Hosted && r.Route != "" }},
+		{"deposited", m.deposited, payment.Charged, func(r *payment.Record) bool { return !r.Rate.IsZero() && r.Asset.Network != "" && r.RailMeta != nil }},
 		{"keyed", m.keyed, payment.Refunded, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(18) }},
 	} {
 		if c.record.Status != c.status || !c.holds(c.record) {

@@ -65,9 +65,7 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 	wasCharged := at(m.returned, payment.Charged, func(r *payment.Record) {
 		r.Error, r.ReturnID, r.Refunded, r.RefundID, r.Finished = "", ledger.ID{}, money.Amount{}, ledger.ID{}, w.entered(t, m.returned, payment.Charged)
 	})
-	short := func(r *payment.Record, shown string) string {
-		return strings.Replace(answer(org, 201, r, shown), `"currency":"USD"}}`, `"currency":"USD","hosted":true}}`, 1)
-	}
+	short := func(r *payment.Record, shown string) string { return answer(org, 201, r, shown) }
 	for _, c := range []struct {
 		name  string
 		lines []string
@@ -99,7 +97,9 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a short answer", []string{short(m.hosted, w.showShort(m.hosted))}, true},
 		{"a short answer of another amount", []string{short(m.hosted, with(w.showShort(m.hosted), "amount", `"1"`))}, false},
 		{"a short answer in a status that never was", []string{short(m.hosted, with(w.showShort(m.hosted), "status", `"charged"`))}, false},
-		{"a short answer to what is not hosted", []string{answer(org, 201, m.hosted, w.showShort(m.hosted))}, false},
+		{"a short answer to what is not hosted", []string{answer(org, 201, w.charged, w.showShort(w.charged))}, false},
+		{"a short answer to who repeats the txid", []string{answer(org, 201, m.continued, w.showShort(m.continued))}, true},
+		{"a short reading", []string{get(m.hosted, w.showShort(m.hosted))}, false},
 		{"a hosted transaction while it waited", []string{get(m.continued, w.show(waiting))}, true},
 		{"a hosted transaction that had a route while it waited", []string{get(m.continued, with(w.show(waiting), "route", `"simulator"`))}, false},
 		{"a transaction at a terminal before its last", []string{get(m.rerouted, with(w.show(authorizing), "amount_dest", `"1"`))}, true},
@@ -110,6 +110,7 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"another reason in Russian", []string{get(w.refused, with(w.show(w.refused), "error_description", `"отменено"`))}, false},
 		{"the service's own language", []string{get(w.charged, with(w.show(w.charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
 		{"a key that nobody sent", []string{get(w.charged, with(w.show(w.charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
+		{"two answers that deny each other", []string{get(w.charged, w.show(w.charged)), get(w.charged, with(w.show(w.charged), "amount", `"1"`))}, false},
 		{"a link that nobody has", []string{get(w.charged, with(w.show(w.charged), "link_id", `"`+uuid.NewString()+`"`))}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -164,5 +165,33 @@ func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 			}
 			wantBroken(t, w.check(t, snapshots.Inputs{Answers: file(t, c.lines...)}), broken...)
 		})
+	}
+}
+
+// A rail that corrects itself leaves what was answered before as it was.
+func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
+	w := settle(t)
+	var lines []string
+	w.play(t, func(s *stage) {
+		l := s.create(s.request(payment.Payment, 300), terms(fees()))
+		tell := func(d payment.Decision) {
+			stamp := l.write(d, func(d *payment.Decision) { d.Record.LinkID = w.first.Org })
+			w.started[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
+			lines = append(lines, answer(w.first.Org, 201, l.record, w.show(l.record)))
+		}
+		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.SaidRefused, Reason: "card_declined"})
+		if !ok {
+			t.Fatal("it is not refused")
+		}
+		tell(d)
+		if d, ok = s.at.Corrected(l.record, "processing_error"); !ok {
+			t.Fatal("it is not corrected")
+		}
+		tell(d)
+	})
+	wantBroken(t, w.check(t, snapshots.Inputs{Answers: file(t, lines...)}))
+	for i, wrong := range []string{"finished", "link_id"} {
+		spoilt := with(lines[i], wrong, `"2026-09-03T10:15:31.000000+00:00"`)
+		wantBroken(t, w.check(t, snapshots.Inputs{Answers: file(t, spoilt)}), 1)
 	}
 }

@@ -1,6 +1,7 @@
 package snapshots_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/ledger/payment"
+	"mizan/snapshots"
 )
 
 // logged is a fault in what the simulator's log has of one transaction.
@@ -93,6 +95,9 @@ var operationFaults = []fault{
 		func(own []string) []string { return in(1, `"request":"`, `"requested":"`)(own) }),
 	logged("an operation that no provider has", "was sent with an unknown operation", func(w *town) *payment.Record { return w.market.refunded },
 		func(own []string) []string { return append(own, strings.Replace(own[0], `"payment"`, `"transfer"`, 1)) }),
+	{"a line that is none", func(t *testing.T, w *town) {
+		w.log(t, func(lines []string) []string { return append(lines, `not a line}`) })
+	}, []int{7}, "can't be read"},
 	logged("a card's number", "shows what may be a card's number", func(w *town) *payment.Record { return w.refused },
 		in(0, "card_declined", "4000000000000002 was declined")),
 	{"an amount that could be a card's number", func(t *testing.T, w *town) {
@@ -105,4 +110,51 @@ var operationFaults = []fault{
 		func(own []string) []string {
 			return append(own, strings.Replace(own[1], own[1][14:50], uuid.NewString(), 1))
 		}),
+}
+
+// Money that comes too late is no charge of another's: the provider has it, and
+// gives it back on an intent of its own.
+func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		amount   string
+		refunded string // empty: the call was not made
+		answered bool
+		broken   []int
+	}{
+		{"nothing was given back", "300", "", false, nil},
+		{"the answer is not there", "300", "300", false, nil},
+		{"it was given back", "300", "300", true, nil},
+		{"another amount came", "299", "", false, []int{7}},
+		{"another amount was given back", "300", "299", false, []int{7}},
+		{"it was given back without a call", "300", "", true, []int{7}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := settle(t)
+			var l *life
+			w.play(t, func(s *stage) {
+				sent := terms(payment.Fees{})
+				sent.Route = "simulator"
+				l = s.create(s.request(payment.Payment, 300), sent)
+				l.answer(payment.Answer{Verdict: payment.SaidRefused})
+				l.answer(payment.Answer{Verdict: payment.SaidCharged})
+				l.giveBack()
+				if c.answered {
+					l.op(payment.SaidCharged)
+				}
+			})
+			line := func(rest string) string {
+				return fmt.Sprintf(`{"reference":%q,"terminal":%q,"org":%q,"amount":%q,%s}`, l.record.ID, l.record.Terminal, w.first.Org, c.amount, rest)
+			}
+			w.log(t, func(lines []string) []string {
+				lines = append(lines, line(`"operation":"payment","outcome":"charged"`))
+				if c.refunded != "" {
+					lines = append(lines, line(fmt.Sprintf(`"operation":"refund","request":%q,"outcome":"charged","status":"charged","captured":"300","refunded":%q`,
+						l.record.RefundID, c.refunded)))
+				}
+				return lines
+			})
+			wantBroken(t, w.check(t, snapshots.Inputs{}), c.broken...)
+		})
+	}
 }

@@ -48,6 +48,9 @@ func (c *checker) meetPicture(r *record, p *payment.Record, shown *picture) {
 		return
 	}
 	if shown.short {
+		if !p.Hosted {
+			c.report.breach(ruleAnswers, "line %d: transaction %v was answered in short, and is not hosted", shown.line, p.ID)
+		}
 		return
 	}
 	want := c.movingOf(r, p, status)

@@ -10,10 +10,12 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/mod/sumdb/tlog"
 
+	live "mizan/actors/payment"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -288,3 +290,28 @@ func (w *town) log(t testing.TB, change func(lines []string) []string) {
 var feesInUSD = ledger.Account{Path: ledger.Fees, Asset: usd}
 
 func newID() ledger.ID { return uuid.New() }
+
+// plantLater changes a stored transaction once the store is closed.
+func (w *town) plantLater(id ledger.ID, fn func(*payment.Record)) {
+	w.later = append(w.later, func(p *planter) {
+		p.record(w.first.Org, transaction(id), func(_ *store.Envelope, payload []byte) []byte {
+			r, err := live.Decode(payload)
+			must(p.t, err)
+			fn(r)
+			return live.Encode(r)
+		})
+	})
+}
+
+// plantAll plants what was put off.
+func (w *town) plantAll(t *testing.T) {
+	t.Helper()
+	if len(w.later) == 0 {
+		return
+	}
+	w.plant(t, func(p *planter) {
+		for _, fn := range w.later {
+			fn(p)
+		}
+	})
+}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"mizan/actors"
 	acting "mizan/actors/payment"
@@ -38,13 +37,11 @@ type keyedAnswer struct {
 // creation is what the body of a create asks for.
 type creation struct {
 	Params struct {
-		TxID     string         `json:"txid"`
-		Type     string         `json:"type"`
-		Amount   string         `json:"amount"`
-		Currency string         `json:"currency"`
-		Env      string         `json:"env"`
-		Hosted   jsontext.Value `json:"hosted"`
-		Widget   jsontext.Value `json:"show_widget"`
+		TxID     string `json:"txid"`
+		Type     string `json:"type"`
+		Amount   string `json:"amount"`
+		Currency string `json:"currency"`
+		Env      string `json:"env"`
 	} `json:"params"`
 }
 
@@ -53,7 +50,6 @@ func (c *checker) readCreate(n uint32, l *answerLine) {
 	var body creation
 	readable := json.Unmarshal(embedded(l.Body), &body) == nil
 	p := &body.Params
-	l.hosted = string(p.Hosted) == "true" || string(p.Widget) == "true"
 	var s shown
 	if *l.Status == 201 {
 		s = parseShown(embedded(l.Response))

@@ -109,6 +109,16 @@ type rateRow struct {
 	Rate string `msgpack:"rate"` // as money.Rate writes it
 }
 
+// sealedRow is an answer as it is stored; what is sealed is an answerRow.
+type sealedRow struct {
+	Sealed []byte `msgpack:"sealed"`
+}
+
+type answerRow struct {
+	Status int    `msgpack:"status"`
+	Body   []byte `msgpack:"body"`
+}
+
 func encode(row any) []byte {
 	var out bytes.Buffer
 	out.WriteByte(codecVersion)
@@ -328,4 +338,30 @@ func decodeRate(org, id ledger.ID, payload []byte) (*directory.Rate, error) {
 		return nil, errForm
 	}
 	return &directory.Rate{ID: id, Org: org, From: from, To: to, Value: value}, nil
+}
+
+func encodeSealed(sealed []byte) []byte { return encode(&sealedRow{sealed}) }
+
+func decodeSealed(payload []byte) ([]byte, error) {
+	var row sealedRow
+	if err := decode(payload, &row); err != nil {
+		return nil, err
+	}
+	if len(row.Sealed) == 0 {
+		return nil, errForm
+	}
+	return row.Sealed, nil
+}
+
+func encodeAnswer(a *Answer) []byte { return encode(&answerRow{a.Status, a.Body}) }
+
+func decodeAnswer(plaintext []byte) (Answer, error) {
+	var row answerRow
+	if err := decode(plaintext, &row); err != nil {
+		return Answer{}, err
+	}
+	if row.Status < 200 || row.Status > 299 { // only what changed something is kept
+		return Answer{}, errForm
+	}
+	return Answer{Status: row.Status, Body: row.Body}, nil
 }

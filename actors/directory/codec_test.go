@@ -50,7 +50,9 @@ func stored() map[string]struct {
 			encodeRate(&directory.Rate{From: "USD", To: "RUB", Value: aRate}),
 			func(b []byte) error { _, err := decodeRate(id, directory.RateID(id, "USD", "RUB"), b); return err },
 		},
-		"platform": {encodePlatform(&directory.Platform{NextPartner: 3, AdminTokens: [][32]byte{{1}}, Sandbox: []directory.Demo{{Org: id, Partner: 1}}}), func(b []byte) error { _, err := decodePlatform(b); return err }},
+		"sealed answer": {encodeSealed([]byte("sealed")), func(b []byte) error { _, err := decodeSealed(b); return err }},
+		"answer":        {encodeAnswer(&Answer{Status: 201, Body: []byte("{}")}), func(b []byte) error { _, err := decodeAnswer(b); return err }},
+		"platform":      {encodePlatform(&directory.Platform{NextPartner: 3, AdminTokens: [][32]byte{{1}}, Sandbox: []directory.Demo{{Org: id, Partner: 1}}}), func(b []byte) error { _, err := decodePlatform(b); return err }},
 	}
 }
 

@@ -18,7 +18,13 @@
 //  5. A password is hashed on its request's own goroutine, a bounded number at
 //     a time, and never by an actor.
 //  6. Values of keys and tokens leave in the answer that made them and are
-//     nowhere else.
+//     nowhere else, but for a key's value in the sealed answer of a write that
+//     came with an Idempotency-Key.
+//  7. A write with an Idempotency-Key claims it in its own Change, first of all
+//     claims and in the platform's name space, and keeps its answer there too:
+//     sealed, in a record of its own directly behind the event that it tells of.
+//     That event's booked time is the only thing in an answer that is not known
+//     before the writer has ordered it.
 //
 // Callers: api (requests), actors/payment through an interface (partners,
 // terminals and rates), cmd/mizan (tokens at start, the sandbox).
@@ -26,4 +32,6 @@
 // Rejected: publishing a new snapshot of the organization with each change. With
 // 100,000 keys one revocation would copy them all. Also rejected: reading a key
 // from the store at each request, which costs more than the rest of the request.
+// Also rejected: answering a repeated write from the records as they stand. They
+// may have changed since, and a key's value is in none.
 package directory

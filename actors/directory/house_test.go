@@ -2,9 +2,11 @@ package directory
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -27,11 +29,13 @@ type house struct {
 	clock   *clock.Manual
 	journal *posting.Journal
 	runtime *actors.Runtime
+	sealer  Sealer
 }
 
 func open(t *testing.T) *house {
 	t.Helper()
 	h := &house{t: t, dir: t.TempDir(), clock: clock.NewManual(began)}
+	h.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader))
 	if err := h.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +53,7 @@ func (h *house) start() (err error) {
 		h.t.Fatal(err)
 	}
 	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
-	if h.Service, err = Start(h.runtime); err != nil {
+	if h.Service, err = Start(h.runtime, h.sealer); err != nil {
 		return err
 	}
 	h.passwords.memory = 8 // the least that the algorithm takes

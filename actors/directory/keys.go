@@ -24,7 +24,8 @@ const (
 const shownOfKey = len(keyPrefix) + 8
 
 // CreateAPIKey adds a key to a partner of the organization and returns its
-// value, which is kept nowhere. Errors are *ledger.Refusal.
+// value, which is kept nowhere but in the sealed answer of a request with a key.
+// Errors are *ledger.Refusal.
 func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, d directory.APIKeyDraft) (*directory.APIKey, secret.Text, error) {
 	const op = "directory.CreateAPIKey"
 	if _, err := s.writable(op, org); err != nil {
@@ -32,24 +33,24 @@ func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, d directory.A
 	}
 	var created *directory.APIKey
 	id, value := uuid.New(), secret.NewToken(keyPrefix, s.random)
-	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
+	err := s.write(ctx, org, op, func(now ledger.Micros) (*posting.Change, any, error) {
 		o, err := s.writable(op, org)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		owner, ok := o.partner(d.Partner)
 		if !ok {
-			return nil, ledger.RefuseField(op, "partner_id", "no such partner")
+			return nil, nil, ledger.RefuseField(op, "partner_id", "no such partner")
 		}
 		k, event, err := newKey(id, owner.record(), value, d, now)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		created = k
 		return &posting.Change{
 			Steps:  []posting.Step{step(org, 0, encodeKey(k), event)},
 			Claims: []ledger.Claim{hashClaim(org, k.Hash, id)},
-		}, nil
+		}, IssuedKey{k, secret.Text(value)}, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putKey(created, stamps[0])
@@ -76,15 +77,15 @@ func (s *Service) RevokeAPIKey(ctx context.Context, org, id ledger.ID) (*directo
 		return nil, notFound(op, "key")
 	}
 	var next *directory.APIKey
-	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
+	err := s.write(ctx, org, op, func(now ledger.Micros) (*posting.Change, any, error) {
 		o, _ := s.org(org)
 		place, _ := o.keys.get(id)
 		old := place.now.Load()
 		revoked, event := old.record.Revoke(now)
 		if next = revoked; event.Name == "" {
-			return nil, nil
+			return nil, nil, nil
 		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeKey(next), event)}}, nil
+		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeKey(next), event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putKey(next, stamps[0])

@@ -14,13 +14,13 @@ import (
 func (s *Service) CreateOrganization(ctx context.Context, d directory.OrganizationDraft) (*directory.Organization, error) {
 	var created *directory.Organization
 	id := uuid.New()
-	err := s.run(ctx, directory.PlatformOrg, "directory.CreateOrganization", func(ledger.Micros) (*posting.Change, error) {
+	err := s.write(ctx, directory.PlatformOrg, "directory.CreateOrganization", func(ledger.Micros) (*posting.Change, any, error) {
 		o, event, err := directory.NewOrganization(id, d)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		created = o
-		return &posting.Change{Steps: []posting.Step{step(id, 0, encodeOrganization(o), event)}}, nil
+		return &posting.Change{Steps: []posting.Step{step(id, 0, encodeOrganization(o), event)}}, o, nil
 	}, func(stamps []posting.Stamp) {
 		s.putOrganization(newOrg(id), created, stamps[0])
 	})
@@ -38,14 +38,14 @@ func (s *Service) PatchOrganization(ctx context.Context, id ledger.ID, p directo
 		return nil, notFound(op, "organization")
 	}
 	var next *directory.Organization
-	err := s.run(ctx, id, op, func(ledger.Micros) (*posting.Change, error) {
+	err := s.write(ctx, id, op, func(ledger.Micros) (*posting.Change, any, error) {
 		now, _ := s.organizations.get(id)
 		old := now.now.Load()
 		patched, event, err := old.record.Patch(p)
 		if next = patched; err != nil || event.Name == "" {
-			return nil, err
+			return nil, nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{step(id, old.stamp.Version, encodeOrganization(next), event)}}, nil
+		return &posting.Change{Steps: []posting.Step{step(id, old.stamp.Version, encodeOrganization(next), event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		s.organizations.put(id, next, stamps[0])
 	})

@@ -46,19 +46,19 @@ func (s *Service) createPartner(ctx context.Context, org ledger.ID, number int64
 	const op = "directory.CreatePartner"
 	var created *directory.Partner
 	id := uuid.New()
-	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
 		if _, err := s.writable(op, org); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p, event, err := directory.NewPartner(id, org, number, d)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		created = p
 		return &posting.Change{
 			Steps:  []posting.Step{step(org, 0, encodePartner(p), event)},
 			Claims: partnerClaims(p),
-		}, nil
+		}, p, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putPartner(created, stamps[0])
@@ -105,18 +105,18 @@ func (s *Service) changePartner(ctx context.Context, org ledger.ID, number int64
 		return nil, notFound(op, "partner")
 	}
 	var next *directory.Partner
-	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
 		o, err := s.writable(op, org)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		place, _ := o.partner(number)
 		old := place.now.Load()
 		changed, event, err := change(old.record)
 		if next = changed; err != nil || event.Name == "" {
-			return nil, err
+			return nil, nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodePartner(next), event)}}, nil
+		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodePartner(next), event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putPartner(next, stamps[0])

@@ -40,10 +40,10 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, d directory.RateDr
 		return nil, err
 	}
 	var next *directory.Rate
-	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
 		o, err := s.writable(op, org)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		var event ledger.Event
 		var version uint64
@@ -55,9 +55,10 @@ func (s *Service) PutRate(ctx context.Context, org ledger.ID, d directory.RateDr
 			next, event, err = directory.NewRate(org, d)
 		}
 		if err != nil || event.Name == "" {
-			return nil, err
+			return nil, nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{step(org, version, encodeRate(next), event)}}, nil
+		next.Updated = 0 // it is the writer's to say
+		return &posting.Change{Steps: []posting.Step{step(org, version, encodeRate(next), event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putRate(next, stamps[0])

@@ -28,6 +28,7 @@ const (
 // Service answers who is who and changes it.
 type Service struct {
 	rt     *actors.Runtime
+	sealer Sealer
 	clerks *actors.Registry[ledger.ID]
 	random io.Reader
 
@@ -44,10 +45,14 @@ type Service struct {
 	spare []int64 // guarded by mu: reserved partner numbers that nobody got
 }
 
-// Start reads the directory of every organization into the view. The error is
-// the store's, or says which record can't be read.
-func Start(rt *actors.Runtime) (*Service, error) {
-	s := &Service{rt: rt, random: rand.Reader, decoy: newOrg(ledger.ID{}), passwords: newPasswords(), commands: newGate(maxCommands, maxWaiting)}
+// Start reads the directory of every organization into the view. The sealer keeps
+// the answers of writes with a key. The error is the store's, or says which
+// record can't be read.
+func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
+	s := &Service{
+		rt: rt, sealer: sealer, random: rand.Reader, decoy: newOrg(ledger.ID{}),
+		passwords: newPasswords(), commands: newGate(maxCommands, maxWaiting),
+	}
 	s.decoy.self = &cell[directory.Organization]{}
 	s.decoy.self.set(&directory.Organization{}, posting.Stamp{})
 	s.clerks = actors.NewRegistry(rt, "directory", keep, func(id ledger.ID) actors.Behaviour {

@@ -19,24 +19,24 @@ func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, d directory
 	}
 	var created *directory.Terminal
 	id := uuid.New()
-	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
 		o, err := s.writable(op, org)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		owner, ok := o.partner(d.Partner)
 		if !ok {
-			return nil, ledger.RefuseField(op, "partner_id", "no such partner")
+			return nil, nil, ledger.RefuseField(op, "partner_id", "no such partner")
 		}
 		if len(o.terminalsOf(d.Partner)) >= directory.MaxTerminals {
-			return nil, ledger.Refuse(op, ledger.Conflict, "the partner has %d terminals", directory.MaxTerminals)
+			return nil, nil, ledger.Refuse(op, ledger.Conflict, "the partner has %d terminals", directory.MaxTerminals)
 		}
 		t, event, err := directory.NewTerminal(id, owner.record(), d)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		created = t
-		return &posting.Change{Steps: []posting.Step{step(org, 0, encodeTerminal(t), event)}}, nil
+		return &posting.Change{Steps: []posting.Step{step(org, 0, encodeTerminal(t), event)}}, t, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putTerminal(created, stamps[0])
@@ -55,18 +55,18 @@ func (s *Service) PatchTerminal(ctx context.Context, org, id ledger.ID, p direct
 		return nil, notFound(op, "terminal")
 	}
 	var next *directory.Terminal
-	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
+	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
 		o, err := s.writable(op, org)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		place, _ := o.terminals.get(id)
 		old := place.now.Load()
 		patched, event, err := old.record.Patch(p)
 		if next = patched; err != nil || event.Name == "" {
-			return nil, err
+			return nil, nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeTerminal(next), event)}}, nil
+		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeTerminal(next), event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putTerminal(next, stamps[0])

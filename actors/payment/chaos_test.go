@@ -2,6 +2,7 @@ package payment_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,9 +13,12 @@ import (
 	"time"
 
 	"mizan/actors"
+	live "mizan/actors/payment"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	"mizan/posting"
 )
 
 // chaos is a rail, a directory and an account that fail at random.
@@ -66,9 +70,7 @@ func (c *chaos) rail() *rail {
 // restarts: each call to the rail is known to exactly one transaction, which ends
 // as the rail says; money and range come out even, and nothing is left over.
 func TestEveryCallIsAccountedForWhateverFails(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	c := &chaos{random: rand.New(rand.NewPCG(seed, 0))}
+	c := &chaos{random: dice(t)}
 	h := openAs(t, func(h *house) {
 		r := c.rail()
 		lose := r.inquire
@@ -203,3 +205,106 @@ func (h *house) accounted(many int) {
 		h.t.Errorf("headroom %s, want %s", got, want)
 	}
 }
+
+// operates does something at random to one of the transactions that there are.
+func (c *chaos) operates(h *house, n int) {
+	c.mu.Lock()
+	i, what, amount := c.random.IntN(n), c.random.IntN(7), 1+c.random.Uint64N(40)
+	key := keyed(fmt.Sprint("op", c.random.IntN(3*n)), "")
+	c.mu.Unlock()
+	v := h.journal.View()
+	owner, found, err := v.Claim(org, ledger.ClaimTxID, fmt.Sprint("1/tx", i))
+	v.Close()
+	if err != nil || !found {
+		return
+	}
+	command := of(ledger.ID(owner))
+	command.Key = key
+	command.Key.Hash[0], command.Key.Hash[1] = byte(i), byte(what)
+	switch what {
+	case 0, 1:
+		_, err = h.Refund(live.Amount{Command: command, Amount: part(command.ID, amount).Amount})
+	case 2:
+		_, err = h.Cancel(command)
+	case 3:
+		_, err = h.Commit(live.Amount{Command: command, Amount: part(command.ID, amount).Amount})
+	case 4:
+		_, err = h.Complete(live.Material{Command: command, Object: []byte(`{"otp":"123456"}`)})
+	case 5:
+		_, err = h.Continue(live.Continue{Command: command, Credentials: payment.Credentials{Method: payment.BankCard},
+			Card: request(payment.Payment, delaysRefunds, 1, "").Card})
+	case 6:
+		_, err = h.Returned(org, command.ID)
+	}
+	var refusal *ledger.Refusal
+	if err != nil && !errors.As(err, &refusal) {
+		h.t.Errorf("operation %d: %v", what, err)
+	}
+}
+
+// Refunds, cancels, commits and payers' actions, over two terminals of which one
+// holds: what the books say in the end is what the rail did (sound compares them
+// with its log), no call was made twice, and everything has ended.
+func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
+	c := &chaos{random: dice(t)}
+	h := openAs(t, func(h *house) {
+		r := c.rail()
+		lose := r.inquire
+		h.wrap = func(p actors.Provider) actors.Provider {
+			r.Provider, r.inquire = p, nil
+			return reports{chaotic{r, lose}, p.(timed)}
+		}
+		h.set(0, func(s *directory.Settings) { s.Priority, s.Fail = 1, directory.FailRejected })
+		h.add(0, func(s *directory.Settings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 30).Amount })
+		h.add(0, func(s *directory.Settings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
+		h.asked = func() { c.mayPanic(20) }
+		h.handling = 5 * time.Millisecond
+		h.wait = 50 * time.Millisecond
+	})
+	const many = 60
+	cards := []string{"4242424242424242", password, redirect, "4000000000000077", "4000000000000341", delaysRefunds, refusesRefunds, "4000000000000259"}
+	for range 4 {
+		var all sync.WaitGroup
+		for i := range many {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				_, _ = h.begin(payment.Payment, cards[i%len(cards)], uint64(10+i), func(create *live.Create) {
+					create.Request.TxID = fmt.Sprint("tx", i)
+					if i%5 == 0 {
+						create.Hosted, create.Card, create.Request.Method = true, nil, ""
+					}
+				})
+				c.operates(h, many)
+				c.operates(h, many)
+			}()
+		}
+		all.Wait()
+		h.advance(3 * time.Second)
+		h.restart()
+	}
+	c.mu.Lock()
+	c.calm = true
+	c.mu.Unlock()
+	h.until("all of them have ended", func() bool {
+		h.advance(24 * time.Hour)
+		v := h.journal.View()
+		defer v.Close()
+		n := 0
+		h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
+			if waits(r) {
+				n++
+			}
+		})
+		return n == 0
+	})
+	h.until("no actor is left", func() bool { return h.runtime.Outstanding() == 0 })
+}
+
+// reports is a rail that is polled by its own instants.
+type reports struct {
+	chaotic
+	at timed
+}
+
+func (r reports) NextReport(since time.Time) (time.Time, bool) { return r.at.NextReport(since) }

@@ -34,10 +34,8 @@ func (f *flaky) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	return o
 }
 
-// die leaves the runtime where it stands and opens the store anew, as after a kill.
-func (h *house) die() { h.dieAnd(func(h *house) { h.wrap = nil }) }
-
-// dieAnd has the next life begin as set says.
+// dieAnd leaves the runtime where it stands and opens the store anew, as after a
+// kill. The next life begins as set says.
 func (h *house) dieAnd(set func(*house)) {
 	h.t.Helper()
 	h.witness.dead.Store(true)
@@ -50,7 +48,6 @@ func (h *house) dieAnd(set func(*house)) {
 	h.dead = append(h.dead, h.runtime)
 	set(h)
 	h.start()
-	h.runtime.Quiesce()
 }
 
 func lost(t *testing.T, kind payment.Type, f *flaky) (*house, ledger.ID) {
@@ -76,6 +73,7 @@ func lostOn(t *testing.T, kind payment.Type, f *flaky, set, next func(*house)) (
 	}()
 	id := <-f.reached
 	h.dieAnd(next)
+	h.runtime.Quiesce()
 	return h, id
 }
 

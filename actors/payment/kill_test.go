@@ -122,12 +122,19 @@ func (s *script) pass(d time.Duration) {
 // dies ends this life. A runtime that is left behind must not move the clock of
 // the next one.
 func (s *script) dies() {
-	now := s.house.clock.Now()
-	s.dieAnd(func(h *house) { h.clock = clock.NewManual(now) })
-	select {
-	case <-s.reached: // killed again while it recovered
-		s.dies()
-	default:
+	for killed := true; killed; {
+		now := s.house.clock.Now()
+		s.dieAnd(func(h *house) { h.clock = clock.NewManual(now) })
+		runtime, rested := s.runtime, make(chan struct{})
+		go func() {
+			defer close(rested)
+			runtime.Quiesce()
+		}()
+		select {
+		case <-rested:
+			killed = false
+		case <-s.reached: // again, while it recovers
+		}
 	}
 }
 

@@ -109,6 +109,9 @@ func (t *transaction) proceed(at payment.Case, m *operation) (payment.Decision, 
 	t.card, t.browser = with.Card, with.Browser
 	request := t.record.Request
 	request.Method = with.Credentials.Method
+	if request.Asset.Network == "" {
+		request.Asset.Network = with.Credentials.Network
+	}
 	terms, found := t.service.terms(&wanted{org: t.key.Org, partner: partner, request: &request, route: with.Route})
 	if !found {
 		return at.RefuseContinue(t.record, with.Credentials, payment.NoTerminal), nil

@@ -53,9 +53,9 @@ type made struct {
 // seen is what the witnesses of a house have seen.
 type seen struct {
 	mu     sync.Mutex
-	calls  map[made]int // guarded by mu
-	active map[*posting.Journal]map[ledger.ID]bool
-	lax    bool // a provider that says again and again that it is ready hears Complete as often
+	calls  map[made]int                            // guarded by mu
+	active map[*posting.Journal]map[ledger.ID]bool // guarded by mu: what each life asks now
+	ready  map[ledger.ID]bool                      // guarded by mu: the provider has said that it waits for Complete, so it has had none
 }
 
 func (s *seen) enter(t testing.TB, j *posting.Journal, id ledger.ID) (leave func()) {
@@ -79,9 +79,16 @@ func (s *seen) call(t testing.TB, c made) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[c]++
-	if s.calls[c] > 1 && !(s.lax && c.operation == actors.Complete) {
+	if s.calls[c] > 1 && !(c.operation == actors.Complete && s.ready[c.reference]) {
 		t.Errorf("%v %v was submitted %d times to terminal %v", c.operation, c.reference, s.calls[c], c.terminal)
 	}
+	delete(s.ready, c.reference)
+}
+
+func (s *seen) inquired(id ledger.ID, o actors.Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready[id] = o.Verdict == actors.VerdictReady
 }
 
 // submissions counts the calls of an operation for a transaction.
@@ -146,7 +153,9 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 		return lostAnswer
 	}
 	defer w.h.seen.enter(w.h.t, w.journal, q.Reference)()
-	return w.Provider.Inquire(ctx, q)
+	o := w.Provider.Inquire(ctx, q)
+	w.h.seen.inquired(q.Reference, o)
+	return o
 }
 
 // waits tells whether something is still to happen to a transaction by itself.

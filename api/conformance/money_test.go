@@ -123,5 +123,7 @@ func TestAMissingNetworkIsFoundOrLeftOpen(t *testing.T) {
 	of.create(by(params{"type": "e_wallet"}, "currency", "USDC")).has("status", "charged", "network", "solana", "scale", "6")
 	for _, currency := range []string{"USDT", "USDC"} {
 		m.create(by(params{"type": "e_wallet"}, "currency", currency)).has("status", "charged", "network", absent).hasRaw("scale", "null")
+		m.create(by(params{"type": "e_wallet", "network": "ethereum"}, "currency", currency)).has("status", "charged", "network", "ethereum", "scale", "6")
+		m.create(by(params{"type": "e_wallet", "network": "no network"}, "currency", currency)).has("network", absent)
 	}
 }

@@ -117,7 +117,7 @@ func (s *server) openDirectory(context.Context) (err error) {
 		Clock: s.clock, Journal: s.journal, Log: s.log,
 		Persist: func(at time.Time) error { return writeClock(s.cfg.dir, at) },
 	})
-	if s.directory, err = directory.Start(s.runtime); err != nil {
+	if s.directory, err = directory.Start(s.runtime, s.keyring); err != nil {
 		return storageFault("%v", err)
 	}
 	_, demo := s.directory.Sandbox()

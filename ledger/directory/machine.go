@@ -8,19 +8,20 @@ import (
 // State is a record's state in the journal; an organization's are its OrgStatus.
 type State string
 
-// The states of partners, terminals, keys, sessions, settlements and the platform.
+// The states of partners, terminals, keys, sessions, settlements, answers and the platform.
 const (
 	StateActive   State = "active"
 	StateInactive State = "inactive"
 	StateRevoked  State = "revoked"
 	StateSettled  State = "settled"
 	StateOpen     State = "open"
+	StateGiven    State = "given"
 )
 
 // Action is what happens to a record: its event's name in the journal.
 type Action string
 
-// The actions. Create and Settle begin a record.
+// The actions. Create, Settle and Give begin a record.
 const (
 	Create     Action = "create"
 	Update     Action = "update"
@@ -31,6 +32,7 @@ const (
 	Archive    Action = "archive"
 	Revoke     Action = "revoke"
 	Settle     Action = "settle"
+	Give       Action = "give"
 )
 
 // Step is a cell of a machine's table.
@@ -118,6 +120,7 @@ var lives = map[ledger.Kind]life{
 	ledger.Session:      {Create, []State{StateActive}, nil},
 	ledger.Platform:     {Create, []State{StateOpen}, platformMachine},
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
+	ledger.Answer:       {Give, []State{StateGiven}, nil},
 	ledger.Rate:         {begins: Create}, // its states are values: legalRate
 }
 

@@ -97,6 +97,8 @@ func (c Case) Host(id ledger.ID, partner int64, r Request) Decision {
 // Credentials are what a payer brings to the hosted page.
 type Credentials struct {
 	Method, CardBIN, CardLast4, CardPrint string
+
+	Network money.Network // that the credentials are of; empty: they name none
 }
 
 // Waiting tells whether a hosted transaction still waits for its payer.

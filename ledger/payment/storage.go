@@ -62,6 +62,8 @@ type Storage struct {
 
 	CardNumber, CardHolder, ExpMonth, ExpYear, CVV []byte
 
+	Network []byte // of crypto: has no rule, but may resolve the transaction's network
+
 	RoutingNumber, AccountNumber, SortCode, InstitutionNumber, TransitNumber []byte
 }
 
@@ -85,6 +87,8 @@ func (s *Storage) Key(name []byte) *[]byte {
 		return &s.ExpYear
 	case "cvv":
 		return &s.CVV
+	case "network":
+		return &s.Network
 	case "routing_number":
 		return &s.RoutingNumber
 	case "account_number":

@@ -1,0 +1,162 @@
+package directory
+
+import (
+	"context"
+
+	"mizan/actors"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// Sealer keeps answers, which may hold a key's value; *secret.Keyring is one.
+// The context ties a sealed answer to its place.
+type Sealer interface {
+	Seal(plaintext, context []byte) ([]byte, error)
+	Open(sealed, context []byte) ([]byte, error)
+}
+
+var _ Sealer = (*secret.Keyring)(nil)
+
+// Answer is what a write that came with a key was answered with.
+type Answer struct {
+	Status int
+	Body   []byte // as the function that Once was given has made it
+
+	// Booked is the booked time of the write's event. It is late, so that only
+	// Answered knows it: who makes the body leaves room for it.
+	Booked ledger.Micros
+}
+
+// IssuedKey is a key together with its value.
+type IssuedKey struct {
+	*directory.APIKey
+	Value secret.Text
+}
+
+// once is a key, and what makes the answer that is kept with it.
+type once struct {
+	key    actors.Key
+	answer func(made any) Answer
+}
+
+type onceInContext struct{}
+
+// Once has the write that the context is given to claim the key, and keep its
+// answer, in its own Change. Answer is called with what the write returns
+// (IssuedKey for CreateAPIKey) before that is durable: the times that the writer
+// fills are zero. It runs on another goroutine, maybe after the write has timed
+// out.
+//
+// A write that changes nothing claims nothing. One whose key is taken is refused,
+// with whatever it meets first: after any error, ask Answered again.
+func Once(ctx context.Context, key actors.Key, answer func(made any) Answer) context.Context {
+	return context.WithValue(ctx, onceInContext{}, &once{key, answer})
+}
+
+// Answered is what the key's write was answered with; false if there was none.
+// The error is a Conflict if that was another request, and else the store's.
+func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
+	v := s.rt.Journal.View()
+	defer v.Close()
+	_, place, found, err := key.Find(v, directory.PlatformOrg)
+	if err != nil || !found {
+		return Answer{}, false, err
+	}
+	if len(place) != len(ledger.ID{}) {
+		return Answer{}, false, unreadableAnswer(ledger.ID{}, "it is in no organization")
+	}
+	a, err := s.readAnswer(v, ledger.ID(place), directory.AnswerID(key.ClaimKey()))
+	return a, err == nil, err
+}
+
+func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error) {
+	r, found, err := v.Record(org, ledger.Source{Kind: ledger.Answer, ID: id})
+	if err != nil {
+		return Answer{}, err
+	}
+	if !found {
+		return Answer{}, unreadableAnswer(id, "it is not there")
+	}
+	sealed, err := decodeSealed(r.Payload)
+	if err != nil {
+		return Answer{}, unreadableAnswer(id, err.Error())
+	}
+	plaintext, err := s.sealer.Open(sealed, sealedFor(org, id))
+	if err != nil {
+		return Answer{}, unreadableAnswer(id, err.Error())
+	}
+	a, err := decodeAnswer(plaintext)
+	if err != nil {
+		return Answer{}, unreadableAnswer(id, err.Error())
+	}
+	made, _, found, err := v.Event(org, r.Stamp.LastSeq-1)
+	if err != nil {
+		return Answer{}, err
+	}
+	if !found {
+		return Answer{}, unreadableAnswer(id, "nothing was made before it")
+	}
+	a.Booked = made.Booked
+	return a, nil
+}
+
+func unreadableAnswer(id ledger.ID, why string) error {
+	return ledger.Refuse("directory.Answered", ledger.Internal, "answer %v: %s", id, why)
+}
+
+// write is run for what may come with a key. Decide also says what is made,
+// which is what the caller is going to return.
+func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
+	o, keyed := ctx.Value(onceInContext{}).(*once)
+	return s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
+		change, made, err := decide(now)
+		switch {
+		case err != nil || !keyed:
+			return change, err
+		case change == nil:
+			return nil, s.fresh(op, &o.key)
+		}
+		return change, s.keep(op, o, change, made)
+	}, publish)
+}
+
+// fresh refuses a write that changes nothing, where the key was used for one
+// that did: the two were asked for at once, and the other came first.
+func (s *Service) fresh(op string, key *actors.Key) error {
+	v := s.rt.Journal.View()
+	defer v.Close()
+	_, _, found, err := key.Find(v, directory.PlatformOrg)
+	if err == nil && found {
+		err = ledger.Refuse(op, ledger.Conflict, "the idempotency key was used")
+	}
+	return err
+}
+
+// keep adds the key's claim to a change and, directly behind the event that the
+// change is about, the answer: so the event before an answer's is the one whose
+// booked time it shows.
+func (s *Service) keep(op string, o *once, change *posting.Change, made any) error {
+	about := &change.Steps[len(change.Steps)-1]
+	org, id := about.Org, directory.AnswerID(o.key.ClaimKey())
+	answer := o.answer(made)
+	plaintext := encodeAnswer(&answer)
+	defer clear(plaintext)
+	sealed, err := s.sealer.Seal(plaintext, sealedFor(org, id))
+	if err != nil {
+		return ledger.Refuse(op, ledger.Internal, "an answer can't be sealed: %v", err)
+	}
+	record := encodeSealed(sealed)
+	if len(record) > posting.MaxRecord {
+		return ledger.Refuse(op, ledger.Invalid, "the answer is too long to be kept for an idempotency key")
+	}
+	change.Claims = append([]ledger.Claim{o.key.Claim(directory.PlatformOrg, about.Source, org[:])}, change.Claims...)
+	change.Steps = append(change.Steps, step(org, 0, record, directory.NewAnswer(id)))
+	return nil
+}
+
+// sealedFor ties a sealed answer to its record.
+func sealedFor(org, id ledger.ID) []byte {
+	return append(append(make([]byte, 0, 2*len(id)), org[:]...), id[:]...)
+}

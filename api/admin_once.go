@@ -1,0 +1,93 @@
+package api
+
+import (
+	"bytes"
+	"context"
+
+	"mizan/actors"
+	directoryactor "mizan/actors/directory"
+	"mizan/ledger"
+)
+
+// change is one kind of write of the administration: how it is answered, which
+// is all that its repetition needs.
+type change[T any] struct {
+	status int
+	bare   bool // the fields are at the top level too
+	append func(*encoder, T)
+}
+
+// run makes a change once: with an Idempotency-Key that was used already, its
+// answer is given again. What do needs of the request it has to copy: it may
+// still be at work when the request is over.
+func (h change[T]) run(s *Server, c *call, do func(context.Context) (T, error)) error {
+	key, err := s.adminKey(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	defer cancel()
+	if !key.IsZero() {
+		if answered, err := s.repeat(c, key); answered || err != nil {
+			return err
+		}
+		ctx = directoryactor.Once(ctx, key, h.answer)
+	}
+	made, err := do(ctx)
+	if err != nil {
+		return s.orRepeat(c, key, err)
+	}
+	single(c, h.status, h.bare, made, h.append)
+	return nil
+}
+
+// answer is what is kept with the key. It sees the same thing as the caller, but
+// for the instants that are not known yet.
+func (h change[T]) answer(made any) directoryactor.Answer {
+	return directoryactor.Answer{Status: h.status, Body: singleBody(h.bare, made.(T), h.append)}
+}
+
+// orRepeat answers a write that was refused, if its key is used by now, with the
+// answer of the one that was faster; otherwise the refusal holds.
+func (s *Server) orRepeat(c *call, key actors.Key, refusal error) error {
+	if key.IsZero() {
+		return refusal
+	}
+	if answered, err := s.repeat(c, key); answered || err != nil {
+		return err
+	}
+	return refusal
+}
+
+// repeat gives the answer that the key's request was given; false if the key is
+// free. The error is a Conflict if it was used for another request.
+func (s *Server) repeat(c *call, key actors.Key) (answered bool, err error) {
+	a, found, err := s.cfg.Directory.Answered(key)
+	if err != nil || !found {
+		return false, err
+	}
+	replayed(c)
+	writeJSON(c.RequestCtx, a.Status, fillBooked(a.Body, a.Booked))
+	return true, nil
+}
+
+// unbooked is the room for an instant in an answer that is kept before the
+// instant is known. JSON never has a zero byte.
+var unbooked = bytes.Repeat([]byte{0}, len(instantLayout))
+
+// booked writes the time at which the ledger has something booked. It is zero
+// only in what is answered before.
+func (e *encoder) booked(name string, at ledger.Micros) {
+	if at != 0 {
+		e.instant(name, at)
+		return
+	}
+	e.key(name)
+	e.buf = append(e.buf, '"')
+	e.buf = append(e.buf, unbooked...)
+	e.buf = append(e.buf, '"')
+}
+
+func fillBooked(body []byte, at ledger.Micros) []byte {
+	return bytes.ReplaceAll(body, unbooked, at.Time().AppendFormat(nil, instantLayout))
+}
