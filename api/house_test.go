@@ -47,6 +47,7 @@ var (
 // and simulator behind it, seeded as a sandbox.
 type house struct {
 	t         testing.TB
+	dir       string // of the store and the rail's log
 	clock     *clock.Manual
 	journal   *posting.Journal
 	directory *directoryactor.Service
@@ -57,17 +58,35 @@ type house struct {
 	address   string
 	log       *lockedBuffer
 	observed  chan string // "route method status" of each answer; dropped when full
+	halt      func()      // ends the server
+	stop      func()      // closes what is under it
 }
 
 // open starts a house; change may alter the server's configuration.
 func open(t testing.TB, change ...func(*api.Config)) *house {
 	t.Helper()
-	h := &house{t: t, clock: clock.NewManual(began), log: new(lockedBuffer), observed: make(chan string, 1024)}
+	h := &house{t: t, dir: t.TempDir(), clock: clock.NewManual(began), log: new(lockedBuffer), observed: make(chan string, 1024)}
+	var err error
+	h.keyring, err = secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
+	must(t, err)
+	h.start(change...)
+	return h
+}
+
+// restart stops the server and all that is under it, and starts it again.
+func (h *house) restart() {
+	h.t.Helper()
+	h.halt()
+	h.stop()
+	h.start()
+}
+
+func (h *house) start(change ...func(*api.Config)) {
+	t := h.t
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	h.address = l.Addr().String()
-	h.keyring, err = secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
-	must(t, err)
 	runtime, rail := h.found()
 	cfg := api.Config{
 		Payments: h.payments, Directory: h.directory, Journal: h.journal, Clock: h.clock,
@@ -87,7 +106,6 @@ func open(t testing.TB, change ...func(*api.Config)) *house {
 		c(&cfg)
 	}
 	h.serve(cfg, l)
-	return h
 }
 
 // found lays what is under the server: the journal, the actors, the directory
@@ -97,10 +115,10 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
-	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: t.TempDir(), Log: quiet}, Clock: h.clock, Log: quiet})
+	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: filepath.Join(h.dir, "store"), Log: quiet}, Clock: h.clock, Log: quiet})
 	must(t, err)
 	rail, err := simulator.Open(simulator.Options{
-		Path: filepath.Join(t.TempDir(), "simulator.log"), Clock: h.clock, BaseURL: h.base(), Key: h.keyring.Derive("simulator challenge"),
+		Path: filepath.Join(h.dir, "simulator.log"), Clock: h.clock, BaseURL: h.base(), Key: h.keyring.Derive("simulator challenge"),
 	})
 	must(t, err)
 	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
@@ -112,13 +130,17 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: h.pages().Return,
 	})
 	runtime.Start(paymentactor.Resumes)
-	t.Cleanup(func() {
+	journal := h.journal
+	h.stop = sync.OnceFunc(func() {
 		runtime.Stop()
-		must(t, h.journal.Close())
+		must(t, journal.Close())
 		must(t, rail.Close())
 	})
-	h.seed, err = h.directory.Seed(t.Context(), directoryactor.SeedInput{})
-	must(t, err)
+	t.Cleanup(h.stop)
+	if h.directory.Empty() {
+		h.seed, err = h.directory.Seed(t.Context(), directoryactor.SeedInput{})
+		must(t, err)
+	}
 	return runtime, rail
 }
 
@@ -134,15 +156,17 @@ func (h *house) pages() api.Pages {
 
 func (h *house) serve(cfg api.Config, l net.Listener) {
 	h.t.Helper()
-	h.server = api.New(cfg)
+	server := api.New(cfg)
+	h.server = server
 	ended := make(chan error, 1)
-	go func() { ended <- h.server.Serve(l) }()
-	h.t.Cleanup(func() {
+	go func() { ended <- server.Serve(l) }()
+	h.halt = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		must(h.t, h.server.Shutdown(ctx))
+		must(h.t, server.Shutdown(ctx))
 		must(h.t, <-ended)
 	})
+	h.t.Cleanup(h.halt)
 }
 
 func must(t testing.TB, err error) {

@@ -199,7 +199,7 @@ func (c *checker) acknowledge(n uint32, l *answerLine, s shown) bool {
 	if names := differing(fixedFields[:], fixed[:], ack.fixed[:]); names != "" {
 		c.report.breach(ruleAnswers, "line %d: transaction %v differs from line %d in %s", n, id, ack.line, names)
 	}
-	if l.IdempotencyKey != "" && l.Method != "GET" {
+	if l.IdempotencyKey != "" && l.Method != "GET" && !l.named {
 		a.keyed = append(a.keyed, keyedAnswer{n, placed{l.org, id}, l.IdempotencyKey})
 	}
 	ack.picture(a, n, l, s)

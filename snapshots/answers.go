@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,14 +51,15 @@ type answerLine struct {
 
 	org    ledger.ID
 	orgErr error
+	named  bool // it is a create with a txid
 }
 
 // isShort tells whether the answer is the short one to a hosted create, or to its
-// repetition (specification, "create", rule 8).
+// repetition, which has none of the other fields (specification, "create", rule 8).
 func (l *answerLine) isShort(s shown) bool {
-	_, whole := s["amount_with_fee"]
 	path, _, _ := strings.Cut(l.Path, "?")
-	return l.Method == "POST" && path == transactionsPath && !whole
+	return l.Method == "POST" && path == transactionsPath &&
+		!slices.ContainsFunc(movingFields[:], func(name string) bool { return len(s[name]) != 0 })
 }
 
 const (

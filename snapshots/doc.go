@@ -8,31 +8,50 @@
 //  1. Every acknowledged answer is there and equal; a definite refusal left
 //     nothing; an unknown one is wholly there or wholly absent. (Needs answers.)
 //     A transaction is equal in every field that its record and the status
-//     shown determine, and not unknown (404) on a later line; an entry asked for
-//     by its seq is equal in all but its balances. Other answers are skipped.
-//     A line may have partner_id: without it an organization's partners are one.
+//     shown determine, and not unknown (404) on a later line; a hosted one may
+//     be shown in short. A refund that was named is there, and no less is
+//     refunded than was shown. An entry asked for by its seq is equal in all but
+//     its balances. Other answers are skipped. A line may have partner_id:
+//     without it an organization's partners are one; and idempotency_key: the
+//     claim on it names what the answer shows, and a refused create left none.
 //  2. Per asset and env debits are credits, posted and pending; every running
 //     total is the sum of its postings; no partner's balance is below what its
-//     overdraft allows.
-//  3. Each record's state is what its events lead to, by legal transitions;
-//     entries sit on the events that move money and say what the record says;
-//     what was held bounds what was captured, and that what was given back.
+//     overdraft allows, but for what refunds and two-phase payments hold of it;
+//     a partner's line is split between what is available and what is owed as
+//     its accounts ask for.
+//  3. Each record's state is what its events lead to, by legal transitions, with
+//     one intent at a time before each outcome; entries sit on the events that
+//     move money, close what the record holds, and say what the record says;
+//     the record says what its terms, its terminal and the rate make of its
+//     amount; refunds share the fee and convert as they add up; a return is the
+//     mirror of what is left; what came too late is in suspense until it is
+//     given back; nothing is pending, awaited, kept or sealed for what is
+//     closed, and something wakes what is not.
 //  4. Every claim names one existing thing that has that key, and every thing
-//     with such a key has its claim; lists show each transaction where it belongs.
+//     with such a key has its claim; an idempotency key names what exists and is
+//     its partner's, and every answer that is kept has its key; lists show each
+//     transaction where it belongs.
 //  5. Sequences are gap-free, times rise, blocks join, trees recompute, groups
 //     are chained.
 //  6. Deliveries: skipped, nothing notifies yet.
-//  7. Every provider call has its intent, at most one call moved money, and
-//     money that moved has its call. (Needs a data directory.)
+//  7. Every provider call has its intent, no charge is sent twice to a terminal
+//     or to a second one while the first may have it, and no capture, void or
+//     refund is sent twice; money that moved has its call, which captured and
+//     refunded what the record says; what is closed is open at no provider; no
+//     line shows what may be a card's number. (Needs a data directory.)
 //  8. No canary is in any file. (Needs canaries.)
 //  9. Two openings give one digest: a crash test compares Report.Digest.
 //
 // Invariants:
 //  1. Nothing is written. Opening a closed store runs its recovery, no more.
 //  2. What is recomputed is recomputed from the events' canonical bytes; trees
-//     by golang.org/x/mod/sumdb/tlog, which shares nothing with the writer's.
+//     by golang.org/x/mod/sumdb/tlog, which shares nothing with the writer's;
+//     prices and entries on math/big from the pages' words (prices.go), without
+//     the functions of ledger/payment that made them. Only its table of
+//     transitions is believed, whose report is committed and reviewed.
 //  3. Rows are read in sections, in order. Memory holds a few hundred bytes a
-//     record and an account, nothing a line or an event.
+//     record, an account, a refund and a provider's operation, nothing a line or
+//     another event.
 //  4. A detail names ids, seqs, amounts and accounts; never what a partner sent,
 //     which may hold a card number.
 //  5. A rule that cannot read its rows is broken, not skipped.
@@ -41,5 +60,7 @@
 //
 // Rejected: checking each account's page beside the event that caused it. Pages
 // are in the order of accounts and events are not, so that every line would be
-// a seek; a running hash an account needs two scans and no seeks.
+// a seek; a running hash an account needs two scans and no seeks. Rejected too:
+// keeping each record's entries until its row is read. A sum of postings by random
+// weights (meanings.go) takes eight bytes, adds up as entries do, and tells as much.
 package snapshots

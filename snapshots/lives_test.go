@@ -243,14 +243,21 @@ func (s *stage) random(r *rand.Rand) *life {
 		kind = payment.Payout
 	}
 	l := &life{stage: s}
+	partner := []int64{s.w.first.Partner, poor}[r.IntN(2)]
 	request := s.request(kind, uint64(1+r.IntN(400)))
 	if r.IntN(5) == 0 {
-		l.write(s.at.Host(uuid.New(), s.w.first.Partner, request))
+		l.write(s.at.Host(uuid.New(), partner, request))
 		return l
 	}
-	l.write(s.at.Create(uuid.New(), s.w.first.Partner, request, t))
+	d := s.at.Create(uuid.New(), partner, request, t)
+	if _, err := l.try(d); err != nil { // it can't be paid out
+		l.write(s.at.Reject(uuid.New(), partner, request, payment.InsufficientBalance))
+	}
 	return l
 }
+
+// poor is a partner who has only what its payments bring, and owes what it lacks.
+const poor = 7
 
 // step is one thing that may happen to a transaction; many a time nothing does.
 func (l *life) step(r *rand.Rand) {

@@ -144,6 +144,7 @@ func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 	}{
 		{"a create", []string{key(whole, "create/1", m.partner)}, true},
 		{"a create whose partner is not said", []string{key(whole, "create/1", 0)}, true},
+		{"a create by its txid", []string{key(answer(org, 201, m.continued, w.show(m.continued)), "create/2", m.partner)}, true},
 		{"a refund", []string{key(refund, "refund", m.partner)}, true},
 		{"a create whose key is lost", []string{key(whole, "create/2", m.partner)}, false},
 		{"a refund whose key is lost", []string{key(refund, "refund/2", m.partner)}, false},

@@ -414,7 +414,15 @@ var keyFaults = []fault{
 	keyed("a key that made an organization", "admin/x", nil, "", func(w *town) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Organization, w.second.Org)
 	}),
-	keyed("a key of the administration with an answer's extra", "admin/a/b", nil, "", func(w *town) (ledger.ID, []byte) {
-		return w.first.Org, append(ownerOf(ledger.Transaction, w.charged.ID), "extra"...)
+	keyed("a key of the administration without its answer", "admin/a/b", []int{4}, "has answer", func(w *town) (ledger.ID, []byte) {
+		return ledger.ID{}, append(ownerOf(ledger.Transaction, w.charged.ID), w.first.Org[:]...)
 	}),
+	keyed("a key of the administration that names no organization", "admin/x", []int{4}, "which is not there", func(w *town) (ledger.ID, []byte) {
+		return ledger.ID{}, ownerOf(ledger.Transaction, w.charged.ID)
+	}),
+	{"an answer whose key is lost", func(t *testing.T, w *town) {
+		w.plant(t, func(p *planter) {
+			p.group.Delete(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimIdempotency, "admin/a trader"))
+		})
+	}, []int{4}, "is no key's"},
 }

@@ -69,7 +69,7 @@ type Report struct {
 	Counts Counts
 
 	// Digest is a hash over what the store means: heads of journals, records,
-	// pages, claims, counters and lists. Opening twice gives the same one.
+	// pages, claims, counters, lists and sealed rows. Opening twice gives the same one.
 	Digest [32]byte
 }
 

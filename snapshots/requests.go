@@ -27,7 +27,8 @@ type askedKey struct {
 }
 
 // keyedAnswer acknowledges what a request with an idempotency key has made or
-// moved.
+// moved. It is no create with a txid: where that was there already, it is answered
+// by the txid, and the key stays free.
 type keyedAnswer struct {
 	line uint32
 	made placed
@@ -50,6 +51,7 @@ func (c *checker) readCreate(n uint32, l *answerLine) {
 	var body creation
 	readable := json.Unmarshal(embedded(l.Body), &body) == nil
 	p := &body.Params
+	l.named = p.TxID != ""
 	var s shown
 	if *l.Status == 201 {
 		s = parseShown(embedded(l.Response))

@@ -174,7 +174,7 @@ func TestTheDigestCoversEverySection(t *testing.T) {
 	for name, key := range map[string][]byte{
 		"page": store.KeyPages(nil, w.first.Org, feesInUSD), "record": store.KeyRecord(nil, w.first.Org, transaction(w.refused.ID)),
 		"claim": store.KeyClaim(nil, w.first.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.first.Org),
-		"list": store.KeyLists(nil, w.first.Org, 1, 1), "part": store.KeyPart(nil, w.first.Org, transaction(w.refused.ID), 1),
+		"list": store.KeyLists(nil, w.first.Org, 1, 1), "sealed row": store.KeySealeds(nil, w.first.Org), "part": store.KeyPart(nil, w.first.Org, transaction(w.refused.ID), 1),
 	} {
 		own := settle(t)
 		own.plant(t, func(p *planter) {

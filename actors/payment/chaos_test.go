@@ -248,6 +248,7 @@ func (c *chaos) operates(h *house, n int) {
 func TestEveryOperationIsAccountedForWhateverFails(t *testing.T) {
 	c := &chaos{random: dice(t)}
 	h := openAs(t, func(h *house) {
+		h.lossy = true
 		r := c.rail()
 		lose := r.inquire
 		h.wrap = func(p actors.Provider) actors.Provider {

@@ -4,26 +4,41 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 
 	"mizan/snapshots"
 )
 
-func init() {
-	checked = func(h *house) {
-		h.t.Helper()
-		in := snapshots.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)}
-		if h.scripted {
-			in.Data = ""
-		}
-		report, err := snapshots.Check(context.Background(), h.journal, in)
-		if err != nil {
-			h.t.Error(err)
-			return
-		}
-		if report.Broken() {
+// checked runs the checker: its rules hold of whatever a test has done.
+func (h *house) checked() {
+	h.t.Helper()
+	in := snapshots.Inputs{Data: h.dir, Log: slog.New(slog.DiscardHandler)}
+	if h.scripted {
+		in.Data = ""
+	}
+	report, err := snapshots.Check(context.Background(), h.journal, in)
+	if err != nil {
+		h.t.Error(err)
+		return
+	}
+	for i := range report.Rules {
+		rule := &report.Rules[i]
+		if rule.Outcome == snapshots.Broken && !(h.lossy && givenUp(rule)) {
 			var text bytes.Buffer
 			_, _ = report.WriteTo(&text)
 			h.t.Errorf("the checker says\n%s", text.String())
+			return
 		}
 	}
+}
+
+// givenUp tells whether all that the checker minds are voids of charges that the
+// rail never had: a charge that is unknown may be cancelled.
+func givenUp(rule *snapshots.Rule) bool {
+	for _, detail := range rule.Details {
+		if !strings.HasSuffix(detail, "has a void at a terminal where it is not open") {
+			return false
+		}
+	}
+	return uint64(len(rule.Details)) == rule.Breaches
 }

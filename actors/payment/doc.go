@@ -3,25 +3,31 @@
 // provider or answers.
 //
 // Invariants:
-//  1. The intent to call a provider is durable before the call, with the
-//     reference that the provider will know it by: the transaction's id. It is
-//     submitted once; afterwards it is only inquired.
-//  2. A card lives in the actor's memory from the request until the provider
-//     has it, and is wiped; it is never part of a Change.
+//  1. The intent to call a provider is durable before the call, with what the
+//     provider will know it by: the transaction's id, and for what follows on a
+//     charge an id of its own. It is submitted once; afterwards it is only
+//     inquired, and submitted again only if the provider says that it waits for it.
+//  2. A card lives in the actor's memory until no provider needs it, and is
+//     wiped. A rail that needs it in a later step has it kept sealed, without its
+//     verification value, in a row beside the record that goes with the last step.
 //  3. An unknown outcome leads to an inquiry, never to "failed". A call takes at
 //     most the provider time-out in real time; then its outcome is unknown.
-//  4. Nothing is inquired while a submission or another inquiry is under way: it
-//     would hear "unknown reference" of a call that is about to arrive. For the
-//     same reason a second "unknown reference" is never sought before its
-//     instant, however often the process restarts.
-//  5. A create answers with the first outcome, or after the create-wait with
-//     the state reached; the loser of a race for a txid answers what the winner
-//     answers.
+//  4. A transaction's providers are asked one thing at a time. An operation that
+//     comes meanwhile waits for the answer, which may decide it; an inquiry of a
+//     call that is about to arrive would hear "unknown reference". For the same
+//     reason a second "unknown reference" is never sought before its instant,
+//     however often the process restarts.
+//  5. Whoever asks is answered with the first outcome, or after the create-wait
+//     with the state reached; the loser of a race for a txid or an idempotency
+//     key answers what the winner answers.
 //  6. An actor with a call under way, or with somebody waiting, is never let go.
+//  7. Another terminal is tried only where the one before surely moved nothing:
+//     it refused, or the call never left. What the writer refuses of that attempt
+//     leaves the first terminal's answer standing.
 //
-// Callers: api (Create, Read), cmd (Start). The providers, the directory and
-// the admission of accounts are interfaces, because siblings never import each
-// other.
+// Callers: api (all of Service's methods), cmd (New). The providers, the directory,
+// the admission of accounts and the sealing of cards are interfaces, because
+// siblings never import each other.
 //
 // Rejected: an actor a partner that serializes all its transactions; one slow
 // provider would hold up every other payment.

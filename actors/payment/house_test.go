@@ -60,6 +60,7 @@ type house struct {
 	closed        bool // the journal, before its time
 	unsound       bool // a test leaves behind what no life of the service may
 	scripted      bool // the simulator's log is not what the rail did
+	lossy         bool // charges may be given up that never reached the rail
 	observe       func(payment.Type, payment.Status)
 	seen          seen
 	witness       *witness // of this life

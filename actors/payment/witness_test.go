@@ -213,10 +213,5 @@ func (h *house) sound() {
 	if err != nil || len(keep) > 0 {
 		h.t.Errorf("sealed cards are missing for %v (%v)", slices.Collect(maps.Keys(keep)), err)
 	}
-	if checked != nil {
-		checked(h)
-	}
+	h.checked()
 }
-
-// checked runs the checker.
-var checked func(*house)
