@@ -211,7 +211,7 @@ func (q *eventQuery) reader(view *posting.View) (reading, error) {
 // kinds are those of records that events happen to.
 var kinds = []ledger.Kind{
 	ledger.Transaction, ledger.Settlement, ledger.Partner, ledger.Terminal, ledger.APIKey,
-	ledger.Organization, ledger.Session, ledger.User, ledger.Platform, ledger.Rate, ledger.Answer,
+	ledger.Organization, ledger.Session, ledger.User, ledger.Platform, ledger.Reply, ledger.Rate, ledger.Answer,
 }
 
 // sourceReader follows the chain of whatever record has the id.

@@ -184,8 +184,8 @@ func (s *Server) appendPayer(e *encoder, org ledger.ID, result *paymentactor.Res
 	r := result.Record
 	a := awaited(r)
 	switch {
-	case r.Waiting(): // until it is woken, because the payer never came
-		e.text(address, s.cfg.Pages.Address(org, r.ID, result.Stamp.Due.Time()))
+	case r.Waiting(): // the hosted page, and no longer than it
+		e.text(address, s.cfg.Pages.Address(org, r.ID, result.Stamp.Started.Time().Add(widgetLife)))
 		return
 	case a == nil:
 		return

@@ -193,15 +193,15 @@ func TestHostedCreateIsAnsweredInItsShortForm(t *testing.T) {
 	}
 }
 
-// The address of the create's answer stays as it is; the other one lasts until
-// the payer's time is over.
+// The address of the create's answer stays as it is, and the other one opens the
+// same page no longer than it.
 func TestHostedTransactionThatWaitsShowsItsPage(t *testing.T) {
 	s, p := shower(t)
 	shown := make(map[string]any)
 	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}), &shown); err != nil {
 		t.Fatal(err)
 	}
-	for field, until := range map[string]time.Time{"widget_url": started.Add(15 * time.Minute), "simple_auth_redirect_url": started.Add(30 * time.Minute)} {
+	for field, until := range map[string]time.Time{"widget_url": started.Add(15 * time.Minute), "simple_auth_redirect_url": started.Add(15 * time.Minute)} {
 		address, _ := shown[field].(string)
 		token, ours := strings.CutPrefix(address, "https://pay.example/pay/0f8fad5b-d9cb-469f-a165-70867728950e?token=")
 		org, err := s.cfg.Pages.open(txID, token, until.Add(-time.Microsecond))

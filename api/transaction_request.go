@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"mizan/internal/secret"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -102,6 +103,7 @@ func (c *creation) check(fingerprint func(number []byte) string) {
 	r.ReturnURL = c.problems.text("returnUrl", c.returnURL, maxAddress)
 	r.FailURL = c.problems.text("failUrl", c.failURL, maxAddress)
 	r.Customer = c.problems.object("customer", c.customer, maxCustomer)
+	c.checkCustomer(r.Customer)
 	r.Lang = c.problems.text("lang", c.lang, maxLang)
 	r.MerchantMeta = c.problems.object("merchant_meta", c.meta, maxMerchantMeta)
 	c.checkFlag("hosted", c.hosted)
@@ -181,7 +183,11 @@ func (c *creation) checkCurrency() money.Currency {
 	} else if currency, accepted := money.Accepted(string(code)); accepted {
 		return currency
 	}
-	c.problems.add("currency", "unsupported currency "+beginning(code, shownCurrency))
+	named := beginning(code, shownCurrency)
+	if payment.CardLike(code) {
+		named = secret.Redacted
+	}
+	c.problems.add("currency", "unsupported currency "+named)
 	return ""
 }
 
@@ -231,6 +237,21 @@ func (p *problems) object(name string, value []byte, limit int) []byte {
 		return nil
 	}
 	return bytes.Clone(value)
+}
+
+// checkCustomer wants what the specification names in a customer to be text;
+// other keys are the caller's own.
+func (c *creation) checkCustomer(customer []byte) {
+	if customer == nil {
+		return
+	}
+	for _, name := range [...]string{"email", "phone", "name"} {
+		if value := member(customer, name); value != nil {
+			if _, isText := text(value); !isText {
+				c.problems.add("customer."+name, name+" must be a string")
+			}
+		}
+	}
 }
 
 func (c *creation) checkFlag(name string, value []byte) {

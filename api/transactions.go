@@ -71,7 +71,7 @@ func (s *Server) createTransaction(c *call) error {
 			c.Response.Header.SetCanonical(headerMismatch, []byte(field))
 		}
 	}
-	if result.Record.Hosted {
+	if result.Record.Waiting() {
 		s.writeHosted(c, fiber.StatusCreated, &result)
 		return nil
 	}

@@ -163,7 +163,7 @@ func (q *filterQuery) time(name string) (at time.Time, sent bool) {
 		}
 		return day, true
 	}
-	q.problems.add(name, name+" must be an ISO 8601 time with an offset")
+	q.problems.add(name, name+" must be an ISO 8601 time")
 	return at, false
 }
 
@@ -233,12 +233,15 @@ func (q *listQuery) readLimit() int {
 	return n
 }
 
-// instantLayouts are the forms of ISO 8601 with an offset; a fraction of the
-// seconds may stand in each.
-var instantLayouts = [...]string{"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07"}
+// instantLayouts are the forms of ISO 8601, of which a time without an offset is
+// taken for UTC; a fraction of the seconds may stand in each.
+var instantLayouts = [...]string{
+	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "2006-01-02T15:04Z07:00",
+	"20060102T150405Z0700", "20060102T150405Z07", "2006-01-02T15:04:05", "2006-01-02T15:04",
+}
 
 // parseInstant reads a time in one of the forms in which the protocol writes
-// them: ISO 8601 with an offset, or "YYYY-MM-DD HH:MM:SS.ffffff Etc/UTC".
+// them: ISO 8601, or "YYYY-MM-DD HH:MM:SS.ffffff Etc/UTC".
 func parseInstant(said string) (time.Time, bool) {
 	if wall, named := strings.CutSuffix(said, " Etc/UTC"); named {
 		at, err := time.Parse(time.DateTime, wall)

@@ -25,6 +25,7 @@ const (
 	Settlement   Kind = 'b' // money between the institution's bank and a partner or provider
 	Rate         Kind = 'r' // what one currency is worth in another
 	Answer       Kind = 'a' // what a write of the administration with an Idempotency-Key was answered with
+	Reply        Kind = 'y' // what a partner's request with a key was answered with
 	Transfer     Kind = 'x' // a bare two-leg transfer of the ledger benchmark
 )
 

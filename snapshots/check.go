@@ -29,6 +29,7 @@ func Check(ctx context.Context, j *posting.Journal, in Inputs) (*Report, error) 
 	c := &checker{
 		ctx: ctx, view: v, report: newReport(), digest: newDigest(),
 		organizations: make(map[ledger.ID]*organization), directory: newDirectory(), timers: newTimers(),
+		replies: make(map[placed]ledger.ID), replyKeys: make(map[placed]ledger.ID),
 	}
 	c.report.skip(ruleNotified)
 	c.report.skip(ruleReopened)
@@ -69,7 +70,9 @@ type checker struct {
 	directory     *directory
 	timers        *timers
 	keys          []usedKey
-	given         []placed // answers that are kept for repeated requests
+	replies       map[placed]ledger.ID // what partners were answered with → the transaction that it shows
+	replyKeys     map[placed]ledger.ID // where the reply to a partner's key lies → what the key was used for
+	given         []placed             // answers that are kept for repeated requests
 	answers       answers
 	seen          uint64 // rows, to look at ctx now and then
 }

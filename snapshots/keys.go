@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mizan/actors"
+	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -59,9 +60,26 @@ func (c *checker) keyUsed(o *organization, key string, owner []byte) {
 	if made.Kind != ledger.Transaction || scope == 0 {
 		return
 	}
+	c.replyKeys[placed{o.id, paymentactor.ReplyID(o.id, key)}] = made.ID
 	if h.list != o.histories.listOf(scope, money.Prod) && h.list != o.histories.listOf(scope, money.Test) {
 		c.report.breach(ruleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.id, scope, named(made))
 	}
+}
+
+// checkReply checks that what a partner was answered with is an earlier picture
+// of a transaction that is there.
+func (c *checker) checkReply(r *record) {
+	c.checkState(r, string(words.StateGiven))
+	reply, err := paymentactor.DecodeReply(r.payload)
+	if err != nil {
+		c.faulty(r, "can't be read: %v", err)
+		return
+	}
+	h := r.organization.histories.find(ledger.Source{Kind: ledger.Transaction, ID: reply.Record.ID})
+	if h == nil || uint64(h.version) < reply.Stamp.Version || h.last < reply.Stamp.LastSeq || h.started != reply.Stamp.Started {
+		c.faulty(r, "shows transaction %v as it never was", reply.Record.ID)
+	}
+	c.replies[placed{r.organization.id, r.source.ID}] = reply.Record.ID
 }
 
 // cutScope takes a key apart: whose it is, the administration's being 0, and
@@ -82,6 +100,11 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 // checkKeys looks again for what keys name beyond their organization, and that
 // every answer that is kept is some key's.
 func (c *checker) checkKeys() error {
+	for at, shown := range c.replies {
+		if used, found := c.replyKeys[at]; !found || used != shown {
+			c.report.breach(ruleClaims, "organization %v: %s is no key's", at.org, named(ledger.Source{Kind: ledger.Reply, ID: at.id}))
+		}
+	}
 	kept := make(map[placed]bool)
 	for _, k := range c.keys {
 		if made := c.storedIn(k.place, k.made); made == nil || k.answer == (ledger.ID{}) && k.made.Kind != ledger.Organization {

@@ -82,6 +82,10 @@ func (c *checker) checkPayload(r *record) {
 		c.checkTransaction(r)
 		return
 	}
+	if r.source.Kind == ledger.Reply {
+		c.checkReply(r)
+		return
+	}
 	row, err := decodeDirectoryRow(r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)

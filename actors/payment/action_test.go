@@ -230,14 +230,14 @@ func TestWhileTheVoidOfAnExpiredActionIsUnknownNothingElseIsTried(t *testing.T) 
 	h.submitted(id, actors.Void, 1)
 }
 
-// A void that never arrives is begun anew, by another name, as often as it takes.
-func TestAnExpiredActionWhoseVoidNeverArrivesIsVoidedAgain(t *testing.T) {
-	r := scripted(actors.Void, lostAnswer, done).says(actors.Void, notKnown)
+func TestAnExpiredActionWhoseVoidIsRefusedIsVoidedAgainByAnotherName(t *testing.T) {
+	busy := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "busy"}
+	r := scripted(actors.Void, busy, busy, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
-	h.advance(time.Hour)
+	h.advance(2 * time.Hour)
 	h.is(id, payment.Rejected, "payer action expired")
-	h.submitted(id, actors.Void, 2)
+	h.submitted(id, actors.Void, 3)
 }
 
 func TestARailMayAskForOneActionAfterAnother(t *testing.T) {

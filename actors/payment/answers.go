@@ -37,7 +37,7 @@ func toAnswer(m *outcome) payment.Answer {
 	}
 	a := payment.Answer{
 		Verdict: verdict, Reason: text(m.Reason), RRN: text(m.RRN), Again: m.Again, Status: payment.Status(m.Status),
-		Meta: object(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0,
+		Meta: object(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0, Inquired: m.inquiry,
 	}
 	if m.Action != nil {
 		a.Action = toAction(m.Action)

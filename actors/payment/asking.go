@@ -45,7 +45,7 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask) error {
 		q.card.Wipe()
 		return err
 	}
-	t.material, t.choice = nil, "" // the provider has it
+	t.material = nil // the provider has it
 	c.Expect()
 	return nil
 }
@@ -130,7 +130,7 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 	r := t.record
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: operations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
-		Method: r.Method, Material: t.material, Choice: t.choice,
+		Method: r.Method, Material: t.material, Choice: r.Op.Choice,
 	}
 	call.Amount, call.Asset = r.Asked()
 	if r.Op.Kind != payment.OpComplete || !r.KeepCard {

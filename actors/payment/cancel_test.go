@@ -2,6 +2,7 @@ package payment_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,12 +96,12 @@ func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 	}{
 		{"granted", []actors.Outcome{done}, done, payment.Failed, "cancelled"},
 		{"refused", []actors.Outcome{{Verdict: actors.VerdictRefused}}, done, payment.Charged, ""},
-		{"never arrived", []actors.Outcome{notKnown}, done, payment.Charged, ""},
+		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, done, payment.Failed, "cancelled"},
 		{"refused, and the charge too", []actors.Outcome{{Verdict: actors.VerdictRefused}},
 			actors.Outcome{Verdict: actors.VerdictRefused, Reason: "card_declined"}, payment.Rejected, "card_declined"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := scripted(actors.Void, lostAnswer)
+			r := scripted(actors.Void, lostAnswer, done)
 			r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
 				if q.Operation == actors.Void {
 					o := c.says[0]
@@ -120,7 +121,7 @@ func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 			h.refused(err, ledger.Conflict)
 			h.advance(time.Minute)
 			h.is(id, c.status, c.reason)
-			h.submitted(id, actors.Void, 1)
+			h.submitted(id, actors.Void, 1+strings.Count(c.name, "again"))
 		})
 	}
 }
@@ -207,4 +208,37 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 	close(goOn)
 	soon(t, "at rest", h.runtime.Quiesce)
 	h.is(id, payment.Charged, "")
+}
+
+// A rail that hears of nothing, by any name, does not keep a transaction for ever.
+func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		operation actors.Operation
+		set       func(*house)
+		card      string
+		do        func(h *house, id ledger.ID) (live.Result, error)
+		want      payment.Status
+	}{
+		"refund": {actors.Refund, plain, "4242424242424242", func(h *house, id ledger.ID) (live.Result, error) {
+			return h.Refund(part(id, 0))
+		}, payment.Charged},
+		"commit": {actors.Capture, func(h *house) { h.set(0, twoPhase) }, "4242424242424242", func(h *house, id ledger.ID) (live.Result, error) {
+			return h.Commit(part(id, 0))
+		}, payment.PaymentHeld},
+		"cancel": {actors.Void, plain, "4000000000000077", func(h *house, id ledger.ID) (live.Result, error) {
+			return h.Cancel(of(id))
+		}, payment.Charged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := scripted(c.operation, lostAnswer).says(c.operation, notKnown)
+			h := openAs(t, func(h *house) { c.set(h); h.on(r) })
+			id := h.create(payment.Payment, c.card, 70, "").Record.ID
+			h.must(c.do(h, id))
+			h.advance(10 * time.Minute)
+			if got := h.read(id); got.Status != c.want || got.Op != nil {
+				t.Errorf("%s with operation %+v", got.Status, got.Op)
+			}
+			h.submitted(id, c.operation, 2)
+		})
+	}
 }

@@ -84,5 +84,5 @@ func (m *create) claimsKey() bool { return !m.Key.IsZero() }
 // keyTaken answers who lost the race for an idempotency key.
 func keyTaken(key *actors.Key, owner []byte) reply {
 	source, _, err := key.Claimed(owner)
-	return reply{existing: source.ID, err: err}
+	return reply{existing: source.ID, byKey: true, err: err}
 }

@@ -139,6 +139,7 @@ func decodeOp(dec *msgpack.Decoder, to *payment.Record) error {
 		var from string
 		r.text(&from)
 		o.From = payment.Status(from)
+		r.text(&o.Choice)
 	})
 	to.Op = o
 	return r.err

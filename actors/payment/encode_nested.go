@@ -72,7 +72,7 @@ const (
 	attemptFields     = 3
 	actionFields      = 9
 	destinationFields = 2
-	opFields          = 10
+	opFields          = 11
 )
 
 func (e *encoder) action(a *payment.Action) {
@@ -105,6 +105,7 @@ func (e *encoder) op(o *payment.Op) {
 	e.textValue(o.Why)
 	assert.NoError(e.enc.EncodeBool(o.Late))
 	e.textValue(string(o.From))
+	e.textValue(o.Choice)
 }
 
 func (e *encoder) array(k, n int) {

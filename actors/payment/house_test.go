@@ -92,7 +92,7 @@ func open(t testing.TB) *house { return openAs(t, func(*house) {}) }
 
 func openAs(t testing.TB, set func(*house)) *house {
 	h := &house{t: t, dir: t.TempDir(), clock: clock.NewManual(start), partner: &directory.Partner{Number: 1, Org: org, Active: true}}
-	h.seen = seen{calls: make(map[made]int), active: make(map[*posting.Journal]map[ledger.ID]bool), ready: make(map[ledger.ID]bool)}
+	h.seen = seen{calls: make(map[made]int), active: make(map[*posting.Journal]map[ledger.ID]bool), again: make(map[ledger.ID]int)}
 	for i, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
 		h.terminals = append(h.terminals, &directory.Terminal{
 			ID: uuid.UUID{0xaa, byte(i)}, Org: org, Partner: 1, Provider: "simulator", Type: kind, Active: true, Env: money.Prod,

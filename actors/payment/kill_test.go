@@ -32,9 +32,13 @@ func (k *killer) point() {
 	k.points++
 	hit := k.at[k.points]
 	k.mu.Unlock()
-	if hit {
-		k.reached <- struct{}{}
+	if !hit {
+		return
+	}
+	select {
+	case k.reached <- struct{}{}:
 		<-k.forever
+	case <-k.forever: // what is left of an earlier life, when the test is over
 	}
 }
 
@@ -81,8 +85,10 @@ func (s *script) do(name string, request func(*live.Service, actors.Key) (live.R
 	}
 	for {
 		service, runtime, answers := s.Service, s.runtime, make(chan answer, 1)
+		returned := make(chan struct{})
 		go func() {
 			r, err := request(service, keyed(name, name))
+			close(returned)
 			runtime.Quiesce()
 			answers <- answer{r, err}
 		}()
@@ -95,6 +101,7 @@ func (s *script) do(name string, request func(*live.Service, actors.Key) (live.R
 			}
 			return
 		case <-s.reached:
+			<-returned // its patience is short; meanwhile it may read the store, which can't be closed under it
 			s.dies()
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // reply is what a waiting caller gets.
 type reply struct {
 	result   Result
-	existing ledger.ID // the txid's owner, instead of a result
+	existing ledger.ID // the owner of the txid or the key, instead of a result
+	byKey    bool      // of the key
 	err      error
 }
 

@@ -88,11 +88,7 @@ func (t *transaction) choose(at payment.Case, m *operation, request ledger.ID) (
 	case !offered:
 		return payment.Decision{}, ledger.RefuseField(op, "target_bank_id", "is none of availble_destinations")
 	}
-	d, err := at.Complete(t.record, true, request)
-	if err == nil {
-		t.choice = m.choice
-	}
-	return d, err
+	return at.Choose(t.record, m.choice, request)
 }
 
 // proceed goes on with a hosted transaction, whose payer has brought credentials.

@@ -59,7 +59,7 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 	}
 	if repeated {
 		m.wipe()
-		return m.replayed(s.replay(c.Org, partner, c.ID))
+		return m.replayed(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
@@ -71,11 +71,14 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 	r, answered := m.wait(timer)
 	switch {
 	case !answered:
-		return s.reached(c.Org, c.ID)
+		r.result, r.err = s.reached(c.Org, c.ID)
 	case r.existing != (ledger.ID{}):
-		return m.replayed(s.await(c.Org, partner, c.ID, timer))
+		return m.replayed(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
-	return r.result, r.err
+	if r.err != nil {
+		return Result{}, r.err
+	}
+	return s.keep(c.Org, &c.Key, r.result)
 }
 
 // known finds whose transaction a command is about, and whether the very

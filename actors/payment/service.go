@@ -102,7 +102,7 @@ func (s *Service) Create(c Create) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		return s.replay(c.Org, c.Partner.Number, existing)
+		return s.replay(c.Org, c.Partner.Number, existing, &c.Key)
 	}
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
@@ -113,13 +113,18 @@ func (s *Service) Create(c Create) (Result, error) {
 		return Result{}, err
 	}
 	r, answered := m.wait(timer)
-	if !answered {
-		return s.reached(c.Org, id)
-	}
-	if r.existing != (ledger.ID{}) {
+	switch {
+	case !answered:
+		r.result, r.err = s.reached(c.Org, id)
+	case r.existing != (ledger.ID{}) && r.byKey:
+		return s.replay(c.Org, c.Partner.Number, r.existing, &c.Key)
+	case r.existing != (ledger.ID{}):
 		return s.await(c.Org, c.Partner.Number, r.existing, timer)
 	}
-	return r.result, r.err
+	if r.err != nil {
+		return Result{}, r.err
+	}
+	return s.keep(c.Org, &c.Key, r.result)
 }
 
 // used looks whether a caller's key was used before, and for which transaction.
@@ -133,11 +138,22 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (id ledger.ID, found bool
 	return source.ID, found, err
 }
 
-// replay answers a repeated request with what the first one made, or moved.
-func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID) (Result, error) {
+// replay answers a request whose key was used before with what the first one was
+// answered with. Where that is not known, because the process ended before it
+// answered, it is what the first one made, or moved, as it stands.
+func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key) (Result, error) {
+	kept, found, err := s.kept(org, key)
+	if err != nil || found {
+		kept.Replay = true
+		return kept, err
+	}
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
-	return s.await(org, partner, id, timer)
+	result, err := s.await(org, partner, id, timer)
+	if err != nil {
+		return Result{}, err
+	}
+	return s.keep(org, key, result)
 }
 
 // await answers a repeated request: with what the first one is answered.

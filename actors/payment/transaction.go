@@ -25,7 +25,6 @@ type transaction struct {
 	card     *secret.Card     // until no provider needs it
 	browser  []byte           // browser_data, until the provider has it
 	material []byte           // what the payer's side submitted, until the provider has it
-	choice   string           // and the receiving institution that was chosen
 	decision payment.Decision // being made durable
 	cause    any              // the message that led to it, to decide again
 	stashed  []*operation     // wait for the provider's answer to what is under way
@@ -108,7 +107,7 @@ func (t *transaction) Failed(*actors.Context) {
 func (t *transaction) drop() {
 	t.card.Wipe()
 	clear(t.material)
-	t.card, t.browser, t.material, t.choice = nil, nil, nil, ""
+	t.card, t.browser, t.material = nil, nil, nil
 }
 
 // moved tells of the status that a durable decision leads to.

@@ -55,7 +55,7 @@ type seen struct {
 	mu     sync.Mutex
 	calls  map[made]int                            // guarded by mu
 	active map[*posting.Journal]map[ledger.ID]bool // guarded by mu: what each life asks now
-	ready  map[ledger.ID]bool                      // guarded by mu: the provider has said that it waits for Complete, so it has had none
+	again  map[ledger.ID]int                       // guarded by mu: how often in a row the provider has said that what was sent last never arrived
 }
 
 func (s *seen) enter(t testing.TB, j *posting.Journal, id ledger.ID) (leave func()) {
@@ -79,16 +79,26 @@ func (s *seen) call(t testing.TB, c made) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[c]++
-	if s.calls[c] > 1 && !(c.operation == actors.Complete && s.ready[c.reference]) {
+	if s.calls[c] > 1 && s.again[c.reference] < 2 {
 		t.Errorf("%v %v was submitted %d times to terminal %v", c.operation, c.reference, s.calls[c], c.terminal)
 	}
-	delete(s.ready, c.reference)
+	delete(s.again, c.reference)
 }
 
-func (s *seen) inquired(id ledger.ID, o actors.Outcome) {
+// heard notes what allows a second submission: that an operation on a charge
+// never arrived, twice in a row; or that the charge still waits for Complete.
+func (s *seen) heard(about made, o actors.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ready[id] = o.Verdict == actors.VerdictReady
+	charge := about.operation == actors.Pay || about.operation == actors.PayOut
+	switch {
+	case !charge && o.Verdict == actors.VerdictNotFound:
+		s.again[about.reference]++
+	case charge && (o.Verdict == actors.VerdictReady || o.Verdict == actors.VerdictAction):
+		s.again[about.reference] = 2
+	default:
+		delete(s.again, about.reference)
+	}
 }
 
 // submissions counts the calls of an operation for a transaction.
@@ -121,7 +131,9 @@ func (w *witness) Submit(ctx context.Context, call *actors.Call) actors.Outcome 
 	case call.Operation != actors.Complete && call.Operation != actors.Pay && call.Operation != actors.PayOut:
 		w.h.t.Errorf("%v %v has a card", call.Operation, call.Reference)
 	}
-	return w.Provider.Submit(ctx, call)
+	o := w.Provider.Submit(ctx, call)
+	w.h.seen.heard(made{operation: call.Operation, reference: call.Reference}, o)
+	return o
 }
 
 // intended sees to it that the intent of a call is durable.
@@ -154,7 +166,7 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 	}
 	defer w.h.seen.enter(w.h.t, w.journal, q.Reference)()
 	o := w.Provider.Inquire(ctx, q)
-	w.h.seen.inquired(q.Reference, o)
+	w.h.seen.heard(made{operation: q.Operation, reference: q.Reference}, o)
 	return o
 }
 

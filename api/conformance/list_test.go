@@ -159,7 +159,7 @@ func TestAListIsFilteredByTimes(t *testing.T) {
 	} {
 		m.lists("?env=test&"+query, want...)
 	}
-	m.get(transactions+"?started_from=yesterday").refuses("started_from", "started_from must be an ISO 8601 time with an offset")
+	m.get(transactions+"?started_from=yesterday").refuses("started_from", "started_from must be an ISO 8601 time")
 	waiting := m.create(payment(redirected)).at("id")
 	m.lists("?env=test&finished_from=2020-01-01T00:00:00Z", b, a)
 	m.lists("?env=test&order_by=updated", waiting, a, b)

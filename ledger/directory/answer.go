@@ -13,3 +13,7 @@ func AnswerID(key string) ledger.ID { return uuid.NewSHA1(PlatformOrg, []byte("a
 
 // NewAnswer decides that an answer is kept. Nothing ever happens to it again.
 func NewAnswer(id ledger.ID) ledger.Event { return began(ledger.Answer, id, StateGiven) }
+
+// NewReply decides that what a partner was answered with is kept. Nothing ever
+// happens to it again.
+func NewReply(id ledger.ID) ledger.Event { return began(ledger.Reply, id, StateGiven) }

@@ -121,6 +121,7 @@ var lives = map[ledger.Kind]life{
 	ledger.Platform:     {Create, []State{StateOpen}, platformMachine},
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
 	ledger.Answer:       {Give, []State{StateGiven}, nil},
+	ledger.Reply:        {Give, []State{StateGiven}, nil},
 	ledger.Rate:         {begins: Create}, // its states are values: legalRate
 }
 

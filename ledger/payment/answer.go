@@ -33,6 +33,7 @@ type Answer struct {
 	Meta     []byte        // the rail's own keys, a JSON object; nil: as they were
 	Action   *Action       // for SaidAction; nil: as it was
 	KeepCard bool          // for SaidAction: the card is there, and is kept for a later step
+	Inquired bool          // it answers an inquiry, not a submission
 }
 
 // Answered decides on a provider's answer about the charge. ok is false if it
@@ -70,6 +71,9 @@ func (c Case) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	case SaidNotKnown:
 		return d, c.unheard(&d)
 	case SaidAction:
+		if r.Op != nil && r.Op.Choice != "" && a.Inquired {
+			return d, c.ready(&d) // what was chosen never arrived
+		}
 		return d, c.act(&d, a)
 	case SaidReady:
 		return d, c.ready(&d)

@@ -120,6 +120,17 @@ func (c Case) Complete(r *Record, material bool, request ledger.ID) (Decision, e
 	return d, nil
 }
 
+// Choose decides to go on with a payout to the receiving institution that was
+// chosen: one that Destination says is offered. The choice is kept until the
+// provider has it.
+func (c Case) Choose(r *Record, id string, request ledger.ID) (Decision, error) {
+	d, err := c.Complete(r, true, request)
+	if err == nil {
+		d.Record.Op.Choice = id
+	}
+	return d, err
+}
+
 // Destination tells whether a payout waits for the choice of a receiving
 // institution, and whether id is one of those offered.
 func (r *Record) Destination(id string) (waiting, offered bool) {
@@ -208,17 +219,31 @@ func (c Case) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok
 	case SaidRefused, SaidFailed, SaidNotSent:
 		c.notDone(&d, a.Reason)
 	case SaidNotKnown:
-		if o.Unheard > 0 {
-			c.notDone(&d, Interrupted)
-			break
-		}
-		o.Unheard, o.Heard = 1, true
-		d.move(Await, nil)
-		d.Due = c.after(c.Inquire)
+		c.opUnheard(&d)
 	default:
 		c.stillAsked(&d, a)
 	}
 	return d, true
+}
+
+// opUnheard decides on "never arrived". The second in a row, a provider time-out
+// apart, has the operation submitted once more, under the same name: unlike a
+// charge it needs nothing that is gone, and the intent was promised. If that is
+// not heard of either it is not done.
+func (c Case) opUnheard(d *Decision) {
+	const resent, given = 2, 4
+	o := d.Record.Op
+	o.Heard = true
+	o.Unheard++
+	if o.Unheard == given {
+		c.notDone(d, Interrupted)
+		return
+	}
+	d.move(Await, nil)
+	d.Due = c.after(c.Inquire)
+	if o.Unheard == resent {
+		d.Ask = AskOp
+	}
 }
 
 // stillAsked notes that the operation is at the provider and says no more.

@@ -179,9 +179,11 @@ func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
 		}
 	}
 	l.hears(said["not known"])
+	l.is(l.hears(said["not known"]), "await payment_suspended", "due 10s, ask op")
+	l.is(l.hears(said["not known"]), "await payment_suspended", "due 10s")
 	l.is(l.hears(said["not known"]), "commit_refused payment_suspended", "due 168h0m0s")
 	if l.r.Error != "interrupted" {
-		t.Errorf("unknown twice in a row: %q", l.r.Error)
+		t.Errorf("never heard of, and not when it was sent again: %q", l.r.Error)
 	}
 }
 
@@ -276,10 +278,12 @@ func TestHowARefusedVoidsChargeStandsIsAskedUntilItIsSaid(t *testing.T) {
 	}
 }
 
-func TestAVoidThatNeverArrivedLeavesTheChargeAsItIs(t *testing.T) {
+func TestAVoidThatNeverArrivesLeavesTheChargeAsItIs(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.cancels()
-	l.hears(said["not known"])
+	for range 3 {
+		l.hears(said["not known"])
+	}
 	l.is(l.hears(said["not known"]), "void_failed charging", "due 10s, ask inquire")
 	if l.r.Op != nil || l.r.Error != "" {
 		t.Errorf("%+v", l.r)

@@ -149,6 +149,7 @@ type Op struct {
 	Why       string // error_description of what a void leads to
 	Late      bool   // the refund of a late settlement
 	From      Status // to go back to when a refund is refused
+	Choice    string // the receiving institution that was chosen
 }
 
 // OpKind is what an Op does. The zero value is invalid.

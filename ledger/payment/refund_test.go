@@ -243,9 +243,9 @@ func TestAPendingRefundThatIsRefusedIsChargedAgain(t *testing.T) {
 	}
 }
 
-// Unknown twice in a row means that the refund never arrived; it is never sent
-// again by itself.
-func TestARefundThatNeverArrivedIsRefused(t *testing.T) {
+// Unknown twice in a row means that the refund never arrived: it is sent once
+// more, under the same name, and if that does not arrive either it is refused.
+func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.refunds("")
 	l.is(l.hears(said["not known"]), "await charged", "due 10s")
@@ -254,6 +254,12 @@ func TestARefundThatNeverArrivedIsRefused(t *testing.T) {
 	}
 	l.is(l.hears(said["nothing"]), "await charged", "due 10s") // what was in between counts anew
 	l.hears(said["not known"])
+	name := l.r.Op.Request
+	l.is(l.hears(said["not known"]), "await charged", "due 10s, ask op")
+	if l.r.Op.Request != name {
+		t.Error("it is sent under another name")
+	}
+	l.is(l.hears(said["not known"]), "await charged", "due 10s")
 	l.is(l.hears(said["not known"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
 	if l.r.RefundMsg != "interrupted" {
 		t.Errorf("%q", l.r.RefundMsg)

@@ -123,8 +123,12 @@ func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	}
 }
 
-// shown is the beginning of a name that is nobody's type.
+// shown is the beginning of a name that is nobody's type. A card number that was
+// put into the wrong key is not repeated.
 func shown(name []byte) string {
+	if CardLike(name) {
+		return "[redacted]"
+	}
 	if len(name) > shownType {
 		name = name[:shownType]
 		for len(name) > 0 && !utf8.Valid(name) {
@@ -227,6 +231,18 @@ func validCardNumber(number []byte) bool {
 		sum += d
 	}
 	return sum%10 == 0
+}
+
+// CardLike tells whether a text has as many digits as a card number: too many to
+// be repeated in an answer.
+func CardLike(text []byte) bool {
+	n := 0
+	for _, c := range text {
+		if c >= '0' && c <= '9' {
+			n++
+		}
+	}
+	return n >= minCardNumber
 }
 
 // digits tells whether there is at least one byte and all are ASCII digits.
