@@ -210,35 +210,45 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 	h.is(id, payment.Charged, "")
 }
 
-// A rail that hears of nothing, by any name, does not keep a transaction for ever.
-func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
-	for name, c := range map[string]struct {
-		operation actors.Operation
-		set       func(*house)
-		card      string
-		do        func(h *house, id ledger.ID) (live.Result, error)
-		want      payment.Status
-	}{
-		"refund": {actors.Refund, plain, "4242424242424242", func(h *house, id ledger.ID) (live.Result, error) {
-			return h.Refund(part(id, 0))
-		}, payment.Charged},
-		"commit": {actors.Capture, func(h *house) { h.set(0, twoPhase) }, "4242424242424242", func(h *house, id ledger.ID) (live.Result, error) {
-			return h.Commit(part(id, 0))
-		}, payment.PaymentHeld},
-		"cancel": {actors.Void, plain, "4000000000000077", func(h *house, id ledger.ID) (live.Result, error) {
-			return h.Cancel(of(id))
-		}, payment.Charged},
+// The second "unknown reference" is sought at its instant, whoever comes back or
+// cancels meanwhile: the call may still be on its way.
+func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
+	busy := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "busy"}
+	for name, meddle := range map[string]func(*house, ledger.ID) (live.Result, error){
+		"the payer comes back": func(h *house, id ledger.ID) (live.Result, error) { return h.Returned(org, id) },
+		"the merchant cancels": func(h *house, id ledger.ID) (live.Result, error) { return h.Cancel(of(id)) },
+		"the process restarts": func(h *house, id ledger.ID) (live.Result, error) { h.restart(); return h.Find(org, id) },
+		"nobody does anything": func(h *house, id ledger.ID) (live.Result, error) { return h.Find(org, id) },
+		"a due item comes twice": func(h *house, id ledger.ID) (live.Result, error) {
+			h.due(id)
+			h.due(id)
+			h.runtime.Quiesce()
+			return h.Find(org, id)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := scripted(c.operation, lostAnswer).says(c.operation, notKnown)
-			h := openAs(t, func(h *house) { c.set(h); h.on(r) })
-			id := h.create(payment.Payment, c.card, 70, "").Record.ID
-			h.must(c.do(h, id))
-			h.advance(10 * time.Minute)
-			if got := h.read(id); got.Status != c.want || got.Op != nil {
-				t.Errorf("%s with operation %+v", got.Status, got.Op)
+			r := &rail{submit: func(_ context.Context, call *actors.Call) actors.Outcome {
+				if call.Operation == actors.Void {
+					return busy
+				}
+				return lostAnswer
+			}}
+			r.says(actors.Pay, notKnown)
+			h := openAs(t, func(h *house) { h.on(r) })
+			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+			h.advance(10 * time.Second)
+			if r := h.is(id, payment.Charging, ""); r.Unheard != 1 {
+				t.Fatalf("unheard %d", r.Unheard)
 			}
-			h.submitted(id, c.operation, 2)
+			h.advance(time.Second)
+			if name == "a due item comes twice" {
+				h.advance(0)
+			}
+			if got := h.must(meddle(h, id)); got.Status != payment.Charging {
+				t.Errorf("%s %q before the provider time-out has passed", got.Status, got.Error)
+			}
+			h.advance(time.Minute)
+			h.is(id, payment.Failed, "interrupted")
 		})
 	}
 }

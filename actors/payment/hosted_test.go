@@ -10,6 +10,7 @@ import (
 	live "mizan/actors/payment"
 	"mizan/internal/secret"
 	"mizan/ledger"
+	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
 
@@ -162,4 +163,16 @@ func TestOfManyWhoContinueOneGoesOn(t *testing.T) {
 	h.is(id, payment.Charged, "")
 	h.submitted(id, actors.Pay, 1)
 	h.has("100070 / 0")
+}
+
+func TestTheNetworkThatThePayersCredentialsNameIsTaken(t *testing.T) {
+	h := open(t)
+	r := h.must(h.begin(payment.Payment, "", 70, func(c *live.Create) {
+		c.Hosted, c.Card, c.Request.Method = true, nil, ""
+		c.Request.Asset = money.Asset{Currency: "USDT", Env: money.Prod}
+	}))
+	c := live.Continue{Command: live.Command{Org: org, ID: r.ID}, Credentials: payment.Credentials{Method: "e_wallet", Network: "tron"}}
+	if got := h.must(h.Continue(c)); got.Status != payment.Charged || got.Asset.Network != "tron" {
+		t.Errorf("%s in %v", got.Status, got.Asset)
+	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"mizan/actors"
 	live "mizan/actors/payment"
+	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -424,4 +425,73 @@ func (h *house) closeJournal() {
 		h.t.Error(err)
 	}
 	h.closed = true
+}
+
+// unsealing is a keyring that can't seal.
+type unsealing struct{ live.Sealer }
+
+func (unsealing) SealCard(*secret.Card, []byte) ([]byte, error) { return nil, errors.New("no key") }
+
+// A card that can't be sealed is stored nowhere: its caller hears that something
+// is wrong, and the charge ends with its payer's time.
+func TestACardThatCannotBeSealedIsNotStored(t *testing.T) {
+	h := openAs(t, func(h *house) { h.sealer, h.handling = unsealing{h.keyring}, time.Millisecond })
+	create := request(payment.Payment, redirect, 70, "tx")
+	create.Partner = h.partner
+	number := create.Card.Number
+	_, err := h.Create(create)
+	h.refused(err, ledger.Internal)
+	soon(t, "at rest", h.runtime.Quiesce)
+	if !wiped(number) {
+		t.Error("the card is still there")
+	}
+	h.advance(time.Minute)
+	again := h.create(payment.Payment, redirect, 70, "tx")
+	if again.Record.Status != payment.ActionRequired || again.Record.KeepCard || h.sealed(again.Record.ID) {
+		t.Errorf("%s, a card is kept: %v", again.Record.Status, again.Record.KeepCard)
+	}
+	h.advance(time.Hour)
+	h.is(again.Record.ID, payment.Rejected, "payer action expired")
+}
+
+// Who waits is answered at once when the actor fails as it lets a decision out.
+func TestAnOperationWhoseActorFailsIsAnsweredAtOnce(t *testing.T) {
+	var fail atomic.Bool
+	h := openAs(t, func(h *house) {
+		h.handling = time.Millisecond
+		h.asked = func() {
+			if fail.Swap(false) {
+				panic("a bug")
+			}
+		}
+	})
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	fail.Store(true)
+	_, err := h.Refund(part(id, 0))
+	h.refused(err, ledger.Internal)
+	h.advance(time.Minute) // its inquiries say that it never arrived, and it is sent again
+	h.is(id, payment.Refunded, "")
+	h.submitted(id, actors.Refund, 1)
+}
+
+// What is told of a status comes after the status is durable; who is told may
+// fail without anybody's harm.
+func TestAnObserverThatFailsHarmsNobody(t *testing.T) {
+	h := openAs(t, func(h *house) {
+		h.handling = time.Millisecond
+		h.observe = func(_ payment.Type, status payment.Status) {
+			if status == payment.Charged || status == payment.Refunded {
+				panic("a bug")
+			}
+		}
+	})
+	_, err := h.try(payment.Payment, "tx")
+	h.refused(err, ledger.Internal)
+	r := h.create(payment.Payment, "4242424242424242", 70, "tx")
+	if !r.Replay || r.Record.Status != payment.Charged {
+		t.Errorf("%s, replay %v", r.Record.Status, r.Replay)
+	}
+	_, err = h.Refund(part(r.Record.ID, 0))
+	h.refused(err, ledger.Internal)
+	h.is(r.Record.ID, payment.Refunded, "")
 }

@@ -9,6 +9,7 @@ import (
 	live "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
 
@@ -134,6 +135,36 @@ func TestARepeatedOperationWithItsKeyIsOneEffect(t *testing.T) {
 			h.submitted(id, c.operation, 1)
 		})
 	}
+}
+
+// What a request was answered with is what its repetition is answered with,
+// whatever has become of the transaction meanwhile.
+func TestARepetitionIsAnsweredAsTheFirstRequestWas(t *testing.T) {
+	h := open(t)
+	pay := func() (live.Result, error) {
+		return h.begin(payment.Payment, "4000000000000077", 70, func(c *live.Create) { c.Key = keyed("create", "a") })
+	}
+	created, err := pay()
+	id := h.must(created, err).ID
+	h.advance(delayed)
+	h.is(id, payment.Charged, "")
+	refund := part(id, 30)
+	refund.Key = keyed("refund", "a")
+	refunded, err := h.Refund(refund)
+	h.must(refunded, err)
+	h.must(h.Refund(part(id, 0)))
+	for range 2 {
+		again, err := pay()
+		if h.must(again, err); !again.Replay || again.Record.Status != payment.Charging || again.Stamp != created.Stamp {
+			t.Errorf("the create again: %s %+v, replay %v", again.Record.Status, again.Stamp, again.Replay)
+		}
+		again, err = h.Refund(refund)
+		if h.must(again, err); !again.Replay || again.Record.Refunded != money.FromUint64(30) || again.Stamp != refunded.Stamp {
+			t.Errorf("the refund again: %v %+v, replay %v", again.Record.Refunded, again.Stamp, again.Replay)
+		}
+		h.restart()
+	}
+	h.submitted(id, actors.Refund, 2)
 }
 
 // A refund is refused, and its key is free for the one that is not.

@@ -222,6 +222,12 @@ var scripts = []struct {
 		s.create(payment.Payout, "", method("sepa"))
 		s.pass(time.Hour)
 	}, payment.Rejected, "100000 / 0"},
+	{"a payout whose recipient chooses", plain, func(s *script) {
+		s.create(payment.Payout, "", method("open_banking"))
+		s.operate("choose", func(service *live.Service, c live.Command) (live.Result, error) {
+			return service.Choose(live.Choice{Command: c, Bank: "sim-bank-1"})
+		})
+	}, payment.Charged, "99930 / 0"},
 	{"a hold that expires", func(h *house) { h.set(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, "4000000000000341", nil)
 	}, payment.Failed, "100000 / 0"},

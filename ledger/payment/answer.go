@@ -242,7 +242,13 @@ func (c Case) pending(d *Decision, a Answer) bool {
 	if a.Status.Passing() && a.Status != r.Status {
 		d.move(passes[a.Status], nil)
 	}
-	r.Op = nil
+	if r.Op != nil && r.Op.Choice != "" && a.Verdict == SaidNothing {
+		o := *r.Op // nobody knows whether the choice arrived: it may have to be sent again
+		o.Heard = true
+		r.Op = &o
+	} else {
+		r.Op = nil
+	}
 	d.Due = c.again(&r.Inquiries, a)
 	return true
 }

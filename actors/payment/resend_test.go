@@ -1,0 +1,89 @@
+package payment_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// An operation whose intent is durable and which never reached its provider, as
+// when the process was killed in between, is sent once more under its own name.
+func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
+	const slow = "4000000000000077"
+	for name, c := range map[string]struct {
+		card      string
+		twoPhase  bool
+		operation actors.Operation
+		ask       func(h *house, id ledger.ID) (live.Result, error)
+		ends      payment.Status
+	}{
+		"commit": {"4242424242424242", true, actors.Capture, func(h *house, id ledger.ID) (live.Result, error) { return h.Commit(part(id, 0)) }, payment.Charged},
+		"refund": {"4242424242424242", false, actors.Refund, func(h *house, id ledger.ID) (live.Result, error) { return h.Refund(part(id, 0)) }, payment.Refunded},
+		"cancel of what is held": {"4242424242424242", true, actors.Void, func(h *house, id ledger.ID) (live.Result, error) {
+			return h.Cancel(live.Command{Org: org, Partner: 1, ID: id})
+		}, payment.Failed},
+		"cancel of what waits for its payer": {"4000000000003220", false, actors.Void, func(h *house, id ledger.ID) (live.Result, error) {
+			return h.Cancel(live.Command{Org: org, Partner: 1, ID: id})
+		}, payment.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := new(rail)
+			lost := 0
+			var names []ledger.ID
+			r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+				if call.Operation == c.operation {
+					names = append(names, call.Request)
+					if lost++; lost == 1 {
+						return actors.Outcome{Verdict: actors.VerdictUnknown} // it never left
+					}
+				}
+				return r.Provider.Submit(ctx, call)
+			}
+			h := openAs(t, func(h *house) {
+				h.on(r)
+				if c.twoPhase {
+					h.set(0, twoPhase)
+				}
+			})
+			id := h.create(payment.Payment, c.card, 70, "").Record.ID
+			if _, err := c.ask(h, id); err != nil {
+				t.Fatal(err)
+			}
+			h.restart()
+			h.advance(5 * time.Minute)
+			h.is(id, c.ends, map[bool]string{true: payment.ByCaller}[c.ends == payment.Failed])
+			if len(names) != 2 || names[0] != names[1] {
+				t.Errorf("it was sent as %v", names)
+			}
+		})
+	}
+}
+
+func TestTheChoiceOfABankOutlivesAKill(t *testing.T) {
+	r := new(rail)
+	lost := false
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		if call.Operation == actors.Complete && !lost {
+			lost = true
+			return actors.Outcome{} // as if the process had ended here: nothing is known
+		}
+		return r.Provider.Submit(ctx, call)
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	result, err := h.begin(payment.Payout, "", 70, func(c *live.Create) { c.Request.Method, c.Card = "sepa", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	bank := result.Record.Action.Destinations[0].ID
+	if _, err := h.Choose(live.Choice{Command: live.Command{Org: org, Partner: 1, ID: result.Record.ID}, Bank: bank}); err != nil {
+		t.Fatal(err)
+	}
+	h.restart()
+	h.advance(5 * time.Minute)
+	h.is(result.Record.ID, payment.Charged, "")
+}

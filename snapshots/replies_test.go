@@ -1,0 +1,66 @@
+package snapshots_test
+
+import (
+	"testing"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting/store"
+	"mizan/snapshots"
+)
+
+// withKey is a town in which a payment came with a key.
+func withKey(t *testing.T) (w *town, id ledger.ID, key actors.Key) {
+	t.Helper()
+	w = settle(t)
+	h := open(t, w.dir)
+	defer h.close()
+	key = actors.Key{Scope: actors.KeyOfPartner(w.first.Partner), Text: "k", Hash: [32]byte{1}}
+	owner, known := h.directory.Partner(w.first.Org, w.first.Partner)
+	if !known {
+		t.Fatal("the partner is not there")
+	}
+	result, err := h.payments.Create(live.Create{Org: w.first.Org, Partner: owner, Key: key, Request: payment.Request{
+		Type: payment.Payment, Amount: money.FromUint64(5), Asset: usd, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, result.Record.ID, key
+}
+
+func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
+	for name, c := range map[string]struct {
+		broken []int
+		says   string
+		plant  func(w *town, p *planter, claim []byte, reply ledger.Source)
+	}{
+		"none":                    {},
+		"a reply without its key": {[]int{4}, "is no key's", func(_ *town, p *planter, claim []byte, _ ledger.Source) { p.group.Delete(claim) }},
+		"a reply that can't be read": {[]int{3}, "can't be read", func(w *town, p *planter, _ []byte, reply ledger.Source) {
+			p.record(w.first.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })
+		}},
+		"a reply of a version that never was": {[]int{3}, "as it never was", func(w *town, p *planter, _ []byte, reply ledger.Source) {
+			p.record(w.first.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
+				later := append([]byte(nil), payload...)
+				later[1]++ // the version, below 128
+				return later
+			})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _, key := withKey(t)
+			reply := ledger.Source{Kind: ledger.Reply, ID: live.ReplyID(w.first.Org, key.ClaimKey())}
+			claim := store.KeyClaim(nil, w.first.Org, ledger.ClaimIdempotency, key.ClaimKey())
+			if c.plant != nil {
+				w.plant(t, func(p *planter) { c.plant(w, p, claim, reply) })
+			}
+			report := w.check(t, snapshots.Inputs{})
+			wantBroken(t, report, c.broken...)
+			wantSaid(t, report, c.says)
+		})
+	}
+}
