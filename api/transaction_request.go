@@ -171,7 +171,18 @@ func (c *creation) checkAsset() {
 		}
 	}
 	asset.Network = money.ResolveNetwork(asset.Currency, c.checkNetwork())
+	if _, alone := asset.Scale(); !alone {
+		// What is one thing wherever it is, as money of a country, has no network.
+		if bare := (money.Asset{Currency: asset.Currency, Env: asset.Env}); scaled(bare) {
+			asset.Network = ""
+		}
+	}
 	c.request.Asset = asset
+}
+
+func scaled(a money.Asset) bool {
+	_, known := a.Scale()
+	return known
 }
 
 // checkCurrency refuses what is not in the closed set with the specification's

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"mizan/actors"
 	live "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -58,6 +61,24 @@ func TestAPayerWhoApprovesIsCharged(t *testing.T) {
 		h.submitted(r.ID, actors.Complete, 1)
 	}
 	h.has("100140 / 0")
+}
+
+// The rail sends the payer back to an address that outlives the payer's time.
+func TestTheRailKnowsWhereToSendThePayerBack(t *testing.T) {
+	h := openAs(t, func(h *house) {
+		h.returnURL = func(org, id ledger.ID, until time.Time) string {
+			return fmt.Sprint("https://mizan.example/", org, "/", id, "?until=", until.Unix())
+		}
+	})
+	id := h.create(payment.Payment, redirect, 70, "").Record.ID
+	page, err := url.Parse(h.read(id).Action.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := h.simulator.Challenge(h.terminals[0].ID, id, page.Query().Get(simulator.TokenParam))
+	if want := fmt.Sprint("https://mizan.example/", org, "/", id, "?until=", start.Add(time.Hour).Unix()); err != nil || c.ReturnURL != want {
+		t.Errorf("%s (%v), want %s", c.ReturnURL, err, want)
+	}
 }
 
 func TestAPayerWhoRefusesIsRejected(t *testing.T) {
@@ -249,8 +270,8 @@ func TestARailMayAskForOneActionAfterAnother(t *testing.T) {
 	if r := h.must(h.Returned(org, id)); r.Status != payment.ActionRequired || r.Action.URL != "https://rail.example/2" || !r.KeepCard {
 		t.Errorf("%s %+v", r.Status, r.Action)
 	}
-	if got := h.read(id).Action.Until.Time().Sub(start); got != 30*time.Minute {
-		t.Errorf("the payer has %v in all", got)
+	if got := h.read(id).Action.Until.Time().Sub(start); got != 31*time.Minute {
+		t.Errorf("the payer has %v in all, 30 minutes for each thing that is done", got)
 	}
 	h.must(h.Returned(org, id))
 	h.is(id, payment.Charged, "")
@@ -369,4 +390,52 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 	if a := money.FromUint64(70); h.read(got.ID).Amount != a {
 		t.Error("it has another amount")
 	}
+}
+
+// A rail that quotes a card's number does not get it stored or shown.
+func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
+	const number = "4242424242424242"
+	quotes := `{"pan":"` + number + `"}`
+	address := "https://rail.example/?pan=" + number
+	for name, o := range map[string]actors.Outcome{
+		"refused": {Verdict: actors.VerdictRefused, Reason: "no such card: " + number, Meta: []byte(quotes)},
+		"charged": {Verdict: actors.VerdictCharged, RRN: number, Meta: []byte(quotes)},
+		"action": {Verdict: actors.VerdictAction, KeepCard: true, Meta: []byte(quotes), Action: &actors.Action{
+			Type: "redirect", URL: address, Page: address, Material: []byte(quotes), Params: map[string]string{"pan": number}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := openAs(t, func(h *house) { h.on(scripted(actors.Pay, o).says(actors.Pay, done)) })
+			r := h.create(payment.Payment, number, 70, "").Record
+			if payload := live.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
+				t.Errorf("%s", payload)
+			}
+			if name == "action" {
+				if !strings.Contains(r.Action.URL, "[redacted]") || o.Action.URL != address {
+					t.Errorf("%q; the rail's own: %q", r.Action.URL, o.Action.URL)
+				}
+				h.must(h.Returned(org, r.ID))
+			}
+		})
+	}
+}
+
+// Who asks often how a charge stands does not move away the instant at which it
+// is inquired anyway.
+func TestAPayerWhoKeepsComingBackDelaysNothing(t *testing.T) {
+	pending := actors.Outcome{Verdict: actors.VerdictPending, Again: time.Minute}
+	answers := []actors.Outcome{pending, lostAnswer, pending, lostAnswer, pending, done}
+	h := openAs(t, func(h *house) { h.on(scripted(actors.Pay, pending).says(actors.Pay, answers...)) })
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	due := h.whole(h.Find(org, id)).Stamp
+	for range 5 {
+		h.advance(10 * time.Second)
+		if got := h.must(h.Returned(org, id)).Status; got != payment.Charging {
+			t.Errorf("%s", got)
+		}
+		if got := h.whole(h.Find(org, id)).Stamp; got != due {
+			t.Errorf("version %d is due at %v, before: version %d, %v", got.Version, got.Due.Time(), due.Version, due.Due.Time())
+		}
+	}
+	h.advance(10 * time.Second)
+	h.is(id, payment.Charged, "")
 }

@@ -3,10 +3,12 @@ package payment
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
 	"mizan/actors"
+	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 )
@@ -28,6 +30,7 @@ var verdicts = [...]payment.Verdict{
 // understand is no answer: it is asked again, never assumed. A question that
 // never left says nothing of the call that it is about, which did.
 func toAnswer(m *outcome) payment.Answer {
+	m.conceal()
 	verdict := payment.SaidNothing
 	if int(m.Verdict) < len(verdicts) && verdicts[m.Verdict] != 0 {
 		verdict = verdicts[m.Verdict]
@@ -45,6 +48,34 @@ func toAnswer(m *outcome) payment.Answer {
 	return a
 }
 
+// conceal takes the card's number out of whatever the provider has answered: what
+// a rail quotes is shown and stored.
+func (m *outcome) conceal() {
+	if m.card == nil || len(m.card.Number) == 0 {
+		return
+	}
+	hideIn := func(b []byte) []byte { return bytes.ReplaceAll(b, m.card.Number, []byte(secret.Redacted)) }
+	hide := func(s string) string {
+		if len(s) < len(m.card.Number) {
+			return s
+		}
+		return string(hideIn([]byte(s))) // the number itself is never made a string: nobody could wipe it
+	}
+	m.Reason, m.RRN, m.Meta = hide(m.Reason), hide(m.RRN), hideIn(m.Meta)
+	if m.Action == nil {
+		return
+	}
+	a := *m.Action
+	a.URL, a.Page, a.Material = hide(a.URL), hide(a.Page), hideIn(a.Material)
+	if len(a.Params) > 0 {
+		a.Params = maps.Clone(a.Params)
+		for name, value := range a.Params {
+			a.Params[name] = hide(value)
+		}
+	}
+	m.Action = &a
+}
+
 func toAction(a *actors.Action) *payment.Action {
 	action := &payment.Action{
 		Type: text(a.Type), Method: text(a.Method), URL: address(a.URL), Page: address(a.Page), Material: object(a.Material),
@@ -57,7 +88,7 @@ func toAction(a *actors.Action) *payment.Action {
 		action.ExpiresAt = ledger.MicrosOf(a.ExpiresAt)
 	}
 	for _, d := range a.Destinations[:min(len(a.Destinations), maxDestinations)] {
-		if len(d.ID) <= maxText {
+		if len(d.ID) <= maxText && utf8.ValidString(d.ID) {
 			action.Destinations = append(action.Destinations, payment.Destination{ID: d.ID, Name: text(d.Name)})
 		}
 	}
@@ -90,7 +121,7 @@ func address(s string) string {
 // object is a rail's JSON, if it is an object: what is shown to callers must be
 // one.
 func object(text []byte) []byte {
-	if text = bytes.TrimSpace(text); len(text) == 0 || len(text) > maxObject || text[0] != '{' || !json.Valid(text) {
+	if text = bytes.TrimSpace(text); len(text) == 0 || len(text) > maxObject || text[0] != '{' || !utf8.Valid(text) || !json.Valid(text) {
 		return nil
 	}
 	return text

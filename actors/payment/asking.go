@@ -14,8 +14,9 @@ import (
 )
 
 // ask has the provider asked on the pool; its answer comes back by the
-// registry. An error says why the question could not be put.
-func (t *transaction) ask(c *actors.Context, what payment.Ask) error {
+// registry. An error says why the question could not be put. Early says that the
+// record does not want to be woken yet.
+func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error {
 	service, key := t.service, t.key
 	terminal, provider := service.provider(key.Org, t.record.Terminal)
 	if provider == nil {
@@ -27,7 +28,7 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask) error {
 	}
 	job := func() {
 		// An adapter that panics has said nothing: its call is inquired.
-		answer := outcome{Outcome: actors.Outcome{Verdict: actors.VerdictUnknown}, inquiry: q.call == nil, op: q.op, card: q.card}
+		answer := outcome{Outcome: actors.Outcome{Verdict: actors.VerdictUnknown}, inquiry: q.call == nil, early: early, op: q.op, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
 		defer func() {
 			cancel()
@@ -121,7 +122,7 @@ func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	if s := t.service; s.returnURL != nil {
 		call.ReturnURL = func() string { return s.returnURL(call.Org, call.Reference, s.rt.Clock.Now().Add(2*s.actionTTL)) }
 	}
-	t.card, t.browser = nil, nil
+	t.card = nil // the browser's words stay: another terminal may be tried
 	return call
 }
 
@@ -170,6 +171,11 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 		m.Verdict = actors.VerdictPending // it was told to go on: to tell it again at once could go on for ever
 	}
 	a := toAnswer(&m)
+	if m.early && t.record.SaysNothing(a) {
+		t.drop() // its instant is still to come: nobody who asks often may move it away
+		t.answer(c)
+		return
+	}
 	if !payment.Reroutable(t.record, a) || !t.reroute(c, m, a) {
 		t.settleFor(c, m)
 	}

@@ -241,9 +241,6 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 				t.Fatalf("unheard %d", r.Unheard)
 			}
 			h.advance(time.Second)
-			if name == "a due item comes twice" {
-				h.advance(0)
-			}
 			if got := h.must(meddle(h, id)); got.Status != payment.Charging {
 				t.Errorf("%s %q before the provider time-out has passed", got.Status, got.Error)
 			}
@@ -251,4 +248,94 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 			h.is(id, payment.Failed, "interrupted")
 		})
 	}
+}
+
+// A rail that hears of nothing, by any name, does not keep a transaction for ever.
+func TestAnOperationThatNeverArrivesIsGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		operation actors.Operation
+		set       func(*house)
+		card      string
+		do        func(h *house, id ledger.ID) (live.Result, error)
+		want      payment.Status
+	}{
+		"refund": {actors.Refund, plain, "4242424242424242", func(h *house, id ledger.ID) (live.Result, error) {
+			return h.Refund(part(id, 0))
+		}, payment.Charged},
+		"commit": {actors.Capture, func(h *house) { h.set(0, twoPhase) }, "4242424242424242", func(h *house, id ledger.ID) (live.Result, error) {
+			return h.Commit(part(id, 0))
+		}, payment.PaymentHeld},
+		"cancel": {actors.Void, plain, "4000000000000077", func(h *house, id ledger.ID) (live.Result, error) {
+			return h.Cancel(of(id))
+		}, payment.Charged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := scripted(c.operation, lostAnswer).says(c.operation, notKnown)
+			h := openAs(t, func(h *house) { c.set(h); h.on(r) })
+			id := h.create(payment.Payment, c.card, 70, "").Record.ID
+			h.must(c.do(h, id))
+			h.advance(10 * time.Minute)
+			if got := h.read(id); got.Status != c.want || got.Op != nil {
+				t.Errorf("%s with operation %+v", got.Status, got.Op)
+			}
+			h.submitted(id, c.operation, 2)
+		})
+	}
+}
+
+// An operation that has not begun when its caller's patience ends is not begun
+// any more: who was told that nothing was done is not surprised later.
+func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
+	r := new(rail)
+	began, goOn := make(chan ledger.ID), make(chan struct{})
+	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+		began <- call.Reference
+		<-goOn
+		return actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{Material: []byte(`{}`)}}
+	}
+	h := openAs(t, func(h *house) { h.wait = 50 * time.Millisecond; h.on(r) })
+	go func() { _, _ = h.try(payment.Payment, "") }()
+	id := <-began
+	_, err := h.Cancel(of(id))
+	h.refused(err, ledger.Unavailable)
+	secret := material(id, `{"otp":"123456"}`)
+	_, err = h.Complete(secret)
+	h.refused(err, ledger.Unavailable)
+	close(goOn)
+	soon(t, "at rest", h.runtime.Quiesce)
+	h.is(id, payment.ActionRequired, "")
+	h.submitted(id, actors.Void, 0)
+	h.submitted(id, actors.Complete, 0)
+	if !wiped(secret.Object) {
+		t.Error("the material is still there")
+	}
+}
+
+// One that has begun is answered with the state reached, and its repetition with
+// the same, whatever has become of it.
+func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) {
+	r := new(rail)
+	goOn := make(chan struct{})
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		if call.Operation == actors.Refund {
+			<-goOn
+		}
+		return r.Provider.Submit(ctx, call)
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.restartAs(func(h *house) { h.wait = 50 * time.Millisecond })
+	refund := part(id, 0)
+	refund.Key = keyed("k", "a")
+	first := h.whole(h.Refund(refund))
+	if first.Record.Status != payment.Charged || first.Record.Op == nil {
+		t.Errorf("%s, operation %+v", first.Record.Status, first.Record.Op)
+	}
+	close(goOn)
+	soon(t, "at rest", h.runtime.Quiesce)
+	h.is(id, payment.Refunded, "")
+	if again := h.whole(h.Refund(refund)); !again.Replay || again.Stamp != first.Stamp || again.Record.Status != payment.Charged {
+		t.Errorf("%s %+v, replay %v", again.Record.Status, again.Stamp, again.Replay)
+	}
+	h.submitted(id, actors.Refund, 1)
 }

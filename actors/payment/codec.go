@@ -69,6 +69,7 @@ const (
 	keyAction
 	keyOp
 	keyRailMeta
+	keyLastCommit
 )
 
 // The bits of keyFlags. They are stored, as the keys are.
@@ -79,6 +80,7 @@ const (
 	flagTwoPhase
 	flagSettledLate
 	flagKeepCard
+	flagKnown
 )
 
 type encoder struct {

@@ -144,6 +144,7 @@ func setFlags(r *payment.Record, v int64) {
 	r.TwoPhase = v&flagTwoPhase != 0
 	r.SettledLate = v&flagSettledLate != 0
 	r.KeepCard = v&flagKeepCard != 0
+	r.Known = v&flagKnown != 0
 }
 
 func setName(key int, r *payment.Record, s string) {
@@ -209,6 +210,8 @@ func amountField(key int, r *payment.Record) *money.Amount {
 		return &r.Merchant.Abs
 	case keyFeeFixed:
 		return &r.Fees.Fixed
+	case keyLastCommit:
+		return &r.LastCommit
 	case keyCaptured:
 		return &r.Captured
 	case keyRefunded:

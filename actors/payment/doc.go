@@ -6,7 +6,8 @@
 //  1. The intent to call a provider is durable before the call, with what the
 //     provider will know it by: the transaction's id, and for what follows on a
 //     charge an id of its own. It is submitted once; afterwards it is only
-//     inquired, and submitted again only if the provider says that it waits for it.
+//     inquired, and submitted again, by the same name, only if the provider says
+//     that it waits for it or, twice, that what follows on a charge never arrived.
 //  2. A card lives in the actor's memory until no provider needs it, and is
 //     wiped. A rail that needs it in a later step has it kept sealed, without its
 //     verification value, in a row beside the record that goes with the last step.
@@ -19,11 +20,16 @@
 //     however often the process restarts.
 //  5. Whoever asks is answered with the first outcome, or after the create-wait
 //     with the state reached; the loser of a race for a txid or an idempotency
-//     key answers what the winner answers.
+//     key answers what the winner answers. The answer to a request with a key is
+//     durable before it is given, and its repetition is given the same one.
 //  6. An actor with a call under way, or with somebody waiting, is never let go.
 //  7. Another terminal is tried only where the one before surely moved nothing:
 //     it refused, or the call never left. What the writer refuses of that attempt
 //     leaves the first terminal's answer standing.
+//  8. A transaction that is not at its end wants to be woken at an instant, or
+//     its actor expects an answer: nothing that gets lost leaves it waiting.
+//  9. What a rail reports unasked while something else is under way is decided on
+//     afterwards. What it says is bounded before it is stored.
 //
 // Callers: api (all of Service's methods), cmd (New). The providers, the directory,
 // the admission of accounts and the sealing of cards are interfaces, because

@@ -39,7 +39,7 @@ func flags(r *payment.Record) (v int64) {
 		bit int64
 	}{
 		{r.Fees.OnTop, flagFeeOnTop}, {r.Fees.Refundable, flagFeeRefundable}, {r.Hosted, flagHosted},
-		{r.TwoPhase, flagTwoPhase}, {r.SettledLate, flagSettledLate}, {r.KeepCard, flagKeepCard},
+		{r.TwoPhase, flagTwoPhase}, {r.SettledLate, flagSettledLate}, {r.KeepCard, flagKeepCard}, {r.Known, flagKnown},
 	} {
 		if f.set {
 			v |= f.bit
@@ -52,6 +52,7 @@ func flags(r *payment.Record) (v int64) {
 func (e *encoder) following(r *payment.Record) {
 	e.int(keyHoldUntil, int64(r.HoldUntil))
 	e.amount(keyCaptured, r.Captured)
+	e.amount(keyLastCommit, r.LastCommit)
 	e.amount(keyRefunded, r.Refunded)
 	e.amount(keyFeeBack, r.FeeBack)
 	e.id(keyRefundID, r.RefundID)

@@ -287,3 +287,34 @@ func TestAHoldDoesNotExpireUnderACommit(t *testing.T) {
 	h.advance(time.Hour)
 	h.is(id, payment.Charged, "")
 }
+
+// What a commit asked for that was thought lost is what the rail has captured.
+func TestAHoldThatTheRailHasCapturedAfterALostCommitIsChargedForThatMuch(t *testing.T) {
+	r := new(rail)
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		switch call.Operation {
+		case actors.Capture:
+			return lostAnswer
+		case actors.Void:
+			return actors.Outcome{Verdict: actors.VerdictRefused, Reason: "captured"}
+		}
+		return r.Provider.Submit(ctx, call)
+	}
+	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
+		if q.Operation == actors.Capture {
+			return notKnown
+		}
+		return done
+	}
+	h := twoPhased(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.must(h.Commit(part(id, 30)))
+	h.advance(time.Hour)
+	h.is(id, payment.PaymentHeld, "interrupted")
+	_, err := h.Cancel(of(id))
+	h.refused(err, ledger.NotReversible)
+	if got := h.is(id, payment.Charged, "").Captured; got != money.FromUint64(30) {
+		t.Errorf("captured %v", got)
+	}
+	h.has("100030 / 0")
+}

@@ -58,10 +58,10 @@ type house struct {
 	admission     live.Admission
 	handling      time.Duration
 	closed        bool // the journal, before its time
-	unsound       bool // a test leaves behind what no life of the service may
 	scripted      bool // the simulator's log is not what the rail did
 	lossy         bool // charges may be given up that never reached the rail
 	observe       func(payment.Type, payment.Status)
+	returnURL     func(org, id ledger.ID, until time.Time) string
 	seen          seen
 	witness       *witness // of this life
 	dead          []*actors.Runtime
@@ -105,7 +105,7 @@ func openAs(t testing.TB, set func(*house)) *house {
 	set(h)
 	h.start()
 	t.Cleanup(func() {
-		if _, timed := t.(*testing.B); !h.closed && !h.unsound && !timed {
+		if _, timed := t.(*testing.B); !h.closed && !timed {
 			soon(t, "at rest", h.runtime.Quiesce)
 			h.sound()
 		}
@@ -157,7 +157,7 @@ func (h *house) start() {
 		Runtime: h.runtime, Directory: h, Admission: admission, Sealer: sealer,
 		Providers:  map[string]actors.Provider{"simulator": provider},
 		CreateWait: cmp.Or(h.wait, 10*time.Second), ProviderTimeout: cmp.Or(h.inquire, 10*time.Second),
-		ActionTTL: 30 * time.Minute, Observe: h.observe,
+		ActionTTL: 30 * time.Minute, Observe: h.observe, ReturnURL: h.returnURL,
 	})
 	h.runtime.Start(live.Resumes)
 }
@@ -172,8 +172,12 @@ func (h *house) stop() {
 	}
 }
 
-func (h *house) restart() {
+func (h *house) restart() { h.restartAs(func(*house) {}) }
+
+// restartAs has the next life begin as set says.
+func (h *house) restartAs(set func(*house)) {
 	h.stop()
+	set(h)
 	h.start()
 	h.runtime.Quiesce()
 }
@@ -225,6 +229,9 @@ func (h *house) advance(d time.Duration) {
 	h.t.Helper()
 	if err := h.runtime.Advance(h.clock.Now().Add(d)); err != nil {
 		h.t.Fatal(err)
+	}
+	if h.runtime.Outstanding() == 0 {
+		h.waiting()
 	}
 }
 
@@ -314,6 +321,13 @@ func (h *house) must(r live.Result, err error) *payment.Record {
 		h.t.Fatal(err)
 	}
 	return r.Record
+}
+
+// whole is a result that had to come.
+func (h *house) whole(r live.Result, err error) live.Result {
+	h.t.Helper()
+	h.must(r, err)
+	return r
 }
 
 // refused fails the test unless the error is a refusal of the code.

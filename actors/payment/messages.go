@@ -24,11 +24,28 @@ type reply struct {
 type caller struct {
 	reply chan reply
 	gone  atomic.Bool // it waits no more
+	phase atomic.Int32
 
 	// Of the actor's: what it waits for.
 	patient bool // also for the answer to what is being asked
 	cancels bool // and wants to know why it was not granted
 }
+
+// The phases of what a caller has asked for: whoever is first decides whether it
+// is begun or was given up.
+const (
+	notBegun int32 = iota
+	begun
+	givenUp
+)
+
+// begin tells whether what was asked for may be begun: it is not given up.
+func (c *caller) begin() bool {
+	return c.phase.CompareAndSwap(notBegun, begun) || c.phase.Load() == begun
+}
+
+// giveUp tells whether what was asked for is not begun, and never will be.
+func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(notBegun, givenUp) }
 
 func newCaller() *caller { return &caller{reply: make(chan reply, 1)} }
 
@@ -90,6 +107,7 @@ func (admitted) Expected() {}
 type outcome struct {
 	actors.Outcome
 	inquiry bool      // it answers a question; else a submission
+	early   bool      // and was put before the record wanted to be woken
 	op      ledger.ID // the operation on the charge that it is about; zero: the charge
 	card    *secret.Card
 }

@@ -24,6 +24,10 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 		m.Refuse(unknown())
 		return
 	}
+	if !m.begin() {
+		m.wipe() // who asked was told that it is not done
+		return
+	}
 	d, decided, err := t.decide(c, m)
 	switch {
 	case err != nil:
@@ -124,7 +128,7 @@ func (t *transaction) returned(c *actors.Context, at payment.Case, request ledge
 		return d, err == nil, err
 	}
 	if r.Status.Moving() && r.Op == nil && !r.NotKnown() {
-		if err := t.ask(c, payment.AskInquire); err != nil {
+		if err := t.ask(c, payment.AskInquire, true); err != nil {
 			t.unasked(err) // its due instant asks again
 		}
 	}

@@ -71,14 +71,46 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 	r, answered := m.wait(timer)
 	switch {
 	case !answered:
-		r.result, r.err = s.reached(c.Org, c.ID)
+		return s.overdue(&c, m)
 	case r.existing != (ledger.ID{}):
 		return m.replayed(s.replay(c.Org, partner, c.ID, &c.Key))
 	}
 	if r.err != nil {
+		s.keepLost(&c, m)
 		return Result{}, r.err
 	}
 	return s.keep(c.Org, &c.Key, r.result)
+}
+
+// keepLost keeps how the transaction stands when a cancel that had begun was lost
+// to the settlement, so that its repetition is refused too.
+func (s *Service) keepLost(c *Command, m *operation) {
+	if m.what != cancel {
+		return
+	}
+	if _, used, err := s.used(c.Org, &c.Key); err != nil || !used {
+		return
+	}
+	if found, err := s.Find(c.Org, c.ID); err == nil && found.Record.Status == payment.Charged {
+		_, _ = s.keep(c.Org, &c.Key, found) // without it, how the transaction stands decides
+	}
+}
+
+// overdue answers an operation whose create-wait is over: with the state reached,
+// unless it has not even begun, or nobody knows; then its key is as good as new.
+func (s *Service) overdue(c *Command, m *operation) (Result, error) {
+	const op = "payment.overdue"
+	if m.what != returned && m.giveUp() {
+		return Result{}, ledger.Refuse(op, ledger.Unavailable, "another operation takes its time; nothing was done")
+	}
+	result, err := s.reached(c.Org, c.ID)
+	if err != nil || c.Key.IsZero() {
+		return result, err
+	}
+	if _, used, err := s.used(c.Org, &c.Key); err != nil || !used {
+		return Result{}, ledger.Refuse(op, ledger.Unavailable, "it is not stored yet; ask again with the same key")
+	}
+	return s.keep(c.Org, &c.Key, result)
 }
 
 // known finds whose transaction a command is about, and whether the very

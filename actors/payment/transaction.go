@@ -144,7 +144,7 @@ func (t *transaction) due(c *actors.Context, m actors.Due) {
 	if ask == payment.AskNothing || early && t.record.NotKnown() {
 		return
 	}
-	err := t.ask(c, ask)
+	err := t.ask(c, ask, early)
 	switch {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
@@ -227,7 +227,7 @@ func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
 	if ask == payment.AskNothing || ask == payment.AskInquire && t.record.NotKnown() {
 		return
 	}
-	if err := t.ask(c, ask); err != nil {
+	if err := t.ask(c, ask, false); err != nil {
 		t.drop()
 		t.unasked(err) // the due instant finds that nothing was submitted
 	}

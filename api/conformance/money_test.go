@@ -119,6 +119,8 @@ func TestAMissingNetworkIsFoundOrLeftOpen(t *testing.T) {
 	for currency, network := range map[string]string{"ETH": "ethereum", "TRX": "tron", "TON": "ton"} {
 		m.create(by(params{"type": "e_wallet"}, "currency", currency)).has("network", network)
 	}
+	// Money of a country is one thing, whatever rail is named.
+	m.create(by(params{"type": "e_wallet"}, "currency", "USD", "network", "tron")).has("status", "charged", "network", absent, "scale", "2")
 	of := shop(t, `{"networks":["solana"]}`)
 	of.create(by(params{"type": "e_wallet"}, "currency", "USDC")).has("status", "charged", "network", "solana", "scale", "6")
 	for _, currency := range []string{"USDT", "USDC"} {

@@ -83,6 +83,13 @@ func (c Case) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	return d, true
 }
 
+// SaysNothing tells whether an answer about a charge that the rail has is only
+// that it still has it.
+func (r *Record) SaysNothing(a Answer) bool {
+	return r.Status.Moving() && r.Op == nil && (a.Verdict == SaidPending || a.Verdict == SaidNothing) &&
+		(a.Status == "" || a.Status == r.Status)
+}
+
 // arrive moves the charge to where the rail has it and the payer's part is over.
 func (d *Decision) arrive() {
 	switch d.Record.Status {
@@ -101,8 +108,15 @@ func (c Case) settle(d *Decision, a Answer) {
 		d.Record.RRN = a.RRN
 	}
 	entry := d.Record.settlement()
-	if d.Record.Status.Held() {
-		d.Record.Captured = d.Record.Amount
+	if r := d.Record; r.Status.Held() {
+		// What a commit asked for and was thought lost is what was captured.
+		r.Captured = r.Amount
+		if !r.LastCommit.IsZero() {
+			held := r.hold().Postings
+			assertPriced(r.price(r.LastCommit))
+			r.Captured = r.LastCommit
+			entry = r.capture(held)
+		}
 	}
 	d.move(Settle, entry)
 	d.end("")
@@ -115,7 +129,10 @@ func (c Case) suspend(d *Decision, a Answer) bool {
 		return c.unchanged(d, a)
 	}
 	d.arrive()
-	r.RRN = a.RRN
+	r.Known = true
+	if a.RRN != "" {
+		r.RRN = a.RRN
+	}
 	if r.Type == Payout {
 		d.move(HoldPayout, nil)
 	} else {
@@ -149,10 +166,10 @@ func (c Case) failed(d *Decision, a Answer) {
 // before it can't have forgotten.
 func (c Case) unheard(d *Decision) bool {
 	r := d.Record
-	if r.Status == ActionRequired || r.Status.Held() {
+	if r.Known && (r.Op == nil || r.Op.Heard) {
 		return c.unchanged(d, Answer{Verdict: SaidNotKnown})
 	}
-	if r.Unheard == 0 {
+	if r.Unheard == 0 || r.Known {
 		r.Unheard = 1
 		if r.Op != nil {
 			o := *r.Op
@@ -172,11 +189,12 @@ func (c Case) unheard(d *Decision) bool {
 // act publishes what the payer has to do; false: it is published already.
 func (c Case) act(d *Decision, a Answer) bool {
 	r := d.Record
-	r.Unheard = 0
+	r.Unheard, r.Known = 0, true
 	if r.Status.Held() || r.Status == ActionRequired && a.Action == nil {
 		return c.unchanged(d, a)
 	}
 	r.Inquiries = 0
+	waiting := r.Status == ActionRequired
 	if r.Status == Authorizing {
 		d.move(Process, nil)
 	}
@@ -184,7 +202,10 @@ func (c Case) act(d *Decision, a Answer) bool {
 	var action Action // empty where it was lost with the answer that had it
 	until := c.after(c.ActionTTL)
 	if r.Action != nil {
-		action, until = *r.Action, r.Action.Until
+		action = *r.Action
+	}
+	if r.Action != nil && (a.Action == nil || waiting) {
+		until = r.Action.Until // only who has done the one thing gets time for the next
 	}
 	if a.Action != nil {
 		action = *a.Action
@@ -210,6 +231,7 @@ func (c Case) unchanged(d *Decision, a Answer) bool {
 // ready goes on with a charge whose payer has acted.
 func (c Case) ready(d *Decision) bool {
 	r := d.Record
+	r.Known = true
 	if r.Op == nil && r.Status == Authorizing {
 		d.arrive() // from here Complete can begin it
 		d.Due = c.again(&r.Inquiries, Answer{})
@@ -228,7 +250,9 @@ func (c Case) ready(d *Decision) bool {
 // pending notes that the rail has it and says no more.
 func (c Case) pending(d *Decision, a Answer) bool {
 	r := d.Record
-	r.Unheard = 0
+	if a.Verdict == SaidPending { // silence says nothing, not even that it arrived
+		r.Unheard, r.Known = 0, true
+	}
 	switch {
 	case r.Status.Held(), r.Status == ActionRequired && a.Verdict == SaidNothing:
 		return c.unchanged(d, a)

@@ -39,7 +39,7 @@ func at(t testing.TB, kind payment.Type, status payment.Status) *life {
 	case payment.PaymentHeld, payment.PayoutHeld:
 		l.says(said["held"])
 	case payment.Charging:
-		l.says(payment.Answer{Verdict: payment.SaidPending, Again: time.Second})
+		l.says(payment.Answer{Verdict: payment.SaidNothing, Again: time.Second})
 	default:
 		l.says(payment.Answer{Verdict: payment.SaidPending, Again: time.Second, Status: status})
 	}
@@ -294,13 +294,25 @@ func TestAnInquiryThatNeverLeftFailsNothing(t *testing.T) {
 	l.is(l.says(said["not sent"]), "process charging", "due 10s")
 }
 
-func TestAnAnswerBetweenTwoUnknownReferencesCountsThemAnew(t *testing.T) {
-	for _, between := range []string{"nothing", "pending", "act"} {
+// Silence between two unknown references says nothing; what the rail has once
+// said that it has never counts as lost.
+func TestWhatTheRailHasSaidThatItHasIsNeverLost(t *testing.T) {
+	for between, lost := range map[string]bool{"nothing": true, "pending": false, "act": false} {
 		l := at(t, payment.Payment, payment.Charging)
 		l.says(said["not known"])
 		l.says(said[between])
-		if l.r.Unheard != 0 {
-			t.Errorf("after %s: %d in a row", between, l.r.Unheard)
+		for range 3 {
+			l.wakes(24 * time.Hour)
+			if l.r.Status == payment.Failed {
+				break
+			}
+			l.c.Due = ledger.MicrosOf(l.c.Now)
+			if d, ok := l.c.Answered(l.r, said["not known"]); ok {
+				l.took(d)
+			}
+		}
+		if (l.r.Status == payment.Failed) != lost {
+			t.Errorf("after %s: %s", between, l.r.Status)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d.move(Reroute, r.release())
 	d.Record.Attempts = append(r.Attempts[:len(r.Attempts):len(r.Attempts)],
 		Attempt{Terminal: r.Terminal, Reason: a.Reason, At: ledger.MicrosOf(c.Now)})
-	d.Record.Unheard, d.Record.Inquiries = 0, 0
+	d.Record.Unheard, d.Record.Inquiries, d.Record.Known = 0, 0, false
 	if reason := d.Record.take(t); reason != "" {
 		return Decision{}, false
 	}
@@ -221,12 +221,13 @@ func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 const (
 	maxBackOff = 8
 	minAgain   = time.Millisecond
+	maxAgain   = 24 * time.Hour // whatever a rail says
 )
 
 // again is when to inquire after an answer that says nothing final.
 func (c Case) again(inquiries *uint8, a Answer) ledger.Micros {
 	if a.Again > 0 {
-		return c.after(max(a.Again, minAgain))
+		return c.after(min(max(a.Again, minAgain), maxAgain))
 	}
 	gap := c.Inquire << min(*inquiries, maxBackOff)
 	*inquiries = min(*inquiries+1, maxBackOff)

@@ -97,6 +97,7 @@ func (c Case) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decisi
 	}
 	d := next(r)
 	d.Record.Op = &Op{Kind: OpCapture, Request: request, Amount: asked, From: r.Status}
+	d.Record.LastCommit = asked
 	d.move(Commit, nil)
 	c.ask(&d)
 	return d, nil
@@ -110,25 +111,39 @@ func (c Case) Complete(r *Record, material bool, request ledger.ID) (Decision, e
 	if r.Status != ActionRequired && !(r.Status.Moving() && !material) || r.Op != nil {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction does not wait for its payer")
 	}
+	if material && !r.Action.wantsMaterial() {
+		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction waits for something else")
+	}
 	if material && r.Action.ExpiresAt != 0 && ledger.MicrosOf(c.Now) > r.Action.ExpiresAt {
 		return Decision{}, ledger.Refuse(op, ledger.Expired, "the material came after expires_at: ask for a fresh one and start again")
 	}
+	return c.complete(r, request), nil
+}
+
+// wantsMaterial tells whether something may be submitted: the rail asks for it,
+// or what it asks for was lost with the answer that said so.
+func (a *Action) wantsMaterial() bool {
+	return a.Material != nil || a.Type == "" && a.URL == "" && a.Page == "" && a.Destinations == nil
+}
+
+func (c Case) complete(r *Record, request ledger.ID) Decision {
 	d := next(r)
 	d.Record.Op = &Op{Kind: OpComplete, Request: request, From: r.Status}
 	d.move(Submit, nil)
 	c.ask(&d)
-	return d, nil
+	return d
 }
 
 // Choose decides to go on with a payout to the receiving institution that was
 // chosen: one that Destination says is offered. The choice is kept until the
-// provider has it.
+// provider has it. The error is a Conflict while another operation is under way.
 func (c Case) Choose(r *Record, id string, request ledger.ID) (Decision, error) {
-	d, err := c.Complete(r, true, request)
-	if err == nil {
-		d.Record.Op.Choice = id
+	if r.Status != ActionRequired || r.Op != nil {
+		return Decision{}, ledger.Refuse("payment.Choose", ledger.Conflict, "the transaction does not wait for a receiving institution")
 	}
-	return d, err
+	d := c.complete(r, request)
+	d.Record.Op.Choice = id
+	return d, nil
 }
 
 // Destination tells whether a payout waits for the choice of a receiving
@@ -210,6 +225,9 @@ func (c Case) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok
 	if a.Meta != nil {
 		d.Record.RailMeta = a.Meta
 	}
+	if o.Kind == OpCapture && a.RRN != "" {
+		d.Record.RRN = a.RRN
+	}
 	if o.Heard && a.Verdict == SaidNotSent {
 		a.Verdict = SaidNothing // an inquiry that never left
 	}
@@ -249,7 +267,10 @@ func (c Case) opUnheard(d *Decision) {
 // stillAsked notes that the operation is at the provider and says no more.
 func (c Case) stillAsked(d *Decision, a Answer) {
 	r, o := d.Record, d.Record.Op
-	o.Heard, o.Unheard = true, 0
+	o.Heard = true
+	if a.Verdict == SaidPending {
+		o.Unheard = 0
+	}
 	if o.Kind == OpRefund && !o.Late && a.Verdict == SaidPending && r.Status != Refunding {
 		r.RefundMsg = MsgRefundPending
 		d.move(RefundPending, nil)

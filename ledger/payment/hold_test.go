@@ -170,8 +170,8 @@ func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.commits("")
 	for _, c := range []struct{ says, due string }{
-		{"nothing", "due 10s"}, {"pending", "due 20s"}, {"not known", "due 10s"}, {"nothing", "due 40s"}, {"not known", "due 10s"},
-		{"held", "due 1m20s"}, {"not sent", "due 2m40s"},
+		{"nothing", "due 10s"}, {"pending", "due 20s"}, {"not known", "due 10s"}, {"pending", "due 40s"}, {"not known", "due 10s"},
+		{"held", "due 1m20s"}, {"not sent", "due 2m40s"}, {"pending", "due 5m20s"},
 	} {
 		l.is(l.hears(said[c.says]), "await payment_suspended", c.due)
 		if !l.r.Answered() {

@@ -89,6 +89,8 @@ type Record struct {
 	FeeBack     money.Amount  // of the fee, returned with refunds
 	RefundID    ledger.ID     // of the last refund that was asked for
 	RefundMsg   string        // how it ended
+	LastCommit  money.Amount  // what the last commit asked for; zero: there was none
+	Known       bool          // the provider has said that it has the charge
 	SettledLate bool          // money moved after it was closed
 	LinkID      ledger.ID     // the payment link that produced it; zero: none
 

@@ -1,0 +1,93 @@
+package payment_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// A rail that quotes the card in its answer does not get it stored.
+func TestACardThatARailQuotesIsConcealed(t *testing.T) {
+	const number = "4242424242424242"
+	r := new(rail)
+	r.submit = func(context.Context, *actors.Call) actors.Outcome {
+		return actors.Outcome{Verdict: actors.VerdictRefused, Reason: "declined: " + number, Meta: []byte(`{"pan":"` + number + `"}`)}
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	got := h.create(payment.Payment, number, 70, "").Record
+	if got.Error != "declined: [redacted]" || string(got.RailMeta) != `{"pan":"[redacted]"}` {
+		t.Errorf("%q %s", got.Error, got.RailMeta)
+	}
+	if strings.Contains(string(live.Encode(got)), number) {
+		t.Error("the record has the number")
+	}
+}
+
+// A payer who reloads the page that the rail sent him back to moves nothing away.
+func TestWhoComesBackOftenDoesNotPutTheInquiryOff(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	before, version := h.dueAt(id), h.version(id)
+	for range 5 {
+		if r := h.must(h.Returned(org, id)); r.Status != payment.Charging {
+			t.Errorf("%s", r.Status)
+		}
+	}
+	if h.dueAt(id) != before || h.version(id) != version {
+		t.Errorf("due %v and version %d became %v and %d", before, version, h.dueAt(id), h.version(id))
+	}
+	h.advance(10 * time.Second)
+	h.is(id, payment.Charged, "")
+}
+
+func (h *house) dueAt(id ledger.ID) ledger.Micros { return h.found(id).Stamp.Due }
+
+func (h *house) version(id ledger.ID) uint64 { return h.found(id).Stamp.Version }
+
+func (h *house) found(id ledger.ID) live.Result {
+	h.t.Helper()
+	r, err := h.Find(org, id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return r
+}
+
+// What was asked for while a call took its time, and given up by who asked, is
+// not done behind his back.
+func TestAnOperationThatNobodyWaitsForAnyMoreIsNotBegun(t *testing.T) {
+	release, calls := make(chan struct{}), make(chan struct{}, 8)
+	r := new(rail)
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		if call.Operation == actors.Refund {
+			calls <- struct{}{}
+			<-release
+		}
+		return r.Provider.Submit(ctx, call)
+	}
+	h := openAs(t, func(h *house) { h.wait, h.inquire = 50*time.Millisecond, time.Minute; h.on(r) })
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	if first := h.must(h.Refund(part(id, 10))); first.Status != payment.Charged {
+		t.Errorf("%s", first.Status)
+	}
+	<-calls
+	again := part(id, 20)
+	again.Key = actors.Key{Scope: actors.KeyOfPartner(1), Text: "k"}
+	_, err := h.Refund(again)
+	h.refused(err, ledger.Unavailable)
+	close(release)
+	h.runtime.Quiesce()
+	h.is(id, payment.Refunded, "")
+	if got := h.read(id).Refunded.String(); got != "10" {
+		t.Errorf("refunded %s", got)
+	}
+	if r := h.must(h.Refund(again)); r.Refunded.String() != "30" {
+		t.Errorf("with the key as good as new: %s", r.Refunded)
+	}
+}
