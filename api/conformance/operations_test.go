@@ -251,3 +251,20 @@ func TestTheRedirectURLDrivesWhateverTheRailNeeds(t *testing.T) {
 	p.send(p.open(hosted.at("simple_auth_redirect_url")), "cardnumber", "4242424242424242", "cardholder", "J", "exp_month", "1", "exp_year", "30", "cvv", "737").want(200)
 	m.read(hosted.at("id")).has("status", "charged")
 }
+
+// Only what a rail has asked for may be submitted: anything else would end what
+// still waits for its payer.
+func TestMaterialThatNobodyAskedForIsRefused(t *testing.T) {
+	m := demo(t)
+	for name, p := range map[string]params{
+		"a redirect": payment("4000000000003220"), "a form": payment("4000000000003063"), "another device": by(params{"type": "sbp"}),
+		"the choice of a bank": payout("", "money_storage", params{"type": "sepa"}),
+	} {
+		made := m.create(p).has("status", "action_required")
+		a := m.post(transactions+"/additional_params_for_auth/"+made.at("id"), `{"additional_params_for_auth":{"otp":"123456"}}`)
+		if a.status != 409 || a.at("error") != "conflict" {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+		m.read(made.at("id")).has("status", "action_required")
+	}
+}
