@@ -156,7 +156,7 @@ func TestOperationsWaitForTheAnswerToTheCallThatIsUnderWay(t *testing.T) {
 			for _, answer := range []struct {
 				err  error
 				want ledger.Code
-			}{{<-cancelled, c.cancelled}, {<-refunded, c.refunded}} {
+			}{{answered(t, cancelled), c.cancelled}, {answered(t, refunded), c.refunded}} {
 				if answer.want != "" {
 					h.refused(answer.err, answer.want)
 				} else if answer.err != nil {
@@ -182,10 +182,10 @@ func TestOperationsThatWaitAreBoundedAndEachIsAnswered(t *testing.T) {
 	for i := range answers {
 		answers[i] = h.SendCancel(of(id))
 	}
-	h.refused(<-h.SendCancel(of(id)), ledger.Unavailable)
+	h.refused(answered(t, h.SendCancel(of(id))), ledger.Unavailable)
 	close(goOn)
 	for _, answer := range answers {
-		h.refused(<-answer, ledger.NotReversible)
+		h.refused(answered(t, answer), ledger.NotReversible)
 	}
 	soon(t, "at rest", h.runtime.Quiesce)
 }
@@ -204,7 +204,7 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 	id := <-began
 	cancelled := h.SendCancel(of(id))
 	h.Tell(actors.RecordKey{Org: org, ID: id}, "what is this")
-	h.refused(<-cancelled, ledger.Internal)
+	h.refused(answered(t, cancelled), ledger.Internal)
 	close(goOn)
 	soon(t, "at rest", h.runtime.Quiesce)
 	h.is(id, payment.Charged, "")

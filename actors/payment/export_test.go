@@ -27,8 +27,17 @@ func (s *Service) SendCancel(c Command) <-chan error { return s.send(c, cancel) 
 // SendRefund is SendCancel for a refund of all that is left.
 func (s *Service) SendRefund(c Command) <-chan error { return s.send(c, refund) }
 
+// SendContinue is SendCancel for what a payer brings.
+func (s *Service) SendContinue(c Continue) <-chan error {
+	return s.sendOperation(&operation{Command: c.Command, caller: newCaller(), what: proceed, with: c})
+}
+
 func (s *Service) send(c Command, what what) <-chan error {
-	m := &operation{Command: c, caller: newCaller(), what: what}
+	return s.sendOperation(&operation{Command: c, caller: newCaller(), what: what})
+}
+
+func (s *Service) sendOperation(m *operation) <-chan error {
+	c := m.Command
 	s.registry.Tell(actors.RecordKey{Org: c.Org, ID: c.ID}, m)
 	answer := make(chan error, 1)
 	go func() { answer <- (<-m.reply).err }()

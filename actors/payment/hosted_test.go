@@ -176,3 +176,20 @@ func TestTheNetworkThatThePayersCredentialsNameIsTaken(t *testing.T) {
 		t.Errorf("%s in %v", got.Status, got.Asset)
 	}
 }
+
+// A key that another request claims at the same moment refuses the payer, whose
+// card goes.
+func TestAContinueWhoseKeyIsTakenMeanwhileIsAConflictAndItsCardWiped(t *testing.T) {
+	h := open(t)
+	h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) { c.Key = keyed("k", "create") }))
+	id := h.hosted("").Record.ID
+	c := brings(id, "4242424242424242")
+	c.Key = keyed("k", "continue")
+	number := c.Card.Number
+	h.refused(answered(t, h.SendContinue(c)), ledger.Conflict) // past the look that finds most keys
+	soon(t, "at rest", h.runtime.Quiesce)
+	if !wiped(number) {
+		t.Error("the card is still there")
+	}
+	h.is(id, payment.Created, "")
+}

@@ -182,13 +182,16 @@ func (h *house) restartAs(set func(*house)) {
 	h.runtime.Quiesce()
 }
 
-func (h *house) fund(n uint64) {
+func (h *house) fund(n uint64) { h.fundWith(money.FromUint64(n)) }
+
+func (h *house) fundWith(amount money.Amount) {
+	h.t.Helper()
 	done := make(chan posting.Receipt, 1)
 	h.journal.Submit(&posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
 		Events: []ledger.Event{{Name: "transfer", To: "posted", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
-			{Account: ledger.Bank, Asset: usd, Side: ledger.Debit, Amount: money.FromUint64(n)},
-			{Account: ledger.PartnerAvailable(1), Asset: usd, Side: ledger.Credit, Amount: money.FromUint64(n)},
+			{Account: ledger.Bank, Asset: usd, Side: ledger.Debit, Amount: amount},
+			{Account: ledger.PartnerAvailable(1), Asset: usd, Side: ledger.Credit, Amount: amount},
 		}}}},
 	}}}, func(r posting.Receipt) { done <- r })
 	if r := <-done; r.Err != nil {

@@ -14,7 +14,6 @@ import (
 // An operation whose intent is durable and which never reached its provider, as
 // when the process was killed in between, is sent once more under its own name.
 func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
-	const slow = "4000000000000077"
 	for name, c := range map[string]struct {
 		card      string
 		twoPhase  bool

@@ -132,10 +132,6 @@ func (t *transaction) due(c *actors.Context, m actors.Due) {
 		return // it has moved on, or an answer is on its way
 	}
 	early := m.At > ledger.MicrosOf(c.Now())
-	if d, gives := t.at(c).GiveBack(t.record, uuid.New()); gives {
-		t.commit(c, d, m)
-		return
-	}
 	ask, d, decided := t.at(c).Woken(t.record, early, uuid.New())
 	if decided {
 		t.commit(c, d, m)
