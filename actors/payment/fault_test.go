@@ -1,0 +1,166 @@
+package payment_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// unsealing is a keyring that can't seal.
+type unsealing struct{ live.Sealer }
+
+func (unsealing) SealCard(*secret.Card, []byte) ([]byte, error) { return nil, errors.New("no key") }
+
+// A card that can't be sealed is stored nowhere: its caller hears that something
+// is wrong, and the charge ends with its payer's time.
+func TestACardThatCannotBeSealedIsNotStored(t *testing.T) {
+	h := openAs(t, func(h *house) { h.sealer, h.handling = unsealing{h.keyring}, time.Millisecond })
+	create := request(payment.Payment, redirect, 70, "tx")
+	create.Partner = h.partner
+	number := create.Card.Number
+	_, err := h.Create(create)
+	h.refused(err, ledger.Internal)
+	soon(t, "at rest", h.runtime.Quiesce)
+	if !wiped(number) {
+		t.Error("the card is still there")
+	}
+	h.advance(time.Minute)
+	again := h.create(payment.Payment, redirect, 70, "tx")
+	if again.Record.Status != payment.ActionRequired || again.Record.KeepCard || h.sealed(again.Record.ID) {
+		t.Errorf("%s, a card is kept: %v", again.Record.Status, again.Record.KeepCard)
+	}
+	h.advance(time.Hour)
+	h.is(again.Record.ID, payment.Rejected, "payer action expired")
+}
+
+// Who waits is answered at once when the actor fails as it lets a decision out.
+func TestAnOperationWhoseActorFailsIsAnsweredAtOnce(t *testing.T) {
+	var fail atomic.Bool
+	h := openAs(t, func(h *house) {
+		h.handling = time.Millisecond
+		h.asked = func() {
+			if fail.Swap(false) {
+				panic("a bug")
+			}
+		}
+	})
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	fail.Store(true)
+	_, err := h.Refund(part(id, 0))
+	h.refused(err, ledger.Internal)
+	h.advance(time.Minute) // its inquiries say that it never arrived, and it is sent again
+	h.is(id, payment.Refunded, "")
+	h.submitted(id, actors.Refund, 1)
+}
+
+// What is told of a status comes after the status is durable; who is told may
+// fail without anybody's harm.
+func TestAnObserverThatFailsHarmsNobody(t *testing.T) {
+	h := openAs(t, func(h *house) {
+		h.handling = time.Millisecond
+		h.observe = func(_ payment.Type, status payment.Status) {
+			if status == payment.Charged || status == payment.Refunded {
+				panic("a bug")
+			}
+		}
+	})
+	_, err := h.try(payment.Payment, "tx")
+	h.refused(err, ledger.Internal)
+	r := h.create(payment.Payment, "4242424242424242", 70, "tx")
+	if !r.Replay || r.Record.Status != payment.Charged {
+		t.Errorf("%s, replay %v", r.Record.Status, r.Replay)
+	}
+	_, err = h.Refund(part(r.Record.ID, 0))
+	h.refused(err, ledger.Internal)
+	h.is(r.Record.ID, payment.Refunded, "")
+}
+
+// fill brings the partner's totals to a quarter of their range, where no command
+// may begin; each step moves less than that, counting both of its sides.
+func (h *house) fill() {
+	h.t.Helper()
+	eighth := money.FromUint64(1)
+	for range 253 {
+		eighth, _ = eighth.Add(eighth)
+	}
+	step, err := eighth.Sub(money.FromUint64(1))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.fundWith(step)
+	h.fundWith(step)
+}
+
+func TestWhereTotalsHaveNoRoomNothingIsBegun(t *testing.T) {
+	h := open(t)
+	charged := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	hosted := h.must(h.begin(payment.Payout, "", 70, func(c *live.Create) {
+		c.Hosted, c.Card, c.Request.Method = true, nil, ""
+	})).ID
+	h.fill()
+	r := h.create(payment.Payout, "4242424242424242", 70, "").Record
+	if r.Status != payment.Rejected || r.Error != "amount out of range" {
+		t.Errorf("a payout is %s %q", r.Status, r.Error)
+	}
+	if r := h.must(h.Continue(brings(hosted, "4242424242424242"))); r.Status != payment.Rejected || r.Error != "amount out of range" {
+		t.Errorf("a hosted payout is %s %q", r.Status, r.Error)
+	}
+	_, err := h.Refund(part(charged, 0))
+	h.refused(err, ledger.Unavailable)
+	h.is(charged, payment.Charged, "")
+	for _, id := range []ledger.ID{charged, hosted, r.ID} {
+		if h.submissions(id, actors.PayOut)+h.submissions(id, actors.Refund) != 0 {
+			t.Errorf("the provider was called for %v", id)
+		}
+	}
+}
+
+// touch moves a record as if by another's hand: its state stays, its version not.
+func (h *house) touch(id ledger.ID) {
+	h.t.Helper()
+	r := h.whole(h.Find(org, id))
+	answer := make(chan error, 1)
+	h.journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: live.Encode(r.Record), Due: r.Stamp.Due,
+		List:   posting.List{Partner: r.Record.Partner, Env: uint8(r.Record.Asset.Env)},
+		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
+	}}}, func(r posting.Receipt) { answer <- r.Err })
+	if err := answered(h.t, answer); err != nil {
+		h.t.Error(err)
+	}
+}
+
+// What the writer refuses because the record has moved meanwhile is decided on again.
+func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "card_declined"}
+	for name, c := range map[string]struct {
+		outcome actors.Outcome
+		want    payment.Status
+		reason  string
+	}{
+		"charged":                                {done, payment.Charged, ""},
+		"refused, and there is another terminal": {refused, payment.Rejected, "card_declined"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := new(rail)
+			h := openAs(t, func(h *house) { h.add(0, func(*directory.Settings) {}); h.on(r) })
+			r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+				h.touch(call.Reference)
+				return c.outcome
+			}
+			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+			h.is(id, c.want, c.reason)
+		})
+	}
+}
