@@ -96,6 +96,9 @@ func (h *house) audit() {
 	if code := h.server.Stop(); code != 0 {
 		h.Errorf("the server stopped with %d\n%s", code, h.server.Stderr())
 	}
+	if quoted := quotes(h.server.Stderr()); quoted != "" {
+		h.Errorf("the log has the card number %s", quoted)
+	}
 	file := filepath.Join(h.dir, "canaries")
 	if err := os.WriteFile(file, []byte(strings.Join(canaries, "\n")+"\n"), 0o600); err != nil {
 		h.Fatal(err)
