@@ -164,3 +164,58 @@ func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
 		})
 	}
 }
+
+// An operation that has to be decided on again, and fails in that, is answered.
+func TestAnOperationThatFailsWhenItIsDecidedOnAgainIsAnswered(t *testing.T) {
+	h := open(t)
+	h.foreign = true
+	id := h.hosted("").Record.ID
+	times := 0
+	h.sought = func() {
+		if times++; times == 1 {
+			h.touch(id) // the record moves before the decision is durable
+			return
+		}
+		panic("a bug")
+	}
+	c := brings(id, "4242424242424242")
+	number := c.Card.Number
+	h.refused(answered(t, h.SendContinue(c)), ledger.Internal)
+	soon(t, "at rest", h.runtime.Quiesce)
+	if times != 2 || !wiped(number) {
+		t.Errorf("decided on %d times, the card is wiped: %v", times, wiped(number))
+	}
+	h.is(id, payment.Created, "")
+}
+
+// What a provider was handed is its own until it answers, whatever becomes of
+// the actor meanwhile.
+func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
+	r := new(rail)
+	began, goOn := make(chan ledger.ID), make(chan struct{})
+	var given string
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		if call.Operation == actors.Complete {
+			began <- call.Reference
+			<-goOn
+			given = string(call.Material) + string(call.Card.Number)
+		}
+		return r.Provider.Submit(ctx, call)
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, password, 70, "").Record.ID
+	answer := make(chan error, 1)
+	go func() {
+		_, err := h.Complete(material(id, `{"otp":"123456"}`))
+		answer <- err
+	}()
+	<-began
+	h.Tell(actors.RecordKey{Org: org, ID: id}, "what is this")
+	h.refused(answered(t, answer), ledger.Internal)
+	close(goOn)
+	soon(t, "at rest", h.runtime.Quiesce)
+	h.is(id, payment.Charged, "")
+	if given != `{"otp":"123456"}`+password {
+		t.Errorf("the provider had %q", given)
+	}
+}

@@ -55,11 +55,13 @@ type house struct {
 	real          bool          // the machine's clock instead
 	wait, inquire time.Duration // 0: ten seconds
 	asked         func()        // called when a terminal is looked for
+	sought        func()        // called when a partner is
 	admission     live.Admission
 	handling      time.Duration
 	closed        bool // the journal, before its time
 	scripted      bool // the simulator's log is not what the rail did
 	lossy         bool // charges may be given up that never reached the rail
+	foreign       bool // the test has written what no machine writes
 	observe       func(payment.Type, payment.Status)
 	returnURL     func(org, id ledger.ID, until time.Time) string
 	seen          seen
@@ -67,7 +69,12 @@ type house struct {
 	dead          []*actors.Runtime
 }
 
-func (h *house) Partner(ledger.ID, int64) (*directory.Partner, bool) { return h.partner, true }
+func (h *house) Partner(ledger.ID, int64) (*directory.Partner, bool) {
+	if h.sought != nil {
+		h.sought()
+	}
+	return h.partner, true
+}
 
 func (h *house) Rate(_ ledger.ID, from, to money.Currency) (money.Rate, bool) {
 	rate, found := h.rates[string(from+"/"+to)]

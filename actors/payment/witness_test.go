@@ -199,7 +199,9 @@ func (h *house) transactions(v *posting.View, fn func(r *payment.Record, s posti
 func (h *house) sound() {
 	h.t.Helper()
 	h.waiting()
-	h.checked()
+	if !h.foreign {
+		h.checked()
+	}
 }
 
 // waiting is checked whenever nothing is under way: every transaction that is not
