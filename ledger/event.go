@@ -23,6 +23,8 @@ const (
 	Session      Kind = 's'
 	User         Kind = 'u'
 	Settlement   Kind = 'b' // money between the institution's bank and a partner or provider
+	Limit        Kind = 'l' // how much a partner may move, or how often
+	Block        Kind = 'z' // an entry of the blocklist
 	Rate         Kind = 'r' // what one currency is worth in another
 	Answer       Kind = 'a' // what a write of the administration with an Idempotency-Key was answered with
 	Reply        Kind = 'y' // what a partner's request with a key was answered with

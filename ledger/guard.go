@@ -73,4 +73,30 @@ func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Release: true}
 }
 
+// A volume limit is two counters a window and subject: what is reserved or
+// settled, which the limit bounds, and what of it is settled.
+
+// VolumeKey names the first of a limit's two counters. The window is
+// DayWindow's or MonthWindow's; the subject tells one card, address or e-mail
+// from another and is empty where the limit is the partner's.
+func VolumeKey(limit ID, window, subject string) string {
+	return VolumePrefix(limit, window) + subject
+}
+
+// VolumePrefix begins the keys of all subjects of a limit in a window.
+func VolumePrefix(limit ID, window string) string {
+	return "volume/" + limit.String() + "/" + window + "/"
+}
+
+// SettledKey names the second of a limit's two counters.
+func SettledKey(limit ID, window, subject string) string {
+	return "settled/" + limit.String() + "/" + window + "/" + subject
+}
+
+// DayWindow is the UTC day of a counter, for example "2026-11-21".
+func DayWindow(d Date) string { return d.String() }
+
+// MonthWindow is the UTC calendar month of a counter, for example "2026-11".
+func MonthWindow(d Date) string { return d.String()[:len("2026-11")] }
+
 func headroomKey(a money.Asset) string { return "headroom/" + a.String() }

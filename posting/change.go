@@ -45,7 +45,7 @@ type Step struct {
 	Sealed []byte
 	Unseal bool
 
-	// List names the transaction list that shows the record; the zero value: none.
+	// List names the list that shows the record; the zero value: none.
 	List List
 
 	// Due is when the record wants to be woken; 0: never. It replaces what was due.
@@ -59,10 +59,11 @@ type Step struct {
 	Events []ledger.Event
 }
 
-// List is one partner's transactions in one environment.
+// List is one partner's transactions in one environment, or something else of
+// which it has a list.
 type List struct {
 	Partner int64
-	Env     uint8 // money.Env
+	Env     uint8 // money.Env; for settlements with a bit of actors/directory's above it
 }
 
 // Receipt tells what became of a Change.
@@ -75,6 +76,10 @@ type Receipt struct {
 	// Owner its value, for ledger.ClaimTaken. Owner is only to be read.
 	Claim int
 	Owner []byte
+
+	// Counter is the index in Change.Counters of the guard that refused, for the
+	// code that it refuses with.
+	Counter int
 
 	// Stamps has what the writer gave each step, in order.
 	Stamps []Stamp

@@ -24,8 +24,8 @@ func (w *writer) check(c *Change) Receipt {
 	if c.Outcome {
 		return Receipt{}
 	}
-	if refusal := w.checkCounters(c); refusal != nil {
-		return Receipt{Err: refusal}
+	if i, refusal := w.checkCounters(c); refusal != nil {
+		return Receipt{Err: refusal, Counter: i}
 	}
 	if refusal := w.checkFunds(c); refusal != nil {
 		return Receipt{Err: refusal}
@@ -86,8 +86,9 @@ func (s *Step) fresh() bool {
 	return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer) && s.Source.ID.Version() == 4
 }
 
-// checkCounters judges each guard on its counter as the guards before it leave it.
-func (w *writer) checkCounters(c *Change) *ledger.Refusal {
+// checkCounters judges each guard on its counter as the guards before it leave
+// it, and tells which one refuses.
+func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 	for i := range c.Counters {
 		g := &c.Counters[i]
 		if g.Release {
@@ -98,10 +99,10 @@ func (w *writer) checkCounters(c *Change) *ledger.Refusal {
 			sum, err = moved(sum, g)
 		}
 		if err != nil || g.Max.Less(sum) {
-			return ledger.Refuse("posting.Submit", g.Refuse, "%s", g.Key)
+			return i, ledger.Refuse("posting.Submit", g.Refuse, "%s", g.Key)
 		}
 	}
-	return nil
+	return 0, nil
 }
 
 // foreseen is a guard's counter after the guards before it.

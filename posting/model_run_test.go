@@ -136,11 +136,19 @@ func makesTransaction(c *posting.Change) bool {
 }
 
 func (p *play) follow(d draft, got posting.Receipt) {
-	code, claim, owner := p.model.judge(d.change)
+	code, at, owner := p.model.judge(d.change)
+	claim, counter := 0, 0
+	if code == ledger.ClaimTaken {
+		claim = at
+	} else {
+		counter = at
+	}
 	var refusal *ledger.Refusal
-	if errors.As(got.Err, &refusal) != (code != "") || refusal != nil && refusal.Code != code || got.Claim != claim || string(got.Owner) != owner {
-		p.t.Fatalf("claims %+v, funds %+v, counters %+v, %d steps, first expects %d: answered %v with claim %d of owner %q, want %q with claim %d of owner %q",
-			d.change.Claims, d.change.Funds, d.change.Counters, len(d.change.Steps), d.change.Steps[0].Expect, got.Err, got.Claim, got.Owner, code, claim, owner)
+	if errors.As(got.Err, &refusal) != (code != "") || refusal != nil && refusal.Code != code || string(got.Owner) != owner ||
+		got.Claim != claim || got.Counter != counter {
+		p.t.Fatalf("claims %+v, funds %+v, counters %+v, %d steps, first expects %d: answered %v with claim %d of owner %q and counter %d, want %q at %d of owner %q",
+			d.change.Claims, d.change.Funds, d.change.Counters, len(d.change.Steps), d.change.Steps[0].Expect, got.Err,
+			got.Claim, got.Owner, got.Counter, code, at, owner)
 	}
 	if code != "" {
 		p.model.refusals[code]++
@@ -209,9 +217,14 @@ func (p *play) guard(c *posting.Change) {
 		})
 	}
 	for p.random.IntN(3) == 0 {
-		c.Counters = append(c.Counters, ledger.CounterGuard{
+		g := ledger.CounterGuard{
 			Org: c.Steps[0].Org, Key: "daily", Window: fmt.Sprint(p.made / 100), Add: amount(uint64(p.random.IntN(40))), Max: amount(300), Refuse: ledger.LimitExceeded,
-		})
+		}
+		c.Counters = append(c.Counters, g)
+		if p.random.IntN(3) == 0 { // and gives it back at once
+			g.Release = true
+			c.Counters = append(c.Counters, g)
+		}
 	}
 	for p.random.IntN(3) == 0 {
 		c.Funds = append(c.Funds, ledger.FundsGuard{

@@ -98,8 +98,8 @@ func small(a money.Amount) int64 {
 }
 
 // judge says why a change must be refused; empty: it must not. Of a claim that
-// is taken it says which and whose.
-func (m *model) judge(c *posting.Change) (code ledger.Code, claim int, owner string) {
+// is taken it says which and whose, of a counter that refuses which.
+func (m *model) judge(c *posting.Change) (code ledger.Code, at int, owner string) {
 	own := map[string]string{}
 	for i := range c.Claims {
 		k := claimKey(&c.Claims[i])
@@ -125,7 +125,7 @@ func (m *model) judge(c *posting.Change) (code ledger.Code, claim int, owner str
 		return "", 0, ""
 	}
 	counters := map[counted]int64{}
-	for _, g := range c.Counters {
+	for i, g := range c.Counters {
 		k := counted{g.Org, g.Key, g.Window}
 		if _, known := counters[k]; !known {
 			counters[k] = m.counters[k]
@@ -135,7 +135,7 @@ func (m *model) judge(c *posting.Change) (code ledger.Code, claim int, owner str
 			continue
 		}
 		if counters[k] += small(g.Add); counters[k] > small(g.Max) {
-			return g.Refuse, 0, ""
+			return g.Refuse, i, ""
 		}
 	}
 	return m.judgeFunds(c), 0, ""

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"log/slog"
-	"time"
 
 	"mizan/ledger"
 )
@@ -19,6 +18,7 @@ type APIKey struct {
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
 	Revoked ledger.Micros // 0: not
+	Used    ledger.Micros // the last use that was noted; 0: none
 }
 
 // Valid tells whether the key is taken at the instant.
@@ -39,19 +39,16 @@ type APIKeyDraft struct {
 	Expires ledger.Micros // 0: never
 }
 
-// Check reports what is wrong with the draft. The error is a *ledger.Refusal.
+// Check reports what is wrong with the draft. The error is Join's.
 func (d *APIKeyDraft) Check(now ledger.Micros) error {
 	const op = "directory.CreateAPIKey"
-	if err := checkText(op, "name", d.Name); err != nil {
-		return err
-	}
-	if d.Expires != 0 && d.Expires <= now {
-		return ledger.RefuseField(op, "expires_at", "must be in the future")
-	}
-	return nil
+	return Join(
+		checkText(op, "name", d.Name),
+		check(d.Expires == 0 || d.Expires > now, op, "expires_at", "must be in the future"),
+	)
 }
 
-// NewAPIKey decides a creation. The error is a *ledger.Refusal.
+// NewAPIKey decides a creation. The error is Join's.
 func NewAPIKey(id ledger.ID, owner *Partner, prefix string, hash [32]byte, d APIKeyDraft, now ledger.Micros) (*APIKey, ledger.Event, error) {
 	if err := d.Check(now); err != nil {
 		return nil, ledger.Event{}, err
@@ -70,51 +67,13 @@ func (k *APIKey) Revoke(now ledger.Micros) (*APIKey, ledger.Event) {
 	return &next, moved(ledger.APIKey, k.ID, Revoke, StateActive, StateRevoked)
 }
 
-// Role is what a session may do. The zero value is invalid.
-type Role string
-
-// The roles.
-const (
-	Admin       Role = "admin"
-	Client      Role = "client"
-	Auditor     Role = "auditor" // reads the ledger, writes nothing
-	PartnerRole Role = "partner"
-)
-
-// Valid tells whether r is one of the roles.
-func (r Role) Valid() bool {
-	switch r {
-	case Admin, Client, Auditor, PartnerRole:
-		return true
+// Note decides that a use of the key is written down. One that is older than
+// what is written, or of a key that was revoked meanwhile, is not.
+func (k *APIKey) Note(used ledger.Micros) (*APIKey, ledger.Event) {
+	if k.Revoked != 0 || used <= k.Used {
+		return k, ledger.Event{}
 	}
-	return false
-}
-
-// Session lets requests act in a role inside one organization. Hash is the
-// SHA-256 of its token.
-type Session struct {
-	ID      ledger.ID
-	Org     ledger.ID
-	Hash    [32]byte
-	Role    Role
-	Partner int64 // for PartnerRole; else 0
-	Created ledger.Micros
-	Expires ledger.Micros // 0: never
-	Idle    time.Duration // how long it may rest between two uses; 0: for ever
-}
-
-// Valid tells whether the session is taken at the instant, as far as its own
-// record can say: how long it rested is known to whoever sees its uses.
-func (s *Session) Valid(now ledger.Micros) bool { return s.Expires == 0 || now < s.Expires }
-
-// String names the record and shows nothing of it: it holds what must not be printed.
-func (s *Session) String() string { return "session " + s.ID.String() }
-
-// LogValue implements slog.LogValuer.
-func (s *Session) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-// NewSession decides a creation.
-func NewSession(id, org ledger.ID, hash [32]byte, role Role, partner int64) (*Session, ledger.Event) {
-	s := &Session{ID: id, Org: org, Hash: hash, Role: role, Partner: partner}
-	return s, began(ledger.Session, id, StateActive)
+	next := *k
+	next.Used = used
+	return &next, moved(ledger.APIKey, k.ID, Use, StateActive, StateActive)
 }

@@ -8,7 +8,8 @@ import (
 // State is a record's state in the journal; an organization's are its OrgStatus.
 type State string
 
-// The states of partners, terminals, keys, sessions, settlements, answers and the platform.
+// The states of partners, terminals, keys, sessions, limits, entries of the
+// blocklist, settlements, answers and the platform.
 const (
 	StateActive   State = "active"
 	StateInactive State = "inactive"
@@ -31,6 +32,8 @@ const (
 	Suspend    Action = "suspend"
 	Archive    Action = "archive"
 	Revoke     Action = "revoke"
+	Use        Action = "use"    // a use is noted, now and then
+	Rotate     Action = "rotate" // an administration token takes the place of others
 	Settle     Action = "settle"
 	Give       Action = "give"
 )
@@ -88,16 +91,19 @@ var switchMachine = fsm.MustCompile(
 
 var keyMachine = fsm.MustCompile(
 	[]State{StateActive, StateRevoked},
-	[]Action{Revoke},
+	[]Action{Revoke, Use},
 	table{
-		StateActive:  {Revoke: {StateRevoked, "taken no more"}},
+		StateActive:  {Revoke: {StateRevoked, "taken no more"}, Use: {StateActive, "it was used, which is noted now and then"}},
 		StateRevoked: {},
 	})
 
 var platformMachine = fsm.MustCompile(
 	[]State{StateOpen},
-	[]Action{Update},
-	table{StateOpen: {Update: {StateOpen, "a partner number or an administration token was given out"}}})
+	[]Action{Update, Rotate},
+	table{StateOpen: {
+		Update: {StateOpen, "a partner number or an administration token was given out"},
+		Rotate: {StateOpen, "an administration token was given out, and took the place of others"},
+	}})
 
 var settlementMachine = fsm.MustCompile(
 	[]State{StateSettled},
@@ -117,8 +123,11 @@ var lives = map[ledger.Kind]life{
 	ledger.Partner:      {Create, []State{StateActive, StateInactive}, switchMachine},
 	ledger.Terminal:     {Create, []State{StateActive, StateInactive}, switchMachine},
 	ledger.APIKey:       {Create, []State{StateActive}, keyMachine},
-	ledger.Session:      {Create, []State{StateActive}, nil},
+	ledger.Session:      {Create, []State{StateActive}, keyMachine},
+	ledger.User:         {Create, []State{StateActive, StateInactive}, switchMachine},
 	ledger.Platform:     {Create, []State{StateOpen}, platformMachine},
+	ledger.Limit:        {Create, []State{StateActive, StateInactive}, switchMachine},
+	ledger.Block:        {Create, []State{StateActive}, switchMachine},
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
 	ledger.Answer:       {Give, []State{StateGiven}, nil},
 	ledger.Reply:        {Give, []State{StateGiven}, nil},
@@ -159,7 +168,8 @@ func toward(from, to OrgStatus) Action {
 	return map[OrgStatus]Action{Provisioning: Withdraw, Active: Activate, Maintenance: Suspend, Archived: Archive}[to]
 }
 
-// switching is the action that a partner's or a terminal's switch takes.
+// switching is the action that the switch of a partner, a terminal, a limit or an
+// entry of the blocklist takes.
 func switching(from, to bool) Action {
 	switch {
 	case from == to:

@@ -87,7 +87,7 @@ type OrganizationDraft struct {
 	Regions []string
 }
 
-// NewOrganization decides a creation. The error is a *ledger.Refusal.
+// NewOrganization decides a creation. The error is Join's.
 func NewOrganization(id ledger.ID, d OrganizationDraft) (*Organization, ledger.Event, error) {
 	if d.Type == "" {
 		d.Type = Merchant
@@ -112,7 +112,7 @@ type OrganizationPatch struct {
 	Regions *[]string
 }
 
-// Patch decides a change. The error is a *ledger.Refusal, IllegalTransition
+// Patch decides a change. The error is Join's, IllegalTransition
 // where the organization can't go to the status asked for.
 func (o *Organization) Patch(p OrganizationPatch) (*Organization, ledger.Event, error) {
 	const op = "directory.PatchOrganization"
@@ -140,20 +140,17 @@ func (o *Organization) Patch(p OrganizationPatch) (*Organization, ledger.Event, 
 }
 
 func (o *Organization) check(op string) error {
-	if err := checkText(op, "name", o.Name); err != nil {
-		return err
-	}
-	if !o.Type.Valid() {
-		return ledger.RefuseField(op, "type", "must be bank or merchant")
-	}
-	if !o.Status.Valid() {
-		return ledger.RefuseField(op, "status", "must be provisioning, active, maintenance or archived")
-	}
-	for _, module := range o.Modules {
-		if !slices.Contains(modules, module) {
-			return ledger.RefuseField(op, "modules", "names an unknown module")
-		}
-	}
+	unknown := func(module string) bool { return !slices.Contains(modules, module) }
+	return Join(
+		checkText(op, "name", o.Name),
+		check(o.Type.Valid(), op, "type", "must be bank or merchant"),
+		check(o.Status.Valid(), op, "status", "must be provisioning, active, maintenance or archived"),
+		check(!slices.ContainsFunc(o.Modules, unknown), op, "modules", "names an unknown module"),
+		o.checkRegions(op),
+	)
+}
+
+func (o *Organization) checkRegions(op string) error {
 	if len(o.Regions) > MaxRegions {
 		return ledger.RefuseField(op, "allowed_regions", "has more than %d entries", MaxRegions)
 	}

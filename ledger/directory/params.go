@@ -2,7 +2,6 @@ package directory
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,12 +12,13 @@ import (
 )
 
 // params reads the known keys of an object of parameters, by their exact names.
-// The first bad value is kept as the refusal; what is read after it is nothing.
+// A bad value is refused and read as nothing.
 type params struct {
 	op      string
 	name    string
 	keys    map[string]json.RawMessage
-	refusal *ledger.Refusal
+	refused error // as Join makes it of the refusals of the keys; nil: none
+	broken  bool  // it is no object: that is all there is to say
 }
 
 func readParams(op, name string, text []byte) *params {
@@ -27,8 +27,8 @@ func readParams(op, name string, text []byte) *params {
 		return r
 	}
 	if err := json.Unmarshal(text, &r.keys); err != nil {
-		r.refusal = ledger.RefuseField(op, name, "must be an object")
-		r.keys = nil
+		r.refused = ledger.RefuseField(op, name, "must be an object")
+		r.keys, r.broken = nil, true
 	}
 	return r
 }
@@ -40,9 +40,8 @@ func (r *params) refuse(key, format string, args ...any) {
 }
 
 func (r *params) keep(err error) {
-	var refusal *ledger.Refusal
-	if r.refusal == nil && errors.As(err, &refusal) {
-		r.refusal = refusal
+	if !r.broken {
+		r.refused = Join(r.refused, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"errors"
 	"log/slog"
 	"net/netip"
 	"reflect"
@@ -33,6 +34,9 @@ type Partner struct {
 	Sources   []netip.Prefix // empty: requests may come from anywhere
 	Overdraft []Overdraft
 	Created   ledger.Micros
+
+	// Epoch is raised by a change of the password: that ends the partner's sessions.
+	Epoch uint32
 }
 
 // Overdraft is how far below zero a partner's available balance may go.
@@ -87,7 +91,7 @@ type PartnerDraft struct {
 }
 
 // Check reports what is wrong with the draft before a number and a hash are
-// spent on it. The error is a *ledger.Refusal.
+// spent on it. The error is Join's.
 func (d *PartnerDraft) Check() error {
 	_, _, err := NewPartner(ledger.ID{}, ledger.ID{}, 1, *d)
 	return err
@@ -106,7 +110,7 @@ func CheckPass(pass []byte) error {
 }
 
 // NewPartner decides a creation. That the login is free is for its claim to
-// say. The error is a *ledger.Refusal.
+// say. The error is Join's.
 func NewPartner(id, org ledger.ID, number int64, d PartnerDraft) (*Partner, ledger.Event, error) {
 	const op = "directory.CreatePartner"
 	p := &Partner{
@@ -114,22 +118,21 @@ func NewPartner(id, org ledger.ID, number int64, d PartnerDraft) (*Partner, ledg
 		Name: d.Name, Login: d.Login, PassHash: d.PassHash, Email: d.Email, Lang: d.Lang,
 		NotifyURL: d.NotifyURL, Secret: d.Secret, Active: !d.Inactive,
 	}
-	if err := checkLogin(op, d.Login); err != nil {
+	overdraft, err := checkOverdraft(op, d.Overdraft)
+	err = Join(checkLogin(op, d.Login), checkLang(op, d.Lang), checkUnmasked(op, keySecret, d.Secret), p.fill(op, d.Sources), err)
+	if err != nil {
 		return nil, ledger.Event{}, err
 	}
-	if err := checkLang(op, d.Lang); err != nil {
-		return nil, ledger.Event{}, err
-	}
-	if err := p.fill(op, d.Sources, d.Overdraft); err != nil {
-		return nil, ledger.Event{}, err
-	}
+	p.Overdraft = overdraft
 	return p, began(ledger.Partner, id, onOff(p.Active)), nil
 }
 
 // PartnerPatch is what a partner was asked to become; nil leaves a field as it
-// is, a list is replaced as a whole. Number and login never change.
+// is, a list is replaced as a whole, and Mask as the secret leaves the one that there
+// is. Number and login never change.
 type PartnerPatch struct {
 	Name      *string
+	PassHash  *string // of a password that CheckPass let through
 	Email     *string
 	Lang      *string
 	NotifyURL *string
@@ -139,25 +142,39 @@ type PartnerPatch struct {
 	Overdraft *[]Overdraft
 }
 
-// Patch decides a change. The error is a *ledger.Refusal.
+// Patch decides a change. Language and overdraft are only checked where they are
+// asked for: a stored one must not keep a partner from being switched off. The
+// error is Join's.
 func (p *Partner) Patch(patch PartnerPatch) (*Partner, ledger.Event, error) {
 	const op = "directory.PatchPartner"
-	if patch.Lang != nil { // a stored one is as it is: it must not keep a partner from being switched off
-		if err := checkLang(op, *patch.Lang); err != nil {
-			return nil, ledger.Event{}, err
-		}
-	}
 	next := *p
+	var wrong error
+	if patch.Lang != nil {
+		wrong = checkLang(op, *patch.Lang)
+	}
+	if patch.Overdraft != nil {
+		overdraft, err := checkOverdraft(op, *patch.Overdraft)
+		next.Overdraft, wrong = overdraft, Join(wrong, err)
+	}
+	if patch.Secret != nil && *patch.Secret == Mask && p.Secret != "" {
+		patch.Secret = nil
+	}
+	if patch.Secret != nil {
+		wrong = Join(wrong, checkUnmasked(op, keySecret, *patch.Secret))
+	}
 	assign(&next.Name, patch.Name)
+	if patch.PassHash != nil {
+		next.PassHash = *patch.PassHash
+		next.Epoch++
+	}
 	assign(&next.Email, patch.Email)
 	assign(&next.Lang, patch.Lang)
 	assign(&next.NotifyURL, patch.NotifyURL)
 	assign(&next.Secret, patch.Secret)
 	assign(&next.Active, patch.Active)
-	sources, overdraft := sourceTexts(p.Sources), p.Overdraft
+	sources := sourceTexts(p.Sources)
 	assign(&sources, patch.Sources)
-	assign(&overdraft, patch.Overdraft)
-	if err := next.fill(op, sources, overdraft); err != nil {
+	if err := Join(next.fill(op, sources), wrong); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	became, event := p.became(&next)
@@ -168,6 +185,7 @@ func (p *Partner) Patch(patch PartnerPatch) (*Partner, ledger.Event, error) {
 func (p *Partner) WithPass(hash string) (*Partner, ledger.Event) {
 	next := *p
 	next.PassHash = hash
+	next.Epoch++
 	return p.became(&next)
 }
 
@@ -179,58 +197,49 @@ func (p *Partner) became(next *Partner) (*Partner, ledger.Event) {
 	return next, moved(ledger.Partner, p.ID, action, onOff(p.Active), onOff(next.Active))
 }
 
-// fill checks every field but login and language and parses what was sent as text.
-func (p *Partner) fill(op string, sources []string, overdraft []Overdraft) (err error) {
-	if err = checkText(op, "name", p.Name); err != nil {
-		return err
-	}
-	if err = checkEmail(op, "email", p.Email); err != nil {
-		return err
-	}
-	if err = checkURL(op, "notify_url", p.NotifyURL); err != nil {
-		return err
-	}
-	if err = checkSecret(op, "secret", p.Secret); err != nil {
-		return err
-	}
-	if p.Sources, err = parseSources(op, sources); err != nil {
-		return err
-	}
-	p.Overdraft, err = checkOverdraft(op, overdraft)
-	return err
+// fill checks every field but those of which a stored one is as it is, and parses
+// what was sent as text.
+func (p *Partner) fill(op string, sources []string) error {
+	parsed, err := parseSources(op, sources)
+	p.Sources = parsed
+	return Join(
+		checkText(op, "name", p.Name),
+		checkEmail(op, "email", p.Email),
+		checkURL(op, "notify_url", p.NotifyURL),
+		checkSecret(op, keySecret, p.Secret),
+		err,
+	)
 }
 
+// checkOverdraft wants each asset once, and only such as there are: one that is on
+// several networks may be on none, which is the money whose network was never known.
 func checkOverdraft(op string, limits []Overdraft) ([]Overdraft, error) {
 	const field = "overdraft_limit"
 	if len(limits) > MaxOverdraft {
 		return nil, ledger.RefuseField(op, field, "has more than %d entries", MaxOverdraft)
 	}
+	var wrong error
 	var checked []Overdraft
 	seen := make(map[money.Asset]bool, len(limits))
 	for i, limit := range limits {
 		at := field + "." + strconv.Itoa(i)
-		if _, ok := money.Accepted(string(limit.Asset.Currency)); !ok {
-			return nil, ledger.RefuseField(op, at+".currency", "unsupported currency")
-		}
-		if n := limit.Asset.Network; n != "" {
-			if _, ok := money.ParseNetwork(string(n)); !ok {
-				return nil, ledger.RefuseField(op, at+".network", "is not a network's name")
-			}
-		}
-		if !limit.Asset.Env.Valid() {
-			return nil, ledger.RefuseField(op, at+".env", "must be prod or test")
-		}
-		if ledger.MaxAmount.Less(limit.Amount) {
-			return nil, ledger.RefuseField(op, at+".amount", "is out of range")
-		}
 		limit.Asset.Network = money.ResolveNetwork(limit.Asset.Currency, limit.Asset.Network)
-		if seen[limit.Asset] {
-			return nil, ledger.RefuseField(op, at, "repeats a currency, network and env")
-		}
+		wrong = Join(wrong, limit.check(op, at), check(!seen[limit.Asset], op, at, "repeats a currency, network and env"))
 		seen[limit.Asset] = true
 		checked = append(checked, limit)
 	}
-	return checked, nil
+	return checked, wrong
+}
+
+func (o *Overdraft) check(op, at string) error {
+	_, accepted := money.Accepted(string(o.Asset.Currency))
+	_, known := o.Asset.Scale()
+	return Join(
+		check(accepted, op, at+".currency", "unsupported currency"),
+		check(o.Asset.Network == "" || known || !accepted || !o.Asset.Env.Valid(), op, at+".network", "is no network of %s", o.Asset.Currency),
+		check(o.Asset.Env.Valid(), op, at+".env", "must be prod or test"),
+		check(!ledger.MaxAmount.Less(o.Amount), op, at+".amount", "is out of range"),
+	)
 }
 
 func parseSources(op string, texts []string) ([]netip.Prefix, error) {
@@ -238,22 +247,28 @@ func parseSources(op string, texts []string) ([]netip.Prefix, error) {
 	if len(texts) > MaxSources {
 		return nil, ledger.RefuseField(op, field, "has more than %d entries", MaxSources)
 	}
+	var wrong error
 	var sources []netip.Prefix
-	for _, text := range texts {
+	for i, text := range texts {
 		source, err := ParseSource(text)
-		if err != nil {
-			return nil, ledger.RefuseField(op, field, "must hold IP addresses or CIDR prefixes")
-		}
+		wrong = Join(wrong, check(err == nil, op, field+"."+strconv.Itoa(i), "must be an IP address or a CIDR prefix (no zone; IPv4 in IPv6 form has a prefix of 96 bits or more)"))
 		sources = append(sources, source)
 	}
-	return sources, nil
+	return sources, wrong
 }
 
+var errNoSource = errors.New("no address or prefix of one meaning")
+
 // ParseSource reads a CIDR prefix, or an address, which stands for itself. The
-// host bits of a prefix are cleared; an IPv4 address in IPv6 form is taken as IPv4.
+// host bits of a prefix are cleared; IPv4 in IPv6 form is taken as IPv4. Addresses
+// of a zone mean something on one machine only, and a shorter prefix of IPv4 in
+// IPv6 form would hold more than IPv4: neither is taken.
 func ParseSource(text string) (netip.Prefix, error) {
 	if address, err := netip.ParseAddr(text); err == nil {
-		address = address.Unmap().WithZone("")
+		if address.Zone() != "" {
+			return netip.Prefix{}, errNoSource
+		}
+		address = address.Unmap()
 		return netip.PrefixFrom(address, address.BitLen()), nil
 	}
 	prefix, err := netip.ParsePrefix(text)
@@ -261,7 +276,10 @@ func ParseSource(text string) (netip.Prefix, error) {
 		return netip.Prefix{}, err
 	}
 	const mapped = 96 // bits of ::ffff:0:0/96
-	if address := prefix.Addr(); address.Is4In6() && prefix.Bits() >= mapped {
+	if address := prefix.Addr(); address.Is4In6() {
+		if prefix.Bits() < mapped {
+			return netip.Prefix{}, errNoSource
+		}
 		prefix = netip.PrefixFrom(address.Unmap(), prefix.Bits()-mapped)
 	}
 	return prefix.Masked(), nil

@@ -41,25 +41,18 @@ type RateDraft struct {
 }
 
 func (d *RateDraft) check(op string) error {
-	for _, side := range []struct {
-		field string
-		code  money.Currency
-	}{{"from", d.From}, {"to", d.To}} {
-		if _, ok := money.Accepted(string(side.code)); !ok {
-			return ledger.RefuseField(op, side.field, "unsupported currency")
-		}
-	}
-	if d.From == d.To {
-		return ledger.RefuseField(op, "to", "must be another currency than from")
-	}
-	if d.Value.IsZero() {
-		return ledger.RefuseField(op, "rate", "must be above zero")
-	}
-	return nil
+	_, from := money.Accepted(string(d.From))
+	_, to := money.Accepted(string(d.To))
+	return Join(
+		check(from, op, "from", "unsupported currency"),
+		check(to, op, "to", "unsupported currency"),
+		check(d.From != d.To || !from, op, "to", "must be another currency than from"),
+		check(!d.Value.IsZero(), op, "rate", "must be above zero"),
+	)
 }
 
-// NewRate decides that a pair without a rate gets one. The error is a
-// *ledger.Refusal.
+// NewRate decides that a pair without a rate gets one. The error is
+// Join's.
 func NewRate(org ledger.ID, d RateDraft) (*Rate, ledger.Event, error) {
 	if err := d.check("directory.PutRate"); err != nil {
 		return nil, ledger.Event{}, err
@@ -69,7 +62,7 @@ func NewRate(org ledger.ID, d RateDraft) (*Rate, ledger.Event, error) {
 }
 
 // Revalue decides that another value holds for the pair from now on. The value
-// that it has already changes nothing. The error is a *ledger.Refusal.
+// that it has already changes nothing. The error is Join's.
 func (r *Rate) Revalue(value money.Rate) (*Rate, ledger.Event, error) {
 	d := RateDraft{From: r.From, To: r.To, Value: value}
 	if err := d.check("directory.PutRate"); err != nil {

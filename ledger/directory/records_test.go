@@ -125,7 +125,10 @@ func TestPartnerFields(t *testing.T) {
 		"url without host": {func(d *PartnerDraft) { d.NotifyURL = "https:///x" }, "notify_url"},
 		"secret":           {func(d *PartnerDraft) { d.Secret = strings.Repeat("s", MaxSecret+1) }, "secret"},
 		"sources":          {func(d *PartnerDraft) { d.Sources = []string{"10.0.0.0/8", "::1", "192.0.2.7"} }, ""},
-		"source name":      {func(d *PartnerDraft) { d.Sources = []string{"example.com"} }, "source_addresses"},
+		"source name":      {func(d *PartnerDraft) { d.Sources = []string{"10.0.0.1", "example.com"} }, "source_addresses.1"},
+		"source of a zone": {func(d *PartnerDraft) { d.Sources = []string{"fe80::1%eth0"} }, "source_addresses.0"},
+		"prefix of a zone": {func(d *PartnerDraft) { d.Sources = []string{"fe80::%eth0/64"} }, "source_addresses.0"},
+		"more than IPv4":   {func(d *PartnerDraft) { d.Sources = []string{"::1", "::ffff:1.2.3.0/95"} }, "source_addresses.1"},
 		"many sources":     {func(d *PartnerDraft) { d.Sources = make([]string, MaxSources+1) }, "source_addresses"},
 		"overdraft":        {func(d *PartnerDraft) { d.Overdraft = []Overdraft{{usd, ledger.MaxAmount}} }, ""},
 		"overdraft twice":  {func(d *PartnerDraft) { d.Overdraft = []Overdraft{{Asset: usd}, {Asset: usd}} }, "overdraft_limit.1"},
@@ -203,6 +206,9 @@ func TestPartnerAdmits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if got := fmt.Sprint(p.Sources); got != "[192.0.2.0/24 198.51.100.1/32 203.0.113.0/24 2001:db8::/32]" {
+		t.Errorf("kept as %s", got)
+	}
 	for address, want := range map[string]bool{
 		"192.0.2.1": true, "192.0.3.1": false, "::ffff:192.0.2.9": true, "198.51.100.1": true, "198.51.100.2": false,
 		"203.0.113.200": true, "203.0.114.1": false, "2001:db8::1": true, "2001:db9::1": false, "2001:db8::1%eth0": true,
@@ -255,8 +261,8 @@ func TestKeys(t *testing.T) {
 	if again, event := revoked.Revoke(now + 5); again != revoked || event.Name != "" {
 		t.Error("revoked twice")
 	}
-	s, event := NewSession(testID(4), testID(2), [32]byte{2}, Auditor, 0)
-	if event.Name != "create" || !s.Valid(1<<60) || !s.Role.Valid() || Role("root").Valid() {
+	s, event := NewSession(testID(4), testID(2), [32]byte{2}, Auditor)
+	if event.Name != "create" || !s.Valid(1<<60) || s.Rested(0, 1<<60) || !s.Roles.Valid() || Role("root").Valid() {
 		t.Error(s, event)
 	}
 	if expired := (Session{Expires: now}); expired.Valid(now) {
@@ -328,7 +334,7 @@ func TestRecordsPrintNoSecrets(t *testing.T) {
 		&Partner{Number: 1, PassHash: canary, Secret: canary},
 		&Terminal{ProviderParams: []byte(canary), Notification: Notification{Secret: canary}},
 		&APIKey{Prefix: canary, Name: canary},
-		&Session{Role: canary},
+		&Session{Roles: Roles{canary}}, &User{Login: canary, PassHash: canary},
 	} {
 		var out strings.Builder
 		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "record", record)

@@ -9,25 +9,52 @@ import (
 )
 
 // Serves tells whether the terminal takes a transaction of the type, asset,
-// method (a money_storage type) and amount. A network or method that isn't
-// known yet is empty and excludes nothing.
+// method (a money_storage type) and amount. A method that isn't known yet is empty
+// and excludes nothing; a network that isn't excludes a terminal that takes none
+// on which the currency is.
 func (t *Terminal) Serves(kind TerminalType, asset money.Asset, method string, amount money.Amount) bool {
+	return t.Unfit(kind, asset, method, amount) == ""
+}
+
+// Unfit is why the terminal does not serve such a transaction, for the operator;
+// empty: it does.
+func (t *Terminal) Unfit(kind TerminalType, asset money.Asset, method string, amount money.Amount) string {
 	s := &t.Settings
 	switch {
-	case !t.Active || t.Type != kind || t.Type == MerchantTerminal || t.Env != asset.Env:
-		return false
+	case t.Type != kind || t.Type == MerchantTerminal:
+		return "it is of another type"
+	case t.Env != asset.Env:
+		return "it is of the other environment"
+	case !t.Active:
+		return "it is switched off"
 	case len(s.Currencies) != 0 && !slices.Contains(s.Currencies, asset.Currency):
-		return false
-	case asset.Network != "" && len(s.Networks) != 0 && !slices.Contains(s.Networks, asset.Network):
-		return false
+		return "it does not take the currency"
+	case len(s.Networks) != 0 && !s.takesNetwork(asset):
+		return "it does not take the network"
 	case method != "" && len(s.Methods) != 0 && !slices.Contains(s.Methods, method):
-		return false
+		return "it does not take the method"
 	case s.MinAmount != nil && amount.Less(*s.MinAmount):
-		return false
+		return "the amount is below its min_amount"
 	case s.MaxAmount != nil && s.MaxAmount.Less(amount):
-		return false
+		return "the amount is above its max_amount"
 	}
-	return true
+	return ""
+}
+
+// takesNetwork tells whether the asset is on one of the networks that the terminal
+// is for. While its network is unresolved it may turn out to be any that the
+// currency is on; a currency that is one thing everywhere is on all of them.
+func (s *Settings) takesNetwork(asset money.Asset) bool {
+	if asset.Network != "" {
+		return slices.Contains(s.Networks, asset.Network)
+	}
+	if _, everywhere := asset.Scale(); everywhere {
+		return true
+	}
+	return slices.ContainsFunc(s.Networks, func(n money.Network) bool {
+		_, known := money.Asset{Currency: asset.Currency, Network: n, Env: asset.Env}.Scale()
+		return known
+	})
 }
 
 // Resolve fills an asset's empty network where the currency exists on one

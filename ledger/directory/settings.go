@@ -55,8 +55,8 @@ type Settings struct {
 }
 
 // ParseSettings reads provider_params, a JSON object that was strictly parsed
-// before; nothing and null are the defaults. A bad value is a *ledger.Refusal
-// whose field is, for example, "provider_params.fee_bps".
+// before; nothing and null are the defaults. Bad values are refused
+// as Join does it, each under a field like "provider_params.fee_bps".
 func ParseSettings(object []byte) (Settings, error) {
 	r := readParams("directory.ParseSettings", providerParams, object)
 	s := Settings{
@@ -82,8 +82,8 @@ func ParseSettings(object []byte) (Settings, error) {
 	if s.MinAmount != nil && s.MaxAmount != nil && s.MaxAmount.Less(*s.MinAmount) {
 		r.refuse("max_amount", "is less than min_amount")
 	}
-	if r.refusal != nil {
-		return Settings{}, r.refusal
+	if r.refused != nil {
+		return Settings{}, r.refused
 	}
 	return s, nil
 }
@@ -103,8 +103,8 @@ func ParseNotification(object []byte) (Notification, error) {
 	r := readParams("directory.ParseNotification", merchantParams, object)
 	n := Notification{
 		NotifyURL:      r.text("notify_url", MaxURL),
-		Secret:         r.text("secret", MaxSecret),
-		SecretPrevious: r.text("secret_previous", MaxSecret),
+		Secret:         r.text(keySecret, MaxSecret),
+		SecretPrevious: r.text(keySecretPrevious, MaxSecret),
 		Telegram:       r.identifiers("tg_ids_to_notify"),
 		Emails:         r.strings("emails_to_notify"),
 		Large:          r.amount("large_transaction_threshold"),
@@ -116,8 +116,8 @@ func ParseNotification(object []byte) (Notification, error) {
 		}
 		r.keep(checkEmail(r.op, r.field("emails_to_notify"), address))
 	}
-	if r.refusal != nil {
-		return Notification{}, r.refusal
+	if r.refused != nil {
+		return Notification{}, r.refused
 	}
 	return n, nil
 }

@@ -2,25 +2,30 @@ package directory
 
 import (
 	"log/slog"
+	"slices"
 	"strconv"
 
+	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
 
 // Settlement is money that moved between the institution's bank account and a
-// partner, outside of any transaction.
+// partner's bank, or a terminal's provider, outside of any transaction.
 type Settlement struct {
 	ID        ledger.ID
 	Org       ledger.ID
-	Partner   int64
-	Reference string // of the bank; unique for the partner
-	Out       bool   // to the partner's bank; else from it
+	Partner   int64     // who was settled with, or whose Terminal is
+	Terminal  ledger.ID // with whose provider it was; the zero value: with the partner's bank
+	Reference string    // of the bank; unique for the partner, or for the terminal
+	Out       bool      // to the partner's bank; else from it, or from the provider
 	Lines     []SettlementLine
+	Fee       money.Amount // what the provider kept of its one line's amount
 	Created   ledger.Micros
+	Seq       uint64 // of its first entry; like Created from the envelope
 }
 
-// SettlementLine is what moved in one asset.
+// SettlementLine is what moved in one asset; with a provider, the gross amount.
 type SettlementLine struct {
 	Asset  money.Asset
 	Amount money.Amount
@@ -29,56 +34,171 @@ type SettlementLine struct {
 // LogValue implements slog.LogValuer.
 func (s *Settlement) LogValue() slog.Value { return slog.StringValue(s.ID.String()) }
 
+// WithProvider tells whether it was with a provider rather than a partner's bank.
+func (s *Settlement) WithProvider() bool { return s.Terminal != ledger.ID{} }
+
+// Same tells whether the other one moved the same money for the same reference:
+// then it was asked for twice.
+func (s *Settlement) Same(o *Settlement) bool {
+	return s.Org == o.Org && s.Partner == o.Partner && s.Terminal == o.Terminal && s.Reference == o.Reference &&
+		s.Out == o.Out && s.Fee == o.Fee && slices.Equal(s.Lines, o.Lines)
+}
+
+// Key is the claim that the settlement takes on its reference.
+func (s *Settlement) Key() string {
+	if s.WithProvider() {
+		return "terminal/" + s.Terminal.String() + "/" + s.Reference
+	}
+	return SettlementKey(s.Partner, s.Reference)
+}
+
 // SettlementKey is the claim that a partner's settlement takes on its reference.
 func SettlementKey(partner int64, reference string) string {
 	return "partner/" + strconv.FormatInt(partner, 10) + "/" + reference
 }
 
-// OpeningReference is the reference of what the sandbox's partners start with.
-const OpeningReference = "sandbox-opening-balance"
+// SettlementDraft is what a settlement was asked to be.
+type SettlementDraft struct {
+	Currency money.Currency
 
-// openingMajor is what they start with in each asset, in major units.
-var openingMajor = money.FromUint64(1_000_000)
+	// Network is nil where none was sent, which only a currency that is on several
+	// does not take; empty is that of money whose network was never known.
+	Network *money.Network
 
-// NewOpening decides the settlement that gives the partner 1,000,000 major units
-// in every asset that a transaction can name and that has a scale. Each
-// environment is an event of its own, because nothing crosses between them.
-func NewOpening(id ledger.ID, owner *Partner) (*Settlement, []ledger.Event, error) {
-	s := &Settlement{ID: id, Org: owner.Org, Partner: owner.Number, Reference: OpeningReference}
-	var events []ledger.Event
-	for _, env := range []money.Env{money.Prod, money.Test} {
-		entry := &ledger.Entry{Phase: ledger.Posted}
-		for _, asset := range money.AcceptedAssets(env) {
-			amount, err := openingAmount(asset)
-			if err != nil {
-				return nil, nil, err
-			}
-			s.Lines = append(s.Lines, SettlementLine{Asset: asset, Amount: amount})
-			entry.Postings = append(entry.Postings,
-				ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: amount},
-				ledger.Posting{Account: ledger.PartnerAvailable(owner.Number), Asset: asset, Side: ledger.Credit, Amount: amount})
-		}
-		if err := entry.Check(); err != nil {
-			return nil, nil, err
-		}
-		event := moved(ledger.Settlement, id, Settle, StateSettled, StateSettled)
-		if len(events) == 0 {
-			event = began(ledger.Settlement, id, StateSettled)
-		}
-		event.Entry = entry
-		events = append(events, event)
-	}
-	return s, events, nil
+	Env       money.Env
+	Amount    money.Amount // in minor units; with a provider, gross
+	Reference string       // 1 to MaxText characters
 }
 
-func openingAmount(asset money.Asset) (money.Amount, error) {
-	digits, _ := asset.Scale()
-	amount := openingMajor
-	for range digits {
-		var err error
-		if amount, err = amount.Mul(money.FromUint64(10)); err != nil {
-			return money.Amount{}, err
+// check finds the asset. An amount that is refused is named as its field is.
+func (d *SettlementDraft) check(op, amount string) (money.Asset, error) {
+	asset, err := d.asset(op)
+	return asset, Join(
+		check(!d.Amount.IsZero(), op, amount, "must be above zero"),
+		check(!ledger.MaxAmount.Less(d.Amount), op, amount, "is out of range"),
+		err,
+		checkText(op, "reference", d.Reference),
+	)
+}
+
+// asset is what the amount is an amount of, found as for a transaction: money
+// that is one thing wherever it is has no network.
+func (d *SettlementDraft) asset(op string) (money.Asset, error) {
+	asset := money.Asset{Currency: d.Currency, Env: d.Env}
+	_, taken := money.Accepted(string(d.Currency))
+	var named money.Network
+	assign(&named, d.Network)
+	_, well := money.ParseNetwork(string(named))
+	wrong := Join(
+		check(taken, op, "currency", "unsupported currency"),
+		check(well || named == "", op, "network", "is not a network's name"),
+		check(d.Env.Valid(), op, "env", "must be prod or test"),
+	)
+	if wrong != nil {
+		return asset, wrong
+	}
+	if _, alone := asset.Scale(); alone {
+		return asset, nil
+	}
+	if asset.Network = money.ResolveNetwork(d.Currency, ""); asset.Network == "" && d.Network == nil {
+		return asset, ledger.RefuseField(op, "network", "is required: %s is on several networks", d.Currency)
+	}
+	if named != "" {
+		asset.Network = named
+		if _, known := asset.Scale(); !known {
+			return asset, ledger.RefuseField(op, "network", "is no network of %s", d.Currency)
 		}
 	}
-	return amount, nil
+	return asset, nil
+}
+
+// NewSettlement decides that money moved between the institution's bank account
+// and the partner's bank: out, or in. What comes in first pays off what the
+// partner owes. That the reference is free is for its claim to say, and that
+// enough is available for Funds. The error is Join's.
+func NewSettlement(id ledger.ID, owner *Partner, out bool, d SettlementDraft) (*Settlement, ledger.Event, error) {
+	asset, err := d.check("directory.SettlePartner", "amount")
+	if err != nil {
+		return nil, ledger.Event{}, err
+	}
+	s := &Settlement{
+		ID: id, Org: owner.Org, Partner: owner.Number, Reference: d.Reference, Out: out,
+		Lines: []SettlementLine{{asset, d.Amount}},
+	}
+	available := ledger.Posting{Account: ledger.PartnerAvailable(owner.Number), Asset: asset, Amount: d.Amount}
+	bank := ledger.Posting{Account: ledger.Bank, Asset: asset, Amount: d.Amount}
+	if out {
+		available.Side, bank.Side = ledger.Debit, ledger.Credit
+		return s, s.settled(available, bank), nil
+	}
+	available.Side, bank.Side = ledger.Credit, ledger.Debit
+	available.Spill = ledger.PartnerReceivable(owner.Number)
+	return s, s.settled(bank, available), nil
+}
+
+// NewProviderSettlement decides that a terminal's provider has paid what it owed,
+// less the fee that it kept. That the reference is free is for its claim to say.
+// The error is Join's, or a Conflict for a terminal that has no provider.
+func NewProviderSettlement(id ledger.ID, at *Terminal, fee money.Amount, d SettlementDraft) (*Settlement, ledger.Event, error) {
+	const op = "directory.SettleProvider"
+	asset, err := d.check(op, "gross")
+	net, above := d.Amount.Sub(fee)
+	err = Join(
+		check(above == nil || d.Amount.IsZero(), op, "fee", "is above gross"),
+		err,
+		check(d.Env == at.Env || !d.Env.Valid(), op, "env", "must be the terminal's: %v", at.Env),
+	)
+	if err != nil {
+		return nil, ledger.Event{}, err
+	}
+	if at.Type == MerchantTerminal {
+		return nil, ledger.Event{}, ledger.Refuse(op, ledger.Conflict, "a terminal of type merchant moves no money")
+	}
+	s := &Settlement{
+		ID: id, Org: at.Org, Partner: at.Partner, Terminal: at.ID, Reference: d.Reference,
+		Lines: []SettlementLine{{asset, d.Amount}}, Fee: fee,
+	}
+	return s, s.settled(
+		ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: net},
+		ledger.Posting{Account: ledger.ProviderFees, Asset: asset, Side: ledger.Debit, Amount: fee},
+		ledger.Posting{Account: ledger.ProviderReceivable(at.ID), Asset: asset, Side: ledger.Credit, Amount: d.Amount},
+	), nil
+}
+
+// settled is the event that books the postings; those of zero are left out.
+func (s *Settlement) settled(postings ...ledger.Posting) ledger.Event {
+	event := began(ledger.Settlement, s.ID, StateSettled)
+	nothing := func(p ledger.Posting) bool { return p.Amount.IsZero() }
+	event.Entry = &ledger.Entry{Phase: ledger.Posted, Postings: slices.DeleteFunc(postings, nothing)}
+	assert.NoError(event.Entry.Check())
+	return event
+}
+
+// Funds refuses what the partner doesn't have, its overdraft included, as for a
+// payout.
+func (s *Settlement) Funds(owner *Partner) (guards []ledger.FundsGuard) {
+	if !s.Out {
+		return nil
+	}
+	for _, line := range s.Lines {
+		guards = append(guards, ledger.FundsGuard{
+			Org:       s.Org,
+			Account:   ledger.Account{Path: ledger.PartnerAvailable(s.Partner), Asset: line.Asset},
+			Overdraft: owner.OverdraftOf(line.Asset),
+		})
+	}
+	return guards
+}
+
+// Counters count what moves towards what the totals of its assets can hold.
+func (s *Settlement) Counters() (guards []ledger.CounterGuard) {
+	for _, line := range s.Lines {
+		guards = append(guards, ledger.Headroom(s.Org, line.Asset, line.Amount))
+	}
+	return guards
+}
+
+// Claim takes the reference.
+func (s *Settlement) Claim() ledger.Claim {
+	return ledger.Claim{Org: s.Org, Kind: ledger.ClaimSettlement, Key: s.Key(), Owner: s.ID[:]}
 }

@@ -29,7 +29,7 @@ func (t TerminalType) Valid() bool {
 const Simulator = "simulator"
 
 // providers are the adapters that this build has (actors/provider).
-var providers = []string{Simulator}
+var providers = []string{Simulator, UTP}
 
 // Bounds of terminals.
 const (
@@ -54,6 +54,7 @@ type Terminal struct {
 	MerchantAdapter string
 	Settings        Settings
 	Notification    Notification
+	Connection      *Connection // of a terminal of UTP; nil for all others
 	Created         ledger.Micros
 }
 
@@ -78,7 +79,7 @@ type TerminalDraft struct {
 	MerchantAdapter string
 }
 
-// NewTerminal decides a creation. The error is a *ledger.Refusal.
+// NewTerminal decides a creation. The error is Join's.
 func NewTerminal(id ledger.ID, owner *Partner, d TerminalDraft) (*Terminal, ledger.Event, error) {
 	const op = "directory.CreateTerminal"
 	if d.Env == "" {
@@ -87,21 +88,19 @@ func NewTerminal(id ledger.ID, owner *Partner, d TerminalDraft) (*Terminal, ledg
 	env, _ := money.ParseEnv(d.Env)
 	t := &Terminal{
 		ID: id, Org: owner.Org, Partner: owner.Number, Name: d.Name, Provider: d.Provider, Type: d.Type,
-		Active: !d.Inactive, Env: env, ProviderParams: object(d.ProviderParams), MerchantParams: object(d.MerchantParams),
+		Active: !d.Inactive, Env: env, ProviderParams: parameters(d.ProviderParams), MerchantParams: parameters(d.MerchantParams),
 		MerchantAdapter: d.MerchantAdapter,
 	}
-	if err := t.fill(op); err != nil {
-		return nil, ledger.Event{}, err
-	}
-	if err := t.checkSettlement(op); err != nil {
+	if err := Join(t.checkWords(op), t.fill(op, true, true)); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	return t, began(ledger.Terminal, id, onOff(t.Active)), nil
 }
 
 // TerminalPatch is what a terminal was asked to become; nil leaves a field as
-// it is, an object of parameters is replaced as a whole. Partner, provider,
-// type and environment never change: charges under way are known by them.
+// it is, an object of parameters is replaced as a whole, but for secrets in whose
+// place is Mask. Partner, provider, type and environment never change: charges
+// under way are known by them.
 type TerminalPatch struct {
 	Name            *string
 	Active          *bool
@@ -110,7 +109,7 @@ type TerminalPatch struct {
 	MerchantAdapter *string
 }
 
-// Patch decides a change. The error is a *ledger.Refusal.
+// Patch decides a change. The error is Join's.
 func (t *Terminal) Patch(p TerminalPatch) (*Terminal, ledger.Event, error) {
 	const op = "directory.PatchTerminal"
 	next := *t
@@ -118,18 +117,13 @@ func (t *Terminal) Patch(p TerminalPatch) (*Terminal, ledger.Event, error) {
 	assign(&next.Active, p.Active)
 	assign(&next.MerchantAdapter, p.MerchantAdapter)
 	if p.ProviderParams != nil {
-		next.ProviderParams = object(*p.ProviderParams)
+		next.ProviderParams = unmask(parameters(*p.ProviderParams), t.ProviderParams)
 	}
 	if p.MerchantParams != nil {
-		next.MerchantParams = object(*p.MerchantParams)
+		next.MerchantParams = putBack(parameters(*p.MerchantParams), t.MerchantParams, signs)
 	}
-	if err := next.fill(op); err != nil {
+	if err := Join(next.checkWords(op), next.fill(op, p.ProviderParams != nil, p.MerchantParams != nil)); err != nil {
 		return nil, ledger.Event{}, err
-	}
-	if p.ProviderParams != nil {
-		if err := next.checkSettlement(op); err != nil {
-			return nil, ledger.Event{}, err
-		}
 	}
 	if reflect.DeepEqual(&next, t) {
 		return t, ledger.Event{}, nil
@@ -138,69 +132,59 @@ func (t *Terminal) Patch(p TerminalPatch) (*Terminal, ledger.Event, error) {
 	return &next, moved(ledger.Terminal, t.ID, action, onOff(t.Active), onOff(next.Active)), nil
 }
 
-// fill checks the fields and parses the parameters.
-func (t *Terminal) fill(op string) error {
-	if err := checkText(op, "name", t.Name); err != nil {
-		return err
-	}
-	if !t.Type.Valid() {
-		return ledger.RefuseField(op, "type", "must be payment, payout or merchant")
-	}
-	if known := slices.Contains(providers, t.Provider); !known && (t.Type != MerchantTerminal || t.Provider != "") {
-		return ledger.RefuseField(op, "provider", "is not a provider of this platform")
-	}
-	if !t.Env.Valid() {
-		return ledger.RefuseField(op, "env", "must be prod or test")
-	}
+// checkWords checks all but the parameters.
+func (t *Terminal) checkWords(op string) error {
+	known := slices.Contains(providers, t.Provider) || t.Type == MerchantTerminal && t.Provider == ""
+	var adapter error
 	if t.MerchantAdapter != "" {
-		if err := checkText(op, "merchant_adapter", t.MerchantAdapter); err != nil {
-			return err
-		}
+		adapter = checkText(op, "merchant_adapter", t.MerchantAdapter)
 	}
-	if len(t.ProviderParams) > MaxParams {
-		return ledger.RefuseField(op, providerParams, "is larger than %d bytes", MaxParams)
-	}
-	if len(t.MerchantParams) > MaxParams {
-		return ledger.RefuseField(op, merchantParams, "is larger than %d bytes", MaxParams)
-	}
-	return t.Reparse()
+	return Join(
+		checkText(op, "name", t.Name),
+		check(known, op, "provider", "is not a provider of this platform"),
+		check(t.Type.Valid(), op, "type", "must be payment, payout or merchant"),
+		check(t.Env.Valid(), op, "env", "must be prod or test"),
+		adapter,
+	)
 }
 
-// checkSettlement refuses settlement settings that don't name exactly one asset:
-// without its scale nothing could be converted to it. It is for settings that are
-// asked for: what is stored is parsed without it (invariant 5).
-func (t *Terminal) checkSettlement(op string) error {
-	const key = "settlement_network"
-	r := readParams(op, providerParams, t.ProviderParams)
-	asset := money.Asset{Currency: t.Settings.SettlementCurrency, Network: r.network(key), Env: t.Env}
-	if r.refusal != nil {
-		return r.refusal
+// fill parses the parameters. Of those that are asked for more is wanted than of
+// what is stored (invariant 5).
+func (t *Terminal) fill(op string, askedProvider, askedMerchant bool) error {
+	wrong := Join(
+		check(len(t.ProviderParams) <= MaxParams, op, providerParams, "is larger than %d bytes", MaxParams),
+		check(len(t.MerchantParams) <= MaxParams, op, merchantParams, "is larger than %d bytes", MaxParams),
+	)
+	if wrong != nil {
+		return wrong
 	}
-	if asset.Currency == "" {
-		if asset.Network != "" {
-			return ledger.RefuseField(op, r.field(key), "is of no use without settlement_currency")
-		}
-		return nil
+	wrong = t.Reparse()
+	if askedProvider {
+		wrong = Join(wrong, t.checkSettings(op), t.checkConnection())
 	}
-	named := asset.Network != ""
-	asset.Network = money.ResolveNetwork(asset.Currency, asset.Network)
-	if _, known := asset.Scale(); known {
-		return nil
+	if askedMerchant {
+		wrong = Join(wrong, t.checkSecrets(op))
 	}
-	if named {
-		return ledger.RefuseField(op, r.field(key), "is no network of %s", asset.Currency)
-	}
-	return ledger.RefuseField(op, r.field(key), "is required: %s is on several networks", asset.Currency)
+	return wrong
 }
 
-// Reparse fills Settings and Notification from the stored objects. The error
-// is a *ledger.Refusal.
-func (t *Terminal) Reparse() (err error) {
-	if t.Settings, err = ParseSettings(t.ProviderParams); err != nil {
-		return err
+// Reparse fills Settings, Notification and Connection from the stored objects. The error
+// is Join's.
+func (t *Terminal) Reparse() error {
+	var unset, unheard error
+	t.Settings, unset = ParseSettings(t.ProviderParams)
+	t.connect()
+	t.Notification, unheard = ParseNotification(t.MerchantParams)
+	return Join(unset, unheard)
+}
+
+// parameters is an object of parameters as it is kept: one that says nothing is nil,
+// as if none had been sent.
+func parameters(text []byte) []byte {
+	if text = object(text); string(text) == "{}" {
+		return nil
 	}
-	t.Notification, err = ParseNotification(t.MerchantParams)
-	return err
+	return text
 }
 
 // object is the JSON without white space around it; null is nothing.

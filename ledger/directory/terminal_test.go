@@ -187,6 +187,7 @@ func TestServes(t *testing.T) {
 	five := money.FromUint64(5)
 	plain := terminal(t, 1, PaymentTerminal, ``)
 	narrow := terminal(t, 2, PaymentTerminal, `{"currencies":["USD","USDT"],"networks":["tron"],"methods":["bank_card"],"min_amount":"5","max_amount":"7"}`)
+	elsewhere := terminal(t, 5, PaymentTerminal, `{"networks":["solana"]}`)
 	off := terminal(t, 3, PaymentTerminal, ``)
 	off.Active = false
 	for name, c := range map[string]struct {
@@ -197,21 +198,25 @@ func TestServes(t *testing.T) {
 		amount   uint64
 		want     bool
 	}{
-		"all":                  {plain, PaymentTerminal, usd, "bank_card", 1, true},
-		"another type":         {plain, PayoutTerminal, usd, "bank_card", 1, false},
-		"another env":          {plain, PaymentTerminal, money.Asset{Currency: "USD", Env: money.Test}, "bank_card", 1, false},
-		"switched off":         {off, PaymentTerminal, usd, "bank_card", 1, false},
-		"notification only":    {terminal(t, 4, MerchantTerminal, ``), MerchantTerminal, usd, "bank_card", 1, false},
-		"fits":                 {narrow, PaymentTerminal, tron, "bank_card", 6, true},
-		"at the minimum":       {narrow, PaymentTerminal, tron, "bank_card", 5, true},
-		"below the minimum":    {narrow, PaymentTerminal, tron, "bank_card", 4, false},
-		"at the maximum":       {narrow, PaymentTerminal, tron, "bank_card", 7, true},
-		"above the maximum":    {narrow, PaymentTerminal, tron, "bank_card", 8, false},
-		"another currency":     {narrow, PaymentTerminal, money.Asset{Currency: "EUR", Env: money.Prod}, "bank_card", 6, false},
-		"another network":      {narrow, PaymentTerminal, money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, "bank_card", 6, false},
-		"no network":           {narrow, PaymentTerminal, usd, "bank_card", 6, true},
-		"another method":       {narrow, PaymentTerminal, usd, "sbp", 6, false},
-		"a method yet to come": {narrow, PaymentTerminal, usd, "", 6, true},
+		"all":                                {plain, PaymentTerminal, usd, "bank_card", 1, true},
+		"another type":                       {plain, PayoutTerminal, usd, "bank_card", 1, false},
+		"another env":                        {plain, PaymentTerminal, money.Asset{Currency: "USD", Env: money.Test}, "bank_card", 1, false},
+		"switched off":                       {off, PaymentTerminal, usd, "bank_card", 1, false},
+		"notification only":                  {terminal(t, 4, MerchantTerminal, ``), MerchantTerminal, usd, "bank_card", 1, false},
+		"fits":                               {narrow, PaymentTerminal, tron, "bank_card", 6, true},
+		"at the minimum":                     {narrow, PaymentTerminal, tron, "bank_card", 5, true},
+		"below the minimum":                  {narrow, PaymentTerminal, tron, "bank_card", 4, false},
+		"at the maximum":                     {narrow, PaymentTerminal, tron, "bank_card", 7, true},
+		"above the maximum":                  {narrow, PaymentTerminal, tron, "bank_card", 8, false},
+		"another currency":                   {narrow, PaymentTerminal, money.Asset{Currency: "EUR", Env: money.Prod}, "bank_card", 6, false},
+		"another network":                    {narrow, PaymentTerminal, money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, "bank_card", 6, false},
+		"no network":                         {narrow, PaymentTerminal, usd, "bank_card", 6, true},
+		"a network yet to come, of its own":  {narrow, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, true},
+		"a network yet to come, none of its": {elsewhere, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, false},
+		"a currency of one network":          {elsewhere, PaymentTerminal, money.Asset{Currency: "ETH", Env: money.Prod}, "bank_card", 6, false},
+		"fiat at a chain's terminal":         {elsewhere, PaymentTerminal, usd, "bank_card", 6, true},
+		"another method":                     {narrow, PaymentTerminal, usd, "sbp", 6, false},
+		"a method yet to come":               {narrow, PaymentTerminal, usd, "", 6, true},
 	} {
 		if got := c.terminal.Serves(c.kind, c.asset, c.method, money.FromUint64(c.amount)); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

@@ -163,7 +163,8 @@ func least(there, amount *big.Int) *big.Int {
 }
 
 func (b *books) count(g *ledger.CounterGuard) {
-	if g.Org != cas.Org || !strings.HasPrefix(g.Key, "headroom/") || g.Window != "" {
+	known := slices.ContainsFunc([]string{"headroom/", "volume/", "settled/"}, func(kind string) bool { return strings.HasPrefix(g.Key, kind) })
+	if g.Org != cas.Org || !known || g.Window != "" {
 		b.t.Fatalf("counter %s %s", g.Key, g.Window)
 	}
 	n := b.counters[g.Key]
@@ -179,6 +180,29 @@ func (b *books) count(g *ledger.CounterGuard) {
 	if n.Sign() < 0 {
 		b.t.Fatalf("%s: more was given back than was reserved", g.Key)
 	}
+}
+
+// bears tells whether no counter refuses a command, and which one does: each is
+// judged as those before it leave it.
+func (b *books) bears(d *payment.Decision) (refuses int, bears bool) {
+	moved := map[string]*big.Int{}
+	for i := range d.Counters {
+		g := &d.Counters[i]
+		n := moved[g.Key]
+		if n == nil {
+			n = new(big.Int)
+			if b.counters[g.Key] != nil {
+				n.Set(b.counters[g.Key])
+			}
+			moved[g.Key] = n
+		}
+		if g.Release {
+			n.Sub(n, number(g.Add))
+		} else if n.Add(n, number(g.Add)).Cmp(number(g.Max)) > 0 {
+			return i, false
+		}
+	}
+	return 0, true
 }
 
 // covers tells whether the funds that a decision wants are there.

@@ -188,7 +188,7 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	if figures(r) != "1000 980 980 20" || r.Terminal != next || r.Route != "another" || len(r.Attempts) != 1 || r.Answered() {
 		t.Errorf("%+v", r)
 	}
-	if got, want := r.Attempts[0], (payment.Attempt{Terminal: term, Reason: "card_declined", At: ledger.MicrosOf(now)}); got != want {
+	if got, want := r.Attempts[0], (payment.Attempt{Terminal: term, Reason: "card_declined", At: ledger.MicrosOf(now), Outcome: payment.AttemptRefused}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	untouched(t, before, first)

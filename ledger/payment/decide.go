@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"net/netip"
 	"time"
 
 	"mizan/ledger"
@@ -39,6 +40,9 @@ type Decision struct {
 	Outcome  bool          // something that has happened: may not be refused
 	Ask      Ask
 	Return   *Decision // the return's own transaction, for Reversed
+
+	bounds     []Bound // those whose counters begin at firstBound
+	firstBound int
 }
 
 // next begins a decision on a record.
@@ -61,9 +65,10 @@ func Unacceptable(r *Request, hosted bool) string {
 	return ""
 }
 
-// Reject creates a transaction that is refused at once.
-func (c Case) Reject(id ledger.ID, partner int64, r Request, reason string) Decision {
-	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
+// Reject creates a transaction that is refused at once; attempts say which
+// terminals were looked at.
+func (c Case) Reject(id ledger.ID, partner int64, r Request, reason string, attempts ...Attempt) Decision {
+	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Attempts: attempts}}
 	d.move(Create, nil)
 	d.refuse(reason)
 	return d
@@ -99,6 +104,9 @@ type Credentials struct {
 	Method, CardBIN, CardLast4, CardPrint string
 
 	Network money.Network // that the credentials are of; empty: they name none
+
+	PayerIP   netip.Addr    // where they came from; the zero value: not known
+	Attempted ledger.Micros // as of the Request
 }
 
 // Waiting tells whether a hosted transaction still waits for its payer.
@@ -113,8 +121,9 @@ func (c Case) Continue(r *Record, with Credentials, t *Terms) Decision {
 }
 
 // RefuseContinue ends a hosted transaction that no terminal was found for.
-func (c Case) RefuseContinue(r *Record, with Credentials, reason string) Decision {
+func (c Case) RefuseContinue(r *Record, with Credentials, reason string, attempts ...Attempt) Decision {
 	d := next(r)
+	d.Record.Attempts = attempts
 	d.Record.brings(with)
 	d.refuse(reason)
 	return d
@@ -122,6 +131,10 @@ func (c Case) RefuseContinue(r *Record, with Credentials, reason string) Decisio
 
 func (r *Record) brings(with Credentials) {
 	r.Method, r.CardBIN, r.CardLast4, r.CardPrint = with.Method, with.CardBIN, with.CardLast4, with.CardPrint
+	r.PayerIP, r.Attempted = with.PayerIP, with.Attempted
+	if r.Asset.Network == "" {
+		r.Asset.Network = with.Network
+	}
 }
 
 // begin routes a transaction to a terminal, or refuses it by the terminal's terms.
@@ -131,9 +144,11 @@ func (c Case) begin(d *Decision, t *Terms) {
 	if reason := r.take(t); reason != "" {
 		*r = unrouted
 		r.Asset = t.Asset
+		r.Attempts = t.Stopped(reason, c.Now)
 		d.refuse(reason)
 		return
 	}
+	r.Attempts = append(r.Attempts[:len(r.Attempts):len(r.Attempts)], t.Skipped...)
 	d.move(Route, nil)
 	c.authorise(d, t)
 }
@@ -153,6 +168,7 @@ func (c Case) authorise(d *Decision, t *Terms) {
 	}
 	d.move(Authorise, hold)
 	d.Counters = r.reserve(c.Org, d.Counters)
+	d.count(c.Org, t.Bounds)
 	d.Due = c.after(c.Inquire)
 	d.Ask = AskSubmit
 }
@@ -164,8 +180,11 @@ func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d = next(r)
 	d.Counters = r.reserved(c.Org, nil)
 	d.move(Reroute, r.release())
-	d.Record.Attempts = append(r.Attempts[:len(r.Attempts):len(r.Attempts)],
-		Attempt{Terminal: r.Terminal, Reason: a.Reason, At: ledger.MicrosOf(c.Now)})
+	tried := Attempt{Terminal: r.Terminal, Reason: a.Reason, At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority}
+	if a.Verdict == SaidNotSent {
+		tried.Outcome = AttemptNotSent
+	}
+	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], tried), t.Skipped...)
 	d.Record.Unheard, d.Record.Inquiries, d.Record.Known = 0, 0, false
 	if reason := d.Record.take(t); reason != "" {
 		return Decision{}, false
@@ -199,7 +218,7 @@ func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.Coun
 	if !r.Rate.IsZero() && !r.Dest.IsZero() {
 		to = append(to, ledger.HeadroomBack(org, r.Settles, r.Dest))
 	}
-	return to
+	return r.uncounted(org, to)
 }
 
 // freed are the guards that give back what a whole charge reserved above what a
@@ -239,6 +258,7 @@ func (c Case) after(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.No
 // giveUp ends a transaction that moved no money.
 func (d *Decision) giveUp(c Case, reason string) {
 	d.Counters = d.Record.reserved(c.Org, d.Counters)
+	d.Record.Volumes = nil
 	d.end(reason)
 }
 

@@ -11,6 +11,11 @@
 //     postings.go; amounts are floored, and the remainder has a named owner.
 //  4. What is reserved (the headroom counters) is what living and settled
 //     transactions need, neither more nor less, and no total is above it.
+//     The same holds of volumes (volume.go): a limit's two counters are the sums
+//     of the amounts that are under way or settled, and of those that settled.
+//     The record names each volume as long as it counts, so that what is given
+//     back goes where it was taken from, whatever day it is and whatever became
+//     of the limit. Money that came too late is in suspense and counts nowhere.
 //  5. One operation on a charge at a time; while it is under way its own answer
 //     decides, and what is not known is inquired, never assumed.
 //  6. No card number and no verification value is ever part of a record.

@@ -28,13 +28,16 @@ type one struct {
 	net   map[ledger.Account]*big.Int
 	asked map[string]*big.Int // reserved by the refund under way, by counter
 	kept  map[string]*big.Int // reserved by refunds that were done
+
+	wants  []payment.Bound // of the terms that a decision was made with
+	bounds []payment.Bound // of those that it was sent to a provider on
 }
 
 // Whatever is asked for, reported and answered, in whatever order and under
 // whatever terms: no decision panics or changes the record that it decides on,
 // entries balance and close exactly what was held, nobody refunds more than has
-// settled, reserved is exactly what the living and the settled need, and what
-// is not settled, was reversed or went back wholly has moved nothing at all.
+// settled, reserved is exactly what the living and the settled need, volumes are
+// exactly their amounts, and what is not settled, was reversed or went back wholly has moved nothing at all.
 func TestEveryLifeOfATransactionBalances(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed when it fails
 		if err := flag.Set("rapid.seed", seed); err != nil {
@@ -90,6 +93,7 @@ func anyTerms(t *rapid.T, asset money.Asset) *payment.Terms {
 	on.Fees.Fixed = money.MustParse(fixed)
 	on.Fees.OnTop = rapid.Bool().Draw(t, "on top")
 	on.Fees.Refundable = rapid.Bool().Draw(t, "refundable")
+	on.Bounds = anyBounds(t)
 	if !rapid.Bool().Draw(t, "converts") {
 		return on
 	}
@@ -118,9 +122,11 @@ func (o *one) begin(id ledger.ID) {
 		o.take(o.c.Host(id, 1, r))
 		return
 	}
-	d := o.c.Create(id, 1, r, anyTerms(t, r.Asset))
-	if !o.b.covers(&d) {
-		d = o.c.Reject(id, 1, r, payment.InsufficientBalance)
+	on := anyTerms(t, r.Asset)
+	o.wants = on.Bounds
+	d := o.c.Create(id, 1, r, on)
+	if why := o.refusal(&d); why != "" {
+		d = o.c.Reject(id, 1, r, why)
 	}
 	o.take(d)
 }
@@ -131,6 +137,11 @@ func (o *one) take(d payment.Decision) {
 	o.b.take(&d, o.net)
 	o.room(&d)
 	r := d.Record
+	for i := range d.Events {
+		if payment.Event(d.Events[i].Name) == payment.Authorise {
+			o.bounds = o.wants
+		}
+	}
 	if r.Settled().Less(r.Refunded) || r.Fee.Less(r.FeeBack) || r.Amount.Less(r.Captured) {
 		t.Fatalf("%v of %v captured, %v refunded, %v of the fee %v", r.Captured, r.Amount, r.Refunded, r.FeeBack, r.Fee)
 	}
@@ -230,6 +241,9 @@ func reserved(t *rapid.T, b *books, all []*one) {
 	for _, o := range all {
 		r := o.r
 		closed := r.Status == payment.Rejected || r.Status == payment.Failed
+		if o.bounds != nil && !closed {
+			raiseVolumes(want, o)
+		}
 		if closed && r.SettledLate || !closed && r.Status != payment.Created {
 			raise(want, r.Asset, new(big.Int).Add(number(r.WithFee), number(r.Fee)))
 			if !r.Rate.IsZero() {
@@ -393,7 +407,13 @@ func (o *one) goOn() (payment.Decision, bool) {
 	if rapid.IntRange(0, 3).Draw(o.t, "no terminal") == 0 {
 		return o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, payment.NoTerminal), true
 	}
-	return o.c.Continue(o.r, payment.Credentials{Method: "sbp"}, anyTerms(o.t, o.r.Asset)), true
+	on := anyTerms(o.t, o.r.Asset)
+	o.wants = on.Bounds
+	d := o.c.Continue(o.r, payment.Credentials{Method: "sbp"}, on)
+	if why := o.refusal(&d); why != "" {
+		d = o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, why)
+	}
+	return d, true
 }
 
 func (o *one) reroute() (payment.Decision, bool) {
@@ -401,8 +421,10 @@ func (o *one) reroute() (payment.Decision, bool) {
 	if !payment.Reroutable(o.r, a) {
 		return payment.Decision{}, false
 	}
-	d, ok := o.c.Reroute(o.r, a, anyTerms(o.t, o.r.Asset))
-	return d, ok && o.b.covers(&d)
+	on := anyTerms(o.t, o.r.Asset)
+	o.wants = on.Bounds
+	d, ok := o.c.Reroute(o.r, a, on)
+	return d, ok && o.refusal(&d) == ""
 }
 
 // end answers whatever is asked until nothing is, and commits or cancels what is held.

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"net/netip"
 	"time"
 
 	"mizan/ledger"
@@ -56,6 +57,9 @@ type Request struct {
 	CardBIN      string // first six digits of a card
 	CardLast4    string
 	CardPrint    string // keyed fingerprint of the number
+
+	PayerIP   netip.Addr    // where the payer's credentials came from; the zero value: not known
+	Attempted ledger.Micros // when it was to be routed, so that limits judged it; 0: it never was
 }
 
 // Record is a transaction as it is stored. Its version, times and what is due
@@ -75,10 +79,12 @@ type Record struct {
 	Settles  money.Asset  // what Dest is in, when converted; the zero value: Asset
 
 	Terminal  ledger.ID // zero: never routed
+	Priority  int       // the terminal's at routing
 	Route     string    // the rail chosen
 	ShownText string    // a terminal's own text in place of the description
 	Fees      Fees      // the terminal's, as they were at routing
-	Attempts  []Attempt // terminals that refused before this one, in order
+	Attempts  []Attempt // terminals that were passed over, or refused, before this one, in order
+	Volumes   []Volume  // what the amount counts towards; nil once it does no more
 
 	Hosted      bool          // begun for the hosted page
 	TwoPhase    bool          // the money is held until commit or cancel
@@ -116,12 +122,23 @@ type Fees struct {
 	Refundable bool
 }
 
-// Attempt is a terminal that was tried and refused.
+// Attempt is a terminal that did not take the transaction.
 type Attempt struct {
 	Terminal ledger.ID
 	Reason   string
 	At       ledger.Micros
+	Outcome  string // one of those below
+	Priority int    // the terminal's, at that time
 }
+
+// The outcomes of an attempt.
+const (
+	AttemptRefused  = "refused"  // the provider declined
+	AttemptNotSent  = "not_sent" // the call never left
+	AttemptSkipped  = "skipped"  // its circuit was open
+	AttemptStopped  = "stopped"  // it was chosen, and something else spoke against the transaction
+	AttemptExcluded = "excluded" // it does not serve such a transaction, and no other was found
+)
 
 // Action is what the payer has to do. All JSON in it is as the rail gave it.
 type Action struct {

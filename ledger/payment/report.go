@@ -39,8 +39,9 @@ func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, reason stri
 }
 
 // Corrected decides on a rail that corrects itself: what it refused has failed.
+// What we gave up because its payer did nothing was not refused by it.
 func (c Case) Corrected(r *Record, reason string) (Decision, bool) {
-	if r.Status != Rejected || r.Terminal == (ledger.ID{}) || r.Op != nil {
+	if r.Status != Rejected || r.Terminal == (ledger.ID{}) || r.Op != nil || r.Error == ActionExpired {
 		return Decision{}, false
 	}
 	d := next(r)

@@ -23,12 +23,16 @@ type Terms struct {
 	Converts bool
 	Settles  money.Asset
 	Rate     money.Rate
+
+	Priority int       // the terminal's
+	Bounds   []Bound   // what bounds the sum of amounts that this one adds to
+	Skipped  []Attempt // terminals that would have come before this one
 }
 
 // take notes the terms and prices the transaction by them. It returns why the
 // transaction is rejected; empty: it is not.
 func (r *Record) take(t *Terms) string {
-	r.Terminal, r.Route, r.ShownText = t.Terminal, t.Route, t.ShownText
+	r.Terminal, r.Route, r.ShownText, r.Priority = t.Terminal, t.Route, t.ShownText, t.Priority
 	r.Asset, r.Fees, r.TwoPhase, r.HoldTTL = t.Asset, t.Fees, t.TwoPhase, 0
 	if t.TwoPhase {
 		r.HoldTTL = t.HoldTTL
@@ -41,6 +45,16 @@ func (r *Record) take(t *Terms) string {
 		r.Rate, r.Settles = t.Rate, t.Settles
 	}
 	return r.price(r.Amount)
+}
+
+// Stopped are the attempts of a transaction that was rejected, for the reason,
+// before it was sent to the terminal.
+func (t *Terms) Stopped(reason string, now time.Time) []Attempt {
+	if t.Terminal == (ledger.ID{}) {
+		return t.Skipped
+	}
+	return append(t.Skipped[:len(t.Skipped):len(t.Skipped)],
+		Attempt{Terminal: t.Terminal, Outcome: AttemptStopped, Reason: reason, Priority: t.Priority, At: ledger.MicrosOf(now)})
 }
 
 func scaled(a money.Asset) bool {

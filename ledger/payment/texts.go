@@ -12,6 +12,8 @@ const (
 	NoRate              = "no exchange rate"
 	FeeExceedsAmount    = "fee exceeds amount"
 	InsufficientBalance = "insufficient balance"
+	LimitBreached       = "limit exceeded: " // and the limit's kind
+	Blocklisted         = "anti-fraud: "     // and the entry's kind
 	Interrupted         = "interrupted"
 	ByCaller            = "cancelled"
 	HoldExpired         = "hold expired"

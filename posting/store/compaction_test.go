@@ -75,7 +75,12 @@ func deepen(t *testing.T, s *Store, st story) {
 func TestATableThatCompactionLosesIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
-	deepen(t, s, story{seed: 1, rows: 20, value: 4000, keys: 4000})
+	st := story{seed: 1, rows: 20, value: 4000, keys: 4000}
+	deepen(t, s, st)
+	if err := s.db.Flatten(1); err != nil { // then Badger compacts nothing by itself, and makes no table just now
+		t.Fatal(err)
+	}
+	deepen(t, s, st)
 	sn := s.Snapshot()
 	clear := obstruct(t, s, 20)
 	if err := s.db.Flatten(1); err != nil { // it says that all went well
@@ -211,6 +216,7 @@ func TestAFailedFlushStopsTheStore(t *testing.T) {
 	if closed := s.Close(); closed == nil || closed.Error() != err.Error() {
 		t.Errorf("Close = %v, want the same error", closed)
 	}
+	s.tables.busy.Wait()
 	after := t.TempDir() // as the next process finds it
 	copyTree(t, dir, after)
 	s = open(t, Options{Dir: after, MemTable: minMemTable})

@@ -25,7 +25,9 @@
 //
 //	HEAD          one slot: harmless, the other is enough. Both, or stale: refused.
 //	TABLES        harmless, it is made anew (then no table is compared with it).
-//	LOCK          harmless, only its lock counts.
+//	LOCK          harmless, only its lock counts. If it is deleted while a process
+//	              has the store open, Badger's own lock keeps a second one from
+//	              changing anything.
 //	MANIFEST      refused, but for a torn end that names nothing that is needed.
 //	.sst          refused.
 //	.mem          refused if an acknowledged group is not whole; what stands behind

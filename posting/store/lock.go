@@ -17,7 +17,23 @@ func lockDirectory(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	return take(f, dir)
+}
+
+// lockBadger takes the lock that Badger itself holds while it has the directory
+// open: whoever has deleted LOCK has not let go of that one. It has to be given
+// back before Badger is asked to open, which takes it anew.
+func lockBadger(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return take(f, path)
+}
+
+// take locks f, which stands for dir, or closes it.
+func take(f *os.File, dir string) (*os.File, error) {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
 		return f, nil
 	}

@@ -63,19 +63,9 @@ func (s *Store) open() error {
 	if err := s.createIfNew(); err != nil {
 		return err
 	}
-	known, slots, err := s.openHead()
+	known, found, err := s.makeReady()
 	if err != nil {
 		return err
-	}
-	found, err := s.examine(known, slots)
-	if err != nil {
-		return err
-	}
-	if err := s.roomToOpen(found); err != nil {
-		return err
-	}
-	if err := s.prepare(found); err != nil {
-		return fmt.Errorf("store: %w", err)
 	}
 	if s.db, err = openBadger(s.badgerOptions(s.path, s.tally), s.path); err != nil {
 		return err
@@ -90,6 +80,30 @@ func (s *Store) open() error {
 		return err
 	}
 	return s.takeOver()
+}
+
+// makeReady examines what is there, under the lock that Badger will take, and
+// makes it ready for Badger.
+func (s *Store) makeReady() (known mark, found *survey, err error) {
+	held, err := lockBadger(s.path)
+	if err != nil {
+		return known, nil, err
+	}
+	defer func() { _ = held.Close() }() // a folder, and only locked
+	known, slots, err := s.openHead()
+	if err != nil {
+		return known, nil, err
+	}
+	if found, err = s.examine(known, slots); err != nil {
+		return known, nil, err
+	}
+	if err := s.roomToOpen(found); err != nil {
+		return known, nil, err
+	}
+	if err := s.prepare(found); err != nil {
+		return known, nil, fmt.Errorf("store: %w", err)
+	}
+	return known, found, nil
 }
 
 // prepare makes the files ready for Badger.

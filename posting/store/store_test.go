@@ -2,10 +2,14 @@ package store
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/dgraph-io/badger/v4"
@@ -260,16 +264,54 @@ func TestOneProcessHasTheStore(t *testing.T) {
 	closeStore(t, open(t, Options{Dir: dir}))
 }
 
+// Someone tidied up: then Badger's own lock keeps a second process out, before it
+// changes a file beside the one that writes.
 func TestBadgersOwnLockIsErrLockedToo(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
-	defer closeStore(t, s)
-	if err := os.Remove(filepath.Join(dir, lockName)); err != nil { // someone tidied up
+	set(t, s, "a", "b")
+	s.tables.busy.Wait() // TABLES is written beside the writer
+	if err := os.Remove(filepath.Join(dir, lockName)); err != nil {
 		t.Fatal(err)
 	}
+	before := filesOf(t, dir)
 	if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second Open = %v, want ErrLocked", err)
 	}
+	if after := filesOf(t, dir); !slices.Equal(after, before) {
+		t.Errorf("the second Open has made\n%v of\n%v", after, before)
+	}
+	set(t, s, "c", "d")
+	closeStore(t, s)
+	again := open(t, Options{Dir: dir})
+	sn := again.Snapshot()
+	if got := get(t, sn, "c"); got != "d" {
+		t.Errorf("what was written after it is %q", got)
+	}
+	sn.Close()
+	closeStore(t, again)
+}
+
+// filesOf lists the files of a data directory but LOCK, with what tells whether
+// they were written or replaced.
+func filesOf(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path == filepath.Join(dir, lockName) {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		stat := info.Sys().(*syscall.Stat_t)
+		files = append(files, fmt.Sprintln(path, stat.Ino, info.Size()))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 func TestANewerSchemaIsRefused(t *testing.T) {

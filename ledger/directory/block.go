@@ -1,0 +1,177 @@
+package directory
+
+import (
+	"log/slog"
+	"net/netip"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+)
+
+// BlockKind is what an entry of the blocklist names. The zero value is invalid.
+type BlockKind string
+
+// The kinds, in the order in which a payer is held against them.
+const (
+	BlockBIN     BlockKind = "bin"
+	BlockCard    BlockKind = "card"
+	BlockEmail   BlockKind = "email"
+	BlockPhone   BlockKind = "phone"
+	BlockIP      BlockKind = "ip"
+	BlockCountry BlockKind = "country"
+)
+
+// BlockKinds are all kinds in their order.
+var BlockKinds = [...]BlockKind{BlockBIN, BlockCard, BlockEmail, BlockPhone, BlockIP, BlockCountry}
+
+// Bounds of a blocklist.
+const (
+	MaxBlocks   = 1_000_000 // entries of one organization that are in force
+	MaxPrefixes = 1_000     // prefixes of addresses among them: each payment looks at all of them
+
+	MinBIN, MaxBIN     = 6, 8  // digits
+	MinPhone, MaxPhone = 5, 15 // digits; E.164 has at most 15
+
+	// CardPrintLength is the length of a card's keyed fingerprint, in hex.
+	CardPrintLength = 32
+)
+
+// Valid tells whether k is one of the kinds.
+func (k BlockKind) Valid() bool {
+	for _, known := range BlockKinds {
+		if k == known {
+			return true
+		}
+	}
+	return false
+}
+
+// Block is an entry of an organization's blocklist. A value has one record: it
+// is taken off and listed again.
+type Block struct {
+	ID      ledger.ID // BlockID of its organization, kind and value
+	Org     ledger.ID
+	Kind    BlockKind
+	Value   string // normalised; of a card the keyed fingerprint
+	Masked  string // of a card its first six and last four digits; else empty
+	Active  bool   // in force
+	Created ledger.Micros
+	Updated ledger.Micros // booked time of its last event: when it was listed or taken off
+}
+
+// Shown is the value as it may be shown.
+func (b *Block) Shown() string {
+	if b.Kind == BlockCard {
+		return b.Masked
+	}
+	return b.Value
+}
+
+// Prefix is the range of addresses of an entry of kind ip; of a single address
+// it has all bits. Not ok: the entry is of another kind.
+func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
+	if b.Kind != BlockIP {
+		return prefix, false
+	}
+	prefix, err := ParseSource(b.Value)
+	return prefix, err == nil
+}
+
+// LogValue implements slog.LogValuer.
+func (b *Block) LogValue() slog.Value { return slog.StringValue(b.ID.String()) }
+
+// BlockID is the id of the record of a normalised value, a UUID version 5 (RFC
+// 9562, 5.5) in the organization's name space: a value has one record without a
+// claim on it.
+func BlockID(org ledger.ID, kind BlockKind, value string) ledger.ID {
+	return uuid.NewSHA1(org, []byte("block|"+string(kind)+"|"+value))
+}
+
+// BlockDraft is what is to be listed. Value is as it was sent, but for a card,
+// whose number never comes here: it is the keyed fingerprint of one that is
+// valid, and Masked what may be shown of it.
+type BlockDraft struct {
+	Kind   BlockKind
+	Value  string
+	Masked string
+}
+
+// NewBlock decides that a value which never was on the list is put on it. The
+// error is a *ledger.Refusal.
+func NewBlock(org ledger.ID, d BlockDraft) (*Block, ledger.Event, error) {
+	const op = "directory.CreateBlock"
+	value, err := d.normal(op)
+	if err != nil {
+		return nil, ledger.Event{}, err
+	}
+	b := &Block{ID: BlockID(org, d.Kind, value), Org: org, Kind: d.Kind, Value: value, Masked: d.Masked, Active: true}
+	return b, began(ledger.Block, b.ID, StateActive), nil
+}
+
+// Switch decides that the entry is in force, or not. What it is already changes
+// nothing.
+func (b *Block) Switch(on bool) (*Block, ledger.Event) {
+	if b.Active == on {
+		return b, ledger.Event{}
+	}
+	next := *b
+	next.Active = on
+	return &next, moved(ledger.Block, b.ID, switching(b.Active, on), onOff(b.Active), onOff(on))
+}
+
+// normal is the one form of a value that is compared and kept.
+func (d *BlockDraft) normal(op string) (string, error) {
+	const field = "value"
+	bad := func(detail string) (string, error) { return "", ledger.RefuseField(op, field, "%s", detail) }
+	switch d.Kind {
+	case BlockBIN:
+		if len(d.Value) < MinBIN || len(d.Value) > MaxBIN || !allDigits(d.Value) {
+			return bad("must be the first 6 to 8 digits of card numbers")
+		}
+		return d.Value, nil
+	case BlockCard:
+		if len(d.Value) != CardPrintLength || strings.ContainsFunc(d.Value, notHex) || d.Masked == "" {
+			return bad("must be a card number")
+		}
+		return d.Value, nil
+	case BlockEmail:
+		address := NormalEmail(d.Value)
+		if address == "" || checkEmail(op, field, address) != nil {
+			return bad("must be an e-mail address")
+		}
+		return address, nil
+	case BlockPhone:
+		number := NormalPhone(d.Value)
+		if len(number) < MinPhone || len(number) > MaxPhone || strings.ContainsFunc(d.Value, notOfPhone) {
+			return bad("must be a telephone number of 5 to 15 digits")
+		}
+		return number, nil
+	case BlockIP:
+		prefix, err := ParseSource(d.Value)
+		if err != nil {
+			return bad("must be an IP address or a CIDR prefix")
+		}
+		if prefix.IsSingleIP() {
+			return prefix.Addr().String(), nil
+		}
+		return prefix.String(), nil
+	case BlockCountry:
+		country := NormalCountry(d.Value)
+		if !countries[country] {
+			return bad("must be the two letters of a country (ISO 3166-1)")
+		}
+		return country, nil
+	}
+	return "", ledger.RefuseField(op, "kind", "must be bin, card, email, phone, ip or country")
+}
+
+func allDigits(s string) bool { return !strings.ContainsFunc(s, notDigit) }
+
+func notDigit(r rune) bool { return r < '0' || r > '9' }
+
+func notHex(r rune) bool { return notDigit(r) && (r < 'a' || r > 'f') }
+
+// notOfPhone is everything that people don't write into a telephone number.
+func notOfPhone(r rune) bool { return notDigit(r) && !strings.ContainsRune("+-.() /", r) }

@@ -1,0 +1,105 @@
+package directory
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+)
+
+const aPrint = "0123456789abcdef0123456789abcdef"
+
+func TestValuesOfTheBlocklistAreNormalised(t *testing.T) {
+	for _, c := range []struct {
+		kind        BlockKind
+		value, want string // an empty want: the value is refused
+	}{
+		{BlockBIN, "424242", "424242"}, {BlockBIN, "42424242", "42424242"},
+		{BlockBIN, "42424", ""}, {BlockBIN, "424242424", ""}, {BlockBIN, "42424x", ""}, {BlockBIN, "", ""},
+		{BlockCard, aPrint, aPrint}, {BlockCard, "4242424242424242", ""}, {BlockCard, strings.ToUpper(aPrint), ""}, {BlockCard, aPrint + "0", ""},
+		{BlockEmail, "Anna@Example.COM ", "anna@example.com"}, {BlockEmail, "anna", ""}, {BlockEmail, "", ""}, {BlockEmail, "A <a@b.c>", ""},
+		{BlockEmail, strings.Repeat("a", 64) + "@" + strings.Repeat("b", 185) + ".com", strings.Repeat("a", 64) + "@" + strings.Repeat("b", 185) + ".com"},
+		{BlockEmail, strings.Repeat("a", 64) + "@" + strings.Repeat("b", 186) + ".com", ""},
+		{BlockPhone, "+7 (495) 123-45-67", "74951234567"}, {BlockPhone, "007495 1234567", "74951234567"}, {BlockPhone, "12345", "12345"},
+		{BlockPhone, "123456789012345", "123456789012345"}, {BlockPhone, "1234567890123456", ""}, {BlockPhone, "1234", ""}, {BlockPhone, "12345x", ""}, {BlockPhone, "", ""},
+		{BlockIP, "192.0.2.1", "192.0.2.1"}, {BlockIP, "192.0.2.1/32", "192.0.2.1"}, {BlockIP, "::ffff:192.0.2.1", "192.0.2.1"},
+		{BlockIP, "192.0.2.77/24", "192.0.2.0/24"}, {BlockIP, "::ffff:192.0.2.77/120", "192.0.2.0/24"}, {BlockIP, "2001:DB8::1/32", "2001:db8::/32"},
+		{BlockIP, "2001:db8::1%eth0", ""}, {BlockIP, "192.0.2.0/33", ""}, {BlockIP, "192.0.2", ""}, {BlockIP, "localhost", ""}, {BlockIP, "", ""},
+		{BlockCountry, "ru", "RU"}, {BlockCountry, "KZ", "KZ"}, {BlockCountry, "RUS", ""}, {BlockCountry, "R1", ""}, {BlockCountry, "", ""},
+	} {
+		b, event, err := NewBlock(testID(2), BlockDraft{Kind: c.kind, Value: c.value, Masked: "424242******4242"})
+		if c.want == "" {
+			wantField(t, string(c.kind)+" "+c.value, err, "value")
+			continue
+		}
+		if err != nil || b.Value != c.want || !b.Active || b.ID != BlockID(testID(2), c.kind, c.want) || event.Name != "create" || event.To != "active" {
+			t.Errorf("%s %q: %+v %+v %v, want %q", c.kind, c.value, b, event, err, c.want)
+		}
+	}
+	for _, kind := range []BlockKind{"", "name", "BIN"} {
+		_, _, err := NewBlock(testID(2), BlockDraft{Kind: kind, Value: "424242"})
+		wantField(t, string(kind), err, "kind")
+	}
+	_, _, err := NewBlock(testID(2), BlockDraft{Kind: BlockCard, Value: aPrint})
+	wantField(t, "a card of which nothing may be shown", err, "value")
+}
+
+func TestACardOfTheBlocklistIsShownMasked(t *testing.T) {
+	card, _, err := NewBlock(testID(2), BlockDraft{Kind: BlockCard, Value: aPrint, Masked: "424242******4242"})
+	if err != nil || card.Shown() != "424242******4242" {
+		t.Errorf("%v %v", card, err)
+	}
+	email, _, err := NewBlock(testID(2), BlockDraft{Kind: BlockEmail, Value: "a@b.c"})
+	if err != nil || email.Shown() != "a@b.c" {
+		t.Errorf("%v %v", email, err)
+	}
+}
+
+func TestABlockIsTakenOffAndListedAgain(t *testing.T) {
+	b, _, err := NewBlock(testID(2), BlockDraft{Kind: BlockCountry, Value: "RU"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, event := b.Switch(true); same != b || event.Name != "" {
+		t.Errorf("listed twice: %+v", event)
+	}
+	off, event := b.Switch(false)
+	if off.Active || !b.Active || event.Name != "deactivate" || event.To != "inactive" || event.Source != (ledger.Source{Kind: ledger.Block, ID: b.ID}) {
+		t.Errorf("%+v %+v", off, event)
+	}
+	if same, event := off.Switch(false); same != off || event.Name != "" {
+		t.Errorf("taken off twice: %+v", event)
+	}
+	on, event := off.Switch(true)
+	if !on.Active || on.ID != b.ID || event.Name != "activate" {
+		t.Errorf("%+v %+v", on, event)
+	}
+}
+
+// What a merchant says of a customer meets what an operator has listed, however
+// either of them writes it.
+func TestPayersAreNormalisedAsTheBlocklistIs(t *testing.T) {
+	for said, want := range map[string]string{
+		"+7 (495) 123-45-67": "74951234567", "8.495": "8495", "0049 30 1": "49301", "call me": "", "": "", "+1 415 555 01 00 ext 5": "141555501005",
+	} {
+		if got := NormalPhone(said); got != want {
+			t.Errorf("phone %q: %q, want %q", said, got, want)
+		}
+	}
+	if got := NormalEmail("\tÄnna@Example.com\n"); got != "änna@example.com" {
+		t.Errorf("e-mail %q", got)
+	}
+	if got := NormalCountry(" kz"); got != "KZ" {
+		t.Errorf("country %q", got)
+	}
+	if got := NormalAddress(netip.MustParseAddr("::ffff:192.0.2.1")); got != netip.MustParseAddr("192.0.2.1") {
+		t.Errorf("address %v", got)
+	}
+	if got := NormalAddress(netip.MustParseAddr("fe80::1%eth0")); got != netip.MustParseAddr("fe80::1") {
+		t.Errorf("address %v", got)
+	}
+	if got := NormalAddress(netip.Addr{}); got.IsValid() {
+		t.Errorf("no address is %v", got)
+	}
+}

@@ -1,0 +1,80 @@
+package directory
+
+import (
+	"slices"
+
+	"mizan/ledger"
+)
+
+// Role is what a person may do. The zero value is invalid.
+type Role string
+
+// The roles.
+const (
+	Admin       Role = "admin"
+	Client      Role = "client"
+	Auditor     Role = "auditor" // reads the ledger, writes nothing
+	PartnerRole Role = "partner" // reads what is one partner's
+)
+
+// Valid tells whether r is one of the roles.
+func (r Role) Valid() bool {
+	switch r {
+	case Admin, Client, Auditor, PartnerRole:
+		return true
+	}
+	return false
+}
+
+// Roles is a set of roles: in the order of their names, none twice.
+type Roles []Role
+
+// Valid tells whether it is a set of roles, and not the empty one.
+func (s Roles) Valid() bool {
+	for i, r := range s {
+		if !r.Valid() || i > 0 && s[i-1] >= r {
+			return false
+		}
+	}
+	return len(s) > 0
+}
+
+// Has tells whether any of the roles is in the set.
+func (s Roles) Has(any ...Role) bool {
+	for _, r := range any {
+		if slices.Contains(s, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// Strings are the roles' names.
+func (s Roles) Strings() []string {
+	names := make([]string, len(s))
+	for i, r := range s {
+		names[i] = string(r)
+	}
+	return names
+}
+
+// parseRoles reads a set of roles in any order.
+func parseRoles(op string, names []string) (Roles, error) {
+	const field = "roles"
+	if len(names) == 0 {
+		return nil, ledger.RefuseField(op, field, "must name at least one of admin, auditor, client, partner")
+	}
+	var set Roles
+	for _, name := range names {
+		r := Role(name)
+		switch {
+		case !r.Valid():
+			return nil, ledger.RefuseField(op, field, "must hold admin, auditor, client or partner")
+		case slices.Contains(set, r):
+			return nil, ledger.RefuseField(op, field, "names a role twice")
+		}
+		set = append(set, r)
+	}
+	slices.Sort(set)
+	return set, nil
+}

@@ -1,0 +1,187 @@
+package directory
+
+import (
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+func named(network money.Network) *money.Network { return &network }
+
+// wellDrafted is 25.00 USD in env test.
+func wellDrafted() SettlementDraft {
+	return SettlementDraft{Currency: "USD", Env: money.Test, Amount: money.FromUint64(2500), Reference: "wire 7"}
+}
+
+func TestFieldsOfASettlement(t *testing.T) {
+	most := ledger.MaxAmount
+	more, err := most.Add(money.FromUint64(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := &Partner{ID: testID(1), Org: testID(2), Number: 4}
+	for name, c := range map[string]struct {
+		change func(*SettlementDraft)
+		field  string
+	}{
+		"as it is":                     {func(*SettlementDraft) {}, ""},
+		"a currency of contracts":      {func(d *SettlementDraft) { d.Currency = "AED" }, "currency"},
+		"no currency":                  {func(d *SettlementDraft) { d.Currency = "" }, "currency"},
+		"no env":                       {func(d *SettlementDraft) { d.Env = 0 }, "env"},
+		"nothing":                      {func(d *SettlementDraft) { d.Amount = money.Amount{} }, "amount"},
+		"10^72":                        {func(d *SettlementDraft) { d.Amount = most }, ""},
+		"10^72 and 1":                  {func(d *SettlementDraft) { d.Amount = more }, "amount"},
+		"no reference":                 {func(d *SettlementDraft) { d.Reference = "" }, "reference"},
+		"a blank reference":            {func(d *SettlementDraft) { d.Reference = " " }, "reference"},
+		"the longest reference":        {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 255) }, ""},
+		"too long a reference":         {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 256) }, "reference"},
+		"a control in the reference":   {func(d *SettlementDraft) { d.Reference = "a\nb" }, "reference"},
+		"several networks, none named": {func(d *SettlementDraft) { d.Currency = "USDT" }, "network"},
+		"several networks, left empty": {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", named("") }, ""},
+		"one of several networks":      {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", named("tron") }, ""},
+		"a network that isn't listed":  {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", named("polygon") }, "network"},
+		"another currency's network":   {func(d *SettlementDraft) { d.Currency, d.Network = "ETH", named("tron") }, "network"},
+		"a network of fiat":            {func(d *SettlementDraft) { d.Network = named("tron") }, ""},
+		"a network's name in capitals": {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", named("Tron") }, "network"},
+		"a bad name where none is":     {func(d *SettlementDraft) { d.Network = named("a network") }, "network"},
+	} {
+		d := wellDrafted()
+		c.change(&d)
+		_, _, err := NewSettlement(testID(3), owner, false, d)
+		wantField(t, name, err, c.field)
+	}
+}
+
+func TestTheNetworkOfASettlementIsFoundAsATransactionsIs(t *testing.T) {
+	for _, c := range []struct {
+		currency money.Currency
+		sent     *money.Network
+		want     money.Network
+	}{
+		{"USD", nil, ""}, {"USD", named(""), ""}, {"USD", named("tron"), ""}, // money of a country has none
+		{"ETH", nil, "ethereum"}, {"ETH", named(""), "ethereum"}, {"TON", nil, "ton"},
+		{"USDT", named(""), ""}, {"USDT", named("bsc"), "bsc"}, {"USDC", named("solana"), "solana"},
+	} {
+		d := wellDrafted()
+		d.Currency, d.Network = c.currency, c.sent
+		s, _, err := NewSettlement(testID(3), &Partner{Number: 4}, true, d)
+		if err != nil || s.Lines[0].Asset.Network != c.want {
+			t.Errorf("%s %v: %+v, %v", c.currency, c.sent, s, err)
+		}
+	}
+}
+
+// wantLines checks an event's postings, as side, account, what it spills to.
+func wantLines(t *testing.T, event ledger.Event, want ...string) {
+	t.Helper()
+	var got []string
+	for _, p := range event.Entry.Postings {
+		line := map[ledger.Side]string{ledger.Debit: "Dr ", ledger.Credit: "Cr "}[p.Side] + string(p.Account) + " " + p.Amount.String()
+		if p.Spill != "" {
+			line += " spilling to " + string(p.Spill)
+		}
+		got = append(got, line)
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") || event.Entry.Phase != ledger.Posted {
+		t.Errorf("%v: %s, want %s", event.Entry.Phase, strings.Join(got, ", "), strings.Join(want, ", "))
+	}
+}
+
+func TestASettlementWithABank(t *testing.T) {
+	usd := money.Asset{Currency: "USD", Env: money.Test}
+	owner := &Partner{Org: testID(2), Number: 4, Overdraft: []Overdraft{{usd, money.FromUint64(70)}}}
+	out, event, err := NewSettlement(testID(3), owner, true, wellDrafted())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, event, "Dr L:partner:4:available 2500", "Cr A:bank 2500")
+	available := ledger.Account{Path: "L:partner:4:available", Asset: usd}
+	if funds := out.Funds(owner); len(funds) != 1 || funds[0] != (ledger.FundsGuard{Org: testID(2), Account: available, Overdraft: money.FromUint64(70)}) {
+		t.Errorf("the guards are %+v", funds)
+	}
+	in, event, err := NewSettlement(testID(3), owner, false, wellDrafted())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, event, "Dr A:bank 2500", "Cr L:partner:4:available 2500 spilling to A:partner:4:receivable")
+	if funds := in.Funds(owner); len(funds) != 0 {
+		t.Errorf("what comes in needs no funds: %+v", funds)
+	}
+	for _, s := range []*Settlement{out, in} {
+		counters, claim := s.Counters(), s.Claim()
+		if len(counters) != 1 || counters[0] != ledger.Headroom(testID(2), usd, money.FromUint64(2500)) {
+			t.Errorf("the counters are %+v", counters)
+		}
+		if claim.Org != testID(2) || claim.Kind != ledger.ClaimSettlement || claim.Key != "partner/4/wire 7" || string(claim.Owner) != string(s.ID[:]) {
+			t.Errorf("the claim is %+v", claim)
+		}
+	}
+	if !Legal(ledger.Settlement, event.Name, event.From, event.To) {
+		t.Errorf("%+v", event)
+	}
+}
+
+func TestASettlementWithAProvider(t *testing.T) {
+	at := &Terminal{ID: testID(9), Org: testID(2), Partner: 4, Type: PaymentTerminal, Env: money.Test}
+	account := "A:provider:" + at.ID.String()
+	for fee, want := range map[uint64][]string{
+		0:    {"Dr A:bank 2500", "Cr " + account + " 2500"},
+		1:    {"Dr A:bank 2499", "Dr E:provider_fees 1", "Cr " + account + " 2500"},
+		2500: {"Dr E:provider_fees 2500", "Cr " + account + " 2500"},
+	} {
+		s, event, err := NewProviderSettlement(testID(3), at, money.FromUint64(fee), wellDrafted())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantLines(t, event, want...)
+		if s.Partner != 4 || s.Claim().Key != "terminal/"+at.ID.String()+"/wire 7" || len(s.Funds(nil)) != 0 || s.Counters()[0].Add != money.FromUint64(2500) {
+			t.Errorf("%+v, %+v, %+v", s, s.Claim(), s.Counters())
+		}
+	}
+	_, _, err := NewProviderSettlement(testID(3), at, money.FromUint64(2501), wellDrafted())
+	wantField(t, "a fee above gross", err, "fee")
+	other := wellDrafted()
+	other.Env = money.Prod
+	_, _, err = NewProviderSettlement(testID(3), at, money.Amount{}, other)
+	wantField(t, "another env than the terminal's", err, "env")
+	other = wellDrafted()
+	other.Amount = money.Amount{}
+	_, _, err = NewProviderSettlement(testID(3), at, money.Amount{}, other)
+	wantField(t, "nothing", err, "gross")
+	notifies := &Terminal{ID: testID(9), Org: testID(2), Partner: 4, Type: MerchantTerminal, Env: money.Test}
+	if _, _, err := NewProviderSettlement(testID(3), notifies, money.Amount{}, wellDrafted()); err == nil || refusal(t, err).Code != ledger.Conflict {
+		t.Errorf("a terminal without a provider: %v", err)
+	}
+}
+
+func TestASettlementIsTheSameIfAllOfItIs(t *testing.T) {
+	usd := money.Asset{Currency: "USD", Env: money.Test}
+	plain := func() *Settlement {
+		return &Settlement{
+			ID: testID(1), Org: testID(2), Partner: 4, Reference: "r", Lines: []SettlementLine{{usd, money.FromUint64(5)}}, Created: 7, Seq: 8,
+		}
+	}
+	again := plain()
+	again.ID, again.Created, again.Seq = testID(9), 0, 0
+	if !plain().Same(again) {
+		t.Error("it is another one when it is asked for again")
+	}
+	for name, change := range map[string]func(*Settlement){
+		"org":       func(s *Settlement) { s.Org = testID(3) },
+		"partner":   func(s *Settlement) { s.Partner = 5 },
+		"terminal":  func(s *Settlement) { s.Terminal = testID(3) },
+		"reference": func(s *Settlement) { s.Reference = "R" },
+		"direction": func(s *Settlement) { s.Out = true },
+		"fee":       func(s *Settlement) { s.Fee = money.FromUint64(1) },
+		"amount":    func(s *Settlement) { s.Lines[0].Amount = money.FromUint64(6) },
+		"asset":     func(s *Settlement) { s.Lines[0].Asset.Env = money.Prod },
+	} {
+		other := plain()
+		change(other)
+		if plain().Same(other) {
+			t.Errorf("it is the same with another %s", name)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package directory
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/ledger"
+)
+
+func aUser(t *testing.T, change func(*UserDraft)) (*User, ledger.Event, error) {
+	t.Helper()
+	d := UserDraft{Login: "anna", PassHash: "hash", Name: "Anna", Roles: []string{"auditor"}}
+	if change != nil {
+		change(&d)
+	}
+	return NewUser(testID(1), testID(2), d)
+}
+
+func TestFieldsOfAUser(t *testing.T) {
+	for what, c := range map[string]struct {
+		change func(*UserDraft)
+		field  string
+	}{
+		"all is well":              {nil, ""},
+		"no login":                 {func(d *UserDraft) { d.Login = "" }, "login"},
+		"white space in a login":   {func(d *UserDraft) { d.Login = "an na" }, "login"},
+		"the longest login":        {func(d *UserDraft) { d.Login = strings.Repeat("я", 255) }, ""},
+		"a login too long":         {func(d *UserDraft) { d.Login = strings.Repeat("я", 256) }, "login"},
+		"no name":                  {func(d *UserDraft) { d.Name = " " }, "name"},
+		"a name too long":          {func(d *UserDraft) { d.Name = strings.Repeat("n", 256) }, "name"},
+		"no e-mail address":        {func(d *UserDraft) { d.Email = "anna" }, "email"},
+		"an e-mail address":        {func(d *UserDraft) { d.Email = "anna@bank.example" }, ""},
+		"no role":                  {func(d *UserDraft) { d.Roles = nil }, "roles"},
+		"an unknown role":          {func(d *UserDraft) { d.Roles = []string{"root"} }, "roles"},
+		"a role in another case":   {func(d *UserDraft) { d.Roles = []string{"Admin"} }, "roles"},
+		"a role twice":             {func(d *UserDraft) { d.Roles = []string{"client", "admin", "client"} }, "roles"},
+		"all roles":                {func(d *UserDraft) { d.Roles, d.Partner = []string{"partner", "client", "auditor", "admin"}, 7 }, ""},
+		"role partner of nobody":   {func(d *UserDraft) { d.Roles = []string{"partner"} }, "partner_id"},
+		"a partner below one":      {func(d *UserDraft) { d.Roles, d.Partner = []string{"partner"}, -1 }, "partner_id"},
+		"a partner without a role": {func(d *UserDraft) { d.Partner = 7 }, "partner_id"},
+	} {
+		u, event, err := aUser(t, c.change)
+		wantField(t, what, err, c.field)
+		if err == nil && (event.Name != "create" || event.To != "active" || !u.Active || !u.Roles.Valid()) {
+			t.Errorf("%s: %+v %+v", what, u, event)
+		}
+	}
+	u, _, err := aUser(t, func(d *UserDraft) { d.Roles, d.Partner = []string{"partner", "client", "auditor", "admin"}, 7 })
+	if err != nil || !slices.Equal(u.Roles, Roles{Admin, Auditor, Client, PartnerRole}) {
+		t.Errorf("roles %v (%v) are not in the order of their names", u.Roles, err)
+	}
+	if off, event, err := aUser(t, func(d *UserDraft) { d.Inactive = true }); err != nil || off.Active || event.To != "inactive" {
+		t.Errorf("%v %+v %v", off, event, err)
+	}
+}
+
+// What ends a user's sessions, by hand: being switched off, and another password,
+// role or partner. The rest leaves them.
+func TestWhatEndsAUsersSessions(t *testing.T) {
+	anna, _, err := aUser(t, func(d *UserDraft) { d.Roles, d.Partner = []string{"partner"}, 7 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, off, on, eight := "other", false, true, int64(8)
+	both, auditor := []string{"partner", "auditor"}, []string{"auditor"}
+	for what, c := range map[string]struct {
+		patch UserPatch
+		event string
+		ends  bool
+	}{
+		"nothing":        {UserPatch{}, "", false},
+		"the same":       {UserPatch{Active: &on, Roles: &[]string{"partner"}}, "", false},
+		"another name":   {UserPatch{Name: &text}, "update", false},
+		"a password":     {UserPatch{PassHash: &text}, "update", true},
+		"a role more":    {UserPatch{Roles: &both}, "update", true},
+		"another role":   {UserPatch{Roles: &auditor}, "update", true},
+		"a partner":      {UserPatch{Partner: &eight}, "update", true},
+		"switched off":   {UserPatch{Active: &off}, "deactivate", true},
+		"off and a name": {UserPatch{Active: &off, Name: &text}, "deactivate", true},
+	} {
+		session, _ := anna.Begin(testID(3), [32]byte{1}, 1)
+		next, event, err := anna.Patch(c.patch)
+		if err != nil || event.Name != c.event || (event.Name == "") != (next == anna) {
+			t.Errorf("%s: %+v %v", what, event, err)
+			continue
+		}
+		if ended := !next.Begun(session); ended != c.ends {
+			t.Errorf("%s: ended %v, want %v", what, ended, c.ends)
+		}
+	}
+	gone, _, _ := anna.Patch(UserPatch{Active: &off})
+	session, _ := anna.Begin(testID(3), [32]byte{1}, 1)
+	if back, event, err := gone.Patch(UserPatch{Active: &on}); err != nil || event.Name != "activate" || back.Begun(session) {
+		t.Error("a session came back with its user", event, err)
+	}
+	if clerk, _, err := anna.Patch(UserPatch{Roles: &auditor}); err != nil || clerk.Partner != 0 {
+		t.Error("who is no partner's any more still has one", err)
+	}
+	if _, _, err := anna.Patch(UserPatch{Roles: &auditor, Partner: &eight}); err == nil {
+		t.Error("a partner without the role was taken")
+	}
+	var none int64
+	_, _, err = anna.Patch(UserPatch{Partner: &none})
+	wantField(t, "the role without its partner", err, "partner_id")
+}
+
+func TestAPartnersPasswordEndsItsSessions(t *testing.T) {
+	p, _, err := NewPartner(testID(1), testID(2), 7, PartnerDraft{Name: "P", Login: "p", PassHash: "hash"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, event := p.Begin(testID(3), [32]byte{1}, 5)
+	if event.Name != "create" || !p.Begun(session) || session.Partner != 7 || !slices.Equal(session.Roles, Roles{PartnerRole}) {
+		t.Fatalf("%+v %+v", session, event)
+	}
+	off, hash := false, "other"
+	if switched, _, err := p.Patch(PartnerPatch{Active: &off}); err != nil || !switched.Begun(session) {
+		t.Error("a deactivated partner's sessions are for the caller to refuse, with 403", err)
+	}
+	if next, event, err := p.Patch(PartnerPatch{PassHash: &hash}); err != nil || event.Name != "update" || next.Begun(session) || next.PassHash != hash {
+		t.Error("a session outlived its password", err)
+	}
+	if next, _ := p.WithPass(hash); next.Begun(session) {
+		t.Error("a session outlived its password")
+	}
+	other, _, _ := NewPartner(testID(9), testID(2), 8, PartnerDraft{Name: "P", Login: "q"})
+	anna, _, _ := aUser(t, func(d *UserDraft) { d.Roles, d.Partner = []string{"partner"}, 7 })
+	hers, _ := anna.Begin(testID(4), [32]byte{2}, 5)
+	if other.Begun(session) || p.Begun(hers) || anna.Begun(session) {
+		t.Error("a session is of more than one")
+	}
+}
+
+// 12 hours absolute, 30 minutes idle; a sandbox's session has neither end.
+func TestLivesOfASession(t *testing.T) {
+	const second = 1_000_000
+	anna, _, err := aUser(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := ledger.MicrosOf(time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC))
+	s, _ := anna.Begin(testID(3), [32]byte{1}, begun)
+	if end := begun + 12*3600*second; !s.Valid(end-1) || s.Valid(end) {
+		t.Error("the session doesn't end after 12 hours")
+	}
+	rest := ledger.Micros(30 * 60 * second)
+	used := begun + 3600*second
+	if s.Rested(0, begun+rest-1) || !s.Rested(0, begun+rest) || s.Rested(used, used+rest-1) || !s.Rested(used, used+rest) {
+		t.Error("the session doesn't end after 30 minutes of rest")
+	}
+	noted, event := s.Note(used)
+	if event.Name != "use" || noted.Rested(0, used+rest-1) || s.Used != begun {
+		t.Error("what was noted is no use", event)
+	}
+	if same, event := noted.Note(used); same != noted || event.Name != "" {
+		t.Error("noted twice")
+	}
+	gone, event := noted.Revoke(used)
+	if event.Name != "revoke" || gone.Valid(used) || noted.Revoked != 0 {
+		t.Error("not revoked", event)
+	}
+	if again, event := gone.Revoke(used + 1); again != gone || event.Name != "" {
+		t.Error("revoked twice")
+	}
+	if late, event := gone.Note(used + 1); late != gone || event.Name != "" {
+		t.Error("a use of a revoked session was noted")
+	}
+}
+
+func TestUsesOfAKeyAreNoted(t *testing.T) {
+	k := &APIKey{ID: testID(1)}
+	noted, event := k.Note(5)
+	if noted.Used != 5 || k.Used != 0 || event.Name != "use" || event.From != "active" || event.To != "active" {
+		t.Errorf("%+v %+v", noted, event)
+	}
+	if older, event := noted.Note(4); older != noted || event.Name != "" {
+		t.Error("an older use was noted")
+	}
+	revoked, _ := noted.Revoke(6)
+	if late, event := revoked.Note(7); late != revoked || event.Name != "" {
+		t.Error("a use of a revoked key was noted")
+	}
+}
+
+func TestRotationRetiresATokenForEver(t *testing.T) {
+	p, err := NewPlatform().Admit([32]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = p.Admit([32]byte{2}); err != nil {
+		t.Fatal(err)
+	}
+	next, err := p.Rotate([32]byte{1}, [32]byte{3})
+	if err != nil || !slices.Equal(next.AdminTokens, [][32]byte{{2}, {3}}) || !slices.Equal(next.Retired, [][32]byte{{1}}) {
+		t.Fatal(next, err)
+	}
+	if len(p.AdminTokens) != 2 || p.AdminTokens[0] != [32]byte{1} || len(p.Retired) != 0 {
+		t.Error("the old record changed")
+	}
+	if _, err := next.Rotate([32]byte{1}, [32]byte{4}); refusal(t, err).Code != ledger.Unauthorized {
+		t.Error("a retired token was rotated", err)
+	}
+	if _, err := next.Admit([32]byte{1}); refusal(t, err).Code != ledger.Conflict {
+		t.Error("a retired token was admitted", err)
+	}
+	all := next.RotateAll([32]byte{5})
+	if !slices.Equal(all.AdminTokens, [][32]byte{{5}}) || !slices.Equal(all.Retired, [][32]byte{{1}, {2}, {3}}) {
+		t.Error(all)
+	}
+	if e := all.Rotated(); e.Name != "rotate" || !Legal(ledger.Platform, e.Name, e.From, e.To) {
+		t.Error(e)
+	}
+	for i := range MaxRetiredTokens {
+		all = all.RotateAll([32]byte{9, byte(i), byte(i >> 8)})
+	}
+	if len(all.Retired) != MaxRetiredTokens || slices.Contains(all.Retired, [32]byte{1}) || !slices.Contains(all.Retired, [32]byte{5}) {
+		t.Errorf("%d retired tokens are remembered, want the latest %d", len(all.Retired), MaxRetiredTokens)
+	}
+}

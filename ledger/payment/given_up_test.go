@@ -1,0 +1,25 @@
+package payment_test
+
+import (
+	"testing"
+	"time"
+
+	"mizan/ledger/payment"
+)
+
+// What we gave up because its payer did nothing was not refused by the rail, whose
+// "failed" is the void that we asked for.
+func TestWhatItsPayerLetPassIsNotCorrected(t *testing.T) {
+	l := at(t, payment.Payment, payment.ActionRequired)
+	_, d, decided := l.wakes(30 * time.Minute)
+	if !decided || d.Record.Op == nil || d.Record.Op.Kind != payment.OpVoid {
+		t.Fatal("it is not given up")
+	}
+	l.hears(said["charged"])
+	if l.r.Status != payment.Rejected || l.r.Error != payment.ActionExpired {
+		t.Fatalf("%s %q", l.r.Status, l.r.Error)
+	}
+	if _, ok := l.c.Corrected(l.r, "cancelled"); ok {
+		t.Error("it was corrected")
+	}
+}

@@ -1,0 +1,62 @@
+package payment_test
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// anyBounds are up to three limits' volumes, some of one subject.
+func anyBounds(t *rapid.T) (all []payment.Bound) {
+	for i := range rapid.IntRange(0, 3).Draw(t, "bounds") {
+		b := payment.Bound{Max: ledger.MaxAmount, Breach: fmt.Sprint("limit ", i)}
+		b.Limit, b.Window = uuid.UUID{7, byte(i)}, rapid.SampledFrom([]string{"2026-09-03", "2026-09-04"}).Draw(t, "window")
+		b.Subject = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "subject")
+		if rapid.IntRange(0, 2).Draw(t, "narrow") == 0 {
+			b.Max = money.MustParse(anyAmount(t, "most"))
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// refusal is why the writer would refuse what a command wants; empty: it would not.
+func (o *one) refusal(d *payment.Decision) string {
+	if i, bears := o.b.bears(d); !bears {
+		g, breach := &d.Counters[i], d.Breach(i)
+		at := slices.IndexFunc(o.wants, func(b payment.Bound) bool { return strings.Contains(g.Key, b.Limit.String()) })
+		if at < 0 && breach != payment.AmountOutOfRange || at >= 0 && breach != o.wants[at].Breach {
+			o.t.Fatalf("%s refuses, and the reason is %q", g.Key, breach)
+		}
+		return breach
+	}
+	if !o.b.covers(d) {
+		return payment.InsufficientBalance
+	}
+	return ""
+}
+
+// raiseVolumes adds what a transaction that is under way or settled counts
+// towards: its amount, of which a capture of part leaves the part.
+func raiseVolumes(want map[string]*big.Int, o *one) {
+	amount := number(o.r.Amount)
+	if !o.r.Captured.IsZero() {
+		amount = number(o.r.Captured)
+	}
+	settled := o.r.Status == payment.Charged || o.r.Status == payment.Refunding || o.r.Status == payment.Refunded || o.r.Status == payment.Reversed
+	for _, b := range o.bounds {
+		tail := b.Limit.String() + "/" + b.Window + "/" + b.Subject
+		raiseKey(want, "volume/"+tail, amount)
+		if settled {
+			raiseKey(want, "settled/"+tail, amount)
+		}
+	}
+}

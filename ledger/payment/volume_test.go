@@ -1,0 +1,203 @@
+package payment_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+var (
+	daily   = uuid.MustParse("dddddddd-dddd-4ddd-8ddd-dddddddddddd")
+	monthly = uuid.MustParse("eeeeeeee-eeee-4eee-8eee-eeeeeeeeeeee")
+)
+
+// bounded are terms with a day's volume of one card and a month's of the partner.
+func bounded(on *payment.Terms) *payment.Terms {
+	on.Bounds = []payment.Bound{
+		{Volume: payment.Volume{Limit: daily, Window: "2026-09-03", Subject: "card"}, Max: money.FromUint64(2_000), Breach: "the day"},
+		{Volume: payment.Volume{Limit: monthly, Window: "2026-09"}, Max: money.FromUint64(9_000), Breach: "the month"},
+	}
+	return on
+}
+
+// volumes are what a decision does to counters of volumes: the day's as "day",
+// the month's as "month".
+func volumes(d *payment.Decision) string {
+	var all []string
+	short := strings.NewReplacer("/"+daily.String()+"/2026-09-03/card", " day", "/"+monthly.String()+"/2026-09/", " month")
+	for _, g := range d.Counters {
+		if strings.HasPrefix(g.Key, "headroom/") {
+			continue
+		}
+		all = append(all, short.Replace(counter(d.Record.Asset, g)))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (l *life) counts(d payment.Decision, want string, still bool) {
+	l.t.Helper()
+	if got := volumes(&d); got != want {
+		l.t.Errorf("%s: %s\nwant %s", l.r.Status, got, want)
+	}
+	if got := len(l.r.Volumes); got != map[bool]int{true: 2, false: 0}[still] {
+		l.t.Errorf("%s: it counts towards %d volumes", l.r.Status, got)
+	}
+}
+
+const (
+	reserves = "reserve 1000 volume day, reserve 1000 volume month"
+	givesAll = "release 1000 volume day, release 1000 volume month"
+	settles  = "reserve 1000 settled day, reserve 1000 settled month"
+)
+
+func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
+	l := &life{t: t, c: cas}
+	d := l.took(l.c.Create(txid, 1, request(payment.Payment, "1000"), bounded(terms(onTop(250, "3")))))
+	l.counts(d, reserves, true) // the amount, not what the fee adds to it
+	for i, most := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
+		if g := d.Counters[i]; g.Max != money.FromUint64(most) || g.Refuse != ledger.LimitExceeded || g.Org != cas.Org || g.Window != "" {
+			t.Errorf("guard %+v", g)
+		}
+	}
+	for i, want := range []string{payment.AmountOutOfRange, "the day", "the month", payment.AmountOutOfRange} {
+		if got := d.Breach(i); got != want {
+			t.Errorf("counter %d refuses with %q, want %q", i, got, want)
+		}
+	}
+	l.counts(l.says(payment.Answer{Verdict: payment.SaidPending}), "", true)
+	l.counts(l.says(payment.Answer{Verdict: payment.SaidCharged}), settles, true)
+	l.counts(l.refunds(""), "", true) // what went back was moved all the same
+	l.counts(l.hears(payment.Answer{Verdict: payment.SaidCharged}), "", true)
+}
+
+func TestAChargebackGivesNoVolumeBack(t *testing.T) {
+	l := charged(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
+	d, ok := l.c.Reversed(l.r, 7, uuid.UUID{5}, "chargeback")
+	if !ok || volumes(&d) != "" || volumes(d.Return) != "" || len(d.Record.Volumes) != 2 || d.Return.Record.Volumes != nil {
+		t.Errorf("%s, %s, %+v", volumes(&d), volumes(d.Return), d.Return.Record.Volumes)
+	}
+}
+
+func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
+	refusal := payment.Answer{Verdict: payment.SaidRefused, Reason: "card_declined"}
+	for name, ends := range map[string]func(*life) payment.Decision{
+		"refused":    func(l *life) payment.Decision { return l.says(refusal) },
+		"failed":     func(l *life) payment.Decision { return l.says(payment.Answer{Verdict: payment.SaidFailed}) },
+		"never sent": func(l *life) payment.Decision { return l.says(payment.Answer{Verdict: payment.SaidNotSent}) },
+		"never arrived": func(l *life) payment.Decision {
+			l.says(payment.Answer{Verdict: payment.SaidNotKnown})
+			return l.says(payment.Answer{Verdict: payment.SaidNotKnown})
+		},
+		"given up by the caller": func(l *life) payment.Decision {
+			l.says(payment.Answer{Verdict: payment.SaidPending})
+			l.counts(l.cancels(), "", true)
+			return l.hears(payment.Answer{Verdict: payment.SaidCharged})
+		},
+	} {
+		for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
+			t.Run(name+", "+kind.String(), func(t *testing.T) {
+				l := begun(t, kind, "1000", bounded(terms(deducted(0, "0"))))
+				l.t = t
+				l.counts(ends(l), givesAll, false)
+				if d, ok := l.c.Answered(l.r, refusal); ok {
+					t.Errorf("a second refusal: %s", volumes(&d))
+				}
+				if d, ok := l.c.Corrected(l.r, "corrected"); ok && volumes(&d) != "" {
+					t.Errorf("a correction: %s", volumes(&d))
+				}
+				if d := l.says(payment.Answer{Verdict: payment.SaidCharged}); volumes(&d) != "" {
+					t.Errorf("money that came too late: %s", volumes(&d)) // it is in suspense
+				}
+			})
+		}
+	}
+}
+
+func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
+	const part = "reserve 400 settled day, reserve 400 settled month, release 600 volume day, release 600 volume month"
+	l := suspend(t, payment.Payment, "1000", bounded(terms(onTop(250, "3"))))
+	l.counts(l.commits("400"), "", true)
+	l.counts(l.hears(said["charged"]), part, true)
+
+	l = suspend(t, payment.Payout, "1000", bounded(terms(deducted(0, "0"))))
+	l.commits("")
+	l.counts(l.hears(said["charged"]), settles, true)
+
+	lost := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // thought lost, and was not
+	lost.commits("400")
+	lost.counts(lost.hears(payment.Answer{Verdict: payment.SaidRefused}), "", true)
+	lost.counts(lost.says(payment.Answer{Verdict: payment.SaidCharged}), part, true)
+
+	over := suspend(t, payment.Payment, "1000", bounded(terms(deducted(0, "0")))) // nobody captures it
+	if _, d, decided := over.wakes(week); !decided || volumes(&d) != "" {
+		t.Errorf("the hold's end: %s", volumes(&d))
+	}
+	over.counts(over.hears(said["charged"]), givesAll, false)
+}
+
+// What counted towards the first terminal's volumes is given back in the Change
+// that reserves the next one's, before it.
+func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
+	l := begun(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
+	on := elsewhere(deducted(0, "0"))
+	on.Bounds = bounded(terms(payment.Fees{})).Bounds[:1]
+	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused}, on)
+	if !ok || volumes(&d) != givesAll+", reserve 1000 volume day" || len(d.Record.Volumes) != 1 {
+		t.Fatalf("%s", volumes(&d))
+	}
+	if i := len(d.Counters) - 1; d.Breach(i) != "the day" || d.Breach(i-1) != payment.AmountOutOfRange {
+		t.Errorf("%q, %q", d.Breach(i), d.Breach(i-1))
+	}
+	if len(l.r.Volumes) != 2 {
+		t.Error("the record decided on was changed")
+	}
+	free, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused}, elsewhere(deducted(0, "0")))
+	if !ok || volumes(&free) != givesAll || free.Record.Volumes != nil {
+		t.Errorf("%s", volumes(&free))
+	}
+}
+
+// A hosted payment counts from when its payer has brought credentials.
+func TestAHostedPaymentCountsOnceItIsRouted(t *testing.T) {
+	l := &life{t: t, c: cas}
+	l.counts(l.took(l.c.Host(txid, 1, request(payment.Payment, "1000"))), "", false)
+	refused := l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, "limit exceeded: velocity")
+	if volumes(&refused) != "" || refused.Record.Volumes != nil {
+		t.Errorf("refused: %s", volumes(&refused))
+	}
+	l.counts(l.took(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, bounded(terms(deducted(0, "0"))))), reserves, true)
+}
+
+// What is rejected shows the network that its credentials or its terminal say,
+// which is what limits have judged.
+func TestWhatIsRejectedKeepsTheNetworkThatWasJudged(t *testing.T) {
+	unresolved := request(payment.Payment, "1000")
+	unresolved.Asset.Currency = "USDT"
+	hosted := cas.Host(txid, 1, unresolved)
+	for given, want := range map[money.Network]money.Network{"": "", "tron": "tron"} {
+		d := cas.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: given}, "no")
+		if d.Record.Asset.Network != want {
+			t.Errorf("on %q, want %q", d.Record.Asset.Network, want)
+		}
+	}
+	unresolved.Asset.Network = "bsc"
+	hosted = cas.Host(txid, 1, unresolved)
+	d := cas.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: "tron"}, "no")
+	if d.Record.Asset.Network != "bsc" {
+		t.Errorf("on %q", d.Record.Asset.Network)
+	}
+}
+
+// A terminal whose terms rule a transaction out counts nothing.
+func TestWhatItsTermsRuleOutCountsNowhere(t *testing.T) {
+	l := &life{t: t, c: cas}
+	l.counts(l.took(l.c.Create(txid, 1, request(payment.Payout, "10"), bounded(terms(deducted(0, "10"))))), "", false)
+	if l.r.Error != payment.FeeExceedsAmount {
+		t.Errorf("%q", l.r.Error)
+	}
+}

@@ -1,0 +1,107 @@
+package posting_test
+
+import (
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// guards is a change of one posting with these guards.
+func guards(all ...ledger.CounterGuard) *posting.Change {
+	c := deposit()
+	c.Counters = all
+	return c
+}
+
+// takes and gives are guards of a counter that may not pass a hundred.
+func takes(key string, n uint64) ledger.CounterGuard {
+	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Max: amount(100), Refuse: ledger.LimitExceeded}
+}
+
+func gives(key string, n uint64) ledger.CounterGuard {
+	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Release: true}
+}
+
+// stops checks that a change is refused by the guard at an index, and leaves nothing.
+func (r *rig) stops(at int, c *posting.Change) {
+	r.t.Helper()
+	before := r.sums(c)
+	receipt := r.submit(c)
+	wantCode(r.t, receipt.Err, ledger.LimitExceeded)
+	if receipt.Counter != at {
+		r.t.Errorf("counter %d refuses, want %d", receipt.Counter, at)
+	}
+	for key, sum := range r.sums(c) {
+		if before[key] != sum {
+			r.t.Errorf("%s was %v and is %v", key, before[key], sum)
+		}
+	}
+}
+
+func (r *rig) sums(c *posting.Change) map[string]money.Amount {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	sums := make(map[string]money.Amount)
+	for i := range c.Counters {
+		g := &c.Counters[i]
+		sum, err := v.Counter(g.Org, g.Key, g.Window)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		sums[g.Key] = sum
+	}
+	return sums
+}
+
+func TestAReceiptNamesTheFirstCounterThatRefuses(t *testing.T) {
+	r := open(t)
+	r.must(guards(takes("a", 90), takes("b", 100), takes("c", 40)))
+	r.stops(0, guards(takes("a", 11)))
+	r.stops(1, guards(takes("a", 10), takes("b", 1)))
+	r.stops(2, guards(takes("c", 60), takes("a", 10), takes("b", 1), takes("a", 1)))
+	r.stops(2, guards(gives("c", 40), gives("a", 90), takes("b", 1))) // what gives back never refuses
+	r.stops(1, guards(takes("c", 60), takes("c", 1)))
+	if receipt := r.must(guards(takes("a", 10), takes("c", 60))); receipt.Counter != 0 {
+		t.Errorf("counter %d", receipt.Counter)
+	}
+}
+
+// A claim and a stale version come before counters, funds after them; an outcome
+// is refused by none.
+func TestCountersAreJudgedAfterVersionsAndBeforeFunds(t *testing.T) {
+	r := open(t)
+	full := guards(takes("a", 100), takes("b", 101))
+	full.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:9:available", Asset: usd}}}
+	full.Steps[0].Events[0].Entry.Postings[0].Account = "L:partner:9:available"
+	r.stops(1, full)
+	full.Counters = full.Counters[:1]
+	receipt := r.submit(full)
+	wantCode(t, receipt.Err, ledger.InsufficientFunds)
+	stale := guards(takes("a", 101))
+	stale.Steps[0].Expect = 3
+	wantCode(t, r.submit(stale).Err, ledger.StaleVersion)
+	outcome := guards(takes("a", 101))
+	outcome.Outcome = true
+	r.must(outcome)
+	r.stops(0, guards(takes("a", 1)))
+}
+
+// What a change gives back makes room for what it takes after, not before; also
+// where the counter is known from the store only.
+func TestWhatAChangeGivesBackMakesRoomForWhatItTakesAfter(t *testing.T) {
+	r := open(t)
+	r.must(guards(takes("a", 100)))
+	for range 2 {
+		r.stops(0, guards(takes("a", 1), gives("a", 100)))
+		r.stops(1, guards(gives("a", 100), takes("a", 101)))
+		r.stops(2, guards(gives("a", 100), takes("a", 60), takes("a", 41)))
+		r.must(guards(gives("a", 100), takes("a", 60), gives("a", 20), takes("a", 60)))
+		if sum := r.sums(guards(takes("a", 0)))["a"]; sum != amount(100) {
+			t.Errorf("%v", sum)
+		}
+		r.restart()
+	}
+}
