@@ -21,7 +21,11 @@
 //     has begun, so that a manual clock knows when nothing is under way.
 //  7. Due work that was handed out and did not move its record is handed out
 //     again. Nothing that is lost inside the house leaves a record standing still.
-//  8. What fails again and again rests in between, by real time: no poll, no
+//  8. An actor has work from the first message until it has handled all of them
+//     and nothing is outstanding. One that only stays, because it was used or its
+//     Behaviour needs its memory, stops no command and no due work, and isn't
+//     asked to go before the instant that it has named.
+//  9. What fails again and again rests in between, by real time: no poll, no
 //     record and no retry can make the clock's loop spin.
 //
 // Callers: api and cmd start commands; the folders below implement Behaviour.

@@ -56,6 +56,18 @@ type Call struct {
 	Material []byte // Complete: the JSON object that the payer's side submitted; nil: the payer came back from the rail
 	Choice   string // Complete: the receiving institution that was chosen
 	Browser  []byte // Pay: the JSON object browser_data; nil: none was sent
+
+	Remembered // what is known of the charge that the call is about
+}
+
+// Remembered is what the record of a charge has kept for its provider, so that an
+// adapter needs no memory of its own.
+type Remembered struct {
+	Since    time.Time    // no earlier than this was the charge submitted
+	Charge   money.Amount // what the charge was submitted with
+	Meta     []byte       // Outcome.Meta of the last answer that had one; nil: none had
+	Returned money.Amount // Refund: what the refunds before have returned, in all
+	Acting   bool         // what the payer has to do is known: an inquiry need not say it again
 }
 
 // LogValue implements slog.LogValuer: only what identifies the call.
@@ -69,6 +81,9 @@ type Question struct {
 	Reference ledger.ID
 	Operation Operation // Pay or PayOut for the charge itself, whatever was completed since
 	Request   ledger.ID
+	Amount    money.Amount // what is captured or refunded; zero for a question about the charge itself
+
+	Remembered
 }
 
 // Verdict is what a provider says of an operation.
@@ -105,6 +120,10 @@ type Outcome struct {
 	Again   time.Duration // for VerdictPending, VerdictUnknown and VerdictAction: when to inquire; 0: the provider time-out, or never for VerdictAction
 	Status  string        // for VerdictPending: a status of the rail's own that it passes through; empty: charging, or refunding
 	Meta    []byte        // JSON object of the rail's own keys, shown in merchant_meta; nil: none
+
+	// Down says that the provider could not be reached or did not answer: it
+	// counts against the terminal's circuit.
+	Down bool
 
 	Action   *Action // for VerdictAction; nil in an inquiry's answer: as it was
 	KeepCard bool    // for VerdictAction: Complete needs the card again

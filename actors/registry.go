@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"mizan/ledger"
 	"mizan/posting"
 )
 
@@ -26,14 +27,19 @@ type Behaviour interface {
 	Failed(c *Context)
 }
 
+// Keeper is a Behaviour whose memory is needed for a while with nothing
+// outstanding: its actor is not let go before the instant, by the house's clock.
+// It is heard after each message, and only in registries that keep idle actors.
+type Keeper interface{ KeepUntil() ledger.Micros }
+
 // Refusable is a message whose sender waits for an answer.
 type Refusable interface{ Refuse(err error) }
 
-// Registry knows the live actors of one kind and makes them when needed.
+// Registry knows the actors of one kind and makes them when needed.
 type Registry[K comparable] struct {
 	rt      *Runtime
 	name    string
-	keep    time.Duration // how long an idle actor stays; 0: not at all
+	keep    time.Duration // how long an idle actor stays where there is room; 0: not at all
 	produce func(K) Behaviour
 	seed    maphash.Seed
 	shards  [64]shard[K]
@@ -50,15 +56,18 @@ type shard[K comparable] struct {
 	activating K
 }
 
-// cell is a live actor as the registry sees it. All fields are guarded by the
-// shard's lock.
+// cell is an actor as the registry sees it. All fields are guarded by the shard's
+// lock.
 type cell struct {
-	pid  *actor.PID
-	sent uint64 // messages sent to it in all
-	used time.Time
+	pid   *actor.PID
+	sent  uint64 // messages sent to it in all
+	used  time.Time
+	until ledger.Micros // while it rests: it is kept at least so long, by the house's clock
+	rests bool          // it has no work, and is only kept
 }
 
-// NewRegistry makes a registry. Idle actors stay for keep, then go.
+// NewRegistry makes a registry. Idle actors stay for keep, then go; beyond MaxKept
+// in all registries they go at once.
 func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, produce func(K) Behaviour) *Registry[K] {
 	r := &Registry[K]{rt: rt, name: name, keep: keep, produce: produce, seed: maphash.MakeSeed()}
 	for i := range r.shards {
@@ -100,6 +109,11 @@ func (r *Registry[K]) Tell(key K, m any) {
 	c.sent++
 	if r.keep > 0 {
 		c.used = time.Now()
+		if c.rests {
+			c.rests = false
+			r.rt.kept.Add(-1)
+			r.rt.live.Add(1)
+		}
 	}
 	r.rt.system.Root.Send(c.pid, m)
 	s.mu.Unlock()
@@ -109,27 +123,53 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
 }
 
-// retire lets an actor go if it has handled everything that was sent to it.
-func (r *Registry[K]) retire(key K, handled uint64, atOnce bool) bool {
+// retire hears from an actor that nothing is outstanding. If it has handled
+// everything that was sent to it, it is let go, or rests where it is to be kept.
+func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (gone bool) {
 	s := r.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.cells[key]
-	if c == nil || c.sent != handled || (!atOnce && time.Since(c.used) < r.keep) {
+	if c == nil || c.sent != handled {
+		return false
+	}
+	if r.keeps(c, until) {
+		if c.until = until; !c.rests {
+			c.rests = true
+			r.rt.live.Add(-1)
+			r.rt.kept.Add(1)
+		}
 		return false
 	}
 	delete(s.cells, key)
-	r.rt.live.Add(-1)
+	if c.rests {
+		r.rt.kept.Add(-1)
+	} else {
+		r.rt.live.Add(-1)
+	}
 	return true
 }
 
-// sweep asks actors that have been idle for long whether they may go.
+// keeps tells whether an actor without work stays.
+func (r *Registry[K]) keeps(c *cell, until ledger.Micros) bool {
+	if r.keep == 0 {
+		return false
+	}
+	if r.rt.kept.Load() < MaxKept && time.Since(c.used) < r.keep {
+		return true
+	}
+	return until > 0 && ledger.MicrosOf(r.rt.Clock.Now()) < until
+}
+
+// sweep asks actors that have been idle for long whether they may go, but for
+// those that have said until when they may not.
 func (r *Registry[K]) sweep(now time.Time) {
+	business := ledger.MicrosOf(r.rt.Clock.Now())
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
 		for _, c := range s.cells {
-			if now.Sub(c.used) >= r.keep {
+			if now.Sub(c.used) >= r.keep && !(c.rests && business < c.until) {
 				r.rt.system.Root.Send(c.pid, sweepTick{})
 			}
 		}

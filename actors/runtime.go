@@ -20,6 +20,7 @@ import (
 // Bounds of the runtime.
 const (
 	MaxLive    = 131_072 // actors with work, in all registries; commands beyond are refused
+	MaxKept    = 131_072 // actors without work, in all registries; beyond only those stay that must (Keeper)
 	MaxWaiting = 64      // messages that wait in one actor while its Change is made durable
 	MaxCalls   = 131_072 // jobs that wait for the pool
 	poolSize   = 64      // jobs of the pool at once
@@ -53,7 +54,8 @@ type Runtime struct {
 	work    work
 	pool    *pool
 	actors  *dispatcher
-	live    atomic.Int64
+	live    atomic.Int64 // actors with work
+	kept    atomic.Int64 // actors without
 
 	gate   sync.RWMutex // a manual clock's step excludes commands
 	manual *clock.Manual
@@ -190,7 +192,8 @@ func (rt *Runtime) Recovered(where string, fault any) {
 	}
 }
 
-// Live is the number of actors.
+// Live is the number of actors that have work: messages, a Change under way, or
+// something else that is outstanding.
 func (rt *Runtime) Live() int64 { return rt.live.Load() }
 
 // Outstanding is the number of units of work under way.

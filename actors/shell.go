@@ -93,10 +93,10 @@ func (s *shell[K]) Receive(ac actor.Context) {
 	case committed:
 		s.settle(m.receipt)
 		s.drain()
-		s.retireIfIdle(ac, s.registry.keep == 0)
+		s.retireIfIdle(ac)
 		s.registry.rt.work.done()
 	case sweepTick:
-		s.retireIfIdle(ac, false)
+		s.retireIfIdle(ac)
 	case *actor.Stopping, *actor.Stopped, *actor.Restarting:
 		// Nothing to release: state is in the store.
 	default:
@@ -106,7 +106,7 @@ func (s *shell[K]) Receive(ac actor.Context) {
 			return
 		}
 		s.receive(m)
-		s.retireIfIdle(ac, s.registry.keep == 0)
+		s.retireIfIdle(ac)
 		s.registry.rt.work.done()
 	}
 }
@@ -159,13 +159,19 @@ func (s *shell[K]) settle(r posting.Receipt) {
 	s.behaviour.Committed(&s.context, change, r)
 }
 
-// idle asks the behaviour whether the actor may go.
-func (s *shell[K]) idle() (idle bool) {
+// idle asks the behaviour whether nothing is outstanding, and until when the actor
+// is to be kept all the same; 0: it need not be.
+func (s *shell[K]) idle() (until ledger.Micros, idle bool) {
 	if s.context.change != nil || len(s.waiting) > 0 || s.context.expected > 0 {
-		return false
+		return 0, false
 	}
 	defer s.recovered(nil, 0)
-	return s.behaviour.Idle()
+	if s.registry.keep > 0 {
+		if keeper, ok := s.behaviour.(Keeper); ok {
+			until = keeper.KeepUntil()
+		}
+	}
+	return until, s.behaviour.Idle()
 }
 
 // recovered turns a panic into an answer, and the behaviour into a new one. The
@@ -202,8 +208,8 @@ func (s *shell[K]) protected(what string, fn func()) {
 	fn()
 }
 
-func (s *shell[K]) retireIfIdle(ac actor.Context, atOnce bool) {
-	if s.idle() && s.registry.retire(s.key, s.handled, atOnce) {
+func (s *shell[K]) retireIfIdle(ac actor.Context) {
+	if until, idle := s.idle(); idle && s.registry.retire(s.key, s.handled, until) {
 		ac.Stop(ac.Self())
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"mizan/actors"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/posting"
 )
@@ -23,15 +24,25 @@ type key struct {
 type Service struct {
 	rt       *actors.Runtime
 	registry *actors.Registry[key]
+	paces    *actors.Registry[paceKey]
+	history  History
 }
 
 // New registers the service with the runtime.
 func New(rt *actors.Runtime) *Service {
-	s := &Service{rt: rt}
+	s := &Service{rt: rt, history: noHistory}
 	s.registry = actors.NewRegistry(rt, "account", keep, func(k key) actors.Behaviour {
 		return &account{service: s, key: k}
 	})
+	s.paces = actors.NewRegistry(rt, "pace", keep, func(k paceKey) actors.Behaviour {
+		return &pace{service: s, key: k, tallies: make(map[ledger.ID]*tally)}
+	})
 	return s
+}
+
+// noHistory is the past where Recall was not called: there is none.
+func noHistory(ledger.ID, int64, money.Env, ledger.Micros, func(_, _ ledger.Micros, _ *directory.Attempt) bool) error {
+	return nil
 }
 
 // Admit answers whether the amount may leave the account now. The answer comes

@@ -24,9 +24,11 @@ type Answer struct {
 	Status int
 	Body   []byte // as the function that Once was given has made it
 
-	// Booked is the booked time of the write's event. It is late, so that only
-	// Answered knows it: who makes the body leaves room for it.
+	// Booked and Seq are the booked time of the write's event and its place in the
+	// journal. They are late, so that only Answered knows them: who makes the body
+	// leaves room for them.
 	Booked ledger.Micros
+	Seq    uint64
 }
 
 // IssuedKey is a key together with its value.
@@ -98,7 +100,7 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 	if !found {
 		return Answer{}, unreadableAnswer(id, "nothing was made before it")
 	}
-	a.Booked = made.Booked
+	a.Booked, a.Seq = made.Booked, made.Seq
 	return a, nil
 }
 
@@ -107,12 +109,14 @@ func unreadableAnswer(id ledger.ID, why string) error {
 }
 
 // write is run for what may come with a key. Decide also says what is made,
-// which is what the caller is going to return.
+// which is what the caller is going to return. A rehearsal ends there.
 func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
 	o, keyed := ctx.Value(onceInContext{}).(*once)
 	return s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
 		change, made, err := decide(now)
 		switch {
+		case rehearsed(ctx):
+			return nil, err
 		case err != nil || !keyed:
 			return change, err
 		case change == nil:

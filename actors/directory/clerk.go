@@ -14,7 +14,8 @@ type command struct {
 	op      string
 	decide  func(now ledger.Micros) (*posting.Change, error)
 	publish func([]posting.Stamp)
-	reply   chan error // of capacity 1
+	reply   chan error  // of capacity 1
+	done    func(error) // in place of reply, where nobody waits; may be called twice
 }
 
 // Refuse implements actors.Refusable.
@@ -22,6 +23,10 @@ func (m *command) Refuse(err error) { m.answer(err) }
 
 // answer never blocks: who asked may be gone, or may have been answered.
 func (m *command) answer(err error) {
+	if m.done != nil {
+		m.done(err)
+		return
+	}
 	select {
 	case m.reply <- err:
 	default:
@@ -54,6 +59,8 @@ func (a *clerk) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case *command:
 		a.decide(c, m)
+	case *note:
+		a.decide(c, m.command)
 	case reload:
 		// repair has done it.
 	default:

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"time"
+	"unique"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -26,6 +26,7 @@ const codecVersion = 1
 var (
 	errVersion = errors.New("unknown version")
 	errForm    = errors.New("malformed")
+	errMissing = errors.New("it is listed and not there")
 )
 
 type organizationRow struct {
@@ -48,6 +49,7 @@ type partnerRow struct {
 	Active    bool       `msgpack:"active"`
 	Sources   []string   `msgpack:"sources,omitempty"`
 	Overdraft []moneyRow `msgpack:"overdraft,omitempty"`
+	Epoch     uint32     `msgpack:"epoch,omitempty"`
 }
 
 // moneyRow is an amount of an asset in package money's binary forms.
@@ -66,6 +68,7 @@ type terminalRow struct {
 	ProviderParams  []byte `msgpack:"provider_params,omitempty"`
 	MerchantParams  []byte `msgpack:"merchant_params,omitempty"`
 	MerchantAdapter string `msgpack:"merchant_adapter,omitempty"`
+	SealedParams    []byte `msgpack:"sealed_params,omitempty"` // provider_params without masks
 }
 
 type keyRow struct {
@@ -75,32 +78,19 @@ type keyRow struct {
 	Hash    []byte `msgpack:"hash"`
 	Expires int64  `msgpack:"expires,omitempty"`
 	Revoked int64  `msgpack:"revoked,omitempty"`
-}
-
-type sessionRow struct {
-	Hash    []byte `msgpack:"hash"`
-	Role    string `msgpack:"role"`
-	Partner int64  `msgpack:"partner,omitempty"`
-	Expires int64  `msgpack:"expires,omitempty"`
-	Idle    int64  `msgpack:"idle,omitempty"` // microseconds
+	Used    int64  `msgpack:"used,omitempty"`
 }
 
 type platformRow struct {
 	NextPartner int64     `msgpack:"next_partner"`
 	AdminTokens [][]byte  `msgpack:"admin_tokens,omitempty"`
+	Retired     [][]byte  `msgpack:"retired,omitempty"`
 	Sandbox     []demoRow `msgpack:"sandbox,omitempty"`
 }
 
 type demoRow struct {
 	Org     []byte `msgpack:"org"`
 	Partner int64  `msgpack:"partner"`
-}
-
-type settlementRow struct {
-	Partner   int64      `msgpack:"partner"`
-	Reference string     `msgpack:"reference"`
-	Out       bool       `msgpack:"out,omitempty"`
-	Lines     []moneyRow `msgpack:"lines"`
 }
 
 type rateRow struct {
@@ -161,7 +151,7 @@ func decodeOrganization(id ledger.ID, payload []byte) (*directory.Organization, 
 func encodePartner(p *directory.Partner) []byte {
 	row := partnerRow{
 		Number: p.Number, Name: p.Name, Login: p.Login, PassHash: p.PassHash, Email: p.Email, Lang: p.Lang,
-		NotifyURL: p.NotifyURL, Secret: p.Secret, Active: p.Active,
+		NotifyURL: p.NotifyURL, Secret: p.Secret, Active: p.Active, Epoch: p.Epoch,
 	}
 	for _, source := range p.Sources {
 		row.Sources = append(row.Sources, source.String())
@@ -182,7 +172,7 @@ func decodePartner(org, id ledger.ID, payload []byte) (*directory.Partner, error
 	}
 	p := &directory.Partner{
 		ID: id, Org: org, Number: row.Number, Name: row.Name, Login: row.Login, PassHash: row.PassHash, Email: row.Email,
-		Lang: row.Lang, NotifyURL: row.NotifyURL, Secret: row.Secret, Active: row.Active,
+		Lang: row.Lang, NotifyURL: row.NotifyURL, Secret: row.Secret, Active: row.Active, Epoch: row.Epoch,
 	}
 	for _, text := range row.Sources {
 		source, err := netip.ParsePrefix(text)
@@ -217,11 +207,13 @@ func decodeMoney(row moneyRow) (money.Asset, money.Amount, error) {
 	return asset, amount, nil
 }
 
-func encodeTerminal(t *directory.Terminal) []byte {
-	return encode(&terminalRow{
+func encodeTerminal(t *directory.Terminal) []byte { return encode(terminalRowOf(t)) }
+
+func terminalRowOf(t *directory.Terminal) *terminalRow {
+	return &terminalRow{
 		Partner: t.Partner, Name: t.Name, Provider: t.Provider, Type: string(t.Type), Active: t.Active, Env: t.Env.String(),
 		ProviderParams: t.ProviderParams, MerchantParams: t.MerchantParams, MerchantAdapter: t.MerchantAdapter,
-	})
+	}
 }
 
 func decodeTerminal(org, id ledger.ID, payload []byte) (*directory.Terminal, error) {
@@ -231,7 +223,7 @@ func decodeTerminal(org, id ledger.ID, payload []byte) (*directory.Terminal, err
 	}
 	env, ok := money.ParseEnv(row.Env)
 	t := &directory.Terminal{
-		ID: id, Org: org, Partner: row.Partner, Name: row.Name, Provider: row.Provider, Type: directory.TerminalType(row.Type),
+		ID: id, Org: org, Partner: row.Partner, Name: row.Name, Provider: unique.Make(row.Provider).Value(), Type: directory.TerminalType(unique.Make(row.Type).Value()),
 		Active: row.Active, Env: env, ProviderParams: row.ProviderParams, MerchantParams: row.MerchantParams,
 		MerchantAdapter: row.MerchantAdapter,
 	}
@@ -242,7 +234,7 @@ func decodeTerminal(org, id ledger.ID, payload []byte) (*directory.Terminal, err
 }
 
 func encodeKey(k *directory.APIKey) []byte {
-	return encode(&keyRow{k.Partner, k.Name, k.Prefix, k.Hash[:], int64(k.Expires), int64(k.Revoked)})
+	return encode(&keyRow{k.Partner, k.Name, k.Prefix, k.Hash[:], int64(k.Expires), int64(k.Revoked), int64(k.Used)})
 }
 
 func decodeKey(org, id ledger.ID, payload []byte) (*directory.APIKey, error) {
@@ -250,39 +242,24 @@ func decodeKey(org, id ledger.ID, payload []byte) (*directory.APIKey, error) {
 	if err := decode(payload, &row); err != nil {
 		return nil, err
 	}
+	text := row.Name + row.Prefix // one object for both: there are very many keys
 	k := &directory.APIKey{
-		ID: id, Org: org, Partner: row.Partner, Name: row.Name, Prefix: row.Prefix,
-		Expires: ledger.Micros(row.Expires), Revoked: ledger.Micros(row.Revoked),
+		ID: id, Org: org, Partner: row.Partner, Name: text[:len(row.Name)], Prefix: text[len(row.Name):],
+		Expires: ledger.Micros(row.Expires), Revoked: ledger.Micros(row.Revoked), Used: ledger.Micros(row.Used),
 	}
-	if copy(k.Hash[:], row.Hash) != len(k.Hash) || len(row.Hash) != len(k.Hash) || k.Partner < 1 || k.Expires < 0 || k.Revoked < 0 {
+	if copy(k.Hash[:], row.Hash) != len(k.Hash) || len(row.Hash) != len(k.Hash) || k.Partner < 1 || min(k.Expires, k.Revoked, k.Used) < 0 {
 		return nil, errForm
 	}
 	return k, nil
-}
-
-func encodeSession(n *directory.Session) []byte {
-	return encode(&sessionRow{n.Hash[:], string(n.Role), n.Partner, int64(n.Expires), n.Idle.Microseconds()})
-}
-
-func decodeSession(org, id ledger.ID, payload []byte) (*directory.Session, error) {
-	var row sessionRow
-	if err := decode(payload, &row); err != nil {
-		return nil, err
-	}
-	n := &directory.Session{
-		ID: id, Org: org, Role: directory.Role(row.Role), Partner: row.Partner,
-		Expires: ledger.Micros(row.Expires), Idle: time.Duration(row.Idle) * time.Microsecond,
-	}
-	if copy(n.Hash[:], row.Hash) != len(n.Hash) || len(row.Hash) != len(n.Hash) || !n.Role.Valid() || n.Expires < 0 || n.Idle < 0 {
-		return nil, errForm
-	}
-	return n, nil
 }
 
 func encodePlatform(p *directory.Platform) []byte {
 	row := platformRow{NextPartner: p.NextPartner}
 	for i := range p.AdminTokens {
 		row.AdminTokens = append(row.AdminTokens, p.AdminTokens[i][:])
+	}
+	for i := range p.Retired {
+		row.Retired = append(row.Retired, p.Retired[i][:])
 	}
 	for i := range p.Sandbox {
 		row.Sandbox = append(row.Sandbox, demoRow{p.Sandbox[i].Org[:], p.Sandbox[i].Partner})
@@ -305,6 +282,12 @@ func decodePlatform(payload []byte) (*directory.Platform, error) {
 		}
 		p.AdminTokens = append(p.AdminTokens, [32]byte(token))
 	}
+	for _, token := range row.Retired {
+		if len(token) != 32 {
+			return nil, errForm
+		}
+		p.Retired = append(p.Retired, [32]byte(token))
+	}
 	for _, demo := range row.Sandbox {
 		if len(demo.Org) != len(ledger.ID{}) || demo.Partner < 1 {
 			return nil, errForm
@@ -312,14 +295,6 @@ func decodePlatform(payload []byte) (*directory.Platform, error) {
 		p.Sandbox = append(p.Sandbox, directory.Demo{Org: ledger.ID(demo.Org), Partner: demo.Partner})
 	}
 	return p, nil
-}
-
-func encodeSettlement(s *directory.Settlement) []byte {
-	row := settlementRow{Partner: s.Partner, Reference: s.Reference, Out: s.Out}
-	for _, line := range s.Lines {
-		row.Lines = append(row.Lines, encodeMoney(line.Asset, line.Amount))
-	}
-	return encode(&row)
 }
 
 func encodeRate(r *directory.Rate) []byte {

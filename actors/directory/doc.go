@@ -3,8 +3,9 @@
 //
 // One actor an organization, and one for the platform, decides and commits. What
 // is durable is then published to a view in memory; after that comes the reply.
-// A record sits in a cell: the view's maps only ever grow, a change swaps one
-// pointer, and readers take no lock.
+// A record sits in a cell: the view's maps only ever grow (but for sessions, which
+// are dropped when they are over), a change swaps one pointer, and readers take no
+// lock.
 //
 // Invariants:
 //  1. The view shows nothing that is not durable, and whoever got an answer
@@ -12,26 +13,52 @@
 //  2. Only an organization's actor writes its part of the view. If it panics,
 //     its part is read from the store again before the next decision.
 //  3. Authentication takes the same steps whether the organization, the key or
-//     its partner exist, and whether they are in force.
+//     its partner exist, and whether they are in force: keys and partners of all
+//     organizations are in one table each.
 //  4. A partner number is durable before it is used and is given out once. One
 //     may be lost in a crash.
 //  5. A password is hashed on its request's own goroutine, a bounded number at
-//     a time, and never by an actor.
+//     a time, and never by an actor. Logins and the administration have each a bound
+//     of their own, and of the logins each source address: whoever floods the open
+//     route keeps neither the administration out, nor from one address the others.
 //  6. Values of keys and tokens leave in the answer that made them and are
-//     nowhere else, but for a key's value in the sealed answer of a write that
-//     came with an Idempotency-Key.
+//     nowhere else, but for a key's value or an administration token in the
+//     sealed answer of a write that came with an Idempotency-Key.
 //  7. A write with an Idempotency-Key claims it in its own Change, first of all
 //     claims and in the platform's name space, and keeps its answer there too:
 //     sealed, in a record of its own directly behind the event that it tells of.
-//     That event's booked time is the only thing in an answer that is not known
-//     before the writer has ordered it.
+//     That event's booked time and its place in the journal are the only things in
+//     an answer that are not known before the writer has ordered it.
+//  8. Settlements are not in the view: they are read from the store, by their
+//     reference's claim, by id, or by the list of their partner. Only their
+//     organization's actor takes references for them, so that one that it finds
+//     free stays free until it has booked.
+//  9. Limits and Blocked cost a create no read of the store and no lock. The
+//     slice that Limits hands out is replaced and never changed. Of the blocklist
+//     the view has the values and their order only, which may be a million; its
+//     records are read from the store where they are shown or changed.
+//  10. Whoever fails to log in learns nothing from the answer or its time: each
+//     attempt hashes a password, and none is made beyond the failures that a login
+//     may have, however many come at once. A right password from an address that is
+//     not its partner's is answered as a wrong one, and is no failure.
+//  11. No request waits for a note of its use, and no command for the notes of
+//     others: they are bounded, and only one Change an organization is under way.
+//     What notes don't tell yet is written at a clean stop, and lost in a kill: an
+//     hour of a key's last use, five minutes of a session's.
+//  12. What connects a terminal to another platform is sealed in its record, bound
+//     to it. A terminal whose parameters don't open is there without its keys.
+//  13. A rehearsed write (Rehearse) is refused as the write would be, and changes
+//     nothing: no number, hash or key is spent on it.
 //
-// Callers: api (requests), actors/payment through an interface (partners,
-// terminals and rates), cmd/mizan (tokens at start, the sandbox).
+// Callers: api (requests, people who log in), actors/payment through an interface
+// (partners, terminals and rates), cmd/mizan (tokens at start, the sandbox), bench
+// (many merchants at once).
 //
 // Rejected: publishing a new snapshot of the organization with each change. With
 // 100,000 keys one revocation would copy them all. Also rejected: reading a key
 // from the store at each request, which costs more than the rest of the request.
+// Also rejected: sync.Map for what there is very much of. It takes four objects an
+// entry, and under load the collector's work on them was a tenth of the server's.
 // Also rejected: answering a repeated write from the records as they stand. They
 // may have changed since, and a key's value is in none.
 package directory

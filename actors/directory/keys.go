@@ -38,12 +38,9 @@ func (s *Service) CreateAPIKey(ctx context.Context, org ledger.ID, d directory.A
 		if err != nil {
 			return nil, nil, err
 		}
-		owner, ok := o.partner(d.Partner)
-		if !ok {
-			return nil, nil, ledger.RefuseField(op, "partner_id", "no such partner")
-		}
-		k, event, err := newKey(id, owner.record(), value, d, now)
-		if err != nil {
+		owner, missing := o.owner(op, d.Partner)
+		k, event, err := newKey(id, owner, value, d, now)
+		if err := directory.Join(missing, err); err != nil {
 			return nil, nil, err
 		}
 		created = k
@@ -71,34 +68,27 @@ func hashClaim(org ledger.ID, hash [32]byte, owner ledger.ID) ledger.Claim {
 
 // RevokeAPIKey has the key taken no more, from before it returns. A key that
 // was revoked before stays as it is. The error is a *ledger.Refusal.
-func (s *Service) RevokeAPIKey(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error) {
+func (s *Service) RevokeAPIKey(ctx context.Context, org, id ledger.ID) (ListedKey, error) {
 	const op = "directory.RevokeAPIKey"
 	if _, ok := s.APIKey(org, id); !ok {
-		return nil, notFound(op, "key")
+		return ListedKey{}, notFound(op, "key")
 	}
-	var next *directory.APIKey
+	var next ListedKey
 	err := s.write(ctx, org, op, func(now ledger.Micros) (*posting.Change, any, error) {
 		o, _ := s.org(org)
 		place, _ := o.keys.get(id)
 		old := place.now.Load()
 		revoked, event := old.record.Revoke(now)
-		if next = revoked; event.Name == "" {
+		if next = listed(revoked, place); event.Name == "" {
 			return nil, nil, nil
 		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeKey(next), event)}}, next, nil
+		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeKey(revoked), event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
-		o.putKey(next, stamps[0])
+		o.putKey(next.APIKey, stamps[0])
 	})
 	if err != nil {
-		return nil, err
+		return ListedKey{}, err
 	}
 	return next, nil
-}
-
-// newSession makes a session whose token never expires, and the token.
-func (s *Service) newSession(org ledger.ID, role directory.Role) (*directory.Session, ledger.Event, string) {
-	token := secret.NewToken(sessionPrefix, s.random)
-	n, event := directory.NewSession(uuid.New(), org, secret.HashToken([]byte(token)), role, 0)
-	return n, event, token
 }

@@ -68,7 +68,7 @@ func ParseCursor(text string) (Cursor, error) {
 // ListedKey is a row of the list of keys.
 type ListedKey struct {
 	*directory.APIKey
-	LastUsed ledger.Micros // 0: not since the process started
+	LastUsed ledger.Micros // 0: never; after a kill up to an hour behind
 }
 
 // ListOrganizations is a page of all organizations and where the next one
@@ -109,8 +109,13 @@ func (s *Service) ListAPIKeys(org ledger.ID, p Page) ([]ListedKey, Cursor, error
 	}
 	return page(&o.keys, p, func(c *cell[directory.APIKey]) (ListedKey, bool) {
 		r := c.record()
-		return ListedKey{APIKey: r, LastUsed: ledger.Micros(c.used.Load())}, p.Partner == 0 || r.Partner == p.Partner
+		return listed(r, c), p.Partner == 0 || r.Partner == p.Partner
 	})
+}
+
+// listed is the key of the cell as it is shown, its latest use included.
+func listed(k *directory.APIKey, place *cell[directory.APIKey]) ListedKey {
+	return ListedKey{APIKey: k, LastUsed: max(k.Used, ledger.Micros(place.used.Load()))}
 }
 
 // ListRates is a page of an organization's rates.

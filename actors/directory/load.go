@@ -60,53 +60,73 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	if err != nil {
 		return unreadable(ledger.Organization, id, err)
 	}
-	o := newOrg(id)
-	if err := o.load(v); err != nil {
+	o := newOrg(id, &s.everyone)
+	if err := o.load(v, s, ledger.MicrosOf(s.rt.Clock.Now())); err != nil {
 		return err
 	}
 	s.putOrganization(o, record, r.Stamp)
 	return nil
 }
 
-func (o *org) load(v *posting.View) error {
+func (o *org) load(v *posting.View, s *Service, now ledger.Micros) error {
 	if err := loadKind(v, o.id, ledger.Partner, decodePartner, o.putPartner); err != nil {
 		return err
 	}
-	if err := loadKind(v, o.id, ledger.Terminal, decodeTerminal, o.putTerminal); err != nil {
+	if err := loadKind(v, o.id, ledger.Terminal, s.decodeConnected, o.putTerminal); err != nil {
 		return err
 	}
 	if err := loadKind(v, o.id, ledger.APIKey, decodeKey, o.putKey); err != nil {
 		return err
 	}
-	if err := loadKind(v, o.id, ledger.Session, decodeSession, o.putSession); err != nil {
+	if err := loadKind(v, o.id, ledger.User, decodeUser, o.putUser); err != nil {
+		return err
+	}
+	if err := o.loadSessions(v, now); err != nil {
+		return err
+	}
+	if err := loadKind(v, o.id, ledger.Limit, decodeLimit, o.putLimit); err != nil {
+		return err
+	}
+	if err := o.loadBlocks(v); err != nil {
 		return err
 	}
 	return loadKind(v, o.id, ledger.Rate, decodeRate, o.putRate)
 }
 
 func loadKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(org, id ledger.ID, payload []byte) (*T, error), put func(*T, posting.Stamp)) error {
-	type read struct {
-		record *T
-		stamp  posting.Stamp
+	all, err := readKind(v, org, kind, decode, nil)
+	if err != nil {
+		return err
 	}
-	var all []read
+	for _, r := range all {
+		put(r.record, r.stamp)
+	}
+	return nil
+}
+
+// read is a record as a walk over the store has found it.
+type read[T any] struct {
+	record *T
+	stamp  posting.Stamp
+}
+
+// readKind is what the store has of a kind and keep wants, nil: all of it, in the
+// order of creation, so that each one goes to the end of its index. What is not
+// wanted costs no memory, however much of it there is.
+func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(org, id ledger.ID, payload []byte) (*T, error), keep func(*T) bool) ([]read[T], error) {
+	var all []read[T]
 	err := v.Records(org, kind, func(id ledger.ID, r posting.Record) (bool, error) {
 		record, err := decode(org, id, r.Payload)
 		if err != nil {
 			return false, unreadable(kind, id, err)
 		}
-		all = append(all, read{record, r.Stamp})
+		if keep == nil || keep(record) {
+			all = append(all, read[T]{record, r.Stamp})
+		}
 		return true, nil
 	})
-	if err != nil {
-		return err
-	}
-	// In the order of creation each one goes to the end of its index.
-	slices.SortFunc(all, func(a, b read) int { return cmp.Compare(a.stamp.Started, b.stamp.Started) })
-	for _, r := range all {
-		put(r.record, r.stamp)
-	}
-	return nil
+	slices.SortFunc(all, func(a, b read[T]) int { return cmp.Compare(a.stamp.Started, b.stamp.Started) })
+	return all, err
 }
 
 func unreadable(kind ledger.Kind, id ledger.ID, err error) error {

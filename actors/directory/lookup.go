@@ -13,7 +13,8 @@ import (
 var (
 	noKey     = &directory.APIKey{Revoked: 1}
 	noPartner = &directory.Partner{}
-	noSession = &directory.Session{Expires: 1}
+	noUser    = &directory.User{}
+	noSession = &directory.Session{Expires: 1, Epoch: 1}
 )
 
 // usedEvery is how exactly a key's last use is known: one second.
@@ -31,6 +32,7 @@ func (s *Service) Authenticate(id ledger.ID, key []byte) (*directory.APIKey, *di
 		return nil, nil, false
 	}
 	place.touch(now)
+	s.noteKey(place, k, now)
 	return k, p, true
 }
 
@@ -48,9 +50,9 @@ func (s *Service) keyInForce(id ledger.ID, key []byte, now ledger.Micros) (*cell
 		o = s.decoy
 	}
 	k, found := noKey, false
-	place, ok := o.keyHashes.Load(hash)
+	place, ok := o.key(hash)
 	if ok {
-		k, found = place.(*cell[directory.APIKey]).record(), true
+		k, found = place.record(), true
 	}
 	p, owned := noPartner, false
 	if owner, ok := o.partner(k.Partner); ok {
@@ -61,7 +63,7 @@ func (s *Service) keyInForce(id ledger.ID, key []byte, now ledger.Micros) (*cell
 	if !(known && found && owned && same && valid && active) {
 		return nil, nil, nil, false
 	}
-	return place.(*cell[directory.APIKey]), k, p, true
+	return place, k, p, true
 }
 
 // touch remembers the use without having every request write to the same line
@@ -70,26 +72,6 @@ func (c *cell[T]) touch(now ledger.Micros) {
 	if last := c.used.Load(); int64(now)-last >= usedEvery {
 		c.used.CompareAndSwap(last, int64(now))
 	}
-}
-
-// Session finds a session by its token inside the organization, with
-// Authenticate's care.
-func (s *Service) Session(id ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool) {
-	hash := secret.HashToken(token)
-	o, known := s.org(id)
-	if !known {
-		o = s.decoy
-	}
-	n, found := noSession, false
-	if place, ok := o.sessionHashes.Load(hash); ok {
-		n, found = place.(*cell[directory.Session]).record(), true
-	}
-	same := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
-	valid, active := n.Valid(now), o.self.record().Active()
-	if !(known && found && same && valid && active) {
-		return nil, false
-	}
-	return n, true
 }
 
 // AdminToken tells whether the token administers the platform.
@@ -102,8 +84,8 @@ func (s *Service) AdminToken(token []byte) bool {
 	return found == 1
 }
 
-// HasAdminToken tells whether any administration token is in force.
-func (s *Service) HasAdminToken() bool { return len(s.platform.Load().record.AdminTokens) > 0 }
+// AdminTokens is how many administration tokens are in force.
+func (s *Service) AdminTokens() int { return len(s.platform.Load().record.AdminTokens) }
 
 // Organization finds an organization, in whatever status.
 func (s *Service) Organization(id ledger.ID) (*directory.Organization, bool) {

@@ -22,7 +22,7 @@ func (s *Service) CreateOrganization(ctx context.Context, d directory.Organizati
 		created = o
 		return &posting.Change{Steps: []posting.Step{step(id, 0, encodeOrganization(o), event)}}, o, nil
 	}, func(stamps []posting.Stamp) {
-		s.putOrganization(newOrg(id), created, stamps[0])
+		s.putOrganization(newOrg(id, &s.everyone), created, stamps[0])
 	})
 	if err != nil {
 		return nil, err

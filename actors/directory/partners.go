@@ -19,10 +19,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, d directory.
 	if err != nil {
 		return nil, err
 	}
-	if err := d.Check(); err != nil {
-		return nil, err
-	}
-	if err := directory.CheckPass(pass); err != nil {
+	if err := directory.Join(d.Check(), directory.CheckPass(pass)); err != nil || rehearsed(ctx) {
 		return nil, err
 	}
 	if o.hasLogin(d.Login) { // before a hash and a number are spent on it
@@ -73,6 +70,15 @@ func (s *Service) createPartner(ctx context.Context, org ledger.ID, number int64
 	return created, nil
 }
 
+// owner is the partner that a new record is to belong to. Where there is none, the
+// error says so, and one that owns nothing stands for it: the rest is checked too.
+func (o *org) owner(op string, number int64) (*directory.Partner, error) {
+	if place, ok := o.partner(number); ok {
+		return place.record(), nil
+	}
+	return &directory.Partner{Org: o.id, Number: number}, ledger.RefuseField(op, "partner_id", "no such partner")
+}
+
 // partnerClaims make the login unique in its organization and the number unique
 // on the platform.
 func partnerClaims(p *directory.Partner) []ledger.Claim {
@@ -97,6 +103,25 @@ func loginTaken(op string) error {
 // that the organization doesn't have.
 func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch) (*directory.Partner, error) {
 	return s.changePartner(ctx, org, number, func(old *directory.Partner) (*directory.Partner, ledger.Event, error) { return old.Patch(p) })
+}
+
+// PatchPartnerPass is PatchPartner with another password besides, which ends the
+// partner's sessions.
+func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch, pass []byte) (*directory.Partner, error) {
+	current, ok := s.Partner(org, number)
+	if !ok {
+		return nil, notFound("directory.PatchPartner", "partner")
+	}
+	_, _, err := current.Patch(p) // before a hash is spent on it
+	if err := directory.Join(err, directory.CheckPass(pass)); err != nil || rehearsed(ctx) {
+		return nil, err
+	}
+	hash, err := s.passwords.hash(ctx, s.random, pass)
+	if err != nil {
+		return nil, err
+	}
+	p.PassHash = &hash
+	return s.PatchPartner(ctx, org, number, p)
 }
 
 func (s *Service) changePartner(ctx context.Context, org ledger.ID, number int64, change func(*directory.Partner) (*directory.Partner, ledger.Event, error)) (*directory.Partner, error) {

@@ -1,15 +1,18 @@
 package directory
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"golang.org/x/crypto/argon2"
 
+	"mizan/actors"
 	"mizan/ledger"
 )
 
@@ -44,17 +47,70 @@ func TestPasswordHash(t *testing.T) {
 
 func TestPasswordHashingIsBounded(t *testing.T) {
 	p := newPasswords()
-	for range maxHashing {
-		p.inside <- struct{}{} // all at work
+	set := func(ctx context.Context) error {
+		_, err := p.hash(ctx, rand.Reader, []byte("pass"))
+		return err
 	}
-	_, err := p.hash(canceled(t), rand.Reader, []byte("pass"))
-	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
-	if len(p.admitted) != 0 {
-		t.Error("who gave up still waits")
+	compare := func(ctx context.Context) error {
+		_, err := p.verify(ctx, "", []byte("pass"))
+		return err
 	}
-	for range maxHashing + maxHashWaiting {
-		p.admitted <- struct{}{}
+	for what, c := range map[string]struct {
+		gate         gate
+		work, others func(context.Context) error
+	}{
+		"set":      {p.set, set, compare},
+		"compared": {p.compared, compare, set},
+	} {
+		for range maxHashing {
+			c.gate.inside <- struct{}{} // all at work
+			c.gate.admitted <- struct{}{}
+		}
+		wantCode(t, what+": no answer in time", c.work(canceled(t)), ledger.Unavailable, "")
+		if len(c.gate.admitted) != maxHashing {
+			t.Errorf("%s: who gave up still waits", what)
+		}
+		for range maxHashWaiting {
+			c.gate.admitted <- struct{}{}
+		}
+		if err := c.work(t.Context()); !errors.Is(err, actors.ErrBusy) {
+			t.Errorf("%s: one too many: %v", what, err)
+		}
+		if err := c.others(t.Context()); err != nil {
+			t.Errorf("%s: the others: %v", what, err)
+		}
+		for range maxHashing {
+			<-c.gate.inside
+		}
+		for range maxHashing + maxHashWaiting {
+			<-c.gate.admitted
+		}
 	}
-	_, err = p.hash(t.Context(), rand.Reader, []byte("pass"))
-	wantCode(t, "one too many", err, ledger.Unavailable, "")
+}
+
+func TestPasswordIsVerified(t *testing.T) {
+	p := newPasswords()
+	p.memory = 8
+	kept := must(p.hash(t.Context(), rand.Reader, []byte("pass")))
+	p.memory = 16 // what a string says counts, not what new ones are made with
+	for what, c := range map[string]struct {
+		phc, pass string
+		want      bool
+	}{
+		"the password":      {kept, "pass", true},
+		"another":           {kept, "Pass", false},
+		"none":              {kept, "", false},
+		"no hash":           {"", "pass", false},
+		"no hash, no pass":  {"", "", false},
+		"another algorithm": {strings.Replace(kept, "argon2id", "argon2i", 1), "pass", false},
+		"another version":   {strings.Replace(kept, "v=19", "v=16", 1), "pass", false},
+		"no passes":         {strings.Replace(kept, "t=2", "t=0", 1), "pass", false},
+		"cut short":         {kept[:len(kept)-4], "pass", false},
+		"no key":            {kept[:strings.LastIndex(kept, "$")+1], "pass", false},
+		"not base64":        {kept[:len(kept)-1] + "!", "pass", false},
+	} {
+		if got, err := p.verify(t.Context(), c.phc, []byte(c.pass)); err != nil || got != c.want {
+			t.Errorf("%s: %v %v, want %v", what, got, err, c.want)
+		}
+	}
 }

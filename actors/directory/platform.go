@@ -34,6 +34,63 @@ func (s *Service) AdmitAdminToken(ctx context.Context, token []byte) error {
 	return s.changePlatform(ctx, op, func(p *directory.Platform) (*directory.Platform, error) { return p.Admit(hash) })
 }
 
+// RotateAdminToken retires the administration token and makes another in its
+// place, in one Change. Unauthorized: it is not in force. Errors are
+// *ledger.Refusal.
+func (s *Service) RotateAdminToken(ctx context.Context, token []byte) (secret.Text, error) {
+	hash, retired := secret.HashToken(token), secret.Text(token)
+	return s.rotate(ctx, retired, func(p *directory.Platform, successor [32]byte) (*directory.Platform, error) {
+		return p.Rotate(hash, successor)
+	})
+}
+
+// RotateAllAdminTokens retires all administration tokens and makes another. A
+// store that nobody has served yet has none: Conflict. Errors are
+// *ledger.Refusal.
+func (s *Service) RotateAllAdminTokens(ctx context.Context) (secret.Text, error) {
+	return s.rotate(ctx, "", func(p *directory.Platform, successor [32]byte) (*directory.Platform, error) {
+		if len(p.AdminTokens) == 0 {
+			return nil, ledger.Refuse("directory.RotateAllAdminTokens", ledger.Conflict, "there is no administration token yet")
+		}
+		return p.RotateAll(successor), nil
+	})
+}
+
+// OnRotation has fn called with an administration token and the one that has
+// taken its place, once that is durable and before RotateAdminToken returns. It
+// has to be set before the first command.
+func (s *Service) OnRotation(fn func(retired, successor secret.Text)) { s.rotated = fn }
+
+func (s *Service) rotate(ctx context.Context, retired secret.Text, change func(p *directory.Platform, successor [32]byte) (*directory.Platform, error)) (secret.Text, error) {
+	successor := secret.Text(secret.NewToken(adminPrefix, s.random))
+	var next *directory.Platform
+	err := s.write(ctx, directory.PlatformOrg, "directory.RotateAdminToken", func(ledger.Micros) (*posting.Change, any, error) {
+		old := s.platform.Load()
+		var err error
+		if next, err = change(old.record, secret.HashToken([]byte(successor))); err != nil {
+			return nil, nil, err
+		}
+		return &posting.Change{Steps: []posting.Step{
+			step(directory.PlatformOrg, old.stamp.Version, encodePlatform(next), next.Rotated()),
+		}}, successor, nil
+	}, func(stamps []posting.Stamp) {
+		s.putPlatform(next, stamps[0])
+		if s.rotated != nil && retired != "" {
+			s.rotated(retired, successor)
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	return successor, nil
+}
+
+// AdminTokenRetired tells whether the token was in force and another has taken
+// its place.
+func (s *Service) AdminTokenRetired(token []byte) bool {
+	return slices.Contains(s.platform.Load().record.Retired, secret.HashToken(token))
+}
+
 // changePlatform makes the platform's next record durable.
 func (s *Service) changePlatform(ctx context.Context, op string, change func(*directory.Platform) (*directory.Platform, error)) error {
 	var next *directory.Platform

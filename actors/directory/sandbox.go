@@ -124,7 +124,7 @@ func (n *seeding) organization(d directory.OrganizationDraft, partner, passHash 
 	if err != nil {
 		return err
 	}
-	o := newOrg(record.ID)
+	o := newOrg(record.ID, &n.service.everyone)
 	n.add(func(stamp posting.Stamp) { n.service.putOrganization(o, record, stamp) }, step(record.ID, 0, encodeOrganization(record), event))
 
 	var number int64
@@ -152,27 +152,40 @@ func (n *seeding) organization(d directory.OrganizationDraft, partner, passHash 
 func (n *seeding) terminals(o *org, owner *directory.Partner) error {
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		for _, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
-			t, event, err := directory.NewTerminal(uuid.New(), owner, directory.TerminalDraft{
-				Name: "Simulator " + string(kind) + " " + env.String(), Provider: directory.Simulator, Type: kind, Env: env.String(),
-			})
-			if err != nil {
+			if err := n.terminal(o, owner, kind, env); err != nil {
 				return err
 			}
-			n.add(func(stamp posting.Stamp) { o.putTerminal(t, stamp) }, step(o.id, 0, encodeTerminal(t), event))
 		}
 	}
 	return nil
 }
 
-func (n *seeding) key(o *org, owner *directory.Partner, demo *Demo) error {
-	value := secret.NewToken(keyPrefix, n.service.random)
-	k, event, err := newKey(uuid.New(), owner, value, sandboxKey(owner.Number), n.now)
+// terminal adds one of the simulator's terminals.
+func (n *seeding) terminal(o *org, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
+	t, event, err := directory.NewTerminal(uuid.New(), owner, directory.TerminalDraft{
+		Name: "Simulator " + string(kind) + " " + env.String(), Provider: directory.Simulator, Type: kind, Env: env.String(),
+	})
 	if err != nil {
 		return err
 	}
-	n.add(func(stamp posting.Stamp) { o.putKey(k, stamp) }, step(o.id, 0, encodeKey(k), event), hashClaim(o.id, k.Hash, k.ID))
-	demo.APIKey = secret.Text(value)
+	n.add(func(stamp posting.Stamp) { o.putTerminal(t, stamp) }, step(o.id, 0, encodeTerminal(t), event))
 	return nil
+}
+
+func (n *seeding) key(o *org, owner *directory.Partner, demo *Demo) (err error) {
+	demo.APIKey, err = n.issue(o, owner, sandboxKey(owner.Number))
+	return err
+}
+
+// issue adds a key and returns its value.
+func (n *seeding) issue(o *org, owner *directory.Partner, d directory.APIKeyDraft) (secret.Text, error) {
+	value := secret.NewToken(keyPrefix, n.service.random)
+	k, event, err := newKey(uuid.New(), owner, value, d, n.now)
+	if err != nil {
+		return "", err
+	}
+	n.add(func(stamp posting.Stamp) { o.putKey(k, stamp) }, step(o.id, 0, encodeKey(k), event), hashClaim(o.id, k.Hash, k.ID))
+	return secret.Text(value), nil
 }
 
 func sandboxKey(partner int64) directory.APIKeyDraft {
@@ -196,11 +209,7 @@ func (n *seeding) opening(owner *directory.Partner) error {
 	if err != nil {
 		return err
 	}
-	n.add(func(posting.Stamp) {}, step(owner.Org, 0, encodeSettlement(record), events...), ledger.Claim{
-		Org: owner.Org, Kind: ledger.ClaimSettlement, Key: directory.SettlementKey(owner.Number, record.Reference), Owner: record.ID[:],
-	})
-	for _, line := range record.Lines {
-		n.change.Counters = append(n.change.Counters, ledger.Headroom(owner.Org, line.Asset, line.Amount))
-	}
+	n.add(func(posting.Stamp) {}, step(owner.Org, 0, encodeSettlement(record), events...), record.Claim())
+	n.change.Counters = append(n.change.Counters, record.Counters()...)
 	return nil
 }

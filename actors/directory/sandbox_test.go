@@ -19,11 +19,11 @@ func checkSandbox(t *testing.T, h *house, box *Sandbox) {
 		if !ok || p.Number != int64(i+1) || p.Number != demo.Partner {
 			t.Errorf("key %d: %v %v", i, p, ok)
 		}
-		if n, ok := h.Session(demo.Org, text(demo.SessionToken), now); !ok || n.Role != directory.Admin {
+		if n, ok := h.Session(demo.Org, text(demo.SessionToken), now); !ok || !n.Roles.Has(directory.Admin) {
 			t.Errorf("session %d: %v %v", i, n, ok)
 		}
 	}
-	if n, ok := h.Session(box.First.Org, text(box.First.AuditorToken), now); !ok || n.Role != directory.Auditor {
+	if n, ok := h.Session(box.First.Org, text(box.First.AuditorToken), now); !ok || !n.Roles.Has(directory.Auditor) {
 		t.Error("auditor:", n, ok)
 	}
 	if !h.AdminToken(text(box.AdminToken)) {
@@ -40,7 +40,6 @@ func TestSeedIsOneChange(t *testing.T) {
 	if after != before+1 || h.journal.Stats.Changes.Load() != changes+1 {
 		t.Errorf("%d groups, %d changes", after-before, h.journal.Stats.Changes.Load()-changes)
 	}
-	checkSandbox(t, h, box)
 	first, _ := h.Organization(box.First.Org)
 	second, _ := h.Organization(box.Second.Org)
 	if first.Type != directory.Bank || !first.Has(directory.IslamicFinance) || !first.Has(directory.ParticipatoryFinance) ||
@@ -77,6 +76,7 @@ func TestSeedIsOneChange(t *testing.T) {
 	}
 	_, err := h.Seed(t.Context(), SeedInput{})
 	wantCode(t, "a second seed", err, ledger.Conflict, "")
+	checkSandbox(t, h, box)
 }
 
 func TestSeedBalances(t *testing.T) {
@@ -179,4 +179,22 @@ func TestRemint(t *testing.T) {
 	wantCode(t, "no secret", err, ledger.NotFound, "")
 	h.restart()
 	checkSandbox(t, h, &again)
+}
+
+func TestThePasswordOfTheSandboxsPartnerIsKnownToBeInForce(t *testing.T) {
+	h := open(t)
+	box := must(h.Seed(t.Context(), SeedInput{}))
+	check := func(what string, demo Demo, pass []byte, want bool) {
+		t.Helper()
+		if got := must(h.PassInForce(t.Context(), demo, pass)); got != want {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	check("its own", box.First, text(box.First.Pass), true)
+	check("another", box.First, []byte("another"), false)
+	check("none", box.First, nil, false)
+	check("of a partner that has none", box.Second, text(box.First.Pass), false)
+	check("of a partner that is nowhere", Demo{Partner: 1}, text(box.First.Pass), false)
+	must(h.Remint(t.Context(), PartnerPass))
+	check("one that was replaced", box.First, text(box.First.Pass), false)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/posting"
@@ -33,12 +34,17 @@ type Service struct {
 	random io.Reader
 
 	organizations index[directory.Organization]
-	orgs          sync.Map // ledger.ID → *org
+	orgs          table[ledger.ID, org]
 	platform      atomic.Pointer[version[directory.Platform]]
 	broken        sync.Map // ledger.ID → true: its part of the view must be read again
-	decoy         *org     // looked into where there is nothing
+	everyone      everyone
+	decoy         *org // looked into where there is nothing
 
 	passwords *passwords
+	lockout   *lockout
+	sources   *sources
+	notes     *notes
+	rotated   func(retired, successor secret.Text) // nil: nobody wants to hear
 	commands  gate
 
 	mu    sync.Mutex
@@ -50,9 +56,10 @@ type Service struct {
 // record can't be read.
 func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	s := &Service{
-		rt: rt, sealer: sealer, random: rand.Reader, decoy: newOrg(ledger.ID{}),
-		passwords: newPasswords(), commands: newGate(maxCommands, maxWaiting),
+		rt: rt, sealer: sealer, random: rand.Reader,
+		passwords: newPasswords(), lockout: newLockout(), sources: newSources(), notes: newNotes(), commands: newGate(maxCommands, maxWaiting),
 	}
+	s.decoy = newOrg(ledger.ID{}, &s.everyone)
 	s.decoy.self = &cell[directory.Organization]{}
 	s.decoy.self.set(&directory.Organization{}, posting.Stamp{})
 	s.clerks = actors.NewRegistry(rt, "directory", keep, func(id ledger.ID) actors.Behaviour {

@@ -270,7 +270,7 @@ func TestRestartFindsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID))
+	revoked := must(h.RevokeAPIKey(ctx, o.ID, k.ID)).APIKey
 	must(h.PutRate(ctx, o.ID, directory.RateDraft{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
 	rate := must(h.PutRate(ctx, o.ID, directory.RateDraft{From: "USD", To: "RUB", Value: aRate}))
 	active := directory.Active

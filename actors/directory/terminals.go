@@ -24,19 +24,23 @@ func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, d directory
 		if err != nil {
 			return nil, nil, err
 		}
-		owner, ok := o.partner(d.Partner)
-		if !ok {
-			return nil, nil, ledger.RefuseField(op, "partner_id", "no such partner")
-		}
+		owner, missing := o.owner(op, d.Partner)
 		if len(o.terminalsOf(d.Partner)) >= directory.MaxTerminals {
 			return nil, nil, ledger.Refuse(op, ledger.Conflict, "the partner has %d terminals", directory.MaxTerminals)
 		}
-		t, event, err := directory.NewTerminal(id, owner.record(), d)
-		if err != nil {
+		t, event, err := directory.NewTerminal(id, owner, d)
+		if err := directory.Join(missing, err); err != nil {
+			return nil, nil, err
+		}
+		if err := s.checkPlain(t); err != nil {
 			return nil, nil, err
 		}
 		created = t
-		return &posting.Change{Steps: []posting.Step{step(org, 0, encodeTerminal(t), event)}}, t, nil
+		record, err := s.encodeConnected(t)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &posting.Change{Steps: []posting.Step{step(org, 0, record, event)}}, t, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putTerminal(created, stamps[0])
@@ -66,7 +70,16 @@ func (s *Service) PatchTerminal(ctx context.Context, org, id ledger.ID, p direct
 		if next = patched; err != nil || event.Name == "" {
 			return nil, nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodeTerminal(next), event)}}, next, nil
+		if p.ProviderParams != nil {
+			if err := s.checkPlain(next); err != nil {
+				return nil, nil, err
+			}
+		}
+		record, err := s.encodeConnected(next)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, record, event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putTerminal(next, stamps[0])

@@ -22,7 +22,9 @@ type version[T any] struct {
 // cell is a record's place in the view. Only its organization's actor sets it.
 type cell[T any] struct {
 	now  atomic.Pointer[version[T]]
-	used atomic.Int64 // for keys: when it was last let in, in µs
+	used atomic.Int64 // for keys and sessions: when it was last let in, in µs
+
+	noting atomic.Bool // a note of its last use is under way
 }
 
 func (c *cell[T]) record() *T { return c.now.Load().record }
@@ -47,16 +49,12 @@ func compareSlots(a, b slot) int {
 // index holds all records of one kind. Records are never deleted, so cells and
 // order only grow.
 type index[T any] struct {
-	cells sync.Map // ledger.ID → *cell[T]
+	cells table[ledger.ID, cell[T]]
 	order atomic.Pointer[[]slot]
 }
 
 func (x *index[T]) get(id ledger.ID) (*cell[T], bool) {
-	c, ok := x.cells.Load(id)
-	if !ok {
-		return nil, false
-	}
-	return c.(*cell[T]), true
+	return x.cells.get(id)
 }
 
 func (x *index[T]) slots() []slot {
@@ -74,9 +72,14 @@ func (x *index[T]) put(id ledger.ID, record *T, stamp posting.Stamp) *cell[T] {
 		c.set(record, stamp)
 		return c
 	}
-	c := new(cell[T])
-	c.set(record, stamp)
-	x.cells.Store(id, c)
+	// One object for both: there are very many, and the collector looks at each.
+	began := &struct {
+		cell cell[T]
+		now  version[T]
+	}{now: version[T]{record: record, stamp: stamp}}
+	c := &began.cell
+	c.now.Store(&began.now)
+	x.cells.put(id, c)
 	x.place(slot{stamp.Started, id})
 	return c
 }
@@ -97,40 +100,64 @@ func (x *index[T]) place(s slot) {
 // org is one organization's part of the view.
 type org struct {
 	id        ledger.ID
+	everyone  *everyone
 	self      *cell[directory.Organization]
 	partners  index[directory.Partner]
 	terminals index[directory.Terminal]
 	keys      index[directory.APIKey]
-	sessions  index[directory.Session]
+	users     index[directory.User]
 	rates     index[directory.Rate]
+	limits    index[directory.Limit]
+	blocks    blocklist
 
-	numbers       sync.Map // int64 → *cell[directory.Partner]
-	logins        sync.Map // string → ledger.ID
-	routes        sync.Map // int64, a partner's number → []*directory.Terminal, by priority
-	keyHashes     sync.Map // [32]byte → *cell[directory.APIKey]
-	sessionHashes sync.Map // [32]byte → *cell[directory.Session]
-	pairs         sync.Map // pair → *cell[directory.Rate]
+	logins        sync.Map                            // string → ledger.ID
+	routes        table[int64, []*directory.Terminal] // by a partner's number; each by priority
+	bounds        sync.Map                            // int64, a partner's number → []*directory.Limit, those in force
+	sessionHashes sync.Map                            // [32]byte → *cell[directory.Session]
+	pairs         sync.Map                            // pair → *cell[directory.Rate]
+	begun         begun                               // sessions by who began them; the actor's own
 }
 
 // pair is the currencies of a rate, in their order.
 type pair struct{ from, to money.Currency }
 
-func newOrg(id ledger.ID) *org { return &org{id: id} }
+func newOrg(id ledger.ID, e *everyone) *org { return &org{id: id, everyone: e} }
+
+// everyone finds keys, partners and terminals of all organizations. They are in one table
+// each, and not in one of each organization, so that it takes as long to find
+// that an organization doesn't have a key as that there is no such organization.
+type everyone struct {
+	keys     table[keyPlace, cell[directory.APIKey]]
+	partners table[partnerPlace, cell[directory.Partner]]
+
+	terminals table[ledger.ID, cell[directory.Terminal]]
+	connected sync.Map // ledger.ID → *cell[directory.Terminal], of those connected to another platform
+}
+
+type keyPlace struct {
+	org  ledger.ID
+	hash [32]byte
+}
+
+type partnerPlace struct {
+	org    ledger.ID
+	number int64
+}
 
 func (o *org) partner(number int64) (*cell[directory.Partner], bool) {
-	c, ok := o.numbers.Load(number)
-	if !ok {
-		return nil, false
-	}
-	return c.(*cell[directory.Partner]), true
+	return o.everyone.partners.get(partnerPlace{o.id, number})
+}
+
+func (o *org) key(hash [32]byte) (*cell[directory.APIKey], bool) {
+	return o.everyone.keys.get(keyPlace{o.id, hash})
 }
 
 func (o *org) terminalsOf(partner int64) []*directory.Terminal {
-	routes, ok := o.routes.Load(partner)
+	routes, ok := o.routes.get(partner)
 	if !ok {
 		return nil
 	}
-	return routes.([]*directory.Terminal)
+	return *routes
 }
 
 // The put functions publish a durable record. They fill Created, so the record
@@ -139,13 +166,13 @@ func (o *org) terminalsOf(partner int64) []*directory.Terminal {
 func (o *org) putPartner(p *directory.Partner, stamp posting.Stamp) {
 	p.Created = stamp.Started
 	c := o.partners.put(p.ID, p, stamp)
-	o.numbers.Store(p.Number, c)
+	o.everyone.partners.put(partnerPlace{o.id, p.Number}, c)
 	o.logins.Store(p.Login, p.ID)
 }
 
 func (o *org) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 	t.Created = stamp.Started
-	o.terminals.put(t.ID, t, stamp)
+	o.everyone.place(o.terminals.put(t.ID, t, stamp))
 	var routes []*directory.Terminal
 	for _, old := range o.terminalsOf(t.Partner) {
 		if old.ID != t.ID {
@@ -154,17 +181,12 @@ func (o *org) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 	}
 	routes = append(routes, t)
 	slices.SortFunc(routes, directory.ByPriority)
-	o.routes.Store(t.Partner, routes)
+	o.routes.put(t.Partner, &routes)
 }
 
 func (o *org) putKey(k *directory.APIKey, stamp posting.Stamp) {
 	k.Created = stamp.Started
-	o.keyHashes.Store(k.Hash, o.keys.put(k.ID, k, stamp))
-}
-
-func (o *org) putSession(n *directory.Session, stamp posting.Stamp) {
-	n.Created = stamp.Started
-	o.sessionHashes.Store(n.Hash, o.sessions.put(n.ID, n, stamp))
+	o.everyone.keys.put(keyPlace{o.id, k.Hash}, o.keys.put(k.ID, k, stamp))
 }
 
 func (o *org) putRate(r *directory.Rate, stamp posting.Stamp) {
@@ -173,18 +195,14 @@ func (o *org) putRate(r *directory.Rate, stamp posting.Stamp) {
 }
 
 func (s *Service) org(id ledger.ID) (*org, bool) {
-	o, ok := s.orgs.Load(id)
-	if !ok {
-		return nil, false
-	}
-	return o.(*org), true
+	return s.orgs.get(id)
 }
 
 // putOrganization publishes a durable organization; o holds the rest of it.
 func (s *Service) putOrganization(o *org, record *directory.Organization, stamp posting.Stamp) {
 	record.Created = stamp.Started
 	o.self = s.organizations.put(record.ID, record, stamp)
-	s.orgs.Store(record.ID, o)
+	s.orgs.put(record.ID, o)
 }
 
 func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {

@@ -71,15 +71,16 @@ func TestAnOperationThatNobodyWaitsForAnyMoreIsNotBegun(t *testing.T) {
 		}
 		return r.Provider.Submit(ctx, call)
 	}
-	h := openAs(t, func(h *house) { h.wait, h.inquire = 50*time.Millisecond, time.Minute; h.on(r) })
+	h := openAs(t, func(h *house) { h.inquire = time.Minute; h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	if first := h.must(h.Refund(part(id, 10))); first.Status != payment.Charged {
+	overdue := h.BeginRefund(part(id, 10))
+	<-calls
+	if first := h.must(overdue()); first.Status != payment.Charged {
 		t.Errorf("%s", first.Status)
 	}
-	<-calls
 	again := part(id, 20)
 	again.Key = actors.Key{Scope: actors.KeyOfPartner(1), Text: "k"}
-	_, err := h.Refund(again)
+	_, err := h.BeginRefund(again)()
 	h.refused(err, ledger.Unavailable)
 	close(release)
 	h.runtime.Quiesce()

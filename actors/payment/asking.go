@@ -30,9 +30,11 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 		// An adapter that panics has said nothing: its call is inquired.
 		answer := outcome{Outcome: actors.Outcome{Verdict: actors.VerdictUnknown}, inquiry: q.call == nil, early: early, op: q.op, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
+		var done func(error)
 		defer func() {
 			cancel()
 			service.rt.Recovered("provider "+terminal.Provider, recover())
+			leave(done, &answer.Outcome)
 			service.registry.Tell(key, answer)
 		}()
 		if q.call == nil {
@@ -40,6 +42,12 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 			return
 		}
 		defer clear(q.call.Material)
+		let := false
+		if done, let = service.circuits.enter(q.call); !let {
+			answer.Outcome = notLet()
+			return
+		}
+		answer.Down = true // unless it answers: an adapter that panics has not
 		answer.Outcome = provider.Submit(ctx, q.call)
 	}
 	if err := c.Runtime.Go(job); err != nil {
@@ -77,7 +85,10 @@ func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (
 		}
 		q.card = q.call.Card
 	default:
-		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: about, Request: q.op}
+		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: about, Request: q.op, Remembered: t.remembered()}
+		if q.op != (ledger.ID{}) {
+			q.inquiry.Amount, _ = r.Asked()
+		}
 	}
 	return q, nil
 }
@@ -115,6 +126,7 @@ func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: chargeOf(r), Terminal: terminal, Amount: r.WithFee, Asset: r.Asset,
 		Method: r.Method, Hold: r.TwoPhase, Browser: t.browser, Card: t.card,
+		Remembered: t.remembered(),
 	}
 	if r.Type == payment.Payout {
 		call.Amount, call.Asset = r.Dest, r.DestAsset()
@@ -132,6 +144,7 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: operations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
 		Method: r.Method, Material: t.material, Choice: r.Op.Choice,
+		Remembered: t.remembered(),
 	}
 	call.Amount, call.Asset = r.Asked()
 	if r.Op.Kind != payment.OpComplete || !r.KeepCard {
@@ -181,8 +194,9 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 	}
 }
 
-// settleFor takes a provider's answer for the charge's.
-func (t *transaction) settleFor(c *actors.Context, m outcome) {
+// settleFor takes a provider's answer for the charge's; something spoke against
+// the terminals that it could have gone on to.
+func (t *transaction) settleFor(c *actors.Context, m outcome, stopped ...payment.Attempt) {
 	r := t.record
 	if m.Verdict == actors.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
 		if d, err := t.at(c).Complete(r, false, uuid.New()); err == nil {
@@ -197,35 +211,8 @@ func (t *transaction) settleFor(c *actors.Context, m outcome) {
 		t.answer(c)
 		return
 	}
+	if len(stopped) > 0 {
+		d.Record.Attempts = append(slices.Clone(d.Record.Attempts), stopped...)
+	}
 	t.commit(c, d, m)
-}
-
-// rerouted is an answer that sends the transaction on to another terminal.
-type rerouted struct{ outcome }
-
-// maxAttempts bounds the terminals that a record says have refused.
-const maxAttempts = 32
-
-// reroute tries the next terminal; false: there is none that could be tried.
-// Without the card that the first one had, no other can be asked.
-func (t *transaction) reroute(c *actors.Context, m outcome, a payment.Answer) bool {
-	r := t.record
-	partner, known := t.service.directory.Partner(t.key.Org, r.Partner)
-	if !known || len(r.Attempts) >= maxAttempts || r.Method == payment.BankCard && (m.card == nil || len(m.card.Number) == 0) {
-		return false
-	}
-	request := r.Request
-	w := wanted{org: t.key.Org, partner: partner, request: &request, tried: slices.Clone(r.Attempts)}
-	w.tried = append(w.tried, payment.Attempt{Terminal: r.Terminal})
-	for {
-		terms, found := t.service.terms(&w)
-		if !found {
-			return false
-		}
-		if d, ok := t.at(c).Reroute(r, a, &terms); ok {
-			t.commit(c, d, rerouted{m})
-			return true
-		}
-		w.tried = append(w.tried, payment.Attempt{Terminal: terms.Terminal})
-	}
 }

@@ -5,14 +5,24 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 )
 
 // BenchmarkCreate drives complete payments through the service, without HTTP.
 func BenchmarkCreate(b *testing.B) {
-	for _, parallel := range []int{1, 128} {
-		b.Run(fmt.Sprint(parallel*2), func(b *testing.B) {
-			h := open(b)
+	volumes := []*directory.Limit{limit(directory.DailyVolume, 1<<60, nil), limit(directory.MonthlyVolume, 1<<60, nil)}
+	pace := []*directory.Limit{limit(directory.Velocity, 100_000, nil)}
+	for _, run := range []struct {
+		name     string
+		parallel int
+		limits   []*directory.Limit
+	}{
+		{"2", 1, nil}, {"256", 128, nil}, {"256 under volumes", 128, volumes}, {"256 under a velocity", 128, pace},
+	} {
+		b.Run(run.name, func(b *testing.B) {
+			parallel := run.parallel
+			h := openAs(b, func(h *house) { h.limits = run.limits })
 			var n atomic.Int64
 			b.ReportAllocs()
 			b.SetParallelism(parallel)

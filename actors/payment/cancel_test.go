@@ -315,19 +315,21 @@ func TestAnOperationThatWaitedTooLongIsNotDone(t *testing.T) {
 // the same, whatever has become of it.
 func TestAnOperationThatTakesTooLongIsAnsweredWithTheStateReached(t *testing.T) {
 	r := new(rail)
-	goOn := make(chan struct{})
+	began, goOn := make(chan struct{}), make(chan struct{})
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Refund {
+			close(began)
 			<-goOn
 		}
 		return r.Provider.Submit(ctx, call)
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	h.restartAs(func(h *house) { h.wait = 50 * time.Millisecond })
 	refund := part(id, 0)
 	refund.Key = keyed("k", "a")
-	first := h.whole(h.Refund(refund))
+	overdue := h.BeginRefund(refund)
+	<-began
+	first := h.whole(overdue())
 	if first.Record.Status != payment.Charged || first.Record.Op == nil {
 		t.Errorf("%s, operation %+v", first.Record.Status, first.Record.Op)
 	}

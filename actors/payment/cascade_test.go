@@ -233,7 +233,8 @@ func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *test
 		h.add(1, func(s *directory.Settings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
 	})
 	r := h.create(payment.Payout, "4000000000000002", 99_995, "").Record
-	if r.Status != payment.Rejected || r.Error != "card_declined" || r.Terminal != h.terminals[1].ID || r.Attempts != nil {
+	if r.Status != payment.Rejected || r.Error != "card_declined" || r.Terminal != h.terminals[1].ID || len(r.Attempts) != 1 ||
+		r.Attempts[0].Outcome != payment.AttemptStopped || r.Attempts[0].Reason != "insufficient balance" {
 		t.Errorf("%s %q by %v after %+v", r.Status, r.Error, r.Terminal, r.Attempts)
 	}
 	h.has("100000 / 0")

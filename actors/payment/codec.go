@@ -2,6 +2,7 @@ package payment
 
 import (
 	"bytes"
+	"net/netip"
 	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -70,6 +71,10 @@ const (
 	keyOp
 	keyRailMeta
 	keyLastCommit
+	keyPayerIP
+	keyAttempted
+	keyPriority
+	keyVolumes
 )
 
 // The bits of keyFlags. They are stored, as the keys are.
@@ -136,6 +141,11 @@ func (e *encoder) identity(r *payment.Record) {
 	e.text(keyBIN, r.CardBIN)
 	e.text(keyLast4, r.CardLast4)
 	e.text(keyPrint, r.CardPrint)
+	if r.PayerIP.IsValid() {
+		e.key(keyPayerIP)
+		assert.NoError(e.enc.EncodeBytes(e.address(r.PayerIP)))
+	}
+	e.int(keyAttempted, int64(r.Attempted))
 }
 
 func (e *encoder) state(r *payment.Record) {
@@ -149,6 +159,7 @@ func (e *encoder) state(r *payment.Record) {
 		e.int(keyMerchantNegative, 1)
 	}
 	e.id(keyTerminal, r.Terminal)
+	e.int(keyPriority, int64(r.Priority))
 	e.text(keyRoute, r.Route)
 	e.text(keyShown, r.ShownText)
 	e.text(keyRRN, r.RRN)
@@ -156,6 +167,16 @@ func (e *encoder) state(r *payment.Record) {
 	e.int(keyInquiries, int64(r.Inquiries))
 	e.id(keyReturnID, r.ReturnID)
 	e.id(keyReversalOf, r.ReversalOf)
+}
+
+// address is an IP address in its binary form, without a zone.
+func (e *encoder) address(a netip.Addr) []byte {
+	if a.Is4() {
+		four := a.As4()
+		return append(e.raw[:0], four[:]...)
+	}
+	sixteen := a.As16()
+	return append(e.raw[:0], sixteen[:]...)
 }
 
 func (e *encoder) key(k int) {

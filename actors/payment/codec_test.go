@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"reflect"
 	"strconv"
@@ -38,6 +39,7 @@ var whole = map[reflect.Type]func(*rand.Rand) any{
 	reflect.TypeFor[money.Env]():      func(*rand.Rand) any { return money.Test },
 	reflect.TypeFor[payment.Type]():   func(*rand.Rand) any { return payment.Payout },
 	reflect.TypeFor[payment.OpKind](): func(d *rand.Rand) any { return payment.OpKind(1 + d.IntN(4)) },
+	reflect.TypeFor[netip.Addr]():     func(d *rand.Rand) any { return netip.AddrFrom4([4]byte{1, 2, 3, byte(d.Int())}) },
 	reflect.TypeFor[ledger.ID]():      func(d *rand.Rand) any { return ledger.ID{byte(1 + d.IntN(255)), 15: byte(d.Int())} },
 	reflect.TypeFor[[]byte]():         func(d *rand.Rand) any { return []byte(fmt.Sprintf(`{"n":%d}`, d.Int())) },
 }
@@ -93,7 +95,7 @@ func fillPlain(v reflect.Value, d *rand.Rand) {
 		v.SetUint(1 + d.Uint64N(255))
 	case reflect.Uint64, reflect.Uint32:
 		v.SetUint(1 + d.Uint64N(1<<20))
-	case reflect.Int64:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(1 + d.Int64N(1<<50))
 	default:
 		panic("the test can't fill a " + v.Type().String())
@@ -166,6 +168,16 @@ func FuzzDecode(f *testing.F) {
 	for few := range 6 {
 		f.Add(live.Encode(record(d, func() bool { return d.IntN(1+few) == 0 })))
 	}
+	many := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
+	for i := range 100 {
+		many.Volumes = append(many.Volumes, payment.Volume{Limit: ledger.ID{byte(i)}, Window: "2026-11", Subject: strings.Repeat("f", i)})
+	}
+	for i := range 32 {
+		many.Attempts = append(many.Attempts, payment.Attempt{
+			Terminal: ledger.ID{byte(i)}, Reason: strings.Repeat("r", i), At: 1, Outcome: payment.AttemptSkipped, Priority: -i,
+		})
+	}
+	f.Add(live.Encode(many))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		r, err := live.Decode(payload)
 		if err != nil {

@@ -10,24 +10,25 @@ import (
 )
 
 // begin decides on a create, in the order of refusals: what it lacks, a
-// terminal, and for a payout its account's admission.
+// terminal, the blocklist, limits, and for a payout its account's admission.
 func (t *transaction) begin(c *actors.Context, m *create) {
 	t.create, t.card = m, m.Card
-	if reason := payment.Unacceptable(&m.Request, m.Hosted); reason != "" {
+	reason := payment.Unacceptable(&m.Request, m.Hosted)
+	switch {
+	case reason != "" && (m.Hosted || reason != payment.AmountOutOfRange):
 		t.reject(c, reason)
-		return
-	}
-	if m.Hosted {
+	case m.Hosted:
 		t.commit(c, t.at(c).Host(m.id, m.Partner.Number, m.Request), m)
-		return
+	default: // whatever its amount it is an attempt
+		t.judge(c, wanted{org: t.key.Org, partner: m.Partner, request: &m.Request}, m.Card, nil, reason)
 	}
-	terms, found := t.service.terms(&wanted{org: t.key.Org, partner: m.Partner, request: &m.Request})
-	if !found {
-		t.reject(c, payment.NoTerminal)
-		return
-	}
-	d := t.at(c).Create(m.id, m.Partner.Number, m.Request, &terms)
-	if len(d.Funds) == 0 {
+}
+
+// creates goes on with a create that nothing has spoken against.
+func (t *transaction) creates(c *actors.Context, terms *payment.Terms) {
+	m := t.create
+	d := t.at(c).Create(m.id, m.Partner.Number, m.Request, terms)
+	if len(d.Funds) == 0 || len(terms.Bounds) > 0 { // the writer judges limits before funds
 		t.commit(c, d, m)
 		return
 	}
@@ -53,7 +54,9 @@ func (t *transaction) admitted(c *actors.Context, ok bool) {
 
 func (t *transaction) reject(c *actors.Context, reason string) {
 	m := t.create
-	d := t.at(c).Reject(m.id, m.Partner.Number, m.Request, reason)
+	request := m.Request
+	request.Asset = t.resolved(request.Asset)
+	d := t.at(c).Reject(m.id, m.Partner.Number, request, reason, t.looked(c, reason)...)
 	d.Record.Hosted = m.Hosted
 	t.commit(c, d, m)
 }
@@ -64,12 +67,15 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 	case ledger.ClaimTaken:
 		t.drop()
 		t.create = nil
+		t.uncount()
 		if m.claimsKey() && r.Claim == 0 {
 			m.answer(keyTaken(&m.Key, r.Owner))
 			return
 		}
 		id, err := uuid.FromBytes(r.Owner)
 		m.answer(reply{existing: id, err: err})
+	case ledger.LimitExceeded:
+		t.reject(c, t.decision.Breach(r.Counter))
 	case ledger.InsufficientFunds:
 		t.reject(c, payment.InsufficientBalance)
 	case ledger.OutOfRange:

@@ -3,6 +3,7 @@ package payment
 import (
 	"bytes"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -98,13 +99,24 @@ func decodeRest(dec *msgpack.Decoder, key int, r *payment.Record) (err error) {
 			return err
 		}
 		return r.Rate.UnmarshalBinary(b)
+	case keyPayerIP:
+		b, err := dec.DecodeBytes()
+		if address, ok := netip.AddrFromSlice(b); ok {
+			r.PayerIP = address
+		} else if err == nil {
+			err = fmt.Errorf("an address of %d bytes", len(b))
+		}
+		return err
+	case keyVolumes:
+		return decodeVolumes(dec, r)
 	case keyAttempts:
 		return decodeAttempts(dec, r)
 	case keyAction:
 		return decodeAction(dec, r)
 	case keyOp:
 		return decodeOp(dec, r)
-	case keyPartner, keyType, keyEnv, keyMerchantNegative, keyUnheard, keyInquiries, keyFeeBps, keyFlags, keyHoldTTL, keyHoldUntil:
+	case keyPartner, keyType, keyEnv, keyMerchantNegative, keyUnheard, keyInquiries, keyFeeBps, keyFlags, keyHoldTTL, keyHoldUntil,
+		keyAttempted, keyPriority:
 		v, err := dec.DecodeInt64()
 		setNumber(key, r, v)
 		return err
@@ -134,6 +146,10 @@ func setNumber(key int, r *payment.Record, v int64) {
 		r.HoldUntil = ledger.Micros(v)
 	case keyFlags:
 		setFlags(r, v)
+	case keyAttempted:
+		r.Attempted = ledger.Micros(v)
+	case keyPriority:
+		r.Priority = int(v)
 	}
 }
 

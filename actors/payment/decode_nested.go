@@ -87,11 +87,30 @@ func decodeAttempts(dec *msgpack.Decoder, to *payment.Record) error {
 			r.id(&a.Terminal)
 			r.text(&a.Reason)
 			a.At = ledger.Micros(r.number())
+			r.text(&a.Outcome)
+			a.Priority = int(r.number())
 		})
 		if r.err != nil {
 			return r.err
 		}
 		to.Attempts = append(to.Attempts, a)
+	}
+	return r.err
+}
+
+func decodeVolumes(dec *msgpack.Decoder, to *payment.Record) error {
+	r := &reader{dec: dec}
+	for range r.length() {
+		var v payment.Volume
+		r.array(volumeFields, func() {
+			r.id(&v.Limit)
+			r.text(&v.Window)
+			r.text(&v.Subject)
+		})
+		if r.err != nil {
+			return r.err
+		}
+		to.Volumes = append(to.Volumes, v)
 	}
 	return r.err
 }

@@ -30,8 +30,21 @@
 //     its actor expects an answer: nothing that gets lost leaves it waiting.
 //  9. What a rail reports unasked while something else is under way is decided on
 //     afterwards. What it says is bounded before it is stored.
+//  10. A transaction is held against the terminals, the blocklist, the limits and
+//     the funds, in this order, when its credentials are there. Every attempt is
+//     counted by the velocity limits, once, whatever else speaks against it; only
+//     what the store knew already is taken back.
+//  11. What a volume limit has counted is in the record, so that its outcome gives
+//     back, or notes as settled, exactly that: in the same window, for the same
+//     subject.
+//  12. A terminal whose provider is silent is passed over; a charge that its circuit
+//     does not let through was never sent. The circuits are in memory, by real
+//     time: they save time, and nothing is wrong if they are forgotten.
+//  13. News of a transaction (Hint) only has its provider asked, and says nothing
+//     itself. What an adapter has to know of a charge from earlier answers is in
+//     the record, and goes with every question.
 //
-// Callers: api (all of Service's methods), cmd (New). The providers, the directory,
+// Callers: api (all of Service's methods), actors/account (Attempts), cmd (New). The providers, the directory,
 // the admission of accounts and the sealing of cards are interfaces, because
 // siblings never import each other.
 //

@@ -20,6 +20,7 @@ func (e *encoder) terms(r *payment.Record) {
 	e.amount(keyFeeFixed, r.Fees.Fixed)
 	e.int(keyFlags, flags(r))
 	e.int(keyHoldTTL, int64(r.HoldTTL))
+	e.volumes(r.Volumes)
 	if len(r.Attempts) == 0 {
 		return
 	}
@@ -30,6 +31,22 @@ func (e *encoder) terms(r *payment.Record) {
 		e.idValue(a.Terminal)
 		e.textValue(a.Reason)
 		e.intValue(int64(a.At))
+		e.textValue(a.Outcome)
+		e.intValue(int64(a.Priority))
+	}
+}
+
+func (e *encoder) volumes(volumes []payment.Volume) {
+	if len(volumes) == 0 {
+		return
+	}
+	e.array(keyVolumes, len(volumes))
+	for i := range volumes {
+		v := &volumes[i]
+		assert.NoError(e.enc.EncodeArrayLen(volumeFields))
+		e.idValue(v.Limit)
+		e.textValue(v.Window)
+		e.textValue(v.Subject)
 	}
 }
 
@@ -70,7 +87,8 @@ func (e *encoder) following(r *payment.Record) {
 // The lengths of arrays. A reader takes a longer one, and skips what it does
 // not know.
 const (
-	attemptFields     = 3
+	attemptFields     = 5
+	volumeFields      = 3
 	actionFields      = 9
 	destinationFields = 2
 	opFields          = 11

@@ -32,6 +32,17 @@ func (s *Service) SendContinue(c Continue) <-chan error {
 	return s.sendOperation(&operation{Command: c.Command, caller: newCaller(), what: proceed, with: c})
 }
 
+// BeginRefund hands a refund to its actor, as Refund does. Its caller's patience
+// ends when what comes back is called, and not before; that gives the answer.
+func (s *Service) BeginRefund(a Amount) (overdue func() (Result, error)) {
+	c, m := a.Command, &operation{Command: a.Command, caller: newCaller(), what: refund, amount: a.Amount}
+	s.registry.Tell(actors.RecordKey{Org: c.Org, ID: c.ID}, m)
+	return func() (Result, error) {
+		m.gone.Store(true)
+		return s.overdue(&c, m)
+	}
+}
+
 func (s *Service) send(c Command, what what) <-chan error {
 	return s.sendOperation(&operation{Command: c, caller: newCaller(), what: what})
 }

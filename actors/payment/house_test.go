@@ -53,10 +53,15 @@ type house struct {
 	sealer    live.Sealer // instead of the keyring
 
 	real          bool          // the machine's clock instead
-	wait, inquire time.Duration // 0: ten seconds
+	wait, inquire time.Duration // 0: patience, which no test sees the end of; ten seconds, of the clock
 	asked         func()        // called when a terminal is looked for
 	sought        func()        // called when a partner is
+	accounts      *account.Service
+	limits        []*directory.Limit
+	breaker       live.Breaker
+	blocked       func(*directory.Payer) string // nil: nobody is
 	admission     live.Admission
+	before        func(live.Admission) live.Admission // stands before the accounts; nil: nobody
 	handling      time.Duration
 	closed        bool // the journal, before its time
 	scripted      bool // the simulator's log is not what the rail did
@@ -81,7 +86,27 @@ func (h *house) Rate(_ ledger.ID, from, to money.Currency) (money.Rate, bool) {
 	return rate, found
 }
 
-func (h *house) Terminals(ledger.ID, int64) []*directory.Terminal { return h.terminals }
+func (h *house) Organization(id ledger.ID) (*directory.Organization, bool) {
+	return &directory.Organization{ID: id, Status: directory.Active}, true
+}
+
+func (h *house) Limits(ledger.ID, int64) []*directory.Limit { return h.limits }
+
+func (h *house) HasBlocks(ledger.ID) bool { return h.blocked != nil }
+
+func (h *house) Blocked(_ ledger.ID, p *directory.Payer) (string, bool) {
+	if h.blocked == nil {
+		return "", false
+	}
+	kind := h.blocked(p)
+	return kind, kind != ""
+}
+
+func (h *house) Terminals(ledger.ID, int64) []*directory.Terminal {
+	sorted := slices.Clone(h.terminals)
+	slices.SortFunc(sorted, directory.ByPriority)
+	return sorted
+}
 
 func (h *house) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
 	if h.asked != nil {
@@ -154,7 +179,15 @@ func (h *house) start() {
 	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: quiet, Handling: h.handling})
 	admission := h.admission
 	if admission == nil {
-		admission = account.New(h.runtime)
+		accounts := account.New(h.runtime)
+		accounts.Recall(func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
+			fn func(_, _ ledger.Micros, _ *directory.Attempt) bool) error {
+			return h.Attempts(org, partner, env, since, fn)
+		})
+		admission, h.accounts = accounts, accounts
+		if h.before != nil {
+			admission = h.before(accounts)
+		}
 	}
 	sealer := live.Sealer(h.keyring)
 	if h.sealer != nil {
@@ -163,8 +196,8 @@ func (h *house) start() {
 	h.Service = live.New(live.Options{
 		Runtime: h.runtime, Directory: h, Admission: admission, Sealer: sealer,
 		Providers:  map[string]actors.Provider{"simulator": provider},
-		CreateWait: cmp.Or(h.wait, 10*time.Second), ProviderTimeout: cmp.Or(h.inquire, 10*time.Second),
-		ActionTTL: 30 * time.Minute, Observe: h.observe, ReturnURL: h.returnURL,
+		CreateWait: cmp.Or(h.wait, patience), ProviderTimeout: cmp.Or(h.inquire, 10*time.Second),
+		ActionTTL: 30 * time.Minute, Breaker: h.breaker, Observe: h.observe, ReturnURL: h.returnURL,
 	})
 	h.runtime.Start(live.Resumes)
 }

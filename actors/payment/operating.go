@@ -28,6 +28,10 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 		m.wipe() // who asked was told that it is not done
 		return
 	}
+	if m.what == proceed {
+		t.proceed(c, m)
+		return
+	}
 	d, decided, err := t.decide(c, m)
 	switch {
 	case err != nil:
@@ -75,8 +79,6 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 		}
 	case choose:
 		d, err = t.choose(at, m, request)
-	case proceed:
-		d, err = t.proceed(at, m)
 	case returned:
 		return t.returned(c, at, request)
 	}
@@ -96,27 +98,40 @@ func (t *transaction) choose(at payment.Case, m *operation, request ledger.ID) (
 }
 
 // proceed goes on with a hosted transaction, whose payer has brought credentials.
-func (t *transaction) proceed(at payment.Case, m *operation) (payment.Decision, error) {
+func (t *transaction) proceed(c *actors.Context, m *operation) {
 	const op = "payment.Continue"
 	if !t.record.Waiting() {
-		return payment.Decision{}, ledger.Refuse(op, ledger.NotContinuable, "the transaction does not wait for its payer")
+		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the transaction does not wait for its payer"))
+		return
 	}
 	partner, known := t.service.directory.Partner(t.key.Org, t.record.Partner)
-	if !known {
-		return payment.Decision{}, ledger.Refuse(op, ledger.NotContinuable, "the transaction's partner is gone")
+	organization, exists := t.service.directory.Organization(t.key.Org)
+	if !known || !exists || !partner.Active || !organization.Active() {
+		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the merchant takes no payments at present"))
+		return
 	}
 	with := &m.with
 	t.card, t.browser = with.Card, with.Browser
 	request := t.record.Request
-	request.Method = with.Credentials.Method
+	request.Method, request.CardBIN, request.CardPrint = with.Credentials.Method, with.Credentials.CardBIN, with.Credentials.CardPrint
+	request.PayerIP = with.Credentials.PayerIP
 	if request.Asset.Network == "" {
 		request.Asset.Network = with.Credentials.Network
 	}
-	terms, found := t.service.terms(&wanted{org: t.key.Org, partner: partner, request: &request, route: with.Route})
-	if !found {
-		return at.RefuseContinue(t.record, with.Credentials, payment.NoTerminal), nil
-	}
-	return at.Continue(t.record, with.Credentials, &terms), nil
+	t.judge(c, wanted{org: t.key.Org, partner: partner, request: &request, route: with.Route}, with.Card, m, "")
+}
+
+// proceeds goes on with one that nothing has spoken against.
+func (t *transaction) proceeds(c *actors.Context, m *operation, at ledger.Micros, terms *payment.Terms) {
+	m.with.Credentials.Attempted = at
+	t.commit(c, t.at(c).Continue(t.record, m.with.Credentials, terms), m)
+}
+
+// refuseContinue rejects a hosted transaction whose payer has brought credentials.
+func (t *transaction) refuseContinue(c *actors.Context, m *operation, reason string) {
+	with := m.with.Credentials
+	with.Network = t.resolved(t.record.Asset).Network
+	t.commit(c, t.at(c).RefuseContinue(t.record, with, reason, t.looked(c, reason)...), m)
 }
 
 // returned asks the provider how the charge of a payer stands who came back.
@@ -140,19 +155,22 @@ func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal 
 	continues := m.what == proceed
 	switch {
 	case refusal.Code == ledger.ClaimTaken:
-		t.drop()
+		t.unjudge(c)
 		m.answer(keyTaken(&m.Key, r.Owner))
 	case refusal.Code == ledger.StaleVersion:
+		t.uncount()
 		t.operate(c, m)
+	case continues && refusal.Code == ledger.LimitExceeded:
+		t.refuseContinue(c, m, t.decision.Breach(r.Counter))
 	case continues && refusal.Code == ledger.InsufficientFunds:
-		t.commit(c, t.at(c).RefuseContinue(t.record, m.with.Credentials, payment.InsufficientBalance), m)
+		t.refuseContinue(c, m, payment.InsufficientBalance)
 	case continues && refusal.Code == ledger.OutOfRange:
-		t.commit(c, t.at(c).RefuseContinue(t.record, m.with.Credentials, payment.AmountOutOfRange), m)
+		t.refuseContinue(c, m, payment.AmountOutOfRange)
 	case refusal.Code == ledger.OutOfRange:
 		t.drop()
 		m.Refuse(ledger.Refuse("payment", ledger.Unavailable, "the totals have no room for it"))
 	default:
-		t.drop()
+		t.unjudge(c)
 		m.Refuse(refusal)
 	}
 }
@@ -190,6 +208,10 @@ func (t *transaction) takeUp(c *actors.Context) {
 	}
 	if m := t.taken; m != nil && t.record != nil && !c.Committing() && t.takeBack(c, *m) {
 		t.taken = nil
+	}
+	if m := t.news; m != nil && c.Expecting() == 0 && !c.Committing() {
+		t.news = nil
+		t.hinted(c, m)
 	}
 }
 

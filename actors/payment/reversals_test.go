@@ -34,6 +34,7 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 		},
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
+	began := time.Now()
 	soon(t, "the clock is moved", func() {
 		if err := h.runtime.Advance(start.Add(time.Hour)); err == nil {
 			t.Error("the clock was moved over a poll that failed, and nobody was told")
@@ -42,8 +43,9 @@ func TestReversalsThatCannotBePolledHoldNothingUp(t *testing.T) {
 	if got := h.clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("the clock shows %v", got)
 	}
-	if n := polls.Load(); n != 1 {
-		t.Errorf("polled %d times while the rail is down", n)
+	most := 1 + int64(time.Since(began)/time.Second) // it rests for a second at least, of real time
+	if n := polls.Load(); n < 1 || n > most {
+		t.Errorf("polled %d times while the rail is down, want 1 to %d", n, most)
 	}
 }
 

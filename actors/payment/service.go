@@ -18,16 +18,29 @@ import (
 
 // Directory finds partners, their terminals and rates; actors/directory implements it.
 type Directory interface {
+	Organization(org ledger.ID) (*directory.Organization, bool)
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
+	// Terminals are a partner's by priority, then by id.
 	Terminals(org ledger.ID, partner int64) []*directory.Terminal
 	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
 	Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool)
+
+	// Limits are a partner's limits in force, a slice that never changes.
+	Limits(org ledger.ID, partner int64) []*directory.Limit
+	// HasBlocks tells whether there is anything that Blocked could find.
+	HasBlocks(org ledger.ID) bool
+	// Blocked is the kind of the first entry of the blocklist that names the payer.
+	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Admission refuses early what an account surely can't bear; actors/account
-// implements it. The answer is told, not returned: it may take a while.
+// Admission refuses early what an account surely can't bear, and counts
+// attempts; actors/account implements it. Answers are told, not returned: they
+// may take a while.
 type Admission interface {
 	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
+	Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
+		answer func(breached *directory.Limit, err error))
+	Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt)
 }
 
 // Sealer keeps cards that a later step needs; *secret.Keyring is one. The
@@ -49,6 +62,7 @@ type Options struct {
 	CreateWait      time.Duration // real time
 	ProviderTimeout time.Duration // by the clock; the most, in real time, that one call may take
 	ActionTTL       time.Duration // by the clock: how long a payer may take
+	Breaker         Breaker
 
 	// ReturnURL, if set, is where a rail sends the payer who has acted.
 	ReturnURL func(org, id ledger.ID, until time.Time) string
@@ -70,6 +84,7 @@ type Service struct {
 	actionTTL time.Duration
 	returnURL func(org, id ledger.ID, until time.Time) string
 	registry  *actors.Registry[actors.RecordKey]
+	circuits  *circuits
 	observe   func(payment.Type, payment.Status)
 }
 
@@ -78,6 +93,7 @@ func New(o Options) *Service {
 	s := &Service{
 		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers,
 		wait: o.CreateWait, inquire: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
+		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}
 	s.registry = actors.NewRegistry(o.Runtime, "payment", 0, func(k actors.RecordKey) actors.Behaviour {
 		return &transaction{service: s, key: k}

@@ -22,6 +22,9 @@ type transaction struct {
 	stamp   posting.Stamp
 
 	create   *create          // until its Change is durable or refused
+	judging  *judging         // until its attempt is counted
+	judged   *judging         // until what it led to is durable
+	overdue  *actors.Due      // came while judging
 	card     *secret.Card     // until no provider needs it
 	browser  []byte           // browser_data, until the provider has it
 	material []byte           // what the payer's side submitted, until the provider has it
@@ -31,6 +34,7 @@ type transaction struct {
 	waiters  []*caller
 	settled  *reported // money has moved after all: said while something else is under way
 	taken    *reported // settled money was taken back, before we heard that it had settled or beside a refund
+	news     *hint     // came while the provider was being asked
 }
 
 // maxStashed bounds the operations that wait for one answer.
@@ -41,6 +45,8 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case *create:
 		t.begin(c, m)
+	case paced:
+		t.paced(c, m)
 	case admitted:
 		t.admitted(c, m.ok)
 	case outcome:
@@ -53,6 +59,8 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 		t.await(c, m)
 	case reported:
 		t.reported(c, m)
+	case *hint:
+		t.hinted(c, m)
 	default:
 		panic(fmt.Sprintf("payment: unexpected message %T", m))
 	}
@@ -89,6 +97,9 @@ func (t *transaction) Failed(*actors.Context) {
 	}
 	if m, ok := t.cause.(*operation); ok {
 		m.Refuse(failure)
+	}
+	if t.judging != nil && t.judging.operation != nil {
+		t.judging.operation.Refuse(failure)
 	}
 	for _, m := range t.stashed {
 		m.Refuse(failure)
@@ -128,6 +139,10 @@ func (t *transaction) moved(d *payment.Decision) {
 // a restart. What the provider did not know yet is never asked earlier: the
 // call may still be on its way to it.
 func (t *transaction) due(c *actors.Context, m actors.Due) {
+	if t.judging != nil {
+		t.overdue = &m
+		return
+	}
 	if !t.load() || t.stamp.Due != m.At || c.Expecting() > 0 {
 		return // it has moved on, or an answer is on its way
 	}
@@ -198,7 +213,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.goOn(c)
 		return
 	}
-	t.decision, t.cause = payment.Decision{}, nil
+	t.decision, t.cause, t.judged, t.overdue = payment.Decision{}, nil, nil, nil
 	if m := t.create; m != nil {
 		t.create = nil
 		t.waiters = append(t.waiters, m.caller)
@@ -244,9 +259,8 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 		t.createRefused(c, m, refusal, r)
 	case *operation:
 		t.operationRefused(c, m, refusal, r)
-	case rerouted:
-		t.load()
-		t.settleFor(c, m.outcome) // the other terminal can't be tried: the first one's answer stands
+	case *elsewhere:
+		t.elsewhereRefused(c, m, r)
 	case outcome:
 		t.heard(c, m)
 	case actors.Due:
@@ -261,6 +275,7 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 // giveUp answers whoever waits for what could not be stored.
 func (t *transaction) giveUp(cause any, err error) {
 	t.drop()
+	t.uncount()
 	if t.create != nil {
 		t.create.Refuse(err)
 		t.create = nil

@@ -78,6 +78,7 @@ type decision struct {
 	refunds refunding
 	ask     ask
 
+	down      bool   // the provider gives no sign of life, for whatever charge
 	returnURL string // where the challenge page sends the payer, if there is one
 }
 
@@ -204,7 +205,9 @@ func force(terminal *directory.Terminal) (decision, bool) {
 	case directory.FailFailed:
 		return failed(reasonForced), true
 	case directory.FailTimeout:
-		return timedOut, true
+		silent := timedOut
+		silent.down = true // whatever the card: that is what a provider that is down looks like
+		return silent, true
 	}
 	return decision{}, false
 }

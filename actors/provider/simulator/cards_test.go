@@ -18,6 +18,7 @@ type truth struct {
 	reason  string
 	again   time.Duration
 	later   actors.Verdict
+	down    bool
 
 	keepCard bool
 	meta     string // of the answer
@@ -27,6 +28,7 @@ var (
 	paid         = truth{verdict: actors.VerdictCharged, later: actors.VerdictCharged}
 	delayed      = truth{verdict: actors.VerdictPending, again: 5 * time.Second, later: actors.VerdictCharged}
 	lost         = truth{verdict: actors.VerdictUnknown, again: 10 * time.Second, later: actors.VerdictCharged}
+	silent       = truth{verdict: actors.VerdictUnknown, again: 10 * time.Second, later: actors.VerdictCharged, down: true}
 	declined     = truth{verdict: actors.VerdictRefused, reason: "card_declined", later: actors.VerdictRefused}
 	noFunds      = truth{verdict: actors.VerdictRefused, reason: "insufficient_funds", later: actors.VerdictRefused}
 	expired      = truth{verdict: actors.VerdictRefused, reason: "expired_card", later: actors.VerdictRefused}
@@ -62,7 +64,7 @@ func check(t *testing.T, call *actors.Call, want truth) {
 	t.Helper()
 	b := open(t)
 	outcome, later := want.of(want.verdict, call), want.of(want.later, call)
-	outcome.Again = want.again
+	outcome.Again, outcome.Down = want.again, want.down
 	got := b.submit(call)
 	if (got.Action != nil) != (want.verdict == actors.VerdictAction) {
 		t.Errorf("submit: action %+v", got.Action)
@@ -115,7 +117,7 @@ func TestCards(t *testing.T) {
 }
 
 func TestTheTerminalForcesOutcomesWhateverTheCardAndMethod(t *testing.T) {
-	for fail, want := range map[string]truth{"rejected": forced, "failed": forcedFailed, "timeout": lost} {
+	for fail, want := range map[string]truth{"rejected": forced, "failed": forcedFailed, "timeout": silent} {
 		for _, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
 			for _, number := range []string{"4242424242424242", "4000000000000002", "4000000000000077", "4000000000003220"} {
 				t.Run(fmt.Sprint(fail, " ", operation, " ", number), func(t *testing.T) {

@@ -155,6 +155,7 @@ func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcom
 		}
 	}
 	if outcome, fresh := s.open(key, hash, call, &decided); fresh {
+		outcome.Down = decided.down
 		return outcome
 	}
 	return s.goOn(ctx, key, hash, call, &decided)

@@ -1,0 +1,181 @@
+package account
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+var (
+	org   = uuid.UUID{1}
+	usd   = money.Asset{Currency: "USD", Env: money.Prod}
+	start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+)
+
+// counting is the service in a real runtime, on a real journal, with a past that
+// the test makes up.
+type counting struct {
+	t     *testing.T
+	clock *clock.Manual
+	rt    *actors.Runtime
+	dir   string
+	*Service
+
+	past   []lived // the last booked first
+	reads  int     // of the past
+	told   int     // attempts that the past told of, in all
+	failed error   // instead of the past
+	panics bool    // instead of the past
+	gate   chan struct{}
+}
+
+// lived is an attempt that the store knows.
+type lived struct {
+	booked, at ledger.Micros
+	directory.Attempt
+}
+
+func countingHouse(t *testing.T) *counting {
+	s := &counting{t: t, clock: clock.NewManual(start), dir: t.TempDir()}
+	s.open()
+	t.Cleanup(s.close)
+	return s
+}
+
+func (s *counting) open() {
+	quiet := slog.New(slog.DiscardHandler)
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: s.dir, Log: quiet}, Clock: s.clock, Log: quiet})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.rt = actors.New(actors.Options{Clock: s.clock, Journal: j, Log: quiet})
+	s.Service = New(s.rt)
+	s.Recall(s.recall)
+	s.rt.Start(func(posting.Item) bool { return false })
+}
+
+func (s *counting) close() {
+	s.rt.Stop()
+	if err := s.rt.Journal.Close(); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func (s *counting) restart() {
+	s.close()
+	s.open()
+}
+
+func (s *counting) recall(_ ledger.ID, _ int64, env money.Env, since ledger.Micros, fn func(booked, at ledger.Micros, a *directory.Attempt) bool) error {
+	s.reads++
+	if s.gate != nil {
+		<-s.gate
+	}
+	if s.panics {
+		panic("a past that panics")
+	}
+	if s.failed != nil {
+		return s.failed
+	}
+	for i := range s.past {
+		l := &s.past[i]
+		if l.at <= since || l.Asset.Env != env {
+			continue
+		}
+		s.told++
+		if !fn(l.booked, l.at, &l.Attempt) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// after is an instant so long after the start.
+func after(d time.Duration) ledger.Micros { return ledger.MicrosOf(start.Add(d)) }
+
+// to moves the clock.
+func (s *counting) to(d time.Duration) {
+	s.t.Helper()
+	if err := s.clock.Set(start.Add(d)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// velocity is a limit of partner 1 to so many attempts a minute.
+func velocity(most int64, scope directory.Scope) *directory.Limit {
+	return &directory.Limit{
+		ID: uuid.New(), Org: org, Partner: 1, Kind: directory.Velocity, Asset: usd, MaxCount: most, Window: time.Minute, Scope: scope, Active: true,
+	}
+}
+
+// by is an attempt with a card.
+func by(card string) *directory.Attempt {
+	return &directory.Attempt{Type: directory.PaymentTerminal, Asset: usd, Payer: directory.Payer{Card: card}}
+}
+
+// tried is what an attempt is answered.
+type tried struct {
+	breached *directory.Limit
+	err      error
+}
+
+// answers has an attempt counted, and returns every answer to it.
+func (s *counting) answers(at ledger.Micros, a *directory.Attempt, limits ...*directory.Limit) []tried {
+	all := make(chan tried, 8)
+	s.Count(org, 1, limits, at, a, func(breached *directory.Limit, err error) { all <- tried{breached, err} })
+	s.rt.Quiesce()
+	close(all)
+	var got []tried
+	for one := range all {
+		got = append(got, one)
+	}
+	return got
+}
+
+// tries has an attempt counted that has to be answered once, without an error.
+func (s *counting) tries(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) *directory.Limit {
+	s.t.Helper()
+	got := s.answers(after(d), a, limits...)
+	if len(got) != 1 || got[0].err != nil {
+		s.t.Fatalf("answered %v", got)
+	}
+	return got[0].breached
+}
+
+// admits and refuses try at an instant after the start.
+func (s *counting) admits(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
+	s.t.Helper()
+	if l := s.tries(d, a, limits...); l != nil {
+		s.t.Errorf("after %v: refused by the limit to %d", d, l.MaxCount)
+	}
+}
+
+func (s *counting) refuses(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
+	s.t.Helper()
+	if s.tries(d, a, limits...) == nil {
+		s.t.Errorf("after %v: admitted", d)
+	}
+}
+
+// counts checks a velocity's usage by the clock.
+func (s *counting) counts(l *directory.Limit, subject string, want int64, resets ledger.Micros) {
+	s.t.Helper()
+	u, err := s.Usage(context.Background(), l, subject)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if u.Count != want || u.Resets != resets {
+		s.t.Errorf("%d attempts until %v, want %d until %v", u.Count, u.Resets.Time(), want, resets.Time())
+	}
+}

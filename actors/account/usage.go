@@ -1,0 +1,71 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// Usage is how much of a limit a subject has used (directory.Payer.Subject; empty
+// for the partner's own scope), by the clock. The error is a *ledger.Refusal,
+// Unavailable where no answer came in time.
+func (s *Service) Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {
+	now := s.rt.Clock.Now()
+	switch {
+	case l.Kind == directory.Velocity:
+		return s.velocity(ctx, l, subject)
+	case l.Kind.Volume():
+		return s.volume(l, subject, now)
+	}
+	return directory.Usage{}, nil
+}
+
+func (s *Service) volume(l *directory.Limit, subject string, now time.Time) (u directory.Usage, err error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	window := l.CounterWindow(ledger.DateOf(now))
+	counted, err := view.Counter(l.Org, ledger.VolumeKey(l.ID, window, subject), "")
+	if err != nil {
+		return u, err
+	}
+	if u.Used, err = view.Counter(l.Org, ledger.SettledKey(l.ID, window, subject), ""); err != nil {
+		return u, err
+	}
+	if u.Reserved, err = counted.Sub(u.Used); err != nil {
+		u.Reserved = money.Amount{} // an outcome has filled a counter to the brim
+	}
+	u.Resets = ledger.MicrosOf(windowEnd(l.Kind, now))
+	return u, nil
+}
+
+// windowEnd is the first instant of the next UTC day or calendar month.
+func windowEnd(k directory.LimitKind, now time.Time) time.Time {
+	year, month, day := now.UTC().Date()
+	if k == directory.MonthlyVolume {
+		return time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC)
+}
+
+func (s *Service) velocity(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {
+	type answer struct {
+		usage directory.Usage
+		err   error
+	}
+	reply := make(chan answer, 1)
+	m := &used{limit: l, subject: subject, answer: func(n int64, resets ledger.Micros, err error) {
+		reply <- answer{directory.Usage{Count: n, Resets: resets}, err}
+	}}
+	if err := s.paces.Command(paceKey{l.Org, l.Partner, l.Asset.Env}, m); err != nil {
+		return directory.Usage{}, err
+	}
+	select {
+	case a := <-reply:
+		return a.usage, a.err
+	case <-ctx.Done():
+		return directory.Usage{}, ledger.Refuse("account.Usage", ledger.Unavailable, "no answer in time")
+	}
+}

@@ -1,0 +1,329 @@
+package directory
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+const aPrint = "0123456789abcdef0123456789abcdef"
+
+func (h *house) block(org ledger.ID, kind directory.BlockKind, value string) *directory.Block {
+	h.t.Helper()
+	return must(h.CreateBlock(h.t.Context(), org, directory.BlockDraft{Kind: kind, Value: value, Masked: "424242******4242"}))
+}
+
+// wantBlocked checks what kind a payer is blocked by; empty: by none.
+func (h *house) wantBlocked(org ledger.ID, p directory.Payer, want string) {
+	h.t.Helper()
+	kind, blocked := h.Blocked(org, &p)
+	if kind != want || blocked != (want != "") {
+		h.t.Errorf("%+v: blocked by %q %v, want %q", p, kind, blocked, want)
+	}
+}
+
+// whole is a payer of whom everything is known.
+func whole() directory.Payer {
+	return directory.Payer{
+		BIN: "42424242", Card: aPrint, Email: "a@b.c", Phone: "74951234567", Country: "RU", IP: netip.MustParseAddr("192.0.2.7"),
+	}
+}
+
+func TestAPayerIsHeldAgainstEachKind(t *testing.T) {
+	h := open(t)
+	for kind, values := range map[directory.BlockKind][]string{
+		directory.BlockBIN:     {"424242", "4242424", "42424242"},
+		directory.BlockCard:    {aPrint},
+		directory.BlockEmail:   {"A@b.C"},
+		directory.BlockPhone:   {"+7 495 123-45-67"},
+		directory.BlockIP:      {"192.0.2.7", "192.0.2.0/24", "::ffff:192.0.2.7"},
+		directory.BlockCountry: {"ru"},
+	} {
+		for _, value := range values {
+			o := h.organization(string(kind))
+			h.wantBlocked(o.ID, whole(), "")
+			b := h.block(o.ID, kind, value)
+			h.wantBlocked(o.ID, whole(), string(kind))
+			h.wantBlocked(o.ID, directory.Payer{}, "")
+			h.wantBlocked(o.ID, directory.Payer{
+				BIN: "42424142", Card: strings.Repeat("0", 32), Email: "b@b.c", Phone: "4951234567", Country: "KZ", IP: netip.MustParseAddr("192.0.3.7"),
+			}, "")
+			must(h.DeleteBlock(t.Context(), o.ID, b.ID))
+			h.wantBlocked(o.ID, whole(), "")
+		}
+	}
+}
+
+func TestTheFirstKindIsTheOneThatIsNamed(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	listed := []struct {
+		kind  directory.BlockKind
+		value string
+	}{{"country", "RU"}, {"ip", "192.0.0.0/16"}, {"phone", "74951234567"}, {"email", "a@b.c"}, {"card", aPrint}, {"bin", "4242424"}}
+	for _, entry := range listed {
+		h.block(o.ID, entry.kind, entry.value)
+		h.wantBlocked(o.ID, whole(), string(entry.kind))
+	}
+	short := whole()
+	short.BIN = "424242"
+	h.wantBlocked(o.ID, short, "card")
+	h.restart()
+	h.wantBlocked(o.ID, whole(), "bin")
+	for i := len(listed) - 1; i > 0; i-- {
+		must(h.DeleteBlock(t.Context(), o.ID, directory.BlockID(o.ID, listed[i].kind, listed[i].value)))
+		h.wantBlocked(o.ID, whole(), string(listed[i-1].kind))
+	}
+}
+
+func TestABlocklistIsOfOneOrganization(t *testing.T) {
+	h := open(t)
+	one, two := h.organization("One"), h.organization("Two")
+	b := h.block(one.ID, directory.BlockCountry, "RU")
+	if !h.HasBlocks(one.ID) || h.HasBlocks(two.ID) || h.HasBlocks(uuid.New()) {
+		t.Error("a list has entries of another one")
+	}
+	h.wantBlocked(two.ID, whole(), "")
+	h.wantBlocked(uuid.New(), whole(), "")
+	_, err := h.Block(two.ID, b.ID)
+	wantCode(t, "read", err, ledger.NotFound, "")
+	_, err = h.DeleteBlock(t.Context(), two.ID, b.ID)
+	wantCode(t, "taken off", err, ledger.NotFound, "")
+	_, err = h.Block(uuid.New(), b.ID)
+	wantCode(t, "nowhere", err, ledger.NotFound, "")
+	must(h.DeleteBlock(t.Context(), one.ID, b.ID))
+	if h.HasBlocks(one.ID) {
+		t.Error("an empty list has entries")
+	}
+}
+
+func TestAValueIsListedOnceAndListedAgain(t *testing.T) {
+	h := open(t)
+	ctx, o := t.Context(), h.organization("One")
+	first := h.block(o.ID, directory.BlockEmail, "a@b.c")
+	for _, same := range []string{"a@b.c", "A@B.C"} {
+		_, err := h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockEmail, Value: same})
+		wantCode(t, same, err, ledger.Conflict, "")
+	}
+	if err := h.clock.Set(began.Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	gone := must(h.DeleteBlock(ctx, o.ID, first.ID))
+	if gone.Active || gone.Created != first.Created || gone.Updated != ledger.MicrosOf(began.Add(time.Minute)) {
+		t.Errorf("%+v after %+v", gone, first)
+	}
+	if again := must(h.DeleteBlock(ctx, o.ID, first.ID)); *again != *gone {
+		t.Errorf("%+v, then %+v", gone, again)
+	}
+	if read := must(h.Block(o.ID, first.ID)); *read != *gone {
+		t.Errorf("%+v, read %+v", gone, read)
+	}
+	h.restart()
+	h.wantBlocked(o.ID, whole(), "")
+	back := h.block(o.ID, directory.BlockEmail, "a@b.c")
+	if back.ID != first.ID || !back.Active || back.Created != first.Created || back.Updated < gone.Updated {
+		t.Errorf("%+v after %+v", back, gone)
+	}
+	h.wantBlocked(o.ID, whole(), "email")
+	if got, want := fmt.Sprint(h.events(o.ID)), "[o:create z:create z:deactivate z:activate]"; got != want {
+		t.Errorf("journal %s, want %s", got, want)
+	}
+}
+
+// Many list the same value at once: one does, the others are told.
+func TestOneEntryUnderManyCreates(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	var wait sync.WaitGroup
+	answers := make(chan error, 32)
+	for range cap(answers) {
+		wait.Go(func() {
+			_, err := h.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
+			answers <- err
+		})
+	}
+	wait.Wait()
+	listed := 0
+	for range cap(answers) {
+		if err := <-answers; err == nil {
+			listed++
+		} else {
+			wantCode(t, "the value", err, ledger.Conflict, "")
+		}
+	}
+	if listed != 1 {
+		t.Errorf("listed %d times", listed)
+	}
+}
+
+func TestBlocksThatAreRefused(t *testing.T) {
+	h := open(t)
+	ctx, o := t.Context(), h.organization("One")
+	b := h.block(o.ID, directory.BlockCountry, "KZ")
+	_, err := h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: "name", Value: "x"})
+	wantCode(t, "kind", err, ledger.Invalid, "kind")
+	_, err = h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: "192.0.2.0/33"})
+	wantCode(t, "prefix", err, ledger.Invalid, "value")
+	_, err = h.CreateBlock(ctx, uuid.New(), directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
+	wantCode(t, "no organization", err, ledger.NotFound, "")
+	_, err = h.DeleteBlock(ctx, o.ID, uuid.New())
+	wantCode(t, "no entry", err, ledger.NotFound, "")
+	_, _, err = h.ListBlocks(uuid.New(), BlockPage{})
+	wantCode(t, "a list of no organization", err, ledger.NotFound, "")
+	_, _, err = h.ListBlocks(o.ID, BlockPage{Limit: MaxPage + 1})
+	wantCode(t, "a long page", err, ledger.Invalid, "limit")
+	archived := directory.Archived
+	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &archived}))
+	_, err = h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
+	wantCode(t, "in the archive", err, ledger.Conflict, "")
+	_, err = h.DeleteBlock(ctx, o.ID, b.ID)
+	wantCode(t, "in the archive", err, ledger.Conflict, "")
+	if got, want := fmt.Sprint(h.events(o.ID)), "[o:create z:create o:archive]"; got != want {
+		t.Errorf("journal %s, want %s", got, want)
+	}
+}
+
+// fill commits that many entries past the service, in few Changes.
+func (h *house) fill(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
+	h.t.Helper()
+	var change posting.Change
+	for i := range count {
+		b, event, err := directory.NewBlock(org, directory.BlockDraft{Kind: kind, Value: value(i)})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		change.Steps = append(change.Steps, step(org, 0, encodeBlock(b), event))
+		if len(change.Steps) == 100 || i == count-1 {
+			if err := h.commit(&change); err != nil {
+				h.t.Fatal(err)
+			}
+			change = posting.Change{}
+		}
+	}
+}
+
+func TestAnOrganizationHasAThousandPrefixes(t *testing.T) {
+	h := open(t)
+	ctx, o := t.Context(), h.organization("One")
+	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.0/24", i/256, i%256) }
+	h.fill(o.ID, directory.BlockIP, 999, prefix)
+	h.restart()
+	last := h.block(o.ID, directory.BlockIP, prefix(999))
+	_, err := h.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: prefix(1000)})
+	wantCode(t, "one prefix too many", err, ledger.Conflict, "")
+	h.block(o.ID, directory.BlockIP, "192.0.2.7") // a single address is none
+	h.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "ip")
+	h.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.232.200")}, "")
+	must(h.DeleteBlock(ctx, o.ID, last.ID))
+	h.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "")
+	h.block(o.ID, directory.BlockIP, prefix(1000))
+}
+
+// A million entries would take minutes to write; what counts them can be told
+// that there are.
+func TestAnOrganizationHasAMillionEntries(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	part, _ := h.org(o.ID)
+	part.blocks.all.Add(directory.MaxBlocks - 1)
+	h.block(o.ID, directory.BlockCountry, "RU")
+	_, err := h.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "KZ"})
+	wantCode(t, "one entry too many", err, ledger.Conflict, "")
+	must(h.DeleteBlock(t.Context(), o.ID, directory.BlockID(o.ID, directory.BlockCountry, "RU")))
+	h.block(o.ID, directory.BlockCountry, "KZ")
+}
+
+func TestTheBlocklistShowsWhatIsInForce(t *testing.T) {
+	h := open(t)
+	ctx, o := t.Context(), h.organization("One")
+	countries := []string{"AD", "BB", "CC", "DE", "EE"}
+	for i, value := range countries {
+		h.block(o.ID, directory.BlockCountry, value)
+		h.block(o.ID, directory.BlockBIN, fmt.Sprint(424242+i))
+	}
+	must(h.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "BB")))
+	must(h.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "DE")))
+	h.block(o.ID, directory.BlockCountry, "DE") // in its old place
+	want := map[directory.BlockKind]string{
+		directory.BlockCountry: "EE DE CC AD ", directory.BlockBIN: "424246 424245 424244 424243 424242 ", directory.BlockCard: "",
+		"": "424246 EE 424245 DE 424244 CC 424243 424242 AD ",
+	}
+	check := func() {
+		t.Helper()
+		for kind, values := range want {
+			blocks, _ := pages(t, 2, func(p Page) ([]*directory.Block, Cursor, error) {
+				return h.ListBlocks(o.ID, BlockPage{Kind: kind, Limit: p.Limit, After: p.After})
+			})
+			got := ""
+			for _, b := range blocks {
+				got += b.Value + " "
+			}
+			if got != values {
+				t.Errorf("%q: %s, want %s", kind, got, values)
+			}
+		}
+	}
+	check()
+	h.restart()
+	check()
+}
+
+// What comes and goes for years takes no more room than what is in force.
+func TestWhatWasTakenOffIsForgotten(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	kept := h.block(o.ID, directory.BlockCountry, "RU")
+	part, _ := h.org(o.ID)
+	for i := range 3 * maxOff {
+		b := h.block(o.ID, directory.BlockBIN, fmt.Sprint(400000+i))
+		must(h.DeleteBlock(t.Context(), o.ID, b.ID))
+		if n := len(part.blocks.listings()); n > 2+maxOff {
+			t.Fatalf("%d listings for one entry", n)
+		}
+	}
+	rows, _, err := h.ListBlocks(o.ID, BlockPage{})
+	if err != nil || len(rows) != 1 || rows[0].ID != kept.ID {
+		t.Errorf("%v %v", rows, err)
+	}
+}
+
+// The list changes while payers are held against it.
+func TestTheBlocklistChangesWhileItIsAsked(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	h.block(o.ID, directory.BlockCountry, "RU")
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	for range 2 {
+		wait.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, blocked := h.Blocked(o.ID, &directory.Payer{Country: "RU", IP: netip.MustParseAddr("10.0.0.1")}); !blocked {
+					t.Error("a payer slipped through")
+				}
+				if _, _, err := h.ListBlocks(o.ID, BlockPage{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 20 {
+		b := h.block(o.ID, directory.BlockIP, "10.0.0.0/8")
+		must(h.DeleteBlock(t.Context(), o.ID, b.ID))
+	}
+	close(done)
+	wait.Wait()
+}

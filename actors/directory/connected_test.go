@@ -1,0 +1,140 @@
+package directory
+
+import (
+	"bytes"
+	"crypto/rand"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+const (
+	keyCanary  = "mzk_canary-of-the-key"
+	hookCanary = "canary-of-the-hook"
+	farParams  = `{"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"` + keyCanary + `","webhook_secret":"` + hookCanary + `","priority":4}`
+)
+
+// connectedOf is a terminal of the partner that is connected to another platform.
+func (h *house) connectedOf(p *directory.Partner) *directory.Terminal {
+	h.t.Helper()
+	return must(h.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
+		Partner: p.Number, Name: "far", Provider: directory.UTP, Type: directory.PaymentTerminal, ProviderParams: []byte(farParams),
+	}))
+}
+
+func (h *house) connectedIDs() (ids []string) {
+	for _, t := range h.Connected() {
+		ids = append(ids, t.ID.String())
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestATerminalIsFoundWithoutItsOrganization(t *testing.T) {
+	h := open(t)
+	first, second := h.partnerOf(h.organization("A").ID, "a"), h.partnerOf(h.organization("B").ID, "b")
+	rail, far, other := h.terminalOf(first, "{}"), h.connectedOf(first), h.connectedOf(second)
+	off := false
+	must(h.PatchTerminal(t.Context(), second.Org, other.ID, directory.TerminalPatch{Active: &off}))
+	want := []string{far.ID.String(), other.ID.String()}
+	slices.Sort(want)
+	for range 2 {
+		for _, made := range []*directory.Terminal{rail, far, other} {
+			if found, ok := h.FindTerminal(made.ID); !ok || found.ID != made.ID || found.Org != made.Org {
+				t.Errorf("%v is not found", made)
+			}
+		}
+		if found, _ := h.FindTerminal(other.ID); found.Active {
+			t.Error("what is found is not what is stored")
+		}
+		if _, ok := h.FindTerminal(uuid.New()); ok {
+			t.Error("a terminal that nobody has is found")
+		}
+		if got := h.connectedIDs(); !slices.Equal(got, want) {
+			t.Errorf("connected are %v, want %v", got, want)
+		}
+		h.restart()
+	}
+}
+
+// payload is a terminal's record as it is stored.
+func (h *house) payload(t *directory.Terminal) []byte {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	r, found, err := v.Record(t.Org, ledger.Source{Kind: ledger.Terminal, ID: t.ID})
+	if err != nil || !found {
+		h.t.Fatal(found, err)
+	}
+	return bytes.Clone(r.Payload)
+}
+
+func TestTheKeysToAnotherPlatformAreSealed(t *testing.T) {
+	h := open(t)
+	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))
+	name := "farther"
+	for range 2 {
+		if stored := h.payload(far); bytes.Contains(stored, []byte(keyCanary)) || bytes.Contains(stored, []byte(hookCanary)) {
+			t.Errorf("stored in the clear: %q", stored)
+		}
+		h.restart()
+		found, _ := h.Terminal(far.Org, far.ID)
+		if found.Connection.APIKey != keyCanary || found.Connection.WebhookSecret != hookCanary || string(found.ProviderParams) != farParams {
+			t.Error("what was sealed is not what is opened")
+		}
+		must(h.PatchTerminal(t.Context(), far.Org, far.ID, directory.TerminalPatch{Name: &name}))
+	}
+}
+
+// A row that is moved to another terminal is as good as damaged.
+func TestSealedParametersAreOfOneTerminal(t *testing.T) {
+	h := open(t)
+	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))
+	stored := h.payload(far)
+	if moved, err := h.decodeConnected(far.Org, uuid.New(), stored); err != nil || moved.Connection.APIKey != "" {
+		t.Errorf("%v", err)
+	}
+	if moved, err := h.decodeConnected(uuid.New(), far.ID, stored); err != nil || moved.Connection.APIKey != "" {
+		t.Errorf("%v", err)
+	}
+	if _, err := h.decodeConnected(far.Org, far.ID, encodeTerminal(far)); err == nil {
+		t.Error("what connects a terminal may be stored in the clear")
+	}
+}
+
+// A keyring that was lost costs the keys, and nothing else.
+func TestATerminalWhoseParametersDoNotOpenCanBeSetAgain(t *testing.T) {
+	h := open(t)
+	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))
+	h.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
+	h.restart()
+	found, _ := h.Terminal(far.Org, far.ID)
+	if c := found.Connection; c.APIKey != "" || c.WebhookSecret != "" || c.BaseURL != "https://platform.example" || found.Settings.Priority != 4 {
+		t.Error("the terminal is not there without its keys")
+	}
+	params := []byte(farParams)
+	must(h.PatchTerminal(t.Context(), far.Org, far.ID, directory.TerminalPatch{ProviderParams: &params}))
+	h.restart()
+	if found, _ = h.Terminal(far.Org, far.ID); found.Connection.APIKey != keyCanary {
+		t.Error("the key that was set again is not there")
+	}
+}
+
+func TestOnlyASandboxDoesWithoutTLS(t *testing.T) {
+	h := open(t)
+	p := h.partnerOf(h.organization("A").ID, "a")
+	far := h.connectedOf(p)
+	plain := bytes.Replace([]byte(farParams), []byte("https://platform.example"), []byte("http://127.0.0.1:8443"), 1)
+	_, err := h.CreateTerminal(t.Context(), p.Org, directory.TerminalDraft{
+		Partner: p.Number, Name: "far", Provider: directory.UTP, Type: directory.PaymentTerminal, ProviderParams: plain,
+	})
+	wantCode(t, "a terminal without TLS", err, ledger.Invalid, "provider_params.base_url")
+	_, err = h.PatchTerminal(t.Context(), p.Org, far.ID, directory.TerminalPatch{ProviderParams: &plain})
+	wantCode(t, "a change to no TLS", err, ledger.Invalid, "provider_params.base_url")
+}

@@ -1,0 +1,202 @@
+package directory
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// daily is a draft of a daily limit of the partner in that many cents.
+func daily(partner int64, cents uint64) directory.LimitDraft {
+	amount := money.FromUint64(cents)
+	return directory.LimitDraft{Partner: partner, Kind: directory.DailyVolume, Currency: "USD", MaxAmount: &amount}
+}
+
+func (h *house) limitOf(p *directory.Partner, cents uint64) *directory.Limit {
+	h.t.Helper()
+	return must(h.CreateLimit(h.t.Context(), p.Org, daily(p.Number, cents)))
+}
+
+// wantLimits checks the amounts of the limits that are in force for a partner,
+// in their order.
+func (h *house) wantLimits(p *directory.Partner, want ...uint64) {
+	h.t.Helper()
+	var got []uint64
+	for _, l := range h.Limits(p.Org, p.Number) {
+		cents, _ := l.MaxAmount.Uint64()
+		got = append(got, cents)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		h.t.Errorf("limits %v in force, want %v", got, want)
+	}
+}
+
+func off() directory.LimitPatch { return directory.LimitPatch{Active: new(bool)} }
+
+func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
+	h := open(t)
+	ctx, o := t.Context(), h.organization("One")
+	p, neighbour := h.partnerOf(o.ID, "a"), h.partnerOf(o.ID, "b")
+	if h.Limits(o.ID, p.Number) != nil || h.Limits(uuid.New(), p.Number) != nil {
+		t.Error("a partner has limits before any was made")
+	}
+	first, second := h.limitOf(p, 1), h.limitOf(p, 2)
+	inactive := daily(p.Number, 3)
+	inactive.Inactive = true
+	third := must(h.CreateLimit(ctx, o.ID, inactive))
+	h.limitOf(neighbour, 9)
+	h.wantLimits(p, 1, 2)
+	h.wantLimits(neighbour, 9)
+	seen := h.Limits(o.ID, p.Number)
+
+	amount, on := money.FromUint64(11), true
+	must(h.PatchLimit(ctx, o.ID, first.ID, directory.LimitPatch{MaxAmount: &amount}))
+	h.wantLimits(p, 11, 2)
+	must(h.PatchLimit(ctx, o.ID, third.ID, directory.LimitPatch{Active: &on}))
+	must(h.PatchLimit(ctx, o.ID, first.ID, off()))
+	h.wantLimits(p, 2, 3)
+	if len(seen) != 2 || seen[0] != first || seen[1] != second {
+		t.Error("a slice that was handed out has changed")
+	}
+	h.restart()
+	h.wantLimits(p, 2, 3)
+	h.wantLimits(neighbour, 9)
+
+	must(h.PatchLimit(ctx, o.ID, first.ID, directory.LimitPatch{Active: &on}))
+	h.wantLimits(p, 11, 2, 3)
+	for _, l := range h.Limits(o.ID, p.Number) {
+		must(h.PatchLimit(ctx, o.ID, l.ID, off()))
+	}
+	if h.Limits(o.ID, p.Number) != nil {
+		t.Error("limits are in force that were switched off")
+	}
+	if l, ok := h.Limit(o.ID, first.ID); !ok || l.Active || l.Created != first.Created || l.MaxAmount != amount {
+		t.Errorf("%+v %v", l, ok)
+	}
+	want := "[o:create p:create p:create l:create l:create l:create l:create l:update l:activate l:deactivate l:activate l:deactivate l:deactivate l:deactivate]"
+	if got := fmt.Sprint(h.events(o.ID)); got != want {
+		t.Errorf("journal %s, want %s", got, want)
+	}
+}
+
+// Each create looks at its partner's limits: that must cost next to nothing.
+func TestLookingForLimitsAllocatesNothing(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "a")
+	h.limitOf(p, 1)
+	payer := directory.Payer{Email: "a@b.c"}
+	org, partner := o.ID, p.Number
+	if n := testing.AllocsPerRun(100, func() {
+		if len(h.Limits(org, partner)) != 1 || h.Limits(org, 1<<40) != nil || h.HasBlocks(org) {
+			t.Error("another list than there is")
+		}
+		if _, blocked := h.Blocked(org, &payer); blocked {
+			t.Error("blocked by an empty list")
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestLimitsThatAreRefused(t *testing.T) {
+	h := open(t)
+	ctx, o, other := t.Context(), h.organization("One"), h.organization("Two")
+	p, stranger := h.partnerOf(o.ID, "a"), h.partnerOf(other.ID, "b")
+	l := h.limitOf(p, 1)
+	terminal := h.terminalOf(stranger, "")
+	foreign := daily(p.Number, 1)
+	foreign.Terminal = &terminal.ID
+	for name, c := range map[string]struct {
+		draft directory.LimitDraft
+		field string
+	}{
+		"a partner that is nobody":          {daily(99, 1), "partner_id"},
+		"a partner of another organization": {daily(stranger.Number, 1), "partner_id"},
+		"a terminal of another one":         {foreign, "terminal_id"},
+		"no amount":                         {daily(p.Number, 0), "max_amount"},
+	} {
+		_, err := h.CreateLimit(ctx, o.ID, c.draft)
+		wantCode(t, name, err, ledger.Invalid, c.field)
+	}
+	_, err := h.CreateLimit(ctx, uuid.New(), daily(p.Number, 1))
+	wantCode(t, "no organization", err, ledger.NotFound, "")
+	_, err = h.PatchLimit(ctx, other.ID, l.ID, off())
+	wantCode(t, "a limit of another organization", err, ledger.NotFound, "")
+	if _, ok := h.Limit(other.ID, l.ID); ok {
+		t.Error("a limit is seen from another organization")
+	}
+	_, _, err = h.ListLimits(uuid.New(), Page{})
+	wantCode(t, "a list of no organization", err, ledger.NotFound, "")
+	archived := directory.Archived
+	must(h.PatchOrganization(ctx, o.ID, directory.OrganizationPatch{Status: &archived}))
+	_, err = h.CreateLimit(ctx, o.ID, daily(p.Number, 1))
+	wantCode(t, "in the archive", err, ledger.Conflict, "")
+	_, err = h.PatchLimit(ctx, o.ID, l.ID, off())
+	wantCode(t, "in the archive", err, ledger.Conflict, "")
+	h.wantLimits(p, 1)
+}
+
+func TestAPartnerHasAHundredActiveLimits(t *testing.T) {
+	h := open(t)
+	ctx, o := t.Context(), h.organization("One")
+	p, neighbour := h.partnerOf(o.ID, "a"), h.partnerOf(o.ID, "b")
+	var wait sync.WaitGroup
+	refused := make(chan error, directory.MaxLimits+20)
+	for range directory.MaxLimits + 20 {
+		wait.Go(func() {
+			if _, err := h.CreateLimit(ctx, o.ID, daily(p.Number, 1)); err != nil {
+				refused <- err
+			}
+		})
+	}
+	wait.Wait()
+	close(refused)
+	if len(refused) != 20 || len(h.Limits(o.ID, p.Number)) != 100 {
+		t.Errorf("%d refused, %d in force", len(refused), len(h.Limits(o.ID, p.Number)))
+	}
+	for err := range refused {
+		wantCode(t, "one too many", err, ledger.Conflict, "")
+	}
+	h.limitOf(neighbour, 1)
+	inactive := daily(p.Number, 2)
+	inactive.Inactive = true
+	spare, on := must(h.CreateLimit(ctx, o.ID, inactive)), true
+	_, err := h.PatchLimit(ctx, o.ID, spare.ID, directory.LimitPatch{Active: &on})
+	wantCode(t, "one too many switched on", err, ledger.Conflict, "")
+	amount := money.FromUint64(7)
+	last := h.Limits(o.ID, p.Number)[99]
+	must(h.PatchLimit(ctx, o.ID, last.ID, directory.LimitPatch{MaxAmount: &amount}))
+	must(h.PatchLimit(ctx, o.ID, last.ID, off()))
+	must(h.PatchLimit(ctx, o.ID, spare.ID, directory.LimitPatch{Active: &on}))
+	if n := len(h.Limits(o.ID, p.Number)); n != 100 {
+		t.Errorf("%d in force", n)
+	}
+}
+
+func TestLimitsAreListedNewestFirst(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p, neighbour := h.partnerOf(o.ID, "a"), h.partnerOf(o.ID, "b")
+	var want []*directory.Limit
+	for i := range 5 {
+		l := h.limitOf(p, uint64(i+1))
+		h.limitOf(neighbour, 9)
+		want = append([]*directory.Limit{l}, want...)
+	}
+	want[1] = must(h.PatchLimit(t.Context(), o.ID, want[1].ID, off()))
+	got, count := pages(t, 2, func(page Page) ([]*directory.Limit, Cursor, error) {
+		page.Partner = p.Number
+		return h.ListLimits(o.ID, page)
+	})
+	if !slices.Equal(got, want) || count != 3 {
+		t.Errorf("%v on %d pages, want %v", got, count, want)
+	}
+}

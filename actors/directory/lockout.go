@@ -1,0 +1,167 @@
+package directory
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/ledger"
+)
+
+// Bounds of guessing: so many failures of a login in so long, and then nothing is
+// tried until the oldest of them has aged out.
+const (
+	maxFailures = 5
+	failureLife = ledger.Micros(15 * 60 * 1_000_000)
+)
+
+// Bounds of memory: logins whose failures are remembered, of which the least
+// recently failed go first, and attempts that wait for others of their login.
+// To push one out takes as many failures as there is room for, each of which
+// costs the hash of a password: longer than a failure lives.
+const (
+	maxLockouts      = 131_072
+	maxLoginsWaiting = 256
+)
+
+// LockedOut refuses an attempt to log in: there were too many failures.
+type LockedOut struct {
+	Wait time.Duration // until there may be another attempt, by the clock
+}
+
+// Error implements error.
+func (*LockedOut) Error() string { return "directory.Login: too many failures" }
+
+// lockout counts the failures of logins, whether or not they exist. It knows a
+// login by a hash and lives in memory only: a restart forgives.
+type lockout struct {
+	mu      sync.Mutex
+	doors   map[[32]byte]*door // guarded by mu
+	failed  list.List          // guarded by mu: doors with failures, the least recent first
+	waiting int                // guarded by mu
+}
+
+// door is what is known of a login. All fields are guarded by the lockout's mutex.
+type door struct {
+	key      [32]byte
+	failures []ledger.Micros // oldest first, at most maxFailures
+	trying   int             // attempts under way, each a failure until it is known
+	changed  chan struct{}   // closed when one of them ends; nil: nobody waits
+	place    *list.Element   // in lockout.failed; nil: none failed
+}
+
+func newLockout() *lockout { return &lockout{doors: make(map[[32]byte]*door)} }
+
+// loginKey is a login of an organization; of none, or an unknown one, too.
+func loginKey(org ledger.ID, login string) [32]byte {
+	return sha256.Sum256(append(append(make([]byte, 0, len(org)+len(login)), org[:]...), login...))
+}
+
+// enter lets an attempt begin; it has to end by calling ended. Attempts count as
+// failures while they are under way, so that however many come at once no more
+// than maxFailures of them guess wrongly: those that are too many wait for what
+// becomes of the others. The error is a *LockedOut, actors.ErrBusy where too
+// many wait, or Unavailable where ctx ends first.
+func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (ended func(failed bool), err error) {
+	for {
+		d, wait, err := l.try(c, key)
+		switch {
+		case err != nil:
+			return nil, err
+		case wait == nil:
+			return func(failed bool) { l.leave(c, d, failed) }, nil
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			err = ledger.Refuse("directory.Login", ledger.Unavailable, "no answer in time; nothing was done")
+		}
+		l.mu.Lock()
+		l.waiting--
+		l.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// try begins an attempt, or returns what to wait for before the next try.
+func (l *lockout) try(c clock.Clock, key [32]byte) (d *door, wait <-chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := ledger.MicrosOf(c.Now())
+	if d = l.doors[key]; d == nil {
+		d = &door{key: key}
+		l.doors[key] = d
+	}
+	l.forgive(d, now)
+	switch n := len(d.failures); {
+	case n >= maxFailures:
+		return nil, nil, &LockedOut{Wait: time.Duration(d.failures[0]+failureLife-now) * time.Microsecond}
+	case n+d.trying < maxFailures:
+		d.trying++
+		return d, nil, nil
+	case l.waiting >= maxLoginsWaiting:
+		return nil, nil, actors.ErrBusy
+	}
+	l.waiting++
+	if d.changed == nil {
+		d.changed = make(chan struct{})
+	}
+	return nil, d.changed, nil
+}
+
+// leave ends an attempt.
+func (l *lockout) leave(c clock.Clock, d *door, failed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d.trying--
+	if d.changed != nil {
+		close(d.changed)
+		d.changed = nil
+	}
+	now := ledger.MicrosOf(c.Now())
+	if failed {
+		d.failures = append(d.failures, now)
+		if d.place == nil {
+			d.place = l.failed.PushBack(d)
+		}
+		l.failed.MoveToBack(d.place)
+	}
+	l.forgive(d, now)
+	l.forget(now)
+	if d.trying == 0 && d.place == nil {
+		delete(l.doors, d.key)
+	}
+}
+
+// forgive drops a door's failures that have aged out.
+func (l *lockout) forgive(d *door, now ledger.Micros) {
+	for len(d.failures) > 0 && now-d.failures[0] >= failureLife {
+		d.failures = d.failures[1:]
+	}
+	if len(d.failures) == 0 && d.place != nil {
+		l.failed.Remove(d.place)
+		d.failures, d.place = nil, nil
+	}
+}
+
+// forget drops doors whose failures have all aged out, and others beyond the
+// bound; the least recently failed first.
+func (l *lockout) forget(now ledger.Micros) {
+	for front := l.failed.Front(); front != nil; front = l.failed.Front() {
+		d := front.Value.(*door)
+		if now-d.failures[len(d.failures)-1] < failureLife && l.failed.Len() <= maxLockouts {
+			return
+		}
+		l.failed.Remove(front)
+		d.failures, d.place = nil, nil
+		if d.trying == 0 {
+			delete(l.doors, d.key)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package directory
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+)
+
+func key(n uint32) (k [32]byte) {
+	binary.BigEndian.PutUint32(k[:], n)
+	return k
+}
+
+// guess makes an attempt and says whether it was let in.
+func guess(t *testing.T, l *lockout, c clock.Clock, k [32]byte, wrong bool) error {
+	t.Helper()
+	ended, err := l.enter(t.Context(), c, k)
+	if err == nil {
+		ended(wrong)
+	}
+	return err
+}
+
+func wantLocked(t *testing.T, what string, err error, wait time.Duration) {
+	t.Helper()
+	var locked *LockedOut
+	if !errors.As(err, &locked) || locked.Wait != wait {
+		t.Errorf("%s: %v, want to be locked out for %v", what, err, wait)
+	}
+}
+
+func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
+	c, l := clock.NewManual(began), newLockout()
+	at := func(d time.Duration) {
+		t.Helper()
+		if err := c.Set(began.Add(d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 5 {
+		at(time.Duration(i) * time.Minute)
+		if err := guess(t, l, c, key(1), true); err != nil {
+			t.Fatalf("attempt %d: %v", i+1, err)
+		}
+	}
+	wantLocked(t, "the sixth", guess(t, l, c, key(1), false), 11*time.Minute)
+	if err := guess(t, l, c, key(2), false); err != nil {
+		t.Errorf("another login: %v", err)
+	}
+	at(15*time.Minute - time.Microsecond)
+	wantLocked(t, "the last microsecond", guess(t, l, c, key(1), false), time.Microsecond)
+	at(15 * time.Minute)
+	if err := guess(t, l, c, key(1), true); err != nil { // one has aged out, and is taken at once
+		t.Errorf("after a quarter of an hour: %v", err)
+	}
+	wantLocked(t, "one more", guess(t, l, c, key(1), false), time.Minute)
+	at(30 * time.Minute)
+	if err := guess(t, l, c, key(1), false); err != nil {
+		t.Error(err)
+	}
+	if len(l.doors) != 0 || l.failed.Len() != 0 {
+		t.Errorf("%d logins are remembered for nothing", len(l.doors))
+	}
+}
+
+func TestSuccessGivesItsAttemptBackAndNoOther(t *testing.T) {
+	c, l := clock.NewManual(began), newLockout()
+	for i := range 4 {
+		for range 10 {
+			if err := guess(t, l, c, key(1), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := guess(t, l, c, key(1), true); err != nil {
+			t.Fatalf("failure %d: %v", i+1, err)
+		}
+	}
+	if err := guess(t, l, c, key(1), true); err != nil {
+		t.Fatal(err)
+	}
+	wantLocked(t, "after five failures with successes between", guess(t, l, c, key(1), false), 15*time.Minute)
+}
+
+func TestOf64AtOnceFiveMayGuess(t *testing.T) {
+	c, l := clock.NewManual(began), newLockout()
+	var guesses, locked atomic.Int64
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			ended, err := l.enter(t.Context(), c, key(1))
+			var out *LockedOut
+			switch {
+			case err == nil:
+				guesses.Add(1)
+				ended(true)
+			case errors.As(err, &out):
+				locked.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if guesses.Load() != 5 || locked.Load() != 59 {
+		t.Errorf("%d guesses, %d locked out", guesses.Load(), locked.Load())
+	}
+}
+
+func TestOf64AtOnceWhoAreRightAllGetIn(t *testing.T) {
+	c, l := clock.NewManual(began), newLockout()
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			if err := guess(t, l, c, key(1), false); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if len(l.doors) != 0 || l.waiting != 0 {
+		t.Errorf("%d logins, %d waiting", len(l.doors), l.waiting)
+	}
+}
+
+func TestAttemptsThatWaitAreBounded(t *testing.T) {
+	c, l := clock.NewManual(began), newLockout()
+	var ends []func(bool)
+	for range 5 {
+		ends = append(ends, must(l.enter(t.Context(), c, key(1))))
+	}
+	_, err := l.enter(canceled(t), c, key(1))
+	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
+	if l.waiting != 0 {
+		t.Error("who gave up still waits")
+	}
+	l.waiting = maxLoginsWaiting
+	_, err = l.enter(t.Context(), c, key(1))
+	wantCode(t, "one too many", err, ledger.Unavailable, "")
+	if err := guess(t, l, c, key(2), false); err != nil {
+		t.Errorf("another login: %v", err)
+	}
+	l.waiting = 0
+	for _, ended := range ends {
+		ended(true)
+	}
+	wantLocked(t, "then", guess(t, l, c, key(1), false), 15*time.Minute)
+}
+
+func TestOfTooManyLoginsTheLeastRecentlyFailedIsForgotten(t *testing.T) {
+	c, l := clock.NewManual(began), newLockout()
+	for n := range uint32(2) {
+		for range 5 {
+			_ = guess(t, l, c, key(n), true)
+		}
+	}
+	for n := uint32(2); n < maxLockouts; n++ {
+		_ = guess(t, l, c, key(n), true)
+	}
+	wantLocked(t, "at the bound", guess(t, l, c, key(0), true), 15*time.Minute)
+	_ = guess(t, l, c, key(maxLockouts), true)
+	if len(l.doors) != maxLockouts || l.failed.Len() != maxLockouts {
+		t.Errorf("%d logins are remembered, want %d", len(l.doors), maxLockouts)
+	}
+	if err := guess(t, l, c, key(0), true); err != nil {
+		t.Errorf("the first of them: %v", err)
+	}
+	if err := guess(t, l, c, key(1), true); err != nil { // pushed out by the first one's return
+		t.Errorf("the second of them: %v", err)
+	}
+}

@@ -1,0 +1,162 @@
+package directory
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// Bounds of AddMerchants. A Change takes no more records than the second, so the
+// first keeps one merchant within one Change.
+const (
+	MaxMerchantRecords = 500 // terminals and keys of one merchant together
+	merchantRecords    = 512 // records of a Change that adds merchants
+)
+
+// Merchant is a partner that AddMerchants made.
+type Merchant struct {
+	Number int64         // the protocol's partner id
+	Keys   []secret.Text // values of its API keys: they are in no other place
+}
+
+// MerchantsDraft says how many of what AddMerchants makes.
+type MerchantsDraft struct {
+	Partners  int
+	Terminals int // of each partner: payment and payout in prod, then in test, then again
+	Keys      int // of all partners together, spread evenly
+}
+
+func (d *MerchantsDraft) check(op string) error {
+	switch {
+	case d.Partners < 1:
+		return ledger.RefuseField(op, "partners", "must be above zero")
+	case d.Terminals < 0 || d.Terminals > directory.MaxTerminals:
+		return ledger.RefuseField(op, "terminals", "must be from 0 to %d", directory.MaxTerminals)
+	case d.Keys < 0:
+		return ledger.RefuseField(op, "keys", "must not be negative")
+	case d.Terminals+d.keysOf(0) > MaxMerchantRecords:
+		return ledger.RefuseField(op, "keys", "and terminals must be at most %d of each partner", MaxMerchantRecords)
+	}
+	return nil
+}
+
+// keysOf is how many keys the partner at the index gets.
+func (d *MerchantsDraft) keysOf(index int) int {
+	n := d.Keys / d.Partners
+	if index < d.Keys%d.Partners {
+		n++
+	}
+	return n
+}
+
+// AddMerchants gives an organization many partners with simulator terminals and
+// keys: what a load generator needs before it starts a server. The records and
+// events are those of CreatePartner, CreateTerminal and CreateAPIKey, many in a
+// Change, but the partners have no password: hashing one each would take longer
+// than all the rest. What was made before an error stays. Errors are
+// *ledger.Refusal.
+func (s *Service) AddMerchants(ctx context.Context, org ledger.ID, d MerchantsDraft) ([]Merchant, error) {
+	const op = "directory.AddMerchants"
+	if err := d.check(op); err != nil {
+		return nil, err
+	}
+	made := make([]Merchant, 0, d.Partners)
+	for len(made) < d.Partners {
+		n := max(1, merchantRecords/(1+d.Terminals+d.keysOf(0)))
+		first, last := len(made), min(len(made)+n, d.Partners)
+		numbers, err := s.reserveAll(ctx, last-first)
+		if err != nil {
+			return made, err
+		}
+		added, err := s.addMerchants(ctx, org, &d, first, numbers)
+		if err != nil {
+			return made, err
+		}
+		made = append(made, added...)
+	}
+	return made, nil
+}
+
+// reserveAll gives out partner numbers that are durably taken, in one Change.
+func (s *Service) reserveAll(ctx context.Context, n int) ([]int64, error) {
+	var numbers []int64
+	err := s.changePlatform(ctx, "directory.reserve", func(p *directory.Platform) (*directory.Platform, error) {
+		for range n {
+			var number int64
+			p, number = p.Reserve()
+			numbers = append(numbers, number)
+		}
+		return p, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return numbers, nil
+}
+
+// addMerchants makes the merchants of the numbers durable in one Change; first
+// is the index of the first among all that are asked for.
+func (s *Service) addMerchants(ctx context.Context, org ledger.ID, d *MerchantsDraft, first int, numbers []int64) ([]Merchant, error) {
+	const op = "directory.AddMerchants"
+	var added []Merchant
+	var n *seeding
+	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
+		o, err := s.writable(op, org)
+		if err != nil {
+			return nil, err
+		}
+		n = &seeding{service: s, now: now}
+		for i, number := range numbers {
+			m, err := n.merchant(o, number, d.Terminals, d.keysOf(first+i))
+			if err != nil {
+				return nil, err
+			}
+			added = append(added, m)
+		}
+		return &n.change, nil
+	}, func(stamps []posting.Stamp) { n.publish(stamps) })
+	if err != nil {
+		return nil, err
+	}
+	return added, nil
+}
+
+// merchant adds a partner with its terminals and keys.
+func (n *seeding) merchant(o *org, number int64, terminals, keys int) (Merchant, error) {
+	name := "Merchant " + strconv.FormatInt(number, 10)
+	p, event, err := directory.NewPartner(uuid.New(), o.id, number, directory.PartnerDraft{
+		Name: name, Login: "merchant-" + strconv.FormatInt(number, 10),
+	})
+	if err != nil {
+		return Merchant{}, err
+	}
+	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step(o.id, 0, encodePartner(p), event), partnerClaims(p)...)
+	for i := range terminals {
+		kind, env := directory.PaymentTerminal, money.Prod
+		if i%2 == 1 {
+			kind = directory.PayoutTerminal
+		}
+		if i%4 >= 2 {
+			env = money.Test
+		}
+		if err := n.terminal(o, p, kind, env); err != nil {
+			return Merchant{}, err
+		}
+	}
+	m := Merchant{Number: number, Keys: make([]secret.Text, 0, keys)}
+	for i := range keys {
+		value, err := n.issue(o, p, directory.APIKeyDraft{Partner: number, Name: "key " + strconv.Itoa(i+1)})
+		if err != nil {
+			return Merchant{}, err
+		}
+		m.Keys = append(m.Keys, value)
+	}
+	return m, nil
+}

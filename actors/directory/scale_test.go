@@ -1,0 +1,196 @@
+package directory
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// heap is what is alive, and how much was ever allocated.
+func heap() (m runtime.MemStats) {
+	runtime.GC()
+	runtime.GC() // what the first one's sweep has freed
+	runtime.ReadMemStats(&m)
+	return m
+}
+
+// The start of a server with a hundred thousand keys has to fit into seconds and
+// a few hundred MiB. That is a bound of each record's share, which takes no clock
+// to see.
+func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector, which the short run is for, has objects of its own")
+	}
+	h := open(t)
+	o := h.organization("Many")
+	draft := MerchantsDraft{Partners: 2_000, Terminals: 3, Keys: 20_000}
+	records := uint64(draft.Partners*(1+draft.Terminals) + draft.Keys)
+	made := must(h.AddMerchants(t.Context(), o.ID, draft))
+	h.restart()
+
+	before := heap()
+	loaded := must(Start(h.runtime, h.sealer))
+	after := heap()
+	for what, c := range map[string]struct{ each, most uint64 }{
+		"bytes that stay":   {(after.HeapAlloc - before.HeapAlloc) / records, 700},
+		"objects that stay": {(after.HeapObjects - before.HeapObjects) / records, 5},
+		"allocations":       {(after.Mallocs - before.Mallocs) / records, 30},
+		"bytes allocated":   {(after.TotalAlloc - before.TotalAlloc) / records, 4_000},
+	} {
+		t.Logf("%s of a record: %d", what, c.each)
+		if c.each > c.most {
+			t.Errorf("%s of a record: %d, want at most %d", what, c.each, c.most)
+		}
+	}
+	for _, m := range made {
+		for _, value := range m.Keys {
+			if _, p, ok := loaded.Authenticate(o.ID, text(value)); !ok || p.Number != m.Number {
+				t.Fatalf("a key of partner %d: %v, %v", m.Number, p, ok)
+			}
+		}
+	}
+}
+
+func TestMerchantsAreWhatTheApiMakes(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	h.partnerOf(o.ID, "before")
+	began := len(h.events(o.ID)) // of the organization and the partner
+	made := must(h.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 150, Terminals: 5, Keys: 301}))
+	if len(made) != 150 {
+		t.Fatalf("%d merchants", len(made))
+	}
+	if events := h.events(o.ID); len(events) != began+150*6+301 { // events also checks each against its machine
+		t.Errorf("%d events", len(events)-began)
+	}
+	check := func() {
+		t.Helper()
+		for i, m := range made {
+			p, found := h.Partner(o.ID, m.Number)
+			if !found || m.Number != int64(i+2) || !p.Active || p.PassHash != "" {
+				t.Fatalf("partner %d: %+v, %v", m.Number, p, found)
+			}
+			want := 2
+			if i == 0 {
+				want = 3 // the one that is left over
+			}
+			if len(m.Keys) != want {
+				t.Errorf("partner %d has %d keys, want %d", m.Number, len(m.Keys), want)
+			}
+			types := map[string]int{}
+			for _, terminal := range h.Terminals(o.ID, m.Number) {
+				types[string(terminal.Type)+" "+terminal.Env.String()]++
+			}
+			if types["payment prod"] != 2 || types["payout prod"] != 1 || types["payment test"] != 1 || types["payout test"] != 1 {
+				t.Fatalf("partner %d has terminals %v", m.Number, types)
+			}
+			for _, value := range m.Keys {
+				if _, owner, ok := h.Authenticate(o.ID, text(value)); !ok || owner.Number != m.Number {
+					t.Fatalf("a key of partner %d is not taken", m.Number)
+				}
+			}
+		}
+	}
+	check()
+	h.restart()
+	check()
+	if next := h.partnerOf(o.ID, "after"); next.Number != 152 {
+		t.Errorf("the next partner is %d, want 152", next.Number)
+	}
+}
+
+func TestMerchantsAreRefusedWhereTheyDoNotFit(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	for field, d := range map[string]MerchantsDraft{
+		"partners":  {Terminals: 1},
+		"terminals": {Partners: 1, Terminals: -1},
+		"keys":      {Partners: 1, Keys: MaxMerchantRecords, Terminals: 1},
+	} {
+		_, err := h.AddMerchants(t.Context(), o.ID, d)
+		wantCode(t, field, err, ledger.Invalid, field)
+	}
+	if made := must(h.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 2, Terminals: 0, Keys: 2 * MaxMerchantRecords})); len(made) != 2 {
+		t.Errorf("%d merchants", len(made))
+	}
+	_, err := h.AddMerchants(t.Context(), uuid.New(), MerchantsDraft{Partners: 1})
+	wantCode(t, "an unknown organization", err, ledger.NotFound, "")
+}
+
+// Once its last use is written down, a key is found with the store closed: a look
+// into it would end the process.
+func TestAKeyIsFoundWithoutTheStore(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "one")
+	_, value := h.keyOf(p)
+	revoked, gone := h.keyOf(p)
+	must(h.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
+	if _, _, ok := h.Authenticate(o.ID, value); !ok {
+		t.Fatal("a new key isn't taken")
+	}
+	h.runtime.Quiesce()
+	h.close()
+	for range 1_000 {
+		if _, owner, ok := h.Authenticate(o.ID, value); !ok || owner.Number != p.Number {
+			t.Fatal("the key isn't taken")
+		}
+		if _, _, ok := h.Authenticate(o.ID, gone); ok {
+			t.Fatal("the revoked key is taken")
+		}
+		if _, _, ok := h.Authenticate(uuid.New(), value); ok {
+			t.Fatal("the key is taken elsewhere")
+		}
+	}
+	if err := h.start(); err != nil { // for the clean-up
+		t.Fatal(err)
+	}
+}
+
+// What is allocated for a refusal tells of the steps that were taken.
+func TestEveryKeyThatIsNotTakenCostsTheSame(t *testing.T) {
+	h := open(t)
+	o, other, resting := h.organization("One"), h.organization("Two"), h.organization("Three")
+	p := h.partnerOf(o.ID, "one")
+	_, value := h.keyOf(p)
+	revoked, gone := h.keyOf(p)
+	must(h.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
+	_, past, err := h.CreateAPIKey(t.Context(), o.ID, directory.APIKeyDraft{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(began) + 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.clock.Set(began.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	_, sleeping := h.keyOf(h.partnerOf(resting.ID, "sleeps"))
+	status := directory.Maintenance
+	must(h.PatchOrganization(t.Context(), resting.ID, directory.OrganizationPatch{Status: &status}))
+	unknown := append([]byte(nil), value...)
+	unknown[len(unknown)-1] ^= 1
+	for name, c := range map[string]struct {
+		org ledger.ID
+		key []byte
+	}{
+		"unknown key":           {o.ID, unknown},
+		"wrong organization":    {other.ID, value},
+		"unknown organization":  {uuid.New(), value},
+		"no organization":       {ledger.ID{}, value},
+		"expired":               {o.ID, text(past)},
+		"revoked":               {o.ID, gone},
+		"inactive organization": {resting.ID, sleeping},
+	} {
+		taken := false
+		allocations := testing.AllocsPerRun(1_000, func() {
+			_, _, ok := h.Authenticate(c.org, c.key)
+			taken = taken || ok
+		})
+		if taken || allocations != 0 {
+			t.Errorf("%s: taken: %v, %v allocations, want none", name, taken, allocations)
+		}
+	}
+}

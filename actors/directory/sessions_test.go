@@ -1,0 +1,418 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+const goodPass = "nine-Lions-paint"
+
+var somewhere = netip.MustParseAddr("203.0.113.9")
+
+func (h *house) userOf(org ledger.ID, login string, roles ...string) *directory.User {
+	h.t.Helper()
+	d := directory.UserDraft{Login: login, Name: login, Roles: roles}
+	return must(h.CreateUser(h.t.Context(), org, d, []byte(goodPass)))
+}
+
+func (h *house) logIn(org ledger.ID, login, pass string) (*directory.Session, []byte, error) {
+	n, token, err := h.LogIn(h.t.Context(), Login{Org: org, Login: login, Pass: []byte(pass), Source: somewhere})
+	return n, []byte(token), err
+}
+
+// in logs in and fails the test if that fails.
+func (h *house) in(org ledger.ID, login, pass string) []byte {
+	h.t.Helper()
+	_, token, err := h.logIn(org, login, pass)
+	if err != nil {
+		h.t.Fatalf("%s: %v", login, err)
+	}
+	return token
+}
+
+// wantLive checks whether the token is taken, without using it.
+func (h *house) wantLive(what string, org ledger.ID, token []byte, want bool) {
+	h.t.Helper()
+	if _, live := h.SessionInForce(org, token); live != want {
+		h.t.Errorf("%s: live %v, want %v", what, live, want)
+	}
+}
+
+// use uses the token, as a request does.
+func (h *house) use(org ledger.ID, token []byte) bool {
+	_, live := h.Session(org, token, ledger.MicrosOf(h.clock.Now()))
+	return live
+}
+
+func (h *house) passes(d time.Duration) {
+	h.t.Helper()
+	if err := h.clock.Set(h.clock.Now().Add(d)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func TestWhoLogsIn(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	o, other := h.organization("One"), h.organization("Two")
+	p := h.partnerOf(o.ID, "shop")
+	u := h.userOf(o.ID, "anna", "client", "auditor")
+	n, token, err := h.logIn(o.ID, "anna", goodPass)
+	if err != nil || n.User != u.ID || !slices.Equal(n.Roles, directory.Roles{directory.Auditor, directory.Client}) || n.Partner != 0 ||
+		n.Expires != ledger.MicrosOf(began.Add(12*time.Hour)) || string(token[:4]) != "mzs_" {
+		t.Fatalf("%+v %v", n, err)
+	}
+	h.wantLive("a user's session", o.ID, token, true)
+	h.wantLive("elsewhere", other.ID, token, false)
+	n, token, err = h.logIn(o.ID, "shop", "pass")
+	if err != nil || n.Partner != p.Number || n.User != (ledger.ID{}) || !slices.Equal(n.Roles, directory.Roles{directory.PartnerRole}) {
+		t.Fatalf("%+v %v", n, err)
+	}
+	h.wantLive("a partner's session", o.ID, token, true)
+	h.restart()
+	h.wantLive("a partner's session after a restart", o.ID, token, true)
+
+	off, status := false, directory.Maintenance
+	gone := h.userOf(o.ID, "gone", "admin")
+	must(h.PatchUser(ctx, o.ID, gone.ID, directory.UserPatch{Active: &off}, nil))
+	idle := h.organization("Idle")
+	h.userOf(idle.ID, "anna", "admin")
+	must(h.PatchOrganization(ctx, idle.ID, directory.OrganizationPatch{Status: &status}))
+	far := h.partnerOf(o.ID, "far")
+	must(h.PatchPartner(ctx, o.ID, far.Number, directory.PartnerPatch{Sources: &[]string{"192.0.2.0/24"}}))
+	none := must(h.AddMerchants(ctx, o.ID, MerchantsDraft{Partners: 1}))[0].Number
+	passless, _ := h.Partner(o.ID, none)
+	for what, c := range map[string]struct {
+		org         ledger.ID
+		login, pass string
+	}{
+		"an unknown login":          {o.ID, "nobody", goodPass},
+		"no login":                  {o.ID, "", goodPass},
+		"a login in another case":   {o.ID, "Anna", goodPass},
+		"a wrong password":          {o.ID, "anna", goodPass + "x"},
+		"no password":               {o.ID, "anna", ""},
+		"a partner's wrong one":     {o.ID, "shop", "Pass"},
+		"a partner without one":     {o.ID, passless.Login, ""},
+		"a partner from elsewhere":  {o.ID, "far", "pass"},
+		"a deactivated user":        {o.ID, "gone", goodPass},
+		"another organization":      {other.ID, "anna", goodPass},
+		"an inactive organization":  {idle.ID, "anna", goodPass},
+		"an unknown organization":   {uuid.New(), "anna", goodPass},
+		"no organization":           {ledger.ID{}, "anna", goodPass},
+		"the platform's own record": {directory.PlatformOrg, "demo", "demo"},
+	} {
+		_, _, err := h.logIn(c.org, c.login, c.pass)
+		wantCode(t, what, err, ledger.Unauthorized, "")
+		// It has not been answered without a password's hash.
+		for range maxHashing {
+			h.passwords.compared.inside <- struct{}{}
+		}
+		h.lockout = newLockout()
+		_, _, err = h.LogIn(canceled(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
+		wantCode(t, what+" without a hash", err, ledger.Unavailable, "")
+		for range maxHashing {
+			<-h.passwords.compared.inside
+		}
+	}
+}
+
+func TestADeactivatedPartnerIsToldSoByItsPasswordOnly(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	p := h.partnerOf(o.ID, "shop")
+	off := false
+	clerk := must(h.CreateUser(t.Context(), o.ID, directory.UserDraft{Login: "clerk", Name: "C", Roles: []string{"partner"}, Partner: p.Number}, []byte(goodPass)))
+	token, hers := h.in(o.ID, "shop", "pass"), h.in(o.ID, "clerk", goodPass)
+	must(h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Active: &off}))
+	for login, pass := range map[string]string{"shop": "pass", clerk.Login: goodPass} {
+		_, _, err := h.logIn(o.ID, login, pass)
+		wantCode(t, "the right password of "+login, err, ledger.Forbidden, "")
+		_, _, err = h.logIn(o.ID, login, "wrong")
+		wantCode(t, "a wrong password of "+login, err, ledger.Unauthorized, "")
+	}
+	h.wantLive("a deactivated partner's session, which is for the caller to refuse with 403", o.ID, token, true)
+	h.wantLive("a session of who acts as it", o.ID, hers, true)
+}
+
+func TestASessionEndsAfter12HoursAndAfter30MinutesOfRest(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	h.userOf(o.ID, "anna", "client")
+	used, resting := h.in(o.ID, "anna", goodPass), h.in(o.ID, "anna", goodPass)
+	h.passes(30*time.Minute - time.Second)
+	h.wantLive("half an hour less a second", o.ID, resting, true)
+	if !h.use(o.ID, used) {
+		t.Fatal("over before its time")
+	}
+	h.passes(time.Second)
+	h.wantLive("after half an hour of rest", o.ID, resting, false)
+	if h.use(o.ID, resting) {
+		t.Error("a session that rested too long is taken")
+	}
+	h.wantLive("a use keeps a session alive", o.ID, used, true)
+	for h.clock.Now().Before(began.Add(12*time.Hour - 20*time.Minute)) {
+		h.passes(20 * time.Minute)
+		if !h.use(o.ID, used) {
+			t.Fatalf("over at %v", h.clock.Now().Sub(began))
+		}
+	}
+	h.passes(began.Add(12*time.Hour - time.Microsecond).Sub(h.clock.Now()))
+	if !h.use(o.ID, used) {
+		t.Error("over before 12 hours")
+	}
+	h.passes(time.Microsecond)
+	if h.use(o.ID, used) {
+		t.Error("a session outlived 12 hours")
+	}
+}
+
+func TestRestSurvivesARestart(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	h.userOf(o.ID, "anna", "client")
+	used, resting := h.in(o.ID, "anna", goodPass), h.in(o.ID, "anna", goodPass)
+	h.passes(20 * time.Minute)
+	if !h.use(o.ID, used) {
+		t.Fatal("over before its time")
+	}
+	h.runtime.Quiesce() // the note of the use
+	h.restart()
+	h.passes(10 * time.Minute)
+	h.wantLive("not used for 30 minutes", o.ID, resting, false)
+	h.wantLive("used 10 minutes ago", o.ID, used, true)
+	h.restart()
+	h.wantLive("used 10 minutes ago, after another restart", o.ID, used, true)
+	h.passes(20 * time.Minute)
+	h.wantLive("used 30 minutes ago", o.ID, used, false)
+}
+
+func TestLoggingOutEndsOneSessionAtOnce(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	h.userOf(o.ID, "anna", "client")
+	kept := h.in(o.ID, "anna", goodPass)
+	for range 20 {
+		n, token, err := h.logIn(o.ID, "anna", goodPass)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, _ := h.Session(o.ID, token, ledger.MicrosOf(h.clock.Now()))
+		if err := h.LogOut(t.Context(), found); err != nil {
+			t.Fatal(err)
+		}
+		h.wantLive("logged out", o.ID, token, false)
+		if err := h.LogOut(t.Context(), n); err != nil {
+			t.Errorf("a second time: %v", err)
+		}
+	}
+	h.wantLive("another session", o.ID, kept, true)
+	revoked := 0
+	for _, event := range h.events(o.ID) {
+		if event == "s:revoke" {
+			revoked++
+		}
+	}
+	if revoked != 20 {
+		t.Errorf("%d revocations in the journal, want 20", revoked)
+	}
+	h.restart()
+	h.wantLive("another session after a restart", o.ID, kept, true)
+}
+
+func TestWhatEndsSessionsAtOnce(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	o := h.organization("One")
+	p, q := h.partnerOf(o.ID, "shop"), h.partnerOf(o.ID, "till")
+	on, off, name := true, false, "Other"
+	roles, partner := []string{"auditor"}, q.Number
+	for what, c := range map[string]struct {
+		patch directory.UserPatch
+		pass  string
+		ends  bool
+	}{
+		"a name":        {directory.UserPatch{Name: &name}, "", false},
+		"what it is":    {directory.UserPatch{Active: &on}, "", false},
+		"a password":    {directory.UserPatch{}, goodPass + " again", true},
+		"other roles":   {directory.UserPatch{Roles: &roles}, "", true},
+		"a partner":     {directory.UserPatch{Partner: &partner}, "", true},
+		"deactivation":  {directory.UserPatch{Active: &off}, "", true},
+		"and once more": {directory.UserPatch{Active: &off}, "", true},
+	} {
+		u := must(h.CreateUser(ctx, o.ID, directory.UserDraft{Login: uuid.NewString(), Name: "U", Roles: []string{"partner"}, Partner: p.Number}, []byte(goodPass)))
+		one, two := h.in(o.ID, u.Login, goodPass), h.in(o.ID, u.Login, goodPass)
+		var pass []byte
+		if c.pass != "" {
+			pass = []byte(c.pass)
+		}
+		must(h.PatchUser(ctx, o.ID, u.ID, c.patch, pass))
+		h.wantLive(what, o.ID, one, !c.ends)
+		h.wantLive(what, o.ID, two, !c.ends)
+		must(h.PatchUser(ctx, o.ID, u.ID, directory.UserPatch{Active: &on}, nil))
+		h.wantLive(what+", and activated", o.ID, one, !c.ends)
+	}
+	token := h.in(o.ID, "shop", "pass")
+	must(h.PatchPartner(ctx, o.ID, p.Number, directory.PartnerPatch{Name: &name}))
+	h.wantLive("a partner's name", o.ID, token, true)
+	must(h.PatchPartnerPass(ctx, o.ID, p.Number, directory.PartnerPatch{}, []byte("another")))
+	h.wantLive("a partner's password", o.ID, token, false)
+	h.in(o.ID, "shop", "another")
+	h.restart()
+	h.wantLive("a partner's password, after a restart", o.ID, token, false)
+	_, _, err := h.logIn(o.ID, "shop", "pass")
+	wantCode(t, "the old password", err, ledger.Unauthorized, "")
+}
+
+func TestSessionsOfOnePersonAreBounded(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	h.userOf(o.ID, "anna", "client")
+	h.userOf(o.ID, "boris", "client")
+	his := h.in(o.ID, "boris", goodPass)
+	var hers [][]byte
+	for range MaxSessions {
+		hers = append(hers, h.in(o.ID, "anna", goodPass))
+	}
+	h.wantLive("the first of as many as there may be", o.ID, hers[0], true)
+	hers = append(hers, h.in(o.ID, "anna", goodPass))
+	h.wantLive("the first of one more", o.ID, hers[0], false)
+	h.wantLive("the second of one more", o.ID, hers[1], true)
+	h.wantLive("the last one", o.ID, hers[MaxSessions], true)
+	h.wantLive("another's", o.ID, his, true)
+	h.restart()
+	h.wantLive("the first of one more after a restart", o.ID, hers[0], false)
+	h.wantLive("the second of one more after a restart", o.ID, hers[1], true)
+	// What is over takes no place, in the bound or in memory.
+	h.passes(31 * time.Minute)
+	h.in(o.ID, "anna", goodPass)
+	part, _ := h.org(o.ID)
+	if live := part.begun[owner{user: must2(h.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
+		t.Errorf("%d sessions are remembered, want 1", len(live))
+	}
+	h.restart()
+	part, _ = h.org(o.ID)
+	count := 0
+	part.sessionHashes.Range(func(any, any) bool { count++; return true })
+	if count != 1 {
+		t.Errorf("%d sessions were taken up, want 1", count)
+	}
+}
+
+func must2[T any](value T, ok bool) T {
+	if !ok {
+		panic("not there")
+	}
+	return value
+}
+
+func (h *house) userNamed(org ledger.ID, login string) (*directory.User, bool) {
+	rows, _, err := h.ListUsers(org, Page{Limit: MaxPage})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, u := range rows {
+		if u.Login == login {
+			return u, true
+		}
+	}
+	return nil, false
+}
+
+// The sandbox's sessions have no end, and no use of them is worth a note.
+func TestSandboxSessionsHaveNoEnd(t *testing.T) {
+	h := open(t)
+	box := must(h.Seed(t.Context(), SeedInput{}))
+	before := len(h.events(box.First.Org))
+	h.passes(365 * 24 * time.Hour)
+	if !h.use(box.First.Org, text(box.First.SessionToken)) {
+		t.Error("a sandbox's session is over")
+	}
+	h.runtime.Quiesce()
+	if after := len(h.events(box.First.Org)); after != before {
+		t.Errorf("%d events, were %d", after, before)
+	}
+}
+
+func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
+	h := open(t)
+	o, other := h.organization("One"), h.organization("Two")
+	h.userOf(o.ID, "anna", "client")
+	h.userOf(other.ID, "anna", "client")
+	for _, login := range []string{"anna", "nobody"} {
+		for range 5 {
+			_, _, err := h.logIn(o.ID, login, "wrong")
+			wantCode(t, "a wrong password of "+login, err, ledger.Unauthorized, "")
+		}
+		_, _, err := h.logIn(o.ID, login, goodPass)
+		wantLocked(t, login, err, 15*time.Minute)
+	}
+	h.in(other.ID, "anna", goodPass) // it is of one organization
+	h.passes(15 * time.Minute)
+	h.in(o.ID, "anna", goodPass)
+}
+
+// A guess is what was answered by a comparison: what found no place to hash, or
+// no answer in time, gives its attempt back.
+func TestAnAttemptThatWasNotTriedIsNoFailure(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	h.userOf(o.ID, "anna", "client")
+	for range maxHashing {
+		h.passwords.compared.inside <- struct{}{}
+	}
+	for range 10 {
+		_, _, err := h.LogIn(canceled(t), Login{Org: o.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
+		var locked *LockedOut
+		if errors.As(err, &locked) || !errors.As(err, new(*ledger.Refusal)) {
+			t.Fatal(err)
+		}
+	}
+	for range maxHashing {
+		<-h.passwords.compared.inside
+	}
+	h.in(o.ID, "anna", goodPass)
+}
+
+// A session is begun by who the password was right for: one that was changed
+// meanwhile is wrong.
+func TestAPasswordThatChangesMeanwhileBeginsNothing(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	u := h.userOf(o.ID, "anna", "client")
+	who, _ := h.person(o.ID, "anna")
+	must(h.PatchUser(t.Context(), o.ID, u.ID, directory.UserPatch{}, []byte(goodPass+" again")))
+	_, _, err := h.beginSession(context.Background(), &who)
+	wantCode(t, "a session of an old password", err, ledger.Unauthorized, "")
+}
+
+// A right password from an address that is not the partner's is answered as a
+// wrong one, and is no guess.
+func TestARightPasswordFromElsewhereIsNoFailure(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	elsewhere := []string{"192.0.2.0/24"}
+	p := must(h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "P", Login: "far", Sources: elsewhere}, []byte(goodPass)))
+	for range 4 {
+		_, _, err := h.logIn(o.ID, "far", "wrong")
+		wantCode(t, "a wrong password", err, ledger.Unauthorized, "")
+	}
+	for range 3 {
+		_, _, err := h.logIn(o.ID, "far", goodPass)
+		wantCode(t, "from elsewhere", err, ledger.Unauthorized, "")
+	}
+	must(h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Sources: &[]string{}}))
+	h.in(o.ID, "far", goodPass)
+	_, _, err := h.logIn(o.ID, "far", "wrong")
+	wantCode(t, "the fifth wrong password", err, ledger.Unauthorized, "")
+	_, _, err = h.logIn(o.ID, "far", goodPass)
+	wantLocked(t, "after five failures", err, 15*time.Minute)
+}

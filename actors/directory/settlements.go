@@ -1,0 +1,163 @@
+package directory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// A partner's settlements lie in lists beside those of its transactions: a bit
+// above the environment's tells with whom it was. What moved money in several
+// environments, as the sandbox's opening balance did, is in none.
+const (
+	listWithBank     uint8 = 0x80
+	listWithProvider uint8 = 0x40
+)
+
+// settlementList is the list that shows the settlement.
+func settlementList(s *directory.Settlement) posting.List {
+	with := listWithBank
+	if s.WithProvider() {
+		with = listWithProvider
+	}
+	return posting.List{Partner: s.Partner, Env: with | uint8(s.Lines[0].Asset.Env)}
+}
+
+// SettlePartner books money that moved between the institution's bank account
+// and the partner's bank: out, or in. A reference that the partner has used for
+// the same settlement gives that one, and again is true; used for another one, it
+// is a Conflict. Errors are *ledger.Refusal, NotFound for a partner that the
+// organization doesn't have.
+func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error) {
+	const op = "directory.SettlePartner"
+	if _, ok := s.Partner(org, number); !ok {
+		return nil, false, notFound(op, "partner")
+	}
+	id := uuid.New()
+	return s.settle(ctx, org, op, "amount", func() (*directory.Settlement, ledger.Event, error) {
+		owner, _ := s.Partner(org, number)
+		return directory.NewSettlement(id, owner, out, d)
+	})
+}
+
+// SettleProvider books what a terminal's provider has paid, less the fee that it
+// kept. References are the terminal's, and work as in SettlePartner. Errors are
+// *ledger.Refusal, NotFound for a terminal that the organization doesn't have.
+func (s *Service) SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error) {
+	const op = "directory.SettleProvider"
+	if _, ok := s.Terminal(org, terminal); !ok {
+		return nil, false, notFound(op, "terminal")
+	}
+	id := uuid.New()
+	return s.settle(ctx, org, op, "gross", func() (*directory.Settlement, ledger.Event, error) {
+		at, _ := s.Terminal(org, terminal)
+		return directory.NewProviderSettlement(id, at, fee, d)
+	})
+}
+
+// settle decides and books. The organization's actor is the only one that takes
+// references of settlements, so what it finds free is free until it has booked.
+func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, decide func() (*directory.Settlement, ledger.Event, error)) (*directory.Settlement, bool, error) {
+	if _, err := s.writable(op, org); err != nil {
+		return nil, false, err
+	}
+	var made *directory.Settlement
+	var again bool
+	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
+		if _, err := s.writable(op, org); err != nil {
+			return nil, nil, err
+		}
+		asked, event, err := decide()
+		if err != nil {
+			return nil, nil, err
+		}
+		earlier, err := s.settledFor(op, asked)
+		if err != nil {
+			return nil, nil, err
+		}
+		if earlier != nil {
+			made, again = earlier, true
+			return nil, nil, nil
+		}
+		made = asked
+		return s.settlementChange(asked, event), asked, nil
+	}, func(stamps []posting.Stamp) { made.Created, made.Seq = stamps[0].Started, stamps[0].Settled })
+	if err != nil {
+		return nil, false, short(op, amount, err)
+	}
+	return made, again, nil
+}
+
+// settlementChange is all that a settlement writes: nothing of it is in the view.
+func (s *Service) settlementChange(n *directory.Settlement, event ledger.Event) *posting.Change {
+	owner, _ := s.Partner(n.Org, n.Partner)
+	booked := step(n.Org, 0, encodeSettlement(n), event)
+	booked.List = settlementList(n)
+	return &posting.Change{
+		Steps:    []posting.Step{booked},
+		Claims:   []ledger.Claim{n.Claim()},
+		Funds:    n.Funds(owner),
+		Counters: n.Counters(),
+	}
+}
+
+// settledFor is the settlement that has the asked one's reference already, if it
+// is the same; nil if the reference is free. Else the error is a Conflict.
+func (s *Service) settledFor(op string, asked *directory.Settlement) (*directory.Settlement, error) {
+	v := s.rt.Journal.View()
+	defer v.Close()
+	claim := asked.Claim()
+	id, taken, err := v.Claim(claim.Org, claim.Kind, claim.Key)
+	if err != nil || !taken {
+		return nil, err
+	}
+	if len(id) != len(ledger.ID{}) {
+		return nil, fmt.Errorf("directory: the reference of settlement %v names nothing", asked.ID)
+	}
+	earlier, found, err := readSettlement(v, asked.Org, ledger.ID(id))
+	switch {
+	case err != nil:
+		return nil, err
+	case !found || !earlier.Same(asked):
+		return nil, ledger.Refuse(op, ledger.Conflict, "the reference was used for another settlement")
+	}
+	return earlier, nil
+}
+
+// short names the field for which the writer had no room or no funds.
+func short(op, amount string, err error) error {
+	switch codeOf(err) {
+	case ledger.InsufficientFunds:
+		return ledger.RefuseField(op, amount, "is more than what is available")
+	case ledger.OutOfRange:
+		return ledger.RefuseField(op, amount, "is out of range")
+	}
+	return err
+}
+
+// Settlement finds a settlement of the organization, with a bank or a provider.
+// The error is the store's.
+func (s *Service) Settlement(org, id ledger.ID) (*directory.Settlement, bool, error) {
+	v := s.rt.Journal.View()
+	defer v.Close()
+	return readSettlement(v, org, id)
+}
+
+func readSettlement(v *posting.View, org, id ledger.ID) (*directory.Settlement, bool, error) {
+	r, found, err := v.Record(org, ledger.Source{Kind: ledger.Settlement, ID: id})
+	if err != nil || !found {
+		return nil, false, err
+	}
+	n, err := decodeSettlement(org, id, r.Payload)
+	if err != nil {
+		return nil, false, unreadable(ledger.Settlement, id, err)
+	}
+	n.Created, n.Seq = r.Stamp.Started, r.Stamp.Settled
+	return n, true, nil
+}

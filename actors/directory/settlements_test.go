@@ -1,0 +1,178 @@
+package directory
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+var settledIn = money.Asset{Currency: "USD", Env: money.Test}
+
+func drafted(amount uint64, reference string) directory.SettlementDraft {
+	return directory.SettlementDraft{Currency: settledIn.Currency, Env: settledIn.Env, Amount: money.FromUint64(amount), Reference: reference}
+}
+
+// settles books money that came in from the partner's bank.
+func (h *house) settles(p *directory.Partner, amount uint64, reference string) *directory.Settlement {
+	h.t.Helper()
+	made, again, err := h.SettlePartner(h.t.Context(), p.Org, p.Number, false, drafted(amount, reference))
+	if err != nil || again {
+		h.t.Fatal(again, err)
+	}
+	return made
+}
+
+func TestASettlementIsStoredAsItIs(t *testing.T) {
+	id, org, terminal := ledger.ID{1}, ledger.ID{2}, ledger.ID{3}
+	line := []directory.SettlementLine{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, Amount: ledger.MaxAmount}}
+	for _, s := range []*directory.Settlement{
+		{ID: id, Org: org, Partner: 4, Reference: "in", Lines: line},
+		{ID: id, Org: org, Partner: 4, Reference: "out", Out: true, Lines: line},
+		{ID: id, Org: org, Partner: 4, Terminal: terminal, Reference: "week", Lines: line},
+		{ID: id, Org: org, Partner: 4, Terminal: terminal, Reference: "week", Lines: line, Fee: ledger.MaxAmount},
+		{ID: id, Org: org, Partner: 4, Reference: "opening", Lines: append([]directory.SettlementLine{{Asset: settledIn, Amount: money.FromUint64(1)}}, line...)},
+	} {
+		if read, err := decodeSettlement(org, id, encodeSettlement(s)); err != nil || !reflect.DeepEqual(read, s) {
+			t.Errorf("%+v is read as %+v: %v", s, read, err)
+		}
+	}
+}
+
+func TestSettlementsThatCantBeAreErrors(t *testing.T) {
+	line := encodeMoney(settledIn, money.FromUint64(5))
+	whole := func() *settlementRow {
+		return &settlementRow{Partner: 4, Terminal: make([]byte, 16), Reference: "r", Lines: []moneyRow{line}, Fee: money.FromUint64(5).AppendBinary(nil)}
+	}
+	for name, change := range map[string]func(*settlementRow){
+		"no partner":                 func(r *settlementRow) { r.Partner = 0 },
+		"no reference":               func(r *settlementRow) { r.Reference = "" },
+		"no lines":                   func(r *settlementRow) { r.Lines = nil },
+		"a line that is cut short":   func(r *settlementRow) { r.Lines = []moneyRow{{Asset: line.Asset}} },
+		"a short terminal":           func(r *settlementRow) { r.Terminal = r.Terminal[1:] },
+		"a terminal and two lines":   func(r *settlementRow) { r.Lines = append(r.Lines, line) },
+		"a terminal and a way out":   func(r *settlementRow) { r.Out = true },
+		"a fee above its line":       func(r *settlementRow) { r.Fee = money.FromUint64(6).AppendBinary(nil) },
+		"a fee with something after": func(r *settlementRow) { r.Fee = append(r.Fee, 0) },
+		"a fee without a terminal":   func(r *settlementRow) { r.Terminal = nil },
+	} {
+		r := whole()
+		r.Terminal[0] = 1
+		change(r)
+		if s, err := decodeSettlement(ledger.ID{1}, ledger.ID{2}, encode(r)); !errors.Is(err, errForm) {
+			t.Errorf("%s is read as %+v, %v", name, s, err)
+		}
+	}
+}
+
+func TestAReferenceIsOfOneSettlement(t *testing.T) {
+	h := open(t)
+	o := h.organization("A")
+	p := h.partnerOf(o.ID, "p")
+	first := h.settles(p, 500, "wire")
+	if first.Created == 0 || first.Seq == 0 {
+		t.Errorf("%+v", first)
+	}
+	before := h.events(o.ID)
+	again, replay, err := h.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(500, "wire"))
+	if err != nil || !replay || !reflect.DeepEqual(again, first) {
+		t.Errorf("%+v, %v, %v", again, replay, err)
+	}
+	_, _, err = h.SettlePartner(t.Context(), o.ID, p.Number, true, drafted(500, "wire"))
+	wantCode(t, "another settlement", err, ledger.Conflict, "")
+	if after := h.events(o.ID); len(after) != len(before) {
+		t.Errorf("%v after %v", after, before)
+	}
+	h.restart()
+	again, replay, err = h.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(500, "wire"))
+	if err != nil || !replay || !reflect.DeepEqual(again, first) {
+		t.Errorf("after a restart: %+v, %v, %v", again, replay, err)
+	}
+	if read, found, err := h.Settlement(o.ID, first.ID); err != nil || !found || !reflect.DeepEqual(read, first) {
+		t.Errorf("it is read as %+v, %v, %v", read, found, err)
+	}
+}
+
+func TestSettlementsThatAreRefused(t *testing.T) {
+	h := open(t)
+	o, other := h.organization("A"), h.organization("B")
+	p := h.partnerOf(o.ID, "p")
+	at := must(h.CreateTerminal(t.Context(), o.ID, directory.TerminalDraft{
+		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: "test",
+	}))
+	settle := func(org ledger.ID, number int64, out bool, d directory.SettlementDraft) error {
+		_, _, err := h.SettlePartner(t.Context(), org, number, out, d)
+		return err
+	}
+	collect := func(org, terminal ledger.ID, fee uint64, d directory.SettlementDraft) error {
+		_, _, err := h.SettleProvider(t.Context(), org, terminal, money.FromUint64(fee), d)
+		return err
+	}
+	before := len(h.events(o.ID))
+	wantCode(t, "more than is available", settle(o.ID, p.Number, true, drafted(1, "r")), ledger.Invalid, "amount")
+	wantCode(t, "a partner of another organization", settle(other.ID, p.Number, false, drafted(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a partner that is not there", settle(o.ID, 99, false, drafted(1, "r")), ledger.NotFound, "")
+	wantCode(t, "an organization that is not there", settle(uuid.New(), p.Number, false, drafted(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a terminal of another organization", collect(other.ID, at.ID, 0, drafted(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a fee above gross", collect(o.ID, at.ID, 2, drafted(1, "r")), ledger.Invalid, "fee")
+	must(h.PatchOrganization(t.Context(), o.ID, directory.OrganizationPatch{Status: new(directory.Archived)}))
+	before++
+	wantCode(t, "an archived organization", settle(o.ID, p.Number, false, drafted(1, "r")), ledger.Conflict, "")
+	wantCode(t, "an archived organization's terminal", collect(o.ID, at.ID, 0, drafted(1, "r")), ledger.Conflict, "")
+	if after := h.events(o.ID); len(after) != before {
+		t.Errorf("%v", after)
+	}
+	for _, bad := range []SettlementPage{{Env: money.Test, Limit: -1}, {Env: money.Test, Limit: MaxPage + 1}} {
+		_, _, err := h.PartnerSettlements(o.ID, p.Number, bad)
+		wantCode(t, "a page that is too long", err, ledger.Invalid, "limit")
+	}
+}
+
+// What no total could hold is refused by the counter that all movements share.
+func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
+	h := open(t)
+	o := h.organization("A")
+	p := h.partnerOf(o.ID, "p")
+	full, err := money.Max.Sub(money.FromUint64(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settledIn, full)}}); err != nil {
+		t.Fatal(err)
+	}
+	h.settles(p, 99, "fits")
+	_, _, err = h.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(1, "does not"))
+	wantCode(t, "one beyond", err, ledger.Invalid, "amount")
+}
+
+func TestADeactivatedPartnerIsSettledWith(t *testing.T) {
+	h := open(t)
+	o := h.organization("A")
+	p := h.partnerOf(o.ID, "p")
+	h.settles(p, 500, "in")
+	must(h.PatchPartner(t.Context(), o.ID, p.Number, directory.PartnerPatch{Active: new(bool)}))
+	if _, _, err := h.SettlePartner(t.Context(), o.ID, p.Number, true, drafted(500, "out")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAReferenceThatNamesNothingIsNoSettlement(t *testing.T) {
+	h := open(t)
+	o := h.organization("A")
+	p := h.partnerOf(o.ID, "p")
+	for reference, owner := range map[string][]byte{"gone": make([]byte, 16), "malformed": {1}} {
+		claim := ledger.Claim{Org: o.ID, Kind: ledger.ClaimSettlement, Key: directory.SettlementKey(p.Number, reference), Owner: owner}
+		if err := h.commit(&posting.Change{Claims: []ledger.Claim{claim}}); err != nil {
+			t.Fatal(err)
+		}
+		if made, again, err := h.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(5, reference)); err == nil {
+			t.Errorf("%s: %+v, %v", reference, made, again)
+		}
+	}
+}

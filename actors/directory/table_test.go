@@ -1,0 +1,67 @@
+package directory
+
+import (
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestATableIsAMapThatOnlyGrows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var real table[uint8, int]
+		model := make(map[uint8]int)
+		for i, key := range rapid.SliceOfN(rapid.Uint8(), 0, 600).Draw(t, "keys") {
+			real.put(key, &i)
+			model[key] = i
+		}
+		for key := range 256 {
+			value, found := real.get(uint8(key))
+			want, there := model[uint8(key)]
+			if found != there || (found && *value != want) {
+				t.Fatalf("key %d: %v, want %v (there: %v)", key, value, want, there)
+			}
+		}
+	})
+}
+
+// Whoever comes after a write sees it, also while the table grows under others.
+func TestReadersOfATableSeeWhatWasWrittenBeforeTheyCame(t *testing.T) {
+	const n = 20_000
+	var numbers table[[32]byte, int]
+	key := func(i int) (k [32]byte) {
+		k[0], k[1], k[2] = byte(i), byte(i>>8), byte(i>>16)
+		return k
+	}
+	written := make(chan int, n)
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for i := range written {
+				for _, before := range []int{i, i / 2, 0} {
+					if value, found := numbers.get(key(before)); !found || *value != before {
+						t.Errorf("%d after %d was written: %v", before, i, value)
+					}
+				}
+				if _, found := numbers.get(key(n + i)); found {
+					t.Errorf("%d is there", n+i)
+				}
+			}
+		})
+	}
+	for i := range n {
+		numbers.put(key(i), &i)
+		written <- i
+	}
+	close(written)
+	readers.Wait()
+}
+
+func TestAReadOfATableAllocatesNothing(t *testing.T) {
+	var numbers table[keyPlace, int]
+	one := 1
+	numbers.put(keyPlace{}, &one)
+	if n := testing.AllocsPerRun(100, func() { numbers.get(keyPlace{}); numbers.get(keyPlace{hash: [32]byte{1}}) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

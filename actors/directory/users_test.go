@@ -1,0 +1,184 @@
+package directory
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+func TestUsersAreKept(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	o, other := h.organization("One"), h.organization("Two")
+	p := h.partnerOf(o.ID, "shop")
+	d := directory.UserDraft{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: []string{"partner", "client"}, Partner: p.Number}
+	u := must(h.CreateUser(ctx, o.ID, d, []byte(goodPass)))
+	name := "Anna B"
+	must(h.PatchUser(ctx, o.ID, u.ID, directory.UserPatch{Name: &name}, nil))
+	check := func() {
+		t.Helper()
+		got, ok := h.User(o.ID, u.ID)
+		if !ok || got.Login != "anna" || got.Name != name || got.Email != d.Email || len(got.Roles) != 2 || got.Partner != p.Number ||
+			!got.Active || got.Created != u.Created || got.Created == 0 || !matches(t, got.PassHash, goodPass) {
+			t.Errorf("%+v", got)
+		}
+		if _, ok := h.User(other.ID, u.ID); ok {
+			t.Error("a user of another organization")
+		}
+		if _, ok := h.User(o.ID, p.ID); ok {
+			t.Error("a partner is a user")
+		}
+		if rows, _, err := h.ListUsers(o.ID, Page{Partner: p.Number}); err != nil || len(rows) != 1 {
+			t.Error(rows, err)
+		}
+		if rows, _, err := h.ListUsers(o.ID, Page{Partner: p.Number + 1}); err != nil || len(rows) != 0 {
+			t.Error(rows, err)
+		}
+	}
+	check()
+	h.restart()
+	check()
+}
+
+func TestRefusalsOfUsers(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	o, other := h.organization("One"), h.organization("Two")
+	p := h.partnerOf(o.ID, "shop")
+	stranger := h.partnerOf(other.ID, "stranger")
+	anna := h.userOf(o.ID, "anna", "client")
+	archived, status := h.organization("Old"), directory.Archived
+	must(h.PatchOrganization(ctx, archived.ID, directory.OrganizationPatch{Status: &status}))
+	create := func(org ledger.ID, d directory.UserDraft, pass string) error {
+		_, err := h.CreateUser(ctx, org, d, []byte(pass))
+		return err
+	}
+	good := directory.UserDraft{Login: "new", Name: "N", Roles: []string{"client"}}
+	but := func(change func(*directory.UserDraft)) directory.UserDraft {
+		d := good
+		change(&d)
+		return d
+	}
+	before := len(h.events(o.ID))
+	wantCode(t, "no organization", create(uuid.New(), good, goodPass), ledger.NotFound, "")
+	wantCode(t, "an archived one", create(archived.ID, good, goodPass), ledger.Conflict, "")
+	wantCode(t, "a role", create(o.ID, but(func(d *directory.UserDraft) { d.Roles = []string{"root"} }), goodPass), ledger.Invalid, "roles")
+	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": stranger.Number} {
+		d := but(func(d *directory.UserDraft) { d.Roles, d.Partner = []string{"partner"}, number })
+		wantCode(t, what, create(o.ID, d, goodPass), ledger.Invalid, "partner_id")
+		_, err := h.PatchUser(ctx, o.ID, anna.ID, directory.UserPatch{Roles: &d.Roles, Partner: &number}, nil)
+		wantCode(t, what, err, ledger.Invalid, "partner_id")
+	}
+	wantCode(t, "a user's login", create(o.ID, but(func(d *directory.UserDraft) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
+	wantCode(t, "a partner's login", create(o.ID, but(func(d *directory.UserDraft) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
+	_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "A", Login: "anna"}, []byte("pass"))
+	wantCode(t, "a partner with a user's login", err, ledger.Conflict, "login")
+	_, err = h.PatchUser(ctx, o.ID, uuid.New(), directory.UserPatch{}, nil)
+	wantCode(t, "an unknown user", err, ledger.NotFound, "")
+	_, err = h.PatchUser(ctx, other.ID, anna.ID, directory.UserPatch{}, nil)
+	wantCode(t, "another organization's user", err, ledger.NotFound, "")
+	_, err = h.PatchUser(ctx, o.ID, p.ID, directory.UserPatch{}, nil)
+	wantCode(t, "a partner", err, ledger.NotFound, "")
+	for what, pass := range map[string]string{
+		"empty": "", "a word": "password", "a row of keys": "qwertyuiop", "short": "a1", "a name and a year": "anna1999",
+		"one character": strings.Repeat("a", 256), "too long": goodPass + strings.Repeat("x", 256),
+	} {
+		wantCode(t, what+" password", create(o.ID, good, pass), ledger.Invalid, "pass")
+		_, err := h.PatchUser(ctx, o.ID, anna.ID, directory.UserPatch{}, []byte(pass))
+		wantCode(t, what+" password of a user", err, ledger.Invalid, "pass")
+	}
+	if after := len(h.events(o.ID)); after != before {
+		t.Errorf("%d events, were %d: something was stored", after, before)
+	}
+}
+
+// However many ask for one login at once, one of them gets it.
+func TestOneLoginForUsersAndPartnersAtOnce(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	var got, conflicts atomic.Int64
+	var all sync.WaitGroup
+	for i := range 24 {
+		all.Go(func() {
+			var err error
+			if i%2 == 0 {
+				_, err = h.CreateUser(t.Context(), o.ID, directory.UserDraft{Login: "one", Name: "U", Roles: []string{"client"}}, []byte(goodPass))
+			} else {
+				_, err = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "P", Login: "one"}, []byte("pass"))
+			}
+			switch {
+			case err == nil:
+				got.Add(1)
+			case codeOf(err) == ledger.Conflict:
+				conflicts.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if got.Load() != 1 || conflicts.Load() != 23 {
+		t.Errorf("%d got it, %d conflicts", got.Load(), conflicts.Load())
+	}
+}
+
+func TestRotationOfAdminTokens(t *testing.T) {
+	h := open(t)
+	ctx := t.Context()
+	_, err := h.RotateAllAdminTokens(ctx)
+	wantCode(t, "nothing to rotate", err, ledger.Conflict, "")
+	first, other := must(h.MintAdminToken(ctx)), must(h.MintAdminToken(ctx))
+	heard := 0
+	h.OnRotation(func(retired, _ secret.Text) {
+		if heard++; retired != first {
+			t.Error("another token was retired")
+		}
+	})
+	var next atomic.Pointer[secret.Text]
+	var won, refused atomic.Int64
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			token, err := h.RotateAdminToken(ctx, text(first))
+			switch {
+			case err == nil:
+				won.Add(1)
+				next.Store(&token)
+			case codeOf(err) == ledger.Unauthorized:
+				refused.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if won.Load() != 1 || refused.Load() != 15 || heard != 1 {
+		t.Fatalf("%d rotations, %d refused, %d heard of", won.Load(), refused.Load(), heard)
+	}
+	successor := *next.Load()
+	check := func() {
+		t.Helper()
+		if h.AdminToken(text(first)) || !h.AdminToken(text(successor)) || !h.AdminToken(text(other)) {
+			t.Error("not exactly the token that was rotated is refused")
+		}
+		if !h.AdminTokenRetired(text(first)) || h.AdminTokenRetired(text(other)) || h.AdminTokenRetired(nil) {
+			t.Error("not exactly the token that was rotated is retired")
+		}
+	}
+	check()
+	wantCode(t, "a retired token", h.AdmitAdminToken(ctx, text(first)), ledger.Conflict, "")
+	h.restart()
+	check()
+	last := must(h.RotateAllAdminTokens(ctx))
+	for _, old := range []secret.Text{first, successor, other} {
+		if h.AdminToken(text(old)) || !h.AdminTokenRetired(text(old)) {
+			t.Error("an old token is in force")
+		}
+	}
+	if !h.AdminToken(text(last)) {
+		t.Error("the new token is not in force")
+	}
+}

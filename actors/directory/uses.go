@@ -1,0 +1,208 @@
+package directory
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// How old what is written of a use may be before a use is noted again.
+const (
+	noteKeysEvery     = ledger.Micros(3600 * 1_000_000)
+	noteSessionsEvery = ledger.Micros(300 * 1_000_000)
+)
+
+// maxNotes bounds the notes that wait or are being made durable, in all
+// organizations. A use beyond it is not noted: the next one tries again.
+const maxNotes = 64
+
+// notes writes down when keys and sessions were last used, behind the requests'
+// backs: a request compares a few atomics and, where a note is due and there is
+// room, leaves it here. One Change an organization is under way at a time.
+type notes struct {
+	taken atomic.Int64 // of maxNotes
+
+	mu      sync.Mutex
+	waiting map[ledger.ID][]use // guarded by mu: by organization
+	writing map[ledger.ID]bool  // guarded by mu: its actor has been told
+}
+
+// use is one note to be made. What says what to write is called on the
+// organization's actor; it is false where there is nothing left to write.
+type use struct {
+	noting *atomic.Bool
+	what   func(*org) (written, bool)
+}
+
+// written is a step of a Change and how to publish it.
+type written struct {
+	step posting.Step
+	put  func(posting.Stamp)
+}
+
+// note is a command that nobody waits for. As an observer it takes no place from
+// those that somebody waits for.
+type note struct{ *command }
+
+// Observes implements actors.Observer.
+func (*note) Observes() {}
+
+func newNotes() *notes {
+	return &notes{waiting: make(map[ledger.ID][]use), writing: make(map[ledger.ID]bool)}
+}
+
+// begin takes a place for a note of what the flag belongs to; false if one is
+// under way already, or too many are.
+func (n *notes) begin(noting *atomic.Bool) bool {
+	if noting.Load() || n.taken.Load() >= maxNotes || !noting.CompareAndSwap(false, true) {
+		return false
+	}
+	if n.taken.Add(1) > maxNotes {
+		n.taken.Add(-1)
+		noting.Store(false)
+		return false
+	}
+	return true
+}
+
+// noteKey has a key's use written down if the last one written is old.
+func (s *Service) noteKey(place *cell[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
+	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.notes.begin(&place.noting) {
+		return
+	}
+	s.note(k.Org, keyUse(place, k.ID))
+}
+
+func keyUse(place *cell[directory.APIKey], id ledger.ID) use {
+	return use{&place.noting, func(o *org) (written, bool) {
+		current, ok := o.keys.get(id)
+		if !ok {
+			return written{}, false
+		}
+		old := current.now.Load()
+		next, event := old.record.Note(ledger.Micros(place.used.Load()))
+		if event.Name == "" {
+			return written{}, false
+		}
+		return written{step(o.id, old.stamp.Version, encodeKey(next), event), func(stamp posting.Stamp) { o.putKey(next, stamp) }}, true
+	}}
+}
+
+// noteSession has a session's use written down if the last one written is old.
+// Of one that never ends by rest nobody has to know when it was used.
+func (s *Service) noteSession(place *cell[directory.Session], n *directory.Session, now ledger.Micros) {
+	if n.Idle == 0 || now-n.Used < noteSessionsEvery || !s.notes.begin(&place.noting) {
+		return
+	}
+	s.note(n.Org, sessionUse(place, n.Hash))
+}
+
+func sessionUse(place *cell[directory.Session], hash [32]byte) use {
+	return use{&place.noting, func(o *org) (written, bool) {
+		current, ok := o.session(hash)
+		if !ok {
+			return written{}, false
+		}
+		old := current.now.Load()
+		next, event := old.record.Note(ledger.Micros(place.used.Load()))
+		if event.Name == "" {
+			return written{}, false
+		}
+		return written{step(o.id, old.stamp.Version, encodeSession(next), event), func(stamp posting.Stamp) { o.putSession(next, stamp) }}, true
+	}}
+}
+
+// note leaves a note for the organization's actor, which is told unless it is at
+// work on others.
+func (s *Service) note(org ledger.ID, u use) {
+	n := s.notes
+	n.mu.Lock()
+	n.waiting[org] = append(n.waiting[org], u)
+	tell := !n.writing[org]
+	n.writing[org] = true
+	n.mu.Unlock()
+	if tell {
+		s.tellNotes(org)
+	}
+}
+
+// tellNotes has the organization's actor write down all that waits by then.
+func (s *Service) tellNotes(org ledger.ID) {
+	var taken []use
+	var puts noted
+	var once sync.Once
+	s.clerks.Tell(org, &note{&command{
+		op: "directory.note",
+		decide: func(ledger.Micros) (*posting.Change, error) {
+			taken = s.notes.take(org)
+			o, ok := s.org(org)
+			if !ok {
+				return nil, notFound("directory.note", "organization")
+			}
+			var change *posting.Change
+			change, puts = changeOf(o, taken)
+			return change, nil
+		},
+		publish: func(stamps []posting.Stamp) { puts.publish(stamps) },
+		done:    func(error) { once.Do(func() { s.letGo(org, taken) }) },
+	}})
+}
+
+// noted is how to publish the steps of a Change of notes, in their order.
+type noted []func(posting.Stamp)
+
+func (p noted) publish(stamps []posting.Stamp) {
+	for i, put := range p {
+		put(stamps[i])
+	}
+}
+
+// changeOf makes one Change of the notes; nil where nothing is left to write.
+func changeOf(o *org, uses []use) (*posting.Change, noted) {
+	change := new(posting.Change)
+	var puts noted
+	for i := range uses {
+		if w, due := uses[i].what(o); due {
+			change.Steps, puts = append(change.Steps, w.step), append(puts, w.put)
+		}
+	}
+	if len(change.Steps) == 0 {
+		return nil, nil
+	}
+	return change, puts
+}
+
+// take empties the organization's queue.
+func (n *notes) take(org ledger.ID) []use {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	taken := n.waiting[org]
+	delete(n.waiting, org)
+	return taken
+}
+
+// letGo lets go of notes, whatever became of them, and has those written that
+// came meanwhile. One that was refused is tried again at the next use, and so is
+// what waits where nothing could be taken: the actor would be told for ever.
+func (s *Service) letGo(org ledger.ID, taken []use) {
+	n := s.notes
+	if len(taken) == 0 {
+		taken = n.take(org)
+	}
+	n.taken.Add(-int64(len(taken)))
+	for i := range taken {
+		taken[i].noting.Store(false)
+	}
+	n.mu.Lock()
+	more := len(n.waiting[org]) > 0
+	if !more {
+		delete(n.writing, org)
+	}
+	n.mu.Unlock()
+	if more {
+		s.tellNotes(org)
+	}
+}

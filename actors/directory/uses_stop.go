@@ -1,0 +1,67 @@
+package directory
+
+import (
+	"context"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// notesAtOnce bounds the notes of one Change of NoteUses.
+const notesAtOnce = 512
+
+// NoteUses writes down every use of a key or a session that memory alone knows
+// of, so that a clean stop loses none. It is for when requests have ended; where
+// there is nothing to note nothing is written. What ctx has no time for is as
+// after a kill: the next start knows the last note. What one organization's notes
+// are refused for does not keep another's from being made. Errors are
+// *ledger.Refusal, of the first organization that has one.
+func (s *Service) NoteUses(ctx context.Context) (first error) {
+	for _, slot := range s.organizations.slots() {
+		if o, ok := s.org(slot.id); ok {
+			if err := s.noteUsesOf(ctx, o); err != nil && first == nil {
+				first = err
+			}
+		}
+	}
+	return first
+}
+
+func (s *Service) noteUsesOf(ctx context.Context, o *org) error {
+	const op = "directory.NoteUses"
+	for uses := range slices.Chunk(o.unnoted(ledger.MicrosOf(s.rt.Clock.Now())), notesAtOnce) {
+		var puts noted
+		err := s.run(ctx, o.id, op, func(ledger.Micros) (change *posting.Change, err error) {
+			current, ok := s.org(o.id)
+			if !ok {
+				return nil, notFound(op, "organization")
+			}
+			change, puts = changeOf(current, uses)
+			return change, nil
+		}, func(stamps []posting.Stamp) { puts.publish(stamps) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unnoted are the uses that are later than what is written of them. Sessions that
+// are over, or never end by rest, need no note.
+func (o *org) unnoted(now ledger.Micros) (uses []use) {
+	for _, slot := range o.keys.slots() {
+		if place, ok := o.keys.get(slot.id); ok && ledger.Micros(place.used.Load()) > place.record().Used {
+			uses = append(uses, keyUse(place, slot.id))
+		}
+	}
+	o.sessionHashes.Range(func(_, found any) bool {
+		place := found.(*cell[directory.Session])
+		if n := place.record(); n.Idle != 0 && ledger.Micros(place.used.Load()) > n.Used && !o.over(place, now) {
+			uses = append(uses, sessionUse(place, n.Hash))
+		}
+		return true
+	})
+	return uses
+}

@@ -1,0 +1,214 @@
+package directory
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// uses counts the notes of uses in the organization's journal.
+func (h *house) uses(org ledger.ID) (n int) {
+	h.t.Helper()
+	h.runtime.Quiesce()
+	for _, event := range h.events(org) {
+		if event == "k:use" {
+			n++
+		}
+	}
+	return n
+}
+
+func (h *house) lastUsed(org ledger.ID) time.Time {
+	h.t.Helper()
+	keys, _, err := h.ListAPIKeys(org, Page{})
+	if err != nil || len(keys) != 1 {
+		h.t.Fatal(keys, err)
+	}
+	return keys[0].LastUsed.Time()
+}
+
+func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	_, value := h.keyOf(h.partnerOf(o.ID, "one"))
+	let := func(notes int) {
+		t.Helper()
+		if _, _, ok := h.Authenticate(o.ID, value); !ok {
+			t.Fatal("not let in")
+		}
+		if got := h.uses(o.ID); got != notes {
+			t.Errorf("at %v: %d notes, want %d", h.clock.Now(), got, notes)
+		}
+	}
+	let(1)
+	h.passes(time.Hour - time.Microsecond)
+	let(1)
+	if got := h.lastUsed(o.ID); !got.Equal(h.clock.Now()) {
+		t.Errorf("last used %v by memory, want %v", got, h.clock.Now())
+	}
+	h.restart()
+	if got := h.lastUsed(o.ID); !got.Equal(began) {
+		t.Errorf("last used %v by the store, want %v", got, began)
+	}
+	h.passes(time.Microsecond)
+	let(2)
+	h.restart()
+	if got := h.lastUsed(o.ID); !got.Equal(began.Add(time.Hour)) {
+		t.Errorf("last used %v by the store, want %v", got, began.Add(time.Hour))
+	}
+}
+
+func TestARefusedKeyIsNotNoted(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	k, value := h.keyOf(h.partnerOf(o.ID, "one"))
+	must(h.RevokeAPIKey(t.Context(), o.ID, k.ID))
+	h.Authenticate(o.ID, value)
+	h.APIKeyInForce(o.ID, value)
+	if got := h.uses(o.ID); got != 0 {
+		t.Errorf("%d notes", got)
+	}
+}
+
+// A note that is refused is made at the next use.
+func TestANoteThatIsRefusedIsTriedAgain(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	k, value := h.keyOf(h.partnerOf(o.ID, "one"))
+	// The store's key moves past the view, so that the view's version is stale.
+	noted, event := k.Note(1)
+	if err := h.commit(&posting.Change{Steps: []posting.Step{step(o.ID, 1, encodeKey(noted), event)}}); err != nil {
+		t.Fatal(err)
+	}
+	h.Authenticate(o.ID, value)
+	if got := h.uses(o.ID); got != 1 {
+		t.Fatalf("%d notes: the stale one was not refused", got)
+	}
+	if n := h.notes.taken.Load(); n != 0 {
+		t.Fatalf("%d places are taken by nothing", n)
+	}
+	h.Authenticate(o.ID, value) // has the view read again
+	h.runtime.Quiesce()
+	h.Authenticate(o.ID, value)
+	if got := h.uses(o.ID); got != 2 {
+		t.Errorf("%d notes, want 2", got)
+	}
+}
+
+func TestNotesUnderWayAreBounded(t *testing.T) {
+	n := newNotes()
+	flags := make([]atomic.Bool, maxNotes+1)
+	for i := range maxNotes {
+		if !n.begin(&flags[i]) {
+			t.Fatalf("no place for note %d", i+1)
+		}
+		if n.begin(&flags[i]) {
+			t.Fatal("two notes of one key are under way")
+		}
+	}
+	if n.begin(&flags[maxNotes]) || flags[maxNotes].Load() {
+		t.Error("one too many is under way")
+	}
+	n.taken.Add(-1)
+	if !n.begin(&flags[maxNotes]) {
+		t.Error("no place though there is one")
+	}
+}
+
+// Many keys used for the first time at once: commands go on meanwhile, and every
+// key is noted sooner or later.
+func TestManyFirstUsesHinderNobody(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	const keys = 300
+	made := must(h.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
+	var all sync.WaitGroup
+	for _, value := range made.Keys {
+		all.Go(func() { h.Authenticate(o.ID, []byte(value)) })
+	}
+	for range 32 {
+		all.Go(func() {
+			name := "Renamed"
+			if _, err := h.PatchPartner(t.Context(), o.ID, made.Number, directory.PartnerPatch{Name: &name}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for round := 0; h.uses(o.ID) < keys; round++ {
+		if round > keys {
+			t.Fatalf("%d of %d keys are noted", h.uses(o.ID), keys)
+		}
+		for _, value := range made.Keys {
+			h.Authenticate(o.ID, []byte(value))
+		}
+	}
+	if got := h.uses(o.ID); got != keys || h.notes.taken.Load() != 0 {
+		t.Errorf("%d notes of %d keys, %d under way", got, keys, h.notes.taken.Load())
+	}
+}
+
+// Where the directory can't be read, notes are let go: nobody is told for ever.
+func TestNotesAreLetGoWhereNothingCanBeRead(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	_, value := h.keyOf(h.partnerOf(o.ID, "one"))
+	known := h.orgs.slots.Swap(nil)
+	h.note(o.ID, use{new(atomic.Bool), func(*org) (written, bool) { t.Error("asked"); return written{}, false }})
+	h.notes.taken.Add(1)
+	h.runtime.Quiesce()
+	h.orgs.slots.Store(known)
+	if h.notes.taken.Load() != 0 || len(h.notes.waiting) != 0 || len(h.notes.writing) != 0 {
+		t.Errorf("%d places, %d queues, %d told", h.notes.taken.Load(), len(h.notes.waiting), len(h.notes.writing))
+	}
+	h.Authenticate(o.ID, value)
+	if got := h.uses(o.ID); got != 1 {
+		t.Errorf("%d notes, want 1", got)
+	}
+}
+
+// While the organization's actor is at work elsewhere, requests go on, and as many
+// notes wait for it as there may be.
+func TestNoRequestWaitsForANote(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	const keys = maxNotes + 36
+	made := must(h.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
+	atWork, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- h.run(t.Context(), o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
+			close(atWork)
+			<-release
+			return nil, nil
+		}, nil)
+	}()
+	<-atWork
+	for range 3 {
+		for _, value := range made.Keys {
+			if _, _, ok := h.Authenticate(o.ID, []byte(value)); !ok {
+				t.Fatal("not let in")
+			}
+		}
+	}
+	if got := h.notes.taken.Load(); got != maxNotes {
+		t.Errorf("%d notes wait, want %d", got, maxNotes)
+	}
+	close(release)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if got := h.uses(o.ID); got != maxNotes || h.notes.taken.Load() != 0 {
+		t.Errorf("%d notes, %d under way", got, h.notes.taken.Load())
+	}
+	for _, value := range made.Keys {
+		h.Authenticate(o.ID, []byte(value))
+	}
+	if got := h.uses(o.ID); got != keys {
+		t.Errorf("%d notes after the next use, want %d", got, keys)
+	}
+}

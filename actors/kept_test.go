@@ -1,0 +1,206 @@
+package actors_test
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// keeper is a behaviour whose memory is needed up to an instant.
+type keeper struct {
+	until atomic.Int64 // Micros
+	asked atomic.Int64
+	panic atomic.Bool
+}
+
+func (k *keeper) Receive(c *actors.Context, message any) {
+	switch m := message.(type) {
+	case expect:
+		c.Expect()
+	case call:
+		m()
+	}
+}
+
+func (k *keeper) KeepUntil() ledger.Micros {
+	if k.asked.Add(1); k.panic.Swap(false) {
+		panic("until")
+	}
+	return ledger.Micros(k.until.Load())
+}
+
+func (k *keeper) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
+func (k *keeper) Idle() bool                                                  { return true }
+func (k *keeper) Failed(*actors.Context)                                      {}
+
+// keepers is a registry whose actors share one behaviour.
+func (s *stage) keepers(keep time.Duration, k *keeper) *actors.Registry[actors.RecordKey] {
+	return actors.NewRegistry(s.Runtime, "keeper", keep, func(actors.RecordKey) actors.Behaviour { return k })
+}
+
+func (s *stage) wantCounts(t *testing.T, what string, live, kept int64) {
+	t.Helper()
+	if s.Live() != live || s.Kept() != kept {
+		t.Errorf("%s: %d actors with work and %d without, want %d and %d", what, s.Live(), s.Kept(), live, kept)
+	}
+}
+
+// gone waits until actors have gone.
+func (s *stage) gone(t *testing.T, what string, left int64) {
+	t.Helper()
+	soon(t, what, func() {
+		for s.Kept() != left {
+			runtime.Gosched()
+		}
+	})
+}
+
+func nothing() {}
+
+func TestAnActorThatOnlyStaysHasNoWork(t *testing.T) {
+	s := open(t, 0)
+	k := new(keeper)
+	registry := s.keepers(time.Hour, k)
+	for range 3 {
+		for i := range 100 {
+			registry.Tell(wide(i), call(nothing))
+		}
+		s.Quiesce()
+		s.wantCounts(t, "at rest", 0, 100)
+	}
+	release, began := make(chan struct{}), make(chan struct{})
+	registry.Tell(wide(0), call(func() { close(began); <-release }))
+	<-began
+	s.wantCounts(t, "with a message", 1, 99)
+	close(release)
+	s.Quiesce()
+	registry.Tell(wide(1), expect{})
+	s.Quiesce()
+	s.wantCounts(t, "with an answer to come", 1, 99)
+	registry.Tell(wide(1), answerTo{new(atomic.Int64)})
+	s.Quiesce()
+	s.wantCounts(t, "with the answer", 0, 100)
+	registry.Tell(wide(2), call(func() { panic("a message") }))
+	s.Quiesce()
+	s.wantCounts(t, "after a panic", 0, 100)
+	k.panic.Store(true)
+	registry.Tell(wide(3), call(nothing))
+	s.Quiesce()
+	s.wantCounts(t, "one whose behaviour has not said that it may rest", 1, 99)
+	registry.Tell(wide(3), call(nothing))
+	s.Quiesce()
+	s.wantCounts(t, "and one that has", 0, 100)
+}
+
+func TestAnActorWithAChangeUnderWayHasWork(t *testing.T) {
+	s := open(t, time.Hour)
+	s.gate = make(chan struct{})
+	replies := make(chan error, 2)
+	for range cap(replies) { // the second waits for the first
+		if err := s.registry.Command(key(1), &write{reply: replies}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.wantCounts(t, "before it is durable", 1, 0)
+	s.gate <- struct{}{}
+	if err := <-replies; err != nil {
+		t.Fatal(err)
+	}
+	s.wantCounts(t, "with another", 1, 0)
+	close(s.gate)
+	s.Quiesce()
+	s.wantCounts(t, "after both", 0, 1)
+}
+
+// However many partners have been counted in the last hour, commands are taken
+// and due work is done.
+func TestActorsThatOnlyStayHoldUpNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("more actors than the bound")
+	}
+	s := open(t, 0)
+	k := new(keeper)
+	k.until.Store(int64(ledger.MicrosOf(start.Add(24 * time.Hour))))
+	registry := s.keepers(time.Hour, k)
+	const many = actors.MaxLive + 1
+	for i := range many {
+		k := wide(i)
+		k.ID[3] = byte(i >> 16)
+		registry.Tell(k, call(nothing))
+	}
+	s.Quiesce()
+	s.wantCounts(t, "at rest", 0, many) // each must stay, so that MaxKept is no bound
+	reply := make(chan error, 1)
+	if err := s.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
+		t.Fatalf("a command: %v", err)
+	}
+	if err := <-reply; err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Advance(start.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.seen) != 1 {
+		t.Errorf("%d times woken when it was due, want once", len(s.seen))
+	}
+}
+
+func TestBeyondTheBoundAnActorThatNeedNotStayGoesAtOnce(t *testing.T) {
+	s := open(t, 0)
+	k := new(keeper)
+	registry := s.keepers(time.Hour, k)
+	s.Keep(actors.MaxKept - 1)
+	registry.Tell(key(1), call(nothing))
+	s.Quiesce()
+	s.wantCounts(t, "the last that has room", 0, actors.MaxKept)
+	registry.Tell(key(2), call(nothing))
+	s.Quiesce()
+	s.wantCounts(t, "one more", 0, actors.MaxKept)
+	k.until.Store(int64(ledger.MicrosOf(start) + 1))
+	registry.Tell(key(3), call(nothing))
+	s.Quiesce()
+	s.wantCounts(t, "one that must stay", 0, actors.MaxKept+1)
+}
+
+// An actor that has named an instant isn't asked before it, and is let go then.
+func TestAnActorStaysUntilTheInstantThatItNamed(t *testing.T) {
+	s := open(t, 0)
+	k := new(keeper)
+	k.until.Store(int64(ledger.MicrosOf(start.Add(time.Hour))))
+	registry := s.keepers(time.Nanosecond, k)
+	registry.Tell(key(1), call(nothing))
+	s.Quiesce()
+	if err := s.Advance(start.Add(time.Hour - time.Microsecond)); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		registry.Sweep(time.Now().Add(time.Hour))
+	}
+	registry.Tell(key(1), call(nothing)) // behind whatever the sweep has sent
+	s.Quiesce()
+	if n := k.asked.Load(); n != 2 {
+		t.Errorf("asked %d times by two messages", n)
+	}
+	s.wantCounts(t, "before the instant", 0, 1)
+	if err := s.Advance(start.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	registry.Sweep(time.Now().Add(time.Hour))
+	s.gone(t, "it goes", 0)
+	s.wantCounts(t, "at the instant", 0, 0)
+}
+
+func TestAnActorThatNamesNoInstantGoesWhenItHasRested(t *testing.T) {
+	s := open(t, time.Hour) // probes are no keepers
+	s.registry.Tell(key(1), call(nothing))
+	s.Quiesce()
+	registry := s.keepers(time.Nanosecond, new(keeper))
+	registry.Tell(key(2), call(nothing)) // it has rested when it ends
+	s.Quiesce()
+	s.wantCounts(t, "one has rested", 0, 1)
+}

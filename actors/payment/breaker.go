@@ -1,0 +1,122 @@
+package payment
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// Breaker says when a terminal is taken for down: after so many charges in a row
+// that its provider could not be reached for, or did not answer. It is passed
+// over for Rest, in real time; then one charge is let through to see.
+type Breaker struct {
+	Failures uint32        // 0: 20
+	Rest     time.Duration // 0: 30 s
+}
+
+// circuits are the terminals' circuits. A terminal has one from its first charge
+// on, in this process.
+type circuits struct {
+	set  Breaker
+	log  *slog.Logger
+	each sync.Map // ledger.ID of a terminal → *circuit
+}
+
+type circuit = gobreaker.TwoStepCircuitBreaker[struct{}]
+
+func newCircuits(set Breaker, log *slog.Logger) *circuits {
+	if set.Failures == 0 {
+		set.Failures = 20
+	}
+	if set.Rest == 0 {
+		set.Rest = 30 * time.Second
+	}
+	return &circuits{set: set, log: log}
+}
+
+// open tells whether the terminal is to be passed over: also while the one charge
+// that was let through to see is under way.
+func (s *circuits) open(terminal ledger.ID) bool {
+	found, ok := s.each.Load(terminal)
+	if !ok {
+		return false
+	}
+	c := found.(*circuit)
+	switch c.State() {
+	case gobreaker.StateOpen:
+		return true
+	case gobreaker.StateHalfOpen:
+		return c.Counts().Requests > 0
+	}
+	return false
+}
+
+func (s *circuits) of(terminal ledger.ID) *circuit {
+	if c, ok := s.each.Load(terminal); ok {
+		return c.(*circuit)
+	}
+	c, _ := s.each.LoadOrStore(terminal, gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:        terminal.String(),
+		MaxRequests: 1,
+		Timeout:     s.set.Rest,
+		ReadyToTrip: func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= s.set.Failures },
+		OnStateChange: func(name string, from, to gobreaker.State) {
+			s.log.Warn("a terminal's circuit", "terminal", name, "was", from.String(), "is", to.String())
+		},
+	}))
+	return c.(*circuit)
+}
+
+var errDown = errors.New("the provider is down")
+
+// enter asks the terminal's circuit to let a call through, which then tells done
+// how the provider was. Only charges count, for others done is nil: what follows
+// a charge has nowhere else to go.
+func (s *circuits) enter(call *actors.Call) (done func(error), let bool) {
+	if call.Operation != actors.Pay && call.Operation != actors.PayOut {
+		return nil, true
+	}
+	done, err := s.of(call.Terminal.ID).Allow()
+	return done, err == nil
+}
+
+// notLet answers a charge that its circuit did not let through: it was never sent.
+func notLet() actors.Outcome {
+	return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: reasonOpen}
+}
+
+// leave tells the circuit of a call how the provider was.
+func leave(done func(error), answer *actors.Outcome) {
+	switch {
+	case done == nil:
+	case answer.Down:
+		done(errDown)
+	default:
+		done(nil)
+	}
+}
+
+// reasonOpen is why a terminal was passed over.
+const reasonOpen = "the terminal's circuit is open"
+
+// excluded is why a terminal serves no such request by itself; empty: it does.
+func (s *Service) excluded(t *directory.Terminal, w *wanted, kind directory.TerminalType, operation actors.Operation) string {
+	if w.route != "" && w.route != t.Provider {
+		return "the payer chose another rail"
+	}
+	r := w.request
+	if why := t.Unfit(kind, r.Asset, r.Method, r.Amount); why != "" {
+		return why
+	}
+	if p := s.providers[t.Provider]; p == nil || !p.Accepts(operation, r.Method) {
+		return "its provider does not take the method"
+	}
+	return ""
+}

@@ -1,0 +1,144 @@
+package payment_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// twoRails is a house with two payment terminals; the provider of the first does
+// what down says.
+func twoRails(t *testing.T, rest time.Duration) (h *house, ids [2]ledger.ID, down *atomic.Bool) {
+	down = new(atomic.Bool)
+	r := new(rail)
+	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
+		if call.Terminal.ID == ids[0] && down.Load() {
+			return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: "no route to host", Down: true}
+		}
+		return r.Provider.Submit(ctx, call)
+	}
+	h = openAs(t, func(h *house) {
+		h.on(r)
+		h.breaker = live.Breaker{Failures: 3, Rest: rest}
+		h.set(0, failing("", 1))
+		ids = [2]ledger.ID{h.terminals[0].ID, h.add(0, failing("", 2))}
+	})
+	return h, ids, down
+}
+
+func TestATerminalWhoseProviderIsDownIsPassedOver(t *testing.T) {
+	h, ids, down := twoRails(t, 24*time.Hour)
+	down.Store(true)
+	for range 3 {
+		r := h.ends(good, 1, payment.Charged, "")
+		if r.Terminal != ids[1] || len(r.Attempts) != 1 || r.Attempts[0].Outcome != payment.AttemptNotSent {
+			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
+		}
+	}
+	down.Store(false) // it is not asked, so nobody knows
+	r := h.ends(good, 1, payment.Charged, "")
+	want := payment.Attempt{Terminal: ids[0], Outcome: payment.AttemptSkipped, Reason: "the terminal's circuit is open", Priority: 1,
+		At: ledger.MicrosOf(h.clock.Now())}
+	if r.Terminal != ids[1] || len(r.Attempts) != 1 || r.Attempts[0] != want {
+		t.Errorf("by %v after %+v, want %+v", r.Terminal, r.Attempts, want)
+	}
+	h.set(1, func(*directory.Settings) {})
+	h.terminals[2] = off(h.terminals[2])
+	r = h.ends(good, 1, payment.Rejected, "no terminal available")
+	if len(r.Attempts) != 2 || r.Attempts[0] != want || r.Attempts[1].Outcome != payment.AttemptExcluded || r.Attempts[1].Reason != "it is switched off" {
+		t.Errorf("looked at %+v", r.Attempts)
+	}
+}
+
+func off(t *directory.Terminal) *directory.Terminal {
+	next := *t
+	next.Active = false
+	return &next
+}
+
+func TestACircuitClosesWhenTheProviderAnswersAgain(t *testing.T) {
+	h, ids, down := twoRails(t, time.Nanosecond) // after which one is let through to see
+	down.Store(true)
+	for range 10 {
+		if r := h.ends(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
+			t.Fatalf("by %v", r.Terminal)
+		}
+	}
+	down.Store(false)
+	for range 10 {
+		if r := h.ends(good, 1, payment.Charged, ""); r.Terminal != ids[0] || r.Attempts != nil {
+			t.Fatalf("by %v after %+v", r.Terminal, r.Attempts)
+		}
+	}
+}
+
+func TestOneAnswerBetweenSilencesKeepsTheCircuitClosed(t *testing.T) {
+	h, ids, down := twoRails(t, 24*time.Hour)
+	for range 5 {
+		down.Store(true)
+		h.ends(good, 1, payment.Charged, "")
+		h.ends(good, 1, payment.Charged, "")
+		down.Store(false)
+		if r := h.ends(declined, 1, payment.Rejected, "card_declined"); r.Attempts[0].Terminal != ids[0] || r.Attempts[0].Outcome != payment.AttemptRefused {
+			t.Fatalf("after %+v", r.Attempts)
+		}
+	}
+}
+
+// A terminal that never answers leaves its payments' outcomes unknown: they stay
+// with it, and later ones go elsewhere.
+func TestASilentTerminalIsPassedOverAndItsPaymentsAreInquired(t *testing.T) {
+	h := openAs(t, func(h *house) {
+		h.breaker = live.Breaker{Failures: 3, Rest: 24 * time.Hour}
+		h.set(0, failing(directory.FailTimeout, 1))
+		h.add(0, failing("", 2))
+	})
+	var first []ledger.ID
+	for range 3 {
+		r := h.create(payment.Payment, good, 1, "").Record
+		h.is(r.ID, payment.Charging, "")
+		first = append(first, r.ID)
+	}
+	if r := h.ends(good, 1, payment.Charged, ""); r.Terminal != h.terminals[2].ID {
+		t.Errorf("by %v", r.Terminal)
+	}
+	h.advance(time.Minute)
+	for _, id := range first {
+		if r := h.is(id, payment.Charged, ""); r.Terminal != h.terminals[0].ID {
+			t.Errorf("by %v", r.Terminal)
+		}
+	}
+}
+
+func TestWhereNoTerminalIsFoundEachSaysWhy(t *testing.T) {
+	h := openAs(t, func(h *house) {
+		for _, change := range []func(*directory.Settings){
+			func(s *directory.Settings) { s.Currencies = []money.Currency{"EUR"} },
+			func(s *directory.Settings) { s.Methods = []string{"sbp"} },
+			func(s *directory.Settings) { most := money.FromUint64(9); s.MaxAmount = &most },
+			func(s *directory.Settings) { least := money.FromUint64(11); s.MinAmount = &least },
+		} {
+			h.add(0, change)
+		}
+		h.terminals[0] = off(h.terminals[0])
+	})
+	r := h.ends(good, 10, payment.Rejected, "no terminal available")
+	want := []string{"it is switched off", "it does not take the currency", "it does not take the method",
+		"the amount is above its max_amount", "the amount is below its min_amount"}
+	if len(r.Attempts) != len(want) {
+		t.Fatalf("looked at %+v", r.Attempts)
+	}
+	for i, a := range r.Attempts {
+		if a.Reason != want[i] || a.Outcome != payment.AttemptExcluded || a.At != ledger.MicrosOf(start) {
+			t.Errorf("attempt %d: %+v, want %q", i, a, want[i])
+		}
+	}
+}

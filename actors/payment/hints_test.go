@@ -1,0 +1,218 @@
+package payment_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// Examine lets the provider behind the witness be examined, if it can be.
+func (w *witness) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
+	if e, able := w.Provider.(live.Examiner); able {
+		return e.Examine(ctx, q)
+	}
+	return actors.Report{}, false
+}
+
+// examined is a rail that also answers about charges that are closed here.
+type examined struct {
+	*rail
+	examine func(q *actors.Question) (actors.Report, bool)
+}
+
+// Examine implements live.Examiner.
+func (e examined) Examine(_ context.Context, q *actors.Question) (actors.Report, bool) {
+	return e.examine(q)
+}
+
+// hint has the terminal say that it has news, and waits for what that leads to.
+func (h *house) hint(terminal, id ledger.ID) {
+	h.t.Helper()
+	if err := h.Hint(org, terminal, id); err != nil {
+		h.t.Fatal(err)
+	}
+	h.runtime.Quiesce()
+}
+
+func saying(v actors.Verdict) func(context.Context, *actors.Question) actors.Outcome {
+	return func(context.Context, *actors.Question) actors.Outcome { return actors.Outcome{Verdict: v} }
+}
+
+func TestAHintHasTheProviderAskedAtOnce(t *testing.T) {
+	for card, status := range map[string]payment.Status{"4000000000000077": payment.Charging, "4000000000003220": payment.ActionRequired} {
+		r := &rail{inquire: saying(actors.VerdictCharged)}
+		h := openAs(t, func(h *house) { h.on(r) })
+		id := h.create(payment.Payment, card, 70, "").Record.ID
+		h.is(id, status, "")
+		h.hint(h.terminals[0].ID, id)
+		h.is(id, payment.Charged, "")
+	}
+}
+
+// Nothing is taken from the news: only the provider's answer counts.
+func TestAHintThatTheProviderKnowsNothingOfChangesNothing(t *testing.T) {
+	r := &rail{inquire: saying(actors.VerdictPending)}
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	before := h.path(id)
+	for range 3 {
+		h.hint(h.terminals[0].ID, id)
+	}
+	h.is(id, payment.Charging, "")
+	h.went(id, before)
+	if n := r.inquired.Load(); n != 3 {
+		t.Errorf("asked %d times for three hints", n)
+	}
+}
+
+func TestAHintOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
+	r := &rail{inquire: saying(actors.VerdictCharged)}
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	h.hint(h.terminals[1].ID, id)
+	h.hint(h.terminals[0].ID, uuid.New())
+	if err := h.Hint(uuid.New(), h.terminals[0].ID, id); err != nil {
+		t.Error(err)
+	}
+	if n := r.inquired.Load(); n != 0 {
+		t.Errorf("asked %d times", n)
+	}
+	h.is(id, payment.Charging, "")
+}
+
+// The answer that is on its way may be older than the news.
+func TestAHintThatComesWhileTheProviderIsAskedIsTakenUpAfterwards(t *testing.T) {
+	asked, release := make(chan struct{}), make(chan struct{})
+	r := &rail{}
+	r.inquire = func(context.Context, *actors.Question) actors.Outcome {
+		if r.inquired.Load() > 1 {
+			return actors.Outcome{Verdict: actors.VerdictCharged}
+		}
+		close(asked)
+		<-release
+		return actors.Outcome{Verdict: actors.VerdictPending}
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
+	if err := h.Hint(org, h.terminals[0].ID, id); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := h.Hint(org, h.terminals[0].ID, id); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	h.runtime.Quiesce()
+	h.is(id, payment.Charged, "")
+	if n := r.inquired.Load(); n != 2 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+func TestAHintAboutARefundAsksForTheRefund(t *testing.T) {
+	var questions []actors.Question
+	r := &rail{}
+	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
+		questions = append(questions, *q)
+		return actors.Outcome{Verdict: actors.VerdictCharged}
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4000000000007726", 70, "").Record.ID
+	h.must(h.Refund(part(id, 30)))
+	h.is(id, payment.Refunding, "")
+	h.hint(h.terminals[0].ID, id)
+	h.is(id, payment.Refunded, "")
+	h.must(h.Refund(part(id, 20)))
+	h.hint(h.terminals[0].ID, id)
+	if len(questions) != 2 || questions[0].Operation != actors.Refund || questions[0].Amount != money.FromUint64(30) || !questions[0].Returned.IsZero() ||
+		questions[1].Amount != money.FromUint64(20) || questions[1].Returned != money.FromUint64(30) {
+		t.Errorf("asked %+v", questions)
+	}
+}
+
+// A second "unknown reference" is not sought before its instant, whoever hints.
+func TestAHintDoesNotShortenTheWaitForACallThatIsNotKnown(t *testing.T) {
+	h, id := lost(t, payment.Payment, &flaky{before: true})
+	for range 3 {
+		h.hint(h.terminals[0].ID, id)
+		if r := h.read(id); r.Status != payment.Authorizing || r.Unheard != 1 {
+			t.Fatalf("%s, not known %d times", r.Status, r.Unheard)
+		}
+	}
+}
+
+func TestAHintAboutAClosedTransactionHasItExamined(t *testing.T) {
+	for card, c := range map[string]struct {
+		status payment.Status
+		what   actors.Reported
+		want   payment.Status
+		late   bool
+	}{
+		"4242424242424242": {payment.Charged, actors.TakenBack, payment.Reversed, false},
+		"4000000000000002": {payment.Rejected, actors.Corrected, payment.Failed, false},
+		"4000000000000119": {payment.Failed, actors.Settled, payment.Failed, true},
+	} {
+		e := examined{rail: &rail{}}
+		e.examine = func(q *actors.Question) (actors.Report, bool) {
+			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.what, Reason: "said so"}, true
+		}
+		h := openAs(t, func(h *house) {
+			h.scripted = true
+			h.wrap = func(p actors.Provider) actors.Provider { e.rail.Provider = p; return e }
+		})
+		id := h.create(payment.Payment, card, 70, "").Record.ID
+		if got := h.read(id).Status; got != c.status {
+			t.Fatalf("%s is %s", card, got)
+		}
+		h.hint(h.terminals[0].ID, id)
+		if r := h.read(id); r.Status != c.want || r.SettledLate != c.late {
+			t.Errorf("%s: a report %v makes %s %s, settled late %v", card, c.what, c.status, r.Status, r.SettledLate)
+		}
+	}
+}
+
+func TestAHintThatHasNothingToExamineChangesNothing(t *testing.T) {
+	h := open(t) // whose simulator can't be examined
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	before := h.path(id)
+	h.hint(h.terminals[0].ID, id)
+	h.went(id, before)
+}
+
+// What the record has kept for its provider is there whenever it is asked.
+func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
+	var told []actors.Remembered
+	r := &rail{}
+	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
+		told = append(told, call.Remembered)
+		return actors.Outcome{Verdict: actors.VerdictPending, Meta: []byte(`{"their_id":"7"}`), Again: time.Second}
+	}
+	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
+		told = append(told, q.Remembered)
+		return actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{Page: "https://rail.example"}, Again: time.Second}
+	}
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.restart()
+	h.advance(time.Second)
+	h.is(id, payment.ActionRequired, "")
+	h.hint(h.terminals[0].ID, id)
+	first, second, last := told[0], told[1], told[len(told)-1]
+	if first.Meta != nil || first.Acting || first.Charge != money.FromUint64(70) || first.Since.Before(start) || first.Since.After(start.Add(time.Second)) {
+		t.Errorf("the call is told %+v", first)
+	}
+	if string(second.Meta) != `{"their_id":"7"}` || second.Acting || !second.Since.Equal(first.Since) {
+		t.Errorf("the first question is told %+v", second)
+	}
+	if !last.Acting || string(last.Meta) != `{"their_id":"7"}` {
+		t.Errorf("who asks for a payer is told %+v", last)
+	}
+}

@@ -1,0 +1,40 @@
+package payment
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// Attempts calls fn with what limits have judged of a partner's transactions
+// since an instant, the last booked first; it is an account.History. The cost is
+// that of all that was booked since then, until fn wants no more.
+func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
+	fn func(booked, at ledger.Micros, a *directory.Attempt) (more bool)) error {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	told := make(map[ledger.ID]bool) // those that are attempted, or sent on, later than they are created
+	return view.List(org, posting.List{Partner: partner, Env: uint8(env)}, posting.Walk{From: since}, func(row posting.Listed) (bool, error) {
+		if told[row.ID] {
+			return true, nil
+		}
+		stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
+		if err != nil || !found {
+			return err == nil, err
+		}
+		r, err := Decode(stored.Payload)
+		if err != nil {
+			return false, err
+		}
+		if r.Attempted == 0 {
+			return true, nil
+		}
+		if r.Hosted || len(r.Attempts) > 0 {
+			told[row.ID] = true
+		} else if !row.First {
+			return true, nil
+		}
+		return attemptedAt(r, func(at ledger.Micros, a *directory.Attempt) bool { return fn(row.Booked, at, a) }), nil
+	})
+}

@@ -1,0 +1,259 @@
+package payment
+
+import (
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// judging is a transaction that is about to be routed while it is held against
+// the terminals, the blocklist and the limits, in this order.
+type judging struct {
+	wanted
+	card      *secret.Card
+	operation *operation // the continuation of a hosted one; nil: a create
+	elsewhere *elsewhere // or one that goes on to another terminal
+
+	terms   payment.Terms
+	found   bool   // a terminal
+	reason  string // why it is rejected; empty: nothing has spoken against it
+	attempt directory.Attempt
+	paces   []*directory.Limit // that count it
+	counted bool               // by them
+}
+
+// judge chooses a terminal, unless there is a reason not to, and asks what bounds
+// the transaction. Nearly always nothing does, and nothing is made to find that
+// out.
+func (t *transaction) judge(c *actors.Context, w wanted, card *secret.Card, m *operation, reason string) {
+	s := t.service
+	t.judged = nil
+	w.at = ledger.MicrosOf(c.Now())
+	w.request.Attempted = w.at
+	var terms payment.Terms
+	found := false
+	if reason == "" {
+		terms, found = s.terms(&w)
+	}
+	limits := s.directory.Limits(w.org, w.partner.Number)
+	listed := s.directory.HasBlocks(w.org)
+	if found && len(limits) == 0 && !listed {
+		if m != nil {
+			t.proceeds(c, m, w.at, &terms)
+		} else {
+			t.creates(c, &terms)
+		}
+		return
+	}
+	t.judged = &judging{wanted: w, card: card, operation: m, terms: terms, found: found, reason: reason}
+	t.hold(c, t.judged, limits, listed)
+}
+
+// hold holds the transaction against the blocklist and the limits. Every attempt
+// is counted, also one that something else speaks against.
+func (t *transaction) hold(c *actors.Context, j *judging, limits []*directory.Limit, listed bool) {
+	s := t.service
+	if !j.found {
+		j.terms.Asset = j.request.Asset
+	}
+	if !j.found && j.reason == "" {
+		j.reason = payment.NoTerminal
+	}
+	j.attempt = j.attempted(&j.terms, payerOf(j.request, j.card))
+	if kind, blocked := s.directory.Blocked(j.org, &j.attempt.Payer); listed && blocked && j.reason == "" {
+		j.reason = payment.Blocklisted + kind
+	}
+	if breach := j.within(limits); j.reason == "" {
+		j.reason = breach
+	}
+	if len(j.paces) == 0 {
+		t.route(c, j)
+		return
+	}
+	if m := t.create; m != nil && t.repeats(m) {
+		return
+	}
+	t.pace(c, j)
+}
+
+// repeats answers a create whose txid is taken, before it is counted: until the
+// writer finds out, it would take a place that is another one's. Only those that
+// come at the very same time are counted and taken back.
+func (t *transaction) repeats(m *create) bool {
+	if m.Request.TxID == "" {
+		return false
+	}
+	view := t.service.rt.Journal.View()
+	defer view.Close()
+	owner, taken, err := view.Claim(t.key.Org, ledger.ClaimTxID, TxIDKey(m.Partner.Number, m.Request.TxID))
+	if err != nil {
+		panic(err)
+	}
+	if !taken {
+		return false
+	}
+	t.drop()
+	t.create, t.judged = nil, nil
+	id, err := uuid.FromBytes(owner)
+	m.answer(reply{existing: id, err: err})
+	return true
+}
+
+// pace has the attempt counted.
+func (t *transaction) pace(c *actors.Context, j *judging) {
+	t.judging = j
+	service, key := t.service, t.key
+	service.admission.Count(j.org, j.partner.Number, j.paces, j.at, &j.attempt, func(breached *directory.Limit, err error) {
+		service.registry.Tell(key, paced{breached, err})
+	})
+	c.Expect()
+}
+
+// looked are the terminals that were looked at for a transaction that is
+// rejected for the reason.
+func (t *transaction) looked(c *actors.Context, reason string) []payment.Attempt {
+	j, refused := t.judged, t.decision.Record
+	switch {
+	case j == nil && refused == nil:
+		return nil
+	case j == nil: // nothing bounded it, and the writer has refused it
+		terms := payment.Terms{Terminal: refused.Terminal, Priority: refused.Priority, Skipped: refused.Attempts}
+		return terms.Stopped(reason, c.Now())
+	case j.found:
+		return j.terms.Stopped(reason, c.Now())
+	case reason != payment.NoTerminal:
+		return nil // none was looked for
+	default:
+		return t.service.explained(&j.wanted, j.terms.Skipped)
+	}
+}
+
+// resolved is the asset of a transaction that is rejected as the terminal that
+// was chosen, and the limits, saw it.
+func (t *transaction) resolved(asked money.Asset) money.Asset {
+	switch {
+	case t.judged != nil:
+		return t.judged.terms.Asset
+	case t.decision.Record != nil:
+		return t.decision.Record.Asset
+	}
+	return asked
+}
+
+// attempted is the request as limits see it.
+func (w *wanted) attempted(terms *payment.Terms, payer directory.Payer) directory.Attempt {
+	kind, _ := w.kind()
+	return directory.Attempt{Type: kind, Asset: terms.Asset, Terminal: terms.Terminal, Payer: payer}
+}
+
+// within holds the attempt against the limits that need no counting, or that the
+// writer judges, and keeps those that count attempts. It returns what is breached.
+func (j *judging) within(limits []*directory.Limit) (breach string) {
+	today := j.at.Date()
+	for _, l := range limits {
+		subject, bounds := l.Bounds(&j.attempt)
+		switch {
+		case !bounds:
+		case l.Kind == directory.PerTransaction:
+			if breach == "" && l.MaxAmount.Less(j.request.Amount) {
+				breach = breachOf(l)
+			}
+		case l.Kind == directory.Velocity:
+			j.paces = append(j.paces, l)
+		default:
+			j.terms.Bounds = append(j.terms.Bounds, boundOf(l, today, subject))
+		}
+	}
+	return breach
+}
+
+func breachOf(l *directory.Limit) string { return payment.LimitBreached + string(l.Kind) }
+
+func boundOf(l *directory.Limit, today ledger.Date, subject string) payment.Bound {
+	return payment.Bound{
+		Volume: payment.Volume{Limit: l.ID, Window: l.CounterWindow(today), Subject: subject}, Max: l.MaxAmount, Breach: breachOf(l),
+	}
+}
+
+// paced is the account's answer to an attempt.
+type paced struct {
+	breached *directory.Limit
+	err      error
+}
+
+// Expected implements actors.Expected.
+func (paced) Expected() {}
+
+func (t *transaction) paced(c *actors.Context, m paced) {
+	j := t.judging
+	if j == nil {
+		return // answered by a panic meanwhile
+	}
+	if j.elsewhere != nil {
+		t.judging = nil
+		t.pacedElsewhere(c, j.elsewhere, m)
+		return
+	}
+	if j.counted = m.err == nil; !j.counted {
+		t.judging = nil
+		t.uncountable(c, j, m.err)
+		return
+	}
+	if m.breached != nil && j.reason == "" {
+		j.reason = breachOf(m.breached)
+	}
+	t.route(c, j)
+	t.judging = nil // not before: a panic meanwhile answers whoever waits
+}
+
+// uncountable answers for an attempt that could not be counted: nothing of it is
+// stored.
+func (t *transaction) uncountable(c *actors.Context, j *judging, err error) {
+	if j.operation == nil {
+		t.giveUp(t.create, err)
+		return
+	}
+	t.giveUp(j.operation, err)
+	t.unjudge(c)
+}
+
+// unjudge leaves a transaction as if nobody had wanted to go on with it: what
+// came meanwhile is taken up.
+func (t *transaction) unjudge(c *actors.Context) {
+	t.drop()
+	t.uncount()
+	t.judged = nil
+	if m := t.overdue; m != nil {
+		t.overdue = nil
+		t.due(c, *m)
+	}
+}
+
+// uncount takes back what was counted for a repetition.
+func (t *transaction) uncount() {
+	if j := t.judged; j != nil && j.counted {
+		j.counted = false
+		t.service.admission.Uncount(j.org, j.partner.Number, j.paces, j.at, &j.attempt)
+	}
+}
+
+// route goes on with what has been judged.
+func (t *transaction) route(c *actors.Context, j *judging) {
+	m := j.operation
+	switch {
+	case m == nil && j.reason != "":
+		t.reject(c, j.reason)
+	case m == nil:
+		t.creates(c, &j.terms)
+	case j.reason != "":
+		m.with.Credentials.Attempted = j.at
+		t.refuseContinue(c, m, j.reason)
+	default:
+		t.proceeds(c, m, j.at, &j.terms)
+	}
+}

@@ -1,0 +1,399 @@
+package payment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// tight are limits that one transaction of the amount fills.
+func tight(amount uint64) []*directory.Limit {
+	return []*directory.Limit{
+		limit(directory.PerTransaction, amount, nil),
+		limit(directory.DailyVolume, amount, nil),
+		limit(directory.MonthlyVolume, amount, nil),
+		limit(directory.Velocity, 1, func(l *directory.Limit) { l.Window = time.Hour }),
+	}
+}
+
+// atOnce does so many things at the same time.
+func atOnce(n int, do func(int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { do(i) })
+	}
+	all.Wait()
+}
+
+// admitted counts the transactions that no limit has refused, and those that one
+// has, beside hosted ones that still wait.
+func (h *house) admitted() (passed, breached int) {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
+		switch {
+		case r.Waiting():
+		case strings.HasPrefix(r.Error, payment.LimitBreached):
+			breached++
+		default:
+			passed++
+		}
+	})
+	return passed, breached
+}
+
+func (h *house) wantAdmitted(passed, breached int) {
+	h.t.Helper()
+	if p, b := h.admitted(); p != passed || b != breached {
+		h.t.Errorf("%d were admitted and %d refused, want %d and %d", p, b, passed, breached)
+	}
+}
+
+// Of a hundred attempts at once exactly as many pass as the limit says, whatever
+// they are, also where the process restarts between them.
+func TestAVelocityAdmitsExactlyItsCountOfAHundredAtOnce(t *testing.T) {
+	const most = 30
+	for name, attempt := range map[string]func(*house, ledger.ID){
+		"payments":             func(h *house, _ ledger.ID) { h.create(payment.Payment, good, 1, "") },
+		"payouts":              func(h *house, _ ledger.ID) { h.create(payment.Payout, good, 1, "") },
+		"hosted continuations": func(h *house, id ledger.ID) { h.must(h.Continue(brings(id, good))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := limit(directory.Velocity, most, nil)
+			h := limited(t, l)
+			var waiting [100]ledger.ID
+			if strings.HasPrefix(name, "hosted") {
+				for i := range waiting {
+					waiting[i] = h.hosted("").Record.ID
+				}
+			}
+			atOnce(20, func(i int) { attempt(h, waiting[i]) })
+			h.restart()
+			atOnce(80, func(i int) { attempt(h, waiting[20+i]) })
+			h.wantAdmitted(most, 100-most)
+			h.usage(l, "", "100 0")
+		})
+	}
+}
+
+func TestADaysVolumeHoldsUnderAHundredPayoutsAndContinuationsAtOnce(t *testing.T) {
+	l := limit(directory.DailyVolume, 2_100, nil)
+	h := limited(t, l)
+	var waiting [50]ledger.ID
+	for i := range waiting {
+		waiting[i] = h.hosted("").Record.ID // of 70
+	}
+	atOnce(100, func(i int) {
+		if i%2 == 0 {
+			h.must(h.Continue(brings(waiting[i/2], good)))
+		} else {
+			h.create(payment.Payout, good, 70, "")
+		}
+	})
+	h.wantAdmitted(30, 70)
+	h.usage(l, "", "2100 0 0")
+}
+
+// A kill while as many as the limits admit are at the provider: the next life
+// admits no other, until it is known that they never arrived.
+func TestAKillAtTheEdgeOfALimitAdmitsNobodyElse(t *testing.T) {
+	const most = 30
+	day, pace := limit(directory.DailyVolume, 10*most, nil), limit(directory.Velocity, 4*most, func(l *directory.Limit) { l.Window = time.Hour })
+	forever := make(chan struct{})
+	r := new(rail)
+	r.submit = func(context.Context, *actors.Call) actors.Outcome {
+		<-forever
+		return actors.Outcome{Verdict: actors.VerdictUnknown}
+	}
+	h := openAs(t, func(h *house) {
+		h.limits = []*directory.Limit{day, pace}
+		h.on(r)
+		h.wait = 50 * time.Millisecond
+	})
+	t.Cleanup(func() { close(forever) })
+	atOnce(2*most, func(int) { _, _ = h.begin(payment.Payment, good, 10, nil) })
+	h.until("all are stored", func() bool {
+		passed, breached := h.admitted()
+		return passed == most && breached == most
+	})
+	h.dieAnd(func(h *house) { h.wrap, h.wait = nil, 0 })
+	h.runtime.Quiesce()
+	pay := func(int) { h.create(payment.Payment, good, 10, "") }
+	h.usage(day, "", "0 300 0")
+	h.usage(pace, "", "60 60")
+	atOnce(most, pay)
+	h.wantAdmitted(most, 2*most)
+	h.advance(time.Minute) // the provider does not know them
+	h.usage(day, "", "0 0 300")
+	atOnce(2*most, pay)
+	h.wantAdmitted(2*most, 3*most) // of 150 attempts 120 were allowed, and of these 30 and 30 had room
+	h.usage(pace, "", "150 0")
+	h.usage(day, "", "300 0 0")
+}
+
+// Whatever panics, is lost, is sent on to another terminal, is captured in part,
+// cancelled or returned, and however often the process is killed: what the volume
+// has reserved and settled is never above its limit, and in the end it is what
+// stands. The checker compares the counters with the transactions.
+func TestVolumesAreWhatStandsWhateverFails(t *testing.T) {
+	c := &chaos{random: dice(t)}
+	const most = 300
+	day := limit(directory.DailyVolume, most, nil)
+	elsewhere := limit(directory.MonthlyVolume, 200, nil)
+	h := openAs(t, func(h *house) {
+		h.lossy = true
+		r := c.rail()
+		lose := r.inquire
+		h.wrap = func(p actors.Provider) actors.Provider {
+			r.Provider, r.inquire = p, nil
+			return reports{chaotic{r, lose}, p.(timed)}
+		}
+		h.set(0, func(s *directory.Settings) { s.Priority, s.Fail = 1, directory.FailRejected })
+		elsewhere.Terminal = h.add(0, func(s *directory.Settings) { s.Fail = ""; s.MaxAmount = part(ledger.ID{}, 20).Amount })
+		h.add(0, func(s *directory.Settings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
+		h.limits = []*directory.Limit{day, elsewhere}
+		h.asked = func() { c.mayPanic(20) }
+		h.handling = 5 * time.Millisecond
+		h.wait = 50 * time.Millisecond
+	})
+	within := func() (used money.Amount) {
+		t.Helper()
+		for _, l := range h.limits {
+			u, err := h.accounts.Usage(context.Background(), l, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum, err := u.Used.Add(u.Reserved); err != nil || l.MaxAmount.Less(sum) {
+				t.Errorf("%s: %v used and %v reserved", l.Kind, u.Used, u.Reserved)
+			}
+			if l == day {
+				used = u.Used
+			}
+		}
+		return used
+	}
+	const many = 60
+	cards := []string{good, password, "4000000000000077", "4000000000000341", "4000000000000259", declined}
+	for range 4 {
+		atOnce(many, func(i int) {
+			_, _ = h.begin(payment.Payment, cards[i%len(cards)], uint64(5+i%30), func(create *live.Create) {
+				create.Request.TxID = fmt.Sprint("tx", i)
+				if i%5 == 0 {
+					create.Hosted, create.Card, create.Request.Method = true, nil, ""
+				}
+			})
+			c.operates(h, many)
+			within()
+		})
+		h.advance(3 * time.Second)
+		h.restart()
+		within()
+	}
+	c.mu.Lock()
+	c.calm = true
+	c.mu.Unlock()
+	h.until("all of them have ended", func() bool {
+		h.advance(24 * time.Hour)
+		v := h.journal.View()
+		defer v.Close()
+		n := 0
+		h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
+			if waits(r) {
+				n++
+			}
+		})
+		return n == 0
+	})
+	h.until("no actor is left", func() bool { return h.runtime.Outstanding() == 0 })
+	if _, breached := h.admitted(); breached == 0 {
+		t.Error("no limit has refused anything")
+	}
+}
+
+// counter is an admission whose counting the test holds.
+type counter struct {
+	live.Admission
+	mu     sync.Mutex
+	hold   chan struct{} // guarded by mu: closed to let an attempt be counted; nil: it is at once
+	held   bool          // guarded by mu: an attempt was
+	failed error         // guarded by mu: instead
+	back   int           // guarded by mu: attempts taken back
+}
+
+// Count implements live.Admission.
+func (c *counter) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt, answer func(*directory.Limit, error)) {
+	c.mu.Lock()
+	hold, failed := c.hold, c.failed
+	c.held = c.held || hold != nil
+	c.mu.Unlock()
+	go func() {
+		if hold != nil {
+			<-hold
+		}
+		if failed != nil {
+			answer(nil, failed)
+			return
+		}
+		c.Admission.Count(org, partner, limits, at, a, answer)
+	}()
+}
+
+// Uncount implements live.Admission.
+func (c *counter) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
+	c.mu.Lock()
+	c.back++
+	c.mu.Unlock()
+	c.Admission.Uncount(org, partner, limits, at, a)
+}
+
+func (c *counter) counting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.held
+}
+
+func (c *counter) set(hold chan struct{}, failed error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hold, c.failed = hold, failed
+}
+
+func counted(t *testing.T, limits ...*directory.Limit) (*house, *counter) {
+	c := new(counter)
+	return openAs(t, func(h *house) {
+		h.limits = limits
+		h.before = func(a live.Admission) live.Admission {
+			c.Admission = a
+			return c
+		}
+	}), c
+}
+
+// What can't be counted is not let through, and leaves nothing: the same request
+// is judged again.
+func TestAnAttemptThatCannotBeCountedLeavesNothing(t *testing.T) {
+	l := limit(directory.Velocity, 2, nil)
+	h, c := counted(t, l)
+	hosted := h.hosted("").Record.ID
+	broken := errors.New("the store can't be read")
+	c.set(nil, broken)
+	if _, err := h.try(payment.Payment, "order"); !errors.Is(err, broken) {
+		t.Errorf("a create: %v", err)
+	}
+	if _, err := h.Continue(brings(hosted, good)); !errors.Is(err, broken) {
+		t.Errorf("a continuation: %v", err)
+	}
+	if r := h.read(hosted); !r.Waiting() || r.CardBIN != "" {
+		t.Errorf("%s with card %q", r.Status, r.CardBIN)
+	}
+	c.set(nil, nil)
+	if r := h.must(h.try(payment.Payment, "order")); r.Status != payment.Charged {
+		t.Errorf("%s %q", r.Status, r.Error)
+	}
+	if r := h.must(h.Continue(brings(hosted, good))); r.Status != payment.Charged {
+		t.Errorf("%s %q", r.Status, r.Error)
+	}
+	h.usage(l, "", "2 0")
+}
+
+// A payer's time that is over while the attempt is counted ends the transaction
+// if that leads to nothing.
+func TestAPayersTimeThatEndsWhileAnAttemptIsCountedIsKept(t *testing.T) {
+	l := limit(directory.Velocity, 2, nil)
+	h, c := counted(t, l)
+	hosted := h.hosted("").Record.ID
+	hold := make(chan struct{})
+	c.set(hold, errors.New("the store can't be read"))
+	answer := h.SendContinue(brings(hosted, good))
+	h.until("it is being counted", c.counting)
+	if err := h.runtime.Advance(h.clock.Now().Add(31 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	h.is(hosted, payment.Created, "") // its attempt comes first
+	close(hold)
+	soon(t, "the continuation", func() { <-answer })
+	h.runtime.Quiesce()
+	h.is(hosted, payment.Rejected, payment.ActionExpired)
+}
+
+// Two pages of one payer with the same key: the one that comes second is no
+// attempt.
+func TestAContinuationWhoseKeyIsTakenIsNoAttempt(t *testing.T) {
+	l := limit(directory.Velocity, 3, nil)
+	h, c := counted(t, l)
+	first, second := brings(h.hosted("").Record.ID, good), brings(h.hosted("").Record.ID, good)
+	first.Key, second.Key = keyed("same", "same"), keyed("same", "same")
+	hold := make(chan struct{})
+	c.set(hold, nil)
+	late := h.SendContinue(second)
+	h.until("it is being counted", c.counting)
+	c.set(nil, nil)
+	h.must(h.Continue(first))
+	close(hold)
+	soon(t, "the second", func() { <-late })
+	h.runtime.Quiesce()
+	if r := h.read(second.ID); !r.Waiting() {
+		t.Errorf("the second is %s", r.Status)
+	}
+	if c.back != 1 {
+		t.Errorf("%d attempts were taken back", c.back)
+	}
+	h.usage(l, "", "1 2")
+}
+
+// What was rejected is remembered as it was judged, on the network of its terminal.
+func TestARejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
+	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
+	l := limit(directory.Velocity, 1, func(l *directory.Limit) { l.Asset = tron })
+	small := limit(directory.PerTransaction, 5, func(l *directory.Limit) { l.Asset = tron })
+	h := openAs(t, func(h *house) {
+		h.limits = []*directory.Limit{l, small}
+		h.set(0, func(s *directory.Settings) { s.Networks = []money.Network{"tron"} })
+	})
+	pay := func(amount uint64, want string) {
+		t.Helper()
+		r := h.must(h.begin(payment.Payment, good, amount, func(c *live.Create) { c.Request.Asset.Currency = "USDT" }))
+		if r.Error != want || r.Asset != tron {
+			t.Errorf("%s %q on %q, want %q", r.Status, r.Error, r.Asset.Network, want)
+		}
+	}
+	pay(6, "limit exceeded: per_transaction")
+	h.restart()
+	h.usage(l, "", "1 0")
+	pay(5, "limit exceeded: velocity")
+	h.usage(l, "", "2 0")
+}
+
+// A partner has at most a hundred active limits; all may bound one transaction.
+func TestATransactionMayBeBoundedByAHundredLimits(t *testing.T) {
+	var limits []*directory.Limit
+	for i := range directory.MaxLimits {
+		limits = append(limits, limit([]directory.LimitKind{directory.DailyVolume, directory.MonthlyVolume}[i%2], 100, nil))
+	}
+	h := openAs(t, func(h *house) {
+		h.limits = limits
+		h.set(0, twoPhase)
+	})
+	limits[directory.MaxLimits-1].MaxAmount = money.FromUint64(80)
+	held := h.create(payment.Payment, good, 80, "").Record
+	h.must(h.Commit(part(held.ID, 50)))
+	h.ends(good, 31, payment.Rejected, "limit exceeded: monthly_volume") // the last of them
+	h.restart()
+	for _, l := range limits[:directory.MaxLimits-1] {
+		h.usage(l, "", "50 0 50")
+	}
+	h.usage(limits[directory.MaxLimits-1], "", "50 0 30")
+}

@@ -1,0 +1,66 @@
+package utp
+
+import (
+	"io"
+	"testing"
+	"time"
+)
+
+// Who sends a body may still read it when the answer is there.
+func TestABodyIsOverwrittenWhenItIsSent(t *testing.T) {
+	content := []byte(`{"cvv":"987"}`)
+	b := &body{content: content}
+	if _, err := b.Read(make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range content {
+		if c != 0 {
+			t.Fatalf("byte %d is still %q", i, c)
+		}
+	}
+	if n, err := b.Read(make([]byte, 5)); n != 0 || err != io.EOF {
+		t.Errorf("a closed body reads %d, %v", n, err)
+	}
+}
+
+func TestBothFormsOfATimeAreRead(t *testing.T) {
+	want := time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+	for _, text := range []string{
+		"2026-09-03T10:15:30.123456+00:00", "2026-09-03T10:15:30.123456Z", "2026-09-03T13:15:30.123456+03:00", "2026-09-03 10:15:30.123456 Etc/UTC",
+	} {
+		if got := instant(text); !got.Equal(want) {
+			t.Errorf("%s is %v", text, got)
+		}
+	}
+	for _, text := range []string{"", "2026-09-03", "1788430530", "2026-09-03 10:15:30.123456 Europe/Berlin"} {
+		if got := instant(text); !got.IsZero() {
+			t.Errorf("%s is %v", text, got)
+		}
+	}
+}
+
+// Whatever another platform answers is read or refused, and what is read is whole.
+func FuzzTransactionsAreReadOrRefused(f *testing.F) {
+	f.Add([]byte(`{"id":"a","txid":"b","status":"charged","amount":"1","auth_params":{"type":"none"},"merchant_meta":{"utp_terminal":"x"}}`))
+	f.Add([]byte(`{"id":"a","status":"action_required","additional_params_for_auth":{"expires_at":7},"availble_destinations":[{"target_bank_id":"1"},7]}`))
+	f.Add([]byte(`{"id":"a","id":"b","status":"x"}`))
+	f.Add([]byte(`[[[[`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		tx, err := readTransaction(text)
+		if err != nil {
+			return
+		}
+		if !identifier(tx.id) || tx.status == "" {
+			t.Errorf("read without an id or a status: %q", text)
+		}
+		if id, _ := kept(tx.keep(tx.refundID)); id != tx.id {
+			t.Errorf("kept %q of %q", id, tx.id)
+		}
+		if o := tx.charge(nil); o.Verdict == 0 {
+			t.Errorf("no verdict of %q", text)
+		}
+	})
+}

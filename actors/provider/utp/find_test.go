@@ -1,0 +1,269 @@
+package utp_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/ledger/directory"
+)
+
+// page is a page of their list.
+func page(next string, rows ...string) string {
+	cursor := "null"
+	if next != "" {
+		cursor = `"` + next + `"`
+	}
+	return fmt.Sprintf(`{"data":[%s],"cursor":{"cursor_field":"started","cursor_value":%s}}`, strings.Join(rows, ","), cursor)
+}
+
+// another is their transaction of somebody else.
+func another(status string, members ...string) string {
+	return strings.Replace(theirs(status, members...), reference.String(), uuid.NewString(), 1)
+}
+
+func pages(all ...string) func(http.ResponseWriter, received, int) {
+	return func(w http.ResponseWriter, _ received, n int) {
+		_, _ = io.WriteString(w, all[min(n, len(all))-1])
+	}
+}
+
+// lost is a question about the charge whose create was not answered.
+func (r *rail) lost(operation actors.Operation) *actors.Question {
+	q := r.ask(operation, 400)
+	q.Meta = nil
+	return q
+}
+
+func TestAChargeWhoseAnswerWasLostIsFoundByItsTxid(t *testing.T) {
+	r := open(t, pages(page("c1", another("charged"), another("failed")), page("c2"), page("c3", another("rejected"), theirs("charged"), another("failed"))))
+	o := r.inquire(r.lost(actors.Pay))
+	r.is(o, actors.VerdictCharged, false)
+	if string(o.Meta) != `{"utp_id":"their-id"}` {
+		t.Errorf("kept %s", o.Meta)
+	}
+	got := r.requests()
+	if len(got) != 3 {
+		t.Fatalf("asked %d times", len(got))
+	}
+	query, err := url.ParseQuery(got[0].query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"env": "test", "limit": "100", "amount_from": "1000", "amount_to": "1000", "started_from": "2026-09-03T10:00:30.000000Z", "cursor": "",
+	} {
+		if query.Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, query.Get(name), want)
+		}
+	}
+	if !strings.Contains(got[1].query, "cursor=c1") || !strings.Contains(got[2].query, "cursor=c2") {
+		t.Errorf("pages were asked for by %s and %s", got[1].query, got[2].query)
+	}
+}
+
+func TestAChargeIsUnknownThereOnlyAfterAllPages(t *testing.T) {
+	r := open(t, pages(page("c1", another("charged")), page("")))
+	r.is(r.inquire(r.lost(actors.Pay)), actors.VerdictNotFound, false)
+
+	r = open(t, func(w http.ResponseWriter, got received, n int) {
+		if n == 2 {
+			says(503, `{"error":"unavailable"}`)(w, got, n)
+			return
+		}
+		pages(page("c1", another("charged")))(w, got, n)
+	})
+	r.is(r.inquire(r.lost(actors.Pay)), actors.VerdictUnknown, true)
+
+	for name, answer := range map[string]func(http.ResponseWriter, received, int){
+		"a page that can't be read": pages(page("c1"), `{"data":"none"}`),
+		"a page without a cursor":   pages(`{"data":[]}`),
+		"a cursor that stays":       pages(page("c1")),
+		"a list without an end":     func(w http.ResponseWriter, got received, n int) { pages(page(fmt.Sprint("c", n)))(w, got, 1) },
+		"a row that can't be read":  pages(page("", `{"id":7}`)),
+	} {
+		r = open(t, answer)
+		if o := r.inquire(r.lost(actors.Pay)); o.Verdict != actors.VerdictUnknown {
+			t.Errorf("%s: %v", name, o.Verdict)
+		}
+		if n := len(r.requests()); n > 200 {
+			t.Errorf("%s: %d pages were asked for", name, n)
+		}
+	}
+}
+
+func TestAnInquiryNeverCreates(t *testing.T) {
+	r := open(t, pages(page("")))
+	for _, operation := range []actors.Operation{actors.Pay, actors.PayOut, actors.Capture, actors.Void, actors.Refund} {
+		r.is(r.inquire(r.lost(operation)), actors.VerdictNotFound, false)
+	}
+	for _, got := range r.requests() {
+		if got.method != "GET" {
+			t.Errorf("an inquiry makes us ask %s %s", got.method, got.path)
+		}
+	}
+}
+
+func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
+	r := open(t, func(w http.ResponseWriter, got received, n int) {
+		if n == 1 {
+			pages(page("", theirs("charging")))(w, got, n)
+			return
+		}
+		says(200, theirs("failed"))(w, got, n)
+	})
+	call := r.follow(actors.Void, 0)
+	call.Meta = nil
+	r.is(r.submit(call), actors.VerdictCharged, false)
+	if got := r.requests(); len(got) != 2 || got[1].path != "/api/v1/transactions/their-id" {
+		t.Errorf("asked %+v", got)
+	}
+}
+
+// A transaction that answers by our id of it must be ours, whatever its id says.
+func TestAnAnswerAboutAnotherTransactionIsNone(t *testing.T) {
+	for name, body := range map[string]string{
+		"another txid": another("charged"), "another id": strings.Replace(theirs("charged"), "their-id", "other-id", 1),
+	} {
+		r := open(t, says(200, body))
+		for _, o := range []actors.Outcome{
+			r.inquire(r.ask(actors.Pay, 0)), r.submit(r.follow(actors.Refund, 400)), r.submit(r.follow(actors.Complete, 0)),
+		} {
+			if o.Verdict != actors.VerdictUnknown {
+				t.Errorf("%s: %v", name, o.Verdict)
+			}
+		}
+	}
+}
+
+func of(t *directory.Terminal) string {
+	return `"merchant_meta":{"utp_terminal":"` + t.ID.String() + `"}`
+}
+
+func TestWhatWasTakenBackOrCorrectedIsReported(t *testing.T) {
+	var r *rail
+	r = open(t, func(w http.ResponseWriter, got received, n int) {
+		query, _ := url.ParseQuery(got.query)
+		switch query.Get("status") {
+		case "reversed":
+			first, second := of(r.terminals[0]), of(r.terminals[1])
+			pages(page("", theirs("reversed", first, `"error_description":"chargeback"`, `"finished":"2026-09-03 10:14:00.250000 Etc/UTC"`),
+				another("reversed", second), theirs("reversed"), strings.Replace(theirs("reversed", first), reference.String(), "not-ours", 1)))(w, got, 1)
+		case "failed":
+			pages(page("", theirs("failed", of(r.terminals[1]), `"finished":"2026-09-03T13:14:00.5+03:00"`)))(w, got, 1)
+		}
+	})
+	second := *r.terminals[0] // of the same account
+	second.ID, second.Org = uuid.New(), uuid.New()
+	r.terminals = append(r.terminals, &second)
+	found, err := r.Reports(t.Context(), start.Add(-time.Hour), start)
+	if err != nil || len(found) != 3 {
+		t.Fatalf("reports are %+v, %v", found, err)
+	}
+	first := actors.Report{
+		Org: r.terminals[0].Org, Reference: reference, Terminal: r.terminals[0].ID, What: actors.TakenBack, Reason: "chargeback",
+		At: time.Date(2026, 9, 3, 10, 14, 0, 250000000, time.UTC),
+	}
+	if found[0] != first || found[2].Terminal != second.ID || found[2].Org != second.Org || found[2].What != actors.TakenBack {
+		t.Errorf("reports are %+v", found)
+	}
+	if c := found[1]; c.What != actors.Corrected || c.Terminal != second.ID || !c.At.Equal(time.Date(2026, 9, 3, 10, 14, 0, 500000000, time.UTC)) {
+		t.Errorf("the correction is %+v", c)
+	}
+	got := r.requests()
+	if len(got) != 2 || !strings.Contains(got[0].query, "updated_from=2026-09-03T09%3A00%3A30.000000Z") || !strings.Contains(got[0].query, "order_by=updated") {
+		t.Errorf("asked %+v", got)
+	}
+}
+
+func TestAPlatformThatIsDownHoldsUpNoOtherAndIsAskedForTheSameTimeAgain(t *testing.T) {
+	down := true
+	var r *rail
+	r = open(t, func(w http.ResponseWriter, got received, n int) {
+		if down {
+			says(503, `{}`)(w, got, n)
+			return
+		}
+		pages(page("", theirs("reversed", of(r.terminals[0]))))(w, got, 1)
+	})
+	other := open(t, pages(page("")))
+	other.answer = pages(page("", theirs("reversed", of(other.terminals[0]))))
+	r.terminals = append(r.terminals, other.terminals[0])
+	since, until := start.Add(-time.Hour), start
+	found, err := r.Reports(t.Context(), since, until)
+	if err != nil || len(found) != 2 || found[0].Terminal != other.terminals[0].ID {
+		t.Fatalf("reports are %+v, %v", found, err)
+	}
+	down = false
+	if found, err = r.Reports(t.Context(), until, until.Add(time.Hour)); err != nil || len(found) != 4 {
+		t.Fatalf("reports are %+v, %v", found, err)
+	}
+	got := r.requests()
+	if last := got[len(got)-1]; !strings.Contains(last.query, "updated_from=2026-09-03T09%3A00%3A30") {
+		t.Errorf("the platform that was down is asked %s", last.query)
+	}
+}
+
+func TestPlatformsAreAskedEveryFiveMinutesIfThereAreAny(t *testing.T) {
+	r := open(t, pages(page("")))
+	if at, ok := r.NextReport(start); !ok || !at.Equal(start.Add(5*time.Minute)) {
+		t.Errorf("the next question is at %v, %v", at, ok)
+	}
+	r.terminals = nil
+	if _, ok := r.NextReport(start); ok {
+		t.Error("there is a next question, and nobody to ask")
+	}
+}
+
+func TestAClosedChargeIsExamined(t *testing.T) {
+	for status, want := range map[string]actors.Reported{"reversed": actors.TakenBack, "failed": actors.Corrected, "charged": actors.Settled} {
+		r := open(t, says(200, theirs(status)))
+		report, found := r.Examine(t.Context(), r.ask(actors.Pay, 0))
+		if !found || report.What != want || report.Reference != reference || report.Terminal != r.terminals[0].ID || report.Org != r.terminals[0].Org {
+			t.Errorf("%s: %+v, %v", status, report, found)
+		}
+	}
+	for name, answer := range map[string]func(http.ResponseWriter, received, int){
+		"nothing new": says(200, theirs("rejected")), "no answer": says(503, ``), "not found": says(404, ``),
+	} {
+		r := open(t, answer)
+		if report, found := r.Examine(context.Background(), r.ask(actors.Pay, 0)); found {
+			t.Errorf("%s: %+v", name, report)
+		}
+	}
+}
+
+// A list that is longer than what is asked for is not asked for again and again.
+func TestReportsAreBounded(t *testing.T) {
+	const bound = 5
+	var r *rail
+	r = open(t, func(w http.ResponseWriter, got received, n int) {
+		pages(page(fmt.Sprint("c", n), strings.Replace(theirs("reversed", of(r.terminals[0])), reference.String(), uuid.NewString(), 1)))(w, got, 1)
+	})
+	r.BoundReports(bound)
+	found, err := r.Reports(t.Context(), time.Time{}, start)
+	if n := len(r.requests()); err != nil || len(found) != 2*bound || n != 2*bound {
+		t.Errorf("%d pages give %d reports, %v", n, len(found), err)
+	}
+	if got := r.requests()[0].query; !strings.Contains(got, "updated_from=2026-08-04T10%3A00%3A30") {
+		t.Errorf("the first question after a start reaches back so far: %s", got)
+	}
+	if !strings.Contains(r.log.String(), "more to report") {
+		t.Errorf("the operator reads %q", r.log)
+	}
+	r.answer = pages(page(""))
+	if _, err := r.Reports(t.Context(), start, start.Add(time.Hour)); err != nil {
+		t.Error(err)
+	}
+	if got := r.requests(); !strings.Contains(got[len(got)-1].query, "updated_from=2026-09-03T10%3A00%3A30") {
+		t.Errorf("the next question reaches back to %s", got[len(got)-1].query)
+	}
+}

@@ -1,0 +1,221 @@
+package utp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/actors/provider/utp"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/internal/testkit"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// What no log line and no verdict may have.
+const (
+	canaryKey    = "mzk_canary-of-the-api-key"
+	canarySecret = "canary-of-the-webhook-secret"
+	canaryCard   = "4242424242424242"
+	canaryCVV    = "987"
+)
+
+var (
+	start     = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
+	reference = uuid.MustParse("5b2f51a4-5f0a-4dd8-9f6d-0d6a8f0f8a01")
+	request   = uuid.MustParse("5b2f51a4-5f0a-4dd8-9f6d-0d6a8f0f8a02")
+	usd       = money.Asset{Currency: "USD", Env: money.Test}
+)
+
+// received is a request that the other platform was sent.
+type received struct {
+	method, path, query, body, from string
+	header                          http.Header
+}
+
+// rail is another platform that does what ours never would, and the provider that
+// speaks to it.
+type rail struct {
+	*utp.Provider
+	t         *testing.T
+	server    *httptest.Server
+	terminals []*directory.Terminal
+	clock     *clock.Manual
+	log       *journal
+
+	mu     sync.Mutex
+	got    []received                                     // guarded by mu
+	answer func(w http.ResponseWriter, r received, n int) // n: the how manieth request it is, from 1
+}
+
+// journal is a log that may be written by several.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.String()
+}
+
+// open starts a platform that answers as fn says.
+func open(t *testing.T, fn func(w http.ResponseWriter, r received, n int)) *rail {
+	t.Helper()
+	r := &rail{t: t, clock: clock.NewManual(start), log: &journal{}, answer: fn}
+	r.server = httptest.NewTLSServer(http.HandlerFunc(r.serve))
+	r.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	t.Cleanup(r.server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
+	r.terminals = []*directory.Terminal{terminal(t, r.server.URL, string(ca))}
+	r.Provider = utp.New(utp.Options{
+		Clock: r.clock, Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Timeout: time.Minute,
+		Connected: func() []*directory.Terminal { return r.terminals },
+	})
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, canary := range []string{canaryKey, canarySecret, canaryCard, canaryCVV} {
+			if strings.Contains(r.log.String(), canary) {
+				t.Errorf("the log has %q:\n%s", canary, r.log)
+			}
+		}
+	})
+	return r
+}
+
+func (r *rail) serve(w http.ResponseWriter, h *http.Request) {
+	content, _ := io.ReadAll(h.Body) // what is missing is seen
+	got := received{h.Method, h.URL.Path, h.URL.RawQuery, string(content), h.RemoteAddr, h.Header.Clone()}
+	r.mu.Lock()
+	r.got = append(r.got, got)
+	n := len(r.got)
+	r.mu.Unlock()
+	r.answer(w, got, n)
+}
+
+func (r *rail) requests() []received {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.got
+}
+
+// terminal is one of the first partner's that is connected to an address.
+func terminal(t *testing.T, address, ca string) *directory.Terminal {
+	t.Helper()
+	params, err := json.Marshal(map[string]string{
+		"base_url": address, "organization_id": "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", "api_key": canaryKey, "webhook_secret": canarySecret, "ca_pem": ca,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, _, err := directory.NewTerminal(uuid.New(), &directory.Partner{Number: 1, Org: uuid.New()}, directory.TerminalDraft{
+		Name: "another platform", Provider: directory.UTP, Type: directory.PaymentTerminal, Env: "test", ProviderParams: params,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// pay is a call that charges 1000 on the terminal.
+func (r *rail) pay() *actors.Call {
+	return &actors.Call{
+		Org: r.terminals[0].Org, Reference: reference, Operation: actors.Pay, Terminal: r.terminals[0], Amount: money.FromUint64(1000), Asset: usd,
+		Method: "bank_card", ReturnURL: func() string { return "https://ours.example/pay/back?t=1" },
+		Card: &secret.Card{
+			Number: []byte(canaryCard), Holder: []byte(`O"HARA \ CO`), ExpMonth: []byte("9"), ExpYear: []byte("2031"), CVV: []byte(canaryCVV),
+		},
+		Remembered: actors.Remembered{Since: start, Charge: money.FromUint64(1000)},
+	}
+}
+
+// follow is a call about the charge, whose id is known.
+func (r *rail) follow(operation actors.Operation, amount uint64) *actors.Call {
+	call := r.pay()
+	call.Operation, call.Request, call.Amount, call.Card, call.ReturnURL = operation, request, money.FromUint64(amount), nil, nil
+	call.Meta = []byte(`{"utp_id":"their-id"}`)
+	return call
+}
+
+// ask is a question about the charge, whose id is known.
+func (r *rail) ask(operation actors.Operation, amount uint64) *actors.Question {
+	call := r.follow(operation, amount)
+	return &actors.Question{
+		Terminal: call.Terminal, Reference: call.Reference, Operation: operation, Request: call.Request, Amount: call.Amount, Remembered: call.Remembered,
+	}
+}
+
+// theirs is their transaction for our charge in a status, with more members.
+func theirs(status string, members ...string) string {
+	return fmt.Sprintf(`{"id":"their-id","txid":%q,"type":"payment","status":%q,"amount":"1000","currency":"USD","scale":2,"new_field":{"a":[1]}%s}`,
+		reference.String(), status, strings.Join(append([]string{""}, members...), ","))
+}
+
+// says answers every request with a status and a body.
+func says(status int, body string) func(http.ResponseWriter, received, int) {
+	return func(w http.ResponseWriter, _ received, _ int) {
+		w.Header().Set("content-type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// submit makes a call as the pool does, with a deadline that a test never reaches.
+func (r *rail) submit(call *actors.Call) actors.Outcome {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	defer cancel()
+	return r.quiet(r.Submit(ctx, call))
+}
+
+func (r *rail) inquire(q *actors.Question) actors.Outcome {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	defer cancel()
+	return r.quiet(r.Inquire(ctx, q))
+}
+
+// quiet sees that an outcome has nothing that must not be shown.
+func (r *rail) quiet(o actors.Outcome) actors.Outcome {
+	r.t.Helper()
+	shown := fmt.Sprintf("%+v %s %+v", o, o.Meta, o.Action)
+	for _, canary := range []string{canaryKey, canarySecret, canaryCard, canaryCVV} {
+		if strings.Contains(shown, canary) {
+			r.t.Errorf("the outcome has %q: %s", canary, shown)
+		}
+	}
+	return o
+}
+
+// is checks a verdict and whether it counts against the circuit.
+func (r *rail) is(o actors.Outcome, verdict actors.Verdict, down bool) {
+	r.t.Helper()
+	if o.Verdict != verdict || o.Down != down {
+		r.t.Errorf("the verdict is %v %q, down %v; want %v, %v\n%s", o.Verdict, o.Reason, o.Down, verdict, down, r.log)
+	}
+}

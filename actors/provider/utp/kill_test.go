@@ -1,0 +1,158 @@
+package utp_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// killed is somebody's SIGKILL in the middle of a request between the platforms.
+type killed struct {
+	name     string
+	theirs   bool // they are killed; else we are
+	answered bool // after they have done it and before we know; else before they know
+}
+
+var kills = []killed{
+	{"ours, before it arrives", false, false},
+	{"ours, after it is done", false, true},
+	{"theirs, before it arrives", true, false},
+	{"theirs, after it is done", true, true},
+}
+
+// during runs do, stops its request between the platforms and kills somebody.
+func (s *side) during(k killed, method string, do func(*testkit.Client)) {
+	s.t.Helper()
+	stopped := s.via.next(method, k.answered)
+	ended := make(chan struct{})
+	us := s.us()
+	go func() { defer close(ended); do(us) }()
+	<-stopped.reached
+	victim := s.victim(k.theirs)
+	victim.Kill()
+	close(stopped.done)
+	s.revive(victim)
+	<-ended
+}
+
+func (p *platforms) victim(theirs bool) *testkit.Server {
+	if theirs {
+		return p.theirs
+	}
+	return p.ours
+}
+
+func (p *platforms) revive(victim *testkit.Server) {
+	p.t.Helper()
+	victim.Restart(manual...)
+	if victim == p.theirs {
+		p.via.moved(victim)
+	}
+}
+
+// ours is our transaction of a txid, of which there is exactly one.
+func (s *side) byTxid(txid string) object {
+	s.t.Helper()
+	var found []object
+	for _, row := range s.list(s.us(), transactions+"?limit=100") {
+		if row.text("txid") == txid {
+			found = append(found, row)
+		}
+	}
+	if len(found) != 1 {
+		s.t.Fatalf("we have %d transactions with txid %s", len(found), txid)
+	}
+	return found[0]
+}
+
+func TestAKillInTheMiddleOfACreate(t *testing.T) {
+	p := startBoth(t)
+	p.via = between(t, p.theirs)
+	s := p.side(false, false, false)
+	for kind, amount := range map[string]string{"payment": "1000", "payout": "300"} {
+		for _, k := range kills {
+			t.Run(kind+", "+k.name, func(t *testing.T) {
+				s.in(t)
+				before := s.via.arrived(http.MethodPost)
+				txid := kind + " " + k.name
+				s.during(k, http.MethodPost, func(us *testkit.Client) {
+					_, _ = us.Post(transactions, params(kind, good, amount, txid)) // the answer may be lost
+				})
+				s.rest()
+				our := s.byTxid(txid)
+				if k.answered {
+					our.has("status", "charged")
+					s.their(our.text("id")).has("status", "charged", "amount", amount)
+				} else {
+					our.has("status", "failed", "error_description", "interrupted")
+				}
+				s.want(201)(s.us().Post(transactions, params(kind, good, amount, txid))).has("id", our.text("id"), "status", our.text("status"))
+				if sent := s.via.arrived(http.MethodPost) - before; k.answered && sent != 1 || !k.answered && sent != 0 {
+					t.Errorf("they were asked %d times to create it", sent)
+				}
+			})
+		}
+	}
+	s.in(t)
+	s.agree()
+	p.verify()
+}
+
+func TestAKillInTheMiddleOfARefund(t *testing.T) {
+	p := startBoth(t)
+	p.via = between(t, p.theirs)
+	s := p.side(false, false, false)
+	for _, k := range kills {
+		t.Run(k.name, func(t *testing.T) {
+			s.in(t)
+			id := s.create("payment", good, "1000").has("status", "charged").text("id")
+			s.change(id, "refund", "100").has("refunded_amount", "100")
+			s.during(k, http.MethodPut, func(us *testkit.Client) {
+				_, _ = us.Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`) // the answer may be lost
+			})
+			s.rest()
+			s.read(id).has("status", "refunded", "refund_msg", "refunded", "refunded_amount", "350")
+			s.their(id).has("refunded_amount", "350")
+		})
+	}
+	s.in(t)
+	s.agree()
+	p.verify()
+}
+
+// TestKillsUnderLoad kills either while many are under way: nothing is lost, and
+// nothing is done twice.
+func TestKillsUnderLoad(t *testing.T) {
+	const many, until = 24, 6
+	p := startBoth(t)
+	p.via = between(t, p.theirs)
+	s := p.side(false, false, false)
+	for round, theirs := range []bool{true, false, true, false} {
+		us, answered := s.us(), make(chan bool, many)
+		for i := range many {
+			kind := []string{"payment", "payout"}[i%2]
+			go func() {
+				a, err := us.Post(transactions, params(kind, []string{good, good, delayed, declined}[i%4], fmt.Sprint(100+i), fmt.Sprintf("%d-%d", round, i)))
+				answered <- err == nil && a.Status == 201
+			}()
+		}
+		for range until {
+			<-answered
+		}
+		victim := s.victim(theirs)
+		victim.Kill()
+		s.revive(victim)
+		for range many - until {
+			<-answered
+		}
+		for i := range many {
+			kind := []string{"payment", "payout"}[i%2]
+			s.want(201)(s.us().Post(transactions, params(kind, []string{good, good, delayed, declined}[i%4], fmt.Sprint(100+i), fmt.Sprintf("%d-%d", round, i))))
+		}
+	}
+	s.rest()
+	s.agree()
+	p.verify()
+}

@@ -1,0 +1,109 @@
+package utp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"mizan/actors"
+)
+
+// complete goes on with a charge whose payer has acted: with what was submitted or
+// chosen, or, where the payer only came back, by looking how it stands.
+func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outcome {
+	s := subjectOf(call)
+	id, o := p.identify(ctx, &s)
+	if id == "" {
+		return o
+	}
+	q := request{method: http.MethodPost, key: call.Request.String()}
+	switch {
+	case call.Choice != "":
+		q.path = transactionsPath + "/choose_target_destination/" + id
+		q.body, _ = json.Marshal(map[string]string{"target_bank_id": call.Choice}) // texts have a form
+	case call.Material != nil:
+		q.path = transactionsPath + "/additional_params_for_auth/" + id
+		q.body = append(append([]byte(`{"additional_params_for_auth":`), call.Material...), '}')
+	}
+	if q.path != "" {
+		r := p.exchange(ctx, call.Terminal.Connection, &q)
+		tx, err := s.answer(r, id)
+		switch {
+		case err != nil:
+			return p.unreadable(&s, err)
+		case tx != nil && !r.replay:
+			return tx.charge(nil)
+		case tx == nil && (!r.definite() && r.status != http.StatusConflict || r.credentials()):
+			return p.failure(&s, r, false)
+		}
+	}
+	tx, o := p.read(ctx, &s, id)
+	if tx == nil {
+		return o
+	}
+	return tx.charge(nil)
+}
+
+// operate captures, gives up or returns.
+func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcome {
+	s := subjectOf(call)
+	id, o := p.identify(ctx, &s)
+	if id == "" {
+		return o
+	}
+	r := p.exchange(ctx, call.Terminal.Connection, operation(call, id))
+	tx, err := s.answer(r, id)
+	switch {
+	case err != nil:
+		return p.unreadable(&s, err)
+	case tx != nil && !r.replay:
+		return p.judge(tx, &s, true)
+	case tx == nil && r.credentials(), tx == nil && !r.definite() && r.status != http.StatusConflict:
+		return p.failure(&s, r, true)
+	}
+	// An earlier answer to the same request, or a refusal that may be of a repetition
+	// only: how the transaction stands decides.
+	reason := reasonNotDone
+	if code := r.code(); code != "" {
+		reason = code
+	}
+	if tx, o = p.read(ctx, &s, id); tx == nil {
+		return o
+	}
+	o = p.judge(tx, &s, false)
+	if o.Verdict == actors.VerdictNotFound {
+		o.Verdict, o.Reason = actors.VerdictRefused, reason
+	}
+	return o
+}
+
+// operation is the request of an operation.
+func operation(call *actors.Call, id string) *request {
+	q := &request{method: http.MethodPut, path: transactionsPath + "/" + id, key: call.Request.String()}
+	params := map[string]any{}
+	switch call.Operation {
+	case actors.Capture:
+		q.method, q.path = http.MethodPost, transactionsPath+"/commit/"+id
+		params["money_storage_meta"] = struct{}{}
+		params["amount"] = call.Amount.String()
+	case actors.Void:
+		params["type"] = "cancel"
+	case actors.Refund:
+		params["type"], params["amount"] = "refund", call.Amount.String()
+	}
+	q.body, _ = json.Marshal(map[string]any{"params": params}) // texts have a form
+	return q
+}
+
+// answer is the transaction that a request about it was answered with; nil: it was
+// not.
+func (s *subject) answer(r *reply, id string) (*transaction, error) {
+	if !r.fine() {
+		return nil, nil
+	}
+	tx, err := r.transaction()
+	if err != nil {
+		return nil, err
+	}
+	return tx, s.isIt(tx, id)
+}

@@ -1,0 +1,408 @@
+package utp_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"math/big"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+const (
+	v1           = "/api/v1"
+	transactions = v1 + "/transactions"
+	shop         = "https://shop.example"
+	hookSecret   = "between-the-platforms"
+)
+
+// platforms are two servers: the partners of ours are routed to those of theirs.
+type platforms struct {
+	t            *testing.T
+	ours, theirs *testkit.Server
+	terminals    []string // ours that are connected to theirs, of both partners
+	via          *proxy   // between the two; nil: nothing is
+}
+
+// side is a partner of ours and the one of theirs that it is routed to.
+type side struct {
+	*platforms
+	second  bool
+	org     string // ours
+	partner int64
+	opening map[string]*big.Int // theirs: the available balance by currency, before anything moved
+}
+
+var manual = []string{"--clock", "manual"}
+
+func startBoth(t *testing.T) *platforms {
+	t.Helper()
+	return &platforms{t: t, theirs: testkit.Start(t, testkit.Options{Flags: manual}), ours: testkit.Start(t, testkit.Options{Flags: manual})}
+}
+
+// side connects one of our partners; each platform holds first if asked to.
+func (p *platforms) side(second, weHold, theyHold bool) *side {
+	p.t.Helper()
+	s := &side{platforms: p, second: second, org: p.ours.Sandbox.OrganizationID, partner: p.ours.Sandbox.PartnerID}
+	if second {
+		s.org, s.partner = p.ours.Sandbox.Second.OrganizationID, p.ours.Sandbox.Second.PartnerID
+	}
+	theirOrg, theirKey := p.theirs.Sandbox.OrganizationID, p.theirs.Sandbox.APIKey
+	if second {
+		theirOrg, theirKey = p.theirs.Sandbox.Second.OrganizationID, p.theirs.Sandbox.Second.APIKey
+	}
+	admin := p.ours.Admin().With("x-organization-id", s.org)
+	for _, t := range p.list(admin, v1+"/terminals?limit=100") {
+		p.want(200)(admin.Do("PATCH", v1+"/terminal/"+t.text("id"), `{"is_active":false}`))
+	}
+	if theyHold {
+		their := p.theirs.Admin().With("x-organization-id", theirOrg)
+		for _, t := range p.list(their, v1+"/terminals?limit=100") {
+			p.want(200)(their.Do("PATCH", v1+"/terminal/"+t.text("id"), `{"provider_params":{"two_phase":true}}`))
+		}
+	}
+	ca, err := os.ReadFile(p.theirs.Sandbox.CAFile)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	address := p.theirs.BaseURL
+	if p.via != nil {
+		address, ca = p.via.address()
+	}
+	for _, kind := range []string{"payment", "payout"} {
+		made := p.want(201)(admin.Post(v1+"/terminal", map[string]any{
+			"partner_id": s.partner, "name": "another platform", "provider": "utp", "type": kind, "env": "prod",
+			"provider_params": map[string]any{
+				"base_url": address, "organization_id": theirOrg, "api_key": theirKey, "ca_pem": string(ca), "webhook_secret": hookSecret,
+				"two_phase": weHold,
+			},
+		}))
+		p.terminals = append(p.terminals, made.text("data.id"))
+	}
+	s.opening = s.available()
+	return s
+}
+
+// object is an answer's JSON.
+type object struct {
+	t     *testing.T
+	value any
+}
+
+// want reads an answer that has to have the status.
+func (p *platforms) want(status int) func(*testkit.Answer, error) object {
+	return func(a *testkit.Answer, err error) object {
+		p.t.Helper()
+		if err != nil {
+			p.t.Fatalf("%v\nours:\n%s\ntheirs:\n%s", err, p.ours.Stderr(), p.theirs.Stderr())
+		}
+		if a.Status != status {
+			p.t.Fatalf("answered %d %s, want %d\nours:\n%s\ntheirs:\n%s", a.Status, a.Body, status, p.ours.Stderr(), p.theirs.Stderr())
+		}
+		o := object{t: p.t}
+		if err := a.JSON(&o.value); err != nil {
+			p.t.Fatal(err)
+		}
+		return o
+	}
+}
+
+// at is a value by its path of names, empty where there is none.
+func (o object) at(path string) any {
+	value := o.value
+	for name := range strings.SplitSeq(path, ".") {
+		members, _ := value.(map[string]any)
+		value = members[name]
+	}
+	return value
+}
+
+func (o object) text(path string) string {
+	text, _ := o.at(path).(string)
+	return text
+}
+
+// has checks texts by their paths, as pairs.
+func (o object) has(pairs ...string) object {
+	o.t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if got := o.text(pairs[i]); got != pairs[i+1] {
+			whole, _ := json.Marshal(o.value)
+			o.t.Errorf("%s is %q, want %q: %s", pairs[i], got, pairs[i+1], whole)
+		}
+	}
+	return o
+}
+
+// list is all rows of a list, whatever pages it has.
+func (p *platforms) list(c *testkit.Client, path string) (rows []object) {
+	p.t.Helper()
+	for cursor := ""; ; {
+		page := p.want(200)(c.Get(path + cursor))
+		data, _ := page.at("data").([]any)
+		for _, row := range data {
+			rows = append(rows, object{p.t, row})
+		}
+		next := page.text("cursor.cursor_value")
+		if next == "" {
+			return rows
+		}
+		cursor = "&cursor=" + url.QueryEscape(next)
+	}
+}
+
+func (s *side) us() *testkit.Client {
+	if s.second {
+		return s.ours.Second()
+	}
+	return s.ours.Partner()
+}
+
+func (s *side) them() *testkit.Client {
+	if s.second {
+		return s.theirs.Second()
+	}
+	return s.theirs.Partner()
+}
+
+// params are those of a create with a card.
+func params(kind, card, amount, txid string) map[string]any {
+	storage := map[string]any{"type": "bank_card", "cardnumber": card}
+	if kind == "payment" {
+		storage["cardholder"], storage["exp_month"], storage["exp_year"], storage["cvv"] = "A Payer", "12", "2031", "123"
+	}
+	return map[string]any{"params": map[string]any{
+		"type": kind, "amount": amount, "currency": "USD", "txid": txid, "returnUrl": shop + "/ok", "failUrl": shop + "/no", "money_storage": storage,
+	}}
+}
+
+func (s *side) create(kind, card, amount string) object {
+	s.t.Helper()
+	return s.want(201)(s.us().Post(transactions, params(kind, card, amount, "")))
+}
+
+func (s *side) read(id string) object {
+	s.t.Helper()
+	return s.want(200)(s.us().Get(transactions + "/" + id))
+}
+
+// their is their transaction for one of ours, of which there is exactly one.
+func (s *side) their(id string) object {
+	s.t.Helper()
+	var found []object
+	for _, row := range s.list(s.them(), transactions+"?limit=100") {
+		if row.text("txid") == id {
+			found = append(found, row)
+		}
+	}
+	if len(found) != 1 {
+		s.t.Fatalf("they have %d transactions for %s", len(found), id)
+	}
+	return found[0]
+}
+
+// change refunds or cancels.
+func (s *side) change(id, kind, amount string) object {
+	s.t.Helper()
+	asked := map[string]any{"type": kind}
+	if amount != "" {
+		asked["amount"] = amount
+	}
+	return s.want(200)(s.us().Put(transactions+"/"+id, map[string]any{"params": asked}))
+}
+
+// advance moves both clocks.
+func (p *platforms) advance(seconds int) {
+	p.t.Helper()
+	p.advanceOne(p.theirs, seconds)
+	p.advanceOne(p.ours, seconds)
+}
+
+func (p *platforms) advanceOne(s *testkit.Server, seconds int) {
+	p.t.Helper()
+	p.want(200)(s.Admin().Put(v1+"/sandbox/clock", map[string]int{"advance_seconds": seconds}))
+}
+
+// rest moves the clocks until nothing of ours is under way.
+func (s *side) rest() {
+	s.t.Helper()
+	for range 60 {
+		open := 0
+		for _, row := range s.list(s.us(), transactions+"?limit=100") {
+			switch row.text("status") {
+			case "charged", "rejected", "failed", "reversed", "refunded":
+				if row.text("refund_id") != "" && row.text("refund_msg") == "" {
+					open++ // the refund is not decided
+				}
+			default:
+				open++
+			}
+		}
+		if open == 0 {
+			return
+		}
+		s.advance(10)
+	}
+	s.t.Fatalf("not at rest after ten minutes\n%s", s.ours.Stderr())
+}
+
+// available are their balances of our partner there, by currency.
+func (s *side) available() map[string]*big.Int {
+	s.t.Helper()
+	balances := make(map[string]*big.Int)
+	for _, row := range s.list(s.them(), v1+"/balances?env=prod") {
+		if row.text("env") == "prod" {
+			balances[row.text("currency")+"/"+row.text("network")] = number(s.t, row.text("available"))
+		}
+	}
+	return balances
+}
+
+func number(t *testing.T, text string) *big.Int {
+	t.Helper()
+	n, ok := new(big.Int).SetString(text, 10)
+	if !ok {
+		t.Fatalf("%q is no number", text)
+	}
+	return n
+}
+
+// agree holds our books against theirs: what our terminals say that the other
+// platform owes us is what our balance there has moved by, and every transaction of
+// ours that moved money is exactly one of theirs.
+func (s *side) agree() {
+	s.t.Helper()
+	owed := make(map[string]*big.Int)
+	session := s.ours.Session()
+	if s.second {
+		session = s.ours.Anyone().With("authorization", "Bearer "+s.ours.Sandbox.Second.SessionToken, "x-organization-id", s.org)
+	}
+	for _, row := range s.list(session, v1+"/ledger/accounts?limit=500&env=prod&prefix=A:provider:") {
+		asset := row.text("asset.currency") + "/" + row.text("asset.network")
+		if owed[asset] == nil {
+			owed[asset] = new(big.Int)
+		}
+		owed[asset].Add(owed[asset], number(s.t, row.text("balance")))
+	}
+	compared := 0
+	for asset, now := range s.available() {
+		moved := new(big.Int).Sub(now, s.opening[asset])
+		ours := owed[asset]
+		if ours == nil {
+			ours = new(big.Int)
+		}
+		compared += moved.BitLen()
+		if moved.Cmp(ours) != 0 {
+			s.t.Errorf("%s: our books say that they owe us %v, theirs that it is %v", asset, ours, moved)
+		}
+	}
+	if compared == 0 {
+		s.t.Error("nothing has moved: there is nothing that could agree")
+	}
+	theirs := make(map[string][]object)
+	for _, row := range s.list(s.them(), transactions+"?limit=100") {
+		if row.text("merchant_meta.reversal_of") == "" {
+			theirs[row.text("txid")] = append(theirs[row.text("txid")], row)
+		}
+	}
+	for _, our := range s.list(s.us(), transactions+"?limit=100") {
+		if our.text("merchant_meta.reversal_of") != "" {
+			continue
+		}
+		their := theirs[our.text("id")]
+		delete(theirs, our.text("id"))
+		ended := our.text("status") == "rejected" || our.text("status") == "failed"
+		if len(their) > 1 || len(their) == 0 && !ended {
+			s.t.Errorf("%s of ours, %s %s, is %d of theirs", our.text("id"), our.text("type"), our.text("status"), len(their))
+			continue
+		}
+		for _, t := range their {
+			t.has("type", our.text("type"), "status", our.text("status"), "amount", our.text("amount"), "currency", our.text("currency"),
+				"captured_amount", our.text("captured_amount"), "refunded_amount", our.text("refunded_amount"))
+			our.has("merchant_meta.utp_id", t.text("id"))
+		}
+	}
+	for txid := range theirs {
+		s.t.Errorf("they have a transaction %s that is none of ours", txid)
+	}
+}
+
+// verify stops both and has their books checked.
+func (p *platforms) verify() {
+	p.t.Helper()
+	secrets := []string{p.theirs.Sandbox.APIKey, p.theirs.Sandbox.Second.APIKey, hookSecret, "4242424242424242"}
+	canaries := filepath.Join(p.t.TempDir(), "canaries")
+	if err := os.WriteFile(canaries, []byte(strings.Join(secrets, "\n")+"\n"), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	for name, s := range map[string]*testkit.Server{"ours": p.ours, "theirs": p.theirs} {
+		for _, secret := range secrets {
+			if strings.Contains(s.Stderr(), secret) {
+				p.t.Errorf("the log of %s has %q", name, secret)
+			}
+		}
+		if code := s.Stop(); code != 0 {
+			p.t.Errorf("%s stopped with %d\n%s", name, code, s.Stderr())
+		}
+		args := []string{"audit", "verify", "--data", s.Dir}
+		if s == p.ours { // theirs has its own keys in sandbox.json
+			args = append(args, "--canaries", canaries)
+		}
+		if r := testkit.Run(p.t, nil, args...); r.Exit != 0 {
+			p.t.Errorf("the books of %s do not hold: %d\n%s%s", name, r.Exit, r.Stdout, r.Stderr)
+		}
+	}
+}
+
+// browser is a payer's, who trusts both platforms; it follows nothing by itself.
+func (p *platforms) browser() *http.Client {
+	p.t.Helper()
+	pool := x509.NewCertPool()
+	for _, s := range []*testkit.Server{p.ours, p.theirs} {
+		ca, err := os.ReadFile(filepath.Join(s.Dir, "tls", "ca.pem"))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		pool.AppendCertsFromPEM(ca)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// sentTo is where a page sends the payer.
+func (p *platforms) sentTo(answer *http.Response, err error) string {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	content, _ := io.ReadAll(answer.Body) // for the failure only
+	_ = answer.Body.Close()
+	next, err := answer.Location()
+	if err != nil {
+		p.t.Fatalf("%s answered %d and sends nowhere: %s", answer.Request.URL.Path, answer.StatusCode, content)
+	}
+	return next.String()
+}
+
+// browse goes where a payer's browser goes, from a form that is posted until it is
+// in the shop again; it returns that address.
+func (p *platforms) browse(address string, form url.Values) string {
+	p.t.Helper()
+	browser := p.browser()
+	address = p.sentTo(browser.PostForm(address, form))
+	for range 10 {
+		if strings.HasPrefix(address, shop) {
+			return address
+		}
+		address = p.sentTo(browser.Get(address))
+	}
+	p.t.Fatal("the payer goes round in circles")
+	return ""
+}

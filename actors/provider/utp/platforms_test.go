@@ -1,0 +1,223 @@
+package utp_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/testkit"
+)
+
+// The sandbox's cards.
+const (
+	good          = "4242424242424242"
+	declined      = "4000000000000002"
+	processing    = "4000000000000119"
+	redirected    = "4000000000003220"
+	password      = "4000002500003155"
+	delayed       = "4000000000000077"
+	silent        = "4000000000000341"
+	chargedBack   = "4000000000000259"
+	refundRefused = "4000000000005126"
+	refundSlow    = "4000000000007726"
+)
+
+// TestAnotherPlatformIsAProvider is the service as an initiator: everything that a
+// merchant of ours asks for is done by the other platform, and both books agree.
+func TestAnotherPlatformIsAProvider(t *testing.T) {
+	p := startBoth(t)
+	s := p.side(false, false, false)
+	t.Run("payments and payouts", s.moves)
+	t.Run("refunds", s.refunds)
+	t.Run("the payer acts", s.acts)
+	t.Run("what takes time", s.waits)
+	t.Run("what is taken back", s.reverses)
+	t.Run("notifications", s.notifies)
+	s.t = t
+	s.rest()
+	s.agree()
+	p.verify()
+}
+
+// in has a part of the test fail as itself.
+func (s *side) in(t *testing.T) { s.t = t; s.platforms.t = t }
+
+func (s *side) moves(t *testing.T) {
+	s.in(t)
+	paid := s.create("payment", good, "1000").has("status", "charged", "route", "utp", "amount", "1000")
+	theirs := s.their(paid.text("id")).has("status", "charged", "amount", "1000", "type", "payment")
+	paid.has("rrn", theirs.text("rrn"), "merchant_meta.utp_id", theirs.text("id"))
+	s.create("payment", declined, "1001").has("status", "rejected", "error_description", "card_declined")
+	s.create("payment", processing, "1002").has("status", "failed", "error_description", "processing_error")
+	s.create("payout", good, "300").has("status", "charged")
+	s.create("payout", declined, "301").has("status", "rejected", "error_description", "card_declined")
+	s.want(201)(s.us().Post(transactions, map[string]any{"params": map[string]any{
+		"type": "payment", "amount": "999999999999999999", "currency": "USDT", "network": "tron", "returnUrl": shop, "failUrl": shop,
+		"money_storage": map[string]string{"type": "gift_card"},
+	}})).has("status", "charged", "network", "tron", "amount", "999999999999999999")
+}
+
+func (s *side) refunds(t *testing.T) {
+	s.in(t)
+	whole := s.create("payment", good, "2000").text("id")
+	s.change(whole, "refund", "").has("status", "refunded", "refund_msg", "refunded", "refunded_amount", "2000")
+	s.their(whole).has("status", "refunded", "refunded_amount", "2000")
+
+	parts := s.create("payment", good, "2001").text("id")
+	s.change(parts, "refund", "700").has("status", "refunded", "refunded_amount", "700")
+	s.change(parts, "refund", "1").has("status", "refunded", "refunded_amount", "701")
+	s.their(parts).has("refunded_amount", "701")
+	s.change(parts, "refund", "").has("refunded_amount", "2001")
+	s.their(parts).has("refunded_amount", "2001")
+
+	refused := s.create("payment", refundRefused, "2002").text("id")
+	s.change(refused, "refund", "2").has("status", "charged", "refund_msg", "refund_refused_by_issuer", "refunded_amount", "0")
+
+	slow := s.create("payment", refundSlow, "2003").text("id")
+	s.change(slow, "refund", "3").has("status", "refunding")
+	s.advance(20)
+	s.read(slow).has("status", "refunded", "refunded_amount", "3")
+}
+
+func (s *side) acts(t *testing.T) {
+	s.in(t)
+	for button, want := range map[string]string{"approve": "charged", "refuse": "rejected"} {
+		made := s.create("payment", redirected, "3000").has("status", "action_required", "auth_params.type", "redirect")
+		theirs := s.their(made.text("id")).has("auth_params.url", made.text("auth_params.url"))
+		if page := s.sentTo(s.browser().Get(made.text("simple_auth_redirect_url"))); page != theirs.text("simple_auth_redirect_url") {
+			t.Errorf("our page sends the payer to %s, want theirs", page)
+		}
+		where := s.browse(made.text("auth_params.url"), url.Values{button: {"1"}})
+		s.read(made.text("id")).has("status", want)
+		if back := map[string]string{"approve": shop + "/ok", "refuse": shop + "/no"}[button]; where != back {
+			t.Errorf("who clicks %s is sent to %s, want %s", button, where, back)
+		}
+	}
+	for otp, want := range map[string]string{"123456": "charged", "000000": "rejected"} {
+		id := s.create("payment", password, "3001").has("status", "action_required", "additional_params_for_auth.type", "otp").text("id")
+		s.want(200)(s.us().Post(transactions+"/additional_params_for_auth/"+id, map[string]any{
+			"additional_params_for_auth": map[string]string{"otp": otp},
+		})).has("status", want)
+	}
+	made := s.want(201)(s.us().Post(transactions, map[string]any{"params": map[string]any{
+		"type": "payout", "amount": "3002", "currency": "EUR", "money_storage": map[string]string{"type": "sepa"},
+	}})).has("status", "action_required")
+	offered, _ := made.at("availble_destinations").([]any)
+	if len(offered) == 0 {
+		t.Fatal("no destinations are offered")
+	}
+	bank := object{t, offered[1]}.text("target_bank_id")
+	s.want(200)(s.us().Post(transactions+"/choose_target_destination/"+made.text("id"), map[string]string{"target_bank_id": bank})).has("status", "charged")
+
+	cancelled := s.create("payment", redirected, "3003").text("id")
+	s.change(cancelled, "cancel", "").has("status", "failed")
+	s.their(cancelled).has("status", "failed")
+}
+
+func (s *side) waits(t *testing.T) {
+	s.in(t)
+	late := s.create("payment", delayed, "4000").has("status", "charging").text("id")
+	unknown := s.create("payment", silent, "4001").has("status", "charging").text("id")
+	paidOut := s.create("payout", delayed, "4002").has("status", "charging").text("id")
+	s.advance(30)
+	for _, id := range []string{late, unknown, paidOut} {
+		s.read(id).has("status", "charged")
+	}
+	given := s.create("payment", delayed, "4003").text("id")
+	s.change(given, "cancel", "").has("status", "failed", "error_description", "cancelled")
+}
+
+func (s *side) reverses(t *testing.T) {
+	s.in(t)
+	id := s.create("payment", chargedBack, "5000").has("status", "charged").text("id")
+	s.advanceOne(s.theirs, 60)
+	s.their(id).has("status", "reversed")
+	s.read(id).has("status", "charged")
+	s.advance(300)
+	s.read(id).has("status", "reversed")
+}
+
+// A notification has us ask at once; without it our clock decides when.
+func (s *side) notifies(t *testing.T) {
+	s.in(t)
+	late := s.create("payment", delayed, "6000").has("status", "charging").text("id")
+	back := s.create("payment", chargedBack, "6001").has("status", "charged").text("id")
+	s.advanceOne(s.theirs, 60)
+	s.read(late).has("status", "charging")
+	s.read(back).has("status", "charged")
+	wrong := s.notify(late, "charged", "another secret")
+	if wrong.Status != 401 {
+		t.Errorf("a notification that is not signed by them answers %d %s", wrong.Status, wrong.Body)
+	}
+	for id, status := range map[string]string{late: "charged", back: "reversed"} {
+		if a := s.notify(id, status, hookSecret); a.Status != 200 {
+			t.Fatalf("a notification answers %d %s", a.Status, a.Body)
+		}
+		s.advanceOne(s.ours, 0) // when it returns, nothing is under way
+		s.read(id).has("status", status)
+	}
+}
+
+// notify sends what they would when a transaction has reached a status.
+func (s *side) notify(id, status, secret string) *testkit.Answer {
+	s.t.Helper()
+	now, err := time.Parse(time.RFC3339Nano, s.want(200)(s.ours.Admin().Get(v1+"/sandbox/clock")).text("now"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	stamp, event := strconv.FormatInt(now.Unix(), 10), uuid.NewString()
+	body := fmt.Sprintf(`{"event_id":%q,"timestamp":%s,"type":"transaction.%s","data":{"type":"payment","txid":%q,"id":%q,"status":%q}}`,
+		event, stamp, status, id, uuid.NewString(), status)
+	mac := hmac.New(sha256.New, []byte(secret))
+	_, _ = mac.Write([]byte(stamp + "." + body)) // a hash takes everything
+	a, err := s.ours.Anyone().With("x-webhook-event-id", event, "x-webhook-timestamp", stamp, "x-webhook-signature", hex.EncodeToString(mac.Sum(nil))).
+		Post(v1+"/terminal/"+s.terminals[0]+"/notifications", body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return a
+}
+
+// TestTheOtherPlatformHoldsFirst is two-phase, where both terminals are set to it.
+func TestTheOtherPlatformHoldsFirst(t *testing.T) {
+	p := startBoth(t)
+	s := p.side(true, true, true)
+	whole := s.create("payment", good, "1000").has("status", "payment_suspended").text("id")
+	s.want(200)(s.us().Post(transactions+"/commit/"+whole, map[string]any{"params": map[string]any{}})).has("status", "charged", "captured_amount", "1000")
+	part := s.create("payment", good, "1000").text("id")
+	s.want(200)(s.us().Post(transactions+"/commit/"+part, map[string]any{"params": map[string]any{"amount": "400"}})).has("status", "charged", "captured_amount", "400")
+	s.their(part).has("status", "charged", "captured_amount", "400")
+	s.change(part, "refund", "150").has("status", "refunded", "refunded_amount", "150")
+	voided := s.create("payment", good, "1002").text("id")
+	s.change(voided, "cancel", "").has("status", "failed")
+	s.their(voided).has("status", "failed")
+	paidOut := s.create("payout", good, "100").has("status", "payout_suspended").text("id")
+	s.want(200)(s.us().Post(transactions+"/commit/"+paidOut, "")).has("status", "charged")
+	kept := s.create("payout", good, "101").text("id")
+	s.change(kept, "cancel", "").has("status", "failed")
+	s.agree()
+	p.verify()
+}
+
+// TestWhoHoldsIsDecidedThere is for terminals that are not set alike.
+func TestWhoHoldsIsDecidedThere(t *testing.T) {
+	p := startBoth(t)
+	s := p.side(false, true, false)
+	s.create("payment", good, "1000").has("status", "charged")
+	s.create("payout", good, "100").has("status", "charged")
+	s.agree()
+	s = p.side(true, false, true)
+	kept := s.create("payment", good, "1001").has("status", "payment_suspended").text("id")
+	s.want(200)(s.us().Post(transactions+"/commit/"+kept, map[string]any{"params": map[string]any{"amount": "1"}})).has("status", "charged", "captured_amount", "1")
+	left := s.create("payout", good, "101").has("status", "payout_suspended").text("id")
+	s.change(left, "cancel", "").has("status", "failed")
+	s.agree()
+	p.verify()
+}

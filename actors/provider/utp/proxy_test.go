@@ -1,0 +1,122 @@
+package utp_test
+
+import (
+	"bytes"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// proxy stands between the two platforms. It can stop a request before it arrives,
+// or its answer before it comes back, for as long as a test kills somebody.
+type proxy struct {
+	t      *testing.T
+	server *httptest.Server
+
+	mu     sync.Mutex
+	target *testkit.Client // guarded by mu
+	stop   *stop           // guarded by mu: for the next request of its method; nil: none
+	sent   map[string]int  // guarded by mu: requests that arrived there, by method
+}
+
+// stop is a request that is stopped once, and never goes on.
+type stop struct {
+	method   string
+	answered bool          // the other platform has answered; else it never hears of it
+	reached  chan struct{} // closed when the request is there
+	done     chan struct{} // closed when it may break off
+}
+
+func between(t *testing.T, target *testkit.Server) *proxy {
+	t.Helper()
+	p := &proxy{t: t, target: target.Anyone(), sent: make(map[string]int)}
+	p.server = httptest.NewTLSServer(http.HandlerFunc(p.serve))
+	p.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	t.Cleanup(p.server.Close)
+	return p
+}
+
+// address is where the proxy is, and the certificate by which it is known.
+func (p *proxy) address() (string, []byte) {
+	return p.server.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
+}
+
+// moved says that the other platform was started again.
+func (p *proxy) moved(target *testkit.Server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target.Anyone()
+}
+
+// next stops the next request of a method.
+func (p *proxy) next(method string, answered bool) *stop {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop = &stop{method: method, answered: answered, reached: make(chan struct{}), done: make(chan struct{})}
+	return p.stop
+}
+
+// arrived is how many requests of a method the other platform was sent.
+func (p *proxy) arrived(method string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sent[method]
+}
+
+// take is the stop for a request, if it is the one.
+func (p *proxy) take(method string) *stop {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stop
+	if s == nil || s.method != method {
+		return nil
+	}
+	p.stop = nil
+	return s
+}
+
+func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
+	content, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	s := p.take(r.Method)
+	if s != nil && !s.answered {
+		s.hold()
+	}
+	p.mu.Lock()
+	p.sent[r.Method]++
+	caller := p.target
+	p.mu.Unlock()
+	for _, name := range []string{"x-api-key", "x-organization-id", "content-type", "idempotency-key"} {
+		caller = caller.With(name, r.Header.Get(name))
+	}
+	var body any
+	if r.Method != http.MethodGet {
+		body = bytes.Clone(content)
+	}
+	answer, err := caller.Do(r.Method, r.URL.RequestURI(), body)
+	if s != nil {
+		s.hold()
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("content-type", "application/json")
+	w.Header().Set("x-idempotent-replay", answer.Header.Get("x-idempotent-replay"))
+	w.WriteHeader(answer.Status)
+	_, _ = w.Write(answer.Body)
+}
+
+// hold says that the request is there, waits and breaks the connection.
+func (s *stop) hold() {
+	close(s.reached)
+	<-s.done
+	panic(http.ErrAbortHandler)
+}

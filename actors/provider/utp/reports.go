@@ -1,0 +1,165 @@
+package utp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+const (
+	// reportEvery is how often a platform is asked what became of charges that are
+	// closed here, by the clock.
+	reportEvery = 5 * time.Minute
+
+	// lookBack is how far back the first question after a start reaches.
+	lookBack = 30 * 24 * time.Hour
+
+	// maxReportPages bounds one question. A platform may look at few transactions for
+	// a page, so that many pages are empty.
+	maxReportPages = 100_000
+)
+
+// reported are the statuses that a platform is polled for, and what they say.
+var reported = []struct {
+	status string
+	what   actors.Reported
+}{{statusReversed, actors.TakenBack}, {statusFailed, actors.Corrected}}
+
+// NextReport is when platforms are asked again what they have to report; never,
+// where no terminal is connected to one.
+func (p *Provider) NextReport(since time.Time) (time.Time, bool) {
+	if len(p.connected()) == 0 {
+		return time.Time{}, false
+	}
+	return since.Add(reportEvery), true
+}
+
+// Reports implements actors.Provider: what was reversed, or failed, since then at
+// any platform that a terminal is connected to. The instants overlap, because the
+// clocks differ; what is known already says nothing new. A platform that can't be
+// asked is asked for the same time again: it is logged, and is no error, so that it
+// does not hold up the others.
+func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actors.Report, error) {
+	if since.Before(until.Add(-lookBack)) {
+		since = until.Add(-lookBack)
+	}
+	terminals := make(map[account]map[string]*directory.Terminal)
+	for _, t := range p.connected() {
+		a := accountOf(t)
+		if terminals[a] == nil {
+			terminals[a] = make(map[string]*directory.Terminal)
+		}
+		terminals[a][t.ID.String()] = t
+	}
+	p.forgetAccounts(terminals)
+	var all []actors.Report
+	for a, of := range terminals {
+		from := p.from(a, since)
+		found, err := p.reportsOf(ctx, a, of, from, until)
+		if err != nil {
+			p.log.Warn("a platform was not asked for reports", "terminals", len(of), "error", err)
+			continue // from stays
+		}
+		p.caughtUp(a)
+		all = append(all, found...)
+	}
+	slices.SortStableFunc(all, func(a, b actors.Report) int { return a.At.Compare(b.At) })
+	return all, ctx.Err()
+}
+
+// from is the instant from which on a platform is asked, and notes that it has not
+// answered yet.
+func (p *Provider) from(a account, since time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if earlier, behind := p.behind[a]; behind && earlier.Before(since) {
+		return earlier
+	}
+	p.behind[a] = since
+	return since
+}
+
+func (p *Provider) caughtUp(a account) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.behind, a)
+}
+
+// forgetAccounts forgets accounts that no terminal has any more.
+func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Terminal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for a := range p.behind {
+		if present[a] == nil {
+			delete(p.behind, a)
+		}
+	}
+}
+
+// reportsOf are the reports of one account. Which of its terminals a transaction
+// is of stands in the merchant_meta that its create sent.
+func (p *Provider) reportsOf(ctx context.Context, a account, of map[string]*directory.Terminal, from, until time.Time) ([]actors.Report, error) {
+	var all []actors.Report
+	for _, r := range reported {
+		query := url.Values{"status": {r.status}, "updated_from": {moment(from.Add(-skew))}, "order_by": {"updated"}}
+		refused, err := p.walk(ctx, a, query, p.reportPages, func(tx *transaction) bool {
+			if t := of[tx.terminal]; t != nil {
+				if id, ours := tx.referenceOf(); ours {
+					all = append(all, tx.report(t, id, r.what, until))
+				}
+			}
+			return true
+		})
+		switch {
+		case errors.Is(err, errTooLong): // to ask again would end at the same place
+			p.log.Error("a platform has more to report than is asked for: what is older is not heard of", "status", r.status, "found", len(all))
+		case err != nil:
+			return nil, err
+		}
+		if refused != nil {
+			return nil, refused.problem()
+		}
+	}
+	return all, nil
+}
+
+// report is the transaction as a report about ours. A time that it does not show is
+// the one by which it was seen.
+func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.Reported, seen time.Time) actors.Report {
+	at := tx.finished
+	if at.IsZero() || at.After(seen) {
+		at = seen
+	}
+	reason := reasonFailed
+	if what == actors.TakenBack {
+		reason = reasonTakenBack
+	}
+	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, What: what, Reason: cmp.Or(tx.reason, reason)}
+}
+
+// Examine asks what became of a charge that is closed here (actors/payment
+// declares it). No answer is no news: the next poll asks again.
+func (p *Provider) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
+	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, Remembered: q.Remembered}
+	tx, _ := p.find(ctx, &s)
+	if tx == nil {
+		return actors.Report{}, false
+	}
+	what := actors.Settled
+	switch {
+	case tx.status == statusReversed:
+		what = actors.TakenBack
+	case tx.status == statusFailed:
+		what = actors.Corrected
+	case !tx.settled():
+		return actors.Report{}, false
+	}
+	return tx.report(q.Terminal, q.Reference, what, p.clock.Now()), true
+}

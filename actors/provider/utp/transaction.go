@@ -1,0 +1,265 @@
+package utp
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// transaction is the other platform's, as far as it concerns us.
+type transaction struct {
+	id, txid, kind, status string
+	reason                 string // error_description
+	rrn                    string // empty: the platform shows none
+	amount                 string // minor units
+	currency               string
+	captured               *money.Amount // a further field of some platforms; nil: it is not there
+	refunded               *money.Amount // so is this
+	refundID, refundMsg    string
+	finished               time.Time // zero: not, or in no form that is known
+	terminal               string    // ours, which the create put into merchant_meta; empty: it did not come back
+	page                   string    // simple_auth_redirect_url
+	auth                   *actors.Action
+	material               json.RawMessage // additional_params_for_auth; nil: nothing to submit
+	expires                time.Time
+	destinations           []actors.Destination
+}
+
+// Bounds of what is believed.
+const (
+	maxID           = 64 // bytes
+	maxDestinations = 32
+)
+
+// readTransaction reads a transaction. What does not concern us may have any form.
+func readTransaction(text []byte) (*transaction, error) {
+	o, err := readObject(text)
+	if err != nil {
+		return nil, err
+	}
+	f := &fields{object: o}
+	tx := &transaction{
+		id: f.text("id"), txid: f.text("txid"), kind: f.text("type"), status: f.text("status"), reason: f.text("error_description"),
+		amount: f.text("amount"), currency: f.text("currency"), refundID: f.text("refund_id"), refundMsg: f.text("refund_msg"),
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	if tx.status == "" || !identifier(tx.id) {
+		return nil, errShape
+	}
+	further := &fields{object: o} // may be absent or of another form
+	tx.rrn, tx.page = further.text("rrn"), address(further.text("simple_auth_redirect_url"))
+	tx.captured, tx.refunded = amountIn(further, "captured_amount"), amountIn(further, "refunded_amount")
+	tx.finished = instant(further.text("finished"))
+	meta := fields{object: further.member("merchant_meta")}
+	tx.terminal = meta.text(metaTerminal)
+	tx.readAction(further)
+	return tx, nil
+}
+
+// identifier tells whether a text can be an id in an address: no platform has
+// others, and ours is built of it.
+func identifier(text string) bool {
+	return text != "" && len(text) <= maxID && !strings.ContainsFunc(text, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
+	})
+}
+
+// address is a web address that a payer's browser can be sent to, or empty.
+func address(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return ""
+	}
+	return text
+}
+
+func amountIn(f *fields, name string) *money.Amount {
+	amount, err := money.Parse(f.text(name))
+	if err != nil {
+		return nil
+	}
+	return &amount
+}
+
+// readAction reads what the payer has to do (specification, "Payer actions").
+func (tx *transaction) readAction(f *fields) {
+	const deadline = "expires_at"
+	if material := f.member("additional_params_for_auth"); len(material) > 0 {
+		tx.material = f.raw("additional_params_for_auth")
+		tx.expires = instant((&fields{object: material}).text(deadline))
+	}
+	if at := instant(f.text(deadline)); !at.IsZero() {
+		tx.expires = at
+	}
+	for _, raw := range f.list("availble_destinations") {
+		o, err := readObject(raw)
+		d := fields{object: o}
+		id, name := d.text("target_bank_id"), d.text("name")
+		if err == nil && d.err == nil && id != "" && len(tx.destinations) < maxDestinations {
+			tx.destinations = append(tx.destinations, actors.Destination{ID: id, Name: name})
+		}
+	}
+	if o := f.member("auth_params"); o != nil {
+		a := fields{object: o}
+		auth := &actors.Action{Type: a.text("type"), Method: a.text("method"), URL: address(a.text("url"))}
+		for name, raw := range a.member("params") {
+			var value string
+			if json.Unmarshal(raw, &value) != nil {
+				continue // the protocol has no others
+			}
+			if auth.Params == nil {
+				auth.Params = make(map[string]string)
+			}
+			auth.Params[name] = value
+		}
+		if a.err == nil && followable(auth) {
+			tx.auth = auth
+		}
+	}
+}
+
+// followable tells whether a payer's page can do what auth_params say.
+func followable(a *actors.Action) bool {
+	switch a.Type {
+	case "none":
+		return true
+	case "redirect", "auth_3ds_form":
+		return a.URL != "" && (a.Method == "get" || a.Method == "post")
+	}
+	return false
+}
+
+// isOf holds the answer to a create against what was asked for.
+func (tx *transaction) isOf(call *actors.Call) error {
+	amount, err := money.Parse(tx.amount)
+	switch {
+	case tx.txid != call.Reference.String():
+		return errors.New("it is about another transaction")
+	case tx.kind != kindOf(call.Operation):
+		return errors.New("it has another type than was asked for")
+	case err != nil || amount != call.Amount || tx.currency != string(call.Asset.Currency):
+		return errors.New("it has another amount than was asked for")
+	}
+	return nil
+}
+
+func kindOf(o actors.Operation) string {
+	if o == actors.PayOut {
+		return "payout"
+	}
+	return "payment"
+}
+
+// Statuses of the protocol that decide something.
+const (
+	statusCharged     = "charged"
+	statusRejected    = "rejected"
+	statusFailed      = "failed"
+	statusReversed    = "reversed"
+	statusRefunding   = "refunding"
+	statusRefunded    = "refunded"
+	statusAction      = "action_required"
+	statusPaymentHeld = "payment_suspended"
+	statusPayoutHeld  = "payout_suspended"
+)
+
+// settled tells whether money has moved, whatever became of it later.
+func (tx *transaction) settled() bool {
+	return slices.Contains([]string{statusCharged, statusRefunding, statusRefunded, statusReversed}, tx.status)
+}
+
+// ended tells whether no money has moved and none will.
+func (tx *transaction) ended() bool { return tx.status == statusRejected || tx.status == statusFailed }
+
+func (tx *transaction) held() bool {
+	return tx.status == statusPaymentHeld || tx.status == statusPayoutHeld
+}
+
+// fine tells whether what was asked for was answered.
+func (r *reply) fine() bool { return r.status >= 200 && r.status < 300 }
+
+// answered tells whether a whole answer came, whatever it says.
+func (r *reply) answered() bool { return r.status != 0 }
+
+// credentials tells whether the platform does not let us in.
+func (r *reply) credentials() bool {
+	return r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
+}
+
+// definite tells whether the platform has looked at the request and has not done
+// what it asks for. A conflict may be with the same request, still under way.
+func (r *reply) definite() bool {
+	switch r.status {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
+		http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
+}
+
+func (r *reply) transaction() (*transaction, error) { return readTransaction(r.body) }
+
+// code is the code of an error in any of the protocol's three shapes, if it is a
+// plain word; what people read stays where it came from.
+func (r *reply) code() string {
+	o, err := readObject(r.body)
+	if err != nil || r.fine() {
+		return ""
+	}
+	f := fields{object: o}
+	code := f.text("error")
+	if list := f.list("errors"); len(list) > 0 {
+		first, _ := readObject(list[0])
+		code = (&fields{object: first}).text("code")
+	}
+	if !identifier(code) {
+		return ""
+	}
+	return code
+}
+
+// The keys of merchant_meta: of ours, which the rail's answers have, and of what
+// is sent to the other platform.
+const (
+	metaID       = "utp_id"        // the other platform's id of the charge
+	metaRefund   = "utp_refund_id" // its id of the last refund that has ended
+	metaTerminal = "utp_terminal"  // sent: which of our terminals the charge is of
+)
+
+// kept is what was kept of earlier answers.
+func kept(meta []byte) (id, refund string) {
+	o, err := readObject(meta)
+	f := fields{object: o}
+	if id, refund = f.text(metaID), f.text(metaRefund); err != nil || !identifier(id) {
+		return "", ""
+	}
+	return id, refund
+}
+
+// keep is what is kept of this answer.
+func (tx *transaction) keep(refund string) []byte {
+	members := map[string]string{metaID: tx.id}
+	if identifier(refund) {
+		members[metaRefund] = refund
+	}
+	text, _ := json.Marshal(members) // texts have a form
+	return text
+}
+
+// referenceOf is which of our transactions it is; false: none of ours.
+func (tx *transaction) referenceOf() (id ledger.ID, ours bool) {
+	if len(tx.txid) != len(id.String()) || id.UnmarshalText([]byte(tx.txid)) != nil {
+		return ledger.ID{}, false
+	}
+	return id, true
+}

@@ -1,0 +1,133 @@
+package utp
+
+import (
+	"cmp"
+	"log/slog"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger/money"
+)
+
+// askPayer is how often a charge is asked about that waits for its payer: the
+// payer may have gone back to the other platform and never to us.
+const askPayer = time.Minute
+
+// charge is what the transaction says of the charge. An inquiry brings what was
+// remembered; nil for a call, which is told all.
+func (tx *transaction) charge(asked *actors.Remembered) actors.Outcome {
+	refund := ""
+	if asked != nil {
+		_, refund = kept(asked.Meta)
+	}
+	o := actors.Outcome{Meta: tx.keep(refund)}
+	switch {
+	case tx.settled():
+		o.Verdict, o.RRN = actors.VerdictCharged, tx.rrn
+	case tx.held():
+		o.Verdict, o.RRN = actors.VerdictHeld, tx.rrn
+	case tx.status == statusRejected:
+		o.Verdict, o.Reason = actors.VerdictRefused, cmp.Or(tx.reason, reasonRejected)
+	case tx.status == statusFailed:
+		o.Verdict, o.Reason = actors.VerdictFailed, cmp.Or(tx.reason, reasonFailed)
+	case tx.status == statusAction:
+		o.Verdict, o.Again = actors.VerdictAction, askPayer
+		if asked == nil || !asked.Acting {
+			o.Action = tx.action()
+		}
+	default:
+		o.Verdict, o.Status = actors.VerdictPending, tx.status
+	}
+	return o
+}
+
+// action is what our payer has to do, which is what the other platform publishes.
+// Its own page can drive everything, so that our page sends the payer there
+// (specification, "Payer actions": it is read first).
+func (tx *transaction) action() *actors.Action {
+	a := &actors.Action{}
+	if tx.auth != nil {
+		a = tx.auth
+	}
+	a.Page, a.Material, a.ExpiresAt, a.Destinations = tx.page, tx.material, tx.expires, tx.destinations
+	return a
+}
+
+// judge is what the transaction says of an operation on it. After the operation's
+// own answer what is not done is under way; asked later, it never arrived.
+func (p *Provider) judge(tx *transaction, s *subject, answers bool) actors.Outcome {
+	_, refund := kept(s.Meta)
+	o := actors.Outcome{Verdict: actors.VerdictNotFound, Meta: tx.keep(refund)}
+	if answers {
+		o.Verdict = actors.VerdictPending
+	}
+	switch s.operation {
+	case actors.Capture:
+		p.captured(tx, s, answers, &o)
+	case actors.Void:
+		switch {
+		case tx.ended():
+			o.Verdict = actors.VerdictCharged
+		case tx.settled():
+			o.Verdict, o.Reason = actors.VerdictRefused, reasonCharged
+		}
+	case actors.Refund:
+		p.refunded(tx, s, refund, &o)
+	}
+	return o
+}
+
+func (p *Provider) captured(tx *transaction, s *subject, answers bool, o *actors.Outcome) {
+	switch {
+	case tx.settled():
+		o.Verdict, o.RRN = actors.VerdictCharged, tx.rrn
+		if tx.captured != nil && *tx.captured != s.amount {
+			p.differs(tx, s)
+		}
+	case tx.ended():
+		o.Verdict, o.Reason = actors.VerdictFailed, cmp.Or(tx.reason, reasonFailed)
+	case tx.held() && answers && tx.reason != "":
+		o.Verdict, o.Reason = actors.VerdictRefused, tx.reason
+	}
+}
+
+// refunded tells our refund from the ones before by the other platform's id of the
+// last one that ended, and by how much was returned where the platform shows it.
+func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actors.Outcome) {
+	if tx.refundID == "" || tx.refundID == before {
+		return // not ours: nothing is known of it
+	}
+	whole, err := s.Returned.Add(s.amount)
+	shown := tx.refunded != nil && err == nil
+	switch {
+	case tx.status == statusRefunding:
+		o.Verdict, o.Status = actors.VerdictPending, statusRefunding
+		return
+	case shown && !tx.refunded.Less(whole), !shown && tx.status == statusRefunded:
+		o.Verdict = actors.VerdictCharged
+		if shown && *tx.refunded != whole {
+			p.differs(tx, s)
+		}
+	case tx.refundMsg != "":
+		o.Verdict, o.Reason = actors.VerdictRefused, tx.refundMsg
+	default:
+		o.Verdict = actors.VerdictPending
+		return
+	}
+	o.Meta = tx.keep(tx.refundID)
+}
+
+// differs tells the operator that the other platform has moved another amount than
+// it was asked to (specification, "refund or cancel": partial refunds are a request
+// only). Our books have what was asked for, and the settlement shows the rest.
+func (p *Provider) differs(tx *transaction, s *subject) {
+	moved := money.Amount{}
+	if tx.refunded != nil && s.operation == actors.Refund {
+		moved = *tx.refunded
+	} else if tx.captured != nil {
+		moved = *tx.captured
+	}
+	p.log.Error("a platform has moved another amount than it was asked to", "reference", s.reference.String(),
+		"terminal", s.terminal.ID.String(), "operation", s.operation.String(), "asked", s.amount.String(), "before", s.Returned.String(),
+		slog.String("in_all", moved.String()))
+}

@@ -1,0 +1,215 @@
+package utp_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger/money"
+)
+
+func TestEachStatusHasItsVerdict(t *testing.T) {
+	for status, want := range map[string]actors.Verdict{
+		"charged": actors.VerdictCharged, "refunded": actors.VerdictCharged, "refunding": actors.VerdictCharged, "reversed": actors.VerdictCharged,
+		"rejected": actors.VerdictRefused, "failed": actors.VerdictFailed, "action_required": actors.VerdictAction,
+		"payment_suspended": actors.VerdictHeld, "payout_suspended": actors.VerdictHeld,
+		"created": actors.VerdictPending, "new": actors.VerdictPending, "authorizing": actors.VerdictPending, "charging": actors.VerdictPending,
+		"pre_authorized_3ds": actors.VerdictPending, "auth_required": actors.VerdictPending, "unknown": actors.VerdictPending,
+		"cancelled": actors.VerdictPending, "a_status_of_tomorrow": actors.VerdictPending,
+	} {
+		r := open(t, says(201, theirs(status)))
+		called, asked := r.submit(r.pay()), r.inquire(r.ask(actors.Pay, 0))
+		if called.Verdict != want || asked.Verdict != want {
+			t.Errorf("%s is %v when called and %v when asked, want %v", status, called.Verdict, asked.Verdict, want)
+		}
+		if want == actors.VerdictPending && called.Status != status {
+			t.Errorf("%s is passed on as %q", status, called.Status)
+		}
+	}
+}
+
+func TestTheReasonIsTheirs(t *testing.T) {
+	for body, want := range map[string]string{
+		theirs("rejected", `"error_description":"card_declined"`):  "card_declined",
+		theirs("rejected", `"error_description":""`):               "rejected by the platform",
+		theirs("failed", `"error_description":"processing_error"`): "processing_error",
+		theirs("failed", `"error_description":null`):               "failed at the platform",
+	} {
+		r := open(t, says(201, body))
+		if o := r.submit(r.pay()); o.Reason != want {
+			t.Errorf("%s: the reason is %q, want %q", body, o.Reason, want)
+		}
+	}
+}
+
+func TestWhatThePayerHasToDoIsPassedOn(t *testing.T) {
+	const page = `"simple_auth_redirect_url":"https://theirs.example/pay/1"`
+	r := open(t, says(201, theirs("action_required", page,
+		`"auth_params":{"type":"auth_3ds_form","version":"1.0","method":"post","url":"https://acs.example/","params":{"creq":"abc","n":7}}`)))
+	a := r.submit(r.pay()).Action
+	if a == nil || a.Type != "auth_3ds_form" || a.Method != "post" || a.URL != "https://acs.example/" || a.Page != "https://theirs.example/pay/1" ||
+		len(a.Params) != 1 || a.Params["creq"] != "abc" || a.Material != nil || a.Destinations != nil {
+		t.Errorf("a 3-D Secure form is %+v", a)
+	}
+	r = open(t, says(201, theirs("action_required", page, `"auth_params":null`,
+		`"additional_params_for_auth":{"type":"signature","expires_at":"2026-09-03 10:20:30.123456 Etc/UTC"}`)))
+	a = r.submit(r.pay()).Action
+	if a == nil || a.Type != "" || !strings.Contains(string(a.Material), `"signature"`) || !a.ExpiresAt.Equal(time.Date(2026, 9, 3, 10, 20, 30, 123456000, time.UTC)) {
+		t.Errorf("material is %+v", a)
+	}
+	r = open(t, says(201, theirs("action_required", page, `"additional_params_for_auth":{}`,
+		`"availble_destinations":[{"target_bank_id":"b1","name":"First"},{"name":"none"},{"target_bank_id":"b2","name":"Second"}]`)))
+	a = r.submit(r.pay()).Action
+	if a == nil || a.Material != nil || len(a.Destinations) != 2 || a.Destinations[1] != (actors.Destination{ID: "b2", Name: "Second"}) {
+		t.Errorf("destinations are %+v", a)
+	}
+}
+
+// A browser is never sent where it would run something.
+func TestAnAddressThatIsNoWebAddressIsNotPassedOn(t *testing.T) {
+	r := open(t, says(201, theirs("action_required", `"simple_auth_redirect_url":"javascript:alert(1)"`,
+		`"auth_params":{"type":"redirect","method":"get","url":"data:text/html,x"}`)))
+	if a := r.submit(r.pay()).Action; a == nil || a.Page != "" || a.URL != "" || a.Type != "" {
+		t.Errorf("the action is %+v", a)
+	}
+}
+
+// An inquiry says what the payer has to do only to who does not know.
+func TestAnInquiryRepeatsNoAction(t *testing.T) {
+	r := open(t, says(200, theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/1"`)))
+	q := r.ask(actors.Pay, 0)
+	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/1" {
+		t.Errorf("who lost the answer is told %+v", o.Action)
+	}
+	q.Acting = true
+	if o := r.inquire(q); o.Action != nil || o.Verdict != actors.VerdictAction {
+		t.Errorf("who knows is told %v %+v", o.Verdict, o.Action)
+	}
+}
+
+func TestOperationsAreAskedForByTheirOwnName(t *testing.T) {
+	for operation, want := range map[actors.Operation]received{
+		actors.Capture: {method: "POST", path: "/api/v1/transactions/commit/their-id", body: `{"params":{"amount":"400","money_storage_meta":{}}}`},
+		actors.Void:    {method: "PUT", path: "/api/v1/transactions/their-id", body: `{"params":{"type":"cancel"}}`},
+		actors.Refund:  {method: "PUT", path: "/api/v1/transactions/their-id", body: `{"params":{"amount":"400","type":"refund"}}`},
+	} {
+		r := open(t, says(200, theirs("charging")))
+		r.submit(r.follow(operation, 400))
+		got := r.requests()[0]
+		if got.method != want.method || got.path != want.path || got.body != want.body || got.header.Get("idempotency-key") != request.String() {
+			t.Errorf("%v asks %s %s %s with key %q", operation, got.method, got.path, got.body, got.header.Get("idempotency-key"))
+		}
+	}
+}
+
+func TestWhatBecameOfAnOperationIsReadOffTheTransaction(t *testing.T) {
+	const refundID = `"refund_id":"r2"`
+	for name, c := range map[string]struct {
+		operation       actors.Operation
+		before          uint64 // refunded before
+		meta            string // beside the id
+		theirs          string
+		answered, asked actors.Verdict
+	}{
+		"captured":                       {actors.Capture, 0, "", theirs("charged", `"captured_amount":"400"`), actors.VerdictCharged, actors.VerdictCharged},
+		"still held":                     {actors.Capture, 0, "", theirs("payment_suspended"), actors.VerdictPending, actors.VerdictNotFound},
+		"capture refused":                {actors.Capture, 0, "", theirs("payment_suspended", `"error_description":"no"`), actors.VerdictRefused, actors.VerdictNotFound},
+		"the hold is gone":               {actors.Capture, 0, "", theirs("failed", `"error_description":"hold expired"`), actors.VerdictFailed, actors.VerdictFailed},
+		"given up":                       {actors.Void, 0, "", theirs("failed"), actors.VerdictCharged, actors.VerdictCharged},
+		"given up before":                {actors.Void, 0, "", theirs("rejected"), actors.VerdictCharged, actors.VerdictCharged},
+		"settled before it was given up": {actors.Void, 0, "", theirs("charged"), actors.VerdictRefused, actors.VerdictRefused},
+		"not given up yet":               {actors.Void, 0, "", theirs("action_required"), actors.VerdictPending, actors.VerdictNotFound},
+		"returned":                       {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"400"`), actors.VerdictCharged, actors.VerdictCharged},
+		"returned, no amount shown":      {actors.Refund, 0, "", theirs("refunded", refundID), actors.VerdictCharged, actors.VerdictCharged},
+		"on its way back":                {actors.Refund, 0, "", theirs("refunding", refundID), actors.VerdictPending, actors.VerdictPending},
+		"refund refused":                 {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":"refund_refused"`), actors.VerdictRefused, actors.VerdictRefused},
+		"refund not decided":             {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":""`), actors.VerdictPending, actors.VerdictPending},
+		"refund never arrived":           {actors.Refund, 0, "", theirs("charged"), actors.VerdictPending, actors.VerdictNotFound},
+		"only the one before":            {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirs("refunded", refundID, `"refunded_amount":"300"`), actors.VerdictPending, actors.VerdictNotFound},
+		"one more":                       {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"700"`), actors.VerdictCharged, actors.VerdictCharged},
+		"one more is refused":            {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), actors.VerdictRefused, actors.VerdictRefused},
+		"one more is not decided":        {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), actors.VerdictPending, actors.VerdictPending},
+		"more than was asked for":        {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), actors.VerdictCharged, actors.VerdictCharged},
+	} {
+		r := open(t, says(200, c.theirs))
+		call, q := r.follow(c.operation, 400), r.ask(c.operation, 400)
+		call.Meta = []byte(`{"utp_id":"their-id"` + c.meta + `}`)
+		call.Returned = money.FromUint64(c.before)
+		q.Remembered = call.Remembered
+		answered, asked := r.submit(call), r.inquire(q)
+		if answered.Verdict != c.answered || asked.Verdict != c.asked {
+			t.Errorf("%s: %v when answered and %v when asked, want %v and %v", name, answered.Verdict, asked.Verdict, c.answered, c.asked)
+		}
+		decided := c.answered == actors.VerdictCharged || c.answered == actors.VerdictRefused
+		kept := c.operation == actors.Refund && (decided || strings.Contains(c.meta, "r2"))
+		if strings.Contains(string(answered.Meta), `"utp_refund_id":"r2"`) != kept {
+			t.Errorf("%s: kept %s", name, answered.Meta)
+		}
+		if loud := strings.Contains(r.log.String(), "has moved another amount"); loud != (name == "more than was asked for") {
+			t.Errorf("%s: the operator reads %q", name, r.log)
+		}
+	}
+}
+
+// What was answered before may be old, and a refusal may be of the repetition only.
+func TestARepeatedOperationIsReadAgain(t *testing.T) {
+	const now = `"refund_id":"r1","refunded_amount":"400"`
+	for name, first := range map[string]func(http.ResponseWriter, received, int){
+		"the first answer again": func(w http.ResponseWriter, r received, n int) {
+			w.Header().Set("x-idempotent-replay", "true")
+			says(200, theirs("refunding", `"refund_id":"r1"`))(w, r, n)
+		},
+		"refused, as it is done already": says(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`),
+		"a conflict with itself":         says(409, `{"error":"conflict"}`),
+	} {
+		r := open(t, func(w http.ResponseWriter, r received, n int) {
+			if n == 1 {
+				first(w, r, n)
+				return
+			}
+			says(200, theirs("refunded", now))(w, r, n)
+		})
+		r.is(r.submit(r.follow(actors.Refund, 400)), actors.VerdictCharged, false)
+		if got := r.requests(); len(got) != 2 || got[1].method != "GET" {
+			t.Errorf("%s: asked %d times", name, len(got))
+		}
+	}
+}
+
+func TestAnOperationThatIsRefusedSaysWhy(t *testing.T) {
+	r := open(t, func(w http.ResponseWriter, r received, n int) {
+		if n == 1 {
+			says(422, `{"error":"not_reversible","message":"no"}`)(w, r, n)
+			return
+		}
+		says(200, theirs("charged"))(w, r, n)
+	})
+	o := r.submit(r.follow(actors.Refund, 400))
+	if o.Verdict != actors.VerdictRefused || o.Reason != "not_reversible" {
+		t.Errorf("%v %q", o.Verdict, o.Reason)
+	}
+}
+
+func TestMaterialAndChoicesArePassedOn(t *testing.T) {
+	r := open(t, says(200, theirs("charged")))
+	call := r.follow(actors.Complete, 0)
+	call.Material = []byte(`{"otp":"123456"}`)
+	r.is(r.submit(call), actors.VerdictCharged, false)
+	got := r.requests()[0]
+	if got.path != "/api/v1/transactions/additional_params_for_auth/their-id" || got.body != `{"additional_params_for_auth":{"otp":"123456"}}` {
+		t.Errorf("material goes to %s as %s", got.path, got.body)
+	}
+	call = r.follow(actors.Complete, 0)
+	call.Choice = `b"1`
+	r.is(r.submit(call), actors.VerdictCharged, false)
+	got = r.requests()[1]
+	if got.path != "/api/v1/transactions/choose_target_destination/their-id" || got.body != `{"target_bank_id":"b\"1"}` {
+		t.Errorf("a choice goes to %s as %s", got.path, got.body)
+	}
+	r.is(r.submit(r.follow(actors.Complete, 0)), actors.VerdictCharged, false)
+	if got = r.requests()[2]; got.method != "GET" || got.path != "/api/v1/transactions/their-id" {
+		t.Errorf("a payer who came back makes us ask %s %s", got.method, got.path)
+	}
+}

@@ -1,0 +1,209 @@
+package utp_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors"
+)
+
+func TestACreateSaysWhatTheProtocolWants(t *testing.T) {
+	r := open(t, says(201, theirs("charged", `"rrn":"123456789012"`)))
+	o := r.submit(r.pay())
+	if o.Verdict != actors.VerdictCharged || o.RRN != "123456789012" || string(o.Meta) != `{"utp_id":"their-id"}` {
+		t.Errorf("the outcome is %v %q %s", o.Verdict, o.RRN, o.Meta)
+	}
+	got := r.requests()[0]
+	if got.method != "POST" || got.path != "/api/v1/transactions" || got.query != "" {
+		t.Errorf("asked %s %s?%s", got.method, got.path, got.query)
+	}
+	for name, want := range map[string]string{
+		"x-api-key": canaryKey, "x-organization-id": "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", "content-type": "application/json",
+	} {
+		if got.header.Get(name) != want {
+			t.Errorf("header %s is %q, want %q", name, got.header.Get(name), want)
+		}
+	}
+	var sent struct {
+		Params struct {
+			Type, Amount, Currency, Env, Txid, ReturnURL, FailURL string
+			Meta                                                  map[string]string `json:"merchant_meta"`
+			Storage                                               map[string]string `json:"money_storage"`
+		}
+	}
+	if err := json.Unmarshal([]byte(got.body), &sent); err != nil {
+		t.Fatalf("%v: %s", err, got.body)
+	}
+	p := &sent.Params
+	if p.Type != "payment" || p.Amount != "1000" || p.Currency != "USD" || p.Env != "test" || p.Txid != reference.String() ||
+		p.ReturnURL != "https://ours.example/pay/back?t=1" || p.FailURL != p.ReturnURL || p.Meta["utp_terminal"] != r.terminals[0].ID.String() {
+		t.Errorf("params are %+v", p)
+	}
+	s := p.Storage
+	if s["type"] != "bank_card" || s["cardnumber"] != canaryCard || s["cvv"] != canaryCVV || s["cardholder"] != `O"HARA \ CO` || s["exp_month"] != "9" || s["exp_year"] != "2031" {
+		t.Errorf("money_storage has %d keys, and not what the card says", len(s))
+	}
+}
+
+func TestACallThatNeverLeftIsNotSent(t *testing.T) {
+	r := open(t, says(201, theirs("charged")))
+	address := r.server.URL
+	for name, base := range map[string]string{
+		"a certificate that is not trusted": address,
+		"a port that nobody listens at":     closedPort(t),
+		"a name without an address":         "https://no-such-platform.invalid",
+	} {
+		call := r.pay()
+		call.Terminal = terminal(t, base, "")
+		o := r.submit(call)
+		if o.Verdict != actors.VerdictNotSent || !o.Down || o.Reason != "platform unreachable" {
+			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Reason, o.Down)
+		}
+	}
+	if got := r.requests(); len(got) != 0 {
+		t.Errorf("%d requests arrived", len(got))
+	}
+}
+
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return "https://" + l.Addr().String()
+}
+
+func TestWhatBreaksAfterSendingIsUnknown(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(http.ResponseWriter, received, int)
+		down   bool
+	}{
+		"the connection is closed":        {func(http.ResponseWriter, received, int) { panic(http.ErrAbortHandler) }, true},
+		"500":                             {says(500, `{"error":"internal","message":"boom"}`), true},
+		"503":                             {says(503, `{"error":"unavailable"}`), true},
+		"429":                             {says(429, `{"error":"rate_limited"}`), false},
+		"409":                             {says(409, `{"error":"conflict"}`), false},
+		"no JSON":                         {says(201, `<html>welcome</html>`), false},
+		"an empty answer":                 {says(201, ``), false},
+		"a list":                          {says(201, `[]`), false},
+		"a status twice":                  {says(201, theirs("charged", `"status":"rejected"`)), false},
+		"a status in another case only":   {says(201, strings.Replace(theirs("charged"), `"status"`, `"Status"`, 1)), false},
+		"a status that is a number":       {says(201, strings.Replace(theirs("charged"), `"charged"`, `7`, 1)), false},
+		"invalid UTF-8":                   {says(201, theirs("charged", "\"x\":\"\xff\"")), false},
+		"another transaction":             {says(201, strings.Replace(theirs("charged"), reference.String(), request.String(), 1)), false},
+		"another amount":                  {says(201, strings.Replace(theirs("charged"), `"1000"`, `"1001"`, 1)), false},
+		"an amount as a number":           {says(201, strings.Replace(theirs("charged"), `"1000"`, `1000`, 1)), false},
+		"another currency":                {says(201, strings.Replace(theirs("charged"), `"USD"`, `"EUR"`, 1)), false},
+		"another type":                    {says(201, strings.Replace(theirs("charged"), `"payment"`, `"payout"`, 1)), false},
+		"an id that is a path":            {says(201, strings.Replace(theirs("charged"), `"their-id"`, `"../partners"`, 1)), false},
+		"a body beyond its bound":         {says(201, theirs("charged", `"x":"`+strings.Repeat("x", 1<<20)+`"`)), true},
+		"a redirect":                      {redirects, false},
+		"headers beyond their bound":      {bigHeaders, true},
+		"a body that ends before its end": {shortBody, true},
+	} {
+		r := open(t, c.answer)
+		o := r.submit(r.pay())
+		if o.Verdict != actors.VerdictUnknown || o.Down != c.down {
+			t.Errorf("%s: %v, down %v; want unknown, %v\n%s", name, o.Verdict, o.Down, c.down, r.log)
+		}
+		if got := r.requests(); len(got) != 1 {
+			t.Errorf("%s: %d requests were sent", name, len(got))
+		}
+	}
+}
+
+func redirects(w http.ResponseWriter, r received, _ int) {
+	w.Header().Set("location", r.path)
+	w.WriteHeader(http.StatusTemporaryRedirect)
+}
+
+func bigHeaders(w http.ResponseWriter, _ received, _ int) {
+	w.Header().Set("x-filler", strings.Repeat("x", 128<<10))
+	w.WriteHeader(http.StatusCreated)
+}
+
+func shortBody(w http.ResponseWriter, _ received, _ int) {
+	w.Header().Set("content-length", "1000")
+	w.WriteHeader(http.StatusCreated)
+	_, _ = w.Write([]byte(`{"id":`))
+}
+
+func TestATimeOutAfterSendingIsUnknown(t *testing.T) {
+	arrived, release := make(chan struct{}), make(chan struct{})
+	r := open(t, func(http.ResponseWriter, received, int) { close(arrived); <-release })
+	defer close(release)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	go func() {
+		<-arrived
+		cancel()
+	}()
+	r.is(r.Submit(ctx, r.pay()), actors.VerdictUnknown, true)
+}
+
+func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
+	const quoted = "the card " + canaryCard + " is not ours"
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		reason string
+		code   string
+	}{
+		"401":                  {401, `{"error":"unauthorized"}`, "the platform refused the credentials", "unauthorized"},
+		"403":                  {403, `{"error":"forbidden","message":"` + quoted + `"}`, "the platform refused the credentials", "forbidden"},
+		"422, a list":          {422, `{"errors":[{"code":"invalid","detail":"` + quoted + `"}]}`, "the platform refused the request", "invalid"},
+		"422, a message":       {422, `{"error":"invalid_amount","message":"` + quoted + `"}`, "the platform refused the request", "invalid_amount"},
+		"422, an error":        {422, `{"error":"wrong params - can't init tx"}`, "the platform refused the request", `""`},
+		"422 without a body":   {422, ``, "the platform refused the request", `""`},
+		"404, no such address": {404, `not found`, "the platform refused the request", `""`},
+	} {
+		r := open(t, says(c.status, c.body))
+		o := r.submit(r.pay())
+		if o.Verdict != actors.VerdictRefused || o.Reason != c.reason || o.Down {
+			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Reason, o.Down)
+		}
+		if !strings.Contains(r.log.String(), "level=ERROR") || !strings.Contains(r.log.String(), "code="+c.code) {
+			t.Errorf("%s: the operator reads %s", name, r.log)
+		}
+	}
+}
+
+// Who may not ask learns nothing about what was done before.
+func TestAnInquiryThatIsRefusedSaysNothing(t *testing.T) {
+	for _, status := range []int{401, 403, 404, 422, 503} {
+		r := open(t, says(status, `{"error":"no"}`))
+		r.is(r.inquire(r.ask(actors.Pay, 0)), actors.VerdictUnknown, status == 503)
+	}
+}
+
+func TestConnectionsAreKeptAndBounded(t *testing.T) {
+	const many, bound = 200, 64
+	r := open(t, says(201, theirs("charged")))
+	done := make(chan actors.Outcome, many)
+	for range many {
+		go func() { done <- r.Submit(t.Context(), r.pay()) }()
+	}
+	for range many {
+		r.is(<-done, actors.VerdictCharged, false)
+	}
+	connections := make(map[string]bool)
+	for _, got := range r.requests() {
+		connections[got.from] = true
+	}
+	if len(connections) > bound {
+		t.Errorf("%d calls at once went over %d connections, at most %d", many, len(connections), bound)
+	}
+	for range 10 {
+		r.is(r.submit(r.pay()), actors.VerdictCharged, false)
+	}
+	if got := r.requests(); got[len(got)-1].from != got[len(got)-2].from {
+		t.Error("calls one after the other do not share a connection")
+	}
+}
