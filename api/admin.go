@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"mizan/actors"
@@ -18,7 +19,7 @@ import (
 const commandWait = 15 * time.Second
 
 // Directory changes and lists who takes part; *directory.Service of actors is
-// one. Errors are *ledger.Refusal.
+// one. Errors are *ledger.Refusal, or directory.Refusals where several fields are wrong.
 type Directory interface {
 	auth.Directory
 
@@ -33,16 +34,23 @@ type Directory interface {
 	ListPartners(ledger.ID, directoryactor.Page) ([]*directory.Partner, directoryactor.Cursor, error)
 
 	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
+	FindTerminal(id ledger.ID) (*directory.Terminal, bool)
 	CreateTerminal(context.Context, ledger.ID, directory.TerminalDraft) (*directory.Terminal, error)
 	PatchTerminal(ctx context.Context, org, id ledger.ID, p directory.TerminalPatch) (*directory.Terminal, error)
 	ListTerminals(ledger.ID, directoryactor.Page) ([]*directory.Terminal, directoryactor.Cursor, error)
 
 	CreateAPIKey(context.Context, ledger.ID, directory.APIKeyDraft) (*directory.APIKey, secret.Text, error)
-	RevokeAPIKey(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error)
+	RevokeAPIKey(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error)
 	ListAPIKeys(ledger.ID, directoryactor.Page) ([]directoryactor.ListedKey, directoryactor.Cursor, error)
 
 	PutRate(context.Context, ledger.ID, directory.RateDraft) (*directory.Rate, error)
 	ListRates(ledger.ID, directoryactor.Page) ([]*directory.Rate, directoryactor.Cursor, error)
+
+	Settlements
+
+	Limits
+
+	People
 
 	// Answered is what a write whose context came from directory.Once was answered with.
 	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
@@ -58,6 +66,9 @@ func (s *Server) organization(c *call) (ledger.ID, error) {
 			return sole, nil
 		}
 		return ledger.ID{}, ledger.RefuseField("api.organization", header, "%s is required", header)
+	}
+	if err := namedOnce(named); err != nil {
+		return ledger.ID{}, err
 	}
 	id, err := parseID(string(named))
 	if err != nil {
@@ -80,14 +91,22 @@ func pageOf(c *call, known ...string) (directoryactor.Page, error) {
 		}
 		p.Partner = n
 	}
-	if said, sent := q.values["cursor"]; sent {
-		after, err := directoryactor.ParseCursor(said)
-		if err != nil || after.IsZero() {
-			q.badCursor()
-		}
-		p.After = after
-	}
+	p.After = q.row()
 	return p, q.problems.err()
+}
+
+// row is a cursor of an administration's list: the row after which the page begins.
+func (q *query) row() (after directoryactor.Cursor) {
+	said, sent := q.values["cursor"]
+	if !sent {
+		return after
+	}
+	// The '+' of an offset that was not escaped in the query arrives as a space.
+	after, err := directoryactor.ParseCursor(strings.Replace(said, " ", "+", 1))
+	if err != nil || after.IsZero() {
+		q.badCursor()
+	}
+	return after
 }
 
 // partnerNumber is a partner's id in a path; one that is no number is nobody's.

@@ -6,7 +6,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	directoryactor "mizan/actors/directory"
-	"mizan/ledger"
 	"mizan/ledger/directory"
 )
 
@@ -19,16 +18,15 @@ func (s *Server) createKey(c *call) error {
 		if err != nil {
 			return directoryactor.IssuedKey{}, err
 		}
-		f, err := formOf(c)
+		f, err := formOf(c, "name", "partner_id", "expires_at")
 		if err != nil {
 			return directoryactor.IssuedKey{}, err
 		}
 		draft := directory.APIKeyDraft{Partner: f.required("partner_id"), Name: f.textOr("name"), Expires: f.instant("expires_at")}
-		if err := f.problems.err(); err != nil {
-			return directoryactor.IssuedKey{}, err
-		}
-		k, value, err := s.cfg.Directory.CreateAPIKey(ctx, org, draft)
-		return directoryactor.IssuedKey{APIKey: k, Value: value}, err
+		return decided(ctx, f, func(ctx context.Context) (directoryactor.IssuedKey, error) {
+			k, value, err := s.cfg.Directory.CreateAPIKey(ctx, org, draft)
+			return directoryactor.IssuedKey{APIKey: k, Value: value}, err
+		})
 	})
 }
 
@@ -49,7 +47,7 @@ func (s *Server) listKeys(c *call) error {
 	l := newList()
 	for i := range rows {
 		l.row()
-		appendKey(&l.encoder, rows[i].APIKey, rows[i].LastUsed)
+		appendKey(&l.encoder, rows[i])
 		l.close('}')
 	}
 	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
@@ -59,15 +57,15 @@ func (s *Server) listKeys(c *call) error {
 // revokeKey is DELETE /api_keys/{id}: the key is taken no more, and stays in
 // the list. A second time changes nothing.
 func (s *Server) revokeKey(c *call) error {
-	how := change[*directory.APIKey]{status: fiber.StatusOK, append: appendRevoked}
-	return how.run(s, c, func(ctx context.Context) (*directory.APIKey, error) {
+	how := change[directoryactor.ListedKey]{status: fiber.StatusOK, append: appendKey}
+	return how.run(s, c, func(ctx context.Context) (directoryactor.ListedKey, error) {
 		org, err := s.organization(c)
 		if err != nil {
-			return nil, err
+			return directoryactor.ListedKey{}, err
 		}
 		id, err := parseID(c.parameter("id"))
 		if err != nil {
-			return nil, err
+			return directoryactor.ListedKey{}, err
 		}
 		return s.cfg.Directory.RevokeAPIKey(ctx, org, id)
 	})
@@ -84,15 +82,13 @@ func appendIssued(e *encoder, k directoryactor.IssuedKey) {
 	e.instant("expires_at", k.Expires)
 }
 
-func appendRevoked(e *encoder, k *directory.APIKey) { appendKey(e, k, 0) }
-
-func appendKey(e *encoder, k *directory.APIKey, used ledger.Micros) {
+func appendKey(e *encoder, k directoryactor.ListedKey) {
 	e.id("id", k.ID)
 	e.text("prefix", k.Prefix)
 	e.text("name", k.Name)
 	e.integer("partner_id", k.Partner)
 	e.booked("created_at", k.Created)
-	e.instant("last_used_at", used)
+	e.instant("last_used_at", k.LastUsed)
 	e.instant("expires_at", k.Expires)
 	e.instant("revoked_at", k.Revoked)
 }

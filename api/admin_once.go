@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"strconv"
 
 	"mizan/actors"
 	directoryactor "mizan/actors/directory"
@@ -67,13 +68,17 @@ func (s *Server) repeat(c *call, key actors.Key) (answered bool, err error) {
 		return false, err
 	}
 	replayed(c)
-	writeJSON(c.RequestCtx, a.Status, fillBooked(a.Body, a.Booked))
+	writeJSON(c.RequestCtx, a.Status, fillBooked(a.Body, &a))
 	return true, nil
 }
 
 // unbooked is the room for an instant in an answer that is kept before the
-// instant is known. JSON never has a zero byte.
-var unbooked = bytes.Repeat([]byte{0}, len(instantLayout))
+// instant is known, and unnumbered for a place in the journal. JSON never has such
+// bytes.
+var (
+	unbooked   = bytes.Repeat([]byte{0}, len(instantLayout))
+	unnumbered = []byte{1}
+)
 
 // booked writes the time at which the ledger has something booked. It is zero
 // only in what is answered before.
@@ -88,6 +93,18 @@ func (e *encoder) booked(name string, at ledger.Micros) {
 	e.buf = append(e.buf, '"')
 }
 
-func fillBooked(body []byte, at ledger.Micros) []byte {
-	return bytes.ReplaceAll(body, unbooked, at.Time().AppendFormat(nil, instantLayout))
+// numbered writes the place in the journal of what made the thing. It is zero
+// only in what is answered before.
+func (e *encoder) numbered(name string, seq uint64) {
+	e.key(name)
+	if seq == 0 {
+		e.buf = append(e.buf, unnumbered...)
+		return
+	}
+	e.buf = strconv.AppendUint(e.buf, seq, 10)
+}
+
+func fillBooked(body []byte, a *directoryactor.Answer) []byte {
+	body = bytes.ReplaceAll(body, unbooked, a.Booked.Time().AppendFormat(nil, instantLayout))
+	return bytes.ReplaceAll(body, unnumbered, strconv.AppendUint(nil, a.Seq, 10))
 }

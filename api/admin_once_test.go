@@ -23,6 +23,9 @@ func (h *house) writes() []write {
 	kept, gone := h.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id"), h.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
 	key := h.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":1}`).want(201, "").at("id")
 	h.admin().put(rates, `{"from":"EUR","to":"RUB","rate":"100"}`).want(200, "")
+	bound := limits + "/" + h.limit(velocity).at("data.id")
+	listed, off := h.list("country", "RU").at("data.id"), h.list("country", "KZ").at("data.id")
+	h.admin().do("DELETE", blocklist+"/"+off, "").want(200, "")
 	return []write{
 		{"POST organizations", "POST", "/api/v1/organizations", `{"name":"New"}`},
 		{"PATCH organizations", "PATCH", "/api/v1/organizations/" + organization, `{"name":"Newer"}`},
@@ -36,6 +39,14 @@ func (h *house) writes() []write {
 		{"DELETE api_keys", "DELETE", "/api/v1/api_keys/" + key, ""},
 		{"PUT rates, a new one", "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`},
 		{"PUT rates, another value", "PUT", rates, `{"from":"EUR","to":"RUB","rate":"101"}`},
+		{"POST limits", "POST", limits, velocity},
+		{"PATCH limits", "PATCH", bound, `{"max_count":6}`},
+		{"DELETE limits", "DELETE", bound, ""},
+		{"POST blocklist", "POST", blocklist, `{"kind":"bin","value":"424242"}`},
+		{"POST blocklist, listed before", "POST", blocklist, `{"kind":"country","value":"KZ"}`},
+		{"DELETE blocklist", "DELETE", blocklist + "/" + listed, ""},
+		{"POST partners/settlements", "POST", "/api/v1/partners/1/settlements", settledIn},
+		{"POST terminal/settlements", "POST", "/api/v1/terminal/" + h.collecting() + "/settlements", collected},
 	}
 }
 

@@ -8,11 +8,17 @@ import (
 	"mizan/ledger/directory"
 )
 
+// The fields of an organization as they are refused, and those that never change.
+var (
+	organizationFields = []string{"name", "type", "status", "modules", "allowed_regions"}
+	fixedOrganization  = []string{"id", "created_at"}
+)
+
 // createOrganization is POST /organizations.
 func (s *Server) createOrganization(c *call) error {
 	how := change[*directory.Organization]{status: fiber.StatusCreated, append: appendOrganization}
 	return how.run(s, c, func(ctx context.Context) (*directory.Organization, error) {
-		f, err := formOf(c)
+		f, err := formOf(c, organizationFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -20,10 +26,9 @@ func (s *Server) createOrganization(c *call) error {
 			Name: f.textOr("name"), Type: directory.OrgType(f.textOr("type")), Status: directory.OrgStatus(f.textOr("status")),
 			Modules: valueOf(f.texts("modules")), Regions: valueOf(f.texts("allowed_regions")),
 		}
-		if err := f.problems.err(); err != nil {
-			return nil, err
-		}
-		return s.cfg.Directory.CreateOrganization(ctx, draft)
+		return decided(ctx, f, func(ctx context.Context) (*directory.Organization, error) {
+			return s.cfg.Directory.CreateOrganization(ctx, draft)
+		})
 	})
 }
 
@@ -69,7 +74,11 @@ func (s *Server) patchOrganization(c *call) error {
 		if err != nil {
 			return nil, err
 		}
-		f, err := formOf(c)
+		o, found := s.cfg.Directory.Organization(id)
+		if !found {
+			return nil, notFound()
+		}
+		f, err := patchOf(c, shown(o, appendOrganization), fixedOrganization, organizationFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -77,10 +86,9 @@ func (s *Server) patchOrganization(c *call) error {
 			Name: f.text("name"), Type: like[directory.OrgType](f.text("type")), Status: like[directory.OrgStatus](f.text("status")),
 			Modules: f.texts("modules"), Regions: f.texts("allowed_regions"),
 		}
-		if err := f.problems.err(); err != nil {
-			return nil, err
-		}
-		return s.cfg.Directory.PatchOrganization(ctx, id, patch)
+		return decided(ctx, f, func(ctx context.Context) (*directory.Organization, error) {
+			return s.cfg.Directory.PatchOrganization(ctx, id, patch)
+		})
 	})
 }
 

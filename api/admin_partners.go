@@ -6,7 +6,12 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/ledger/directory"
-	"mizan/ledger/money"
+)
+
+// The fields of a partner as they are refused, and those that never change.
+var (
+	partnerFields = []string{"name", "login", "pass", "email", "lang", "notify_url", "secret", "source_addresses", "overdraft_limit", "active"}
+	fixedPartner  = []string{"id", "login", "created_at"}
 )
 
 // createPartner is POST /partners (specification, "Partner administration").
@@ -17,11 +22,11 @@ func (s *Server) createPartner(c *call) error {
 		if err != nil {
 			return nil, err
 		}
-		f, err := formOf(c)
+		f, err := formOf(c, partnerFields...)
 		if err != nil {
 			return nil, err
 		}
-		pass, _ := text(member(f.object, "pass"))
+		pass := f.password("pass")
 		defer clear(pass)
 		active := f.flag("active")
 		draft := directory.PartnerDraft{
@@ -29,10 +34,9 @@ func (s *Server) createPartner(c *call) error {
 			NotifyURL: f.textOr("notify_url"), Secret: f.textOr("secret"), Inactive: active != nil && !*active,
 			Sources: valueOf(f.texts("source_addresses")), Overdraft: valueOf(f.overdraft("overdraft_limit")),
 		}
-		if err := f.problems.err(); err != nil {
-			return nil, err
-		}
-		return s.cfg.Directory.CreatePartner(ctx, org, draft, pass)
+		return decided(ctx, f, func(ctx context.Context) (*directory.Partner, error) {
+			return s.cfg.Directory.CreatePartner(ctx, org, draft, pass)
+		})
 	})
 }
 
@@ -90,18 +94,26 @@ func (s *Server) patchPartner(c *call) error {
 		if err != nil {
 			return nil, err
 		}
-		f, err := formOf(c)
+		p, found := s.cfg.Directory.Partner(org, number)
+		if !found {
+			return nil, notFound()
+		}
+		f, err := patchOf(c, shown(p, appendPartner), fixedPartner, partnerFields...)
 		if err != nil {
 			return nil, err
 		}
+		pass := f.password("pass")
+		defer clear(pass)
 		patch := directory.PartnerPatch{
 			Name: f.text("name"), Email: f.text("email"), Lang: f.text("lang"), NotifyURL: f.text("notify_url"), Secret: f.text("secret"),
 			Active: f.flag("active"), Sources: f.texts("source_addresses"), Overdraft: f.overdraft("overdraft_limit"),
 		}
-		if err := f.problems.err(); err != nil {
-			return nil, err
-		}
-		return s.cfg.Directory.PatchPartner(ctx, org, number, patch)
+		return decided(ctx, f, func(ctx context.Context) (*directory.Partner, error) {
+			if pass != nil {
+				return s.cfg.Directory.PatchPartnerPass(ctx, org, number, patch, pass)
+			}
+			return s.cfg.Directory.PatchPartner(ctx, org, number, patch)
+		})
 	})
 }
 
@@ -122,45 +134,8 @@ func (s *Server) deletePartner(c *call) error {
 	})
 }
 
-// overdraft is a list of {currency, network?, env, amount}. Whether a currency
-// is one is decided where partners are.
-func (f *form) overdraft(name string) *[]directory.Overdraft {
-	value := member(f.object, name)
-	if value == nil {
-		return nil
-	}
-	if !isArray(value) {
-		f.problems.add(name, name+" must be a list")
-		return nil
-	}
-	limits := []directory.Overdraft{}
-	m := membersOf(value)
-	for {
-		element, more := m.element()
-		if !more {
-			return &limits
-		}
-		limit, ok := overdraftOf(element)
-		if !ok {
-			f.problems.add(name, name+" must hold objects of currency, network, env and amount")
-			return nil
-		}
-		limits = append(limits, limit)
-	}
-}
-
-func overdraftOf(element []byte) (directory.Overdraft, bool) {
-	if !isObject(element) {
-		return directory.Overdraft{}, false
-	}
-	f := form{object: element}
-	env, known := money.ParseEnv(f.textOr("env"))
-	amount, err := money.Parse(f.textOr("amount"))
-	asset := money.Asset{Currency: money.Currency(f.textOr("currency")), Network: money.Network(f.textOr("network")), Env: env}
-	return directory.Overdraft{Asset: asset, Amount: amount}, known && err == nil && len(f.problems) == 0
-}
-
-// appendPartner writes a partner; its password and secret are never shown.
+// appendPartner writes a partner; its password is never shown, and for its secret
+// stands a mask, which a change may send back.
 func appendPartner(e *encoder, p *directory.Partner) {
 	e.integer("id", p.Number)
 	e.text("name", p.Name)
@@ -170,6 +145,7 @@ func appendPartner(e *encoder, p *directory.Partner) {
 	e.textOrNull("email", p.Email)
 	e.textOrNull("lang", p.Lang)
 	e.textOrNull("notify_url", p.NotifyURL)
+	e.textOrNull("secret", p.ShownSecret())
 	e.enter("source_addresses", '[')
 	for _, source := range p.Sources {
 		e.comma()

@@ -19,15 +19,14 @@ func (s *Server) putRate(c *call) error {
 		if err != nil {
 			return nil, err
 		}
-		f, err := formOf(c)
+		f, err := formOf(c, "from", "to", "rate")
 		if err != nil {
 			return nil, err
 		}
 		draft := directory.RateDraft{From: f.currency("from"), To: f.currency("to"), Value: f.rate("rate")}
-		if err := f.problems.err(); err != nil {
-			return nil, err
-		}
-		return s.cfg.Directory.PutRate(ctx, org, draft)
+		return decided(ctx, f, func(ctx context.Context) (*directory.Rate, error) {
+			return s.cfg.Directory.PutRate(ctx, org, draft)
+		})
 	})
 }
 

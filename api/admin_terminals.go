@@ -6,6 +6,13 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+)
+
+// The fields of a terminal as they are refused, and those that never change.
+var (
+	terminalFields = []string{"name", "partner_id", "provider", "type", "is_active", "env", "provider_params", "merchant_adapter", "merchant_params"}
+	fixedTerminal  = []string{"id", "partner_id", "provider", "type", "env", "created_at"}
 )
 
 // createTerminal is POST /terminal.
@@ -16,7 +23,7 @@ func (s *Server) createTerminal(c *call) error {
 		if err != nil {
 			return nil, err
 		}
-		f, err := formOf(c)
+		f, err := formOf(c, terminalFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -24,13 +31,12 @@ func (s *Server) createTerminal(c *call) error {
 		draft := directory.TerminalDraft{
 			Partner: f.required("partner_id"), Name: f.textOr("name"), Provider: f.textOr("provider"),
 			Type: directory.TerminalType(f.textOr("type")), Inactive: active != nil && !*active, Env: f.textOr("env"),
-			ProviderParams: valueOf(f.json("provider_params")), MerchantParams: valueOf(f.json("merchant_params")),
+			ProviderParams: valueOf(f.settings("provider_params")), MerchantParams: valueOf(f.json("merchant_params")),
 			MerchantAdapter: f.textOr("merchant_adapter"),
 		}
-		if err := f.problems.err(); err != nil {
-			return nil, err
-		}
-		return s.cfg.Directory.CreateTerminal(ctx, org, draft)
+		return decided(ctx, f, func(ctx context.Context) (*directory.Terminal, error) {
+			return s.cfg.Directory.CreateTerminal(ctx, org, draft)
+		})
 	})
 }
 
@@ -88,18 +94,21 @@ func (s *Server) patchTerminal(c *call) error {
 		if err != nil {
 			return nil, err
 		}
-		f, err := formOf(c)
+		t, found := s.cfg.Directory.Terminal(org, id)
+		if !found {
+			return nil, notFound()
+		}
+		f, err := patchOf(c, shown(t, appendTerminal), fixedTerminal, terminalFields...)
 		if err != nil {
 			return nil, err
 		}
 		patch := directory.TerminalPatch{
 			Name: f.text("name"), Active: f.flag("is_active"), MerchantAdapter: f.text("merchant_adapter"),
-			ProviderParams: f.json("provider_params"), MerchantParams: f.json("merchant_params"),
+			ProviderParams: f.settings("provider_params"), MerchantParams: f.json("merchant_params"),
 		}
-		if err := f.problems.err(); err != nil {
-			return nil, err
-		}
-		return s.cfg.Directory.PatchTerminal(ctx, org, id, patch)
+		return decided(ctx, f, func(ctx context.Context) (*directory.Terminal, error) {
+			return s.cfg.Directory.PatchTerminal(ctx, org, id, patch)
+		})
 	})
 }
 
@@ -128,32 +137,33 @@ func appendTerminal(e *encoder, t *directory.Terminal) {
 	e.text("type", string(t.Type))
 	e.boolean("is_active", t.Active)
 	e.word("env", t.Env.String())
-	e.object("provider_params", t.ProviderParams)
+	appendProviderParams(e, t.ProviderParams)
 	e.text("merchant_adapter", t.MerchantAdapter)
-	e.enter("merchant_params", '{')
-	appendWithoutSecrets(e, t.MerchantParams)
-	e.close('}')
+	appendMerchantParams(e, t.MerchantParams)
 	e.booked("created_at", t.Created)
 }
 
-// appendWithoutSecrets writes an object's members but for the secrets that sign
-// notifications: they are written, never read.
-func appendWithoutSecrets(e *encoder, object []byte) {
-	if len(object) == 0 {
-		return
+// settings are provider_params. That methods name money_storage types is held
+// against the transactions' vocabulary here: who decides on terminals knows none.
+func (f *form) settings(name string) *[]byte {
+	sent := f.json(name)
+	if sent == nil || len(*sent) == 0 {
+		return sent
 	}
-	m := membersOf(object)
+	methods := member(*sent, "methods")
+	if !isArray(methods) {
+		return sent
+	}
+	m := membersOf(methods)
 	for {
-		name, value, more := m.next()
+		element, more := m.element()
 		if !more {
-			return
+			return sent
 		}
-		switch string(name) {
-		case "secret", "secret_previous":
-			continue
+		said, isText := text(element)
+		if _, known := payment.Method(said); isText && !known {
+			f.problems.add(name+".methods", "holds what is not a money_storage type")
+			return sent
 		}
-		e.comma()
-		e.buf = append(appendText(e.buf, string(name)), ':')
-		e.buf = append(e.buf, value...)
 	}
 }

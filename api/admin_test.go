@@ -49,7 +49,7 @@ func TestPartnersAreAdministered(t *testing.T) {
 		"source_addresses":["203.0.113.0/24","2001:db8::1"],"overdraft_limit":[{"currency":"USD","env":"test","amount":"500"}]}`).want(201, "")
 	id := made.at("id")
 	for path, want := range map[string]string{
-		"name": "Shop", "login": "shop", "active": "true", "email": "a@b.example", "lang": "ru", "pass": "(absent)", "secret": "(absent)",
+		"name": "Shop", "login": "shop", "active": "true", "email": "a@b.example", "lang": "ru", "pass": "(absent)", "secret": "null",
 		"source_addresses": `["203.0.113.0/24","2001:db8::1/128"]`, "overdraft_limit.0.amount": "500", "overdraft_limit.0.currency": "USD",
 	} {
 		if made.at(path) != want || made.at("data."+path) != want {
@@ -78,10 +78,10 @@ func TestPartnersAreAdministered(t *testing.T) {
 		`{"name":"n","login":"l","pass":5}`:                                                                  "pass",
 		`{"name":"n","login":"l","pass":"p","email":"x"}`:                                                    "email",
 		`{"name":"n","login":"l","pass":"p","active":"yes"}`:                                                 "active",
-		`{"name":"n","login":"l","pass":"p","source_addresses":["x"]}`:                                       "source_addresses",
+		`{"name":"n","login":"l","pass":"p","source_addresses":["x"]}`:                                       "source_addresses.0",
 		`{"name":"n","login":"l","pass":"p","overdraft_limit":{}}`:                                           "overdraft_limit",
 		`{"name":"n","login":"l","pass":"p","overdraft_limit":[1]}`:                                          "overdraft_limit",
-		`{"name":"n","login":"l","pass":"p","overdraft_limit":[{"currency":"USD","env":"test","amount":5}]}`: "overdraft_limit",
+		`{"name":"n","login":"l","pass":"p","overdraft_limit":[{"currency":"USD","env":"test","amount":5}]}`: "overdraft_limit.0.amount",
 	} {
 		if a := h.admin().post("/api/v1/partners", body).want(422, ""); a.at("errors.0.field") != want {
 			t.Errorf("%s: %s", body, a.body)

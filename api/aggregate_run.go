@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"crypto/tls"
 	"net"
 	"syscall"
@@ -16,18 +17,21 @@ import (
 // Bounds of aggregates: each may read every transaction of an organization, and
 // what they take is taken from payments.
 const (
-	maxAggregates     = 2  // at once
-	maxAggregateQueue = 32 // waiting until one of those ends
-	aggregateWait     = 3 * time.Second
+	maxAggregates     = 2               // at once
+	maxAggregateQueue = 32              // waiting until one of those ends
+	aggregateWait     = 3 * time.Second // for a turn, unless Config says otherwise
 	aggregateTime     = 20 * time.Second
 	checkEvery        = 256 // rows or records between two looks at whether anybody still waits
 )
 
 // aggregates lets so many aggregates of a server run at once.
-type aggregates struct{ running, waiting chan struct{} }
+type aggregates struct {
+	running, waiting chan struct{}
+	wait             time.Duration
+}
 
-func newAggregates() *aggregates {
-	return &aggregates{running: make(chan struct{}, maxAggregates), waiting: make(chan struct{}, maxAggregateQueue)}
+func newAggregates(wait time.Duration) *aggregates {
+	return &aggregates{wait: cmp.Or(wait, aggregateWait), running: make(chan struct{}, maxAggregates), waiting: make(chan struct{}, maxAggregateQueue)}
 }
 
 // answer is GET /transactions/aggregate.
@@ -67,7 +71,7 @@ func (a *aggregates) enter(ctx *fasthttp.RequestCtx) error {
 		return unavailable("too many aggregates are under way")
 	}
 	defer func() { <-a.waiting }()
-	timer := time.NewTimer(aggregateWait)
+	timer := time.NewTimer(a.wait)
 	defer timer.Stop()
 	select {
 	case a.running <- struct{}{}:

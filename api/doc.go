@@ -24,6 +24,8 @@
 //     it filters; aggregates, which read all there is, are bounded in number and time.
 //  10. A write's Idempotency-Key is claimed by the actor with what it makes. A
 //     request is told from others by a keyed hash: it may hold a card.
+//  11. A notification of another platform is checked before it is read, with the
+//     same work and one answer for whatever is wrong. It is a hint and no more.
 //
 // Callers: cmd/mizan starts a Server; bench and tests drive one.
 //

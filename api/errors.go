@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/posting"
 )
 
@@ -101,10 +102,13 @@ func (p problems) err() error {
 // to explain and answers internal, or unavailable while the process ends.
 func refusalsOf(err error) problems {
 	var several problems
+	var fields directory.Refusals
 	var one *ledger.Refusal
 	switch {
 	case errors.As(err, &several):
 		return several
+	case errors.As(err, &fields):
+		return problems(fields)
 	case errors.As(err, &one):
 		return problems{one}
 	case errors.Is(err, posting.ErrStopped):
@@ -135,7 +139,7 @@ func writeError(ctx *fasthttp.RequestCtx, err error) int {
 		body = append(body, `,"message":`...)
 		body = append(appendText(body, a.textOf(first)), '}')
 	}
-	if a.retry > 0 {
+	if a.retry > 0 && len(ctx.Response.Header.PeekBytes(headerRetryAfter)) == 0 {
 		ctx.Response.Header.SetCanonical(headerRetryAfter, strconv.AppendInt(nil, int64(a.retry), 10))
 	}
 	writeJSON(ctx, a.status, body)

@@ -10,15 +10,19 @@ import (
 
 // form reads the fields of an administration's body by their exact names. A
 // value of the wrong type adds a problem; what values mean is decided where
-// records are. Null is as good as nothing, and nothing is nil: a patch leaves
-// what is not there as it is. What is returned does not alias the body.
+// records are. Nothing is nil: a patch leaves what is not there as it is. Null is
+// as good as nothing, but in a patch it is the field without a value (RFC 7396),
+// which is for who decides to take or not. What is returned does not alias the body.
 type form struct {
 	object   []byte
+	order    []string // the fields as the documentation has them
+	patch    bool
 	problems problems
 }
 
-// formOf takes a body bare or inside params.
-func formOf(c *call) (*form, error) {
+// formOf takes a body bare or inside params. The names are the fields in the order
+// in which they are refused.
+func formOf(c *call, order ...string) (*form, error) {
 	object, err := c.object()
 	if err != nil {
 		return nil, err
@@ -26,11 +30,45 @@ func formOf(c *call) (*form, error) {
 	if inner := member(object, "params"); isObject(inner) {
 		object = inner
 	}
-	return &form{object: object}, nil
+	return &form{object: object, order: order}, nil
+}
+
+// patchOf is formOf for a change of what there is. Fields that are shown of it and
+// never change may come back as they are.
+func patchOf(c *call, shown []byte, fixed []string, order ...string) (*form, error) {
+	f, err := formOf(c, order...)
+	if err != nil {
+		return nil, err
+	}
+	f.patch = true
+	for _, name := range fixed {
+		if hasMember(f.object, name) && !sameValue(member(f.object, name), member(shown, name)) {
+			f.problems.add(name, name+" never changes")
+		}
+	}
+	return f, nil
+}
+
+// sameValue tells whether two values that are no object or array say the same.
+func sameValue(a, b []byte) bool {
+	saysA, isTextA := text(a)
+	saysB, isTextB := text(b)
+	if isTextA && isTextB {
+		return bytes.Equal(saysA, saysB)
+	}
+	return bytes.Equal(a, b)
+}
+
+// emptied tells whether a patch takes a field's value away.
+func (f *form) emptied(name string) bool {
+	return f.patch && hasMember(f.object, name) && member(f.object, name) == nil
 }
 
 // text is a string field.
 func (f *form) text(name string) *string {
+	if f.emptied(name) {
+		return new(string)
+	}
 	value := member(f.object, name)
 	if value == nil {
 		return nil
@@ -45,18 +83,16 @@ func (f *form) text(name string) *string {
 }
 
 // textOr is a string field, or empty.
-func (f *form) textOr(name string) string {
-	if said := f.text(name); said != nil {
-		return *said
-	}
-	return ""
-}
+func (f *form) textOr(name string) string { return valueOf(f.text(name)) }
 
-// flag is a boolean field.
+// flag is a boolean field, which has a value always.
 func (f *form) flag(name string) *bool {
 	value := member(f.object, name)
 	switch string(value) {
 	case "":
+		if f.emptied(name) {
+			break
+		}
 		return nil
 	case "true", "false":
 		on := string(value) == "true"
@@ -82,7 +118,7 @@ func (f *form) number(name string) int64 {
 // required is a number that must be there and positive.
 func (f *form) required(name string) int64 {
 	n := f.number(name)
-	if n <= 0 && len(f.problems) == 0 {
+	if n <= 0 && !f.problems.about(name) {
 		f.problems.add(name, name+" is required")
 	}
 	return n
@@ -104,6 +140,9 @@ func (f *form) instant(name string) ledger.Micros {
 
 // texts is a list of strings.
 func (f *form) texts(name string) *[]string {
+	if f.emptied(name) {
+		return new([]string)
+	}
 	value := member(f.object, name)
 	if value == nil {
 		return nil
@@ -131,6 +170,9 @@ func (f *form) texts(name string) *[]string {
 
 // json is a field that is a JSON object, as it was sent.
 func (f *form) json(name string) *[]byte {
+	if f.emptied(name) {
+		return new([]byte)
+	}
 	value := member(f.object, name)
 	if value == nil {
 		return nil

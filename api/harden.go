@@ -98,7 +98,7 @@ func giveID(ctx *fasthttp.RequestCtx) {
 
 // door refuses a request before any work is done for it.
 func (s *Server) door(ctx *fasthttp.RequestCtx) error {
-	encoded, err := checkHeaders(ctx.Request.Header.RawHeaders())
+	seen, err := checkHeaders(ctx.Request.Header.RawHeaders())
 	if err == nil {
 		err = checkTarget(&ctx.Request.Header)
 	}
@@ -109,19 +109,26 @@ func (s *Server) door(ctx *fasthttp.RequestCtx) error {
 	if s.cfg.BehindProxy && !s.throughProxy(ctx) {
 		return ledger.Refuse("api.door", ledger.Forbidden, "requests must come over TLS")
 	}
-	if encoded {
+	if seen.encoded {
 		return ledger.Refuse("api.door", unsupportedMediaType, "content encodings are not supported")
 	}
 	if methodOf(ctx) == "other" {
 		// Nobody serves TRACE: the router finds out whether the path is there.
 		ctx.Request.Header.SetMethod(fiber.MethodTrace)
 	}
+	seen.withhold(&ctx.Request.Header)
 	return nil
 }
 
-// checkHeaders looks at the headers as they came, because the parser keeps only
-// one of two.
-func checkHeaders(raw []byte) (encoded bool, err error) {
+// headers is what is to be known of the headers as they came, because the parser
+// hands out only the first of two.
+type headers struct {
+	encoded                     bool
+	organizations, keys, tokens int
+}
+
+// checkHeaders looks at the headers as they came.
+func checkHeaders(raw []byte) (seen headers, err error) {
 	hosts, lengths, transfers := 0, 0, 0
 	for len(raw) > 0 {
 		end := bytes.IndexByte(raw, '\n')
@@ -132,7 +139,7 @@ func checkHeaders(raw []byte) (encoded bool, err error) {
 		raw = raw[min(end+1, len(raw)):]
 		n := len(line)
 		if n == 0 || line[n-1] != '\r' {
-			return false, ledger.Refuse("api.door", badRequest, "header lines must end with CR LF")
+			return seen, ledger.Refuse("api.door", badRequest, "header lines must end with CR LF")
 		}
 		line = line[:n-1]
 		if len(line) == 0 {
@@ -140,7 +147,7 @@ func checkHeaders(raw []byte) (encoded bool, err error) {
 		}
 		name, _, found := bytes.Cut(line, []byte{':'})
 		if !found || bytes.ContainsAny(name, " \t") {
-			return false, ledger.Refuse("api.door", badRequest, "malformed header")
+			return seen, ledger.Refuse("api.door", badRequest, "malformed header")
 		}
 		switch {
 		case is(name, "Host"):
@@ -150,13 +157,44 @@ func checkHeaders(raw []byte) (encoded bool, err error) {
 		case is(name, "Transfer-Encoding"):
 			transfers++
 		case is(name, "Content-Encoding"):
-			encoded = true
+			seen.encoded = true
+		case is(name, "X-Organization-Id"):
+			seen.organizations++
+		case is(name, "X-Api-Key"):
+			seen.keys++
+		case is(name, fiber.HeaderAuthorization):
+			seen.tokens++
 		}
 	}
 	if hosts > 1 || lengths > 1 || transfers > 1 || (lengths > 0 && transfers > 0) {
-		return false, ledger.Refuse("api.door", badRequest, "repeated or conflicting headers")
+		return seen, ledger.Refuse("api.door", badRequest, "repeated or conflicting headers")
 	}
-	return encoded, nil
+	return seen, nil
+}
+
+// severalOrganizations stands for the organization of a request that names two. It
+// is no one's.
+const severalOrganizations = "several"
+
+// withhold takes from a request what it says twice about who asks: whoever is in
+// front of us may have looked at the other one.
+func (seen *headers) withhold(h *fasthttp.RequestHeader) {
+	if seen.keys > 1 || seen.tokens > 1 {
+		h.DelBytes(headerKey)
+		h.Del(fiber.HeaderAuthorization)
+	}
+	if seen.organizations > 1 {
+		h.DelBytes(headerOrg)
+		h.SetCanonical(headerOrg, []byte(severalOrganizations))
+	}
+}
+
+// namedOnce refuses an organization of which a request names several.
+func namedOnce(organization []byte) error {
+	if string(organization) != severalOrganizations {
+		return nil
+	}
+	return ledger.RefuseField("api.namedOnce", "x-organization-id", "x-organization-id must be sent once")
 }
 
 func is(name []byte, header string) bool {

@@ -25,7 +25,7 @@ func (h *house) raw(request string, responses int) (answers []*answer, closed bo
 	c, err := net.Dial("tcp", h.address)
 	must(h.t, err)
 	defer func() { _ = c.Close() }()
-	must(h.t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	must(h.t, c.SetDeadline(time.Now().Add(patience)))
 	_, err = io.WriteString(c, request)
 	must(h.t, err)
 	r := bufio.NewReader(c)
@@ -231,7 +231,7 @@ func TestShutdownDoesNotWaitForTheSilent(t *testing.T) {
 	h.anyone().get("/api/v1/health").want(200, "") // the silent one was accepted before
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.server.Shutdown(context.Background()) }()
-	must(t, c.SetReadDeadline(time.Now().Add(10*time.Second)))
+	must(t, c.SetReadDeadline(time.Now().Add(patience)))
 	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the silent connection: %v", err)
 	}

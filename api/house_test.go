@@ -51,6 +51,7 @@ type house struct {
 	clock     *clock.Manual
 	journal   *posting.Journal
 	directory *directoryactor.Service
+	accounts  *account.Service
 	payments  *paymentactor.Service
 	keyring   *secret.Keyring
 	seed      *directoryactor.Sandbox
@@ -92,7 +93,7 @@ func (h *house) start(change ...func(*api.Config)) {
 		Payments: h.payments, Directory: h.directory, Journal: h.journal, Clock: h.clock,
 		Log: slog.New(slog.NewTextHandler(h.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
 		Signer: h.keyring.Signer(), Fingerprint: h.keyring.Fingerprint,
-		Pages: h.pages(), Payers: h.payments, Challenges: rail,
+		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Hints: h.payments,
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
 		Observe: func(route, method string, status int, _ time.Duration) {
@@ -124,11 +125,13 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
 	h.directory, err = directoryactor.Start(runtime, h.keyring)
 	must(t, err)
+	h.accounts = account.New(runtime)
 	h.payments = paymentactor.New(paymentactor.Options{
-		Runtime: runtime, Directory: h.directory, Admission: account.New(runtime), Sealer: h.keyring,
+		Runtime: runtime, Directory: h.directory, Admission: h.accounts, Sealer: h.keyring,
 		Providers:  map[string]actors.Provider{rail.Name(): rail},
-		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: h.pages().Return,
+		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: h.pages().Return,
 	})
+	h.accounts.Recall(h.payments.Attempts)
 	runtime.Start(paymentactor.Resumes)
 	journal := h.journal
 	h.stop = sync.OnceFunc(func() {
@@ -140,6 +143,12 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	if h.directory.Empty() {
 		h.seed, err = h.directory.Seed(t.Context(), directoryactor.SeedInput{})
 		must(t, err)
+		// The keys' first uses are noted, which is an event: who counts events
+		// later must not count these.
+		for _, demo := range []directoryactor.Demo{h.seed.First, h.seed.Second} {
+			h.directory.Authenticate(demo.Org, []byte(demo.APIKey))
+		}
+		runtime.Quiesce()
 	}
 	return runtime, rail
 }
@@ -161,7 +170,7 @@ func (h *house) serve(cfg api.Config, l net.Listener) {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	h.halt = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		must(h.t, server.Shutdown(ctx))
 		must(h.t, <-ended)

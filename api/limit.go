@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"mizan/api/auth"
 	"mizan/ledger"
 )
 
@@ -27,6 +28,18 @@ func newLimits(perSecond int) *limits {
 		return nil
 	}
 	return &limits{perSecond: perSecond, keys: make(map[ledger.ID]*rate.Limiter)}
+}
+
+// limitedBy is whose rate a request counts towards: a partner's key, or the
+// session of who acts as a partner.
+func limitedBy(who *auth.Principal) (id ledger.ID, limited bool) {
+	switch {
+	case who.Key != nil:
+		return who.Key.ID, true
+	case who.Partner != nil && who.Session != nil:
+		return who.Session.ID, true
+	}
+	return id, false
 }
 
 // allow takes one request off the key's rate; the burst is twice the rate.

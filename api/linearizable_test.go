@@ -13,9 +13,10 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// patience is how long one history may be searched for an order that explains
-// it. The histories are short enough to need milliseconds.
-const patience = 5 * time.Second
+// patience is how long a test waits for what happens at once, or never, and one
+// history may be searched for an order that explains it. The histories are short
+// enough to need milliseconds; no machine and no disk takes as long as this.
+const patience = 2 * time.Minute
 
 // history is what clients asked and heard, and when.
 type history struct {

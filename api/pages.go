@@ -134,6 +134,7 @@ func (s *Server) postCard(c *call, v *visit, r *record, fields *posted) error {
 	}
 	with.Command = v.command()
 	with.Browser = browserOf(&c.Request.Header)
+	with.Credentials.PayerIP = s.source(c.RequestCtx)
 	result, err := s.cfg.Payers.Continue(with)
 	if err == nil && result.Record.Action != nil {
 		// The link to the hosted page ends before the payer's time does.

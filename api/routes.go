@@ -16,15 +16,16 @@ func (s *Server) table() []route {
 		{method: get, path: v1 + "/health", access: open, handle: (*Server).health},
 
 		{method: post, path: transactionsPath, access: partner, body: true, command: true, handle: (*Server).createTransaction},
-		{method: get, path: transactionsPath, access: partner, handle: (*Server).listTransactions},
-		{method: get, path: transactionsPath + "/aggregate", access: partner, handle: newAggregates().answer}, // before :id
-		{method: get, path: transactionsPath + "/:id", access: partner, handle: (*Server).readTransaction},
+		{method: get, path: transactionsPath, access: lister, handle: (*Server).listTransactions},
+		{method: get, path: transactionsPath + "/aggregate", access: holder, handle: newAggregates(s.cfg.AggregateWait).answer}, // before :id
+		{method: get, path: transactionsPath + "/:id", access: viewer, handle: (*Server).readTransaction},
+		{method: get, path: transactionsPath + "/:id/routing", access: explainer, handle: (*Server).readRouting},
 		{method: put, path: transactionsPath + "/:id", access: partner, body: true, command: true, handle: (*Server).changeTransaction},
 		{method: post, path: transactionsPath + "/commit/:id", access: partner, command: true, handle: (*Server).commitTransaction}, // the body may be absent
 		{method: post, path: transactionsPath + "/continue/:id", access: partner, body: true, command: true, handle: (*Server).continueTransaction},
 		{method: post, path: transactionsPath + "/additional_params_for_auth/:id", access: partner, body: true, command: true, handle: (*Server).completeTransaction},
 		{method: post, path: transactionsPath + "/choose_target_destination/:id", access: partner, command: true, handle: (*Server).chooseDestination}, // without one: its own 400
-		{method: get, path: v1 + "/balances", access: partner, handle: (*Server).listBalances},
+		{method: get, path: v1 + "/balances", access: holder, handle: (*Server).listBalances},
 
 		{method: post, path: v1 + "/organizations", access: admin, body: true, command: true, handle: (*Server).createOrganization},
 		{method: get, path: v1 + "/organizations", access: admin, handle: (*Server).listOrganizations},
@@ -35,6 +36,19 @@ func (s *Server) table() []route {
 		{method: get, path: v1 + "/partners/:id", access: admin, handle: (*Server).readPartner},
 		{method: patch, path: v1 + "/partners/:id", access: admin, body: true, command: true, handle: (*Server).patchPartner},
 		{method: del, path: v1 + "/partners/:id", access: admin, command: true, handle: (*Server).deletePartner},
+		{method: post, path: v1 + "/partners/:id/settlements", access: admin, body: true, command: true, handle: (*Server).settlePartner},
+		{method: get, path: v1 + "/partners/:id/settlements", access: admin, handle: (*Server).listPartnerSettlements},
+		{method: post, path: v1 + "/terminal/:id/settlements", access: admin, body: true, command: true, handle: (*Server).settleProvider},
+		{method: get, path: v1 + "/terminal/:id/settlements", access: admin, handle: (*Server).listProviderSettlements},
+		{method: get, path: v1 + "/settlements/:id", access: admin, handle: (*Server).readSettlement},
+		{method: post, path: v1 + "/users", access: admin, body: true, command: true, handle: (*Server).createUser},
+		{method: get, path: v1 + "/users", access: admin, handle: (*Server).listUsers},
+		{method: get, path: v1 + "/users/:id", access: admin, handle: (*Server).readUser},
+		{method: patch, path: v1 + "/users/:id", access: admin, body: true, command: true, handle: (*Server).patchUser},
+		{method: del, path: v1 + "/users/:id", access: admin, command: true, handle: (*Server).deleteUser},
+		{method: post, path: v1 + "/admin_tokens/rotate", access: admin, command: true, handle: (*Server).rotateAdminToken}, // the body may be absent
+		{method: post, path: v1 + "/sessions", access: open, body: true, command: true, handle: (*Server).logIn},
+		{method: del, path: v1 + "/sessions/current", access: session, roles: everyRole, leaves: true, command: true, handle: (*Server).logOut},
 		{method: post, path: v1 + "/terminal", access: admin, body: true, command: true, handle: (*Server).createTerminal},
 		{method: get, path: v1 + "/terminals", access: admin, handle: (*Server).listTerminals},
 		{method: get, path: v1 + "/terminal/:id", access: admin, handle: (*Server).readTerminal},
@@ -45,6 +59,17 @@ func (s *Server) table() []route {
 		{method: del, path: v1 + "/api_keys/:id", access: admin, command: true, handle: (*Server).revokeKey},
 		{method: put, path: v1 + "/rates", access: admin, body: true, command: true, handle: (*Server).putRate},
 		{method: get, path: v1 + "/rates", access: admin, handle: (*Server).listRates},
+
+		{method: post, path: v1 + "/limits", access: admin, body: true, command: true, handle: (*Server).createLimit},
+		{method: get, path: v1 + "/limits", access: admin, handle: (*Server).listLimits},
+		{method: get, path: v1 + "/limits/:id", access: admin, handle: (*Server).readLimit},
+		{method: patch, path: v1 + "/limits/:id", access: admin, body: true, command: true, handle: (*Server).patchLimit},
+		{method: del, path: v1 + "/limits/:id", access: admin, command: true, handle: (*Server).deleteLimit},
+		{method: get, path: v1 + "/limits/:id/usage", access: admin, handle: (*Server).readUsage},
+		{method: post, path: v1 + "/blocklist", access: admin, body: true, command: true, handle: (*Server).createBlock},
+		{method: get, path: v1 + "/blocklist", access: admin, handle: (*Server).listBlocks},
+		{method: get, path: v1 + "/blocklist/:id", access: admin, handle: (*Server).readBlock},
+		{method: del, path: v1 + "/blocklist/:id", access: admin, command: true, handle: (*Server).deleteBlock},
 
 		{method: get, path: v1 + "/ledger/accounts", access: reader, handle: (*Server).listAccounts},
 		{method: get, path: v1 + "/ledger/accounts/:path", access: reader, handle: (*Server).readAccount},
@@ -68,6 +93,10 @@ func (s *Server) table() []route {
 			route{method: get, path: simulator.ChallengePath, access: open, handle: (*Server).showChallenge},
 			route{method: post, path: simulator.ChallengePath, access: open, command: true, handle: (*Server).postChallenge},
 		)
+	}
+	if s.cfg.Hints != nil {
+		// Open: who signs with the terminal's secret is its platform.
+		routes = append(routes, route{method: post, path: v1 + "/terminal/:id/notifications", access: open, body: true, command: true, handle: newNotifications().take})
 	}
 	if s.cfg.Advance != nil {
 		routes = append(routes,

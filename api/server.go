@@ -44,12 +44,21 @@ type Config struct {
 	// equal requests: it is keyed, so that neither can be guessed from it.
 	Fingerprint func(number []byte) string
 
+	// AggregateWait is how long an aggregate waits for its turn; 0: 3 s.
+	AggregateWait time.Duration
+
+	// Usage tells how much of a limit was used; nil: nothing can tell, 503.
+	Usage LimitUsage
+
 	// Pages knows where payers find their pages, and Payers is asked on their
 	// behalf. Challenges is the simulator's page, nil without one. Where one of
 	// them is missing, its routes are.
 	Pages      Pages
 	Payers     Payers
 	Challenges Challenges
+
+	// Hints hears of notifications from other platforms; nil: none are taken in.
+	Hints Hints
 
 	// Status is asked by the health check.
 	Status  func() Status
@@ -93,19 +102,26 @@ type Server struct {
 type access uint8
 
 const (
-	open    access = iota + 1 // anyone
-	partner                   // a partner's API key
-	admin                     // the administration token
-	reader                    // a session of role admin or auditor, or a partner's key
-	auditor                   // a session of role admin or auditor only
+	open      access = iota + 1 // anyone
+	partner                     // a partner's API key
+	admin                       // the administration token
+	reader                      // a session of role admin or auditor, or a partner's key
+	auditor                     // a session of role admin or auditor only
+	lister                      // a partner's API key, or the administration token for a partner that it names
+	viewer                      // a lister, or a session of role admin or auditor
+	explainer                   // a viewer other than a partner
+	holder                      // a partner's API key, or a session of role partner, which acts as it
+	session                     // a session with one of the route's roles
 )
 
 // route is one thing that can be asked.
 type route struct {
 	method, path string
 	access       access
-	body         bool // takes a JSON document
-	command      bool // writes: bracketed by Enter
+	roles        []directory.Role // of access session
+	leaves       bool             // ends the session that it is asked with
+	body         bool             // takes a JSON document
+	command      bool             // writes: bracketed by Enter
 	handle       func(*Server, *call) error
 }
 
@@ -113,6 +129,8 @@ type route struct {
 type call struct {
 	*fasthttp.RequestCtx
 	who auth.Principal
+
+	operator bool // the administration token asks where others may too
 
 	path *fiber.Ctx // for the parameters of the path
 }
@@ -166,10 +184,10 @@ func (s *Server) register(r *route) {
 
 // answer lets a caller in and hands the request to its route.
 func (s *Server) answer(r *route, c *call) error {
-	if err := s.authenticate(r.access, c); err != nil {
+	if err := s.authenticate(r, c); err != nil {
 		return err
 	}
-	if c.who.Key != nil && !s.limits.allow(c.who.Key.ID, time.Now()) {
+	if id, limited := limitedBy(&c.who); limited && !s.limits.allow(id, time.Now()) {
 		return ledger.Refuse("api.answer", rateLimited, "too many requests")
 	}
 	if r.body && !isJSON(c.Request.Header.ContentType()) {
@@ -240,7 +258,8 @@ func routerRefusal(status int) error {
 }
 
 // authenticate finds out who calls and whether the route is for them.
-func (s *Server) authenticate(a access, c *call) (err error) {
+func (s *Server) authenticate(r *route, c *call) (err error) {
+	a := r.access
 	if a == open {
 		return nil
 	}
@@ -254,10 +273,22 @@ func (s *Server) authenticate(a access, c *call) (err error) {
 	switch a {
 	case partner:
 		c.who, err = s.gate.Partner(&credentials)
+	case holder:
+		c.who, err = s.gate.Holder(&credentials)
+	case session:
+		enter := s.gate.Session
+		if r.leaves {
+			enter = s.gate.Leaver
+		}
+		c.who, err = enter(&credentials, r.roles...)
 	case admin:
-		err = s.gate.Admin(&credentials)
+		if err = s.gate.Admin(&credentials); err == nil {
+			err = namedOnce(credentials.Organization)
+		}
 	case reader:
 		c.who, err = s.gate.Reader(&credentials, readers...)
+	case lister, viewer, explainer:
+		err = s.oversee(a, c, &credentials)
 	case auditor:
 		if c.who, err = s.gate.Reader(&credentials, readers...); err == nil && c.who.Partner != nil {
 			err = ledger.Refuse("api.authenticate", ledger.Forbidden, "this needs a session of role auditor or admin")

@@ -89,6 +89,7 @@ func (s *Server) continueTransaction(c *call) error {
 	if with.read(object, asked.Record.Type, s.cfg.Fingerprint); len(with.problems) > 0 {
 		return with.problems
 	}
+	with.says.PayerIP = payerAddress(asked.Record.Customer, s.source(c.RequestCtx))
 	result, err := s.cfg.Payments.Continue(paymentactor.Continue{
 		Command: command, Credentials: with.says, Card: with.card, Route: with.route, Browser: with.browser,
 	})

@@ -23,6 +23,8 @@ type Payments interface {
 	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Read is the transaction as it is stored.
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
+	// Find is the transaction as it is stored, whosever it is.
+	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Refund returns settled money: NotReversible, InvalidRefundAmount, Conflict.
 	Refund(paymentactor.Amount) (paymentactor.Result, error)
 	// Cancel gives up what has not settled: NotReversible, Conflict.
@@ -56,6 +58,7 @@ func (s *Server) createTransaction(c *call) error {
 	if creation.check(s.cfg.Fingerprint); len(creation.problems) > 0 {
 		return creation.problems
 	}
+	creation.request.PayerIP = payerAddress(creation.request.Customer, s.source(c.RequestCtx))
 	hosted := creation.wantsPage()
 	result, err := s.cfg.Payments.Create(paymentactor.Create{
 		Org: c.who.Org, Partner: c.who.Partner, Request: creation.request, Hosted: hosted, Card: creation.card, Key: key,
@@ -97,11 +100,7 @@ func transactionParams(body []byte) ([]byte, error) {
 // readTransaction is GET /transactions/{id}. An id that is none is answered as
 // one that nobody has.
 func (s *Server) readTransaction(c *call) error {
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	result, err := s.cfg.Payments.Read(c.who.Org, c.who.Partner.Number, id)
+	result, err := s.findTransaction(c)
 	if err != nil {
 		return err
 	}

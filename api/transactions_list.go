@@ -111,8 +111,8 @@ const maxPageKept = 1 << 20
 
 // listTransactions is GET /transactions (specification, "list").
 func (s *Server) listTransactions(c *call) error {
-	q := newListQuery(c.RequestCtx, s.cfg.Clock.Now())
-	if err := q.problems.err(); err != nil {
+	q, err := s.listQueryOf(c)
+	if err != nil {
 		return err
 	}
 	view := s.cfg.Journal.View()

@@ -156,7 +156,7 @@ func (q *filterQuery) time(name string) (at time.Time, sent bool) {
 	if at, ok := parseInstant(said); ok {
 		return at, true
 	}
-	from, to := strings.HasSuffix(name, "_from"), strings.HasSuffix(name, "_to")
+	from, to := strings.HasSuffix(name, "from"), strings.HasSuffix(name, "_to")
 	if day, err := time.Parse(time.DateOnly, said); err == nil && (from || to) {
 		if to {
 			day = day.Add(24*time.Hour - time.Microsecond) // a day is included wholly
@@ -176,8 +176,11 @@ type listQuery struct {
 
 // newListQuery reads a request for a page. The cursor and the window, which are
 // instants of the order, become bounds of that time.
-func newListQuery(ctx *fasthttp.RequestCtx, now time.Time) *listQuery {
-	q := &listQuery{filterQuery: newFilterQuery(ctx, now, listParameters)}
+func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *listQuery {
+	q := &listQuery{filterQuery: newFilterQuery(ctx, now, known)}
+	if at, sent := q.time("from"); sent {
+		q.started.from = max(q.started.from, ceiling(at))
+	}
 	q.limit = q.readLimit()
 	q.moved = q.choice("order_by", "started", "updated") == "updated"
 	order := q.order()

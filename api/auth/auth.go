@@ -1,8 +1,8 @@
 package auth
 
 import (
+	"errors"
 	"net/netip"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -18,9 +18,11 @@ type Directory interface {
 	// organization, in the same time whether or not there is one. Not ok: it is
 	// unknown, revoked or expired.
 	Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool)
-	// Session finds a session by its token inside the organization. Not ok: it
-	// is unknown or over.
+	// Session finds a session by its token inside the organization, and counts as
+	// a use of it. Not ok: it is unknown or over.
 	Session(org ledger.ID, token []byte, now ledger.Micros) (*directory.Session, bool)
+	// Partner finds a partner of the organization by its number.
+	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 	// AdminToken tells whether the token is an administration token in force.
 	AdminToken(token []byte) bool
 	// Organization finds an organization.
@@ -39,7 +41,7 @@ type Credentials struct {
 type Principal struct {
 	Org     ledger.ID
 	Key     *directory.APIKey  // of a partner's request
-	Partner *directory.Partner // of a partner's request
+	Partner *directory.Partner // of a partner's request, by its key or by a person who acts as it
 	Session *directory.Session // of a person's request
 }
 
@@ -62,9 +64,14 @@ func unauthorized() *ledger.Refusal {
 
 // Partner authenticates a partner's key (specification, "Authentication" 1 to
 // 5). The error is a *ledger.Refusal: Unauthorized, or Forbidden for a partner
-// that is switched off.
+// that is switched off. A person who is logged in and brings no key gets Forbidden.
 func (g *Gate) Partner(c *Credentials) (Principal, error) {
 	org, wellFormed := organization(c.Organization)
+	if len(c.APIKey) == 0 && len(c.Bearer) != 0 {
+		if _, live := g.session(org, wellFormed, c); live {
+			return Principal{}, ledger.Refuse("auth.Partner", ledger.Forbidden, "this needs a partner's key")
+		}
+	}
 	key, partner, known := g.Directory.Authenticate(org, c.APIKey)
 	o, found := g.Directory.Organization(org)
 	active := found && o.Active()
@@ -81,8 +88,9 @@ func (g *Gate) Partner(c *Credentials) (Principal, error) {
 	return Principal{Org: org, Key: key, Partner: partner}, nil
 }
 
-// nobody stands in for the partner of a key that nobody has.
-var nobody = new(directory.Partner)
+// nobody stands in for the partner of a key that nobody has. It is looked for
+// among source addresses too, as a partner's that has some.
+var nobody = &directory.Partner{Sources: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}} // RFC 5737: nobody's
 
 // Admin authenticates the operator by the administration token. A session that
 // is valid where it says so gets Forbidden, all others Unauthorized.
@@ -99,9 +107,26 @@ func (g *Gate) Admin(c *Credentials) error {
 	return unauthorized()
 }
 
+// Holder authenticates who reads what is a partner's: its key, or a session of
+// role partner, which acts as its partner. To all others it is Partner.
+func (g *Gate) Holder(c *Credentials) (Principal, error) {
+	if len(c.APIKey) != 0 || len(c.Bearer) == 0 {
+		return g.Partner(c)
+	}
+	org, wellFormed := organization(c.Organization)
+	s, live := g.session(org, wellFormed, c)
+	switch {
+	case live && s.Roles.Has(directory.PartnerRole):
+		return g.acting(org, s, c)
+	case live:
+		return Principal{}, mayNot("auth.Holder")
+	}
+	return Principal{}, unauthorized()
+}
+
 // Reader authenticates who reads the ledger: a session with one of the roles,
-// or a partner's key, which sees its own accounts. The administration token is
-// no role in an organization: Forbidden.
+// or whoever Holder lets in, who sees the partner's accounts. The administration
+// token is no role in an organization: Forbidden.
 func (g *Gate) Reader(c *Credentials, roles ...directory.Role) (Principal, error) {
 	if len(c.Bearer) == 0 {
 		return g.Partner(c)
@@ -110,14 +135,81 @@ func (g *Gate) Reader(c *Credentials, roles ...directory.Role) (Principal, error
 	s, live := g.session(org, wellFormed, c)
 	admin := g.Directory.AdminToken(c.Bearer)
 	switch {
-	case live && slices.Contains(roles, s.Role):
+	case live && s.Roles.Has(roles...):
 		return Principal{Org: org, Session: s}, nil
+	case live && s.Roles.Has(directory.PartnerRole):
+		return g.acting(org, s, c)
 	case live:
-		return Principal{}, ledger.Refuse("auth.Reader", ledger.Forbidden, "the session's role may not do this")
+		return Principal{}, mayNot("auth.Reader")
 	case admin:
 		return Principal{}, ledger.Refuse("auth.Reader", ledger.Forbidden, "this needs a session of the organization")
 	}
 	return Principal{}, unauthorized()
+}
+
+// Session authenticates a person with one of the roles. A partner's key and the
+// administration token are no persons: Forbidden. So is whoever is nothing but
+// a partner that is switched off.
+func (g *Gate) Session(c *Credentials, roles ...directory.Role) (Principal, error) {
+	return g.person(c, false, roles)
+}
+
+// Leaver authenticates a person who ends the session, as Session does. Who may do
+// nothing any more may still do that: a partner that is switched off is let in.
+func (g *Gate) Leaver(c *Credentials, roles ...directory.Role) (Principal, error) {
+	return g.person(c, true, roles)
+}
+
+func (g *Gate) person(c *Credentials, leaving bool, roles []directory.Role) (Principal, error) {
+	const op = "auth.Session"
+	if len(c.Bearer) == 0 {
+		_, err := g.Partner(c)
+		if err == nil {
+			err = ledger.Refuse(op, ledger.Forbidden, "this needs a session of the organization")
+		}
+		return Principal{}, err
+	}
+	org, wellFormed := organization(c.Organization)
+	s, live := g.session(org, wellFormed, c)
+	admin := g.Directory.AdminToken(c.Bearer)
+	switch {
+	case live && len(s.Roles) == 1 && s.Roles.Has(directory.PartnerRole):
+		if _, err := g.acting(org, s, c); err != nil && !(leaving && switchedOff(err)) {
+			return Principal{}, err
+		}
+	case admin && !live:
+		return Principal{}, ledger.Refuse(op, ledger.Forbidden, "this needs a session of the organization")
+	case !live:
+		return Principal{}, unauthorized()
+	}
+	if !s.Roles.Has(roles...) {
+		return Principal{}, mayNot(op)
+	}
+	return Principal{Org: org, Session: s}, nil
+}
+
+// acting is a person as the partner that the session acts as, to whom the same
+// applies as to the partner's key.
+func (g *Gate) acting(org ledger.ID, s *directory.Session, c *Credentials) (Principal, error) {
+	partner, found := g.Directory.Partner(org, s.Partner)
+	switch {
+	case !found || !partner.Admits(c.Source):
+		return Principal{}, unauthorized()
+	case !partner.Active:
+		return Principal{}, ledger.Refuse("auth.acting", ledger.Forbidden, "the partner is deactivated")
+	}
+	return Principal{Org: org, Partner: partner, Session: s}, nil
+}
+
+// switchedOff tells whether acting has refused a partner for that.
+func switchedOff(err error) bool {
+	var refused *ledger.Refusal
+	return errors.As(err, &refused) && refused.Code == ledger.Forbidden
+}
+
+// mayNot refuses a person whose roles are others.
+func mayNot(op string) error {
+	return ledger.Refuse(op, ledger.Forbidden, "the session's role may not do this")
 }
 
 // session finds the session of a bearer token in an active organization.
@@ -126,6 +218,16 @@ func (g *Gate) session(org ledger.ID, wellFormed bool, c *Credentials) (*directo
 	o, exists := g.Directory.Organization(org)
 	active := exists && o.Active()
 	return s, found && wellFormed && active
+}
+
+// Organization is the id in a header x-organization-id; the nil UUID, which is no
+// one's, where it is not well formed.
+func Organization(header []byte) ledger.ID {
+	id, wellFormed := organization(header)
+	if !wellFormed {
+		return ledger.ID{}
+	}
+	return id
 }
 
 // organization reads a UUID in its one usual form; uuid.ParseBytes takes three

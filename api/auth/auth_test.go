@@ -28,6 +28,7 @@ type people struct {
 	partner directory.Partner
 	status  directory.OrgStatus
 	role    directory.Role
+	gone    bool // the partner
 }
 
 func (p *people) note(what string) { p.asked = append(p.asked, what) }
@@ -47,7 +48,13 @@ func (p *people) Session(org ledger.ID, token []byte, _ ledger.Micros) (*directo
 	if org != here || string(token) != "mzs_good" {
 		return nil, false
 	}
-	return &directory.Session{Role: p.role}, true
+	return &directory.Session{Roles: directory.Roles{p.role}, Partner: p.partner.Number}, true
+}
+
+// Partner implements auth.Directory.
+func (p *people) Partner(org ledger.ID, number int64) (*directory.Partner, bool) {
+	p.note("partner")
+	return &p.partner, org == here && number == p.partner.Number && !p.gone
 }
 
 // AdminToken implements auth.Directory.
@@ -127,7 +134,7 @@ func TestBearers(t *testing.T) {
 		"auditor":                   {"mzs_good", here.String(), directory.Auditor, directory.Active, want{ledger.Forbidden, ""}},
 		"session admin":             {"mzs_good", here.String(), directory.Admin, directory.Active, want{ledger.Forbidden, ""}},
 		"client":                    {"mzs_good", here.String(), directory.Client, directory.Active, want{ledger.Forbidden, ledger.Forbidden}},
-		"partner's session":         {"mzs_good", here.String(), directory.PartnerRole, directory.Active, want{ledger.Forbidden, ledger.Forbidden}},
+		"partner's session":         {"mzs_good", here.String(), directory.PartnerRole, directory.Active, want{ledger.Forbidden, ""}},
 		"session elsewhere":         {"mzs_good", there.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
 		"session nowhere":           {"mzs_good", "", directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
 		"session, archived":         {"mzs_good", here.String(), directory.Auditor, directory.Archived, want{ledger.Unauthorized, ledger.Unauthorized}},
@@ -141,7 +148,7 @@ func TestBearers(t *testing.T) {
 			t.Errorf("%s as admin: %v", name, err)
 		}
 		who, err := g.Reader(&credentials, directory.Admin, directory.Auditor)
-		if code(err) != c.want.reader || (err == nil) != (who.Session != nil) || who.Partner != nil {
+		if code(err) != c.want.reader || (err == nil) != (who.Session != nil) || (who.Partner != nil) != (err == nil && c.role == directory.PartnerRole) {
 			t.Errorf("%s as reader: %+v %v", name, who, err)
 		}
 	}

@@ -8,8 +8,11 @@
 //     parse, hash, look up, check the organization and the source address. No
 //     check is skipped because an earlier one failed.
 //  3. Only who is authenticated learns more: 403 for a deactivated partner or a
-//     role that may not.
-//  4. Nothing here keeps, logs or repeats a credential.
+//     role that may not. Ending its session is all that a deactivated one may do.
+//  4. A session of role partner is its partner, as the partner's key is, where it
+//     may go at all: source addresses and deactivation count for both. Only the
+//     key writes.
+//  5. Nothing here keeps, logs or repeats a credential.
 //
 // Callers: api. Who exists comes from actors/directory through the interface
 // Directory, so this package knows no actor and no HTTP library.

@@ -40,7 +40,7 @@ func TestARefusedCredentialTellsNothing(t *testing.T) {
 		"an organization that is none": keyed(t, s.APIKey, "x"), "another organization": keyed(t, s.APIKey, s.Second.OrganizationID),
 		"an expired key": keyed(t, expiring, s.OrganizationID), "a revoked key": keyed(t, revoked.at("key"), s.OrganizationID),
 		"another address": restricted.caller, "an admin token as a key": keyed(t, s.AdminToken, s.OrganizationID),
-		"a session": bearer(t, s.SessionToken), "the admin token": admin(t).with("x-organization-id", ""),
+		"an unknown token": bearer(t, "mza_nobody"), "an unknown session": bearer(t, "mzs_nobody"), "another's session": bearer(t, s.Second.SessionToken),
 	} {
 		for _, a := range []*answer{c.get(transactions), c.post(transactions, params{"params": payment(good)}), c.get(transactions + "/x")} {
 			if first == nil {
@@ -54,6 +54,11 @@ func TestARefusedCredentialTellsNothing(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestTheAdminTokenIsNoPartner(t *testing.T) {
+	admin(t).post(transactions, params{"params": payment(good)}).wantBody(401, unauthorized)
+	admin(t).get(v1+"/balances").wantBody(401, unauthorized)
 }
 
 func TestAnInactiveOrganizationIs401(t *testing.T) {

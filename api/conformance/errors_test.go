@@ -101,7 +101,7 @@ func TestNamesMatchExactly(t *testing.T) {
 
 func TestMalformedBodiesAre400AndStoreNothing(t *testing.T) {
 	m := shop(t, `{}`)
-	size := func() string { return auditor(t).get(v1 + "/ledger/head").want(200).at("data.tree_size") }
+	size := sizeOfJournal(t, m)
 	before := size()
 	for what, body := range map[string]string{
 		"no JSON":           `{"params":{`,

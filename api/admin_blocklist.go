@@ -1,0 +1,155 @@
+package api
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+)
+
+// createBlock is POST /blocklist {kind, value}.
+func (s *Server) createBlock(c *call) error {
+	how := change[*directory.Block]{status: fiber.StatusCreated, append: appendBlock}
+	return how.run(s, c, func(ctx context.Context) (*directory.Block, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c, "kind", "value")
+		if err != nil {
+			return nil, err
+		}
+		draft := s.blockDraft(f)
+		return decided(ctx, f, func(ctx context.Context) (*directory.Block, error) {
+			return s.cfg.Directory.CreateBlock(ctx, org, draft)
+		})
+	})
+}
+
+// blockDraft reads what is to be listed. Of a card's number nothing leaves this
+// function but its fingerprint and the digits that may be shown.
+func (s *Server) blockDraft(f *form) directory.BlockDraft {
+	d := directory.BlockDraft{Kind: directory.BlockKind(f.textOr("kind"))}
+	if d.Kind == "" && !f.problems.about("kind") {
+		f.problems.add("kind", "kind is required")
+	}
+	if d.Kind != directory.BlockCard {
+		if value := f.requiredText("value"); d.Kind != "" {
+			d.Value = value
+		}
+		return d
+	}
+	value := member(f.object, "value")
+	number, isText := text(value)
+	switch {
+	case value == nil:
+		f.problems.add("value", "value is required")
+	case !isText:
+		f.problems.add("value", "value must be a string")
+	case !validCard(number):
+		f.problems.add("value", "must be a card number")
+	default:
+		d.Value = s.cfg.Fingerprint(number)
+		d.Masked = masked(number)
+	}
+	clear(number) // the body itself is wiped by the server
+	return d
+}
+
+// validCard holds a number against the rules for those of payouts, of which
+// nothing else is asked.
+func validCard(number []byte) bool {
+	valid := true
+	storage := payment.Storage{Type: []byte(payment.BankCard), CardNumber: number}
+	storage.Check(payment.Payout, func(string, string) { valid = false })
+	return valid
+}
+
+// masked is a card number's first six and last four digits, with a star for each
+// other one.
+func masked(number []byte) string {
+	hidden := len(number) - binDigits - lastDigits
+	return string(number[:binDigits]) + strings.Repeat("*", hidden) + string(number[len(number)-lastDigits:])
+}
+
+// listBlocks is GET /blocklist?kind: what is in force, newest first.
+func (s *Server) listBlocks(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	p, err := blockPageOf(c)
+	if err != nil {
+		return err
+	}
+	rows, next, err := s.cfg.Directory.ListBlocks(org, p)
+	if err != nil {
+		return err
+	}
+	l := newList()
+	for _, b := range rows {
+		l.row()
+		appendBlock(&l.encoder, b)
+		l.close('}')
+	}
+	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
+	return nil
+}
+
+func blockPageOf(c *call) (directoryactor.BlockPage, error) {
+	q := queryOf(c.RequestCtx, "kind", "limit", "cursor")
+	p := directoryactor.BlockPage{Kind: directory.BlockKind(q.text("kind")), Limit: q.limit()}
+	if _, sent := q.values["kind"]; sent && !p.Kind.Valid() {
+		q.problems.add("kind", "kind must be bin, card, email, phone, ip or country")
+	}
+	p.After = q.row()
+	return p, q.problems.err()
+}
+
+// readBlock is GET /blocklist/{id}.
+func (s *Server) readBlock(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	id, err := parseID(c.parameter("id"))
+	if err != nil {
+		return err
+	}
+	b, err := s.cfg.Directory.Block(org, id)
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusOK, false, b, appendBlock)
+	return nil
+}
+
+// deleteBlock is DELETE /blocklist/{id}: the entry is taken off the list, and
+// can be listed again. A second time changes nothing.
+func (s *Server) deleteBlock(c *call) error {
+	how := change[*directory.Block]{status: fiber.StatusOK, append: appendBlock}
+	return how.run(s, c, func(ctx context.Context) (*directory.Block, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		id, err := parseID(c.parameter("id"))
+		if err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.DeleteBlock(ctx, org, id)
+	})
+}
+
+func appendBlock(e *encoder, b *directory.Block) {
+	e.id("id", b.ID)
+	e.word("kind", string(b.Kind))
+	e.text("value", b.Shown())
+	e.boolean("active", b.Active)
+	e.booked("created_at", b.Created)
+	e.booked("updated_at", b.Updated)
+}

@@ -1,0 +1,162 @@
+package api_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger/directory"
+)
+
+const blocklist = "/api/v1/blocklist"
+
+func (h *house) list(kind, value string) *answer {
+	h.t.Helper()
+	return h.admin().post(blocklist, `{"kind":"`+kind+`","value":"`+value+`"}`).want(201, "")
+}
+
+func TestAValueIsPutOnTheBlocklistAndTakenOff(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.list("email", "Anna@Example.com")
+	made.wantFields(map[string]string{
+		"data.kind": "email", "data.value": "anna@example.com", "data.active": "true", "data.updated_at": made.at("data.created_at"),
+	})
+	if !strings.HasPrefix(made.at("data.created_at"), "2026-09-03T10:15:30.") {
+		t.Errorf("%s", made.body)
+	}
+	path := blocklist + "/" + made.at("data.id")
+	h.admin().get(path).want(200, made.body)
+	payer := directory.Payer{Email: "anna@example.com"}
+	if kind, blocked := h.directory.Blocked(h.seed.First.Org, &payer); kind != "email" || !blocked {
+		t.Errorf("blocked by %q %v", kind, blocked)
+	}
+	if _, blocked := h.directory.Blocked(h.seed.Second.Org, &payer); blocked {
+		t.Error("blocked by another organization's list")
+	}
+	if a := h.admin().post(blocklist, `{"kind":"email","value":"ANNA@example.com"}`).want(409, ""); a.at("error") != "conflict" {
+		t.Errorf("%s", a.body)
+	}
+	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
+	gone := h.admin().do("DELETE", path, "").want(200, "")
+	gone.wantFields(map[string]string{
+		"data.active": "false", "data.created_at": made.at("data.created_at"), "data.updated_at": "2026-09-03T10:16:30.123456+00:00",
+	})
+	h.admin().do("DELETE", path, "").want(200, gone.body)
+	h.admin().get(path).want(200, gone.body)
+	if h.directory.HasBlocks(h.seed.First.Org) {
+		t.Error("what was taken off is in force")
+	}
+	again := h.list("email", "anna@example.com")
+	again.wantFields(map[string]string{"data.id": made.at("data.id"), "data.active": "true", "data.created_at": made.at("data.created_at")})
+	h.admin().do("DELETE", blocklist+"/"+uuid.NewString(), "").want(404, "")
+	h.admin().do("DELETE", blocklist+"/x", "").want(404, "")
+	h.admin().get(blocklist+"/"+uuid.NewString()).want(404, "")
+	events := h.auditor().get(ledgerPath+"/events?limit=3").want(200, "")
+	events.wantFields(map[string]string{"data.2.event": "create", "data.1.event": "deactivate", "data.0.event": "activate", "data.0.source": made.at("data.id")})
+}
+
+func TestTheBlocklistIsListedByKind(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	bin, first, second := h.list("bin", "424242").at("data.id"), h.list("country", "ru").at("data.id"), h.list("country", "KZ").at("data.id")
+	gone := h.list("country", "AE").at("data.id")
+	h.admin().do("DELETE", blocklist+"/"+gone, "").want(200, "")
+	for query, want := range map[string]string{"": second + " " + first + " " + bin, "?kind=country": second + " " + first, "?kind=bin": bin, "?kind=card": ""} {
+		if ids := pages(t, h.admin(), blocklist+query, 1, "id"); strings.Join(ids, " ") != want {
+			t.Errorf("%s: %v, want %s", query, ids, want)
+		}
+	}
+	if list := h.admin().with("x-organization-id", h.seed.Second.Org.String()).get(blocklist).want(200, ""); list.rows() != 0 {
+		t.Errorf("%s", list.body)
+	}
+	for query, field := range map[string]string{"page=1": "page", "limit=0": "limit", "cursor=x": "cursor", "kind=name": "kind", "kind=": "kind", "value=RU": "value"} {
+		if a := h.admin().get(blocklist+"?"+query).want(422, ""); a.at("errors.0.field") != field {
+			t.Errorf("%s: %s", query, a.body)
+		}
+	}
+}
+
+func TestValuesThatTheBlocklistRefuses(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for body, want := range map[string]string{
+		`{}`:                                                         "kind: kind is required|value: value is required",
+		`{"value":"RU"}`:                                             "kind: kind is required",
+		`{"kind":1,"value":"RU"}`:                                    "kind: kind must be a string",
+		`{"kind":"name","value":"RU"}`:                               "kind: must be bin, card, email, phone, ip or country",
+		`{"kind":"country"}`:                                         "value: value is required",
+		`{"kind":"country","value":7}`:                               "value: value must be a string",
+		`{"kind":"country","value":"RUS"}`:                           "value: must be the two letters of a country (ISO 3166-1)",
+		`{"kind":"country","value":"XX"}`:                            "value: must be the two letters of a country (ISO 3166-1)",
+		`{"kind":"country","value":"UK"}`:                            "value: must be the two letters of a country (ISO 3166-1)",
+		`{"kind":"bin","value":"42424"}`:                             "value: must be the first 6 to 8 digits of card numbers",
+		`{"kind":"bin","value":"424242424"}`:                         "value: must be the first 6 to 8 digits of card numbers",
+		`{"kind":"email","value":"anna"}`:                            "value: must be an e-mail address",
+		`{"kind":"phone","value":"1234"}`:                            "value: must be a telephone number of 5 to 15 digits",
+		`{"kind":"ip","value":"192.0.2.0/33"}`:                       "value: must be an IP address or a CIDR prefix",
+		`{"kind":"ip","value":"192.0.2.0/x"}`:                        "value: must be an IP address or a CIDR prefix",
+		`{"kind":"card"}`:                                            "value: value is required",
+		`{"kind":"card","value":null}`:                               "value: value is required",
+		`{"kind":"card","value":424242424242}`:                       "value: value must be a string",
+		`{"kind":"card","value":"42424242424"}`:                      "value: must be a card number",
+		`{"kind":"card","value":"4242424242424241"}`:                 "value: must be a card number",
+		`{"kind":"card","value":"4242 4242 4242 4242"}`:              "value: must be a card number",
+		`{"kind":"card","value":"0123456789abcdef0123456789abcdef"}`: "value: must be a card number",
+		`{"kind":"card","value":"42424242424242424242"}`:             "value: must be a card number",
+	} {
+		if a := h.admin().post(blocklist, body); a.status != 422 || a.problemsOf() != want {
+			t.Errorf("%s: %d %s, want %s", body, a.status, a.body, want)
+		}
+	}
+	h.admin().post(blocklist, `{"kind":"country","value":"RU","value":"KZ"}`).want(400, "")
+	if list := h.admin().get(blocklist).want(200, ""); list.rows() != 0 {
+		t.Errorf("what was refused is there: %s", list.body)
+	}
+}
+
+// A card is known by its keyed fingerprint, the same that transactions have; its
+// number is in no answer, no log and nowhere on the disk.
+func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const escaped, number = `5105\u003105105105100`, "5105105105105100"
+	made := h.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, "")
+	made.wantFields(map[string]string{"data.kind": "card", "data.value": "510510******5100"})
+	replay := h.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, made.body)
+	if replay.header.Get("x-idempotent-replay") != "true" {
+		t.Error("no replay")
+	}
+	h.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(409, "")
+	h.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(409, "")
+	payer := directory.Payer{Card: h.keyring.Fingerprint([]byte(number))}
+	if kind, blocked := h.directory.Blocked(h.seed.First.Org, &payer); kind != "card" || !blocked {
+		t.Errorf("blocked by %q %v", kind, blocked)
+	}
+	if list := h.admin().get(blocklist); strings.Contains(list.body, number) || strings.Contains(list.body, payer.Card) {
+		t.Errorf("%s", list.body)
+	}
+	h.halt()
+	h.stop()
+	if strings.Contains(h.log.String(), number) {
+		t.Error("the number is in the log")
+	}
+	files := 0
+	must(t, filepath.WalkDir(h.dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files++
+		content, err := os.ReadFile(path)
+		if strings.Contains(string(content), number) {
+			t.Errorf("the number is in %s", path)
+		}
+		return err
+	}))
+	if files == 0 {
+		t.Error("there are no files")
+	}
+}

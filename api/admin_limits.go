@@ -1,0 +1,244 @@
+package api
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// Limits changes and lists limits and the blocklist; it is a part of Directory.
+type Limits interface {
+	Limit(org, id ledger.ID) (*directory.Limit, bool)
+	CreateLimit(context.Context, ledger.ID, directory.LimitDraft) (*directory.Limit, error)
+	PatchLimit(ctx context.Context, org, id ledger.ID, p directory.LimitPatch) (*directory.Limit, error)
+	ListLimits(ledger.ID, directoryactor.Page) ([]*directory.Limit, directoryactor.Cursor, error)
+
+	Block(org, id ledger.ID) (*directory.Block, error)
+	CreateBlock(context.Context, ledger.ID, directory.BlockDraft) (*directory.Block, error)
+	DeleteBlock(ctx context.Context, org, id ledger.ID) (*directory.Block, error)
+	ListBlocks(ledger.ID, directoryactor.BlockPage) ([]*directory.Block, directoryactor.Cursor, error)
+}
+
+// The fields of a limit as they are refused. Which of them never change is decided
+// where limits are.
+var (
+	limitFields = []string{"partner_id", "terminal_id", "kind", "type", "currency", "network", "env", "max_amount", "max_count", "window", "scope", "active"}
+	fixedLimit  = []string{"id", "created_at"}
+)
+
+// createLimit is POST /limits (specification, "Partner limits").
+func (s *Server) createLimit(c *call) error {
+	how := change[*directory.Limit]{status: fiber.StatusCreated, append: appendLimit}
+	return how.run(s, c, func(ctx context.Context) (*directory.Limit, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c, limitFields...)
+		if err != nil {
+			return nil, err
+		}
+		active := f.flag("active")
+		draft := directory.LimitDraft{
+			Partner: f.required("partner_id"), Terminal: f.id("terminal_id"), Kind: directory.LimitKind(f.textOr("kind")),
+			Type: directory.TerminalType(f.textOr("type")), Currency: f.currencyOr("currency"), Network: f.text("network"),
+			Env: f.textOr("env"), MaxAmount: f.minorUnits("max_amount"), MaxCount: f.count("max_count", directory.MaxCount),
+			Window: f.textOr("window"), Scope: directory.Scope(f.textOr("scope")), Inactive: active != nil && !*active,
+		}
+		return decided(ctx, f, func(ctx context.Context) (*directory.Limit, error) {
+			return s.cfg.Directory.CreateLimit(ctx, org, draft)
+		})
+	})
+}
+
+// listLimits is GET /limits?partner_id, newest first.
+func (s *Server) listLimits(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	p, err := pageOf(c, "partner_id")
+	if err != nil {
+		return err
+	}
+	if p.Partner != 0 {
+		if _, found := s.cfg.Directory.Partner(org, p.Partner); !found {
+			return notFound()
+		}
+	}
+	rows, next, err := s.cfg.Directory.ListLimits(org, p)
+	if err != nil {
+		return err
+	}
+	l := newList()
+	for _, row := range rows {
+		l.row()
+		appendLimit(&l.encoder, row)
+		l.close('}')
+	}
+	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
+	return nil
+}
+
+// limitAsked is the limit that the path names.
+func (s *Server) limitAsked(c *call) (*directory.Limit, error) {
+	org, err := s.organization(c)
+	if err != nil {
+		return nil, err
+	}
+	id, err := parseID(c.parameter("id"))
+	if err != nil {
+		return nil, err
+	}
+	l, found := s.cfg.Directory.Limit(org, id)
+	if !found {
+		return nil, notFound()
+	}
+	return l, nil
+}
+
+// readLimit is GET /limits/{id}.
+func (s *Server) readLimit(c *call) error {
+	l, err := s.limitAsked(c)
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusOK, false, l, appendLimit)
+	return nil
+}
+
+// patchLimit is PATCH /limits/{id}.
+func (s *Server) patchLimit(c *call) error {
+	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
+	return how.run(s, c, func(ctx context.Context) (*directory.Limit, error) {
+		l, err := s.limitAsked(c)
+		if err != nil {
+			return nil, err
+		}
+		f, err := patchOf(c, shown(l, appendLimit), fixedLimit, limitFields...)
+		if err != nil {
+			return nil, err
+		}
+		patch := directory.LimitPatch{
+			MaxAmount: f.minorUnits("max_amount"), MaxCount: f.count("max_count", directory.MaxCount), Active: f.flag("active"),
+			Partner: f.integer("partner_id"), Terminal: f.id("terminal_id"), Kind: like[directory.LimitKind](f.text("kind")),
+			Type: like[directory.TerminalType](f.text("type")), Currency: f.text("currency"), Network: f.text("network"),
+			Env: f.text("env"), Window: f.text("window"), Scope: like[directory.Scope](f.text("scope")),
+		}
+		return decided(ctx, f, func(ctx context.Context) (*directory.Limit, error) {
+			return s.cfg.Directory.PatchLimit(ctx, l.Org, l.ID, patch)
+		})
+	})
+}
+
+// deleteLimit is DELETE /limits/{id}: the limit bounds nothing any more, and
+// stays in the list. A second time changes nothing.
+func (s *Server) deleteLimit(c *call) error {
+	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
+	return how.run(s, c, func(ctx context.Context) (*directory.Limit, error) {
+		l, err := s.limitAsked(c)
+		if err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.PatchLimit(ctx, l.Org, l.ID, directory.LimitPatch{Active: new(bool)})
+	})
+}
+
+// id is a UUID field.
+func (f *form) id(name string) *ledger.ID {
+	if f.emptied(name) {
+		return new(ledger.ID)
+	}
+	said := f.text(name)
+	if said == nil {
+		return nil
+	}
+	id, err := parseID(*said)
+	if err != nil {
+		f.problems.add(name, name+" must be a UUID")
+		return nil
+	}
+	return &id
+}
+
+// currencyOr is the code of a currency that transactions take, empty if there is
+// none.
+func (f *form) currencyOr(name string) string {
+	if member(f.object, name) == nil {
+		return ""
+	}
+	return string(f.currency(name))
+}
+
+// minorUnits is an amount above zero that may be left out.
+func (f *form) minorUnits(name string) *money.Amount {
+	if f.emptied(name) {
+		return new(money.Amount)
+	}
+	if member(f.object, name) == nil {
+		return nil
+	}
+	amount := f.amount(name, false)
+	return &amount
+}
+
+// integer is a JSON integer.
+func (f *form) integer(name string) *int64 {
+	if f.emptied(name) {
+		return new(int64)
+	}
+	if member(f.object, name) == nil {
+		return nil
+	}
+	n := f.number(name)
+	return &n
+}
+
+// count is a JSON integer from 1 to most.
+func (f *form) count(name string, most int64) *int64 {
+	if f.emptied(name) {
+		return new(int64)
+	}
+	value := member(f.object, name)
+	if value == nil {
+		return nil
+	}
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil || n < 1 || n > most {
+		f.problems.add(name, name+" must be an integer from 1 to "+strconv.FormatInt(most, 10))
+		return nil
+	}
+	return &n
+}
+
+func appendLimit(e *encoder, l *directory.Limit) {
+	e.id("id", l.ID)
+	e.integer("partner_id", l.Partner)
+	if l.Terminal == (ledger.ID{}) {
+		e.null("terminal_id")
+	} else {
+		e.id("terminal_id", l.Terminal)
+	}
+	e.word("kind", string(l.Kind))
+	e.textOrNull("type", string(l.Type))
+	e.textOrNull("currency", string(l.Asset.Currency))
+	e.text("network", string(l.Asset.Network))
+	e.word("env", l.Asset.Env.String())
+	if l.Kind == directory.Velocity {
+		e.null("max_amount")
+		e.integer("max_count", l.MaxCount)
+	} else {
+		e.amount("max_amount", l.MaxAmount)
+		e.null("max_count")
+	}
+	e.textOrNull("window", l.WindowName())
+	e.word("scope", string(l.Scope))
+	e.boolean("active", l.Active)
+	e.booked("created_at", l.Created)
+}

@@ -1,0 +1,326 @@
+package api_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/api"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+const (
+	limits   = "/api/v1/limits"
+	velocity = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"}` // a limit
+)
+
+// problemsOf are the refused fields of an answer and why.
+func (a *answer) problemsOf() string {
+	a.t.Helper()
+	var got []string
+	problems, _ := a.object()["errors"].([]any)
+	for _, problem := range problems {
+		p := problem.(map[string]any)
+		got = append(got, p["field"].(string)+": "+p["detail"].(string))
+	}
+	return strings.Join(got, "|")
+}
+
+// wantFields checks fields of an answer by their paths.
+func (a *answer) wantFields(want map[string]string) {
+	a.t.Helper()
+	for path, value := range want {
+		if got := a.at(path); got != value {
+			a.t.Errorf("%s = %s, want %s, in %s", path, got, value, a.body)
+		}
+	}
+}
+
+func (h *house) limit(body string) *answer {
+	h.t.Helper()
+	return h.admin().post(limits, body).want(201, "")
+}
+
+func TestALimitIsCreatedReadAndListed(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.limit(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":"ETH","max_amount":"1000","scope":"card"}`)
+	made.wantFields(map[string]string{
+		"data.partner_id": "1", "data.terminal_id": "null", "data.kind": "daily_volume", "data.type": "payment", "data.currency": "ETH",
+		"data.network": "ethereum", "data.env": "prod", "data.max_amount": "1000", "data.max_count": "null", "data.window": "null",
+		"data.scope": "card", "data.active": "true",
+	})
+	if !strings.HasPrefix(made.at("data.created_at"), "2026-09-03T10:15:30.") {
+		t.Errorf("%s", made.body)
+	}
+	terminal := h.admin().get("/api/v1/terminals?partner_id=1")
+	pace := h.limit(`{"params":{"partner_id":1,"terminal_id":"` + terminal.at("data.0.id") + `","kind":"velocity","max_count":5,"window":"hour","env":"` + terminal.at("data.0.env") + `","active":false}}`)
+	pace.wantFields(map[string]string{
+		"data.terminal_id": terminal.at("data.0.id"), "data.kind": "velocity", "data.type": "null", "data.currency": "null", "data.network": "",
+		"data.env": terminal.at("data.0.env"), "data.max_amount": "null", "data.max_count": "5", "data.window": "hour", "data.scope": "partner", "data.active": "false",
+	})
+	h.admin().get(limits+"/"+made.at("data.id")).want(200, made.body)
+	if ids := pages(t, h.admin(), limits+"?partner_id=1", 1, "id"); strings.Join(ids, " ") != pace.at("data.id")+" "+made.at("data.id") {
+		t.Errorf("list %v", ids)
+	}
+	for _, nobody := range []string{"99999", "2"} {
+		h.admin().get(limits+"?partner_id="+nobody).want(404, "")
+	}
+	for query, field := range map[string]string{"page=1": "page", "limit=501": "limit", "cursor=x": "cursor", "partner_id=0": "partner_id"} {
+		if a := h.admin().get(limits+"?"+query).want(422, ""); a.at("errors.0.field") != field {
+			t.Errorf("%s: %s", query, a.body)
+		}
+	}
+	if in := h.directory.Limits(h.seed.First.Org, 1); len(in) != 1 || in[0].ID.String() != made.at("data.id") {
+		t.Errorf("%v in force", in)
+	}
+}
+
+func TestLimitsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	foreign := h.admin().with("x-organization-id", h.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
+	const amount, count = "max_amount must be a string of minor units", "max_count must be an integer from 1 to 1000000"
+	const volume, pace = `"partner_id":1,"kind":"daily_volume","currency":"USD"`, `"partner_id":1,"kind":"velocity"`
+	for body, want := range map[string]string{
+		`{}`:                               "partner_id: partner_id is required|kind: must be per_transaction, daily_volume, monthly_volume or velocity",
+		`{` + volume + `,"partner_id_":1}`: "max_amount: is required",
+		`{` + pace + `,"window":"minute"}`: "max_count: is required",
+		`{"partner_id":9,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                   "partner_id: no such partner",
+		`{"partner_id":2,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                   "partner_id: no such partner",
+		`{"partner_id":"1","kind":"daily_volume","currency":"USD","max_amount":"1"}`:                 "partner_id: partner_id must be an integer",
+		`{` + volume + `,"max_amount":"1","terminal_id":"` + uuid.NewString() + `"}`:                 "terminal_id: no such terminal of the partner",
+		`{` + volume + `,"max_amount":"1","terminal_id":"` + foreign + `"}`:                          "terminal_id: no such terminal of the partner",
+		`{` + volume + `,"max_amount":"1","terminal_id":"00000000-0000-0000-0000-000000000000"}`:     "terminal_id: no such terminal of the partner",
+		`{` + volume + `,"max_amount":"1","terminal_id":"1"}`:                                        "terminal_id: terminal_id must be a UUID",
+		`{` + volume + `,"max_amount":1}`:                                                            "max_amount: " + amount,
+		`{` + volume + `,"max_amount":"0"}`:                                                          "max_amount: max_amount must be greater than zero",
+		`{` + volume + `,"max_amount":"-1"}`:                                                         "max_amount: max_amount must be a string of digits without leading zeros",
+		`{` + volume + `,"max_amount":"1.5"}`:                                                        "max_amount: max_amount must be a string of digits without leading zeros",
+		`{` + volume + `,"max_amount":"1` + strings.Repeat("0", 71) + `1"}`:                          "max_amount: must be from 1 to 10^72 minor units",
+		`{` + volume + `,"max_amount":"1` + strings.Repeat("0", 78) + `"}`:                           "max_amount: max_amount is above 2^256 - 1",
+		`{` + volume + `,"max_amount":"1","max_count":1}`:                                            "max_count: is for velocity only",
+		`{` + volume + `,"max_amount":"1","window":"hour"}`:                                          "window: is for velocity only",
+		`{` + pace + `,"window":"minute","max_count":0}`:                                             "max_count: " + count,
+		`{` + pace + `,"window":"minute","max_count":1000001}`:                                       "max_count: " + count,
+		`{` + pace + `,"window":"minute","max_count":1.0}`:                                           "max_count: " + count,
+		`{` + pace + `,"window":"minute","max_count":"5"}`:                                           "max_count: " + count,
+		`{` + pace + `,"window":"day","max_count":5}`:                                                "window: must be minute or hour",
+		`{` + pace + `,"max_count":5}`:                                                               "window: must be minute or hour",
+		`{` + pace + `,"window":"minute","max_count":5,"max_amount":"1"}`:                            "max_amount: is for the other kinds: velocity takes max_count",
+		`{` + pace + `,"window":"minute","max_count":5,"network":"tron"}`:                            "network: is of no use without currency",
+		`{"partner_id":1,"kind":"weekly_volume"}`:                                                    "kind: must be per_transaction, daily_volume, monthly_volume or velocity",
+		`{"partner_id":1,"kind":"daily_volume","max_amount":"1"}`:                                    "currency: is required",
+		`{"partner_id":1,"kind":"daily_volume","currency":"JPY","max_amount":"1"}`:                   "currency: unsupported currency JPY",
+		`{"partner_id":1,"kind":"velocity","currency":"usd","max_count":1,"window":"hour"}`:          "currency: unsupported currency usd",
+		`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1"}`:                  `network: is required: USDT is on several networks ("" is for transactions whose network is unresolved)`,
+		`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":null}`:   `network: is required: USDT is on several networks ("" is for transactions whose network is unresolved)`,
+		`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":"x"}`:    "network: is no network of USDT",
+		`{` + volume + `,"max_amount":"1","env":"live"}`:                                             "env: must be prod or test",
+		`{` + volume + `,"max_amount":"1","type":"merchant"}`:                                        "type: must be payment or payout",
+		`{` + volume + `,"max_amount":"1","scope":"phone"}`:                                          "scope: must be partner, card, email or ip",
+		`{` + volume + `,"max_amount":"1","active":"no"}`:                                            "active: active must be true or false",
+		`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1","scope":"card"}`: "scope: must be partner: one transaction is nobody's sum",
+	} {
+		if a := h.admin().post(limits, body); a.status != 422 || a.problemsOf() != want {
+			t.Errorf("%s: %d %s, want %s", body, a.status, a.body, want)
+		}
+	}
+	h.admin().post(limits, `{`+volume+`,"max_amount":"1","max_amount":"2"}`).want(400, "")
+	if list := h.admin().get(limits).want(200, ""); list.rows() != 0 {
+		t.Errorf("what was refused is there: %s", list.body)
+	}
+	h.limit(`{` + volume + `,"max_amount":"1` + strings.Repeat("0", 72) + `"}`)
+	h.limit(`{` + pace + `,"window":"minute","max_count":100000}`)
+	unresolved := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USDT","max_amount":"1","network":""}`)
+	unresolved.wantFields(map[string]string{"data.network": "", "data.currency": "USDT"})
+}
+
+func TestOnlyALimitsBoundAndSwitchAreChanged(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)
+	path := limits + "/" + made.at("data.id")
+	raised := h.admin().patch(path, `{"max_amount":"2000","kind":"daily_volume","partner_id":1,"currency":"USD","network":"","env":"prod","scope":"partner"}`).want(200, "")
+	raised.wantFields(map[string]string{"data.max_amount": "2000", "data.created_at": made.at("data.created_at")})
+	for body, want := range map[string]string{
+		`{"partner_id":2}`:                           "partner_id: never changes: make another limit",
+		`{"terminal_id":"` + uuid.NewString() + `"}`: "terminal_id: never changes: make another limit",
+		`{"kind":"monthly_volume"}`:                  "kind: never changes: make another limit",
+		`{"type":"payout"}`:                          "type: never changes: make another limit",
+		`{"currency":"EUR"}`:                         "currency: never changes: make another limit",
+		`{"network":"tron"}`:                         "network: never changes: make another limit",
+		`{"env":"test"}`:                             "env: never changes: make another limit",
+		`{"window":"hour"}`:                          "window: never changes: make another limit",
+		`{"scope":"ip","max_amount":"5"}`:            "scope: never changes: make another limit",
+		`{"max_count":5}`:                            "max_count: is for velocity only",
+		`{"max_amount":"0"}`:                         "max_amount: max_amount must be greater than zero",
+		`{"active":1}`:                               "active: active must be true or false",
+	} {
+		if a := h.admin().patch(path, body); a.status != 422 || a.problemsOf() != want {
+			t.Errorf("%s: %d %s, want %s", body, a.status, a.body, want)
+		}
+	}
+	h.admin().get(path).want(200, raised.body)
+	gone := h.admin().do("DELETE", path, "").want(200, "")
+	gone.wantFields(map[string]string{"data.active": "false", "data.max_amount": "2000"})
+	h.admin().do("DELETE", path, "").want(200, gone.body)
+	h.admin().get(path).want(200, gone.body)
+	if in := h.directory.Limits(h.seed.First.Org, 1); in != nil {
+		t.Errorf("%v in force", in)
+	}
+	h.admin().patch(path, `{"active":true}`).want(200, raised.body)
+	events := h.auditor().get(ledgerPath+"/events?limit=4").want(200, "")
+	events.wantFields(map[string]string{
+		"data.3.event": "create", "data.3.to": "active", "data.2.event": "update", "data.1.event": "deactivate", "data.1.to": "inactive",
+		"data.0.event": "activate", "data.0.to": "active", "data.0.source": made.at("data.id"),
+	})
+}
+
+func TestAHundredAndFirstActiveLimitIsAConflict(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const body = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"`
+	for range directory.MaxLimits {
+		h.limit(body + `}`)
+	}
+	if a := h.admin().post(limits, body+`}`).want(409, ""); a.at("error") != "conflict" {
+		t.Errorf("%s", a.body)
+	}
+	spare := h.limit(body + `,"active":false}`)
+	h.admin().patch(limits+"/"+spare.at("data.id"), `{"active":true}`).want(409, "")
+}
+
+func TestALimitIsMadeOnceForAKey(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	with := h.admin().with("idempotency-key", "one")
+	made := with.post(limits, velocity).want(201, "")
+	if again := with.post(limits, velocity).want(201, made.body); again.header.Get("x-idempotent-replay") != "true" {
+		t.Error("no replay")
+	}
+	with.post(limits, strings.Replace(velocity, "5", "6", 1)).want(409, "")
+	path := limits + "/" + made.at("data.id")
+	gone := h.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, "")
+	h.admin().patch(path, `{"active":true}`).want(200, "")
+	h.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, gone.body)
+	if list := h.admin().get(limits); list.rows() != 1 || list.at("data.0.active") != "true" {
+		t.Errorf("%s", list.body)
+	}
+}
+
+// told is a LimitUsage that says what it was told to, and keeps what it was asked.
+type told struct {
+	usage    directory.Usage
+	err      error
+	subjects []string
+}
+
+func (u *told) Usage(_ context.Context, _ *directory.Limit, subject string) (directory.Usage, error) {
+	u.subjects = append(u.subjects, subject)
+	return u.usage, u.err
+}
+
+func TestUsageOfALimitIsShown(t *testing.T) {
+	t.Parallel()
+	usage := new(told)
+	h := open(t, func(c *api.Config) { c.Usage = usage })
+	ask := func(limit *answer) *answer {
+		t.Helper()
+		return h.admin().get(limits+"/"+limit.at("data.id")+"/usage").want(200, "")
+	}
+	resets := ledger.MicrosOf(began)
+	usage.usage = directory.Usage{Used: money.FromUint64(300), Reserved: money.FromUint64(200), Resets: resets}
+	ask(h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)).
+		want(200, `{"data":{"used":"300","reserved":"200","remaining":"500","resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
+	ask(h.limit(`{"partner_id":1,"kind":"monthly_volume","currency":"USD","max_amount":"499"}`)).
+		want(200, `{"data":{"used":"300","reserved":"200","remaining":"0","resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
+	usage.usage = directory.Usage{Count: 2, Resets: resets}
+	ask(h.limit(velocity)).
+		want(200, `{"data":{"used":2,"reserved":0,"remaining":3,"resets_at":"2026-09-03T10:15:30.123456+00:00"}}`)
+	usage.usage = directory.Usage{}
+	ask(h.limit(`{"partner_id":1,"kind":"per_transaction","currency":"USD","max_amount":"1000"}`)).
+		want(200, `{"data":{"used":"0","reserved":"0","remaining":"1000","resets_at":null}}`)
+	usage.err = ledger.Refuse("test", ledger.Unavailable, "no answer in time")
+	one := h.limit(velocity)
+	h.admin().get(limits+"/"+one.at("data.id")+"/usage").want(503, "")
+	h.admin().get(limits+"/"+uuid.NewString()+"/usage").want(404, "")
+}
+
+func TestUsageOfAScopedLimitIsOfOnePayer(t *testing.T) {
+	t.Parallel()
+	usage := new(told)
+	h := open(t, func(c *api.Config) { c.Usage = usage })
+	path := map[string]string{}
+	for _, scope := range []string{"partner", "card", "email", "ip"} {
+		made := h.limit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
+		path[scope] = limits + "/" + made.at("data.id") + "/usage"
+	}
+	paid := h.partner().post(transactions, payment(`"amount":"100"`)).want(201, "").at("id")
+	cardless := h.partner().post(transactions, `{"params":{"type":"payment","amount":"100","env":"test","returnUrl":"https://a.example","failUrl":"https://a.example","money_storage":{"type":"klarna"}}}`).want(201, "").at("id")
+	foreign := h.second().post(transactions, payment(`"amount":"100"`)).want(201, "").at("id")
+	fingerprint := h.keyring.Fingerprint([]byte("4242424242424242"))
+	for _, c := range []struct{ scope, query, subject string }{
+		{"partner", "", ""},
+		{"card", "?card=" + fingerprint, fingerprint},
+		{"card", "?transaction_id=" + paid, fingerprint},
+		{"email", "?email=A@example.com", "08168cd80dfd534ab0f10af10f1303fe"}, // sha256sum, the first half
+		{"ip", "?ip=192.0.2.1", "37fcff24bf62035b2b08020afc08b4fe"},
+		{"ip", "?ip=::ffff:192.0.2.1", "37fcff24bf62035b2b08020afc08b4fe"},
+	} {
+		usage.subjects = nil
+		h.admin().get(path[c.scope]+c.query).want(200, "")
+		if len(usage.subjects) != 1 || usage.subjects[0] != c.subject {
+			t.Errorf("%s%s: asked for %q, want %q", c.scope, c.query, usage.subjects, c.subject)
+		}
+	}
+	for _, c := range []struct{ scope, query, want string }{
+		{"partner", "?email=a@example.com", "email: Unexpected field"},
+		{"card", "", "card: card or transaction_id is required: the limit is for each card"},
+		{"card", "?card=4242424242424242", "card: card must be a card's fingerprint"},
+		{"card", "?transaction_id=x", "transaction_id: transaction_id must be a UUID"},
+		{"card", "?transaction_id=" + uuid.NewString(), "transaction_id: no such transaction of the partner"},
+		{"card", "?transaction_id=" + foreign, "transaction_id: no such transaction of the partner"},
+		{"card", "?transaction_id=" + cardless, "transaction_id: the transaction has no card"},
+		{"email", "", "email: email is required: the limit is for each email"},
+		{"ip", "", "ip: ip is required: the limit is for each ip"},
+		{"ip", "?ip=localhost", "ip: ip must be an IP address"},
+	} {
+		if a := h.admin().get(path[c.scope] + c.query); a.status != 422 || a.problemsOf() != c.want {
+			t.Errorf("%s%s: %d %s, want %s", c.scope, c.query, a.status, a.body, c.want)
+		}
+	}
+}
+
+func TestUsageThatNobodyCanTellIsUnavailable(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(c *api.Config) { c.Usage = nil })
+	made := h.limit(velocity)
+	h.admin().get(limits+"/"+made.at("data.id")+"/usage").want(503, "")
+}
+
+// The types of the specification, "Partner limits".
+func TestAPartnerIsBoundedByTheFourKindsOfLimits(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, body := range []string{
+		`"kind":"per_transaction","currency":"USD","max_amount":"1000"`,
+		`"kind":"daily_volume","currency":"USD","max_amount":"1000"`,
+		`"kind":"monthly_volume","currency":"USD","max_amount":"1000"`,
+		`"kind":"velocity","max_count":5,"window":"minute"`,
+		`"kind":"velocity","max_count":5,"window":"hour"`,
+	} {
+		h.limit(`{"partner_id":1,` + body + `}`)
+	}
+	var kinds []string
+	for _, l := range h.directory.Limits(h.seed.First.Org, 1) {
+		kinds = append(kinds, string(l.Kind)+" "+l.WindowName())
+	}
+	if got, want := strings.Join(kinds, ", "), "per_transaction , daily_volume , monthly_volume , velocity minute, velocity hour"; got != want {
+		t.Errorf("%s in force, want %s", got, want)
+	}
+}

@@ -1,0 +1,138 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// LimitUsage tells how much of a limit was used; *account.Service is one. The
+// subject is directory.Payer.Subject's, empty for the partner's own scope. The
+// error is a *ledger.Refusal or the store's.
+type LimitUsage interface {
+	Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error)
+}
+
+// readUsage is GET /limits/{id}/usage: of a limit whose scope is not the
+// partner's, that of one payer.
+func (s *Server) readUsage(c *call) error {
+	l, err := s.limitAsked(c)
+	if err != nil {
+		return err
+	}
+	subject, err := s.subject(c, l)
+	if err != nil {
+		return err
+	}
+	if s.cfg.Usage == nil {
+		return ledger.Refuse("api.readUsage", ledger.Unavailable, "usage of limits is not there yet")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	defer cancel()
+	u, err := s.cfg.Usage.Usage(ctx, l, subject)
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusOK, false, u, func(e *encoder, u directory.Usage) { appendUsage(e, l, &u) })
+	return nil
+}
+
+// The parameters that say whose usage is asked for.
+const (
+	ofCard        = "card"
+	ofTransaction = "transaction_id"
+	ofEmail       = "email"
+	ofIP          = "ip"
+)
+
+// subject is whose usage is asked for. A card has no name but its fingerprint;
+// who knows a transaction that was paid with it names that.
+func (s *Server) subject(c *call, l *directory.Limit) (string, error) {
+	var payer directory.Payer
+	var q *query
+	named := string(l.Scope)
+	switch l.Scope {
+	case directory.ScopeCard:
+		q = queryOf(c.RequestCtx, ofCard, ofTransaction)
+		payer.Card = q.print(ofCard)
+		if id, sent := q.id(ofTransaction); sent {
+			payer.Card = s.cardOf(q, l, id)
+		}
+		named = ofCard + " or " + ofTransaction
+	case directory.ScopeEmail:
+		q = queryOf(c.RequestCtx, ofEmail)
+		payer.Email = directory.NormalEmail(q.text(ofEmail))
+	case directory.ScopeIP:
+		q = queryOf(c.RequestCtx, ofIP)
+		payer.IP = q.address(ofIP)
+	default:
+		q = queryOf(c.RequestCtx)
+	}
+	subject, known := payer.Subject(l.Scope)
+	if !known && len(q.problems) == 0 {
+		q.problems.add(string(l.Scope), named+" is required: the limit is for each "+string(l.Scope))
+	}
+	return subject, q.problems.err()
+}
+
+// cardOf is the fingerprint of the card of a transaction of the limit's partner.
+func (s *Server) cardOf(q *query, l *directory.Limit, id ledger.ID) string {
+	result, err := s.cfg.Payments.Read(l.Org, l.Partner, id)
+	var refusal *ledger.Refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Code == ledger.NotFound:
+		q.problems.add(ofTransaction, "no such transaction of the partner")
+	case err != nil:
+		q.problems = append(q.problems, refusalsOf(err)...)
+	case result.Record.CardPrint == "":
+		q.problems.add(ofTransaction, "the transaction has no card")
+	default:
+		return result.Record.CardPrint
+	}
+	return ""
+}
+
+// print is a card's fingerprint: 32 characters in hex.
+func (q *query) print(name string) string {
+	said, sent := q.values[name]
+	if sent && (len(said) != directory.CardPrintLength || strings.Trim(said, "0123456789abcdef") != "") {
+		q.problems.add(name, name+" must be a card's fingerprint")
+		return ""
+	}
+	return said
+}
+
+func (q *query) address(name string) netip.Addr {
+	said, sent := q.values[name]
+	if !sent {
+		return netip.Addr{}
+	}
+	address, err := netip.ParseAddr(said)
+	if err != nil {
+		q.problems.add(name, name+" must be an IP address")
+		return netip.Addr{}
+	}
+	return directory.NormalAddress(address)
+}
+
+// appendUsage writes amounts as strings of minor units and attempts as integers:
+// an attempt is never reserved.
+func appendUsage(e *encoder, l *directory.Limit, u *directory.Usage) {
+	left := u.Remaining(l)
+	if l.Kind == directory.Velocity {
+		e.integer("used", u.Count)
+		e.integer("reserved", 0)
+		e.raw("remaining", left.String())
+	} else {
+		e.amount("used", u.Used)
+		e.amount("reserved", u.Reserved)
+		e.amount("remaining", left)
+	}
+	e.instant("resets_at", u.Resets)
+}

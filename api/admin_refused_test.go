@@ -1,0 +1,217 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// wantFieldsRefused checks that exactly these fields are refused, in this order.
+func (a *answer) wantFieldsRefused(fields ...string) {
+	a.t.Helper()
+	var got []string
+	a.want(422, "")
+	for problem := range strings.SplitSeq(a.problemsOf(), "|") {
+		field, _, _ := strings.Cut(problem, ":")
+		got = append(got, field)
+	}
+	if strings.Join(got, " ") != strings.Join(fields, " ") {
+		a.t.Errorf("refused %s\nwant    %s\n%s", got, fields, a.body)
+	}
+}
+
+// Specification, "Errors": one element per field on validation failures.
+func TestACreateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	before := h.events()
+	for _, c := range []struct{ path, body, fields string }{
+		{"organizations", `{"name":"","type":"club","status":7,"modules":["x"],"allowed_regions":["x"]}`, "name type status modules allowed_regions"},
+		{"partners", `{"name":"","login":"a b","pass":"","email":"x","lang":"?","notify_url":"x","secret":5,"source_addresses":["x"],"overdraft_limit":{},"active":"yes"}`,
+			"name login pass email lang notify_url secret source_addresses.0 overdraft_limit active"},
+		{"partners", `{"active":1}`, "name login pass active"},
+		{"partners", `{"name":"n","login":"l","pass":"p","overdraft_limit":[{"currency":"JPY","env":"live","amount":5},{"currency":"USDT","amount":"1"},{"currency":"USD","network":"tron","amount":"1"}]}`,
+			"overdraft_limit.0.currency overdraft_limit.0.env overdraft_limit.0.amount overdraft_limit.1.network overdraft_limit.2.network"},
+		{"terminal", `{"name":"","partner_id":99,"provider":"x","type":"x","is_active":1,"env":"x","provider_params":{"priority":"1","networks":["nowhere"],"methods":["cash"],"max_amount":"0","fee_bps":5,"settlement_currency":"USDT"},"merchant_adapter":"\u0001","merchant_params":{"notify_url":"x","secret":5}}`,
+			"name partner_id provider type is_active env provider_params.methods provider_params.priority provider_params.fee_bps provider_params.networks provider_params.max_amount merchant_adapter merchant_params.secret merchant_params.notify_url"},
+		{"terminal", `{"name":"T","partner_id":1,"provider":"utp","type":"payment","provider_params":{"base_url":5,"priority":"1"}}`,
+			"provider_params.priority provider_params.base_url provider_params.organization_id provider_params.api_key"},
+		{"terminal", `{"provider_params":7,"merchant_params":[]}`, "name partner_id provider type provider_params merchant_params"},
+		{"api_keys", `{"name":"","partner_id":99,"expires_at":"2020-01-01T00:00:00Z"}`, "name partner_id expires_at"},
+		{"limits", `{"partner_id":99,"terminal_id":"x","kind":"daily_volume","type":"merchant","currency":"JPY","env":"live","max_amount":5,"max_count":"1","window":"hour","scope":"phone","active":1}`,
+			"partner_id terminal_id type currency env max_amount max_count window scope active"},
+		{"limits", `{"partner_id":1,"kind":"velocity"}`, "max_count window"},
+		{"users", `{"login":"a b","pass":"password","email":"x","name":"","roles":["root"],"active":0}`, "login pass email name roles active"},
+		{"users", `{"login":"demo 2","pass":"password","name":"U","roles":["partner"],"partner_id":99}`, "login pass partner_id"},
+		{"blocklist", `{"kind":5}`, "kind value"},
+		{"partners/1/settlements", `{"direction":"up","amount":5,"currency":"JPY","env":"live","reference":""}`, "direction amount currency env reference"},
+		{"partners/1/settlements", `{"direction":"in","currency":"USDT","network":"nowhere"}`, "amount network reference"},
+	} {
+		h.admin().post("/api/v1/"+c.path, c.body).wantFieldsRefused(strings.Fields(c.fields)...)
+	}
+	if h.events() != before {
+		t.Error("something was stored")
+	}
+}
+
+func TestAPatchIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	things := h.things()
+	before := h.events()
+	for _, c := range []struct{ thing, body, fields string }{
+		{"organization", `{"id":"x","name":7,"type":"club","status":"on","modules":["x"]}`, "name type status modules id"},
+		{"partner", `{"name":"","login":"x","pass":5,"email":"x","lang":"?","source_addresses":["x"],"overdraft_limit":[{"currency":"USD"}],"active":null}`,
+			"name login pass email lang source_addresses.0 overdraft_limit.0.amount active"},
+		{"terminal", `{"name":"","provider":"x","is_active":"no","env":"prod","provider_params":{"priority":"1","fee_bps":5},"merchant_params":{"notify_url":"x"}}`,
+			"name provider is_active env provider_params.priority provider_params.fee_bps merchant_params.notify_url"},
+		{"user", `{"login":"x","pass":"password","email":"x","name":7,"roles":["client"],"partner_id":99}`, "login pass email name partner_id"},
+		{"limit", `{"partner_id":2,"kind":"velocity","max_amount":5,"max_count":7,"active":"no"}`, "partner_id kind max_amount max_count active"},
+	} {
+		h.admin().patch(things[c.thing], c.body).wantFieldsRefused(strings.Fields(c.fields)...)
+	}
+	if h.events() != before {
+		t.Error("something was changed")
+	}
+}
+
+func TestASettlementOfAProviderIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.admin().post(h.terminalAt("")+"/settlements", `{"gross":"5","fee":"6","currency":"JPY","env":"prod","reference":7}`).
+		wantFieldsRefused("fee", "currency", "env", "reference")
+}
+
+func TestARateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.admin().do("PUT", "/api/v1/rates", `{"from":"USD","to":"USD","rate":5}`).wantFieldsRefused("to", "rate")
+	h.admin().do("PUT", "/api/v1/rates", `{"to":"JPY"}`).wantFieldsRefused("from", "to", "rate")
+}
+
+func TestWhatIsNotThereIsNotFoundWhateverIsSent(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	foreign := h.admin().with("x-organization-id", h.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
+	for _, path := range []string{"partners/2", "partners/99", "terminal/" + foreign, "users/" + foreign, "limits/" + foreign, "organizations/" + foreign} {
+		h.admin().patch("/api/v1/"+path, `{"name":7,"active":"no"}`).want(404, "")
+	}
+	for _, path := range []string{"partners/2", "terminal/" + foreign} {
+		h.admin().post("/api/v1/"+path+"/settlements", `{"amount":5}`).want(404, "")
+	}
+}
+
+func TestARefusedWriteThatWasRehearsedUsesNoKey(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	keyed := h.admin().with("idempotency-key", "once")
+	keyed.post("/api/v1/organizations", `{"name":"Good","type":7}`).want(422, "")
+	made := keyed.post("/api/v1/organizations", `{"name":"Good","type":"bank"}`).want(201, "")
+	if made.header.Get("x-idempotent-replay") != "" {
+		t.Error("a refusal has used the key")
+	}
+}
+
+func TestATerminalNamesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for params, field := range map[string]string{
+		`{"methods":["bank_card","sbp","pix"]}`: "",
+		`{"methods":["cash"]}`:                  "provider_params.methods",
+		`{"methods":["ach"]}`:                   "provider_params.methods",
+		`{"networks":["tron","solana"]}`:        "",
+		`{"networks":["nowhere"]}`:              "provider_params.networks",
+		`{"min_amount":"0"}`:                    "",
+		`{"max_amount":"0"}`:                    "provider_params.max_amount",
+		`{"max_amount":"1"}`:                    "",
+	} {
+		a := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test","provider_params":`+params+`}`)
+		if field == "" {
+			a.want(201, "")
+		} else {
+			a.wantFieldsRefused(field)
+			h.admin().patch(h.terminalAt(""), `{"provider_params":`+params+`}`).wantFieldsRefused(field)
+		}
+	}
+}
+
+func TestAnOverdraftIsOfAnAssetThatThereIs(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for entry, want := range map[string]string{
+		`{"currency":"USD","amount":"5"}`:                                   `{"currency":"USD","network":"","env":"prod","amount":"5"}`,
+		`{"currency":"ETH","env":"test","amount":"5"}`:                      `{"currency":"ETH","network":"ethereum","env":"test","amount":"5"}`,
+		`{"currency":"USDT","network":"bsc","env":"test","amount":"5"}`:     `{"currency":"USDT","network":"bsc","env":"test","amount":"5"}`,
+		`{"currency":"USDT","network":"","env":"test","amount":"5"}`:        `{"currency":"USDT","network":"","env":"test","amount":"5"}`,
+		`{"currency":"USDT","env":"test","amount":"5"}`:                     "overdraft_limit.0.network",
+		`{"currency":"USDT","network":null,"env":"test","amount":"5"}`:      "overdraft_limit.0.network",
+		`{"currency":"USDT","network":"solana","env":"test","amount":"5"}`:  "overdraft_limit.0.network",
+		`{"currency":"USDT","network":"nowhere","env":"test","amount":"5"}`: "overdraft_limit.0.network",
+		`{"currency":"ETH","network":"tron","env":"test","amount":"5"}`:     "overdraft_limit.0.network",
+		`{"currency":"USD","env":"live","amount":"5"}`:                      "overdraft_limit.0.env",
+	} {
+		a := h.admin().patch("/api/v1/partners/1", `{"overdraft_limit":[`+entry+`]}`)
+		if !strings.HasPrefix(want, "{") {
+			a.wantFieldsRefused(want)
+			continue
+		}
+		a.want(200, "")
+		if !strings.HasSuffix(a.body, `"overdraft_limit":[`+want+`]}}`) {
+			t.Errorf("%s: %s", entry, a.body)
+		}
+	}
+}
+
+func TestASettlementIsOnANetworkOfItsCurrency(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const path = "/api/v1/partners/1/settlements"
+	h.admin().post(path, `{"direction":"in","amount":"1","currency":"USDT","network":"solana","reference":"a"}`).wantFieldsRefused("network")
+	h.admin().post(path, `{"direction":"in","amount":"1","currency":"ETH","network":"tron","reference":"b"}`).wantFieldsRefused("network")
+	fiat := h.admin().post(path, `{"direction":"in","amount":"1","currency":"USD","network":"tron","reference":"c"}`).want(201, "")
+	if fiat.at("data.network") != "" {
+		t.Errorf("%s", fiat.body)
+	}
+}
+
+func TestARevokedKeyShowsWhenItWasUsed(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "")
+	h.partner().with("x-api-key", made.at("key")).get("/api/v1/balances").want(200, "")
+	gone := h.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, "")
+	list := h.admin().get("/api/v1/api_keys?partner_id=1&limit=1").want(200, "")
+	if gone.at("data.last_used_at") == "null" || gone.at("data.last_used_at") != list.at("data.0.last_used_at") {
+		t.Errorf("%s, and the list says %s", gone.body, list.body)
+	}
+	h.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, gone.body)
+}
+
+func TestTheRoutingOfATransactionTakesNoParameters(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	paid := h.partner().post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
+	h.admin().get(transactions+"/"+paid+"/routing?foo=1").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"foo"}]}`)
+	h.admin().get(transactions+"/"+paid+"/routing").want(200, "")
+}
+
+// Specification, "Currencies and network": without a network the transaction is
+// created with an unresolved scale, where no terminal says which.
+func TestATerminalOfOtherNetworksIsNotForACurrencyWithoutOne(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, id := range pages(t, h.admin(), "/api/v1/terminals?partner_id=1", 50, "id") {
+		h.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
+	}
+	h.terminalAt(`,"provider_params":{"networks":["solana","ton"]}`)
+	create := func(currency string) *answer {
+		return h.partner().post(transactions, payment(`"amount":"1","currency":"`+currency+`"`)).want(201, "")
+	}
+	if a := create("ETH"); a.at("status") != "rejected" || a.at("error_description") != "no terminal available" {
+		t.Errorf("ETH, which is on ethereum: %s", a.body)
+	}
+	for _, currency := range []string{"USD", "USDC", "USDT", "TON"} {
+		if a := create(currency); a.at("status") != "charged" {
+			t.Errorf("%s: %s", currency, a.body)
+		}
+	}
+}

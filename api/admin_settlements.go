@@ -1,0 +1,219 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// Settlements books and lists money that moved between the institution's bank
+// account and partners' banks or terminals' providers; *directory.Service of
+// actors is one. Errors are *ledger.Refusal, or the store's.
+type Settlements interface {
+	SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error)
+	SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error)
+	Settlement(org, id ledger.ID) (*directory.Settlement, bool, error)
+	PartnerSettlements(ledger.ID, int64, directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
+	ProviderSettlements(org, terminal ledger.ID, p directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
+}
+
+// settlement is how a settlement that was asked for is answered. One whose
+// reference was used for the same before is answered as that one, and marked.
+var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, append: appendSettlement}
+
+// settlePartner is POST /partners/{id}/settlements
+// {direction,amount,currency,network?,env,reference}.
+func (s *Server) settlePartner(c *call) error {
+	return settlement.run(s, c, func(ctx context.Context) (*directory.Settlement, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		number, err := partnerNumber(c)
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c, "direction", "amount", "currency", "network", "env", "reference")
+		if err != nil {
+			return nil, err
+		}
+		out := f.outward("direction")
+		draft := f.settlement("amount")
+		return decided(ctx, f, settled(c, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
+			return s.cfg.Directory.SettlePartner(ctx, org, number, out, draft)
+		}))
+	})
+}
+
+// settleProvider is POST /terminal/{id}/settlements
+// {gross,fee,currency,network?,env,reference}.
+func (s *Server) settleProvider(c *call) error {
+	return settlement.run(s, c, func(ctx context.Context) (*directory.Settlement, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		terminal, err := parseID(c.parameter("id"))
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c, "gross", "fee", "currency", "network", "env", "reference")
+		if err != nil {
+			return nil, err
+		}
+		draft := f.settlement("gross")
+		fee := f.amount("fee", true)
+		return decided(ctx, f, settled(c, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
+			return s.cfg.Directory.SettleProvider(ctx, org, terminal, fee, draft)
+		}))
+	})
+}
+
+// settled marks the answer where the same was settled before.
+func settled(c *call, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
+	return func(ctx context.Context) (*directory.Settlement, error) {
+		made, again, err := settle(ctx)
+		if again && len(f.problems) == 0 {
+			replayed(c)
+		}
+		return made, err
+	}
+}
+
+// readSettlement is GET /settlements/{id}, with whomever it was.
+func (s *Server) readSettlement(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	id, err := parseID(c.parameter("id"))
+	if err != nil {
+		return err
+	}
+	n, found, err := s.cfg.Directory.Settlement(org, id)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return notFound()
+	}
+	single(c, fiber.StatusOK, false, n, appendSettlement)
+	return nil
+}
+
+// listPartnerSettlements is GET /partners/{id}/settlements, newest first.
+func (s *Server) listPartnerSettlements(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	number, err := partnerNumber(c)
+	if err != nil {
+		return err
+	}
+	p, err := settlementPage(c)
+	if err != nil {
+		return err
+	}
+	return writeSettlements(c)(s.cfg.Directory.PartnerSettlements(org, number, p))
+}
+
+// listProviderSettlements is GET /terminal/{id}/settlements, newest first.
+func (s *Server) listProviderSettlements(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	terminal, err := parseID(c.parameter("id"))
+	if err != nil {
+		return err
+	}
+	p, err := settlementPage(c)
+	if err != nil {
+		return err
+	}
+	return writeSettlements(c)(s.cfg.Directory.ProviderSettlements(org, terminal, p))
+}
+
+// settlementPage reads the parameters of a list of settlements.
+func settlementPage(c *call) (directoryactor.SettlementPage, error) {
+	q := queryOf(c.RequestCtx, "env", "limit", "cursor")
+	p := directoryactor.SettlementPage{Env: q.env(), Limit: q.limit()}
+	p.After = q.row()
+	return p, q.problems.err()
+}
+
+// writeSettlements answers with a page of settlements.
+func writeSettlements(c *call) func([]*directory.Settlement, directoryactor.Cursor, error) error {
+	return func(rows []*directory.Settlement, next directoryactor.Cursor, err error) error {
+		if err != nil {
+			return err
+		}
+		l := newList()
+		for _, n := range rows {
+			l.row()
+			appendSettlement(&l.encoder, n)
+			l.close('}')
+		}
+		writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
+		return nil
+	}
+}
+
+// appendSettlement writes a settlement. The sandbox's opening balance, which is
+// of all assets, has lines in place of one amount.
+func appendSettlement(e *encoder, n *directory.Settlement) {
+	e.id("id", n.ID)
+	e.integer("partner_id", n.Partner)
+	first := n.Lines[0]
+	switch {
+	case n.WithProvider():
+		net, _ := first.Amount.Sub(n.Fee) // a fee is never above gross
+		e.id("terminal_id", n.Terminal)
+		e.amount("gross", first.Amount)
+		e.amount("fee", n.Fee)
+		e.amount("net", net)
+		appendMoved(e, first.Asset)
+	case len(n.Lines) == 1:
+		e.word("direction", directionOf(n))
+		e.amount("amount", first.Amount)
+		appendMoved(e, first.Asset)
+	default:
+		e.word("direction", directionOf(n))
+		e.enter("lines", '[')
+		for i := range n.Lines {
+			e.open('{')
+			e.amount("amount", n.Lines[i].Amount)
+			appendMoved(e, n.Lines[i].Asset)
+			e.close('}')
+		}
+		e.close(']')
+	}
+	e.text("reference", n.Reference)
+	e.booked("created_at", n.Created)
+	e.numbered("seq", n.Seq)
+}
+
+// The directions of a settlement with a partner's bank.
+const (
+	inward  = "in"
+	outward = "out"
+)
+
+func directionOf(n *directory.Settlement) string {
+	if n.Out {
+		return outward
+	}
+	return inward
+}
+
+func appendMoved(e *encoder, a money.Asset) {
+	e.word("currency", string(a.Currency))
+	e.text("network", string(a.Network))
+	e.word("env", a.Env.String())
+}

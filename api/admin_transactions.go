@@ -1,0 +1,112 @@
+package api
+
+import (
+	"slices"
+	"strconv"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/auth"
+	"mizan/ledger"
+)
+
+// operatorParameters are those of the list for the administration token: whose
+// transactions, and from when on. For a partner's key they are unexpected fields.
+var operatorParameters = slices.Concat(listParameters, []string{"partner_id", "from"})
+
+// oversee finds out who calls a route that shows transactions: whoever the
+// partner's are, the administration token, or, where the route is for them, who
+// sees the whole organization's. A request with a partner's key is that partner's.
+func (s *Server) oversee(a access, c *call, credentials *auth.Credentials) (err error) {
+	byKey := len(credentials.APIKey) != 0 || len(credentials.Bearer) == 0
+	if !byKey && s.gate.Admin(credentials) == nil {
+		c.operator = true
+		return nil
+	}
+	if byKey || a == lister {
+		c.who, err = s.gate.Holder(credentials)
+	} else {
+		c.who, err = s.gate.Reader(credentials, readers...)
+	}
+	if err == nil && a == explainer && c.who.Partner != nil {
+		err = ledger.Refuse("api.oversee", ledger.Forbidden, "this needs the administration token, or a session of role auditor or admin")
+	}
+	return err
+}
+
+// place is the organization that a request of the administration token or of a
+// session is about.
+func (s *Server) place(c *call) (ledger.ID, error) {
+	if c.operator {
+		return s.organization(c)
+	}
+	return c.who.Org, nil
+}
+
+// listQueryOf reads a request for a page of transactions, and finds the partner
+// whose they are: the caller, or the one that the administration token names.
+func (s *Server) listQueryOf(c *call) (*listQuery, error) {
+	if !c.operator {
+		q := newListQuery(c.RequestCtx, s.cfg.Clock.Now(), listParameters)
+		return q, q.problems.err()
+	}
+	org, err := s.organization(c)
+	if err != nil {
+		return nil, err
+	}
+	q := newListQuery(c.RequestCtx, s.cfg.Clock.Now(), operatorParameters)
+	number := q.partnerID()
+	if err := q.problems.err(); err != nil {
+		return nil, err
+	}
+	return q, s.actFor(c, org, number)
+}
+
+// partnerID is the partner whose transactions are asked for. An empty one was
+// refused, and forgotten, before.
+func (q *query) partnerID() int64 {
+	const name = "partner_id"
+	said, sent := q.values[name]
+	n, err := strconv.ParseInt(said, 10, 64)
+	switch {
+	case !sent && !q.problems.about(name):
+		q.problems.add(name, name+" is required")
+	case sent && (err != nil || n < 1 || strconv.FormatInt(n, 10) != said):
+		q.problems.add(name, name+" must be a positive integer")
+	}
+	return n
+}
+
+// about tells whether the field was refused already.
+func (p problems) about(field string) bool {
+	return slices.ContainsFunc(p, func(r *ledger.Refusal) bool { return r.Field == field })
+}
+
+// actFor has the request answered as one of the partner's would be.
+func (s *Server) actFor(c *call, org ledger.ID, number int64) error {
+	owner, found := s.cfg.Directory.Partner(org, number)
+	if !found {
+		return notFound()
+	}
+	c.who.Org, c.who.Partner = org, owner
+	return nil
+}
+
+// findTransaction reads a transaction for a caller who may see it: a partner one
+// of its own, all others any of the organization.
+func (s *Server) findTransaction(c *call) (result paymentactor.Result, err error) {
+	id, err := parseID(c.parameter("id"))
+	if err != nil {
+		return result, err
+	}
+	if c.who.Partner != nil {
+		return s.cfg.Payments.Read(c.who.Org, c.who.Partner.Number, id)
+	}
+	org, err := s.place(c)
+	if err != nil {
+		return result, err
+	}
+	if result, err = s.cfg.Payments.Find(org, id); err != nil {
+		return result, err
+	}
+	return result, s.actFor(c, org, result.Record.Partner)
+}

@@ -1,0 +1,208 @@
+package api
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// People changes and lists who logs in; *directory.Service of actors is one.
+// Errors are *ledger.Refusal, and those of LogIn a *directory.LockedOut or
+// directory.ErrCrowded besides.
+type People interface {
+	User(org, id ledger.ID) (*directory.User, bool)
+	CreateUser(ctx context.Context, org ledger.ID, d directory.UserDraft, pass []byte) (*directory.User, error)
+	PatchUser(ctx context.Context, org, id ledger.ID, p directory.UserPatch, pass []byte) (*directory.User, error)
+	ListUsers(ledger.ID, directoryactor.Page) ([]*directory.User, directoryactor.Cursor, error)
+	PatchPartnerPass(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch, pass []byte) (*directory.Partner, error)
+
+	LogIn(context.Context, directoryactor.Login) (*directory.Session, secret.Text, error)
+	LogOut(context.Context, *directory.Session) error
+
+	RotateAdminToken(ctx context.Context, token []byte) (secret.Text, error)
+}
+
+// The fields of a user as they are refused, and those that never change.
+var (
+	userFields = []string{"login", "pass", "email", "name", "roles", "partner_id", "active"}
+	fixedUser  = []string{"id", "login", "created_at"}
+)
+
+// createUser is POST /users.
+func (s *Server) createUser(c *call) error {
+	how := change[*directory.User]{status: fiber.StatusCreated, append: appendUser}
+	return how.run(s, c, func(ctx context.Context) (*directory.User, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		f, err := formOf(c, userFields...)
+		if err != nil {
+			return nil, err
+		}
+		pass := f.password("pass")
+		defer clear(pass)
+		active := f.flag("active")
+		draft := directory.UserDraft{
+			Login: f.textOr("login"), Email: f.textOr("email"), Name: f.textOr("name"), Roles: valueOf(f.texts("roles")),
+			Partner: f.number("partner_id"), Inactive: active != nil && !*active,
+		}
+		return decided(ctx, f, func(ctx context.Context) (*directory.User, error) {
+			return s.cfg.Directory.CreateUser(ctx, org, draft, pass)
+		})
+	})
+}
+
+// listUsers is GET /users?partner_id, newest first.
+func (s *Server) listUsers(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	p, err := pageOf(c, "partner_id")
+	if err != nil {
+		return err
+	}
+	rows, next, err := s.cfg.Directory.ListUsers(org, p)
+	if err != nil {
+		return err
+	}
+	l := newList()
+	for _, u := range rows {
+		l.row()
+		appendUser(&l.encoder, u)
+		l.close('}')
+	}
+	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
+	return nil
+}
+
+// readUser is GET /users/{id}.
+func (s *Server) readUser(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	id, err := parseID(c.parameter("id"))
+	if err != nil {
+		return err
+	}
+	u, found := s.cfg.Directory.User(org, id)
+	if !found {
+		return notFound()
+	}
+	single(c, fiber.StatusOK, false, u, appendUser)
+	return nil
+}
+
+// patchUser is PATCH /users/{id}.
+func (s *Server) patchUser(c *call) error {
+	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
+	return how.run(s, c, func(ctx context.Context) (*directory.User, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		id, err := parseID(c.parameter("id"))
+		if err != nil {
+			return nil, err
+		}
+		u, found := s.cfg.Directory.User(org, id)
+		if !found {
+			return nil, notFound()
+		}
+		f, err := patchOf(c, shown(u, appendUser), fixedUser, userFields...)
+		if err != nil {
+			return nil, err
+		}
+		pass := f.password("pass")
+		defer clear(pass)
+		patch := directory.UserPatch{Email: f.text("email"), Name: f.text("name"), Roles: f.texts("roles"), Partner: f.integer("partner_id"), Active: f.flag("active")}
+		return decided(ctx, f, func(ctx context.Context) (*directory.User, error) {
+			return s.cfg.Directory.PatchUser(ctx, org, id, patch, pass)
+		})
+	})
+}
+
+// deleteUser is DELETE /users/{id}: the user is switched off, and stays in the
+// list. A second time changes nothing.
+func (s *Server) deleteUser(c *call) error {
+	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
+	return how.run(s, c, func(ctx context.Context) (*directory.User, error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return nil, err
+		}
+		id, err := parseID(c.parameter("id"))
+		if err != nil {
+			return nil, err
+		}
+		return s.cfg.Directory.PatchUser(ctx, org, id, directory.UserPatch{Active: new(bool)}, nil)
+	})
+}
+
+// password is a field that is a password; nil if there is none. The caller wipes
+// it.
+func (f *form) password(name string) []byte {
+	if f.emptied(name) {
+		return []byte{}
+	}
+	value := member(f.object, name)
+	if value == nil {
+		return nil
+	}
+	said, isText := text(value)
+	if !isText {
+		f.problems.add(name, name+" must be a string")
+	}
+	return append(make([]byte, 0, len(said)), said...)
+}
+
+// appendUser writes a user; the password is never shown.
+func appendUser(e *encoder, u *directory.User) {
+	e.id("id", u.ID)
+	e.text("login", u.Login)
+	e.text("name", u.Name)
+	e.textOrNull("email", u.Email)
+	e.texts("roles", u.Roles.Strings())
+	if u.Partner != 0 {
+		e.integer("partner_id", u.Partner)
+	} else {
+		e.null("partner_id")
+	}
+	e.boolean("active", u.Active)
+	e.booked("created_at", u.Created)
+}
+
+// rotateAdminToken is POST /admin_tokens/rotate: the token that the request comes
+// with is retired, and another takes its place. The answer is the only place that
+// has it.
+func (s *Server) rotateAdminToken(c *call) error {
+	if err := noneOrObject(c.Request.Body()); err != nil {
+		return err
+	}
+	how := change[secret.Text]{status: fiber.StatusCreated, append: func(e *encoder, t secret.Text) { e.text("token", string(t)) }}
+	return how.run(s, c, func(ctx context.Context) (secret.Text, error) {
+		presented := bytes.Clone(bearer(c.Request.Header.Peek(fiber.HeaderAuthorization)))
+		return s.cfg.Directory.RotateAdminToken(ctx, presented)
+	})
+}
+
+// noneOrObject refuses a body that is neither absent nor a JSON object, where no
+// field of one is looked at.
+func noneOrObject(body []byte) error {
+	if len(body) == 0 {
+		return nil
+	}
+	value, err := document(body)
+	if err == nil && !isObject(value) {
+		err = ledger.Refuse("api.noneOrObject", badRequest, "the body must be an object, or absent")
+	}
+	return err
+}

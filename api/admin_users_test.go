@@ -1,0 +1,254 @@
+package api_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+const (
+	users    = "/api/v1/users"
+	sessions = "/api/v1/sessions"
+	goodPass = "nine-Lions-paint"
+)
+
+// user makes a user of the first organization with the house's password.
+func (h *house) user(login, roles, more string) *answer {
+	h.t.Helper()
+	return h.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"U","roles":[`+roles+`]`+more+`}`).want(201, "")
+}
+
+func TestUsersAreAdministered(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.admin().post(users, `{"params":{"login":"anna","pass":"`+goodPass+`","name":"Anna","email":"anna@bank.example","roles":["client","auditor"]}}`).want(201, "")
+	const shown = `"login":"anna","name":"Anna","email":"anna@bank.example","roles":["auditor","client"],"partner_id":null,"active":true`
+	if !strings.Contains(made.body, shown) || strings.Contains(made.body, goodPass) || strings.Contains(made.body, "argon") {
+		t.Errorf("%s", made.body)
+	}
+	path := users + "/" + made.at("data.id")
+	h.admin().get(path).want(200, made.body)
+	h.admin().get(users).want(200, `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(made.body, `{"data":`), "}")+`],"cursor":{"cursor_field":"created_at","cursor_value":null}}`)
+	clerk := h.user("clerk", `"partner"`, `,"partner_id":1`)
+	if clerk.at("data.partner_id") != "1" || clerk.at("data.email") != "null" {
+		t.Errorf("%s", clerk.body)
+	}
+	if page := h.admin().get(users+"?limit=1").want(200, ""); page.at("data.0.id") != clerk.at("data.id") || page.at("cursor.cursor_value") == "null" {
+		t.Errorf("%s", page.body)
+	}
+	if mine := h.admin().get(users+"?partner_id=1").want(200, ""); mine.rows() != 1 {
+		t.Errorf("%s", mine.body)
+	}
+	changed := h.admin().patch(path, `{"name":"Anna B","email":"b@bank.example","roles":["partner"],"partner_id":1}`).want(200, "")
+	if changed.at("data.name") != "Anna B" || changed.at("data.partner_id") != "1" || changed.at("data.roles") != `["partner"]` || changed.at("data.login") != "anna" {
+		t.Errorf("%s", changed.body)
+	}
+	off := h.admin().do("DELETE", path, "").want(200, "")
+	if off.at("data.active") != "false" {
+		t.Errorf("%s", off.body)
+	}
+	before := h.events()
+	h.admin().do("DELETE", path, "").want(200, off.body)
+	if h.events() != before {
+		t.Error("switched off twice")
+	}
+	events := h.auditor().get(ledgerPath+"/events?source="+made.at("data.id")).want(200, "")
+	if events.rows() != 3 || events.at("data.0.event") != "deactivate" || events.at("data.1.event") != "update" || events.at("data.2.event") != "create" {
+		t.Errorf("%s", events.body)
+	}
+	h.restart()
+	h.admin().get(path).want(200, off.body)
+}
+
+func TestEachFieldOfAUserIsChecked(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	stranger := h.admin().with("x-organization-id", h.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"p"}`).want(201, "").at("id")
+	path := users + "/" + h.user("anna", `"client"`, "").at("data.id")
+	before := h.events()
+	for _, c := range []struct{ name, value, more, field string }{
+		{"pass", `"password"`, "", "pass"},
+		{"pass", `""`, "", "pass"},
+		{"pass", `12345678`, "", "pass"},
+		{"pass", `"` + strings.Repeat("Aq9-", 65) + `"`, "", "pass"},
+		{"name", `""`, "", "name"},
+		{"name", `7`, "", "name"},
+		{"name", `"` + strings.Repeat("n", 256) + `"`, "", "name"},
+		{"email", `"anna"`, "", "email"},
+		{"roles", `[]`, "", "roles"},
+		{"roles", `"admin"`, "", "roles"},
+		{"roles", `["admin","admin"]`, "", "roles"},
+		{"roles", `["root"]`, "", "roles"},
+		{"roles", `["partner"]`, "", "partner_id"},
+		{"roles", `["partner"]`, `,"partner_id":999`, "partner_id"},
+		{"roles", `["partner"]`, `,"partner_id":` + stranger, "partner_id"},
+		{"partner_id", `1`, "", "partner_id"},
+		{"partner_id", `"1"`, "", "partner_id"},
+		{"active", `"yes"`, "", "active"},
+	} {
+		sent := `"` + c.name + `":` + c.value + c.more
+		whole := "{" + sent
+		for name, good := range map[string]string{"login": `"new"`, "pass": `"` + goodPass + `"`, "name": `"N"`, "roles": `["client"]`} {
+			if name != c.name {
+				whole += `,"` + name + `":` + good
+			}
+		}
+		for what, a := range map[string]*answer{"a patch": h.admin().patch(path, "{"+sent+"}"), "a new user": h.admin().post(users, whole+"}")} {
+			if a.want(422, "").at("errors.0.field") != c.field {
+				t.Errorf("%s with %s: %s, want %s", what, sent, a.body, c.field)
+			}
+		}
+	}
+	for body, field := range map[string]string{
+		`{"pass":"` + goodPass + `","name":"N","roles":["client"]}`:               "login",
+		`{"login":"a b","pass":"` + goodPass + `","name":"N","roles":["client"]}`: "login",
+		`{"login":"new","name":"N","roles":["client"]}`:                           "pass",
+		`{"login":"new","pass":"` + goodPass + `","name":"N"}`:                    "roles",
+		`{"login":"new","pass":"` + goodPass + `","roles":["client"]}`:            "name",
+	} {
+		if a := h.admin().post(users, body).want(422, ""); a.at("errors.0.field") != field {
+			t.Errorf("%s: %s, want %s", body, a.body, field)
+		}
+	}
+	for _, taken := range []string{"anna", "demo"} {
+		h.admin().post(users, `{"login":"`+taken+`","pass":"`+goodPass+`","name":"N","roles":["client"]}`).want(409, `{"error":"conflict","message":"login: the login is taken"}`)
+	}
+	h.admin().post("/api/v1/partners", `{"name":"P","login":"anna","pass":"p"}`).want(409, "")
+	if after := h.events(); after != before {
+		t.Errorf("%s events, were %s: something was stored", after, before)
+	}
+}
+
+// A user is not a partner, nor of another organization, nor anybody with a made-up id.
+func TestAForeignUserIsAsARandomOne(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	anna := h.user("anna", `"client"`, "").at("data.id")
+	second := h.admin().with("x-organization-id", h.seed.Second.Org.String())
+	random := h.admin().get(users+"/"+uuid.NewString()).want(404, "")
+	for _, a := range []*answer{
+		second.get(users + "/" + anna), second.patch(users+"/"+anna, `{"name":"X"}`), second.do("DELETE", users+"/"+anna, ""),
+		h.admin().get(users + "/1"), h.admin().get(users + "/" + h.partnerRecord()), h.admin().get(users + "/x"),
+	} {
+		if a.status != 404 || a.at("error") != random.at("error") {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+	}
+	if name := h.admin().get(users + "/" + anna).at("data.name"); name != "U" {
+		t.Errorf("the user's name is %s", name)
+	}
+}
+
+// partnerRecord is the id of the first partner's record.
+func (h *house) partnerRecord() string {
+	p, _ := h.directory.Partner(h.seed.First.Org, 1)
+	return p.ID.String()
+}
+
+func TestWritesOfUsersTakeAKey(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	creation := write{"k-1", "POST", users, `{"login":"anna","pass":"` + goodPass + `","name":"Anna","roles":["client"]}`}
+	made := creation.by(h.admin()).want(201, "")
+	creation.repeats(h, made)
+	change := write{"k-2", "PATCH", users + "/" + made.at("data.id"), `{"pass":"` + goodPass + ` again"}`}
+	change.repeats(h, change.by(h.admin()).want(200, ""))
+	end := write{"k-3", "DELETE", users + "/" + made.at("data.id"), ""}
+	end.repeats(h, end.by(h.admin()).want(200, ""))
+	different := write{"k-1", "POST", users, `{"login":"boris","pass":"` + goodPass + `","name":"B","roles":["client"]}`}
+	different.by(h.admin()).want(409, keyConflict)
+	h.restart()
+	creation.repeats(h, made)
+}
+
+func TestAPartnersPasswordIsReplaced(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	login := func(pass string) *answer {
+		return h.in(h.seed.First.Org.String(), `{"login":"demo","pass":"`+pass+`"}`)
+	}
+	old := login(string(h.seed.First.Pass)).want(201, "").at("data.token")
+	if a := h.admin().patch("/api/v1/partners/1", `{"pass":""}`).want(422, ""); a.at("errors.0.field") != "pass" {
+		t.Errorf("%s", a.body)
+	}
+	h.admin().patch("/api/v1/partners/999", `{"pass":"new"}`).want(404, "")
+	h.admin().patch("/api/v1/partners/1", `{"name":"Other"}`).want(200, "")
+	h.bearer(old, h.seed.First.Org).get("/api/v1/balances").want(200, "")
+	h.admin().patch("/api/v1/partners/1", `{"pass":"new"}`).want(200, "")
+	h.bearer(old, h.seed.First.Org).get("/api/v1/balances").want(401, unauthorized)
+	login(string(h.seed.First.Pass)).want(401, unauthorized)
+	login("new").want(201, "")
+	h.partner().get("/api/v1/balances").want(200, "") // keys have nothing to do with it
+}
+
+func TestAnAdministrationTokenIsRotated(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const path = "/api/v1/admin_tokens/rotate"
+	old := h.admin()
+	a := old.post(path, "").want(201, "")
+	next := h.bearer(a.at("data.token"), h.seed.First.Org)
+	if !strings.HasPrefix(a.at("data.token"), "mza_") || a.body != `{"data":{"token":"`+a.at("data.token")+`"}}` {
+		t.Errorf("%s", a.body)
+	}
+	for _, asked := range []*answer{old.get("/api/v1/partners"), old.post(path, ""), old.keyed("k").post(path, "{}"), old.get("/api/v1/sandbox/clock")} {
+		asked.want(401, unauthorized)
+	}
+	next.get("/api/v1/partners").want(200, "")
+	h.session().post(path, "").want(403, "")
+	h.anyone().post(path, "").want(401, unauthorized)
+
+	// With a key the answer is kept, sealed, for who may ask again.
+	first := next.keyed("k").post(path, "{}").want(201, "")
+	last := h.bearer(first.at("data.token"), h.seed.First.Org)
+	next.keyed("k").post(path, "{}").want(401, unauthorized)
+	if again := last.keyed("k").post(path, "{}").want(201, first.body); !again.replays() {
+		t.Error("no replay")
+	}
+	last.get("/api/v1/partners").want(200, "")
+	h.restart()
+	last.get("/api/v1/partners").want(200, "")
+	next.get("/api/v1/partners").want(401, unauthorized)
+	h.halt()
+	h.stop()
+	h.nowhere(first.at("data.token"))
+}
+
+// A body that is no JSON object says that something else was meant.
+func TestARotationWithAnotherBodyDoesNothing(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const path = "/api/v1/admin_tokens/rotate"
+	for _, body := range []string{"x", `{"a":1`, `[]`, `"token"`, `null`, `7`, ` `, `{} {}`, `{"a":1,"a":2}`} {
+		h.admin().keyed("k").post(path, body).want(400, "")
+	}
+	h.admin().get("/api/v1/partners").want(200, "")
+	h.admin().keyed("k").post(path, `{"reason":"a leak"}`).want(201, "")
+}
+
+// nowhere checks that no file of the stopped house holds one of the secrets.
+func (h *house) nowhere(secrets ...string) {
+	h.t.Helper()
+	files := 0
+	must(h.t, filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, secret := range secrets {
+			if bytes.Contains(content, []byte(secret)) {
+				h.t.Errorf("%s has a secret", path)
+			}
+		}
+		files++
+		return err
+	}))
+	if files == 0 {
+		h.t.Error("no file was looked into")
+	}
+}

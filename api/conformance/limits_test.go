@@ -1,0 +1,375 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// What limits, the blocklist and a terminal's circuit do to transactions.
+
+// limit bounds a partner in USD, in env test, and is the limit's id.
+func (c caller) limit(partner, kind string, most any, more ...any) string {
+	c.t.Helper()
+	bound := "max_amount"
+	if kind == "velocity" {
+		bound = "max_count"
+	}
+	fields := params{"partner_id": json.Number(partner), "kind": kind, "currency": "USD", "env": "test", bound: most}.with(more...)
+	return c.post(v1+"/limits", fields).want(201).at("data.id")
+}
+
+func (m *merchant) limit(kind string, most any, more ...any) string {
+	m.t.Helper()
+	return admin(m.t).limit(m.number, kind, most, more...)
+}
+
+// usage checks "used reserved remaining resets_at"; without the last, whatever
+// it is.
+func (c caller) usage(id, want string) {
+	c.t.Helper()
+	path, query, _ := strings.Cut(id, "?")
+	a := c.get(v1 + "/limits/" + path + "/usage?" + query).want(200)
+	got := a.at("data.used") + " " + a.at("data.reserved") + " " + a.at("data.remaining")
+	if strings.Count(want, " ") == 3 {
+		got += " " + a.at("data.resets_at")
+	}
+	if got != want {
+		c.t.Errorf("the usage is %s, want %s", got, want)
+	}
+}
+
+// rejects checks that a create is answered 201 rejected with the reason, and that
+// no provider was asked.
+func (m *merchant) rejects(p params, reason string) *answer {
+	m.t.Helper()
+	a := m.create(p).has("status", "rejected", "error_description", reason)
+	if lines := called(m.t, a.at("id")); len(lines) != 0 {
+		m.t.Errorf("the provider was asked %q", lines)
+	}
+	return a
+}
+
+func (m *merchant) charges(p params) *answer {
+	m.t.Helper()
+	return m.create(p).has("status", "charged", "error_description", "")
+}
+
+func TestAnAmountAboveATransactionsMaximumIsRejected(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.limit("per_transaction", "1000")
+	m.charges(payment(good))
+	a := m.rejects(payment(good, "amount", "1001"), "limit exceeded: per_transaction")
+	m.rejects(payment(good, "amount", "1001"), "limit exceeded: per_transaction")
+	admin(t).usage(id, "0 0 1000 null")
+	admin(t).get(v1+"/transactions/"+a.at("id")+"/routing").want(200).
+		has("data.0.terminal_id", m.terminals[0], "data.0.outcome", "stopped", "data.0.reason", "limit exceeded: per_transaction", "data.1", absent)
+	m.charges(payment(good, "amount", "1001", "currency", "EUR")) // is not bounded
+}
+
+func TestAVolumeIsUsedByWhatSettledAndReservedByWhatIsHeld(t *testing.T) {
+	m := shop(t, `{"two_phase":true}`)
+	id := m.limit("daily_volume", "1000")
+	held := m.create(payment(good, "amount", "900")).has("status", "payment_suspended").at("id")
+	admin(t).usage(id, "0 900 100")
+	m.rejects(payment(good, "amount", "101"), "limit exceeded: daily_volume")
+	m.commit(held, "400").want(200)
+	admin(t).usage(id, "400 0 600")
+	second := m.create(payment(good, "amount", "600")).has("status", "payment_suspended").at("id")
+	m.cancel(second).want(200)
+	admin(t).usage(id, "400 0 600")
+	m.create(payment(declined, "amount", "600")).has("status", "rejected", "error_description", "card_declined")
+	admin(t).usage(id, "400 0 600")
+	m.refund(held, "").want(200)
+	admin(t).usage(id, "400 0 600") // it was moved all the same
+	admin(t).patch(v1+"/limits/"+id, `{"max_amount":"300"}`).want(200)
+	admin(t).usage(id, "400 0 0")
+	admin(t).do("DELETE", v1+"/limits/"+id, nil).want(200)
+	m.create(payment(good, "amount", "5000")).has("status", "payment_suspended")
+}
+
+func TestOfAHundredCreatesAtOnceAsManyPassAsTheLimitsSay(t *testing.T) {
+	for kind, limit := range map[string][]any{"daily_volume": {"30000"}, "monthly_volume": {"30000"}, "velocity": {30, "window", "minute"}} {
+		t.Run(kind, func(t *testing.T) {
+			m := shop(t, `{}`)
+			id := m.limit(kind, limit[0], limit[1:]...)
+			answers := make([]*answer, 100)
+			var all sync.WaitGroup
+			for i := range answers {
+				all.Go(func() { answers[i] = m.send(payment(good)) })
+			}
+			all.Wait()
+			ended := make(map[string]int)
+			for _, a := range answers {
+				ended[a.want(201).at("status")+" "+a.at("error_description")]++
+			}
+			if ended["charged "] != 30 || ended["rejected limit exceeded: "+kind] != 70 {
+				t.Errorf("they ended %v", ended)
+			}
+			if kind == "velocity" {
+				admin(t).usage(id, "100 0 0")
+			} else {
+				admin(t).usage(id, "30000 0 0")
+			}
+		})
+	}
+}
+
+func TestAVelocityIsASlidingWindowOverAllAttempts(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.limit("velocity", 3, "window", "minute")
+	hour := m.limit("velocity", 6, "window", "hour", "currency", absent)
+	first := m.charges(payment(good, "txid", "once"))
+	m.create(payment(declined)).has("error_description", "card_declined")
+	m.send(payment(good, "amount", "0")).want(422) // did not get past validation
+	m.create(payment(good, "txid", "once")).has("id", first.at("id"))
+	advance(t, 30)
+	m.create(payout(good, "amount", "100000")).has("error_description", "insufficient balance")
+	admin(t).usage(id, "3 0 0")
+	m.rejects(payment(good), "limit exceeded: velocity")
+	advance(t, 30) // the first two have left
+	admin(t).usage(id, "2 0 1")
+	m.charges(payment(good))
+	m.rejects(payment(good), "limit exceeded: velocity")
+	admin(t).usage(hour, "6 0 0")
+	advance(t, 61)
+	m.rejects(payment(good), "limit exceeded: velocity") // the hour's
+	advance(t, 3600)
+	admin(t).usage(hour, "0 0 6 null")
+	m.charges(payment(good))
+}
+
+// Whose transactions a limit takes together: a card's, a customer's, an address's.
+func TestALimitOfAScopeIsForEachPayer(t *testing.T) {
+	m := shop(t, `{}`)
+	jane, john := params{"email": " Jane@Example.com", "ip": "203.0.113.7"}, params{"email": "john@example.com", "ip": "2001:db8::1"}
+	email := m.limit("daily_volume", "1000", "scope", "email")
+	ip := m.limit("velocity", 3, "window", "hour", "scope", "ip")
+	cards := m.limit("monthly_volume", "3000", "scope", "card")
+	first := m.charges(payment(good, "customer", jane))
+	m.rejects(payment(good, "customer", params{"email": "jane@example.COM"}), "limit exceeded: daily_volume")
+	m.charges(payment(good, "customer", john))
+	admin(t).usage(email+"?email=jane@example.com", "1000 0 0")
+	admin(t).usage(email+"?email=nobody@example.com", "0 0 1000")
+	admin(t).usage(ip+"?ip=203.0.113.7", "1 0 2")
+	m.rejects(payment(good, "customer", jane), "limit exceeded: daily_volume")
+	m.rejects(payment(good, "customer", jane), "limit exceeded: daily_volume")
+	m.rejects(payment(good, "customer", params{"ip": "203.0.113.7"}), "limit exceeded: velocity")
+	m.charges(payment(good, "customer", params{"ip": "::ffff:203.0.113.8"}))
+	admin(t).usage(ip+"?ip=203.0.113.8", "1 0 2")
+	admin(t).usage(cards+"?transaction_id="+first.at("id"), "3000 0 0")
+	m.rejects(payment(good, "customer", params{"ip": "203.0.113.9"}), "limit exceeded: monthly_volume")
+	m.charges(payment(anotherGood, "customer", params{"ip": "203.0.113.9"}))
+}
+
+func TestALimitOfATerminalOrATypeBoundsNothingElse(t *testing.T) {
+	m := newMerchant(t)
+	first := m.terminal("payment", `{"priority":1,"currencies":["USD"]}`)
+	m.terminal("payment", `{"priority":2}`)
+	m.limit("daily_volume", "1000", "terminal_id", first)
+	m.limit("daily_volume", "1", "type", "payout")
+	m.limit("daily_volume", "1", "env", "prod")
+	m.charges(payment(good))
+	m.rejects(payment(good), "limit exceeded: daily_volume")
+	m.charges(payment(good, "currency", "EUR"))
+}
+
+// A hosted payment is judged when its payer brings the card.
+func TestAHostedPaymentIsHeldAgainstItsLimitsWhenItIsContinued(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.limit("daily_volume", "1000")
+	first, second := m.create(hosted()).at("id"), m.create(hosted()).at("id")
+	admin(t).usage(id, "0 0 1000")
+	m.proceed(first, params{"money_storage": card(good)}).want(200).has("status", "charged")
+	m.proceed(second, params{"money_storage": card(good)}).want(200).has("status", "rejected", "error_description", "limit exceeded: daily_volume")
+	admin(t).usage(id, "1000 0 0")
+}
+
+// No terminal, blocklist, limits, funds: the first that speaks against a
+// transaction is its reason.
+func TestTheOrderOfRefusals(t *testing.T) {
+	m := newMerchant(t)
+	blocked := params{"email": "order@example.com"}
+	list(t, "email", "order@example.com")
+	m.limit("daily_volume", "500")
+	refused := payout(good, "customer", blocked)
+	m.rejects(refused, "no terminal available")
+	m.terminal("payout", `{}`)
+	m.rejects(refused, "anti-fraud: email")
+	m.rejects(payout(good), "limit exceeded: daily_volume")
+	m.rejects(payout(good, "amount", "500"), "insufficient balance")
+	m.create(payout(good, "money_storage", absent)).has("error_description", "unexpected card")
+}
+
+// list puts a value on the organization's blocklist until the test is over.
+func list(t *testing.T, kind, value string) (id string) {
+	t.Helper()
+	id = admin(t).post(v1+"/blocklist", params{"kind": kind, "value": value}).want(201).at("data.id")
+	t.Cleanup(func() { admin(t).do("DELETE", v1+"/blocklist/"+id, nil) })
+	return id
+}
+
+func TestWhoIsOnTheBlocklistIsRejectedWithItsKind(t *testing.T) {
+	m := shop(t, `{}`)
+	for _, c := range []struct {
+		kind, value string
+		hit, free   params
+	}{
+		{"bin", "41111111", payment("4111111111111111"), payment(good)},
+		{"card", "4012 8888 8888 1881", payment("4012888888881881"), payment(good)},
+		{"email", "Eve@Example.com", payment(good, "customer", params{"email": "eve@example.com "}), payment(good, "customer", params{"email": "adam@example.com"})},
+		{"phone", "+7 (900) 123-45-67", payment(good, "customer", params{"phone": "0079001234567"}), payment(good, "customer", params{"phone": "79001234568"})},
+		{"ip", "198.51.100.0/24", payment(good, "customer", params{"ip": "198.51.100.200"}), payment(good, "customer", params{"ip": "198.51.101.1"})},
+		{"country", "kp", payment(good, "customer", params{"country": "KP"}), payment(good, "customer", params{"country": "KR"})},
+	} {
+		value := strings.ReplaceAll(c.value, " ", "")
+		if c.kind == "phone" {
+			value = c.value
+		}
+		id := list(t, c.kind, value)
+		m.rejects(c.hit, "anti-fraud: "+c.kind)
+		m.charges(c.free)
+		admin(t).do("DELETE", v1+"/blocklist/"+id, nil).want(200)
+		m.charges(c.hit)
+	}
+	hosted := m.create(hosted()).at("id")
+	list(t, "card", "4012888888881881")
+	m.proceed(hosted, params{"money_storage": card("4012888888881881")}).want(200).has("status", "rejected", "error_description", "anti-fraud: card")
+}
+
+func TestARefusalByALimitIsInThePartnersLanguage(t *testing.T) {
+	m := newMerchant(t, "lang", "ru")
+	m.terminal("payment", `{}`)
+	m.limit("per_transaction", "1")
+	list(t, "email", "ru@example.com")
+	m.rejects(payment(good), "превышен лимит: per_transaction")
+	m.rejects(payment(good, "customer", params{"email": "ru@example.com"}), "отклонено системой защиты от мошенничества: email")
+}
+
+// After twenty charges in a row that a terminal's provider did not answer, the
+// next ones go elsewhere, and those twenty are inquired.
+func TestATerminalThatDoesNotAnswerIsPassedOver(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{"priority":1,"fail":"timeout"}`)
+	m.terminal("payment", `{"priority":2}`)
+	var unknown []string
+	for range 20 {
+		unknown = append(unknown, m.create(payment(good)).has("status", "charging").at("id"))
+	}
+	passed := m.create(payment(good))
+	for passed.at("status") == "charging" { // half a minute has gone by, and one was let through to see
+		unknown = append(unknown, passed.at("id"))
+		passed = m.create(payment(good))
+	}
+	passed.has("status", "charged")
+	admin(t).get(v1+"/transactions/"+passed.at("id")+"/routing").want(200).has(
+		"data.0.terminal_id", m.terminals[0], "data.0.outcome", "skipped", "data.0.reason", "the terminal's circuit is open",
+		"data.1.terminal_id", m.terminals[1], "data.1.outcome", "accepted", "data.2", absent)
+	advance(t, 60)
+	for _, id := range unknown {
+		m.read(id).has("status", "charged")
+	}
+}
+
+// own is the sandbox's first partner and its administrator at a server of the
+// test's own.
+func own(t *testing.T) (s *testkit.Server, m *merchant, ad caller) {
+	s = testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	return s, &merchant{caller: caller{t, s.Partner()}, number: fmt.Sprint(s.Sandbox.PartnerID)}, caller{t, s.Admin()}
+}
+
+// Days and months are the clock's UTC calendar ones.
+func TestVolumesBeginAnewAtMidnightAndWithTheMonth(t *testing.T) {
+	_, m, ad := own(t)
+	to := func(instant string) {
+		t.Helper()
+		ad.put(v1+"/sandbox/clock", params{"now": instant}).want(200)
+	}
+	day, month := ad.limit(m.number, "daily_volume", "1000"), ad.limit(m.number, "monthly_volume", "2500")
+	charges := func(amount string) { t.Helper(); m.create(payment(good, "amount", amount)).has("status", "charged") }
+	rejects := func(kind string) {
+		t.Helper()
+		m.create(payment(good, "amount", "1000")).has("status", "rejected", "error_description", "limit exceeded: "+kind)
+	}
+	to("2030-01-30T23:59:59.999999Z")
+	charges("1000")
+	rejects("daily_volume")
+	ad.usage(day, "1000 0 0 2030-01-31T00:00:00.000000+00:00")
+	to("2030-01-31T03:00:00+03:00")
+	ad.usage(day, "0 0 1000 2030-02-01T00:00:00.000000+00:00")
+	charges("1000")
+	ad.usage(month, "2000 0 500 2030-02-01T00:00:00.000000+00:00")
+	rejects("daily_volume")
+	to("2030-01-31T23:59:59.999999Z")
+	rejects("daily_volume")
+	to("2030-02-01T00:00:00Z")
+	ad.usage(month, "0 0 2500 2030-03-01T00:00:00.000000+00:00")
+	charges("1000")
+	to("2030-02-02T00:00:00Z")
+	charges("1000")
+	to("2030-02-03T00:00:00Z")
+	rejects("monthly_volume")
+	charges("500")
+}
+
+// A kill among creates at the edge of a volume and of a velocity: what was
+// admitted counts on, and nobody else is.
+func TestLimitsHoldAcrossAKill(t *testing.T) {
+	s, m, ad := own(t)
+	day := ad.limit(m.number, "daily_volume", "20000")
+	pace := ad.limit(m.number, "velocity", 25, "window", "hour", "type", "payout")
+	many := func(n int, of func(string, ...any) params) {
+		var all sync.WaitGroup
+		for range n {
+			all.Go(func() { _, _ = m.client.Post(transactions, params{"params": of(good)}) })
+		}
+		all.Wait()
+	}
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		many(10, payment)
+		s.Kill()
+	}()
+	many(20, payout) // some of them meet the kill
+	<-killed
+	s.Restart()
+	m.client, ad.client = s.Partner(), s.Admin()
+	many(25, payment)
+	many(45, payout)
+	ad.put(v1+"/sandbox/clock", params{"advance_seconds": 120}).want(200)                    // whatever was under way is inquired
+	page := ad.get(v1 + "/transactions?env=test&limit=100&partner_id=" + m.number).want(200) // there are no more
+	ended := make(map[string]int)
+	for i, kind := range page.column("type") {
+		row := fmt.Sprintf("data.%d.", i)
+		ended[kind+" "+page.at(row+"status")+" "+page.at(row+"error_description")]++
+	}
+	moved, tried := ended["payment charged "]+ended["payout charged "], 0
+	for end, n := range ended {
+		if strings.HasPrefix(end, "payout ") && !strings.HasSuffix(end, "velocity") {
+			tried += n
+		}
+	}
+	if moved > 20 || tried != 25 {
+		t.Errorf("%d of 20 were charged, and %d of 25 payouts admitted: %v", moved, tried, ended)
+	}
+	u := ad.get(v1 + "/limits/" + day + "/usage").want(200)
+	if u.at("data.used") != fmt.Sprint(moved*1000) || u.at("data.reserved") != "0" {
+		t.Errorf("%s, %d were charged", u.body, moved)
+	}
+	if u := ad.get(v1 + "/limits/" + pace + "/usage").want(200); u.at("data.remaining") != "0" {
+		t.Errorf("%s", u.body)
+	}
+	if code := s.Stop(); code != 0 {
+		t.Errorf("the server stopped with %d", code)
+	}
+	checked := testkit.Run(t, nil, "audit", "verify", "--data", s.Dir)
+	if checked.Exit != 0 || slices.Contains(strings.Fields(checked.Stdout), "FAIL") {
+		t.Errorf("the books do not hold:\n%s%s", checked.Stdout, checked.Stderr)
+	}
+}

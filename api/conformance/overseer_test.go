@@ -1,0 +1,178 @@
+package conformance_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// What the administration and an organization's auditors see of transactions.
+
+// listed are the ids that the administration token finds.
+func listed(t testing.TB, query string) []string {
+	t.Helper()
+	return admin(t).get(transactions + "?" + query).want(200).column("id")
+}
+
+func TestTheAdminTokenListsAPartnersTransactions(t *testing.T) {
+	m, other := shop(t, `{}`), shop(t, `{}`)
+	first := m.create(payment(good)).at("id")
+	second := m.create(payment(declined)).at("id")
+	other.create(payment(good))
+	advance(t, 1)
+	third := m.create(payment(good)).at("id")
+	of := "env=test&partner_id=" + m.number
+	own := m.get(transactions + "?env=test").want(200)
+	admin(t).get(transactions+"?"+of).wantBody(200, own.body)
+	from := url.QueryEscape(own.at("data.0.started"))
+	for query, want := range map[string][]string{
+		of:                         {third, second, first},
+		of + "&status=rejected":    {second},
+		of + "&status=charged":     {third, first},
+		of + "&from=" + from:       {third},
+		of + "&limit=1":            {third},
+		of + "&started_to=" + from: {third, second, first},
+		of + "&from=" + from + "&started_from=2020-01-01T00:00:00Z": {third},
+		"partner_id=" + m.number:                                    nil, // env is prod
+	} {
+		if got := listed(t, query); strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+	page := admin(t).get(transactions+"?limit=2&"+of).want(200).has("cursor.cursor_field", "started")
+	if rest := listed(t, of+"&cursor="+url.QueryEscape(page.at("cursor.cursor_value"))); strings.Join(rest, " ") != first {
+		t.Errorf("after two: %v", rest)
+	}
+}
+
+func TestTheAdminTokenNamesAPartnerOfTheOrganization(t *testing.T) {
+	for query, detail := range map[string]string{
+		"":                "partner_id is required",
+		"partner_id=":     "partner_id must not be empty",
+		"partner_id=x":    "partner_id must be a positive integer",
+		"partner_id=0":    "partner_id must be a positive integer",
+		"partner_id=01":   "partner_id must be a positive integer",
+		"partner_id=-1":   "partner_id must be a positive integer",
+		"partner_id=1e3":  "partner_id must be a positive integer",
+		"status=rejected": "partner_id is required",
+	} {
+		admin(t).get(transactions+"?"+query).refuses("partner_id", detail)
+	}
+	s := open(t).Sandbox
+	for _, number := range []string{"987654321", fmt.Sprint(s.Second.PartnerID)} {
+		admin(t).get(transactions+"?partner_id="+number).want(404).has("error", "not_found")
+	}
+	there := admin(t).with("x-organization-id", s.Second.OrganizationID)
+	there.get(transactions + fmt.Sprintf("?partner_id=%d", s.Second.PartnerID)).want(200)
+	admin(t).with("x-organization-id", "").get(transactions+"?partner_id=1").want(422).has("errors.0.field", "x-organization-id")
+	admin(t).get(transactions+"?partner_id=1&from=yesterday").refuses("from", "from must be an ISO 8601 time")
+	admin(t).get(transactions+"?partner_id=1&from=").refuses("from", "from must not be empty")
+	admin(t).get(transactions+"?partner_id=1&to=2026-01-01T00:00:00Z").refuses("to", "Unexpected field")
+}
+
+func TestOnlyTheAdminTokenNamesAPartner(t *testing.T) {
+	m := newMerchant(t)
+	m.get(transactions+"?partner_id="+m.number).refuses("partner_id", "Unexpected field")
+	m.get(transactions+"?from=2026-01-01T00:00:00Z").refuses("from", "Unexpected field")
+	auditor(t).get(transactions + "?partner_id=" + m.number).want(403)
+	anyone(t).get(transactions + "?partner_id=" + m.number).want(401)
+	bearer(t, "mza_nobody").get(transactions + "?partner_id=" + m.number).want(401)
+}
+
+func TestATransactionIsReadByTheAdministrationAndAuditors(t *testing.T) {
+	m := shop(t, `{}`)
+	a := m.create(payment(good))
+	path := transactions + "/" + a.at("id")
+	own := m.get(path).want(200)
+	for _, c := range []caller{admin(t), auditor(t), bearer(t, open(t).Sandbox.SessionToken)} {
+		c.get(path).wantBody(200, own.body)
+		c.get(transactions + "/" + m.terminals[0]).want(404)
+	}
+	s := open(t).Sandbox
+	admin(t).with("x-organization-id", s.Second.OrganizationID).get(path).want(404)
+	bearer(t, s.Second.SessionToken).with("x-organization-id", s.Second.OrganizationID).get(path).want(404)
+	bearer(t, s.Second.SessionToken).get(path).want(401)
+	newMerchant(t).get(path).want(404)
+}
+
+// route is what the routing of a transaction says: terminal, outcome and reason of
+// each row.
+func (m *merchant) route(id string) string {
+	m.t.Helper()
+	a := auditor(m.t).get(transactions + "/" + id + "/routing").want(200)
+	admin(m.t).get(transactions+"/"+id+"/routing").wantBody(200, a.body)
+	var rows []string
+	for i, terminal := range a.column("terminal_id") {
+		row := fmt.Sprintf("data.%d.", i)
+		a.is(row+"at", instant)
+		rows = append(rows, fmt.Sprintf("%s %s %s %s", m.plain(terminal), a.at(row+"priority"), a.at(row+"outcome"), a.at(row+"reason")))
+	}
+	return strings.Join(rows, ", ")
+}
+
+func (m *merchant) wantRoute(id, want string) {
+	m.t.Helper()
+	if got := m.route(id); got != want {
+		m.t.Errorf("the routing of %s is %q, want %q", id, got, want)
+	}
+}
+
+func TestRoutingTellsWhatBecameOfATransactionAtEachTerminal(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payment", `{"priority":-3,"fail":"rejected"}`)
+	m.terminal("payment", `{"priority":2}`)
+	id := m.create(payment(good)).has("status", "charged").at("id")
+	m.wantRoute(id, "T1 -3 refused forced_by_terminal, T2 2 accepted null")
+	a := auditor(t).get(transactions+"/"+id+"/routing").has("data.0.name", "T1", "data.1.name", "T2")
+	if first, last := a.time("data.0.at"), a.time("data.1.at"); last.Before(first) || !last.Equal(m.read(id).time("finished")) {
+		t.Errorf("%s", a.body)
+	}
+	m.wantRoute(m.create(payment(declined)).at("id"), "T1 -3 refused forced_by_terminal, T2 2 refused card_declined")
+	m.wantRoute(m.create(payment(processing)).at("id"), "T1 -3 refused forced_by_terminal, T2 2 failed processing_error")
+}
+
+func TestRoutingTellsOfWhatIsUnderWay(t *testing.T) {
+	m := shop(t, `{"priority":7}`)
+	waits := m.create(payment(redirected)).has("status", "action_required").at("id")
+	m.wantRoute(waits, "T1 7 accepted null")
+	slow := m.create(payment(delayed)).has("status", "charging").at("id")
+	m.wantRoute(slow, "T1 7 accepted null")
+	unknown := m.create(payment(silent)).has("status", "charging").at("id")
+	m.wantRoute(unknown, "T1 7 pending null")
+	page := m.create(hosted()).has("status", "created").at("id")
+	auditor(t).get(transactions+"/"+page+"/routing").wantBody(200, `{"data":[]}`)
+	advance(t, 10)
+	m.wantRoute(slow, "T1 7 accepted null")
+	m.wantRoute(unknown, "T1 7 accepted null")
+	m.cancel(waits).want(200)
+	if got := m.route(waits); !strings.HasPrefix(got, "T1 7 failed ") || strings.HasSuffix(got, " null") {
+		t.Errorf("when it is cancelled: %q", got)
+	}
+	held := shop(t, `{"two_phase":true}`)
+	held.wantRoute(held.create(payment(good)).has("status", "payment_suspended").at("id"), "T1 0 accepted null")
+}
+
+func TestRoutingTellsWhyNoTerminalTookATransaction(t *testing.T) {
+	m := newMerchant(t)
+	m.terminal("payout", `{"priority":4}`)
+	m.wantRoute(m.create(payout(good)).has("status", "rejected").at("id"), "T1 4 stopped insufficient balance")
+	m.terminal("payment", `{"priority":-2}`)
+	admin(t).patch(v1+"/terminal/"+m.terminals[1], `{"is_active":false}`).want(200)
+	got := m.route(m.create(payment(good)).has("error_description", "no terminal available").at("id"))
+	if !strings.Contains(got, "T2 -2 excluded it is switched off") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestRoutingIsForTheAdministrationAndAuditors(t *testing.T) {
+	m := shop(t, `{}`)
+	path := transactions + "/" + m.create(payment(good)).at("id") + "/routing"
+	m.get(path).want(403).has("error", "forbidden")
+	anyone(t).get(path).wantBody(401, `{"error":"unauthorized"}`)
+	admin(t).get(transactions + "/" + m.terminals[0] + "/routing").want(404)
+	s := open(t).Sandbox
+	bearer(t, s.SessionToken).get(path).want(200)
+	bearer(t, s.Second.SessionToken).get(path).want(401)
+	admin(t).with("x-organization-id", s.Second.OrganizationID).get(path).want(404)
+}

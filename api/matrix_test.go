@@ -1,0 +1,312 @@
+package api_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/api"
+	"mizan/internal/secret"
+)
+
+// audience says how a route answers each kind of caller who asks for what is its
+// own; whoever is not in it gets 401.
+type audience map[kind]int
+
+// and is the audience with another answer for some.
+func (a audience) and(status int, others ...kind) audience {
+	next := maps.Clone(a)
+	for _, k := range others {
+		next[k] = status
+	}
+	return next
+}
+
+// The audiences of DECISIONS, sections 3 and 4, each with the answer to whoever
+// the route is for. A person who is logged in is somebody: where the route is not
+// for persons, or not for that role, the answer is 403. So it is for a partner
+// that is switched off, wherever its key would be taken.
+func partnersOnly(status int) audience {
+	return audience{}.and(status, keys...).and(403, byOffKey).and(403, join(admins, auditors, customers, agents)...)
+}
+
+func operatorsOnly(status int) audience {
+	return audience{}.and(status, operators...).and(403, join(admins, auditors, customers, agents)...)
+}
+
+func holdersOnly(status int) audience { return partnersOnly(status).and(status, agents...) }
+
+func readersOnly(status int) audience {
+	return holdersOnly(status).and(status, join(admins, auditors)...).and(403, operators...)
+}
+
+func auditorsOnly(status int) audience { return readersOnly(status).and(403, join(keys, agents)...) }
+
+func viewersOnly(status int) audience { return readersOnly(status).and(status, operators...) }
+
+func explainersOnly(status int) audience { return viewersOnly(status).and(403, join(keys, agents)...) }
+
+func peopleOnly(status int) audience {
+	return audience{}.and(status, join(admins, auditors, customers, agents)...).and(403, join(keys, operators)...).and(403, byOffKey)
+}
+
+func anyone(status int) audience { return audience{}.and(status, kinds...) }
+
+// row is what the matrix knows of a route.
+type row struct {
+	may    audience
+	body   string
+	query  string // of the path; begins with ?
+	of     *thing // what the path's parameter names
+	absent int    // the answer for what is nobody's or foreign, to whoever gets neither 401 nor 403; 404 if it is 0
+
+	// A route that ends credentials is asked after all others, and what it
+	// answered may bring others.
+	last  bool
+	after func(q *quarter, a *answer)
+}
+
+// matrix has a row for each route; a route without one fails the test.
+var matrix = map[api.RouteName]row{
+	{Method: "GET", Path: "/api/v1/health"}: {may: anyone(200)},
+
+	{Method: "POST", Path: "/api/v1/transactions"}:            {may: partnersOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/transactions"}:             {may: holdersOnly(200).and(422, operators...)}, // they have to name a partner
+	{Method: "GET", Path: "/api/v1/transactions/aggregate"}:   {may: holdersOnly(200)},
+	{Method: "GET", Path: "/api/v1/balances"}:                 {may: holdersOnly(200)},
+	{Method: "GET", Path: "/api/v1/transactions/:id"}:         {may: viewersOnly(200), of: aTransaction},
+	{Method: "GET", Path: "/api/v1/transactions/:id/routing"}: {may: explainersOnly(200), of: aTransaction},
+	{Method: "PUT", Path: "/api/v1/transactions/:id"}:         {may: partnersOnly(422), of: aTransaction, body: `{"params":{"type":"cancel"}}`},
+	{Method: "POST", Path: "/api/v1/transactions/commit/:id"}: {may: partnersOnly(409), of: aTransaction, body: "{}"},
+	{Method: "POST", Path: "/api/v1/transactions/continue/:id"}: {
+		may: partnersOnly(422), of: aTransaction, body: `{"money_storage":{"type":"sbp"}}`,
+	},
+	{Method: "POST", Path: "/api/v1/transactions/additional_params_for_auth/:id"}: {
+		may: partnersOnly(409), of: aTransaction, body: `{"additional_params_for_auth":{"otp":"123456"}}`,
+	},
+	{Method: "POST", Path: "/api/v1/transactions/choose_target_destination/:id"}: {
+		may: partnersOnly(409), of: aTransaction, body: `{"target_bank_id":"1"}`,
+	},
+
+	{Method: "POST", Path: "/api/v1/organizations"}:      {may: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/organizations"}:       {may: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/organizations/:id"}:   {may: operatorsOnly(200), of: anOrganization},
+	{Method: "PATCH", Path: "/api/v1/organizations/:id"}: {may: operatorsOnly(200), of: anOrganization, body: "{}"},
+
+	{Method: "POST", Path: "/api/v1/partners"}:                {may: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/partners"}:                 {may: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/partners/:id"}:             {may: operatorsOnly(200), of: aPartner},
+	{Method: "PATCH", Path: "/api/v1/partners/:id"}:           {may: operatorsOnly(200), of: aPartner, body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/partners/:id"}:          {may: operatorsOnly(200), of: aSparePartner},
+	{Method: "GET", Path: "/api/v1/partners/:id/settlements"}: {may: operatorsOnly(200), of: aPartner},
+	{Method: "POST", Path: "/api/v1/partners/:id/settlements"}: {
+		may: operatorsOnly(201), of: aPartner, body: `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"matrix"}`,
+	},
+
+	{Method: "POST", Path: "/api/v1/terminal"}:                {may: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/terminals"}:                {may: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/terminal/:id"}:             {may: operatorsOnly(200), of: aTerminal},
+	{Method: "PATCH", Path: "/api/v1/terminal/:id"}:           {may: operatorsOnly(200), of: aTerminal, body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/terminal/:id"}:          {may: operatorsOnly(200), of: aTerminal},
+	{Method: "GET", Path: "/api/v1/terminal/:id/settlements"}: {may: operatorsOnly(200), of: aTerminal},
+	{Method: "POST", Path: "/api/v1/terminal/:id/settlements"}: {
+		may: operatorsOnly(201), of: aTerminal, body: `{"gross":"2","fee":"1","currency":"USD","env":"test","reference":"matrix"}`,
+	},
+	{Method: "POST", Path: "/api/v1/terminal/:id/notifications"}: {may: audience{}, of: aTerminal, body: "{}"}, // nobody here has the secret
+	{Method: "GET", Path: "/api/v1/settlements/:id"}:             {may: operatorsOnly(200), of: aSettlement},
+
+	{Method: "POST", Path: "/api/v1/api_keys"}:       {may: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/api_keys"}:        {may: operatorsOnly(200)},
+	{Method: "DELETE", Path: "/api/v1/api_keys/:id"}: {may: operatorsOnly(200), of: aKey},
+	{Method: "POST", Path: "/api/v1/users"}:          {may: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/users"}:           {may: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/users/:id"}:       {may: operatorsOnly(200), of: aUser},
+	{Method: "PATCH", Path: "/api/v1/users/:id"}:     {may: operatorsOnly(200), of: aUser, body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/users/:id"}:    {may: operatorsOnly(200), of: aUser},
+	{Method: "PUT", Path: "/api/v1/rates"}:           {may: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/rates"}:           {may: operatorsOnly(200)},
+
+	{Method: "POST", Path: "/api/v1/limits"}:          {may: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/limits"}:           {may: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/limits/:id"}:       {may: operatorsOnly(200), of: aLimit},
+	{Method: "PATCH", Path: "/api/v1/limits/:id"}:     {may: operatorsOnly(200), of: aLimit, body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/limits/:id"}:    {may: operatorsOnly(200), of: aLimit},
+	{Method: "GET", Path: "/api/v1/limits/:id/usage"}: {may: operatorsOnly(200), of: aLimit},
+	{Method: "POST", Path: "/api/v1/blocklist"}:       {may: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/blocklist"}:        {may: operatorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/blocklist/:id"}:    {may: operatorsOnly(200), of: aBlock},
+	{Method: "DELETE", Path: "/api/v1/blocklist/:id"}: {may: operatorsOnly(200), of: aBlock},
+
+	{Method: "POST", Path: "/api/v1/sessions"}:           {may: anyone(422), body: "{}"},
+	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {may: peopleOnly(204), last: true},
+	{Method: "POST", Path: "/api/v1/admin_tokens/rotate"}: {
+		may: operatorsOnly(201), last: true,
+		after: func(q *quarter, a *answer) { q.seed.AdminToken = secret.Text(a.at("data.token")) },
+	},
+
+	{Method: "GET", Path: "/api/v1/ledger/accounts"}:       {may: readersOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/accounts/:path"}: {may: readersOnly(200), of: anAccount, query: "?currency=USD&env=test"},
+	{Method: "GET", Path: "/api/v1/ledger/accounts/:path/postings"}: {
+		may: readersOnly(200), of: anAccount, query: "?currency=USD&env=test",
+	},
+	{Method: "GET", Path: "/api/v1/ledger/trial-balance"}: {may: readersOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/entries"}:       {may: readersOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/entries/:seq"}:  {may: readersOnly(200), of: anEntry},
+	{Method: "GET", Path: "/api/v1/ledger/events"}:        {may: readersOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/head"}:          {may: auditorsOnly(200)},
+
+	// A page opens to its token, and to nothing else.
+	{Method: "GET", Path: "/pay/:id"}:              {may: anyone(404), of: aTransaction},
+	{Method: "POST", Path: "/pay/:id"}:             {may: anyone(404), of: aTransaction},
+	{Method: "GET", Path: "/pay/:id/return"}:       {may: anyone(404), of: aTransaction},
+	{Method: "POST", Path: "/pay/:id/return"}:      {may: anyone(404), of: aTransaction},
+	{Method: "GET", Path: "/simulator/challenge"}:  {may: anyone(404)},
+	{Method: "POST", Path: "/simulator/challenge"}: {may: anyone(404)},
+
+	{Method: "GET", Path: "/api/v1/sandbox/clock"}: {may: operatorsOnly(200)},
+	{Method: "PUT", Path: "/api/v1/sandbox/clock"}: {may: operatorsOnly(422), body: "{}"},
+}
+
+// status is the answer for what is the caller's own, and for what is not.
+func (r *row) status(k kind) (own, other int) {
+	own, known := r.may[k]
+	switch {
+	case !known:
+		return 401, 401
+	case own == 401 || own == 403:
+		return own, own
+	case r.absent != 0:
+		return own, r.absent
+	}
+	return own, 404
+}
+
+// ask makes the route's request as a caller of the kind.
+func (q *quarter) ask(name api.RouteName, r *row, k kind, id string) *answer {
+	q.t.Helper()
+	return q.as(k).do(name.Method, withParameter(name.Path, id)+r.query, r.body)
+}
+
+func TestEveryRouteHasARowAndIsServed(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(cfg *api.Config) { cfg.Hints = deaf{} })
+	table := h.server.Routes()
+	for _, r := range table {
+		m, there := matrix[r]
+		if !there {
+			t.Errorf("%s %s has no row in the matrix: say who may ask for it, and what becomes of the others", r.Method, r.Path)
+		} else if strings.Contains(r.Path, ":") != (m.of != nil) {
+			t.Errorf("%s %s: its row does not say what its parameter names", r.Method, r.Path)
+		}
+	}
+	for r := range matrix {
+		if !slices.Contains(table, r) {
+			t.Errorf("%s %s has a row but is no route", r.Method, r.Path)
+		}
+	}
+	// The router serves what the table says, and nothing besides.
+	for _, r := range h.server.Served() {
+		if r.Method == "HEAD" {
+			r.Method = "GET"
+		}
+		if !slices.Contains(table, r) {
+			t.Errorf("the router serves %s %s", r.Method, r.Path)
+		}
+	}
+}
+
+// TestEveryRouteForEveryCaller has everybody ask every route for what is their
+// own. Who is refused has changed nothing.
+func TestEveryRouteForEveryCaller(t *testing.T) {
+	t.Parallel()
+	q := openQuarter(t)
+	for _, last := range []bool{false, true} {
+		for _, name := range q.server.Routes() {
+			if r := matrix[name]; r.last == last {
+				q.askEverybody(name, &r)
+			}
+		}
+	}
+}
+
+func (q *quarter) askEverybody(name api.RouteName, r *row) {
+	ids := map[kind]string{}
+	for _, k := range kinds {
+		if at, _ := q.home(k); r.of != nil {
+			ids[k] = q.id(r.of, at)
+		}
+	}
+	ask := func(k kind, want int) *answer {
+		a := q.ask(name, r, k, ids[k])
+		if a.status != want || want == 401 && a.body != unauthorized {
+			q.t.Errorf("%s %s as %s: %d %s, want %d", name.Method, name.Path, k, a.status, a.body, want)
+		}
+		return a
+	}
+	before := q.stock()
+	for _, k := range kinds {
+		if want, _ := r.status(k); want >= 400 {
+			ask(k, want)
+		}
+	}
+	if after := q.stock(); after != before {
+		q.t.Errorf("%s %s stored something for who was refused: %+v, before %+v", name.Method, name.Path, after, before)
+	}
+	for _, k := range kinds {
+		if want, _ := r.status(k); want < 400 {
+			if a := ask(k, want); r.after != nil && a.status == want {
+				r.after(q, a)
+			}
+		}
+	}
+}
+
+// TestForeignIDsAnswerAsRandomOnes has everybody ask for what is another
+// partner's or another organization's: the answers are those for an id that
+// nobody has, to the byte, and nothing is changed.
+func TestForeignIDsAnswerAsRandomOnes(t *testing.T) {
+	t.Parallel()
+	q := openQuarter(t)
+	hidden := 0
+	for _, name := range q.server.Routes() {
+		r := matrix[name]
+		if r.of == nil {
+			continue
+		}
+		for _, at := range []*place{q.first, q.beside, q.second} {
+			q.id(r.of, at)
+		}
+		before := q.stock()
+		for _, k := range kinds {
+			hidden += q.askAbroad(name, &r, k)
+		}
+		if after := q.stock(); after != before {
+			t.Errorf("%s %s stored something: %+v, before %+v", name.Method, name.Path, after, before)
+		}
+	}
+	if hidden < 150 {
+		t.Errorf("only %d answers hid something: is the matrix asking at all?", hidden)
+	}
+}
+
+// askAbroad asks for what is nobody's, then for all that is foreign to the
+// caller, and counts the foreign things that were hidden.
+func (q *quarter) askAbroad(name api.RouteName, r *row, k kind) (hidden int) {
+	_, status := r.status(k)
+	want := q.ask(name, r, k, r.of.none)
+	if want.status != status {
+		q.t.Errorf("%s %s as %s: an id that nobody has: %d %s, want %d", name.Method, name.Path, k, want.status, want.body, status)
+	}
+	for _, other := range q.abroad(k, r.of) {
+		got := q.ask(name, r, k, q.id(r.of, other))
+		if got.status != want.status || got.body != want.body || sameHeaders(got) != sameHeaders(want) {
+			q.t.Errorf("%s %s as %s: partner %s's: %d %s, one that nobody has: %d %s",
+				name.Method, name.Path, k, other.partner, got.status, got.body, want.status, want.body)
+		}
+		if status == 404 {
+			hidden++
+		}
+	}
+	return hidden
+}

@@ -1,0 +1,173 @@
+package api
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// Bounds of notifications that are taken in from another platform.
+const (
+	maxNotification = 64 << 10        // bytes of a body
+	maxEventID      = 255             // bytes
+	notifySkew      = 5 * time.Minute // specification, "Limits"
+	notifyKeep      = 24 * time.Hour  // how long an event is known, unless too many came since
+	maxKnownEvents  = 65_536
+)
+
+var (
+	headerEventID   = []byte("X-Webhook-Event-Id")
+	headerEventTime = []byte("X-Webhook-Timestamp")
+	headerSignature = []byte("X-Webhook-Signature")
+)
+
+// Hints hears that another platform has news of a transaction; *payment.Service of
+// actors is one.
+type Hints interface {
+	Hint(org, terminal, id ledger.ID) error
+}
+
+// notifications is what is known of notifications from other platforms.
+type notifications struct {
+	nobody [sha256.Size]byte // signs for terminals that are not there or have no secret
+	events events
+}
+
+func newNotifications() *notifications {
+	n := &notifications{events: events{known: make(map[event]time.Time), bound: maxKnownEvents}}
+	_, _ = rand.Read(n.nobody[:]) // it never fails
+	return n
+}
+
+// take is POST /terminal/{id}/notifications: another platform says that one of our
+// transactions there has moved (specification, "Events"). It is believed so far
+// that the platform is asked at once: an outcome comes only from its answer. All
+// that is wrong with the sender is one 401.
+func (n *notifications) take(s *Server, c *call) error {
+	content := c.Request.Body()
+	if len(content) > maxNotification {
+		return ledger.Refuse("api.notifications", payloadTooLarge, "the body is larger than %d bytes", maxNotification)
+	}
+	terminal, ok := n.sender(s, c, content)
+	if !ok {
+		return ledger.Refuse("api.notifications", ledger.Unauthorized, "not signed by the terminal's platform")
+	}
+	value, err := document(content)
+	if err != nil {
+		return err
+	}
+	id, err := eventOf(value, c.Request.Header.PeekBytes(headerEventID))
+	if err != nil {
+		return err
+	}
+	now, e := s.cfg.Clock.Now(), event{terminal: terminal.ID, id: sha256.Sum256(id)}
+	if !n.events.seen(e, now) {
+		if err := s.hint(terminal, value); err != nil {
+			return err // not acknowledged: it comes again
+		}
+		n.events.note(e, now)
+	}
+	writeJSON(c.RequestCtx, fiber.StatusOK, []byte(`{"data":{}}`))
+	return nil
+}
+
+// sender is the terminal whose secret has signed the request. Whatever is wrong is
+// found out with the same work.
+func (n *notifications) sender(s *Server, c *call, content []byte) (*directory.Terminal, bool) {
+	id, err := parseID(c.parameter("id"))
+	terminal, found := s.cfg.Directory.FindTerminal(id)
+	secret := n.nobody[:]
+	trusted := err == nil && found && terminal.Connection != nil && terminal.Connection.WebhookSecret != ""
+	if trusted {
+		secret = []byte(terminal.Connection.WebhookSecret)
+	}
+	h := &c.Request.Header
+	said := h.PeekBytes(headerEventTime)
+	mac := hmac.New(sha256.New, secret)
+	_, _ = mac.Write(said) // a hash takes everything
+	_, _ = mac.Write([]byte{'.'})
+	_, _ = mac.Write(content)
+	given := make([]byte, hex.DecodedLen(len(h.PeekBytes(headerSignature))))
+	size, malformed := hex.Decode(given, h.PeekBytes(headerSignature))
+	signed := subtle.ConstantTimeCompare(mac.Sum(nil), given[:size]) == 1 && malformed == nil
+	seconds, unreadable := strconv.ParseInt(string(said), 10, 64)
+	off := s.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
+	fresh := unreadable == nil && off.Abs() <= notifySkew
+	return terminal, trusted && signed && fresh
+}
+
+// eventOf is the id of a signed envelope. The header is not signed, so the body's
+// counts, and a header that says another is not the platform's.
+func eventOf(envelope, header []byte) ([]byte, error) {
+	const op = "api.notifications"
+	if !isObject(envelope) {
+		return nil, ledger.RefuseField(op, "", "the body must be an object")
+	}
+	id, _ := text(member(envelope, "event_id"))
+	switch {
+	case len(id) == 0 || len(id) > maxEventID:
+		return nil, ledger.RefuseField(op, "event_id", "event_id must be a string of at most %d bytes", maxEventID)
+	case string(header) != string(id):
+		return nil, ledger.Refuse(op, ledger.Unauthorized, "the header names another event")
+	}
+	return id, nil
+}
+
+// hint has the transaction asked about that the envelope names by our id. What it
+// says otherwise is not looked at.
+func (s *Server) hint(t *directory.Terminal, envelope []byte) error {
+	content := member(envelope, "data")
+	if !isObject(content) {
+		return nil
+	}
+	txid, _ := text(member(content, "txid"))
+	id, err := parseID(string(txid))
+	if err != nil {
+		return nil // none of ours
+	}
+	return s.cfg.Hints.Hint(t.Org, t.ID, id)
+}
+
+// event is an event of one terminal's platform.
+type event struct {
+	terminal ledger.ID
+	id       [sha256.Size]byte
+}
+
+// events are those that came lately, as many as there is room for.
+type events struct {
+	mu    sync.Mutex
+	known map[event]time.Time // guarded by mu: when it came
+	order []event             // guarded by mu: by that time, the oldest first
+	bound int
+}
+
+func (k *events) seen(e event, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at, known := k.known[e]
+	return known && now.Sub(at) <= notifyKeep
+}
+
+func (k *events) note(e event, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for len(k.order) > 0 && (len(k.order) >= k.bound || now.Sub(k.known[k.order[0]]) > notifyKeep) {
+		delete(k.known, k.order[0])
+		k.order = k.order[1:]
+	}
+	if _, known := k.known[e]; !known {
+		k.known[e] = now
+		k.order = append(k.order, e)
+	}
+}

@@ -1,0 +1,249 @@
+package api_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/api"
+	"mizan/ledger"
+)
+
+// hints notes what was heard of transactions.
+type hints struct {
+	mu    sync.Mutex
+	heard []string
+	err   error
+}
+
+// Hint implements api.Hints.
+func (h *hints) Hint(org, terminal, id ledger.ID) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err != nil {
+		return h.err
+	}
+	h.heard = append(h.heard, fmt.Sprint(org, " ", terminal, " ", id))
+	return nil
+}
+
+// take is what was heard since the last time.
+func (h *hints) take() (heard []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	heard, h.heard = h.heard, nil
+	return heard
+}
+
+const platformSecret = "the platform's secret"
+
+// connected is a terminal of the first partner that another platform notifies.
+func (h *house) connected(params string) string {
+	h.t.Helper()
+	return h.admin().post("/api/v1/terminal", `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{
+		"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"mzk_far"`+params+`}}`).want(201, "").at("data.id")
+}
+
+// hears is a house whose hints are noted, and a connected terminal of it.
+func hears(t *testing.T) (*house, *hints, string) {
+	t.Helper()
+	heard := new(hints)
+	h := open(t, func(c *api.Config) { c.Hints = heard })
+	return h, heard, h.connected(`,"webhook_secret":"` + platformSecret + `"`)
+}
+
+// notice is a notification on its way.
+type notice struct {
+	terminal, secret, event, body string
+	at                            time.Time
+	change                        func(http.Header)
+}
+
+func (h *house) notice(terminal string) notice {
+	event := uuid.NewString()
+	return notice{terminal: terminal, secret: platformSecret, event: event, at: h.clock.Now(), body: envelope(event, uuid.NewString())}
+}
+
+func envelope(event, txid string) string {
+	return `{"event_id":"` + event + `","timestamp":1,"type":"transaction.charged","data":{"id":"` + uuid.NewString() + `","txid":"` + txid + `","status":"charged"}}`
+}
+
+// deliver signs the notice and sends it.
+func (h *house) deliver(n notice) *answer {
+	h.t.Helper()
+	stamp := strconv.FormatInt(n.at.Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(n.secret))
+	_, _ = mac.Write([]byte(stamp + "." + n.body)) // a hash takes everything
+	header := http.Header{}
+	header.Set("x-webhook-event-id", n.event)
+	header.Set("x-webhook-timestamp", stamp)
+	header.Set("x-webhook-signature", hex.EncodeToString(mac.Sum(nil)))
+	if n.change != nil {
+		n.change(header)
+	}
+	c := h.anyone()
+	for name := range header {
+		c = c.with(name, header.Get(name))
+	}
+	return c.post("/api/v1/terminal/"+n.terminal+"/notifications", n.body)
+}
+
+func TestASignedNotificationIsAHint(t *testing.T) {
+	t.Parallel()
+	h, heard, terminal := hears(t)
+	id, event := uuid.NewString(), uuid.NewString()
+	n := h.notice(terminal)
+	n.event, n.body = event, envelope(event, id)
+	h.deliver(n).want(200, `{"data":{}}`)
+	if got, want := fmt.Sprint(heard.take()), "["+h.seed.First.Org.String()+" "+terminal+" "+id+"]"; got != want {
+		t.Errorf("heard %s, want %s", got, want)
+	}
+}
+
+func TestAnEventIsHeardOnce(t *testing.T) {
+	t.Parallel()
+	h, heard, terminal := hears(t)
+	n := h.notice(terminal)
+	h.deliver(n).want(200, "")
+	must(t, h.clock.Set(h.clock.Now().Add(4*time.Minute)))
+	n.at = h.clock.Now() // another attempt has a time of its own
+	h.deliver(n).want(200, `{"data":{}}`)
+	if got := heard.take(); len(got) != 1 {
+		t.Errorf("heard %v", got)
+	}
+	other := h.connected(`,"webhook_secret":"` + platformSecret + `"`)
+	n.terminal = other // another platform's events are others
+	h.deliver(n).want(200, "")
+	if got := heard.take(); len(got) != 1 {
+		t.Errorf("heard %v", got)
+	}
+}
+
+func TestWhatIsNotSignedByThePlatformIsOneUnauthorized(t *testing.T) {
+	t.Parallel()
+	h, heard, terminal := hears(t)
+	unsigned := h.connected("")
+	rail := ""
+	for _, other := range h.directory.Terminals(h.seed.First.Org, h.seed.First.Partner) {
+		if other.Connection == nil {
+			rail = other.ID.String()
+		}
+	}
+	for name, change := range map[string]func(*notice){
+		"another secret":           func(n *notice) { n.secret = "another" },
+		"no secret":                func(n *notice) { n.secret = "" },
+		"a terminal without one":   func(n *notice) { n.terminal, n.secret = unsigned, "" },
+		"an unknown terminal":      func(n *notice) { n.terminal = uuid.NewString() },
+		"no id of a terminal":      func(n *notice) { n.terminal = "x" },
+		"a terminal of a rail":     func(n *notice) { n.terminal = rail },
+		"five minutes too old":     func(n *notice) { n.at = n.at.Add(-5*time.Minute - time.Second) },
+		"five minutes too new":     func(n *notice) { n.at = n.at.Add(5*time.Minute + time.Second) },
+		"no signature":             func(n *notice) { n.change = func(x http.Header) { x.Del("x-webhook-signature") } },
+		"no time":                  func(n *notice) { n.change = func(x http.Header) { x.Del("x-webhook-timestamp") } },
+		"a time that is none":      func(n *notice) { n.change = func(x http.Header) { x.Set("x-webhook-timestamp", "now") } },
+		"no event":                 func(n *notice) { n.change = func(x http.Header) { x.Del("x-webhook-event-id") } },
+		"another event":            func(n *notice) { n.event = uuid.NewString() },
+		"a signature that is none": func(n *notice) { n.change = func(x http.Header) { x.Set("x-webhook-signature", "zz") } },
+		"half a signature": func(n *notice) {
+			n.change = func(x http.Header) { x.Set("x-webhook-signature", x.Get("x-webhook-signature")[:32]) }
+		},
+	} {
+		n := h.notice(terminal)
+		change(&n)
+		if a := h.deliver(n); a.status != 401 || a.body != unauthorized {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	if got := heard.take(); len(got) != 0 {
+		t.Errorf("heard %v", got)
+	}
+}
+
+func TestANotificationMayBeFiveMinutesOff(t *testing.T) {
+	t.Parallel()
+	h, heard, terminal := hears(t)
+	for _, off := range []time.Duration{-4*time.Minute - 59*time.Second, 4*time.Minute + 59*time.Second} {
+		n := h.notice(terminal)
+		n.at = n.at.Add(off)
+		h.deliver(n).want(200, "")
+	}
+	if got := heard.take(); len(got) != 2 {
+		t.Errorf("heard %v", got)
+	}
+}
+
+func TestANotificationThatNamesNoneOfOursDoesNothing(t *testing.T) {
+	t.Parallel()
+	h, heard, terminal := hears(t)
+	for _, data := range []string{`"none"`, `{}`, `{"txid":7}`, `{"txid":"order 5"}`, `null`} {
+		n := h.notice(terminal)
+		n.body = `{"event_id":"` + n.event + `","data":` + data + `}`
+		h.deliver(n).want(200, "")
+	}
+	if got := heard.take(); len(got) != 0 {
+		t.Errorf("heard %v", got)
+	}
+}
+
+func TestSignedNonsenseIsRefused(t *testing.T) {
+	t.Parallel()
+	h, heard, terminal := hears(t)
+	for body, status := range map[string]int{
+		`{"event_id":`:    400,
+		`{"a":1,"a":2}`:   400,
+		`[]`:              422,
+		`{}`:              422,
+		`{"event_id":7}`:  422,
+		`{"event_id":""}`: 422,
+		`{"event_id":"` + strings.Repeat("e", 256) + `"}`: 422,
+	} {
+		n := h.notice(terminal)
+		n.body = body
+		h.deliver(n).want(status, "")
+	}
+	n := h.notice(terminal)
+	n.body = `{"event_id":"` + n.event + `","x":"` + strings.Repeat("x", 64<<10) + `"}`
+	h.deliver(n).want(413, "")
+	if got := heard.take(); len(got) != 0 {
+		t.Errorf("heard %v", got)
+	}
+}
+
+// What could not be heard is not acknowledged, and is heard when it comes again.
+func TestAnEventThatCouldNotBeHeardComesAgain(t *testing.T) {
+	t.Parallel()
+	h, heard, terminal := hears(t)
+	heard.err = errors.New("the store does not answer")
+	n := h.notice(terminal)
+	h.deliver(n).want(500, "")
+	heard.err = ledger.Refuse("test", ledger.Unavailable, "busy")
+	h.deliver(n).want(503, "")
+	heard.err = nil
+	h.deliver(n).want(200, "")
+	if got := heard.take(); len(got) != 1 {
+		t.Errorf("heard %v", got)
+	}
+}
+
+// A rotated secret is in force at once.
+func TestARotatedSecretIsInForceAtOnce(t *testing.T) {
+	t.Parallel()
+	h, _, terminal := hears(t)
+	old := h.notice(terminal)
+	params := `{"provider_params":{"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","webhook_secret":"next"}}`
+	h.admin().patch("/api/v1/terminal/"+terminal, params).want(200, "")
+	h.deliver(old).want(401, unauthorized)
+	next := h.notice(terminal)
+	next.secret = "next"
+	h.deliver(next).want(200, "")
+}

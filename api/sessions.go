@@ -1,0 +1,88 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gofiber/fiber/v2"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/api/auth"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// everyRole is for routes that are anyone's who is logged in.
+var everyRole = []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}
+
+// logIn is POST /sessions. Whatever is wrong with who asks is one 401; only a
+// body that can't be a login and a password is told from it.
+func (s *Server) logIn(c *call) error {
+	f, err := formOf(c)
+	if err != nil {
+		return err
+	}
+	login, pass := f.text("login"), f.password("pass")
+	defer clear(pass)
+	switch {
+	case login == nil && !f.problems.about("login"), login != nil && *login == "":
+		f.problems.add("login", "login is required")
+	case login != nil && utf8.RuneCountInString(*login) > directory.MaxText:
+		f.problems.add("login", "login is longer than "+strconv.Itoa(directory.MaxText)+" characters")
+	}
+	switch {
+	case len(pass) == 0 && !f.problems.about("pass"):
+		f.problems.add("pass", "pass is required")
+	case len(pass) > directory.MaxPass:
+		f.problems.add("pass", "pass is longer than "+strconv.Itoa(directory.MaxPass)+" bytes")
+	}
+	if err := f.problems.err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	defer cancel()
+	n, token, err := s.cfg.Directory.LogIn(ctx, directoryactor.Login{
+		Org:   auth.Organization(c.Request.Header.PeekBytes(headerOrg)),
+		Login: *login, Pass: pass, Source: s.source(c.RequestCtx),
+	})
+	if err != nil {
+		return lockedOut(c, err)
+	}
+	single(c, fiber.StatusCreated, false, n, func(e *encoder, n *directory.Session) {
+		e.text("token", string(token))
+		e.instant("expires_at", n.Expires)
+		e.id("organization_id", n.Org)
+		e.texts("roles", n.Roles.Strings())
+	})
+	return nil
+}
+
+// lockedOut says how long a login has to wait that was tried too often, and
+// refuses one of too many from its address at once.
+func lockedOut(c *call, err error) error {
+	if errors.Is(err, directoryactor.ErrCrowded) {
+		return ledger.Refuse("api.logIn", rateLimited, "too many attempts to log in at once")
+	}
+	var locked *directoryactor.LockedOut
+	if !errors.As(err, &locked) {
+		return err
+	}
+	seconds := max(1, int64((locked.Wait+time.Second-1)/time.Second))
+	c.Response.Header.SetCanonical(headerRetryAfter, strconv.AppendInt(nil, seconds, 10))
+	return ledger.Refuse("api.logIn", rateLimited, "too many failed attempts to log in")
+}
+
+// logOut is DELETE /sessions/current: the token is dead before the answer leaves.
+func (s *Server) logOut(c *call) error {
+	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	defer cancel()
+	if err := s.cfg.Directory.LogOut(ctx, c.who.Session); err != nil {
+		return err
+	}
+	c.Response.Header.SetCanonical(headerCache, valueNoStore)
+	c.Response.SetStatusCode(fiber.StatusNoContent)
+	return nil
+}
