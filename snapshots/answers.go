@@ -73,6 +73,19 @@ var creations = map[string]ledger.Kind{
 	"/api/v1/partners":      ledger.Partner,
 	"/api/v1/terminal":      ledger.Terminal,
 	"/api/v1/api_keys":      ledger.APIKey,
+	"/api/v1/users":         ledger.User,
+	"/api/v1/limits":        ledger.Limit,
+	"/api/v1/blocklist":     ledger.Block,
+}
+
+// creationAt is the kind of what a POST to the path creates in the directory.
+func creationAt(path string) (kind ledger.Kind, creates bool) {
+	of, settles := strings.CutSuffix(path, "/settlements")
+	if settles && (strings.HasPrefix(of, "/api/v1/partners/") || strings.HasPrefix(of, "/api/v1/terminal/")) {
+		return ledger.Settlement, true
+	}
+	kind, creates = creations[path]
+	return kind, creates
 }
 
 // readAnswers reads the file. A last line that is cut short, as a killed client
@@ -133,7 +146,7 @@ func parseAnswer(line []byte) (l *answerLine, well bool) {
 
 func (c *checker) readAnswer(n uint32, l *answerLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
-	kind, creates := creations[path]
+	kind, creates := creationAt(path)
 	known := false
 	switch {
 	case creates && l.Method == "POST" && *l.Status == 201:

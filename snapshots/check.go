@@ -41,6 +41,8 @@ func Check(ctx context.Context, j *posting.Journal, in Inputs) (*Report, error) 
 		func() error { return c.groups(n, hash) },
 		c.everyOrganization,
 		c.checkNumbers,
+		c.checkBounds,
+		c.checkPeople,
 		c.checkKeys,
 		c.checkTimers,
 		func() error { return c.checkCalls(in.Data) },
@@ -70,6 +72,8 @@ type checker struct {
 	directory     *directory
 	timers        *timers
 	keys          []usedKey
+	bounds        []bound              // limits, for what they name
+	people        []naming             // users and sessions, for whom they name
 	replies       map[placed]ledger.ID // what partners were answered with → the transaction that it shows
 	replyKeys     map[placed]ledger.ID // where the reply to a partner's key lies → what the key was used for
 	given         []placed             // answers that are kept for repeated requests
@@ -82,13 +86,14 @@ type checker struct {
 type organization struct {
 	id        ledger.ID
 	histories *histories
+	volumes   map[string]*sums // limit/window/subject → what its transactions make of it
 	books     *books
 }
 
 func (c *checker) organization(id ledger.ID) *organization {
 	o := c.organizations[id]
 	if o == nil {
-		o = &organization{id: id, histories: newHistories()}
+		o = &organization{id: id, histories: newHistories(), volumes: make(map[string]*sums)}
 		c.organizations[id] = o
 	}
 	return o
@@ -141,14 +146,14 @@ func (c *checker) everyOrganization() error {
 			{ruleTotals, c.balances},
 			{ruleClaims, c.lists},
 			{ruleClaims, c.claims},
-			{ruleTotals, func(o *organization) error { return c.unchecked(o, posting.Counters) }},
+			{ruleTotals, c.counters},
 			{ruleStates, func(o *organization) error { return c.unchecked(o, posting.Parts) }},
 		} {
 			if err := c.reading(scan.rule, func() error { return scan.run(o) }); err != nil {
 				return err
 			}
 		}
-		o.books = nil
+		o.books, o.volumes = nil, nil
 	}
 	return nil
 }
@@ -169,8 +174,7 @@ func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	return sortedIDs(known), nil
 }
 
-// unchecked only adds a section to the digest: what counters should be is for
-// their guards' owners to know, and parts are read with their records.
+// unchecked only adds a section to the digest: parts are read with their records.
 func (c *checker) unchecked(o *organization, s posting.Section) error {
 	return c.rows(o, s, func(_, _ []byte) error { return nil })
 }

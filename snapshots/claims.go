@@ -92,8 +92,9 @@ func (c *checker) checkNumbers() error {
 	return nil
 }
 
-// lists checks that the transaction lists show every transaction of a partner,
-// at its creation and at its last event, and nobody else's.
+// lists checks that the lists of transactions show every transaction of a partner,
+// at its creation and at its last event, and nobody else's; and that those of
+// settlements show each once.
 func (c *checker) lists(o *organization) error {
 	err := c.rows(o, posting.Lists, func(key, row []byte) error {
 		const head, size = 1 + 16, 1 + 16 + 8 + 1 + 8
@@ -107,7 +108,7 @@ func (c *checker) lists(o *organization) error {
 			c.report.breach(ruleClaims, "organization %v: a list lies at another time than its first row", o.id)
 		}
 		for i := range listed {
-			c.listed(o, list, &listed[i])
+			c.listed(o, kindListed(key[head+8]), list, &listed[i])
 		}
 		return nil
 	})
@@ -116,15 +117,16 @@ func (c *checker) lists(o *organization) error {
 	}
 	for source, at := range o.histories.index {
 		h := o.histories.shelf.at(at)
-		if source.Kind == ledger.Transaction && h.marks&stored != 0 && h.marks&(listedNew|listedLast) != listedNew|listedLast {
+		shown := source.Kind == ledger.Transaction || source.Kind == ledger.Settlement && h.list != 0
+		if shown && h.marks&stored != 0 && h.marks&(listedNew|listedLast) != listedNew|listedLast {
 			c.report.breach(ruleClaims, "organization %v: %s is not listed", o.id, named(source))
 		}
 	}
 	return nil
 }
 
-func (c *checker) listed(o *organization, list uint32, row *store.Listed) {
-	source := ledger.Source{Kind: ledger.Transaction, ID: row.ID}
+func (c *checker) listed(o *organization, kind ledger.Kind, list uint32, row *store.Listed) {
+	source := ledger.Source{Kind: kind, ID: row.ID}
 	h := o.histories.find(source)
 	switch {
 	case h == nil || h.marks&stored == 0:
@@ -132,6 +134,8 @@ func (c *checker) listed(o *organization, list uint32, row *store.Listed) {
 		return
 	case h.list != list:
 		c.report.breach(ruleClaims, "organization %v: %s is listed where it does not belong", o.id, named(source))
+	case row.First && h.marks&listedNew != 0, kind == ledger.Settlement && !row.First:
+		c.report.breach(ruleClaims, "organization %v: %s is listed twice", o.id, named(source))
 	}
 	if row.First {
 		h.marks |= listedNew

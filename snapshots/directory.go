@@ -30,6 +30,9 @@ type directoryRow struct {
 	Reference      string     `msgpack:"reference"`
 	Out            bool       `msgpack:"out"`
 	Lines          []moneyRow `msgpack:"lines"`
+	Terminal       []byte     `msgpack:"terminal"`
+	Fee            []byte     `msgpack:"fee"`
+	Env            string     `msgpack:"env"`
 	From           string     `msgpack:"from"`
 	To             string     `msgpack:"to"`
 	Rate           string     `msgpack:"rate"`
@@ -67,6 +70,7 @@ func (m *moneyRow) read() (money.Asset, money.Amount, error) {
 type directory struct {
 	partners  map[numbered]*partner
 	terminals map[placed]*terminal
+	limits    map[numbered][]*limit // by partner
 	rates     map[placed]*rate
 	numbers   map[int64]ledger.ID  // number → partner's record
 	claimed   map[string]ledger.ID // number → who claimed it
@@ -87,6 +91,8 @@ type partner struct {
 
 type terminal struct {
 	setting
+	partner  int64
+	env      string
 	settings words.Settings
 }
 
@@ -119,6 +125,7 @@ type made struct {
 func newDirectory() *directory {
 	return &directory{
 		partners: make(map[numbered]*partner), terminals: make(map[placed]*terminal), rates: make(map[placed]*rate),
+		limits:  make(map[numbered][]*limit),
 		numbers: make(map[int64]ledger.ID), claimed: make(map[string]ledger.ID), made: make(map[made]bool),
 	}
 }
@@ -142,6 +149,11 @@ func (c *checker) checkDirectoryRow(r *record, row *directoryRow) {
 		c.checkState(r, row.Status)
 	case ledger.Platform:
 		c.checkState(r, string(words.StateOpen))
+		c.checkTokens(r)
+	case ledger.User:
+		c.checkState(r, onOff)
+		c.keyed(r, ledger.ClaimLogin, row.Login)
+		c.checkPerson(r)
 	case ledger.Partner:
 		c.checkState(r, onOff)
 		c.checkPartner(r, row)
@@ -156,11 +168,20 @@ func (c *checker) checkDirectoryRow(r *record, row *directoryRow) {
 		}
 		c.checkState(r, state)
 		c.keyed(r, ledger.ClaimKeyHash, hex.EncodeToString(row.Hash))
+		if r.source.Kind == ledger.Session {
+			c.checkPerson(r)
+		}
 	case ledger.Settlement:
 		c.checkState(r, string(words.StateSettled))
 		c.checkSettlement(r, row)
 	case ledger.Rate:
 		c.checkRate(r, row)
+	case ledger.Limit:
+		c.checkState(r, onOff)
+		c.checkLimit(r, row)
+	case ledger.Block:
+		c.checkState(r, onOff)
+		c.checkBlock(r)
 	case ledger.Answer:
 		c.checkState(r, string(words.StateGiven))
 		c.given = append(c.given, placed{r.organization.id, r.source.ID})
@@ -198,7 +219,7 @@ func (c *checker) checkTerminal(r *record, row *directoryRow) {
 		c.faulty(r, "has settings that can't be read")
 		return
 	}
-	c.directory.terminals[placed{r.organization.id, r.source.ID}] = &terminal{settingOf(r), settings}
+	c.directory.terminals[placed{r.organization.id, r.source.ID}] = &terminal{settingOf(r), row.Partner, row.Env, settings}
 }
 
 // checkRate compares a rate with its last event, and its pair with its id, which
@@ -211,28 +232,4 @@ func (c *checker) checkRate(r *record, row *directoryRow) {
 		c.faulty(r, "lies in another pair's place")
 	}
 	c.directory.rates[placed{r.organization.id, r.source.ID}] = &rate{settingOf(r), row.Rate}
-}
-
-// checkSettlement compares a partner's settlement with its entries: an event an
-// environment, of a pair of lines an asset.
-func (c *checker) checkSettlement(r *record, row *directoryRow) {
-	c.keyed(r, ledger.ClaimSettlement, words.SettlementKey(row.Partner, row.Reference))
-	bank, owner := ledger.Debit, ledger.Credit
-	if row.Out {
-		bank, owner = owner, bank
-	}
-	var postings []ledger.Posting
-	for i := range row.Lines {
-		asset, amount, err := row.Lines[i].read()
-		if err != nil {
-			c.faulty(r, "has a line that can't be read")
-			return
-		}
-		postings = append(postings,
-			ledger.Posting{Account: ledger.Bank, Asset: asset, Side: bank, Amount: amount},
-			ledger.Posting{Account: ledger.PartnerAvailable(row.Partner), Asset: asset, Side: owner, Amount: amount})
-	}
-	if meaning(r.history.entry) != r.organization.histories.meaning(postings) {
-		c.faulty(r, "books other amounts than it says")
-	}
 }

@@ -18,19 +18,23 @@
 //     total is the sum of its postings; no partner's balance is below what its
 //     overdraft allows, but for what refunds and two-phase payments hold of it;
 //     a partner's line is split between what is available and what is owed as
-//     its accounts ask for.
+//     its accounts ask for; the counters of a volume limit are the sums of what
+//     its transactions have under way and settled, and no others are there.
 //  3. Each record's state is what its events lead to, by legal transitions, with
 //     one intent at a time before each outcome; entries sit on the events that
 //     move money, close what the record holds, and say what the record says;
 //     the record says what its terms, its terminal and the rate make of its
 //     amount; refunds share the fee and convert as they add up; a return is the
 //     mirror of what is left; what came too late is in suspense until it is
-//     given back; nothing is pending, awaited, kept or sealed for what is
-//     closed, and something wakes what is not.
+//     given back; a settlement is with its partner's bank or a terminal of its
+//     partner's; users and sessions act as who is there, and no administration
+//     token is in force that was retired; nothing is pending, awaited, kept or
+//     sealed for what is closed, and something wakes what is not; a transaction that is under way
+//     or settled counts towards each volume limit that bounds it, and no other.
 //  4. Every claim names one existing thing that has that key, and every thing
 //     with such a key has its claim; an idempotency key names what exists and is
 //     its partner's, and every answer that is kept has its key; lists show each
-//     transaction where it belongs.
+//     transaction, and each settlement once, where it belongs.
 //  5. Sequences are gap-free, times rise, blocks join, trees recompute, groups
 //     are chained.
 //  6. Deliveries: skipped, nothing notifies yet.
@@ -50,8 +54,8 @@
 //     the functions of ledger/payment that made them. Only its table of
 //     transitions is believed, whose report is committed and reviewed.
 //  3. Rows are read in sections, in order. Memory holds a few hundred bytes a
-//     record, an account, a refund and a provider's operation, nothing a line or
-//     another event.
+//     record, an account, a refund, a volume and a provider's operation, nothing
+//     a line or another event.
 //  4. A detail names ids, seqs, amounts and accounts; never what a partner sent,
 //     which may hold a card number.
 //  5. A rule that cannot read its rows is broken, not skipped.

@@ -63,6 +63,7 @@ func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective
 		Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimSettlement, Key: settlementKey(partner, reference), Owner: id[:]}},
 		Steps: []posting.Step{{
 			Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: id}, Record: append([]byte{1}, payload...),
+			List: posting.List{Partner: partner, Env: 0x80 | uint8(usd.Env)},
 			Events: []ledger.Event{{Name: "settle", To: "settled", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: effective, Postings: []ledger.Posting{
 				{Account: ledger.Bank, Asset: usd, Side: bank, Amount: money.FromUint64(amount)},
 				{Account: ledger.PartnerAvailable(partner), Asset: usd, Side: owner, Amount: money.FromUint64(amount)},
@@ -88,7 +89,7 @@ type fault struct {
 func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
 	for _, list := range [][]fault{
 		claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one thing each, by rules
-		entryFaults, intentFaults, termFaults, refundFaults, standingFaults, returnFaults, shareFaults, sealedFaults, keyFaults, operationFaults,
+		entryFaults, intentFaults, termFaults, refundFaults, standingFaults, returnFaults, shareFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
 	} {
 		for _, f := range list {
 			t.Run(f.name, func(t *testing.T) {

@@ -85,6 +85,7 @@ type histories struct {
 	rerouted map[ledger.Source][]meaning // what was held at the terminals before the last one
 	returns  map[ledger.ID]ledger.ID     // reversed transaction → its return, as its record says
 	returnOf map[ledger.ID]ledger.ID     // the same as the returns' records say
+	settled  []settledWith               // with providers
 }
 
 func newHistories() *histories {

@@ -69,11 +69,13 @@ func open(t testing.TB, dir string) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
+	accounts := account.New(h.runtime)
 	h.payments = live.New(live.Options{
-		Runtime: h.runtime, Directory: h.directory, Admission: account.New(h.runtime), Sealer: keyring(t, dir),
+		Runtime: h.runtime, Directory: h.directory, Admission: accounts, Sealer: keyring(t, dir),
 		Providers:  map[string]actors.Provider{"simulator": h.simulator},
 		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
+	accounts.Recall(h.payments.Attempts)
 	h.runtime.Start(live.Resumes)
 	return h
 }

@@ -244,6 +244,9 @@ func (s *stage) random(r *rand.Rand) *life {
 	}
 	l := &life{stage: s}
 	partner := []int64{s.w.first.Partner, poor}[r.IntN(2)]
+	if partner == s.w.first.Partner {
+		t.Bounds = s.bounds(r.IntN(3))
+	}
 	request := s.request(kind, uint64(1+r.IntN(400)))
 	if r.IntN(5) == 0 {
 		l.write(s.at.Host(uuid.New(), partner, request))
@@ -254,6 +257,20 @@ func (s *stage) random(r *rand.Rand) *life {
 		l.write(s.at.Reject(uuid.New(), partner, request, payment.InsufficientBalance))
 	}
 	return l
+}
+
+// bounds are so many of the volumes of the sandbox's partner.
+func (s *stage) bounds(n int) (all []payment.Bound) {
+	for _, v := range s.w.market.volumes[:n] {
+		all = append(all, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: "limit exceeded"})
+	}
+	return all
+}
+
+// within are terms with all these volumes.
+func (s *stage) within(t *payment.Terms) *payment.Terms {
+	t.Bounds = s.bounds(2)
+	return t
 }
 
 // poor is a partner who has only what its payments bring, and owes what it lacks.
@@ -316,12 +333,21 @@ func (l *life) unasked(r *rand.Rand, at payment.Case, answer payment.Answer) (d 
 		return at.GiveBack(l.record, uuid.New())
 	case 4:
 		if payment.Reroutable(l.record, answer) {
-			return at.Reroute(l.record, answer, terms(payment.Fees{Fixed: money.FromUint64(2)}))
+			return at.Reroute(l.record, answer, l.other(r, payment.Fees{Fixed: money.FromUint64(2)}))
 		}
 	case 5:
 		if l.record.Waiting() {
-			return at.Continue(l.record, payment.Credentials{Method: payment.BankCard}, terms(payment.Fees{Bps: 100})), true
+			return at.Continue(l.record, payment.Credentials{Method: payment.BankCard}, l.other(r, payment.Fees{Bps: 100})), true
 		}
 	}
 	return d, ok
+}
+
+// other are terms of another terminal, which other volumes may bound.
+func (l *life) other(r *rand.Rand, fees payment.Fees) *payment.Terms {
+	t := terms(fees)
+	if l.record.Partner == l.w.first.Partner {
+		t.Bounds = l.bounds(r.IntN(3))
+	}
+	return t
 }

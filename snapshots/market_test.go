@@ -22,7 +22,8 @@ import (
 // hold, refund, convert and refuse, and whose payers act.
 type market struct {
 	partner int64
-	stall   *trader // while it is open
+	stall   *trader          // while it is open
+	volumes []payment.Volume // a day's and a month's of the sandbox's partner, in USD
 
 	refunded  *payment.Record // twice, in parts
 	returned  *payment.Record // in part refunded, then taken back by the rail
@@ -88,7 +89,36 @@ func (m *market) open(h *house, w *town) *trader {
 		_, err = h.directory.PutRate(ctx, w.first.Org, words.RateDraft{From: pair[0], To: pair[1], Value: rate})
 		must(t, err)
 	}
+	m.bounded(h, w)
 	return &trader{h, w, owner}
+}
+
+// bounded puts limits on the market's partner, and on the sandbox's, that all
+// their transactions keep: each currency's volumes, of several scopes.
+func (m *market) bounded(h *house, w *town) {
+	most, often := money.FromUint64(1<<50), int64(100)
+	for i, draft := range []words.LimitDraft{
+		{Partner: m.partner, Kind: words.DailyVolume, Currency: "USD"},
+		{Partner: m.partner, Kind: words.MonthlyVolume, Currency: "USD", Type: words.PayoutTerminal},
+		{Partner: m.partner, Kind: words.MonthlyVolume, Currency: "EUR"},
+		{Partner: m.partner, Kind: words.DailyVolume, Currency: "EUR", Type: words.PaymentTerminal},
+		{Partner: m.partner, Kind: words.DailyVolume, Currency: "GBP", Scope: words.ScopePartner},
+		{Partner: m.partner, Kind: words.DailyVolume, Currency: "KZT"},
+		{Partner: m.partner, Kind: words.DailyVolume, Currency: "USD", Scope: words.ScopeCard},
+		{Partner: w.first.Partner, Kind: words.DailyVolume, Currency: "USD"},
+		{Partner: w.first.Partner, Kind: words.MonthlyVolume, Currency: "USD"},
+	} {
+		draft.Env, draft.MaxAmount = "prod", &most
+		l, err := h.directory.CreateLimit(h.t.Context(), w.first.Org, draft)
+		must(h.t, err)
+		if i >= 7 {
+			m.volumes = append(m.volumes, payment.Volume{Limit: l.ID, Window: l.CounterWindow(ledger.DateOf(start))})
+		}
+	}
+	_, err := h.directory.CreateLimit(h.t.Context(), w.first.Org, words.LimitDraft{
+		Partner: m.partner, Kind: words.Velocity, Env: "prod", MaxCount: &often, Window: "hour",
+	})
+	must(h.t, err)
 }
 
 // settlesIn makes a terminal of the sandbox's partner that converts.

@@ -140,7 +140,7 @@ func wasSettled(s payment.Status) bool {
 // until a part of it was captured. A hosted transaction has none at first, and one
 // that is being authorised may have had those of a terminal that refused it.
 func termsOf(want map[string]either, p *payment.Record, status payment.Status) {
-	if status == payment.Authorizing && len(p.Attempts) > 0 {
+	if status == payment.Authorizing && len(sentTo(p)) > 0 {
 		return
 	}
 	routed := *p

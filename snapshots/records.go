@@ -46,6 +46,7 @@ func (c *checker) records(o *organization) error {
 		}
 	}
 	c.checkReturns(o)
+	c.checkSettled(o)
 	return nil
 }
 

@@ -57,9 +57,10 @@ func shareOf(postings []ledger.Posting) (s share) {
 // split says what is wrong with how an entry splits a partner's line, before it
 // is posted; empty: nothing. A credit first pays off what the partner owes. Of a
 // debit, what is more than is available becomes owed; but what a payout takes was
-// held before, all of it.
+// held before, all of it, and a settlement takes only what is there.
 func (b *books) split(e *ledger.Event) string {
-	if e.Source.Kind != ledger.Transaction || e.Entry.Phase != ledger.Posted && e.Entry.Phase != ledger.Capture {
+	settles := e.Source.Kind == ledger.Settlement && sameAsset(e.Entry.Postings)
+	if !settles && e.Source.Kind != ledger.Transaction || e.Entry.Phase != ledger.Posted && e.Entry.Phase != ledger.Capture {
 		return ""
 	}
 	s := shareOf(e.Entry.Postings)
@@ -75,7 +76,7 @@ func (b *books) split(e *ledger.Event) string {
 	switch {
 	case all.Negative:
 		bound = b.totals(s.paths[1], s.asset).Balance(ledger.Debit)
-	case provider == ledger.Credit && isCharge(e):
+	case settles, provider == ledger.Credit && isCharge(e):
 		bound.Abs = all.Abs
 	default:
 		bound = b.totals(s.paths[0], s.asset).Available()

@@ -79,7 +79,8 @@ func (c *checker) settingsFor(r *record, id ledger.ID) *words.Settings {
 // and what was held at those before the last.
 func (c *checker) checkRoute(r *record, p *payment.Record) {
 	h := r.history
-	tried := len(p.Attempts)
+	sent := sentTo(p)
+	tried := len(sent)
 	if p.Terminal != (ledger.ID{}) && p.ReversalOf == (ledger.ID{}) {
 		tried++
 	}
@@ -87,13 +88,13 @@ func (c *checker) checkRoute(r *record, p *payment.Record) {
 		c.faulty(r, "names %d terminals, and was sent to %d", tried, h.asked[callCharge])
 		return
 	}
-	if len(p.Attempts) == 0 {
+	if len(sent) == 0 {
 		return
 	}
 	seen := map[ledger.ID]bool{p.Terminal: true}
 	held := r.organization.histories.rerouted[r.source]
-	for i := range p.Attempts {
-		a := &p.Attempts[i]
+	for i := range sent {
+		a := &sent[i]
 		if seen[a.Terminal] {
 			c.faulty(r, "was sent to terminal %v again", a.Terminal)
 		}
@@ -105,6 +106,17 @@ func (c *checker) checkRoute(r *record, p *payment.Record) {
 			}
 		}
 	}
+}
+
+// sentTo are the terminals, but for the last, that a transaction was sent to.
+func sentTo(p *payment.Record) []payment.Attempt {
+	var sent []payment.Attempt
+	for i := range p.Attempts {
+		if o := p.Attempts[i].Outcome; o == payment.AttemptRefused || o == payment.AttemptNotSent {
+			sent = append(sent, p.Attempts[i])
+		}
+	}
+	return sent
 }
 
 // before is a transaction as it was at a terminal that refused it.

@@ -38,6 +38,7 @@ func (c *checker) checkTransaction(r *record) {
 	c.checkBooked(r, p)
 	c.checkRefunds(r, p)
 	c.checkStanding(r, p)
+	c.checkVolumes(r, p)
 	c.checkReturn(r, p)
 	if p.TxID != "" {
 		h.claims, h.claim = ledger.ClaimTxID, histories.hash(byte(ledger.ClaimTxID), acting.TxIDKey(p.Partner, p.TxID))

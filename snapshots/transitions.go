@@ -168,6 +168,7 @@ func (j *journal) checkEntry(e *ledger.Event, closed hold, held bool) {
 var kindNames = map[ledger.Kind]string{
 	ledger.Transaction: "transaction", ledger.Platform: "platform", ledger.Organization: "organization", ledger.Partner: "partner",
 	ledger.Terminal: "terminal", ledger.APIKey: "key", ledger.Session: "session", ledger.User: "user",
+	ledger.Limit: "limit", ledger.Block: "entry of the blocklist",
 	ledger.Settlement: "settlement", ledger.Rate: "rate", ledger.Answer: "answer", ledger.Reply: "reply", ledger.Transfer: "transfer",
 }
 

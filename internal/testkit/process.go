@@ -18,8 +18,8 @@ import (
 
 // Bounds of waiting; a machine with little to spare still meets them.
 const (
-	startBound = 90 * time.Second
-	stopBound  = 60 * time.Second
+	startBound = 3 * time.Minute
+	stopBound  = 3 * time.Minute
 )
 
 // readyMark begins the line on stdout that names the address when all is ready.

@@ -55,6 +55,7 @@ var house = []room{
 	{"api", slices.Concat(doors, []string{"api/..."})},
 
 	{"bench/...", loads},
+	{"cmd/mizan/admin", nil}, // a client: it knows the server by HTTP only
 	{"cmd/*/...", slices.Concat(loads, []string{"bench/..."})},
 }
 
