@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"mizan/bench/server"
 )
@@ -18,6 +19,8 @@ type auditor struct {
 	client  *http.Client
 	base    string
 	sandbox *server.Sandbox
+
+	everyone bool // the payments are all partners', not the sandbox's own one's
 }
 
 // row is an account in one asset, as the auditor sees it.
@@ -98,17 +101,23 @@ const pageSize = "500"
 
 // books are the totals that a run of payments moves.
 type books struct {
-	available big.Int // posted credits of the partner's available account
+	available big.Int // posted credits of the partner's available account, or of all partners'
 	provider  big.Int // posted debits of all provider accounts
 }
 
 // read takes the totals down, in the asset of the payments.
 func (a *auditor) read(ctx context.Context) (*books, error) {
 	b := new(books)
-	partner := fmt.Sprintf("/ledger/accounts/L:partner:%d:available", a.sandbox.PartnerID)
+	path := fmt.Sprintf("/ledger/accounts/L:partner:%d:available", a.sandbox.PartnerID)
 	query := url.Values{"env": {"prod"}, "currency": {paymentCurrency}, "limit": {pageSize}}
-	err := a.list(ctx, partner, query, func(r *row) error {
-		b.available.Add(&b.available, &r.CreditsPosted.Int)
+	if a.everyone {
+		path = "/ledger/accounts"
+		query.Set("prefix", "L:partner:")
+	}
+	err := a.list(ctx, path, query, func(r *row) error {
+		if strings.HasSuffix(r.Account, ":available") {
+			b.available.Add(&b.available, &r.CreditsPosted.Int)
+		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, errNotFound) {

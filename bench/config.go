@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	directoryactor "mizan/actors/directory"
+	"mizan/ledger/directory"
 	"mizan/posting"
 )
 
@@ -21,6 +23,40 @@ type PaymentsConfig struct {
 	Data        string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
 	Timeout     time.Duration `name:"timeout" default:"30s" help:"When an answer counts as lost."`
 	Report      string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
+	Partners    int           `name:"partners" default:"0" help:"Partners to spread the payments over; they are made in the server's directory first. 0: the sandbox's one."`
+	Terminals   int           `name:"terminals" default:"3" help:"Terminals of each of --partners."`
+	Keys        int           `name:"keys" default:"0" help:"API keys of all --partners together; each is used in its turn. 0: one each."`
+	Limits      bool          `name:"limits" help:"Put limits that are never reached on each partner: volume of a day and of a month, velocity of a minute."`
+}
+
+// merchants is what --partners, --terminals and --keys ask for.
+func (c *PaymentsConfig) merchants() wanted {
+	w := wanted{partners: c.Partners, terminals: c.Terminals, keys: c.Keys}
+	if w.keys == 0 {
+		w.keys = w.partners
+	}
+	return w
+}
+
+// check tells what the server's directory does not take.
+func (w wanted) check() error {
+	each := 0
+	if w.partners > 0 {
+		each = (w.keys + w.partners - 1) / w.partners
+	}
+	switch {
+	case w.partners < 0 || w.partners > maxPartners:
+		return fmt.Errorf("--partners has to be 0 to %d", maxPartners)
+	case w.partners == 0:
+		return nil
+	case w.terminals < 1 || w.terminals > directory.MaxTerminals:
+		return fmt.Errorf("--terminals has to be 1 to %d", directory.MaxTerminals)
+	case w.keys < w.partners:
+		return fmt.Errorf("--keys has to be at least one for each of --partners")
+	case w.terminals+each > directoryactor.MaxMerchantRecords:
+		return fmt.Errorf("--terminals and --keys have to be at most %d for each of --partners", directoryactor.MaxMerchantRecords)
+	}
+	return nil
 }
 
 // LedgerConfig is the command line of `mizan bench ledger`.
@@ -39,6 +75,7 @@ type LedgerConfig struct {
 const (
 	maxConnections = 10_000
 	maxAccounts    = 10_000_000
+	maxPartners    = 1_000_000
 	maxPreload     = 100_000_000
 	defaultPreload = 10_000
 )
@@ -69,8 +106,12 @@ func (c *PaymentsConfig) Validate() error {
 		return fmt.Errorf("--target needs --data, the directory of that server, for its sandbox.json")
 	case c.Target == "" && c.TLS != "off" && c.TLS != "auto":
 		return fmt.Errorf("--tls %q is neither off nor auto", c.TLS)
+	case c.Partners == 0 && c.Keys != 0:
+		return fmt.Errorf("--keys needs --partners")
+	case c.Partners != 0 && c.Workload != workloadPayments:
+		return fmt.Errorf("--partners goes with the payments workload only")
 	}
-	return nil
+	return c.merchants().check()
 }
 
 // Validate tells what does not go together. kong calls it for the command line.

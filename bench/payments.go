@@ -35,13 +35,19 @@ type PaymentsReport struct {
 	Ledger      string  `json:"ledger"` // "ok" or what is wrong
 	Charged     uint64  `json:"charged"`
 	Resolved    int     `json:"resolved"` // asked for again, because no outcome had been seen
+	Partners    int     `json:"partners"` // that the payments were spread over
+	Keys        int     `json:"keys"`
+	Limits      int     `json:"limits"` // of each partner
 }
 
-// Costs are what a process took while it was measured.
+// Costs are what a process took while it was measured. Ready is about its start:
+// the seconds until it took requests and the memory that it had then.
 type Costs struct {
-	CPUSeconds float64 `json:"cpu_seconds"`
-	PeakAnon   int64   `json:"peak_anonymous_bytes"`
-	ReadyAfter float64 `json:"ready_after_seconds,omitempty"`
+	CPUSeconds    float64 `json:"cpu_seconds"`
+	PeakAnon      int64   `json:"peak_anonymous_bytes"`
+	ReadyAfter    float64 `json:"ready_after_seconds,omitempty"`
+	ReadyAnon     int64   `json:"ready_anonymous_bytes,omitempty"`
+	ReadyResident int64   `json:"ready_resident_bytes,omitempty"` // with pages of files
 }
 
 // Payments loads a server with payments, or with reads of them, prints what it
@@ -89,7 +95,10 @@ type paymentsRun struct {
 	dialer   *dialer
 	auditor  *auditor
 	payments *payments
-	ledger   error // what the check of the ledger said
+
+	merchants *merchants   // nil: the sandbox's own partner makes the payments
+	atReady   server.Usage // of the server that was started
+	ledger    error        // what the check of the ledger said
 }
 
 // open starts the server, unless there is a target, and gets to know it.
@@ -104,7 +113,15 @@ func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
 	} else {
 		r.sandbox.BaseURL = r.cfg.Target
 	}
-	err = r.meet()
+	if r.cfg.Partners > 0 {
+		err = r.populate(ctx, dir)
+	}
+	if err == nil {
+		err = r.meet()
+	}
+	if err == nil && r.cfg.Limits {
+		err = r.restrict(ctx)
+	}
 	if err != nil {
 		err = errors.Join(err, r.close())
 	}
@@ -131,7 +148,8 @@ func (r *paymentsRun) start(ctx context.Context, dir string) error {
 		}
 	}
 	r.server = s
-	return nil
+	r.atReady, err = server.UsageOf(s.PID())
+	return err
 }
 
 func (r *paymentsRun) meet() error {
@@ -149,6 +167,19 @@ func (r *paymentsRun) meet() error {
 	r.auditor = &auditor{client: client, base: r.sandbox.BaseURL, sandbox: &r.sandbox}
 	run := strconv.FormatUint(rand.Uint64()|1<<63, 16) // a run never repeats another's txids
 	r.payments = newPayments(r.dialer.host, run, &r.sandbox, r.cfg.Workload == workloadRead)
+	r.report.Partners, r.report.Keys = 1, 1
+	if r.merchants == nil {
+		return nil
+	}
+	r.auditor.everyone = true
+	size := r.merchants.size()
+	r.report.Partners, r.report.Keys = size.partners, size.keys
+	if err := r.payments.spread(r.merchants.keys(), &r.sandbox); err != nil {
+		return err
+	}
+	for i := range r.merchants.Partners {
+		r.merchants.Partners[i].Keys = nil // the generator shares the machine: its collector need not look at them
+	}
 	return nil
 }
 
@@ -211,6 +242,9 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 	meter := startMeter(r.server)
 	r.report.Outcome, err = r.drive(ctx, r.cfg.Workload, l, uint64(preload))
 	r.report.Server, r.report.Generator = meter.stop()
+	if c := r.report.Server; c != nil {
+		c.ReadyAnon, c.ReadyResident = r.atReady.Anon, r.atReady.Resident
+	}
 	if err != nil {
 		return err
 	}
@@ -284,6 +318,7 @@ func (r *paymentsRun) print() {
 		loop = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", p.Rate, o.LateP99)
 	}
 	say(r.out, "machine    %v", p.Machine)
+	say(r.out, "spread     over %d partners and %d keys, %d limits on each partner", p.Partners, p.Keys, p.Limits)
 	if p.Preload.Good > 0 {
 		say(r.out, "preload    %d in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
 	}
@@ -291,8 +326,8 @@ func (r *paymentsRun) print() {
 	say(r.out, "latency    %v", o.Latency)
 	say(r.out, "errors     %s", o.errorText())
 	if s := p.Server; s != nil {
-		say(r.out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB, ready after %.2f s",
-			s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20, s.ReadyAfter)
+		say(r.out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
+		say(r.out, "start      ready after %.2f s with %d MiB of anonymous memory, %d MiB resident", s.ReadyAfter, s.ReadyAnon>>20, s.ReadyResident>>20)
 	}
 	say(r.out, "generator  %.2f CPU s (%.0f µs each)", p.Generator.CPUSeconds, p.Generator.CPUSeconds*1e6/float64(max(o.Good, 1)))
 	say(r.out, "ledger     %s: %d payments of %d charged, %d of them asked for again", p.Ledger, p.Charged, paymentAmount, p.Resolved)

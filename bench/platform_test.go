@@ -23,6 +23,7 @@ type platform struct {
 	oneSided bool // books every tenth payment on one side only
 	confused bool // reads answer with another payment
 
+	keys      map[string]int // creates by key; nil: the sandbox's own partner's alone
 	mu        sync.Mutex
 	creates   int
 	byTxid    map[string]*paid
@@ -60,7 +61,7 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
 	forLedger := strings.HasPrefix(path, "/ledger/")
 	allowed := r.Header.Get("x-organization-id") == "org" &&
-		(forLedger && r.Header.Get("Authorization") == "Bearer auditor" || !forLedger && r.Header.Get("x-api-key") == "key")
+		(forLedger && r.Header.Get("Authorization") == "Bearer auditor" || !forLedger && p.knows(r.Header.Get("x-api-key")))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -78,6 +79,9 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 		p.read(w, strings.TrimPrefix(path, "/transactions/"))
 	case path == "/ledger/accounts/L:partner:7:available":
 		p.rows(w, "", p.partnerRow())
+	case path == "/ledger/accounts" && r.URL.Query().Get("prefix") == "L:partner:" && p.keys != nil:
+		p.pages(w, r, ledgerRow("L:partner:7:available", 0, p.available/2), ledgerRow("L:partner:7:pending", 0, 99),
+			ledgerRow("L:partner:8:available", 0, p.available-p.available/2))
 	case path == "/ledger/accounts" && r.URL.Query().Get("prefix") == "A:provider:":
 		p.pages(w, r, p.providerRow(0), p.providerRow(1))
 	case path == "/ledger/trial-balance":
@@ -85,6 +89,14 @@ func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+func (p *platform) knows(key string) bool {
+	if p.keys == nil {
+		return key == "key"
+	}
+	_, known := p.keys[key]
+	return known
 }
 
 // create makes a payment, or repeats the one with the txid.
@@ -97,6 +109,9 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.creates++
+	if p.keys != nil {
+		p.keys[r.Header.Get("x-api-key")]++
+	}
 	trouble := 0
 	if p.troubled {
 		trouble = p.creates % 10

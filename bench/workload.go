@@ -49,7 +49,10 @@ func paymentRequest(host, run string, s *server.Sandbox) []byte {
 // whose outcome it has not seen.
 type payments struct {
 	template []byte
-	at       int // where the number stands
+	at       int    // where the number stands
+	keys     []byte // each payment's, in turn, keySize each; empty: all have the template's
+	keySize  int
+	keyAt    int // where the key stands
 	keepIDs  bool
 
 	mu         sync.Mutex
@@ -62,7 +65,22 @@ type payments struct {
 func newPayments(host, run string, s *server.Sandbox, keepIDs bool) *payments {
 	p := &payments{template: paymentRequest(host, run, s), keepIDs: keepIDs}
 	p.at = bytes.Index(p.template, []byte(number16))
+	const keyHeader = "x-api-key: "
+	p.keyAt = bytes.Index(p.template, []byte(keyHeader)) + len(keyHeader)
 	return p
+}
+
+// spread has the payments made with all the keys, as long as the sandbox's own.
+func (p *payments) spread(keys []string, s *server.Sandbox) error {
+	p.keySize = len(s.APIKey)
+	p.keys = make([]byte, 0, len(keys)*p.keySize)
+	for _, key := range keys {
+		if len(key) != p.keySize {
+			return fmt.Errorf("bench: a key of %d bytes in %s", len(key), merchantsFile)
+		}
+		p.keys = append(p.keys, key...)
+	}
+	return nil
 }
 
 // payer is one connection's share of payments.
@@ -76,6 +94,10 @@ func (p *payments) job() job { return &payer{p, bytes.Clone(p.template)} }
 // request implements job.
 func (p *payer) request(n uint64) []byte {
 	const digits = "0123456789abcdef"
+	if len(p.keys) > 0 {
+		i := int(n%uint64(len(p.keys)/p.keySize)) * p.keySize
+		copy(p.bytes[p.keyAt:], p.keys[i:i+p.keySize])
+	}
 	for i := p.at + len(number16) - 1; i >= p.at; i-- {
 		p.bytes[i] = digits[n&15]
 		n >>= 4

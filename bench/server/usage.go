@@ -15,8 +15,9 @@ const userHZ = 100
 
 // Usage is what a process has taken so far.
 type Usage struct {
-	CPU  time.Duration // user and system time of all threads
-	Anon int64         // anonymous memory now, in bytes (RssAnon)
+	CPU      time.Duration // user and system time of all threads
+	Anon     int64         // anonymous memory now, in bytes (RssAnon)
+	Resident int64         // that and what is mapped of files, in bytes (VmRSS)
 }
 
 // UsageOf reads a process's usage from /proc.
@@ -34,8 +35,12 @@ func UsageOf(pid int) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	anon, err := anonymous(status)
-	return Usage{CPU: cpu, Anon: anon}, err
+	anon, err := sizeOf(status, "RssAnon")
+	if err != nil {
+		return Usage{}, err
+	}
+	resident, err := sizeOf(status, "VmRSS")
+	return Usage{CPU: cpu, Anon: anon, Resident: resident}, err
 }
 
 // cpuTime adds utime and stime, fields 14 and 15 of proc(5). They are counted
@@ -58,9 +63,10 @@ func cpuTime(stat []byte) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / userHZ, nil
 }
 
-// anonymous is RssAnon in bytes; a process that has just ended has none.
-func anonymous(status []byte) (int64, error) {
-	_, rest, found := strings.Cut(string(status), "\nRssAnon:")
+// sizeOf is a line of /proc/pid/status in bytes; a process that has just ended
+// has no memory.
+func sizeOf(status []byte, name string) (int64, error) {
+	_, rest, found := strings.Cut(string(status), "\n"+name+":")
 	if !found {
 		return 0, nil
 	}

@@ -6,6 +6,7 @@ import "mizan/bench"
 type benchCommands struct {
 	Payments paymentsBench `cmd:"" help:"Load a server with payments."`
 	Ledger   ledgerBench   `cmd:"" help:"Load the ledger alone with two-leg transfers."`
+	Access   accessBench   `cmd:"" help:"Compare how long keys take that are not let in."`
 }
 
 // paymentsBench is `mizan bench payments`.
@@ -26,4 +27,14 @@ func (c *ledgerBench) Run(s *streams) error {
 	ctx, stop := interruptible()
 	defer stop()
 	return bench.Ledger(ctx, c.LedgerConfig, s.out)
+}
+
+// accessBench is `mizan bench access`.
+type accessBench struct{ bench.AccessConfig }
+
+// Run implements the command.
+func (c *accessBench) Run(s *streams) error {
+	ctx, stop := interruptible()
+	defer stop()
+	return bench.Access(ctx, c.AccessConfig, s.out)
 }

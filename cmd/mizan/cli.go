@@ -7,6 +7,8 @@ import (
 	"runtime"
 
 	"github.com/alecthomas/kong"
+
+	"mizan/cmd/mizan/admin"
 )
 
 // version is what `git describe` said; the Makefile sets it.
@@ -14,12 +16,14 @@ var version = "devel"
 
 // commands is the command line.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Run the server."`
-	Audit   auditCommands  `cmd:"" help:"Check what the store holds."`
-	Bench   benchCommands  `cmd:"" help:"Measure throughput and latency."`
-	Keyring keyringCommand `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
-	Keys    keysCommands   `cmd:"" help:"List and rotate the keys that seal card numbers."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve   serveCommand       `cmd:"" help:"Run the server."`
+	Admin   admin.Commands     `cmd:"" help:"Administer a running server."`
+	Token   adminTokenCommands `cmd:"" name:"admin-token" help:"Rotate administration tokens."`
+	Audit   auditCommands      `cmd:"" help:"Check what the store holds."`
+	Bench   benchCommands      `cmd:"" help:"Measure throughput and latency."`
+	Keyring keyringCommand     `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
+	Keys    keysCommands       `cmd:"" help:"List and rotate the keys that seal card numbers."`
+	Version versionCommand     `cmd:"" help:"Print the version."`
 }
 
 // streams are where a command prints.
@@ -46,7 +50,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return exitCode(badConfiguration(err.Error()), stderr)
 	}
-	return exitCode(chosen.Run(&streams{out: stdout, err: stderr}), stderr)
+	return exitCode(ofAdmin(chosen.Run(&streams{out: stdout, err: stderr}, &admin.Streams{Out: stdout, Err: stderr})), stderr)
 }
 
 // versionCommand prints what this binary is.

@@ -30,7 +30,7 @@ type serveCommand struct {
 	Sandbox              toggle  `name:"sandbox" env:"MIZAN_SANDBOX" help:"Simulated providers and two ready organizations."`
 	Clock                setting `name:"clock" env:"MIZAN_CLOCK" standard:"real" placeholder:"real|manual" help:"manual: time moves through PUT /api/v1/sandbox/clock only."`
 	Keyring              setting `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"Keys that seal card numbers and sign ledger heads; made in the data directory with --sandbox, else required."`
-	AdminTokenFile       setting `name:"admin-token-file" env:"MIZAN_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"First admin token; without it one is made and printed once."`
+	AdminTokenFile       setting `name:"admin-token-file" env:"MIZAN_ADMIN_TOKEN_FILE" placeholder:"FILE" help:"Admin token to put in force beside those that are; without it the first start makes one and prints it once."`
 	TrustedProxies       setting `name:"trusted-proxies" env:"MIZAN_TRUSTED_PROXIES" placeholder:"CIDR,..." help:"Proxies whose X-Forwarded headers count."`
 	MinFree              setting `name:"min-free" env:"MIZAN_MIN_FREE" standard:"512MiB" placeholder:"BYTES" help:"Free disk space below which commands are refused."`
 	RateLimit            setting `name:"rate-limit" env:"MIZAN_RATE_LIMIT" standard:"0" placeholder:"N" help:"Requests a second for each key; 0: no limit."`

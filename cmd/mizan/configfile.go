@@ -96,12 +96,17 @@ func readBounded(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
+	return contentOf(f, limit)
+}
+
+// contentOf reads an open file to its end, up to a bound.
+func contentOf(f *os.File, limit int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
+		return nil, fmt.Errorf("%s is larger than %d bytes", f.Name(), limit)
 	}
 	return content, nil
 }

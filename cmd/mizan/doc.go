@@ -1,15 +1,16 @@
 // Command mizan is the whole product in one binary: the server (serve), the
-// checker (audit verify) and the load generators (bench).
+// administration's client (admin), the rotation of its tokens (admin-token), the checker (audit verify) and the load
+// generators (bench).
 //
 // Invariants:
 //  1. Nothing is opened before every key of the configuration has been checked,
 //     and all bad keys are reported at once, a line each.
 //  2. Start order: configuration, directory with its lock and store, checker if
-//     asked, who takes part, listener (nothing is accepted), the simulator's log,
+//     asked, who takes part, listener (nothing is accepted), the providers with the simulator's log,
 //     runtime, recovery, the sandbox's seed and sandbox.json, then requests. So "core_status ok" means
 //     that all due work is scheduled.
-//  3. Exit codes: 0 clean stop, 1 storage fault, 2 bad configuration or address
-//     in use, 3 directory locked or of a newer schema. After a storage fault
+//  3. Exit codes, but for admin, which has its own: 0 clean stop, 1 storage
+//     fault, 2 bad configuration or address in use, 3 directory locked or of a newer schema. After a storage fault
 //     nothing more is acknowledged.
 //  4. A plain token or key is written to sandbox.json only, or printed once.
 //  5. A manual clock is durable before it moves, so after a kill it is never

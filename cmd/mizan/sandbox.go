@@ -54,10 +54,17 @@ func (s *server) furnish(ctx context.Context) error {
 	// A stop that is asked for meanwhile waits: half a start is not cleaner.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), furnishBound)
 	defer cancel()
+	furnish := s.furnishAdmin
 	if s.cfg.sandbox {
-		return s.furnishSandbox(ctx, s.directory.Empty())
+		furnish = s.furnishSandbox
 	}
-	return s.furnishAdmin(ctx)
+	if err := furnish(ctx); err != nil {
+		return err
+	}
+	if n := s.directory.AdminTokens(); n > 1 {
+		s.log.Info("several administration tokens are in force", "count", n)
+	}
+	return nil
 }
 
 // furnishAdmin puts the operator's token in force, or makes the first one. That
@@ -66,7 +73,7 @@ func (s *server) furnish(ctx context.Context) error {
 func (s *server) furnishAdmin(ctx context.Context) error {
 	token := s.cfg.adminToken
 	if token == "" {
-		if s.directory.HasAdminToken() {
+		if s.directory.AdminTokens() > 0 {
 			return nil
 		}
 		token = secret.NewToken("mza_", rand.Reader)
@@ -78,9 +85,9 @@ func (s *server) furnishAdmin(ctx context.Context) error {
 }
 
 // furnishSandbox seeds an empty store and writes sandbox.json.
-func (s *server) furnishSandbox(ctx context.Context, empty bool) error {
+func (s *server) furnishSandbox(ctx context.Context) error {
 	box := s.storedSandbox()
-	if empty {
+	if s.directory.Empty() {
 		seeded, err := s.directory.Seed(ctx, directory.SeedInput{AdminToken: secret.Text(s.cfg.adminToken)})
 		if err != nil {
 			return s.commanded(err)
@@ -99,6 +106,11 @@ func (s *server) furnishSandbox(ctx context.Context, empty bool) error {
 	if s.transport.caFile != "" {
 		box.CAFile = absolute(s.transport.caFile)
 	}
+	s.directory.OnRotation(s.keepRotated)
+	return s.writeSandbox(box)
+}
+
+func (s *server) writeSandbox(box *sandbox) error {
 	content, err := json.MarshalIndent(box, "", "  ")
 	if err != nil {
 		return err
@@ -107,6 +119,19 @@ func (s *server) furnishSandbox(ctx context.Context, empty bool) error {
 		return storageFault("%v", err)
 	}
 	return nil
+}
+
+// keepRotated has sandbox.json hold the token that has taken its own one's place.
+// If it can't be written, the next start makes another token for it.
+func (s *server) keepRotated(retired, successor secret.Text) {
+	box := s.storedSandbox()
+	if box.AdminToken != string(retired) {
+		return
+	}
+	box.AdminToken = string(successor)
+	if err := s.writeSandbox(box); err != nil {
+		s.log.Warn("sandbox.json can't be written; the next start makes another admin token for it", "error", err)
+	}
 }
 
 // commanded turns the refusal of a command at the start into the process's end.
@@ -150,6 +175,10 @@ func (b *sandbox) name(known *directory.Sandbox) {
 func (s *server) mend(ctx context.Context, box *sandbox) error {
 	known, _ := s.directory.Sandbox()
 	box.name(known)
+	passed, err := s.directory.PassInForce(ctx, known.First, []byte(box.PartnerPass))
+	if err != nil {
+		return s.commanded(err)
+	}
 	for _, v := range []struct {
 		which directory.Value
 		value *string
@@ -157,7 +186,7 @@ func (s *server) mend(ctx context.Context, box *sandbox) error {
 		holds bool
 	}{
 		{directory.AdminToken, &box.AdminToken, uuid.Nil, s.directory.AdminToken([]byte(box.AdminToken))},
-		{directory.PartnerPass, &box.PartnerPass, known.First.Org, box.PartnerPass != ""},
+		{directory.PartnerPass, &box.PartnerPass, known.First.Org, passed},
 		{directory.APIKey, &box.APIKey, known.First.Org, s.holdsKey(known.First, box.APIKey)},
 		{directory.SessionToken, &box.SessionToken, known.First.Org, s.holdsSession(known.First, box.SessionToken, words.Admin)},
 		{directory.AuditorToken, &box.AuditorToken, known.First.Org, s.holdsSession(known.First, box.AuditorToken, words.Auditor)},
@@ -194,6 +223,6 @@ func (s *server) holdsKey(demo directory.Demo, value string) bool {
 }
 
 func (s *server) holdsSession(demo directory.Demo, value string, role words.Role) bool {
-	session, ok := s.directory.Session(demo.Org, []byte(value), ledger.MicrosOf(s.clock.Now()))
-	return ok && session.Role == role
+	session, ok := s.directory.SessionInForce(demo.Org, []byte(value))
+	return ok && session.Roles.Has(role)
 }

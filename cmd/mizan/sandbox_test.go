@@ -110,6 +110,38 @@ func TestLostSandboxValuesAreMadeAnew(t *testing.T) {
 	works()
 }
 
+// The operator may set another password for the sandbox's partner: then the file's
+// is made anew, and it is the one in force.
+func TestAPasswordThatIsNoLongerInForceIsMadeAnew(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	first := s.Sandbox
+	answer, err := s.Admin().With("x-organization-id", first.OrganizationID).Do("PATCH", "/api/v1/partners/1", `{"pass":"another"}`)
+	status(t, answer, err, 200)
+	s.Stop()
+	s.Restart()
+	second := s.Sandbox
+	if second.PartnerPass == first.PartnerPass || second.PartnerPass == "" || second.PartnerPass == "another" {
+		t.Error("the password is not a new one")
+	}
+	if second.PartnerPass, second.BaseURL = first.PartnerPass, first.BaseURL; second != first {
+		t.Error("another value changed")
+	}
+	login := func(pass string, want int) {
+		t.Helper()
+		answer, err := s.Anyone().With("x-organization-id", first.OrganizationID).Post("/api/v1/sessions", map[string]string{"login": "demo", "pass": pass})
+		status(t, answer, err, want)
+	}
+	login(s.Sandbox.PartnerPass, 201)
+	login("another", 401)
+	login(first.PartnerPass, 401)
+	now := s.Sandbox.PartnerPass
+	s.Kill()
+	s.Restart()
+	if s.Sandbox.PartnerPass != now {
+		t.Error("a password in force was made anew")
+	}
+}
+
 func TestFirstAdminTokenIsPrintedOnce(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keyring")
 	if r := testkit.Run(t, nil, "keyring", keys); r.Exit != 0 {
@@ -147,6 +179,26 @@ func TestAdminTokenFromFile(t *testing.T) {
 	}
 	answer, err := s.Admin().Get("/api/v1/sandbox/clock")
 	status(t, answer, err, 200)
+}
+
+// A token of a file is in force beside those that are: the log says so.
+func TestTheLogSaysThatSeveralAdminTokensAreInForce(t *testing.T) {
+	const line = "several administration tokens are in force"
+	s := testkit.Start(t, testkit.Options{})
+	if strings.Contains(s.Stderr(), line) {
+		t.Errorf("of one: %s", s.Stderr())
+	}
+	first, second := s.Sandbox.AdminToken, "mza_"+strings.Repeat("s", 43)
+	s.Stop()
+	s.Restart("--admin-token-file", file(t, "token", second))
+	if !strings.Contains(s.Stderr(), line+`" count=2`) {
+		t.Errorf("of two: %s", s.Stderr())
+	}
+	for _, token := range []string{first, second} {
+		if got := answers(t, s, token); got != 200 {
+			t.Errorf("a token in force is answered %d", got)
+		}
+	}
 }
 
 func TestSandboxStoreNeedsTheSandbox(t *testing.T) {

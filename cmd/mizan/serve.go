@@ -19,6 +19,7 @@ import (
 	"mizan/actors/directory"
 	"mizan/actors/payment"
 	"mizan/actors/provider/simulator"
+	"mizan/actors/provider/utp"
 	"mizan/api"
 	"mizan/internal/clock"
 	"mizan/internal/durable"
@@ -51,6 +52,7 @@ type server struct {
 	directory *directory.Service
 	providers map[string]actors.Provider
 	simulator *simulator.Simulator // nil without --sandbox
+	accounts  *account.Service
 	payments  *payment.Service
 	transport *transport
 	listener  net.Listener
@@ -122,6 +124,8 @@ func (s *server) openDirectory(context.Context) (err error) {
 	}
 	_, demo := s.directory.Sandbox()
 	switch {
+	case s.directory.AdminTokenRetired([]byte(s.cfg.adminToken)):
+		return badConfiguration("admin-token-file: another token has taken the place of the one in this file")
 	case !s.cfg.sandbox && demo:
 		return badConfiguration("sandbox: " + s.cfg.dir + " holds a sandbox; start it with --sandbox")
 	case s.cfg.sandbox && !demo && !s.directory.Empty():
@@ -130,9 +134,13 @@ func (s *server) openDirectory(context.Context) (err error) {
 	return nil
 }
 
-// openProviders takes up the simulator's log; without --sandbox there is none.
-// It is begun before the sandbox is seeded, so later it can only be lost.
+// openProviders makes the provider that speaks to other platforms, and takes up the
+// simulator's log; without --sandbox there is none. It is begun before the sandbox
+// is seeded, so later it can only be lost.
 func (s *server) openProviders(context.Context) error {
+	platforms := utp.New(utp.Options{Clock: s.clock, Log: s.log, Timeout: s.cfg.providerWait, Connected: s.directory.Connected})
+	s.onClose(platforms.Close)
+	s.providers[platforms.Name()] = platforms
 	if !s.cfg.sandbox {
 		return nil
 	}
@@ -159,11 +167,13 @@ func (s *server) openProviders(context.Context) error {
 
 // startActors starts the runtime and takes up what is due.
 func (s *server) startActors(context.Context) error {
+	s.accounts = account.New(s.runtime)
 	s.payments = payment.New(payment.Options{
-		Runtime: s.runtime, Directory: s.directory, Admission: account.New(s.runtime), Sealer: s.keyring, Providers: s.providers,
+		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers,
 		CreateWait: s.cfg.createWait, ProviderTimeout: s.cfg.providerWait, ActionTTL: s.cfg.actionTTL,
 		ReturnURL: s.pages().Return, Observe: s.metrics.moved,
 	})
+	s.accounts.Recall(s.payments.Attempts)
 	s.runtime.Start(payment.Resumes)
 	s.onClose(s.stopActors)
 	s.startJanitor()
@@ -186,21 +196,27 @@ func (s *server) startJanitor() {
 	go giveBack(s.journal.Stats.Changes.Load, ticker.C, stop)
 }
 
-// stopActors waits for what is under way, as long as a stop may take. What is
-// not finished then is durable as an intent, and taken up at the next start.
+// stopActors writes down what was used last and waits for what is under way, as
+// long as a stop may take. What is not finished then is durable as an intent, and
+// taken up at the next start.
 func (s *server) stopActors() error {
+	by := s.stopBy
+	if by.IsZero() {
+		by = time.Now().Add(stopBound)
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), by)
+	defer cancel()
 	ended := make(chan struct{})
 	go func() {
+		if err := s.directory.NoteUses(ctx); err != nil {
+			s.log.Warn("when keys and sessions were last used is not written down for all", "error", err)
+		}
 		s.runtime.Stop()
 		close(ended)
 	}()
-	bound := stopBound
-	if !s.stopBy.IsZero() {
-		bound = time.Until(s.stopBy)
-	}
 	select {
 	case <-ended:
-	case <-time.After(bound):
+	case <-ctx.Done():
 		s.log.Warn("work is still under way; the next start takes it up", "units", s.runtime.Outstanding())
 	}
 	return nil
@@ -288,7 +304,7 @@ func (s *server) apiConfig() api.Config {
 		Enter: s.runtime.Enter, Signer: s.keyring.Signer(), Fingerprint: s.keyring.Fingerprint,
 		Status: s.status, Version: version, Env: "production",
 		TrustedProxies: s.cfg.proxies, BehindProxy: s.cfg.tls == "off" && len(s.cfg.proxies) > 0,
-		RateLimit: s.cfg.rateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments,
+		RateLimit: s.cfg.rateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments, Hints: s.payments, Usage: s.accounts,
 	}
 	if s.simulator != nil {
 		cfg.Challenges = s.simulator

@@ -33,6 +33,49 @@ func TestStopFinishesWhatIsInFlight(t *testing.T) {
 	}
 }
 
+// What was used since the last note is noted at a clean stop; the manual clock
+// makes the instants known.
+func TestStopNotesTheLastUses(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--clock", "manual"}})
+	admin := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
+	lastUsed := func() string {
+		t.Helper()
+		answer, err := admin.Get("/api/v1/api_keys")
+		status(t, answer, err, 200)
+		var keys struct {
+			Data []struct {
+				LastUsed string `json:"last_used_at"`
+			}
+		}
+		if err := answer.JSON(&keys); err != nil || len(keys.Data) != 1 {
+			t.Fatal(err, string(answer.Body))
+		}
+		return keys.Data[0].LastUsed
+	}
+	use := func() {
+		t.Helper()
+		answer, err := s.Partner().Get("/api/v1/balances")
+		status(t, answer, err, 200)
+	}
+	use()
+	noted := lastUsed()
+	answer, err := admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":600}`)
+	status(t, answer, err, 200)
+	use()
+	last := lastUsed()
+	if last == noted {
+		t.Fatalf("the use is not in the list: %s", last)
+	}
+	if code := s.Stop(); code != 0 {
+		t.Fatalf("exit %d", code)
+	}
+	s.Restart()
+	admin = s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
+	if got := lastUsed(); got != last {
+		t.Errorf("last used %s after the stop, %s before", got, last)
+	}
+}
+
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
 	halfSent(t, s)
@@ -85,7 +128,7 @@ func halfSent(t *testing.T, s *testkit.Server) net.Conn {
 // refused waits until the server accepts no connection any more.
 func refused(t *testing.T, s *testkit.Server) {
 	t.Helper()
-	for until := time.Now().Add(stopBound); time.Now().Before(until); {
+	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
 		if err != nil {
 			return

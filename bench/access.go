@@ -1,0 +1,199 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"mizan/bench/server"
+)
+
+const (
+	// mostT is the largest t between two cases that passes for no difference.
+	mostT = 4.5
+
+	// kept is the share of all samples that is looked at: the slowest are those
+	// that the machine has held up.
+	kept = 0.95
+
+	// warmUp is how many requests are made before any counts.
+	warmUp = 2_000
+
+	maxSamples = 10_000_000
+)
+
+// AccessConfig is the command line of `mizan bench access`.
+type AccessConfig struct {
+	Samples   int    `name:"samples" default:"10000" help:"Requests of each case."`
+	Partners  int    `name:"partners" default:"0" help:"Partners that the organization has besides; they are made first."`
+	Terminals int    `name:"terminals" default:"3" help:"Terminals of each of --partners."`
+	Keys      int    `name:"keys" default:"0" help:"API keys of all --partners together. 0: one each."`
+	Data      string `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
+	Seed      uint64 `name:"seed" default:"0" help:"Seed of the order in which cases are asked for; 0: a random one."`
+	Report    string `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
+}
+
+// Validate tells what does not go together. kong calls it for the command line.
+func (c *AccessConfig) Validate() error {
+	if c.Samples < 2 || c.Samples > maxSamples {
+		return fmt.Errorf("--samples has to be 2 to %d", maxSamples)
+	}
+	return c.payments().Validate()
+}
+
+// payments is the configuration of the server that the cases are tried at.
+func (c *AccessConfig) payments() *PaymentsConfig {
+	return &PaymentsConfig{
+		Workload: workloadPayments, Connections: 1, Duration: time.Second, Timeout: dialTimeout, TLS: "off",
+		Data: c.Data, Partners: c.Partners, Terminals: c.Terminals, Keys: c.Keys,
+	}
+}
+
+// AccessReport is the JSON report of `mizan bench access`.
+type AccessReport struct {
+	Header
+	Samples int         `json:"samples"` // of each case
+	Seed    uint64      `json:"seed"`
+	Cases   []Timing    `json:"cases"`
+	T       [][]float64 `json:"t"`         // between each two cases
+	Largest float64     `json:"largest_t"` // without its sign
+	Pair    [2]string   `json:"pair"`      // that has it
+}
+
+// Timing is how long a case's answers took, the slowest left out, in µs.
+type Timing struct {
+	Case     string  `json:"case"`
+	Kept     int     `json:"kept"`
+	Mean     float64 `json:"mean_us"`
+	Deviance float64 `json:"standard_deviation_us"`
+}
+
+// Access asks a server with every kind of API key that is not let in, in random
+// order on one connection, and prints Welch's t between the times of each two
+// kinds. An error means that there is a difference, or that nothing was measured.
+func Access(ctx context.Context, cfg AccessConfig, out io.Writer) (err error) {
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	dir, remove, err := workplace(cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if cfg.Seed == 0 {
+		cfg.Seed = rand.Uint64()
+	}
+	r := &paymentsRun{cfg: *cfg.payments(), out: out}
+	if err := r.open(ctx, dir); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	ctx, cancel := r.whileServed(ctx)
+	defer cancel()
+	cases, err := strangers(ctx, &r.sandbox, r.auditor.client)
+	if err != nil {
+		return err
+	}
+	report := &AccessReport{Header: newHeader(dir), Samples: cfg.Samples, Seed: cfg.Seed}
+	names, samples, err := sample(ctx, r.dialer, &r.sandbox, cases, cfg.Samples, cfg.Seed)
+	if err != nil {
+		return err
+	}
+	report.judge(names, crop(samples, kept))
+	report.print(out)
+	return errors.Join(report.err(), writeReport(cfg.Report, report))
+}
+
+// sample times the cases' requests, each as often, in random order.
+func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []stranger, times int, seed uint64) (names []string, samples [][]float64, err error) {
+	c, err := d.dial(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
+	order := make([]int, len(cases)*times)
+	for i := range order {
+		order[i] = i % len(cases)
+	}
+	random := rand.New(rand.NewPCG(seed, 0))
+	random.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
+	requests := make([][]byte, len(cases))
+	samples = make([][]float64, len(cases))
+	for i := range cases {
+		as := server.Sandbox{APIKey: cases[i].key, OrganizationID: cases[i].organization}
+		requests[i] = requestHead("GET", "/api/v1/balances", d.host, &as, 0)
+		samples[i] = make([]float64, 0, times)
+		names = append(names, cases[i].name)
+	}
+	for n := -warmUp; n < len(order); n++ {
+		i := order[max(n, 0)]
+		if n < 0 {
+			i = -n % len(cases)
+		}
+		began := time.Now()
+		a, err := c.exchange(requests[i])
+		took := time.Since(began)
+		if err != nil {
+			return nil, nil, fmt.Errorf("bench: %s: %w", cases[i].name, err)
+		}
+		if a.status != 401 || !bytes.Equal(a.body, []byte(`{"error":"unauthorized"}`)) {
+			return nil, nil, fmt.Errorf("bench: %s: HTTP %d: %s", cases[i].name, a.status, a.body)
+		}
+		if n >= 0 {
+			samples[i] = append(samples[i], float64(took)/float64(time.Microsecond))
+		}
+	}
+	return names, samples, nil
+}
+
+// judge compares each two cases.
+func (r *AccessReport) judge(names []string, samples [][]float64) {
+	all := make([]moments, len(samples))
+	r.Cases, r.T, r.Largest, r.Pair = nil, nil, 0, [2]string{}
+	for i := range samples {
+		all[i] = momentsOf(samples[i])
+		r.Cases = append(r.Cases, Timing{names[i], all[i].n, all[i].mean, math.Sqrt(all[i].variance)})
+	}
+	for i := range all {
+		row := make([]float64, len(all))
+		for k := range all {
+			row[k] = welch(all[i], all[k])
+			if t := math.Abs(row[k]); t > r.Largest {
+				r.Largest, r.Pair = t, [2]string{names[min(i, k)], names[max(i, k)]}
+			}
+		}
+		r.T = append(r.T, row)
+	}
+}
+
+func (r *AccessReport) err() error {
+	if r.Largest < mostT {
+		return nil
+	}
+	return fmt.Errorf("bench: %s and %s differ: t is %.2f, and has to be below %v", r.Pair[0], r.Pair[1], r.Largest, mostT)
+}
+
+func (r *AccessReport) print(out io.Writer) {
+	say(out, "machine    %v", r.Machine)
+	say(out, "samples    %d of each case, the slowest %.0f%% of all left out, seed %d", r.Samples, 100*(1-kept), r.Seed)
+	say(out, "%-26s %7s %10s %10s   t against the case of each number", "", "kept", "mean µs", "deviation")
+	for i, c := range r.Cases {
+		row := ""
+		for k := range r.Cases {
+			if k == i {
+				row += "       ."
+				continue
+			}
+			row += fmt.Sprintf(" %7.2f", r.T[i][k])
+		}
+		say(out, "%s %-24s %7d %10.3f %10.3f  %s", strconv.Itoa(i+1), c.Case, c.Kept, c.Mean, c.Deviance, row)
+	}
+	say(out, "largest    t %.2f, between %s and %s; wanted: below %v", r.Largest, r.Pair[0], r.Pair[1], mostT)
+}

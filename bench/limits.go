@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// limitWriters is how many limits are put up at once.
+const limitWriters = 32
+
+// limit is the body of POST /api/v1/limits.
+type limit struct {
+	Partner   int64  `json:"partner_id"`
+	Kind      string `json:"kind"`
+	Currency  string `json:"currency"`
+	Env       string `json:"env"`
+	Scope     string `json:"scope"`
+	MaxAmount string `json:"max_amount,omitempty"`
+	MaxCount  int64  `json:"max_count,omitempty"`
+	Window    string `json:"window,omitempty"`
+}
+
+// neverReached are the limits that --limits puts on each partner: a payment is
+// counted by all of them, and none refuses one. On one partner the velocity's would
+// at 16,666 payments a second for a minute.
+func neverReached(partner int64) []limit {
+	volume := ledger.MaxAmount.String()
+	return []limit{
+		{Partner: partner, Kind: "daily_volume", Currency: paymentCurrency, Env: "prod", Scope: "partner", MaxAmount: volume},
+		{Partner: partner, Kind: "monthly_volume", Currency: paymentCurrency, Env: "prod", Scope: "partner", MaxAmount: volume},
+		{
+			Partner: partner, Kind: "velocity", Currency: paymentCurrency, Env: "prod", Scope: "partner",
+			MaxCount: directory.MaxCount, Window: "minute",
+		},
+	}
+}
+
+// restrict puts limits on all partners that the run makes payments for. Each has
+// an Idempotency-Key, so that a second run on the same data adds none.
+func (r *paymentsRun) restrict(ctx context.Context) error {
+	partners := []int64{r.sandbox.PartnerID}
+	if r.merchants != nil {
+		partners = partners[:0]
+		for i := range r.merchants.Partners {
+			partners = append(partners, r.merchants.Partners[i].ID)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var writers sync.WaitGroup
+	for range limitWriters {
+		writers.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(partners) {
+					return
+				}
+				if err := r.restrictOne(ctx, partners[i]); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("bench: limits: %w", err)
+	}
+	r.report.Limits = len(neverReached(0))
+	return nil
+}
+
+func (r *paymentsRun) restrictOne(ctx context.Context, partner int64) error {
+	o := &operator{client: r.auditor.client, sandbox: &r.sandbox}
+	for _, l := range neverReached(partner) {
+		o.once = "bench-limit-" + strconv.FormatInt(partner, 10) + "-" + l.Kind
+		o.do(ctx, http.MethodPost, "/limits", r.sandbox.OrganizationID, l, nil)
+	}
+	return o.err
+}

@@ -1,0 +1,161 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/actors/directory"
+	"mizan/bench/server"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+)
+
+// merchantsFile, in the data directory, keeps the values of the keys that a bench
+// has made there: the store only has their hashes.
+const merchantsFile = "bench-merchants.json"
+
+// merchants are the partners that a bench gave a sandbox's first organization.
+type merchants struct {
+	Organization string     `json:"organization_id"`
+	Terminals    int        `json:"terminals"` // of each partner
+	Partners     []merchant `json:"partners"`
+}
+
+// merchant is a partner and the values of its keys.
+type merchant struct {
+	ID   int64    `json:"id"`
+	Keys []string `json:"keys"`
+}
+
+// wanted is how many merchants a run asks for.
+type wanted struct{ partners, terminals, keys int }
+
+// String is what wanted says, for people.
+func (w wanted) String() string {
+	return fmt.Sprintf("%d partners with %d terminals each and %d keys in all", w.partners, w.terminals, w.keys)
+}
+
+func (m *merchants) size() wanted {
+	w := wanted{partners: len(m.Partners), terminals: m.Terminals}
+	for i := range m.Partners {
+		w.keys += len(m.Partners[i].Keys)
+	}
+	return w
+}
+
+// keys are the values in the order in which requests use them: a round of all
+// partners, then the next round with each one's next key.
+func (m *merchants) keys() (keys []string) {
+	for round := 0; ; round++ {
+		before := len(keys)
+		for i := range m.Partners {
+			if of := m.Partners[i].Keys; round < len(of) {
+				keys = append(keys, of[round])
+			}
+		}
+		if len(keys) == before {
+			return keys
+		}
+	}
+}
+
+// readMerchants reads what an earlier run has made in a data directory; nil:
+// nothing. Merchants of another number than the one asked for are an error: they
+// can't be taken away again.
+func readMerchants(dir string, s *server.Sandbox, want wanted) (*merchants, error) {
+	content, err := os.ReadFile(filepath.Join(dir, merchantsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	m := new(merchants)
+	if err == nil {
+		err = json.Unmarshal(content, m)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("bench: %s: %w", merchantsFile, err)
+	case m.Organization != s.OrganizationID:
+		return nil, fmt.Errorf("bench: %s is of another sandbox", merchantsFile)
+	case m.size() != want:
+		return nil, fmt.Errorf("bench: %s has %v: ask for as many, or use another --data", dir, m.size())
+	}
+	return m, nil
+}
+
+// addMerchants makes merchants in a data directory that no server has open, and
+// writes down their keys' values.
+func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want wanted) (m *merchants, err error) {
+	org, err := uuid.Parse(s.OrganizationID)
+	if err != nil {
+		return nil, fmt.Errorf("bench: sandbox.json: %w", err)
+	}
+	keyring, err := secret.LoadSealingKeyring(filepath.Join(dir, "keyring"))
+	if err != nil {
+		return nil, err
+	}
+	journal, err := openJournal(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, journal.Close()) }()
+	runtime := actors.New(actors.Options{Clock: clock.Real{}, Journal: journal, Log: slog.New(slog.DiscardHandler)})
+	defer runtime.Stop()
+	service, err := directory.Start(runtime, keyring)
+	if err != nil {
+		return nil, err
+	}
+	added, err := service.AddMerchants(ctx, org, directory.MerchantsDraft{Partners: want.partners, Terminals: want.terminals, Keys: want.keys})
+	if err != nil {
+		return nil, err
+	}
+	m = &merchants{Organization: s.OrganizationID, Terminals: want.terminals}
+	for i := range added {
+		one := merchant{ID: added[i].Number}
+		for _, value := range added[i].Keys {
+			one.Keys = append(one.Keys, string(value))
+		}
+		m.Partners = append(m.Partners, one)
+	}
+	content, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return m, os.WriteFile(filepath.Join(dir, merchantsFile), content, 0o600)
+}
+
+// populate sees to it that the server's organization has the merchants that the
+// run spreads over. Making them takes a store that nobody has open, so the server
+// is stopped for it and started again.
+func (r *paymentsRun) populate(ctx context.Context, dir string) (err error) {
+	want := r.cfg.merchants()
+	if r.merchants, err = readMerchants(dir, &r.sandbox, want); err != nil || r.merchants != nil {
+		return err
+	}
+	if r.server == nil {
+		return fmt.Errorf("bench: %s has no %s: only a server that the bench starts itself can be given merchants", dir, merchantsFile)
+	}
+	if err := r.server.Stop(stopWait); err != nil {
+		return err
+	}
+	r.server = nil
+	began := time.Now()
+	if r.merchants, err = addMerchants(ctx, dir, &r.sandbox, want); err != nil {
+		return fmt.Errorf("bench: merchants: %w", err)
+	}
+	say(r.out, "merchants  %v, made in %.1f s", want, time.Since(began).Seconds())
+	if err := r.start(ctx, dir); err != nil {
+		return err
+	}
+	r.sandbox = r.server.Sandbox
+	return nil
+}

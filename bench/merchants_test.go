@@ -1,0 +1,246 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/actors/directory"
+	"mizan/bench/server"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// few are three merchants with keys as long as the platform's.
+var few = merchants{Organization: "org", Terminals: 3, Partners: []merchant{
+	{ID: 7, Keys: []string{"k71", "k72"}}, {ID: 8, Keys: []string{"k81"}}, {ID: 9, Keys: []string{"k91", "k92"}},
+}}
+
+func writeMerchants(t *testing.T, dir string, m any) {
+	t.Helper()
+	content, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, merchantsFile), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKeysAreUsedInRoundsOfAllPartners(t *testing.T) {
+	if got := few.keys(); !slices.Equal(got, []string{"k71", "k81", "k91", "k72", "k92"}) {
+		t.Errorf("%v", got)
+	}
+	if got := few.size(); got != (wanted{3, 3, 5}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestMerchantsOfAnEarlierRunAreTakenOrRefused(t *testing.T) {
+	dir := t.TempDir()
+	sandbox := &server.Sandbox{OrganizationID: "org"}
+	if m, err := readMerchants(dir, sandbox, wanted{3, 3, 5}); m != nil || err != nil {
+		t.Errorf("of an empty directory: %v, %v", m, err)
+	}
+	writeMerchants(t, dir, few)
+	if m, err := readMerchants(dir, sandbox, wanted{3, 3, 5}); err != nil || len(m.Partners) != 3 {
+		t.Errorf("as many as there are: %v, %v", m, err)
+	}
+	for what, c := range map[string]struct {
+		sandbox server.Sandbox
+		want    wanted
+		says    string
+	}{
+		"more keys":         {*sandbox, wanted{3, 3, 6}, "5 keys in all"},
+		"fewer partners":    {*sandbox, wanted{2, 3, 5}, "3 partners"},
+		"more terminals":    {*sandbox, wanted{3, 4, 5}, "3 terminals each"},
+		"another directory": {server.Sandbox{OrganizationID: "other"}, wanted{3, 3, 5}, "another sandbox"},
+	} {
+		if _, err := readMerchants(dir, &c.sandbox, c.want); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	writeMerchants(t, dir, "no merchants")
+	if _, err := readMerchants(dir, sandbox, wanted{3, 3, 5}); err == nil {
+		t.Error("a file of another form was taken")
+	}
+}
+
+func TestPaymentsSpreadOverAllKeys(t *testing.T) {
+	p := &platform{keys: map[string]int{"k71": 0, "k81": 0, "k91": 0, "k72": 0, "k92": 0}}
+	r, out, err := against(t, p, func(c *PaymentsConfig) {
+		c.Preload, c.Partners, c.Terminals, c.Keys = 99, 3, 3, 5
+		writeMerchants(t, c.Data, few)
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for key, uses := range p.keys {
+		if uses != 20 { // 99 before the one that is measured
+			t.Errorf("key %s was used %d times, want 20", key, uses)
+		}
+	}
+	if r.Partners != 3 || r.Keys != 5 || r.Charged != 100 || r.Ledger != "ok" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestPaymentsSpreadNeedMerchantsAtTheTarget(t *testing.T) {
+	_, out, err := against(t, new(platform), func(c *PaymentsConfig) { c.Partners, c.Terminals = 3, 3 })
+	if err == nil || !strings.Contains(err.Error(), merchantsFile) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	_, out, err = against(t, new(platform), func(c *PaymentsConfig) {
+		c.Partners, c.Terminals = 1, 1
+		writeMerchants(t, c.Data, merchants{Organization: "org", Terminals: 1, Partners: []merchant{{ID: 7, Keys: []string{"longer"}}}})
+	})
+	if err == nil || !strings.Contains(err.Error(), "a key of 6 bytes") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestWantedMerchantsAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		want wanted
+		says string
+	}{
+		{wanted{}, ""},
+		{wanted{1, 1, 1}, ""},
+		{wanted{10_000, 3, 100_000}, ""},
+		{wanted{1, 3, directory.MaxMerchantRecords - 3}, ""},
+		{wanted{1, 3, directory.MaxMerchantRecords - 2}, "--keys"},
+		{wanted{-1, 3, 0}, "--partners"},
+		{wanted{maxPartners + 1, 3, maxPartners + 1}, "--partners"},
+		{wanted{1, 0, 1}, "--terminals"},
+		{wanted{2, 3, 1}, "--keys"},
+	} {
+		err := c.want.check()
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v: %v, want %q", c.want, err, c.says)
+		}
+	}
+}
+
+// house opens a data directory's store and directory, as addMerchants does.
+func house(t *testing.T, dir string, do func(*directory.Service)) {
+	t.Helper()
+	keyring, err := secret.LoadSealingKeyring(filepath.Join(dir, "keyring"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal, err := openJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := journal.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	runtime := actors.New(actors.Options{Clock: clock.Real{}, Journal: journal, Log: slog.New(slog.DiscardHandler)})
+	defer runtime.Stop()
+	service, err := directory.Start(runtime, keyring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(service)
+}
+
+func TestMerchantsAreMadeInAClosedStore(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := secret.CreateKeyring(filepath.Join(dir, "keyring"), rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	var sandbox server.Sandbox
+	house(t, dir, func(s *directory.Service) {
+		seeded, err := s.Seed(t.Context(), directory.SeedInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sandbox.OrganizationID = seeded.First.Org.String()
+	})
+	want := wanted{partners: 40, terminals: 3, keys: 100}
+	if _, err := addMerchants(t.Context(), dir, &sandbox, want); err != nil {
+		t.Fatal(err)
+	}
+	m, err := readMerchants(dir, &sandbox, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	org := uuid.MustParse(sandbox.OrganizationID)
+	house(t, dir, func(s *directory.Service) {
+		for _, one := range m.Partners {
+			if n := len(s.Terminals(org, one.ID)); n != 3 {
+				t.Errorf("partner %d has %d terminals", one.ID, n)
+			}
+			for _, key := range one.Keys {
+				if _, p, ok := s.Authenticate(org, []byte(key)); !ok || p.Number != one.ID {
+					t.Errorf("a key of partner %d is not taken", one.ID)
+				}
+			}
+		}
+	})
+}
+
+// run runs the real binary until it ends.
+func run(t *testing.T, arguments ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, testkit.Binary(t), arguments...).CombinedOutput()
+	return string(out), err
+}
+
+func TestPaymentsSpreadOverMerchantsOfARealServer(t *testing.T) {
+	data := t.TempDir()
+	for _, preload := range []string{"120", "60"} { // the second run finds what the first has made
+		out, err := run(t, "bench", "payments", "--data", data, "--partners", "20", "--keys", "60", "--limits",
+			"--preload", preload, "--duration", "1h", "--rate", fmt.Sprint(1.0/7200), "--connections", "4")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for _, says := range []string{"over 20 partners and 60 keys, 3 limits on each partner", "ledger     ok"} {
+			if !strings.Contains(out, says) {
+				t.Errorf("it does not say %q:\n%s", says, out)
+			}
+		}
+	}
+}
+
+var largest = regexp.MustCompile(`(?m)^largest +t ([0-9.]+),`)
+
+// What the figures are is the machine's; that each case is refused as it should
+// be, and that the verdict is the table's, is not.
+func TestAccessTriesEveryStranger(t *testing.T) {
+	out, err := run(t, "bench", "access", "--data", t.TempDir(), "--samples", "50", "--partners", "2")
+	found := largest.FindStringSubmatch(out)
+	if found == nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var value float64
+	if _, scan := fmt.Sscan(found[1], &value); scan != nil || (err == nil) != (value < mostT) {
+		t.Errorf("%v with t %s\n%s", err, found[1], out)
+	}
+	for _, name := range []string{"unknown key", "another unknown key", "wrong organization", "unknown organization",
+		"expired", "revoked", "inactive organization", "wrong source address"} {
+		if !strings.Contains(out, " "+name+" ") {
+			t.Errorf("no row of %s:\n%s", name, out)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/bench/server"
+)
+
+// stranger is a way not to be let in. Keys and organizations of all of them are
+// as long as each other's.
+type stranger struct{ name, key, organization string }
+
+const (
+	expiresIn   = 5 * time.Second // after it is made: a key can't be made expired
+	expiredPoll = 50 * time.Millisecond
+)
+
+// strangers makes what is needed for every case of the specification's 401
+// (Authentication), through the server's own API.
+func strangers(ctx context.Context, s *server.Sandbox, client *http.Client) ([]stranger, error) {
+	a := &operator{client: client, sandbox: s, run: uuid.NewString()}
+	here := s.OrganizationID
+	there := a.organization(ctx, "Neighbours")
+	resting := a.organization(ctx, "Resting")
+	partner := a.partner(ctx, here, nil)
+	away := a.partner(ctx, here, []string{"192.0.2.0/24"})
+	good := a.key(ctx, here, partner, time.Time{})
+	expired := a.key(ctx, here, partner, time.Now().Add(expiresIn))
+	revoked := a.key(ctx, here, partner, time.Time{})
+	outside := a.key(ctx, here, away, time.Time{})
+	sleeping := a.key(ctx, resting, a.partner(ctx, resting, nil), time.Time{})
+	for _, k := range []issued{good, revoked, expired} {
+		a.admitted(ctx, here, k.Key)
+	}
+	a.admitted(ctx, resting, sleeping.Key)
+	a.do(ctx, http.MethodDelete, "/api_keys/"+revoked.ID, here, nil, nil)
+	a.do(ctx, http.MethodPatch, "/organizations/"+resting, "", map[string]any{"status": "maintenance"}, nil)
+	a.await(ctx, here, expired.Key)
+	if a.err != nil {
+		return nil, fmt.Errorf("bench: access: %w", a.err)
+	}
+	return []stranger{
+		{"unknown key", unknownLike(good.Key, "A"), here},
+		{"another unknown key", unknownLike(good.Key, "B"), here},
+		{"wrong organization", good.Key, there},
+		{"unknown organization", good.Key, uuid.NewString()},
+		{"expired", expired.Key, here},
+		{"revoked", revoked.Key, here},
+		{"inactive organization", sleeping.Key, resting},
+		{"wrong source address", outside.Key, here},
+	}, nil
+}
+
+// unknownLike is a value of a key's form that no key has.
+func unknownLike(key, letter string) string {
+	prefix, value, _ := strings.Cut(key, "_")
+	return prefix + "_" + strings.Repeat(letter, len(value))
+}
+
+// operator uses the administration until the first error, which it keeps.
+type operator struct {
+	client  *http.Client
+	sandbox *server.Sandbox
+	run     string // begins the logins of this run
+	once    string // the Idempotency-Key of what it writes; empty: none
+	made    int
+	err     error
+}
+
+// issued is a key with its value.
+type issued struct {
+	ID  string `json:"id"`
+	Key string `json:"key"`
+}
+
+func (o *operator) organization(ctx context.Context, name string) string {
+	var made struct {
+		Data struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	o.do(ctx, http.MethodPost, "/organizations", "", map[string]any{"name": name, "type": "merchant"}, &made)
+	return made.Data.ID
+}
+
+func (o *operator) partner(ctx context.Context, organization string, sources []string) int64 {
+	var made struct {
+		ID int64 `json:"id"`
+	}
+	o.made++
+	o.do(ctx, http.MethodPost, "/partners", organization, map[string]any{
+		"name": "Stranger", "login": o.run + "-" + strconv.Itoa(o.made), "pass": uuid.NewString(), "source_addresses": sources,
+	}, &made)
+	return made.ID
+}
+
+func (o *operator) key(ctx context.Context, organization string, partner int64, expires time.Time) (made issued) {
+	draft := map[string]any{"partner_id": partner, "name": "access"}
+	if !expires.IsZero() {
+		draft["expires_at"] = expires.Format(time.RFC3339Nano)
+	}
+	o.do(ctx, http.MethodPost, "/api_keys", organization, draft, &made)
+	return made
+}
+
+// do makes one request with the administration token and reads its answer.
+func (o *operator) do(ctx context.Context, method, path, organization string, body, into any) {
+	if o.err != nil {
+		return
+	}
+	content, err := json.Marshal(body)
+	if err != nil {
+		o.err = err
+		return
+	}
+	request, err := http.NewRequestWithContext(ctx, method, o.sandbox.BaseURL+"/api/v1"+path, bytes.NewReader(content))
+	if err != nil {
+		o.err = err
+		return
+	}
+	request.Header.Set("Authorization", "Bearer "+o.sandbox.AdminToken)
+	request.Header.Set("Content-Type", "application/json")
+	if organization != "" {
+		request.Header.Set("x-organization-id", organization)
+	}
+	if o.once != "" {
+		request.Header.Set("Idempotency-Key", o.once)
+	}
+	status, answer, err := o.send(request)
+	switch {
+	case err != nil:
+		o.err = err
+	case status < 200 || status > 299:
+		o.err = fmt.Errorf("%s %s: HTTP %d: %.300s", method, path, status, answer)
+	case into != nil:
+		o.err = json.Unmarshal(answer, into)
+	}
+}
+
+func (o *operator) send(request *http.Request) (status int, body []byte, err error) {
+	response, err := o.client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	return response.StatusCode, body, errors.Join(err, response.Body.Close())
+}
+
+// status is what a key is answered with.
+func (o *operator) status(ctx context.Context, organization, key string) int {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.sandbox.BaseURL+"/api/v1/balances", nil)
+	if err != nil {
+		o.err = err
+		return 0
+	}
+	request.Header.Set("x-api-key", key)
+	request.Header.Set("x-organization-id", organization)
+	status, _, err := o.send(request)
+	if err != nil {
+		o.err = err
+	}
+	return status
+}
+
+// admitted makes sure that a key is let in before it is spoiled: otherwise its
+// case would be another one.
+func (o *operator) admitted(ctx context.Context, organization, key string) {
+	if o.err != nil {
+		return
+	}
+	if status := o.status(ctx, organization, key); o.err == nil && status != http.StatusOK {
+		o.err = fmt.Errorf("a good key got HTTP %d", status)
+	}
+}
+
+// await waits until a key is not let in any more.
+func (o *operator) await(ctx context.Context, organization, key string) {
+	for o.err == nil && o.status(ctx, organization, key) == http.StatusOK {
+		select {
+		case <-ctx.Done():
+			o.err = ctx.Err()
+		case <-time.After(expiredPoll):
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// The samples of the test's usual example; its t is -2.455356, worked out by
+// another program.
+var (
+	fifteen = []float64{27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4}
+	others  = []float64{27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4}
+)
+
+func TestWelch(t *testing.T) {
+	a, b := momentsOf(fifteen), momentsOf(others)
+	if math.Abs(a.mean-20.82) > 1e-9 || a.n != 15 {
+		t.Errorf("%+v", a)
+	}
+	if got := welch(a, b); math.Abs(got+2.455356398) > 1e-6 {
+		t.Errorf("t = %v, want -2.455356", got)
+	}
+	if got := welch(b, a); math.Abs(got-2.455356398) > 1e-6 {
+		t.Errorf("the other way round: %v, want 2.455356", got)
+	}
+	if got := welch(a, a); got != 0 {
+		t.Errorf("of a sample and itself: %v", got)
+	}
+	constant := momentsOf([]float64{1, 1, 1})
+	if got := welch(constant, constant); got != 0 {
+		t.Errorf("of what never changes: %v", got)
+	}
+	if got := welch(constant, momentsOf([]float64{2, 2, 2})); !math.IsInf(got, -1) {
+		t.Errorf("of two constants: %v", got)
+	}
+}
+
+func TestCropHasOneBoundForAllSamples(t *testing.T) {
+	slow, fast := []float64{1, 50, 60, 70, 80}, []float64{1, 2, 3, 4, 5}
+	got := crop([][]float64{slow, fast}, 0.8)
+	if want := []float64{1, 50, 60}; !slices.Equal(got[0], want) {
+		t.Errorf("the slow one keeps %v, want %v", got[0], want)
+	}
+	if !slices.Equal(got[1], fast) {
+		t.Errorf("the fast one keeps %v", got[1])
+	}
+}
+
+func TestCropKeepsWhatEqualsTheBound(t *testing.T) {
+	for _, c := range []struct {
+		quantile float64
+		want     []float64
+	}{{1, []float64{1, 2, 2, 3}}, {0.75, []float64{1, 2, 2}}, {0.5, []float64{1, 2, 2}}, {0.25, []float64{1}}, {0, []float64{1}}} {
+		if got := crop([][]float64{{1, 2, 2, 3}}, c.quantile); !slices.Equal(got[0], c.want) {
+			t.Errorf("at %v: %v, want %v", c.quantile, got[0], c.want)
+		}
+	}
+}
+
+func TestVerdictNamesThePairThatDiffers(t *testing.T) {
+	var report AccessReport
+	report.judge([]string{"one", "two", "three"}, [][]float64{repeated(fifteen, 100), repeated(fifteen, 100), repeated(others, 100)})
+	if report.Largest < 20 || report.Pair != [2]string{"one", "three"} && report.Pair != [2]string{"two", "three"} {
+		t.Errorf("%v at %v", report.Largest, report.Pair)
+	}
+	if report.T[0][1] != 0 || report.T[0][2] >= 0 || report.T[2][0] != -report.T[0][2] {
+		t.Errorf("%v", report.T)
+	}
+	if err := report.err(); err == nil {
+		t.Error("taken for equal")
+	}
+	report.judge([]string{"one", "two"}, [][]float64{repeated(fifteen, 100), repeated(fifteen, 100)})
+	if err := report.err(); err != nil || report.Largest != 0 {
+		t.Errorf("%v, %v", err, report.Largest)
+	}
+}
+
+func repeated(sample []float64, times int) (all []float64) {
+	for range times {
+		all = append(all, sample...)
+	}
+	return all
+}

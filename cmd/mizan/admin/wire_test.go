@@ -1,0 +1,294 @@
+package admin_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// token is what the commands present to the servers of these tests.
+const token = "mza_wire-test-token"
+
+// stand stands in for the server where the real one never does what a test
+// needs: it breaks connections, answers nonsense, sends elsewhere.
+type stand struct {
+	*httptest.Server
+	mu   sync.Mutex
+	seen []*http.Request // guarded by mu
+}
+
+// newStand answers with the function, which is told how many requests came before.
+func newStand(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, before int)) *stand {
+	t.Helper()
+	s := new(stand)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		before := len(s.seen)
+		s.seen = append(s.seen, r)
+		s.mu.Unlock()
+		answer(w, r, before)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// requests are those that came.
+func (s *stand) requests() []*http.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
+}
+
+// admin runs a command against the stand; its error lines have to be those that
+// are wanted.
+func (s *stand) admin(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
+	t.Helper()
+	env := []string{"MIZAN_ADMIN_TOKEN=" + token, "MIZAN_CA_FILE=", "MIZAN_ORGANIZATION="}
+	r := testkit.Run(t, env, slices.Concat([]string{"admin", "--url", s.URL}, args)...)
+	if r.Exit != exit {
+		t.Errorf("%v ended with %d, want %d: %s", args, r.Exit, exit, r.Stderr)
+	}
+	if r.Stderr != stderr {
+		t.Errorf("%v said %q, want %q", args, r.Stderr, stderr)
+	}
+	if strings.Contains(r.Stdout+r.Stderr, token) {
+		t.Errorf("%v printed the token", args)
+	}
+	return r
+}
+
+// hangUp ends a request's connection without an answer.
+func hangUp(t *testing.T, w http.ResponseWriter) {
+	connection, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_ = connection.Close()
+}
+
+func TestAWriteIsSentOnceMoreWithItsKeyWhereTheConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, before int) {
+		if before == 0 {
+			hangUp(t, w)
+			return
+		}
+		w.Header().Set("X-Idempotent-Replay", "true")
+		_, _ = fmt.Fprint(w, `{"data":{"id":"1"}}`)
+	})
+	if r := s.admin(t, 0, "", "--json", "organizations", "create", "--name", "X"); r.Stdout != "{\"id\":\"1\"}\n" {
+		t.Errorf("printed %q", r.Stdout)
+	}
+	seen := s.requests()
+	if len(seen) != 2 {
+		t.Fatalf("%d requests, want 2", len(seen))
+	}
+	key := seen[0].Header.Get("Idempotency-Key")
+	if key == "" || seen[1].Header.Get("Idempotency-Key") != key {
+		t.Errorf("the keys are %q and %q, want the same twice", key, seen[1].Header.Get("Idempotency-Key"))
+	}
+	s.admin(t, 0, "mizan: organizations create: this was done before; shown is what it was answered then\n", "organizations", "create", "--name", "X")
+	if other := s.requests()[2].Header.Get("Idempotency-Key"); other == "" || other == key {
+		t.Errorf("another write has the key %q after %q", other, key)
+	}
+}
+
+func TestAWriteWithoutAnyAnswerNamesItsKey(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { hangUp(t, w) })
+	s.admin(t, 1, "mizan: organizations create: "+s.URL+": EOF; if it was done is not known: repeat it with --idempotency-key 'k 1'\n",
+		"--idempotency-key", "k 1", "organizations", "create", "--name", "X")
+	if n := len(s.requests()); n != 2 {
+		t.Errorf("%d requests, want 2", n)
+	}
+	s.admin(t, 1, "mizan: organizations list: "+s.URL+": EOF\n", "organizations", "list")
+}
+
+func TestReadsHaveNoKey(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
+	s.admin(t, 0, "", "organizations", "list")
+	if r := s.requests()[0]; r.Header.Get("Idempotency-Key") != "" || r.Header.Get("Authorization") != "Bearer "+token {
+		t.Errorf("asked with %v", r.Header)
+	}
+}
+
+func TestRefusalsAreALineAField(t *testing.T) {
+	t.Parallel()
+	const show = "organizations show: "
+	for _, c := range []struct {
+		status int
+		body   string
+		exit   int
+		lines  []string
+	}{
+		{422, `{"errors":[{"code":"invalid","detail":"login is taken","field":"login"},{"code":"invalid","detail":"Unexpected field","field":"colour"},{"code":"invalid","detail":"no"}]}`, 2,
+			[]string{"login: is taken", "colour: Unexpected field", "no"}},
+		{409, `{"error":"conflict","message":"login: is taken"}`, 2, []string{"login: is taken"}},
+		{401, `{"error":"unauthorized"}`, 2, []string{"unauthorized"}},
+		{404, `not JSON`, 2, []string{"the server answered 404 Not Found"}},
+		{429, `{"error":"rate_limited","message":"too many requests"}`, 2, []string{"too many requests"}},
+		{500, `{"error":"internal","message":"something went wrong on our side"}`, 1, []string{"something went wrong on our side (request r-1)"}},
+		{502, `<html>bad gateway</html>`, 1, []string{"the server answered 502 Bad Gateway (request r-1)"}},
+		{422, "{\"error\":\"a\\nb\\u001b[2Jc\"}", 2, []string{`a\nb\x1b[2Jc`}},
+	} {
+		s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+			w.Header().Set("X-Request-Id", "r-1")
+			w.WriteHeader(c.status)
+			_, _ = fmt.Fprint(w, c.body)
+		})
+		want := "mizan: " + show + strings.Join(c.lines, "\nmizan: "+show) + "\n"
+		if r := s.admin(t, c.exit, want, "organizations", "show", nobody); r.Stdout != "" {
+			t.Errorf("%d printed %q", c.status, r.Stdout)
+		}
+	}
+}
+
+const nobody = "00000000-0000-4000-8000-000000000000"
+
+func TestTheTokenGoesNowhereElse(t *testing.T) {
+	t.Parallel()
+	elsewhere := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+	})
+	s.admin(t, 1, "mizan: organizations list: the server answered 307 Temporary Redirect\n", "organizations", "list")
+	if n := len(elsewhere.requests()); n != 0 {
+		t.Errorf("the redirect was followed %d times", n)
+	}
+}
+
+func TestAnswersThatAreNotTheServers(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{``, `{}`, `[]`, `{"data":1}`, `{"data":[1]}`, `{"data":[{}],"data":[{}]}`} {
+		s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, body) })
+		r := testkit.Run(t, []string{"MIZAN_ADMIN_TOKEN=" + token}, "admin", "--url", s.URL, "organizations", "list")
+		if r.Exit != 1 || !strings.HasPrefix(r.Stderr, "mizan: organizations list: the answer is not a list of the server's") || strings.Count(r.Stderr, "\n") != 1 {
+			t.Errorf("%q ended with %d and said %q", body, r.Exit, r.Stderr)
+		}
+	}
+}
+
+func TestAListThatRepeatsItselfEnds(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		_, _ = fmt.Fprint(w, `{"data":[{"id":"1"}],"cursor":{"cursor_field":"id","cursor_value":"same"}}`)
+	})
+	r := s.admin(t, 1, "mizan: organizations list: the list does not end: the server gives the same page again\n", "--json", "organizations", "list", "--all")
+	if n := len(s.requests()); n != 2 || r.Stdout != "{\"id\":\"1\"}\n{\"id\":\"1\"}\n" {
+		t.Errorf("%d requests, printed %q", n, r.Stdout)
+	}
+}
+
+// What a list gave before the connection broke for good is printed: it is true.
+func TestAListThatBreaksOffPrintsWhatItHas(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+		if r.URL.Query().Get("cursor") == "" {
+			_, _ = fmt.Fprint(w, `{"data":[{"id":"1"}],"cursor":{"cursor_field":"id","cursor_value":"next"}}`)
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprint(w, `{"error":"unavailable","message":"busy"}`)
+	})
+	if r := s.admin(t, 1, "mizan: organizations list: busy\n", "--json", "organizations", "list", "--all"); r.Stdout != "{\"id\":\"1\"}\n" {
+		t.Errorf("printed %q", r.Stdout)
+	}
+}
+
+func TestWhatTheServerHoldsCannotMoveTheCursor(t *testing.T) {
+	t.Parallel()
+	const name = `a\tb\nc\u001b[31m\u009b2J\u202e`
+	const spelled = `a\tb\nc\x1b[31m\u009b2J\u202e`
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+		thing := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}`
+		if strings.HasSuffix(r.URL.Path, nobody) {
+			thing = `{"data":` + thing + `}`
+		} else {
+			thing = `{"data":[` + thing + `]}`
+		}
+		_, _ = fmt.Fprint(w, thing)
+	})
+	r := s.admin(t, 0, "", "organizations", "show", nobody)
+	if want := "id       1\nname     " + spelled + "\nmodules  " + spelled + "\ntype     -\n"; r.Stdout != want {
+		t.Errorf("show printed %q, want %q", r.Stdout, want)
+	}
+	r = s.admin(t, 0, "", "organizations", "list")
+	if lines := strings.Split(r.Stdout, "\n"); len(lines) != 3 || strings.Count(lines[1], spelled) != 2 {
+		t.Errorf("list printed %q", r.Stdout)
+	}
+	// Scripts get what the server said, on a line.
+	r = s.admin(t, 0, "", "--json", "organizations", "show", nobody)
+	if want := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}` + "\n"; r.Stdout != want {
+		t.Errorf("--json printed %q, want %q", r.Stdout, want)
+	}
+}
+
+func TestJSONIsALineHoweverTheServerWritesIt(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		_, _ = fmt.Fprint(w, "{\n \"data\": {\n  \"z\": 100000000000000000000000001,\n  \"a\": [ 1.0, {} ]\n }\n}\n")
+	})
+	if r := s.admin(t, 0, "", "--json", "organizations", "show", nobody); r.Stdout != "{\"z\":100000000000000000000000001,\"a\":[1.0,{}]}\n" {
+		t.Errorf("printed %q", r.Stdout)
+	}
+}
+
+// A value that is not UTF-8 would be changed on its way: it is refused instead,
+// and a password is not quoted.
+func TestValuesThatAreNotUTF8AreNotSent(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":{}}`) })
+	s.admin(t, 2, "mizan: organizations create: an argument is not UTF-8\n", "organizations", "create", "--name", "caf\xe9")
+	pass := filepath.Join(t.TempDir(), "pass")
+	if err := os.WriteFile(pass, []byte("caf\xe9"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.admin(t, 2, "mizan: partners create: a file is not UTF-8\n", "partners", "create", "--pass-file", pass)
+	if n := len(s.requests()); n != 0 {
+		t.Errorf("%d requests, want none", n)
+	}
+}
+
+func TestNoContentPrintsNothing(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusNoContent) })
+	if r := s.admin(t, 0, "", "blocklist", "delete", nobody); r.Stdout != "" {
+		t.Errorf("printed %q", r.Stdout)
+	}
+	if seen := s.requests()[0]; seen.Method != http.MethodDelete || seen.URL.Path != "/api/v1/blocklist/"+nobody {
+		t.Errorf("asked %s %s", seen.Method, seen.URL.Path)
+	}
+}
+
+func TestPagingIsWhatTheFlagsSay(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+		next := `null`
+		if r.URL.Query().Get("cursor") == "" {
+			next = `"2026-09-03T10:15:30.123456+00:00"`
+		}
+		_, _ = fmt.Fprint(w, `{"data":[],"cursor":{"cursor_field":"created_at","cursor_value":`+next+`}}`)
+	})
+	s.admin(t, 0, "mizan: keys list: there is more: --all, or --cursor '2026-09-03T10:15:30.123456+00:00'\n", "keys", "list")
+	s.admin(t, 0, "", "keys", "list", "--partner", "7", "--limit", "3", "--cursor", "2026-09-03T10:15:30.123456+00:00")
+	s.admin(t, 0, "", "keys", "list", "--all")
+	const escaped = "cursor=2026-09-03T10%3A15%3A30.123456%2B00%3A00"
+	want := []string{"", escaped + "&limit=3&partner_id=7", "limit=100", escaped + "&limit=100"}
+	var got []string
+	for _, r := range s.requests() {
+		got = append(got, r.URL.RawQuery)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("asked for %q, want %q", got, want)
+	}
+}
