@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"encoding/hex"
+
 	"mizan/internal/assert"
 	"mizan/ledger/money"
 )
@@ -80,17 +82,28 @@ func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 // DayWindow's or MonthWindow's; the subject tells one card, address or e-mail
 // from another and is empty where the limit is the partner's.
 func VolumeKey(limit ID, window, subject string) string {
-	return VolumePrefix(limit, window) + subject
-}
-
-// VolumePrefix begins the keys of all subjects of a limit in a window.
-func VolumePrefix(limit ID, window string) string {
-	return "volume/" + limit.String() + "/" + window + "/"
+	return counterOf("volume/", limit, window, subject)
 }
 
 // SettledKey names the second of a limit's two counters.
 func SettledKey(limit ID, window, subject string) string {
-	return "settled/" + limit.String() + "/" + window + "/" + subject
+	return counterOf("settled/", limit, window, subject)
+}
+
+// counterOf is <what><limit>/<window>/<subject>, built in one piece: every
+// payment under a limit needs several.
+func counterOf(what string, limit ID, window, subject string) string {
+	var room [128]byte
+	key := append(room[:0], what...)
+	for i, from := range [...]int{0, 4, 6, 8, 10} { // as a UUID is written
+		if i > 0 {
+			key = append(key, '-')
+		}
+		key = hex.AppendEncode(key, limit[from:[...]int{4, 6, 8, 10, 16}[i]])
+	}
+	key = append(append(key, '/'), window...)
+	key = append(append(key, '/'), subject...)
+	return string(key)
 }
 
 // DayWindow is the UTC day of a counter, for example "2026-11-21".

@@ -3,6 +3,7 @@ package account
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"mizan/actors"
@@ -25,11 +26,13 @@ func (s *Service) Recall(h History) { s.history = h }
 
 // Count adds an attempt of a partner to the velocity limits that bound it, all of
 // which are given, and answers with the first of them that it is one too many
-// for; nil: it is not. The answer comes on the counting actor's goroutine,
-// exactly once.
+// for; nil: it is not. Where a limit is nearly reached, and repeats is given, it
+// is asked first: a repetition of what is stored is answered with a refusal,
+// ClaimTaken, and takes no place. The answer comes on the counting actor's
+// goroutine, exactly once.
 func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
-	answer func(breached *directory.Limit, err error)) {
-	m := &count{limits: limits, at: at, attempt: *a, answer: answer}
+	repeats func() (bool, error), answer func(breached *directory.Limit, err error)) {
+	m := &count{limits: limits, at: at, attempt: *a, repeats: repeats, answer: answer}
 	if err := s.paces.Command(paceKey{org, partner, a.Asset.Env}, m); err != nil {
 		m.Refuse(err)
 	}
@@ -51,7 +54,27 @@ type count struct {
 	limits  []*directory.Limit
 	at      ledger.Micros
 	attempt directory.Attempt
+	repeats func() (bool, error)
 	answer  func(*directory.Limit, error)
+}
+
+// near is how close to its bound a limit is when repetitions are looked for
+// before they are counted: further away none of them can take another's place
+// before it is taken back.
+const near = 4_096
+
+// repeated refuses an attempt that repeats what is stored.
+func (p *pace) repeated(m *count) error {
+	if m.repeats == nil || !slices.ContainsFunc(p.asked, func(a asked) bool {
+		return a.tally.within(a.subject, m.at)+near >= a.limit.MaxCount
+	}) {
+		return nil
+	}
+	taken, err := m.repeats()
+	if err == nil && taken {
+		return ledger.Refuse("account.Count", ledger.ClaimTaken, "the attempt is a repetition")
+	}
+	return err
 }
 
 // Refuse implements actors.Refusable. What was not counted is not let through.
@@ -136,6 +159,9 @@ func (p *pace) count(m *count, now ledger.Micros) (breached *directory.Limit, er
 		}
 	}
 	if err := p.tell(p.asked, min(m.at, now)); err != nil {
+		return nil, err
+	}
+	if err := p.repeated(m); err != nil {
 		return nil, err
 	}
 	for i := range p.asked {

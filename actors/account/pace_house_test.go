@@ -32,6 +32,8 @@ type counting struct {
 	dir   string
 	*Service
 
+	repeats func() (bool, error) // given with every attempt
+
 	past   []lived // the last booked first
 	reads  int     // of the past
 	told   int     // attempts that the past told of, in all
@@ -133,7 +135,7 @@ type tried struct {
 // answers has an attempt counted, and returns every answer to it.
 func (s *counting) answers(at ledger.Micros, a *directory.Attempt, limits ...*directory.Limit) []tried {
 	all := make(chan tried, 8)
-	s.Count(org, 1, limits, at, a, func(breached *directory.Limit, err error) { all <- tried{breached, err} })
+	s.Count(org, 1, limits, at, a, s.repeats, func(breached *directory.Limit, err error) { all <- tried{breached, err} })
 	s.rt.Quiesce()
 	close(all)
 	var got []tried

@@ -349,3 +349,34 @@ func TestATallyCountsAsAListDoes(t *testing.T) {
 		}
 	}
 }
+
+// A repetition takes no place where that could be another's, and is not looked
+// for where it could not.
+func TestARepetitionIsAskedForOnlyWhereTheLimitIsNear(t *testing.T) {
+	s, wide, narrow := countingHouse(t), velocity(near+2, directory.ScopePartner), velocity(2, directory.ScopePartner)
+	asked, taken := 0, true
+	s.repeats = func() (bool, error) {
+		asked++
+		return taken, nil
+	}
+	s.admits(0, by(""), wide) // one, and near are left
+	s.admits(0, by(""), wide)
+	if asked != 0 {
+		t.Errorf("asked %d times far from the limit", asked)
+	}
+	for range 3 {
+		got := s.answers(after(0), by(""), narrow)
+		var refusal *ledger.Refusal
+		if len(got) != 1 || !errors.As(got[0].err, &refusal) || refusal.Code != ledger.ClaimTaken {
+			t.Fatalf("answered %+v", got)
+		}
+	}
+	s.counts(narrow, "", 0, 0)
+	taken = false
+	s.admits(0, by(""), narrow)
+	s.admits(0, by(""), narrow)
+	s.refuses(0, by(""), narrow)
+	if asked != 6 {
+		t.Errorf("asked %d times", asked)
+	}
+}

@@ -48,6 +48,15 @@ func (t *tally) count(subject string, at ledger.Micros, most int64) (breached bo
 	return int64(before) >= most
 }
 
+// within is how many of a subject's attempts count at an instant.
+func (t *tally) within(subject string, at ledger.Micros) int64 {
+	s := t.subjects[subject]
+	if s == nil {
+		return 0
+	}
+	return int64(s.within(t.since(at)))
+}
+
 // remember notes an attempt of the past. They come the last booked first, which
 // is nearly the wrong way round: they are put in order now and then, and at last
 // by remembered.

@@ -275,7 +275,8 @@ func TestAPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 
 type admitting func()
 
-func (a admitting) Count(_ ledger.ID, _ int64, _ []*directory.Limit, _ ledger.Micros, _ *directory.Attempt, answer func(*directory.Limit, error)) {
+func (a admitting) Count(_ ledger.ID, _ int64, _ []*directory.Limit, _ ledger.Micros, _ *directory.Attempt, _ func() (bool, error),
+	answer func(*directory.Limit, error)) {
 	a()
 	answer(nil, nil)
 }

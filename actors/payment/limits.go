@@ -1,6 +1,8 @@
 package payment
 
 import (
+	"errors"
+
 	"github.com/google/uuid"
 
 	"mizan/actors"
@@ -75,40 +77,42 @@ func (t *transaction) hold(c *actors.Context, j *judging, limits []*directory.Li
 		t.route(c, j)
 		return
 	}
-	if m := t.create; m != nil && t.repeats(m) {
-		return
-	}
 	t.pace(c, j)
 }
 
-// repeats answers a create whose txid is taken, before it is counted: until the
-// writer finds out, it would take a place that is another one's. Only those that
-// come at the very same time are counted and taken back.
-func (t *transaction) repeats(m *create) bool {
-	if m.Request.TxID == "" {
-		return false
-	}
-	view := t.service.rt.Journal.View()
+// claimed is who has a create's txid already.
+func (s *Service) claimed(org ledger.ID, m *create) (id ledger.ID, taken bool, err error) {
+	view := s.rt.Journal.View()
 	defer view.Close()
-	owner, taken, err := view.Claim(t.key.Org, ledger.ClaimTxID, TxIDKey(m.Partner.Number, m.Request.TxID))
-	if err != nil {
-		panic(err)
+	owner, taken, err := view.Claim(org, ledger.ClaimTxID, TxIDKey(m.Partner.Number, m.Request.TxID))
+	if err != nil || !taken {
+		return id, false, err
 	}
-	if !taken {
-		return false
-	}
+	id, err = uuid.FromBytes(owner)
+	return id, true, err
+}
+
+// repeated answers a create whose txid is taken and that was not counted.
+func (t *transaction) repeated() {
+	m := t.create
+	id, _, err := t.service.claimed(t.key.Org, m)
 	t.drop()
 	t.create, t.judged = nil, nil
-	id, err := uuid.FromBytes(owner)
 	m.answer(reply{existing: id, err: err})
-	return true
 }
 
 // pace has the attempt counted.
 func (t *transaction) pace(c *actors.Context, j *judging) {
 	t.judging = j
 	service, key := t.service, t.key
-	service.admission.Count(j.org, j.partner.Number, j.paces, j.at, &j.attempt, func(breached *directory.Limit, err error) {
+	var repeats func() (bool, error)
+	if m := t.create; m != nil && m.Request.TxID != "" {
+		repeats = func() (bool, error) {
+			_, taken, err := service.claimed(key.Org, m)
+			return taken, err
+		}
+	}
+	service.admission.Count(j.org, j.partner.Number, j.paces, j.at, &j.attempt, repeats, func(breached *directory.Limit, err error) {
 		service.registry.Tell(key, paced{breached, err})
 	})
 	c.Expect()
@@ -172,12 +176,32 @@ func (j *judging) within(limits []*directory.Limit) (breach string) {
 	return breach
 }
 
-func breachOf(l *directory.Limit) string { return payment.LimitBreached + string(l.Kind) }
+// breachOf is why a transaction is rejected that would pass the limit.
+func breachOf(l *directory.Limit) string {
+	switch l.Kind {
+	case directory.DailyVolume:
+		return breachedDay
+	case directory.MonthlyVolume:
+		return breachedMonth
+	}
+	return payment.LimitBreached + string(l.Kind)
+}
+
+// What nearly every payment under a limit needs is not built each time.
+const (
+	breachedDay   = payment.LimitBreached + string(directory.DailyVolume)
+	breachedMonth = payment.LimitBreached + string(directory.MonthlyVolume)
+)
 
 func boundOf(l *directory.Limit, today ledger.Date, subject string) payment.Bound {
 	return payment.Bound{
 		Volume: payment.Volume{Limit: l.ID, Window: l.CounterWindow(today), Subject: subject}, Max: l.MaxAmount, Breach: breachOf(l),
 	}
+}
+
+func isCode(err error, code ledger.Code) bool {
+	var refusal *ledger.Refusal
+	return errors.As(err, &refusal) && refusal.Code == code
 }
 
 // paced is the account's answer to an attempt.
@@ -197,6 +221,11 @@ func (t *transaction) paced(c *actors.Context, m paced) {
 	if j.elsewhere != nil {
 		t.judging = nil
 		t.pacedElsewhere(c, j.elsewhere, m)
+		return
+	}
+	if t.create != nil && isCode(m.err, ledger.ClaimTaken) {
+		t.judging = nil
+		t.repeated()
 		return
 	}
 	if j.counted = m.err == nil; !j.counted {

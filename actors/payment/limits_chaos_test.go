@@ -234,7 +234,8 @@ type counter struct {
 }
 
 // Count implements live.Admission.
-func (c *counter) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt, answer func(*directory.Limit, error)) {
+func (c *counter) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
+	repeats func() (bool, error), answer func(*directory.Limit, error)) {
 	c.mu.Lock()
 	hold, failed := c.hold, c.failed
 	c.held = c.held || hold != nil
@@ -247,7 +248,7 @@ func (c *counter) Count(org ledger.ID, partner int64, limits []*directory.Limit,
 			answer(nil, failed)
 			return
 		}
-		c.Admission.Count(org, partner, limits, at, a, answer)
+		c.Admission.Count(org, partner, limits, at, a, repeats, answer)
 	}()
 }
 

@@ -363,3 +363,23 @@ func TestWhoIsOnTheBlocklistIsRejectedWithTheKindOfTheEntry(t *testing.T) {
 	h.set(0, func(s *directory.Settings) { s.Currencies = []money.Currency{"EUR"} })
 	h.ends(another, 50, payment.Rejected, "no terminal available") // comes first
 }
+
+// Whoever repeats what is stored takes no place from anybody, however often and
+// with however many at once.
+func TestRepetitionsNeverRejectAnotherPayment(t *testing.T) {
+	l := limit(directory.Velocity, 2, nil)
+	h := limited(t, l)
+	first := h.create(payment.Payment, good, 1, "first").Record
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			if r := h.create(payment.Payment, good, 1, "first"); r.Record.ID != first.ID {
+				t.Errorf("repeated as %v %q", r.Record.ID, r.Record.Error)
+			}
+		})
+	}
+	second := h.create(payment.Payment, good, 1, "second").Record
+	all.Wait()
+	h.is(second.ID, payment.Charged, "")
+	h.usage(l, "", "2 0")
+}

@@ -1,6 +1,8 @@
 package payment
 
 import (
+	"slices"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
@@ -29,6 +31,7 @@ func (d *Decision) count(org ledger.ID, bounds []Bound) {
 		return
 	}
 	d.bounds, d.firstBound = bounds, len(d.Counters)
+	d.Counters = slices.Grow(d.Counters, len(bounds))
 	r.Volumes = make([]Volume, len(bounds))
 	for i := range bounds {
 		b := &bounds[i]
@@ -64,7 +67,11 @@ func (r *Record) less(org ledger.ID, amount money.Amount, to []ledger.CounterGua
 // counted appends the guards that note what settled, and give back what was
 // reserved beyond it. They are an outcome's: nothing refuses them.
 func (r *Record) counted(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
+	if len(r.Volumes) == 0 {
+		return to
+	}
 	settled := r.Settled()
+	to = slices.Grow(to, 2*len(r.Volumes))
 	for i := range r.Volumes {
 		v := &r.Volumes[i]
 		to = append(to, ledger.CounterGuard{
