@@ -110,6 +110,7 @@ func counterOf(what string, limit ID, window, subject string) string {
 func DayWindow(d Date) string { return d.String() }
 
 // MonthWindow is the UTC calendar month of a counter, for example "2026-11".
-func MonthWindow(d Date) string { return d.String()[:len("2026-11")] }
+// The day is DayWindow's.
+func MonthWindow(day string) string { return day[:len(day)-len("-21")] }
 
 func headroomKey(a money.Asset) string { return "headroom/" + a.String() }

@@ -112,7 +112,7 @@ func (m *market) bounded(h *house, w *town) {
 		l, err := h.directory.CreateLimit(h.t.Context(), w.first.Org, draft)
 		must(h.t, err)
 		if i >= 7 {
-			m.volumes = append(m.volumes, payment.Volume{Limit: l.ID, Window: l.CounterWindow(ledger.DateOf(start))})
+			m.volumes = append(m.volumes, payment.Volume{Limit: l.ID, Window: l.CounterWindow(ledger.DayWindow(ledger.DateOf(start)))})
 		}
 	}
 	_, err := h.directory.CreateLimit(h.t.Context(), w.first.Org, words.LimitDraft{

@@ -26,7 +26,7 @@ func (s *Service) Usage(ctx context.Context, l *directory.Limit, subject string)
 func (s *Service) volume(l *directory.Limit, subject string, now time.Time) (u directory.Usage, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	window := l.CounterWindow(ledger.DateOf(now))
+	window := l.CounterWindow(ledger.DayWindow(ledger.DateOf(now)))
 	counted, err := view.Counter(l.Org, ledger.VolumeKey(l.ID, window, subject), "")
 	if err != nil {
 		return u, err

@@ -93,6 +93,8 @@ type encoder struct {
 	enc *msgpack.Encoder
 	n   int
 	raw [40]byte // ids and amounts on their way: a local would escape
+
+	volume []byte // likewise
 }
 
 var encoders = sync.Pool{New: func() any {

@@ -99,20 +99,34 @@ func decodeAttempts(dec *msgpack.Decoder, to *payment.Record) error {
 }
 
 func decodeVolumes(dec *msgpack.Decoder, to *payment.Record) error {
-	r := &reader{dec: dec}
-	for range r.length() {
+	b, err := dec.DecodeBytes()
+	if err != nil {
+		return err
+	}
+	for len(b) > 0 {
 		var v payment.Volume
-		r.array(volumeFields, func() {
-			r.id(&v.Limit)
-			r.text(&v.Window)
-			r.text(&v.Subject)
-		})
-		if r.err != nil {
-			return r.err
+		if len(b) < len(v.Limit) {
+			return errShort
+		}
+		b = b[copy(v.Limit[:], b):]
+		if v.Window, b, err = cutText(b); err != nil {
+			return err
+		}
+		if v.Subject, b, err = cutText(b); err != nil {
+			return err
 		}
 		to.Volumes = append(to.Volumes, v)
 	}
-	return r.err
+	return nil
+}
+
+// cutText takes what appendText has appended.
+func cutText(b []byte) (text string, rest []byte, err error) {
+	if len(b) == 0 || len(b) < 1+int(b[0]) {
+		return "", nil, errShort
+	}
+	n := 1 + int(b[0])
+	return string(b[1:n]), b[n:], nil
 }
 
 func decodeAction(dec *msgpack.Decoder, to *payment.Record) error {

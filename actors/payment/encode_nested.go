@@ -1,6 +1,8 @@
 package payment
 
 import (
+	"math"
+
 	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -40,14 +42,21 @@ func (e *encoder) volumes(volumes []payment.Volume) {
 	if len(volumes) == 0 {
 		return
 	}
-	e.array(keyVolumes, len(volumes))
+	e.volume = e.volume[:0]
 	for i := range volumes {
 		v := &volumes[i]
-		assert.NoError(e.enc.EncodeArrayLen(volumeFields))
-		e.idValue(v.Limit)
-		e.textValue(v.Window)
-		e.textValue(v.Subject)
+		e.volume = append(e.volume, v.Limit[:]...)
+		e.volume = appendText(e.volume, v.Window)
+		e.volume = appendText(e.volume, v.Subject)
 	}
+	e.bytes(keyVolumes, e.volume)
+}
+
+// appendText appends a text of fewer than 256 bytes, its length first. Volumes are
+// in nearly every transaction under a limit, twice: they are kept small.
+func appendText(to []byte, text string) []byte {
+	assert.That(len(text) <= math.MaxUint8, "payment: a volume's text of %d bytes", len(text))
+	return append(append(to, byte(len(text))), text...)
 }
 
 func flags(r *payment.Record) (v int64) {
@@ -88,7 +97,6 @@ func (e *encoder) following(r *payment.Record) {
 // not know.
 const (
 	attemptFields     = 5
-	volumeFields      = 3
 	actionFields      = 9
 	destinationFields = 2
 	opFields          = 11

@@ -52,14 +52,15 @@ func (t *transaction) judge(c *actors.Context, w wanted, card *secret.Card, m *o
 		}
 		return
 	}
-	t.judged = &judging{wanted: w, card: card, operation: m, terms: terms, found: found, reason: reason}
-	t.hold(c, t.judged, limits, listed)
+	j := judging{wanted: w, card: card, operation: m, terms: terms, found: found, reason: reason}
+	t.hold(c, &j, limits, listed)
 }
 
 // hold holds the transaction against the blocklist and the limits. Every attempt
-// is counted, also one that something else speaks against.
+// is counted, also one that something else speaks against. What was found out is
+// kept where it is needed later: not if nothing but the writer's counters, whose
+// bounds are in the terms, is still to judge.
 func (t *transaction) hold(c *actors.Context, j *judging, limits []*directory.Limit, listed bool) {
-	s := t.service
 	if !j.found {
 		j.terms.Asset = j.request.Asset
 	}
@@ -67,17 +68,31 @@ func (t *transaction) hold(c *actors.Context, j *judging, limits []*directory.Li
 		j.reason = payment.NoTerminal
 	}
 	j.attempt = j.attempted(&j.terms, payerOf(j.request, j.card))
-	if kind, blocked := s.directory.Blocked(j.org, &j.attempt.Payer); listed && blocked && j.reason == "" {
-		j.reason = payment.Blocklisted + kind
+	if listed && j.reason == "" {
+		j.reason = t.service.blocked(j.org, j.attempt.Payer)
 	}
 	if breach := j.within(limits); j.reason == "" {
 		j.reason = breach
 	}
-	if len(j.paces) == 0 {
+	if j.reason == "" && len(j.paces) == 0 {
 		t.route(c, j)
 		return
 	}
-	t.pace(c, j)
+	kept := new(judging)
+	*kept = *j
+	if t.judged = kept; len(kept.paces) == 0 {
+		t.route(c, kept)
+		return
+	}
+	t.pace(c, kept)
+}
+
+// blocked is why a payer is rejected; empty: nobody has listed anything of it.
+func (s *Service) blocked(org ledger.ID, payer directory.Payer) string {
+	if kind, blocked := s.directory.Blocked(org, &payer); blocked {
+		return payment.Blocklisted + kind
+	}
+	return ""
 }
 
 // claimed is who has a create's txid already.
@@ -158,7 +173,7 @@ func (w *wanted) attempted(terms *payment.Terms, payer directory.Payer) director
 // within holds the attempt against the limits that need no counting, or that the
 // writer judges, and keeps those that count attempts. It returns what is breached.
 func (j *judging) within(limits []*directory.Limit) (breach string) {
-	today := j.at.Date()
+	today := ""
 	for _, l := range limits {
 		subject, bounds := l.Bounds(&j.attempt)
 		switch {
@@ -170,6 +185,10 @@ func (j *judging) within(limits []*directory.Limit) (breach string) {
 		case l.Kind == directory.Velocity:
 			j.paces = append(j.paces, l)
 		default:
+			if today == "" {
+				today = ledger.DayWindow(j.at.Date())
+				j.terms.Bounds = make([]payment.Bound, 0, len(limits))
+			}
 			j.terms.Bounds = append(j.terms.Bounds, boundOf(l, today, subject))
 		}
 	}
@@ -193,7 +212,7 @@ const (
 	breachedMonth = payment.LimitBreached + string(directory.MonthlyVolume)
 )
 
-func boundOf(l *directory.Limit, today ledger.Date, subject string) payment.Bound {
+func boundOf(l *directory.Limit, today, subject string) payment.Bound {
 	return payment.Bound{
 		Volume: payment.Volume{Limit: l.ID, Window: l.CounterWindow(today), Subject: subject}, Max: l.MaxAmount, Breach: breachOf(l),
 	}

@@ -88,10 +88,11 @@ func (l *Limit) takes(a money.Asset) bool {
 	return l.Asset.Network == a.Network || !known
 }
 
-// CounterWindow names the window of a volume limit's counters on a day.
-func (l *Limit) CounterWindow(day ledger.Date) string {
+// CounterWindow names the window of a volume limit's counters on the day that
+// ledger.DayWindow names.
+func (l *Limit) CounterWindow(day string) string {
 	if l.Kind == MonthlyVolume {
 		return ledger.MonthWindow(day)
 	}
-	return ledger.DayWindow(day)
+	return day
 }

@@ -167,6 +167,9 @@ func (c Case) authorise(d *Decision, t *Terms) {
 		}}
 	}
 	d.move(Authorise, hold)
+	if d.Counters == nil {
+		d.Counters = make([]ledger.CounterGuard, 0, 1+len(t.Bounds))
+	}
 	d.Counters = r.reserve(c.Org, d.Counters)
 	d.count(c.Org, t.Bounds)
 	d.Due = c.after(c.Inquire)
