@@ -3,6 +3,7 @@ package account
 import (
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"mizan/actors"
@@ -26,6 +27,7 @@ type Service struct {
 	registry *actors.Registry[key]
 	paces    *actors.Registry[paceKey]
 	history  History
+	direct   sync.Map // paceKey → *pace that counts without a message
 }
 
 // New registers the service with the runtime.

@@ -25,6 +25,9 @@
 //     nothing counts are forgotten when they are as many as the others, and once
 //     a window.
 //  8. Usage of volumes is read from the writer's counters, which alone decide.
+//  9. Where the past is known and every limit is far from its bound, an attempt is
+//     counted on its caller's goroutine, under the actor's lock, which nobody waits
+//     for. An actor that may be let go has closed that way first.
 //
 // Callers: actors/payment and api, through interfaces of their own; cmd/mizan.
 //

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"mizan/actors"
@@ -110,9 +111,14 @@ func (m *used) LogValue() slog.Value { return slog.StringValue("used") }
 type pace struct {
 	service *Service
 	key     paceKey
+
+	mu      sync.Mutex // the actor holds it while it works; CountNow never waits for it
 	tallies map[ledger.ID]*tally
 	busy    ledger.Micros // until when some attempt counts
+	kept    ledger.Micros // busy as the registry has heard it
 	asked   []asked       // of the attempt being counted; its memory is used again
+	shown   bool          // to CountNow
+	gone    bool          // the actor may be let go: whatever is counted here could be lost
 }
 
 // asked is a limit that an attempt is counted by, and as whose.
@@ -124,6 +130,9 @@ type asked struct {
 
 // Receive implements actors.Behaviour.
 func (p *pace) Receive(c *actors.Context, message any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.appear()
 	now := ledger.MicrosOf(c.Now())
 	switch m := message.(type) {
 	case *count:
@@ -257,12 +266,32 @@ func windowOf(l *directory.Limit) ledger.Micros { return ledger.Micros(l.Window 
 // Committed implements actors.Behaviour; counting writes nothing.
 func (p *pace) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
-// Idle implements actors.Behaviour.
-func (p *pace) Idle() bool { return true }
+// Idle implements actors.Behaviour. What was counted directly since KeepUntil was
+// asked is heard of the next time.
+func (p *pace) Idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy != p.kept {
+		return false
+	}
+	if ledger.MicrosOf(p.service.rt.Clock.Now()) >= p.busy {
+		p.vanish()
+	}
+	return true
+}
 
 // KeepUntil implements actors.Keeper: while attempts count they are kept, because
 // one that is not durable yet is in no store.
-func (p *pace) KeepUntil() ledger.Micros { return p.busy }
+func (p *pace) KeepUntil() ledger.Micros {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = p.busy
+	return p.kept
+}
 
 // Failed implements actors.Behaviour.
-func (p *pace) Failed(*actors.Context) {}
+func (p *pace) Failed(*actors.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.vanish()
+}

@@ -281,6 +281,10 @@ func (a admitting) Count(_ ledger.ID, _ int64, _ []*directory.Limit, _ ledger.Mi
 	answer(nil, nil)
 }
 
+func (a admitting) CountNow(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) bool {
+	return false
+}
+
 func (a admitting) Uncount(ledger.ID, int64, []*directory.Limit, ledger.Micros, *directory.Attempt) {
 }
 

@@ -118,8 +118,13 @@ func (t *transaction) repeated() {
 
 // pace has the attempt counted.
 func (t *transaction) pace(c *actors.Context, j *judging) {
-	t.judging = j
 	service, key := t.service, t.key
+	if j.elsewhere == nil && service.admission.CountNow(j.org, j.partner.Number, j.paces, j.at, &j.attempt) {
+		j.counted = true
+		t.route(c, j)
+		return
+	}
+	t.judging = j
 	var repeats func() (bool, error)
 	if m := t.create; m != nil && m.Request.TxID != "" {
 		repeats = func() (bool, error) {

@@ -40,6 +40,8 @@ type Admission interface {
 	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
 	Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt, repeats func() (bool, error),
 		answer func(breached *directory.Limit, err error))
+	// CountNow counts at once where nothing could be refused; false: it has not.
+	CountNow(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool)
 	Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt)
 }
 
