@@ -133,7 +133,11 @@ func moved(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
 	return amount.Add(g.Add)
 }
 
+// counter is a counter's amount as of the last change ordered.
 func (w *writer) counter(k counterKey) money.Amount {
+	if counter := w.moved[k]; counter != nil {
+		return *counter
+	}
 	if amount, ok := w.counters.get(k); ok {
 		return amount
 	}

@@ -26,17 +26,20 @@ func (w *writer) write(c *Change, r *Receipt) {
 
 func (w *writer) move(g *ledger.CounterGuard) {
 	k := counterKey{g.Org, g.Key, g.Window}
-	amount, err := moved(w.counter(k), g)
+	counter := w.moved[k]
+	if counter == nil {
+		counter = new(money.Amount)
+		*counter = w.counter(k)
+		w.moved[k] = counter
+		w.tail.add(1, countSize+len(k.key)+len(k.window))
+	}
+	amount, err := moved(*counter, g)
 	if err != nil && !g.Release {
 		// An Outcome's: it is not refused, and a full counter refuses what follows.
 		amount, err = money.Max, nil
 	}
 	assert.NoError(err)
-	w.counters.set(k, amount)
-	if _, known := w.moved[k]; !known {
-		w.tail.add(1, countSize+len(k.key)+len(k.window))
-	}
-	w.moved[k] = amount
+	*counter = amount
 }
 
 // step moves one record: its events, its row, its list, what it wants next.

@@ -27,8 +27,8 @@ type writer struct {
 	buffers  [][]byte   // for the lines of pages
 	stamps   *cache[dueKey, Stamp]
 	counters *cache[counterKey, money.Amount]
-	moved    map[counterKey]money.Amount // counters to write in this group
-	claims   [2]map[string][]byte        // of this group and of the one before
+	moved    map[counterKey]*money.Amount // counters to write in this group
+	claims   [2]map[string][]byte         // of this group and of the one before
 	foresee  foresight
 
 	dues     map[int64][]byte // second → row of this group
@@ -56,7 +56,7 @@ func newWriter(j *Journal, n uint64, hash [32]byte, cached int) *writer {
 		balances: newCache[accountKey, *balance](cached),
 		stamps:   newCache[dueKey, Stamp](cached),
 		counters: newCache[counterKey, money.Amount](cached),
-		moved:    make(map[counterKey]money.Amount),
+		moved:    make(map[counterKey]*money.Amount),
 		claims:   [2]map[string][]byte{make(map[string][]byte), make(map[string][]byte)},
 		dues:     make(map[int64][]byte),
 		// Nothing may fall due below the mark: it would never be read again.
@@ -133,9 +133,10 @@ func (w *writer) finish() {
 	}
 	clear(w.pages)
 	w.pages = w.pages[:0]
-	for k, amount := range w.moved {
+	for k, counter := range w.moved {
+		w.counters.set(k, *counter)
 		w.key = store.KeyCounter(w.key[:0], k.org, k.key, k.window)
-		w.value = store.EncodeAmount(w.value[:0], amount)
+		w.value = store.EncodeAmount(w.value[:0], *counter)
 		w.group.Set(w.key, w.value)
 	}
 	clear(w.moved)

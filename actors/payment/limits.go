@@ -71,7 +71,7 @@ func (t *transaction) hold(c *actors.Context, j *judging, limits []*directory.Li
 	if listed && j.reason == "" {
 		j.reason = t.service.blocked(j.org, j.attempt.Payer)
 	}
-	if breach := j.within(limits); j.reason == "" {
+	if breach := j.within(t.service, limits); j.reason == "" {
 		j.reason = breach
 	}
 	if j.reason == "" && len(j.paces) == 0 {
@@ -177,7 +177,7 @@ func (w *wanted) attempted(terms *payment.Terms, payer directory.Payer) director
 
 // within holds the attempt against the limits that need no counting, or that the
 // writer judges, and keeps those that count attempts. It returns what is breached.
-func (j *judging) within(limits []*directory.Limit) (breach string) {
+func (j *judging) within(s *Service, limits []*directory.Limit) (breach string) {
 	today := ""
 	for _, l := range limits {
 		subject, bounds := l.Bounds(&j.attempt)
@@ -191,7 +191,7 @@ func (j *judging) within(limits []*directory.Limit) (breach string) {
 			j.paces = append(j.paces, l)
 		default:
 			if today == "" {
-				today = ledger.DayWindow(j.at.Date())
+				today = s.day(j.at.Date())
 				j.terms.Bounds = make([]payment.Bound, 0, len(limits))
 			}
 			j.terms.Bounds = append(j.terms.Bounds, boundOf(l, today, subject))
@@ -216,6 +216,22 @@ const (
 	breachedDay   = payment.LimitBreached + string(directory.DailyVolume)
 	breachedMonth = payment.LimitBreached + string(directory.MonthlyVolume)
 )
+
+// dayName is a day and what its counters' window is called.
+type dayName struct {
+	date ledger.Date
+	name string
+}
+
+// day names the day's window: nearly always that of the payment before.
+func (s *Service) day(date ledger.Date) string {
+	if last := s.today.Load(); last != nil && last.date == date {
+		return last.name
+	}
+	name := ledger.DayWindow(date)
+	s.today.Store(&dayName{date, name})
+	return name
+}
 
 func boundOf(l *directory.Limit, today, subject string) payment.Bound {
 	return payment.Bound{

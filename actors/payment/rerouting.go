@@ -65,7 +65,7 @@ func (t *transaction) admits(c *actors.Context, e *elsewhere) bool {
 	j := &judging{wanted: e.wanted, terms: e.trying, found: true, elsewhere: e}
 	j.attempt = j.attempted(&j.terms, payerOf(j.request, e.card))
 	j.attempt.Again = true
-	breach := j.within(limits)
+	breach := j.within(t.service, limits)
 	e.trying.Bounds = j.terms.Bounds
 	if breach != "" {
 		e.stop(breach)

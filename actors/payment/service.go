@@ -3,6 +3,7 @@ package payment
 import (
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,6 +88,7 @@ type Service struct {
 	returnURL func(org, id ledger.ID, until time.Time) string
 	registry  *actors.Registry[actors.RecordKey]
 	circuits  *circuits
+	today     atomic.Pointer[dayName]
 	observe   func(payment.Type, payment.Status)
 }
 

@@ -71,15 +71,20 @@ func (r *Record) counted(org ledger.ID, to []ledger.CounterGuard) []ledger.Count
 		return to
 	}
 	settled := r.Settled()
-	to = slices.Grow(to, 2*len(r.Volumes))
+	rest := must(r.Amount.Sub(settled))
+	if more := len(r.Volumes); rest.IsZero() {
+		to = slices.Grow(to, more)
+	} else {
+		to = slices.Grow(to, 2*more)
+	}
 	for i := range r.Volumes {
 		v := &r.Volumes[i]
 		to = append(to, ledger.CounterGuard{
 			Org: org, Key: ledger.SettledKey(v.Limit, v.Window, v.Subject), Add: settled, Max: money.Max, Refuse: ledger.OutOfRange,
 		})
 	}
-	if rest := must(r.Amount.Sub(settled)); !rest.IsZero() {
-		to = r.less(org, rest, to)
+	if rest.IsZero() {
+		return to
 	}
-	return to
+	return r.less(org, rest, to)
 }
