@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	directoryactor "mizan/actors/directory"
+	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 )
@@ -14,11 +15,7 @@ import (
 // createBlock is POST /blocklist {kind, value}.
 func (s *Server) createBlock(c *call) error {
 	how := change[*directory.Block]{status: fiber.StatusCreated, append: appendBlock}
-	return how.run(s, c, func(ctx context.Context) (*directory.Block, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
+	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
 		f, err := formOf(c, "kind", "value")
 		if err != nil {
 			return nil, err
@@ -86,18 +83,7 @@ func (s *Server) listBlocks(c *call) error {
 	if err != nil {
 		return err
 	}
-	rows, next, err := s.cfg.Directory.ListBlocks(org, p)
-	if err != nil {
-		return err
-	}
-	l := newList()
-	for _, b := range rows {
-		l.row()
-		appendBlock(&l.encoder, b)
-		l.close('}')
-	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
-	return nil
+	return writeRows(c, appendBlock)(s.cfg.Directory.ListBlocks(org, p))
 }
 
 func blockPageOf(c *call) (directoryactor.BlockPage, error) {
@@ -112,11 +98,7 @@ func blockPageOf(c *call) (directoryactor.BlockPage, error) {
 
 // readBlock is GET /blocklist/{id}.
 func (s *Server) readBlock(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	id, err := parseID(c.parameter("id"))
+	org, id, err := s.placed(c)
 	if err != nil {
 		return err
 	}
@@ -132,15 +114,7 @@ func (s *Server) readBlock(c *call) error {
 // can be listed again. A second time changes nothing.
 func (s *Server) deleteBlock(c *call) error {
 	how := change[*directory.Block]{status: fiber.StatusOK, append: appendBlock}
-	return how.run(s, c, func(ctx context.Context) (*directory.Block, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
-		id, err := parseID(c.parameter("id"))
-		if err != nil {
-			return nil, err
-		}
+	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
 		return s.cfg.Directory.DeleteBlock(ctx, org, id)
 	})
 }

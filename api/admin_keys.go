@@ -6,6 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	directoryactor "mizan/actors/directory"
+	"mizan/ledger"
 	"mizan/ledger/directory"
 )
 
@@ -13,11 +14,7 @@ import (
 // key's value.
 func (s *Server) createKey(c *call) error {
 	how := change[directoryactor.IssuedKey]{status: fiber.StatusCreated, bare: true, append: appendIssued}
-	return how.run(s, c, func(ctx context.Context) (directoryactor.IssuedKey, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return directoryactor.IssuedKey{}, err
-		}
+	return how.in(s, c, func(ctx context.Context, org ledger.ID) (directoryactor.IssuedKey, error) {
 		f, err := formOf(c, "name", "partner_id", "expires_at")
 		if err != nil {
 			return directoryactor.IssuedKey{}, err
@@ -32,41 +29,18 @@ func (s *Server) createKey(c *call) error {
 
 // listKeys is GET /api_keys?partner_id, newest first, never with a value.
 func (s *Server) listKeys(c *call) error {
-	org, err := s.organization(c)
+	org, p, err := s.pageIn(c, "partner_id")
 	if err != nil {
 		return err
 	}
-	p, err := pageOf(c, "partner_id")
-	if err != nil {
-		return err
-	}
-	rows, next, err := s.cfg.Directory.ListAPIKeys(org, p)
-	if err != nil {
-		return err
-	}
-	l := newList()
-	for i := range rows {
-		l.row()
-		appendKey(&l.encoder, rows[i])
-		l.close('}')
-	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
-	return nil
+	return writeRows(c, appendKey)(s.cfg.Directory.ListAPIKeys(org, p))
 }
 
 // revokeKey is DELETE /api_keys/{id}: the key is taken no more, and stays in
 // the list. A second time changes nothing.
 func (s *Server) revokeKey(c *call) error {
 	how := change[directoryactor.ListedKey]{status: fiber.StatusOK, append: appendKey}
-	return how.run(s, c, func(ctx context.Context) (directoryactor.ListedKey, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return directoryactor.ListedKey{}, err
-		}
-		id, err := parseID(c.parameter("id"))
-		if err != nil {
-			return directoryactor.ListedKey{}, err
-		}
+	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error) {
 		return s.cfg.Directory.RevokeAPIKey(ctx, org, id)
 	})
 }

@@ -35,11 +35,7 @@ var (
 // createLimit is POST /limits (specification, "Partner limits").
 func (s *Server) createLimit(c *call) error {
 	how := change[*directory.Limit]{status: fiber.StatusCreated, append: appendLimit}
-	return how.run(s, c, func(ctx context.Context) (*directory.Limit, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
+	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Limit, error) {
 		f, err := formOf(c, limitFields...)
 		if err != nil {
 			return nil, err
@@ -59,11 +55,7 @@ func (s *Server) createLimit(c *call) error {
 
 // listLimits is GET /limits?partner_id, newest first.
 func (s *Server) listLimits(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	p, err := pageOf(c, "partner_id")
+	org, p, err := s.pageIn(c, "partner_id")
 	if err != nil {
 		return err
 	}
@@ -72,52 +64,19 @@ func (s *Server) listLimits(c *call) error {
 			return notFound()
 		}
 	}
-	rows, next, err := s.cfg.Directory.ListLimits(org, p)
-	if err != nil {
-		return err
-	}
-	l := newList()
-	for _, row := range rows {
-		l.row()
-		appendLimit(&l.encoder, row)
-		l.close('}')
-	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
-	return nil
-}
-
-// limitAsked is the limit that the path names.
-func (s *Server) limitAsked(c *call) (*directory.Limit, error) {
-	org, err := s.organization(c)
-	if err != nil {
-		return nil, err
-	}
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return nil, err
-	}
-	l, found := s.cfg.Directory.Limit(org, id)
-	if !found {
-		return nil, notFound()
-	}
-	return l, nil
+	return writeRows(c, appendLimit)(s.cfg.Directory.ListLimits(org, p))
 }
 
 // readLimit is GET /limits/{id}.
 func (s *Server) readLimit(c *call) error {
-	l, err := s.limitAsked(c)
-	if err != nil {
-		return err
-	}
-	single(c, fiber.StatusOK, false, l, appendLimit)
-	return nil
+	return readNamed(s, c, s.cfg.Directory.Limit, appendLimit)
 }
 
 // patchLimit is PATCH /limits/{id}.
 func (s *Server) patchLimit(c *call) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
 	return how.run(s, c, func(ctx context.Context) (*directory.Limit, error) {
-		l, err := s.limitAsked(c)
+		l, err := named(s, c, s.cfg.Directory.Limit)
 		if err != nil {
 			return nil, err
 		}
@@ -141,12 +100,8 @@ func (s *Server) patchLimit(c *call) error {
 // stays in the list. A second time changes nothing.
 func (s *Server) deleteLimit(c *call) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
-	return how.run(s, c, func(ctx context.Context) (*directory.Limit, error) {
-		l, err := s.limitAsked(c)
-		if err != nil {
-			return nil, err
-		}
-		return s.cfg.Directory.PatchLimit(ctx, l.Org, l.ID, directory.LimitPatch{Active: new(bool)})
+	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
+		return s.cfg.Directory.PatchLimit(ctx, org, id, directory.LimitPatch{Active: new(bool)})
 	})
 }
 

@@ -22,7 +22,7 @@ type LimitUsage interface {
 // readUsage is GET /limits/{id}/usage: of a limit whose scope is not the
 // partner's, that of one payer.
 func (s *Server) readUsage(c *call) error {
-	l, err := s.limitAsked(c)
+	l, err := named(s, c, s.cfg.Directory.Limit)
 	if err != nil {
 		return err
 	}

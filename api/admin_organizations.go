@@ -38,18 +38,7 @@ func (s *Server) listOrganizations(c *call) error {
 	if err != nil {
 		return err
 	}
-	rows, next, err := s.cfg.Directory.ListOrganizations(p)
-	if err != nil {
-		return err
-	}
-	l := newList()
-	for _, o := range rows {
-		l.row()
-		appendOrganization(&l.encoder, o)
-		l.close('}')
-	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
-	return nil
+	return writeRows(c, appendOrganization)(s.cfg.Directory.ListOrganizations(p))
 }
 
 // readOrganization is GET /organizations/{id}.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/ledger"
 	"mizan/ledger/directory"
 )
 
@@ -17,11 +18,7 @@ var (
 // createPartner is POST /partners (specification, "Partner administration").
 func (s *Server) createPartner(c *call) error {
 	how := change[*directory.Partner]{status: fiber.StatusCreated, bare: true, append: appendPartner}
-	return how.run(s, c, func(ctx context.Context) (*directory.Partner, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
+	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
 		f, err := formOf(c, partnerFields...)
 		if err != nil {
 			return nil, err
@@ -42,35 +39,16 @@ func (s *Server) createPartner(c *call) error {
 
 // listPartners is GET /partners, newest first.
 func (s *Server) listPartners(c *call) error {
-	org, err := s.organization(c)
+	org, p, err := s.pageIn(c)
 	if err != nil {
 		return err
 	}
-	p, err := pageOf(c)
-	if err != nil {
-		return err
-	}
-	rows, next, err := s.cfg.Directory.ListPartners(org, p)
-	if err != nil {
-		return err
-	}
-	l := newList()
-	for _, p := range rows {
-		l.row()
-		appendPartner(&l.encoder, p)
-		l.close('}')
-	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
-	return nil
+	return writeRows(c, appendPartner)(s.cfg.Directory.ListPartners(org, p))
 }
 
 // readPartner is GET /partners/{id}.
 func (s *Server) readPartner(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	number, err := partnerNumber(c)
+	org, number, err := s.numbered(c)
 	if err != nil {
 		return err
 	}
@@ -85,15 +63,7 @@ func (s *Server) readPartner(c *call) error {
 // patchPartner is PATCH /partners/{id}.
 func (s *Server) patchPartner(c *call) error {
 	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
-	return how.run(s, c, func(ctx context.Context) (*directory.Partner, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
-		number, err := partnerNumber(c)
-		if err != nil {
-			return nil, err
-		}
+	return how.atPartner(s, c, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		p, found := s.cfg.Directory.Partner(org, number)
 		if !found {
 			return nil, notFound()
@@ -121,15 +91,7 @@ func (s *Server) patchPartner(c *call) error {
 // in the list with its history. A second time changes nothing.
 func (s *Server) deletePartner(c *call) error {
 	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
-	return how.run(s, c, func(ctx context.Context) (*directory.Partner, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
-		number, err := partnerNumber(c)
-		if err != nil {
-			return nil, err
-		}
+	return how.atPartner(s, c, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		return s.cfg.Directory.PatchPartner(ctx, org, number, directory.PartnerPatch{Active: new(bool)})
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 )
@@ -14,11 +15,7 @@ import (
 // pair has one or not.
 func (s *Server) putRate(c *call) error {
 	how := change[*directory.Rate]{status: fiber.StatusOK, append: appendRate}
-	return how.run(s, c, func(ctx context.Context) (*directory.Rate, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
+	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Rate, error) {
 		f, err := formOf(c, "from", "to", "rate")
 		if err != nil {
 			return nil, err
@@ -32,26 +29,11 @@ func (s *Server) putRate(c *call) error {
 
 // listRates is GET /rates, the pair that got its first rate last comes first.
 func (s *Server) listRates(c *call) error {
-	org, err := s.organization(c)
+	org, p, err := s.pageIn(c)
 	if err != nil {
 		return err
 	}
-	p, err := pageOf(c)
-	if err != nil {
-		return err
-	}
-	rows, next, err := s.cfg.Directory.ListRates(org, p)
-	if err != nil {
-		return err
-	}
-	l := newList()
-	for _, r := range rows {
-		l.row()
-		appendRate(&l.encoder, r)
-		l.close('}')
-	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
-	return nil
+	return writeRows(c, appendRate)(s.cfg.Directory.ListRates(org, p))
 }
 
 // currency is the code of a currency that transactions take. Another one is

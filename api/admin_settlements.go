@@ -29,15 +29,7 @@ var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, appe
 // settlePartner is POST /partners/{id}/settlements
 // {direction,amount,currency,network?,env,reference}.
 func (s *Server) settlePartner(c *call) error {
-	return settlement.run(s, c, func(ctx context.Context) (*directory.Settlement, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
-		number, err := partnerNumber(c)
-		if err != nil {
-			return nil, err
-		}
+	return settlement.atPartner(s, c, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
 		f, err := formOf(c, "direction", "amount", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
@@ -53,15 +45,7 @@ func (s *Server) settlePartner(c *call) error {
 // settleProvider is POST /terminal/{id}/settlements
 // {gross,fee,currency,network?,env,reference}.
 func (s *Server) settleProvider(c *call) error {
-	return settlement.run(s, c, func(ctx context.Context) (*directory.Settlement, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
-		terminal, err := parseID(c.parameter("id"))
-		if err != nil {
-			return nil, err
-		}
+	return settlement.at(s, c, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
 		f, err := formOf(c, "gross", "fee", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
@@ -87,11 +71,7 @@ func settled(c *call, f *form, settle func(context.Context) (*directory.Settleme
 
 // readSettlement is GET /settlements/{id}, with whomever it was.
 func (s *Server) readSettlement(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	id, err := parseID(c.parameter("id"))
+	org, id, err := s.placed(c)
 	if err != nil {
 		return err
 	}
@@ -108,11 +88,7 @@ func (s *Server) readSettlement(c *call) error {
 
 // listPartnerSettlements is GET /partners/{id}/settlements, newest first.
 func (s *Server) listPartnerSettlements(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	number, err := partnerNumber(c)
+	org, number, err := s.numbered(c)
 	if err != nil {
 		return err
 	}
@@ -120,16 +96,12 @@ func (s *Server) listPartnerSettlements(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writeSettlements(c)(s.cfg.Directory.PartnerSettlements(org, number, p))
+	return writeRows(c, appendSettlement)(s.cfg.Directory.PartnerSettlements(org, number, p))
 }
 
 // listProviderSettlements is GET /terminal/{id}/settlements, newest first.
 func (s *Server) listProviderSettlements(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	terminal, err := parseID(c.parameter("id"))
+	org, terminal, err := s.placed(c)
 	if err != nil {
 		return err
 	}
@@ -137,7 +109,7 @@ func (s *Server) listProviderSettlements(c *call) error {
 	if err != nil {
 		return err
 	}
-	return writeSettlements(c)(s.cfg.Directory.ProviderSettlements(org, terminal, p))
+	return writeRows(c, appendSettlement)(s.cfg.Directory.ProviderSettlements(org, terminal, p))
 }
 
 // settlementPage reads the parameters of a list of settlements.
@@ -146,23 +118,6 @@ func settlementPage(c *call) (directoryactor.SettlementPage, error) {
 	p := directoryactor.SettlementPage{Env: q.env(), Limit: q.limit()}
 	p.After = q.row()
 	return p, q.problems.err()
-}
-
-// writeSettlements answers with a page of settlements.
-func writeSettlements(c *call) func([]*directory.Settlement, directoryactor.Cursor, error) error {
-	return func(rows []*directory.Settlement, next directoryactor.Cursor, err error) error {
-		if err != nil {
-			return err
-		}
-		l := newList()
-		for _, n := range rows {
-			l.row()
-			appendSettlement(&l.encoder, n)
-			l.close('}')
-		}
-		writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
-		return nil
-	}
 }
 
 // appendSettlement writes a settlement. The sandbox's opening balance, which is

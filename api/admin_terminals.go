@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 )
@@ -18,11 +19,7 @@ var (
 // createTerminal is POST /terminal.
 func (s *Server) createTerminal(c *call) error {
 	how := change[*directory.Terminal]{status: fiber.StatusCreated, append: appendTerminal}
-	return how.run(s, c, func(ctx context.Context) (*directory.Terminal, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
+	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Terminal, error) {
 		f, err := formOf(c, terminalFields...)
 		if err != nil {
 			return nil, err
@@ -42,58 +39,22 @@ func (s *Server) createTerminal(c *call) error {
 
 // listTerminals is GET /terminals?partner_id, newest first.
 func (s *Server) listTerminals(c *call) error {
-	org, err := s.organization(c)
+	org, p, err := s.pageIn(c, "partner_id")
 	if err != nil {
 		return err
 	}
-	p, err := pageOf(c, "partner_id")
-	if err != nil {
-		return err
-	}
-	rows, next, err := s.cfg.Directory.ListTerminals(org, p)
-	if err != nil {
-		return err
-	}
-	l := newList()
-	for _, t := range rows {
-		l.row()
-		appendTerminal(&l.encoder, t)
-		l.close('}')
-	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
-	return nil
+	return writeRows(c, appendTerminal)(s.cfg.Directory.ListTerminals(org, p))
 }
 
 // readTerminal is GET /terminal/{id}.
 func (s *Server) readTerminal(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	t, found := s.cfg.Directory.Terminal(org, id)
-	if !found {
-		return notFound()
-	}
-	single(c, fiber.StatusOK, false, t, appendTerminal)
-	return nil
+	return readNamed(s, c, s.cfg.Directory.Terminal, appendTerminal)
 }
 
 // patchTerminal is PATCH /terminal/{id}.
 func (s *Server) patchTerminal(c *call) error {
 	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal}
-	return how.run(s, c, func(ctx context.Context) (*directory.Terminal, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
-		id, err := parseID(c.parameter("id"))
-		if err != nil {
-			return nil, err
-		}
+	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
 		t, found := s.cfg.Directory.Terminal(org, id)
 		if !found {
 			return nil, notFound()
@@ -116,15 +77,7 @@ func (s *Server) patchTerminal(c *call) error {
 // nothing is routed to it, and stays in the list. A second time changes nothing.
 func (s *Server) deleteTerminal(c *call) error {
 	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal}
-	return how.run(s, c, func(ctx context.Context) (*directory.Terminal, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
-		id, err := parseID(c.parameter("id"))
-		if err != nil {
-			return nil, err
-		}
+	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
 		return s.cfg.Directory.PatchTerminal(ctx, org, id, directory.TerminalPatch{Active: new(bool)})
 	})
 }

@@ -37,11 +37,7 @@ var (
 // createUser is POST /users.
 func (s *Server) createUser(c *call) error {
 	how := change[*directory.User]{status: fiber.StatusCreated, append: appendUser}
-	return how.run(s, c, func(ctx context.Context) (*directory.User, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
+	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
 		f, err := formOf(c, userFields...)
 		if err != nil {
 			return nil, err
@@ -61,58 +57,22 @@ func (s *Server) createUser(c *call) error {
 
 // listUsers is GET /users?partner_id, newest first.
 func (s *Server) listUsers(c *call) error {
-	org, err := s.organization(c)
+	org, p, err := s.pageIn(c, "partner_id")
 	if err != nil {
 		return err
 	}
-	p, err := pageOf(c, "partner_id")
-	if err != nil {
-		return err
-	}
-	rows, next, err := s.cfg.Directory.ListUsers(org, p)
-	if err != nil {
-		return err
-	}
-	l := newList()
-	for _, u := range rows {
-		l.row()
-		appendUser(&l.encoder, u)
-		l.close('}')
-	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
-	return nil
+	return writeRows(c, appendUser)(s.cfg.Directory.ListUsers(org, p))
 }
 
 // readUser is GET /users/{id}.
 func (s *Server) readUser(c *call) error {
-	org, err := s.organization(c)
-	if err != nil {
-		return err
-	}
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	u, found := s.cfg.Directory.User(org, id)
-	if !found {
-		return notFound()
-	}
-	single(c, fiber.StatusOK, false, u, appendUser)
-	return nil
+	return readNamed(s, c, s.cfg.Directory.User, appendUser)
 }
 
 // patchUser is PATCH /users/{id}.
 func (s *Server) patchUser(c *call) error {
 	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
-	return how.run(s, c, func(ctx context.Context) (*directory.User, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
-		id, err := parseID(c.parameter("id"))
-		if err != nil {
-			return nil, err
-		}
+	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		u, found := s.cfg.Directory.User(org, id)
 		if !found {
 			return nil, notFound()
@@ -134,15 +94,7 @@ func (s *Server) patchUser(c *call) error {
 // list. A second time changes nothing.
 func (s *Server) deleteUser(c *call) error {
 	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
-	return how.run(s, c, func(ctx context.Context) (*directory.User, error) {
-		org, err := s.organization(c)
-		if err != nil {
-			return nil, err
-		}
-		id, err := parseID(c.parameter("id"))
-		if err != nil {
-			return nil, err
-		}
+	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		return s.cfg.Directory.PatchUser(ctx, org, id, directory.UserPatch{Active: new(bool)}, nil)
 	})
 }

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/ledger"
+)
+
+// What the handlers of the administration's things share: the organization that a
+// request is about, the thing that its path names, and the list of all.
+
+// find looks a thing of an organization up by its id.
+type find[T any] func(org, id ledger.ID) (*T, bool)
+
+// placed is the organization that a request is about and the id in its path.
+func (s *Server) placed(c *call) (org, id ledger.ID, err error) {
+	if org, err = s.organization(c); err != nil {
+		return org, id, err
+	}
+	id, err = parseID(c.parameter("id"))
+	return org, id, err
+}
+
+// numbered is the organization that a request is about and the partner's number
+// in its path.
+func (s *Server) numbered(c *call) (org ledger.ID, number int64, err error) {
+	if org, err = s.organization(c); err != nil {
+		return org, 0, err
+	}
+	number, err = partnerNumber(c)
+	return org, number, err
+}
+
+// pageIn is the organization that a request is about and the page of a list that
+// it asks for.
+func (s *Server) pageIn(c *call, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
+	if org, err = s.organization(c); err != nil {
+		return org, p, err
+	}
+	p, err = pageOf(c, known...)
+	return org, p, err
+}
+
+// named is the thing that the path names.
+func named[T any](s *Server, c *call, by find[T]) (*T, error) {
+	org, id, err := s.placed(c)
+	if err != nil {
+		return nil, err
+	}
+	thing, found := by(org, id)
+	if !found {
+		return nil, notFound()
+	}
+	return thing, nil
+}
+
+// readNamed answers with the thing that the path names.
+func readNamed[T any](s *Server, c *call, by find[T], appendThing func(*encoder, *T)) error {
+	thing, err := named(s, c, by)
+	if err != nil {
+		return err
+	}
+	single(c, fiber.StatusOK, false, thing, appendThing)
+	return nil
+}
+
+// writeRows answers with a page of a list, or with what came instead.
+func writeRows[T any](c *call, appendRow func(*encoder, T)) func([]T, directoryactor.Cursor, error) error {
+	return func(rows []T, next directoryactor.Cursor, err error) error {
+		if err != nil {
+			return err
+		}
+		l := newList()
+		for _, row := range rows {
+			l.row()
+			appendRow(&l.encoder, row)
+			l.close('}')
+		}
+		writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
+		return nil
+	}
+}
+
+// in is run for a change inside the organization that the request is about.
+func (h change[T]) in(s *Server, c *call, do func(ctx context.Context, org ledger.ID) (T, error)) error {
+	return h.run(s, c, func(ctx context.Context) (made T, err error) {
+		org, err := s.organization(c)
+		if err != nil {
+			return made, err
+		}
+		return do(ctx, org)
+	})
+}
+
+// at is run for a change of what the path names.
+func (h change[T]) at(s *Server, c *call, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
+	return h.run(s, c, func(ctx context.Context) (made T, err error) {
+		org, id, err := s.placed(c)
+		if err != nil {
+			return made, err
+		}
+		return do(ctx, org, id)
+	})
+}
+
+// atPartner is run for a change of the partner that the path names, or of what is
+// the partner's.
+func (h change[T]) atPartner(s *Server, c *call, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
+	return h.run(s, c, func(ctx context.Context) (made T, err error) {
+		org, number, err := s.numbered(c)
+		if err != nil {
+			return made, err
+		}
+		return do(ctx, org, number)
+	})
+}
