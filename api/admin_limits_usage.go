@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"strings"
 
@@ -84,9 +83,8 @@ func (s *Server) subject(c *call, l *directory.Limit) (string, error) {
 // cardOf is the fingerprint of the card of a transaction of the limit's partner.
 func (s *Server) cardOf(q *query, l *directory.Limit, id ledger.ID) string {
 	result, err := s.cfg.Payments.Read(l.Org, l.Partner, id)
-	var refusal *ledger.Refusal
 	switch {
-	case errors.As(err, &refusal) && refusal.Code == ledger.NotFound:
+	case ledger.IsRefusal(err, ledger.NotFound):
 		q.problems.add(ofTransaction, "no such transaction of the partner")
 	case err != nil:
 		q.problems = append(q.problems, refusalsOf(err)...)

@@ -1,6 +1,9 @@
 package ledger
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Code names why something was refused. Codes are API: they never change.
 type Code string
@@ -46,6 +49,12 @@ func (r *Refusal) Error() string {
 		return fmt.Sprintf("%s: %s: %s: %s", r.Op, r.Code, r.Field, r.Detail)
 	}
 	return fmt.Sprintf("%s: %s: %s", r.Op, r.Code, r.Detail)
+}
+
+// IsRefusal tells whether the error is a Refusal with the code.
+func IsRefusal(err error, code Code) bool {
+	var refusal *Refusal
+	return errors.As(err, &refusal) && refusal.Code == code
 }
 
 // Refuse builds a Refusal.

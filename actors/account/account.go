@@ -37,7 +37,7 @@ func New(rt *actors.Runtime) *Service {
 		return &account{service: s, key: k}
 	})
 	s.paces = actors.NewRegistry(rt, "pace", keep, func(k paceKey) actors.Behaviour {
-		return &pace{service: s, key: k, tallies: make(map[ledger.ID]*tally)}
+		return &pace{service: s, key: k, tallies: make(map[ledger.ID]*tally), gone: true}
 	})
 	return s
 }

@@ -46,8 +46,8 @@ func (p *pace) countsFar(limits []*directory.Limit, at ledger.Micros, a *directo
 
 // appear lets callers count directly; its lock is held.
 func (p *pace) appear() {
-	if p.gone || !p.shown {
-		p.gone, p.shown = false, true
+	if p.gone {
+		p.gone = false
 		p.service.direct.Store(p.key, p)
 	}
 }

@@ -117,8 +117,7 @@ type pace struct {
 	busy    ledger.Micros // until when some attempt counts
 	kept    ledger.Micros // busy as the registry has heard it
 	asked   []asked       // of the attempt being counted; its memory is used again
-	shown   bool          // to CountNow
-	gone    bool          // the actor may be let go: whatever is counted here could be lost
+	gone    bool          // CountNow does not see it: nobody would remember what it counts here
 }
 
 // asked is a limit that an attempt is counted by, and as whose.

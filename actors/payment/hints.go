@@ -2,7 +2,6 @@ package payment
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"mizan/actors"
@@ -32,8 +31,7 @@ func (*hint) LogValue() slog.Value { return slog.StringValue("hint") }
 // or Unavailable.
 func (s *Service) Hint(org, terminal, id ledger.ID) error {
 	found, err := s.Find(org, id)
-	var refusal *ledger.Refusal
-	if errors.As(err, &refusal) && refusal.Code == ledger.NotFound || err == nil && found.Record.Terminal != terminal {
+	if ledger.IsRefusal(err, ledger.NotFound) || err == nil && found.Record.Terminal != terminal {
 		return nil
 	}
 	if err != nil {

@@ -1,8 +1,6 @@
 package payment
 
 import (
-	"errors"
-
 	"github.com/google/uuid"
 
 	"mizan/actors"
@@ -21,9 +19,8 @@ type judging struct {
 	operation *operation // the continuation of a hosted one; nil: a create
 	elsewhere *elsewhere // or one that goes on to another terminal
 
-	terms   payment.Terms
-	found   bool   // a terminal
-	reason  string // why it is rejected; empty: nothing has spoken against it
+	terms   payment.Terms // without a terminal: none was found
+	reason  string        // why it is rejected; empty: nothing has spoken against it
 	attempt directory.Attempt
 	paces   []*directory.Limit // that count it
 	counted bool               // by them
@@ -38,13 +35,12 @@ func (t *transaction) judge(c *actors.Context, w wanted, card *secret.Card, m *o
 	w.at = ledger.MicrosOf(c.Now())
 	w.request.Attempted = w.at
 	var terms payment.Terms
-	found := false
 	if reason == "" {
-		terms, found = s.terms(&w)
+		terms = s.terms(&w)
 	}
 	limits := s.directory.Limits(w.org, w.partner.Number)
 	listed := s.directory.HasBlocks(w.org)
-	if found && len(limits) == 0 && !listed {
+	if terms.Found() && len(limits) == 0 && !listed {
 		if m != nil {
 			t.proceeds(c, m, w.at, &terms)
 		} else {
@@ -52,7 +48,7 @@ func (t *transaction) judge(c *actors.Context, w wanted, card *secret.Card, m *o
 		}
 		return
 	}
-	j := judging{wanted: w, card: card, operation: m, terms: terms, found: found, reason: reason}
+	j := judging{wanted: w, card: card, operation: m, terms: terms, reason: reason}
 	t.hold(c, &j, limits, listed)
 }
 
@@ -61,11 +57,11 @@ func (t *transaction) judge(c *actors.Context, w wanted, card *secret.Card, m *o
 // kept where it is needed later: not if nothing but the writer's counters, whose
 // bounds are in the terms, is still to judge.
 func (t *transaction) hold(c *actors.Context, j *judging, limits []*directory.Limit, listed bool) {
-	if !j.found {
+	if !j.terms.Found() {
 		j.terms.Asset = j.request.Asset
-	}
-	if !j.found && j.reason == "" {
-		j.reason = payment.NoTerminal
+		if j.reason == "" {
+			j.reason = payment.NoTerminal
+		}
 	}
 	j.attempt = j.attempted(&j.terms, payerOf(j.request, j.card))
 	if listed && j.reason == "" {
@@ -148,7 +144,7 @@ func (t *transaction) looked(c *actors.Context, reason string) []payment.Attempt
 	case j == nil: // nothing bounded it, and the writer has refused it
 		terms := payment.Terms{Terminal: refused.Terminal, Priority: refused.Priority, Skipped: refused.Attempts}
 		return terms.Stopped(reason, c.Now())
-	case j.found:
+	case j.terms.Found():
 		return j.terms.Stopped(reason, c.Now())
 	case reason != payment.NoTerminal:
 		return nil // none was looked for
@@ -239,11 +235,6 @@ func boundOf(l *directory.Limit, today, subject string) payment.Bound {
 	}
 }
 
-func isCode(err error, code ledger.Code) bool {
-	var refusal *ledger.Refusal
-	return errors.As(err, &refusal) && refusal.Code == code
-}
-
 // paced is the account's answer to an attempt.
 type paced struct {
 	breached *directory.Limit
@@ -263,7 +254,7 @@ func (t *transaction) paced(c *actors.Context, m paced) {
 		t.pacedElsewhere(c, j.elsewhere, m)
 		return
 	}
-	if t.create != nil && isCode(m.err, ledger.ClaimTaken) {
+	if t.create != nil && ledger.IsRefusal(m.err, ledger.ClaimTaken) {
 		t.judging = nil
 		t.repeated()
 		return

@@ -50,8 +50,7 @@ func (s *Service) keep(org ledger.ID, key *actors.Key, r Result) (Result, error)
 	case <-timer.C:
 		return r, ledger.Refuse("payment.keep", ledger.Unavailable, "the answer is not stored yet; ask again with the same key")
 	}
-	var refusal *ledger.Refusal
-	if errors.As(err, &refusal) && refusal.Code == ledger.StaleVersion {
+	if ledger.IsRefusal(err, ledger.StaleVersion) {
 		kept, found, err := s.kept(org, key)
 		if err == nil && found {
 			kept.Replay = r.Replay

@@ -42,11 +42,9 @@ func (t *transaction) reroute(c *actors.Context, m outcome, a payment.Answer) bo
 // tried.
 func (t *transaction) tryNext(c *actors.Context, e *elsewhere) bool {
 	for len(t.record.Attempts)+len(e.stopped) < maxAttempts {
-		terms, found := t.service.terms(&e.wanted)
-		if !found {
+		if e.trying = t.service.terms(&e.wanted); !e.trying.Found() {
 			return false
 		}
-		e.trying = terms
 		if t.admits(c, e) {
 			return true
 		}
@@ -62,7 +60,7 @@ func (t *transaction) admits(c *actors.Context, e *elsewhere) bool {
 	if len(limits) == 0 {
 		return t.goThere(c, e)
 	}
-	j := &judging{wanted: e.wanted, terms: e.trying, found: true, elsewhere: e}
+	j := &judging{wanted: e.wanted, terms: e.trying, elsewhere: e}
 	j.attempt = j.attempted(&j.terms, payerOf(j.request, e.card))
 	j.attempt.Again = true
 	breach := j.within(t.service, limits)

@@ -22,7 +22,7 @@ type wanted struct {
 // terms chooses the terminal: the first of the partner's that serves the
 // request, whose provider takes the method and whose circuit is closed. Those
 // passed over for their circuit are in Skipped, also where none is found.
-func (s *Service) terms(w *wanted) (terms payment.Terms, found bool) {
+func (s *Service) terms(w *wanted) (terms payment.Terms) {
 	kind, operation := w.kind()
 	for _, t := range s.directory.Terminals(w.org, w.partner.Number) { // by priority, then id
 		if w.passed(t) || s.excluded(t, w, kind, operation) != "" {
@@ -37,9 +37,9 @@ func (s *Service) terms(w *wanted) (terms payment.Terms, found bool) {
 		skipped := terms.Skipped
 		terms = s.termsOf(w, t)
 		terms.Skipped = skipped
-		return terms, true
+		return terms
 	}
-	return terms, false
+	return terms
 }
 
 // kind is what a terminal, and its provider, has to do.

@@ -221,7 +221,7 @@ func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.Coun
 	if !r.Rate.IsZero() && !r.Dest.IsZero() {
 		to = append(to, ledger.HeadroomBack(org, r.Settles, r.Dest))
 	}
-	return r.uncounted(org, to)
+	return r.less(org, r.Amount, to)
 }
 
 // freed are the guards that give back what a whole charge reserved above what a

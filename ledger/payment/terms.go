@@ -29,6 +29,9 @@ type Terms struct {
 	Skipped  []Attempt // terminals that would have come before this one
 }
 
+// Found tells whether the terms are a terminal's at all.
+func (t *Terms) Found() bool { return t.Terminal != (ledger.ID{}) }
+
 // take notes the terms and prices the transaction by them. It returns why the
 // transaction is rejected; empty: it is not.
 func (r *Record) take(t *Terms) string {
@@ -50,7 +53,7 @@ func (r *Record) take(t *Terms) string {
 // Stopped are the attempts of a transaction that was rejected, for the reason,
 // before it was sent to the terminal.
 func (t *Terms) Stopped(reason string, now time.Time) []Attempt {
-	if t.Terminal == (ledger.ID{}) {
+	if !t.Found() {
 		return t.Skipped
 	}
 	return append(t.Skipped[:len(t.Skipped):len(t.Skipped)],

@@ -51,11 +51,7 @@ func (d *Decision) Breach(counter int) string {
 	return AmountOutOfRange
 }
 
-// uncounted appends the guards that give back what count reserved.
-func (r *Record) uncounted(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
-	return r.less(org, r.Amount, to)
-}
-
+// less appends the guards that give back that much of what count reserved.
 func (r *Record) less(org ledger.ID, amount money.Amount, to []ledger.CounterGuard) []ledger.CounterGuard {
 	for i := range r.Volumes {
 		v := &r.Volumes[i]
