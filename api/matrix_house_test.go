@@ -254,7 +254,7 @@ var (
 
 // stock is how much is stored. Notes of when a key was used are left out: they
 // are made behind the requests' backs.
-type stock struct{ organizations, events, claims, lists, sealed, counters int }
+type stock struct{ organizations, events, claims, lists, waiting, sealed, counters int }
 
 func (q *quarter) stock() (s stock) {
 	v := q.journal.View()
@@ -268,7 +268,7 @@ func (q *quarter) stock() (s stock) {
 			return true, nil
 		})
 		must(q.t, err)
-		for section, n := range map[posting.Section]*int{posting.Claims: &s.claims, posting.Lists: &s.lists, posting.SealedRows: &s.sealed, posting.Counters: &s.counters} {
+		for section, n := range map[posting.Section]*int{posting.Claims: &s.claims, posting.Lists: &s.lists, posting.Daybooks: &s.waiting, posting.SealedRows: &s.sealed, posting.Counters: &s.counters} {
 			must(q.t, v.Rows(org, section, func(_, _ []byte) (bool, error) { *n++; return true, nil }))
 		}
 		return true, nil

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/hex"
+	"time"
 
 	"mizan/internal/assert"
 	"mizan/ledger/money"
@@ -82,19 +83,32 @@ func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 // DayWindow's or MonthWindow's; the subject tells one card, address or e-mail
 // from another and is empty where the limit is the partner's.
 func VolumeKey(limit ID, window, subject string) string {
-	return counterOf("volume/", limit, window, subject)
+	counted, _ := VolumeKeys(limit, window, subject)
+	return counted
 }
 
 // SettledKey names the second of a limit's two counters.
 func SettledKey(limit ID, window, subject string) string {
-	return counterOf("settled/", limit, window, subject)
+	_, settled := VolumeKeys(limit, window, subject)
+	return settled
 }
 
-// counterOf is <what><limit>/<window>/<subject>, built in one piece: every
-// payment under a limit needs several.
-func counterOf(what string, limit ID, window, subject string) string {
-	var room [128]byte
-	key := append(room[:0], what...)
+// VolumeKeys are VolumeKey and SettledKey, built in one piece: a payment under a
+// limit needs both.
+func VolumeKeys(limit ID, window, subject string) (counted, settled string) {
+	const first, second = "volume/", "settled/"
+	var room [256]byte
+	keys := append(room[:0], first...)
+	keys = appendCounter(keys, limit, window, subject)
+	n := len(keys)
+	keys = append(keys, second...)
+	keys = append(keys, keys[len(first):n]...)
+	both := string(keys)
+	return both[:n], both[n:]
+}
+
+// appendCounter appends <limit>/<window>/<subject>.
+func appendCounter(key []byte, limit ID, window, subject string) []byte {
 	for i, from := range [...]int{0, 4, 6, 8, 10} { // as a UUID is written
 		if i > 0 {
 			key = append(key, '-')
@@ -102,8 +116,7 @@ func counterOf(what string, limit ID, window, subject string) string {
 		key = hex.AppendEncode(key, limit[from:[...]int{4, 6, 8, 10, 16}[i]])
 	}
 	key = append(append(key, '/'), window...)
-	key = append(append(key, '/'), subject...)
-	return string(key)
+	return append(append(key, '/'), subject...)
 }
 
 // DayWindow is the UTC day of a counter, for example "2026-11-21".
@@ -112,5 +125,59 @@ func DayWindow(d Date) string { return d.String() }
 // MonthWindow is the UTC calendar month of a counter, for example "2026-11".
 // The day is DayWindow's.
 func MonthWindow(day string) string { return day[:len(day)-len("-21")] }
+
+// WindowNumber is a window as a small number, for what stores many: twice the
+// days since 1970 for DayWindow's, one more than twice the months for
+// MonthWindow's. ok is false for what neither of them says of a day from 1970 to
+// 9999.
+func WindowNumber(window string) (n uint64, ok bool) {
+	if len(window) < len("2026-11") || window[4] != '-' {
+		return 0, false
+	}
+	year, inYears := digits(window[:4])
+	month, inMonths := digits(window[5:7])
+	if !inYears || !inMonths || year < 1970 || month < 1 || month > 12 {
+		return 0, false
+	}
+	if len(window) == len("2026-11") {
+		return uint64(year-1970)*24 + uint64(month-1)*2 + 1, true
+	}
+	if len(window) != len("2026-11-21") || window[7] != '-' {
+		return 0, false
+	}
+	day, inDays := digits(window[8:])
+	first := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	if !inDays || first.Day() != day {
+		return 0, false // the month has no such day
+	}
+	return 2 * uint64(DateOf(first)-1), true
+}
+
+// digits reads a number that is nothing but decimal digits.
+func digits(text string) (n int, ok bool) {
+	for i := range len(text) {
+		digit := text[i] - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		n = 10*n + int(digit)
+	}
+	return n, true
+}
+
+// WindowOf is the window that WindowNumber made a number of; ok is false for a
+// number that it never makes.
+func WindowOf(n uint64) (window string, ok bool) {
+	const lastDay, lastMonth = 2_932_896, (9999-1970)*12 + 11 // 9999-12-31
+	since := n / 2
+	switch {
+	case n%2 == 0 && since <= lastDay:
+		return DayWindow(Date(since) + 1), true
+	case n%2 == 0 || since > lastMonth:
+		return "", false
+	}
+	first := time.Date(1970+int(since/12), time.Month(since%12+1), 1, 0, 0, 0, 0, time.UTC)
+	return first.Format("2006-01"), true
+}
 
 func headroomKey(a money.Asset) string { return "headroom/" + a.String() }

@@ -11,33 +11,40 @@ type accountKey struct {
 	account ledger.Account
 }
 
-// balance is an account's running totals and its page of the group being
-// prepared.
+// balance is an account's running totals and the page that its lines are on.
 type balance struct {
 	accountKey
 	totals ledger.Totals
-	group  uint64        // the group that the page belongs to
-	first  ledger.Micros // booked time of the page's first line
-	last   ledger.Micros // and of its last
-	lines  []byte        // memory of the writer, from one group to the next none
+	page   page
+	paged  bool // it has a stored page, by which it is found among all accounts
+}
+
+func newBalance(k accountKey, prefix []byte) *balance {
+	b := &balance{accountKey: k, page: page{prefix: prefix}}
+	b.page.balance = b
+	return b
+}
+
+// follow takes the totals after the last of an account's lines.
+func (b *balance) follow(lines []byte) error {
+	return store.DecodePage(lines, func(l *store.Line) (bool, error) {
+		b.totals = l.Totals
+		return true, nil
+	})
 }
 
 // account finds an account's balance: remembered, or one backwards seek.
 func (w *writer) account(org ledger.ID, a ledger.Account) *balance {
 	k := accountKey{org, a}
-	if b, ok := w.balances.get(k); ok {
+	b, ok := w.balances.get(k)
+	if ok {
 		return b
 	}
-	b := &balance{accountKey: k}
-	prefix := store.KeyPages(nil, org, a)
-	_, row, found, err := w.snapshot().Last(prefix, store.KeyPage(nil, org, a, maxMicros))
-	w.must(err)
-	if found {
-		w.must(store.DecodePage(row, func(l *store.Line) (bool, error) {
-			b.totals = l.Totals
-			return true, nil
-		}))
-	}
+	b = newBalance(k, store.KeyPages(nil, org, a))
+	w.must(w.snapshot().Descend(b.page.prefix, nil, func(_, page []byte) (bool, error) {
+		b.paged = true
+		return false, b.follow(page)
+	}))
 	w.balances.set(k, b)
 	return b
 }
@@ -84,34 +91,24 @@ func posts(entry *ledger.Entry, p *ledger.Posting) bool {
 
 // line appends a posting's line to its account's page.
 func (w *writer) line(b *balance, e *ledger.Event, index int, p *ledger.Posting) {
-	if b.group != w.n {
-		b.group, b.lines = w.n, w.buffer()
-		w.pages = append(w.pages, b)
-		w.tail.add(1, pageSize+len(b.account.Path)+len(b.account.Asset.Currency)+len(b.account.Asset.Network))
-	}
-	if len(b.lines) > store.MaxPage && b.last != e.Booked {
-		w.flushPage(b) // never between two lines of one event: its time is the page's key
-	}
-	if len(b.lines) == 0 {
-		b.first = e.Booked
-	}
-	b.last = e.Booked
+	page := &b.page
+	w.turn(page, e.Booked)
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount, Totals: b.totals}
 	if index >= len(e.Entry.Postings) {
 		l.Phase = ledger.Void // released without being captured
 	}
-	before := len(b.lines)
-	b.lines = store.EncodeLine(b.lines, &l)
-	w.tail.bytes += len(b.lines) - before
+	before := len(page.lines)
+	page.lines = store.EncodeLine(page.lines, &l)
+	w.tail.bytes += len(page.lines) - before
 	if e.Entry.Effective != e.Booked.Date() {
 		w.key = store.KeyShifted(w.key[:0], b.org, b.account, e.Entry.Effective, e.Seq, index)
-		w.group.Set(w.key, b.lines[before:])
+		w.group.Set(w.key, page.lines[before:])
 	}
 }
 
-// buffer is memory for an account's lines in this group; keep takes it back.
-// Accounts don't keep it: all that are remembered would, each as much as its
-// busiest group took.
+// buffer is memory for a page's lines; keep takes it back. Pages without lines
+// don't keep it: all that are remembered would, each as much as its busiest group
+// took.
 func (w *writer) buffer() []byte {
 	n := len(w.buffers) - 1
 	if n < 0 {
@@ -129,15 +126,4 @@ func (w *writer) keep(buffer []byte) {
 	if c := cap(buffer); c > 0 && c <= maxKept && len(w.buffers) < maxBuffers {
 		w.buffers = append(w.buffers, buffer[:0])
 	}
-}
-
-// flushPage writes the account's page.
-func (w *writer) flushPage(b *balance) {
-	if len(b.lines) == 0 {
-		return
-	}
-	w.key = store.KeyPage(w.key[:0], b.org, b.account, b.first)
-	w.group.Set(w.key, b.lines)
-	w.tail.bytes -= len(b.lines)
-	b.lines = b.lines[:0]
 }

@@ -15,21 +15,14 @@ type books struct {
 	block store.Block
 
 	crossing []store.Subtree // completed by the block, begun before it
-	pages    []listPage      // of this group; beyond its length, their memory
-	lists    map[List]int    // where a list's page is in pages
+	sections int             // that this group has for the daybook
+	sheets   []sheet         // on which they are written
 	touched  bool            // in this group
-}
-
-// listPage is what the group has for one transaction list and is not written yet.
-type listPage struct {
-	list  List
-	first ledger.Micros
-	rows  []byte
 }
 
 // openBooks finds the end of an organization's journal in the store.
 func openBooks(snap *store.Snapshot, org ledger.ID) (*books, error) {
-	b := &books{org: org, lists: make(map[List]int)}
+	b := &books{org: org}
 	prefix := store.KeyBlocks(nil, org)
 	key, row, found, err := snap.Last(prefix, store.KeyBlock(nil, org, ^uint64(0)))
 	if err != nil || !found {
@@ -83,23 +76,6 @@ func (b *books) append(seq uint64, canonical []byte) {
 	})
 }
 
-// page is the open page of a list; opened tells that the group had none.
-func (b *books) page(l List) (page *listPage, opened bool) {
-	if i, ok := b.lists[l]; ok {
-		return &b.pages[i], false
-	}
-	n := len(b.pages)
-	b.lists[l] = n
-	if n < cap(b.pages) {
-		b.pages = b.pages[:n+1]
-	} else {
-		b.pages = append(b.pages, listPage{})
-	}
-	page = &b.pages[n]
-	page.list = l
-	return page, true
-}
-
 // leaf books an event's bytes.
 func (w *writer) leaf(b *books, seq uint64, canonical []byte) {
 	before := b.block.Bytes()
@@ -112,59 +88,36 @@ func (w *writer) leaf(b *books, seq uint64, canonical []byte) {
 
 // list shows a record in a list.
 func (w *writer) list(b *books, l List, row store.Listed) {
-	page, opened := b.page(l)
-	if opened {
-		w.tail.add(1, listSize)
+	k := listKey{b.org, l}
+	p, ok := w.lists.get(k)
+	if !ok {
+		p = &page{list: k, prefix: store.KeyLists(nil, b.org, l.Partner, l.Env)}
+		w.lists.set(k, p)
 	}
-	before := len(page.rows)
-	if before+listRow > maxListPage {
-		w.flushList(b, page)
-	}
-	if len(page.rows) == 0 {
-		page.first = row.Booked
-	}
-	page.rows = store.EncodeListed(page.rows, row)
-	w.tail.bytes += len(page.rows) - before
+	w.turn(p, row.Booked)
+	before := len(p.lines)
+	p.lines = store.EncodeListed(p.lines, row)
+	w.tail.bytes += len(p.lines) - before
 }
 
-// maxListPage bounds a page of a list, in bytes.
-const maxListPage = store.MaxPage
-
-// flushBooks writes the group's last block and its list pages.
+// flushBooks writes the group's last block.
 func (w *writer) flushBooks(b *books) {
 	w.flushBlock(b)
-	large := len(b.pages) > maxLists
-	for i := range b.pages {
-		page := &b.pages[i]
-		w.flushList(b, page)
-		large = large || cap(page.rows) > maxKept
-	}
-	b.pages = b.pages[:0]
-	clear(b.lists)
-	if large {
-		b.pages, b.lists = nil, make(map[List]int)
-	}
 	if len(w.orgs) > maxWarm {
 		b.block = store.Block{}
+	}
+	if len(w.orgs) > maxSheeted {
+		b.sheets = nil
 	}
 	b.touched = false
 }
 
 // What is kept from group to group to be used again.
 const (
-	maxLists = 256     // pages of an organization's lists
-	maxWarm  = 256     // organizations with more than which none keeps its block's memory
-	maxKept  = 4 << 10 // bytes of a buffer of which there may be many
+	maxWarm    = 256     // organizations with more than which none keeps its block's memory
+	maxSheeted = 16      // nor its sheets', which may be more than ten times as much
+	maxKept    = 4 << 10 // bytes of a buffer of which there may be many
 )
-
-func (w *writer) flushList(b *books, page *listPage) {
-	if len(page.rows) == 0 {
-		return
-	}
-	w.key = store.KeyList(w.key[:0], b.org, page.list.Partner, page.list.Env, page.first)
-	w.group.Set(w.key, page.rows)
-	page.rows = page.rows[:0]
-}
 
 func (w *writer) flushBlock(b *books) {
 	if b.block.Count == 0 {

@@ -7,7 +7,8 @@ package posting
 type cache[K comparable, V any] struct {
 	young, old map[K]V
 	limit      int
-	rotated    uint64 // group number of the last rotation
+	rotated    uint64       // group number of the last rotation
+	pinned     func(V) bool // if set, what may not be dropped
 }
 
 const minRotation = 4
@@ -35,6 +36,13 @@ func (c *cache[K, V]) rotate(group uint64) {
 		return
 	}
 	c.old, c.young = c.young, c.old
+	if c.pinned != nil {
+		for k, v := range c.young {
+			if _, used := c.old[k]; !used && c.pinned(v) {
+				c.old[k] = v
+			}
+		}
+	}
 	clear(c.young)
 	c.rotated = group
 }

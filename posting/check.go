@@ -107,7 +107,7 @@ func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 
 // foreseen is a guard's counter after the guards before it.
 func (w *writer) foreseen(earlier []ledger.CounterGuard, g *ledger.CounterGuard) (money.Amount, error) {
-	amount := w.counter(counterKey{g.Org, g.Key, g.Window})
+	amount := w.counter(counterKey{g.Org, g.Key, g.Window}).amount
 	var err error
 	for i := range earlier {
 		e := &earlier[i]
@@ -133,24 +133,23 @@ func moved(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
 	return amount.Add(g.Add)
 }
 
-// counter is a counter's amount as of the last change ordered.
-func (w *writer) counter(k counterKey) money.Amount {
-	if counter := w.moved[k]; counter != nil {
-		return *counter
-	}
-	if amount, ok := w.counters.get(k); ok {
-		return amount
+// counter finds a counter as the last change ordered has left it: remembered, or
+// one read.
+func (w *writer) counter(k counterKey) *counter {
+	c, ok := w.counters.get(k)
+	if ok {
+		return c
 	}
 	w.key = store.KeyCounter(w.key[:0], k.org, k.key, k.window)
 	row, found, err := w.snapshot().Get(w.key, w.value[:0])
 	w.must(err)
-	var amount money.Amount
+	c = &counter{counterKey: k}
 	if found {
-		amount, err = store.DecodeAmount(row)
+		c.amount, err = store.DecodeAmount(row)
 		w.must(err)
 	}
-	w.counters.set(k, amount)
-	return amount
+	w.counters.set(k, c)
+	return c
 }
 
 // checkFunds judges each funds guard on the account as it would be after the

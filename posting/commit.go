@@ -14,6 +14,7 @@ type prepared struct {
 	waiting  []waiting
 	dues     []dueChange
 	earliest ledger.Micros // the earliest instant that the group makes due; 0: none
+	low      uint64        // the oldest group that has daybook rows
 	took     time.Duration
 }
 
@@ -92,6 +93,7 @@ func (j *Journal) apply(p *prepared) error {
 		return err
 	}
 	took := time.Since(began)
+	j.low.Store(p.low)
 	s := &j.Stats
 	s.Groups.Add(1)
 	s.Changes.Add(uint64(len(p.waiting)))

@@ -13,6 +13,7 @@
 // Invariants:
 //  1. Nothing is acknowledged, refusals included, before every group up to its
 //     own is durable: a refusal may rest on a Change of the same group.
+//     A Change is its submitter's again when it is answered.
 //  2. A Change is wholly in one group; a group is one Badger transaction. What
 //     no group can hold is refused before it is queued.
 //  3. Only commands are refused for room, funds or counters. A Change marked
@@ -28,7 +29,16 @@
 //  8. Nothing falls due below the low-water mark, and no due row is removed, unless
 //     everything below the mark has been handed out and its record has moved on.
 //  9. What is sealed beside a record is in its one sealed row and in no event. But
-//     for these and due rows nothing that was written is ever removed.
+//     for these, due rows and daybook rows nothing that was written is ever removed.
+//  10. Every line of an account and every row of a list is on one stored page, or
+//     after all of its stored pages in the daybook. Daybook rows are removed with the
+//     group that has put the last of their lines on a page, or with a later one.
+//
+// Daybooks. A group whose changes have few accounts in common would write a row
+// for every page of two lines: 7.1 rows a payment over 10,000 partners. So what a
+// group has for pages of few lines goes into its daybook together, and to its page
+// when 1 KiB has gathered, or when the group is the oldest of so many. Readers look
+// through the daybook first; what it holds is bounded, in groups and in bytes.
 //
 // Callers: actors (Submit), api, snapshots and bench (View), cmd/mizan (Open).
 //

@@ -22,3 +22,16 @@ func (d *Due) Waiting() int {
 
 // MaxSweep is how many passed due rows are removed with one group.
 const MaxSweep = maxSweep
+
+// Low is the oldest group that readers look for in daybooks.
+func (j *Journal) Low() uint64 { return j.low.Load() }
+
+// What moves lines from the daybook to their page, and bounds what it holds.
+const (
+	CarryFrom   = carryFrom
+	MaxDays     = maxDays
+	MaxDayBytes = maxDayBytes
+)
+
+// Limit is what a group may have before due rows are swept.
+func (j *Journal) Limit() (rows, bytes int) { return j.limit.rows, j.limit.bytes }

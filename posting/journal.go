@@ -49,6 +49,10 @@ type Options struct {
 	// at least; 0: 65,536 of each.
 	Cached int
 
+	// Days is in how many groups' daybooks lines may wait for their page; 0: 1,024.
+	// Less than none: each group stores a page for whatever it books on.
+	Days int
+
 	// Through, if set, stands between the committer and the store: for tests
 	// of failing and gated disks.
 	Through func(Log) Log
@@ -77,6 +81,7 @@ type Journal struct {
 	free      chan *prepared
 	stopped   sync.WaitGroup
 	committed atomic.Uint64 // number of the last durable group
+	low       atomic.Uint64 // the oldest group with daybook rows, as a durable group left it
 }
 
 // submitted is a Change on its way.
@@ -126,8 +131,16 @@ func Open(o Options) (*Journal, error) {
 	if o.Cached == 0 {
 		o.Cached = maxCached
 	}
+	if o.Days == 0 {
+		o.Days = maxDays
+	}
+	w := newWriter(j, n, hash, o)
+	if err := w.reopen(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	j.low.Store(w.low())
 	j.stopped.Add(2)
-	go j.order(newWriter(j, n, hash, o.Cached))
+	go j.order(w)
 	go j.commit()
 	return j, nil
 }

@@ -32,6 +32,7 @@ type rig struct {
 	minFree  uint64
 	memTable int64
 	cached   int
+	days     int
 	through  func(posting.Log) posting.Log
 	fatal    chan error
 }
@@ -52,6 +53,7 @@ func (r *rig) reopen() {
 		Clock:   r.clock,
 		Log:     slog.New(slog.DiscardHandler),
 		Cached:  r.cached,
+		Days:    r.days,
 		Fatal:   func(err error) { r.fatal <- err },
 		Through: r.through,
 	})

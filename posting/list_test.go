@@ -70,7 +70,7 @@ func TestAListIsCutExactlyAtItsBounds(t *testing.T) {
 		many = append(many, lists(s, 0, events), lists(s, uint64(events), 1))
 	}
 	together(many...)
-	for range 3 { // a page each
+	for range 3 { // a section each
 		together(lists(newTransaction(), 0, 3))
 	}
 	borders := r.borders()
@@ -108,12 +108,19 @@ func (r *rig) borders() (times []ledger.Micros) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
-	err := v.Rows(org, posting.Lists, func(_, page []byte) (bool, error) {
+	note := func(page []byte) error {
 		rows, err := store.DecodeListed(page)
 		if err == nil {
 			times = append(times, rows[0].Booked, rows[len(rows)-1].Booked)
 		}
-		return true, err
+		return err
+	}
+	err := v.Rows(org, posting.Lists, func(_, page []byte) (bool, error) { return true, note(page) })
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	err = v.Rows(org, posting.Daybooks, func(_, row []byte) (bool, error) {
+		return true, store.EachSection(row, func(_, rows []byte) error { return note(rows) })
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -45,7 +45,7 @@ func (p *play) compare() {
 		}
 	}
 	for l, rows := range p.model.lists {
-		p.compareList(v, l, rows)
+		p.compareList(v, p.orgs[0], l, rows)
 	}
 }
 
@@ -242,7 +242,7 @@ func (p *play) compareSealed(v *posting.View) {
 	}
 }
 
-func (p *play) compareList(v *posting.View, l posting.List, rows []posting.Listed) {
+func (p *play) compareList(v *posting.View, org ledger.ID, l posting.List, rows []posting.Listed) {
 	p.t.Helper()
 	near := func() ledger.Micros { return rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(3)-1) }
 	w := posting.Walk{First: p.random.IntN(2) == 0}
@@ -254,7 +254,7 @@ func (p *play) compareList(v *posting.View, l posting.List, rows []posting.Liste
 	}
 	want := walked(rows, w)
 	var got []posting.Listed
-	err := v.List(p.orgs[0], l, w, func(row posting.Listed) (bool, error) {
+	err := v.List(org, l, w, func(row posting.Listed) (bool, error) {
 		got = append(got, row)
 		return true, nil
 	})

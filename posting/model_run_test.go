@@ -55,6 +55,7 @@ func TestTheJournalDoesWhatItsModelDoes(t *testing.T) {
 		p.batch(1 + random.IntN(300))
 		p.dues()
 		if round%4 == 3 {
+			p.days = []int{-1, 1, 3, 20, 0}[random.IntN(5)]
 			p.restart()
 			clear(p.model.taken)
 			p.cached = 1 + random.IntN(8)

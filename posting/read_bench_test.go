@@ -143,3 +143,125 @@ func BenchmarkWalkRecords(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benched), "ns/record")
 }
+
+// What the daybook benchmarks have stored: as many groups as daybooks are kept
+// of, each of so many payments of so many partners. The first few partners have a
+// tenth of the payments.
+const (
+	paymentsInGroup = 100
+	partners        = 100_000
+	busyPartners    = 10
+)
+
+// diarized is a journal whose daybooks are full, just opened, and its directory.
+func diarized(b *testing.B) *posting.Journal {
+	b.Helper()
+	quiet, dir := slog.New(slog.DiscardHandler), b.TempDir()
+	open := func() *posting.Journal {
+		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: newClock(), Log: quiet})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return j
+	}
+	shut := func(j *posting.Journal) {
+		if err := j.Close(); err != nil {
+			b.Error(err)
+		}
+	}
+	j, random := open(), rand.New(rand.NewPCG(1, 2))
+	for range posting.MaxDays {
+		done := make(chan posting.Receipt)
+		j.Submit(payments(random), func(r posting.Receipt) { done <- r })
+		if r := <-done; r.Err != nil {
+			b.Fatal(r.Err)
+		}
+	}
+	shut(j)
+	began := time.Now()
+	j = open()
+	b.Logf("opened in %v", time.Since(began))
+	b.Cleanup(func() { shut(j) })
+	return j
+}
+
+// payments are a group of them: each is listed, and moves money between its
+// partner, one of three terminals and the fees.
+func payments(random *rand.Rand) *posting.Change {
+	c := &posting.Change{Outcome: true}
+	for n := range paymentsInGroup {
+		partner := random.Int64N(partners)
+		if n%10 == 0 {
+			partner = random.Int64N(busyPartners)
+		}
+		step := lists(newTransaction(), 0, 1).Steps[0]
+		step.Record, step.List.Partner = make([]byte, 350), partner
+		step.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
+			line(ledger.Path(fmt.Sprintf("A:provider:%08x-0000-4000-8000-%012x", partner, random.IntN(3))), ledger.Debit, 10_000),
+			line(ledger.PartnerAvailable(partner), ledger.Credit, 9_700), line(ledger.Fees, ledger.Credit, 300),
+		}}
+		c.Steps = append(c.Steps, step)
+	}
+	return c
+}
+
+// BenchmarkReadDaybook asks what an API asks while much waits in the daybook:
+// each time of a view of its own.
+func BenchmarkReadDaybook(b *testing.B) {
+	j := diarized(b)
+	random := rand.New(rand.NewPCG(3, 4))
+	any := func() ledger.Account {
+		return ledger.Account{Path: ledger.PartnerAvailable(random.Int64N(partners)), Asset: usd}
+	}
+	hundred := func(b *testing.B, v *posting.View, a ledger.Account) {
+		left := 100
+		err := v.Lines(org, a, 0, func(posting.Line) (bool, error) { left--; return left > 0, nil })
+		if err != nil || left > 0 {
+			b.Fatal(left, err)
+		}
+	}
+	for _, q := range []struct {
+		name string
+		ask  func(b *testing.B, v *posting.View) error
+	}{
+		{"statement", func(b *testing.B, v *posting.View) error {
+			hundred(b, v, ledger.Account{Path: ledger.PartnerAvailable(random.Int64N(busyPartners)), Asset: usd})
+			return nil
+		}},
+		{"statement-of-fees", func(b *testing.B, v *posting.View) error {
+			hundred(b, v, ledger.Account{Path: ledger.Fees, Asset: usd})
+			return nil
+		}},
+		{"list", func(_ *testing.B, v *posting.View) error {
+			left := 100
+			return v.List(org, posting.List{Partner: random.Int64N(partners), Env: 1}, posting.Walk{First: true}, func(posting.Listed) (bool, error) {
+				left--
+				return left > 0, nil
+			})
+		}},
+		{"totals", func(_ *testing.B, v *posting.View) error {
+			_, err := v.Totals(org, any())
+			return err
+		}},
+		{"accounts-of-a-partner", func(_ *testing.B, v *posting.View) error {
+			a := any()
+			return v.Accounts(org, string(a.Path), a.Asset.Env, func(ledger.Account) (bool, error) { return true, nil })
+		}},
+		{"accounts-and-totals-of-all", func(_ *testing.B, v *posting.View) error {
+			return v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) {
+				_, err := v.Totals(org, a)
+				return true, err
+			})
+		}},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			measured(b, func() {
+				v := j.View()
+				defer v.Close()
+				if err := q.ask(b, v); err != nil {
+					b.Fatal(err)
+				}
+			})
+		})
+	}
+}

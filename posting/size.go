@@ -17,6 +17,15 @@ func (s *size) add(rows, bytes int) {
 
 func (s size) plus(other size) size { return size{s.rows + other.rows, s.bytes + other.bytes} }
 
+// take takes part of what is left, if there is as much.
+func (s *size) take(part size) bool {
+	if !part.within(*s) {
+		return false
+	}
+	s.add(-part.rows, -part.bytes)
+	return true
+}
+
 func (s size) within(limit size) bool { return s.rows <= limit.rows && s.bytes <= limit.bytes }
 
 // What things take at the most, in bytes. A number takes up to ten, an amount 33.
@@ -29,11 +38,17 @@ const (
 	sealSize  = rowSize + 17 // without what is sealed
 	dueSize   = rowSize + 1
 	itemSize  = 10 + 16 + 1 + 16 // an item of a due row
-	listSize  = rowSize + 17
+	listSize  = sectionSize + 26
 	listRow   = 10 + 16
-	pageSize  = rowSize + 12 // without path, currency and network
+	pageSize  = sectionSize + 21 // without path, currency and network
 	lineSize  = 3*10 + 1 + 5*33
-	shiftSize = rowSize + 18 + lineSize
+
+	// What a page takes beyond its prefix and its lines: a daybook's row with
+	// one section of it. A row of its own takes less.
+	sectionSize    = 16 + 28 + sectionLengths - 16
+	sectionLengths = 2 + 3 // of its head and its lines
+	removalSize    = 16 + 28
+	shiftSize      = rowSize + 18 + lineSize
 
 	// A block and its tree row without the events: of each level of a tree of
 	// 2^40 events one subtree on the edge and one that the block completed.

@@ -7,10 +7,18 @@ import (
 )
 
 // View answers questions about one consistent moment, to one goroutine. Close it.
-type View struct{ snap *store.Snapshot }
+type View struct {
+	snap     *store.Snapshot
+	low      uint64                 // no older group has daybook rows
+	searches int                    // of daybooks for one page
+	daybooks map[ledger.ID]sections // that were read as a whole
+}
 
 // View opens a view of everything durable now.
-func (j *Journal) View() *View { return &View{snap: j.store.Snapshot()} }
+func (j *Journal) View() *View {
+	low := j.low.Load() // before the snapshot: rows are only ever removed
+	return &View{snap: j.store.Snapshot(), low: low}
+}
 
 // Close ends the view.
 func (v *View) Close() { v.snap.Close() }
@@ -159,7 +167,7 @@ func (v *View) List(org ledger.ID, l List, w Walk, fn func(Listed) (more bool, e
 		from = store.KeyList(nil, org, l.Partner, l.Env, w.Before-1)
 	}
 	var rows []Listed
-	return v.snap.Descend(store.KeyLists(nil, org, l.Partner, l.Env), from, func(_, page []byte) (more bool, err error) {
+	return v.descend(store.KeyLists(nil, org, l.Partner, l.Env), from, func(page []byte) (more bool, err error) {
 		if rows, err = store.AppendListed(rows[:0], page); err != nil {
 			return false, err
 		}

@@ -23,6 +23,7 @@ const (
 	Counters
 	Lists
 	SealedRows // what is kept beside records for a while
+	Daybooks   // accounts' lines and lists' rows that are on no page yet
 )
 
 // sectionHead is the length of what the keys of a section of an organization
@@ -53,6 +54,8 @@ func (s Section) prefix(org ledger.ID) []byte {
 		key = store.KeyLists(nil, org, 0, 0)
 	case SealedRows:
 		key = store.KeySealeds(nil, org)
+	case Daybooks:
+		key = store.KeyDaybooks(nil, org)
 	}
 	return key[:sectionHead]
 }
@@ -65,15 +68,27 @@ func (v *View) Rows(org ledger.ID, s Section, fn func(key, row []byte) (more boo
 
 // LinesAscending calls fn with an account's lines, oldest first.
 func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (more bool, err error)) error {
-	return v.snap.Ascend(store.KeyPages(nil, org, a), nil, func(_, page []byte) (bool, error) {
-		more := true
-		err := store.DecodePage(page, func(l *Line) (bool, error) {
+	more := true
+	each := func(page []byte) error {
+		return store.DecodePage(page, func(l *Line) (bool, error) {
 			var err error
 			more, err = fn(l)
 			return more, err
 		})
+	}
+	prefix := store.KeyPages(nil, org, a)
+	err := v.snap.Ascend(prefix, nil, func(_, page []byte) (bool, error) {
+		err := each(page)
 		return more, err
 	})
+	if err != nil || !more {
+		return err
+	}
+	lines, err := v.gathered(prefix)
+	if err != nil {
+		return err
+	}
+	return each(lines)
 }
 
 // SectionOrganizations calls fn with every organization that has rows of the

@@ -15,16 +15,15 @@ func (v *View) Totals(org ledger.ID, a ledger.Account) (ledger.Totals, error) {
 // TotalsAt are an account's running totals after everything booked at or
 // before the instant: one backwards seek.
 func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t ledger.Totals, found bool, err error) {
-	_, row, ok, err := v.snap.Last(store.KeyPages(nil, org, a), store.KeyPage(nil, org, a, at))
-	if err != nil || !ok {
-		return t, false, err
-	}
-	err = store.DecodePage(row, func(l *Line) (bool, error) {
-		if l.Booked > at {
-			return false, nil
-		}
-		t, found = l.Totals, true
-		return true, nil
+	err = v.descend(store.KeyPages(nil, org, a), store.KeyPage(nil, org, a, at), func(page []byte) (bool, error) {
+		err := store.DecodePage(page, func(l *Line) (bool, error) {
+			if l.Booked > at {
+				return false, nil
+			}
+			t, found = l.Totals, true
+			return true, nil
+		})
+		return !found, err
 	})
 	return t, found, err
 }
@@ -182,7 +181,7 @@ func (v *View) LinesUntil(org ledger.ID, a ledger.Account, until ledger.Micros, 
 		}
 	}
 	prefix := store.KeyPages(nil, org, a)
-	return v.snap.Descend(prefix, store.KeyPage(nil, org, a, from), func(_, page []byte) (bool, error) {
+	return v.descend(prefix, store.KeyPage(nil, org, a, from), func(page []byte) (bool, error) {
 		var lines []Line
 		err := store.DecodePage(page, func(l *Line) (bool, error) {
 			if l.Booked <= from {

@@ -25,21 +25,19 @@ func (w *writer) write(c *Change, r *Receipt) {
 }
 
 func (w *writer) move(g *ledger.CounterGuard) {
-	k := counterKey{g.Org, g.Key, g.Window}
-	counter := w.moved[k]
-	if counter == nil {
-		counter = new(money.Amount)
-		*counter = w.counter(k)
-		w.moved[k] = counter
-		w.tail.add(1, countSize+len(k.key)+len(k.window))
+	c := w.counter(counterKey{g.Org, g.Key, g.Window})
+	if c.group != w.n {
+		c.group = w.n
+		w.moved = append(w.moved, c)
+		w.tail.add(1, countSize+len(c.key)+len(c.window))
 	}
-	amount, err := moved(*counter, g)
+	amount, err := moved(c.amount, g)
 	if err != nil && !g.Release {
 		// An Outcome's: it is not refused, and a full counter refuses what follows.
 		amount, err = money.Max, nil
 	}
 	assert.NoError(err)
-	*counter = amount
+	c.amount = amount
 }
 
 // step moves one record: its events, its row, its list, what it wants next.

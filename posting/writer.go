@@ -23,12 +23,14 @@ type writer struct {
 	orgs     map[ledger.ID]*books
 	touched  []*books
 	balances *cache[accountKey, *balance]
-	pages    []*balance // with lines in this group
-	buffers  [][]byte   // for the lines of pages
+	lists    *cache[listKey, *page]
+	pages    []*page  // with lines of this group
+	buffers  [][]byte // for the lines of pages
+	daybook  daybook
 	stamps   *cache[dueKey, Stamp]
-	counters *cache[counterKey, money.Amount]
-	moved    map[counterKey]*money.Amount // counters to write in this group
-	claims   [2]map[string][]byte         // of this group and of the one before
+	counters *cache[counterKey, *counter]
+	moved    []*counter           // to write in this group
+	claims   [2]map[string][]byte // of this group and of the one before
 	foresee  foresight
 
 	dues     map[int64][]byte // second → row of this group
@@ -41,6 +43,7 @@ type writer struct {
 	slab       []Stamp         // receipts' stamps are cut from it
 	snap       *store.Snapshot // for reads of this group's checks
 	key, value []byte
+	head       []byte
 	canonical  []byte
 }
 
@@ -49,19 +52,29 @@ type counterKey struct {
 	key, window string
 }
 
-func newWriter(j *Journal, n uint64, hash [32]byte, cached int) *writer {
+// counter is a persisted counter.
+type counter struct {
+	counterKey
+	amount money.Amount
+	group  uint64 // that moved it last
+}
+
+func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
 	w := &writer{
 		journal: j, n: n, previous: hash,
 		orgs:     make(map[ledger.ID]*books),
-		balances: newCache[accountKey, *balance](cached),
-		stamps:   newCache[dueKey, Stamp](cached),
-		counters: newCache[counterKey, money.Amount](cached),
-		moved:    make(map[counterKey]*money.Amount),
+		balances: newCache[accountKey, *balance](o.Cached),
+		lists:    newCache[listKey, *page](o.Cached),
+		stamps:   newCache[dueKey, Stamp](o.Cached),
+		counters: newCache[counterKey, *counter](o.Cached),
 		claims:   [2]map[string][]byte{make(map[string][]byte), make(map[string][]byte)},
 		dues:     make(map[int64][]byte),
 		// Nothing may fall due below the mark: it would never be read again.
 		now: ledger.Micros(j.Due.mark) * 1_000_000,
 	}
+	w.balances.pinned = func(b *balance) bool { return b.page.gathers() }
+	w.lists.pinned = (*page).gathers
+	w.daybook.most = o.Days
 	w.foresee.writer = w
 	return w
 }
@@ -81,10 +94,15 @@ func (w *writer) prepare(p *prepared, batch []submitted) int {
 
 // fits tells whether a change surely fits beside what is in the group. What it
 // makes due may all fall into one second, whose row may not be longer than the
-// store's rows.
+// store's rows. A group after one that had no room to carry what it should have
+// leaves half of its own for that, unless one change takes more by itself: or else
+// the daybook would grow for as long as every group is full.
 func (w *writer) fits(s *submitted) bool {
-	now := size{w.group.Rows(), w.group.Bytes()}
-	return now.plus(w.tail).plus(s.size).within(w.journal.limit) &&
+	now, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.tail), w.journal.limit
+	if w.daybook.behind && now != (size{}) {
+		limit = size{limit.rows / 2, limit.bytes / 2}
+	}
+	return now.plus(s.size).within(limit) &&
 		w.longest+itemSize*len(s.change.Steps) <= store.MaxValue
 }
 
@@ -94,6 +112,7 @@ func (w *writer) begin(p *prepared) {
 	w.group, w.out, w.tail, w.longest = p.group, p, size{}, 0
 	w.now = max(w.now, ledger.MicrosOf(w.journal.clock.Now()))
 	w.balances.rotate(w.n)
+	w.lists.rotate(w.n)
 	w.stamps.rotate(w.n)
 	w.counters.rotate(w.n)
 	w.claims[0], w.claims[1] = w.claims[1], w.claims[0]
@@ -122,24 +141,18 @@ func (w *writer) stampsFor(n int) []Stamp {
 
 // finish writes the rows that the group's changes share.
 func (w *writer) finish() {
+	w.finishPages()
 	for _, b := range w.touched {
 		w.flushBooks(b)
 	}
 	w.touched = w.touched[:0]
-	for _, b := range w.pages {
-		w.flushPage(b)
-		w.keep(b.lines)
-		b.lines = nil
-	}
-	clear(w.pages)
-	w.pages = w.pages[:0]
-	for k, counter := range w.moved {
-		w.counters.set(k, *counter)
-		w.key = store.KeyCounter(w.key[:0], k.org, k.key, k.window)
-		w.value = store.EncodeAmount(w.value[:0], *counter)
+	for _, c := range w.moved {
+		w.key = store.KeyCounter(w.key[:0], c.org, c.key, c.window)
+		w.value = store.EncodeAmount(w.value[:0], c.amount)
 		w.group.Set(w.key, w.value)
 	}
 	clear(w.moved)
+	w.moved = w.moved[:0]
 	for second, row := range w.dues {
 		w.key = store.KeyDue(w.key[:0], second, w.n)
 		w.group.Set(w.key, row)
@@ -150,6 +163,9 @@ func (w *writer) finish() {
 		w.closeSnapshot()
 		return
 	}
+	w.tail = size{}
+	w.settle()
+	w.out.low = w.low()
 	w.sweep()
 	w.closeSnapshot()
 	w.inflight = w.out.earliest

@@ -31,12 +31,16 @@ func (j *journal) book(e *ledger.Event) (closed hold) {
 // pages compares every account's stored lines with what the events give: each
 // line with its running totals, in order, none more and none less.
 func (c *checker) pages(o *organization) error {
-	p := &paging{checker: c, organization: o, stream: sha256.New()}
-	err := c.rows(o, posting.Pages, p.page)
+	p := &paging{checker: c, organization: o, stream: sha256.New(), gathered: make(map[ledger.Account][]byte)}
+	err := c.view.Gathered(o.id, p.gather)
 	if err != nil {
 		return err
 	}
+	if err := c.rows(o, posting.Pages, p.page); err != nil {
+		return err
+	}
 	p.end()
+	p.unpaged()
 	for at, a := range o.books.accounts {
 		if !a.paged {
 			c.report.breach(ruleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.id, at.Path, at.Asset, a.lines)
@@ -55,7 +59,25 @@ type paging struct {
 	prefix       []byte // of the account being read; nil: none
 	at           ledger.Account
 	stream       hash.Hash
+	gathered     map[ledger.Account][]byte // lines that are on no page yet, of accounts not read yet
 	differ       []ledger.Account
+}
+
+// gather notes what a daybook has of an account.
+func (p *paging) gather(prefix, lines []byte) error {
+	if at, ok := store.ParsePagePrefix(prefix); ok {
+		p.gathered[at] = lines
+	}
+	return nil
+}
+
+// unpaged compares the accounts all of whose lines are in the daybook.
+func (p *paging) unpaged() {
+	for _, at := range slices.SortedFunc(maps.Keys(p.gathered), byPath) {
+		p.at, p.prefix = at, []byte{}
+		p.stream.Reset()
+		p.end()
+	}
 }
 
 func (p *paging) page(key, row []byte) error {
@@ -88,6 +110,8 @@ func (p *paging) end() {
 	if p.prefix == nil {
 		return
 	}
+	p.stream.Write(p.gathered[p.at])
+	delete(p.gathered, p.at)
 	a := p.organization.books.accounts[p.at]
 	if a == nil {
 		p.report.breach(ruleTotals, "organization %v: account %s %v has a page and no event", p.organization.id, p.at.Path, p.at.Asset)

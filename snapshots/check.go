@@ -148,6 +148,7 @@ func (c *checker) everyOrganization() error {
 			{ruleClaims, c.claims},
 			{ruleTotals, c.counters},
 			{ruleStates, func(o *organization) error { return c.unchecked(o, posting.Parts) }},
+			{ruleTotals, func(o *organization) error { return c.unchecked(o, posting.Daybooks) }},
 		} {
 			if err := c.reading(scan.rule, func() error { return scan.run(o) }); err != nil {
 				return err
@@ -160,7 +161,7 @@ func (c *checker) everyOrganization() error {
 
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	known := make(map[ledger.ID]bool)
-	for s := posting.Blocks; s <= posting.SealedRows; s++ {
+	for s := posting.Blocks; s <= posting.Daybooks; s++ {
 		err := c.reading(ruleJournal, func() error {
 			return c.view.SectionOrganizations(s, func(id ledger.ID) (bool, error) {
 				known[id] = true

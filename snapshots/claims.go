@@ -97,18 +97,19 @@ func (c *checker) checkNumbers() error {
 // settlements show each once.
 func (c *checker) lists(o *organization) error {
 	err := c.rows(o, posting.Lists, func(key, row []byte) error {
-		const head, size = 1 + 16, 1 + 16 + 8 + 1 + 8
-		listed, err := store.DecodeListed(row)
-		if err != nil || len(key) != size {
-			c.report.breach(ruleClaims, "organization %v: a list of an unknown form", o.id)
-			return nil
-		}
-		list := o.histories.listOf(int64(binary.BigEndian.Uint64(key[head:])), money.Env(key[head+8]))
-		if first := binary.BigEndian.Uint64(key[head+9:]); len(listed) == 0 || ledger.Micros(first) != listed[0].Booked {
+		prefix := key[:max(0, len(key)-8)]
+		listed := c.list(o, prefix, row)
+		if len(listed) > 0 && ledger.Micros(binary.BigEndian.Uint64(key[len(prefix):])) != listed[0].Booked {
 			c.report.breach(ruleClaims, "organization %v: a list lies at another time than its first row", o.id)
 		}
-		for i := range listed {
-			c.listed(o, kindListed(key[head+8]), list, &listed[i])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.view.Gathered(o.id, func(prefix, rows []byte) error {
+		if _, ok := store.ParsePagePrefix(prefix); !ok {
+			c.list(o, prefix, rows)
 		}
 		return nil
 	})
@@ -123,6 +124,21 @@ func (c *checker) lists(o *organization) error {
 		}
 	}
 	return nil
+}
+
+// list checks rows of the list whose keys begin with the prefix, and returns them.
+func (c *checker) list(o *organization, prefix, row []byte) []store.Listed {
+	listed, err := store.DecodeListed(row)
+	partner, env, ok := store.ParseListPrefix(prefix)
+	if err != nil || !ok || len(listed) == 0 {
+		c.report.breach(ruleClaims, "organization %v: a list of an unknown form", o.id)
+		return nil
+	}
+	list := o.histories.listOf(partner, money.Env(env))
+	for i := range listed {
+		c.listed(o, kindListed(env), list, &listed[i])
+	}
+	return listed
 }
 
 func (c *checker) listed(o *organization, kind ledger.Kind, list uint32, row *store.Listed) {

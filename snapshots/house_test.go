@@ -96,7 +96,7 @@ func keyring(t testing.TB, dir string) *secret.Keyring {
 
 func openJournal(t testing.TB, dir string, clk clock.Clock, through func(posting.Log) posting.Log) *posting.Journal {
 	t.Helper()
-	j, err := posting.Open(posting.Options{Store: options(dir), Clock: clk, Log: quiet, Through: through})
+	j, err := posting.Open(posting.Options{Store: options(dir), Clock: clk, Log: quiet, Through: through, Days: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

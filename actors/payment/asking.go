@@ -30,11 +30,11 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 		// An adapter that panics has said nothing: its call is inquired.
 		answer := outcome{Outcome: actors.Outcome{Verdict: actors.VerdictUnknown}, inquiry: q.call == nil, early: early, op: q.op, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
-		var done func(error)
+		var through passage
 		defer func() {
 			cancel()
 			service.rt.Recovered("provider "+terminal.Provider, recover())
-			leave(done, &answer.Outcome)
+			through.leave(&answer.Outcome)
 			service.registry.Tell(key, answer)
 		}()
 		if q.call == nil {
@@ -43,7 +43,7 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 		}
 		defer clear(q.call.Material)
 		let := false
-		if done, let = service.circuits.enter(q.call); !let {
+		if through, let = service.circuits.enter(q.call); !let {
 			answer.Outcome = notLet()
 			return
 		}

@@ -21,8 +21,8 @@ type Breaker struct {
 	Rest     time.Duration // 0: 30 s
 }
 
-// circuits are the terminals' circuits. A terminal has one from its first charge
-// on, in this process.
+// circuits are the terminals' circuits. A terminal has one from its first silence
+// on, in this process: until then there is nothing to count.
 type circuits struct {
 	set  Breaker
 	log  *slog.Logger
@@ -76,15 +76,28 @@ func (s *circuits) of(terminal ledger.ID) *circuit {
 
 var errDown = errors.New("the provider is down")
 
-// enter asks the terminal's circuit to let a call through, which then tells done
-// how the provider was. Only charges count, for others done is nil: what follows
-// a charge has nowhere else to go.
-func (s *circuits) enter(call *actors.Call) (done func(error), let bool) {
+// passage is a call's way through its terminal's circuit, which leave tells how
+// the provider was.
+type passage struct {
+	circuits *circuits // nil: the call does not count
+	terminal ledger.ID
+	done     func(error) // nil: the terminal had no circuit
+}
+
+// enter asks the terminal's circuit to let a call through. Only charges count:
+// what follows a charge has nowhere else to go.
+func (s *circuits) enter(call *actors.Call) (p passage, let bool) {
 	if call.Operation != actors.Pay && call.Operation != actors.PayOut {
-		return nil, true
+		return p, true
 	}
-	done, err := s.of(call.Terminal.ID).Allow()
-	return done, err == nil
+	p = passage{circuits: s, terminal: call.Terminal.ID}
+	found, ok := s.each.Load(p.terminal)
+	if !ok {
+		return p, true
+	}
+	done, err := found.(*circuit).Allow()
+	p.done = done
+	return p, err == nil
 }
 
 // notLet answers a charge that its circuit did not let through: it was never sent.
@@ -92,14 +105,18 @@ func notLet() actors.Outcome {
 	return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: reasonOpen}
 }
 
-// leave tells the circuit of a call how the provider was.
-func leave(done func(error), answer *actors.Outcome) {
+// leave tells the circuit how the provider was.
+func (p passage) leave(answer *actors.Outcome) {
 	switch {
-	case done == nil:
+	case p.circuits == nil:
+	case p.done != nil && answer.Down:
+		p.done(errDown)
+	case p.done != nil:
+		p.done(nil)
 	case answer.Down:
-		done(errDown)
-	default:
-		done(nil)
+		if done, err := p.circuits.of(p.terminal).Allow(); err == nil {
+			done(errDown)
+		}
 	}
 }
 

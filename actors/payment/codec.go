@@ -74,7 +74,8 @@ const (
 	keyPayerIP
 	keyAttempted
 	keyPriority
-	keyVolumes
+	keyVolumes // windows are texts: read, and written no more
+	keyWindows // volumes, whose windows are numbers
 )
 
 // The bits of keyFlags. They are stored, as the keys are.

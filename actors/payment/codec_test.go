@@ -64,7 +64,9 @@ func fill(v reflect.Value, d *rand.Rand, set func() bool) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i), d, set)
+			if v.Type().Field(i).IsExported() { // the others are derived
+				fill(v.Field(i), d, set)
+			}
 		}
 	case reflect.Pointer:
 		if set() {

@@ -108,7 +108,9 @@ func decodeRest(dec *msgpack.Decoder, key int, r *payment.Record) (err error) {
 		}
 		return err
 	case keyVolumes:
-		return decodeVolumes(dec, r)
+		return decodeVolumes(dec, r, cutTexts)
+	case keyWindows:
+		return decodeVolumes(dec, r, cutVolume)
 	case keyAttempts:
 		return decodeAttempts(dec, r)
 	case keyAction:

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -16,7 +17,10 @@ type reader struct {
 	err error
 }
 
-var errShort = errors.New("an array is too short")
+var (
+	errShort  = errors.New("an array is too short")
+	errWindow = errors.New("a window of no day or month")
+)
 
 // array reads an array of at least so many fields by fn and skips the rest.
 func (r *reader) array(fields int, fn func()) {
@@ -98,7 +102,8 @@ func decodeAttempts(dec *msgpack.Decoder, to *payment.Record) error {
 	return r.err
 }
 
-func decodeVolumes(dec *msgpack.Decoder, to *payment.Record) error {
+// decodeVolumes reads volumes by what reads one without its limit's id.
+func decodeVolumes(dec *msgpack.Decoder, to *payment.Record, cut func(v *payment.Volume, b []byte) (rest []byte, err error)) error {
 	b, err := dec.DecodeBytes()
 	if err != nil {
 		return err
@@ -108,16 +113,40 @@ func decodeVolumes(dec *msgpack.Decoder, to *payment.Record) error {
 		if len(b) < len(v.Limit) {
 			return errShort
 		}
-		b = b[copy(v.Limit[:], b):]
-		if v.Window, b, err = cutText(b); err != nil {
-			return err
-		}
-		if v.Subject, b, err = cutText(b); err != nil {
+		if b, err = cut(&v, b[copy(v.Limit[:], b):]); err != nil {
 			return err
 		}
 		to.Volumes = append(to.Volumes, v)
 	}
 	return nil
+}
+
+// cutVolume takes what encoder.volumes has appended after the limit's id.
+func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
+	head, n := binary.Uvarint(b)
+	if n <= 0 {
+		return nil, errShort
+	}
+	b = b[n:]
+	if head&volumeText != 0 {
+		v.Window, b, err = cutText(b)
+	} else if window, known := ledger.WindowOf(head >> volumeBits); known {
+		v.Window = window
+	} else {
+		err = errWindow
+	}
+	if err == nil && head&volumeSubject != 0 {
+		v.Subject, b, err = cutText(b)
+	}
+	return b, err
+}
+
+// cutTexts takes the window and the subject as earlier releases have written them.
+func cutTexts(v *payment.Volume, b []byte) (rest []byte, err error) {
+	if v.Window, b, err = cutText(b); err == nil {
+		v.Subject, b, err = cutText(b)
+	}
+	return b, err
 }
 
 // cutText takes what appendText has appended.

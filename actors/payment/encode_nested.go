@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"encoding/binary"
 	"math"
 
 	"mizan/internal/assert"
@@ -38,6 +39,10 @@ func (e *encoder) terms(r *payment.Record) {
 	}
 }
 
+// volumes are in nearly every transaction under a limit, twice: they are kept
+// small. Each is its limit's id and a head: a bit that says whether a subject
+// follows, one that says whether the window is a text that follows, and above them
+// the window's number. Texts follow in the order window, subject.
 func (e *encoder) volumes(volumes []payment.Volume) {
 	if len(volumes) == 0 {
 		return
@@ -45,15 +50,35 @@ func (e *encoder) volumes(volumes []payment.Volume) {
 	e.volume = e.volume[:0]
 	for i := range volumes {
 		v := &volumes[i]
+		n, numbered := ledger.WindowNumber(v.Window)
+		head := n << volumeBits
+		if v.Subject != "" {
+			head |= volumeSubject
+		}
+		if !numbered {
+			head |= volumeText
+		}
 		e.volume = append(e.volume, v.Limit[:]...)
-		e.volume = appendText(e.volume, v.Window)
-		e.volume = appendText(e.volume, v.Subject)
+		e.volume = binary.AppendUvarint(e.volume, head)
+		if !numbered {
+			e.volume = appendText(e.volume, v.Window)
+		}
+		if v.Subject != "" {
+			e.volume = appendText(e.volume, v.Subject)
+		}
 	}
-	e.bytes(keyVolumes, e.volume)
+	e.bytes(keyWindows, e.volume)
 }
 
-// appendText appends a text of fewer than 256 bytes, its length first. Volumes are
-// in nearly every transaction under a limit, twice: they are kept small.
+// The bits of a volume's head. They are stored.
+const (
+	volumeSubject = 1 << iota
+	volumeText
+
+	volumeBits = iota
+)
+
+// appendText appends a text of fewer than 256 bytes, its length first.
 func appendText(to []byte, text string) []byte {
 	assert.That(len(text) <= math.MaxUint8, "payment: a volume's text of %d bytes", len(text))
 	return append(append(to, byte(len(text))), text...)

@@ -1,6 +1,8 @@
 package payment
 
 import (
+	"slices"
+
 	"github.com/google/uuid"
 
 	"mizan/actors"
@@ -31,7 +33,7 @@ type judging struct {
 // out.
 func (t *transaction) judge(c *actors.Context, w wanted, card *secret.Card, m *operation, reason string) {
 	s := t.service
-	t.judged = nil
+	t.judged, t.counted = nil, nil
 	w.at = ledger.MicrosOf(c.Now())
 	w.request.Attempted = w.at
 	var terms payment.Terms
@@ -52,6 +54,15 @@ func (t *transaction) judge(c *actors.Context, w wanted, card *secret.Card, m *o
 	t.hold(c, &j, limits, listed)
 }
 
+// counting is an attempt that was counted before anything of it is stored.
+type counting struct {
+	org     ledger.ID
+	partner int64
+	paces   []*directory.Limit
+	at      ledger.Micros
+	attempt directory.Attempt
+}
+
 // hold holds the transaction against the blocklist and the limits. Every attempt
 // is counted, also one that something else speaks against. What was found out is
 // kept where it is needed later: not if nothing but the writer's counters, whose
@@ -63,14 +74,18 @@ func (t *transaction) hold(c *actors.Context, j *judging, limits []*directory.Li
 			j.reason = payment.NoTerminal
 		}
 	}
-	j.attempt = j.attempted(&j.terms, payerOf(j.request, j.card))
+	var payer directory.Payer
+	if listed || slices.ContainsFunc(limits, personal) {
+		payer = payerOf(j.request, j.card)
+	}
+	j.attempt = j.attempted(&j.terms, payer)
 	if listed && j.reason == "" {
 		j.reason = t.service.blocked(j.org, j.attempt.Payer)
 	}
 	if breach := j.within(t.service, limits); j.reason == "" {
 		j.reason = breach
 	}
-	if j.reason == "" && len(j.paces) == 0 {
+	if j.reason == "" && (len(j.paces) == 0 || t.countNow(j)) {
 		t.route(c, j)
 		return
 	}
@@ -108,8 +123,18 @@ func (t *transaction) repeated() {
 	m := t.create
 	id, _, err := t.service.claimed(t.key.Org, m)
 	t.drop()
-	t.create, t.judged = nil, nil
+	t.create, t.judged, t.counted = nil, nil, nil
 	m.answer(reply{existing: id, err: err})
+}
+
+// countNow counts the attempt here and now, where no limit is near its bound.
+func (t *transaction) countNow(j *judging) bool {
+	n := &counting{j.org, j.partner.Number, j.paces, j.at, j.attempt}
+	if !t.service.admission.CountNow(n.org, n.partner, n.paces, n.at, &n.attempt) {
+		return false
+	}
+	t.counted = n
+	return true
 }
 
 // pace has the attempt counted.
@@ -171,11 +196,22 @@ func (w *wanted) attempted(terms *payment.Terms, payer directory.Payer) director
 	return directory.Attempt{Type: kind, Asset: terms.Asset, Terminal: terms.Terminal, Payer: payer}
 }
 
+// personal tells whether it matters to the limit who pays or is paid.
+func personal(l *directory.Limit) bool { return l.Scope != directory.ScopePartner }
+
+func personalVolume(l *directory.Limit) bool { return l.Kind.Volume() && personal(l) }
+
 // within holds the attempt against the limits that need no counting, or that the
 // writer judges, and keeps those that count attempts. It returns what is breached.
+// The bounds of volumes are the same for many attempts where no limit on them is
+// personal.
 func (j *judging) within(s *Service, limits []*directory.Limit) (breach string) {
-	today := ""
-	for _, l := range limits {
+	var (
+		today  *day
+		volume chosen
+		own    = len(limits) > directory.MaxLimits || slices.ContainsFunc(limits, personalVolume)
+	)
+	for i, l := range limits {
 		subject, bounds := l.Bounds(&j.attempt)
 		switch {
 		case !bounds:
@@ -186,14 +222,29 @@ func (j *judging) within(s *Service, limits []*directory.Limit) (breach string) 
 		case l.Kind == directory.Velocity:
 			j.paces = append(j.paces, l)
 		default:
-			if today == "" {
+			if today == nil {
 				today = s.day(j.at.Date())
-				j.terms.Bounds = make([]payment.Bound, 0, len(limits))
 			}
-			j.terms.Bounds = append(j.terms.Bounds, boundOf(l, today, subject))
+			if own {
+				j.bind(boundOf(l, today.name, subject), len(limits))
+			} else {
+				volume.add(i)
+			}
 		}
 	}
+	if today != nil && !own {
+		j.terms.Bounds = today.bounds(limits, &volume)
+	}
 	return breach
+}
+
+// bind adds a bound of this attempt's own.
+func (j *judging) bind(b payment.Bound, most int) {
+	if j.terms.Bounds == nil {
+		j.terms.Bounds = make([]payment.Bound, 0, most)
+	}
+	b.Name()
+	j.terms.Bounds = append(j.terms.Bounds, b)
 }
 
 // breachOf is why a transaction is rejected that would pass the limit.
@@ -212,22 +263,6 @@ const (
 	breachedDay   = payment.LimitBreached + string(directory.DailyVolume)
 	breachedMonth = payment.LimitBreached + string(directory.MonthlyVolume)
 )
-
-// dayName is a day and what its counters' window is called.
-type dayName struct {
-	date ledger.Date
-	name string
-}
-
-// day names the day's window: nearly always that of the payment before.
-func (s *Service) day(date ledger.Date) string {
-	if last := s.today.Load(); last != nil && last.date == date {
-		return last.name
-	}
-	name := ledger.DayWindow(date)
-	s.today.Store(&dayName{date, name})
-	return name
-}
 
 func boundOf(l *directory.Limit, today, subject string) payment.Bound {
 	return payment.Bound{
@@ -296,6 +331,10 @@ func (t *transaction) unjudge(c *actors.Context) {
 
 // uncount takes back what was counted for a repetition.
 func (t *transaction) uncount() {
+	if n := t.counted; n != nil {
+		t.counted = nil
+		t.service.admission.Uncount(n.org, n.partner, n.paces, n.at, &n.attempt)
+	}
 	if j := t.judged; j != nil && j.counted {
 		j.counted = false
 		t.service.admission.Uncount(j.org, j.partner.Number, j.paces, j.at, &j.attempt)

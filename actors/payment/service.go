@@ -88,7 +88,7 @@ type Service struct {
 	returnURL func(org, id ledger.ID, until time.Time) string
 	registry  *actors.Registry[actors.RecordKey]
 	circuits  *circuits
-	today     atomic.Pointer[dayName]
+	today     atomic.Pointer[day]
 	observe   func(payment.Type, payment.Status)
 }
 

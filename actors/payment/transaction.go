@@ -24,11 +24,12 @@ type transaction struct {
 	create   *create          // until its Change is durable or refused
 	judging  *judging         // until its attempt is counted
 	judged   *judging         // until what it led to is durable
+	counted  *counting        // until then, where nothing else of it was to be kept
 	overdue  *actors.Due      // came while judging
 	card     *secret.Card     // until no provider needs it
 	browser  []byte           // browser_data, until the provider has it
 	material []byte           // what the payer's side submitted, until the provider has it
-	decision payment.Decision // being made durable
+	decision payment.Decision // being made durable; afterwards only its Counters, as room for the next one's
 	cause    any              // the message that led to it, to decide again
 	stashed  []*operation     // wait for the provider's answer to what is under way
 	waiters  []*caller
@@ -198,7 +199,9 @@ func (t *transaction) load() bool {
 // at is what a decision may know now.
 func (t *transaction) at(c *actors.Context) payment.Case {
 	s := t.service
-	return payment.Case{Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, Inquire: s.inquire, ActionTTL: s.actionTTL}
+	return payment.Case{
+		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, Inquire: s.inquire, ActionTTL: s.actionTTL, Room: t.decision.Counters[:0],
+	}
 }
 
 // Committed implements actors.Behaviour: the state moves, then what follows
@@ -213,7 +216,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.goOn(c)
 		return
 	}
-	t.decision, t.cause, t.judged, t.overdue = payment.Decision{}, nil, nil, nil
+	t.decision, t.cause, t.judged, t.counted, t.overdue = payment.Decision{Counters: d.Counters}, nil, nil, nil, nil // the writer is done with them
 	if m := t.create; m != nil {
 		t.create = nil
 		t.waiters = append(t.waiters, m.caller)

@@ -118,7 +118,7 @@ func (c Case) settle(d *Decision, a Answer) {
 			entry = r.capture(held)
 		}
 	}
-	d.Counters = d.Record.counted(c.Org, d.Counters)
+	d.Counters = d.Record.counted(c.Org, c.room(d.Counters))
 	d.move(Settle, entry)
 	d.end("")
 }

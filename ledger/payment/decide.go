@@ -15,6 +15,10 @@ type Case struct {
 	Due       ledger.Micros // what the record is to be woken at; 0: it is not
 	Inquire   time.Duration // the provider time-out: when an unanswered call is inquired
 	ActionTTL time.Duration // how long a payer may take
+
+	// Room is memory that nobody needs any more, for the Counters of one decision
+	// that is an outcome; nil: they take their own.
+	Room []ledger.CounterGuard
 }
 
 // Ask is what is to be asked of the provider once a decision is durable.
@@ -260,7 +264,7 @@ func (c Case) after(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.No
 
 // giveUp ends a transaction that moved no money.
 func (d *Decision) giveUp(c Case, reason string) {
-	d.Counters = d.Record.reserved(c.Org, d.Counters)
+	d.Counters = d.Record.reserved(c.Org, c.room(d.Counters))
 	d.Record.Volumes = nil
 	d.end(reason)
 }

@@ -288,7 +288,7 @@ func (c Case) done(d *Decision) {
 		assertPriced(r.price(o.Amount))
 		d.Counters = r.freed(&whole, c.Org)
 		r.Captured = o.Amount
-		d.Counters = r.counted(c.Org, d.Counters)
+		d.Counters = r.counted(c.Org, c.room(d.Counters))
 		d.move(Capture, r.capture(held))
 		d.end("")
 	case o.Kind == OpVoid:

@@ -149,7 +149,7 @@ func (o *one) take(d payment.Decision) {
 		t.Fatalf("%s is no end", r.Status)
 	}
 	o.waits(&d)
-	o.r, o.c.Due = r, d.Due
+	o.r, o.c.Due, o.c.Room = r, d.Due, d.Counters // which were booked: whoever comes next may overwrite them
 	o.b.check()
 	if nothing := r.Status == payment.Rejected || r.Status == payment.Failed; nothing && !r.SettledLate {
 		o.netZero(string(r.Status))
@@ -287,6 +287,7 @@ func frozen(r *payment.Record) payment.Record {
 		f.Action = &action
 	}
 	f.Attempts = append([]payment.Attempt(nil), r.Attempts...)
+	f.Volumes = append([]payment.Volume(nil), r.Volumes...)
 	return f
 }
 

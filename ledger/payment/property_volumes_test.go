@@ -25,6 +25,9 @@ func anyBounds(t *rapid.T) (all []payment.Bound) {
 		}
 		all = append(all, b)
 	}
+	if rapid.Bool().Draw(t, "shared") {
+		payment.Share(all)
+	}
 	return all
 }
 

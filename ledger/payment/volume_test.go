@@ -1,6 +1,7 @@
 package payment_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,5 +200,115 @@ func TestWhatItsTermsRuleOutCountsNowhere(t *testing.T) {
 	l.counts(l.took(l.c.Create(txid, 1, request(payment.Payout, "10"), bounded(terms(deducted(0, "10"))))), "", false)
 	if l.r.Error != payment.FeeExceedsAmount {
 		t.Errorf("%q", l.r.Error)
+	}
+}
+
+// shares are what bounded are, as many transactions share them.
+func shares(on *payment.Terms) *payment.Terms {
+	on = bounded(on)
+	payment.Share(on.Bounds)
+	return on
+}
+
+func TestSharedBoundsBindEveryTransactionAsItsOwnWould(t *testing.T) {
+	on := shares(terms(deducted(0, "0")))
+	begin := func() *life {
+		l := &life{t: t, c: cas}
+		d := l.took(l.c.Create(txid, 1, request(payment.Payment, "1000"), on))
+		l.counts(d, reserves, true)
+		for i, want := range []string{payment.AmountOutOfRange, "the day", "the month"} {
+			if got := d.Breach(i); got != want {
+				t.Errorf("counter %d refuses with %q, want %q", i, got, want)
+			}
+		}
+		return l
+	}
+	first, second := begin(), begin()
+	if &first.r.Volumes[0] != &second.r.Volumes[0] {
+		t.Error("each has its own volumes")
+	}
+	second.counts(second.says(payment.Answer{Verdict: payment.SaidRefused}), givesAll, false)
+	first.counts(first.says(payment.Answer{Verdict: payment.SaidCharged}), settles, true)
+	begin()
+	payment.Share(nil) // bounds nothing
+}
+
+func TestAPartOfSharedBoundsIsThatPart(t *testing.T) {
+	on := shares(terms(deducted(0, "0")))
+	for part, want := range map[int]string{0: "", 1: "reserve 1000 volume day"} {
+		on := *on
+		on.Bounds = on.Bounds[:part]
+		d := cas.Create(txid, 1, request(payment.Payment, "1000"), &on)
+		if volumes(&d) != want || len(d.Record.Volumes) != part {
+			t.Errorf("%d of them: %s", part, volumes(&d))
+		}
+	}
+}
+
+// The names of counters are not stored: what comes back from the store counts as
+// what never left.
+func TestVolumesThatWereStoredCountAsThoseThatWereNot(t *testing.T) {
+	for name, outcome := range map[string]struct {
+		says payment.Verdict
+		want string
+	}{"charged": {payment.SaidCharged, settles}, "refused": {payment.SaidRefused, givesAll}} {
+		l := begun(t, payment.Payment, "1000", shares(terms(deducted(0, "0"))))
+		for i, v := range l.r.Volumes {
+			stored := payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject}
+			if v == stored {
+				t.Errorf("%s: volume %d has no names", name, i)
+			}
+		}
+		read := make([]payment.Volume, 0, len(l.r.Volumes))
+		for _, v := range l.r.Volumes {
+			read = append(read, payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject})
+		}
+		l.r.Volumes = read
+		if d := l.says(payment.Answer{Verdict: outcome.says}); volumes(&d) != outcome.want {
+			t.Errorf("%s: %s, want %s", name, volumes(&d), outcome.want)
+		}
+	}
+}
+
+// Room is only where an outcome's counters are put: whatever is in it, and however
+// large it is, they are the same.
+func TestAnOutcomesCountersAreTheSameInWhateverRoom(t *testing.T) {
+	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, Release: true, Refuse: ledger.Invalid}
+	for verdict, want := range map[payment.Verdict]string{payment.SaidCharged: settles, payment.SaidRefused: givesAll} {
+		for size := range 6 {
+			l := begun(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
+			for range size {
+				l.c.Room = append(l.c.Room, litter)
+			}
+			free, _ := cas.Answered(l.r, payment.Answer{Verdict: verdict, Reason: "no"})
+			d := l.says(payment.Answer{Verdict: verdict, Reason: "no"})
+			if volumes(&d) != want || !slices.Equal(d.Counters, free.Counters) {
+				t.Errorf("in room for %d: %+v, want %+v", size, d.Counters, free.Counters)
+			}
+			if room := l.c.Room; size > len(d.Counters) && &room[0] != &d.Counters[0] {
+				t.Errorf("room for %d is not used", size)
+			}
+		}
+	}
+}
+
+// A create under volumes that are shared, and its outcome, take no memory of their
+// own for them but the counters' place: nearly every payment of a partner with
+// limits is one.
+func TestSharedVolumesTakeNoAllocationOfTheirOwn(t *testing.T) {
+	asked := request(payment.Payment, "1000")
+	allocations := func(on *payment.Terms) float64 {
+		return testing.AllocsPerRun(100, func() {
+			c := cas
+			d := c.Create(txid, 1, asked, on)
+			c.Room = d.Counters
+			if _, ok := c.Answered(d.Record, payment.Answer{Verdict: payment.SaidCharged}); !ok {
+				t.Fatal("it was not decided on")
+			}
+		})
+	}
+	free, bound := allocations(terms(deducted(0, "0"))), allocations(shares(terms(deducted(0, "0"))))
+	if bound != free {
+		t.Errorf("%v allocations, %v without volumes", bound, free)
 	}
 }

@@ -92,8 +92,7 @@ func (s *Store) bootstrap(path string) error {
 	}
 	txn := db.NewTransactionAt(math.MaxUint64, true)
 	defer txn.Discard()
-	key := []byte(schemaKey)
-	err = txn.SetEntry(badger.NewEntry(key, sealValue(key, []byte{schema})))
+	err = txn.SetEntry(schemaEntry(schema))
 	if err == nil {
 		err = txn.CommitAt(version(0), nil)
 	}
@@ -101,4 +100,9 @@ func (s *Store) bootstrap(path string) error {
 		err = closeErr
 	}
 	return err
+}
+
+func schemaEntry(version byte) *badger.Entry {
+	key := []byte(schemaKey)
+	return badger.NewEntry(key, sealValue(key, []byte{version}))
 }

@@ -22,6 +22,7 @@ const (
 	prefixCounter = 'n'
 	prefixDue     = 'd'
 	prefixList    = 'l'
+	prefixDaybook = 'y'
 )
 
 // keyRoom holds most keys, so that one made from nothing is made once.
@@ -76,12 +77,20 @@ func accountKey(dst []byte, a ledger.Account) []byte {
 
 // ParsePageKey is the account of a page's key.
 func ParsePageKey(key []byte) (ledger.Account, bool) {
+	if len(key) < 8 {
+		return ledger.Account{}, false
+	}
+	return ParsePagePrefix(key[:len(key)-8])
+}
+
+// ParsePagePrefix is the account whose pages' keys begin with the prefix.
+func ParsePagePrefix(prefix []byte) (ledger.Account, bool) {
 	var a ledger.Account
-	if len(key) < 1+16+1+3+8 || key[0] != prefixPage {
+	if len(prefix) < 1+16+1+3 || prefix[0] != prefixPage {
 		return a, false
 	}
-	a.Asset.Env = money.Env(key[17])
-	rest := key[18 : len(key)-8]
+	a.Asset.Env = money.Env(prefix[17])
+	rest := prefix[18:]
 	var texts [3]string
 	for i := range texts {
 		end := 0
@@ -208,6 +217,14 @@ func KeyLists(dst []byte, org ledger.ID, partner int64, env uint8) []byte {
 // KeyList is list/<org>/<partner>/<env>/<booked time of its first row>.
 func KeyList(dst []byte, org ledger.ID, partner int64, env uint8, first ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(KeyLists(dst, org, partner, env), uint64(first))
+}
+
+// ParseListPrefix is the partner and environment of a list's prefix.
+func ParseListPrefix(prefix []byte) (partner int64, env uint8, ok bool) {
+	if len(prefix) != 1+16+8+1 || prefix[0] != prefixList {
+		return 0, 0, false
+	}
+	return int64(binary.BigEndian.Uint64(prefix[17:])), prefix[25], true
 }
 
 // KeyMark is the row that remembers how far due work was done.

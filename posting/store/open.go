@@ -21,7 +21,7 @@ const (
 	buildName = "store.new"
 
 	schemaKey = "mschema"
-	schema    = 1
+	schema    = 2 // since daybooks: who doesn't know them would not see what is in them
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. Errors:
@@ -191,6 +191,8 @@ func (s *Store) checkSchema() error {
 		return err
 	case !found || len(value) != 1 || value[0] == 0:
 		return damaged(s.path, "it has no schema version")
+	case value[0] < schema:
+		s.older = true
 	case value[0] > schema:
 		return fmt.Errorf("store: %s: %w: schema %d, and this one knows %d", s.path, ErrNewerSchema, value[0], schema)
 	}

@@ -42,6 +42,7 @@ type Store struct {
 	lock     *os.File
 	tally    *tally
 	tables   catalog
+	older    bool // the schema stored is an older one: the next group writes this one
 	maxRows  int
 	maxBytes int
 
@@ -140,7 +141,11 @@ func (s *Store) apply(g *Group) error {
 // it would wait for ever, so the failure ends the wait.
 func (s *Store) commit(g *Group) error {
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
-	if err := g.fill(txn); err != nil {
+	err := g.fill(txn)
+	if err == nil && s.older {
+		err = txn.SetEntry(schemaEntry(schema))
+	}
+	if err != nil {
 		txn.Discard()
 		return fmt.Errorf("store: %w", err)
 	}
@@ -153,6 +158,7 @@ func (s *Store) commit(g *Group) error {
 		if err != nil {
 			return fmt.Errorf("store: %s: %s", s.path, lastCause(err))
 		}
+		s.older = false
 		return nil
 	case <-s.dead:
 		return s.failure()

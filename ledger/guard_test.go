@@ -1,0 +1,75 @@
+package ledger_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+)
+
+// The names are stored with every counter: another one would begin from nothing.
+func TestAVolumesCountersAreNamedByLimitWindowAndSubject(t *testing.T) {
+	limit := uuid.MustParse("0f1e2d3c-4b5a-4697-8786-756453423120")
+	for _, c := range []struct{ window, subject, counted, settled string }{
+		{"2026-11-21", "", "volume/0f1e2d3c-4b5a-4697-8786-756453423120/2026-11-21/", "settled/0f1e2d3c-4b5a-4697-8786-756453423120/2026-11-21/"},
+		{"2026-11", "f00d", "volume/0f1e2d3c-4b5a-4697-8786-756453423120/2026-11/f00d", "settled/0f1e2d3c-4b5a-4697-8786-756453423120/2026-11/f00d"},
+	} {
+		counted, settled := ledger.VolumeKeys(limit, c.window, c.subject)
+		if counted != c.counted || settled != c.settled {
+			t.Errorf("%s and %s, want %s and %s", counted, settled, c.counted, c.settled)
+		}
+		if got := ledger.VolumeKey(limit, c.window, c.subject); got != c.counted {
+			t.Errorf("VolumeKey is %s, want %s", got, c.counted)
+		}
+		if got := ledger.SettledKey(limit, c.window, c.subject); got != c.settled {
+			t.Errorf("SettledKey is %s, want %s", got, c.settled)
+		}
+	}
+}
+
+// windowNumbers are counted by hand: days and months since 1970-01-01.
+var windowNumbers = map[string]uint64{
+	"1970-01-01": 0, "1970-01-02": 2, "1970-02-01": 62, "2026-11-21": 41_556, "2028-02-29": 42_486, "9999-12-31": 5_865_792,
+	"1970-01": 1, "1970-02": 3, "1971-01": 25, "2026-11": 1_365, "9999-12": 192_719,
+}
+
+func TestAWindowIsANumberAndReadsBack(t *testing.T) {
+	for window, want := range windowNumbers {
+		if n, ok := ledger.WindowNumber(window); !ok || n != want {
+			t.Errorf("%s is %d (%v), want %d", window, n, ok, want)
+		}
+		if got, ok := ledger.WindowOf(want); !ok || got != window {
+			t.Errorf("%d is %q (%v), want %q", want, got, ok, window)
+		}
+	}
+}
+
+// What reads back as anything else than it was would move another counter.
+func TestATextThatIsNoDayOrMonthIsNoWindowsNumber(t *testing.T) {
+	for _, text := range []string{
+		"", "2026", "2026-1", "2026-00", "2026-13", "2026/11", "2026-1a", "+026-11", "20a6-11", "1969-12", "2026-11-", "2026-11-2", "2026-11-00",
+		"2026-11-31", "2026-02-29", "2026-11-2x", "2026-11/21", "1969-12-31", "10000-01-01", "10000-01", "2026-11-21 ", "２０26-11", "2026-11-+1",
+	} {
+		if n, ok := ledger.WindowNumber(text); ok {
+			t.Errorf("%q is %d", text, n)
+		}
+	}
+	for _, n := range []uint64{5_865_794, 192_721, 1 << 40, 1<<63 + 2, 1<<64 - 1, 1<<64 - 2} {
+		if window, ok := ledger.WindowOf(n); ok {
+			t.Errorf("%d is %q", n, window)
+		}
+	}
+}
+
+func TestEveryDayAndMonthOfTheseYearsIsItsNumbersWindow(t *testing.T) {
+	for d := ledger.Date(1); d < 60_000; d++ { // from 1970 to 2134
+		day := ledger.DayWindow(d)
+		for _, window := range []string{day, ledger.MonthWindow(day)} {
+			n, ok := ledger.WindowNumber(window)
+			if back, known := ledger.WindowOf(n); !ok || !known || back != window {
+				t.Fatalf("%s is %d (%v), which is %q (%v)", window, n, ok, back, known)
+			}
+		}
+	}
+}

@@ -1,0 +1,477 @@
+package posting_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// valve is a disk that can be stopped again and again.
+type valve struct {
+	posting.Log
+	shut    sync.Mutex // while it is held no group gets through
+	waiting atomic.Int32
+	longest struct{ rows, bytes atomic.Int64 } // of the groups
+}
+
+func (v *valve) Apply(g *store.Group) error {
+	v.waiting.Add(1)
+	v.shut.Lock()
+	v.shut.Unlock() //nolint:staticcheck // it only waits
+	v.waiting.Add(-1)
+	v.longest.rows.Store(max(v.longest.rows.Load(), int64(g.Rows())))
+	v.longest.bytes.Store(max(v.longest.bytes.Load(), int64(g.Bytes())))
+	return v.Log.Apply(g)
+}
+
+// through puts a valve between the journal, from its next start on, and its store.
+func (d *diary) through() *valve {
+	v := new(valve)
+	d.rig.through = func(l posting.Log) posting.Log { v.Log = l; return v }
+	return v
+}
+
+// until waits for something that happens without the test.
+func until(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Minute); !happened(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("it never happens that %s", what)
+		}
+	}
+}
+
+// burst books changes that come while the disk stands still.
+func (d *diary) burst(v *valve, steps ...posting.Step) {
+	d.t.Helper()
+	v.shut.Lock()
+	receipts := make(chan posting.Receipt, len(steps))
+	var drafts []draft
+	for _, s := range steps {
+		c := &posting.Change{Steps: []posting.Step{s}, Outcome: true}
+		drafts = append(drafts, draft{change: copyOf(c)})
+		d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
+	}
+	v.shut.Unlock()
+	d.model.now = ledger.MicrosOf(d.clock.Now())
+	for _, drafted := range drafts {
+		select {
+		case receipt := <-receipts:
+			d.follow(drafted, receipt)
+		case err := <-d.fatal:
+			d.t.Fatal(err)
+		}
+	}
+}
+
+func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
+	for pages, dealt := range map[int]bool{store.Dealt - 1: false, store.Dealt: true, 4 * store.Dealt: true} {
+		d := newDiary(t, 3, 1)
+		var pairs [][2]ledger.Path
+		for n := range pages - 1 { // the list is a page too
+			pairs = append(pairs, [2]ledger.Path{accountOf(n), accountOf((n + 1) % (pages - 1))})
+		}
+		here, there := posting.List{Partner: 7, Env: 1}, posting.List{Partner: 1007, Env: 1}
+		d.group(d.step(d.orgs[0], posting.List{}, pairs...), d.step(d.orgs[1], posting.List{}, pairs...)) // none is new then
+		d.wantDays()
+		d.group(d.step(d.orgs[0], here, pairs...), d.step(d.orgs[1], there, pairs[:store.Dealt/2]...))
+		v := d.View()
+		shares := map[byte]int{}
+		for _, row := range d.dayRows(v, d.orgs[0]) {
+			shares[row.Share] += len(row.sections)
+			for prefix := range row.sections {
+				if want := store.Share(store.PageHead(nil, []byte(prefix))); dealt && row.Share != want || !dealt && row.Share != store.Undealt {
+					t.Errorf("of %d pages one is in share %d, dealt it belongs into %d", pages, row.Share, want)
+				}
+			}
+		}
+		sum := 0
+		for _, n := range shares {
+			sum += n
+		}
+		if sum != pages || dealt != (len(shares) > 8) {
+			t.Errorf("%d sections of %d pages are in shares %v", sum, pages, shares)
+		}
+		if rows := d.dayRows(v, d.orgs[1]); len(rows) != 1 || rows[0].Share != store.Undealt {
+			t.Errorf("the other organization's few pages are in %+v", rows)
+		}
+		v.Close()
+		d.everyWay("after one group")
+		d.group(d.step(d.orgs[0], here, pairs[:5]...), d.step(d.orgs[1], there, pairs[3:7]...))
+		d.everyWay("after another with few pages")
+		for range 3 {
+			d.idle()
+		}
+		d.wantDays(4, 5, 6)
+		d.everyWay("after all was carried")
+	}
+}
+
+// inShare are accounts whose pages are dealt into the same share.
+func inShare(share byte, n int) (paths []ledger.Path) {
+	for i := 0; len(paths) < n; i++ {
+		path := accountOf(i)
+		if store.Share(store.PageHead(nil, []byte(prefixOf(path)))) == share {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+func TestADaybookRowIsNoLongerThanAPage(t *testing.T) {
+	few, many := inShare(3, store.Dealt-2), inShare(3, 3*store.Dealt/2)
+	for name, paths := range map[string][]ledger.Path{"undealt": few, "dealt": many} {
+		t.Run(name, func(t *testing.T) {
+			d := newDiary(t, 2, 1)
+			var pairs [][2]ledger.Path
+			for n := range 20 * len(paths) { // forty lines each
+				pairs = append(pairs, [2]ledger.Path{paths[n%len(paths)], paths[(n+7)%len(paths)]})
+			}
+			d.group(d.step(org, posting.List{}, pairs[:len(paths)]...)) // none is new then
+			d.group(d.step(org, posting.List{}, pairs...))
+			v := d.View()
+			rows := d.dayRows(v, org)
+			v.Close()
+			if len(rows) < 2 {
+				t.Errorf("%d rows", len(rows))
+			}
+			for n, row := range rows {
+				if row.length > store.MaxPage || int(row.Part) != n || row.Share != rows[0].Share {
+					t.Errorf("row %d is part %d of share %d with %d bytes", n, row.Part, row.Share, row.length)
+				}
+			}
+			d.everyWay("before it is carried")
+			d.idle()
+			d.idle()
+			d.wantDays(3, 4)
+			d.everyWay("after it was carried")
+		})
+	}
+}
+
+func TestWhatWaitsIsRememberedWhateverTheCachesHold(t *testing.T) {
+	d := newDiary(t, 40, 1)
+	for n := range 120 {
+		d.group(d.step(org, posting.List{Partner: int64(n % 37), Env: 1}, [2]ledger.Path{accountOf(n % 41), accountOf(n % 43)}))
+		if n%10 == 0 {
+			d.wantRead()
+			d.wantInvariant()
+		}
+	}
+	d.everyWay("in the end")
+}
+
+// The group that carries it is on its way to the disk when it is booked on again.
+func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
+	for days := 1; days <= 9; days++ {
+		d := newDiary(t, days, 1)
+		v := d.through()
+		d.restart()
+		listed := posting.List{Partner: 7, Env: 1}
+		d.group(d.step(org, posting.List{}, [2]ledger.Path{pair1, pair2}))
+		d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}))
+		for n := 1; n < days; n++ {
+			d.idle()
+		}
+		v.shut.Lock()
+		receipts := make(chan posting.Receipt, 2)
+		var drafts []draft
+		for n, s := range []posting.Step{d.step(org, posting.List{Partner: 98, Env: 1}), d.step(org, listed, [2]ledger.Path{pair1, quiet1})} {
+			c := &posting.Change{Steps: []posting.Step{s}, Outcome: true}
+			drafts = append(drafts, draft{change: copyOf(c)})
+			d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
+			if n == 0 {
+				until(t, "the group that carries is at the disk", func() bool { return v.waiting.Load() == 1 })
+			}
+			until(t, "the change is in a group", func() bool { return d.QueueDepth() == 0 })
+		}
+		v.shut.Unlock()
+		for _, drafted := range drafts {
+			d.follow(drafted, <-receipts)
+		}
+		if got := len(d.pages(pair2)); got != 2 {
+			t.Errorf("with %d days it was not carried by its age: %d pages", days, got)
+		}
+		d.everyWay(fmt.Sprintf("with daybooks of %d groups", days))
+	}
+}
+
+// steps are moves of so many postings each between any of so many accounts.
+func (d *diary) steps(n, postings, accounts int) (steps []posting.Step) {
+	for range n {
+		var pairs [][2]ledger.Path
+		for range postings / 2 {
+			pairs = append(pairs, [2]ledger.Path{accountOf(d.random.IntN(accounts)), accountOf(d.random.IntN(accounts))})
+		}
+		steps = append(steps, d.step(org, posting.List{Partner: d.random.Int64N(900), Env: 1}, pairs...))
+	}
+	return steps
+}
+
+func TestADaybookDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
+	const days = 8
+	for _, shape := range [][2]int{{2, 400}, {2, 4_000}, {20, 100}, {20, 2_000}} {
+		t.Run(fmt.Sprint(shape), func(t *testing.T) {
+			d := newDiary(t, days, 0)
+			v := d.through()
+			d.memTable = 1 << 20
+			d.restart()
+			_, most := d.Limit()
+			for round := range 4 {
+				d.burst(v, d.steps(8_000/shape[0], shape[0], shape[1])...)
+				if got := len(d.dayGroups()); got > days+4 {
+					t.Fatalf("%d groups have daybook rows after round %d", got, round)
+				}
+			}
+			if n, _ := d.LastGroup(); n < 3*days || v.longest.bytes.Load() < int64(most)*8/10 {
+				t.Errorf("%d groups, the longest has %d of %d bytes: they were not full", n, v.longest.bytes.Load(), most)
+			}
+			d.everyWay("after many full groups")
+		})
+	}
+}
+
+// heavy is a journal whose lines are as long as they can be, which the model's
+// integers are too small for. It is known how many each account has.
+type heavy struct {
+	*diary
+	v     *valve
+	lines map[ledger.Path]int
+}
+
+func newHeavy(t *testing.T, days int) *heavy {
+	h := &heavy{diary: newDiary(t, days, 1), lines: map[ledger.Path]int{}}
+	h.v = h.through()
+	h.memTable = 1 << 20
+	h.restart()
+	return h
+}
+
+var huge = money.MustParse("1" + strings.Repeat("0", 60))
+
+// change has a line on each of the accounts, which must be even in number.
+func (h *heavy) change(accounts ...ledger.Path) *posting.Change {
+	entry := &ledger.Entry{Phase: ledger.Posted}
+	for n, path := range accounts {
+		p := line(path, ledger.Debit+ledger.Side(n%2), 0)
+		p.Amount = huge
+		entry.Postings = append(entry.Postings, p)
+		h.lines[path]++
+	}
+	return &posting.Change{Outcome: true, Steps: []posting.Step{{
+		Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move", To: "done", Entry: entry}},
+	}}}
+}
+
+// book books changes that come while the disk stands still.
+func (h *heavy) book(changes ...*posting.Change) {
+	h.t.Helper()
+	h.v.shut.Lock()
+	receipts := make(chan posting.Receipt, len(changes))
+	for n, c := range changes {
+		h.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
+		if n == 0 { // the others are in groups of their own
+			until(h.t, "the first is at the disk", func() bool { return h.v.waiting.Load() == 1 })
+		}
+	}
+	h.v.shut.Unlock()
+	for range changes {
+		select {
+		case receipt := <-receipts:
+			if receipt.Err != nil {
+				h.t.Fatal(receipt.Err)
+			}
+		case err := <-h.fatal:
+			h.t.Fatal(err)
+		}
+	}
+}
+
+// wantChains checks that each account has its lines, each with the totals that
+// those before it make, whichever way they are read.
+func (h *heavy) wantChains() {
+	h.t.Helper()
+	v := h.View()
+	defer v.Close()
+	for path, n := range h.lines {
+		a := ledger.Account{Path: path, Asset: usd}
+		var lines []posting.Line
+		var sum ledger.Totals
+		err := v.LinesAscending(org, a, func(l *posting.Line) (bool, error) {
+			if err := sum.Post(l.Side, l.Amount); err != nil || l.Totals != sum {
+				h.t.Fatalf("line %d of %s has totals %+v, want %+v (%v)", len(lines), path, l.Totals, sum, err)
+			}
+			lines = append(lines, *l)
+			return true, nil
+		})
+		if err != nil || len(lines) != n {
+			h.t.Fatalf("%s has %d lines (%v), want %d", path, len(lines), err, n)
+		}
+		err = v.Lines(org, a, 0, func(l posting.Line) (bool, error) {
+			if n--; l != lines[n] {
+				h.t.Fatalf("%s: read backwards line %d is another", path, n)
+			}
+			return true, nil
+		})
+		if got, totalsErr := v.Totals(org, a); err != nil || n != 0 || totalsErr != nil || got != sum {
+			h.t.Fatalf("%s: %d lines are missing (%v); the totals are %+v (%v), want %+v", path, n, err, got, totalsErr, sum)
+		}
+	}
+}
+
+// any are so many of the first accounts.
+func (h *heavy) any(n, of int) (accounts []ledger.Path) {
+	for range n {
+		accounts = append(accounts, accountOf(h.random.IntN(of)))
+	}
+	return accounts
+}
+
+// A change may touch many pages for which much waits: what it takes of its group
+// was reckoned without that.
+func TestAChangeOnManyPagesThatWaitStaysInItsGroup(t *testing.T) {
+	h := newHeavy(t, 20)
+	for round := range 14 {
+		var changes []*posting.Change
+		for range 3_000 {
+			changes = append(changes, h.change(h.any(2, 100)...))
+		}
+		for range 10 * (round / 7) {
+			changes = append(changes, h.change(h.any(180, 100)...))
+		}
+		h.book(changes...)
+	}
+	h.wantChains()
+	h.restart()
+	h.wantChains()
+}
+
+const hot = ledger.Path("L:hot")
+
+// crowded books a group after which more than a row waits for the hot account's page: all
+// pages of the group had enough to be carried at once, and there was room for
+// some of them only. It tells whether so many changes of that account did it.
+func (h *heavy) crowded(changes int) bool {
+	var touch []ledger.Path
+	for n := range 80 {
+		touch = append(touch, accountOf(n))
+	}
+	touch = append(touch, "A:bank", hot)
+	for waits, last := 0, 0; waits+last < posting.CarryFrom; { // not quite enough to be carried
+		h.book(h.change(touch...))
+		waits, last = h.waits(hot), h.waits(hot)-waits
+	}
+	full := []*posting.Change{h.change("A:other", "A:other"), h.change(touch...), h.change(touch...)}
+	for range changes {
+		full = append(full, h.change(slices.Repeat([]ledger.Path{hot}, 32)...))
+	}
+	h.book(full...)
+	last, _ := h.LastGroup()
+	return len(h.pieces(hot)[last]) > 1
+}
+
+func TestWhatWaitsMayBeLongerThanARow(t *testing.T) {
+	h := newHeavy(t, 50)
+	for changes := 12; !h.crowded(changes); changes++ {
+		if changes == 40 {
+			t.Fatal("no group has had too little room")
+		}
+		_ = h.Close()
+		h = newHeavy(t, 50)
+	}
+	waited := h.waits(hot)
+	if waited <= store.MaxPage {
+		t.Fatalf("%d bytes wait", waited)
+	}
+	for range 2 {
+		h.wantChains()
+		h.wantInvariant()
+		h.restart()
+	}
+	h.book(h.change(hot, hot))
+	if n := len(h.pages(hot)) - 1; n < 2 || n > waited/store.MaxPage+2 || h.waits(hot) != 0 {
+		t.Errorf("%d bytes are carried as %d pages, and %d wait", waited, n, h.waits(hot))
+	}
+	for _, length := range h.pages(hot) {
+		if most := store.MaxPage + 32*100; length > most { // what an event has for it
+			t.Errorf("a page has %d bytes", length)
+		}
+	}
+	h.wantChains()
+	h.restart()
+	h.wantChains()
+}
+
+func TestWhatDaybooksHoldIsBoundedInBytes(t *testing.T) {
+	d := newDiary(t, 0, 0)
+	for sum := 0; sum < posting.MaxDayBytes*2; {
+		c := &posting.Change{Outcome: true}
+		for k := range 20 { // many pages with long names, which have little to wait each time
+			s := d.step(org, posting.List{})
+			s.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted}
+			for i := range 100 {
+				path := ledger.Path(fmt.Sprintf("L:%d:%d:%s", k, i, strings.Repeat("x", ledger.MaxPath-20)))
+				s.Events[0].Entry.Postings = append(s.Events[0].Entry.Postings, line(path, ledger.Debit+ledger.Side(i%2), 1))
+			}
+			c.Steps = append(c.Steps, s)
+		}
+		d.must(c)
+		v := d.View()
+		held, last := 0, d.nextGroup()-1
+		err := v.Rows(org, posting.Daybooks, func(key, row []byte) (bool, error) {
+			if k, _ := store.ParseDaybookKey(key); k.Group == last {
+				sum += len(row)
+			}
+			held += len(row)
+			return true, nil
+		})
+		v.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if held > posting.MaxDayBytes*11/10 { // a group or two may have had too little room
+			t.Fatalf("daybooks hold %d bytes", held)
+		}
+	}
+}
+
+// waits is how much waits for the next page of an account.
+func (d *diary) waits(path ledger.Path) (n int) {
+	v := d.View()
+	defer v.Close()
+	err := v.Gathered(org, func(prefix, lines []byte) error {
+		if string(prefix) == prefixOf(path) {
+			n = len(lines)
+		}
+		return nil
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return n
+}
+
+// pieces are the lengths of an account's sections, by group.
+func (d *diary) pieces(path ledger.Path) map[uint64][]int {
+	v := d.View()
+	defer v.Close()
+	lengths := map[uint64][]int{}
+	for _, row := range d.dayRows(v, org) {
+		if lines := row.sections[prefixOf(path)]; len(lines) > 0 {
+			lengths[row.Group] = append(lengths[row.Group], len(lines))
+		}
+	}
+	return lengths
+}

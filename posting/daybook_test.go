@@ -1,0 +1,371 @@
+package posting_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// diary is a journal with a daybook, and its model.
+type diary struct {
+	*play
+	moves uint64
+	most  int // accounts, and lists, that are compared at a time
+}
+
+func newDiary(t *testing.T, days, cached int) *diary {
+	d := &diary{most: 100, play: &play{
+		rig:    &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), days: days, cached: cached},
+		random: random(t), model: newModel(), orgs: []ledger.ID{org, uuid.New()},
+	}}
+	d.reopen()
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func accountOf(n int) ledger.Path { return ledger.Path(fmt.Sprintf("L:partner:%d:available", n)) }
+
+// step moves a record of its own once for each pair: from the first account of
+// the pair to the second. Two pairs are an event.
+func (d *diary) step(of ledger.ID, list posting.List, pairs ...[2]ledger.Path) posting.Step {
+	s := posting.Step{Org: of, Source: newTransaction(), Record: []byte{1}, List: list}
+	for two := range slices.Chunk(pairs, 2) {
+		entry := &ledger.Entry{Phase: ledger.Posted}
+		for _, pair := range two {
+			d.moves++
+			entry.Postings = append(entry.Postings, line(pair[0], ledger.Debit, d.moves), line(pair[1], ledger.Credit, d.moves))
+		}
+		s.Events = append(s.Events, ledger.Event{Name: "move", To: "done", Entry: entry})
+	}
+	if len(pairs) == 0 {
+		s.Events = []ledger.Event{{Name: "note", To: "done"}}
+	}
+	return s
+}
+
+// group books steps as one change, and so as one group.
+func (d *diary) group(steps ...posting.Step) {
+	d.t.Helper()
+	c := &posting.Change{Steps: steps, Outcome: true}
+	pristine := copyOf(c)
+	receipt := d.must(c)
+	d.model.now = ledger.MicrosOf(d.clock.Now())
+	d.follow(draft{change: pristine}, receipt)
+}
+
+// idle books a group that touches nothing that the tests look at.
+func (d *diary) idle() {
+	d.t.Helper()
+	d.group(d.step(d.orgs[0], posting.List{Partner: 99, Env: 1}))
+}
+
+// wantRead compares what a view shows of accounts and lists with the model.
+func (d *diary) wantRead() {
+	d.t.Helper()
+	v := d.View()
+	defer v.Close()
+	for _, of := range d.orgs {
+		o, left := d.model.org(of), d.most
+		for a := range o.accounts { // maps have no order: any of them
+			d.compareAccount(v, of, o, a)
+			if left--; left == 0 {
+				break
+			}
+		}
+		if len(o.accounts) > d.most && (len(o.accounts) > 500 || d.random.IntN(8) > 0) {
+			continue
+		}
+		for _, prefix := range []string{"", "A:", "L:partner:1", "L:partner:12", "L:partner:12:", "L:partner:2", "M"} {
+			d.compareAccounts(v, of, o, prefix)
+		}
+	}
+	left := d.most
+	for l, rows := range d.model.lists {
+		d.compareList(v, d.orgOf(l), l, rows)
+		if left--; left == 0 {
+			break
+		}
+	}
+}
+
+// orgOf is the organization of a list: partners have one.
+func (d *diary) orgOf(l posting.List) ledger.ID { return d.orgs[l.Partner/1000] }
+
+// everyWay reads as it is and after a restart.
+func (d *diary) everyWay(moment string) {
+	d.t.Helper()
+	before := d.t.Failed()
+	d.wantRead()
+	d.wantInvariant()
+	d.restart()
+	d.wantRead()
+	d.wantInvariant()
+	if !before && d.t.Failed() {
+		d.t.Fatalf("this is %s", moment)
+	}
+}
+
+// dayRow is a daybook row as it is stored.
+type dayRow struct {
+	store.DayKey
+	length   int
+	sections map[string][]byte // prefix → lines
+}
+
+func (r *rig) dayRows(v *posting.View, org ledger.ID) (rows []dayRow) {
+	r.t.Helper()
+	err := v.Rows(org, posting.Daybooks, func(key, row []byte) (bool, error) {
+		k, ok := store.ParseDaybookKey(key)
+		if !ok {
+			r.t.Fatalf("a daybook row has key %x", key)
+		}
+		found := dayRow{k, len(row), map[string][]byte{}}
+		err := store.EachSection(row, func(head, lines []byte) error {
+			found.sections[string(store.PagePrefix(nil, org, head))] = bytes.Clone(lines)
+			return nil
+		})
+		rows = append(rows, found)
+		return true, err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	slices.SortStableFunc(rows, func(a, b dayRow) int { return int(a.Group) - int(b.Group) })
+	return rows
+}
+
+// dayGroups are the groups that have daybook rows of any organization, in order.
+func (d *diary) dayGroups() []uint64 {
+	d.t.Helper()
+	v := d.View()
+	defer v.Close()
+	groups := map[uint64]bool{}
+	for _, of := range d.orgs {
+		for _, row := range d.dayRows(v, of) {
+			groups[row.Group] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(groups))
+}
+
+// storedPages are the stored pages of accounts and lists, by what their keys begin
+// with.
+func (r *rig) storedPages(v *posting.View, org ledger.ID) map[string][][]byte {
+	r.t.Helper()
+	pages := map[string][][]byte{}
+	for _, section := range []posting.Section{posting.Pages, posting.Lists} {
+		err := v.Rows(org, section, func(key, page []byte) (bool, error) {
+			prefix := string(key[:len(key)-8])
+			pages[prefix] = append(pages[prefix], bytes.Clone(page))
+			return true, nil
+		})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return pages
+}
+
+// wantInvariant checks that a section is either wholly on stored pages or wholly
+// after them, and that readers begin where the daybook does.
+func (d *diary) wantInvariant() {
+	d.t.Helper()
+	v := d.View()
+	defer v.Close()
+	for _, of := range d.orgs {
+		pages, after := d.storedPages(v, of), map[string]bool{}
+		for _, row := range d.dayRows(v, of) {
+			for prefix, lines := range row.sections {
+				repeated := bytes.Contains(bytes.Join(pages[prefix], nil), lines)
+				if repeated && after[prefix] {
+					d.t.Errorf("group %d: lines of %q are on a page, and earlier ones are not", row.Group, prefix)
+				}
+				after[prefix] = after[prefix] || !repeated
+			}
+		}
+	}
+	days := d.dayGroups()
+	if low, next := d.Low(), d.nextGroup(); len(days) > 0 && low != days[0] || len(days) == 0 && low != next {
+		d.t.Errorf("readers begin at group %d of the daybook, which has %v", low, days)
+	}
+}
+
+func (d *diary) nextGroup() uint64 {
+	n, _ := d.LastGroup()
+	return n + 1
+}
+
+// pages are the lengths of an account's stored pages.
+func (d *diary) pages(path ledger.Path) (lengths []int) {
+	v := d.View()
+	defer v.Close()
+	for _, page := range d.storedPages(v, org)[prefixOf(path)] {
+		lengths = append(lengths, len(page))
+	}
+	return lengths
+}
+
+func prefixOf(path ledger.Path) string {
+	return string(store.KeyPages(nil, org, ledger.Account{Path: path, Asset: usd}))
+}
+
+func (d *diary) wantPages(path ledger.Path, want int) {
+	d.t.Helper()
+	if got := len(d.pages(path)); got != want {
+		d.t.Errorf("%s has %d stored pages, want %d", path, got, want)
+	}
+}
+
+func (d *diary) wantDays(want ...uint64) {
+	d.t.Helper()
+	if got := d.dayGroups(); !slices.Equal(got, want) {
+		d.t.Errorf("groups %v have daybook rows, want %v", got, want)
+	}
+}
+
+const pair1, pair2, quiet1, quiet2 = ledger.Path("L:partner:1:available"), ledger.Path("L:partner:2:available"), ledger.Path("L:partner:11:available"), ledger.Path("L:partner:12:available")
+
+func TestWhatWaitsInTheDaybookIsReadLikeWhatIsOnAPage(t *testing.T) {
+	d := newDiary(t, 3, 1)
+	seven := posting.List{Partner: 7, Env: 1}
+	four := [][2]ledger.Path{{pair1, pair2}, {quiet1, quiet2}}
+	d.group(d.step(org, seven, four...))
+	d.wantPages(quiet1, 1)
+	d.wantDays(1)
+	d.everyWay("when the accounts are new: their first lines are on a page, the list's wait")
+
+	d.group(d.step(org, seven, four...))
+	d.wantPages(quiet1, 1)
+	d.wantPages(pair1, 1)
+	d.wantDays(1, 2)
+	d.everyWay("before anything is carried")
+
+	d.group(d.step(org, seven, slices.Repeat(four[:1], posting.CarryFrom/15)...))
+	d.wantPages(pair1, 2)
+	d.wantPages(quiet1, 1)
+	d.wantDays(1, 2, 3)
+	d.everyWay("after what fills its page was carried, while the daybook still repeats it")
+
+	d.group(d.step(org, seven, four[0]))
+	d.wantDays(2, 3, 4)
+	d.everyWay("after more of it waits again")
+
+	d.group(d.step(org, seven, four[0]))
+	d.wantPages(quiet1, 2)
+	d.wantPages(pair1, 2)
+	d.wantDays(3, 4, 5)
+	d.everyWay("after the oldest group's lines were carried by their age, and its row removed")
+
+	for range 3 {
+		d.idle()
+	}
+	d.wantPages(pair1, 3)
+	d.wantPages(quiet1, 2)
+	d.wantDays(6, 7, 8)
+	d.everyWay("after all was carried")
+}
+
+func TestADaybookRowIsRemovedWhenMoreGroupsHaveThemThanMay(t *testing.T) {
+	for _, days := range []int{1, 2, 5} {
+		d := newDiary(t, days, 1)
+		for n := range uint64(12) {
+			d.group(d.step(d.orgs[n%2], posting.List{Partner: int64(n % 2 * 1000), Env: 1}, [2]ledger.Path{accountOf(int(n % 5)), accountOf(int(n % 3))}))
+			var want []uint64
+			for g := max(0, int(n)+1-days) + 1; g <= int(n)+1; g++ {
+				want = append(want, uint64(g))
+			}
+			d.wantDays(want...)
+			d.wantRead()
+			d.wantInvariant()
+		}
+	}
+}
+
+func TestWithoutADaybookEachGroupStoresItsPages(t *testing.T) {
+	d := newDiary(t, -1, 1)
+	for range 4 {
+		d.group(d.step(org, posting.List{Partner: 7, Env: 1}, [2]ledger.Path{pair1, pair2}))
+	}
+	d.wantDays()
+	d.wantPages(pair1, 4)
+	d.everyWay("without a daybook")
+}
+
+func TestTheDaybooksOfManyGroupsAreKeptIfNothingElseIsSaid(t *testing.T) {
+	d := newDiary(t, 0, 1)
+	for n := range posting.MaxDays + 2 {
+		d.group(d.step(org, posting.List{Partner: int64(n % 100), Env: 1}))
+	}
+	if days := d.dayGroups(); len(days) != posting.MaxDays || days[0] != 3 {
+		t.Errorf("%d groups have daybook rows, the first is %d", len(days), days[0])
+	}
+}
+
+func TestAViewOfBeforeLinesWereCarriedReadsWhatItDid(t *testing.T) {
+	d := newDiary(t, 2, 1)
+	listed := posting.List{Partner: 7, Env: 1}
+	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}, [2]ledger.Path{quiet1, pair2}))
+	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}))
+	d.group(d.step(org, listed, [2]ledger.Path{pair1, quiet1}))
+	read := func(v *posting.View) (shown []string) {
+		show := func(what any) { shown = append(shown, fmt.Sprintf("%+v", what)) }
+		must := func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, path := range []ledger.Path{pair1, pair2, quiet1, quiet2} {
+			a := ledger.Account{Path: path, Asset: usd}
+			totals, err := v.Totals(org, a)
+			must(err)
+			show(totals)
+			must(v.Lines(org, a, 0, func(l posting.Line) (bool, error) { show(l); return true, nil }))
+			must(v.LinesAscending(org, a, func(l *posting.Line) (bool, error) { show(*l); return true, nil }))
+		}
+		must(v.List(org, listed, posting.Walk{}, func(row posting.Listed) (bool, error) { show(row); return true, nil }))
+		must(v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) { show(a); return true, nil }))
+		return shown
+	}
+	early, late := d.View(), d.View() // one is asked before and after, one only after
+	defer early.Close()
+	defer late.Close()
+	want := read(early)
+	if len(want) < 20 {
+		t.Fatalf("only %d things are shown", len(want))
+	}
+	for range 4 {
+		d.group(d.step(org, listed, [2]ledger.Path{quiet2, pair1}))
+	}
+	d.wantDays(6, 7)
+	for name, v := range map[string]*posting.View{"before and after": early, "only after": late} {
+		if got := read(v); !slices.Equal(got, want) {
+			t.Errorf("the view that is asked %s shows\n%v, want\n%v", name, got, want)
+		}
+	}
+	d.wantRead()
+}
+
+// A start takes the daybook as it finds it, whatever it may hold itself.
+func TestAStartWithSmallerDaybooksWorksOffWhatIsThere(t *testing.T) {
+	for _, days := range []int{4, 1, -1} {
+		d := newDiary(t, 9, 1)
+		for n := range 9 {
+			d.group(d.step(org, posting.List{Partner: 7, Env: 1}, [2]ledger.Path{accountOf(n % 4), accountOf(4 + n)}))
+		}
+		d.wantDays(1, 2, 3, 4, 5, 6, 7, 8, 9)
+		d.days = days
+		d.everyWay("before the next group")
+		d.group(d.step(org, posting.List{Partner: 7, Env: 1}, [2]ledger.Path{accountOf(1), accountOf(20)}))
+		want := []uint64{7, 8, 9, 10}
+		d.wantDays(want[len(want)-max(0, days):]...)
+		d.everyWay("after it")
+	}
+}

@@ -1,0 +1,307 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+var (
+	dayOrg     = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+	dayAccount = ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}}
+)
+
+// pageLines are lines booked at the times.
+func pageLines(times ...ledger.Micros) (lines []byte) {
+	for n, at := range times {
+		lines = EncodeLine(lines, &Line{
+			Seq: uint64(n + 1), Index: n, Booked: at, Side: ledger.Credit, Phase: ledger.Posted, Amount: money.FromUint64(uint64(n)),
+			Totals: ledger.Totals{CreditsPosted: money.MustParse("1" + strings.Repeat("0", 70)), DebitsPending: money.FromUint64(300)},
+		})
+	}
+	return lines
+}
+
+// listLines are rows of a list booked at the times.
+func listLines(times ...ledger.Micros) (lines []byte) {
+	for n, at := range times {
+		lines = EncodeListed(lines, Listed{Booked: at, First: n%2 == 0, ID: dayOrg})
+	}
+	return lines
+}
+
+func pageHeadOf(a ledger.Account) []byte { return PageHead(nil, KeyPages(nil, dayOrg, a)) }
+
+func listHeadOf(partner int64) []byte { return PageHead(nil, KeyLists(nil, dayOrg, partner, 1)) }
+
+// part is a section as a test compares it.
+type part struct{ head, lines string }
+
+func sectionsOf(row []byte) (parts []part, err error) {
+	err = EachSection(row, func(head, lines []byte) error {
+		parts = append(parts, part{string(head), string(lines)})
+		return nil
+	})
+	return parts, err
+}
+
+func dayRow() (row []byte, parts []part) {
+	for _, p := range []part{
+		{string(pageHeadOf(dayAccount)), string(pageLines(7, 7, 9))},
+		{string(listHeadOf(5)), string(listLines(3, 9))},
+		{string(pageHeadOf(dayAccount)), string(pageLines(11))},
+		{string(listHeadOf(-1)), string(bytes.Repeat(listLines(20), 2_000))},
+	} {
+		row = EncodeSection(row, []byte(p.head), []byte(p.lines))
+		parts = append(parts, p)
+	}
+	return row, parts
+}
+
+func TestADaybookRowHasTheSectionsThatWereWritten(t *testing.T) {
+	row, want := dayRow()
+	if got, err := sectionsOf(row); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q (%v), want %q", got, err, want)
+	}
+	if got, err := sectionsOf(nil); err != nil || got != nil {
+		t.Errorf("an empty row has %q (%v)", got, err)
+	}
+	var found []string
+	err := FindSections(row, pageHeadOf(dayAccount), func(lines []byte) { found = append(found, string(lines)) })
+	if err != nil || !slices.Equal(found, []string{want[0].lines, want[2].lines}) {
+		t.Errorf("the account's sections are %q (%v)", found, err)
+	}
+	if err := FindSections(row, listHeadOf(6), func(lines []byte) { t.Errorf("another list has %q", lines) }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAScanOfSectionsEndsWithItsCallersError(t *testing.T) {
+	row, _ := dayRow()
+	seen, enough := 0, fmt.Errorf("enough")
+	err := EachSection(row, func(_, _ []byte) error {
+		seen++
+		return enough
+	})
+	if err != enough || seen != 1 {
+		t.Errorf("%v after %d sections", err, seen)
+	}
+}
+
+func TestAHeadIsThePrefixWithoutItsOrganization(t *testing.T) {
+	other := uuid.New()
+	for _, prefix := range [][]byte{KeyPages(nil, dayOrg, dayAccount), KeyLists(nil, dayOrg, 7, 2), KeyPages(nil, dayOrg, ledger.Account{})} {
+		head := PageHead([]byte("before"), prefix)[len("before"):]
+		if bytes.Contains(head, dayOrg[:]) || len(head) != len(prefix)-16 {
+			t.Errorf("the head of %x is %x", prefix, head)
+		}
+		if got := PagePrefix(nil, dayOrg, head); !bytes.Equal(got, prefix) {
+			t.Errorf("prefix %x, want %x", got, prefix)
+		}
+		if got := PagePrefix(nil, other, head); !bytes.Equal(got[1:17], other[:]) || !bytes.Equal(got[17:], prefix[17:]) {
+			t.Errorf("another organization's prefix is %x", got)
+		}
+	}
+}
+
+func TestADaybookKeyIsFoundWhereItBelongs(t *testing.T) {
+	last := append(bytes.Repeat([]byte{0xff}, 15), 0xfe)
+	var keys [][]byte
+	for _, org := range []ledger.ID{{}, dayOrg, ledger.ID(last)} {
+		for _, share := range EachShare() {
+			for _, group := range []uint64{0, 1, 255, 256, math.MaxUint64} {
+				for _, n := range []uint16{0, 1, math.MaxUint16} {
+					k := DayKey{Org: org, Share: share, Group: group, Part: n}
+					key := KeyDaybook(nil, k)
+					if got, ok := ParseDaybookKey(key); !ok || got != k {
+						t.Errorf("%+v is read as %+v, %v", k, got, ok)
+					}
+					for _, prefix := range [][]byte{KeyAllDaybooks(), KeyDaybooks(nil, org), KeyDaybookShare(nil, org, share)} {
+						if !bytes.HasPrefix(key, prefix) {
+							t.Errorf("%x does not begin with %x", key, prefix)
+						}
+					}
+					keys = append(keys, key)
+				}
+			}
+		}
+	}
+	if !slices.IsSortedFunc(keys, bytes.Compare) {
+		t.Error("keys are not in the order of organization, share, group and part")
+	}
+}
+
+func TestAKeyOfAnotherFormIsNoDaybooks(t *testing.T) {
+	key := KeyDaybook(nil, DayKey{Org: dayOrg, Share: 3, Group: 9})
+	for n := range key {
+		if _, ok := ParseDaybookKey(key[:n]); ok {
+			t.Errorf("%d bytes of a key are taken for one", n)
+		}
+	}
+	if _, ok := ParseDaybookKey(append(key, 0)); ok {
+		t.Error("a key with a byte too many is taken for one")
+	}
+	for share := range 256 {
+		key[17] = byte(share)
+		if _, ok := ParseDaybookKey(key); ok != (share < 16 || share == int(Undealt)) {
+			t.Errorf("share %d: %v", share, ok)
+		}
+	}
+	key[17], key[0] = 3, prefixList
+	if _, ok := ParseDaybookKey(key); ok {
+		t.Error("a list's key is taken for a daybook's")
+	}
+}
+
+func TestSharesAreOfOneHeadAlwaysTheSame(t *testing.T) {
+	all := EachShare()
+	if len(all) != shares+1 || !slices.Contains(all, Undealt) {
+		t.Errorf("the shares are %v", all)
+	}
+	counts := map[byte]int{}
+	for n := range 1_600 {
+		head := pageHeadOf(ledger.Account{Path: ledger.PartnerAvailable(int64(n)), Asset: dayAccount.Asset})
+		share := Share(head)
+		if share != Share(bytes.Clone(head)) || !slices.Contains(all, share) || share == Undealt {
+			t.Fatalf("share %d", share)
+		}
+		counts[share]++
+	}
+	for share, n := range counts {
+		if n < 50 || n > 200 {
+			t.Errorf("share %d has %d of 1,600 pages", share, n)
+		}
+	}
+	// What is stored must be found again: the shares of a release are those of all.
+	if got := Share(pageHeadOf(dayAccount)); got != 6 {
+		t.Errorf("share %d of the account that is in share 6", got)
+	}
+	if got := Share(listHeadOf(5)); got != 1 {
+		t.Errorf("share %d of the list that is in share 1", got)
+	}
+}
+
+func TestASpanIsFromTheFirstLineToTheLast(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind        byte
+		lines       []byte
+		first, last ledger.Micros
+	}{
+		"one line":           {prefixPage, pageLines(9), 9, 9},
+		"lines of two times": {prefixPage, pageLines(7, 7, 1<<50), 7, 1 << 50},
+		"one row":            {prefixList, listLines(1 << 50), 1 << 50, 1 << 50},
+		"rows":               {prefixList, listLines(3, 4, 8), 3, 8},
+		"no lines":           {prefixPage, nil, 0, 0},
+	} {
+		if first, last, err := Span(c.kind, c.lines); first != c.first || last != c.last || err != nil {
+			t.Errorf("%s: from %d to %d (%v), want %d and %d", name, first, last, err, c.first, c.last)
+		}
+	}
+	for _, kind := range []byte{0, prefixBlock, prefixDaybook, 0xff} {
+		if _, _, err := Span(kind, pageLines(1)); err == nil {
+			t.Errorf("pages of kind %q have a span", kind)
+		}
+	}
+}
+
+// Wherever a row or its lines are cut, that is found unless it was between two.
+func TestADaybookRowThatIsCutShortIsNotRead(t *testing.T) {
+	row, want := dayRow()
+	whole := map[int]int{0: 0} // length → sections
+	for n, length := 0, 0; n < len(want); n++ {
+		length += len(EncodeSection(nil, []byte(want[n].head), []byte(want[n].lines)))
+		whole[length] = n + 1
+	}
+	for n := range len(row) + 1 {
+		got, err := sectionsOf(row[:n])
+		if sections, between := whole[n]; between != (err == nil) || between && !slices.Equal(got, want[:sections]) {
+			t.Fatalf("%d of %d bytes: %d sections, %v", n, len(row), len(got), err)
+		}
+	}
+	for kind, lines := range map[byte][]byte{prefixPage: pageLines(7, 7, 9), prefixList: listLines(3, 9, 1<<40)} {
+		between := map[int]bool{0: true}
+		for n := 1; n <= len(lines); n++ {
+			_, _, err := Span(kind, lines[:n])
+			between[n] = err == nil
+		}
+		cuts := 0
+		for _, whole := range between {
+			if whole {
+				cuts++
+			}
+		}
+		if cuts != 4 || !between[len(lines)] {
+			t.Errorf("lines of kind %q have a span when cut at %d places, want 4", kind, cuts)
+		}
+	}
+}
+
+func TestADaybookRowOfAnotherFormIsNotRead(t *testing.T) {
+	head, lines := pageHeadOf(dayAccount), pageLines(7)
+	flipped := slices.Clone(head)
+	for kind := range 256 {
+		flipped[0] = byte(kind)
+		_, err := sectionsOf(EncodeSection(nil, flipped, lines))
+		if known := kind == prefixPage || kind == prefixList; known != (err == nil) {
+			t.Errorf("a section of kind %d: %v", kind, err)
+		}
+	}
+	for name, row := range map[string][]byte{
+		"no head":                   EncodeSection(nil, nil, lines),
+		"a head of its kind only":   EncodeSection(nil, head[:1], lines),
+		"no lines":                  EncodeSection(nil, head, nil),
+		"a length without end":      bytes.Repeat([]byte{0xff}, 32),
+		"a length of everything":    append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, head...),
+		"lines longer than all":     append(append([]byte{byte(len(head))}, head...), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f),
+		"a byte after the sections": append(EncodeSection(nil, head, lines), 0),
+	} {
+		if parts, err := sectionsOf(row); err == nil {
+			t.Errorf("%s is read as %q", name, parts)
+		}
+		if err := FindSections(row, head, func([]byte) {}); err == nil {
+			t.Errorf("%s is searched", name)
+		}
+	}
+}
+
+// FuzzADaybookRow reads what is no row without a panic, and what is one so that
+// it is the same when it is written again.
+func FuzzADaybookRow(f *testing.F) {
+	row, _ := dayRow()
+	f.Add(row[:300])
+	f.Add(EncodeSection(nil, listHeadOf(5), listLines(3, 9)))
+	f.Add(EncodeSection(EncodeSection(nil, pageHeadOf(dayAccount), pageLines(7, 7, 9)), listHeadOf(1), listLines(1)))
+	f.Add([]byte{2, prefixPage, 0, 1, 0})
+	f.Add(bytes.Repeat([]byte{0xff}, 12))
+	f.Fuzz(func(t *testing.T, row []byte) {
+		var again []byte
+		err := EachSection(row, func(head, lines []byte) error {
+			again = EncodeSection(again, head, lines)
+			first, last, err := Span(head[0], lines)
+			if err == nil && first == 0 && last != 0 {
+				t.Errorf("lines from %d to %d", first, last)
+			}
+			prefix := PagePrefix(nil, dayOrg, head)
+			ParsePagePrefix(prefix)
+			ParseListPrefix(prefix)
+			found := false
+			err = FindSections(row, head, func(other []byte) { found = found || bytes.Equal(other, lines) })
+			if !found && err == nil {
+				t.Errorf("a section of %x is not found", head)
+			}
+			return nil
+		})
+		if err == nil && len(again) > len(row) {
+			t.Errorf("%d bytes are %d when they are written again", len(row), len(again))
+		}
+		ParseDaybookKey(row)
+	})
+}
