@@ -29,8 +29,8 @@ type valve struct {
 func (v *valve) Apply(g *store.Group) error {
 	v.waiting.Add(1)
 	v.shut.Lock()
-	v.shut.Unlock() //nolint:staticcheck // it only waits
 	v.waiting.Add(-1)
+	v.shut.Unlock()
 	v.longest.rows.Store(max(v.longest.rows.Load(), int64(g.Rows())))
 	v.longest.bytes.Store(max(v.longest.bytes.Load(), int64(g.Bytes())))
 	return v.Log.Apply(g)

@@ -149,7 +149,7 @@ func BenchmarkWalkRecords(b *testing.B) {
 // tenth of the payments.
 const (
 	paymentsInGroup = 100
-	partners        = 100_000
+	partners        = 10_000
 	busyPartners    = 10
 )
 
