@@ -49,6 +49,8 @@
 //     to it. A terminal whose parameters don't open is there without its keys.
 //  13. A rehearsed write (Rehearse) is refused as the write would be, and changes
 //     nothing: no number, hash or key is spent on it.
+//  14. Whether notifications may go to addresses that are not on the internet is the
+//     process's setting, not the store's: what was taken under another one stays.
 //
 // Callers: api (requests, people who log in), actors/payment through an interface
 // (partners, terminals and rates), cmd/mizan (tokens at start, the sandbox), bench

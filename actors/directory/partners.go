@@ -19,6 +19,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, d directory.
 	if err != nil {
 		return nil, err
 	}
+	d.PrivateHooks = s.privateHooks.Load()
 	if err := directory.Join(d.Check(), directory.CheckPass(pass)); err != nil || rehearsed(ctx) {
 		return nil, err
 	}
@@ -102,6 +103,7 @@ func loginTaken(op string) error {
 // PatchPartner changes a partner. Errors are *ledger.Refusal, NotFound for one
 // that the organization doesn't have.
 func (s *Service) PatchPartner(ctx context.Context, org ledger.ID, number int64, p directory.PartnerPatch) (*directory.Partner, error) {
+	p.PrivateHooks = s.privateHooks.Load()
 	return s.changePartner(ctx, org, number, func(old *directory.Partner) (*directory.Partner, ledger.Event, error) { return old.Patch(p) })
 }
 
@@ -112,6 +114,7 @@ func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number in
 	if !ok {
 		return nil, notFound("directory.PatchPartner", "partner")
 	}
+	p.PrivateHooks = s.privateHooks.Load()
 	_, _, err := current.Patch(p) // before a hash is spent on it
 	if err := directory.Join(err, directory.CheckPass(pass)); err != nil || rehearsed(ctx) {
 		return nil, err

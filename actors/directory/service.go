@@ -47,6 +47,8 @@ type Service struct {
 	rotated   func(retired, successor secret.Text) // nil: nobody wants to hear
 	commands  gate
 
+	privateHooks atomic.Bool
+
 	mu    sync.Mutex
 	spare []int64 // guarded by mu: reserved partner numbers that nobody got
 }
@@ -70,6 +72,10 @@ func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	}
 	return s, nil
 }
+
+// AllowPrivateHooks says whether notifications may be sent to addresses that are
+// not on the internet. Until it is called they may not.
+func (s *Service) AllowPrivateHooks(allowed bool) { s.privateHooks.Store(allowed) }
 
 // Empty tells whether nothing has ever been decided: the store is new.
 func (s *Service) Empty() bool {

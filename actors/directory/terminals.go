@@ -17,6 +17,7 @@ func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, d directory
 	if _, err := s.writable(op, org); err != nil {
 		return nil, err
 	}
+	d.PrivateHooks = s.privateHooks.Load()
 	var created *directory.Terminal
 	id := uuid.New()
 	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
@@ -58,6 +59,7 @@ func (s *Service) PatchTerminal(ctx context.Context, org, id ledger.ID, p direct
 	if _, ok := s.Terminal(org, id); !ok {
 		return nil, notFound(op, "terminal")
 	}
+	p.PrivateHooks = s.privateHooks.Load()
 	var next *directory.Terminal
 	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
 		o, err := s.writable(op, org)

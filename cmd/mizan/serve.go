@@ -122,6 +122,7 @@ func (s *server) openDirectory(context.Context) (err error) {
 	if s.directory, err = directory.Start(s.runtime, s.keyring); err != nil {
 		return storageFault("%v", err)
 	}
+	s.directory.AllowPrivateHooks(s.cfg.privateHooks)
 	_, demo := s.directory.Sandbox()
 	switch {
 	case s.directory.AdminTokenRetired([]byte(s.cfg.adminToken)):

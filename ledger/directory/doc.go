@@ -29,6 +29,9 @@
 //     password or other roles end all of somebody's sessions by one record.
 //  11. A decision names every field that is wrong, each once, in one error that Join
 //     has made.
+//  12. Where notifications may go is one rule for partners and terminals. It is held
+//     against an address when that is set or changed; a name is seen through only
+//     when something is sent there.
 //
 // Callers: actors/directory (which makes decisions durable and keeps the view),
 // ledger/payment (routing, fees, conversion), actors/provider, api.

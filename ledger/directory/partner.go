@@ -88,6 +88,8 @@ type PartnerDraft struct {
 	Inactive  bool
 	Sources   []string // addresses and CIDR prefixes
 	Overdraft []Overdraft
+
+	PrivateHooks bool // NotifyURL may name an address that is not on the internet
 }
 
 // Check reports what is wrong with the draft before a number and a hash are
@@ -119,7 +121,10 @@ func NewPartner(id, org ledger.ID, number int64, d PartnerDraft) (*Partner, ledg
 		NotifyURL: d.NotifyURL, Secret: d.Secret, Active: !d.Inactive,
 	}
 	overdraft, err := checkOverdraft(op, d.Overdraft)
-	err = Join(checkLogin(op, d.Login), checkLang(op, d.Lang), checkUnmasked(op, keySecret, d.Secret), p.fill(op, d.Sources), err)
+	err = Join(
+		checkLogin(op, d.Login), checkLang(op, d.Lang), checkNotifyURL(op, keyNotifyURL, d.NotifyURL, d.PrivateHooks), checkUnmasked(op, keySecret, d.Secret),
+		p.fill(op, d.Sources), err,
+	)
 	if err != nil {
 		return nil, ledger.Event{}, err
 	}
@@ -140,11 +145,13 @@ type PartnerPatch struct {
 	Active    *bool
 	Sources   *[]string
 	Overdraft *[]Overdraft
+
+	PrivateHooks bool // as PartnerDraft has it; what is stored may stay
 }
 
-// Patch decides a change. Language and overdraft are only checked where they are
-// asked for: a stored one must not keep a partner from being switched off. The
-// error is Join's.
+// Patch decides a change. Language, overdraft and where notifications go are only
+// checked where they are asked for: a stored one must not keep a partner from being
+// switched off. The error is Join's.
 func (p *Partner) Patch(patch PartnerPatch) (*Partner, ledger.Event, error) {
 	const op = "directory.PatchPartner"
 	next := *p
@@ -155,6 +162,9 @@ func (p *Partner) Patch(patch PartnerPatch) (*Partner, ledger.Event, error) {
 	if patch.Overdraft != nil {
 		overdraft, err := checkOverdraft(op, *patch.Overdraft)
 		next.Overdraft, wrong = overdraft, Join(wrong, err)
+	}
+	if patch.NotifyURL != nil && *patch.NotifyURL != p.NotifyURL {
+		wrong = Join(wrong, checkNotifyURL(op, keyNotifyURL, *patch.NotifyURL, patch.PrivateHooks))
 	}
 	if patch.Secret != nil && *patch.Secret == Mask && p.Secret != "" {
 		patch.Secret = nil
@@ -205,7 +215,7 @@ func (p *Partner) fill(op string, sources []string) error {
 	return Join(
 		checkText(op, "name", p.Name),
 		checkEmail(op, "email", p.Email),
-		checkURL(op, "notify_url", p.NotifyURL),
+		checkURL(op, keyNotifyURL, p.NotifyURL),
 		checkSecret(op, keySecret, p.Secret),
 		err,
 	)

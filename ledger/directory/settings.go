@@ -102,14 +102,14 @@ type Notification struct {
 func ParseNotification(object []byte) (Notification, error) {
 	r := readParams("directory.ParseNotification", merchantParams, object)
 	n := Notification{
-		NotifyURL:      r.text("notify_url", MaxURL),
+		NotifyURL:      r.text(keyNotifyURL, MaxURL),
 		Secret:         r.text(keySecret, MaxSecret),
 		SecretPrevious: r.text(keySecretPrevious, MaxSecret),
 		Telegram:       r.identifiers("tg_ids_to_notify"),
 		Emails:         r.strings("emails_to_notify"),
 		Large:          r.amount("large_transaction_threshold"),
 	}
-	r.keep(checkURL(r.op, r.field("notify_url"), n.NotifyURL))
+	r.keep(checkURL(r.op, r.field(keyNotifyURL), n.NotifyURL))
 	for _, address := range n.Emails {
 		if address == "" {
 			r.refuse("emails_to_notify", "holds an empty address")

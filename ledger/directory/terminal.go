@@ -77,6 +77,7 @@ type TerminalDraft struct {
 	ProviderParams  []byte
 	MerchantParams  []byte
 	MerchantAdapter string
+	PrivateHooks    bool // notify_url may name an address that is not on the internet
 }
 
 // NewTerminal decides a creation. The error is Join's.
@@ -91,7 +92,7 @@ func NewTerminal(id ledger.ID, owner *Partner, d TerminalDraft) (*Terminal, ledg
 		Active: !d.Inactive, Env: env, ProviderParams: parameters(d.ProviderParams), MerchantParams: parameters(d.MerchantParams),
 		MerchantAdapter: d.MerchantAdapter,
 	}
-	if err := Join(t.checkWords(op), t.fill(op, true, true)); err != nil {
+	if err := Join(t.checkWords(op), t.fill(op, true, true), t.checkNotifyURL(op, "", d.PrivateHooks)); err != nil {
 		return nil, ledger.Event{}, err
 	}
 	return t, began(ledger.Terminal, id, onOff(t.Active)), nil
@@ -107,6 +108,7 @@ type TerminalPatch struct {
 	ProviderParams  *[]byte
 	MerchantParams  *[]byte
 	MerchantAdapter *string
+	PrivateHooks    bool // as TerminalDraft has it; what is stored may stay
 }
 
 // Patch decides a change. The error is Join's.
@@ -122,8 +124,12 @@ func (t *Terminal) Patch(p TerminalPatch) (*Terminal, ledger.Event, error) {
 	if p.MerchantParams != nil {
 		next.MerchantParams = putBack(parameters(*p.MerchantParams), t.MerchantParams, signs)
 	}
-	if err := Join(next.checkWords(op), next.fill(op, p.ProviderParams != nil, p.MerchantParams != nil)); err != nil {
-		return nil, ledger.Event{}, err
+	wrong := Join(next.checkWords(op), next.fill(op, p.ProviderParams != nil, p.MerchantParams != nil))
+	if p.MerchantParams != nil {
+		wrong = Join(wrong, next.checkNotifyURL(op, t.Notification.NotifyURL, p.PrivateHooks))
+	}
+	if wrong != nil {
+		return nil, ledger.Event{}, wrong
 	}
 	if reflect.DeepEqual(&next, t) {
 		return t, ledger.Event{}, nil

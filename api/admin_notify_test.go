@@ -1,0 +1,90 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// hooked are the two things that have a notification address: how each is made and
+// changed, and which field is refused.
+var hooked = []struct{ name, list, create, change, field string }{
+	{"partner", "/api/v1/partners", `{"name":"n","login":"%[2]s","pass":"p","notify_url":%[1]s}`, `{"notify_url":%s}`, "notify_url"},
+	{"terminal", "/api/v1/terminal", `{"name":"%[2]s","partner_id":1,"provider":"simulator","type":"merchant","merchant_params":{"notify_url":%[1]s}}`,
+		`{"merchant_params":{"notify_url":%s}}`, "merchant_params.notify_url"},
+}
+
+// wantHooks tries an address in the creation and in the change of both.
+func (h *house) wantHooks(address string, taken bool, things map[string]string) {
+	h.t.Helper()
+	for _, thing := range hooked {
+		before := h.events()
+		made := h.admin().post(thing.list, fmt.Sprintf(thing.create, address, fmt.Sprint("login-", before)))
+		changed := h.admin().patch(things[thing.name], fmt.Sprintf(thing.change, address))
+		if taken {
+			made.want(201, "")
+			changed.want(200, "")
+			if path := "data." + thing.field; made.at(path) != strings.Trim(address, `"`) || changed.at(path) != strings.Trim(address, `"`) {
+				h.t.Errorf("%s is shown as %s and %s", address, made.at(path), changed.at(path))
+			}
+			continue
+		}
+		made.wantFieldsRefused(thing.field)
+		changed.wantFieldsRefused(thing.field)
+		if h.events() != before {
+			h.t.Errorf("%s: something was stored", address)
+		}
+	}
+}
+
+func TestANotificationAddressIsCheckedWhenItIsSet(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	things := h.things()
+	for _, private := range []bool{false, true} {
+		h.directory.AllowPrivateHooks(private)
+		for _, address := range []string{
+			`"x"`, `"ftp://shop.example/"`, `"https:///x"`, `"https://u:p@shop.example/"`, `"https://u@shop.example/"`, `"https://shop.example/#top"`, `"https://shop.example/a b"`,
+			`"https://shop.example/\u0000"`, `"https://shop.example/\r\nx: y"`, `"https://shöp.example/"`, `"https://shop.example:70000/"`, `"https://shop.example/` + strings.Repeat("a", 2048) + `"`, `5`, `["https://shop.example/"]`,
+			`"http://127.1/"`, `"http://2130706433/"`, `"http://0x7f.1/"`, `"http://0177.0.0.1/"`, `"http://[fe80::1%25eth0]/"`,
+		} {
+			h.wantHooks(address, false, things)
+		}
+		for _, address := range []string{`"https://shop.example/hook?a=b"`, `"http://shop.example:8080/hook"`, `"https://8.8.8.8/"`, `"https://[2606:4700::1111]:8443/"`} {
+			h.wantHooks(address, true, things)
+		}
+		for _, host := range []string{
+			"127.0.0.1:9", "localhost", "a.localhost.", "[::1]", "10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "[fe80::1]", "[fc00::1]", "100.64.0.1",
+			"[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "0.0.0.0",
+		} {
+			h.wantHooks(`"http://`+host+`/hook"`, private, things)
+			h.wantHooks(`"https://`+host+`/hook"`, private, things)
+		}
+	}
+}
+
+// What was taken where private addresses were allowed stays, may be sent back, and
+// keeps nothing else from being changed.
+func TestAStoredNotificationAddressMayStay(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.directory.AllowPrivateHooks(true)
+	things := h.things()
+	h.wantHooks(`"http://10.0.0.1/hook"`, true, things)
+	h.directory.AllowPrivateHooks(false)
+	for _, thing := range hooked {
+		read := h.admin().get(things[thing.name]).want(200, "")
+		before := h.events()
+		h.admin().patch(things[thing.name], read.thing()).want(200, read.body)
+		if h.events() != before {
+			t.Error("what was read and sent back has changed something")
+		}
+		h.admin().patch(things[thing.name], `{"name":"another"}`).want(200, "")
+	}
+	h.admin().patch(things["terminal"], `{"merchant_params":{"notify_url":"http://10.0.0.1/hook","secret":"s"}}`).want(200, "")
+	h.admin().patch(things["terminal"], `{"merchant_params":{"notify_url":"http://10.0.0.2/hook","secret":"s"}}`).wantFieldsRefused("merchant_params.notify_url")
+	h.restart()
+	if got := h.admin().get(things["terminal"]).at("data.merchant_params.notify_url"); got != "http://10.0.0.1/hook" {
+		t.Errorf("after a restart it is %s", got)
+	}
+}

@@ -1,0 +1,130 @@
+package directory
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mizan/ledger"
+)
+
+const keyNotifyURL = "notify_url"
+
+// Bounds of a host's name (RFC 1035, 2.3.4).
+const (
+	maxHost  = 253
+	maxLabel = 63
+)
+
+// checkNotifyURL refuses an address that no notification could go to, or should.
+// Unless private is set, that is also one that names this machine, its neighbours,
+// or anything else that is not on the internet. A name is only seen through when
+// it is looked up: who delivers checks what it stands for then.
+func checkNotifyURL(op, field, address string, private bool) error {
+	if address == "" {
+		return nil
+	}
+	if len(address) > MaxURL {
+		return ledger.RefuseField(op, field, "is longer than %d bytes", MaxURL)
+	}
+	if strings.ContainsFunc(address, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return ledger.RefuseField(op, field, "must be in ASCII without spaces: a name in its xn-- form, all else percent-encoded")
+	}
+	if err := checkURL(op, field, address); err != nil {
+		return err
+	}
+	if strings.Contains(address, "#") {
+		return ledger.RefuseField(op, field, "must have no fragment")
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ledger.RefuseField(op, field, "must be an http or https address")
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return ledger.RefuseField(op, field, "has no port from 1 to 65535")
+		}
+	}
+	return checkHost(op, field, u, private)
+}
+
+// checkHost looks at who the address names. Numbers have to be in the plain form:
+// resolvers take 127.1, 0177.0.0.1 and 2130706433 for what they like.
+func checkHost(op, field string, u *url.URL, private bool) error {
+	host := u.Hostname()
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Zone() == "" {
+		return check(private || onInternet(ip), op, field, "is not an address on the internet")
+	}
+	labels := strings.Split(strings.ToLower(strings.TrimSuffix(host, ".")), ".")
+	last := labels[len(labels)-1]
+	named := u.Host[0] != '[' && len(host) <= maxHost && !slices.ContainsFunc(labels, notLabel) && !numeric(last)
+	return Join(
+		check(named, op, field, "has a host that is neither a name nor an address in its plain form"),
+		check(private || last != "localhost", op, field, "is this machine's"),
+	)
+}
+
+func notLabel(label string) bool {
+	return label == "" || len(label) > maxLabel || strings.ContainsFunc(label, func(c rune) bool { return notAlphanumeric(c) && c != '-' && c != '_' })
+}
+
+// numeric tells whether a label is a number, of which no name is the last one: as
+// digits, or as 0x and hexadecimal ones.
+func numeric(label string) bool {
+	digits, hexadecimal := strings.CutPrefix(label, "0x")
+	return !strings.ContainsFunc(digits, func(c rune) bool { return (c < '0' || c > '9') && (!hexadecimal || c < 'a' || c > 'f') })
+}
+
+// The internet's addresses: all of IPv4, and what is given out of IPv6, less what
+// the registries of special purposes hold (IANA, RFC 6890).
+var (
+	unicast6 = netip.MustParsePrefix("2000::/3")
+	special  = []netip.Prefix{
+		netip.MustParsePrefix("0.0.0.0/8"),        // this network, and every address of this machine
+		netip.MustParsePrefix("10.0.0.0/8"),       // private
+		netip.MustParsePrefix("100.64.0.0/10"),    // shared by customers of one provider
+		netip.MustParsePrefix("127.0.0.0/8"),      // loopback
+		netip.MustParsePrefix("168.63.129.16/32"), // what a large host tells its machines; in no registry
+		netip.MustParsePrefix("169.254.0.0/16"),   // link-local, where most hosts tell theirs
+		netip.MustParsePrefix("172.16.0.0/12"),    // private
+		netip.MustParsePrefix("192.0.0.0/24"),     // protocol assignments
+		netip.MustParsePrefix("192.0.2.0/24"),     // documentation
+		netip.MustParsePrefix("192.31.196.0/24"),  // AS112
+		netip.MustParsePrefix("192.52.193.0/24"),  // tunnels for multicast
+		netip.MustParsePrefix("192.88.99.0/24"),   // 6to4 relays
+		netip.MustParsePrefix("192.168.0.0/16"),   // private
+		netip.MustParsePrefix("192.175.48.0/24"),  // AS112
+		netip.MustParsePrefix("198.18.0.0/15"),    // benchmarks
+		netip.MustParsePrefix("198.51.100.0/24"),  // documentation
+		netip.MustParsePrefix("203.0.113.0/24"),   // documentation
+		netip.MustParsePrefix("224.0.0.0/3"),      // multicast, reserved, broadcast
+
+		netip.MustParsePrefix("2001::/23"),         // protocol assignments, Teredo
+		netip.MustParsePrefix("2001:db8::/32"),     // documentation
+		netip.MustParsePrefix("2002::/16"),         // 6to4: an IPv4 address in another form
+		netip.MustParsePrefix("2620:4f:8000::/48"), // AS112
+		netip.MustParsePrefix("3fff::/20"),         // documentation
+	}
+)
+
+// onInternet tells whether an address is one that anybody could have. IPv4 in a
+// form of IPv6 (mapped, NAT64) is not: the one who means it can say it plainly.
+func onInternet(ip netip.Addr) bool {
+	if ip.Is6() && !unicast6.Contains(ip) {
+		return false
+	}
+	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// checkNotifyURL does that for a terminal's parameters that are asked for
+// (invariant 5). What is stored may be sent back, whatever it was taken under.
+func (t *Terminal) checkNotifyURL(op, stored string, private bool) error {
+	n := readParams(op, merchantParams, t.MerchantParams)
+	address := n.text(keyNotifyURL, MaxURL)
+	if address == stored {
+		return nil
+	}
+	return checkNotifyURL(op, n.field(keyNotifyURL), address, private)
+}
