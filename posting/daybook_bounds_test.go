@@ -108,9 +108,16 @@ func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
 			t.Errorf("the other organization's few pages are in %+v", rows)
 		}
 		v.Close()
-		d.everyWay("after one group")
+		d.wantRead()
 		d.group(d.step(d.orgs[0], here, pairs[:5]...), d.step(d.orgs[1], there, pairs[3:7]...))
-		d.everyWay("after another with few pages")
+		v = d.View()
+		for _, row := range d.dayRows(v, d.orgs[0]) {
+			if row.Group == 3 && row.Share != store.Undealt {
+				t.Errorf("a group of few pages after one of %d has a row in share %d", pages, row.Share)
+			}
+		}
+		v.Close()
+		d.everyWay("after a group of many pages and one of few")
 		for range 3 {
 			d.idle()
 		}
@@ -182,13 +189,16 @@ func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
 		listed := posting.List{Partner: 7, Env: 1}
 		d.group(d.step(org, posting.List{}, [2]ledger.Path{pair1, pair2}))
 		d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}))
+		other := func() posting.Step {
+			return d.step(org, posting.List{Partner: 98, Env: 1}, [2]ledger.Path{accountOf(50), accountOf(51)})
+		}
 		for n := 1; n < days; n++ {
-			d.idle()
+			d.group(other())
 		}
 		v.shut.Lock()
 		receipts := make(chan posting.Receipt, 2)
 		var drafts []draft
-		for n, s := range []posting.Step{d.step(org, posting.List{Partner: 98, Env: 1}), d.step(org, listed, [2]ledger.Path{pair1, quiet1})} {
+		for n, s := range []posting.Step{other(), d.step(org, listed, [2]ledger.Path{pair1, quiet1})} {
 			c := &posting.Change{Steps: []posting.Step{s}, Outcome: true}
 			drafts = append(drafts, draft{change: copyOf(c)})
 			d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
@@ -208,37 +218,33 @@ func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
 	}
 }
 
-// steps are moves of so many postings each between any of so many accounts.
-func (d *diary) steps(n, postings, accounts int) (steps []posting.Step) {
-	for range n {
-		var pairs [][2]ledger.Path
-		for range postings / 2 {
-			pairs = append(pairs, [2]ledger.Path{accountOf(d.random.IntN(accounts)), accountOf(d.random.IntN(accounts))})
-		}
-		steps = append(steps, d.step(org, posting.List{Partner: d.random.Int64N(900), Env: 1}, pairs...))
-	}
-	return steps
-}
-
 func TestADaybookDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
-	const days = 8
-	for _, shape := range [][2]int{{2, 400}, {2, 4_000}, {20, 100}, {20, 2_000}} {
-		t.Run(fmt.Sprint(shape), func(t *testing.T) {
-			d := newDiary(t, days, 0)
-			v := d.through()
-			d.memTable = 1 << 20
-			d.restart()
-			_, most := d.Limit()
-			for round := range 4 {
-				d.burst(v, d.steps(8_000/shape[0], shape[0], shape[1])...)
-				if got := len(d.dayGroups()); got > days+4 {
+	for _, c := range []struct{ postings, accounts, days int }{
+		{2, 40, 8}, {2, 400, 8}, {2, 4_000, 8}, {20, 100, 8}, {20, 2_000, 8},
+		{2, 40, 1_000}, {2, 400, 1_000}, // nothing is carried by its age
+	} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			h := newHeavy(t, c.days)
+			for round := range 5 {
+				var changes []*posting.Change
+				for range 5_000 / c.postings {
+					changes = append(changes, h.change(h.any(c.postings, c.accounts)...))
+				}
+				h.book(changes...)
+				if got := len(h.dayGroups()); got > c.days+4 {
 					t.Fatalf("%d groups have daybook rows after round %d", got, round)
 				}
+				if got := h.waiting(); got > 8*posting.CarryFrom {
+					t.Fatalf("%d bytes wait for a page after round %d", got, round)
+				}
 			}
-			if n, _ := d.LastGroup(); n < 3*days || v.longest.bytes.Load() < int64(most)*8/10 {
-				t.Errorf("%d groups, the longest has %d of %d bytes: they were not full", n, v.longest.bytes.Load(), most)
+			_, most := h.Limit()
+			if n, _ := h.LastGroup(); n < 24 || h.v.longest.bytes.Load() < int64(most)*8/10 {
+				t.Errorf("%d groups, the longest has %d of %d bytes: they were not full", n, h.v.longest.bytes.Load(), most)
 			}
-			d.everyWay("after many full groups")
+			h.wantChains()
+			h.restart()
+			h.wantChains()
 		})
 	}
 }
@@ -310,7 +316,11 @@ func (h *heavy) wantChains() {
 		var lines []posting.Line
 		var sum ledger.Totals
 		err := v.LinesAscending(org, a, func(l *posting.Line) (bool, error) {
-			if err := sum.Post(l.Side, l.Amount); err != nil || l.Totals != sum {
+			move := sum.Post
+			if l.Phase == ledger.Pending {
+				move = sum.Hold
+			}
+			if err := move(l.Side, l.Amount); err != nil || l.Totals != sum {
 				h.t.Fatalf("line %d of %s has totals %+v, want %+v (%v)", len(lines), path, l.Totals, sum, err)
 			}
 			lines = append(lines, *l)
@@ -416,7 +426,11 @@ func TestWhatWaitsMayBeLongerThanARow(t *testing.T) {
 
 func TestWhatDaybooksHoldIsBoundedInBytes(t *testing.T) {
 	d := newDiary(t, 0, 0)
-	for sum := 0; sum < posting.MaxDayBytes*2; {
+	for sum, restarted := 0, false; sum < posting.MaxDayBytes*2; {
+		if sum > posting.MaxDayBytes/2 && !restarted {
+			d.restart()
+			restarted = true
+		}
 		c := &posting.Change{Outcome: true}
 		for k := range 20 { // many pages with long names, which have little to wait each time
 			s := d.step(org, posting.List{})
@@ -445,6 +459,46 @@ func TestWhatDaybooksHoldIsBoundedInBytes(t *testing.T) {
 			t.Fatalf("daybooks hold %d bytes", held)
 		}
 	}
+}
+
+// Their time is their row's key: two rows of one time would be one.
+func TestLinesOfOneEventAreInOneRow(t *testing.T) {
+	for _, days := range []int{-1, 3} {
+		h := newHeavy(t, days)
+		h.memTable = 4 << 20
+		h.restart()
+		hold := h.change(hot, hot) // so that all of an account's totals are long
+		hold.Steps[0].Source.Kind, hold.Steps[0].Record = ledger.Settlement, []byte{}
+		hold.Steps[0].Events[0].Entry.Phase = ledger.Pending
+		h.book(hold)
+		for range 3 {
+			h.book(h.change(slices.Repeat([]ledger.Path{hot}, ledger.MaxPostings)...))
+			if days > 0 {
+				h.book(h.change(hot, hot)) // there are some before, and after
+			}
+		}
+		longest := slices.Max(h.pages(hot))
+		if longest <= store.MaxPage {
+			t.Errorf("the lines of an event take %d bytes, which is not more than a page", longest)
+		}
+		h.wantChains()
+		h.restart()
+		h.wantChains()
+	}
+}
+
+// waiting is the most that waits for any page.
+func (d *diary) waiting() (most int) {
+	v := d.View()
+	defer v.Close()
+	err := v.Gathered(org, func(_, lines []byte) error {
+		most = max(most, len(lines))
+		return nil
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return most
 }
 
 // waits is how much waits for the next page of an account.

@@ -181,8 +181,13 @@ func (d *diary) wantInvariant() {
 	v := d.View()
 	defer v.Close()
 	for _, of := range d.orgs {
-		pages, after := d.storedPages(v, of), map[string]bool{}
+		pages, after, parts := d.storedPages(v, of), map[string]bool{}, map[store.DayKey]uint16{}
 		for _, row := range d.dayRows(v, of) {
+			share := store.DayKey{Share: row.Share, Group: row.Group}
+			if row.Part != parts[share] {
+				d.t.Errorf("group %d: part %d of share %d comes where part %d should", row.Group, row.Part, row.Share, parts[share])
+			}
+			parts[share]++
 			for prefix, lines := range row.sections {
 				repeated := bytes.Contains(bytes.Join(pages[prefix], nil), lines)
 				if repeated && after[prefix] {
