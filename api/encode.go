@@ -3,6 +3,7 @@ package api
 import (
 	"strconv"
 
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
@@ -65,15 +66,15 @@ func (e *encoder) object(name string, value []byte) {
 
 // members writes those members of a document's object whose names are to be kept.
 func (e *encoder) members(object []byte, keep func(name []byte) bool) {
-	m := membersOf(object)
+	m := jsonwalk.MembersOf(object)
 	for {
-		name, value, more := m.next()
+		name, value, more := m.Next()
 		if !more {
 			return
 		}
 		if keep(name) {
 			e.comma()
-			e.buf = append(appendText(e.buf, string(name)), ':')
+			e.buf = append(jsonwalk.AppendText(e.buf, string(name)), ':')
 			e.buf = append(e.buf, value...)
 		}
 	}
@@ -81,7 +82,7 @@ func (e *encoder) members(object []byte, keep func(name []byte) bool) {
 
 func (e *encoder) text(name, value string) {
 	e.key(name)
-	e.buf = appendText(e.buf, value)
+	e.buf = jsonwalk.AppendText(e.buf, value)
 }
 
 // word writes a text of our own vocabulary, which needs no escape.
@@ -105,7 +106,7 @@ func (e *encoder) texts(name string, values []string) {
 	e.enter(name, '[')
 	for _, value := range values {
 		e.comma()
-		e.buf = appendText(e.buf, value)
+		e.buf = jsonwalk.AppendText(e.buf, value)
 	}
 	e.close(']')
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 )
 
@@ -33,7 +34,7 @@ func depth(value []byte) int {
 	for i := 0; i < len(value); i++ {
 		switch value[i] {
 		case '"':
-			i += textLength(value[i:]) - 1
+			i += jsonwalk.TextLength(value[i:]) - 1
 		case '{', '[':
 			now++
 			deepest = max(deepest, now)
@@ -42,124 +43,6 @@ func depth(value []byte) int {
 		}
 	}
 	return deepest
-}
-
-// members steps through a JSON object of a document; elements of an array come
-// with an empty name.
-type members struct{ rest []byte }
-
-// membersOf begins at an object's first member, or an array's first element.
-func membersOf(value []byte) members { return members{rest: value[1:]} }
-
-// next is the next member's name, without quotes and escapes, and its value as
-// it stands in the document. Both alias the document where they can.
-func (m *members) next() (name, value []byte, more bool) {
-	m.skip()
-	if len(m.rest) == 0 || m.rest[0] == '}' {
-		return nil, nil, false
-	}
-	n := textLength(m.rest)
-	name, _ = text(m.rest[:n])
-	m.rest = m.rest[n:]
-	m.skip()
-	return name, m.take(), true
-}
-
-// element is the next element of an array.
-func (m *members) element() (value []byte, more bool) {
-	m.skip()
-	if len(m.rest) == 0 || m.rest[0] == ']' {
-		return nil, false
-	}
-	return m.take(), true
-}
-
-// skip steps over white space and separators. Where they may stand was checked.
-func (m *members) skip() {
-	for i, c := range m.rest {
-		switch c {
-		case ' ', '\t', '\n', '\r', ',', ':':
-		default:
-			m.rest = m.rest[i:]
-			return
-		}
-	}
-	m.rest = nil
-}
-
-// take cuts the value off that rest begins with.
-func (m *members) take() []byte {
-	n := valueLength(m.rest)
-	value := m.rest[:n:n]
-	m.rest = m.rest[n:]
-	return value
-}
-
-// valueLength is the length of the JSON value that b begins with.
-func valueLength(b []byte) int {
-	if len(b) == 0 {
-		return 0
-	}
-	switch b[0] {
-	case '"':
-		return textLength(b)
-	case '{', '[':
-		return nestLength(b)
-	}
-	for i, c := range b {
-		switch c {
-		case ',', '}', ']', ' ', '\t', '\n', '\r':
-			return i
-		}
-	}
-	return len(b)
-}
-
-// nestLength is the length of the object or array that b begins with.
-func nestLength(b []byte) int {
-	open := 0
-	for i := 0; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			i += textLength(b[i:]) - 1
-		case '{', '[':
-			open++
-		case '}', ']':
-			if open--; open == 0 {
-				return i + 1
-			}
-		}
-	}
-	return len(b)
-}
-
-// textLength is the length of the JSON string that b begins with, quotes included.
-func textLength(b []byte) int {
-	for i := 1; i < len(b); i++ {
-		quote := bytes.IndexByte(b[i:], '"')
-		if quote < 0 {
-			return len(b)
-		}
-		escape := bytes.IndexByte(b[i:i+quote], '\\')
-		if escape < 0 {
-			return i + quote + 1
-		}
-		i += escape + 1 // what is escaped does not end the string
-	}
-	return len(b)
-}
-
-// text is what a JSON string says, if the value is one. Without escapes it
-// aliases the value.
-func text(value []byte) ([]byte, bool) {
-	if len(value) < 2 || value[0] != '"' {
-		return nil, false
-	}
-	if bytes.IndexByte(value, '\\') < 0 {
-		return value[1 : len(value)-1], true
-	}
-	said, err := jsontext.AppendUnquote(make([]byte, 0, len(value)), value)
-	return said, err == nil
 }
 
 // present is the value, or nil for null: in requests null is as good as nothing.
@@ -181,32 +64,21 @@ func isEmptyObject(value []byte) bool {
 	if !isObject(value) {
 		return false
 	}
-	m := membersOf(value)
-	_, _, more := m.next()
+	m := jsonwalk.MembersOf(value)
+	_, _, more := m.Next()
 	return !more
 }
 
 // member is an object's member of that exact name; nil if it has none, or null.
 func member(object []byte, name string) []byte {
-	m := membersOf(object)
+	m := jsonwalk.MembersOf(object)
 	for {
-		found, value, more := m.next()
+		found, value, more := m.Next()
 		if !more {
 			return nil
 		}
 		if string(found) == name {
 			return present(value)
-		}
-	}
-}
-
-// hasMember tells whether an object has a member of that exact name, null included.
-func hasMember(object []byte, name string) bool {
-	m := membersOf(object)
-	for {
-		found, _, more := m.next()
-		if !more || string(found) == name {
-			return more
 		}
 	}
 }
@@ -229,11 +101,4 @@ func orNothing(object []byte) []byte {
 		return nothing
 	}
 	return object
-}
-
-// appendText appends a JSON string. What is stored is valid UTF-8 already; were
-// it not, the replacement character would stand for what is broken.
-func appendText(dst []byte, s string) []byte {
-	quoted, _ := jsontext.AppendQuote(dst, s)
-	return quoted
 }

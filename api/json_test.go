@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 )
 
@@ -114,8 +115,8 @@ func sameMembers(t *testing.T, value []byte) {
 			t.Fatalf("%q: %v", value, err)
 		}
 		seen := 0
-		for m := membersOf(value); ; seen++ {
-			name, got, more := m.next()
+		for m := jsonwalk.MembersOf(value); ; seen++ {
+			name, got, more := m.Next()
 			if !more {
 				break
 			}
@@ -132,19 +133,19 @@ func sameMembers(t *testing.T, value []byte) {
 		if err := json.Unmarshal(value, &want); err != nil {
 			t.Fatalf("%q: %v", value, err)
 		}
-		m := membersOf(value)
+		m := jsonwalk.MembersOf(value)
 		for i := range want {
-			got, more := m.element()
+			got, more := m.Element()
 			if !more || !bytes.Equal(got, want[i]) {
 				t.Fatalf("element %d of %q = %q, want %q", i, value, got, want[i])
 			}
 			sameMembers(t, got)
 		}
-		if _, more := m.element(); more {
+		if _, more := m.Element(); more {
 			t.Fatalf("%q has too many elements", value)
 		}
 	default:
-		said, isText := text(value)
+		said, isText := jsonwalk.Text(value)
 		var want string
 		if err := json.Unmarshal(value, &want); (err == nil && string(value) != "null") != isText || isText && want != string(said) {
 			t.Fatalf("text of %q = %q, %v, want %q", value, said, isText, want)
@@ -153,14 +154,14 @@ func sameMembers(t *testing.T, value []byte) {
 			return
 		}
 		var again string
-		if err := json.Unmarshal(appendText(nil, want), &again); err != nil || again != want {
-			t.Fatalf("appendText(%q) reads back as %q, %v", want, again, err)
+		if err := json.Unmarshal(jsonwalk.AppendText(nil, want), &again); err != nil || again != want {
+			t.Fatalf("jsonwalk.AppendText(%q) reads back as %q, %v", want, again, err)
 		}
 	}
 }
 
 func TestTextThatIsNoTextIsStillJSON(t *testing.T) {
-	if got := appendText(nil, "a\xffb"); !json.Valid(got) {
+	if got := jsonwalk.AppendText(nil, "a\xffb"); !json.Valid(got) {
 		t.Errorf("appendText of invalid UTF-8 = %q", got)
 	}
 }

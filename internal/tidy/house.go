@@ -15,7 +15,7 @@ type room struct {
 
 // Groups of rooms that several others may import.
 var (
-	common  = []string{"internal/assert", "internal/clock", "internal/durable", "internal/packed", "internal/secret"}
+	common  = []string{"internal/assert", "internal/clock", "internal/durable", "internal/jsonwalk", "internal/packed", "internal/secret"}
 	words   = []string{"ledger/..."}
 	books   = slices.Concat(common, words, []string{"posting"})
 	cellar  = slices.Concat(common, words, []string{"posting/store"})
@@ -31,6 +31,7 @@ var house = []room{
 	{"internal/assert", nil},
 	{"internal/clock", []string{"internal/assert"}},
 	{"internal/durable", nil},
+	{"internal/jsonwalk", nil},
 	{"internal/packed", []string{"internal/assert"}},
 	{"internal/secret", []string{"internal/assert", "internal/durable"}},
 	{"internal/tidy", nil},

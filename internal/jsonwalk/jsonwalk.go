@@ -1,0 +1,143 @@
+package jsonwalk
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Members steps through a JSON object of a document; elements of an array come
+// with an empty name.
+type Members struct{ rest []byte }
+
+// MembersOf begins at an object's first member, or an array's first element.
+func MembersOf(value []byte) Members { return Members{rest: value[1:]} }
+
+// Next is the next member's name, without quotes and escapes, and its value as
+// it stands in the document. Both alias the document where they can.
+func (m *Members) Next() (name, value []byte, more bool) {
+	m.skip()
+	if len(m.rest) == 0 || m.rest[0] == '}' {
+		return nil, nil, false
+	}
+	n := TextLength(m.rest)
+	name, _ = Text(m.rest[:n])
+	m.rest = m.rest[n:]
+	m.skip()
+	return name, m.take(), true
+}
+
+// Element is the next element of an array.
+func (m *Members) Element() (value []byte, more bool) {
+	m.skip()
+	if len(m.rest) == 0 || m.rest[0] == ']' {
+		return nil, false
+	}
+	return m.take(), true
+}
+
+// skip steps over white space and separators. Where they may stand was checked.
+func (m *Members) skip() {
+	for i, c := range m.rest {
+		switch c {
+		case ' ', '\t', '\n', '\r', ',', ':':
+		default:
+			m.rest = m.rest[i:]
+			return
+		}
+	}
+	m.rest = nil
+}
+
+// take cuts the value off that rest begins with.
+func (m *Members) take() []byte {
+	n := valueLength(m.rest)
+	value := m.rest[:n:n]
+	m.rest = m.rest[n:]
+	return value
+}
+
+// valueLength is the length of the JSON value that b begins with.
+func valueLength(b []byte) int {
+	if len(b) == 0 {
+		return 0
+	}
+	switch b[0] {
+	case '"':
+		return TextLength(b)
+	case '{', '[':
+		return nestLength(b)
+	}
+	for i, c := range b {
+		switch c {
+		case ',', '}', ']', ' ', '\t', '\n', '\r':
+			return i
+		}
+	}
+	return len(b)
+}
+
+// nestLength is the length of the object or array that b begins with.
+func nestLength(b []byte) int {
+	open := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			i += TextLength(b[i:]) - 1
+		case '{', '[':
+			open++
+		case '}', ']':
+			if open--; open == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(b)
+}
+
+// TextLength is the length of the JSON string that b begins with, quotes included.
+func TextLength(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		quote := bytes.IndexByte(b[i:], '"')
+		if quote < 0 {
+			return len(b)
+		}
+		escape := bytes.IndexByte(b[i:i+quote], '\\')
+		if escape < 0 {
+			return i + quote + 1
+		}
+		i += escape + 1 // what is escaped does not end the string
+	}
+	return len(b)
+}
+
+// Text is what a JSON string says, if the value is one. Without escapes it
+// aliases the value.
+func Text(value []byte) ([]byte, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return nil, false
+	}
+	if bytes.IndexByte(value, '\\') < 0 {
+		return value[1 : len(value)-1], true
+	}
+	said, err := jsontext.AppendUnquote(make([]byte, 0, len(value)), value)
+	return said, err == nil
+}
+
+// Has tells whether an object has a member of that exact name, null included.
+func Has(object []byte, name string) bool {
+	m := MembersOf(object)
+	for {
+		found, _, more := m.Next()
+		if !more || string(found) == name {
+			return more
+		}
+	}
+}
+
+// AppendText appends a JSON string. What is stored is valid UTF-8 already; were
+// it not, the replacement character would stand for what is broken.
+func AppendText(dst []byte, s string) []byte {
+	quoted, _ := jsontext.AppendQuote(dst, s)
+	return quoted
+}
