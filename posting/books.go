@@ -18,6 +18,9 @@ type books struct {
 	sections int             // that this group has for the daybook
 	sheets   []sheet         // on which they are written
 	touched  bool            // in this group
+
+	notices store.NoticePage
+	told    []Notice // by this group
 }
 
 // openBooks finds the end of an organization's journal in the store.
@@ -103,6 +106,7 @@ func (w *writer) list(b *books, l List, row store.Listed) {
 // flushBooks writes the group's last block.
 func (w *writer) flushBooks(b *books) {
 	w.flushBlock(b)
+	w.finishNotices(b)
 	if len(w.orgs) > maxWarm {
 		b.block = store.Block{}
 	}

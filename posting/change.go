@@ -14,6 +14,7 @@ type Change struct {
 	Claims   []ledger.Claim
 	Funds    []ledger.FundsGuard
 	Counters []ledger.CounterGuard
+	Shelf    []Shelf
 
 	// Outcome marks a Change that records what has already happened (an
 	// outcome, a capture, a void, something due). It is refused only for its
@@ -57,6 +58,9 @@ type Step struct {
 
 	// Events are drafts: the writer fills their late fields in place.
 	Events []ledger.Event
+
+	// Notices tell somebody outside of these events, in their order.
+	Notices []Notice
 }
 
 // List is one partner's transactions in one environment, or something else of
@@ -114,6 +118,11 @@ func (c *Change) check() error {
 			return fmt.Errorf("counter key of %d bytes", n)
 		}
 	}
+	for i := range c.Shelf {
+		if err := c.Shelf[i].check(); err != nil {
+			return err
+		}
+	}
 	for i := range c.Steps {
 		if err := c.Steps[i].check(); err != nil {
 			return err
@@ -161,7 +170,7 @@ func (s *Step) check() error {
 			return err
 		}
 	}
-	return nil
+	return s.checkNotices()
 }
 
 // bare tells that the step's record is nothing but its event, so that no later

@@ -13,6 +13,7 @@ type prepared struct {
 	group    *store.Group
 	waiting  []waiting
 	dues     []dueChange
+	told     []told
 	earliest ledger.Micros // the earliest instant that the group makes due; 0: none
 	low      uint64        // the oldest group that has daybook rows
 	took     time.Duration
@@ -26,7 +27,9 @@ type waiting struct {
 func (p *prepared) reset(n uint64, previous [32]byte) {
 	p.group.Reset(n, previous)
 	clear(p.waiting)
+	clear(p.told)
 	p.waiting, p.dues, p.earliest = p.waiting[:0], p.dues[:0], 0
+	p.told = p.told[:0]
 }
 
 // order is the orderer's loop.
@@ -74,6 +77,11 @@ func (j *Journal) commit() {
 			continue
 		}
 		j.Due.changed(p.dues)
+		for i := range p.told {
+			if j.onNotices != nil {
+				j.onNotices(p.told[i].org, p.told[i].notices)
+			}
+		}
 		for i := range p.waiting {
 			p.waiting[i].done(p.waiting[i].receipt)
 		}

@@ -3,6 +3,7 @@ package posting
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"mizan/ledger"
@@ -176,7 +177,8 @@ func (w *writer) room() size {
 	return size{limit.rows - w.group.Rows() - w.tail.rows, limit.bytes - w.group.Bytes() - w.tail.bytes}
 }
 
-// enter writes the lines that the group added to these pages into daybooks.
+// enter writes the lines that the group added to these pages into daybooks: in the
+// order in which it came to the pages, which the checker looks for.
 func (w *writer) enter(pages []*page) {
 	if len(pages) == 0 {
 		return
@@ -326,10 +328,19 @@ func (w *writer) reopen() error {
 	r := reopening{writer: w, snap: snap, pages: make(map[string]*reopened)}
 	for _, row := range rows {
 		if err := r.row(row.key, row.bytes); err != nil {
-			return err
+			return unreadable(row.key, err)
 		}
 	}
 	return nil
+}
+
+// unreadable says which daybook row can't be taken apart, unless what is damaged
+// says so itself.
+func unreadable(k store.DayKey, err error) error {
+	if damage, ok := errors.AsType[*store.DamageError](err); ok {
+		return damage
+	}
+	return damaged("organization %v: group %d's daybook row: %v", k.Org, k.Group, err)
 }
 
 // reopening is the state of reopen.
@@ -413,7 +424,9 @@ func (r *reopening) page(org ledger.ID, head []byte) (*reopened, error) {
 // carriedUntil is when the last line on stored pages was booked.
 func carriedUntil(snap *store.Snapshot, prefix []byte) (last ledger.Micros, err error) {
 	err = snap.Descend(prefix, nil, func(_, page []byte) (bool, error) {
-		_, last, err = store.Span(prefix[0], page)
+		if _, last, err = store.Span(prefix[0], page); err != nil {
+			err = damaged("a page with prefix %x: %v", prefix, err)
+		}
 		return false, err
 	})
 	return last, err

@@ -67,6 +67,8 @@ type Journal struct {
 	Due   *Due
 	Stats Stats
 
+	onNotices func(ledger.ID, []Notice)
+
 	fatal func(error) // called by fail
 	died  sync.Once
 	dead  chan struct{} // closed after a failure

@@ -213,6 +213,10 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 		c.Claims = append(c.Claims, ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: string(long("", posting.MaxClaim)), Owner: make([]byte, 1+r.IntN(posting.MaxClaim))})
 		c.Counters = append(c.Counters, ledger.CounterGuard{Org: org, Key: string(long("", 200)), Window: "2026", Add: money.Max, Max: money.Max, Refuse: ledger.LimitExceeded})
 	}
+	for range r.IntN(3) {
+		c.Shelf = append(c.Shelf, posting.Shelf{Org: org, Key: []byte(long("d", store.MaxShelfKey)), Value: make([]byte, r.IntN(store.MaxShelfValue+1))},
+			posting.Shelf{Org: org, Key: []byte(long("e", store.MaxShelfKey))})
+	}
 	for i := range steps {
 		s := posting.Step{
 			Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: make([]byte, r.IntN(2_000)),
@@ -224,7 +228,8 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 		if i == 0 && r.IntN(2) == 0 {
 			s.Record = make([]byte, r.IntN(3*store.MaxPart))
 		}
-		for range events {
+		for n := range events {
+			s.Notices = append(s.Notices, posting.Notice{Event: n, Channel: posting.Channel(1 + r.IntN(3)), To: uuid.New(), Body: make([]byte, r.IntN(posting.MaxNotice>>r.IntN(15)+1))})
 			entry := &ledger.Entry{Phase: ledger.Posted, Effective: ledger.Date(r.IntN(30_000))}
 			for n := range postings {
 				entry.Postings = append(entry.Postings, ledger.Posting{

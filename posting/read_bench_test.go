@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mizan/ledger"
+	"mizan/ledger/money"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -153,12 +154,13 @@ const (
 	busyPartners    = 10
 )
 
-// diarized is a journal whose daybooks are full, just opened, and its directory.
-func diarized(b *testing.B) *posting.Journal {
+// diarized is a journal, just opened, with the daybooks of so many groups (as
+// posting.Options.Days; -1: it has all on pages).
+func diarized(b *testing.B, days int) *posting.Journal {
 	b.Helper()
 	quiet, dir := slog.New(slog.DiscardHandler), b.TempDir()
 	open := func() *posting.Journal {
-		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: newClock(), Log: quiet})
+		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: newClock(), Log: quiet, Days: days})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -205,63 +207,94 @@ func payments(random *rand.Rand) *posting.Change {
 	return c
 }
 
-// BenchmarkReadDaybook asks what an API asks while much waits in the daybook:
-// each time of a view of its own.
+// BenchmarkReadDaybook asks what an API asks while as much waits in the daybook as
+// may, and for comparison when nothing does: each time of a view of its own.
 func BenchmarkReadDaybook(b *testing.B) {
-	j := diarized(b)
-	random := rand.New(rand.NewPCG(3, 4))
-	any := func() ledger.Account {
-		return ledger.Account{Path: ledger.PartnerAvailable(random.Int64N(partners)), Asset: usd}
-	}
-	hundred := func(b *testing.B, v *posting.View, a ledger.Account) {
-		left := 100
-		err := v.Lines(org, a, 0, func(posting.Line) (bool, error) { left--; return left > 0, nil })
-		if err != nil || left > 0 {
-			b.Fatal(left, err)
-		}
-	}
-	for _, q := range []struct {
+	for _, way := range []struct {
 		name string
-		ask  func(b *testing.B, v *posting.View) error
-	}{
-		{"statement", func(b *testing.B, v *posting.View) error {
-			hundred(b, v, ledger.Account{Path: ledger.PartnerAvailable(random.Int64N(busyPartners)), Asset: usd})
-			return nil
-		}},
-		{"statement-of-fees", func(b *testing.B, v *posting.View) error {
-			hundred(b, v, ledger.Account{Path: ledger.Fees, Asset: usd})
-			return nil
-		}},
-		{"list", func(_ *testing.B, v *posting.View) error {
-			left := 100
-			return v.List(org, posting.List{Partner: random.Int64N(partners), Env: 1}, posting.Walk{First: true}, func(posting.Listed) (bool, error) {
-				left--
-				return left > 0, nil
-			})
-		}},
-		{"totals", func(_ *testing.B, v *posting.View) error {
-			_, err := v.Totals(org, any())
-			return err
-		}},
-		{"accounts-of-a-partner", func(_ *testing.B, v *posting.View) error {
-			a := any()
-			return v.Accounts(org, string(a.Path), a.Asset.Env, func(ledger.Account) (bool, error) { return true, nil })
-		}},
-		{"accounts-and-totals-of-all", func(_ *testing.B, v *posting.View) error {
-			return v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) {
-				_, err := v.Totals(org, a)
-				return true, err
-			})
-		}},
-	} {
-		b.Run(q.name, func(b *testing.B) {
-			measured(b, func() {
-				v := j.View()
-				defer v.Close()
-				if err := q.ask(b, v); err != nil {
-					b.Fatal(err)
-				}
-			})
+		days int
+	}{{"in-the-daybook", posting.MaxDays}, {"on-pages", -1}} {
+		b.Run(way.name, func(b *testing.B) {
+			j := diarized(b, way.days)
+			for _, q := range questions(rand.New(rand.NewPCG(3, 4))) {
+				b.Run(q.name, func(b *testing.B) {
+					measured(b, func() {
+						v := j.View()
+						defer v.Close()
+						if err := q.ask(v); err != nil {
+							b.Fatal(err)
+						}
+					})
+				})
+			}
 		})
 	}
+}
+
+// question is what an API asks of a view.
+type question struct {
+	name string
+	ask  func(v *posting.View) error
+}
+
+func questions(random *rand.Rand) []question {
+	anybody := func() ledger.Account {
+		return ledger.Account{Path: ledger.PartnerAvailable(random.Int64N(partners)), Asset: usd}
+	}
+	return []question{
+		{"balance", func(v *posting.View) error {
+			_, err := v.Totals(org, anybody())
+			return err
+		}},
+		{"statement", func(v *posting.View) error {
+			return statement(v, ledger.PartnerAvailable(random.Int64N(busyPartners)))
+		}},
+		{"statement-of-fees", func(v *posting.View) error {
+			return statement(v, ledger.Fees)
+		}},
+		{"list", func(v *posting.View) error {
+			return full(func(next func() bool) error {
+				list := posting.List{Partner: random.Int64N(busyPartners), Env: 1}
+				return v.List(org, list, posting.Walk{First: true}, func(posting.Listed) (bool, error) { return next(), nil })
+			})
+		}},
+		{"accounts-of-a-partner", func(v *posting.View) error {
+			a := anybody()
+			return v.Accounts(org, string(a.Path), a.Asset.Env, func(ledger.Account) (bool, error) { return true, nil })
+		}},
+		{"trial-balance", func(v *posting.View) error {
+			var debits, credits money.Amount
+			err := v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) {
+				t, err := v.Totals(org, a)
+				if err == nil {
+					debits, err = debits.Add(t.DebitsPosted)
+				}
+				if err == nil {
+					credits, err = credits.Add(t.CreditsPosted)
+				}
+				return true, err
+			})
+			if err == nil && (debits != credits || debits.IsZero()) {
+				err = fmt.Errorf("debits are %v, credits %v", debits, credits)
+			}
+			return err
+		}},
+	}
+}
+
+// statement reads the newest lines of an account.
+func statement(v *posting.View, path ledger.Path) error {
+	return full(func(next func() bool) error {
+		return v.Lines(org, ledger.Account{Path: path, Asset: usd}, 0, func(posting.Line) (bool, error) { return next(), nil })
+	})
+}
+
+// full reads a page of 100 rows, which must be there.
+func full(read func(next func() bool) error) error {
+	left := 100
+	err := read(func() bool { left--; return left > 0 })
+	if err == nil && left > 0 {
+		err = fmt.Errorf("%d rows are missing", left)
+	}
+	return err
 }

@@ -37,6 +37,8 @@ const (
 	partSize  = rowSize + 25
 	sealSize  = rowSize + 17 // without what is sealed
 	dueSize   = rowSize + 1
+	noticeRow = rowSize + 1 + 8 + 1
+	noticeMax = 10 + 17 + 17 + 3 // without its body
 	itemSize  = 10 + 16 + 1 + 16 // an item of a due row
 	listSize  = sectionSize + 26
 	listRow   = 10 + 16
@@ -71,6 +73,9 @@ func (c *Change) size() (total size) {
 	for i := range c.Counters {
 		total.add(1, countSize+len(c.Counters[i].Key)+len(c.Counters[i].Window))
 	}
+	for i := range c.Shelf {
+		total.add(1, rowSize+len(c.Shelf[i].Key)+len(c.Shelf[i].Value))
+	}
 	blocks, events := 0, 0
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -103,6 +108,9 @@ func (s *Step) rows() (total size) {
 	}
 	if s.List != (List{}) {
 		total.add(1, listSize+listRow)
+	}
+	for i := range s.Notices {
+		total.add(1, noticeRow+noticeMax+len(s.Notices[i].Body))
 	}
 	return total
 }

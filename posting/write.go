@@ -18,6 +18,9 @@ func (w *writer) write(c *Change, r *Receipt) {
 	for i := range c.Counters {
 		w.move(&c.Counters[i])
 	}
+	for i := range c.Shelf {
+		w.shelve(&c.Shelf[i])
+	}
 	r.Stamps = w.stampsFor(len(c.Steps))
 	for i := range c.Steps {
 		r.Stamps[i] = w.step(&c.Steps[i])
@@ -40,6 +43,15 @@ func (w *writer) move(g *ledger.CounterGuard) {
 	c.amount = amount
 }
 
+func (w *writer) shelve(s *Shelf) {
+	w.key = store.KeyShelf(w.key[:0], s.Org, s.Key)
+	if s.Value == nil {
+		w.group.Delete(w.key)
+		return
+	}
+	w.group.Set(w.key, s.Value)
+}
+
 // step moves one record: its events, its row, its list, what it wants next.
 func (w *writer) step(s *Step) Stamp {
 	b := w.books(s.Org)
@@ -58,6 +70,7 @@ func (w *writer) step(s *Step) Stamp {
 		}
 		w.event(b, e, &stamp)
 	}
+	w.tell(b, s)
 	if s.Finish {
 		stamp.Finished = stamp.Updated
 	}

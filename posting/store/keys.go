@@ -23,6 +23,7 @@ const (
 	prefixDue     = 'd'
 	prefixList    = 'l'
 	prefixDaybook = 'y'
+	prefixShelf   = 'w'
 )
 
 // keyRoom holds most keys, so that one made from nothing is made once.

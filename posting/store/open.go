@@ -21,7 +21,7 @@ const (
 	buildName = "store.new"
 
 	schemaKey = "mschema"
-	schema    = 2 // since daybooks: who doesn't know them would not see what is in them
+	schema    = 3 // since notices: who doesn't know them would not deliver what was promised
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. Errors:

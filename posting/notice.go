@@ -1,0 +1,230 @@
+package posting
+
+import (
+	"fmt"
+
+	"mizan/ledger"
+	"mizan/posting/store"
+)
+
+// Channel is how a notice reaches its destination. It is stored.
+type Channel byte
+
+// The channels. The zero value is invalid.
+const (
+	Webhook   Channel = iota + 1 // the signed envelope, to a merchant's address
+	Stream                       // the same address, a body of its own (specification, "Events")
+	Operators                    // Telegram and e-mail of those who run the terminal
+	Bulletin                     // the same, about no event: never a Notice of a Step
+)
+
+// String names the channel.
+func (c Channel) String() string {
+	names := [...]string{"invalid", "webhook", "stream", "operators", "bulletin"}
+	if int(c) < len(names) {
+		return names[c]
+	}
+	return names[0]
+}
+
+// tells tells whether notices of events go by the channel.
+func (c Channel) tells() bool { return c >= Webhook && c <= Operators }
+
+// Notice tells somebody outside of an event. It is durable with the event.
+type Notice struct {
+	Event   int     // index of the event in Step.Events
+	Channel Channel // how it goes
+	To      ledger.ID
+	Body    []byte // what is stored of it, beside the record: at most MaxNotice bytes
+
+	// About is not stored: it saves the first attempt from reading the record. It
+	// and Body must not change any more.
+	About any
+
+	// Late: the writer fills them.
+	Source ledger.Source
+	Booked ledger.Micros // of the event: with the channel it names the notice in its organization
+	Page   ledger.Micros // booked time of the first notice on the same page
+}
+
+// MaxNotice bounds a notice's body in bytes.
+const MaxNotice = store.MaxNotice
+
+// Shelf is a row that an actor keeps for itself: the journal writes it with the
+// Change and knows nothing of it. Keys that begin with 'n' are the writer's pages
+// of notices, which can be removed, and nothing else.
+type Shelf struct {
+	Org   ledger.ID
+	Key   []byte // at most 256 bytes
+	Value []byte // at most 96 KiB; nil: the row is removed
+}
+
+func (s *Shelf) check() error {
+	if len(s.Key) == 0 || len(s.Key) > store.MaxShelfKey || len(s.Value) > store.MaxShelfValue {
+		return fmt.Errorf("a row of the shelf with a key of %d and a value of %d bytes", len(s.Key), len(s.Value))
+	}
+	if s.Value != nil && !store.OnShelf(s.Key) {
+		return fmt.Errorf("a row of the shelf among the notices")
+	}
+	return nil
+}
+
+func (s *Step) checkNotices() error {
+	seen := 0
+	for i := range s.Notices {
+		n := &s.Notices[i]
+		if n.Event < seen || n.Event >= len(s.Events) || !n.Channel.tells() || len(n.Body) > MaxNotice {
+			return fmt.Errorf("notice of event %d by channel %d with %d bytes", n.Event, n.Channel, len(n.Body))
+		}
+		if i > 0 && n.Event == seen && n.Channel <= s.Notices[i-1].Channel {
+			return fmt.Errorf("event %d has two notices by channel %d", n.Event, n.Channel)
+		}
+		seen = n.Event
+	}
+	return nil
+}
+
+// told is what a group tells of one organization.
+type told struct {
+	org     ledger.ID
+	notices []Notice
+}
+
+// tell puts the step's notices on the group's page.
+func (w *writer) tell(b *books, s *Step) {
+	for i := range s.Notices {
+		n := &s.Notices[i]
+		if b.notices.Full(len(n.Body)) {
+			w.flushNotices(b)
+		}
+		if b.notices.First == 0 {
+			w.tail.add(1, noticeRow)
+		}
+		before := b.notices.Bytes()
+		n.Source, n.Booked = s.Source, s.Events[n.Event].Booked
+		b.notices.Add(&store.Notice{Booked: n.Booked, Source: n.Source, Channel: byte(n.Channel), To: n.To, Body: n.Body})
+		n.Page = b.notices.First
+		w.tail.bytes += b.notices.Bytes() - before
+		b.told = append(b.told, *n)
+	}
+}
+
+// flushNotices writes the open page of notices.
+func (w *writer) flushNotices(b *books) {
+	if b.notices.First == 0 {
+		return
+	}
+	w.key = store.KeyNoticePage(w.key[:0], b.org, b.notices.First)
+	w.group.Set(w.key, b.notices.Row())
+	b.notices.Reset()
+}
+
+// finishNotices writes the last one, and hands over what is told once the group
+// is durable.
+func (w *writer) finishNotices(b *books) {
+	w.flushNotices(b)
+	if len(b.told) == 0 {
+		return
+	}
+	w.out.told = append(w.out.told, told{b.org, b.told})
+	b.told = nil
+	if len(w.orgs) > maxSheeted {
+		b.notices = store.NoticePage{}
+	}
+}
+
+// OnNotices has fn called with what each durable group tells of an organization,
+// in the order in which it was booked, before the changes are acknowledged and
+// from the committer's goroutine: it must not block. The slice is fn's. It is set
+// before any Change that has notices is submitted.
+func (j *Journal) OnNotices(fn func(org ledger.ID, notices []Notice)) { j.onNotices = fn }
+
+// ShelfRow reads a row of the shelf.
+func (v *View) ShelfRow(org ledger.ID, key []byte) ([]byte, bool, error) {
+	return v.snap.Get(store.KeyShelf(nil, org, key), nil)
+}
+
+// ShelfAscending calls fn with the rows of the shelf whose keys begin with prefix,
+// from the first that is not below from (nil: from the beginning). The slices hold
+// until fn returns.
+func (v *View) ShelfAscending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
+	return v.snap.Ascend(store.KeyShelf(nil, org, prefix), shelfFrom(org, from), func(key, value []byte) (bool, error) {
+		return fn(store.ShelfKey(key), value)
+	})
+}
+
+// ShelfKeys is ShelfAscending without the values. If skipTo is not nil the next key
+// is the first that is not below it, which must be above the current one.
+func (v *View) ShelfKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
+	return v.snap.AscendKeys(store.KeyShelf(nil, org, prefix), shelfFrom(org, from), func(key []byte) ([]byte, bool, error) {
+		skip, more, err := fn(store.ShelfKey(key))
+		if skip != nil {
+			skip = store.KeyShelf(nil, org, skip)
+		}
+		return skip, more, err
+	})
+}
+
+// ShelfDescending is ShelfAscending backwards: from the greatest key that is not
+// above from (nil: from the end).
+func (v *View) ShelfDescending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
+	return v.snap.Descend(store.KeyShelf(nil, org, prefix), shelfFrom(org, from), func(key, value []byte) (bool, error) {
+		return fn(store.ShelfKey(key), value)
+	})
+}
+
+func shelfFrom(org ledger.ID, from []byte) []byte {
+	if from == nil {
+		return nil
+	}
+	return store.KeyShelf(nil, org, from)
+}
+
+// NoticesAscending calls fn with an organization's notices from the page on that
+// holds the given booked time, or would. The body holds until fn returns.
+func (v *View) NoticesAscending(org ledger.ID, from ledger.Micros, fn func(n *Notice) (more bool, err error)) error {
+	prefix := store.KeyNotices(nil, org)
+	start, _, found, err := v.snap.Last(prefix, store.KeyNoticePage(nil, org, from))
+	if err != nil {
+		return err
+	}
+	if !found {
+		start = nil
+	}
+	return v.snap.Ascend(prefix, start, func(key, row []byte) (bool, error) { return eachNotice(key, row, fn) })
+}
+
+// NoticePages calls fn with pages of notices, the newest first, from the one on that
+// holds the given booked time, or would (0: from the last one). The notices are fn's, their
+// bodies hold until it returns.
+func (v *View) NoticePages(org ledger.ID, from ledger.Micros, fn func(page ledger.Micros, notices []Notice) (more bool, err error)) error {
+	var start []byte
+	if from != 0 {
+		start = store.KeyNoticePage(nil, org, from)
+	}
+	return v.snap.Descend(store.KeyNotices(nil, org), start, func(key, row []byte) (bool, error) {
+		var page []Notice
+		_, err := eachNotice(key, row, func(n *Notice) (bool, error) {
+			page = append(page, *n)
+			return true, nil
+		})
+		if err != nil || len(page) == 0 {
+			return err == nil, err
+		}
+		return fn(page[0].Page, page)
+	})
+}
+
+func eachNotice(key, row []byte, fn func(n *Notice) (bool, error)) (more bool, err error) {
+	page, ok := store.ParseNoticePage(key)
+	if !ok {
+		return false, damaged("page of notices with key %x", key)
+	}
+	more = true
+	err = store.EachNotice(page, row, func(n *store.Notice) (bool, error) {
+		var err error
+		more, err = fn(&Notice{Channel: Channel(n.Channel), To: n.To, Body: n.Body, Source: n.Source, Booked: n.Booked, Page: page})
+		return more, err
+	})
+	return more, err
+}

@@ -1,0 +1,410 @@
+package posting_test
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// heard is what OnNotices was told, in order.
+type heard struct {
+	mu    sync.Mutex
+	calls []toldOf // guarded by mu
+}
+
+type toldOf struct {
+	org     ledger.ID
+	notices []posting.Notice
+}
+
+func (h *heard) listen(j *posting.Journal) {
+	j.OnNotices(func(org ledger.ID, notices []posting.Notice) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.calls = append(h.calls, toldOf{org, notices})
+	})
+}
+
+func (h *heard) of(org ledger.ID) (all []posting.Notice) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.calls {
+		if c.org == org {
+			all = append(all, c.notices...)
+		}
+	}
+	return all
+}
+
+// telling is a step of one record whose events each tell by all channels.
+func telling(org ledger.ID, events int, body string) posting.Step {
+	s := posting.Step{Org: org, Source: newTransaction(), Record: []byte{1}}
+	for i := range events {
+		s.Events = append(s.Events, ledger.Event{Name: "a", To: "b"})
+		for _, channel := range []posting.Channel{posting.Webhook, posting.Stream, posting.Operators} {
+			s.Notices = append(s.Notices, posting.Notice{Event: i, Channel: channel, To: uuid.New(), Body: fmt.Appendf(nil, "%s %d %v", body, i, channel)})
+		}
+	}
+	return s
+}
+
+func change(steps ...posting.Step) *posting.Change { return &posting.Change{Steps: steps} }
+
+// stored are all notices of an organization, in order.
+func (r *rig) stored(of ledger.ID) (all []posting.Notice) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	err := v.NoticesAscending(of, 0, func(n *posting.Notice) (bool, error) {
+		copied := *n
+		copied.Body = slices.Clone(n.Body)
+		all = append(all, copied)
+		return true, nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
+
+// wantNotices compares notices, but for what is not stored of them.
+func wantNotices(t *testing.T, what string, got, want []posting.Notice) {
+	t.Helper()
+	same := func(a, b posting.Notice) bool {
+		return a.Booked == b.Booked && a.Page == b.Page && a.Source == b.Source && a.Channel == b.Channel && a.To == b.To && bytes.Equal(a.Body, b.Body)
+	}
+	if !slices.EqualFunc(got, want, same) {
+		t.Errorf("%s: %d notices, want %d, or they differ:\n%+v\n%+v", what, len(got), len(want), head(got), head(want))
+	}
+}
+
+func head(notices []posting.Notice) []posting.Notice { return notices[:min(3, len(notices))] }
+
+func TestANoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
+	r := open(t)
+	var h heard
+	h.listen(r.Journal)
+	c := change(telling(org, 2, "first"), telling(org, 1, "second"))
+	r.must(c)
+	var want []posting.Notice
+	for i := range c.Steps {
+		for _, n := range c.Steps[i].Notices {
+			want = append(want, posting.Notice{
+				Channel: n.Channel, To: n.To, Body: n.Body, Source: c.Steps[i].Source, Booked: c.Steps[i].Events[n.Event].Booked,
+				Page: c.Steps[0].Events[0].Booked, // of the group's first notice
+			})
+		}
+	}
+	if want[0].Booked == 0 || want[0].Booked == want[3].Booked {
+		t.Fatalf("the events were booked at %d and %d", want[0].Booked, want[3].Booked)
+	}
+	wantNotices(t, "handed over", h.of(org), want)
+	wantNotices(t, "stored", r.stored(org), want)
+	r.restart()
+	wantNotices(t, "after a restart", r.stored(org), want)
+	if got := r.stored(uuid.New()); got != nil {
+		t.Errorf("another organization has %v", got)
+	}
+}
+
+func TestWhatANoticeIsAboutReachesWhoeverHearsOfItAndIsNotStored(t *testing.T) {
+	r := open(t)
+	var h heard
+	h.listen(r.Journal)
+	s := telling(org, 1, "x")
+	about := new(int)
+	s.Notices[1].About = about
+	r.must(change(s))
+	if got := h.of(org); got[1].About != about || got[0].About != nil {
+		t.Errorf("handed over with %v and %v", got[1].About, got[0].About)
+	}
+	if got := r.stored(org); got[1].About != nil {
+		t.Errorf("read back with %v", got[1].About)
+	}
+}
+
+func TestARefusedChangeTellsNothing(t *testing.T) {
+	d := gated()
+	r := openOn(t, d)
+	var h heard
+	h.listen(r.Journal)
+	claim := []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "1/x", Owner: []byte("me")}}
+	first, taken, stale := change(telling(org, 1, "first")), change(telling(org, 1, "taken")), change(telling(org, 1, "stale"))
+	first.Claims, taken.Claims = claim, claim
+	stale.Steps[0].Source, stale.Steps[0].Expect = first.Steps[0].Source, 7
+	stale.Outcome = true
+	receipts := r.together(d, []*posting.Change{first, taken, stale}) // in one group, or in two
+	if receipts[0].Err != nil {
+		t.Fatal(receipts[0].Err)
+	}
+	wantCode(t, receipts[1].Err, ledger.ClaimTaken)
+	wantCode(t, receipts[2].Err, ledger.StaleVersion)
+	for what, got := range map[string][]posting.Notice{"handed over": h.of(org), "stored": r.stored(org)} {
+		if len(got) != 3 || string(got[0].Body) != "first 0 webhook" {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+}
+
+func TestAFailingDiskTellsNobodyAndTheStoreSaysWhatIsToBeTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		after bool
+		want  int
+	}{"not persisted": {false, 3}, "failed but persisted": {true, 6}} {
+		t.Run(name, func(t *testing.T) {
+			d := new(disk)
+			r := openOn(t, d)
+			var h heard
+			h.listen(r.Journal)
+			r.must(change(telling(org, 1, "before")))
+			d.before.Store(!c.after)
+			d.after.Store(c.after)
+			r.Submit(change(telling(org, 1, "lost")), func(posting.Receipt) { t.Error("acknowledged") })
+			if err := <-r.fatal; !errors.Is(err, errDisk) {
+				t.Fatalf("fatal: %v", err)
+			}
+			_ = r.Close()
+			if got := len(h.of(org)); got != 3 {
+				t.Errorf("%d were handed over, want the 3 of the group before", got)
+			}
+			d.before.Store(false)
+			d.after.Store(false)
+			r.reopen()
+			if got := len(r.stored(org)); got != c.want {
+				t.Errorf("%d are stored, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNothingIsHandedOverBeforeTheSyncAndAllBeforeItIsAcknowledged(t *testing.T) {
+	d := gated()
+	r := openOn(t, d)
+	var order []string // written by the committer's goroutine only
+	var inView int
+	r.OnNotices(func(org ledger.ID, notices []posting.Notice) {
+		order = append(order, "told")
+		inView = len(r.stored(org))
+	})
+	done := make(chan struct{})
+	r.Submit(change(telling(org, 1, "x")), func(posting.Receipt) {
+		order = append(order, "acknowledged")
+		close(done)
+	})
+	select {
+	case <-done:
+		t.Fatal("acknowledged with the sync still open")
+	default:
+	}
+	if got := r.stored(org); got != nil {
+		t.Errorf("a view shows %+v with the sync still open", got)
+	}
+	d.open()
+	<-done
+	if !slices.Equal(order, []string{"told", "acknowledged"}) || inView != 3 {
+		t.Errorf("order %v, and %d durable when they were told", order, inView)
+	}
+}
+
+// Bookings of two organizations in groups of any size: each hears all of its own
+// once, in their order.
+func TestNoticesComeInTheOrderOfTheirBookings(t *testing.T) {
+	r := open(t)
+	var h heard
+	h.listen(r.Journal)
+	orgs := [2]ledger.ID{org, uuid.New()}
+	var senders, left sync.WaitGroup
+	const each = 300
+	left.Add(4 * each)
+	for i := range 4 {
+		senders.Go(func() {
+			for n := range each {
+				r.Submit(change(telling(orgs[(i+n)%2], 1, "x")), func(receipt posting.Receipt) {
+					if receipt.Err != nil {
+						t.Error(receipt.Err)
+					}
+					left.Done()
+				})
+			}
+		})
+	}
+	senders.Wait()
+	left.Wait()
+	for _, of := range orgs {
+		got := h.of(of)
+		if len(got) != 4*each/2*3 {
+			t.Errorf("%d notices, want %d", len(got), 4*each/2*3)
+		}
+		sorted := slices.IsSortedFunc(got, func(a, b posting.Notice) int {
+			return cmp.Or(cmp.Compare(a.Booked, b.Booked), cmp.Compare(a.Channel, b.Channel), 1) // never the same twice
+		})
+		if !sorted {
+			t.Error("they were not handed over in the order of their bookings")
+		}
+		wantNotices(t, "stored", r.stored(of), got)
+	}
+}
+
+func TestAPageOfNoticesIsCutAtItsBound(t *testing.T) {
+	r := open(t)
+	c := new(posting.Change)
+	for n := range 20 {
+		s := telling(org, 1, "x")
+		s.Notices[0].Body = bytes.Repeat([]byte{byte(n)}, store.MaxNotice*(1+n%2)/2)
+		c.Steps = append(c.Steps, s)
+	}
+	r.must(c)
+	all := r.stored(org)
+	if len(all) != 60 {
+		t.Fatalf("%d notices, want 60", len(all))
+	}
+	v := r.View()
+	defer v.Close()
+	rows := 0
+	err := v.ShelfAscending(org, []byte{'n'}, nil, func(_, row []byte) (bool, error) {
+		rows++
+		if len(row) > store.MaxNotices {
+			t.Errorf("a page of %d bytes, want at most %d", len(row), store.MaxNotices)
+		}
+		return true, nil
+	})
+	if err != nil || rows < 5 || rows > 10 {
+		t.Errorf("%d pages for 245 KiB (%v)", rows, err)
+	}
+	var again []posting.Notice
+	err = v.NoticePages(org, 0, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
+		if notices[0].Booked != page {
+			t.Errorf("page %d begins with %d", page, notices[0].Booked)
+		}
+		for i := range notices {
+			notices[i].Body = slices.Clone(notices[i].Body)
+		}
+		again = append(notices, again...)
+		return true, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNotices(t, "by pages, the newest first", again, all)
+}
+
+// From any instant on, a reader begins with the page that holds it, or would.
+func TestNoticesAreReadFromThePageThatHoldsAnInstant(t *testing.T) {
+	r := open(t)
+	for range 5 {
+		r.must(change(telling(org, 3, "x"))) // a page each
+	}
+	all := r.stored(org)
+	v := r.View()
+	defer v.Close()
+	for from := all[0].Booked - 2; from <= all[len(all)-1].Booked+2; from++ {
+		page := all[0].Page
+		for _, n := range all {
+			if n.Page <= from {
+				page = n.Page
+			}
+		}
+		var first, newest ledger.Micros
+		err := v.NoticesAscending(org, from, func(n *posting.Notice) (bool, error) {
+			first = n.Booked
+			return false, nil
+		})
+		if err != nil || first != page {
+			t.Errorf("from %d: begins at %d, want %d (%v)", from, first, page, err)
+		}
+		err = v.NoticePages(org, from, func(p ledger.Micros, _ []posting.Notice) (bool, error) {
+			newest = p
+			return false, nil
+		})
+		if from < all[0].Page {
+			page = 0
+		}
+		if err != nil || newest != page {
+			t.Errorf("back from %d: begins at %d, want %d (%v)", from, newest, page, err)
+		}
+	}
+}
+
+func TestANoticeThatMakesNoSenseStopsItsCallerOnly(t *testing.T) {
+	r := open(t)
+	notice := func(event int, channel posting.Channel, body int) posting.Notice {
+		return posting.Notice{Event: event, Channel: channel, Body: make([]byte, body)}
+	}
+	for name, notices := range map[string][]posting.Notice{
+		"of no event":               {notice(-1, posting.Webhook, 1)},
+		"of an event that is none":  {notice(2, posting.Webhook, 1)},
+		"by no channel":             {notice(0, 0, 1)},
+		"a bulletin":                {notice(0, posting.Bulletin, 1)},
+		"by an unknown channel":     {notice(0, 9, 1)},
+		"too long":                  {notice(0, posting.Webhook, posting.MaxNotice+1)},
+		"two by one channel":        {notice(0, posting.Webhook, 1), notice(0, posting.Webhook, 1)},
+		"channels out of order":     {notice(0, posting.Stream, 1), notice(0, posting.Webhook, 1)},
+		"events out of their order": {notice(1, posting.Webhook, 1), notice(0, posting.Webhook, 1)},
+	} {
+		s := telling(org, 2, "x")
+		s.Notices = notices
+		if !panics(func() { r.submit(change(s)) }) {
+			t.Errorf("%s: it was taken", name)
+		}
+	}
+	s := telling(org, 2, "x")
+	s.Notices = []posting.Notice{notice(0, posting.Webhook, 0), notice(0, posting.Operators, posting.MaxNotice), notice(1, posting.Webhook, posting.MaxNotice)}
+	r.must(change(s))
+	if got := r.stored(org); len(got) != 3 || len(got[0].Body) != 0 || len(got[1].Body) != posting.MaxNotice {
+		t.Errorf("%d notices are stored", len(got))
+	}
+}
+
+// Random changes, groups and restarts: what is stored is what was acknowledged.
+func TestWhatIsStoredOfNoticesIsWhatWasHandedOver(t *testing.T) {
+	random := random(t)
+	r := open(t)
+	var h heard
+	h.listen(r.Journal)
+	orgs := make([]ledger.ID, 20) // more than keep their pages' memory
+	for i := range orgs {
+		orgs[i] = uuid.New()
+	}
+	for range 6 {
+		var left sync.WaitGroup
+		for range 1 + random.IntN(200) {
+			c := new(posting.Change)
+			for range 1 + random.IntN(4) {
+				s := telling(orgs[random.IntN(len(orgs))], 1+random.IntN(3), "x")
+				for i := range s.Notices {
+					s.Notices[i].Body = make([]byte, random.IntN(1<<random.IntN(13)))
+					if random.IntN(2) == 0 {
+						s.Notices[i].To = org
+					}
+				}
+				s.Notices = s.Notices[:random.IntN(len(s.Notices)+1)]
+				c.Steps = append(c.Steps, s)
+			}
+			left.Add(1)
+			r.Submit(c, func(receipt posting.Receipt) {
+				if receipt.Err != nil {
+					t.Error(receipt.Err)
+				}
+				left.Done()
+			})
+		}
+		left.Wait()
+		if random.IntN(2) == 0 {
+			r.restart()
+			h.listen(r.Journal)
+		}
+		for _, of := range orgs {
+			wantNotices(t, "stored", r.stored(of), h.of(of))
+		}
+	}
+}

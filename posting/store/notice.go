@@ -1,0 +1,126 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"mizan/ledger"
+)
+
+// shelfNotices begins, on the shelf where actors keep rows for themselves, the keys
+// of the notices, which the writer puts there.
+const shelfNotices = 'n'
+
+// Bounds of the shelf, in bytes.
+const (
+	MaxShelfKey   = 256      // of a row's key
+	MaxShelfValue = 96 << 10 // of a row
+	MaxNotice     = 16 << 10 // of a notice's body
+	MaxNotices    = 48 << 10 // of a page of notices, beyond which a new one begins
+)
+
+// Notice is what is stored of a notice.
+type Notice struct {
+	Booked  ledger.Micros // of the event that it tells of
+	Source  ledger.Source // whose event it is
+	Channel byte
+	To      ledger.ID // destination
+	Body    []byte
+}
+
+// KeyShelf is shelf/<org>/<key>.
+func KeyShelf(dst []byte, org ledger.ID, key []byte) []byte {
+	return append(orgKey(dst, prefixShelf, org), key...)
+}
+
+// ShelfKey is the key of a row of the shelf without what stands before it.
+func ShelfKey(key []byte) []byte { return key[1+16:] }
+
+// OnShelf tells whether somebody other than the writer may set the row.
+func OnShelf(key []byte) bool { return key[0] != shelfNotices }
+
+// KeyNotices is shelf/<org>/n: the prefix of an organization's notices.
+func KeyNotices(dst []byte, org ledger.ID) []byte {
+	return append(orgKey(dst, prefixShelf, org), shelfNotices)
+}
+
+// KeyNoticePage is shelf/<org>/n<booked time of the page's first notice>.
+func KeyNoticePage(dst []byte, org ledger.ID, first ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64(KeyNotices(dst, org), uint64(first))
+}
+
+// ParseNoticePage is the booked time of the first notice of the page with the key.
+func ParseNoticePage(key []byte) (first ledger.Micros, ok bool) {
+	if len(key) != 1+16+1+8 || key[0] != prefixShelf || key[17] != shelfNotices {
+		return 0, false
+	}
+	return ledger.Micros(binary.BigEndian.Uint64(key[18:])), true
+}
+
+// NoticePage builds the row of notices of one organization in one group.
+type NoticePage struct {
+	First ledger.Micros // 0: it is empty
+	last  Notice        // but for its body
+	row   []byte
+}
+
+// sameTo is set in a notice's channel if it goes where the one before went.
+const sameTo = 0x80
+
+// Full tells whether a notice with a body of n bytes more needs a new page.
+func (p *NoticePage) Full(n int) bool { return p.First != 0 && len(p.row)+n+64 > MaxNotices }
+
+// Add appends a notice. They come in the order of their booked times.
+func (p *NoticePage) Add(n *Notice) {
+	if p.First == 0 {
+		p.First, p.last = n.Booked, Notice{Booked: n.Booked}
+		p.row = append(p.row, 1)
+	}
+	same := len(p.row) > 1 && n.Channel == p.last.Channel && n.To == p.last.To
+	p.row = binary.AppendUvarint(p.row, uint64(n.Booked-p.last.Booked))
+	p.row = append(append(p.row, byte(n.Source.Kind)), n.Source.ID[:]...)
+	if same {
+		p.row = append(p.row, n.Channel|sameTo)
+	} else {
+		p.row = append(append(p.row, n.Channel), n.To[:]...)
+	}
+	p.row = binary.AppendUvarint(p.row, uint64(len(n.Body)))
+	p.row = append(p.row, n.Body...)
+	p.last = Notice{Booked: n.Booked, Channel: n.Channel, To: n.To}
+}
+
+// Bytes is the size of the page.
+func (p *NoticePage) Bytes() int { return len(p.row) }
+
+// Row is the page as it is stored.
+func (p *NoticePage) Row() []byte { return p.row }
+
+// Reset empties the page for the next one.
+func (p *NoticePage) Reset() { p.First, p.last, p.row = 0, Notice{}, p.row[:0] }
+
+// EachNotice calls fn with the notices of a page in order; the body aliases it.
+func EachNotice(first ledger.Micros, row []byte, fn func(n *Notice) (more bool, err error)) error {
+	r := reader{src: row}
+	if r.byte() != 1 {
+		return fmt.Errorf("page of notices: unknown form")
+	}
+	n := Notice{Booked: first}
+	for len(r.src) > 0 {
+		n.Booked += ledger.Micros(r.uvarint())
+		n.Source.Kind = ledger.Kind(r.byte())
+		n.Source.ID = r.id()
+		channel := r.byte()
+		n.Channel = channel &^ sameTo
+		if channel&sameTo == 0 {
+			n.To = r.id()
+		}
+		n.Body = r.take(int(r.uvarint()))
+		if r.bad {
+			return fmt.Errorf("page of notices: cut short")
+		}
+		if more, err := fn(&n); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}

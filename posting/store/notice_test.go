@@ -1,0 +1,240 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+)
+
+var noticeOrg = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a03")
+
+// noticesOf reads a page to its end, or as far as it can be read.
+func noticesOf(first ledger.Micros, row []byte) (all []Notice, err error) {
+	err = EachNotice(first, row, func(n *Notice) (bool, error) {
+		copied := *n
+		copied.Body = slices.Clone(n.Body)
+		all = append(all, copied)
+		return true, nil
+	})
+	return all, err
+}
+
+func sameNotice(a, b Notice) bool {
+	return a.Booked == b.Booked && a.Source == b.Source && a.Channel == b.Channel && a.To == b.To && bytes.Equal(a.Body, b.Body)
+}
+
+// randomNotices are in order, some of them to where the one before went.
+func randomNotices(r *rand.Rand, n int) []Notice {
+	all := make([]Notice, n)
+	booked, to, channel := ledger.Micros(1+r.Int64N(1<<50)), uuid.New(), byte(1)
+	for i := range all {
+		if r.IntN(3) == 0 {
+			to, channel = uuid.New(), byte(1+r.IntN(4))
+		}
+		body := make([]byte, r.IntN(1<<r.IntN(10)))
+		for k := range body {
+			body[k] = byte(r.Uint32())
+		}
+		all[i] = Notice{Booked: booked, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Channel: channel, To: to, Body: body}
+		booked += ledger.Micros(r.Int64N(1 << r.IntN(40)))
+	}
+	return all
+}
+
+func pageOf(all []Notice) *NoticePage {
+	p := new(NoticePage)
+	for i := range all {
+		p.Add(&all[i])
+	}
+	return p
+}
+
+func TestAPageHasTheNoticesThatWereAdded(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed(t), 0))
+	p := new(NoticePage)
+	for range 200 {
+		want := randomNotices(r, 1+r.IntN(20))
+		for i := range want {
+			before := p.Bytes()
+			p.Add(&want[i])
+			if grown := p.Bytes() - before; grown > 10+17+17+3+1+len(want[i].Body) {
+				t.Errorf("a notice of %d bytes takes %d", len(want[i].Body), grown)
+			}
+		}
+		if p.First != want[0].Booked {
+			t.Fatalf("the page begins at %d, want %d", p.First, want[0].Booked)
+		}
+		got, err := noticesOf(p.First, p.Row())
+		if err != nil || !slices.EqualFunc(got, want, sameNotice) {
+			t.Fatalf("%+v, want %+v (%v)", got, want, err)
+		}
+		p.Reset() // its memory is used again
+	}
+}
+
+func TestAPageIsFullBeforeItsBound(t *testing.T) {
+	n := Notice{Booked: 1, Source: ledger.Source{Kind: ledger.Transaction}, Channel: 1, Body: make([]byte, MaxNotice)}
+	p := new(NoticePage)
+	if p.Full(MaxNotice) {
+		t.Error("an empty page is full")
+	}
+	for !p.Full(len(n.Body)) {
+		n.To = uuid.New() // takes the most room
+		n.Booked += 1 << 60
+		p.Add(&n)
+		if p.Bytes() > MaxNotices {
+			t.Fatalf("a page of %d bytes", p.Bytes())
+		}
+	}
+	if p.Bytes() < 2*MaxNotice {
+		t.Errorf("a page of %d bytes is full", p.Bytes())
+	}
+	p.Reset()
+	n.Body = nil
+	for !p.Full(0) {
+		n.To = uuid.New()
+		n.Booked++
+		p.Add(&n)
+	}
+	if p.Bytes() > MaxNotices || p.Bytes() < MaxNotices-64 {
+		t.Errorf("a page of %d bytes is full, the bound is %d", p.Bytes(), MaxNotices)
+	}
+}
+
+// Wherever a page is cut, that is found unless it was between two notices.
+func TestAPageThatIsCutShortIsNotRead(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed(t), 0))
+	want := randomNotices(r, 12)
+	between := map[int]int{1: 0} // length → notices
+	for n := range want {
+		between[pageOf(want[:n+1]).Bytes()] = n + 1
+	}
+	p := pageOf(want)
+	for n := range p.Bytes() + 1 {
+		got, err := noticesOf(p.First, p.Row()[:n])
+		notices, whole := between[n]
+		if whole != (err == nil) || whole && !slices.EqualFunc(got, want[:notices], sameNotice) {
+			t.Fatalf("%d of %d bytes: %d notices, %v", n, p.Bytes(), len(got), err)
+		}
+	}
+}
+
+func TestAPageOfAnotherFormIsNotRead(t *testing.T) {
+	p := pageOf(randomNotices(rand.New(rand.NewPCG(1, 1)), 3))
+	for form := range 256 {
+		row := slices.Clone(p.Row())
+		row[0] = byte(form)
+		if _, err := noticesOf(p.First, row); (err == nil) != (form == 1) {
+			t.Errorf("form %d: %v", form, err)
+		}
+	}
+	endless := append(slices.Clone(p.Row()[:1+1+17+1+16]), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f)
+	if _, err := noticesOf(p.First, endless); err == nil {
+		t.Error("a body longer than everything is read")
+	}
+}
+
+func TestTheErrorOfWhoeverReadsAPageIsReturned(t *testing.T) {
+	p := pageOf(randomNotices(rand.New(rand.NewPCG(1, 1)), 3))
+	calls, failure := 0, errors.New("no more")
+	err := EachNotice(p.First, p.Row(), func(*Notice) (bool, error) {
+		calls++
+		return true, failure
+	})
+	if !errors.Is(err, failure) || calls != 1 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+	err = EachNotice(p.First, p.Row(), func(*Notice) (bool, error) {
+		calls++
+		return false, nil
+	})
+	if err != nil || calls != 2 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+}
+
+func TestOnlyAPagesKeyIsAPages(t *testing.T) {
+	key := KeyNoticePage(nil, noticeOrg, 1<<40+5)
+	if first, ok := ParseNoticePage(key); !ok || first != 1<<40+5 {
+		t.Errorf("its own key: %d %v", first, ok)
+	}
+	if !bytes.HasPrefix(key, KeyNotices(nil, noticeOrg)) || OnShelf(ShelfKey(key)) {
+		t.Error("a page's key is not among the notices")
+	}
+	for name, other := range map[string][]byte{
+		"shorter":      key[:len(key)-1],
+		"longer":       append(slices.Clone(key), 0),
+		"of an actor":  KeyShelf(nil, noticeOrg, []byte("d12345678")),
+		"of a record":  append([]byte{prefixRecord}, key[1:]...),
+		"empty":        nil,
+		"its org only": key[:17],
+	} {
+		if _, ok := ParseNoticePage(other); ok {
+			t.Errorf("%s: it is taken for a page's", name)
+		}
+	}
+	if !OnShelf([]byte("d")) || !OnShelf([]byte("m1")) {
+		t.Error("an actor's rows are not on the shelf")
+	}
+	if got := ShelfKey(KeyShelf(nil, noticeOrg, []byte("abc"))); string(got) != "abc" {
+		t.Errorf("a row's own key comes back as %q", got)
+	}
+}
+
+// Whatever byte of a stored page is another, the store says so when it is opened.
+func TestADamagedPageOfNoticesIsNoticed(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed(t), 0))
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	p := pageOf(randomNotices(r, 20))
+	set(t, s, string(KeyNoticePage(nil, noticeOrg, p.First)), string(p.Row()))
+	closeStore(t, s)
+	path := tablePath(s.path, highestTable(t, s))
+	whole := readFile(t, path)
+	at := bytes.Index(whole, p.Row())
+	if at < 0 {
+		t.Fatal("the page is not in the table as it was written")
+	}
+	for range 20 {
+		b := slices.Clone(whole)
+		b[at+r.IntN(p.Bytes())] ^= byte(1 + r.IntN(255))
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var damage *DamageError
+		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet})
+		if err == nil {
+			_ = s.Close()
+		}
+		if !errors.As(err, &damage) {
+			t.Fatalf("Open = %v, want a *DamageError", err)
+		}
+	}
+}
+
+// FuzzAPageOfNotices reads what is no page without a panic, and what is one so
+// that it is the same when it is written again.
+func FuzzAPageOfNotices(f *testing.F) {
+	p := pageOf(randomNotices(rand.New(rand.NewPCG(1, 1)), 4))
+	f.Add(uint64(p.First), p.Row())
+	f.Add(uint64(1), []byte{1})
+	f.Add(uint64(1), bytes.Repeat([]byte{0xff}, 60))
+	f.Fuzz(func(t *testing.T, first uint64, row []byte) {
+		all, err := noticesOf(ledger.Micros(first), row)
+		if err != nil || len(all) == 0 || all[0].Booked == 0 || slices.ContainsFunc(all, func(n Notice) bool { return n.Channel == 0 }) {
+			return
+		}
+		p := pageOf(all)
+		again, err := noticesOf(p.First, p.Row())
+		if err != nil || !slices.EqualFunc(all, again, sameNotice) {
+			t.Errorf("%+v is read again as %+v (%v)", all, again, err)
+		}
+	})
+}
