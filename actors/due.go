@@ -151,6 +151,11 @@ func (rt *Runtime) runPolls(now time.Time) {
 			}()
 			err = p.Run(now)
 		}
+		if p.Quick {
+			rt.work.add()
+			rt.run(job)
+			continue
+		}
 		if err := rt.Go(job); err != nil {
 			p.ended(now, err)
 		}

@@ -73,6 +73,7 @@ type Runtime struct {
 	sweeps  []func(now time.Time) // guarded by mu
 	loans   []loan                // guarded by mu: due work handed out, oldest first
 	repeats []repeat              // guarded by mu
+	pools   []*pool               // guarded by mu: beside pool
 }
 
 // RecordKey addresses a record's actor.
@@ -88,11 +89,15 @@ type Due struct {
 }
 
 // Poll asks something again and again without a durable timer: what it looks
-// for is still there after a restart. Run is called from the pool, one at a
-// time; after an error it rests, whatever Next says.
+// for is still there after a restart. Run is called from the pool, or if it is
+// Quick by the clock, one at a time; after an error it rests, whatever Next says.
 type Poll struct {
 	Next func() (time.Time, bool) // when there is something to do
 	Run  func(now time.Time) error
+
+	// Quick says that Run only sends messages: the clock calls it itself, and it
+	// does not wait for the pool.
+	Quick bool
 }
 
 // New makes a runtime. Register registries, wakers and polls, then Start it.
@@ -162,9 +167,11 @@ func (rt *Runtime) Enter() (leave func()) {
 }
 
 // Go runs a job on the pool; ErrBusy when too many wait.
-func (rt *Runtime) Go(job func()) error {
+func (rt *Runtime) Go(job func()) error { return rt.runOn(rt.pool, job) }
+
+func (rt *Runtime) runOn(p *pool, job func()) error {
 	rt.work.add()
-	if !rt.pool.add(func() { rt.run(job) }) {
+	if !p.add(func() { rt.run(job) }) {
 		rt.work.done()
 		return ErrBusy
 	}
@@ -210,6 +217,12 @@ func (rt *Runtime) Stop() {
 	rt.cancel()
 	rt.work.wait()
 	rt.pool.close()
+	rt.mu.Lock()
+	pools := rt.pools
+	rt.mu.Unlock()
+	for _, p := range pools {
+		p.close()
+	}
 	rt.system.Shutdown()
 	rt.actors.close()
 }

@@ -74,6 +74,24 @@ func (c *Context) Commit(change *posting.Change) {
 	submitted, c.change = true, change
 }
 
+// Submit hands a Change to the writer while later messages go on to be received.
+// then is called with the answer from the committer's goroutine: it must not block.
+func (c *Context) Submit(change *posting.Change, then func(posting.Receipt)) {
+	rt := c.Runtime
+	rt.work.add()
+	submitted := false
+	defer func() {
+		if !submitted {
+			rt.work.done() // the journal's own checks refused it: nothing will come back
+		}
+	}()
+	rt.Journal.Submit(change, func(r posting.Receipt) {
+		defer rt.work.done()
+		then(r)
+	})
+	submitted = true
+}
+
 // Expect announces that one Expected message will be told to this actor,
 // whatever becomes of the behaviour: until it has come the actor stays.
 func (c *Context) Expect() { c.expected++ }

@@ -122,7 +122,8 @@ func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide fu
 		case change == nil:
 			return nil, s.fresh(op, &o.key)
 		}
-		return change, s.keep(op, o, change, made)
+		about := &change.Steps[len(change.Steps)-1]
+		return change, s.keep(op, o, change, about.Org, about.Source, made)
 	}, publish)
 }
 
@@ -138,12 +139,24 @@ func (s *Service) fresh(op string, key *actors.Key) error {
 	return err
 }
 
-// keep adds the key's claim to a change and, directly behind the event that the
-// change is about, the answer: so the event before an answer's is the one whose
-// booked time it shows.
-func (s *Service) keep(op string, o *once, change *posting.Change, made any) error {
-	about := &change.Steps[len(change.Steps)-1]
-	org, id := about.Org, directory.AnswerID(o.key.ClaimKey())
+// KeepAnswer has another actor's Change in an organization claim the key of a context
+// that Once has made, and keep the answer to what was made; without a key it does
+// nothing. An error says that the Change must not be submitted. One that the writer
+// refuses has met the key: ask Answered again.
+func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, made any) error {
+	o, keyed := ctx.Value(onceInContext{}).(*once)
+	if !keyed {
+		return nil
+	}
+	answer := ledger.Source{Kind: ledger.Answer, ID: directory.AnswerID(o.key.ClaimKey())} // the key is used for nothing else that is a record
+	return s.keep("directory.KeepAnswer", o, change, org, answer, made)
+}
+
+// keep adds the key's claim to a change and the answer, directly behind the event that
+// the change is about, if it is about one: so the event before an answer's is the one
+// whose booked time it shows.
+func (s *Service) keep(op string, o *once, change *posting.Change, org ledger.ID, about ledger.Source, made any) error {
+	id := directory.AnswerID(o.key.ClaimKey())
 	answer := o.answer(made)
 	plaintext := encodeAnswer(&answer)
 	defer clear(plaintext)
@@ -155,7 +168,7 @@ func (s *Service) keep(op string, o *once, change *posting.Change, made any) err
 	if len(record) > posting.MaxRecord {
 		return ledger.Refuse(op, ledger.Invalid, "the answer is too long to be kept for an idempotency key")
 	}
-	change.Claims = append([]ledger.Claim{o.key.Claim(directory.PlatformOrg, about.Source, org[:])}, change.Claims...)
+	change.Claims = append([]ledger.Claim{o.key.Claim(directory.PlatformOrg, about, org[:])}, change.Claims...)
 	change.Steps = append(change.Steps, step(org, 0, record, directory.NewAnswer(id)))
 	return nil
 }

@@ -20,6 +20,7 @@ type Parcel struct {
 	EventID  string // stable across attempts; letters, digits, '.', '_', ':' and '-'
 	Type     string // transaction.<status>, of the same characters
 	Data     []byte // a JSON object, sent as it is
+	Bare     bool   // Data is the whole body: no envelope, no EventID, no Type, no signature
 }
 
 // Format implements fmt.Formatter, so that no verb shows the secrets.
@@ -56,15 +57,19 @@ func (s *sheet) release() {
 
 // write puts the parcel's request on the paper.
 func (s *sheet) write(p *Parcel, to *address, at time.Time) {
-	assert.That(plain(p.EventID) && plain(p.Type), "an event's id or type would have to be quoted")
-	s.body = appendEnvelope(s.body[:0], p, at.Unix())
+	if p.Bare {
+		s.body = append(s.body[:0], p.Data...)
+	} else {
+		assert.That(plain(p.EventID) && plain(p.Type), "an event's id or type would have to be quoted")
+		s.body = appendEnvelope(s.body[:0], p, at.Unix())
+	}
 	r := append(s.request[:0], "POST "...)
 	r = append(r, to.target...)
 	r = append(r, " HTTP/1.1\r\nHost: "...)
 	r = append(r, to.authority...)
 	r = append(r, "\r\nUser-Agent: "+userAgent+"\r\nContent-Type: application/json\r\nContent-Length: "...)
 	r = strconv.AppendInt(r, int64(len(s.body)), 10)
-	if p.Secret != "" {
+	if p.Secret != "" && !p.Bare {
 		r = append(r, "\r\nx-webhook-event-id: "...)
 		r = append(r, p.EventID...)
 		r = append(r, "\r\nx-webhook-timestamp: "...)

@@ -1,0 +1,252 @@
+package notifier
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// gate holds answers back until it is opened.
+type gate struct {
+	once sync.Once
+	ch   chan struct{}
+}
+
+func newGate(t testing.TB) *gate {
+	g := &gate{ch: make(chan struct{})}
+	t.Cleanup(g.open)
+	return g
+}
+
+func (g *gate) open() { g.once.Do(func() { close(g.ch) }) }
+
+func (g *gate) wait() { <-g.ch }
+
+// A receiver that takes its time keeps four workers busy and 64 notices in memory.
+// The rest waits in the store, and comes back when it answers: each once.
+func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testing.T) {
+	h := newHouse(t)
+	g := newGate(t)
+	r := receive(t, func(*arrival) int { g.wait(); return 200 })
+	const n = 1_000
+	ids := h.many(h.at(r), n)
+	waitFor(t, "four under way, the rest in the store", func() bool {
+		return r.count() == firstWindow && len(h.shelf(here, rowRetries)) >= n-maxDoubtful-firstWindow
+	})
+	if got := h.waiting.Load(); got > maxDoubtful+firstWindow {
+		t.Errorf("%d notices wait in memory, want at most %d", got, maxDoubtful+firstWindow)
+	}
+	g.open()
+	h.rest()
+	r.wantOnce(t, here, ids)
+	if r.most > lastWindow {
+		t.Errorf("%d at once, want at most %d", r.most, lastWindow)
+	}
+	if got := h.waiting.Load(); got != 0 {
+		t.Errorf("%d notices wait in memory when all are told", got)
+	}
+	for _, id := range []ID{ids[0], ids[n/2], ids[n-1]} {
+		h.wants(id, Delivered, 1)
+	}
+	if got := h.shelf(here, rowRetries); len(got) != 0 {
+		t.Errorf("%d deliveries still wait", len(got))
+	}
+}
+
+// A destination that answered keeps more in memory; when it fails, all but a few go
+// into the store at once.
+func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
+	h := newHouse(t)
+	var failing sync.Map
+	g := newGate(t)
+	r := receive(t, func(*arrival) int {
+		if _, ok := failing.Load("now"); ok {
+			g.wait()
+			return 500
+		}
+		return 200
+	})
+	to := h.at(r)
+	h.one(to)
+	h.rest() // it is known to answer
+	failing.Store("now", true)
+	const n = 2_000
+	ids := h.many(to, n)
+	waitFor(t, "in memory", func() bool { return h.waiting.Load() == n })
+	if got := h.shelf(here, rowRetries); len(got) != 0 {
+		t.Errorf("%d wait in the store while there is room in memory", len(got))
+	}
+	g.open()
+	h.rest()
+	h.pass(0)
+	for _, id := range []ID{ids[0], ids[n-1]} {
+		h.wants(id, Pending, 1)
+	}
+	if got := h.waiting.Load(); got != 0 {
+		t.Errorf("%d notices wait in memory when each had its attempt", got)
+	}
+	if got := len(h.shelf(here, rowRetries)); got != n {
+		t.Errorf("%d wait in the store, want %d", got, n)
+	}
+	failing.Delete("now")
+	h.pass(30 * time.Second)
+	for event, times := range r.events() {
+		if times > 2 {
+			t.Errorf("event %s came %d times", event, times)
+		}
+	}
+	if got := h.shelf(here, rowRetries); len(got) != 0 {
+		t.Errorf("%d deliveries still wait", len(got))
+	}
+}
+
+func TestADestinationThatAnswersHasSixteenWorkersAtMost(t *testing.T) {
+	h := newHouse(t)
+	g := newGate(t)
+	var blocked sync.Map
+	r := receive(t, func(*arrival) int {
+		if _, ok := blocked.Load("now"); ok {
+			g.wait()
+		}
+		return 200
+	})
+	to := h.at(r)
+	h.one(to)
+	h.rest()
+	blocked.Store("now", true)
+	ids := h.many(to, 4_000)
+	waitFor(t, "the window is open", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.under == lastWindow
+	})
+	g.open()
+	h.rest()
+	if r.most != lastWindow {
+		t.Errorf("%d at once, want %d", r.most, lastWindow)
+	}
+	if got := len(r.events()); got != len(ids)+1 {
+		t.Errorf("%d events came, want %d", got, len(ids)+1)
+	}
+}
+
+// A hundred receivers never answer. The others get all of theirs while every one of
+// those hangs: counted, not timed.
+func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
+	h := newHouse(t, onRealClock)
+	hanging := receive(t, always(hangs))
+	good := receive(t, always(200))
+	const dead, alive, each = 100, 50, 20
+	var all, known []ledger.ID
+	for range dead {
+		all = append(all, h.at(hanging))
+	}
+	for range alive {
+		known = append(known, h.at(good))
+	}
+	for range firstWindow + 3 {
+		h.tells(here, posting.Webhook, all...)
+	}
+	waitFor(t, "all of them hang", func() bool { return hanging.count() == dead*firstWindow })
+	var ids []ID
+	for range each {
+		ids = append(ids, h.tells(here, posting.Webhook, known...)...)
+	}
+	waitFor(t, "the others have theirs", func() bool { return len(good.events()) == len(ids) })
+	if got := hanging.count(); got < dead*firstWindow {
+		t.Errorf("%d hang", got)
+	}
+	good.wantOnce(t, here, ids)
+}
+
+// Nothing but failures, so that no window opens: what is due comes strictly in the
+// order in which it is due, four at a time.
+func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
+	h := newHouse(t)
+	random := random(t)
+	dead := receive(t, always(500))
+	to := h.at(dead)
+	var order []string
+	for range 300 {
+		order = append(order, EventID(here, h.one(to)).String())
+		h.rest() // tried at this instant
+		h.pass(time.Duration(1+random.IntN(90)) * time.Millisecond)
+	}
+	answers := make(chan struct{})
+	r := receive(t, func(*arrival) int { <-answers; return 500 })
+	h.book.set(to, actors.Address{URL: r.URL})
+	passed := make(chan error, 1)
+	h.stop() // while it was down all became due
+	if err := h.clock.Set(h.clock.Now().Add(31 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	h.start()
+	for n := range order {
+		waitFor(t, "the next four", func() bool { return r.count() == min(n+firstWindow, len(order)) })
+		answers <- struct{}{}
+	}
+	close(passed)
+	h.rest()
+	var got []string
+	for _, a := range r.got() {
+		got = append(got, a.EventID)
+	}
+	// Four workers begin together: which of them arrives first is chance.
+	for n := range got {
+		if !slices.Contains(order[max(0, n-firstWindow):min(n+firstWindow, len(order))], got[n]) {
+			t.Fatalf("arrival %d is none of those that are due around it", n)
+		}
+	}
+	if len(got) != len(order) || len(r.events()) != len(order) {
+		t.Errorf("%d arrivals of %d events, want %d", len(got), len(r.events()), len(order))
+	}
+}
+
+// What is fresh and what is due have their turns: neither waits for the other's end.
+func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	to := h.at(r)
+	old := h.many(to, 300)
+	h.rest()
+	before := r.count()
+	if err := h.clock.Set(h.clock.Now().Add(time.Minute)); err != nil { // no timer runs yet
+		t.Fatal(err)
+	}
+	slow := make(chan struct{})
+	second := receive(t, func(*arrival) int { <-slow; return 500 })
+	h.book.set(to, actors.Address{URL: second.URL})
+	go func() { _ = h.runtime.Advance(h.clock.Now()) }()
+	waitFor(t, "the due ones are under way", func() bool { return second.count() == firstWindow })
+	fresh := h.many(to, 20)
+	var events []string
+	for _, id := range fresh {
+		events = append(events, EventID(here, id).String())
+	}
+	waitFor(t, "in memory", func() bool { return h.waiting.Load() == int64(len(fresh)) })
+	seen := 0
+	for seen < len(fresh) {
+		all := second.count()
+		slow <- struct{}{}
+		waitFor(t, "the next one", func() bool { return second.count() > all })
+		seen = 0
+		for _, a := range second.got() {
+			if slices.Contains(events, a.EventID) {
+				seen++
+			}
+		}
+		if second.count() > 3*len(fresh)+2*firstWindow {
+			t.Fatalf("%d of the fresh ones after %d attempts, with %d that are due", seen, second.count(), len(old))
+		}
+	}
+	close(slow)
+	h.rest()
+	if before != len(old) {
+		t.Errorf("%d attempts at first, want %d", before, len(old))
+	}
+}

@@ -1,0 +1,292 @@
+package notifier
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Bounds of one page of a list. A search that finds little ends there, and says
+// where to go on.
+const (
+	maxListedPages = 64     // pages of notices that are read
+	maxListedRows  = 16_384 // notices and deliveries that are looked at, after which no more are fetched
+	maxKeptRead    = 4_096  // deliveries with rows of their own that are fetched at once
+	maxToldEvents  = 256    // events of a transaction
+)
+
+// Query is what a list of deliveries is asked for. What is zero is not asked for.
+type Query struct {
+	Transaction ledger.ID     // only what tells of it
+	To          ledger.ID     // only what goes there
+	State       State         // only those that stand so
+	From, Until ledger.Micros // booked then or later, and then or earlier
+	Before      ID            // only what follows this one
+	Limit       int           // of rows, above zero
+}
+
+// Body is what is stored of the notice beside its record, in the form of whoever
+// tells of it.
+func (d *Delivery) Body() []byte { return d.body }
+
+// compare orders deliveries by their events, and those of one event by channel.
+func (id ID) compare(other ID) int {
+	return cmp.Or(cmp.Compare(id.Booked, other.Booked), cmp.Compare(id.Channel, other.Channel))
+}
+
+// List is a page of an organization's deliveries, the newest first, and the one to go
+// on Before; the zero value: there are no more. Where few of many deliveries are asked
+// for a page may be short, even empty. An error is the store's.
+func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next ID, err error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	oldest, err := readMicros(view, org, rowOldest)
+	if err != nil {
+		return nil, ID{}, err
+	}
+	l := &listing{
+		view: view, org: org, q: &q,
+		from: ID{max(q.From, oldest), posting.Webhook}, below: ID{1<<63 - 1, posting.Bulletin},
+	}
+	if q.Until != 0 && q.Until < l.below.Booked {
+		l.below = ID{q.Until + 1, posting.Webhook}
+	}
+	if q.Before != (ID{}) && q.Before.compare(l.below) < 0 {
+		l.below = q.Before
+	}
+	if l.from.compare(l.below) < 0 && l.below.Booked > 0 {
+		err = l.search()
+	}
+	return l.found, l.next, err
+}
+
+// listing is a search for one page, from the newest on.
+type listing struct {
+	view  *posting.View
+	org   ledger.ID
+	q     *Query
+	from  ID // included
+	below ID // all from it on was looked at
+
+	found  []*Delivery
+	next   ID
+	ended  bool // the page is full, or as much was looked at as one page may
+	pages  int
+	looked int
+}
+
+func (l *listing) search() error {
+	switch {
+	case l.q.Transaction != (ledger.ID{}):
+		return l.ofTransaction()
+	case l.q.State == Parked && l.q.To != (ledger.ID{}):
+		return l.parked()
+	case l.q.State != Parked: // what is parked is kept
+		if err := l.overPages(); err != nil {
+			return err
+		}
+	}
+	for !l.ended && l.from.compare(l.below) < 0 {
+		if l.looked >= maxListedRows {
+			l.end(l.below)
+		} else if err := l.stretch(l.from, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *listing) end(next ID) { l.ended, l.next = true, next }
+
+// add puts a delivery on the page if it is asked for. One more than fits ends it.
+func (l *listing) add(d *Delivery) {
+	switch {
+	case l.q.State != 0 && d.State != l.q.State:
+	case l.q.To != (ledger.ID{}) && d.To != l.q.To:
+	case len(l.found) == l.q.Limit:
+		l.end(l.found[len(l.found)-1].ID)
+	default:
+		l.found = append(l.found, d)
+	}
+}
+
+// overPages lists the deliveries of pages of notices. Before the cursor everything
+// is settled, so that nothing there is pending that has no row of its own.
+func (l *listing) overPages() error {
+	settled := ledger.Micros(0)
+	if l.q.State == Pending {
+		var err error
+		if settled, err = readCursor(l.view, l.org); err != nil {
+			return err
+		}
+	}
+	return l.view.NoticePages(l.org, l.below.Booked, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
+		if page < settled {
+			return false, nil
+		}
+		if l.pages++; l.pages > maxListedPages || l.looked >= maxListedRows {
+			l.end(l.below)
+			return false, nil
+		}
+		first := ID{page, posting.Webhook}
+		if first.compare(l.from) < 0 {
+			first = l.from
+		}
+		err := l.stretch(first, notices)
+		return !l.ended && first != l.from, err
+	})
+}
+
+// stretch lists the deliveries from one on: those with rows of their own, and those
+// of a page's notices that have none.
+func (l *listing) stretch(first ID, notices []posting.Notice) error {
+	all, whole, err := l.kept(first)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		first = all[len(all)-1].ID
+	}
+	l.looked += len(all) + len(notices)
+	others, err := l.withoutRow(first, all, notices)
+	if err != nil {
+		return err
+	}
+	all = append(all, others...)
+	slices.SortFunc(all, func(a, b *Delivery) int { return b.compare(a.ID) })
+	for i := 0; i < len(all) && !l.ended; i++ {
+		l.add(all[i])
+	}
+	l.below = first
+	if !whole && notices != nil && !l.ended {
+		l.end(first) // beside the page's there are more than are fetched at once
+	}
+	return nil
+}
+
+// withoutRow are the deliveries of notices from one on that are not among the kept
+// ones and are asked for.
+func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notice) (others []*Delivery, err error) {
+	if len(notices) == 0 {
+		return nil, nil
+	}
+	marked, err := readMarks(l.view, l.org, notices[0].Page)
+	if err != nil {
+		return nil, err
+	}
+	for i := range notices {
+		n := &notices[i]
+		id := idOf(n)
+		if id.compare(first) < 0 || id.compare(l.below) >= 0 || l.q.To != (ledger.ID{}) && l.q.To != n.To {
+			continue
+		}
+		_, own := slices.BinarySearchFunc(kept, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
+		if _, done := marked[id]; own || l.q.State != 0 && done != (l.q.State == Delivered) {
+			continue
+		}
+		others = append(others, ofNotice(n, marked))
+	}
+	return others, nil
+}
+
+// kept are the deliveries with rows of their own that are not listed yet, from one
+// on, the newest first; not whole: there are more.
+func (l *listing) kept(first ID) (kept []*Delivery, whole bool, err error) {
+	whole = true
+	err = l.view.ShelfDescending(l.org, []byte{rowKept}, keyKept(l.below), func(row, value []byte) (bool, error) {
+		id, ok := idAfter(row, 1)
+		switch {
+		case !ok:
+			return false, fmt.Errorf("delivery with key %x", row)
+		case id.compare(l.below) >= 0:
+			return true, nil
+		case id.compare(first) < 0:
+			return false, nil
+		case len(kept) == maxKeptRead:
+			whole = false
+			return false, nil
+		}
+		d, err := decodeKept(id, value)
+		kept = append(kept, d)
+		return err == nil, err
+	})
+	return kept, whole, err
+}
+
+// idAfter reads the delivery's name at the end of a key, behind so many bytes.
+func idAfter(row []byte, head int) (id ID, ok bool) {
+	if len(row) != head+idSize {
+		return id, false
+	}
+	return readID(row[head:]), true
+}
+
+// parked lists what is parked of one destination, which has an index.
+func (l *listing) parked() error {
+	var ids []ID
+	for _, class := range [...]class{merchants, operators} {
+		k, most := key{l.org, class, l.q.To}, len(ids)+l.q.Limit+1
+		err := l.view.ShelfDescending(l.org, keyWaiting(rowParked, k), keyParked(k, l.below), func(row, _ []byte) (bool, error) {
+			id, ok := idAfter(row, waitingHead)
+			switch {
+			case !ok:
+				return false, fmt.Errorf("parked delivery with key %x", row)
+			case id.compare(l.from) < 0:
+				return false, nil
+			case id.compare(l.below) < 0:
+				ids = append(ids, id)
+			}
+			return len(ids) < most, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(ids, func(a, b ID) int { return b.compare(a) })
+	for _, id := range ids[:min(len(ids), l.q.Limit+1)] {
+		d, err := findKept(l.view, l.org, id)
+		if err != nil {
+			return err
+		}
+		if d == nil {
+			return fmt.Errorf("a delivery is parked that is not there: %x", id.append(nil))
+		}
+		l.add(d)
+	}
+	return nil
+}
+
+// ofTransaction lists what tells of one transaction, by its events.
+func (l *listing) ofTransaction() error {
+	source, looked := ledger.Source{Kind: ledger.Transaction, ID: l.q.Transaction}, 0
+	return l.view.SourceEvents(l.org, source, func(e ledger.Event) (bool, error) {
+		if e.Booked < l.from.Booked {
+			return false, nil
+		}
+		if e.Booked > l.below.Booked {
+			return true, nil
+		}
+		if looked++; looked > maxToldEvents {
+			l.end(ID{e.Booked + 1, posting.Webhook})
+			return false, nil
+		}
+		for _, channel := range [...]posting.Channel{posting.Operators, posting.Webhook} {
+			id := ID{e.Booked, channel}
+			if l.ended || id.compare(l.below) >= 0 {
+				continue
+			}
+			d, err := ReadFrom(l.view, l.org, id)
+			switch {
+			case ledger.IsRefusal(err, ledger.NotFound):
+			case err != nil:
+				return false, err
+			default:
+				l.add(d)
+			}
+		}
+		return !l.ended, nil
+	})
+}

@@ -1,0 +1,280 @@
+package notifier
+
+import (
+	"fmt"
+	"maps"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// What an organization's office is told.
+type (
+	// outcomes are attempts that were made.
+	outcomes struct{ tries []tried }
+	// postponed are notices for which there is no room in memory.
+	postponed struct{ notices []posting.Notice }
+	// written is the writer's answer to what the office has submitted.
+	written struct{ err error }
+)
+
+// Lasting implements actors.Lasting: an attempt that was made is written down.
+func (outcomes) Lasting() {}
+
+// Lasting implements actors.Lasting.
+func (postponed) Lasting() {}
+
+// Expected implements actors.Expected.
+func (written) Expected() {}
+
+// tried is a notice and what became of an attempt to deliver it.
+type tried struct {
+	notice posting.Notice
+	stored bool
+	report report
+}
+
+// Bounds of one Change of an office.
+const (
+	maxWritten      = 1_024   // entries, each of which takes three rows at most
+	maxWrittenBytes = 1 << 20 // after which no further entry is put in
+)
+
+// office is the actor that writes down what becomes of an organization's
+// deliveries. While one Change is being made durable it gathers the next, so that
+// a busy one writes a row for hundreds of them.
+type office struct {
+	service *Service
+	org     ledger.ID
+
+	waiting []entry          // what to write next, in order
+	newest  map[ID]*Delivery // as submitted, until it is durable
+	under   *draft           // being made durable
+	count   int              // of outcomes since the cursor was last moved
+	posted  map[string]bool  // keys of bulletins under way, or known to be there
+	last    ledger.Micros    // when the last bulletin was posted
+}
+
+// entry is something to write: one of the three.
+type entry struct {
+	at        ledger.Micros
+	tried     *tried
+	postponed *posting.Notice
+	errand    *errand
+}
+
+// Receive implements actors.Behaviour.
+func (o *office) Receive(c *actors.Context, message any) {
+	now := ledger.MicrosOf(c.Now())
+	switch m := message.(type) {
+	case outcomes:
+		for i := range m.tries {
+			o.waiting = append(o.waiting, entry{at: now, tried: &m.tries[i]})
+		}
+	case postponed:
+		for i := range m.notices {
+			o.waiting = append(o.waiting, entry{at: now, postponed: &m.notices[i]})
+		}
+	case *errand:
+		o.waiting = append(o.waiting, entry{at: now, errand: m})
+	case written:
+		o.durable(m.err, now)
+	default:
+		panic(fmt.Sprintf("notifier: unexpected message %T", m))
+	}
+	o.write(c)
+}
+
+// Committed implements actors.Behaviour: the office does not wait for the writer,
+// because it gathers meanwhile.
+func (o *office) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
+
+// Idle implements actors.Behaviour.
+func (o *office) Idle() bool { return o.under == nil && len(o.waiting) == 0 }
+
+// Failed implements actors.Behaviour. What was not written stands in the store as it
+// stood before, and is tried again.
+func (o *office) Failed(*actors.Context) {
+	failure := ledger.Refuse("notifier", ledger.Internal, "an internal error; what was asked may or may not be done")
+	for i := range o.waiting {
+		e := &o.waiting[i]
+		if e.errand != nil {
+			e.errand.Refuse(failure)
+		}
+		if e.tried != nil && e.tried.stored {
+			o.service.destinations.Tell(keyOf(o.org, &e.tried.notice), released{[]ID{idOf(&e.tried.notice)}})
+		}
+	}
+	if o.under != nil {
+		o.under.end(failure)
+		o.release(o.under)
+	}
+	o.service.rescan(o.org, nil)
+}
+
+// write submits what has gathered.
+func (o *office) write(c *actors.Context) {
+	for o.under == nil && len(o.waiting) > 0 {
+		d := o.draft()
+		o.under = d
+		if len(d.change.Shelf) == 0 && len(d.change.Steps) == 0 {
+			o.durable(nil, ledger.MicrosOf(c.Now()))
+			continue
+		}
+		d.change.Outcome = true
+		service, org := o.service, o.org
+		c.Submit(&d.change, func(r posting.Receipt) { service.offices.Tell(org, written{r.Err}) })
+		c.Expect()
+	}
+}
+
+// draft puts together what one Change takes of what has gathered. What leads to a
+// panic has left the queue before.
+func (o *office) draft() *draft {
+	d := &draft{marks: make(map[ledger.Micros]*markRow), kept: make(map[ID]*Delivery), release: make(map[key][]ID)}
+	for n := 0; n < maxWritten && d.bytes < maxWrittenBytes && len(o.waiting) > 0; n++ {
+		e := o.waiting[0]
+		alone := e.errand != nil && e.errand.alone
+		if alone && n > 0 {
+			break
+		}
+		o.waiting[0] = entry{}
+		if o.waiting = o.waiting[1:]; len(o.waiting) == 0 {
+			o.waiting = nil
+		}
+		switch {
+		case e.tried != nil:
+			o.outcome(d, e.tried, e.at)
+		case e.postponed != nil:
+			if o.known(d, idOf(e.postponed)) == nil {
+				o.put(d, keep(e.postponed, e.at), nil)
+			}
+		default:
+			e.errand.run(o, d, e.at)
+		}
+		if alone {
+			break
+		}
+	}
+	for page, m := range d.marks {
+		d.shelve(o.org, m.first.append(keyMarks(page)), m.row)
+	}
+	maps.Copy(o.newest, d.kept)
+	return d
+}
+
+// durable goes on from what the writer has answered. What was alone in its Change may
+// be refused, and leaves nothing; any other error means that the process is ending:
+// the next start reads what there is.
+func (o *office) durable(err error, now ledger.Micros) {
+	d := o.under
+	if o.under = nil; d == nil {
+		return // of a behaviour before this one
+	}
+	for id, delivery := range d.kept {
+		if o.newest[id] == delivery {
+			delete(o.newest, id)
+		}
+	}
+	if err == nil {
+		o.release(d)
+		for _, delivery := range d.kept {
+			o.service.await(delivery.key(o.org), delivery, now)
+		}
+	}
+	d.end(err)
+	if o.count >= cursorEvery {
+		o.count = 0
+		o.service.moveCursor(o.org)
+	}
+}
+
+// release lets go what destinations have read from the store.
+func (o *office) release(d *draft) {
+	for k, ids := range d.release {
+		o.service.destinations.Tell(k, released{ids})
+	}
+}
+
+// await has a destination look at a delivery that waits, when it is due.
+func (s *Service) await(k key, d *Delivery, now ledger.Micros) {
+	switch {
+	case d.State != Pending:
+	case d.Next <= now:
+		s.destinations.Tell(k, wakened{})
+	default:
+		s.timers.set(k, d.Next)
+	}
+}
+
+// outcome writes down an attempt. Of a first one that was acknowledged that is a
+// mark among others; all else has a row of its own.
+func (o *office) outcome(d *draft, t *tried, now ledger.Micros) {
+	id := idOf(&t.notice)
+	known := o.known(d, id)
+	o.count++
+	if t.stored {
+		k := keyOf(o.org, &t.notice)
+		d.release[k] = append(d.release[k], id)
+	}
+	var next *Delivery
+	switch {
+	case known == nil && t.report.Failure == "" && t.notice.Page != 0:
+		d.mark(&mark{ID: id, page: t.notice.Page, at: t.report.At, status: t.report.Status, took: t.report.Took})
+		return
+	case known == nil:
+		next = keep(&t.notice, now)
+	case known.State != Pending:
+		return // it was settled by another try of it
+	default:
+		next = known.copy()
+	}
+	next.left = t.report.left
+	next.after(t.report.Attempt, now, t.report.wait)
+	o.put(d, next, known)
+}
+
+// put writes a delivery's own row, and moves it between those that wait and those
+// that are parked.
+func (o *office) put(d *draft, next, before *Delivery) {
+	k := next.key(o.org)
+	if before != nil {
+		switch before.State {
+		case Pending:
+			d.shelve(o.org, keyRetry(k, before.Next, before.ID), nil)
+		case Parked:
+			d.shelve(o.org, keyParked(k, before.ID), nil)
+		}
+	}
+	switch next.State {
+	case Pending:
+		d.shelve(o.org, keyRetry(k, next.Next, next.ID), []byte{})
+	case Parked:
+		d.shelve(o.org, keyParked(k, next.ID), []byte{})
+	}
+	row, err := encodeKept(next)
+	if err != nil {
+		panic(err)
+	}
+	d.shelve(o.org, keyKept(next.ID), row)
+	d.kept[next.ID] = next
+}
+
+// known is a delivery that has a row of its own, as it will be when everything
+// submitted before is durable; nil: it has none.
+func (o *office) known(d *draft, id ID) *Delivery {
+	if delivery, ok := d.kept[id]; ok {
+		return delivery
+	}
+	if delivery, ok := o.newest[id]; ok {
+		return delivery
+	}
+	view := o.service.rt.Journal.View()
+	defer view.Close()
+	delivery, err := findKept(view, o.org, id)
+	if err != nil {
+		panic(err)
+	}
+	return delivery
+}

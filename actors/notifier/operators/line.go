@@ -1,0 +1,112 @@
+package operators
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
+)
+
+// maxAnswer bounds what is read of one exchange, in bytes.
+const maxAnswer = 64 << 10
+
+var errLong = errors.New("the answer is longer than its bound")
+
+// timedOut tells whether a deadline has passed.
+func timedOut(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// untrusted tells whether a certificate was not accepted.
+func untrusted(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	return errors.As(err, &certificate) || errors.As(err, &authority) || errors.As(err, &name)
+}
+
+// handshake tells whether TLS did not come about for another reason.
+func handshake(err error) bool {
+	var plain tls.RecordHeaderError
+	var alert *net.OpError
+	return errors.As(err, &plain) || errors.As(err, &alert) && alert.Op == "remote error"
+}
+
+// way is how a connection is opened.
+type way struct {
+	bound  time.Duration // for name, TCP and TLS
+	until  time.Time     // how long it lasts; zero: as long as its user wants
+	secure *tls.Config   // with whom TLS is spoken; nil: it is not
+}
+
+// dial opens a connection; what it returns is a *tls.Conn where TLS is spoken.
+func dial(ctx context.Context, address string, w way) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.bound)
+	defer cancel()
+	// Go's own resolver: a look-up that is given up ends, and holds no thread.
+	dialer := net.Dialer{Resolver: &net.Resolver{PreferGo: true}}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, errConnect{err}
+	}
+	if !w.until.IsZero() {
+		if conn, err = newBounded(conn, w.until); err != nil {
+			return nil, errConnect{err}
+		}
+	}
+	if w.secure == nil {
+		return conn, nil
+	}
+	over := tls.Client(conn, w.secure)
+	if err := over.HandshakeContext(ctx); err != nil {
+		_ = conn.Close() // there is nothing to end properly
+		return nil, errConnect{err}
+	}
+	return over, nil
+}
+
+// bounded is a connection that lasts until an instant, whatever deadlines its user
+// sets, and of which no more than maxAnswer bytes are read.
+type bounded struct {
+	net.Conn
+	until time.Time
+	read  io.LimitedReader
+}
+
+func newBounded(conn net.Conn, until time.Time) (net.Conn, error) {
+	b := &bounded{Conn: conn, until: until, read: io.LimitedReader{R: conn, N: maxAnswer}}
+	if err := b.SetDeadline(until); err != nil {
+		_ = conn.Close() // it cannot be used
+		return nil, err
+	}
+	return b, nil
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(to []byte) (int, error) {
+	if b.read.N <= 0 {
+		return 0, errLong
+	}
+	return b.read.Read(to)
+}
+
+// SetDeadline implements net.Conn.
+func (b *bounded) SetDeadline(t time.Time) error { return b.Conn.SetDeadline(b.earlier(t)) }
+
+// SetReadDeadline implements net.Conn.
+func (b *bounded) SetReadDeadline(t time.Time) error { return b.Conn.SetReadDeadline(b.earlier(t)) }
+
+// SetWriteDeadline implements net.Conn.
+func (b *bounded) SetWriteDeadline(t time.Time) error { return b.Conn.SetWriteDeadline(b.earlier(t)) }
+
+func (b *bounded) earlier(t time.Time) time.Time {
+	if t.IsZero() || t.After(b.until) {
+		return b.until
+	}
+	return t
+}

@@ -1,0 +1,185 @@
+package operators
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wneessen/go-mail"
+
+	"mizan/ledger/watch"
+)
+
+// Why an address was not told, beside what a connection's failure means.
+const (
+	noStartTLS = "the server offers no STARTTLS"
+	noAddress  = "is no address that mail can be sent to"
+	noSignIn   = "the server offers no way to sign in that is known"
+)
+
+// post tells addresses by e-mail.
+type post struct {
+	server SMTP
+	bounds bounds
+	secure *tls.Config
+}
+
+func newPost(s SMTP, roots *x509.CertPool, b bounds) (*post, error) {
+	switch s.TLS {
+	case "":
+		s.TLS = StartTLS
+	case StartTLS, TLS:
+	case Plain:
+		if s.User != "" {
+			return nil, errors.New("SMTP credentials are not given without TLS")
+		}
+	default:
+		return nil, fmt.Errorf("%q is no way of encrypting SMTP", string(s.TLS))
+	}
+	p := &post{server: s, bounds: b, secure: &tls.Config{ServerName: s.Host, RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	if _, err := p.client(nil); err != nil {
+		return nil, fmt.Errorf("the SMTP server cannot be used: %w", err)
+	}
+	if err := mail.NewMsg().From(s.From); err != nil {
+		return nil, errors.New("the sender of e-mail is no address")
+	}
+	return p, nil
+}
+
+// client is the library's, for one connection that open opens.
+func (p *post) client(open mail.DialContextFunc) (*mail.Client, error) {
+	options := []mail.Option{mail.WithPort(p.server.Port), mail.WithTimeout(p.bounds.answer), mail.WithTLSConfig(p.secure)}
+	if open != nil {
+		options = append(options, mail.WithDialContextFunc(open))
+	}
+	switch p.server.TLS {
+	case TLS:
+		options = append(options, mail.WithSSL())
+	case StartTLS:
+		options = append(options, mail.WithTLSPolicy(mail.TLSMandatory))
+	case Plain:
+		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
+	}
+	if p.server.User != "" {
+		// By name: what the library finds out by itself goes by whether it has opened the
+		// connection, which it has not.
+		options = append(options, mail.WithUsername(p.server.User), mail.WithPassword(string(p.server.Password)),
+			mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthPlain, mail.SMTPAuthLogin, mail.SMTPAuthCramMD5))
+	}
+	return mail.NewClient(p.server.Host, options...)
+}
+
+// tell tells the addresses one by one, over one connection.
+func (p *post) tell(ctx context.Context, addresses []string, m watch.Message, at time.Time) (o outcome) {
+	// Its connection is closed here at the latest: the library leaves it open where the
+	// greeting fails, and does not look at the context behind that.
+	goodbye, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	until, _ := ctx.Deadline()
+	client, err := p.client(func(context.Context, string, string) (net.Conn, error) {
+		conn, err := p.open(ctx, until)
+		if err == nil {
+			context.AfterFunc(goodbye, func() { _ = conn.Close() })
+		}
+		return conn, err
+	})
+	if err != nil {
+		return p.missAll(addresses, failure{why: notConnected})
+	}
+	session, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return p.missAll(addresses, p.unopened(ctx, until, err))
+	}
+	letters := make([]*mail.Msg, len(addresses))
+	for i, address := range addresses {
+		letters[i] = p.letter(address, m, at)
+	}
+	err = client.SendWithSMTPClient(session, letters...)
+	for i, letter := range letters {
+		if letter == nil {
+			o.miss(addresses[i], failure{why: noAddress})
+		} else if !letter.IsDelivered() {
+			o.miss(addresses[i], p.refused(ctx, until, letter, err))
+		}
+	}
+	_ = client.CloseWithSMTPClient(session) // what was taken is taken
+	return o
+}
+
+func (p *post) missAll(addresses []string, f failure) (o outcome) {
+	for _, address := range addresses {
+		o.miss(address, f)
+	}
+	return o
+}
+
+func (p *post) open(ctx context.Context, until time.Time) (net.Conn, error) {
+	w := way{bound: p.bounds.connect, until: until}
+	if p.server.TLS == TLS {
+		w.secure = p.secure
+	}
+	return dial(ctx, net.JoinHostPort(p.server.Host, strconv.Itoa(p.server.Port)), w)
+}
+
+// letter is the message to one address; nil: that is none.
+func (p *post) letter(to string, m watch.Message, at time.Time) *mail.Msg {
+	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
+	if letter.From(p.server.From) != nil || letter.To(to) != nil {
+		return nil
+	}
+	letter.Subject(m.Subject)
+	letter.SetDateWithValue(at)
+	letter.SetMessageID()
+	letter.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: nobody's absence answers it
+	letter.SetBodyString(mail.TypeTextPlain, m.Text)
+	return letter
+}
+
+// unopened says why there is no session.
+func (p *post) unopened(ctx context.Context, until time.Time, err error) failure {
+	var answer *textproto.Error
+	switch {
+	case errors.As(err, &answer):
+		return refusedBy(answer.Code, "")
+	case strings.Contains(err.Error(), "does not support STARTTLS"):
+		return failure{why: noStartTLS}
+	case strings.Contains(err.Error(), "SMTP AUTH"):
+		return failure{why: noSignIn}
+	}
+	return p.broke(ctx, until, err)
+}
+
+// refused says why a letter was not taken; all is what became of all of them.
+func (p *post) refused(ctx context.Context, until time.Time, letter *mail.Msg, all error) failure {
+	var said *mail.SendError
+	if errors.As(letter.SendError(), &said) && said.ErrorCode() != 0 {
+		return refusedBy(said.ErrorCode(), said.EnhancedStatusCode())
+	}
+	return p.broke(ctx, until, all)
+}
+
+// broke says what a connection's error means, where the library may have hidden that
+// its time was over.
+func (p *post) broke(ctx context.Context, until time.Time, err error) failure {
+	f := broke(ctx, err)
+	if f.why == broken && !time.Now().Before(until) {
+		f.why = noAnswer
+	}
+	return f
+}
+
+// refusedBy is a server's refusal (RFC 5321, 4.2; RFC 3463).
+func refusedBy(code int, enhanced string) failure {
+	why := "the server refused with " + strconv.Itoa(code)
+	if enhanced != "" {
+		why += " " + enhanced
+	}
+	return failure{status: code, why: why}
+}

@@ -1,0 +1,62 @@
+package notifier
+
+import (
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Read is a delivery as it stands. An error is a *ledger.Refusal.
+func (s *Service) Read(org ledger.ID, id ID) (*Delivery, error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	return ReadFrom(view, org, id)
+}
+
+// ReadFrom is a delivery as a view shows it. An error is a *ledger.Refusal.
+func ReadFrom(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
+	oldest, err := readMicros(view, org, rowOldest)
+	if err != nil {
+		return nil, err
+	}
+	if id.Booked < oldest {
+		return nil, notFound()
+	}
+	if d, err := findKept(view, org, id); d != nil || err != nil {
+		return d, err
+	}
+	var found *posting.Notice
+	page := ledger.Micros(0)
+	err = view.NoticesAscending(org, id.Booked, func(n *posting.Notice) (bool, error) {
+		if page == 0 {
+			page = n.Page
+		}
+		if idOf(n) == id {
+			copied := *n
+			copied.Body = append([]byte(nil), n.Body...)
+			found = &copied
+		}
+		return found == nil && n.Page == page && n.Booked <= id.Booked, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, notFound()
+	}
+	marked, err := readMarks(view, org, found.Page)
+	if err != nil {
+		return nil, err
+	}
+	return ofNotice(found, marked), nil
+}
+
+// ofNotice is the delivery of a notice that has no row of its own.
+func ofNotice(n *posting.Notice, marked map[ID]mark) *Delivery {
+	d := keep(n, n.Booked)
+	d.body = append([]byte(nil), n.Body...)
+	if m, ok := marked[d.ID]; ok {
+		d.State, d.Next = Delivered, 0
+		d.Attempts = []Attempt{{At: m.at, Status: m.status, Took: m.took}}
+	}
+	return d
+}

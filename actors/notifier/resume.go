@@ -1,0 +1,212 @@
+package notifier
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+const (
+	cursorEvery = 4_096 // outcomes after which an organization's cursor is moved
+	maxPages    = 256   // pages of notices that are read from one view
+)
+
+// resumption is what a start finds of an organization.
+type resumption struct {
+	org  ledger.ID
+	upTo ledger.Micros // its last page of notices; 0: it has none
+}
+
+// remember reads when each destination's deliveries that wait are due, a row for
+// each, and where the notices of earlier runs end.
+func (s *Service) remember() error {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	return view.SectionOrganizations(posting.Shelves, func(org ledger.ID) (bool, error) {
+		err := view.ShelfKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
+			k, next, _, ok := parseRetry(org, row)
+			if !ok {
+				return nil, false, fmt.Errorf("delivery that waits with key %x", row)
+			}
+			s.timers.set(k, next)
+			return afterWaiting(row), true, nil
+		})
+		if err != nil {
+			return false, err
+		}
+		r := resumption{org: org}
+		err = view.NoticePages(org, 0, func(page ledger.Micros, _ []posting.Notice) (bool, error) {
+			r.upTo = page
+			return false, nil
+		})
+		if r.upTo != 0 {
+			s.resumed = append(s.resumed, r)
+		}
+		return true, err
+	})
+}
+
+// afterWaiting is behind every row of the destination that a row is of.
+func afterWaiting(row []byte) []byte {
+	next := append([]byte(nil), row[:waitingHead]...)
+	for i := len(next) - 1; ; i-- {
+		if next[i]++; next[i] != 0 {
+			return next
+		}
+	}
+}
+
+// Resume offers what earlier runs have promised and not settled, in the background.
+// What is promised from now on is offered as it comes.
+func (s *Service) Resume() {
+	for _, r := range s.resumed {
+		if err := s.rt.Go(func() { s.offerUnsettled(r.org, r.upTo, nil) }); err != nil {
+			s.rt.Log.Error("notices of earlier runs wait for the next start", "organization", r.org.String())
+		}
+	}
+	s.resumed = nil
+}
+
+// rescan offers what is not settled once more, after a fault has lost what was in
+// memory: of one destination, or of all of an organization. Some of it may be told
+// twice.
+func (s *Service) rescan(org ledger.ID, only *key) {
+	if s.stopping.Load() {
+		return
+	}
+	if err := s.rt.Go(func() { s.offerUnsettled(org, ledger.MicrosOf(s.rt.Clock.Now())+1, only) }); err != nil {
+		s.rt.Log.Error("notices that were lost from memory wait for the next start", "organization", org.String())
+	}
+}
+
+// offerUnsettled offers the notices of pages up to one that are neither marked nor
+// kept. Those for which there is no room in memory are made to wait in the store.
+func (s *Service) offerUnsettled(org ledger.ID, upTo ledger.Micros, only *key) {
+	from, err := s.cursor(org)
+	for more := true; more && err == nil && !s.stopping.Load(); {
+		var found []posting.Notice
+		from, more, err = s.unsettled(org, from, upTo, func(n *posting.Notice) bool {
+			if only == nil || keyOf(org, n) == *only {
+				copied := *n
+				copied.Body = append([]byte(nil), n.Body...)
+				found = append(found, copied)
+			}
+			return true
+		})
+		s.offer(org, found)
+	}
+	if err != nil {
+		s.rt.Log.Error("notices cannot be read", "organization", org.String(), "error", err)
+	}
+}
+
+// cursor is a page before which every notice is settled.
+func (s *Service) cursor(org ledger.ID) (ledger.Micros, error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	return readCursor(view, org)
+}
+
+func readCursor(view *posting.View, org ledger.ID) (ledger.Micros, error) {
+	return readMicros(view, org, rowCursor)
+}
+
+func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, error) {
+	value, found, err := view.ShelfRow(org, []byte{row})
+	if err != nil || !found {
+		return 0, err
+	}
+	if len(value) != 8 {
+		return 0, fmt.Errorf("row %c of deliveries: unknown form", row)
+	}
+	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
+}
+
+// unsettled calls fn with the notices of some pages, from one up to another, that
+// are neither marked nor kept, until it returns false. It returns the page that it
+// has come to, and whether there are more.
+func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, more bool, err error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	pages, on := 0, true
+	var marked map[ID]mark
+	next = from
+	err = view.NoticesAscending(org, from, func(n *posting.Notice) (bool, error) {
+		if n.Page != next || marked == nil {
+			if n.Page > upTo {
+				return false, nil
+			}
+			if pages++; pages > maxPages {
+				next, more = n.Page, true
+				return false, nil
+			}
+			next = n.Page
+			if marked, err = readMarks(view, org, n.Page); err != nil {
+				return false, err
+			}
+		}
+		if _, ok := marked[idOf(n)]; ok {
+			return true, nil
+		}
+		kept, err := isKept(view, org, idOf(n))
+		if err != nil || kept {
+			return err == nil, err
+		}
+		on = fn(n)
+		return on, nil
+	})
+	return next, more && on, err
+}
+
+// moveCursor looks in the background how far all notices are settled, and has that
+// written down: the next start begins there.
+func (s *Service) moveCursor(org ledger.ID) {
+	job := func() {
+		from, err := s.cursor(org)
+		before := from
+		for more := true; more && err == nil; {
+			stopped := false
+			from, more, err = s.unsettled(org, from, 1<<62, func(*posting.Notice) bool {
+				stopped = true
+				return false
+			})
+			more = more && !stopped
+		}
+		if err == nil && from > before {
+			err = s.ask(org, func(o *office, d *draft, _ ledger.Micros) error {
+				d.shelve(org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(from)))
+				return nil
+			})
+		}
+		if err != nil {
+			s.rt.Log.Warn("the cursor of notices was not moved", "organization", org.String(), "error", err)
+		}
+	}
+	_ = s.rt.Go(job) // with too much to do there will be another time
+}
+
+// readMarks are the marks of a page.
+func readMarks(view *posting.View, org ledger.ID, page ledger.Micros) (map[ID]mark, error) {
+	marked := make(map[ID]mark)
+	err := view.ShelfAscending(org, keyMarks(page), nil, func(_, row []byte) (bool, error) {
+		err := eachMark(page, row, func(m mark) { marked[m.ID] = m })
+		return err == nil, err
+	})
+	return marked, err
+}
+
+func isKept(view *posting.View, org ledger.ID, id ID) (bool, error) {
+	_, found, err := view.ShelfRow(org, keyKept(id))
+	return found, err
+}
+
+// findKept is a delivery that has a row of its own; nil: it has none.
+func findKept(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
+	value, found, err := view.ShelfRow(org, keyKept(id))
+	if err != nil || !found {
+		return nil, err
+	}
+	return decodeKept(id, value)
+}

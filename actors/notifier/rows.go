@@ -1,0 +1,238 @@
+package notifier
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"mizan/internal/packed"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// What the rows of the shelf are for, by their keys' first byte. They are stored:
+// none ever changes its meaning.
+const (
+	rowMarks   = 'd' // d<page><id of the first>: first attempts that were acknowledged
+	rowKept    = 'e' // e<id>: a delivery whose first attempt was not, or that was told to wait
+	rowRetries = 'r' // r<class><to><next><id>: deliveries that wait, empty
+	rowParked  = 'p' // p<class><to><id>: deliveries that were given up, empty
+	rowCursor  = 'c' // every notice on an earlier page is marked or kept
+	rowOldest  = 'k' // whatever was booked before is not kept any more
+	rowPosted  = 'i' // i<key>: a bulletin's key, with its id
+	rowNotices = 'n' // n<page>: the writer's
+)
+
+// class is who delivers: the channels of a class share their destinations.
+type class byte
+
+const (
+	merchants class = iota + 1
+	operators
+)
+
+func classOf(c posting.Channel) class {
+	if c == posting.Operators || c == posting.Bulletin {
+		return operators
+	}
+	return merchants
+}
+
+// ID names a delivery inside its organization.
+type ID struct {
+	Booked  ledger.Micros // of the event that it tells of; of a bulletin, when it was posted
+	Channel posting.Channel
+}
+
+const idSize = 8 + 1
+
+func (id ID) append(dst []byte) []byte {
+	return append(binary.BigEndian.AppendUint64(dst, uint64(id.Booked)), byte(id.Channel))
+}
+
+func readID(b []byte) ID {
+	return ID{Booked: ledger.Micros(binary.BigEndian.Uint64(b)), Channel: posting.Channel(b[8])}
+}
+
+// EventID is the event_id of a delivery: a UUID of version 7 (RFC 9562, 5.7) with
+// the microsecond in rand_a and a hash of what it names in rand_b. So it needs no
+// row to be found by, and can't be guessed to be another organization's.
+func EventID(org ledger.ID, of ID) (id ledger.ID) {
+	millis, micros := int64(of.Booked)/1000, int64(of.Booked)%1000
+	sum := sha256.Sum256(of.append(append(make([]byte, 0, len(org)+idSize), org[:]...)))
+	var time [8]byte
+	binary.BigEndian.PutUint64(time[:], uint64(millis)<<16)
+	copy(id[:6], time[:6])
+	id[6], id[7] = 7<<4|byte(micros>>8), byte(micros)
+	copy(id[8:], sum[:8])
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// OfEvent is the delivery that an event_id names; false: it names none of the
+// organization.
+func OfEvent(org, event ledger.ID) (ID, bool) {
+	var time [8]byte
+	copy(time[2:], event[:6])
+	booked := int64(binary.BigEndian.Uint64(time[:]))*1000 + int64(event[6]&0x0f)<<8 + int64(event[7])
+	for channel := posting.Webhook; channel <= posting.Bulletin; channel++ {
+		if id := (ID{ledger.Micros(booked), channel}); EventID(org, id) == event {
+			return id, true
+		}
+	}
+	return ID{}, false
+}
+
+// key addresses a destination.
+type key struct {
+	org   ledger.ID
+	class class
+	to    ledger.ID
+}
+
+func keyKept(id ID) []byte { return id.append([]byte{rowKept}) }
+
+func keyWaiting(kind byte, k key) []byte {
+	return append(append(make([]byte, 0, 64), kind, byte(k.class)), k.to[:]...)
+}
+
+const waitingHead = 2 + 16
+
+func keyRetry(k key, next ledger.Micros, id ID) []byte {
+	return id.append(binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(next)))
+}
+
+// parseRetry takes the key of a waiting delivery apart.
+func parseRetry(org ledger.ID, row []byte) (k key, next ledger.Micros, id ID, ok bool) {
+	if len(row) != waitingHead+8+idSize {
+		return k, 0, id, false
+	}
+	k = key{org: org, class: class(row[1]), to: ledger.ID(row[2:waitingHead])}
+	return k, ledger.Micros(binary.BigEndian.Uint64(row[waitingHead:])), readID(row[waitingHead+8:]), true
+}
+
+func keyParked(k key, id ID) []byte { return id.append(keyWaiting(rowParked, k)) }
+
+func keyMarks(page ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64([]byte{rowMarks}, uint64(page))
+}
+
+// mark is a first attempt that was acknowledged.
+type mark struct {
+	ID
+	page   ledger.Micros
+	at     ledger.Micros
+	status int
+	took   int64 // milliseconds
+}
+
+// appendMark writes a mark into the row of its page.
+func appendMark(dst []byte, m *mark) []byte {
+	if len(dst) == 0 {
+		dst = append(dst, 1)
+	}
+	dst = binary.AppendUvarint(dst, uint64(m.Booked-m.page))
+	dst = append(dst, byte(m.Channel))
+	dst = binary.AppendVarint(dst, int64(m.at-m.Booked))
+	dst = binary.AppendUvarint(dst, uint64(m.status))
+	return binary.AppendUvarint(dst, uint64(m.took))
+}
+
+// eachMark reads a row of marks.
+func eachMark(page ledger.Micros, row []byte, fn func(m mark)) error {
+	if len(row) == 0 || row[0] != 1 {
+		return fmt.Errorf("marks of deliveries: unknown form")
+	}
+	bad := false
+	rest := row[1:]
+	number := func() uint64 {
+		v, n := binary.Uvarint(rest)
+		if n <= 0 {
+			bad, rest = true, nil
+			return 0
+		}
+		rest = rest[n:]
+		return v
+	}
+	for len(rest) > 0 && !bad {
+		m := mark{page: page}
+		m.Booked = page + ledger.Micros(number())
+		if len(rest) == 0 {
+			bad = true
+			break
+		}
+		m.Channel, rest = posting.Channel(rest[0]), rest[1:]
+		since, n := binary.Varint(rest)
+		if n <= 0 {
+			bad = true
+			break
+		}
+		rest = rest[n:]
+		m.at, m.status, m.took = m.Booked+ledger.Micros(since), int(number()), int64(number())
+		if !bad {
+			fn(m)
+		}
+	}
+	if bad {
+		return fmt.Errorf("marks of deliveries: cut short")
+	}
+	return nil
+}
+
+// keptVersion begins the row of a kept delivery; the msgpack map follows.
+const keptVersion = 1
+
+type keptRow struct {
+	Kind     byte         `msgpack:"k"`
+	Source   []byte       `msgpack:"s"`
+	To       []byte       `msgpack:"t"`
+	Page     int64        `msgpack:"p,omitempty"`
+	Body     []byte       `msgpack:"b,omitempty"`
+	State    byte         `msgpack:"z"`
+	Next     int64        `msgpack:"n,omitempty"`
+	Round    int          `msgpack:"r,omitempty"`
+	Left     []byte       `msgpack:"l,omitempty"`
+	Attempts []attemptRow `msgpack:"a,omitempty"`
+}
+
+type attemptRow struct {
+	At      int64  `msgpack:"a"`
+	Status  int    `msgpack:"s,omitempty"`
+	Failure string `msgpack:"f,omitempty"`
+	Took    int64  `msgpack:"t,omitempty"`
+}
+
+func encodeKept(d *Delivery) ([]byte, error) {
+	row := keptRow{
+		Kind: byte(d.Source.Kind), Source: d.Source.ID[:], To: d.To[:], Page: int64(d.page), Body: d.body,
+		State: byte(d.State), Next: int64(d.Next), Round: d.round, Left: d.left,
+	}
+	for _, a := range d.Attempts {
+		row.Attempts = append(row.Attempts, attemptRow{int64(a.At), a.Status, a.Failure, a.Took})
+	}
+	body, err := msgpack.Marshal(&row)
+	return append([]byte{keptVersion}, body...), err
+}
+
+func decodeKept(id ID, value []byte) (*Delivery, error) {
+	var row keptRow
+	if len(value) == 0 || value[0] != keptVersion || !packed.WellFormed(value[1:]) {
+		return nil, fmt.Errorf("delivery: unknown form")
+	}
+	if err := msgpack.Unmarshal(value[1:], &row); err != nil {
+		return nil, fmt.Errorf("delivery: %w", err)
+	}
+	if len(row.Source) != 16 || len(row.To) != 16 || State(row.State) < Pending || State(row.State) > Parked {
+		return nil, fmt.Errorf("delivery: unknown form")
+	}
+	d := &Delivery{
+		ID: id, Source: ledger.Source{Kind: ledger.Kind(row.Kind), ID: ledger.ID(row.Source)}, To: ledger.ID(row.To),
+		State: State(row.State), Next: ledger.Micros(row.Next), page: ledger.Micros(row.Page), body: row.Body, round: row.Round, left: row.Left,
+	}
+	for _, a := range row.Attempts {
+		d.Attempts = append(d.Attempts, Attempt{ledger.Micros(a.At), a.Status, a.Failure, a.Took})
+	}
+	return d, nil
+}

@@ -1,0 +1,186 @@
+package notifier
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+func wantCode(t testing.TB, err error, want ledger.Code) {
+	t.Helper()
+	var refusal *ledger.Refusal
+	if !errors.As(err, &refusal) || refusal.Code != want {
+		t.Errorf("error %v, want code %s", err, want)
+	}
+}
+
+var channels = []posting.Channel{posting.Webhook, posting.Stream, posting.Operators, posting.Bulletin}
+
+func anID(t *rapid.T) ledger.ID {
+	return ledger.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
+}
+
+func aDelivery(t *rapid.T) ID {
+	// A UUID of version 7 has 48 bits for milliseconds.
+	return ID{ledger.Micros(rapid.Int64Range(0, (1<<48-1)*1000+999).Draw(t, "booked")), rapid.SampledFrom(channels).Draw(t, "channel")}
+}
+
+func TestAnEventIDNamesItsDeliveryInItsOrganizationOnly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		org, other, id := anID(t), anID(t), aDelivery(t)
+		event := EventID(org, id)
+		if got, ok := OfEvent(org, event); !ok || got != id {
+			t.Fatalf("%v leads to %v (%v), want %v", event, got, ok, id)
+		}
+		if event.Version() != 7 || event.Variant() != uuid.RFC4122 {
+			t.Fatalf("%v has version %d and variant %v", event, event.Version(), event.Variant())
+		}
+		if got := int64(binary.BigEndian.Uint64(append([]byte{0, 0}, event[:6]...))); got != int64(id.Booked)/1000 {
+			t.Fatalf("%v is of millisecond %d, want %d", event, got, int64(id.Booked)/1000)
+		}
+		if _, ok := OfEvent(other, event); ok && other != org {
+			t.Fatalf("%v is %v's too", event, other)
+		}
+	})
+}
+
+func TestTheChannelsOfOneEventHaveDifferentIDs(t *testing.T) {
+	seen := make(map[ledger.ID]posting.Channel)
+	for _, c := range channels {
+		event := EventID(here, ID{1, c})
+		if before, ok := seen[event]; ok {
+			t.Errorf("channels %v and %v have one id", before, c)
+		}
+		seen[event] = c
+	}
+}
+
+func TestAnIDThatIsNoEventsIsNobodys(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		org, id := anID(t), aDelivery(t)
+		event := EventID(org, id)
+		bit := rapid.IntRange(0, 127).Draw(t, "bit")
+		event[bit/8] ^= 1 << (bit % 8)
+		if got, ok := OfEvent(org, event); ok {
+			t.Fatalf("with bit %d flipped it leads to %v", bit, got)
+		}
+	})
+	if _, ok := OfEvent(here, ledger.ID{}); ok {
+		t.Error("the nil UUID is an event's")
+	}
+}
+
+func TestMarksAreReadAsTheyWereWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		page := ledger.Micros(rapid.Int64Range(1, 1<<50).Draw(t, "page"))
+		var want []mark
+		var row []byte
+		ends := map[int]int{1: 0} // length → marks
+		for range rapid.IntRange(1, 20).Draw(t, "marks") {
+			m := mark{
+				ID:   ID{page + ledger.Micros(rapid.Int64Range(0, 1<<40).Draw(t, "after")), rapid.SampledFrom(channels).Draw(t, "channel")},
+				page: page, at: ledger.Micros(rapid.Int64Range(1, 1<<51).Draw(t, "at")),
+				status: rapid.IntRange(0, 999).Draw(t, "status"), took: rapid.Int64Range(0, 15_000).Draw(t, "took"),
+			}
+			want = append(want, m)
+			row = appendMark(row, &m)
+			ends[len(row)] = len(want)
+		}
+		for n := range len(row) + 1 {
+			var got []mark
+			err := eachMark(page, row[:n], func(m mark) { got = append(got, m) })
+			whole, ok := ends[n]
+			if ok != (err == nil) || ok && !slices.Equal(got, want[:whole]) {
+				t.Fatalf("%d of %d bytes: %+v (%v), want %+v", n, len(row), got, err, want[:whole])
+			}
+		}
+	})
+}
+
+func TestAKeptDeliveryIsReadAsItWasWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := &Delivery{
+			ID: aDelivery(t), Source: ledger.Source{Kind: ledger.Transaction, ID: anID(t)}, To: anID(t),
+			State: State(rapid.IntRange(1, 3).Draw(t, "state")), Next: ledger.Micros(rapid.Int64Range(0, 1<<51).Draw(t, "next")),
+			page: ledger.Micros(rapid.Int64Range(0, 1<<51).Draw(t, "page")), round: rapid.IntRange(0, 48).Draw(t, "round"),
+		}
+		if n := rapid.IntRange(0, 40).Draw(t, "body"); n > 0 {
+			want.body, want.left = make([]byte, n), []byte("left")
+		}
+		for range rapid.IntRange(0, 7).Draw(t, "attempts") {
+			want.Attempts = append(want.Attempts, Attempt{
+				At: ledger.Micros(rapid.Int64Range(1, 1<<51).Draw(t, "at")), Status: rapid.IntRange(0, 599).Draw(t, "status"),
+				Failure: rapid.StringN(0, 20, -1).Draw(t, "failure"), Took: rapid.Int64Range(0, 15_000).Draw(t, "took"),
+			})
+		}
+		row, err := encodeKept(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := decodeKept(want.ID, row)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v (%v), want %+v", got, err, want)
+		}
+		for n := range len(row) {
+			if _, err := decodeKept(want.ID, row[:n]); err == nil {
+				t.Fatalf("%d of %d bytes are read", n, len(row))
+			}
+		}
+	})
+}
+
+func TestTheKeyOfADeliveryThatWaitsIsTakenApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want, id := key{anID(t), rapid.SampledFrom([]class{merchants, operators}).Draw(t, "class"), anID(t)}, aDelivery(t)
+		next := ledger.Micros(rapid.Int64Range(0, 1<<51).Draw(t, "next"))
+		row := keyRetry(want, next, id)
+		k, at, got, ok := parseRetry(want.org, row)
+		if !ok || k != want || at != next || got != id {
+			t.Fatalf("%v %v %v (%v), want %v %v %v", k, at, got, ok, want, next, id)
+		}
+		behind := afterWaiting(row)
+		if bytes.Compare(behind, row) <= 0 || bytes.HasPrefix(behind, row[:waitingHead]) {
+			t.Fatalf("%x is not behind %x", behind, row)
+		}
+		later := keyRetry(want, next+1, ID{0, 1})
+		if bytes.Compare(row, later) >= 0 {
+			t.Fatal("a delivery that is due later does not sort behind")
+		}
+	})
+	if _, _, _, ok := parseRetry(here, keyParked(key{here, merchants, there}, ID{1, 1})); ok {
+		t.Error("a parked delivery's key is taken for one that waits")
+	}
+}
+
+// FuzzRows reads what is no row without a panic.
+func FuzzRows(f *testing.F) {
+	m := mark{ID: ID{5, 1}, page: 4, at: 6, status: 200, took: 3}
+	f.Add(appendMark(nil, &m))
+	kept, err := encodeKept(&Delivery{ID: ID{1, 1}, State: Pending, Attempts: []Attempt{{At: 1, Failure: "status 500"}}, body: []byte("b")})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(kept)
+	f.Add([]byte{1})
+	f.Add(bytes.Repeat([]byte{0xff}, 40))
+	f.Fuzz(func(t *testing.T, row []byte) {
+		var again []byte
+		if err := eachMark(4, row, func(m mark) { again = appendMark(again, &m) }); err == nil && len(again) > len(row) {
+			t.Errorf("marks of %d bytes are %d when they are written again", len(row), len(again))
+		}
+		d, err := decodeKept(ID{1, 1}, row)
+		if err == nil && (d.State < Pending || d.State > Parked) {
+			t.Errorf("a delivery in state %d is read", d.State)
+		}
+		parseRetry(here, row)
+	})
+}

@@ -1,0 +1,242 @@
+package notifier
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// gapsWanted are the specification's ("Delivery", 3).
+var gapsWanted = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
+
+const microsecond = time.Microsecond
+
+func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(200))
+	id := h.one(h.at(r))
+	h.rest()
+	r.wantOnce(t, here, []ID{id})
+	d := h.wants(id, Delivered, 1)
+	if a := d.Attempts[0]; a.At != ledger.MicrosOf(began) || a.Status != 200 || a.Failure != "" {
+		t.Errorf("attempt %+v", a)
+	}
+	h.wantShelf(map[byte]int{rowMarks: 1, rowNotices: 1})
+}
+
+// The clock stands before each instant and then reaches it: the attempt is made
+// then, not a microsecond earlier.
+func TestARetryIsMadeAtItsInstantToTheMicrosecond(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	id := h.one(h.at(r))
+	h.rest()
+	for n, gap := range gapsWanted {
+		last := h.clock.Now()
+		d := h.wants(id, Pending, n+1)
+		if want := ledger.MicrosOf(last.Add(gap)); d.Next != want {
+			t.Errorf("after %d attempts the next one is at %d, want %d", n+1, d.Next, want)
+		}
+		h.pass(gap - microsecond)
+		h.wants(id, Pending, n+1)
+		h.pass(microsecond)
+		if got := r.count(); got != n+2 {
+			t.Fatalf("%d requests %v after the failure before, want %d", got, gap, n+2)
+		}
+	}
+	h.wants(id, Parked, MaxAttempts)
+	h.wantShelf(map[byte]int{rowKept: 1, rowParked: 1, rowNotices: 1})
+	h.pass(24 * time.Hour)
+	if got := r.count(); got != 6 {
+		t.Errorf("%d requests in all, want 6", got)
+	}
+}
+
+func TestAJumpOfTheClockStepsThroughAllAttempts(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	id := h.one(h.at(r))
+	h.pass(48 * time.Hour)
+	d := h.wants(id, Parked, MaxAttempts)
+	at := ledger.MicrosOf(began)
+	for n, a := range d.Attempts {
+		if a.At != at || a.Status != 500 || a.Failure != "status 500" {
+			t.Errorf("attempt %d: %+v, want it at %d", n+1, a, at)
+		}
+		if n < len(gapsWanted) {
+			at += ledger.Micros(gapsWanted[n] / microsecond)
+		}
+	}
+}
+
+func TestTheAttemptThatIsAcknowledgedIsTheLast(t *testing.T) {
+	for _, nth := range []int{2, 3, 6} {
+		h := newHouse(t)
+		r := receive(t, func(a *arrival) int {
+			if a.nth < nth {
+				return 503
+			}
+			return 204
+		})
+		id := h.one(h.at(r))
+		h.pass(48 * time.Hour)
+		h.wants(id, Delivered, nth)
+		if got := r.count(); got != nth {
+			t.Errorf("%d requests, want %d", got, nth)
+		}
+		h.wantShelf(map[byte]int{rowKept: 1, rowNotices: 1})
+	}
+}
+
+// signature is the specification's: HMAC-SHA256 in hex over `<timestamp>.<body>`.
+func signature(secret string, a *arrival) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	_, _ = mac.Write([]byte(a.header.Get("x-webhook-timestamp") + "." + a.body))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func TestAnEventHasOneIDAndTheSameDataAtEachAttemptAndAFreshSignature(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	id := h.one(h.at(r))
+	h.pass(48 * time.Hour)
+	all := r.got()
+	if len(all) != 6 {
+		t.Fatalf("%d attempts", len(all))
+	}
+	var seconds []int64
+	for n, a := range all {
+		if a.EventID != EventID(here, id).String() || a.header.Get("x-webhook-event-id") != a.EventID || string(a.Data) != string(all[0].Data) {
+			t.Errorf("attempt %d: event %s with %s", n+1, a.EventID, a.Data)
+		}
+		if a.header.Get("x-webhook-timestamp") != fmt.Sprint(a.Timestamp) || a.header.Get("x-webhook-signature") != signature("s", a) {
+			t.Errorf("attempt %d: its signature is not that of its timestamp and body", n+1)
+		}
+		seconds = append(seconds, a.Timestamp-began.Unix())
+	}
+	if want := []int64{0, 30, 150, 750, 4350, 25950}; !slices.Equal(seconds, want) {
+		t.Errorf("sent %v s after the event, want %v", seconds, want)
+	}
+}
+
+func TestASecretThatRotatesSignsTheNextAttempt(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	to := h.at(r)
+	h.one(to)
+	h.rest()
+	h.book.set(to, actors.Address{URL: r.URL, Secret: "two", Previous: "s"})
+	h.pass(30 * time.Second)
+	h.book.set(to, actors.Address{URL: r.URL, Secret: "two"})
+	h.pass(2 * time.Minute)
+	h.book.set(to, actors.Address{URL: r.URL})
+	h.pass(10 * time.Minute)
+	for n, want := range [][2]string{{"s", ""}, {"two", "s"}, {"two", ""}, {"", ""}} {
+		a := r.got()[n]
+		for i, name := range []string{"x-webhook-signature", "x-webhook-signature-previous"} {
+			switch got := a.header.Get(name); {
+			case want[i] == "" && got != "":
+				t.Errorf("attempt %d has %s", n+1, name)
+			case want[i] != "" && got != signature(want[i], a):
+				t.Errorf("attempt %d: %s is not by %q", n+1, name, want[i])
+			}
+		}
+	}
+}
+
+func TestAnAddressThatIsChangedIsUsedForTheNextAttempt(t *testing.T) {
+	h := newHouse(t)
+	first, second := receive(t, always(500)), receive(t, always(200))
+	to := h.at(first)
+	id := h.one(to)
+	h.rest()
+	h.book.set(to, actors.Address{URL: second.URL})
+	h.pass(30 * time.Second)
+	h.wants(id, Delivered, 2)
+	if first.count() != 1 || second.count() != 1 {
+		t.Errorf("%d and %d requests, want one each", first.count(), second.count())
+	}
+}
+
+func TestAnAddressThatIsRemovedIsAFailedAttempt(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	to := h.at(r)
+	id := h.one(to)
+	h.rest()
+	h.book.remove(to)
+	h.pass(30 * time.Second)
+	d := h.wants(id, Pending, 2)
+	if got := d.Attempts[1]; got.Failure != "no address is set" || got.Status != 0 || got.At != ledger.MicrosOf(began.Add(30*time.Second)) {
+		t.Errorf("attempt %+v", got)
+	}
+	h.book.set(to, actors.Address{URL: receive(t, always(200)).URL})
+	h.pass(2 * time.Minute)
+	h.wants(id, Delivered, 3)
+}
+
+// The stream's body stands for itself: no envelope, no id, no signature.
+func TestTheStreamHasABodyOfItsOwn(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	id := h.tells(here, posting.Stream, h.at(r))[0]
+	h.pass(30 * time.Second)
+	h.wants(id, Pending, 2)
+	for _, a := range r.got() {
+		if a.EventID != "" || a.body == "" || a.header.Get("x-webhook-signature") != "" || a.header.Get("x-webhook-event-id") != "" {
+			t.Errorf("body %s with headers %v", a.body, a.header)
+		}
+	}
+}
+
+func TestANoticeOfARecordThatNobodyTellsOfFailsAndIsParked(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(200))
+	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.Letter, error) {
+		return actors.Letter{}, fmt.Errorf("no such record")
+	}
+	id := h.one(h.at(r))
+	h.pass(48 * time.Hour)
+	d := h.wants(id, Parked, MaxAttempts)
+	if d.Attempts[0].Failure != "could not be written" || r.count() != 0 {
+		t.Errorf("attempt %+v, %d requests", d.Attempts[0], r.count())
+	}
+}
+
+// Each organization has its own: none reads another's, and their ids are never
+// the same.
+func TestDeliveriesAreTheirOrganizations(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(200))
+	to := h.at(r)
+	mine := h.tells(here, posting.Webhook, to)[0]
+	theirs := h.tells(there, posting.Webhook, to)[0]
+	h.rest()
+	if r.count() != 2 || len(r.events()) != 2 {
+		t.Errorf("%d requests of %d events", r.count(), len(r.events()))
+	}
+	if mine == theirs { // on a clock that stands they may be
+		if EventID(here, mine) == EventID(there, theirs) {
+			t.Error("two organizations' events have one id")
+		}
+	}
+	h.clock.Set(h.clock.Now().Add(time.Second))
+	only := h.tells(there, posting.Webhook, to)[0]
+	h.rest()
+	_, err := h.Read(here, only)
+	wantCode(t, err, ledger.NotFound)
+	_, err = h.Replay(here, only, nil)
+	wantCode(t, err, ledger.NotFound)
+	_, err = h.Read(there, only)
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,100 @@
+package notifier
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+
+	"mizan/ledger"
+)
+
+// timers know of each destination when its earliest delivery that waits is due.
+// The deliveries themselves are in the store: a million of them take no memory.
+type timers struct {
+	mu    sync.Mutex
+	queue wakes                 // guarded by mu
+	of    map[key]*wake         // guarded by mu
+	done  ledger.Micros         // guarded by mu: everything up to it was handed out
+	early func(destination key) // wakes a destination at once
+}
+
+// wake is a destination's place in the queue.
+type wake struct {
+	key   key
+	at    ledger.Micros
+	place int
+}
+
+func newTimers(early func(key)) *timers { return &timers{of: make(map[key]*wake), early: early} }
+
+// set has a destination woken at an instant, unless it is woken earlier.
+func (t *timers) set(k key, at ledger.Micros) {
+	if !t.put(k, at) {
+		t.early(k)
+	}
+}
+
+func (t *timers) put(k key, at ledger.Micros) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at <= t.done {
+		return false
+	}
+	w, ok := t.of[k]
+	switch {
+	case !ok:
+		w = &wake{key: k, at: at}
+		t.of[k] = w
+		heap.Push(&t.queue, w)
+	case at < w.at:
+		w.at = at
+		heap.Fix(&t.queue, w.place)
+	}
+	return true
+}
+
+// next is the earliest instant that a destination waits for.
+func (t *timers) next() (time.Time, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) == 0 {
+		return time.Time{}, false
+	}
+	return t.queue[0].at.Time(), true
+}
+
+// take hands out the destinations whose instant has come, the earliest first.
+func (t *timers) take(now ledger.Micros) (due []key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done = max(t.done, now)
+	for len(t.queue) > 0 && t.queue[0].at <= now {
+		w := heap.Pop(&t.queue).(*wake)
+		delete(t.of, w.key)
+		due = append(due, w.key)
+	}
+	return due
+}
+
+// wakes implements heap.Interface.
+type wakes []*wake
+
+func (w wakes) Len() int           { return len(w) }
+func (w wakes) Less(i, j int) bool { return w[i].at < w[j].at }
+func (w wakes) Swap(i, j int) {
+	w[i], w[j] = w[j], w[i]
+	w[i].place, w[j].place = i, j
+}
+
+func (w *wakes) Push(x any) {
+	x.(*wake).place = len(*w)
+	*w = append(*w, x.(*wake))
+}
+
+func (w *wakes) Pop() any {
+	last := len(*w) - 1
+	x := (*w)[last]
+	(*w)[last] = nil
+	*w = (*w)[:last]
+	return x
+}
