@@ -1,0 +1,236 @@
+package contract
+
+import (
+	"encoding/json"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Decision is what is to become durable of a contract.
+type Decision struct {
+	Record  *Record // the next record; never the one decided on
+	Events  []ledger.Event
+	Due     ledger.Micros // when time has something to do; 0: never
+	Finish  bool          // nothing leads any further
+	Outcome bool          // time has come: it may not be refused
+}
+
+// Proposal is a contract that was asked for.
+type Proposal struct {
+	ID      ledger.ID
+	Product *Product
+	Reading *Reading
+	Env     money.Env
+	Given   Given
+	Now     ledger.Micros
+	Allowed func(region string) bool // whether the organization works there
+}
+
+// Open decides on a new contract. The error is a *Faults.
+func Open(d Proposal) (Decision, error) {
+	faults := new(Faults)
+	r := &Record{ID: d.ID, Product: d.Product, Reading: d.Reading, Status: Absent}
+	r.Values = d.Product.Columns.Read(d.Given, d.Reading.Loose, "", faults)
+	d.settle(r, faults)
+	c := &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
+	if faults.none() {
+		d.Product.Open(c)
+	}
+	face := d.Product.Faces[d.Reading]
+	approval := Row(nil)
+	if len(face.Opening) > 0 {
+		approval = d.approval(faults)
+	}
+	if err := faults.err(); err != nil {
+		return Decision{}, err
+	}
+	decision := Decision{Record: r}
+	decision.move(c, Create)
+	for _, name := range face.Opening {
+		deed := d.Product.Deed(name)
+		c = &Case{Now: d.Now, Today: d.Now.Date(), Was: r, r: r, reading: d.Reading, faults: faults}
+		if c.in = approval; deed.Name != Pass {
+			c.in = deed.given(Given{}, d.Reading, faults)
+		}
+		if err := decision.do(c, deed); err != nil {
+			return Decision{}, err
+		}
+	}
+	return decision.end(), nil
+}
+
+// settle finds the region's currency, or the one that was asked for.
+func (d *Proposal) settle(r *Record, f *Faults) {
+	region, known := Regions[Region.Of(r.Values)]
+	switch {
+	case !Region.Has(r.Values):
+	case !known:
+		f.add(Region.Name, "is not supported by the chart of accounts")
+	case d.Allowed != nil && !d.Allowed(region.Code):
+		f.add(Region.Name, "is not one in which the organization works")
+	}
+	if !Currency.Has(r.Values) {
+		if d.Product.Currencied {
+			if _, sent := d.Given[Currency.Name]; !sent || string(d.Given[Currency.Name]) == "null" {
+				f.add(Currency.Name, "is required")
+			}
+			return
+		}
+		if known {
+			Currency.Set(r.Values, string(region.Currency))
+		}
+	}
+	currency := money.Currency(Currency.Of(r.Values))
+	if currency != "" && !Currencies[currency] {
+		f.add(Currency.Name, "is not one that contracts are made in")
+	}
+	r.Asset = money.Asset{Currency: currency, Env: d.Env}
+}
+
+// approval reads the review that a contract is opened with.
+func (d *Proposal) approval(f *Faults) Row {
+	raw := d.Given[Reviewed.Name]
+	var sent Given
+	if len(raw) == 0 || string(raw) == "null" {
+		f.add(Reviewed.Name, "is required")
+		return nil
+	}
+	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
+		f.add(Reviewed.Name, "must be an object")
+		return nil
+	}
+	return d.Reading.Reviews.Read(sent, false, Reviewed.Name+".", f)
+}
+
+// given reads what an action was given.
+func (d *Deed) given(sent Given, reading *Reading, f *Faults) Row {
+	body := d.Body
+	if d.Name == Pass {
+		body = reading.Reviews
+	}
+	if body == nil {
+		return nil
+	}
+	return body.Read(sent, reading.Loose, "", f)
+}
+
+// Act decides on an action. The error is a Conflict if the state does not have it, a
+// *Faults if its conditions are not met or what was sent is wrong.
+func (r *Record) Act(name Action, sent Given, now ledger.Micros) (Decision, error) {
+	deed := r.Product.Deed(name)
+	if deed == nil || deed.Timer {
+		return Decision{}, r.Unsupported(string(name))
+	}
+	if !deed.Free && !r.has(deed) {
+		return Decision{}, refuseState(r.Status, name)
+	}
+	faults := new(Faults)
+	in := deed.given(sent, r.Reading, faults)
+	if err := faults.err(); err != nil {
+		return Decision{}, err
+	}
+	d := Decision{Record: r.next()}
+	c := &Case{Now: now, Today: now.Date(), Was: r, r: d.Record, in: in, reading: r.Reading, faults: faults}
+	if err := d.do(c, deed); err != nil {
+		return Decision{}, err
+	}
+	return d.end(), nil
+}
+
+// Unsupported is the refusal of an action that nobody has heard of.
+func (r *Record) Unsupported(name string) error {
+	f := new(Faults)
+	f.add("action", "Unsupported action: %s", name)
+	return f
+}
+
+// has tells whether one of the deed's transitions leads out of the state.
+func (r *Record) has(deed *Deed) bool {
+	machine := r.Product.Machine(r.Reading)
+	for _, by := range deed.Leads {
+		if _, ok := machine.Next(r.Status, by); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Woken decides on what time does at the instant; false: nothing is due any more.
+func (r *Record) Woken(now ledger.Micros) (Decision, bool) {
+	if r.Product.Due == nil {
+		return Decision{}, false
+	}
+	on, name := r.Product.Due(r)
+	if on == 0 || at(on) > now {
+		return Decision{}, false
+	}
+	deed := r.Product.Deed(name)
+	d := Decision{Record: r.next(), Outcome: true}
+	c := &Case{Now: now, Today: on, Was: r, r: d.Record, reading: r.Reading, faults: new(Faults), on: on}
+	assert.NoError(d.do(c, deed))
+	return d.end(), true
+}
+
+// do runs a deed on the decision's record.
+func (d *Decision) do(c *Case, deed *Deed) error {
+	c.event = deed.Name
+	deed.Do(c)
+	if err := c.faults.err(); err != nil {
+		return err
+	}
+	d.move(c, c.event)
+	return nil
+}
+
+// move takes the record through an event and books what the case has gathered. An
+// illegal step is our own mistake: what may happen was looked at before.
+func (d *Decision) move(c *Case, by Action) {
+	r := d.Record
+	from := r.Status
+	step, ok := r.Product.Machine(r.Reading).Next(from, by)
+	assert.That(ok, "contract: %s in state %s", by, from)
+	r.Status = step.To
+	if from == Absent {
+		from = ""
+	}
+	if len(c.lines) > 0 {
+		c.entries = append(c.entries, c.lines)
+	}
+	first := ledger.Event{Name: string(by), From: string(from), To: string(step.To)}
+	if len(c.entries) > 0 {
+		first.Entry = c.entry(0)
+	}
+	d.Events = append(d.Events, first)
+	for i := 1; i < len(c.entries); i++ {
+		d.Events = append(d.Events, ledger.Event{
+			Name: string(Continue), From: string(step.To), To: string(step.To), Entry: c.entry(i),
+		})
+	}
+}
+
+func (c *Case) entry(i int) *ledger.Entry {
+	return &ledger.Entry{Phase: ledger.Posted, Effective: c.on, Postings: c.entries[i]}
+}
+
+// end says when time has something to do, and whether anything leads further.
+func (d *Decision) end() Decision {
+	r := d.Record
+	if r.Product.Due != nil {
+		if on, _ := r.Product.Due(r); on != 0 {
+			d.Due = at(on)
+		}
+	}
+	d.Finish = r.Product.Machine(r.Reading).Final(r.Status)
+	return *d
+}
+
+// at is the instant at which a day begins.
+func at(on ledger.Date) ledger.Micros { return ledger.MicrosOf(on.Time()) }
+
+// must ends a decision on arithmetic that cannot fail.
+func must[T any](value T, err error) T {
+	assert.NoError(err)
+	return value
+}

@@ -1,0 +1,283 @@
+package contract
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Given is what was sent: the members of a JSON object by their exact names. It was
+// strictly parsed before; nothing in it aliases a network buffer.
+type Given map[string]json.RawMessage
+
+// Bounds of what is kept of texts and lists, in characters, entries and bytes, where
+// a column names none.
+const (
+	maxText   = 255
+	maxList   = 100
+	maxObject = 64 << 10
+)
+
+// Read takes a table's asked columns out of what was sent. What is wrong is added to
+// the faults, under the field's name behind the prefix. Where amounts may also be
+// JSON integers, loose is set.
+func (t *Table) Read(given Given, loose bool, prefix string, f *Faults) Row {
+	r := t.New()
+	for _, c := range t.Columns {
+		if !c.Asked {
+			continue
+		}
+		raw, sent := given[c.Name]
+		if !sent || string(raw) == "null" {
+			r[c.place] = c.Default
+			if c.Required {
+				f.add(prefix+c.Name, "is required")
+			}
+			continue
+		}
+		value, wrong := c.read(raw, loose)
+		if wrong != "" {
+			f.add(prefix+c.Name, "%s", wrong)
+			continue
+		}
+		r[c.place] = value
+	}
+	return r
+}
+
+// read is the column's value, or what is wrong with it.
+func (c *Column) read(raw []byte, loose bool) (value any, wrong string) {
+	switch c.Kind {
+	case Text, Enum, UUID, Date:
+		var said string
+		if raw[0] != '"' || json.Unmarshal(raw, &said) != nil {
+			return nil, "must be a string"
+		}
+		return c.readText(said)
+	case Integer, Percent:
+		return c.readInteger(raw)
+	case Bool:
+		if s := string(raw); s == "true" || s == "false" {
+			return s == "true", ""
+		}
+		return nil, "must be true or false"
+	case Amount:
+		return c.readAmount(raw, loose)
+	case Shares:
+		return readRatio(raw)
+	case Review:
+		return readApproval(raw)
+	case Texts:
+		return c.readTexts(raw)
+	case Object:
+		if raw[0] != '{' || len(raw) > maxObject {
+			return nil, "must be an object of at most 64 KiB"
+		}
+		return []byte(raw), ""
+	case List:
+		return c.readList(raw)
+	}
+	return nil, "cannot be set"
+}
+
+func (c *Column) readText(said string) (any, string) {
+	switch c.Kind {
+	case Enum:
+		if slices.Contains(c.Words, said) {
+			return said, ""
+		}
+		return nil, "must be one of " + strings.Join(c.Words, ", ")
+	case UUID:
+		if parsed, err := uuid.Parse(said); err == nil && len(said) == len(parsed.String()) {
+			return parsed, ""
+		}
+		return nil, "must be a UUID"
+	case Date:
+		if day, ok := ParseDate(said); ok {
+			return day, ""
+		}
+		return nil, "must be a date, YYYY-MM-DD"
+	}
+	most := c.Most
+	if most == 0 {
+		most = maxText
+	}
+	n := utf8.RuneCountInString(said)
+	switch {
+	case strings.TrimSpace(said) == "" && (c.Required || said != ""):
+		return nil, "must not be blank"
+	case n <= c.Longer && c.Longer > 0:
+		return nil, "must be longer than " + strconv.Itoa(c.Longer) + " characters"
+	case n > most:
+		return nil, "must be at most " + strconv.Itoa(most) + " characters"
+	case said == "":
+		return nil, ""
+	}
+	return said, ""
+}
+
+// firstYear and lastYear bound dates: a term that begins then ends before the
+// calendar's four digits do.
+const firstYear, lastYear = 1970, 9000
+
+// ParseDate reads YYYY-MM-DD, a day that the calendar has.
+func ParseDate(said string) (ledger.Date, bool) {
+	at, err := time.Parse(time.DateOnly, said)
+	if err != nil || len(said) != len(time.DateOnly) || at.Year() < firstYear || at.Year() > lastYear {
+		return 0, false
+	}
+	return ledger.DateOf(at), true
+}
+
+func (c *Column) readInteger(raw []byte) (any, string) {
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	plain := err == nil && strconv.FormatInt(n, 10) == string(raw)
+	if !plain || n < c.Min || n > c.Max {
+		return nil, "must be an integer from " + strconv.FormatInt(c.Min, 10) + " to " + strconv.FormatInt(c.Max, 10)
+	}
+	return n, ""
+}
+
+// readAmount reads minor units: digits without a leading zero.
+func (c *Column) readAmount(raw []byte, loose bool) (any, string) {
+	const form = "must be a string of minor units"
+	digits := raw
+	switch {
+	case raw[0] == '"':
+		digits = raw[1 : len(raw)-1]
+	case !loose:
+		return nil, form
+	}
+	a, err := money.ParseBytes(digits)
+	switch {
+	case err != nil:
+		return nil, form
+	case a.IsZero() && !c.Zero:
+		return nil, "must be above zero"
+	case ledger.MaxAmount.Less(a):
+		return nil, "is out of range"
+	}
+	return a, ""
+}
+
+func readRatio(raw []byte) (any, string) {
+	const form = "must be {bank, customer}, whole percent that add up to 100"
+	var sent map[string]json.RawMessage
+	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
+		return nil, form
+	}
+	part := percent(1, "", 0, 100, asked)
+	bank, wrongBank := part.readInteger(sent["bank"])
+	customer, wrongCustomer := part.readInteger(sent["customer"])
+	if wrongBank != "" || wrongCustomer != "" {
+		return nil, form
+	}
+	r := Ratio{Bank: bank.(int64), Customer: customer.(int64)}
+	if r.Bank+r.Customer != 100 {
+		return nil, form
+	}
+	return r, ""
+}
+
+func (c *Column) readTexts(raw []byte) (any, string) {
+	var sent []string
+	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil {
+		return nil, "must be a list of strings"
+	}
+	if len(sent) > maxList {
+		return nil, "has more than " + strconv.Itoa(maxList) + " entries"
+	}
+	for _, said := range sent {
+		if strings.TrimSpace(said) == "" || utf8.RuneCountInString(said) > maxText {
+			return nil, "holds an entry that is blank or too long"
+		}
+	}
+	if len(sent) == 0 {
+		return nil, ""
+	}
+	return sent, ""
+}
+
+// readList takes a list whose entries are kept as they were sent.
+func (c *Column) readList(raw []byte) (any, string) {
+	var sent []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || len(raw) > maxObject {
+		return nil, "must be a list of at most 64 KiB"
+	}
+	if len(sent) == 0 {
+		return nil, "must not be empty"
+	}
+	for _, entry := range sent {
+		if s := strings.TrimSpace(string(entry)); s == "null" || s == `""` || s == "{}" {
+			return nil, "holds an empty entry"
+		}
+	}
+	return []byte(raw), ""
+}
+
+// approvalTexts are the keys of an approval.
+var approvalTexts = [...]struct {
+	name string
+	of   func(*Approval) *string
+}{
+	{"approved_by", func(a *Approval) *string { return &a.ApprovedBy }},
+	{"signed_at", func(a *Approval) *string { return &a.SignedAt }},
+	{"document_ref", func(a *Approval) *string { return &a.DocumentRef }},
+	{"note", func(a *Approval) *string { return &a.Note }},
+	{"fatwa_reference", func(a *Approval) *string { return &a.FatwaReference }},
+	{"board_id", func(a *Approval) *string { return &a.BoardID }},
+}
+
+// Texts calls fn with the approval's keys that have something to say, in order.
+func (a Approval) Texts(fn func(name, said string)) {
+	for _, key := range approvalTexts {
+		if said := *key.of(&a); said != "" {
+			fn(key.name, said)
+		}
+	}
+}
+
+// With is an approval with one of its keys set; a key that it does not know is left
+// out.
+func (a Approval) With(name, said string) Approval {
+	for _, key := range approvalTexts {
+		if key.name == name {
+			*key.of(&a) = said
+		}
+	}
+	return a
+}
+
+func readApproval(raw []byte) (any, string) {
+	var sent map[string]json.RawMessage
+	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
+		return nil, "must be an object"
+	}
+	var a Approval
+	for _, key := range approvalTexts {
+		value, ok := sent[key.name]
+		if !ok || string(value) == "null" {
+			continue
+		}
+		var said string
+		if json.Unmarshal(value, &said) != nil || utf8.RuneCountInString(said) > maxNote || said != "" && strings.TrimSpace(said) == "" {
+			return nil, key.name + " must be a string that is not blank"
+		}
+		*key.of(&a) = said
+	}
+	if !a.Given() {
+		return nil, "approved_by must not be blank"
+	}
+	return a, ""
+}
+
+// maxNote bounds a review's texts in characters.
+const maxNote = 2000

@@ -1,0 +1,335 @@
+package contract
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Partnership is shared capital: profit by an agreed ratio, loss by contribution.
+// In a diminishing one the customer buys the institution out, unit by unit. Its
+// religious counterpart is musharaka.
+var Partnership = define(&Product{
+	Code: 'p',
+	Faces: map[*Reading]*Face{
+		Secular:   {Name: "partnerships", Prefix: "PN"},
+		Religious: {Name: "musharaka", Prefix: "MSH", Actions: map[string]Action{"buyout_unit": Buyout}, Opening: []Action{Pass, Fund, Activate}},
+	},
+	Columns: columns(base,
+		pnCustomer, pnKind, pnTotal, pnBank, pnTheirs, pnRatio, pnTerm, pnSchedule, pnRental, pnAsset,
+		pnBankPercent, pnTheirPercent, pnUnits, pnUnitValue, pnBought, pnBuyouts, pnProfit, pnLoss, pnBankProfit, pnTheirProfit,
+		pnRentPaid, pnStart, pnEnd, pnNextBuyout, pnLastLoss, pnCarried, pnCapital, pnRentStarted, pnRentDone, pnAtStart, pnReported, pnDissolved,
+	),
+	States: []Status{Draft, UnderReview, ReviewPassed, Refused, Funded, Active, BuyingOut, Completed, Dissolved},
+	Steps: concat(
+		reviewed(Fund, Funded, "both have put their capital in"),
+		[]Step{{From: Funded, By: Activate, To: Active, Why: "the venture has begun"}},
+		steps(Profit, Active, "profit was shared", Active),
+		steps(Profit, BuyingOut, "profit was shared", BuyingOut),
+		steps(Loss, Active, "a loss was borne", Active),
+		steps(Loss, BuyingOut, "a loss was borne", BuyingOut),
+		steps(Rent, Active, "a period of rent has ended", Active),
+		steps(Rent, BuyingOut, "a period of rent has ended", BuyingOut),
+		steps(Buyout, BuyingOut, "units were bought", Active, BuyingOut),
+		steps(BuyoutDone, Completed, "the last unit was bought", Active, BuyingOut),
+		steps(Dissolve, Dissolved, "it was given up", Active, BuyingOut),
+	),
+	Deeds: withReview(
+		&Deed{Name: Fund, Moves: true, Do: pnFund},
+		&Deed{Name: Activate, Do: pnActivate},
+		&Deed{Name: Profit, Moves: true, Body: columns(nil, pnInGross, pnInPeriodEnd), Do: pnShareProfit},
+		&Deed{Name: Loss, Moves: true, Body: columns(nil, pnInLoss), Do: pnBearLoss},
+		&Deed{Name: Buyout, Moves: true, Body: columns(nil, pnInUnits), Leads: []Action{Buyout, BuyoutDone}, Do: pnBuyOut},
+		&Deed{Name: Dissolve, Moves: true, Body: reasons, Do: pnDissolve},
+		&Deed{Name: Rent, Moves: true, Timer: true, Do: pnTakeRent},
+	),
+	Type: "partnership_type", Customer: "customer_id",
+	Open: pnOpen, Due: pnDue, Holdings: pnHoldings,
+})
+
+// Its own states and actions.
+const (
+	Funded    Status = "funded"
+	BuyingOut Status = "buyout_in_progress"
+	Completed Status = "completed"
+	Dissolved Status = "dissolved"
+
+	Fund       Action = "fund"
+	Buyout     Action = "buyout"
+	BuyoutDone Action = "complete_buyout"
+	Dissolve   Action = "dissolve"
+	Rent       Action = "rent"
+)
+
+// The kinds of partnerships.
+const (
+	permanent   = "permanent"
+	diminishing = "diminishing"
+)
+
+var (
+	pnCustomer = id(32, "customer_id", required, short)
+	pnKind     = enum(33, "partnership_type", []string{permanent, diminishing}, required, short)
+	pnTotal    = amount(34, "total_value", required, short)
+	pnBank     = amount(35, "bank_contribution", required, short)
+	pnTheirs   = amount(36, "customer_contribution", required, short)
+	pnRatio    = shares(37, "profit_sharing_ratio", required)
+	pnTerm     = integer(38, "term_months", 1, maxTerm, asked)
+	pnSchedule = enum(39, "buyout_schedule", frequencies, otherwise("monthly"))
+	pnRental   = amount(40, "rental_amount", asked)
+	pnAsset    = text(41, "asset_description", asked, atMost(maxNote))
+
+	pnBankPercent  = percent(50, "bank_ownership_percent", 0, 100, short)
+	pnTheirPercent = percent(51, "customer_ownership_percent", 0, 100, short)
+	pnUnits        = derived(52, "units_total")
+	pnUnitValue    = amount(53, "buyout_unit_value")
+	pnBought       = derived(54, "units_bought")
+	pnBuyouts      = rows(55, "buyout_history", pnBuyout)
+	pnProfit       = amount(56, "total_profit")
+	pnLoss         = amount(57, "total_loss")
+	pnBankProfit   = amount(58, "bank_profit_share")
+	pnTheirProfit  = amount(59, "customer_profit_share")
+	pnRentPaid     = amount(60, "rental_paid_total")
+	pnStart        = date(61, "start_date")
+	pnEnd          = date(62, "expected_end_date")
+	pnNextBuyout   = date(63, "next_buyout_date")
+	pnLastLoss     = rows(64, "last_loss", pnLossRow, inMetadata, single)
+	pnReported     = date(65, "last_profit_date")
+	pnDissolved    = text(66, "dissolution_reason", inMetadata)
+
+	pnCarried     = amount(70, "carried", hidden)         // the balance of A:musharaka
+	pnCapital     = amount(71, "partner_capital", hidden) // of M:partner_capital and M:venture_assets
+	pnRentStarted = date(72, "rent_from", hidden)         // when the first period of rent began
+	pnRentDone    = derived(73, "rents", hidden)          // periods that have ended
+	pnAtStart     = derived(74, "percent_at_start", hidden)
+
+	pnBuyoutDate  = date(1, "date")
+	pnBuyoutUnits = derived(2, "units")
+	pnBuyoutPrice = amount(3, "amount")
+	pnBuyoutTheir = percent(4, "customer_ownership_percent", 0, 100)
+	pnBuyoutBank  = percent(5, "bank_ownership_percent", 0, 100)
+	pnBuyout      = columns(nil, pnBuyoutDate, pnBuyoutUnits, pnBuyoutPrice, pnBuyoutTheir, pnBuyoutBank)
+
+	pnLossAmount = amount(1, "amount")
+	pnLossBank   = amount(2, "bank_share")
+	pnLossTheirs = amount(3, "customer_share")
+	pnLossDate   = date(4, "date")
+	pnLossRow    = columns(nil, pnLossAmount, pnLossBank, pnLossTheirs, pnLossDate)
+
+	pnInGross     = amount(1, "gross_profit", required, orZero)
+	pnInPeriodEnd = date(2, "period_end_date", required)
+	pnInLoss      = amount(1, "amount", required)
+	pnInUnits     = integer(1, "units", 1, maxUnits, otherwise(int64(1)))
+)
+
+// Bounds of what the specification leaves open: a term of a hundred years, and as
+// many units as nobody has.
+const (
+	maxTerm  = 1200
+	maxUnits = 1 << 31
+
+	termWithoutEnd = 120 // months, where a partnership names no term
+)
+
+func pnOpen(c *Case) {
+	v := c.v()
+	bank, theirs := pnBank.Of(v), pnTheirs.Of(v)
+	if sum, err := bank.Add(theirs); err != nil || sum != pnTotal.Of(v) {
+		c.refuse(pnTotal.Name, "must equal the sum of the two contributions")
+		return
+	}
+	if pnKind.Of(v) == diminishing {
+		if !pnTerm.Has(v) {
+			c.refuse(pnTerm.Name, "is required for a diminishing partnership")
+			return
+		}
+		months := periodMonths(pnSchedule.Of(v))
+		units := (pnTerm.Of(v) + months - 1) / months
+		pnUnits.Set(v, units)
+		pnUnitValue.Set(v, part(bank, 1, units))
+		pnBought.Set(v, 0)
+		if pnUnitValue.Of(v).IsZero() {
+			c.refuse(pnBank.Name, "is less than one minor unit for each of %d units", units)
+		}
+	}
+	pnOwnership(v)
+	for _, total := range []Cell[money.Amount]{pnProfit, pnLoss, pnBankProfit, pnTheirProfit, pnRentPaid} {
+		total.Set(v, money.Amount{})
+	}
+}
+
+// pnOwnership sets the percentages that follow from contributions and units bought:
+// customer = floor((contribution + unit value × units bought) × 100 ÷ total).
+func pnOwnership(v Row) {
+	owned := pnTheirs.Of(v)
+	if bought := pnBought.Of(v); bought > 0 {
+		owned = plus(owned, times(pnUnitValue.Of(v), bought))
+	}
+	percent := must(owned.MulDivFloor(count(100), pnTotal.Of(v)))
+	whole, _ := percent.Uint64()
+	theirs := int64(whole)
+	if units := pnUnits.Of(v); units > 0 && pnBought.Of(v) == units {
+		theirs = 100 // the last unit leaves nothing, whatever the floors left
+	}
+	pnTheirPercent.Set(v, theirs)
+	pnBankPercent.Set(v, 100-theirs)
+}
+
+func pnFund(c *Case) {
+	v := c.v()
+	term := int64(termWithoutEnd)
+	if pnTerm.Has(v) {
+		term = pnTerm.Of(v)
+	}
+	pnStart.Set(v, c.Today)
+	pnEnd.Set(v, after(c.Today, term))
+	if pnKind.Of(v) == diminishing {
+		pnNextBuyout.Set(v, after(c.Today, periodMonths(pnSchedule.Of(v))))
+	}
+	pnCarried.Set(v, pnBank.Of(v))
+	pnCapital.Set(v, pnTheirs.Of(v))
+	pnAtStart.Set(v, pnBankPercent.Of(v))
+	c.effective(c.Today)
+	c.move(c.r.account("A:musharaka"), c.r.cash(), pnBank.Of(v))
+	c.move(c.r.account("M:venture_assets"), c.r.account("M:partner_capital"), pnTheirs.Of(v))
+}
+
+func pnActivate(c *Case) {
+	if v := c.v(); pnRental.Has(v) {
+		pnRentStarted.Set(v, c.Today)
+		pnRentDone.Set(v, 0)
+	}
+}
+
+func pnShareProfit(c *Case) {
+	v, r := c.v(), c.r
+	gross := pnInGross.Of(c.in)
+	bank := share(gross, pnRatio.Of(v).Bank)
+	theirs := minus(gross, bank)
+	if !c.grow(pnProfit, gross, pnInGross.Name) {
+		return
+	}
+	pnBankProfit.Set(v, plus(pnBankProfit.Of(v), bank))
+	pnTheirProfit.Set(v, plus(pnTheirProfit.Of(v), theirs))
+	pnReported.Set(v, pnInPeriodEnd.Of(c.in))
+	c.effective(pnInPeriodEnd.Of(c.in))
+	due, partner := r.account("A:venture_due"), r.account("L:partner_profit")
+	c.book(dr(due, gross), cr("I:musharaka", bank), cr(partner, theirs))
+	c.book(dr(r.cash(), bank), dr(partner, theirs), cr(due, gross))
+}
+
+// pnBearLoss splits a loss by what each side owns now. What exceeds one side's
+// balance goes to the other, and nobody can lose more than there is.
+func pnBearLoss(c *Case) {
+	v, r := c.v(), c.r
+	left := less(pnTotal.Of(v), pnLoss.Of(v))
+	if carried := plus(pnCarried.Of(v), pnCapital.Of(v)); carried.Less(left) {
+		left = carried
+	}
+	if left.IsZero() {
+		c.refuse(pnInLoss.Name, "nothing is left that could be lost")
+		return
+	}
+	lost := pnInLoss.Of(c.in).Min(left)
+	bank := share(lost, pnBankPercent.Of(v)).Min(pnCarried.Of(v))
+	theirs := minus(lost, bank)
+	if more := less(theirs, pnCapital.Of(v)); !more.IsZero() {
+		theirs, bank = pnCapital.Of(v), plus(bank, more)
+	}
+	pnLoss.Set(v, plus(pnLoss.Of(v), lost))
+	pnCarried.Set(v, minus(pnCarried.Of(v), bank))
+	pnCapital.Set(v, minus(pnCapital.Of(v), theirs))
+	row := pnLossRow.New()
+	pnLossAmount.Set(row, lost)
+	pnLossBank.Set(row, bank)
+	pnLossTheirs.Set(row, theirs)
+	pnLossDate.Set(row, c.Today)
+	pnLastLoss.Set(v, []Row{row})
+	c.move("E:musharaka_loss", r.account("A:musharaka"), bank)
+	c.move(r.account("M:partner_capital"), r.account("M:venture_assets"), theirs)
+}
+
+func pnBuyOut(c *Case) {
+	v, r := c.v(), c.r
+	if pnKind.Of(v) != diminishing {
+		c.refuse(pnKind.Name, "only a diminishing partnership has units to buy")
+		return
+	}
+	units, left := pnInUnits.Of(c.in), pnUnits.Of(v)-pnBought.Of(v)
+	if units > left {
+		c.refuse(pnInUnits.Name, "only %d are left", left)
+		return
+	}
+	price, carried := times(pnUnitValue.Of(v), units), pnCarried.Of(v)
+	sold := part(carried, units, left) // the last: all of it
+	pnBought.Set(v, pnBought.Of(v)+units)
+	pnOwnership(v)
+	pnCarried.Set(v, minus(carried, sold))
+	pnCapital.Set(v, plus(pnCapital.Of(v), sold))
+	row := pnBuyout.New()
+	pnBuyoutDate.Set(row, c.Today)
+	pnBuyoutUnits.Set(row, units)
+	pnBuyoutPrice.Set(row, price)
+	pnBuyoutTheir.Set(row, pnTheirPercent.Of(v))
+	pnBuyoutBank.Set(row, pnBankPercent.Of(v))
+	pnBuyouts.Set(v, added(pnBuyouts.Of(v), row))
+	c.book(append([]line{dr(r.cash(), price), cr(r.account("A:musharaka"), sold)}, c.difference(price, sold, "I:unit_gain", "E:unit_loss")...)...)
+	c.move(r.account("M:venture_assets"), r.account("M:partner_capital"), sold)
+	if units < left {
+		pnNextBuyout.Set(v, after(pnNextBuyout.Of(v), periodMonths(pnSchedule.Of(v))))
+		return
+	}
+	c.leads(BuyoutDone)
+	pnNextBuyout.Clear(v)
+	pnGiveUpCapital(c)
+}
+
+// pnGiveUpCapital takes the memorandum pair back: nothing of the venture is left here.
+func pnGiveUpCapital(c *Case) {
+	c.move(c.r.account("M:partner_capital"), c.r.account("M:venture_assets"), pnCapital.Of(c.v()))
+	pnCapital.Set(c.v(), money.Amount{})
+}
+
+func pnDissolve(c *Case) {
+	v := c.v()
+	pnDissolved.Set(v, reason.Of(c.in))
+	pnNextBuyout.Clear(v)
+	c.move(ledger.Path("A:partner_receivable:"+pnCustomer.Of(v).String()), c.r.account("A:musharaka"), pnCarried.Of(v))
+	pnCarried.Set(v, money.Amount{})
+	pnGiveUpCapital(c)
+}
+
+// pnRent is a period's rent: it shrinks with what the financing side still owns.
+func pnRent(v Row) money.Amount {
+	if pnAtStart.Of(v) == 0 {
+		return money.Amount{}
+	}
+	return part(pnRental.Of(v), pnBankPercent.Of(v), pnAtStart.Of(v))
+}
+
+func pnTakeRent(c *Case) {
+	v := c.v()
+	rent := pnRent(v)
+	pnRentDone.Set(v, pnRentDone.Of(v)+1)
+	pnRentPaid.Set(v, plus(pnRentPaid.Of(v), rent))
+	c.move(c.r.cash(), "I:musharaka_rent", rent)
+}
+
+// pnDue is the end of the next period of rent.
+func pnDue(r *Record) (ledger.Date, Action) {
+	v := r.Values
+	if (r.Status != Active && r.Status != BuyingOut) || !pnRentStarted.Has(v) {
+		return 0, ""
+	}
+	return after(pnRentStarted.Of(v), periodMonths(pnSchedule.Of(v))*(pnRentDone.Of(v)+1)), Rent
+}
+
+func pnHoldings(r *Record) []Holding {
+	v := r.Values
+	return []Holding{
+		{r.account("A:musharaka"), pnCarried.Of(v)},
+		{r.account("M:venture_assets"), pnCapital.Of(v)},
+		{r.account("M:partner_capital"), pnCapital.Of(v)},
+		{r.account("A:venture_due"), money.Amount{}},
+		{r.account("L:partner_profit"), money.Amount{}},
+	}
+}
