@@ -49,6 +49,8 @@ type Call struct {
 	// was kept because the provider asked for it (Outcome.KeepCard): no CVV.
 	Card *secret.Card
 
+	Token secret.Text // Pay: what an earlier charge at the terminal was answered with (Outcome.Token), in place of a card
+
 	// ReturnURL, if set, makes the address to which the rail sends the payer who
 	// has acted. For Pay and PayOut; most charges never need it.
 	ReturnURL func() string
@@ -125,9 +127,16 @@ type Outcome struct {
 	// counts against the terminal's circuit.
 	Down bool
 
+	// Token, for VerdictCharged, charges the same card again without its number. It
+	// is as secret as that, and at most MaxToken bytes.
+	Token secret.Text
+
 	Action   *Action // for VerdictAction; nil in an inquiry's answer: as it was
 	KeepCard bool    // for VerdictAction: Complete needs the card again
 }
+
+// MaxToken bounds a provider's token, in bytes. A longer one is not kept.
+const MaxToken = 512
 
 // Action is what a payer has to do, as the rail publishes it.
 type Action struct {

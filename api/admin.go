@@ -12,6 +12,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/posting"
 )
 
 // commandWait is how long a change of the directory may take, in real time;
@@ -54,6 +55,13 @@ type Directory interface {
 
 	// Answered is what a write whose context came from directory.Once was answered with.
 	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
+
+	// KeepAnswer has such a write's answer kept in another actor's Change.
+	KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, made any) error
+
+	// Receives tells whether something may have been told to a terminal, or to a
+	// partner that has none, of the organization.
+	Receives(org, to ledger.ID) bool
 }
 
 // organization is the one that an administration's request is about: named by

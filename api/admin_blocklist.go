@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	directoryactor "mizan/actors/directory"
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
@@ -41,7 +42,7 @@ func (s *Server) blockDraft(f *form) directory.BlockDraft {
 		return d
 	}
 	value := member(f.object, "value")
-	number, isText := text(value)
+	number, isText := jsonwalk.Text(value)
 	switch {
 	case value == nil:
 		f.problems.add("value", "value is required")

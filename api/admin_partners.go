@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 )
@@ -111,7 +112,7 @@ func appendPartner(e *encoder, p *directory.Partner) {
 	e.enter("source_addresses", '[')
 	for _, source := range p.Sources {
 		e.comma()
-		e.buf = appendText(e.buf, source.String())
+		e.buf = jsonwalk.AppendText(e.buf, source.String())
 	}
 	e.close(']')
 	e.enter("overdraft_limit", '[')

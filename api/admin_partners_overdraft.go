@@ -3,6 +3,7 @@ package api
 import (
 	"strconv"
 
+	"mizan/internal/jsonwalk"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 )
@@ -22,9 +23,9 @@ func (f *form) overdraft(name string) *[]directory.Overdraft {
 		return nil
 	}
 	limits := []directory.Overdraft{}
-	m := membersOf(value)
+	m := jsonwalk.MembersOf(value)
 	for {
-		element, more := m.element()
+		element, more := m.Element()
 		if !more {
 			return &limits
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -44,7 +45,7 @@ func (f *form) currency(name string) money.Currency {
 		f.problems.add(name, name+" is required")
 		return ""
 	}
-	code, isText := text(value)
+	code, isText := jsonwalk.Text(value)
 	if !isText {
 		code = value
 	} else if currency, accepted := money.Accepted(string(code)); accepted {
@@ -61,7 +62,7 @@ func (f *form) rate(name string) money.Rate {
 		f.problems.add(name, name+" is required")
 		return money.Rate{}
 	}
-	said, isText := text(value)
+	said, isText := jsonwalk.Text(value)
 	if !isText {
 		f.problems.add(name, name+" must be a decimal number in a string")
 		return money.Rate{}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"mizan/internal/jsonwalk"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 )
@@ -36,7 +37,7 @@ func (f *form) amount(name string, zero bool) money.Amount {
 		f.problems.add(name, name+" is required")
 		return money.Amount{}
 	}
-	said, isText := text(value)
+	said, isText := jsonwalk.Text(value)
 	if !isText {
 		f.problems.add(name, name+" must be a string of minor units")
 		return money.Amount{}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
@@ -107,13 +108,13 @@ func (f *form) settings(name string) *[]byte {
 	if !isArray(methods) {
 		return sent
 	}
-	m := membersOf(methods)
+	m := jsonwalk.MembersOf(methods)
 	for {
-		element, more := m.element()
+		element, more := m.Element()
 		if !more {
 			return sent
 		}
-		said, isText := text(element)
+		said, isText := jsonwalk.Text(element)
 		if _, known := payment.Method(said); isText && !known {
 			f.problems.add(name+".methods", "holds what is not a money_storage type")
 			return sent

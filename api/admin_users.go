@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	directoryactor "mizan/actors/directory"
+	"mizan/internal/jsonwalk"
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -109,7 +110,7 @@ func (f *form) password(name string) []byte {
 	if value == nil {
 		return nil
 	}
-	said, isText := text(value)
+	said, isText := jsonwalk.Text(value)
 	if !isText {
 		f.problems.add(name, name+" must be a string")
 	}

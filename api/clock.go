@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/internal/clock"
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 )
 
@@ -56,7 +57,7 @@ func (s *Server) instantAsked(body []byte) (to time.Time, err error) {
 	case now != nil && seconds != nil:
 		return to, ledger.RefuseField(op, "now", "send either now or advance_seconds")
 	case now != nil:
-		said, _ := text(now)
+		said, _ := jsonwalk.Text(now)
 		if to, err = time.Parse(time.RFC3339Nano, string(said)); err != nil {
 			return to, ledger.RefuseField(op, "now", "now must be an RFC 3339 time")
 		}

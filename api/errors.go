@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/posting"
@@ -132,12 +133,12 @@ func writeError(ctx *fasthttp.RequestCtx, err error) int {
 		body = appendProblems(body, refusals)
 	case bare:
 		body = append(body, `{"error":`...)
-		body = append(appendText(body, a.nameOf(first)), '}')
+		body = append(jsonwalk.AppendText(body, a.nameOf(first)), '}')
 	default:
 		body = append(body, `{"error":`...)
-		body = appendText(body, a.nameOf(first))
+		body = jsonwalk.AppendText(body, a.nameOf(first))
 		body = append(body, `,"message":`...)
-		body = append(appendText(body, a.textOf(first)), '}')
+		body = append(jsonwalk.AppendText(body, a.textOf(first)), '}')
 	}
 	if a.retry > 0 && len(ctx.Response.Header.PeekBytes(headerRetryAfter)) == 0 {
 		ctx.Response.Header.SetCanonical(headerRetryAfter, strconv.AppendInt(nil, int64(a.retry), 10))
@@ -170,12 +171,12 @@ func appendProblems(dst []byte, list problems) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"code":`...)
-		dst = appendText(dst, string(r.Code))
+		dst = jsonwalk.AppendText(dst, string(r.Code))
 		dst = append(dst, `,"detail":`...)
-		dst = appendText(dst, r.Detail)
+		dst = jsonwalk.AppendText(dst, r.Detail)
 		if r.Field != "" {
 			dst = append(dst, `,"field":`...)
-			dst = appendText(dst, r.Field)
+			dst = jsonwalk.AppendText(dst, r.Field)
 		}
 		dst = append(dst, '}')
 	}

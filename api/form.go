@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 )
 
@@ -42,7 +43,7 @@ func patchOf(c *call, shown []byte, fixed []string, order ...string) (*form, err
 	}
 	f.patch = true
 	for _, name := range fixed {
-		if hasMember(f.object, name) && !sameValue(member(f.object, name), member(shown, name)) {
+		if jsonwalk.Has(f.object, name) && !sameValue(member(f.object, name), member(shown, name)) {
 			f.problems.add(name, name+" never changes")
 		}
 	}
@@ -51,8 +52,8 @@ func patchOf(c *call, shown []byte, fixed []string, order ...string) (*form, err
 
 // sameValue tells whether two values that are no object or array say the same.
 func sameValue(a, b []byte) bool {
-	saysA, isTextA := text(a)
-	saysB, isTextB := text(b)
+	saysA, isTextA := jsonwalk.Text(a)
+	saysB, isTextB := jsonwalk.Text(b)
 	if isTextA && isTextB {
 		return bytes.Equal(saysA, saysB)
 	}
@@ -61,7 +62,7 @@ func sameValue(a, b []byte) bool {
 
 // emptied tells whether a patch takes a field's value away.
 func (f *form) emptied(name string) bool {
-	return f.patch && hasMember(f.object, name) && member(f.object, name) == nil
+	return f.patch && jsonwalk.Has(f.object, name) && member(f.object, name) == nil
 }
 
 // text is a string field.
@@ -73,7 +74,7 @@ func (f *form) text(name string) *string {
 	if value == nil {
 		return nil
 	}
-	said, isText := text(value)
+	said, isText := jsonwalk.Text(value)
 	if !isText {
 		f.problems.add(name, name+" must be a string")
 		return nil
@@ -150,13 +151,13 @@ func (f *form) texts(name string) *[]string {
 	list := []string{}
 	whole := isArray(value)
 	if whole {
-		m := membersOf(value)
+		m := jsonwalk.MembersOf(value)
 		for {
-			element, more := m.element()
+			element, more := m.Element()
 			if !more {
 				break
 			}
-			said, isText := text(element)
+			said, isText := jsonwalk.Text(element)
 			whole = whole && isText
 			list = append(list, string(said))
 		}

@@ -24,8 +24,10 @@ import (
 	"mizan/actors"
 	"mizan/actors/account"
 	directoryactor "mizan/actors/directory"
+	"mizan/actors/notifier"
 	paymentactor "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
+	subscriptionactor "mizan/actors/subscription"
 	"mizan/api"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
@@ -41,6 +43,10 @@ var (
 	_ api.Payments  = (*paymentactor.Service)(nil)
 	_ api.Directory = (*directoryactor.Service)(nil)
 	_ api.Journal   = (*posting.Journal)(nil)
+
+	_ api.Subscriptions = (*subscriptionactor.Service)(nil)
+
+	_ api.Deliveries = (*notifier.Service)(nil)
 )
 
 // house is a server on a loopback port with the real journal, actors, directory
@@ -53,6 +59,8 @@ type house struct {
 	directory *directoryactor.Service
 	accounts  *account.Service
 	payments  *paymentactor.Service
+	renewals  *subscriptionactor.Service
+	notifier  *notifier.Service
 	keyring   *secret.Keyring
 	seed      *directoryactor.Sandbox
 	server    *api.Server
@@ -93,9 +101,10 @@ func (h *house) start(change ...func(*api.Config)) {
 		Payments: h.payments, Directory: h.directory, Journal: h.journal, Clock: h.clock,
 		Log: slog.New(slog.NewTextHandler(h.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
 		Signer: h.keyring.Signer(), Fingerprint: h.keyring.Fingerprint,
-		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Hints: h.payments,
-		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
-		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
+		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Hints: h.payments, Subscriptions: h.renewals,
+		Deliveries: h.notifier,
+		Status:     func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
+		Version:    "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
 		Observe: func(route, method string, status int, _ time.Duration) {
 			select {
 			case h.observed <- fmt.Sprint(route, " ", method, " ", status):
@@ -127,14 +136,21 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	must(t, err)
 	h.accounts = account.New(runtime)
 	h.payments = paymentactor.New(paymentactor.Options{
-		Runtime: runtime, Directory: h.directory, Admission: h.accounts, Sealer: h.keyring,
+		Runtime: runtime, Directory: h.directory, Admission: h.accounts, Sealer: h.keyring, Addresses: h.directory,
 		Providers:  map[string]actors.Provider{rail.Name(): rail},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: h.pages().Return,
 	})
 	h.accounts.Recall(h.payments.Attempts)
+	h.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: runtime, Payments: h.payments, Directory: h.directory})
+	h.notifier, err = notifier.New(notifier.Options{
+		Runtime: runtime, Addresses: h.directory, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: h.payments}, AllowPrivate: true,
+	})
+	must(t, err)
 	runtime.Start(paymentactor.Resumes)
+	h.notifier.Resume()
 	journal := h.journal
 	h.stop = sync.OnceFunc(func() {
+		h.notifier.Close()
 		runtime.Stop()
 		must(t, journal.Close())
 		must(t, rail.Close())

@@ -223,6 +223,14 @@ var (
 		return q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String()).
 			post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
 	}}
+	// It is cancelled: whatever is asked of it is a conflict.
+	aSubscription = &thing{name: "subscription", none: uuid.NewString(), make: func(q *quarter, at *place) string {
+		c := q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
+		initial := c.post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
+		id := c.post(subscriptions, `{"params":{"initial_payment_id":"`+initial+`","amount":"1","period_days":30}}`).want(201, "").at("data.id")
+		c.post(subscriptions+"/"+id+"/cancel", "").want(200, "")
+		return id
+	}}
 	anAccount = &thing{name: "account", none: "L:partner:999:available", make: func(_ *quarter, at *place) string {
 		return "L:partner:" + at.partner + ":available"
 	}}
@@ -246,6 +254,14 @@ var (
 	aUser  = &thing{name: "user", none: uuid.NewString(), shared: true, make: posted("/users", "data.id", `{"login":"ONCE","name":"S","pass":"correct-horse-battery-9","roles":["auditor"]}`)}
 	aLimit = &thing{name: "limit", none: uuid.NewString(), shared: true, make: posted("/limits", "data.id",
 		`{"partner_id":PARTNER,"kind":"velocity","max_count":100000,"window":"minute","env":"test","active":false}`)}
+	// A delivery that fails: nobody listens there.
+	aDelivery = &thing{name: "delivery", none: uuid.NewString(), shared: true, make: func(q *quarter, at *place) string {
+		q.directory.AllowPrivateHooks(true)
+		q.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
+		paid := aTransaction.make(q, at)
+		q.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":null}`).want(200, "")
+		return q.operator(at.org).get("/api/v1/deliveries?transaction_id="+paid).want(200, "").at("data.0.event_id")
+	}}
 	aBlock      = &thing{name: "entry of the blocklist", none: uuid.NewString(), shared: true, make: posted("/blocklist", "data.id", `{"kind":"email","value":"ONCE@example.com"}`)}
 	aSettlement = &thing{name: "settlement", none: uuid.NewString(), shared: true, make: func(q *quarter, at *place) string {
 		return posted("/partners/"+at.partner+"/settlements", "data.id", `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"ONCE"}`)(q, at)

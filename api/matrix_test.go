@@ -89,6 +89,13 @@ var matrix = map[api.RouteName]row{
 		may: partnersOnly(409), of: aTransaction, body: `{"target_bank_id":"1"}`,
 	},
 
+	{Method: "POST", Path: "/api/v1/subscriptions"}:            {may: partnersOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/subscriptions"}:             {may: holdersOnly(200)},
+	{Method: "GET", Path: "/api/v1/subscriptions/:id"}:         {may: holdersOnly(200), of: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions/:id/pause"}:  {may: partnersOnly(409), of: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions/:id/resume"}: {may: partnersOnly(409), of: aSubscription},
+	{Method: "POST", Path: "/api/v1/subscriptions/:id/cancel"}: {may: partnersOnly(409), of: aSubscription},
+
 	{Method: "POST", Path: "/api/v1/organizations"}:      {may: operatorsOnly(422), body: "{}"},
 	{Method: "GET", Path: "/api/v1/organizations"}:       {may: operatorsOnly(200)},
 	{Method: "GET", Path: "/api/v1/organizations/:id"}:   {may: operatorsOnly(200), of: anOrganization},
@@ -137,6 +144,12 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/api/v1/blocklist"}:        {may: operatorsOnly(200)},
 	{Method: "GET", Path: "/api/v1/blocklist/:id"}:    {may: operatorsOnly(200), of: aBlock},
 	{Method: "DELETE", Path: "/api/v1/blocklist/:id"}: {may: operatorsOnly(200), of: aBlock},
+
+	{Method: "GET", Path: "/api/v1/deliveries"}:                  {may: operatorsOnly(200)},
+	{Method: "POST", Path: "/api/v1/deliveries/replay"}:          {may: operatorsOnly(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/deliveries/:id"}:              {may: operatorsOnly(200), of: aDelivery},
+	{Method: "POST", Path: "/api/v1/deliveries/:id/replay"}:      {may: operatorsOnly(200), of: aDelivery},
+	{Method: "POST", Path: "/api/v1/terminal/:id/test-delivery"}: {may: operatorsOnly(422), of: aTerminal}, // it has no address
 
 	{Method: "POST", Path: "/api/v1/sessions"}:           {may: anyone(422), body: "{}"},
 	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {may: peopleOnly(204), last: true},

@@ -8,6 +8,7 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	screen "mizan/api/page"
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 )
 
@@ -150,7 +151,7 @@ func (s *Server) postPassword(c *call, v *visit, r *record, fields *posted) erro
 	if len(typed) == 0 || len(typed) > maxPassword {
 		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: s.orderOf(v.org, r), Post: v.path(), Wrong: true})
 	}
-	material := appendText([]byte(`{"otp":`), string(typed))
+	material := jsonwalk.AppendText([]byte(`{"otp":`), string(typed))
 	_, err := s.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
 	return s.posted(c, v, err)
 }

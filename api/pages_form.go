@@ -10,6 +10,7 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	screen "mizan/api/page"
+	"mizan/internal/jsonwalk"
 	"mizan/ledger/payment"
 )
 
@@ -157,8 +158,8 @@ func browserOf(h *fasthttp.RequestHeader) []byte {
 	language, _, _ := strings.Cut(string(h.Peek(fiber.HeaderAcceptLanguage)), ",")
 	language, _, _ = strings.Cut(language, ";")
 	data := append([]byte(nil), `{"language":`...)
-	data = appendText(data, beginning([]byte(strings.ToValidUTF8(strings.TrimSpace(language), "")), maxBrowserHeader))
+	data = jsonwalk.AppendText(data, beginning([]byte(strings.ToValidUTF8(strings.TrimSpace(language), "")), maxBrowserHeader))
 	data = append(data, `,"user_agent":`...)
-	data = appendText(data, beginning([]byte(strings.ToValidUTF8(string(h.UserAgent()), "")), maxBrowserHeader))
+	data = jsonwalk.AppendText(data, beginning([]byte(strings.ToValidUTF8(string(h.UserAgent()), "")), maxBrowserHeader))
 	return append(data, '}')
 }

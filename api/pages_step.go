@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	screen "mizan/api/page"
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 )
@@ -52,7 +53,7 @@ func isPassword(material []byte) bool {
 		return false
 	}
 	kind := member(material, "type")
-	said, _ := text(kind)
+	said, _ := jsonwalk.Text(kind)
 	return kind == nil || string(said) == "otp"
 }
 
@@ -107,13 +108,13 @@ func hiddenOf(object []byte) (fields []screen.Field) {
 	if !isObject(object) {
 		return nil
 	}
-	m := membersOf(object)
+	m := jsonwalk.MembersOf(object)
 	for {
-		name, value, more := m.next()
+		name, value, more := m.Next()
 		if !more {
 			break
 		}
-		if said, isText := text(value); isText {
+		if said, isText := jsonwalk.Text(value); isText {
 			fields = append(fields, screen.Field{Name: string(name), Value: string(said)})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 )
@@ -113,7 +114,7 @@ func eventOf(envelope, header []byte) ([]byte, error) {
 	if !isObject(envelope) {
 		return nil, ledger.RefuseField(op, "", "the body must be an object")
 	}
-	id, _ := text(member(envelope, "event_id"))
+	id, _ := jsonwalk.Text(member(envelope, "event_id"))
 	switch {
 	case len(id) == 0 || len(id) > maxEventID:
 		return nil, ledger.RefuseField(op, "event_id", "event_id must be a string of at most %d bytes", maxEventID)
@@ -130,7 +131,7 @@ func (s *Server) hint(t *directory.Terminal, envelope []byte) error {
 	if !isObject(content) {
 		return nil
 	}
-	txid, _ := text(member(content, "txid"))
+	txid, _ := jsonwalk.Text(member(content, "txid"))
 	id, err := parseID(string(txid))
 	if err != nil {
 		return nil // none of ours

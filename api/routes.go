@@ -80,6 +80,7 @@ func (s *Server) table() []route {
 		{method: get, path: v1 + "/ledger/events", access: reader, handle: (*Server).listEvents},
 		{method: get, path: v1 + "/ledger/head", access: auditor, handle: (*Server).readHead},
 	}
+	routes = append(routes, s.deliveryRoutes()...)
 	if s.cfg.Pages.Tokens != nil && s.cfg.Payers != nil {
 		routes = append(routes,
 			route{method: get, path: payPath + "/:id", access: open, handle: (*Server).showPage},
@@ -94,6 +95,7 @@ func (s *Server) table() []route {
 			route{method: post, path: simulator.ChallengePath, access: open, command: true, handle: (*Server).postChallenge},
 		)
 	}
+	routes = append(routes, s.subscriptionRoutes()...)
 	if s.cfg.Hints != nil {
 		// Open: who signs with the terminal's secret is its platform.
 		routes = append(routes, route{method: post, path: v1 + "/terminal/:id/notifications", access: open, body: true, command: true, handle: newNotifications().take})

@@ -60,6 +60,13 @@ type Config struct {
 	// Hints hears of notifications from other platforms; nil: none are taken in.
 	Hints Hints
 
+	// Deliveries are the notifications that were sent, and are to be; nil: their
+	// routes are missing.
+	Deliveries Deliveries
+
+	// Subscriptions renews payments; nil: nobody does, and the routes are missing.
+	Subscriptions Subscriptions
+
 	// Status is asked by the health check.
 	Status  func() Status
 	Version string

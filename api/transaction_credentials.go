@@ -3,6 +3,7 @@ package api
 import (
 	"net/netip"
 
+	"mizan/internal/jsonwalk"
 	"mizan/internal/secret"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -20,7 +21,7 @@ func payerAddress(customer []byte, source netip.Addr) netip.Addr {
 	if customer == nil {
 		return source
 	}
-	said, isText := text(member(customer, "ip"))
+	said, isText := jsonwalk.Text(member(customer, "ip"))
 	if !isText || len(said) > len("0000:0000:0000:0000:0000:ffff:255.255.255.255") {
 		return source
 	}
@@ -45,14 +46,14 @@ func (c *credentials) check(object []byte, t payment.Type, list *problems) {
 		list.add("money_storage", "money_storage must be an object")
 		return
 	}
-	m := membersOf(object)
+	m := jsonwalk.MembersOf(object)
 	for {
-		name, value, more := m.next()
+		name, value, more := m.Next()
 		if !more {
 			break
 		}
 		if into := c.storage.Key(name); into != nil && present(value) != nil {
-			if *into, _ = text(value); *into == nil {
+			if *into, _ = jsonwalk.Text(value); *into == nil {
 				*into = []byte{} // no text: every rule refuses it
 			}
 		}

@@ -7,13 +7,6 @@ import (
 	"mizan/ledger/payment"
 )
 
-// reservedMeta is the key of merchant_meta that the service sets (specification,
-// "Rules on fields", 5); defaultLang is its value for a partner without one.
-const (
-	reservedMeta = "lang"
-	defaultLang  = "en"
-)
-
 // authVersion is the version of auth_params that is written.
 const authVersion = "1.0"
 
@@ -106,29 +99,10 @@ func appendDescription(e *encoder, r *payment.Record) {
 	}
 }
 
-// appendMeta writes what the caller sent, then the rail's own keys where the
-// caller has none of that name. The reserved key is the service's alone: it is
-// there if the partner has a lang, or if one was sent.
+// appendMeta writes what the caller sent, with the rail's own keys.
 func appendMeta(e *encoder, r *payment.Record, lang string) {
-	const name = "merchant_meta"
-	sent, rail := orNothing(r.MerchantMeta), orNothing(r.RailMeta)
-	reserved := hasMember(sent, reservedMeta)
-	if !reserved && lang == "" && r.RailMeta == nil {
-		e.object(name, r.MerchantMeta)
-		return
-	}
-	if lang != "" {
-		reserved = true
-	} else {
-		lang = defaultLang
-	}
-	e.enter(name, '{')
-	e.members(sent, func(key []byte) bool { return string(key) != reservedMeta })
-	e.members(rail, func(key []byte) bool { return string(key) != reservedMeta && !hasMember(sent, string(key)) })
-	if reserved {
-		e.text(reservedMeta, lang)
-	}
-	e.close('}')
+	e.key("merchant_meta")
+	e.buf = paymentactor.AppendMeta(e.buf, r.MerchantMeta, r.RailMeta, lang)
 }
 
 // appendWidget writes the hosted page's address while it waits for its payer.

@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	paymentactor "mizan/actors/payment"
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -33,7 +34,7 @@ func (s *Server) changeTransaction(c *call) error {
 	if err != nil {
 		return err
 	}
-	kind, _ := text(member(params, "type"))
+	kind, _ := jsonwalk.Text(member(params, "type"))
 	switch string(kind) {
 	case "refund":
 		amount, err := partOf(params, ledger.InvalidRefundAmount)
@@ -132,7 +133,7 @@ func (s *Server) chooseDestination(c *call) error {
 	}
 	var bank []byte
 	if isObject(value) {
-		bank, _ = text(member(value, "target_bank_id"))
+		bank, _ = jsonwalk.Text(member(value, "target_bank_id"))
 	}
 	if len(bank) == 0 {
 		return ledger.Refuse("api.chooseDestination", destinationMissing, "no target_bank_id")
@@ -201,11 +202,11 @@ func paramsOf(body []byte) ([]byte, error) {
 // means all of it. What is none is refused with the code.
 func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
 	const op = "api.partOf"
-	if !hasMember(params, "amount") {
+	if !jsonwalk.Has(params, "amount") {
 		return nil, nil
 	}
 	// Null is no amount: taking it for "all" would let a caller's slip return everything.
-	said, isText := text(member(params, "amount"))
+	said, isText := jsonwalk.Text(member(params, "amount"))
 	if !isText {
 		return nil, ledger.Refuse(op, code, "amount must be a string of minor units")
 	}
@@ -228,7 +229,7 @@ func materialOf(body []byte) []byte {
 	if !isObject(params) || isEmptyObject(params) {
 		return nil
 	}
-	if hasMember(params, materialName) {
+	if jsonwalk.Has(params, materialName) {
 		return member(params, materialName)
 	}
 	return params
@@ -264,7 +265,7 @@ func (with *continuation) read(body []byte, t payment.Type, fingerprint func([]b
 func checkBrowser(browser []byte, list *problems) {
 	for _, name := range [...]string{"language", "user_agent"} {
 		if value := member(browser, name); value != nil {
-			if _, isText := text(value); !isText {
+			if _, isText := jsonwalk.Text(value); !isText {
 				list.add("browser_data."+name, name+" must be a string")
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"mizan/internal/jsonwalk"
 	"mizan/internal/secret"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
@@ -37,9 +38,9 @@ type creation struct {
 // are ignored, null is as good as nothing.
 func readCreation(params []byte) *creation {
 	c := new(creation)
-	m := membersOf(params)
+	m := jsonwalk.MembersOf(params)
 	for {
-		name, value, more := m.next()
+		name, value, more := m.Next()
 		if !more {
 			return c
 		}
@@ -116,7 +117,7 @@ func (c *creation) checkType() payment.Type {
 		c.problems.add("type", "type is required")
 		return 0
 	}
-	said, _ := text(c.kind)
+	said, _ := jsonwalk.Text(c.kind)
 	switch string(said) {
 	case "payment":
 		return payment.Payment
@@ -134,7 +135,7 @@ func (c *creation) checkAmount() money.Amount {
 		c.problems.add("amount", "amount is required")
 		return money.Amount{}
 	}
-	said, isText := text(c.amount)
+	said, isText := jsonwalk.Text(c.amount)
 	if !isText {
 		c.problems.add("amount", "amount must be a string of minor units")
 		return money.Amount{}
@@ -161,7 +162,7 @@ func (c *creation) checkAsset() {
 		asset.Currency = c.checkCurrency()
 	}
 	if c.env != nil {
-		said, _ := text(c.env)
+		said, _ := jsonwalk.Text(c.env)
 		switch string(said) {
 		case "prod":
 		case "test":
@@ -188,7 +189,7 @@ func scaled(a money.Asset) bool {
 // checkCurrency refuses what is not in the closed set with the specification's
 // words; a number is named as it was written.
 func (c *creation) checkCurrency() money.Currency {
-	code, isText := text(c.currency)
+	code, isText := jsonwalk.Text(c.currency)
 	if !isText {
 		code = c.currency
 	} else if currency, accepted := money.Accepted(string(code)); accepted {
@@ -206,7 +207,7 @@ func (c *creation) checkNetwork() money.Network {
 	if c.network == nil {
 		return ""
 	}
-	said, isText := text(c.network)
+	said, isText := jsonwalk.Text(c.network)
 	if isText && len(said) == 0 {
 		return ""
 	}
@@ -222,7 +223,7 @@ func (p *problems) text(name string, value []byte, limit int) string {
 	if value == nil {
 		return ""
 	}
-	said, isText := text(value)
+	said, isText := jsonwalk.Text(value)
 	if !isText {
 		p.add(name, name+" must be a string")
 		return ""
@@ -258,7 +259,7 @@ func (c *creation) checkCustomer(customer []byte) {
 	}
 	for _, name := range [...]string{"email", "phone", "name"} {
 		if value := member(customer, name); value != nil {
-			if _, isText := text(value); !isText {
+			if _, isText := jsonwalk.Text(value); !isText {
 				c.problems.add("customer."+name, name+" must be a string")
 			}
 		}

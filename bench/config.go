@@ -27,6 +27,7 @@ type PaymentsConfig struct {
 	Terminals   int           `name:"terminals" default:"3" help:"Terminals of each of --partners."`
 	Keys        int           `name:"keys" default:"0" help:"API keys of all --partners together; each is used in its turn. 0: one each."`
 	Limits      bool          `name:"limits" help:"Put limits that are never reached on each partner: volume of a day and of a month, velocity of a minute."`
+	Notify      bool          `name:"notify" help:"Notify each partner of its payments at a sink on this machine, signed; all have to come."`
 }
 
 // merchants is what --partners, --terminals and --keys ask for.
@@ -110,6 +111,9 @@ func (c *PaymentsConfig) Validate() error {
 		return fmt.Errorf("--keys needs --partners")
 	case c.Partners != 0 && c.Workload != workloadPayments:
 		return fmt.Errorf("--partners goes with the payments workload only")
+	}
+	if c.Notify && c.Workload != workloadPayments {
+		return errNotifyWorkload
 	}
 	return c.merchants().check()
 }

@@ -45,13 +45,7 @@ func neverReached(partner int64) []limit {
 // restrict puts limits on all partners that the run makes payments for. Each has
 // an Idempotency-Key, so that a second run on the same data adds none.
 func (r *paymentsRun) restrict(ctx context.Context) error {
-	partners := []int64{r.sandbox.PartnerID}
-	if r.merchants != nil {
-		partners = partners[:0]
-		for i := range r.merchants.Partners {
-			partners = append(partners, r.merchants.Partners[i].ID)
-		}
-	}
+	partners := r.partners()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var next atomic.Int64
@@ -75,6 +69,18 @@ func (r *paymentsRun) restrict(ctx context.Context) error {
 	}
 	r.report.Limits = len(neverReached(0))
 	return nil
+}
+
+// partners are those that the run makes payments for.
+func (r *paymentsRun) partners() []int64 {
+	if r.merchants == nil {
+		return []int64{r.sandbox.PartnerID}
+	}
+	partners := make([]int64, 0, len(r.merchants.Partners))
+	for i := range r.merchants.Partners {
+		partners = append(partners, r.merchants.Partners[i].ID)
+	}
+	return partners
 }
 
 func (r *paymentsRun) restrictOne(ctx context.Context, partner int64) error {

@@ -38,6 +38,8 @@ type PaymentsReport struct {
 	Partners    int     `json:"partners"` // that the payments were spread over
 	Keys        int     `json:"keys"`
 	Limits      int     `json:"limits"` // of each partner
+
+	Notices *Notices `json:"notices,omitempty"` // with --notify
 }
 
 // Costs are what a process took while it was measured. Ready is about its start:
@@ -96,6 +98,7 @@ type paymentsRun struct {
 	auditor  *auditor
 	payments *payments
 
+	sink      *sink        // nil without --notify
 	merchants *merchants   // nil: the sandbox's own partner makes the payments
 	atReady   server.Usage // of the server that was started
 	ledger    error        // what the check of the ledger said
@@ -121,6 +124,9 @@ func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
 	}
 	if err == nil && r.cfg.Limits {
 		err = r.restrict(ctx)
+	}
+	if err == nil && r.cfg.Notify {
+		err = r.notify(ctx)
 	}
 	if err != nil {
 		err = errors.Join(err, r.close())
@@ -188,10 +194,14 @@ func (r *paymentsRun) close() error {
 	if r.auditor != nil {
 		r.auditor.client.CloseIdleConnections()
 	}
-	if r.server == nil {
-		return nil
+	var err error
+	if r.server != nil {
+		err = r.server.Stop(stopWait)
 	}
-	return r.server.Stop(stopWait)
+	if r.sink != nil {
+		r.sink.close()
+	}
+	return err
 }
 
 // whileServed is a context that ends with the server that was started: without
@@ -242,6 +252,10 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 	meter := startMeter(r.server)
 	r.report.Outcome, err = r.drive(ctx, r.cfg.Workload, l, uint64(preload))
 	r.report.Server, r.report.Generator = meter.stop()
+	during := 0
+	if r.sink != nil {
+		during = r.sink.received().Unique
+	}
 	if c := r.report.Server; c != nil {
 		c.ReadyAnon, c.ReadyResident = r.atReady.Anon, r.atReady.Resident
 	}
@@ -252,7 +266,7 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 		return err
 	}
 	r.report.Charged = r.payments.charged
-	r.ledger = r.checkLedger(ctx, before)
+	r.ledger = errors.Join(r.notified(ctx, during), r.checkLedger(ctx, before))
 	if r.report.Ledger = "ok"; r.ledger != nil {
 		r.report.Ledger = r.ledger.Error()
 	}
@@ -329,6 +343,7 @@ func (r *paymentsRun) print() {
 		say(r.out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
 		say(r.out, "start      ready after %.2f s with %d MiB of anonymous memory, %d MiB resident", s.ReadyAfter, s.ReadyAnon>>20, s.ReadyResident>>20)
 	}
+	r.printNotices(r.out)
 	say(r.out, "generator  %.2f CPU s (%.0f µs each)", p.Generator.CPUSeconds, p.Generator.CPUSeconds*1e6/float64(max(o.Good, 1)))
 	say(r.out, "ledger     %s: %d payments of %d charged, %d of them asked for again", p.Ledger, p.Charged, paymentAmount, p.Resolved)
 }

@@ -28,6 +28,7 @@ const (
 	Rate         Kind = 'r' // what one currency is worth in another
 	Answer       Kind = 'a' // what a write of the administration with an Idempotency-Key was answered with
 	Reply        Kind = 'y' // what a partner's request with a key was answered with
+	Subscription Kind = 'v' // a recurring payment
 	Transfer     Kind = 'x' // a bare two-leg transfer of the ledger benchmark
 )
 

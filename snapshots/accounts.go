@@ -40,7 +40,7 @@ func (c *checker) pages(o *organization) error {
 		return err
 	}
 	p.end()
-	p.unpaged()
+	p.pageless()
 	for at, a := range o.books.accounts {
 		if !a.paged {
 			c.report.breach(ruleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.id, at.Path, at.Asset, a.lines)
@@ -71,9 +71,12 @@ func (p *paging) gather(prefix, lines []byte) error {
 	return nil
 }
 
-// unpaged compares the accounts all of whose lines are in the daybook.
-func (p *paging) unpaged() {
+// pageless compares the accounts all of whose lines are in the daybook. There
+// should be none: the first lines of an account are put on a page at once, because
+// the pages tell which accounts there are.
+func (p *paging) pageless() {
 	for _, at := range slices.SortedFunc(maps.Keys(p.gathered), byPath) {
+		p.report.breach(ruleTotals, "organization %v: account %s %v has lines in the daybook and no page", p.organization.id, at.Path, at.Asset)
 		p.at, p.prefix = at, []byte{}
 		p.stream.Reset()
 		p.end()
@@ -92,6 +95,7 @@ func (p *paging) page(key, row []byte) error {
 		p.stream.Reset()
 	}
 	p.stream.Write(row)
+	p.organization.paged(p.prefix, row)
 	first := ledger.Micros(binary.BigEndian.Uint64(key[len(key)-8:]))
 	err := store.DecodePage(row, func(l *store.Line) (bool, error) {
 		if l.Booked != first {

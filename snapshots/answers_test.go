@@ -33,7 +33,7 @@ func (l lying) Apply(g *store.Group) error {
 func TestAWriterThatGoesOnAfterASyncErrorLosesAnAcknowledgement(t *testing.T) {
 	w := settle(t)
 	var failed atomic.Bool
-	j := openJournal(t, w.dir, clock.NewManual(start), func(l posting.Log) posting.Log { return lying{l, &failed} })
+	j := openJournal(t, w, clock.NewManual(start), func(l posting.Log) posting.Log { return lying{l, &failed} })
 	acknowledge := func(txid string) *payment.Record {
 		at, request := asked(w, txid)
 		d := at.Reject(uuid.New(), 1, request, "unexpected card")

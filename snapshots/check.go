@@ -31,12 +31,12 @@ func Check(ctx context.Context, j *posting.Journal, in Inputs) (*Report, error) 
 		organizations: make(map[ledger.ID]*organization), directory: newDirectory(), timers: newTimers(),
 		replies: make(map[placed]ledger.ID), replyKeys: make(map[placed]ledger.ID),
 	}
-	c.report.skip(ruleNotified)
 	c.report.skip(ruleReopened)
 	if err := c.readAnswers(in.Answers); err != nil {
 		return nil, err
 	}
 	n, hash := j.LastGroup()
+	c.lastGroup = n
 	for _, step := range []func() error{
 		func() error { return c.groups(n, hash) },
 		c.everyOrganization,
@@ -78,6 +78,7 @@ type checker struct {
 	replyKeys     map[placed]ledger.ID // where the reply to a partner's key lies → what the key was used for
 	given         []placed             // answers that are kept for repeated requests
 	answers       answers
+	lastGroup     uint64 // that is durable
 	seen          uint64 // rows, to look at ctx now and then
 }
 
@@ -88,6 +89,7 @@ type organization struct {
 	histories *histories
 	volumes   map[string]*sums // limit/window/subject → what its transactions make of it
 	books     *books
+	gathered  map[string][]gathered // what its daybook has, by what the keys of the pages begin with
 }
 
 func (c *checker) organization(id ledger.ID) *organization {
@@ -139,29 +141,31 @@ func (c *checker) everyOrganization() error {
 			run  func(*organization) error
 		}{
 			{ruleJournal, c.journal},
+			{ruleJournal, c.daybook},
 			{ruleTotals, c.pages},
 			{ruleTotals, c.shifted},
 			{ruleStates, c.records},
 			{ruleStates, c.sealedRows},
 			{ruleTotals, c.balances},
 			{ruleClaims, c.lists},
+			{ruleTotals, c.unpaged},
 			{ruleClaims, c.claims},
 			{ruleTotals, c.counters},
 			{ruleStates, func(o *organization) error { return c.unchecked(o, posting.Parts) }},
-			{ruleTotals, func(o *organization) error { return c.unchecked(o, posting.Daybooks) }},
+			{ruleNotified, c.deliveries},
 		} {
 			if err := c.reading(scan.rule, func() error { return scan.run(o) }); err != nil {
 				return err
 			}
 		}
-		o.books, o.volumes = nil, nil
+		o.books, o.volumes, o.gathered = nil, nil, nil
 	}
 	return nil
 }
 
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	known := make(map[ledger.ID]bool)
-	for s := posting.Blocks; s <= posting.Daybooks; s++ {
+	for s := posting.Blocks; s <= posting.Shelves; s++ {
 		err := c.reading(ruleJournal, func() error {
 			return c.view.SectionOrganizations(s, func(id ledger.ID) (bool, error) {
 				known[id] = true

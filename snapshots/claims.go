@@ -94,11 +94,13 @@ func (c *checker) checkNumbers() error {
 
 // lists checks that the lists of transactions show every transaction of a partner,
 // at its creation and at its last event, and nobody else's; and that those of
-// settlements show each once.
+// settlements and of subscriptions show each once.
 func (c *checker) lists(o *organization) error {
+	var order sequence
 	err := c.rows(o, posting.Lists, func(key, row []byte) error {
 		prefix := key[:max(0, len(key)-8)]
-		listed := c.list(o, prefix, row)
+		o.paged(prefix, row)
+		listed := c.list(o, &order, prefix, row)
 		if len(listed) > 0 && ledger.Micros(binary.BigEndian.Uint64(key[len(prefix):])) != listed[0].Booked {
 			c.report.breach(ruleClaims, "organization %v: a list lies at another time than its first row", o.id)
 		}
@@ -109,7 +111,7 @@ func (c *checker) lists(o *organization) error {
 	}
 	err = c.view.Gathered(o.id, func(prefix, rows []byte) error {
 		if _, ok := store.ParsePagePrefix(prefix); !ok {
-			c.list(o, prefix, rows)
+			c.list(o, &order, prefix, rows)
 		}
 		return nil
 	})
@@ -119,7 +121,11 @@ func (c *checker) lists(o *organization) error {
 	for source, at := range o.histories.index {
 		h := o.histories.shelf.at(at)
 		shown := source.Kind == ledger.Transaction || source.Kind == ledger.Settlement && h.list != 0
-		if shown && h.marks&stored != 0 && h.marks&(listedNew|listedLast) != listedNew|listedLast {
+		rows := listedNew | listedLast
+		if source.Kind == ledger.Subscription {
+			shown, rows = true, listedNew // it is listed as it was created, and never again
+		}
+		if shown && h.marks&stored != 0 && h.marks&rows != rows {
 			c.report.breach(ruleClaims, "organization %v: %s is not listed", o.id, named(source))
 		}
 	}
@@ -127,12 +133,15 @@ func (c *checker) lists(o *organization) error {
 }
 
 // list checks rows of the list whose keys begin with the prefix, and returns them.
-func (c *checker) list(o *organization, prefix, row []byte) []store.Listed {
+func (c *checker) list(o *organization, order *sequence, prefix, row []byte) []store.Listed {
 	listed, err := store.DecodeListed(row)
 	partner, env, ok := store.ParseListPrefix(prefix)
 	if err != nil || !ok || len(listed) == 0 {
 		c.report.breach(ruleClaims, "organization %v: a list of an unknown form", o.id)
 		return nil
+	}
+	if !order.follows(prefix, listed) {
+		c.report.breach(ruleClaims, "organization %v: %s is out of the order of booking", o.id, whose(prefix))
 	}
 	list := o.histories.listOf(partner, money.Env(env))
 	for i := range listed {
@@ -150,7 +159,7 @@ func (c *checker) listed(o *organization, kind ledger.Kind, list uint32, row *st
 		return
 	case h.list != list:
 		c.report.breach(ruleClaims, "organization %v: %s is listed where it does not belong", o.id, named(source))
-	case row.First && h.marks&listedNew != 0, kind == ledger.Settlement && !row.First:
+	case row.First && h.marks&listedNew != 0, kind != ledger.Transaction && !row.First:
 		c.report.breach(ruleClaims, "organization %v: %s is listed twice", o.id, named(source))
 	}
 	if row.First {

@@ -36,6 +36,9 @@ type directoryRow struct {
 	From           string     `msgpack:"from"`
 	To             string     `msgpack:"to"`
 	Rate           string     `msgpack:"rate"`
+	Type           string     `msgpack:"type"`
+	MerchantParams []byte     `msgpack:"merchant_params"`
+	NotifyURL      string     `msgpack:"notify_url"`
 }
 
 // moneyRow is an amount of an asset in package money's binary forms.
@@ -70,7 +73,9 @@ func (m *moneyRow) read() (money.Asset, money.Amount, error) {
 type directory struct {
 	partners  map[numbered]*partner
 	terminals map[placed]*terminal
-	limits    map[numbered][]*limit // by partner
+	merchants map[numbered][]merchantTerminal // by partner
+	owners    map[placed]int64                // partner's record → number
+	limits    map[numbered][]*limit           // by partner
 	rates     map[placed]*rate
 	numbers   map[int64]ledger.ID  // number → partner's record
 	claimed   map[string]ledger.ID // number → who claimed it
@@ -87,6 +92,7 @@ type placed struct{ org, id ledger.ID }
 type partner struct {
 	setting
 	overdraft map[money.Asset]money.Amount
+	notified  bool // an address is set
 }
 
 type terminal struct {
@@ -94,6 +100,7 @@ type terminal struct {
 	partner  int64
 	env      string
 	settings words.Settings
+	notified bool // an address of its own is set
 }
 
 type rate struct {
@@ -125,7 +132,7 @@ type made struct {
 func newDirectory() *directory {
 	return &directory{
 		partners: make(map[numbered]*partner), terminals: make(map[placed]*terminal), rates: make(map[placed]*rate),
-		limits:  make(map[numbered][]*limit),
+		limits: make(map[numbered][]*limit), merchants: make(map[numbered][]merchantTerminal), owners: make(map[placed]int64),
 		numbers: make(map[int64]ledger.ID), claimed: make(map[string]ledger.ID), made: make(map[made]bool),
 	}
 }
@@ -202,7 +209,8 @@ func (c *checker) checkPartner(r *record, row *directoryRow) {
 		c.report.breach(ruleClaims, "partners %v and %v have one number", other, r.source.ID)
 	}
 	c.directory.numbers[row.Number] = r.source.ID
-	p := &partner{setting: settingOf(r), overdraft: make(map[money.Asset]money.Amount)}
+	c.directory.owners[placed{r.organization.id, r.source.ID}] = row.Number
+	p := &partner{setting: settingOf(r), overdraft: make(map[money.Asset]money.Amount), notified: row.NotifyURL != ""}
 	for i := range row.Overdraft {
 		asset, amount, err := row.Overdraft[i].read()
 		if err != nil {
@@ -219,7 +227,9 @@ func (c *checker) checkTerminal(r *record, row *directoryRow) {
 		c.faulty(r, "has settings that can't be read")
 		return
 	}
-	c.directory.terminals[placed{r.organization.id, r.source.ID}] = &terminal{settingOf(r), row.Partner, row.Env, settings}
+	t := &terminal{setting: settingOf(r), partner: row.Partner, env: row.Env, settings: settings}
+	c.directory.terminals[placed{r.organization.id, r.source.ID}] = t
+	c.addressed(r, row, t)
 }
 
 // checkRate compares a rate with its last event, and its pair with its id, which

@@ -15,7 +15,9 @@
 //     without it an organization's partners are one; and idempotency_key: the
 //     claim on it names what the answer shows, and a refused create left none.
 //  2. Per asset and env debits are credits, posted and pending; every running
-//     total is the sum of its postings; no partner's balance is below what its
+//     total is the sum of its postings; every line is on its account's pages, or
+//     after them in the daybook where a reader looks for it, and what the daybook
+//     repeats is as its page has it; no partner's balance is below what its
 //     overdraft allows, but for what refunds and two-phase payments hold of it;
 //     a partner's line is split between what is available and what is owed as
 //     its accounts ask for; the counters of a volume limit are the sums of what
@@ -30,13 +32,18 @@
 //     partner's; users and sessions act as who is there, and no administration
 //     token is in force that was retired; nothing is pending, awaited, kept or
 //     sealed for what is closed, and something wakes what is not; a transaction that is under way
-//     or settled counts towards each volume limit that bounds it, and no other.
+//     or settled counts towards each volume limit that bounds it, and no other; a
+//     subscription's renewals are one transaction a number, of its amount and at
+//     its terminal, and as many have settled as it says are paid.
 //  4. Every claim names one existing thing that has that key, and every thing
 //     with such a key has its claim; an idempotency key names what exists and is
-//     its partner's, and every answer that is kept has its key; lists show each
-//     transaction, and each settlement once, where it belongs.
+//     its partner's, every renewal has the claim on its name, and every answer that
+//     is kept has its key; lists show each transaction, and each settlement and
+//     subscription once, where it belongs, in the order of
+//     booking, on pages and in the daybook as accounts' lines are.
 //  5. Sequences are gap-free, times rise, blocks join, trees recompute, groups
-//     are chained.
+//     are chained; daybook rows are of groups that there were, in parts without a
+//     gap, dealt into shares or not, and have what was booked after earlier groups'.
 //  6. Deliveries: skipped, nothing notifies yet.
 //  7. Every provider call has its intent, no charge is sent twice to a terminal
 //     or to a second one while the first may have it, and no capture, void or
@@ -54,8 +61,8 @@
 //     the functions of ledger/payment that made them. Only its table of
 //     transitions is believed, whose report is committed and reviewed.
 //  3. Rows are read in sections, in order. Memory holds a few hundred bytes a
-//     record, an account, a refund, a volume and a provider's operation, nothing
-//     a line or another event.
+//     record, an account, a refund, a volume and a provider's operation, and the
+//     daybooks, which posting bounds; nothing a line or another event.
 //  4. A detail names ids, seqs, amounts and accounts; never what a partner sent,
 //     which may hold a card number.
 //  5. A rule that cannot read its rows is broken, not skipped.

@@ -19,7 +19,7 @@ import (
 // events are a transaction's events, newest first.
 func (w *town) events(t testing.TB, org ledger.ID, id ledger.ID) (list []ledger.Event) {
 	t.Helper()
-	j := openJournal(t, w.dir, clock.NewManual(start), nil)
+	j := openJournal(t, w, clock.NewManual(start), nil)
 	v := j.View()
 	err := v.SourceEvents(org, transaction(id), func(e ledger.Event) (bool, error) {
 		list = append(list, e)

@@ -87,19 +87,26 @@ type fault struct {
 }
 
 func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
-	for _, list := range [][]fault{
-		claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one thing each, by rules
-		entryFaults, intentFaults, termFaults, refundFaults, standingFaults, returnFaults, shareFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
-	} {
-		for _, f := range list {
-			t.Run(f.name, func(t *testing.T) {
-				w := settle(t)
-				f.make(t, w)
-				report := w.check(t, snapshots.Inputs{})
-				wantBroken(t, report, f.broken...)
-				wantSaid(t, report, f.says)
-			})
+	eachWay(t, func(t *testing.T, settle func(testing.TB) *town) {
+		for _, list := range [][]fault{
+			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one thing each, by rules
+			entryFaults, intentFaults, termFaults, refundFaults, standingFaults, returnFaults, shareFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
+		} {
+			wantFaults(t, settle, list)
 		}
+	})
+}
+
+// wantFaults plants each fault in a town of its own and checks what is said of it.
+func wantFaults(t *testing.T, settle func(testing.TB) *town, list []fault) {
+	for _, f := range list {
+		t.Run(f.name, func(t *testing.T) {
+			w := settle(t)
+			f.make(t, w)
+			report := w.check(t, snapshots.Inputs{})
+			wantBroken(t, report, f.broken...)
+			wantSaid(t, report, f.says)
+		})
 	}
 }
 
@@ -152,7 +159,7 @@ var claimFaults = []fault{
 		w.submit(t, c)
 	}, []int{4}, ""},
 	{"a transaction that no list shows", func(t *testing.T, w *town) {
-		w.plant(t, func(p *planter) { p.deleteAll(store.KeyLists(nil, w.second.Org, 2, uint8(money.Prod))) })
+		w.plant(t, func(p *planter) { p.erase(store.KeyLists(nil, w.second.Org, 2, uint8(money.Prod))) })
 	}, []int{4}, ""},
 	{"a transaction in another partner's list", func(t *testing.T, w *town) {
 		w.plant(t, func(p *planter) {
@@ -210,7 +217,7 @@ var totalFaults = []fault{
 	}, nil, ""},
 	{"an overdraft that was lowered when it was in use", func(t *testing.T, w *town) {
 		w.submit(t, forced(settlement(w.first.Org, 3, true, 500, 0)))
-		h := open(t, w.dir)
+		h := open(t, w)
 		defer h.close()
 		if _, err := h.directory.PatchPartner(t.Context(), w.first.Org, 3, words.PartnerPatch{Overdraft: &[]words.Overdraft{}}); err != nil {
 			t.Fatal(err)
@@ -338,7 +345,7 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"a second return of one charge", func(t *testing.T, w *town) {
 		at, _ := asked(w, "")
-		v := openJournal(t, w.dir, clock.NewManual(start), nil)
+		v := openJournal(t, w, clock.NewManual(start), nil)
 		view := v.View()
 		stored, _, err := view.Record(w.first.Org, transaction(w.back.ID))
 		view.Close()

@@ -18,7 +18,7 @@ import (
 func administered(t *testing.T) (w *town, made ledger.ID) {
 	t.Helper()
 	w = settle(t)
-	h := open(t, w.dir)
+	h := open(t, w)
 	defer h.close()
 	with := func(key string) (actors.Key, func(any) directory.Answer) {
 		return actors.Key{Scope: actors.KeyOfAdmin, Text: key}, func(any) directory.Answer {

@@ -32,6 +32,7 @@ type history struct {
 	asked               [operations]uint8 // intents to call a provider
 	calls               [operations]uint8 // calls made
 	marks               mark
+	told                tellings
 }
 
 // mark notes what else was seen of a record.
@@ -86,6 +87,8 @@ type histories struct {
 	returns  map[ledger.ID]ledger.ID     // reversed transaction → its return, as its record says
 	returnOf map[ledger.ID]ledger.ID     // the same as the returns' records say
 	settled  []settledWith               // with providers
+
+	subscribed subscribed
 }
 
 func newHistories() *histories {

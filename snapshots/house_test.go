@@ -54,10 +54,11 @@ type house struct {
 	started   map[ledger.ID]ledger.Micros // of what create has made
 }
 
-func open(t testing.TB, dir string) *house {
+func open(t testing.TB, w *town) *house {
 	t.Helper()
+	dir := w.dir
 	h := &house{t: t, dir: dir, clock: clock.NewManual(start), started: make(map[ledger.ID]ledger.Micros)}
-	h.journal = openJournal(t, dir, h.clock, nil)
+	h.journal = openJournal(t, w, h.clock, nil)
 	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
 	var err error
 	if h.directory, err = directory.Start(h.runtime, keyring(t, dir)); err != nil {
@@ -94,9 +95,9 @@ func keyring(t testing.TB, dir string) *secret.Keyring {
 	return k
 }
 
-func openJournal(t testing.TB, dir string, clk clock.Clock, through func(posting.Log) posting.Log) *posting.Journal {
+func openJournal(t testing.TB, w *town, clk clock.Clock, through func(posting.Log) posting.Log) *posting.Journal {
 	t.Helper()
-	j, err := posting.Open(posting.Options{Store: options(dir), Clock: clk, Log: quiet, Through: through, Days: -1})
+	j, err := posting.Open(posting.Options{Store: options(w.dir), Clock: clk, Log: quiet, Through: through, Days: w.days})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,6 +144,7 @@ func (h *house) create(demo directory.Demo, kind payment.Type, card string, amou
 // town is a closed store with something of everything, and what its clients know.
 type town struct {
 	dir     string
+	days    int // posting.Options.Days of whoever opens it
 	first   directory.Demo
 	second  directory.Demo
 	charged *payment.Record // a payment of the first organization, with a fee
@@ -156,39 +158,55 @@ type town struct {
 	later   []func(*planter)
 }
 
-var built = sync.OnceValues(func() (*town, error) {
-	dir, err := os.MkdirTemp("", "mizan-snapshots-")
-	if err != nil {
-		return nil, err
-	}
-	return &town{dir: dir}, nil
-})
+// The ways in which a town keeps its lines: as a server does, in daybooks until a
+// page is full, or each group's on pages at once.
+const (
+	inDaybooks = 0
+	onPages    = -1
+)
+
+// master is a town of which tests have copies.
+type master struct {
+	town
+	once sync.Once
+}
+
+var masters = map[int]*master{inDaybooks: {town: town{days: inDaybooks}}, onPages: {town: town{days: onPages}}}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if t, err := built(); err == nil {
-		_ = os.RemoveAll(t.dir)
+	for _, built := range masters {
+		if built.dir != "" {
+			_ = os.RemoveAll(built.dir)
+		}
 	}
 	os.Exit(code)
 }
 
-var fill sync.Once
-
-// settle copies the town into a directory of the test's own.
+// settle copies the town that a server leaves into a directory of the test's own.
 func settle(t testing.TB) *town {
 	t.Helper()
-	master, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	fill.Do(func() { master.fill(t) })
-	if master.waiting == nil {
+	return settleIn(t, inDaybooks)
+}
+
+// settleIn copies the town that keeps its lines in this way.
+func settleIn(t testing.TB, days int) *town {
+	t.Helper()
+	built := masters[days]
+	built.once.Do(func() {
+		var err error
+		if built.dir, err = os.MkdirTemp("", "mizan-snapshots-"); err != nil {
+			t.Fatal(err)
+		}
+		built.fill(t)
+	})
+	if built.waiting == nil {
 		t.Fatal("the town could not be built")
 	}
-	own := *master
-	own.started = maps.Clone(master.started)
+	own := built.town
+	own.started = maps.Clone(built.started)
 	own.dir = filepath.Join(t.TempDir(), "data")
-	if err := os.CopyFS(own.dir, os.DirFS(master.dir)); err != nil {
+	if err := os.CopyFS(own.dir, os.DirFS(built.dir)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(filepath.Join(own.dir, "keyring"), 0o600); err != nil { // CopyFS makes it anybody's
@@ -197,8 +215,21 @@ func settle(t testing.TB) *town {
 	return &own
 }
 
+// eachWay runs a test on both towns, of which it may have as many copies as it likes.
+func eachWay(t *testing.T, fn func(t *testing.T, settle func(testing.TB) *town)) {
+	t.Helper()
+	for _, way := range []struct {
+		name string
+		days int
+	}{{"in daybooks", inDaybooks}, {"on pages", onPages}} {
+		t.Run(way.name, func(t *testing.T) {
+			fn(t, func(t testing.TB) *town { t.Helper(); return settleIn(t, way.days) })
+		})
+	}
+}
+
 func (w *town) fill(t testing.TB) {
-	h := open(t, w.dir)
+	h := open(t, w)
 	defer h.close()
 	w.started = h.started
 	sandbox, err := h.directory.Seed(context.Background(), directory.SeedInput{AdminToken: "an-administration-token"})
@@ -388,7 +419,7 @@ func (w *town) check(t testing.TB, in snapshots.Inputs) (report *snapshots.Repor
 // checks opens the store for any number of checks.
 func (w *town) checks(t testing.TB, fn func(check func(snapshots.Inputs) *snapshots.Report)) {
 	t.Helper()
-	j := openJournal(t, w.dir, clock.NewManual(start), nil)
+	j := openJournal(t, w, clock.NewManual(start), nil)
 	defer func() {
 		if err := j.Close(); err != nil {
 			t.Error(err)

@@ -34,7 +34,8 @@ func (c *checker) groups(last uint64, hash [32]byte) error {
 func (c *checker) journal(o *organization) error {
 	trees, stop := iter.Pull(c.treeRows(o))
 	defer stop()
-	j := &journal{checker: c, organization: o}
+	j := &journal{checker: c, organization: o, notices: c.noticesOf(o)}
+	defer j.notices.stop()
 	tree, more := trees()
 	err := c.view.Rows(o.id, posting.Blocks, func(key, row []byte) (bool, error) {
 		block, err := store.DecodeBlock(key, row)
@@ -67,6 +68,7 @@ func (c *checker) journal(o *organization) error {
 		}
 		c.report.breach(ruleJournal, "organization %v: a tree row at %d without a block", o.id, tree.first)
 	}
+	j.notices.end()
 	root, err := j.forest.tree.root()
 	c.digest.head(uint64(j.forest.tree.size), root)
 	c.report.Counts.Events += j.events
@@ -100,6 +102,7 @@ type journal struct {
 	last         uint64 // seq
 	time         ledger.Micros
 	events       uint64
+	notices      *notices
 }
 
 // block checks one block and all events in it.
@@ -146,4 +149,5 @@ func (j *journal) event(seq uint64, canonical []byte) {
 	j.time = e.Booked
 	closed := j.book(&e)
 	j.follow(&e, closed)
+	j.notices.follow(&e)
 }

@@ -46,6 +46,9 @@ func madeElsewhere(org ledger.ID, made ledger.Source, key string, owner []byte) 
 // keyUsed checks that a claim on an idempotency key names something that exists
 // and, where it is a partner's key for a transaction, that partner's.
 func (c *checker) keyUsed(o *organization, key string, owner []byte) {
+	if c.renewalKey(o, key, owner) {
+		return
+	}
 	made, ok := keyOwner(owner)
 	scope, text, scoped := cutScope(key)
 	if !ok || !scoped || text == "" {
@@ -56,6 +59,9 @@ func (c *checker) keyUsed(o *organization, key string, owner []byte) {
 	if h == nil || h.marks&stored == 0 || o.id == words.PlatformOrg {
 		c.keys = append(c.keys, madeElsewhere(o.id, made, key, owner))
 		return
+	}
+	if made.Kind == ledger.Subscription && scope != 0 {
+		c.subscriptionKey(o, scope, made, owner)
 	}
 	if made.Kind != ledger.Transaction || scope == 0 {
 		return

@@ -23,7 +23,7 @@ type bounds struct {
 // off and on again.
 func (w *town) bind(t *testing.T) (b bounds) {
 	t.Helper()
-	h := open(t, w.dir)
+	h := open(t, w)
 	defer h.close()
 	ctx, org := t.Context(), w.first.Org
 	terminal := h.directory.Terminals(org, w.first.Partner)[0]

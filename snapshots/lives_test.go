@@ -41,7 +41,7 @@ type change func(*payment.Decision)
 
 func (w *town) play(t testing.TB, fn func(*stage)) {
 	t.Helper()
-	s := &stage{t: t, w: w, j: openJournal(t, w.dir, clock.NewManual(start), nil)}
+	s := &stage{t: t, w: w, j: openJournal(t, w, clock.NewManual(start), nil)}
 	s.at = payment.Case{Org: w.first.Org, Now: start, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
 	fn(s)
 	if err := s.j.Close(); err != nil {
@@ -211,22 +211,25 @@ func dice(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, seed))
 }
 
-// Whatever happens to transactions by the machine and its decisions, the checker
-// finds nothing wrong with it.
+// Whatever happens to transactions by the machine and its decisions, and however long
+// their lines wait in daybooks, the checker finds nothing wrong with it.
 func TestRandomLivesAreSound(t *testing.T) {
-	w, r := settle(t), dice(t)
-	statuses := make(map[payment.Status]int)
-	w.play(t, func(s *stage) {
-		for range 150 {
-			l := s.random(r)
-			for range 12 {
-				l.step(r)
+	for _, days := range []int{onPages, inDaybooks, 1, 30} {
+		w, r := settleIn(t, min(days, inDaybooks)), dice(t)
+		w.days = days
+		statuses := make(map[payment.Status]int)
+		w.play(t, func(s *stage) {
+			for range 150 {
+				l := s.random(r)
+				for range 12 {
+					l.step(r)
+				}
+				statuses[l.record.Status]++
 			}
-			statuses[l.record.Status]++
-		}
-	})
-	t.Logf("they ended %v", statuses)
-	wantBroken(t, w.check(t, snapshots.Inputs{}))
+		})
+		t.Logf("with daybooks of %d groups they ended %v", days, statuses)
+		wantBroken(t, w.check(t, snapshots.Inputs{}))
+	}
 }
 
 // random is a transaction on random terms.

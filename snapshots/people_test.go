@@ -27,7 +27,7 @@ const goodPass = "nine-Lions-paint"
 // revoked and outlived, a used key, and the platform rotated tokens.
 func (w *town) populate(t *testing.T) (p people) {
 	t.Helper()
-	h := open(t, w.dir)
+	h := open(t, w)
 	defer h.close()
 	ctx, org := t.Context(), w.first.Org
 	_, err := h.directory.CreatePartner(ctx, org, words.PartnerDraft{Name: "Shop", Login: "shop"}, []byte("pass"))

@@ -201,7 +201,12 @@ func crossing(leaves []tlog.Hash, first int) (list []store.Subtree) {
 // submit writes changes with the real writer.
 func (w *town) submit(t testing.TB, changes ...*posting.Change) {
 	t.Helper()
-	j := openJournal(t, w.dir, clock.NewManual(start), nil)
+	submitTo(t, openJournal(t, w, clock.NewManual(start), nil), changes...)
+}
+
+// submitTo writes changes to a journal, one group each, and closes it.
+func submitTo(t testing.TB, j *posting.Journal, changes ...*posting.Change) {
+	t.Helper()
 	for _, c := range changes {
 		done := make(chan posting.Receipt, 1)
 		j.Submit(c, func(r posting.Receipt) { done <- r })

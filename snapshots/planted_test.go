@@ -136,7 +136,7 @@ var entryFaults = []fault{
 		s.w.plantLater(l.record.ID, func(r *payment.Record) { r.ID = uuid.New() })
 	}),
 	{"a terminal that settles in the payment's own currency", func(t *testing.T, w *town) {
-		h := open(t, w.dir)
+		h := open(t, w)
 		terminal := h.settlesIn(w, "USD")
 		h.close()
 		w.play(t, func(s *stage) { s.pay(300, &payment.Terms{Terminal: terminal, Asset: usd}) })
@@ -321,7 +321,7 @@ var termFaults = []fault{
 	played("a conversion at a terminal that has none", "and its terminal in", func(s *stage) { s.pay(300, withRate(s.known(), "0.5")) }),
 	played("a conversion at another rate", "and the rate is 1.3333", func(s *stage) { s.convert("1.3334") }),
 	{"a conversion without a rate", func(t *testing.T, w *town) {
-		h := open(t, w.dir)
+		h := open(t, w)
 		terminal := h.settlesIn(w, "TRY")
 		h.close()
 		w.play(t, func(s *stage) {

@@ -17,7 +17,7 @@ import (
 // the way back once.
 func (w *town) trade(t *testing.T, times int) {
 	t.Helper()
-	h := open(t, w.dir)
+	h := open(t, w)
 	defer h.close()
 	set := func(from, to money.Currency, text string) {
 		value, err := money.ParseRate(text)

@@ -47,6 +47,7 @@ func (c *checker) records(o *organization) error {
 	}
 	c.checkReturns(o)
 	c.checkSettled(o)
+	c.checkRenewals(o)
 	return nil
 }
 
@@ -81,6 +82,10 @@ func (c *checker) checkStamp(r *record) {
 func (c *checker) checkPayload(r *record) {
 	if r.source.Kind == ledger.Transaction {
 		c.checkTransaction(r)
+		return
+	}
+	if r.source.Kind == ledger.Subscription {
+		c.checkSubscription(r)
 		return
 	}
 	if r.source.Kind == ledger.Reply {

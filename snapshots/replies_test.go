@@ -16,7 +16,7 @@ import (
 func withKey(t *testing.T) (w *town, id ledger.ID, key actors.Key) {
 	t.Helper()
 	w = settle(t)
-	h := open(t, w.dir)
+	h := open(t, w)
 	defer h.close()
 	key = actors.Key{Scope: actors.KeyOfPartner(w.first.Partner), Text: "k", Hash: [32]byte{1}}
 	owner, known := h.directory.Partner(w.first.Org, w.first.Partner)

@@ -18,8 +18,11 @@ const (
 
 // kindListed is the kind of the records that a list shows.
 func kindListed(env byte) ledger.Kind {
-	if env&listWithAny != 0 {
+	switch {
+	case env&listWithAny != 0:
 		return ledger.Settlement
+	case env&listOfSubscriptions != 0:
+		return ledger.Subscription
 	}
 	return ledger.Transaction
 }

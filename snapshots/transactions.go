@@ -40,9 +40,11 @@ func (c *checker) checkTransaction(r *record) {
 	c.checkStanding(r, p)
 	c.checkVolumes(r, p)
 	c.checkReturn(r, p)
+	c.checkTold(r, p)
 	if p.TxID != "" {
 		h.claims, h.claim = ledger.ClaimTxID, histories.hash(byte(ledger.ClaimTxID), acting.TxIDKey(p.Partner, p.TxID))
 	}
+	c.meetRenewal(r, p)
 	h.list = histories.listOf(p.Partner, p.Asset.Env)
 	if p.Route == simulator && p.ReversalOf == (ledger.ID{}) {
 		h.marks |= simulated

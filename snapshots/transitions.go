@@ -4,6 +4,7 @@ import (
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/payment"
+	"mizan/ledger/subscription"
 )
 
 // carries says which entry an event has (POSTINGS: "None is a decision too").
@@ -86,6 +87,8 @@ func legal(e *ledger.Event) bool {
 		}
 		step, ok := payment.Machine.Next(from, payment.Event(e.Name))
 		return ok && string(step.To) == e.To
+	case ledger.Subscription:
+		return subscription.Legal(e.Name, e.From, e.To)
 	case ledger.Transfer: // nothing but its event
 		return e.From == "" && e.Version == 1
 	}
@@ -122,6 +125,9 @@ func (j *journal) follow(e *ledger.Event, closed hold) {
 		if e.Name == string(payment.Authorise) && e.Previous != e.Seq-1 {
 			j.wrong(e, "it is no part of the step that chose its terminal")
 		}
+	}
+	if e.Source.Kind == ledger.Subscription {
+		j.followSubscription(e)
 	}
 	h.version, h.last, h.updated = uint32(e.Version), e.Seq, e.Booked
 	o.histories.enter(h, e.Source.Kind, e.To)
@@ -168,7 +174,7 @@ func (j *journal) checkEntry(e *ledger.Event, closed hold, held bool) {
 var kindNames = map[ledger.Kind]string{
 	ledger.Transaction: "transaction", ledger.Platform: "platform", ledger.Organization: "organization", ledger.Partner: "partner",
 	ledger.Terminal: "terminal", ledger.APIKey: "key", ledger.Session: "session", ledger.User: "user",
-	ledger.Limit: "limit", ledger.Block: "entry of the blocklist",
+	ledger.Limit: "limit", ledger.Block: "entry of the blocklist", ledger.Subscription: "subscription",
 	ledger.Settlement: "settlement", ledger.Rate: "rate", ledger.Answer: "answer", ledger.Reply: "reply", ledger.Transfer: "transfer",
 }
 

@@ -97,7 +97,7 @@ func TestDetailsAreBounded(t *testing.T) {
 
 func TestVerifyRefusesALockedStore(t *testing.T) {
 	w := settle(t)
-	j := openJournal(t, w.dir, clock.NewManual(start), nil)
+	j := openJournal(t, w, clock.NewManual(start), nil)
 	exit, out := refused(t, snapshots.VerifyConfig{Data: w.dir})
 	if err := j.Close(); err != nil {
 		t.Error(err)
@@ -168,7 +168,7 @@ func TestOpeningTwiceGivesOneDigestAndAChangeAnother(t *testing.T) {
 }
 
 func TestTheDigestCoversEverySection(t *testing.T) {
-	w := settle(t)
+	w := settleIn(t, onPages)
 	before := w.check(t, snapshots.Inputs{}).Digest
 	seen := map[[32]byte]string{before: "nothing"}
 	for name, key := range map[string][]byte{
@@ -176,7 +176,7 @@ func TestTheDigestCoversEverySection(t *testing.T) {
 		"claim": store.KeyClaim(nil, w.first.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.first.Org),
 		"list": store.KeyLists(nil, w.first.Org, 1, 1), "sealed row": store.KeySealeds(nil, w.first.Org), "part": store.KeyPart(nil, w.first.Org, transaction(w.refused.ID), 1),
 	} {
-		own := settle(t)
+		own := settleIn(t, onPages)
 		own.plant(t, func(p *planter) {
 			if name == "part" {
 				p.group.Set(key, []byte("a part"))
@@ -241,7 +241,7 @@ func TestTheCheckersOwnFilesAreNoFinding(t *testing.T) {
 
 func TestACheckEndsWithItsContext(t *testing.T) {
 	w := settle(t)
-	j := openJournal(t, w.dir, clock.NewManual(start), nil)
+	j := openJournal(t, w, clock.NewManual(start), nil)
 	defer j.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -265,7 +265,7 @@ func TestRowsThatCannotBeReadBreakTheirRule(t *testing.T) {
 		{"claim", func(w *town) []byte { return store.KeyClaims(nil, w.second.Org, 'k') }, []int{4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := settle(t)
+			w := settleIn(t, onPages) // what a daybook waits for must be readable at the start
 			w.plant(t, func(p *planter) {
 				keys, _ := p.rows(c.key(w))
 				for _, key := range keys {

@@ -42,6 +42,10 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 			return
 		}
 		defer clear(q.call.Material)
+		if q.lacking {
+			answer.Outcome = lacking()
+			return
+		}
 		let := false
 		if through, let = service.circuits.enter(q.call); !let {
 			answer.Outcome = notLet()
@@ -65,6 +69,7 @@ type question struct {
 	inquiry *actors.Question
 	op      ledger.ID    // the operation on the charge that the answer is about; zero: the charge
 	card    *secret.Card // comes back with the answer
+	lacking bool         // the call's credential can't be had: it is not made
 }
 
 // question is what the record wants to ask. The card leaves the actor with a
@@ -78,7 +83,7 @@ func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (
 	switch what {
 	case payment.AskSubmit:
 		q.call = t.charge(terminal)
-		q.card = q.call.Card
+		q.card, q.lacking = q.call.Card, !t.takeToken(q.call)
 	case payment.AskOp:
 		if q.call, err = t.follows(terminal); err != nil {
 			return q, err
@@ -173,7 +178,7 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 		return
 	}
 	if m.op != (ledger.ID{}) {
-		if d, ok := t.at(c).OpAnswered(t.record, m.op, toAnswer(&m)); ok {
+		if d, ok := t.at(c).OpAnswered(t.record, m.op, t.said(&m)); ok {
 			t.commit(c, d, m)
 		} else {
 			t.answer(c)
@@ -205,7 +210,7 @@ func (t *transaction) settleFor(c *actors.Context, m outcome, stopped ...payment
 			return
 		}
 	}
-	d, ok := t.at(c).Answered(r, toAnswer(&m))
+	d, ok := t.at(c).Answered(r, t.said(&m))
 	if !ok {
 		t.drop()
 		t.answer(c)

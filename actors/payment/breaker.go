@@ -11,6 +11,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/payment"
 )
 
 // Breaker says when a terminal is taken for down: after so many charges in a row
@@ -129,7 +130,14 @@ func (s *Service) excluded(t *directory.Terminal, w *wanted, kind directory.Term
 		return "the payer chose another rail"
 	}
 	r := w.request
-	if why := t.Unfit(kind, r.Asset, r.Method, r.Amount); why != "" {
+	method := r.Method
+	if r.Renewal != nil {
+		if t.ID != r.Renewal.Terminal {
+			return "the stored credential is another terminal's"
+		}
+		method = payment.BankCard // a terminal that takes cards takes what they have left
+	}
+	if why := t.Unfit(kind, r.Asset, method, r.Amount); why != "" {
 		return why
 	}
 	if p := s.providers[t.Provider]; p == nil || !p.Accepts(operation, r.Method) {

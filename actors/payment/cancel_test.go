@@ -203,7 +203,7 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 	go func() { _, _ = h.try(payment.Payment, "") }()
 	id := <-began
 	cancelled := h.SendCancel(of(id))
-	h.Tell(actors.RecordKey{Org: org, ID: id}, "what is this")
+	h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	h.refused(answered(t, cancelled), ledger.Internal)
 	close(goOn)
 	soon(t, "at rest", h.runtime.Quiesce)

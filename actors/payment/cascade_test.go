@@ -46,10 +46,10 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 		}
 		h.on(r)
 		h.scripted = false // it only listens
-		h.observe = func(_ payment.Type, status payment.Status) {
+		h.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
 			mu.Lock()
 			defer mu.Unlock()
-			statuses = append(statuses, string(status))
+			statuses = append(statuses, string(r.Status))
 		}
 	})
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record

@@ -50,15 +50,22 @@ func (t *transaction) claims(to []ledger.Claim, cause any) []ledger.Claim {
 }
 
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
+	notices := t.service.notices(t.key.Org, d)
+	before := t.record
+	if version == 0 {
+		before = nil
+	}
+	countTold(d, before, notices)
 	return posting.Step{
-		Org:    t.key.Org,
-		Source: ledger.Source{Kind: ledger.Transaction, ID: d.Record.ID},
-		Expect: version,
-		Record: Encode(d.Record),
-		List:   posting.List{Partner: d.Record.Partner, Env: uint8(d.Record.Asset.Env)},
-		Due:    d.Due,
-		Finish: d.Finish,
-		Events: d.Events,
+		Notices: notices,
+		Org:     t.key.Org,
+		Source:  ledger.Source{Kind: ledger.Transaction, ID: d.Record.ID},
+		Expect:  version,
+		Record:  Encode(d.Record),
+		List:    posting.List{Partner: d.Record.Partner, Env: uint8(d.Record.Asset.Env)},
+		Due:     d.Due,
+		Finish:  d.Finish,
+		Events:  d.Events,
 	}
 }
 

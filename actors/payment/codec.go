@@ -76,6 +76,10 @@ const (
 	keyPriority
 	keyVolumes // windows are texts: read, and written no more
 	keyWindows // volumes, whose windows are numbers
+	keyRenewal
+	keyToken
+	keyTold
+	keyUntold
 )
 
 // The bits of keyFlags. They are stored, as the keys are.
@@ -87,6 +91,7 @@ const (
 	flagSettledLate
 	flagKeepCard
 	flagKnown
+	flagCounted
 )
 
 type encoder struct {
@@ -149,6 +154,7 @@ func (e *encoder) identity(r *payment.Record) {
 		assert.NoError(e.enc.EncodeBytes(e.address(r.PayerIP)))
 	}
 	e.int(keyAttempted, int64(r.Attempted))
+	e.renewal(r.Renewal)
 }
 
 func (e *encoder) state(r *payment.Record) {
@@ -165,11 +171,14 @@ func (e *encoder) state(r *payment.Record) {
 	e.int(keyPriority, int64(r.Priority))
 	e.text(keyRoute, r.Route)
 	e.text(keyShown, r.ShownText)
+	e.bytes(keyToken, r.Token)
 	e.text(keyRRN, r.RRN)
 	e.int(keyUnheard, int64(r.Unheard))
 	e.int(keyInquiries, int64(r.Inquiries))
 	e.id(keyReturnID, r.ReturnID)
 	e.id(keyReversalOf, r.ReversalOf)
+	e.int(keyTold, int64(r.Told))
+	e.int(keyUntold, int64(r.Untold))
 }
 
 // address is an IP address in its binary form, without a zone.

@@ -111,6 +111,11 @@ func decodeRest(dec *msgpack.Decoder, key int, r *payment.Record) (err error) {
 		return decodeVolumes(dec, r, cutTexts)
 	case keyWindows:
 		return decodeVolumes(dec, r, cutVolume)
+	case keyRenewal:
+		return decodeRenewal(dec, r)
+	case keyToken:
+		r.Token, err = dec.DecodeBytes()
+		return err
 	case keyAttempts:
 		return decodeAttempts(dec, r)
 	case keyAction:
@@ -118,7 +123,7 @@ func decodeRest(dec *msgpack.Decoder, key int, r *payment.Record) (err error) {
 	case keyOp:
 		return decodeOp(dec, r)
 	case keyPartner, keyType, keyEnv, keyMerchantNegative, keyUnheard, keyInquiries, keyFeeBps, keyFlags, keyHoldTTL, keyHoldUntil,
-		keyAttempted, keyPriority:
+		keyAttempted, keyPriority, keyTold, keyUntold:
 		v, err := dec.DecodeInt64()
 		setNumber(key, r, v)
 		return err
@@ -152,6 +157,10 @@ func setNumber(key int, r *payment.Record, v int64) {
 		r.Attempted = ledger.Micros(v)
 	case keyPriority:
 		r.Priority = int(v)
+	case keyTold:
+		r.Told = uint32(v)
+	case keyUntold:
+		r.Untold = uint32(v)
 	}
 }
 
@@ -163,6 +172,7 @@ func setFlags(r *payment.Record, v int64) {
 	r.SettledLate = v&flagSettledLate != 0
 	r.KeepCard = v&flagKeepCard != 0
 	r.Known = v&flagKnown != 0
+	r.Counted = v&flagCounted != 0
 }
 
 func setName(key int, r *payment.Record, s string) {

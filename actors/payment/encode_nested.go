@@ -91,6 +91,7 @@ func flags(r *payment.Record) (v int64) {
 	}{
 		{r.Fees.OnTop, flagFeeOnTop}, {r.Fees.Refundable, flagFeeRefundable}, {r.Hosted, flagHosted},
 		{r.TwoPhase, flagTwoPhase}, {r.SettledLate, flagSettledLate}, {r.KeepCard, flagKeepCard}, {r.Known, flagKnown},
+		{r.Counted, flagCounted},
 	} {
 		if f.set {
 			v |= f.bit

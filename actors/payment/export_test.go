@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Tell sends a message to a transaction's actor.
-func (s *Service) Tell(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
+// Send sends a message to a transaction's actor.
+func (s *Service) Send(key actors.RecordKey, m any) { s.registry.Tell(key, m) }
 
 // Waiters is how many callers an actor keeps after so many have asked it, each
 // of whom has given up.

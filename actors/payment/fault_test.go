@@ -69,8 +69,8 @@ func TestAnOperationWhoseActorFailsIsAnsweredAtOnce(t *testing.T) {
 func TestAnObserverThatFailsHarmsNobody(t *testing.T) {
 	h := openAs(t, func(h *house) {
 		h.handling = time.Millisecond
-		h.observe = func(_ payment.Type, status payment.Status) {
-			if status == payment.Charged || status == payment.Refunded {
+		h.observe = func(_ ledger.ID, _ payment.Status, r *payment.Record) {
+			if r.Status == payment.Charged || r.Status == payment.Refunded {
 				panic("a bug")
 			}
 		}
@@ -210,7 +210,7 @@ func TestAPanicTakesNothingFromACallThatIsUnderWay(t *testing.T) {
 		answer <- err
 	}()
 	<-began
-	h.Tell(actors.RecordKey{Org: org, ID: id}, "what is this")
+	h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	h.refused(answered(t, answer), ledger.Internal)
 	close(goOn)
 	soon(t, "at rest", h.runtime.Quiesce)

@@ -186,7 +186,7 @@ func (h *house) due(id ledger.ID) {
 		h.t.Fatal(err)
 	}
 	key := actors.RecordKey{Org: org, ID: id}
-	h.Tell(key, actors.Due{Key: key, At: result.Stamp.Due})
+	h.Send(key, actors.Due{Key: key, At: result.Stamp.Due})
 }
 
 // A panic while a submission is under way must not forget it: an inquiry beside
@@ -206,7 +206,7 @@ func TestNothingIsInquiredBesideASubmissionNotEvenAfterAPanic(t *testing.T) {
 		answers <- err
 	}()
 	id := <-began
-	h.Tell(actors.RecordKey{Org: org, ID: id}, "what is this")
+	h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 	var refusal *ledger.Refusal
 	if err := <-answers; !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
 		t.Errorf("the create was answered %v", err)

@@ -67,7 +67,7 @@ type house struct {
 	scripted      bool // the simulator's log is not what the rail did
 	lossy         bool // charges may be given up that never reached the rail
 	foreign       bool // the test has written what no machine writes
-	observe       func(payment.Type, payment.Status)
+	observe       func(ledger.ID, payment.Status, *payment.Record)
 	returnURL     func(org, id ledger.ID, until time.Time) string
 	seen          seen
 	witness       *witness // of this life

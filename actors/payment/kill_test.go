@@ -270,7 +270,7 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 		if len(at) > 0 {
 			h.wait = 50 * time.Millisecond // nobody waits long for an answer that a kill has taken
 		}
-		h.observe = func(payment.Type, payment.Status) { k.point() }
+		h.observe = func(ledger.ID, payment.Status, *payment.Record) { k.point() }
 		h.wrap = func(p actors.Provider) actors.Provider { return deadly{p, p.(timed), k} }
 		h.limits = tight(70)
 		c.set(h)

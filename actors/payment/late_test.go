@@ -16,7 +16,7 @@ import (
 // follows at once.
 func (h *house) tells(id ledger.ID, what actors.Reported, reason string) {
 	h.t.Helper()
-	h.Tell(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{
+	h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{
 		Org: org, Reference: id, Terminal: h.read(id).Terminal, What: what, Reason: reason,
 	}))
 	h.runtime.Quiesce()
@@ -123,7 +123,7 @@ func TestASettlementThatIsReportedWhileAVoidIsUnderWayIsWrittenDownAfterIt(t *te
 			id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			cancelled := h.SendCancel(of(id))
 			<-began
-			h.Tell(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[0].ID, What: actors.Settled}))
+			h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[0].ID, What: actors.Settled}))
 			close(goOn)
 			_ = answered(t, cancelled) // granted or not
 			h.advance(time.Hour)
@@ -173,7 +173,7 @@ func TestWhatARailReportsOfAnotherTerminalIsNotBelieved(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	for _, what := range []actors.Reported{actors.TakenBack, actors.Corrected, actors.Settled} {
-		h.Tell(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[1].ID, What: what}))
+		h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Org: org, Reference: id, Terminal: h.terminals[1].ID, What: what}))
 	}
 	h.runtime.Quiesce()
 	h.is(id, payment.Charged, "")

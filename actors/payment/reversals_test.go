@@ -103,7 +103,7 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 			t.Fatalf("%s", got)
 		}
 		if panics {
-			h.Tell(actors.RecordKey{Org: org, ID: id}, "what is this")
+			h.Send(actors.RecordKey{Org: org, ID: id}, "what is this")
 			h.runtime.Quiesce()
 		}
 		h.advance(10 * time.Second)
@@ -140,6 +140,6 @@ func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
 }
 
 func (h *house) reverse(id ledger.ID) {
-	h.Tell(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Terminal: h.terminals[0].ID, What: actors.TakenBack, Reason: "chargeback"}))
+	h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Terminal: h.terminals[0].ID, What: actors.TakenBack, Reason: "chargeback"}))
 	h.runtime.Quiesce()
 }

@@ -62,17 +62,20 @@ type Options struct {
 	Admission       Admission
 	Sealer          Sealer
 	Providers       map[string]actors.Provider
-	CreateWait      time.Duration // real time
-	ProviderTimeout time.Duration // by the clock; the most, in real time, that one call may take
-	ActionTTL       time.Duration // by the clock: how long a payer may take
+	Addresses       actors.Addresses // nil: nobody is told of anything
+	Operators       Operators        // nil: operators are told nothing
+	CreateWait      time.Duration    // real time
+	ProviderTimeout time.Duration    // by the clock; the most, in real time, that one call may take
+	ActionTTL       time.Duration    // by the clock: how long a payer may take
 	Breaker         Breaker
 
 	// ReturnURL, if set, is where a rail sends the payer who has acted.
 	ReturnURL func(org, id ledger.ID, until time.Time) string
 
 	// Observe, if set, hears of every durable change of a transaction's status,
-	// on its actor's goroutine.
-	Observe func(kind payment.Type, status payment.Status)
+	// on its actor's goroutine: which status it had (payment.Absent: it is new) and
+	// how it stands. The record is not to be changed.
+	Observe func(org ledger.ID, from payment.Status, r *payment.Record)
 }
 
 // Service creates, reads and moves transactions.
@@ -82,6 +85,8 @@ type Service struct {
 	admission Admission
 	sealer    Sealer
 	providers map[string]actors.Provider
+	addresses actors.Addresses
+	operators Operators
 	wait      time.Duration
 	inquire   time.Duration
 	actionTTL time.Duration
@@ -89,13 +94,14 @@ type Service struct {
 	registry  *actors.Registry[actors.RecordKey]
 	circuits  *circuits
 	today     atomic.Pointer[day]
-	observe   func(payment.Type, payment.Status)
+	onRenewal func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) // written before the runtime starts
+	observe   func(ledger.ID, payment.Status, *payment.Record)
 }
 
 // New registers the service with the runtime. Start the runtime afterwards.
 func New(o Options) *Service {
 	s := &Service{
-		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers,
+		rt: o.Runtime, directory: o.Directory, admission: o.Admission, sealer: o.Sealer, providers: o.Providers, addresses: o.Addresses, operators: o.Operators,
 		wait: o.CreateWait, inquire: o.ProviderTimeout, actionTTL: o.ActionTTL, returnURL: o.ReturnURL, observe: o.Observe,
 		circuits: newCircuits(o.Breaker, o.Runtime.Log),
 	}

@@ -62,6 +62,8 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 		t.reported(c, m)
 	case *hint:
 		t.hinted(c, m)
+	case renew:
+		t.renew(c, m)
 	default:
 		panic(fmt.Sprintf("payment: unexpected message %T", m))
 	}
@@ -128,11 +130,15 @@ func (t *transaction) moved(d *payment.Decision) {
 	if observe == nil {
 		return
 	}
-	if t.record == nil || t.record.Status != d.Record.Status {
-		observe(d.Record.Type, d.Record.Status)
+	from := payment.Absent
+	if t.record != nil {
+		from = t.record.Status
+	}
+	if from != d.Record.Status {
+		observe(t.key.Org, from, d.Record)
 	}
 	if d.Return != nil {
-		observe(d.Return.Record.Type, d.Return.Record.Status)
+		observe(t.key.Org, payment.Absent, d.Return.Record)
 	}
 }
 
@@ -228,6 +234,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	t.record, t.stamp = d.Record, r.Stamps[0]
 	t.record.Finished = t.stamp.Finished
 	t.follow(c, d.Ask)
+	t.renewed()
 	t.answer(c)
 	t.goOn(c)
 }

@@ -7,11 +7,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"mizan/actors/notifier/operators"
 )
 
 // Bounds of what may be configured.
 const (
 	maxDuration   = 24 * time.Hour
+	minRetention  = 24 * time.Hour // the last retry is 7 h after the first attempt
+	maxRetention  = 10 * 365 * 24 * time.Hour
 	maxRateLimit  = 1_000_000
 	minAdminToken = 32
 	maxAdminToken = 512
@@ -36,7 +40,15 @@ type serveCommand struct {
 	RateLimit            setting `name:"rate-limit" env:"MIZAN_RATE_LIMIT" standard:"0" placeholder:"N" help:"Requests a second for each key; 0: no limit."`
 	CreateWait           setting `name:"create-wait" env:"MIZAN_CREATE_WAIT" standard:"10s" placeholder:"DURATION" help:"How long a create waits for the first outcome."`
 	ProviderTimeout      setting `name:"provider-timeout" env:"MIZAN_PROVIDER_TIMEOUT" standard:"10s" placeholder:"DURATION" help:"When a provider call counts as unknown."`
+	DeliveryRetention    setting `name:"delivery-retention" env:"MIZAN_DELIVERY_RETENTION" standard:"720h" placeholder:"DURATION" help:"How long deliveries of notifications are kept."`
 	ActionTTL            setting `name:"action-ttl" env:"MIZAN_ACTION_TTL" standard:"30m" placeholder:"DURATION" help:"How long a payer may take."`
+	TelegramURL          setting `name:"telegram-url" env:"MIZAN_TELEGRAM_URL" standard:"https://api.telegram.org" placeholder:"URL" help:"Where Telegram's Bot API is."`
+	TelegramTokenFile    setting `name:"telegram-token-file" env:"MIZAN_TELEGRAM_TOKEN_FILE" placeholder:"FILE" help:"Token of the bot that tells operators; without it nothing is told by Telegram."`
+	SMTPAddress          setting `name:"smtp-address" env:"MIZAN_SMTP_ADDRESS" placeholder:"HOST:PORT" help:"Server that takes e-mail to operators; without it nothing is told by e-mail."`
+	SMTPFrom             setting `name:"smtp-from" env:"MIZAN_SMTP_FROM" placeholder:"ADDRESS" help:"Sender of e-mail to operators."`
+	SMTPUser             setting `name:"smtp-user" env:"MIZAN_SMTP_USER" placeholder:"NAME" help:"Whom to sign in to the SMTP server as."`
+	SMTPPassFile         setting `name:"smtp-pass-file" env:"MIZAN_SMTP_PASS_FILE" placeholder:"FILE" help:"The user's password."`
+	SMTPTLS              setting `name:"smtp-tls" env:"MIZAN_SMTP_TLS" standard:"starttls" placeholder:"starttls|tls|off" help:"How the way to the SMTP server is encrypted."`
 	AllowPrivateWebhooks toggle  `name:"allow-private-webhooks" env:"MIZAN_ALLOW_PRIVATE_WEBHOOKS" help:"Let notifications go to private addresses; on with --sandbox."`
 	Check                toggle  `name:"check" env:"MIZAN_CHECK" help:"Verify the whole store before serving."`
 	LogLevel             setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
@@ -62,7 +74,9 @@ type config struct {
 	createWait     time.Duration
 	providerWait   time.Duration
 	actionTTL      time.Duration
+	retention      time.Duration // of deliveries
 	privateHooks   bool
+	operators      operators.Options // but for clock and log
 	check          bool
 	level          slog.Level
 	logFormat      string
@@ -144,7 +158,9 @@ func (r *reader) values() *config {
 		createWait:     r.duration("create-wait"),
 		providerWait:   r.duration("provider-timeout"),
 		actionTTL:      r.duration("action-ttl"),
+		retention:      r.within("delivery-retention", minRetention, maxRetention),
 		privateHooks:   r.flag("allow-private-webhooks", sandbox),
+		operators:      r.operators(sandbox),
 		check:          r.flag("check", false),
 		level:          levels[r.oneOf("log-level", "", "debug", "info", "warn", "error")],
 		logFormat:      r.oneOf("log-format", "", "text", "json"),

@@ -10,7 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"mizan/ledger"
 	transaction "mizan/ledger/payment"
+	"mizan/posting"
 )
 
 // Time-outs of the metrics listener.
@@ -25,6 +27,7 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	payments *prometheus.CounterVec
+	notices  *prometheus.HistogramVec
 }
 
 func newMetrics(s *server) *metrics {
@@ -38,7 +41,11 @@ func newMetrics(s *server) *metrics {
 			Name: "mizan_transactions_total", Help: "Transactions that reached a status, by type and status; each durable change counts once.",
 		}, []string{"type", "status"}),
 	}
-	m.registry.MustRegister(m.requests, m.payments, collectors.NewGoCollector(),
+	m.notices = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "mizan_notification_attempt_seconds", Help: "Attempts to deliver notifications, by channel and result.",
+		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
+	}, []string{"channel", "result"})
+	m.registry.MustRegister(m.requests, m.payments, m.notices, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.journal(s)
 	m.gauge("mizan_actors_live", "Actors with work.", func() float64 {
@@ -110,7 +117,16 @@ func (m *metrics) server() *http.Server {
 	return &http.Server{Handler: mux, ReadHeaderTimeout: scrapeHeader, ReadTimeout: scrapeBound, WriteTimeout: scrapeBound}
 }
 
+// notified counts an attempt to deliver a notification.
+func (m *metrics) notified(channel posting.Channel, failed bool, took time.Duration) {
+	result := "acknowledged"
+	if failed {
+		result = "failed"
+	}
+	m.notices.WithLabelValues(channel.String(), result).Observe(took.Seconds())
+}
+
 // moved counts a durable change of a transaction's status.
-func (m *metrics) moved(kind transaction.Type, status transaction.Status) {
-	m.payments.WithLabelValues(kind.String(), string(status)).Inc()
+func (m *metrics) moved(_ ledger.ID, _ transaction.Status, r *transaction.Record) {
+	m.payments.WithLabelValues(r.Type.String(), string(r.Status)).Inc()
 }

@@ -176,7 +176,10 @@ func (r *reader) count(name string, limit int) int {
 }
 
 // duration takes "10s" as Go spells it, or a bare number of seconds.
-func (r *reader) duration(name string) time.Duration {
+func (r *reader) duration(name string) time.Duration { return r.within(name, 0, maxDuration) }
+
+// within is a duration of at least, and at most, another one.
+func (r *reader) within(name string, least, most time.Duration) time.Duration {
 	raw := r.text(name)
 	if raw == "" {
 		return 0
@@ -185,8 +188,8 @@ func (r *reader) duration(name string) time.Duration {
 	if seconds, plain := strconv.ParseUint(raw, 10, 32); plain == nil {
 		d, err = time.Duration(seconds)*time.Second, nil
 	}
-	if err != nil || d <= 0 || d > maxDuration {
-		r.wrong(name, "%q is not a duration such as 10s, above 0 and up to %v", raw, maxDuration)
+	if err != nil || d <= 0 || d < least || d > most {
+		r.wrong(name, "%q is not a duration such as 10s, above %v and up to %v", raw, least, most)
 		return 0
 	}
 	return d

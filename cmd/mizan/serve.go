@@ -16,14 +16,19 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/account"
+	"mizan/actors/desk"
 	"mizan/actors/directory"
+	"mizan/actors/notifier"
+	"mizan/actors/notifier/operators"
 	"mizan/actors/payment"
 	"mizan/actors/provider/simulator"
 	"mizan/actors/provider/utp"
+	"mizan/actors/subscription"
 	"mizan/api"
 	"mizan/internal/clock"
 	"mizan/internal/durable"
 	"mizan/internal/secret"
+	"mizan/ledger"
 	"mizan/posting"
 )
 
@@ -54,6 +59,10 @@ type server struct {
 	simulator *simulator.Simulator // nil without --sandbox
 	accounts  *account.Service
 	payments  *payment.Service
+	renewals  *subscription.Service
+	notifier  *notifier.Service
+	operators *operators.Carriers
+	desk      *desk.Desk
 	transport *transport
 	listener  net.Listener
 	address   string // where this machine reaches the server
@@ -168,16 +177,39 @@ func (s *server) openProviders(context.Context) error {
 
 // startActors starts the runtime and takes up what is due.
 func (s *server) startActors(context.Context) error {
+	if err := s.openOperators(); err != nil {
+		return err
+	}
 	s.accounts = account.New(s.runtime)
 	s.payments = payment.New(payment.Options{
-		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers,
+		Runtime: s.runtime, Directory: s.directory, Admission: s.accounts, Sealer: s.keyring, Providers: s.providers, Addresses: s.directory,
 		CreateWait: s.cfg.createWait, ProviderTimeout: s.cfg.providerWait, ActionTTL: s.cfg.actionTTL,
-		ReturnURL: s.pages().Return, Observe: s.metrics.moved,
+		ReturnURL: s.pages().Return, Operators: s.operators.Reaches, Observe: s.moved,
 	})
 	s.accounts.Recall(s.payments.Attempts)
+	s.renewals = subscription.New(subscription.Options{Runtime: s.runtime, Payments: s.payments, Directory: s.directory})
+	if err := s.openNotifier(); err != nil {
+		return err
+	}
+	if err := s.openDesk(); err != nil {
+		return err
+	}
 	s.runtime.Start(payment.Resumes)
+	s.notifier.Resume()
 	s.onClose(s.stopActors)
 	s.startJanitor()
+	return nil
+}
+
+// openNotifier reads which notifications wait. None is sent before the runtime runs.
+func (s *server) openNotifier() (err error) {
+	s.notifier, err = notifier.New(notifier.Options{
+		Runtime: s.runtime, Addresses: s.directory, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
+		Operators: s.tellOperators, AllowPrivate: s.cfg.privateHooks, Retention: s.cfg.retention, Observe: s.metrics.notified,
+	})
+	if err != nil {
+		return storageFault("%v", err)
+	}
 	return nil
 }
 
@@ -212,6 +244,7 @@ func (s *server) stopActors() error {
 		if err := s.directory.NoteUses(ctx); err != nil {
 			s.log.Warn("when keys and sessions were last used is not written down for all", "error", err)
 		}
+		s.notifier.Close()
 		s.runtime.Stop()
 		close(ended)
 	}()
@@ -306,6 +339,7 @@ func (s *server) apiConfig() api.Config {
 		Status: s.status, Version: version, Env: "production",
 		TrustedProxies: s.cfg.proxies, BehindProxy: s.cfg.tls == "off" && len(s.cfg.proxies) > 0,
 		RateLimit: s.cfg.rateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments, Hints: s.payments, Usage: s.accounts,
+		Deliveries: s.notifier, Subscriptions: s.renewals,
 	}
 	if s.simulator != nil {
 		cfg.Challenges = s.simulator

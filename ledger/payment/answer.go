@@ -32,6 +32,7 @@ type Answer struct {
 	Status   Status        // a state of the rail's own that it passes through; empty: none
 	Meta     []byte        // the rail's own keys, a JSON object; nil: as they were
 	Action   *Action       // for SaidAction; nil: as it was
+	Token    []byte        // for SaidCharged: of the card that was charged, sealed; nil: none was given
 	KeepCard bool          // for SaidAction: the card is there, and is kept for a later step
 	Inquired bool          // it answers an inquiry, not a submission
 }
@@ -107,6 +108,7 @@ func (c Case) settle(d *Decision, a Answer) {
 	if a.RRN != "" {
 		d.Record.RRN = a.RRN
 	}
+	d.Record.remember(a)
 	entry := d.Record.settlement()
 	if r := d.Record; r.Status.Held() {
 		// What a commit asked for and was thought lost is what was captured.

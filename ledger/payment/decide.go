@@ -56,12 +56,13 @@ func next(r *Record) Decision {
 }
 
 // Unacceptable is why a create is rejected before routing; empty: it is not. A
-// hosted one gets its credentials later, and needs no address to return to.
+// hosted one gets its credentials later, and needs no address to return to; nor
+// does a renewal, whose payer is not there.
 func Unacceptable(r *Request, hosted bool) string {
 	switch {
 	case !hosted && r.Method == "":
 		return UnexpectedCard
-	case !hosted && r.Type == Payment && (r.ReturnURL == "" || r.FailURL == ""):
+	case !hosted && r.Type == Payment && r.Renewal == nil && (r.ReturnURL == "" || r.FailURL == ""):
 		return NoReturnURL
 	case ledger.MaxAmount.Less(r.Amount):
 		return AmountOutOfRange

@@ -233,6 +233,9 @@ func (c Case) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok
 	}
 	switch a.Verdict {
 	case SaidCharged:
+		if o.Kind == OpCapture {
+			d.Record.remember(a)
+		}
 		c.done(&d)
 	case SaidRefused, SaidFailed, SaidNotSent:
 		c.notDone(&d, a.Reason)

@@ -60,6 +60,8 @@ type Request struct {
 
 	PayerIP   netip.Addr    // where the payer's credentials came from; the zero value: not known
 	Attempted ledger.Micros // when it was to be routed, so that limits judged it; 0: it never was
+
+	Renewal *Renewal // nil: a caller's
 }
 
 // Record is a transaction as it is stored. Its version, times and what is due
@@ -105,10 +107,15 @@ type Record struct {
 	Op       *Op     // what is being asked of the provider after the charge itself; nil: nothing
 	RailMeta []byte  // JSON object of the rail's own keys; nil: none
 
+	Token     []byte // of the provider for the card that was charged, sealed; nil: it gave none
 	RRN       string
 	Finished  ledger.Micros // zero: not final; late, kept in the store's envelope
 	Unheard   uint8         // inquiries in a row that the provider answered with "unknown reference"
 	Inquiries uint8         // inquiries without an answer: their gaps grow
+
+	Counted bool   // Told and Untold count from its creation on: those of older stores count nothing
+	Told    uint32 // transitions of which the merchant was notified (Tells)
+	Untold  uint32 // and those at which there was nobody to notify
 
 	ReturnID   ledger.ID // the return's own transaction, once reversed
 	ReversalOf ledger.ID // for a return: the transaction that it returns

@@ -22,13 +22,17 @@ const (
 	DirectDebit = "direct_debit"
 )
 
+// ProviderToken is the type of a credential that a provider has given out: what a
+// renewal is paid with.
+const ProviderToken = "provider_token"
+
 // methods are the money_storage types in the specification's order: universal,
 // rail-specific, redirect passthrough names.
 var methods = []string{
 	BankCard, "bank_account", "sbp", "qr_code", "crypto", "e_wallet", "phone_payment", "bnpl", "open_banking",
 	DirectDebit, "apple_pay", "google_pay", "voucher", "gift_card",
 
-	"totp", "provider_token", "square_nonce", "sepa", "upi", "netbanking", "boleto", "revolut_payout",
+	"totp", ProviderToken, "square_nonce", "sepa", "upi", "netbanking", "boleto", "revolut_payout",
 	"encrypted_qr", "native_gas", "username_subscription",
 
 	"pix", "oxxo", "klarna", "alipay", "wechat_pay", "paynow", "grabpay", "ideal", "bancontact", "paypal_account",

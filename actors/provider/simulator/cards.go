@@ -24,6 +24,7 @@ const (
 	reasonForced         = "forced_by_terminal"
 	reasonMethod         = "method_not_accepted"
 	reasonNoCard         = "card_missing"
+	reasonToken          = "unknown_token"
 	reasonAuthentication = "authentication_failed"
 	reasonDestination    = "unknown_destination"
 	reasonChargeback     = "chargeback"
@@ -190,6 +191,9 @@ func decideAtOnce(call *actors.Call) decision {
 			return failed(reasonNoCard)
 		}
 		return ofCard(call.Operation, call.Card.Number)
+	}
+	if call.Token != "" {
+		return ofToken(call.Token)
 	}
 	if a, ok := asking[call.Operation][call.Method]; ok {
 		return waitsFor(a)

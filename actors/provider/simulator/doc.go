@@ -53,7 +53,9 @@
 //  10. A card's number decides and is gone. No line has it, or its holder or CVV,
 //     or the material that a payer submitted. A charge that waits for its payer
 //     asks for the card again.
-//  11. Only who has a charge's token sees its challenge or decides on it. No
+//  11. A token that charges a card again (tokens.go) says nothing of the card but how
+//     it was charged. It is in no line: it is made anew from the charge's.
+//  12. Only who has a challenge's token sees it or decides on it. No
 //     line has the token, but return_url may hold one of the service's pages:
 //     the file is for its owner only.
 //

@@ -201,7 +201,8 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 
 // answer is what the caller of the line's call is told at the instant now; c is
 // the charge as its newest line leaves it. An operation that moved money or was
-// refused stays what it was; what was under way is what the charge has become.
+// refused stays what it was; what was under way is what the charge has become. A
+// payment that is charged comes with a token.
 func (l *line) answer(c *charge, now time.Time) actors.Outcome {
 	verdict := verdicts[l.own.outcome]
 	if l.own.operation == refunds || l.own.operation == voids {
@@ -212,10 +213,10 @@ func (l *line) answer(c *charge, now time.Time) actors.Outcome {
 		if o.Verdict == actors.VerdictUnknown {
 			o.Verdict = verdict
 		}
-		return o
+		return c.with(o, l.reference)
 	}
 	then := charge{verdict: verdict, reason: l.own.reason, ask: c.ask}
-	return then.outcome(l.reference, now)
+	return c.with(then.outcome(l.reference, now), l.reference)
 }
 
 // returned is the answer for a Void or a Refund, which have no number of their own.

@@ -179,7 +179,7 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 	if err := s.write(key, hash, &l); err != nil {
 		return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: reasonUnwritable}, true
 	}
-	return s.acting(&l, l.charge.outcome(call.Reference, now)), true
+	return s.acting(&l, l.charge.with(l.charge.outcome(call.Reference, now), call.Reference)), true
 }
 
 // goOn makes any other call: on a charge that there is, on one that there
@@ -270,7 +270,7 @@ func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Ti
 		return actors.Outcome{}, err
 	}
 	if newest != nil && newest.charge.operation == q.Operation {
-		return newest.charge.outcome(q.Reference, now), nil
+		return newest.charge.with(newest.charge.outcome(q.Reference, now), q.Reference), nil
 	}
 	made, err := s.made(key, newest, &own{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
 	if err != nil || made == nil {

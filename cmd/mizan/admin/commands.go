@@ -33,6 +33,7 @@ type Commands struct {
 	Settlements   settlementCommands   `cmd:"" help:"Money that came from a provider, or moved to or from a merchant's bank."`
 	Rates         rateCommands         `cmd:"" help:"Exchange rates."`
 	Transactions  transactionCommands  `cmd:"" help:"Transactions of a partner, and how they were routed."`
+	Deliveries    deliveryCommands     `cmd:"" help:"Notifications: what became of them, and once more."`
 }
 
 // ProvideErrand gives kong what a command's Run takes.

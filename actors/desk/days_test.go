@@ -1,0 +1,206 @@
+package desk_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/ledger/directory"
+	"mizan/ledger/watch"
+)
+
+func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
+
+func TestADayIsSummedUpAtTheFirstInstantOfTheNext(t *testing.T) {
+	h := open(t)
+	p := h.partner("shop")
+	dollars := h.terminal(p, "Dollars", "USD", contacts)
+	h.terminal(p, "Euros", "EUR", `{}`)
+	tethers := h.terminal(p, "Tethers", "USDT", `{"emails_to_notify":["ops@bank.example"]}`)
+	h.pay(p, good, "USD", 120000)
+	r := h.pay(p, good, "USD", 10000)
+	h.refund(r, p, 2500)
+	h.pay(p, declined, "USD", 777)
+	h.pay(p, breaks, "USD", 1)
+	h.pay(p, good, "EUR", 5)
+	h.advance(day(20).Add(-time.Microsecond))
+	if got := h.board.of(watch.Daily); len(got) != 0 {
+		t.Fatalf("told before the day was over: %+v", got)
+	}
+	h.advance(day(20))
+	h.pay(p, good, "USD", 100) // of the next day
+	want := map[string]watch.Message{
+		"Dollars": {
+			Kind: watch.Daily, Subject: `2026-11-19 at "Dollars": 4 transactions, 2 rejected or failed`,
+			Text: fmt.Sprintf(`What was started on 2026-11-19 (UTC), as it stood at 2026-11-20 00:00:00 UTC.
+Where: terminal "Dollars" (%s), partner 1, prod
+
+payment, charged: 1, 1200.00 USD (120000 minor units), fees 12.00 USD (1200 minor units)
+payment, failed: 1, 0.01 USD (1 minor units)
+payment, refunded: 1, 100.00 USD (10000 minor units), fees 0.75 USD (75 minor units), refunded 25.00 USD (2500 minor units)
+payment, rejected: 1, 7.77 USD (777 minor units)
+`, dollars.ID),
+		},
+		"Tethers": {
+			Kind: watch.Daily, Subject: `2026-11-19 at "Tethers": no transactions`,
+			Text: fmt.Sprintf(`What was started on 2026-11-19 (UTC), as it stood at 2026-11-20 00:00:00 UTC.
+Where: terminal "Tethers" (%s), partner 1, prod
+
+There was nothing.
+`, tethers.ID),
+		},
+	}
+	got := h.board.of(watch.Daily)
+	if len(got) != len(want) {
+		t.Fatalf("told was %+v", got)
+	}
+	for i, name := range []string{"Dollars", "Tethers"} {
+		if got[i].org != p.Org || got[i].message != want[name] {
+			t.Errorf("%s is told\n%+v\nwant\n%+v", name, got[i].message, want[name])
+		}
+	}
+	if got[0].key != "summary/"+dollars.ID.String()+"/2026-11-19" {
+		t.Errorf("the key is %s", got[0].key)
+	}
+}
+
+func TestAnAdvanceOverThreeMidnightsSumsUpThreeDays(t *testing.T) {
+	h := open(t)
+	p, q := h.partner("a"), h.partner("b")
+	first, second := h.terminal(p, "A", "USD", contacts), h.terminal(q, "B", "USD", contacts)
+	h.pay(p, good, "USD", 100)
+	h.advance(day(22).Add(time.Hour))
+	const want = "2026-11-19 2026-11-20 2026-11-21"
+	if a, b := h.days(first), h.days(second); a != want || b != want {
+		t.Errorf("told were %q and %q", a, b)
+	}
+	for _, told := range h.board.of(watch.Daily) {
+		has := strings.Contains(told.message.Subject, "1 transaction,")
+		if wanted := told.to == first.ID && strings.Contains(told.key, "2026-11-19"); has != wanted || told.org != map[bool]*directory.Partner{true: p, false: q}[told.to == first.ID].Org {
+			t.Errorf("%s: %s", told.key, told.message.Subject)
+		}
+	}
+}
+
+func TestARestartTellsNoDayTwiceAndLeavesNoneOut(t *testing.T) {
+	h := open(t)
+	p := h.partner("shop")
+	terminal := h.terminal(p, "T", "USD", contacts)
+	h.advance(day(20).Add(time.Hour))
+	calls := h.board.calls
+	h.restart(0)
+	if h.board.calls != calls {
+		t.Error("a day was summed up again")
+	}
+	h.restart(72 * time.Hour)
+	if got := h.days(terminal); got != "2026-11-19 2026-11-20 2026-11-21 2026-11-22" {
+		t.Errorf("told were %q", got)
+	}
+	h.restart(20 * 24 * time.Hour)
+	got := strings.Fields(h.days(terminal))
+	if len(got) != 4+7 || got[4] != "2026-12-06" || got[10] != "2026-12-12" {
+		t.Errorf("told after a long time were %q", got)
+	}
+}
+
+// The day on which the service stopped for the first time has no mark yet.
+func TestTheFirstDayIsNotLeftOut(t *testing.T) {
+	h := open(t)
+	p := h.partner("shop")
+	terminal := h.terminal(p, "T", "USD", contacts)
+	h.pay(p, good, "USD", 100)
+	h.restart(20 * time.Hour)
+	if got := h.days(terminal); got != "2026-11-19" {
+		t.Errorf("told were %q", got)
+	}
+}
+
+func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
+	h := open(t)
+	p := h.partner("shop")
+	first, second := h.terminal(p, "A", "USD", contacts), h.terminal(p, "B", "EUR", contacts)
+	h.board.breaks(errBroken)
+	if err := h.runtime.Advance(day(20)); !errors.Is(err, errBroken) {
+		t.Fatalf("the clock moved on with %v", err)
+	}
+	h.board.breaks(nil)
+	for by := time.Now().Add(patience); h.days(second) == ""; { // a failed poll rests in real time
+		if time.Now().After(by) {
+			t.Fatal("it is not posted any more")
+		}
+		_ = h.runtime.Advance(h.clock.Now())
+	}
+	if a, b := h.days(first), h.days(second); a != "2026-11-19" || b != a {
+		t.Errorf("told were %q and %q", a, b)
+	}
+}
+
+func TestWhereNobodyIsToBeToldNothingIsWritten(t *testing.T) {
+	h := open(t)
+	p := h.partner("shop")
+	h.terminal(p, "T", "USD", `{}`)
+	h.pay(p, good, "USD", 100)
+	h.in(48 * time.Hour)
+	if h.board.calls != 0 || h.marked() {
+		t.Errorf("%d posts, marked %v", h.board.calls, h.marked())
+	}
+	terminal := h.terminal(p, "U", "EUR", contacts)
+	h.in(48 * time.Hour)
+	if got := h.days(terminal); got != "2026-11-21 2026-11-22" || !h.marked() {
+		t.Errorf("told were %q, marked %v", got, h.marked())
+	}
+	h.reaches = func(*directory.Notification) bool { return false }
+	h.in(72 * time.Hour)
+	if h.marked() {
+		t.Error("the mark stays where nobody can be told")
+	}
+	h.reaches = func(*directory.Notification) bool { return true }
+	h.restart(0)
+	if got := h.days(terminal); got != "2026-11-21 2026-11-22 2026-11-25" {
+		t.Errorf("told were %q: more than yesterday", got)
+	}
+}
+
+// That there was nothing is worth a message only where there could have been.
+func TestOnlyTerminalsAtWorkAreToldThatThereWasNothing(t *testing.T) {
+	h := open(t)
+	p := h.partner("shop")
+	working, off, notices := h.terminal(p, "A", "USD", contacts), h.terminal(p, "B", "EUR", contacts), h.notifier(p)
+	h.pay(p, good, "EUR", 100)
+	no := false
+	must(h.directory.PatchTerminal(t.Context(), p.Org, off.ID, directory.TerminalPatch{Active: &no}))
+	h.in(48 * time.Hour)
+	if got := h.days(working); got != "2026-11-19 2026-11-20" {
+		t.Errorf("one at work: %q", got)
+	}
+	if got := h.days(off); got != "2026-11-19" {
+		t.Errorf("one that was switched off: %q", got)
+	}
+	if got := h.days(notices); got != "" {
+		t.Errorf("one that is for notifications only: %q", got)
+	}
+	must(h.directory.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Active: &no}))
+	h.in(24 * time.Hour)
+	if got := h.days(working); got != "2026-11-19 2026-11-20" {
+		t.Errorf("one of a partner that was switched off: %q", got)
+	}
+}
+
+func TestWhatNoTerminalTookIsSummedUpForTheNotificationTerminal(t *testing.T) {
+	h := open(t)
+	p := h.partner("shop")
+	terminal, notices := h.terminal(p, "T", "USD", contacts), h.notifier(p)
+	h.pay(p, good, "EUR", 100)
+	h.in(24 * time.Hour)
+	for _, told := range h.board.of(watch.Daily) {
+		want := map[bool]string{true: "no transactions", false: `2026-11-19 at "notices": 1 transaction, 1 rejected`}[told.to == terminal.ID]
+		if !strings.Contains(told.message.Subject, want) {
+			t.Errorf("%s", told.message.Subject)
+		}
+	}
+	if h.days(notices) != "2026-11-19" {
+		t.Error("nobody is told")
+	}
+}

@@ -1,0 +1,267 @@
+package desk_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"mizan/actors"
+	"mizan/actors/account"
+	"mizan/actors/desk"
+	registry "mizan/actors/directory"
+	live "mizan/actors/payment"
+	"mizan/actors/provider/simulator"
+	"mizan/internal/clock"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/ledger/watch"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what has to happen.
+const patience = time.Minute
+
+var start = time.Date(2026, 11, 19, 10, 15, 30, 0, time.UTC)
+
+const (
+	good     = "4242424242424242"
+	declined = "4000000000000002"
+	breaks   = "4000000000000119"
+)
+
+// posted is what the board was given.
+type posted struct {
+	org, to ledger.ID
+	key     string
+	message watch.Message
+}
+
+// board keeps what is posted, each key once, over restarts.
+type board struct {
+	t      *testing.T
+	mu     sync.Mutex
+	broken error    // guarded by mu: what posting comes to
+	posts  []posted // guarded by mu
+	calls  int      // guarded by mu
+}
+
+func (b *board) Post(org, to ledger.ID, body []byte, key string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls++
+	if b.broken != nil {
+		return b.broken
+	}
+	if slices.ContainsFunc(b.posts, func(p posted) bool { return p.org == org && p.key == key }) {
+		return nil
+	}
+	m, err := watch.ReadMessage(body)
+	if err != nil {
+		b.t.Error(err)
+	}
+	b.posts = append(b.posts, posted{org, to, key, m})
+	return nil
+}
+
+func (b *board) breaks(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.broken = err
+}
+
+// of are the messages of one kind, in order.
+func (b *board) of(kind watch.Kind) (found []posted) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.posts {
+		if p.message.Kind == kind {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// house is a desk over real payments, which can be closed and opened again.
+type house struct {
+	t         *testing.T
+	dir       string
+	clock     *clock.Manual
+	keyring   *secret.Keyring
+	board     *board
+	reaches   func(*directory.Notification) bool
+	journal   *posting.Journal
+	simulator *simulator.Simulator
+	runtime   *actors.Runtime
+	directory *registry.Service
+	desk      *desk.Desk
+	payments  *live.Service
+}
+
+func open(t *testing.T) *house {
+	t.Helper()
+	h := &house{t: t, dir: t.TempDir(), clock: clock.NewManual(start), board: &board{t: t}}
+	h.reaches = func(*directory.Notification) bool { return true }
+	h.keyring = must(secret.CreateKeyring(filepath.Join(h.dir, "keyring"), rand.Reader))
+	h.start()
+	t.Cleanup(h.stop)
+	return h
+}
+
+func (h *house) start() {
+	h.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	h.journal = must(posting.Open(posting.Options{Store: store.Options{Dir: h.dir, Log: quiet}, Clock: h.clock, Log: quiet}))
+	h.simulator = must(simulator.Open(simulator.Options{
+		Path: filepath.Join(h.dir, "simulator.log"), Clock: h.clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+	}))
+	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
+	h.directory = must(registry.Start(h.runtime, h.keyring))
+	h.desk = must(desk.New(desk.Options{
+		Runtime: h.runtime, Directory: h.directory, Board: h.board, Read: live.Decode,
+		Reaches: func(n *directory.Notification) bool { return h.reaches(n) },
+	}))
+	accounts := account.New(h.runtime)
+	h.payments = live.New(live.Options{
+		Runtime: h.runtime, Directory: h.directory, Admission: accounts, Sealer: h.keyring,
+		Providers:  map[string]actors.Provider{h.simulator.Name(): h.simulator},
+		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute, Observe: h.desk.Observe,
+	})
+	accounts.Recall(h.payments.Attempts)
+	h.runtime.Start(live.Resumes)
+	h.runtime.Quiesce()
+}
+
+func (h *house) stop() {
+	h.runtime.Stop()
+	for _, err := range []error{h.journal.Close(), h.simulator.Close()} {
+		if err != nil {
+			h.t.Error(err)
+		}
+	}
+}
+
+// restart begins a new life after the house was closed for a while.
+func (h *house) restart(closed time.Duration) {
+	h.t.Helper()
+	h.stop()
+	if err := h.clock.Set(h.clock.Now().Add(closed)); err != nil {
+		h.t.Fatal(err)
+	}
+	h.start()
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic("unexpected error: " + err.Error())
+	}
+	return value
+}
+
+// advance moves the clock to an instant.
+func (h *house) advance(to time.Time) {
+	h.t.Helper()
+	if err := h.runtime.Advance(to); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *house) in(d time.Duration) { h.advance(h.clock.Now().Add(d)) }
+
+func (h *house) partner(name string) *directory.Partner {
+	h.t.Helper()
+	org := must(h.directory.CreateOrganization(h.t.Context(), directory.OrganizationDraft{Name: name}))
+	return h.partnerOf(org.ID, name)
+}
+
+func (h *house) partnerOf(org ledger.ID, name string) *directory.Partner {
+	h.t.Helper()
+	return must(h.directory.CreatePartner(h.t.Context(), org, directory.PartnerDraft{Name: name, Login: name}, []byte("correct horse battery")))
+}
+
+const contacts = `{"tg_ids_to_notify":[-100123]}`
+
+// terminal is one for payments in one currency; empty: all.
+func (h *house) terminal(p *directory.Partner, name, currency, merchantParams string) *directory.Terminal {
+	h.t.Helper()
+	params := `{}`
+	if currency != "" {
+		params = `{"currencies":["` + currency + `"],"fee_bps":"100","fee_refundable":true}`
+	}
+	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
+		Partner: p.Number, Name: name, Provider: directory.Simulator, Type: directory.PaymentTerminal,
+		ProviderParams: []byte(params), MerchantParams: []byte(merchantParams),
+	}))
+}
+
+func (h *house) notifier(p *directory.Partner) *directory.Terminal {
+	h.t.Helper()
+	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
+		Partner: p.Number, Name: "notices", Type: directory.MerchantTerminal, MerchantParams: []byte(contacts),
+	}))
+}
+
+func (h *house) pay(p *directory.Partner, card, currency string, amount uint64) *payment.Record {
+	h.t.Helper()
+	result, err := h.payments.Create(live.Create{
+		Org: p.Org, Partner: p,
+		Request: payment.Request{
+			Type: payment.Payment, Amount: money.FromUint64(amount), Asset: money.Asset{Currency: money.Currency(currency), Env: money.Prod},
+			Method: payment.BankCard, ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+		},
+		Card: &secret.Card{Number: []byte(card), CVV: []byte("123")},
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.runtime.Quiesce()
+	return result.Record
+}
+
+func (h *house) refund(r *payment.Record, p *directory.Partner, amount uint64) {
+	h.t.Helper()
+	part := money.FromUint64(amount)
+	c := live.Amount{Command: live.Command{Org: p.Org, Partner: p.Number, ID: r.ID}, Amount: &part}
+	if _, err := h.payments.Refund(c); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// marked tells whether the row of the last day is there.
+func (h *house) marked() bool {
+	h.t.Helper()
+	view := h.journal.View()
+	defer view.Close()
+	_, found, err := view.ShelfRow(ledger.ID{}, []byte("summaries"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return found
+}
+
+// days are the days that a terminal's operators were told of, in order.
+func (h *house) days(of *directory.Terminal) string {
+	var days []string
+	for _, p := range h.board.of(watch.Daily) {
+		if p.to == of.ID {
+			day, _, _ := strings.Cut(p.message.Subject, " ")
+			days = append(days, day)
+		}
+	}
+	return strings.Join(days, " ")
+}
+
+var errBroken = errors.New("the board is broken")

@@ -1,0 +1,264 @@
+package payment
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"mizan/actors"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// facts are what a notice says beside what never changes of its transaction.
+type facts struct {
+	status  payment.Status
+	failure string // error_description, English
+	withFee money.Amount
+	dest    money.Amount
+	lang    string // the partner's
+	rail    []byte // JSON object of the rail's own keys; nil: none
+}
+
+// told is what the first attempt has at hand: a record is never changed,
+// the next one takes its place.
+type told struct {
+	record *payment.Record
+	facts  facts
+}
+
+// notices are what a step tells the merchant: of each event its status, and all
+// else as the last event has left it.
+func (s *Service) notices(org ledger.ID, d *payment.Decision) (notices []posting.Notice) {
+	if s.addresses == nil {
+		return nil
+	}
+	for i := range d.Events {
+		if !payment.Tells(&d.Events[i]) {
+			continue
+		}
+		r := d.Record
+		to, set := s.addresses.Told(org, r.Partner, r.Asset.Env, r.Terminal)
+		if !set {
+			return nil
+		}
+		about := &told{record: r, facts: facts{
+			status: payment.Status(d.Events[i].To), failure: r.Error, withFee: r.WithFee, dest: r.Dest,
+			lang: s.lang(org, r.Partner), rail: r.RailMeta,
+		}}
+		notices = append(notices, posting.Notice{
+			Event: i, Channel: posting.Webhook, To: to, Body: about.facts.append(nil, r), About: about,
+		})
+	}
+	return notices
+}
+
+func (s *Service) lang(org ledger.ID, partner int64) string {
+	if p, ok := s.directory.Partner(org, partner); ok {
+		return p.Lang
+	}
+	return ""
+}
+
+// A notice's body: version, flags, status, then what the flags announce. What is
+// nearly always as the record has it takes no room.
+const (
+	noticeVersion = 1
+
+	hasWithFee = 1 << iota >> 1
+	hasDest
+	hasFailure
+	hasLang
+	hasRail
+)
+
+func (f *facts) append(dst []byte, r *payment.Record) []byte {
+	number, _ := payment.ToldNumber(f.status)
+	var flags byte
+	for _, has := range []struct {
+		flag byte
+		set  bool
+	}{
+		{hasWithFee, f.withFee != r.Amount}, {hasDest, f.dest != r.Amount},
+		{hasFailure, f.failure != ""}, {hasLang, f.lang != ""}, {hasRail, len(f.rail) > 0},
+	} {
+		if has.set {
+			flags |= has.flag
+		}
+	}
+	dst = append(dst, noticeVersion, flags, number)
+	if flags&hasWithFee != 0 {
+		dst = f.withFee.AppendBinary(dst)
+	}
+	if flags&hasDest != 0 {
+		dst = f.dest.AppendBinary(dst)
+	}
+	if flags&hasFailure != 0 {
+		dst = appendBytes(dst, f.failure)
+	}
+	if flags&hasLang != 0 {
+		dst = appendBytes(dst, f.lang)
+	}
+	if flags&hasRail != 0 {
+		dst = appendBytes(dst, f.rail)
+	}
+	return dst
+}
+
+func appendBytes[T string | []byte](dst []byte, text T) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
+}
+
+var errNotice = errors.New("notice: unknown form")
+
+// readFacts reads what append wrote.
+func readFacts(body []byte, r *payment.Record) (f facts, err error) {
+	if len(body) < 3 || body[0] != noticeVersion {
+		return f, errNotice
+	}
+	flags, rest, ok := body[1], body[3:], false
+	if f.status, ok = payment.ToldStatus(body[2]); !ok {
+		return f, errNotice
+	}
+	f.withFee, f.dest = r.Amount, r.Amount
+	for _, amount := range []struct {
+		flag byte
+		to   *money.Amount
+	}{{hasWithFee, &f.withFee}, {hasDest, &f.dest}} {
+		if flags&amount.flag != 0 {
+			if *amount.to, rest, err = money.ReadAmount(rest); err != nil {
+				return f, err
+			}
+		}
+	}
+	texts := [3][]byte{}
+	for i, flag := range [3]byte{hasFailure, hasLang, hasRail} {
+		if flags&flag == 0 {
+			continue
+		}
+		n, size := binary.Uvarint(rest)
+		if size <= 0 || n > uint64(len(rest)-size) {
+			return f, errNotice
+		}
+		texts[i], rest = rest[size:size+int(n)], rest[size+int(n):]
+	}
+	if len(rest) != 0 {
+		return f, errNotice
+	}
+	f.failure, f.lang, f.rail = string(texts[0]), string(texts[1]), texts[2]
+	return f, nil
+}
+
+// NoticeStatus is the status that a stored notice tells of.
+func NoticeStatus(body []byte) (payment.Status, error) {
+	if len(body) < 3 || body[0] != noticeVersion {
+		return "", errNotice
+	}
+	status, ok := payment.ToldStatus(body[2])
+	if !ok {
+		return "", errNotice
+	}
+	return status, nil
+}
+
+var _ actors.Teller = (*Service)(nil)
+
+// Tell implements actors.Teller for transactions.
+func (s *Service) Tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+	about, ok := n.About.(*told)
+	if !ok {
+		result, found, err := s.load(org, n.Source.ID)
+		if err != nil {
+			return actors.Letter{}, err
+		}
+		if !found {
+			return actors.Letter{}, fmt.Errorf("transaction %v: a notice of it, and no record", n.Source.ID)
+		}
+		f, err := readFacts(n.Body, result.Record)
+		if err != nil {
+			return actors.Letter{}, fmt.Errorf("transaction %v: %w", n.Source.ID, err)
+		}
+		about = &told{record: result.Record, facts: f}
+	}
+	return actors.Letter{Type: "transaction." + string(about.facts.status), Data: about.append(dst)}, nil
+}
+
+// append appends the object of the specification's envelope, in its order.
+func (t *told) append(dst []byte) []byte {
+	r, f := t.record, &t.facts
+	dst = append(append(dst, `{"type":"`...), r.Type.String()...)
+	dst = append(dst, `","txid":`...)
+	if r.TxID == "" {
+		dst = append(dst, "null"...)
+	} else {
+		dst = jsonwalk.AppendText(dst, r.TxID)
+	}
+	dst = append(append(dst, `,"id":"`...), r.ID.String()...)
+	dst = r.Amount.AppendDecimal(append(dst, `","amount":"`...))
+	dst = f.dest.AppendDecimal(append(dst, `","amount_dest":"`...))
+	dst = f.withFee.AppendDecimal(append(dst, `","amount_with_fee":"`...))
+	dst = append(append(dst, `","status":"`...), f.status...)
+	dst = jsonwalk.AppendText(append(dst, `","error_description":`...), payment.Describe(f.lang, f.failure))
+	dst = AppendMeta(append(dst, `,"merchant_meta":`...), r.MerchantMeta, f.rail, f.lang)
+	return append(dst, '}')
+}
+
+// reservedMeta is the key of merchant_meta that the service sets (specification,
+// "Rules on fields", 5); defaultLang is its value for a partner without one.
+const (
+	reservedMeta = "lang"
+	defaultLang  = "en"
+)
+
+// AppendMeta appends merchant_meta: what the caller sent, then the rail's own keys
+// where the caller has none of that name. Both are JSON objects, nil for none. The
+// reserved key is the service's alone: it is there if the partner has a lang, or if
+// one was sent.
+func AppendMeta(dst, sent, rail []byte, lang string) []byte {
+	reserved := lang != "" || len(sent) > 0 && jsonwalk.Has(sent, reservedMeta)
+	if !reserved && rail == nil {
+		if len(sent) == 0 {
+			return append(dst, "{}"...)
+		}
+		return append(dst, sent...)
+	}
+	dst = append(dst, '{')
+	first := len(dst)
+	dst = appendMembers(dst, first, sent, func(string) bool { return true })
+	dst = appendMembers(dst, first, rail, func(name string) bool { return len(sent) == 0 || !jsonwalk.Has(sent, name) })
+	if reserved {
+		if lang == "" {
+			lang = defaultLang
+		}
+		dst = appendName(dst, first, reservedMeta)
+		dst = jsonwalk.AppendText(dst, lang)
+	}
+	return append(dst, '}')
+}
+
+// appendMembers appends those members of an object that are to be kept, but for the
+// reserved one, into the one whose members begin at first.
+func appendMembers(dst []byte, first int, object []byte, keep func(name string) bool) []byte {
+	if len(object) == 0 {
+		return dst
+	}
+	for m := jsonwalk.MembersOf(object); ; {
+		name, value, more := m.Next()
+		if !more {
+			return dst
+		}
+		if key := string(name); key != reservedMeta && keep(key) {
+			dst = append(appendName(dst, first, key), value...)
+		}
+	}
+}
+
+func appendName(dst []byte, first int, name string) []byte {
+	if len(dst) > first {
+		dst = append(dst, ',')
+	}
+	return append(jsonwalk.AppendText(dst, name), ':')
+}

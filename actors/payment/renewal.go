@@ -1,0 +1,181 @@
+package payment
+
+import (
+	"log/slog"
+	"unicode/utf8"
+
+	"mizan/actors"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// TokenSealer is a Sealer that also keeps what providers give out for the cards
+// that they have charged; *secret.Keyring is one. With a Sealer that is none, no
+// payment leaves a credential.
+type TokenSealer interface {
+	Seal(plaintext, context []byte) ([]byte, error)
+	Open(sealed, context []byte) ([]byte, error)
+}
+
+var _ TokenSealer = (*secret.Keyring)(nil)
+
+// renew begins a subscription's renewal. Nobody waits for it, and what is lost of
+// it is begun again by its subscription.
+type renew struct{ actors.Renewal }
+
+// LogValue implements slog.LogValuer.
+func (m renew) LogValue() slog.Value { return slog.StringValue("renewal " + m.ID.String()) }
+
+// Renew begins a renewal's payment, unless it is there: at once, later, or not at
+// all where the process ends before, so that who wants it asks Charge, and begins
+// it again. It is never refused, and however often it is begun it is one payment.
+func (s *Service) Renew(r actors.Renewal) {
+	s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.ID}, renew{r})
+}
+
+// Charge is how a renewal's payment stands. An error is the store's.
+func (s *Service) Charge(org, id ledger.ID) (actors.Charge, error) {
+	result, found, err := s.load(org, id)
+	if err != nil || !found {
+		return 0, err
+	}
+	return chargeAt(result.Record), nil
+}
+
+func chargeAt(r *payment.Record) actors.Charge {
+	switch paid, over := r.Standing(); {
+	case paid:
+		return actors.ChargePaid
+	case over:
+		return actors.ChargeUnpaid
+	}
+	return actors.ChargeUnderWay
+}
+
+// Payment is a transaction as it is stored, whosever it is; false: there is none.
+func (s *Service) Payment(org, id ledger.ID) (*payment.Record, bool, error) {
+	result, found, err := s.load(org, id)
+	return result.Record, found, err
+}
+
+// OnRenewal has fn called when a renewal's payment has come to its end, at least
+// once, on its actor's goroutine. It is set before the runtime starts.
+func (s *Service) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool)) {
+	s.onRenewal = fn
+}
+
+// renewed tells whose renewal has come to its end.
+func (t *transaction) renewed() {
+	r := t.record
+	if r.Renewal == nil || t.service.onRenewal == nil {
+		return
+	}
+	if paid, over := r.Standing(); over {
+		t.service.onRenewal(t.key.Org, r.Renewal, r.ID, paid)
+	}
+}
+
+// renew begins the payment, once. It is a create like others from here on: its
+// claim, which only a renewal can have, stands for the txid.
+func (t *transaction) renew(c *actors.Context, m renew) {
+	if t.create != nil {
+		return
+	}
+	if t.load() {
+		t.renewed() // who asks has not heard of it
+		return
+	}
+	service := t.service
+	initial, found, err := service.load(m.Org, m.Initial)
+	if err != nil {
+		panic(err) // its subscription begins it again
+	}
+	if !found {
+		service.rt.Log.Error("a renewal's initial payment is not there", "transaction", m.ID.String())
+		return
+	}
+	partner, known := service.directory.Partner(m.Org, initial.Record.Partner)
+	if !known {
+		service.rt.Log.Error("a renewal's partner is not there", "transaction", m.ID.String())
+		return
+	}
+	begun := &create{
+		Create: Create{Org: m.Org, Partner: partner, Request: renewalOf(&m.Renewal, initial.Record), Key: m.Key()},
+		id:     m.ID, caller: newCaller(),
+	}
+	begun.gone.Store(true) // nobody waits
+	t.begin(c, begun)
+}
+
+// renewalOf is what the initial payment's merchant and payer ask for again. It has
+// no address of the payer, who is not there.
+func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
+	return payment.Request{
+		Type: payment.Payment, Amount: r.Amount, Asset: initial.Asset, Method: payment.ProviderToken,
+		Customer: initial.Customer, MerchantMeta: r.Meta, Lang: initial.Lang,
+		CardBIN: initial.CardBIN, CardLast4: initial.CardLast4, CardPrint: initial.CardPrint,
+		Renewal: &payment.Renewal{
+			Subscription: r.Subscription, Number: r.Number, Initial: r.Initial, Terminal: initial.Terminal,
+		},
+	}
+}
+
+// said is a provider's answer with the token that it came with, sealed.
+func (t *transaction) said(m *outcome) payment.Answer {
+	a := toAnswer(m)
+	r := t.record
+	keeps := a.Verdict == payment.SaidCharged && r.Type == payment.Payment && r.Method == payment.BankCard && r.Token == nil
+	if n := len(m.Token); !keeps || n == 0 || n > actors.MaxToken || !utf8.ValidString(string(m.Token)) {
+		return a
+	}
+	sealer, able := t.service.sealer.(TokenSealer)
+	if !able {
+		return a
+	}
+	sealed, err := sealer.Seal([]byte(m.Token), tokenContext(t.key.Org, r.ID))
+	if err != nil {
+		// The money has moved, and that is written down whatever becomes of the token.
+		t.service.rt.Log.Error("a provider's token can't be sealed and is not kept", "transaction", r.ID.String(), "error", err)
+		return a
+	}
+	a.Token = sealed
+	return a
+}
+
+// takeToken puts the stored credential into a renewal's charge; false: it can't be
+// had. Any other charge is left as it is.
+func (t *transaction) takeToken(call *actors.Call) bool {
+	renewal := t.record.Renewal
+	if renewal == nil {
+		return true
+	}
+	initial, found, err := t.service.load(t.key.Org, renewal.Initial)
+	if err != nil {
+		panic(err)
+	}
+	sealer, able := t.service.sealer.(TokenSealer)
+	if !able || !found || initial.Record.Token == nil {
+		return false
+	}
+	token, err := sealer.Open(initial.Record.Token, tokenContext(t.key.Org, renewal.Initial))
+	if err != nil {
+		t.service.rt.Log.Error("a provider's token can't be opened", "transaction", renewal.Initial.String(), "error", err)
+		return false
+	}
+	call.Token = secret.Text(token)
+	clear(token)
+	return true
+}
+
+// lacking answers a renewal whose credential can't be had: it was never sent.
+func lacking() actors.Outcome {
+	return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: "stored_credential_lost"}
+}
+
+// tokenContext ties a sealed token to its payment, and tells it from a card.
+func tokenContext(org, id ledger.ID) []byte {
+	const label = "token"
+	context := append(make([]byte, 0, len(label)+2*len(id)), label...)
+	return append(append(context, org[:]...), id[:]...)
+}

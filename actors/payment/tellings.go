@@ -1,0 +1,43 @@
+package payment
+
+import (
+	"mizan/ledger/payment"
+	"mizan/posting"
+)
+
+// countTold has the next record say of how many of its transitions the merchant was
+// notified, and of how many there was nobody to notify: what a checker can miss a
+// notice by, because nothing else remembers whether an address was set at that
+// moment. before is the record that was decided on (nil: there was none): a decision
+// that is handed to the writer once more is not counted twice.
+func countTold(d *payment.Decision, before *payment.Record, notices []posting.Notice) {
+	r := d.Record
+	if before == nil {
+		r.Counted, r.Told, r.Untold = true, 0, 0
+	} else {
+		r.Counted, r.Told, r.Untold = before.Counted, before.Told, before.Untold
+	}
+	tells, told := uint32(0), uint32(0)
+	for i := range d.Events {
+		if payment.Tells(&d.Events[i]) {
+			tells++
+		}
+	}
+	for i := range notices {
+		if notices[i].Channel == posting.Webhook {
+			told++
+		}
+	}
+	r.Told += told
+	r.Untold += tells - told
+}
+
+// ReadNotice reads the body of a posting.Notice by posting.Webhook of a transaction:
+// the status that it tells of. An error says that it has no known form.
+func ReadNotice(body []byte) (payment.Status, error) {
+	f, err := readFacts(body, &noRecord)
+	return f.status, err
+}
+
+// noRecord stands for the record where only the form of a notice is looked at.
+var noRecord payment.Record

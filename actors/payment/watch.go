@@ -1,0 +1,34 @@
+package payment
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+	"mizan/ledger/watch"
+)
+
+// Operators tells whether any of a terminal's operators can be told anything.
+type Operators func(n *directory.Notification) bool
+
+// alert is what the terminal's operators are told of an event that has led to the
+// record: the body of a notice to them, which holds all that a later attempt needs.
+// nil: nothing.
+func (s *Service) alert(org ledger.ID, r *payment.Record, e *ledger.Event) []byte {
+	if s.operators == nil || !payment.Charges(e) {
+		return nil
+	}
+	t, found := s.directory.Terminal(org, r.Terminal)
+	if !found || !s.operators(&t.Notification) {
+		return nil
+	}
+	charge := watch.Charge{
+		ID: r.ID, Type: r.Type.String(), Amount: r.Settled(), Asset: r.Asset, Fee: r.Fee, Merchant: r.Merchant,
+		ReversalOf: r.ReversalOf, At: ledger.MicrosOf(s.rt.Clock.Now()),
+	}
+	place := watch.Place{Terminal: t.ID, Name: t.Name, Partner: t.Partner, Env: t.Env}
+	m, tells := charge.Alert(place, t.Notification.Large)
+	if !tells {
+		return nil
+	}
+	return m.Append(nil)
+}

@@ -1,0 +1,62 @@
+package simulator
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"mizan/actors"
+	"mizan/internal/secret"
+	"mizan/ledger"
+)
+
+// A token charges a card again that was charged before. It says how the card was
+// charged, so that the rail does the same again, and of which charge it is. Such as
+//
+//	sim_slow_3e0a2c5861f84b538a0a0f2f3a9c1d01
+const tokenHead = "sim_"
+
+// habits are how cards are charged that are charged in the end. Where a payer had
+// to act the first time nobody is asked again: the payer has agreed to it.
+var habits = map[string]decision{
+	"plain":    charged,
+	"slow":     slow,
+	"lost":     timedOut,
+	"reversed": takenBack,
+	"kept":     {verdict: actors.VerdictCharged, refunds: refusesRefunds},
+	"delayed":  {verdict: actors.VerdictCharged, refunds: delaysRefunds},
+}
+
+// habit is how the charge, as one of its lines leaves it, was charged.
+func (c *charge) habit() string {
+	switch {
+	case c.refunds == refusesRefunds:
+		return "kept"
+	case c.refunds == delaysRefunds:
+		return "delayed"
+	case c.then == reverses || c.then == keeps:
+		return "reversed"
+	case c.verdict == actors.VerdictPending:
+		return "slow"
+	case c.verdict == actors.VerdictUnknown:
+		return "lost"
+	}
+	return "plain"
+}
+
+// with adds the token to an answer that says that the charge is charged.
+func (c *charge) with(o actors.Outcome, reference ledger.ID) actors.Outcome {
+	if c.operation == actors.Pay && o.Verdict == actors.VerdictCharged {
+		o.Token = secret.Text(tokenHead + c.habit() + "_" + hex.EncodeToString(reference[:]))
+	}
+	return o
+}
+
+// ofToken is what the rail makes of a token.
+func ofToken(token secret.Text) decision {
+	habit, _, whole := strings.Cut(strings.TrimPrefix(string(token), tokenHead), "_")
+	d, known := habits[habit]
+	if !whole || !known {
+		return refused(reasonToken)
+	}
+	return d
+}

@@ -1,0 +1,123 @@
+package simulator
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"mizan/actors"
+	"mizan/internal/secret"
+)
+
+// tokenOf is the token that a card's charge is answered with in the end.
+func (b *bench) tokenOf(n uint64, number string) secret.Text {
+	b.t.Helper()
+	if o := b.Simulator.Submit(context.Background(), cardCall(n, actors.Pay, number)); o.Token != "" {
+		return o.Token
+	}
+	b.pass(timeOut)
+	o := b.Simulator.Inquire(context.Background(), &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: actors.Pay})
+	if o.Verdict != actors.VerdictCharged || o.Token == "" {
+		b.t.Fatalf("card %s: %v with token %q", number, o.Verdict, string(o.Token))
+	}
+	return o.Token
+}
+
+// tokenCall charges what an earlier charge has left.
+func tokenCall(n uint64, token secret.Text) *actors.Call {
+	c := methodCall(n, actors.Pay, "provider_token")
+	c.Token = token
+	return c
+}
+
+// The simulator charges by token as it did by the card (DECISIONS, "Simulator").
+func TestATokenIsChargedAsItsCardWas(t *testing.T) {
+	for number, want := range map[string]actors.Outcome{
+		"4242424242424242": {Verdict: actors.VerdictCharged},
+		"4000000000000077": {Verdict: actors.VerdictPending, Again: delay},
+		"4000000000000341": {Verdict: actors.VerdictUnknown, Again: timeOut},
+		"4000000000000259": {Verdict: actors.VerdictCharged},
+		"4000000000005126": {Verdict: actors.VerdictCharged},
+		"4000000000007726": {Verdict: actors.VerdictCharged},
+	} {
+		b := open(t)
+		token := b.tokenOf(1, number)
+		if got := b.submit(tokenCall(2, token)); got.Verdict != want.Verdict || got.Again != want.Again {
+			t.Errorf("the token of %s: %v again after %v, want %v after %v", number, got.Verdict, got.Again, want.Verdict, want.Again)
+		}
+		first, again := cards[actors.Pay][number], ofToken(token)
+		if first.verdict == 0 {
+			first = charged
+		}
+		if again != first {
+			t.Errorf("the token of %s is charged as %+v, the card as %+v", number, again, first)
+		}
+	}
+}
+
+// A payer who has acted once has agreed to what follows.
+func TestATokenAsksNobodyToAct(t *testing.T) {
+	b := open(t)
+	b.submit(cardCall(1, actors.Pay, "4000002500003155"))
+	c := cardCall(1, actors.Complete, "4000002500003155")
+	c.Request, c.Material = id(9), []byte(`{"otp":"123456"}`)
+	o := b.Simulator.Submit(context.Background(), c)
+	if o.Verdict != actors.VerdictCharged || o.Token == "" {
+		t.Fatalf("completed: %v with token %q", o.Verdict, string(o.Token))
+	}
+	if got := b.submit(tokenCall(2, o.Token)); got.Verdict != actors.VerdictCharged {
+		t.Errorf("its token: %v", got.Verdict)
+	}
+}
+
+// A hold leaves a token once it is captured, not before.
+func TestACaptureLeavesAToken(t *testing.T) {
+	b := open(t)
+	hold := cardCall(1, actors.Pay, "4242424242424242")
+	hold.Hold = true
+	if o := b.Simulator.Submit(context.Background(), hold); o.Verdict != actors.VerdictHeld || o.Token != "" {
+		t.Fatalf("held: %v with token %q", o.Verdict, string(o.Token))
+	}
+	capture := cardCall(1, actors.Capture, "")
+	capture.Request, capture.Card = id(9), nil
+	if o := b.Simulator.Submit(context.Background(), capture); o.Verdict != actors.VerdictCharged || o.Token == "" {
+		t.Errorf("captured: %v with token %q", o.Verdict, string(o.Token))
+	}
+}
+
+// The same charge has the same token, whenever it is asked for, and it is in no line.
+func TestATokenOutlivesARestartAndIsNotLogged(t *testing.T) {
+	b := open(t)
+	token := b.tokenOf(1, "4242424242424242")
+	b.reopen()
+	o := b.Simulator.Inquire(context.Background(), &actors.Question{Terminal: terminal(""), Reference: id(1), Operation: actors.Pay})
+	if o.Token != token {
+		t.Errorf("the token is %q after a restart, was %q", string(o.Token), string(token))
+	}
+	if bytes.Contains(b.content(), []byte(tokenHead)) {
+		t.Error("the token is in the log")
+	}
+	if len(token) > actors.MaxToken {
+		t.Errorf("a token of %d bytes", len(token))
+	}
+}
+
+func TestATokenThatIsNoneIsRefused(t *testing.T) {
+	b := open(t)
+	for n, token := range []secret.Text{"x", "sim_", "sim_plain", "sim_none_00", secret.Text(strings.Repeat("s", actors.MaxToken))} {
+		if got := b.submit(tokenCall(uint64(n+1), token)); got.Verdict != actors.VerdictRefused || got.Reason != reasonToken {
+			t.Errorf("token %q: %v %s", string(token), got.Verdict, got.Reason)
+		}
+	}
+}
+
+// The setting "fail" is how a renewal is made to fail, whatever its token.
+func TestATerminalThatFailsFailsTokensToo(t *testing.T) {
+	b := open(t)
+	c := tokenCall(2, b.tokenOf(1, "4242424242424242"))
+	c.Terminal = terminal("rejected")
+	if got := b.submit(c); got.Verdict != actors.VerdictRefused || got.Reason != reasonForced {
+		t.Errorf("%v %s", got.Verdict, got.Reason)
+	}
+}

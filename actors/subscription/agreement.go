@@ -1,0 +1,262 @@
+package subscription
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/subscription"
+	"mizan/posting"
+)
+
+// ListOf is the list that shows a partner's subscriptions: a bit above the
+// environment's tells it from those of transactions and settlements. It shows
+// each once, as it was created.
+func ListOf(partner int64, env uint8) posting.List {
+	const subscriptions = 0x20
+	return posting.List{Partner: partner, Env: subscriptions | env}
+}
+
+// agreement is the actor of one subscription.
+type agreement struct {
+	service *Service
+	key     actors.RecordKey
+	record  *subscription.Record // nil: not loaded, or not created yet
+	stamp   posting.Stamp
+
+	decision subscription.Decision // being made durable
+	cause    any                   // the message that led to it
+}
+
+// Receive implements actors.Behaviour.
+func (a *agreement) Receive(c *actors.Context, message any) {
+	switch m := message.(type) {
+	case *create:
+		d := subscription.New(a.key.ID, m.partner, m.terms, m.credential, c.Now())
+		a.commit(c, d, m)
+	case *command:
+		a.command(c, m)
+	case heard:
+		a.heard(c, m)
+	case actors.Due:
+		a.due(c, m)
+	default:
+		panic(fmt.Sprintf("subscription: unexpected message %T", m))
+	}
+}
+
+// Idle implements actors.Behaviour.
+func (a *agreement) Idle() bool { return true }
+
+// Failed implements actors.Behaviour.
+func (a *agreement) Failed(*actors.Context) {
+	if waits, ok := a.cause.(actors.Refusable); ok {
+		waits.Refuse(ledger.Refuse("subscription", ledger.Internal, "an internal error; read the subscription"))
+	}
+}
+
+// load brings the state back from the store; false: there is none.
+func (a *agreement) load() bool {
+	if a.record != nil {
+		return true
+	}
+	view := a.service.rt.Journal.View()
+	defer view.Close()
+	r, found, err := load(view, a.key.Org, a.key.ID)
+	if err != nil {
+		panic(err)
+	}
+	if found {
+		a.record, a.stamp = r.Record, r.Stamp
+	}
+	return found
+}
+
+func (a *agreement) command(c *actors.Context, m *command) {
+	if !a.load() {
+		m.Refuse(unknown())
+		return
+	}
+	var d subscription.Decision
+	var err error
+	switch m.what {
+	case subscription.Pause:
+		d, err = a.record.Pause(c.Now())
+	case subscription.Resume:
+		d, err = a.record.Resume(c.Now())
+	default:
+		d, err = a.record.Cancel(c.Now())
+	}
+	if err != nil {
+		a.refuse(m, err)
+		return
+	}
+	a.commit(c, d, m)
+}
+
+// refuse answers a command that may not be: as it was answered before, where it was
+// asked for by the same key.
+func (a *agreement) refuse(m *command, err error) {
+	r, used, keyErr := a.service.used(a.key.Org, m.key)
+	switch {
+	case keyErr != nil:
+		m.Refuse(keyErr)
+	case used:
+		m.answer(reply{result: r})
+	default:
+		m.Refuse(err)
+	}
+}
+
+func (a *agreement) heard(c *actors.Context, m heard) {
+	if !a.load() {
+		return
+	}
+	if d, ok := a.record.Heard(m.transaction, m.paid, c.Now()); ok {
+		a.commit(c, d, m)
+	}
+}
+
+// due wakes the subscription at the instant that it asked for.
+func (a *agreement) due(c *actors.Context, m actors.Due) {
+	if !a.load() || a.stamp.Due != m.At || m.At > ledger.MicrosOf(c.Now()) {
+		return // it has moved on, or nothing is due yet
+	}
+	switch r := a.record; {
+	case r.State.UnderWay():
+		a.look(c, m)
+	case r.Ripe(c.Now()):
+		a.renew(c, m)
+	}
+}
+
+// renew begins the renewal that is ripe, if its partner may be renewed.
+func (a *agreement) renew(c *actors.Context, cause actors.Due) {
+	r := a.record
+	if a.service.active(a.key.Org, r.Partner) {
+		a.commit(c, r.Begin(uuid.New(), c.Now()), cause)
+	} else {
+		a.commit(c, r.Hold(c.Now()), cause)
+	}
+}
+
+// look looks what became of the renewal under way, of which nothing was heard.
+func (a *agreement) look(c *actors.Context, m actors.Due) {
+	r := a.record
+	charge, err := a.service.payments.Charge(a.key.Org, r.Last)
+	if err != nil {
+		panic(err) // due work comes again
+	}
+	switch charge {
+	case actors.ChargePaid, actors.ChargeUnpaid:
+		if d, ok := r.Heard(r.Last, charge == actors.ChargePaid, c.Now()); ok {
+			a.commit(c, d, m)
+		}
+	default:
+		a.commit(c, r.Look(charge != actors.ChargeUnderWay, c.Now()), m)
+	}
+}
+
+// commit hands a decision to the writer.
+func (a *agreement) commit(c *actors.Context, d subscription.Decision, cause any) {
+	r := d.Record
+	source := ledger.Source{Kind: ledger.Subscription, ID: a.key.ID}
+	step := posting.Step{
+		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,
+		Notices: a.notices(&d),
+	}
+	change := &posting.Change{Outcome: d.Outcome}
+	if step.Expect == 0 {
+		step.List = ListOf(r.Partner, uint8(r.Asset.Env))
+	}
+	change.Steps = []posting.Step{step}
+	if key := keyOf(cause); key != nil && !key.IsZero() {
+		change.Claims = []ledger.Claim{key.Claim(a.key.Org, source, appendStanding(nil, &r.Standing))}
+	}
+	a.decision, a.cause = d, cause
+	c.Commit(change)
+}
+
+func keyOf(cause any) *actors.Key {
+	switch m := cause.(type) {
+	case *create:
+		return m.key
+	case *command:
+		return m.key
+	}
+	return nil
+}
+
+// notices are what the merchant is told, if an address is set where the initial
+// payment's notifications go.
+func (a *agreement) notices(d *subscription.Decision) []posting.Notice {
+	if len(d.Tidings) == 0 {
+		return nil
+	}
+	r := d.Record
+	to, set := a.service.directory.Told(a.key.Org, r.Partner, r.Asset.Env, r.Terminal)
+	if !set {
+		return nil
+	}
+	list := make([]posting.Notice, len(d.Tidings))
+	for i := range d.Tidings {
+		t := &d.Tidings[i]
+		list[i] = posting.Notice{Event: t.Index, Channel: posting.Stream, To: to, Body: encodeNotice(t), About: r}
+	}
+	return list
+}
+
+// Committed implements actors.Behaviour: the state moves, then what follows from
+// it is let out.
+func (a *agreement) Committed(c *actors.Context, _ *posting.Change, receipt posting.Receipt) {
+	d, cause := a.decision, a.cause
+	a.decision, a.cause = subscription.Decision{}, nil
+	if receipt.Err != nil {
+		a.refused(c, cause, receipt.Err)
+		return
+	}
+	a.record, a.stamp = d.Record, receipt.Stamps[0]
+	if d.Charge {
+		a.charge()
+	}
+	switch m := cause.(type) {
+	case *create:
+		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
+	case *command:
+		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
+		if a.record.Ripe(c.Now()) { // resumed after it was due: a manual clock may stand still
+			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
+		}
+	}
+}
+
+// charge has the renewal under way begun.
+func (a *agreement) charge() {
+	r := a.record
+	a.service.payments.Renew(actors.Renewal{
+		Org: a.key.Org, ID: r.Last, Subscription: r.ID, Number: r.Number, Initial: r.Initial, Amount: r.Amount,
+		Meta: fmt.Appendf(nil, `{"subscription_id":"%s","renewal_number":%d,"renewal_attempt":%d}`, r.ID, r.Renewals+1, r.Failures+1),
+	})
+}
+
+// refused decides again on what the writer refused: somebody else has moved the
+// record. Any other refusal is the caller's, or of what comes again by itself.
+func (a *agreement) refused(c *actors.Context, cause any, err error) {
+	if ledger.IsRefusal(err, ledger.StaleVersion) {
+		if _, begins := cause.(*create); !begins {
+			a.record = nil
+			a.Receive(c, cause)
+			return
+		}
+	}
+	if waits, ok := cause.(actors.Refusable); ok {
+		waits.Refuse(err)
+		return
+	}
+	if !errors.Is(err, posting.ErrStopped) {
+		a.service.rt.Log.Error("a subscription was not moved", "subscription", a.key.ID.String(), "error", err)
+	}
+}

@@ -1,0 +1,155 @@
+package subscription
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"mizan/internal/assert"
+	"mizan/internal/packed"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/subscription"
+)
+
+// recordVersion begins a subscription's payload: a msgpack map with the names
+// below. A name is never used again for something else.
+const recordVersion = 1
+
+type row struct {
+	Partner  int64  `msgpack:"partner"`
+	Initial  []byte `msgpack:"initial"`
+	Amount   []byte `msgpack:"amount"`
+	Days     int    `msgpack:"days"`
+	Metadata []byte `msgpack:"metadata,omitempty"`
+	Terminal []byte `msgpack:"terminal"`
+	Asset    []byte `msgpack:"asset"`
+	Standing []byte `msgpack:"standing"`
+}
+
+var errForm = errors.New("subscription: unknown form")
+
+// Encode is a subscription's payload.
+func Encode(r *subscription.Record) []byte {
+	var out bytes.Buffer
+	out.WriteByte(recordVersion)
+	assert.NoError(msgpack.NewEncoder(&out).Encode(&row{
+		Partner: r.Partner, Initial: r.Initial[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
+		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Standing: appendStanding(nil, &r.Standing),
+	}))
+	return out.Bytes()
+}
+
+// Decode reads the payload of the subscription with the id.
+func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
+	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
+		return nil, errForm
+	}
+	var in row
+	if err := msgpack.Unmarshal(payload[1:], &in); err != nil {
+		return nil, fmt.Errorf("%w: %w", errForm, err)
+	}
+	r := &subscription.Record{ID: id, Partner: in.Partner}
+	r.PeriodDays = in.Days
+	if len(in.Metadata) > 0 {
+		r.Metadata = in.Metadata
+	}
+	if len(in.Initial) != len(r.Initial) || len(in.Terminal) != len(r.Terminal) || r.PeriodDays < 1 || r.Partner < 1 {
+		return nil, errForm
+	}
+	copy(r.Initial[:], in.Initial)
+	copy(r.Terminal[:], in.Terminal)
+	var rest []byte
+	var err error
+	if r.Amount, rest, err = money.ReadAmount(in.Amount); err != nil || len(rest) != 0 {
+		return nil, errForm
+	}
+	if r.Asset, rest, err = money.ReadAsset(in.Asset); err != nil || len(rest) != 0 {
+		return nil, errForm
+	}
+	if r.Standing, rest, err = readStanding(in.Standing); err != nil || len(rest) != 0 {
+		return nil, errForm
+	}
+	return r, nil
+}
+
+// states are numbered by their places. They are stored: none ever moves.
+var states = [...]subscription.State{
+	1: subscription.Active, 2: subscription.Renewing, 3: subscription.PastDue, 4: subscription.Paused,
+	5: subscription.PausedRenewing, 6: subscription.Cancelled, 7: subscription.CancelledRenewing,
+}
+
+// appendStanding writes what changes of a subscription: it is in its record, in
+// what is told of an event, and in the claim of a key.
+func appendStanding(dst []byte, s *subscription.Standing) []byte {
+	state := slices.Index(states[:], s.State)
+	assert.That(state > 0, "subscription: state %q is not stored", s.State)
+	dst = append(dst, byte(state), s.Failures, s.Looks)
+	for _, n := range [...]uint64{uint64(s.Anchor), uint64(s.Next), s.Renewals, s.Number} {
+		dst = binary.AppendUvarint(dst, n)
+	}
+	return append(dst, s.Last[:]...)
+}
+
+// Shows tells whether the bytes, which end the claim of a key, are a standing that
+// the key's request can be answered with again.
+func Shows(extra []byte) bool {
+	_, rest, err := readStanding(extra)
+	return err == nil && len(rest) == 0
+}
+
+func readStanding(b []byte) (s subscription.Standing, rest []byte, err error) {
+	const head = 3
+	if len(b) < head || b[0] == 0 || int(b[0]) >= len(states) {
+		return s, nil, errForm
+	}
+	s.State, s.Failures, s.Looks = states[b[0]], b[1], b[2]
+	b = b[head:]
+	var numbers [4]uint64
+	for i := range numbers {
+		n, size := binary.Uvarint(b)
+		if size <= 0 {
+			return s, nil, errForm
+		}
+		numbers[i], b = n, b[size:]
+	}
+	s.Anchor, s.Next, s.Renewals, s.Number = ledger.Micros(numbers[0]), ledger.Micros(numbers[1]), numbers[2], numbers[3]
+	if len(b) < len(s.Last) {
+		return s, nil, errForm
+	}
+	copy(s.Last[:], b)
+	return s, b[len(s.Last):], nil
+}
+
+// noticeVersion begins what is stored of something told: the event's number and
+// the standing just after it follow.
+const noticeVersion = 1
+
+// told are numbered by their places. They are stored: none ever moves.
+var told = [...]subscription.Event{
+	1: subscription.Renewed, 2: subscription.Unpaid, 3: subscription.Pause, 4: subscription.Resume, 5: subscription.Cancel,
+}
+
+func encodeNotice(t *subscription.Tiding) []byte {
+	event := slices.Index(told[:], t.Event)
+	assert.That(event > 0, "subscription: nobody is told of %q", t.Event)
+	return appendStanding([]byte{noticeVersion, byte(event)}, &t.Standing)
+}
+
+// DecodeNotice reads the body of a posting.Notice of a subscription: the event that
+// it tells of, and the standing just after it.
+func DecodeNotice(body []byte) (subscription.Event, subscription.Standing, error) {
+	const head = 2
+	if len(body) < head || body[0] != noticeVersion || body[1] == 0 || int(body[1]) >= len(told) {
+		return "", subscription.Standing{}, errForm
+	}
+	s, rest, err := readStanding(body[head:])
+	if err != nil || len(rest) != 0 {
+		return "", subscription.Standing{}, errForm
+	}
+	return told[body[1]], s, nil
+}

@@ -1,0 +1,153 @@
+package subscription_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// serverHang ends a test that waits for what does not come.
+const serverHang = 2 * time.Minute
+
+// charged is how many payments the rail has been asked for, by their references.
+func charged(t *testing.T, s *testkit.Server) map[string]int {
+	t.Helper()
+	log, err := os.ReadFile(filepath.Join(s.Dir, "simulator.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := make(map[string]int)
+	for line := range bytes.Lines(log) {
+		if reference, rest, ok := strings.Cut(strings.TrimPrefix(string(line), `{"reference":"`), `"`); ok && strings.Contains(rest, `"operation":"payment"`) {
+			made[reference]++
+		}
+	}
+	return made
+}
+
+// killedWhile asks the server for something and kills it when the rail has been
+// asked for n payments more; it says whether the server ended first.
+func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
+	t.Helper()
+	until := len(charged(t, s)) + n
+	ended := make(chan struct{})
+	go func() { defer close(ended); ask() }()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	guard := time.NewTimer(serverHang)
+	defer guard.Stop()
+	for {
+		select {
+		case <-ended:
+			return false
+		case <-guard.C:
+			t.Fatal("the clock does not move")
+		case <-look.C:
+			if len(charged(t, s)) >= until {
+				s.Kill()
+				<-ended
+				return true
+			}
+		}
+	}
+}
+
+// Under SIGKILLs at whatever point of its renewals each subscription is renewed
+// once a period, and the rail is asked once for each.
+func TestKillsLoseNoRenewalAndChargeNoneTwice(t *testing.T) {
+	const subscriptions, days, wanted = 8, 3, 4 // renewals of each
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	var ids []string
+	for i := range subscriptions {
+		initial := post(t, s, "/api/v1/transactions", fmt.Sprintf(`{"params":{"type":"payment","env":"test","amount":"%d","currency":"USD",`+
+			`"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":{"type":"bank_card",`+
+			`"cardnumber":"4242424242424242","cardholder":"A","exp_month":"12","exp_year":"30","cvv":"123"}}}`, i+1))["id"]
+		made := post(t, s, "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":"%s","amount":"990","period_days":%d}}`, initial, days))
+		ids = append(ids, made["data"].(map[string]any)["id"].(string))
+	}
+	began := clockOf(t, s)
+	target := fmt.Sprintf(`{"now":%q}`, began.Add(wanted*days*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
+	d := dice(t)
+	kills := 0
+	for move := true; move; {
+		done := false
+		killed := kills < 12 && killedWhile(t, s, 1+d.IntN(4), func() {
+			answer, err := s.Admin().Put("/api/v1/sandbox/clock", target)
+			done = err == nil && answer.Status == 200
+		})
+		switch {
+		case killed:
+			kills++
+			s.Restart("--clock", "manual")
+		case done:
+			move = false
+		default:
+			answer, err := s.Admin().Put("/api/v1/sandbox/clock", target)
+			if err != nil || answer.Status != 200 {
+				t.Fatalf("the clock: %v %+v", err, answer)
+			}
+			move = false
+		}
+	}
+	if kills == 0 {
+		t.Error("nothing was killed")
+	}
+	transactions := make(map[string]bool)
+	for _, id := range ids {
+		var shown struct {
+			Data struct {
+				Renewals int    `json:"renewals"`
+				Last     string `json:"last_transaction_id"`
+				Status   string `json:"status"`
+			} `json:"data"`
+		}
+		answer, err := s.Partner().Get("/api/v1/subscriptions/" + id)
+		if err != nil || answer.JSON(&shown) != nil || shown.Data.Renewals != wanted || shown.Data.Status != "active" || transactions[shown.Data.Last] {
+			t.Errorf("after %d kills: %v %s", kills, err, answer.Body)
+		}
+		transactions[shown.Data.Last] = true
+	}
+	made := charged(t, s)
+	if len(made) != subscriptions*(wanted+1) {
+		t.Errorf("after %d kills the rail has %d payments, want %d", kills, len(made), subscriptions*(wanted+1))
+	}
+	for reference, n := range made {
+		if n != 1 {
+			t.Errorf("the rail was asked %d times for %s", n, reference)
+		}
+	}
+	if code := s.Stop(); code != 0 {
+		t.Errorf("it stopped with %d", code)
+	}
+	if checked := testkit.Run(t, nil, "audit", "verify", "--data", s.Dir); checked.Exit != 0 {
+		t.Errorf("after %d kills the books do not hold\n%s%s", kills, checked.Stdout, checked.Stderr)
+	}
+}
+
+func post(t *testing.T, s *testkit.Server, path, body string) map[string]any {
+	t.Helper()
+	answer, err := s.Partner().Post(path, body)
+	var made map[string]any
+	if err != nil || answer.Status != 201 || answer.JSON(&made) != nil {
+		t.Fatalf("%s: %v %+v", path, err, answer)
+	}
+	return made
+}
+
+func clockOf(t *testing.T, s *testkit.Server) time.Time {
+	t.Helper()
+	var shown struct {
+		Now time.Time `json:"now"`
+	}
+	answer, err := s.Admin().Get("/api/v1/sandbox/clock")
+	if err != nil || answer.JSON(&shown) != nil {
+		t.Fatal(err)
+	}
+	return shown.Now
+}

@@ -1,0 +1,59 @@
+package subscription
+
+import (
+	"fmt"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// maxRead bounds the records that are read for one page. A page that finds fewer
+// of the status asked for says where it stopped.
+const maxRead = 500
+
+// Page asks for a part of a partner's subscriptions, newest first.
+type Page struct {
+	Env    money.Env
+	Status string        // one of subscription.Statuses; empty: any
+	Before ledger.Micros // created before; 0: from the newest
+	Limit  int           // rows, above zero
+}
+
+// List is a page of a partner's subscriptions, and the time before which those of
+// the next page were created; 0: this is the last one.
+func (s *Service) List(org ledger.ID, partner int64, p Page) (rows []Result, next ledger.Micros, err error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	read := 0
+	var last ledger.Micros // of what was looked at
+	err = view.List(org, ListOf(partner, uint8(p.Env)), posting.Walk{Before: p.Before}, func(row posting.Listed) (bool, error) {
+		if read++; read > maxRead {
+			next = last
+			return false, nil
+		}
+		r, found, err := load(view, org, row.ID)
+		if err != nil || !found {
+			return false, orMissing(err, row.ID)
+		}
+		if p.Status != "" && r.Record.Status() != p.Status {
+			last = row.Booked
+			return true, nil
+		}
+		if len(rows) == p.Limit {
+			next = last
+			return false, nil
+		}
+		last = row.Booked
+		rows = append(rows, r)
+		return true, nil
+	})
+	return rows, next, err
+}
+
+func orMissing(err error, id ledger.ID) error {
+	if err == nil {
+		err = fmt.Errorf("subscription %v is listed and not there", id)
+	}
+	return err
+}

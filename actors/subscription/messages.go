@@ -1,0 +1,62 @@
+package subscription
+
+import (
+	"log/slog"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/subscription"
+)
+
+// reply is what a waiting caller gets.
+type reply struct {
+	result Result
+	err    error
+}
+
+// caller is somebody who waits for a reply. It never blocks who answers.
+type caller struct {
+	reply chan reply
+	key   *actors.Key
+}
+
+func newCaller(key *actors.Key) *caller { return &caller{reply: make(chan reply, 1), key: key} }
+
+func (c *caller) answer(r reply) {
+	select {
+	case c.reply <- r:
+	default: // a second one, after a panic
+	}
+}
+
+// Refuse implements actors.Refusable.
+func (c *caller) Refuse(err error) { c.answer(reply{err: err}) }
+
+// create asks a new actor to begin its subscription.
+type create struct {
+	*caller
+	partner    int64
+	terms      subscription.Terms
+	credential subscription.Credential
+}
+
+// LogValue implements slog.LogValuer.
+func (*create) LogValue() slog.Value { return slog.StringValue("create") }
+
+// command asks for something to be done with a subscription that is there.
+type command struct {
+	*caller
+	what subscription.Event
+}
+
+// LogValue implements slog.LogValuer.
+func (m *command) LogValue() slog.Value { return slog.StringValue(string(m.what)) }
+
+// heard is how a renewal's payment ended.
+type heard struct {
+	transaction ledger.ID
+	paid        bool
+}
+
+// Lasting implements actors.Lasting: it is not told again soon.
+func (heard) Lasting() {}

@@ -1,0 +1,237 @@
+package subscription
+
+import (
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/payment"
+	"mizan/ledger/subscription"
+	"mizan/posting"
+)
+
+// Payments charges what earlier payments have left; actors/payment implements it.
+type Payments interface {
+	// Payment is a transaction as it is stored, whosever it is; false: there is none.
+	Payment(org, id ledger.ID) (*payment.Record, bool, error)
+	// Renew begins a renewal's payment, unless it is there. It may be lost.
+	Renew(actors.Renewal)
+	// Charge is how a renewal's payment stands.
+	Charge(org, id ledger.ID) (actors.Charge, error)
+	// OnRenewal has fn called, at least once, when a renewal's payment has ended.
+	OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool))
+}
+
+// Directory says who may be renewed and who is told; actors/directory implements it.
+type Directory interface {
+	actors.Addresses
+	Organization(org ledger.ID) (*directory.Organization, bool)
+	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
+}
+
+// commandWait is how long a partner's write may take, in real time; afterwards it
+// is unknown whether it is done.
+const commandWait = 15 * time.Second
+
+// Options configure the service.
+type Options struct {
+	Runtime   *actors.Runtime
+	Payments  Payments
+	Directory Directory
+}
+
+// Service creates, reads, moves and renews subscriptions.
+type Service struct {
+	rt        *actors.Runtime
+	payments  Payments
+	directory Directory
+	registry  *actors.Registry[actors.RecordKey]
+}
+
+// New registers the service with the runtime. Start the runtime afterwards.
+func New(o Options) *Service {
+	s := &Service{rt: o.Runtime, payments: o.Payments, directory: o.Directory}
+	s.registry = actors.NewRegistry(o.Runtime, "subscription", 0, func(k actors.RecordKey) actors.Behaviour {
+		return &agreement{service: s, key: k}
+	})
+	o.Runtime.Wake(ledger.Subscription, func(d actors.Due) { s.registry.Tell(d.Key, d) })
+	o.Payments.OnRenewal(func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) {
+		s.registry.Tell(actors.RecordKey{Org: org, ID: r.Subscription}, heard{transaction, paid})
+	})
+	return s
+}
+
+// Result is a subscription as it stands, or stood when a key was used first.
+type Result struct {
+	Record *subscription.Record // read only
+	Stamp  posting.Stamp        // Started is when it was created
+	Replay bool                 // the idempotency key was there already
+}
+
+// Create asks for a new subscription of a partner.
+type Create struct {
+	Org     ledger.ID
+	Partner int64
+	Terms   subscription.Terms
+	Key     actors.Key
+
+	// Malformed says that the request could not be read wholly: the terms are held
+	// against the rules all the same, and refused.
+	Malformed bool
+	// Refuse takes what is wrong with the terms, by field.
+	Refuse func(field, detail string)
+}
+
+// ErrTerms says that the terms are malformed, or that Create.Refuse was told what is
+// wrong with them.
+var ErrTerms = errors.New("the terms are refused")
+
+// Create makes a subscription. The error is ErrTerms, or a *ledger.Refusal:
+// Conflict for a key that was used for something else.
+func (s *Service) Create(c Create) (Result, error) {
+	if r, used, err := s.used(c.Org, &c.Key); used || err != nil {
+		return r, err
+	}
+	credential, found, err := s.credential(&c)
+	if err != nil {
+		return Result{}, err
+	}
+	wrong := c.Malformed
+	c.Terms.Check(credential, found, func(field, detail string) {
+		wrong = true
+		c.Refuse(field, detail)
+	})
+	if wrong {
+		return Result{}, ErrTerms
+	}
+	id := uuid.New()
+	m := &create{caller: newCaller(&c.Key), partner: c.Partner, terms: c.Terms, credential: credential}
+	return s.ask(actors.RecordKey{Org: c.Org, ID: id}, m.caller, m)
+}
+
+// credential is what the initial payment has left; not found: the partner has no
+// such payment.
+func (s *Service) credential(c *Create) (of subscription.Credential, found bool, err error) {
+	r, found, err := s.payments.Payment(c.Org, c.Terms.Initial)
+	if err != nil || !found || r.Partner != c.Partner {
+		return of, false, err
+	}
+	charged := r.Type == payment.Payment && r.Status == payment.Charged
+	return subscription.Credential{Terminal: r.Terminal, Asset: r.Asset, Charged: charged, Stored: r.HasCredential()}, true, nil
+}
+
+// Command is what a partner asks of a subscription of its own.
+type Command struct {
+	Org     ledger.ID
+	Partner int64
+	ID      ledger.ID
+	Key     actors.Key
+}
+
+// Pause stops renewals until Resume: Conflict for what is paused or cancelled.
+// Errors are *ledger.Refusal, NotFound for an unknown id and a foreign one.
+func (s *Service) Pause(c Command) (Result, error) { return s.command(c, subscription.Pause) }
+
+// Resume goes on with what is paused, as Pause: Conflict for what is not.
+func (s *Service) Resume(c Command) (Result, error) { return s.command(c, subscription.Resume) }
+
+// Cancel ends a subscription for ever, as Pause: Conflict for what is cancelled.
+func (s *Service) Cancel(c Command) (Result, error) { return s.command(c, subscription.Cancel) }
+
+func (s *Service) command(c Command, what subscription.Event) (Result, error) {
+	if r, used, err := s.used(c.Org, &c.Key); used || err != nil {
+		return r, err
+	}
+	if _, err := s.Read(c.Org, c.Partner, c.ID); err != nil {
+		return Result{}, err // a foreign id wakes nobody
+	}
+	m := &command{caller: newCaller(&c.Key), what: what}
+	return s.ask(actors.RecordKey{Org: c.Org, ID: c.ID}, m.caller, m)
+}
+
+// ask has the actor decide, and waits.
+func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Result, error) {
+	if err := s.registry.Command(key, m); err != nil {
+		return Result{}, err
+	}
+	timer := time.NewTimer(commandWait)
+	defer timer.Stop()
+	select {
+	case r := <-c.reply:
+		if ledger.IsRefusal(r.err, ledger.ClaimTaken) { // another request with the key was faster
+			again, used, err := s.used(key.Org, c.key)
+			if err == nil && !used {
+				err = r.err
+			}
+			return again, err
+		}
+		return r.result, r.err
+	case <-timer.C:
+		return Result{}, ledger.Refuse("subscription.Command", ledger.Unavailable, "it took too long and may or may not be done")
+	}
+}
+
+// used looks whether a caller's key was used before, and shows what the request
+// that it was used for was answered with.
+func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
+	if key.IsZero() {
+		return Result{}, false, nil
+	}
+	view := s.rt.Journal.View()
+	defer view.Close()
+	source, extra, found, err := key.Find(view, org)
+	if err != nil || !found {
+		return Result{}, false, err
+	}
+	if source.Kind != ledger.Subscription {
+		return Result{}, false, ledger.Refuse("subscription.Key", ledger.Internal, "the key's request moved no subscription")
+	}
+	r, found, err := load(view, org, source.ID)
+	if err != nil || !found {
+		return Result{}, false, errors.Join(err, unknown())
+	}
+	standing, rest, err := readStanding(extra)
+	if err != nil || len(rest) != 0 {
+		return Result{}, false, errForm
+	}
+	r.Record.Standing, r.Replay = standing, true
+	return r, true, nil
+}
+
+// Read is a partner's subscription as stored. A foreign id answers as an unknown one.
+func (s *Service) Read(org ledger.ID, partner int64, id ledger.ID) (Result, error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	r, found, err := load(view, org, id)
+	if err == nil && (!found || r.Record.Partner != partner) {
+		err = unknown()
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	return r, nil
+}
+
+func unknown() error {
+	return ledger.Refuse("subscription.Read", ledger.NotFound, "no such subscription")
+}
+
+func load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
+	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Subscription, ID: id})
+	if err != nil || !found {
+		return Result{}, false, err
+	}
+	r, err := Decode(id, stored.Payload)
+	return Result{Record: r, Stamp: stored.Stamp}, err == nil, err
+}
+
+// active tells whether a partner may be renewed.
+func (s *Service) active(org ledger.ID, partner int64) bool {
+	o, exists := s.directory.Organization(org)
+	p, known := s.directory.Partner(org, partner)
+	return exists && known && o.Active() && p.Active
+}

@@ -1,0 +1,409 @@
+package subscription_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	paymentactor "mizan/actors/payment"
+	live "mizan/actors/subscription"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/ledger/subscription"
+)
+
+func TestASubscriptionStandsOnAChargedPaymentWithAStoredCredential(t *testing.T) {
+	h := open(t)
+	h.set(`{"two_phase":true}`, "")
+	held := h.pay(nil)
+	captured := h.pay(nil)
+	if _, err := h.payments.Commit(paymentactor.Amount{Command: paymentactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: captured.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	h.set(`{}`, "")
+	wallet := func(c *paymentactor.Create) { c.Request.Method, c.Card = "e_wallet", nil }
+	declined := h.pay(card("4000000000000002"))
+	refunded := h.pay(nil)
+	if _, err := h.payments.Refund(paymentactor.Amount{Command: paymentactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: refunded.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	renewed := h.subscribe(nil)
+	h.advance(30 * day)
+	for name, c := range map[string]struct {
+		initial ledger.ID
+		want    string
+	}{
+		"charged":     {h.pay(nil).ID, ""},
+		"captured":    {captured.ID, ""},
+		"held":        {held.ID, "initial_payment_id: it is not a charged payment"},
+		"declined":    {declined.ID, "initial_payment_id: it is not a charged payment"},
+		"refunded":    {refunded.ID, "initial_payment_id: it is not a charged payment"},
+		"without one": {h.pay(wallet).ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
+		"a renewal":   {h.renewals(renewed.ID)[0].ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
+		"unknown":     {random(), "initial_payment_id: there is no such payment"},
+		"none":        {ledger.ID{}, "initial_payment_id: there is no such payment"},
+	} {
+		_, refused, err := h.ask(terms(c.initial), actors.Key{})
+		if got := strings.Join(refused, "; "); got != c.want || (c.want != "") != errors.Is(err, live.ErrTerms) {
+			t.Errorf("%s: refused %q (%v), want %q", name, got, err, c.want)
+		}
+	}
+}
+
+// A foreign initial payment and a foreign subscription answer as unknown ones.
+func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
+	h := open(t)
+	s := h.subscribe(nil)
+	var refused []string
+	_, err := h.Create(live.Create{Org: h.second.Org, Partner: h.second.Partner, Terms: terms(s.Initial), Refuse: func(field, detail string) {
+		refused = append(refused, field+": "+detail)
+	}})
+	if !errors.Is(err, live.ErrTerms) || !slices.Equal(refused, []string{"initial_payment_id: there is no such payment"}) {
+		t.Errorf("%v %q", err, refused)
+	}
+	for _, c := range []live.Command{
+		{Org: h.first.Org, Partner: h.first.Partner, ID: random()},
+		{Org: h.first.Org, Partner: h.first.Partner + 1000, ID: s.ID},
+		{Org: h.second.Org, Partner: h.second.Partner, ID: s.ID},
+	} {
+		_, read := h.Read(c.Org, c.Partner, c.ID)
+		for name, err := range map[string]error{
+			"read": read, "pause": second(h.Pause(c)), "resume": second(h.Resume(c)), "cancel": second(h.Cancel(c)),
+		} {
+			if err == nil || err.Error() != "subscription.Read: not_found: no such subscription" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	h.is(s.ID, "active", 0, 0)
+}
+
+func second(_ live.Result, err error) error { return err }
+
+// generous is a rail whose tokens are as it is told.
+type generous struct {
+	actors.Provider
+	token secret.Text
+}
+
+// Submit implements actors.Provider.
+func (g generous) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+	o := g.Provider.Submit(ctx, call)
+	if o.Token != "" {
+		o.Token = g.token
+	}
+	return o
+}
+
+// A token is kept sealed if it is one: too long, or no text, it is none, and the
+// payment is charged all the same.
+func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
+	for token, kept := range map[secret.Text]bool{
+		"t": true, secret.Text(strings.Repeat("t", actors.MaxToken)): true,
+		secret.Text(strings.Repeat("t", actors.MaxToken+1)): false, "t\xff": false, "": false,
+	} {
+		h := openAs(t, func(h *house) {
+			h.wrap = func(p actors.Provider) actors.Provider { return generous{p, token} }
+		})
+		r := h.pay(nil)
+		if r.Status != payment.Charged || r.HasCredential() != kept || len(token) > 1 && bytes.Contains(r.Token, []byte(token)) {
+			t.Errorf("a token of %d bytes: %s, kept %v", len(token), r.Status, r.HasCredential())
+		}
+	}
+}
+
+// lost is a keyring that has lost the key of what it sealed.
+type lost struct{ *secret.Keyring }
+
+// Open implements payment.TokenSealer.
+func (lost) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrUnopened }
+
+// A credential that can't be had is never replaced by anything: the renewal is not
+// sent, and not paid.
+func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
+	h := openAs(t, func(h *house) { h.sealer = lost{h.keyring} })
+	s := h.subscribe(nil)
+	h.advance(30 * day)
+	r := h.renewals(s.ID)[0]
+	if h.is(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Error != "stored_credential_lost" || h.charges(r.ID) != 0 {
+		t.Errorf("%s %q, sent %d times", r.Status, r.Error, h.charges(r.ID))
+	}
+}
+
+// DECISIONS, 3: "repeated, it gives that answer; with another body 409".
+func TestAKeyGivesTheAnswerOfItsRequestWhateverHasHappenedSince(t *testing.T) {
+	h := open(t)
+	initial := h.pay(nil)
+	k := key("create")
+	made, _, err := h.ask(terms(initial.ID), k)
+	if err != nil || made.Replay {
+		t.Fatal(err)
+	}
+	paused, err := h.Pause(live.Command{Org: h.first.Org, Partner: h.first.Partner, ID: made.Record.ID, Key: key("pause")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Resume(h.of(made.Record.ID)); err != nil {
+		t.Fatal(err)
+	}
+	h.advance(65 * day)
+	again, _, err := h.ask(terms(initial.ID), k)
+	if err != nil || !again.Replay || again.Record.Standing != made.Record.Standing || again.Stamp.Started != made.Stamp.Started || again.Record.ID != made.Record.ID {
+		t.Errorf("%+v (%v), want %+v", again.Record, err, made.Record)
+	}
+	repeated, err := h.Pause(live.Command{Org: h.first.Org, Partner: h.first.Partner, ID: made.Record.ID, Key: key("pause")})
+	if err != nil || !repeated.Replay || repeated.Record.Standing != paused.Record.Standing {
+		t.Errorf("%+v (%v), want %+v", repeated.Record, err, paused.Record)
+	}
+	h.is(made.Record.ID, "active", 2, 2) // it was not paused again
+	other := k
+	other.Hash[0]++
+	if _, _, err := h.ask(terms(initial.ID), other); !ledger.IsRefusal(err, ledger.Conflict) {
+		t.Errorf("another request with the key: %v", err)
+	}
+}
+
+// However many come at once with one key, one subscription is made.
+func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
+	h := open(t)
+	initial := h.pay(nil)
+	const many = 16
+	ids := make([]ledger.ID, many)
+	var all sync.WaitGroup
+	for i := range many {
+		all.Go(func() {
+			r, _, err := h.ask(terms(initial.ID), key("k"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ids[i] = r.Record.ID
+		})
+	}
+	all.Wait()
+	rows, _, err := h.List(h.first.Org, h.first.Partner, live.Page{Env: money.Test, Limit: 100})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%d subscriptions (%v)", len(rows), err)
+	}
+	for _, id := range ids {
+		if id != rows[0].Record.ID {
+			t.Errorf("answered %v, made %v", id, rows[0].Record.ID)
+		}
+	}
+}
+
+// Of pauses at once one wins and the others find it paused.
+func TestOfConcurrentPausesOneWins(t *testing.T) {
+	h := open(t)
+	s := h.subscribe(nil)
+	const many = 16
+	won := make(chan bool, many)
+	for range many {
+		go func() {
+			_, err := h.Pause(h.of(s.ID))
+			if err != nil && !ledger.IsRefusal(err, ledger.Conflict) {
+				t.Error(err)
+			}
+			won <- err == nil
+		}()
+	}
+	wins := 0
+	for range many {
+		if <-won {
+			wins++
+		}
+	}
+	if wins != 1 {
+		t.Errorf("%d pauses won", wins)
+	}
+}
+
+func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
+	h := open(t)
+	initial := h.pay(nil)
+	var made []ledger.ID
+	for range 5 {
+		h.advance(time.Second)
+		made = append(made, h.subscribeOn(initial).ID)
+	}
+	if _, err := h.Cancel(h.of(made[1])); err != nil {
+		t.Fatal(err)
+	}
+	h.advance(65 * day) // renewals move no row
+	walk := func(p live.Page) (ids []ledger.ID, pages int) {
+		for {
+			rows, next, err := h.List(h.first.Org, h.first.Partner, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages++
+			for _, r := range rows {
+				ids = append(ids, r.Record.ID)
+			}
+			if next == 0 {
+				return ids, pages
+			}
+			p.Before = next
+		}
+	}
+	newest := []ledger.ID{made[4], made[3], made[2], made[1], made[0]}
+	if got, pages := walk(live.Page{Env: money.Test, Limit: 2}); !slices.Equal(got, newest) || pages != 3 {
+		t.Errorf("%v in %d pages, want %v in 3", got, pages, newest)
+	}
+	if got, _ := walk(live.Page{Env: money.Test, Limit: 5, Status: "active"}); !slices.Equal(got, slices.Concat(newest[:3], newest[4:])) {
+		t.Errorf("active: %v", got)
+	}
+	if got, pages := walk(live.Page{Env: money.Test, Limit: 1, Status: "cancelled"}); !slices.Equal(got, made[1:2]) || pages != 1 {
+		t.Errorf("cancelled: %v in %d pages", got, pages)
+	}
+	if got, _ := walk(live.Page{Env: money.Prod, Limit: 5}); got != nil {
+		t.Errorf("prod: %v", got)
+	}
+	if rows, _, err := h.List(h.second.Org, h.second.Partner, live.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
+		t.Errorf("another's: %v (%v)", rows, err)
+	}
+}
+
+// The specification, "Events", the paragraph on the separate stream.
+func TestTheStreamTellsOfTheLifecycle(t *testing.T) {
+	h := open(t)
+	s := h.subscribe(nil)
+	h.advance(30 * day) // nobody is told: no address is set
+	h.set("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
+	h.advance(30 * day)
+	for _, do := range []func(live.Command) (live.Result, error){h.Pause, h.Resume, h.Cancel} {
+		if _, err := do(h.of(s.ID)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"subscription.renewed", "subscription.paused", "subscription.resumed", "subscription.cancelled"}
+	if got := h.events(); !slices.Equal(got, want) {
+		t.Fatalf("told %q, want %q", got, want)
+	}
+	letters := h.letters()
+	first := letters[0]
+	about := first["subscription"].(map[string]any)
+	last := h.renewals(s.ID)[1].ID.String()
+	for path, c := range map[string]struct{ got, want any }{
+		"partner_id":          {first["partner_id"], json.Number("1")},
+		"initial_payment_id":  {first["initial_payment_id"], s.Initial.String()},
+		"metadata":            {first["metadata"].(map[string]any)["plan"], "gold"},
+		"id":                  {about["id"], s.ID.String()},
+		"status":              {about["status"], "active"},
+		"amount":              {about["amount"], json.Number("990")}, // a JSON number
+		"currency":            {about["currency"], "USD"},
+		"env":                 {about["env"], "test"},
+		"period_days":         {about["period_days"], json.Number("30")},
+		"renewals":            {about["renewals"], json.Number("2")},
+		"last_transaction_id": {about["last_transaction_id"], last},
+		"next_renewal_at":     {about["next_renewal_at"], "2027-02-19T10:15:30.000000+00:00"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s is %v, want %v", path, c.got, c.want)
+		}
+	}
+	for _, name := range []string{"event_id", "type", "data"} {
+		if _, there := first[name]; there {
+			t.Errorf("the body has %s", name)
+		}
+	}
+	at, err := time.Parse(time.RFC3339Nano, first["timestamp"].(string))
+	if due := start.Add(60 * day); err != nil || at.Before(due) || at.After(due.Add(time.Second)) {
+		t.Errorf("timestamp %v (%v)", first["timestamp"], err)
+	}
+	for i, status := range []string{"active", "paused", "active", "cancelled"} {
+		shown := letters[i]["subscription"].(map[string]any)
+		if _, next := shown["next_renewal_at"].(string); shown["status"] != status || next != (status == "active") {
+			t.Errorf("%s shows %v and next %v", want[i], shown["status"], shown["next_renewal_at"])
+		}
+	}
+}
+
+// The amount has all of its digits, however many.
+func TestTheStreamsAmountIsExact(t *testing.T) {
+	h := open(t)
+	h.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
+	ask := terms(h.pay(nil).ID)
+	ask.Amount, ask.Metadata = ledger.MaxAmount, nil
+	r, refused, err := h.ask(ask, actors.Key{})
+	if err != nil {
+		t.Fatal(err, refused)
+	}
+	if _, err := h.Cancel(h.of(r.Record.ID)); err != nil {
+		t.Fatal(err)
+	}
+	letter := h.letters()[0]
+	if got := letter["subscription"].(map[string]any)["amount"]; got != json.Number(ledger.MaxAmount.String()) {
+		t.Errorf("amount %v", got)
+	}
+	if metadata, _ := json.Marshal(letter["metadata"]); string(metadata) != "{}" {
+		t.Errorf("metadata %s", metadata)
+	}
+}
+
+// A notice goes where those of the initial payment go: to the partner's address
+// where the terminal has none.
+func TestTheStreamGoesWhereTheInitialPaymentsNotificationsGo(t *testing.T) {
+	h := open(t)
+	s := h.subscribe(nil)
+	h.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
+	if _, err := h.Pause(h.of(s.ID)); err != nil {
+		t.Fatal(err)
+	}
+	h.runtime.Quiesce()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.told) != 1 || h.told[0].To != s.Terminal || h.told[0].Source != (ledger.Source{Kind: ledger.Subscription, ID: s.ID}) {
+		t.Errorf("told %+v", h.told)
+	}
+}
+
+// What a store cannot have is an error, never a panic.
+func TestANoticeThatIsDamagedIsAnError(t *testing.T) {
+	h := open(t)
+	h.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
+	s := h.subscribe(nil)
+	if _, err := h.Pause(h.of(s.ID)); err != nil {
+		t.Fatal(err)
+	}
+	h.runtime.Quiesce()
+	h.mu.Lock()
+	n := h.told[0]
+	h.mu.Unlock()
+	n.About = nil
+	whole := n.Body
+	for i := range whole {
+		n.Body = whole[:i]
+		if _, err := h.Tell(nil, h.first.Org, &n); err == nil {
+			t.Errorf("cut to %d bytes it was told", i)
+		}
+	}
+	n.Body, n.Source.ID = whole, random()
+	if _, err := h.Tell(nil, h.first.Org, &n); err == nil {
+		t.Error("a subscription that is not there was told of")
+	}
+}
+
+// A payment's record keeps its renewal; a transaction shows whose it is.
+func TestTheRecordOfARenewalSaysWhatItRenews(t *testing.T) {
+	h := open(t)
+	s := h.subscribe(nil)
+	h.advance(30 * day)
+	r := h.renewals(s.ID)[0]
+	want := payment.Renewal{Subscription: s.ID, Number: 1, Initial: s.Initial, Terminal: s.Terminal}
+	if r.Renewal == nil || *r.Renewal != want || r.Token != nil {
+		t.Errorf("%+v with a token of %d bytes, want %+v", r.Renewal, len(r.Token), want)
+	}
+	if r.Status != payment.Charged || subscription.Statuses()[0] != "active" {
+		t.Errorf("%s", r.Status)
+	}
+}

@@ -1,0 +1,80 @@
+package subscription
+
+import (
+	"fmt"
+	"strconv"
+
+	"mizan/actors"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/subscription"
+	"mizan/posting"
+)
+
+var _ actors.Teller = (*Service)(nil)
+
+// instantLayout is ISO 8601 with an explicit offset.
+const instantLayout = "2006-01-02T15:04:05.000000-07:00"
+
+// Tell implements actors.Teller for posting.Stream (specification, "Events"): the
+// whole body, which has no event_id. The timestamp is the event's, so that every
+// attempt has the same bytes.
+func (s *Service) Tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+	event, standing, err := DecodeNotice(n.Body)
+	if err != nil {
+		return actors.Letter{}, err
+	}
+	r, known := n.About.(*subscription.Record)
+	if !known {
+		if r, err = s.stored(org, n.Source.ID); err != nil {
+			return actors.Letter{}, err
+		}
+	}
+	name, _ := event.Told()
+	dst = append(append(dst, `{"event":"`...), name...)
+	dst = append(n.Booked.Time().AppendFormat(append(dst, `","timestamp":"`...), instantLayout), `","subscription":`...)
+	dst = appendShown(dst, r, &standing)
+	dst = strconv.AppendInt(append(dst, `,"partner_id":`...), r.Partner, 10)
+	dst = append(append(dst, `,"initial_payment_id":"`...), r.Initial.String()...)
+	dst = append(dst, `","metadata":`...)
+	if dst = append(dst, r.Metadata...); r.Metadata == nil {
+		dst = append(dst, `{}`...)
+	}
+	return actors.Letter{Type: name, Data: append(dst, '}')}, nil
+}
+
+func (s *Service) stored(org, id ledger.ID) (*subscription.Record, error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	r, found, err := load(view, org, id)
+	if err == nil && !found {
+		err = fmt.Errorf("subscription %v is told of and not there", id)
+	}
+	return r.Record, err
+}
+
+// appendShown writes the subscription as it was. Its amount is a JSON number with
+// all of its digits: minor units, however many.
+func appendShown(dst []byte, r *subscription.Record, s *subscription.Standing) []byte {
+	dst = append(append(dst, `{"id":"`...), r.ID.String()...)
+	dst = append(append(dst, `","status":"`...), s.Status()...)
+	dst = r.Amount.AppendDecimal(append(dst, `","amount":`...))
+	dst = jsonwalk.AppendText(append(dst, `,"currency":`...), string(r.Asset.Currency))
+	dst = jsonwalk.AppendText(append(dst, `,"network":`...), string(r.Asset.Network))
+	dst = append(append(dst, `,"env":"`...), r.Asset.Env.String()...)
+	dst = strconv.AppendInt(append(dst, `","period_days":`...), int64(r.PeriodDays), 10)
+	dst = append(dst, `,"next_renewal_at":`...)
+	if at, ok := s.NextRenewal(); ok {
+		dst = append(at.Time().AppendFormat(append(dst, '"'), instantLayout), '"')
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = strconv.AppendUint(append(dst, `,"renewals":`...), s.Renewals, 10)
+	dst = append(dst, `,"last_transaction_id":`...)
+	if s.Number > 0 {
+		dst = append(append(append(dst, '"'), s.Last.String()...), '"')
+	} else {
+		dst = append(dst, "null"...)
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,248 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/actors/notifier"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// Deliveries shows what merchants and operators were told, and has it told again;
+// *notifier.Service is one. Errors are *ledger.Refusal, or the store's.
+type Deliveries interface {
+	Read(org ledger.ID, id notifier.ID) (*notifier.Delivery, error)
+	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.ID, err error)
+	Replay(org ledger.ID, id notifier.ID, kept notifier.Keep[*notifier.Delivery]) (*notifier.Delivery, error)
+	ReplayParked(org, to ledger.ID, from, until ledger.Micros, kept notifier.Keep[int]) (replayed int, err error)
+	Test(org, to ledger.ID) (event ledger.ID, a notifier.Attempt, set bool)
+}
+
+// maxTests bounds the test deliveries under way: each may take as long as a receiver
+// may.
+const maxTests = 16
+
+// deliveryRoutes are those of the administration's deliveries.
+func (s *Server) deliveryRoutes() []route {
+	const (
+		get, post  = fiber.MethodGet, fiber.MethodPost
+		deliveries = "/api/v1/deliveries"
+	)
+	if s.cfg.Deliveries == nil {
+		return nil
+	}
+	return []route{
+		{method: get, path: deliveries, access: admin, handle: (*Server).listDeliveries},
+		{method: post, path: deliveries + "/replay", access: admin, body: true, command: true, handle: (*Server).replayParked},
+		{method: get, path: deliveries + "/:id", access: admin, handle: (*Server).readDelivery},
+		{method: post, path: deliveries + "/:id/replay", access: admin, command: true, handle: (*Server).replayDelivery}, // the body may be absent
+		// Not a command: it writes nothing, and may take 15 s of real time.
+		{method: post, path: "/api/v1/terminal/:id/test-delivery", access: admin, handle: newTests(maxTests).deliver},
+	}
+}
+
+// listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, the
+// newest first.
+func (s *Server) listDeliveries(c *call) error {
+	org, err := s.organization(c)
+	if err != nil {
+		return err
+	}
+	q := queryOf(c.RequestCtx, "transaction_id", "terminal_id", "state", "from", "to", "limit", "cursor")
+	want := notifier.Query{
+		State: q.deliveryState(), From: q.instant("from", 0), Until: max(1, q.upTo("to", s.cfg.Clock.Now())),
+		Limit: q.limit(), Before: q.delivery(org),
+	}
+	want.Transaction, _ = q.id("transaction_id")
+	want.To, _ = q.id("terminal_id")
+	if err := q.problems.err(); err != nil {
+		return err
+	}
+	if q.names("transaction_id", want.Transaction) || q.names("terminal_id", want.To) {
+		writeJSON(c.RequestCtx, fiber.StatusOK, newList().finish(deliveriesBy, ""))
+		return nil
+	}
+	rows, next, err := s.cfg.Deliveries.List(org, want)
+	if err != nil {
+		return err
+	}
+	l := newList()
+	for _, d := range rows {
+		l.row()
+		appendDelivery(&l.encoder, org, d)
+		l.close('}')
+	}
+	cursor := ""
+	if next != (notifier.ID{}) {
+		cursor = notifier.EventID(org, next).String()
+	}
+	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish(deliveriesBy, cursor))
+	return nil
+}
+
+// deliveriesBy is the cursor's field.
+const deliveriesBy = "event_id"
+
+// names tells whether the parameter is the nil UUID, which nothing has and which a
+// search takes for no condition.
+func (q *query) names(name string, id ledger.ID) bool {
+	_, sent := q.values[name]
+	return sent && id == (ledger.ID{})
+}
+
+// deliveryState is how deliveries stand that are asked for; 0: however they do.
+func (q *query) deliveryState() notifier.State {
+	const name = "state"
+	if _, sent := q.values[name]; !sent {
+		return 0
+	}
+	states := map[string]notifier.State{
+		notifier.Pending.String(): notifier.Pending, notifier.Delivered.String(): notifier.Delivered, notifier.Parked.String(): notifier.Parked,
+	}
+	return states[q.choice(name, notifier.Pending.String(), notifier.Delivered.String(), notifier.Parked.String())]
+}
+
+// delivery is a cursor of deliveries: the event_id after which the page begins.
+func (q *query) delivery(org ledger.ID) notifier.ID {
+	said, sent := q.values["cursor"]
+	if !sent {
+		return notifier.ID{}
+	}
+	event, err := parseID(said)
+	id, known := notifier.OfEvent(org, event)
+	if err != nil || !known {
+		q.badCursor()
+	}
+	return id
+}
+
+// delivered is the organization that a request is about and the delivery that its
+// path names. One of another organization's is as unknown as any.
+func (s *Server) delivered(c *call) (org ledger.ID, id notifier.ID, err error) {
+	org, event, err := s.placed(c)
+	if err != nil {
+		return org, id, err
+	}
+	id, known := notifier.OfEvent(org, event)
+	if !known {
+		return org, id, notFound()
+	}
+	return org, id, nil
+}
+
+// readDelivery is GET /deliveries/{event_id}.
+func (s *Server) readDelivery(c *call) error {
+	org, id, err := s.delivered(c)
+	if err != nil {
+		return err
+	}
+	d, err := s.cfg.Deliveries.Read(org, id)
+	if err != nil {
+		return hidden(err)
+	}
+	single(c, fiber.StatusOK, false, d, func(e *encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) })
+	return nil
+}
+
+// hidden is what a delivery that is not there is answered with: the same as what
+// nobody has.
+func hidden(err error) error {
+	if ledger.IsRefusal(err, ledger.NotFound) {
+		return notFound()
+	}
+	return err
+}
+
+// replayDelivery is POST /deliveries/{event_id}/replay: it is tried once more, now.
+func (s *Server) replayDelivery(c *call) error {
+	if err := noneOrObject(c.Request.Body()); err != nil {
+		return err
+	}
+	var org ledger.ID // of the answer, which is only made for what was found in it
+	how := change[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
+	return how.run(s, c, func(ctx context.Context) (*notifier.Delivery, error) {
+		found, id, err := s.delivered(c)
+		if err != nil {
+			return nil, err
+		}
+		org = found
+		d, err := s.cfg.Deliveries.Replay(org, id, func(change *posting.Change, d *notifier.Delivery) error {
+			return s.cfg.Directory.KeepAnswer(ctx, found, change, d)
+		})
+		return d, hidden(err)
+	})
+}
+
+// replayParked is POST /deliveries/replay {terminal_id,from?,to?}: what is parked of
+// the terminal is tried once more, now.
+func (s *Server) replayParked(c *call) error {
+	how := change[int]{status: fiber.StatusOK, append: func(e *encoder, n int) { e.integer("replayed", int64(n)) }}
+	return how.in(s, c, func(ctx context.Context, org ledger.ID) (int, error) {
+		f, err := formOf(c, "terminal_id", "from", "to")
+		if err != nil {
+			return 0, err
+		}
+		terminal := f.id("terminal_id")
+		if terminal == nil && !f.problems.about("terminal_id") {
+			f.problems.add("terminal_id", "terminal_id is required")
+		}
+		from, until := max(0, f.instant("from")), f.until("to", ledger.MicrosOf(s.cfg.Clock.Now()))
+		if err := f.problems.err(); err != nil {
+			return 0, err
+		}
+		if !s.cfg.Directory.Receives(org, *terminal) {
+			return 0, notFound()
+		}
+		return s.cfg.Deliveries.ReplayParked(org, *terminal, from, until, func(change *posting.Change, n int) error {
+			return s.cfg.Directory.KeepAnswer(ctx, org, change, n)
+		})
+	})
+}
+
+// until is the instant up to which something is meant, inclusive; 0: everything, as
+// also where the clock's very instant is named (query.upTo).
+func (f *form) until(name string, now ledger.Micros) ledger.Micros {
+	if f.text(name) == nil {
+		return 0
+	}
+	at := f.instant(name)
+	if at == now {
+		return 0
+	}
+	return max(1, at)
+}
+
+// tests bounds the test deliveries under way.
+type tests struct{ places chan struct{} }
+
+func newTests(most int) *tests { return &tests{make(chan struct{}, most)} }
+
+// deliver is POST /terminal/{id}/test-delivery: a notification that tells of nothing
+// is sent to where the terminal's go, now and once. Whatever becomes of it is 200.
+func (t *tests) deliver(s *Server, c *call) error {
+	if err := noneOrObject(c.Request.Body()); err != nil {
+		return err
+	}
+	terminal, err := named(s, c, s.cfg.Directory.Terminal)
+	if err != nil {
+		return err
+	}
+	select {
+	case t.places <- struct{}{}:
+		defer func() { <-t.places }()
+	default:
+		return ledger.Refuse("api.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(t.places))
+	}
+	event, attempt, set := s.cfg.Deliveries.Test(terminal.Org, terminal.ID)
+	if !set {
+		return ledger.RefuseField("api.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
+	}
+	single(c, fiber.StatusOK, false, &attempt, func(e *encoder, a *notifier.Attempt) {
+		e.id("event_id", event)
+		e.boolean("delivered", a.Failure == "")
+		appendOutcome(e, a)
+	})
+	return nil
+}

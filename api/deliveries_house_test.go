@@ -1,0 +1,125 @@
+package api_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const deliveries = "/api/v1/deliveries"
+
+// sink takes notifications and answers them as it is told.
+type sink struct {
+	*httptest.Server
+	mu     sync.Mutex
+	status int      // guarded by mu
+	types  []string // guarded by mu: of what came
+	ids    []string // guarded by mu: its event_ids
+}
+
+// hook has the first partner's notifications go to a new sink, which acknowledges.
+func (h *house) hook() *sink {
+	h.t.Helper()
+	s := newSink(h.t)
+	h.directory.AllowPrivateHooks(true)
+	h.admin().patch("/api/v1/partners/1", `{"notify_url":"`+s.URL+`/hook","secret":"whsec"}`).want(200, "")
+	return s
+}
+
+func newSink(t testing.TB) *sink {
+	t.Helper()
+	s := &sink{status: http.StatusOK}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var envelope struct {
+			ID   string `json:"event_id"`
+			Type string `json:"type"`
+		}
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = json.Unmarshal(body, &envelope)
+		}
+		if err != nil {
+			t.Errorf("a notification: %v", err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ids, s.types = append(s.ids, envelope.ID), append(s.types, envelope.Type)
+		w.WriteHeader(s.status)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// answers has the sink answer with the status from now on.
+func (s *sink) answers(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status = status
+}
+
+// count is how many notifications have come.
+func (s *sink) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ids)
+}
+
+// settle waits until all deliveries that are due were attempted, and that is written
+// down.
+func (h *house) settle() {
+	h.t.Helper()
+	h.advance(1)
+}
+
+// parkAll has everything that waits fail until it is given up.
+func (h *house) parkAll() {
+	h.t.Helper()
+	h.advance(8 * 3600)
+}
+
+// listed are the event_ids of a list, in its order, over all of its pages.
+func (h *house) listed(query string) (ids []string) {
+	h.t.Helper()
+	for cursor := ""; cursor != "null"; {
+		more := ""
+		if cursor != "" {
+			more = "&cursor=" + url.QueryEscape(cursor)
+		}
+		a := h.admin().get(deliveries+"?"+query+more).want(200, "")
+		for _, row := range a.object()["data"].([]any) {
+			ids = append(ids, row.(map[string]any)["event_id"].(string))
+		}
+		cursor = a.at("cursor.cursor_value")
+	}
+	return ids
+}
+
+// wantListed checks a list over all of its pages.
+func (h *house) wantListed(query string, want ...string) {
+	h.t.Helper()
+	if got := h.listed(query); strings.Join(got, " ") != strings.Join(want, " ") {
+		h.t.Errorf("%s lists\n\t%v, want\n\t%v", query, got, want)
+	}
+}
+
+// toldOf is the event_id of the only delivery about a transaction.
+func (h *house) toldOf(id string) string {
+	h.t.Helper()
+	return h.admin().get(deliveries+"?transaction_id="+id).want(200, "").at("data.0.event_id")
+}
+
+// newSlow is the address of a receiver that answers when leave is closed.
+func newSlow(t testing.TB, arrived, leave chan struct{}) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-leave
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}

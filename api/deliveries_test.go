@@ -1,0 +1,530 @@
+package api_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+func TestDeliveriesAreListedNewestFirst(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.hook()
+	var want []string
+	for range 5 {
+		want = append([]string{h.toldOf(h.charge(good).at("id"))}, want...)
+	}
+	h.settle()
+	h.wantListed("", want...)
+	h.wantListed("limit=2", want...)
+	page := h.admin().get(deliveries+"?limit=5").want(200, "")
+	if page.at("cursor.cursor_field") != "event_id" || page.at("cursor.cursor_value") != "null" {
+		t.Errorf("a full page is the last one: %s", page.at("cursor"))
+	}
+}
+
+// DECISIONS, section 8: rows {event_id, transaction_id, terminal_id, type, state,
+// attempts, next_at}.
+func TestARowOfDeliveriesHasItsFields(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	s := h.hook()
+	paid := h.charge(good)
+	terminal := h.terminalOf("payment")
+	h.settle()
+	row := h.admin().get(deliveries).want(200, "").object()["data"].([]any)[0].(map[string]any)
+	booked, _ := row["booked_at"].(string)
+	if _, err := time.Parse(time.RFC3339, booked); err != nil {
+		t.Errorf("booked_at: %v", err)
+	}
+	want := map[string]any{
+		"event_id": s.ids[0], "transaction_id": paid.at("id"), "terminal_id": terminal, "channel": "webhook", "type": "transaction.charged",
+		"state": "delivered", "attempts": 1.0, "next_at": nil, "booked_at": booked,
+	}
+	if fmt.Sprint(row) != fmt.Sprint(want) {
+		t.Errorf("the row is\n\t%v, want\n\t%v", row, want)
+	}
+}
+
+func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	s := h.hook()
+	s.answers(503)
+	id := h.toldOf(h.charge(good).at("id"))
+	h.settle()
+	first := began.Format("2006-01-02T15:04:05.000000-07:00")
+	h.advance(29) // 30 s after the first failure
+	s.answers(204)
+	h.advance(120)
+	a := h.admin().get(deliveries+"/"+id).want(200, "")
+	second, third := began.Add(30*time.Second), began.Add(150*time.Second)
+	for path, want := range map[string]string{
+		"data.state": "delivered", "data.next_at": "null", "data.event_id": id,
+		"data.attempts.0.at": first, "data.attempts.0.status": "503", "data.attempts.0.error": "status 503",
+		"data.attempts.1.at": second.Format("2006-01-02T15:04:05.000000-07:00"), "data.attempts.1.status": "503",
+		"data.attempts.2.at": third.Format("2006-01-02T15:04:05.000000-07:00"), "data.attempts.2.status": "204", "data.attempts.2.error": "null",
+		"data.attempts.3": "(absent)",
+	} {
+		if got := a.at(path); got != want {
+			t.Errorf("%s = %s, want %s", path, got, want)
+		}
+	}
+	if took := a.object()["data"].(map[string]any)["attempts"].([]any)[0].(map[string]any)["duration_ms"].(float64); took < 0 || took > 15_000 {
+		t.Errorf("duration_ms = %v", took)
+	}
+}
+
+func TestAnAttemptWithoutAnAnswerHasAnErrorAndNoStatus(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	s := h.hook()
+	s.Close()
+	id := h.toldOf(h.charge(good).at("id"))
+	h.settle()
+	a := h.admin().get(deliveries+"/"+id).want(200, "")
+	if a.at("data.attempts.0.status") != "null" || a.at("data.attempts.0.error") == "null" || a.at("data.state") != "pending" {
+		t.Errorf("%s", a.body)
+	}
+	if a.at("data.next_at") != began.Add(30*time.Second).Format("2006-01-02T15:04:05.000000-07:00") {
+		t.Errorf("next_at = %s", a.at("data.next_at"))
+	}
+}
+
+// mixed has deliveries in each state, of two terminals, and is what they are by
+// state, newest first.
+func (h *house) mixed(s *sink) (byState map[string][]string, all []string) {
+	h.t.Helper()
+	byState = map[string][]string{}
+	add := func(state string, ids ...string) {
+		for _, id := range ids {
+			told := h.toldOf(id)
+			byState[state] = append([]string{told}, byState[state]...)
+			all = append([]string{told}, all...)
+		}
+	}
+	s.answers(500)
+	add("parked", h.charge(good).at("id"), h.payout1250(`{"type":"bank_account"}`).at("id"))
+	h.parkAll()
+	s.answers(200)
+	add("delivered", h.charge(good).at("id"), h.payout1250(`{"type":"bank_account"}`).at("id"))
+	h.settle()
+	s.answers(500)
+	add("delivered", h.charge(good).at("id")) // at the second attempt
+	h.settle()
+	s.answers(200)
+	h.advance(60)
+	s.answers(500)
+	add("pending", h.charge(good).at("id"), h.payout1250(`{"type":"bank_account"}`).at("id"))
+	h.settle()
+	return byState, all
+}
+
+// terminalOf is the first partner's terminal for a kind of transaction in env test.
+func (h *house) terminalOf(kind string) string {
+	h.t.Helper()
+	list := h.admin().get("/api/v1/terminals?partner_id=1").want(200, "")
+	for i := range list.rows() {
+		row := fmt.Sprintf("data.%d.", i)
+		if list.at(row+"type") == kind && list.at(row+"env") == "test" {
+			return list.at(row + "id")
+		}
+	}
+	h.t.Fatalf("no terminal for a %s", kind)
+	return ""
+}
+
+func TestDeliveriesAreFiltered(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	byState, all := h.mixed(h.hook())
+	h.wantListed("", all...)
+	for _, state := range []string{"pending", "delivered", "parked"} {
+		h.wantListed("state="+state, byState[state]...)
+		h.wantListed("state="+state+"&limit=1", byState[state]...)
+	}
+	payout, payment := h.terminalOf("payout"), h.terminalOf("payment")
+	h.wantListed("terminal_id="+payout, all[0], all[3], all[5])
+	h.wantListed("limit=1&terminal_id="+payment, all[1], all[2], all[4], all[6])
+	h.wantListed("terminal_id="+payout+"&state=parked", all[5])
+	h.wantListed("terminal_id="+payment+"&state=pending", all[1])
+	whole := h.admin().get(deliveries+"?limit=500").want(200, "")
+	of := whole.at("data.4.transaction_id")
+	h.wantListed("transaction_id="+of, all[4])
+	h.wantListed("transaction_id="+of+"&state=delivered&terminal_id="+payment, all[4])
+	h.wantListed("transaction_id=" + of + "&state=parked")
+	h.wantListed("transaction_id=" + of + "&terminal_id=" + payout)
+	for _, nothing := range []string{uuid.NewString(), uuid.Nil.String(), h.seed.Second.Org.String()} {
+		h.wantListed("transaction_id=" + nothing)
+		h.wantListed("terminal_id=" + nothing)
+	}
+}
+
+// Both bounds are included, and count for the time of the event.
+func TestDeliveriesAreFilteredByTime(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	_, all := h.mixed(h.hook())
+	whole := h.admin().get(deliveries+"?limit=500").want(200, "")
+	at := func(i int) string { return url.QueryEscape(whole.at(fmt.Sprintf("data.%d.booked_at", i))) }
+	for query, want := range map[string][]string{
+		"from=" + at(2):                         all[:3],
+		"to=" + at(2):                           all[2:],
+		"from=" + at(4) + "&to=" + at(2):        all[2:5],
+		"from=" + at(2) + "&to=" + at(4):        nil,
+		"from=2100-01-01T00:00:00Z":             nil,
+		"to=1960-01-01T00:00:00Z":               nil,
+		"from=1960-01-01T00:00:00Z":             all,
+		"state=parked&from=" + at(5):            all[5:6],
+		"state=pending&to=" + at(1):             all[1:2],
+		"state=delivered&limit=1&from=" + at(4): all[2:5],
+		"terminal_id=" + h.terminalOf("payment") + "&state=parked&to=" + at(6):                    all[6:],
+		"transaction_id=" + whole.at("data.3.transaction_id") + "&from=" + at(3) + "&to=" + at(3): all[3:4],
+		"transaction_id=" + whole.at("data.3.transaction_id") + "&from=" + at(2):                  nil,
+	} {
+		h.wantListed(query, want...)
+	}
+	now := h.clock.Now().Format(time.RFC3339Nano)
+	h.wantListed("to="+url.QueryEscape(now), all...) // the clock's very instant means everything up to now
+}
+
+func TestSeveralNoticesOfOneTransaction(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.hook()
+	h.charge(good)
+	id := h.charge(good).at("id")
+	h.change(id, `"type":"refund","amount":"100"`).want(200, "")
+	h.change(id, `"type":"refund"`).want(200, "")
+	h.settle()
+	for _, page := range []string{"", "&limit=1", "&limit=2"} {
+		ids := h.listed("transaction_id=" + id + page)
+		if len(ids) != 3 {
+			t.Fatalf("%d deliveries%s", len(ids), page)
+		}
+	}
+	a := h.admin().get(deliveries+"?transaction_id="+id).want(200, "")
+	if got := a.at("data.0.type") + " " + a.at("data.1.type") + " " + a.at("data.2.type"); got != "transaction.refunded transaction.refunded transaction.charged" {
+		t.Errorf("told of %s", got)
+	}
+}
+
+// A list that finds little ends after a bounded number of pages with a cursor, and
+// each delivery is listed exactly once, whatever is asked for and however it is cut.
+func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
+	t.Parallel()
+	h, random := open(t), seeded(t)
+	s := h.hook()
+	for range 80 { // each in a group, and so on a page, of its own
+		s.answers([]int{200, 200, 200, 500}[random.IntN(4)])
+		h.charge([]string{good, "4000000000000002"}[random.IntN(2)])
+		if random.IntN(8) == 0 {
+			h.advance([]int{1, 31, 3600, 30000}[random.IntN(4)])
+		}
+	}
+	h.settle()
+	all := h.listed("limit=500")
+	if len(all) != 80 {
+		t.Fatalf("%d deliveries", len(all))
+	}
+	byState := map[string]string{}
+	for _, id := range all {
+		byState[id] = h.admin().get(deliveries+"/"+id).want(200, "").at("data.state")
+	}
+	for _, state := range []string{"", "pending", "delivered", "parked"} {
+		query := fmt.Sprintf("limit=%d", 1+random.IntN(9))
+		var want []string
+		for _, id := range all {
+			if state == "" || byState[id] == state {
+				want = append(want, id)
+			}
+		}
+		if state != "" {
+			query += "&state=" + state
+		}
+		h.wantListed(query, want...)
+		h.wantListed(query+"&terminal_id="+h.terminalOf("payment"), want...)
+	}
+	none := h.admin().get(deliveries+"?terminal_id="+uuid.NewString()).want(200, "")
+	if none.rows() != 0 || none.at("cursor.cursor_value") == "null" {
+		t.Errorf("of 80 pages as many are read as are there: %s", none.body)
+	}
+}
+
+func TestParametersOfDeliveriesAreChecked(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for query, field := range map[string]string{
+		"transaction_id=1": "transaction_id", "terminal_id=x": "terminal_id", "state=lost": "state", "state=": "state", "state=PENDING": "state",
+		"from=yesterday": "from", "to=2026-01-01": "to", "limit=0": "limit", "limit=501": "limit", "limit=x": "limit", "page=1": "page",
+		"cursor=x": "cursor", "cursor=" + uuid.NewString(): "cursor", "cursor=": "cursor", "state=parked&state=parked": "state",
+	} {
+		h.admin().get(deliveries + "?" + query).wantFieldsRefused(field)
+	}
+	h.admin().get(deliveries+"?limit=500").want(200, "")
+	h.admin().with("x-organization-id", "").get(deliveries).wantFieldsRefused("x-organization-id")
+}
+
+// An event_id of another organization is as unknown as one that nobody has.
+func TestForeignDeliveriesAreUnknown(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.hook()
+	id := h.toldOf(h.charge(good).at("id"))
+	h.settle()
+	there := h.admin().with("x-organization-id", h.seed.Second.Org.String())
+	unknown := h.admin().get(deliveries+"/"+uuid.NewString()).want(404, "")
+	for _, path := range []string{id, strings.ToUpper(id), "x", uuid.Nil.String(), strings.ReplaceAll(id, "-", "")} {
+		there.get(deliveries+"/"+path).want(404, unknown.body)
+		there.post(deliveries+"/"+path+"/replay", "").want(404, unknown.body)
+	}
+	there.get(deliveries + "?cursor=" + id).wantFieldsRefused("cursor")
+	if rows := there.get(deliveries).want(200, "").rows(); rows != 0 {
+		t.Errorf("%d foreign rows", rows)
+	}
+	// One whose time and channel are plausible, and of which nothing was told.
+	h.admin().get(deliveries+"/"+h.charge("4000000000000077").at("id")).want(404, unknown.body)
+}
+
+func TestAReplayIsAnAttemptAtOnce(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	s := h.hook()
+	id := h.toldOf(h.charge(good).at("id"))
+	h.settle()
+	a := h.admin().post(deliveries+"/"+id+"/replay", "").want(200, "")
+	if a.at("data.event_id") != id || a.at("data.state") != "pending" || a.at("data.attempts.0.status") != "200" {
+		t.Errorf("%s", a.body)
+	}
+	h.settle()
+	read := h.admin().get(deliveries+"/"+id).want(200, "")
+	if s.count() != 2 || !slices.Equal(s.ids, []string{id, id}) || read.at("data.state") != "delivered" || read.at("data.attempts.1.status") != "200" {
+		t.Errorf("%v %s", s.ids, read.body)
+	}
+	// One that waits is not waited for any longer.
+	s.answers(500)
+	id = h.toldOf(h.charge(good).at("id"))
+	h.settle()
+	before := s.count()
+	h.admin().post(deliveries+"/"+id+"/replay", `{}`).want(200, "")
+	h.settle()
+	if s.count() != before+1 {
+		t.Errorf("%d attempts", s.count()-before)
+	}
+	h.admin().post(deliveries+"/"+id+"/replay", `[]`).want(400, "")
+}
+
+func TestAReplayedDeliveryIsRetriedAsANewOne(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	s := h.hook()
+	s.answers(500)
+	id := h.toldOf(h.charge(good).at("id"))
+	h.parkAll()
+	if s.count() != 6 || h.admin().get(deliveries+"/"+id).at("data.state") != "parked" {
+		t.Fatalf("%d attempts", s.count())
+	}
+	h.admin().post(deliveries+"/"+id+"/replay", "").want(200, "")
+	h.parkAll()
+	if a := h.admin().get(deliveries + "/" + id); s.count() != 12 || a.at("data.state") != "parked" {
+		t.Errorf("%d attempts: %s", s.count(), a.body)
+	}
+}
+
+func TestWhatIsParkedOfATerminalIsReplayed(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	s := h.hook()
+	s.answers(500)
+	for range 3 {
+		h.charge(good)
+		h.payout1250(`{"type":"bank_account"}`)
+	}
+	h.parkAll()
+	parked := h.listed("state=parked")
+	if len(parked) != 6 {
+		t.Fatalf("%d parked", len(parked))
+	}
+	s.answers(200)
+	payment, payout := h.terminalOf("payment"), h.terminalOf("payout")
+	first := h.admin().get(deliveries + "/" + h.listed("state=parked&terminal_id=" + payment)[2])
+	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payment+`","to":"`+first.at("data.booked_at")+`"}`).want(200, `{"data":{"replayed":1}}`)
+	h.admin().post(deliveries+"/replay", `{"params":{"terminal_id":"`+payment+`","from":"`+first.at("data.booked_at")+`"}}`).want(200, `{"data":{"replayed":2}}`)
+	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","to":"1960-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
+	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","from":"1960-01-01T00:00:00Z","to":"`+h.clock.Now().Format(time.RFC3339Nano)+`"}`).want(200, `{"data":{"replayed":3}}`)
+	h.settle()
+	if left := h.listed("state=parked"); len(left) != 0 || len(h.listed("state=delivered")) != 6 {
+		t.Errorf("still parked: %v", left)
+	}
+	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payment+`"}`).want(200, `{"data":{"replayed":0}}`)
+}
+
+func TestFieldsOfAReplayAreChecked(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for body, field := range map[string]string{
+		`{}`: "terminal_id", `{"terminal_id":null}`: "terminal_id", `{"terminal_id":1}`: "terminal_id", `{"terminal_id":"x"}`: "terminal_id",
+	} {
+		h.admin().post(deliveries+"/replay", body).wantFieldsRefused(field)
+	}
+	terminal := h.terminalOf("payment")
+	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+terminal+`","to":"soon","from":7}`).wantFieldsRefused("from", "to")
+	h.admin().post(deliveries+"/replay", `[]`).want(422, "")
+	unknown := h.admin().post(deliveries+"/replay", `{"terminal_id":"`+uuid.NewString()+`"}`).want(404, "")
+	h.admin().with("x-organization-id", h.seed.Second.Org.String()).post(deliveries+"/replay", `{"terminal_id":"`+terminal+`"}`).want(404, unknown.body)
+}
+
+// Both replays take an Idempotency-Key, as every write of the administration.
+func TestReplaysTakeAKey(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	s := h.hook()
+	s.answers(500)
+	one, other := h.toldOf(h.charge(good).at("id")), h.toldOf(h.charge(good).at("id"))
+	h.parkAll()
+	path, all := deliveries+"/"+one+"/replay", `{"terminal_id":"`+h.terminalOf("payment")+`"}`
+	first := h.admin().keyed("one").post(path, "").want(200, "")
+	rest := h.admin().keyed("rest").post(deliveries+"/replay", all).want(200, `{"data":{"replayed":1}}`)
+	h.settle()
+	before := s.count()
+	repeat := func() {
+		for _, a := range []*answer{h.admin().keyed("one").post(path, "").want(200, first.body), h.admin().keyed("rest").post(deliveries+"/replay", all).want(200, rest.body)} {
+			if !a.replays() {
+				t.Errorf("no replay: %v", a.header)
+			}
+		}
+	}
+	repeat()
+	h.admin().keyed("one").post(deliveries+"/"+other+"/replay", "").want(409, keyConflict)
+	h.admin().keyed("rest").post(deliveries+"/replay", all+" ").want(409, keyConflict)
+	h.admin().keyed("one").post("/api/v1/organizations", `{"name":"O"}`).want(409, keyConflict)
+	h.settle()
+	if s.count() != before {
+		t.Errorf("a repeated replay was delivered")
+	}
+	// What was refused, or has changed nothing, has used no key.
+	h.admin().keyed("free").post(deliveries+"/"+uuid.NewString()+"/replay", "").want(404, "")
+	h.admin().keyed("free").post(deliveries+"/replay", `{"terminal_id":"`+h.terminalOf("payout")+`"}`).want(200, `{"data":{"replayed":0}}`)
+	h.admin().keyed("free").post(deliveries+"/replay", `{"terminal_id":"`+h.terminalOf("payout")+`","from":"2026-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
+	h.restart()
+	repeat()
+}
+
+// Of many with one key exactly one is done, and all get its answer.
+func TestOfManyReplaysWithOneKeyOneIsDone(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	s := h.hook()
+	id := h.toldOf(h.charge(good).at("id"))
+	h.settle()
+	answers := make(chan *answer, 16)
+	for range cap(answers) {
+		go func() { answers <- h.admin().keyed("k").post(deliveries+"/"+id+"/replay", "") }()
+	}
+	bodies := map[string]int{}
+	for range cap(answers) {
+		bodies[(<-answers).want(200, "").body]++
+	}
+	h.settle()
+	if len(bodies) != 1 || s.count() != 2 {
+		t.Errorf("%d answers, %d deliveries", len(bodies), s.count())
+	}
+}
+
+func TestATestDeliveryTellsWhatBecameOfIt(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	terminal := h.terminalOf("payment")
+	path := "/api/v1/terminal/" + terminal + "/test-delivery"
+	h.admin().post(path, "").wantFieldsRefused("notify_url")
+	s := h.hook()
+	before := h.events()
+	a := h.admin().post(path, "").want(200, "")
+	if a.at("data.delivered") != "true" || a.at("data.status") != "200" || a.at("data.error") != "null" || a.at("data.event_id") != s.ids[0] || s.types[0] != "transaction.test" {
+		t.Errorf("%s %v", a.body, s.types)
+	}
+	s.answers(302)
+	b := h.admin().keyed("k").post(path, `{}`).want(200, "")
+	if b.at("data.delivered") != "false" || b.at("data.status") != "302" || b.at("data.error") != "redirect" || b.at("data.event_id") == a.at("data.event_id") {
+		t.Errorf("%s", b.body)
+	}
+	s.Close()
+	c := h.admin().keyed("k").post(path, "").want(200, "") // it takes no key
+	if c.at("data.delivered") != "false" || c.at("data.status") != "null" || c.at("data.error") == "null" || c.replays() {
+		t.Errorf("%s", c.body)
+	}
+	h.parkAll()
+	if rows := h.admin().get(deliveries).want(200, "").rows(); rows != 0 || h.events() != before {
+		t.Errorf("a test is stored: %d rows", rows)
+	}
+	h.admin().post(path, `[]`).want(400, "")
+}
+
+// A delivery that is neither delivered nor parked is listed as pending, also before
+// its first attempt is over.
+func TestADeliveryUnderWayIsPending(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.directory.AllowPrivateHooks(true)
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	slow := newSlow(t, arrived, leave)
+	h.admin().patch("/api/v1/partners/1", `{"notify_url":"`+slow+`"}`).want(200, "")
+	id := h.charge(good).at("id")
+	<-arrived
+	a := h.admin().get(deliveries+"?state=pending").want(200, "")
+	if a.at("data.0.transaction_id") != id || a.at("data.0.attempts") != "0" || a.at("data.0.next_at") != a.at("data.0.booked_at") || a.rows() != 1 {
+		t.Errorf("%s", a.body)
+	}
+	h.wantListed("state=delivered")
+	close(leave)
+	h.settle()
+	h.wantListed("state=pending")
+}
+
+// Messages to operators that tell of no event are listed too.
+func TestBulletinsAreListed(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.hook()
+	h.charge(good)
+	h.settle()
+	org, terminal := h.seed.First.Org, h.terminalOf("payment")
+	must(t, h.notifier.Post(org, uuid.MustParse(terminal), []byte(`{"kind":"daily_summary","subject":"s","text":"t"}`), "k"))
+	h.settle()
+	h.charge(good)
+	h.settle()
+	a := h.admin().get(deliveries).want(200, "")
+	got := fmt.Sprintf("%s %s %s %s, %s %s %s", a.at("data.0.channel"), a.at("data.1.channel"), a.at("data.2.channel"), a.at("data.3"),
+		a.at("data.1.type"), a.at("data.1.transaction_id"), a.at("data.1.terminal_id"))
+	if want := "webhook bulletin webhook (absent), daily_summary null " + terminal; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	h.parkAll()
+	h.wantListed("state=parked&terminal_id="+terminal, a.at("data.1.event_id"))
+	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+terminal+`"}`).want(200, `{"data":{"replayed":1}}`)
+}
+
+// What is older than the retention is not shown any more.
+func TestOldDeliveriesAreNotShown(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	s := h.hook()
+	ok := h.toldOf(h.charge(good).at("id"))
+	h.settle()
+	s.answers(500)
+	failed := h.toldOf(h.charge(good).at("id"))
+	h.advance(31 * 24 * 3600)
+	s.answers(200)
+	kept := h.toldOf(h.charge(good).at("id"))
+	h.advance(24 * 3600)
+	h.wantListed("", kept)
+	h.wantListed("state=parked")
+	for _, id := range []string{ok, failed} {
+		h.admin().get(deliveries+"/"+id).want(404, "")
+	}
+}

@@ -1,0 +1,315 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+const subscriptions = "/api/v1/subscriptions"
+
+// subscription is a create's body on a payment, with more fields before it.
+func subscription(initial, fields string) string {
+	return `{"params":{` + fields + `"initial_payment_id":"` + initial + `","amount":"990","period_days":30}}`
+}
+
+// subscribes is a subscription of the first partner's, on a fresh payment.
+func (h *house) subscribes() string {
+	h.t.Helper()
+	return h.partner().post(subscriptions, subscription(h.paid(), "")).want(201, "").at("data.id")
+}
+
+// passes moves the manual clock.
+func (h *house) passes(days int) {
+	h.t.Helper()
+	h.admin().do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, days*24*60*60)).want(200, "")
+}
+
+// DECISIONS, 8: `POST /subscriptions` `{params:{initial_payment_id,amount,period_days,metadata?}}`, 201 `{data}`.
+func TestASubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	initial := h.paid()
+	a := h.partner().post(subscriptions, subscription(initial, `"metadata":{"plan":"gold"},`)).want(201, "")
+	id := a.at("data.id")
+	want := `{"data":{"id":"` + id + `","status":"active","initial_payment_id":"` + initial + `","amount":"990","currency":"RUB","network":"","env":"test",` +
+		`"period_days":30,"next_renewal_at":"2026-10-03T10:15:30.123456+00:00","renewals":0,"failed_attempts":0,"last_transaction_id":null,` +
+		`"metadata":{"plan":"gold"},"created_at":"` + a.at("data.created_at") + `"}}`
+	if a.body != want || a.header.Get("location") != subscriptions+"/"+id {
+		t.Errorf("answered\n%s at %q, want\n%s", a.body, a.header.Get("location"), want)
+	}
+	h.partner().get(subscriptions+"/"+id).want(200, want)
+	if version := uuid.MustParse(id).Version(); version != 4 {
+		t.Errorf("its id is a UUID of version %d", version)
+	}
+}
+
+// A renewal is a transaction of its own, which the partner reads like any other.
+func TestARenewalIsATransactionOfItsOwn(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	initial := h.partner().post(transactions, payment(`"amount":"5000","currency":"USD"`)).want(201, "").at("id")
+	id := h.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id")
+	h.passes(30)
+	a := h.partner().get(subscriptions+"/"+id).want(200, "")
+	if a.at("data.renewals") != "1" || a.at("data.next_renewal_at") != "2026-11-02T10:15:30.123456+00:00" {
+		t.Errorf("%s", a.body)
+	}
+	renewal := h.partner().get(transactions+"/"+a.at("data.last_transaction_id")).want(200, "")
+	for path, want := range map[string]string{
+		"type": "payment", "status": "charged", "amount": "990", "currency": "USD", "env": "test",
+		"merchant_meta.subscription_id": id, "merchant_meta.renewal_number": "1", "merchant_meta.renewal_attempt": "1",
+	} {
+		if got := renewal.at(path); got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+	if rows := h.partner().get(transactions + "?env=test"); rows.at("data.0.id") != renewal.at("id") || rows.rows() != 2 {
+		t.Errorf("listed %s", rows.body)
+	}
+}
+
+// RELIABILITY: a provider's token is in no answer.
+func TestNoAnswerShowsTheStoredCredential(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.subscribes()
+	h.passes(30)
+	last := h.partner().get(subscriptions + "/" + id).at("data.last_transaction_id")
+	initial := h.partner().get(subscriptions + "/" + id).at("data.initial_payment_id")
+	for _, a := range []*answer{
+		h.partner().get(transactions + "/" + last), h.partner().get(transactions + "/" + initial), h.admin().get(transactions + "/" + initial),
+		h.partner().get(subscriptions + "/" + id), h.partner().get(subscriptions + "?env=test"), h.partner().get(transactions + "?env=test"),
+		h.auditor().get("/api/v1/ledger/events?source=" + id), h.auditor().get("/api/v1/ledger/events?source=" + initial),
+	} {
+		if a.want(200, ""); strings.Contains(a.body, "sim_") || strings.Contains(a.body, "token") && !strings.Contains(a.body, `"provider_token"`) {
+			t.Errorf("answered %s", a.body)
+		}
+	}
+	if strings.Contains(h.log.String(), "sim_") {
+		t.Error("the log has the token")
+	}
+}
+
+func TestASubscriptionThatCantBeIsRefusedByItsFields(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	initial := h.paid()
+	declined := h.partner().post(transactions, strings.Replace(payment(`"amount":"1"`), "4242424242424242", "4000000000000002", 1)).want(201, "").at("id")
+	foreign := h.second().post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
+	wallet := h.partner().post(transactions, `{"params":{"type":"payment","env":"test","amount":"1",`+urls+`,"money_storage":{"type":"e_wallet"}}}`).want(201, "").at("id")
+	before := h.stored()
+	const id, amount, days = `"initial_payment_id":`, `"amount":"990"`, `"period_days":30`
+	own := id + `"` + initial + `"`
+	for name, c := range map[string]struct{ params, want string }{
+		"nothing": {``, `initial_payment_id is required: the id of a charged payment; amount is required: a string of minor units; period_days is required`},
+		"no id":   {amount + `,` + days, `initial_payment_id is required: the id of a charged payment`},
+		"a null":  {id + `null,` + amount + `,` + days, `initial_payment_id is required: the id of a charged payment`},
+		"no uuid": {id + `"x",` + amount + `,` + days, `initial_payment_id must be a UUID`},
+		"unknown": {id + `"` + uuid.NewString() + `",` + amount + `,` + days, `there is no such payment`},
+		"foreign": {id + `"` + foreign + `",` + amount + `,` + days, `there is no such payment`},
+		"declined": {id + `"` + declined + `",` + amount + `,` + days,
+			`it is not a charged payment`},
+		"a wallet": {id + `"` + wallet + `",` + amount + `,` + days,
+			`the payment left no stored credential that could be charged again`},
+		"a number":          {own + `,"amount":990,` + days, `amount is required: a string of minor units`},
+		"no digits":         {own + `,"amount":"9.90",` + days, `amount must be a string of minor units`},
+		"negative":          {own + `,"amount":"-1",` + days, `amount must be a string of minor units`},
+		"zero":              {own + `,"amount":"0",` + days, `amount must be above zero and at most 10^72`},
+		"too much":          {own + `,"amount":"1` + strings.Repeat("0", 72) + `1",` + days, `amount must be above zero and at most 10^72`},
+		"beyond 256 bits":   {own + `,"amount":"1` + strings.Repeat("0", 90) + `",` + days, `amount must be a string of minor units`},
+		"no days":           {own + `,` + amount + `,"period_days":0`, `period_days must be from 1 to 3660`},
+		"too many days":     {own + `,` + amount + `,"period_days":3661`, `period_days must be from 1 to 3660`},
+		"days in a string":  {own + `,` + amount + `,"period_days":"30"`, `period_days must be an integer from 1 to 3660`},
+		"half a day":        {own + `,` + amount + `,"period_days":0.5`, `period_days must be an integer from 1 to 3660`},
+		"very many days":    {own + `,` + amount + `,"period_days":99999999999999999999`, `period_days must be an integer from 1 to 3660`},
+		"metadata, a list":  {own + `,` + amount + `,` + days + `,"metadata":[]`, `metadata must be an object`},
+		"too much metadata": {own + `,` + amount + `,` + days + `,"metadata":{"a":"` + strings.Repeat("b", 8192) + `"}`, `metadata must be at most 8192 bytes`},
+		"several":           {id + `"x","amount":"0","period_days":0,"metadata":1`, `initial_payment_id must be a UUID; amount must be above zero and at most 10^72; period_days must be from 1 to 3660; metadata must be an object`},
+	} {
+		a := h.partner().post(subscriptions, `{"params":{`+c.params+`}}`)
+		var got []string
+		list, _ := a.object()["errors"].([]any)
+		for _, e := range list {
+			detail := e.(map[string]any)
+			got = append(got, fmt.Sprint(detail["detail"]))
+			if field := fmt.Sprint(detail["field"]); !strings.Contains(`initial_payment_id amount period_days metadata`, field) {
+				t.Errorf("%s: names the field %q", name, field)
+			}
+		}
+		if a.status != 422 || strings.Join(got, "; ") != c.want {
+			t.Errorf("%s: %d %s, want 422 %s", name, a.status, a.body, c.want)
+		}
+	}
+	for body, status := range map[string]int{`{}`: 422, `[]`: 422, `{"params":[]}`: 422, `{"params":{"amount":"1","amount":"2"}}`: 400, `{`: 400} {
+		h.partner().post(subscriptions, body).want(status, "")
+	}
+	if after := h.stored(); after != before {
+		t.Errorf("%d events are stored, were %d", after, before)
+	}
+}
+
+// stored is how many events the first organization has.
+func (h *house) stored() uint64 {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	n, _, err := v.Head(h.seed.First.Org)
+	must(h.t, err)
+	return n
+}
+
+func TestASubscriptionIsPausedResumedAndCancelled(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	path := subscriptions + "/" + h.subscribes()
+	for _, step := range []struct {
+		what   string
+		status int
+		now    string
+		next   string
+	}{
+		{"resume", 409, "", ""},
+		{"pause", 200, "paused", "null"},
+		{"pause", 409, "", ""},
+		{"resume", 200, "active", "2026-10-03T10:15:30.123456+00:00"},
+		{"cancel", 200, "cancelled", "null"},
+		{"cancel", 409, "", ""},
+		{"pause", 409, "", ""},
+		{"resume", 409, "", ""},
+	} {
+		a := h.partner().post(path+"/"+step.what, "")
+		if a.status != step.status || step.status == 409 && a.at("error") != "conflict" ||
+			step.status == 200 && (a.at("data.status") != step.now || a.at("data.next_renewal_at") != step.next) {
+			t.Errorf("%s: %d %s, want %d %s %s", step.what, a.status, a.body, step.status, step.now, step.next)
+		}
+	}
+	h.passes(365)
+	if a := h.partner().get(path); a.at("data.renewals") != "0" || a.at("data.status") != "cancelled" {
+		t.Errorf("%s", a.body)
+	}
+}
+
+// A foreign id answers exactly as a random one.
+func TestAForeignSubscriptionIsUnknown(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.subscribes()
+	for name, c := range map[string]caller{"another organization's": h.second(), "another partner's": h.neighbour()} {
+		for _, what := range []string{"", "/pause", "/resume", "/cancel"} {
+			ask := func(id string) *answer {
+				if what == "" {
+					return c.get(subscriptions + "/" + id)
+				}
+				return c.post(subscriptions+"/"+id+what, "")
+			}
+			foreign, random := ask(id), ask(uuid.NewString())
+			if foreign.status != 404 || foreign.body != random.body || foreign.status != random.status {
+				t.Errorf("%s%s: %d %s, a random one %d %s", name, what, foreign.status, foreign.body, random.status, random.body)
+			}
+		}
+		if a := c.get(subscriptions + "?env=test"); a.rows() != 0 {
+			t.Errorf("%s list has %s", name, a.body)
+		}
+	}
+	h.partner().get(subscriptions+"/nonsense").want(404, "")
+}
+
+// DECISIONS, 3: every write takes an Idempotency-Key; repeated, it gives that
+// answer; with another body 409.
+func TestWritesOfSubscriptionsTakeAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	initial := h.paid()
+	keyed := func(key string) caller { return h.partner().with("idempotency-key", key) }
+	body := subscription(initial, `"metadata":{"n":1},`)
+	first := keyed("create").post(subscriptions, body).want(201, "")
+	path := subscriptions + "/" + first.at("data.id")
+	paused := keyed("pause").post(path+"/pause", "").want(200, "")
+	resumed := keyed("resume").post(path+"/resume", "").want(200, "")
+	h.passes(65)
+	cancelled := keyed("cancel").post(path+"/cancel", "").want(200, "")
+	if cancelled.at("data.renewals") != "2" {
+		t.Errorf("%s", cancelled.body)
+	}
+	for _, again := range []struct{ got, want *answer }{
+		{keyed("create").post(subscriptions, body), first},
+		{keyed("pause").post(path+"/pause", ""), paused},
+		{keyed("resume").post(path+"/resume", ""), resumed},
+		{keyed("cancel").post(path+"/cancel", ""), cancelled},
+	} {
+		if again.got.want(again.want.status, again.want.body).header.Get("x-idempotent-replay") != "true" {
+			t.Errorf("not marked as a replay: %s", again.got.body)
+		}
+	}
+	for name, a := range map[string]*answer{
+		"another body":        keyed("create").post(subscriptions, subscription(initial, `"metadata":{"n":2},`)),
+		"another path":        keyed("create").post(path+"/pause", ""),
+		"another's key":       keyed("pause").post(transactions, payment(`"amount":"1"`)),
+		"of a transaction":    keyed("pause").post(path+"/cancel", ""),
+		"a key that is empty": nil,
+	} {
+		if a != nil && (a.status != 409 || a.at("error") != "conflict") {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	keyed(strings.Repeat("k", 256)).post(path+"/pause", "").want(422, "")
+	if rows := h.partner().get(subscriptions + "?env=test").rows(); rows != 1 {
+		t.Errorf("%d subscriptions", rows)
+	}
+	// A refusal claims nothing.
+	keyed("later").post(subscriptions, `{"params":{}}`).want(422, "")
+	keyed("later").post(subscriptions, subscription(initial, "")).want(201, "")
+}
+
+func TestTheListOfSubscriptionsHasPagesAndFilters(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	initial := h.paid()
+	var made []string
+	for range 3 {
+		made = append(made, h.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id"))
+	}
+	h.partner().post(subscriptions+"/"+made[0]+"/cancel", "").want(200, "")
+	page := h.partner().get(subscriptions+"?env=test&limit=2").want(200, "")
+	if page.rows() != 2 || page.at("data.0.id") != made[2] || page.at("data.1.id") != made[1] || page.at("cursor.cursor_field") != "created_at" {
+		t.Fatalf("%s", page.body)
+	}
+	cursor := strings.ReplaceAll(page.at("cursor.cursor_value"), "+", "%2B")
+	last := h.partner().get(subscriptions+"?env=test&limit=2&cursor="+cursor).want(200, "")
+	if last.rows() != 1 || last.at("data.0.id") != made[0] || last.at("cursor.cursor_value") != "null" {
+		t.Errorf("%s", last.body)
+	}
+	if a := h.partner().get(subscriptions + "?env=test&status=cancelled"); a.rows() != 1 || a.at("data.0.id") != made[0] {
+		t.Errorf("%s", a.body)
+	}
+	if a := h.partner().get(subscriptions); a.rows() != 0 { // env defaults to prod
+		t.Errorf("%s", a.body)
+	}
+	for query, field := range map[string]string{
+		"?limit=0": "limit", "?limit=101": "limit", "?limit=x": "limit", "?status=done": "status", "?status=": "status", "?env=live": "env",
+		"?cursor=x": "cursor", "?cursor=": "cursor", "?page=2": "page", "?env=test&env=prod": "env",
+	} {
+		if a := h.partner().get(subscriptions + query); a.status != 422 || a.at("errors.0.field") != field {
+			t.Errorf("%s: %d %s", query, a.status, a.body)
+		}
+	}
+}
+
+// The journal shows a subscription's transitions, none of which carries an entry.
+func TestTheJournalShowsASubscriptionsTransitions(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.subscribes()
+	h.passes(30)
+	a := h.auditor().get("/api/v1/ledger/events?source="+id).want(200, "")
+	var got []string
+	for i := range a.rows() {
+		got = append(got, a.at(fmt.Sprintf("data.%d.event", i)))
+	}
+	if strings.Join(got, " ") != "renewed renew create" || strings.Contains(a.body, `"entry":{`) {
+		t.Errorf("%s", a.body)
+	}
+}

@@ -1,0 +1,208 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Notices are what the sink of --notify has received.
+type Notices struct {
+	During   int     `json:"during"`        // until the run's last answer
+	Unique   int     `json:"unique"`        // event ids, when all was there
+	Repeated int     `json:"repeated"`      // deliveries of an id that was there already
+	Unsigned int     `json:"unsigned"`      // without the headers that they are promised with
+	Drained  float64 `json:"drain_seconds"` // from the run's last answer to the last notification
+}
+
+// drainWait is how long the last notifications may take.
+const drainWait = 2 * time.Minute
+
+// sink receives notifications on this machine and acknowledges each, as a
+// receiver that puts them into a queue would.
+type sink struct {
+	listener net.Listener
+
+	mu    sync.Mutex
+	seen  map[uuid.UUID]struct{} // guarded by mu
+	got   Notices                // guarded by mu
+	conns map[net.Conn]struct{}  // guarded by mu
+}
+
+func newSink() (*sink, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &sink{listener: l, seen: make(map[uuid.UUID]struct{}), conns: make(map[net.Conn]struct{})}
+	go s.accept()
+	return s, nil
+}
+
+func (s *sink) url() string { return "http://" + s.listener.Addr().String() + "/notifications" }
+
+func (s *sink) accept() {
+	for {
+		c, err := s.listener.Accept()
+		if err != nil {
+			return // it was closed
+		}
+		s.mu.Lock()
+		s.conns[c] = struct{}{}
+		s.mu.Unlock()
+		go s.serve(c)
+	}
+}
+
+func (s *sink) close() {
+	_ = s.listener.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		_ = c.Close()
+	}
+}
+
+// serve answers the requests of one connection.
+func (s *sink) serve(c net.Conn) {
+	defer func() {
+		_ = c.Close()
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+	}()
+	in := bufio.NewReaderSize(c, 16<<10)
+	answer := []byte("HTTP/1.1 204 No Content\r\n\r\n")
+	for {
+		id, signed, err := readNotice(in)
+		if err != nil {
+			return
+		}
+		s.note(id, signed)
+		if _, err := c.Write(answer); err != nil {
+			return
+		}
+	}
+}
+
+// readNotice reads one request: the event id of its header, and whether it is signed.
+func readNotice(in *bufio.Reader) (id uuid.UUID, signed bool, err error) {
+	length := 0
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return id, false, err
+		}
+		name, value, header := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(": "))
+		if len(name) == 0 {
+			break
+		}
+		if !header {
+			continue
+		}
+		switch string(name) {
+		case "Content-Length":
+			length, err = strconv.Atoi(string(value))
+		case "x-webhook-event-id":
+			id, err = uuid.ParseBytes(value)
+		case "x-webhook-signature":
+			signed = len(value) == 64
+		}
+		if err != nil {
+			return id, false, err
+		}
+	}
+	_, err = in.Discard(length)
+	return id, signed, err
+}
+
+func (s *sink) note(id uuid.UUID, signed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !signed {
+		s.got.Unsigned++
+	}
+	if _, ok := s.seen[id]; ok {
+		s.got.Repeated++
+		return
+	}
+	s.seen[id] = struct{}{}
+	s.got.Unique++
+}
+
+func (s *sink) received() Notices {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.got
+}
+
+// drain waits until so many have come.
+func (s *sink) drain(ctx context.Context, want int, during int) (Notices, error) {
+	began := time.Now()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		got := s.received()
+		got.During, got.Drained = during, time.Since(began).Seconds()
+		switch {
+		case got.Unsigned > 0:
+			return got, fmt.Errorf("%d notifications are not signed", got.Unsigned)
+		case got.Unique == want:
+			return got, nil
+		case got.Unique > want:
+			return got, fmt.Errorf("%d notifications of %d payments", got.Unique, want)
+		case time.Since(began) > drainWait:
+			return got, fmt.Errorf("%d notifications of %d payments have come after %v", got.Unique, want, drainWait)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return got, context.Cause(ctx)
+		}
+	}
+}
+
+// notify has every partner that the run makes payments for notified at a sink.
+func (r *paymentsRun) notify(ctx context.Context) (err error) {
+	if r.sink, err = newSink(); err != nil {
+		return err
+	}
+	o := &operator{client: r.auditor.client, sandbox: &r.sandbox}
+	for _, partner := range r.partners() {
+		o.do(ctx, http.MethodPatch, "/partners/"+strconv.FormatInt(partner, 10), r.sandbox.OrganizationID,
+			map[string]any{"notify_url": r.sink.url(), "secret": "bench"}, nil)
+	}
+	if o.err != nil {
+		return fmt.Errorf("bench: notify: %w", o.err)
+	}
+	return nil
+}
+
+// notified waits for the notifications of all payments that were charged.
+func (r *paymentsRun) notified(ctx context.Context, during int) error {
+	if r.sink == nil {
+		return nil
+	}
+	got, err := r.sink.drain(ctx, int(r.report.Charged), during)
+	r.report.Notices = &got
+	return err
+}
+
+// printNotices says it to people.
+func (r *paymentsRun) printNotices(out io.Writer) {
+	if n := r.report.Notices; n != nil {
+		say(out, "notified   %d while it ran, all %d after %.2f s more, %d twice", n.During, n.Unique, n.Drained, n.Repeated)
+	}
+}
+
+var errNotifyWorkload = errors.New("--notify goes with the payments workload only")

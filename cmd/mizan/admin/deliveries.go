@@ -1,0 +1,82 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+)
+
+// deliveryCommands are `mizan admin deliveries …`.
+type deliveryCommands struct {
+	List         listDeliveries `cmd:"" help:"List what merchants and operators were told, or are to be, the newest first."`
+	Show         showDelivery   `cmd:"" help:"Show one with its attempts."`
+	Replay       replayDelivery `cmd:"" help:"Have one tried once more, now."`
+	ReplayParked replayParked   `cmd:"" name:"replay-parked" help:"Have all tried once more that were given up for a terminal."`
+	Test         testDelivery   `cmd:"" help:"Send a notification that tells of nothing to a terminal's address, once."`
+}
+
+const deliveriesPath = "/deliveries"
+
+type listDeliveries struct {
+	Transaction *id     `name:"transaction" placeholder:"ID" help:"Only what tells of this transaction."`
+	Terminal    *id     `name:"terminal" placeholder:"ID" help:"Only what goes to this terminal's address."`
+	State       *string `name:"state" placeholder:"STATE" help:"Only pending, delivered or parked."`
+	From        *string `name:"from" placeholder:"TIME" help:"Only what happened then or later (RFC 3339)."`
+	To          *string `name:"to" placeholder:"TIME" help:"Only what happened then or earlier (RFC 3339)."`
+	paging
+}
+
+// Run is called by kong.
+func (c *listDeliveries) Run(e *errand) error {
+	query := url.Values{}
+	for name, said := range map[string]*string{
+		"transaction_id": (*string)(c.Transaction), "terminal_id": (*string)(c.Terminal), "state": c.State, "from": c.From, "to": c.To,
+	} {
+		if said != nil {
+			query.Set(name, *said)
+		}
+	}
+	return e.list(listing{path: deliveriesPath, query: query, columns: []string{
+		"event_id", "transaction_id", "terminal_id", "channel", "type", "state", "attempts", "next_at", "booked_at",
+	}}, c.paging)
+}
+
+type showDelivery struct {
+	ID id `arg:"" help:"Its event_id."`
+}
+
+// Run is called by kong.
+func (c *showDelivery) Run(e *errand) error { return e.read(deliveriesPath + "/" + string(c.ID)) }
+
+type replayDelivery struct {
+	ID id `arg:"" help:"Its event_id."`
+}
+
+// Run is called by kong.
+func (c *replayDelivery) Run(e *errand) error {
+	return e.write(http.MethodPost, deliveriesPath+"/"+string(c.ID)+"/replay", nil)
+}
+
+type replayParked struct {
+	Terminal id      `name:"terminal" required:"" placeholder:"ID" json:"terminal_id" help:"Whose."`
+	From     *string `name:"from" placeholder:"TIME" json:"from,omitzero" help:"Only what happened then or later (RFC 3339)."`
+	To       *string `name:"to" placeholder:"TIME" json:"to,omitzero" help:"Only what happened then or earlier (RFC 3339)."`
+}
+
+// Run is called by kong.
+func (c *replayParked) Run(e *errand) error {
+	return e.write(http.MethodPost, deliveriesPath+"/replay", *c)
+}
+
+type testDelivery struct {
+	Terminal id `arg:"" help:"The terminal."`
+}
+
+// Run is called by kong. Nothing is stored of it, so it has no key: where the
+// connection breaks, a second test may be sent.
+func (c *testDelivery) Run(e *errand) error {
+	a, err := e.ask(request{method: http.MethodPost, path: terminalPath + "/" + string(c.Terminal) + "/test-delivery"})
+	if err != nil {
+		return err
+	}
+	return e.showOne(a)
+}

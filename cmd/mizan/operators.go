@@ -1,0 +1,75 @@
+package main
+
+import (
+	"time"
+
+	"mizan/actors/desk"
+	"mizan/actors/notifier"
+	"mizan/actors/notifier/operators"
+	"mizan/actors/payment"
+	"mizan/ledger"
+	transaction "mizan/ledger/payment"
+	"mizan/ledger/watch"
+)
+
+// openOperators makes who carries messages to terminals' operators.
+func (s *server) openOperators() (err error) {
+	o := s.cfg.operators
+	o.Clock, o.Log = s.clock, s.log
+	if s.operators, err = operators.New(o); err != nil {
+		return badConfiguration("operators: " + err.Error())
+	}
+	s.onClose(func() error {
+		s.operators.Close()
+		return nil
+	})
+	return nil
+}
+
+// openDesk makes who watches over terminals. It is told of nothing before the runtime
+// runs.
+func (s *server) openDesk() (err error) {
+	s.desk, err = desk.New(desk.Options{
+		Runtime: s.runtime, Directory: s.directory, Board: s.notifier, Read: payment.Decode, Reaches: s.operators.Reaches,
+	})
+	if err != nil {
+		return storageFault("%v", err)
+	}
+	return nil
+}
+
+// moved hears of durable changes of transactions' statuses.
+func (s *server) moved(org ledger.ID, from transaction.Status, r *transaction.Record) {
+	s.metrics.moved(org, from, r)
+	s.desk.Observe(org, from, r)
+}
+
+// tellOperators makes one attempt to tell a terminal's operators a message: those that
+// an earlier attempt has left, or all. Who is on the terminal's list counts as it is
+// at the moment.
+func (s *server) tellOperators(org, to ledger.ID, body, left []byte) (notifier.Attempt, []byte, time.Duration) {
+	at := ledger.MicrosOf(s.clock.Now())
+	m, err := watch.ReadMessage(body)
+	if err != nil {
+		s.log.Error("a message to operators cannot be read", "terminal", to.String(), "error", err)
+		return notifier.Attempt{At: at, Failure: "the message cannot be read"}, left, 0
+	}
+	var contacts operators.Contacts
+	if t, found := s.directory.Terminal(org, to); found {
+		contacts = operators.ContactsOf(&t.Notification)
+	}
+	if left != nil {
+		were, err := operators.ReadContacts(left)
+		if err != nil {
+			s.log.Error("who is left to be told cannot be read", "terminal", to.String(), "error", err)
+			return notifier.Attempt{At: at, Failure: "who is left cannot be read"}, left, 0
+		}
+		contacts = were.Within(contacts)
+	}
+	a := s.operators.Carry(s.runtime.Context(), contacts, m)
+	made := notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Took.Milliseconds()}
+	if a.Left.None() {
+		return made, nil, a.Wait
+	}
+	return made, a.Left.Append(nil), a.Wait
+}

@@ -1,0 +1,322 @@
+package subscription_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/subscription"
+)
+
+var (
+	began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	usd   = money.Asset{Currency: "USD", Env: money.Test}
+	of    = subscription.Credential{Terminal: ledger.ID{7}, Asset: usd, Charged: true, Stored: true}
+)
+
+const day = 24 * time.Hour
+
+// life is a subscription under way, and the instant that it is.
+type life struct {
+	t   testing.TB
+	r   *subscription.Record
+	now time.Time
+	due ledger.Micros
+	d   subscription.Decision // the last one
+}
+
+func start(t testing.TB, days int) *life {
+	l := &life{t: t, now: began}
+	l.took(subscription.New(ledger.ID{1}, 3, subscription.Terms{
+		Initial: ledger.ID{2}, Amount: money.FromUint64(990), PeriodDays: days,
+	}, of, began))
+	return l
+}
+
+func (l *life) took(d subscription.Decision) { l.r, l.due, l.d = d.Record, d.Due, d }
+
+// after lets time pass.
+func (l *life) after(d time.Duration) *life { l.now = l.now.Add(d); return l }
+
+// renews begins the renewal that is due, at the instant at which it is.
+func (l *life) renews() *life {
+	l.t.Helper()
+	if at := l.r.Next.Time(); at.After(l.now) {
+		l.now = at
+	}
+	if !l.r.Ripe(l.now) {
+		l.t.Fatalf("%s is not to be renewed at %v", l.r.State, l.now)
+	}
+	l.took(l.r.Begin(uuid.New(), l.now))
+	return l
+}
+
+func (l *life) hears(paid bool) *life {
+	l.t.Helper()
+	d, ok := l.r.Heard(l.r.Last, paid, l.now)
+	if !ok {
+		l.t.Fatalf("%s hears nothing", l.r.State)
+	}
+	l.took(d)
+	return l
+}
+
+func (l *life) asks(what func(*subscription.Record, time.Time) (subscription.Decision, error)) *life {
+	l.t.Helper()
+	d, err := what(l.r, l.now)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.took(d)
+	return l
+}
+
+var (
+	pause  = (*subscription.Record).Pause
+	resume = (*subscription.Record).Resume
+	cancel = (*subscription.Record).Cancel
+)
+
+// is checks the state and when it is woken, as the time since the beginning; a
+// negative one: never.
+func (l *life) is(state subscription.State, wakes time.Duration) *life {
+	l.t.Helper()
+	want := ledger.MicrosOf(began.Add(wakes))
+	if wakes < 0 {
+		want = 0
+	}
+	if l.r.State != state || l.due != want {
+		l.t.Errorf("%s, woken at %v; want %s, %v", l.r.State, l.due.Time(), state, want.Time())
+	}
+	return l
+}
+
+// told checks what the last decision tells.
+func (l *life) told(want ...string) *life {
+	l.t.Helper()
+	var got []string
+	for _, tiding := range l.d.Tidings {
+		name, _ := tiding.Event.Told()
+		got = append(got, strings.TrimPrefix(name, "subscription.")+" "+tiding.Standing.Status())
+		if l.d.Events[tiding.Index].Name != string(tiding.Event) {
+			l.t.Errorf("%s is told of event %s", name, l.d.Events[tiding.Index].Name)
+		}
+	}
+	if !slices.Equal(got, want) {
+		l.t.Errorf("told %q, want %q", got, want)
+	}
+	return l
+}
+
+func TestTheFirstRenewalIsAPeriodAfterTheInitialPayment(t *testing.T) {
+	start(t, 30).is("active", 30*day).told()
+}
+
+func TestARenewalIsAnIntentFirst(t *testing.T) {
+	l := start(t, 30).renews()
+	if l.r.State != "renewing" || !l.d.Charge || !l.d.Outcome || l.r.Number != 1 || l.r.Last == (ledger.ID{}) {
+		t.Errorf("%+v %+v", l.d, l.r)
+	}
+	l.told()
+}
+
+func TestPeriodsAreCountedFromTheFirst(t *testing.T) {
+	l := start(t, 30)
+	for n := 1; n <= 5; n++ {
+		l.renews().after(time.Hour).hears(true).is("active", time.Duration(n+1)*30*day).told("renewed active")
+		if l.r.Renewals != uint64(n) || l.r.Number != uint64(n) {
+			t.Errorf("after %d renewals: %d, number %d", n, l.r.Renewals, l.r.Number)
+		}
+	}
+}
+
+func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
+	l := start(t, 30).renews().hears(false).is("past_due", 31*day).told("payment_failed past_due")
+	l.renews().hears(false).is("past_due", 34*day).told("payment_failed past_due")
+	l.renews().hears(false).is("past_due", 39*day).told("payment_failed past_due")
+	l.renews().hears(false).is("paused", -1).told("payment_failed past_due", "paused paused")
+	if l.r.Renewals != 0 || l.r.Number != 4 {
+		t.Errorf("%d renewals, number %d", l.r.Renewals, l.r.Number)
+	}
+	// Resumed, it is due at once, and has its retries again.
+	l.after(2*day).asks(resume).is("active", 41*day).told("resumed active")
+	l.renews().hears(false).is("past_due", 42*day)
+}
+
+func TestARetryThatIsPaidMovesNoLaterRenewal(t *testing.T) {
+	start(t, 30).renews().hears(false).renews().hears(true).is("active", 60*day).told("renewed active")
+}
+
+func TestWhatWasMissedIsNotChargedInBulk(t *testing.T) {
+	// Nobody was there for three periods and a bit.
+	l := start(t, 30).after(100*day).renews().hears(true).is("active", 120*day)
+	if l.r.Renewals != 1 {
+		t.Errorf("%d renewals", l.r.Renewals)
+	}
+	// A renewal that ends just when the next one would be due.
+	start(t, 1).renews().after(day).hears(true).is("active", 3*day)
+}
+
+func TestAPauseStopsRenewals(t *testing.T) {
+	l := start(t, 30).asks(pause).is("paused", -1).told("paused paused")
+	if l.after(90 * day).r.Ripe(l.now) {
+		t.Error("what is paused is renewed")
+	}
+}
+
+func TestResumedBeforeItWasDueItIsRenewedWhenItWas(t *testing.T) {
+	start(t, 30).after(day).asks(pause).after(day).asks(resume).is("active", 30*day).told("resumed active")
+}
+
+func TestResumedAfterItWasDueItIsRenewedAtOnceAndOnce(t *testing.T) {
+	l := start(t, 30).asks(pause).after(100*day).asks(resume).is("active", 100*day)
+	l.renews().hears(true).is("active", 130*day)
+}
+
+func TestARenewalUnderWayKeepsNobodyWaiting(t *testing.T) {
+	const look = time.Minute
+	l := start(t, 30).renews().asks(pause).is("paused_renewing", 30*day+look).told("paused paused")
+	l.hears(true).is("paused", -1).told("renewed paused")
+	if l.r.Renewals != 1 {
+		t.Errorf("%d renewals", l.r.Renewals)
+	}
+	l.asks(resume).is("active", 60*day)
+
+	l = start(t, 30).renews().asks(cancel).is("cancelled_renewing", 30*day+look).told("cancelled cancelled")
+	l.hears(false).is("cancelled", -1).told("payment_failed cancelled")
+
+	start(t, 30).renews().asks(pause).asks(resume).is("renewing", 30*day+look).hears(true).is("active", 60*day)
+}
+
+func TestCancelIsFinal(t *testing.T) {
+	l := start(t, 30).asks(cancel).is("cancelled", -1).told("cancelled cancelled")
+	for name, what := range map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
+		"pause": pause, "resume": resume, "cancel": cancel,
+	} {
+		if _, err := what(l.r, l.now); !ledger.IsRefusal(err, ledger.Conflict) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWhatIsNotPausedIsNotResumedAndWhatIsNotPausedTwice(t *testing.T) {
+	l := start(t, 30)
+	if _, err := l.r.Resume(l.now); !ledger.IsRefusal(err, ledger.Conflict) {
+		t.Errorf("resume: %v", err)
+	}
+	l.asks(pause)
+	if _, err := l.r.Pause(l.now); !ledger.IsRefusal(err, ledger.Conflict) {
+		t.Errorf("pause: %v", err)
+	}
+}
+
+func TestAnInactivePartnerIsNotRenewedAndWaits(t *testing.T) {
+	l := start(t, 30).after(30 * day)
+	l.took(l.r.Hold(l.now))
+	l.is("active", 30*day+subscription.WaitGap).told()
+	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(began.Add(30*day)) {
+		t.Errorf("next at %v (%v)", at.Time(), ok)
+	}
+	l.after(65*day).renews().hears(true).is("active", 120*day)
+}
+
+func TestWhatIsNotKnownIsLookedForLaterAndLaterAndNeverChargedAgain(t *testing.T) {
+	l := start(t, 30).renews()
+	last := l.r.Last
+	gaps := []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}
+	for _, gap := range gaps {
+		l.took(l.r.Look(false, l.now))
+		if l.due != ledger.MicrosOf(l.now.Add(gap)) || l.d.Charge {
+			t.Errorf("looked for again after %v, charged: %v; want %v", l.due.Time().Sub(l.now), l.d.Charge, gap)
+		}
+	}
+	for range 100 {
+		l.took(l.r.Look(false, l.now))
+	}
+	if l.due != ledger.MicrosOf(l.now.Add(day)) || l.r.Last != last || l.r.Number != 1 {
+		t.Errorf("looked for again after %v", l.due.Time().Sub(l.now))
+	}
+	// What never arrived is begun again by the same name.
+	if l.took(l.r.Look(true, l.now)); !l.d.Charge || l.r.Last != last || l.r.Number != 1 {
+		t.Errorf("%+v", l.r)
+	}
+}
+
+func TestOnlyTheRenewalUnderWayIsHeardOf(t *testing.T) {
+	l := start(t, 30).renews()
+	if _, ok := l.r.Heard(uuid.New(), true, l.now); ok {
+		t.Error("another transaction was taken for the renewal")
+	}
+	l.hears(true)
+	if _, ok := l.r.Heard(l.r.Last, true, l.now); ok {
+		t.Error("a renewal was counted twice")
+	}
+}
+
+func TestTheRecordDecidedOnIsNeverChanged(t *testing.T) {
+	l := start(t, 30)
+	before := *l.r
+	was := l.r
+	l.renews().hears(false)
+	if _, err := was.Pause(l.now); err != nil {
+		t.Fatal(err)
+	}
+	if was.Standing != before.Standing || was.ID != before.ID {
+		t.Errorf("%+v, was %+v", was, before)
+	}
+}
+
+func TestTermsAreRefusedByTheirFields(t *testing.T) {
+	right := subscription.Terms{Amount: money.FromUint64(1), PeriodDays: 1}
+	for name, c := range map[string]struct {
+		change func(*subscription.Terms)
+		of     subscription.Credential
+		found  bool
+		want   []string
+	}{
+		"right":             {nil, of, true, nil},
+		"ten years":         {func(r *subscription.Terms) { r.PeriodDays = 3660 }, of, true, nil},
+		"more":              {func(r *subscription.Terms) { r.PeriodDays = 3661 }, of, true, []string{"period_days"}},
+		"no period":         {func(r *subscription.Terms) { r.PeriodDays = 0 }, of, true, []string{"period_days"}},
+		"backwards":         {func(r *subscription.Terms) { r.PeriodDays = -1 }, of, true, []string{"period_days"}},
+		"nothing":           {func(r *subscription.Terms) { r.Amount = money.Amount{} }, of, true, []string{"amount"}},
+		"the most":          {func(r *subscription.Terms) { r.Amount = ledger.MaxAmount }, of, true, nil},
+		"too much":          {func(r *subscription.Terms) { r.Amount = money.Max }, of, true, []string{"amount"}},
+		"metadata":          {func(r *subscription.Terms) { r.Metadata = make([]byte, 8192) }, of, true, nil},
+		"too much metadata": {func(r *subscription.Terms) { r.Metadata = make([]byte, 8193) }, of, true, []string{"metadata"}},
+		"unknown":           {nil, subscription.Credential{}, false, []string{"initial_payment_id"}},
+		"not charged":       {nil, subscription.Credential{Stored: true}, true, []string{"initial_payment_id"}},
+		"nothing stored":    {nil, subscription.Credential{Charged: true}, true, []string{"initial_payment_id"}},
+		"all at once": {func(r *subscription.Terms) { *r = subscription.Terms{Metadata: make([]byte, 9000)} }, of, false,
+			[]string{"initial_payment_id", "amount", "period_days", "metadata"}},
+	} {
+		terms := right
+		if c.change != nil {
+			c.change(&terms)
+		}
+		var got []string
+		terms.Check(c.of, c.found, func(field, detail string) {
+			if got = append(got, field); detail == "" {
+				t.Errorf("%s: %s without a word", name, field)
+			}
+		})
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: refused %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestARefusalSaysHowItStands(t *testing.T) {
+	l := start(t, 30).renews().hears(false)
+	_, err := l.r.Resume(l.now)
+	var refusal *ledger.Refusal
+	if !errors.As(err, &refusal) || refusal.Detail != "the subscription is past_due" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,145 @@
+package subscription_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"mizan/ledger"
+	"mizan/ledger/subscription"
+)
+
+// ordinary is a second account of a subscription's life, kept the plain way.
+type ordinary struct {
+	paid, begun uint64
+	underWay    bool
+	paused      bool
+	cancelled   bool
+	failures    int
+}
+
+func (o *ordinary) status() string {
+	switch {
+	case o.cancelled:
+		return "cancelled"
+	case o.paused:
+		return "paused"
+	case o.failures > 0:
+		return "past_due"
+	}
+	return "active"
+}
+
+// Whatever happens to subscriptions in whatever order: one renewal at a time, none
+// while paused or cancelled, none before its time, numbers without a gap, and at
+// most one charge that is paid a period.
+func TestLivesOfSubscriptions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		days := rapid.SampledFrom([]int{1, 2, 7, 30, 365}).Draw(t, "days")
+		l := &life{now: began}
+		l.took(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, of, began))
+		var o ordinary
+		paidAt := began
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			l.now = l.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
+			switch what := rapid.SampledFrom([]string{"wake", "wake", "hear", "hear", "look", "pause", "resume", "cancel"}).Draw(t, "what"); what {
+			case "wake":
+				wake(t, l, &o)
+			case "hear":
+				if hear(t, l, &o, rapid.Bool().Draw(t, "paid")) {
+					if l.now.Before(paidAt) {
+						t.Fatalf("paid at %v after %v", l.now, paidAt)
+					}
+					paidAt = l.now
+					if at := l.r.Next; at <= ledger.MicrosOf(l.now) {
+						t.Fatalf("renewed at %v, and due again at %v", l.now, at.Time())
+					}
+				}
+			case "look":
+				if l.r.State.UnderWay() {
+					l.took(l.r.Look(false, l.now))
+				}
+			default:
+				ask(t, l, &o, what)
+			}
+			agrees(t, l, &o)
+		}
+	})
+}
+
+func wake(t *rapid.T, l *life, o *ordinary) {
+	ripe := l.r.Ripe(l.now)
+	if ripe && (o.underWay || o.paused || o.cancelled || l.r.Next > ledger.MicrosOf(l.now)) {
+		t.Fatalf("%+v is to be renewed at %v", l.r, l.now)
+	}
+	if !ripe {
+		return
+	}
+	l.took(l.r.Begin(uuid.New(), l.now))
+	o.begun++
+	o.underWay = true
+}
+
+// hear tells how the renewal under way ended, and whether one was and was paid.
+func hear(t *rapid.T, l *life, o *ordinary, paid bool) bool {
+	d, ok := l.r.Heard(l.r.Last, paid, l.now)
+	if ok != o.underWay {
+		t.Fatalf("%s hears: %v", l.r.State, ok)
+	}
+	if !ok {
+		return false
+	}
+	l.took(d)
+	if o.underWay = false; paid {
+		o.paid++
+		o.failures = 0
+		return true
+	}
+	if o.failures++; o.failures == 4 {
+		o.paused = true
+	}
+	return false
+}
+
+func ask(t *rapid.T, l *life, o *ordinary, what string) {
+	d, err := map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
+		"pause": pause, "resume": resume, "cancel": cancel,
+	}[what](l.r, l.now)
+	may := !o.cancelled && (what == "cancel" || o.paused == (what == "resume"))
+	if (err == nil) != may {
+		t.Fatalf("%s while %s: %v", what, o.status(), err)
+	}
+	if err != nil {
+		return
+	}
+	l.took(d)
+	switch what {
+	case "pause":
+		o.paused = true
+	case "resume":
+		if o.paused = false; !o.underWay {
+			o.failures = 0
+		}
+	case "cancel":
+		o.cancelled = true
+	}
+}
+
+func agrees(t *rapid.T, l *life, o *ordinary) {
+	r := l.r
+	if r.Status() != o.status() || r.Renewals != o.paid || r.Number != o.begun || r.State.UnderWay() != o.underWay {
+		t.Fatalf("%s with %d of %d paid, under way %v; want %s, %d of %d, %v",
+			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), o.status(), o.paid, o.begun, o.underWay)
+	}
+	waits := o.underWay || !o.paused && !o.cancelled
+	if waits != (l.due != 0) {
+		t.Fatalf("%s is woken at %d", r.State, l.due)
+	}
+	for i := 1; i < len(l.d.Events); i++ {
+		if l.d.Events[i].From != l.d.Events[i-1].To {
+			t.Fatalf("%s follows %s", l.d.Events[i].From, l.d.Events[i-1].To)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package subscription
+
+import (
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/fsm"
+)
+
+// State is a subscription's state in the journal. Merchants are shown its Status.
+type State string
+
+// The states. Those of renewing have a renewal under way.
+const (
+	Absent            State = "none"   // before creation: never stored
+	Active            State = "active" // waits for its next renewal
+	Renewing          State = "renewing"
+	PastDue           State = "past_due" // the last renewal was not paid, and is tried again
+	Paused            State = "paused"
+	PausedRenewing    State = "paused_renewing"
+	Cancelled         State = "cancelled"
+	CancelledRenewing State = "cancelled_renewing"
+)
+
+// UnderWay tells whether a renewal was begun and nobody has heard how it ended.
+func (s State) UnderWay() bool {
+	return s == Renewing || s == PausedRenewing || s == CancelledRenewing
+}
+
+// Event is what happens to a subscription: its event's name in the journal.
+type Event string
+
+// The events.
+const (
+	Create  Event = "create"
+	Renew   Event = "renew" // the intent to charge
+	Wait    Event = "wait"
+	Await   Event = "await"
+	Renewed Event = "renewed"
+	Unpaid  Event = "payment_failed"
+	Pause   Event = "pause"
+	Resume  Event = "resume"
+	Cancel  Event = "cancel"
+)
+
+// lifecycle is what merchants are told an event is (specification, "Events").
+var lifecycle = map[Event]string{
+	Renewed: "subscription.renewed",
+	Unpaid:  "subscription.payment_failed",
+	Pause:   "subscription.paused",
+	Resume:  "subscription.resumed",
+	Cancel:  "subscription.cancelled",
+}
+
+// Told is what a merchant is told that the event is; false: nobody is told of it.
+func (e Event) Told() (name string, told bool) {
+	name, told = lifecycle[e]
+	return name, told
+}
+
+// Step is a cell of the machine.
+type Step struct {
+	To  State
+	Why string
+}
+
+// Target implements fsm.Transition.
+func (s Step) Target() State { return s.To }
+
+// Reason implements fsm.Transition.
+func (s Step) Reason() string { return s.Why }
+
+// Machine is the subscription's state machine; its report is testdata/machine.txt.
+var Machine = fsm.MustCompile(
+	[]State{Absent, Active, Renewing, PastDue, Paused, PausedRenewing, Cancelled, CancelledRenewing},
+	[]Event{Create, Renew, Wait, Await, Renewed, Unpaid, Pause, Resume, Cancel},
+	fsm.Table[State, Event, Step]{
+		Absent: {
+			Create: {To: Active, Why: "a partner asked for it, on a payment that left a stored credential"},
+		},
+		Active: {
+			Renew:  {To: Renewing, Why: "the intent to charge the stored credential"},
+			Wait:   {To: Active, Why: "the partner or its organization is not active: nothing is charged yet"},
+			Pause:  {To: Paused, Why: "the partner asked for it: nothing is charged until it is resumed"},
+			Cancel: {To: Cancelled, Why: "the partner asked for it: nothing is charged any more"},
+		},
+		Renewing: {
+			Renewed: {To: Active, Why: "the renewal settled"},
+			Unpaid:  {To: PastDue, Why: "the renewal moved no money"},
+			Await:   {To: Renewing, Why: "how the renewal ends is not known; it is looked at again later"},
+			Pause:   {To: PausedRenewing, Why: "the partner asked for it; what became of the renewal is still written down"},
+			Cancel:  {To: CancelledRenewing, Why: "the partner asked for it; what became of the renewal is still written down"},
+		},
+		PastDue: {
+			Renew:  {To: Renewing, Why: "the intent to charge the stored credential once more"},
+			Wait:   {To: PastDue, Why: "the partner or its organization is not active: nothing is charged yet"},
+			Pause:  {To: Paused, Why: "the partner asked for it, or the last retry was not paid"},
+			Cancel: {To: Cancelled, Why: "the partner asked for it: nothing is charged any more"},
+		},
+		Paused: {
+			Resume: {To: Active, Why: "the partner asked for it: the renewal that was due is the next one"},
+			Cancel: {To: Cancelled, Why: "the partner asked for it: nothing is charged any more"},
+		},
+		PausedRenewing: {
+			Renewed: {To: Paused, Why: "the renewal that was under way settled"},
+			Unpaid:  {To: Paused, Why: "the renewal that was under way moved no money"},
+			Await:   {To: PausedRenewing, Why: "how the renewal ends is not known; it is looked at again later"},
+			Resume:  {To: Renewing, Why: "the partner asked for it before the renewal had ended"},
+			Cancel:  {To: CancelledRenewing, Why: "the partner asked for it; what became of the renewal is still written down"},
+		},
+		Cancelled: {},
+		CancelledRenewing: {
+			Renewed: {To: Cancelled, Why: "the renewal that was under way settled"},
+			Unpaid:  {To: Cancelled, Why: "the renewal that was under way moved no money"},
+			Await:   {To: CancelledRenewing, Why: "how the renewal ends is not known; it is looked at again later"},
+		},
+	})
+
+// Legal tells whether an event of that name may take a subscription from one state
+// to another; from is empty where it begins. It is what a checker replays a
+// journal against.
+func Legal(event, from, to string) bool {
+	if from == "" {
+		from = string(Absent)
+	}
+	step, ok := Machine.Next(State(from), Event(event))
+	return ok && string(step.To) == to
+}
+
+// move takes the record through an event, notes it, and what is told of it. What
+// the event changes in the record has to be there by then. An illegal move is our
+// own mistake: what may happen is decided before.
+func (d *Decision) move(e Event) {
+	from := d.Record.State
+	step, ok := Machine.Next(from, e)
+	assert.That(ok, "subscription: %s in state %s", e, from)
+	d.Record.State = step.To
+	if from == Absent {
+		from = ""
+	}
+	d.Events = append(d.Events, ledger.Event{Name: string(e), From: string(from), To: string(step.To)})
+	if _, told := e.Told(); told {
+		d.Tidings = append(d.Tidings, Tiding{Index: len(d.Events) - 1, Event: e, Standing: d.Record.Standing})
+	}
+}

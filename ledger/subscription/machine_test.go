@@ -1,0 +1,91 @@
+package subscription_test
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"testing"
+
+	"mizan/ledger/subscription"
+)
+
+var update = flag.Bool("update", false, "rewrite the machine's report")
+
+// steps are what leads out of a state: event → the state that follows. What is
+// missing is refused.
+type steps map[subscription.Event]subscription.State
+
+var vocabulary = []subscription.Event{
+	"create", "renew", "wait", "await", "renewed", "payment_failed", "pause", "resume", "cancel",
+}
+
+// grid is written by hand: a renewal is an intent before its outcome, pausing and
+// cancelling are not kept waiting by one, and cancelled is final.
+var grid = map[subscription.State]steps{
+	"none":     {"create": "active"},
+	"active":   {"renew": "renewing", "wait": "active", "pause": "paused", "cancel": "cancelled"},
+	"past_due": {"renew": "renewing", "wait": "past_due", "pause": "paused", "cancel": "cancelled"},
+	"paused":   {"resume": "active", "cancel": "cancelled"},
+	"renewing": {
+		"renewed": "active", "payment_failed": "past_due", "await": "renewing", "pause": "paused_renewing", "cancel": "cancelled_renewing",
+	},
+	"paused_renewing": {
+		"renewed": "paused", "payment_failed": "paused", "await": "paused_renewing", "resume": "renewing", "cancel": "cancelled_renewing",
+	},
+	"cancelled_renewing": {"renewed": "cancelled", "payment_failed": "cancelled", "await": "cancelled_renewing"},
+	"cancelled":          {},
+}
+
+func TestTheMachineIsTheGrid(t *testing.T) {
+	if got := subscription.Machine.Events(); !slices.Equal(got, vocabulary) {
+		t.Errorf("events %q, want %q", got, vocabulary)
+	}
+	if got, want := len(subscription.Machine.States()), len(grid); got != want {
+		t.Errorf("%d states, want %d", got, want)
+	}
+	for state, row := range grid {
+		for _, event := range vocabulary {
+			step, ok := subscription.Machine.Next(state, event)
+			want, legal := row[event]
+			if ok != legal || step.To != want {
+				t.Errorf("%s on %s = %q, want %q", state, event, step.To, want)
+			}
+			from := string(state)
+			if state == "none" {
+				from = ""
+			}
+			if legal != subscription.Legal(string(event), from, string(want)) && legal {
+				t.Errorf("%s on %s to %q is not legal", state, event, want)
+			}
+			if subscription.Legal(string(event), from, "nowhere") {
+				t.Errorf("%s on %s to nowhere is legal", state, event)
+			}
+		}
+	}
+}
+
+func TestTheMachinesReportIsCommitted(t *testing.T) {
+	got := subscription.Machine.Report()
+	if *update {
+		if err := os.WriteFile("testdata/machine.txt", []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile("testdata/machine.txt"); err != nil || got != string(want) {
+		t.Errorf("testdata/machine.txt is not the machine's report (%v): run go test -update and review the difference", err)
+	}
+}
+
+// The specification's names of lifecycle events, "Events".
+func TestTheLifecycleEventsAreTheSpecifications(t *testing.T) {
+	want := map[subscription.Event]string{
+		"renewed": "subscription.renewed", "payment_failed": "subscription.payment_failed", "cancel": "subscription.cancelled",
+		"pause": "subscription.paused", "resume": "subscription.resumed",
+	}
+	for _, event := range vocabulary {
+		name, told := event.Told()
+		if name != want[event] || told != (want[event] != "") {
+			t.Errorf("%s is told as %q (%v), want %q", event, name, told, want[event])
+		}
+	}
+}

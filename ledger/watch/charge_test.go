@@ -1,0 +1,86 @@
+package watch
+
+import (
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+func amountOf(n uint64) *money.Amount {
+	a := money.FromUint64(n)
+	return &a
+}
+
+func TestWhichChargesAreTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		amount, fee uint64
+		threshold   *money.Amount
+		returns     bool
+		want        Kind // empty: nothing
+	}{
+		"no threshold":               {1_000_000, 10, nil, false, ""},
+		"below the threshold":        {499, 10, amountOf(500), false, ""},
+		"at the threshold":           {500, 10, amountOf(500), false, Large},
+		"above the threshold":        {501, 10, amountOf(500), false, Large},
+		"a threshold of nothing":     {1, 0, amountOf(0), false, Large},
+		"a fee of all":               {100, 100, nil, false, ""},
+		"a fee above":                {100, 101, nil, false, Negative},
+		"a fee above, not large":     {100, 101, amountOf(500), false, Negative},
+		"a fee above, and large":     {500, 501, amountOf(500), false, LargeNegative},
+		"a return":                   {100, 10, amountOf(500), true, ""},
+		"a large return":             {500, 10, amountOf(500), true, Large},
+		"a return of a fee above":    {100, 101, nil, true, ""},
+		"a large return of such one": {500, 501, amountOf(500), true, Large},
+	} {
+		charge := Charge{
+			ID: ledger.ID{2}, Type: "payment", Amount: money.FromUint64(c.amount), Asset: asset("USD", ""), Fee: money.FromUint64(c.fee),
+			Merchant: money.Difference(money.FromUint64(c.amount), money.FromUint64(c.fee)),
+		}
+		if c.returns {
+			charge.ReversalOf = ledger.ID{3}
+		}
+		m, told := charge.Alert(place, c.threshold)
+		if told != (c.want != "") || m.Kind != c.want {
+			t.Errorf("%s: %q (%v), want %q", name, m.Kind, told, c.want)
+		}
+	}
+}
+
+func TestAFeeOnTopIsNoNegativeRevenue(t *testing.T) {
+	charge := Charge{Amount: money.FromUint64(5), Fee: money.FromUint64(9), Merchant: money.Signed{Abs: money.FromUint64(5)}, Asset: asset("USD", "")}
+	if m, told := charge.Alert(place, nil); told {
+		t.Errorf("told was %+v", m)
+	}
+}
+
+func TestWhatIsToldOfALargeCharge(t *testing.T) {
+	charge := Charge{
+		ID: ledger.ID{2}, Type: "payout", Amount: money.FromUint64(2_000_000), Asset: asset("USDT", "tron"), Fee: money.FromUint64(5_000_000),
+		Merchant: money.Difference(money.FromUint64(2_000_000), money.FromUint64(5_000_000)), At: 1_795_000_000_000_000,
+	}
+	m, _ := charge.Alert(place, amountOf(1_500_000))
+	want := Message{
+		Kind:    LargeNegative,
+		Subject: `Large payout with negative revenue: 2.000000 USDT on tron (2000000 minor units) at "Main"`,
+		Text: `A payout of 2.000000 USDT on tron (2000000 minor units) was charged at 2026-11-18 11:06:40 UTC.
+The threshold for large transactions is 1.500000 USDT on tron (1500000 minor units).
+Its fee is 5.000000 USDT on tron (5000000 minor units): more than the amount. The merchant's part is -3.000000 USDT on tron (-3000000 minor units).
+Transaction: 02000000-0000-0000-0000-000000000000
+Where: terminal "Main" (01000000-0000-0000-0000-000000000000), partner 7, test
+`,
+	}
+	if m != want {
+		t.Errorf("told was\n%+v\nwant\n%+v", m, want)
+	}
+	charge.ReversalOf = ledger.ID{9}
+	m, _ = charge.Alert(place, amountOf(1))
+	if want := `A payout of 2.000000 USDT on tron (2000000 minor units) was charged at 2026-11-18 11:06:40 UTC.
+The threshold for large transactions is 0.000001 USDT on tron (1 minor units).
+It returns transaction 09000000-0000-0000-0000-000000000000, which the rail took back.
+Transaction: 02000000-0000-0000-0000-000000000000
+Where: terminal "Main" (01000000-0000-0000-0000-000000000000), partner 7, test
+`; m.Text != want {
+		t.Errorf("of a return is told\n%s\nwant\n%s", m.Text, want)
+	}
+}

@@ -1,0 +1,174 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"mizan/ledger"
+)
+
+var epoch = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+func at(d time.Duration) ledger.Micros { return ledger.MicrosOf(epoch.Add(d)) }
+
+// script is a line a moment: how long after the beginning, how many came to an end
+// well and badly, and whether that is told.
+type moment struct {
+	after     time.Duration
+	good, bad int
+	told      bool
+}
+
+func (m moment) play(s *Spike) (told bool) {
+	for range m.good {
+		_, raised := s.Hear(at(m.after), false)
+		told = told || raised
+	}
+	for range m.bad {
+		_, raised := s.Hear(at(m.after), true)
+		told = told || raised
+	}
+	return told
+}
+
+func TestWhenASpikeIsTold(t *testing.T) {
+	const min = time.Minute
+	for name, script := range map[string][]moment{
+		"nine are too few":                       {{0, 0, 9, false}},
+		"ten that all failed":                    {{0, 0, 10, true}},
+		"half of ten":                            {{0, 5, 5, true}},
+		"less than half":                         {{0, 6, 5, false}, {min, 100, 99, false}},
+		"half of more, later":                    {{0, 11, 10, false}, {min, 0, 1, true}},
+		"gathered within the window":             {{0, 0, 5, false}, {9 * min, 0, 5, true}},
+		"gathered too slowly":                    {{0, 0, 5, false}, {10 * min, 0, 5, false}},
+		"successes that are too long ago":        {{0, 100, 0, false}, {10 * min, 0, 10, true}},
+		"successes that still count":             {{0, 100, 0, false}, {9 * min, 0, 10, false}},
+		"once while it goes on":                  {{0, 0, 10, true}, {min, 0, 10, false}, {5 * min, 0, 100, false}, {12 * min, 0, 10, false}, {20 * min, 0, 10, false}},
+		"again after an hour of it":              {{0, 0, 10, true}, {8 * min, 0, 9, false}, {16 * min, 0, 9, false}, {24 * min, 0, 9, false}, {32 * min, 0, 9, false}, {40 * min, 0, 9, false}, {48 * min, 0, 9, false}, {56 * min, 0, 9, false}, {60 * min, 0, 1, true}, {61 * min, 0, 9, false}},
+		"no calm of ten minutes":                 {{0, 0, 10, true}, {min, 30, 0, false}, {9 * min, 0, 20, false}},
+		"what is in the window is not calm":      {{0, 0, 10, true}, {19 * min, 0, 10, false}},
+		"calm by successes, then again":          {{0, 0, 10, true}, {min, 100, 0, false}, {12 * min, 0, 100, true}},
+		"calm by silence, then again":            {{0, 0, 10, true}, {20 * min, 0, 10, true}, {21 * min, 0, 10, false}},
+		"months later":                           {{0, 0, 10, true}, {100 * 24 * 60 * min, 0, 9, false}, {100*24*60*min + 1, 0, 1, true}},
+		"an instant before counts as the latest": {{min, 0, 9, false}, {0, 0, 1, true}},
+	} {
+		var s Spike
+		for i, m := range script {
+			if told := m.play(&s); told != m.told {
+				t.Errorf("%s: moment %d told %v, want %v", name, i, told, m.told)
+			}
+		}
+	}
+}
+
+func TestASpikeThatDidNotGetOutIsToldAgain(t *testing.T) {
+	var s Spike
+	moment{0, 0, 10, true}.play(&s)
+	s.Unsay()
+	if _, raised := s.Hear(at(time.Minute), true); !raised {
+		t.Error("the next outcome repeats nothing")
+	}
+	if _, raised := s.Hear(at(time.Minute), true); raised {
+		t.Error("it was told twice")
+	}
+}
+
+func TestASpikeIsIdleWhenNothingOfItCounts(t *testing.T) {
+	var s Spike
+	s.Hear(at(0), true)
+	if s.Idle(at(19 * time.Minute)) {
+		t.Error("what has ended lately is forgotten")
+	}
+	if !s.Idle(at(21 * time.Minute)) {
+		t.Error("it never comes to an end")
+	}
+	moment{0, 0, 10, true}.play(&s)
+	if s.Idle(at(59*time.Minute)) || !s.Idle(at(61*time.Minute)) {
+		t.Error("when it was told is forgotten too early, or never")
+	}
+}
+
+func TestWhatIsToldOfASpike(t *testing.T) {
+	alarm := Alarm{Failed: 7, All: 12, At: at(0)}
+	m := alarm.Message(place)
+	if m.Kind != Failures || m.Subject != `7 of 12 transactions rejected or failed at "Main"` ||
+		!strings.HasPrefix(m.Text, "Of the 12 transactions that came to an end here in the 10 minutes before 2026-11-21 10:00:00 UTC, 7 were rejected or failed.\n") {
+		t.Errorf("told was %+v", m)
+	}
+}
+
+// naive is the rule by its letter: it remembers everything and looks at each slot.
+type naive struct {
+	heard  []outcome
+	newest int64
+	high   int64
+	told   ledger.Micros
+}
+
+type outcome struct {
+	slot   int64
+	failed bool
+}
+
+func (n *naive) isHigh(now int64) bool {
+	all, failed := 0, 0
+	for _, o := range n.heard {
+		if o.slot > now-int64(slots) && o.slot <= now {
+			all++
+			if o.failed {
+				failed++
+			}
+		}
+	}
+	return all >= 10 && failed*2 >= all
+}
+
+func (n *naive) hear(at ledger.Micros, failed bool) bool {
+	now := max(int64(at)/10_000_000, n.newest)
+	for n.newest != 0 && n.newest < now {
+		n.newest++
+		if n.isHigh(n.newest) {
+			n.high = n.newest
+		}
+	}
+	n.newest = now
+	n.heard = append(n.heard, outcome{now, failed})
+	if !n.isHigh(now) {
+		return false
+	}
+	calm := n.high == 0 || now-n.high >= 60
+	n.high = now
+	if n.told != 0 && !calm && at-n.told < 3600_000_000 {
+		return false
+	}
+	n.told = at
+	return true
+}
+
+func TestASpikeIsWhatTheRuleSays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s Spike
+		var n naive
+		now := at(0)
+		share := rapid.IntRange(0, 100).Draw(t, "share")
+		pace := rapid.IntRange(1, 200).Draw(t, "pace")
+		for i := range rapid.IntRange(1, 150).Draw(t, "outcomes") {
+			now += ledger.Micros(rapid.IntRange(0, pace).Draw(t, "gap")) * 1_000_000
+			if rapid.IntRange(0, 40).Draw(t, "rests") == 0 {
+				now += ledger.Micros(rapid.IntRange(0, 90).Draw(t, "rest")) * 60_000_000
+			}
+			failed := rapid.IntRange(0, 99).Draw(t, "failed") < share
+			alarm, raised := s.Hear(now, failed)
+			if want := n.hear(now, failed); raised != want {
+				t.Fatalf("outcome %d is told: %v, want %v", i, raised, want)
+			}
+			if raised && (alarm.All < 10 || 2*alarm.Failed < alarm.All) {
+				t.Fatal(fmt.Sprint(alarm))
+			}
+		}
+	})
+}
