@@ -15,6 +15,9 @@ type Key struct {
 	Hash  [32]byte // of the request that it came with: method, path and body
 }
 
+// KeyOfStaff is the scope of the keys of an organization's people.
+const KeyOfStaff = "staff"
+
 // KeyOfAdmin is the scope of the administration's keys.
 const KeyOfAdmin = "admin"
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,11 +63,17 @@ func (s *sink) answers(status int) {
 	s.status = status
 }
 
-// count is how many notifications have come.
-func (s *sink) count() int {
+// came are the event_ids and the types of the notifications that have come.
+func (s *sink) came() (ids, types []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.ids)
+	return slices.Clone(s.ids), slices.Clone(s.types)
+}
+
+// count is how many notifications have come.
+func (s *sink) count() int {
+	ids, _ := s.came()
+	return len(ids)
 }
 
 // settle waits until all deliveries that are due were attempted, and that is written

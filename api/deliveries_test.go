@@ -3,7 +3,6 @@ package api_test
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,13 +36,14 @@ func TestARowOfDeliveriesHasItsFields(t *testing.T) {
 	paid := h.charge(good)
 	terminal := h.terminalOf("payment")
 	h.settle()
+	told, _ := s.came()
 	row := h.admin().get(deliveries).want(200, "").object()["data"].([]any)[0].(map[string]any)
 	booked, _ := row["booked_at"].(string)
 	if _, err := time.Parse(time.RFC3339, booked); err != nil {
 		t.Errorf("booked_at: %v", err)
 	}
 	want := map[string]any{
-		"event_id": s.ids[0], "transaction_id": paid.at("id"), "terminal_id": terminal, "channel": "webhook", "type": "transaction.charged",
+		"event_id": told[0], "transaction_id": paid.at("id"), "terminal_id": terminal, "channel": "webhook", "type": "transaction.charged",
 		"state": "delivered", "attempts": 1.0, "next_at": nil, "booked_at": booked,
 	}
 	if fmt.Sprint(row) != fmt.Sprint(want) {
@@ -289,180 +289,6 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	}
 	// One whose time and channel are plausible, and of which nothing was told.
 	h.admin().get(deliveries+"/"+h.charge("4000000000000077").at("id")).want(404, unknown.body)
-}
-
-func TestAReplayIsAnAttemptAtOnce(t *testing.T) {
-	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	id := h.toldOf(h.charge(good).at("id"))
-	h.settle()
-	a := h.admin().post(deliveries+"/"+id+"/replay", "").want(200, "")
-	if a.at("data.event_id") != id || a.at("data.state") != "pending" || a.at("data.attempts.0.status") != "200" {
-		t.Errorf("%s", a.body)
-	}
-	h.settle()
-	read := h.admin().get(deliveries+"/"+id).want(200, "")
-	if s.count() != 2 || !slices.Equal(s.ids, []string{id, id}) || read.at("data.state") != "delivered" || read.at("data.attempts.1.status") != "200" {
-		t.Errorf("%v %s", s.ids, read.body)
-	}
-	// One that waits is not waited for any longer.
-	s.answers(500)
-	id = h.toldOf(h.charge(good).at("id"))
-	h.settle()
-	before := s.count()
-	h.admin().post(deliveries+"/"+id+"/replay", `{}`).want(200, "")
-	h.settle()
-	if s.count() != before+1 {
-		t.Errorf("%d attempts", s.count()-before)
-	}
-	h.admin().post(deliveries+"/"+id+"/replay", `[]`).want(400, "")
-}
-
-func TestAReplayedDeliveryIsRetriedAsANewOne(t *testing.T) {
-	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	s.answers(500)
-	id := h.toldOf(h.charge(good).at("id"))
-	h.parkAll()
-	if s.count() != 6 || h.admin().get(deliveries+"/"+id).at("data.state") != "parked" {
-		t.Fatalf("%d attempts", s.count())
-	}
-	h.admin().post(deliveries+"/"+id+"/replay", "").want(200, "")
-	h.parkAll()
-	if a := h.admin().get(deliveries + "/" + id); s.count() != 12 || a.at("data.state") != "parked" {
-		t.Errorf("%d attempts: %s", s.count(), a.body)
-	}
-}
-
-func TestWhatIsParkedOfATerminalIsReplayed(t *testing.T) {
-	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	s.answers(500)
-	for range 3 {
-		h.charge(good)
-		h.payout1250(`{"type":"bank_account"}`)
-	}
-	h.parkAll()
-	parked := h.listed("state=parked")
-	if len(parked) != 6 {
-		t.Fatalf("%d parked", len(parked))
-	}
-	s.answers(200)
-	payment, payout := h.terminalOf("payment"), h.terminalOf("payout")
-	first := h.admin().get(deliveries + "/" + h.listed("state=parked&terminal_id=" + payment)[2])
-	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payment+`","to":"`+first.at("data.booked_at")+`"}`).want(200, `{"data":{"replayed":1}}`)
-	h.admin().post(deliveries+"/replay", `{"params":{"terminal_id":"`+payment+`","from":"`+first.at("data.booked_at")+`"}}`).want(200, `{"data":{"replayed":2}}`)
-	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","to":"1960-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
-	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payout+`","from":"1960-01-01T00:00:00Z","to":"`+h.clock.Now().Format(time.RFC3339Nano)+`"}`).want(200, `{"data":{"replayed":3}}`)
-	h.settle()
-	if left := h.listed("state=parked"); len(left) != 0 || len(h.listed("state=delivered")) != 6 {
-		t.Errorf("still parked: %v", left)
-	}
-	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+payment+`"}`).want(200, `{"data":{"replayed":0}}`)
-}
-
-func TestFieldsOfAReplayAreChecked(t *testing.T) {
-	t.Parallel()
-	h := open(t)
-	for body, field := range map[string]string{
-		`{}`: "terminal_id", `{"terminal_id":null}`: "terminal_id", `{"terminal_id":1}`: "terminal_id", `{"terminal_id":"x"}`: "terminal_id",
-	} {
-		h.admin().post(deliveries+"/replay", body).wantFieldsRefused(field)
-	}
-	terminal := h.terminalOf("payment")
-	h.admin().post(deliveries+"/replay", `{"terminal_id":"`+terminal+`","to":"soon","from":7}`).wantFieldsRefused("from", "to")
-	h.admin().post(deliveries+"/replay", `[]`).want(422, "")
-	unknown := h.admin().post(deliveries+"/replay", `{"terminal_id":"`+uuid.NewString()+`"}`).want(404, "")
-	h.admin().with("x-organization-id", h.seed.Second.Org.String()).post(deliveries+"/replay", `{"terminal_id":"`+terminal+`"}`).want(404, unknown.body)
-}
-
-// Both replays take an Idempotency-Key, as every write of the administration.
-func TestReplaysTakeAKey(t *testing.T) {
-	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	s.answers(500)
-	one, other := h.toldOf(h.charge(good).at("id")), h.toldOf(h.charge(good).at("id"))
-	h.parkAll()
-	path, all := deliveries+"/"+one+"/replay", `{"terminal_id":"`+h.terminalOf("payment")+`"}`
-	first := h.admin().keyed("one").post(path, "").want(200, "")
-	rest := h.admin().keyed("rest").post(deliveries+"/replay", all).want(200, `{"data":{"replayed":1}}`)
-	h.settle()
-	before := s.count()
-	repeat := func() {
-		for _, a := range []*answer{h.admin().keyed("one").post(path, "").want(200, first.body), h.admin().keyed("rest").post(deliveries+"/replay", all).want(200, rest.body)} {
-			if !a.replays() {
-				t.Errorf("no replay: %v", a.header)
-			}
-		}
-	}
-	repeat()
-	h.admin().keyed("one").post(deliveries+"/"+other+"/replay", "").want(409, keyConflict)
-	h.admin().keyed("rest").post(deliveries+"/replay", all+" ").want(409, keyConflict)
-	h.admin().keyed("one").post("/api/v1/organizations", `{"name":"O"}`).want(409, keyConflict)
-	h.settle()
-	if s.count() != before {
-		t.Errorf("a repeated replay was delivered")
-	}
-	// What was refused, or has changed nothing, has used no key.
-	h.admin().keyed("free").post(deliveries+"/"+uuid.NewString()+"/replay", "").want(404, "")
-	h.admin().keyed("free").post(deliveries+"/replay", `{"terminal_id":"`+h.terminalOf("payout")+`"}`).want(200, `{"data":{"replayed":0}}`)
-	h.admin().keyed("free").post(deliveries+"/replay", `{"terminal_id":"`+h.terminalOf("payout")+`","from":"2026-01-01T00:00:00Z"}`).want(200, `{"data":{"replayed":0}}`)
-	h.restart()
-	repeat()
-}
-
-// Of many with one key exactly one is done, and all get its answer.
-func TestOfManyReplaysWithOneKeyOneIsDone(t *testing.T) {
-	t.Parallel()
-	h := open(t)
-	s := h.hook()
-	id := h.toldOf(h.charge(good).at("id"))
-	h.settle()
-	answers := make(chan *answer, 16)
-	for range cap(answers) {
-		go func() { answers <- h.admin().keyed("k").post(deliveries+"/"+id+"/replay", "") }()
-	}
-	bodies := map[string]int{}
-	for range cap(answers) {
-		bodies[(<-answers).want(200, "").body]++
-	}
-	h.settle()
-	if len(bodies) != 1 || s.count() != 2 {
-		t.Errorf("%d answers, %d deliveries", len(bodies), s.count())
-	}
-}
-
-func TestATestDeliveryTellsWhatBecameOfIt(t *testing.T) {
-	t.Parallel()
-	h := open(t)
-	terminal := h.terminalOf("payment")
-	path := "/api/v1/terminal/" + terminal + "/test-delivery"
-	h.admin().post(path, "").wantFieldsRefused("notify_url")
-	s := h.hook()
-	before := h.events()
-	a := h.admin().post(path, "").want(200, "")
-	if a.at("data.delivered") != "true" || a.at("data.status") != "200" || a.at("data.error") != "null" || a.at("data.event_id") != s.ids[0] || s.types[0] != "transaction.test" {
-		t.Errorf("%s %v", a.body, s.types)
-	}
-	s.answers(302)
-	b := h.admin().keyed("k").post(path, `{}`).want(200, "")
-	if b.at("data.delivered") != "false" || b.at("data.status") != "302" || b.at("data.error") != "redirect" || b.at("data.event_id") == a.at("data.event_id") {
-		t.Errorf("%s", b.body)
-	}
-	s.Close()
-	c := h.admin().keyed("k").post(path, "").want(200, "") // it takes no key
-	if c.at("data.delivered") != "false" || c.at("data.status") != "null" || c.at("data.error") == "null" || c.replays() {
-		t.Errorf("%s", c.body)
-	}
-	h.parkAll()
-	if rows := h.admin().get(deliveries).want(200, "").rows(); rows != 0 || h.events() != before {
-		t.Errorf("a test is stored: %d rows", rows)
-	}
-	h.admin().post(path, `[]`).want(400, "")
 }
 
 // A delivery that is neither delivered nor parked is listed as pending, also before

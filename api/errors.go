@@ -9,6 +9,7 @@ import (
 
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
+	"mizan/ledger/contract"
 	"mizan/ledger/directory"
 	"mizan/posting"
 )
@@ -120,6 +121,11 @@ func refusalsOf(err error) problems {
 
 // writeError answers with an error and returns the status for the log.
 func writeError(ctx *fasthttp.RequestCtx, err error) int {
+	var faults *contract.Faults
+	if errors.As(err, &faults) {
+		writeJSON(ctx, fiber.StatusUnprocessableEntity, appendFaults(nil, faults))
+		return fiber.StatusUnprocessableEntity
+	}
 	refusals := refusalsOf(err)
 	first := refusals[0]
 	a, known := answers[first.Code]

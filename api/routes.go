@@ -81,6 +81,8 @@ func (s *Server) table() []route {
 		{method: get, path: v1 + "/ledger/head", access: auditor, handle: (*Server).readHead},
 	}
 	routes = append(routes, s.deliveryRoutes()...)
+	routes = append(routes, s.contractRoutes()...)
+	routes = append(routes, s.religiousRoutes()...)
 	if s.cfg.Pages.Tokens != nil && s.cfg.Payers != nil {
 		routes = append(routes,
 			route{method: get, path: payPath + "/:id", access: open, handle: (*Server).showPage},

@@ -64,6 +64,9 @@ type Config struct {
 	// routes are missing.
 	Deliveries Deliveries
 
+	// Contracts are those of participatory finance; nil: their routes are missing.
+	Contracts Contracts
+
 	// Subscriptions renews payments; nil: nobody does, and the routes are missing.
 	Subscriptions Subscriptions
 

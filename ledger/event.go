@@ -29,6 +29,8 @@ const (
 	Answer       Kind = 'a' // what a write of the administration with an Idempotency-Key was answered with
 	Reply        Kind = 'y' // what a partner's request with a key was answered with
 	Subscription Kind = 'v' // a recurring payment
+	Contract     Kind = 'c' // a contract of participatory finance
+	Screening    Kind = 'q' // what a screening of an asset or a transaction found
 	Transfer     Kind = 'x' // a bare two-leg transfer of the ledger benchmark
 )
 

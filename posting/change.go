@@ -46,8 +46,14 @@ type Step struct {
 	Sealed []byte
 	Unseal bool
 
-	// List names the list that shows the record; the zero value: none.
+	// List names the list that shows the record; the zero value: none. Also are
+	// further ones.
 	List List
+	Also []List
+
+	// Number names the sequence from which a new record takes the next number, from
+	// 1 and without gaps in its organization; empty: none. At most MaxClaim bytes.
+	Number string
 
 	// Due is when the record wants to be woken; 0: never. It replaces what was due.
 	Due ledger.Micros
@@ -100,6 +106,7 @@ type Stamp struct {
 	Settled  uint64        // seq of its first posted or captured entry; 0: none
 	Finished ledger.Micros // booked time of the last event that finished it; 0: none
 	Parts    uint64        // rows of the store that a long payload takes besides its own
+	Number   uint64        // that it took from its sequence; 0: none
 }
 
 // check reports what a caller must never get wrong. It is found on the caller's
@@ -154,6 +161,9 @@ func (s *Step) check() error {
 	}
 	if n := len(s.Sealed); n > MaxSealed || s.Sealed != nil && (n == 0 || s.Unseal) {
 		return fmt.Errorf("record %v: sealed row of %d bytes, removed: %v", s.Source.ID, n, s.Unseal)
+	}
+	if len(s.Number) > MaxClaim || s.Number != "" && s.Record == nil {
+		return fmt.Errorf("record %v: a sequence of %d bytes", s.Source.ID, len(s.Number))
 	}
 	if len(s.Events) == 0 || len(s.Events) > MaxEvents {
 		return fmt.Errorf("step of %d events", len(s.Events))

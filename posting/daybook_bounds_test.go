@@ -288,8 +288,11 @@ func (h *heavy) book(changes ...*posting.Change) {
 	receipts := make(chan posting.Receipt, len(changes))
 	for n, c := range changes {
 		h.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
-		if n == 0 { // the others are in groups of their own
+		switch n { // the others come when one group is at the disk and one is behind it: they begin a third together
+		case 0:
 			until(h.t, "the first is at the disk", func() bool { return h.v.waiting.Load() == 1 })
+		case 1:
+			until(h.t, "the second is prepared", func() bool { return h.QueueDepth() == 0 })
 		}
 	}
 	h.v.shut.Unlock()
@@ -383,7 +386,7 @@ func (h *heavy) crowded(changes int) bool {
 		h.book(h.change(touch...))
 		waits, last = h.waits(hot), h.waits(hot)-waits
 	}
-	full := []*posting.Change{h.change("A:other", "A:other"), h.change(touch...), h.change(touch...)}
+	full := []*posting.Change{h.change("A:other", "A:other"), h.change("A:other", "A:other"), h.change(touch...), h.change(touch...)}
 	for range changes {
 		full = append(full, h.change(slices.Repeat([]ledger.Path{hot}, 32)...))
 	}

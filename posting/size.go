@@ -33,7 +33,7 @@ const (
 	rowSize   = 16 + 1 + 16 // a row: what the store adds, its kind, the organization
 	claimSize = rowSize + 1
 	countSize = rowSize + 1 + 33
-	headSize  = rowSize + 18 + 10*10 // a record's row without its payload
+	headSize  = rowSize + 18 + 11*10 // a record's row without its payload
 	partSize  = rowSize + 25
 	sealSize  = rowSize + 17 // without what is sealed
 	dueSize   = rowSize + 1
@@ -108,6 +108,12 @@ func (s *Step) rows() (total size) {
 	}
 	if s.List != (List{}) {
 		total.add(1, listSize+listRow)
+	}
+	for range s.Also {
+		total.add(1, listSize+listRow)
+	}
+	if s.Number != "" {
+		total.add(1, countSize+len(SequenceKey(s.Number)))
 	}
 	for i := range s.Notices {
 		total.add(1, noticeRow+noticeMax+len(s.Notices[i].Body))

@@ -27,13 +27,31 @@ func (w *writer) write(c *Change, r *Receipt) {
 	}
 }
 
-func (w *writer) move(g *ledger.CounterGuard) {
-	c := w.counter(counterKey{g.Org, g.Key, g.Window})
+// number is the next one of a sequence.
+func (w *writer) number(org ledger.ID, sequence string) uint64 {
+	c := w.touch(counterKey{org, SequenceKey(sequence), ""})
+	last, small := c.amount.Uint64()
+	assert.That(small, "the sequence %s is at its end", sequence)
+	c.amount = money.FromUint64(last + 1)
+	return last + 1
+}
+
+// SequenceKey is the key of the counter that keeps the last number of a sequence.
+func SequenceKey(sequence string) string { return "number/" + sequence }
+
+// touch is a counter that the group writes.
+func (w *writer) touch(k counterKey) *counter {
+	c := w.counter(k)
 	if c.group != w.n {
 		c.group = w.n
 		w.moved = append(w.moved, c)
 		w.tail.add(1, countSize+len(c.key)+len(c.window))
 	}
+	return c
+}
+
+func (w *writer) move(g *ledger.CounterGuard) {
+	c := w.touch(counterKey{g.Org, g.Key, g.Window})
 	amount, err := moved(c.amount, g)
 	if err != nil && !g.Release {
 		// An Outcome's: it is not refused, and a full counter refuses what follows.
@@ -74,6 +92,9 @@ func (w *writer) step(s *Step) Stamp {
 	if s.Finish {
 		stamp.Finished = stamp.Updated
 	}
+	if first && s.Number != "" {
+		stamp.Number = w.number(s.Org, s.Number)
+	}
 	stamp.Due = s.Due
 	if s.Due != 0 {
 		stamp.Due = max(s.Due, w.now, stamp.Updated)
@@ -90,6 +111,9 @@ func (w *writer) step(s *Step) Stamp {
 	}
 	if s.List != (List{}) {
 		w.list(b, s.List, store.Listed{Booked: stamp.Updated, First: first, ID: s.Source.ID})
+	}
+	for _, l := range s.Also {
+		w.list(b, l, store.Listed{Booked: stamp.Updated, First: first, ID: s.Source.ID})
 	}
 	return stamp
 }

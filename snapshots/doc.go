@@ -44,7 +44,17 @@
 //  5. Sequences are gap-free, times rise, blocks join, trees recompute, groups
 //     are chained; daybook rows are of groups that there were, in parts without a
 //     gap, dealt into shares or not, and have what was booked after earlier groups'.
-//  6. Deliveries: skipped, nothing notifies yet.
+//  6. Each transition of which a merchant is notified has its notice, where an
+//     address was set: as many as the transaction or the subscription counts, and it
+//     counts none without one where an address had been set for a minute. Each notice is of an event that
+//     is told, says what happened, and goes to its own partner's destination; no two
+//     are of one event by one channel, so that each has one event_id. It is marked as
+//     acknowledged, or kept as its attempts leave it, or not tried yet, which none
+//     before the cursor is; what waits has the one row that wakes it, what was given
+//     up the one that finds it, and nothing else has one. What is older than the
+//     retention may be gone; what a sweep was interrupted at may be there. Not
+//     judged: records from before notices were counted, and whether an attempt came
+//     too early, because somebody may have asked for it.
 //  7. Every provider call has its intent, no charge is sent twice to a terminal
 //     or to a second one while the first may have it, and no capture, void or
 //     refund is sent twice; money that moved has its call, which captured and
@@ -62,7 +72,8 @@
 //     transitions is believed, whose report is committed and reviewed.
 //  3. Rows are read in sections, in order. Memory holds a few hundred bytes a
 //     record, an account, a refund, a volume and a provider's operation, and the
-//     daybooks, which posting bounds; nothing a line or another event.
+//     daybooks, which posting bounds; nothing a line or another event. Of deliveries
+//     there is one page of notices at a time, with its marks.
 //  4. A detail names ids, seqs, amounts and accounts; never what a partner sent,
 //     which may hold a card number.
 //  5. A rule that cannot read its rows is broken, not skipped.

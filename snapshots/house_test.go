@@ -180,6 +180,9 @@ func TestMain(m *testing.M) {
 			_ = os.RemoveAll(built.dir)
 		}
 	}
+	if parishMaster.dir != "" {
+		_ = os.RemoveAll(parishMaster.dir)
+	}
 	os.Exit(code)
 }
 

@@ -15,7 +15,8 @@ import (
 	"mizan/posting/store"
 )
 
-// tellings count the transitions of a transaction of which its merchant is notified.
+// tellings count the transitions of a transaction, or of a subscription, of which its
+// merchant is notified.
 type tellings struct {
 	all   uint32
 	found uint32 // whose notice is there
@@ -115,7 +116,7 @@ func readNotices(key, row []byte, fn func(n *store.Notice)) (first ledger.Micros
 
 // follow takes the notices up to an event's: those of the event, and before it none.
 func (n *notices) follow(e *ledger.Event) {
-	merchant := false
+	merchant, stream := false, false
 	for len(n.page) > 0 && n.page[n.at].Booked <= e.Booked {
 		notice := &n.page[n.at]
 		if notice.Booked < e.Booked {
@@ -123,11 +124,15 @@ func (n *notices) follow(e *ledger.Event) {
 		} else {
 			n.compare(notice, e)
 			merchant = merchant || posting.Channel(notice.Channel) == posting.Webhook
+			stream = stream || posting.Channel(notice.Channel) == posting.Stream
 		}
 		n.pass()
 	}
 	if e.Source.Kind == ledger.Transaction && payment.Tells(e) {
 		n.count(e, merchant)
+	}
+	if n.tellsOf(e) {
+		n.count(e, stream)
 	}
 }
 
@@ -156,7 +161,7 @@ func (n *notices) pass() {
 	}
 }
 
-// count notes that a merchant is to be notified of a transaction's event.
+// count notes that a merchant is to be notified of a record's event.
 func (n *notices) count(e *ledger.Event, notified bool) {
 	n.report.count(ruleNotified, 1)
 	h := n.organization.histories.findOrAdd(e.Source)
@@ -171,7 +176,7 @@ func (n *notices) count(e *ledger.Event, notified bool) {
 
 // compare checks that a notice tells of the event at its time, and what happened.
 func (n *notices) compare(notice *store.Notice, e *ledger.Event) {
-	if posting.Channel(notice.Channel) != posting.Webhook { // the others are counted as transitions
+	if posting.Channel(notice.Channel) == posting.Operators { // the others are counted as transitions
 		n.report.count(ruleNotified, 1)
 	}
 	wrong := ""

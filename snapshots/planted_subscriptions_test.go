@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/actors/directory"
 	live "mizan/actors/payment"
 	recurring "mizan/actors/subscription"
 	"mizan/ledger"
+	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/ledger/subscription"
@@ -165,6 +167,12 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 				e.Name = string(subscription.Await)
 			}
 		})},
+		"a subscription that forgot what it told": {[]int{6}, "it has 1 to tell of", func(w *recurrence, p *planter) {
+			p.subscriptionAt(w.first.Org, w.paused, func(r *subscription.Record) { r.Untold = 0 })
+		}},
+		"a notice that is not there": {[]int{6}, "of the notices are there", func(w *recurrence, p *planter) {
+			p.subscriptionAt(w.first.Org, w.paused, func(r *subscription.Record) { r.Told, r.Untold = 1, 0 })
+		}},
 		"a name without its claim": {[]int{4}, "no claim on it", func(w *recurrence, p *planter) { p.group.Delete(claimOf(w.first.Org, w.renewed, 2)) }},
 		"a claim on a name that nothing has": {[]int{4}, "has another key", func(w *recurrence, p *planter) {
 			_, rows := p.rows(claimOf(w.first.Org, w.renewed, 2))
@@ -213,5 +221,41 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			}
 			t.Errorf("no detail says %q: %+v", c.says, report.Rules)
 		})
+	}
+}
+
+// mute says that nobody is to be told.
+type mute struct{ *directory.Service }
+
+// Told implements actors.Addresses.
+func (mute) Told(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
+	return to, false
+}
+
+// Rule 6: who has an address is told.
+func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
+	w := settle(t)
+	func() {
+		h := open(t, w)
+		defer h.close()
+		h.directory.AllowPrivateHooks(true)
+		initial := h.create(w.first, payment.Payment, "4242424242424242", 100, "")
+		params := []byte(`{"notify_url":"http://127.0.0.1:1/hook"}`)
+		_, err := h.directory.PatchTerminal(t.Context(), w.first.Org, initial.Terminal, words.TerminalPatch{MerchantParams: &params})
+		must(t, err)
+		h.advance(90 * 24 * time.Hour) // beyond what the town has booked already
+		s := recurring.New(recurring.Options{Runtime: h.runtime, Payments: h.payments, Directory: mute{h.directory}})
+		r, err := s.Create(recurring.Create{
+			Org: w.first.Org, Partner: w.first.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
+			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},
+		})
+		must(t, err)
+		_, err = s.Pause(recurring.Command{Org: w.first.Org, Partner: w.first.Partner, ID: r.Record.ID})
+		must(t, err)
+	}()
+	report := w.check(t, snapshots.Inputs{})
+	wantBroken(t, report, 6)
+	if details := report.Rules[5].Details; len(details) != 1 || !strings.HasSuffix(details[0], "has told nobody of 1 events, and an address was set") {
+		t.Errorf("said %q", details)
 	}
 }

@@ -69,8 +69,8 @@ type Report struct {
 	Counts Counts
 
 	// Digest is a hash over what the store means: heads of journals, records,
-	// pages, daybooks, claims, counters, lists and sealed rows. Opening twice gives
-	// the same one.
+	// pages, daybooks, claims, counters, lists, sealed rows and shelves. Opening
+	// twice gives the same one.
 	Digest [32]byte
 }
 

@@ -99,6 +99,35 @@ func (c *checker) checkSubscription(r *record) {
 		c.faulty(r, "is woken before its renewal is due")
 	}
 	r.history.list = histories.listOf(p.Partner, listOfSubscriptions|p.Asset.Env)
+	c.checkTidings(r, p)
+}
+
+// tellsOf tells whether a merchant is told of the event of a subscription.
+func (n *notices) tellsOf(e *ledger.Event) bool {
+	if e.Source.Kind != ledger.Subscription {
+		return false
+	}
+	_, told := subscription.Event(e.Name).Told()
+	return told
+}
+
+// checkTidings compares what a subscription says of its notices with those that
+// there are, and with the address that was set.
+func (c *checker) checkTidings(r *record, p *subscription.Record) {
+	wrong := func(format string, args ...any) {
+		c.report.breach(ruleNotified, "organization %v: %s "+format, append([]any{r.organization.id, named(r.source)}, args...)...)
+	}
+	told := &r.history.told
+	goesTo := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
+	switch {
+	case !p.Counted, r.stamp.Version != uint64(r.history.version), r.stamp.LastSeq != r.history.last:
+	case uint64(told.all) != p.Told+p.Untold:
+		wrong("has told of %d events and not of %d, and it has %d to tell of", p.Told, p.Untold, told.all)
+	case uint64(told.found) > p.Told, uint64(told.found)+uint64(told.swept) < p.Told:
+		wrong("has told of %d events, and %d of the notices are there", p.Told, told.found)
+	case p.Untold > 0 && c.directory.reaches(r, goesTo):
+		wrong("has told nobody of %d events, and an address was set", p.Untold)
+	}
 }
 
 // meetRenewal notes what a transaction says that it renews, and the claim that it

@@ -52,7 +52,7 @@ rule 2 ok [1-9]\d*
 rule 3 ok [1-9]\d*
 rule 4 ok [1-9]\d*
 rule 5 ok [1-9]\d*
-rule 6 skipped 0
+rule 6 ok [1-9]\d*
 rule 7 ok [1-9]\d*
 rule 8 skipped 0
 rule 9 skipped 0

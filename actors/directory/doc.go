@@ -28,7 +28,8 @@
 //     claims and in the platform's name space, and keeps its answer there too:
 //     sealed, in a record of its own directly behind the event that it tells of.
 //     That event's booked time and its place in the journal are the only things in
-//     an answer that are not known before the writer has ordered it.
+//     an answer that are not known before the writer has ordered it. A write of
+//     another actor that makes no event (KeepAnswer) has its answer kept as well.
 //  8. Settlements are not in the view: they are read from the store, by their
 //     reference's claim, by id, or by the list of their partner. Only their
 //     organization's actor takes references for them, so that one that it finds
@@ -53,8 +54,8 @@
 //     process's setting, not the store's: what was taken under another one stays.
 //
 // Callers: api (requests, people who log in), actors/payment through an interface
-// (partners, terminals and rates), cmd/mizan (tokens at start, the sandbox), bench
-// (many merchants at once).
+// (partners, terminals and rates), actors/desk likewise (whose operators are told),
+// cmd/mizan (tokens at start, the sandbox), bench (many merchants at once).
 //
 // Rejected: publishing a new snapshot of the organization with each change. With
 // 100,000 keys one revocation would copy them all. Also rejected: reading a key

@@ -217,7 +217,10 @@ func (d *destination) pull(c *actors.Context) {
 func (d *destination) start(c *actors.Context) {
 	for c.Expecting() < d.window && len(d.fresh)+len(d.due) > 0 {
 		batch, workers := d.batch(), d.service.brisk
-		if d.fails {
+		switch {
+		case d.key.class == operators:
+			workers = d.service.telling
+		case d.fails:
 			workers = d.service.doubtful
 		}
 		if d.answers && len(d.fresh)+len(d.due) > maxBatch*d.window {

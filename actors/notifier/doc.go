@@ -33,8 +33,12 @@
 //     each attempt: who changes an address or rotates a secret is heard at once.
 //  8. Every attempt is work under way, so that a manual clock that is stepped waits
 //     for all that were due, and for what they lead to.
-//  9. What is over is kept for the retention. What is pending is kept however old it is.
+//  9. What is over is kept for the retention, and on an organization's last page of
+//     notices until there is a later one. What is pending is kept however old it is.
 //  10. After a fault of ours in memory some notices may be told twice, never none.
+//  11. What the writer may refuse, because it claims an Idempotency-Key, is alone in its
+//     Change: nothing else is lost with it.
+//  12. A page of a list reads a bounded number of rows, whatever it is asked for.
 //
 // Callers: cmd (New, Resume, Close), api (everything else), snapshots (ReadFrom and
 // the forms of rows).

@@ -23,6 +23,12 @@ type markRow struct {
 	row   []byte
 }
 
+// has tells whether a notice of the page is in the row.
+func (m *markRow) has(n *posting.Notice) (found bool) {
+	_ = eachMark(n.Page, m.row, func(m mark) { found = found || m.ID == idOf(n) }) // it was written a moment ago
+	return found
+}
+
 func (d *draft) shelve(org ledger.ID, key, value []byte) {
 	d.change.Shelf = append(d.change.Shelf, posting.Shelf{Org: org, Key: key, Value: value})
 	d.bytes += len(key) + len(value)

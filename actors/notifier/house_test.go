@@ -285,6 +285,28 @@ type arrival struct {
 	status int
 }
 
+// gate holds answers back until it is opened.
+type gate struct {
+	once sync.Once
+	ch   chan struct{}
+}
+
+func newGate() *gate { return &gate{ch: make(chan struct{})} }
+
+func (g *gate) open() { g.once.Do(func() { close(g.ch) }) }
+
+func (g *gate) wait() { <-g.ch }
+
+// let lets one answer through.
+func (g *gate) let(t testing.TB) {
+	t.Helper()
+	select {
+	case g.ch <- struct{}{}:
+	case <-time.After(patience):
+		t.Fatalf("nobody waits at the gate within %v", patience)
+	}
+}
+
 // hangs is the status of a receiver that never answers.
 const hangs = 0
 
@@ -300,8 +322,9 @@ type receiver struct {
 	most     int            // guarded by mu: of these at once
 }
 
-// receive answers each notification with the status that answer returns.
-func receive(t testing.TB, answer func(*arrival) int) *receiver {
+// receive answers each notification with the status that answer returns, which may
+// wait for the gates: they are open when the test is over.
+func receive(t testing.TB, answer func(*arrival) int, gates ...*gate) *receiver {
 	r := &receiver{of: make(map[string]int), over: make(chan struct{})}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		a := &arrival{header: q.Header}
@@ -327,6 +350,9 @@ func receive(t testing.TB, answer func(*arrival) int) *receiver {
 	}))
 	t.Cleanup(func() {
 		close(r.over)
+		for _, g := range gates {
+			g.open()
+		}
 		r.CloseClientConnections()
 		r.Close()
 	})

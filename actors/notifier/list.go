@@ -14,7 +14,7 @@ import (
 const (
 	maxListedPages = 64     // pages of notices that are read
 	maxListedRows  = 16_384 // notices and deliveries that are looked at, after which no more are fetched
-	maxKeptRead    = 4_096  // deliveries with rows of their own that are fetched at once
+	maxKeptRead    = 1_024  // deliveries with rows of their own that are fetched at once
 	maxToldEvents  = 256    // events of a transaction
 )
 
@@ -48,8 +48,8 @@ func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next ID, err e
 		return nil, ID{}, err
 	}
 	l := &listing{
-		view: view, org: org, q: &q,
-		from: ID{max(q.From, oldest), posting.Webhook}, below: ID{1<<63 - 1, posting.Bulletin},
+		view: view, org: org, q: &q, oldest: oldest,
+		from: ID{q.From, posting.Webhook}, below: ID{1<<63 - 1, posting.Bulletin},
 	}
 	if q.Until != 0 && q.Until < l.below.Booked {
 		l.below = ID{q.Until + 1, posting.Webhook}
@@ -65,11 +65,12 @@ func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next ID, err e
 
 // listing is a search for one page, from the newest on.
 type listing struct {
-	view  *posting.View
-	org   ledger.ID
-	q     *Query
-	from  ID // included
-	below ID // all from it on was looked at
+	view   *posting.View
+	org    ledger.ID
+	q      *Query
+	oldest ledger.Micros // what was booked before is only shown while it is pending
+	from   ID            // included
+	below  ID            // all from it on was looked at
 
 	found  []*Delivery
 	next   ID
@@ -89,14 +90,7 @@ func (l *listing) search() error {
 			return err
 		}
 	}
-	for !l.ended && l.from.compare(l.below) < 0 {
-		if l.looked >= maxListedRows {
-			l.end(l.below)
-		} else if err := l.stretch(l.from, nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.downTo(l.from, nil, nil)
 }
 
 func (l *listing) end(next ID) { l.ended, l.next = true, next }
@@ -104,7 +98,7 @@ func (l *listing) end(next ID) { l.ended, l.next = true, next }
 // add puts a delivery on the page if it is asked for. One more than fits ends it.
 func (l *listing) add(d *Delivery) {
 	switch {
-	case l.q.State != 0 && d.State != l.q.State:
+	case forgotten(d, l.oldest) || l.q.State != 0 && d.State != l.q.State:
 	case l.q.To != (ledger.ID{}) && d.To != l.q.To:
 	case len(l.found) == l.q.Limit:
 		l.end(l.found[len(l.found)-1].ID)
@@ -127,7 +121,7 @@ func (l *listing) overPages() error {
 		if page < settled {
 			return false, nil
 		}
-		if l.pages++; l.pages > maxListedPages || l.looked >= maxListedRows {
+		if l.pages++; l.pages > maxListedPages {
 			l.end(l.below)
 			return false, nil
 		}
@@ -135,52 +129,48 @@ func (l *listing) overPages() error {
 		if first.compare(l.from) < 0 {
 			first = l.from
 		}
-		err := l.stretch(first, notices)
-		return !l.ended && first != l.from, err
+		marked, err := readMarks(l.view, l.org, page)
+		if err == nil {
+			err = l.downTo(first, notices, marked)
+		}
+		return !l.ended && first != l.from && page > l.oldest, err
 	})
 }
 
-// stretch lists the deliveries from one on: those with rows of their own, and those
+// downTo lists the deliveries from one on: those with rows of their own, and those
 // of a page's notices that have none.
-func (l *listing) stretch(first ID, notices []posting.Notice) error {
-	all, whole, err := l.kept(first)
-	if err != nil {
-		return err
-	}
-	if !whole {
-		first = all[len(all)-1].ID
-	}
-	l.looked += len(all) + len(notices)
-	others, err := l.withoutRow(first, all, notices)
-	if err != nil {
-		return err
-	}
-	all = append(all, others...)
-	slices.SortFunc(all, func(a, b *Delivery) int { return b.compare(a.ID) })
-	for i := 0; i < len(all) && !l.ended; i++ {
-		l.add(all[i])
-	}
-	l.below = first
-	if !whole && notices != nil && !l.ended {
-		l.end(first) // beside the page's there are more than are fetched at once
+func (l *listing) downTo(first ID, notices []posting.Notice, marked map[ID]mark) error {
+	for !l.ended && first.compare(l.below) < 0 {
+		if l.looked >= maxListedRows {
+			l.end(l.below)
+			break
+		}
+		all, whole, err := l.kept(first)
+		if err != nil {
+			return err
+		}
+		from := first
+		if !whole {
+			from = all[len(all)-1].ID
+		}
+		l.looked += len(all) + len(notices)
+		all = append(all, l.withoutRow(from, all, notices, marked)...)
+		slices.SortFunc(all, func(a, b *Delivery) int { return b.compare(a.ID) })
+		for i := 0; i < len(all) && !l.ended; i++ {
+			l.add(all[i])
+		}
+		l.below = from
 	}
 	return nil
 }
 
 // withoutRow are the deliveries of notices from one on that are not among the kept
 // ones and are asked for.
-func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notice) (others []*Delivery, err error) {
-	if len(notices) == 0 {
-		return nil, nil
-	}
-	marked, err := readMarks(l.view, l.org, notices[0].Page)
-	if err != nil {
-		return nil, err
-	}
+func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notice, marked map[ID]mark) (others []*Delivery) {
 	for i := range notices {
 		n := &notices[i]
 		id := idOf(n)
-		if id.compare(first) < 0 || id.compare(l.below) >= 0 || l.q.To != (ledger.ID{}) && l.q.To != n.To {
+		if id.compare(first) < 0 || id.compare(l.below) >= 0 || n.Booked < l.oldest || l.q.To != (ledger.ID{}) && l.q.To != n.To {
 			continue
 		}
 		_, own := slices.BinarySearchFunc(kept, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
@@ -189,7 +179,7 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 		}
 		others = append(others, ofNotice(n, marked))
 	}
-	return others, nil
+	return others
 }
 
 // kept are the deliveries with rows of their own that are not listed yet, from one

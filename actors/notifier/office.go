@@ -113,11 +113,13 @@ func (o *office) Failed(*actors.Context) {
 	o.service.rescan(o.org, nil)
 }
 
-// write submits what has gathered.
+// write submits what has gathered. After a fault it first waits for what the behaviour
+// before has submitted, on which it has to decide.
 func (o *office) write(c *actors.Context) {
-	for o.under == nil && len(o.waiting) > 0 {
-		d := o.draft()
-		o.under = d
+	for o.under == nil && c.Expecting() == 0 && len(o.waiting) > 0 {
+		d := &draft{marks: make(map[ledger.Micros]*markRow), kept: make(map[ID]*Delivery), release: make(map[key][]ID)}
+		o.under = d // before it is complete: a fault releases what it has come to
+		o.fill(d)
 		if len(d.change.Shelf) == 0 && len(d.change.Steps) == 0 {
 			o.durable(nil, ledger.MicrosOf(c.Now()))
 			continue
@@ -129,10 +131,9 @@ func (o *office) write(c *actors.Context) {
 	}
 }
 
-// draft puts together what one Change takes of what has gathered. What leads to a
+// fill puts together what one Change takes of what has gathered. What leads to a
 // panic has left the queue before.
-func (o *office) draft() *draft {
-	d := &draft{marks: make(map[ledger.Micros]*markRow), kept: make(map[ID]*Delivery), release: make(map[key][]ID)}
+func (o *office) fill(d *draft) {
 	for n := 0; n < maxWritten && d.bytes < maxWrittenBytes && len(o.waiting) > 0; n++ {
 		e := o.waiting[0]
 		alone := e.errand != nil && e.errand.alone
@@ -147,7 +148,7 @@ func (o *office) draft() *draft {
 		case e.tried != nil:
 			o.outcome(d, e.tried, e.at)
 		case e.postponed != nil:
-			if o.known(d, idOf(e.postponed)) == nil {
+			if o.known(d, idOf(e.postponed)) == nil && !o.marked(d, e.postponed) {
 				o.put(d, keep(e.postponed, e.at), nil)
 			}
 		default:
@@ -161,7 +162,6 @@ func (o *office) draft() *draft {
 		d.shelve(o.org, m.first.append(keyMarks(page)), m.row)
 	}
 	maps.Copy(o.newest, d.kept)
-	return d
 }
 
 // durable goes on from what the writer has answered. What was alone in its Change may
@@ -212,14 +212,16 @@ func (s *Service) await(k key, d *Delivery, now ledger.Micros) {
 // mark among others; all else has a row of its own.
 func (o *office) outcome(d *draft, t *tried, now ledger.Micros) {
 	id := idOf(&t.notice)
-	known := o.known(d, id)
 	o.count++
 	if t.stored {
 		k := keyOf(o.org, &t.notice)
 		d.release[k] = append(d.release[k], id)
 	}
+	known := o.known(d, id)
 	var next *Delivery
 	switch {
+	case known == nil && o.marked(d, &t.notice):
+		return // it was told twice
 	case known == nil && t.report.Failure == "" && t.notice.Page != 0:
 		d.mark(&mark{ID: id, page: t.notice.Page, at: t.report.At, status: t.report.Status, took: t.report.Took})
 		return
@@ -233,6 +235,25 @@ func (o *office) outcome(d *draft, t *tried, now ledger.Micros) {
 	next.left = t.report.left
 	next.after(t.report.Attempt, now, t.report.wait)
 	o.put(d, next, known)
+}
+
+// marked tells whether a first attempt of the notice was acknowledged. Nobody asks
+// unless something may have been told twice: all that was submitted before is durable.
+func (o *office) marked(d *draft, n *posting.Notice) bool {
+	if !o.service.rescanned.Load() || n.Page == 0 {
+		return false
+	}
+	if row := d.marks[n.Page]; row != nil && row.has(n) {
+		return true
+	}
+	view := o.service.rt.Journal.View()
+	defer view.Close()
+	marked, err := readMarks(view, o.org, n.Page)
+	if err != nil {
+		panic(err)
+	}
+	_, found := marked[idOf(n)]
+	return found
 }
 
 // put writes a delivery's own row, and moves it between those that wait and those

@@ -18,11 +18,14 @@ func ReadFrom(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	if id.Booked < oldest {
+	d, err := findKept(view, org, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case id.Booked < oldest && (d == nil || forgotten(d, oldest)):
 		return nil, notFound()
-	}
-	if d, err := findKept(view, org, id); d != nil || err != nil {
-		return d, err
+	case d != nil:
+		return d, nil
 	}
 	var found *posting.Notice
 	page := ledger.Micros(0)
@@ -48,6 +51,12 @@ func ReadFrom(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
 		return nil, err
 	}
 	return ofNotice(found, marked), nil
+}
+
+// forgotten tells whether a delivery is not shown any more, although it may still be
+// there: it is over, and older than the retention.
+func forgotten(d *Delivery, oldest ledger.Micros) bool {
+	return d.Booked < oldest && d.State != Pending
 }
 
 // ofNotice is the delivery of a notice that has no row of its own.

@@ -11,6 +11,8 @@ import (
 const (
 	cursorEvery = 4_096 // outcomes after which an organization's cursor is moved
 	maxPages    = 256   // pages of notices that are read from one view
+
+	lastPage = ledger.Micros(1 << 62) // after every page: booked times may be ahead of the clock
 )
 
 // resumption is what a start finds of an organization.
@@ -25,19 +27,11 @@ func (s *Service) remember() error {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	return view.SectionOrganizations(posting.Shelves, func(org ledger.ID) (bool, error) {
-		err := view.ShelfKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
-			k, next, _, ok := parseRetry(org, row)
-			if !ok {
-				return nil, false, fmt.Errorf("delivery that waits with key %x", row)
-			}
-			s.timers.set(k, next)
-			return afterWaiting(row), true, nil
-		})
-		if err != nil {
+		if err := s.rememberRetries(view, org); err != nil {
 			return false, err
 		}
 		r := resumption{org: org}
-		err = view.NoticePages(org, 0, func(page ledger.Micros, _ []posting.Notice) (bool, error) {
+		err := view.NoticePages(org, 0, func(page ledger.Micros, _ []posting.Notice) (bool, error) {
 			r.upTo = page
 			return false, nil
 		})
@@ -45,6 +39,18 @@ func (s *Service) remember() error {
 			s.resumed = append(s.resumed, r)
 		}
 		return true, err
+	})
+}
+
+// rememberRetries sets the timers of an organization's destinations.
+func (s *Service) rememberRetries(view *posting.View, org ledger.ID) error {
+	return view.ShelfKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
+		k, next, _, ok := parseRetry(org, row)
+		if !ok {
+			return nil, false, fmt.Errorf("delivery that waits with key %x", row)
+		}
+		s.timers.set(k, next)
+		return afterWaiting(row), true, nil
 	})
 }
 
@@ -76,7 +82,16 @@ func (s *Service) rescan(org ledger.ID, only *key) {
 	if s.stopping.Load() {
 		return
 	}
-	if err := s.rt.Go(func() { s.offerUnsettled(org, ledger.MicrosOf(s.rt.Clock.Now())+1, only) }); err != nil {
+	s.rescanned.Store(true)
+	job := func() {
+		s.offerUnsettled(org, lastPage, only)
+		view := s.rt.Journal.View()
+		defer view.Close()
+		if err := s.rememberRetries(view, org); err != nil {
+			s.rt.Log.Error("deliveries that wait cannot be read", "organization", org.String(), "error", err)
+		}
+	}
+	if err := s.rt.Go(job); err != nil {
 		s.rt.Log.Error("notices that were lost from memory wait for the next start", "organization", org.String())
 	}
 }
@@ -160,31 +175,36 @@ func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *
 	return next, more && on, err
 }
 
-// moveCursor looks in the background how far all notices are settled, and has that
-// written down: the next start begins there.
+// moveCursor moves an organization's cursor in the background.
 func (s *Service) moveCursor(org ledger.ID) {
 	job := func() {
-		from, err := s.cursor(org)
-		before := from
-		for more := true; more && err == nil; {
-			stopped := false
-			from, more, err = s.unsettled(org, from, 1<<62, func(*posting.Notice) bool {
-				stopped = true
-				return false
-			})
-			more = more && !stopped
-		}
-		if err == nil && from > before {
-			err = s.ask(org, func(o *office, d *draft, _ ledger.Micros) error {
-				d.shelve(org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(from)))
-				return nil
-			})
-		}
-		if err != nil {
+		if err := s.settle(org); err != nil {
 			s.rt.Log.Warn("the cursor of notices was not moved", "organization", org.String(), "error", err)
 		}
 	}
 	_ = s.rt.Go(job) // with too much to do there will be another time
+}
+
+// settle looks how far all notices are settled, and has that written down: the next
+// start begins there, and what is older than the retention goes up to there.
+func (s *Service) settle(org ledger.ID) error {
+	from, err := s.cursor(org)
+	before := from
+	for more := true; more && err == nil; {
+		stopped := false
+		from, more, err = s.unsettled(org, from, lastPage, func(*posting.Notice) bool {
+			stopped = true
+			return false
+		})
+		more = more && !stopped
+	}
+	if err != nil || from <= before {
+		return err
+	}
+	return s.ask(org, func(o *office, d *draft, _ ledger.Micros) error {
+		d.shelve(org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(from)))
+		return nil
+	})
 }
 
 // readMarks are the marks of a page.

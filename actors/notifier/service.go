@@ -24,6 +24,7 @@ const (
 	slowAnswer   = time.Second // a worker whose receiver takes so long gives the rest of its batch back
 	briskPool    = 512         // workers for destinations that have not failed
 	doubtfulPool = 512         // and for those that have
+	operatorPool = 8           // and for operators: a mail server that hangs is not a merchant's concern
 	keepIdle     = time.Minute // how long it is remembered that a destination answers
 )
 
@@ -61,9 +62,11 @@ type Service struct {
 	offices      *actors.Registry[ledger.ID]
 	brisk        *actors.Pool
 	doubtful     *actors.Pool
+	telling      *actors.Pool
 	timers       *timers
 	waiting      atomic.Int64 // notices in memory
 	stopping     atomic.Bool
+	rescanned    atomic.Bool // after a fault: something may be told twice
 	letters      sync.Pool
 
 	resumed []resumption // what was there at the start
@@ -81,7 +84,7 @@ func New(o Options) (*Service, error) {
 		rt: rt, addresses: o.Addresses, tellers: o.Tellers, operators: o.Operators, observe: o.Observe,
 		courier:   courier.New(courier.Options{AllowPrivate: o.AllowPrivate, Clock: rt.Clock, Log: rt.Log, MaxConns: briskPool + doubtfulPool}),
 		retention: ledger.Micros(o.Retention / time.Microsecond),
-		brisk:     rt.NewPool(briskPool), doubtful: rt.NewPool(doubtfulPool),
+		brisk:     rt.NewPool(briskPool), doubtful: rt.NewPool(doubtfulPool), telling: rt.NewPool(operatorPool),
 		letters: sync.Pool{New: func() any { return new([]byte) }},
 	}
 	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {

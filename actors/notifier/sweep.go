@@ -32,6 +32,9 @@ func (s *Service) sweep(now time.Time) error {
 	})
 	view.Close()
 	for _, org := range orgs {
+		if err == nil {
+			err = s.settle(org)
+		}
 		for more := true; more && err == nil && !s.stopping.Load(); {
 			err = s.ask(org, func(o *office, d *draft, _ ledger.Micros) (err error) {
 				more, err = o.removeOld(d, before)
@@ -61,7 +64,7 @@ func (o *office) removeOld(d *draft, before ledger.Micros) (more bool, err error
 	for _, row := range old {
 		d.shelve(o.org, row, nil)
 	}
-	removed, err := o.removeKept(view, d, before, maxSwept-len(old))
+	removed, err := o.removeKept(view, d, before, cursor, maxSwept-len(old))
 	if err != nil {
 		return false, err
 	}
@@ -101,15 +104,17 @@ func oldMarks(view *posting.View, org ledger.ID, before ledger.Micros, old *[][]
 	})
 }
 
-// removeKept removes deliveries that are over, and the keys of bulletins.
-func (o *office) removeKept(view *posting.View, d *draft, before ledger.Micros, most int) (removed int, err error) {
+// removeKept removes deliveries that are over, and the keys of bulletins. Of a page
+// that the cursor has not passed none may go: its notice would look as if it had never
+// been tried.
+func (o *office) removeKept(view *posting.View, d *draft, before, cursor ledger.Micros, most int) (removed int, err error) {
 	err = view.ShelfAscending(o.org, []byte{rowKept}, nil, func(row, _ []byte) (bool, error) {
 		id := readID(row[1:])
 		if id.Booked >= before || removed >= most {
 			return false, nil
 		}
 		known := o.known(d, id)
-		if known == nil || known.State == Pending {
+		if known == nil || known.State == Pending || known.page != 0 && id.Booked >= cursor {
 			return true, nil
 		}
 		if known.State == Parked {

@@ -7,7 +7,8 @@
 //     provider will know it by: the transaction's id, and for what follows on a
 //     charge an id of its own. It is submitted once; afterwards it is only
 //     inquired, and submitted again, by the same name, only if the provider says
-//     that it waits for it or, twice, that what follows on a charge never arrived.
+//     that it waits for it or, twice, that what follows on a charge, or a charge by a
+//     stored credential, never arrived.
 //  2. A card lives in the actor's memory until no provider needs it, and is
 //     wiped. A rail that needs it in a later step has it kept sealed, without its
 //     verification value, in a row beside the record that goes with the last step.
@@ -43,8 +44,14 @@
 //  13. News of a transaction (Hint) only has its provider asked, and says nothing
 //     itself. What an adapter has to know of a charge from earlier answers is in
 //     the record, and goes with every question.
+//  14. Of each transition of which a merchant is notified the record counts that it
+//     was, or that there was nobody to notify: a lost notice is missed by that.
+//  15. A renewal of a subscription is a create like any other once it is begun, with
+//     the claim on its name in place of a txid's. A provider's token is sealed in the
+//     record of the payment that it was given for, and opened for a renewal's call only.
 //
-// Callers: api (all of Service's methods), actors/account (Attempts), cmd (New). The providers, the directory,
+// Callers: api (all of Service's methods), actors/account (Attempts), actors/subscription
+// (Renew, Charge, Payment, OnRenewal), cmd (New). The providers, the directory,
 // the admission of accounts and the sealing of cards are interfaces, because
 // siblings never import each other.
 //

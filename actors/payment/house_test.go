@@ -68,6 +68,7 @@ type house struct {
 	lossy         bool // charges may be given up that never reached the rail
 	foreign       bool // the test has written what no machine writes
 	observe       func(ledger.ID, payment.Status, *payment.Record)
+	operators     live.Operators
 	returnURL     func(org, id ledger.ID, until time.Time) string
 	seen          seen
 	witness       *witness // of this life
@@ -197,7 +198,7 @@ func (h *house) start() {
 		Runtime: h.runtime, Directory: h, Admission: admission, Sealer: sealer,
 		Providers:  map[string]actors.Provider{"simulator": provider},
 		CreateWait: cmp.Or(h.wait, patience), ProviderTimeout: cmp.Or(h.inquire, 10*time.Second),
-		ActionTTL: 30 * time.Minute, Breaker: h.breaker, Observe: h.observe, ReturnURL: h.returnURL,
+		ActionTTL: 30 * time.Minute, Breaker: h.breaker, Observe: h.observe, Operators: h.operators, ReturnURL: h.returnURL,
 	})
 	h.runtime.Start(live.Resumes)
 }

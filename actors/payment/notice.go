@@ -30,30 +30,39 @@ type told struct {
 	facts  facts
 }
 
-// notices are what a step tells the merchant: of each event its status, and all
-// else as the last event has left it.
+// notices are what a step tells the merchant, of each event its status and all else
+// as the last event has left it, and what it tells the terminal's operators.
 func (s *Service) notices(org ledger.ID, d *payment.Decision) (notices []posting.Notice) {
-	if s.addresses == nil {
-		return nil
-	}
 	for i := range d.Events {
-		if !payment.Tells(&d.Events[i]) {
+		e := &d.Events[i]
+		if !payment.Tells(e) {
 			continue
 		}
-		r := d.Record
-		to, set := s.addresses.Told(org, r.Partner, r.Asset.Env, r.Terminal)
-		if !set {
-			return nil
+		if to, about := s.telling(org, d.Record, e); about != nil {
+			notices = append(notices, posting.Notice{
+				Event: i, Channel: posting.Webhook, To: to, Body: about.facts.append(nil, d.Record), About: about,
+			})
 		}
-		about := &told{record: r, facts: facts{
-			status: payment.Status(d.Events[i].To), failure: r.Error, withFee: r.WithFee, dest: r.Dest,
-			lang: s.lang(org, r.Partner), rail: r.RailMeta,
-		}}
-		notices = append(notices, posting.Notice{
-			Event: i, Channel: posting.Webhook, To: to, Body: about.facts.append(nil, r), About: about,
-		})
+		if body := s.alert(org, d.Record, e); body != nil {
+			notices = append(notices, posting.Notice{Event: i, Channel: posting.Operators, To: d.Record.Terminal, Body: body})
+		}
 	}
 	return notices
+}
+
+// telling is what the merchant is told of an event, and where; nil: nothing.
+func (s *Service) telling(org ledger.ID, r *payment.Record, e *ledger.Event) (to ledger.ID, about *told) {
+	if s.addresses == nil {
+		return to, nil
+	}
+	to, set := s.addresses.Told(org, r.Partner, r.Asset.Env, r.Terminal)
+	if !set {
+		return to, nil
+	}
+	return to, &told{record: r, facts: facts{
+		status: payment.Status(e.To), failure: r.Error, withFee: r.WithFee, dest: r.Dest,
+		lang: s.lang(org, r.Partner), rail: r.RailMeta,
+	}}
 }
 
 func (s *Service) lang(org ledger.ID, partner int64) string {

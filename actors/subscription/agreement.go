@@ -163,10 +163,14 @@ func (a *agreement) look(c *actors.Context, m actors.Due) {
 // commit hands a decision to the writer.
 func (a *agreement) commit(c *actors.Context, d subscription.Decision, cause any) {
 	r := d.Record
+	notices := a.notices(&d)
+	r.Counted = r.Counted || a.stamp.Version == 0
+	r.Told += uint64(len(notices))
+	r.Untold += uint64(len(d.Tidings) - len(notices))
 	source := ledger.Source{Kind: ledger.Subscription, ID: a.key.ID}
 	step := posting.Step{
 		Org: a.key.Org, Source: source, Expect: a.stamp.Version, Record: Encode(r), Due: d.Due, Events: d.Events,
-		Notices: a.notices(&d),
+		Notices: notices,
 	}
 	change := &posting.Change{Outcome: d.Outcome}
 	if step.Expect == 0 {

@@ -29,6 +29,9 @@ type row struct {
 	Terminal []byte `msgpack:"terminal"`
 	Asset    []byte `msgpack:"asset"`
 	Standing []byte `msgpack:"standing"`
+	Counted  bool   `msgpack:"counted,omitempty"`
+	Told     uint64 `msgpack:"told,omitempty"`
+	Untold   uint64 `msgpack:"untold,omitempty"`
 }
 
 var errForm = errors.New("subscription: unknown form")
@@ -40,6 +43,7 @@ func Encode(r *subscription.Record) []byte {
 	assert.NoError(msgpack.NewEncoder(&out).Encode(&row{
 		Partner: r.Partner, Initial: r.Initial[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
 		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Standing: appendStanding(nil, &r.Standing),
+		Counted: r.Counted, Told: r.Told, Untold: r.Untold,
 	}))
 	return out.Bytes()
 }
@@ -53,7 +57,7 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if err := msgpack.Unmarshal(payload[1:], &in); err != nil {
 		return nil, fmt.Errorf("%w: %w", errForm, err)
 	}
-	r := &subscription.Record{ID: id, Partner: in.Partner}
+	r := &subscription.Record{ID: id, Partner: in.Partner, Counted: in.Counted, Told: in.Told, Untold: in.Untold}
 	r.PeriodDays = in.Days
 	if len(in.Metadata) > 0 {
 		r.Metadata = in.Metadata

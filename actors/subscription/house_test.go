@@ -61,6 +61,7 @@ type house struct {
 	through func(live.Payments) live.Payments     // stands before payments; nil: nobody
 	wrap    func(actors.Provider) actors.Provider // and before the rail
 	sealer  paymentactor.Sealer                   // instead of the keyring
+	guide   func(live.Directory) live.Directory   // stands before the directory
 
 	mu   sync.Mutex
 	told []posting.Notice // guarded by mu: by posting.Stream, as they became durable
@@ -127,7 +128,7 @@ func (h *house) start() {
 		sealer = h.sealer
 	}
 	h.payments = paymentactor.New(paymentactor.Options{
-		Runtime: h.runtime, Directory: h.directory, Admission: accounts, Sealer: sealer,
+		Runtime: h.runtime, Directory: h.directory, Admission: accounts, Sealer: sealer, Addresses: h.directory,
 		Providers:  map[string]actors.Provider{rail.Name(): rail},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
@@ -136,7 +137,11 @@ func (h *house) start() {
 	if h.through != nil {
 		payments = h.through(payments)
 	}
-	h.Service = live.New(live.Options{Runtime: h.runtime, Payments: payments, Directory: h.directory})
+	var guide live.Directory = h.directory
+	if h.guide != nil {
+		guide = h.guide(guide)
+	}
+	h.Service = live.New(live.Options{Runtime: h.runtime, Payments: payments, Directory: guide})
 	h.runtime.Start(paymentactor.Resumes)
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/ledger/subscription"
+	"mizan/posting"
 )
 
 func TestASubscriptionStandsOnAChargedPaymentWithAStoredCredential(t *testing.T) {
@@ -406,4 +408,52 @@ func TestTheRecordOfARenewalSaysWhatItRenews(t *testing.T) {
 	if r.Status != payment.Charged || subscription.Statuses()[0] != "active" {
 		t.Errorf("%s", r.Status)
 	}
+}
+
+// hurried has something done, once, just before a change is handed to the writer.
+type hurried struct {
+	live.Directory
+	first func()
+	once  sync.Once
+	armed atomic.Bool
+}
+
+// Told implements actors.Addresses.
+func (d *hurried) Told(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
+	if d.armed.Load() {
+		d.once.Do(d.first)
+	}
+	return d.Directory.Told(org, partner, env, terminal)
+}
+
+// The writer judges by the version: what somebody else has moved meanwhile is
+// decided on again.
+func TestWhatWasMovedMeanwhileIsDecidedOnAgain(t *testing.T) {
+	d := new(hurried)
+	h := openAs(t, func(h *house) {
+		h.guide = func(inner live.Directory) live.Directory { d.Directory = inner; return d }
+	})
+	s := h.subscribe(nil)
+	d.first = func() {
+		pause, err := s.Pause(h.clock.Now())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		pause.Record.Untold++
+		done := make(chan error, 1)
+		h.journal.Submit(&posting.Change{Steps: []posting.Step{{
+			Org: h.first.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: s.ID}, Expect: 1,
+			Record: live.Encode(pause.Record), Events: pause.Events,
+		}}}, func(r posting.Receipt) { done <- r.Err })
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	d.armed.Store(true)
+	r, err := h.Cancel(h.of(s.ID))
+	if err != nil || r.Record.Status() != "cancelled" || r.Stamp.Version != 3 {
+		t.Errorf("%+v (%v)", r, err)
+	}
+	h.is(s.ID, "cancelled", 0, 0)
 }

@@ -14,6 +14,10 @@
 //     reached the provider exactly one call in its log.
 //  6. At the end the ledger's totals are the sum of what was charged and paid out.
 //  7. No open card number, and no cardholder, is in any file or in the log.
+//  8. Under a load of its own, with a merchant who acknowledges, fails and hangs by
+//     turns: each status of each answered transaction was acknowledged by the merchant,
+//     under one event_id and with the same data at each attempt. MIZAN_NOTICE_KILLS=200
+//     kills that often.
 //
 // What can't be caught this way is an acknowledgement before the sync: the page
 // cache outlives the process. A gated store in posting's tests catches that.

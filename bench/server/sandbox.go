@@ -27,6 +27,7 @@ type Sandbox struct {
 	PartnerID      int64  `json:"partner_id"`
 	APIKey         string `json:"api_key"`
 	AuditorToken   string `json:"auditor_token"`
+	SessionToken   string `json:"session_token"` // of an administrator of the organization
 }
 
 // ReadSandbox reads the file in a data directory.

@@ -4,9 +4,10 @@ import "mizan/bench"
 
 // benchCommands are `mizan bench …`.
 type benchCommands struct {
-	Payments paymentsBench `cmd:"" help:"Load a server with payments."`
-	Ledger   ledgerBench   `cmd:"" help:"Load the ledger alone with two-leg transfers."`
-	Access   accessBench   `cmd:"" help:"Compare how long keys take that are not let in."`
+	Payments  paymentsBench  `cmd:"" help:"Load a server with payments."`
+	Contracts contractsBench `cmd:"" help:"Load a server with contracts that live from their creation to their end."`
+	Ledger    ledgerBench    `cmd:"" help:"Load the ledger alone with two-leg transfers."`
+	Access    accessBench    `cmd:"" help:"Compare how long keys take that are not let in."`
 }
 
 // paymentsBench is `mizan bench payments`.
@@ -17,6 +18,16 @@ func (c *paymentsBench) Run(s *streams) error {
 	ctx, stop := interruptible()
 	defer stop()
 	return bench.Payments(ctx, c.PaymentsConfig, s.out)
+}
+
+// contractsBench is `mizan bench contracts`.
+type contractsBench struct{ bench.ContractsConfig }
+
+// Run implements the command.
+func (c *contractsBench) Run(s *streams) error {
+	ctx, stop := interruptible()
+	defer stop()
+	return bench.Contracts(ctx, c.ContractsConfig, s.out)
 }
 
 // ledgerBench is `mizan bench ledger`.

@@ -16,7 +16,11 @@ import (
 
 	"github.com/emersion/go-smtp"
 
+	"mizan/actors/directory"
+	"mizan/internal/clock"
 	"mizan/internal/testkit"
+	"mizan/ledger"
+	"mizan/ledger/watch"
 )
 
 // room is where a terminal's operators read what they are told.
@@ -158,7 +162,7 @@ func alone(t *testing.T, s *testkit.Server) {
 		t.Fatalf("%d terminals, %v", len(list.Data), err)
 	}
 	for _, terminal := range list.Data {
-		answer, err := s.Admin().Do("PATCH", "/api/v1/terminal/"+terminal.ID, map[string]bool{"active": false})
+		answer, err := s.Admin().Do("PATCH", "/api/v1/terminal/"+terminal.ID, map[string]bool{"is_active": false})
 		status(t, answer, err, 200)
 	}
 }
@@ -236,7 +240,6 @@ func TestOperatorsAreTold(t *testing.T) {
 		payAmount(t, s, "4000000000000002", 100, "rejected")
 	}
 	advance(t, s, `{"advance_seconds":1}`)
-	debugDeliveries(t, s)
 	const spike = `7 of 10 transactions rejected or failed at "Euros"`
 	wantHeard(t, "a spike of failures", r.heard(), "-100123: "+spike, "@ops: "+spike, "ops@bank.example: "+spike)
 
@@ -280,6 +283,29 @@ func TestAServerThatCannotTellOperatorsSaysSo(t *testing.T) {
 	for _, way := range []string{"nothing by Telegram", "nothing by e-mail"} {
 		if n := strings.Count(s.Stderr(), way); n != 1 {
 			t.Errorf("%d lines of the log say %q", n, way)
+		}
+	}
+}
+
+// What is stored and cannot be read is a failed attempt like any other: it leaves
+// everybody who was left, and harms nobody else.
+func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
+	cfg, err := parse(t, "--sandbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(cfg, &streams{out: io.Discard, err: io.Discard})
+	s.clock = clock.Real{}
+	good := watch.Message{Kind: watch.Daily, Subject: "s", Text: "t"}.Append(nil)
+	s.directory = new(directory.Service)
+	for name, c := range map[string]struct{ body, left []byte }{
+		"a message":    {[]byte("{"), []byte(`{"telegram":["1"]}`)},
+		"no message":   {nil, nil},
+		"who was left": {good, []byte("[")},
+	} {
+		a, left, wait := s.tellOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.left)
+		if a.Failure == "" || a.At == 0 || string(left) != string(c.left) || wait != 0 {
+			t.Errorf("%s: %+v, left %q, wait %v", name, a, left, wait)
 		}
 	}
 }

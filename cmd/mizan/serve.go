@@ -16,6 +16,7 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/account"
+	"mizan/actors/contract"
 	"mizan/actors/desk"
 	"mizan/actors/directory"
 	"mizan/actors/notifier"
@@ -59,6 +60,7 @@ type server struct {
 	simulator *simulator.Simulator // nil without --sandbox
 	accounts  *account.Service
 	payments  *payment.Service
+	contracts *contract.Service
 	renewals  *subscription.Service
 	notifier  *notifier.Service
 	operators *operators.Carriers
@@ -186,6 +188,7 @@ func (s *server) startActors(context.Context) error {
 		CreateWait: s.cfg.createWait, ProviderTimeout: s.cfg.providerWait, ActionTTL: s.cfg.actionTTL,
 		ReturnURL: s.pages().Return, Operators: s.operators.Reaches, Observe: s.moved,
 	})
+	s.contracts = contract.New(s.runtime)
 	s.accounts.Recall(s.payments.Attempts)
 	s.renewals = subscription.New(subscription.Options{Runtime: s.runtime, Payments: s.payments, Directory: s.directory})
 	if err := s.openNotifier(); err != nil {
@@ -334,7 +337,7 @@ func errorText(err error) string {
 
 func (s *server) apiConfig() api.Config {
 	cfg := api.Config{
-		Payments: s.payments, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
+		Payments: s.payments, Contracts: s.contracts, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
 		Enter: s.runtime.Enter, Signer: s.keyring.Signer(), Fingerprint: s.keyring.Fingerprint,
 		Status: s.status, Version: version, Env: "production",
 		TrustedProxies: s.cfg.proxies, BehindProxy: s.cfg.tls == "off" && len(s.cfg.proxies) > 0,

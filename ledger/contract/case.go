@@ -20,6 +20,7 @@ type Case struct {
 	lines   []ledger.Posting
 	entries [][]ledger.Posting
 	on      ledger.Date // the effective date; 0: the booked day
+	joined  ledger.ID   // who has a part in the contract from now on
 }
 
 // v is the next record's values.

@@ -52,6 +52,12 @@ var Certificate = define(&Product{
 		&Deed{Name: Default, Moves: true, Body: reasons, Do: ciGiveUp},
 	),
 	Type: "backing_type",
+	Holders: func(r *Record) (who []ledger.ID) {
+		for _, h := range ciHolders(r.Values) {
+			who = append(who, h.who)
+		}
+		return who
+	},
 	Open: ciOpen, Holdings: ciHoldings,
 })
 
@@ -105,7 +111,7 @@ var (
 	ciCode          = text(66, "isin")
 	ciIssued        = date(67, "issue_date")
 	ciMaturity      = date(68, "maturity_date")
-	ciSubscriptions = rows(69, "subscriptions", ciSubscription)
+	ciSubscriptions = rows(69, "subscriptions", ciSubscription, deep)
 	ciDefault       = text(70, "default_reason", inMetadata)
 	ciRedeemed      = date(71, "redemption_date")
 	ciUndistributed = amount(72, "undistributed", hidden)
@@ -232,6 +238,9 @@ func ciSubscribe(c *Case) {
 	case len(ciSubscriptions.Of(v)) >= MaxSubscriptions:
 		c.refuse(ciInCertificates.Name, "the issue has %d subscriptions: no more are taken", MaxSubscriptions)
 	default:
+		if held == 0 {
+			c.joined = investor
+		}
 		row := ciSubscription.New()
 		ciInvestor.Set(row, investor)
 		ciHeld.Set(row, n)
@@ -331,9 +340,6 @@ func ciActivate(c *Case) {
 func ciDistribute(c *Case) {
 	v, r := c.v(), c.r
 	profit, outstanding := ciInProfit.Of(c.in), ciOutstanding.Of(v)
-	if !c.grow(ciDistributed, profit, ciInProfit.Name) {
-		return
-	}
 	each := part(profit, 1, outstanding)
 	rest := minus(profit, times(each, outstanding))
 	on := orToday(c, ciInPeriodEnd)
@@ -342,10 +348,12 @@ func ciDistribute(c *Case) {
 	ciDistributedSum.Set(row, profit)
 	ciEach.Set(row, each)
 	ciThen.Set(row, outstanding)
-	ciDistributions.Set(v, added(ciDistributions.Of(v), row))
+	if !c.grow(ciDistributed, profit, ciInProfit.Name) || !c.keep(ciDistributions, row, ciInProfit.Name) {
+		return
+	}
 	ciActual.Set(v, wholePercent(ciDistributed.Of(v), ciTotal.Of(v)))
 	if ciNext.Has(v) {
-		ciNext.Set(v, after(ciNext.Of(v), periodMonths(ciFrequency.Of(v))))
+		c.advance(ciNext, periodMonths(ciFrequency.Of(v)))
 	}
 	ciUndistributed.Set(v, plus(ciUndistributed.Of(v), rest))
 	c.effective(on)

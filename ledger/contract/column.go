@@ -36,6 +36,7 @@ type Place uint8
 const (
 	Detail   Place = iota // in a contract that is read by its id, and after an action
 	Short                 // also in lists, where a product has a short form
+	Deep                  // there, and in no list at all
 	Metadata              // a key of metadata beside those that were sent, in the detail
 	Hidden                // nowhere: the service's own
 )
@@ -54,10 +55,14 @@ type Column struct {
 	Min, Max int64    // of Integer and Percent
 	Zero     bool     // an Amount may be zero
 	Longer   int      // a Text has more characters than this
-	Most     int      // and no more than these; entries of Texts and List
+	Most     int      // and no more than these; entries of Texts, List and Rows
 	Words    []string // of an Enum
 	Of       *Table   // of Rows
 	Single   bool     // Rows are one row at most, shown as an object
+
+	// From works the value out of the others, where it follows from them: such a
+	// column is not stored. nil: the value is its row's.
+	From func(Row) any
 
 	place int // in its table
 }
@@ -78,12 +83,12 @@ type Cell[T any] struct{ *Column }
 
 // Of is the column's value in a row, the zero value where there is none.
 func (c Cell[T]) Of(r Row) T {
-	value, _ := r[c.place].(T)
+	value, _ := c.Value(r).(T)
 	return value
 }
 
 // Has tells whether there is a value.
-func (c Cell[T]) Has(r Row) bool { return r[c.place] != nil }
+func (c Cell[T]) Has(r Row) bool { return c.Value(r) != nil }
 
 // Set gives the column a value. The row must not be shared yet.
 func (c Cell[T]) Set(r Row, value T) { r[c.place] = value }
@@ -128,7 +133,12 @@ func (t *Table) ByKey(key uint8) *Column { return t.keys[key] }
 func (t *Table) New() Row { return make(Row, len(t.Columns)) }
 
 // Value is a column's value in a row of its table; nil: none.
-func (c *Column) Value(r Row) any { return r[c.place] }
+func (c *Column) Value(r Row) any {
+	if c.From != nil {
+		return c.From(r)
+	}
+	return r[c.place]
+}
 
 // Put gives it a value of its kind's Go type, or takes it away: for those who read
 // stored rows.
@@ -206,6 +216,7 @@ func rows(key uint8, name string, of *Table, o ...option) Cell[[]Row] {
 func asked(c *Column)      { c.Asked = true }
 func required(c *Column)   { c.Asked, c.Required = true, true }
 func short(c *Column)      { c.Place = Short }
+func deep(c *Column)       { c.Place = Deep }
 func inMetadata(c *Column) { c.Place = Metadata }
 func hidden(c *Column)     { c.Place = Hidden }
 func single(c *Column)     { c.Single = true }
@@ -213,6 +224,9 @@ func orZero(c *Column)     { c.Zero = true }
 
 func longerThan(n int) option { return func(c *Column) { c.Longer = n } }
 func atMost(n int) option     { return func(c *Column) { c.Most = n } }
+func computed(from func(Row) any) option {
+	return func(c *Column) { c.From = from }
+}
 func otherwise(value any) option {
 	return func(c *Column) { c.Asked, c.Default = true, value }
 }

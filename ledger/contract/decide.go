@@ -15,6 +15,10 @@ type Decision struct {
 	Due     ledger.Micros // when time has something to do; 0: never
 	Finish  bool          // nothing leads any further
 	Outcome bool          // time has come: it may not be refused
+
+	// Joined is who has a part in the contract from now on, beside its customer; zero:
+	// nobody.
+	Joined ledger.ID
 }
 
 // Proposal is a contract that was asked for.
@@ -121,7 +125,7 @@ func (d *Deed) given(sent Given, reading *Reading, f *Faults) Row {
 func (r *Record) Act(name Action, sent Given, now ledger.Micros) (Decision, error) {
 	deed := r.Product.Deed(name)
 	if deed == nil || deed.Timer {
-		return Decision{}, r.Unsupported(string(name))
+		return Decision{}, Unsupported(string(name))
 	}
 	if !deed.Free && !r.has(deed) {
 		return Decision{}, refuseState(r.Status, name)
@@ -140,7 +144,7 @@ func (r *Record) Act(name Action, sent Given, now ledger.Micros) (Decision, erro
 }
 
 // Unsupported is the refusal of an action that nobody has heard of.
-func (r *Record) Unsupported(name string) error {
+func Unsupported(name string) error {
 	f := new(Faults)
 	f.add("action", "Unsupported action: %s", name)
 	return f
@@ -169,6 +173,7 @@ func (r *Record) Woken(now ledger.Micros) (Decision, bool) {
 	deed := r.Product.Deed(name)
 	d := Decision{Record: r.next(), Outcome: true}
 	c := &Case{Now: now, Today: on, Was: r, r: d.Record, reading: r.Reading, faults: new(Faults), on: on}
+	c.in = deed.given(nil, r.Reading, c.faults) // time says nothing: what may be left out has its default
 	assert.NoError(d.do(c, deed))
 	return d.end(), true
 }
@@ -180,6 +185,7 @@ func (d *Decision) do(c *Case, deed *Deed) error {
 	if err := c.faults.err(); err != nil {
 		return err
 	}
+	d.Joined = c.joined
 	d.move(c, c.event)
 	return nil
 }

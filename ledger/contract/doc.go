@@ -16,7 +16,8 @@
 //  3. What a deed books balances, and is in the same Change as the state. What one
 //     entry has no room for goes on in further entries of that Change.
 //  4. Amounts that are sent, and totals that grow, are at most ledger.MaxAmount, so
-//     that no product of an amount, a term and a percentage leaves the range. What
+//     that no product of an amount, a term and a percentage leaves the range. Lists of
+//     reports have at most MaxRows rows, so that a contract fits into its record. What
 //     time does cannot be refused, and need not be.
 //  5. The columns say what each of a contract's own accounts holds (Holdings). When a
 //     contract ends they hold nothing, but for what the product says.
@@ -24,6 +25,8 @@
 //     several things that are due, the earliest comes first, one a decision.
 //  7. No product asks which reading it is in.
 //  8. Floors are written out; what they leave has an owner in the same entry.
+//  9. A column that follows from others wholly and is long, such as a schedule, is
+//     worked out when it is read, and not stored.
 //
 // Callers: actors/contract (Open, Act, Woken and the codec of columns), api (columns,
 // to show them), snapshots (machines and Holdings).

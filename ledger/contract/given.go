@@ -48,6 +48,9 @@ func (t *Table) Read(given Given, loose bool, prefix string, f *Faults) Row {
 			f.add(prefix+c.Name, "%s", wrong)
 			continue
 		}
+		if value == nil { // an empty text says nothing
+			value = c.Default
+		}
 		r[c.place] = value
 	}
 	return r
@@ -84,6 +87,10 @@ func (c *Column) read(raw []byte, loose bool) (value any, wrong string) {
 		return []byte(raw), ""
 	case List:
 		return c.readList(raw)
+	case Rows:
+		if c.Single {
+			return c.readSingle(raw, loose)
+		}
 	}
 	return nil, "cannot be set"
 }
@@ -204,6 +211,20 @@ func (c *Column) readTexts(raw []byte) (any, string) {
 		return nil, ""
 	}
 	return sent, ""
+}
+
+// readSingle takes an object whose members are the columns of one row.
+func (c *Column) readSingle(raw []byte, loose bool) (any, string) {
+	var sent Given
+	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
+		return nil, "must be an object"
+	}
+	wrong := new(Faults)
+	row := c.Of.Read(sent, loose, "", wrong)
+	if !wrong.none() {
+		return nil, wrong.List[0].Field + " " + wrong.List[0].Message
+	}
+	return []Row{row}, ""
 }
 
 // readList takes a list whose entries are kept as they were sent.

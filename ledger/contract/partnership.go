@@ -42,7 +42,7 @@ var Partnership = define(&Product{
 		&Deed{Name: Dissolve, Moves: true, Body: reasons, Do: pnDissolve},
 		&Deed{Name: Rent, Moves: true, Timer: true, Do: pnTakeRent},
 	),
-	Type: "partnership_type", Customer: "customer_id",
+	Type: "partnership_type", Customer: "customer_id", Brief: true,
 	Open: pnOpen, Due: pnDue, Holdings: pnHoldings,
 })
 

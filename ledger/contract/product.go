@@ -21,7 +21,9 @@ const (
 	UnderReview  Status = "under_review"
 	ReviewPassed Status = "review_passed"
 	Refused      Status = "rejected"
+	Pending      Status = "pending" // where a product has no review path
 	Active       Status = "active"
+	Closed       Status = "closed"
 
 	Create   Action = "create"
 	Submit   Action = "submit"
@@ -31,6 +33,8 @@ const (
 	Profit   Action = "profit"
 	Loss     Action = "loss"
 	Mature   Action = "mature"
+	Withdraw Action = "withdraw"
+	Close    Action = "close"
 
 	// Continue is the event of an entry that would not fit into the one before it,
 	// of the same Change. It stays in the state.
@@ -90,8 +94,20 @@ type Product struct {
 	// Names of columns that lists filter by; empty: they don't.
 	Type, Customer string
 
+	// Brief says that lists show the short form.
+	Brief bool
+
 	// Currencied says that a currency has to be sent; else it is the region's.
 	Currencied bool
+
+	// What else lists filter by; nil: they don't. Arrears tells whether a running
+	// contract is in arrears, Ends on which day one ends; 0: it does not run.
+	Arrears func(r *Record) bool
+	Holders func(r *Record) []ledger.ID // who has a part in it, beside its customer
+	Ends    func(r *Record) ledger.Date
+
+	// Schedule is the column of what is to be paid when; nil: there is none.
+	Schedule *Column
 
 	// Open checks what was asked for and fills what follows from it.
 	Open func(c *Case)
@@ -127,14 +143,14 @@ func define(p *Product) *Product {
 func (p *Product) compile(reading *Reading) *Machine {
 	table := fsm.Table[Status, Action, Step]{Absent: {Create: {To: p.States[0], Why: "somebody asked for it; nothing has moved"}}}
 	states, actions := []Status{Absent}, []Action{Create}
+	own := slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Only != nil && s.Only != reading })
 	for _, s := range p.States {
-		table[s] = fsm.Row[Action, Step]{}
-		states = append(states, s)
-	}
-	for _, s := range p.Steps {
-		if s.Only != nil && s.Only != reading {
-			continue
+		if s == p.States[0] || slices.ContainsFunc(own, func(to Step) bool { return to.To == s }) {
+			table[s] = fsm.Row[Action, Step]{}
+			states = append(states, s)
 		}
+	}
+	for _, s := range own {
 		_, twice := table[s.From][s.By]
 		assert.That(!twice, "contract: two steps %s from %s", s.By, s.From)
 		table[s.From][s.By] = s
@@ -156,6 +172,14 @@ func steps(by Action, to Status, why string, from ...Status) []Step {
 	all := make([]Step, len(from))
 	for i := range from {
 		all[i] = Step{From: from[i], By: by, To: to, Why: why}
+	}
+	return all
+}
+
+// within are steps that only one reading has.
+func within(reading *Reading, all []Step) []Step {
+	for i := range all {
+		all[i].Only = reading
 	}
 	return all
 }
@@ -195,13 +219,14 @@ var (
 	rejectDeed = &Deed{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.v(), reason.Of(c.in)) }}
 )
 
-// withReview are a product's deeds behind those of its review. Each product has its
-// own: they are changed when it is defined.
-func withReview(own ...*Deed) []*Deed {
-	deeds := make([]*Deed, 0, 3+len(own))
-	for _, shared := range []*Deed{submitDeed, passDeed, rejectDeed} {
-		copied := *shared
-		deeds = append(deeds, &copied)
-	}
-	return append(deeds, own...)
+// own is a product's copy of a deed that products share: it is changed when the
+// product is defined.
+func own(shared *Deed) *Deed {
+	copied := *shared
+	return &copied
+}
+
+// withReview are a product's deeds behind those of its review.
+func withReview(deeds ...*Deed) []*Deed {
+	return append([]*Deed{own(submitDeed), own(passDeed), own(rejectDeed)}, deeds...)
 }

@@ -1,9 +1,8 @@
 package contract
 
 import (
-	"testing"
-
 	"github.com/google/uuid"
+	"pgregory.net/rapid"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -12,13 +11,13 @@ import (
 // world is a case's surroundings: contracts of one organization, and what their
 // entries have left on the accounts.
 type world struct {
-	t     *testing.T
+	t     rapid.TB
 	now   ledger.Micros
 	debit map[ledger.Path]money.Amount
 	other map[ledger.Path]money.Amount
 }
 
-func newWorld(t *testing.T, today string) *world {
+func newWorld(t rapid.TB, today string) *world {
 	day, ok := ParseDate(today)
 	if !ok {
 		t.Fatalf("no date: %s", today)
@@ -59,8 +58,8 @@ func (w *world) balance(path ledger.Path) money.Signed {
 func (w *world) agrees(r *Record) {
 	w.t.Helper()
 	for _, h := range r.Product.Holdings(r) {
-		if got := w.balance(h.Account); got != (money.Signed{Abs: h.Amount}) {
-			w.t.Fatalf("%s holds %v, and the %s contract says %v", h.Account, got, r.Status, h.Amount)
+		if got := w.balance(h.Account); got != h.Balance() {
+			w.t.Fatalf("%s holds %v, and the %s contract says %v", h.Account, got, r.Status, h.Balance())
 		}
 	}
 }
@@ -96,40 +95,3 @@ func given(pairs ...string) Given {
 }
 
 const someone = `"5d0d1a52-6f3e-4a43-9d9e-6a4bd8f6c001"`
-
-func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
-	w := newWorld(t, "2026-01-10")
-	r := w.open(Partnership, Secular, given("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`,
-		"total_value", `"1000"`, "bank_contribution", `"800"`, "customer_contribution", `"200"`,
-		"profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "3"))
-	r = w.act(r, Fund, nil)
-	r = w.act(r, Activate, nil)
-	r = w.act(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-02-09"`))
-	r = w.act(r, Loss, given("amount", `"100"`))
-	for range 3 {
-		r = w.act(r, Buyout, nil)
-	}
-	if r.Status != Completed || pnTheirPercent.Of(r.Values) != 100 {
-		t.Errorf("%s with %d%%", r.Status, pnTheirPercent.Of(r.Values))
-	}
-}
-
-func TestAnIssueIsRedeemed(t *testing.T) {
-	w := newWorld(t, "2026-01-10")
-	r := w.open(Certificate, Religious, given("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
-		"underlying_asset_value", `1000`, "total_value", `1000`, "certificate_value", `10`, "expected_yield", "5", "maturity_months", "1",
-		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-12-01"`))
-	r = w.act(r, Pass, given("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
-	r = w.act(r, Offer, nil)
-	for range 70 {
-		r = w.act(r, Subscribe, given("investor_id", `"`+uuid.NewString()+`"`, "certificates", "1"))
-	}
-	r = w.act(r, Activate, nil)
-	r = w.act(r, Profit, given("total_profit", `101`))
-	w.now += 31 * 24 * 3600 * 1_000_000
-	r = w.act(r, Mature, nil)
-	r = w.act(r, Redeem, given("redemption_date", `"2026-02-10"`))
-	if r.Status != Redeemed || len(ciCode.Of(r.Values)) != 16 {
-		t.Errorf("%s, code %s", r.Status, ciCode.Of(r.Values))
-	}
-}

@@ -1,6 +1,9 @@
 package contract
 
 import (
+	"fmt"
+	"strings"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
@@ -39,10 +42,19 @@ func current(whose ledger.ID) ledger.Path {
 	return ledger.Path("L:customer:" + whose.String() + ":current")
 }
 
-// Holding is what one of a contract's own accounts holds, on its normal side.
+// Holding is what one of a contract's own accounts holds, on its normal side; on the
+// other side where losses are debited to an account of equity.
 type Holding struct {
 	Account ledger.Path
 	Amount  money.Amount
+}
+
+// equityLost is the stem of accounts of equity that losses are debited to.
+const equityLost = "Q:loss"
+
+// Balance is the account's balance that follows from what it holds.
+func (h Holding) Balance() money.Signed {
+	return money.Signed{Abs: h.Amount, Negative: !h.Amount.IsZero() && strings.HasPrefix(string(h.Account), equityLost+":")}
 }
 
 // The columns that all products have.
@@ -54,5 +66,46 @@ var (
 	ReviewedAt = instant(5, "reviewed_at", hidden)
 	Why        = text(6, "rejection_reason", inMetadata)
 
-	base = columns(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why)
+	// ScreeningID is the screening that the contract rests on, where one is named.
+	ScreeningID = id(7, "screening_id", asked)
+
+	base = columns(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID)
 )
+
+// Number is a contract's number as it is shown: the prefix of its product in its
+// reading, the year in which it was made, and its place in that sequence.
+func (r *Record) Number(made ledger.Micros, n uint64) string {
+	return fmt.Sprintf("%s-%d-%06d", r.Product.Faces[r.Reading].Prefix, made.Time().Year(), n)
+}
+
+// Customer is whose contract it is; zero: the product has no customer.
+func (r *Record) Customer() (who ledger.ID) {
+	if c := r.Product.Columns.names[r.Product.Customer]; c != nil {
+		who, _ = r.Values[c.place].(ledger.ID)
+	}
+	return who
+}
+
+// Types are what a product's contracts are of; none where lists don't filter by it.
+func (p *Product) Types() []string {
+	if c := p.Columns.names[p.Type]; c != nil {
+		return c.Words
+	}
+	return nil
+}
+
+// Type is what the contract is of, as lists filter by it.
+func (r *Record) Type() (said string) {
+	if c := r.Product.Columns.names[r.Product.Type]; c != nil {
+		said, _ = r.Values[c.place].(string)
+	}
+	return said
+}
+
+// Plain is a value for people: a number, a day or a text.
+func Plain(value any) string {
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprint(value)
+}

@@ -50,5 +50,16 @@ func init() {
 	}
 }
 
+// Currencies are those that contracts are made in there.
+func (r RegionRow) Currencies() []string {
+	all := []string{string(r.Currency)}
+	for _, other := range []string{"USD", "EUR"} {
+		if other != all[0] {
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
 // AllRegions are the regions in the order in which they are shown.
 func AllRegions() []RegionRow { return append([]RegionRow(nil), regions...) }

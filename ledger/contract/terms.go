@@ -36,6 +36,33 @@ func (c *Case) grow(total Cell[money.Amount], by money.Amount, field string) boo
 	return true
 }
 
+// MaxRows bounds a list of reports that a contract keeps, such as its distributions,
+// where its column names no bound: two such lists of the largest amounts fit into a
+// record.
+const MaxRows = 3_000
+
+// keep adds a row to a list of reports, and refuses the field that it came from
+// where the list is full.
+func (c *Case) keep(list Cell[[]Row], row Row, field string) bool {
+	before, most := list.Of(c.v()), list.Most
+	if most == 0 {
+		most = MaxRows
+	}
+	if len(before) >= most {
+		c.refuse(field, "%s has %d rows: no more are taken", list.Name, most)
+		return false
+	}
+	list.Set(c.v(), added(before, row))
+	return true
+}
+
+// advance takes a date a period on, unless that would leave the calendar.
+func (c *Case) advance(next Cell[ledger.Date], months int64) {
+	if on := after(next.Of(c.v()), months); on.Time().Year() <= lastYear {
+		next.Set(c.v(), on)
+	}
+}
+
 // added is a list of rows with one more: the list before is shared.
 func added(before []Row, row Row) []Row {
 	return append(before[:len(before):len(before)], row)

@@ -183,6 +183,9 @@ func (c Case) unheard(d *Decision) bool {
 		d.Due = c.after(c.Inquire)
 		return true
 	}
+	if c.resends(d) {
+		return true
+	}
 	d.arrive()
 	d.move(Fail, r.release())
 	d.giveUp(c, Interrupted)

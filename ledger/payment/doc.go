@@ -18,10 +18,11 @@
 //     of the limit. Money that came too late is in suspense and counts nowhere.
 //  5. One operation on a charge at a time; while it is under way its own answer
 //     decides, and what is not known is inquired, never assumed.
-//  6. No card number and no verification value is ever part of a record.
+//  6. No card number and no verification value is ever part of a record, and of a
+//     provider's token only what its keeper has sealed.
 //
 // Callers: actors/payment (which makes decisions durable), api (which shows
-// records), snapshots (which replays the machine).
+// records), actors/desk (which counts outcomes), snapshots (which replays the machine).
 //
 // Rejected: one function a status. The table reads like the specification's own.
 package payment

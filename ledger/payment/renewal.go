@@ -38,3 +38,25 @@ func (r *Record) remember(a Answer) {
 		r.Token = a.Token
 	}
 }
+
+// resends decides on a renewal that surely never arrived. What it is paid with is
+// stored, unlike a card's verification value, so it is submitted once more, by the
+// same name, as what follows on a charge is: after each second "unknown reference",
+// because what is submitted then may be lost as well. After the last one it is
+// given up; false.
+func (c Case) resends(d *Decision) bool {
+	const each, last = 2, 32
+	r := d.Record
+	if r.Renewal == nil {
+		return false
+	}
+	if r.Unheard++; r.Unheard >= last {
+		return false
+	}
+	d.move(Await, nil)
+	d.Due = c.after(c.Inquire)
+	if r.Unheard%each == 0 {
+		d.Ask = AskSubmit
+	}
+	return true
+}

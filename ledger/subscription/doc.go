@@ -19,7 +19,8 @@
 //     be renewed, so that a late renewal moves no later one. What was missed is
 //     not made up for: the next renewal is the first one that is still to come.
 //  7. What is told of an event is what the record says just after that event, and
-//     all of it that ever changes is in Standing.
+//     all of it that ever changes is in Standing. The record counts how many were told,
+//     and how many there was nobody to tell of: nothing else remembers it.
 //
 // Callers: actors/subscription (which makes decisions durable), api (which shows
 // records), snapshots (which replays the machine).

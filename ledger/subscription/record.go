@@ -13,8 +13,9 @@ const (
 	MaxMetadata   = 8 << 10 // bytes of metadata
 )
 
-// Record is a subscription as it is stored. Only its Standing ever changes. Its
-// version, times and what is due are in the store's envelope.
+// Record is a subscription as it is stored. Only its Standing ever changes, and what
+// is counted of tidings. Its version, times and what is due are in the store's
+// envelope.
 type Record struct {
 	ID      ledger.ID
 	Partner int64
@@ -24,6 +25,10 @@ type Record struct {
 	Asset    money.Asset // of the initial payment: what the amount is an amount of
 
 	Standing
+
+	Counted bool   // Told and Untold count from its creation on
+	Told    uint64 // events that the merchant was told of
+	Untold  uint64 // and those at which there was nobody to tell
 }
 
 // Terms are what a partner asks for.

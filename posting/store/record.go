@@ -17,18 +17,26 @@ type Envelope struct {
 	Settled  uint64
 	Finished ledger.Micros
 	Parts    uint64 // rows that follow with the rest of a long payload
+	Number   uint64 // from a sequence; 0: none
 }
 
 // MaxPart is how much of a payload one row holds.
 const MaxPart = 96 << 10
 
-// envelopeVersion begins every record row.
-const envelopeVersion = 1
+// The versions that begin a record row: of one without a number, and with one.
+const (
+	envelopeVersion  = 1
+	envelopeNumbered = 2
+)
 
 // EncodeRecord appends a record's row: the envelope and the payload, of a long
 // payload its first MaxPart bytes.
 func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
-	dst = append(dst, envelopeVersion)
+	version := byte(envelopeVersion)
+	if e.Number != 0 {
+		version = envelopeNumbered
+	}
+	dst = append(dst, version)
 	dst = binary.AppendUvarint(dst, e.Version)
 	dst = binary.AppendUvarint(dst, e.LastSeq)
 	dst = binary.AppendUvarint(dst, uint64(e.Started))
@@ -38,6 +46,9 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 	dst = binary.AppendUvarint(dst, e.Settled)
 	dst = binary.AppendUvarint(dst, uint64(e.Finished))
 	dst = binary.AppendUvarint(dst, e.Parts)
+	if e.Number != 0 {
+		dst = binary.AppendUvarint(dst, e.Number)
+	}
 	return append(dst, payload...)
 }
 
@@ -45,7 +56,8 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 // whole if the envelope has Parts.
 func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	r := reader{src: row}
-	if r.byte() != envelopeVersion {
+	version := r.byte()
+	if version != envelopeVersion && version != envelopeNumbered {
 		return e, nil, false
 	}
 	e.Version = r.uvarint()
@@ -57,6 +69,9 @@ func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	e.Settled = r.uvarint()
 	e.Finished = ledger.Micros(r.uvarint())
 	e.Parts = r.uvarint()
+	if version == envelopeNumbered {
+		e.Number = r.uvarint()
+	}
 	return e, r.src, !r.bad
 }
 

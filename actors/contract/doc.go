@@ -1,0 +1,22 @@
+// Package contract runs one actor for each contract that something happens to: it
+// decides by ledger/contract and hands the Change to the writer. One kind of actor
+// serves all products.
+//
+// Invariants:
+//  1. What is decided on is what the writer has acknowledged. A Change that the writer
+//     refuses for its version is decided again on what is stored.
+//  2. Whoever asks is answered when the Change is durable. A request with a key keeps
+//     what it was answered with in its own Change, and its repetition is given that.
+//  3. A contract is found in its own reading and product only: elsewhere it is unknown.
+//  4. What time does comes from the record's due instant, in order, once, whatever
+//     the process does meanwhile.
+//  5. An actor stays as long as somebody waits for it, and no longer: what a contract
+//     is, is in the store.
+//  6. A contract has its number from the writer: without gaps for each organization and
+//     prefix.
+//
+// Callers: api (Service), cmd (New).
+//
+// Rejected: an actor for a creation. Nobody else can know of a contract that is not
+// there yet; what could be asked for twice is for the key's claim to say.
+package contract

@@ -1,0 +1,138 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/posting"
+)
+
+// act is an action on its way to its contract.
+type act struct {
+	Act
+	done chan answer
+}
+
+type answer struct {
+	result Result
+	err    error
+}
+
+// Refuse implements actors.Refusable.
+func (m *act) Refuse(err error) { m.answer(answer{err: err}) }
+
+func (m *act) answer(a answer) {
+	select {
+	case m.done <- a:
+	default: // it was answered
+	}
+}
+
+// live is the actor of one contract.
+type live struct {
+	service *Service
+	key     actors.RecordKey
+	record  *contract.Record // nil: not loaded
+	stamp   posting.Stamp
+
+	decision contract.Decision // being made durable
+	cause    any               // the message that led to it, to decide again
+}
+
+// Receive implements actors.Behaviour.
+func (l *live) Receive(c *actors.Context, message any) {
+	switch m := message.(type) {
+	case *act:
+		l.act(c, m)
+	case actors.Due:
+		l.due(c, m)
+	default:
+		panic(fmt.Sprintf("contract: unexpected message %T", m))
+	}
+}
+
+// Idle implements actors.Behaviour.
+func (l *live) Idle() bool { return true }
+
+// Failed implements actors.Behaviour.
+func (l *live) Failed(*actors.Context) {
+	if m, ok := l.cause.(*act); ok {
+		m.Refuse(ledger.Refuse("contract", ledger.Internal, "an internal error; read the contract"))
+	}
+}
+
+// load brings the contract back from the store; false: there is none.
+func (l *live) load() bool {
+	if l.record != nil {
+		return true
+	}
+	view := l.service.rt.Journal.View()
+	defer view.Close()
+	r, found, err := Load(view, l.key.Org, l.key.ID)
+	if err != nil {
+		panic(err)
+	}
+	if found {
+		l.record, l.stamp = r.Record, r.Stamp
+	}
+	return found
+}
+
+func (l *live) act(c *actors.Context, m *act) {
+	if !l.load() || l.record.Product != m.Product || l.record.Reading != m.Reading {
+		m.Refuse(unknown())
+		return
+	}
+	d, err := l.record.Act(m.Action, m.Given, ledger.MicrosOf(c.Now()))
+	if err != nil {
+		m.Refuse(err)
+		return
+	}
+	l.commit(c, d, m, &m.Key)
+}
+
+// due does what time has come for. What it was not woken for yet is not done.
+func (l *live) due(c *actors.Context, m actors.Due) {
+	if !l.load() || l.stamp.Due != m.At {
+		return // it has moved on
+	}
+	if d, ok := l.record.Woken(max(m.At, ledger.MicrosOf(c.Now()))); ok {
+		l.commit(c, d, m, nil)
+	}
+}
+
+func (l *live) commit(c *actors.Context, d contract.Decision, cause any, key *actors.Key) {
+	l.decision, l.cause = d, cause
+	c.Commit(changeOf(l.key.Org, &d, l.stamp.Version, key))
+}
+
+// Committed implements actors.Behaviour.
+func (l *live) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
+	d, cause := l.decision, l.cause
+	l.decision, l.cause = contract.Decision{}, nil
+	if r.Err != nil {
+		l.refused(c, cause, r)
+		return
+	}
+	l.record, l.stamp = d.Record, r.Stamps[0]
+	if m, ok := cause.(*act); ok {
+		m.answer(answer{result: Result{Record: l.record, Stamp: l.stamp}})
+	}
+}
+
+// refused decides again on what the writer refused for its version. All else is for
+// whoever asked.
+func (l *live) refused(c *actors.Context, cause any, r posting.Receipt) {
+	var refusal *ledger.Refusal
+	if errors.As(r.Err, &refusal) && refusal.Code == ledger.StaleVersion {
+		l.record = nil
+		l.Receive(c, cause)
+		return
+	}
+	if m, ok := cause.(*act); ok {
+		m.Refuse(refusedBy(r))
+	}
+}

@@ -1,0 +1,176 @@
+package contract
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// Service makes, moves and reads contracts.
+type Service struct {
+	rt       *actors.Runtime
+	wait     time.Duration
+	registry *actors.Registry[actors.RecordKey]
+}
+
+// commandWait is how long somebody waits for a Change, in real time.
+const commandWait = 30 * time.Second
+
+// New registers the service with the runtime. Start the runtime afterwards.
+func New(rt *actors.Runtime) *Service {
+	s := &Service{rt: rt, wait: commandWait}
+	s.registry = actors.NewRegistry(rt, "contract", 0, func(k actors.RecordKey) actors.Behaviour {
+		return &live{service: s, key: k}
+	})
+	rt.Wake(ledger.Contract, func(d actors.Due) { s.registry.Tell(d.Key, d) })
+	return s
+}
+
+// Create is a contract that is asked for.
+type Create struct {
+	Org     ledger.ID
+	Product *contract.Product
+	Reading *contract.Reading
+	Env     money.Env
+	Given   contract.Given
+	Allowed func(region string) bool // whether the organization works there
+	Key     actors.Key
+}
+
+// Act is an action that is asked for.
+type Act struct {
+	Org     ledger.ID
+	ID      ledger.ID
+	Product *contract.Product
+	Reading *contract.Reading
+	Action  contract.Action
+	Given   contract.Given
+	Key     actors.Key
+}
+
+// Result is a contract as somebody is told of it.
+type Result struct {
+	Record *contract.Record
+	Stamp  posting.Stamp
+	Replay bool // it is what the key's first request was answered with
+}
+
+// Create makes a contract. The error is a *contract.Faults, or a *ledger.Refusal:
+// nothing was stored, unless its code is Unavailable after the wait.
+func (s *Service) Create(c Create) (Result, error) {
+	if r, found, err := s.answered(c.Org, &c.Key); found || err != nil {
+		return r, err
+	}
+	if err := s.screened(c.Org, c.Given); err != nil {
+		return Result{}, err
+	}
+	d, err := contract.Open(contract.Proposal{
+		ID: uuid.New(), Product: c.Product, Reading: c.Reading, Env: c.Env, Given: c.Given,
+		Now: ledger.MicrosOf(s.rt.Clock.Now()), Allowed: c.Allowed,
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	change := changeOf(c.Org, &d, 0, &c.Key)
+	done := make(chan posting.Receipt, 1)
+	s.rt.Journal.Submit(change, func(r posting.Receipt) { done <- r })
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		if r.Err == nil {
+			return Result{Record: d.Record, Stamp: r.Stamps[0]}, nil
+		}
+		return s.orAnswered(c.Org, &c.Key, refusedBy(r))
+	case <-timer.C:
+		return Result{}, late()
+	}
+}
+
+func late() error {
+	return ledger.Refuse("contract", ledger.Unavailable, "it is not stored yet; ask for it again, with the same key")
+}
+
+// refusedBy is what the writer's refusal means for whoever asked.
+func refusedBy(r posting.Receipt) error {
+	if ledger.IsRefusal(r.Err, ledger.OutOfRange) {
+		return &contract.Faults{List: []contract.Fault{{Field: "amount", Message: "takes a total out of range"}}}
+	}
+	return r.Err
+}
+
+// Act moves a contract. The error is as Create's; NotFound if there is no such contract
+// of that product in that reading.
+func (s *Service) Act(a Act) (Result, error) {
+	if r, found, err := s.answered(a.Org, &a.Key); found || err != nil {
+		return r, err
+	}
+	m := &act{Act: a, done: make(chan answer, 1)}
+	if err := s.registry.Command(actors.RecordKey{Org: a.Org, ID: a.ID}, m); err != nil {
+		return Result{}, err
+	}
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
+	select {
+	case r := <-m.done:
+		if r.err != nil {
+			return s.orAnswered(a.Org, &a.Key, r.err)
+		}
+		return r.result, nil
+	case <-timer.C:
+		return Result{}, late()
+	}
+}
+
+// Read is a contract as it stands; NotFound if there is none of that product in that
+// reading.
+func (s *Service) Read(org ledger.ID, p *contract.Product, reading *contract.Reading, id ledger.ID) (Result, error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	r, found, err := Load(view, org, id)
+	if err != nil {
+		return Result{}, err
+	}
+	if !found || r.Record.Product != p || r.Record.Reading != reading {
+		return Result{}, unknown()
+	}
+	return r, nil
+}
+
+func unknown() error { return ledger.Refuse("contract", ledger.NotFound, "no such contract") }
+
+// Load is a contract of an organization, whatever it is; false: there is none.
+func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
+	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Contract, ID: id})
+	if err != nil || !found {
+		return Result{}, false, err
+	}
+	r, err := contract.ReadRecord(id, stored.Payload)
+	return Result{Record: r, Stamp: stored.Stamp}, err == nil, err
+}
+
+// Marks of the lists that contracts are in, beside those of transactions.
+const (
+	listOfProduct = 0x10
+	listOfPerson  = 0x08
+)
+
+// ListOf is the list of a product's contracts in a reading, in both environments.
+func ListOf(p *contract.Product, reading *contract.Reading) posting.List {
+	return posting.List{Partner: int64(p.Code)<<8 | int64(reading.Code), Env: listOfProduct}
+}
+
+// ListOfPerson is the list of a product's contracts in a reading in which somebody has
+// a part. Others may be in it too: its number is a hash.
+func ListOfPerson(p *contract.Product, reading *contract.Reading, who ledger.ID) posting.List {
+	sum := sha256.Sum256(append([]byte{p.Code, reading.Code}, who[:]...))
+	return posting.List{Partner: int64(binary.BigEndian.Uint64(sum[:8]) >> 1), Env: listOfPerson}
+}

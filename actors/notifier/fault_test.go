@@ -1,0 +1,195 @@
+package notifier
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// A Teller that panics costs an attempt and nothing else: neither the others that
+// the same worker carries, nor the retry.
+func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(200))
+	to := h.at(r)
+	h.one(to)
+	h.rest() // it answers: its workers carry many at a time
+	var calls atomic.Int64
+	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+		if calls.Add(1) == 3 {
+			panic("a fault of ours")
+		}
+		return tell(dst, org, n)
+	}
+	ids := h.many(to, 40)
+	h.rest()
+	failed := 0
+	for _, id := range ids {
+		if d := h.delivery(id); d.State == Pending {
+			failed++
+			h.wants(id, Pending, 1)
+		}
+	}
+	if failed != 1 || h.waiting.Load() != 0 {
+		t.Errorf("%d deliveries wait for their retry and %d in memory, want the one that panicked", failed, h.waiting.Load())
+	}
+	h.pass(30 * time.Second)
+	r.wantOnce(t, here, append(ids, idOf(&posting.Notice{Booked: ids[0].Booked - 1, Channel: posting.Webhook})))
+}
+
+func TestATellerThatAlwaysPanicsIsParked(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(200))
+	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.Letter, error) { panic("a fault of ours") }
+	id := h.one(h.at(r))
+	h.pass(24 * time.Hour)
+	h.wants(id, Parked, MaxAttempts)
+}
+
+func TestACarrierOfOperatorsThatPanicsCostsAnAttempt(t *testing.T) {
+	h := newHouse(t, func(h *house) {
+		calls := 0
+		h.telegrams = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
+			if calls++; calls < 3 {
+				panic("a fault of ours")
+			}
+			return Attempt{At: ledger.MicrosOf(h.clock.Now())}, nil, 0
+		}
+	})
+	id := h.tells(here, posting.Operators, uuid.New())[0]
+	h.pass(24 * time.Hour)
+	h.wants(id, Delivered, 3)
+}
+
+// faulty asks an office for something that panics.
+func (h *house) faulty() {
+	h.t.Helper()
+	if err := h.ask(here, func(*office, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
+		h.t.Error("a fault is no error")
+	}
+}
+
+// An office that fails while deliveries are under way: they end as they would have,
+// told once more at worst.
+func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
+	h := newHouse(t)
+	g := newGate()
+	good, bad := receive(t, func(*arrival) int { g.wait(); return 200 }, g), receive(t, always(500))
+	to, dead := h.at(good), h.at(bad)
+	waits := h.many(dead, 5)
+	h.rest()
+	ids := h.many(to, 1_500) // also in the store
+	waitFor(t, "under way", func() bool { return good.count() > 0 })
+	h.faulty()
+	g.open()
+	for range 4 {
+		h.faulty()
+	}
+	h.rest()
+	for _, id := range ids {
+		if d := h.delivery(id); d.State != Delivered {
+			t.Fatalf("%v is %v", id, d.State)
+		}
+	}
+	h.pass(24 * time.Hour)
+	for _, id := range waits {
+		h.wants(id, Parked, MaxAttempts)
+	}
+	if got := h.waiting.Load(); got != 0 {
+		t.Errorf("%d wait in memory", got)
+	}
+	if got := len(h.shelf(here, rowRetries)); got != 0 {
+		t.Errorf("%d wait in the store", got)
+	}
+}
+
+// What an office had decided in the Change that it failed in is tried again: also
+// what a destination had read from the store.
+func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
+	h := newHouse(t)
+	g := newGate()
+	r := receive(t, func(a *arrival) int {
+		if a.nth == 2 {
+			g.wait()
+			return 500
+		}
+		return map[bool]int{true: 500, false: 200}[a.nth < 3]
+	}, g)
+	id := h.one(h.at(r))
+	h.rest()
+	go func() { _ = h.runtime.Advance(began.Add(30 * time.Second)) }()
+	waitFor(t, "the retry is under way", func() bool { return r.count() == 2 })
+	release := make(chan struct{})
+	began := make(chan struct{})
+	failed := make(chan error, 1)
+	go func() {
+		failed <- h.ask(here, func(o *office, d *draft, _ ledger.Micros) error {
+			close(began)
+			<-release
+			d.shelve(here, []byte("z"), []byte{1})
+			return nil
+		})
+	}()
+	receiveFrom(t, "the office is busy", began)
+	go func() {
+		_ = h.ask(here, func(*office, *draft, ledger.Micros) error { panic("a fault of ours") })
+	}()
+	g.open() // what becomes of the retry reaches the office behind the fault
+	close(release)
+	if err := receiveFrom(t, "written", failed); err != nil {
+		t.Error(err)
+	}
+	h.pass(24 * time.Hour)
+	if d := h.delivery(id); d.State != Delivered {
+		t.Errorf("it is %v after %d attempts", d.State, len(d.Attempts))
+	}
+}
+
+// A destination that fails has what it forgot offered again.
+func TestADestinationThatFailsLosesNothing(t *testing.T) {
+	h := newHouse(t)
+	g := newGate()
+	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	to := h.at(r)
+	ids := h.many(to, 1_500)
+	waitFor(t, "under way", func() bool { return r.count() > 0 })
+	h.destinations.Tell(key{here, merchants, to}, "no message of ours")
+	g.open()
+	h.rest()
+	h.pass(time.Minute)
+	for _, id := range ids {
+		if d := h.delivery(id); d.State != Delivered {
+			t.Fatalf("%v is %v", id, d.State)
+		}
+	}
+	if got := h.waiting.Load(); got != 0 {
+		t.Errorf("%d wait in memory", got)
+	}
+}
+
+// Of what is told twice, the second acknowledgement does not take the first one's
+// mark away from others.
+func TestMarksAreNotLostWhenSomethingIsToldTwice(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(200))
+	to := h.at(r)
+	ids := h.many(to, 10)
+	h.rest()
+	page := h.delivery(ids[0]).page
+	for _, id := range ids { // each alone, as the first of a Change
+		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: page, Source: h.delivery(id).Source}
+		h.rescan(uuid.New(), nil) // after which something may be told twice
+		h.rest()
+		h.offices.Tell(here, outcomes{[]tried{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
+		h.rest()
+	}
+	for _, id := range ids {
+		h.wants(id, Delivered, 1)
+	}
+}

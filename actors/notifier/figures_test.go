@@ -1,0 +1,315 @@
+package notifier
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/clock"
+	"mizan/internal/testkit"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// figures skips what only measures: docs/benchmarks.md has the commands.
+func figures(t *testing.T) {
+	t.Helper()
+	if os.Getenv("MIZAN_FIGURES") == "" || os.Getenv(testkit.BinaryVariable) == "" {
+		t.Skip("MIZAN_FIGURES=1 and " + testkit.BinaryVariable + "=bin/mizan measure")
+	}
+}
+
+// clerk is who sets the platform up.
+type clerk struct {
+	*testkit.Client
+	t *testing.T
+}
+
+// made sends a body and reads what came of it.
+func (c clerk) made(method, path, body string, into any) {
+	c.t.Helper()
+	a, err := c.Do(method, path, body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if a.Status/100 != 2 {
+		c.t.Fatalf("%s %s: %d %s", method, path, a.Status, a.Body)
+	}
+	if into == nil {
+		return
+	}
+	if err := a.JSON(into); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+const createForm = `{"params":{"type":"payment","amount":"%d","currency":"USD","env":"test","txid":"%s",` +
+	`"returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed",` +
+	`"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"A B","exp_month":"12","exp_year":"2040","cvv":"123"}}}`
+
+// quantile of what is sorted.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))].Round(10 * time.Microsecond)
+}
+
+// clocks has when creates were answered and when their notifications came, by txid.
+type clocks struct {
+	mu       sync.Mutex
+	answered map[string]time.Time // guarded by mu
+	arrived  map[string]time.Time // guarded by mu
+	hanging  int                  // guarded by mu
+}
+
+// sink hangs for the first so many addresses and acknowledges all others.
+func (c *clocks) sink(t *testing.T, hang int) *httptest.Server {
+	over := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		if n, err := strconv.Atoi(r.URL.Path[1:]); err != nil || n < hang {
+			c.mu.Lock()
+			c.hanging++
+			c.mu.Unlock()
+			select {
+			case <-r.Context().Done():
+			case <-over:
+			}
+			panic(http.ErrAbortHandler)
+		}
+		_, rest, _ := strings.Cut(string(body), `"txid":"`)
+		txid, _, _ := strings.Cut(rest, `"`)
+		c.mu.Lock()
+		if _, again := c.arrived[txid]; !again {
+			c.arrived[txid] = time.Now()
+		}
+		c.mu.Unlock()
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(func() { close(over); s.CloseClientConnections(); s.Close() })
+	return s
+}
+
+// TestFigureDestinationsThatHang: of 1,000 destinations 100 hang; how long after a
+// create's answer the notifications of the other 900 come.
+func TestFigureDestinationsThatHang(t *testing.T) {
+	figures(t)
+	const destinations, hang, rate, long = 1_000, 100, 300, time.Minute
+	c := &clocks{answered: make(map[string]time.Time), arrived: make(map[string]time.Time)}
+	sink := c.sink(t, hang)
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
+	admin := clerk{s.Admin(), t}
+	var partner struct{ ID int64 }
+	admin.made("POST", "/api/v1/partners", `{"name":"many","login":"many","pass":"a temporary one"}`, &partner)
+	var key struct{ Key string }
+	admin.made("POST", "/api/v1/api_keys", fmt.Sprintf(`{"name":"k","partner_id":%d}`, partner.ID), &key)
+	for n := range destinations { // each takes one amount only, which so chooses the terminal
+		admin.made("POST", "/api/v1/terminal", fmt.Sprintf(`{"name":"T%d","partner_id":%d,"provider":"simulator","type":"payment","env":"test",`+
+			`"provider_params":{"min_amount":"%[3]d","max_amount":"%[3]d"},"merchant_params":{"notify_url":"%[4]s/%[1]d","secret":"s"}}`,
+			n, partner.ID, 1000+n, sink.URL), nil)
+	}
+	client := s.Anyone().With("x-api-key", key.Key, "x-organization-id", s.Sandbox.OrganizationID)
+	c.load(t, client, destinations, rate, long)
+	c.report(t, hang)
+}
+
+// load creates so many a second, each at its own instant, whatever came of others.
+func (c *clocks) load(t *testing.T, client *testkit.Client, destinations, rate int, long time.Duration) {
+	var clients sync.WaitGroup
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	end, limit := time.After(long), make(chan struct{}, 256)
+	for n := 0; ; n++ {
+		select {
+		case <-end:
+			clients.Wait()
+			return
+		case <-tick.C:
+		}
+		limit <- struct{}{}
+		clients.Go(func() {
+			defer func() { <-limit }()
+			to := rand.IntN(destinations)
+			txid := fmt.Sprintf("%d-%d", to, n)
+			a, err := client.Post("/api/v1/transactions", fmt.Sprintf(createForm, 1000+to, txid))
+			if err != nil || a.Status != http.StatusCreated || !strings.Contains(string(a.Body), `"charged"`) {
+				t.Errorf("create: %v %+v", err, a)
+				return
+			}
+			c.mu.Lock()
+			c.answered[txid] = time.Now()
+			c.mu.Unlock()
+		})
+	}
+}
+
+// report waits for the last ones and says how long they took.
+func (c *clocks) report(t *testing.T, hang int) {
+	good := func() (waits []time.Duration, missing int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for txid, at := range c.answered {
+			to, _, _ := strings.Cut(txid, "-")
+			if n, _ := strconv.Atoi(to); n < hang {
+				continue
+			}
+			if came, ok := c.arrived[txid]; ok {
+				waits = append(waits, max(0, came.Sub(at)))
+			} else {
+				missing++
+			}
+		}
+		return waits, missing
+	}
+	waitFor(t, "the last ones", func() bool { _, missing := good(); return missing == 0 })
+	waits, _ := good()
+	slices.Sort(waits)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.Logf("%d creates, %d notifications to those that answer: p50 %v, p99 %v, p99.9 %v, last %v after the create's answer; %d attempts hang or hung; load %s",
+		len(c.answered), len(waits), quantile(waits, 0.5), quantile(waits, 0.99), quantile(waits, 0.999), waits[len(waits)-1].Round(time.Microsecond), c.hanging, load())
+	if p99 := quantile(waits, 0.99); p99 > 2*time.Second {
+		t.Errorf("p99 is %v, wanted under 2 s", p99)
+	}
+}
+
+// load is what the machine has to do.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(text))[:3], " ")
+}
+
+// TestFigureAMillionRetries: how long a start takes with a million deliveries that
+// wait, what memory it takes, and whether those that are due come first.
+func TestFigureAMillionRetries(t *testing.T) {
+	figures(t)
+	const waits, due, others = 1_000_000, 100_000, 1_000
+	events := make(chan string, 2*due)
+	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		events <- r.Header.Get("x-webhook-event-id")
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer sink.Close()
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
+	admin := clerk{s.Admin(), t}
+	admin.made("PATCH", fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":"s"}`, sink.URL), nil)
+	clerk{s.Partner(), t}.made("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
+	receiveFrom(t, "the first notification", events)
+	s.Stop()
+	order := plantRetries(t, s.Dir, uuid.MustParse(s.Sandbox.OrganizationID), waits, due, others)
+	began := time.Now()
+	s.Restart()
+	ready, memory := time.Since(began), residentMiB(t, s.PID())
+	place := make(map[string]int, len(order))
+	for n, event := range order {
+		place[event] = n
+	}
+	furthest := 0
+	for n := range order {
+		at, isDue := place[receiveFrom(t, "what is due", events)]
+		if !isDue {
+			t.Fatalf("arrival %d was not due", n)
+		}
+		furthest = max(furthest, at-n, n-at)
+	}
+	took := time.Since(began) - ready
+	t.Logf("%d wait, %d of them due: ready after %v with %s; the due ones arrived within %v (%.0f/s), none more than %d places off its turn; then %s; load %s",
+		waits, due, ready.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(due)/took.Seconds(), furthest, residentMiB(t, s.PID()), load())
+	if ready > 10*time.Second {
+		t.Errorf("ready after %v, wanted under 10 s", ready)
+	}
+}
+
+// plantRetries writes deliveries of the one transaction that is there, which failed
+// once: some are due, in the order that is returned, the others later.
+func plantRetries(t *testing.T, dir string, org ledger.ID, waits, due, others int) (order []string) {
+	t.Helper()
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var from posting.Notice
+	v := j.View()
+	err = v.NoticesAscending(org, 0, func(n *posting.Notice) (bool, error) {
+		from = *n
+		from.Body = slices.Clone(n.Body)
+		return false, nil
+	})
+	v.Close()
+	if err != nil || from.Booked == 0 {
+		t.Fatalf("no notice to repeat: %v", err)
+	}
+	terminals := make([]ledger.ID, others)
+	for i := range terminals {
+		terminals[i] = uuid.New()
+	}
+	now := ledger.MicrosOf(time.Now())
+	var written sync.WaitGroup
+	for first := 0; first < waits; first += 500 {
+		c := &posting.Change{Outcome: true}
+		for n := first; n < first+500; n++ {
+			d := &Delivery{
+				ID: ID{from.Booked - ledger.Micros(1+n), posting.Webhook}, Source: from.Source, To: from.To, State: Pending,
+				Next: now + ledger.Micros(time.Hour/time.Microsecond) + ledger.Micros(n), page: from.Page, body: from.Body,
+				Attempts: []Attempt{{At: from.Booked, Status: 500, Failure: "status 500", Took: 3}},
+			}
+			switch {
+			case n < due: // in another order than that of their events
+				d.Next = now - ledger.Micros(1_000_000) + ledger.Micros(n)
+				order = append(order, EventID(org, d.ID).String())
+			case n%2 == 0:
+				d.To = terminals[n%others]
+			}
+			row, err := encodeKept(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Shelf = append(c.Shelf, posting.Shelf{Org: org, Key: keyKept(d.ID), Value: row},
+				posting.Shelf{Org: org, Key: keyRetry(d.key(org), d.Next, d.ID), Value: []byte{}})
+		}
+		written.Add(1)
+		j.Submit(c, func(r posting.Receipt) {
+			if r.Err != nil {
+				t.Error(r.Err)
+			}
+			written.Done()
+		})
+	}
+	written.Wait()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return order
+}
+
+// residentMiB is a process's memory.
+func residentMiB(t *testing.T, pid int) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kib := func(name string) int {
+		_, rest, _ := strings.Cut(string(text), name)
+		n, _ := strconv.Atoi(strings.Fields(rest)[0])
+		return n / 1024
+	}
+	return fmt.Sprintf("%d MiB resident, %d MiB of it anonymous", kib("VmRSS:"), kib("RssAnon:"))
+}

@@ -1,0 +1,248 @@
+package notifier
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// walk lists all pages, and says how many there were.
+func (h *house) walk(q Query) (rows []*Delivery, pages int) {
+	h.t.Helper()
+	for {
+		page, next, err := h.List(here, q)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if len(page) > q.Limit {
+			h.t.Fatalf("a page of %d rows, at most %d were asked for", len(page), q.Limit)
+		}
+		rows, pages = append(rows, page...), pages+1
+		if next == (ID{}) {
+			return rows, pages
+		}
+		if q.Before != (ID{}) && next.compare(q.Before) >= 0 {
+			h.t.Fatalf("a cursor goes back")
+		}
+		q.Before = next
+	}
+}
+
+// shown is a delivery as the tests compare it.
+func shown(d *Delivery) string {
+	return fmt.Sprintf("%d/%v %v to %v of %v, %d attempts, next %d, %q", d.Booked, d.Channel, d.State, d.To, d.Source.ID, len(d.Attempts), d.Next, d.body)
+}
+
+func allShown(all []*Delivery) (lines []string) {
+	for _, d := range all {
+		lines = append(lines, shown(d))
+	}
+	return lines
+}
+
+// Whatever is asked for, and in pages of whatever length: a list has exactly the
+// deliveries that are so when each is read by itself, the newest first.
+func TestAListHasWhatIsReadOneByOne(t *testing.T) {
+	t.Parallel()
+	random := random(t)
+	h := newHouse(t)
+	good, bad := h.at(receive(t, always(200))), uuid.New()
+	var ids []ID
+	add := func(id ...ID) { ids = append(ids, id...) }
+	for i := range 60 {
+		to := [...]ledger.ID{good, bad}[random.IntN(2)]
+		switch random.IntN(6) {
+		case 0:
+			add(h.many(to, 1+random.IntN(20))...)
+		case 1:
+			add(h.tells(here, posting.Operators, to)...)
+		case 2:
+			if err := h.Post(here, to, []byte("b"), fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+		case 3:
+			h.pass(time.Duration(random.IntN(3000)) * time.Second)
+		case 4:
+			if len(ids) > 0 {
+				h.rest()
+				if _, err := h.Replay(here, ids[random.IntN(len(ids))], nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		default:
+			add(h.one(to))
+		}
+	}
+	h.rest()
+	whole, _ := h.walk(Query{Limit: 10_000})
+	var all []*Delivery
+	for _, d := range whole { // bulletins are known from the list only
+		if d.Channel == posting.Bulletin {
+			add(d.ID)
+		}
+	}
+	for _, id := range ids {
+		d, err := h.Read(here, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, d)
+	}
+	slices.SortFunc(all, func(a, b *Delivery) int { return b.compare(a.ID) })
+	for range 200 {
+		q := Query{Limit: 1 + random.IntN(30), State: State(random.IntN(4))}
+		if random.IntN(2) == 0 {
+			q.To = [...]ledger.ID{good, bad, uuid.New()}[random.IntN(3)]
+		}
+		if random.IntN(2) == 0 {
+			q.From = all[random.IntN(len(all))].Booked + ledger.Micros(random.IntN(2))
+		}
+		if random.IntN(2) == 0 {
+			q.Until = all[random.IntN(len(all))].Booked - ledger.Micros(random.IntN(2))
+		}
+		if random.IntN(4) == 0 {
+			q.Transaction = all[random.IntN(len(all))].Source.ID
+		}
+		var want []*Delivery
+		for _, d := range all {
+			if (q.State == 0 || d.State == q.State) && (q.To == ledger.ID{} || d.To == q.To) && d.Booked >= q.From &&
+				(q.Until == 0 || d.Booked <= q.Until) && (q.Transaction == ledger.ID{} || d.Source.ID == q.Transaction) {
+				want = append(want, d)
+			}
+		}
+		if got, _ := h.walk(q); !slices.Equal(allShown(got), allShown(want)) {
+			t.Fatalf("%+v lists %d, want %d:\n%v\n%v", q, len(got), len(want), allShown(got), allShown(want))
+		}
+	}
+}
+
+// One request looks at so much, and says where to go on.
+func TestAListLooksAtABoundedNumberOfRows(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	to := uuid.New()
+	oldest := h.one(to)
+	h.rest()
+	const n = maxListedRows + maxKeptRead + 10
+	h.parkBulletins(to, oldest.Booked+1, n)
+	if rows, pages := h.walk(Query{State: Delivered, Limit: 10}); len(rows) != 0 || pages < 2 || pages > 4 {
+		t.Errorf("%d rows on %d pages", len(rows), pages)
+	}
+	for _, q := range []Query{{Limit: 900}, {Limit: 5_000}, {Limit: 1_500, State: Parked}, {Limit: 2_000, State: Parked, To: to}} {
+		rows, _ := h.walk(q)
+		want := n
+		if q.State == 0 {
+			want++ // the notice, older than all of them
+		}
+		if len(rows) != want || !slices.IsSortedFunc(rows, func(a, b *Delivery) int { return b.compare(a.ID) }) {
+			t.Errorf("%+v: %d rows, want %d", q, len(rows), want)
+		}
+	}
+}
+
+// parkBulletins writes deliveries to operators as an office would, that are parked.
+func (h *house) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
+	h.t.Helper()
+	for first := 0; first < n; first += 500 {
+		c := new(posting.Change)
+		for i := first; i < min(n, first+500); i++ {
+			d := &Delivery{ID: ID{from + ledger.Micros(i), posting.Bulletin}, To: to, State: Parked, body: []byte("b")}
+			row, err := encodeKept(d)
+			if err != nil {
+				h.t.Fatal(err)
+			}
+			c.Shelf = append(c.Shelf, posting.Shelf{Org: here, Key: keyKept(d.ID), Value: row},
+				posting.Shelf{Org: here, Key: keyParked(d.key(here), d.ID), Value: []byte{}})
+		}
+		h.submit(c)
+	}
+}
+
+// Pages of notices before the cursor hold nothing that is pending, and are not read
+// for it.
+func TestWhatIsPendingIsNotLookedForAmongTheDelivered(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	to := h.at(receive(t, always(200)))
+	for range maxListedPages + 20 {
+		h.one(to)
+	}
+	h.rest()
+	if _, pages := h.walk(Query{State: Pending, Limit: 10}); pages != 2 {
+		t.Errorf("%d requests before the cursor has moved", pages)
+	}
+	h.moveCursor(here)
+	h.rest()
+	if rows, pages := h.walk(Query{State: Pending, Limit: 10}); pages != 1 || len(rows) != 0 {
+		t.Errorf("%d rows in %d requests", len(rows), pages)
+	}
+}
+
+// Of a transaction with very many events a page looks at so many.
+func TestAListOfOneTransactionLooksAtABoundedNumberOfEvents(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	to, source := uuid.New(), ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
+	told, silent := 0, 0
+	for expect := uint64(0); expect < 2*maxToldEvents+10; {
+		step := posting.Step{Org: here, Source: source, Expect: expect, Record: []byte{1}}
+		for i := range 10 {
+			step.Events = append(step.Events, ledger.Event{Name: "a", To: "b"})
+			if expect++; expect > maxToldEvents { // the earlier ones have told nobody
+				step.Notices = append(step.Notices, posting.Notice{Event: i, Channel: posting.Webhook, To: to})
+				told++
+			} else {
+				silent++
+			}
+		}
+		h.submit(&posting.Change{Steps: []posting.Step{step}})
+	}
+	h.rest()
+	for _, limit := range []int{7, 1_000} {
+		rows, pages := h.walk(Query{Transaction: source.ID, Limit: limit})
+		if len(rows) != told || pages < (told+silent)/maxToldEvents {
+			t.Errorf("%d rows on %d pages, want %d", len(rows), pages, told)
+		}
+	}
+}
+
+func TestAListOfAnotherOrganizationIsEmpty(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.one(uuid.New())
+	h.rest()
+	rows, next, err := h.List(there, Query{Limit: 10})
+	if len(rows) != 0 || next != (ID{}) || err != nil {
+		t.Errorf("%d rows, %v, %v", len(rows), next, err)
+	}
+}
+
+// What waits is shown however old it is; what is over is not, from the retention on.
+func TestWhatIsOldIsShownWhileItIsPending(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	to := uuid.New()
+	over := h.one(to)
+	h.pass(8 * time.Hour) // it is parked
+	waits := h.one(to)
+	h.rest()
+	oldest := waits.Booked + 1
+	h.submit(&posting.Change{Shelf: []posting.Shelf{{Org: here, Key: []byte{rowOldest}, Value: binary.BigEndian.AppendUint64(nil, uint64(oldest))}}})
+	rows, _ := h.walk(Query{Limit: 10})
+	if len(rows) != 1 || rows[0].ID != waits {
+		t.Errorf("shown are %v", allShown(rows))
+	}
+	if _, err := h.Read(here, over); !ledger.IsRefusal(err, ledger.NotFound) {
+		t.Errorf("what is over: %v", err)
+	}
+	if d, err := h.Read(here, waits); err != nil || d.State != Pending {
+		t.Errorf("what waits: %v", err)
+	}
+}

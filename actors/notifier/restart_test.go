@@ -1,0 +1,281 @@
+package notifier
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// kind is a row's first byte, for what a restart must not change.
+func (h *house) allRows() map[string]string {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	rows := make(map[string]string)
+	err := v.ShelfAscending(here, nil, nil, func(key, value []byte) (bool, error) {
+		rows[string(key)] = string(value)
+		return true, nil
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return rows
+}
+
+// At each step of a delivery's life a restart changes nothing: neither what is
+// stored, nor what is sent, nor when.
+func TestARestartGoesOnWhereItStopped(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	good := receive(t, always(200))
+	delivered, id := h.one(h.at(good)), h.one(h.at(r))
+	h.rest()
+	same := func(step string) {
+		t.Helper()
+		before, requests := h.allRows(), r.count()
+		h.restart()
+		h.rest()
+		if after := h.allRows(); !reflect.DeepEqual(before, after) {
+			t.Errorf("%s: a restart changes what is stored:\n%q\n%q", step, before, after)
+		}
+		if r.count() != requests || good.count() != 1 {
+			t.Errorf("%s: a restart sends something", step)
+		}
+		h.wants(delivered, Delivered, 1)
+	}
+	for n, gap := range gapsWanted {
+		same(fmt.Sprintf("after attempt %d", n+1))
+		h.pass(gap - microsecond)
+		same(fmt.Sprintf("just before attempt %d", n+2))
+		if r.count() != n+1 {
+			t.Fatalf("%d requests just before attempt %d", r.count(), n+2)
+		}
+		h.pass(microsecond)
+		h.wants(id, map[bool]State{false: Pending, true: Parked}[n+2 == MaxAttempts], n+2)
+	}
+	same("parked")
+	h.pass(24 * time.Hour)
+	same("a day later")
+}
+
+// What became due while the process was down is tried at the start.
+func TestWhatBecameDueMeanwhileIsTriedAtTheStart(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	id := h.one(h.at(r))
+	h.rest()
+	h.stop()
+	if err := h.clock.Set(began.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	h.start()
+	h.rest()
+	d := h.wants(id, Delivered, 2)
+	if d.Attempts[1].At != ledger.MicrosOf(began.Add(time.Hour)) {
+		t.Errorf("the second attempt was at %d", d.Attempts[1].At)
+	}
+}
+
+// An attempt that the end of the process has interrupted is none: it is made again
+// at the next start, and counted once.
+func TestAnAttemptThatIsInterruptedIsNone(t *testing.T) {
+	h := newHouse(t)
+	var over sync.Map
+	r := receive(t, func(*arrival) int {
+		if _, ok := over.Load("hanging"); ok {
+			return 200
+		}
+		return hangs
+	})
+	ids := h.many(h.at(r), 40)
+	waitFor(t, "under way", func() bool { return r.count() == 1 })
+	over.Store("hanging", true)
+	h.restart()
+	h.rest()
+	for _, id := range ids {
+		h.wants(id, Delivered, 1)
+	}
+	if got := r.count(); got != len(ids)+1 {
+		t.Errorf("%d requests, want %d and the one that was interrupted", got, len(ids))
+	}
+}
+
+// A retry that is interrupted keeps its place in the schedule.
+func TestARetryThatIsInterruptedIsMadeAgain(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, func(a *arrival) int {
+		return []int{500, hangs, 200}[min(a.nth, 3)-1]
+	})
+	id := h.one(h.at(r))
+	h.rest()
+	go func() { _ = h.runtime.Advance(began.Add(30 * time.Second)) }() // it ends with the runtime
+	waitFor(t, "under way", func() bool { return r.count() == 2 })
+	h.restart()
+	h.rest()
+	h.wants(id, Delivered, 2)
+}
+
+func TestNothingIsToldAfterClose(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(200))
+	to := h.at(r)
+	h.Service.Close()
+	id := h.one(to)
+	h.rest()
+	if r.count() != 0 {
+		t.Errorf("%d requests after Close", r.count())
+	}
+	h.restart()
+	h.rest()
+	h.wants(id, Delivered, 1)
+}
+
+// Of more than one process's notices, those that are settled cost no second look once
+// the cursor has passed them.
+func TestTheCursorPassesWhatIsSettledAndStopsAtWhatIsNot(t *testing.T) {
+	h := newHouse(t)
+	g := newGate()
+	good, slow := receive(t, always(200)), receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	to, late := h.at(good), h.at(slow)
+	var pages []ledger.Micros
+	for range 3 {
+		pages = append(pages, h.one(to).Booked) // a page each
+	}
+	h.rest()
+	h.one(late)
+	waitFor(t, "under way", func() bool { return slow.count() == 1 })
+	waits := h.one(late)
+	h.moveCursor(here)
+	waitFor(t, "the cursor", func() bool { c, err := h.cursor(here); return err == nil && c > pages[2] && c < waits.Booked })
+	g.open()
+	h.rest()
+	h.moveCursor(here)
+	h.rest()
+	if c, err := h.cursor(here); err != nil || c != waits.Booked {
+		t.Errorf("the cursor is at %d, want the last page, %d (%v)", c, waits.Booked, err)
+	}
+}
+
+// image is a store as a kill at some point would have left it, with what its
+// receivers had acknowledged until then.
+type image struct {
+	dir   string
+	now   time.Time
+	acked map[string]bool
+}
+
+// camera takes an image before each group is applied, and after the last.
+type camera struct {
+	posting.Log
+	take func()
+}
+
+func (c *camera) Apply(g *store.Group) error {
+	c.take()
+	return c.Log.Apply(g)
+}
+
+// Killed at any group of its writing, a notifier that starts again has told
+// everything that is durable at least once, with one id and the same data, and keeps
+// to the sixth attempt.
+func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
+	random := random(t)
+	var mu sync.Mutex
+	seed := random.Uint64()
+	answer := func(a *arrival) int { // by event and attempt: the same in each life
+		return []int{200, 500, 302}[(uint64(a.EventID[35])*7+uint64(a.nth)+seed)%3]
+	}
+	r := receive(t, answer)
+	acked := func() map[string]bool {
+		ids := make(map[string]bool)
+		for _, a := range r.got() {
+			if answer(a) == 200 {
+				ids[a.EventID] = true
+			}
+		}
+		return ids
+	}
+	var images []image
+	h := newHouse(t, func(h *house) {
+		h.through = func(l posting.Log) posting.Log {
+			return &camera{l, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				dir := filepath.Join(h.t.TempDir(), fmt.Sprint(len(images)))
+				if err := os.CopyFS(dir, os.DirFS(h.dir)); err != nil {
+					t.Error(err)
+				}
+				images = append(images, image{dir, h.clock.Now(), acked()})
+			}}
+		}
+	})
+	to := []ledger.ID{h.at(r), h.at(r), h.at(r)}
+	for range 4 {
+		for range 1 + random.IntN(6) {
+			h.tells(here, posting.Webhook, to[random.IntN(3)], to[random.IntN(3)])
+		}
+		h.pass(time.Duration(random.IntN(200)) * time.Second)
+	}
+	h.pass(8 * time.Hour)
+	data := make(map[string]string)
+	for _, a := range r.got() {
+		data[a.EventID] = string(a.Data)
+	}
+	mu.Lock()
+	taken := images
+	mu.Unlock()
+	if len(taken) < 10 {
+		t.Errorf("only %d points to be killed at", len(taken))
+	}
+	for n := range taken {
+		if n%max(1, len(taken)/12) == 0 {
+			taken[n].resumes(t, h.book, answer, data)
+		}
+	}
+}
+
+// resumes starts a notifier on an image and lets it come to its end.
+func (i *image) resumes(t *testing.T, addresses *book, answer func(*arrival) int, data map[string]string) {
+	t.Helper()
+	r := receive(t, answer)
+	second := newHouse(t, func(h *house) {
+		h.dir, h.clock, h.book = i.dir, clock.NewManual(i.now), &book{urls: make(map[ledger.ID]actors.Address)}
+	})
+	addresses.mu.Lock()
+	for to := range addresses.urls {
+		second.book.set(to, actors.Address{URL: r.URL, Secret: "s"})
+	}
+	addresses.mu.Unlock()
+	second.pass(20 * time.Hour)
+	for _, a := range r.got() {
+		if a.status == 200 {
+			i.acked[a.EventID] = true
+		}
+		if data[a.EventID] != string(a.Data) {
+			t.Errorf("event %s says %s, and said %s", a.EventID, a.Data, data[a.EventID])
+		}
+	}
+	v := second.journal.View()
+	defer v.Close()
+	err := v.NoticesAscending(here, 0, func(n *posting.Notice) (bool, error) {
+		d := second.delivery(idOf(n))
+		event := EventID(here, d.ID).String()
+		if d.State == Pending || (d.State == Delivered) != i.acked[event] || len(d.Attempts) > MaxAttempts {
+			t.Errorf("event %s ends %v after %d attempts, acknowledged: %v", event, d.State, len(d.Attempts), i.acked[event])
+		}
+		return true, nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,145 @@
+package notifier
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+)
+
+const month = 30 * 24 * time.Hour
+
+// Of a month ago everything that is over goes: pages, marks, what was kept or parked,
+// bulletins and their keys. However little there was, nothing of it is told again.
+func TestWhatIsOverIsRemovedAfterTheRetention(t *testing.T) {
+	h := newHouse(t, func(h *house) {
+		h.telegrams = func(ledger.ID, ledger.ID, []byte, []byte) (Attempt, []byte, time.Duration) {
+			return Attempt{At: ledger.MicrosOf(h.clock.Now())}, nil, 0
+		}
+	})
+	good, later := receive(t, always(200)), receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	dead := receive(t, always(500))
+	var old []ID
+	for _, r := range []*receiver{good, later, dead} {
+		old = append(old, h.many(h.at(r), 3)...)
+	}
+	if err := h.Post(here, uuid.New(), []byte("b"), "key"); err != nil {
+		t.Fatal(err)
+	}
+	h.pass(20 * 24 * time.Hour)
+	fresh := h.one(h.at(later))
+	h.pass(9 * 24 * time.Hour)
+	for _, id := range old {
+		if d := h.delivery(id); d.State == Pending {
+			t.Errorf("%v is %v", id, d.State)
+		}
+	}
+	if got := len(h.shelf(here, rowKept)); got != 3+3+1+1 {
+		t.Errorf("%d have rows of their own", got)
+	}
+	h.pass(2 * 24 * time.Hour)
+	for _, id := range old {
+		_, err := h.Read(here, id)
+		wantCode(t, err, ledger.NotFound)
+	}
+	h.wants(fresh, Delivered, 2)
+	h.wantShelf(map[byte]int{rowNotices: 2, rowKept: 1}) // the last page of before may hold what is not old
+	before := good.count() + later.count() + dead.count()
+	h.restart()
+	h.pass(month)
+	if got := good.count() + later.count() + dead.count(); got != before {
+		t.Errorf("%d old notices are told again after a restart", got-before)
+	}
+}
+
+// Where no later page comes the last one stays, and with it what was kept of it: or
+// else its notice would look as if it had never been tried.
+func TestNothingOldIsToldAgainWhereNothingElseHappens(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	id := h.one(h.at(r))
+	h.pass(2 * month)
+	for range 2 {
+		h.restart()
+		h.pass(month)
+	}
+	h.wants(id, Parked, MaxAttempts)
+	if got := r.count(); got != MaxAttempts {
+		t.Errorf("%d requests, want %d", got, MaxAttempts)
+	}
+}
+
+func TestWhatIsPendingStaysHoweverOldItIs(t *testing.T) {
+	h := newHouse(t, func(h *house) { h.keep = 3 * time.Hour })
+	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth < MaxAttempts] })
+	to := h.at(r)
+	id := h.one(to)
+	h.pass(5 * time.Hour) // its sixth attempt comes after more than seven
+	h.one(to)
+	h.pass(2 * time.Hour)
+	h.wants(id, Pending, 5)
+	h.restart()
+	h.pass(time.Hour)
+	if got := r.events()[EventID(here, id).String()]; got != MaxAttempts {
+		t.Errorf("%d attempts, want %d", got, MaxAttempts)
+	}
+	h.pass(48 * time.Hour)
+	_, err := h.Read(here, id)
+	wantCode(t, err, ledger.NotFound)
+	if got := len(h.shelf(here, rowRetries)); got != 0 {
+		t.Errorf("%d deliveries wait", got)
+	}
+}
+
+// More than one Change removes: a sweep goes on until nothing old is left.
+func TestASweepRemovesMoreThanOneChangeHolds(t *testing.T) {
+	h := newHouse(t)
+	dead, good := h.at(receive(t, always(500))), receive(t, always(200))
+	to := h.at(good)
+	h.many(dead, 2*maxSwept+10)
+	for range maxSwept + 20 {
+		h.one(to) // a page each
+	}
+	h.pass(2 * 24 * time.Hour)
+	if n := len(h.shelf(here, rowParked)); n != 2*maxSwept+10 {
+		t.Fatalf("%d are parked", n)
+	}
+	h.pass(month)
+	last := h.one(to)
+	h.pass(2 * 24 * time.Hour)
+	h.wants(last, Delivered, 1)
+	h.wantShelf(map[byte]int{rowNotices: 2, rowMarks: 2}) // the last one of before, of which a part may not be old
+}
+
+// An organization that nothing is told of for long is none the less swept, and one
+// that is swept in vain writes nothing.
+func TestASweepThatFindsNothingWritesNothing(t *testing.T) {
+	h := newHouse(t)
+	h.one(h.at(receive(t, always(200))))
+	h.pass(2 * 24 * time.Hour)
+	before := h.journal.Stats.Changes.Load()
+	h.pass(20 * 24 * time.Hour)
+	if got := h.journal.Stats.Changes.Load(); got != before {
+		t.Errorf("%d Changes by sweeps that find nothing", got-before)
+	}
+}
+
+// A bulletin's key is as old as its bulletin.
+func TestAKeyIsKeptAsLongAsItsBulletin(t *testing.T) {
+	h := newHouse(t)
+	for day := range 32 {
+		if err := h.Post(here, uuid.New(), []byte("b"), "key"); err != nil {
+			t.Fatal(err)
+		}
+		h.rest()
+		if n := len(h.shelf(here, rowKept)); n != 1 {
+			t.Fatalf("day %d: %d bulletins", day, n)
+		}
+		h.pass(24 * time.Hour)
+	}
+	if first := readID(h.shelf(here, rowKept)[0][1:]).Booked; first <= ledger.MicrosOf(began) {
+		t.Error("the first one is still there")
+	}
+}

@@ -1,0 +1,4 @@
+package payment
+
+// CountTold is countTold.
+var CountTold = countTold

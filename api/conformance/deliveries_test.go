@@ -1,0 +1,132 @@
+package conformance_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Deliveries as the administration sees them.
+
+const deliveries = v1 + "/deliveries"
+
+func TestTheAdministrationListsDeliveries(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	h.answers(500)
+	parked := m.create(payment(good, "txid", "a")).at("id")
+	advance(t, 8*3600)
+	h.answers(200)
+	taken := m.create(payout(good, "txid", "b", "amount", "1")).at("id")
+	h.all()
+	h.answers(500)
+	waits := m.create(payment(declined, "txid", "c")).at("id")
+	h.all()
+	of := func(query string) string {
+		t.Helper()
+		return strings.Join(admin(t).get(deliveries+"?limit=500&"+query).want(200).column("transaction_id"), " ")
+	}
+	in, out := m.terminals[0], m.terminals[1]
+	for query, want := range map[string]string{
+		"terminal_id=" + in:                                waits + " " + parked,
+		"terminal_id=" + out:                               taken,
+		"terminal_id=" + in + "&state=parked":              parked,
+		"terminal_id=" + in + "&state=pending":             waits,
+		"terminal_id=" + in + "&state=delivered":           "",
+		"transaction_id=" + taken + "&state=delivered":     taken,
+		"terminal_id=" + in + "&from=2100-01-01T00:00:00Z": "",
+		"terminal_id=" + in + "&to=2020-01-01T00:00:00Z":   "",
+		"transaction_id=" + in:                             "",
+	} {
+		if got := of(query); got != want {
+			t.Errorf("%s lists %q, want %q", query, got, want)
+		}
+	}
+	row := admin(t).get(deliveries+"?terminal_id="+in+"&limit=1").want(200).has(
+		"data.0.transaction_id", waits, "data.0.terminal_id", in, "data.0.type", "transaction.rejected", "data.0.state", "pending", "data.0.attempts", "1",
+	).is("data.0.next_at", instant).is("data.0.booked_at", instant).is("data.0.event_id", regexp.MustCompile(`^[0-9a-f-]{36}$`))
+	next := row.at("cursor.cursor_value")
+	admin(t).get(deliveries+"?terminal_id="+in+"&limit=1&cursor="+next).want(200).has("data.0.transaction_id", parked, "data.1", absent)
+}
+
+func TestADeliveryIsReadWithItsAttempts(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	h.answers(500)
+	id := m.create(payment(good, "txid", "a")).at("id")
+	first := clock(t)
+	h.all()
+	h.answers(201)
+	advance(t, 30)
+	event := delivery(t, id).at("data.0.event_id")
+	admin(t).get(deliveries+"/"+event).want(200).has(
+		"data.event_id", event, "data.state", "delivered", "data.next_at", "null",
+		"data.attempts.0.at", first.Format(stamp), "data.attempts.0.status", "500", "data.attempts.0.error", "status 500",
+		"data.attempts.1.status", "201", "data.attempts.1.error", "null", "data.attempts.2", absent,
+	).is("data.attempts.0.duration_ms", digits).is("data.attempts.1.at", instant)
+}
+
+func TestADeliveryIsReplayed(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	h.answers(500)
+	ids := []string{m.create(payment(good, "txid", "a")).at("id"), m.create(payment(good, "txid", "b")).at("id"), m.create(payment(good, "txid", "c")).at("id")}
+	advance(t, 8*3600)
+	before := h.all()
+	h.answers(200)
+	event := delivery(t, ids[0]).has("data.0.state", "parked").at("data.0.event_id")
+	keyed := admin(t).with("idempotency-key", "replay of "+event)
+	first := keyed.post(deliveries+"/"+event+"/replay", nil).want(200).has("data.event_id", event, "data.state", "pending")
+	keyed.post(deliveries+"/"+event+"/replay", nil).wantBody(200, first.body).hasHeader("x-idempotent-replay", "true")
+	again := h.all()
+	if last := again[len(again)-1]; len(again) != len(before)+1 || last.parsed.EventID != event || last.parsed.Data.TxID != "a" {
+		t.Errorf("%d attempts, the last one of %s", len(again)-len(before), last.parsed.Data.TxID)
+	}
+	last := again[len(again)-1]
+	last.hasHeaders(last.signatures("whsec"))
+	for range 2 {
+		keyed.with("idempotency-key", "all of "+event).post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).wantBody(200, `{"data":{"replayed":2}}`)
+	}
+	if rest := h.all(); len(rest) != len(again)+2 {
+		t.Errorf("%d attempts", len(rest)-len(again))
+	}
+	for _, id := range ids {
+		delivery(t, id).has("data.0.state", "delivered", "data.0.attempts", "7")
+	}
+}
+
+func TestATestDeliveryIsSignedAndStoresNothing(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	a := admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "true", "data.status", "200", "data.error", "null")
+	n := h.all()[0]
+	n.hasHeaders(n.signatures("whsec"))
+	if n.parsed.Type != "transaction.test" || n.parsed.EventID != a.at("data.event_id") {
+		t.Errorf("sent was %s", n.body)
+	}
+	h.answers(503)
+	admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "false", "data.status", "503")
+	advance(t, 8*3600)
+	if all := h.all(); len(all) != 2 {
+		t.Errorf("%d attempts: a test is not repeated", len(all))
+	}
+	admin(t).get(deliveries+"?terminal_id="+m.terminals[0]).want(200).has("data.0", absent)
+	admin(t).post(v1+"/terminal/"+shop(t, `{}`).terminals[0]+"/test-delivery", nil).want(422).has("errors.0.field", "notify_url")
+}
+
+func TestDeliveriesAreTheAdministrations(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	id := m.create(payment(good, "txid", "a")).at("id")
+	h.all()
+	event := delivery(t, id).at("data.0.event_id")
+	s := open(t).Sandbox
+	unknown := admin(t).get(deliveries + "/00000000-0000-4000-8000-000000000000").want(404)
+	away := admin(t).with("x-organization-id", s.Second.OrganizationID)
+	for _, call := range []struct{ method, path string }{{"GET", ""}, {"POST", "/replay"}} {
+		path := deliveries + "/" + event + call.path
+		m.do(call.method, path, nil).want(401)
+		anyone(t).do(call.method, path, nil).want(401)
+		auditor(t).do(call.method, path, nil).want(403)
+		away.do(call.method, path, nil).wantBody(404, unknown.body)
+	}
+	away.get(fmt.Sprintf("%s?transaction_id=%s", deliveries, id)).want(200).has("data.0", absent)
+	away.post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).want(404)
+	away.post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(404)
+}

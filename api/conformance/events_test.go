@@ -1,0 +1,390 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// "Events": what merchants are notified of, and how.
+
+func TestStatusChangesArePushedToTheTerminalsAddress(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	other := newHook(t)
+	m.notify(1, other.params())
+	m.create(payment(good, "txid", "in"))
+	m.create(payout(good, "txid", "out", "amount", "1"))
+	h.wantTold("charged of in")
+	other.wantTold("charged of out")
+}
+
+func TestThereIsOneEventTypePerStatus(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	types := func(want ...string) {
+		t.Helper()
+		for _, n := range h.wantTold(want...) {
+			if n.parsed.Type != "transaction."+n.parsed.Data.Status {
+				t.Errorf("type %s of status %s", n.parsed.Type, n.parsed.Data.Status)
+			}
+		}
+	}
+	m.create(payment(good, "txid", "a"))
+	m.create(payment(declined, "txid", "b"))
+	m.create(payment(processing, "txid", "c"))
+	types("charged of a", "rejected of b", "failed of c")
+	m.create(payment(redirected, "txid", "d"))
+	types("action_required of d")
+	m.cancel(m.create(payment(password, "txid", "e")).at("id")).want(200)
+	types("action_required of e", "failed of e")
+	slow := m.create(payment(refundSlow, "txid", "f")).at("id")
+	m.refund(slow, "").want(200).has("status", "refunding")
+	types("charged of f", "refunding of f")
+	advance(t, 5)
+	types("refunded of f")
+	m.create(payment(delayed, "txid", "g"))
+	types() // charging is none of them
+	advance(t, 5)
+	types("charged of g")
+	m.create(payment(chargedBack, "txid", "h"))
+	types("charged of h")
+	advance(t, 60)
+	types("reversed of h", "charged of ") // the return is a transaction of its own
+
+	two, held := hooked(t, `{"two_phase":true}`)
+	h = held
+	id := two.create(payment(good, "txid", "i")).at("id")
+	types("payment_suspended of i")
+	two.commit(id, "").want(200)
+	types("charged of i")
+	id = two.create(payout(good, "txid", "j", "amount", "5")).has("status", "payout_suspended").at("id")
+	types("payout_suspended of j")
+	two.cancel(id).want(200)
+	types("failed of j")
+	two.create(payment(good, "txid", "k"))
+	types("payment_suspended of k")
+	advance(t, 604800)
+	types("failed of k")
+}
+
+func TestTheEnvelopeHasItsFields(t *testing.T) {
+	m, h := hooked(t, `{"fee_bps":"1000","fee_mode":"on_top"}`)
+	now := clock(t)
+	id := m.create(payment(good, "txid", `t "1" é`, "merchant_meta", params{"order": 7, "deep": params{"a": []int{1}}})).at("id")
+	n := h.wantTold(`charged of t "1" é`)[0]
+	if names := slices.Sorted(maps.Keys(n.object(""))); strings.Join(names, " ") != "data event_id timestamp type" {
+		t.Errorf("the envelope has %v", names)
+	}
+	data := n.object("data")
+	want := map[string]string{
+		"type": `"payment"`, "txid": `"t \"1\" é"`, "id": `"` + id + `"`, "amount": `"1000"`, "amount_dest": `"1000"`, "amount_with_fee": `"1100"`,
+		"status": `"charged"`, "error_description": `""`, "merchant_meta": `{"order":7,"deep":{"a":[1]}}`,
+	}
+	for name, value := range want {
+		if name != "merchant_meta" && string(data[name]) != value {
+			t.Errorf("data.%s = %s, want %s", name, data[name], value)
+		}
+	}
+	var meta struct {
+		Order json.Number
+		Deep  struct{ A []int }
+	}
+	if err := json.Unmarshal(data["merchant_meta"], &meta); err != nil || meta.Order != "7" || len(meta.Deep.A) != 1 {
+		t.Errorf("merchant_meta is %s", data["merchant_meta"])
+	}
+	if len(data) != len(want) {
+		t.Errorf("data has %v", slices.Sorted(maps.Keys(data)))
+	}
+	if n.parsed.Timestamp != now.Unix() {
+		t.Errorf("timestamp %d, the clock said %d", n.parsed.Timestamp, now.Unix())
+	}
+	if !regexp.MustCompile(`^[0-9a-f-]{36}$`).MatchString(n.parsed.EventID) {
+		t.Errorf("event_id %s", n.parsed.EventID)
+	}
+}
+
+func TestARefusalIsToldWithItsReason(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	m.create(payment(noFunds, "txid", "a"))
+	if got := h.wantTold("rejected of a")[0].parsed.Data.Error; got != "insufficient_funds" {
+		t.Errorf("error_description %q", got)
+	}
+}
+
+func TestTheSignatureIsOfTimestampAndBody(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	m.create(payment(good, "txid", "a"))
+	n := h.wantTold("charged of a")[0]
+	n.hasHeaders(n.signatures("whsec"))
+}
+
+func TestWithoutASecretNothingIsSigned(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	m.notify(0, h.params())
+	m.create(payment(good, "txid", "a"))
+	h.wantTold("charged of a")[0].hasHeaders(nil)
+}
+
+func TestWhileSecretsRotateBothSign(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	m.notify(0, h.params("secret", "new", "secret_previous", "old"))
+	m.create(payment(good, "txid", "a"))
+	n := h.wantTold("charged of a")[0]
+	want := n.signatures("new")
+	want["x-webhook-signature-previous"] = n.signed("old")
+	n.hasHeaders(want)
+}
+
+// The schedule by the clock: an attempt at once, then after 30 s, 2 min, 10 min, 1 h
+// and 6 h, each counted from the failure before. None follows the sixth.
+func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	h.answers(http.StatusInternalServerError)
+	id := m.create(payment(good, "txid", "a")).at("id")
+	first := clock(t)
+	if n := len(h.all()); n != 1 {
+		t.Fatalf("%d attempts at once", n)
+	}
+	at := first
+	for i, gap := range []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour} {
+		at = at.Add(gap)
+		moveTo(t, at.Add(-time.Microsecond))
+		if n := len(h.arrived()); n != i+1 {
+			t.Errorf("%d attempts before %v are over", n, gap)
+		}
+		delivery(t, id).has("data.0.state", "pending", "data.0.attempts", fmt.Sprint(i+1), "data.0.next_at", at.Format(stamp))
+		moveTo(t, at)
+		if n := len(h.arrived()); n != i+2 {
+			t.Errorf("%d attempts after %v", n, gap)
+		}
+	}
+	delivery(t, id).has("data.0.state", "parked", "data.0.attempts", "6", "data.0.next_at", "null")
+	advance(t, 7*24*3600)
+	if n := len(h.all()); n != 6 {
+		t.Errorf("%d attempts in all", n)
+	}
+}
+
+// A jump of the clock steps through what falls due on the way: each attempt is formed
+// at its own instant. The event_id and the data stay, timestamp and signature do not.
+func TestEachAttemptHasTheSameEventIDAndAFreshSignature(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	h.answers(http.StatusBadGateway)
+	m.create(payment(good, "txid", "a"))
+	first := clock(t)
+	advance(t, 8*3600)
+	all := h.wantTold("charged of a", "charged of a", "charged of a", "charged of a", "charged of a", "charged of a")
+	at := first
+	for i, n := range all {
+		at = at.Add([]time.Duration{0, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}[i])
+		if n.parsed.Timestamp != at.Unix() {
+			t.Errorf("attempt %d is of %v, want %v", i+1, time.Unix(n.parsed.Timestamp, 0).UTC(), at)
+		}
+		n.hasHeaders(n.signatures("whsec"))
+		if n.parsed.EventID != all[0].parsed.EventID || string(n.object("")["data"]) != string(all[0].object("")["data"]) {
+			t.Errorf("attempt %d tells something else: %s", i+1, n.body)
+		}
+		if i > 0 && n.header.Get("x-webhook-signature") == all[i-1].header.Get("x-webhook-signature") {
+			t.Errorf("attempt %d has the signature of the one before", i+1)
+		}
+	}
+}
+
+func TestAny2xxAcknowledgesWhateverItsBody(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	for _, status := range []int{200, 201, 202, 204, 226, 299} {
+		h.does(func(w http.ResponseWriter) {
+			w.WriteHeader(status)
+			if status != 204 {
+				_, _ = w.Write([]byte(`{"error":"no"}`))
+			}
+		})
+		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
+		h.wantTold("charged of " + fmt.Sprint(status))
+		delivery(t, id).has("data.0.state", "delivered", "data.0.attempts", "1")
+	}
+	advance(t, 8*3600)
+	h.wantTold()
+}
+
+func TestWhateverIsNo2xxIsAFailure(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	elsewhere := newHook(t)
+	for _, status := range []int{301, 302, 307, 308, 400, 401, 404, 410, 429, 500, 503} {
+		h.does(func(w http.ResponseWriter) {
+			w.Header().Set("location", elsewhere.server.URL)
+			w.WriteHeader(status)
+		})
+		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
+		h.wantTold("charged of " + fmt.Sprint(status))
+		event := delivery(t, id).has("data.0.state", "pending").at("data.0.event_id")
+		admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", fmt.Sprint(status)).is("data.attempts.0.error", regexp.MustCompile(`.`))
+	}
+	elsewhere.wantTold() // no redirect is followed
+}
+
+func TestAReceiverThatIsNotThereIsAFailure(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	h.server.Close()
+	id := m.create(payment(good)).has("status", "charged").at("id")
+	advance(t, 1)
+	event := delivery(t, id).has("data.0.state", "pending", "data.0.attempts", "1").at("data.0.event_id")
+	admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", "null").is("data.attempts.0.error", regexp.MustCompile(`.`))
+}
+
+func TestARejectionIsNotToldWhileAnotherTerminalIsTried(t *testing.T) {
+	m, h := newMerchant(t), newHook(t)
+	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
+	m.terminal("payment", `{"priority":2}`)
+	for i := range m.terminals {
+		m.notify(i, h.params())
+	}
+	id := m.create(payment(good, "txid", "a")).has("status", "charged").at("id")
+	h.wantTold("charged of a")
+	delivery(t, id).has("data.0.terminal_id", m.terminals[1], "data.1", absent)
+	m.create(payment(declined, "txid", "b"))
+	h.wantTold("rejected of b") // the last refusal is the transaction's
+}
+
+func TestATransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
+	m, h := newMerchant(t), newHook(t)
+	terminal := m.merchantTerminal(h.params("secret", "own"))
+	id := m.create(payment(good, "txid", "a")).has("status", "rejected", "error_description", "no terminal available").at("id")
+	n := h.wantTold("rejected of a")[0]
+	n.hasHeaders(n.signatures("own"))
+	delivery(t, id).has("data.0.terminal_id", terminal)
+	m.create(by(params{}, "txid", "b")).has("error_description", "unexpected card")
+	h.wantTold("rejected of b")
+}
+
+func TestAPartnersOwnAddressIsUsedWhereATerminalHasNone(t *testing.T) {
+	h, terminals := newHook(t), newHook(t)
+	m := newMerchant(t, "notify_url", h.server.URL, "secret", "the partner's")
+	id := m.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
+	n := h.wantTold("rejected of a")[0]
+	n.hasHeaders(n.signatures("the partner's"))
+	to := delivery(t, id).at("data.0.terminal_id") // a name of the partner's own
+	admin(t).get(v1+"/deliveries?terminal_id="+to).want(200).has("data.0.transaction_id", id, "data.1", absent)
+	admin(t).post(v1+"/deliveries/replay", params{"terminal_id": to}).wantBody(200, `{"data":{"replayed":0}}`)
+	m.terminal("payment", `{}`)
+	m.create(payment(good, "txid", "b"))
+	n = h.wantTold("charged of b")[0]
+	n.hasHeaders(n.signatures("the partner's"))
+	m.notify(0, terminals.params()) // an address without a secret: the partner's secret is not for it
+	m.create(payment(good, "txid", "c"))
+	terminals.wantTold("charged of c")[0].hasHeaders(nil)
+	h.wantTold()
+}
+
+func TestAnAddressInTheRequestIsIgnored(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	sent := newHook(t)
+	m.create(payment(good, "txid", "a", "notifyUrl", sent.server.URL, "notify_url", sent.server.URL))
+	h.wantTold("charged of a")
+	sent.wantTold()
+}
+
+// Whatever is told of a card's payment, nothing of the card is in it.
+func TestNoNotificationHasCredentials(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	for _, number := range []string{good, declined, processing, redirected, delayed} {
+		m.create(payment(number, "txid", "a"+number[12:]))
+	}
+	advance(t, 5)
+	told := h.all()
+	for _, n := range told {
+		if quoted := quotes(n.body); quoted != "" || strings.Contains(n.body, "JANE DOE") || strings.Contains(n.body, "cvv") {
+			t.Errorf("told with credentials: %s", n.body)
+		}
+	}
+	if len(told) != 5 {
+		t.Errorf("%d notifications", len(told))
+	}
+}
+
+func TestWithoutAnAddressNobodyIsTold(t *testing.T) {
+	m := shop(t, `{}`)
+	id := m.create(payment(good)).has("status", "charged").at("id")
+	advance(t, 1)
+	delivery(t, id).has("data.0", absent)
+}
+
+// A hosted transaction moves in steps; its payer's card fails in the end.
+func TestAHostedTransactionIsToldOfWhenItEnds(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	id := m.create(hosted("txid", "a")).has("status", "created").at("id")
+	h.wantTold()
+	m.proceed(id, params{"money_storage": card(processing)}).want(200).has("status", "failed")
+	h.wantTold("failed of a")
+}
+
+func TestASecondNotificationIsAboutARefundOrACorrection(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	id := m.create(payment(good, "txid", "a")).at("id")
+	first := h.wantTold("charged of a")[0]
+	m.refund(id, "400").want(200)
+	second := h.wantTold("refunded of a")[0]
+	m.refund(id, "100").want(200)
+	third := h.wantTold("refunded of a")[0]
+	if a, b, c := first.parsed.EventID, second.parsed.EventID, third.parsed.EventID; a == b || b == c || a == c {
+		t.Errorf("events %s, %s and %s", a, b, c)
+	}
+	m.refund(m.create(payment(refundRefused, "txid", "b")).at("id"), "").want(200)
+	h.wantTold("charged of b")
+}
+
+// Where a notification goes and how it is signed is looked up at each attempt.
+func TestARetryGoesToTheAddressOfItsTime(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	h.answers(500)
+	m.create(payment(good, "txid", "a"))
+	before := h.wantTold("charged of a")[0]
+	moved := newHook(t)
+	m.notify(0, moved.params("secret", "next"))
+	advance(t, 30)
+	after := moved.wantTold("charged of a")[0]
+	after.hasHeaders(after.signatures("next"))
+	if after.parsed.EventID != before.parsed.EventID {
+		t.Errorf("it is another event")
+	}
+}
+
+func TestADeliverySurvivesAKillAndKeepsItsID(t *testing.T) {
+	s, m, ad := own(t)
+	h := newHook(t)
+	h.answers(500)
+	ad.patch(v1+"/partners/"+m.number, params{"notify_url": h.server.URL, "secret": "whsec"}).want(200)
+	step := func(seconds int) { ad.put(v1+"/sandbox/clock", params{"advance_seconds": seconds}).want(200) }
+	m.create(payment(good, "txid", "a"))
+	step(1)
+	s.Kill()
+	s.Restart()
+	m.client, ad.client = s.Partner(), s.Admin()
+	h.answers(200)
+	step(30)
+	step(8 * 3600)
+	seen := h.arrived()
+	if len(seen) != 2 || seen[0].parsed.EventID != seen[1].parsed.EventID || string(seen[0].object("")["data"]) != string(seen[1].object("")["data"]) {
+		t.Errorf("%d attempts", len(seen))
+	}
+}
+
+// delivery is the list of what was told of a transaction.
+func delivery(t testing.TB, id string) *answer {
+	t.Helper()
+	return admin(t).get(v1 + "/deliveries?transaction_id=" + id).want(200)
+}
+
+// stamp is how times are written.
+const stamp = "2006-01-02T15:04:05.000000-07:00"
+
+// moveTo moves the clock to an instant; when it returns nothing is due any more.
+func moveTo(t testing.TB, at time.Time) {
+	t.Helper()
+	admin(t).put(v1+"/sandbox/clock", `{"now":"`+at.Format(time.RFC3339Nano)+`"}`).want(200)
+}

@@ -1,0 +1,198 @@
+package conformance_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// hook is a merchant's notification address: a server of its own, which the service
+// reaches over the network.
+type hook struct {
+	t      testing.TB
+	server *httptest.Server
+	mu     sync.Mutex
+	answer func(w http.ResponseWriter) // guarded by mu
+	seen   []*notification             // guarded by mu
+}
+
+// notification is one attempt as it arrived.
+type notification struct {
+	t      testing.TB
+	header http.Header
+	body   string
+	parsed struct {
+		EventID   string `json:"event_id"`
+		Timestamp int64  `json:"timestamp"`
+		Type      string `json:"type"`
+		Data      struct {
+			Type, TxID, ID, Status string
+			Error                  string `json:"error_description"`
+		}
+	}
+}
+
+// newHook is an address that acknowledges whatever comes.
+func newHook(t testing.TB) *hook {
+	t.Helper()
+	h := &hook{t: t}
+	h.answers(http.StatusOK)
+	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		n := &notification{t: t, header: r.Header.Clone(), body: string(body)}
+		if err == nil {
+			err = json.Unmarshal(body, &n.parsed)
+		}
+		if err != nil || r.Method != http.MethodPost || r.Header.Get("content-type") != "application/json" {
+			t.Errorf("%s %s %q: %v", r.Method, r.Header.Get("content-type"), body, err)
+		}
+		if quoted := quotes(string(body)); quoted != "" {
+			t.Errorf("a notification has the card number %s", quoted)
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.seen = append(h.seen, n)
+		h.answer(w)
+	}))
+	t.Cleanup(h.server.Close)
+	return h
+}
+
+// answers has the address answer with a status from now on.
+func (h *hook) answers(status int) { h.does(func(w http.ResponseWriter) { w.WriteHeader(status) }) }
+
+// does has the address answer so from now on.
+func (h *hook) does(answer func(w http.ResponseWriter)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answer = answer
+}
+
+// params are merchant_params with the address and what else is given, as name, value
+// pairs.
+func (h *hook) params(more ...any) params {
+	return params{"notify_url": h.server.URL + "/hook"}.with(more...)
+}
+
+// all waits until what was due is attempted, and is what has arrived.
+func (h *hook) all() []*notification {
+	h.t.Helper()
+	advance(h.t, 1)
+	return h.arrived()
+}
+
+// arrived is what has arrived so far.
+func (h *hook) arrived() []*notification {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]*notification(nil), h.seen...)
+}
+
+// wantTold checks what has arrived since the last time, in any order but that of one
+// transaction: "status of txid".
+func (h *hook) wantTold(want ...string) []*notification {
+	h.t.Helper()
+	all := h.all()
+	left := append([]string(nil), want...)
+	for _, n := range all {
+		said := n.parsed.Data.Status + " of " + n.parsed.Data.TxID
+		found := false
+		for i, w := range left {
+			if found = w == said; found {
+				left = append(left[:i], left[i+1:]...)
+				break
+			}
+		}
+		if !found {
+			h.t.Errorf("told, and not expected: %s", said)
+		}
+	}
+	for _, w := range left {
+		h.t.Errorf("not told: %s", w)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seen = nil
+	return all
+}
+
+// hooked is a merchant whose terminals for payments and payouts, with these settings,
+// notify an address that knows a secret.
+func hooked(t testing.TB, settings string) (*merchant, *hook) {
+	t.Helper()
+	m, h := shop(t, settings), newHook(t)
+	for i := range m.terminals {
+		m.notify(i, h.params("secret", "whsec"))
+	}
+	return m, h
+}
+
+// notify sets merchant_params of the merchant's i-th terminal.
+func (m *merchant) notify(i int, p params) {
+	m.t.Helper()
+	admin(m.t).patch(v1+"/terminal/"+m.terminals[i], params{"merchant_params": p}).want(200)
+}
+
+// merchantTerminal gives the merchant a notification-only terminal in env test.
+func (m *merchant) merchantTerminal(p params) string {
+	m.t.Helper()
+	return admin(m.t).post(v1+"/terminal", params{
+		"name": "notices", "partner_id": json.Number(m.number), "type": "merchant", "env": "test", "merchant_params": p,
+	}).want(201).at("data.id")
+}
+
+// signed is the signature that a secret makes of what was sent.
+func (n *notification) signed(secret string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(n.header.Get("x-webhook-timestamp") + "." + n.body))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// hasHeaders checks which of its headers begin with x-webhook-, by their values.
+func (n *notification) hasHeaders(want map[string]string) {
+	n.t.Helper()
+	for name, values := range n.header {
+		if name = strings.ToLower(name); strings.HasPrefix(name, "x-webhook-") {
+			if expected, known := want[name]; !known || len(values) != 1 || values[0] != expected {
+				n.t.Errorf("header %s: %v, want %q", name, values, expected)
+			}
+		}
+	}
+	for name := range want {
+		if n.header.Get(name) == "" {
+			n.t.Errorf("there is no header %s", name)
+		}
+	}
+}
+
+// signatures are the headers that one secret signs with.
+func (n *notification) signatures(secret string) map[string]string {
+	return map[string]string{
+		"x-webhook-event-id": n.parsed.EventID, "x-webhook-timestamp": strconv.FormatInt(n.parsed.Timestamp, 10), "x-webhook-signature": n.signed(secret),
+	}
+}
+
+// object is a JSON object of the body, by its names; the data with "data".
+func (n *notification) object(name string) map[string]json.RawMessage {
+	n.t.Helper()
+	var o map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(n.body), &o); err != nil {
+		n.t.Fatal(err)
+	}
+	if name == "" {
+		return o
+	}
+	var inner map[string]json.RawMessage
+	if err := json.Unmarshal(o[name], &inner); err != nil {
+		n.t.Fatal(err)
+	}
+	return inner
+}

@@ -1,0 +1,214 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/bench/server"
+)
+
+// ContractsConfig is the command line of `mizan bench contracts`.
+type ContractsConfig struct {
+	Reading     string        `name:"reading" enum:"secular,religious,both" default:"secular" help:"Whose contracts: secular, religious or both."`
+	Product     string        `name:"product" default:"" help:"One product only, by its secular name. Default: all of the reading."`
+	Connections int           `name:"connections" default:"200" help:"Connections, each with one request at a time."`
+	Duration    time.Duration `name:"duration" default:"30s" help:"How long to measure."`
+	Preload     int           `name:"preload" default:"0" help:"Contracts to make before measuring."`
+	Data        string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
+	Timeout     time.Duration `name:"timeout" default:"30s" help:"When an answer counts as lost."`
+	Report      string        `name:"report" placeholder:"FILE" help:"Write a JSON report there."`
+}
+
+// Validate tells what does not go together. kong calls it for the command line.
+func (c *ContractsConfig) Validate() error {
+	switch {
+	case c.Connections < 1 || c.Connections > maxConnections:
+		return fmt.Errorf("--connections has to be 1 to %d", maxConnections)
+	case c.Duration <= 0, c.Timeout <= 0:
+		return fmt.Errorf("--duration and --timeout have to be positive")
+	case c.Preload < 0 || c.Preload > maxPreload:
+		return fmt.Errorf("--preload has to be 0 to %d", maxPreload)
+	case len(c.lives()) == 0:
+		return fmt.Errorf("--product %q has no face in the reading", c.Product)
+	}
+	return nil
+}
+
+// lives are those that the run has contracts live.
+func (c *ContractsConfig) lives() (chosen []*life) {
+	for i := range contractLives {
+		l := &contractLives[i]
+		if (c.Reading == "both" || c.Reading == l.reading) && (c.Product == "" || c.Product == l.product) {
+			chosen = append(chosen, l)
+		}
+	}
+	return chosen
+}
+
+// ContractsReport is the JSON report of `mizan bench contracts`.
+type ContractsReport struct {
+	Header
+	Reading     string  `json:"reading"`
+	Connections int     `json:"connections"`
+	Preload     Outcome `json:"preload,omitzero"`
+	Outcome     Outcome `json:"outcome"`
+	Server      *Costs  `json:"server,omitempty"`
+	Generator   Costs   `json:"generator"`
+	Ledger      string  `json:"ledger"` // "ok" or what is wrong
+}
+
+// Contracts loads a server with contracts that live from their creation to their end,
+// prints what it took and checks the ledger afterwards. Each action is durable when it
+// is answered.
+func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err error) {
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	dir, remove, err := workplace(cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	if inMemory(dir) {
+		say(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
+	r := &paymentsRun{out: out, cfg: PaymentsConfig{
+		Workload: workloadPayments, Connections: cfg.Connections, Duration: cfg.Duration, TLS: "off", Timeout: cfg.Timeout,
+	}}
+	if err := r.open(ctx, dir); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	ctx, cancel := r.whileServed(ctx)
+	defer cancel()
+	report := ContractsReport{Header: newHeader(dir), Reading: cfg.Reading, Connections: cfg.Connections, Ledger: "ok"}
+	work := &contracts{host: r.dialer.host, sandbox: &r.sandbox, lives: cfg.lives()}
+	if cfg.Preload > 0 {
+		l := r.load(func() job { return &contractor{contracts: work, only: true, random: newRandom()} })
+		l.limit = uint64(cfg.Preload)
+		if report.Preload, err = r.drive(ctx, "preload", l, 0); err != nil {
+			return err
+		}
+	}
+	l := r.load(func() job { return &contractor{contracts: work, random: newRandom()} })
+	l.duration = cfg.Duration
+	meter := startMeter(r.server)
+	report.Outcome, err = r.drive(ctx, "contracts", l, uint64(cfg.Preload))
+	report.Server, report.Generator = meter.stop()
+	if err != nil {
+		return err
+	}
+	_, unbalanced := r.auditor.balanced(ctx)
+	if unbalanced != nil {
+		report.Ledger = unbalanced.Error()
+	}
+	report.print(out)
+	return errors.Join(unbalanced, writeReport(cfg.Report, &report))
+}
+
+func newRandom() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
+
+func (p *ContractsReport) print(out io.Writer) {
+	o := &p.Outcome
+	say(out, "machine    %v", p.Machine)
+	if p.Preload.Good > 0 {
+		say(out, "preload    %d contracts in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
+	}
+	say(out, "contracts  %d actions in %.1f s: %.0f/s, %d connections, %s reading", o.Good, o.Seconds, o.PerSecond, p.Connections, p.Reading)
+	say(out, "latency    %v", o.Latency)
+	say(out, "errors     %s", o.errorText())
+	if s := p.Server; s != nil {
+		say(out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
+	}
+	say(out, "generator  %.2f CPU s", p.Generator.CPUSeconds)
+	say(out, "ledger     %s", p.Ledger)
+}
+
+// contracts makes contracts live.
+type contracts struct {
+	host    string
+	sandbox *server.Sandbox
+	lives   []*life
+}
+
+// contractor is one connection's share: one contract at a time.
+type contractor struct {
+	*contracts
+	random *rand.Rand
+	only   bool // creations only
+	life   *life
+	at     int    // the next step; 0: the creation
+	id     string // of the contract
+	bytes  []byte
+}
+
+// request implements job.
+func (c *contractor) request(uint64) []byte {
+	if c.life == nil || c.at > len(c.life.steps) || c.only {
+		c.life, c.at, c.id = c.lives[c.random.IntN(len(c.lives))], 0, ""
+	}
+	path, body := c.life.path, c.life.create
+	if c.at > 0 {
+		s := &c.life.steps[c.at-1]
+		path, body = path+"/"+c.id+"/"+s.action, s.body
+	}
+	body = fillIDs(body)
+	b := c.bytes[:0]
+	b = append(append(b, "POST "...), path...)
+	b = append(append(b, " HTTP/1.1\r\nHost: "...), c.host...)
+	b = append(append(b, "\r\nauthorization: Bearer "...), c.sandbox.SessionToken...)
+	b = append(append(b, "\r\nx-organization-id: "...), c.sandbox.OrganizationID...)
+	b = append(b, "\r\nContent-Type: application/json\r\nContent-Length: "...)
+	b = strconv.AppendInt(b, int64(len(body)), 10)
+	c.bytes = append(append(b, "\r\n\r\n"...), body...)
+	return c.bytes
+}
+
+// judge implements job. After anything but success the connection begins another
+// contract.
+func (c *contractor) judge(_ uint64, a *answer) string {
+	want := 200
+	if c.at == 0 {
+		want = 201
+	}
+	if a.status != want {
+		kind := "HTTP " + strconv.Itoa(a.status) + " of " + c.life.product
+		if c.at > 0 {
+			kind += " " + c.life.steps[c.at-1].action
+		}
+		c.life = nil
+		return kind
+	}
+	if c.at == 0 {
+		c.id = string(textOf(a.body, `"id":`))
+	}
+	c.at++
+	return ""
+}
+
+// lost implements job.
+func (c *contractor) lost(uint64) { c.life = nil }
+
+// anybody stands in a body where somebody's id goes.
+const anybody = "{id}"
+
+// fillIDs puts a random id in each place that waits for one.
+func fillIDs(body string) string {
+	for {
+		at := strings.Index(body, anybody)
+		if at < 0 {
+			return body
+		}
+		body = body[:at] + uuid.NewString() + body[at+len(anybody):]
+	}
+}

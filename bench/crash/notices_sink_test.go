@@ -1,0 +1,147 @@
+package crash
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+)
+
+// sinkSecret signs what the sink gets.
+const sinkSecret = "whsec-crash"
+
+// patient is how often an event may have to come before the sink takes it.
+const patient = 3
+
+// told is what has arrived of one event.
+type told struct {
+	transaction, status string
+	data                string // the same at each attempt
+	attempts            int
+	acknowledged        bool
+}
+
+// sink is a merchant's server that lives through all kills. By turns it acknowledges,
+// fails, and, while it may, never answers.
+type sink struct {
+	*httptest.Server
+	t testing.TB
+
+	mu     sync.Mutex
+	events map[string]*told     // guarded by mu: by event_id
+	ids    map[[2]string]string // guarded by mu: the event_id of a transaction's status
+	came   int                  // guarded by mu
+	hangs  chan struct{}        // guarded by mu: closed when those that hang are to be let go; nil: none hangs
+}
+
+func newSink(t testing.TB) *sink {
+	s := &sink{t: t, events: make(map[string]*told), ids: make(map[[2]string]string)}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.receive))
+	t.Cleanup(func() {
+		s.mayHang(false)
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// mayHang says whether a third of what comes is never answered.
+func (s *sink) mayHang(may bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hangs != nil {
+		close(s.hangs)
+		s.hangs = nil
+	}
+	if may {
+		s.hangs = make(chan struct{})
+	}
+}
+
+func (s *sink) receive(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the sender was killed
+	}
+	status, hang := s.note(r.Header, body)
+	if hang == nil {
+		w.WriteHeader(status)
+		return
+	}
+	select {
+	case <-hang:
+	case <-r.Context().Done():
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// note checks a notification against what came of its event before.
+func (s *sink) note(header http.Header, body []byte) (status int, hang <-chan struct{}) {
+	var n struct {
+		EventID string          `json:"event_id"`
+		Type    string          `json:"type"`
+		Data    json.RawMessage `json:"data"`
+	}
+	var data struct{ ID, Status string }
+	if json.Unmarshal(body, &n) != nil || json.Unmarshal(n.Data, &data) != nil || n.Type != "transaction."+data.Status {
+		s.t.Errorf("not a notification: %s", body)
+	}
+	mac := hmac.New(sha256.New, []byte(sinkSecret))
+	_, _ = mac.Write([]byte(header.Get("x-webhook-timestamp") + "." + string(body)))
+	if header.Get("x-webhook-signature") != hex.EncodeToString(mac.Sum(nil)) || header.Get("x-webhook-event-id") != n.EventID {
+		s.t.Errorf("not signed as promised: %v %s", header, body)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.came++
+	of := [2]string{data.ID, data.Status}
+	if id, ok := s.ids[of]; ok && id != n.EventID {
+		s.t.Errorf("%v has two event ids, %s and %s", of, id, n.EventID)
+	}
+	s.ids[of] = n.EventID
+	e := s.events[n.EventID]
+	if e == nil {
+		e = &told{transaction: data.ID, status: data.Status, data: string(n.Data)}
+		s.events[n.EventID] = e
+	}
+	if e.data != string(n.Data) {
+		s.t.Errorf("event %s says first %s and then %s", n.EventID, e.data, n.Data)
+	}
+	e.attempts++
+	switch {
+	case e.attempts > patient: // none is to be given up by chance
+	case s.came%3 == 0:
+		return http.StatusInternalServerError, nil
+	case s.came%3 == 1 && s.hangs != nil:
+		return 0, s.hangs
+	}
+	e.acknowledged = true
+	return http.StatusOK, nil
+}
+
+// has tells how often a transaction's status came, and whether it was acknowledged.
+func (s *sink) has(transaction, status string) (attempts int, acknowledged bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.events[s.ids[[2]string{transaction, status}]]
+	if e == nil {
+		return 0, false
+	}
+	return e.attempts, e.acknowledged
+}
+
+func (s *sink) counts() (came, events, repeated int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		if e.attempts > 1 {
+			repeated++
+		}
+	}
+	return s.came, len(s.events), repeated
+}

@@ -1,0 +1,191 @@
+package crash
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// fewNoticeKills is how often `make test` kills; MIZAN_NOTICE_KILLS says otherwise.
+const fewNoticeKills = 8
+
+// notified are the statuses that a merchant is told of (specification, "Events").
+var notified = map[string]bool{
+	"action_required": true, "payment_suspended": true, "payout_suspended": true, "charged": true, "rejected": true,
+	"failed": true, "reversed": true, "refunding": true, "refunded": true,
+}
+
+// noticeCards end in statuses of many kinds, some of them later than the answer.
+var noticeCards = []string{
+	"4242424242424242", "4000000000000002", "4000000000000119", "4000000000003220", "4000000000000077", "4000000000000259", "4242424242424242",
+}
+
+// noticeRun is a load of creates over many lives of one server.
+type noticeRun struct {
+	*testkit.Server
+	t      *testing.T
+	random *rand.Rand
+	sink   *sink
+	txids  atomic.Int64
+
+	mu       sync.Mutex
+	answered []string // guarded by mu: ids of transactions
+}
+
+// load creates until the server is gone, or until is closed.
+func (r *noticeRun) load(until <-chan struct{}, answers chan<- struct{}) (wait func()) {
+	var clients sync.WaitGroup
+	for range 4 {
+		client := r.Partner()
+		clients.Go(func() {
+			for {
+				select {
+				case <-until:
+					return
+				default:
+				}
+				n := r.txids.Add(1)
+				answer, err := client.Post("/api/v1/transactions", fmt.Sprintf(
+					`{"params":{"type":"payment","amount":"700","currency":"USD","env":"test","txid":"n-%d",`+
+						`"returnUrl":"https://shop.example/paid","failUrl":"https://shop.example/failed",`+
+						`"money_storage":{"type":"bank_card","cardnumber":%q,"cardholder":"A B","exp_month":"12","exp_year":"2040","cvv":"123"}}}`, n, noticeCards[n%int64(len(noticeCards))]))
+				if err != nil {
+					return // killed
+				}
+				var created struct{ ID string }
+				if answer.Status != http.StatusCreated || answer.JSON(&created) != nil || created.ID == "" {
+					if answer.Status != http.StatusServiceUnavailable {
+						r.t.Errorf("create: %d %s", answer.Status, answer.Body)
+						return
+					}
+					continue
+				}
+				r.mu.Lock()
+				r.answered = append(r.answered, created.ID)
+				r.mu.Unlock()
+				select {
+				case answers <- struct{}{}:
+				case <-until:
+				}
+			}
+		})
+	}
+	return clients.Wait
+}
+
+// life runs the server under load and kills it: after some answers, or some
+// milliseconds after it was ready.
+func (r *noticeRun) life(n int) {
+	r.t.Helper()
+	r.sink.mayHang(n%3 == 0)
+	until, answers := make(chan struct{}), make(chan struct{})
+	wait := r.load(until, answers)
+	var stepping sync.WaitGroup
+	if n%3 != 0 { // a clock that is stepped waits for whoever hangs
+		admin := r.Admin()
+		stepping.Go(func() { _, _ = admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":45}`) })
+	}
+	late := time.After(time.Duration(1+r.random.IntN(300)) * time.Millisecond)
+	if n%2 == 0 {
+		late = time.After(readyBound)
+	}
+	for left := 1 + r.random.IntN(60); left > 0; left-- {
+		select {
+		case <-answers:
+		case <-late:
+			left = 0
+		}
+	}
+	r.Kill()
+	close(until)
+	wait()
+	stepping.Wait()
+	r.sink.mayHang(false)
+}
+
+// transitions are the statuses that a transaction went through.
+func (r *noticeRun) transitions(auditor *testkit.Client, id string) (through []string) {
+	r.t.Helper()
+	answer, err := auditor.Get("/api/v1/ledger/events?limit=500&source=" + id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var list struct{ Data []struct{ From, To string } }
+	if err := answer.JSON(&list); err != nil || len(list.Data) == 0 {
+		r.t.Fatalf("the events of %s: %v %s", id, err, answer.Body)
+	}
+	for _, e := range list.Data {
+		if e.From != e.To {
+			through = append(through, e.To)
+		}
+	}
+	return through
+}
+
+func (r *noticeRun) advance(seconds int) {
+	r.t.Helper()
+	answer, err := r.Admin().Put("/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, seconds))
+	if err != nil || answer.Status != http.StatusOK {
+		r.t.Fatalf("the clock: %v %+v", err, answer)
+	}
+}
+
+// Everything that was acknowledged is told at least once for each status that it
+// went through, however often the process was killed: with one event_id for each and
+// the same data at each attempt.
+func TestNoNotificationIsLostOverKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills a server for half a minute")
+	}
+	kills, first := fewNoticeKills, seed(t)
+	if text := os.Getenv("MIZAN_NOTICE_KILLS"); text != "" {
+		var err error
+		if kills, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("MIZAN_NOTICE_KILLS: %v", err)
+		}
+	}
+	t.Logf("MIZAN_SEED=%d repeats the choices", first)
+	flags := []string{"--clock", "manual", "--tls", "off", "--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "2s"}
+	r := &noticeRun{t: t, random: rand.New(rand.NewPCG(first, 0)), sink: newSink(t), Server: testkit.Start(t, testkit.Options{Flags: flags})}
+	set, err := r.Admin().Do(http.MethodPatch, fmt.Sprintf("/api/v1/partners/%d", r.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":%q}`, r.sink.URL+"/hook", sinkSecret))
+	if err != nil || set.Status != http.StatusOK {
+		t.Fatalf("the address: %v %+v", err, set)
+	}
+	for n := range kills {
+		r.life(n)
+		r.Restart()
+	}
+	r.advance(20 * 3600) // every retry, every payer's time, every chargeback
+	statuses := make(map[string]int)
+	auditor := r.Auditor()
+	for _, id := range r.answered {
+		for _, status := range r.transitions(auditor, id) {
+			if !notified[status] {
+				continue
+			}
+			statuses[status]++
+			if attempts, acknowledged := r.sink.has(id, status); !acknowledged {
+				t.Errorf("%s became %s: told %d times, never acknowledged", id, status, attempts)
+			}
+		}
+	}
+	came, events, repeated := r.sink.counts()
+	t.Logf("%d kills, %d transactions answered, statuses %v; %d notifications of %d events came, %d events more than once", kills, len(r.answered), statuses, came, events, repeated)
+	if statuses["charged"] == 0 || statuses["action_required"] == 0 || repeated == 0 {
+		t.Errorf("too little happened: %v", statuses)
+	}
+	if code := r.Stop(); code != 0 {
+		t.Errorf("the server stopped with %d\n%s", code, r.Stderr())
+	}
+	if checked := testkit.Run(t, nil, "audit", "verify", "--data", r.Dir); checked.Exit != 0 {
+		t.Errorf("the books do not hold: exit %d\n%s%s", checked.Exit, checked.Stdout, checked.Stderr)
+	}
+}

@@ -1,0 +1,128 @@
+package admin_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+// office is a sandbox with a manual clock, whose first partner's notifications go to
+// an address that answers as it is told.
+type office struct {
+	t      *testing.T
+	server *testkit.Server
+	status atomic.Int64
+}
+
+func openOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
+	o.status.Store(500)
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(o.status.Load())) }))
+	t.Cleanup(hook.Close)
+	o.run(0, "partners", "update", "1", "--notify-url", hook.URL)
+	return o
+}
+
+// run is what a command prints, which has to end with the code.
+func (o *office) run(exit int, args ...string) testkit.Result {
+	o.t.Helper()
+	r := testkit.Run(o.t, nil, slices.Concat([]string{"admin", "--sandbox", o.server.Dir}, args)...)
+	if r.Exit != exit {
+		o.t.Errorf("%v ended with %d, want %d: %s%s", args, r.Exit, exit, r.Stdout, r.Stderr)
+	}
+	return r
+}
+
+// prints checks that a command is done and prints what fits the pattern.
+func (o *office) prints(pattern string, args ...string) string {
+	o.t.Helper()
+	r := o.run(0, args...)
+	if !regexp.MustCompile(pattern).MatchString(r.Stdout) {
+		o.t.Errorf("%v prints %q, want it to fit %s", args, r.Stdout, pattern)
+	}
+	return r.Stdout
+}
+
+// pay makes a payment and is its id.
+func (o *office) pay() string {
+	o.t.Helper()
+	answer, err := o.server.Partner().Post("/api/v1/transactions", `{"params":{"type":"payment","amount":"100","currency":"USD","env":"test",`+
+		`"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":`+
+		`{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"J","exp_month":"12","exp_year":"2099","cvv":"123"}}}`)
+	if err != nil || answer.Status != 201 {
+		o.t.Fatalf("%v %+v", err, answer)
+	}
+	var made struct{ ID string }
+	if err := answer.JSON(&made); err != nil {
+		o.t.Fatal(err)
+	}
+	return made.ID
+}
+
+// pass moves the clock; when it returns all that was due was attempted.
+func (o *office) pass(seconds int) {
+	o.t.Helper()
+	answer, err := o.server.Admin().Do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, seconds))
+	if err != nil || answer.Status != 200 {
+		o.t.Fatalf("%v %+v", err, answer)
+	}
+}
+
+func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	first := o.pay()
+	o.pass(8 * 3600) // it is parked
+	second := o.pay()
+	o.pass(1)
+	o.prints(`(?m)^EVENT_ID +TRANSACTION_ID +TERMINAL_ID +CHANNEL +TYPE +STATE +ATTEMPTS +NEXT_AT +BOOKED_AT$`, "deliveries", "list")
+	o.prints(`(?m)^\S+ +`+first+` +\S+ +webhook +transaction.charged +parked +6 +- +20\S+$`, "deliveries", "list", "--state", "parked")
+	o.prints(`(?m)^\S+ +`+second+` +\S+ +webhook +transaction.charged +pending +1 +20\S+ +20\S+$`, "deliveries", "list", "--transaction", second)
+	whole := o.prints(`(?s)`+second+`.*`+first, "--json", "deliveries", "list", "--limit", "1", "--all")
+	event := regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(whole)[1]
+	terminal := regexp.MustCompile(`"terminal_id":"([^"]+)"`).FindStringSubmatch(whole)[1]
+	o.prints(`^$`, "--json", "deliveries", "list", "--terminal", terminal, "--state", "delivered", "--from", "2026-01-01T00:00:00Z", "--to", "2099-01-01T00:00:00Z")
+	o.prints(`^$`, "--json", "deliveries", "list", "--to", "2020-01-01T00:00:00Z")
+	o.prints(`(?m)^attempts +\[\{"at":"20[^"]+","status":500,"error":"status 500","duration_ms":\d+\}\]$`, "deliveries", "show", event)
+
+	o.status.Store(204)
+	o.prints(`(?m)^state +pending$`, "deliveries", "replay", event)
+	o.prints(`^\{"replayed":1\}\n$`, "--json", "deliveries", "replay-parked", "--terminal", terminal)
+	o.pass(1)
+	if n := strings.Count(o.prints(`.`, "--json", "deliveries", "list", "--state", "delivered"), "\n"); n != 2 {
+		t.Errorf("%d were delivered", n)
+	}
+	o.prints(`(?m)^delivered +true$`, "deliveries", "test", terminal)
+	o.status.Store(400)
+	o.prints(`(?m)^error +status 400$`, "deliveries", "test", terminal)
+
+	o.run(2, "deliveries", "list", "--state", "lost")
+	o.run(2, "deliveries", "show", "00000000-0000-4000-8000-000000000000")
+	o.run(2, "deliveries", "replay", "x")
+	o.run(2, "deliveries", "replay-parked")
+	o.run(2, "deliveries", "test", event)
+}
+
+func TestAReplayIsSentOnceMoreWithItsKey(t *testing.T) {
+	t.Parallel()
+	s := newStand(t, func(w http.ResponseWriter, _ *http.Request, before int) {
+		if before == 0 {
+			hangUp(t, w)
+			return
+		}
+		_, _ = fmt.Fprint(w, `{"data":{"replayed":3}}`)
+	})
+	r := s.admin(t, 0, "", "deliveries", "replay-parked", "--terminal", "00000000-0000-4000-8000-000000000000")
+	sent := s.requests()
+	if len(sent) != 2 || sent[0].Header.Get("Idempotency-Key") == "" || sent[0].Header.Get("Idempotency-Key") != sent[1].Header.Get("Idempotency-Key") || r.Stdout != "replayed  3\n" {
+		t.Errorf("%d requests, printed %q", len(sent), r.Stdout)
+	}
+}

@@ -1,0 +1,493 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// issueBody is an issue of a hundred certificates of 10, open for a month.
+func issueBody() Given {
+	return given("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
+		"underlying_asset_value", `"1200"`, "total_value", `"1000"`, "certificate_value", `"10"`, "expected_yield", "5", "maturity_months", "2",
+		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-01-31"`)
+}
+
+// offered is an issue that takes subscriptions.
+func offered(t *testing.T, pairs ...string) *deal {
+	t.Helper()
+	x := strike(t, Certificate, Secular, issueBody().but(pairs...))
+	x.do(Offer)
+	return x
+}
+
+// placed7 is an issue of which someone holds four and somebody else three, active
+// since 2026-01-01.
+func placed7(t *testing.T, reading *Reading, pairs ...string) *deal {
+	t.Helper()
+	x := strike(t, Certificate, reading, issueBody().but(pairs...))
+	if reading.ReviewFirst {
+		x.do(Pass, pairsOf(board())...)
+	}
+	x.do(Offer)
+	x.do(Subscribe, "investor_id", someone, "certificates", "3")
+	x.do(Subscribe, "investor_id", other, "certificates", "3")
+	x.do(Subscribe, "investor_id", someone, "certificates", "1")
+	x.do(Activate)
+	return x
+}
+
+func TestAnIssueIsAskedForByItsFields(t *testing.T) {
+	tried(t, Certificate, Secular, issueBody(), []trial{
+		{"name", "", "name"},
+		{"name", `""`, "name"},
+		{"region", "", "region"},
+		{"region", `"XX"`, "region"},
+		{"backing_type", "", "backing_type"},
+		{"backing_type", `"managed_investment"`, ""},
+		{"backing_type", `"partnership"`, ""},
+		{"backing_type", `"installment_sale"`, ""},
+		{"backing_type", `"manufacturing"`, ""},
+		{"backing_type", `"forward_purchase"`, ""},
+		{"backing_type", `"bond"`, "backing_type"},
+		{"underlying_asset", "", "underlying_asset"},
+		{"underlying_asset", `"ten chars."`, "underlying_asset"},
+		{"underlying_asset", `"eleven char"`, ""},
+		{"underlying_asset_value", "", "underlying_asset_value"},
+		{"underlying_asset_value", `"999"`, "underlying_asset_value"},
+		{"underlying_asset_value", `"1000"`, ""},
+		{"total_value", "", "total_value"},
+		{"total_value", `"1005"`, "total_value"},
+		{"total_value", `"5"`, "total_value"},
+		{"certificate_value", "", "certificate_value"},
+		{"certificate_value", `"1000"`, ""},
+		{"certificate_value", `"0"`, "certificate_value"},
+		{"expected_yield", "", "expected_yield"},
+		{"expected_yield", "0", "expected_yield"},
+		{"expected_yield", "1", ""},
+		{"expected_yield", "50", ""},
+		{"expected_yield", "51", "expected_yield"},
+		{"expected_yield", "5.5", "expected_yield"},
+		{"maturity_months", "", "maturity_months"},
+		{"maturity_months", "0", "maturity_months"},
+		{"maturity_months", "1", ""},
+		{"maturity_months", "360", ""},
+		{"maturity_months", "361", "maturity_months"},
+		{"min_subscription", "1", ""},
+		{"min_subscription", "0", "min_subscription"},
+		{"min_subscription", "9223372036854775808", "min_subscription"},
+		{"max_subscription", "1", ""},
+		{"max_subscription", "-1", "max_subscription"},
+		{"profit_distribution_frequency", `"monthly"`, ""},
+		{"profit_distribution_frequency", `"quarterly"`, ""},
+		{"profit_distribution_frequency", `"semi_annually"`, ""},
+		{"profit_distribution_frequency", `"annually"`, ""},
+		{"profit_distribution_frequency", `"daily"`, "profit_distribution_frequency"},
+		{"redemption_mode", `"bullet"`, ""},
+		{"redemption_mode", `"amortizing"`, ""},
+		{"redemption_mode", `"callable"`, ""},
+		{"redemption_mode", `"never"`, "redemption_mode"},
+		{"early_redemption_allowed", `true`, ""},
+		{"early_redemption_allowed", `"true"`, "early_redemption_allowed"},
+		{"early_redemption_penalty", `"7"`, ""},
+		{"early_redemption_penalty", `7`, "early_redemption_penalty"},
+		{"subscription_start", "", ""}, // it can be set at offering
+		{"subscription_start", `"2026-02-29"`, "subscription_start"},
+		{"subscription_end", "", ""},
+		{"subscription_end", `"2025-12-31"`, "subscription_end"},
+		{"originator_id", someone, ""},
+		{"originator_id", `"we"`, "originator_id"},
+		{"spv_id", someone, ""},
+		{"spv_id", `"it"`, "spv_id"},
+		{"product_id", someone, ""},
+		{"product_id", `3`, "product_id"},
+		{"underlying_asset_type", `"building"`, ""},
+		{"metadata", `{}`, ""},
+		{"metadata", `3`, "metadata"},
+	})
+	tried(t, Certificate, Secular, issueBody().but("min_subscription", "5"), []trial{{"max_subscription", "4", "max_subscription"}, {"max_subscription", "5", ""}})
+}
+
+func TestAnIssuesCertificatesFollowFromItsValue(t *testing.T) {
+	x := strike(t, Certificate, Secular, issueBody())
+	x.says("certificates_total", "100", "certificates_outstanding", "0", "total_profit_distributed", "0", "profit_distributions", "",
+		"actual_yield", "", "next_distribution_date", "", "currency", "MYR", "early_redemption_allowed", "false")
+}
+
+// The internal code: the region, the reading, ten random hexadecimal digits, and a
+// check digit: two letters' digits and the rest doubled from the right.
+func TestAnIssuesInternalCode(t *testing.T) {
+	id := uuid.MustParse("0123456789ab4cdef0123456789abcde"[:32])
+	for _, c := range []struct{ region, mark, want string }{
+		{"AE", "CRT", "AECRT01234567895"},
+		{"MY", "SKK", "MYSKK01234567892"},
+	} {
+		got := code(c.region, c.mark, id)
+		if len(got) != 16 || got[:15] != c.want[:15] || luhn(got) != 0 {
+			t.Errorf("%s (%d); want %s", got, luhn(got), c.want)
+		}
+	}
+	for _, known := range []string{"US0378331005", "AU0000XVGZA3", "GB0002634946"} { // ISO 6166's own
+		if got := checkDigit(known[:11]); int(known[11]-'0') != got {
+			t.Errorf("%s has the check digit %d", known, got)
+		}
+	}
+	for reading, form := range map[*Reading]string{Secular: "^MYCRT[0-9A-F]{10}[0-9]$", Religious: "^MYSKK[0-9A-F]{10}[0-9]$"} {
+		if got := ciCode.Of(strike(t, Certificate, reading, issueBody()).r.Values); !regexp.MustCompile(form).MatchString(got) {
+			t.Errorf("%s is not %s", got, form)
+		}
+	}
+}
+
+// luhn is the rest of the weighted sum of a code with its check digit, written the
+// other way round: from a text of digits.
+func luhn(code string) int {
+	var digits strings.Builder
+	for _, c := range code {
+		if c >= 'A' {
+			fmt.Fprint(&digits, c-'A'+10)
+		} else {
+			digits.WriteRune(c)
+		}
+	}
+	sum, text := 0, digits.String()
+	for i := range len(text) {
+		d := int(text[len(text)-1-i]-'0') * (1 + i%2)
+		sum += d/10 + d%10
+	}
+	return sum % 10
+}
+
+func TestOfferingNeedsItsWindow(t *testing.T) {
+	x := strike(t, Certificate, Secular, issueBody().but("subscription_start", "", "subscription_end", ""))
+	x.refuses("subscription_start subscription_end", Offer)
+	x.refuses("subscription_end", Offer, "subscription_start", `"2026-01-05"`)
+	x.refuses("subscription_end", Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-04"`)
+	x.do(Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-06"`)
+	x.books()
+	x.says("subscription_start", "2026-01-05", "subscription_end", "2026-01-06")
+	x = strike(t, Certificate, Secular, issueBody())
+	x.do(Offer, "subscription_end", `"2026-01-03"`) // what is given at the offering counts
+	x.says("subscription_start", "2026-01-01", "subscription_end", "2026-01-03")
+}
+
+// The checks in the specification's order: what comes first is what is said, though
+// all that follows is wrong too.
+func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
+	body := []string{"min_subscription", "2", "max_subscription", "60"}
+	x := strike(t, Certificate, Secular, issueBody().but(body...))
+	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1, before the status
+	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "-1")
+	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", `"1"`)
+	x.refuses("certificates", Subscribe, "investor_id", someone)
+	x.refuses("investor_id", Subscribe, "certificates", "1")
+	x.refuses("status", Subscribe, "investor_id", someone, "certificates", "1") // 2
+	x.do(Offer, "subscription_start", `"2026-01-02"`)
+	x.refuses("subscription_window", Subscribe, "investor_id", someone, "certificates", "1") // 3: tomorrow
+	x.later(30)
+	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: at least two
+	x.do(Subscribe, "investor_id", someone, "certificates", "50")
+	x.says("certificates_outstanding", "0")
+	said := x.message(Subscribe, "investor_id", someone, "certificates", "51") // 5, before the remainder of 50
+	if !strings.Contains(said, "60") || !strings.Contains(said, "50 already held") {
+		t.Errorf("the ceiling's message is %q", said)
+	}
+	if said = x.message(Subscribe, "investor_id", other, "certificates", "51"); !strings.Contains(said, "only 50 are left") { // 6
+		t.Errorf("the remainder's message is %q", said)
+	}
+	x.do(Subscribe, "investor_id", someone, "certificates", "10")
+	x.do(Subscribe, "investor_id", other, "certificates", "40")
+	x.refuses("certificates", Subscribe, "investor_id", uuidText(1), "certificates", "2")
+	x.later(1)
+	x.refuses("subscription_window", Subscribe, "investor_id", other, "certificates", "2") // the window is over
+	x.lists("subscriptions", "{p} 50 2026-01-31", "{p} 10 2026-01-31", "{q} 40 2026-01-31")
+}
+
+// message is what a refused action says.
+func (x *deal) message(name Action, pairs ...string) string {
+	x.t.Helper()
+	_, err := x.r.Act(name, given(pairs...), x.now)
+	var faults *Faults
+	if !errors.As(err, &faults) {
+		x.t.Fatalf("%s: %v", name, err)
+	}
+	return faults.List[0].Message
+}
+
+func uuidText(n byte) string { return `"` + (uuid.UUID{6, n}).String() + `"` }
+
+func TestSubscribersPayFaceAndBecomeHolders(t *testing.T) {
+	x := offered(t)
+	x.do(Subscribe, "investor_id", someone, "certificates", "3")
+	x.books("Dr A:cash:MY 30", "Cr L:subscription:{c}:{p} 30")
+	if want := ledger.ID(uuid.MustParse(strings.Trim(someone, `"`))); x.d.Joined != want {
+		t.Errorf("%v has joined; want %v", x.d.Joined, want)
+	}
+	x.do(Subscribe, "investor_id", someone, "certificates", "1")
+	if x.d.Joined != (ledger.ID{}) {
+		t.Error("a holder has joined twice")
+	}
+	x.do(Subscribe, "investor_id", other, "certificates", "3")
+	x.do(CloseSubscription)
+	x.books()
+	x.refuses("issue_date", Activate, "issue_date", `"2026-13-01"`)
+	x.do(Activate, "issue_date", `"2026-01-15"`)
+	x.books("Dr L:subscription:{c}:{p} 40", "Cr Q:holders:{c}:{p} 40", "Dr L:subscription:{c}:{q} 30", "Cr Q:holders:{c}:{q} 30",
+		"Dr A:underlying:{c} 70", "Cr A:cash:MY 70")
+	x.dated("2026-01-15")
+	x.says("certificates_outstanding", "7", "issue_date", "2026-01-15", "maturity_date", "2026-03-16", "next_distribution_date", "")
+}
+
+func TestAnIssueNeedsASubscription(t *testing.T) {
+	x := offered(t)
+	x.refuses("subscriptions", CloseSubscription)
+	x.refuses("subscriptions", Activate)
+}
+
+func TestSubscriptionsAreBounded(t *testing.T) {
+	x := offered(t, "total_value", `"1000000"`, "underlying_asset_value", `"1000000"`)
+	x.do(Subscribe, "investor_id", someone, "certificates", "1")
+	x.r = x.r.next()
+	full := make([]Row, MaxSubscriptions)
+	for i := range full {
+		full[i] = ciSubscriptions.Of(x.r.Values)[0]
+	}
+	ciSubscriptions.Set(x.r.Values, full)
+	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "1")
+}
+
+func TestIncomeIsFlooredPerCertificate(t *testing.T) {
+	x := placed7(t, Secular, "profit_distribution_frequency", `"monthly"`)
+	x.says("next_distribution_date", "2026-01-31")
+	x.refuses("total_profit", Profit)
+	x.refuses("total_profit", Profit, "total_profit", `"0"`)
+	x.refuses("period_end_date", Profit, "total_profit", `"1"`, "period_end_date", `"x"`)
+	x.later(1)
+	x.do(Profit, "total_profit", `"100"`)
+	x.books("Dr A:cash:MY 100", "Cr L:customer:{p}:current 56", "Cr L:customer:{q}:current 42", "Cr L:undistributed:{c} 2")
+	x.dated("2026-01-02")
+	x.says("total_profit_distributed", "100", "actual_yield", "10", "next_distribution_date", "2026-03-02")
+	x.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-02-01"`) // less than one each
+	x.books("Dr A:cash:MY 5", "Cr L:undistributed:{c} 5")
+	x.dated("2026-02-01")
+	x.says("total_profit_distributed", "105", "actual_yield", "10")
+	x.lists("profit_distributions", "2026-01-02 100 14 7", "2026-02-01 5 0 7")
+	x.refuses("total_profit", Profit, "total_profit", `"1`+strings.Repeat("0", 72)+`"`)
+	x.do(Profit, "total_profit", `"9`+strings.Repeat("0", 71)+`"`)
+	x.says("actual_yield", "9007199254740992") // what is told of a yield is cut there
+}
+
+func TestDistributionsAreBounded(t *testing.T) {
+	x := placed7(t, Secular)
+	x.do(Profit, "total_profit", `"1"`)
+	x.r = x.r.next()
+	full := make([]Row, MaxRows)
+	for i := range full {
+		full[i] = ciDistributions.Of(x.r.Values)[0]
+	}
+	ciDistributions.Set(x.r.Values, full)
+	x.refuses("total_profit", Profit, "total_profit", `"1"`)
+}
+
+func TestAnIssueMaturesOnItsDay(t *testing.T) {
+	x := placed7(t, Secular)
+	x.says("maturity_date", "2026-03-02")
+	x.later(59)
+	x.refuses("maturity_date", Mature)
+	x.later(1)
+	x.do(Mature)
+	x.books()
+}
+
+func TestRedemptionPaysFaceAndClosesPositions(t *testing.T) {
+	x := placed7(t, Secular)
+	x.do(Profit, "total_profit", `"100"`)
+	x.later(60)
+	x.do(Mature)
+	x.refuses("redemption_date", Redeem)
+	x.do(Redeem, "redemption_date", `"2026-03-05"`)
+	x.books("Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 40",
+		"Dr Q:holders:{c}:{q} 30", "Cr L:customer:{q}:current 30", "Dr L:undistributed:{c} 2", "Cr L:charity 2")
+	x.dated("2026-03-05")
+	x.says("certificates_outstanding", "0", "redemption_date", "2026-03-05")
+}
+
+func TestEarlyRedemptionIsAllowedOrNot(t *testing.T) {
+	x := placed7(t, Secular)
+	x.refuses("redemption_date", RedeemEarly)
+	x.refuses("early_redemption_allowed", RedeemEarly, "redemption_date", `"2026-01-05"`)
+}
+
+func TestThePenaltyOfEarlyRedemptionGoesByTheReading(t *testing.T) {
+	for _, c := range []struct {
+		reading *Reading
+		penalty string
+		want    []string
+	}{
+		{Secular, `"10"`, []string{
+			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 35",
+			"Dr Q:holders:{c}:{q} 30", "Cr L:customer:{q}:current 26", "Cr I:penalty 9",
+		}},
+		{Religious, `"10"`, []string{
+			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 35",
+			"Dr Q:holders:{c}:{q} 30", "Cr L:customer:{q}:current 26", "Cr L:charity 9",
+		}},
+		{Secular, `"0"`, []string{
+			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 40",
+			"Dr Q:holders:{c}:{q} 30", "Cr L:customer:{q}:current 30",
+		}},
+		{Secular, `"700"`, []string{ // more than all hold: at most their face
+			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr I:penalty 70",
+		}},
+	} {
+		x := placed7(t, c.reading, "early_redemption_allowed", "true", "early_redemption_penalty", c.penalty)
+		x.do(RedeemEarly, "redemption_date", `"2026-01-05"`)
+		x.books(c.want...)
+		x.dated("2026-01-05")
+		x.says("certificates_outstanding", "0")
+	}
+}
+
+func TestADefaultLeavesThePairOpen(t *testing.T) {
+	x := placed7(t, Secular)
+	x.do(Profit, "total_profit", `"100"`)
+	x.refuses("reason", Default)
+	x.do(Default, "reason", `"the tenant has left"`)
+	x.books("Dr Q:holders:{c}:{p} 40", "Cr Q:holders_defaulted:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr Q:holders_defaulted:{c}:{q} 30",
+		"Dr A:underlying_impaired:{c} 70", "Cr A:underlying:{c} 70", "Dr L:undistributed:{c} 2", "Cr L:charity 2")
+	x.says("default_reason", "the tenant has left")
+	if c := x.column("default_reason"); c.Place != Metadata {
+		t.Errorf("it is shown at %v", c.Place)
+	}
+}
+
+// Hundreds of holders are more than one entry has room for: each of the entries
+// balances by itself, and they are of one decision.
+func TestManyHoldersAreBookedInSeveralEntries(t *testing.T) {
+	x := offered(t, "total_value", `"1300"`, "underlying_asset_value", `"1300"`)
+	for i := range 130 {
+		x.do(Subscribe, "investor_id", uuidText(byte(i)), "certificates", "1")
+	}
+	x.do(Activate)
+	if n := len(x.d.Events); n != 2 || x.d.Events[1].Name != "continue" {
+		t.Errorf("%d events, the last %s", n, x.d.Events[n-1].Name)
+	}
+	x.do(Profit, "total_profit", `"131"`)
+	if got := x.balance(x.r.account("L:undistributed")); got != (money.Signed{Abs: count(1)}) {
+		t.Errorf("%v are undistributed", got)
+	}
+	x.later(60)
+	x.do(Mature)
+	x.do(Redeem, "redemption_date", `"2026-03-02"`)
+	for i := range 130 {
+		if got := x.balance(current(uuid.UUID{6, byte(i)})); got != (money.Signed{Abs: count(11)}) {
+			t.Fatalf("holder %d has %v", i, got)
+		}
+	}
+}
+
+func TestAnIssueIsRedeemed(t *testing.T) {
+	w := newWorld(t, "2026-01-10")
+	r := w.open(Certificate, Religious, given("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
+		"underlying_asset_value", `1000`, "total_value", `1000`, "certificate_value", `10`, "expected_yield", "5", "maturity_months", "1",
+		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-12-01"`))
+	r = w.act(r, Pass, given("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	r = w.act(r, Offer, nil)
+	for range 70 {
+		r = w.act(r, Subscribe, given("investor_id", `"`+uuid.NewString()+`"`, "certificates", "1"))
+	}
+	r = w.act(r, Activate, nil)
+	r = w.act(r, Profit, given("total_profit", `101`))
+	w.now += 31 * 24 * 3600 * 1_000_000
+	r = w.act(r, Mature, nil)
+	r = w.act(r, Redeem, given("redemption_date", `"2026-02-10"`))
+	if r.Status != Redeemed || len(ciCode.Of(r.Values)) != 16 {
+		t.Errorf("%s, code %s", r.Status, ciCode.Of(r.Values))
+	}
+}
+
+func issueMoves() map[string]move {
+	return map[string]move{
+		"submit": {name: Submit}, "reject": {name: Reject, given: given("reason", `"no"`)}, "review": {name: Pass, given: board()},
+		"no review": {name: Pass, given: given("approved_by", `"the board"`)},
+		"offering":  {name: Offer}, "subscribe": {name: Subscribe, given: given("investor_id", someone, "certificates", "1")},
+		"close_subscription": {name: CloseSubscription}, "activate": {name: Activate},
+		"profit": {name: Profit, given: given("total_profit", `"1"`)}, "mature": {name: Mature, days: 60}, "too soon": {name: Mature},
+		"redeem":       {name: Redeem, given: given("redemption_date", `"2026-03-02"`)},
+		"redeem_early": {name: RedeemEarly, given: given("redemption_date", `"2026-03-02"`)},
+		"default":      {name: Default, given: given("reason", `"enough"`)},
+	}
+}
+
+// issueRoutes lead into the states from the offering on, behind a start.
+func issueRoutes(start ...string) map[Status][]string {
+	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
+	return map[Status][]string{
+		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
+		Offering: way("offering", "subscribe"), Subscribed: way("offering", "subscribe", "close_subscription"),
+		Active: way("offering", "subscribe", "activate"), Matured: way("offering", "subscribe", "activate", "mature"),
+		Redeemed:  way("offering", "subscribe", "activate", "mature", "redeem"),
+		Defaulted: way("offering", "subscribe", "activate", "default"),
+	}
+}
+
+// Subscribe says itself that the issue is not offered (rule 1); all else is a
+// conflict.
+func TestAnIssueGoesItsWay(t *testing.T) {
+	const notOffered = "422 status"
+	body := issueBody().but("early_redemption_allowed", "true")
+	live := func(status string) map[string]string {
+		return map[string]string{"profit": status, "mature": "matured", "too soon": "422 maturity_date", "redeem_early": "redeemed", "default": "defaulted", "subscribe": notOffered}
+	}
+	draft := map[string]string{"submit": "under_review", "offering": "offering", "subscribe": notOffered}
+	review := map[string]string{"review": "review_passed", "no review": "review_passed", "reject": "rejected", "subscribe": notOffered}
+	rest := grid{
+		Draft: draft, UnderReview: review,
+		ReviewPassed: {"offering": "offering", "subscribe": notOffered},
+		Refused:      {"subscribe": notOffered},
+		Offering:     {"subscribe": "offering", "close_subscription": "subscribed", "activate": "active"},
+		Subscribed:   {"activate": "active", "subscribe": notOffered},
+		Active:       live("active"),
+		Matured:      {"redeem": "redeemed", "default": "defaulted", "subscribe": notOffered},
+		Redeemed:     {"subscribe": notOffered},
+		Defaulted:    {"subscribe": notOffered},
+	}
+	drawn(t, Certificate, Secular, body, issueMoves(), issueRoutes(), rest)
+	rest[Draft] = map[string]string{
+		"submit": "under_review", "review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered,
+	}
+	rest[UnderReview] = map[string]string{"review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered}
+	drawn(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), rest)
+}
+
+func TestASukuksReviewMayNameItsBoard(t *testing.T) {
+	x := strike(t, Certificate, Religious, issueBody())
+	x.refuses("approved_by fatwa_reference", Pass)
+	x.refuses("board_id", Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `" "`)
+	x.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
+	if got := Reviewed.Of(x.r.Values); got != (Approval{ApprovedBy: "x", FatwaReference: "F-7", BoardID: "B-1"}) {
+		t.Errorf("the review is %v", got)
+	}
+	if got := x.answer(Pass, board()); got != "409" {
+		t.Errorf("a second approval is answered with %s", got)
+	}
+}
+
+func TestASukuksActionsAreTheListedOnes(t *testing.T) {
+	named(t, Certificate, Religious, "sukuk", "SUK", map[string]Action{
+		"approve": "review", "reject": "reject", "start_offering": "offering", "subscribe": "subscribe", "close_subscription": "close_subscription",
+		"activate": "activate", "distribute_profit": "profit", "mature": "mature", "redeem": "redeem", "redeem_early": "redeem_early", "default": "default",
+	})
+	named(t, Certificate, Secular, "certificate-issues", "CI", map[string]Action{
+		"submit": "submit", "review": "review", "reject": "reject", "offering": "offering", "subscribe": "subscribe",
+		"close_subscription": "close_subscription", "activate": "activate", "profit": "profit", "mature": "mature", "redeem": "redeem",
+		"redeem_early": "redeem_early", "default": "default",
+	})
+}

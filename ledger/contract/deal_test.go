@@ -1,0 +1,358 @@
+package contract
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// deal is one contract in its world.
+type deal struct {
+	*world
+	r     *Record
+	d     Decision // the last one
+	names *strings.Replacer
+}
+
+// oneDay is a day of the clock.
+const oneDay = ledger.Micros(24 * 3600 * 1_000_000)
+
+// strike opens a contract at noon of 2026-01-01.
+func strike(t rapid.TB, p *Product, reading *Reading, body Given) *deal {
+	t.Helper()
+	x := &deal{world: newWorld(t, "2026-01-01")}
+	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Given: body, Now: x.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.names = strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}", strings.Trim(other, `"`), "{q}")
+	x.take(d)
+	return x
+}
+
+// other is somebody else than someone.
+const other = `"7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02"`
+
+// take books a decision, and checks that what the contract says is what its accounts
+// hold, and no other account of its own holds anything.
+func (x *deal) take(d Decision) {
+	x.t.Helper()
+	x.d, x.r = d, d.Record
+	x.book(&d)
+	x.agrees(x.r)
+	holdings := x.r.Product.Holdings(x.r)
+	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.other} {
+		for path := range side {
+			known := slices.ContainsFunc(holdings, func(h Holding) bool { return h.Account == path })
+			if !known && strings.Contains(string(path), x.r.ID.String()) && !x.balance(path).IsZero() {
+				x.t.Fatalf("%s holds %v, and the %s contract says nothing of it", path, x.balance(path), x.r.Status)
+			}
+		}
+	}
+	x.storable()
+}
+
+// storable checks that the record is the same after it was stored and read.
+func (x *deal) storable() {
+	x.t.Helper()
+	stored := AppendRecord(nil, x.r)
+	again, err := ReadRecord(x.r.ID, stored)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	if !bytes.Equal(stored, AppendRecord(nil, again)) || again.Status != x.r.Status {
+		x.t.Fatalf("the %s record is another one after it was stored", x.r.Status)
+	}
+}
+
+// answer is what an action is answered with: the state that it leads to, "409", or
+// "422" and the fields. A refusal leaves no trace.
+func (x *deal) answer(name Action, body Given) string {
+	x.t.Helper()
+	was, before := x.r, AppendRecord(nil, x.r)
+	d, err := x.r.Act(name, body, x.now)
+	if !bytes.Equal(before, AppendRecord(nil, was)) {
+		x.t.Fatalf("%s has changed the record that it was decided on", name)
+	}
+	if err == nil {
+		x.take(d)
+		return string(x.r.Status)
+	}
+	if d.Record != nil || d.Events != nil {
+		x.t.Fatalf("%s was refused, and has left a trace", name)
+	}
+	if ledger.IsRefusal(err, ledger.Conflict) {
+		return "409"
+	}
+	return "422 " + strings.Join(fieldsOf(x.t, err), " ")
+}
+
+func fieldsOf(t rapid.TB, err error) (fields []string) {
+	t.Helper()
+	var faults *Faults
+	if !errors.As(err, &faults) {
+		t.Fatalf("refused with %v, which says no field", err)
+	}
+	for _, f := range faults.List {
+		if f.Message == "" {
+			t.Fatalf("%s is refused without a word", f.Field)
+		}
+		fields = append(fields, f.Field)
+	}
+	return fields
+}
+
+// do is an action that is accepted.
+func (x *deal) do(name Action, pairs ...string) {
+	x.t.Helper()
+	was := x.r.Status
+	if got := x.answer(name, given(pairs...)); got == "409" || strings.HasPrefix(got, "422") {
+		x.t.Fatalf("%s in state %s is answered with %s", name, was, got)
+	}
+}
+
+// refuses is an action that is refused for a field.
+func (x *deal) refuses(field string, name Action, pairs ...string) {
+	x.t.Helper()
+	if got := x.answer(name, given(pairs...)); got != "422 "+field {
+		x.t.Errorf("%s is answered with %s; want 422 %s", name, got, field)
+	}
+}
+
+// later lets days pass: what falls due happens in order.
+func (x *deal) later(days int) {
+	x.t.Helper()
+	x.now += ledger.Micros(days) * oneDay
+	for {
+		d, due := x.r.Woken(x.now)
+		if !due {
+			return
+		}
+		x.take(d)
+	}
+}
+
+// books checks the lines of the last decision, in their order. {c} is the contract,
+// {p} someone and {q} somebody else.
+func (x *deal) books(want ...string) {
+	x.t.Helper()
+	var got []string
+	for _, e := range x.d.Events {
+		if e.Entry == nil {
+			continue
+		}
+		for _, p := range e.Entry.Postings {
+			side := "Dr"
+			if p.Side == ledger.Credit {
+				side = "Cr"
+			}
+			got = append(got, fmt.Sprintf("%s %s %v", side, x.names.Replace(string(p.Account)), p.Amount))
+		}
+	}
+	if !slices.Equal(got, want) {
+		x.t.Errorf("booked\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// dated checks the effective date of the last decision's entry.
+func (x *deal) dated(day string) {
+	x.t.Helper()
+	if got := x.d.Events[0].Entry.Effective.String(); got != day {
+		x.t.Errorf("dated %s; want %s", got, day)
+	}
+}
+
+// says checks columns: names and what they show, "" where there is none.
+func (x *deal) says(pairs ...string) {
+	x.t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if got := shown(x.column(pairs[i]).Value(x.r.Values)); got != pairs[i+1] {
+			x.t.Errorf("%s is %s; want %s", pairs[i], got, pairs[i+1])
+		}
+	}
+}
+
+func (x *deal) column(name string) *Column {
+	x.t.Helper()
+	for _, c := range x.r.Product.Columns.Columns {
+		if c.Name == name {
+			return c
+		}
+	}
+	x.t.Fatalf("there is no column %s", name)
+	return nil
+}
+
+// rowsOf are the rows of a column, each its columns' values in their order.
+func (x *deal) rowsOf(name string) (all []string) {
+	x.t.Helper()
+	c := x.column(name)
+	list, _ := c.Value(x.r.Values).([]Row)
+	for _, row := range list {
+		var values []string
+		for _, of := range c.Of.Columns {
+			values = append(values, x.names.Replace(shown(of.Value(row))))
+		}
+		all = append(all, strings.Join(values, " "))
+	}
+	return all
+}
+
+// lists checks the rows of a column.
+func (x *deal) lists(name string, want ...string) {
+	x.t.Helper()
+	if got := x.rowsOf(name); !slices.Equal(got, want) {
+		x.t.Errorf("%s is\n\t%s\nwant\n\t%s", name, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+func shown(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case []byte:
+		return string(v)
+	case ledger.Micros:
+		return v.Time().Format("2006-01-02T15:04:05Z")
+	}
+	return fmt.Sprint(value)
+}
+
+// but is a body with some members changed; an empty text leaves one out.
+func (g Given) but(pairs ...string) Given {
+	changed := make(Given)
+	for name, value := range g {
+		changed[name] = value
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if changed[pairs[i]] = []byte(pairs[i+1]); pairs[i+1] == "" {
+			delete(changed, pairs[i])
+		}
+	}
+	return changed
+}
+
+// trial is a body's member and the field that is refused for it; none: it is taken.
+type trial struct{ member, value, refused string }
+
+// tried opens contracts with each member changed.
+func tried(t *testing.T, p *Product, reading *Reading, body Given, trials []trial) {
+	t.Helper()
+	for _, try := range trials {
+		changed := body.but(try.member, try.value)
+		d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Given: changed, Now: newWorld(t, "2026-01-01").now})
+		said := fmt.Sprintf("%s %.60s", try.member, try.value)
+		switch {
+		case err == nil && try.refused != "":
+			t.Errorf("%s is taken; want %s refused", said, try.refused)
+		case err != nil && d.Record != nil:
+			t.Errorf("%s is refused, and has left a trace", said)
+		case err != nil:
+			if got := strings.Join(fieldsOf(t, err), " "); got != try.refused {
+				t.Errorf("%s is refused for %q; want %q", said, got, try.refused)
+			}
+		}
+	}
+}
+
+// move is an action with what it is given, after some days.
+type move struct {
+	name  Action
+	given Given
+	days  int
+}
+
+// grid is what leads out of a state: a move's name → the state that follows. What is
+// missing is a conflict; an entry may also be a refusal.
+type grid map[Status]map[string]string
+
+// drawn checks a product's grid in a reading: from each state, which is reached by
+// routes, every move of the vocabulary.
+func drawn(t *testing.T, p *Product, reading *Reading, body Given, moves map[string]move, routes map[Status][]string, want grid) {
+	t.Helper()
+	for state, row := range want {
+		for name := range row {
+			if _, known := moves[name]; !known {
+				t.Fatalf("%s: there is no move %s", state, name)
+			}
+		}
+		for name, m := range moves {
+			x := strike(t, p, reading, body)
+			for _, step := range routes[state] {
+				x.later(moves[step].days)
+				x.do(moves[step].name, pairsOf(moves[step].given)...)
+			}
+			if x.r.Status != state {
+				t.Fatalf("the route to %s leads to %s", state, x.r.Status)
+			}
+			x.later(m.days)
+			follows := row[name]
+			if follows == "" {
+				follows = "409"
+			}
+			if got := x.answer(m.name, m.given); got != follows {
+				t.Errorf("%s: %s in state %s is answered with %s; want %s", reading.Name, name, state, got, follows)
+			}
+		}
+	}
+	if got, states := len(want), len(p.Machine(reading).States())-1; got != states {
+		t.Errorf("%s: the grid has %d states; the machine %d", reading.Name, got, states)
+	}
+}
+
+func pairsOf(g Given) (pairs []string) {
+	for name, value := range g {
+		pairs = append(pairs, name, string(value))
+	}
+	return pairs
+}
+
+// board is what the religious reading's review is given.
+func board() Given { return given("approved_by", `"the board"`, "fatwa_reference", `"F-7"`) }
+
+// everyName is every action's name that any product's address has.
+func everyName() map[string]bool {
+	names := make(map[string]bool)
+	for _, p := range Products {
+		for _, face := range p.Faces {
+			for name := range face.Actions {
+				names[name] = true
+			}
+		}
+		for _, d := range p.Deeds {
+			names[string(d.Name)] = true
+			for _, by := range d.Leads {
+				names[string(by)] = true
+			}
+		}
+	}
+	return names
+}
+
+// named checks a product's name, prefix and actions in a reading: those, and no
+// others.
+func named(t *testing.T, p *Product, reading *Reading, name, prefix string, want map[string]Action) {
+	t.Helper()
+	if Find(reading, name) != p || p.Faces[reading].Prefix != prefix {
+		t.Errorf("it is not %s with the prefix %s", name, prefix)
+	}
+	for action := range everyName() {
+		if got, ok := p.Action(reading, action); ok != (want[action] != "") || ok && got != want[action] {
+			t.Errorf("%s: %s is taken: %v (%s); want %q", name, action, ok, got, want[action])
+		}
+	}
+	for action := range want {
+		if !everyName()[action] {
+			t.Errorf("%s: nobody knows %s", name, action)
+		}
+	}
+}

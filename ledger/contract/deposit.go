@@ -1,0 +1,283 @@
+package contract
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Deposit is money that a depositor puts into the pool for a term: results are shared
+// by a ratio, and losses are the depositor's. It has no address in the religious
+// reading.
+var Deposit = define(&Product{
+	Code:  'd',
+	Faces: map[*Reading]*Face{Secular: {Name: "investment-deposits", Prefix: "ID"}},
+	Columns: columns(base,
+		dpCustomer, dpPrincipal, dpTerm, dpRatio, dpKind, dpRestrictions, dpFrequency, dpRate, dpEarly, dpPenalty, dpRenews,
+		dpAccount, dpProduct, dpOpener,
+		dpValue, dpTheirProfit, dpBankProfit, dpDistributions, dpWithdrawal, dpOpened, dpMaturity, dpNext, dpRenewed, dpRenewals,
+		dpClosed, dpCloser, dpLost,
+	),
+	States: []Status{Pending, Active, Matured, Withdrawn, Closed},
+	Steps: concat(
+		[]Step{
+			{From: Pending, By: Activate, To: Active, Why: "the money is in the pool"},
+			{From: Active, By: Profit, To: Active, Why: "profit was shared"},
+			{From: Active, By: Loss, To: Active, Why: "the depositor bore a loss"},
+			{From: Active, By: Mature, To: Matured, Why: "the maturity date has arrived"},
+			{From: Matured, By: Renew, To: Active, Why: "what has accumulated is the principal of another term"},
+			{From: Active, By: Withdraw, To: Withdrawn, Why: "the depositor has taken the money before maturity"},
+		},
+		steps(Close, Closed, "the depositor has been paid", Matured, Withdrawn),
+	),
+	Deeds: []*Deed{
+		{Name: Activate, Moves: true, Body: columns(nil, dpInReview), Do: dpActivate},
+		{Name: Profit, Moves: true, Body: columns(nil, dpInGross, dpInProfitEnd), Do: dpShareProfit},
+		{Name: Loss, Moves: true, Body: columns(nil, dpInLoss, dpInLossEnd), Do: dpBearLoss},
+		{Name: Mature, Do: dpMature},
+		{Name: Renew, Moves: true, Body: columns(nil, dpInTerm, dpInRatio), Do: dpRenew},
+		{Name: Withdraw, Moves: true, Body: columns(nil, dpInWithdrawer), Do: dpWithdraw},
+		{Name: Close, Moves: true, Body: columns(nil, dpInCloser), Do: dpClose},
+	},
+	Type: "investment_type", Customer: "customer_id", Currencied: true,
+	Open: dpOpen, Due: dpDue, Holdings: dpHoldings,
+})
+
+// Its own states and actions.
+const (
+	Withdrawn Status = "withdrawn"
+
+	Renew Action = "renew"
+)
+
+// atMaturity is the frequency of a single distribution, on the maturity date.
+const atMaturity = "at_maturity"
+
+var (
+	dpCustomer     = id(32, "customer_id", required, short)
+	dpPrincipal    = amount(33, "initial_amount", required, short) // of the term that runs
+	dpTerm         = integer(34, "term_months", 1, 120, required)
+	dpRatio        = shares(35, "profit_sharing_ratio", required)
+	dpKind         = enum(36, "investment_type", []string{"general", "restricted"}, otherwise("general"), short)
+	dpRestrictions = texts(37, "investment_restrictions", asked)
+	dpFrequency    = enum(38, "distribution_frequency", []string{"monthly", "quarterly", "semi_annually", atMaturity}, asked)
+	dpRate         = percent(39, "indicative_rate", 0, maxIndicative, asked)
+	dpEarly        = boolean(40, "early_withdrawal_allowed", otherwise(false))
+	dpPenalty      = percent(41, "early_withdrawal_penalty_percent", 0, 100, asked)
+	dpRenews       = boolean(42, "auto_renewal", otherwise(false))
+	dpAccount      = text(43, "account_id", asked)
+	dpProduct      = id(44, "product_id", asked)
+	dpOpener       = text(45, "opened_by", asked)
+
+	dpValue         = amount(50, "current_value", short)
+	dpTheirProfit   = amount(51, "customer_profit_share") // of the term, as all three
+	dpBankProfit    = amount(52, "bank_profit_share")
+	dpLost          = amount(53, "loss", hidden)
+	dpDistributions = rows(54, "profit_distributions", dpDistribution)
+	dpWithdrawal    = rows(55, "early_withdrawal", dpWithdrawalRow, inMetadata, single)
+	dpOpened        = date(56, "opening_date")
+	dpMaturity      = date(57, "maturity_date", short)
+	dpNext          = date(58, "next_distribution_date")
+	dpRenewed       = date(59, "last_renewal_date")
+	dpRenewals      = derived(60, "renewals")
+	dpClosed        = instant(61, "closed_at")
+	dpCloser        = text(62, "closed_by")
+
+	dpDistributedOn = date(1, "date")
+	dpGross         = amount(2, "gross_profit")
+	dpTheirShare    = amount(3, "customer_share")
+	dpBankShare     = amount(4, "bank_share")
+	dpDistribution  = columns(nil, dpDistributedOn, dpGross, dpTheirShare, dpBankShare)
+
+	dpForfeited     = amount(1, "penalty_amount")
+	dpForfeitRate   = percent(2, "penalty_percent", 0, 100)
+	dpFinal         = amount(3, "final_value")
+	dpWithdrawalRow = columns(nil, dpForfeited, dpForfeitRate, dpFinal)
+
+	dpInReview     = approval(1, "compliance_review", asked)
+	dpInGross      = amount(1, "gross_profit", required, orZero)
+	dpInProfitEnd  = date(2, "period_end_date", asked)
+	dpInLoss       = amount(1, "amount", required)
+	dpInLossEnd    = date(2, "period_end_date", asked)
+	dpInTerm       = integer(1, "term_months", 1, 120, asked)
+	dpInRatio      = shares(2, "profit_sharing_ratio", asked)
+	dpInWithdrawer = text(1, "closed_by", required)
+	dpInCloser     = text(1, "closed_by", required)
+)
+
+// maxIndicative bounds a rate that nothing is calculated with, in percent.
+const maxIndicative = 1000
+
+func dpOpen(c *Case) {
+	for _, total := range []Cell[money.Amount]{dpValue, dpTheirProfit, dpBankProfit, dpLost} {
+		total.Set(c.v(), money.Amount{})
+	}
+}
+
+// dpActivate takes the money in. Where a review comes first this is where it is
+// given: deposits have no other step for it.
+func dpActivate(c *Case) {
+	v, r := c.v(), c.r
+	switch {
+	case dpInReview.Has(c.in):
+		Reviewed.Set(v, dpInReview.Of(c.in))
+		ReviewedAt.Set(v, c.Now)
+	case c.reading.ReviewFirst:
+		c.refuse(dpInReview.Name, "is required")
+		return
+	}
+	dpOpened.Set(v, c.Today)
+	dpBegin(c)
+	dpValue.Set(v, dpPrincipal.Of(v))
+	c.effective(c.Today)
+	c.move(r.cash(), r.account("Q:capital"), dpPrincipal.Of(v))
+	c.move("A:pool", r.cash(), dpPrincipal.Of(v))
+}
+
+// dpBegin dates a term that begins today.
+func dpBegin(c *Case) {
+	v := c.v()
+	dpMaturity.Set(v, after(c.Today, dpTerm.Of(v)))
+	dpNext.Set(v, dpDistribute(v, c.Today))
+}
+
+// dpDistribute is the day of the distribution behind another one: a period later, and
+// that of the maturity at the latest, which is also where there is only one.
+func dpDistribute(v Row, on ledger.Date) ledger.Date {
+	if every := dpFrequency.Of(v); every != "" && every != atMaturity {
+		return min(after(on, periodMonths(every)), dpMaturity.Of(v))
+	}
+	return dpMaturity.Of(v)
+}
+
+func dpShareProfit(c *Case) {
+	v, r := c.v(), c.r
+	gross, on := dpInGross.Of(c.in), orToday(c, dpInProfitEnd)
+	bank := share(gross, dpRatio.Of(v).Bank)
+	theirs := minus(gross, bank)
+	row := dpDistribution.New()
+	dpDistributedOn.Set(row, on)
+	dpGross.Set(row, gross)
+	dpTheirShare.Set(row, theirs)
+	dpBankShare.Set(row, bank)
+	if !c.keep(dpDistributions, row, dpInGross.Name) || !c.grow(dpValue, theirs, dpInGross.Name) ||
+		!c.grow(dpTheirProfit, theirs, dpInGross.Name) || !c.grow(dpBankProfit, bank, dpInGross.Name) {
+		return
+	}
+	dpNext.Set(v, dpDistribute(v, dpNext.Of(v)))
+	c.effective(on)
+	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), theirs), cr("I:mudarib_share", bank))
+}
+
+// dpBearLoss takes a loss off the value, and never more than there is. The shares of
+// profit stay as they are.
+func dpBearLoss(c *Case) {
+	v := c.v()
+	lost := dpInLoss.Of(c.in).Min(dpValue.Of(v))
+	dpValue.Set(v, minus(dpValue.Of(v), lost))
+	dpLost.Set(v, plus(dpLost.Of(v), lost)) // at most the principal and the depositor's profit
+	c.effective(orToday(c, dpInLossEnd))
+	c.move(c.r.account(equityLost), "A:pool", lost)
+}
+
+func dpMature(c *Case) {
+	if maturity := dpMaturity.Of(c.v()); c.Today < maturity {
+		c.refuse(dpMaturity.Name, "is %v, which has not arrived", maturity)
+		return
+	}
+	dpNext.Clear(c.v())
+}
+
+// dpRenew makes what has accumulated the principal of a term that begins today, with
+// nothing gained or lost in it yet.
+func dpRenew(c *Case) {
+	v, r := c.v(), c.r
+	if dpValue.Of(v).IsZero() {
+		c.refuse(dpValue.Name, "nothing is left that could be renewed")
+		return
+	}
+	if dpInTerm.Has(c.in) {
+		dpTerm.Set(v, dpInTerm.Of(c.in))
+	}
+	if dpInRatio.Has(c.in) {
+		dpRatio.Set(v, dpInRatio.Of(c.in))
+	}
+	c.move(r.account("Q:profit"), r.account("Q:capital"), dpTheirProfit.Of(v))
+	c.move(r.account("Q:capital"), r.account(equityLost), dpLost.Of(v))
+	dpPrincipal.Set(v, dpValue.Of(v))
+	for _, total := range []Cell[money.Amount]{dpTheirProfit, dpBankProfit, dpLost} {
+		total.Set(v, money.Amount{})
+	}
+	dpRenewed.Set(v, c.Today)
+	dpRenewals.Set(v, dpRenewals.Of(v)+1)
+	dpBegin(c)
+}
+
+// dpWithdraw pays before maturity. The penalty is a part of the depositor's profit, so
+// it never cuts the principal; what a loss has left may still be less than it.
+func dpWithdraw(c *Case) {
+	v := c.v()
+	if !dpEarly.Of(v) {
+		c.refuse(dpEarly.Name, "the deposit does not allow it")
+		return
+	}
+	rate := dpPenalty.Of(v)
+	penalty := share(dpTheirProfit.Of(v), rate)
+	final := less(dpValue.Of(v), penalty)
+	row := dpWithdrawalRow.New()
+	dpForfeited.Set(row, penalty)
+	dpForfeitRate.Set(row, rate)
+	dpFinal.Set(row, final)
+	dpWithdrawal.Set(v, []Row{row})
+	dpNext.Clear(v)
+	dpCloser.Set(v, dpInWithdrawer.Of(c.in))
+	dpPay(c, final)
+	dpValue.Set(v, final)
+}
+
+func dpClose(c *Case) {
+	v := c.v()
+	dpClosed.Set(v, c.Now)
+	dpCloser.Set(v, dpInCloser.Of(c.in))
+	if c.r.Status == Matured { // a withdrawn one was paid when it was
+		dpPay(c, dpValue.Of(v))
+	}
+}
+
+// dpPay closes the deposit's accounts: the depositor is owed so much of its value,
+// what is forfeited stays in the pool.
+func dpPay(c *Case, paid money.Amount) {
+	v, r := c.v(), c.r
+	c.book(
+		dr(r.account("Q:capital"), dpPrincipal.Of(v)), dr(r.account("Q:profit"), dpTheirProfit.Of(v)),
+		cr(r.account(equityLost), dpLost.Of(v)), cr(current(dpCustomer.Of(v)), paid), cr(c.reading.WithdrawalPenalty, minus(dpValue.Of(v), paid)),
+	)
+	c.move(r.cash(), "A:pool", paid)
+}
+
+// dpDue is the maturity of a deposit that renews itself, and then its renewal; of one
+// that has lost everything there is nothing to renew.
+func dpDue(r *Record) (ledger.Date, Action) {
+	v := r.Values
+	switch {
+	case !dpRenews.Of(v):
+		return 0, ""
+	case r.Status == Active:
+		return dpMaturity.Of(v), Mature
+	case r.Status == Matured && !dpValue.Of(v).IsZero():
+		return dpMaturity.Of(v), Renew
+	}
+	return 0, ""
+}
+
+func dpHoldings(r *Record) []Holding {
+	v := r.Values
+	capital, profit, lost := money.Amount{}, money.Amount{}, money.Amount{}
+	if r.Status == Active || r.Status == Matured {
+		capital, profit, lost = dpPrincipal.Of(v), dpTheirProfit.Of(v), dpLost.Of(v)
+	}
+	return []Holding{
+		{r.account("Q:capital"), capital},
+		{r.account("Q:profit"), profit},
+		{r.account(equityLost), lost},
+	}
+}

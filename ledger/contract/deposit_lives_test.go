@@ -1,0 +1,188 @@
+package contract
+
+import (
+	"bytes"
+	"math/big"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"mizan/ledger"
+)
+
+// dpPlain is a deposit kept the plain way.
+type dpPlain struct {
+	status                               Status
+	principal, value, theirs, bank, lost *big.Int
+	bankPercent, penaltyPercent          int64
+	early, renews                        bool
+	today, maturity                      ledger.Date
+	term, renewals, distributions        int64
+}
+
+// Whatever happens to deposits in whatever order and however time goes by: what is
+// legal balances and says what the accounts hold, what is not leaves no trace, those
+// that renew themselves do on their dates, and nothing stays on the accounts of one
+// that has ended.
+func TestRandomLivesOfDeposits(t *testing.T) {
+	seeded(t)
+	rapid.Check(t, func(t *rapid.T) {
+		for range 20 {
+			dpLive(t)
+		}
+	})
+}
+
+func dpLive(t *rapid.T) {
+	w := newWorld(t, "2026-01-10")
+	p := &dpPlain{status: Pending, principal: anySum(t, "principal"), value: new(big.Int), theirs: new(big.Int), bank: new(big.Int), lost: new(big.Int)}
+	p.bankPercent, p.penaltyPercent = rapid.Int64Range(0, 100).Draw(t, "bank"), rapid.Int64Range(0, 100).Draw(t, "penalty")
+	p.early, p.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
+	p.term = rapid.Int64Range(1, 3).Draw(t, "term")
+	ratio := `{"bank":` + strconv.FormatInt(p.bankPercent, 10) + `,"customer":` + strconv.FormatInt(100-p.bankPercent, 10) + `}`
+	r := w.open(Deposit, Secular, savings.with("initial_amount", quoted(p.principal), "profit_sharing_ratio", ratio,
+		"early_withdrawal_penalty_percent", strconv.FormatInt(p.penaltyPercent, 10), "term_months", strconv.FormatInt(p.term, 10),
+		"early_withdrawal_allowed", strconv.FormatBool(p.early), "auto_renewal", strconv.FormatBool(p.renews)))
+	for range rapid.IntRange(1, 16).Draw(t, "steps") {
+		w.pass(rapid.SampledFrom([]int{0, 0, 1, 30, 100}).Draw(t, "days"))
+		p.today = w.now.Date()
+		r = w.wakes(r, p.wake())
+		p.agrees(t, w, r)
+		r = p.step(t, w, r)
+		r = w.wakes(r, p.wake()) // a loss of all or a maturity by hand may have made it due
+		p.agrees(t, w, r)
+	}
+}
+
+// wake does what time does, and tells how much that is.
+func (p *dpPlain) wake() (n int) {
+	for p.renews {
+		switch {
+		case p.status == Active && p.today >= p.maturity:
+			p.status = Matured
+		case p.status == Matured && p.value.Sign() > 0:
+			p.renew(p.maturity)
+		default:
+			return n
+		}
+		n++
+	}
+	return n
+}
+
+func (p *dpPlain) renew(from ledger.Date) {
+	p.status, p.maturity = Active, from+ledger.Date(30*p.term)
+	p.principal.Set(p.value)
+	p.theirs, p.bank, p.lost = new(big.Int), new(big.Int), new(big.Int)
+	p.renewals++
+}
+
+// step tries any action, and does it on the plain account too.
+func (p *dpPlain) step(t *rapid.T, w *world, r *Record) *Record {
+	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
+	sum := anySum(t, "sum")
+	sent := given("closed_by", `"Amina"`, "gross_profit", quoted(sum), "amount", quoted(sum))
+	legal := map[Action]bool{
+		Activate: p.status == Pending, Profit: p.status == Active, Loss: p.status == Active, Mature: p.status == Active,
+		Renew: p.status == Matured, Withdraw: p.status == Active, Close: p.status == Matured || p.status == Withdrawn,
+	}[name]
+	if !legal {
+		w.conflicts(r, name, sent)
+		return r
+	}
+	if field := p.unmet(name, sum); field != "" {
+		w.refuses(r, name, sent, field)
+		return r
+	}
+	before := AppendRecord(nil, r)
+	next := w.act(r, name, sent)
+	if !bytes.Equal(before, AppendRecord(nil, r)) {
+		t.Fatalf("%s has changed the record that was decided on", name)
+	}
+	p.do(name, sum)
+	return next
+}
+
+// unmet is the condition of an action that is not met; "": they all are.
+func (p *dpPlain) unmet(name Action, sum *big.Int) string {
+	bank := percentOf(sum, p.bankPercent)
+	theirs := new(big.Int).Sub(sum, bank)
+	switch name {
+	case Profit:
+		for _, total := range [][2]*big.Int{{p.value, theirs}, {p.theirs, theirs}, {p.bank, bank}} {
+			if new(big.Int).Add(total[0], total[1]).Cmp(limit) > 0 {
+				return "gross_profit"
+			}
+		}
+	case Mature:
+		if p.today < p.maturity {
+			return "maturity_date"
+		}
+	case Renew:
+		if p.value.Sign() == 0 {
+			return "current_value"
+		}
+	case Withdraw:
+		if !p.early {
+			return "early_withdrawal_allowed"
+		}
+	}
+	return ""
+}
+
+func (p *dpPlain) do(name Action, sum *big.Int) {
+	switch name {
+	case Activate:
+		p.status, p.maturity = Active, p.today+ledger.Date(30*p.term)
+		p.value.Set(p.principal)
+	case Profit:
+		bank := percentOf(sum, p.bankPercent)
+		theirs := new(big.Int).Sub(sum, bank)
+		p.value.Add(p.value, theirs)
+		p.theirs.Add(p.theirs, theirs)
+		p.bank.Add(p.bank, bank)
+		p.distributions++
+	case Loss:
+		if sum.Cmp(p.value) > 0 {
+			sum = new(big.Int).Set(p.value)
+		}
+		p.value.Sub(p.value, sum)
+		p.lost.Add(p.lost, sum)
+	case Mature:
+		p.status = Matured
+	case Renew:
+		p.renew(p.today)
+	case Withdraw:
+		p.status = Withdrawn
+		if p.value.Sub(p.value, percentOf(p.theirs, p.penaltyPercent)); p.value.Sign() < 0 {
+			p.value.SetInt64(0)
+		}
+	case Close:
+		p.status = Closed
+	}
+}
+
+func (p *dpPlain) agrees(t *rapid.T, w *world, r *Record) {
+	if r.Status != p.status || dpRenewals.Of(r.Values) != p.renewals || p.status == Active && dpMaturity.Of(r.Values) != p.maturity {
+		t.Fatalf("the deposit is %s, renewed %d times, until %v; want %s, %d, %v",
+			r.Status, dpRenewals.Of(r.Values), dpMaturity.Of(r.Values), p.status, p.renewals, p.maturity)
+	}
+	says(t, r, dpPrincipal, p.principal)
+	says(t, r, dpValue, p.value)
+	says(t, r, dpTheirProfit, p.theirs)
+	says(t, r, dpBankProfit, p.bank)
+	if got := int64(len(dpDistributions.Of(r.Values))); got != p.distributions {
+		t.Fatalf("%d distributions, want %d", got, p.distributions)
+	}
+	if p.status == Withdrawn || p.status == Closed {
+		for _, stem := range []string{"Q:capital", "Q:profit", "Q:loss"} {
+			if held := w.balance(r.account(stem)); !held.IsZero() {
+				t.Fatalf("%s of a deposit that is %s holds %v", stem, p.status, held)
+			}
+		}
+		if owed := w.balance(current(dpCustomer.Of(r.Values))).String(); owed != p.value.String() {
+			t.Fatalf("the depositor is owed %s of %v", owed, p.value)
+		}
+	}
+}

@@ -1,0 +1,387 @@
+package contract
+
+import (
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"mizan/ledger/money"
+)
+
+// savings are what a deposit is opened with.
+var savings = given("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "initial_amount", `"1000"`,
+	"term_months", "3", "profit_sharing_ratio", `{"bank":40,"customer":60}`)
+
+func TestDepositFieldsHaveTheirBounds(t *testing.T) {
+	bounded(t, Deposit, savings, []bound{
+		{"customer_id", []string{someone}, notUUIDs, true},
+		{"region", []string{`"AE"`, `"RU"`}, notRegions, true},
+		{"currency", []string{`"AED"`, `"USD"`}, []string{`"CHF"`, `"usd"`, `5`}, true},
+		{"initial_amount", []string{`"1"`, largest}, notAmounts, true},
+		{"term_months", []string{"1", "120"}, []string{"0", "121", "-1", "1.5", `"12"`, hugeInteger}, true},
+		{"profit_sharing_ratio", ratios, notRatios, true},
+		{"investment_type", []string{`"general"`, `"restricted"`}, []string{`"special"`, `""`, `1`}, false},
+		{"investment_restrictions", []string{`["leases only"]`, `[]`}, []string{`"none"`, `[1]`, `{}`}, false},
+		{"distribution_frequency", []string{`"monthly"`, `"quarterly"`, `"semi_annually"`, `"at_maturity"`}, []string{`"annually"`, `"weekly"`, `1`}, false},
+		{"indicative_rate", []string{"0", "5", "100"}, []string{"-1", "4.5", `"5"`, hugeInteger}, false},
+		{"early_withdrawal_allowed", []string{"true", "false"}, notBools, false},
+		{"early_withdrawal_penalty_percent", []string{"0", "100"}, []string{"-1", "101", "0.5", `"5"`, hugeInteger}, false},
+		{"auto_renewal", []string{"true", "false"}, notBools, false},
+		{"account_id", []string{`"AE07 0331"`, someone}, notTexts[1:], false},
+		{"product_id", []string{someone}, notUUIDs, false},
+		{"opened_by", []string{`"Amina"`}, notTexts[1:], false},
+		{"metadata", []string{`{"a":1}`}, []string{`[]`, `"x"`}, false},
+	})
+}
+
+func TestADepositIsPendingAndGeneralUnlessItIsSaidOtherwise(t *testing.T) {
+	r, _ := asks(Deposit, Secular, savings)
+	v := r.Values
+	if r.Status != Pending || dpKind.Of(v) != "general" || dpEarly.Of(v) || dpRenews.Of(v) || dpFrequency.Has(v) {
+		t.Errorf("%s, %v", r.Status, v)
+	}
+}
+
+func TestWhatFollowsInADepositCannotBeSet(t *testing.T) {
+	r, fields := asks(Deposit, Secular, savings.with("current_value", `"5"`, "maturity_date", `"2026-01-01"`, "closed_by", `"x"`, "rate", "9"))
+	if fields != nil || !dpValue.Of(r.Values).IsZero() || dpMaturity.Has(r.Values) || dpCloser.Has(r.Values) {
+		t.Errorf("%q, %v", fields, r.Values)
+	}
+}
+
+func TestDepositsHaveNoAddressInTheReligiousReading(t *testing.T) {
+	if Deposit.Faces[Religious] != nil || Deposit.Machine(Religious) != nil {
+		t.Error("there is one")
+	}
+}
+
+func TestStatesOfDeposits(t *testing.T) {
+	l := &lives{product: Deposit, reading: Secular, open: savings.with("early_withdrawal_allowed", "true"), waits: "mature",
+		bodies: map[string]Given{
+			"profit": given("gross_profit", `"10"`), "loss": given("amount", `"10"`), "loss:all": given("amount", largest),
+			"withdraw": given("closed_by", `"Amina"`), "close": given("closed_by", `"Amina"`),
+		},
+		grid: map[Status]row{
+			"pending":   {"activate": "active"},
+			"active":    {"profit": "active", "loss": "active", "loss:all": "active", "mature": "matured", "withdraw": "withdrawn"},
+			"matured":   {"renew": "active", "close": "closed"},
+			"withdrawn": {"close": "closed"},
+			"closed":    {},
+		},
+		paths: map[Status]string{
+			"active": "activate", "matured": "activate mature", "withdrawn": "activate withdraw", "closed": "activate mature close",
+		}}
+	l.check(t)
+	l.paths["closed"], l.paths["active"] = "activate withdraw close", "activate mature renew"
+	l.check(t)
+}
+
+func TestDepositsHaveNoReview(t *testing.T) {
+	w := newWorld(t, "2026-01-10")
+	r := w.open(Deposit, Secular, savings)
+	for _, name := range []Action{Submit, Pass, Reject, Fund} {
+		w.refuses(r, name, nil, "action")
+	}
+}
+
+// dpRunning opens a deposit and activates it.
+func dpRunning(t rapid.TB, sent Given) (*world, *Record) {
+	w := newWorld(t, "2026-01-10")
+	return w, w.act(w.open(Deposit, Secular, sent), Activate, nil)
+}
+
+func TestActivationPutsTheMoneyIntoThePool(t *testing.T) {
+	w := newWorld(t, "2026-01-10")
+	r := w.open(Deposit, Secular, savings.with("distribution_frequency", `"monthly"`))
+	r = w.books(r, Activate, nil, "2026-01-10", "Dr A:cash:AE 1000", "Cr Q:capital:{c} 1000", "Dr A:pool 1000", "Cr A:cash:AE 1000")
+	v := r.Values
+	if dpOpened.Of(v).String() != "2026-01-10" || dpMaturity.Of(v).String() != "2026-04-10" || dpNext.Of(v).String() != "2026-02-09" ||
+		dpValue.Of(v) != money.FromUint64(1000) || Reviewed.Has(v) {
+		t.Errorf("from %v to %v, first %v, worth %v", dpOpened.Of(v), dpMaturity.Of(v), dpNext.Of(v), dpValue.Of(v))
+	}
+}
+
+func TestTheFirstDistributionIsAPeriodOnAndTheMaturityAtTheLatest(t *testing.T) {
+	for frequency, first := range map[string]string{
+		`"monthly"`: "2026-02-09", `"quarterly"`: "2026-04-10", `"semi_annually"`: "2026-05-10", `"at_maturity"`: "2026-05-10", "": "2026-05-10",
+	} {
+		_, r := dpRunning(t, savings.with("term_months", "4", "distribution_frequency", frequency))
+		if got := dpNext.Of(r.Values).String(); got != first {
+			t.Errorf("%s: first distribution on %s, want %s", frequency, got, first)
+		}
+	}
+}
+
+func TestAReviewThatIsSentWithAnActivationIsValid(t *testing.T) {
+	w := newWorld(t, "2026-01-10")
+	r := w.open(Deposit, Secular, savings)
+	for _, wrong := range []string{`{}`, `{"approved_by":""}`, `{"approved_by":"  "}`, `{"note":"x"}`, `{"approved_by":5}`, `"Amina"`, `[]`} {
+		w.refuses(r, Activate, given("compliance_review", wrong), "compliance_review")
+	}
+	r = w.act(r, Activate, given("compliance_review", `{"approved_by":"Amina","signed_at":"2026-01-09","document_ref":"D-1","note":"fine"}`))
+	if a := Reviewed.Of(r.Values); a != (Approval{ApprovedBy: "Amina", SignedAt: "2026-01-09", DocumentRef: "D-1", Note: "fine"}) {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A religious face is data and nothing else: with one, activation needs a review, and
+// what is forfeited stays with the pool's depositors.
+func TestTheReligiousReadingOfDepositsNeedsOnlyAFace(t *testing.T) {
+	copied := *Deposit
+	copied.Faces = map[*Reading]*Face{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
+	religious := define(&copied)
+	w := newWorld(t, "2026-01-10")
+	r := w.open(religious, Religious, savings.with("early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "50"))
+	w.refuses(r, Activate, nil, "compliance_review")
+	w.refuses(r, Activate, given("compliance_review", "null"), "compliance_review")
+	r = w.act(r, Activate, given("compliance_review", `{"approved_by":"board"}`))
+	r = w.act(r, Profit, given("gross_profit", `100`))
+	w.books(r, Withdraw, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60",
+		"Cr L:customer:{p}:current 1030", "Cr Q:pool_reserve 30", "Dr A:cash:AE 1030", "Cr A:pool 1030")
+}
+
+func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testing.T) {
+	w, r := dpRunning(t, savings.with("distribution_frequency", `"monthly"`))
+	r = w.books(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-02-09"`),
+		"2026-02-09", "Dr A:pool 101", "Cr Q:profit:{c} 61", "Cr I:mudarib_share 40")
+	v, d := r.Values, dpDistributions.Of(r.Values)[0]
+	if dpValue.Of(v) != money.FromUint64(1061) || dpTheirProfit.Of(v) != money.FromUint64(61) || dpBankProfit.Of(v) != money.FromUint64(40) {
+		t.Errorf("worth %v, shares %v and %v", dpValue.Of(v), dpTheirProfit.Of(v), dpBankProfit.Of(v))
+	}
+	if dpDistributedOn.Of(d).String() != "2026-02-09" || dpGross.Of(d) != money.FromUint64(101) ||
+		dpTheirShare.Of(d) != money.FromUint64(61) || dpBankShare.Of(d) != money.FromUint64(40) {
+		t.Errorf("distribution %v", d)
+	}
+	w.pass(5)
+	r = w.books(r, Profit, given("gross_profit", `"1"`), "2026-01-15", "Dr A:pool 1", "Cr Q:profit:{c} 1")
+	if got := dpDistributedOn.Of(dpDistributions.Of(r.Values)[1]).String(); got != "2026-01-15" {
+		t.Errorf("distributed on %s", got)
+	}
+}
+
+func TestDepositProfitOfZeroMovesTheDistributionDateAndNoMoney(t *testing.T) {
+	w, r := dpRunning(t, savings.with("distribution_frequency", `"monthly"`))
+	for _, next := range []string{"2026-03-11", "2026-04-10", "2026-04-10"} { // the last is the maturity
+		if r = w.books(r, Profit, given("gross_profit", `"0"`)); dpNext.Of(r.Values).String() != next {
+			t.Errorf("next distribution on %v, want %s", dpNext.Of(r.Values), next)
+		}
+	}
+	if len(dpDistributions.Of(r.Values)) != 3 {
+		t.Errorf("%d distributions", len(dpDistributions.Of(r.Values)))
+	}
+}
+
+func TestADepositLossReducesTheValueOnlyAndIsCapped(t *testing.T) {
+	w, r := dpRunning(t, savings.with("distribution_frequency", `"monthly"`))
+	r = w.act(r, Profit, given("gross_profit", `"100"`))
+	next := dpNext.Of(r.Values)
+	r = w.books(r, Loss, given("amount", `"200"`, "period_end_date", `"2026-02-09"`), "2026-02-09", "Dr Q:loss:{c} 200", "Cr A:pool 200")
+	v := r.Values
+	if dpValue.Of(v) != money.FromUint64(860) || dpTheirProfit.Of(v) != money.FromUint64(60) || dpBankProfit.Of(v) != money.FromUint64(40) ||
+		dpPrincipal.Of(v) != money.FromUint64(1000) || dpNext.Of(v) != next {
+		t.Errorf("worth %v, shares %v and %v, next %v", dpValue.Of(v), dpTheirProfit.Of(v), dpBankProfit.Of(v), dpNext.Of(v))
+	}
+	r = w.books(r, Loss, given("amount", largest), "2026-01-10", "Dr Q:loss:{c} 860", "Cr A:pool 860")
+	if r = w.books(r, Loss, given("amount", `"1"`)); r.Status != Active || !dpValue.Of(r.Values).IsZero() {
+		t.Errorf("%s, worth %v", r.Status, dpValue.Of(r.Values))
+	}
+}
+
+func TestADepositMaturesOnItsDate(t *testing.T) {
+	w, r := dpRunning(t, savings)
+	w.refuses(r, Mature, nil, "maturity_date")
+	w.pass(89)
+	w.refuses(r, Mature, nil, "maturity_date")
+	w.pass(1)
+	if r = w.books(r, Mature, nil); r.Status != Matured || dpNext.Has(r.Values) {
+		t.Errorf("%s, next %v", r.Status, dpNext.Of(r.Values))
+	}
+}
+
+// dpMatured is a deposit of 1000 that has gained 60 for the depositor and lost 200.
+func dpMatured(t rapid.TB, sent Given) (*world, *Record) {
+	w, r := dpRunning(t, sent)
+	r = w.act(r, Profit, given("gross_profit", `"100"`))
+	r = w.act(r, Loss, given("amount", `"200"`))
+	w.pass(100)
+	return w, w.act(r, Mature, nil)
+}
+
+func TestRenewalMakesTheValueThePrincipal(t *testing.T) {
+	w, r := dpMatured(t, savings.with("distribution_frequency", `"monthly"`))
+	r = w.books(r, Renew, nil, "Dr Q:profit:{c} 60", "Cr Q:capital:{c} 60", "Dr Q:capital:{c} 200", "Cr Q:loss:{c} 200")
+	v := r.Values
+	if r.Status != Active || dpPrincipal.Of(v) != money.FromUint64(860) || dpValue.Of(v) != money.FromUint64(860) ||
+		!dpTheirProfit.Of(v).IsZero() || !dpBankProfit.Of(v).IsZero() || dpTerm.Of(v) != 3 || dpRatio.Of(v) != (Ratio{Bank: 40, Customer: 60}) {
+		t.Errorf("%s with %v, worth %v", r.Status, dpPrincipal.Of(v), dpValue.Of(v))
+	}
+	if dpRenewed.Of(v).String() != "2026-04-20" || dpMaturity.Of(v).String() != "2026-07-19" || dpNext.Of(v).String() != "2026-05-20" ||
+		dpRenewals.Of(v) != 1 || dpOpened.Of(v).String() != "2026-01-10" || len(dpDistributions.Of(v)) != 1 {
+		t.Errorf("renewed on %v until %v, next %v", dpRenewed.Of(v), dpMaturity.Of(v), dpNext.Of(v))
+	}
+	r = w.books(w.act(r, Profit, given("gross_profit", `"10"`)), Loss, given("amount", `"1"`), "2026-04-20", "Dr Q:loss:{c} 1", "Cr A:pool 1")
+	w.pass(90)
+	w.books(w.act(r, Mature, nil), Renew, nil, "Dr Q:profit:{c} 6", "Cr Q:capital:{c} 6", "Dr Q:capital:{c} 1", "Cr Q:loss:{c} 1")
+}
+
+func TestARenewalMayChangeTermAndRatio(t *testing.T) {
+	w, r := dpMatured(t, savings)
+	for _, wrong := range notRatios {
+		w.refuses(r, Renew, given("profit_sharing_ratio", wrong), "profit_sharing_ratio")
+	}
+	for _, wrong := range []string{"0", "121", `"3"`, hugeInteger} {
+		w.refuses(r, Renew, given("term_months", wrong), "term_months")
+	}
+	r = w.act(r, Renew, given("term_months", "120", "profit_sharing_ratio", `{"bank":0,"customer":100}`))
+	if v := r.Values; dpTerm.Of(v) != 120 || dpRatio.Of(v) != (Ratio{Customer: 100}) || dpMaturity.Of(v)-dpRenewed.Of(v) != 3600 {
+		t.Errorf("%d months, %v, until %v", dpTerm.Of(v), dpRatio.Of(v), dpMaturity.Of(v))
+	}
+}
+
+func TestNothingLeftIsNotRenewed(t *testing.T) {
+	w, r := dpRunning(t, savings.with("auto_renewal", "true"))
+	r = w.act(r, Loss, given("amount", `"1000"`))
+	w.pass(90)
+	r = w.wakes(r, 1)
+	w.refuses(r, Renew, nil, "current_value")
+	w.books(r, Close, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Cr Q:loss:{c} 1000")
+}
+
+// wakes lets time do what is due, and checks how often it does something.
+func (w *world) wakes(r *Record, want int) *Record {
+	w.t.Helper()
+	n := 0
+	for {
+		d, due := r.Woken(w.now)
+		if !due {
+			break
+		}
+		w.book(&d)
+		w.agrees(d.Record)
+		if r = d.Record; !d.Outcome {
+			w.t.Errorf("what time does may be refused")
+		}
+		n++
+	}
+	if n != want {
+		w.t.Errorf("time did %d things, want %d", n, want)
+	}
+	return r
+}
+
+func TestTimeRenewsADepositThatRenewsItself(t *testing.T) {
+	w, r := dpRunning(t, savings.with("auto_renewal", "true"))
+	r = w.act(r, Profit, given("gross_profit", `"100"`))
+	w.pass(89)
+	r = w.wakes(r, 0)
+	w.pass(1)
+	d, _ := r.Woken(w.now)
+	if d.Events[0].Name != "mature" || d.Record.Status != Matured || d.Due != at(dpMaturity.Of(r.Values)) {
+		t.Errorf("%v, %s, due %v", d.Events, d.Record.Status, d.Due)
+	}
+	d, _ = d.Record.Woken(w.now)
+	if d.Events[0].Name != "renew" || booked(d) != "2026-04-10, Dr Q:profit:{c} 60, Cr Q:capital:{c} 60" {
+		t.Errorf("%v books %s", d.Events, booked(d))
+	}
+	w.pass(200) // two more maturities, on 2026-07-09 and 2026-10-07
+	r = w.wakes(r, 6)
+	if v := r.Values; r.Status != Active || dpPrincipal.Of(v) != money.FromUint64(1060) || dpRenewals.Of(v) != 3 ||
+		dpRenewed.Of(v).String() != "2026-10-07" || dpMaturity.Of(v).String() != "2027-01-05" {
+		t.Errorf("%s with %v, renewed %d times, on %v until %v", r.Status, dpPrincipal.Of(v), dpRenewals.Of(v), dpRenewed.Of(v), dpMaturity.Of(v))
+	}
+}
+
+func TestTimeDoesNothingToOtherDeposits(t *testing.T) {
+	w, r := dpRunning(t, savings)
+	w.pass(1000)
+	if r = w.wakes(r, 0); r.Status != Active {
+		t.Errorf("%s", r.Status)
+	}
+}
+
+func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
+	early := savings.with("early_withdrawal_allowed", "true")
+	for percent, want := range map[string]struct {
+		final, penalty int
+	}{"": {1061, 0}, "0": {1061, 0}, "33": {1041, 20}, "50": {1031, 30}, "100": {1000, 61}} {
+		w, r := dpRunning(t, early.with("early_withdrawal_penalty_percent", percent))
+		r = w.act(r, Profit, given("gross_profit", `"101"`))
+		entry := []string{"Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 61", "Cr L:customer:{p}:current " + strconv.Itoa(want.final)}
+		if want.penalty > 0 {
+			entry = append(entry, "Cr I:penalty "+strconv.Itoa(want.penalty))
+		}
+		paid := strconv.Itoa(want.final)
+		r = w.books(r, Withdraw, given("closed_by", `"Amina"`), append(entry, "Dr A:cash:AE "+paid, "Cr A:pool "+paid)...)
+		row, rate := dpWithdrawal.Of(r.Values)[0], "0"
+		if percent != "" {
+			rate = percent
+		}
+		if dpForfeited.Of(row).String() != strconv.Itoa(want.penalty) || dpFinal.Of(row).String() != paid || strconv.FormatInt(dpForfeitRate.Of(row), 10) != rate {
+			t.Errorf("%s%%: %v", percent, row)
+		}
+		if v := r.Values; dpValue.Of(v).String() != paid || dpCloser.Of(v) != "Amina" || dpClosed.Has(v) || dpNext.Has(v) {
+			t.Errorf("worth %v, closed by %q", dpValue.Of(v), dpCloser.Of(v))
+		}
+	}
+}
+
+func TestAWithdrawalAfterALossIsNeverBelowZero(t *testing.T) {
+	w, r := dpRunning(t, savings.with("early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "100"))
+	r = w.act(w.act(r, Profit, given("gross_profit", `"100"`)), Loss, given("amount", `"1020"`))
+	r = w.books(r, Withdraw, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 1020", "Cr I:penalty 40")
+	if row := dpWithdrawal.Of(r.Values)[0]; dpForfeited.Of(row) != money.FromUint64(60) || !dpFinal.Of(row).IsZero() {
+		t.Errorf("%v", row)
+	}
+}
+
+func TestAWithdrawalHasToBeAllowed(t *testing.T) {
+	w, r := dpRunning(t, savings)
+	w.refuses(r, Withdraw, given("closed_by", `"Amina"`), "early_withdrawal_allowed")
+	w.refuses(r, Withdraw, nil, "closed_by")
+	w.refuses(r, Withdraw, given("closed_by", `" "`), "closed_by")
+}
+
+func TestClosingAMaturedDepositPaysItsValue(t *testing.T) {
+	w, r := dpMatured(t, savings.with("early_withdrawal_penalty_percent", "100"))
+	w.refuses(r, Close, nil, "closed_by")
+	r = w.books(r, Close, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 200",
+		"Cr L:customer:{p}:current 860", "Dr A:cash:AE 860", "Cr A:pool 860")
+	if v := r.Values; dpClosed.Of(v) != w.now || dpCloser.Of(v) != "Amina" || dpWithdrawal.Has(v) || dpValue.Of(v) != money.FromUint64(860) {
+		t.Errorf("closed at %v by %q, worth %v", dpClosed.Of(v), dpCloser.Of(v), dpValue.Of(v))
+	}
+	w.conflicts(r, Close, given("closed_by", `"Amina"`))
+}
+
+func TestClosingAWithdrawnDepositMovesNothing(t *testing.T) {
+	w, r := dpRunning(t, savings.with("early_withdrawal_allowed", "true"))
+	r = w.act(r, Withdraw, given("closed_by", `"Amina"`))
+	if r = w.books(r, Close, given("closed_by", `"Omar"`)); dpClosed.Of(r.Values) != w.now || dpCloser.Of(r.Values) != "Omar" {
+		t.Errorf("closed at %v by %q", dpClosed.Of(r.Values), dpCloser.Of(r.Values))
+	}
+}
+
+func TestDepositActionsNeedTheirBodies(t *testing.T) {
+	w, r := dpRunning(t, savings)
+	for _, wrong := range []string{"", "null", `"-1"`, `5`, `"1.5"`} {
+		w.refuses(r, Profit, savings.with("gross_profit", wrong), "gross_profit")
+	}
+	for _, wrong := range append(notAmounts, "", "null") {
+		w.refuses(r, Loss, given("amount", `"1"`).with("amount", wrong), "amount")
+	}
+	for _, wrong := range notDates {
+		w.refuses(r, Profit, given("gross_profit", `"1"`, "period_end_date", wrong), "period_end_date")
+		w.refuses(r, Loss, given("amount", `"1"`, "period_end_date", wrong), "period_end_date")
+	}
+}
+
+func TestADepositTakesSoManyDistributions(t *testing.T) {
+	w, r := dpRunning(t, savings)
+	full, all := r.next(), make([]Row, MaxRows)
+	for i := range all {
+		all[i] = dpDistribution.New()
+	}
+	dpDistributions.Set(full.Values, all[:MaxRows-1])
+	full = w.act(full, Profit, given("gross_profit", `"0"`))
+	w.refuses(full, Profit, given("gross_profit", `"0"`), "gross_profit")
+}

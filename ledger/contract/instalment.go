@@ -1,0 +1,384 @@
+package contract
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// InstalmentSale is a sale of an asset that the institution buys for a customer, at
+// its cost and a markup that both know, paid in instalments. Its religious
+// counterpart is murabaha. Nothing is sold before it is owned: ordering, purchase,
+// delivery and activation follow each other, in every reading.
+var InstalmentSale = define(&Product{
+	Code: 's',
+	Faces: map[*Reading]*Face{
+		Secular: {Name: "instalment-sales", Prefix: "IS"},
+		Religious: {Name: "murabaha", Prefix: "MRB", Actions: map[string]Action{
+			"approve": Pass, "order_asset": OrderAsset, "purchase_asset": PurchaseAsset, "deliver_asset": DeliverAsset,
+			"activate": Activate, "record_payment": RecordPayment, "record_delinquency": RecordDelinquency,
+		}},
+	},
+	Columns: columns(base,
+		slCustomer, slAsset, slCost, slRate, slCount, slDown, slEarnest, slSupplier, slAssetType,
+		slMarkup, slPrice, slEach, slSchedule, slPaid, slOutstanding, slRecognised, slDeferred, slDelinquent, slPastDue,
+		slActual, slAdvance, slDocuments, slDelivered, slStart, slRebate, slCompleted,
+	),
+	States: []Status{Draft, UnderReview, ReviewPassed, Refused, AssetOrdered, AssetPurchased, AssetDelivered, Active, Completed, Cancelled},
+	Steps: concat(
+		reviewed(OrderAsset, AssetOrdered, "the supplier has the order"),
+		[]Step{
+			{From: AssetOrdered, By: PurchaseAsset, To: AssetPurchased, Why: "the institution owns the asset, and the price is fixed"},
+			{From: AssetPurchased, By: DeliverAsset, To: AssetDelivered, Why: "the customer has the asset"},
+			{From: AssetDelivered, By: Activate, To: Active, Why: "it is sold, and the price is owed"},
+			{From: Active, By: RecordPayment, To: Active, Why: "the customer has paid a part"},
+			{From: Active, By: PayOff, To: Completed, Why: "the customer has paid the rest"},
+			{From: Active, By: RecordDelinquency, To: Active, Why: "what is late was reported"},
+		},
+		within(Secular, steps(Cancel, Cancelled, "it was given up before delivery", Draft, UnderReview, ReviewPassed, AssetOrdered, AssetPurchased)),
+		within(Secular, steps(SettleEarly, Completed, "the customer has paid all at once", Active)),
+	),
+	Deeds: withReview(
+		&Deed{Name: OrderAsset, Moves: true, Body: columns(nil, slInAdvance), Do: slOrder},
+		&Deed{Name: PurchaseAsset, Moves: true, Body: columns(nil, slInDocuments, slInActual), Do: slPurchase},
+		&Deed{Name: DeliverAsset, Moves: true, Body: columns(nil, slInDelivered), Do: slDeliver},
+		&Deed{Name: Activate, Moves: true, Body: columns(nil, slInStart), Do: slActivate},
+		&Deed{Name: RecordPayment, Moves: true, Body: columns(nil, slInPayment), Leads: []Action{RecordPayment, PayOff}, Do: slPay},
+		&Deed{Name: RecordDelinquency, Moves: true, Body: columns(nil, slInLate), Do: slReportLate},
+		&Deed{Name: Cancel, Moves: true, Do: slCancel},
+		&Deed{Name: SettleEarly, Moves: true, Body: columns(nil, slInRebate), Do: slSettle},
+	),
+	Type: "asset_type", Customer: "customer_id", Currencied: true,
+	Open: slOpen, Holdings: slHoldings,
+})
+
+// Its own states and actions.
+const (
+	AssetOrdered   Status = "asset_ordered"
+	AssetPurchased Status = "asset_purchased"
+	AssetDelivered Status = "asset_delivered"
+	Cancelled      Status = "cancelled"
+
+	OrderAsset        Action = "order_asset"
+	PurchaseAsset     Action = "purchase_asset"
+	DeliverAsset      Action = "deliver_asset"
+	RecordPayment     Action = "record_payment"
+	PayOff            Action = "pay_off"
+	RecordDelinquency Action = "record_delinquency"
+	Cancel            Action = "cancel"
+	SettleEarly       Action = "settle_early"
+)
+
+var (
+	slCustomer  = id(32, "customer_id", required, short)
+	slAsset     = text(33, "asset_description", required, longerThan(10), atMost(maxNote))
+	slCost      = amount(34, "asset_cost", required, short)
+	slRate      = percent(35, "markup_rate", 0, 100, required, short)
+	slCount     = integer(36, "instalments", 1, 360, required)
+	slDown      = amount(37, "down_payment", asked, orZero)
+	slEarnest   = amount(38, "earnest_deposit", asked, orZero)
+	slSupplier  = rows(39, "supplier", slSupplierRow, asked, single)
+	slAssetType = text(40, "asset_type", asked)
+
+	slMarkup      = amount(50, "markup_amount")
+	slPrice       = amount(51, "sale_price", short)
+	slEach        = amount(52, "instalment_amount")
+	slSchedule    = rows(53, "payment_schedule", slInstalment, computed(slInstalments))
+	slPaid        = amount(54, "total_paid") // down payment and earnest money count
+	slOutstanding = amount(55, "outstanding", short)
+	slRecognised  = amount(56, "profit_recognised")
+	slDeferred    = amount(57, "deferred_profit")
+	slDelinquent  = amount(58, "delinquent_amount")
+	slPastDue     = derived(59, "days_past_due") // when it was last reported or paid
+	slActual      = amount(60, "actual_cost")
+	slAdvance     = amount(61, "supplier_deposit")
+	slDocuments   = list(62, "ownership_documents")
+	slDelivered   = date(63, "delivery_date")
+	slStart       = date(64, "start_date")
+	slRebate      = amount(65, "rebate")
+	slCompleted   = instant(66, "completed_at")
+
+	slSupplierName = text(1, "name", required)
+	slSupplierRef  = text(2, "reference", asked)
+	slSupplierRow  = columns(nil, slSupplierName, slSupplierRef)
+
+	slNumber     = derived(1, "payment_number")
+	slDue        = date(2, "due_date")
+	slAmount     = amount(3, "amount")
+	slCostPart   = amount(4, "cost_part")
+	slProfitPart = amount(5, "profit_part")
+	slStatus     = text(6, "status")
+	slInstalment = columns(nil, slNumber, slDue, slAmount, slCostPart, slProfitPart, slStatus)
+
+	slInAdvance   = amount(1, "supplier_deposit", asked, orZero)
+	slInDocuments = list(1, "ownership_documents", required)
+	slInActual    = amount(2, "actual_cost", asked)
+	slInDelivered = date(1, "delivery_date", asked)
+	slInStart     = date(1, "start_date", asked)
+	slInPayment   = amount(1, "amount", required)
+	slInLate      = amount(1, "amount", required, orZero)
+	slInRebate    = amount(1, "rebate", required, orZero)
+)
+
+// rowSettled is what becomes of the rows that are left when all is paid at once.
+const rowSettled = "settled"
+
+// slUpfront is what the customer pays before the first instalment.
+func slUpfront(v Row) money.Amount { return plus(slDown.Of(v), slEarnest.Of(v)) }
+
+// slSpent is what the asset costs the institution: known for certain at its purchase.
+func slSpent(v Row) money.Amount {
+	if slActual.Has(v) {
+		return slActual.Of(v)
+	}
+	return slCost.Of(v)
+}
+
+func slOpen(c *Case) {
+	v := c.v()
+	upfront := slDown.Name
+	if slDown.Of(v).IsZero() {
+		upfront = slEarnest.Name
+	}
+	slSetPrice(c, slCost.Name, upfront)
+	for _, total := range []Cell[money.Amount]{slPaid, slOutstanding, slRecognised, slDeferred, slDelinquent} {
+		total.Set(v, money.Amount{})
+	}
+	slPastDue.Set(v, 0)
+}
+
+// slSetPrice works out what follows from the asset's cost: markup = floor(cost × rate
+// ÷ 100), the price, and what each instalment but the last is. It refuses the fields
+// that the cost and what is paid up front came from.
+func slSetPrice(c *Case, costs, upfront string) {
+	v := c.v()
+	cost := slSpent(v)
+	markup := share(cost, slRate.Of(v))
+	price := plus(cost, markup)
+	switch {
+	case ledger.MaxAmount.Less(price):
+		c.refuse(costs, "takes %s out of range", slPrice.Name)
+	case !slUpfront(v).Less(price):
+		c.refuse(upfront, "down_payment and earnest_deposit together must be below the %s of %v", slPrice.Name, price)
+	default:
+		slMarkup.Set(v, markup)
+		slPrice.Set(v, price)
+		slEach.Set(v, part(minus(price, slUpfront(v)), 1, slCount.Of(v)))
+	}
+}
+
+func slOrder(c *Case) {
+	v, r := c.v(), c.r
+	advance := slInAdvance.Of(c.in)
+	if slInAdvance.Has(c.in) {
+		slAdvance.Set(v, advance)
+	}
+	c.move(r.cash(), r.account("L:earnest_deposit"), slEarnest.Of(v))
+	c.move(r.account("A:supplier_advance"), r.cash(), advance)
+}
+
+func slPurchase(c *Case) {
+	v, r := c.v(), c.r
+	cost := slCost.Of(v)
+	if slInActual.Has(c.in) {
+		cost = slInActual.Of(c.in)
+	}
+	slActual.Set(v, cost)
+	slDocuments.Set(v, slInDocuments.Of(c.in))
+	if slSetPrice(c, slInActual.Name, slInActual.Name); !c.fine() {
+		return
+	}
+	advance := slAdvance.Of(v)
+	c.book(
+		dr(r.account("A:inventory"), cost), dr(r.cash(), less(advance, cost)),
+		cr(r.account("A:supplier_advance"), advance), cr(r.cash(), less(cost, advance)),
+	)
+}
+
+func slDeliver(c *Case) {
+	on := orToday(c, slInDelivered)
+	slDelivered.Set(c.v(), on)
+	c.effective(on)
+	c.move(c.r.account("A:inventory_delivered"), c.r.account("A:inventory"), slSpent(c.v()))
+}
+
+func slActivate(c *Case) {
+	v, r := c.v(), c.r
+	on := orToday(c, slInStart)
+	slStart.Set(v, on)
+	c.effective(on)
+	price, markup, upfront := slPrice.Of(v), slMarkup.Of(v), slUpfront(v)
+	slOutstanding.Set(v, price)
+	slDeferred.Set(v, markup)
+	receivable, deferred := r.account("A:receivable"), r.account("L:deferred_profit")
+	c.book(dr(receivable, price), cr(r.account("A:inventory_delivered"), slSpent(v)), cr(deferred, markup))
+	c.book(dr(r.cash(), slDown.Of(v)), dr(r.account("L:earnest_deposit"), slEarnest.Of(v)), cr(receivable, upfront))
+	slTake(c, upfront)
+}
+
+// slTake counts what was paid, and recognises the profit in it: floor(markup × paid
+// to date ÷ price), less what was recognised before.
+func slTake(c *Case, paid money.Amount) {
+	v := c.v()
+	slPaid.Set(v, plus(slPaid.Of(v), paid))
+	slOutstanding.Set(v, minus(slOutstanding.Of(v), paid))
+	earned := minus(slEarned(v, slPaid.Of(v)), slRecognised.Of(v))
+	slRecognise(c, earned)
+}
+
+// slEarned is the profit in so much of the price.
+func slEarned(v Row, paid money.Amount) money.Amount {
+	return must(slMarkup.Of(v).MulDivFloor(paid, slPrice.Of(v)))
+}
+
+func slRecognise(c *Case, earned money.Amount) {
+	v := c.v()
+	slRecognised.Set(v, plus(slRecognised.Of(v), earned))
+	slDeferred.Set(v, minus(slDeferred.Of(v), earned))
+	c.move(c.r.account("L:deferred_profit"), "I:murabaha", earned)
+}
+
+func slPay(c *Case) {
+	v, r := c.v(), c.r
+	paid := slInPayment.Of(c.in)
+	if owed := slOutstanding.Of(v); owed.Less(paid) {
+		c.refuse(slInPayment.Name, "is more than the %v outstanding", owed)
+		return
+	}
+	c.move(r.cash(), r.account("A:receivable"), paid)
+	slTake(c, paid)
+	if slOutstanding.Of(v).IsZero() {
+		c.leads(PayOff)
+		slComplete(c)
+	}
+	slPastDue.Set(v, slDaysLate(v, c.Today))
+}
+
+// slReportLate books what has changed since the last report: it does not change what
+// is owed.
+func slReportLate(c *Case) {
+	v := c.v()
+	slArrears(c, slInLate.Of(c.in))
+	slPastDue.Set(v, slDaysLate(v, c.Today))
+}
+
+// slArrears takes the memorandum of what is late to an amount.
+func slArrears(c *Case, to money.Amount) {
+	was, arrears := slDelinquent.Of(c.v()), c.r.account("M:arrears")
+	c.move(arrears, "M:arrears_control", less(to, was))
+	c.move("M:arrears_control", arrears, less(was, to))
+	slDelinquent.Set(c.v(), to)
+}
+
+// slComplete is the end of a sale that was paid: nothing is late any more.
+func slComplete(c *Case) {
+	slArrears(c, money.Amount{})
+	slCompleted.Set(c.v(), c.Now)
+}
+
+// slDaysLate is how long the first row that is not paid has been due, where anything
+// is reported late.
+func slDaysLate(v Row, today ledger.Date) int64 {
+	if slDelinquent.Of(v).IsZero() {
+		return 0
+	}
+	row, each := slCount.Of(v)-1, slEach.Of(v)
+	if !each.IsZero() {
+		whole, small := must(minus(slPaid.Of(v), slUpfront(v)).DivFloor(each)).Uint64()
+		if small && whole < uint64(row) {
+			row = int64(whole)
+		}
+	}
+	return max(0, int64(today-after(slStart.Of(v), row+1)))
+}
+
+func slCancel(c *Case) {
+	v, r := c.v(), c.r
+	switch r.Status {
+	case AssetOrdered:
+		c.move(r.account("L:earnest_deposit"), r.cash(), slEarnest.Of(v))
+		c.move(r.cash(), r.account("A:supplier_advance"), slAdvance.Of(v))
+	case AssetPurchased:
+		c.move(r.account("L:earnest_deposit"), r.cash(), slEarnest.Of(v))
+		c.move("A:returned_assets", r.account("A:inventory"), slSpent(v))
+	}
+}
+
+func slSettle(c *Case) {
+	v, r := c.v(), c.r
+	rebate, owed, deferred := slInRebate.Of(c.in), slOutstanding.Of(v), slDeferred.Of(v)
+	if deferred.Less(rebate) {
+		c.refuse(slInRebate.Name, "is more than the deferred profit of %v", deferred)
+		return
+	}
+	paid := minus(owed, rebate)
+	slRebate.Set(v, rebate)
+	slPaid.Set(v, plus(slPaid.Of(v), paid))
+	slOutstanding.Set(v, money.Amount{})
+	slDeferred.Set(v, minus(deferred, rebate))
+	c.book(dr(r.cash(), paid), dr(r.account("L:deferred_profit"), rebate), cr(r.account("A:receivable"), owed))
+	slRecognise(c, slDeferred.Of(v))
+	slComplete(c)
+	slPastDue.Set(v, 0)
+}
+
+// slInstalments is the schedule: the first row is due 30 days after the start, the
+// last takes what the floors have left, and the profit in each is what its payment
+// recognises.
+func slInstalments(v Row) any {
+	if !slStart.Has(v) {
+		return nil
+	}
+	n, each, cum := slCount.Of(v), slEach.Of(v), slUpfront(v)
+	left, earned := minus(slPrice.Of(v), cum), slEarned(v, cum)
+	all := make([]Row, n)
+	for i := range all {
+		if i == len(all)-1 {
+			each = left
+		}
+		cum, left = plus(cum, each), minus(left, each)
+		profit := minus(slEarned(v, cum), earned)
+		earned = plus(earned, profit)
+		row := slInstalment.New()
+		slNumber.Set(row, int64(i+1))
+		slDue.Set(row, after(slStart.Of(v), int64(i+1)))
+		slAmount.Set(row, each)
+		slCostPart.Set(row, minus(each, profit))
+		slProfitPart.Set(row, profit)
+		slStatus.Set(row, slFate(v, cum))
+		all[i] = row
+	}
+	return all
+}
+
+// slFate is the status of the row up to which so much of the price is to be paid.
+func slFate(v Row, cum money.Amount) string {
+	switch {
+	case !slPaid.Of(v).Less(cum):
+		return rowPaid
+	case slCompleted.Has(v):
+		return rowSettled
+	}
+	return rowPending
+}
+
+func slHoldings(r *Record) []Holding {
+	v := r.Values
+	var earnest, advance, inventory, delivered money.Amount
+	switch r.Status {
+	case AssetOrdered:
+		earnest, advance = slEarnest.Of(v), slAdvance.Of(v)
+	case AssetPurchased:
+		earnest, inventory = slEarnest.Of(v), slSpent(v)
+	case AssetDelivered:
+		earnest, delivered = slEarnest.Of(v), slSpent(v)
+	}
+	return []Holding{
+		{r.account("L:earnest_deposit"), earnest},
+		{r.account("A:supplier_advance"), advance},
+		{r.account("A:inventory"), inventory},
+		{r.account("A:inventory_delivered"), delivered},
+		{r.account("A:receivable"), slOutstanding.Of(v)},
+		{r.account("L:deferred_profit"), slDeferred.Of(v)},
+		{r.account("M:arrears"), slDelinquent.Of(v)},
+	}
+}

@@ -1,0 +1,397 @@
+package contract
+
+import (
+	"strings"
+	"testing"
+
+	"mizan/ledger/money"
+)
+
+// saleBody is a sale at 1000 and a quarter: 1250, of which 150 are paid up front and
+// 1100 in three instalments.
+func saleBody() Given {
+	return given("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "asset_description", `"a delivery van"`,
+		"asset_cost", `"1000"`, "markup_rate", "25", "instalments", "3", "down_payment", `"100"`, "earnest_deposit", `"50"`)
+}
+
+// delivered is a sale whose asset was bought at its price and handed over.
+func delivered(t *testing.T, reading *Reading) *deal {
+	t.Helper()
+	x := strike(t, InstalmentSale, reading, saleBody())
+	if reading.ReviewFirst {
+		x.do(Pass, pairsOf(board())...)
+	}
+	x.do(OrderAsset)
+	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
+	x.do(DeliverAsset)
+	return x
+}
+
+// sold is a sale that is active since 2026-01-01.
+func sold(t *testing.T) *deal {
+	t.Helper()
+	x := delivered(t, Secular)
+	x.do(Activate)
+	return x
+}
+
+func TestASaleIsAskedForByItsFields(t *testing.T) {
+	tried(t, InstalmentSale, Secular, saleBody(), []trial{
+		{"customer_id", "", "customer_id"},
+		{"customer_id", `"x"`, "customer_id"},
+		{"region", "", "region"},
+		{"region", `"US"`, "region"},
+		{"currency", "", "currency"},
+		{"currency", `"XAU"`, "currency"},
+		{"currency", `"USD"`, ""},
+		{"asset_description", "", "asset_description"},
+		{"asset_description", `"ten chars."`, "asset_description"},
+		{"asset_description", `"eleven char"`, ""},
+		{"asset_cost", "", "asset_cost"},
+		{"asset_cost", `"0"`, "asset_cost"},
+		{"asset_cost", `"-5"`, "asset_cost"},
+		{"asset_cost", `"010"`, "asset_cost"},
+		{"asset_cost", `"10.5"`, "asset_cost"},
+		{"asset_cost", `1000`, "asset_cost"},
+		{"asset_cost", `"1` + strings.Repeat("0", 73) + `"`, "asset_cost"},
+		{"asset_cost", `"1` + strings.Repeat("0", 72) + `"`, "asset_cost"}, // the price is above the bound
+		{"asset_cost", `"8` + strings.Repeat("0", 71) + `"`, ""},
+		{"markup_rate", "", "markup_rate"},
+		{"markup_rate", "-1", "markup_rate"},
+		{"markup_rate", "0", ""},
+		{"markup_rate", "100", ""},
+		{"markup_rate", "101", "markup_rate"},
+		{"markup_rate", "2.5", "markup_rate"},
+		{"markup_rate", "9223372036854775808", "markup_rate"},
+		{"instalments", "", "instalments"},
+		{"instalments", "0", "instalments"},
+		{"instalments", "1", ""},
+		{"instalments", "360", ""},
+		{"instalments", "361", "instalments"},
+		{"down_payment", "", ""},
+		{"down_payment", `"0"`, ""},
+		{"down_payment", `"1199"`, ""},
+		{"down_payment", `"1200"`, "down_payment"}, // with the earnest money, the price
+		{"down_payment", `"x"`, "down_payment"},
+		{"earnest_deposit", "", ""},
+		{"earnest_deposit", `"0"`, ""},
+		{"earnest_deposit", `"1150"`, "down_payment"},
+		{"earnest_deposit", `[]`, "earnest_deposit"},
+		{"supplier", `{"name":"Works","reference":"Q-1"}`, ""},
+		{"supplier", `{"name":"Works"}`, ""},
+		{"supplier", `{"reference":"Q-1"}`, "supplier"},
+		{"supplier", `{"name":7}`, "supplier"},
+		{"supplier", `"Works"`, "supplier"},
+		{"supplier", `["Works"]`, "supplier"},
+		{"asset_type", `"vehicle"`, ""},
+		{"asset_type", `" "`, "asset_type"},
+		{"metadata", `{"ours":[1]}`, ""},
+		{"metadata", `[]`, "metadata"},
+	})
+	tried(t, InstalmentSale, Secular, saleBody().but("down_payment", ""), []trial{{"earnest_deposit", `"1250"`, "earnest_deposit"}})
+	tried(t, InstalmentSale, Religious, saleBody(), []trial{{"asset_cost", `1000`, ""}, {"asset_cost", `"1000"`, ""}, {"asset_cost", `1e3`, "asset_cost"}})
+}
+
+func TestASalesPriceIsItsCostAndAFlooredMarkup(t *testing.T) {
+	x := strike(t, InstalmentSale, Secular, saleBody().but("supplier", `{"name":"Works","reference":"Q-1"}`))
+	x.says("markup_amount", "250", "sale_price", "1250", "instalment_amount", "366", "total_paid", "0", "outstanding", "0",
+		"profit_recognised", "0", "deferred_profit", "0", "delinquent_amount", "0", "days_past_due", "0", "completed_at", "")
+	x.lists("supplier", "Works Q-1")
+	x.lists("payment_schedule")
+	x = strike(t, InstalmentSale, Secular, saleBody().but("asset_cost", `"999"`, "down_payment", "", "earnest_deposit", ""))
+	x.says("markup_amount", "249", "sale_price", "1248", "instalment_amount", "416")
+}
+
+func TestOrderingTakesEarnestMoneyAndPaysTheSupplier(t *testing.T) {
+	x := strike(t, InstalmentSale, Secular, saleBody())
+	x.refuses("supplier_deposit", OrderAsset, "supplier_deposit", `"x"`)
+	x.do(OrderAsset, "supplier_deposit", `"300"`)
+	x.books("Dr A:cash:AE 50", "Cr L:earnest_deposit:{c} 50", "Dr A:supplier_advance:{c} 300", "Cr A:cash:AE 300")
+	x.says("supplier_deposit", "300")
+
+	x = strike(t, InstalmentSale, Secular, saleBody().but("earnest_deposit", ""))
+	x.do(OrderAsset)
+	x.books()
+}
+
+func TestAPurchaseNeedsDocumentsOfOwnership(t *testing.T) {
+	x := strike(t, InstalmentSale, Secular, saleBody())
+	x.do(OrderAsset)
+	x.refuses("ownership_documents", PurchaseAsset)
+	x.refuses("ownership_documents", PurchaseAsset, "ownership_documents", `[]`)
+	x.refuses("ownership_documents", PurchaseAsset, "ownership_documents", `[""]`)
+	x.refuses("ownership_documents", PurchaseAsset, "ownership_documents", `"deed"`)
+	x.refuses("actual_cost", PurchaseAsset, "ownership_documents", `["deed"]`, "actual_cost", `"0"`)
+	x.do(PurchaseAsset, "ownership_documents", `["deed",{"no":"7"}]`)
+	x.says("ownership_documents", `["deed",{"no":"7"}]`, "actual_cost", "1000")
+}
+
+func TestAPurchasePaysWhatTheSupplierHasNotHad(t *testing.T) {
+	for _, c := range []struct {
+		deposit string
+		want    []string
+	}{
+		{`"300"`, []string{"Dr A:inventory:{c} 1000", "Cr A:supplier_advance:{c} 300", "Cr A:cash:AE 700"}},
+		{`"0"`, []string{"Dr A:inventory:{c} 1000", "Cr A:cash:AE 1000"}},
+		{`"1000"`, []string{"Dr A:inventory:{c} 1000", "Cr A:supplier_advance:{c} 1000"}},
+		{`"1300"`, []string{"Dr A:inventory:{c} 1000", "Dr A:cash:AE 300", "Cr A:supplier_advance:{c} 1300"}},
+	} {
+		x := strike(t, InstalmentSale, Secular, saleBody())
+		x.do(OrderAsset, "supplier_deposit", c.deposit)
+		x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
+		x.books(c.want...)
+	}
+}
+
+func TestThePurchaseFixesThePriceByWhatTheAssetCost(t *testing.T) {
+	x := strike(t, InstalmentSale, Secular, saleBody())
+	x.do(OrderAsset)
+	x.refuses("actual_cost", PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"120"`) // 150 is paid up front
+	x.refuses("actual_cost", PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"1`+strings.Repeat("0", 72)+`"`)
+	x.says("markup_amount", "250", "sale_price", "1250", "actual_cost", "")
+	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"1103"`)
+	x.books("Dr A:inventory:{c} 1103", "Cr A:cash:AE 1103")
+	x.says("asset_cost", "1000", "actual_cost", "1103", "markup_amount", "275", "sale_price", "1378", "instalment_amount", "409")
+	if got := x.answer(PurchaseAsset, given("ownership_documents", `["invoice"]`)); got != "409" {
+		t.Errorf("a second purchase is answered with %s", got)
+	}
+}
+
+func TestADeliveryIsDatedOnItsDay(t *testing.T) {
+	x := strike(t, InstalmentSale, Secular, saleBody())
+	x.do(OrderAsset)
+	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
+	x.refuses("delivery_date", DeliverAsset, "delivery_date", `"2026-02-30"`)
+	x.do(DeliverAsset, "delivery_date", `"2026-01-05"`)
+	x.books("Dr A:inventory_delivered:{c} 1000", "Cr A:inventory:{c} 1000")
+	x.dated("2026-01-05")
+	x.says("delivery_date", "2026-01-05")
+
+	x = delivered(t, Secular)
+	x.dated("2026-01-01")
+	x.says("delivery_date", "2026-01-01")
+}
+
+func TestActivationSellsAtThePrice(t *testing.T) {
+	x := delivered(t, Secular)
+	x.refuses("start_date", Activate, "start_date", `"soon"`)
+	x.do(Activate, "start_date", `"2026-01-11"`)
+	x.books("Dr A:receivable:{c} 1250", "Cr A:inventory_delivered:{c} 1000", "Cr L:deferred_profit:{c} 250",
+		"Dr A:cash:AE 100", "Dr L:earnest_deposit:{c} 50", "Cr A:receivable:{c} 150",
+		"Dr L:deferred_profit:{c} 30", "Cr I:murabaha 30")
+	x.dated("2026-01-11")
+	x.says("start_date", "2026-01-11", "total_paid", "150", "outstanding", "1100", "profit_recognised", "30", "deferred_profit", "220")
+	x.lists("payment_schedule",
+		"1 2026-02-10 366 293 73 pending",
+		"2 2026-03-12 366 293 73 pending",
+		"3 2026-04-11 368 294 74 pending")
+}
+
+func TestAPaymentRecognisesTheProfitInIt(t *testing.T) {
+	x := sold(t)
+	x.refuses("amount", RecordPayment)
+	x.refuses("amount", RecordPayment, "amount", `"0"`)
+	x.refuses("amount", RecordPayment, "amount", `"1101"`)
+	x.do(RecordPayment, "amount", `"365"`)
+	x.books("Dr A:cash:AE 365", "Cr A:receivable:{c} 365", "Dr L:deferred_profit:{c} 73", "Cr I:murabaha 73")
+	x.says("total_paid", "515", "outstanding", "735", "profit_recognised", "103", "deferred_profit", "147")
+	x.lists("payment_schedule", "1 2026-01-31 366 293 73 pending", "2 2026-03-02 366 293 73 pending", "3 2026-04-01 368 294 74 pending")
+	x.do(RecordPayment, "amount", `"1"`)
+	x.books("Dr A:cash:AE 1", "Cr A:receivable:{c} 1")
+	x.lists("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 pending", "3 2026-04-01 368 294 74 pending")
+	x.do(RecordPayment, "amount", `"733"`)
+	x.lists("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 paid", "3 2026-04-01 368 294 74 pending")
+	x.do(RecordPayment, "amount", `"1"`)
+	x.books("Dr A:cash:AE 1", "Cr A:receivable:{c} 1", "Dr L:deferred_profit:{c} 1", "Cr I:murabaha 1")
+	x.says("total_paid", "1250", "outstanding", "0", "profit_recognised", "250", "deferred_profit", "0", "completed_at", "2026-01-01T12:00:00Z")
+	x.lists("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 paid", "3 2026-04-01 368 294 74 paid")
+	if x.r.Status != Completed || !x.d.Finish {
+		t.Errorf("%s, finished: %v", x.r.Status, x.d.Finish)
+	}
+}
+
+func TestDelinquencyIsBookedByTheDifference(t *testing.T) {
+	x := sold(t)
+	x.later(35) // five days behind the first row
+	x.refuses("amount", RecordDelinquency)
+	x.refuses("amount", RecordDelinquency, "amount", `"-1"`)
+	x.do(RecordDelinquency, "amount", `"366"`)
+	x.books("Dr M:arrears:{c} 366", "Cr M:arrears_control 366")
+	x.says("delinquent_amount", "366", "days_past_due", "5", "outstanding", "1100")
+	x.do(RecordDelinquency, "amount", `"400"`)
+	x.books("Dr M:arrears:{c} 34", "Cr M:arrears_control 34")
+	x.do(RecordDelinquency, "amount", `"400"`)
+	x.books()
+	x.do(RecordDelinquency, "amount", `"100"`)
+	x.books("Dr M:arrears_control 300", "Cr M:arrears:{c} 300")
+	x.do(RecordPayment, "amount", `"366"`) // the first row: the second is not due yet
+	x.says("delinquent_amount", "100", "days_past_due", "0")
+	x.later(400)
+	x.do(RecordDelinquency, "amount", `"100"`)
+	x.says("days_past_due", "375") // the second row was due on day 60
+	x.do(RecordDelinquency, "amount", `"0"`)
+	x.books("Dr M:arrears_control 100", "Cr M:arrears:{c} 100")
+	x.says("delinquent_amount", "0", "days_past_due", "0")
+}
+
+func TestNothingIsLateOnceASaleIsPaid(t *testing.T) {
+	x := sold(t)
+	x.later(31)
+	x.do(RecordDelinquency, "amount", `"366"`)
+	x.do(RecordPayment, "amount", `"1100"`)
+	x.books("Dr A:cash:AE 1100", "Cr A:receivable:{c} 1100", "Dr L:deferred_profit:{c} 220", "Cr I:murabaha 220",
+		"Dr M:arrears_control 366", "Cr M:arrears:{c} 366")
+	x.says("delinquent_amount", "0", "days_past_due", "0")
+}
+
+func TestACancelledSaleGivesBackWhatMoved(t *testing.T) {
+	x := strike(t, InstalmentSale, Secular, saleBody())
+	x.do(Cancel)
+	x.books()
+
+	x = strike(t, InstalmentSale, Secular, saleBody())
+	x.do(OrderAsset, "supplier_deposit", `"300"`)
+	x.do(Cancel)
+	x.books("Dr L:earnest_deposit:{c} 50", "Cr A:cash:AE 50", "Dr A:cash:AE 300", "Cr A:supplier_advance:{c} 300")
+
+	x = strike(t, InstalmentSale, Secular, saleBody())
+	x.do(OrderAsset, "supplier_deposit", `"300"`)
+	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"900"`)
+	x.do(Cancel)
+	x.books("Dr L:earnest_deposit:{c} 50", "Cr A:cash:AE 50", "Dr A:returned_assets 900", "Cr A:inventory:{c} 900")
+}
+
+func TestSettlingEarlyGivesUpDeferredProfit(t *testing.T) {
+	x := sold(t)
+	x.do(RecordPayment, "amount", `"366"`)
+	x.do(RecordDelinquency, "amount", `"10"`)
+	x.refuses("rebate", SettleEarly)
+	x.refuses("rebate", SettleEarly, "rebate", `"148"`) // 147 are deferred
+	x.do(SettleEarly, "rebate", `"100"`)
+	x.books("Dr A:cash:AE 634", "Dr L:deferred_profit:{c} 100", "Cr A:receivable:{c} 734", "Dr L:deferred_profit:{c} 47", "Cr I:murabaha 47",
+		"Dr M:arrears_control 10", "Cr M:arrears:{c} 10")
+	x.says("total_paid", "1150", "outstanding", "0", "profit_recognised", "150", "deferred_profit", "0", "rebate", "100",
+		"delinquent_amount", "0", "completed_at", "2026-01-01T12:00:00Z")
+	x.lists("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 paid", "3 2026-04-01 368 294 74 settled")
+
+	x = sold(t)
+	x.do(SettleEarly, "rebate", `"220"`)
+	x.books("Dr A:cash:AE 880", "Dr L:deferred_profit:{c} 220", "Cr A:receivable:{c} 1100")
+	x = sold(t)
+	x.do(SettleEarly, "rebate", `"0"`)
+	x.books("Dr A:cash:AE 1100", "Cr A:receivable:{c} 1100", "Dr L:deferred_profit:{c} 220", "Cr I:murabaha 220")
+}
+
+func TestARowTakesTheRestWhereInstalmentsAreOfNothing(t *testing.T) {
+	x := strike(t, InstalmentSale, Secular, saleBody().but("asset_cost", `"2"`, "markup_rate", "0", "down_payment", "", "earnest_deposit", ""))
+	x.do(OrderAsset)
+	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
+	x.do(DeliverAsset)
+	x.do(Activate)
+	x.lists("payment_schedule", "1 2026-01-31 0 0 0 paid", "2 2026-03-02 0 0 0 paid", "3 2026-04-01 2 2 0 pending")
+	x.later(100)
+	x.do(RecordDelinquency, "amount", `"2"`)
+	x.says("days_past_due", "10")
+}
+
+// saleMoves are the moves of a sale's grids.
+func saleMoves() map[string]move {
+	return map[string]move{
+		"submit": {name: Submit}, "reject": {name: Reject, given: given("reason", `"no"`)},
+		"review": {name: Pass, given: board()}, "no review": {name: Pass, given: given("approved_by", `"the board"`)},
+		"order_asset": {name: OrderAsset}, "purchase_asset": {name: PurchaseAsset, given: given("ownership_documents", `["invoice"]`)},
+		"deliver_asset": {name: DeliverAsset}, "activate": {name: Activate},
+		"record_payment": {name: RecordPayment, given: given("amount", `"1"`)}, "the rest": {name: RecordPayment, given: given("amount", `"1100"`)},
+		"record_delinquency": {name: RecordDelinquency, given: given("amount", `"5"`)},
+		"cancel":             {name: Cancel}, "settle_early": {name: SettleEarly, given: given("rebate", `"1"`)},
+	}
+}
+
+// saleRoutes lead into the states behind the asset's order.
+func saleRoutes(start ...string) map[Status][]string {
+	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
+	return map[Status][]string{
+		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
+		AssetOrdered: way("order_asset"), AssetPurchased: way("order_asset", "purchase_asset"),
+		AssetDelivered: way("order_asset", "purchase_asset", "deliver_asset"),
+		Active:         way("order_asset", "purchase_asset", "deliver_asset", "activate"),
+		Completed:      way("order_asset", "purchase_asset", "deliver_asset", "activate", "the rest"),
+		Cancelled:      {"cancel"},
+	}
+}
+
+// Selling before owning is a conflict: purchase, delivery and activation follow each
+// other.
+func TestASaleGoesItsWay(t *testing.T) {
+	drawn(t, InstalmentSale, Secular, saleBody(), saleMoves(), saleRoutes(), grid{
+		Draft:          {"submit": "under_review", "order_asset": "asset_ordered", "cancel": "cancelled"},
+		UnderReview:    {"review": "review_passed", "no review": "review_passed", "reject": "rejected", "cancel": "cancelled"},
+		ReviewPassed:   {"order_asset": "asset_ordered", "cancel": "cancelled"},
+		Refused:        {},
+		AssetOrdered:   {"purchase_asset": "asset_purchased", "cancel": "cancelled"},
+		AssetPurchased: {"deliver_asset": "asset_delivered", "cancel": "cancelled"},
+		AssetDelivered: {"activate": "active"},
+		Active:         {"record_payment": "active", "the rest": "completed", "record_delinquency": "active", "settle_early": "completed"},
+		Completed:      {},
+		Cancelled:      {},
+	})
+}
+
+// A review comes first, and what lowers what is owed is not for sale: there is no
+// rebate and no way back.
+func TestAMurabahaGoesItsWay(t *testing.T) {
+	drawn(t, InstalmentSale, Religious, saleBody(), saleMoves(), saleRoutes("review"), grid{
+		Draft:          {"submit": "under_review", "review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected"},
+		UnderReview:    {"review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected"},
+		ReviewPassed:   {"order_asset": "asset_ordered"},
+		Refused:        {},
+		AssetOrdered:   {"purchase_asset": "asset_purchased"},
+		AssetPurchased: {"deliver_asset": "asset_delivered"},
+		AssetDelivered: {"activate": "active"},
+		Active:         {"record_payment": "active", "the rest": "completed", "record_delinquency": "active"},
+		Completed:      {},
+	})
+}
+
+func TestAMurabahasActionsAreTheListedOnes(t *testing.T) {
+	named(t, InstalmentSale, Religious, "murabaha", "MRB", map[string]Action{
+		"approve": "review", "order_asset": "order_asset", "purchase_asset": "purchase_asset", "deliver_asset": "deliver_asset",
+		"activate": "activate", "record_payment": "record_payment", "record_delinquency": "record_delinquency",
+	})
+	named(t, InstalmentSale, Secular, "instalment-sales", "IS", map[string]Action{
+		"submit": "submit", "review": "review", "reject": "reject", "order_asset": "order_asset", "purchase_asset": "purchase_asset",
+		"deliver_asset": "deliver_asset", "activate": "activate", "record_payment": "record_payment", "record_delinquency": "record_delinquency",
+		"cancel": "cancel", "settle_early": "settle_early",
+	})
+}
+
+// saleSums checks what a sale's columns say of each other.
+func saleSums(x *deal) {
+	v := x.r.Values
+	total := func(list ...money.Amount) (sum money.Amount) {
+		for _, a := range list {
+			sum = plus(sum, a)
+		}
+		return sum
+	}
+	if x.r.Status != Active && x.r.Status != Completed {
+		if !slPaid.Of(v).IsZero() {
+			x.t.Fatalf("%v are paid of a sale that is %s", slPaid.Of(v), x.r.Status)
+		}
+		return
+	}
+	if total(slPaid.Of(v), slOutstanding.Of(v), slRebate.Of(v)) != slPrice.Of(v) {
+		x.t.Fatalf("paid %v, outstanding %v and rebate %v are not the price of %v", slPaid.Of(v), slOutstanding.Of(v), slRebate.Of(v), slPrice.Of(v))
+	}
+	if total(slRecognised.Of(v), slDeferred.Of(v), slRebate.Of(v)) != slMarkup.Of(v) {
+		x.t.Fatalf("profit %v, deferred %v and rebate %v are not the markup of %v", slRecognised.Of(v), slDeferred.Of(v), slRebate.Of(v), slMarkup.Of(v))
+	}
+	sum := slUpfront(v)
+	schedule := slSchedule.Of(v)
+	for _, row := range schedule {
+		sum = total(sum, slCostPart.Of(row), slProfitPart.Of(row))
+	}
+	if sum != slPrice.Of(v) || int64(len(schedule)) != slCount.Of(v) {
+		x.t.Fatalf("%d rows and what was paid up front add up to %v; the price is %v", len(schedule), sum, slPrice.Of(v))
+	}
+}

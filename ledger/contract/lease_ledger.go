@@ -1,0 +1,223 @@
+package contract
+
+import (
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// What a lease's actions do, and what they book.
+
+func lsAcquire(c *Case) {
+	v := c.v()
+	lsDocuments.Set(v, lsInDocuments.Of(c.in))
+	for _, said := range []struct{ sent, kept Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
+		if said.sent.Has(c.in) {
+			said.kept.Set(v, said.sent.Of(c.in))
+		}
+	}
+	if lsInInsured.Has(c.in) {
+		lsInsured.Set(v, lsInInsured.Of(c.in))
+	}
+	c.move(c.r.account("A:ijara_asset"), c.r.cash(), lsCost.Of(v))
+}
+
+// lsActivate starts the schedule on the day of delivery. The advance rental is billed
+// at once, and earned over the term.
+func lsActivate(c *Case) {
+	v, r := c.v(), c.r
+	delivered := orToday(c, lsInDelivered)
+	lsStart.Set(v, delivered)
+	lsEnd.Set(v, after(delivered, lsTerm.Of(v)))
+	lsFallen.Set(v, 0)
+	lsReceivable.Set(v, lsAdvance.Of(v))
+	c.effective(delivered)
+	c.move(r.account("A:rent_receivable"), r.account("L:unearned_rent"), lsAdvance.Of(v))
+	c.move(r.cash(), r.account("L:security_deposit"), lsDeposit.Of(v))
+}
+
+// lsNext is the day on which the schedule's next row falls due.
+func lsNext(r *Record) (ledger.Date, Action) {
+	v := r.Values
+	if r.Status != Active && r.Status != TransferPending || lsFallen.Of(v) == lsTerm.Of(v) {
+		return 0, ""
+	}
+	return after(lsStart.Of(v), lsFallen.Of(v)+1), RentDue
+}
+
+func lsFallDue(c *Case) { lsFall(c, 1) }
+
+// lsFall lets so many further rows fall due: their rent is owed, paid from what was
+// paid ahead, and they take their parts of the advance rental and the depreciation.
+func lsFall(c *Case, rows int64) {
+	v, r := c.v(), c.r
+	earned, worn := lsUnearned(v), lsWorn(v)
+	lsFallen.Set(v, lsFallen.Of(v)+rows)
+	earned, worn = minus(earned, lsUnearned(v)), minus(lsWorn(v), worn)
+	rent := times(lsRental.Of(v), rows)
+	ahead := rent.Min(lsPrepaid.Of(v))
+	lsReceivable.Set(v, plus(lsReceivable.Of(v), minus(rent, ahead)))
+	lsPrepaid.Set(v, minus(lsPrepaid.Of(v), ahead))
+	owed := r.account("A:rent_receivable")
+	c.move(owed, "I:rent", rent)
+	c.move(r.account("L:prepaid_rent"), owed, ahead)
+	c.move(r.account("L:unearned_rent"), "I:rent", earned)
+	c.move("E:depreciation", r.account("A:accumulated_depreciation"), worn)
+}
+
+// lsUnearned is the advance rental less what the rows due have earned of it, by
+// cumulative floor: the last row leaves none.
+func lsUnearned(v Row) money.Amount {
+	return minus(lsAdvance.Of(v), part(lsAdvance.Of(v), lsFallen.Of(v), lsTerm.Of(v)))
+}
+
+// lsWorn is what the asset has lost in the rows due, by cumulative floor: after the
+// last it is worth what it will be returned or sold for.
+func lsWorn(v Row) money.Amount {
+	left := lsResidual
+	if lsPurchase.Of(v) {
+		left = lsOption
+	}
+	return part(minus(lsCost.Of(v), left.Of(v)), lsFallen.Of(v), lsTerm.Of(v))
+}
+
+// lsPay takes rent: what is owed first, the rest is ahead of its rows. A lease that
+// has ended takes what is still owed.
+func lsPay(c *Case) {
+	v, r := c.v(), c.r
+	paid, owed := lsInAmount.Of(c.in), lsReceivable.Of(v)
+	most := owed
+	if r.Status == Active || r.Status == TransferPending {
+		most = minus(lsDue.Of(v), lsPaid.Of(v))
+	}
+	if most.Less(paid) {
+		c.refuse(lsInAmount.Name, "is more than the %v that is still to be paid", most)
+		return
+	}
+	due := paid.Min(owed)
+	ahead := minus(paid, due)
+	lsPaid.Set(v, plus(lsPaid.Of(v), paid))
+	lsReceivable.Set(v, minus(owed, due))
+	lsPrepaid.Set(v, plus(lsPrepaid.Of(v), ahead))
+	c.book(dr(r.cash(), paid), cr(r.account("A:rent_receivable"), due), cr(r.account("L:prepaid_rent"), ahead))
+}
+
+// lsRecordArrears books the difference to what was recorded before. It does not
+// change what is owed.
+func lsRecordArrears(c *Case) {
+	v := c.v()
+	before, overdue := lsArrears.Of(v), lsInArrears.Of(c.in)
+	lsArrears.Set(v, overdue)
+	account, control := c.r.account("M:arrears"), ledger.Path("M:arrears_control")
+	c.move(account, control, less(overdue, before))
+	c.move(control, account, less(before, overdue))
+}
+
+func lsBearExpense(c *Case) {
+	spent := lsInExpense.Of(c.in)
+	row := lsExpense.New()
+	lsExpenseOn.Set(row, c.Today)
+	lsExpenseAmount.Set(row, spent)
+	lsExpenseFor.Set(row, lsInDescription.Of(c.in))
+	lsExpenseType.Set(row, lsInExpenseType.Of(c.in))
+	if c.keep(lsExpenseRows, row, lsInExpense.Name) && c.grow(lsExpenses, spent, lsInExpense.Name) {
+		c.move("E:owner_expense", c.r.cash(), spent)
+	}
+}
+
+// lsIs refuses what only the other kind of lease has.
+func lsIs(c *Case, kind, what string) bool {
+	if lsKind.Of(c.v()) == kind {
+		return true
+	}
+	c.refuse(lsKind.Name, "only %s lease ends with %s", kind, what)
+	return false
+}
+
+func lsReturn(c *Case) {
+	if !lsIs(c, operating, "the asset's return") {
+		return
+	}
+	lsReturned.Set(c.v(), c.Today)
+	lsTakeBack(c)
+}
+
+func lsTerminate(c *Case) {
+	lsTerminated.Set(c.v(), c.Today)
+	lsReason.Set(c.v(), reason.Of(c.in))
+	lsTakeBack(c)
+}
+
+// lsTakeBack takes the asset over at its book value and sets what the institution
+// owes the lessee against the rent that is owed; the rest is paid out. What is still
+// owed then stays open, until it is paid.
+func lsTakeBack(c *Case) {
+	v, r := c.v(), c.r
+	worn := lsWorn(v)
+	c.book(dr(r.account("A:accumulated_depreciation"), worn), dr("A:returned_assets", minus(lsCost.Of(v), worn)), cr(r.account("A:ijara_asset"), lsCost.Of(v)))
+	lsSetOff(c, "L:prepaid_rent", lsPrepaid.Of(v))
+	lsSetOff(c, "L:unearned_rent", lsUnearned(v))
+	lsSetOff(c, "L:security_deposit", lsDeposit.Of(v))
+	lsPrepaid.Clear(v)
+	lsEndArrears(c)
+}
+
+// lsSetOff sets what the lessee is owed against the rent that it owes, and pays out
+// the rest.
+func lsSetOff(c *Case, stem string, held money.Amount) {
+	v, r := c.v(), c.r
+	due := held.Min(lsReceivable.Of(v))
+	lsReceivable.Set(v, minus(lsReceivable.Of(v), due))
+	c.book(dr(r.account(stem), held), cr(r.account("A:rent_receivable"), due), cr(r.cash(), minus(held, due)))
+}
+
+func lsEndArrears(c *Case) {
+	c.move("M:arrears_control", c.r.account("M:arrears"), lsArrears.Of(c.v()))
+	lsArrears.Set(c.v(), money.Amount{})
+}
+
+func lsMarkTransfer(c *Case) { lsIs(c, finance, "the transfer of the asset") }
+
+// lsTransfer sells the asset to a lessee who has paid all rent. The rows that were
+// not due yet fall due first: after them the asset is worth the option's price, and
+// nothing is owed or held ahead.
+func lsTransfer(c *Case) {
+	if !lsIs(c, finance, "the transfer of the asset") {
+		return
+	}
+	v, r := c.v(), c.r
+	if owed := less(lsDue.Of(v), lsPaid.Of(v)); !owed.IsZero() {
+		c.refuse(lsPaid.Name, "%v of the rent is outstanding", owed)
+		return
+	}
+	lsFall(c, lsTerm.Of(v)-lsFallen.Of(v))
+	assert.That(lsReceivable.Of(v).IsZero() && lsPrepaid.Of(v).IsZero() && lsUnearned(v).IsZero(), "contract: rent is left of a lease that was wholly paid")
+	worn, price := lsWorn(v), lsOption.Of(v)
+	c.book(append([]line{dr(r.cash(), price), dr(r.account("A:accumulated_depreciation"), worn), cr(r.account("A:ijara_asset"), lsCost.Of(v))},
+		c.difference(price, minus(lsCost.Of(v), worn), "I:disposal_gain", "E:disposal_loss")...)...)
+	lsSetOff(c, "L:security_deposit", lsDeposit.Of(v))
+	lsEndArrears(c)
+	lsTransferred.Set(v, c.Today)
+}
+
+// lsHoldings are a lease's own accounts. A:rent_receivable is the one that stays open
+// when a lease ends before all is paid.
+func lsHoldings(r *Record) []Holding {
+	v := r.Values
+	asset, worn, unearned, deposit := money.Amount{}, money.Amount{}, money.Amount{}, money.Amount{}
+	switch r.Status {
+	case AssetAcquired:
+		asset = lsCost.Of(v)
+	case Active, TransferPending:
+		asset, worn, unearned, deposit = lsCost.Of(v), lsWorn(v), lsUnearned(v), lsDeposit.Of(v)
+	}
+	return []Holding{
+		{r.account("A:ijara_asset"), asset},
+		{r.account("A:accumulated_depreciation"), worn},
+		{r.account("A:rent_receivable"), lsReceivable.Of(v)},
+		{r.account("L:unearned_rent"), unearned},
+		{r.account("L:prepaid_rent"), lsPrepaid.Of(v)},
+		{r.account("L:security_deposit"), deposit},
+		{r.account("M:arrears"), lsArrears.Of(v)},
+	}
+}

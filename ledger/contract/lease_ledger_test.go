@@ -1,0 +1,309 @@
+package contract
+
+import (
+	"strings"
+	"testing"
+)
+
+// The entries are copied from the chart's rows for a lease, with amounts by hand.
+
+func TestAcquiringALeasesAssetIsPaidInCash(t *testing.T) {
+	l := newLease(t, Secular, leaseBody())
+	l.do(Acquire, "ownership_documents", `["deed"]`)
+	l.booked("Dr A:ijara_asset:{c} 1000", "Cr A:cash:AE 1000")
+}
+
+func TestActivationBillsTheAdvanceAndTakesTheDeposit(t *testing.T) {
+	l := runningLease(t)
+	l.booked("Dr A:rent_receivable:{c} 30", "Cr L:unearned_rent:{c} 30", "Dr A:cash:AE 70", "Cr L:security_deposit:{c} 70")
+	l.says(lsReceivable, "30")
+	l = runningLease(t, "advance_rental", "", "security_deposit", "")
+	if l.d.Events[0].Entry != nil {
+		t.Error("an activation that moves nothing carries an entry")
+	}
+}
+
+func TestRowsFallDueWithTheirPartsByCumulativeFloor(t *testing.T) {
+	l := runningLease(t, "residual_value", `"99"`) // 901 to depreciate in four rows: 225, 225, 225, 226
+	for _, row := range []struct{ day, earned, worn string }{
+		{"2026-01-31", "7", "225"}, // of 30: 7, 15, 22, 30
+		{"2026-03-02", "8", "225"},
+		{"2026-04-01", "7", "225"},
+		{"2026-05-01", "8", "226"},
+	} {
+		l.until(row.day)
+		l.booked("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:unearned_rent:{c} "+row.earned, "Cr I:rent "+row.earned,
+			"Dr E:depreciation "+row.worn, "Cr A:accumulated_depreciation:{c} "+row.worn)
+		l.dated(row.day)
+	}
+	l.holds("L:unearned_rent", "0")
+	l.holds("A:accumulated_depreciation", "901")
+	l.says(lsReceivable, "230")
+	if l.d.Due != 0 || l.r.Status != Active {
+		t.Error("something is due after the last row")
+	}
+	l.until("2030-01-01")
+	l.holds("A:rent_receivable", "230")
+}
+
+func TestAFinanceLeasesAssetIsDepreciatedToTheOptionsPrice(t *testing.T) {
+	l := runningLease(t, append(forFinance, "purchase_option_price", `"600"`)...)
+	l.until("2026-02-01")
+	l.booked("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:unearned_rent:{c} 7", "Cr I:rent 7",
+		"Dr E:depreciation 100", "Cr A:accumulated_depreciation:{c} 100")
+}
+
+func TestLateRowsFallDueInOrderOnTheirDays(t *testing.T) {
+	l := newLease(t, Secular, leaseBody())
+	l.do(Acquire, "ownership_documents", `["deed"]`)
+	l.do(Activate, "delivery_date", `"2025-10-15"`)
+	for _, day := range []string{"2025-11-14", "2025-12-14"} {
+		d, due := l.r.Woken(l.now)
+		if !due || !d.Outcome || d.Events[0].Name != "rent_due" {
+			t.Fatalf("nothing is due for %s", day)
+		}
+		l.take(d)
+		l.dated(day)
+	}
+	if _, due := l.r.Woken(l.now); due {
+		t.Error("a row falls due before its day")
+	}
+	l.now = at(leaseDay(t, "2026-01-13")) - 1
+	if l.wake() != 0 {
+		t.Error("a row falls due a microsecond before its day")
+	}
+	l.now++
+	if l.wake() != 1 {
+		t.Error("the row does not fall due at the first instant of its day")
+	}
+}
+
+func TestAPaymentBeyondWhatIsDueIsPrepaid(t *testing.T) {
+	l := runningLease(t)
+	l.do(PayRent, "amount", `"20"`)
+	l.booked("Dr A:cash:AE 20", "Cr A:rent_receivable:{c} 20")
+	l.do(PayRent, "amount", `"70"`)
+	l.booked("Dr A:cash:AE 70", "Cr A:rent_receivable:{c} 10", "Cr L:prepaid_rent:{c} 60")
+	l.do(PayRent, "amount", `"5"`)
+	l.booked("Dr A:cash:AE 5", "Cr L:prepaid_rent:{c} 5")
+	l.says(lsPaid, "95")
+	l.until("2026-01-31")
+	l.booked("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:prepaid_rent:{c} 50", "Cr A:rent_receivable:{c} 50",
+		"Dr L:unearned_rent:{c} 7", "Cr I:rent 7", "Dr E:depreciation 225", "Cr A:accumulated_depreciation:{c} 225")
+	l.until("2026-03-02")
+	l.booked("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:prepaid_rent:{c} 15", "Cr A:rent_receivable:{c} 15",
+		"Dr L:unearned_rent:{c} 8", "Cr I:rent 8", "Dr E:depreciation 225", "Cr A:accumulated_depreciation:{c} 225")
+	l.says(lsReceivable, "35")
+}
+
+func TestAPaymentAdvancesTheSchedule(t *testing.T) {
+	l := runningLease(t)
+	for _, paid := range []struct{ amount, rows string }{
+		{"30", "oooo"}, // the advance, which is no row
+		{"49", "oooo"},
+		{"1", "pooo"},
+		{"100", "pppo"},
+		{"49", "pppo"},
+		{"1", "pppp"},
+	} {
+		l.do(PayRent, "amount", `"`+paid.amount+`"`)
+		if got := l.rows(); got != paid.rows {
+			t.Errorf("after %s more: %s; want %s", paid.amount, got, paid.rows)
+		}
+	}
+	l.says(lsPaid, "230")
+	l.until("2026-06-01")
+	if got := l.rows(); got != "pppp" {
+		t.Errorf("after the last row: %s", got)
+	}
+}
+
+func TestNoMoreIsPaidThanIsStillDue(t *testing.T) {
+	l := runningLease(t)
+	l.refused("amount", PayRent, "amount", `"231"`)
+	l.do(PayRent, "amount", `"200"`)
+	l.refused("amount", PayRent, "amount", `"31"`)
+	l.do(PayRent, "amount", `"30"`)
+	l.refused("amount", PayRent, "amount", `"1"`)
+}
+
+func TestArrearsBookTheDifferenceOnly(t *testing.T) {
+	l := runningLease(t)
+	l.do(RecordArrears, "amount", `"40"`)
+	l.booked("Dr M:arrears:{c} 40", "Cr M:arrears_control 40")
+	l.do(RecordArrears, "amount", `"55"`)
+	l.booked("Dr M:arrears:{c} 15", "Cr M:arrears_control 15")
+	l.do(RecordArrears, "amount", `"5"`)
+	l.booked("Dr M:arrears_control 50", "Cr M:arrears:{c} 50")
+	l.do(RecordArrears, "amount", `"5"`)
+	if l.d.Events[0].Entry != nil {
+		t.Error("arrears that stay as they are carry an entry")
+	}
+	l.do(RecordArrears, "amount", `"0"`)
+	l.booked("Dr M:arrears_control 5", "Cr M:arrears:{c} 5")
+	l.says(lsArrears, "0")
+	l.says(lsDue, "230")
+	l.says(lsPaid, "0")
+	l.says(lsReceivable, "30")
+}
+
+func TestAnExpenseIsTheOwners(t *testing.T) {
+	l := runningLease(t)
+	l.do(BearExpense, "amount", `"12"`, "description", `"new tyres"`)
+	l.booked("Dr E:owner_expense 12", "Cr A:cash:AE 12")
+	l.until("2026-01-05")
+	l.do(BearExpense, "amount", `"30"`, "description", `"a policy"`, "type", `"insurance"`)
+	l.do(BearExpense, "amount", `"1"`, "description", `"a bolt"`, "type", `""`)
+	l.says(lsExpenses, "43")
+	want := []string{"2026-01-01 12 new tyres maintenance", "2026-01-05 30 a policy insurance", "2026-01-05 1 a bolt maintenance"}
+	for i, row := range lsExpenseRows.Of(l.r.Values) {
+		got := strings.Join([]string{lsExpenseOn.Of(row).String(), lsExpenseAmount.Of(row).String(), lsExpenseFor.Of(row), lsExpenseType.Of(row)}, " ")
+		if i >= len(want) || got != want[i] {
+			t.Errorf("expense %d is %q; want one of %q", i, got, want)
+		}
+	}
+	l.refused("amount", BearExpense, "amount", `"1`+strings.Repeat("0", 72)+`"`, "description", `"all the money there is"`)
+	l.says(lsDue, "230")
+}
+
+func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
+	l := runningLease(t)
+	l.do(PayRent, "amount", `"95"`) // 30 due, 65 ahead
+	l.do(RecordArrears, "amount", `"9"`)
+	l.until("2026-02-10") // one row: 225 worn, 15 ahead, 23 of the advance unearned
+	l.do(ReturnAsset)
+	l.booked("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
+		"Dr L:prepaid_rent:{c} 15", "Cr A:cash:AE 15", "Dr L:unearned_rent:{c} 23", "Cr A:cash:AE 23",
+		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
+	if l.r.Status != Completed || lsReturned.Of(l.r.Values) != leaseDay(t, "2026-02-10") || l.d.Due != 0 {
+		t.Errorf("%s on %v, due %v", l.r.Status, lsReturned.Of(l.r.Values), l.d.Due)
+	}
+	if got := l.rows(); got != "pccc" {
+		t.Errorf("rows %s: those that were not due are nobody's", got)
+	}
+	l.until("2027-01-01")
+	l.says(lsReceivable, "0")
+	l.says(lsArrears, "0")
+}
+
+func TestWhatTheLesseeIsOwedIsSetAgainstItsRentFirst(t *testing.T) {
+	l := runningLease(t, "security_deposit", `"20"`)
+	l.until("2026-03-02") // two rows and the advance: 130 owed, 15 unearned
+	l.do(Terminate, "reason", `"insolvent"`)
+	l.booked("Dr A:accumulated_depreciation:{c} 450", "Dr A:returned_assets 550", "Cr A:ijara_asset:{c} 1000",
+		"Dr L:unearned_rent:{c} 15", "Cr A:rent_receivable:{c} 15", "Dr L:security_deposit:{c} 20", "Cr A:rent_receivable:{c} 20")
+	l.says(lsReceivable, "95")
+	if v := l.r.Values; l.r.Status != Terminated || lsReason.Of(v) != "insolvent" || lsTerminated.Of(v) != leaseDay(t, "2026-03-02") || lsReturned.Has(v) {
+		t.Errorf("%s: %v", l.r.Status, v)
+	}
+	if got := l.rows(); got != "oocc" {
+		t.Errorf("rows %s", got)
+	}
+}
+
+func TestADepositThatIsMoreThanTheRentOwedIsSplit(t *testing.T) {
+	l := runningLease(t, "advance_rental", "")
+	l.until("2026-01-31")
+	l.do(ReturnAsset)
+	l.booked("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
+		"Dr L:security_deposit:{c} 70", "Cr A:rent_receivable:{c} 50", "Cr A:cash:AE 20")
+	if got := l.rows(); got != "pccc" {
+		t.Errorf("rows %s: the deposit has paid for the first", got)
+	}
+}
+
+func TestAfterItsEndALeaseTakesWhatIsStillOwed(t *testing.T) {
+	for _, end := range []struct {
+		name   Action
+		body   []string
+		status Status
+	}{{ReturnAsset, nil, Completed}, {Terminate, []string{"reason", `"gone"`}, Terminated}} {
+		l := runningLease(t, "security_deposit", `"20"`)
+		l.until("2026-03-02")
+		l.do(end.name, end.body...)
+		l.refused("amount", PayRent, "amount", `"96"`)
+		l.do(PayRent, "amount", `"65"`)
+		l.booked("Dr A:cash:AE 65", "Cr A:rent_receivable:{c} 65")
+		if got := l.rows(); got != "pocc" || l.r.Status != end.status {
+			t.Errorf("%s, rows %s", l.r.Status, got)
+		}
+		l.do(PayRent, "amount", `"30"`)
+		if got := l.rows(); got != "ppcc" {
+			t.Errorf("rows %s", got)
+		}
+		l.says(lsPaid, "95")
+		l.says(lsReceivable, "0")
+		l.refused("amount", PayRent, "amount", `"1"`)
+	}
+}
+
+func TestATransferWaitsForAllRentAndNamesWhatIsOutstanding(t *testing.T) {
+	l := runningLease(t, forFinance...)
+	l.do(PayRent, "amount", `"229"`)
+	l.do(MarkTransfer)
+	_, err := l.r.Act(TransferAsset, nil, l.now)
+	if got := err.Error(); leaseRefusal(err) != "422 total_rentals_paid" || !strings.Contains(got, "1 of the rent is outstanding") {
+		t.Errorf("refused with %q", got)
+	}
+	l.do(PayRent, "amount", `"1"`)
+	l.do(TransferAsset)
+	if l.r.Status != Completed {
+		t.Errorf("%s", l.r.Status)
+	}
+}
+
+func TestATransferLetsTheRowsLeftFallDueFirst(t *testing.T) {
+	l := runningLease(t, forFinance...)
+	l.do(PayRent, "amount", `"230"`)
+	l.do(RecordArrears, "amount", `"9"`)
+	l.until("2026-01-31") // one row: 150 ahead, 23 unearned, 225 worn
+	l.do(TransferAsset)
+	l.booked(
+		"Dr A:rent_receivable:{c} 150", "Cr I:rent 150", "Dr L:prepaid_rent:{c} 150", "Cr A:rent_receivable:{c} 150",
+		"Dr L:unearned_rent:{c} 23", "Cr I:rent 23", "Dr E:depreciation 675", "Cr A:accumulated_depreciation:{c} 675",
+		"Dr A:cash:AE 100", "Dr A:accumulated_depreciation:{c} 900", "Cr A:ijara_asset:{c} 1000",
+		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
+	if v := l.r.Values; lsTransferred.Of(v) != leaseDay(t, "2026-01-31") || l.rows() != "pppp" || l.d.Due != 0 {
+		t.Errorf("%v, rows %s", lsTransferred.Of(v), l.rows())
+	}
+	l.until("2027-01-01")
+	l.refused("amount", PayRent, "amount", `"1"`)
+}
+
+func TestATransferAfterTheTermSellsTheAssetOnly(t *testing.T) {
+	l := runningLease(t, append(forFinance, "security_deposit", "")...)
+	l.do(MarkTransfer)
+	l.until("2026-05-01") // rows go on falling due
+	l.says(lsReceivable, "230")
+	l.do(PayRent, "amount", `"230"`)
+	l.do(TransferAsset)
+	l.booked("Dr A:cash:AE 100", "Dr A:accumulated_depreciation:{c} 900", "Cr A:ijara_asset:{c} 1000")
+}
+
+func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
+	l := newLease(t, Secular, leaseBody())
+	if Lease.Arrears(l.r) || Lease.Ends(l.r) != 0 {
+		t.Error("a draft is in arrears, or ends")
+	}
+	l = runningLease(t)
+	if Lease.Arrears(l.r) || Lease.Ends(l.r) != leaseDay(t, "2026-05-01") {
+		t.Errorf("ends %v", Lease.Ends(l.r))
+	}
+	l.until("2026-03-02") // rent is overdue, but nobody has recorded it
+	if Lease.Arrears(l.r) {
+		t.Error("a lease is in arrears that nobody recorded")
+	}
+	l.do(RecordArrears, "amount", `"1"`)
+	if !Lease.Arrears(l.r) {
+		t.Error("recorded arrears are not found")
+	}
+	l.do(RecordArrears, "amount", `"0"`)
+	if Lease.Arrears(l.r) {
+		t.Error("zero does not clear arrears")
+	}
+	l.do(RecordArrears, "amount", `"1"`)
+	l.do(ReturnAsset)
+	if Lease.Arrears(l.r) || Lease.Ends(l.r) != 0 {
+		t.Error("a lease that was returned is in arrears, or ends")
+	}
+}

@@ -1,0 +1,466 @@
+package contract
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// openedLease is the first field that a body is refused for; "": it was taken.
+func openedLease(body Given) string {
+	now := ledger.Micros(0)
+	if _, err := Open(Proposal{Product: Lease, Reading: Secular, Env: money.Prod, Given: body, Now: now}); err != nil {
+		return strings.TrimPrefix(leaseRefusal(err), "422 ")
+	}
+	return ""
+}
+
+func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
+	const most = `"1000000000000000000000000000000000000000000000000000000000000000000000000"` // 10^72
+	const over = `"1000000000000000000000000000000000000000000000000000000000000000000000001"`
+	long := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
+	for _, c := range []struct{ field, value, refused string }{
+		{"customer_id", "", "customer_id"},
+		{"customer_id", "null", "customer_id"},
+		{"customer_id", `"5d0d1a52"`, "customer_id"},
+		{"customer_id", "7", "customer_id"},
+		{"region", "", "region"},
+		{"region", `"XX"`, "region"},
+		{"region", `"SA"`, ""},
+		{"lease_type", "", "lease_type"},
+		{"lease_type", `"hire"`, "lease_type"},
+		{"lease_type", `"Operating"`, "lease_type"},
+		{"asset_description", "", "asset_description"},
+		{"asset_description", `"a forklift"`, "asset_description"}, // ten characters: more are asked for
+		{"asset_description", long(10), "asset_description"},
+		{"asset_description", long(11), ""},
+		{"asset_description", `"            "`, "asset_description"},
+		{"asset_cost", "", "asset_cost"},
+		{"asset_cost", `"0"`, "asset_cost"},
+		{"asset_cost", `"-1"`, "asset_cost"},
+		{"asset_cost", `"0100"`, "asset_cost"},
+		{"asset_cost", `"10.0"`, "asset_cost"},
+		{"asset_cost", "1000", "asset_cost"},
+		{"asset_cost", most, ""},
+		{"asset_cost", over, "asset_cost"},
+		{"lease_term_months", "", "lease_term_months"},
+		{"lease_term_months", "0", "lease_term_months"},
+		{"lease_term_months", "1", ""},
+		{"lease_term_months", "240", ""},
+		{"lease_term_months", "241", "lease_term_months"},
+		{"lease_term_months", "-4", "lease_term_months"},
+		{"lease_term_months", "4.0", "lease_term_months"},
+		{"lease_term_months", `"4"`, "lease_term_months"},
+		{"lease_term_months", "9223372036854775808", "lease_term_months"},
+		{"monthly_rental", "", "monthly_rental"},
+		{"monthly_rental", `"0"`, "monthly_rental"},
+		{"monthly_rental", most, "monthly_rental"}, // four of them are out of range
+		{"advance_rental", "", ""},
+		{"advance_rental", `"0"`, "advance_rental"},
+		{"advance_rental", most, "advance_rental"}, // with the rent it is out of range
+		{"security_deposit", "", ""},
+		{"security_deposit", `"0"`, "security_deposit"},
+		{"security_deposit", most, ""},
+		{"residual_value", "", ""},
+		{"residual_value", `"0"`, "residual_value"},
+		{"residual_value", `"1000"`, ""},
+		{"residual_value", `"1001"`, "residual_value"}, // above the cost
+		{"purchase_option_price", `"1001"`, "purchase_option_price"},
+		{"purchase_option_price", `"0"`, "purchase_option_price"},
+		{"asset_type", `"vehicle"`, ""},
+		{"asset_type", `"equipment"`, ""},
+		{"asset_type", `"real_estate"`, ""},
+		{"asset_type", `"aircraft"`, ""},
+		{"asset_type", `"vessel"`, ""},
+		{"asset_type", `"machinery"`, ""},
+		{"asset_type", `"boat"`, "asset_type"},
+		{"asset_serial_number", `7`, "asset_serial_number"},
+		{"asset_serial_number", long(255), ""},
+		{"asset_serial_number", long(256), "asset_serial_number"},
+		{"asset_location", `[]`, "asset_location"},
+		{"asset_specifications", `{"engine":{"kw":55}}`, ""},
+		{"asset_specifications", `"55 kW"`, "asset_specifications"},
+		{"currency", `"USD"`, ""},
+		{"currency", `"usd"`, "currency"},
+		{"currency", `"JPY"`, "currency"},
+		{"product_id", `"x"`, "product_id"},
+		{"product_id", someone, ""},
+		{"metadata", `{"a":1}`, ""},
+		{"metadata", `[]`, "metadata"},
+	} {
+		if got := openedLease(leaseBody(c.field, c.value)); got != c.refused {
+			t.Errorf("%s %.30s: refused for %q; want %q", c.field, c.value, got, c.refused)
+		}
+	}
+}
+
+func TestAFinanceLeaseNeedsAPriceAndHasTheOption(t *testing.T) {
+	for _, c := range []struct {
+		price, refused string
+	}{{"", "purchase_option_price"}, {`"0"`, "purchase_option_price"}, {`"1"`, ""}, {`"1000"`, ""}, {`"1001"`, "purchase_option_price"}} {
+		if got := openedLease(leaseBody("lease_type", `"finance"`, "purchase_option_price", c.price)); got != c.refused {
+			t.Errorf("price %s: refused for %q; want %q", c.price, got, c.refused)
+		}
+	}
+	if l := newLease(t, Secular, leaseBody(forFinance...)); !lsPurchase.Of(l.r.Values) {
+		t.Error("a finance lease has no purchase option")
+	}
+	if l := newLease(t, Secular, leaseBody()); lsPurchase.Of(l.r.Values) || !lsPurchase.Has(l.r.Values) {
+		t.Error("an operating lease does not say that it has no purchase option")
+	}
+}
+
+func TestDerivedFieldsOfALeaseCannotBeSet(t *testing.T) {
+	l := newLease(t, Secular, leaseBody("total_rentals_due", `"1"`, "total_rentals_paid", `"1"`, "purchase_option", "true",
+		"status", `"active"`, "return_date", `"2026-01-01"`, "payment_schedule", `[{}]`, "arrears_amount", `"9"`))
+	l.says(lsDue, "230")
+	l.says(lsPaid, "0")
+	l.says(lsArrears, "0")
+	l.says(lsExpenses, "0")
+	if v := l.r.Values; l.r.Status != Draft || lsPurchase.Of(v) || lsReturned.Has(v) || lsSchedule.Has(v) {
+		t.Errorf("status %s, values %v", l.r.Status, v)
+	}
+	if l.d.Events[0].Entry != nil || l.d.Due != 0 {
+		t.Error("a draft has an entry or something due")
+	}
+}
+
+func TestRentalsDueAreTheTermsRentAndTheAdvance(t *testing.T) {
+	newLease(t, Secular, leaseBody()).says(lsDue, "230") // 50 × 4 + 30
+	newLease(t, Secular, leaseBody("advance_rental", "")).says(lsDue, "200")
+	newLease(t, Secular, leaseBody("lease_term_months", "240", "monthly_rental", `"7"`)).says(lsDue, "1710")
+}
+
+func TestALeasesCurrencyIsItsRegionsUnlessSent(t *testing.T) {
+	if l := newLease(t, Secular, leaseBody("region", `"KW"`)); l.r.Asset.Currency != "KWD" || Currency.Of(l.r.Values) != "KWD" {
+		t.Errorf("%v", l.r.Asset)
+	}
+	if l := newLease(t, Secular, leaseBody("currency", `"EUR"`)); l.r.Asset.Currency != "EUR" {
+		t.Errorf("%v", l.r.Asset)
+	}
+}
+
+// leaseStates are the states in the order of the specification.
+var leaseStates = []Status{"draft", "under_review", "review_passed", "rejected", "asset_acquired", "active", "transfer_pending", "completed", "terminated"}
+
+// leaseActions are all actions, each with a body that has all that it needs.
+var leaseActions = map[Action]Given{
+	"submit": nil, "review": given("approved_by", `"Amal"`, "fatwa_reference", `"F-1"`), "reject": given("reason", `"no"`),
+	"acquire": given("ownership_documents", `["deed"]`), "activate": nil, "payment": given("amount", `"1"`), "arrears": given("amount", `"5"`),
+	"expense": given("amount", `"2"`, "description", `"oil"`), "return": nil, "transfer_pending": nil, "transfer": nil,
+	"terminate": given("reason", `"gone"`),
+}
+
+// leaseGrid is the specification's table of an operating lease in the secular
+// reading: what is accepted leads to a state, "422" names what is refused of what
+// the state has, and all else is 409.
+var leaseGrid = map[Status]map[Action]string{
+	"draft":          {"submit": "under_review", "acquire": "asset_acquired"},
+	"under_review":   {"review": "review_passed", "reject": "rejected"},
+	"review_passed":  {"acquire": "asset_acquired"},
+	"rejected":       {},
+	"asset_acquired": {"activate": "active"},
+	"active": {
+		"return": "completed", "transfer_pending": "422 lease_type", "transfer": "422 lease_type", "terminate": "terminated",
+		"payment": "active", "arrears": "active", "expense": "active",
+	},
+	"completed":  {"payment": "422 amount"}, // nothing is owed in this grid
+	"terminated": {"payment": "422 amount"},
+}
+
+// financeGrid is where a finance lease differs.
+var financeGrid = map[Status]map[Action]string{
+	"active": {
+		"return": "422 lease_type", "transfer_pending": "transfer_pending", "transfer": "422 total_rentals_paid", "terminate": "terminated",
+		"payment": "active", "arrears": "active", "expense": "active",
+	},
+	"transfer_pending": {
+		"transfer": "422 total_rentals_paid", "payment": "transfer_pending", "arrears": "transfer_pending", "expense": "transfer_pending",
+	},
+}
+
+// religiousGrid is where the religious reading differs: nothing moves money before a
+// review, which may also come from draft.
+var religiousGrid = map[Status]map[Action]string{
+	"draft": {"submit": "under_review", "review": "review_passed", "reject": "rejected"},
+}
+
+// leaseIn takes a lease to a state; nil: its kind has none such.
+func leaseIn(t *testing.T, reading *Reading, kind string, state Status) *tenancy {
+	t.Helper()
+	body := leaseBody("advance_rental", "")
+	if kind == finance {
+		body = leaseBody(append(forFinance, "advance_rental", "")...)
+	}
+	l := newLease(t, reading, body)
+	path := map[Status][]Action{
+		"draft": {}, "under_review": {"submit"}, "review_passed": {"submit", "review"}, "rejected": {"submit", "reject"},
+		"asset_acquired": {"submit", "review", "acquire"}, "active": {"submit", "review", "acquire", "activate"},
+		"transfer_pending": {"submit", "review", "acquire", "activate", "transfer_pending"},
+		"completed":        {"submit", "review", "acquire", "activate", "return"},
+		"terminated":       {"submit", "review", "acquire", "activate", "terminate"},
+	}[state]
+	if kind == finance && state == "completed" {
+		path = []Action{"submit", "review", "acquire", "activate", "pay all", "transfer"}
+	}
+	if kind == operating && state == "transfer_pending" {
+		return nil
+	}
+	for _, name := range path {
+		if name == "pay all" {
+			l.do("payment", "amount", `"200"`)
+			continue
+		}
+		if got := l.try(name, leaseActions[name]); got != "" {
+			t.Fatalf("%s on the way to %s: %s", name, state, got)
+		}
+	}
+	if l.r.Status != state {
+		t.Fatalf("the way to %s leads to %s", state, l.r.Status)
+	}
+	return l
+}
+
+func TestEveryActionOfALeaseInEveryState(t *testing.T) {
+	for _, reading := range Readings {
+		for _, kind := range []string{operating, finance} {
+			for _, state := range leaseStates {
+				row := leaseGrid[state]
+				if other, differs := financeGrid[state]; differs && kind == finance {
+					row = other
+				}
+				if other, differs := religiousGrid[state]; differs && reading == Religious {
+					row = other
+				}
+				for name, body := range leaseActions {
+					l := leaseIn(t, reading, kind, state)
+					if l == nil {
+						continue
+					}
+					want, has := row[name]
+					if !has {
+						want = "409"
+					}
+					got := l.try(name, body)
+					if got == "" {
+						got = string(l.r.Status)
+					}
+					if got != want {
+						t.Errorf("%s %s lease, %s in %s: %s; want %s", reading.Name, kind, name, state, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestTheGridNamesEveryActionOfALease(t *testing.T) {
+	var have []Action
+	for _, d := range Lease.Deeds {
+		if !d.Timer {
+			have = append(have, d.Name)
+		}
+	}
+	if want := slices.Sorted(maps.Keys(leaseActions)); !slices.Equal(slices.Sorted(slices.Values(have)), want) {
+		t.Errorf("actions %v; want %v", have, want)
+	}
+	if !slices.Equal(Lease.States, leaseStates) {
+		t.Errorf("states %v; want %v", Lease.States, leaseStates)
+	}
+}
+
+func TestTheTimerOfALeaseIsNoAction(t *testing.T) {
+	if got := runningLease(t).try(RentDue, nil); got != "422 action" {
+		t.Errorf("answered with %q; want 422 action", got)
+	}
+}
+
+func TestALeaseIsFoundUnderItsNames(t *testing.T) {
+	if Find(Secular, "leases") != Lease || Find(Religious, "ijara") != Lease || Find(Secular, "ijara") != nil {
+		t.Error("the addresses are leases and ijara")
+	}
+	for name, want := range map[string]Action{
+		"approve": "review", "reject": "reject", "acquire_asset": "acquire", "activate": "activate", "record_rental": "payment",
+		"record_arrears": "arrears", "record_owner_expense": "expense", "mark_transfer_pending": "transfer_pending",
+		"transfer_ownership": "transfer", "return_asset": "return", "terminate": "terminate",
+	} {
+		if got, ok := Lease.Action(Religious, name); !ok || got != want {
+			t.Errorf("%s is %q; want %s", name, got, want)
+		}
+	}
+	for _, name := range []string{"submit", "acquire", "payment", "rent_due"} {
+		if _, ok := Lease.Action(Religious, name); ok {
+			t.Errorf("%s is an action of ijara", name)
+		}
+	}
+	for name := range leaseActions {
+		if got, ok := Lease.Action(Secular, string(name)); !ok || got != name {
+			t.Errorf("%s is no action of leases", name)
+		}
+	}
+}
+
+func TestAReligiousLeaseTakesIntegersAndAnApproval(t *testing.T) {
+	l := newLease(t, Religious, leaseBody("asset_cost", "1000", "monthly_rental", "50"))
+	if got := l.try(Pass, given("approved_by", `"board"`)); got != "422 fatwa_reference" {
+		t.Errorf("an approval without a reference: %q", got)
+	}
+	l.do(Pass, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
+	if a := Reviewed.Of(l.r.Values); a.ApprovedBy != "board" || a.FatwaReference != "F-9" {
+		t.Errorf("%+v", a)
+	}
+	l.do(Acquire, "ownership_documents", `["deed"]`)
+	l.do(Activate)
+	l.do(PayRent, "amount", "30")
+	l.says(lsPaid, "30")
+}
+
+func TestWhatALeasesActionsNeed(t *testing.T) {
+	draft := newLease(t, Secular, leaseBody())
+	for _, documents := range []string{"null", `[]`, `"deed"`, `[""]`, `[null]`, `{}`} {
+		draft.refused("ownership_documents", Acquire, "ownership_documents", documents)
+	}
+	draft.refused("ownership_documents", Acquire)
+	draft.refused("insurance_expires", Acquire, "ownership_documents", `["deed"]`, "insurance_expires", `"2026-02-30"`)
+	l := runningLease(t)
+	for _, amount := range []string{"null", `"0"`, `"01"`, `"-3"`, `"1.5"`, `""`, `"x"`, `5`, `true`} {
+		l.refused("amount", PayRent, "amount", amount)
+		l.refused("amount", BearExpense, "amount", amount, "description", `"oil"`)
+		if amount != `"0"` {
+			l.refused("amount", RecordArrears, "amount", amount)
+		}
+	}
+	for _, said := range []string{"null", `""`, `"  "`, `7`} {
+		l.refused("description", BearExpense, "amount", `"2"`, "description", said)
+		l.refused("reason", Terminate, "reason", said)
+	}
+	l.refused("type", BearExpense, "amount", `"2"`, "description", `"oil"`, "type", `7`)
+	review := newLease(t, Secular, leaseBody())
+	review.do(Submit)
+	review.refused("reason", Reject)
+	review.refused("approved_by", Pass)
+	review.refused("approved_by", Pass, "approved_by", `" "`)
+	review.do(Reject, "reason", `"too old"`)
+	if got := Why.Of(review.r.Values); got != "too old" {
+		t.Errorf("rejected because of %q", got)
+	}
+}
+
+func TestAWrongStateComesBeforeAWrongBody(t *testing.T) {
+	l := newLease(t, Secular, leaseBody())
+	if got := l.try(PayRent, given("amount", `"x"`)); got != "409" {
+		t.Errorf("answered with %q; want 409", got)
+	}
+	if got := l.try("paint", nil); got != "422 action" {
+		t.Errorf("answered with %q; want 422 action", got)
+	}
+}
+
+func TestAcquiringKeepsWhatWasSaidOfTheAsset(t *testing.T) {
+	l := newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`, "asset_location", `"Dubai"`))
+	l.do(Acquire, "ownership_documents", `["deed",{"ref":7}]`, "asset_registration", `"D 1234"`, "insurance_policy", `"P-1"`, "insurance_expires", `"2027-01-01"`)
+	v := l.r.Values
+	if string(lsDocuments.Of(v)) != `["deed",{"ref":7}]` || lsRegistration.Of(v) != "D 1234" || lsInsurance.Of(v) != "P-1" || lsInsured.Of(v) != leaseDay(t, "2027-01-01") {
+		t.Errorf("%v", v)
+	}
+	if lsSerial.Of(v) != "S-1" || lsLocation.Of(v) != "Dubai" {
+		t.Error("what creation said of the asset is lost")
+	}
+	l = newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`))
+	l.do(Acquire, "ownership_documents", `["deed"]`, "asset_serial_number", `"S-2"`)
+	if got := lsSerial.Of(l.r.Values); got != "S-2" {
+		t.Errorf("serial number %s; want the one of the asset acquired", got)
+	}
+}
+
+func TestTheScheduleIsGeneratedAtActivation(t *testing.T) {
+	l := newLease(t, Secular, leaseBody())
+	l.do(Acquire, "ownership_documents", `["deed"]`)
+	if lsSchedule.Has(l.r.Values) {
+		t.Fatal("there is a schedule before activation")
+	}
+	l.do(Activate, "delivery_date", `"2026-01-15"`)
+	l.dated("2026-01-15")
+	want := []string{"1 2026-02-14 50 pending", "2 2026-03-16 50 pending", "3 2026-04-15 50 pending", "4 2026-05-15 50 pending"}
+	var got []string
+	for _, row := range lsSchedule.Of(l.r.Values) {
+		got = append(got, strings.Join([]string{strconv.FormatInt(lsNumber.Of(row), 10), lsDueOn.Of(row).String(), lsRowAmount.Of(row).String(), lsRowStatus.Of(row)}, " "))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("schedule %q; want %q", got, want)
+	}
+	if v := l.r.Values; lsStart.Of(v) != leaseDay(t, "2026-01-15") || lsEnd.Of(v) != leaseDay(t, "2026-05-15") {
+		t.Errorf("from %v to %v", lsStart.Of(v), lsEnd.Of(v))
+	}
+	if want := at(leaseDay(t, "2026-02-14")); l.d.Due != want {
+		t.Errorf("due %v; want the first row's day", l.d.Due.Time())
+	}
+}
+
+func TestTheScheduleIsWhatALeaseShowsAsItsSchedule(t *testing.T) {
+	schedule := Lease.Schedule
+	if schedule == nil || schedule.Name != "payment_schedule" {
+		t.Fatal("a lease shows no schedule")
+	}
+	if rows, _ := schedule.Value(runningLease(t).r.Values).([]Row); len(rows) != 4 {
+		t.Errorf("%d rows; want 4", len(rows))
+	}
+}
+
+func TestALeaseIsDeliveredTodayUnlessSaidOtherwise(t *testing.T) {
+	l := runningLease(t)
+	if got := lsStart.Of(l.r.Values); got != leaseDay(t, "2026-01-01") {
+		t.Errorf("started %v", got)
+	}
+	l.dated("2026-01-01")
+	l = newLease(t, Secular, leaseBody())
+	l.do(Acquire, "ownership_documents", `["deed"]`)
+	for _, nonsense := range []string{`"2026-02-30"`, `"2026-1-1"`, `"today"`, `20260101`, `"0000-01-01"`, `"9999-12-31"`} {
+		l.refused("delivery_date", Activate, "delivery_date", nonsense)
+	}
+}
+
+func TestALeaseKeepsItsScheduleAcrossItsStoredForm(t *testing.T) {
+	l := runningLease(t)
+	l.do(PayRent, "amount", `"80"`)
+	l.do(BearExpense, "amount", `"3"`, "description", `"oil"`)
+	l.until("2026-03-05")
+	stored := AppendRecord(nil, l.r)
+	back, err := ReadRecord(l.r.ID, stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := AppendRecord(nil, back); string(again) != string(stored) {
+		t.Error("it is stored differently when it was read")
+	}
+	before := l.rows()
+	l.r = back
+	if l.agrees(back); l.rows() != before || before != "pooo" {
+		t.Errorf("rows %s; want %s, which is pooo", l.rows(), before)
+	}
+}
+
+func TestALeasesExpensesAreBounded(t *testing.T) {
+	long := `"` + strings.Repeat("𝄞", 255) + `"`
+	body := leaseBody("metadata", `{"x":"`+strings.Repeat("x", maxObject-8)+`"}`, "asset_specifications", `{"x":"`+strings.Repeat("x", maxObject-8)+`"}`,
+		"asset_description", `"`+strings.Repeat("𝄞", maxNote)+`"`)
+	l := newLease(t, Secular, body)
+	l.do(Acquire, "ownership_documents", `["`+strings.Repeat("x", maxObject-4)+`"]`)
+	l.do(Activate)
+	for range MaxExpenses {
+		d, err := l.r.Act(BearExpense, given("amount", `"1"`, "description", long, "type", `"`+strings.Repeat("𝄞", 64)+`"`), l.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.r = d.Record
+	}
+	l.refused("amount", BearExpense, "amount", `"1"`, "description", `"one more"`)
+	if size := len(AppendRecord(nil, l.r)); size > 1<<20 {
+		t.Errorf("a full lease has %d bytes: more than a record may have", size)
+	}
+}

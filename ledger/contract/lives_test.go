@@ -1,0 +1,343 @@
+package contract
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// fates says how random lives of a product are lived.
+type fates struct {
+	product *Product
+	reading *Reading
+	body    func(*dice) Given
+	bodies  map[Action]func(*dice, Row) Given // nil: nothing is given
+	sums    func(*deal)                       // what the columns say of each other
+	open    []string                          // stems of its accounts that may stay open when it ends
+	ends    []Status                          // what some life ends with
+	rare    []Action                          // what would end most lives early
+	never   []Action                          // what its opening leaves behind
+}
+
+// dice draws what a life is given.
+type dice struct {
+	*rapid.T
+	loose bool // amounts may also be JSON integers
+}
+
+func (d *dice) pick(words ...string) string { return rapid.SampledFrom(words).Draw(d.T, "word") }
+func (d *dice) number(low, high int) int    { return rapid.IntRange(low, high).Draw(d.T, "number") }
+func (d *dice) text(words ...string) string { return `"` + d.pick(words...) + `"` }
+func (d *dice) whole(low, high int) string  { return strconv.Itoa(d.number(low, high)) }
+func (d *dice) chance(percent int) bool     { return d.number(1, 100) <= percent }
+
+// sum is an amount: most often up to a bound, sometimes anything that has room, and
+// sometimes none at all.
+func (d *dice) sum(most money.Amount) string {
+	digits := most.String()
+	switch n := d.number(1, 20); {
+	case n == 1:
+		digits = "1" + strings.Repeat("0", d.number(0, 73))
+	case n == 2:
+		digits = d.pick("0", "01", "1.5", "", "-1")
+	case n <= 5:
+	default:
+		if small, fits := most.Uint64(); fits {
+			digits = strconv.Itoa(d.number(1, int(min(max(small, 1), 5000))))
+		}
+	}
+	if d.loose && digits != "" && digits[0] != '0' && digits[0] != '-' && !strings.Contains(digits, ".") && d.chance(50) {
+		return digits
+	}
+	return `"` + digits + `"`
+}
+
+// day is one of the days around a moment.
+func (d *dice) day() string {
+	return at(ledger.Date(20_455 + d.number(0, 400))).Time().Format(`"2006-01-02"`)
+}
+
+func (d *dice) ratio() string {
+	bank := d.number(0, 100)
+	return `{"bank":` + strconv.Itoa(bank) + `,"customer":` + strconv.Itoa(100-bank) + `}`
+}
+
+// maybe gives a member or leaves it out.
+func (d *dice) maybe(g Given, name, value string) {
+	if d.chance(50) {
+		g[name] = []byte(value)
+	}
+}
+
+// livesPerCheck makes thousands of lives of a run's hundred checks.
+const livesPerCheck = 20
+
+// lived lives random lives of a product: whatever is asked for in whatever order,
+// entries balance, the accounts hold what the columns say, what is refused leaves no
+// trace and is refused for the machine's reason, and what has ended holds nothing.
+func (l fates) lived(t *testing.T) {
+	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed when it fails
+		if err := flag.Set("rapid.seed", seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen, done := make(map[Status]int), make(map[Action]int)
+	rapid.Check(t, func(rt *rapid.T) {
+		for range livesPerCheck {
+			l.live(&dice{T: rt, loose: l.reading.Loose}, seen, done)
+		}
+	})
+	for _, status := range l.ends {
+		if seen[status] == 0 {
+			t.Errorf("no life ended as %s: %v", status, seen)
+		}
+	}
+	for _, d := range l.product.Deeds {
+		for _, by := range d.Leads {
+			if slices.Contains(l.product.Machine(l.reading).Events(), by) && (done[by] == 0) != slices.Contains(l.never, by) {
+				t.Errorf("%d lives have seen %s", done[by], by)
+			}
+		}
+	}
+	t.Logf("lives ended as %v", seen)
+}
+
+func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
+	opened, err := Open(Proposal{
+		ID: uuid.UUID{4, byte(d.number(0, 255))}, Product: l.product, Reading: l.reading, Env: money.Prod,
+		Given: l.body(d), Now: newWorld(d.T, "2026-01-01").now,
+	})
+	if err != nil {
+		if fieldsOf(d.T, err); opened.Record != nil {
+			d.Fatalf("refused, and has left a trace: %v", err)
+		}
+		return
+	}
+	x := &deal{world: newWorld(d.T, "2026-01-01"), names: strings.NewReplacer()}
+	reviewed := false
+	for _, e := range opened.Events {
+		done[Action(e.Name)]++
+		reviewed = reviewed || e.Name == string(Pass)
+		if e.Entry != nil && l.reading.ReviewFirst && !reviewed {
+			d.Fatalf("%s moves money without a review", e.Name)
+		}
+	}
+	x.take(opened)
+	for range d.number(0, 40) {
+		if d.chance(30) {
+			l.wait(x, d.number(1, 60), done)
+		}
+		l.step(x, d, done)
+		if l.sums != nil {
+			l.sums(x)
+		}
+	}
+	seen[x.r.Status]++
+}
+
+// wait lets days pass: each thing that falls due happens on its day, once.
+func (l fates) wait(x *deal, days int, done map[Action]int) {
+	x.now += ledger.Micros(days) * oneDay
+	for {
+		expected := x.d.Due
+		d, due := x.r.Woken(x.now)
+		if due != (expected != 0 && expected <= x.now) {
+			x.t.Fatalf("what was due at %v has happened: %v", expected, due)
+		}
+		if !due {
+			return
+		}
+		l.moved(x, d, done)
+		for _, e := range d.Events {
+			if e.Entry != nil && e.Entry.Effective != expected.Date() {
+				x.t.Fatalf("what was due on %v is dated %v", expected.Date(), e.Entry.Effective)
+			}
+		}
+	}
+}
+
+func (l fates) step(x *deal, d *dice, done map[Action]int) {
+	deed := rapid.SampledFrom(l.product.Deeds).Draw(d.T, "deed")
+	if !d.chance(10) { // most often something that is possible
+		deed = l.possible(x, d, deed)
+	}
+	body := Given{}
+	if deed.Name == Pass {
+		body = board()
+	}
+	if make := l.bodies[deed.Name]; make != nil {
+		body = make(d, x.r.Values)
+	}
+	before := AppendRecord(nil, x.r)
+	decision, err := x.r.Act(deed.Name, body, x.now)
+	if string(before) != string(AppendRecord(nil, x.r)) {
+		d.Fatalf("%s has changed the record that it was decided on", deed.Name)
+	}
+	if err == nil {
+		l.moved(x, decision, done)
+		return
+	}
+	if decision.Record != nil || decision.Events != nil {
+		d.Fatalf("%s was refused, and has left a trace", deed.Name)
+	}
+	var faults *Faults
+	switch {
+	case errors.As(err, &faults):
+		if !deed.Free && !deed.Timer && !x.r.has(deed) {
+			d.Fatalf("%s in state %s is refused for %v, before its state", deed.Name, x.r.Status, err)
+		}
+	case !ledger.IsRefusal(err, ledger.Conflict) || x.r.has(deed):
+		d.Fatalf("%s in state %s: %v", deed.Name, x.r.Status, err)
+	}
+}
+
+// possible is a deed that the state has, or the one that was drawn.
+func (l fates) possible(x *deal, d *dice, drawn *Deed) *Deed {
+	var legal []*Deed
+	for _, deed := range l.product.Deeds {
+		if !deed.Timer && x.r.has(deed) {
+			legal = append(legal, deed)
+		}
+	}
+	common := slices.DeleteFunc(slices.Clone(legal), func(deed *Deed) bool { return slices.Contains(l.rare, deed.Name) })
+	switch {
+	case len(legal) == 0:
+		return drawn
+	case len(common) > 0 && d.chance(90):
+		return rapid.SampledFrom(common).Draw(d.T, "common deed")
+	}
+	return rapid.SampledFrom(legal).Draw(d.T, "legal deed")
+}
+
+// moved takes a decision, and checks its steps and its end.
+func (l fates) moved(x *deal, d Decision, done map[Action]int) {
+	from := x.r.Status
+	machine := l.product.Machine(l.reading)
+	for i, e := range d.Events {
+		if i == 0 {
+			step, ok := machine.Next(from, Action(e.Name))
+			if !ok || e.From != string(from) || e.To != string(step.To) {
+				x.t.Fatalf("%s leads from %s to %s", e.Name, e.From, e.To)
+			}
+			done[Action(e.Name)]++
+		} else if e.Name != string(Continue) || e.Entry == nil || e.From != e.To {
+			x.t.Fatalf("%s follows in the same decision", e.Name)
+		}
+		if e.Entry != nil && !movesOf(l.product, Action(d.Events[0].Name)) {
+			x.t.Fatalf("%s moves money, and does not say so", d.Events[0].Name)
+		}
+		if e.Entry != nil && l.reading.ReviewFirst && !Reviewed.Of(d.Record.Values).Given() {
+			x.t.Fatalf("%s moves money without a review", e.Name)
+		}
+	}
+	x.take(d)
+	if d.Finish != machine.Final(x.r.Status) {
+		x.t.Fatalf("%s: finished: %v", x.r.Status, d.Finish)
+	}
+	if d.Finish {
+		l.holdsNothing(x)
+	}
+}
+
+// holdsNothing checks the accounts of a contract that has ended.
+func (l fates) holdsNothing(x *deal) {
+	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.other} {
+		for path := range side {
+			own := strings.Contains(string(path), x.r.ID.String())
+			stays := slices.ContainsFunc(l.open, func(stem string) bool { return strings.HasPrefix(string(path), stem+":") })
+			if own && !stays && !x.balance(path).IsZero() {
+				x.t.Fatalf("%s holds %v, and the contract is %s", path, x.balance(path), x.r.Status)
+			}
+		}
+	}
+}
+
+// movesOf tells whether the deed that a transition is of may move money.
+func movesOf(p *Product, by Action) bool {
+	for _, d := range p.Deeds {
+		if slices.Contains(d.Leads, by) {
+			return d.Moves
+		}
+	}
+	return false
+}
+
+// amountsOf are bodies of one amount, up to what there is.
+func amountsOf(name string, most func(Row) money.Amount) func(*dice, Row) Given {
+	return func(d *dice, v Row) Given { return given(name, d.sum(most(v))) }
+}
+
+// some is a bound for amounts that have none of their own.
+func some(Row) money.Amount { return money.FromUint64(1000) }
+
+func reasoned(*dice, Row) Given { return given("reason", `"enough"`) }
+
+func TestEveryLifeOfASaleBalances(t *testing.T) {
+	for _, reading := range Readings {
+		t.Run(reading.Name, func(t *testing.T) {
+			l := fates{product: InstalmentSale, reading: reading, sums: saleSums, ends: []Status{Completed, Cancelled, Refused}}
+			if reading.ReviewFirst {
+				l.ends = []Status{Completed, Refused}
+			}
+			l.body = func(d *dice) Given {
+				g := saleBody().but("asset_cost", d.sum(money.FromUint64(5000)), "markup_rate", d.whole(0, 100), "instalments", d.whole(1, 40))
+				for _, name := range []string{"down_payment", "earnest_deposit"} {
+					if delete(g, name); d.chance(60) {
+						g[name] = []byte(`"` + d.whole(0, 300) + `"`)
+					}
+				}
+				return g
+			}
+			l.bodies = map[Action]func(*dice, Row) Given{
+				Reject: reasoned,
+				OrderAsset: func(d *dice, _ Row) Given {
+					g := Given{}
+					d.maybe(g, "supplier_deposit", d.sum(money.FromUint64(2000)))
+					return g
+				},
+				PurchaseAsset: func(d *dice, v Row) Given {
+					g := given("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
+					d.maybe(g, "actual_cost", d.sum(slCost.Of(v)))
+					return g
+				},
+				RecordPayment:     amountsOf("amount", slOutstanding.Of),
+				RecordDelinquency: amountsOf("amount", slEach.Of),
+				SettleEarly:       amountsOf("rebate", slDeferred.Of),
+			}
+			l.rare = []Action{Submit, Reject, Cancel, SettleEarly}
+			l.lived(t)
+		})
+	}
+}
+
+func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
+	for _, reading := range Readings {
+		t.Run(reading.Name, func(t *testing.T) {
+			l := fates{product: Safekeeping, reading: reading, sums: keepingSums, ends: []Status{Active, Closed}}
+			l.body = func(d *dice) Given {
+				return keepingBody().but("custody_type", d.text("guaranteed", "trust"), "initial_amount", d.sum(money.FromUint64(2000)),
+					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+			}
+			l.bodies = map[Action]func(*dice, Row) Given{
+				PutIn:    amountsOf("amount", some),
+				Withdraw: amountsOf("amount", skBalance.Of),
+				GrantHibah: func(d *dice, _ Row) Given {
+					return given("amount", d.sum(money.FromUint64(50)), "granted_by", d.text("the board", "the board", ""))
+				},
+				Close: func(d *dice, _ Row) Given { return given("closed_by", d.text("clerk 7", "")) },
+			}
+			l.rare = []Action{Close}
+			l.lived(t)
+		})
+	}
+}

@@ -1,0 +1,252 @@
+package contract
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the machines' reports")
+
+// Each product's machine in each reading is a page under testdata: what changes in
+// one shows there.
+func TestTheMachinesReportsAreCommitted(t *testing.T) {
+	pages := make(map[string]bool)
+	for _, p := range Products {
+		for reading, face := range p.Faces {
+			name := reading.Name + "-" + face.Name + ".txt"
+			page := filepath.Join("testdata", name)
+			pages[name] = true
+			got := p.Machine(reading).Report()
+			if *update {
+				if err := os.WriteFile(page, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want, err := os.ReadFile(page); err != nil || got != string(want) {
+				t.Errorf("%s is not the machine's report (%v): run go test -update and review the difference", page, err)
+			}
+		}
+	}
+	left, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range left {
+		if !pages[filepath.Base(page)] {
+			t.Errorf("%s is of no machine", page)
+		}
+	}
+}
+
+// The specification's counterparts: which product is reached under which name. The
+// investment deposit has no address in the religious family.
+func TestEveryProductHasItsCounterpart(t *testing.T) {
+	want := map[string]string{
+		"certificate-issues": "sukuk", "managed-investments": "mudaraba", "leases": "ijara", "partnerships": "musharaka",
+		"investment-deposits": "", "instalment-sales": "murabaha", "safekeeping-deposits": "wadiah",
+	}
+	if len(Products) != len(want) {
+		t.Errorf("there are %d products; want %d", len(Products), len(want))
+	}
+	codes, prefixes := make(map[byte]bool), make(map[string]bool)
+	for secular, religious := range want {
+		p := Find(Secular, secular)
+		if p == nil {
+			t.Errorf("there are no %s", secular)
+			continue
+		}
+		if codes[p.Code] {
+			t.Errorf("%s are stored like another product", secular)
+		}
+		codes[p.Code] = true
+		for _, face := range p.Faces {
+			if prefixes[face.Prefix] {
+				t.Errorf("the prefix %s is another product's too", face.Prefix)
+			}
+			prefixes[face.Prefix] = true
+		}
+		counterpart := p.Faces[Religious]
+		switch {
+		case religious == "" && counterpart != nil:
+			t.Errorf("%s have the address %s", secular, counterpart.Name)
+		case religious != "" && Find(Religious, religious) != p:
+			t.Errorf("%s is not the counterpart of %s", religious, secular)
+		}
+	}
+}
+
+// walk is a way through a machine: where it has come to, and whether a review with a
+// conclusion lies behind it.
+type walk struct {
+	at       Status
+	reviewed bool
+}
+
+// walks goes every path of a product's machine in a reading. Paths that agree in
+// where they are and in whether there was a review have the same future, so each such
+// pair is gone on from once, and every path, of whatever length, is among them. It
+// calls met with each step and the walk before it.
+func walks(p *Product, reading *Reading, met func(before walk, step Step)) {
+	machine := p.Machine(reading)
+	seen := map[walk]bool{}
+	ahead := []walk{{at: machine.Initial()}}
+	for len(ahead) > 0 {
+		now := ahead[0]
+		ahead = ahead[1:]
+		if seen[now] {
+			continue
+		}
+		seen[now] = true
+		for _, by := range machine.Events() {
+			if step, ok := machine.Next(now.at, by); ok {
+				step.By = by
+				met(now, step)
+				ahead = append(ahead, walk{step.To, now.reviewed || by == Pass})
+			}
+		}
+	}
+}
+
+// In the religious reading no deed that may move money is reached without a review:
+// the machine has no such path, whoever asks. What moves money says so, which the
+// random lives of the products check.
+func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
+	for _, p := range Products {
+		for reading, face := range p.Faces {
+			if !reading.ReviewFirst {
+				continue
+			}
+			moving := 0
+			walks(p, reading, func(before walk, step Step) {
+				if step.By == Create || !movesOf(p, step.By) {
+					return
+				}
+				moving++
+				if !before.reviewed {
+					t.Errorf("%s: %s is reached from %s without a review", face.Name, step.By, before.at)
+				}
+			})
+			if moving == 0 {
+				t.Errorf("%s: nothing moves money", face.Name)
+			}
+		}
+	}
+}
+
+// The oracle of the walk: every path without a repeated status, one by one. A review
+// on it is before all that moves money.
+func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
+	for _, p := range Products {
+		for reading, face := range p.Faces {
+			if !reading.ReviewFirst {
+				continue
+			}
+			machine, paths := p.Machine(reading), 0
+			var follow func(path []Status, reviewed bool)
+			follow = func(path []Status, reviewed bool) {
+				paths++
+				for _, by := range machine.Events() {
+					step, ok := machine.Next(path[len(path)-1], by)
+					if !ok {
+						continue
+					}
+					if movesOf(p, by) && !reviewed {
+						t.Errorf("%s: %v, then %s", face.Name, path, by)
+					}
+					if !slices.Contains(path, step.To) {
+						follow(append(slices.Clone(path), step.To), reviewed || by == Pass)
+					}
+				}
+			}
+			follow([]Status{machine.Initial()}, false)
+			t.Logf("%s: %d paths", face.Name, paths)
+		}
+	}
+}
+
+// In the secular reading the review is optional: the first action that moves money is
+// reached from a contract that is as it was made, and also behind a review where
+// there is one.
+func TestTheSecularReviewIsOptional(t *testing.T) {
+	for name, first := range map[string]Action{
+		"certificate-issues": Offer, "managed-investments": Fund, "leases": Acquire, "partnerships": Fund, "instalment-sales": OrderAsset,
+		"investment-deposits": Activate, "safekeeping-deposits": Activate,
+	} {
+		p := Find(Secular, name)
+		machine := p.Machine(Secular)
+		if _, ok := machine.Next(p.States[0], first); !ok {
+			t.Errorf("%s: %s is not possible in %s", name, first, p.States[0])
+		}
+		if !movesOf(p, first) {
+			t.Errorf("%s: %s does not say that it moves money", name, first)
+		}
+		if !machine.Has(ReviewPassed) {
+			continue
+		}
+		if _, ok := machine.Next(ReviewPassed, first); !ok {
+			t.Errorf("%s: %s is not possible behind a review", name, first)
+		}
+	}
+}
+
+// The review itself is refused without what a board says, and never filled in.
+func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
+	for _, p := range Products {
+		if p.Faces[Religious] == nil {
+			continue
+		}
+		r := &Record{Product: p, Reading: Religious, Status: p.States[0], Values: p.Columns.New()}
+		for _, lacking := range []string{"approved_by", "fatwa_reference"} {
+			for _, said := range []string{"", `""`, `"  "`, `null`, `7`} {
+				d, err := r.Act(Pass, board().but(lacking, said), 0)
+				if err == nil || d.Record != nil {
+					t.Errorf("%s: a review with the %s %q is taken", p.Faces[Religious].Name, lacking, said)
+				} else if got := fmt.Sprint(fieldsOf(t, err)); got != "["+lacking+"]" {
+					t.Errorf("%s: refused for %s; want %s", p.Faces[Religious].Name, got, lacking)
+				}
+			}
+		}
+		d, err := r.Act(Pass, board(), 0)
+		if err != nil || d.Record.Status != ReviewPassed || !Reviewed.Of(d.Record.Values).Given() {
+			t.Errorf("%s: %v", p.Faces[Religious].Name, err)
+		}
+	}
+}
+
+// A creation that is a contract's whole way to being active has its review among its
+// steps, before all that moves money.
+func TestOpeningsBeginWithTheReview(t *testing.T) {
+	for _, p := range Products {
+		for reading, face := range p.Faces {
+			if len(face.Opening) == 0 {
+				continue
+			}
+			if !reading.ReviewFirst || face.Opening[0] != Pass {
+				t.Errorf("%s: opened with %v", face.Name, face.Opening)
+			}
+		}
+	}
+}
+
+// What two readings share of a machine leads to the same states: readings differ in
+// steps that only one of them has.
+func TestReadingsShareTheirSteps(t *testing.T) {
+	for _, p := range Products {
+		if p.Faces[Religious] == nil {
+			continue
+		}
+		secular, religious := p.Machine(Secular), p.Machine(Religious)
+		for _, state := range secular.States() {
+			for _, by := range secular.Events() {
+				a, one := secular.Next(state, by)
+				if b, two := religious.Next(state, by); one && two && a.To != b.To {
+					t.Errorf("%s in state %s leads to %s and %s", by, state, a.To, b.To)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,412 @@
+package contract
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/ledger/money"
+)
+
+// shareBody is a diminishing partnership of 800 and 200, to be bought out in ten
+// units of 80.
+func shareBody() Given {
+	return given("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`, "total_value", `"1000"`,
+		"bank_contribution", `"800"`, "customer_contribution", `"200"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "10")
+}
+
+// partners are in a venture since 2026-01-01.
+func partners(t *testing.T, pairs ...string) *deal {
+	t.Helper()
+	x := strike(t, Partnership, Secular, shareBody().but(pairs...))
+	x.do(Fund)
+	x.do(Activate)
+	return x
+}
+
+func TestAPartnershipIsAskedForByItsFields(t *testing.T) {
+	tried(t, Partnership, Secular, shareBody(), []trial{
+		{"customer_id", "", "customer_id"},
+		{"customer_id", `"5d0d1a526f3e4a439d9e6a4bd8f6c001"`, "customer_id"},
+		{"region", "", "region"},
+		{"region", `"FR"`, "region"},
+		{"region", `"ae"`, "region"},
+		{"partnership_type", "", "partnership_type"},
+		{"partnership_type", `"permanent"`, ""},
+		{"partnership_type", `"silent"`, "partnership_type"},
+		{"total_value", "", "total_value"},
+		{"total_value", `"999"`, "total_value"},
+		{"total_value", `"1001"`, "total_value"},
+		{"total_value", `1000`, "total_value"},
+		{"bank_contribution", "", "bank_contribution"},
+		{"bank_contribution", `"0"`, "bank_contribution"},
+		{"bank_contribution", `"801"`, "total_value"},
+		{"customer_contribution", "", "customer_contribution"},
+		{"customer_contribution", `"-200"`, "customer_contribution"},
+		{"customer_contribution", `"199"`, "total_value"},
+		{"profit_sharing_ratio", "", "profit_sharing_ratio"},
+		{"profit_sharing_ratio", `{"bank":60,"customer":41}`, "profit_sharing_ratio"},
+		{"profit_sharing_ratio", `{"bank":-10,"customer":110}`, "profit_sharing_ratio"},
+		{"profit_sharing_ratio", `{"bank":60.5,"customer":39.5}`, "profit_sharing_ratio"},
+		{"profit_sharing_ratio", `{"bank":100}`, "profit_sharing_ratio"},
+		{"profit_sharing_ratio", `[60,40]`, "profit_sharing_ratio"},
+		{"profit_sharing_ratio", `{"bank":100,"customer":0}`, ""},
+		{"currency", `"EUR"`, ""},
+		{"currency", `"AEDX"`, "currency"},
+		{"term_months", "", "term_months"}, // it is diminishing
+		{"term_months", "0", "term_months"},
+		{"term_months", "1", ""},
+		{"term_months", "800", ""}, // one minor unit each
+		{"term_months", "801", "bank_contribution"},
+		{"term_months", "1201", "term_months"},
+		{"term_months", `"10"`, "term_months"},
+		{"buyout_schedule", `"quarterly"`, ""},
+		{"buyout_schedule", `"semi_annually"`, ""},
+		{"buyout_schedule", `"annually"`, ""},
+		{"buyout_schedule", `"weekly"`, "buyout_schedule"},
+		{"rental_amount", `"30"`, ""},
+		{"rental_amount", `"0"`, "rental_amount"},
+		{"asset_description", `"a mill"`, ""},
+		{"asset_description", `7`, "asset_description"},
+		{"metadata", `{"ours":true}`, ""},
+		{"metadata", `"ours"`, "metadata"},
+	})
+	tried(t, Partnership, Secular, shareBody().but("partnership_type", `"permanent"`), []trial{{"term_months", "", ""}})
+}
+
+func TestAPartnershipsSharesFollowFromContributions(t *testing.T) {
+	x := strike(t, Partnership, Secular, shareBody().but("bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
+	x.says("bank_ownership_percent", "80", "customer_ownership_percent", "20", "units_total", "10", "buyout_unit_value", "80", "units_bought", "0",
+		"buyout_schedule", "monthly", "currency", "AED", "total_profit", "0", "total_loss", "0", "bank_profit_share", "0",
+		"customer_profit_share", "0", "rental_paid_total", "0", "start_date", "", "buyout_history", "", "compliance_review", "")
+	x = strike(t, Partnership, Secular, shareBody().but("total_value", `"999"`, "customer_contribution", `"199"`))
+	x.says("customer_ownership_percent", "19", "bank_ownership_percent", "81")
+	// Part of a period is one more unit, and what a unit is worth is floored.
+	x = strike(t, Partnership, Secular, shareBody().but("buyout_schedule", `"quarterly"`))
+	x.says("units_total", "4", "buyout_unit_value", "200")
+	x = strike(t, Partnership, Secular, shareBody().but("term_months", "3"))
+	x.says("units_total", "3", "buyout_unit_value", "266")
+	x = strike(t, Partnership, Secular, shareBody().but("partnership_type", `"permanent"`))
+	x.says("units_total", "", "buyout_unit_value", "", "bank_ownership_percent", "80")
+}
+
+func TestFundingSetsAPartnershipsDates(t *testing.T) {
+	x := strike(t, Partnership, Secular, shareBody())
+	x.do(Fund)
+	x.books("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
+	x.dated("2026-01-01")
+	x.says("start_date", "2026-01-01", "expected_end_date", "2026-10-28", "next_buyout_date", "2026-01-31")
+	x = strike(t, Partnership, Secular, shareBody().but("partnership_type", `"permanent"`, "term_months", ""))
+	x.do(Fund)
+	x.says("expected_end_date", "2035-11-10", "next_buyout_date", "") // 120 months
+	x = strike(t, Partnership, Secular, shareBody().but("buyout_schedule", `"annually"`))
+	x.do(Fund)
+	x.says("next_buyout_date", "2026-12-27")
+}
+
+func TestPartnersShareProfitByTheirRatio(t *testing.T) {
+	x := partners(t)
+	x.refuses("gross_profit period_end_date", Profit)
+	x.refuses("gross_profit", Profit, "gross_profit", `"-1"`, "period_end_date", `"2026-02-01"`)
+	x.refuses("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-02-30"`)
+	x.do(Profit, "gross_profit", `"101"`, "period_end_date", `"2026-02-01"`)
+	x.books("Dr A:venture_due:{c} 101", "Cr I:musharaka 60", "Cr L:partner_profit:{c} 41",
+		"Dr A:cash:AE 60", "Dr L:partner_profit:{c} 41", "Cr A:venture_due:{c} 101")
+	x.dated("2026-02-01")
+	x.says("total_profit", "101", "bank_profit_share", "60", "customer_profit_share", "41", "last_profit_date", "2026-02-01")
+	x.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-03-01"`)
+	x.books()
+	x.says("total_profit", "101", "last_profit_date", "2026-03-01")
+	x.refuses("gross_profit", Profit, "gross_profit", `"1`+strings.Repeat("0", 72)+`"`, "period_end_date", `"2026-02-01"`)
+}
+
+func TestPartnersBearALossByWhatTheyOwn(t *testing.T) {
+	x := partners(t)
+	x.refuses("amount", Loss)
+	x.refuses("amount", Loss, "amount", `"0"`)
+	x.do(Loss, "amount", `"104"`)
+	x.books("Dr E:musharaka_loss 83", "Cr A:musharaka:{c} 83", "Dr M:partner_capital:{c} 21", "Cr M:venture_assets:{c} 21")
+	x.says("total_loss", "104", "bank_ownership_percent", "80")
+	x.lists("last_loss", "104 83 21 2026-01-01")
+	x.do(Buyout, "units", "5") // from then on the customer owns 60 percent
+	x.do(Loss, "amount", `"10"`)
+	x.books("Dr E:musharaka_loss 4", "Cr A:musharaka:{c} 4", "Dr M:partner_capital:{c} 6", "Cr M:venture_assets:{c} 6")
+	x.lists("last_loss", "10 4 6 2026-01-01")
+}
+
+func TestNobodyLosesMoreThanThereIs(t *testing.T) {
+	// The institution owns 795 of 1000, which is 80 percent in whole ones.
+	x := partners(t, "bank_contribution", `"795"`, "customer_contribution", `"205"`)
+	x.do(Loss, "amount", `"5000"`)
+	x.books("Dr E:musharaka_loss 795", "Cr A:musharaka:{c} 795", "Dr M:partner_capital:{c} 205", "Cr M:venture_assets:{c} 205")
+	x.says("total_loss", "1000")
+	x.lists("last_loss", "1000 795 205 2026-01-01")
+	x.refuses("amount", Loss, "amount", `"1"`)
+}
+
+func TestABuyoutMovesUnits(t *testing.T) {
+	x := partners(t)
+	x.refuses("units", Buyout, "units", "0")
+	x.refuses("units", Buyout, "units", "11")
+	x.refuses("units", Buyout, "units", "9223372036854775808")
+	x.refuses("units", Buyout, "units", "1.5")
+	x.do(Buyout) // one unit
+	x.books("Dr A:cash:AE 80", "Cr A:musharaka:{c} 80", "Dr M:venture_assets:{c} 80", "Cr M:partner_capital:{c} 80")
+	x.says("units_bought", "1", "customer_ownership_percent", "28", "bank_ownership_percent", "72", "next_buyout_date", "2026-03-02")
+	x.do(Buyout, "units", "2")
+	x.lists("buyout_history", "2026-01-01 1 80 28 72", "2026-01-01 2 160 44 56")
+	x.refuses("units", Buyout, "units", "8")
+	x.do(Buyout, "units", "7")
+	x.books("Dr A:cash:AE 560", "Cr A:musharaka:{c} 560", "Dr M:venture_assets:{c} 560", "Cr M:partner_capital:{c} 560",
+		"Dr M:partner_capital:{c} 1000", "Cr M:venture_assets:{c} 1000")
+	x.says("units_bought", "10", "customer_ownership_percent", "100", "bank_ownership_percent", "0", "next_buyout_date", "")
+	if x.r.Status != Completed || !x.d.Finish {
+		t.Errorf("%s, finished: %v", x.r.Status, x.d.Finish)
+	}
+}
+
+func TestABuyoutsPriceMayBeMoreOrLessThanWhatIsCarried(t *testing.T) {
+	x := partners(t)
+	x.do(Loss, "amount", `"105"`) // 84 of the institution's 800
+	x.do(Buyout)
+	x.books("Dr A:cash:AE 80", "Cr A:musharaka:{c} 71", "Cr I:unit_gain 9", "Dr M:venture_assets:{c} 71", "Cr M:partner_capital:{c} 71")
+	// Three units of 266: the last takes all that is carried.
+	x = partners(t, "term_months", "3")
+	x.do(Buyout)
+	x.books("Dr A:cash:AE 266", "Cr A:musharaka:{c} 266", "Dr M:venture_assets:{c} 266", "Cr M:partner_capital:{c} 266")
+	x.do(Buyout)
+	x.books("Dr A:cash:AE 266", "Cr A:musharaka:{c} 267", "Dr E:unit_loss 1", "Dr M:venture_assets:{c} 267", "Cr M:partner_capital:{c} 267")
+	x.says("customer_ownership_percent", "73")
+	x.do(Buyout)
+	x.books("Dr A:cash:AE 266", "Cr A:musharaka:{c} 267", "Dr E:unit_loss 1", "Dr M:venture_assets:{c} 267", "Cr M:partner_capital:{c} 267",
+		"Dr M:partner_capital:{c} 1000", "Cr M:venture_assets:{c} 1000")
+	x.says("customer_ownership_percent", "100")
+}
+
+func TestAPermanentPartnershipIsNotBoughtOut(t *testing.T) {
+	partners(t, "partnership_type", `"permanent"`).refuses("partnership_type", Buyout)
+}
+
+func TestRentIsTakenAtEachPeriodsEndAndShrinks(t *testing.T) {
+	x := partners(t, "rental_amount", `"31"`)
+	x.later(29)
+	x.says("rental_paid_total", "0")
+	x.later(1)
+	x.books("Dr A:cash:AE 31", "Cr I:musharaka_rent 31")
+	x.dated("2026-01-31")
+	x.do(Buyout) // 72 of the 80 percent that there were
+	x.later(35)
+	x.books("Dr A:cash:AE 27", "Cr I:musharaka_rent 27")
+	x.dated("2026-03-02") // the day that it was due, though it is late
+	x.says("rental_paid_total", "58")
+	x.later(55) // two periods: the days 90 and 120
+	x.says("rental_paid_total", "112")
+	x.do(Buyout, "units", "9")
+	x.later(400)
+	x.says("rental_paid_total", "112")
+	x = partners(t, "rental_amount", `"31"`, "buyout_schedule", `"quarterly"`)
+	x.later(89)
+	x.says("rental_paid_total", "0")
+	x.later(1)
+	x.says("rental_paid_total", "31")
+	if d := partners(t).d; d.Due != 0 {
+		t.Errorf("without rent something is due at %v", d.Due)
+	}
+}
+
+func TestADissolvedPartnershipIsOwedByTheCustomer(t *testing.T) {
+	x := partners(t)
+	x.refuses("reason", Dissolve)
+	x.refuses("reason", Dissolve, "reason", `" "`)
+	x.do(Loss, "amount", `"100"`)
+	x.do(Dissolve, "reason", `"the mill has burnt down"`)
+	x.books("Dr A:partner_receivable:{p} 720", "Cr A:musharaka:{c} 720", "Dr M:partner_capital:{c} 180", "Cr M:venture_assets:{c} 180")
+	x.says("dissolution_reason", "the mill has burnt down", "next_buyout_date", "")
+}
+
+func TestARejectionKeepsItsReason(t *testing.T) {
+	x := strike(t, Partnership, Secular, shareBody())
+	x.do(Submit)
+	x.refuses("reason", Reject)
+	x.do(Reject, "reason", `"too risky"`)
+	x.says("rejection_reason", "too risky")
+	if c := x.column("rejection_reason"); c.Place != Metadata {
+		t.Errorf("it is shown at %v", c.Place)
+	}
+}
+
+func TestAReviewNeedsSomebody(t *testing.T) {
+	x := strike(t, Partnership, Secular, shareBody())
+	x.do(Submit)
+	x.refuses("approved_by", Pass)
+	x.refuses("approved_by", Pass, "approved_by", `" "`)
+	x.refuses("note", Pass, "approved_by", `"a committee"`, "note", `7`)
+	x.do(Pass, "approved_by", `"a committee"`, "signed_at", `"2026-01-01"`, "document_ref", `"D-1"`, "note", `"fine"`)
+	if got := Reviewed.Of(x.r.Values); got != (Approval{ApprovedBy: "a committee", SignedAt: "2026-01-01", DocumentRef: "D-1", Note: "fine"}) {
+		t.Errorf("the review is %v", got)
+	}
+}
+
+func shareMoves() map[string]move {
+	return map[string]move{
+		"submit": {name: Submit}, "reject": {name: Reject, given: given("reason", `"no"`)}, "review": {name: Pass, given: board()},
+		"fund": {name: Fund}, "activate": {name: Activate},
+		"profit": {name: Profit, given: given("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`)},
+		"loss":   {name: Loss, given: given("amount", `"1"`)},
+		"buyout": {name: Buyout}, "all units": {name: Buyout, given: given("units", "10")}, "the others": {name: Buyout, given: given("units", "9")},
+		"dissolve": {name: Dissolve, given: given("reason", `"enough"`)}, "rent": {name: Rent},
+	}
+}
+
+func TestAPartnershipGoesItsWay(t *testing.T) {
+	const unheard = "422 action" // rent is time's
+	drawn(t, Partnership, Secular, shareBody(), shareMoves(), map[Status][]string{
+		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
+		Funded: {"fund"}, Active: {"fund", "activate"}, BuyingOut: {"fund", "activate", "buyout"},
+		Completed: {"fund", "activate", "all units"}, Dissolved: {"fund", "activate", "dissolve"},
+	}, grid{
+		Draft:        {"submit": "under_review", "fund": "funded", "rent": unheard},
+		UnderReview:  {"review": "review_passed", "reject": "rejected", "rent": unheard},
+		ReviewPassed: {"fund": "funded", "rent": unheard},
+		Refused:      {"rent": unheard},
+		Funded:       {"activate": "active", "rent": unheard},
+		Active: {
+			"profit": "active", "loss": "active", "buyout": "buyout_in_progress", "the others": "buyout_in_progress", "all units": "completed",
+			"dissolve": "dissolved", "rent": unheard,
+		},
+		BuyingOut: {
+			"profit": "buyout_in_progress", "loss": "buyout_in_progress", "buyout": "buyout_in_progress", "the others": "completed",
+			"all units": "422 units", "dissolve": "dissolved", "rent": unheard,
+		},
+		Completed: {"rent": unheard},
+		Dissolved: {"rent": unheard},
+	})
+}
+
+func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
+	w := newWorld(t, "2026-01-10")
+	r := w.open(Partnership, Secular, given("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`,
+		"total_value", `"1000"`, "bank_contribution", `"800"`, "customer_contribution", `"200"`,
+		"profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "3"))
+	r = w.act(r, Fund, nil)
+	r = w.act(r, Activate, nil)
+	r = w.act(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-02-09"`))
+	r = w.act(r, Loss, given("amount", `"100"`))
+	for range 3 {
+		r = w.act(r, Buyout, nil)
+	}
+	if r.Status != Completed || pnTheirPercent.Of(r.Values) != 100 {
+		t.Errorf("%s with %d%%", r.Status, pnTheirPercent.Of(r.Values))
+	}
+}
+
+// A musharaka is reviewed, funded and active in one step: its creation.
+func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
+	body := shareBody().but("compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+	tried(t, Partnership, Religious, body, []trial{
+		{"compliance_review", "", "compliance_review"},
+		{"compliance_review", `null`, "compliance_review"},
+		{"compliance_review", `{"approved_by":"the board"}`, "compliance_review.fatwa_reference"},
+		{"compliance_review", `{"fatwa_reference":"F-7"}`, "compliance_review.approved_by"},
+		{"total_value", `1000`, ""},
+		{"total_value", `1000.0`, "total_value"},
+	})
+	x := strike(t, Partnership, Religious, body)
+	if x.r.Status != Active || Reviewed.Of(x.r.Values) != (Approval{ApprovedBy: "the board", FatwaReference: "F-7"}) {
+		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Of(x.r.Values))
+	}
+	var events []string
+	for _, e := range x.d.Events {
+		events = append(events, e.Name)
+	}
+	if got := strings.Join(events, " "); got != "create review fund activate" {
+		t.Errorf("its events are %s", got)
+	}
+	x.books("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
+	x.do(Buyout, "units", "10")
+	if x.r.Status != Completed {
+		t.Errorf("it is %s", x.r.Status)
+	}
+}
+
+func TestAMusharakasActionIsBuyoutUnit(t *testing.T) {
+	named(t, Partnership, Religious, "musharaka", "MSH", map[string]Action{"buyout_unit": "buyout"})
+	named(t, Partnership, Secular, "partnerships", "PN", map[string]Action{
+		"submit": "submit", "review": "review", "reject": "reject", "fund": "fund", "activate": "activate",
+		"profit": "profit", "loss": "loss", "buyout": "buyout", "dissolve": "dissolve",
+	})
+}
+
+// The short form has identity, contributions and percentages; profit shares, the
+// buyout history and the review are in the detail.
+func TestAPartnershipsShortForm(t *testing.T) {
+	var got []string
+	for _, c := range Partnership.Columns.Columns {
+		if c.Place == Short {
+			got = append(got, c.Name)
+		}
+	}
+	want := []string{"region", "currency", "customer_id", "partnership_type", "total_value", "bank_contribution", "customer_contribution",
+		"bank_ownership_percent", "customer_ownership_percent"}
+	if !slices.Equal(got, want) {
+		t.Errorf("it has %v; want %v", got, want)
+	}
+}
+
+// shareSums checks what a partnership's columns say of each other.
+func shareSums(x *deal) {
+	v := x.r.Values
+	if pnBankPercent.Of(v)+pnTheirPercent.Of(v) != 100 || pnBankPercent.Of(v) < 0 {
+		x.t.Fatalf("%d%% and %d%%", pnBankPercent.Of(v), pnTheirPercent.Of(v))
+	}
+	if plus(pnBankProfit.Of(v), pnTheirProfit.Of(v)) != pnProfit.Of(v) {
+		x.t.Fatalf("%v and %v are not the profit of %v", pnBankProfit.Of(v), pnTheirProfit.Of(v), pnProfit.Of(v))
+	}
+	units := int64(0)
+	for _, row := range pnBuyouts.Of(v) {
+		units += pnBuyoutUnits.Of(row)
+	}
+	if units != pnBought.Of(v) || units > pnUnits.Of(v) || (x.r.Status == Completed) != (units > 0 && units == pnUnits.Of(v)) {
+		x.t.Fatalf("%d units are in the history and %d of %d bought; it is %s", units, pnBought.Of(v), pnUnits.Of(v), x.r.Status)
+	}
+	if x.r.Status != Active && x.r.Status != BuyingOut {
+		return
+	}
+	if left := plus(pnCarried.Of(v), pnCapital.Of(v)); plus(left, pnLoss.Of(v)) != pnTotal.Of(v) {
+		x.t.Fatalf("%v are left and %v lost of %v", left, pnLoss.Of(v), pnTotal.Of(v))
+	}
+}
+
+func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
+	for _, reading := range Readings {
+		t.Run(reading.Name, func(t *testing.T) {
+			l := fates{product: Partnership, reading: reading, sums: shareSums, ends: []Status{Completed, Dissolved}, rare: []Action{Submit, Reject, Dissolve}}
+			if reading.ReviewFirst {
+				l.never = []Action{Submit, Reject}
+			}
+			l.body = func(d *dice) Given {
+				bank, theirs := d.number(1, 5000), d.number(1, 5000)
+				g := shareBody().but("bank_contribution", quote(bank), "customer_contribution", quote(theirs), "total_value", quote(bank+theirs),
+					"partnership_type", d.text("diminishing", "diminishing", "permanent"), "term_months", d.whole(1, 40), "profit_sharing_ratio", d.ratio(),
+					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+				d.maybe(g, "rental_amount", quote(d.number(1, 200)))
+				d.maybe(g, "buyout_schedule", d.text(frequencies...))
+				return g
+			}
+			l.bodies = map[Action]func(*dice, Row) Given{
+				Reject: reasoned, Dissolve: reasoned, Loss: amountsOf("amount", pnTotal.Of),
+				Profit: func(d *dice, _ Row) Given {
+					return given("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.day())
+				},
+				Buyout: func(d *dice, _ Row) Given {
+					g := Given{}
+					d.maybe(g, "units", d.whole(0, 12))
+					return g
+				},
+			}
+			l.lived(t)
+		})
+	}
+}
+
+func quote(n int) string { return `"` + count(int64(n)).String() + `"` }

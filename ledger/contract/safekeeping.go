@@ -1,0 +1,170 @@
+package contract
+
+import (
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Safekeeping is money that the institution keeps for a customer: guaranteed, among
+// its own cash, or in trust, apart from it. Nothing can be promised on it, so there is
+// no rate; the institution may give a gift. Its religious counterpart is wadiah.
+var Safekeeping = define(&Product{
+	Code: 'k',
+	Faces: map[*Reading]*Face{
+		Secular: {Name: "safekeeping-deposits", Prefix: "SD", Actions: map[string]Action{
+			"activate": Activate, "deposit": PutIn, "withdraw": Withdraw, "grant_hibah": GrantHibah, "close": Close,
+		}},
+		Religious: {Name: "wadiah", Prefix: "WAD", Actions: map[string]Action{"grant_hibah": GrantHibah}, Opening: []Action{Pass, Activate}},
+	},
+	Columns: columns(base,
+		skCustomer, skCustody, skInitial, skAccount,
+		skBalance, skHibahTotal, skHibahs, skClosed, skClosedBy,
+	),
+	States: []Status{Pending, ReviewPassed, Active, Closed},
+	Steps: concat(
+		within(Religious, []Step{
+			{From: Pending, By: Pass, To: ReviewPassed, Why: "the board has approved it"},
+			{From: ReviewPassed, By: Activate, To: Active, Why: "the customer has brought the money"},
+		}),
+		within(Secular, steps(Activate, Active, "the customer has brought the money", Pending)),
+		steps(PutIn, Active, "the customer has brought more", Active),
+		steps(Withdraw, Active, "the customer has taken some back", Active),
+		steps(GrantHibah, Active, "the institution has given a gift", Active),
+		steps(Close, Closed, "the customer has taken all back", Active),
+	),
+	Deeds: []*Deed{
+		own(passDeed),
+		{Name: Activate, Moves: true, Body: columns(nil, skInReview), Do: skActivate},
+		{Name: PutIn, Moves: true, Body: columns(nil, skInAmount), Do: func(c *Case) { skTake(c, skInAmount.Of(c.in), skInAmount.Name) }},
+		{Name: Withdraw, Moves: true, Body: columns(nil, skInTaken), Do: skWithdraw},
+		{Name: GrantHibah, Moves: true, Body: columns(nil, skInGift, skInGranted, skInNote), Do: skGrant},
+		{Name: Close, Moves: true, Body: columns(nil, skInClosedBy), Do: skClose},
+	},
+	Type: "custody_type", Customer: "customer_id",
+	Open: skOpen, Holdings: skHoldings,
+})
+
+// Its own actions.
+const (
+	PutIn      Action = "deposit"
+	GrantHibah Action = "grant_hibah"
+)
+
+// How money is kept.
+const (
+	guaranteed = "guaranteed" // the institution owes it, and may use it
+	inTrust    = "trust"      // it is held apart
+)
+
+var (
+	skCustomer = id(32, "customer_id", required, short)
+	skCustody  = enum(33, "custody_type", []string{guaranteed, inTrust}, required, short)
+	skInitial  = amount(34, "initial_amount", required, short)
+	skAccount  = id(35, "account_id", asked)
+
+	skBalance    = amount(50, "balance", short)
+	skHibahTotal = amount(51, "hibah_total")
+	skHibahs     = rows(52, "hibah_history", skHibah)
+	skClosed     = instant(53, "closed_at")
+	skClosedBy   = text(54, "closed_by")
+
+	skHibahOn     = date(1, "date")
+	skHibahAmount = amount(2, "amount")
+	skHibahNote   = text(3, "note")
+	skHibahBy     = text(4, "granted_by")
+	skHibah       = columns(nil, skHibahOn, skHibahAmount, skHibahNote, skHibahBy)
+
+	skInReview   = approval(1, "compliance_review", asked)
+	skInAmount   = amount(1, "amount", required)
+	skInTaken    = amount(1, "amount", required)
+	skInGift     = amount(1, "amount", required)
+	skInGranted  = text(2, "granted_by", required)
+	skInNote     = text(3, "note", asked, atMost(maxNote))
+	skInClosedBy = text(1, "closed_by", required)
+)
+
+func skOpen(c *Case) {
+	skBalance.Set(c.v(), money.Amount{})
+	skHibahTotal.Set(c.v(), money.Amount{})
+}
+
+// skPaths are where the money is kept, and where it is owed.
+func skPaths(r *Record) (kept, owed ledger.Path) {
+	if skCustody.Of(r.Values) == inTrust {
+		return r.account("A:segregated_cash"), r.account("L:trust")
+	}
+	return r.cash(), r.account("L:wadiah")
+}
+
+func skActivate(c *Case) {
+	v := c.v()
+	if skInReview.Has(c.in) {
+		Reviewed.Set(v, skInReview.Of(c.in))
+		ReviewedAt.Set(v, c.Now)
+	}
+	skTake(c, skInitial.Of(v), skInitial.Name)
+}
+
+func skTake(c *Case, brought money.Amount, field string) {
+	if !c.grow(skBalance, brought, field) {
+		return
+	}
+	kept, owed := skPaths(c.r)
+	c.move(kept, owed, brought)
+}
+
+func skWithdraw(c *Case) {
+	taken, balance := skInTaken.Of(c.in), skBalance.Of(c.v())
+	if balance.Less(taken) {
+		c.refuse(skInTaken.Name, "is more than the balance of %v", balance)
+		return
+	}
+	skGiveBack(c, taken)
+}
+
+func skGiveBack(c *Case, taken money.Amount) {
+	skBalance.Set(c.v(), minus(skBalance.Of(c.v()), taken))
+	kept, owed := skPaths(c.r)
+	c.move(owed, kept, taken)
+}
+
+// skGrant gives a gift. Money in trust is not the institution's to use, so there is
+// nothing that it could give one for.
+func skGrant(c *Case) {
+	v := c.v()
+	if skCustody.Of(v) != guaranteed {
+		c.refuse(skCustody.Name, "only a guaranteed deposit is given hibah")
+		return
+	}
+	gift := skInGift.Of(c.in)
+	row := skHibah.New()
+	skHibahOn.Set(row, c.Today)
+	skHibahAmount.Set(row, gift)
+	skHibahBy.Set(row, skInGranted.Of(c.in))
+	if skInNote.Has(c.in) {
+		skHibahNote.Set(row, skInNote.Of(c.in))
+	}
+	if !c.grow(skBalance, gift, skInGift.Name) || !c.grow(skHibahTotal, gift, skInGift.Name) || !c.keep(skHibahs, row, skInGift.Name) {
+		return
+	}
+	_, owed := skPaths(c.r)
+	c.move("E:hibah", owed, gift)
+}
+
+func skClose(c *Case) {
+	v := c.v()
+	skClosed.Set(v, c.Now)
+	skClosedBy.Set(v, skInClosedBy.Of(c.in))
+	skGiveBack(c, skBalance.Of(v))
+}
+
+func skHoldings(r *Record) []Holding {
+	balance := skBalance.Of(r.Values)
+	var owed, trust money.Amount
+	if skCustody.Of(r.Values) == inTrust {
+		trust = balance
+	} else {
+		owed = balance
+	}
+	return []Holding{{r.account("L:wadiah"), owed}, {r.account("A:segregated_cash"), trust}, {r.account("L:trust"), trust}}
+}

@@ -1,0 +1,217 @@
+package contract
+
+import (
+	"strings"
+	"testing"
+)
+
+func keepingBody() Given {
+	return given("customer_id", someone, "region", `"BH"`, "custody_type", `"guaranteed"`, "initial_amount", `"1000"`)
+}
+
+// kept is a safekeeping deposit of 1000 that is active.
+func kept(t *testing.T, pairs ...string) *deal {
+	t.Helper()
+	x := strike(t, Safekeeping, Secular, keepingBody().but(pairs...))
+	x.do(Activate)
+	return x
+}
+
+func TestSafekeepingIsAskedForByItsFields(t *testing.T) {
+	tried(t, Safekeeping, Secular, keepingBody(), []trial{
+		{"customer_id", "", "customer_id"},
+		{"customer_id", `7`, "customer_id"},
+		{"region", "", "region"},
+		{"region", `"ZZ"`, "region"},
+		{"currency", `"USD"`, ""},
+		{"currency", `"usd"`, "currency"},
+		{"custody_type", "", "custody_type"},
+		{"custody_type", `"trust"`, ""},
+		{"custody_type", `"loan"`, "custody_type"},
+		{"initial_amount", "", "initial_amount"},
+		{"initial_amount", `"0"`, "initial_amount"},
+		{"initial_amount", `"1"`, ""},
+		{"initial_amount", `1`, "initial_amount"},
+		{"initial_amount", `"1` + strings.Repeat("0", 72) + `"`, ""},
+		{"initial_amount", `"1` + strings.Repeat("0", 72) + `1"`, "initial_amount"},
+		{"account_id", other, ""},
+		{"account_id", `"IBAN"`, "account_id"},
+		{"compliance_review", `7`, ""}, // it is given with activate
+	})
+}
+
+// Nothing can be promised on safekeeping: there is no column for a rate.
+func TestSafekeepingHasNoRate(t *testing.T) {
+	for _, c := range Safekeeping.Columns.Columns {
+		if c.Kind == Percent || c.Kind == Shares || strings.Contains(c.Name, "rate") || strings.Contains(c.Name, "yield") {
+			t.Errorf("there is a column %s", c.Name)
+		}
+	}
+}
+
+func TestSafekeepingStartsWithTheRegionsCurrencyAndNothing(t *testing.T) {
+	x := strike(t, Safekeeping, Secular, keepingBody())
+	x.says("currency", "BHD", "balance", "0", "hibah_total", "0", "hibah_history", "", "closed_at", "")
+	if x.r.Status != Pending {
+		t.Errorf("it begins as %s", x.r.Status)
+	}
+	x.books()
+}
+
+func TestGuaranteedMoneyIsOwedAndTrustIsHeldApart(t *testing.T) {
+	x := kept(t)
+	x.books("Dr A:cash:BH 1000", "Cr L:wadiah:{c} 1000")
+	x.do(PutIn, "amount", `"500"`)
+	x.books("Dr A:cash:BH 500", "Cr L:wadiah:{c} 500")
+	x.do(Withdraw, "amount", `"300"`)
+	x.books("Dr L:wadiah:{c} 300", "Cr A:cash:BH 300")
+	x.says("balance", "1200")
+
+	x = kept(t, "custody_type", `"trust"`)
+	x.books("Dr A:segregated_cash:{c} 1000", "Cr L:trust:{c} 1000")
+	x.do(PutIn, "amount", `"500"`)
+	x.books("Dr A:segregated_cash:{c} 500", "Cr L:trust:{c} 500")
+	x.do(Withdraw, "amount", `"300"`)
+	x.books("Dr L:trust:{c} 300", "Cr A:segregated_cash:{c} 300")
+	x.do(Close, "closed_by", `"clerk 7"`)
+	x.books("Dr L:trust:{c} 1200", "Cr A:segregated_cash:{c} 1200")
+}
+
+func TestSafekeepingTakesAndGivesWhatThereIs(t *testing.T) {
+	x := kept(t)
+	for _, name := range []Action{PutIn, Withdraw} {
+		x.refuses("amount", name)
+		x.refuses("amount", name, "amount", `"0"`)
+		x.refuses("amount", name, "amount", `500`)
+	}
+	x.refuses("amount", PutIn, "amount", `"1`+strings.Repeat("0", 72)+`"`) // the balance would leave the range
+	x.refuses("amount", Withdraw, "amount", `"1001"`)
+	x.do(Withdraw, "amount", `"1000"`)
+	x.says("balance", "0")
+	if x.r.Status != Active {
+		t.Errorf("an empty deposit is %s", x.r.Status)
+	}
+	x.do(PutIn, "amount", `"1"`)
+	x.says("balance", "1")
+}
+
+func TestHibahIsAGiftToAGuaranteedDeposit(t *testing.T) {
+	x := kept(t)
+	x.later(3)
+	x.refuses("amount granted_by", GrantHibah)
+	x.refuses("amount", GrantHibah, "amount", `"0"`, "granted_by", `"the board"`)
+	x.refuses("granted_by", GrantHibah, "amount", `"5"`, "granted_by", `" "`)
+	x.refuses("note", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`, "note", `7`)
+	x.refuses("amount", GrantHibah, "amount", `"1`+strings.Repeat("0", 72)+`"`, "granted_by", `"the board"`)
+	x.do(GrantHibah, "amount", `"5"`, "granted_by", `"the board"`, "note", `"a good year"`)
+	x.books("Dr E:hibah 5", "Cr L:wadiah:{c} 5")
+	x.do(GrantHibah, "amount", `"7"`, "granted_by", `"the board"`)
+	x.says("balance", "1012", "hibah_total", "12")
+	x.lists("hibah_history", "2026-01-04 5 a good year the board", "2026-01-04 7  the board")
+	x.do(Close, "closed_by", `"clerk 7"`)
+	x.books("Dr L:wadiah:{c} 1012", "Cr A:cash:BH 1012")
+
+	kept(t, "custody_type", `"trust"`).refuses("custody_type", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
+}
+
+func TestHibahsAreBounded(t *testing.T) {
+	x := kept(t)
+	row := skHibah.New()
+	skHibahBy.Set(row, "the board")
+	full := make([]Row, MaxRows-1)
+	for i := range full {
+		full[i] = row
+	}
+	x.r = x.r.next()
+	skHibahs.Set(x.r.Values, full)
+	x.do(GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
+	x.refuses("amount", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
+}
+
+func TestSafekeepingIsClosedBySomebody(t *testing.T) {
+	x := kept(t)
+	x.refuses("closed_by", Close)
+	x.refuses("closed_by", Close, "closed_by", `""`)
+	x.do(Close, "closed_by", `"clerk 7"`)
+	x.books("Dr L:wadiah:{c} 1000", "Cr A:cash:BH 1000")
+	x.says("balance", "0", "closed_by", "clerk 7", "closed_at", "2026-01-01T12:00:00Z")
+	if x.r.Status != Closed || !x.d.Finish {
+		t.Errorf("%s, finished: %v", x.r.Status, x.d.Finish)
+	}
+}
+
+// In the secular reading a review is optional; what is sent of one must be one.
+func TestActivatingSafekeepingTakesAReview(t *testing.T) {
+	x := strike(t, Safekeeping, Secular, keepingBody())
+	x.refuses("compliance_review", Activate, "compliance_review", `{"approved_by":" "}`)
+	x.refuses("compliance_review", Activate, "compliance_review", `"yes"`)
+	x.do(Activate, "compliance_review", `{"approved_by":"the board","note":"fine"}`)
+	if got := Reviewed.Of(x.r.Values); got != (Approval{ApprovedBy: "the board", Note: "fine"}) || ReviewedAt.Of(x.r.Values) != x.now {
+		t.Errorf("the review is %v", got)
+	}
+	if Reviewed.Has(kept(t).r.Values) {
+		t.Error("a review was made up")
+	}
+}
+
+func keepingMoves() map[string]move {
+	return map[string]move{
+		"review": {name: Pass, given: board()}, "activate": {name: Activate},
+		"deposit": {name: PutIn, given: given("amount", `"1"`)}, "withdraw": {name: Withdraw, given: given("amount", `"1"`)},
+		"grant_hibah": {name: GrantHibah, given: given("amount", `"1"`, "granted_by", `"the board"`)},
+		"close":       {name: Close, given: given("closed_by", `"clerk 7"`)},
+	}
+}
+
+func TestSafekeepingGoesItsWay(t *testing.T) {
+	drawn(t, Safekeeping, Secular, keepingBody(), keepingMoves(), map[Status][]string{Active: {"activate"}, Closed: {"activate", "close"}}, grid{
+		Pending: {"activate": "active"},
+		Active:  {"deposit": "active", "withdraw": "active", "grant_hibah": "active", "close": "closed"},
+		Closed:  {},
+	})
+}
+
+// A wadiah is reviewed and active in one step: its creation.
+func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
+	body := keepingBody()
+	tried(t, Safekeeping, Religious, body, []trial{
+		{"compliance_review", "", "compliance_review"},
+		{"compliance_review", `"yes"`, "compliance_review"},
+		{"compliance_review", `{}`, "compliance_review.approved_by compliance_review.fatwa_reference"},
+		{"compliance_review", `{"approved_by":"the board"}`, "compliance_review.fatwa_reference"},
+		{"compliance_review", `{"approved_by":"the board","fatwa_reference":" "}`, "compliance_review.fatwa_reference"},
+	})
+	x := strike(t, Safekeeping, Religious, body.but("compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
+	if x.r.Status != Active || Reviewed.Of(x.r.Values) != (Approval{ApprovedBy: "the board", FatwaReference: "F-7"}) {
+		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Of(x.r.Values))
+	}
+	var events []string
+	for _, e := range x.d.Events {
+		events = append(events, e.Name)
+	}
+	if got := strings.Join(events, " "); got != "create review activate" {
+		t.Errorf("its events are %s", got)
+	}
+	x.books("Dr A:cash:BH 1000", "Cr L:wadiah:{c} 1000")
+	x.do(GrantHibah, "amount", `5`, "granted_by", `"the board"`)
+	x.says("balance", "1005")
+}
+
+func TestAWadiahsActionsAreTheListedOnes(t *testing.T) {
+	named(t, Safekeeping, Religious, "wadiah", "WAD", map[string]Action{"grant_hibah": "grant_hibah"})
+	named(t, Safekeeping, Secular, "safekeeping-deposits", "SD", map[string]Action{
+		"activate": "activate", "deposit": "deposit", "withdraw": "withdraw", "grant_hibah": "grant_hibah", "close": "close",
+	})
+}
+
+// keepingSums checks that gifts add up.
+func keepingSums(x *deal) {
+	v := x.r.Values
+	sum := skHibahTotal.Of(v)
+	for _, row := range skHibahs.Of(v) {
+		sum = minus(sum, skHibahAmount.Of(row))
+	}
+	if !sum.IsZero() {
+		x.t.Fatalf("gifts of %v are not in the history", sum)
+	}
+}

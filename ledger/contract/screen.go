@@ -1,0 +1,146 @@
+package contract
+
+import (
+	"strings"
+	"unicode"
+
+	"mizan/ledger/money"
+)
+
+// Outcome is what a rule, or a screening as a whole, comes to.
+type Outcome string
+
+// The outcomes.
+const (
+	Passed   Outcome = "pass"
+	Failed   Outcome = "fail"
+	Doubtful Outcome = "review" // something is missing: a person has to look
+)
+
+// RulesetVersion is the version of the rules below. A screening keeps it: it says
+// what was found by them, and is never done again by others.
+const RulesetVersion = 1
+
+// Rule codes.
+const (
+	RuleSector   = "sector"
+	RuleDebt     = "debt_ratio"
+	RuleImpure   = "impure_income_ratio"
+	RuleComplete = "complete"
+)
+
+// excluded are the sectors in which nothing is financed, by the words, or words
+// behind each other, that name them.
+var excluded = []string{
+	"alcohol", "tobacco", "pork", "gambling", "conventional_finance", "conventional_insurance", "weapons", "adult_entertainment",
+}
+
+// The most, in whole percent, that a company's debt and its impure income may be.
+const (
+	maxDebt   = 30
+	maxImpure = 5
+)
+
+// Screened is what is screened: an asset, or a transaction.
+type Screened struct {
+	Subject     string // "asset" or "transaction"
+	Region      string
+	AssetType   string
+	Activity    string
+	Description string
+	Amount      money.Amount
+	HasAmount   bool
+	Currency    string
+	Debt        string // whole or decimal percent, as it was sent; empty: not known
+	Impure      string
+}
+
+// Finding is what one rule found.
+type Finding struct {
+	Code    string
+	Outcome Outcome
+	Detail  string
+}
+
+// Screen applies the rules. It never takes the place of a board's approval.
+func Screen(s *Screened) (decision Outcome, findings []Finding) {
+	findings = []Finding{s.sector(), ratio(RuleDebt, s.Debt, maxDebt), ratio(RuleImpure, s.Impure, maxImpure), s.complete()}
+	decision = Passed
+	for _, f := range findings {
+		switch {
+		case f.Outcome == Failed:
+			return Failed, findings
+		case f.Outcome == Doubtful:
+			decision = Doubtful
+		}
+	}
+	return decision, findings
+}
+
+func (s *Screened) sector() Finding {
+	for _, said := range []string{s.AssetType, s.Activity, s.Description} {
+		words := wordsOf(said)
+		for _, sector := range excluded {
+			if holds(words, strings.Split(sector, "_")) {
+				return Finding{RuleSector, Failed, "the sector " + sector + " is excluded"}
+			}
+		}
+	}
+	return Finding{RuleSector, Passed, "no excluded sector is named"}
+}
+
+// wordsOf are the words of a text in lower case.
+func wordsOf(said string) []string {
+	return strings.FieldsFunc(strings.ToLower(said), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// holds tells whether the words have others in them, behind each other.
+func holds(words, sought []string) bool {
+	for i := 0; i+len(sought) <= len(words); i++ {
+		same := true
+		for k := range sought {
+			same = same && words[i+k] == sought[k]
+		}
+		if same {
+			return true
+		}
+	}
+	return false
+}
+
+// ratio compares percent with a bound; what is not known passes.
+func ratio(code, said string, most int64) Finding {
+	if said == "" {
+		return Finding{code, Passed, "not given"}
+	}
+	whole, fraction, _ := strings.Cut(said, ".")
+	n, err := money.Parse(whole)
+	bound := count(most)
+	if err != nil || bound.Less(n) || n == bound && strings.Trim(fraction, "0") != "" {
+		return Finding{code, Failed, "is more than " + bound.String() + " percent"}
+	}
+	return Finding{code, Passed, "is at most " + bound.String() + " percent"}
+}
+
+func (s *Screened) complete() Finding {
+	var missing []string
+	if s.Region == "" {
+		missing = append(missing, "region")
+	}
+	if s.Subject == "asset" {
+		if s.AssetType == "" && s.Description == "" {
+			missing = append(missing, "asset_type or description")
+		}
+	} else {
+		if s.Activity == "" {
+			missing = append(missing, "activity")
+		}
+		if !s.HasAmount {
+			missing = append(missing, "amount")
+		}
+	}
+	if len(missing) > 0 {
+		return Finding{RuleComplete, Doubtful, "missing: " + strings.Join(missing, ", ")}
+	}
+	return Finding{RuleComplete, Passed, "everything that is needed was given"}
+}

@@ -1,0 +1,123 @@
+package payment_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger/payment"
+)
+
+// renewed is a renewal that is being authorised.
+func renewed(t testing.TB) *life {
+	t.Helper()
+	l := &life{t: t, c: cas}
+	req := request(payment.Payment, "100")
+	req.Method, req.ReturnURL, req.FailURL = payment.ProviderToken, "", ""
+	req.Renewal = &payment.Renewal{Subscription: uuid.UUID{5}, Number: 1, Initial: uuid.UUID{6}, Terminal: term}
+	l.took(l.c.Create(txid, 1, req, terms(deducted(0, "0"))))
+	return l
+}
+
+// A renewal's payer is not there: it needs no address to return to.
+func TestARenewalNeedsNoReturnAddress(t *testing.T) {
+	l := renewed(t)
+	if why := payment.Unacceptable(&l.r.Request, false); why != "" {
+		t.Errorf("rejected: %s", why)
+	}
+	r := l.r.Request
+	r.Renewal = nil
+	if why := payment.Unacceptable(&r, false); why != payment.NoReturnURL {
+		t.Errorf("without being one: %q", why)
+	}
+}
+
+// What never arrived is submitted again, by the same name and a few times, because
+// what it is paid with is stored; a card's charge is not.
+func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
+	l := renewed(t)
+	for n := 1; n < 32; n++ {
+		want := payment.AskNothing
+		if n%2 == 0 {
+			want = payment.AskSubmit
+		}
+		d := l.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true})
+		if d.Ask != want || d.Record.Status != payment.Authorizing || d.Due == 0 {
+			t.Fatalf("unknown reference %d: asks %d in %s, due %d", n, d.Ask, d.Record.Status, d.Due)
+		}
+	}
+	l.is(l.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true}), "process charging", "fail failed", "release 100, final")
+	if l.r.Error != payment.Interrupted {
+		t.Errorf("%q", l.r.Error)
+	}
+	card := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
+	card.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true})
+	if d := card.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true}); d.Record.Status != payment.Failed {
+		t.Errorf("a card is %s", d.Record.Status)
+	}
+}
+
+// What is sent once more may be charged then, or be lost again: silence is never
+// taken for a failure.
+func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
+	l := renewed(t)
+	l.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true})
+	l.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true})
+	l.says(payment.Answer{Verdict: payment.SaidNothing})
+	if l.r.Status != payment.Charging {
+		t.Fatalf("%s", l.r.Status)
+	}
+	l.says(payment.Answer{Verdict: payment.SaidCharged, Inquired: true})
+	if l.r.Status != payment.Charged {
+		t.Errorf("%s", l.r.Status)
+	}
+}
+
+// DECISIONS, 8: "A charged card leaves the provider's token with the record". The
+// first one stays.
+func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
+	token := payment.Answer{Token: []byte("sealed")}
+	for name, c := range map[string]struct {
+		end  func(l *life)
+		want string
+	}{
+		"charged at once": {func(l *life) { token.Verdict = payment.SaidCharged; l.says(token) }, "sealed"},
+		"declined":        {func(l *life) { token.Verdict = payment.SaidRefused; l.says(token) }, ""},
+		"pending":         {func(l *life) { token.Verdict = payment.SaidPending; l.says(token) }, ""},
+	} {
+		l := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
+		c.end(l)
+		if string(l.r.Token) != c.want || l.r.HasCredential() != (c.want != "") {
+			t.Errorf("%s: token %q", name, l.r.Token)
+		}
+	}
+	l := begun(t, payment.Payment, "100", twoPhase(terms(deducted(0, "0"))))
+	l.says(payment.Answer{Verdict: payment.SaidHeld, Token: []byte("early")})
+	if l.r.Token != nil {
+		t.Errorf("held: token %q", l.r.Token)
+	}
+	l.commits("")
+	l.hears(payment.Answer{Verdict: payment.SaidCharged, Token: []byte("captured")})
+	if string(l.r.Token) != "captured" || !l.r.HasCredential() {
+		t.Errorf("captured: token %q", l.r.Token)
+	}
+	l.refunds("10")
+	l.hears(payment.Answer{Verdict: payment.SaidCharged, Token: []byte("another")})
+	if string(l.r.Token) != "captured" {
+		t.Errorf("refunded: token %q", l.r.Token)
+	}
+}
+
+// How a renewal stands for who waits for money: what was returned had settled.
+func TestHowARenewalStands(t *testing.T) {
+	for status, want := range map[payment.Status][2]bool{
+		"created": {}, "new": {}, "authorizing": {}, "action_required": {}, "charging": {}, "payment_suspended": {}, "unknown": {}, "cancelled": {},
+		"charged": {true, true}, "refunding": {true, true}, "refunded": {true, true}, "reversed": {true, true},
+		"rejected": {false, true}, "failed": {false, true},
+	} {
+		r := &payment.Record{Status: status}
+		if paid, over := r.Standing(); paid != want[0] || over != want[1] {
+			t.Errorf("%s: paid %v, over %v", status, paid, over)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package snapshots_test
+
+import (
+	"testing"
+	"time"
+
+	"mizan/actors/notifier"
+	"mizan/posting/store"
+	"mizan/snapshots"
+)
+
+// What is over and older than the retention goes, and the checker finds nothing wrong
+// with what is left. Another start tells nobody once more of what is gone.
+func TestWhatIsSweptBreaksNoRule(t *testing.T) {
+	w := settleParish(t)
+	n := openNotified(t, &w.town, start.Add(12*time.Hour), nil)
+	n.advance(32 * 24 * time.Hour)
+	at := n.clock.Now()
+	n.close()
+	wantBroken(t, w.check(t, snapshots.Inputs{}))
+	w.plant(t, w.on(func(p *shelfPlanter) {
+		_, rows := p.rows(p.key("k"))
+		oldest, err := notifier.ReadInstant([]byte("k"), rows[0])
+		must(t, err)
+		if want := at.Add(-32 * 24 * time.Hour); oldest.Time().Before(want) {
+			t.Errorf("what was booked from %v on is kept, at %v", oldest.Time(), at)
+		}
+		must(t, p.snap.Ascend(p.key("e"), nil, func(key, row []byte) (bool, error) {
+			k, err := notifier.ReadKept(store.ShelfKey(key), row)
+			if err == nil && k.State != notifier.Pending && k.Booked < oldest {
+				t.Errorf("a delivery of %v is still %v", k.Booked.Time(), k.State)
+			}
+			return true, err
+		}))
+		p.shelf(rows[0], "k")
+	}))
+	n = openNotified(t, &w.town, at, nil)
+	n.advance(time.Minute)
+	n.close()
+	wantBroken(t, w.check(t, snapshots.Inputs{}))
+	w.plant(t, w.on(func(p *shelfPlanter) {
+		must(t, p.snap.Ascend(p.key("e"), nil, func(key, row []byte) (bool, error) {
+			k, err := notifier.ReadKept(store.ShelfKey(key), row)
+			if err == nil && k.State == notifier.Pending {
+				t.Errorf("a delivery of %v is tried again", k.Booked.Time())
+			}
+			return true, err
+		}))
+		_, rows := p.rows(p.key("k"))
+		p.shelf(rows[0], "k")
+	}))
+}
