@@ -23,6 +23,7 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/account"
+	contractactor "mizan/actors/contract"
 	directoryactor "mizan/actors/directory"
 	"mizan/actors/notifier"
 	paymentactor "mizan/actors/payment"
@@ -47,6 +48,8 @@ var (
 	_ api.Subscriptions = (*subscriptionactor.Service)(nil)
 
 	_ api.Deliveries = (*notifier.Service)(nil)
+
+	_ api.Contracts = (*contractactor.Service)(nil)
 )
 
 // house is a server on a loopback port with the real journal, actors, directory
@@ -60,6 +63,7 @@ type house struct {
 	accounts  *account.Service
 	payments  *paymentactor.Service
 	renewals  *subscriptionactor.Service
+	contracts *contractactor.Service
 	notifier  *notifier.Service
 	keyring   *secret.Keyring
 	seed      *directoryactor.Sandbox
@@ -102,8 +106,8 @@ func (h *house) start(change ...func(*api.Config)) {
 		Log: slog.New(slog.NewTextHandler(h.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
 		Signer: h.keyring.Signer(), Fingerprint: h.keyring.Fingerprint,
 		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Hints: h.payments, Subscriptions: h.renewals,
-		Deliveries: h.notifier,
-		Status:     func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
+		Deliveries: h.notifier, Contracts: h.contracts,
+		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version:    "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
 		Observe: func(route, method string, status int, _ time.Duration) {
 			select {
@@ -142,6 +146,7 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	})
 	h.accounts.Recall(h.payments.Attempts)
 	h.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: runtime, Payments: h.payments, Directory: h.directory})
+	h.contracts = contractactor.New(runtime)
 	h.notifier, err = notifier.New(notifier.Options{
 		Runtime: runtime, Addresses: h.directory, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: h.payments}, AllowPrivate: true,
 	})

@@ -10,6 +10,7 @@
 //  3. A contract is found in its own reading and product only: elsewhere it is unknown.
 //  4. What time does comes from the record's due instant, in order, once, whatever
 //     the process does meanwhile.
+//     What is overdue when somebody acts goes before the action.
 //  5. An actor stays as long as somebody waits for it, and no longer: what a contract
 //     is, is in the store.
 //  6. A contract has its number from the writer: without gaps for each organization and

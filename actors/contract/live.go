@@ -16,6 +16,9 @@ type act struct {
 	done chan answer
 }
 
+// overdue is an action that comes while time has something to do first.
+type overdue struct{ *act }
+
 type answer struct {
 	result Result
 	err    error
@@ -59,9 +62,20 @@ func (l *live) Idle() bool { return true }
 
 // Failed implements actors.Behaviour.
 func (l *live) Failed(*actors.Context) {
-	if m, ok := l.cause.(*act); ok {
+	if m := asked(l.cause); m != nil {
 		m.Refuse(ledger.Refuse("contract", ledger.Internal, "an internal error; read the contract"))
 	}
+}
+
+// asked is the action that somebody waits for; nil: nobody does.
+func asked(cause any) *act {
+	switch m := cause.(type) {
+	case *act:
+		return m
+	case overdue:
+		return m.act
+	}
+	return nil
 }
 
 // load brings the contract back from the store; false: there is none.
@@ -86,7 +100,12 @@ func (l *live) act(c *actors.Context, m *act) {
 		m.Refuse(unknown())
 		return
 	}
-	d, err := l.record.Act(m.Action, m.Given, ledger.MicrosOf(c.Now()))
+	now := ledger.MicrosOf(c.Now())
+	if d, due := l.record.Woken(now); due {
+		l.commit(c, d, overdue{m}, nil) // what time has come for goes before what is asked now
+		return
+	}
+	d, err := l.record.Act(m.Action, m.Given, now)
 	if err != nil {
 		m.Refuse(err)
 		return
@@ -118,8 +137,11 @@ func (l *live) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt
 		return
 	}
 	l.record, l.stamp = d.Record, r.Stamps[0]
-	if m, ok := cause.(*act); ok {
+	switch m := cause.(type) {
+	case *act:
 		m.answer(answer{result: Result{Record: l.record, Stamp: l.stamp}})
+	case overdue:
+		l.act(c, m.act)
 	}
 }
 
@@ -129,10 +151,14 @@ func (l *live) refused(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if errors.As(r.Err, &refusal) && refusal.Code == ledger.StaleVersion {
 		l.record = nil
-		l.Receive(c, cause)
+		if m, ok := cause.(actors.Due); ok {
+			l.due(c, m)
+		} else {
+			l.act(c, asked(cause))
+		}
 		return
 	}
-	if m, ok := cause.(*act); ok {
+	if m := asked(cause); m != nil {
 		m.Refuse(refusedBy(r))
 	}
 }

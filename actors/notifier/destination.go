@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -13,8 +14,9 @@ import (
 type (
 	// offered are notices whose events are durable.
 	offered struct{ notices []posting.Notice }
-	// wakened says that a delivery that waits in the store is due.
-	wakened struct{}
+	// wakened says that deliveries that wait in the store are due, the earliest of
+	// them at this instant.
+	wakened struct{ at ledger.Micros }
 	// released are deliveries of which the store says what became of them.
 	released struct{ ids []ID }
 	// carried is what a worker comes back with.
@@ -50,6 +52,7 @@ type destination struct {
 	turn   bool        // what is due had its turn: what is fresh has the next
 	pulled map[ID]bool // of the store, until it says what became of them
 	more   bool        // there may be more in the store that is due
+	passed []byte      // row up to which what is due was read; nil: nothing was
 }
 
 // Receive implements actors.Behaviour.
@@ -59,6 +62,9 @@ func (d *destination) Receive(c *actors.Context, message any) {
 		d.take(m.notices)
 	case wakened:
 		d.more = true
+		if row := keyDue(d.key, m.at); bytes.Compare(row, d.passed) < 0 {
+			d.passed = row
+		}
 	case released:
 		for _, id := range m.ids {
 			delete(d.pulled, id)
@@ -94,7 +100,7 @@ func (d *destination) Failed(c *actors.Context) {
 // drop forgets what waits in memory.
 func (d *destination) drop() {
 	d.service.waiting.Add(-int64(len(d.fresh)))
-	d.fresh, d.due, d.more = nil, nil, false
+	d.fresh, d.due, d.more, d.passed = nil, nil, false, nil
 	clear(d.pulled)
 }
 
@@ -172,7 +178,9 @@ func (s *Service) postpone(org ledger.ID, notices []posting.Notice) {
 	s.offices.Tell(org, postponed{notices})
 }
 
-// pull reads from the store what is due, the earliest first, a little at a time.
+// pull reads from the store what is due, the earliest first, a little at a time. It
+// goes on where it stopped: what was there before is removed by and by, and a store
+// takes long to step over many rows that are gone.
 func (d *destination) pull(c *actors.Context) {
 	const batch, low = 128, 32
 	if !d.more || len(d.due) >= low {
@@ -182,7 +190,7 @@ func (d *destination) pull(c *actors.Context) {
 	defer view.Close()
 	now, found := ledger.MicrosOf(c.Now()), 0
 	d.more = false
-	err := view.ShelfKeys(d.key.org, keyWaiting(rowRetries, d.key), nil, func(row []byte) ([]byte, bool, error) {
+	err := view.ShelfKeys(d.key.org, keyWaiting(rowRetries, d.key), d.passed, func(row []byte) ([]byte, bool, error) {
 		_, next, id, ok := parseRetry(d.key.org, row)
 		switch {
 		case !ok:
@@ -205,6 +213,7 @@ func (d *destination) pull(c *actors.Context) {
 			return nil, false, fmt.Errorf("a delivery waits that is not there: %x", row)
 		}
 		d.pulled[id] = true
+		d.passed = append([]byte(nil), row...)
 		d.due = append(d.due, parcel{notice: delivery.notice(), stored: true, left: delivery.left})
 		return nil, true, nil
 	})

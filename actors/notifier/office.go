@@ -202,7 +202,7 @@ func (s *Service) await(k key, d *Delivery, now ledger.Micros) {
 	switch {
 	case d.State != Pending:
 	case d.Next <= now:
-		s.destinations.Tell(k, wakened{})
+		s.destinations.Tell(k, wakened{d.Next})
 	default:
 		s.timers.set(k, d.Next)
 	}

@@ -104,6 +104,12 @@ func keyRetry(k key, next ledger.Micros, id ID) []byte {
 	return id.append(binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(next)))
 }
 
+// keyDue is where the rows begin of a destination's deliveries that are due at an
+// instant or later.
+func keyDue(k key, at ledger.Micros) []byte {
+	return binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(at))
+}
+
 // parseRetry takes the key of a waiting delivery apart.
 func parseRetry(org ledger.ID, row []byte) (k key, next ledger.Micros, id ID, ok bool) {
 	if len(row) != waitingHead+8+idSize {

@@ -93,7 +93,7 @@ func New(o Options) (*Service, error) {
 	s.offices = actors.NewRegistry(rt, "notifier office", keepIdle, func(org ledger.ID) actors.Behaviour {
 		return &office{service: s, org: org, newest: make(map[ID]*Delivery), posted: make(map[string]bool)}
 	})
-	s.timers = newTimers(func(k key) { s.destinations.Tell(k, wakened{}) })
+	s.timers = newTimers(func(k key, at ledger.Micros) { s.destinations.Tell(k, wakened{at}) })
 	s.swept.Store(rt.Clock.Now().Add(firstSweep - sweepEvery).UnixMicro())
 	rt.Poll(actors.Poll{Next: s.timers.next, Run: s.wake, Quick: true})
 	rt.Poll(actors.Poll{Next: s.nextSweep, Run: s.sweep})
@@ -134,8 +134,8 @@ func keyOf(org ledger.ID, n *posting.Notice) key { return key{org, classOf(n.Cha
 
 // wake tells destinations that a delivery of theirs is due.
 func (s *Service) wake(now time.Time) error {
-	for _, k := range s.timers.take(ledger.MicrosOf(now)) {
-		s.destinations.Tell(k, wakened{})
+	for _, w := range s.timers.take(ledger.MicrosOf(now)) {
+		s.destinations.Tell(w.key, wakened{w.at})
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 // The deliveries themselves are in the store: a million of them take no memory.
 type timers struct {
 	mu    sync.Mutex
-	queue wakes                 // guarded by mu
-	of    map[key]*wake         // guarded by mu
-	done  ledger.Micros         // guarded by mu: everything up to it was handed out
-	early func(destination key) // wakes a destination at once
+	queue wakes                                   // guarded by mu
+	of    map[key]*wake                           // guarded by mu
+	done  ledger.Micros                           // guarded by mu: everything up to it was handed out
+	early func(destination key, at ledger.Micros) // wakes a destination at once
 }
 
 // wake is a destination's place in the queue.
@@ -25,12 +25,14 @@ type wake struct {
 	place int
 }
 
-func newTimers(early func(key)) *timers { return &timers{of: make(map[key]*wake), early: early} }
+func newTimers(early func(key, ledger.Micros)) *timers {
+	return &timers{of: make(map[key]*wake), early: early}
+}
 
 // set has a destination woken at an instant, unless it is woken earlier.
 func (t *timers) set(k key, at ledger.Micros) {
 	if !t.put(k, at) {
-		t.early(k)
+		t.early(k, at)
 	}
 }
 
@@ -64,14 +66,14 @@ func (t *timers) next() (time.Time, bool) {
 }
 
 // take hands out the destinations whose instant has come, the earliest first.
-func (t *timers) take(now ledger.Micros) (due []key) {
+func (t *timers) take(now ledger.Micros) (due []*wake) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.done = max(t.done, now)
 	for len(t.queue) > 0 && t.queue[0].at <= now {
 		w := heap.Pop(&t.queue).(*wake)
 		delete(t.of, w.key)
-		due = append(due, w.key)
+		due = append(due, w)
 	}
 	return due
 }

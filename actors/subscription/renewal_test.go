@@ -380,3 +380,41 @@ func TestTheTokenIsSealedAtRest(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A renewal at a two-phase terminal waits for its capture; a hold that is let pass
+// is not paid.
+func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
+	h := open(t)
+	s := h.subscribe(nil)
+	h.set(`{"two_phase":true,"hold_ttl_seconds":86400}`, "")
+	h.advance(30 * day)
+	r := h.is(s.ID, "active", 0, 1)
+	if held := h.renewals(s.ID)[0]; held.Status != payment.PaymentHeld || !r.State.UnderWay() {
+		t.Fatalf("%s, and the subscription %s", held.Status, r.State)
+	}
+	h.advance(12 * time.Hour)
+	if _, err := h.payments.Commit(paymentactor.Amount{Command: paymentactor.Command{Org: h.first.Org, Partner: h.first.Partner, ID: r.Last}}); err != nil {
+		t.Fatal(err)
+	}
+	h.runtime.Quiesce()
+	h.is(s.ID, "active", 1, 1)
+	h.advance(30*day - 12*time.Hour)
+	h.is(s.ID, "active", 1, 2)
+	h.advance(day)
+	h.is(s.ID, "past_due", 1, 2)
+}
+
+// A payment that is refunded, or taken back, was paid: the subscription goes on.
+func TestARenewalThatIsRefundedWasPaid(t *testing.T) {
+	h := open(t)
+	initial := h.pay(card("4000000000000259")) // charged back a minute later, and so is each renewal
+	s := h.subscribeOn(initial)
+	h.advance(30*day + time.Hour)
+	r := h.is(s.ID, "active", 1, 1)
+	if back := h.renewals(s.ID)[0]; back.Status != payment.Reversed {
+		t.Errorf("%s", back.Status)
+	}
+	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
+		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
+	}
+}

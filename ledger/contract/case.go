@@ -69,8 +69,8 @@ func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 	c.book(dr(debit, amount), cr(credit, amount))
 }
 
-// owed moves what an asset, expense or income has gained or lost: the difference
-// between two amounts goes to gain where the first is more, to loss where it is less.
+// difference is what something has brought more or less than what is carried of it: a
+// gain where the first amount is more, a loss where it is less.
 func (c *Case) difference(got, carried money.Amount, gain, loss ledger.Path) []line {
 	if carried.Less(got) {
 		return []line{cr(gain, minus(got, carried))}

@@ -112,6 +112,8 @@ func TestAnIssueIsAskedForByItsFields(t *testing.T) {
 		{"metadata", `{}`, ""},
 		{"metadata", `3`, "metadata"},
 	})
+	huge := `"1` + strings.Repeat("0", 60) + `"`
+	tried(t, Certificate, Secular, issueBody().but("total_value", huge, "underlying_asset_value", huge), []trial{{"certificate_value", `"1"`, "certificate_value"}, {"certificate_value", huge, ""}})
 	tried(t, Certificate, Secular, issueBody().but("min_subscription", "5"), []trial{{"max_subscription", "4", "max_subscription"}, {"max_subscription", "5", ""}})
 }
 

@@ -82,7 +82,7 @@ var (
 	slMarkup      = amount(50, "markup_amount")
 	slPrice       = amount(51, "sale_price", short)
 	slEach        = amount(52, "instalment_amount")
-	slSchedule    = rows(53, "payment_schedule", slInstalment, computed(slInstalments))
+	slSchedule    = rows(53, "payment_schedule", slInstalment, deep, computed(slInstalments))
 	slPaid        = amount(54, "total_paid") // down payment and earnest money count
 	slOutstanding = amount(55, "outstanding", short)
 	slRecognised  = amount(56, "profit_recognised")

@@ -103,9 +103,9 @@ var (
 	lsPurchase    = boolean(60, "purchase_option", short)
 	lsDue         = amount(61, "total_rentals_due", short)
 	lsPaid        = amount(62, "total_rentals_paid", short)
-	lsSchedule    = rows(63, "payment_schedule", lsRow, computed(lsRows)) // so 63 is never stored
+	lsSchedule    = rows(63, "payment_schedule", lsRow, deep, computed(lsRows)) // so 63 is never stored
 	lsExpenses    = amount(64, "total_owner_expenses")
-	lsExpenseRows = rows(65, "owner_expenses", lsExpense, atMost(MaxExpenses))
+	lsExpenseRows = rows(65, "owner_expenses", lsExpense, deep, atMost(MaxExpenses))
 	lsReturned    = date(66, "return_date")
 	lsTransferred = date(67, "transfer_date")
 

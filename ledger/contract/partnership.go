@@ -298,11 +298,9 @@ func pnDissolve(c *Case) {
 	pnGiveUpCapital(c)
 }
 
-// pnRent is a period's rent: it shrinks with what the financing side still owns.
+// pnRent is a period's rent: it shrinks with what the financing side still owns. At
+// the start that is one percent at least, since the customer's is floored.
 func pnRent(v Row) money.Amount {
-	if pnAtStart.Of(v) == 0 {
-		return money.Amount{}
-	}
 	return part(pnRental.Of(v), pnBankPercent.Of(v), pnAtStart.Of(v))
 }
 

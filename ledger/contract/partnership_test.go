@@ -79,6 +79,8 @@ func TestAPartnershipsSharesFollowFromContributions(t *testing.T) {
 	x.says("bank_ownership_percent", "80", "customer_ownership_percent", "20", "units_total", "10", "buyout_unit_value", "80", "units_bought", "0",
 		"buyout_schedule", "monthly", "currency", "AED", "total_profit", "0", "total_loss", "0", "bank_profit_share", "0",
 		"customer_profit_share", "0", "rental_paid_total", "0", "start_date", "", "buyout_history", "", "compliance_review", "")
+	x = strike(t, Partnership, Secular, shareBody().but("total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
+	x.says("customer_ownership_percent", "99", "bank_ownership_percent", "1")
 	x = strike(t, Partnership, Secular, shareBody().but("total_value", `"999"`, "customer_contribution", `"199"`))
 	x.says("customer_ownership_percent", "19", "bank_ownership_percent", "81")
 	// Part of a period is one more unit, and what a unit is worth is floored.
@@ -142,6 +144,13 @@ func TestNobodyLosesMoreThanThereIs(t *testing.T) {
 	x.says("total_loss", "1000")
 	x.lists("last_loss", "1000 795 205 2026-01-01")
 	x.refuses("amount", Loss, "amount", `"1"`)
+	// One and one: what is floored is the customer's, until there is nothing left of it.
+	x = partners(t, "bank_contribution", `"1"`, "customer_contribution", `"1"`, "total_value", `"2"`, "partnership_type", `"permanent"`)
+	x.do(Loss, "amount", `"1"`)
+	x.books("Dr M:partner_capital:{c} 1", "Cr M:venture_assets:{c} 1")
+	x.do(Loss, "amount", `"1"`)
+	x.books("Dr E:musharaka_loss 1", "Cr A:musharaka:{c} 1")
+	x.lists("last_loss", "1 1 0 2026-01-01")
 }
 
 func TestABuyoutMovesUnits(t *testing.T) {
