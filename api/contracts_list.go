@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -96,17 +95,15 @@ func (s *Server) contractQueryOf(c *call, q *query, f *family, p *contract.Produ
 	if _, sent := q.values["env"]; sent || p.Brief {
 		want.env = q.env()
 	}
-	if words := p.Types(); want.kind != "" && !slices.Contains(words, want.kind) {
+	q.notBlank("region", "type")
+	if words := p.Types(); want.kind != "" && len(words) > 0 && !slices.Contains(words, want.kind) {
 		q.problems.add("type", "type must be one of "+strings.Join(words, ", "))
 	}
 	if _, known := contract.Regions[want.region]; want.region != "" && !known {
 		q.problems.add("region", "region is not supported by the chart of accounts")
 	}
-	for _, name := range []string{"customer_id", "investor_id"} {
+	for _, name := range []string{"customer_id", "investor_id"} { // no product has both
 		if who, sent := q.id(name); sent {
-			if want.person != nil {
-				q.problems.add(name, name+" cannot be asked for together with customer_id")
-			}
 			want.person, want.customer = &who, name == "customer_id"
 			want.list = contractactor.ListOfPerson(p, f.reading, who)
 		}
@@ -120,11 +117,11 @@ func (s *Server) contractQueryOf(c *call, q *query, f *family, p *contract.Produ
 		want.endsBy = ledger.DateOf(s.cfg.Clock.Now()) + ledger.Date(n)
 	}
 	if said, sent := q.values["cursor"]; sent {
-		at, err := time.Parse(instantLayout, said)
-		if err != nil {
+		at, isInstant := parseInstant(said)
+		if !isInstant {
 			q.badCursor()
 		}
-		want.before = ledger.MicrosOf(at)
+		want.before = max(1, ceiling(at)) // 0 would be the newest
 	}
 	return want
 }
@@ -190,6 +187,15 @@ func (q *query) oneOf(name string, states []contract.Status) string {
 		q.problems.add(name, name+" must be one of "+strings.Join(words, ", "))
 	}
 	return said
+}
+
+// notBlank refuses parameters that were sent and say nothing.
+func (q *query) notBlank(names ...string) {
+	for _, name := range names {
+		if said, sent := q.values[name]; sent && said == "" {
+			q.problems.add(name, name+" must not be empty")
+		}
+	}
 }
 
 // upToLimit is how many rows a page may have, where that is not as in other lists.

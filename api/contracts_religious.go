@@ -2,7 +2,6 @@ package api
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -11,7 +10,6 @@ import (
 	"mizan/ledger/contract"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
-	"mizan/posting"
 )
 
 // religiousPath begins the addresses of the religious reading.
@@ -43,7 +41,9 @@ func (s *Server) religiousRoutes() []route {
 	return []route{
 		gated(get, "/stats", false, (*Server).contractStats),
 		gated(get, "/regions", false, (*Server).contractRegions),
+		gated(get, "/charity", false, (*Server).charity),
 		gated(get, "/screen", true, (*Server).screen), // it stores what it found
+		gated(get, "/screen/:id", false, (*Server).readScreening),
 		gated(get, "/:product_type", false, typed((*Server).pageOfContracts)),
 		gated(post, "/:product_type", true, typed((*Server).createContract)),
 		gated(get, "/:product_type/:id", false, typed((*Server).readContract)),
@@ -92,11 +92,8 @@ func (s *Server) pageOfContracts(c *call, f *family, product *contract.Product) 
 	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
-	total, err := contractactor.Count(view, c.who.Org, product, f.reading, envs...)
-	if err != nil {
-		return err
-	}
-	found, err := contractsOn(view, c.who.Org, product, f.reading, envs, (page-1)*size, size)
+	want := contractPage{org: c.who.Org, product: product, reading: f.reading, skip: uint64(page-1) * uint64(size), n: size}
+	found, err := want.find(view, envs)
 	if err != nil {
 		return err
 	}
@@ -110,7 +107,7 @@ func (s *Server) pageOfContracts(c *call, f *family, product *contract.Product) 
 	}
 	e.close(']')
 	e.enter("meta", '{')
-	e.integer("total", int64(total))
+	e.integer("total", int64(want.total))
 	e.text("product_type", product.Faces[f.reading].Name)
 	e.integer("page", int64(page))
 	e.integer("per_page", int64(size))
@@ -118,31 +115,6 @@ func (s *Server) pageOfContracts(c *call, f *family, product *contract.Product) 
 	e.close('}')
 	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
-}
-
-// contractsOn are so many contracts behind so many others, newest first. Those of
-// both environments are passed over without a look at them.
-func contractsOn(view *posting.View, org ledger.ID, p *contract.Product, reading *contract.Reading, envs []money.Env, skip, n int) (found []contractactor.Result, err error) {
-	err = view.List(org, contractactor.ListOf(p, reading), posting.Walk{}, func(row posting.Listed) (bool, error) {
-		if skip > 0 && len(envs) > 1 {
-			skip--
-			return true, nil
-		}
-		r, there, err := contractactor.Load(view, org, row.ID)
-		if err != nil || !there {
-			return err == nil, err
-		}
-		if len(envs) == 1 && r.Record.Asset.Env != envs[0] {
-			return true, nil
-		}
-		if skip > 0 {
-			skip--
-			return true, nil
-		}
-		found = append(found, r)
-		return len(found) < n, nil
-	})
-	return found, err
 }
 
 // contractStats is GET /stats: how many contracts there are of each type.
@@ -215,109 +187,4 @@ func (s *Server) contractRegions(c *call, f *family, _ *contract.Product) error 
 	e.close('}')
 	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
-}
-
-// contractReview is GET /{product_type}/{id}/review: who approved what, when, on which
-// reference.
-func (s *Server) contractReview(c *call, f *family, product *contract.Product) error {
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	result, err := s.cfg.Contracts.Read(c.who.Org, product, f.reading, id)
-	if err != nil {
-		return err
-	}
-	r := result.Record
-	var e encoder
-	e.open('{')
-	e.enter("data", '{')
-	e.id("id", r.ID)
-	e.text("contract_number", r.Number(result.Stamp.Started, result.Stamp.Number))
-	e.text("product_type", product.Faces[f.reading].Name)
-	e.word("status", string(r.Status))
-	if a := contract.Reviewed.Of(r.Values); a.Given() {
-		e.word("conclusion", "approved")
-		a.Texts(e.text)
-		e.instant("reviewed_at", contract.ReviewedAt.Of(r.Values))
-	} else if contract.Why.Has(r.Values) {
-		e.word("conclusion", "rejected")
-		e.text("reason", contract.Why.Of(r.Values))
-	} else {
-		e.null("conclusion")
-	}
-	if contract.ScreeningID.Has(r.Values) {
-		e.id("screening_id", contract.ScreeningID.Of(r.Values))
-	}
-	e.close('}')
-	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
-	return nil
-}
-
-// screen is GET /screen: the rules applied to what is named in the query.
-func (s *Server) screen(c *call, f *family, _ *contract.Product) error {
-	q := queryOf(c.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
-	given := contract.Screened{
-		Subject: q.choice("subject", "asset", "transaction"), Region: q.text("region"), AssetType: q.text("asset_type"),
-		Activity: q.text("activity"), Description: q.text("description"), Currency: q.text("currency"),
-		Debt: q.percent("debt_percent"), Impure: q.percent("impure_income_percent"),
-	}
-	if _, sent := q.values["subject"]; !sent {
-		q.problems.add("subject", "subject is required: asset or transaction")
-	}
-	if _, known := contract.Regions[given.Region]; given.Region != "" && !known {
-		q.problems.add("region", "region is not supported by the chart of accounts")
-	}
-	if given.Currency != "" && !contract.Currencies[money.Currency(given.Currency)] {
-		q.problems.add("currency", "currency is not one that contracts are made in")
-	}
-	if said, sent := q.values["amount"]; sent {
-		a, err := money.Parse(said)
-		if err != nil || ledger.MaxAmount.Less(a) {
-			q.problems.add("amount", "amount must be minor units")
-		}
-		given.Amount, given.HasAmount = a, true
-	}
-	if err := q.problems.err(); err != nil {
-		return err
-	}
-	found, err := s.cfg.Contracts.Screen(c.who.Org, given)
-	if err != nil {
-		return err
-	}
-	var e encoder
-	e.open('{')
-	e.enter("data", '{')
-	e.id("screening_id", found.ID)
-	e.word("decision", string(found.Decision))
-	e.enter("rules", '[')
-	for _, finding := range found.Findings {
-		e.open('{')
-		e.text("code", finding.Code)
-		e.word("outcome", string(finding.Outcome))
-		e.text("detail", finding.Detail)
-		e.close('}')
-	}
-	e.close(']')
-	e.integer("ruleset_version", int64(found.Ruleset))
-	e.instant("screened_at", found.At)
-	e.close('}')
-	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
-	return nil
-}
-
-// percent is a number of percent, whole or decimal, as it was sent.
-func (q *query) percent(name string) string {
-	said := q.values[name]
-	if said == "" {
-		return ""
-	}
-	whole, fraction, decimal := strings.Cut(said, ".")
-	if _, err := money.Parse(whole); err != nil || len(said) > 16 || decimal && (fraction == "" || strings.Trim(fraction, "0123456789") != "") {
-		q.problems.add(name, name+" must be a number of percent")
-		return ""
-	}
-	return said
 }

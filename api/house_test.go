@@ -108,7 +108,7 @@ func (h *house) start(change ...func(*api.Config)) {
 		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Hints: h.payments, Subscriptions: h.renewals,
 		Deliveries: h.notifier, Contracts: h.contracts,
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
-		Version:    "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
+		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
 		Observe: func(route, method string, status int, _ time.Duration) {
 			select {
 			case h.observed <- fmt.Sprint(route, " ", method, " ", status):

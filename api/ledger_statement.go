@@ -44,7 +44,11 @@ func (s *Server) readStatement(c *call) error {
 			next = strconv.FormatUint(last.Seq, 10) + "." + strconv.Itoa(last.Index)
 			return false, nil
 		}
-		appendLine(l, account, &line)
+		e, _, _, err := view.Event(c.who.Org, line.Seq)
+		if err != nil {
+			return false, err
+		}
+		appendLine(l, account, &line, &e)
 		last = line
 		return true, nil
 	})
@@ -79,9 +83,12 @@ func (q *accountQuery) soleAsset(view *posting.View, c *call) (ledger.Account, e
 	return ledger.Account{}, q.problems
 }
 
-func appendLine(l *list, a ledger.Account, line *posting.Line) {
+// appendLine writes a line, with the record that it is of and what happened to that.
+func appendLine(l *list, a ledger.Account, line *posting.Line, e *ledger.Event) {
 	l.row()
 	l.integer("seq", int64(line.Seq))
+	l.id("source", e.Source.ID)
+	l.text("event", e.Name)
 	l.instant("booked_at", line.Booked)
 	l.word("side", line.Side.String())
 	l.amount("amount", line.Amount)

@@ -5,7 +5,8 @@
 // each Change checks claims, versions, counters and funds in that order; after
 // the last check nothing may fail: it numbers the events, dates them, splits
 // postings that spill, updates running totals, appends to the hash tree and
-// writes the rows into the group. A second goroutine, the committer, hands the
+// writes the rows into the group. Notices of its events go onto the group's page of
+// notices. A second goroutine, the committer, hands the
 // group to the Log (one transaction, one sync, then HEAD) and then acknowledges
 // every Change of the group in order. While the committer waits for the disk the
 // orderer prepares the next group.
@@ -29,7 +30,8 @@
 //  8. Nothing falls due below the low-water mark, and no due row is removed, unless
 //     everything below the mark has been handed out and its record has moved on.
 //  9. What is sealed beside a record is in its one sealed row and in no event. But
-//     for these, due rows and daybook rows nothing that was written is ever removed.
+//     for these, due rows, daybook rows and the shelf with its pages of notices
+//     nothing that was written is ever removed.
 //  10. Every line of an account and every row of a list is on one stored page, or
 //     after all of its stored pages in the daybook. Daybook rows are removed with the
 //     group that has put the last of their lines on a page, or with a later one.

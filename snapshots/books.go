@@ -29,6 +29,8 @@ type account struct {
 	lowered ledger.Micros // when its owner last took something off what is available
 	lines   uint64
 	paged   bool // its pages were read
+
+	explained bool // a contract's columns say what it holds
 }
 
 // hold is an open pending entry.

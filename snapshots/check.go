@@ -89,13 +89,14 @@ type organization struct {
 	histories *histories
 	volumes   map[string]*sums // limit/window/subject → what its transactions make of it
 	books     *books
+	contracts contracts
 	gathered  map[string][]gathered // what its daybook has, by what the keys of the pages begin with
 }
 
 func (c *checker) organization(id ledger.ID) *organization {
 	o := c.organizations[id]
 	if o == nil {
-		o = &organization{id: id, histories: newHistories(), volumes: make(map[string]*sums)}
+		o = &organization{id: id, histories: newHistories(), volumes: make(map[string]*sums), contracts: newContracts()}
 		c.organizations[id] = o
 	}
 	return o
@@ -159,6 +160,7 @@ func (c *checker) everyOrganization() error {
 			}
 		}
 		o.books, o.volumes, o.gathered = nil, nil, nil
+		o.contracts = contracts{}
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func (c *checker) checkNumbers() error {
 
 // lists checks that the lists of transactions show every transaction of a partner,
 // at its creation and at its last event, and nobody else's; and that those of
-// settlements and of subscriptions show each once.
+// settlements, of subscriptions and of contracts show each once.
 func (c *checker) lists(o *organization) error {
 	var order sequence
 	err := c.rows(o, posting.Lists, func(key, row []byte) error {
@@ -125,6 +125,12 @@ func (c *checker) lists(o *organization) error {
 		if source.Kind == ledger.Subscription {
 			shown, rows = true, listedNew // it is listed as it was created, and never again
 		}
+		if source.Kind == ledger.Contract {
+			shown, rows = true, listedNew
+			if h.marks&stored != 0 && o.lifeOf(h).people != 0 {
+				c.report.breach(ruleClaims, "organization %v: %s is not once in the list of each who has a part in it, and in no other", o.id, named(source))
+			}
+		}
 		if shown && h.marks&stored != 0 && h.marks&rows != rows {
 			c.report.breach(ruleClaims, "organization %v: %s is not listed", o.id, named(source))
 		}
@@ -142,6 +148,10 @@ func (c *checker) list(o *organization, order *sequence, prefix, row []byte) []s
 	}
 	if !order.follows(prefix, listed) {
 		c.report.breach(ruleClaims, "organization %v: %s is out of the order of booking", o.id, whose(prefix))
+	}
+	if env == listOfPerson {
+		c.listedPeople(o, partner, listed)
+		return listed
 	}
 	list := o.histories.listOf(partner, money.Env(env))
 	for i := range listed {

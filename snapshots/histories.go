@@ -25,6 +25,7 @@ type history struct {
 	list                uint32 // hash of the list that shows it
 	terminal            uint32 // hash of the terminal of its last charge
 	called              uint32 // hash of the terminal that was last called
+	contract            int32  // place of a contract's life, or of what a reply shows of one; -1: neither
 	state               uint8
 	claims              ledger.ClaimKind  // of claim; 0: none
 	asks                asking            // of the provider, beside the charge
@@ -111,7 +112,7 @@ func (h *histories) findOrAdd(s ledger.Source) *history {
 	if found := h.find(s); found != nil {
 		return found
 	}
-	at := h.shelf.add(history{moved: -1, refunds: -1})
+	at := h.shelf.add(history{moved: -1, refunds: -1, contract: -1})
 	h.index[s] = at
 	return h.shelf.at(at)
 }

@@ -180,6 +180,11 @@ func TestMain(m *testing.M) {
 			_ = os.RemoveAll(built.dir)
 		}
 	}
+	for _, built := range fairs {
+		if built.dir != "" {
+			_ = os.RemoveAll(built.dir)
+		}
+	}
 	if parishMaster.dir != "" {
 		_ = os.RemoveAll(parishMaster.dir)
 	}

@@ -46,7 +46,7 @@ func madeElsewhere(org ledger.ID, made ledger.Source, key string, owner []byte) 
 // keyUsed checks that a claim on an idempotency key names something that exists
 // and, where it is a partner's key for a transaction, that partner's.
 func (c *checker) keyUsed(o *organization, key string, owner []byte) {
-	if c.renewalKey(o, key, owner) {
+	if c.renewalKey(o, key, owner) || c.staffKey(o, key, owner) {
 		return
 	}
 	made, ok := keyOwner(owner)
@@ -72,10 +72,14 @@ func (c *checker) keyUsed(o *organization, key string, owner []byte) {
 	}
 }
 
-// checkReply checks that what a partner was answered with is an earlier picture
-// of a transaction that is there.
+// checkReply checks that what somebody was answered with is an earlier picture of a
+// transaction, or of a contract, that is there.
 func (c *checker) checkReply(r *record) {
 	c.checkState(r, string(words.StateGiven))
+	if isContractReply(r.payload) {
+		c.checkContractReply(r)
+		return
+	}
 	reply, err := paymentactor.DecodeReply(r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)

@@ -48,6 +48,8 @@ func (c *checker) records(o *organization) error {
 	c.checkReturns(o)
 	c.checkSettled(o)
 	c.checkRenewals(o)
+	c.checkUnexplained(o)
+	c.checkSequences(o)
 	return nil
 }
 
@@ -86,6 +88,14 @@ func (c *checker) checkPayload(r *record) {
 	}
 	if r.source.Kind == ledger.Subscription {
 		c.checkSubscription(r)
+		return
+	}
+	if r.source.Kind == ledger.Contract {
+		c.checkContract(r)
+		return
+	}
+	if r.source.Kind == ledger.Screening {
+		c.checkScreening(r)
 		return
 	}
 	if r.source.Kind == ledger.Reply {

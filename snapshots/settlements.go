@@ -23,6 +23,8 @@ func kindListed(env byte) ledger.Kind {
 		return ledger.Settlement
 	case env&listOfSubscriptions != 0:
 		return ledger.Subscription
+	case env&(listOfProduct|listOfPerson) != 0:
+		return ledger.Contract
 	}
 	return ledger.Transaction
 }

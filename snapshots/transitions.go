@@ -19,6 +19,7 @@ const (
 	settles          // the capture of what is held; where nothing is, a posted entry
 	releases         // the void of what is held; where nothing is, none
 	posts            // a posted entry
+	mayPost          // a posted entry, where there is anything to move
 )
 
 // transactionEntries is POSTINGS' table "Payments", copied by hand. What is not
@@ -49,6 +50,8 @@ func entryOf(kind ledger.Kind, name string) carries {
 		return transactionEntries[payment.Event(name)]
 	case ledger.Settlement, ledger.Transfer:
 		return posts
+	case ledger.Contract:
+		return mayPost // its life says more
 	}
 	return none
 }
@@ -71,7 +74,7 @@ func (c carries) phase(held bool) ledger.Phase {
 		if held {
 			return ledger.Void
 		}
-	case posts:
+	case posts, mayPost:
 		return ledger.Posted
 	}
 	return 0
@@ -89,6 +92,10 @@ func legal(e *ledger.Event) bool {
 		return ok && string(step.To) == e.To
 	case ledger.Subscription:
 		return subscription.Legal(e.Name, e.From, e.To)
+	case ledger.Contract:
+		return true // which machine it is of is not in the event: its life is followed
+	case ledger.Screening:
+		return isScreening(e)
 	case ledger.Transfer: // nothing but its event
 		return e.From == "" && e.Version == 1
 	}
@@ -129,6 +136,12 @@ func (j *journal) follow(e *ledger.Event, closed hold) {
 	if e.Source.Kind == ledger.Subscription {
 		j.followSubscription(e)
 	}
+	if e.Source.Kind == ledger.Contract {
+		j.followContract(h, e)
+	}
+	if e.Source.Kind == ledger.Reply {
+		j.followReply(h, e)
+	}
 	h.version, h.last, h.updated = uint32(e.Version), e.Seq, e.Booked
 	o.histories.enter(h, e.Source.Kind, e.To)
 	if e.Entry != nil {
@@ -160,7 +173,7 @@ func (j *journal) checkEntry(e *ledger.Event, closed hold, held bool) {
 	carries := entryOf(e.Source.Kind, e.Name)
 	phase := carries.phase(held)
 	switch {
-	case e.Entry == nil && phase != 0 && carries != mayHold:
+	case e.Entry == nil && phase != 0 && carries != mayHold && carries != mayPost:
 		j.wrong(e, "it has no entry")
 	case e.Entry == nil:
 	case phase != e.Entry.Phase:
@@ -176,6 +189,7 @@ var kindNames = map[ledger.Kind]string{
 	ledger.Terminal: "terminal", ledger.APIKey: "key", ledger.Session: "session", ledger.User: "user",
 	ledger.Limit: "limit", ledger.Block: "entry of the blocklist", ledger.Subscription: "subscription",
 	ledger.Settlement: "settlement", ledger.Rate: "rate", ledger.Answer: "answer", ledger.Reply: "reply", ledger.Transfer: "transfer",
+	ledger.Contract: "contract", ledger.Screening: "screening",
 }
 
 func kindName(kind ledger.Kind) string {

@@ -142,6 +142,9 @@ func (c *checker) counters(o *organization) error {
 	stored := make(map[string]bool)
 	err := c.rows(o, posting.Counters, func(key, row []byte) error {
 		name, window, _ := strings.Cut(string(key[min(head, len(key)):]), "\x00")
+		if c.contractCounter(o, name, window, row) {
+			return nil
+		}
 		kind, volume, _ := strings.Cut(name, "/")
 		if window != "" || kind != "volume" && kind != "settled" {
 			return nil
@@ -171,5 +174,6 @@ func (c *checker) counters(o *organization) error {
 			}
 		}
 	}
+	c.missingCounters(o)
 	return err
 }

@@ -61,6 +61,16 @@ func ReadScreening(id ledger.ID, payload []byte) (*Screening, error) {
 	return found, nil
 }
 
+// FindScreening is a screening of the organization; false: it has none with that id.
+func FindScreening(view *posting.View, org, id ledger.ID) (*Screening, bool, error) {
+	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Screening, ID: id})
+	if err != nil || !found {
+		return nil, false, err
+	}
+	screening, err := ReadScreening(id, stored.Payload)
+	return screening, err == nil, err
+}
+
 // screened refuses a contract that rests on a screening that there is not.
 func (s *Service) screened(org ledger.ID, given contract.Given) error {
 	raw, sent := given[contract.ScreeningID.Name]
@@ -70,7 +80,7 @@ func (s *Service) screened(org ledger.ID, given contract.Given) error {
 	}
 	view := s.rt.Journal.View()
 	defer view.Close()
-	_, found, err := view.Record(org, ledger.Source{Kind: ledger.Screening, ID: id})
+	_, found, err := FindScreening(view, org, id)
 	if err == nil && !found {
 		return &contract.Faults{List: []contract.Fault{{Field: contract.ScreeningID.Name, Message: "is not a screening of the organization"}}}
 	}

@@ -212,6 +212,9 @@ func (d *destination) pull(c *actors.Context) {
 		if delivery == nil {
 			return nil, false, fmt.Errorf("a delivery waits that is not there: %x", row)
 		}
+		if len(delivery.Attempts) > 0 && !d.answers {
+			d.fails = true // as far as is known: it takes no place from those that answer
+		}
 		d.pulled[id] = true
 		d.passed = append([]byte(nil), row...)
 		d.due = append(d.due, parcel{notice: delivery.notice(), stored: true, left: delivery.left})

@@ -153,6 +153,43 @@ func TestDestinationsThatHangHoldNobodyElseUp(t *testing.T) {
 	good.wantOnce(t, here, ids)
 }
 
+// Many at once, to many destinations, as the machine's clock runs.
+func TestWithoutFaultsEverythingIsToldOnce(t *testing.T) {
+	h := newHouse(t, onRealClock)
+	random := random(t)
+	r := receive(t, always(200))
+	var to []ledger.ID
+	for range 30 {
+		to = append(to, h.at(r))
+	}
+	var mu sync.Mutex
+	var ids []ID
+	var tellers sync.WaitGroup
+	for range 4 {
+		batches := make([]int, 50)
+		for i := range batches {
+			batches[i] = 1 + random.IntN(len(to))
+		}
+		tellers.Go(func() {
+			for _, n := range batches {
+				booked := h.tells(here, posting.Webhook, to[:n]...)
+				mu.Lock()
+				ids = append(ids, booked...)
+				mu.Unlock()
+			}
+		})
+	}
+	soon(t, "booked", tellers.Wait)
+	h.rest()
+	r.wantOnce(t, here, ids)
+	for _, id := range ids[:50] {
+		h.wants(id, Delivered, 1)
+	}
+	h.restart()
+	h.rest()
+	r.wantOnce(t, here, ids)
+}
+
 // Nothing but failures, so that no window opens: what is due comes strictly in the
 // order in which it is due, four at a time.
 func TestOfDeliveriesThatWaitTheOneThatIsDueFirstIsTriedFirst(t *testing.T) {
@@ -239,5 +276,36 @@ func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
 	h.rest()
 	if before != len(old) {
 		t.Errorf("%d attempts at first, want %d", before, len(old))
+	}
+}
+
+// After a restart, or a long rest, what waits in the store says of a destination that
+// it has failed: its retries take no place from those that answer.
+func TestRetriesOfManyThatHangLeaveRoomForThoseThatAnswer(t *testing.T) {
+	const dead = briskPool + 50
+	h := newHouse(t)
+	hanging := receive(t, func(a *arrival) int {
+		if a.nth == 1 {
+			return 500
+		}
+		return hangs
+	})
+	good := receive(t, always(200))
+	var all []ledger.ID
+	for range dead {
+		all = append(all, h.at(hanging))
+	}
+	h.tells(here, posting.Webhook, all...)
+	h.rest()
+	h.stop()
+	if err := h.clock.Set(h.clock.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	h.start()
+	waitFor(t, "as many hang as may", func() bool { return hanging.count() == dead+doubtfulPool })
+	h.one(h.at(good))
+	waitFor(t, "the other one has its own", func() bool { return good.count() == 1 })
+	if got := hanging.count(); got != dead+doubtfulPool {
+		t.Errorf("%d have answered meanwhile", got-dead-doubtfulPool)
 	}
 }

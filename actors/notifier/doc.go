@@ -23,8 +23,8 @@
 //     between them count from the failure before, by the business clock.
 //  4. Destinations do not wait for each other. One of which nothing is known has one
 //     worker, one that has failed at most four, who take one notice at a time and
-//     share a pool with those of others that have failed; those that answer have
-//     another. Of one that has failed no more than 64 notices, and of all together no
+//     share a pool with those of others that have failed (what waits in the store says
+//     so after a restart, too); those that answer have another. Of one that has failed no more than 64 notices, and of all together no
 //     more than 65,536, wait in memory: the rest waits in the store.
 //  5. An attempt that was interrupted by the end of the process is none.
 //  6. Only an organization's office writes its rows, one Change at a time, and decides

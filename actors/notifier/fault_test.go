@@ -126,17 +126,17 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 	go func() { _ = h.runtime.Advance(began.Add(30 * time.Second)) }()
 	waitFor(t, "the retry is under way", func() bool { return r.count() == 2 })
 	release := make(chan struct{})
-	began := make(chan struct{})
+	busy := make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
 		failed <- h.ask(here, func(o *office, d *draft, _ ledger.Micros) error {
-			close(began)
+			close(busy)
 			<-release
 			d.shelve(here, []byte("z"), []byte{1})
 			return nil
 		})
 	}()
-	receiveFrom(t, "the office is busy", began)
+	receiveFrom(t, "the office is busy", busy)
 	go func() {
 		_ = h.ask(here, func(*office, *draft, ledger.Micros) error { panic("a fault of ours") })
 	}()

@@ -228,7 +228,7 @@ func TestDeliveriesAreTheirOrganizations(t *testing.T) {
 			t.Error("two organizations' events have one id")
 		}
 	}
-	h.clock.Set(h.clock.Now().Add(time.Second))
+	h.pass(time.Second)
 	only := h.tells(there, posting.Webhook, to)[0]
 	h.rest()
 	_, err := h.Read(here, only)

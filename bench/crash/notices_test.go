@@ -182,6 +182,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 	if statuses["charged"] == 0 || statuses["action_required"] == 0 || repeated == 0 {
 		t.Errorf("too little happened: %v", statuses)
 	}
+	r.advance(32 * 24 * 3600) // and what is over is removed
 	if code := r.Stop(); code != 0 {
 		t.Errorf("the server stopped with %d\n%s", code, r.Stderr())
 	}

@@ -15,7 +15,7 @@ var Certificate = define(&Product{
 	Code: 'c',
 	Faces: map[*Reading]*Face{
 		Secular: {Name: "certificate-issues", Prefix: "CI"},
-		Religious: {Name: "sukuk", Prefix: "SUK", Actions: map[string]Action{
+		Religious: {Name: "sukuk", Prefix: "SUK", Reviews: boardReviews, Actions: map[string]Action{
 			"approve": Pass, "reject": Reject, "start_offering": Offer, "subscribe": Subscribe, "close_subscription": CloseSubscription,
 			"activate": Activate, "distribute_profit": Profit, "mature": Mature, "redeem": Redeem, "redeem_early": RedeemEarly, "default": Default,
 		}},

@@ -415,60 +415,6 @@ func TestAnIssueIsRedeemed(t *testing.T) {
 	}
 }
 
-func issueMoves() map[string]move {
-	return map[string]move{
-		"submit": {name: Submit}, "reject": {name: Reject, given: given("reason", `"no"`)}, "review": {name: Pass, given: board()},
-		"no review": {name: Pass, given: given("approved_by", `"the board"`)},
-		"offering":  {name: Offer}, "subscribe": {name: Subscribe, given: given("investor_id", someone, "certificates", "1")},
-		"close_subscription": {name: CloseSubscription}, "activate": {name: Activate},
-		"profit": {name: Profit, given: given("total_profit", `"1"`)}, "mature": {name: Mature, days: 60}, "too soon": {name: Mature},
-		"redeem":       {name: Redeem, given: given("redemption_date", `"2026-03-02"`)},
-		"redeem_early": {name: RedeemEarly, given: given("redemption_date", `"2026-03-02"`)},
-		"default":      {name: Default, given: given("reason", `"enough"`)},
-	}
-}
-
-// issueRoutes lead into the states from the offering on, behind a start.
-func issueRoutes(start ...string) map[Status][]string {
-	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
-	return map[Status][]string{
-		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
-		Offering: way("offering", "subscribe"), Subscribed: way("offering", "subscribe", "close_subscription"),
-		Active: way("offering", "subscribe", "activate"), Matured: way("offering", "subscribe", "activate", "mature"),
-		Redeemed:  way("offering", "subscribe", "activate", "mature", "redeem"),
-		Defaulted: way("offering", "subscribe", "activate", "default"),
-	}
-}
-
-// Subscribe says itself that the issue is not offered (rule 1); all else is a
-// conflict.
-func TestAnIssueGoesItsWay(t *testing.T) {
-	const notOffered = "422 status"
-	body := issueBody().but("early_redemption_allowed", "true")
-	live := func(status string) map[string]string {
-		return map[string]string{"profit": status, "mature": "matured", "too soon": "422 maturity_date", "redeem_early": "redeemed", "default": "defaulted", "subscribe": notOffered}
-	}
-	draft := map[string]string{"submit": "under_review", "offering": "offering", "subscribe": notOffered}
-	review := map[string]string{"review": "review_passed", "no review": "review_passed", "reject": "rejected", "subscribe": notOffered}
-	rest := grid{
-		Draft: draft, UnderReview: review,
-		ReviewPassed: {"offering": "offering", "subscribe": notOffered},
-		Refused:      {"subscribe": notOffered},
-		Offering:     {"subscribe": "offering", "close_subscription": "subscribed", "activate": "active"},
-		Subscribed:   {"activate": "active", "subscribe": notOffered},
-		Active:       live("active"),
-		Matured:      {"redeem": "redeemed", "default": "defaulted", "subscribe": notOffered},
-		Redeemed:     {"subscribe": notOffered},
-		Defaulted:    {"subscribe": notOffered},
-	}
-	drawn(t, Certificate, Secular, body, issueMoves(), issueRoutes(), rest)
-	rest[Draft] = map[string]string{
-		"submit": "under_review", "review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered,
-	}
-	rest[UnderReview] = map[string]string{"review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered}
-	drawn(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), rest)
-}
-
 func TestASukuksReviewMayNameItsBoard(t *testing.T) {
 	x := strike(t, Certificate, Religious, issueBody())
 	x.refuses("approved_by fatwa_reference", Pass)
@@ -479,6 +425,14 @@ func TestASukuksReviewMayNameItsBoard(t *testing.T) {
 	}
 	if got := x.answer(Pass, board()); got != "409" {
 		t.Errorf("a second approval is answered with %s", got)
+	}
+}
+
+func TestOnlyASukuksReviewNamesItsBoard(t *testing.T) {
+	x := strike(t, InstalmentSale, Religious, saleBody())
+	x.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
+	if got := Reviewed.Of(x.r.Values); got != (Approval{ApprovedBy: "x", FatwaReference: "F-7"}) {
+		t.Errorf("the review is %v", got)
 	}
 }
 

@@ -56,7 +56,7 @@ func Open(d Proposal) (Decision, error) {
 		deed := d.Product.Deed(name)
 		c = &Case{Now: d.Now, Today: d.Now.Date(), Was: r, r: r, reading: d.Reading, faults: faults}
 		if c.in = approval; deed.Name != Pass {
-			c.in = deed.given(Given{}, d.Reading, faults)
+			c.in = deed.given(Given{}, r, faults)
 		}
 		if err := decision.do(c, deed); err != nil {
 			return Decision{}, err
@@ -77,7 +77,7 @@ func (d *Proposal) settle(r *Record, f *Faults) {
 	}
 	if !Currency.Has(r.Values) {
 		if d.Product.Currencied {
-			if _, sent := d.Given[Currency.Name]; !sent || string(d.Given[Currency.Name]) == "null" {
+			if !f.about(Currency.Name) {
 				f.add(Currency.Name, "is required")
 			}
 			return
@@ -105,19 +105,19 @@ func (d *Proposal) approval(f *Faults) Row {
 		f.add(Reviewed.Name, "must be an object")
 		return nil
 	}
-	return d.Reading.Reviews.Read(sent, false, Reviewed.Name+".", f)
+	return d.Product.reviews(d.Reading).Read(sent, false, Reviewed.Name+".", f)
 }
 
 // given reads what an action was given.
-func (d *Deed) given(sent Given, reading *Reading, f *Faults) Row {
+func (d *Deed) given(sent Given, r *Record, f *Faults) Row {
 	body := d.Body
 	if d.Name == Pass {
-		body = reading.Reviews
+		body = r.Product.reviews(r.Reading)
 	}
 	if body == nil {
 		return nil
 	}
-	return body.Read(sent, reading.Loose, "", f)
+	return body.Read(sent, r.Reading.Loose, "", f)
 }
 
 // Act decides on an action. The error is a Conflict if the state does not have it, a
@@ -131,7 +131,7 @@ func (r *Record) Act(name Action, sent Given, now ledger.Micros) (Decision, erro
 		return Decision{}, refuseState(r.Status, name)
 	}
 	faults := new(Faults)
-	in := deed.given(sent, r.Reading, faults)
+	in := deed.given(sent, r, faults)
 	if err := faults.err(); err != nil {
 		return Decision{}, err
 	}
@@ -173,7 +173,7 @@ func (r *Record) Woken(now ledger.Micros) (Decision, bool) {
 	deed := r.Product.Deed(name)
 	d := Decision{Record: r.next(), Outcome: true}
 	c := &Case{Now: now, Today: on, Was: r, r: d.Record, reading: r.Reading, faults: new(Faults), on: on}
-	c.in = deed.given(nil, r.Reading, c.faults) // time says nothing: what may be left out has its default
+	c.in = deed.given(nil, r, c.faults) // time says nothing: what may be left out has its default
 	assert.NoError(d.do(c, deed))
 	return d.end(), true
 }

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mizan/ledger"
@@ -19,6 +20,11 @@ func (f *Faults) add(field, format string, args ...any) {
 }
 
 func (f *Faults) none() bool { return len(f.List) == 0 }
+
+// about tells whether a field is refused already.
+func (f *Faults) about(field string) bool {
+	return slices.ContainsFunc(f.List, func(fault Fault) bool { return fault.Field == field })
+}
 
 // Error implements error.
 func (f *Faults) Error() string {

@@ -47,7 +47,7 @@ var InstalmentSale = define(&Product{
 		&Deed{Name: Cancel, Moves: true, Do: slCancel},
 		&Deed{Name: SettleEarly, Moves: true, Body: columns(nil, slInRebate), Do: slSettle},
 	),
-	Type: "asset_type", Customer: "customer_id", Currencied: true,
+	Type: "asset_type", Customer: "customer_id", Currencied: true, Schedule: slSchedule.Column,
 	Open: slOpen, Holdings: slHoldings,
 })
 

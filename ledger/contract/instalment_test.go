@@ -234,6 +234,15 @@ func TestDelinquencyIsBookedByTheDifference(t *testing.T) {
 	x.says("delinquent_amount", "0", "days_past_due", "0")
 }
 
+// Three times the instalment is not the third row: that one has the rest.
+func TestTheLastRowsRestIsLateAsOfItsDay(t *testing.T) {
+	x := sold(t)
+	x.do(RecordPayment, "amount", `"1098"`)
+	x.later(100)
+	x.do(RecordDelinquency, "amount", `"2"`)
+	x.says("days_past_due", "10")
+}
+
 func TestNothingIsLateOnceASaleIsPaid(t *testing.T) {
 	x := sold(t)
 	x.later(31)

@@ -79,6 +79,9 @@ type Face struct {
 	// Opening are the actions that a creation takes at once. Its body has to carry a
 	// compliance_review.
 	Opening []Action
+
+	// Reviews is the body of a review where it is another than the reading's.
+	Reviews *Table
 }
 
 // Product is one kind of contract: its columns, its machine, its arithmetic and
@@ -161,6 +164,14 @@ func (p *Product) compile(reading *Reading) *Machine {
 	return fsm.MustCompile(states, actions, table)
 }
 
+// reviews is the body of a review of the product's contracts in a reading.
+func (p *Product) reviews(reading *Reading) *Table {
+	if own := p.Faces[reading].Reviews; own != nil {
+		return own
+	}
+	return reading.Reviews
+}
+
 // Machine is the product's machine in a reading; nil: it has no face there.
 func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading] }
 
@@ -208,7 +219,7 @@ var (
 	submitDeed = &Deed{Name: Submit, Do: func(*Case) {}}
 	passDeed   = &Deed{Name: Pass, Do: func(c *Case) {
 		var a Approval
-		for _, column := range c.reading.Reviews.Columns {
+		for _, column := range c.r.Product.reviews(c.reading).Columns {
 			if said, ok := c.in[column.place].(string); ok {
 				a = a.With(column.Name, said)
 			}

@@ -36,8 +36,9 @@ var (
 	reviews     = columns(nil, approvedBy, signedAt, documentRef, note)
 
 	fatwaReference   = text(5, "fatwa_reference", required, atMost(maxNote))
+	religiousReviews = columns(reviews, fatwaReference)
 	boardID          = text(6, "board_id", asked)
-	religiousReviews = columns(reviews, fatwaReference, boardID)
+	boardReviews     = columns(religiousReviews, boardID)
 )
 
 // The readings.

@@ -41,7 +41,8 @@ const (
 	maxImpure = 5
 )
 
-// Screened is what is screened: an asset, or a transaction.
+// Screened is what is screened: an asset, or a transaction. A text that is blank says
+// nothing.
 type Screened struct {
 	Subject     string // "asset" or "transaction"
 	Region      string
@@ -77,6 +78,8 @@ func Screen(s *Screened) (decision Outcome, findings []Finding) {
 	return decision, findings
 }
 
+// sector looks for the excluded sectors' names as whole words, whatever the case and
+// whatever is between them: "non-alcoholic" names none, "alcohol-based" does.
 func (s *Screened) sector() Finding {
 	for _, said := range []string{s.AssetType, s.Activity, s.Description} {
 		words := wordsOf(said)
@@ -122,17 +125,21 @@ func ratio(code, said string, most int64) Finding {
 	return Finding{code, Passed, "is at most " + bound.String() + " percent"}
 }
 
+func blank(said string) bool { return strings.TrimSpace(said) == "" }
+
+// complete asks for the region and for what is screened: of an asset what it is, of a
+// transaction what it is for and how much.
 func (s *Screened) complete() Finding {
 	var missing []string
-	if s.Region == "" {
+	if blank(s.Region) {
 		missing = append(missing, "region")
 	}
 	if s.Subject == "asset" {
-		if s.AssetType == "" && s.Description == "" {
+		if blank(s.AssetType) && blank(s.Description) {
 			missing = append(missing, "asset_type or description")
 		}
 	} else {
-		if s.Activity == "" {
+		if blank(s.Activity) {
 			missing = append(missing, "activity")
 		}
 		if !s.HasAmount {

@@ -1,0 +1,244 @@
+package api_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// "Bodies are flat JSON objects": whatever is none is refused, and stores nothing.
+func TestBodiesOfContractsAreStrictObjects(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("leases")
+	deep := strings.Repeat(`{"a":`, 33) + "1" + strings.Repeat("}", 33)
+	type bad struct {
+		body   string
+		status int
+	}
+	h.storesNothing(t, func() {
+		for _, path := range []string{pfp + "leases", d.path + "/acquire"} {
+			for name, c := range map[string]bad{
+				"no JSON":        {`{`, 400},
+				"nothing at all": {` `, 400},
+				"two values":     {`{} {}`, 400},
+				"a key twice":    {`{"region":"AE","region":"SA"}`, 400},
+				"inside, twice":  {`{"metadata":{"a":1,"a":2}}`, 400},
+				"no UTF-8":       {"{\"region\":\"\xff\"}", 400},
+				"too deep":       {deep, 400},
+				"a list":         {`[]`, 422},
+				"a text":         {`"x"`, 422},
+				"a number":       {`1`, 422},
+				"null":           {`null`, 422},
+			} {
+				a := h.session().post(path, c.body)
+				if a.status != c.status || c.status == 400 && a.at("error") != "bad_request" {
+					t.Errorf("%s to %s: %d %s", name, path, a.status, a.body)
+				}
+				if c.status == 422 {
+					a.faults("body")
+				}
+			}
+			for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonp", ""} {
+				// Go sends no content type at all where the header is empty.
+				h.session().with("content-type", kind).post(path, "{}").want(415, "")
+			}
+			h.session().with("content-type", "application/json; charset=utf-8").post(path, "{}").want(422, "")
+			h.session().post(path, `{"metadata":"`+strings.Repeat("a", 1<<20)+`"}`).want(413, "")
+		}
+	})
+}
+
+// A body may be absent where an action takes nothing, and says nothing where it is
+// there.
+func TestActionsThatTakeNothingNeedNoBody(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	bodies := []string{"", "{}", `{"anything":"else","approved_by":1}`}
+	for _, body := range bodies {
+		for product, actions := range map[string]string{
+			"managed-investments": "submit", "leases": "submit", "partnerships": "submit", "certificate-issues": "submit", "instalment-sales": "submit order_asset",
+		} {
+			d := h.strikes(product)
+			for _, action := range strings.Fields(actions) {
+				if action == "order_asset" {
+					d = h.strikes(product)
+				}
+				d.post(d.path+"/"+action, body).want(200, "")
+			}
+		}
+		d := h.strikes("partnerships")
+		for _, action := range []string{"fund", "activate"} {
+			d.post(d.path+"/"+action, body).want(200, "")
+		}
+	}
+	// Where everything may be left out, no body is as good as an empty one.
+	d := h.strikes("leases").follows(`acquire ownership_documents ["deed"]`)
+	d.does("activate").tells("start_date", "2026-09-03")
+	b := h.strikes("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).follows("fund", "activate")
+	b.does("buyout").tells("units_bought", "1")
+}
+
+// DECISIONS, 6: the order of refusals: no such contract, no such action, wrong state,
+// bad input, a condition that is not met.
+func TestAnActionIsRefusedInItsOrder(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("leases")
+	h.storesNothing(t, func() {
+		nobody := pfp + "leases/" + uuid.NewString()
+		for _, action := range []string{"activate", "fly", "payment", "rent_due"} {
+			if a := h.session().post(nobody+"/"+action, `{"amount":1}`); a.status != 404 || a.at("error") != "not_found" {
+				t.Errorf("%s of nothing: %d %s", action, a.status, a.body)
+			}
+		}
+		h.session().post(d.path+"/payment", `{"amount":1}`).conflicts()
+		h.session().post(d.path+"/payment", `{"amount":"1"}`).conflicts()
+		h.session().post(d.path+"/transfer", ``).conflicts()
+		h.session().post(d.path+"/acquire", `{}`).faults("ownership_documents")
+	})
+	d.follows(`acquire ownership_documents ["deed"]`, "activate")
+	h.storesNothing(t, func() {
+		h.session().post(d.path+"/payment", `{"amount":1}`).faults("amount")
+		h.session().post(d.path+"/payment", `{"amount":"1201"}`).faults("amount")
+		h.session().post(d.path+"/transfer", ``).faults("lease_type")
+		h.session().post(d.path+"/terminate", `{"reason":" "}`).faults("reason")
+	})
+}
+
+// "422: Unknown action, message `Unsupported action: {name}`".
+func TestAnUnknownActionIsNamed(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for product, unknown := range map[string][]string{
+		"certificate-issues":   {"fund", "cancel", "continue"},
+		"managed-investments":  {"liquidate", "liquidation", "dissolve"},
+		"leases":               {"rent_due", "record_rental", "ACTIVATE", "create"},
+		"partnerships":         {"rent", "complete_buyout", "buyout_unit", "complete"},
+		"investment-deposits":  {"submit", "review", "reject"},
+		"instalment-sales":     {"pay_off", "payment"},
+		"safekeeping-deposits": {"submit", "review", "hibah"},
+	} {
+		d := h.strikes(product)
+		for _, action := range append(unknown, "fly", "x%2Fy") {
+			name := strings.ReplaceAll(action, "%2F", "/")
+			d.post(d.path+"/"+action, "{}").want(422, `{"error":"unprocessable_entity","message":"Unsupported action: `+name+`","details":{"action":["Unsupported action: `+name+`"]}}`)
+		}
+	}
+}
+
+// "metadata object returned untouched": its bytes are those that were sent.
+func TestMetadataOfAContractComesBackUntouched(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const odd = `{ "b" : 1.0,  "a":[ 1e2 ,-0, 12345678901234567890.10],"ü":"\u00e9\/\n", "status":"x", "losses":{"n":null} }`
+	for _, product := range products {
+		body := forms[product].with("metadata", odd).json()
+		a := h.session().post(pfp+product, body).want(201, "")
+		for _, shown := range []string{a.body, h.session().get(pfp + product + "/" + a.at("data.id")).body} {
+			if !strings.Contains(shown, `"metadata":`+odd+`,`) {
+				t.Errorf("%s shows %s", product, shown)
+			}
+		}
+		for sent, want := range map[string]string{"": "null", "null": "null", "{}": "{}"} {
+			b := h.session().post(pfp+product, forms[product].with("metadata", sent).json()).want(201, "")
+			if got := b.at("data.metadata"); got != want {
+				t.Errorf("%s with metadata %q shows %s", product, sent, got)
+			}
+		}
+	}
+}
+
+// The service's own keys of metadata are those that the specification names; beside
+// them stays what was sent, and theirs win.
+func TestTheServicesKeysOfMetadataStandBesideTheSentOnes(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const sent = `{"mine":{ "a" : [1.0] },"rejection_reason":"mine too","\u0061b":"x"}`
+	d := h.strikes("partnerships", "metadata", sent).follows("submit", `reject reason "no"`)
+	if a := d.says(); !strings.Contains(a.body, `"metadata":{"mine":{ "a" : [1.0] },"ab":"x","rejection_reason":"no"}`) {
+		t.Errorf("%s", a.body)
+	}
+	loss := h.strikes("partnerships", "metadata", `{"mine":1}`).follows("fund", "activate", `loss amount "10"`)
+	loss.says().tells("metadata", `{"last_loss":{"amount":"10","bank_share":"6","customer_share":"4","date":"2026-09-03"},"mine":1}`)
+}
+
+// Every text, date and amount of an action's body has its bounds too: refused by the
+// field's name, and nothing is stored.
+func TestActionsOfContractsTakeTheirFieldsInTheirForms(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	amount, zero, date, text := noAmount, noSum, noDate, append([]string{`""`, "", "null"}, noNote...)
+	integer, sums := among(`0`), append([]string{"", "null"}, amount...)
+	issue := `offering subscription_start "2026-09-01" subscription_end "2026-09-30"`
+	bought := `subscribe investor_id "` + someone + `" certificates 2`
+	owned := `acquire ownership_documents ["deed"]`
+	bought2 := []string{"order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset", "activate"}
+	list := []string{`"deed"`, `[]`, `{}`, `[""]`, `[null]`, `[{}]`, "", "null"}
+	for _, c := range []struct {
+		product string
+		more    []string // members of the contract
+		before  []string // actions
+		action  string
+		good    []string // members of the body
+		bad     map[string][]string
+	}{
+		{"certificate-issues", nil, nil, "offering", []string{"subscription_start", `"2026-09-01"`, "subscription_end", `"2026-09-30"`},
+			map[string][]string{"subscription_start": append([]string{"", "null"}, date...), "subscription_end": append([]string{"", "null"}, date...)}},
+		{"certificate-issues", nil, []string{issue}, "subscribe", []string{"investor_id", `"` + someone + `"`, "certificates", `1`},
+			map[string][]string{"investor_id": append([]string{"", "null"}, noUUID...), "certificates": append([]string{"", "null", `11`}, integer...)}},
+		{"certificate-issues", nil, []string{issue, bought}, "activate", nil, map[string][]string{"issue_date": date}},
+		{"certificate-issues", nil, []string{issue, bought, "activate"}, "profit", []string{"total_profit", `"5"`}, map[string][]string{"total_profit": sums, "period_end_date": date}},
+		{"certificate-issues", []string{"early_redemption_allowed", "true"}, []string{issue, bought, "activate"}, "redeem_early", []string{"redemption_date", `"2026-09-03"`}, map[string][]string{"redemption_date": append([]string{"", "null"}, date...)}},
+		{"certificate-issues", nil, []string{issue, bought, "activate"}, "default", []string{"reason", `"gone"`}, map[string][]string{"reason": text}},
+		{"managed-investments", nil, []string{"submit"}, "review", []string{"approved_by", `"board"`}, map[string][]string{"approved_by": append([]string{`""`, "", "null"}, noText...), "signed_at": noNote, "note": noNote, "document_ref": noNote}},
+		{"managed-investments", nil, []string{"submit"}, "reject", []string{"reason", `"no"`}, map[string][]string{"reason": text}},
+		{"managed-investments", nil, []string{"fund", "activate"}, "profit", []string{"gross_profit", `"0"`, "period_end_date", `"2026-09-30"`},
+			map[string][]string{"gross_profit": append([]string{"", "null"}, zero...), "period_end_date": append([]string{"", "null"}, date...)}},
+		{"managed-investments", nil, []string{"fund", "activate"}, "loss", []string{"amount", `"1"`, "period_end_date", `"2026-09-30"`}, map[string][]string{"amount": sums, "period_end_date": date}},
+		{"managed-investments", nil, []string{"fund"}, "complete", []string{"final_value", `"0"`}, map[string][]string{"final_value": append([]string{"", "null"}, zero...)}},
+		{"leases", nil, nil, "acquire", []string{"ownership_documents", `[{"ref":1}]`},
+			map[string][]string{"ownership_documents": list, "asset_serial_number": noText, "asset_registration": noText, "insurance_policy": noText, "insurance_expires": date}},
+		{"leases", nil, []string{owned}, "activate", nil, map[string][]string{"delivery_date": date}},
+		{"leases", nil, []string{owned, "activate"}, "payment", []string{"amount", `"1"`}, map[string][]string{"amount": sums}},
+		{"leases", nil, []string{owned, "activate"}, "arrears", []string{"amount", `"0"`}, map[string][]string{"amount": append([]string{"", "null"}, zero...)}},
+		{"leases", nil, []string{owned, "activate"}, "expense", []string{"amount", `"1"`, "description", `"tyres"`}, map[string][]string{"amount": sums, "description": text, "type": noText}},
+		{"leases", nil, []string{owned, "activate"}, "terminate", []string{"reason", `"gone"`}, map[string][]string{"reason": text}},
+		{"partnerships", nil, []string{"submit"}, "review", []string{"approved_by", `"board"`}, map[string][]string{"approved_by": append([]string{`""`, "", "null"}, noText...)}},
+		{"partnerships", nil, []string{"fund", "activate"}, "profit", []string{"gross_profit", `"0"`, "period_end_date", `"2026-09-30"`},
+			map[string][]string{"gross_profit": append([]string{"", "null"}, zero...), "period_end_date": append([]string{"", "null"}, date...)}},
+		{"partnerships", nil, []string{"fund", "activate"}, "loss", []string{"amount", `"1"`}, map[string][]string{"amount": sums}},
+		{"partnerships", []string{"partnership_type", `"diminishing"`, "term_months", `12`}, []string{"fund", "activate"}, "buyout", []string{"units", `12`}, map[string][]string{"units": append([]string{`13`}, integer...)}},
+		{"partnerships", nil, []string{"fund", "activate"}, "dissolve", []string{"reason", `"gone"`}, map[string][]string{"reason": text}},
+		{"investment-deposits", nil, nil, "activate", nil, map[string][]string{"compliance_review": {`1`, `"x"`, `[]`, `{}`, `{"approved_by":""}`, `{"approved_by":" "}`, `{"approved_by":1}`, `{"approved_by":null}`, `{"Approved_By":"x"}`}}},
+		{"investment-deposits", nil, []string{"activate"}, "profit", []string{"gross_profit", `"0"`}, map[string][]string{"gross_profit": append([]string{"", "null"}, zero...), "period_end_date": date}},
+		{"investment-deposits", nil, []string{"activate"}, "loss", []string{"amount", `"1"`}, map[string][]string{"amount": sums, "period_end_date": date}},
+		{"investment-deposits", []string{"early_withdrawal_allowed", "true"}, []string{"activate"}, "withdraw", []string{"closed_by", `"teller"`}, map[string][]string{"closed_by": append([]string{`""`, "", "null"}, noText...)}},
+		{"instalment-sales", nil, nil, "order_asset", nil, map[string][]string{"supplier_deposit": zero}},
+		{"instalment-sales", nil, []string{"order_asset"}, "purchase_asset", []string{"ownership_documents", `["deed"]`}, map[string][]string{"ownership_documents": list, "actual_cost": amount}},
+		{"instalment-sales", nil, bought2, "record_payment", []string{"amount", `"1100"`}, map[string][]string{"amount": append([]string{`"1101"`}, sums...)}},
+		{"instalment-sales", nil, bought2, "settle_early", []string{"rebate", `"100"`}, map[string][]string{"rebate": append([]string{"", "null", `"101"`}, zero...)}},
+		{"safekeeping-deposits", nil, []string{"activate"}, "withdraw", []string{"amount", `"1000"`}, map[string][]string{"amount": append([]string{`"1001"`}, sums...)}},
+		{"safekeeping-deposits", nil, []string{"activate"}, "grant_hibah", []string{"amount", `"1"`, "granted_by", `"board"`}, map[string][]string{"amount": sums, "granted_by": append([]string{`""`, "", "null"}, noText...), "note": noNote}},
+	} {
+		d := h.strikes(c.product, c.more...).follows(c.before...)
+		good := members{}.with(c.good...)
+		h.storesNothing(t, func() {
+			for _, name := range slices.Sorted(maps.Keys(c.bad)) {
+				for _, value := range c.bad[name] {
+					a := d.post(d.path+"/"+c.action, good.with(name, value).json())
+					if a.status != 422 || a.at("details."+name) == "(absent)" {
+						t.Errorf("%s %s with %s %.60s: %d %.300s", c.product, c.action, name, value, a.status, a.body)
+					}
+				}
+			}
+		})
+		if a := d.post(d.path+"/"+c.action, good.json()); a.status != 200 {
+			t.Errorf("%s %s with %s: %s", c.product, c.action, good.json(), fmt.Sprint(a.status, " ", a.body))
+		}
+	}
+}

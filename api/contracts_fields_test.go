@@ -1,0 +1,331 @@
+package api_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Values that no field of the kind takes, as JSON.
+var (
+	noText    = []string{`1`, `true`, `[]`, `{}`, `"  "`, `"` + strings.Repeat("a", 256) + `"`}
+	noNote    = []string{`1`, `true`, `[]`, `"  "`, `"` + strings.Repeat("a", 2001) + `"`}
+	noLong    = append([]string{`"ten chars."`, `"short"`}, noNote...)
+	noWord    = []string{`"other"`, `"Lease"`, `1`, `true`, `[]`, `{}`, `""`}
+	noUUID    = []string{`"x"`, `1`, `"{` + someone + `}"`, `"urn:uuid:` + someone + `"`, `"7c2b8a0e2d534b1f9d2c0b5a6f1e3c01"`, `[]`}
+	noDate    = []string{`"2026-02-30"`, `"2026-13-01"`, `"2026-2-3"`, `"20260203"`, `"03.02.2026"`, `"2026-02-03T00:00:00Z"`, `20260203`, `"tomorrow"`, `"1969-12-31"`, `"9001-01-01"`, `"0000-00-00"`}
+	noFlag    = []string{`"true"`, `0`, `1`, `"yes"`, `[]`}
+	noObject  = []string{`1`, `"x"`, `[]`, `true`, `{"a":"` + strings.Repeat("b", 65<<10) + `"}`}
+	noTexts   = []string{`"x"`, `{}`, `[1]`, `["a",""]`, `["a"," "]`, `[["a"]]`, `["` + strings.Repeat("a", 256) + `"]`, `[` + strings.Repeat(`"a",`, 100) + `"a"]`}
+	noRatio   = []string{`{"bank":-10,"customer":110}`, `{"bank":50,"customer":49}`, `{"bank":100}`, `{"bank":"50","customer":"50"}`, `{"bank":50.0,"customer":50}`, `[50,50]`, `50`, `"50:50"`, `{}`, `{"Bank":50,"Customer":50}`, `{"bank":101,"customer":-1}`, `{"bank":9223372036854775807,"customer":1}`}
+	noInteger = []string{`1.0`, `1e2`, `1.5`, `"3"`, `-1`, `9223372036854775807`, `9223372036854775808`, `99999999999999999999999999`, `true`, `[]`}
+
+	noSum = []string{
+		`1000`, `1`, `1.5`, `"-1"`, `"+1"`, `"01"`, `"00"`, `"1.5"`, `"1e3"`, `" 1"`, `"1 "`, `""`, `"0x10"`, `"1,000"`, `"١٢"`, `true`, `[]`, `{}`,
+		`"1` + strings.Repeat("0", 71) + `1"`, `"1` + strings.Repeat("0", 73) + `"`, `"` + strings.Repeat("9", 78) + `"`, `"` + strings.Repeat("9", 4096) + `"`,
+	}
+	noAmount = append([]string{`"0"`}, noSum...)
+)
+
+// among are integers just outside their bounds, and what is none.
+func among(outside ...string) []string { return append(slices.Clone(noInteger), outside...) }
+
+// column is what is asked of a field.
+type column struct {
+	required bool
+	takes    []string // shown as they are sent
+	refuses  []string
+	besides  []string // members that go with it
+}
+
+func words(list string) (all []string) {
+	for _, word := range strings.Fields(list) {
+		all = append(all, `"`+word+`"`)
+	}
+	return all
+}
+
+// lots is 10^72, the largest amount.
+var lots = `"1` + strings.Repeat("0", 72) + `"`
+
+var (
+	whoField       = column{required: true, takes: []string{`"` + stranger + `"`}, refuses: noUUID}
+	regionField    = column{required: true, takes: words("AE SA BH QA KW OM MY ID PK BD EG JO TR KZ UZ AZ KG RU GB"), refuses: []string{`"US"`, `"ae"`, `"A"`, `"ARE"`, `""`, `1`, `"XX"`}}
+	currencyField  = column{takes: words("AED SAR BHD QAR KWD OMR MYR IDR PKR BDT EGP JOD TRY KZT UZS AZN KGS RUB GBP USD EUR"), refuses: []string{`"JPY"`, `"usd"`, `"USDT"`, `1`, `" "`}}
+	metadataField  = column{takes: []string{`{}`, `{"a":1}`}, refuses: noObject}
+	productIDField = column{takes: []string{`"` + stranger + `"`}, refuses: noUUID}
+	frequencyField = column{takes: words("monthly quarterly semi_annually annually"), refuses: append([]string{`"weekly"`, `"at_maturity"`}, noWord...)}
+	ratioField     = column{required: true, takes: []string{`{"bank":0,"customer":100}`, `{"bank":100,"customer":0}`, `{"bank":33,"customer":67}`}, refuses: noRatio}
+)
+
+func (c column) must() column { c.required = true; return c }
+
+// contractFields is the specification's table of each product's fields, "Resources and their
+// fields"; the last two are POSTINGS.md's.
+var contractFields = map[string]map[string]column{
+	"certificate-issues": {
+		"name": {required: true, takes: []string{`"A"`, `"Ünïcode عقد"`}, refuses: append([]string{`""`}, noText...)}, "region": regionField, "currency": currencyField, "metadata": metadataField, "product_id": productIDField,
+		"backing_type":                  {required: true, takes: words("lease managed_investment partnership installment_sale manufacturing forward_purchase"), refuses: noWord},
+		"underlying_asset":              {required: true, takes: []string{`"Eleven char"`, `"أحد عشر حرف"`}, refuses: noLong},
+		"underlying_asset_value":        {required: true, takes: []string{`"1000"`, lots}, refuses: append([]string{`"999"`}, noAmount...)},
+		"total_value":                   {required: true, takes: []string{`"100"`, `"900"`}, refuses: append([]string{`"950"`, `"99"`}, noAmount...)},
+		"certificate_value":             {required: true, takes: []string{`"1"`, `"1000"`, `"8"`}, refuses: noAmount},
+		"expected_yield":                {required: true, takes: []string{`1`, `50`}, refuses: among(`0`, `51`)},
+		"maturity_months":               {required: true, takes: []string{`1`, `360`}, refuses: among(`0`, `361`)},
+		"min_subscription":              {takes: []string{`1`, `10`}, refuses: among(`0`)},
+		"max_subscription":              {takes: []string{`1`, `10`}, refuses: among(`0`)},
+		"profit_distribution_frequency": frequencyField,
+		"redemption_mode":               {takes: words("bullet amortizing callable"), refuses: noWord},
+		"early_redemption_allowed":      {takes: []string{`true`, `false`}, refuses: noFlag},
+		"early_redemption_penalty":      {takes: []string{`"0"`, `"5"`}, refuses: noSum},
+		"subscription_start":            {takes: []string{`"2026-09-03"`, `"2028-02-29"`}, refuses: append([]string{`"2027-02-29"`}, noDate...)},
+		"subscription_end":              {takes: []string{`"2026-09-03"`}, refuses: noDate},
+		"originator_id":                 productIDField, "spv_id": productIDField,
+		"underlying_asset_type": {takes: []string{`"building"`}, refuses: noText},
+	},
+	"managed-investments": {
+		"customer_id": whoField, "region": regionField, "currency": currencyField.must(), "metadata": metadataField, "profit_sharing_ratio": ratioField,
+		"capital_amount":        {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
+		"business_type":         {required: true, takes: []string{`"trade"`}, refuses: append([]string{`""`}, noText...)},
+		"term_months":           {required: true, takes: []string{`1`, `120`}, refuses: among(`0`, `121`)},
+		"mandate_type":          {takes: words("restricted unrestricted"), refuses: noWord},
+		"business_restrictions": {takes: []string{`["no alcohol"]`, `["a","b"]`}, refuses: noTexts},
+		"business_description":  {takes: []string{`"Buys and sells"`}, refuses: noNote},
+		"reporting_frequency":   frequencyField,
+	},
+	"leases": {
+		"customer_id": whoField, "region": regionField, "currency": currencyField, "metadata": metadataField, "product_id": productIDField,
+		"lease_type":            {required: true, takes: words("operating finance"), refuses: noWord, besides: []string{"purchase_option_price", `"1"`}},
+		"asset_description":     {required: true, takes: []string{`"Eleven char"`}, refuses: noLong},
+		"asset_cost":            {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
+		"lease_term_months":     {required: true, takes: []string{`1`, `240`}, refuses: among(`0`, `241`)},
+		"monthly_rental":        {required: true, takes: []string{`"1"`}, refuses: append([]string{lots}, noAmount...)},
+		"purchase_option_price": {takes: []string{`"1"`, `"1200"`}, refuses: append([]string{`"1201"`}, noAmount...), besides: []string{"lease_type", `"finance"`}},
+		"asset_type":            {takes: words("vehicle equipment real_estate aircraft vessel machinery"), refuses: noWord},
+		"advance_rental":        {takes: []string{`"1"`}, refuses: append([]string{lots}, noAmount...)},
+		"security_deposit":      {takes: []string{`"1"`, lots}, refuses: noAmount},
+		"residual_value":        {takes: []string{`"1"`, `"1200"`}, refuses: append([]string{`"1201"`}, noAmount...)},
+		"asset_serial_number":   {takes: []string{`"WDB123"`}, refuses: noText},
+		"asset_location":        {takes: []string{`"Dubai"`}, refuses: noText},
+		"asset_specifications":  {takes: []string{`{"power":[1,2]}`}, refuses: noObject},
+	},
+	"partnerships": {
+		"customer_id": whoField, "region": regionField, "currency": currencyField, "metadata": metadataField, "profit_sharing_ratio": ratioField,
+		"partnership_type":      {required: true, takes: words("permanent diminishing"), refuses: noWord, besides: []string{"term_months", `12`}},
+		"total_value":           {required: true, takes: []string{`"1000"`}, refuses: append([]string{`"999"`, `"1001"`}, noAmount...)},
+		"bank_contribution":     {required: true, takes: []string{`"600"`}, refuses: noAmount},
+		"customer_contribution": {required: true, takes: []string{`"400"`}, refuses: noAmount},
+		"term_months":           {takes: []string{`1`, `1200`}, refuses: among(`0`, `1201`)},
+		"buyout_schedule":       frequencyField,
+		"rental_amount":         {takes: []string{`"1"`, lots}, refuses: noAmount},
+		"asset_description":     {takes: []string{`"A warehouse"`}, refuses: noNote},
+	},
+	"investment-deposits": {
+		"customer_id": whoField, "region": regionField, "currency": currencyField.must(), "metadata": metadataField, "product_id": productIDField, "profit_sharing_ratio": ratioField,
+		"initial_amount":                   {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
+		"term_months":                      {required: true, takes: []string{`1`, `120`}, refuses: among(`0`, `121`)},
+		"investment_type":                  {takes: words("general restricted"), refuses: noWord},
+		"investment_restrictions":          {takes: []string{`["no weapons"]`}, refuses: noTexts},
+		"distribution_frequency":           {takes: words("monthly quarterly semi_annually at_maturity"), refuses: append([]string{`"annually"`}, noWord...)},
+		"indicative_rate":                  {takes: []string{`0`, `7`}, refuses: noInteger},
+		"early_withdrawal_allowed":         {takes: []string{`true`, `false`}, refuses: noFlag},
+		"early_withdrawal_penalty_percent": {takes: []string{`0`, `100`}, refuses: among(`101`)},
+		"auto_renewal":                     {takes: []string{`true`, `false`}, refuses: noFlag},
+		"account_id":                       {takes: []string{`"DE02 1203"`}, refuses: noText},
+		"opened_by":                        {takes: []string{`"teller 7"`}, refuses: noText},
+	},
+	"instalment-sales": {
+		"customer_id": whoField, "region": regionField, "currency": currencyField.must(), "metadata": metadataField,
+		"asset_description": {required: true, takes: []string{`"Eleven char"`}, refuses: noLong},
+		"asset_cost":        {required: true, takes: []string{`"1"`}, refuses: append([]string{lots}, noAmount...)},
+		"markup_rate":       {required: true, takes: []string{`0`, `100`}, refuses: among(`101`)},
+		"instalments":       {required: true, takes: []string{`1`, `360`}, refuses: among(`0`, `361`)},
+		"down_payment":      {takes: []string{`"0"`, `"1099"`}, refuses: append([]string{`"1100"`}, noSum...)},
+		"earnest_deposit":   {takes: []string{`"0"`, `"1099"`}, refuses: append([]string{`"1100"`}, noSum...)},
+		"supplier":          {takes: []string{`{"name":"Mill & Co","reference":"PO-7"}`}, refuses: []string{`"Mill"`, `{}`, `{"name":""}`, `{"name":1}`, `[]`, `{"name":"a","reference":1}`}},
+		"asset_type":        {takes: []string{`"machinery"`}, refuses: noText},
+	},
+	"safekeeping-deposits": {
+		"customer_id": whoField, "region": regionField, "currency": currencyField, "metadata": metadataField,
+		"custody_type":   {required: true, takes: words("guaranteed trust"), refuses: noWord},
+		"initial_amount": {required: true, takes: []string{`"1"`, lots}, refuses: noAmount},
+		"account_id":     {takes: []string{`"` + stranger + `"`}, refuses: noUUID},
+	},
+}
+
+// "Resources and their fields": what is required is 422 by its name where it is
+// missing or null.
+func TestWhatAContractRequiresIsAskedFor(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.storesNothing(t, func() {
+		for _, product := range products {
+			var all []string
+			for _, name := range slices.Sorted(maps.Keys(contractFields[product])) {
+				if !contractFields[product][name].required {
+					continue
+				}
+				all = append(all, name)
+				for _, left := range []string{"", "null"} {
+					a := h.session().post(pfp+product, forms[product].with(name, left).json()).faults(name)
+					if got := a.at("details." + name + ".0"); got != "is required" {
+						t.Errorf("%s without %s: %s", product, name, got)
+					}
+				}
+			}
+			for _, body := range []string{"{}", ""} {
+				h.session().post(pfp+product, body).faults(all...)
+			}
+		}
+	})
+}
+
+// "Dates and numbers" and every bound of a field: refused by the field's name, in the
+// shape of the specification, and nothing is stored.
+func TestFieldsOfAContractOutsideTheirBoundsAreRefusedByName(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.storesNothing(t, func() {
+		for _, product := range products {
+			for name, c := range contractFields[product] {
+				for _, value := range c.refuses {
+					a := h.session().post(pfp+product, forms[product].with(c.besides...).with(name, value).json())
+					if a.status != 422 || a.at("details."+name) == "(absent)" {
+						t.Errorf("%s with %s %.80s: %d %s", product, name, value, a.status, a.body)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Fields inside their bounds are kept, and shown as they were sent.
+func TestFieldsOfAContractInsideTheirBoundsAreShownAsSent(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, product := range products {
+		for name, c := range contractFields[product] {
+			for _, value := range c.takes {
+				a := h.session().post(pfp+product, forms[product].with(c.besides...).with(besides(product, name, value)...).with(name, value).json())
+				var got struct {
+					Data map[string]json.RawMessage
+				}
+				must(t, json.Unmarshal([]byte(a.body), &got))
+				if shown := string(got.Data[name]); a.status != 201 || shown != value {
+					t.Errorf("%s with %s %.80s: %d, shown as %s (%.200s)", product, name, value, a.status, shown, a.body)
+				}
+			}
+		}
+	}
+}
+
+// besides are the members without which a value could not be told from a mistake in
+// another one: sums that have to be kept.
+func besides(product, name, value string) []string {
+	if product == "leases" && name == "asset_cost" {
+		return []string{"monthly_rental", `"1"`}
+	}
+	return nil
+}
+
+// A field that was not sent has its default, and one that has none is null.
+func TestWhatWasNotSentOfAContractHasItsDefault(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	defaults := map[string]members{
+		"certificate-issues":   {"early_redemption_allowed": "false"},
+		"managed-investments":  {"mandate_type": "restricted"},
+		"leases":               {"purchase_option": "false"},
+		"partnerships":         {"buyout_schedule": "monthly"},
+		"investment-deposits":  {"investment_type": "general", "early_withdrawal_allowed": "false", "auto_renewal": "false"},
+		"safekeeping-deposits": {},
+		"instalment-sales":     {},
+	}
+	for _, product := range products {
+		a := h.session().post(pfp+product, forms[product].json()).want(201, "")
+		a.tells("currency", "AED", "env", "prod", "region", "AE")
+		for name := range contractFields[product] {
+			want, known := defaults[product][name]
+			switch {
+			case known:
+			case forms[product][name] != "" || name == "currency":
+				continue
+			default:
+				want = "null"
+			}
+			if got := a.at("data." + name); got != want {
+				t.Errorf("%s: %s is %s, want %s", product, name, got, want)
+			}
+		}
+	}
+}
+
+// "Contracts carry a region, a currency": without one it is the region's.
+func TestAContractsCurrencyIsItsRegionsUnlessSent(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for code, want := range map[string]string{"BH": "BHD", "RU": "RUB", "GB": "GBP", "ID": "IDR", "TR": "TRY"} {
+		for _, product := range []string{"certificate-issues", "leases", "partnerships"} {
+			h.session().post(pfp+product, forms[product].with("region", `"`+code+`"`).json()).want(201, "").tells("currency", want)
+			h.session().post(pfp+product, forms[product].with("region", `"`+code+`"`, "currency", `"EUR"`).json()).want(201, "").tells("currency", "EUR")
+		}
+	}
+	for _, blank := range []string{`""`, "null", ""} {
+		for _, product := range []string{"managed-investments", "investment-deposits", "instalment-sales"} {
+			h.session().post(pfp+product, forms[product].with("currency", blank).json()).faults("currency")
+		}
+	}
+}
+
+// "Derived": what follows from other fields cannot be set, whatever is sent for it.
+func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	common := []string{"id", "contract_number", "status", "inserted_at", "updated_at", "compliance_review"}
+	for product, derived := range map[string]string{
+		"certificate-issues":   "certificates_total certificates_outstanding profit_distributions total_profit_distributed actual_yield next_distribution_date isin subscriptions maturity_date",
+		"managed-investments":  "current_value actual_end_date profit_distributions",
+		"leases":               "total_rentals_due total_rentals_paid payment_schedule total_owner_expenses owner_expenses return_date transfer_date purchase_option",
+		"partnerships":         "bank_ownership_percent customer_ownership_percent units_total buyout_unit_value units_bought buyout_history total_profit total_loss bank_profit_share customer_profit_share rental_paid_total start_date expected_end_date next_buyout_date",
+		"investment-deposits":  "current_value customer_profit_share bank_profit_share profit_distributions closed_at maturity_date",
+		"instalment-sales":     "markup_amount sale_price instalment_amount payment_schedule total_paid outstanding profit_recognised deferred_profit delinquent_amount days_past_due completed_at",
+		"safekeeping-deposits": "balance hibah_total hibah_history closed_at",
+	} {
+		plain := h.session().post(pfp+product, forms[product].json()).want(201, "")
+		for _, name := range append(strings.Fields(derived), common...) {
+			if plain.at("data."+name) == "(absent)" {
+				t.Errorf("%s shows no %s", product, name)
+			}
+			for _, value := range []string{`"77"`, `77`, `["77"]`} {
+				a := h.session().post(pfp+product, forms[product].with(name, value).json()).want(201, "")
+				if got := a.at("data." + name); strings.Trim(got, `[]"`) == "77" {
+					t.Errorf("%s: %s was set to %s", product, name, got)
+				}
+			}
+		}
+	}
+}
+
+// DECISIONS, 6: every record has id, contract_number, status, inserted_at, updated_at;
+// numbers are gap-free for each organization and prefix.
+func TestEveryContractHasANumberOfItsProduct(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for product, want := range map[string]string{
+		"certificate-issues": "CI", "managed-investments": "MI", "leases": "LS", "partnerships": "PN", "investment-deposits": "ID",
+		"instalment-sales": "IS", "safekeeping-deposits": "SD",
+	} {
+		for i := range 3 {
+			if i == 1 {
+				h.session().post(pfp+product, `{}`).want(422, "") // a refusal takes no number
+			}
+			a := h.strikes(product).says()
+			a.tells("contract_number", want+"-2026-00000"+string(rune('1'+i)), "status", a.at("data.status"))
+			if a.at("data.inserted_at") != a.at("data.updated_at") || !strings.HasPrefix(a.at("data.inserted_at"), "2026-09-03T10:15:30.") {
+				t.Errorf("%s", a.body)
+			}
+		}
+	}
+}

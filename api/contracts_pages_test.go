@@ -1,0 +1,174 @@
+package api_test
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// DECISIONS, 6: `{data:[…],cursor:{cursor_field,cursor_value}}`, limit 50, at most 200.
+// A cursor goes on where its page ended, whatever is created meanwhile.
+func TestPagesOfContractsGoOnWhileOthersAreCreated(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	var all []string
+	for range 205 {
+		all = append(all, h.strikes("investment-deposits").id())
+	}
+	slices.Reverse(all)
+	page := func(query string) *answer {
+		return h.session().get(pfp+"investment-deposits?"+query).want(200, "")
+	}
+	for query, rows := range map[string]int{"": 50, "limit=1": 1, "limit=200": 200} {
+		if a := page(query); !slices.Equal(a.ids(), all[:rows]) || a.at("cursor.cursor_field") != "inserted_at" {
+			t.Errorf("%q: %d rows", query, a.rows())
+		}
+	}
+	var walked []string
+	cursor := ""
+	for range 10 {
+		a := page("limit=50" + cursor)
+		walked = append(walked, a.ids()...)
+		next := a.at("cursor.cursor_value")
+		if next == "null" {
+			break
+		}
+		if last := a.at(fmt.Sprintf("data.%d.inserted_at", a.rows()-1)); next != last {
+			t.Errorf("the cursor is %s after a row of %s", next, last)
+		}
+		cursor = "&cursor=" + url.QueryEscape(next)
+		h.strikes("investment-deposits")
+		h.session().post(pfp+"investment-deposits/"+a.ids()[0]+"/activate", "").want(200, "") // what is moved keeps its place
+	}
+	if !slices.Equal(walked, all) {
+		t.Errorf("walked over %d contracts, want %d", len(walked), len(all))
+	}
+	first := "&cursor=" + url.QueryEscape("1969-12-31T00:00:00.000000+00:00")
+	if a := page("limit=1" + first); a.rows() != 0 || a.at("cursor.cursor_value") != "null" {
+		t.Errorf("before all: %s", a.body)
+	}
+}
+
+// A page of few among many goes on where it stopped.
+func TestAFilteredPageOfContractsGoesOn(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	var wanted []string
+	for i := range 12 {
+		env := []string{"prod", "test", "test"}[i%3]
+		if d := h.strikes("leases", "env", `"`+env+`"`); env == "prod" {
+			wanted = append(wanted, d.id())
+		}
+	}
+	slices.Reverse(wanted)
+	var walked []string
+	cursor := ""
+	for range len(wanted) + 1 {
+		a := h.session().get(pfp+"leases?env=prod&limit=1"+cursor).want(200, "")
+		walked = append(walked, a.ids()...)
+		if a.at("cursor.cursor_value") == "null" {
+			break
+		}
+		cursor = "&cursor=" + url.QueryEscape(a.at("cursor.cursor_value"))
+	}
+	if !slices.Equal(walked, wanted) {
+		t.Errorf("walked over %q, want %q", walked, wanted)
+	}
+}
+
+// "The list returns a short form (identity, status, contributions, ownership
+// percentages); profit shares, buyout history and review are in the detail only."
+func TestPartnershipsAreListedInTheirShortForm(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("partnerships", "metadata", `{"a":1}`)
+	row, _ := h.session().get(pfp + "partnerships").object()["data"].([]any)[0].(map[string]any)
+	want := strings.Fields("bank_contribution bank_ownership_percent contract_number currency customer_contribution customer_id customer_ownership_percent env id inserted_at partnership_type region status total_value updated_at")
+	if got := slices.Sorted(maps.Keys(row)); !slices.Equal(got, want) {
+		t.Errorf("listed with %q, want %q", got, want)
+	}
+	whole, _ := d.says().object()["data"].(map[string]any)
+	for _, name := range strings.Fields("profit_sharing_ratio bank_profit_share customer_profit_share buyout_history compliance_review metadata total_profit total_loss rental_paid_total") {
+		if _, there := whole[name]; !there {
+			t.Errorf("the detail has no %s", name)
+		}
+	}
+	for name, value := range row {
+		if fmt.Sprint(whole[name]) != fmt.Sprint(value) {
+			t.Errorf("%s is %v in the list and %v in the detail", name, value, whole[name])
+		}
+	}
+}
+
+// DECISIONS, 6: certificate detail has `subscriptions` [{investor_id, certificates, date}].
+func TestAnIssuesDetailHasItsSubscriptions(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("certificate-issues").follows(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`,
+		`subscribe investor_id "`+someone+`" certificates 2`, `subscribe investor_id "`+stranger+`" certificates 1`)
+	want := `[{"certificates":2,"date":"2026-09-03","investor_id":"` + someone + `"},{"certificates":1,"date":"2026-09-03","investor_id":"` + stranger + `"}]`
+	d.says().tells("subscriptions", want)
+	if a := h.session().get(pfp + "certificate-issues"); a.at("data.0.id") != d.id() || a.at("data.0.subscriptions") != "(absent)" {
+		t.Errorf("listed %s", a.body)
+	}
+}
+
+// DECISIONS, 6: the entries of a contract, and only its own, newest first, by page.
+func TestTheEntriesOfAContractAreShown(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d, other := h.strikes("partnerships"), h.strikes("partnerships")
+	if a := d.get(d.path + "/entries"); a.rows() != 0 || a.at("cursor.cursor_value") != "null" {
+		t.Errorf("a draft has %s", a.body)
+	}
+	other.follows("fund")
+	d.follows("fund", "activate", `profit gross_profit "101" period_end_date "2026-08-31"`, `loss amount "10"`)
+	d.hasMoved(
+		"fund 2026-09-03: Dr A:musharaka:{c} 600, Cr A:cash:AE 600, Dr M:venture_assets:{c} 400, Cr M:partner_capital:{c} 400",
+		"profit 2026-08-31: Dr A:venture_due:{c} 101, Cr I:musharaka 50, Cr L:partner_profit:{c} 51, Dr A:cash:AE 50, Dr L:partner_profit:{c} 51, Cr A:venture_due:{c} 101",
+		"loss 2026-09-03: Dr E:musharaka_loss 6, Cr A:musharaka:{c} 6, Dr M:partner_capital:{c} 4, Cr M:venture_assets:{c} 4",
+	)
+	page := d.get(d.path+"/entries?limit=2").want(200, "")
+	rest := d.get(d.path+"/entries?limit=2&cursor="+page.at("cursor.cursor_value")).want(200, "")
+	if page.rows() != 2 || page.at("data.0.event") != "loss" || rest.rows() != 1 || rest.at("data.0.event") != "fund" || rest.at("cursor.cursor_value") != "null" {
+		t.Errorf("pages %s\n%s", page.body, rest.body)
+	}
+	// They are the ledger's, in the form that the auditor sees.
+	ledger := h.auditor().get("/api/v1/ledger/entries?source="+d.id()+"&limit=2").want(200, "")
+	if ledger.body != page.body {
+		t.Errorf("shown as\n%s\nthe ledger's are\n%s", page.body, ledger.body)
+	}
+	for query, field := range map[string]string{"limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "source=" + d.id(): "source"} {
+		d.get(d.path + "/entries?" + query).faults(field)
+	}
+}
+
+// The schedule as CSV for people: dates, and amounts in minor units.
+func TestTheScheduleOfALeaseIsACSVFile(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("leases", "lease_term_months", `3`, "monthly_rental", `"100"`)
+	const header = "payment_number,due_date,amount,status\n"
+	d.get(d.path+"/schedule.csv").want(200, header)
+	d.follows(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-09-10"`, `payment amount "150"`)
+	a := d.get(d.path+"/schedule.csv").want(200, header+"1,2026-10-10,100,paid\n2,2026-11-09,100,pending\n3,2026-12-09,100,pending\n")
+	if a.header.Get("content-type") != "text/csv; charset=utf-8" || a.header.Get("content-disposition") != `attachment; filename="LS-2026-000001.csv"` {
+		t.Errorf("headers %v", a.header)
+	}
+}
+
+func TestTheScheduleOfAnInstalmentSaleIsACSVFile(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("instalment-sales", "instalments", `3`, "asset_cost", `"1000"`, "markup_rate", `10`)
+	d.follows("order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset", `activate start_date "2026-09-10"`)
+	d.get(d.path+"/schedule.csv").want(200, "payment_number,due_date,amount,cost_part,profit_part,status\n"+
+		"1,2026-10-10,366,333,33,pending\n2,2026-11-09,366,333,33,pending\n3,2026-12-09,368,334,34,pending\n")
+	for _, product := range []string{"partnerships", "certificate-issues", "managed-investments", "investment-deposits", "safekeeping-deposits"} {
+		other := h.strikes(product)
+		other.get(other.path+"/schedule.csv").want(404, "")
+	}
+}

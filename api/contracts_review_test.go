@@ -1,0 +1,278 @@
+package api_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+)
+
+// untouched are the product types whose contracts begin as drafts.
+var untouched = []string{"murabaha", "mudaraba", "ijara", "sukuk"}
+
+// Specification, "Difference between readings": a review is mandatory before any
+// transition that moves money. Every action but the review itself is refused of a
+// draft, with a body that it would take, and nothing is posted.
+func TestNoActionOfTheReligiousFamilyGoesBeforeTheReview(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, productType := range untouched {
+		d := h.vows(productType)
+		h.storesNothing(t, func() {
+			for name, body := range religiousActions[productType] {
+				switch a := d.asksOf(name, withoutConclusion(name, body)); {
+				case name == "approve", name == "reject":
+					a.want(422, "")
+				case name == "subscribe": // it has its own order of checks
+					a.faults("status")
+				default:
+					a.conflicts()
+				}
+			}
+		})
+		d.hasMoved()
+		d.says().tells("status", "draft", "compliance_review", "(absent)")
+		d.get(d.path+"/review").want(200, "").tells("conclusion", "null", "reviewed_at", "(absent)")
+	}
+}
+
+// withoutConclusion leaves a review without what it has to say.
+func withoutConclusion(name string, body members) members {
+	if name == "approve" || name == "reject" {
+		return nil
+	}
+	return body
+}
+
+// The same after a refusal: nothing leads out of it.
+func TestNothingMovesAfterTheReviewHasRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, productType := range []string{"mudaraba", "ijara", "sukuk"} { // murabaha has no reject
+		d := h.vows(productType)
+		d.asksOf("reject", refusal).want(200, "").tells("status", "rejected", "metadata.rejection_reason", "not permitted")
+		h.storesNothing(t, func() {
+			for name, body := range religiousActions[productType] {
+				if a := d.asksOf(name, body); name == "subscribe" {
+					a.faults("status")
+				} else {
+					a.conflicts()
+				}
+			}
+		})
+		d.hasMoved()
+	}
+}
+
+// What is behind the review is money's way from the first action on: each of them
+// posts, or leads to what does, only once the review has passed.
+func TestTheReviewOpensTheWay(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for productType, first := range map[string]string{"murabaha": "order_asset", "mudaraba": "fund", "ijara": "acquire_asset", "sukuk": "start_offering"} {
+		d := h.vows(productType)
+		d.asksOf(first, religiousActions[productType][first]).conflicts()
+		d.approved().says().tells("status", "review_passed")
+		d.asksOf(first, religiousActions[productType][first]).want(200, "")
+	}
+}
+
+// Specification, "Actions": approved_by and fatwa_reference are required and must not
+// be blank; an approval without a real reference is refused, and nothing is filled in.
+func TestAnApprovalWithoutARealReferenceIsRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, productType := range untouched {
+		d := h.vows(productType)
+		h.storesNothing(t, func() {
+			d.asks("approve").faults("approved_by", "fatwa_reference")
+			for _, name := range []string{"approved_by", "fatwa_reference"} {
+				for _, said := range []string{"", "null", `""`, `" "`, `"\t\n"`, "7", "true", "{}", `["F-7"]`, `"` + strings.Repeat("F", 2001) + `"`} {
+					d.asksOf("approve", fatwa.with(name, said)).faults(name)
+				}
+			}
+		})
+		d.says().tells("status", "draft")
+		d.asksOf("approve", fatwa.with("signed_at", `"2026-09-01"`, "document_ref", `"minutes 12"`, "note", `"with one condition"`)).want(200, "").
+			tells("compliance_review", `{"approved_by":"Dr. Amin","document_ref":"minutes 12","fatwa_reference":"F-7/2026","note":"with one condition","signed_at":"2026-09-01"}`)
+	}
+}
+
+// The service never fills a review in: what was not sent is not there.
+func TestNothingOfAReviewIsFilledIn(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, productType := range untouched {
+		d := h.vows(productType, "compliance_review", reviewed) // a creation is no review where the type has an approve
+		d.says().tells("status", "draft", "compliance_review", "(absent)")
+		d.asksOf("approve", fatwa).want(200, "").tells("compliance_review", reviewed)
+	}
+	for _, productType := range []string{"musharaka", "wadiah"} {
+		h.vows(productType).says().tells("compliance_review", reviewed)
+	}
+}
+
+// DECISIONS, 6: creations of musharaka and wadiah carry their review, or are refused.
+func TestMusharakaAndWadiahAreNotMadeWithoutAReview(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, productType := range []string{"musharaka", "wadiah"} {
+		form := religiousForm(productType)
+		h.storesNothing(t, func() {
+			create := func(review string) *answer {
+				return h.session().post(islamic+productType, form.with("compliance_review", review).json())
+			}
+			for _, review := range []string{"", "null", `"yes"`, "[]", "7"} {
+				create(review).faults("compliance_review")
+			}
+			create("{}").faults("compliance_review.approved_by", "compliance_review.fatwa_reference")
+			for _, name := range []string{"approved_by", "fatwa_reference"} {
+				for _, said := range []string{"", "null", `""`, `"  "`, "7"} {
+					create(fatwa.with(name, said).json()).faults("compliance_review." + name)
+				}
+			}
+		})
+	}
+	if a := h.session().get(islamic + "stats").want(200, ""); a.at("data.total") != "0" {
+		t.Errorf("there are %s", a.body)
+	}
+}
+
+// A creation that is reviewed, funded and active is one durable step, in that order.
+func TestACreationWithItsReviewIsOneStep(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for productType, want := range map[string][]string{"musharaka": {"create", "review", "fund", "activate"}, "wadiah": {"create", "review", "activate"}} {
+		d := h.vows(productType)
+		id := d.path[strings.LastIndex(d.path, "/")+1:]
+		events := h.auditor().get(ledgerPath+"/events?source="+id).want(200, "")
+		if events.rows() != len(want) {
+			t.Fatalf("%s: %s", productType, events.body)
+		}
+		for i, name := range want {
+			if got := events.at("data." + string(rune('0'+len(want)-1-i)) + ".event"); got != name {
+				t.Errorf("%s: event %d is %s, want %s", productType, i, got, name)
+			}
+		}
+	}
+}
+
+// Specification: sukuk also accepts board_id. Elsewhere it is a field that nobody knows.
+func TestOnlySukukNamesItsBoard(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, productType := range untouched {
+		d := h.vows(productType)
+		if productType == "sukuk" {
+			d.asksOf("approve", fatwa.with("board_id", `" "`)).faults("board_id")
+			d.asksOf("approve", fatwa.with("board_id", "7")).faults("board_id")
+		}
+		a := d.asksOf("approve", fatwa.with("board_id", `"SB-1"`)).want(200, "")
+		want := "(absent)"
+		if productType == "sukuk" {
+			want = "SB-1"
+		}
+		if got := a.at("data.compliance_review.board_id"); got != want {
+			t.Errorf("%s: board_id is %s", productType, got)
+		}
+		if got := d.get(d.path + "/review").at("data.board_id"); got != want {
+			t.Errorf("%s: the report's board_id is %s", productType, got)
+		}
+	}
+}
+
+// Specification, "Errors": approving twice is 409, and so is any conclusion after one.
+func TestAReviewIsConcludedOnce(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, productType := range untouched {
+		d := h.vows(productType).approved()
+		h.storesNothing(t, func() {
+			d.asksOf("approve", fatwa).conflicts()
+			d.asksOf("approve", nil).conflicts() // the state comes before the body
+			if productType != "murabaha" {
+				d.asksOf("reject", refusal).conflicts()
+			}
+		})
+	}
+}
+
+// Of 64 who conclude at once one is heard.
+func TestOneOfManyReviewsIsTheConclusion(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for range 4 {
+		d := h.vows("mudaraba")
+		const n = 64
+		statuses := make([]int, n)
+		var all sync.WaitGroup
+		for i := range n {
+			all.Go(func() {
+				if i%2 == 0 {
+					statuses[i] = d.asksOf("approve", fatwa).status
+				} else {
+					statuses[i] = d.asksOf("reject", refusal).status
+				}
+			})
+		}
+		all.Wait()
+		won := -1
+		for i, status := range statuses {
+			switch {
+			case status == 200 && won < 0:
+				won = i
+			case status != 409:
+				t.Errorf("request %d was answered %d beside %d", i, status, won)
+			}
+		}
+		if want := []string{"review_passed", "rejected"}; won < 0 || d.says().at("data.status") != want[won%2] {
+			t.Errorf("request %d has won, and it is %s", won, d.says().at("data.status"))
+		}
+	}
+}
+
+// A refusal says why: a reason that is missing or blank is refused.
+func TestARefusalNeedsAReason(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, productType := range []string{"mudaraba", "ijara", "sukuk"} {
+		d := h.vows(productType)
+		for _, said := range []string{"", "null", `""`, `"  "`, "7"} {
+			d.asksOf("reject", members{"x": "1"}.with("reason", said)).faults("reason")
+		}
+		d.says().tells("status", "draft")
+	}
+}
+
+// The report that a board asks for: who approved what, when, on which reference.
+func TestTheReviewOfAContractIsReported(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	screening := h.session().get(islamic+"screen?subject=asset&region=AE&asset_type=tower").want(200, "").at("data.screening_id")
+	d := h.vows("sukuk", "screening_id", `"`+screening+`"`)
+	id := d.path[strings.LastIndex(d.path, "/")+1:]
+	const screened = `"screening":{"screening_id":"SCREENING","decision":"pass","ruleset_version":1,"screened_at":"2026-09-03T10:15:30.123456+00:00"}}}`
+	report := func(rest string) string {
+		return strings.NewReplacer("SCREENING", screening).Replace(`{"data":{"id":"` + id + `","contract_number":"SUK-2026-000001","product_type":"sukuk",` + rest)
+	}
+	d.get(d.path+"/review").want(200, report(`"status":"draft","conclusion":null,`+screened))
+	h.passes(1)
+	d.asksOf("approve", fatwa.with("board_id", `"SB-1"`, "signed_at", `"2026-09-02"`)).want(200, "")
+	h.passes(1)
+	d.asksOf("start_offering", religiousActions["sukuk"]["start_offering"]).want(200, "")
+	d.get(d.path+"/review").want(200, report(`"status":"offering","conclusion":"approved","approved_by":"Dr. Amin","signed_at":"2026-09-02",`+
+		`"fatwa_reference":"F-7/2026","board_id":"SB-1","reviewed_at":"2026-09-04T10:15:30.123456+00:00",`+screened))
+
+	refused := h.vows("ijara")
+	h.passes(1)
+	refused.asksOf("reject", refusal).want(200, "")
+	h.passes(1)
+	a := refused.get(refused.path+"/review").want(200, "")
+	a.tells("conclusion", "rejected", "reason", "not permitted", "status", "rejected", "approved_by", "(absent)", "screening", "(absent)")
+	if at := a.at("data.reviewed_at"); !strings.HasPrefix(at, "2026-09-06T10:15:30.") {
+		t.Errorf("refused at %s", at)
+	}
+	for _, productType := range []string{"musharaka", "wadiah"} {
+		opened := h.vows(productType)
+		opened.get(opened.path+"/review").want(200, "").tells("conclusion", "approved", "approved_by", "Dr. Amin", "fatwa_reference", "F-7/2026", "status", "active")
+	}
+}

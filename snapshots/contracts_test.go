@@ -1,0 +1,62 @@
+package snapshots_test
+
+import (
+	"testing"
+
+	acting "mizan/actors/contract"
+	"mizan/internal/clock"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/snapshots"
+)
+
+func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
+	for name, days := range map[string]int{"in daybooks": inDaybooks, "on pages": onPages} {
+		t.Run(name, func(t *testing.T) {
+			w := settleFair(t, days)
+			w.reads(t, func(view *posting.View) {
+				for _, p := range contract.Products {
+					for reading := range p.Faces {
+						if n, err := acting.Count(view, w.first.Org, p, reading, money.Prod, money.Test); err != nil || n == 0 {
+							t.Errorf("%d contracts of %s, %v", n, p.Faces[reading].Name, err)
+						}
+					}
+				}
+			})
+			wantBroken(t, w.check(t, snapshots.Inputs{}))
+		})
+	}
+}
+
+// reads looks into the store.
+func (w *fair) reads(t testing.TB, fn func(view *posting.View)) {
+	t.Helper()
+	j := openJournal(t, &w.town, clock.NewManual(w.at), nil)
+	view := j.View()
+	fn(view)
+	view.Close()
+	must(t, j.Close())
+}
+
+// contractFault is one thing that goes wrong with the contracts of a sound store.
+type contractFault struct {
+	name   string
+	broken []int
+	says   string // in some detail
+	make   func(t *testing.T, w *fair)
+}
+
+func TestFaultsInContractsAreFound(t *testing.T) {
+	for _, list := range [][]contractFault{lifeFaults, columnFaults, waitingContractFaults, numberFaults, contractListFaults, staffFaults, screeningFaults} {
+		for _, f := range list {
+			t.Run(f.name, func(t *testing.T) {
+				w := settleFair(t, onPages)
+				f.make(t, w)
+				report := w.check(t, snapshots.Inputs{})
+				wantBroken(t, report, f.broken...)
+				wantSomewhere(t, report, f.says)
+			})
+		}
+	}
+}
