@@ -24,7 +24,8 @@
 //  8. An actor has work from the first message until it has handled all of them
 //     and nothing is outstanding. One that only stays, because it was used or its
 //     Behaviour needs its memory, stops no command and no due work, and isn't
-//     asked to go before the instant that it has named.
+//     asked to go before the instant that it has named. What registries that are
+//     aside have to do, such as telling merchants who do not listen, stops neither.
 //  9. What fails again and again rests in between, by real time: no poll, no
 //     record and no retry can make the clock's loop spin.
 //

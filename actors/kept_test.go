@@ -150,6 +150,38 @@ func TestActorsThatOnlyStayHoldUpNothing(t *testing.T) {
 	}
 }
 
+// However many actors of a registry that is aside have work, commands of the others
+// are taken and due work is done.
+func TestActorsThatAreAsideHoldUpNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("more actors than the bound")
+	}
+	s := open(t, 0)
+	k := new(keeper)
+	aside := s.keepers(time.Hour, k).Aside()
+	const many = actors.MaxLive + 1
+	for i := range many {
+		k := wide(i)
+		k.ID[3] = byte(i >> 16)
+		aside.Tell(k, expect{})
+	}
+	soon(t, "all expect something", s.Quiesce)
+	s.wantCounts(t, "with work", many, 0)
+	reply := make(chan error, 1)
+	if err := s.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
+		t.Fatalf("a command: %v", err)
+	}
+	if err := <-reply; err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Advance(start.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.seen) != 1 {
+		t.Errorf("%d times woken when it was due, want once", len(s.seen))
+	}
+}
+
 func TestBeyondTheBoundAnActorThatNeedNotStayGoesAtOnce(t *testing.T) {
 	s := open(t, 0)
 	k := new(keeper)

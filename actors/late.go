@@ -74,6 +74,12 @@ func (rt *Runtime) later(after time.Duration, fn func()) {
 	rt.repeats = append(rt.repeats, repeat{time.Now().Add(after), fn})
 }
 
+// Later has fn called once, by real time, as long from now as what has failed so many
+// times before rests: a second, then twice as long each time, up to a minute. It is no
+// work under way: nobody waits for it, and with the runtime's end it is forgotten. fn
+// must not block.
+func (rt *Runtime) Later(times int, fn func()) { rt.later(repeatAfter(times), fn) }
+
 func (rt *Runtime) repeat(now time.Time) {
 	var ready []func()
 	rt.mu.Lock()

@@ -3,6 +3,7 @@ package actors
 import (
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -40,6 +41,7 @@ type Registry[K comparable] struct {
 	rt      *Runtime
 	name    string
 	keep    time.Duration // how long an idle actor stays where there is room; 0: not at all
+	live    *atomic.Int64 // where its actors with work are counted
 	produce func(K) Behaviour
 	seed    maphash.Seed
 	shards  [64]shard[K]
@@ -69,7 +71,7 @@ type cell struct {
 // NewRegistry makes a registry. Idle actors stay for keep, then go; beyond MaxKept
 // in all registries they go at once.
 func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, produce func(K) Behaviour) *Registry[K] {
-	r := &Registry[K]{rt: rt, name: name, keep: keep, produce: produce, seed: maphash.MakeSeed()}
+	r := &Registry[K]{rt: rt, name: name, keep: keep, live: &rt.live, produce: produce, seed: maphash.MakeSeed()}
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.cells = make(map[K]*cell)
@@ -82,6 +84,14 @@ func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, pro
 		rt.sweeps = append(rt.sweeps, r.sweep)
 		rt.mu.Unlock()
 	}
+	return r
+}
+
+// Aside has the registry's actors count towards no bound: however many of them have
+// work, no command is refused and no due work waits for that. It is called before the
+// first message; whoever sends bounds what they keep. It returns the registry.
+func (r *Registry[K]) Aside() *Registry[K] {
+	r.live = &r.rt.aside
 	return r
 }
 
@@ -104,7 +114,7 @@ func (r *Registry[K]) Tell(key K, m any) {
 		s.activating = key
 		c = &cell{pid: r.rt.system.Root.Spawn(s.props)}
 		s.cells[key] = c
-		r.rt.live.Add(1)
+		r.live.Add(1)
 	}
 	c.sent++
 	if r.keep > 0 {
@@ -112,7 +122,7 @@ func (r *Registry[K]) Tell(key K, m any) {
 		if c.rests {
 			c.rests = false
 			r.rt.kept.Add(-1)
-			r.rt.live.Add(1)
+			r.live.Add(1)
 		}
 	}
 	r.rt.system.Root.Send(c.pid, m)
@@ -136,7 +146,7 @@ func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (gone b
 	if r.keeps(c, until) {
 		if c.until = until; !c.rests {
 			c.rests = true
-			r.rt.live.Add(-1)
+			r.live.Add(-1)
 			r.rt.kept.Add(1)
 		}
 		return false
@@ -145,7 +155,7 @@ func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (gone b
 	if c.rests {
 		r.rt.kept.Add(-1)
 	} else {
-		r.rt.live.Add(-1)
+		r.live.Add(-1)
 	}
 	return true
 }

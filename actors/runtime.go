@@ -19,7 +19,7 @@ import (
 
 // Bounds of the runtime.
 const (
-	MaxLive    = 131_072 // actors with work, in all registries; commands beyond are refused
+	MaxLive    = 131_072 // actors with work, in all registries that are not aside; commands beyond are refused
 	MaxKept    = 131_072 // actors without work, in all registries; beyond only those stay that must (Keeper)
 	MaxWaiting = 64      // messages that wait in one actor while its Change is made durable
 	MaxCalls   = 131_072 // jobs that wait for the pool
@@ -54,7 +54,8 @@ type Runtime struct {
 	work    work
 	pool    *pool
 	actors  *dispatcher
-	live    atomic.Int64 // actors with work
+	live    atomic.Int64 // actors with work, but for those aside
+	aside   atomic.Int64 // those of registries that count towards no bound
 	kept    atomic.Int64 // actors without
 
 	gate   sync.RWMutex // a manual clock's step excludes commands
@@ -201,7 +202,7 @@ func (rt *Runtime) Recovered(where string, fault any) {
 
 // Live is the number of actors that have work: messages, a Change under way, or
 // something else that is outstanding.
-func (rt *Runtime) Live() int64 { return rt.live.Load() }
+func (rt *Runtime) Live() int64 { return rt.live.Load() + rt.aside.Load() }
 
 // Outstanding is the number of units of work under way.
 func (rt *Runtime) Outstanding() int64 { return rt.work.n.Load() }

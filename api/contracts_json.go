@@ -136,7 +136,7 @@ func empty(value any) bool {
 	case []contract.Row:
 		return len(v) == 0
 	case []byte:
-		return string(v) == "{}" || string(v) == "[]"
+		return isEmptyObject(v)
 	}
 	return false
 }

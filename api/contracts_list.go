@@ -19,7 +19,7 @@ import (
 const (
 	contractLimit    = 50
 	maxContractLimit = 200
-	maxContractsRead = 5_000 // for one page; one that finds less says where it stopped
+	maxContractsRead = 400 // for one page; one that finds less says where it stopped
 	maxEndingIn      = 36_500
 )
 

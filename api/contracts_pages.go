@@ -24,8 +24,8 @@ type contractPage struct {
 
 // find is the page's contracts in the environments, newest first. How many there are
 // says a counter. Where all that there are count, the page is found by its contracts'
-// numbers, which have no gaps, so that a page far behind costs what the first one
-// does; only where some are of another environment those before it are read.
+// numbers, which have no gaps; only where some are of another environment those before
+// the page are read.
 func (p *contractPage) find(view *posting.View, envs []money.Env) (found []contractactor.Result, err error) {
 	if p.total, err = contractactor.Count(view, p.org, p.product, p.reading, envs...); err != nil || p.skip >= p.total {
 		return nil, err
@@ -34,63 +34,86 @@ func (p *contractPage) find(view *posting.View, envs []money.Env) (found []contr
 	if err != nil {
 		return nil, err
 	}
-	walk, skip, left := posting.Walk{}, p.skip, p.total
-	if p.total == all && skip > 0 {
-		if walk.Before, err = p.behind(view, all-skip); err != nil {
+	walk, skip, seen, mixed := posting.Walk{}, p.skip, uint64(0), p.total != all
+	if !mixed && skip > passedOver {
+		if walk.Before, skip, err = p.search(view, all-skip); err != nil {
 			return nil, err
 		}
-		left, skip = left-skip, 0
 	}
 	err = view.List(p.org, p.list(), walk, func(row posting.Listed) (bool, error) {
+		if !mixed && skip > 0 {
+			skip--
+			return true, nil
+		}
 		r, there, err := contractactor.Load(view, p.org, row.ID)
 		if err != nil || !there || !slices.Contains(envs, r.Record.Asset.Env) {
 			return err == nil, err
 		}
-		left--
-		if skip > 0 {
-			skip--
-			return true, nil
+		if seen++; seen > skip {
+			found = append(found, r)
 		}
-		found = append(found, r)
-		return len(found) < p.n && left > 0, nil
+		return len(found) < p.n && seen < p.total, nil
 	})
 	return found, err
 }
 
 func (p *contractPage) list() posting.List { return contractactor.ListOf(p.product, p.reading) }
 
-// behind is the first instant behind the creation of the contract with the number.
-// Numbers grow with time, so it is searched for by halves.
-func (p *contractPage) behind(view *posting.View, number uint64) (ledger.Micros, error) {
-	newest, last, err := p.newest(view, 0)
-	if err != nil || last <= number {
-		return newest + 1, err
-	}
-	before, until := ledger.Micros(0), newest+1
-	for before+1 < until {
-		middle := before + (until-before)/2
-		booked, last, err := p.newest(view, middle)
-		switch {
-		case err != nil:
-			return 0, err
-		case last < number:
-			before = middle
-		case last == number:
-			return booked + 1, nil
-		default:
-			until = booked + 1
-		}
-	}
-	return until, nil
+// search is where to walk from for the contract with the number, and how many are to
+// be passed over.
+func (p *contractPage) search(view *posting.View, number uint64) (before ledger.Micros, skip uint64, err error) {
+	return searchBack(number, passedOver, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
+		err = view.List(p.org, p.list(), posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
+			stored, _, err := view.Record(p.org, ledger.Source{Kind: ledger.Contract, ID: row.ID})
+			booked, last = row.Booked, stored.Stamp.Number
+			return false, err
+		})
+		return booked, last, err
+	})
 }
 
-// newest is when the newest contract before an instant (0: of all) was made, and its
-// number; 0: there is none.
-func (p *contractPage) newest(view *posting.View, before ledger.Micros) (booked ledger.Micros, number uint64, err error) {
-	err = view.List(p.org, p.list(), posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
-		stored, _, err := view.Record(p.org, ledger.Source{Kind: ledger.Contract, ID: row.ID})
-		booked, number = row.Booked, stored.Stamp.Number
-		return false, err
-	})
-	return booked, number, err
+// passedOver is how many rows of a list are passed over, unread, rather than searched
+// for: it takes a few milliseconds.
+const passedOver = 50_000
+
+// Steps of the search back in time: the first, and how much longer each next one is.
+const (
+	firstBack = ledger.Micros(60_000_000)
+	longer    = 16
+)
+
+// searchBack finds an instant behind the row with a number, or behind one of at most so
+// many newer rows. Numbers grow with time: growing steps back from the newest row find
+// an instant before it, and halves of what is between come close. newest is the newest
+// row booked before an instant (0: of all), and its number; 0: there is none.
+func searchBack(number, near uint64, newest func(before ledger.Micros) (ledger.Micros, uint64, error)) (before ledger.Micros, skip uint64, err error) {
+	end, above, err := newest(0)
+	if err != nil {
+		return 0, 0, err
+	}
+	until, since := end, ledger.Micros(0)
+	for step := firstBack; step < end && since == 0 && above > number+near; step *= longer {
+		booked, last, err := newest(end - step)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case last < number:
+			since = end - step
+		default:
+			until, above = booked, last
+		}
+	}
+	for above > number+near && since+1 < until {
+		middle := since + (until-since)/2
+		booked, last, err := newest(middle)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case last < number:
+			since = middle
+		default:
+			until, above = booked, last
+		}
+	}
+	return until + 1, above - number, nil
 }

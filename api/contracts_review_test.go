@@ -132,7 +132,7 @@ func TestMusharakaAndWadiahAreNotMadeWithoutAReview(t *testing.T) {
 			}
 		})
 	}
-	if a := h.session().get(islamic + "stats").want(200, ""); a.at("data.total") != "0" {
+	if a := h.session().get(islamic+"stats").want(200, ""); a.at("data.total") != "0" {
 		t.Errorf("there are %s", a.body)
 	}
 }

@@ -18,3 +18,6 @@ func (s *Server) Served() (names []RouteName) {
 	}
 	return names
 }
+
+// SearchBack is how a page far behind is found.
+var SearchBack = searchBack

@@ -85,6 +85,7 @@ func openQuarter(t *testing.T) *quarter {
 	q.second = &place{org: h.seed.Second.Org, partner: fmt.Sprint(h.seed.Second.Partner), key: string(h.seed.Second.APIKey)}
 	q.beside, q.off = q.settle("beside"), q.settle("off")
 	q.switchOff(q.off, false)
+	q.lend(q.second)
 	for k, at := range map[kind]*place{asAdmin: q.first, asForeignAdmin: q.second} {
 		q.sessions[k] = q.logIn(at, directory.Admin)
 	}

@@ -22,6 +22,7 @@ type ContractsConfig struct {
 	Product     string        `name:"product" default:"" help:"One product only, by its secular name. Default: all of the reading."`
 	Connections int           `name:"connections" default:"200" help:"Connections, each with one request at a time."`
 	Duration    time.Duration `name:"duration" default:"30s" help:"How long to measure."`
+	Rate        float64       `name:"rate" default:"0" help:"Actions a second in all; latencies count from when each was due. 0: as fast as answers come."`
 	Preload     int           `name:"preload" default:"0" help:"Contracts to make before measuring."`
 	Data        string        `name:"data" placeholder:"DIR" help:"Data directory; kept. Default: a new one, removed at the end."`
 	Timeout     time.Duration `name:"timeout" default:"30s" help:"When an answer counts as lost."`
@@ -35,6 +36,8 @@ func (c *ContractsConfig) Validate() error {
 		return fmt.Errorf("--connections has to be 1 to %d", maxConnections)
 	case c.Duration <= 0, c.Timeout <= 0:
 		return fmt.Errorf("--duration and --timeout have to be positive")
+	case c.Rate < 0:
+		return fmt.Errorf("--rate has to be 0 or more")
 	case c.Preload < 0 || c.Preload > maxPreload:
 		return fmt.Errorf("--preload has to be 0 to %d", maxPreload)
 	case len(c.lives()) == 0:
@@ -59,6 +62,7 @@ type ContractsReport struct {
 	Header
 	Reading     string  `json:"reading"`
 	Connections int     `json:"connections"`
+	Rate        float64 `json:"rate"` // 0: closed loop
 	Preload     Outcome `json:"preload,omitzero"`
 	Outcome     Outcome `json:"outcome"`
 	Server      *Costs  `json:"server,omitempty"`
@@ -91,7 +95,7 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 	defer func() { err = errors.Join(err, r.close()) }()
 	ctx, cancel := r.whileServed(ctx)
 	defer cancel()
-	report := ContractsReport{Header: newHeader(dir), Reading: cfg.Reading, Connections: cfg.Connections, Ledger: "ok"}
+	report := ContractsReport{Header: newHeader(dir), Reading: cfg.Reading, Connections: cfg.Connections, Rate: cfg.Rate, Ledger: "ok"}
 	work := &contracts{host: r.dialer.host, sandbox: &r.sandbox, lives: cfg.lives()}
 	if cfg.Preload > 0 {
 		l := r.load(func() job { return &contractor{contracts: work, only: true, random: newRandom()} })
@@ -101,7 +105,7 @@ func Contracts(ctx context.Context, cfg ContractsConfig, out io.Writer) (err err
 		}
 	}
 	l := r.load(func() job { return &contractor{contracts: work, random: newRandom()} })
-	l.duration = cfg.Duration
+	l.duration, l.rate = cfg.Duration, cfg.Rate
 	meter := startMeter(r.server)
 	report.Outcome, err = r.drive(ctx, "contracts", l, uint64(cfg.Preload))
 	report.Server, report.Generator = meter.stop()
@@ -124,7 +128,11 @@ func (p *ContractsReport) print(out io.Writer) {
 	if p.Preload.Good > 0 {
 		say(out, "preload    %d contracts in %.1f s: %.0f/s", p.Preload.Good, p.Preload.Seconds, p.Preload.PerSecond)
 	}
-	say(out, "contracts  %d actions in %.1f s: %.0f/s, %d connections, %s reading", o.Good, o.Seconds, o.PerSecond, p.Connections, p.Reading)
+	loop := "closed loop"
+	if p.Rate > 0 {
+		loop = fmt.Sprintf("%g/s asked for, sent late p99 %.2f ms", p.Rate, o.LateP99)
+	}
+	say(out, "contracts  %d actions in %.1f s: %.0f/s, %d connections, %s, %s reading", o.Good, o.Seconds, o.PerSecond, p.Connections, loop, p.Reading)
 	say(out, "latency    %v", o.Latency)
 	say(out, "errors     %s", o.errorText())
 	if s := p.Server; s != nil {

@@ -95,6 +95,7 @@ func (w *writer) tell(b *books, s *Step) {
 	for i := range s.Notices {
 		n := &s.Notices[i]
 		if b.notices.Full(len(n.Body)) {
+			w.tail.add(-1, -noticeRow-b.notices.Bytes()) // the group counts it from here on
 			w.flushNotices(b)
 		}
 		if b.notices.First == 0 {

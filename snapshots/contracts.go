@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"slices"
 	"time"
 
 	"mizan/internal/assert"
@@ -79,14 +80,9 @@ func addFace(f face) {
 	}
 }
 
-// faceOf is a record's face; 0: there is no such face.
+// faceOf is a record's face, which the codec knows to be there.
 func faceOf(r *contract.Record) faces {
-	for i, f := range allFaces {
-		if f.product == r.Product && f.reading == r.Reading {
-			return 1 << i
-		}
-	}
-	return 0
+	return 1 << slices.Index(allFaces, face{r.Product, r.Reading})
 }
 
 // contractEntries are POSTINGS' tables of contracts, copied by hand: which events
@@ -138,11 +134,13 @@ type contracts struct {
 // life is what a contract's events tell beside its history, and what its record
 // says: there is one for every contract of the store.
 type life struct {
-	faces    faces  // that all events so far fit
-	asset    uint32 // hash of what it has moved; 0: nothing
-	payload  uint64 // hash of its record
-	people   uint64 // of the lists of people: what it must be in less what it is in
-	own      faces  // its record's
+	faces    faces           // that all events so far fit
+	asset    uint32          // hash of what it has moved; 0: nothing
+	payload  uint64          // hash of its record
+	shared   meaning         // of its entries on the accounts of tallies
+	did      contract.Action // its last event, but for those that go on with it
+	people   uint64          // of the lists of people: what it must be in less what it is in
+	own      faces           // its record's
 	reviewed bool
 	entered  bool // its last event had an entry
 }
@@ -179,8 +177,11 @@ func (j *journal) followContract(h *history, e *ledger.Event) {
 		if !behind || e.Entry == nil || e.From != e.To {
 			j.wrong(e, "it does not go on with the entry of the event before")
 		}
-	} else if what := l.take(e); what != "" {
-		j.wrong(e, what)
+	} else {
+		l.did = contract.Action(e.Name)
+		if what := l.take(e); what != "" {
+			j.wrong(e, what)
+		}
 	}
 	if e.Entry != nil {
 		j.followContractEntry(l, e)
@@ -233,6 +234,7 @@ func (j *journal) followContractEntry(l *life, e *ledger.Event) {
 		j.wrong(e, "time has booked it before its day")
 	}
 	l.asset = asset
+	l.tally(j.organization.histories, e.Entry.Postings)
 }
 
 // followReply notes behind which contract's event a reply is: it shows the contract as

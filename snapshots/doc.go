@@ -34,13 +34,24 @@
 //     sealed for what is closed, and something wakes what is not; a transaction that is under way
 //     or settled counts towards each volume limit that bounds it, and no other; a
 //     subscription's renewals are one transaction a number, of its amount and at
-//     its terminal, and as many have settled as it says are paid.
+//     its terminal, and as many have settled as it says are paid. A contract's events
+//     are steps of one product's machine in one reading, which are the record's, with
+//     entries where they move money and nowhere else, in the religious reading none
+//     before a review; its columns say what each of its own accounts holds, which is
+//     nothing for the others and, but for what POSTINGS leaves open, when it has ended,
+//     and what it has put on accounts that contracts share, where a column has the sum;
+//     it is woken when its product says, and finished where nothing leads further. A
+//     screening's decision is what the rules of its version give for what it was given,
+//     and a contract rests on one that is there. What somebody was answered with is the
+//     contract as it was then.
 //  4. Every claim names one existing thing that has that key, and every thing
 //     with such a key has its claim; an idempotency key names what exists and is
-//     its partner's, every renewal has the claim on its name, and every answer that
-//     is kept has its key; lists show each transaction, and each settlement and
-//     subscription once, where it belongs, in the order of
-//     booking, on pages and in the daybook as accounts' lines are.
+//     its partner's or names a contract of its organization, every renewal has the
+//     claim on its name, and every answer that is kept has its key; lists show each
+//     transaction, and each settlement, subscription and contract once, where it
+//     belongs, in the order of booking, on pages and in the daybook as accounts' lines
+//     are, a contract also for each who has a part in it; contracts' numbers are 1…n of
+//     each prefix, the sequence's counter says n, and the others how many there are.
 //  5. Sequences are gap-free, times rise, blocks join, trees recompute, groups
 //     are chained; daybook rows are of groups that there were, in parts without a
 //     gap, dealt into shares or not, and have what was booked after earlier groups'.
@@ -69,9 +80,13 @@
 //     by golang.org/x/mod/sumdb/tlog, which shares nothing with the writer's;
 //     prices and entries on math/big from the pages' words (prices.go), without
 //     the functions of ledger/payment that made them. Only its table of
-//     transitions is believed, whose report is committed and reviewed.
+//     transitions is believed, whose report is committed and reviewed. Of contracts
+//     it is the products' machines, what they say of a record (Holdings, Due, Holders)
+//     and the rules of screenings; which events have entries, and which columns are
+//     sums of which lines, is copied by hand.
 //  3. Rows are read in sections, in order. Memory holds a few hundred bytes a
-//     record, an account, a refund, a volume and a provider's operation, and the
+//     record, an account, a refund, a volume and a provider's operation, a bit for each
+//     of contracts' numbers, and the
 //     daybooks, which posting bounds; nothing a line or another event. Of deliveries
 //     there is one page of notices at a time, with its marks.
 //  4. A detail names ids, seqs, amounts and accounts; never what a partner sent,

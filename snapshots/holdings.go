@@ -31,6 +31,7 @@ func (c *checker) checkContract(r *record) {
 	}
 	if !guarded(func() {
 		c.checkHoldings(r, p)
+		c.checkTallies(r, p, l)
 		c.checkWaiting(r, p)
 		c.enlist(r, p, l)
 	}) {

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"testing"
 
+	"mizan/actors"
 	acting "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	words "mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/posting"
 	"mizan/posting/store"
 )
 
@@ -51,8 +54,10 @@ func stamped(name string, change func(w *fair, e *store.Envelope)) func(*testing
 var columnFaults = []contractFault{
 	{"a hidden column that was changed", []int{3}, "and by its entries that is", put("venture secular", "carried", money.FromUint64(1))},
 	{"a column that was taken away", []int{3}, "and by its entries that is", put("deposit", "initial_amount", nil)},
+	{"a sum that was changed", []int{3}, "other sums than its entries", put("venture secular", "rental_paid_total", money.FromUint64(1))},
+	{"a row that was taken away", []int{3}, "other sums than its entries", put("deposit", "profit_distributions", nil)},
 	{"a contract in another status", []int{3}, "events lead to", columned("lease secular", func(_ *fair, r *contract.Record) { r.Status = contract.TransferPending })},
-	{"a contract of another product", []int{3, 4}, "whose machine its events do not follow", func(t *testing.T, w *fair) {
+	{"a contract of another product", []int{3, 4}, "can't be read", func(t *testing.T, w *fair) {
 		w.plant(t, func(p *planter) {
 			p.record(w.first.Org, contractSource(w.contracts["investment secular"]), func(_ *store.Envelope, payload []byte) []byte {
 				payload[1] = contract.Partnership.Code
@@ -240,6 +245,18 @@ var staffFaults = []contractFault{
 		columnNamed(r, "total_rentals_paid").Put(r.Values, money.FromUint64(1))
 	}))},
 	{"an answer that can't be read", []int{3}, "can't be read", replied(func(_ *fair, payload []byte) []byte { return append(payload[:1], 9) })},
+	{"an answer that is of no contract", []int{3, 4}, "is behind no contract's event", func(t *testing.T, w *fair) {
+		w.crafts(t, func(b *bench) {
+			reply := newID()
+			b.submit(&posting.Change{
+				Claims: []ledger.Claim{(&actors.Key{Scope: actors.KeyOfStaff, Text: "other"}).Claim(w.first.Org, contractSource(w.contracts["deposit"]), nil)},
+				Steps: []posting.Step{{
+					Org: w.first.Org, Source: ledger.Source{Kind: ledger.Reply, ID: reply}, Record: []byte{acting.ReplyVersion},
+					Events: []ledger.Event{words.NewReply(reply)},
+				}},
+			})
+		})
+	}},
 	{"an answer that was lost", []int{3, 4}, "which is not there", func(t *testing.T, w *fair) {
 		w.plant(t, func(p *planter) { p.deleteAll(store.KeyRecord(nil, w.first.Org, replyOf(w, moveKey.ClaimKey()))) })
 	}},
@@ -276,7 +293,7 @@ var screeningFaults = []contractFault{
 			p.record(w.first.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.Envelope, []byte) []byte { return []byte{1, '{'} })
 		})
 	}},
-	{"a screening that is still to be woken", []int{3}, "", func(t *testing.T, w *fair) {
+	{"a screening that is not over", []int{3}, "is not over", func(t *testing.T, w *fair) {
 		w.plant(t, func(p *planter) {
 			p.record(w.first.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.Envelope, payload []byte) []byte {
 				e.Finished = 0
@@ -284,16 +301,25 @@ var screeningFaults = []contractFault{
 			})
 		})
 	}},
+	{"a screening with a decision of its own", []int{3}, "no machine has the step", func(t *testing.T, w *fair) {
+		w.crafts(t, func(b *bench) {
+			b.submit(&posting.Change{Steps: []posting.Step{{
+				Org: w.first.Org, Source: ledger.Source{Kind: ledger.Screening, ID: newID()}, Finish: true,
+				Record: []byte("\x01" + `{"decision":"perhaps","ruleset":1}`), Events: []ledger.Event{{Name: "screen", To: "perhaps"}},
+			}}})
+		})
+	}},
 	{"a screening that became something else", []int{3}, "no machine has the step", func(t *testing.T, w *fair) {
-		w.plant(t, func(p *planter) {
-			p.journal(w.first.Org, -1, func(events []ledger.Event) []ledger.Event {
-				for i := range events {
-					if events[i].Source.Kind == ledger.Screening && events[i].Source.ID == w.screening {
-						events[i].Name = "look"
-					}
-				}
-				return events
-			})
+		w.crafts(t, func(b *bench) {
+			source := ledger.Source{Kind: ledger.Screening, ID: w.screening}
+			view := b.journal.View()
+			stored, _, err := view.Record(w.first.Org, source)
+			view.Close()
+			must(t, err)
+			b.submit(&posting.Change{Steps: []posting.Step{{
+				Org: w.first.Org, Source: source, Expect: 1, Record: stored.Payload, Finish: true,
+				Events: []ledger.Event{{Name: "screen", From: "pass", To: "pass"}},
+			}}})
 		})
 	}},
 }

@@ -70,11 +70,16 @@ func (b *bench) write(d *contract.Decision, version uint64) *crafted {
 		}}
 	}
 	change.Steps = []posting.Step{step}
+	return &crafted{r, b.submit(change).Stamps[0].Version}
+}
+
+func (b *bench) submit(change *posting.Change) posting.Receipt {
+	b.t.Helper()
 	done := make(chan posting.Receipt, 1)
 	b.journal.Submit(change, func(r posting.Receipt) { done <- r })
 	receipt := <-done
 	must(b.t, receipt.Err)
-	return &crafted{r, receipt.Stamps[0].Version}
+	return receipt
 }
 
 // open makes an investment or a safe, changed before it is written.
@@ -169,6 +174,14 @@ var lifeFaults = []contractFault{
 	{"an entry that is missing where there must be one", []int{3}, "it has no entry", moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},
 	{"an entry that is missing where there may be none", []int{3}, "and by its entries that is", moving("venture secular", contract.Dissolve, reason, withoutEntry)},
 	{"one more on both sides of an entry", []int{3}, "and by its entries that is", funding(more)},
+	{"one more between accounts that contracts share", []int{3}, "other sums than its entries", moving("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, more)},
+	{"one more for the institution in a distribution", []int{3}, "other sums than its entries", moving("deposit", contract.Profit, `{"gross_profit":"20"}`, func(d *contract.Decision) {
+		for i, p := range d.Events[0].Entry.Postings {
+			if p.Account == "A:pool" || p.Account == "I:mudarib_share" {
+				d.Events[0].Entry.Postings[i].Amount = mustAdd(p.Amount, 1)
+			}
+		}
+	})},
 	{"an entry on what moves no money", []int{3}, "its entry is not one of such an event", moving("investment secular", contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-09"}`,
 		func(d *contract.Decision) {
 			entry := &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{

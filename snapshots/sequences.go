@@ -126,14 +126,14 @@ func (c *checker) enlist(r *record, p *contract.Record, l *life) {
 	histories := r.organization.histories
 	of := acting.ListOf(p.Product, p.Reading)
 	r.history.list = histories.listOf(of.Partner, money.Env(of.Env))
-	if who := p.Customer(); who != (ledger.ID{}) {
-		l.people += histories.shown(acting.ListOfPerson(p.Product, p.Reading, who).Partner, p.ID)
+	people := []ledger.ID{p.Customer()}
+	if p.Product.Holders != nil {
+		people = append(people, p.Product.Holders(p)...)
 	}
-	if p.Product.Holders == nil {
-		return
-	}
-	for _, who := range p.Product.Holders(p) {
-		l.people += histories.shown(acting.ListOfPerson(p.Product, p.Reading, who).Partner, p.ID)
+	for _, who := range people {
+		if who != (ledger.ID{}) { // nobody has a list
+			l.people += histories.shown(acting.ListOfPerson(p.Product, p.Reading, who).Partner, p.ID)
+		}
 	}
 }
 

@@ -16,14 +16,15 @@ var version = "devel"
 
 // commands is the command line.
 type commands struct {
-	Serve   serveCommand       `cmd:"" help:"Run the server."`
-	Admin   admin.Commands     `cmd:"" help:"Administer a running server."`
-	Token   adminTokenCommands `cmd:"" name:"admin-token" help:"Rotate administration tokens."`
-	Audit   auditCommands      `cmd:"" help:"Check what the store holds."`
-	Bench   benchCommands      `cmd:"" help:"Measure throughput and latency."`
-	Keyring keyringCommand     `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
-	Keys    keysCommands       `cmd:"" help:"List and rotate the keys that seal card numbers."`
-	Version versionCommand     `cmd:"" help:"Print the version."`
+	Serve     serveCommand           `cmd:"" help:"Run the server."`
+	Admin     admin.Commands         `cmd:"" help:"Administer a running server."`
+	Contracts admin.ContractCommands `cmd:"" help:"Read an organization's contracts."`
+	Token     adminTokenCommands     `cmd:"" name:"admin-token" help:"Rotate administration tokens."`
+	Audit     auditCommands          `cmd:"" help:"Check what the store holds."`
+	Bench     benchCommands          `cmd:"" help:"Measure throughput and latency."`
+	Keyring   keyringCommand         `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
+	Keys      keysCommands           `cmd:"" help:"List and rotate the keys that seal card numbers."`
+	Version   versionCommand         `cmd:"" help:"Print the version."`
 }
 
 // streams are where a command prints.

@@ -12,11 +12,32 @@ type Clock interface {
 	Now() time.Time
 }
 
-// Real is the machine's clock.
+// Real is the machine's clock. Where the machine's goes back it stands still until
+// the machine's has come as far again.
 type Real struct{}
 
+// shown is the latest instant that a Real clock of this process has shown.
+var shown latest
+
 // Now implements Clock.
-func (Real) Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+func (Real) Now() time.Time { return shown.after(time.Now()) }
+
+// latest is an instant that never goes back, in microseconds.
+type latest struct{ micros atomic.Int64 }
+
+// after moves on to the instant, if it is later, and returns where it stands.
+func (l *latest) after(at time.Time) time.Time {
+	micros := at.UnixMicro()
+	for {
+		before := l.micros.Load()
+		if micros <= before {
+			return time.UnixMicro(before).UTC()
+		}
+		if l.micros.CompareAndSwap(before, micros) {
+			return time.UnixMicro(micros).UTC()
+		}
+	}
+}
 
 // ErrBackwards refuses to move a manual clock into the past.
 var ErrBackwards = errors.New("the clock never moves back")

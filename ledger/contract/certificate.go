@@ -77,8 +77,9 @@ const (
 	Default           Action = "default"
 )
 
-// MaxSubscriptions bounds an issue's subscriptions: each is in its record.
-const MaxSubscriptions = 10_000
+// MaxSubscriptions bounds an issue's subscriptions: each is in its record, and what is
+// done for all holders at once has to fit into one group of the writer.
+const MaxSubscriptions = 1_500
 
 var (
 	ciName       = text(32, "name", required, short)

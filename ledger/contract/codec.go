@@ -183,7 +183,7 @@ func (c *Column) readValue(b []byte) (value any, ok bool) {
 	case Integer, Percent, Date, Instant, Shares:
 		return c.readNumbers(b)
 	case Review:
-		return readTexts(b, Approval{}, 2, func(a Approval, pair [][]byte) Approval { return a.With(string(pair[0]), string(pair[1])) })
+		return readTexts(b, Approval(nil), 2, func(a Approval, pair [][]byte) Approval { return append(a, Said{string(pair[0]), string(pair[1])}) })
 	case Texts:
 		return readTexts(b, []string(nil), 1, func(all []string, one [][]byte) []string { return append(all, string(one[0])) })
 	case Rows:

@@ -57,7 +57,7 @@ type Column struct {
 	Longer   int      // a Text has more characters than this
 	Most     int      // and no more than these; entries of Texts, List and Rows
 	Words    []string // of an Enum
-	Of       *Table   // of Rows
+	Of       *Table   // of Rows, and of a Review that is asked for
 	Single   bool     // Rows are one row at most, shown as an object
 
 	// From works the value out of the others, where it follows from them: such a
@@ -196,7 +196,7 @@ func shares(key uint8, name string, o ...option) Cell[Ratio] {
 	return newCell[Ratio](key, name, Shares, o)
 }
 func approval(key uint8, name string, o ...option) Cell[Approval] {
-	return newCell[Approval](key, name, Review, o)
+	return newCell[Approval](key, name, Review, append(o, func(c *Column) { c.Of = reviews }))
 }
 func texts(key uint8, name string, o ...option) Cell[[]string] {
 	return newCell[[]string](key, name, Texts, o)

@@ -120,7 +120,7 @@ func TestAReviewThatIsSentWithAnActivationIsValid(t *testing.T) {
 		w.refuses(r, Activate, given("compliance_review", wrong), "compliance_review")
 	}
 	r = w.act(r, Activate, given("compliance_review", `{"approved_by":"Amina","signed_at":"2026-01-09","document_ref":"D-1","note":"fine"}`))
-	if a := Reviewed.Of(r.Values); a != (Approval{ApprovedBy: "Amina", SignedAt: "2026-01-09", DocumentRef: "D-1", Note: "fine"}) {
+	if a := saysOf(Reviewed.Of(r.Values)); a != "approved_by=Amina signed_at=2026-01-09 document_ref=D-1 note=fine" {
 		t.Errorf("%+v", a)
 	}
 }

@@ -77,7 +77,7 @@ func (c *Column) read(raw []byte, loose bool) (value any, wrong string) {
 	case Shares:
 		return readRatio(raw)
 	case Review:
-		return readApproval(raw)
+		return c.readApproval(raw)
 	case Texts:
 		return c.readTexts(raw)
 	case Object:
@@ -103,7 +103,7 @@ func (c *Column) readText(said string) (any, string) {
 		}
 		return nil, "must be one of " + strings.Join(c.Words, ", ")
 	case UUID:
-		if parsed, err := uuid.Parse(said); err == nil && len(said) == len(parsed.String()) {
+		if parsed, err := uuid.Parse(said); err == nil && len(said) == len(parsed.String()) && parsed != uuid.Nil {
 			return parsed, ""
 		}
 		return nil, "must be a UUID"
@@ -215,6 +215,15 @@ func (c *Column) readTexts(raw []byte) (any, string) {
 
 // readSingle takes an object whose members are the columns of one row.
 func (c *Column) readSingle(raw []byte, loose bool) (any, string) {
+	row, wrong := c.readMembers(raw, loose)
+	if wrong != "" {
+		return nil, wrong
+	}
+	return []Row{row}, ""
+}
+
+// readMembers takes an object's members by the columns of the column's table.
+func (c *Column) readMembers(raw []byte, loose bool) (Row, string) {
 	var sent Given
 	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
 		return nil, "must be an object"
@@ -224,7 +233,7 @@ func (c *Column) readSingle(raw []byte, loose bool) (any, string) {
 	if !wrong.none() {
 		return nil, wrong.List[0].Field + " " + wrong.List[0].Message
 	}
-	return []Row{row}, ""
+	return row, ""
 }
 
 // readList takes a list whose entries are kept as they were sent.
@@ -244,60 +253,13 @@ func (c *Column) readList(raw []byte) (any, string) {
 	return []byte(raw), ""
 }
 
-// approvalTexts are the keys of an approval.
-var approvalTexts = [...]struct {
-	name string
-	of   func(*Approval) *string
-}{
-	{"approved_by", func(a *Approval) *string { return &a.ApprovedBy }},
-	{"signed_at", func(a *Approval) *string { return &a.SignedAt }},
-	{"document_ref", func(a *Approval) *string { return &a.DocumentRef }},
-	{"note", func(a *Approval) *string { return &a.Note }},
-	{"fatwa_reference", func(a *Approval) *string { return &a.FatwaReference }},
-	{"board_id", func(a *Approval) *string { return &a.BoardID }},
-}
-
-// Texts calls fn with the approval's keys that have something to say, in order.
-func (a Approval) Texts(fn func(name, said string)) {
-	for _, key := range approvalTexts {
-		if said := *key.of(&a); said != "" {
-			fn(key.name, said)
-		}
+// readApproval takes an object whose members are those of a review.
+func (c *Column) readApproval(raw []byte) (any, string) {
+	row, wrong := c.readMembers(raw, false)
+	if wrong != "" {
+		return nil, wrong
 	}
-}
-
-// With is an approval with one of its keys set; a key that it does not know is left
-// out.
-func (a Approval) With(name, said string) Approval {
-	for _, key := range approvalTexts {
-		if key.name == name {
-			*key.of(&a) = said
-		}
-	}
-	return a
-}
-
-func readApproval(raw []byte) (any, string) {
-	var sent map[string]json.RawMessage
-	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
-		return nil, "must be an object"
-	}
-	var a Approval
-	for _, key := range approvalTexts {
-		value, ok := sent[key.name]
-		if !ok || string(value) == "null" {
-			continue
-		}
-		var said string
-		if json.Unmarshal(value, &said) != nil || utf8.RuneCountInString(said) > maxNote || said != "" && strings.TrimSpace(said) == "" {
-			return nil, key.name + " must be a string that is not blank"
-		}
-		*key.of(&a) = said
-	}
-	if !a.Given() {
-		return nil, "approved_by must not be blank"
-	}
-	return a, ""
+	return approvalOf(c.Of, row), ""
 }
 
 // maxNote bounds a review's texts in characters.

@@ -311,7 +311,7 @@ func TestAReligiousLeaseTakesIntegersAndAnApproval(t *testing.T) {
 		t.Errorf("an approval without a reference: %q", got)
 	}
 	l.do(Pass, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
-	if a := Reviewed.Of(l.r.Values); a.ApprovedBy != "board" || a.FatwaReference != "F-9" {
+	if a := saysOf(Reviewed.Of(l.r.Values)); a != "approved_by=board fatwa_reference=F-9" {
 		t.Errorf("%+v", a)
 	}
 	l.do(Acquire, "ownership_documents", `["deed"]`)

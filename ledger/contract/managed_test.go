@@ -255,7 +255,7 @@ func TestAReviewOfAManagedInvestmentNamesWhoApproved(t *testing.T) {
 	w.refuses(r, Reject, nil, "reason")
 	w.refuses(r, Reject, given("reason", `""`), "reason")
 	passed := w.books(r, Pass, given("approved_by", `"Amina"`, "note", `"fine"`))
-	if a := Reviewed.Of(passed.Values); a.ApprovedBy != "Amina" || a.Note != "fine" {
+	if a := saysOf(Reviewed.Of(passed.Values)); a != "approved_by=Amina note=fine" {
 		t.Errorf("%+v", a)
 	}
 	if refused := w.books(r, Reject, given("reason", `"too risky"`)); Why.Of(refused.Values) != "too risky" {

@@ -251,7 +251,7 @@ func TestAReviewNeedsSomebody(t *testing.T) {
 	x.refuses("approved_by", Pass, "approved_by", `" "`)
 	x.refuses("note", Pass, "approved_by", `"a committee"`, "note", `7`)
 	x.do(Pass, "approved_by", `"a committee"`, "signed_at", `"2026-01-01"`, "document_ref", `"D-1"`, "note", `"fine"`)
-	if got := Reviewed.Of(x.r.Values); got != (Approval{ApprovedBy: "a committee", SignedAt: "2026-01-01", DocumentRef: "D-1", Note: "fine"}) {
+	if got := saysOf(Reviewed.Of(x.r.Values)); got != "approved_by=a committee signed_at=2026-01-01 document_ref=D-1 note=fine" {
 		t.Errorf("the review is %v", got)
 	}
 }
@@ -321,7 +321,7 @@ func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 		{"total_value", `1000.0`, "total_value"},
 	})
 	x := strike(t, Partnership, Religious, body)
-	if x.r.Status != Active || Reviewed.Of(x.r.Values) != (Approval{ApprovedBy: "the board", FatwaReference: "F-7"}) {
+	if x.r.Status != Active || saysOf(Reviewed.Of(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
 		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Of(x.r.Values))
 	}
 	var events []string

@@ -218,13 +218,7 @@ var (
 
 	submitDeed = &Deed{Name: Submit, Do: func(*Case) {}}
 	passDeed   = &Deed{Name: Pass, Do: func(c *Case) {
-		var a Approval
-		for _, column := range c.r.Product.reviews(c.reading).Columns {
-			if said, ok := c.in[column.place].(string); ok {
-				a = a.With(column.Name, said)
-			}
-		}
-		Reviewed.Set(c.v(), a)
+		Reviewed.Set(c.v(), approvalOf(c.r.Product.reviews(c.reading), c.in))
 		ReviewedAt.Set(c.v(), c.Now)
 	}}
 	rejectDeed = &Deed{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.v(), reason.Of(c.in)) }}

@@ -146,7 +146,7 @@ func TestActivatingSafekeepingTakesAReview(t *testing.T) {
 	x.refuses("compliance_review", Activate, "compliance_review", `{"approved_by":" "}`)
 	x.refuses("compliance_review", Activate, "compliance_review", `"yes"`)
 	x.do(Activate, "compliance_review", `{"approved_by":"the board","note":"fine"}`)
-	if got := Reviewed.Of(x.r.Values); got != (Approval{ApprovedBy: "the board", Note: "fine"}) || ReviewedAt.Of(x.r.Values) != x.now {
+	if got := saysOf(Reviewed.Of(x.r.Values)); got != "approved_by=the board note=fine" || ReviewedAt.Of(x.r.Values) != x.now {
 		t.Errorf("the review is %v", got)
 	}
 	if Reviewed.Has(kept(t).r.Values) {
@@ -182,7 +182,7 @@ func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 		{"compliance_review", `{"approved_by":"the board","fatwa_reference":" "}`, "compliance_review.fatwa_reference"},
 	})
 	x := strike(t, Safekeeping, Religious, body.but("compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
-	if x.r.Status != Active || Reviewed.Of(x.r.Values) != (Approval{ApprovedBy: "the board", FatwaReference: "F-7"}) {
+	if x.r.Status != Active || saysOf(Reviewed.Of(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
 		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Of(x.r.Values))
 	}
 	var events []string

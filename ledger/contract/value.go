@@ -5,19 +5,32 @@ import "mizan/ledger/money"
 // Ratio is how profit is shared, in whole percent that add up to 100.
 type Ratio struct{ Bank, Customer int64 }
 
-// Approval is the conclusion of a review, as it was sent. It is never filled in by
-// the service.
-type Approval struct {
-	ApprovedBy     string
-	SignedAt       string
-	DocumentRef    string
-	Note           string
-	FatwaReference string
-	BoardID        string
-}
+// Approval is the conclusion of a review: what was sent of the texts that a review
+// has in the reading, in their order. It is never filled in by the service.
+type Approval []Said
+
+// Said is one text of an approval, under the name of its field.
+type Said struct{ Name, Text string }
 
 // Given reports whether there was a review.
-func (a Approval) Given() bool { return a.ApprovedBy != "" }
+func (a Approval) Given() bool { return len(a) > 0 }
+
+// Texts calls fn with what was sent.
+func (a Approval) Texts(fn func(name, text string)) {
+	for _, said := range a {
+		fn(said.Name, said.Text)
+	}
+}
+
+// approvalOf is what a row of a review's table says.
+func approvalOf(t *Table, r Row) (a Approval) {
+	for _, c := range t.Columns {
+		if text, ok := r[c.place].(string); ok {
+			a = append(a, Said{c.Name, text})
+		}
+	}
+	return a
+}
 
 // Arithmetic that stays in range because Check bounds what a contract may hold
 // (invariant 4 of the package): a mistake in it is ours, and stops the decision.

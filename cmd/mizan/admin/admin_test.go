@@ -34,6 +34,7 @@ func TestScript(t *testing.T) {
 			"take":  take,
 			"lines": lines,
 			"post":  s.post,
+			"ask":   s.ask,
 		},
 		Setup: func(e *testscript.Env) error {
 			box := server.Sandbox
@@ -43,6 +44,8 @@ func TestScript(t *testing.T) {
 			e.Setenv("ORG", box.OrganizationID)
 			e.Setenv("SECOND", box.Second.OrganizationID)
 			e.Setenv("SECRET", box.AdminToken)
+			e.Setenv("SESSION", box.SessionToken)
+			e.Setenv("ELSEWHERE", box.Second.SessionToken)
 			e.Setenv("PASSWORD", password)
 			return nil
 		},
@@ -64,7 +67,7 @@ func (s *scripts) admin(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // mizan runs the binary: mizan CODE ARGUMENT… It has to end with the code and to
-// print neither the token nor the password.
+// print neither a token nor the password.
 func (s *scripts) mizan(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || neg {
 		ts.Fatalf("usage: mizan CODE ARGUMENT...")
@@ -83,7 +86,7 @@ func (s *scripts) mizan(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("ended with %d, want %d", code, want)
 	}
 	printed := ts.ReadFile("stdout") + ts.ReadFile("stderr")
-	for _, secret := range []string{s.server.Sandbox.AdminToken, password} {
+	for _, secret := range []string{s.server.Sandbox.AdminToken, s.server.Sandbox.SessionToken, password} {
 		if strings.Contains(printed, secret) {
 			ts.Fatalf("a secret was printed")
 		}
@@ -105,6 +108,25 @@ func (s *scripts) post(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("answered %d %s", answer.Status, answer.Body)
 	}
 	ts.Setenv(args[0], made.ID)
+}
+
+// ask posts as the session of the first organization: ask VAR PATH BODY. VAR is the
+// id of the contract that the answer holds.
+func (s *scripts) ask(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 || neg {
+		ts.Fatalf("usage: ask VAR PATH BODY")
+	}
+	answer, err := s.server.Session().Post("/api/v1"+args[1], args[2])
+	ts.Check(err)
+	var made struct {
+		Data struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := answer.JSON(&made); err != nil || answer.Status/100 != 2 {
+		ts.Fatalf("answered %d %s", answer.Status, answer.Body)
+	}
+	ts.Setenv(args[0], made.Data.ID)
 }
 
 // take reads a member of the JSON object that was printed last: take VAR MEMBER.

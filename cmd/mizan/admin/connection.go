@@ -43,6 +43,7 @@ type sandboxFile struct {
 	BaseURL        string `json:"base_url"`
 	CAFile         string `json:"ca_file"`
 	AdminToken     string `json:"admin_token"`
+	SessionToken   string `json:"session_token"`
 	OrganizationID string `json:"organization_id"`
 }
 
@@ -68,12 +69,17 @@ func (c *connection) open() (*door, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.http = &http.Client{
+	d.http = client(trust)
+	return d, nil
+}
+
+// client is what connects: it follows no redirect, which could lead a token elsewhere.
+func client(trust *tls.Config) *http.Client {
+	return &http.Client{
 		Timeout:       answerBound,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, ForceAttemptHTTP2: true},
 	}
-	return d, nil
 }
 
 // setting is the first that somebody gave: flag, sandbox's file, environment.
@@ -105,6 +111,11 @@ func (c *connection) token(sandbox string) (string, error) {
 	case said == "":
 		return "", errors.New("there is no admin token: give --token-file, MIZAN_ADMIN_TOKEN or --sandbox")
 	}
+	return tokenIn(said, origin)
+}
+
+// tokenIn is the token that a text is, without the white space around it.
+func tokenIn(said, origin string) (string, error) {
 	said = strings.TrimSpace(said)
 	if said == "" || len(said) > maxToken || strings.ContainsFunc(said, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", fmt.Errorf("%s: holds no token", origin)

@@ -1,5 +1,6 @@
 // Package admin is `mizan admin …`: the operations of the administration, from
-// a command line, against a running server.
+// a command line, against a running server. It is `mizan contracts …` too, what the
+// people of an organization read there with a session's token.
 //
 // Invariants:
 //  1. It is a client and nothing else: it knows the server by its paths and its
@@ -19,7 +20,11 @@
 //     object as the server wrote it, else a table. All other words go to stderr.
 //  6. What a table or an error shows of the server's words has no control
 //     characters: a partner's name can't move the operator's cursor.
-//  7. Exit codes: 0 done; 2 the request was wrong (flags, files, any 4xx answer);
+//  7. A contract's statement is for people: amounts in major units, and the exact
+//     minor units beside them. Which members are amounts, and how many decimals a
+//     currency has, an answer does not say: both are lists here, which a test of
+//     cmd/mizan holds against the contracts' columns.
+//  8. Exit codes: 0 done; 2 the request was wrong (flags, files, any 4xx answer);
 //     1 no answer, or one that can't be used (connection, 5xx).
 //
 // Callers: cmd/mizan, which makes its flags and commands part of its own.

@@ -1,0 +1,121 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// charities drives issues that leave something: of each a penalty, and a remainder.
+func (h *house) charities() (first, second *pact) {
+	h.t.Helper()
+	const early = "early_redemption_allowed"
+	first = h.issued(early, "true", "early_redemption_penalty", "15")
+	first.follows("distribute_profit total_profit 31")
+	second = h.issued(early, "true", "early_redemption_penalty", "9007199254740993", "region", `"MY"`, "certificate_value", "6004799503160662",
+		"total_value", "60047995031606620", "underlying_asset_value", "60047995031606620")
+	first.follows(`redeem_early redemption_date "2026-09-04"`)
+	h.passes(2)
+	second.follows(`redeem_early redemption_date "2026-09-05"`)
+	return first, second
+}
+
+// The report on charity: each posting on L:charity with the contract that it is of,
+// and the totals of each asset.
+func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.session().get(islamic+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
+	first, second := h.charities()
+	a := h.session().get(islamic+"charity").want(200, "")
+	row := func(i int, d *pact, number, date, amount, currency string) string {
+		return fmt.Sprintf(`{"seq":%s,"source":"%s","product_type":"sukuk","contract_number":"%s","event":"redeem_early","date":"%s","booked_at":"%s",`+
+			`"side":"credit","amount":%s,"asset":{"currency":"%s","network":"","env":"prod"}}`,
+			a.at(fmt.Sprintf("data.%d.seq", i)), d.id(), number, date, a.at(fmt.Sprintf("data.%d.booked_at", i)), amount, currency)
+	}
+	a.want(200, `{"data":[`+row(0, second, "SUK-2026-000002", "2026-09-05", "9007199254740993", "MYR")+`,`+
+		row(1, first, "SUK-2026-000001", "2026-09-04", "1", "AED")+`,`+row(2, first, "SUK-2026-000001", "2026-09-04", "15", "AED")+`],`+
+		`"meta":{"totals":[{"asset":{"currency":"AED","network":"","env":"prod"},"amount":16,"postings":2},`+
+		`{"asset":{"currency":"MYR","network":"","env":"prod"},"amount":9007199254740993,"postings":1}]},`+
+		`"cursor":{"cursor_field":"seq","cursor_value":null}}`)
+	for i, booked := range []string{"2026-09-05", "2026-09-03", "2026-09-03"} {
+		if got := a.at(fmt.Sprintf("data.%d.booked_at", i)); !strings.HasPrefix(got, booked+"T10:15:30.") {
+			t.Errorf("row %d was booked at %s", i, got)
+		}
+	}
+	// They are what the auditor finds on the account, whose statement names the source too.
+	statement := h.auditor().get(ledgerPath+"/accounts/L:charity/postings?currency=AED").want(200, "")
+	if statement.rows() != 2 || statement.at("data.0.balance") != "16" {
+		t.Errorf("the account has %s", statement.body)
+	}
+	for i := range 2 {
+		at := fmt.Sprintf("data.%d.", i)
+		if statement.at(at+"source") != first.id() || statement.at(at+"event") != "redeem_early" || statement.at(at+"seq") != a.at(fmt.Sprintf("data.%d.seq", i+1)) {
+			t.Errorf("line %d of the account is %s", i, statement.body)
+		}
+	}
+}
+
+// It may be asked for by time, by days or instants, which both count, and by
+// environment; the totals are of what was asked for, on all pages.
+func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.charities()
+	totals := func(a *answer) (said string) {
+		for i := 0; a.at(fmt.Sprintf("meta.totals.%d", i)) != "(absent)"; i++ {
+			said += a.at(fmt.Sprintf("meta.totals.%d.asset.currency", i)) + a.at(fmt.Sprintf("meta.totals.%d.postings", i)) + " "
+		}
+		return said
+	}
+	for parameters, want := range map[string]struct {
+		rows   int
+		totals string
+	}{
+		"from=2026-09-03":               {3, "AED2 MYR1 "},
+		"from=2026-09-04":               {1, "MYR1 "},
+		"to=2026-09-04":                 {2, "AED2 "},
+		"from=2026-09-05&to=2026-09-05": {1, "MYR1 "},
+		"from=2026-09-06":               {0, ""},
+		"to=2026-09-02":                 {0, ""},
+		"from=2026-09-04T00:00:00Z&to=2026-09-06T00:00:00%2B00:00": {1, "MYR1 "},
+		"env=prod":         {3, "AED2 MYR1 "},
+		"env=test":         {0, ""},
+		"limit=1":          {1, "AED2 MYR1 "},
+		"limit=3":          {3, "AED2 MYR1 "},
+		"limit=2&env=prod": {2, "AED2 MYR1 "},
+	} {
+		a := h.session().get(islamic+"charity?"+parameters).want(200, "")
+		if a.rows() != want.rows || totals(a) != want.totals {
+			t.Errorf("%s: %s, want %+v", parameters, a.body, want)
+		}
+	}
+	whole, cursor := h.session().get(islamic+"charity").want(200, ""), ""
+	for i := range 3 {
+		a := h.session().get(islamic+"charity?limit=1"+cursor).want(200, "")
+		if a.at("data.0") != whole.at(fmt.Sprintf("data.%d", i)) || totals(a) != "AED2 MYR1 " {
+			t.Errorf("page %d is %s", i+1, a.body)
+		}
+		cursor = "&cursor=" + a.at("cursor.cursor_value")
+	}
+	if cursor != "&cursor=null" {
+		t.Errorf("there is more behind the last page: %s", cursor)
+	}
+	for parameters, field := range map[string]string{
+		"from=x": "from", "from=2026-02-30": "from", "to=": "to", "env=x": "env", "limit=0": "limit", "limit=201": "limit", "cursor=x": "cursor", "page=1": "page",
+	} {
+		h.session().get(islamic + "charity?" + parameters).faults(field)
+	}
+}
+
+// What contracts of the secular reading leave is on the account, and unseen here.
+func TestTheReportOnCharityIsOfTheReligiousReading(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("certificate-issues")
+	d.does("offering", "subscription_start", `"2026-09-01"`, "subscription_end", `"2026-09-30"`)
+	d.does("subscribe", "investor_id", `"`+someone+`"`, "certificates", "3")
+	d.follows("activate", `profit total_profit "31"`, `default reason "gone"`)
+	h.auditor().get(ledgerPath+"/accounts/L:charity").want(200, "").has(`"balance":"1"`)
+	h.session().get(islamic+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
+}

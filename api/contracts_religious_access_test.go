@@ -1,0 +1,120 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// religiousRequests are requests of every route of the family: of a contract that is
+// there, and of what is not.
+func (h *house) religiousRequests(d *pact) (requests [][3]string) {
+	const get, post = "GET", "POST"
+	for _, path := range []string{
+		islamic + "stats", islamic + "stats?env=nowhere", islamic + "regions", islamic + "charity", islamic + "charity?from=x",
+		islamic + "screen?subject=asset", islamic + "screen", islamic + "screen/" + someone, islamic + "mudaraba", islamic + "mudaraba?page=0", islamic + "salam",
+		d.path, d.path + "/review", d.path + "/entries", d.path + "/schedule.csv", islamic + "mudaraba/" + someone, islamic + "salam/" + someone,
+	} {
+		requests = append(requests, [3]string{get, path, ""})
+	}
+	for path, body := range map[string]string{
+		islamic + "mudaraba": religiousForm("mudaraba").json(), islamic + "salam": "{}", islamic + "sukuk": `{"`,
+		d.path + "/approve": fatwa.json(), d.path + "/nonsense": "{}", islamic + "mudaraba/" + someone + "/approve": "{}",
+	} {
+		requests = append(requests, [3]string{post, path, body})
+	}
+	return requests
+}
+
+// refuses has somebody ask all of it, and checks that it is refused alike.
+func (d *pact) refuses(who caller, status int, begins string) {
+	d.h.t.Helper()
+	for _, r := range d.h.religiousRequests(d) {
+		if a := who.do(r[0], r[1], r[2]); a.status != status || !strings.HasPrefix(a.body, begins) {
+			d.h.t.Errorf("%s %s: %d %s, want %d %s", r[0], r[1], a.status, a.body, status, begins)
+		}
+	}
+}
+
+// Specification, "Authentication": without the module every endpoint answers 403 with
+// module_not_active; DECISIONS, 6: that is checked first.
+func TestWithoutTheModuleTheReligiousFamilyIsNotThere(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.vows("mudaraba")
+	organization := "/api/v1/organizations/" + h.seed.First.Org.String()
+	second := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
+	const missing = `{"error":"module_not_active","message":"`
+	h.storesNothing(t, func() { d.refuses(second, 403, missing) }) // it is no bank either
+	for _, modules := range []string{`[]`, `["participatory_finance"]`} {
+		h.admin().patch(organization, `{"modules":`+modules+`}`).want(200, "")
+		h.storesNothing(t, func() { d.refuses(h.session(), 403, missing) })
+	}
+	h.admin().patch(organization, `{"modules":["islamic_finance"]}`).want(200, "")
+	d.says().tells("status", "draft")
+	h.session().get(pfp+"managed-investments").want(403, "") // which has a module of its own
+}
+
+// The organization has to be a bank.
+func TestTheReligiousFamilyIsOfBanks(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.vows("mudaraba")
+	h.admin().patch("/api/v1/organizations/"+h.seed.First.Org.String(), `{"type":"merchant"}`).want(200, "")
+	h.storesNothing(t, func() { d.refuses(h.session(), 403, `{"error":"forbidden","message":"`) })
+	h.session().get(pfp+"managed-investments").want(200, "")
+}
+
+// It needs an admin or client role; auditors and partners, their keys and the
+// operator's token are refused, and whoever is not known is not told why.
+func TestTheReligiousFamilyIsForAdminsAndClients(t *testing.T) {
+	t.Parallel()
+	q := openQuarter(t)
+	d := q.vows("mudaraba")
+	before := q.stock()
+	for _, k := range []kind{asAuditor, asPartner, byKey, byNeighbour, byOffKey, byAdmin} {
+		d.refuses(q.as(k), 403, `{"error":"forbidden","message":"`)
+	}
+	for _, k := range []kind{nobody, byStrayKey, asStray} {
+		d.refuses(q.as(k), 401, unauthorized)
+	}
+	if after := q.stock(); after != before {
+		t.Errorf("who was refused has left %+v, before %+v", after, before)
+	}
+	for _, k := range []kind{asAdmin, asClient} {
+		own := &pact{q.as(k), d.path}
+		own.says().tells("product_type", "mudaraba")
+		q.as(k).post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
+		for _, path := range []string{"stats", "regions", "charity", "screen?subject=asset", "ijara"} {
+			q.as(k).get(islamic+path).want(200, "")
+		}
+		if entries := own.get(d.path+"/entries").want(200, ""); entries.rows() != 0 {
+			t.Errorf("it has moved %s", entries.body)
+		}
+	}
+	q.as(asClient).post(d.path+"/approve", fatwa.json()).want(200, "")
+	q.as(asClient).post(d.path+"/fund", "").want(200, "")
+	if entries := q.as(asClient).get(d.path+"/entries").want(200, ""); entries.rows() != 1 {
+		t.Errorf("a client sees %s", entries.body)
+	}
+}
+
+// An organization's contracts are its own: another bank's id is answered as a random one.
+func TestAnotherBanksContractsAreUnknown(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.vows("mudaraba")
+	screening := h.session().get(islamic+"screen?subject=asset").want(200, "").at("data.screening_id")
+	h.admin().patch("/api/v1/organizations/"+h.seed.Second.Org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
+	second := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
+	for _, rest := range []string{"", "/review", "/entries", "/schedule.csv"} {
+		want := second.get(islamic+"mudaraba/"+someone+rest).want(404, "")
+		second.get(d.path+rest).want(404, want.body)
+	}
+	second.post(d.path+"/approve", fatwa.json()).want(404, "")
+	second.get(islamic+"screen/"+screening).want(404, second.get(islamic+"screen/"+someone).body)
+	second.post(islamic+"mudaraba", religiousForm("mudaraba").with("screening_id", `"`+screening+`"`).json()).faults("screening_id")
+	second.get(islamic+"stats").want(200, "").tells("total", "0")
+	if a := second.post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, ""); a.at("data.contract_number") != "MDR-2026-000001" || a.at("data.organization_id") != h.seed.Second.Org.String() {
+		t.Errorf("made %s", a.body)
+	}
+}

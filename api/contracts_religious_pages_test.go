@@ -1,0 +1,188 @@
+package api_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"mizan/api"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+)
+
+// Specification: `{data: [...], meta: {total, product_type}}`, page (default 1) and
+// per_page (default 50); DECISIONS, 6: both environments unless one is named.
+func TestPagesOfTheReligiousFamily(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const n = 60
+	var all, live []string // newest first
+	for i := range n {
+		env := `"prod"`
+		if i%4 == 1 {
+			env = `"test"`
+		}
+		a := h.session().post(islamic+"mudaraba", religiousForm("mudaraba").with("env", env).json()).want(201, "")
+		all = append([]string{a.at("data.id")}, all...)
+		if env == `"prod"` {
+			live = append([]string{a.at("data.id")}, live...)
+		}
+	}
+	h.vows("ijara")
+	first := h.session().get(islamic+"mudaraba").want(200, "")
+	if first.rows() != 50 || first.at("meta") != `{"page":1,"per_page":50,"product_type":"mudaraba","total":60}` {
+		t.Errorf("%d rows, %s", first.rows(), first.at("meta"))
+	}
+	for _, size := range []int{1, 7, 20, 30, 59, 60, 200} {
+		for env, want := range map[string][]string{"": all, "&env=prod": live} {
+			var got []string
+			for page := 1; ; page++ {
+				a := h.session().get(fmt.Sprintf("%smudaraba?per_page=%d&page=%d%s", islamic, size, page, env)).want(200, "")
+				if a.at("meta.total") != strconv.Itoa(len(want)) || a.at("meta.page") != strconv.Itoa(page) || a.at("meta.per_page") != strconv.Itoa(size) {
+					t.Errorf("page %d of %d%s: %s", page, size, env, a.at("meta"))
+				}
+				if a.rows() == 0 {
+					break
+				}
+				for i := range a.rows() {
+					got = append(got, a.at(fmt.Sprintf("data.%d.id", i)))
+				}
+			}
+			if strings.Join(got, " ") != strings.Join(want, " ") {
+				t.Errorf("pages of %d%s show %d, want %d in their order", size, env, len(got), len(want))
+			}
+		}
+	}
+	h.session().get(islamic+"mudaraba?page=1000000&per_page=200").want(200, `{"data":[],"meta":{"total":60,"product_type":"mudaraba","page":1000000,"per_page":200}}`)
+	h.session().get(islamic+"sukuk").want(200, `{"data":[],"meta":{"total":0,"product_type":"sukuk","page":1,"per_page":50}}`)
+}
+
+// Every page is found, wherever it begins and whatever else was made in between.
+func TestAPageIsFoundByItsContractsNumbers(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const n = 40
+	for i := range n {
+		h.vows("murabaha")
+		if i%3 == 0 {
+			h.vows("ijara")
+			h.strikes("instalment-sales")
+		}
+		if i%10 == 0 {
+			h.passes(1 + i)
+		}
+	}
+	for page := 1; page <= n; page++ {
+		a := h.session().get(fmt.Sprintf("%smurabaha?per_page=1&page=%d", islamic, page)).want(200, "")
+		if got, want := a.at("data.0.contract_number"), fmt.Sprintf("-%06d", n-page+1); !strings.HasSuffix(got, want) {
+			t.Errorf("page %d has %s, want %s", page, got, want)
+		}
+	}
+}
+
+// Parameters that are out of bounds, malformed or unknown are 422 by their names.
+func TestParametersOfThePagesAreChecked(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for parameters, field := range map[string]string{
+		"page=0": "page", "page=-1": "page", "page=1.0": "page", "page=x": "page", "page=": "page", "page=%2B1": "page", "page=01": "page",
+		"page=1000001": "page", "page=9223372036854775808": "page", "page=1&page=2": "page",
+		"per_page=0": "per_page", "per_page=201": "per_page", "per_page=-5": "per_page", "per_page=": "per_page", "per_page=ten": "per_page",
+		"env=staging": "env", "env=": "env", "status=draft": "status", "limit=5": "limit", "cursor=x": "cursor",
+	} {
+		h.session().get(islamic + "mudaraba?" + parameters).faults(field)
+	}
+	h.session().get(islamic+"mudaraba?per_page=0&page=0").faults("page", "per_page")
+	h.session().get(islamic+"mudaraba?per_page=200&page=1&env=test").want(200, "")
+	for _, path := range []string{"stats?env=x", "stats?env="} {
+		h.session().get(islamic + path).faults("env")
+	}
+	h.session().get(islamic + "stats?page=1").faults("page")
+	h.session().get(islamic + "regions?env=prod").faults("env")
+}
+
+// Specification: `{data: {products: [{product_type, count}], total}}`.
+func TestStatisticsCountTheContracts(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	stats := func(mudaraba, ijara int) string {
+		return fmt.Sprintf(`{"data":{"products":[{"product_type":"sukuk","count":0},{"product_type":"musharaka","count":0},{"product_type":"ijara","count":%d},`+
+			`{"product_type":"mudaraba","count":%d},{"product_type":"murabaha","count":0},{"product_type":"wadiah","count":0}],"total":%d}}`, ijara, mudaraba, mudaraba+ijara)
+	}
+	h.session().get(islamic+"stats").want(200, stats(0, 0))
+	h.vows("mudaraba").asksOf("reject", refusal).want(200, "") // whatever becomes of them
+	h.vows("mudaraba", "env", `"test"`)
+	h.vows("ijara").approved()
+	h.session().post(islamic+"ijara", "{}").want(422, "")
+	h.session().get(islamic+"stats").want(200, stats(2, 1))
+	h.session().get(islamic+"stats?env=prod").want(200, stats(1, 1))
+	h.session().get(islamic+"stats?env=test").want(200, stats(1, 0))
+	h.restart()
+	h.session().get(islamic+"stats").want(200, stats(2, 1))
+}
+
+// DECISIONS, 6: the regions with a chart of accounts, and those of dual banking.
+func TestRegionsOfTheReligiousFamily(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	a := h.session().get(islamic+"regions").want(200, "")
+	const want = "AE AED,SA SAR,BH BHD,QA QAR,KW KWD,OM OMR,MY MYR,ID IDR,PK PKR,BD BDT,EG EGP,JO JOD,TR TRY,KZ KZT,UZ UZS,AZ AZN,KG KGS,RU RUB,GB GBP"
+	types := map[string]bool{}
+	for i, row := range strings.Split(want, ",") {
+		at := fmt.Sprintf("data.regions.%d.", i)
+		code, currency, _ := strings.Cut(row, " ")
+		if a.at(at+"code") != code || a.at(at+"currencies") != `["`+currency+`","USD","EUR"]` || a.at(at+"name") == "(absent)" || a.at(at+"chart_version") != strconv.Itoa(contract.ChartVersion) {
+			t.Errorf("region %d is %s", i, a.at(strings.TrimSuffix(at, ".")))
+		}
+		for k := range productTypes {
+			types[a.at(at+"product_types."+strconv.Itoa(k))] = true
+		}
+	}
+	for _, productType := range productTypes {
+		if !types[productType] {
+			t.Errorf("%s is offered nowhere", productType)
+		}
+	}
+	if len(types) != len(productTypes) || a.at("data.regions.19") != "(absent)" {
+		t.Errorf("offered are %v; %s", types, a.body)
+	}
+	if got := a.at("data.dual_banking"); got != `["AE","BH","MY","ID","PK","BD","TR","KZ","UZ","RU"]` {
+		t.Errorf("dual banking is at home in %s", got)
+	}
+}
+
+// A page far behind is found with few looks at the list, however its contracts lie in
+// time, and what has to be passed over on the way is bounded.
+func TestAPageFarBehindIsFoundWithFewLooks(t *testing.T) {
+	t.Parallel()
+	const looks = 70 // halves of all time, and the steps back
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 400).Draw(t, "contracts")
+		near := rapid.Uint64Range(0, 50).Draw(t, "near")
+		number := rapid.Uint64Range(1, uint64(n)).Draw(t, "number")
+		gap := rapid.SampledFrom([]int64{1, 1000, 60_000_000, 86_400_000_000}).Draw(t, "longest gap")
+		booked := make([]ledger.Micros, n+1) // by number
+		for i := 1; i <= n; i++ {
+			booked[i] = booked[i-1] + ledger.Micros(rapid.Int64Range(1, gap).Draw(t, "gap"))
+		}
+		asked := 0
+		before, skip, err := api.SearchBack(number, near, func(before ledger.Micros) (ledger.Micros, uint64, error) {
+			asked++
+			last := n
+			for before != 0 && last > 0 && booked[last] >= before {
+				last--
+			}
+			return booked[last], uint64(last), nil
+		})
+		newest := uint64(n)
+		for newest > 0 && booked[newest] >= before {
+			newest--
+		}
+		if err != nil || newest-skip != number || skip > near || asked > looks {
+			t.Fatalf("found %d behind %d, passing over %d, in %d looks (%v)", newest-skip, newest, skip, asked, err)
+		}
+	})
+}

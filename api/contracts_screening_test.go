@@ -1,0 +1,165 @@
+package api_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// screens asks for a screening, with parameters as name, value pairs.
+func (h *house) screens(pairs ...string) *answer {
+	h.t.Helper()
+	parameters := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		parameters.Add(pairs[i], pairs[i+1])
+	}
+	return h.session().get(islamic + "screen?" + parameters.Encode())
+}
+
+// DECISIONS, 6, "Screen": the shape of the answer.
+func TestAScreeningIsAnsweredWithItsRules(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	a := h.screens("subject", "asset", "region", "AE", "asset_type", "Pork products", "debt_percent", "31", "impure_income_percent", "5").want(200, "")
+	a.want(200, `{"data":{"screening_id":"`+a.at("data.screening_id")+`","decision":"fail","rules":[`+
+		`{"code":"sector","outcome":"fail","detail":"the sector pork is excluded"},`+
+		`{"code":"debt_ratio","outcome":"fail","detail":"is more than 30 percent"},`+
+		`{"code":"impure_income_ratio","outcome":"pass","detail":"is at most 5 percent"},`+
+		`{"code":"complete","outcome":"pass","detail":"everything that is needed was given"}],`+
+		`"ruleset_version":1,"screened_at":"2026-09-03T10:15:30.123456+00:00"}}`)
+}
+
+// Rule set 1, with its edges.
+func TestScreeningsFollowTheRules(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, c := range []struct {
+		decision string
+		given    string // parameters beside region=AE
+	}{
+		{"pass", "subject=asset&asset_type=tower"},
+		{"pass", "subject=asset&description=a tower"},
+		{"pass", "subject=transaction&activity=trade&amount=1"},
+		{"pass", "subject=transaction&activity=trade&amount=9007199254740993&currency=AED"},
+
+		{"review", "subject=asset"},
+		{"review", "subject=asset&activity=trade&amount=1"},
+		{"review", "subject=asset&asset_type=%20&description=%09"},
+		{"review", "subject=transaction&activity=trade"},
+		{"review", "subject=transaction&amount=1"},
+		{"review", "subject=transaction&asset_type=tower&description=a tower"},
+		{"review", "subject=asset&asset_type=tower&region="},
+
+		{"fail", "subject=asset&asset_type=alcohol"},
+		{"fail", "subject=asset&asset_type=TOBACCO"},
+		{"fail", "subject=asset&description=a Pork farm"},
+		{"fail", "subject=transaction&activity=gambling&amount=1"},
+		{"fail", "subject=transaction&activity=conventional finance&amount=1"},
+		{"fail", "subject=transaction&activity=conventional_insurance&amount=1"},
+		{"fail", "subject=transaction&activity=Conventional-Insurance&amount=1"},
+		{"fail", "subject=transaction&description=weapons"}, // although something is missing
+		{"fail", "subject=asset&asset_type=adult entertainment"},
+		{"fail", "subject=asset&asset_type=alcohol-free drinks"}, // a whole word is there
+		{"fail", "subject=asset&activity=tobacco&region="},
+
+		{"pass", "subject=asset&asset_type=alcoholics anonymous"},
+		{"pass", "subject=asset&asset_type=nonalcohol"},
+		{"pass", "subject=asset&asset_type=weapon"},
+		{"pass", "subject=asset&asset_type=adult education and entertainment"},
+		{"pass", "subject=asset&asset_type=conventional building, finance quarter"},
+		{"pass", "subject=asset&asset_type=finance conventional"},
+		{"pass", "subject=asset&asset_type=porkpie hats"},
+
+		{"pass", "subject=asset&asset_type=x&debt_percent=30"},
+		{"pass", "subject=asset&asset_type=x&debt_percent=30.000"},
+		{"pass", "subject=asset&asset_type=x&debt_percent=0"},
+		{"pass", "subject=asset&asset_type=x&debt_percent=29.99"},
+		{"fail", "subject=asset&asset_type=x&debt_percent=30.001"},
+		{"fail", "subject=asset&asset_type=x&debt_percent=31"},
+		{"fail", "subject=asset&asset_type=x&debt_percent=9999999999999999"},
+		{"pass", "subject=asset&asset_type=x&impure_income_percent=5"},
+		{"pass", "subject=asset&asset_type=x&impure_income_percent=5.0"},
+		{"fail", "subject=asset&asset_type=x&impure_income_percent=5.1"},
+		{"fail", "subject=asset&asset_type=x&impure_income_percent=6"},
+		{"fail", "subject=asset&impure_income_percent=6"},
+	} {
+		given := strings.ReplaceAll(c.given, " ", "%20")
+		if !strings.Contains(given, "region=") {
+			given += "&region=AE"
+		}
+		a := h.session().get(islamic+"screen?"+given).want(200, "")
+		if got := a.at("data.decision"); got != c.decision {
+			t.Errorf("%s: %s, want %s", c.given, a.body, c.decision)
+		}
+	}
+}
+
+// What is malformed is refused by its name, and is no screening.
+func TestAScreeningsParametersAreChecked(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.storesNothing(t, func() {
+		for parameters, field := range map[string]string{
+			"": "subject", "subject=": "subject", "subject=company": "subject", "subject=asset&subject=asset": "subject",
+			"subject=asset&region=FR": "region", "subject=asset&region=ae": "region",
+			"subject=asset&amount=0": "amount", "subject=asset&amount=-1": "amount", "subject=asset&amount=1.0": "amount", "subject=asset&amount=": "amount",
+			"subject=asset&amount=01": "amount", "subject=asset&amount=1" + strings.Repeat("0", 73): "amount",
+			"subject=asset&currency=XXX": "currency", "subject=asset&currency=usd": "currency",
+			"subject=asset&debt_percent=-1": "debt_percent", "subject=asset&debt_percent=1e1": "debt_percent", "subject=asset&debt_percent=30%25": "debt_percent",
+			"subject=asset&debt_percent=.5": "debt_percent", "subject=asset&debt_percent=5.": "debt_percent", "subject=asset&debt_percent=1.2.3": "debt_percent",
+			"subject=asset&impure_income_percent=x": "impure_income_percent", "subject=asset&env=prod": "env",
+			"subject=asset&description=" + strings.Repeat("a", 1025): "description", "subject=asset&description=%ff": "description",
+		} {
+			h.session().get(islamic + "screen?" + parameters).faults(field)
+		}
+	})
+}
+
+// DECISIONS, 6: every screening is stored with its inputs and its id.
+func TestAScreeningIsStoredWithItsInputs(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	a := h.screens("subject", "transaction", "region", "MY", "activity", "palm oil", "amount", "9007199254740993", "currency", "MYR",
+		"asset_type", "mill", "description", `"raw" oil`, "debt_percent", "12.50", "impure_income_percent", "0").want(200, "")
+	id := a.at("data.screening_id")
+	h.passes(1)
+	h.restart()
+	want := strings.TrimSuffix(a.body, "}}") + `,"given":{"subject":"transaction","region":"MY","asset_type":"mill","activity":"palm oil","description":"\"raw\" oil",` +
+		`"currency":"MYR","debt_percent":"12.50","impure_income_percent":"0","amount":9007199254740993}}}`
+	h.session().get(islamic+"screen/"+id).want(200, want)
+	again := h.screens("subject", "asset").want(200, "")
+	if again.at("data.screening_id") == id {
+		t.Error("two screenings have one id")
+	}
+	h.session().get(islamic+"screen/"+again.at("data.screening_id")).want(200, strings.TrimSuffix(again.body, "}}")+`,"given":{"subject":"asset"}}}`)
+	h.session().get(islamic+"screen/"+someone).want(404, `{"error":"not_found","message":"there is no such thing"}`)
+	h.session().get(islamic+"screen/x").want(404, "")
+	events := h.auditor().get(ledgerPath+"/events?source="+id).want(200, "")
+	if events.rows() != 1 || events.at("data.0.event") != "screen" || events.at("data.0.to") != "pass" || events.at("data.0.entry") != "(absent)" {
+		t.Errorf("it is in the journal as %s", events.body)
+	}
+}
+
+// A screening may be linked to a contract, and never takes the place of its review.
+func TestAScreeningIsNoReview(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	passed := h.screens("subject", "asset", "region", "AE", "asset_type", "tower").want(200, "").at("data.screening_id")
+	failed := h.screens("subject", "asset", "region", "AE", "asset_type", "pork").want(200, "").at("data.screening_id")
+	for _, productType := range untouched {
+		d := h.vows(productType, "screening_id", `"`+passed+`"`)
+		d.says().tells("screening_id", passed, "status", "draft", "compliance_review", "(absent)")
+		for name, body := range religiousActions[productType] {
+			if name != "approve" && name != "reject" && name != "subscribe" {
+				d.asksOf(name, body).conflicts()
+			}
+		}
+		d.approved().says().tells("screening_id", passed, "status", "review_passed")
+	}
+	for _, productType := range []string{"musharaka", "wadiah"} {
+		h.session().post(islamic+productType, religiousForm(productType).with("screening_id", `"`+passed+`"`, "compliance_review", "").json()).faults("compliance_review")
+	}
+	// The board decides, whatever the rules have found: the report shows both.
+	d := h.vows("sukuk", "screening_id", `"`+failed+`"`).approved()
+	d.get(d.path+"/review").want(200, "").tells("conclusion", "approved", "screening.decision", "fail", "screening.screening_id", failed)
+}

@@ -1,0 +1,132 @@
+package api_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Months in one jump of the clock: what came due fires in its order, once, dated on
+// its own day, and then no more.
+func TestAJumpOfTheClockFiresAllThatCameDueInOrder(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	lease := h.strikes("leases", "lease_term_months", `3`, "advance_rental", `"10"`).follows(`acquire ownership_documents ["deed"]`, "activate")
+	venture := h.strikes("partnerships", "rental_amount", `"7"`, "buyout_schedule", `"quarterly"`).follows("fund", "activate")
+	deposit := h.strikes("investment-deposits", "term_months", `1`, "auto_renewal", "true").follows("activate", `profit gross_profit "100"`)
+	h.passes(29)
+	lease.hasMoved(
+		"acquire 2026-09-03: Dr A:ijara_asset:{c} 1200, Cr A:cash:AE 1200",
+		"activate 2026-09-03: Dr A:rent_receivable:{c} 10, Cr L:unearned_rent:{c} 10",
+	)
+	h.passes(7 * 30)
+	due := func(day string, earned, worn int) string {
+		return fmt.Sprintf("rent_due %s: Dr A:rent_receivable:{c} 100, Cr I:rent 100, Dr L:unearned_rent:{c} %d, Cr I:rent %d, Dr E:depreciation %d, Cr A:accumulated_depreciation:{c} %d",
+			day, earned, earned, worn, worn)
+	}
+	if got, want := lease.moved()[2:], []string{due("2026-10-03", 3, 400), due("2026-11-02", 3, 400), due("2026-12-02", 4, 400)}; !slices.Equal(got, want) {
+		t.Errorf("rent fell due as\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+	lease.says().tells("status", "active", "rent_receivable", "310", "total_rentals_paid", "0", "end_date", "2026-12-02")
+	if got, want := venture.moved()[1:], []string{"rent 2026-12-02: Dr A:cash:AE 7, Cr I:musharaka_rent 7", "rent 2027-03-02: Dr A:cash:AE 7, Cr I:musharaka_rent 7"}; !slices.Equal(got, want) {
+		t.Errorf("rent was taken as %q", got)
+	}
+	venture.says().tells("rental_paid_total", "14")
+	deposit.says().tells("status", "active", "renewals", "7", "initial_amount", "1050", "customer_profit_share", "0", "last_renewal_date", "2027-04-01", "maturity_date", "2027-05-01")
+	h.storesNothing(t, func() { h.passes(0) })
+	h.passes(365)
+	if n := len(lease.moved()); n != 5 {
+		t.Errorf("%d entries of a lease whose term is over", n)
+	}
+}
+
+// What came due while nobody was there fires at the next start, and once.
+func TestWhatCameDueWhileItWasDownFiresAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	lease := h.strikes("leases", "lease_term_months", `4`).follows(`acquire ownership_documents ["deed"]`, "activate", `payment amount "150"`)
+	h.passes(45)
+	h.halt()
+	h.stop()
+	must(t, h.clock.Set(h.clock.Now().AddDate(0, 0, 60)))
+	h.start()
+	h.passes(0) // it returns when nothing is due any more
+	lease.says().tells("rent_receivable", "150", "total_rentals_paid", "150")
+	days := h.auditor().get("/api/v1/ledger/entries?event=rent_due&source="+lease.id()).want(200, "")
+	if days.rows() != 3 || days.at("data.2.effective_date") != "2026-10-03" || days.at("data.1.effective_date") != "2026-11-02" || days.at("data.0.effective_date") != "2026-12-02" {
+		t.Errorf("%s", days.body)
+	}
+	h.restart()
+	h.storesNothing(t, func() { h.passes(0) })
+	lease.does("payment", "amount", `"250"`).tells("rent_receivable", "0", "total_rentals_paid", "400")
+	lease.asks("payment", "amount", `"1"`).faults("amount")
+}
+
+// A contract is what the store says of it: after a restart it answers the same bytes.
+func TestContractsAreTheSameAfterARestart(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	var before []string
+	var all []*pact
+	for product, actions := range map[string][]string{
+		"certificate-issues":   {`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`, `subscribe investor_id "` + someone + `" certificates 2`},
+		"managed-investments":  {"fund", "activate", `loss amount "10"`},
+		"leases":               {`acquire ownership_documents ["deed",{"no":1}]`, "activate", `expense amount "1" description "oil"`},
+		"partnerships":         {"fund", "activate", `profit gross_profit "10" period_end_date "2026-09-30"`},
+		"investment-deposits":  {"activate", `profit gross_profit "9"`},
+		"instalment-sales":     {"order_asset"},
+		"safekeeping-deposits": {"activate", `grant_hibah amount "1" granted_by "board"`},
+	} {
+		d := h.strikes(product, "metadata", `{ "a" : "b" }`).follows(actions...)
+		all, before = append(all, d), append(before, d.says().body)
+	}
+	h.restart()
+	for i, d := range all {
+		d.says().want(200, before[i])
+	}
+}
+
+// Dates are UTC days of the clock: what is not there yet is refused until its day.
+func TestMaturitiesArriveWithTheClock(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	deposit := h.strikes("investment-deposits", "term_months", `1`).follows("activate")
+	issue := h.strikes("certificate-issues", "maturity_months", `1`).follows(`offering subscription_start "2026-09-03" subscription_end "2026-09-03"`,
+		`subscribe investor_id "`+someone+`" certificates 1`, "activate")
+	closed := h.strikes("certificate-issues").follows(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
+	buy := func() *answer { return closed.asks("subscribe", "investor_id", `"`+someone+`"`, "certificates", `1`) }
+	buy().faults("subscription_window")
+	for range 29 {
+		h.passes(1)
+	}
+	for _, d := range []*pact{deposit, issue} {
+		d.asks("mature").faults("maturity_date")
+	}
+	buy().faults("subscription_window")
+	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-02T23:59:59Z"}`).want(200, "")
+	deposit.asks("mature").faults("maturity_date")
+	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-03T00:00:00Z"}`).want(200, "")
+	for _, d := range []*pact{deposit, issue} {
+		d.does("mature").tells("status", "matured")
+	}
+}
+
+// The subscription window holds both its days.
+func TestTheSubscriptionWindowHoldsBothItsDays(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("certificate-issues").follows(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
+	for _, day := range []struct {
+		now  string
+		open bool
+	}{{"2026-09-03T23:59:59Z", false}, {"2026-09-04T00:00:00Z", true}, {"2026-09-05T23:59:59Z", true}, {"2026-09-06T00:00:00Z", false}} {
+		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+day.now+`"}`).want(200, "")
+		a := d.asks("subscribe", "investor_id", `"`+someone+`"`, "certificates", `1`)
+		if day.open {
+			a.want(200, "")
+		} else {
+			a.faults("subscription_window")
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package api_test
+
+import (
+	"fmt"
+
+	"mizan/api"
+)
+
+// init adds the rows of the secular reading's routes: each product has its own.
+func init() {
+	for _, product := range products {
+		thing, base := aContract(product), pfp+product
+		schedule := 404 // the product has none
+		if product == "leases" || product == "instalment-sales" {
+			schedule = 200
+		}
+		for name, r := range map[api.RouteName]row{
+			{Method: "GET", Path: base}:                       {may: staffOnly(200)},
+			{Method: "POST", Path: base}:                      {may: contractorsOnly(422), body: "{}"},
+			{Method: "GET", Path: base + "/:id"}:              {may: staffOnly(200), of: thing},
+			{Method: "GET", Path: base + "/:id/entries"}:      {may: staffOnly(200), of: thing},
+			{Method: "GET", Path: base + "/:id/schedule.csv"}: {may: staffOnly(schedule), of: thing},
+			{Method: "POST", Path: base + "/:id/:action"}:     {may: contractorsOnly(422), of: thing}, // no action is called as the contract is
+		} {
+			matrix[name] = r
+		}
+	}
+}
+
+// staffOnly are the people of an organization who may see its contracts; partners are
+// not among them, by their key or their session.
+func staffOnly(status int) audience {
+	return peopleOnly(status).and(403, agents...)
+}
+
+// contractorsOnly are those of them who may make and move contracts.
+func contractorsOnly(status int) audience { return staffOnly(status).and(403, auditors...) }
+
+// aContract is one of the product, which is the organization's.
+func aContract(product string) *thing {
+	return &thing{name: product, none: someone, shared: true, make: func(q *quarter, at *place) string {
+		by := asAdmin
+		if at == q.second {
+			by = asForeignAdmin
+		}
+		return q.as(by).post(pfp+product, forms[product].json()).want(201, "").at("data.id")
+	}}
+}
+
+// lend gives a place's organization what contracts ask of one.
+func (q *quarter) lend(at *place) {
+	q.operator(at.org).patch("/api/v1/organizations/"+at.org.String(), fmt.Sprintf(`{"type":"bank","modules":[%q,%q]}`, "participatory_finance", "islamic_finance")).want(200, "")
+}

@@ -1,0 +1,40 @@
+package api_test
+
+import "mizan/api"
+
+// init adds the rows of the religious reading's routes, which are the same for all
+// product types. Whoever only reads the ledger is not let in.
+func init() {
+	vow := &thing{name: "mudaraba", none: someone, shared: true, make: func(q *quarter, at *place) string {
+		return q.as(q.adminOf(at)).post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, "").at("data.id")
+	}}
+	screening := &thing{name: "screening", none: someone, shared: true, make: func(q *quarter, at *place) string {
+		return q.as(q.adminOf(at)).get(islamic+"screen?subject=asset").want(200, "").at("data.screening_id")
+	}}
+	productType := &thing{name: "product type", none: "salam", everybodys: true, make: func(*quarter, *place) string { return "mudaraba" }}
+	const one = islamic + ":product_type/:id"
+	for name, r := range map[api.RouteName]row{
+		{Method: "GET", Path: islamic + "stats"}:          {may: contractorsOnly(200)},
+		{Method: "GET", Path: islamic + "regions"}:        {may: contractorsOnly(200)},
+		{Method: "GET", Path: islamic + "charity"}:        {may: contractorsOnly(200)},
+		{Method: "GET", Path: islamic + "screen"}:         {may: contractorsOnly(200), query: "?subject=asset"},
+		{Method: "GET", Path: islamic + "screen/:id"}:     {may: contractorsOnly(200), of: screening},
+		{Method: "GET", Path: islamic + ":product_type"}:  {may: contractorsOnly(200), of: productType, absent: 400},
+		{Method: "POST", Path: islamic + ":product_type"}: {may: contractorsOnly(422), of: productType, absent: 400, body: "{}"},
+		{Method: "GET", Path: one}:                        {may: contractorsOnly(200), of: vow},
+		{Method: "GET", Path: one + "/review"}:            {may: contractorsOnly(200), of: vow},
+		{Method: "GET", Path: one + "/entries"}:           {may: contractorsOnly(200), of: vow},
+		{Method: "GET", Path: one + "/schedule.csv"}:      {may: contractorsOnly(404), of: vow}, // it has none
+		{Method: "POST", Path: one + "/:action"}:          {may: contractorsOnly(422), of: vow}, // no action is called as the contract is
+	} {
+		matrix[name] = r
+	}
+}
+
+// adminOf is the administrator of a place's organization.
+func (q *quarter) adminOf(at *place) kind {
+	if at == q.second {
+		return asForeignAdmin
+	}
+	return asAdmin
+}

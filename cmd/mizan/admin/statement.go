@@ -1,0 +1,248 @@
+package admin
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// sheet is a table under way: cells, and which of its columns are on the right.
+type sheet struct {
+	right map[int]bool
+	rows  [][]string
+}
+
+func (s *sheet) row(cells ...string) { s.rows = append(s.rows, cells) }
+
+// write aligns the cells, two spaces apart, and prints them with an indent.
+func (s *sheet) write(out *bytes.Buffer, indent string) {
+	var widths []int
+	for _, row := range s.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range s.rows {
+		var line strings.Builder
+		for i, cell := range row {
+			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if s.right[i] {
+				line.WriteString(gap + cell)
+			} else {
+				line.WriteString(cell + gap)
+			}
+			line.WriteString("  ")
+		}
+		out.WriteString(strings.TrimRight(indent+line.String(), " ") + "\n")
+	}
+}
+
+// headed are the members that the statement's head has shown.
+var headed = set("id product_type organization_id contract_number status env currency")
+
+// writeStatement prints a contract for people: what it is, its record, what was
+// reported and what is to be paid as tables, and what it has moved. The error is about
+// an answer that is not the server's.
+func writeStatement(out *bytes.Buffer, place string, contract record, entries []statedEntry) error {
+	currency := said(&contract, "currency")
+	name := strings.Split(strings.Trim(place, "/"), "/")
+	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", said(&contract, "contract_number"), name[len(name)-2], said(&contract, "status"))
+	_, _ = fmt.Fprintf(out, "%s  env %s  amounts in %s, and beside them in minor units: 1 %s = %d\n\n",
+		said(&contract, "id"), said(&contract, "env"), currency, currency, power(Decimals(currency)))
+	out.WriteString("RECORD\n")
+	record := &sheet{right: map[int]bool{1: true, 2: true}}
+	var tables []member
+	for _, m := range contract.members {
+		if headed[m.name] {
+			continue
+		}
+		nested, err := appendMember(record, m, currency)
+		if err != nil {
+			return err
+		}
+		tables = append(tables, nested...)
+	}
+	writeRecord(out, record)
+	for _, table := range tables {
+		if err := writeRows(out, table, currency); err != nil {
+			return err
+		}
+	}
+	writeEntries(out, entries)
+	return nil
+}
+
+func power(digits int) int {
+	n := 1
+	for range digits {
+		n *= 10
+	}
+	return n
+}
+
+func said(r *record, name string) string {
+	value, _ := r.value(name)
+	return shown(value)
+}
+
+// text is a value without its quotes: an amount's digits.
+func text(value jsontext.Value) string {
+	if value.Kind() == '"' {
+		unquoted, err := jsontext.AppendUnquote(nil, value)
+		if err == nil {
+			return string(unquoted)
+		}
+	}
+	return value.String()
+}
+
+// appendMember adds a member to the record; lists of rows come back, to be tables.
+func appendMember(s *sheet, m member, currency string) (tables []member, err error) {
+	switch kind := m.value.Kind(); {
+	case kind == '[':
+		if _, simple := scalars(m.value); !simple {
+			return []member{m}, nil
+		}
+		if listed := shown(m.value); listed != nothing {
+			s.row(plain(m.name), "", "", listed)
+		}
+	case kind == '{':
+		inner, err := parseRecord(m.value)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range inner.members {
+			part.name = m.name + "." + part.name
+			nested, err := appendMember(s, part, currency)
+			if err != nil {
+				return nil, err
+			}
+			tables = append(tables, nested...)
+		}
+	case kind == 'n':
+	case isAmount(m):
+		s.row(plain(m.name), major(text(m.value), currency), text(m.value), "")
+	default:
+		s.row(plain(m.name), "", "", shown(m.value))
+	}
+	return tables, nil
+}
+
+// reports are the keys of metadata that the service writes and that hold amounts; of
+// what was sent as metadata it knows nothing.
+var reports = set("metadata.last_loss metadata.final_settlement metadata.early_withdrawal")
+
+// isAmount tells whether a member is an amount, by its name inside the contract.
+func isAmount(m member) bool {
+	of, last := "", m.name
+	if dot := strings.LastIndexByte(m.name, '.'); dot >= 0 {
+		of, last = m.name[:dot], m.name[dot+1:]
+	}
+	sent := strings.HasPrefix(m.name, "metadata.") && !reports[of]
+	digits := strings.TrimPrefix(text(m.value), "-")
+	return IsAmount(last) && !sent && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// writeRecord prints amounts, texts and dates in one column of values: amounts are
+// aligned by their points, and their minor units stand beside them.
+func writeRecord(out *bytes.Buffer, s *sheet) {
+	values := &sheet{}
+	width := 0
+	for _, row := range s.rows {
+		width = max(width, utf8.RuneCountInString(row[1]))
+	}
+	for _, row := range s.rows {
+		if row[3] != "" {
+			values.row(row[0], row[3])
+			continue
+		}
+		gap := strings.Repeat(" ", width-utf8.RuneCountInString(row[1]))
+		values.row(row[0], gap+row[1]+"  ("+row[2]+")")
+	}
+	values.write(out, "  ")
+}
+
+// writeRows prints a list of rows as a table. Each amount has a column in major units
+// and one in minor units.
+func writeRows(out *bytes.Buffer, list member, currency string) error {
+	d := jsontext.NewDecoder(bytes.NewReader(list.value))
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	title := strings.ToUpper(strings.ReplaceAll(plain(list.name), "_", " "))
+	table := &sheet{right: make(map[int]bool)}
+	for d.PeekKind() != ']' {
+		value, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if value.Kind() != '{' {
+			table.row(shown(value))
+			continue
+		}
+		row, err := parseRecord(value)
+		if err != nil {
+			return err
+		}
+		if len(table.rows) == 0 {
+			table.row(headOf(&row, table.right)...)
+		}
+		var cells []string
+		for _, m := range row.members {
+			if IsAmount(m.name) {
+				cells = append(cells, major(text(m.value), currency), text(m.value))
+				continue
+			}
+			cells = append(cells, shown(m.value))
+		}
+		table.row(cells...)
+	}
+	if len(table.rows) > 0 {
+		out.WriteString("\n" + title + "\n")
+		table.write(out, "  ")
+	}
+	return nil
+}
+
+// headOf is a table's first line, from its first row.
+func headOf(row *record, right map[int]bool) (cells []string) {
+	for _, m := range row.members {
+		if IsAmount(m.name) {
+			right[len(cells)], right[len(cells)+1] = true, true
+			cells = append(cells, plain(m.name), "(minor)")
+			continue
+		}
+		cells = append(cells, plain(m.name))
+	}
+	return cells
+}
+
+// writeEntries prints what the contract has moved, a line a posting.
+func writeEntries(out *bytes.Buffer, entries []statedEntry) {
+	out.WriteString("\nENTRIES\n")
+	if len(entries) == 0 {
+		out.WriteString("  none\n")
+		return
+	}
+	table := &sheet{right: map[int]bool{4: true, 5: true, 6: true}}
+	table.row("date", "seq", "event", "account", "debit", "credit", "(minor)")
+	for _, e := range entries {
+		date, seq, event := plain(e.Date), plain(e.Seq.String()), plain(e.Event)
+		for _, p := range e.Postings {
+			amount := major(p.Amount, p.Asset.Currency)
+			debit, credit := amount, ""
+			if p.Side != "debit" {
+				debit, credit = "", amount
+			}
+			table.row(date, seq, event, plain(p.Account), debit, credit, plain(p.Amount))
+			date, seq, event = "", "", ""
+		}
+	}
+	table.write(out, "  ")
+}

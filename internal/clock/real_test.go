@@ -1,0 +1,40 @@
+package clock
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// The machine's clock is set back by an hour, and later runs past where it was.
+func TestTheMachinesClockNeverGoesBack(t *testing.T) {
+	var l latest
+	noon := time.Date(2026, 9, 3, 12, 0, 0, 123456789, time.FixedZone("elsewhere", 3600))
+	cut := time.Date(2026, 9, 3, 11, 0, 0, 123456000, time.UTC)
+	for _, step := range []struct{ machine, want time.Duration }{
+		{0, 0}, {-time.Hour, 0}, {-time.Microsecond, 0}, {time.Microsecond, time.Microsecond}, {0, time.Microsecond}, {time.Hour, time.Hour},
+	} {
+		if got, want := l.after(noon.Add(step.machine)), cut.Add(step.want); got != want {
+			t.Errorf("with the machine's at %v the clock shows %v, want %v", step.machine, got, want)
+		}
+	}
+}
+
+// Whoever asks at the same time sees it move forward only.
+func TestTheMachinesClockMovesForwardForAll(t *testing.T) {
+	var askers sync.WaitGroup
+	for range 4 {
+		askers.Go(func() {
+			before := Real{}.Now()
+			for range 10_000 {
+				now := Real{}.Now()
+				if now.Before(before) || now.Location() != time.UTC || now.Nanosecond()%1_000 != 0 {
+					t.Errorf("%v after %v", now, before)
+					return
+				}
+				before = now
+			}
+		})
+	}
+	askers.Wait()
+}

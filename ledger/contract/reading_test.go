@@ -1,0 +1,143 @@
+package contract
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// A third reading, to prove that one is data: an ethical one, in which a committee
+// concludes under a charter, amounts may be integers, penalties go to a fund, and a
+// contract is also approved straight away. Nothing of the kernel or of the products'
+// arithmetic is touched.
+var (
+	committee = text(7, "committee", required)
+	charter   = text(8, "charter", required)
+	ethical   = &Reading{
+		Name: "ethical", Code: 'e', ReviewFirst: true, Loose: true, Reviews: columns(nil, approvedBy, committee, charter),
+		CertificateMark: "ETH", EarlyPenalty: "L:ethical_fund", WithdrawalPenalty: "L:ethical_fund",
+	}
+)
+
+// saysOf is an approval as text.
+func saysOf(a Approval) string {
+	var all []string
+	a.Texts(func(name, text string) { all = append(all, name+"="+text) })
+	return strings.Join(all, " ")
+}
+
+// adopt gives products a face in the third reading until the test ends.
+func adopt(t *testing.T, faces map[*Product]*Face) map[*Product]*Product {
+	t.Helper()
+	products, readings := Products, Readings
+	t.Cleanup(func() { Products, Readings = products, readings })
+	Readings = append(slices.Clone(readings), ethical)
+	Products = slices.Clone(products)
+	adopted := make(map[*Product]*Product)
+	for p, face := range faces {
+		other := *p
+		other.Faces = maps.Clone(p.Faces)
+		other.Faces[ethical] = face
+		other.Steps = append(slices.Clone(p.Steps), within(ethical, steps(Pass, ReviewPassed, "the committee has approved it", Draft))...)
+		adopted[p] = define(&other)
+		Products[slices.Index(Products, p)] = adopted[p]
+	}
+	return adopted
+}
+
+// A new reading is a value and a face in the products that it has (docs/architecture.md).
+func TestANewReadingIsOnlyData(t *testing.T) {
+	managed := adopt(t, map[*Product]*Face{Managed: {
+		Name: "ethical-ventures", Prefix: "ETV", Actions: map[string]Action{"conclude": Pass, "hand_over": Fund, "begin": Activate, "share": Profit, "end": Complete},
+	}})[Managed]
+	if Find(ethical, "ethical-ventures") != managed || Find(Secular, "ethical-ventures") != nil || Find(Religious, "mudaraba") != managed {
+		t.Fatal("it is not found under its name")
+	}
+	x := newWorld(t, "2026-03-02")
+	r := x.open(managed, ethical, venture.but("capital_amount", "1000"))
+	if number := r.Number(x.now, 7); number != "ETV-2026-000007" {
+		t.Errorf("its number is %s", number)
+	}
+	for _, name := range []string{"approve", "fund", "profit"} { // as other readings call them
+		if _, known := managed.Action(ethical, name); known {
+			t.Errorf("it knows %s", name)
+		}
+	}
+	act := func(name string, said ...string) {
+		t.Helper()
+		action, known := managed.Action(ethical, name)
+		if !known {
+			t.Fatalf("it does not know %s", name)
+		}
+		r = x.act(r, action, given(said...))
+	}
+	if _, err := r.Act(Fund, nil, x.now); !ledger.IsRefusal(err, ledger.Conflict) {
+		t.Errorf("money moves before the review: %v", err)
+	}
+	if _, err := r.Act(Pass, given("approved_by", `"Ada"`, "fatwa_reference", `"F-7"`), x.now); fmt.Sprint(fieldsOf(t, err)) != "[committee charter]" {
+		t.Errorf("its review is refused with %v", err)
+	}
+	act("conclude", "approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`)
+	act("hand_over")
+	act("begin")
+	act("share", "gross_profit", "101", "period_end_date", `"2026-03-02"`)
+
+	// It is stored and read back in its reading.
+	stored, err := ReadRecord(r.ID, AppendRecord(nil, r))
+	if err != nil || stored.Reading != ethical || stored.Product != managed || stored.Status != Active {
+		t.Fatalf("it is read back as %+v, %v", stored, err)
+	}
+	if said := saysOf(Reviewed.Of(stored.Values)); said != "approved_by=Ada committee=north charter=2026" {
+		t.Errorf("its review says %s", said)
+	}
+	r = stored
+	act("end", "final_value", "1050")
+	if r.Status != Completed {
+		t.Errorf("it is %s", r.Status)
+	}
+	x.agrees(r)
+}
+
+// What a reading says about money is said once: penalties of an issue go where it says.
+func TestANewReadingSaysWhereItsPenaltiesGo(t *testing.T) {
+	issue := adopt(t, map[*Product]*Face{Certificate: {Name: "ethical-issues", Prefix: "ETI"}})[Certificate]
+	x := newWorld(t, "2026-03-02")
+	r := x.open(issue, ethical, given(
+		"name", `"Wind"`, "region", `"GB"`, "backing_type", `"lease"`, "underlying_asset", `"A field of turbines"`, "underlying_asset_value", "1000",
+		"total_value", "1000", "certificate_value", "100", "expected_yield", "5", "maturity_months", "12",
+		"early_redemption_allowed", "true", "early_redemption_penalty", "15", "subscription_start", `"2026-03-01"`, "subscription_end", `"2026-03-31"`,
+	))
+	if code := ciCode.Of(r.Values); code[:5] != "GBETH" {
+		t.Errorf("its code is %s", code)
+	}
+	r = x.act(r, Pass, given("approved_by", `"Ada"`, "committee", `"north"`, "charter", `"2026"`))
+	r = x.act(r, Offer, nil)
+	r = x.act(r, Subscribe, given("investor_id", someone, "certificates", "3"))
+	r = x.act(r, Activate, nil)
+	r = x.act(r, RedeemEarly, given("redemption_date", `"2026-03-02"`))
+	if got := x.balance("L:ethical_fund"); got != (money.Signed{Abs: money.FromUint64(15)}) {
+		t.Errorf("the fund has %v", got)
+	}
+	x.agrees(r)
+}
+
+// In a reading that has a face for none of them there is nothing.
+func TestAProductWithoutAFaceIsNotInAReading(t *testing.T) {
+	adopt(t, nil)
+	for _, p := range Products {
+		if p.Machine(ethical) != nil {
+			t.Errorf("%c has a machine", p.Code)
+		}
+		stored := []byte{recordVersion, p.Code, ethical.Code, byte(money.Prod)}
+		if _, err := ReadRecord(uuid.New(), stored); err == nil {
+			t.Errorf("%c is read", p.Code)
+		}
+	}
+}
