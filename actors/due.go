@@ -171,6 +171,9 @@ func (rt *Runtime) dispatch(item posting.Item) {
 	wake(Due{Key: RecordKey{Org: item.Org, ID: item.Source.ID}, At: item.At})
 }
 
+// errQuitting ends a step of the clock on the way.
+var errQuitting error = ledger.Refuse("actors.Advance", ledger.Unavailable, "the service is stopping; the clock stands at the instant that it has reached")
+
 // Advance moves a manual clock, stopping at each due instant on the way in
 // order, and returns when nothing is due any more. Other commands wait. An
 // error after the clock has moved says that a poll failed on the way.
@@ -188,6 +191,9 @@ func (rt *Runtime) Advance(to time.Time) error {
 	}
 	for {
 		rt.work.wait()
+		if rt.quitting.Load() {
+			return errQuitting // what was due here may not be done: the next start finds the clock at this instant
+		}
 		at, ok := rt.next()
 		if !ok || at.After(to) {
 			break

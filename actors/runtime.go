@@ -64,6 +64,8 @@ type Runtime struct {
 	context context.Context
 	cancel  context.CancelFunc
 
+	quitting atomic.Bool
+
 	wakers   map[ledger.Kind]func(Due) // written before Start only
 	polls    []*poll                   // written before Start only
 	handling time.Duration
@@ -209,6 +211,9 @@ func (rt *Runtime) Outstanding() int64 { return rt.work.n.Load() }
 
 // Quiesce waits until nothing is under way: what is due later stays due.
 func (rt *Runtime) Quiesce() { rt.work.wait() }
+
+// Quit says that the end is near: a step of a manual clock ends where it is.
+func (rt *Runtime) Quit() { rt.quitting.Store(true) }
 
 // Stop ends the clocks, waits for what is under way, and ends the actors.
 // Commands must have ended before.

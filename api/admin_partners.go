@@ -29,7 +29,7 @@ func (s *Server) createPartner(c *call) error {
 		active := f.flag("active")
 		draft := directory.PartnerDraft{
 			Name: f.textOr("name"), Login: f.textOr("login"), Email: f.textOr("email"), Lang: f.textOr("lang"),
-			NotifyURL: f.textOr("notify_url"), Secret: f.textOr("secret"), Inactive: active != nil && !*active,
+			NotifyURL: valueOf(f.notifyURL()), Secret: valueOf(f.secret()), Inactive: active != nil && !*active,
 			Sources: valueOf(f.texts("source_addresses")), Overdraft: valueOf(f.overdraft("overdraft_limit")),
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Partner, error) {
@@ -37,6 +37,10 @@ func (s *Server) createPartner(c *call) error {
 		})
 	})
 }
+
+func (f *form) notifyURL() *string { return f.filled("notify_url", directory.EmptyNotifyURL) }
+
+func (f *form) secret() *string { return f.filled("secret", directory.EmptySecret) }
 
 // listPartners is GET /partners, newest first.
 func (s *Server) listPartners(c *call) error {
@@ -76,7 +80,7 @@ func (s *Server) patchPartner(c *call) error {
 		pass := f.password("pass")
 		defer clear(pass)
 		patch := directory.PartnerPatch{
-			Name: f.text("name"), Email: f.text("email"), Lang: f.text("lang"), NotifyURL: f.text("notify_url"), Secret: f.text("secret"),
+			Name: f.text("name"), Email: f.text("email"), Lang: f.text("lang"), NotifyURL: f.notifyURL(), Secret: f.secret(),
 			Active: f.flag("active"), Sources: f.texts("source_addresses"), Overdraft: f.overdraft("overdraft_limit"),
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Partner, error) {

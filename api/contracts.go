@@ -116,7 +116,8 @@ func detailed(err error) error {
 	return faults
 }
 
-// writeFaults answers 422 with the details of what was refused.
+// appendFaults appends the body of a 422: the details of what was refused, each field
+// once, and of an unknown action a message besides.
 func appendFaults(dst []byte, faults *contract.Faults) []byte {
 	e := encoder{dst}
 	e.open('{')

@@ -131,6 +131,23 @@ func TestAnUnknownActionIsNamed(t *testing.T) {
 	}
 }
 
+// Whatever stands where an action's name stands is told as text, and not as a whole
+// where it is long.
+func TestAnUnknownActionIsToldAsText(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("leases")
+	for escaped, want := range map[string]string{
+		"%22%7D": `"}`, "%0A": "\n", "%FF": "\ufffd", "%00": "\x00", "%F0%9F%92%A5": "\U0001f4a5",
+		strings.Repeat("a", 500): strings.Repeat("a", 64), "%25s": "%s", ".": ".", "activate%20": "activate ",
+	} {
+		a := d.post(d.path+"/"+escaped, "").faults("action")
+		if got := a.at("message"); !strings.HasPrefix(got, "Unsupported action: "+want) || len(got) > 100 {
+			t.Errorf("%s: %q", escaped, got)
+		}
+	}
+}
+
 // "metadata object returned untouched": its bytes are those that were sent.
 func TestMetadataOfAContractComesBackUntouched(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ const charityPath ledger.Path = "L:charity"
 // Bounds of a report on charity: of the events that it reads, and of those that it
 // reads at once.
 const (
-	maxGiven   = 20_000
+	maxGiven   = 5_000
 	givenBatch = 500
 )
 
@@ -137,7 +137,7 @@ func (q *charityQuery) find(view *posting.View) error {
 				return nil
 			}
 			if examined++; examined > maxGiven {
-				return ledger.RefuseField("api.charity", "from", "more than %d postings: ask for a shorter time", maxGiven)
+				return ledger.RefuseField("api.charity", "from", "more than %d events: ask for a shorter time", maxGiven)
 			}
 			if err := q.take(view, e); err != nil {
 				return err

@@ -4,6 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
 )
 
 // charities drives issues that leave something: of each a penalty, and a remainder.
@@ -118,4 +124,38 @@ func TestTheReportOnCharityIsOfTheReligiousReading(t *testing.T) {
 	d.follows("activate", `profit total_profit "31"`, `default reason "gone"`)
 	h.auditor().get(ledgerPath+"/accounts/L:charity").want(200, "").has(`"balance":"1"`)
 	h.session().get(islamic+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
+}
+
+// A report reads so many events and no more: a longer one is asked for in parts.
+func TestAReportOnCharityIsBounded(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const most, each = 5_000, 250
+	d := h.vows("wadiah")
+	source := ledger.Source{Kind: ledger.Contract, ID: uuid.MustParse(d.id())}
+	give := func(n int) {
+		view := h.journal.View()
+		record, _, err := view.Record(h.seed.First.Org, source)
+		view.Close()
+		must(t, err)
+		step := posting.Step{Org: h.seed.First.Org, Source: source, Expect: record.Stamp.Version, Record: record.Payload}
+		for range n {
+			asset, one := money.Asset{Currency: "AED", Env: money.Prod}, money.FromUint64(1)
+			step.Events = append(step.Events, ledger.Event{Name: "give", From: "active", To: "active", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
+				{Account: "A:cash:AE", Asset: asset, Side: ledger.Debit, Amount: one}, {Account: "L:charity", Asset: asset, Side: ledger.Credit, Amount: one},
+			}}})
+		}
+		stored := make(chan posting.Receipt, 1)
+		h.journal.Submit(&posting.Change{Steps: []posting.Step{step}}, func(r posting.Receipt) { stored <- r })
+		must(t, (<-stored).Err)
+	}
+	for range most / each {
+		give(each)
+	}
+	h.session().get(islamic+"charity?limit=1").want(200, "").has(`"amount":5000,"postings":5000}]`)
+	h.passes(1)
+	give(1)
+	h.session().get(islamic + "charity?limit=1").faults("from")
+	h.session().get(islamic+"charity?from=2026-09-04").want(200, "").has(`"amount":1,"postings":1}]`)
+	h.session().get(islamic+"charity?to=2026-09-03&limit=1").want(200, "").has(`"amount":5000,"postings":5000}]`)
 }

@@ -329,3 +329,52 @@ func TestEveryContractHasANumberOfItsProduct(t *testing.T) {
 		}
 	}
 }
+
+// "indicative_rate: informational only, not used in any calculation".
+func TestAnIndicativeRateIsNotCalculatedWith(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	var ends []string
+	for _, rate := range []string{"", `0`, `50`} {
+		d := h.strikes("investment-deposits", "indicative_rate", rate, "early_withdrawal_allowed", "true").follows("activate", `profit gross_profit "100"`, `withdraw closed_by "teller"`)
+		ends = append(ends, d.says().at("data.metadata")+strings.Join(d.moved(), "\n"))
+	}
+	if ends[0] != ends[1] || ends[0] != ends[2] {
+		t.Errorf("by their rates deposits ended as\n%s", strings.Join(ends, "\n"))
+	}
+}
+
+// A finance lease has the option to buy, at a price; a diminishing partnership has a
+// term; total_value is the sum of the two contributions.
+func TestWhatAKindOfContractRequiresBesides(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	ask := func(product string, pairs ...string) *answer {
+		return h.session().post(pfp+product, forms[product].with(pairs...).json())
+	}
+	ask("leases", "lease_type", `"finance"`).faults("purchase_option_price")
+	ask("leases", "lease_type", `"finance"`, "purchase_option_price", `"1"`).want(201, "").tells("purchase_option", "true")
+	ask("partnerships", "partnership_type", `"diminishing"`).faults("term_months")
+	ask("partnerships", "total_value", `"1001"`).faults("total_value")
+	ask("certificate-issues", "min_subscription", `5`, "max_subscription", `4`).faults("max_subscription")
+	ask("certificate-issues", "subscription_start", `"2026-09-05"`, "subscription_end", `"2026-09-04"`).faults("subscription_end")
+	several := members{"partnership_type": `"both"`, "total_value": `1`, "profit_sharing_ratio": `{"bank":-10,"customer":110}`}
+	h.session().post(pfp+"partnerships", several.json()).
+		faults("bank_contribution", "customer_contribution", "customer_id", "partnership_type", "profit_sharing_ratio", "region", "total_value")
+}
+
+// A contract may name the screening that it rests on, which has to be one of the
+// organization's.
+func TestAContractRestsOnAScreeningThatIsThere(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	found := h.session().get("/api/v1/baas/islamic-banking/screen?subject=asset&region=AE&description=lorry").want(200, "").at("data.screening_id")
+	for _, product := range products {
+		h.strikes(product, "screening_id", `"`+found+`"`).says().tells("screening_id", found)
+		h.storesNothing(t, func() {
+			for _, none := range append([]string{`"` + someone + `"`, `""`}, noUUID...) {
+				h.session().post(pfp+product, forms[product].with("screening_id", none).json()).faults("screening_id")
+			}
+		})
+	}
+}

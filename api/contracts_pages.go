@@ -1,8 +1,6 @@
 package api
 
 import (
-	"slices"
-
 	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
@@ -23,36 +21,31 @@ type contractPage struct {
 }
 
 // find is the page's contracts in the environments, newest first. How many there are
-// says a counter. Where all that there are count, the page is found by its contracts'
-// numbers, which have no gaps; only where some are of another environment those before
-// the page are read.
+// says a counter, and those before the page are not read. Where both environments
+// count, a page far behind is found by its contracts' numbers, which have no gaps.
 func (p *contractPage) find(view *posting.View, envs []money.Env) (found []contractactor.Result, err error) {
 	if p.total, err = contractactor.Count(view, p.org, p.product, p.reading, envs...); err != nil || p.skip >= p.total {
 		return nil, err
 	}
-	all, err := contractactor.Count(view, p.org, p.product, p.reading, money.Prod, money.Test)
-	if err != nil {
-		return nil, err
-	}
-	walk, skip, seen, mixed := posting.Walk{}, p.skip, uint64(0), p.total != all
-	if !mixed && skip > passedOver {
-		if walk.Before, skip, err = p.search(view, all-skip); err != nil {
+	list, walk, skip := p.list(), posting.Walk{}, p.skip
+	switch {
+	case len(envs) == 1:
+		list = contractactor.ListOfEnv(p.product, p.reading, envs[0])
+	case skip > passedOver:
+		if walk.Before, skip, err = p.search(view, p.total-skip); err != nil {
 			return nil, err
 		}
 	}
-	err = view.List(p.org, p.list(), walk, func(row posting.Listed) (bool, error) {
-		if !mixed && skip > 0 {
+	err = view.List(p.org, list, walk, func(row posting.Listed) (bool, error) {
+		if skip > 0 {
 			skip--
 			return true, nil
 		}
 		r, there, err := contractactor.Load(view, p.org, row.ID)
-		if err != nil || !there || !slices.Contains(envs, r.Record.Asset.Env) {
-			return err == nil, err
-		}
-		if seen++; seen > skip {
+		if there {
 			found = append(found, r)
 		}
-		return len(found) < p.n && seen < p.total, nil
+		return err == nil && len(found) < p.n, err
 	})
 	return found, err
 }
@@ -103,8 +96,8 @@ func searchBack(number, near uint64, newest func(before ledger.Micros) (ledger.M
 			until, above = booked, last
 		}
 	}
-	for above > number+near && since+1 < until {
-		middle := since + (until-since)/2
+	for above > number+near {
+		middle := until - (until-since)/2 // the row is booked at since or later, and before until
 		booked, last, err := newest(middle)
 		switch {
 		case err != nil:

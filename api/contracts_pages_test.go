@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -171,4 +172,33 @@ func TestTheScheduleOfAnInstalmentSaleIsACSVFile(t *testing.T) {
 		other := h.strikes(product)
 		other.get(other.path+"/schedule.csv").want(404, "")
 	}
+}
+
+// A page looks at so many contracts and no more: one that has found too little says
+// where it stopped, and the next one goes on from there.
+func TestAPageOfContractsLooksAtSoManyAndNoMore(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const bound = 400
+	oldest := h.strikes("safekeeping-deposits", "env", `"test"`)
+	body := forms["safekeeping-deposits"].json()
+	var all sync.WaitGroup
+	for range crowd {
+		all.Go(func() {
+			for range bound / crowd {
+				h.session().post(pfp+"safekeeping-deposits", body).want(201, "")
+			}
+		})
+	}
+	all.Wait()
+	for range bound % crowd {
+		h.session().post(pfp+"safekeeping-deposits", body).want(201, "")
+	}
+	first := h.session().get(pfp+"safekeeping-deposits?env=test").want(200, "")
+	if first.rows() != 0 || first.at("cursor.cursor_value") == "null" {
+		t.Fatalf("%d contracts were looked at for %s", bound+1, first.body)
+	}
+	h.lists("safekeeping-deposits", "?env=test&cursor="+url.QueryEscape(first.at("cursor.cursor_value")), oldest)
+	newest := h.strikes("safekeeping-deposits", "env", `"test"`)
+	h.lists("safekeeping-deposits", "?env=test", newest)
 }

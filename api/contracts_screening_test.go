@@ -3,7 +3,10 @@ package api_test
 import (
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"mizan/api"
 )
 
 // screens asks for a screening, with parameters as name, value pairs.
@@ -162,4 +165,25 @@ func TestAScreeningIsNoReview(t *testing.T) {
 	// The board decides, whatever the rules have found: the report shows both.
 	d := h.vows("sukuk", "screening_id", `"`+failed+`"`).approved()
 	d.get(d.path+"/review").want(200, "").tells("conclusion", "approved", "screening.decision", "fail", "screening.screening_id", failed)
+}
+
+// A screening is stored, so it is a command although it is a GET: a manual clock does
+// not move under it, as it may under a read.
+func TestAScreeningIsACommand(t *testing.T) {
+	t.Parallel()
+	var entered atomic.Int64
+	h := open(t, func(cfg *api.Config) {
+		enter := cfg.Enter
+		cfg.Enter = func() func() {
+			entered.Add(1)
+			return enter()
+		}
+	})
+	for path, commands := range map[string]int64{"screen?subject=asset": 1, "stats": 0, "mudaraba": 0, "charity": 0, "regions": 0} {
+		before := entered.Load()
+		h.session().get(islamic+path).want(200, "")
+		if got := entered.Load() - before; got != commands {
+			t.Errorf("%s is %d commands, want %d", path, got, commands)
+		}
+	}
 }

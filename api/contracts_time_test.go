@@ -130,3 +130,21 @@ func TestTheSubscriptionWindowHoldsBothItsDays(t *testing.T) {
 		}
 	}
 }
+
+// A lease that was delivered in the past: the rows that are due already fall due at
+// once, and before whatever is asked next.
+func TestRowsOfABackdatedLeaseFallDueBeforeTheNextAction(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("leases").follows(`acquire ownership_documents ["deed"]`, `activate delivery_date "2026-06-01"`) // 94 days ago
+	d.does("payment", "amount", `"250"`).tells("rent_receivable", "50", "total_rentals_paid", "250", "end_date", "2027-05-27")
+	var days []string
+	for _, entry := range d.moved() {
+		if day, due := strings.CutPrefix(entry, "rent_due "); due {
+			days = append(days, day[:len("2026-07-01")])
+		}
+	}
+	if want := []string{"2026-07-01", "2026-07-31", "2026-08-30"}; !slices.Equal(days, want) {
+		t.Errorf("rent fell due on %q, want %q", days, want)
+	}
+}

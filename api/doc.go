@@ -20,8 +20,9 @@
 //  8. A payer's page opens to its token only, which is checked before anything is
 //     read; without it all pages are one 404. The token is in no log. A browser
 //     is sent to http and https addresses only, and a merchant's is left as it is.
-//  9. A page of the transaction list, and one of deliveries, reads a bounded number
+//  9. A page of the transaction list, one of deliveries and one of contracts reads a bounded number
 //     of records, whatever it filters; aggregates, which read all there is, are bounded in number and time.
+//     Contracts are counted by counters; a report on charity reads so many events or is refused.
 //  10. A write's Idempotency-Key is claimed by the actor with what it makes. A
 //     request is told from others by a keyed hash: it may hold a card.
 //  11. A notification of another platform is checked before it is read, with the

@@ -86,6 +86,16 @@ func (f *form) text(name string) *string {
 // textOr is a string field, or empty.
 func (f *form) textOr(name string) string { return valueOf(f.text(name)) }
 
+// filled is a string field that is not empty; taken away it is, by null alone.
+func (f *form) filled(name, whenEmpty string) *string {
+	value := f.text(name)
+	if value != nil && *value == "" && !f.emptied(name) {
+		f.problems.add(name, whenEmpty)
+		return nil
+	}
+	return value
+}
+
 // flag is a boolean field, which has a value always.
 func (f *form) flag(name string) *bool {
 	value := member(f.object, name)

@@ -225,6 +225,12 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 		if s.Unseal = r.IntN(2) == 0; !s.Unseal {
 			s.Sealed = make([]byte, 1+r.IntN(posting.MaxSealed))
 		}
+		if r.IntN(2) == 0 {
+			s.Number = string(long("", posting.MaxClaim))
+		}
+		for range r.IntN(3) {
+			s.Also = append(s.Also, posting.List{Partner: r.Int64(), Env: 8})
+		}
 		if i == 0 && r.IntN(2) == 0 {
 			s.Record = make([]byte, r.IntN(3*store.MaxPart))
 		}

@@ -34,7 +34,7 @@ func (d *deliveries) standing(k *notifier.Kept) {
 	if what := unlikeAttempts(k); what != "" {
 		d.wrongly(k.ID, what)
 	}
-	if k.Channel < posting.Webhook || k.Channel > posting.Bulletin || toMerchant(k.Channel) && k.Left != nil {
+	if k.Channel < posting.Webhook || k.Channel > posting.Bulletin || toMerchant(k.Channel) && k.Told != nil {
 		d.wrongly(k.ID, "goes by no channel that it could go by")
 	}
 	if key := k.KeyOfWaiting(d.organization.id); key != nil {

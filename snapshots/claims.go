@@ -128,7 +128,7 @@ func (c *checker) lists(o *organization) error {
 		if source.Kind == ledger.Contract {
 			shown, rows = true, listedNew
 			if h.marks&stored != 0 && o.lifeOf(h).people != 0 {
-				c.report.breach(ruleClaims, "organization %v: %s is not once in the list of each who has a part in it, and in no other", o.id, named(source))
+				c.report.breach(ruleClaims, "organization %v: %s is not once in the lists of its environment and of each who has a part in it, and in no other", o.id, named(source))
 			}
 		}
 		if shown && h.marks&stored != 0 && h.marks&rows != rows {

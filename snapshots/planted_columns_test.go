@@ -153,6 +153,11 @@ func customersLeases(w *fair) []byte {
 	return store.KeyLists(nil, w.first.Org, l.Partner, l.Env)
 }
 
+func environmentsLeases(w *fair) []byte {
+	l := acting.ListOfEnv(contract.Lease, contract.Secular, money.Test)
+	return store.KeyLists(nil, w.first.Org, l.Partner, l.Env)
+}
+
 func withoutFirst(_ *fair, rows []store.Listed) []store.Listed { return rows[1:] }
 
 func firstTwice(_ *fair, rows []store.Listed) []store.Listed {
@@ -171,7 +176,7 @@ func ofNobody(_ *fair, rows []store.Listed) []store.Listed {
 	return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, First: true, ID: newID()})
 }
 
-const peopleList = "is not once in the list of each who has a part in it"
+const peopleList = "is not once in the lists of its environment and of each who has a part in it"
 
 var contractListFaults = []contractFault{
 	{"a product's list without one of its contracts", []int{4}, "is not listed", relisted(leaseList, withoutFirst)},
@@ -183,6 +188,7 @@ var contractListFaults = []contractFault{
 	{"a customer's list with a contract twice", []int{4}, peopleList, relisted(customersLeases, firstTwice)},
 	{"a customer's list with somebody else's contract", []int{4}, peopleList, relisted(customersLeases, ofAnother("issue secular"))},
 	{"a customer's list with what is not there", []int{4}, "which is not there", relisted(customersLeases, ofNobody)},
+	{"an environment's list without one of its contracts", []int{4}, peopleList, relisted(environmentsLeases, withoutFirst)},
 	{"a contract of another customer", []int{4}, peopleList, put("lease secular", "customer_id", ledger.ID{7})},
 	{"an issue that has a holder whose list does not show it", []int{3, 4}, peopleList, columned("offered secular", func(_ *fair, r *contract.Record) {
 		rows := columnNamed(r, "subscriptions").Value(r.Values).([]contract.Row)

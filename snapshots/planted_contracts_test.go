@@ -63,7 +63,7 @@ func (b *bench) write(d *contract.Decision, version uint64) *crafted {
 	change := &posting.Change{}
 	if version == 0 {
 		step.List, step.Number = acting.ListOf(r.Product, r.Reading), r.Product.Faces[r.Reading].Prefix
-		step.Also = []posting.List{acting.ListOfPerson(r.Product, r.Reading, r.Customer())}
+		step.Also = []posting.List{acting.ListOfPerson(r.Product, r.Reading, r.Customer()), acting.ListOfEnv(r.Product, r.Reading, r.Asset.Env)}
 		change.Counters = []ledger.CounterGuard{{
 			Org: b.fair.first.Org, Key: acting.CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
 			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,

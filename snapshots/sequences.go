@@ -121,11 +121,12 @@ func (c *checker) missingCounters(o *organization) {
 }
 
 // enlist notes the lists that a contract is in: that of its product in its reading,
-// and one of each who has a part in it.
+// that of its environment, and one of each who has a part in it.
 func (c *checker) enlist(r *record, p *contract.Record, l *life) {
 	histories := r.organization.histories
 	of := acting.ListOf(p.Product, p.Reading)
 	r.history.list = histories.listOf(of.Partner, money.Env(of.Env))
+	l.people += histories.shown(acting.ListOfEnv(p.Product, p.Reading, p.Asset.Env).Partner, p.ID)
 	people := []ledger.ID{p.Customer()}
 	if p.Product.Holders != nil {
 		people = append(people, p.Product.Holders(p)...)

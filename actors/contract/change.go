@@ -24,6 +24,7 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64, key *actors.K
 	}
 	if version == 0 {
 		step.List = ListOf(r.Product, r.Reading)
+		step.Also = append(step.Also, ListOfEnv(r.Product, r.Reading, r.Asset.Env))
 		step.Number = r.Product.Faces[r.Reading].Prefix
 		if who := r.Customer(); who != (ledger.ID{}) {
 			step.Also = append(step.Also, ListOfPerson(r.Product, r.Reading, who))

@@ -168,9 +168,19 @@ func ListOf(p *contract.Product, reading *contract.Reading) posting.List {
 	return posting.List{Partner: int64(p.Code)<<8 | int64(reading.Code), Env: listOfProduct}
 }
 
+// ListOfEnv is the list of a product's contracts in a reading and one environment. It
+// is among those of people, and nobody's: what its number is the hash of has no id.
+func ListOfEnv(p *contract.Product, reading *contract.Reading, env money.Env) posting.List {
+	return hashed([]byte{p.Code, reading.Code, byte(env)})
+}
+
 // ListOfPerson is the list of a product's contracts in a reading in which somebody has
 // a part. Others may be in it too: its number is a hash.
 func ListOfPerson(p *contract.Product, reading *contract.Reading, who ledger.ID) posting.List {
-	sum := sha256.Sum256(append([]byte{p.Code, reading.Code}, who[:]...))
+	return hashed(append([]byte{p.Code, reading.Code}, who[:]...))
+}
+
+func hashed(of []byte) posting.List {
+	sum := sha256.Sum256(of)
 	return posting.List{Partner: int64(binary.BigEndian.Uint64(sum[:8]) >> 1), Env: listOfPerson}
 }

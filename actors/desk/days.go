@@ -14,14 +14,18 @@ import (
 // MaxDays is of how many past days summaries are made that are missing.
 const MaxDays = 7
 
-// ends is when the next day to be summed up is over.
+// ends is when the next day to be summed up is over; until there is a mark, at once.
 func (d *Desk) ends() (time.Time, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !d.marked {
+		return d.next.Time(), true
+	}
 	return (d.next + 1).Time(), true
 }
 
-// sumUp sums up all days that are over.
+// sumUp sums up all days that are over, or marks them where there is nobody to tell: who
+// is to be told later is not told of days before.
 func (d *Desk) sumUp(now time.Time) error {
 	d.mu.Lock()
 	day, today := d.next, ledger.DateOf(now)
@@ -30,21 +34,17 @@ func (d *Desk) sumUp(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if !anybody {
-		if err := d.forget(); err != nil {
-			return err
-		}
-		d.summedUp(today - 1)
-		return nil
-	}
-	if today-day > MaxDays {
+	switch {
+	case !anybody:
+		day = today
+	case today-day > MaxDays:
 		d.rt.Log.Warn("days are too long ago to be summed up", "from", day.String(), "before", (today - MaxDays).String())
 		day = today - MaxDays
 	}
 	if err := d.keep(day - 1); err != nil { // invariant 3
 		return err
 	}
-	for ; day < today; day++ {
+	for d.summedUp(day - 1); day < today; day++ {
 		err := d.directory.AllOperated(func(org ledger.ID, terminals []*directory.Terminal) error {
 			return d.organizationDay(org, terminals, day, ledger.MicrosOf(now))
 		})
@@ -62,7 +62,7 @@ func (d *Desk) sumUp(now time.Time) error {
 func (d *Desk) summedUp(day ledger.Date) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.next = day + 1
+	d.next, d.marked = day+1, true
 }
 
 // anybody tells whether there is anybody to tell.
@@ -91,11 +91,11 @@ func (d *Desk) organizationDay(org ledger.ID, terminals []*directory.Terminal, d
 	return nil
 }
 
-// partnerDay tells those of one partner's terminals.
+// partnerDay tells those of one partner's terminals that were there on the day.
 func (d *Desk) partnerDay(org ledger.ID, terminals []*directory.Terminal, day ledger.Date, at ledger.Micros) error {
 	sums := make(map[ledger.ID]*watch.Summary)
 	for _, t := range terminals {
-		if d.reaches(&t.Notification) {
+		if d.reaches(&t.Notification) && t.Created < ledger.MicrosOf((day+1).Time()) {
 			sums[t.ID] = new(watch.Summary)
 		}
 	}
@@ -147,19 +147,7 @@ func (d *Desk) mark() (day ledger.Date, found bool, err error) {
 
 // keep writes down the last day that was summed up.
 func (d *Desk) keep(day ledger.Date) error {
-	return d.write(binary.BigEndian.AppendUint32(nil, uint32(day)))
-}
-
-// forget removes the mark, so that whoever wants to be told later is not told of days
-// before.
-func (d *Desk) forget() error {
-	if _, found, err := d.mark(); err != nil || !found {
-		return err
-	}
-	return d.write(nil)
-}
-
-func (d *Desk) write(value []byte) error {
+	value := binary.BigEndian.AppendUint32(nil, uint32(day))
 	done := make(chan posting.Receipt, 1)
 	d.rt.Journal.Submit(&posting.Change{Shelf: []posting.Shelf{{Key: markKey, Value: value}}}, func(r posting.Receipt) { done <- r })
 	return (<-done).Err

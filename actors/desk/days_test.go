@@ -105,7 +105,7 @@ func TestARestartTellsNoDayTwiceAndLeavesNoneOut(t *testing.T) {
 	}
 }
 
-// The day on which the service stopped for the first time has no mark yet.
+// The day before the first start is marked by that start.
 func TestTheFirstDayIsNotLeftOut(t *testing.T) {
 	h := open(t)
 	p := h.partner("shop")
@@ -137,31 +137,62 @@ func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 	}
 }
 
-func TestWhereNobodyIsToBeToldNothingIsWritten(t *testing.T) {
+func TestANewInstallationIsToldOfNoDayBeforeIt(t *testing.T) {
+	h := open(t)
+	terminal := h.terminal(h.partner("shop"), "T", "USD", contacts)
+	h.restart(0)
+	if got := h.days(terminal); got != "" {
+		t.Errorf("told were %q", got)
+	}
+}
+
+// Days on which there was nobody to tell are nobody's later, also after a restart.
+func TestOperatorsAreNotToldOfDaysBeforeThereWereAny(t *testing.T) {
 	h := open(t)
 	p := h.partner("shop")
-	h.terminal(p, "T", "USD", `{}`)
+	terminal := h.terminal(p, "T", "USD", `{}`)
 	h.pay(p, good, "USD", 100)
-	h.in(48 * time.Hour)
-	if h.board.calls != 0 || h.marked() {
-		t.Errorf("%d posts, marked %v", h.board.calls, h.marked())
+	h.in(72 * time.Hour)
+	if h.board.calls != 0 {
+		t.Errorf("%d posts", h.board.calls)
 	}
-	terminal := h.terminal(p, "U", "EUR", contacts)
-	h.in(48 * time.Hour)
-	if got := h.days(terminal); got != "2026-11-21 2026-11-22" || !h.marked() {
-		t.Errorf("told were %q, marked %v", got, h.marked())
+	must(h.directory.PatchTerminal(t.Context(), p.Org, terminal.ID, directory.TerminalPatch{MerchantParams: ptr([]byte(contacts))}))
+	h.restart(0)
+	if got := h.days(terminal); got != "" {
+		t.Errorf("told on the fourth day were %q", got)
+	}
+	h.in(24 * time.Hour)
+	if got := h.days(terminal); got != "2026-11-22" {
+		t.Errorf("told were %q", got)
 	}
 	h.reaches = func(*directory.Notification) bool { return false }
 	h.in(72 * time.Hour)
-	if h.marked() {
-		t.Error("the mark stays where nobody can be told")
-	}
 	h.reaches = func(*directory.Notification) bool { return true }
 	h.restart(0)
-	if got := h.days(terminal); got != "2026-11-21 2026-11-22 2026-11-25" {
-		t.Errorf("told were %q: more than yesterday", got)
+	h.in(24 * time.Hour)
+	if got := h.days(terminal); got != "2026-11-22 2026-11-26" {
+		t.Errorf("told were %q", got)
 	}
 }
+
+// A day that is summed up late is not told to a terminal that was made meanwhile.
+func TestATerminalIsNotToldOfDaysBeforeItWasMade(t *testing.T) {
+	h := open(t)
+	p := h.partner("shop")
+	first := h.terminal(p, "A", "USD", contacts)
+	h.board.breaks(errBroken)
+	if err := h.runtime.Advance(day(20)); !errors.Is(err, errBroken) {
+		t.Fatalf("the clock moved on with %v", err)
+	}
+	second := h.terminal(p, "B", "EUR", contacts)
+	h.board.breaks(nil)
+	h.restart(0)
+	if a, b := h.days(first), h.days(second); a != "2026-11-19" || b != "" {
+		t.Errorf("told were %q and %q", a, b)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
 
 // That there was nothing is worth a message only where there could have been.
 func TestOnlyTerminalsAtWorkAreToldThatThereWasNothing(t *testing.T) {

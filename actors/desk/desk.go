@@ -13,8 +13,9 @@ import (
 	"mizan/ledger/watch"
 )
 
-// MaxWatched is for how many terminals spikes are counted at a time, about 600 bytes
-// each. Beyond, those of which nothing was heard for long make room.
+// MaxWatched is for how many terminals spikes are counted at a time, in 100 bytes each
+// and 16 for an outcome, at most 14 KB. Beyond, those of which nothing was heard for long
+// make room.
 const MaxWatched = 16_384
 
 // Directory finds terminals and who runs them; actors/directory implements it.
@@ -57,11 +58,11 @@ type Desk struct {
 	spikes map[actors.RecordKey]*watch.Spike // guarded by mu, by terminal
 	swept  ledger.Micros                     // guarded by mu: when room was made last
 	next   ledger.Date                       // guarded by mu: the day to be summed up next
+	marked bool                              // guarded by mu: the store says which day that is
 }
 
-// New makes a desk that sums up days; where none is marked yesterday is the first, which
-// may have ended while nothing ran. The runtime is started afterwards. The error is the
-// store's.
+// New makes a desk that sums up days; where none is marked, today is the first. The
+// runtime is started afterwards. The error is the store's.
 func New(o Options) (*Desk, error) {
 	d := &Desk{
 		rt: o.Runtime, directory: o.Directory, board: o.Board, read: o.Read, reaches: o.Reaches,
@@ -72,7 +73,7 @@ func New(o Options) (*Desk, error) {
 		return nil, err
 	}
 	today := ledger.DateOf(o.Runtime.Clock.Now())
-	if d.next = today - 1; found {
+	if d.next, d.marked = today, found; found {
 		d.next = min(last+1, today)
 	}
 	o.Runtime.Poll(actors.Poll{Next: d.ends, Run: d.sumUp})

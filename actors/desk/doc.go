@@ -8,7 +8,9 @@
 //  2. A day of UTC is summed up at the first instant of the next one, by the clock, and
 //     its mark is written when all terminals have theirs. After a restart the day
 //     behind the mark is next, so none is left out; of more than MaxDays only the last
-//     are summed up, because nobody reads the others.
+//     are summed up, because nobody reads the others. The first start marks the day
+//     before, and a day on which there was nobody to tell is marked too: nobody is told
+//     of days before there was an installation, a terminal, or anybody to tell.
 //  3. Before a day is read a Change is made durable: everything that was booked in the
 //     day is durable then too.
 //  4. A summary holds what was started on the day, as it stands when it is read, like

@@ -240,18 +240,6 @@ func (h *house) refund(r *payment.Record, p *directory.Partner, amount uint64) {
 	}
 }
 
-// marked tells whether the row of the last day is there.
-func (h *house) marked() bool {
-	h.t.Helper()
-	view := h.journal.View()
-	defer view.Close()
-	_, found, err := view.ShelfRow(ledger.ID{}, []byte("summaries"))
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return found
-}
-
 // days are the days that a terminal's operators were told of, in order.
 func (h *house) days(of *directory.Terminal) string {
 	var days []string

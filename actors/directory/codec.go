@@ -45,11 +45,12 @@ type partnerRow struct {
 	Email     string     `msgpack:"email,omitempty"`
 	Lang      string     `msgpack:"lang,omitempty"`
 	NotifyURL string     `msgpack:"notify_url,omitempty"`
-	Secret    string     `msgpack:"secret,omitempty"`
+	Secret    string     `msgpack:"secret,omitempty"` // only of records from before there was sealed_secret
 	Active    bool       `msgpack:"active"`
 	Sources   []string   `msgpack:"sources,omitempty"`
 	Overdraft []moneyRow `msgpack:"overdraft,omitempty"`
 	Epoch     uint32     `msgpack:"epoch,omitempty"`
+	Sealed    []byte     `msgpack:"sealed_secret,omitempty"`
 }
 
 // moneyRow is an amount of an asset in package money's binary forms.
@@ -68,7 +69,8 @@ type terminalRow struct {
 	ProviderParams  []byte `msgpack:"provider_params,omitempty"`
 	MerchantParams  []byte `msgpack:"merchant_params,omitempty"`
 	MerchantAdapter string `msgpack:"merchant_adapter,omitempty"`
-	SealedParams    []byte `msgpack:"sealed_params,omitempty"` // provider_params without masks
+	SealedParams    []byte `msgpack:"sealed_params,omitempty"`          // provider_params without masks
+	SealedMerchant  []byte `msgpack:"sealed_merchant_params,omitempty"` // merchant_params without masks
 }
 
 type keyRow struct {
@@ -148,8 +150,8 @@ func decodeOrganization(id ledger.ID, payload []byte) (*directory.Organization, 
 	return o, nil
 }
 
-func encodePartner(p *directory.Partner) []byte {
-	row := partnerRow{
+func partnerRowOf(p *directory.Partner) *partnerRow {
+	row := &partnerRow{
 		Number: p.Number, Name: p.Name, Login: p.Login, PassHash: p.PassHash, Email: p.Email, Lang: p.Lang,
 		NotifyURL: p.NotifyURL, Secret: p.Secret, Active: p.Active, Epoch: p.Epoch,
 	}
@@ -159,14 +161,10 @@ func encodePartner(p *directory.Partner) []byte {
 	for _, limit := range p.Overdraft {
 		row.Overdraft = append(row.Overdraft, encodeMoney(limit.Asset, limit.Amount))
 	}
-	return encode(&row)
+	return row
 }
 
-func decodePartner(org, id ledger.ID, payload []byte) (*directory.Partner, error) {
-	var row partnerRow
-	if err := decode(payload, &row); err != nil {
-		return nil, err
-	}
+func partnerOf(org, id ledger.ID, row *partnerRow) (*directory.Partner, error) {
 	if row.Number < 1 || row.Login == "" {
 		return nil, errForm
 	}
@@ -207,8 +205,6 @@ func decodeMoney(row moneyRow) (money.Asset, money.Amount, error) {
 	return asset, amount, nil
 }
 
-func encodeTerminal(t *directory.Terminal) []byte { return encode(terminalRowOf(t)) }
-
 func terminalRowOf(t *directory.Terminal) *terminalRow {
 	return &terminalRow{
 		Partner: t.Partner, Name: t.Name, Provider: t.Provider, Type: string(t.Type), Active: t.Active, Env: t.Env.String(),
@@ -216,11 +212,8 @@ func terminalRowOf(t *directory.Terminal) *terminalRow {
 	}
 }
 
-func decodeTerminal(org, id ledger.ID, payload []byte) (*directory.Terminal, error) {
-	var row terminalRow
-	if err := decode(payload, &row); err != nil {
-		return nil, err
-	}
+// terminalOf is the terminal of a row; its parameters are yet to be parsed.
+func terminalOf(org, id ledger.ID, row *terminalRow) (*directory.Terminal, error) {
 	env, ok := money.ParseEnv(row.Env)
 	t := &directory.Terminal{
 		ID: id, Org: org, Partner: row.Partner, Name: row.Name, Provider: unique.Make(row.Provider).Value(), Type: directory.TerminalType(unique.Make(row.Type).Value()),
@@ -230,7 +223,7 @@ func decodeTerminal(org, id ledger.ID, payload []byte) (*directory.Terminal, err
 	if !ok || !t.Type.Valid() || t.Partner < 1 {
 		return nil, errForm
 	}
-	return t, t.Reparse()
+	return t, nil
 }
 
 func encodeKey(k *directory.APIKey) []byte {

@@ -19,6 +19,8 @@ import (
 
 var aRate = must(money.ParseRate("92.5"))
 
+var keyless = &Service{sealer: NoKeys}
+
 // stored is a payload of each kind and how it is read.
 func stored() map[string]struct {
 	payload []byte
@@ -35,14 +37,14 @@ func stored() map[string]struct {
 			func(b []byte) error { _, err := decodeOrganization(id, b); return err },
 		},
 		"partner": {
-			encodePartner(&directory.Partner{Number: 1, Name: "A", Login: "a", Overdraft: []directory.Overdraft{
+			encode(partnerRowOf(&directory.Partner{Number: 1, Name: "A", Login: "a", Overdraft: []directory.Overdraft{
 				{Asset: money.Asset{Currency: "USD", Env: money.Prod}, Amount: money.FromUint64(300)},
-			}}),
-			func(b []byte) error { _, err := decodePartner(id, id, b); return err },
+			}})),
+			func(b []byte) error { _, err := keyless.openPartner(id, id, b); return err },
 		},
 		"terminal": {
-			encodeTerminal(&directory.Terminal{Partner: 1, Name: "T", Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test, ProviderParams: []byte(`{"priority":1}`)}),
-			func(b []byte) error { _, err := decodeTerminal(id, id, b); return err },
+			encode(terminalRowOf(&directory.Terminal{Partner: 1, Name: "T", Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test, ProviderParams: []byte(`{"priority":1}`)})),
+			func(b []byte) error { _, err := keyless.openTerminal(id, id, b); return err },
 		},
 		"key":     {encodeKey(&directory.APIKey{Partner: 1, Name: "k"}), func(b []byte) error { _, err := decodeKey(id, id, b); return err }},
 		"session": {encodeSession(&directory.Session{Roles: directory.Roles{directory.Admin, directory.PartnerRole}, Partner: 1, User: id, Epoch: 1, Expires: 5, Idle: time.Minute, Used: 3, Revoked: 4}), func(b []byte) error { _, err := decodeSession(id, id, b); return err }},

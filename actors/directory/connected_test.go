@@ -66,13 +66,7 @@ func TestATerminalIsFoundWithoutItsOrganization(t *testing.T) {
 // payload is a terminal's record as it is stored.
 func (h *house) payload(t *directory.Terminal) []byte {
 	h.t.Helper()
-	v := h.journal.View()
-	defer v.Close()
-	r, found, err := v.Record(t.Org, ledger.Source{Kind: ledger.Terminal, ID: t.ID})
-	if err != nil || !found {
-		h.t.Fatal(found, err)
-	}
-	return bytes.Clone(r.Payload)
+	return h.stored(t.Org, ledger.Source{Kind: ledger.Terminal, ID: t.ID})
 }
 
 func TestTheKeysToAnotherPlatformAreSealed(t *testing.T) {
@@ -97,13 +91,13 @@ func TestSealedParametersAreOfOneTerminal(t *testing.T) {
 	h := open(t)
 	far := h.connectedOf(h.partnerOf(h.organization("A").ID, "a"))
 	stored := h.payload(far)
-	if moved, err := h.decodeConnected(far.Org, uuid.New(), stored); err != nil || moved.Connection.APIKey != "" {
+	if moved, err := h.openTerminal(far.Org, uuid.New(), stored); err != nil || moved.Connection.APIKey != "" {
 		t.Errorf("%v", err)
 	}
-	if moved, err := h.decodeConnected(uuid.New(), far.ID, stored); err != nil || moved.Connection.APIKey != "" {
+	if moved, err := h.openTerminal(uuid.New(), far.ID, stored); err != nil || moved.Connection.APIKey != "" {
 		t.Errorf("%v", err)
 	}
-	if _, err := h.decodeConnected(far.Org, far.ID, encodeTerminal(far)); err == nil {
+	if _, err := h.openTerminal(far.Org, far.ID, encode(terminalRowOf(far))); err == nil {
 		t.Error("what connects a terminal may be stored in the clear")
 	}
 }

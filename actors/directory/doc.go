@@ -46,8 +46,10 @@
 //     others: they are bounded, and only one Change an organization is under way.
 //     What notes don't tell yet is written at a clean stop, and lost in a kill: an
 //     hour of a key's last use, five minutes of a session's.
-//  12. What connects a terminal to another platform is sealed in its record, bound
-//     to it. A terminal whose parameters don't open is there without its keys.
+//  12. What connects a terminal to another platform, and what signs notifications of
+//     a terminal or a partner, is sealed in its record, bound to it. A record of which
+//     that doesn't open is there without it. What was stored in the clear, before
+//     secrets were sealed, is read as it is and sealed with the record's next change.
 //  13. A rehearsed write (Rehearse) is refused as the write would be, and changes
 //     nothing: no number, hash or key is spent on it.
 //  14. Whether notifications may go to addresses that are not on the internet is the

@@ -69,10 +69,10 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 }
 
 func (o *org) load(v *posting.View, s *Service, now ledger.Micros) error {
-	if err := loadKind(v, o.id, ledger.Partner, decodePartner, o.putPartner); err != nil {
+	if err := loadKind(v, o.id, ledger.Partner, s.openPartner, o.putPartner); err != nil {
 		return err
 	}
-	if err := loadKind(v, o.id, ledger.Terminal, s.decodeConnected, o.putTerminal); err != nil {
+	if err := loadKind(v, o.id, ledger.Terminal, s.openTerminal, o.putTerminal); err != nil {
 		return err
 	}
 	if err := loadKind(v, o.id, ledger.APIKey, decodeKey, o.putKey); err != nil {

@@ -137,7 +137,11 @@ func (n *seeding) merchant(o *org, number int64, terminals, keys int) (Merchant,
 	if err != nil {
 		return Merchant{}, err
 	}
-	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step(o.id, 0, encodePartner(p), event), partnerClaims(p)...)
+	sealed, err := n.service.sealPartner(p)
+	if err != nil {
+		return Merchant{}, err
+	}
+	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step(o.id, 0, sealed, event), partnerClaims(p)...)
 	for i := range terminals {
 		kind, env := directory.PaymentTerminal, money.Prod
 		if i%2 == 1 {

@@ -53,8 +53,12 @@ func (s *Service) createPartner(ctx context.Context, org ledger.ID, number int64
 			return nil, nil, err
 		}
 		created = p
+		record, err := s.sealPartner(p)
+		if err != nil {
+			return nil, nil, err
+		}
 		return &posting.Change{
-			Steps:  []posting.Step{step(org, 0, encodePartner(p), event)},
+			Steps:  []posting.Step{step(org, 0, record, event)},
 			Claims: partnerClaims(p),
 		}, p, nil
 	}, func(stamps []posting.Stamp) {
@@ -144,7 +148,11 @@ func (s *Service) changePartner(ctx context.Context, org ledger.ID, number int64
 		if next = changed; err != nil || event.Name == "" {
 			return nil, nil, err
 		}
-		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, encodePartner(next), event)}}, next, nil
+		record, err := s.sealPartner(next)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &posting.Change{Steps: []posting.Step{step(org, old.stamp.Version, record, event)}}, next, nil
 	}, func(stamps []posting.Stamp) {
 		o, _ := s.org(org)
 		o.putPartner(next, stamps[0])

@@ -134,7 +134,11 @@ func (n *seeding) organization(d directory.OrganizationDraft, partner, passHash 
 	if err != nil {
 		return err
 	}
-	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step(record.ID, 0, encodePartner(p), event), partnerClaims(p)...)
+	sealed, err := n.service.sealPartner(p)
+	if err != nil {
+		return err
+	}
+	n.add(func(stamp posting.Stamp) { o.putPartner(p, stamp) }, step(record.ID, 0, sealed, event), partnerClaims(p)...)
 	demo.Org, demo.Partner = record.ID, number
 
 	if err := n.terminals(o, p); err != nil {
@@ -168,7 +172,11 @@ func (n *seeding) terminal(o *org, owner *directory.Partner, kind directory.Term
 	if err != nil {
 		return err
 	}
-	n.add(func(stamp posting.Stamp) { o.putTerminal(t, stamp) }, step(o.id, 0, encodeTerminal(t), event))
+	sealed, err := n.service.sealTerminal(t)
+	if err != nil {
+		return err
+	}
+	n.add(func(stamp posting.Stamp) { o.putTerminal(t, stamp) }, step(o.id, 0, sealed, event))
 	return nil
 }
 

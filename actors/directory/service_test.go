@@ -405,7 +405,7 @@ func TestStaleViewIsReadAgain(t *testing.T) {
 	behind := *p
 	behind.Name = "Behind the view's back"
 	event := ledger.Event{Source: ledger.Source{Kind: ledger.Partner, ID: p.ID}, Name: "update", From: "active", To: "active"}
-	if err := h.commit(&posting.Change{Steps: []posting.Step{step(o.ID, 1, encodePartner(&behind), event)}}); err != nil {
+	if err := h.commit(&posting.Change{Steps: []posting.Step{step(o.ID, 1, encode(partnerRowOf(&behind)), event)}}); err != nil {
 		t.Fatal(err)
 	}
 	off := false

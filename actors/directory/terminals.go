@@ -37,7 +37,7 @@ func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, d directory
 			return nil, nil, err
 		}
 		created = t
-		record, err := s.encodeConnected(t)
+		record, err := s.sealTerminal(t)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -77,7 +77,7 @@ func (s *Service) PatchTerminal(ctx context.Context, org, id ledger.ID, p direct
 				return nil, nil, err
 			}
 		}
-		record, err := s.encodeConnected(next)
+		record, err := s.sealTerminal(next)
 		if err != nil {
 			return nil, nil, err
 		}

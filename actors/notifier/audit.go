@@ -63,7 +63,7 @@ type Kept struct {
 	*Delivery
 	Page  ledger.Micros // that its notice is on; 0: a bulletin's
 	Body  []byte
-	Left  []byte // whom of its operators it has not reached yet; nil: none of them
+	Told  []byte // whom of its operators it has reached; nil: none of them
 	Round int    // attempts before somebody asked for it again
 }
 
@@ -76,7 +76,7 @@ func ReadKept(key, value []byte) (Kept, error) {
 	if err != nil {
 		return Kept{}, err
 	}
-	return Kept{d, d.page, d.body, d.left, d.round}, nil
+	return Kept{d, d.page, d.body, d.told, d.round}, nil
 }
 
 // KeyOfKept is the key of the row of its own that a delivery may have.

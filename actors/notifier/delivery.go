@@ -46,8 +46,9 @@ type Delivery struct {
 
 	page  ledger.Micros // that its notice is on; 0: a bulletin's
 	body  []byte
-	left  []byte // whom of its operators it has not reached yet; nil: none of them
+	told  []byte // whom of its operators it has reached; nil: none of them
 	round int    // attempts before somebody asked for it again
+	asks  int    // how often somebody did
 }
 
 // gaps are the times from a failure to the next attempt (specification,
@@ -80,10 +81,23 @@ func (d *Delivery) after(a Attempt, now ledger.Micros, wait time.Duration) {
 	}
 }
 
-// again has the delivery tried now, and if need be as often as the first time.
+// again has a delivery that is over tried now, and if need be as often as the first
+// time. One that was given up goes to whom it has not reached, one that was delivered
+// to all.
 func (d *Delivery) again(now ledger.Micros) {
-	d.State, d.Next, d.round = Pending, now, len(d.Attempts)
-	d.left = nil
+	if d.State == Delivered {
+		d.told = nil
+	}
+	d.anew(now)
+}
+
+// anew has it tried now and counts its attempts anew.
+func (d *Delivery) anew(now ledger.Micros) {
+	if d.State != Pending || d.Next > now {
+		d.Next = now
+	}
+	d.State, d.round = Pending, len(d.Attempts)
+	d.asks++
 }
 
 // copy is a delivery to be changed.

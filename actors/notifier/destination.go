@@ -3,7 +3,6 @@ package notifier
 import (
 	"bytes"
 	"fmt"
-	"time"
 
 	"mizan/actors"
 	"mizan/ledger"
@@ -19,6 +18,8 @@ type (
 	wakened struct{ at ledger.Micros }
 	// released are deliveries of which the store says what became of them.
 	released struct{ ids []ID }
+	// rested says that there may be room for workers again.
+	rested struct{}
 	// carried is what a worker comes back with.
 	carried struct {
 		tries []tried
@@ -29,23 +30,24 @@ type (
 // Expected implements actors.Expected.
 func (carried) Expected() {}
 
-// parcel is a notice on its way.
+// parcel is a notice on its way. It counts as waiting in memory until it is tried.
 type parcel struct {
 	notice posting.Notice
 	stored bool // it was read from the store, where it waits
-	left   []byte
+	asks   int  // how often it had been asked for again then
+	told   []byte
 }
-
-// afterFault is how long what waits in the store rests after a fault of ours.
-const afterFault = 30 * time.Second
 
 // destination is the actor of one destination: it decides what is tried when.
 type destination struct {
 	service *Service
 	key     key
 	window  int  // workers at once
+	looked  bool // it is known whether something of it waits in the store
 	answers bool // the last attempt was acknowledged
-	fails   bool // it was not; neither: nothing is known of it
+	slow    bool // it took long, whatever it came to
+	fails   bool // it was not acknowledged; neither this nor answers: nothing is known of it
+	rests   bool // there was no room for a worker
 
 	fresh  []parcel    // never tried
 	due    []parcel    // read from the store
@@ -57,6 +59,7 @@ type destination struct {
 
 // Receive implements actors.Behaviour.
 func (d *destination) Receive(c *actors.Context, message any) {
+	d.look()
 	switch m := message.(type) {
 	case offered:
 		d.take(m.notices)
@@ -69,6 +72,8 @@ func (d *destination) Receive(c *actors.Context, message any) {
 		for _, id := range m.ids {
 			delete(d.pulled, id)
 		}
+	case rested:
+		d.rests = false
 	case carried:
 		d.heard(&m)
 	default:
@@ -91,52 +96,89 @@ func (d *destination) Idle() bool {
 }
 
 // Failed implements actors.Behaviour. What was in memory is in the store.
-func (d *destination) Failed(c *actors.Context) {
+func (d *destination) Failed(*actors.Context) {
 	d.drop()
-	d.service.timers.set(d.key, ledger.MicrosOf(c.Now().Add(afterFault)))
 	d.service.rescan(d.key.org, &d.key)
 }
 
 // drop forgets what waits in memory.
 func (d *destination) drop() {
-	d.service.waiting.Add(-int64(len(d.fresh)))
+	d.service.waiting.Add(-int64(len(d.fresh) + len(d.due)))
 	d.fresh, d.due, d.more, d.passed = nil, nil, false, nil
 	clear(d.pulled)
 }
 
-// take queues notices. Those for which there is no room wait in the store.
-func (d *destination) take(notices []posting.Notice) {
-	room := maxUntried
-	switch {
-	case d.answers:
-		room = maxQueue
-	case d.fails:
-		room = maxDoubtful
+// look takes a destination of which something waits in the store for one that fails:
+// nothing else of it outlives its actor, and those that hang take no place from those
+// that answer.
+func (d *destination) look() {
+	if d.looked {
+		return
 	}
-	room -= len(d.fresh)
-	if d.service.waiting.Load() > maxInMemory {
-		room = min(room, maxDoubtful-len(d.fresh))
+	d.looked = true
+	view := d.service.rt.Journal.View()
+	defer view.Close()
+	err := view.ShelfKeys(d.key.org, keyWaiting(rowRetries, d.key), nil, func([]byte) ([]byte, bool, error) {
+		d.fails, d.slow = true, true
+		return nil, false, nil
+	})
+	if err != nil {
+		d.fails, d.slow = true, true // as far as is known
+		d.service.rt.Log.Error("what waits for a destination cannot be read", "organization", d.key.org.String(), "error", err)
+	}
+}
+
+// quick tells that the destination answers and does not take long.
+func (d *destination) quick() bool { return d.answers && !d.slow }
+
+// room is how many fresh notices wait in memory at the most.
+func (d *destination) room() int {
+	switch {
+	case d.fails:
+		return maxDoubtful
+	case d.quick():
+		return maxQueue
+	}
+	return maxUntried
+}
+
+// take queues notices. Those for which there is no room wait in the store. Of what
+// waits behind others the record is not kept in memory when there is much of it: it is
+// read again.
+func (d *destination) take(notices []posting.Notice) {
+	s := d.service
+	room := d.room() - len(d.fresh)
+	if s.waiting.Load() > s.limits.inMemory {
+		room = 0
 	}
 	room = min(max(room, 0), len(notices))
+	lean := !d.quick() || s.waiting.Load() > s.limits.atHand
 	for i := range notices[:room] {
+		if lean && len(d.fresh) >= maxDoubtful {
+			notices[i].About = nil
+		}
 		d.fresh = append(d.fresh, parcel{notice: notices[i]})
 	}
 	if rest := notices[room:]; len(rest) > 0 {
-		d.service.postpone(d.key.org, rest)
+		s.offices.Tell(d.key.org, postponed{rest})
 	}
 }
 
 // heard moves on by what a worker has come back with.
 func (d *destination) heard(m *carried) {
-	failed := false
+	failed, slow := false, false
 	for i := range m.tries {
-		failed = failed || m.tries[i].report.Failure != ""
+		r := &m.tries[i].report
+		failed = failed || r.Failure != ""
+		slow = slow || r.Took > d.service.limits.slow.Milliseconds()
 	}
 	switch {
 	case failed:
-		d.answers, d.fails, d.window = false, true, firstWindow
+		d.answers, d.fails, d.slow, d.window = false, true, slow, firstWindow
+	case slow:
+		d.answers, d.fails, d.slow, d.window = true, false, true, firstWindow
 	case len(m.tries) > 0:
-		d.answers, d.fails, d.window = true, false, max(d.window, firstWindow)
+		d.answers, d.fails, d.slow, d.window = true, false, false, max(d.window, firstWindow)
 	}
 	if len(m.tries) > 0 {
 		d.service.offices.Tell(d.key.org, outcomes{m.tries})
@@ -169,20 +211,28 @@ func (d *destination) shed() {
 		rest = append(rest, d.fresh[i].notice)
 	}
 	d.fresh = append([]parcel(nil), d.fresh[:maxDoubtful]...)
-	d.service.postpone(d.key.org, rest)
+	d.service.offices.Tell(d.key.org, postponed{rest})
 }
 
-// postpone has notices wait in the store.
-func (s *Service) postpone(org ledger.ID, notices []posting.Notice) {
-	s.waiting.Add(-int64(len(notices)))
-	s.offices.Tell(org, postponed{notices})
+// reach is how many deliveries are read from the store at once, and below how many
+// that wait in memory more are read. Of one that answers quickly these are many; of
+// others about as many as its workers take.
+func (d *destination) reach() (batch, low int) {
+	switch {
+	case d.service.waiting.Load() > d.service.limits.inMemory:
+		return d.window, 1
+	case d.quick():
+		return 128, 32
+	}
+	return 2 * d.window, d.window
 }
 
 // pull reads from the store what is due, the earliest first, a little at a time. It
 // goes on where it stopped: what was there before is removed by and by, and a store
-// takes long to step over many rows that are gone.
+// takes long to step over many rows that are gone. A row that is wrong is stepped
+// over: it may not hold back what is behind it.
 func (d *destination) pull(c *actors.Context) {
-	const batch, low = 128, 32
+	batch, low := d.reach()
 	if !d.more || len(d.due) >= low {
 		return
 	}
@@ -194,7 +244,8 @@ func (d *destination) pull(c *actors.Context) {
 		_, next, id, ok := parseRetry(d.key.org, row)
 		switch {
 		case !ok:
-			return nil, false, fmt.Errorf("delivery that waits with key %x", row)
+			d.service.wrongRow(d.key.org, row)
+			return nil, true, nil
 		case next > now:
 			d.service.timers.set(d.key, next)
 			return nil, false, nil
@@ -204,20 +255,19 @@ func (d *destination) pull(c *actors.Context) {
 			d.more = true
 			return nil, false, nil
 		}
-		found++
-		delivery, err := findKept(view, d.key.org, id)
+		delivery, err := waits(view, d.key, next, id)
 		if err != nil {
 			return nil, false, err
 		}
 		if delivery == nil {
-			return nil, false, fmt.Errorf("a delivery waits that is not there: %x", row)
+			d.service.wrongRow(d.key.org, row)
+			return nil, true, nil
 		}
-		if len(delivery.Attempts) > 0 && !d.answers {
-			d.fails = true // as far as is known: it takes no place from those that answer
-		}
+		found++
 		d.pulled[id] = true
 		d.passed = append([]byte(nil), row...)
-		d.due = append(d.due, parcel{notice: delivery.notice(), stored: true, left: delivery.left})
+		d.due = append(d.due, parcel{notice: delivery.notice(), stored: true, asks: delivery.asks, told: delivery.told})
+		d.service.waiting.Add(1)
 		return nil, true, nil
 	})
 	if err != nil {
@@ -225,22 +275,42 @@ func (d *destination) pull(c *actors.Context) {
 	}
 }
 
+// waits is the delivery that a row says waits for an instant; nil: there is none such.
+func waits(view *posting.View, k key, next ledger.Micros, id ID) (*Delivery, error) {
+	value, found, err := view.ShelfRow(k.org, keyKept(id))
+	if err != nil || !found {
+		return nil, err
+	}
+	d, err := decodeKept(id, value)
+	if err != nil || d.State != Pending || d.Next != next || d.key(k.org) != k {
+		return nil, nil
+	}
+	return d, nil
+}
+
+// wrongRow notes that a row of what waits says what is not so. The checker says more.
+func (s *Service) wrongRow(org ledger.ID, row []byte) {
+	s.rt.Log.Error("a delivery is said to wait that cannot be read or does not", "organization", org.String(), "row", fmt.Sprintf("%x", row))
+}
+
 // start has workers carry what waits: in turn what is fresh and what is due.
 func (d *destination) start(c *actors.Context) {
-	for c.Expecting() < d.window && len(d.fresh)+len(d.due) > 0 {
+	for !d.rests && c.Expecting() < d.window && len(d.fresh)+len(d.due) > 0 {
 		batch, workers := d.batch(), d.service.brisk
 		switch {
 		case d.key.class == operators:
 			workers = d.service.telling
-		case d.fails:
+		case d.slow:
 			workers = d.service.doubtful
 		}
-		if d.answers && len(d.fresh)+len(d.due) > maxBatch*d.window {
+		if d.quick() && len(d.fresh)+len(d.due) > maxBatch*d.window {
 			d.window = min(d.window+1, lastWindow)
 		}
 		if err := workers.Go(func() { d.service.carry(d.key, batch) }); err != nil {
 			d.giveBack(batch)
-			d.service.timers.set(d.key, ledger.MicrosOf(c.Now().Add(time.Second))) // when there may be room
+			d.rests = true
+			service, k := d.service, d.key
+			service.rt.Later(0, func() { service.destinations.Tell(k, rested{}) }) // when there may be room
 			return
 		}
 		c.Expect()
@@ -248,7 +318,7 @@ func (d *destination) start(c *actors.Context) {
 }
 
 // batch is what the next worker takes: one notice, while it is doubtful that they
-// are acknowledged, or its part of all.
+// are acknowledged soon, or its part of all.
 func (d *destination) batch() []parcel {
 	from := &d.fresh
 	if len(d.due) > 0 && (len(d.fresh) == 0 || !d.turn) {
@@ -256,7 +326,7 @@ func (d *destination) batch() []parcel {
 	}
 	d.turn = !d.turn
 	n := 1
-	if d.answers {
+	if d.quick() {
 		n = min(maxBatch, max(1, len(*from)/d.window))
 	}
 	batch := (*from)[:n:n]
@@ -264,27 +334,4 @@ func (d *destination) batch() []parcel {
 		*from = nil
 	}
 	return batch
-}
-
-// carry tries a batch, one after another, and brings back what it has not tried
-// when the receiver fails or takes its time.
-func (s *Service) carry(k key, batch []parcel) {
-	m := carried{tries: make([]tried, 0, len(batch))}
-	defer func() { s.destinations.Tell(k, m) }() // also after a panic: the actor counts on it
-	for i := range batch {
-		p := &batch[i]
-		began := time.Now()
-		r, made := s.attempt(k, &p.notice, p.left)
-		if !made {
-			return
-		}
-		if !p.stored {
-			s.waiting.Add(-1)
-		}
-		m.tries = append(m.tries, tried{notice: p.notice, stored: p.stored, report: r})
-		if r.Failure != "" || time.Since(began) > slowAnswer || s.stopping.Load() {
-			m.rest = batch[i+1:]
-			return
-		}
-	}
 }

@@ -23,8 +23,8 @@ func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testi
 	waitFor(t, "one under way, the rest in the store", func() bool {
 		return r.count() == 1 && len(h.shelf(here, rowRetries)) >= n-maxUntried-1
 	})
-	if got := h.waiting.Load(); got > maxUntried+1 {
-		t.Errorf("%d notices wait in memory, want at most %d", got, maxUntried+1)
+	if got := h.waiting.Load(); got > maxUntried+3 { // one under way, and two of the store
+		t.Errorf("%d notices wait in memory, want at most %d", got, maxUntried+3)
 	}
 	g.open()
 	h.rest()
@@ -256,7 +256,7 @@ func TestWhatIsFreshDoesNotWaitForWhatIsDue(t *testing.T) {
 	for _, id := range fresh {
 		events = append(events, EventID(here, id).String())
 	}
-	waitFor(t, "in memory", func() bool { return h.waiting.Load() == int64(len(fresh)) })
+	waitFor(t, "in memory", func() bool { return h.waiting.Load() >= int64(len(fresh)) })
 	seen := 0
 	for seen < len(fresh) {
 		all := second.count()

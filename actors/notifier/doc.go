@@ -22,23 +22,36 @@
 //  3. The sixth attempt is the last, until somebody asks for it again. The gaps
 //     between them count from the failure before, by the business clock.
 //  4. Destinations do not wait for each other. One of which nothing is known has one
-//     worker, one that has failed at most four, who take one notice at a time and
-//     share a pool with those of others that have failed (what waits in the store says
-//     so after a restart, too); those that answer have another. Of one that has failed no more than 64 notices, and of all together no
-//     more than 65,536, wait in memory: the rest waits in the store.
-//  5. An attempt that was interrupted by the end of the process is none.
-//  6. Only an organization's office writes its rows, one Change at a time, and decides
+//     worker; one that has failed, or takes more than a second to answer, at most four,
+//     who take one notice at a time and share a pool with those of others like it. Those
+//     that answer quickly have another, and up to sixteen workers each. Of a destination
+//     nothing is remembered after a minute, or a restart, but what waits in the store:
+//     it says that it has failed.
+//  5. Of one that has failed no more than 64 fresh notices, and of all together no more
+//     than 65,536, wait in memory: the rest waits in the store, and counts until it is
+//     there. What is read from there counts, too; at the bound as many are read of a
+//     destination as it has workers. Beyond 8,192, or where it is not known that a
+//     destination answers, the records of what waits behind 64 others are not kept at
+//     hand.
+//  6. An attempt that was interrupted by the end of the process is none. Those operators
+//     whom it has reached are not told again.
+//  7. Only an organization's office writes its rows, one Change at a time, and decides
 //     on what everything that it submitted before will have left.
-//  7. Where a notification goes, and with which secret it is signed, is looked up at
+//  8. Where a notification goes, and with which secret it is signed, is looked up at
 //     each attempt: who changes an address or rotates a secret is heard at once.
-//  8. Every attempt is work under way, so that a manual clock that is stepped waits
+//  9. Every attempt is work under way, so that a manual clock that is stepped waits
 //     for all that were due, and for what they lead to.
-//  9. What is over is kept for the retention, and on an organization's last page of
+//  10. What is over is kept for the retention, and on an organization's last page of
 //     notices until there is a later one. What is pending is kept however old it is.
-//  10. After a fault of ours in memory some notices may be told twice, never none.
-//  11. What the writer may refuse, because it claims an Idempotency-Key, is alone in its
+//     An organization that cannot be swept keeps nothing of others.
+//  11. After a fault of ours in memory some notices may be told twice, never none. What
+//     it has lost is looked for at once; after one that comes again, or where that
+//     fails, later and later, by real time: a fault neither spins nor sends a storm.
+//     A row that is wrong holds nothing back but itself.
+//  12. The cursor never goes back.
+//  13. What the writer may refuse, because it claims an Idempotency-Key, is alone in its
 //     Change: nothing else is lost with it.
-//  12. A page of a list reads a bounded number of rows, whatever it is asked for.
+//  14. A page of a list reads a bounded number of rows, whatever it is asked for.
 //
 // Callers: cmd (New, Resume, Close), api (everything else), snapshots (ReadFrom and
 // the forms of rows).

@@ -9,24 +9,30 @@ import (
 
 // draft is a Change of an office and what follows once it is durable.
 type draft struct {
-	change  posting.Change
-	bytes   int
-	marks   map[ledger.Micros]*markRow // by page
-	kept    map[ID]*Delivery           // as they will be
-	follow  []func(error)
-	release map[key][]ID // what destinations have read from the store
+	change    posting.Change
+	bytes     int
+	marks     map[ledger.Micros]*markRow    // by page
+	there     map[ledger.Micros]map[ID]bool // marks of pages that were asked for, with those of the draft
+	kept      map[ID]*Delivery              // as they will be
+	follow    []func(error)
+	release   map[key][]ID  // what destinations have read from the store
+	postponed int           // notices that wait in memory until it is durable
+	posted    []string      // keys of bulletins
+	cursor    ledger.Micros // to which it moves; 0: it doesn't
+	alone     bool          // it is one errand's, and may be refused
+}
+
+func newDraft() *draft {
+	return &draft{
+		marks: make(map[ledger.Micros]*markRow), there: make(map[ledger.Micros]map[ID]bool),
+		kept: make(map[ID]*Delivery), release: make(map[key][]ID),
+	}
 }
 
 // markRow is one page's row of marks.
 type markRow struct {
 	first ID
 	row   []byte
-}
-
-// has tells whether a notice of the page is in the row.
-func (m *markRow) has(n *posting.Notice) (found bool) {
-	_ = eachMark(n.Page, m.row, func(m mark) { found = found || m.ID == idOf(n) }) // it was written a moment ago
-	return found
 }
 
 func (d *draft) shelve(org ledger.ID, key, value []byte) {
@@ -42,6 +48,9 @@ func (d *draft) mark(m *mark) {
 		d.marks[m.page] = row
 	}
 	row.row = appendMark(row.row, m)
+	if there := d.there[m.page]; there != nil {
+		there[m.ID] = true
+	}
 }
 
 // end answers whoever waits for the Change.

@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -91,12 +92,10 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 	for range 4 {
 		h.faulty()
 	}
-	h.rest()
-	for _, id := range ids {
-		if d := h.delivery(id); d.State != Delivered {
-			t.Fatalf("%v is %v", id, d.State)
-		}
-	}
+	waitFor(t, "all are told, the last after a rest", func() bool {
+		h.rest()
+		return !slices.ContainsFunc(ids, func(id ID) bool { return h.delivery(id).State != Delivered })
+	})
 	h.pass(24 * time.Hour)
 	for _, id := range waits {
 		h.wants(id, Parked, MaxAttempts)

@@ -89,9 +89,12 @@ type house struct {
 	real      bool
 	book      *book
 	tell      func(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error)
-	telegrams func(org, to ledger.ID, body, left []byte) (Attempt, []byte, time.Duration)
+	telegrams func(org, to ledger.ID, body, told []byte) (Attempt, []byte, time.Duration)
 	keep      time.Duration
 	through   func(posting.Log) posting.Log
+	observe   func(posting.Channel, bool, time.Duration)
+	log       *slog.Logger
+	resuming  func(*house) // before a start resumes
 	journal   *posting.Journal
 	runtime   *actors.Runtime
 }
@@ -133,15 +136,22 @@ func (h *house) start() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: quiet})
+	log := quiet
+	if h.log != nil {
+		log = h.log
+	}
+	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: log})
 	h.Service, err = New(Options{
 		Runtime: h.runtime, Addresses: h.book, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: h},
-		Operators: h.telegrams, AllowPrivate: true, Retention: h.keep,
+		Operators: h.telegrams, AllowPrivate: true, Retention: h.keep, Observe: h.observe,
 	})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.runtime.Start(func(posting.Item) bool { return false })
+	if h.resuming != nil {
+		h.resuming(h)
+	}
 	h.Resume()
 }
 
@@ -305,6 +315,23 @@ func (g *gate) let(t testing.TB) {
 	case <-time.After(patience):
 		t.Fatalf("nobody waits at the gate within %v", patience)
 	}
+}
+
+// crowd has a pool run nothing else until the gate is open.
+func (h *house) crowd(g *gate, run func(func()) error, jobs int) {
+	h.t.Helper()
+	for range jobs {
+		if err := run(g.wait); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	h.t.Cleanup(g.open) // before the house is stopped
+}
+
+// plant writes a row of the shelf.
+func (h *house) plant(org ledger.ID, row, value []byte) {
+	h.t.Helper()
+	h.submit(&posting.Change{Outcome: true, Shelf: []posting.Shelf{{Org: org, Key: row, Value: value}}})
 }
 
 // hangs is the status of a receiver that never answers.

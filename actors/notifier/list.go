@@ -43,12 +43,16 @@ func (id ID) compare(other ID) int {
 func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next ID, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	oldest, err := readMicros(view, org, rowOldest)
+	oldest, err := s.oldest(view, org)
+	if err != nil {
+		return nil, ID{}, err
+	}
+	removed, err := readMicros(view, org, rowOldest)
 	if err != nil {
 		return nil, ID{}, err
 	}
 	l := &listing{
-		view: view, org: org, q: &q, oldest: oldest,
+		view: view, org: org, q: &q, oldest: oldest, removed: removed,
 		from: ID{q.From, posting.Webhook}, below: ID{1<<63 - 1, posting.Bulletin},
 	}
 	if q.Until != 0 && q.Until < l.below.Booked {
@@ -65,12 +69,13 @@ func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next ID, err e
 
 // listing is a search for one page, from the newest on.
 type listing struct {
-	view   *posting.View
-	org    ledger.ID
-	q      *Query
-	oldest ledger.Micros // what was booked before is only shown while it is pending
-	from   ID            // included
-	below  ID            // all from it on was looked at
+	view    *posting.View
+	org     ledger.ID
+	q       *Query
+	oldest  ledger.Micros // what was booked before is only shown while it is pending
+	removed ledger.Micros // and of what was booked before this only rows of their own are left
+	from    ID            // included
+	below   ID            // all from it on was looked at
 
 	found  []*Delivery
 	next   ID
@@ -133,7 +138,7 @@ func (l *listing) overPages() error {
 		if err == nil {
 			err = l.downTo(first, notices, marked)
 		}
-		return !l.ended && first != l.from && page > l.oldest, err
+		return !l.ended && first != l.from && page > l.removed, err
 	})
 }
 
@@ -170,11 +175,11 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 	for i := range notices {
 		n := &notices[i]
 		id := idOf(n)
-		if id.compare(first) < 0 || id.compare(l.below) >= 0 || n.Booked < l.oldest || l.q.To != (ledger.ID{}) && l.q.To != n.To {
+		if id.compare(first) < 0 || id.compare(l.below) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
 			continue
 		}
 		_, own := slices.BinarySearchFunc(kept, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
-		if _, done := marked[id]; own || l.q.State != 0 && done != (l.q.State == Delivered) {
+		if _, done := marked[id]; own || done && n.Booked < l.oldest || l.q.State != 0 && done != (l.q.State == Delivered) {
 			continue
 		}
 		others = append(others, ofNotice(n, marked))
@@ -268,7 +273,7 @@ func (l *listing) ofTransaction() error {
 			if l.ended || id.compare(l.below) >= 0 {
 				continue
 			}
-			d, err := ReadFrom(l.view, l.org, id)
+			d, err := readFrom(l.view, l.org, id, l.oldest)
 			switch {
 			case ledger.IsRefusal(err, ledger.NotFound):
 			case err != nil:

@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -22,9 +23,6 @@ type (
 // Lasting implements actors.Lasting: an attempt that was made is written down.
 func (outcomes) Lasting() {}
 
-// Lasting implements actors.Lasting.
-func (postponed) Lasting() {}
-
 // Expected implements actors.Expected.
 func (written) Expected() {}
 
@@ -32,6 +30,7 @@ func (written) Expected() {}
 type tried struct {
 	notice posting.Notice
 	stored bool
+	asks   int
 	report report
 }
 
@@ -52,7 +51,8 @@ type office struct {
 	newest  map[ID]*Delivery // as submitted, until it is durable
 	under   *draft           // being made durable
 	count   int              // of outcomes since the cursor was last moved
-	posted  map[string]bool  // keys of bulletins under way, or known to be there
+	posted  map[string]bool  // keys of bulletins under way
+	asked   map[ID]bool      // deliveries never tried that somebody has asked for
 	last    ledger.Micros    // when the last bulletin was posted
 }
 
@@ -94,30 +94,36 @@ func (o *office) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 func (o *office) Idle() bool { return o.under == nil && len(o.waiting) == 0 }
 
 // Failed implements actors.Behaviour. What was not written stands in the store as it
-// stood before, and is tried again.
-func (o *office) Failed(*actors.Context) {
+// stood before, and is looked for there: if something is under way, when that has
+// come back, whoever then hears of it.
+func (o *office) Failed(c *actors.Context) {
 	failure := ledger.Refuse("notifier", ledger.Internal, "an internal error; what was asked may or may not be done")
 	for i := range o.waiting {
 		e := &o.waiting[i]
-		if e.errand != nil {
+		switch {
+		case e.errand != nil:
 			e.errand.Refuse(failure)
-		}
-		if e.tried != nil && e.tried.stored {
+		case e.postponed != nil:
+			o.service.waiting.Add(-1)
+		case e.tried.stored:
 			o.service.destinations.Tell(keyOf(o.org, &e.tried.notice), released{[]ID{idOf(&e.tried.notice)}})
 		}
 	}
 	if o.under != nil {
-		o.under.end(failure)
+		o.service.waiting.Add(-int64(o.under.postponed))
 		o.release(o.under)
+		o.under.end(failure)
 	}
-	o.service.rescan(o.org, nil)
+	if c.Expecting() == 0 {
+		o.service.rescan(o.org, nil)
+	}
 }
 
 // write submits what has gathered. After a fault it first waits for what the behaviour
 // before has submitted, on which it has to decide.
 func (o *office) write(c *actors.Context) {
 	for o.under == nil && c.Expecting() == 0 && len(o.waiting) > 0 {
-		d := &draft{marks: make(map[ledger.Micros]*markRow), kept: make(map[ID]*Delivery), release: make(map[key][]ID)}
+		d := newDraft()
 		o.under = d // before it is complete: a fault releases what it has come to
 		o.fill(d)
 		if len(d.change.Shelf) == 0 && len(d.change.Steps) == 0 {
@@ -134,7 +140,7 @@ func (o *office) write(c *actors.Context) {
 // fill puts together what one Change takes of what has gathered. What leads to a
 // panic has left the queue before.
 func (o *office) fill(d *draft) {
-	for n := 0; n < maxWritten && d.bytes < maxWrittenBytes && len(o.waiting) > 0; n++ {
+	for n := 0; n < maxWritten && d.bytes < o.service.limits.changeBytes && len(o.waiting) > 0; n++ {
 		e := o.waiting[0]
 		alone := e.errand != nil && e.errand.alone
 		if alone && n > 0 {
@@ -148,10 +154,12 @@ func (o *office) fill(d *draft) {
 		case e.tried != nil:
 			o.outcome(d, e.tried, e.at)
 		case e.postponed != nil:
+			d.postponed++
 			if o.known(d, idOf(e.postponed)) == nil && !o.marked(d, e.postponed) {
 				o.put(d, keep(e.postponed, e.at), nil)
 			}
 		default:
+			d.alone = alone
 			e.errand.run(o, d, e.at)
 		}
 		if alone {
@@ -165,23 +173,31 @@ func (o *office) fill(d *draft) {
 }
 
 // durable goes on from what the writer has answered. What was alone in its Change may
-// be refused, and leaves nothing; any other error means that the process is ending:
-// the next start reads what there is.
+// be refused, and leaves nothing; any other error leaves what it left, which the store
+// is asked for, or means that the process is ending.
 func (o *office) durable(err error, now ledger.Micros) {
 	d := o.under
-	if o.under = nil; d == nil {
-		return // of a behaviour before this one
+	if o.under = nil; d == nil { // of a behaviour before this one
+		o.service.rescan(o.org, nil)
+		return
 	}
+	o.service.waiting.Add(-int64(d.postponed))
 	for id, delivery := range d.kept {
 		if o.newest[id] == delivery {
 			delete(o.newest, id)
 		}
 	}
+	for _, row := range d.posted {
+		delete(o.posted, row) // it is in the store, or is not
+	}
+	o.release(d)
 	if err == nil {
-		o.release(d)
 		for _, delivery := range d.kept {
 			o.service.await(delivery.key(o.org), delivery, now)
 		}
+	} else if !d.alone && !errors.Is(err, posting.ErrStopped) {
+		o.service.rt.Log.Error("what became of deliveries was not written down", "organization", o.org.String(), "error", err)
+		o.service.rescan(o.org, nil)
 	}
 	d.end(err)
 	if o.count >= cursorEvery {
@@ -223,6 +239,7 @@ func (o *office) outcome(d *draft, t *tried, now ledger.Micros) {
 	case known == nil && o.marked(d, &t.notice):
 		return // it was told twice
 	case known == nil && t.report.Failure == "" && t.notice.Page != 0:
+		delete(o.asked, id)
 		d.mark(&mark{ID: id, page: t.notice.Page, at: t.report.At, status: t.report.Status, took: t.report.Took})
 		return
 	case known == nil:
@@ -232,8 +249,14 @@ func (o *office) outcome(d *draft, t *tried, now ledger.Micros) {
 	default:
 		next = known.copy()
 	}
-	next.left = t.report.left
-	next.after(t.report.Attempt, now, t.report.wait)
+	next.told = t.report.told
+	if !t.report.interrupted {
+		next.after(t.report.Attempt, now, t.report.wait)
+	}
+	if next.State != Delivered && (o.asked[id] || known != nil && known.asks != t.asks) {
+		next.anew(now) // somebody asked for it while this attempt was under way
+	}
+	delete(o.asked, id)
 	o.put(d, next, known)
 }
 
@@ -243,17 +266,30 @@ func (o *office) marked(d *draft, n *posting.Notice) bool {
 	if !o.service.rescanned.Load() || n.Page == 0 {
 		return false
 	}
-	if row := d.marks[n.Page]; row != nil && row.has(n) {
-		return true
+	there := d.there[n.Page]
+	if there == nil {
+		there = o.marksOf(d, n.Page)
+		d.there[n.Page] = there
 	}
+	return there[idOf(n)]
+}
+
+// marksOf are the marks of a page, with those that the draft has.
+func (o *office) marksOf(d *draft, page ledger.Micros) map[ID]bool {
 	view := o.service.rt.Journal.View()
 	defer view.Close()
-	marked, err := readMarks(view, o.org, n.Page)
+	marked, err := readMarks(view, o.org, page)
 	if err != nil {
 		panic(err)
 	}
-	_, found := marked[idOf(n)]
-	return found
+	there := make(map[ID]bool, len(marked))
+	for id := range marked {
+		there[id] = true
+	}
+	if row := d.marks[page]; row != nil {
+		_ = eachMark(page, row.row, func(m mark) { there[m.ID] = true }) // it was written a moment ago
+	}
+	return there
 }
 
 // put writes a delivery's own row, and moves it between those that wait and those
@@ -263,7 +299,9 @@ func (o *office) put(d *draft, next, before *Delivery) {
 	if before != nil {
 		switch before.State {
 		case Pending:
-			d.shelve(o.org, keyRetry(k, before.Next, before.ID), nil)
+			if next.State != Pending || next.Next != before.Next {
+				d.shelve(o.org, keyRetry(k, before.Next, before.ID), nil)
+			}
 		case Parked:
 			d.shelve(o.org, keyParked(k, before.ID), nil)
 		}

@@ -9,12 +9,23 @@ import (
 func (s *Service) Read(org ledger.ID, id ID) (*Delivery, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	return ReadFrom(view, org, id)
+	oldest, err := s.oldest(view, org)
+	if err != nil {
+		return nil, err
+	}
+	return readFrom(view, org, id, oldest)
 }
 
-// ReadFrom is a delivery as a view shows it. An error is a *ledger.Refusal.
-func ReadFrom(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
-	oldest, err := readMicros(view, org, rowOldest)
+// oldest is the instant before which what is over is not shown any more: it is older
+// than the retention, whether or not it was removed already.
+func (s *Service) oldest(view *posting.View, org ledger.ID) (ledger.Micros, error) {
+	removed, err := readMicros(view, org, rowOldest)
+	return max(removed, ledger.MicrosOf(s.rt.Clock.Now())-s.retention), err
+}
+
+// readFrom is a delivery as a view shows it. An error is a *ledger.Refusal.
+func readFrom(view *posting.View, org ledger.ID, id ID, oldest ledger.Micros) (*Delivery, error) {
+	removed, err := readMicros(view, org, rowOldest) // what is left of the page does not say what it came to
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +33,7 @@ func ReadFrom(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case id.Booked < oldest && (d == nil || forgotten(d, oldest)):
+	case d == nil && id.Booked < removed, d != nil && forgotten(d, oldest):
 		return nil, notFound()
 	case d != nil:
 		return d, nil
@@ -50,7 +61,10 @@ func ReadFrom(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ofNotice(found, marked), nil
+	if d = ofNotice(found, marked); forgotten(d, oldest) {
+		return nil, notFound()
+	}
+	return d, nil
 }
 
 // forgotten tells whether a delivery is not shown any more, although it may still be

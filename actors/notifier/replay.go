@@ -42,21 +42,40 @@ func (s *Service) Replay(org ledger.ID, id ID, kept Keep[*Delivery]) (*Delivery,
 
 func (o *office) replay(d *draft, id ID, now ledger.Micros) (*Delivery, error) {
 	if known := o.known(d, id); known != nil {
+		oldest, err := o.oldest()
+		if err != nil {
+			return nil, err
+		}
+		if forgotten(known, oldest) {
+			return nil, notFound()
+		}
 		return o.again(d, known, now), nil
 	}
 	found, err := o.service.Read(o.org, id)
-	if err == nil && found.State == Delivered {
+	switch {
+	case err != nil:
+	case found.State == Delivered:
 		found.again(now)
 		o.put(d, found, nil)
+	default: // its first attempt is about to be made, or under way
+		o.asked[id] = true
 	}
-	return found, err // one that has never been tried is about to be
+	return found, err
 }
 
-// again has a delivery of the store tried now.
+// oldest is the instant before which what is over is not shown any more.
+func (o *office) oldest() (ledger.Micros, error) {
+	view := o.service.rt.Journal.View()
+	defer view.Close()
+	return o.service.oldest(view, o.org)
+}
+
+// again has a delivery of the store tried now, and if need be as often as the first
+// time.
 func (o *office) again(d *draft, known *Delivery, now ledger.Micros) *Delivery {
 	next := known.copy()
-	if known.State == Pending {
-		next.Next = min(next.Next, now)
+	if known.State == Pending { // whom it has reached of its operators it need not reach again
+		next.anew(now)
 	} else {
 		next.again(now)
 	}
@@ -72,51 +91,77 @@ func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kep
 	if until == 0 {
 		until = 1<<63 - 1
 	}
-	for more := true; more; {
-		done := make(chan int, 1)
+	type step struct {
+		replayed int
+		next     *parkedRow
+	}
+	for at := new(parkedRow); at != nil; {
+		done := make(chan step, 1)
 		err := s.askAlone(org, func(o *office, d *draft, now ledger.Micros) error {
-			n, err := o.replayParked(d, to, from, until, now)
-			if err == nil && kept != nil && n < maxReplayed && replayed+n > 0 {
+			n, next, err := o.replayParked(d, to, from, until, *at, now)
+			if err == nil && kept != nil && next == nil && replayed+n > 0 {
 				err = kept(&d.change, replayed+n)
 			}
-			done <- n
+			done <- step{n, next}
 			return err
 		})
 		if err != nil {
 			return replayed, err
 		}
-		n := <-done
-		replayed += n
-		more = n == maxReplayed
+		made := <-done
+		replayed, at = replayed+made.replayed, made.next
 	}
 	return replayed, nil
 }
 
-// replayParked has as many tried once more as one Change takes.
-func (o *office) replayParked(d *draft, to ledger.ID, from, until, now ledger.Micros) (replayed int, err error) {
+// parkedRow is where a search of what is parked goes on: those before are asked for
+// again, and a store takes long to step over many rows that are gone. The zero value
+// is its beginning.
+type parkedRow struct {
+	class class
+	row   []byte
+}
+
+// replayParked has as many tried once more as one Change takes. It returns where to
+// go on; nil: there are no more.
+func (o *office) replayParked(d *draft, to ledger.ID, from, until ledger.Micros, at parkedRow, now ledger.Micros) (replayed int, next *parkedRow, err error) {
+	oldest, err := o.oldest()
+	if err != nil {
+		return 0, nil, err
+	}
 	view := o.service.rt.Journal.View()
 	defer view.Close()
 	for _, class := range [...]class{merchants, operators} {
+		if class < at.class {
+			continue
+		}
 		k := key{o.org, class, to}
-		err = view.ShelfKeys(o.org, keyWaiting(rowParked, k), keyParked(k, ID{Booked: from}), func(row []byte) ([]byte, bool, error) {
+		start := keyParked(k, ID{Booked: from})
+		if class == at.class {
+			start = at.row
+		}
+		err = view.ShelfKeys(o.org, keyWaiting(rowParked, k), start, func(row []byte) ([]byte, bool, error) {
 			id, ok := idAfter(row, waitingHead)
-			if !ok {
+			switch {
+			case !ok:
 				return nil, false, fmt.Errorf("parked delivery with key %x", row)
-			}
-			if id.Booked > until || replayed == maxReplayed {
+			case id.Booked > until:
+				return nil, false, nil
+			case replayed == maxReplayed || d.bytes >= o.service.limits.changeBytes:
+				next = &parkedRow{class, append([]byte(nil), row...)}
 				return nil, false, nil
 			}
-			if known := o.known(d, id); known != nil && known.State == Parked {
+			if known := o.known(d, id); known != nil && known.State == Parked && !forgotten(known, oldest) {
 				o.again(d, known, now)
 				replayed++
 			}
 			return nil, true, nil
 		})
-		if err != nil {
-			return replayed, err
+		if err != nil || next != nil {
+			return replayed, next, err
 		}
 	}
-	return replayed, nil
+	return replayed, nil, nil
 }
 
 // Post tells a terminal's operators of something that is no event, once for each key,
@@ -133,10 +178,11 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 		if err != nil {
 			panic(err)
 		}
-		o.posted[string(row)] = true
 		if there {
 			return nil
 		}
+		o.posted[string(row)] = true
+		d.posted = append(d.posted, string(row))
 		o.last = max(o.last+1, now)
 		for o.known(d, ID{o.last, posting.Bulletin}) != nil {
 			o.last++

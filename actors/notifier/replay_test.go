@@ -1,7 +1,11 @@
 package notifier
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,8 +51,8 @@ func TestADeliveryThatWaitsIsTriedAtOnceWhenAskedFor(t *testing.T) {
 	h.replay(id)
 	h.rest()
 	d := h.wants(id, Pending, 2)
-	if want := ledger.MicrosOf(h.clock.Now().Add(2 * time.Minute)); d.Next != want {
-		t.Errorf("the next attempt is at %d, want %d: it was the second", d.Next, want)
+	if want := ledger.MicrosOf(h.clock.Now().Add(30 * time.Second)); d.Next != want {
+		t.Errorf("the next attempt is at %d, want %d: it was the first since then", d.Next, want)
 	}
 	if got := len(h.shelf(here, rowRetries)); got != 1 {
 		t.Errorf("it waits %d times", got)
@@ -266,5 +270,247 @@ func TestATestDeliveryIsSignedAndNotStored(t *testing.T) {
 	h.wantShelf(nil)
 	if _, _, set = h.Test(here, uuid.New()); set {
 		t.Error("a terminal without an address was tried")
+	}
+}
+
+// One that waits has six attempts more, too, however many it has had.
+func TestADeliveryThatWaitsHasSixAttemptsMoreWhenAskedFor(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	id := h.one(h.at(r))
+	h.pass(30*time.Second + 2*time.Minute + 10*time.Minute + time.Hour)
+	h.wants(id, Pending, 5)
+	h.replay(id)
+	h.rest()
+	h.wants(id, Pending, 6)
+	h.pass(24 * time.Hour)
+	h.wants(id, Parked, 5+MaxAttempts)
+	if got := r.count(); got != 5+MaxAttempts {
+		t.Errorf("%d requests, want %d", got, 5+MaxAttempts)
+	}
+}
+
+// What is over and older than the retention is not shown, and can't be asked for
+// again, although its rows may still be there.
+func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(500))
+	later := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	to := h.at(r)
+	parked, delivered := h.one(to), h.one(h.at(later))
+	h.pass(24 * time.Hour)
+	h.wants(parked, Parked, MaxAttempts)
+	h.wants(delivered, Delivered, 2)
+	waits := h.one(h.at(r))
+	h.rest()
+	h.plant(here, []byte{rowOldest}, binary.BigEndian.AppendUint64(nil, uint64(h.delivery(waits).Next)))
+	before := r.count() + later.count()
+	for _, id := range []ID{parked, delivered} {
+		_, err := h.Replay(here, id, nil)
+		wantCode(t, err, ledger.NotFound)
+	}
+	if n, err := h.ReplayParked(here, to, 0, 0, nil); n != 0 || err != nil {
+		t.Errorf("%d are asked for again (%v)", n, err)
+	}
+	h.rest()
+	if got := r.count() + later.count(); got != before {
+		t.Errorf("%d requests", got-before)
+	}
+	h.replay(waits)
+	h.rest()
+	h.wants(waits, Pending, 2)
+}
+
+// A Change takes as many as it has room for: by number, and by what they take. The
+// next one goes on behind them, and the last one has what is kept.
+func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
+	h := newHouse(t)
+	to := h.at(receive(t, always(500)))
+	k := key{here, merchants, to}
+	const n = maxReplayed + 44
+	c := &posting.Change{Outcome: true}
+	var rows [][]byte
+	for i := range n {
+		d := &Delivery{ID: ID{ledger.MicrosOf(h.clock.Now()) + ledger.Micros(i), posting.Webhook}, To: to, State: Parked, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
+		row, err := encodeKept(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, keyParked(k, d.ID))
+		c.Shelf = append(c.Shelf, posting.Shelf{Org: here, Key: rows[i], Value: []byte{}}, posting.Shelf{Org: here, Key: keyKept(d.ID), Value: row})
+	}
+	h.submit(c)
+	type step struct {
+		replayed int
+		next     *parkedRow
+	}
+	ask := func(at parkedRow) (made step) {
+		t.Helper()
+		err := h.askAlone(here, func(o *office, d *draft, now ledger.Micros) (err error) {
+			made.replayed, made.next, err = o.replayParked(d, to, 0, 1<<62, at, now)
+			d.change.Shelf, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been asked for
+			d.shelve(here, []byte("z"), []byte{1})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	first := ask(parkedRow{})
+	if first.replayed != maxReplayed || first.next == nil || !bytes.Equal(first.next.row, rows[maxReplayed]) {
+		t.Fatalf("the first Change asks for %d, and goes on at %+v", first.replayed, first.next)
+	}
+	if second := ask(*first.next); second.replayed != n-maxReplayed || second.next != nil {
+		t.Errorf("the second Change asks for %d, and goes on at %+v", second.replayed, second.next)
+	}
+	h.limits.changeBytes = 1 // each takes more
+	calls := 0
+	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
+	got, err := h.ReplayParked(here, to, 0, ledger.MicrosOf(h.clock.Now())+2, func(c *posting.Change, all int) error {
+		calls++
+		if c.Claims = append(c.Claims, claim); len(c.Shelf) != 3 || all != 3 {
+			t.Errorf("%d rows in the last Change of %d", len(c.Shelf), all)
+		}
+		return nil
+	})
+	if got != 3 || err != nil || calls != 1 {
+		t.Errorf("%d are asked for in Changes of one each, and what is kept is asked for %d times (%v)", got, calls, err)
+	}
+}
+
+// The keys of bulletins are in the store: an office remembers none of them.
+func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
+	h := newHouse(t)
+	for i := range 5 {
+		if err := h.Post(here, uuid.New(), []byte("b"), fmt.Sprint(i%3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.ask(here, func(o *office, _ *draft, _ ledger.Micros) error {
+		if len(o.posted) != 0 {
+			t.Errorf("%d keys are remembered", len(o.posted))
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if got := len(h.shelf(here, rowPosted)); got != 3 {
+		t.Errorf("%d keys are in the store, want 3", got)
+	}
+}
+
+// Two post with one key at a time: one of them tells.
+func TestABulletinIsPostedOnceByManyAtATime(t *testing.T) {
+	h := newHouse(t)
+	var posters sync.WaitGroup
+	for range 20 {
+		posters.Go(func() {
+			if err := h.Post(here, uuid.New(), []byte("b"), "key"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	soon(t, "posted", posters.Wait)
+	if got := len(h.shelf(here, rowKept)); got != 1 {
+		t.Errorf("%d bulletins", got)
+	}
+}
+
+// After a panic, and after the process has ended in the middle, those operators who
+// were told are not told again.
+func TestOperatorsWhoWereToldAreNotToldAgainAfterAFault(t *testing.T) {
+	var seen []string
+	h := newHouse(t, func(h *house) {
+		h.telegrams = func(_, _ ledger.ID, _, told []byte) (Attempt, []byte, time.Duration) {
+			seen = append(seen, string(told))
+			at := ledger.MicrosOf(h.clock.Now())
+			switch len(seen) {
+			case 1:
+				return Attempt{At: at, Failure: "bob is left"}, []byte("ann"), 0
+			case 2:
+				panic("a fault of ours")
+			}
+			return Attempt{At: at}, nil, 0
+		}
+	})
+	id := h.tells(here, posting.Operators, uuid.New())[0]
+	h.pass(24 * time.Hour)
+	h.wants(id, Delivered, 3)
+	if want := []string{"", "ann", "ann"}; !slices.Equal(seen, want) {
+		t.Errorf("told %q, want %q", seen, want)
+	}
+}
+
+func TestOperatorsWhoWereToldAreNotToldAgainAfterAStop(t *testing.T) {
+	for name, first := range map[string]bool{"at the first attempt": true, "at a retry": false} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			var seen []string
+			began, g := make(chan struct{}), newGate()
+			h := newHouse(t, func(h *house) {
+				h.telegrams = func(_, _ ledger.ID, _, told []byte) (Attempt, []byte, time.Duration) {
+					mu.Lock()
+					seen = append(seen, string(told))
+					nth := len(seen)
+					mu.Unlock()
+					at := ledger.MicrosOf(h.clock.Now())
+					switch {
+					case nth == 1 && !first:
+						return Attempt{At: at, Failure: "two are left"}, []byte("ann"), 0
+					case nth == 1 || nth == 2 && !first:
+						close(began)
+						g.wait()
+						return Attempt{At: at, Failure: "interrupted"}, append(told, "bob"...), 0
+					}
+					return Attempt{At: at}, nil, 0
+				}
+			})
+			t.Cleanup(g.open)
+			id := h.tells(here, posting.Operators, uuid.New())[0]
+			if !first {
+				h.rest()
+				go func() { _ = h.runtime.Advance(h.clock.Now().Add(30 * time.Second)) }() // it ends with the runtime
+			}
+			receiveFrom(t, "under way", began)
+			h.Service.Close()
+			g.open()
+			h.restart()
+			h.pass(time.Hour)
+			h.wants(id, Delivered, map[bool]int{true: 1, false: 2}[first]) // an attempt that is interrupted is none
+			if want := map[bool][]string{true: {"", "bob"}, false: {"", "ann", "annbob"}}[first]; !slices.Equal(seen, want) {
+				t.Errorf("told %q, want %q", seen, want)
+			}
+		})
+	}
+}
+
+// Whoever asks while an attempt is under way has not asked in vain: if that fails, the
+// next one follows at once.
+func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
+	for _, tries := range []int{0, 1} { // before the one that is under way
+		h := newHouse(t)
+		g := newGate()
+		r := receive(t, func(a *arrival) int {
+			switch a.nth {
+			case tries + 1:
+				g.wait()
+				return 500
+			case tries + 2:
+				return 200
+			}
+			return 500
+		}, g)
+		id := h.one(h.at(r))
+		if tries == 1 {
+			h.rest()
+			go h.pass(31 * time.Second) // it returns when the attempt is over
+		}
+		waitFor(t, "the attempt is under way", func() bool { return r.count() == tries+1 })
+		h.replay(id)
+		g.open()
+		waitFor(t, "the next one follows", func() bool { return r.count() == tries+2 })
+		h.rest()
+		h.wants(id, Delivered, tries+2)
 	}
 }

@@ -47,7 +47,8 @@ func (s *Service) rememberRetries(view *posting.View, org ledger.ID) error {
 	return view.ShelfKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
 		k, next, _, ok := parseRetry(org, row)
 		if !ok {
-			return nil, false, fmt.Errorf("delivery that waits with key %x", row)
+			s.wrongRow(org, row)
+			return nil, true, nil
 		}
 		s.timers.set(k, next)
 		return afterWaiting(row), true, nil
@@ -68,53 +69,9 @@ func afterWaiting(row []byte) []byte {
 // What is promised from now on is offered as it comes.
 func (s *Service) Resume() {
 	for _, r := range s.resumed {
-		if err := s.rt.Go(func() { s.offerUnsettled(r.org, r.upTo, nil) }); err != nil {
-			s.rt.Log.Error("notices of earlier runs wait for the next start", "organization", r.org.String())
-		}
+		s.search(&search{org: r.org, upTo: r.upTo})
 	}
 	s.resumed = nil
-}
-
-// rescan offers what is not settled once more, after a fault has lost what was in
-// memory: of one destination, or of all of an organization. Some of it may be told
-// twice.
-func (s *Service) rescan(org ledger.ID, only *key) {
-	if s.stopping.Load() {
-		return
-	}
-	s.rescanned.Store(true)
-	job := func() {
-		s.offerUnsettled(org, lastPage, only)
-		view := s.rt.Journal.View()
-		defer view.Close()
-		if err := s.rememberRetries(view, org); err != nil {
-			s.rt.Log.Error("deliveries that wait cannot be read", "organization", org.String(), "error", err)
-		}
-	}
-	if err := s.rt.Go(job); err != nil {
-		s.rt.Log.Error("notices that were lost from memory wait for the next start", "organization", org.String())
-	}
-}
-
-// offerUnsettled offers the notices of pages up to one that are neither marked nor
-// kept. Those for which there is no room in memory are made to wait in the store.
-func (s *Service) offerUnsettled(org ledger.ID, upTo ledger.Micros, only *key) {
-	from, err := s.cursor(org)
-	for more := true; more && err == nil && !s.stopping.Load(); {
-		var found []posting.Notice
-		from, more, err = s.unsettled(org, from, upTo, func(n *posting.Notice) bool {
-			if only == nil || keyOf(org, n) == *only {
-				copied := *n
-				copied.Body = append([]byte(nil), n.Body...)
-				found = append(found, copied)
-			}
-			return true
-		})
-		s.offer(org, found)
-	}
-	if err != nil {
-		s.rt.Log.Error("notices cannot be read", "organization", org.String(), "error", err)
-	}
 }
 
 // cursor is a page before which every notice is settled.
@@ -201,10 +158,19 @@ func (s *Service) settle(org ledger.ID) error {
 	if err != nil || from <= before {
 		return err
 	}
-	return s.ask(org, func(o *office, d *draft, _ ledger.Micros) error {
-		d.shelve(org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(from)))
-		return nil
-	})
+	return s.ask(org, func(o *office, d *draft, _ ledger.Micros) error { return o.passCursor(d, from) })
+}
+
+// passCursor moves the cursor to a page, unless somebody has come further meanwhile: it
+// never goes back, because what is before it may be gone.
+func (o *office) passCursor(d *draft, to ledger.Micros) error {
+	current, err := o.service.cursor(o.org)
+	if err != nil || max(current, d.cursor) >= to {
+		return err
+	}
+	d.cursor = to
+	d.shelve(o.org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(to)))
+	return nil
 }
 
 // readMarks are the marks of a page.

@@ -10,19 +10,21 @@ import (
 
 const (
 	sweepEvery = 24 * time.Hour // by the clock
+	sweepAgain = time.Hour      // after one that has failed for some organization
 	firstSweep = time.Minute    // after a start
 	maxSwept   = 512            // rows that one Change removes
+	maxPassed  = 16 * maxSwept  // rows that it looks at and leaves
 )
 
 // nextSweep is when old deliveries are next looked for.
 func (s *Service) nextSweep() (time.Time, bool) {
-	return time.UnixMicro(s.swept.Load()).Add(sweepEvery), true
+	return time.UnixMicro(s.sweeps.Load()), true
 }
 
 // sweep removes what is older than the retention, of every organization. What is
-// not settled stays, however old it is.
+// not settled stays, however old it is. An organization of which that fails keeps
+// nobody else's, and does not fail whoever moves the clock: there is another time.
 func (s *Service) sweep(now time.Time) error {
-	s.swept.Store(now.UnixMicro())
 	before := ledger.MicrosOf(now) - s.retention
 	view := s.rt.Journal.View()
 	var orgs []ledger.ID
@@ -31,107 +33,187 @@ func (s *Service) sweep(now time.Time) error {
 		return true, nil
 	})
 	view.Close()
+	if err != nil {
+		return err
+	}
+	next := now.Add(sweepEvery)
 	for _, org := range orgs {
-		if err == nil {
-			err = s.settle(org)
-		}
-		for more := true; more && err == nil && !s.stopping.Load(); {
-			err = s.ask(org, func(o *office, d *draft, _ ledger.Micros) (err error) {
-				more, err = o.removeOld(d, before)
-				return err
-			})
+		if err := s.sweepOf(org, before); err != nil {
+			s.rt.Log.Error("old deliveries were not removed", "organization", org.String(), "error", err)
+			next = now.Add(sweepAgain)
 		}
 	}
-	return err
+	s.sweeps.Store(next.UnixMicro())
+	return nil
+}
+
+// sweepOf sweeps one organization, in as many Changes as are needed.
+func (s *Service) sweepOf(org ledger.ID, before ledger.Micros) error {
+	if err := s.settle(org); err != nil {
+		return err
+	}
+	for at := new(swept); at.more() && !s.stopping.Load(); {
+		done := make(chan *swept, 1)
+		from := *at
+		err := s.ask(org, func(o *office, d *draft, _ ledger.Micros) error {
+			next, err := o.removeOld(d, before, from)
+			done <- next
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		at = <-done
+	}
+	return nil
+}
+
+// swept is how far a sweep has come: the rows of each kind that it goes on from. What
+// is before them is gone or stays, and is not stepped over again. The zero value is
+// its beginning.
+type swept struct {
+	pages, marks, kept, posted part
+}
+
+// part is how far a sweep has come with one kind of rows.
+type part struct {
+	from []byte // nil: it has not begun
+	over bool   // nothing more of this kind is old
+}
+
+func (s *swept) more() bool { return !s.pages.over || !s.marks.over || !s.kept.over || !s.posted.over }
+
+// removal is what one Change removes.
+type removal struct {
+	office *office
+	draft  *draft
+	view   *posting.View
+	before ledger.Micros
+	rows   int // removed
+	passed int // looked at
+}
+
+// stops tells whether the Change takes no more, and where to go on then.
+func (r *removal) stops(at *part, row []byte) bool {
+	at.from = append([]byte(nil), row...)
+	return r.rows >= maxSwept || r.passed >= maxPassed
+}
+
+func (r *removal) remove(row []byte) {
+	r.draft.shelve(r.office.org, row, nil)
+	r.rows++
 }
 
 // removeOld removes rows from before an instant, as many as one Change takes.
-func (o *office) removeOld(d *draft, before ledger.Micros) (more bool, err error) {
-	view := o.service.rt.Journal.View()
-	defer view.Close()
-	cursor, err := readCursor(view, o.org)
+func (o *office) removeOld(d *draft, before ledger.Micros, at swept) (*swept, error) {
+	r := &removal{office: o, draft: d, view: o.service.rt.Journal.View(), before: before}
+	defer r.view.Close()
+	cursor, err := readCursor(r.view, o.org)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	var old [][]byte
-	first, err := oldPages(view, o.org, min(cursor, before), &old)
+	stays, err := r.pages(&at.pages, min(cursor, before))
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if err := oldMarks(view, o.org, first, &old); err != nil {
-		return false, err
+	if err := r.marks(&at.marks, stays); err != nil {
+		return nil, err
 	}
-	for _, row := range old {
-		d.shelve(o.org, row, nil)
+	at.marks.over = at.marks.over && at.pages.over
+	if err := r.kept(&at.kept, cursor); err != nil {
+		return nil, err
 	}
-	removed, err := o.removeKept(view, d, before, cursor, maxSwept-len(old))
-	if err != nil {
-		return false, err
+	if err := r.posted(&at.posted); err != nil {
+		return nil, err
 	}
-	if removed += len(old); removed > 0 {
+	if r.rows > 0 {
 		d.shelve(o.org, []byte{rowOldest}, binary.BigEndian.AppendUint64(nil, uint64(before)))
 	}
-	return removed >= maxSwept, nil
+	return &at, nil
 }
 
-// oldPages are the keys of pages all of whose notices are older: those that are
-// followed by a page that begins before the instant. It returns the first page that
-// stays; 0: none is old.
-func oldPages(view *posting.View, org ledger.ID, before ledger.Micros, old *[][]byte) (first ledger.Micros, err error) {
+// pages removes pages all of whose notices are older: those that are followed by a
+// page that begins before the instant. It returns the first page that stays; 0: none
+// is known.
+func (r *removal) pages(at *part, before ledger.Micros) (stays ledger.Micros, err error) {
 	var last []byte
-	err = view.ShelfKeys(org, []byte{rowNotices}, nil, func(row []byte) ([]byte, bool, error) {
+	at.over = true
+	err = r.view.ShelfKeys(r.office.org, []byte{rowNotices}, at.from, func(row []byte) ([]byte, bool, error) {
 		page := ledger.Micros(binary.BigEndian.Uint64(row[1:]))
-		if page >= before || len(*old) >= maxSwept {
+		if page >= before {
 			return nil, false, nil
 		}
 		if last != nil {
-			*old = append(*old, last)
+			if r.rows >= maxSwept {
+				at.over = false
+				return nil, false, nil
+			}
+			r.remove(last)
 		}
-		first, last = page, append([]byte(nil), row...)
+		stays, last = page, append([]byte(nil), row...)
+		at.from = last
 		return nil, true, nil
 	})
-	return first, err
+	return stays, err
 }
 
-// oldMarks are the keys of marks of earlier pages.
-func oldMarks(view *posting.View, org ledger.ID, before ledger.Micros, old *[][]byte) error {
-	return view.ShelfKeys(org, []byte{rowMarks}, nil, func(row []byte) ([]byte, bool, error) {
-		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= before || len(*old) >= maxSwept {
+// marks removes the marks of earlier pages.
+func (r *removal) marks(at *part, stays ledger.Micros) error {
+	at.over = true
+	return r.view.ShelfKeys(r.office.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
+		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= stays {
 			return nil, false, nil
 		}
-		*old = append(*old, append([]byte(nil), row...))
+		if r.stops(at, row) {
+			at.over = false
+			return nil, false, nil
+		}
+		r.remove(append([]byte(nil), row...))
 		return nil, true, nil
 	})
 }
 
-// removeKept removes deliveries that are over, and the keys of bulletins. Of a page
-// that the cursor has not passed none may go: its notice would look as if it had never
-// been tried.
-func (o *office) removeKept(view *posting.View, d *draft, before, cursor ledger.Micros, most int) (removed int, err error) {
-	err = view.ShelfAscending(o.org, []byte{rowKept}, nil, func(row, _ []byte) (bool, error) {
-		id := readID(row[1:])
-		if id.Booked >= before || removed >= most {
+// kept removes deliveries that are over. Of a page that the cursor has not passed none
+// may go: its notice would look as if it had never been tried.
+func (r *removal) kept(at *part, cursor ledger.Micros) error {
+	o := r.office
+	at.over = true
+	return r.view.ShelfAscending(o.org, []byte{rowKept}, at.from, func(row, value []byte) (bool, error) {
+		id, ok := idAfter(row, 1)
+		if ok && id.Booked >= r.before {
 			return false, nil
 		}
-		known := o.known(d, id)
-		if known == nil || known.State == Pending || known.page != 0 && id.Booked >= cursor {
-			return true, nil
+		if r.stops(at, row) {
+			at.over = false
+			return false, nil
+		}
+		r.passed++
+		known := r.draft.kept[id]
+		if known == nil {
+			known, _ = decodeKept(id, value)
+		}
+		if !ok || known == nil || known.State == Pending || known.page != 0 && id.Booked >= cursor {
+			return true, nil // also what is wrong, of which the checker says more
 		}
 		if known.State == Parked {
-			d.shelve(o.org, keyParked(known.key(o.org), id), nil)
+			r.draft.shelve(o.org, keyParked(known.key(o.org), id), nil)
 		}
-		d.shelve(o.org, keyKept(id), nil)
-		removed++
+		r.remove(keyKept(id))
 		return true, nil
 	})
-	if err != nil {
-		return removed, err
-	}
-	return removed, view.ShelfAscending(o.org, []byte{rowPosted}, nil, func(row, value []byte) (bool, error) {
-		if len(value) == idSize && readID(value).Booked < before && removed < most {
-			d.shelve(o.org, append([]byte(nil), row...), nil)
-			delete(o.posted, string(row))
-			removed++
+}
+
+// posted removes the keys of bulletins.
+func (r *removal) posted(at *part) error {
+	at.over = true
+	return r.view.ShelfAscending(r.office.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {
+		if r.stops(at, row) {
+			at.over = false
+			return false, nil
+		}
+		r.passed++
+		if len(value) == idSize && readID(value).Booked < r.before {
+			r.remove(append([]byte(nil), row...))
 		}
 		return true, nil
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/ledger"
+	"mizan/posting"
 )
 
 const month = 30 * 24 * time.Hour
@@ -65,7 +66,8 @@ func TestNothingOldIsToldAgainWhereNothingElseHappens(t *testing.T) {
 		h.restart()
 		h.pass(month)
 	}
-	h.wants(id, Parked, MaxAttempts)
+	_, err := h.Read(here, id)
+	wantCode(t, err, ledger.NotFound)
 	if got := r.count(); got != MaxAttempts {
 		t.Errorf("%d requests, want %d", got, MaxAttempts)
 	}
@@ -141,5 +143,108 @@ func TestAKeyIsKeptAsLongAsItsBulletin(t *testing.T) {
 	}
 	if first := readID(h.shelf(here, rowKept)[0][1:]).Booked; first <= ledger.MicrosOf(began) {
 		t.Error("the first one is still there")
+	}
+}
+
+// A row of one organization cannot be read: the others are swept, and whoever moves the
+// clock is not told so. When it can be read again, it is swept, too.
+func TestAnOrganizationThatCannotBeSweptKeepsNothingOfOthers(t *testing.T) {
+	h := newHouse(t, func(h *house) { h.keep = time.Hour })
+	r := receive(t, always(200))
+	to := h.at(r)
+	tells := func() {
+		for range 2 { // pages of which the first can go when it is old
+			h.tells(here, posting.Webhook, to)
+			h.tells(there, posting.Webhook, to)
+			h.rest()
+		}
+	}
+	tells()
+	h.plant(here, []byte{rowCursor}, []byte{1})
+	h.pass(2 * 24 * time.Hour)
+	tells()
+	h.pass(24 * time.Hour)
+	if here, there := len(h.shelf(here, rowNotices)), len(h.shelf(there, rowNotices)); here != 4 || there != 2 && there != 1 {
+		t.Errorf("%d pages of the one and %d of the other are left", here, there)
+	}
+	h.plant(here, []byte{rowCursor}, nil)
+	h.pass(sweepAgain)
+	if here, there := len(h.shelf(here, rowNotices)), len(h.shelf(there, rowNotices)); here != there {
+		t.Errorf("%d pages of the one and %d of the other are left", here, there)
+	}
+}
+
+// A delivery that cannot be read stays; what is behind it goes.
+func TestARowThatCannotBeReadIsSweptAround(t *testing.T) {
+	h := newHouse(t, func(h *house) { h.keep = 10 * time.Hour })
+	id := h.one(h.at(receive(t, always(500))))
+	h.plant(here, keyKept(ID{id.Booked - 1, posting.Bulletin}), []byte{0xff})
+	h.pass(2 * 24 * time.Hour)
+	h.one(uuid.New()) // a later page, so that the first one goes
+	h.pass(2 * 24 * time.Hour)
+	_, err := h.Read(here, id)
+	wantCode(t, err, ledger.NotFound)
+	if _, found := h.allRows()[string(keyKept(id))]; found {
+		t.Error("what is behind it is still there")
+	}
+}
+
+// The cursor is moved by several: one that has seen less and asks last, and one that
+// is in the same Change, take nothing back.
+func TestTheCursorNeverGoesBack(t *testing.T) {
+	h := newHouse(t)
+	ask := func(to ...ledger.Micros) {
+		t.Helper()
+		if err := h.ask(here, func(o *office, d *draft, _ ledger.Micros) error {
+			for _, page := range to {
+				if err := o.passCursor(d, page); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		to   []ledger.Micros
+		want ledger.Micros
+	}{{[]ledger.Micros{5}, 5}, {[]ledger.Micros{3}, 5}, {[]ledger.Micros{9, 7, 8}, 9}, {[]ledger.Micros{9}, 9}} {
+		ask(step.to...)
+		if c, err := h.cursor(here); c != step.want || err != nil {
+			t.Errorf("after %d the cursor is at %d, want %d (%v)", step.to, c, step.want, err)
+		}
+	}
+}
+
+// Of many rows that stay, a Change looks at so many only, and the next one goes on
+// behind them.
+func TestASweepPassesManyThatStayInStepsAndOnce(t *testing.T) {
+	h := newHouse(t)
+	const stay = maxPassed + 100
+	c, to := &posting.Change{Outcome: true}, uuid.New()
+	for i := range stay {
+		d := &Delivery{ID: ID{ledger.Micros(i + 1), posting.Webhook}, To: to, State: Pending, Next: 1 << 60, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
+		row, err := encodeKept(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Shelf = append(c.Shelf, posting.Shelf{Org: here, Key: keyKept(d.ID), Value: row}); len(c.Shelf) == 1_000 || i == stay-1 {
+			h.submit(c)
+			c = &posting.Change{Outcome: true}
+		}
+	}
+	var steps []*swept
+	for at := new(swept); at.more(); steps = append(steps, at) {
+		from := *at
+		if err := h.ask(here, func(o *office, d *draft, _ ledger.Micros) (err error) {
+			at, err = o.removeOld(d, ledger.MicrosOf(began), from)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(steps) != 2 || string(steps[0].kept.from) != string(keyKept(ID{maxPassed + 1, posting.Webhook})) {
+		t.Errorf("%d steps, the first to %x", len(steps), steps[0].kept.from)
 	}
 }

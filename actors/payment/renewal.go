@@ -108,12 +108,12 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 	t.begin(c, begun)
 }
 
-// renewalOf is what the initial payment's merchant and payer ask for again. It has
-// no address of the payer, who is not there.
+// renewalOf is what the initial payment's merchant and payer ask for again. The payer's
+// address is that of then: limits and the blocklist see who they saw then.
 func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
 	return payment.Request{
 		Type: payment.Payment, Amount: r.Amount, Asset: initial.Asset, Method: payment.ProviderToken,
-		Customer: initial.Customer, MerchantMeta: r.Meta, Lang: initial.Lang,
+		Customer: initial.Customer, PayerIP: initial.PayerIP, MerchantMeta: r.Meta, Lang: initial.Lang,
 		CardBIN: initial.CardBIN, CardLast4: initial.CardLast4, CardPrint: initial.CardPrint,
 		Renewal: &payment.Renewal{
 			Subscription: r.Subscription, Number: r.Number, Initial: r.Initial, Terminal: initial.Terminal,

@@ -3,9 +3,11 @@ package subscription_test
 import (
 	"bytes"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +106,23 @@ func TestARenewalIsHeldAgainstTheLimits(t *testing.T) {
 	}
 }
 
+// The blocklist sees who paid at first, by the address as well: whoever is listed there
+// since is not charged.
+func TestARenewalIsHeldAgainstTheBlocklist(t *testing.T) {
+	for kind, value := range map[string]string{"ip": "203.0.113.0/24", "email": "a@b.example", "bin": "424242"} {
+		h := open(t)
+		s := h.subscribeOn(h.pay(func(c *paymentactor.Create) { c.Request.PayerIP = netip.MustParseAddr("203.0.113.7") }))
+		if _, err := h.directory.CreateBlock(t.Context(), h.first.Org, directory.BlockDraft{Kind: directory.BlockKind(kind), Value: value}); err != nil {
+			t.Fatal(err)
+		}
+		h.advance(30 * day)
+		h.is(s.ID, "past_due", 0, 1)
+		if r := h.renewals(s.ID)[0]; r.Status != payment.Rejected || r.Error != "anti-fraud: "+kind {
+			t.Errorf("%s: %s %q", kind, r.Status, r.Error)
+		}
+	}
+}
+
 // The credential is its provider's: another terminal is no way out.
 func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 	h := open(t)
@@ -161,8 +180,18 @@ func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 	}
 	h.runtime.Quiesce()
 	r := h.is(s.ID, "active", 1, 5)
-	if want := ledger.MicrosOf(h.clock.Now().Add(30 * day)); r.Next != want {
+	if want := ledger.MicrosOf(start.Add(420 * day)); r.Next != want { // the schedule is the creation's
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
+	}
+	var attempts []string
+	for _, r := range h.renewals(s.ID) {
+		attempts = append(attempts, strings.TrimPrefix(string(r.MerchantMeta), `{"subscription_id":"`+s.ID.String()+`",`))
+	}
+	if want := []string{
+		`"renewal_number":1,"renewal_attempt":1}`, `"renewal_number":1,"renewal_attempt":2}`, `"renewal_number":1,"renewal_attempt":3}`,
+		`"renewal_number":1,"renewal_attempt":4}`, `"renewal_number":1,"renewal_attempt":5}`,
+	}; !slices.Equal(attempts, want) {
+		t.Errorf("the attempts are %q", attempts)
 	}
 }
 
@@ -209,12 +238,16 @@ func TestAPauseStopsRenewalsAndNothingIsMadeUpFor(t *testing.T) {
 	}
 	h.advance(200 * day)
 	h.is(s.ID, "paused", 0, 0)
-	if _, err := h.Resume(h.of(s.ID)); err != nil {
+	resumed, err := h.Resume(h.of(s.ID))
+	if err != nil {
 		t.Fatal(err)
+	}
+	if at, ok := resumed.Record.NextRenewal(); !ok || at != ledger.MicrosOf(h.clock.Now()) {
+		t.Errorf("resumed, the next renewal is at %v (%v), want at once", at.Time(), ok)
 	}
 	h.runtime.Quiesce()
 	h.is(s.ID, "active", 1, 1)
-	h.advance(30*day - time.Second)
+	h.advance(10*day - time.Second)
 	h.is(s.ID, "active", 1, 1)
 	h.advance(time.Second)
 	h.is(s.ID, "active", 2, 2)

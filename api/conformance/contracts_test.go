@@ -27,6 +27,12 @@ var shared = params{"bank": 50, "customer": 50}
 // strike creates a contract of the product, in AED, with these members in its body.
 func strike(t testing.TB, product string, more ...any) *pact {
 	t.Helper()
+	return strikeAt(t, pfp+product, more...)
+}
+
+// strikeAt creates one at an address of any reading.
+func strikeAt(t testing.TB, base string, more ...any) *pact {
+	t.Helper()
 	d := &pact{caller: bearer(t, open(t).Sandbox.SessionToken), people: make(map[string]string)}
 	pairs := []string{}
 	for _, name := range []string{"p", "a", "b", "c"} {
@@ -34,8 +40,8 @@ func strike(t testing.TB, product string, more ...any) *pact {
 		pairs = append(pairs, d.people[name], "{"+name+"}")
 	}
 	body := params{"region": "AE", "env": "test", "customer_id": d.people["p"]}.with(more...)
-	made := d.post(pfp+product, body).want(201)
-	d.path = pfp + product + "/" + made.at("data.id")
+	made := d.post(base, body).want(201)
+	d.path = base + "/" + made.at("data.id")
 	d.names = strings.NewReplacer(append(pairs, made.at("data.id"), "{this}")...)
 	return d
 }

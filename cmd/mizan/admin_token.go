@@ -122,7 +122,7 @@ func (c *rotateTokenCommand) sealer(s *streams) directory.Sealer {
 	}
 	keyring, err := secret.LoadKeyring(path)
 	if err != nil {
-		_, _ = fmt.Fprintf(s.err, "mizan: admin-token: %s: what terminals keep sealed was left as it is\n", folded(err.Error()))
+		_, _ = fmt.Fprintf(s.err, "mizan: admin-token: %s: what terminals and partners keep sealed was left as it is\n", folded(err.Error()))
 		return directory.NoKeys
 	}
 	return keyring

@@ -158,7 +158,7 @@ func (r *reader) values() *config {
 		createWait:     r.duration("create-wait"),
 		providerWait:   r.duration("provider-timeout"),
 		actionTTL:      r.duration("action-ttl"),
-		retention:      r.within("delivery-retention", minRetention, maxRetention),
+		retention:      r.within("delivery-retention", "720h", minRetention, maxRetention),
 		privateHooks:   r.flag("allow-private-webhooks", sandbox),
 		operators:      r.operators(sandbox),
 		check:          r.flag("check", false),

@@ -90,7 +90,7 @@ func (r *reader) smtpAddress() (host string, port int) {
 	host, digits, _ := net.SplitHostPort(raw) // address has taken it
 	port, _ = strconv.Atoi(digits)
 	if host == "" || port == 0 {
-		r.wrong("smtp-address", "%q has no host, or no port from 1 to 65535", raw)
+		r.wrong("smtp-address", "%q has no host, or its port is no number from 1 to 65535", raw)
 		return "", 0
 	}
 	return host, port

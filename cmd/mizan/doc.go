@@ -1,5 +1,5 @@
 // Command mizan is the whole product in one binary: the server (serve), the
-// administration's client (admin), the rotation of its tokens (admin-token), the checker (audit verify) and the load
+// administration's client (admin), that of an organization's contracts (contracts), the rotation of its tokens (admin-token), the checker (audit verify) and the load
 // generators (bench).
 //
 // Invariants:
@@ -9,7 +9,7 @@
 //     asked, who takes part, listener (nothing is accepted), the providers with the simulator's log,
 //     runtime, recovery, the sandbox's seed and sandbox.json, then requests. So "core_status ok" means
 //     that all due work is scheduled.
-//  3. Exit codes, but for admin, which has its own: 0 clean stop, 1 storage
+//  3. Exit codes, but for admin and contracts, which have their own: 0 clean stop, 1 storage
 //     fault, 2 bad configuration or address in use, 3 directory locked or of a newer schema. After a storage fault
 //     nothing more is acknowledged.
 //  4. A plain token or key is written to sandbox.json only, or printed once.

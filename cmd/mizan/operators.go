@@ -44,32 +44,29 @@ func (s *server) moved(org ledger.ID, from transaction.Status, r *transaction.Re
 	s.desk.Observe(org, from, r)
 }
 
-// tellOperators makes one attempt to tell a terminal's operators a message: those that
-// an earlier attempt has left, or all. Who is on the terminal's list counts as it is
-// at the moment.
-func (s *server) tellOperators(org, to ledger.ID, body, left []byte) (notifier.Attempt, []byte, time.Duration) {
+// tellOperators makes one attempt to tell a terminal's operators a message: all who are
+// on the terminal's list at the moment, but for those whom an earlier attempt has told.
+// It returns who was told so far.
+func (s *server) tellOperators(org, to ledger.ID, body, told []byte) (notifier.Attempt, []byte, time.Duration) {
 	at := ledger.MicrosOf(s.clock.Now())
 	m, err := watch.ReadMessage(body)
 	if err != nil {
 		s.log.Error("a message to operators cannot be read", "terminal", to.String(), "error", err)
-		return notifier.Attempt{At: at, Failure: "the message cannot be read"}, left, 0
+		return notifier.Attempt{At: at, Failure: "the message cannot be read"}, told, 0
 	}
-	var contacts operators.Contacts
+	were, err := operators.ReadContacts(told)
+	if err != nil {
+		s.log.Error("who was told already cannot be read", "terminal", to.String(), "error", err)
+		return notifier.Attempt{At: at, Failure: "who was told already cannot be read"}, told, 0
+	}
+	var listed operators.Contacts
 	if t, found := s.directory.Terminal(org, to); found {
-		contacts = operators.ContactsOf(&t.Notification)
+		listed = operators.ContactsOf(&t.Notification)
 	}
-	if left != nil {
-		were, err := operators.ReadContacts(left)
-		if err != nil {
-			s.log.Error("who is left to be told cannot be read", "terminal", to.String(), "error", err)
-			return notifier.Attempt{At: at, Failure: "who is left cannot be read"}, left, 0
-		}
-		contacts = were.Within(contacts)
-	}
-	a := s.operators.Carry(s.runtime.Context(), contacts, m)
+	a := s.operators.Carry(s.runtime.Context(), listed, were, m)
 	made := notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Took.Milliseconds()}
-	if a.Left.None() {
+	if a.Told.None() {
 		return made, nil, a.Wait
 	}
-	return made, a.Left.Append(nil), a.Wait
+	return made, a.Told.Append(nil), a.Wait
 }

@@ -287,8 +287,8 @@ func TestAServerThatCannotTellOperatorsSaysSo(t *testing.T) {
 	}
 }
 
-// What is stored and cannot be read is a failed attempt like any other: it leaves
-// everybody who was left, and harms nobody else.
+// What is stored and cannot be read is a failed attempt like any other: it forgets
+// nobody who was told, and harms nobody else.
 func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
 	cfg, err := parse(t, "--sandbox")
 	if err != nil {
@@ -298,14 +298,104 @@ func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
 	s.clock = clock.Real{}
 	good := watch.Message{Kind: watch.Daily, Subject: "s", Text: "t"}.Append(nil)
 	s.directory = new(directory.Service)
-	for name, c := range map[string]struct{ body, left []byte }{
-		"a message":    {[]byte("{"), []byte(`{"telegram":["1"]}`)},
+	for name, c := range map[string]struct{ body, told []byte }{
+		"a message":    {[]byte("{"), []byte(`{"told":{"telegram":["1"]}}`)},
 		"no message":   {nil, nil},
-		"who was left": {good, []byte("[")},
+		"who was told": {good, []byte("[")},
 	} {
-		a, left, wait := s.tellOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.left)
-		if a.Failure == "" || a.At == 0 || string(left) != string(c.left) || wait != 0 {
-			t.Errorf("%s: %+v, left %q, wait %v", name, a, left, wait)
+		a, told, wait := s.tellOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.told)
+		if a.Failure == "" || a.At == 0 || string(told) != string(c.told) || wait != 0 {
+			t.Errorf("%s: %+v, told %q, wait %v", name, a, told, wait)
 		}
+	}
+}
+
+// telling is a server that tells by Telegram, with one terminal, for euros.
+func telling(t *testing.T, r *room, chats ...any) (s *testkit.Server, terminal string) {
+	t.Helper()
+	s = testkit.Start(t, testkit.Options{Flags: []string{
+		"--clock", "manual", "--telegram-url", r.telegram().URL, "--telegram-token-file", file(t, "token", "123456:CANARY-token"),
+	}})
+	midnight(t, s, 1, time.Hour) // no day ends while the test lasts
+	alone(t, s)
+	answer, err := s.Admin().Post("/api/v1/terminal", map[string]any{
+		"name": "Euros", "partner_id": s.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test",
+		"merchant_params": map[string]any{"tg_ids_to_notify": chats, "large_transaction_threshold": "1000"},
+	})
+	status(t, answer, err, 201)
+	var made struct {
+		Data struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := answer.JSON(&made); err != nil {
+		t.Fatal(err)
+	}
+	return s, made.Data.ID
+}
+
+// lists has others told from now on.
+func lists(t *testing.T, s *testkit.Server, terminal string, chats ...any) {
+	t.Helper()
+	params := map[string]any{"tg_ids_to_notify": chats, "large_transaction_threshold": "1000"}
+	answer, err := s.Admin().Do("PATCH", "/api/v1/terminal/"+terminal, map[string]any{"merchant_params": params})
+	status(t, answer, err, 200)
+}
+
+// wantDelivery checks the latest delivery of a terminal, and returns its event_id.
+func wantDelivery(t *testing.T, s *testkit.Server, terminal, state string, attempts int) string {
+	t.Helper()
+	answer, err := s.Admin().Get("/api/v1/deliveries?limit=1&terminal_id=" + terminal)
+	status(t, answer, err, 200)
+	var list struct {
+		Data []struct {
+			ID       string `json:"event_id"`
+			State    string `json:"state"`
+			Attempts int    `json:"attempts"`
+		} `json:"data"`
+	}
+	if err := answer.JSON(&list); err != nil || len(list.Data) != 1 {
+		t.Fatalf("%d deliveries, %v", len(list.Data), err)
+	}
+	if d := list.Data[0]; d.State != state || d.Attempts != attempts {
+		t.Errorf("%s after %d attempts, want %s after %d", d.State, d.Attempts, state, attempts)
+	}
+	return list.Data[0].ID
+}
+
+const largeEuros = `Large payment: 10.00 EUR (1000 minor units) at "Euros"`
+
+// Whoever is on the list at an attempt, and was not told yet, is told.
+func TestWhoIsListedMeanwhileIsToldWhatNobodyGot(t *testing.T) {
+	r := &room{t: t, blocked: map[string]bool{"1": true}}
+	s, terminal := telling(t, r, 1)
+	payAmount(t, s, "4242424242424242", 1000, "charged")
+	advance(t, s, `{"advance_seconds":1}`)
+	wantHeard(t, "while it refuses", r.heard())
+	wantDelivery(t, s, terminal, "pending", 1)
+	lists(t, s, terminal)
+	advance(t, s, `{"advance_seconds":60}`)
+	wantDelivery(t, s, terminal, "pending", 2) // and not delivered: nobody was told
+	lists(t, s, terminal, 2, "2", 3)
+	advance(t, s, `{"advance_seconds":200}`)
+	wantHeard(t, "who is listed by then", r.heard(), "2: "+largeEuros, "3: "+largeEuros)
+	wantDelivery(t, s, terminal, "delivered", 3)
+}
+
+// What was given up, and is asked for again, is for whom it has not reached; what was
+// delivered, for all.
+func TestAReplayIsForWhomItHasNotReachedOrForAll(t *testing.T) {
+	r := &room{t: t, blocked: map[string]bool{"2": true}}
+	s, terminal := telling(t, r, 1, 2)
+	payAmount(t, s, "4242424242424242", 1000, "charged")
+	advance(t, s, `{"advance_seconds":36000}`)
+	r.heard()
+	id := wantDelivery(t, s, terminal, "parked", 6)
+	r.block("2", false)
+	for _, want := range [][]string{{"2: " + largeEuros}, {"1: " + largeEuros, "2: " + largeEuros}} {
+		answer, err := s.Admin().Post("/api/v1/deliveries/"+id+"/replay", nil)
+		status(t, answer, err, 200)
+		advance(t, s, `{"advance_seconds":1}`)
+		wantHeard(t, "a replay of what was parked, then of what was delivered", r.heard(), want...)
 	}
 }

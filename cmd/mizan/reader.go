@@ -69,7 +69,7 @@ func (r *reader) address(name string) string {
 		return ""
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		r.wrong(name, "%q has no port from 0 to 65535", raw)
+		r.wrong(name, "the port of %q is no number from 0 to 65535", raw)
 		return ""
 	}
 	return raw
@@ -82,11 +82,11 @@ func (r *reader) origin(name string) string {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
-		r.wrong(name, "%q is not an https:// address", raw)
+		r.wrong(name, "is not an https:// address") // what was sent may hold a password
 		return ""
 	}
 	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.User != nil {
-		r.wrong(name, "%q has to be a scheme and a host only", raw)
+		r.wrong(name, "has to be a scheme and a host only")
 		return ""
 	}
 	return u.Scheme + "://" + u.Host
@@ -176,23 +176,39 @@ func (r *reader) count(name string, limit int) int {
 }
 
 // duration takes "10s" as Go spells it, or a bare number of seconds.
-func (r *reader) duration(name string) time.Duration { return r.within(name, 0, maxDuration) }
-
-// within is a duration of at least, and at most, another one.
-func (r *reader) within(name string, least, most time.Duration) time.Duration {
+func (r *reader) duration(name string) time.Duration {
 	raw := r.text(name)
 	if raw == "" {
 		return 0
 	}
-	d, err := time.ParseDuration(raw)
-	if seconds, plain := strconv.ParseUint(raw, 10, 32); plain == nil {
-		d, err = time.Duration(seconds)*time.Second, nil
-	}
-	if err != nil || d <= 0 || d < least || d > most {
-		r.wrong(name, "%q is not a duration such as 10s, above %v and up to %v", raw, least, most)
+	d, ok := asDuration(raw)
+	if !ok || d <= 0 || d > maxDuration {
+		r.wrong(name, "%q is not a duration such as 10s, above 0s and up to %v", raw, maxDuration)
 		return 0
 	}
 	return d
+}
+
+// within is a duration of at least, and at most, another one.
+func (r *reader) within(name, example string, least, most time.Duration) time.Duration {
+	raw := r.text(name)
+	if raw == "" {
+		return 0
+	}
+	d, ok := asDuration(raw)
+	if !ok || d < least || d > most {
+		r.wrong(name, "%q is not a duration such as %s, at least %v and up to %v", raw, example, least, most)
+		return 0
+	}
+	return d
+}
+
+func asDuration(raw string) (time.Duration, bool) {
+	if seconds, err := strconv.ParseUint(raw, 10, 32); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	d, err := time.ParseDuration(raw)
+	return d, err == nil
 }
 
 // loopback tells whether only this machine can reach the address.

@@ -319,6 +319,7 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	s.core.Store(coreStopping)
 	s.log.Info("stopping")
+	s.runtime.Quit()
 	s.stopBy = time.Now().Add(stopBound)
 	bound, cancel := context.WithDeadline(context.Background(), s.stopBy)
 	defer cancel()

@@ -10,7 +10,8 @@
 //     or a session is revoked, an administration token is retired, an organization is archived, and an archived one stays so.
 //  3. A record holds no password, key or token of who calls us, only their hashes,
 //     and prints nothing but its identity. What a terminal needs to be let in
-//     elsewhere, or to sign, is in its parameters.
+//     elsewhere, or to sign, is in its parameters, or is a partner's secret: what
+//     stands there as a mask opens and signs nothing.
 //  4. Created is the booked time of the record's first event. It comes from the
 //     store's envelope and is no part of what a decision writes.
 //  5. What ParseSettings and ParseNotification once took they take for ever:
@@ -31,7 +32,8 @@
 //     has made.
 //  12. Where notifications may go is one rule for partners and terminals. It is held
 //     against an address when that is set or changed; a name is seen through only
-//     when something is sent there.
+//     when something is sent there. An empty address or secret is none, and is never
+//     asked for: what is stored as one may stay.
 //
 // Callers: actors/directory (which makes decisions durable and keeps the view),
 // ledger/payment (routing, fees, conversion), actors/provider, api.

@@ -60,6 +60,35 @@ func (t *Terminal) checkSecrets(op string) error {
 	)
 }
 
+// checkEmptied refuses an address or a secret that is asked for and empty: whoever
+// sends that may have meant another one, and would be told nothing, or nothing signed.
+// What is stored as empty may be sent back.
+func (t *Terminal) checkEmptied(op string, stored []byte) error {
+	asked, old := readParams(op, merchantParams, t.MerchantParams), readParams(op, merchantParams, stored)
+	emptied := func(key string) bool { return string(asked.raw(key)) == `""` && string(old.raw(key)) != `""` }
+	return Join(
+		check(!emptied(keyNotifyURL), op, asked.field(keyNotifyURL), "%s", EmptyNotifyURL),
+		check(!emptied(keySecret), op, asked.field(keySecret), "%s", EmptySecret),
+		check(!emptied(keySecretPrevious), op, asked.field(keySecretPrevious), "%s", EmptySecret),
+	)
+}
+
+// What is said of an address or a secret that is sent empty, by all who take one.
+const (
+	EmptyNotifyURL = "must be an http or https address, or null"
+	EmptySecret    = "must not be empty; null takes it away"
+)
+
+// forgetMasks leaves out secrets in whose place a mask is stored, as they did not
+// open: what everybody knows signs nothing.
+func (n *Notification) forgetMasks() {
+	for _, secret := range []*string{&n.Secret, &n.SecretPrevious} {
+		if *secret == Mask {
+			*secret = ""
+		}
+	}
+}
+
 // ShownSecret is Mask in the place of the partner's secret, empty where it has none.
 func (p *Partner) ShownSecret() string {
 	if p.Secret == "" {

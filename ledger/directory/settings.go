@@ -90,11 +90,11 @@ func ParseSettings(object []byte) (Settings, error) {
 
 // Notification is what a terminal's merchant_params say.
 type Notification struct {
-	NotifyURL      string // empty: nobody is told
-	Secret         string // empty: notifications are not signed
-	SecretPrevious string // signs a second time while secrets rotate
-	Telegram       []string
-	Emails         []string
+	NotifyURL      string        // empty: nobody is told
+	Secret         string        // empty: notifications are not signed
+	SecretPrevious string        // signs a second time while secrets rotate
+	Telegram       []string      // chats, each once: numbers, or names that begin with '@'
+	Emails         []string      // addresses, each once
 	Large          *money.Amount // a transaction of that amount or more is told to the operators
 }
 
@@ -105,16 +105,16 @@ func ParseNotification(object []byte) (Notification, error) {
 		NotifyURL:      r.text(keyNotifyURL, MaxURL),
 		Secret:         r.text(keySecret, MaxSecret),
 		SecretPrevious: r.text(keySecretPrevious, MaxSecret),
-		Telegram:       r.identifiers("tg_ids_to_notify"),
-		Emails:         r.strings("emails_to_notify"),
+		Telegram:       distinct(r.identifiers(keyTelegram)),
+		Emails:         distinct(r.strings(keyEmails)),
 		Large:          r.amount("large_transaction_threshold"),
 	}
 	r.keep(checkURL(r.op, r.field(keyNotifyURL), n.NotifyURL))
 	for _, address := range n.Emails {
 		if address == "" {
-			r.refuse("emails_to_notify", "holds an empty address")
+			r.refuse(keyEmails, "holds an empty address")
 		}
-		r.keep(checkEmail(r.op, r.field("emails_to_notify"), address))
+		r.keep(checkEmail(r.op, r.field(keyEmails), address))
 	}
 	if r.refused != nil {
 		return Notification{}, r.refused

@@ -92,8 +92,9 @@ func NewTerminal(id ledger.ID, owner *Partner, d TerminalDraft) (*Terminal, ledg
 		Active: !d.Inactive, Env: env, ProviderParams: parameters(d.ProviderParams), MerchantParams: parameters(d.MerchantParams),
 		MerchantAdapter: d.MerchantAdapter,
 	}
-	if err := Join(t.checkWords(op), t.fill(op, true, true), t.checkNotifyURL(op, "", d.PrivateHooks)); err != nil {
-		return nil, ledger.Event{}, err
+	wrong := Join(t.checkWords(op), t.fill(op, true, true), t.checkNotifyURL(op, "", d.PrivateHooks), t.checkEmptied(op, nil), t.checkChats(op, nil))
+	if wrong != nil {
+		return nil, ledger.Event{}, wrong
 	}
 	return t, began(ledger.Terminal, id, onOff(t.Active)), nil
 }
@@ -126,7 +127,8 @@ func (t *Terminal) Patch(p TerminalPatch) (*Terminal, ledger.Event, error) {
 	}
 	wrong := Join(next.checkWords(op), next.fill(op, p.ProviderParams != nil, p.MerchantParams != nil))
 	if p.MerchantParams != nil {
-		wrong = Join(wrong, next.checkNotifyURL(op, t.Notification.NotifyURL, p.PrivateHooks))
+		wrong = Join(wrong, next.checkNotifyURL(op, t.Notification.NotifyURL, p.PrivateHooks), next.checkEmptied(op, t.MerchantParams),
+			next.checkChats(op, t.Notification.Telegram))
 	}
 	if wrong != nil {
 		return nil, ledger.Event{}, wrong
@@ -181,6 +183,7 @@ func (t *Terminal) Reparse() error {
 	t.Settings, unset = ParseSettings(t.ProviderParams)
 	t.connect()
 	t.Notification, unheard = ParseNotification(t.MerchantParams)
+	t.Notification.forgetMasks()
 	return Join(unset, unheard)
 }
 

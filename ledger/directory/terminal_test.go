@@ -152,6 +152,43 @@ func TestNotification(t *testing.T) {
 	}
 }
 
+// What is asked for has to be a chat's number or name; what is stored is read as it is.
+func TestChatsHaveToBeSuchAsThereCanBe(t *testing.T) {
+	const field = "merchant_params.tg_ids_to_notify"
+	for list, want := range map[string]string{
+		`[7,-100123,"-100123456789012","12","@ops","@Ops_of_the_shop2"]`: "",
+		`["abc"]`: field, `["@"]`: field, `["@a b"]`: field, `[0]`: field, `["0"]`: field, `["-"]`: field, `["+5"]`: field, `["007"]`: field,
+		`["1.0"]`: field, `[" 1"]`: field, `["@1st"]`: field, `["@ops\n"]`: field, `["ops@bank.example"]`: field, `[1,"abc"]`: field,
+		`[1234567890123456789]`: field, `["@` + strings.Repeat("a", 33) + `"]`: field,
+	} {
+		params := []byte(`{"tg_ids_to_notify":` + list + `}`)
+		_, _, err := NewTerminal(testID(1), owner, TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal, MerchantParams: params})
+		wantField(t, list, err, want)
+		term, _, err := NewTerminal(testID(1), owner, TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = term.Patch(TerminalPatch{MerchantParams: &params})
+		wantField(t, list, err, want)
+	}
+	stored := &Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, MerchantParams: []byte(`{"tg_ids_to_notify":["abc"]}`)}
+	if err := stored.Reparse(); err != nil || len(stored.Notification.Telegram) != 1 {
+		t.Errorf("what is stored is read as %v, %v", stored.Notification.Telegram, err)
+	}
+	for list, want := range map[string]string{`["abc"]`: "", `["abc",7]`: "", `["abc","abd"]`: field} {
+		params := []byte(`{"tg_ids_to_notify":` + list + `}`)
+		_, _, err := stored.Patch(TerminalPatch{MerchantParams: &params})
+		wantField(t, "sent back: "+list, err, want)
+	}
+}
+
+func TestWhoIsListedTwiceIsToldOnce(t *testing.T) {
+	n, err := ParseNotification([]byte(`{"tg_ids_to_notify":[1,"1","@Ops","@ops",-1],"emails_to_notify":["Ops@bank.example","ops@Bank.example","risk@bank.example"]}`))
+	if err != nil || fmt.Sprintf("%v %v", n.Telegram, n.Emails) != "[1 @Ops -1] [Ops@bank.example risk@bank.example]" {
+		t.Errorf("told would be %v and %v, %v", n.Telegram, n.Emails, err)
+	}
+}
+
 func TestTerminalPatch(t *testing.T) {
 	term, event, err := NewTerminal(testID(1), owner, TerminalDraft{Name: "T", Provider: Simulator, Type: PaymentTerminal, ProviderParams: []byte(` {"priority":3,"own":"kept"} `)})
 	if err != nil || event.To != "active" || term.Env != money.Prod || term.Settings.Priority != 3 || string(term.ProviderParams) != `{"priority":3,"own":"kept"}` {

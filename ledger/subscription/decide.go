@@ -17,8 +17,12 @@ const (
 	lastLook  = 24 * time.Hour
 )
 
+// MaxAttempts is how often one renewal is tried at the most. Behind the retries each
+// attempt takes a Resume.
+const MaxAttempts = 255
+
 // retries are the gaps, each from the failure before, after which a renewal that
-// was not paid is charged again.
+// was not paid is charged again. After the last the subscription is paused.
 var retries = [...]time.Duration{24 * time.Hour, 3 * 24 * time.Hour, 5 * 24 * time.Hour}
 
 // Decision is what a command does to a subscription.
@@ -133,12 +137,11 @@ func (d *Decision) unpaid(now time.Time) {
 	r := d.Record
 	last := int(r.Failures) >= len(retries)
 	if r.Looks = 0; last {
-		r.Failures++ // and no retry is left
-		r.Next = micros(now)
+		r.Next = micros(now) // no retry is left: the next attempt waits for Resume
 	} else {
 		r.Next = micros(now.Add(retries[r.Failures]))
-		r.Failures++
 	}
+	r.Failures++
 	d.move(Unpaid)
 	if last && r.State == PastDue {
 		d.move(Pause)
@@ -157,15 +160,17 @@ func (r *Record) Cancel(now time.Time) (Decision, error) {
 	return r.asked(Cancel, "subscription.Cancel", now)
 }
 
-// Resume goes on with what is paused: it is renewed when it was due, or at once
-// where that is past. The error is a *ledger.Refusal, Conflict for what is not paused.
+// Resume goes on with what is paused: its renewal, or the next attempt at one that was
+// not paid, is when it was due, or at once where that is past. Later ones are when they
+// would have been. The error is a *ledger.Refusal, Conflict for what is not paused and
+// for a renewal that was tried MaxAttempts times.
 func (r *Record) Resume(now time.Time) (Decision, error) {
 	resumed := *r
 	if r.State == Paused {
-		resumed.Failures = 0
-		if at := micros(now); resumed.Next < at {
-			resumed.Anchor, resumed.Next = at, at
+		if r.Failures >= MaxAttempts {
+			return Decision{}, ledger.Refuse("subscription.Resume", ledger.Conflict, "the renewal was tried %d times and was not paid", MaxAttempts)
 		}
+		resumed.Next = max(resumed.Next, micros(now))
 	}
 	d, err := resumed.asked(Resume, "subscription.Resume", now)
 	if err == nil && d.Record.State == Active {

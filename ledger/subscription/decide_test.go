@@ -144,9 +144,62 @@ func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
 	if l.r.Renewals != 0 || l.r.Number != 4 {
 		t.Errorf("%d renewals, number %d", l.r.Renewals, l.r.Number)
 	}
-	// Resumed, it is due at once, and has its retries again.
-	l.after(2*day).asks(resume).is("active", 41*day).told("resumed active")
-	l.renews().hears(false).is("past_due", 42*day)
+	if _, follows := l.d.Tidings[0].Standing.NextRenewal(); follows {
+		t.Error("told that another attempt follows the last")
+	}
+}
+
+// Resumed, it is tried at once, once: the failures before count. Paid at last, it moves
+// no later renewal.
+func TestWhatTheServiceHasPausedGoesOnWithTheNextAttempt(t *testing.T) {
+	l := start(t, 30)
+	for range 4 {
+		l.renews().hears(false)
+	}
+	l.after(2*day).asks(resume).is("active", 41*day).told("resumed past_due")
+	l.renews().hears(false).is("paused", -1).told("payment_failed past_due", "paused paused")
+	if l.r.Failures != 5 || l.r.Number != 5 {
+		t.Errorf("%d failures, number %d", l.r.Failures, l.r.Number)
+	}
+	l.after(50*day).asks(resume).is("active", 91*day).renews().hears(true).is("active", 120*day).told("renewed active")
+	if l.r.Renewals != 1 || l.r.Failures != 0 {
+		t.Errorf("%d renewals, %d failures", l.r.Renewals, l.r.Failures)
+	}
+}
+
+func TestAPauseKeepsTheAttemptsAndTheirInstants(t *testing.T) {
+	l := start(t, 30).renews().hears(false).renews().hears(false).is("past_due", 34*day)
+	l.asks(pause).is("paused", -1)
+	l.after(day).asks(resume).is("active", 34*day).told("resumed past_due")
+	l.asks(pause).after(day).asks(resume).is("active", 34*day)
+	l.asks(pause).after(2*day).asks(resume).is("active", 35*day)
+	if l.renews().hears(false).is("past_due", 40*day); l.r.Failures != 3 {
+		t.Errorf("%d failures, want 3", l.r.Failures)
+	}
+}
+
+func TestARenewalHasABoundOfAttempts(t *testing.T) {
+	l := start(t, 30)
+	for l.r.Failures < subscription.MaxAttempts {
+		if l.r.State == subscription.Paused {
+			l.asks(resume)
+		}
+		l.renews().hears(false)
+	}
+	if _, err := l.r.Resume(l.now); !ledger.IsRefusal(err, ledger.Conflict) || l.r.Number != subscription.MaxAttempts {
+		t.Errorf("after %d attempts: %v", l.r.Number, err)
+	}
+	l.asks(cancel).is("cancelled", -1)
+}
+
+func TestWhileARenewalIsUnderWayNobodyKnowsTheNext(t *testing.T) {
+	l := start(t, 30).renews()
+	if _, known := l.r.NextRenewal(); known || l.r.Status() != "active" {
+		t.Errorf("shown as %s with a next renewal", l.r.Status())
+	}
+	if at, known := l.hears(true).r.NextRenewal(); !known || at != ledger.MicrosOf(began.Add(60*day)) {
+		t.Errorf("next at %v (%v)", at.Time(), known)
+	}
 }
 
 func TestARetryThatIsPaidMovesNoLaterRenewal(t *testing.T) {
@@ -176,7 +229,10 @@ func TestResumedBeforeItWasDueItIsRenewedWhenItWas(t *testing.T) {
 
 func TestResumedAfterItWasDueItIsRenewedAtOnceAndOnce(t *testing.T) {
 	l := start(t, 30).asks(pause).after(100*day).asks(resume).is("active", 100*day)
-	l.renews().hears(true).is("active", 130*day)
+	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(l.now) {
+		t.Errorf("next at %v (%v), want at once", at.Time(), ok)
+	}
+	l.renews().hears(true).is("active", 120*day) // as if nothing had been
 }
 
 func TestARenewalUnderWayKeepsNobodyWaiting(t *testing.T) {

@@ -16,8 +16,10 @@
 //  5. Pausing and cancelling are never kept waiting by a renewal under way; what
 //     becomes of it is written down afterwards. Cancelled is final.
 //  6. Periods are counted from the first instant at which the subscription was to
-//     be renewed, so that a late renewal moves no later one. What was missed is
-//     not made up for: the next renewal is the first one that is still to come.
+//     be renewed, so that a late renewal moves no later one, and no pause does. What
+//     was missed is not made up for: one renewal, and then the first one that is still
+//     to come. A renewal that was not paid stays the same one, with its attempts, over a
+//     pause: an attempt's number is never used again for it.
 //  7. What is told of an event is what the record says just after that event, and
 //     all of it that ever changes is in Standing. The record counts how many were told,
 //     and how many there was nobody to tell of: nothing else remembers it.

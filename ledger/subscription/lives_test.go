@@ -53,7 +53,7 @@ func TestLivesOfSubscriptions(t *testing.T) {
 						t.Fatalf("paid at %v after %v", l.now, paidAt)
 					}
 					paidAt = l.now
-					if at := l.r.Next; at <= ledger.MicrosOf(l.now) {
+					if at := l.r.Next; at <= ledger.MicrosOf(l.now) || at.Time().Sub(began)%(time.Duration(days)*day) != 0 {
 						t.Fatalf("renewed at %v, and due again at %v", l.now, at.Time())
 					}
 				}
@@ -97,7 +97,7 @@ func hear(t *rapid.T, l *life, o *ordinary, paid bool) bool {
 		o.failures = 0
 		return true
 	}
-	if o.failures++; o.failures == 4 {
+	if o.failures++; o.failures >= 4 {
 		o.paused = true
 	}
 	return false
@@ -119,9 +119,7 @@ func ask(t *rapid.T, l *life, o *ordinary, what string) {
 	case "pause":
 		o.paused = true
 	case "resume":
-		if o.paused = false; !o.underWay {
-			o.failures = 0
-		}
+		o.paused = false
 	case "cancel":
 		o.cancelled = true
 	}

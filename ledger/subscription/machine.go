@@ -97,7 +97,7 @@ var Machine = fsm.MustCompile(
 			Cancel: {To: Cancelled, Why: "the partner asked for it: nothing is charged any more"},
 		},
 		Paused: {
-			Resume: {To: Active, Why: "the partner asked for it: the renewal that was due is the next one"},
+			Resume: {To: Active, Why: "the partner asked for it: the renewal that was due is the next one, with its attempts"},
 			Cancel: {To: Cancelled, Why: "the partner asked for it: nothing is charged any more"},
 		},
 		PausedRenewing: {

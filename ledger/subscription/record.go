@@ -42,13 +42,13 @@ type Terms struct {
 // Standing is how a subscription stands: all of it that changes.
 type Standing struct {
 	State  State
-	Anchor ledger.Micros // when the next renewal is due by its period; periods are counted from it
-	Next   ledger.Micros // when it is charged: at Anchor, or later where it was not paid at once
+	Anchor ledger.Micros // when the next renewal is due by its period, as counted from the creation
+	Next   ledger.Micros // when it is charged: at Anchor, or later where it was paused or not paid at once
 
 	Renewals uint64    // that were paid
 	Number   uint64    // of the last renewal that was begun; 0: none was. Those that were not paid count
 	Last     ledger.ID // its transaction
-	Failures uint8     // in a row, of the renewal that is due
+	Failures uint8     // in a row, of the renewal that is due: it keeps them while it is paused; at most MaxAttempts
 	Looks    uint8     // for what became of the one under way: their gaps grow
 }
 
@@ -71,12 +71,15 @@ func Statuses() []string {
 	return []string{string(Active), string(PastDue), string(Paused), string(Cancelled)}
 }
 
-// NextRenewal is when the next renewal is charged, or since when it is; false
-// where there is none.
+// NextRenewal is when the next renewal is charged, or since when it waits for its
+// partner to be active; false where there is none, and where that depends on how the
+// one under way ends.
 func (s *Standing) NextRenewal() (at ledger.Micros, ok bool) {
-	switch s.Status() {
-	case string(Active), string(PastDue):
+	switch s.State {
+	case Active:
 		return s.Next, true
+	case PastDue:
+		return s.Next, int(s.Failures) <= len(retries) // behind the last it is about to be paused
 	}
 	return 0, false
 }

@@ -13,14 +13,18 @@
 //     that an attempt hours later says the same.
 //  5. A message is at most MaxText and MaxSubject bytes; what does not fit is counted
 //     in its last line.
-//  6. A spike of failures is told once. Another one is told when there was none for
-//     SpikeCalm, and while one goes on it is told again after SpikeAgain.
-//  7. What a Spike remembers of a terminal is of one size, whatever happens there.
+//  6. There is a spike of failures while of the outcomes of the last SpikeWindow, to the
+//     microsecond, there are SpikeLeast or more and half of them, or more, are failures. It
+//     is told once. Another one is told when there was none for SpikeCalm, and while one
+//     goes on it is told again after SpikeAgain.
+//  7. What a Spike remembers of a terminal is bounded: 16 bytes for each of 256 outcomes,
+//     and beyond these for each second, by which the window may be longer then.
 //
 // Callers: actors/payment (of single transactions), actors/desk (spikes and summaries),
 // actors/notifier/operators (which carries messages).
 //
 // Rejected: storing the numbers and forming the words when a message is sent. They are
 // few, a release between two attempts would change them, and the record may have moved.
-// Also rejected: an exact window of ten minutes, which has to remember each outcome.
+// Also rejected: counting by slots of ten seconds. Of few outcomes, which are what most
+// terminals have, each one matters, and such a window is up to a slot too short.
 package watch

@@ -45,6 +45,10 @@ func TestWhenASpikeIsTold(t *testing.T) {
 		"half of more, later":                    {{0, 11, 10, false}, {min, 0, 1, true}},
 		"gathered within the window":             {{0, 0, 5, false}, {9 * min, 0, 5, true}},
 		"gathered too slowly":                    {{0, 0, 5, false}, {10 * min, 0, 5, false}},
+		"the window is ten minutes":              {{0, 0, 9, false}, {10*min - time.Second, 0, 1, true}},
+		"to the microsecond":                     {{time.Second - time.Microsecond, 0, 9, false}, {time.Second - 2*time.Microsecond + 10*min, 0, 1, true}},
+		"and no longer":                          {{0, 0, 9, false}, {10 * min, 0, 1, false}},
+		"half of those that ended, not of ten":   {{0, 10, 9, false}, {min, 0, 1, true}},
 		"successes that are too long ago":        {{0, 100, 0, false}, {10 * min, 0, 10, true}},
 		"successes that still count":             {{0, 100, 0, false}, {9 * min, 0, 10, false}},
 		"once while it goes on":                  {{0, 0, 10, true}, {min, 0, 10, false}, {5 * min, 0, 100, false}, {12 * min, 0, 10, false}, {20 * min, 0, 10, false}},
@@ -61,6 +65,20 @@ func TestWhenASpikeIsTold(t *testing.T) {
 			if told := m.play(&s); told != m.told {
 				t.Errorf("%s: moment %d told %v, want %v", name, i, told, m.told)
 			}
+		}
+	}
+}
+
+// Of very many outcomes those of a second are counted as one: the window is up to a
+// second longer, and what is remembered stays bounded.
+func TestWhatIsRememberedOfManyOutcomesIsBounded(t *testing.T) {
+	var s Spike
+	const gap = 100 * time.Millisecond
+	for n := range 20_000 {
+		s.Hear(at(time.Duration(n)*gap), false)
+		least := min(n+1, int(SpikeWindow/gap))
+		if len(s.entries) > maxExact+int(SpikeWindow/merged)+1 || s.all < uint64(least) || s.all > uint64(least)+uint64(merged/gap) {
+			t.Fatalf("outcome %d: %d entries of %d outcomes", n, len(s.entries), s.all)
 		}
 	}
 }
@@ -101,23 +119,27 @@ func TestWhatIsToldOfASpike(t *testing.T) {
 	}
 }
 
-// naive is the rule by its letter: it remembers everything and looks at each slot.
+// naive is the rule by its letter: it remembers everything, and counts anew at each
+// instant at which something leaves the window.
 type naive struct {
 	heard  []outcome
-	newest int64
-	high   int64
+	newest ledger.Micros
+	high   ledger.Micros
 	told   ledger.Micros
 }
 
 type outcome struct {
-	slot   int64
+	at     ledger.Micros
 	failed bool
 }
 
-func (n *naive) isHigh(now int64) bool {
+const tenMinutes = 600_000_000
+
+// isHigh counts what is less than ten minutes old.
+func (n *naive) isHigh(now ledger.Micros) bool {
 	all, failed := 0, 0
 	for _, o := range n.heard {
-		if o.slot > now-int64(slots) && o.slot <= now {
+		if now-o.at < tenMinutes {
 			all++
 			if o.failed {
 				failed++
@@ -128,24 +150,26 @@ func (n *naive) isHigh(now int64) bool {
 }
 
 func (n *naive) hear(at ledger.Micros, failed bool) bool {
-	now := max(int64(at)/10_000_000, n.newest)
-	for n.newest != 0 && n.newest < now {
-		n.newest++
-		if n.isHigh(n.newest) {
-			n.high = n.newest
+	now := max(at, n.newest)
+	for _, o := range n.heard {
+		if leaves := o.at + tenMinutes; leaves > n.newest && leaves <= now && n.isHigh(leaves-1) {
+			n.high = leaves
 		}
+	}
+	if n.isHigh(now) {
+		n.high = now
 	}
 	n.newest = now
 	n.heard = append(n.heard, outcome{now, failed})
 	if !n.isHigh(now) {
 		return false
 	}
-	calm := n.high == 0 || now-n.high >= 60
+	calm := n.high == 0 || now-n.high >= tenMinutes
 	n.high = now
-	if n.told != 0 && !calm && at-n.told < 3600_000_000 {
+	if n.told != 0 && !calm && now-n.told < 3600_000_000 {
 		return false
 	}
-	n.told = at
+	n.told = now
 	return true
 }
 
@@ -157,7 +181,7 @@ func TestASpikeIsWhatTheRuleSays(t *testing.T) {
 		share := rapid.IntRange(0, 100).Draw(t, "share")
 		pace := rapid.IntRange(1, 200).Draw(t, "pace")
 		for i := range rapid.IntRange(1, 150).Draw(t, "outcomes") {
-			now += ledger.Micros(rapid.IntRange(0, pace).Draw(t, "gap")) * 1_000_000
+			now += ledger.Micros(rapid.IntRange(0, pace*1000).Draw(t, "gap")) * 1_000
 			if rapid.IntRange(0, 40).Draw(t, "rests") == 0 {
 				now += ledger.Micros(rapid.IntRange(0, 90).Draw(t, "rest")) * 60_000_000
 			}

@@ -68,7 +68,8 @@ type Attempt struct {
 	Failure string        // who was not told and why, in a few words; empty: nobody is left
 	Took    time.Duration // real time
 	Wait    time.Duration // the next attempt is not to be made earlier; 0: nobody has said so
-	Left    Contacts      // who is to be told by another attempt
+	Left    Contacts      // who is to be told by another attempt, as the list stands
+	Told    Contacts      // who was told, by this attempt and those before
 }
 
 // Carriers carry messages. They may be used by any number of goroutines.
@@ -113,14 +114,35 @@ func (c *Carriers) Reaches(n *directory.Notification) bool {
 	return c.telegram != nil && len(n.Telegram) > 0 || c.post != nil && len(n.Emails) > 0
 }
 
-// Carry makes one attempt to tell everybody the message. It first waits until fewer
-// than MaxCarries are under way; from then on it returns within 15 s.
-func (c *Carriers) Carry(ctx context.Context, to Contacts, m watch.Message) Attempt {
+// reached are those of the contacts who can be told by what is configured.
+func (c *Carriers) reached(of Contacts) (to Contacts) {
+	if c.telegram != nil {
+		to.Telegram = of.Telegram
+	}
+	if c.post != nil {
+		to.Emails = of.Emails
+	}
+	return to
+}
+
+// Carry makes one attempt to tell the message to everybody who is listed and can be
+// reached, but for those whom attempts before have told. Where that is nobody, and
+// nobody was ever told, it has failed. It first waits until fewer than MaxCarries are
+// under way; from then on it returns within 15 s.
+func (c *Carriers) Carry(ctx context.Context, listed, told Contacts, m watch.Message) Attempt {
+	to := c.reached(listed).Without(told)
+	if to.None() {
+		a := Attempt{At: c.clock.Now(), Told: told}
+		if told.None() {
+			a.Failure = nobody
+		}
+		return a
+	}
 	select {
 	case c.places <- struct{}{}:
 		defer func() { <-c.places }()
 	case <-ctx.Done():
-		return Attempt{At: c.clock.Now(), Failure: interrupted, Left: to}
+		return Attempt{At: c.clock.Now(), Failure: interrupted, Left: to, Told: told}
 	}
 	at, began := c.clock.Now(), time.Now()
 	until := began.Add(c.bounds.answer)
@@ -128,15 +150,16 @@ func (c *Carriers) Carry(ctx context.Context, to Contacts, m watch.Message) Atte
 	defer cancel()
 	var chats, mails outcome
 	var both sync.WaitGroup
-	if c.telegram != nil && len(to.Telegram) > 0 {
+	if len(to.Telegram) > 0 {
 		both.Go(func() { chats = c.telegram.tell(ctx, to.Telegram, m) })
 	}
-	if c.post != nil && len(to.Emails) > 0 {
+	if len(to.Emails) > 0 {
 		both.Go(func() { mails = c.post.tell(ctx, to.Emails, m, at) })
 	}
 	both.Wait()
+	left := Contacts{Telegram: chats.left, Emails: mails.left}
 	return Attempt{
-		At: at, Took: time.Since(began), Left: Contacts{Telegram: chats.left, Emails: mails.left},
+		At: at, Took: time.Since(began), Left: left, Told: told.with(to.Without(left)),
 		Status: max(chats.status, mails.status), Wait: chats.wait,
 		Failure: joined(chats.said("telegram", len(to.Telegram)), mails.said("e-mail", len(to.Emails))),
 	}
@@ -190,6 +213,7 @@ type failure struct {
 // Why a contact was not told, for people.
 const (
 	interrupted  = "interrupted: the service is stopping"
+	nobody       = "nobody is there to be told" // an attempt as a whole
 	noConnection = "no connection in time"
 	noAnswer     = "no answer in time"
 	notFound     = "no such host"

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,11 +76,23 @@ func TestAWayThatIsNotConfiguredIsNoFailure(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
 	carry(t, open(t, byTelegram(api.URL)), both).want(t, 0, "", Contacts{})
-	carry(t, open(t, Options{}), both).want(t, 0, "", Contacts{})
 	if len(api.chats()) != 1 {
 		t.Error("the chat was not told")
 	}
-	carry(t, open(t, byTelegram(api.URL)), Contacts{}).want(t, 0, "", Contacts{})
+}
+
+// A message that nobody has got is never one that was delivered.
+func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
+	api := newTelegramAPI(t, false, nil)
+	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
+	carry(t, open(t, Options{}), both).want(t, 0, nobody, Contacts{})
+	carry(t, open(t, byTelegram(api.URL)), Contacts{}).want(t, 0, nobody, Contacts{})
+	carry(t, open(t, byTelegram(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
+	a := open(t, byTelegram(api.URL)).Carry(t.Context(), both, chats("1"), message)
+	a.want(t, 0, "", Contacts{}) // who was told has been told
+	if len(api.chats()) != 0 || fmt.Sprint(a.Told) != fmt.Sprint(chats("1")) {
+		t.Errorf("%d calls, told were %v", len(api.chats()), a.Told)
+	}
 }
 
 func TestWhoCanBeReached(t *testing.T) {
@@ -113,7 +126,7 @@ func TestWhatIsNotConfiguredIsSaidOnce(t *testing.T) {
 	}
 	defer c.Close()
 	for range 3 {
-		c.Carry(t.Context(), Contacts{Telegram: []string{"1"}, Emails: []string{"a@b.example"}}, message)
+		c.Carry(t.Context(), Contacts{Telegram: []string{"1"}, Emails: []string{"a@b.example"}}, Contacts{}, message)
 	}
 	if got := said.String(); strings.Count(got, "\n") != 2 || strings.Count(got, "by Telegram") != 1 || strings.Count(got, "by e-mail") != 1 {
 		t.Errorf("the log says %s", got)
@@ -174,7 +187,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	c := open(t, byTelegram(api.URL))
 	var all sync.WaitGroup
 	for range MaxCarries {
-		all.Go(func() { c.Carry(context.Background(), chats("1"), message) })
+		all.Go(func() { c.Carry(context.Background(), chats("1"), Contacts{}, message) })
 	}
 	for range MaxCarries {
 		select {
@@ -185,7 +198,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	c.Carry(stopped, chats("1"), message).want(t, 0, interrupted, chats("1"))
+	c.Carry(stopped, chats("1"), Contacts{}, message).want(t, 0, interrupted, chats("1"))
 	if len(arrived) != 0 {
 		t.Error("an attempt was made beyond the bound")
 	}
@@ -207,7 +220,7 @@ func TestAnAttemptEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan Attempt, 1)
 	all := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	go func() { done <- c.Carry(ctx, all, message) }()
+	go func() { done <- c.Carry(ctx, all, Contacts{}, message) }()
 	<-arrived
 	cancel()
 	select {
@@ -225,6 +238,9 @@ func TestContactsAreStoredBetweenAttempts(t *testing.T) {
 			t.Errorf("%v became %v, %v", c, got, err)
 		}
 	}
+	if c, err := ReadContacts(nil); err != nil || !c.None() {
+		t.Errorf("nothing became %v, %v", c, err)
+	}
 	if _, err := ReadContacts([]byte("[]")); err == nil {
 		t.Error("a list was read as contacts")
 	}
@@ -233,19 +249,39 @@ func TestContactsAreStoredBetweenAttempts(t *testing.T) {
 	}
 }
 
-// Who was taken off the terminal's list between two attempts is not told.
-func TestOnlyThoseWhoAreStillOnTheListAreTold(t *testing.T) {
-	left := Contacts{Telegram: []string{"1", "2"}, Emails: []string{"a@b.example", "c@d.example"}}
-	now := ContactsOf(&directory.Notification{Telegram: []string{"2", "3"}, Emails: []string{"c@d.example"}})
-	if got := left.Within(now); fmt.Sprint(got) != fmt.Sprint(Contacts{Telegram: []string{"2"}, Emails: []string{"c@d.example"}}) {
-		t.Errorf("told would be %v", got)
+// Who is on the list at an attempt, and was not told yet, is who it is for.
+func TestAnAttemptIsForThoseListedWhoWereNotTold(t *testing.T) {
+	api := newTelegramAPI(t, false, func(chat string) (int, string) {
+		if chat == "3" {
+			return refusal(403, "Forbidden: bot was blocked by the user", "")
+		}
+		return 200, `{"ok":true}`
+	})
+	told := Contacts{Telegram: []string{"1", "@Ops"}, Emails: []string{"a@b.example"}}
+	a := open(t, byTelegram(api.URL)).Carry(t.Context(), chats("2", "@ops", "3"), told, message)
+	a.want(t, 403, "telegram: 1 of 2 not told: Forbidden: bot was blocked by the user", chats("3"))
+	if got := api.chats(); !slices.Equal(got, []string{"2", "3"}) {
+		t.Errorf("asked to tell were %v", got)
+	}
+	want := Contacts{Telegram: []string{"1", "@Ops", "2"}, Emails: []string{"a@b.example"}}
+	if fmt.Sprint(a.Told) != fmt.Sprint(want) {
+		t.Errorf("told were %v, want %v", a.Told, want)
+	}
+}
+
+func TestContactsAreTheSameInAnyCase(t *testing.T) {
+	told := Contacts{Telegram: []string{"@Ops"}, Emails: []string{"Ops@Bank.example"}}
+	listed := ContactsOf(&directory.Notification{Telegram: []string{"@ops", "-1"}, Emails: []string{"ops@bank.example", "risk@bank.example"}})
+	want := Contacts{Telegram: []string{"-1"}, Emails: []string{"risk@bank.example"}}
+	if got := listed.Without(told); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
 func TestALongMessageIsOneForTelegram(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	m := watch.Message{Kind: watch.Daily, Subject: strings.Repeat("s", watch.MaxSubject), Text: strings.Repeat("x", watch.MaxText)}
-	open(t, byTelegram(api.URL)).Carry(t.Context(), chats("1"), m).want(t, 0, "", Contacts{})
+	open(t, byTelegram(api.URL)).Carry(t.Context(), chats("1"), Contacts{}, m).want(t, 0, "", Contacts{})
 	const takes = 4096 // characters
 	if got := api.sent[0].text; len(got) > takes || got != m.Subject+"\n\n"+m.Text {
 		t.Errorf("%d characters were sent", len(got))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mizan/ledger/directory"
 )
@@ -22,34 +23,50 @@ func ContactsOf(n *directory.Notification) Contacts {
 // None tells that there is nobody.
 func (c Contacts) None() bool { return len(c.Telegram) == 0 && len(c.Emails) == 0 }
 
-// Within are those of c that are among others too: of those whom an earlier attempt
-// has left, the ones that are still to be told.
-func (c Contacts) Within(others Contacts) Contacts {
-	return Contacts{Telegram: common(c.Telegram, others.Telegram), Emails: common(c.Emails, others.Emails)}
+// Without are those of c that are not among others, whatever the case of their letters:
+// neither a chat's name nor, as far as anybody uses it, an address goes by it.
+func (c Contacts) Without(others Contacts) Contacts {
+	return Contacts{Telegram: rest(c.Telegram, others.Telegram), Emails: rest(c.Emails, others.Emails)}
 }
 
-func common(list, others []string) (both []string) {
+func rest(list, others []string) (left []string) {
 	for _, one := range list {
-		if slices.Contains(others, one) {
-			both = append(both, one)
+		if !slices.ContainsFunc(others, func(other string) bool { return strings.EqualFold(one, other) }) {
+			left = append(left, one)
 		}
 	}
-	return both
+	return left
 }
 
-// Append appends the contacts as they are stored between two attempts: a JSON object.
+// with are c and others.
+func (c Contacts) with(others Contacts) Contacts {
+	return Contacts{Telegram: slices.Concat(c.Telegram, others.Telegram), Emails: slices.Concat(c.Emails, others.Emails)}
+}
+
+// told is the form in which those who were told are stored between two attempts.
+type told struct {
+	Told Contacts `json:"told"`
+}
+
+// Append appends the contacts, who were told, as they are stored between two attempts:
+// a JSON object.
 func (c Contacts) Append(dst []byte) []byte {
-	text, err := json.Marshal(c)
+	text, err := json.Marshal(told{c})
 	if err != nil {
 		panic(err) // lists of strings always are JSON
 	}
 	return append(dst, text...)
 }
 
-// ReadContacts reads what Append wrote. An error says that it is something else.
-func ReadContacts(src []byte) (c Contacts, err error) {
-	if err := json.Unmarshal(src, &c); err != nil {
+// ReadContacts reads what Append wrote; nothing is nobody. An error says that it is
+// something else.
+func ReadContacts(src []byte) (Contacts, error) {
+	var t told
+	if len(src) == 0 {
+		return t.Told, nil
+	}
+	if err := json.Unmarshal(src, &t); err != nil {
 		return Contacts{}, fmt.Errorf("contacts: %w", err)
 	}
-	return c, nil
+	return t.Told, nil
 }

@@ -3,11 +3,12 @@
 // caller's business.
 //
 // Invariants:
-//  1. Each contact is told for itself. An attempt says which contacts are left, and the
-//     next one is made for these alone: nobody is told twice because somebody else was
-//     not told, unless an answer got lost.
+//  1. Each contact is told for itself. An attempt says who was told so far, and the next
+//     one is made for the others who are listed by then: nobody is told twice because
+//     somebody else was not told, unless an answer got lost.
 //  2. A way that is not configured is no failure: its contacts are never told, and never
-//     left. The log says so once, when the Carriers are made.
+//     left. The log says so once, when the Carriers are made. But an attempt after which
+//     nobody at all was ever told is a failed one, whoever was listed.
 //  3. A connection has 5 s, name, TCP and TLS together, and an attempt 15 s in all, of
 //     real time. E-mail's STARTTLS comes after a connection's greeting and has what is
 //     left of these. No answer is read past 64 KiB.

@@ -328,7 +328,7 @@ func url(host string, port int) string { return "http://" + net.JoinHostPort(hos
 func carry(t *testing.T, c *Carriers, to Contacts) Attempt {
 	t.Helper()
 	done := make(chan Attempt, 1)
-	go func() { done <- c.Carry(context.Background(), to, message) }()
+	go func() { done <- c.Carry(context.Background(), to, Contacts{}, message) }()
 	select {
 	case a := <-done:
 		return a

@@ -103,7 +103,7 @@ func (t *telegram) send(ctx context.Context, chat string, m watch.Message) *fail
 	_, err := t.bot.SendMessage(context.WithValue(ctx, hearingKey{}, heard), &bot.SendMessageParams{
 		ChatID: chat, Text: m.Subject + "\n\n" + m.Text, LinkPreviewOptions: &models.LinkPreviewOptions{IsDisabled: &off},
 	})
-	if err == nil || heard.OK {
+	if heard.OK {
 		return nil // the message is there, also where what is said of it is not understood
 	}
 	f := t.refused(ctx, heard, err)
@@ -170,8 +170,9 @@ func (t *telegram) Do(r *http.Request) (*http.Response, error) {
 	_ = answer.Body.Close() // what is behind the bound is nobody's concern
 	if heard, ok := r.Context().Value(hearingKey{}).(*hearing); ok {
 		heard.status = answer.StatusCode
-		heard.understood = err == nil && json.Unmarshal(body, heard) == nil && (heard.OK || heard.Code != 0)
-		heard.OK = heard.OK && heard.understood
+		parsed := err == nil && json.Unmarshal(body, heard) == nil
+		heard.OK = parsed && heard.OK && answer.StatusCode == http.StatusOK // nothing else is the Bot API's success
+		heard.understood = parsed && (heard.OK || heard.Code != 0)
 	}
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	return answer, err

@@ -69,6 +69,8 @@ func TestWhatTheBotAPIRefuses(t *testing.T) {
 		"empty":          {200, ``, 200, "the answer is not the Bot API's: status 200", 0},
 		"another JSON":   {200, `{"hello":"world"}`, 200, "the answer is not the Bot API's: status 200", 0},
 		"without code":   {400, `{"ok":false}`, 400, "the answer is not the Bot API's: status 400", 0},
+		"no success":     {500, `{"ok":true}`, 500, "the answer is not the Bot API's: status 500", 0},
+		"another 2xx":    {202, `{"ok":true,"result":{}}`, 202, "the answer is not the Bot API's: status 202", 0},
 		"endless":        {200, `{"ok":true,"x":"` + strings.Repeat("x", 70<<10) + `"}`, 200, "the answer is not the Bot API's: status 200", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

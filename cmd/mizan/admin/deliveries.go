@@ -3,6 +3,8 @@ package admin
 import (
 	"net/http"
 	"net/url"
+
+	"github.com/go-json-experiment/json"
 )
 
 // deliveryCommands are `mizan admin deliveries …`.
@@ -78,5 +80,26 @@ func (c *testDelivery) Run(e *errand) error {
 	if err != nil {
 		return err
 	}
-	return e.showOne(a)
+	if err := e.showOne(a); err != nil {
+		return err
+	}
+	return e.acknowledged(a)
+}
+
+// acknowledged is the fault of an address that did not take a test delivery, so that a
+// script need not read the answer.
+func (e *errand) acknowledged(a *reply) error {
+	var body struct {
+		Data struct {
+			Delivered bool   `json:"delivered"`
+			Error     string `json:"error"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(a.body, &body); err != nil {
+		return e.failed("the answer is not the server's")
+	}
+	if !body.Data.Delivered {
+		return e.failed("the address has not acknowledged: %s", body.Data.Error)
+	}
+	return nil
 }

@@ -102,7 +102,13 @@ func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 	}
 	o.prints(`(?m)^delivered +true$`, "deliveries", "test", terminal)
 	o.status.Store(400)
-	o.prints(`(?m)^error +status 400$`, "deliveries", "test", terminal)
+	refused := o.run(1, "deliveries", "test", terminal)
+	if !regexp.MustCompile(`(?m)^delivered +false\nstatus +400\nerror +status 400$`).MatchString(refused.Stdout) {
+		t.Errorf("it prints %q", refused.Stdout)
+	}
+	if refused.Stderr != "mizan: deliveries test: the address has not acknowledged: status 400\n" {
+		t.Errorf("it reports %q", refused.Stderr)
+	}
 
 	o.run(2, "deliveries", "list", "--state", "lost")
 	o.run(2, "deliveries", "show", "00000000-0000-4000-8000-000000000000")

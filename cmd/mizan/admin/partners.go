@@ -40,7 +40,7 @@ type partnerFields struct {
 	Active    *bool    `name:"active" negatable:"" json:"active,omitzero" help:"Whether its keys are taken."`
 	Email     *string  `name:"email" placeholder:"ADDRESS" json:"email,omitzero" help:"Where to write to."`
 	Lang      *string  `name:"lang" placeholder:"TAG" json:"lang,omitzero" help:"Language of descriptions."`
-	NotifyURL *string  `name:"notify-url" placeholder:"URL" json:"notify_url,omitzero" help:"Where notifications go if the terminal names no place."`
+	NotifyURL *address `name:"notify-url" placeholder:"URL" json:"notify_url,omitzero" help:"Where notifications go if the terminal names no place; null takes it away."`
 	Secret    secret   `name:"secret-file" placeholder:"FILE" json:"secret,omitzero" help:"Secret that signs them, in a file; - is stdin."`
 	Sources   list     `name:"source" sep:"none" placeholder:"CIDR" json:"source_addresses,omitzero" help:"Addresses that its keys may be used from; may be repeated; an empty one for all."`
 	Overdraft document `name:"overdraft-limit" placeholder:"JSON|@FILE" json:"overdraft_limit,omitzero" help:"List of {currency, network, env, amount}."`

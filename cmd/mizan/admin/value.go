@@ -38,6 +38,18 @@ func (n number) Validate() error {
 	return nil
 }
 
+// address is a URL on the command line, or the word null, which takes one away: an
+// empty value may be a variable of the shell that is not set, and the server refuses it.
+type address string
+
+// MarshalJSON implements json.Marshaler.
+func (a address) MarshalJSON() ([]byte, error) {
+	if a == "null" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(a))
+}
+
 // list is a flag that may be repeated; one empty value alone makes an empty list.
 type list []string
 

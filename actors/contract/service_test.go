@@ -1,0 +1,205 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+var began = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
+
+// office is a service over a real journal.
+type office struct {
+	t       *testing.T
+	org     ledger.ID
+	clock   *clock.Manual
+	journal *posting.Journal
+	runtime *actors.Runtime
+	service *Service
+}
+
+func openOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{t: t, org: uuid.New(), clock: clock.NewManual(began)}
+	quiet := slog.New(slog.DiscardHandler)
+	var err error
+	o.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: t.TempDir(), Log: quiet}, Clock: o.clock, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.runtime = actors.New(actors.Options{Clock: o.clock, Journal: o.journal, Log: quiet})
+	o.service = New(o.runtime)
+	o.runtime.Start(func(posting.Item) bool { return false })
+	t.Cleanup(func() {
+		o.runtime.Stop()
+		if err := o.journal.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return o
+}
+
+func given(t *testing.T, body string) (g contract.Given) {
+	t.Helper()
+	if body == "" {
+		return contract.Given{}
+	}
+	if err := json.Unmarshal([]byte(body), &g); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+const saved = `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`
+
+// keep is a safekeeping deposit that is active.
+func (o *office) keep() ledger.ID {
+	o.t.Helper()
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Given: given(o.t, saved)})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.act(made.Record.ID, contract.Activate, "", "")
+	return made.Record.ID
+}
+
+// ask is an action, with a key unless that is empty.
+func (o *office) ask(id ledger.ID, action contract.Action, body, key string) (Result, error) {
+	o.t.Helper()
+	a := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Given: given(o.t, body)}
+	if key != "" {
+		a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
+	}
+	return o.service.Act(a)
+}
+
+func (o *office) act(id ledger.ID, action contract.Action, body, key string) Result {
+	o.t.Helper()
+	r, err := o.ask(id, action, body, key)
+	if err != nil {
+		o.t.Fatalf("%s: %v", action, err)
+	}
+	return r
+}
+
+func (o *office) balance(r Result) string {
+	o.t.Helper()
+	for _, c := range r.Record.Product.Columns.Columns {
+		if c.Name == "balance" {
+			return contract.Plain(c.Value(r.Record.Values))
+		}
+	}
+	o.t.Fatal("there is no balance")
+	return ""
+}
+
+// Invariant 1: a Change that the writer refuses for its version is decided again on
+// what is stored.
+func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
+	o := openOffice(t)
+	id := o.keep()
+	view := o.journal.View()
+	stored, found, err := Load(view, o.org, id)
+	view.Close()
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	// Somebody writes past the actor, which has the contract in mind as it was.
+	d, err := stored.Record.Act(contract.Withdraw, given(t, `{"amount":"900"}`), ledger.MicrosOf(o.clock.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan posting.Receipt, 1)
+	o.journal.Submit(changeOf(o.org, &d, stored.Stamp.Version, nil), func(r posting.Receipt) { done <- r })
+	if r := <-done; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	var faults *contract.Faults
+	if _, err := o.ask(id, contract.Withdraw, `{"amount":"101"}`, ""); !errors.As(err, &faults) || faults.List[0].Field != "amount" {
+		t.Errorf("more than is left was taken: %v", err)
+	}
+	if r := o.act(id, contract.Withdraw, `{"amount":"100"}`, ""); o.balance(r) != "0" {
+		t.Errorf("%s is left", o.balance(r))
+	}
+}
+
+// Invariant 2: a key's repetition is given what the request was answered with,
+// whatever has happened since; another request with it is refused.
+func TestAKeyGivesTheAnswerOfItsRequest(t *testing.T) {
+	o := openOffice(t)
+	id := o.keep()
+	first := o.act(id, contract.PutIn, `{"amount":"5"}`, "k")
+	o.act(id, contract.PutIn, `{"amount":"7"}`, "")
+	o.act(id, contract.Close, `{"closed_by":"teller"}`, "")
+	again := o.act(id, contract.PutIn, `{"amount":"5"}`, "k")
+	was, is := first.Stamp, again.Stamp
+	same := was.Started == is.Started && was.Updated == is.Updated && was.Version == is.Version && was.Number == is.Number
+	if !again.Replay || first.Replay || o.balance(again) != "1005" || !same || again.Record.Status != contract.Active {
+		t.Errorf("first %+v, again %+v", first, again)
+	}
+	other := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Given: given(t, `{"amount":"6"}`),
+		Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{2}}}
+	if _, err := o.service.Act(other); !ledger.IsRefusal(err, ledger.Conflict) {
+		t.Errorf("another request with the key: %v", err)
+	}
+}
+
+// Invariant 3: elsewhere it is unknown.
+func TestAContractIsKnownInItsReadingAndProductOnly(t *testing.T) {
+	o := openOffice(t)
+	id := o.keep()
+	for _, c := range []struct {
+		org     ledger.ID
+		product *contract.Product
+		reading *contract.Reading
+		known   bool
+	}{
+		{o.org, contract.Safekeeping, contract.Secular, true}, {o.org, contract.Safekeeping, contract.Religious, false},
+		{o.org, contract.Lease, contract.Secular, false}, {uuid.New(), contract.Safekeeping, contract.Secular, false},
+	} {
+		_, err := o.service.Read(c.org, c.product, c.reading, id)
+		_, acted := o.service.Act(Act{Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Given: given(t, `{"amount":"1","granted_by":"b"}`)})
+		if (err == nil) != c.known || (acted == nil) != c.known || !c.known && (!ledger.IsRefusal(err, ledger.NotFound) || !ledger.IsRefusal(acted, ledger.NotFound)) {
+			t.Errorf("%v %v: read %v, acted %v", c.product.Faces[c.reading], c.known, err, acted)
+		}
+	}
+}
+
+// Invariant 6: numbers are counted for each organization, and a refusal takes none.
+func TestNumbersAreCountedForEachOrganization(t *testing.T) {
+	o := openOffice(t)
+	for _, org := range []ledger.ID{o.org, uuid.New()} {
+		for n := uint64(1); n <= 3; n++ {
+			if _, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Given: given(t, "{}")}); err == nil {
+				t.Error("nothing was asked for, and it was made")
+			}
+			made, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Given: given(t, saved)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := made.Record.Number(made.Stamp.Started, made.Stamp.Number); made.Stamp.Number != n || !strings.HasPrefix(got, "SD-2026-00000") {
+				t.Errorf("number %d is %s", n, got)
+			}
+		}
+		view := o.journal.View()
+		n, err := Count(view, org, contract.Safekeeping, contract.Secular, money.Test)
+		none, _ := Count(view, org, contract.Safekeeping, contract.Secular, money.Prod)
+		view.Close()
+		if err != nil || n != 3 || none != 0 {
+			t.Errorf("%d and %d are counted, %v", n, none, err)
+		}
+	}
+}

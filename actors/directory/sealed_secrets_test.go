@@ -1,0 +1,218 @@
+package directory
+
+import (
+	"bytes"
+	"crypto/rand"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/internal/secret"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+const (
+	signCanary     = "canary-of-the-terminal"
+	formerCanary   = "canary-of-its-former"
+	partnerCanary  = "canary-of-the-partner"
+	providerCanary = "canary-of-another-provider"
+
+	signParams     = `{"notify_url":"https://shop.example/hook","secret":"` + signCanary + `","secret_previous":"` + formerCanary + `","emails_to_notify":["a@shop.example"]}`
+	ownParams      = `{"priority":4,"api_key":"` + providerCanary + `"}`
+	partnerAddress = "https://shop.example/partner"
+)
+
+// signing are a terminal and its partner, each with an address and a secret.
+func (h *house) signing() (*directory.Partner, *directory.Terminal) {
+	h.t.Helper()
+	p := must(h.CreatePartner(h.t.Context(), h.organization("A").ID, directory.PartnerDraft{
+		Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary,
+	}, []byte("pass")))
+	return p, must(h.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
+		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal,
+		ProviderParams: []byte(ownParams), MerchantParams: []byte(signParams),
+	}))
+}
+
+// wantAddresses checks what signs the notifications of both.
+func (h *house) wantAddresses(p *directory.Partner, t *directory.Terminal, signs, previous, partner string) {
+	h.t.Helper()
+	for _, c := range []struct {
+		to   ledger.ID
+		want actors.Address
+	}{
+		{t.ID, actors.Address{URL: "https://shop.example/hook", Secret: signs, Previous: previous}},
+		{p.ID, actors.Address{URL: partnerAddress, Secret: partner}},
+	} {
+		if got, set := h.Address(p.Org, c.to); !set || got != c.want {
+			h.t.Errorf("it goes to %s, signed by %q and %q, want %+v", got.URL, got.Secret, got.Previous, c.want)
+		}
+	}
+}
+
+// stored is a record as it is stored.
+func (h *house) stored(org ledger.ID, of ledger.Source) []byte {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	r, found, err := v.Record(org, of)
+	if err != nil || !found {
+		h.t.Fatal(found, err)
+	}
+	return bytes.Clone(r.Payload)
+}
+
+// openly are the rows of an organization that hold a text.
+func (h *house) openly(org ledger.ID, text string) (n int) {
+	h.t.Helper()
+	v := h.journal.View()
+	defer v.Close()
+	for s := posting.Blocks; s <= posting.SealedRows; s++ {
+		err := v.Rows(org, s, func(_, row []byte) (bool, error) {
+			if bytes.Contains(row, []byte(text)) {
+				n++
+			}
+			return true, nil
+		})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	return n
+}
+
+func TestWhatSignsNotificationsIsSealed(t *testing.T) {
+	h := open(t)
+	p, term := h.signing()
+	name := "renamed"
+	for range 2 {
+		for _, canary := range []string{signCanary, formerCanary, partnerCanary, providerCanary} {
+			if n := h.openly(p.Org, canary); n != 0 {
+				t.Errorf("%d rows have %s", n, canary)
+			}
+		}
+		if h.openly(p.Org, partnerAddress) == 0 || h.openly(p.Org, "https://shop.example/hook") == 0 {
+			t.Error("what is not sealed is not found either: nothing was looked at")
+		}
+		h.restart()
+		h.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
+		found, _ := h.Terminal(p.Org, term.ID)
+		if string(found.MerchantParams) != signParams || string(found.ProviderParams) != ownParams || found.Settings.Priority != 4 {
+			t.Error("what was sealed is not what is opened")
+		}
+		must(h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{Name: &name}))
+		must(h.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Name: &name}))
+	}
+}
+
+// The answers of writes with a key have masks, and are sealed besides.
+func TestAKeptAnswerHasNoSecretInTheClear(t *testing.T) {
+	h := open(t)
+	p, _ := h.signing()
+	next := "canary-of-the-next"
+	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer {
+		return Answer{Status: 200, Body: []byte(made.(*directory.Partner).Secret)}
+	})
+	must(h.PatchPartner(ctx, p.Org, p.Number, directory.PartnerPatch{Secret: &next}))
+	for _, org := range []ledger.ID{p.Org, directory.PlatformOrg} {
+		if n := h.openly(org, next); n != 0 {
+			t.Errorf("%d rows have the secret", n)
+		}
+	}
+	if a, found, err := h.Answered(adminKey("k")); err != nil || !found || string(a.Body) != next {
+		t.Errorf("the answer is not kept: %v %v", found, err)
+	}
+}
+
+// An earlier release has stored secrets as they were sent.
+func TestSecretsThatWereStoredInTheClearAreSealedWithTheNextChange(t *testing.T) {
+	h := open(t)
+	p, term := h.signing()
+	for _, r := range []struct {
+		source ledger.Source
+		row    any
+	}{
+		{ledger.Source{Kind: ledger.Partner, ID: p.ID}, partnerRowOf(p)},
+		{ledger.Source{Kind: ledger.Terminal, ID: term.ID}, terminalRowOf(term)},
+	} {
+		event := ledger.Event{Source: r.source, Name: "update", From: "active", To: "active"}
+		if err := h.commit(&posting.Change{Steps: []posting.Step{step(p.Org, 1, encode(r.row), event)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	canaries := []string{signCanary, partnerCanary, providerCanary}
+	for _, canary := range canaries {
+		if h.openly(p.Org, canary) != 1 {
+			t.Fatalf("%s is not stored as it was", canary)
+		}
+	}
+	h.restart()
+	h.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
+	name := "renamed"
+	must(h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{Name: &name}))
+	must(h.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Name: &name}))
+	for _, canary := range canaries {
+		if n := h.openly(p.Org, canary); n != 0 {
+			t.Errorf("%d rows have %s", n, canary)
+		}
+	}
+	h.restart()
+	h.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
+}
+
+// A row that is moved to another record is as good as damaged.
+func TestSealedSecretsAreOfOneRecord(t *testing.T) {
+	h := open(t)
+	p, term := h.signing()
+	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), term.ID}} {
+		moved, err := h.openTerminal(at[0], at[1], h.payload(term))
+		if err != nil || moved.Notification.Secret != "" || moved.Notification.SecretPrevious != "" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), p.ID}} {
+		moved, err := h.openPartner(at[0], at[1], h.stored(p.Org, ledger.Source{Kind: ledger.Partner, ID: p.ID}))
+		if err != nil || moved.Secret != "" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A keyring that was lost costs the secrets, and nothing else.
+func TestSecretsThatDoNotOpenCanBeSetAgain(t *testing.T) {
+	h := open(t)
+	p, term := h.signing()
+	h.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
+	h.restart()
+	h.wantAddresses(p, term, "", "", "")
+	found, _ := h.Terminal(p.Org, term.ID)
+	masked := bytes.Clone(found.MerchantParams)
+	_, err := h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{MerchantParams: &masked})
+	wantCode(t, "a mask of what does not open", err, ledger.Invalid, "merchant_params.secret")
+	name := "renamed"
+	must(h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{Name: &name}))
+	must(h.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Name: &name}))
+	h.restart()
+	h.wantAddresses(p, term, "", "", "")
+	params, again := []byte(signParams), partnerCanary
+	must(h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{MerchantParams: &params}))
+	must(h.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Secret: &again}))
+	h.restart()
+	h.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
+}
+
+func TestWithoutAKeyringNoSecretIsTaken(t *testing.T) {
+	h := open(t)
+	p, term := h.signing()
+	h.sealer = NoKeys
+	h.restart()
+	params, next := []byte(signParams), "next"
+	_, err := h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{MerchantParams: &params})
+	wantCode(t, "a terminal's", err, ledger.Unavailable, "")
+	_, err = h.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Secret: &next})
+	wantCode(t, "a partner's", err, ledger.Unavailable, "")
+}

@@ -1,0 +1,151 @@
+package notifier
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"mizan/actors"
+	"mizan/actors/notifier/courier"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// carry tries a batch, one after another, and brings back what it has not tried
+// when the receiver fails or takes its time.
+func (s *Service) carry(k key, batch []parcel) {
+	m := carried{tries: make([]tried, 0, len(batch))}
+	next, trying := 0, false
+	heard := func(r report) {
+		p := &batch[next]
+		next, trying = next+1, false
+		s.waiting.Add(-1)
+		m.tries = append(m.tries, tried{notice: p.notice, stored: p.stored, asks: p.asks, report: r})
+	}
+	defer func() { // also after a panic: the actor counts on it, and it has cost an attempt
+		if trying {
+			heard(s.unwritten(batch[next].told))
+		}
+		m.rest = batch[next:]
+		s.destinations.Tell(k, m)
+	}()
+	for next < len(batch) {
+		p := &batch[next]
+		trying = true
+		began := time.Now()
+		r, made := s.attempt(k, &p.notice, p.told)
+		if !made {
+			trying = false
+			return
+		}
+		heard(r)
+		if r.Failure != "" || time.Since(began) > s.limits.slow || s.stopping.Load() {
+			return
+		}
+	}
+}
+
+// report is what became of an attempt.
+type report struct {
+	Attempt
+	wait time.Duration // before the next one, at least
+	told []byte        // operators that were told so far
+
+	// interrupted says that it is no attempt, and that some operators were reached.
+	interrupted bool
+}
+
+// unwritten is an attempt at a notice that we could not put into words. It has
+// reached nobody.
+func (s *Service) unwritten(told []byte) report {
+	return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "could not be written"}, told: told}
+}
+
+// attempt makes one attempt to deliver; false: it was interrupted, which is none.
+func (s *Service) attempt(k key, n *posting.Notice, told []byte) (r report, made bool) {
+	began := time.Now()
+	r, made = s.try(k, n, told)
+	if made && !r.interrupted && s.observe != nil {
+		s.observed(n.Channel, r.Failure != "", time.Since(began))
+	}
+	return r, made
+}
+
+// observed tells who observes of an attempt. It is over, whatever becomes of that.
+func (s *Service) observed(channel posting.Channel, failed bool, took time.Duration) {
+	defer func() { s.rt.Recovered("who observes deliveries", recover()) }()
+	s.observe(channel, failed, took)
+}
+
+// try is attempt unobserved. A notice on which we panic is a failed one: it holds up
+// no other.
+func (s *Service) try(k key, n *posting.Notice, told []byte) (r report, made bool) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.rt.Recovered("a delivery", fault)
+			r, made = s.unwritten(told), true
+		}
+	}()
+	letter, buffer, err := s.letter(k.org, n)
+	defer func() {
+		*buffer = letter.Data[:0]
+		s.letters.Put(buffer)
+	}()
+	if err != nil {
+		s.rt.Log.Error("a notice cannot be written", "error", err)
+		return s.unwritten(told), true
+	}
+	if k.class == operators {
+		return s.tellOperators(k, letter.Data, told)
+	}
+	return s.tellMerchant(k, n, &letter)
+}
+
+func (s *Service) tellMerchant(k key, n *posting.Notice, letter *actors.Letter) (report, bool) {
+	to, set := s.addresses.Address(k.org, k.to)
+	if !set {
+		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "no address is set"}}, true
+	}
+	p := courier.Parcel{URL: to.URL, Type: letter.Type, Data: letter.Data, Bare: n.Channel == posting.Stream}
+	if !p.Bare {
+		p.Secret, p.Previous, p.EventID = to.Secret, to.Previous, EventID(k.org, ID{n.Booked, n.Channel}).String()
+	}
+	s.under.RLock()
+	a := s.courier.Deliver(&p)
+	s.under.RUnlock()
+	return report{Attempt: Attempt{ledger.MicrosOf(a.At), a.Status, a.Failure, a.Took.Milliseconds()}}, a.Failure != courier.Interrupted
+}
+
+// tellOperators has operators told. Where the end of the process has interrupted that
+// it is no attempt, but those who were told are not told again.
+func (s *Service) tellOperators(k key, body, told []byte) (report, bool) {
+	if s.operators == nil {
+		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "nothing is configured to tell operators by"}, told: told}, true
+	}
+	a, toldNow, wait := s.operators(k.org, k.to, body, told)
+	r := report{Attempt: a, told: toldNow, wait: wait}
+	if a.Failure == "" || !s.stopping.Load() {
+		return r, true
+	}
+	r.interrupted = true
+	return r, toldNow != nil && !bytes.Equal(toldNow, told)
+}
+
+// letter writes what a notice says into a buffer of the pool.
+func (s *Service) letter(org ledger.ID, n *posting.Notice) (actors.Letter, *[]byte, error) {
+	buffer := s.letters.Get().(*[]byte)
+	letter := actors.Letter{Data: (*buffer)[:0]}
+	if classOf(n.Channel) == operators {
+		letter.Data = append(letter.Data, n.Body...)
+		return letter, buffer, nil
+	}
+	teller := s.tellers[n.Source.Kind]
+	if teller == nil {
+		return letter, buffer, fmt.Errorf("nobody tells of records of kind %c", n.Source.Kind)
+	}
+	told, err := teller.Tell(letter.Data, org, n)
+	if err != nil {
+		return letter, buffer, err
+	}
+	return told, buffer, nil
+}

@@ -1,0 +1,380 @@
+package notifier
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// lines is a log that counts, and hands each line over.
+type lines struct {
+	n     atomic.Int64
+	heard func(message string)
+}
+
+func (l *lines) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l *lines) Handle(_ context.Context, r slog.Record) error {
+	l.n.Add(1)
+	if l.heard != nil {
+		l.heard(r.Message)
+	}
+	return nil
+}
+
+func (l *lines) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l *lines) WithGroup(string) slog.Handler      { return l }
+
+// Rows that say that something waits which is not there, or can't be read, or waits for
+// another instant, are stepped over: what is behind them is told, and what is fresh.
+func TestARowThatCannotBeReadHoldsNothingBack(t *testing.T) {
+	log := new(lines)
+	h := newHouse(t, func(h *house) { h.log = slog.New(log) })
+	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	to := h.at(r)
+	k := key{here, merchants, to}
+	behind := h.one(to)
+	h.rest()
+	due := ledger.MicrosOf(began.Add(10 * time.Second))
+	missing, damaged, other := ID{due - 1, posting.Webhook}, ID{due - 2, posting.Webhook}, ID{due - 3, posting.Webhook}
+	row, err := encodeKept(&Delivery{ID: other, To: to, State: Pending, Next: due + 1, page: 1, Source: ledger.Source{Kind: ledger.Transaction}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.plant(here, keyKept(damaged), []byte{0xff})
+	h.plant(here, keyKept(other), row)
+	for _, id := range []ID{missing, damaged, other} {
+		h.plant(here, keyRetry(k, due, id), []byte{})
+	}
+	h.plant(here, keyDue(k, due+1), []byte{}) // no name follows
+	h.restart()                               // it finds them, and sets the timer
+	h.pass(30 * time.Second)
+	h.wants(behind, Delivered, 2)
+	fresh := h.one(to)
+	h.pass(30 * time.Second)
+	h.wants(fresh, Delivered, 2)
+	if got := r.count(); got != 4 {
+		t.Errorf("%d requests, want 4", got)
+	}
+	if got := log.n.Load(); got < 4 || got > 100 {
+		t.Errorf("%d lines in the log, want a few for each look", got)
+	}
+}
+
+// While a receiver takes its time its organization's office fails again and again: its
+// notice is offered again at once, and then after longer and longer rests.
+func TestAFaultThatComesAgainRestsBeforeNoticesAreOfferedAgain(t *testing.T) {
+	h := newHouse(t)
+	g := newGate()
+	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	id := h.one(h.at(r))
+	waitFor(t, "under way", func() bool { return r.count() == 1 })
+	h.faulty()
+	waitFor(t, "offered again", func() bool { return h.waiting.Load() == 2 })
+	for range 60 {
+		h.faulty()
+	}
+	if got := h.waiting.Load(); got > 30 {
+		t.Errorf("offered %d times after 61 faults", got)
+	}
+	g.open()
+	waitFor(t, "nothing is offered any more", func() bool { h.rest(); return h.waiting.Load() == 0 })
+	h.wants(id, Delivered, 1)
+}
+
+func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
+	f := &faults{of: make(map[key]*fault)}
+	a, b := key{org: here}, key{here, merchants, there}
+	at := began
+	wants := func(what string, k key, times int, asked bool) {
+		t.Helper()
+		if n, was := f.add(k, at); n != times || was != asked {
+			t.Errorf("%s: %d before it in a row, a search is asked for: %v; want %d, %v", what, n, was, times, asked)
+		}
+	}
+	wants("the first", a, 0, false)
+	wants("before its search has begun", a, 0, true)
+	wants("another destination's", b, 0, false)
+	f.began(a)
+	wants("after it has begun", a, 1, false)
+	f.began(a)
+	at = at.Add(forgetFault)
+	wants("the third, at the last moment", a, 2, false)
+	f.began(a)
+	f.began(b)
+	at = at.Add(forgetFault + 1)
+	wants("after a long time", a, 0, false)
+	if len(f.of) != 1 {
+		t.Errorf("%d destinations are remembered, want the last", len(f.of))
+	}
+}
+
+// A destination whose shelf cannot be read for a while is looked at again without the
+// clock being moved.
+func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	to := h.at(r)
+	id := h.one(to)
+	h.rest()
+	if err := h.clock.Set(began.Add(time.Minute)); err != nil { // no timer runs yet
+		t.Fatal(err)
+	}
+	h.destinations.Tell(key{here, merchants, to}, "no message of ours")
+	waitFor(t, "told", func() bool { h.rest(); return h.delivery(id).State == Delivered })
+}
+
+// At the start there is no room for a job: notices of earlier runs are looked for when
+// there is.
+func TestNoticesOfEarlierRunsWaitForRoomNotForTheNextStart(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(200))
+	to := h.at(r)
+	h.Service.Close()
+	id := h.one(to)
+	g := newGate()
+	h.resuming = func(h *house) {
+		h.resuming = nil
+		for h.runtime.Go(g.wait) == nil {
+		}
+	}
+	h.restart()
+	g.open()
+	waitFor(t, "told", func() bool { return r.count() == 1 })
+	h.rest()
+	h.wants(id, Delivered, 1)
+}
+
+// At the start a row cannot be read; later it can.
+func TestNoticesThatCannotBeReadAreLookedForAgain(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(200))
+	to := h.at(r)
+	h.Service.Close()
+	ids := []ID{h.one(to), h.one(to)}
+	row := ids[1].append(keyMarks(ids[1].Booked))
+	h.plant(here, row, []byte{0xff})
+	h.restart()
+	h.rest()
+	h.plant(here, row, nil)
+	waitFor(t, "told", func() bool { return len(r.events()) == 2 })
+	h.rest()
+	for _, id := range ids {
+		h.wants(id, Delivered, 1)
+	}
+}
+
+// A Change of an office is refused for what somebody put into it: what was written
+// with it is tried again.
+func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
+	slow, disk := newGate(), newGate()
+	log := &held{at: make(chan struct{}), gate: disk}
+	h := newHouse(t, func(h *house) {
+		h.through = func(l posting.Log) posting.Log { log.Log = l; return log }
+	})
+	t.Cleanup(disk.open) // before the house is stopped
+	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
+	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
+	claims := func(_ *office, d *draft, _ ledger.Micros) error {
+		d.change.Claims = append(d.change.Claims, claim)
+		d.shelve(here, []byte("z"), []byte{1})
+		return nil
+	}
+	if err := h.askAlone(here, claims); err != nil {
+		t.Fatal(err)
+	}
+	id := h.one(h.at(r))
+	waitFor(t, "under way", func() bool { return r.count() == 1 })
+	log.nth.Store(log.groups.Load() + 1)
+	before := &errand{done: make(chan error, 1), decide: func(_ *office, d *draft, _ ledger.Micros) error {
+		d.shelve(here, []byte("z"), []byte{2})
+		return nil
+	}}
+	h.offices.Tell(here, before)
+	receiveFrom(t, "being written", log.at)
+	slow.open()
+	waitFor(t, "only the office has work", func() bool { return h.runtime.Live() == 1 })
+	refused := &errand{done: make(chan error, 1), decide: claims}
+	h.offices.Tell(here, refused)
+	disk.open()
+	if err := receiveFrom(t, "written", before.done); err != nil {
+		t.Error(err)
+	}
+	wantCode(t, receiveFrom(t, "refused", refused.done), ledger.ClaimTaken)
+	waitFor(t, "told again", func() bool { h.rest(); return h.delivery(id).State == Delivered })
+	if got := r.count(); got != 2 {
+		t.Errorf("told %d times, want once more", got)
+	}
+}
+
+// Who observes attempts panics: they are over all the same. What could not be written
+// is observed, too.
+func TestWhoObservesAttemptsCannotFailThem(t *testing.T) {
+	var seen, failed atomic.Int64
+	h := newHouse(t, func(h *house) {
+		h.observe = func(_ posting.Channel, bad bool, _ time.Duration) {
+			if seen.Add(1); bad {
+				failed.Add(1)
+			}
+			panic("a fault of ours")
+		}
+	})
+	r := receive(t, always(200))
+	to := h.at(r)
+	id := h.one(to)
+	h.rest()
+	h.wants(id, Delivered, 1)
+	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.Letter, error) { panic("a fault of ours") }
+	id = h.one(to)
+	h.rest()
+	h.wants(id, Pending, 1)
+	if seen.Load() != 2 || failed.Load() != 1 {
+		t.Errorf("%d attempts are observed and %d failures, want 2 and 1", seen.Load(), failed.Load())
+	}
+}
+
+// A worker panics where nothing is expected to: what it had not tried is tried.
+func TestAWorkerThatPanicsGivesBackTheRestOfItsBatch(t *testing.T) {
+	var armed atomic.Bool
+	log := &lines{heard: func(string) {
+		if armed.Swap(false) {
+			panic("a fault of the log")
+		}
+	}}
+	h := newHouse(t, func(h *house) { h.log = slog.New(log) })
+	r := receive(t, always(200))
+	to := h.at(r)
+	h.one(to)
+	h.rest() // it answers: its workers carry many at a time
+	var calls atomic.Int64
+	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+		if calls.Add(1) == 3 {
+			armed.Store(true)
+			panic("a fault of ours")
+		}
+		return tell(dst, org, n)
+	}
+	ids := h.many(to, 40)
+	h.rest()
+	if got := h.waiting.Load(); got != 0 {
+		t.Errorf("%d wait in memory", got)
+	}
+	failed := slices.DeleteFunc(slices.Clone(ids), func(id ID) bool { return h.delivery(id).State == Delivered })
+	if len(failed) != 1 {
+		t.Errorf("%d are not told, want the one that panicked", len(failed))
+	}
+	h.pass(30 * time.Second)
+	for _, id := range ids {
+		if d := h.delivery(id); d.State != Delivered {
+			t.Fatalf("%v is %v", id, d.State)
+		}
+	}
+}
+
+// held is a log that holds back one group.
+type held struct {
+	posting.Log
+	groups atomic.Int64
+	nth    atomic.Int64 // from 1; 0: none
+	at     chan struct{}
+	gate   *gate
+}
+
+func (l *held) Apply(g *store.Group) error {
+	if l.groups.Add(1) == l.nth.Load() {
+		close(l.at)
+		l.gate.wait()
+	}
+	return l.Log.Apply(g)
+}
+
+// What waits for the store to have it waits in memory until then.
+func TestWhatGoesIntoTheStoreCountsInMemoryUntilItIsThere(t *testing.T) {
+	g, slow := newGate(), newGate()
+	at := make(chan struct{})
+	h := newHouse(t, func(h *house) {
+		h.through = func(l posting.Log) posting.Log {
+			log := &held{Log: l, at: at, gate: g}
+			log.nth.Store(2)
+			return log
+		}
+	})
+	t.Cleanup(g.open) // before the house is stopped
+	h.limits.inMemory = 0
+	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
+	ids := h.tells(here, posting.Webhook, slices.Repeat([]ledger.ID{h.at(r)}, 100)...)
+	receiveFrom(t, "what becomes of them is being written", at)
+	if got := h.waiting.Load(); got != 100 {
+		t.Errorf("%d wait in memory, want all", got)
+	}
+	g.open()
+	waitFor(t, "in the store, but for those under way", func() bool { return h.waiting.Load() <= 2 && r.count() == 1 })
+	slow.open()
+	h.rest()
+	r.wantOnce(t, here, ids)
+	if got := h.waiting.Load(); got != 0 {
+		t.Errorf("%d wait in memory", got)
+	}
+}
+
+// At its bound the memory takes nothing more of anybody, but one at a time of what
+// waits in the store.
+func TestBeyondTheBoundOfMemoryEverythingWaitsInTheStore(t *testing.T) {
+	const destinations, each, bound = 10, 50, 100
+	h := newHouse(t)
+	h.limits.inMemory = bound
+	g := newGate()
+	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	var ids []ID
+	for range destinations {
+		ids = append(ids, h.many(h.at(r), each)...)
+	}
+	waitFor(t, "the rest is in the store", func() bool {
+		return len(h.shelf(here, rowRetries)) >= destinations*each-bound && h.waiting.Load() <= bound+3*destinations && r.count() == destinations
+	})
+	g.open()
+	h.rest()
+	r.wantOnce(t, here, ids)
+	if got := h.waiting.Load(); got != 0 {
+		t.Errorf("%d wait in memory", got)
+	}
+}
+
+// Of many notices that wait for a destination of which nothing is known the records of
+// the first only are kept in memory.
+func TestRecordsOfWhatWaitsBehindOthersAreReadAgain(t *testing.T) {
+	h := newHouse(t)
+	r := receive(t, always(200))
+	var with, without atomic.Int64
+	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+		if n.About != nil {
+			with.Add(1)
+		} else {
+			without.Add(1)
+		}
+		return tell(dst, org, n)
+	}
+	to, c := h.at(r), new(posting.Change)
+	for range 200 {
+		c.Steps = append(c.Steps, posting.Step{
+			Org: here, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},
+			Events:  []ledger.Event{{Name: "a", To: "b"}},
+			Notices: []posting.Notice{{Channel: posting.Webhook, To: to, About: "its record"}},
+		})
+	}
+	h.submit(c)
+	h.rest()
+	if with.Load() != maxDoubtful || without.Load() != 200-maxDoubtful {
+		t.Errorf("%d are written with their record at hand and %d without, want %d and the rest", with.Load(), without.Load(), maxDoubtful)
+	}
+}

@@ -1,0 +1,43 @@
+package notifier
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// One that was given up is asked for again: only those whom it has not reached are
+// told. One that was delivered is for all once more.
+func TestAReplayTellsOperatorsWhomItHasNotReachedOrAll(t *testing.T) {
+	var given []string
+	reaches := false
+	h := newHouse(t, func(h *house) {
+		h.telegrams = func(_, _ ledger.ID, _, told []byte) (Attempt, []byte, time.Duration) {
+			given = append(given, string(told))
+			a := Attempt{At: ledger.MicrosOf(h.clock.Now())}
+			if !reaches {
+				a.Failure = "one is left"
+				return a, []byte("one"), 0
+			}
+			return a, []byte("both"), 0
+		}
+	})
+	id := h.tells(here, posting.Operators, uuid.New())[0]
+	h.pass(24 * time.Hour)
+	h.wants(id, Parked, MaxAttempts)
+	given, reaches = nil, true
+	for range 2 {
+		h.restart()
+		h.replay(id)
+		h.rest()
+		h.wants(id, Delivered, MaxAttempts+len(given))
+	}
+	if fmt.Sprint(given) != "[one ]" {
+		t.Errorf("told already were %q: want one, then nobody", given)
+	}
+}

@@ -1,0 +1,20 @@
+package api_test
+
+import "testing"
+
+// What can be no chat is refused with its field, at create and PATCH, and nothing of it
+// is stored.
+func TestChatsThatThereCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	path := h.terminalAt(`,"merchant_params":{"tg_ids_to_notify":[-100123,"@ops"]}`)
+	for _, list := range []string{`["abc"]`, `["@"]`, `["@a b"]`, `[0]`, `[1,"-0"]`, `[null]`} {
+		params := `{"merchant_params":{"tg_ids_to_notify":` + list + `}}`
+		h.admin().patch(path, params).wantFieldsRefused("merchant_params.tg_ids_to_notify")
+		h.admin().post("/api/v1/terminal", `{"name":"n","partner_id":1,"provider":"simulator","type":"payment",`+params[1:]).
+			wantFieldsRefused("merchant_params.tg_ids_to_notify")
+	}
+	if got := h.admin().get(path).at("data.merchant_params.tg_ids_to_notify"); got != `[-100123,"@ops"]` {
+		t.Errorf("stored is %s", got)
+	}
+}

@@ -1,0 +1,133 @@
+package conformance_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Contracts in the religious reading, as a bank works with them. They are of env test,
+// like all here, so that amounts of other tests are not among theirs.
+
+const islamic = v1 + "/baas/islamic-banking/"
+
+// fatwa is what a board's approval says.
+var fatwa = []any{"approved_by", "Dr. Amin", "fatwa_reference", "F-7/2026"}
+
+// vow is a contract of a product type, with these members in its body.
+func vow(t testing.TB, productType string, more ...any) *pact {
+	t.Helper()
+	return strikeAt(t, islamic+productType, more...)
+}
+
+func TestSukukLeaveToCharityWhatIsNotTheBanks(t *testing.T) {
+	d := vow(t, "sukuk", "customer_id", absent, "name", "Tower A", "backing_type", "lease", "underlying_asset", "An office tower",
+		"underlying_asset_value", 1200, "total_value", 1000, "certificate_value", "100", "expected_yield", 5, "maturity_months", 12,
+		"early_redemption_allowed", true, "early_redemption_penalty", 35)
+	d.asks("start_offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).conflicts()
+	d.does("approve", append(fatwa, "board_id", "SB-1")...).has("data.status", "review_passed", "data.compliance_review.board_id", "SB-1")
+	d.asks("approve", fatwa...).conflicts()
+	d.does("start_offering", "subscription_start", today(t, 0), "subscription_end", today(t, 10)).has("data.status", "offering")
+	d.subscribe("a", 3).want(200)
+	d.subscribe("b", 4).want(200)
+	d.does("close_subscription")
+	d.does("activate").has("data.status", "active")
+	d.does("distribute_profit", "total_profit", 100).hasRaw("data.total_profit_distributed", "100", "data.profit_distributions.0.per_certificate", "14")
+	d.does("redeem_early", "redemption_date", today(t, 0)).has("data.status", "redeemed")
+	d.wantMoved(
+		"subscribe: Dr A:cash:AE 300, Cr L:subscription:{this}:{a} 300",
+		"subscribe: Dr A:cash:AE 400, Cr L:subscription:{this}:{b} 400",
+		"activate: Dr L:subscription:{this}:{a} 300, Cr Q:holders:{this}:{a} 300, Dr L:subscription:{this}:{b} 400, Cr Q:holders:{this}:{b} 400, Dr A:underlying:{this} 700, Cr A:cash:AE 700",
+		"profit: Dr A:cash:AE 100, Cr L:customer:{a}:current 42, Cr L:customer:{b}:current 56, Cr L:undistributed:{this} 2",
+		"redeem_early: Dr A:cash:AE 700, Cr A:underlying:{this} 700, Dr Q:holders:{this}:{a} 300, Cr L:customer:{a}:current 285, Dr Q:holders:{this}:{b} 400, Cr L:customer:{b}:current 380, "+
+			"Cr L:charity 35, Dr L:undistributed:{this} 2, Cr L:charity 2",
+	)
+	report := d.get(islamic + "charity?env=test").want(200)
+	var given []string
+	for i, source := range report.column("source") {
+		if strings.HasSuffix(d.path, source) {
+			given = append(given, report.column("amount")[i])
+		}
+	}
+	if strings.Join(given, " ") != "2 35" {
+		t.Errorf("the report says %v of it: %s", given, report.body)
+	}
+}
+
+func TestMudarabaMovesNothingBeforeItsReview(t *testing.T) {
+	d := vow(t, "mudaraba", "currency", "AED", "capital_amount", 9007199254740993, "business_type", "trade", "profit_sharing_ratio", shared, "term_months", 12)
+	d.asks("fund").conflicts()
+	d.asks("approve", "approved_by", "Dr. Amin").refused("fatwa_reference")
+	d.asks("approve", "approved_by", " ", "fatwa_reference", "F-7").refused("approved_by")
+	d.wantMoved()
+	d.says("compliance_review", absent)
+	d.does("approve", fatwa...)
+	d.does("fund").hasRaw("data.current_value", "9007199254740993", "data.capital_amount", "9007199254740993")
+	d.does("activate")
+	d.does("record_loss", "amount", 1).hasRaw("data.current_value", "9007199254740992")
+	d.does("complete", "final_value", 1).has("data.status", "completed")
+	d.wantMoved(
+		"fund: Dr A:mudaraba:{this} 9007199254740993, Cr A:cash:AE 9007199254740993",
+		"loss: Dr E:mudaraba_loss 1, Cr A:mudaraba:{this} 1",
+		"complete: Dr A:cash:AE 9007199254740992, Cr A:mudaraba:{this} 9007199254740992",
+	)
+	d.get(pfp+"managed-investments"+strings.TrimPrefix(d.path, islamic+"mudaraba")).wantBody(404, `{"error":"not_found","message":"no such contract"}`)
+}
+
+func TestIjaraRentFallsDueByTheClock(t *testing.T) {
+	d := vow(t, "ijara", "lease_type", "operating", "asset_description", "A lorry of 12 t", "asset_cost", 1200, "residual_value", 600, "lease_term_months", 3, "monthly_rental", 100)
+	d.does("approve", fatwa...)
+	d.does("acquire_asset", "ownership_documents", []string{"deed"})
+	d.does("activate")
+	advance(t, 61*oneDay)
+	d.does("record_rental", "amount", 150).hasRaw("data.rent_receivable", "50", "data.total_rentals_paid", "150")
+	d.does("return_asset").has("data.status", "completed")
+	d.wantMoved(
+		"acquire: Dr A:ijara_asset:{this} 1200, Cr A:cash:AE 1200",
+		"rent_due: Dr A:rent_receivable:{this} 100, Cr I:rent 100, Dr E:depreciation 200, Cr A:accumulated_depreciation:{this} 200",
+		"rent_due: Dr A:rent_receivable:{this} 100, Cr I:rent 100, Dr E:depreciation 200, Cr A:accumulated_depreciation:{this} 200",
+		"payment: Dr A:cash:AE 150, Cr A:rent_receivable:{this} 150",
+		"return: Dr A:accumulated_depreciation:{this} 400, Dr A:returned_assets 800, Cr A:ijara_asset:{this} 1200",
+	)
+}
+
+func TestMurabahaIsPaidToItsEnd(t *testing.T) {
+	d := vow(t, "murabaha", "currency", "AED", "asset_description", "A milling machine", "asset_cost", 1000, "markup_rate", 10, "instalments", 4)
+	for _, action := range []string{"order_asset", "purchase_asset", "deliver_asset", "activate"} {
+		d.asks(action, "ownership_documents", []string{"bill"}).conflicts()
+	}
+	d.does("approve", fatwa...)
+	d.does("order_asset")
+	d.does("purchase_asset", "ownership_documents", []string{"bill"})
+	d.does("deliver_asset")
+	d.does("activate").hasRaw("data.outstanding", "1100", "data.payment_schedule.0.profit_part", "25")
+	d.does("record_payment", "amount", 1100).has("data.status", "completed")
+	d.asks("settle_early", "rebate", 1).want(422).has("message", "Unsupported action: settle_early")
+	d.holds("A:receivable:{this}", "0")
+}
+
+func TestMusharakaAndWadiahBeginWithTheirReview(t *testing.T) {
+	review := params{"approved_by": "Dr. Amin", "fatwa_reference": "F-7/2026"}
+	m := vow(t, "musharaka", "compliance_review", review, "partnership_type", "diminishing", "total_value", 1000, "bank_contribution", 600,
+		"customer_contribution", 400, "profit_sharing_ratio", shared, "term_months", 2)
+	m.says("status", "active", "compliance_review.fatwa_reference", "F-7/2026")
+	m.does("buyout_unit", "units", 2).has("data.status", "completed")
+	m.holds("A:musharaka:{this}", "0")
+	w := vow(t, "wadiah", "compliance_review", review, "custody_type", "guaranteed", "initial_amount", 1000)
+	w.does("grant_hibah", "amount", 5, "granted_by", "the board").hasRaw("data.balance", "1005")
+	w.holds("L:wadiah:{this}", "1005")
+	for _, productType := range []string{"musharaka", "wadiah"} {
+		m.post(islamic+productType, params{"region": "AE"}).want(422).has("details.compliance_review.0", "is required")
+	}
+	m.get(islamic+"salam").wantBody(400, `{"error":"bad_request","message":"there is no such product_type"}`)
+}
+
+func TestAScreeningIsKeptAndNamedByItsContract(t *testing.T) {
+	board := bearer(t, open(t).Sandbox.SessionToken)
+	found := board.get(islamic + "screen?subject=asset&region=AE&asset_type=office%20tower&debt_percent=30.5").want(200)
+	found.has("data.decision", "fail", "data.rules.1.code", "debt_ratio", "data.rules.1.outcome", "fail", "data.ruleset_version", "1")
+	id := found.at("data.screening_id")
+	board.get(islamic+"screen/"+id).want(200).has("data.given.debt_percent", "30.5", "data.decision", "fail")
+	d := vow(t, "ijara", "screening_id", id, "lease_type", "operating", "asset_description", "A lorry of 12 t", "asset_cost", 1200, "lease_term_months", 3, "monthly_rental", 100)
+	d.does("reject", "reason", "too much debt").has("data.status", "rejected", "data.metadata.rejection_reason", "too much debt")
+	d.get(d.path+"/review").want(200).has("data.conclusion", "rejected", "data.screening.screening_id", id, "data.screening.decision", "fail")
+}

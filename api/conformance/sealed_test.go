@@ -1,0 +1,67 @@
+package conformance_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// The secrets of a terminal and of a partner. What is no secret is stored as it is, and
+// shows that the search finds what there is.
+const (
+	terminalCanary = "whsec-canary-of-the-terminal"
+	formerCanary   = "whsec-canary-of-its-former"
+	partnerCanary  = "whsec-canary-of-the-partner"
+	openText       = "canary-that-is-no-secret"
+)
+
+// wantSealed searches all that the server has written.
+func wantSealed(t *testing.T, when, folder, printed string) {
+	t.Helper()
+	if search(t, folder, openText) == "" {
+		t.Errorf("%s: what is no secret is not found either", when)
+	}
+	for _, canary := range []string{terminalCanary, formerCanary, partnerCanary} {
+		if found := search(t, folder, canary); found != "" {
+			t.Errorf("%s: %s has %s", when, found, canary)
+		}
+		if strings.Contains(printed, canary) {
+			t.Errorf("%s: the log has %s", when, canary)
+		}
+	}
+}
+
+func TestWebhookSecretsAreSealedOnTheDisk(t *testing.T) {
+	s, m, ad := own(t)
+	h := newHook(t)
+	h.answers(500) // so that deliveries wait, and are stored
+	step := func(seconds int) { ad.put(v1+"/sandbox/clock", params{"advance_seconds": seconds}).want(200) }
+	once := func(key string) caller { return ad.with("idempotency-key", key) }
+	once("partner").patch(v1+"/partners/"+m.number, params{"notify_url": h.server.URL + "/" + openText, "secret": partnerCanary}).want(200)
+	made := once("terminal").post(v1+"/terminal", params{
+		"name": "T", "partner_id": s.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test", "provider_params": params{"priority": -1},
+		"merchant_params": params{"notify_url": h.server.URL + "/" + openText, "secret": terminalCanary, "secret_previous": formerCanary},
+	}).want(201)
+	ad.post(v1+"/terminal/"+made.at("data.id")+"/test-delivery", nil).want(200)
+	m.create(payment(good, "txid", "a"))
+	step(1)
+	wantSealed(t, "at work", s.Dir, s.Stdout()+s.Stderr())
+	s.Kill()
+	wantSealed(t, "after a kill", s.Dir, s.Stdout()+s.Stderr())
+	s.Restart()
+	m.client, ad.client = s.Partner(), s.Admin()
+	once("partner").patch(v1+"/partners/"+m.number, params{"notify_url": h.server.URL + "/" + openText, "secret": partnerCanary}).want(200)
+	h.answers(200)
+	step(30)
+	seen := h.arrived()
+	last := seen[len(seen)-1]
+	want := last.signatures(terminalCanary)
+	want["x-webhook-signature-previous"] = last.signed(formerCanary)
+	last.hasHeaders(want)
+	if len(seen) != 3 {
+		t.Errorf("%d attempts", len(seen))
+	}
+	if code := s.Stop(); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+	wantSealed(t, "after a clean stop", s.Dir, s.Stdout()+s.Stderr())
+}

@@ -1,0 +1,106 @@
+package posting_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// numbered is a new record that takes a number of a sequence, with a claim.
+func numbered(org ledger.ID, sequence, claim string) *posting.Change {
+	c := note(uuid.New())
+	s := &c.Steps[0]
+	s.Org, s.Number = org, sequence
+	s.Source.Kind = ledger.Contract
+	c.Claims = []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: claim, Owner: []byte{1}}}
+	return &c
+}
+
+func TestNumbersOfASequenceHaveNoGapsAndNoTwin(t *testing.T) {
+	d := gated()
+	r := openOn(t, d)
+	other := uuid.New()
+	random := random(t)
+	taken := make(map[string][]uint64)
+	for round := range 4 {
+		var changes []*posting.Change
+		var names []string
+		for n := range 200 {
+			of, sequence := org, []string{"PN", "CI"}[random.IntN(2)]
+			if random.IntN(3) == 0 {
+				of = other
+			}
+			claim := fmt.Sprintf("%d-%d", round, n-random.IntN(2)) // one in two is taken already
+			changes = append(changes, numbered(of, sequence, sequence+claim))
+			names = append(names, of.String()+sequence)
+		}
+		for i, receipt := range r.together(d, changes) {
+			switch {
+			case receipt.Err == nil:
+				taken[names[i]] = append(taken[names[i]], receipt.Stamps[0].Number)
+			case !ledger.IsRefusal(receipt.Err, ledger.ClaimTaken):
+				t.Fatal(receipt.Err)
+			}
+		}
+		if round == 1 {
+			r.restart()
+		}
+	}
+	if len(taken) != 4 {
+		t.Fatalf("%d sequences, want 4", len(taken))
+	}
+	for name, numbers := range taken {
+		slices.Sort(numbers)
+		for i, n := range numbers {
+			if n != uint64(i)+1 {
+				t.Fatalf("%s: number %d comes where %d should", name, n, i+1)
+			}
+		}
+	}
+}
+
+func TestANumberStaysWithItsRecord(t *testing.T) {
+	r := open(t)
+	first := numbered(org, "PN", "a")
+	made := r.must(first).Stamps[0]
+	again := note(first.Steps[0].Source.ID)
+	again.Steps[0].Source, again.Steps[0].Expect, again.Steps[0].Number = first.Steps[0].Source, 1, "PN"
+	moved := r.must(&again).Stamps[0]
+	r.restart()
+	v := r.View()
+	defer v.Close()
+	record, found, err := v.Record(org, first.Steps[0].Source)
+	if err != nil || !found || made.Number != 1 || moved.Number != 1 || record.Stamp.Number != 1 {
+		t.Errorf("numbers %d, %d, stored %d (%v, %v), want 1", made.Number, moved.Number, record.Stamp.Number, found, err)
+	}
+	last, err := v.Counter(org, posting.SequenceKey("PN"), "")
+	if n, _ := last.Uint64(); err != nil || n != 1 {
+		t.Errorf("the sequence is at %d (%v), want 1", n, err)
+	}
+}
+
+func TestARecordIsShownInEachOfItsLists(t *testing.T) {
+	r := open(t)
+	c := note(uuid.New())
+	lists := []posting.List{{Partner: 1, Env: 1}, {Partner: 2, Env: 8}, {Partner: 3, Env: 16}}
+	c.Steps[0].List, c.Steps[0].Also = lists[0], lists[1:]
+	r.must(&c)
+	r.restart()
+	v := r.View()
+	defer v.Close()
+	for _, l := range lists {
+		var shown []ledger.ID
+		err := v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
+			shown = append(shown, row.ID)
+			return true, nil
+		})
+		if err != nil || !slices.Equal(shown, []ledger.ID{c.Steps[0].Source.ID}) {
+			t.Errorf("list %+v shows %v (%v)", l, shown, err)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package posting
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting/store"
+)
+
+// A page of notices that is full is in the group: it does not count any more among
+// what is still to be put there, or else a group with many would be cut too early.
+func TestAFullPageOfNoticesIsCountedOnce(t *testing.T) {
+	w, b := &writer{group: store.NewGroup(1, [32]byte{})}, &books{org: uuid.New()}
+	s := Step{Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}}
+	for n := range 20 {
+		s.Events = append(s.Events, ledger.Event{Name: "a", To: "b", Booked: ledger.Micros(n + 1)})
+		s.Notices = append(s.Notices, Notice{Event: n, Channel: Webhook, To: uuid.New(), Body: make([]byte, MaxNotice)})
+	}
+	w.tell(b, &s)
+	if full := w.group.Rows(); full < 5 || b.notices.First == 0 {
+		t.Fatalf("%d pages are full, and the open one begins with %d", full, b.notices.First)
+	}
+	if want := (size{1, noticeRow + b.notices.Bytes()}); w.tail != want {
+		t.Errorf("%+v is still to be put into the group, want the open page, %+v", w.tail, want)
+	}
+}
