@@ -126,7 +126,7 @@ func (s *Service) Close() {
 	ended := make(chan struct{})
 	go func() {
 		s.under.Lock() // when nobody delivers any more
-		s.under.Unlock()
+		defer s.under.Unlock()
 		close(ended)
 	}()
 	patience := time.NewTimer(closePatience)
