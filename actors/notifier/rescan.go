@@ -169,5 +169,12 @@ func (s *Service) wakeLost(l *search) error {
 	}
 	view := s.rt.Journal.View()
 	defer view.Close()
-	return s.rememberRetries(view, l.org)
+	now := ledger.MicrosOf(s.rt.Clock.Now())
+	return s.rememberRetries(view, l.org, func(k key, at ledger.Micros) {
+		if at <= now { // the clock may stand still
+			s.destinations.Tell(k, wakened{at})
+			return
+		}
+		s.timers.set(k, at)
+	})
 }

@@ -27,7 +27,7 @@ func (s *Service) remember() error {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	return view.SectionOrganizations(posting.Shelves, func(org ledger.ID) (bool, error) {
-		if err := s.rememberRetries(view, org); err != nil {
+		if err := s.rememberRetries(view, org, s.timers.set); err != nil {
 			return false, err
 		}
 		r := resumption{org: org}
@@ -43,14 +43,14 @@ func (s *Service) remember() error {
 }
 
 // rememberRetries sets the timers of an organization's destinations.
-func (s *Service) rememberRetries(view *posting.View, org ledger.ID) error {
+func (s *Service) rememberRetries(view *posting.View, org ledger.ID, set func(key, ledger.Micros)) error {
 	return view.ShelfKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
 		k, next, _, ok := parseRetry(org, row)
 		if !ok {
 			s.wrongRow(org, row)
 			return nil, true, nil
 		}
-		s.timers.set(k, next)
+		set(k, next)
 		return afterWaiting(row), true, nil
 	})
 }
