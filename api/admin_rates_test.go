@@ -102,7 +102,7 @@ func TestRatesThatAreRefused(t *testing.T) {
 		`{"from":"USD","to":"RUB","rate":null}`:   "rate: rate is required",
 		`{"from":"JPY","to":"RUB","rate":"1"}`:    "from: unsupported currency JPY",
 		`{"from":"USD","to":"rub","rate":"1"}`:    "to: unsupported currency rub",
-		`{"from":"AED","to":"XXX","rate":"1"}`:    "from: unsupported currency AED|to: unsupported currency XXX",
+		`{"from":"AED","to":"XTS","rate":"1"}`:    "from: unsupported currency AED|to: unsupported currency XTS",
 		`{"from":643,"to":"RUB","rate":"1"}`:      "from: unsupported currency 643",
 		`{"from":"USD","to":"","rate":"1"}`:       "to: unsupported currency ",
 		`{"from":"USD","to":"USD","rate":"1"}`:    "to: must be another currency than from",

@@ -107,7 +107,7 @@ func TestAScreeningsParametersAreChecked(t *testing.T) {
 			"subject=asset&region=FR": "region", "subject=asset&region=ae": "region",
 			"subject=asset&amount=0": "amount", "subject=asset&amount=-1": "amount", "subject=asset&amount=1.0": "amount", "subject=asset&amount=": "amount",
 			"subject=asset&amount=01": "amount", "subject=asset&amount=1" + strings.Repeat("0", 73): "amount",
-			"subject=asset&currency=XXX": "currency", "subject=asset&currency=usd": "currency",
+			"subject=asset&currency=XTS": "currency", "subject=asset&currency=usd": "currency",
 			"subject=asset&debt_percent=-1": "debt_percent", "subject=asset&debt_percent=1e1": "debt_percent", "subject=asset&debt_percent=30%25": "debt_percent",
 			"subject=asset&debt_percent=.5": "debt_percent", "subject=asset&debt_percent=5.": "debt_percent", "subject=asset&debt_percent=1.2.3": "debt_percent",
 			"subject=asset&impure_income_percent=x": "impure_income_percent", "subject=asset&env=prod": "env",

@@ -104,7 +104,7 @@ func TestTheClosedSetOfCurrenciesIsTaken(t *testing.T) {
 
 func TestAnyOtherCurrencyIsRefused(t *testing.T) {
 	m := demo(t)
-	for _, code := range []string{"JPY", "PLN", "BTC", "XXX", "usd", "840", "", "USD ", "U"} {
+	for _, code := range []string{"JPY", "PLN", "BTC", "XTS", "usd", "840", "", "USD ", "U"} {
 		m.send(payment(good, "currency", code)).refuses("currency", "unsupported currency "+code)
 	}
 	m.send(payment(good, "currency", 840)).refuses("currency", "unsupported currency 840")

@@ -91,7 +91,7 @@ func TestSettings(t *testing.T) {
 		`{"fee_mode":"other"}`:                             "provider_params.fee_mode",
 		`{"fee_refundable":"yes"}`:                         "provider_params.fee_refundable",
 		`{"settlement_currency":"EUR"}`:                    "",
-		`{"settlement_currency":"XXX"}`:                    "provider_params.settlement_currency",
+		`{"settlement_currency":"XTS"}`:                    "provider_params.settlement_currency",
 		`{"settlement_currency":"AED"}`:                    "provider_params.settlement_currency",
 		`{"settlement_currency":"USDT"}`:                   "", // as it may be stored
 		`{"settlement_network":{"of":"a provider"}}`:       "",

@@ -160,7 +160,7 @@ func TestAssetThatCanNotBeStoredPanics(t *testing.T) {
 }
 
 func TestReadAssetKeepsNothingOfItsInput(t *testing.T) {
-	for _, a := range []Asset{{"USDT", "tron", Prod}, {"XXX", "nowhere", Test}} {
+	for _, a := range []Asset{{"USDT", "tron", Prod}, {"XTS", "nowhere", Test}} {
 		src := a.AppendBinary(nil)
 		back, _, err := ReadAsset(src)
 		clear(src)

@@ -122,7 +122,7 @@ func TestAcceptedIsTheClosedSet(t *testing.T) {
 }
 
 func TestAcceptedCurrenciesAreACopy(t *testing.T) {
-	AcceptedCurrencies()[0] = "XXX"
+	AcceptedCurrencies()[0] = "XTS"
 	if got := AcceptedCurrencies()[0]; got != "RUB" {
 		t.Errorf("the set's first currency became %s", got)
 	}
