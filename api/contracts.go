@@ -169,17 +169,18 @@ func (c *call) given() (contract.Given, error) {
 	return sent, nil
 }
 
-// userKey is the Idempotency-Key of a person's write, whose keys are the
-// organization's: the same request by a colleague is the same request.
-func (s *Server) userKey(c *call) (actors.Key, error) { return s.idempotencyKey(c, actors.KeyOfStaff) }
+// written is what a person's write was sent with: its Idempotency-Key and its body. Keys
+// are the organization's: the same request by a colleague is the same request.
+func (s *Server) written(c *call) (key actors.Key, sent contract.Given, err error) {
+	if key, err = s.idempotencyKey(c, actors.KeyOfStaff); err == nil {
+		sent, err = c.given()
+	}
+	return key, sent, err
+}
 
 // createContract is POST /pfp/{product}.
 func (s *Server) createContract(c *call, f *family, product *contract.Product) error {
-	key, err := s.userKey(c)
-	if err != nil {
-		return err
-	}
-	sent, err := c.given()
+	key, sent, err := s.written(c)
 	if err != nil {
 		return err
 	}
@@ -204,13 +205,18 @@ func parseEnv(said string, text bool) (money.Env, bool) {
 	return env, known && text
 }
 
-// readContract is GET /pfp/{product}/{id}.
-func (s *Server) readContract(c *call, f *family, product *contract.Product) error {
+// contractAt is the contract that the address names.
+func (s *Server) contractAt(c *call, f *family, product *contract.Product) (contractactor.Result, error) {
 	id, err := parseID(c.parameter("id"))
 	if err != nil {
-		return err
+		return contractactor.Result{}, err
 	}
-	result, err := s.cfg.Contracts.Read(c.who.Org, product, f.reading, id)
+	return s.cfg.Contracts.Read(c.who.Org, product, f.reading, id)
+}
+
+// readContract is GET /pfp/{product}/{id}.
+func (s *Server) readContract(c *call, f *family, product *contract.Product) error {
+	result, err := s.contractAt(c, f, product)
 	return s.writeContract(c, f, fiber.StatusOK, &result, err)
 }
 
@@ -220,11 +226,7 @@ func (s *Server) actOnContract(c *call, f *family, product *contract.Product) er
 	if err != nil {
 		return err
 	}
-	key, err := s.userKey(c)
-	if err != nil {
-		return err
-	}
-	sent, err := c.given()
+	key, sent, err := s.written(c)
 	if err != nil {
 		return err
 	}

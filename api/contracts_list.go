@@ -198,44 +198,22 @@ func (q *query) notBlank(names ...string) {
 	}
 }
 
-// upToLimit is how many rows a page may have, where that is not as in other lists.
-func (q *query) upToLimit(standard, most int) int {
-	said, sent := q.values["limit"]
-	if !sent {
-		return standard
-	}
-	n, err := strconv.Atoi(said)
-	if err != nil || n < 1 || n > most || strconv.Itoa(n) != said {
-		q.problems.add("limit", "limit must be from 1 to "+strconv.Itoa(most))
-		return standard
-	}
-	return n
-}
-
 // contractEntries is GET /pfp/{product}/{id}/entries: what the contract has posted,
 // newest first.
 func (s *Server) contractEntries(c *call, f *family, product *contract.Product) error {
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	result, err := s.cfg.Contracts.Read(c.who.Org, product, f.reading, id)
+	result, err := s.contractAt(c, f, product)
 	if err != nil {
 		return err
 	}
 	q := queryOf(c.RequestCtx, "limit", "cursor")
-	e := eventQuery{entries: true, who: &c.who, env: result.Record.Asset.Env, source: &id, to: forever, before: q.seq(), limit: q.limit()}
+	e := eventQuery{entries: true, who: &c.who, env: result.Record.Asset.Env, source: &result.Record.ID, to: forever, before: q.seq(), limit: q.limit()}
 	return s.writeEvents(c, q, &e, appendEntry)
 }
 
 // contractSchedule is GET /pfp/{product}/{id}/schedule.csv: the rows of what is to be
 // paid when, for people. Amounts are minor units.
 func (s *Server) contractSchedule(c *call, f *family, product *contract.Product) error {
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	result, err := s.cfg.Contracts.Read(c.who.Org, product, f.reading, id)
+	result, err := s.contractAt(c, f, product)
 	if err != nil {
 		return err
 	}

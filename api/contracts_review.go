@@ -11,11 +11,7 @@ import (
 // contractReview is GET /{product_type}/{id}/review: who concluded what, when, on which
 // reference, and which screening the contract rests on.
 func (s *Server) contractReview(c *call, f *family, product *contract.Product) error {
-	id, err := parseID(c.parameter("id"))
-	if err != nil {
-		return err
-	}
-	result, err := s.cfg.Contracts.Read(c.who.Org, product, f.reading, id)
+	result, err := s.contractAt(c, f, product)
 	if err != nil {
 		return err
 	}

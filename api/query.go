@@ -71,15 +71,18 @@ func (q *query) env() money.Env {
 }
 
 // limit is how many rows a page may have.
-func (q *query) limit() int {
+func (q *query) limit() int { return q.upToLimit(listDefault, listMax) }
+
+// upToLimit is the same where a list has bounds of its own.
+func (q *query) upToLimit(standard, most int) int {
 	said, sent := q.values["limit"]
 	if !sent {
-		return listDefault
+		return standard
 	}
 	n, err := strconv.Atoi(said)
-	if err != nil || n < 1 || n > listMax || strconv.Itoa(n) != said {
-		q.problems.add("limit", "limit must be from 1 to "+strconv.Itoa(listMax))
-		return listDefault
+	if err != nil || n < 1 || n > most || strconv.Itoa(n) != said {
+		q.problems.add("limit", "limit must be from 1 to "+strconv.Itoa(most))
+		return standard
 	}
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/actors"
+	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/directory"
@@ -40,6 +41,9 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64, key *actors.K
 			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,
 		}}
 	}
+	if !d.Reserve.IsZero() {
+		change.Counters = append(change.Counters, reserved(org, r.Asset, d.Reserve))
+	}
 	if key != nil && !key.IsZero() {
 		id := ReplyID(org, key.ClaimKey())
 		change.Claims = []ledger.Claim{key.Claim(org, source, nil)}
@@ -49,6 +53,21 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64, key *actors.K
 		})
 	}
 	return change
+}
+
+// maxReserved bounds what time may book in an asset: half of an amount's range. A
+// command leaves no total of an account in the other half (posting), so what time
+// books, which is never refused, fits there.
+var maxReserved = func() money.Amount {
+	half, err := money.Max.DivFloor(money.FromUint64(2))
+	assert.NoError(err)
+	return half
+}()
+
+// reserved takes room for what time may book. It is never given back: there is room
+// for more money than there is.
+func reserved(org ledger.ID, asset money.Asset, most money.Amount) ledger.CounterGuard {
+	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: most, Max: maxReserved, Refuse: ledger.OutOfRange}
 }
 
 // CountKey is the key of the counters that say how many contracts of a product there

@@ -15,6 +15,8 @@
 //     is, is in the store.
 //  6. A contract has its number from the writer: without gaps for each organization and
 //     prefix.
+//  7. What time does is never refused, and leaves no total out of range: what starts it
+//     takes room for it in a counter of the asset, and is refused where there is none.
 //
 // Callers: api (Service), cmd (New).
 //

@@ -106,33 +106,79 @@ func (o *office) balance(r Result) string {
 	return ""
 }
 
+// late is a registry whose actor has the contract in mind as it is at this moment,
+// whatever is written past it.
+func (o *office) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *live) {
+	o.t.Helper()
+	key := actors.RecordKey{Org: o.org, ID: id}
+	knows := &live{service: o.service, key: key}
+	if !knows.load() {
+		o.t.Fatal("there is no contract")
+	}
+	return actors.NewRegistry(o.runtime, "late", 0, func(actors.RecordKey) actors.Behaviour { return knows }), key, knows
+}
+
 // Invariant 1: a Change that the writer refuses for its version is decided again on
 // what is stored.
 func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
 	o := openOffice(t)
 	id := o.keep()
-	view := o.journal.View()
-	stored, found, err := Load(view, o.org, id)
-	view.Close()
-	if err != nil || !found {
-		t.Fatal(found, err)
+	for _, c := range []struct{ meanwhile, asked, left string }{{"900", "101", ""}, {"1", "99", "0"}} {
+		registry, key, _ := o.late(id)
+		o.act(id, contract.Withdraw, `{"amount":"`+c.meanwhile+`"}`, "")
+		m := &act{done: make(chan answer, 1), Act: Act{
+			Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Given: given(t, `{"amount":"`+c.asked+`"}`),
+		}}
+		if err := registry.Command(key, m); err != nil {
+			t.Fatal(err)
+		}
+		r := <-m.done
+		var faults *contract.Faults
+		switch {
+		case c.left == "" && (!errors.As(r.err, &faults) || faults.List[0].Field != "amount"):
+			t.Errorf("more than is left was taken: %v", r.err)
+		case c.left != "" && (r.err != nil || o.balance(r.result) != c.left):
+			t.Errorf("it was not taken of what is left: %v", r.err)
+		}
 	}
-	// Somebody writes past the actor, which has the contract in mind as it was.
-	d, err := stored.Record.Act(contract.Withdraw, given(t, `{"amount":"900"}`), ledger.MicrosOf(o.clock.Now()))
+}
+
+// Invariant 4: what time does is done once, also by an actor that does not know yet
+// that it was done.
+func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
+	o := openOffice(t)
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Given: given(t,
+		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
+			`"asset_cost":"1200","lease_term_months":12,"monthly_rental":"100"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan posting.Receipt, 1)
-	o.journal.Submit(changeOf(o.org, &d, stored.Stamp.Version, nil), func(r posting.Receipt) { done <- r })
-	if r := <-done; r.Err != nil {
-		t.Fatal(r.Err)
+	a := Act{Org: o.org, ID: made.Record.ID, Product: contract.Lease, Reading: contract.Secular}
+	for _, step := range []struct {
+		action contract.Action
+		body   string
+	}{{contract.Acquire, `{"ownership_documents":["deed"]}`}, {contract.Activate, ""}} {
+		if a.Action, a.Given = step.action, given(t, step.body); err == nil {
+			_, err = o.service.Act(a)
+		}
 	}
-	var faults *contract.Faults
-	if _, err := o.ask(id, contract.Withdraw, `{"amount":"101"}`, ""); !errors.As(err, &faults) || faults.List[0].Field != "amount" {
-		t.Errorf("more than is left was taken: %v", err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if r := o.act(id, contract.Withdraw, `{"amount":"100"}`, ""); o.balance(r) != "0" {
-		t.Errorf("%s is left", o.balance(r))
+	registry, key, knows := o.late(a.ID)
+	due := knows.stamp.Due
+	if err := o.runtime.Advance(due.Time()); err != nil { // the first row falls due
+		t.Fatal(err)
+	}
+	registry.Tell(key, actors.Due{Key: key, At: due})
+	m := &act{done: make(chan answer, 1), Act: a}
+	m.Action, m.Given = contract.PayRent, given(t, `{"amount":"30"}`)
+	if err := registry.Command(key, m); err != nil { // behind it
+		t.Fatal(err)
+	}
+	r := <-m.done
+	if r.err != nil || r.result.Stamp.Version != 5 {
+		t.Fatalf("%+v, %v: want creation, two steps, one row and a payment", r.result.Stamp, r.err)
 	}
 }
 

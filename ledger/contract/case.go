@@ -10,7 +10,6 @@ import (
 type Case struct {
 	Now   ledger.Micros
 	Today ledger.Date // the UTC day of Now; of a timer, the day that it was due
-	Was   *Record     // the record decided on; nil at creation
 	r     *Record     // the next one
 	in    Row         // what the action was given, of its body's table
 
@@ -19,8 +18,9 @@ type Case struct {
 	event   Action // which transition it is, where an action has more than one
 	lines   []ledger.Posting
 	entries [][]ledger.Posting
-	on      ledger.Date // the effective date; 0: the booked day
-	joined  ledger.ID   // who has a part in the contract from now on
+	on      ledger.Date  // the effective date; 0: the booked day
+	joined  ledger.ID    // who has a part in the contract from now on
+	timed   money.Amount // what time may book from now on
 }
 
 // v is the next record's values.
@@ -37,6 +37,10 @@ func (c *Case) leads(event Action) { c.event = event }
 
 // effective dates the entry.
 func (c *Case) effective(on ledger.Date) { c.on = on }
+
+// reserve says how much time may book, from now on, on any account that contracts
+// share. A timer is not refused, so whoever starts it is, where there is no room.
+func (c *Case) reserve(most money.Amount) { c.timed = most }
 
 // line is one side of an entry.
 type line struct {
@@ -67,6 +71,16 @@ func (c *Case) book(lines ...line) {
 // move is one debit and one credit.
 func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 	c.book(dr(debit, amount), cr(credit, amount))
+}
+
+// restate takes the memorandum of what is late from what was reported before to an
+// amount: only the difference is booked, and what is owed does not change.
+func (c *Case) restate(late Cell[money.Amount], to money.Amount) {
+	was, account := late.Of(c.v()), c.r.account("M:arrears")
+	const control ledger.Path = "M:arrears_control"
+	c.move(account, control, less(to, was))
+	c.move(control, account, less(was, to))
+	late.Set(c.v(), to)
 }
 
 // difference is what something has brought more or less than what is carried of it: a

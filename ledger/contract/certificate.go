@@ -77,9 +77,9 @@ const (
 	Default           Action = "default"
 )
 
-// MaxSubscriptions bounds an issue's subscriptions: each is in its record, and what is
+// maxSubscriptions bounds an issue's subscriptions: each is in its record, and what is
 // done for all holders at once has to fit into one group of the writer.
-const MaxSubscriptions = 1_500
+const maxSubscriptions = 1_500
 
 var (
 	ciName       = text(32, "name", required, short)
@@ -236,8 +236,8 @@ func ciSubscribe(c *Case) {
 		c.refuse(ciInCertificates.Name, "would be more than %d together with the %d already held", ciMost.Of(v), held)
 	case n > left:
 		c.refuse(ciInCertificates.Name, "only %d are left", left)
-	case len(ciSubscriptions.Of(v)) >= MaxSubscriptions:
-		c.refuse(ciInCertificates.Name, "the issue has %d subscriptions: no more are taken", MaxSubscriptions)
+	case len(ciSubscriptions.Of(v)) >= maxSubscriptions:
+		c.refuse(ciInCertificates.Name, "the issue has %d subscriptions: no more are taken", maxSubscriptions)
 	default:
 		if held == 0 {
 			c.joined = investor
@@ -289,8 +289,8 @@ func ciHolders(v Row) (holders []holder) {
 	return holders
 }
 
-// ciChunk is how many holders' lines one entry takes: of each two, three where there
-// is a penalty.
+// ciChunk is how many holders' lines one entry takes: of each two at most, and three
+// for all of them together.
 const ciChunk = 64
 
 // ciEachHolders calls fn with the holders, as many at a time as one entry takes, and
@@ -327,14 +327,21 @@ func ciActivate(c *Case) {
 	}
 	ciOutstanding.Set(v, ciSold(v))
 	c.effective(issued)
+	ciMoveFaces(c, "L:subscription", "Q:holders", r.account("A:underlying"), r.cash())
+}
+
+// ciMoveFaces moves the face that each holder has on one account to another, and the
+// sum of the faces between two more.
+func ciMoveFaces(c *Case, from, to string, debit, credit ledger.Path) {
+	v, r := c.v(), c.r
 	ciEachHolders(v, func(some []holder, certificates int64, _ bool) {
 		var lines []line
 		for _, h := range some {
 			face := times(ciFace.Of(v), h.n)
-			lines = append(lines, dr(r.accountOf("L:subscription", h.who), face), cr(r.accountOf("Q:holders", h.who), face))
+			lines = append(lines, dr(r.accountOf(from, h.who), face), cr(r.accountOf(to, h.who), face))
 		}
 		sum := times(ciFace.Of(v), certificates)
-		c.book(append(lines, dr(r.account("A:underlying"), sum), cr(r.cash(), sum))...)
+		c.book(append(lines, dr(debit, sum), cr(credit, sum))...)
 	})
 }
 
@@ -419,17 +426,8 @@ func ciGiveAway(c *Case) {
 }
 
 func ciGiveUp(c *Case) {
-	v, r := c.v(), c.r
-	ciDefault.Set(v, reason.Of(c.in))
-	ciEachHolders(v, func(some []holder, certificates int64, _ bool) {
-		var lines []line
-		for _, h := range some {
-			face := times(ciFace.Of(v), h.n)
-			lines = append(lines, dr(r.accountOf("Q:holders", h.who), face), cr(r.accountOf("Q:holders_defaulted", h.who), face))
-		}
-		sum := times(ciFace.Of(v), certificates)
-		c.book(append(lines, dr(r.account("A:underlying_impaired"), sum), cr(r.account("A:underlying"), sum))...)
-	})
+	ciDefault.Set(c.v(), reason.Of(c.in))
+	ciMoveFaces(c, "Q:holders", "Q:holders_defaulted", c.r.account("A:underlying_impaired"), c.r.account("A:underlying"))
 	ciGiveAway(c)
 }
 

@@ -257,7 +257,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	x := offered(t, "total_value", `"1000000"`, "underlying_asset_value", `"1000000"`)
 	x.do(Subscribe, "investor_id", someone, "certificates", "1")
 	x.r = x.r.next()
-	full := make([]Row, MaxSubscriptions)
+	full := make([]Row, maxSubscriptions)
 	for i := range full {
 		full[i] = ciSubscriptions.Of(x.r.Values)[0]
 	}
@@ -290,7 +290,7 @@ func TestDistributionsAreBounded(t *testing.T) {
 	x := placed7(t, Secular)
 	x.do(Profit, "total_profit", `"1"`)
 	x.r = x.r.next()
-	full := make([]Row, MaxRows)
+	full := make([]Row, maxRows)
 	for i := range full {
 		full[i] = ciDistributions.Of(x.r.Values)[0]
 	}

@@ -30,7 +30,7 @@ func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 	if len(stored) < 4 || stored[0] != recordVersion {
 		return nil, errStored
 	}
-	product, reading := ProductOf(stored[1]), readingOf(stored[2])
+	product, reading := productOf(stored[1]), readingOf(stored[2])
 	if product == nil || reading == nil || product.Faces[reading] == nil {
 		return nil, errStored
 	}
@@ -52,8 +52,8 @@ func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 	return r, nil
 }
 
-// ProductOf is the product with the code; nil: this build has none.
-func ProductOf(code byte) *Product {
+// productOf is the product with the code; nil: this build has none.
+func productOf(code byte) *Product {
 	i := slices.IndexFunc(Products, func(p *Product) bool { return p.Code == code })
 	if i < 0 {
 		return nil

@@ -140,8 +140,8 @@ func (c *Column) Value(r Row) any {
 	return r[c.place]
 }
 
-// Put gives it a value of its kind's Go type, or takes it away: for those who read
-// stored rows.
+// Put gives it a value of its kind's Go type, or takes it away: for whoever makes a
+// record that no decision would, to see it found.
 func (c *Column) Put(r Row, value any) { r[c.place] = value }
 
 // option is a property of a column.

@@ -43,7 +43,7 @@ func strike(t rapid.TB, p *Product, reading *Reading, body Given) *deal {
 const other = `"7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02"`
 
 // take books a decision, and checks that what the contract says is what its accounts
-// hold, and no other account of its own holds anything.
+// hold, and that each account of its own is one that it says something of.
 func (x *deal) take(d Decision) {
 	x.t.Helper()
 	x.d, x.r = d, d.Record
@@ -53,8 +53,8 @@ func (x *deal) take(d Decision) {
 	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.other} {
 		for path := range side {
 			known := slices.ContainsFunc(holdings, func(h Holding) bool { return h.Account == path })
-			if !known && strings.Contains(string(path), x.r.ID.String()) && !x.balance(path).IsZero() {
-				x.t.Fatalf("%s holds %v, and the %s contract says nothing of it", path, x.balance(path), x.r.Status)
+			if !known && strings.Contains(string(path), x.r.ID.String()) {
+				x.t.Fatalf("the %s contract says nothing of %s", x.r.Status, path)
 			}
 		}
 	}

@@ -16,6 +16,10 @@ type Decision struct {
 	Finish  bool          // nothing leads any further
 	Outcome bool          // time has come: it may not be refused
 
+	// Reserve is the most that time may book, because of this decision, on any account
+	// that contracts share; zero: nothing.
+	Reserve money.Amount
+
 	// Joined is who has a part in the contract from now on, beside its customer; zero:
 	// nobody.
 	Joined ledger.ID
@@ -54,7 +58,7 @@ func Open(d Proposal) (Decision, error) {
 	decision.move(c, Create)
 	for _, name := range face.Opening {
 		deed := d.Product.Deed(name)
-		c = &Case{Now: d.Now, Today: d.Now.Date(), Was: r, r: r, reading: d.Reading, faults: faults}
+		c = &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
 		if c.in = approval; deed.Name != Pass {
 			c.in = deed.given(Given{}, r, faults)
 		}
@@ -136,7 +140,7 @@ func (r *Record) Act(name Action, sent Given, now ledger.Micros) (Decision, erro
 		return Decision{}, err
 	}
 	d := Decision{Record: r.next()}
-	c := &Case{Now: now, Today: now.Date(), Was: r, r: d.Record, in: in, reading: r.Reading, faults: faults}
+	c := &Case{Now: now, Today: now.Date(), r: d.Record, in: in, reading: r.Reading, faults: faults}
 	if err := d.do(c, deed); err != nil {
 		return Decision{}, err
 	}
@@ -172,7 +176,7 @@ func (r *Record) Woken(now ledger.Micros) (Decision, bool) {
 	}
 	deed := r.Product.Deed(name)
 	d := Decision{Record: r.next(), Outcome: true}
-	c := &Case{Now: now, Today: on, Was: r, r: d.Record, reading: r.Reading, faults: new(Faults), on: on}
+	c := &Case{Now: now, Today: on, r: d.Record, reading: r.Reading, faults: new(Faults), on: on}
 	c.in = deed.given(nil, r, c.faults) // time says nothing: what may be left out has its default
 	assert.NoError(d.do(c, deed))
 	return d.end(), true
@@ -185,7 +189,7 @@ func (d *Decision) do(c *Case, deed *Deed) error {
 	if err := c.faults.err(); err != nil {
 		return err
 	}
-	d.Joined = c.joined
+	d.Joined, d.Reserve = c.joined, c.timed
 	d.move(c, c.event)
 	return nil
 }

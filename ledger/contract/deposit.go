@@ -152,8 +152,7 @@ func dpDistribute(v Row, on ledger.Date) ledger.Date {
 func dpShareProfit(c *Case) {
 	v, r := c.v(), c.r
 	gross, on := dpInGross.Of(c.in), orToday(c, dpInProfitEnd)
-	bank := share(gross, dpRatio.Of(v).Bank)
-	theirs := minus(gross, bank)
+	bank, theirs := dpRatio.Of(v).split(gross)
 	row := dpDistribution.New()
 	dpDistributedOn.Set(row, on)
 	dpGross.Set(row, gross)

@@ -44,7 +44,7 @@ func TestADepositIsPendingAndGeneralUnlessItIsSaidOtherwise(t *testing.T) {
 }
 
 func TestWhatFollowsInADepositCannotBeSet(t *testing.T) {
-	r, fields := asks(Deposit, Secular, savings.with("current_value", `"5"`, "maturity_date", `"2026-01-01"`, "closed_by", `"x"`, "rate", "9"))
+	r, fields := asks(Deposit, Secular, savings.but("current_value", `"5"`, "maturity_date", `"2026-01-01"`, "closed_by", `"x"`, "rate", "9"))
 	if fields != nil || !dpValue.Of(r.Values).IsZero() || dpMaturity.Has(r.Values) || dpCloser.Has(r.Values) {
 		t.Errorf("%q, %v", fields, r.Values)
 	}
@@ -57,7 +57,7 @@ func TestDepositsHaveNoAddressInTheReligiousReading(t *testing.T) {
 }
 
 func TestStatesOfDeposits(t *testing.T) {
-	l := &lives{product: Deposit, reading: Secular, open: savings.with("early_withdrawal_allowed", "true"), waits: "mature",
+	l := &lives{product: Deposit, reading: Secular, open: savings.but("early_withdrawal_allowed", "true"), waits: "mature",
 		bodies: map[string]Given{
 			"profit": given("gross_profit", `"10"`), "loss": given("amount", `"10"`), "loss:all": given("amount", largest),
 			"withdraw": given("closed_by", `"Amina"`), "close": given("closed_by", `"Amina"`),
@@ -93,7 +93,7 @@ func dpRunning(t rapid.TB, sent Given) (*world, *Record) {
 
 func TestActivationPutsTheMoneyIntoThePool(t *testing.T) {
 	w := newWorld(t, "2026-01-10")
-	r := w.open(Deposit, Secular, savings.with("distribution_frequency", `"monthly"`))
+	r := w.open(Deposit, Secular, savings.but("distribution_frequency", `"monthly"`))
 	r = w.books(r, Activate, nil, "2026-01-10", "Dr A:cash:AE 1000", "Cr Q:capital:{c} 1000", "Dr A:pool 1000", "Cr A:cash:AE 1000")
 	v := r.Values
 	if dpOpened.Of(v).String() != "2026-01-10" || dpMaturity.Of(v).String() != "2026-04-10" || dpNext.Of(v).String() != "2026-02-09" ||
@@ -106,7 +106,7 @@ func TestTheFirstDistributionIsAPeriodOnAndTheMaturityAtTheLatest(t *testing.T) 
 	for frequency, first := range map[string]string{
 		`"monthly"`: "2026-02-09", `"quarterly"`: "2026-04-10", `"semi_annually"`: "2026-05-10", `"at_maturity"`: "2026-05-10", "": "2026-05-10",
 	} {
-		_, r := dpRunning(t, savings.with("term_months", "4", "distribution_frequency", frequency))
+		_, r := dpRunning(t, savings.but("term_months", "4", "distribution_frequency", frequency))
 		if got := dpNext.Of(r.Values).String(); got != first {
 			t.Errorf("%s: first distribution on %s, want %s", frequency, got, first)
 		}
@@ -132,7 +132,7 @@ func TestTheReligiousReadingOfDepositsNeedsOnlyAFace(t *testing.T) {
 	copied.Faces = map[*Reading]*Face{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
 	religious := define(&copied)
 	w := newWorld(t, "2026-01-10")
-	r := w.open(religious, Religious, savings.with("early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "50"))
+	r := w.open(religious, Religious, savings.but("early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "50"))
 	w.refuses(r, Activate, nil, "compliance_review")
 	w.refuses(r, Activate, given("compliance_review", "null"), "compliance_review")
 	r = w.act(r, Activate, given("compliance_review", `{"approved_by":"board"}`))
@@ -142,7 +142,7 @@ func TestTheReligiousReadingOfDepositsNeedsOnlyAFace(t *testing.T) {
 }
 
 func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testing.T) {
-	w, r := dpRunning(t, savings.with("distribution_frequency", `"monthly"`))
+	w, r := dpRunning(t, savings.but("distribution_frequency", `"monthly"`))
 	r = w.books(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-02-09"`),
 		"2026-02-09", "Dr A:pool 101", "Cr Q:profit:{c} 61", "Cr I:mudarib_share 40")
 	v, d := r.Values, dpDistributions.Of(r.Values)[0]
@@ -161,7 +161,7 @@ func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testi
 }
 
 func TestDepositProfitOfZeroMovesTheDistributionDateAndNoMoney(t *testing.T) {
-	w, r := dpRunning(t, savings.with("distribution_frequency", `"monthly"`))
+	w, r := dpRunning(t, savings.but("distribution_frequency", `"monthly"`))
 	for _, next := range []string{"2026-03-11", "2026-04-10", "2026-04-10"} { // the last is the maturity
 		if r = w.books(r, Profit, given("gross_profit", `"0"`)); dpNext.Of(r.Values).String() != next {
 			t.Errorf("next distribution on %v, want %s", dpNext.Of(r.Values), next)
@@ -173,7 +173,7 @@ func TestDepositProfitOfZeroMovesTheDistributionDateAndNoMoney(t *testing.T) {
 }
 
 func TestADepositLossReducesTheValueOnlyAndIsCapped(t *testing.T) {
-	w, r := dpRunning(t, savings.with("distribution_frequency", `"monthly"`))
+	w, r := dpRunning(t, savings.but("distribution_frequency", `"monthly"`))
 	r = w.act(r, Profit, given("gross_profit", `"100"`))
 	next := dpNext.Of(r.Values)
 	r = w.books(r, Loss, given("amount", `"200"`, "period_end_date", `"2026-02-09"`), "2026-02-09", "Dr Q:loss:{c} 200", "Cr A:pool 200")
@@ -209,7 +209,7 @@ func dpMatured(t rapid.TB, sent Given) (*world, *Record) {
 }
 
 func TestRenewalMakesTheValueThePrincipal(t *testing.T) {
-	w, r := dpMatured(t, savings.with("distribution_frequency", `"monthly"`))
+	w, r := dpMatured(t, savings.but("distribution_frequency", `"monthly"`))
 	r = w.books(r, Renew, nil, "Dr Q:profit:{c} 60", "Cr Q:capital:{c} 60", "Dr Q:capital:{c} 200", "Cr Q:loss:{c} 200")
 	v := r.Values
 	if r.Status != Active || dpPrincipal.Of(v) != money.FromUint64(860) || dpValue.Of(v) != money.FromUint64(860) ||
@@ -240,7 +240,7 @@ func TestARenewalMayChangeTermAndRatio(t *testing.T) {
 }
 
 func TestNothingLeftIsNotRenewed(t *testing.T) {
-	w, r := dpRunning(t, savings.with("auto_renewal", "true"))
+	w, r := dpRunning(t, savings.but("auto_renewal", "true"))
 	r = w.act(r, Loss, given("amount", `"1000"`))
 	w.pass(90)
 	r = w.wakes(r, 1)
@@ -271,7 +271,7 @@ func (w *world) wakes(r *Record, want int) *Record {
 }
 
 func TestTimeRenewsADepositThatRenewsItself(t *testing.T) {
-	w, r := dpRunning(t, savings.with("auto_renewal", "true"))
+	w, r := dpRunning(t, savings.but("auto_renewal", "true"))
 	r = w.act(r, Profit, given("gross_profit", `"100"`))
 	w.pass(89)
 	r = w.wakes(r, 0)
@@ -301,11 +301,11 @@ func TestTimeDoesNothingToOtherDeposits(t *testing.T) {
 }
 
 func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
-	early := savings.with("early_withdrawal_allowed", "true")
+	early := savings.but("early_withdrawal_allowed", "true")
 	for percent, want := range map[string]struct {
 		final, penalty int
 	}{"": {1061, 0}, "0": {1061, 0}, "33": {1041, 20}, "50": {1031, 30}, "100": {1000, 61}} {
-		w, r := dpRunning(t, early.with("early_withdrawal_penalty_percent", percent))
+		w, r := dpRunning(t, early.but("early_withdrawal_penalty_percent", percent))
 		r = w.act(r, Profit, given("gross_profit", `"101"`))
 		entry := []string{"Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 61", "Cr L:customer:{p}:current " + strconv.Itoa(want.final)}
 		if want.penalty > 0 {
@@ -327,7 +327,7 @@ func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
 }
 
 func TestAWithdrawalAfterALossIsNeverBelowZero(t *testing.T) {
-	w, r := dpRunning(t, savings.with("early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "100"))
+	w, r := dpRunning(t, savings.but("early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "100"))
 	r = w.act(w.act(r, Profit, given("gross_profit", `"100"`)), Loss, given("amount", `"1020"`))
 	r = w.books(r, Withdraw, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 1020", "Cr I:penalty 40")
 	if row := dpWithdrawal.Of(r.Values)[0]; dpForfeited.Of(row) != money.FromUint64(60) || !dpFinal.Of(row).IsZero() {
@@ -343,7 +343,7 @@ func TestAWithdrawalHasToBeAllowed(t *testing.T) {
 }
 
 func TestClosingAMaturedDepositPaysItsValue(t *testing.T) {
-	w, r := dpMatured(t, savings.with("early_withdrawal_penalty_percent", "100"))
+	w, r := dpMatured(t, savings.but("early_withdrawal_penalty_percent", "100"))
 	w.refuses(r, Close, nil, "closed_by")
 	r = w.books(r, Close, given("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 200",
 		"Cr L:customer:{p}:current 860", "Dr A:cash:AE 860", "Cr A:pool 860")
@@ -354,7 +354,7 @@ func TestClosingAMaturedDepositPaysItsValue(t *testing.T) {
 }
 
 func TestClosingAWithdrawnDepositMovesNothing(t *testing.T) {
-	w, r := dpRunning(t, savings.with("early_withdrawal_allowed", "true"))
+	w, r := dpRunning(t, savings.but("early_withdrawal_allowed", "true"))
 	r = w.act(r, Withdraw, given("closed_by", `"Amina"`))
 	if r = w.books(r, Close, given("closed_by", `"Omar"`)); dpClosed.Of(r.Values) != w.now || dpCloser.Of(r.Values) != "Omar" {
 		t.Errorf("closed at %v by %q", dpClosed.Of(r.Values), dpCloser.Of(r.Values))
@@ -364,10 +364,10 @@ func TestClosingAWithdrawnDepositMovesNothing(t *testing.T) {
 func TestDepositActionsNeedTheirBodies(t *testing.T) {
 	w, r := dpRunning(t, savings)
 	for _, wrong := range []string{"", "null", `"-1"`, `5`, `"1.5"`} {
-		w.refuses(r, Profit, savings.with("gross_profit", wrong), "gross_profit")
+		w.refuses(r, Profit, savings.but("gross_profit", wrong), "gross_profit")
 	}
 	for _, wrong := range append(notAmounts, "", "null") {
-		w.refuses(r, Loss, given("amount", `"1"`).with("amount", wrong), "amount")
+		w.refuses(r, Loss, given("amount", `"1"`).but("amount", wrong), "amount")
 	}
 	for _, wrong := range notDates {
 		w.refuses(r, Profit, given("gross_profit", `"1"`, "period_end_date", wrong), "period_end_date")
@@ -377,11 +377,11 @@ func TestDepositActionsNeedTheirBodies(t *testing.T) {
 
 func TestADepositTakesSoManyDistributions(t *testing.T) {
 	w, r := dpRunning(t, savings)
-	full, all := r.next(), make([]Row, MaxRows)
+	full, all := r.next(), make([]Row, maxRows)
 	for i := range all {
 		all[i] = dpDistribution.New()
 	}
-	dpDistributions.Set(full.Values, all[:MaxRows-1])
+	dpDistributions.Set(full.Values, all[:maxRows-1])
 	full = w.act(full, Profit, given("gross_profit", `"0"`))
 	w.refuses(full, Profit, given("gross_profit", `"0"`), "gross_profit")
 }

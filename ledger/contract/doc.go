@@ -17,8 +17,9 @@
 //     entry has no room for goes on in further entries of that Change.
 //  4. Amounts that are sent, and totals that grow, are at most ledger.MaxAmount, so
 //     that no product of an amount, a term and a percentage leaves the range. Lists of
-//     reports have at most MaxRows rows, so that a contract fits into its record. What
-//     time does cannot be refused, and need not be.
+//     reports have at most maxRows rows, so that a contract fits into its record. What
+//     time does cannot be refused: room for what it may book on accounts that contracts
+//     share is reserved by what starts it (Decision.Reserve).
 //  5. The columns say what each of a contract's own accounts holds (Holdings). When a
 //     contract ends they hold nothing, but for what the product says.
 //  6. What time does is dated on the day that it was due, also if it is late. Of

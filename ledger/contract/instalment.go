@@ -253,25 +253,15 @@ func slPay(c *Case) {
 	slPastDue.Set(v, slDaysLate(v, c.Today))
 }
 
-// slReportLate books what has changed since the last report: it does not change what
-// is owed.
 func slReportLate(c *Case) {
 	v := c.v()
-	slArrears(c, slInLate.Of(c.in))
+	c.restate(slDelinquent, slInLate.Of(c.in))
 	slPastDue.Set(v, slDaysLate(v, c.Today))
-}
-
-// slArrears takes the memorandum of what is late to an amount.
-func slArrears(c *Case, to money.Amount) {
-	was, arrears := slDelinquent.Of(c.v()), c.r.account("M:arrears")
-	c.move(arrears, "M:arrears_control", less(to, was))
-	c.move("M:arrears_control", arrears, less(was, to))
-	slDelinquent.Set(c.v(), to)
 }
 
 // slComplete is the end of a sale that was paid: nothing is late any more.
 func slComplete(c *Case) {
-	slArrears(c, money.Amount{})
+	c.restate(slDelinquent, money.Amount{})
 	slCompleted.Set(c.v(), c.Now)
 }
 

@@ -243,6 +243,18 @@ func TestTheLastRowsRestIsLateAsOfItsDay(t *testing.T) {
 	x.says("days_past_due", "10")
 }
 
+// What was paid before the first instalment is no part of one: a row is late until all
+// of it is paid.
+func TestWhatIsPaidUpFrontPaysNoRow(t *testing.T) {
+	x := sold(t)
+	x.later(35)
+	x.do(RecordDelinquency, "amount", `"150"`)
+	x.do(RecordPayment, "amount", `"365"`) // of 366
+	x.says("total_paid", "515", "days_past_due", "5")
+	x.do(RecordPayment, "amount", `"1"`)
+	x.says("days_past_due", "0")
+}
+
 func TestNothingIsLateOnceASaleIsPaid(t *testing.T) {
 	x := sold(t)
 	x.later(31)

@@ -79,9 +79,9 @@ const (
 	finance   = "finance"
 )
 
-// MaxExpenses bounds a lease's owner's expenses: each is in its record, with what was
+// maxExpenses bounds a lease's owner's expenses: each is in its record, with what was
 // said of it.
-const MaxExpenses = 400
+const maxExpenses = 400
 
 var (
 	lsCustomer       = id(32, "customer_id", required, short)
@@ -105,7 +105,7 @@ var (
 	lsPaid        = amount(62, "total_rentals_paid", short)
 	lsSchedule    = rows(63, "payment_schedule", lsRow, deep, computed(lsRows)) // so 63 is never stored
 	lsExpenses    = amount(64, "total_owner_expenses")
-	lsExpenseRows = rows(65, "owner_expenses", lsExpense, deep, atMost(MaxExpenses))
+	lsExpenseRows = rows(65, "owner_expenses", lsExpense, deep, atMost(maxExpenses))
 	lsReturned    = date(66, "return_date")
 	lsTransferred = date(67, "transfer_date")
 

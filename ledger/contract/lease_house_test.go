@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
 	"mizan/ledger"
@@ -15,24 +14,14 @@ import (
 )
 
 // tenancy is one lease in its world.
-type tenancy struct {
-	*world
-	r *Record
-	d Decision // the last one
-}
+type tenancy struct{ *deal }
 
 // leaseBody is an operating lease of four periods: 1000 of cost, 100 of it left at
 // the end, 50 a period and 30 up front. Pairs change it; an empty text leaves out.
 func leaseBody(pairs ...string) Given {
-	g := given("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
+	return given("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
 		"asset_cost", `"1000"`, "lease_term_months", "4", "monthly_rental", `"50"`, "advance_rental", `"30"`,
-		"security_deposit", `"70"`, "residual_value", `"100"`)
-	for i := 0; i < len(pairs); i += 2 {
-		if g[pairs[i]] = []byte(pairs[i+1]); pairs[i+1] == "" {
-			delete(g, pairs[i])
-		}
-	}
-	return g
+		"security_deposit", `"70"`, "residual_value", `"100"`).but(pairs...)
 }
 
 // forFinance makes it a finance lease, whose asset costs 100 at the end.
@@ -40,13 +29,7 @@ var forFinance = []string{"lease_type", `"finance"`, "purchase_option_price", `"
 
 func newLease(t rapid.TB, reading *Reading, body Given) *tenancy {
 	t.Helper()
-	l := &tenancy{world: newWorld(t, "2026-01-01")}
-	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: reading, Env: money.Prod, Given: body, Now: l.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.take(d)
-	return l
+	return &tenancy{strike(t, Lease, reading, body)}
 }
 
 // runningLease is a lease that was activated on 2026-01-01.
@@ -56,44 +39,6 @@ func runningLease(t rapid.TB, pairs ...string) *tenancy {
 	l.do(Acquire, "ownership_documents", `["deed"]`)
 	l.do(Activate)
 	return l
-}
-
-// take books a decision and checks what the lease then says.
-func (l *tenancy) take(d Decision) {
-	l.t.Helper()
-	l.d, l.r = d, d.Record
-	l.book(&d)
-	l.agrees(l.r)
-	l.ownsNothingElse()
-}
-
-// ownsNothingElse checks that each account that names the lease is one of its
-// holdings.
-func (l *tenancy) ownsNothingElse() {
-	l.t.Helper()
-	holdings := Lease.Holdings(l.r)
-	for _, side := range []map[ledger.Path]money.Amount{l.debit, l.other} {
-		for path := range side {
-			if strings.Contains(string(path), l.r.ID.String()) && !slices.ContainsFunc(holdings, func(h Holding) bool { return h.Account == path }) {
-				l.t.Fatalf("%s is none of the lease's holdings", path)
-			}
-		}
-	}
-}
-
-// do is an action that is accepted.
-func (l *tenancy) do(name Action, pairs ...string) {
-	l.t.Helper()
-	before := AppendRecord(nil, l.r)
-	was := l.r
-	d, err := l.r.Act(name, given(pairs...), l.now)
-	if err != nil {
-		l.t.Fatalf("%s: %v", name, err)
-	}
-	if !bytes.Equal(before, AppendRecord(nil, was)) {
-		l.t.Fatalf("%s has changed the record that it was decided on", name)
-	}
-	l.take(d)
 }
 
 // try is an action's outcome: nothing, "409", or "422" with the first field. A
@@ -183,15 +128,6 @@ func (l *tenancy) booked(want ...string) {
 	}
 	if entries := len(l.d.Events); entries != 1 {
 		l.t.Errorf("%d events; want one", entries)
-	}
-}
-
-// dated checks the day of the last decision's entry.
-func (l *tenancy) dated(day string) {
-	l.t.Helper()
-	want, _ := ParseDate(day)
-	if got := l.d.Events[0].Entry.Effective; got != want {
-		l.t.Errorf("dated %v; want %s", got, day)
 	}
 }
 

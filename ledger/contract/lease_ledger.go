@@ -31,6 +31,7 @@ func lsActivate(c *Case) {
 	lsEnd.Set(v, after(delivered, lsTerm.Of(v)))
 	lsFallen.Set(v, 0)
 	lsReceivable.Set(v, lsAdvance.Of(v))
+	c.reserve(plus(lsDue.Of(v), lsCost.Of(v)))
 	c.effective(delivered)
 	c.move(r.account("A:rent_receivable"), r.account("L:unearned_rent"), lsAdvance.Of(v))
 	c.move(r.cash(), r.account("L:security_deposit"), lsDeposit.Of(v))
@@ -102,16 +103,7 @@ func lsPay(c *Case) {
 	c.book(dr(r.cash(), paid), cr(r.account("A:rent_receivable"), due), cr(r.account("L:prepaid_rent"), ahead))
 }
 
-// lsRecordArrears books the difference to what was recorded before. It does not
-// change what is owed.
-func lsRecordArrears(c *Case) {
-	v := c.v()
-	before, overdue := lsArrears.Of(v), lsInArrears.Of(c.in)
-	lsArrears.Set(v, overdue)
-	account, control := c.r.account("M:arrears"), ledger.Path("M:arrears_control")
-	c.move(account, control, less(overdue, before))
-	c.move(control, account, less(before, overdue))
-}
+func lsRecordArrears(c *Case) { c.restate(lsArrears, lsInArrears.Of(c.in)) }
 
 func lsBearExpense(c *Case) {
 	spent := lsInExpense.Of(c.in)
@@ -159,7 +151,7 @@ func lsTakeBack(c *Case) {
 	lsSetOff(c, "L:unearned_rent", lsUnearned(v))
 	lsSetOff(c, "L:security_deposit", lsDeposit.Of(v))
 	lsPrepaid.Clear(v)
-	lsEndArrears(c)
+	c.restate(lsArrears, money.Amount{})
 }
 
 // lsSetOff sets what the lessee is owed against the rent that it owes, and pays out
@@ -169,11 +161,6 @@ func lsSetOff(c *Case, stem string, held money.Amount) {
 	due := held.Min(lsReceivable.Of(v))
 	lsReceivable.Set(v, minus(lsReceivable.Of(v), due))
 	c.book(dr(r.account(stem), held), cr(r.account("A:rent_receivable"), due), cr(r.cash(), minus(held, due)))
-}
-
-func lsEndArrears(c *Case) {
-	c.move("M:arrears_control", c.r.account("M:arrears"), lsArrears.Of(c.v()))
-	lsArrears.Set(c.v(), money.Amount{})
 }
 
 func lsMarkTransfer(c *Case) { lsIs(c, finance, "the transfer of the asset") }
@@ -196,7 +183,7 @@ func lsTransfer(c *Case) {
 	c.book(append([]line{dr(r.cash(), price), dr(r.account("A:accumulated_depreciation"), worn), cr(r.account("A:ijara_asset"), lsCost.Of(v))},
 		c.difference(price, minus(lsCost.Of(v), worn), "I:disposal_gain", "E:disposal_loss")...)...)
 	lsSetOff(c, "L:security_deposit", lsDeposit.Of(v))
-	lsEndArrears(c)
+	c.restate(lsArrears, money.Amount{})
 	lsTransferred.Set(v, c.Today)
 }
 

@@ -212,6 +212,16 @@ func TestADepositThatIsMoreThanTheRentOwedIsSplit(t *testing.T) {
 	}
 }
 
+// What is not earned of the advance rental pays what is owed before the deposit does.
+func TestUnearnedRentIsSetAgainstTheRentBeforeTheDeposit(t *testing.T) {
+	l := runningLease(t)
+	l.until("2026-01-31")
+	l.do(PayRent, "amount", `"50"`) // of the 80 that are owed
+	l.do(ReturnAsset)
+	l.booked("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
+		"Dr L:unearned_rent:{c} 23", "Cr A:rent_receivable:{c} 23", "Dr L:security_deposit:{c} 70", "Cr A:rent_receivable:{c} 7", "Cr A:cash:AE 63")
+}
+
 func TestAfterItsEndALeaseTakesWhatIsStillOwed(t *testing.T) {
 	for _, end := range []struct {
 		name   Action
@@ -305,5 +315,11 @@ func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 	l.do(ReturnAsset)
 	if Lease.Arrears(l.r) || Lease.Ends(l.r) != 0 {
 		t.Error("a lease that was returned is in arrears, or ends")
+	}
+	l = runningLease(t, forFinance...)
+	l.do(RecordArrears, "amount", `"1"`)
+	l.do(MarkTransfer)
+	if Lease.Arrears(l.r) || Lease.Ends(l.r) != 0 {
+		t.Error("a lease whose transfer is pending is listed as an active one")
 	}
 }

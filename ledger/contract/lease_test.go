@@ -452,7 +452,7 @@ func TestALeasesExpensesAreBounded(t *testing.T) {
 	l := newLease(t, Secular, body)
 	l.do(Acquire, "ownership_documents", `["`+strings.Repeat("x", maxObject-4)+`"]`)
 	l.do(Activate)
-	for range MaxExpenses {
+	for range maxExpenses {
 		d, err := l.r.Act(BearExpense, given("amount", `"1"`, "description", long, "type", `"`+strings.Repeat("𝄞", 64)+`"`), l.now)
 		if err != nil {
 			t.Fatal(err)

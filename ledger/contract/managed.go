@@ -125,8 +125,7 @@ func miActivate(c *Case) {
 func miShareProfit(c *Case) {
 	v, r := c.v(), c.r
 	gross, on := miInGross.Of(c.in), miInProfitEnd.Of(c.in)
-	bank := share(gross, miRatio.Of(v).Bank)
-	theirs := minus(gross, bank)
+	bank, theirs := miRatio.Of(v).split(gross)
 	row := miDistribution.New()
 	miDistributedOn.Set(row, on)
 	miGross.Set(row, gross)

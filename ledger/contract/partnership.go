@@ -197,20 +197,20 @@ func pnActivate(c *Case) {
 	if v := c.v(); pnRental.Has(v) {
 		pnRentStarted.Set(v, c.Today)
 		pnRentDone.Set(v, 0)
+		c.reserve(times(pnRental.Of(v), maxTerm)) // rent has no end of its own
 	}
 }
 
 func pnShareProfit(c *Case) {
 	v, r := c.v(), c.r
 	gross := pnInGross.Of(c.in)
-	bank := share(gross, pnRatio.Of(v).Bank)
-	theirs := minus(gross, bank)
+	bank, theirs := pnRatio.Of(v).split(gross)
 	if !c.grow(pnProfit, gross, pnInGross.Name) {
 		return
 	}
 	pnBankProfit.Set(v, plus(pnBankProfit.Of(v), bank))
 	pnTheirProfit.Set(v, plus(pnTheirProfit.Of(v), theirs))
-	pnReported.Set(v, pnInPeriodEnd.Of(c.in))
+	pnReported.Set(v, max(pnInPeriodEnd.Of(c.in), pnReported.Of(v))) // a late report does not take it back
 	c.effective(pnInPeriodEnd.Of(c.in))
 	due, partner := r.account("A:venture_due"), r.account("L:partner_profit")
 	c.book(dr(due, gross), cr("I:musharaka", bank), cr(partner, theirs))

@@ -119,6 +119,8 @@ func TestPartnersShareProfitByTheirRatio(t *testing.T) {
 	x.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-03-01"`)
 	x.books()
 	x.says("total_profit", "101", "last_profit_date", "2026-03-01")
+	x.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-02-15"`) // a report that is late
+	x.says("last_profit_date", "2026-03-01")
 	x.refuses("gross_profit", Profit, "gross_profit", `"1`+strings.Repeat("0", 72)+`"`, "period_end_date", `"2026-02-01"`)
 }
 

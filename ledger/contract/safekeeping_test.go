@@ -118,7 +118,7 @@ func TestHibahsAreBounded(t *testing.T) {
 	x := kept(t)
 	row := skHibah.New()
 	skHibahBy.Set(row, "the board")
-	full := make([]Row, MaxRows-1)
+	full := make([]Row, maxRows-1)
 	for i := range full {
 		full[i] = row
 	}

@@ -23,10 +23,10 @@ const RulesetVersion = 1
 
 // Rule codes.
 const (
-	RuleSector   = "sector"
-	RuleDebt     = "debt_ratio"
-	RuleImpure   = "impure_income_ratio"
-	RuleComplete = "complete"
+	ruleSector   = "sector"
+	ruleDebt     = "debt_ratio"
+	ruleImpure   = "impure_income_ratio"
+	ruleComplete = "complete"
 )
 
 // excluded are the sectors in which nothing is financed, by the words, or words
@@ -65,7 +65,7 @@ type Finding struct {
 
 // Screen applies the rules. It never takes the place of a board's approval.
 func Screen(s *Screened) (decision Outcome, findings []Finding) {
-	findings = []Finding{s.sector(), ratio(RuleDebt, s.Debt, maxDebt), ratio(RuleImpure, s.Impure, maxImpure), s.complete()}
+	findings = []Finding{s.sector(), ratio(ruleDebt, s.Debt, maxDebt), ratio(ruleImpure, s.Impure, maxImpure), s.complete()}
 	decision = Passed
 	for _, f := range findings {
 		switch {
@@ -85,11 +85,11 @@ func (s *Screened) sector() Finding {
 		words := wordsOf(said)
 		for _, sector := range excluded {
 			if holds(words, strings.Split(sector, "_")) {
-				return Finding{RuleSector, Failed, "the sector " + sector + " is excluded"}
+				return Finding{ruleSector, Failed, "the sector " + sector + " is excluded"}
 			}
 		}
 	}
-	return Finding{RuleSector, Passed, "no excluded sector is named"}
+	return Finding{ruleSector, Passed, "no excluded sector is named"}
 }
 
 // wordsOf are the words of a text in lower case.
@@ -147,7 +147,7 @@ func (s *Screened) complete() Finding {
 		}
 	}
 	if len(missing) > 0 {
-		return Finding{RuleComplete, Doubtful, "missing: " + strings.Join(missing, ", ")}
+		return Finding{ruleComplete, Doubtful, "missing: " + strings.Join(missing, ", ")}
 	}
-	return Finding{RuleComplete, Passed, "everything that is needed was given"}
+	return Finding{ruleComplete, Passed, "everything that is needed was given"}
 }

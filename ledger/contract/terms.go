@@ -36,17 +36,17 @@ func (c *Case) grow(total Cell[money.Amount], by money.Amount, field string) boo
 	return true
 }
 
-// MaxRows bounds a list of reports that a contract keeps, such as its distributions,
+// maxRows bounds a list of reports that a contract keeps, such as its distributions,
 // where its column names no bound: two such lists of the largest amounts fit into a
 // record.
-const MaxRows = 3_000
+const maxRows = 3_000
 
 // keep adds a row to a list of reports, and refuses the field that it came from
 // where the list is full.
 func (c *Case) keep(list Cell[[]Row], row Row, field string) bool {
 	before, most := list.Of(c.v()), list.Most
 	if most == 0 {
-		most = MaxRows
+		most = maxRows
 	}
 	if len(before) >= most {
 		c.refuse(field, "%s has %d rows: no more are taken", list.Name, most)

@@ -5,6 +5,13 @@ import "mizan/ledger/money"
 // Ratio is how profit is shared, in whole percent that add up to 100.
 type Ratio struct{ Bank, Customer int64 }
 
+// split is a profit by the ratio: the bank's part is floored, and the customer takes
+// what that leaves.
+func (r Ratio) split(gross money.Amount) (bank, customer money.Amount) {
+	bank = share(gross, r.Bank)
+	return bank, minus(gross, bank)
+}
+
 // Approval is the conclusion of a review: what was sent of the texts that a review
 // has in the reading, in their order. It is never filled in by the service.
 type Approval []Said

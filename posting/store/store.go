@@ -46,14 +46,18 @@ type Store struct {
 	maxRows  int
 	maxBytes int
 
-	logID   uint64                // of the log that Badger writes; only Apply moves it
-	ready   atomic.Bool           // db is set; Badger's goroutines run before it is
-	debt    atomic.Uint64         // bytes that Badger has to write before it can take more
-	logs    atomic.Int64          // logs that there are
-	gated   atomic.Int32          // compactions that wait at the gate
-	closing atomic.Bool           // Close has seen to it that there is room for all
-	broken  atomic.Pointer[error] // set once: nothing may be written any more
-	dead    chan struct{}         // closed then
+	logID   uint64        // of the log that Badger writes; only Apply moves it
+	ready   atomic.Bool   // db is set; Badger's goroutines run before it is
+	debt    atomic.Uint64 // bytes that Badger has to write before it can take more
+	logs    atomic.Int64  // logs that there are
+	gated   atomic.Int32  // compactions that wait at the gate
+	closing atomic.Bool   // Close has seen to it that there is room for all
+	paced   struct {      // how compaction is spread over time
+		mu   sync.Mutex
+		last time.Time
+	}
+	broken atomic.Pointer[error] // set once: nothing may be written any more
+	dead   chan struct{}         // closed then
 
 	mu   sync.Mutex // guards what follows
 	last mark

@@ -3,6 +3,7 @@ package admin
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -134,9 +135,19 @@ func appendMember(s *sheet, m member, currency string) (tables []member, err err
 	return tables, nil
 }
 
-// reports are the keys of metadata that the service writes and that hold amounts; of
-// what was sent as metadata it knows nothing.
-var reports = set("metadata.last_loss metadata.final_settlement metadata.early_withdrawal")
+// asSent are the members that hold whatever somebody sent, and reports the keys of
+// metadata that the service writes: only these hold amounts there.
+var (
+	asSent  = set("metadata ownership_documents asset_specifications")
+	reports = set("metadata.last_loss metadata.losses metadata.final_settlement metadata.early_withdrawal")
+)
+
+// holdsAmounts tells whether members of the name inside another one may be amounts of
+// the contract.
+func holdsAmounts(of string) bool {
+	first, _, _ := strings.Cut(of, ".")
+	return !asSent[first] || reports[of]
+}
 
 // isAmount tells whether a member is an amount, by its name inside the contract.
 func isAmount(m member) bool {
@@ -144,9 +155,8 @@ func isAmount(m member) bool {
 	if dot := strings.LastIndexByte(m.name, '.'); dot >= 0 {
 		of, last = m.name[:dot], m.name[dot+1:]
 	}
-	sent := strings.HasPrefix(m.name, "metadata.") && !reports[of]
 	digits := strings.TrimPrefix(text(m.value), "-")
-	return IsAmount(last) && !sent && digits != "" && strings.Trim(digits, "0123456789") == ""
+	return IsAmount(last) && holdsAmounts(of) && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // writeRecord prints amounts, texts and dates in one column of values: amounts are
@@ -168,59 +178,77 @@ func writeRecord(out *bytes.Buffer, s *sheet) {
 	values.write(out, "  ")
 }
 
-// writeRows prints a list of rows as a table. Each amount has a column in major units
-// and one in minor units.
+// writeRows prints a list as a table. Each amount has a column in major units and one in
+// minor units. What is empty may be left out of a row, so the columns are those of all
+// rows; an element that is no object stands in the first one.
 func writeRows(out *bytes.Buffer, list member, currency string) error {
-	d := jsontext.NewDecoder(bytes.NewReader(list.value))
-	if _, err := d.ReadToken(); err != nil {
+	rows, err := rowsOf(list.value)
+	if err != nil {
 		return err
 	}
-	title := strings.ToUpper(strings.ReplaceAll(plain(list.name), "_", " "))
+	var names, head []string
 	table := &sheet{right: make(map[int]bool)}
-	for d.PeekKind() != ']' {
-		value, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		if value.Kind() != '{' {
-			table.row(shown(value))
-			continue
-		}
-		row, err := parseRecord(value)
-		if err != nil {
-			return err
-		}
-		if len(table.rows) == 0 {
-			table.row(headOf(&row, table.right)...)
-		}
-		var cells []string
+	amount := func(name string) bool { return IsAmount(name) && holdsAmounts(list.name) }
+	for _, row := range rows {
 		for _, m := range row.members {
-			if IsAmount(m.name) {
-				cells = append(cells, major(text(m.value), currency), text(m.value))
+			if slices.Contains(names, m.name) {
 				continue
 			}
-			cells = append(cells, shown(m.value))
+			names = append(names, m.name)
+			head = append(head, plain(m.name))
+			if amount(m.name) {
+				table.right[len(head)-1], table.right[len(head)] = true, true
+				head = append(head, "(minor)")
+			}
+		}
+	}
+	if len(head) > 0 {
+		table.row(head...)
+	}
+	for _, row := range rows {
+		if row.members == nil {
+			table.row(shown(row.raw))
+			continue
+		}
+		var cells []string
+		for _, name := range names {
+			value, _ := row.value(name)
+			switch {
+			case !amount(name):
+				cells = append(cells, shown(value))
+			case shown(value) == nothing:
+				cells = append(cells, nothing, "")
+			default:
+				cells = append(cells, major(text(value), currency), text(value))
+			}
 		}
 		table.row(cells...)
 	}
-	if len(table.rows) > 0 {
-		out.WriteString("\n" + title + "\n")
-		table.write(out, "  ")
-	}
+	out.WriteString("\n" + strings.ToUpper(strings.ReplaceAll(plain(list.name), "_", " ")) + "\n")
+	table.write(out, "  ")
 	return nil
 }
 
-// headOf is a table's first line, from its first row.
-func headOf(row *record, right map[int]bool) (cells []string) {
-	for _, m := range row.members {
-		if IsAmount(m.name) {
-			right[len(cells)], right[len(cells)+1] = true, true
-			cells = append(cells, plain(m.name), "(minor)")
-			continue
-		}
-		cells = append(cells, plain(m.name))
+// rowsOf are the elements of a list; those that are no objects have no members.
+func rowsOf(list jsontext.Value) (rows []record, err error) {
+	d := jsontext.NewDecoder(bytes.NewReader(list))
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
 	}
-	return cells
+	for d.PeekKind() != ']' {
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		row := record{raw: value.Clone()}
+		if value.Kind() == '{' {
+			if row, err = parseRecord(value); err != nil {
+				return nil, err
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }
 
 // writeEntries prints what the contract has moved, a line a posting.

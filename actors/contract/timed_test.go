@@ -1,0 +1,72 @@
+package contract
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// venture is a partnership that is funded, with a rent that takes room for 1,200.
+func (o *office) venture(org ledger.ID, currency string, env money.Env) Act {
+	o.t.Helper()
+	made, err := o.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Given: given(o.t,
+		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"`+currency+`","partnership_type":"permanent",`+
+			`"total_value":"2","bank_contribution":"1","customer_contribution":"1","profit_sharing_ratio":{"bank":50,"customer":50},"rental_amount":"1"}`)})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	a := Act{Org: org, ID: made.Record.ID, Product: contract.Partnership, Reading: contract.Secular, Action: contract.Fund}
+	if _, err := o.service.Act(a); err != nil {
+		o.t.Fatal(err)
+	}
+	a.Action = contract.Activate
+	return a
+}
+
+// Invariant 7: what time books is never refused, so no total may leave its range by
+// it: whoever starts a timer is refused where no room is left for what it may book.
+func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
+	o := openOffice(t)
+	first := o.venture(o.org, "AED", money.Prod)
+	view := o.journal.View()
+	funded, found, err := Load(view, o.org, first.ID)
+	view.Close()
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	d, err := funded.Record.Act(contract.Activate, contract.Given{}, ledger.MicrosOf(o.clock.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Reserve, err = maxReserved.Sub(money.FromUint64(1_200)); err != nil { // as many would have taken
+		t.Fatal(err)
+	}
+	done := make(chan posting.Receipt, 1)
+	o.journal.Submit(changeOf(o.org, &d, funded.Stamp.Version, nil), func(r posting.Receipt) { done <- r })
+	if r := <-done; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if _, err := o.service.Act(o.venture(o.org, "AED", money.Prod)); err != nil {
+		t.Errorf("there is room for one: %v", err)
+	}
+	var faults *contract.Faults
+	last := o.venture(o.org, "AED", money.Prod)
+	if _, err := o.service.Act(last); !errors.As(err, &faults) || faults.List[0].Field != "amount" {
+		t.Errorf("there is no room, and it is activated: %v", err)
+	}
+	if r, err := o.service.Read(o.org, contract.Partnership, contract.Secular, last.ID); err != nil || r.Record.Status != contract.Funded {
+		t.Errorf("the refusal has left %v, %v", r.Record, err)
+	}
+	// Each asset and each organization has room of its own.
+	for _, a := range []Act{o.venture(o.org, "USD", money.Prod), o.venture(o.org, "AED", money.Test), o.venture(uuid.New(), "AED", money.Prod)} {
+		if _, err := o.service.Act(a); err != nil {
+			t.Errorf("another's: %v", err)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package contract
+
+import (
+	"bytes"
+	"testing"
+)
+
+// A record that a later build has stored: what this one does not know is left out, and
+// all else is as it was.
+func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
+	x := partners(t)
+	x.do(Loss, "amount", `"10"`)
+	stored := AppendRecord(nil, x.r)
+	unknown := byte(255)
+	for Partnership.Columns.ByKey(unknown) != nil {
+		unknown--
+	}
+	again, err := ReadRecord(x.r.ID, append(bytes.Clone(stored), unknown, 3, 'n', 'e', 'w'))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(AppendRecord(nil, again), stored) {
+		t.Error("it is read as another record")
+	}
+}
+
+// What is no record is refused, and is not read as another one.
+func TestWhatIsNoRecordIsRefused(t *testing.T) {
+	x := partners(t)
+	stored := AppendRecord(nil, x.r)
+	for name, spoil := range map[string]func([]byte) []byte{
+		"nothing":               func([]byte) []byte { return nil },
+		"another version":       func(b []byte) []byte { b[0]++; return b },
+		"no product":            func(b []byte) []byte { b[1] = '?'; return b },
+		"no reading":            func(b []byte) []byte { b[2] = '?'; return b },
+		"a product's other":     func(b []byte) []byte { b[1], b[2] = Deposit.Code, Religious.Code; return b },
+		"no environment":        func(b []byte) []byte { b[3] = 0; return b },
+		"no state of it":        func(b []byte) []byte { b[5]++; return b },
+		"cut in a state":        func(b []byte) []byte { return b[:6] },
+		"cut in a column":       func(b []byte) []byte { return b[:len(b)-1] },
+		"a key without a value": func(b []byte) []byte { return append(b, 1) },
+		"a value too long":      func(b []byte) []byte { return append(b, 1, 200) },
+	} {
+		if r, err := ReadRecord(x.r.ID, spoil(bytes.Clone(stored))); err == nil || r != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

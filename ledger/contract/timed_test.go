@@ -1,0 +1,35 @@
+package contract
+
+import (
+	"strings"
+	"testing"
+)
+
+// Invariant 4: what time books is not refused, so room for the most that it may be is
+// reserved by what starts it, and by nothing else.
+func TestWhatTimeMayBookIsReservedByWhatStartsIt(t *testing.T) {
+	reserved := func(x *deal, want string) {
+		t.Helper()
+		if got := x.d.Reserve.String(); got != want {
+			t.Errorf("the %s contract reserves %s, want %s", x.r.Status, got, want)
+		}
+	}
+	// A lease: the rent of its term and the advance rental, and its asset's cost.
+	lease := strike(t, Lease, Secular, leaseBody())
+	reserved(lease, "0")
+	lease.do(Acquire, "ownership_documents", `["deed"]`)
+	reserved(lease, "0")
+	lease.do(Activate)
+	reserved(lease, "1230")
+	lease.later(31)
+	reserved(lease, "0")
+	// A partnership's rent has no end: that of the longest term, if it is monthly.
+	venture := partners(t, "rental_amount", `"7"`)
+	reserved(venture, "8400")
+	venture.do(Buyout)
+	reserved(venture, "0")
+	reserved(partners(t), "0")
+	religious := strike(t, Partnership, Religious, shareBody().but("rental_amount", `"7"`, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`))
+	reserved(religious, "8400")
+	reserved(partners(t, "rental_amount", largest), "12"+strings.Trim(largest, `"`)[1:]+"00")
+}

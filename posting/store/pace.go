@@ -1,0 +1,30 @@
+package store
+
+import "time"
+
+// Badger compacts in bursts: five goroutines merge and a dozen more write tables
+// through memory maps, all at once and with as much of the processors as they get.
+// On two cores a burst of some seconds leaves groups a twentieth of their usual rate.
+// The same work, a table at a time, takes longer and hardly disturbs them; it only
+// has to be done before level 0 is so long that flushing waits for it.
+const (
+	pacePause = 50 * time.Millisecond // between two tables: about 40 MB/s
+	paceStep  = 10 * time.Millisecond // taken off for each table of level 0 beyond paceFrom
+	paceFrom  = levelZeroTables + 2
+)
+
+// pause is how long compaction rests before its next table, with so many tables in
+// level 0: ever less as it grows, and nothing long before groups would have to wait.
+func pause(levelZero int) time.Duration {
+	return max(0, min(pacePause, pacePause-time.Duration(levelZero-paceFrom)*paceStep))
+}
+
+// pace lets compactors pass one after another, a pause apart.
+func (s *Store) pace() {
+	s.paced.mu.Lock()
+	defer s.paced.mu.Unlock()
+	if s.ready.Load() && !s.closing.Load() {
+		time.Sleep(time.Until(s.paced.last.Add(pause(s.db.Levels()[0].NumTables))))
+	}
+	s.paced.last = time.Now()
+}
