@@ -1,5 +1,14 @@
 package api
 
+import (
+	"context"
+	"io"
+	"net"
+
+	"mizan/internal/export"
+	"mizan/ledger"
+)
+
 // RouteName is a route as the tests know it.
 type RouteName struct{ Method, Path string }
 
@@ -21,3 +30,13 @@ func (s *Server) Served() (names []RouteName) {
 
 // SearchBack is how a page far behind is found.
 var SearchBack = searchBack
+
+// NewExportBody is what the transport sends of an export.
+func NewExportBody(r *io.PipeReader, to net.Conn) io.Reader {
+	return &exportBody{PipeReader: r, to: to}
+}
+
+// ExportBook is what an export of everything in an environment reads.
+func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env string) (*export.Book, error) {
+	return s.bookOf(ctx, &exportQuery{query: &query{values: map[string]string{"env": env}}, to: forever}, org)
+}

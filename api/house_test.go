@@ -27,6 +27,7 @@ import (
 	directoryactor "mizan/actors/directory"
 	"mizan/actors/notifier"
 	paymentactor "mizan/actors/payment"
+	periodactor "mizan/actors/period"
 	"mizan/actors/provider/simulator"
 	subscriptionactor "mizan/actors/subscription"
 	"mizan/api"
@@ -50,6 +51,8 @@ var (
 	_ api.Deliveries = (*notifier.Service)(nil)
 
 	_ api.Contracts = (*contractactor.Service)(nil)
+
+	_ api.Periods = (*periodactor.Service)(nil)
 )
 
 // house is a server on a loopback port with the real journal, actors, directory
@@ -64,6 +67,7 @@ type house struct {
 	payments  *paymentactor.Service
 	renewals  *subscriptionactor.Service
 	contracts *contractactor.Service
+	periods   *periodactor.Service
 	notifier  *notifier.Service
 	keyring   *secret.Keyring
 	seed      *directoryactor.Sandbox
@@ -104,9 +108,9 @@ func (h *house) start(change ...func(*api.Config)) {
 	cfg := api.Config{
 		Payments: h.payments, Directory: h.directory, Journal: h.journal, Clock: h.clock,
 		Log: slog.New(slog.NewTextHandler(h.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
-		Signer: h.keyring.Signer(), Fingerprint: h.keyring.Fingerprint,
+		Signer: h.keyring.Signer(), HeadKey: h.keyring.VerifierKey(), Fingerprint: h.keyring.Fingerprint,
 		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Hints: h.payments, Subscriptions: h.renewals,
-		Deliveries: h.notifier, Contracts: h.contracts,
+		Deliveries: h.notifier, Contracts: h.contracts, Periods: h.periods, Backup: h.backups(),
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
 		Observe: func(route, method string, status int, _ time.Duration) {
@@ -147,6 +151,7 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	h.accounts.Recall(h.payments.Attempts)
 	h.renewals = subscriptionactor.New(subscriptionactor.Options{Runtime: runtime, Payments: h.payments, Directory: h.directory})
 	h.contracts = contractactor.New(runtime)
+	h.periods = periodactor.New(runtime)
 	h.notifier, err = notifier.New(notifier.Options{
 		Runtime: runtime, Addresses: h.directory, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: h.payments}, AllowPrivate: true,
 	})

@@ -124,17 +124,17 @@ func (s *Server) writeAccounts(c *call, q *accountQuery, must bool) error {
 	l, next := newList(), ""
 	var last ledger.Account
 	known := false
-	err := eachAccount(view, &c.who, q, func(a ledger.Account) (bool, error) {
+	each := eachBalance
+	if must {
+		each = eachOf
+	}
+	err := each(view, &c.who, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
 		known = true
-		totals, found, err := q.totals(view, c.who.Org, a)
-		if err != nil || (!found && !must) {
-			return true, err
-		}
 		if l.rows == q.limit {
 			next = q.next(last)
 			return false, nil
 		}
-		appendAccount(l, a, &totals)
+		appendAccount(l, a, totals)
 		last = a
 		return true, nil
 	})
@@ -161,11 +161,46 @@ func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
 	})
 }
 
-func (q *accountQuery) totals(view *posting.View, org ledger.ID, a ledger.Account) (ledger.Totals, bool, error) {
-	if q.effective != 0 {
-		return view.TotalsEffective(org, a, q.effective)
+// eachOf calls fn with every asset of one account, and the totals then: also where
+// there were none yet.
+func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
+	return eachAccount(view, who, q, func(a ledger.Account) (bool, error) {
+		var t ledger.Totals
+		var err error
+		if q.effective != 0 {
+			t, _, err = view.TotalsEffective(who.Org, a, q.effective)
+		} else {
+			t, _, err = view.TotalsAt(who.Org, a, q.at)
+		}
+		if err != nil {
+			return false, err
+		}
+		return fn(a, &t)
+	})
+}
+
+// eachBalance calls fn with the accounts that the caller may see, asked for, and that
+// had been posted to by then, by path, currency and network, from the cursor on.
+func eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
+	more := true
+	for _, prefix := range visible(who, q.prefix) {
+		if !more {
+			break
+		}
+		asked := posting.AsOf{Env: q.env, Prefix: prefix, Past: q.past, At: q.at, On: q.effective, Limit: q.limit + 1}
+		err := view.TrialBalance(who.Org, asked, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+			if !q.wants(a) || !who.Sees(a.Path) {
+				return true, nil
+			}
+			var err error
+			more, err = fn(a, t)
+			return more, err
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return view.TotalsAt(org, a, q.at)
+	return nil
 }
 
 // eachAccount calls fn with the accounts that the caller may see and asked for,

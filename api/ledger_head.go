@@ -10,7 +10,10 @@ import (
 )
 
 // readHead is GET /ledger/head: the size and root of the organization's tree of
-// events, and the signed note that says so (golang.org/x/mod/sumdb).
+// events, and the signed note that says so (golang.org/x/mod/sumdb). The note has
+// a line more than tlog.FormatTree's three, which its parser steps over: whose
+// tree it is. One key signs for every organization, and without the line the head
+// of one would pass as that of another.
 func (s *Server) readHead(c *call) error {
 	view := s.cfg.Journal.View()
 	defer view.Close()
@@ -19,6 +22,7 @@ func (s *Server) readHead(c *call) error {
 		return err
 	}
 	head := tlog.FormatTree(tlog.Tree{N: int64(size), Hash: tlog.Hash(root)})
+	head = fmt.Appendf(head, "organization %s\n", c.who.Org)
 	signed, err := note.Sign(&note.Note{Text: string(head)}, s.cfg.Signer)
 	if err != nil {
 		return fmt.Errorf("signing a head: %w", err)

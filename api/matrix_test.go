@@ -145,6 +145,8 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/api/v1/blocklist/:id"}:    {may: operatorsOnly(200), of: aBlock},
 	{Method: "DELETE", Path: "/api/v1/blocklist/:id"}: {may: operatorsOnly(200), of: aBlock},
 
+	{Method: "POST", Path: "/api/v1/backups"}: {may: operatorsOnly(200), body: "{}"},
+
 	{Method: "GET", Path: "/api/v1/deliveries"}:                  {may: operatorsOnly(200)},
 	{Method: "POST", Path: "/api/v1/deliveries/replay"}:          {may: operatorsOnly(422), body: "{}"},
 	{Method: "GET", Path: "/api/v1/deliveries/:id"}:              {may: operatorsOnly(200), of: aDelivery},
@@ -163,11 +165,18 @@ var matrix = map[api.RouteName]row{
 	{Method: "GET", Path: "/api/v1/ledger/accounts/:path/postings"}: {
 		may: readersOnly(200), of: anAccount, query: "?currency=USD&env=test",
 	},
-	{Method: "GET", Path: "/api/v1/ledger/trial-balance"}: {may: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/entries"}:       {may: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/entries/:seq"}:  {may: readersOnly(200), of: anEntry},
-	{Method: "GET", Path: "/api/v1/ledger/events"}:        {may: readersOnly(200)},
-	{Method: "GET", Path: "/api/v1/ledger/head"}:          {may: auditorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/trial-balance"}:         {may: readersOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/entries"}:               {may: readersOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/entries/:seq"}:          {may: readersOnly(200), of: anEntry},
+	{Method: "GET", Path: "/api/v1/ledger/events"}:                {may: readersOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/periods"}:               {may: auditorsOnly(200)},
+	{Method: "POST", Path: "/api/v1/ledger/periods/:month/close"}: {may: closersOnly(409), of: aMonth, absent: 409}, // it has not ended
+	{Method: "GET", Path: "/api/v1/ledger/head"}:                  {may: auditorsOnly(200)},
+	{Method: "GET", Path: "/api/v1/ledger/export"}:                {may: auditorsOnly(200), query: "?format=csv"},
+	{Method: "GET", Path: "/api/v1/ledger/key"}:                   {may: auditorsOnly(200)},
+
+	{Method: "GET", Path: "/api/v1/ledger/proofs/inclusion"}:   {may: auditorsOnly(200), query: "?seq=1"},
+	{Method: "GET", Path: "/api/v1/ledger/proofs/consistency"}: {may: auditorsOnly(200), query: "?from=1"},
 
 	// A page opens to its token, and to nothing else.
 	{Method: "GET", Path: "/pay/:id"}:              {may: anyone(404), of: aTransaction},

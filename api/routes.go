@@ -80,6 +80,10 @@ func (s *Server) table() []route {
 		{method: get, path: v1 + "/ledger/events", access: reader, handle: (*Server).listEvents},
 		{method: get, path: v1 + "/ledger/head", access: auditor, handle: (*Server).readHead},
 	}
+	routes = append(routes, proofRoutes()...)
+	routes = append(routes, s.periodRoutes()...)
+	routes = append(routes, route{method: get, path: v1 + "/ledger/export", access: auditor, handle: s.exports.answer})
+	routes = append(routes, s.backupRoutes()...)
 	routes = append(routes, s.deliveryRoutes()...)
 	routes = append(routes, s.contractRoutes()...)
 	routes = append(routes, s.religiousRoutes()...)

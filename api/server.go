@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -40,6 +41,9 @@ type Config struct {
 	// Signer signs the ledger's heads.
 	Signer note.Signer
 
+	// HeadKey is the public half of Signer's key, as note.NewVerifier takes it.
+	HeadKey string
+
 	// Fingerprint tells equal card numbers from others without keeping them, and
 	// equal requests: it is keyed, so that neither can be guessed from it.
 	Fingerprint func(number []byte) string
@@ -63,6 +67,14 @@ type Config struct {
 	// Deliveries are the notifications that were sent, and are to be; nil: their
 	// routes are missing.
 	Deliveries Deliveries
+
+	// Periods closes months; nil: nobody does, and the route is missing.
+	Periods Periods
+
+	// Backup begins a backup, full or, since another one, an increment, and returns it
+	// as a stream, which whoever reads it closes; nil: there is no route to it. Errors
+	// that are a *ledger.Refusal are answered as such.
+	Backup func(since *BackupBase) (io.ReadCloser, error)
 
 	// Contracts are those of participatory finance; nil: their routes are missing.
 	Contracts Contracts
@@ -95,13 +107,14 @@ type Journal interface {
 
 // Server answers requests on the listeners that it is given.
 type Server struct {
-	cfg    Config
-	gate   auth.Gate
-	limits *limits
-	app    *fiber.App
-	routes []route
-	silent silent
-	jump   sync.Mutex // one move of a manual clock at a time
+	cfg     Config
+	gate    auth.Gate
+	limits  *limits
+	app     *fiber.App
+	routes  []route
+	silent  silent
+	exports *exports
+	jump    sync.Mutex // one move of a manual clock at a time
 
 	mu        sync.Mutex
 	stopped   bool           // guarded by mu
@@ -148,9 +161,10 @@ type call struct {
 // New makes a server; nothing happens before Serve.
 func New(cfg Config) *Server {
 	s := &Server{
-		cfg:    cfg,
-		gate:   auth.Gate{Directory: cfg.Directory, Clock: cfg.Clock},
-		limits: newLimits(cfg.RateLimit),
+		cfg:     cfg,
+		gate:    auth.Gate{Directory: cfg.Directory, Clock: cfg.Clock},
+		limits:  newLimits(cfg.RateLimit),
+		exports: newExports(),
 	}
 	s.app = fiber.New(fiber.Config{
 		Immutable:                    true,
@@ -382,6 +396,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	s.silent.letGo()
+	s.exports.close()
 	if err := s.app.ShutdownWithContext(ctx); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err
 	}

@@ -31,6 +31,7 @@ const (
 	Subscription Kind = 'v' // a recurring payment
 	Contract     Kind = 'c' // a contract of participatory finance
 	Screening    Kind = 'q' // what a screening of an asset or a transaction found
+	Period       Kind = 'm' // a month whose books are closed
 	Transfer     Kind = 'x' // a bare two-leg transfer of the ledger benchmark
 )
 

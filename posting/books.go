@@ -11,6 +11,7 @@ type books struct {
 	org   ledger.ID
 	last  uint64 // seq of the last event
 	time  ledger.Micros
+	dates dates
 	tree  tree
 	block store.Block
 
@@ -26,6 +27,10 @@ type books struct {
 // openBooks finds the end of an organization's journal in the store.
 func openBooks(snap *store.Snapshot, org ledger.ID) (*books, error) {
 	b := &books{org: org}
+	var err error
+	if b.dates.closed, err = lastClosed(snap, org); err != nil {
+		return nil, err
+	}
 	prefix := store.KeyBlocks(nil, org)
 	key, row, found, err := snap.Last(prefix, store.KeyBlock(nil, org, ^uint64(0)))
 	if err != nil || !found {
@@ -54,6 +59,7 @@ func openBooks(snap *store.Snapshot, org ledger.ID) (*books, error) {
 		return nil, err
 	}
 	b.tree.size = b.last
+	b.dates.lost = b.last
 	if b.tree.root() != block.Root {
 		return nil, damaged("organization %v: the tree of %d events has another root", org, b.last)
 	}

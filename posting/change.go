@@ -15,6 +15,8 @@ type Change struct {
 	Funds    []ledger.FundsGuard
 	Counters []ledger.CounterGuard
 	Shelf    []Shelf
+	Dates    []DateGuard
+	Close    *Closing // nil: it closes no month
 
 	// Outcome marks a Change that records what has already happened (an
 	// outcome, a capture, a void, something due). It is refused only for its
@@ -134,6 +136,9 @@ func (c *Change) check() error {
 		if err := c.Steps[i].check(); err != nil {
 			return err
 		}
+	}
+	if err := c.checkClosing(); err != nil {
+		return err
 	}
 	return c.checkSources()
 }

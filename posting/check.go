@@ -7,13 +7,16 @@ import (
 	"mizan/posting/store"
 )
 
-// check looks for what speaks against a change, in a fixed order: claims,
-// versions, counters, funds, range. It changes nothing.
+// check looks for what speaks against a change, in a fixed order: claims, whether
+// its month can be closed, versions, dates, counters, funds, range. It changes nothing.
 func (w *writer) check(c *Change) Receipt {
 	for i := range c.Claims {
 		if owner, taken := w.owner(c.Claims[:i], &c.Claims[i]); taken {
 			return Receipt{Err: ledger.Refuse("posting.Submit", ledger.ClaimTaken, "the key is taken"), Claim: i, Owner: owner}
 		}
+	}
+	if refusal := w.checkClosed(c.Close); refusal != nil {
+		return Receipt{Err: refusal}
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -23,6 +26,9 @@ func (w *writer) check(c *Change) Receipt {
 	}
 	if c.Outcome {
 		return Receipt{}
+	}
+	if refusal := w.checkDates(c.Dates); refusal != nil {
+		return Receipt{Err: refusal}
 	}
 	if i, refusal := w.checkCounters(c); refusal != nil {
 		return Receipt{Err: refusal, Counter: i}

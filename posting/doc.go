@@ -2,7 +2,7 @@
 //
 // The commit path, in prose. Submit puts a Change into a bounded queue. One
 // goroutine, the orderer, takes what is there, up to a group's bounds, and for
-// each Change checks claims, versions, counters and funds in that order; after
+// each Change checks claims, versions, dates, counters and funds in that order; after
 // the last check nothing may fail: it numbers the events, dates them, splits
 // postings that spill, updates running totals, appends to the hash tree and
 // writes the rows into the group. Notices of its events go onto the group's page of
@@ -35,12 +35,25 @@
 //  10. Every line of an account and every row of a list is on one stored page, or
 //     after all of its stored pages in the daybook. Daybook rows are removed with the
 //     group that has put the last of their lines on a page, or with a later one.
+//  11. Nothing that is ordered after a month's closing takes effect in that month, or
+//     before it; and the closing's trial balance has everything ordered before it that
+//     does. Of what a command dated itself this is a refusal, of all else the first
+//     open day.
+//  12. A proof that is handed out leads to its root, and to the head's where it is of
+//     the head: it was checked as its receiver will. It reads at most about twice as many
+//     rows as the tree has levels.
 //
 // Daybooks. A group whose changes have few accounts in common would write a row
 // for every page of two lines: 7.1 rows a payment over 10,000 partners. So what a
 // group has for pages of few lines goes into its daybook together, and to its page
 // when 1 KiB has gathered, or when the group is the oldest of so many. Readers look
 // through the daybook first; what it holds is bounded, in groups and in bytes.
+//
+// Checkpoints. A trial balance of all accounts would look up each one's pages, and all
+// of the daybook: 37 µs an account. A checkpoint has all accounts with their totals
+// after one event, in rows of the shelf that actors/checkpoint keeps, and what was
+// booked since is read in the journal, at 0.7 µs an event. The rows follow from the
+// journal alone. Readers use only what is as its head says, and pages for the rest.
 //
 // Callers: actors (Submit), api, snapshots and bench (View), cmd/mizan (Open).
 //

@@ -1,5 +1,7 @@
 package posting
 
+import "mizan/ledger"
+
 // Size is what the writer thinks that a Change takes in a group at the most.
 func (c *Change) Size() (rows, bytes int) {
 	s := c.size()
@@ -35,3 +37,13 @@ const (
 
 // Limit is what a group may have before due rows are swept.
 func (j *Journal) Limit() (rows, bytes int) { return j.limit.rows, j.limit.bytes }
+
+// RowsOfInclusion is how many rows the proof of an event reads.
+func RowsOfInclusion(v *View, org ledger.ID, seq, size uint64) (int, error) {
+	b := newBranches(v, org)
+	_, err := b.inclusion(seq, size)
+	return b.rows, err
+}
+
+// MaxPastDated is how many entries that took effect before they were booked are remembered.
+const MaxPastDated = maxPastDated

@@ -82,8 +82,9 @@ type Journal struct {
 	groups    chan *prepared
 	free      chan *prepared
 	stopped   sync.WaitGroup
-	committed atomic.Uint64 // number of the last durable group
-	low       atomic.Uint64 // the oldest group with daybook rows, as a durable group left it
+	committed atomic.Uint64            // number of the last durable group
+	low       atomic.Uint64            // the oldest group with daybook rows, as a durable group left it
+	turned    atomic.Pointer[turnover] // that readers of pages share
 }
 
 // submitted is a Change on its way.

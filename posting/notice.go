@@ -52,7 +52,8 @@ const MaxNotice = store.MaxNotice
 
 // Shelf is a row that an actor keeps for itself: the journal writes it with the
 // Change and knows nothing of it. Keys that begin with 'n' are the writer's pages
-// of notices, which can be removed, and nothing else.
+// of notices, which can be removed, and nothing else; those that begin with 't' are
+// checkpoints, which readers of the trial balance begin with.
 type Shelf struct {
 	Org   ledger.ID
 	Key   []byte // at most 256 bytes

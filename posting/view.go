@@ -1,6 +1,8 @@
 package posting
 
 import (
+	"sync/atomic"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting/store"
@@ -12,12 +14,15 @@ type View struct {
 	low      uint64                 // no older group has daybook rows
 	searches int                    // of daybooks for one page
 	daybooks map[ledger.ID]sections // that were read as a whole
+	blockOrg ledger.ID
+	block    store.BlockRow // of that organization, which was read last
+	turned   *atomic.Pointer[turnover]
 }
 
 // View opens a view of everything durable now.
 func (j *Journal) View() *View {
 	low := j.low.Load() // before the snapshot: rows are only ever removed
-	return &View{snap: j.store.Snapshot(), low: low}
+	return &View{snap: j.store.Snapshot(), low: low, turned: &j.turned}
 }
 
 // Close ends the view.

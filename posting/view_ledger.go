@@ -115,7 +115,11 @@ func (v *View) captured(t *ledger.Totals, org ledger.ID, a ledger.Account, seq u
 	return nil
 }
 
-func (c *crossing) apply(t *ledger.Totals) error {
+func (c *crossing) apply(t *ledger.Totals) error { return c.sum(t, true) }
+
+// sum moves totals. Of a pending one that would fall below zero nothing is left, if
+// that may be.
+func (c *crossing) sum(t *ledger.Totals, floored bool) error {
 	for _, f := range [...]struct {
 		total, plus, minus *money.Amount
 		pending            bool
@@ -129,7 +133,7 @@ func (c *crossing) apply(t *ledger.Totals) error {
 		if err != nil {
 			return err
 		}
-		if f.pending && sum.Less(*f.minus) {
+		if floored && f.pending && sum.Less(*f.minus) {
 			*f.total = money.Amount{}
 			continue
 		}
@@ -205,12 +209,11 @@ func (v *View) LinesUntil(org ledger.ID, a ledger.Account, until ledger.Micros, 
 func (v *View) Event(org ledger.ID, seq uint64) (ledger.Event, []byte, bool, error) {
 	var found ledger.Event
 	var bytes []byte
-	key, row, ok, err := v.snap.Last(store.KeyBlocks(nil, org), store.KeyBlock(nil, org, seq))
-	if err != nil || !ok || seq == 0 {
-		return found, nil, false, err
+	if seq == 0 {
+		return found, nil, false, nil
 	}
-	block, err := store.DecodeBlock(key, row)
-	if err != nil {
+	block, err := v.blockOf(org, seq)
+	if err != nil || block.Count == 0 {
 		return found, nil, false, err
 	}
 	err = block.Each(func(at uint64, canonical []byte) (bool, error) {
@@ -224,6 +227,24 @@ func (v *View) Event(org ledger.ID, seq uint64) (ledger.Event, []byte, bool, err
 	}
 	found, err = ledger.ParseCanonical(bytes)
 	return found, bytes, err == nil, err
+}
+
+// blockOf is the block that an event is in, or the last one before it; without a
+// count: there is none. The view keeps it, because who asks for one event is likely to
+// ask for its neighbours.
+func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
+	if b := &v.block; v.blockOrg == org && seq >= b.First && seq-b.First < b.Count {
+		return *b, nil
+	}
+	key, row, found, err := v.snap.Last(store.KeyBlocks(nil, org), store.KeyBlock(nil, org, seq))
+	if err != nil || !found {
+		return store.BlockRow{}, err
+	}
+	block, err := store.DecodeBlock(key, row)
+	if err == nil {
+		v.blockOrg, v.block = org, block
+	}
+	return block, err
 }
 
 // Events calls fn with an organization's events, newest first, beginning

@@ -25,6 +25,9 @@ func (w *writer) write(c *Change, r *Receipt) {
 	for i := range c.Steps {
 		r.Stamps[i] = w.step(&c.Steps[i])
 	}
+	if c.Close != nil {
+		w.books(c.Close.Org).dates.closed = c.Close.Month
+	}
 }
 
 // number is the next one of a sequence.
@@ -153,9 +156,7 @@ func (w *writer) seal(s *Step) {
 // event books one event: its entry's lines, its leaf.
 func (w *writer) event(b *books, e *ledger.Event, stamp *Stamp) {
 	if e.Entry != nil {
-		if e.Entry.Effective == 0 {
-			e.Entry.Effective = e.Booked.Date()
-		}
+		b.dates.give(e)
 		w.foresee.split(b.org, e.Entry)
 		hold(e, stamp)
 		w.book(b.org, e)

@@ -243,8 +243,8 @@ func (w *writer) must(err error) {
 	}
 }
 
-// books finds an organization's books.
-func (w *writer) books(org ledger.ID) *books {
+// known finds an organization's books to look into them.
+func (w *writer) known(org ledger.ID) *books {
 	b := w.orgs[org]
 	if b == nil {
 		var err error
@@ -252,6 +252,12 @@ func (w *writer) books(org ledger.ID) *books {
 		w.must(err)
 		w.orgs[org] = b
 	}
+	return b
+}
+
+// books finds an organization's books to write into them.
+func (w *writer) books(org ledger.ID) *books {
+	b := w.known(org)
 	if !b.touched {
 		b.touched = true
 		w.touched = append(w.touched, b)

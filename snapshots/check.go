@@ -7,6 +7,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/posting"
+	"mizan/posting/store"
 )
 
 // Inputs are what a check looks at beside the store. All may be empty.
@@ -21,6 +22,12 @@ type Inputs struct {
 // the store and the store are compared. An error says that the check could not
 // be made; what is wrong with the store is in the report.
 func Check(ctx context.Context, j *posting.Journal, in Inputs) (*Report, error) {
+	return check(ctx, j, in, func(*checker) error { return nil })
+}
+
+// check is Check, with something done when the journals are read and the files
+// beside the store are not.
+func check(ctx context.Context, j *posting.Journal, in Inputs, between func(*checker) error) (*Report, error) {
 	if in.Log == nil {
 		in.Log = slog.Default()
 	}
@@ -45,6 +52,7 @@ func Check(ctx context.Context, j *posting.Journal, in Inputs) (*Report, error) 
 		c.checkPeople,
 		c.checkKeys,
 		c.checkTimers,
+		func() error { return between(c) },
 		func() error { return c.checkCalls(in.Data) },
 		c.checkAnswers,
 		func() error { return c.checkCanaries(in) },
@@ -186,12 +194,16 @@ func (c *checker) unchecked(o *organization, s posting.Section) error {
 	return c.rows(o, s, func(_, _ []byte) error { return nil })
 }
 
-// rows reads a section into the digest and hands it on.
+// rows reads a section into the digest and hands it on: all but checkpoints, which
+// follow from the journal, are read beside it, and are made when there is time.
 func (c *checker) rows(o *organization, s posting.Section, fn func(key, row []byte) error) error {
 	c.digest.section(s)
 	return c.view.Rows(o.id, s, func(key, row []byte) (bool, error) {
 		if err := c.alive(); err != nil {
 			return false, err
+		}
+		if s == posting.Shelves && store.IsCheckpoint(store.ShelfKey(key)) {
+			return true, nil
 		}
 		c.digest.row(key, row)
 		return true, fn(key, row)

@@ -15,7 +15,8 @@ import (
 // digest hashes rows in the order in which they are read, with their lengths,
 // so that two different stores have different digests. Blocks are left out: the
 // tree's root says what they hold. So are due rows, which a server sweeps away
-// when their time has passed, and groups, which say how it came about.
+// when their time has passed, groups, which say how it came about, and checkpoints,
+// which follow from the blocks and are made when there is time.
 type digest struct {
 	hash   hash.Hash
 	buffer []byte

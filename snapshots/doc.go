@@ -17,11 +17,14 @@
 //  2. Per asset and env debits are credits, posted and pending; every running
 //     total is the sum of its postings; every line is on its account's pages, or
 //     after them in the daybook where a reader looks for it, and what the daybook
-//     repeats is as its page has it; no partner's balance is below what its
+//     repeats is as its page has it; a checkpoint of the trial balance says what the
+//     events up to its own have made of each account, and one that is missing is none; no partner's balance is below what its
 //     overdraft allows, but for what refunds and two-phase payments hold of it;
 //     a partner's line is split between what is available and what is owed as
 //     its accounts ask for; the counters of a volume limit are the sums of what
-//     its transactions have under way and settled, and no others are there.
+//     its transactions have under way and settled, and no others are there. The hash of
+//     a closed month is that of the entries before its closing that take effect by its
+//     end, and none after it takes effect by then.
 //  3. Each record's state is what its events lead to, by legal transitions, with
 //     one intent at a time before each outcome; entries sit on the events that
 //     move money, close what the record holds, and say what the record says;
@@ -42,11 +45,12 @@
 //     and what it has put on accounts that contracts share, where a column has the sum;
 //     it is woken when its product says, and finished where nothing leads further. A
 //     screening's decision is what the rules of its version give for what it was given,
-//     and a contract rests on one that is there. What somebody was answered with is the
+//     and a contract rests on one that is there. Months are closed once they have ended,
+//     once, and without a gap from the journal's first one on. What somebody was answered with is the
 //     contract as it was then.
 //  4. Every claim names one existing thing that has that key, and every thing
 //     with such a key has its claim; an idempotency key names what exists and is
-//     its partner's or names a contract of its organization, every renewal has the
+//     its partner's or names a contract or a closed month of its organization, every renewal has the
 //     claim on its name, and every answer that is kept has its key; lists show each
 //     transaction, and each settlement, subscription and contract once, where it
 //     belongs, in the order of booking, on pages and in the daybook as accounts' lines
@@ -74,7 +78,22 @@
 //  8. No canary is in any file. (Needs canaries.)
 //  9. Two openings give one digest: a crash test compares Report.Digest.
 //
-// Invariants:
+// It also takes backups of a running store and restores them; backup_format.go has the
+// form of one.
+//
+// Invariants of backups:
+//  1. A backup shows one group. Rows leave the process sealed, and what has its name
+//     as a backup is whole and durable.
+//  2. Nothing of a backup is believed that its manifest, which only the keyring can
+//     have sealed, does not say. The end of the file vouches for its bytes to who has
+//     no keys.
+//  3. Between two parts no iterator is open: only versions are kept from compaction by
+//     a backup, not tables, and those for a bounded time.
+//  4. A directory that is restored has its name after the checker has run, and the heads
+//     of all journals are the manifest's.
+//  5. Retention removes nothing that a kept increment rests on, and nothing of others.
+//
+// Invariants of the checker:
 //  1. Nothing is written. Opening a closed store runs its recovery, no more.
 //  2. What is recomputed is recomputed from the events' canonical bytes; trees
 //     by golang.org/x/mod/sumdb/tlog, which shares nothing with the writer's;
@@ -94,6 +113,10 @@
 //  5. A rule that cannot read its rows is broken, not skipped.
 //
 // Callers: cmd/mizan; tests of every package that writes.
+//
+// Rejected: a directory of files for a backup. One file is whole or not, and has its
+// name by one rename; an object store takes it as it is. Rejected too: compressing it.
+// It would cost the loaded server more than the disk that it saves.
 //
 // Rejected: checking each account's page beside the event that caused it. Pages
 // are in the order of accounts and events are not, so that every line would be

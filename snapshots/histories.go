@@ -15,7 +15,7 @@ type history struct {
 	started, updated    ledger.Micros
 	finished            ledger.Micros // when a transaction was last taken to a final status
 	passed              uint64        // a bit for each state that it was in
-	entry               uint64        // meaning of what settled it, or hash of a rate's value; 0: none
+	entry               uint64        // meaning of what settled it, or hash of a rate's or closed month's value; 0: none
 	hold                meaning       // of what a transaction's charge last held
 	net                 meaning       // of all that a transaction has posted
 	claim               uint64        // hash of the key that it must have claimed
@@ -154,10 +154,10 @@ func (h *histories) statesOf(kind ledger.Kind) *states {
 }
 
 // in tells whether the record's events have led to the state; an empty one: it
-// has none yet. A rate's states are values, of which there may be any number, so
-// that only the hash of the last one is kept.
+// has none yet. A rate's states are values, of which there may be any number, and a
+// closed month's is one with its hash, so that only the hash of the last one is kept.
 func (h *histories) in(of *history, kind ledger.Kind, state string) bool {
-	if kind == ledger.Rate {
+	if kind == ledger.Rate || kind == ledger.Period {
 		return of.entry == h.valueHash(state)
 	}
 	return h.statesOf(kind).name(of) == state
@@ -165,7 +165,7 @@ func (h *histories) in(of *history, kind ledger.Kind, state string) bool {
 
 // enter lets an event lead the record to the state.
 func (h *histories) enter(of *history, kind ledger.Kind, state string) {
-	if kind == ledger.Rate {
+	if kind == ledger.Rate || kind == ledger.Period {
 		of.entry = h.valueHash(state)
 		return
 	}

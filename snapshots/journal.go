@@ -35,7 +35,10 @@ func (c *checker) journal(o *organization) error {
 	trees, stop := iter.Pull(c.treeRows(o))
 	defer stop()
 	j := &journal{checker: c, organization: o, notices: c.noticesOf(o)}
+	j.months = j.monthsOf(o.id)
+	j.checkpoints = c.checkpointsOf(o)
 	defer j.notices.stop()
+	defer j.checkpoints.stop()
 	tree, more := trees()
 	err := c.view.Rows(o.id, posting.Blocks, func(key, row []byte) (bool, error) {
 		block, err := store.DecodeBlock(key, row)
@@ -69,6 +72,7 @@ func (c *checker) journal(o *organization) error {
 		c.report.breach(ruleJournal, "organization %v: a tree row at %d without a block", o.id, tree.first)
 	}
 	j.notices.end()
+	j.checkpoints.end()
 	root, err := j.forest.tree.root()
 	c.digest.head(uint64(j.forest.tree.size), root)
 	c.report.Counts.Events += j.events
@@ -103,6 +107,8 @@ type journal struct {
 	time         ledger.Micros
 	events       uint64
 	notices      *notices
+	months       *months
+	checkpoints  *checkpoints
 }
 
 // block checks one block and all events in it.
@@ -149,5 +155,7 @@ func (j *journal) event(seq uint64, canonical []byte) {
 	j.time = e.Booked
 	closed := j.book(&e)
 	j.follow(&e, closed)
+	j.months.follow(&e, closed)
 	j.notices.follow(&e)
+	j.checkpoints.follow(&e)
 }

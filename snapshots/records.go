@@ -102,6 +102,10 @@ func (c *checker) checkPayload(r *record) {
 		c.checkReply(r)
 		return
 	}
+	if r.source.Kind == ledger.Period {
+		c.checkPeriod(r)
+		return
+	}
 	row, err := decodeDirectoryRow(r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)

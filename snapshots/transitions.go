@@ -4,6 +4,7 @@ import (
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/payment"
+	calendar "mizan/ledger/period"
 	"mizan/ledger/subscription"
 )
 
@@ -96,6 +97,9 @@ func legal(e *ledger.Event) bool {
 		return true // which machine it is of is not in the event: its life is followed
 	case ledger.Screening:
 		return isScreening(e)
+	case ledger.Period:
+		_, _, ok := calendar.ReadEvent(e)
+		return ok && e.Version == 1
 	case ledger.Transfer: // nothing but its event
 		return e.From == "" && e.Version == 1
 	}
@@ -189,7 +193,7 @@ var kindNames = map[ledger.Kind]string{
 	ledger.Terminal: "terminal", ledger.APIKey: "key", ledger.Session: "session", ledger.User: "user",
 	ledger.Limit: "limit", ledger.Block: "entry of the blocklist", ledger.Subscription: "subscription",
 	ledger.Settlement: "settlement", ledger.Rate: "rate", ledger.Answer: "answer", ledger.Reply: "reply", ledger.Transfer: "transfer",
-	ledger.Contract: "contract", ledger.Screening: "screening",
+	ledger.Contract: "contract", ledger.Screening: "screening", ledger.Period: "closed month",
 }
 
 func kindName(kind ledger.Kind) string {

@@ -41,6 +41,9 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64, key *actors.K
 			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,
 		}}
 	}
+	for _, said := range d.Dated {
+		change.Dates = append(change.Dates, posting.DateGuard{Org: org, Field: said.Field, On: said.On})
+	}
 	if !d.Reserve.IsZero() {
 		change.Counters = append(change.Counters, reserved(org, r.Asset, d.Reserve))
 	}

@@ -3,6 +3,7 @@ package contract
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -103,6 +104,10 @@ func late() error {
 func refusedBy(r posting.Receipt) error {
 	if ledger.IsRefusal(r.Err, ledger.OutOfRange) {
 		return &contract.Faults{List: []contract.Fault{{Field: "amount", Message: "takes a total out of range"}}}
+	}
+	var refusal *ledger.Refusal
+	if errors.As(r.Err, &refusal) && refusal.Code == ledger.Invalid { // a date in a month that is closed
+		return &contract.Faults{List: []contract.Fault{{Field: refusal.Field, Message: refusal.Detail}}}
 	}
 	return r.Err
 }

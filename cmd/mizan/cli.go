@@ -21,6 +21,8 @@ type commands struct {
 	Contracts admin.ContractCommands `cmd:"" help:"Read an organization's contracts."`
 	Token     adminTokenCommands     `cmd:"" name:"admin-token" help:"Rotate administration tokens."`
 	Audit     auditCommands          `cmd:"" help:"Check what the store holds."`
+	Backup    backupCommands         `cmd:"" help:"Take a backup of a running server, or verify one."`
+	Restore   restoreCommand         `cmd:"" help:"Make a data directory of a backup."`
 	Bench     benchCommands          `cmd:"" help:"Measure throughput and latency."`
 	Keyring   keyringCommand         `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
 	Keys      keysCommands           `cmd:"" help:"List and rotate the keys that seal card numbers."`

@@ -51,6 +51,10 @@ type serveCommand struct {
 	SMTPTLS              setting `name:"smtp-tls" env:"MIZAN_SMTP_TLS" standard:"starttls" placeholder:"starttls|tls|off" help:"How the way to the SMTP server is encrypted."`
 	AllowPrivateWebhooks toggle  `name:"allow-private-webhooks" env:"MIZAN_ALLOW_PRIVATE_WEBHOOKS" help:"Let notifications go to private addresses; on with --sandbox."`
 	Check                toggle  `name:"check" env:"MIZAN_CHECK" help:"Verify the whole store before serving."`
+	BackupDir            setting `name:"backup-dir" env:"MIZAN_BACKUP_DIR" placeholder:"DIR" help:"Directory into which the server takes backups of itself."`
+	BackupEvery          setting `name:"backup-every" env:"MIZAN_BACKUP_EVERY" standard:"1h" placeholder:"DURATION" help:"How often it does."`
+	BackupKeep           setting `name:"backup-keep" env:"MIZAN_BACKUP_KEEP" standard:"48" placeholder:"N" help:"How many of them are kept, and what those rest on."`
+	BackupRate           setting `name:"backup-rate" env:"MIZAN_BACKUP_RATE" standard:"16MiB" placeholder:"BYTES" help:"Bytes a second at which any backup is taken; 0: no bound."`
 	LogLevel             setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 	LogFormat            setting `name:"log-format" env:"MIZAN_LOG_FORMAT" standard:"text" placeholder:"text|json" help:"Format of the log on stderr."`
 	MetricsListen        setting `name:"metrics-listen" env:"MIZAN_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the Prometheus endpoint /metrics, plain HTTP."`
@@ -78,6 +82,7 @@ type config struct {
 	privateHooks   bool
 	operators      operators.Options // but for clock and log
 	check          bool
+	backups        schedule
 	level          slog.Level
 	logFormat      string
 	metricsAddress string
@@ -162,6 +167,7 @@ func (r *reader) values() *config {
 		privateHooks:   r.flag("allow-private-webhooks", sandbox),
 		operators:      r.operators(sandbox),
 		check:          r.flag("check", false),
+		backups:        r.schedule(),
 		level:          levels[r.oneOf("log-level", "", "debug", "info", "warn", "error")],
 		logFormat:      r.oneOf("log-format", "", "text", "json"),
 		metricsAddress: r.address("metrics-listen"),

@@ -1,5 +1,5 @@
-// Command mizan is the whole product in one binary: the server (serve), the
-// administration's client (admin), that of an organization's contracts (contracts), the rotation of its tokens (admin-token), the checker (audit verify) and the load
+// Command mizan is the whole product in one binary: the server (serve), its backups (backup, restore), the
+// administration's client (admin), that of an organization's contracts (contracts), the rotation of its tokens (admin-token), the checker and an auditor's tools (audit) and the load
 // generators (bench).
 //
 // Invariants:
@@ -11,7 +11,7 @@
 //     that all due work is scheduled.
 //  3. Exit codes, but for admin and contracts, which have their own: 0 clean stop, 1 storage
 //     fault, 2 bad configuration or address in use, 3 directory locked or of a newer schema. After a storage fault
-//     nothing more is acknowledged.
+//     nothing more is acknowledged. 4 is for an auditor's commands: what they were shown is not proven.
 //  4. A plain token or key is written to sandbox.json only, or printed once.
 //  5. A manual clock is durable before it moves, so after a kill it is never
 //     behind what the store has booked.

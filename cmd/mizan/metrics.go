@@ -54,6 +54,12 @@ func newMetrics(s *server) *metrics {
 		}
 		return float64(s.runtime.Live())
 	})
+	m.counter("mizan_checkpoints_total", "Checkpoints of trial balances made.", func() float64 {
+		if s.keeper == nil {
+			return 0
+		}
+		return float64(s.keeper.Made())
+	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "mizan_build_info", Help: "Always 1; what is running.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},

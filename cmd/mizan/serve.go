@@ -16,12 +16,14 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/account"
+	"mizan/actors/checkpoint"
 	"mizan/actors/contract"
 	"mizan/actors/desk"
 	"mizan/actors/directory"
 	"mizan/actors/notifier"
 	"mizan/actors/notifier/operators"
 	"mizan/actors/payment"
+	"mizan/actors/period"
 	"mizan/actors/provider/simulator"
 	"mizan/actors/provider/utp"
 	"mizan/actors/subscription"
@@ -31,6 +33,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/posting"
+	"mizan/snapshots"
 )
 
 // stopBound is how long in-flight work may take after SIGTERM.
@@ -65,11 +68,13 @@ type server struct {
 	notifier  *notifier.Service
 	operators *operators.Carriers
 	desk      *desk.Desk
+	keeper    *checkpoint.Keeper
 	transport *transport
 	listener  net.Listener
 	address   string // where this machine reaches the server
 	baseURL   string // where clients do
 	metrics   *metrics
+	backups   *snapshots.Backups
 	api       *api.Server
 
 	opened []func() error // what a stop closes, last first
@@ -98,7 +103,7 @@ func newServer(cfg *config, s *streams) *server {
 func (s *server) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, phase := range []func(context.Context) error{
-		s.openStore, s.check, s.openKeyring, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.furnish, s.announce,
+		s.openStore, s.check, s.openKeyring, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.furnish, s.openBackups, s.announce,
 	} {
 		if ctx.Err() != nil {
 			return nil // asked to stop before it was ready
@@ -197,6 +202,7 @@ func (s *server) startActors(context.Context) error {
 	if err := s.openDesk(); err != nil {
 		return err
 	}
+	s.keeper = checkpoint.Start(s.runtime)
 	s.runtime.Start(payment.Resumes)
 	s.notifier.Resume()
 	s.onClose(s.stopActors)
@@ -339,11 +345,11 @@ func errorText(err error) string {
 func (s *server) apiConfig() api.Config {
 	cfg := api.Config{
 		Payments: s.payments, Contracts: s.contracts, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
-		Enter: s.runtime.Enter, Signer: s.keyring.Signer(), Fingerprint: s.keyring.Fingerprint,
+		Enter: s.runtime.Enter, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		Status: s.status, Version: version, Env: "production",
 		TrustedProxies: s.cfg.proxies, BehindProxy: s.cfg.tls == "off" && len(s.cfg.proxies) > 0,
 		RateLimit: s.cfg.rateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments, Hints: s.payments, Usage: s.accounts,
-		Deliveries: s.notifier, Subscriptions: s.renewals,
+		Deliveries: s.notifier, Subscriptions: s.renewals, Periods: period.New(s.runtime), Backup: s.backup,
 	}
 	if s.simulator != nil {
 		cfg.Challenges = s.simulator

@@ -44,6 +44,7 @@ const (
 type Keyring struct {
 	signer      note.Signer
 	verifier    note.Verifier
+	verifierKey string // what verifier was made of
 	fingerprint []byte
 	sealing     *keyset.Handle // nil: the file has no sealing key
 	sealer      tink.AEAD      // of sealing
@@ -143,6 +144,10 @@ func (k *Keyring) Signer() note.Signer { return k.signer }
 // Verifier checks what Signer signed.
 func (k *Keyring) Verifier() note.Verifier { return k.verifier }
 
+// VerifierKey is Verifier's key as note.NewVerifier takes it: public, and what
+// auditors keep.
+func (k *Keyring) VerifierKey() string { return k.verifierKey }
+
 // Fingerprint tells equal card numbers from others without keeping them: the
 // first half of their HMAC-SHA-256, 32 characters in hex. Its key never
 // rotates, or limits and block lists would lose the cards they know.
@@ -229,6 +234,7 @@ func fromFields(fields map[string]json.RawMessage) (*Keyring, error) {
 	if k.verifier, err = note.NewVerifier(vkey); err != nil {
 		return nil, fmt.Errorf("%s: %w", fieldVerifierKey, err)
 	}
+	k.verifierKey = vkey
 	if keys, found := fields[fieldSealingKeys]; found {
 		if err := k.parseSealing(keys); err != nil {
 			return nil, err

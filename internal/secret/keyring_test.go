@@ -92,6 +92,13 @@ func TestAKeyringComesBackAsItWasMade(t *testing.T) {
 	if _, err := note.Open(signed, note.VerifierList(read.Verifier())); err != nil {
 		t.Errorf("what the made keyring signed, the read one does not verify: %v", err)
 	}
+	verifier, err := note.NewVerifier(read.VerifierKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := note.Open(signed, note.VerifierList(verifier)); err != nil {
+		t.Errorf("what the made keyring signed, its published key does not verify: %v", err)
+	}
 	if a, b := made.Fingerprint([]byte(canary)), read.Fingerprint([]byte(canary)); a != b {
 		t.Errorf("fingerprints %s and %s", a, b)
 	}

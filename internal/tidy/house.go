@@ -31,6 +31,7 @@ var house = []room{
 	{"internal/assert", nil},
 	{"internal/clock", []string{"internal/assert"}},
 	{"internal/durable", nil},
+	{"internal/export", []string{"ledger", "ledger/money"}},
 	{"internal/jsonwalk", nil},
 	{"internal/packed", []string{"internal/assert"}},
 	{"internal/secret", []string{"internal/assert", "internal/durable"}},
@@ -53,8 +54,9 @@ var house = []room{
 
 	{"snapshots/...", checks},
 	{"api/*/...", doors},
-	{"api", slices.Concat(doors, []string{"api/..."})},
+	{"api", slices.Concat(doors, []string{"api/...", "internal/export"})},
 
+	{"docs/*", nil}, // what outsiders copy: none of the house's code
 	{"bench/...", loads},
 	{"cmd/mizan/admin", nil}, // a client: it knows the server by HTTP only
 	{"cmd/*/...", slices.Concat(loads, []string{"bench/..."})},
@@ -66,6 +68,8 @@ var keepers = []struct{ module, packages string }{
 	{"github.com/asynkron/protoactor-go", "actors"},
 	{"github.com/dgraph-io/badger", "posting/store/..."},
 	{"github.com/tink-crypto/tink-go", "internal/secret"},
+	{"github.com/parquet-go/parquet-go", "internal/export"},
+	{"github.com/xuri/excelize", "internal/export"},
 }
 
 // pureModules are all that ledger/** may import beside the standard library and

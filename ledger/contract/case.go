@@ -19,6 +19,7 @@ type Case struct {
 	lines   []ledger.Posting
 	entries [][]ledger.Posting
 	on      ledger.Date  // the effective date; 0: the booked day
+	dated   []Dated      // the days that the action was given
 	joined  ledger.ID    // who has a part in the contract from now on
 	timed   money.Amount // what time may book from now on
 }

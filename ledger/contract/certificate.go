@@ -397,7 +397,7 @@ func ciRedeemEarly(c *Case) {
 // and closes every account of the issue.
 func ciRepay(c *Case, penalty money.Amount) {
 	v, r := c.v(), c.r
-	on := ciInRedeemed.Of(c.in)
+	on := orToday(c, ciInRedeemed)
 	ciRedeemed.Set(v, on)
 	c.effective(on)
 	outstanding := ciOutstanding.Of(v)

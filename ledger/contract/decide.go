@@ -20,9 +20,20 @@ type Decision struct {
 	// that contracts share; zero: nothing.
 	Reserve money.Amount
 
+	// Dated are the days that the command has dated itself, by the names of their
+	// fields. They are no decision's to judge: which months are closed is known where
+	// changes are ordered.
+	Dated []Dated
+
 	// Joined is who has a part in the contract from now on, beside its customer; zero:
 	// nobody.
 	Joined ledger.ID
+}
+
+// Dated is a day that a field of a command has said.
+type Dated struct {
+	Field string
+	On    ledger.Date
 }
 
 // Proposal is a contract that was asked for.
@@ -190,6 +201,7 @@ func (d *Decision) do(c *Case, deed *Deed) error {
 		return err
 	}
 	d.Joined, d.Reserve = c.joined, c.timed
+	d.Dated = append(d.Dated, c.dated...)
 	d.move(c, c.event)
 	return nil
 }

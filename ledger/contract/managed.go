@@ -124,7 +124,7 @@ func miActivate(c *Case) {
 // paid in the same entry.
 func miShareProfit(c *Case) {
 	v, r := c.v(), c.r
-	gross, on := miInGross.Of(c.in), miInProfitEnd.Of(c.in)
+	gross, on := miInGross.Of(c.in), orToday(c, miInProfitEnd)
 	bank, theirs := miRatio.Of(v).split(gross)
 	row := miDistribution.New()
 	miDistributedOn.Set(row, on)

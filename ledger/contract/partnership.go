@@ -210,8 +210,9 @@ func pnShareProfit(c *Case) {
 	}
 	pnBankProfit.Set(v, plus(pnBankProfit.Of(v), bank))
 	pnTheirProfit.Set(v, plus(pnTheirProfit.Of(v), theirs))
-	pnReported.Set(v, max(pnInPeriodEnd.Of(c.in), pnReported.Of(v))) // a late report does not take it back
-	c.effective(pnInPeriodEnd.Of(c.in))
+	on := orToday(c, pnInPeriodEnd)
+	pnReported.Set(v, max(on, pnReported.Of(v))) // a late report does not take it back
+	c.effective(on)
 	due, partner := r.account("A:venture_due"), r.account("L:partner_profit")
 	c.book(dr(due, gross), cr("I:musharaka", bank), cr(partner, theirs))
 	c.book(dr(r.cash(), bank), dr(partner, theirs), cr(due, gross))

@@ -76,12 +76,15 @@ func concat(lists ...[]Step) (all []Step) {
 	return all
 }
 
-// orToday is the day that was given, or else today.
+// orToday is the day that was given, or else today. What was given is noted: it may
+// be in a month that is closed.
 func orToday(c *Case, given Cell[ledger.Date]) ledger.Date {
-	if given.Has(c.in) {
-		return given.Of(c.in)
+	if !given.Has(c.in) {
+		return c.Today
 	}
-	return c.Today
+	on := given.Of(c.in)
+	c.dated = append(c.dated, Dated{given.Name, on})
+	return on
 }
 
 // wholePercent is floor(part × 100 ÷ whole).

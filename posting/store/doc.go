@@ -20,6 +20,10 @@
 //     what memtables hold.
 //  6. Badger never begins to write what the disk may have no room for.
 //  7. A snapshot shows one group for ever, and never waits for a sync.
+//  8. What a Loader was given is a store after Finish, and not before: the same rows
+//     with the same versions, the chain of groups followed, HEAD at its end.
+//  9. An increment over a row that was removed, of a kind that is not carried whole,
+//     is an error.
 //
 // What damage does, file by file (the tests try each):
 //
@@ -48,6 +52,10 @@
 // an empty log, which a crash leaves behind; a full disk kills it (space.go).
 //
 // Callers: posting, snapshots, cmd/mizan for the errors of Open.
+//
+// Rejected: Badger's own Backup and Load. What it writes has no end that would tell a
+// whole one, and misses deletions that compaction has made; what it loads goes through
+// logs and memtables once more, which takes several times as long as making tables.
 //
 // Rejected: Badger's own timestamps. A new snapshot would wait for the commit
 // that is under way, and versions would say nothing about groups. Rejected too:

@@ -152,6 +152,9 @@ func (g *Group) value(r row) []byte {
 // prefixGroup begins the keys of group rows: g, then n as 8 bytes, big-endian.
 const prefixGroup = 'g'
 
+// KeyGroup is group/<n>.
+func KeyGroup(n uint64) []byte { return groupRowKey(n) }
+
 func groupRowKey(n uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefixGroup}, n)
 }

@@ -24,6 +24,7 @@ const (
 	prefixList    = 'l'
 	prefixDaybook = 'y'
 	prefixShelf   = 'w'
+	prefixMark    = 'm'
 )
 
 // keyRoom holds most keys, so that one made from nothing is made once.
@@ -49,6 +50,15 @@ func KeyTree(dst []byte, org ledger.ID, first uint64) []byte {
 
 // KeyTrees is the prefix of an organization's tree rows.
 func KeyTrees(dst []byte, org ledger.ID) []byte { return orgKey(dst, prefixTree, org) }
+
+// ParseTreeKey is the seq of the first event of the block that a tree row is of.
+func ParseTreeKey(key []byte) (first uint64, ok bool) {
+	if len(key) != 1+16+8 || key[0] != prefixTree {
+		return 0, false
+	}
+	first = binary.BigEndian.Uint64(key[17:])
+	return first, first != 0
+}
 
 // KeyPages is the prefix of one account's pages: org, env, path, asset. The
 // zero bytes end the texts, so that no account's prefix begins another's.

@@ -44,6 +44,7 @@ type sandboxFile struct {
 	CAFile         string `json:"ca_file"`
 	AdminToken     string `json:"admin_token"`
 	SessionToken   string `json:"session_token"`
+	AuditorToken   string `json:"auditor_token"`
 	OrganizationID string `json:"organization_id"`
 }
 

@@ -1,6 +1,7 @@
 // Package admin is `mizan admin …`: the operations of the administration, from
 // a command line, against a running server. It is `mizan contracts …` too, what the
-// people of an organization read there with a session's token.
+// people of an organization read there with a session's token, and the way on which
+// `mizan audit` asks a server.
 //
 // Invariants:
 //  1. It is a client and nothing else: it knows the server by its paths and its

@@ -1,0 +1,206 @@
+package checkpoint
+
+import (
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// What a keeper rests between two looks, in doublings of a second.
+const (
+	leastRest = 2
+	mostRest  = 6
+	shareRest = 50 // times as long as the look has taken
+)
+
+// maxRemoved bounds the rows that one Change removes.
+const maxRemoved = 256
+
+// Keeper makes checkpoints.
+type Keeper struct {
+	rt   *actors.Runtime
+	made atomic.Uint64
+
+	// What follows is for one look at a time.
+	group uint64 // the last durable one when everything was looked at
+	bases map[ledger.ID]base
+}
+
+// base is what the next checkpoint of an organization is made of.
+type base struct {
+	last posting.Checkpoint // without its parts
+	size uint64             // of the journal when no further one was due
+}
+
+// Start begins to keep checkpoints, when the runtime runs. It ends with the runtime.
+func Start(rt *actors.Runtime) *Keeper {
+	k := &Keeper{rt: rt, bases: make(map[ledger.ID]base)}
+	k.later(leastRest)
+	return k
+}
+
+// Made is how many checkpoints were made since the start.
+func (k *Keeper) Made() uint64 { return k.made.Load() }
+
+func (k *Keeper) later(rest int) { k.rt.Later(rest, k.begin) }
+
+// begin has a look made, and the next one after it.
+func (k *Keeper) begin() {
+	err := k.rt.Go(func() {
+		began, rest := time.Now(), mostRest // also if there is a panic
+		defer func() { k.later(rest) }()
+		err := k.Look()
+		switch {
+		case err == nil:
+			rest = restAfter(time.Since(began))
+		case k.rt.Context().Err() == nil:
+			k.rt.Log.Warn("checkpoints of trial balances are made later", "error", err)
+		}
+	})
+	if err != nil { // the pool is full
+		k.later(mostRest)
+	}
+}
+
+// restAfter is how long to rest after a look.
+func restAfter(took time.Duration) int {
+	rest := leastRest
+	for rest < mostRest && time.Second<<rest < shareRest*took {
+		rest++
+	}
+	return rest
+}
+
+// Look makes all checkpoints that are due, for one caller at a time. Errors: the
+// store's, and what the journal refuses; then the next look goes on.
+func (k *Keeper) Look() error {
+	group, _ := k.rt.Journal.LastGroup()
+	if group == k.group {
+		return nil
+	}
+	organizations, failed := k.organizations()
+	for _, org := range organizations {
+		if err := k.rt.Context().Err(); err != nil {
+			return err
+		}
+		if err := k.catchUp(org); err != nil {
+			delete(k.bases, org) // the chain is followed again
+			failed = errors.Join(failed, err)
+		}
+	}
+	if failed == nil {
+		k.group = group
+	}
+	return failed
+}
+
+func (k *Keeper) organizations() (all []ledger.ID, err error) {
+	view := k.rt.Journal.View()
+	defer view.Close()
+	err = view.Organizations(func(org ledger.ID) (bool, error) {
+		all = append(all, org)
+		return true, nil
+	})
+	return all, err
+}
+
+// catchUp makes the checkpoints of one organization that are due.
+func (k *Keeper) catchUp(org ledger.ID) error {
+	for {
+		again, err := k.one(org)
+		if err == nil {
+			err = k.rt.Context().Err()
+		}
+		if err != nil || !again {
+			return err
+		}
+	}
+}
+
+// one makes the next checkpoint of an organization, if it is due.
+func (k *Keeper) one(org ledger.ID) (made bool, err error) {
+	view := k.rt.Journal.View()
+	defer view.Close()
+	b, known := k.bases[org]
+	size, _, err := view.Head(org)
+	if err != nil || known && size == b.size {
+		return false, err
+	}
+	if !known {
+		if b.last, err = k.follow(view, org, nil); err != nil {
+			return false, err
+		}
+	}
+	seq, due, err := view.NextCheckpoint(org, &b.last)
+	if err != nil {
+		return false, err
+	}
+	if !due {
+		b.size = size
+		k.bases[org] = b
+		return false, nil
+	}
+	next := new(posting.Checkpoint)
+	from, err := view.Checkpoint(org, &b.last)
+	if err == nil {
+		next, err = view.DraftCheckpoint(org, &from, seq, func(row posting.Shelf) error { return k.submit(row) })
+	}
+	if errors.Is(err, posting.ErrNotWhole) {
+		b.last, err = k.follow(view, org, &b.last)
+	} else if err == nil {
+		b.last = *next
+		k.made.Add(1)
+	}
+	b.last.Parts = nil
+	k.bases[org] = b
+	return err == nil, err
+}
+
+// follow goes along an organization's chain of checkpoints up to the first that is
+// missing, lacks a part, or is the one said to be wrong; what comes then is removed. It
+// returns the last one before, without its parts.
+func (k *Keeper) follow(view *posting.View, org ledger.ID, wrong *posting.Checkpoint) (last posting.Checkpoint, err error) {
+	err = view.Checkpoints(org, func(c *posting.Checkpoint) (bool, error) {
+		if c.Previous != last.Seq || wrong != nil && c.Seq == wrong.Seq {
+			return false, nil
+		}
+		whole, err := view.HasParts(org, c)
+		if whole && err == nil {
+			last = *c
+			last.Parts = nil
+		}
+		return whole, err
+	})
+	if err != nil {
+		return last, err
+	}
+	var removals []posting.Shelf
+	err = view.CheckpointsAfter(org, &last, func(removal posting.Shelf) error {
+		removals = append(removals, removal)
+		return nil
+	})
+	if err == nil && len(removals) > 0 {
+		k.rt.Log.Info("checkpoints of trial balances are made again", "organization", org.String(), "rows", len(removals))
+	}
+	for some := range slices.Chunk(removals, maxRemoved) {
+		if err == nil {
+			err = k.submit(some...)
+		}
+	}
+	return last, err
+}
+
+// submit makes rows durable.
+func (k *Keeper) submit(rows ...posting.Shelf) error {
+	if err := k.rt.Context().Err(); err != nil {
+		return err
+	}
+	done := make(chan posting.Receipt, 1)
+	k.rt.Journal.Submit(&posting.Change{Shelf: rows}, func(r posting.Receipt) { done <- r })
+	return (<-done).Err
+}

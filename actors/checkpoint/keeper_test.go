@@ -1,0 +1,304 @@
+package checkpoint_test
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/actors/checkpoint"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+var (
+	first  = ledger.ID{1}
+	second = ledger.ID{2}
+	usd    = money.Asset{Currency: "USD", Env: money.Prod}
+)
+
+// house is a keeper over a journal, which can be closed and opened again.
+type house struct {
+	t       *testing.T
+	dir     string
+	minFree uint64
+	clock   *clock.Manual
+	journal *posting.Journal
+	runtime *actors.Runtime
+	keeper  *checkpoint.Keeper
+}
+
+func open(t *testing.T) *house {
+	t.Helper()
+	h := &house{t: t, dir: t.TempDir(), clock: clock.NewManual(time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC))}
+	h.start()
+	t.Cleanup(h.stop)
+	return h
+}
+
+func (h *house) start() {
+	h.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	var err error
+	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: h.dir, MinFree: h.minFree, Log: quiet}, Clock: h.clock, Log: quiet})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
+	h.keeper = checkpoint.Start(h.runtime)
+	h.runtime.Start(func(posting.Item) bool { return false })
+}
+
+func (h *house) stop() {
+	h.runtime.Stop()
+	if err := h.journal.Close(); err != nil {
+		h.t.Error(err)
+	}
+}
+
+func (h *house) restart() {
+	h.t.Helper()
+	h.stop()
+	h.start()
+}
+
+func (h *house) submit(c *posting.Change) {
+	h.t.Helper()
+	done := make(chan posting.Receipt, 1)
+	h.journal.Submit(c, func(r posting.Receipt) { done <- r })
+	if r := <-done; r.Err != nil {
+		h.t.Fatal(r.Err)
+	}
+}
+
+// days books so many entries on each of so many days.
+func (h *house) days(org ledger.ID, days, entries int) {
+	h.t.Helper()
+	for range days {
+		for n := range entries {
+			line := func(path string, side ledger.Side) ledger.Posting {
+				return ledger.Posting{Account: ledger.Path(path), Asset: usd, Side: side, Amount: money.FromUint64(10)}
+			}
+			h.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+				Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
+				Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
+					line("A:bank", ledger.Debit), line(fmt.Sprintf("L:partner:%d:available", n+1), ledger.Credit),
+				}}}},
+			}}})
+		}
+		if err := h.clock.Set(h.clock.Now().Add(24 * time.Hour)); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+func (h *house) look() {
+	h.t.Helper()
+	if err := h.keeper.Look(); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// rows are those of an organization's checkpoints.
+func (h *house) rows(org ledger.ID) map[string]string {
+	h.t.Helper()
+	view := h.journal.View()
+	defer view.Close()
+	rows := make(map[string]string)
+	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointParts()} {
+		err := view.ShelfAscending(org, prefix, nil, func(key, value []byte) (bool, error) {
+			rows[string(key)] = string(value)
+			return true, nil
+		})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	return rows
+}
+
+func (h *house) group() uint64 {
+	n, _ := h.journal.LastGroup()
+	return n
+}
+
+// heads are the keys of the heads among rows, the earliest first.
+func heads(rows map[string]string) (keys []string) {
+	for key := range rows {
+		if strings.HasPrefix(key, string(store.CheckpointHeads())) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func TestEachOrganizationHasACheckpointOfEachDayThatIsOver(t *testing.T) {
+	h := open(t)
+	h.days(first, 3, 4)
+	h.days(second, 2, 3)
+	h.look()
+	if a, b := len(heads(h.rows(first))), len(heads(h.rows(second))); a != 2 || b != 1 {
+		t.Errorf("there are %d and %d", a, b)
+	}
+	h.days(first, 1, 4)
+	h.look()
+	if a, b := len(heads(h.rows(first))), len(heads(h.rows(second))); a != 3 || b != 1 {
+		t.Errorf("later there are %d and %d", a, b)
+	}
+}
+
+func TestWhatIsThereIsNotWrittenAgain(t *testing.T) {
+	h := open(t)
+	h.days(first, 5, 3)
+	h.look()
+	before := h.group()
+	h.look()
+	h.restart()
+	h.look()
+	if after := h.group(); after != before {
+		t.Errorf("groups %d to %d were written", before+1, after)
+	}
+}
+
+// An organization in which nothing moves money has accounts in none.
+func TestAnOrganizationWithoutAccountsHasThemToo(t *testing.T) {
+	h := open(t)
+	for range 3 {
+		h.submit(&posting.Change{Steps: []posting.Step{{
+			Org: first, Source: ledger.Source{Kind: ledger.Partner, ID: uuid.New()}, Record: []byte{1}, Events: []ledger.Event{{Name: "made", To: "there"}},
+		}}})
+		if err := h.clock.Set(h.clock.Now().Add(24 * time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.look()
+	if got := len(h.rows(first)); got != 2 {
+		t.Errorf("%d rows", got)
+	}
+	before := h.group()
+	h.restart()
+	h.look()
+	if after := h.group(); after != before {
+		t.Errorf("%d groups were written again", after-before)
+	}
+}
+
+// Whatever has become of checkpoints, after a look of the next start they are as they
+// were.
+func TestWhatIsMissingIsMadeAgain(t *testing.T) {
+	h := open(t)
+	h.days(first, 8, 4)
+	h.look()
+	want := h.rows(first)
+	keys := slices.Sorted(maps.Keys(want))
+	made := heads(want)
+	if len(made) != 7 || len(keys) != 14 {
+		t.Fatalf("%d checkpoints in %d rows", len(made), len(keys))
+	}
+	parts := keys[len(made):]
+	for name, spoil := range map[string][]posting.Shelf{
+		"all of them":                   removed(keys...),
+		"the first head":                removed(made[0]),
+		"a head between":                removed(made[3]),
+		"the last head":                 removed(made[6]),
+		"a part between":                removed(parts[3]),
+		"the last part":                 removed(parts[6]),
+		"all heads":                     removed(made...),
+		"all parts":                     removed(parts...),
+		"a head that cannot be read":    {{Org: first, Key: []byte(made[4]), Value: []byte("?")}},
+		"a part of what was never made": {{Org: first, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
+	} {
+		h.submit(&posting.Change{Shelf: spoil})
+		if maps.Equal(h.rows(first), want) {
+			t.Fatalf("%s: nothing was spoilt", name)
+		}
+		h.restart()
+		h.look()
+		if got := h.rows(first); !maps.Equal(got, want) {
+			t.Errorf("%s: %d rows instead of %d, or others", name, len(got), len(want))
+		}
+	}
+}
+
+func removed(keys ...string) (rows []posting.Shelf) {
+	for _, key := range keys {
+		rows = append(rows, posting.Shelf{Org: first, Key: []byte(key)})
+	}
+	return rows
+}
+
+// What a checkpoint says is seen when the next one is made of it.
+func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
+	h := open(t)
+	h.days(first, 4, 4)
+	h.look()
+	rows := h.rows(first)
+	keys := slices.Sorted(maps.Keys(rows))
+	last := keys[len(keys)-1]
+	wrong := strings.Replace(rows[last], "bank", "bang", 1)
+	for _, restart := range []bool{false, true} {
+		h.submit(&posting.Change{Shelf: []posting.Shelf{{Org: first, Key: []byte(last), Value: []byte(wrong)}}})
+		if restart {
+			h.restart()
+		}
+		h.days(first, 1, 4)
+		h.look()
+		if h.rows(first)[last] != rows[last] {
+			t.Errorf("restarted %v: the part is still wrong", restart)
+		}
+		rows = h.rows(first)
+		keys = slices.Sorted(maps.Keys(rows))
+		last = keys[len(keys)-1]
+		wrong = strings.Replace(rows[last], "bank", "bang", 1)
+	}
+	if got := len(heads(rows)); got != 5 {
+		t.Errorf("there are %d", got)
+	}
+}
+
+func TestALookIsMadeOnThePool(t *testing.T) {
+	h := open(t)
+	h.days(first, 3, 4)
+	h.keeper.Begin()
+	h.runtime.Quiesce()
+	if got := len(heads(h.rows(first))); got != 2 {
+		t.Errorf("there are %d", got)
+	}
+}
+
+func TestWithALowDiskTheyAreMadeLater(t *testing.T) {
+	h := open(t)
+	h.days(first, 3, 4)
+	h.minFree = 1 << 62
+	h.restart()
+	if err := h.keeper.Look(); err == nil {
+		t.Error("nothing was refused")
+	}
+	if got := len(h.rows(first)); got != 0 {
+		t.Errorf("%d rows were written", got)
+	}
+	h.minFree = 0
+	h.restart()
+	h.look()
+	if got := len(heads(h.rows(first))); got != 2 {
+		t.Errorf("later there are %d", got)
+	}
+}
+
+func TestItRestsTheLongerTheMoreThereIsToLookAt(t *testing.T) {
+	for took, want := range map[time.Duration]int{0: 2, 80 * time.Millisecond: 2, 100 * time.Millisecond: 3, 600 * time.Millisecond: 5, time.Hour: 6} {
+		if got := checkpoint.RestAfter(took); got != want {
+			t.Errorf("after %v it rests %d doublings, want %d", took, got, want)
+		}
+	}
+}

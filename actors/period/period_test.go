@@ -1,0 +1,325 @@
+package period
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/period"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+var (
+	began     = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
+	september = period.Of(ledger.DateOf(began))
+	eur       = money.Asset{Currency: "EUR", Env: money.Prod}
+)
+
+// office is a service over a real journal, whose organization has begun in September.
+type office struct {
+	t       *testing.T
+	org     ledger.ID
+	dir     string
+	clock   *clock.Manual
+	journal *posting.Journal
+	service *Service
+	stop    func()
+}
+
+func openOffice(t *testing.T) *office {
+	t.Helper()
+	o := &office{t: t, org: uuid.New(), dir: t.TempDir(), clock: clock.NewManual(began)}
+	o.start()
+	t.Cleanup(func() { o.stop() })
+	o.book(0)
+	return o
+}
+
+func (o *office) start() {
+	o.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	var err error
+	o.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: o.dir, Log: quiet}, Clock: o.clock, Log: quiet})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	runtime := actors.New(actors.Options{Clock: o.clock, Journal: o.journal, Log: quiet})
+	o.service = New(runtime)
+	runtime.Start(func(posting.Item) bool { return false })
+	journal := o.journal
+	o.stop = sync.OnceFunc(func() {
+		runtime.Stop()
+		if err := journal.Close(); err != nil {
+			o.t.Error(err)
+		}
+	})
+}
+
+// submit moves a euro on a day; 0: the booked one.
+func (o *office) submit(on ledger.Date) error {
+	o.t.Helper()
+	change := &posting.Change{Steps: []posting.Step{{
+		Org: o.org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
+		Events: []ledger.Event{{Name: "settle", To: "settled", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: on, Postings: []ledger.Posting{
+			{Account: ledger.Bank, Asset: eur, Side: ledger.Debit, Amount: money.FromUint64(1)},
+			{Account: ledger.PartnerAvailable(1), Asset: eur, Side: ledger.Credit, Amount: money.FromUint64(1)},
+		}}}},
+	}}}
+	if on != 0 {
+		change.Dates = []posting.DateGuard{{Org: o.org, Field: "date", On: on}}
+	}
+	done := make(chan posting.Receipt, 1)
+	o.journal.Submit(change, func(r posting.Receipt) { done <- r })
+	return (<-done).Err
+}
+
+func (o *office) book(on ledger.Date) {
+	o.t.Helper()
+	if err := o.submit(on); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// after moves the clock to the first instants behind a month.
+func (o *office) after(m period.Month) {
+	o.t.Helper()
+	if err := o.clock.Set(m.End().Time().Add(time.Hour)); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func (o *office) close(m period.Month) (Result, error) {
+	return o.service.Close(Close{Org: o.org, Month: m, By: period.By{Login: "chief"}})
+}
+
+func (o *office) mustClose(m period.Month) *period.Record {
+	o.t.Helper()
+	r, err := o.close(m)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return r.Record
+}
+
+func (o *office) wantCode(err error, code ledger.Code) {
+	o.t.Helper()
+	if !ledger.IsRefusal(err, code) {
+		o.t.Errorf("%v, want %s", err, code)
+	}
+}
+
+// balance is a month's trial balance as it is now.
+func (o *office) balance(m period.Month) [32]byte {
+	o.t.Helper()
+	v := o.journal.View()
+	defer v.Close()
+	sum, _, err := v.PeriodBalance(o.org, m)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return sum
+}
+
+func TestAClosedMonthIsAsItsEventAndItsRecordSay(t *testing.T) {
+	o := openOffice(t)
+	o.after(september)
+	o.book(0)
+	made := o.mustClose(september)
+	for range 2 {
+		v := o.journal.View()
+		stored, err := v.Period(o.org, september)
+		if err != nil || *stored != *made || made.By.Login != "chief" || made.Rows != 2 || made.Sum != o.balance(september) {
+			t.Errorf("%+v is stored, %v; %+v was told", stored, err, made)
+		}
+		e, _, _, err := v.Event(o.org, made.Seq)
+		if m, sum, ok := period.ReadEvent(&e); err != nil || !ok || m != september || sum != made.Sum || e.Booked != made.At {
+			t.Errorf("%+v, %v", e, err)
+		}
+		v.Close()
+		o.stop()
+		o.start()
+	}
+	o.wantCode(o.submit(september.Last()), ledger.Invalid)
+}
+
+func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
+	o := openOffice(t)
+	_, err := o.close(september)
+	o.wantCode(err, ledger.Conflict) // it has not ended
+	o.after(september + 2)
+	_, err = o.close(september - 1)
+	o.wantCode(err, ledger.Invalid)
+	for m := september; m < september+3; m++ {
+		_, err = o.close(m + 1)
+		o.wantCode(err, ledger.Conflict)
+		o.mustClose(m)
+		_, err = o.close(m)
+		o.wantCode(err, ledger.Conflict)
+	}
+	_, err = o.close(september + 3)
+	o.wantCode(err, ledger.Conflict) // it has not ended
+}
+
+// An organization of which nothing was ever written has no month before this one.
+func TestNothingIsClosedWhereNothingHasBegun(t *testing.T) {
+	o := openOffice(t)
+	o.org = uuid.New()
+	o.after(september)
+	_, err := o.close(september)
+	o.wantCode(err, ledger.Invalid)
+}
+
+func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
+	o := openOffice(t)
+	waits := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
+	move := func(expect uint64, due ledger.Micros) {
+		done := make(chan posting.Receipt, 1)
+		o.journal.Submit(&posting.Change{Steps: []posting.Step{{
+			Org: o.org, Source: waits, Expect: expect, Record: []byte{1}, Due: due, Events: []ledger.Event{{Name: "wait", To: "waiting"}},
+		}}}, func(r posting.Receipt) { done <- r })
+		if r := <-done; r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	move(0, september.End()-1)
+	o.after(september) // past the runtime: nobody has woken it
+	if err := o.journal.Due.LookAhead(o.clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := o.close(september)
+	o.wantCode(err, ledger.Conflict)
+	move(1, (september + 1).End())
+	o.mustClose(september)
+}
+
+// Invariant 2: what is dated into the month while its balance is read sends the closing
+// back, and it is made again on what is stored by then.
+func TestAClosingIsMadeAgainAfterWhatWasDatedIntoItsMonth(t *testing.T) {
+	o := openOffice(t)
+	o.after(september)
+	reads := 0
+	o.service.read = func() {
+		if reads++; reads < 4 {
+			o.book(september.Last())
+		}
+	}
+	if made := o.mustClose(september); reads != 4 || made.Sum != o.balance(september) {
+		t.Errorf("it was read %d times", reads)
+	}
+}
+
+// Invariant 2: not for ever.
+func TestAClosingIsGivenUpWhereItsMonthDoesNotRest(t *testing.T) {
+	o := openOffice(t)
+	o.after(september)
+	reads := 0
+	o.service.read = func() {
+		reads++
+		o.book(september.First())
+	}
+	_, err := o.close(september)
+	o.wantCode(err, ledger.Unavailable)
+	if reads != maxTries {
+		t.Errorf("it was read %d times", reads)
+	}
+	o.service.read = nil
+	o.mustClose(september)
+}
+
+// Invariant 4.
+func TestAKeyGivesTheMonthThatItHasClosed(t *testing.T) {
+	o := openOffice(t)
+	o.after(september + 1)
+	asked := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	first, err := o.service.Close(asked)
+	if err != nil || first.Replay {
+		t.Fatal(first, err)
+	}
+	o.mustClose(september + 1)
+	again, err := o.service.Close(asked)
+	if err != nil || !again.Replay || *again.Record != *first.Record {
+		t.Errorf("%+v, %v", again, err)
+	}
+	asked.Month, asked.Key.Hash = september+1, [32]byte{2}
+	_, err = o.service.Close(asked)
+	o.wantCode(err, ledger.Conflict)
+}
+
+// Of 64 who close a month at once one does; with one key all are told so.
+func TestAMonthIsClosedByOneOfMany(t *testing.T) {
+	for _, keyed := range []bool{false, true} {
+		o := openOffice(t)
+		o.after(september)
+		var all sync.WaitGroup
+		results := make(chan Result, 64)
+		for range 64 {
+			all.Go(func() {
+				c := Close{Org: o.org, Month: september}
+				if keyed {
+					c.Key = actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}
+				}
+				r, err := o.service.Close(c)
+				switch {
+				case err == nil:
+					results <- r
+				case keyed || !ledger.IsRefusal(err, ledger.Conflict):
+					t.Errorf("keyed %v: %v", keyed, err)
+				}
+			})
+		}
+		all.Wait()
+		close(results)
+		closed, told := 0, 0
+		for r := range results {
+			told++
+			if !r.Replay {
+				closed++
+			}
+		}
+		if want := map[bool]int{false: 1, true: 64}[keyed]; closed != 1 || told != want {
+			t.Errorf("keyed %v: %d have closed it and %d were told so", keyed, closed, told)
+		}
+	}
+}
+
+// Invariant 3: whoever waits for a turn in vain is told to ask again, and has closed
+// nothing.
+func TestWhoWaitsForATurnInVainHasClosedNothing(t *testing.T) {
+	o := openOffice(t)
+	o.after(september)
+	o.service.turn <- struct{}{}
+	o.service.wait = time.Nanosecond
+	_, err := o.close(september)
+	o.wantCode(err, ledger.Unavailable)
+	o.service.wait = closeWait
+	<-o.service.turn
+	o.mustClose(september)
+}
+
+// A key that names what is no closed month is damage, and no answer.
+func TestAKeyThatNamesNoClosedMonthIsAnError(t *testing.T) {
+	o := openOffice(t)
+	o.after(september)
+	key := actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}
+	done := make(chan posting.Receipt, 1)
+	o.journal.Submit(&posting.Change{
+		Claims: []ledger.Claim{key.Claim(o.org, september.Source(), nil)},
+		Steps: []posting.Step{{Org: o.org, Source: ledger.Source{Kind: ledger.User, ID: uuid.New()}, Record: []byte{1},
+			Events: []ledger.Event{{Name: "create", To: "active"}}}},
+	}, func(r posting.Receipt) { done <- r })
+	if r := <-done; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	if _, err := o.service.Close(Close{Org: o.org, Month: september, Key: key}); !errors.Is(err, errClaim) {
+		t.Errorf("%v", err)
+	}
+}

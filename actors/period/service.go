@@ -1,0 +1,175 @@
+package period
+
+import (
+	"errors"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/period"
+	"mizan/posting"
+)
+
+// Service closes months.
+type Service struct {
+	rt   *actors.Runtime
+	wait time.Duration
+	turn chan struct{} // held by whoever reads a trial balance
+
+	read func() // if set, called between the reading of a trial balance and its closing: for tests
+}
+
+// closeWait is how long somebody waits for a turn, and for the Change, in real time.
+const closeWait = 30 * time.Second
+
+// maxTries bounds how often a closing is made again because something was dated into
+// its month meanwhile.
+const maxTries = 16
+
+// New makes the service.
+func New(rt *actors.Runtime) *Service {
+	return &Service{rt: rt, wait: closeWait, turn: make(chan struct{}, 1)}
+}
+
+// Close is a month that is to be closed.
+type Close struct {
+	Org   ledger.ID
+	Month period.Month
+	By    period.By
+	Key   actors.Key
+}
+
+// Result is a closed month as somebody is told of it.
+type Result struct {
+	Record *period.Record
+	Replay bool // the key's first request has closed it
+}
+
+// Close closes a month of the organization. The error is a *ledger.Refusal, and nothing
+// was stored, unless its code is Unavailable: Invalid for a month before the books
+// began; Conflict for one that is closed, has not ended, is not the next one, or has
+// something due in it; Unavailable if something is dated into it all the time, or the
+// answer has not come yet. What the store can't read is another error.
+func (s *Service) Close(c Close) (Result, error) {
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
+	if r, found, err := s.answered(&c); found || err != nil {
+		return r, err
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-timer.C:
+		return Result{}, late()
+	}
+	for range maxTries {
+		record, change, err := s.prepare(&c)
+		if err != nil {
+			return s.orAnswered(&c, err)
+		}
+		if s.read != nil {
+			s.read()
+		}
+		done := make(chan posting.Receipt, 1)
+		s.rt.Journal.Submit(change, func(r posting.Receipt) { done <- r })
+		select {
+		case r := <-done:
+			if r.Err == nil {
+				record.At, record.Seq = r.Stamps[0].Started, r.Stamps[0].LastSeq
+				return Result{Record: record}, nil
+			}
+			if !ledger.IsRefusal(r.Err, ledger.StaleVersion) {
+				return s.orAnswered(&c, r.Err)
+			}
+		case <-timer.C:
+			return Result{}, late()
+		}
+	}
+	return Result{}, ledger.Refuse("period.Close", ledger.Unavailable, "something is dated into %v all the time: ask again", c.Month)
+}
+
+func late() error {
+	return ledger.Refuse("period.Close", ledger.Unavailable, "it is not closed yet; ask for it again, with the same key")
+}
+
+// prepare looks whether the month can be closed, and makes its closing.
+func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
+	view := s.rt.Journal.View()
+	defer view.Close()
+	standing, err := s.standing(view, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.Month.Ready(standing); err != nil {
+		return nil, nil, err
+	}
+	seen, _, err := view.Head(c.Org)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &period.Record{Month: c.Month, By: c.By}
+	if r.Sum, r.Rows, err = view.PeriodBalance(c.Org, c.Month); err != nil {
+		return nil, nil, err
+	}
+	change := &posting.Change{
+		Close: &posting.Closing{Org: c.Org, Month: c.Month, Seen: seen},
+		Steps: []posting.Step{{
+			Org: c.Org, Source: c.Month.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true,
+		}},
+	}
+	if !c.Key.IsZero() {
+		change.Claims = []ledger.Claim{c.Key.Claim(c.Org, c.Month.Source(), nil)}
+	}
+	return r, change, nil
+}
+
+// standing is how the organization's books stand. What falls due in the month after it
+// was looked at, by a command that is under way, takes the first open day.
+func (s *Service) standing(view *posting.View, c *Close) (standing period.Standing, err error) {
+	standing.Now = ledger.MicrosOf(s.rt.Clock.Now())
+	standing.Began = period.Of(standing.Now.Date())
+	err = view.EventsAscending(c.Org, 1, func(e ledger.Event, _ []byte) (bool, error) {
+		standing.Began = period.Of(e.Booked.Date())
+		return false, nil
+	})
+	if err != nil {
+		return standing, err
+	}
+	standing.Through, err = view.Closed(c.Org)
+	standing.Overdue = s.rt.Journal.Due.Overdue(c.Org, c.Month.End(), standing.Now)
+	return standing, err
+}
+
+// answered is the month that the key's first request has closed; false: the key is
+// free. The error is Conflict if it was another request's.
+func (s *Service) answered(c *Close) (Result, bool, error) {
+	if c.Key.IsZero() {
+		return Result{}, false, nil
+	}
+	view := s.rt.Journal.View()
+	defer view.Close()
+	source, _, found, err := c.Key.Find(view, c.Org)
+	if err != nil || !found {
+		return Result{}, false, err
+	}
+	m, ok := period.FromID(source.ID)
+	if source.Kind != ledger.Period || !ok {
+		return Result{}, false, errClaim
+	}
+	r, err := view.Period(c.Org, m)
+	if err == nil && r == nil {
+		err = errClaim
+	}
+	return Result{Record: r, Replay: true}, err == nil, err
+}
+
+var errClaim = errors.New("period: a key that names no closed month")
+
+// orAnswered is the month that the key's first request has closed meanwhile, or else
+// the refusal.
+func (s *Service) orAnswered(c *Close, refusal error) (Result, error) {
+	if r, found, err := s.answered(c); found || err != nil {
+		return r, err
+	}
+	return Result{}, refusal
+}

@@ -1,0 +1,123 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mizan/api"
+	"mizan/ledger"
+	"mizan/snapshots"
+)
+
+const backupsPath = "/api/v1/backups"
+
+// backups takes backups of the house, as the program does.
+func (h *house) backups() func(*api.BackupBase) (io.ReadCloser, error) {
+	quiet := snapshots.BackupOptions{Journal: h.journal, Keyring: h.keyring, Clock: h.clock, Data: h.dir}
+	service := snapshots.NewBackups(quiet)
+	return func(since *api.BackupBase) (io.ReadCloser, error) {
+		return service.Stream((*snapshots.BackupBase)(since))
+	}
+}
+
+// taken is a backup's file.
+func (h *house) taken(body string) string {
+	h.t.Helper()
+	a := h.admin().post(backupsPath, body)
+	if a.status != http.StatusOK || a.header.Get("content-type") != "application/octet-stream" {
+		h.t.Fatalf("a backup is answered with %d %s: %.200s", a.status, a.header.Get("content-type"), a.body)
+	}
+	path := filepath.Join(h.t.TempDir(), "taken"+snapshots.BackupSuffix)
+	must(h.t, os.WriteFile(path, []byte(a.body), 0o600))
+	return path
+}
+
+func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
+	h := open(t)
+	full := h.taken(`{}`)
+	header, err := snapshots.CheckTransfer(t.Context(), full)
+	must(t, err)
+	if header.Kind() != "full" {
+		t.Errorf("the backup is %s", header.Kind())
+	}
+	must(t, snapshots.ReadBackup(t.Context(), full, h.keyring))
+
+	base, err := json.Marshal(map[string]any{"since": header.Base()})
+	must(t, err)
+	h.list("country", "KP").want(http.StatusCreated, "")
+	next := h.taken(string(base))
+	grown, err := snapshots.CheckTransfer(t.Context(), next)
+	must(t, err)
+	if grown.Kind() != "incremental" || grown.Since.ID != header.ID || grown.Group <= header.Group {
+		t.Errorf("the increment is %+v", grown)
+	}
+	smaller, err := os.Stat(next)
+	must(t, err)
+	whole, err := os.Stat(full)
+	must(t, err)
+	if smaller.Size() >= whole.Size() {
+		t.Errorf("the increment has %d bytes, the full one %d", smaller.Size(), whole.Size())
+	}
+}
+
+func TestABackupSinceWhatIsNoneIsRefused(t *testing.T) {
+	h := open(t)
+	const id = `"id":"3d560634-e283-41f4-8987-8974726a90a5"`
+	zeros := string(bytes.Repeat([]byte{'0'}, 64))
+	for name, since := range map[string]string{
+		"a text":         `"yesterday"`,
+		"nothing in it":  `{}`,
+		"no hash":        `{` + id + `,"group":1,"depth":1}`,
+		"a negative":     `{` + id + `,"group":-1,"depth":1,"group_hash":"` + zeros + `"}`,
+		"another chain":  `{` + id + `,"group":1,"depth":1,"group_hash":"` + zeros + `"}`,
+		"a later group":  `{` + id + `,"group":9007199254740993,"depth":1,"group_hash":"` + zeros + `"}`,
+		"an endless one": `{` + id + `,"group":1,"depth":9007199254740993,"group_hash":"` + zeros + `"}`,
+	} {
+		a := h.admin().post(backupsPath, `{"since":`+since+`}`)
+		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"field":"since"`) {
+			t.Errorf("%s: %d %.200s", name, a.status, a.body)
+		}
+	}
+}
+
+// A backup that breaks off is not a whole answer.
+func TestABackupThatBreaksOffBreaksTheConnection(t *testing.T) {
+	broken := errors.New("broken")
+	h := open(t, func(cfg *api.Config) {
+		cfg.Backup = func(*api.BackupBase) (io.ReadCloser, error) {
+			return io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 10_000)), failing{broken})), nil
+		}
+	})
+	request, err := http.NewRequest("POST", h.base()+backupsPath, strings.NewReader(`{}`))
+	must(t, err)
+	request.Header.Set("content-type", "application/json")
+	for name, value := range h.admin().headers {
+		request.Header.Set(name, value)
+	}
+	response, err := transport.RoundTrip(request)
+	must(t, err)
+	defer func() { must(t, response.Body.Close()) }()
+	if n, err := io.Copy(io.Discard, response.Body); err == nil || response.StatusCode != http.StatusOK {
+		t.Errorf("%d bytes of a backup that broke off came as a whole answer of status %d", n, response.StatusCode)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestABackupBesideAnotherIsAConflict(t *testing.T) {
+	h := open(t, func(cfg *api.Config) {
+		cfg.Backup = func(*api.BackupBase) (io.ReadCloser, error) {
+			return nil, ledger.Refuse("test", ledger.Conflict, "another backup is under way")
+		}
+	})
+	h.admin().post(backupsPath, `{}`).want(http.StatusConflict, `{"error":"conflict","message":"another backup is under way"}`)
+}

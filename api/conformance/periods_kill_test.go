@@ -1,0 +1,79 @@
+package conformance_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// A month is closed once and wholly, or not at all, at whatever moment the server is
+// killed while it is closed and reports are dated into it; and it stays closed.
+func TestAMonthIsClosedWhollyOrNotAtAllAcrossKills(t *testing.T) {
+	dice := seeded(t)
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	session := func() caller { return caller{t, s.Session()} }
+	var deposits []string
+	for range 8 {
+		path := pfp + "investment-deposits/" + session().post(pfp+"investment-deposits", params{
+			"customer_id": s.Sandbox.OrganizationID, "region": "AE", "currency": "AED", "initial_amount": "1000", "term_months": 24,
+			"profit_sharing_ratio": shared,
+		}).want(201).at("data.id")
+		session().post(path+"/activate", nil).want(200)
+		deposits = append(deposits, path)
+	}
+	now := caller{t, s.Admin()}.get(v1 + "/sandbox/clock").want(200).time("now")
+	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	months := make(map[string]string) // that were acknowledged → hash
+	for round := range 4 {
+		month := first.AddDate(0, round, 0)
+		last := month.AddDate(0, 1, -1).Format(time.DateOnly)
+		caller{t, s.Admin()}.put(v1+"/sandbox/clock", params{"now": month.AddDate(0, 1, 1).Format(time.RFC3339)}).want(200)
+		closePath := v1 + "/ledger/periods/" + month.Format("2006-01") + "/close"
+		var all sync.WaitGroup
+		closer, reporter := s.Session().With("idempotency-key", "close "+month.Format("2006-01")), s.Session()
+		for _, path := range deposits {
+			all.Go(func() {
+				_, _ = reporter.Post(path+"/profit", params{"gross_profit": "10", "period_end_date": last})
+			})
+		}
+		all.Go(func() { _, _ = closer.Post(closePath, nil) })
+		for range dice.IntN(12) { // requests, not time, say how far it gets
+			_, _ = reporter.Get(deposits[0])
+		}
+		s.Kill()
+		all.Wait()
+		s.Restart()
+		closed := caller{t, s.Session().With("idempotency-key", "close "+month.Format("2006-01"))}.post(closePath, nil).want(200)
+		months[month.Format("2006-01")] = closed.at("data.hash")
+		session().post(closePath, nil).want(409)
+		for _, path := range deposits {
+			session().post(path+"/profit", params{"gross_profit": "10", "period_end_date": last}).want(422)
+		}
+	}
+	list := session().get(v1 + "/ledger/periods").want(200)
+	for i, month := range list.column("month") {
+		if hash := list.at(fmt.Sprintf("data.%d.hash", i)); months[month] != hash {
+			t.Errorf("%s was closed with %q and is listed with %s", month, months[month], hash)
+		}
+		delete(months, month)
+	}
+	if len(months) != 0 {
+		t.Errorf("not listed: %v", months)
+	}
+	verified := testkit.Run(t, nil, "audit", "periods", "verify", "--sandbox", s.Dir)
+	if verified.Exit != 0 || strings.Count(verified.Stdout, " ok\n") != 4 {
+		t.Errorf("the hashes do not hold:\n%s%s", verified.Stdout, verified.Stderr)
+	}
+	if code := s.Stop(); code != 0 {
+		t.Errorf("the server stopped with %d", code)
+	}
+	checked := testkit.Run(t, nil, "audit", "verify", "--data", s.Dir)
+	if checked.Exit != 0 || slices.Contains(strings.Fields(checked.Stdout), "FAIL") {
+		t.Errorf("the books do not hold:\n%s%s", checked.Stdout, checked.Stderr)
+	}
+}

@@ -1,0 +1,73 @@
+package api_test
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/actors"
+	"mizan/actors/checkpoint"
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// checkpoints has those made of the days that are over.
+func (h *house) checkpoints() {
+	h.t.Helper()
+	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: slog.New(slog.DiscardHandler)})
+	runtime.Start(func(posting.Item) bool { return false })
+	defer runtime.Stop()
+	must(h.t, checkpoint.Start(runtime).Look())
+}
+
+// Whether there are checkpoints, and what has become of them, changes no answer.
+func TestATrialBalanceOfAnyMomentIsTheSameWithCheckpoints(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, amount := range []string{"100", "2000", "30000", "400000"} {
+		for range 20 {
+			h.partner().post(transactions, payment(`"amount":"`+amount+`","currency":"USD"`)).want(201, "")
+		}
+		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":86400}`).want(200, "")
+	}
+	h.partner().post(transactions, payment(`"amount":"7","currency":"EUR"`)).want(201, "")
+	moments := []string{
+		"", "&at=2026-09-03T10:15:29Z", "&at=2026-09-03T23:59:59Z", "&at=2026-09-04T23:59:59Z", "&at=2026-09-05T12:00:00Z", "&at=2030-01-01T00:00:00Z",
+		"&at=2026-09-04&by=effective", "&at=2026-09-06&by=effective", "&at=1999-01-01&by=effective",
+	}
+	read := func() (answers []string) {
+		for _, at := range moments {
+			answers = append(answers, strings.Join(pages(t, h.auditor(), ledgerPath+"/trial-balance?env=test"+at, 500, "credits_posted"), " "))
+			answers = append(answers, strings.Join(pages(t, h.auditor(), ledgerPath+"/trial-balance?env=test"+at, 7, "balance"), " "))
+		}
+		return append(answers, strings.Join(pages(t, h.auditor(), ledgerPath+"/accounts?env=test", 20, "debits_posted"), " "))
+	}
+	want := read()
+	h.checkpoints()
+	org := h.seed.First.Org
+	var parts [][]byte
+	view := h.journal.View()
+	err := view.ShelfKeys(org, store.CheckpointParts(), nil, func(key []byte) ([]byte, bool, error) {
+		parts = append(parts, slices.Clone(key))
+		return nil, true, nil
+	})
+	view.Close()
+	if err != nil || len(parts) != 4 {
+		t.Fatalf("%d parts of checkpoints, %v", len(parts), err)
+	}
+	for name, spoil := range map[string]posting.Shelf{
+		"with checkpoints": {Org: ledger.ID{1}, Key: []byte("other")},
+		"a part missing":   {Org: org, Key: parts[1]},
+		"a part is wrong":  {Org: org, Key: parts[3], Value: []byte("wrong")},
+	} {
+		done := make(chan posting.Receipt, 1)
+		h.journal.Submit(&posting.Change{Shelf: []posting.Shelf{spoil}}, func(r posting.Receipt) { done <- r })
+		must(t, (<-done).Err)
+		if got := read(); !slices.Equal(got, want) {
+			t.Errorf("%s: %s", name, fmt.Sprint(got))
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package api_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/internal/export"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+const exportPath = ledgerPath + "/export"
+
+// moveEverything makes payments that end in each way that moves money, and contracts
+// of every product in both readings, in both environments.
+func (h *house) moveEverything() {
+	h.t.Helper()
+	card := `{"type":"bank_card","cardnumber":"` + good + `"}`
+	h.change(h.charge(good).is("charged", "").at("id"), `"type":"refund","amount":"400"`).want(200, "")
+	h.payout1250(card).is("charged", "")
+	h.create(`"type":"payment","amount":"7000000","currency":"USDT","network":"tron",` + goodCard)
+	h.create(`"type":"payment","amount":"3000000000000000001","currency":"USDT","network":"bsc",` + goodCard)
+	h.charge("4000000000000259").is("charged", "") // it comes back
+	h.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
+	h.terminal("payment", `{"fee_bps":"250","settlement_currency":"EUR"}`)
+	h.charge(good).is("charged", "")
+	h.terminal("payment", `{"two_phase":true,"fee_bps":"1000"}`)
+	h.terminal("payout", `{"two_phase":true}`)
+	h.partner().post(operation("commit", h.charge(good).is("payment_suspended", "").at("id")), `{"params":{"amount":"400"}}`).want(200, "")
+	h.change(h.charge(good).at("id"), `"type":"cancel"`).want(200, "")
+	h.charge(good).is("payment_suspended", "")
+	h.payout1250(card).is("payout_suspended", "")
+	h.partner().post(operation("commit", h.payout1250(card).at("id")), "").want(200, "")
+	for _, env := range []string{`"prod"`, `"test"`} {
+		h.liveSecular(env)
+	}
+	h.liveReligious()
+	h.passes(31) // rows fall due, the payment comes back, holds expire
+	h.charge(good).is("payment_suspended", "")
+}
+
+// liveSecular takes a contract of each product of the secular reading through its life.
+func (h *house) liveSecular(env string) {
+	h.t.Helper()
+	buy := func(who, n string) string { return `subscribe investor_id "` + who + `" certificates ` + n }
+	const deed = `ownership_documents ["deed"]`
+	h.strikes("certificate-issues", "env", env, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).follows(
+		`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`, buy(someone, "1"), buy(stranger, "2"), "close_subscription", "activate",
+		`profit total_profit "31"`, `redeem_early redemption_date "2026-09-04"`)
+	h.strikes("managed-investments", "env", env).follows("fund", "activate",
+		`profit gross_profit "101" period_end_date "2026-08-31"`, `loss amount "30"`, `complete final_value "1000"`)
+	h.strikes("leases", "env", env, "security_deposit", `"30"`).follows("acquire "+deed, "activate", `payment amount "150"`, `arrears amount "4"`, `expense amount "3" description "tyres"`)
+	h.strikes("leases", "env", env).follows("acquire "+deed, "activate", "return")
+	h.strikes("partnerships", "env", env, "partnership_type", `"diminishing"`, "term_months", `12`).follows("fund", "activate",
+		`profit gross_profit "77" period_end_date "2026-08-31"`, `loss amount "11"`, "buyout")
+	h.strikes("investment-deposits", "env", env, "early_withdrawal_allowed", "true", "currency", `"BHD"`, "region", `"BH"`).follows("activate",
+		`profit gross_profit "101"`, `loss amount "7"`, `withdraw closed_by "teller"`)
+	h.strikes("instalment-sales", "env", env, "currency", `"KWD"`, "region", `"KW"`).follows("order_asset", "purchase_asset "+deed, "deliver_asset", "activate",
+		`record_payment amount "100"`, `record_delinquency amount "5"`, `settle_early rebate "3"`)
+	h.strikes("safekeeping-deposits", "env", env).follows("activate", `deposit amount "50"`, `grant_hibah amount "3" granted_by "board"`, `withdraw amount "20"`)
+}
+
+// liveReligious does the same in the other reading.
+func (h *house) liveReligious() {
+	h.t.Helper()
+	const deed = `ownership_documents ["deed"]`
+	h.issued("early_redemption_allowed", "true").follows("distribute_profit total_profit 31")
+	h.vows("mudaraba").approved().follows("fund", "activate", `distribute_profit gross_profit 10 period_end_date "2026-08-31"`)
+	h.vows("ijara").approved().follows("acquire_asset "+deed, "activate", "record_rental amount 50")
+	h.vows("musharaka", "partnership_type", `"diminishing"`, "term_months", `12`).follows("buyout_unit")
+	h.vows("murabaha").approved().follows("order_asset", "purchase_asset "+deed, "deliver_asset", "activate", "record_payment amount 100")
+	h.vows("wadiah").follows(`grant_hibah amount 3 granted_by "board"`)
+}
+
+// standing is a row of the trial balance.
+type standing struct {
+	Account string
+	Asset   struct{ Currency, Network, Env string }
+	Debits  string `json:"debits_posted"`
+	Credits string `json:"credits_posted"`
+	Held    string `json:"debits_pending"`
+	Owed    string `json:"credits_pending"`
+}
+
+// trialBalance is all of it.
+func (h *house) trialBalance(query string) (rows []standing) {
+	h.t.Helper()
+	cursor := ""
+	for {
+		var page struct {
+			Data   []standing
+			Cursor struct {
+				Value *string `json:"cursor_value"`
+			}
+		}
+		must(h.t, json.Unmarshal([]byte(h.auditor().get(ledgerPath+"/trial-balance?limit=500&"+query+cursor).want(200, "").body), &page))
+		rows = append(rows, page.Data...)
+		if page.Cursor.Value == nil {
+			return rows
+		}
+		cursor = "&cursor=" + url.QueryEscape(*page.Cursor.Value)
+	}
+}
+
+// standings are the rows' differences, "account commodity" → debits less credits in
+// minor units, without those that are zero.
+func standings(t *testing.T, rows []standing) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	put := func(account, commodity, plus, minus string) {
+		a, ok := new(big.Int).SetString(plus, 10)
+		b, well := new(big.Int).SetString(minus, 10)
+		if !ok || !well {
+			t.Fatalf("%s has totals %q and %q", account, plus, minus)
+		}
+		if a.Sub(a, b).Sign() != 0 {
+			found[account+" "+commodity] = a.String()
+		}
+	}
+	for _, r := range rows {
+		commodity := r.Asset.Currency
+		switch {
+		case r.Asset.Env == "test":
+			commodity += "/" + r.Asset.Network + "/test"
+		case r.Asset.Network != "":
+			commodity += "/" + r.Asset.Network
+		}
+		put(r.Account, commodity, r.Debits, r.Credits)
+		put("pending:"+r.Account, commodity, r.Held, r.Owed)
+	}
+	return found
+}
+
+// hledgerBalances are what hledger finds in a file, in minor units: it shows all
+// decimals that the commodity has.
+func hledgerBalances(t *testing.T, path string, args ...string) map[string]string {
+	t.Helper()
+	out := hledger(t, append([]string{"-f", path, "balance", "--flat", "--no-total", "--layout", "bare", "-O", "csv"}, args...)...)
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	must(t, err)
+	found := map[string]string{}
+	for _, row := range rows[1:] {
+		amount, ok := new(big.Int).SetString(strings.Replace(row[2], ".", "", 1), 10)
+		if !ok {
+			t.Fatalf("hledger says %q", row)
+		}
+		found[row[0]+" "+row[1]] = amount.String()
+	}
+	return found
+}
+
+func hledger(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("hledger", args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("hledger %q: %v\n%.2000s", args, err, out)
+	}
+	return string(out)
+}
+
+// agree compares what somebody else finds with our trial balance.
+func agree(t *testing.T, what string, got, want map[string]string) {
+	t.Helper()
+	if maps.Equal(got, want) {
+		return
+	}
+	names := slices.Collect(maps.Keys(want))
+	for name := range got {
+		if _, both := want[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if got[name] != want[name] {
+			t.Errorf("%s: %s is %q, and %q in the trial balance", what, name, got[name], want[name])
+		}
+	}
+}
+
+func (h *house) exported(query, extension string) string {
+	h.t.Helper()
+	path := filepath.Join(h.t.TempDir(), "export."+extension)
+	must(h.t, os.WriteFile(path, []byte(h.auditor().get(exportPath+"?"+query).want(200, "").body), 0o600))
+	return path
+}
+
+// DECISIONS, 7: an export is read by who knows nothing of this program, and finds the
+// balances of the trial balance, account by account: posted ones and held ones, by
+// booked time and by effective date.
+func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("hledger"); err != nil {
+		t.Skip("hledger is not installed: nobody else reads this export")
+	}
+	h := open(t)
+	h.moveEverything()
+	for env, least := range map[string]int{"prod": 25, "test": 30} {
+		path := h.exported("format=hledger&env="+env, "journal")
+		hledger(t, "-f", path, "check", "--strict")
+		want := standings(t, h.trialBalance("env="+env))
+		if len(want) < least {
+			t.Errorf("%s: only %d balances are compared: %v", env, len(want), want)
+		}
+		agree(t, env, hledgerBalances(t, path), want)
+		for _, day := range []string{"2026-08-31", "2026-09-03", "2026-09-04", "2026-10-03"} {
+			posted := func(m map[string]string) map[string]string {
+				maps.DeleteFunc(m, func(name, _ string) bool { return strings.HasPrefix(name, "pending:") })
+				return m
+			}
+			end := "-e" + nextDay(t, day)
+			agree(t, env+" effective by "+day, posted(hledgerBalances(t, path, end)), posted(standings(t, h.trialBalance("env="+env+"&by=effective&at="+day))))
+			agree(t, env+" booked by "+day, hledgerBalances(t, path, "--date2", end), standings(t, h.trialBalance("env="+env+"&at="+day+"T23:59:59.999999Z")))
+		}
+	}
+	if got := h.trialBalance("env=test&by=effective&at=2026-08-31"); len(got) == 0 {
+		t.Error("nothing took effect before it was booked: the two dates are not told apart")
+	}
+}
+
+func nextDay(t *testing.T, day string) string {
+	t.Helper()
+	for d := ledger.Date(1); d < 40_000; d++ {
+		if d.String() == day {
+			return (d + 1).String()
+		}
+	}
+	t.Fatalf("no day %s", day)
+	return ""
+}
+
+// beancount checks each row of our trial balance against what it finds itself.
+func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bean-check"); err != nil {
+		t.Skip("bean-check is not installed: nobody else reads this export")
+	}
+	h := open(t)
+	h.moveEverything()
+	for _, env := range []string{"prod", "test"} {
+		path := h.exported("format=beancount&env="+env, "beancount")
+		var claims strings.Builder
+		for _, r := range h.trialBalance("env=" + env) {
+			parsed, known := money.ParseEnv(r.Asset.Env)
+			asset := money.Asset{Currency: money.Currency(r.Asset.Currency), Network: money.Network(r.Asset.Network), Env: parsed}
+			scale, resolved := asset.Scale()
+			if !known || !resolved {
+				t.Fatalf("%+v", r)
+			}
+			commodity := r.Asset.Currency
+			if r.Asset.Network != "" {
+				commodity += "." + strings.ToUpper(r.Asset.Network)
+			}
+			if env == "test" {
+				commodity += "'TEST"
+			}
+			claims.WriteString(claim(r.Account, false, r.Debits, r.Credits, scale, commodity))
+			claims.WriteString(claim(r.Account, true, r.Held, r.Owed, scale, commodity))
+		}
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		must(t, err)
+		_, err = f.WriteString(claims.String())
+		must(t, err)
+		must(t, f.Close())
+		if out, err := exec.Command("bean-check", path).CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: bean-check: %v\n%.3000s", env, err, out)
+		}
+	}
+}
+
+// claim is an assertion of beancount's that an account has a balance, to the last digit.
+func claim(account string, pending bool, debits, credits string, scale int, commodity string) string {
+	plus, _ := new(big.Int).SetString(debits, 10)
+	minus, _ := new(big.Int).SetString(credits, 10)
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+	amount := new(big.Rat).SetFrac(plus.Sub(plus, minus), unit).FloatString(scale)
+	name := beancountName(account, pending)
+	return fmt.Sprintf("2030-01-01 balance %s %s ~ 0 %s\n", name, amount, commodity)
+}
+
+// beancountName is an account of these tests in beancount, written from the rule.
+func beancountName(path string, pending bool) string {
+	roots := map[byte]string{'A': "Assets", 'L': "Liabilities", 'Q': "Equity:Quasi", 'I': "Income", 'E': "Expenses", 'M': "Equity:Memorandum"}
+	root := roots[path[0]]
+	if pending {
+		root = "Equity:Pending:" + path[:1]
+	}
+	for _, segment := range strings.Split(path[2:], ":") {
+		if segment == "AE" || segment == "BH" || segment == "KW" {
+			root += ":" + segment
+			continue
+		}
+		words := strings.Split(segment, "_")
+		for i, w := range words {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+		root += ":" + strings.Join(words, "")
+	}
+	return root
+}
+
+// Every format is offered under its name, as a file of its kind.
+func TestEveryFormatIsServed(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for name, media := range map[string]string{
+		"hledger": "text/plain; charset=utf-8", "beancount": "text/plain; charset=utf-8", "csv": "text/csv; charset=utf-8",
+		"parquet": "application/vnd.apache.parquet", "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	} {
+		f, _ := export.ParseFormat(name)
+		a := h.auditor().get(exportPath+"?env=test&format="+name).want(200, "")
+		if a.header.Get("content-type") != media || a.header.Get("content-disposition") != `attachment; filename="ledger-test.`+f.Extension()+`"` ||
+			a.header.Get("cache-control") != "no-store" || a.header.Get("x-content-type-options") != "nosniff" || len(a.body) < 500 {
+			t.Errorf("%s: %v, %d bytes", name, a.header, len(a.body))
+		}
+		if head := h.auditor().do("HEAD", exportPath+"?format="+name, "").want(200, ""); head.header.Get("content-type") != media || head.body != "" {
+			t.Errorf("%s: HEAD: %v", name, head.header)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mizan/api"
+	"mizan/internal/export"
+	"mizan/posting"
+)
+
+// rows are the seqs of a CSV export, each once.
+func (a *answer) seqs() (seqs []string) {
+	a.t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
+	must(a.t, err)
+	for _, row := range rows[1:] {
+		seqs = append(seqs, row[0])
+	}
+	return slices.Compact(seqs)
+}
+
+// DECISIONS, 7: what is wrong with an export's parameters is 422 and names them.
+func TestAnExportIsRefusedByItsParameters(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for query, field := range map[string]string{
+		"": "format", "format=": "format", "format=pdf": "format", "format=CSV": "format", "format=csv&format=csv": "format",
+		"format=csv&env=live": "env", "format=csv&from=yesterday": "from", "format=csv&to=1": "to", "format=csv&to=2026-13-01": "to",
+		"format=csv&from=1969-12-31": "from", "format=csv&to=1969-12-31T23:59:59Z": "to", "format=csv&from=2026-09-04": "from",
+		"format=csv&to=2026-09-04": "to", "format=csv&to=2026-09-03T10:15:31Z": "to", "format=csv&from=2026-09-03T10:15:31Z": "from",
+		"format=csv&from=2026-09-02&to=2026-09-01": "from", "format=csv&from=2026-09-02T00:00:00Z&to=2026-09-01T23:59:59.999999Z": "from",
+		"format=csv&account=A:bank": "account", "format=csv&limit=5": "limit",
+	} {
+		a := h.auditor().get(exportPath + "?" + query)
+		if a.status != 422 || a.at("errors.0.field") != field || a.at("errors.0.code") != "invalid" || a.at("errors.1") != "(absent)" {
+			t.Errorf("%q: %d %s, want 422 about %s", query, a.status, a.body, field)
+		}
+	}
+	const formats = `{"errors":[{"code":"invalid","detail":"format must be one of hledger, beancount, csv, parquet, xlsx","field":"format"}]}`
+	h.auditor().get(exportPath+"?format=pdf").want(422, formats)
+}
+
+// A range holds both its bounds; a day is meant from its first instant to its last.
+func TestAnExportIsOfItsRange(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	entry := func() (seq, booked string) {
+		id := h.charge(good).at("id")
+		a := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
+		return a.at("data.0.seq"), url.QueryEscape(a.at("data.0.booked_at"))
+	}
+	h.passes(1)
+	one, at := entry()
+	two, next := entry()
+	h.passes(1)
+	three, _ := entry()
+	for query, want := range map[string][]string{
+		"from=2026-09-04":                    {one, two, three},
+		"from=2026-09-04&to=2026-09-04":      {one, two},
+		"from=2026-09-05&to=2026-09-05":      {three},
+		"from=2026-09-05":                    {three},
+		"from=" + at + "&to=" + at:           {one},
+		"from=" + next:                       {two, three},
+		"from=2026-09-04&prefix=A:provider:": {one, two, three},
+		"from=2026-09-04&prefix=L:partner:2": nil,
+		"prefix=nobody":                      nil,
+		"from=2026-09-04&env=prod":           nil,
+	} {
+		if !strings.Contains(query, "env=") {
+			query += "&env=test"
+		}
+		if got := h.auditor().get(exportPath+"?format=csv&"+query).want(200, "").seqs(); !slices.Equal(got, want) {
+			t.Errorf("%s: entries %v, want %v", query, got, want)
+		}
+	}
+	all := h.auditor().get(exportPath+"?format=csv&env=test").want(200, "").seqs()
+	listed := pages(t, h.auditor(), ledgerPath+"/entries?env=test", 100, "seq")
+	slices.Reverse(listed)
+	if !slices.Equal(all, listed) {
+		t.Errorf("exported are %v, listed %v", all, listed)
+	}
+}
+
+// Organizations never meet.
+func TestAnExportIsOfOneOrganization(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.charge(good)
+	away := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
+	own := away.get(exportPath+"?format=csv&env=test").want(200, "")
+	if strings.Contains(own.body, "L:partner:1:") || !strings.Contains(own.body, "L:partner:2:available") {
+		t.Errorf("the second organization exports %.500s", own.body)
+	}
+}
+
+// holdup is a journal whose views wait for somebody.
+type holdup struct {
+	api.Journal
+	asked chan struct{}
+	open  chan struct{}
+}
+
+// View implements api.Journal.
+func (j holdup) View() *posting.View {
+	select {
+	case j.asked <- struct{}{}:
+	default:
+	}
+	<-j.open
+	return j.Journal.View()
+}
+
+// held opens a house whose exports wait.
+func held(t *testing.T) (*house, holdup) {
+	j := holdup{asked: make(chan struct{}, 1), open: make(chan struct{})}
+	h := open(t, func(cfg *api.Config) {
+		j.Journal = cfg.Journal
+		cfg.Journal = j
+	})
+	return h, j
+}
+
+// begin asks for an export and reads no more than its headers.
+func (c caller) begin(query string) *http.Response {
+	c.h.t.Helper()
+	request, err := http.NewRequest("GET", "http://"+c.h.address+exportPath+"?"+query, nil)
+	must(c.h.t, err)
+	for name, value := range c.headers {
+		request.Header.Set(name, value)
+	}
+	response, err := transport.RoundTrip(request)
+	must(c.h.t, err)
+	c.h.t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+// Four exports run at once; the fifth is told to come again.
+func TestExportsAreBounded(t *testing.T) {
+	t.Parallel()
+	h, j := held(t)
+	var running []*http.Response
+	for range 4 {
+		running = append(running, h.auditor().begin("format=csv&env=test"))
+	}
+	refused := h.auditor().get(exportPath+"?format=csv").want(503, `{"error":"unavailable","message":"too many exports are under way"}`)
+	if refused.header.Get("retry-after") == "" || refused.header.Get("content-disposition") != "" {
+		t.Errorf("refused with %v", refused.header)
+	}
+	close(j.open)
+	var first []byte
+	for i, response := range running {
+		body, err := io.ReadAll(response.Body)
+		must(t, err)
+		if i == 0 {
+			first = body
+		}
+		if response.StatusCode != 200 || len(body) == 0 || !bytes.Equal(body, first) {
+			t.Errorf("export %d: %d, %d bytes", i, response.StatusCode, len(body))
+		}
+	}
+	// A place is free again when the last byte is written, and a moment later.
+	until := time.Now().Add(time.Minute)
+	for h.auditor().get(exportPath+"?format=csv").status != 200 {
+		if time.Now().After(until) {
+			t.Fatal("no place becomes free")
+		}
+	}
+}
+
+// A server that stops breaks exports off: whoever reads one hears that it is not
+// whole, and no view of the journal stays open.
+func TestAnExportThatIsBrokenOffIsNotWhole(t *testing.T) {
+	t.Parallel()
+	h, j := held(t)
+	response := h.auditor().begin("format=csv&env=test")
+	<-j.asked
+	halted := make(chan struct{})
+	go func() {
+		h.halt()
+		close(halted)
+	}()
+	if body, err := io.ReadAll(response.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the export ends with %v and %d bytes, as if it were whole", err, len(body))
+	}
+	select {
+	case <-halted:
+		t.Error("the server has stopped while an export was still reading")
+	default:
+	}
+	close(j.open)
+	<-halted
+	h.stop() // fails if a view is open
+}
+
+// A reader that goes away ends its export, however much of that is left: it would
+// keep its place for ever.
+func TestAnExportEndsWithItsReader(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	fillJournal(t, h, 30_000) // more than connections take without a reader
+	for range 4 {
+		must(t, h.auditor().begin("format=csv").Body.Close())
+	}
+	until := time.Now().Add(time.Minute)
+	for h.auditor().get(exportPath+"?format=csv&env=test").status != 200 {
+		if time.Now().After(until) {
+			t.Fatal("no place becomes free")
+		}
+	}
+}
+
+// While a view is open nothing that it sees is compacted, and a reader may take its
+// time: so what was read is handed on with no view open. A journal that has one does
+// not close.
+func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for part, read := range map[string]func(b *export.Book, first func()) error{
+		"entries": func(b *export.Book, first func()) error {
+			for _, err := range b.Entries {
+				if err != nil {
+					return err
+				}
+				first()
+			}
+			return nil
+		},
+		"accounts": func(b *export.Book, first func()) error {
+			for _, err := range b.Accounts {
+				if err != nil {
+					return err
+				}
+				first()
+			}
+			return nil
+		},
+	} {
+		h := open(t)
+		fillJournal(t, h, 3_000)
+		b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, "prod")
+		must(t, err)
+		if err := read(b, sync.OnceFunc(h.stop)); err == nil {
+			t.Errorf("%s: all of them were read at once, however many there are", part)
+		}
+	}
+}
+
+// bounded remembers the bounds that it was given.
+type bounded struct {
+	net.Conn
+	bounds []time.Time
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *bounded) SetWriteDeadline(at time.Time) error {
+	c.bounds = append(c.bounds, at)
+	return nil
+}
+
+// The bound on writing counts from the last piece, so that an export may take longer
+// than an answer.
+func TestALongExportIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	reader, writer := io.Pipe()
+	conn := &bounded{}
+	body := api.NewExportBody(reader, conn)
+	go func() {
+		for range 3 {
+			_, _ = writer.Write([]byte("piece"))
+		}
+		_ = writer.Close()
+	}()
+	before := time.Now()
+	content, err := io.ReadAll(body)
+	must(t, err)
+	if string(content) != "piecepiecepiece" || len(conn.bounds) < 3 {
+		t.Errorf("%q was read under the bounds %v", content, conn.bounds)
+	}
+	for _, at := range conn.bounds {
+		if at.Before(before.Add(10 * time.Second)) {
+			t.Errorf("a piece has until %v, from %v on", at, before)
+		}
+	}
+}

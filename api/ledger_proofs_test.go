@@ -1,0 +1,193 @@
+package api_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"mizan/ledger"
+)
+
+// head opens the caller's signed head with the published key, as an auditor does
+// who has nothing else.
+func signedHead(t *testing.T, c caller) (tlog.Tree, *note.Note) {
+	t.Helper()
+	verifier, err := note.NewVerifier(c.get(ledgerPath+"/key").want(200, "").at("data.key"))
+	must(t, err)
+	opened, err := note.Open(decoded(t, c.get(ledgerPath+"/head").want(200, "").at("data.signature")), note.VerifierList(verifier))
+	must(t, err)
+	tree, err := tlog.ParseTree([]byte(opened.Text))
+	must(t, err)
+	return tree, opened
+}
+
+func decoded(t *testing.T, text string) []byte {
+	t.Helper()
+	b, err := base64.StdEncoding.Strict().DecodeString(text)
+	must(t, err)
+	return b
+}
+
+func hashOf(t *testing.T, text string) (h tlog.Hash) {
+	t.Helper()
+	if copy(h[:], decoded(t, text)) != tlog.HashSize {
+		t.Fatalf("%q is no hash", text)
+	}
+	return h
+}
+
+// path are the hashes of a proof.
+func path(t *testing.T, a *answer) (hashes []tlog.Hash) {
+	t.Helper()
+	for i := 0; ; i++ {
+		text := a.at(fmt.Sprintf("data.proof.%d", i))
+		if text == "(absent)" {
+			return hashes
+		}
+		hashes = append(hashes, hashOf(t, text))
+	}
+}
+
+func TestEveryEventIsProvenByTheSignedHead(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.partner().post(transactions, payment(`"amount":"1250"`)).want(201, "")
+	tree, _ := signedHead(t, h.auditor())
+	if tree.N < 10 {
+		t.Fatalf("only %d events", tree.N)
+	}
+	for seq := int64(1); seq <= tree.N; seq++ {
+		a := h.auditor().get(fmt.Sprintf("%s/proofs/inclusion?seq=%d", ledgerPath, seq)).want(200, "")
+		leaf := decoded(t, a.at("data.leaf"))
+		if a.at("data.seq") != fmt.Sprint(seq) || a.at("data.size") != fmt.Sprint(tree.N) || hashOf(t, a.at("data.root")) != tree.Hash {
+			t.Fatalf("event %d of a tree %+v: %s", seq, tree, a.body)
+		}
+		if err := tlog.CheckRecord(path(t, a), tree.N, tree.Hash, seq-1, tlog.RecordHash(leaf)); err != nil {
+			t.Fatalf("event %d: %v", seq, err)
+		}
+		if e, err := ledger.ParseCanonical(leaf); err != nil || int64(e.Seq) != seq {
+			t.Fatalf("event %d: the leaf is event %d (%v)", seq, e.Seq, err)
+		}
+	}
+}
+
+func TestTheProofOfAnEventShowsWhatTheLedgerShows(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.partner().post(transactions, payment(`"amount":"1250","currency":"USD"`)).want(201, "").at("id")
+	shown := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
+	leaf := decoded(t, h.auditor().get(ledgerPath+"/proofs/inclusion?seq="+shown.at("data.0.seq")).want(200, "").at("data.leaf"))
+	e, err := ledger.ParseCanonical(leaf)
+	must(t, err)
+	if e.Source.ID.String() != id || e.Name != shown.at("data.0.event") || e.Entry.Postings[1].Amount.String() != "1250" {
+		t.Errorf("%+v, shown %s", e, shown.body)
+	}
+}
+
+func TestAHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	first, _ := signedHead(t, h.auditor())
+	h.partner().post(transactions, payment(`"amount":"5"`)).want(201, "")
+	h.restart()
+	second, _ := signedHead(t, h.auditor())
+	if second.N <= first.N {
+		t.Fatalf("%d events, then %d", first.N, second.N)
+	}
+	a := h.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d", ledgerPath, first.N)).want(200, "")
+	if a.at("data.from") != fmt.Sprint(first.N) || a.at("data.to") != fmt.Sprint(second.N) ||
+		hashOf(t, a.at("data.from_root")) != first.Hash || hashOf(t, a.at("data.to_root")) != second.Hash {
+		t.Errorf("%s", a.body)
+	}
+	must(t, tlog.CheckTree(path(t, a), second.N, second.Hash, first.N, first.Hash))
+	// An earlier tree is proven too, by itself and as a beginning.
+	a = h.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=3&to=%d", ledgerPath, first.N)).want(200, "")
+	must(t, tlog.CheckTree(path(t, a), first.N, first.Hash, 3, hashOf(t, a.at("data.from_root"))))
+	a = h.auditor().get(fmt.Sprintf("%s/proofs/inclusion?seq=3&size=%d", ledgerPath, first.N)).want(200, "")
+	must(t, tlog.CheckRecord(path(t, a), first.N, first.Hash, 2, tlog.RecordHash(decoded(t, a.at("data.leaf")))))
+	same := h.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d&to=%d", ledgerPath, first.N, first.N)).want(200, "")
+	if same.at("data.proof.0") != "(absent)" || same.at("data.from_root") != same.at("data.to_root") {
+		t.Errorf("a tree and itself: %s", same.body)
+	}
+}
+
+func TestAHeadNamesItsOrganization(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	_, first := signedHead(t, h.auditor())
+	_, second := signedHead(t, h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org))
+	for head, org := range map[string]string{first.Text: h.seed.First.Org.String(), second.Text: h.seed.Second.Org.String()} {
+		if !strings.HasSuffix(head, "\norganization "+org+"\n") || strings.Count(head, "\n") != 4 {
+			t.Errorf("the head of %s is %q", org, head)
+		}
+	}
+}
+
+func TestTheKeyOfTheHeadsStaysOverARestart(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	key := h.auditor().get(ledgerPath+"/key").want(200, "").at("data.key")
+	if key != h.keyring.VerifierKey() {
+		t.Errorf("the key is %s, that of the keyring is %s", key, h.keyring.VerifierKey())
+	}
+	h.restart()
+	if again := h.session().get(ledgerPath+"/key").want(200, "").at("data.key"); again != key {
+		t.Errorf("the key is %s, it was %s", again, key)
+	}
+	h.auditor().get(ledgerPath+"/key?x=1").want(422, "")
+}
+
+func TestAProofIsAskedForByPlacesInTheJournal(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	tree, _ := signedHead(t, h.auditor())
+	beyond := fmt.Sprint(tree.N + 1)
+	field := func(name, detail string) string {
+		return `{"errors":[{"code":"invalid","detail":"` + detail + `","field":"` + name + `"}]}`
+	}
+	ofJournal := fmt.Sprintf(" must be from 1 to %d, the size of the journal", tree.N)
+	for query, want := range map[string]string{
+		"inclusion":                                field("seq", "seq is required"),
+		"inclusion?size=3":                         field("seq", "seq is required"),
+		"inclusion?seq=" + beyond:                  field("seq", fmt.Sprintf("seq must be from 1 to %d", tree.N)),
+		"inclusion?seq=4&size=3":                   field("seq", "seq must be from 1 to 3"),
+		"inclusion?seq=1&size=" + beyond:           field("size", "size"+ofJournal),
+		"inclusion?seq=1&from=1":                   field("from", "Unexpected field"),
+		"inclusion?seq=1&seq=1":                    field("seq", "seq is there twice"),
+		"consistency":                              field("from", "from is required"),
+		"consistency?to=3":                         field("from", "from is required"),
+		"consistency?from=" + beyond:               field("from", fmt.Sprintf("from must be from 1 to %d", tree.N)),
+		"consistency?from=4&to=3":                  field("from", "from must be from 1 to 3"),
+		"consistency?from=1&to=" + beyond:          field("to", "to"+ofJournal),
+		"consistency?from=1&seq=1":                 field("seq", "Unexpected field"),
+		"consistency?from=1&to=2&to=2":             field("to", "to is there twice"),
+		"consistency?from=1&to=" + overInt64:       field("to", "to must be a whole number from 1"),
+		"inclusion?seq=" + overInt64:               field("seq", "seq must be a whole number from 1"),
+		"inclusion?seq=1&size=9223372036854775807": field("size", "size"+ofJournal),
+	} {
+		h.auditor().get(ledgerPath+"/proofs/"+query).want(422, want)
+	}
+	for _, bad := range []string{"0", "-1", "x", "1.0", "", "%2B5", "05", "1e3", "99999999999999999999", "%EF%BC%91", "0x1"} {
+		for query, name := range map[string]string{
+			"inclusion?seq=": "seq", "inclusion?seq=1&size=": "size", "consistency?from=": "from", "consistency?from=1&to=": "to",
+		} {
+			h.auditor().get(ledgerPath+"/proofs/"+query+bad).want(422, field(name, name+" must be a whole number from 1"))
+		}
+	}
+}
+
+// overInt64 is one more than an int64 holds.
+const overInt64 = "9223372036854775808"
+
+func TestAPartnersKeyProvesNothing(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, way := range []string{"/key", "/proofs/inclusion?seq=1", "/proofs/consistency?from=1", "/proofs/inclusion?seq=0"} {
+		h.partner().get(ledgerPath+way).want(403, `{"error":"forbidden","message":"this needs a session of role auditor or admin"}`)
+		h.anyone().get(ledgerPath+way).want(401, `{"error":"unauthorized"}`)
+	}
+}

@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// BackupFlags say which server, and as whom, for a command that takes a backup.
+type BackupFlags struct {
+	connection
+}
+
+// Bounds of a backup that is on its way.
+const (
+	backupStall   = 2 * time.Minute // without a byte
+	maxBackupFail = 64 << 10        // bytes of an answer that is none
+)
+
+// Take asks for a backup with this body and copies it to out as it comes. The name
+// is the command's. The error is a *Fault; what has come by then is no backup.
+func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []byte, out io.Writer) error {
+	e := errand{name: name, streams: s}
+	d, err := f.open()
+	if err != nil {
+		return e.misused("%v", err)
+	}
+	stalled := errors.New("nothing came for " + backupStall.String())
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := time.AfterFunc(backupStall, func() { cancel(stalled) })
+	defer watch.Stop()
+	because := func(err error) error {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return e.failed("%s: %v", d.base, err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.base+basePath+"/backups", bytes.NewReader(body))
+	if err != nil {
+		return e.misused("%v", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+d.token)
+	request.Header.Set("Content-Type", "application/json")
+	d.http.Timeout = 0 // a backup takes as long as it does
+	response, err := d.http.Do(request)
+	if err != nil {
+		return because(inner(err))
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		a := &reply{status: response.StatusCode, header: response.Header}
+		if a.body, err = io.ReadAll(io.LimitReader(response.Body, maxBackupFail)); err != nil {
+			return because(err)
+		}
+		_, err := e.checked(a)
+		if err == nil {
+			err = e.failed("%s: the answer is no backup: status %d", d.base, a.status)
+		}
+		return err
+	}
+	to := &keptWriter{to: out}
+	if _, err := io.Copy(to, &watched{response.Body, watch}); err != nil {
+		if to.failed != nil {
+			return e.failed("%v", to.failed)
+		}
+		return because(fmt.Errorf("the backup broke off: %w", err))
+	}
+	return nil
+}
+
+// watched puts the end off with every piece that comes.
+type watched struct {
+	io.Reader
+	end *time.Timer
+}
+
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if n > 0 {
+		w.end.Reset(backupStall)
+	}
+	return n, err
+}
+
+// keptWriter remembers that it was writing that failed.
+type keptWriter struct {
+	to     io.Writer
+	failed error
+}
+
+// Write implements io.Writer.
+func (w *keptWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.failed = err
+	return n, err
+}

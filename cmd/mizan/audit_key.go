@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"mizan/cmd/mizan/admin"
+	"mizan/internal/secret"
+)
+
+// auditKeyCommand is `mizan audit key`.
+type auditKeyCommand struct {
+	keyringPlace
+	admin.LedgerFlags
+}
+
+// Run implements the command. The key comes from the keyring, or from a server
+// that --url or --sandbox names; a server may be using the keyring.
+func (c *auditKeyCommand) Run(s *streams) error {
+	if c.URL != nil || c.Sandbox != "" {
+		server, err := openAudit(&c.LedgerFlags, "audit key", s)
+		if err != nil {
+			return err
+		}
+		key, err := server.key()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(s.out, key)
+		return err
+	}
+	path, err := c.path()
+	if err != nil {
+		return err
+	}
+	k, err := secret.LoadKeyring(path)
+	if err != nil {
+		return keyringFault(err)
+	}
+	_, err = fmt.Fprintln(s.out, k.VerifierKey())
+	return err
+}
+
+// sameID tells whether a text is the id, in whatever case it was written.
+func sameID(id uuid.UUID, text string) bool {
+	other, err := uuid.Parse(text)
+	return err == nil && other == id
+}

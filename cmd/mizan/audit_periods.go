@@ -1,0 +1,229 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/cmd/mizan/admin"
+	"mizan/ledger/period"
+)
+
+// periodCommands are `mizan audit periods …`.
+type periodCommands struct {
+	List   listPeriodsCommand  `cmd:"" help:"List the months that are closed, the last one first."`
+	Close  closePeriodCommand  `cmd:"" help:"Close a month for ever; this takes a session of role admin."`
+	Verify checkPeriodsCommand `cmd:"" help:"Recompute the hashes of closed months from their trial balances."`
+}
+
+const periodsPath = "/ledger/periods"
+
+// closedMonth is a closed month as the server shows it.
+type closedMonth struct {
+	Month    string `json:"month"`
+	ClosedAt string `json:"closed_at"`
+	ClosedBy struct {
+		Session string `json:"session_id"`
+		Login   string `json:"login"`
+	} `json:"closed_by"`
+	Seq  jsontext.Value `json:"seq"`
+	Hash string         `json:"hash"`
+}
+
+// pageOf is a page of a list.
+type pageOf[T any] struct {
+	Rows   []T `json:"data"`
+	Cursor struct {
+		Value *string `json:"cursor_value"`
+	} `json:"cursor"`
+}
+
+// maxPeriodPages bounds the pages of a list: a server that never ends is a fault.
+const maxPeriodPages = 1 << 20
+
+// eachRow calls fn with the rows of all pages of a list.
+func eachRow[T any](l *admin.Ledger, path string, query url.Values, fn func(*T) error) error {
+	query.Set("limit", "500")
+	for range maxPeriodPages {
+		body, err := l.Get(path, query)
+		if err != nil {
+			return err
+		}
+		var page pageOf[T]
+		if err := json.Unmarshal(body, &page); err != nil {
+			return l.Failed("%s: the answer is not the server's", path)
+		}
+		for i := range page.Rows {
+			if err := fn(&page.Rows[i]); err != nil {
+				return err
+			}
+		}
+		if page.Cursor.Value == nil {
+			return nil
+		}
+		query.Set("cursor", *page.Cursor.Value)
+	}
+	return l.Failed("%s: the list has no end", path)
+}
+
+// listPeriodsCommand is `mizan audit periods list`.
+type listPeriodsCommand struct{ admin.LedgerFlags }
+
+// Run implements the command.
+func (c *listPeriodsCommand) Run(s *streams) error {
+	l, err := c.Open("audit periods list", &admin.Streams{Out: s.out, Err: s.err})
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "MONTH\tCLOSED_AT\tCLOSED_BY\tSEQ\tHASH") // Flush has its error
+	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
+		by := m.ClosedBy.Login
+		if by == "" {
+			by = "session " + m.ClosedBy.Session
+		}
+		_, err := fmt.Fprintf(table, "%s\t%s\t%q\t%s\t%s\n", m.Month, m.ClosedAt, by, m.Seq, m.Hash)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return table.Flush()
+}
+
+// closePeriodCommand is `mizan audit periods close`.
+type closePeriodCommand struct {
+	admin.LedgerFlags
+	Month string `arg:"" placeholder:"YYYY-MM" help:"The month. It has to be the first one that is open, and over."`
+}
+
+// Run implements the command.
+func (c *closePeriodCommand) Run(s *streams) error {
+	l, err := c.OpenWriter("audit periods close", &admin.Streams{Out: s.out, Err: s.err})
+	if err != nil {
+		return err
+	}
+	if _, ok := period.Parse(c.Month); !ok {
+		return l.Misused("%q is not a month, YYYY-MM", c.Month)
+	}
+	body, err := l.Post(periodsPath + "/" + c.Month + "/close")
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Data closedMonth `json:"data"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Data.Month != c.Month {
+		return l.Failed("the answer is not the server's")
+	}
+	_, err = fmt.Fprintf(s.out, "%s is closed by event %s, hash %s\n", answer.Data.Month, answer.Data.Seq, answer.Data.Hash)
+	return err
+}
+
+// checkPeriodsCommand is `mizan audit periods verify`.
+type checkPeriodsCommand struct {
+	admin.LedgerFlags
+	Months []string `arg:"" optional:"" placeholder:"YYYY-MM" help:"Months; all that are closed if none is named."`
+}
+
+// Run implements the command. It makes the text of a trial balance by the words of
+// docs/api.md, and shares nothing with the server but these.
+func (c *checkPeriodsCommand) Run(s *streams) error {
+	const name = "audit periods verify"
+	l, err := c.Open(name, &admin.Streams{Out: s.out, Err: s.err})
+	if err != nil {
+		return err
+	}
+	for _, said := range c.Months {
+		if _, ok := period.Parse(said); !ok {
+			return l.Misused("%q is not a month, YYYY-MM", said)
+		}
+	}
+	var closed []*closedMonth
+	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
+		if len(c.Months) == 0 || slices.Contains(c.Months, m.Month) {
+			closed = append(closed, m)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, said := range c.Months {
+		if !slices.ContainsFunc(closed, func(m *closedMonth) bool { return m.Month == said }) {
+			return l.Misused("%s is not closed", said)
+		}
+	}
+	var differ []string
+	for _, m := range slices.Backward(closed) {
+		own, err := trialHash(l, m.Month)
+		if err != nil {
+			return err
+		}
+		verdict := "ok"
+		if own != m.Hash {
+			verdict = "differs: its trial balance is hashed as " + own
+			differ = append(differ, m.Month)
+		}
+		if _, err := fmt.Fprintf(s.out, "%s %s %s\n", m.Month, m.Hash, verdict); err != nil {
+			return err
+		}
+	}
+	if len(differ) > 0 {
+		return &fault{code: exitRefused, lines: []string{"mizan: " + name + ": refused: " + strings.Join(differ, ", ") + ": the hash is not that of the trial balance"}}
+	}
+	return nil
+}
+
+// trialBalanceRow is a row of the trial balance as the server shows it.
+type trialBalanceRow struct {
+	Account string `json:"account"`
+	Asset   struct {
+		Currency string `json:"currency"`
+		Network  string `json:"network"`
+	} `json:"asset"`
+	DebitsPosted   string `json:"debits_posted"`
+	CreditsPosted  string `json:"credits_posted"`
+	DebitsPending  string `json:"debits_pending"`
+	CreditsPending string `json:"credits_pending"`
+}
+
+// canonicalID is how an organization's id is written in the text.
+var canonicalID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// trialHash is the hash of the trial balance at a month's end.
+func trialHash(l *admin.Ledger, month string) (string, error) {
+	of, ok := period.Parse(month)
+	organization := strings.ToLower(l.Organization())
+	if !ok || !canonicalID.MatchString(organization) {
+		return "", l.Failed("the server names %q, which is no month", month)
+	}
+	text := sha256.New()
+	writeText(text, "mizan period 1\norganization "+organization+"\nmonth "+month+"\n")
+	for _, env := range []string{"prod", "test"} {
+		query := url.Values{"by": {"effective"}, "at": {of.Last().String()}, "env": {env}}
+		err := eachRow(l, "/ledger/trial-balance", query, func(r *trialBalanceRow) error {
+			amounts := []string{r.DebitsPosted, r.CreditsPosted, r.DebitsPending, r.CreditsPending}
+			if slices.ContainsFunc(amounts, func(a string) bool { return a != "0" }) {
+				writeText(text, strings.Join(append([]string{env, r.Account, r.Asset.Currency, r.Asset.Network}, amounts...), "\t")+"\n")
+			}
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(text.Sum(nil)), nil
+}
+
+// writeText hashes a text; a hash takes everything.
+func writeText(h hash.Hash, text string) { _, _ = h.Write([]byte(text)) }

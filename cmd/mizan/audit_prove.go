@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/evidence"
+	"mizan/internal/durable"
+)
+
+// proofMode is that of a proof's file: it is for others, and they check it.
+const proofMode = 0o644
+
+// proveCommand is `mizan audit prove`.
+type proveCommand struct {
+	admin.LedgerFlags
+	Seq uint64 `arg:"" help:"The event's place in the organization's journal."`
+	Out string `name:"out" required:"" placeholder:"FILE" help:"New file for the proof."`
+	Key string `name:"key" placeholder:"KEY" help:"Key of the head; without it the one that the server names."`
+}
+
+// Run implements the command. Nothing is written that a check with the same key
+// would refuse.
+func (c *proveCommand) Run(s *streams) error {
+	const name = "audit prove"
+	if err := wellFormed(name, c.Key); err != nil {
+		return err
+	}
+	server, err := openAudit(&c.LedgerFlags, name, s)
+	if err != nil {
+		return err
+	}
+	p, key, err := c.prove(server)
+	var refusal *evidence.Refusal
+	if errors.As(err, &refusal) {
+		return unbelieved(name, err)
+	}
+	if err != nil {
+		return err
+	}
+	err = durable.Create(c.Out, proofMode, p.Encode())
+	if errors.Is(err, fs.ErrExist) {
+		return server.ledger.Misused("--out: %s is there already", c.Out)
+	}
+	if err != nil {
+		return server.ledger.Failed("--out: %v", err)
+	}
+	_, err = fmt.Fprintf(s.err, "mizan: %s: %s proves event %d of organization %s to whoever has the key %s\n",
+		name, c.Out, p.Event.Seq, p.Head.Organization, key)
+	return err
+}
+
+func (c *proveCommand) prove(server *auditServer) (p *evidence.Proof, key string, err error) {
+	if key, err = server.keyOr(c.Key); err != nil {
+		return nil, "", err
+	}
+	head, err := server.ownHead(key)
+	if err != nil {
+		return nil, "", err
+	}
+	leaf, path, err := server.inclusion(c.Seq, head.Tree.N)
+	if err != nil {
+		return nil, "", err
+	}
+	if p, err = evidence.Prove(leaf, path, head); err != nil {
+		return nil, "", err
+	}
+	if p.Event.Seq != c.Seq {
+		return nil, "", &evidence.Refusal{Why: fmt.Sprintf("the server proves event %d, not %d", p.Event.Seq, c.Seq)}
+	}
+	return p, key, nil
+}
+
+// checkCommand is `mizan audit check`.
+type checkCommand struct {
+	File string `arg:"" help:"A file that audit prove has written."`
+	Key  string `name:"key" required:"" placeholder:"KEY" help:"The key to believe, as audit key prints it: from whom the file did not come."`
+
+	Organization string `name:"organization" placeholder:"ID" help:"Believe a proof of this organization only; without it of any that the key signs for."`
+}
+
+// Run implements the command. It reads the file and nothing else.
+func (c *checkCommand) Run(s *streams) error {
+	const name = "audit check"
+	key, err := evidence.ParseKey(c.Key)
+	if err != nil {
+		return misused(name, "--key: %v", err)
+	}
+	content, err := readBounded(c.File, evidence.MaxFile)
+	if err != nil {
+		return misused(name, "%v", err)
+	}
+	p, err := evidence.Check(content, key)
+	if err != nil {
+		return unbelieved(name, err)
+	}
+	if c.Organization != "" && !sameID(p.Head.Organization, c.Organization) {
+		return unbelieved(name, fmt.Errorf("the file is of organization %s", p.Head.Organization))
+	}
+	return p.Describe(s.out)
+}
+
+// misused is the fault of whoever called a command.
+func misused(name, format string, args ...any) *fault {
+	return &fault{code: exitConfiguration, lines: []string{"mizan: " + name + ": " + folded(fmt.Sprintf(format, args...))}}
+}
+
+// wellFormed refuses a --key that is none.
+func wellFormed(name, key string) error {
+	if key == "" {
+		return nil
+	}
+	if _, err := evidence.ParseKey(key); err != nil {
+		return misused(name, "--key: %v", err)
+	}
+	return nil
+}

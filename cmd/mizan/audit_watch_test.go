@@ -1,0 +1,224 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"mizan/internal/testkit"
+)
+
+// watcher is an auditor with a state, who asks whatever server runs in a folder.
+type watcher struct {
+	t     *testing.T
+	state string
+}
+
+// looks wants a look at a server to end so.
+func (w *watcher) looks(exit int, words, folder string, more ...string) {
+	w.t.Helper()
+	r := testkit.Run(w.t, nowhere, append([]string{"audit", "watch", "--state", w.state, "--sandbox", folder}, more...)...)
+	if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
+		w.t.Errorf("the watch of %s ended with %d, want %d: want %q in\n%s%s", filepath.Base(folder), r.Exit, exit, words, r.Stdout, r.Stderr)
+	}
+}
+
+func (w *watcher) remembers() string {
+	w.t.Helper()
+	content, err := os.ReadFile(w.state)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(content)
+}
+
+// copied is a copy of a stopped server's folder.
+func copied(t *testing.T, folder string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(to, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	for _, private := range []string{"keyring", "sandbox.json"} {
+		if err := os.Chmod(filepath.Join(to, private), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+func TestAWatchRefusesAServerThatForgetsOrForks(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	w.looks(0, "the watch begins", server.Dir)
+	w.looks(0, "extends the", server.Dir)
+	pay(t, server.Partner(), "order-1")
+	w.looks(0, "extends the", server.Dir)
+	server.Stop()
+	older := copied(t, server.Dir)
+	server.Restart()
+	pay(t, server.Partner(), "order-2")
+	w.looks(0, "extends the", server.Dir)
+	server.Stop()
+
+	before := w.remembers()
+	restored := testkit.Start(t, testkit.Options{Dir: older})
+	w.looks(4, "mizan: audit watch: refused: the journal shrank", older)
+	refused, err := os.ReadFile(w.state + ".refused")
+	if err != nil || !strings.HasPrefix(string(refused), "go.sum database tree\n") {
+		t.Errorf("the refused head is not kept: %q (%v)", refused, err)
+	}
+	for n := range 3 {
+		pay(t, restored.Partner(), fmt.Sprint("another-", n))
+	}
+	w.looks(4, "is not proven to begin with the", older, "--every", "1s")
+	restored.Stop()
+	if w.remembers() != before {
+		t.Error("what was refused has moved the state")
+	}
+	server.Restart()
+	w.looks(0, "extends the", server.Dir)
+}
+
+func TestAWatchRefusesAServerWithAnotherKey(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	key := strings.TrimSpace(done(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
+	w.looks(4, "signed with another key", server.Dir, "--key", stranger)
+	if _, err := os.Stat(w.state); err == nil {
+		t.Error("a watch began with a head that was refused")
+	}
+	w.looks(0, "the watch begins", server.Dir, "--key", key)
+	w.looks(2, "was begun with the key "+key, server.Dir, "--key", stranger)
+	server.Stop()
+	swapKey(t, filepath.Join(server.Dir, "keyring"))
+	server.Restart()
+	w.looks(4, "mizan: audit watch: refused: the head is signed with another key", server.Dir)
+	w.looks(2, "--every: want 1s or more", server.Dir, "--every", "1ms")
+}
+
+// swapKey gives a keyring another key to sign heads with.
+func swapKey(t *testing.T, path string) {
+	t.Helper()
+	fields := keyringFields(t, path)
+	secret, public, err := note.GenerateKey(rand.Reader, "mizan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"head_skey": secret, "head_vkey": public} {
+		if fields[name], err = json.Marshal(value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAWatchIsOfOneOrganization(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	w.looks(0, "the watch begins", server.Dir)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(server.Sandbox.Second.SessionToken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.looks(2, "is of organization "+server.Sandbox.OrganizationID, server.Dir,
+		"--organization", server.Sandbox.Second.OrganizationID, "--session-token-file", token)
+	before := w.remembers()
+	if err := os.WriteFile(w.state, []byte(strings.Replace(before, "database", "databasf", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.looks(2, "--state: ", server.Dir)
+}
+
+// A server that does not answer is no server that lies.
+func TestAWatchAsksAgainWhereNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte(`{"data":{"signature":"eA=="}}`))
+	}))
+	t.Cleanup(stand.Close)
+	environment := append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, nowhere[2:]...)
+	r := testkit.Run(t, environment, "audit", "watch", "--state", filepath.Join(t.TempDir(), "state"), "--every", "1s",
+		"--url", stand.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", stranger)
+	if r.Exit != 4 || asked.Load() != 2 || !strings.Contains(r.Stderr, "503") || !strings.Contains(r.Stderr, "refused: the head's signature") {
+		t.Errorf("exit %d after %d requests: %s", r.Exit, asked.Load(), r.Stderr)
+	}
+}
+
+func TestAWatchRefusesAServerThatSignsAndDoesNotProve(t *testing.T) {
+	t.Parallel()
+	const id = "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01"
+	secret, key, err := note.GenerateKey(rand.Reader, "mizan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size atomic.Int64
+	var turnedAway atomic.Bool
+	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/consistency") {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		if turnedAway.Load() && size.Load() > 5 {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if turnedAway.Load() {
+			size.Add(1)
+		}
+		text := fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(tlog.Tree{N: size.Load()}), id)
+		signed, err := note.Sign(&note.Note{Text: text}, signer)
+		if err != nil {
+			t.Error(err)
+		}
+		answer, err := json.Marshal(map[string]any{"data": map[string]any{"signature": signed}})
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(stand.Close)
+	state := filepath.Join(t.TempDir(), "state")
+	look := func(exit int, words string) {
+		t.Helper()
+		r := testkit.Run(t, append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, nowhere[2:]...), "audit", "watch", "--state", state,
+			"--url", stand.URL, "--organization", id, "--key", key)
+		if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
+			t.Errorf("exit %d, want %d: want %q in\n%s%s", r.Exit, exit, words, r.Stdout, r.Stderr)
+		}
+	}
+	size.Store(3)
+	look(0, "the watch begins")
+	size.Store(5)
+	look(4, "refused: the server signs 5 events and does not prove")
+	turnedAway.Store(true) // between the head and the proof
+	look(2, "422")
+}

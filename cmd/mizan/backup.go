@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mizan/cmd/mizan/admin"
+	"mizan/internal/secret"
+	"mizan/posting/store"
+	"mizan/snapshots"
+)
+
+// backupCommands are `mizan backup …`.
+type backupCommands struct {
+	Take   takeBackupCommand   `cmd:"" default:"withargs" help:"Take a backup of a running server."`
+	Verify verifyBackupCommand `cmd:"" help:"Read a backup and all that it rests on to the end."`
+}
+
+// takeBackupCommand is `mizan backup`.
+type takeBackupCommand struct {
+	admin.BackupFlags
+	To      string `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name, or a new file."`
+	Since   string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup: only what has changed since; of a directory the newest."`
+	Keyring string `name:"keyring" placeholder:"FILE" help:"The server's keyring: read the backup to its end with it before it gets its name."`
+}
+
+// Run implements the command. The backup gets its name when it is whole.
+func (c *takeBackupCommand) Run(s *streams) error {
+	ctx, stop := interruptible()
+	defer stop()
+	var keyring *secret.Keyring
+	if c.Keyring != "" {
+		var err error
+		if keyring, err = secret.LoadSealingKeyring(c.Keyring); err != nil {
+			return badConfiguration("keyring: " + err.Error())
+		}
+	}
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	dir, path, err := c.place()
+	if err != nil {
+		return err
+	}
+	if err := snapshots.RemoveUnfinished(dir); err != nil {
+		return badConfiguration("to: " + err.Error())
+	}
+	f, err := snapshots.CreateBackupFile(dir)
+	if err != nil {
+		return badConfiguration("to: " + err.Error())
+	}
+	header, path, err := c.fill(ctx, s, f, body, dir, path, keyring)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return backupFault(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return storageFault("%v", err)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %s, of %s, group %d, %d bytes\n", path, header.Kind(), header.TakenAt.Format(time.RFC3339Nano), header.Group, info.Size())
+	return err
+}
+
+// fill receives the backup, looks at it and gives it its name.
+func (c *takeBackupCommand) fill(ctx context.Context, s *streams, f *snapshots.BackupFile, body []byte, dir, path string, keyring *secret.Keyring) (header snapshots.BackupHeader, _ string, err error) {
+	if err := c.Take(ctx, "backup", &admin.Streams{Out: s.out, Err: s.err}, body, f); err != nil {
+		return header, path, err
+	}
+	if header, err = snapshots.CheckTransfer(ctx, f.Name()); err != nil {
+		return header, path, err
+	}
+	if keyring != nil {
+		if err := snapshots.ReadBackup(ctx, f.Name(), keyring); err != nil {
+			return header, path, err
+		}
+	}
+	if path == "" {
+		path = filepath.Join(dir, snapshots.BackupName(&header))
+	}
+	return header, path, f.Keep(path)
+}
+
+// body is the request's: what the backup that it rests on says of itself.
+func (c *takeBackupCommand) body() ([]byte, error) {
+	if c.Since == "" {
+		return []byte("{}"), nil
+	}
+	header, err := snapshots.ReadHeader(c.Since)
+	if err != nil {
+		return nil, badConfiguration("since: " + err.Error())
+	}
+	return json.Marshal(map[string]any{"since": header.Base()})
+}
+
+// place is where the backup is written, and its name if that is known.
+func (c *takeBackupCommand) place() (dir, path string, err error) {
+	info, err := os.Stat(c.To)
+	switch {
+	case err == nil && info.IsDir():
+		return c.To, "", nil
+	case err == nil:
+		return "", "", badConfiguration("to: " + c.To + " is there already")
+	case !errors.Is(err, fs.ErrNotExist) || strings.HasSuffix(c.To, "/"):
+		return "", "", badConfiguration("to: " + err.Error())
+	}
+	return filepath.Dir(c.To), c.To, nil
+}
+
+// verifyBackupCommand is `mizan backup verify`.
+type verifyBackupCommand struct {
+	From    string `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
+	At      string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
+	Keyring string `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that it is of."`
+}
+
+// Run implements the command.
+func (c *verifyBackupCommand) Run(s *streams) error {
+	ctx, stop := interruptible()
+	defer stop()
+	at, keyring, err := backupSource(c.At, c.Keyring)
+	if err != nil {
+		return err
+	}
+	done, err := snapshots.VerifyBackup(ctx, c.From, at, keyring)
+	if err != nil {
+		return backupFault(err)
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %s, of %s, group %d, %d rows from %d backups: whole\n",
+		done.Header.ID, done.Header.Kind(), done.Header.TakenAt.Format(time.RFC3339Nano), done.Header.Group, done.Rows, done.Used)
+	return err
+}
+
+// backupSource reads what restoring and verifying have in common.
+func backupSource(at, keyring string) (time.Time, *secret.Keyring, error) {
+	var instant time.Time
+	if at != "" {
+		var err error
+		if instant, err = time.Parse(time.RFC3339Nano, at); err != nil {
+			return instant, nil, badConfiguration("at: is no time such as 2026-09-03T10:15:30Z")
+		}
+	}
+	k, err := secret.LoadSealingKeyring(keyring)
+	if err != nil {
+		return instant, nil, badConfiguration("keyring: " + err.Error())
+	}
+	return instant, k, nil
+}
+
+// backupFault is how the process ends when a backup can't be taken or used.
+func backupFault(err error) error {
+	var known *fault
+	var asked *admin.Fault
+	switch {
+	case errors.As(err, &known), errors.As(err, &asked):
+		return err
+	case errors.Is(err, snapshots.ErrNotEmpty):
+		return badConfiguration("data: " + err.Error())
+	case errors.Is(err, fs.ErrExist):
+		return badConfiguration("to: " + err.Error())
+	case errors.Is(err, store.ErrLocked), errors.Is(err, store.ErrNewerSchema):
+		return inUse("%v", err)
+	case errors.Is(err, context.Canceled):
+		return storageFault("it was interrupted; nothing is left of it")
+	}
+	return storageFault("%v", err)
+}

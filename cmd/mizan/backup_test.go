@@ -1,0 +1,348 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/internal/testkit"
+)
+
+// patience is how long something may take that happens on its own.
+const patience = 2 * time.Minute
+
+// until waits for a condition.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); !holds(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// command is the binary at work beside the test.
+type command struct {
+	cmd  *exec.Cmd
+	said bytes.Buffer
+}
+
+func starts(t *testing.T, args ...string) *command {
+	t.Helper()
+	c := &command{cmd: exec.Command(testkit.Binary(t), args...)}
+	c.cmd.Stdout, c.cmd.Stderr = &c.said, &c.said
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if c.cmd.ProcessState == nil {
+			_ = c.cmd.Process.Kill()
+			_ = c.cmd.Wait()
+		}
+	})
+	return c
+}
+
+// exit waits for the end and is its code; -1: by a signal.
+func (c *command) exit() int {
+	_ = c.cmd.Wait()
+	return c.cmd.ProcessState.ExitCode()
+}
+
+// finished are the backups in a directory, and unfinished what is being written.
+func finished(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*.backup"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func unfinished(t *testing.T, dir string) (bytes int64) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, ".mizan-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range found {
+		if info, err := os.Stat(path); err == nil {
+			bytes += info.Size()
+		}
+	}
+	return bytes
+}
+
+// succeeds runs the binary, which must end with 0, and is what it printed.
+func succeeds(t *testing.T, args ...string) string {
+	t.Helper()
+	r := testkit.Run(t, nil, args...)
+	if r.Exit != 0 {
+		t.Fatalf("mizan %s: exit %d: %s%s", strings.Join(args, " "), r.Exit, r.Stdout, r.Stderr)
+	}
+	return r.Stdout
+}
+
+// books is the trial balance. A restored sandbox makes its tokens anew, which are
+// events but no entries.
+func books(t *testing.T, s *testkit.Server) string {
+	t.Helper()
+	answer, err := s.Auditor().Get("/api/v1/ledger/trial-balance?env=test&limit=500")
+	return string(status(t, answer, err, 200).Body)
+}
+
+// A full backup and an increment of a running server, either restored, verified,
+// and served from: the books are what they were, and go on.
+func TestABackupOfARunningServerIsRestored(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	backups, place := t.TempDir(), t.TempDir()
+	keyring := filepath.Join(s.Dir, "keyring")
+	for i := range 20 {
+		pay(t, s.Partner(), fmt.Sprint("first-", i))
+	}
+	balances := []string{books(t, s)}
+	succeeds(t, "backup", "--sandbox", s.Dir, "--to", backups, "--keyring", keyring)
+	between := time.Now().UTC().Format(time.RFC3339Nano)
+	pay(t, s.Partner(), "second")
+	balances = append(balances, books(t, s))
+	if balances[0] == balances[1] {
+		t.Fatal("a payment has changed no balance")
+	}
+	increment := filepath.Join(backups, "increment.backup")
+	succeeds(t, "backup", "--sandbox", s.Dir, "--since", backups, "--to", increment)
+	pay(t, s.Partner(), "never backed up")
+	if said := succeeds(t, "backup", "verify", "--from", backups, "--keyring", keyring); !strings.Contains(said, "incremental") || !strings.Contains(said, "from 2 backups: whole") {
+		t.Errorf("the verification says %s", said)
+	}
+	if s.Stop() != 0 {
+		t.Error("the server did not stop cleanly")
+	}
+	for i, from := range [][]string{{"--from", backups, "--at", between}, {"--from", increment}} {
+		dir := filepath.Join(place, fmt.Sprint("data", i))
+		said := succeeds(t, append([]string{"restore", "--data", dir, "--keyring", keyring}, from...)...)
+		if !strings.Contains(said, "mizan: restored "+dir+" to 2") || !strings.Contains(said, "rule 5 ok ") {
+			t.Errorf("the restore says %s", said)
+		}
+		succeeds(t, "audit", "verify", "--data", dir)
+		again := testkit.Start(t, testkit.Options{Dir: dir, Flags: []string{"--keyring", keyring, "--check"}})
+		if got := books(t, again); got != balances[i] {
+			t.Errorf("backup %d: the restored trial balance is %s, want %s", i, got, balances[i])
+		}
+		pay(t, again.Partner(), "after the restore")
+		if again.Stop() != 0 {
+			t.Error("the restored server did not stop cleanly")
+		}
+		succeeds(t, "audit", "verify", "--data", dir)
+	}
+}
+
+// slow has a backup take longer than any test.
+var slow = []string{"--backup-rate", "1000"}
+
+// begun is a backup that has begun to be written.
+func begun(t *testing.T, s *testkit.Server, dir string) *command {
+	t.Helper()
+	c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
+	until(t, "a backup that begins", func() bool { return unfinished(t, dir) > 0 })
+	return c
+}
+
+func TestAServerThatIsKilledLeavesNoBackup(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: slow})
+	dir := t.TempDir()
+	c := begun(t, s, dir)
+	s.Kill()
+	if code := c.exit(); code != 1 || !strings.Contains(c.said.String(), "broke off") {
+		t.Errorf("the backup ended with %d: %s", code, c.said.String())
+	}
+	if finished(t, dir) != nil || unfinished(t, dir) > 0 {
+		t.Error("something is left of the backup")
+	}
+	succeeds(t, "audit", "verify", "--data", s.Dir)
+}
+
+func TestABackupThatIsKilledLeavesNoneAndTheServerGoesOn(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: slow})
+	dir := t.TempDir()
+	c := begun(t, s, dir)
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	c.exit()
+	if finished(t, dir) != nil {
+		t.Error("there is a backup")
+	}
+	pay(t, s.Partner(), "")
+	until(t, "another backup", func() bool { // the server notices when it sends on
+		c := starts(t, "backup", "--sandbox", s.Dir, "--to", dir)
+		gone := make(chan int, 1)
+		go func() { gone <- c.exit() }()
+		for {
+			select {
+			case code := <-gone:
+				if code != 2 || !strings.Contains(c.said.String(), "another backup is under way") {
+					t.Fatalf("exit %d: %s", code, c.said.String())
+				}
+				return false
+			case <-time.After(time.Millisecond):
+			}
+			if unfinished(t, dir) > 0 {
+				_ = c.cmd.Process.Kill()
+				<-gone
+				return true
+			}
+		}
+	})
+	if s.Stop() != 0 {
+		t.Error("the server did not stop cleanly")
+	}
+	succeeds(t, "audit", "verify", "--data", s.Dir)
+}
+
+func TestAStopEndsABackup(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: slow})
+	dir := t.TempDir()
+	c := begun(t, s, dir)
+	if code := s.Stop(); code != 0 {
+		t.Errorf("the server ended with %d: %s", code, s.Stderr())
+	}
+	if code := c.exit(); code != 1 || finished(t, dir) != nil {
+		t.Errorf("the backup ended with %d: %s", code, c.said.String())
+	}
+}
+
+// Whenever a restore is killed, its directory is not there or whole.
+func TestARestoreThatIsKilledLeavesNothingThatLooksWhole(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	for i := range 20 {
+		pay(t, s.Partner(), fmt.Sprint("order-", i))
+	}
+	backup := filepath.Join(t.TempDir(), "one.backup")
+	succeeds(t, "backup", "--sandbox", s.Dir, "--to", backup)
+	want, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	args := []string{"restore", "--from", backup, "--data", dir, "--keyring", filepath.Join(s.Dir, "keyring")}
+	exists := func(path string) bool {
+		_, err := os.Stat(path)
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	work := dir + ".restoring"
+	for _, sign := range []string{work, work + "/store.new", work + "/store.new/MANIFEST", work + "/HEAD", work + "/store", work + "/TABLES"} {
+		c := starts(t, args...)
+		ended := make(chan int, 1)
+		go func() { ended <- c.exit() }()
+		until(t, sign, func() bool { return exists(sign) || exists(dir) })
+		_ = c.cmd.Process.Kill() // it may have been faster
+		<-ended
+		if exists(dir) {
+			succeeds(t, "audit", "verify", "--data", dir)
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	succeeds(t, args...)
+	if exists(work) {
+		t.Error("the place of work is still there")
+	}
+	if got, err := os.ReadFile(backup); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the backup was changed: %v", err)
+	}
+}
+
+func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	dir := t.TempDir()
+	backup, keyring := filepath.Join(dir, "one.backup"), filepath.Join(s.Dir, "keyring")
+	succeeds(t, "backup", "--sandbox", s.Dir, "--to", backup)
+	content, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "keyring")
+	succeeds(t, "keyring", other)
+	half := filepath.Join(t.TempDir(), "half.backup")
+	if err := os.WriteFile(half, content[:len(content)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	place := t.TempDir()
+	data := filepath.Join(place, "data")
+	for name, c := range map[string]struct {
+		args []string
+		exit int
+		says string
+	}{
+		"another keyring":     {[]string{"restore", "--from", backup, "--data", data, "--keyring", other}, 1, "another keyring"},
+		"half a backup":       {[]string{"restore", "--from", half, "--data", data, "--keyring", keyring}, 1, "the backup is damaged"},
+		"no keyring":          {[]string{"restore", "--from", backup, "--data", data, "--keyring", data}, 2, "mizan: configuration: keyring: "},
+		"nothing there":       {[]string{"restore", "--from", data, "--data", data, "--keyring", keyring}, 1, "no such file"},
+		"no time":             {[]string{"restore", "--from", dir, "--at", "yesterday", "--data", data, "--keyring", keyring}, 2, "mizan: configuration: at: "},
+		"a time of a file":    {[]string{"restore", "--from", backup, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 1, "a time chooses"},
+		"before the oldest":   {[]string{"restore", "--from", dir, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 1, "the oldest backup in it is of 2"},
+		"a place that is not": {[]string{"restore", "--from", backup, "--data", s.Dir, "--keyring", keyring}, 2, "is not empty"},
+		"a half verified":     {[]string{"backup", "verify", "--from", half, "--keyring", keyring}, 1, "the backup is damaged"},
+		"a name that is":      {[]string{"backup", "--sandbox", s.Dir, "--to", backup}, 2, "is there already"},
+		"since what is none":  {[]string{"backup", "--sandbox", s.Dir, "--since", other, "--to", data}, 2, "mizan: configuration: since: "},
+		"a server that isn't": {[]string{"backup", "--url", "http://127.0.0.1:1", "--token-file", other, "--to", data}, 2, "holds no token"},
+	} {
+		r := testkit.Run(t, nil, c.args...)
+		if r.Exit != c.exit || !strings.Contains(r.Stderr, c.says) || strings.Count(r.Stderr, "\n") != 1 {
+			t.Errorf("%s: exit %d, %q, want %d and one line with %q", name, r.Exit, r.Stderr, c.exit, c.says)
+		}
+	}
+	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+		t.Errorf("something was made: %v, %v", entries, err)
+	}
+	if got, err := os.ReadFile(backup); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("the backup was changed: %v", err)
+	}
+}
+
+// A server with a directory for backups takes one when it starts, and it is known
+// to be whole by then.
+func TestAServerTakesItsOwnBackups(t *testing.T) {
+	dir := t.TempDir()
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--backup-dir", dir, "--backup-every", "1h", "--backup-keep", "2"}})
+	until(t, "a backup", func() bool { return len(finished(t, dir)) == 1 })
+	if s.Stop() != 0 {
+		t.Error("the server did not stop cleanly")
+	}
+	succeeds(t, "backup", "verify", "--from", dir, "--keyring", filepath.Join(s.Dir, "keyring"))
+	s.Restart()
+	if s.Stop() != 0 || len(finished(t, dir)) != 1 {
+		t.Error("a restart took another backup before its time")
+	}
+}
+
+func TestTheScheduleOfBackupsIsChecked(t *testing.T) {
+	there := file(t, "file", "")
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--backup-dir", "/nowhere/at/all"}, "backup-dir: "},
+		{[]string{"--backup-dir", there}, "is no directory"},
+		{[]string{"--backup-every", "1h"}, "backup-every: only goes with --backup-dir"},
+		{[]string{"--backup-keep", "1"}, "backup-keep: only goes with --backup-dir"},
+		{[]string{"--backup-dir", t.TempDir(), "--backup-keep", "0"}, "backup-keep: has to be at least 1"},
+		{[]string{"--backup-dir", t.TempDir(), "--backup-every", "1s"}, "backup-every: "},
+		{[]string{"--backup-rate", "fast"}, "backup-rate: "},
+	} {
+		_, err := parse(t, append([]string{"--sandbox"}, c.args...)...)
+		if got := lines(err); len(got) != 1 || !strings.Contains(got[0], c.says) {
+			t.Errorf("%v: %q, want a line with %q", c.args, got, c.says)
+		}
+	}
+}

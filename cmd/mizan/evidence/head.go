@@ -1,0 +1,97 @@
+package evidence
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// MaxHead bounds a signed head in bytes; the real ones have less than 300.
+const MaxHead = 4 << 10
+
+// maxTree bounds the events of a head. Above it tlog's search for a power of two
+// never ends.
+const maxTree = 1 << 62
+
+// Head is a signed head of an organization's journal, with a signature that was
+// checked.
+type Head struct {
+	Organization uuid.UUID
+	Tree         tlog.Tree // N events, and the root over them
+	Signed       []byte    // the note as the server signed it
+}
+
+// ParseKey reads a verifier key in the one form in which note writes it. The error
+// is a *Refusal.
+func ParseKey(text string) (note.Verifier, error) {
+	key, err := note.NewVerifier(text)
+	if err != nil {
+		return nil, refuse("the key: %v", err)
+	}
+	encoded, found := strings.CutPrefix(text, fmt.Sprintf("%s+%08x+", key.Name(), key.KeyHash()))
+	if raw, err := base64.StdEncoding.DecodeString(encoded); !found || err != nil || base64.StdEncoding.EncodeToString(raw) != encoded {
+		return nil, refuse("the key is not written as it was made")
+	}
+	return key, nil
+}
+
+// OpenHead checks a signed note, which must have one signature and that by the
+// key, and say of which organization's tree it is. The error is a *Refusal.
+func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
+	if len(signed) > MaxHead {
+		return nil, refuse("the head is larger than %d bytes", MaxHead)
+	}
+	n, err := note.Open(signed, note.VerifierList(key))
+	var other *note.UnverifiedNoteError
+	if errors.As(err, &other) {
+		return nil, refuse("the head is signed with another key than %s+%08x", key.Name(), key.KeyHash())
+	}
+	if err != nil {
+		return nil, refuse("the head's signature: %v", err)
+	}
+	if len(n.Sigs) != 1 || len(n.UnverifiedSigs) != 0 || string(signed) != whole(n) {
+		return nil, refuse("the head has more in it than a text and one signature")
+	}
+	h := &Head{Signed: signed}
+	if h.Tree, err = tlog.ParseTree([]byte(n.Text)); err != nil {
+		return nil, refuse("the head: %v", err)
+	}
+	if h.Tree.N > maxTree {
+		return nil, refuse("the head is of %d events, more than there can be", h.Tree.N)
+	}
+	rest := strings.TrimPrefix(n.Text, string(tlog.FormatTree(h.Tree)))
+	said := strings.TrimSuffix(strings.TrimPrefix(rest, "organization "), "\n")
+	if h.Organization, err = uuid.Parse(said); err != nil || n.Text != textOf(h) {
+		return nil, refuse("the head does not say of which organization it is, in the form that is known here")
+	}
+	return h, nil
+}
+
+// textOf is the text that a server signs as this head.
+func textOf(h *Head) string {
+	return fmt.Sprintf("%sorganization %s\n", tlog.FormatTree(h.Tree), h.Organization)
+}
+
+// whole is the only form of a note with one signature: base64 has others for the
+// same bytes.
+func whole(n *note.Note) string {
+	s := &n.Sigs[0]
+	signature, err := base64.StdEncoding.DecodeString(s.Base64)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s\n— %s %s\n", n.Text, s.Name, base64.StdEncoding.EncodeToString(signature))
+}
+
+// Refusal says why evidence is not believed, in a sentence for people.
+type Refusal struct{ Why string }
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Why }
+
+func refuse(format string, args ...any) *Refusal { return &Refusal{Why: fmt.Sprintf(format, args...)} }

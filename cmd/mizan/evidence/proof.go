@@ -1,0 +1,103 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+)
+
+// MaxFile bounds a proof's file and a watch's state in bytes: an event has at most
+// 256 postings.
+const MaxFile = 1 << 20
+
+// proofForm is the first member of a proof's file.
+const proofForm = "mizan proof 1"
+
+// Proof is that an event is in an organization's journal.
+type Proof struct {
+	Event ledger.Event // decoded from Leaf
+	Leaf  []byte       // its canonical bytes
+	Path  tlog.RecordProof
+	Head  *Head
+}
+
+// proofFile is the form of a proof's file; Organization, Seq and Event say again
+// what Leaf and Head say.
+type proofFile struct {
+	Form         string      `json:"form"`
+	Organization string      `json:"organization"`
+	Seq          uint64      `json:"seq"`
+	Event        *readable   `json:"event"`
+	Leaf         []byte      `json:"leaf"`
+	Path         []tlog.Hash `json:"proof"`
+	Head         string      `json:"head"`
+}
+
+// Prove checks that the leaf's event is in the head's journal and keeps what
+// shows it. The error is a *Refusal.
+func Prove(leaf []byte, path tlog.RecordProof, head *Head) (*Proof, error) {
+	event, err := ledger.ParseCanonical(leaf)
+	if err != nil {
+		return nil, refuse("the leaf: %v", err)
+	}
+	if event.Seq == 0 || event.Seq > math.MaxInt64 || int64(event.Seq) > head.Tree.N {
+		return nil, refuse("the leaf is event %d, and the head is of %d events", event.Seq, head.Tree.N)
+	}
+	if err := tlog.CheckRecord(path, head.Tree.N, head.Tree.Hash, int64(event.Seq-1), tlog.RecordHash(leaf)); err != nil {
+		return nil, refuse("event %d is not proven to be in the head's journal: %v", event.Seq, err)
+	}
+	return &Proof{Event: event, Leaf: leaf, Path: path, Head: head}, nil
+}
+
+// Encode is the proof's file.
+func (p *Proof) Encode() []byte {
+	f := proofFile{
+		Form: proofForm, Organization: p.Head.Organization.String(), Seq: p.Event.Seq,
+		Event: readableOf(&p.Event), Leaf: p.Leaf, Path: p.Path, Head: string(p.Head.Signed),
+	}
+	if f.Path == nil {
+		f.Path = []tlog.Hash{} // the only event of a journal needs none
+	}
+	return written(f)
+}
+
+// Check believes a proof's file if the key leads from its head to its event, and
+// if it is byte for byte the file that such a proof is. The error is a *Refusal.
+func Check(content []byte, key note.Verifier) (*Proof, error) {
+	if len(content) > MaxFile {
+		return nil, refuse("the file is larger than %d bytes", MaxFile)
+	}
+	var f proofFile
+	if err := json.Unmarshal(content, &f); err != nil || f.Form != proofForm {
+		return nil, refuse("the file is not a proof of the form %q", proofForm)
+	}
+	head, err := OpenHead([]byte(f.Head), key)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Prove(f.Leaf, f.Path, head)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(p.Encode(), content) {
+		return nil, refuse("the file says something else beside what it proves of event %d", p.Event.Seq)
+	}
+	return p, nil
+}
+
+// written is a value as JSON for people, with one form: the same value gives the
+// same bytes.
+func written(value any) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	assert.NoError(e.Encode(value)) // structs of texts and numbers
+	return out.Bytes()
+}

@@ -1,0 +1,90 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// watchForm is the first member of a watch's state.
+const watchForm = "mizan watch 1"
+
+// Watch is what an auditor remembers of an organization's journal: the last head
+// that was proven to extend all earlier ones.
+type Watch struct {
+	Key  string // the verifier key, as ParseKey takes it
+	Head *Head
+}
+
+// watchFile is the form of a watch's state.
+type watchFile struct {
+	Form string `json:"form"`
+	Key  string `json:"key"`
+	Head string `json:"head"`
+}
+
+// Encode is the watch's state.
+func (w *Watch) Encode() []byte {
+	return written(watchFile{Form: watchForm, Key: w.Key, Head: string(w.Head.Signed)})
+}
+
+// ParseWatch reads a watch's state. A state that was changed by other hands is
+// refused: it may have been made to forget something. The error is a *Refusal.
+func ParseWatch(content []byte) (*Watch, error) {
+	var f watchFile
+	if len(content) > MaxFile || json.Unmarshal(content, &f) != nil || f.Form != watchForm {
+		return nil, refuse("the file is not a state of the form %q", watchForm)
+	}
+	key, err := ParseKey(f.Key)
+	if err != nil {
+		return nil, err
+	}
+	w := &Watch{Key: f.Key}
+	if w.Head, err = OpenHead([]byte(f.Head), key); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(w.Encode(), content) {
+		return nil, refuse("the state was changed")
+	}
+	return w, nil
+}
+
+// Extension asks for the proof that the journal of from events is the beginning
+// of the one of to events.
+type Extension func(from, to int64) (tlog.TreeProof, error)
+
+// Advance moves the watch to a head that the server shows now, after proving that
+// it extends the one that was seen last. If it does not the error is a *Refusal,
+// and the watch stays; any other error is prove's.
+func (w *Watch) Advance(signed []byte, prove Extension) error {
+	key, err := ParseKey(w.Key)
+	if err != nil {
+		return err
+	}
+	next, err := OpenHead(signed, key)
+	if err != nil {
+		return err
+	}
+	last := w.Head
+	switch {
+	case next.Organization != last.Organization:
+		return refuse("the head is of organization %s, not of %s", next.Organization, last.Organization)
+	case next.Tree.N < last.Tree.N:
+		return refuse("the journal shrank: it had %d events, and has %d", last.Tree.N, next.Tree.N)
+	case next.Tree.N == last.Tree.N:
+		if next.Tree.Hash != last.Tree.Hash {
+			return refuse("there are two journals of %d events: one with the root %v, one with %v", last.Tree.N, last.Tree.Hash, next.Tree.Hash)
+		}
+	case last.Tree.N > 0: // what is empty is the beginning of everything
+		proof, err := prove(last.Tree.N, next.Tree.N)
+		if err != nil {
+			return err
+		}
+		if err := tlog.CheckTree(proof, next.Tree.N, next.Tree.Hash, last.Tree.N, last.Tree.Hash); err != nil {
+			return refuse("the journal of %d events is not proven to begin with the %d that were seen: %v", next.Tree.N, last.Tree.N, err)
+		}
+	}
+	w.Head = next
+	return nil
+}

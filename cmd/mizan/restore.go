@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"mizan/snapshots"
+)
+
+// restoreCommand is `mizan restore`.
+type restoreCommand struct {
+	From    string `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
+	At      string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
+	Data    string `name:"data" required:"" placeholder:"NEWDIR" help:"The data directory to make: absent or empty."`
+	Keyring string `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that was backed up."`
+}
+
+// Run implements the command. The last line says which moment was reached; where
+// the checker finds something, what.
+func (c *restoreCommand) Run(s *streams) error {
+	limitMemory()
+	ctx, stop := interruptible()
+	defer stop()
+	at, keyring, err := backupSource(c.At, c.Keyring)
+	if err != nil {
+		return err
+	}
+	done, err := snapshots.Restore(ctx, snapshots.RestoreConfig{
+		From: c.From, At: at, Data: c.Data, Keyring: keyring, Log: slog.New(slog.DiscardHandler),
+	})
+	if done != nil && done.Report != nil {
+		if _, shown := done.Report.WriteTo(s.out); shown != nil && err == nil {
+			err = shown // the directory is there all the same
+		}
+	}
+	if err != nil {
+		return backupFault(err)
+	}
+	_, err = fmt.Fprintf(s.out, "mizan: restored %s to %s, group %d: %d rows from %d backups\n",
+		c.Data, done.Header.TakenAt.Format(time.RFC3339Nano), done.Header.Group, done.Rows, done.Used)
+	return err
+}

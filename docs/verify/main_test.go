@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mizan/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
+
+// proofs are of a server with payments in its journal: the key that it signs with, and the proofs
+// of its first events.
+func proofs(t *testing.T) (files [][]byte, key string) {
+	t.Helper()
+	server := testkit.Start(t, testkit.Options{})
+	for n := range 3 {
+		answer, err := server.Partner().Post("/api/v1/transactions", map[string]any{"params": map[string]any{
+			"txid": fmt.Sprint("order-", n), "type": "payment", "amount": "1250", "currency": "USD", "env": "test",
+			"returnUrl": "https://shop.example/ok", "failUrl": "https://shop.example/no",
+			"money_storage": map[string]any{
+				"type": "bank_card", "cardnumber": "4242424242424242", "cardholder": "A Payer", "exp_month": "12", "exp_year": "2030", "cvv": "123",
+			},
+		}})
+		if err != nil || answer.Status != 201 {
+			t.Fatalf("%v: %s", err, answer.Body)
+		}
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		r := testkit.Run(t, nil, args...)
+		if r.Exit != 0 {
+			t.Fatalf("%v ended with %d: %s", args, r.Exit, r.Stderr)
+		}
+		return r.Stdout
+	}
+	key = strings.TrimSpace(run("audit", "key", "--data", server.Dir))
+	for seq := 1; seq <= 8; seq++ {
+		path := filepath.Join(t.TempDir(), "proof")
+		run("audit", "prove", fmt.Sprint(seq), "--sandbox", server.Dir, "--out", path)
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, content)
+	}
+	return files, key
+}
+
+func TestAServersProofsAreVerifiedWithNoCodeOfItsOwn(t *testing.T) {
+	files, key := proofs(t)
+	for i, file := range files {
+		said, err := verify(file, key)
+		if err != nil || !strings.HasPrefix(string(said), fmt.Sprintf("proven: event %d of organization ", i+1)) {
+			t.Errorf("event %d: %v\n%s", i+1, err, said)
+		}
+		// The leaf, the path and the head are swapped for those of another event.
+		other := files[(i+1)%len(files)]
+		for _, member := range []string{`"leaf"`, `"proof"`} {
+			if said, err := verify(bytes.Replace(file, part(file, member), part(other, member), 1), key); err == nil {
+				t.Errorf("event %d with another's %s: %s", i+1, member, said)
+			}
+		}
+	}
+	const stranger = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
+	if said, err := verify(files[0], stranger); err == nil {
+		t.Errorf("by another key: %s", said)
+	}
+	for _, bad := range []string{"", "{}", "[]", "null", `{"head":"x"}`} {
+		if said, err := verify([]byte(bad), key); err == nil {
+			t.Errorf("%q: %s", bad, said)
+		}
+	}
+	if said, err := verify(files[0], "key"); err == nil {
+		t.Errorf("by no key: %s", said)
+	}
+}
+
+// part is a member of the file, from its name to the next member's.
+func part(file []byte, member string) []byte {
+	_, rest, _ := bytes.Cut(file, []byte(member))
+	value, _, _ := bytes.Cut(rest, []byte("\n  \""))
+	return append([]byte(member), value...)
+}
+
+// TestTheAuditorsStepsAreTrue runs all shell blocks of docs/audit.md as one script, in
+// a folder that looks as theirs does.
+func TestTheAuditorsStepsAreTrue(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	server := testkit.Start(t, testkit.Options{})
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, place := range map[string]string{"data": server.Dir, filepath.Join("bin", "mizan"): testkit.Binary(t)} {
+		if err := os.Symlink(place, filepath.Join(folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join("..", "audit.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, blocks := "set -e\n", regexp.MustCompile("(?ms)^```sh$(.*?)^```$").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) != 4 {
+		t.Fatalf("%d blocks", len(blocks))
+	}
+	for _, block := range blocks {
+		script += block[1]
+	}
+	run := exec.Command(shell, "-c", script)
+	run.Dir = folder
+	out, err := run.CombinedOutput()
+	for _, want := range []string{"mizan+", "the watch begins", "extends the", "proves event 7 ", "Proven: this is event 7 "} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Fatalf("%v, and no %q in\n%s", err, want, out)
+		}
+	}
+}
+
+func TestTheVerifierIsShortAndHasNoCodeOfTheProject(t *testing.T) {
+	set := token.NewFileSet()
+	syntax, err := parser.ParseFile(set, "main.go", nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range syntax.Imports {
+		path := strings.Trim(spec.Path.Value, `"`)
+		if strings.Contains(path, ".") && !strings.HasPrefix(path, "golang.org/x/mod/") || strings.HasPrefix(path, "mizan") {
+			t.Errorf("it imports %s", path)
+		}
+	}
+	content, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(content, []byte("\n")); lines > 80 {
+		t.Errorf("it has %d lines", lines)
+	}
+}

@@ -1,0 +1,130 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// opened is the day on which accounts open in beancount: before any entry.
+const opened = "1970-01-01"
+
+// beancount writes a ledger for beancount 2 and 3. Its dates are the effective days;
+// the booked time is metadata. Links join an entry to what it reverses or closes.
+type beancount struct {
+	*reading
+	out         io.Writer
+	commodities *commodities
+	buf         []byte
+}
+
+func writeBeancount(out io.Writer, r *reading) error {
+	b := &beancount{reading: r, out: out, commodities: newCommodities(beancountName)}
+	if err := b.preamble(); err != nil {
+		return err
+	}
+	if err := r.each(b.entry); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n; end of the export: %d entries\n", r.count.Entries)
+	return err
+}
+
+// preamble opens every account in its commodities, so that an amount in another one
+// is an error of beancount's.
+func (b *beancount) preamble() error {
+	if err := heading(b.out, b.Book); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(b.out, "\noption \"title\" \"Ledger of organization %v, %v\"\n\n", b.Organization, b.Env); err != nil {
+		return err
+	}
+	err := b.eachPath(func(path ledger.Path, assets []money.Asset) error {
+		names := make([]string, len(assets))
+		for i, a := range assets {
+			c, err := b.commodities.of(a)
+			if err != nil {
+				return err
+			}
+			names[i] = c.name
+		}
+		list := strings.Join(names, ",")
+		_, err := fmt.Fprintf(b.out, "%s open %s %s\n%s open %s %s\n",
+			opened, beancountAccount(path, false), list, opened, beancountAccount(path, true), list)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range b.commodities.byName() {
+		if _, err := fmt.Fprintf(b.out, "%s commodity %s\n", opened, c.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *beancount) entry(e *ledger.Event) error {
+	dst := append(b.buf[:0], '\n')
+	dst = append(dst, day(e.Entry.Effective)...)
+	dst = append(dst, ' ', mark(e.Entry.Phase), ' ')
+	dst = quoted(dst, e.Name)
+	dst = reference(dst, " ^seq-", e.Seq)
+	dst = reference(dst, " ^seq-", e.Entry.Reverses)
+	dst = reference(dst, " ^seq-", e.Entry.Closes)
+	dst = reference(dst, "\n  seq: ", e.Seq)
+	dst = append(dst, "\n  source: "...)
+	dst = quoted(dst, kindOf(e.Source.Kind)+" "+e.Source.ID.String())
+	dst = append(dst, "\n  booked: \""...)
+	dst = e.Booked.Time().AppendFormat(dst, instant)
+	dst = append(dst, "\"\n  phase: "...)
+	dst = quoted(dst, e.Entry.Phase.String())
+	dst = reference(dst, "\n  reverses: ", e.Entry.Reverses)
+	dst = reference(dst, "\n  closes: ", e.Entry.Closes)
+	dst = append(dst, '\n')
+	var err error
+	if e.Entry.Phase != ledger.Void {
+		if dst, err = b.postings(dst, e.Entry.Postings, !posts(e.Entry.Phase), false); err != nil {
+			return err
+		}
+	}
+	released, err := b.released(e.Entry)
+	if err != nil {
+		return err
+	}
+	if dst, err = b.postings(dst, released, true, true); err != nil {
+		return err
+	}
+	b.buf = dst
+	_, err = b.out.Write(dst)
+	return err
+}
+
+func (b *beancount) postings(dst []byte, postings []ledger.Posting, pending, back bool) ([]byte, error) {
+	for i := range postings {
+		p := &postings[i]
+		c, err := b.commodities.of(p.Asset)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, "  "...)
+		dst = appendBeancountAccount(dst, p.Account, pending)
+		dst = append(dst, "  "...)
+		dst = signed(dst, p.Amount, c.scale, sideOf(p, back))
+		dst = append(append(append(dst, ' '), c.name...), '\n')
+	}
+	return dst, nil
+}
+
+// quoted is a string of beancount's.
+func quoted(dst []byte, s string) []byte {
+	s = oneLine(s)
+	if !strings.ContainsAny(s, `"\`) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
+	return strconv.AppendQuote(dst, s)
+}

@@ -1,0 +1,210 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// instant is how a booked time is written.
+const instant = "2006-01-02T15:04:05.000000Z"
+
+// hledgerTypes tell hledger what the classes are, for its balance sheet and income
+// statement. A memorandum account is none of these, and its pairs cancel out.
+const hledgerTypes = `account A  ; type:A
+account L  ; type:L
+account Q  ; type:E
+account I  ; type:R
+account E  ; type:X
+account M  ; type:E
+account pending  ; type:E
+`
+
+// pendingPrefix begins the accounts of holds in hledger.
+const pendingPrefix = "pending:"
+
+// hledger writes a journal for hledger 1.21 and later.
+type hledger struct {
+	*reading
+	out         io.Writer
+	commodities *commodities
+	buf         []byte
+}
+
+func writeHLedger(out io.Writer, r *reading) error {
+	h := &hledger{reading: r, out: out, commodities: newCommodities(hledgerName)}
+	if err := h.preamble(); err != nil {
+		return err
+	}
+	if err := r.each(h.entry); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n; end of the export: %d entries\n", r.count.Entries)
+	return err
+}
+
+// heading says what an export is of, in lines of comment.
+func heading(out io.Writer, b *Book) error {
+	_, err := fmt.Fprintf(out, "; Ledger of organization %v, environment %v\n; Booked from %s to %s\n", b.Organization, b.Env, orWord(b.From, "the beginning"), orWord(b.To, "the end"))
+	if err == nil && b.Prefix != "" {
+		_, err = fmt.Fprintf(out, "; Entries that touch accounts below %s\n", oneLine(b.Prefix))
+	}
+	return err
+}
+
+func orWord(said, word string) string {
+	if said == "" {
+		return word
+	}
+	return said
+}
+
+// preamble declares accounts and commodities, so that hledger's strict checks pass.
+// A number with three decimals would be taken for thousands if nothing said that the
+// point is the decimal mark.
+func (h *hledger) preamble() error {
+	if err := heading(h.out, h.Book); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(h.out, "; Dates are the effective day = the booked day.\n\ndecimal-mark .\n\n"+hledgerTypes); err != nil {
+		return err
+	}
+	err := h.eachPath(func(path ledger.Path, assets []money.Asset) error {
+		for _, a := range assets {
+			if _, err := h.commodities.of(a); err != nil {
+				return err
+			}
+		}
+		_, err := fmt.Fprintf(h.out, "account %s\naccount %s%s\n", path, pendingPrefix, path)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range h.commodities.byName() {
+		h.buf = append(h.buf[:0], "commodity 1000."...)
+		for range c.scale {
+			h.buf = append(h.buf, '0')
+		}
+		h.buf = append(h.buf, ' ')
+		h.buf = append(append(h.buf, c.name...), '\n')
+		if _, err := h.out.Write(h.buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byName are the commodities seen, ordered by name.
+func (c *commodities) byName() (all []commodity) {
+	for _, one := range c.seen {
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b commodity) int {
+		if a.name < b.name {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// entry writes a transaction: cleared if it posts, pending if it only holds or lets
+// go. Holds are virtual postings that balance by themselves.
+func (h *hledger) entry(e *ledger.Event) error {
+	b := append(h.buf[:0], '\n')
+	b = append(b, e.Entry.Effective.String()...)
+	b = append(b, '=')
+	b = append(b, e.Booked.Date().String()...)
+	b = append(b, ' ', mark(e.Entry.Phase), ' ', '(')
+	b = strconv.AppendUint(b, e.Seq, 10)
+	b = append(b, ") "...)
+	b = append(b, oneLine(e.Name)...)
+	b = append(b, "\n    ; source:"...)
+	b = append(b, kindOf(e.Source.Kind)...)
+	b = append(b, ' ')
+	b = append(b, e.Source.ID.String()...)
+	b = append(b, "\n    ; booked:"...)
+	b = e.Booked.Time().AppendFormat(b, instant)
+	b = append(b, "\n    ; phase:"...)
+	b = append(b, e.Entry.Phase.String()...)
+	b = reference(b, "\n    ; reverses:", e.Entry.Reverses)
+	b = reference(b, "\n    ; closes:", e.Entry.Closes)
+	b = append(b, '\n')
+	var err error
+	if posts(e.Entry.Phase) {
+		b, err = h.postings(b, e.Entry.Postings, false, false)
+	} else if e.Entry.Phase == ledger.Pending {
+		b, err = h.postings(b, e.Entry.Postings, true, false)
+	}
+	if err != nil {
+		return err
+	}
+	released, err := h.released(e.Entry)
+	if err != nil {
+		return err
+	}
+	if b, err = h.postings(b, released, true, true); err != nil {
+		return err
+	}
+	h.buf = b
+	_, err = h.out.Write(b)
+	return err
+}
+
+// posts tells whether an entry of the phase moves posted totals.
+func posts(p ledger.Phase) bool { return p == ledger.Posted || p == ledger.Capture }
+
+// mark is the status that hledger and beancount give an entry.
+func mark(p ledger.Phase) byte {
+	if posts(p) {
+		return '*'
+	}
+	return '!'
+}
+
+// reference writes the seq of another entry; 0: none.
+func reference(dst []byte, label string, seq uint64) []byte {
+	if seq == 0 {
+		return dst
+	}
+	return strconv.AppendUint(append(dst, label...), seq, 10)
+}
+
+func (h *hledger) postings(dst []byte, postings []ledger.Posting, pending, back bool) ([]byte, error) {
+	for i := range postings {
+		p := &postings[i]
+		c, err := h.commodities.of(p.Asset)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, "    "...)
+		if pending {
+			dst = append(dst, '[')
+			dst = append(dst, pendingPrefix...)
+			dst = append(append(dst, p.Account...), ']')
+		} else {
+			dst = append(dst, p.Account...)
+		}
+		dst = append(dst, "  "...)
+		dst = signed(dst, p.Amount, c.scale, sideOf(p, back))
+		dst = append(append(append(dst, ' '), c.name...), '\n')
+	}
+	return dst, nil
+}
+
+// sideOf is a posting's side, the other if it is taken back.
+func sideOf(p *ledger.Posting, back bool) ledger.Side {
+	if back {
+		return p.Side.Opposite()
+	}
+	return p.Side
+}
+
+// day is the calendar date of an effective day.
+func day(d ledger.Date) string { return d.Time().Format(time.DateOnly) }

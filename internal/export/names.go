@@ -1,0 +1,208 @@
+package export
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// decimal is an amount in major units, with all of the scale's digits: 5 of scale 2
+// is "0.05".
+func decimal(dst []byte, a money.Amount, scale int) []byte {
+	var digits [money.MaxDigits]byte
+	minor := a.AppendDecimal(digits[:0])
+	if scale == 0 {
+		return append(dst, minor...)
+	}
+	whole := len(minor) - scale
+	if whole <= 0 {
+		dst = append(dst, "0."...)
+		for range -whole {
+			dst = append(dst, '0')
+		}
+		return append(dst, minor...)
+	}
+	dst = append(dst, minor[:whole]...)
+	dst = append(dst, '.')
+	return append(dst, minor[whole:]...)
+}
+
+// signed is decimal with the sign that plain text accounting gives a side: debits
+// are positive.
+func signed(dst []byte, a money.Amount, scale int, side ledger.Side) []byte {
+	if side == ledger.Credit {
+		dst = append(dst, '-')
+	}
+	return decimal(dst, a, scale)
+}
+
+// commodity is an asset's name and scale in a form.
+type commodity struct {
+	name  string
+	scale int
+}
+
+// commodities are the assets seen, by their names in a form.
+type commodities struct {
+	name func(money.Asset) (string, error)
+	seen map[money.Asset]commodity
+}
+
+func newCommodities(name func(money.Asset) (string, error)) *commodities {
+	return &commodities{name: name, seen: make(map[money.Asset]commodity)}
+}
+
+// of is the asset's commodity; an error if it has no name or no scale.
+func (c *commodities) of(a money.Asset) (commodity, error) {
+	if known, ok := c.seen[a]; ok {
+		return known, nil
+	}
+	name, err := c.name(a)
+	if err != nil {
+		return commodity{}, err
+	}
+	scale, resolved := a.Scale()
+	if !resolved {
+		return commodity{}, fmt.Errorf("export: asset %v has no scale", a)
+	}
+	found := commodity{name, scale}
+	c.seen[a] = found
+	return found, nil
+}
+
+// hledgerName is an asset's commodity in hledger, between quotes: the currency, the
+// network if it has one, and the environment if it is not prod. Parts are counted by
+// slashes, so that no two assets share a name: "USD", "USDT/tron", "USD//test".
+func hledgerName(a money.Asset) (string, error) {
+	name := string(a.Currency)
+	if strings.ContainsAny(name+string(a.Network), "/\";\r\n") {
+		return "", fmt.Errorf("export: hledger takes no commodity for asset %v", a)
+	}
+	switch {
+	case a.Env != money.Prod:
+		name += "/" + string(a.Network) + "/" + a.Env.String()
+	case a.Network != "":
+		name += "/" + string(a.Network)
+	}
+	return `"` + name + `"`, nil
+}
+
+// beancountCurrency is what beancount takes for a commodity.
+var beancountCurrency = regexp.MustCompile(`^[A-Z][A-Z0-9'._-]{0,22}[A-Z0-9]$`)
+
+// beancountName is an asset's commodity in beancount, which has capital letters only:
+// "USD", "USDT.TRON", "USD'TEST". Networks have lower case letters only, so nothing is
+// lost, and neither has a dot or an apostrophe.
+func beancountName(a money.Asset) (string, error) {
+	name, network := string(a.Currency), string(a.Network)
+	if network != "" {
+		name += "." + strings.ToUpper(network)
+	}
+	if a.Env != money.Prod {
+		name += "'" + strings.ToUpper(a.Env.String())
+	}
+	ambiguous := strings.ContainsAny(string(a.Currency)+network, ".'") || strings.ToLower(network) != network
+	if ambiguous || !beancountCurrency.MatchString(name) {
+		return "", fmt.Errorf("export: beancount takes no commodity for asset %v", a)
+	}
+	return name, nil
+}
+
+// beancountRoots are the accounts below which beancount finds a class. It has five
+// roots; quasi-equity and memorandum accounts share one without meeting there.
+var beancountRoots = map[ledger.Class]string{
+	ledger.ClassAsset:       "Assets",
+	ledger.ClassLiability:   "Liabilities",
+	ledger.ClassQuasiEquity: "Equity:Quasi",
+	ledger.ClassIncome:      "Income",
+	ledger.ClassExpense:     "Expenses",
+	ledger.ClassMemorandum:  "Equity:Memorandum",
+}
+
+// beancountPending is where holds stand, with the class's letter below it.
+const beancountPending = "Equity:Pending"
+
+// escape begins a byte that beancount takes nowhere, in two hexadecimal digits. It is
+// a capital letter, which every segment may begin with, and no path has it.
+const escape = "Ξ"
+
+// capitals are segments that beancount takes as they are: a region's code. In no
+// other segment's name is the second character a capital letter.
+var capitals = regexp.MustCompile(`^[A-Z]{2}[A-Z0-9-]*$`)
+
+// beancountAccount is a path's name in beancount. A segment begins with a capital
+// letter or a digit there and has no underscore: "accumulated_depreciation" is
+// "AccumulatedDepreciation", whatever has no such form is escaped, and so every name
+// is of one path only.
+func beancountAccount(path ledger.Path, pending bool) string {
+	return string(appendBeancountAccount(nil, path, pending))
+}
+
+func appendBeancountAccount(dst []byte, path ledger.Path, pending bool) []byte {
+	if pending {
+		dst = append(dst, beancountPending...)
+		dst = append(dst, ':', byte(path.Class()))
+	} else {
+		dst = append(dst, beancountRoots[path.Class()]...)
+	}
+	for segment := range strings.SplitSeq(string(path[2:]), ":") {
+		dst = appendSegment(append(dst, ':'), segment)
+	}
+	return dst
+}
+
+func appendSegment(dst []byte, s string) []byte {
+	if len(s) > 1 && s[0] <= 'Z' && capitals.MatchString(s) {
+		return append(dst, s...)
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		lower := c >= 'a' && c <= 'z'
+		switch {
+		case lower && i == 0:
+			dst = append(dst, c-'a'+'A')
+		case c == '_' && i > 1 && i+1 < len(s) && s[i+1] >= 'a' && s[i+1] <= 'z':
+			i++
+			dst = append(dst, s[i]-'a'+'A')
+		case lower, c >= '0' && c <= '9', c == '-' && i > 0:
+			dst = append(dst, c)
+		default:
+			dst = fmt.Appendf(dst, "%s%02x", escape, c)
+		}
+	}
+	return dst
+}
+
+// oneLine is text that a line of plain text accounting can hold: what would end it,
+// or begin a comment, is a space.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == ';' || r == '|' {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// kinds are the words for what a record is.
+var kinds = map[ledger.Kind]string{
+	ledger.Transaction:  "transaction",
+	ledger.Settlement:   "settlement",
+	ledger.Contract:     "contract",
+	ledger.Transfer:     "transfer",
+	ledger.Partner:      "partner",
+	ledger.Subscription: "subscription",
+	ledger.Platform:     "platform",
+	ledger.Organization: "organization",
+}
+
+// kindOf is the word for what a record is, or its letter.
+func kindOf(k ledger.Kind) string {
+	if word, ok := kinds[k]; ok {
+		return word
+	}
+	return string(rune(k))
+}

@@ -1,0 +1,104 @@
+package export
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// columns are those of every table, a row a posting.
+var columns = [...]string{
+	"seq", "line", "booked_at", "effective_date", "phase", "event", "source_kind", "source", "version", "reverses", "closes",
+	"account", "side", "currency", "network", "env", "scale", "amount_minor", "amount",
+}
+
+// row is a posting with what its entry says. Text is safe in a spreadsheet.
+type row struct {
+	seq, version, reverses, closes        uint64
+	line                                  int // of the entry, from 1
+	booked                                ledger.Micros
+	effective                             ledger.Date
+	phase, event, kind                    string
+	source                                ledger.ID
+	account, side, currency, network, env string
+	scale                                 int
+	amount                                money.Amount
+}
+
+// eachRow calls fn with every posting of the export. The row is the caller's until
+// the next one.
+func (r *reading) eachRow(fn func(*row) error) error {
+	known := newCommodities(func(money.Asset) (string, error) { return "", nil })
+	var one row
+	return r.each(func(e *ledger.Event) error {
+		one = row{
+			seq: e.Seq, version: e.Version, reverses: e.Entry.Reverses, closes: e.Entry.Closes, booked: e.Booked, effective: e.Entry.Effective,
+			phase: e.Entry.Phase.String(), event: inert(e.Name), kind: inert(kindOf(e.Source.Kind)), source: e.Source.ID,
+		}
+		for i := range e.Entry.Postings {
+			p := &e.Entry.Postings[i]
+			c, err := known.of(p.Asset)
+			if err != nil {
+				return err
+			}
+			one.line, one.account, one.side = i+1, inert(string(p.Account)), p.Side.String()
+			one.currency, one.network, one.env = inert(string(p.Asset.Currency)), inert(string(p.Asset.Network)), p.Asset.Env.String()
+			one.scale, one.amount = c.scale, p.Amount
+			if err := fn(&one); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// inert is text that no spreadsheet computes: one that begins like a formula gets an
+// apostrophe before it.
+func inert(s string) string {
+	if s == "" {
+		return s
+	}
+	switch s[0] {
+	case '=', '+', '-', '@', '\t', '\r':
+		return "'" + s
+	}
+	return s
+}
+
+// writeCSV writes RFC 4180 with a heading, but for the ends of lines, which are LF:
+// the library would drop a CR from a cell with the others. What is absent is empty.
+func writeCSV(out io.Writer, r *reading) error {
+	w := csv.NewWriter(out)
+	if err := w.Write(columns[:]); err != nil {
+		return err
+	}
+	var buf []byte
+	cells := make([]string, len(columns))
+	err := r.eachRow(func(one *row) error {
+		buf = decimal(one.booked.Time().AppendFormat(buf[:0], instant), one.amount, one.scale)
+		at, amount := string(buf[:len(instant)]), string(buf[len(instant):])
+		cells = append(cells[:0],
+			number(one.seq), strconv.Itoa(one.line), at, day(one.effective), one.phase, one.event, one.kind, one.source.String(),
+			number(one.version), absent(one.reverses), absent(one.closes), one.account, one.side, one.currency, one.network, one.env,
+			strconv.Itoa(one.scale), one.amount.String(), amount)
+		return w.Write(cells)
+	})
+	if err != nil {
+		return err
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// absent is a reference to another entry, empty if there is none.
+func absent(seq uint64) string {
+	if seq == 0 {
+		return ""
+	}
+	return number(seq)
+}

@@ -1,0 +1,178 @@
+package export
+
+import (
+	"archive/zip"
+	"compress/flate"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"mizan/ledger/money"
+)
+
+// sheetRows is how many rows a sheet of XLSX can have, its heading included.
+const sheetRows = 1 << 20
+
+// exactDigits is how many digits a spreadsheet's number has.
+const exactDigits = 15
+
+// workbook writes an XLSX file (ECMA-376) from its first byte to its last, without
+// going back: the sheets first, and what says how many there are at the end.
+type workbook struct {
+	zip    *zip.Writer
+	limit  int // rows of a sheet, the heading included
+	sheet  io.Writer
+	sheets int
+	rows   int // of the sheet
+	buf    []byte
+}
+
+func writeXLSX(out io.Writer, r *reading) error { return writeSheets(out, r, sheetRows) }
+
+// writeSheets is writeXLSX with sheets of any length.
+func writeSheets(out io.Writer, r *reading, limit int) error {
+	w := &workbook{zip: zip.NewWriter(out), limit: limit}
+	// XML with so much in common packs well at any level; the first costs a third.
+	w.zip.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(out, flate.BestSpeed)
+	})
+	if err := w.begin(); err != nil {
+		return err
+	}
+	if err := r.eachRow(w.row); err != nil {
+		return err
+	}
+	return w.finish()
+}
+
+const sheetHead = xml.Header + `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
+	`<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>`
+
+const sheetTail = `</sheetData></worksheet>`
+
+// begin starts a sheet with its heading.
+func (w *workbook) begin() error {
+	w.sheets++
+	w.rows = 1
+	var err error
+	if w.sheet, err = w.zip.Create(sheetPath(w.sheets)); err != nil {
+		return err
+	}
+	b := append(w.buf[:0], sheetHead+"<row>"...)
+	for _, name := range columns {
+		b = textCell(b, name)
+	}
+	w.buf = append(b, "</row>"...)
+	_, err = w.sheet.Write(w.buf)
+	return err
+}
+
+func sheetPath(n int) string { return "xl/worksheets/sheet" + strconv.Itoa(n) + ".xml" }
+
+// row writes a posting, in a sheet of its own if this one is full.
+func (w *workbook) row(one *row) error {
+	if w.rows == w.limit {
+		if _, err := io.WriteString(w.sheet, sheetTail); err != nil {
+			return err
+		}
+		if err := w.begin(); err != nil {
+			return err
+		}
+	}
+	w.rows++
+	b := append(w.buf[:0], "<row>"...)
+	b = numberCell(b, one.seq)
+	b = numberCell(b, uint64(one.line))
+	b = textCell(b, one.booked.Time().Format(instant))
+	b = textCell(b, day(one.effective))
+	for _, text := range [...]string{one.phase, one.event, one.kind, one.source.String()} {
+		b = textCell(b, text)
+	}
+	b = numberCell(b, one.version)
+	for _, seq := range [...]uint64{one.reverses, one.closes} {
+		if seq == 0 {
+			b = append(b, "<c/>"...)
+		} else {
+			b = numberCell(b, seq)
+		}
+	}
+	for _, text := range [...]string{one.account, one.side, one.currency, one.network, one.env} {
+		b = textCell(b, text)
+	}
+	b = numberCell(b, uint64(one.scale))
+	b = amountCell(b, one.amount, 0)
+	b = amountCell(b, one.amount, one.scale)
+	w.buf = append(b, "</row>"...)
+	_, err := w.sheet.Write(w.buf)
+	return err
+}
+
+func numberCell(dst []byte, n uint64) []byte {
+	dst = append(dst, "<c><v>"...)
+	return append(strconv.AppendUint(dst, n, 10), "</v></c>"...)
+}
+
+// amountCell is a number, or text where a spreadsheet would round it.
+func amountCell(dst []byte, a money.Amount, scale int) []byte {
+	var digits [2 * money.MaxDigits]byte
+	said := decimal(digits[:0], a, scale)
+	whole, part, _ := strings.Cut(string(said), ".")
+	if len(whole) > exactDigits || len(strings.Trim(whole+part, "0")) > exactDigits {
+		return textCell(dst, string(said))
+	}
+	return append(append(append(dst, "<c><v>"...), said...), "</v></c>"...)
+}
+
+// textCell is text as it is: what XML can't hold at all is left out of it.
+func textCell(dst []byte, s string) []byte {
+	if s == "" {
+		return append(dst, "<c/>"...)
+	}
+	dst = append(dst, `<c t="inlineStr"><is><t xml:space="preserve">`...)
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' || r > '~' || r == '<' || r == '>' || r == '&' || r == '"' || r == '\''
+	}) {
+		var b strings.Builder
+		_ = xml.EscapeText(&b, []byte(s)) // a Builder takes everything
+		s = b.String()
+	}
+	return append(append(dst, s...), `</t></is></c>`...)
+}
+
+// finish ends the last sheet and writes the parts that name the sheets.
+func (w *workbook) finish() error {
+	if _, err := io.WriteString(w.sheet, sheetTail); err != nil {
+		return err
+	}
+	var sheets, relations, types strings.Builder
+	for n := 1; n <= w.sheets; n++ {
+		fmt.Fprintf(&sheets, `<sheet name="Entries %d" sheetId="%d" r:id="rId%d"/>`, n, n, n)
+		fmt.Fprintf(&relations, `<Relationship Id="rId%d" Type="%s/worksheet" Target="worksheets/sheet%d.xml"/>`, n, officeRelations, n)
+		fmt.Fprintf(&types, `<Override PartName="/%s" ContentType="%s.worksheet+xml"/>`, sheetPath(n), spreadsheetType)
+	}
+	for _, part := range [...]struct{ path, content string }{
+		{"xl/workbook.xml", `<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="` + officeRelations + `"><sheets>` + sheets.String() + `</sheets></workbook>`},
+		{"xl/_rels/workbook.xml.rels", `<Relationships xmlns="` + packageRelations + `">` + relations.String() + `</Relationships>`},
+		{"_rels/.rels", `<Relationships xmlns="` + packageRelations + `"><Relationship Id="rId1" Type="` + officeRelations + `/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+		{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
+			`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+			`<Override PartName="/xl/workbook.xml" ContentType="` + spreadsheetType + `.sheet.main+xml"/>` + types.String() + `</Types>`},
+	} {
+		file, err := w.zip.Create(part.path)
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(file, xml.Header+part.content); err != nil {
+			return err
+		}
+	}
+	return w.zip.Close()
+}
+
+const (
+	officeRelations  = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+	packageRelations = "http://schemas.openxmlformats.org/package/2006/relationships"
+	spreadsheetType  = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+)

@@ -1,0 +1,76 @@
+package period
+
+import (
+	"crypto/sha256"
+	"hash"
+	"strings"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+)
+
+// Balance hashes a trial balance in its text form:
+//
+//	mizan period 1
+//	organization 7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01
+//	month 2026-10
+//	prod	A:bank	EUR		1000	0	0	0
+//
+// Lines end with a line feed, the last too. The first three say what it is of. Each
+// further one is a row of the trial balance with tabs between its fields: env, account,
+// currency, network (empty: none), debits_posted, credits_posted, debits_pending,
+// credits_pending, the amounts in minor units. The rows of prod come before those of
+// test, and in each they are in the byte order of account, currency and network. Rows
+// of nothing but zeros are left out.
+type Balance struct {
+	hash hash.Hash
+	last ledger.Account
+	line []byte
+	rows uint64
+}
+
+// NewBalance begins the trial balance of an organization at the end of a month.
+func NewBalance(org ledger.ID, m Month) *Balance {
+	b := &Balance{hash: sha256.New()}
+	b.hash.Write([]byte("mizan period 1\norganization " + org.String() + "\nmonth " + m.String() + "\n"))
+	return b
+}
+
+// Add adds an account, which comes behind the one before.
+func (b *Balance) Add(a ledger.Account, t *ledger.Totals) {
+	assert.That(b.last == (ledger.Account{}) || Compare(b.last, a) < 0, "period: %s %v is not behind %s %v", a.Path, a.Asset, b.last.Path, b.last.Asset)
+	b.last = a
+	if *t == (ledger.Totals{}) {
+		return
+	}
+	b.line = append(append(b.line[:0], a.Asset.Env.String()...), '\t')
+	b.line = append(append(b.line, a.Path...), '\t')
+	b.line = append(append(b.line, a.Asset.Currency...), '\t')
+	b.line = append(append(b.line, a.Asset.Network...), '\t')
+	b.line = append(append(b.line, t.DebitsPosted.String()...), '\t')
+	b.line = append(append(b.line, t.CreditsPosted.String()...), '\t')
+	b.line = append(append(b.line, t.DebitsPending.String()...), '\t')
+	b.line = append(append(b.line, t.CreditsPending.String()...), '\n')
+	b.hash.Write(b.line)
+	b.rows++
+}
+
+// Sum is the hash of what was added, and how many rows that were.
+func (b *Balance) Sum() (sum [sha256.Size]byte, rows uint64) {
+	b.hash.Sum(sum[:0])
+	return sum, b.rows
+}
+
+// Compare is the order of a trial balance's rows: below zero where a comes before b.
+func Compare(a, b ledger.Account) int {
+	if a.Asset.Env != b.Asset.Env {
+		return int(a.Asset.Env) - int(b.Asset.Env)
+	}
+	if c := strings.Compare(string(a.Path), string(b.Path)); c != 0 {
+		return c
+	}
+	if c := strings.Compare(string(a.Asset.Currency), string(b.Asset.Currency)); c != 0 {
+		return c
+	}
+	return strings.Compare(string(a.Asset.Network), string(b.Asset.Network))
+}

@@ -1,0 +1,43 @@
+package period
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"mizan/ledger"
+)
+
+// version begins a record's payload.
+const version = 1
+
+// ErrRecord says that bytes are no closed month.
+var ErrRecord = errors.New("not a closed month")
+
+// AppendRecord appends the record's payload: the version, the hash, how many rows it is
+// of, and who has closed the month. The month itself is the record's id.
+func AppendRecord(dst []byte, r *Record) []byte {
+	dst = append(append(dst, version), r.Sum[:]...)
+	dst = binary.AppendUvarint(dst, r.Rows)
+	dst = append(dst, r.By.Session[:]...)
+	dst = append(dst, r.By.User[:]...)
+	return append(dst, r.By.Login...)
+}
+
+// ReadRecord reads a payload of the record with the id.
+func ReadRecord(id ledger.ID, payload []byte) (*Record, error) {
+	m, ok := FromID(id)
+	r := &Record{Month: m}
+	if !ok || len(payload) < 1+len(r.Sum) || payload[0] != version {
+		return nil, ErrRecord
+	}
+	rest := payload[1+copy(r.Sum[:], payload[1:]):]
+	rows, n := binary.Uvarint(rest)
+	if n <= 0 || len(rest) < n+2*len(id) {
+		return nil, ErrRecord
+	}
+	r.Rows, rest = rows, rest[n:]
+	rest = rest[copy(r.By.Session[:], rest):]
+	rest = rest[copy(r.By.User[:], rest):]
+	r.By.Login = string(rest)
+	return r, nil
+}

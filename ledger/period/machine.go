@@ -1,0 +1,39 @@
+package period
+
+import "mizan/ledger/fsm"
+
+// State is a month's state.
+type State string
+
+// The states. A month that nobody has closed has no record.
+const (
+	Open   State = "open"
+	Closed State = "closed"
+)
+
+// Action is what happens to a month: its event's name in the journal.
+type Action string
+
+// Close is the one thing that happens to a month.
+const Close Action = "close"
+
+// Step is a cell of the machine.
+type Step struct {
+	To  State
+	Why string
+}
+
+// Target implements fsm.Transition.
+func (s Step) Target() State { return s.To }
+
+// Reason implements fsm.Transition.
+func (s Step) Reason() string { return s.Why }
+
+// Machine is a month's state machine; its report is testdata/machine.txt.
+var Machine = fsm.MustCompile(
+	[]State{Open, Closed},
+	[]Action{Close},
+	fsm.Table[State, Action, Step]{
+		Open:   {Close: {To: Closed, Why: "it has ended, and nothing is due in it any more"}},
+		Closed: {},
+	})

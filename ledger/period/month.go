@@ -1,0 +1,71 @@
+package period
+
+import (
+	"encoding/binary"
+	"time"
+
+	"mizan/ledger"
+)
+
+// Month is a calendar month of UTC: one more than the months since January 1970, so
+// that the zero value is none.
+type Month int32
+
+// firstYear and lastYear bound months, as they bound the dates of contracts.
+const firstYear, lastYear = 1970, 9000
+
+// layout is how a month is written.
+const layout = "2006-01"
+
+// Parse reads yyyy-mm; false for anything else, and outside of the years 1970 to 9000.
+func Parse(said string) (Month, bool) {
+	at, err := time.Parse(layout, said)
+	if err != nil || len(said) != len(layout) || at.Year() < firstYear || at.Year() > lastYear {
+		return 0, false
+	}
+	return Of(ledger.DateOf(at)), true
+}
+
+// Of is the month of a day, which is not before 1970.
+func Of(on ledger.Date) Month {
+	at := on.Time()
+	return Month((at.Year()-firstYear)*12+int(at.Month()-time.January)) + 1
+}
+
+// start is the month's first instant.
+func (m Month) start() time.Time {
+	return time.Date(firstYear, time.January+time.Month(m-1), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// First is the month's first day.
+func (m Month) First() ledger.Date { return ledger.DateOf(m.start()) }
+
+// Last is the month's last day.
+func (m Month) Last() ledger.Date { return (m + 1).First() - 1 }
+
+// End is the first instant after the month.
+func (m Month) End() ledger.Micros { return ledger.MicrosOf((m + 1).start()) }
+
+// String is yyyy-mm.
+func (m Month) String() string { return m.start().Format(layout) }
+
+// The version and variant of a UUID whose bits are the maker's own (RFC 9562, 5.8).
+const version8, variant = 0x80, 0x80
+
+// ID is the id of the month's record in any organization: a UUID version 8 that begins
+// with the month's number.
+func (m Month) ID() (id ledger.ID) {
+	binary.BigEndian.PutUint32(id[:4], uint32(m))
+	id[6], id[8] = version8, variant
+	return id
+}
+
+// Source names the month's record.
+func (m Month) Source() ledger.Source { return ledger.Source{Kind: ledger.Period, ID: m.ID()} }
+
+// FromID is the month that a record of ledger.Period is of; false: its id is no month's.
+func FromID(id ledger.ID) (Month, bool) {
+	m := Month(binary.BigEndian.Uint32(id[:4]))
+	const most = (lastYear - firstYear + 1) * 12
+	return m, m >= 1 && m <= most && id == m.ID()
+}

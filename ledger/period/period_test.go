@@ -1,0 +1,244 @@
+package period_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"flag"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/period"
+)
+
+var update = flag.Bool("update", false, "rewrite the machine's report")
+
+func month(t *testing.T, said string) period.Month {
+	t.Helper()
+	m, ok := period.Parse(said)
+	if !ok {
+		t.Fatalf("%q is no month", said)
+	}
+	return m
+}
+
+// Invariant 2: a closed month is final.
+func TestTheMachineIsAsReported(t *testing.T) {
+	const file = "testdata/machine.txt"
+	got := period.Machine.Report()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the machine changed; review and run with -update:\n%s", got)
+	}
+	if _, ok := period.Machine.Next(period.Closed, period.Close); ok {
+		t.Error("a closed month is closed again")
+	}
+}
+
+func TestAMonthIsWrittenWithFourAndTwoDigits(t *testing.T) {
+	for _, said := range []string{"1970-01", "2026-02", "2026-12", "9000-12"} {
+		if got := month(t, said).String(); got != said {
+			t.Errorf("%s is read as %s", said, got)
+		}
+	}
+	for _, said := range []string{"", "2026", "2026-1", "2026-13", "2026-00", "1969-12", "9001-01", "2026-1 ", "26-01", "+026-01", "2026-01-01", "2026/01", "२०२६-०१"} {
+		if m, ok := period.Parse(said); ok {
+			t.Errorf("%q is read as %v", said, m)
+		}
+	}
+}
+
+func TestAMonthHasItsCalendarDays(t *testing.T) {
+	for _, c := range []struct{ month, first, last string }{
+		{"1970-01", "1970-01-01", "1970-01-31"}, {"2024-02", "2024-02-01", "2024-02-29"}, {"2026-02", "2026-02-01", "2026-02-28"},
+		{"2026-12", "2026-12-01", "2026-12-31"}, {"9000-12", "9000-12-01", "9000-12-31"},
+	} {
+		m := month(t, c.month)
+		if m.First().String() != c.first || m.Last().String() != c.last {
+			t.Errorf("%v is from %v to %v", m, m.First(), m.Last())
+		}
+		if m.End().Date() != m.Last()+1 || (m.End()-1).Date() != m.Last() {
+			t.Errorf("%v ends at %v", m, m.End().Time())
+		}
+		if period.Of(m.First()) != m || period.Of(m.Last()) != m || period.Of(m.Last()+1) != m+1 {
+			t.Errorf("days of %v are of other months", m)
+		}
+	}
+}
+
+// Invariant 5: ids are in the order of months, and an id is of one month.
+func TestIdsAreInTheOrderOfMonths(t *testing.T) {
+	before := ledger.ID{}
+	for m := month(t, "1970-01"); m <= month(t, "9000-12"); m++ {
+		id := m.ID()
+		if bytes.Compare(before[:], id[:]) >= 0 || id.Version() != 8 || id.Variant() != uuid.RFC4122 {
+			t.Fatalf("%v has the id %v, and the month before %v", m, id, before)
+		}
+		if back, ok := period.FromID(id); !ok || back != m {
+			t.Fatalf("%v is the id of %v, %v", id, back, ok)
+		}
+		before = id
+	}
+	other := month(t, "2026-10").ID()
+	other[15] = 1
+	for _, id := range []ledger.ID{{}, uuid.Max, other, (month(t, "9000-12") + 1).ID(), period.Month(0).ID()} {
+		if m, ok := period.FromID(id); ok {
+			t.Errorf("%v is the id of %v", id, m)
+		}
+	}
+}
+
+// Invariants 1 and 3, each reason alone and in its place before those behind it.
+func TestAMonthIsClosedWhenItHasEndedInOrderWithNothingDue(t *testing.T) {
+	now := func(said string) ledger.Micros {
+		at, err := time.Parse(time.RFC3339Nano, said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ledger.MicrosOf(at)
+	}
+	const conflict = ledger.Conflict
+	for _, c := range []struct {
+		name, month, now, began, through string
+		overdue                          int
+		want                             ledger.Code
+	}{
+		{"the first", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 0, ""},
+		{"the next", "2026-10", "2026-12-24T00:00:00Z", "2026-09", "2026-09", 0, ""},
+		{"over the year", "2027-01", "2027-02-01T00:00:00Z", "2026-09", "2026-12", 0, ""},
+		{"before the books", "2026-08", "2026-10-01T00:00:00Z", "2026-09", "", 1, ledger.Invalid},
+		{"closed", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "2026-09", 1, conflict},
+		{"closed long ago", "2026-09", "2026-12-01T00:00:00Z", "2026-09", "2026-11", 0, conflict},
+		{"its last microsecond", "2026-09", "2026-09-30T23:59:59.999999Z", "2026-09", "", 0, conflict},
+		{"to come", "2027-09", "2026-10-01T00:00:00Z", "2026-09", "", 0, conflict},
+		{"not the first", "2026-10", "2026-12-01T00:00:00Z", "2026-09", "", 0, conflict},
+		{"not the next", "2026-11", "2026-12-01T00:00:00Z", "2026-09", "2026-09", 0, conflict},
+		{"something due", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 1, conflict},
+	} {
+		s := period.Standing{Now: now(c.now), Began: month(t, c.began), Overdue: c.overdue}
+		if c.through != "" {
+			s.Through = month(t, c.through)
+		}
+		err := month(t, c.month).Ready(s)
+		if c.want == "" && err != nil || c.want != "" && !ledger.IsRefusal(err, c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func amount(n uint64) money.Amount { return money.FromUint64(n) }
+
+var org = uuid.MustParse("7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01")
+
+// Invariant 4: the hash is that of the documented text, written here by hand.
+func TestTheHashIsOfTheDocumentedText(t *testing.T) {
+	const text = "mizan period 1\n" +
+		"organization 7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01\n" +
+		"month 2026-10\n" +
+		"prod\tA:bank\tEUR\t\t1000\t0\t0\t0\n" +
+		"prod\tL:partner:1:available\tEUR\t\t1\t1001\t2\t0\n" +
+		"prod\tL:partner:1:available\tUSDT\ttron\t0\t0\t0\t7\n" +
+		"test\tA:bank\tEUR\t\t5\t5\t0\t0\n"
+	b := period.NewBalance(org, month(t, "2026-10"))
+	eur, usdt := money.Asset{Currency: "EUR", Env: money.Prod}, money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
+	trial := money.Asset{Currency: "EUR", Env: money.Test}
+	b.Add(ledger.Account{Path: ledger.Bank, Asset: eur}, &ledger.Totals{DebitsPosted: amount(1000)})
+	b.Add(ledger.Account{Path: ledger.Fees, Asset: eur}, &ledger.Totals{}) // nothing of it is written
+	b.Add(ledger.Account{Path: ledger.PartnerAvailable(1), Asset: eur}, &ledger.Totals{DebitsPosted: amount(1), CreditsPosted: amount(1001), DebitsPending: amount(2)})
+	b.Add(ledger.Account{Path: ledger.PartnerAvailable(1), Asset: usdt}, &ledger.Totals{CreditsPending: amount(7)})
+	b.Add(ledger.Account{Path: ledger.Bank, Asset: trial}, &ledger.Totals{DebitsPosted: amount(5), CreditsPosted: amount(5)})
+	if sum, rows := b.Sum(); sum != sha256.Sum256([]byte(text)) || rows != 4 {
+		t.Errorf("%x of %d rows", sum, rows)
+	}
+	empty, rows := period.NewBalance(org, month(t, "2026-10")).Sum()
+	if want := sha256.Sum256([]byte(text[:len("mizan period 1\norganization \nmonth 2026-10\n")+36])); empty != want || rows != 0 {
+		t.Errorf("nothing is hashed as %x of %d rows", empty, rows)
+	}
+}
+
+func closed(t *testing.T) *period.Record {
+	return &period.Record{
+		Month: month(t, "2026-10"), Sum: sha256.Sum256([]byte("a")), Rows: 300,
+		By: period.By{Session: uuid.New(), User: uuid.New(), Login: "chief accountant ☼"},
+	}
+}
+
+func TestARecordIsReadAsItWasWritten(t *testing.T) {
+	r := closed(t)
+	payload := period.AppendRecord(nil, r)
+	got, err := period.ReadRecord(r.Month.ID(), payload)
+	if err != nil || *got != *r {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for n := range len(payload) - len(r.By.Login) {
+		if _, err := period.ReadRecord(r.Month.ID(), payload[:n]); err == nil {
+			t.Errorf("%d bytes of it are read", n)
+		}
+	}
+	if _, err := period.ReadRecord(uuid.New(), payload); err == nil {
+		t.Error("it is read under an id that is no month's")
+	}
+	if _, err := period.ReadRecord(r.Month.ID(), append([]byte{9}, payload[1:]...)); err == nil {
+		t.Error("another version is read")
+	}
+}
+
+// Invariant 4: the event itself says which month it closes, and with what hash.
+func TestTheEventSaysWhatItCloses(t *testing.T) {
+	r := closed(t)
+	e := r.Event()
+	if e.Name != "close" || e.From != "" || e.To != "closed 2026-10 ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" {
+		t.Errorf("%+v", e)
+	}
+	if m, sum, ok := period.ReadEvent(&e); !ok || m != r.Month || sum != r.Sum {
+		t.Errorf("it is read as %v %x %v", m, sum, ok)
+	}
+	for i, change := range []func(*ledger.Event){
+		func(e *ledger.Event) { e.Name = "open" },
+		func(e *ledger.Event) { e.From = "closed" },
+		func(e *ledger.Event) { e.To = "open" + e.To[len("closed"):] },
+		func(e *ledger.Event) { e.To = "closed 2026-11" + e.To[len("closed 2026-10"):] },
+		func(e *ledger.Event) { e.To = e.To[:len(e.To)-2] },
+		func(e *ledger.Event) { e.To += " " },
+		func(e *ledger.Event) { e.To = string(bytes.ToUpper([]byte(e.To))) },
+		func(e *ledger.Event) { e.To = "closed 2026-10 CA" + e.To[len("closed 2026-10 ca"):] },
+		func(e *ledger.Event) { e.Source.ID = uuid.New() },
+		func(e *ledger.Event) { e.Source.Kind = ledger.Rate },
+		func(e *ledger.Event) { e.Entry = new(ledger.Entry) },
+	} {
+		wrong := r.Event()
+		change(&wrong)
+		if _, _, ok := period.ReadEvent(&wrong); ok {
+			t.Errorf("change %d is read", i)
+		}
+	}
+}
+
+func TestRowsAreInTheOrderOfEnvironmentPathCurrencyAndNetwork(t *testing.T) {
+	at := func(env money.Env, path ledger.Path, currency money.Currency, network money.Network) ledger.Account {
+		return ledger.Account{Path: path, Asset: money.Asset{Currency: currency, Network: network, Env: env}}
+	}
+	want := []ledger.Account{
+		at(money.Prod, "A:bank", "EUR", ""), at(money.Prod, "A:bank", "USDT", "bsc"), at(money.Prod, "A:bank", "USDT", "tron"),
+		at(money.Prod, "A:bank:b", "AED", ""), at(money.Prod, "L:a", "AED", ""), at(money.Test, "A:bank", "AED", ""),
+	}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, period.Compare)
+	if !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,275 @@
+package posting_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// What the figures of balances are taken from: entries of a hundred days among so
+// many accounts, in groups such as a busy server has. Half of all are of the hot
+// accounts; one in ten is held first, one in a hundred takes effect on another day.
+const (
+	figureEntries  = 1_000_000
+	figureAccounts = 10_000
+	figureDays     = 100
+	figureGroup    = 200
+)
+
+// figures is a journal with all of them, just opened. MIZAN_FIGURES names a
+// directory in which it is kept from run to run; 1: it is made for this one.
+func figures(t *testing.T) *posting.Journal {
+	dir := os.Getenv("MIZAN_FIGURES")
+	switch dir {
+	case "":
+		t.Skip("MIZAN_FIGURES=1 or MIZAN_FIGURES=DIR measures")
+	case "1":
+		dir = t.TempDir()
+	}
+	clock, quiet := newClock(), slog.New(slog.DiscardHandler)
+	shut := func(j *posting.Journal) {
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func() *posting.Journal {
+		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: clock, Log: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	done := filepath.Join(dir, "figures")
+	if _, err := os.Stat(done); err != nil {
+		j, began := open(), time.Now()
+		random := rand.New(rand.NewPCG(1, 2))
+		for n := 0; n < figureEntries; n += figureGroup {
+			answers := make(chan posting.Receipt, 1)
+			j.Submit(movements(random), func(r posting.Receipt) { answers <- r })
+			if r := <-answers; r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			if err := clock.Set(clock.Now().Add(figureDays * 24 * time.Hour / (figureEntries / figureGroup))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		shut(j)
+		t.Logf("made in %v", time.Since(began))
+		if err := os.WriteFile(done, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := open()
+	t.Cleanup(func() { shut(j) })
+	return j
+}
+
+// figureAccount is one of the accounts that are not hot.
+func figureAccount(n int64) ledger.Path { return ledger.PartnerAvailable(n + 1) }
+
+// movements are a group's entries.
+func movements(random *rand.Rand) *posting.Change {
+	c := &posting.Change{Outcome: true}
+	for n := range figureGroup {
+		s := ledger.Source{Kind: ledger.Transfer}
+		binary.BigEndian.PutUint64(s.ID[:], random.Uint64())
+		binary.BigEndian.PutUint64(s.ID[8:], random.Uint64())
+		size := 1 + random.Uint64N(1_000_000)
+		postings := []ledger.Posting{line("A:bank", ledger.Debit, size), line(figureAccount(random.Int64N(figureAccounts-1)), ledger.Credit, size)}
+		entry := &ledger.Entry{Phase: ledger.Posted, Postings: postings}
+		step := posting.Step{Org: org, Source: s, Events: []ledger.Event{{Name: "move", To: "done", Entry: entry}}}
+		switch {
+		case n%10 == 0:
+			step.Source.Kind, step.Record = ledger.Settlement, []byte{1}
+			held := &ledger.Entry{Phase: ledger.Pending, Postings: postings}
+			entry.Phase, entry.Released = ledger.Capture, postings
+			step.Events = []ledger.Event{{Name: "hold", To: "held", Entry: held}, step.Events[0]}
+		case n%100 == 1:
+			entry.Effective = ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))
+		}
+		c.Steps = append(c.Steps, step)
+	}
+	return c
+}
+
+// took is how long a question takes, at the median and at its slowest, and how much of
+// the processors the process uses for it, which other processes change less.
+func took(t *testing.T, name string, times int, ask func(v *posting.View) error, j *posting.Journal) {
+	t.Helper()
+	var all []time.Duration
+	before := used(t)
+	for range times {
+		v := j.View()
+		began := time.Now()
+		err := ask(v)
+		all = append(all, time.Since(began))
+		v.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cpu := (used(t) - before) / time.Duration(times)
+	slices.Sort(all)
+	t.Logf("%s: median %v, slowest %v of %d; CPU %v each", name, all[len(all)/2], all[len(all)-1], times, cpu)
+}
+
+// used is the time that the process has had on the processors.
+func used(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// catchUp makes the checkpoints that are missing.
+func catchUp(t *testing.T, j *posting.Journal) (made int) {
+	t.Helper()
+	var base posting.Checkpoint
+	for {
+		v := j.View()
+		seq, due, err := v.NextCheckpoint(org, &base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !due {
+			v.Close()
+			return made
+		}
+		next, err := v.DraftCheckpoint(org, &base, seq, func(row posting.Shelf) error {
+			answers := make(chan posting.Receipt, 1)
+			j.Submit(&posting.Change{Shelf: []posting.Shelf{row}}, func(r posting.Receipt) { answers <- r })
+			return (<-answers).Err
+		})
+		v.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		base = *next
+		made++
+	}
+}
+
+func TestFiguresOfBalances(t *testing.T) {
+	j := figures(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	span := figureDays * 24 * time.Hour
+	everyone := func(v *posting.View, totals func(ledger.Account) (ledger.Totals, bool, error)) error {
+		count := 0
+		err := v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) {
+			_, _, err := totals(a)
+			count++
+			return true, err
+		})
+		if err == nil && count != figureAccounts {
+			err = fmt.Errorf("%d accounts", count)
+		}
+		return err
+	}
+	took(t, "trial balance now, an account at a time", 3, func(v *posting.View) error {
+		return everyone(v, func(a ledger.Account) (ledger.Totals, bool, error) { return v.TotalsAt(org, a, 1<<62) })
+	}, j)
+	took(t, "trial balance at a time, an account at a time", 3, func(v *posting.View) error {
+		at := ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span)))))
+		return everyone(v, func(a ledger.Account) (ledger.Totals, bool, error) { return v.TotalsAt(org, a, at) })
+	}, j)
+	took(t, "trial balance by effective date, an account at a time", 3, func(v *posting.View) error {
+		on := ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))
+		return everyone(v, func(a ledger.Account) (ledger.Totals, bool, error) {
+			return v.TotalsEffective(org, a, on)
+		})
+	}, j)
+	began := time.Now()
+	made := catchUp(t, j)
+	t.Logf("%d checkpoints in %v", made, time.Since(began))
+	for _, way := range []struct {
+		name string
+		as   func() posting.AsOf
+		all  bool
+	}{
+		{"trial balance now", func() posting.AsOf { return posting.AsOf{Env: usd.Env, At: 1 << 62} }, true},
+		{"trial balance at a time", func() posting.AsOf {
+			return posting.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span)))))}
+		}, true},
+		{"trial balance by effective date", func() posting.AsOf {
+			return posting.AsOf{Env: usd.Env, On: ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))}
+		}, true},
+		{"a page of 500 of it at a time", func() posting.AsOf {
+			return posting.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Limit: 500,
+				Past: &ledger.Account{Path: figureAccount(random.Int64N(1000)), Asset: usd}}
+		}, false},
+	} {
+		took(t, way.name, 20, func(v *posting.View) error {
+			q, count := way.as(), 0
+			err := v.TrialBalance(org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
+				count++
+				return q.Limit == 0 || count < q.Limit, nil
+			})
+			if err == nil && way.all != (count > 500) {
+				err = fmt.Errorf("%d accounts", count)
+			}
+			return err
+		}, j)
+	}
+	took(t, "trial balance at a time, in pages of 500, each of a view of its own", 5, func(*posting.View) error {
+		q, all := posting.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Limit: 501}, 0
+		for more := true; more; {
+			v := j.View()
+			count := 0
+			err := v.TrialBalance(org, q, func(a ledger.Account, _ *ledger.Totals) (bool, error) {
+				q.Past = &a
+				count++
+				return count < 500, nil
+			})
+			v.Close()
+			if err != nil {
+				return err
+			}
+			all, more = all+count, count == 500
+		}
+		if all < 500 {
+			return fmt.Errorf("%d accounts", all)
+		}
+		return nil
+	}, j)
+	took(t, "loading the daybook", 3, func(v *posting.View) error {
+		return v.Gathered(org, func(_, _ []byte) error { return nil })
+	}, j)
+	took(t, "a statement's page anywhere, with its events", 50, func(v *posting.View) error {
+		before := 1_000 + random.Uint64N(figureEntries-1_000)
+		return full(func(next func() bool) error {
+			return v.Lines(org, ledger.Account{Path: "A:bank", Asset: usd}, before, func(l posting.Line) (bool, error) {
+				_, _, _, err := v.Event(org, l.Seq)
+				return next(), err
+			})
+		})
+	}, j)
+	took(t, "a whole statement of an account that is not hot", 50, func(v *posting.View) error {
+		lines := 0
+		a := ledger.Account{Path: figureAccount(random.Int64N(figureAccounts - 1)), Asset: usd}
+		err := v.Lines(org, a, 0, func(l posting.Line) (bool, error) {
+			_, _, _, err := v.Event(org, l.Seq)
+			lines++
+			return lines < 100, err
+		})
+		if err == nil && lines < 50 {
+			err = fmt.Errorf("%d lines", lines)
+		}
+		return err
+	}, j)
+	took(t, "reading all events, for comparison", 2, func(v *posting.View) error {
+		return v.EventsAscending(org, 1, func(ledger.Event, []byte) (bool, error) { return true, nil })
+	}, j)
+}

@@ -1,0 +1,483 @@
+package posting_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// shelve submits rows of the shelf.
+func (r *rig) shelve(rows ...posting.Shelf) {
+	r.t.Helper()
+	r.must(&posting.Change{Shelf: rows})
+}
+
+// next drafts the checkpoint after base, if it is due, and makes it durable.
+func (r *rig) next(base posting.Checkpoint) (*posting.Checkpoint, bool) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	seq, due, err := v.NextCheckpoint(org, &base)
+	if err != nil || !due {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		return nil, false
+	}
+	c, err := v.DraftCheckpoint(org, &base, seq, func(row posting.Shelf) error {
+		r.shelve(row)
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c, true
+}
+
+// checkpoints makes all that are due after base.
+func (r *rig) checkpoints(base posting.Checkpoint) (made []posting.Checkpoint) {
+	r.t.Helper()
+	for {
+		c, due := r.next(base)
+		if !due {
+			return made
+		}
+		made, base = append(made, *c), *c
+	}
+}
+
+// rows are all rows of checkpoints.
+func (r *rig) rows() map[string]string {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	rows := make(map[string]string)
+	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointParts()} {
+		err := v.ShelfAscending(org, prefix, nil, func(key, value []byte) (bool, error) {
+			rows[string(key)] = string(value)
+			return true, nil
+		})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return rows
+}
+
+// balances is a trial balance, a line an account.
+type balances []string
+
+func (s *balances) add(a ledger.Account, t *ledger.Totals) {
+	*s = append(*s, fmt.Sprintf("%s %v: %v %v %v %v", a.Path, a.Asset, t.DebitsPosted, t.CreditsPosted, t.DebitsPending, t.CreditsPending))
+}
+
+func (r *rig) trial(q posting.AsOf) (lines balances) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	err := v.TrialBalance(org, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+		lines.add(a, t)
+		return true, nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return lines
+}
+
+// at moves the clock to an hour of a day after the first.
+func (r *rig) at(day, hour int) {
+	r.t.Helper()
+	if err := r.clock.Set(time.Date(2026, 9, 3+day, hour, 0, 0, 0, time.UTC)); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func posted(amount uint64) *posting.Change {
+	return transfer(ledger.Posted, line("A:bank", ledger.Debit, amount), line("L:partner:1:available", ledger.Credit, amount))
+}
+
+func TestACheckpointIsMadeOfADayWhenTheNextHasBegun(t *testing.T) {
+	r := open(t)
+	for _, n := range []uint64{500, 30} {
+		r.must(posted(n))
+	}
+	r.at(1, 12)
+	if _, due := r.next(posting.Checkpoint{}); due {
+		t.Fatal("it was made before something was booked later")
+	}
+	r.must(posted(7))
+	c, due := r.next(posting.Checkpoint{})
+	if !due || c.Seq != 2 || c.Accounts != 2 || c.Previous != 0 || c.Booked.Date() != ledger.DateOf(start) {
+		t.Fatalf("made was %+v, %v", c, due)
+	}
+	if _, due = r.next(*c); due {
+		t.Error("the next day has one before it is over")
+	}
+	r.at(4, 12)
+	r.must(posted(1))
+	next, due := r.next(*c)
+	if !due || next.Seq != 3 || next.Previous != 2 {
+		t.Errorf("of the next day: %+v, %v", next, due)
+	}
+}
+
+func TestAQuietDayIsInTheCheckpointOfALaterOne(t *testing.T) {
+	r := open(t)
+	var many []ledger.Posting
+	for n := range int64(9) {
+		many = append(many, line(ledger.PartnerAvailable(n+1), ledger.Credit, 1))
+	}
+	r.must(transfer(ledger.Posted, append(many, line("A:bank", ledger.Debit, 9))...))
+	r.at(1, 12)
+	r.must(posted(7)) // one event, and two of ten accounts want two
+	r.at(2, 12)
+	r.must(posted(7))
+	r.must(posted(7))
+	r.at(3, 12)
+	r.must(posted(1))
+	made := r.checkpoints(posting.Checkpoint{})
+	if len(made) != 2 || made[0].Seq != 1 || made[0].Accounts != 10 || made[1].Seq != 4 {
+		t.Errorf("made were %+v", made)
+	}
+}
+
+func TestALongDayHasCheckpointsWithin(t *testing.T) {
+	r := open(t)
+	for range posting.CheckpointEvents/posting.MaxSteps + 1 {
+		r.must(throng(posting.MaxSteps))
+	}
+	made := r.checkpoints(posting.Checkpoint{})
+	if len(made) != 1 || made[0].Seq != posting.CheckpointEvents {
+		t.Fatalf("made were %+v", made)
+	}
+	if got, want := r.trial(posting.AsOf{Env: money.Prod, At: made[0].Booked}), (balances{
+		"A:bank " + usd.String() + ": 32768 0 0 0", "L:partner:1:available " + usd.String() + ": 0 32768 0 0",
+	}); !slices.Equal(got, want) {
+		t.Errorf("it is %q", got)
+	}
+}
+
+// throng is a change of many entries.
+func throng(n int) *posting.Change {
+	c := &posting.Change{Outcome: true}
+	for range n {
+		c.Steps = append(c.Steps, posting.Step{
+			Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()},
+			Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
+				line("A:bank", ledger.Debit, 1), line("L:partner:1:available", ledger.Credit, 1),
+			}}}},
+		})
+	}
+	return c
+}
+
+func TestATrialBalanceIsOfItsMoment(t *testing.T) {
+	r := open(t)
+	must := func(c *posting.Change) ledger.Micros { return r.must(c).Stamps[0].Updated }
+	first := must(posted(500))
+	held := &posting.Change{Steps: []posting.Step{{
+		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
+		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: []ledger.Posting{
+			line("L:partner:1:available", ledger.Debit, 100), line("A:bank", ledger.Credit, 100),
+		}}}},
+	}}}
+	hold := must(held)
+	r.at(1, 12)
+	step := held.Steps[0]
+	step.Expect = 1
+	step.Events = []ledger.Event{{Name: "take", To: "taken", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: []ledger.Posting{
+		line("L:partner:1:available", ledger.Debit, 60), line("A:bank", ledger.Credit, 59), line("I:fees", ledger.Credit, 1),
+	}, Released: held.Steps[0].Events[0].Entry.Postings}}}
+	taken := must(&posting.Change{Steps: []posting.Step{step}})
+	r.at(2, 12)
+	late := posted(7)
+	late.Steps[0].Events[0].Entry.Effective = ledger.DateOf(start)
+	booked := must(late)
+	r.at(3, 12)
+	must(posted(1))
+	if made := r.checkpoints(posting.Checkpoint{}); len(made) != 3 {
+		t.Fatalf("made were %+v", made)
+	}
+	bank, fees, partner := "A:bank "+usd.String()+": ", "I:fees "+usd.String()+": ", "L:partner:1:available "+usd.String()+": "
+	for _, c := range []struct {
+		name string
+		q    posting.AsOf
+		want balances
+	}{
+		{"before everything", posting.AsOf{At: first - 1}, nil},
+		{"before 1970", posting.AsOf{At: -1}, nil},
+		{"after the first", posting.AsOf{At: first}, balances{bank + "500 0 0 0", partner + "0 500 0 0"}},
+		{"while held", posting.AsOf{At: taken - 1}, balances{bank + "500 0 0 100", partner + "0 500 100 0"}},
+		{"at the hold", posting.AsOf{At: hold}, balances{bank + "500 0 0 100", partner + "0 500 100 0"}},
+		{"when taken", posting.AsOf{At: booked - 1}, balances{bank + "500 59 0 0", fees + "0 1 0 0", partner + "60 500 0 0"}},
+		{"when the late one was booked", posting.AsOf{At: booked}, balances{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"in the future", posting.AsOf{At: 1 << 62}, balances{bank + "508 59 0 0", fees + "0 1 0 0", partner + "60 508 0 0"}},
+		{"by effect, before everything", posting.AsOf{On: ledger.DateOf(start) - 1}, nil},
+		{"by effect, on the first day", posting.AsOf{On: ledger.DateOf(start)}, balances{bank + "507 0 0 100", partner + "0 507 100 0"}},
+		{"by effect, on the second day", posting.AsOf{On: ledger.DateOf(start) + 1}, balances{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"of one account", posting.AsOf{At: booked, Prefix: "I:"}, balances{fees + "0 1 0 0"}},
+		{"past an account", posting.AsOf{At: booked, Past: &ledger.Account{Path: "A:bank", Asset: usd}}, balances{fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"of another environment", posting.AsOf{At: booked, Env: money.Test}, nil},
+	} {
+		if c.q.Env == 0 {
+			c.q.Env = money.Prod
+		}
+		if got := r.trial(c.q); !slices.Equal(got, c.want) {
+			t.Errorf("%s it is %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// history books days of random entries: posted, held, taken in part, voided, in several
+// assets and environments, some with effect on other days.
+func history(r *rig, random *rand.Rand, days int) (instants []ledger.Micros) {
+	assets := []money.Asset{usd, {Currency: "EUR", Env: money.Prod}, {Currency: "USD", Env: money.Test}, {Currency: "USDT", Network: "tron", Env: money.Prod}}
+	paths := []ledger.Path{"A:bank", "I:fees", "L:partner:1:available", "L:partner:10:available", "L:partner:2:available", "A:provider:x", "E:costs"}
+	type held struct {
+		step     posting.Step
+		postings []ledger.Posting
+	}
+	var holds []held
+	pair := func(asset money.Asset, n uint64) []ledger.Posting {
+		at := random.Perm(len(paths))
+		return []ledger.Posting{
+			{Account: paths[at[0]], Asset: asset, Side: ledger.Debit, Amount: amount(n)}, {Account: paths[at[1]], Asset: asset, Side: ledger.Credit, Amount: amount(n)},
+		}
+	}
+	effective := func() ledger.Date {
+		if random.IntN(4) > 0 {
+			return 0
+		}
+		return ledger.DateOf(start) + ledger.Date(random.IntN(days+2)-1)
+	}
+	book := func(step posting.Step, phase ledger.Phase, postings, released []ledger.Posting) {
+		step.Events = []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: phase, Effective: effective(), Postings: postings, Released: released}}}
+		instants = append(instants, r.must(&posting.Change{Outcome: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
+	}
+	for day := range days {
+		r.at(day, 11)
+		for range random.IntN(12) {
+			step := posting.Step{Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1}}
+			n := 2 + random.Uint64N(1000)
+			postings := pair(assets[random.IntN(len(assets))], n)
+			switch k := random.IntN(3); {
+			case k == 0:
+				book(step, ledger.Posted, postings, nil)
+			case k == 1:
+				book(step, ledger.Pending, postings, nil)
+				step.Expect = 1
+				holds = append(holds, held{step, postings})
+			case len(holds) > 0:
+				i := random.IntN(len(holds))
+				h := holds[i]
+				holds = slices.Delete(holds, i, i+1)
+				if random.IntN(2) == 0 {
+					book(h.step, ledger.Void, h.postings, nil)
+				} else {
+					book(h.step, ledger.Capture, pair(h.postings[0].Asset, 1+random.Uint64N(2)), h.postings)
+				}
+			}
+		}
+	}
+	return instants
+}
+
+// The oracle is what the pages say, which nothing of a checkpoint goes into.
+func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
+	random := random(t)
+	r := open(t)
+	const days = 40
+	instants := history(r, random, days)
+	if made := r.checkpoints(posting.Checkpoint{}); len(made) < 5 {
+		t.Fatalf("only %d checkpoints", len(made))
+	}
+	for n := range 300 {
+		q := posting.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))}
+		if n%2 == 0 {
+			q.On = ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)
+		}
+		if n%5 == 0 {
+			q.Env = money.Test
+		}
+		q.Prefix = []string{"", "", "L:", "L:partner:1", "A:bank", "Q"}[random.IntN(6)]
+		if random.IntN(3) == 0 {
+			q.Past = &ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USD", Env: q.Env}}
+		}
+		v := r.View()
+		var want, got balances
+		alone, carried := v.EachAlone(org, q, want.add), v.CarriedOn(org, q, 1+random.IntN(8), got.add)
+		v.Close()
+		if alone != nil || carried != nil {
+			t.Fatalf("%+v: by the pages %v, from checkpoints %v", q, alone, carried)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%+v:\nfrom checkpoints %q\nby the pages     %q", q, got, want)
+		}
+		if got := r.pages(q, 1+random.IntN(12)); !slices.Equal(got, want) {
+			t.Fatalf("%+v:\nin pages     %q\nby the pages %q", q, got, want)
+		}
+	}
+}
+
+// pages reads a trial balance so many accounts at a time.
+func (r *rig) pages(q posting.AsOf, limit int) (lines balances) {
+	r.t.Helper()
+	for q.Limit = limit; ; {
+		v := r.View()
+		n := 0
+		err := v.TrialBalance(org, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+			lines.add(a, t)
+			q.Past = &a
+			n++
+			return n < limit, nil
+		})
+		v.Close()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if n < limit {
+			return lines
+		}
+	}
+}
+
+// Readers of the next page share what was read for the one before: of each moment what
+// belongs to it, also where readers of several moments take turns.
+func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
+	random := random(t)
+	r := open(t)
+	var instants []ledger.Micros
+	for day := range 3 {
+		r.at(day, 11)
+		for range 2 {
+			c := throng(posting.MaxSteps)
+			for i := range c.Steps {
+				postings := c.Steps[i].Events[0].Entry.Postings
+				postings[1].Account = ledger.PartnerAvailable(1 + random.Int64N(40))
+				if i%100 == 0 {
+					c.Steps[i].Events[0].Entry.Effective = ledger.DateOf(start) + ledger.Date(random.IntN(4))
+				}
+			}
+			stamps := r.must(c).Stamps
+			instants = append(instants, stamps[len(stamps)-1].Updated)
+		}
+	}
+	if made := r.checkpoints(posting.Checkpoint{}); len(made) != 2 {
+		t.Fatalf("made were %+v", made)
+	}
+	for range 30 {
+		q := posting.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))]}
+		if random.IntN(3) == 0 {
+			q.On = ledger.DateOf(start) + ledger.Date(random.IntN(4))
+		}
+		if random.IntN(3) == 0 {
+			q.Prefix = "L:partner:1"
+		}
+		v := r.View()
+		var want balances
+		if err := v.EachAlone(org, q, want.add); err != nil {
+			t.Fatal(err)
+		}
+		v.Close()
+		for range 2 {
+			if got := r.pages(q, 28+random.IntN(12)); !slices.Equal(got, want) {
+				t.Fatalf("%+v:\nin pages     %q\nby the pages %q", q, got, want)
+			}
+		}
+	}
+	if !r.Shares() {
+		t.Error("nothing was kept for the next page")
+	}
+}
+
+// A checkpoint that is not there, or not as it should be, changes no answer; what is
+// made again is as it was.
+func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
+	r := open(t)
+	instants := history(r, random(t), 12)
+	made := r.checkpoints(posting.Checkpoint{})
+	rows := r.rows()
+	q := posting.AsOf{Env: money.Prod, At: instants[len(instants)-1]}
+	want := r.trial(q)
+	last := made[len(made)-1]
+	part, head := store.KeyCheckpointPart(last.Seq, 0), store.KeyCheckpointHead(last.Booked)
+	wrong := strings.Replace(rows[string(part)], "bank", "bang", 1)
+	if wrong == rows[string(part)] {
+		t.Fatal("nothing was changed")
+	}
+	elsewhere := strings.Replace(rows[string(head)], "bank", "bang", 1)
+	for name, row := range map[string]posting.Shelf{
+		"a part is missing":               {Org: org, Key: part},
+		"a part is another":               {Org: org, Key: part, Value: []byte(wrong)},
+		"a part is cut short":             {Org: org, Key: part, Value: []byte(rows[string(part)][:9])},
+		"the head is missing":             {Org: org, Key: head},
+		"the head cannot be read":         {Org: org, Key: head, Value: []byte{9}},
+		"the head says another first one": {Org: org, Key: head, Value: []byte(elsewhere)},
+	} {
+		r.shelve(row)
+		if got := r.trial(q); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", name, got)
+		}
+		r.shelve(posting.Shelf{Org: org, Key: row.Key, Value: []byte(rows[string(row.Key)])})
+	}
+	for key := range rows {
+		r.shelve(posting.Shelf{Org: org, Key: []byte(key)})
+	}
+	if got := r.trial(q); !slices.Equal(got, want) {
+		t.Errorf("without any: %q", got)
+	}
+	r.checkpoints(posting.Checkpoint{})
+	if got := r.rows(); !maps.Equal(got, rows) {
+		t.Errorf("%d rows were made again, not as the %d were", len(got), len(rows))
+	}
+}
+
+func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
+	r := open(t)
+	history(r, rand.New(rand.NewPCG(1, 2)), 5)
+	made := r.checkpoints(posting.Checkpoint{})
+	c := made[len(made)-1]
+	whole := func() bool {
+		v := r.View()
+		defer v.Close()
+		has, err := v.HasParts(org, &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return has
+	}
+	if !whole() {
+		t.Error("it has no parts")
+	}
+	r.shelve(posting.Shelf{Org: org, Key: store.KeyCheckpointPart(c.Seq, 0)})
+	if whole() {
+		t.Error("it has all parts")
+	}
+	r.at(9, 12)
+	for range 8 {
+		r.must(posted(1))
+	}
+	r.at(10, 12)
+	r.must(posted(1))
+	v := r.View()
+	defer v.Close()
+	seq, due, err := v.NextCheckpoint(org, &c)
+	if err != nil || !due {
+		t.Fatal(due, err)
+	}
+	if _, err := v.DraftCheckpoint(org, &c, seq, func(posting.Shelf) error { return nil }); err != posting.ErrNotWhole {
+		t.Errorf("the next one is drafted with %v", err)
+	}
+}

@@ -1,0 +1,248 @@
+package posting
+
+import (
+	"golang.org/x/mod/sumdb/tlog"
+
+	"mizan/ledger"
+	"mizan/posting/store"
+)
+
+// Inclusion proves that an event is in an organization's journal (RFC 6962,
+// section 2.1.1): with the path, the leaf at index Seq-1 gives the root of the
+// tree of Size events.
+type Inclusion struct {
+	Seq, Size uint64
+	Leaf      []byte // the event's canonical bytes
+	Root      tlog.Hash
+	Path      tlog.RecordProof
+}
+
+// Consistency proves that the journal of From events is the beginning of the
+// journal of To events (RFC 6962, section 2.1.2).
+type Consistency struct {
+	From, To         uint64
+	FromRoot, ToRoot tlog.Hash
+	Path             tlog.TreeProof
+}
+
+// Inclusion proves the event in the tree of the first size events. It reads at
+// most about twice as many rows as the tree has levels, however long the journal is.
+// Errors: a *ledger.Refusal with Code Invalid whose Field is "seq" or "size",
+// unless 1 ≤ seq ≤ size ≤ the head's size; *store.DamageError.
+func (v *View) Inclusion(org ledger.ID, seq, size uint64) (Inclusion, error) {
+	return newBranches(v, org).inclusion(seq, size)
+}
+
+func (b *branches) inclusion(seq, size uint64) (Inclusion, error) {
+	p := Inclusion{Seq: seq, Size: size}
+	head, err := b.view.provable(b.org, "posting.Inclusion", "size", size)
+	if err != nil {
+		return p, err
+	}
+	if seq == 0 || seq > size {
+		return p, ledger.RefuseField("posting.Inclusion", "seq", "seq must be from 1 to %d", size)
+	}
+	leaf := int64(seq - 1)
+	if p.Leaf, err = b.leaf(leaf); err != nil {
+		return p, err
+	}
+	if p.Path, err = tlog.ProveRecord(int64(size), leaf, b); err != nil {
+		return p, err
+	}
+	if p.Root, err = b.root(head, size); err != nil {
+		return p, err
+	}
+	if err = tlog.CheckRecord(p.Path, int64(size), p.Root, leaf, tlog.RecordHash(p.Leaf)); err != nil {
+		return p, damaged("organization %v: its tree does not prove event %d: %v", b.org, seq, err)
+	}
+	return p, nil
+}
+
+// Consistency proves that the first from events were the whole journal of that
+// time. Errors: a *ledger.Refusal with Code Invalid whose Field is "from" or
+// "to", unless 1 ≤ from ≤ to ≤ the head's size; *store.DamageError.
+func (v *View) Consistency(org ledger.ID, from, to uint64) (Consistency, error) {
+	p := Consistency{From: from, To: to}
+	head, err := v.provable(org, "posting.Consistency", "to", to)
+	if err != nil {
+		return p, err
+	}
+	if from == 0 || from > to {
+		return p, ledger.RefuseField("posting.Consistency", "from", "from must be from 1 to %d", to)
+	}
+	b := newBranches(v, org)
+	if p.Path, err = tlog.ProveTree(int64(to), int64(from), b); err != nil {
+		return p, err
+	}
+	if p.FromRoot, err = b.root(head, from); err != nil {
+		return p, err
+	}
+	if p.ToRoot, err = b.root(head, to); err != nil {
+		return p, err
+	}
+	if err = tlog.CheckTree(p.Path, int64(to), p.ToRoot, int64(from), p.FromRoot); err != nil {
+		return p, damaged("organization %v: its trees of %d and of %d events disagree: %v", org, from, to, err)
+	}
+	return p, nil
+}
+
+// provable is the head, if a tree of so many events has been.
+func (v *View) provable(org ledger.ID, op, field string, size uint64) (tlog.Tree, error) {
+	n, root, err := v.Head(org)
+	if err != nil {
+		return tlog.Tree{}, err
+	}
+	if size == 0 || size > n {
+		return tlog.Tree{}, ledger.RefuseField(op, field, "%s must be from 1 to %d, the size of the journal", field, n)
+	}
+	return tlog.Tree{N: int64(n), Hash: root}, nil
+}
+
+// branches reads the hashes of an organization's tree that proofs are made of. It
+// implements tlog.HashReader.
+type branches struct {
+	view  *View
+	org   ledger.ID
+	known []*branch // each is read once; a proof needs few
+	rows  int       // that were read
+}
+
+// branch is the part of the tree that one block of the journal completed.
+type branch struct {
+	first    uint64 // index of the block's first leaf
+	end      uint64 // the tree's size after the block
+	crossing []store.Subtree
+	leaves   [][]byte    // canonical bytes; nil until one is needed
+	hashes   []tlog.Hash // of the leaves
+}
+
+func newBranches(v *View, org ledger.ID) *branches { return &branches{view: v, org: org} }
+
+// ReadHashes implements tlog.HashReader.
+func (b *branches) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(indexes))
+	for i, stored := range indexes {
+		level, n := tlog.SplitStoredHashIndex(stored)
+		var err error
+		if hashes[i], err = b.subtree(level, uint64(n)); err != nil {
+			return nil, err
+		}
+	}
+	return hashes, nil
+}
+
+// subtree is the hash of the complete subtree of the leaves from n<<level on.
+// The block with its last leaf completed it: either the subtree began earlier,
+// and the block's tree row has it, or it follows from the block's events.
+func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
+	begin, end := n<<level, (n+1)<<level
+	at, err := b.branch(end - 1)
+	if err != nil {
+		return tlog.Hash{}, err
+	}
+	if begin < at.first {
+		for i := range at.crossing {
+			if s := &at.crossing[i]; s.Level == level && s.Index == n {
+				return s.Hash, nil
+			}
+		}
+		return tlog.Hash{}, damaged("organization %v: no hash of subtree %d of level %d", b.org, n, level)
+	}
+	if err := b.open(at); err != nil {
+		return tlog.Hash{}, err
+	}
+	return hashOf(at.hashes[begin-at.first : end-at.first]), nil
+}
+
+// hashOf is the root over a number of leaves that is a power of two.
+func hashOf(leaves []tlog.Hash) tlog.Hash {
+	if len(leaves) == 1 {
+		return leaves[0]
+	}
+	half := len(leaves) / 2
+	return tlog.NodeHash(hashOf(leaves[:half]), hashOf(leaves[half:]))
+}
+
+// leaf is the canonical bytes of the event with the index.
+func (b *branches) leaf(index int64) ([]byte, error) {
+	at, err := b.branch(uint64(index))
+	if err != nil {
+		return nil, err
+	}
+	if err := b.open(at); err != nil {
+		return nil, err
+	}
+	return at.leaves[uint64(index)-at.first], nil
+}
+
+// root is the root of the tree of the first size events. That of the head is known
+// from its block, so that a proof is checked against what is signed.
+func (b *branches) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
+	if int64(size) == head.N {
+		return head.Hash, nil
+	}
+	return tlog.TreeHash(int64(size), b)
+}
+
+// branch finds the block that has the leaf.
+func (b *branches) branch(leaf uint64) (*branch, error) {
+	for _, at := range b.known {
+		if at.first <= leaf && leaf < at.end {
+			return at, nil
+		}
+	}
+	b.rows++
+	key, row, found, err := b.view.snap.Last(store.KeyTrees(nil, b.org), store.KeyTree(nil, b.org, leaf+1))
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, damaged("organization %v: no tree row for event %d", b.org, leaf+1)
+	}
+	at := new(branch)
+	edge, crossing, err := store.DecodeTree(row)
+	if err != nil {
+		return nil, damaged("organization %v: %v", b.org, err)
+	}
+	first, ok := store.ParseTreeKey(key)
+	if !ok {
+		return nil, damaged("tree row with key %x", key)
+	}
+	for i := range edge {
+		at.end += 1 << edge[i].Level
+	}
+	at.first, at.crossing = first-1, crossing
+	if leaf >= at.end {
+		return nil, damaged("organization %v: no tree row for event %d", b.org, leaf+1)
+	}
+	b.known = append(b.known, at)
+	return at, nil
+}
+
+// open reads the events of a branch's block.
+func (b *branches) open(at *branch) error {
+	if at.leaves != nil {
+		return nil
+	}
+	key := store.KeyBlock(nil, b.org, at.first+1)
+	b.rows++
+	row, found, err := b.view.snap.Get(key, nil)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return damaged("organization %v: no block for event %d", b.org, at.first+1)
+	}
+	block, err := store.DecodeBlock(key, row)
+	if err != nil {
+		return damaged("organization %v: %v", b.org, err)
+	}
+	if at.first+block.Count != at.end {
+		return damaged("organization %v: block %d has %d events, its tree row ends at %d", b.org, block.First, block.Count, at.end)
+	}
+	return block.Each(func(_ uint64, canonical []byte) (bool, error) {
+		at.leaves = append(at.leaves, canonical)
+		at.hashes = append(at.hashes, tlog.RecordHash(canonical))
+		return true, nil
+	})
+}

@@ -1,0 +1,70 @@
+package posting_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"mizan/posting"
+)
+
+// TestFiguresOfProofs measures proofs in a journal of a million entries, each of a
+// view of its own.
+func TestFiguresOfProofs(t *testing.T) {
+	j := figures(t)
+	random := rand.New(rand.NewPCG(5, 6))
+	v := j.View()
+	size, _, err := v.Head(org)
+	v.Close()
+	if err != nil || size < figureEntries {
+		t.Fatalf("%d events (%v)", size, err)
+	}
+	t.Logf("%d events", size)
+	for _, question := range []struct {
+		name string
+		ask  func(v *posting.View) error
+	}{
+		{"inclusion in the head", func(v *posting.View) error {
+			_, err := v.Inclusion(org, 1+random.Uint64N(size), size)
+			return err
+		}},
+		{"inclusion in any earlier tree", func(v *posting.View) error {
+			of := 1 + random.Uint64N(size)
+			_, err := v.Inclusion(org, 1+random.Uint64N(of), of)
+			return err
+		}},
+		{"consistency of any earlier tree with the head", func(v *posting.View) error {
+			_, err := v.Consistency(org, 1+random.Uint64N(size), size)
+			return err
+		}},
+	} {
+		var all []time.Duration
+		before := processor(t)
+		for range 2000 {
+			v := j.View()
+			began := time.Now()
+			err := question.ask(v)
+			all = append(all, time.Since(began))
+			v.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		each := (processor(t) - before) / time.Duration(len(all))
+		slices.Sort(all)
+		t.Logf("%s: p50 %v, p99 %v, slowest %v of %d; %v of CPU each", question.name, all[len(all)/2], all[len(all)*99/100], all[len(all)-1], len(all), each)
+	}
+}
+
+// processor is the CPU time that this process has used: it does not grow with what
+// else the machine does.
+func processor(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}

@@ -1,0 +1,260 @@
+package posting_test
+
+import (
+	"errors"
+	"log/slog"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// grow books so many events in groups of random sizes, and so in blocks of random
+// sizes, and is what a tree of RFC 6962 over them looks like after each.
+func grow(t *testing.T, r *rig, events int, random *rand.Rand) (roots []tlog.Hash, leaves []tlog.Hash) {
+	t.Helper()
+	for booked := 0; booked < events; {
+		c := new(posting.Change)
+		for range min(1+random.IntN(1+random.IntN(40)), events-booked) {
+			c.Steps = append(c.Steps, transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)).Steps...)
+		}
+		booked += len(c.Steps)
+		r.must(c)
+	}
+	v := r.View()
+	defer v.Close()
+	var stored []tlog.Hash
+	read := tlog.HashReaderFunc(func(indexes []int64) (hashes []tlog.Hash, err error) {
+		for _, i := range indexes {
+			hashes = append(hashes, stored[i])
+		}
+		return hashes, nil
+	})
+	err := v.EventsAscending(org, 0, func(e ledger.Event, canonical []byte) (bool, error) {
+		added, err := tlog.StoredHashes(int64(e.Seq-1), canonical, read)
+		if err != nil {
+			return false, err
+		}
+		stored = append(stored, added...)
+		root, err := tlog.TreeHash(int64(e.Seq), read)
+		roots = append(roots, root)
+		leaves = append(leaves, tlog.RecordHash(canonical))
+		return true, err
+	})
+	if err != nil || len(roots) != events {
+		t.Fatalf("%d roots of %d events (%v)", len(roots), events, err)
+	}
+	return roots, leaves
+}
+
+func TestEveryEventIsProvenInEveryTreeThatHasIt(t *testing.T) {
+	source := random(t)
+	r := open(t)
+	roots, leaves := grow(t, r, 90, source)
+	v := r.View()
+	defer v.Close()
+	for size := 1; size <= len(roots); size++ {
+		for seq := 1; seq <= size; seq++ {
+			p, err := v.Inclusion(org, uint64(seq), uint64(size))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Seq != uint64(seq) || p.Size != uint64(size) || p.Root != roots[size-1] || tlog.RecordHash(p.Leaf) != leaves[seq-1] {
+				t.Fatalf("event %d of %d: %+v", seq, size, p)
+			}
+			if err := tlog.CheckRecord(p.Path, int64(size), roots[size-1], int64(seq-1), leaves[seq-1]); err != nil {
+				t.Fatalf("event %d of %d: %v", seq, size, err)
+			}
+			if e, err := ledger.ParseCanonical(p.Leaf); err != nil || e.Seq != uint64(seq) {
+				t.Fatalf("event %d of %d: the leaf is event %d (%v)", seq, size, e.Seq, err)
+			}
+		}
+	}
+}
+
+func TestEveryTreeIsProvenToExtendEveryEarlierOne(t *testing.T) {
+	source := random(t)
+	r := open(t)
+	roots, _ := grow(t, r, 90, source)
+	v := r.View()
+	defer v.Close()
+	for to := 1; to <= len(roots); to++ {
+		for from := 1; from <= to; from++ {
+			p, err := v.Consistency(org, uint64(from), uint64(to))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.From != uint64(from) || p.To != uint64(to) || p.FromRoot != roots[from-1] || p.ToRoot != roots[to-1] {
+				t.Fatalf("%d to %d: %+v", from, to, p)
+			}
+			if err := tlog.CheckTree(p.Path, int64(to), roots[to-1], int64(from), roots[from-1]); err != nil {
+				t.Fatalf("%d to %d: %v", from, to, err)
+			}
+		}
+	}
+}
+
+func TestAProofIsOfWhatIsThere(t *testing.T) {
+	r := open(t)
+	grow(t, r, 5, random(t))
+	v := r.View()
+	defer v.Close()
+	for _, c := range []struct {
+		a, b        uint64
+		inclusion   string // the refused field; empty: it is proven
+		consistency string
+	}{
+		{1, 5, "", ""},
+		{5, 5, "", ""},
+		{0, 5, "seq", "from"},
+		{6, 6, "size", "to"},
+		{1, 6, "size", "to"},
+		{1, 0, "size", "to"},
+		{4, 3, "seq", "from"},
+		{1, 1 << 63, "size", "to"},
+		{1 << 63, 5, "seq", "from"},
+	} {
+		_, err := v.Inclusion(org, c.a, c.b)
+		wantField(t, err, c.inclusion)
+		_, err = v.Consistency(org, c.a, c.b)
+		wantField(t, err, c.consistency)
+	}
+	nobody := ledger.ID{1}
+	_, err := v.Inclusion(nobody, 1, 1)
+	wantField(t, err, "size")
+	_, err = v.Consistency(nobody, 1, 1)
+	wantField(t, err, "to")
+}
+
+func wantField(t *testing.T, err error, field string) {
+	t.Helper()
+	var refusal *ledger.Refusal
+	switch {
+	case field == "" && err != nil:
+		t.Errorf("%v", err)
+	case field != "" && (!errors.As(err, &refusal) || refusal.Code != ledger.Invalid || refusal.Field != field):
+		t.Errorf("error %v, want %s refused", err, field)
+	}
+}
+
+func TestAProofIsTheSameWhateverWasBookedAfterItsTree(t *testing.T) {
+	source := random(t)
+	r := open(t)
+	roots, _ := grow(t, r, 60, source)
+	prove := func() posting.Inclusion {
+		v := r.View()
+		defer v.Close()
+		p, err := v.Inclusion(org, 17, 43)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	before := prove()
+	for range 30 {
+		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
+	}
+	r.restart()
+	after := prove()
+	if before.Root != roots[42] || after.Root != before.Root || len(after.Path) != len(before.Path) {
+		t.Fatalf("%+v, was %+v", after, before)
+	}
+	for i := range after.Path {
+		if after.Path[i] != before.Path[i] {
+			t.Errorf("hash %d of the path differs", i)
+		}
+	}
+}
+
+func TestAProofReadsAsManyRowsAsTheTreeHasLevels(t *testing.T) {
+	r := open(t)
+	// The worst case: every event has a block of its own, so every subtree is in
+	// the tree row of another block.
+	const events = 1500
+	for range events {
+		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
+	}
+	v := r.View()
+	defer v.Close()
+	levels := bits.Len(events)
+	// On each level a hash of the path, and one where the tree's right edge is no whole
+	// subtree; for the leaf and its neighbours a block besides.
+	bound := 2*levels + 4
+	for _, size := range []uint64{events, events - 1, 1025, 1024} {
+		for _, seq := range []uint64{1, 2, 3, 511, 512, 513, 1024, size - 1, size} {
+			rows, err := posting.RowsOfInclusion(v, org, seq, size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows > bound {
+				t.Errorf("the proof of event %d in the tree of %d reads %d rows, more than %d", seq, size, rows, bound)
+			}
+		}
+	}
+}
+
+func TestADamagedTreeProvesNothing(t *testing.T) {
+	for name, spoil := range map[string]func(edge, crossing []store.Subtree) []byte{
+		"wrong hashes": func(edge, crossing []store.Subtree) []byte {
+			for i := range crossing {
+				crossing[i].Hash[3] ^= 1
+			}
+			return store.EncodeTree(nil, edge, crossing)
+		},
+		"missing hashes":  func(edge, _ []store.Subtree) []byte { return store.EncodeTree(nil, edge, nil) },
+		"another edge":    func(edge, crossing []store.Subtree) []byte { return store.EncodeTree(nil, edge[:0], crossing) },
+		"an unknown form": func(_, _ []store.Subtree) []byte { return []byte{9} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t)
+			for range 8 {
+				r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
+			}
+			r.spoilTree(8, spoil)
+			v := r.View()
+			defer v.Close()
+			var damage *store.DamageError
+			if p, err := v.Inclusion(org, 1, 8); !errors.As(err, &damage) {
+				t.Errorf("inclusion: %+v, %v", p, err)
+			}
+			if p, err := v.Consistency(org, 3, 8); !errors.As(err, &damage) {
+				t.Errorf("consistency: %+v, %v", p, err)
+			}
+		})
+	}
+}
+
+// spoilTree writes another tree row for the block that begins with the event.
+func (r *rig) spoilTree(first uint64, spoil func(edge, crossing []store.Subtree) []byte) {
+	r.t.Helper()
+	if err := r.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	s, err := store.Open(store.Options{Dir: r.dir, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	sn := s.Snapshot()
+	row, found, err := sn.Get(store.KeyTree(nil, org, first), nil)
+	sn.Close()
+	if err != nil || !found {
+		r.t.Fatalf("no tree row of event %d (%v)", first, err)
+	}
+	edge, crossing, err := store.DecodeTree(row)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	n, hash := s.LastGroup()
+	g := store.NewGroup(n+1, hash)
+	g.Set(store.KeyTree(nil, org, first), spoil(edge, crossing))
+	g.Seal()
+	if err := errors.Join(s.Apply(g), s.Close()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.reopen()
+}

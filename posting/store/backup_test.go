@@ -1,0 +1,237 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// taken are the rows that a backup of a store carries.
+func taken(t testing.TB, s *Store, since uint64) []StoredRow {
+	t.Helper()
+	sn := s.Snapshot()
+	defer sn.Close()
+	return read(t, sn, since, 1<<30)
+}
+
+// read reads the rows in slices of so many.
+func read(t testing.TB, sn *Snapshot, since uint64, slice int) (rows []StoredRow) {
+	t.Helper()
+	var from []byte
+	for more := true; more; {
+		n := 0
+		more = false
+		err := sn.StoredRows(from, since, func(r StoredRow) (bool, error) {
+			rows = append(rows, StoredRow{bytes.Clone(r.Key), bytes.Clone(r.Stored), r.Group})
+			n++
+			more = n == slice
+			return !more, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) > 0 {
+			from = append(bytes.Clone(rows[len(rows)-1].Key), 0)
+		}
+	}
+	return rows
+}
+
+func loadAll(t testing.TB, dir string, rows []StoredRow) error {
+	t.Helper()
+	l, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: quiet}, 1<<20)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if err := l.Add(r); err != nil {
+			l.Abandon()
+			return err
+		}
+	}
+	return l.Finish()
+}
+
+func sameRows(a, b []StoredRow) bool {
+	return slices.EqualFunc(a, b, func(x, y StoredRow) bool {
+		return bytes.Equal(x.Key, y.Key) && bytes.Equal(x.Stored, y.Stored) && x.Group == y.Group
+	})
+}
+
+// What is loaded is the store that was read: every row with its group, the chain,
+// HEAD; and it goes on from there as the other does.
+func TestALoadedStoreIsTheOneThatWasRead(t *testing.T) {
+	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	for _, groups := range []uint64{0, 1, 2, 121} {
+		s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+		st.continueTo(t, s, groups)
+		rows := taken(t, s, 0)
+		dir := filepath.Join(t.TempDir(), "loaded")
+		if err := loadAll(t, dir, rows); err != nil {
+			t.Fatal(err)
+		}
+		for round := range 2 {
+			loaded := open(t, Options{Dir: dir, MemTable: minMemTable})
+			n, hash := s.LastGroup()
+			if gotN, got := loaded.LastGroup(); gotN != n || got != hash {
+				t.Errorf("%d groups: the loaded store ends with group %d", groups, gotN)
+			}
+			if !sameRows(taken(t, loaded, 0), rows) {
+				t.Errorf("%d groups: the loaded store has other rows", groups)
+			}
+			if round == 0 {
+				st.continueTo(t, s, groups+20)
+				st.continueTo(t, loaded, groups+20)
+				rows = taken(t, s, 0)
+			}
+			closeStore(t, loaded)
+		}
+		closeStore(t, s)
+	}
+}
+
+// An increment has what was written since, and of the kinds of which rows are
+// removed all that there is.
+func TestAnIncrementHasWhatIsNewerAndTheKindsThatAreRemovedWhole(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	set(t, s, "r1", "old", "r2", "old", "x1", "kept", "d1", "gone", "y1", "gone", "w1", "kept", "mdue", "1", "n1", "1")
+	set(t, s, "r2", "new", "r3", "new", "n1", "2")
+	g := NewGroup(next(s))
+	g.Delete([]byte("d1"))
+	g.Delete([]byte("y1"))
+	g.Set([]byte("n1"), []byte("3"))
+	g.Seal()
+	if err := s.Apply(g); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, r := range taken(t, s, 1) {
+		if r.Key[0] != prefixGroup {
+			got += fmt.Sprintf("%s@%d ", r.Key, r.Group)
+		}
+	}
+	if want := "mdue@1 mschema@0 n1@3 r2@2 r3@2 w1@1 x1@1 "; got != want {
+		t.Errorf("the increment since group 1 has %s, want %s", got, want)
+	}
+}
+
+func TestAnIncrementRefusesARowThatWasRemovedOfAnotherKind(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	set(t, s, "r1", "old")
+	g := NewGroup(next(s))
+	g.Delete([]byte("r1"))
+	g.Seal()
+	if err := s.Apply(g); err != nil {
+		t.Fatal(err)
+	}
+	sn := s.Snapshot()
+	defer sn.Close()
+	err := sn.StoredRows(nil, 1, func(StoredRow) (bool, error) { return true, nil })
+	if err == nil || !strings.Contains(err.Error(), "was removed") {
+		t.Errorf("an increment over a removed record: %v", err)
+	}
+}
+
+// A snapshot is read in slices while groups go on, are flushed and compacted, and
+// has what it had.
+func TestReadingInSlicesShowsOneGroup(t *testing.T) {
+	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	st.continueTo(t, s, 60)
+	sn := s.Snapshot()
+	defer sn.Close()
+	want := read(t, sn, 0, 1<<30)
+	st.continueTo(t, s, 200)
+	random := rand.New(rand.NewPCG(st.seed, 1))
+	for range 3 {
+		if !sameRows(read(t, sn, 0, 1+random.IntN(200)), want) {
+			t.Error("a slice has rows of another group")
+		}
+	}
+}
+
+func TestALoaderRefusesWhatNoStoreHolds(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	for i := range 4 {
+		set(t, s, fmt.Sprintf("r%d", i), "value")
+	}
+	rows := taken(t, s, 0)
+	group := slices.IndexFunc(rows, func(r StoredRow) bool { return r.Key[0] == prefixGroup })
+	for name, spoil := range map[string]func([]StoredRow) []StoredRow{
+		"a value changed":        func(r []StoredRow) []StoredRow { r[len(r)-1].Stored[0] ^= 1; return r },
+		"a middle group missing": func(r []StoredRow) []StoredRow { return slices.Delete(r, group+1, group+2) },
+		"the first group missing": func(r []StoredRow) []StoredRow {
+			return slices.Delete(r, group, group+1)
+		},
+		"the last group missing": func(r []StoredRow) []StoredRow { return slices.Delete(r, group+3, group+4) },
+		"a row twice":            func(r []StoredRow) []StoredRow { return slices.Insert(r, 1, r[0]) },
+		"two rows swapped":       func(r []StoredRow) []StoredRow { r[0], r[1] = r[1], r[0]; return r },
+		"a row of a later group": func(r []StoredRow) []StoredRow { r[len(r)-1].Group = 9; return r },
+	} {
+		spoiled := make([]StoredRow, len(rows))
+		for i, r := range rows {
+			spoiled[i] = StoredRow{r.Key, bytes.Clone(r.Stored), r.Group}
+		}
+		dir := filepath.Join(t.TempDir(), "loaded")
+		if err := loadAll(t, dir, spoil(spoiled)); err == nil {
+			t.Errorf("%s: loaded", name)
+		}
+		if _, err := os.Stat(filepath.Join(dir, storeName)); err == nil {
+			t.Errorf("%s: there is a store", name)
+		}
+	}
+}
+
+// What a load that was killed leaves is no store, and the next one is made.
+func TestAnUnfinishedLoadIsNoStore(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	set(t, s, "r1", "value")
+	dir := t.TempDir()
+	l, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: quiet}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: quiet}, 0); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second loader of the directory: %v", err)
+	}
+	for _, r := range taken(t, s, 0) {
+		if err := l.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, _ := l.LastGroup(); n != 1 {
+		t.Errorf("the rows end with group %d", n)
+	}
+	l.Abandon()
+	if err := loadAll(t, dir, taken(t, s, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := loadAll(t, dir, taken(t, s, 0)); err == nil {
+		t.Error("loaded over a store")
+	}
+}
+
+func TestALoaderNeedsRoom(t *testing.T) {
+	dir := t.TempDir()
+	free, err := freeBytes(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewLoader(Options{Dir: dir, Log: quiet}, free); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("a load of all that is free: %v", err)
+	}
+	if entries, err := os.ReadDir(filepath.Join(dir, buildName)); err == nil {
+		t.Errorf("something was begun: %v", entries)
+	}
+}

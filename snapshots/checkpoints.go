@@ -1,0 +1,188 @@
+package snapshots
+
+import (
+	"bytes"
+	"cmp"
+	"iter"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/posting/store"
+)
+
+// checkpoints is the reading of one organization's checkpoints of the trial balance
+// beside its events. They are made again from what the events have made of the
+// accounts, and compared row by row. One that is missing is no fault: it is made when
+// there is time for it.
+type checkpoints struct {
+	*checker
+	organization *organization
+	next         func() (shelved, bool)
+	stop         func()
+	head         store.CheckpointHead // that comes next; no seq: there is none
+	row          []byte               // as it is stored
+	known        map[uint64]int       // heads that were compared, and how many parts they name
+	last         store.CheckpointHead // of these
+	order        []orderedAccount     // all accounts, by their keys
+}
+
+type orderedAccount struct {
+	key  string
+	at   ledger.Account
+	made *account
+}
+
+// checkpointsOf begins to read an organization's checkpoints. Stop it.
+func (c *checker) checkpointsOf(o *organization) *checkpoints {
+	p := &checkpoints{checker: c, organization: o, known: make(map[uint64]int)}
+	p.next, p.stop = iter.Pull(func(yield func(shelved) bool) {
+		err := c.view.ShelfAscending(o.id, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
+			return yield(shelved{key: key, row: row}), c.alive()
+		})
+		if err != nil {
+			yield(shelved{err: err})
+		}
+	})
+	p.turn()
+	return p
+}
+
+func (p *checkpoints) wrong(format string, args ...any) {
+	p.report.breach(ruleTotals, "organization %v: "+format, append([]any{p.organization.id}, args...)...)
+}
+
+// turn reads the next head.
+func (p *checkpoints) turn() {
+	for {
+		p.head = store.CheckpointHead{}
+		row, more := p.next()
+		switch {
+		case !more:
+			return
+		case row.err != nil:
+			if p.ctx.Err() == nil {
+				p.wrong("%v", row.err)
+			}
+			return
+		}
+		head, err := store.DecodeCheckpointHead(row.key, row.row)
+		if err == nil {
+			p.head, p.row = head, bytes.Clone(row.row)
+			return
+		}
+		p.wrong("%v", err)
+	}
+}
+
+// follow compares the checkpoint after an event, if there is one, when the books have
+// followed the event.
+func (p *checkpoints) follow(e *ledger.Event) {
+	for p.head.Seq != 0 && p.head.Seq <= e.Seq {
+		switch {
+		case p.head.Seq < e.Seq:
+			p.wrong("the checkpoint after event %d comes too late", p.head.Seq)
+		case p.head.Booked != e.Booked:
+			p.wrong("the checkpoint after event %d lies at another time", e.Seq)
+		default:
+			p.compare()
+		}
+		p.report.count(ruleTotals, 1)
+		p.known[p.head.Seq], p.last = len(p.head.Parts), p.head
+		p.turn()
+	}
+}
+
+// compare makes a checkpoint again.
+func (p *checkpoints) compare() {
+	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: p.head.Seq, Booked: p.head.Booked, Previous: p.head.Previous}}
+	place := 0
+	part := func(want []byte) {
+		if want != nil {
+			p.part(place, want)
+			place++
+		}
+	}
+	for _, a := range p.ordered() {
+		if a.made.lines > 0 {
+			part(w.Add([]byte(a.key), &a.made.totals))
+		}
+	}
+	part(w.Flush())
+	if !bytes.Equal(store.EncodeCheckpointHead(&w.Head), p.row) {
+		p.wrong("the checkpoint after event %d has %d accounts in %d parts with other sums than its %d accounts in %d parts",
+			p.head.Seq, p.head.Accounts, len(p.head.Parts), w.Head.Accounts, len(w.Head.Parts))
+	}
+	if _, there := p.known[p.head.Previous]; !there && p.head.Previous != 0 {
+		p.wrong("the checkpoint after event %d is made of one after event %d, which is not there", p.head.Seq, p.head.Previous)
+	}
+}
+
+// ordered are the accounts that there are so far.
+func (p *checkpoints) ordered() []orderedAccount {
+	if accounts := p.organization.books.accounts; len(p.order) != len(accounts) {
+		p.order = p.order[:0]
+		for at, made := range accounts {
+			p.order = append(p.order, orderedAccount{string(store.AccountKey(nil, at)), at, made})
+		}
+		slices.SortFunc(p.order, func(a, b orderedAccount) int { return cmp.Compare(a.key, b.key) })
+	}
+	return p.order
+}
+
+// part compares a part with what it should be.
+func (p *checkpoints) part(place int, want []byte) {
+	got, found, err := p.view.ShelfRow(p.organization.id, store.KeyCheckpointPart(p.head.Seq, place))
+	switch {
+	case err != nil:
+		p.wrong("the checkpoint after event %d: %v", p.head.Seq, err)
+	case !found: // a head without it is not used
+	case !bytes.Equal(got, want):
+		p.wrong("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, place, p.differs(got, want))
+	}
+}
+
+// differs names the first account in which two parts differ.
+func (p *checkpoints) differs(got, want []byte) string {
+	totals := make(map[string]ledger.Totals)
+	_ = store.DecodeCheckpointPart(want, func(key []byte, t *ledger.Totals) (bool, error) {
+		totals[string(key)] = *t
+		return true, nil
+	})
+	where := ""
+	err := store.DecodeCheckpointPart(got, func(key []byte, t *ledger.Totals) (bool, error) {
+		if wanted, there := totals[string(key)]; there && wanted == *t {
+			return true, nil
+		}
+		if a, ok := store.ParseAccountKey(key); ok {
+			where = ": account " + string(a.Path) + " " + a.Asset.String()
+		}
+		return false, nil
+	})
+	if err != nil {
+		return ": it cannot be read"
+	}
+	return where
+}
+
+// end takes what is left when there are no more events: heads of none, and parts that
+// no head names, but for those of a checkpoint that was cut off.
+func (p *checkpoints) end() {
+	for ; p.head.Seq != 0; p.turn() {
+		p.wrong("there is a checkpoint after event %d, which is not there", p.head.Seq)
+	}
+	err := p.view.ShelfKeys(p.organization.id, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
+		seq, place, ok := store.ParseCheckpointPart(key)
+		parts, named := p.known[seq]
+		switch {
+		case bytes.HasPrefix(key, store.CheckpointHeads()):
+		case !ok:
+			p.wrong("a row of checkpoints of an unknown kind, with key %x", key)
+		case seq <= p.last.Seq && (!named || place >= parts):
+			p.wrong("part %d of the checkpoint after event %d is none of its parts", place, seq)
+		}
+		return nil, true, p.alive()
+	})
+	if err != nil && p.ctx.Err() == nil {
+		p.wrong("%v", err)
+	}
+}

@@ -1,0 +1,195 @@
+package snapshots_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"mizan/actors"
+	"mizan/actors/checkpoint"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots"
+)
+
+// checkpointed has more days booked, and checkpoints made of those that are over.
+func (w *town) checkpointed(t *testing.T) {
+	t.Helper()
+	for day := range 4 {
+		j := openJournal(t, w, clock.NewManual(start.AddDate(0, 0, day+1)), nil)
+		var changes []*posting.Change
+		for n := range 60 {
+			changes = append(changes, &posting.Change{Steps: []posting.Step{between(w, 1, n%10, 10+day)}})
+		}
+		submitTo(t, j, changes...)
+	}
+	w.look(t)
+}
+
+// look has the real keeper make what is due.
+func (w *town) look(t *testing.T) {
+	t.Helper()
+	manual := clock.NewManual(start.AddDate(0, 0, 4))
+	j := openJournal(t, w, manual, nil)
+	runtime := actors.New(actors.Options{Clock: manual, Journal: j, Log: quiet})
+	runtime.Start(func(posting.Item) bool { return false })
+	must(t, checkpoint.Start(runtime).Look())
+	runtime.Stop()
+	must(t, j.Close())
+}
+
+// checkpointRows are the heads and the parts of the first organization's checkpoints.
+func checkpointRows(p *planter, w *town) (heads, parts []shelfRow) {
+	p.t.Helper()
+	for _, of := range []struct {
+		prefix []byte
+		rows   *[]shelfRow
+	}{{store.CheckpointHeads(), &heads}, {store.CheckpointParts(), &parts}} {
+		keys, rows := p.rows(store.KeyShelf(nil, w.first.Org, of.prefix))
+		for i := range keys {
+			*of.rows = append(*of.rows, shelfRow{keys[i], rows[i]})
+		}
+	}
+	if len(heads) < 4 || len(parts) != len(heads) {
+		p.t.Fatalf("%d checkpoints in %d parts", len(heads), len(parts))
+	}
+	return heads, parts
+}
+
+type shelfRow struct{ key, row []byte }
+
+// rewritten puts another part in a checkpoint's place, and a head that fits it.
+func (p *planter) rewritten(head, part shelfRow, change func(key []byte, t *ledger.Totals) (left bool), more ...ledger.Account) {
+	p.t.Helper()
+	h, err := store.DecodeCheckpointHead(store.ShelfKey(head.key), head.row)
+	must(p.t, err)
+	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: h.Seq, Booked: h.Booked, Previous: h.Previous}}
+	must(p.t, store.DecodeCheckpointPart(part.row, func(key []byte, t *ledger.Totals) (bool, error) {
+		if key := bytes.Clone(key); change(key, t) {
+			w.Add(key, t)
+		}
+		return true, nil
+	}))
+	for _, a := range more {
+		w.Add(store.AccountKey(nil, a), new(ledger.Totals))
+	}
+	p.group.Set(part.key, w.Flush())
+	p.group.Set(head.key, store.EncodeCheckpointHead(&w.Head))
+}
+
+func TestSoundCheckpointsBreakNoRule(t *testing.T) {
+	w := settle(t)
+	before := w.check(t, snapshots.Inputs{})
+	w.checkpointed(t)
+	with := w.check(t, snapshots.Inputs{})
+	wantBroken(t, with)
+	if len(with.Rules) == 0 || counted(with, 2) <= counted(before, 2) {
+		t.Error("nothing was compared")
+	}
+	for name, change := range map[string]func(p *planter, heads, parts []shelfRow){
+		"all are missing": func(p *planter, heads, parts []shelfRow) {
+			for _, row := range append(heads, parts...) {
+				p.group.Delete(row.key)
+			}
+		},
+		"a part is missing":    func(p *planter, _, parts []shelfRow) { p.group.Delete(parts[1].key) },
+		"the last was cut off": func(p *planter, heads, _ []shelfRow) { p.group.Delete(heads[len(heads)-1].key) },
+	} {
+		w.plant(t, func(p *planter) {
+			heads, parts := checkpointRows(p, w)
+			change(p, heads, parts)
+		})
+		got := w.check(t, snapshots.Inputs{})
+		wantBroken(t, got)
+		if got.Digest != with.Digest {
+			t.Errorf("%s: the digest is another", name)
+		}
+		w.look(t)
+	}
+}
+
+// counted is how many things a rule has looked at.
+func counted(r *snapshots.Report, rule int) uint64 {
+	for _, of := range r.Rules {
+		if of.Number == rule {
+			return of.Count
+		}
+	}
+	return 0
+}
+
+func TestEveryWrongCheckpointIsFound(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		change     func(p *planter, heads, parts []shelfRow)
+	}{
+		{"a total that is one more", "has other totals in part 0 than its events give: account L:bench:3", func(p *planter, heads, parts []shelfRow) {
+			p.rewritten(heads[1], parts[1], func(key []byte, t *ledger.Totals) bool {
+				if a, _ := store.ParseAccountKey(key); a.Path == "L:bench:3" {
+					t.DebitsPosted = mustAdd(t.DebitsPosted, 1)
+				}
+				return true
+			})
+		}},
+		{"an account that is left out", "with other sums than its", func(p *planter, heads, parts []shelfRow) {
+			p.rewritten(heads[2], parts[2], func(key []byte, _ *ledger.Totals) bool {
+				a, _ := store.ParseAccountKey(key)
+				return a.Path != "L:bench:4"
+			})
+		}},
+		{"an account that there is not", "account L:nobody", func(p *planter, heads, parts []shelfRow) {
+			p.rewritten(heads[3], parts[3], func([]byte, *ledger.Totals) bool { return true }, ledger.Account{Path: "L:nobody", Asset: money.Asset{Currency: "USD", Env: money.Test}})
+		}},
+		{"a part of another checkpoint", "than its events give", func(p *planter, _, parts []shelfRow) {
+			p.group.Set(parts[2].key, parts[1].row)
+		}},
+		{"one that lies at another time", "lies at another time", func(p *planter, heads, _ []shelfRow) {
+			key := bytes.Clone(heads[1].key)
+			key[len(key)-1]++
+			p.group.Delete(heads[1].key)
+			p.group.Set(key, heads[1].row)
+		}},
+		{"one of an event that was not booked", "which is not there", func(p *planter, heads, parts []shelfRow) {
+			last := heads[len(heads)-1]
+			h, err := store.DecodeCheckpointHead(store.ShelfKey(last.key), last.row)
+			must(p.t, err)
+			h.Previous, h.Seq = h.Seq, h.Seq+1_000_000
+			p.group.Set(store.KeyShelf(nil, ledger.ID(last.key[1:17]), store.KeyCheckpointHead(h.Booked+1_000_000_000_000)), store.EncodeCheckpointHead(&h))
+		}},
+		{"a head that cannot be read", "unknown form", func(p *planter, heads, _ []shelfRow) { p.group.Set(heads[3].key, []byte{7}) }},
+		{"a part of no checkpoint", "is none of its parts", func(p *planter, heads, parts []shelfRow) {
+			seq, place, ok := store.ParseCheckpointPart(store.ShelfKey(parts[1].key))
+			if !ok {
+				p.t.Fatal("a part's key")
+			}
+			p.group.Set(store.KeyShelf(nil, ledger.ID(parts[1].key[1:17]), store.KeyCheckpointPart(seq, place+1)), parts[1].row)
+		}},
+		{"a row of no known kind", "of an unknown kind", func(p *planter, heads, _ []shelfRow) {
+			p.group.Set(store.KeyShelf(nil, ledger.ID(heads[0].key[1:17]), []byte("tx")), []byte{1})
+		}},
+		{"a chain with another link", "which is not there", func(p *planter, heads, parts []shelfRow) {
+			h, err := store.DecodeCheckpointHead(store.ShelfKey(heads[2].key), heads[2].row)
+			must(p.t, err)
+			h.Previous--
+			p.group.Set(heads[2].key, store.EncodeCheckpointHead(&h))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := settle(t)
+			w.checkpointed(t)
+			w.plant(t, func(p *planter) {
+				heads, parts := checkpointRows(p, w)
+				c.change(p, heads, parts)
+			})
+			report := w.check(t, snapshots.Inputs{})
+			wantBroken(t, report, 2)
+			if said := report.Rules[1].Details; !slices.ContainsFunc(said, func(detail string) bool { return strings.Contains(detail, c.says) }) {
+				t.Errorf("it says %q, want %q", said, c.says)
+			}
+		})
+	}
+}

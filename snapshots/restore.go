@@ -1,0 +1,319 @@
+package snapshots
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"mizan/internal/clock"
+	"mizan/internal/durable"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// Restoring ends the name of the directory in which a restore is at work. It is
+// beside the one that it becomes, and never used as it is.
+const Restoring = ".restoring"
+
+// RestoreConfig says what is restored, and where to.
+type RestoreConfig struct {
+	From    string    // a backup, or a directory of them
+	At      time.Time // of a directory: the newest that is not after it; zero: the newest
+	Data    string    // the data directory to make: absent or empty
+	Keyring Sealer
+	Log     *slog.Logger // nil: slog.Default
+}
+
+// Restored is what a restore has reached.
+type Restored struct {
+	Header BackupHeader // of the newest backup that was used
+	Used   int          // how many were
+	Rows   uint64
+	Report *Report
+}
+
+// ErrNotEmpty says that the directory to restore into holds something.
+var ErrNotEmpty = errors.New("is not empty; a restore makes a new data directory")
+
+// Restore makes a data directory of a backup and those that it rests on. It is
+// made under another name; everything in it is checked, and only then it gets its
+// own. After an error there is nothing new. Errors: *BackupError for the backups,
+// ErrNotEmpty, store.ErrLocked, store.ErrNoSpace, or those of the file system.
+func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	if cfg.Data, err = filepath.Abs(cfg.Data); err != nil {
+		return nil, err
+	}
+	if err := vacant(cfg.Data); err != nil {
+		return nil, err
+	}
+	c, err := openChain(cfg.From, cfg.At, cfg.Keyring)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	if err := known(c); err != nil {
+		return nil, err
+	}
+	site, err := openSite(cfg.Data + Restoring)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, site.close()) }()
+	done = &Restored{Header: c.top().header, Used: len(c)}
+	if done.Rows, err = load(ctx, c, site.dir, cfg.Log); err != nil {
+		return nil, err
+	}
+	if done.Report, err = inspect(ctx, c.top(), site.dir, cfg.Log); err != nil {
+		return done, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return done, site.become(cfg.Data)
+}
+
+// vacant refuses a directory in which there is something.
+func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		parent, err := os.Stat(filepath.Dir(dir))
+		if err == nil && !parent.IsDir() {
+			err = &os.PathError{Op: "restore", Path: filepath.Dir(dir), Err: syscall.ENOTDIR}
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("%s %w", dir, ErrNotEmpty)
+	}
+	return nil
+}
+
+// known refuses what this release cannot read.
+func known(c chain) error {
+	for _, a := range c {
+		if a.manifest.Schema > store.Schema {
+			return fmt.Errorf("%s: %w", a.path, store.ErrNewerSchema)
+		}
+	}
+	return nil
+}
+
+// site is the directory in which a restore is at work, locked by it.
+type site struct {
+	dir  string
+	lock *os.File
+	gone bool // it has its own name
+}
+
+// openSite makes the directory. What a restore that was killed has left in it is
+// removed; one that is at work has it locked.
+func openSite(dir string) (s *site, err error) {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	s = &site{dir: dir}
+	if s.lock, err = os.Open(dir); err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = s.lock.Close() // nothing was written
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%s: %w", dir, store.ErrLocked)
+		}
+		return nil, &os.PathError{Op: "lock", Path: dir, Err: err}
+	}
+	return s, s.clear()
+}
+
+func (s *site) clear() error {
+	entries, err := os.ReadDir(s.dir)
+	for _, e := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, e.Name())))
+	}
+	return err
+}
+
+// close removes the directory unless it has become another.
+func (s *site) close() (err error) {
+	if !s.gone {
+		err = os.RemoveAll(s.dir)
+	}
+	return errors.Join(err, s.lock.Close())
+}
+
+// become gives the directory its name. The system call takes the place of an empty
+// directory, and of nothing else.
+func (s *site) become(path string) error {
+	if err := durable.SyncDir(s.dir); err != nil {
+		return err
+	}
+	if err := syscall.Rename(s.dir, path); err != nil {
+		if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) {
+			return fmt.Errorf("%s %w", path, ErrNotEmpty)
+		}
+		return &os.LinkError{Op: "rename", Old: s.dir, New: path, Err: err}
+	}
+	s.gone = true
+	return durable.SyncDir(filepath.Dir(path))
+}
+
+// load makes a store, and the files beside it, of the chain.
+func load(ctx context.Context, c chain, dir string, log *slog.Logger) (rows uint64, err error) {
+	files := pieces{dir: dir}
+	defer func() { err = errors.Join(err, files.close()) }()
+	l, err := store.NewLoader(store.Options{Dir: dir, Log: log}, c.bytes())
+	if err != nil {
+		return 0, err
+	}
+	err = c.merge(ctx, func(r store.StoredRow) error {
+		rows++
+		if rows%everyNth == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return l.Add(r)
+	}, files.add)
+	if err != nil {
+		l.Abandon()
+		return rows, err
+	}
+	top := &c.top().header
+	if n, hash := l.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
+		l.Abandon()
+		return rows, spoiled(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
+	}
+	return rows, l.Finish()
+}
+
+// pieces puts files beside the store together.
+type pieces struct {
+	dir string
+	f   *os.File
+}
+
+func (p *pieces) add(name string, piece []byte) error {
+	if !slices.Contains(backedFiles, name) {
+		return fmt.Errorf("the backup has a file %.40q, which no release of this form writes", name)
+	}
+	path := filepath.Join(p.dir, name)
+	if p.f == nil || p.f.Name() != path {
+		if err := p.close(); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		p.f = f
+	}
+	_, err := p.f.Write(piece)
+	return err
+}
+
+func (p *pieces) close() error {
+	if p.f == nil {
+		return nil
+	}
+	err := errors.Join(p.f.Sync(), p.f.Close())
+	p.f = nil
+	return err
+}
+
+// inspect opens what was loaded as a server does, compares its heads with the
+// manifest and runs the checker.
+func inspect(ctx context.Context, a *archive, dir string, log *slog.Logger) (report *Report, err error) {
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log}, Clock: clock.Real{}, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	if err := compareHeads(j, a); err != nil {
+		return nil, err
+	}
+	log.Info("the store is loaded and is checked", "group", a.header.Group)
+	report, err = check(ctx, j, Inputs{Data: dir, Log: log}, func(c *checker) error { return c.cutCalls(dir) })
+	if err == nil && report.Broken() {
+		err = &BackupError{Path: a.path, What: "the checker found the restored store broken"}
+	}
+	return report, err
+}
+
+func compareHeads(j *posting.Journal, a *archive) error {
+	v := j.View()
+	defer v.Close()
+	heads, err := headsOf(v)
+	if err != nil {
+		return err
+	}
+	same := slices.EqualFunc(heads, a.manifest.Heads, func(x, y BackupHead) bool {
+		return x.Organization == y.Organization && x.Size == y.Size && bytes.Equal(x.Root, y.Root)
+	})
+	if !same {
+		return spoiled(a.path, "the restored journals do not end where its manifest says")
+	}
+	return nil
+}
+
+// VerifyBackup reads a backup, and all that it rests on, to the end: every part is
+// what its manifest says and opens, and their rows are those of one store, by the
+// chain of its groups. It restores nothing. Errors as of Restore.
+func VerifyBackup(ctx context.Context, from string, at time.Time, keyring Sealer) (done *Restored, err error) {
+	c, err := openChain(from, at, keyring)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+	if err := known(c); err != nil {
+		return nil, err
+	}
+	done = &Restored{Header: c.top().header, Used: len(c)}
+	var walk store.RowCheck
+	err = c.merge(ctx, func(r store.StoredRow) error {
+		done.Rows++
+		return walk.Add(r)
+	}, func(string, []byte) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	top := &c.top().header
+	if n, hash := walk.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
+		return nil, spoiled(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
+	}
+	return done, nil
+}
+
+// CheckTransfer reads a backup without its keys: it is whole, and has arrived as
+// it was sent. Only its keys tell whose it is.
+func CheckTransfer(ctx context.Context, path string) (BackupHeader, error) {
+	a, err := openArchive(path, nil)
+	if err != nil {
+		return BackupHeader{}, err
+	}
+	defer a.close()
+	return a.header, a.whole(ctx)
+}
+
+// ReadBackup reads one backup to its end: every part is what its manifest says
+// and opens. What it rests on is not looked at.
+func ReadBackup(ctx context.Context, path string, keyring Sealer) error {
+	a, err := openArchive(path, keyring)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	return a.parts(func(string, []byte) error { return ctx.Err() })
+}
