@@ -1,5 +1,12 @@
 package api
 
+import (
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
 // RouteName is a route as the tests know it.
 type RouteName struct{ Method, Path string }
 
@@ -21,3 +28,19 @@ func (s *Server) Served() (names []RouteName) {
 
 // SearchBack is how a page far behind is found.
 var SearchBack = searchBack
+
+// ContractPage is a page of a product's contracts in a reading: so many of them behind
+// so many newer ones, where so many are passed over rather than searched for. Passed is
+// how many were.
+func ContractPage(view *posting.View, org ledger.ID, product *contract.Product, reading *contract.Reading, skip uint64, n int, near uint64, envs ...money.Env) (ids []ledger.ID, passed uint64, err error) {
+	p := contractPage{org: org, product: product, reading: reading, skip: skip, n: n, near: near}
+	found, err := p.find(view, envs)
+	if err != nil || len(found) == 0 {
+		return nil, 0, err
+	}
+	for i := range found {
+		ids = append(ids, found[i].Record.ID)
+	}
+	_, _, passed, err = p.begin(view, envs)
+	return ids, passed, err
+}

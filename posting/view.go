@@ -1,6 +1,7 @@
 package posting
 
 import (
+	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting/store"
@@ -9,6 +10,7 @@ import (
 // View answers questions about one consistent moment, to one goroutine. Close it.
 type View struct {
 	snap     *store.Snapshot
+	clock    clock.Clock
 	low      uint64                 // no older group has daybook rows
 	searches int                    // of daybooks for one page
 	daybooks map[ledger.ID]sections // that were read as a whole
@@ -17,8 +19,11 @@ type View struct {
 // View opens a view of everything durable now.
 func (j *Journal) View() *View {
 	low := j.low.Load() // before the snapshot: rows are only ever removed
-	return &View{snap: j.store.Snapshot(), low: low}
+	return &View{snap: j.store.Snapshot(), clock: j.clock, low: low}
 }
+
+// Now is the business time, for what follows from it.
+func (v *View) Now() ledger.Micros { return ledger.MicrosOf(v.clock.Now()) }
 
 // Close ends the view.
 func (v *View) Close() { v.snap.Close() }

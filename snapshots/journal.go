@@ -149,5 +149,6 @@ func (j *journal) event(seq uint64, canonical []byte) {
 	j.time = e.Booked
 	closed := j.book(&e)
 	j.follow(&e, closed)
+	j.keep(&e)
 	j.notices.follow(&e)
 }

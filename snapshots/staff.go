@@ -13,7 +13,7 @@ import (
 
 // staffKey looks at a claim on a key of an organization's people; false: it is
 // another key's. It names a contract of its own organization, and what was answered
-// is kept.
+// is kept, or a screening.
 func (c *checker) staffKey(o *organization, key string, owner []byte) bool {
 	text, ok := strings.CutPrefix(key, actors.KeyOfStaff+"/")
 	if !ok {
@@ -25,6 +25,9 @@ func (c *checker) staffKey(o *organization, key string, owner []byte) bool {
 		return true
 	}
 	h := o.histories.find(made)
+	if made.Kind == ledger.Screening && h != nil && h.marks&stored != 0 {
+		return true // it never changes, so that it is the answer too
+	}
 	if made.Kind != ledger.Contract || h == nil || h.marks&stored == 0 {
 		c.report.breach(ruleClaims, "organization %v: a claim (%c) names %s, which is not there", o.id, ledger.ClaimIdempotency, named(made))
 		return true
