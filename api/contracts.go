@@ -20,7 +20,7 @@ type Contracts interface {
 	Create(contractactor.Create) (contractactor.Result, error)
 	Act(contractactor.Act) (contractactor.Result, error)
 	Read(org ledger.ID, p *contract.Product, reading *contract.Reading, id ledger.ID) (contractactor.Result, error)
-	Screen(org ledger.ID, given contract.Screened) (contractactor.Screening, error)
+	Screen(org ledger.ID, given contract.Screened, key actors.Key) (contractactor.Screening, error)
 }
 
 // secularPath begins the addresses of the secular reading.
@@ -49,7 +49,7 @@ func (s *Server) contractRoutes() (routes []route) {
 	}
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	add := func(method, path string, do func(*Server, *call, *family, *contract.Product) error, product *contract.Product) {
-		r := route{method: method, path: path, access: session, roles: contractReaders, handle: secularFamily.handler(do, product)}
+		r := route{method: method, path: path, access: session, roles: contractReaders, family: secularFamily, handle: secularFamily.handler(do, product)}
 		if method == post {
 			r.roles, r.command = contractors, true // a body may be absent where an action takes nothing
 		}
@@ -88,11 +88,24 @@ func (f *family) admit(s *Server, c *call) error {
 	o, known := s.cfg.Directory.Organization(c.who.Org)
 	switch {
 	case !known || !o.Has(f.module):
-		return ledger.Refuse(op, ledger.ModuleNotActive, "the module %s is not active", f.module)
+		return f.inactive()
 	case f.bank && o.Type != directory.Bank:
 		return ledger.Refuse(op, ledger.Forbidden, "the organization is not a bank")
 	}
 	return nil
+}
+
+// forbids is the refusal of somebody whom the organization knows and the family does
+// not let in: without the module nothing else is said, whoever asks.
+func (f *family) forbids(s *Server, org ledger.ID, forbidden error) error {
+	if o, known := s.cfg.Directory.Organization(org); !known || o.Has(f.module) {
+		return forbidden
+	}
+	return f.inactive()
+}
+
+func (f *family) inactive() error {
+	return ledger.Refuse("api.contracts", ledger.ModuleNotActive, "the module %s is not active", f.module)
 }
 
 // detailed puts what was refused of fields into the shape that contracts have for it:

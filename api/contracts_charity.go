@@ -1,7 +1,9 @@
 package api
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -43,6 +45,7 @@ type gift struct {
 	event *ledger.Event
 	index int // in its entry
 	giver *giver
+	from  []string // the accounts that it came from, each up to the contract
 }
 
 // giver is a contract of the family, as the report names it.
@@ -92,13 +95,16 @@ func (s *Server) charity(c *call, f *family, _ *contract.Product) error {
 	return nil
 }
 
+// dayOrInstant are the forms of the report's bounds.
+const dayOrInstant = "a day, YYYY-MM-DD, or an RFC 3339 time"
+
 // fromDay is the instant from which on is asked: an RFC 3339 time, or the beginning of
 // a day. Not sent: from the beginning.
 func (q *query) fromDay(name string) ledger.Micros {
 	if day, ok := contract.ParseDate(q.values[name]); ok {
 		return ledger.MicrosOf(day.Time())
 	}
-	return q.instant(name, 0)
+	return q.moment(name, 0, dayOrInstant)
 }
 
 // toDay is the instant up to which is asked, inclusive: an RFC 3339 time, or the end
@@ -107,7 +113,7 @@ func (q *query) toDay(name string, now time.Time) ledger.Micros {
 	if day, ok := contract.ParseDate(q.values[name]); ok {
 		return ledger.MicrosOf((day + 1).Time()) - 1
 	}
-	return q.upTo(name, now)
+	return throughNow(q.moment(name, forever, dayOrInstant), now)
 }
 
 // find walks the account's lines between the bounds: all of them, because the totals
@@ -188,10 +194,46 @@ func (q *charityQuery) take(view *posting.View, e *ledger.Event) error {
 			last := &q.gifts[q.limit-1]
 			q.next = strconv.FormatUint(last.event.Seq, 10) + "." + strconv.Itoa(last.index)
 		default:
-			q.gifts = append(q.gifts, gift{e, i, from})
+			came, err := counterparts(e, i)
+			if err != nil {
+				return err
+			}
+			q.gifts = append(q.gifts, gift{e, i, from, came})
 		}
 	}
 	return nil
+}
+
+// counterparts are the accounts on the other side of a posting, among those that
+// balance together with it. What is booked at once balances by itself, and is in the
+// entry in that order: where the lines so far balance, one such part is over. Of what a
+// contract has for several people, the part of the path that they share is enough.
+func counterparts(e *ledger.Event, index int) (accounts []string, err error) {
+	postings, own := e.Entry.Postings, e.Source.ID.String()
+	at, sum := &postings[index], money.Signed{}
+	for i := range postings {
+		p := &postings[i]
+		if p.Asset != at.Asset {
+			continue
+		}
+		path := string(p.Account)
+		if stem, _, its := strings.Cut(path, own); its {
+			path = stem + own
+		}
+		if p.Side != at.Side && !slices.Contains(accounts, path) {
+			accounts = append(accounts, path)
+		}
+		if sum, err = sum.Add(money.Signed{Abs: p.Amount, Negative: p.Side == ledger.Debit}); err != nil {
+			return nil, err
+		}
+		if sum.IsZero() {
+			if i >= index {
+				break
+			}
+			accounts = nil
+		}
+	}
+	return accounts, nil
 }
 
 func (q *charityQuery) count(p *ledger.Posting) (err error) {
@@ -233,6 +275,7 @@ func (f style) appendGift(e *encoder, g *gift) {
 	e.word("side", p.Side.String())
 	f.appendSigned(e, "amount", money.Signed{Abs: p.Amount})
 	e.asset("asset", p.Asset)
+	e.texts("from", g.from)
 }
 
 // appendTotals writes the totals of the assets in which anything was given.

@@ -34,13 +34,14 @@ func TestWhatWentToCharityIsReportedWithItsSources(t *testing.T) {
 	h.session().get(islamic+"charity").want(200, `{"data":[],"meta":{"totals":[]},"cursor":{"cursor_field":"seq","cursor_value":null}}`)
 	first, second := h.charities()
 	a := h.session().get(islamic+"charity").want(200, "")
-	row := func(i int, d *pact, number, date, amount, currency string) string {
+	row := func(i int, d *pact, number, date, amount, currency, from string) string {
 		return fmt.Sprintf(`{"seq":%s,"source":"%s","product_type":"sukuk","contract_number":"%s","event":"redeem_early","date":"%s","booked_at":"%s",`+
-			`"side":"credit","amount":%s,"asset":{"currency":"%s","network":"","env":"prod"}}`,
-			a.at(fmt.Sprintf("data.%d.seq", i)), d.id(), number, date, a.at(fmt.Sprintf("data.%d.booked_at", i)), amount, currency)
+			`"side":"credit","amount":%s,"asset":{"currency":"%s","network":"","env":"prod"},"from":["%s"]}`,
+			a.at(fmt.Sprintf("data.%d.seq", i)), d.id(), number, date, a.at(fmt.Sprintf("data.%d.booked_at", i)), amount, currency, from)
 	}
-	a.want(200, `{"data":[`+row(0, second, "SUK-2026-000002", "2026-09-05", "9007199254740993", "MYR")+`,`+
-		row(1, first, "SUK-2026-000001", "2026-09-04", "1", "AED")+`,`+row(2, first, "SUK-2026-000001", "2026-09-04", "15", "AED")+`],`+
+	a.want(200, `{"data":[`+row(0, second, "SUK-2026-000002", "2026-09-05", "9007199254740993", "MYR", "Q:holders:"+second.id())+`,`+
+		row(1, first, "SUK-2026-000001", "2026-09-04", "1", "AED", "L:undistributed:"+first.id())+`,`+
+		row(2, first, "SUK-2026-000001", "2026-09-04", "15", "AED", "Q:holders:"+first.id())+`],`+
 		`"meta":{"totals":[{"asset":{"currency":"AED","network":"","env":"prod"},"amount":16,"postings":2},`+
 		`{"asset":{"currency":"MYR","network":"","env":"prod"},"amount":9007199254740993,"postings":1}]},`+
 		`"cursor":{"cursor_field":"seq","cursor_value":null}}`)
@@ -111,6 +112,35 @@ func TestTheReportOnCharityIsAskedForByTimeAndPage(t *testing.T) {
 		"from=x": "from", "from=2026-02-30": "from", "to=": "to", "env=x": "env", "limit=0": "limit", "limit=201": "limit", "cursor=x": "cursor", "page=1": "page",
 	} {
 		h.session().get(islamic + "charity?" + parameters).faults(field)
+	}
+	for _, name := range []string{"from", "to"} {
+		a := h.session().get(islamic + "charity?" + name + "=yesterday").faults(name)
+		if got, want := a.at("details."+name+".0"), name+" must be a day, YYYY-MM-DD, or an RFC 3339 time"; got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+}
+
+// Each line says which accounts it came from, also where one entry holds several: a
+// penalty from the holders, a remainder from what was undistributed. Of a hundred holders,
+// two entries of one action take it.
+func TestALineOfCharitySaysWhatItCameFrom(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.vows("sukuk", "early_redemption_allowed", "true", "early_redemption_penalty", `"200"`,
+		"total_value", `"10000"`, "underlying_asset_value", `"10000"`).approved()
+	d.follows(`start_offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
+	who := func(i int) string { return fmt.Sprintf("%s%03d", someone[:33], i) }
+	for i := range 100 {
+		d.follows(fmt.Sprintf(`subscribe investor_id "%s" certificates 1`, who(i)))
+	}
+	d.follows("close_subscription", "activate", "distribute_profit total_profit 107", `redeem_early redemption_date "2026-09-04"`)
+	a := h.session().get(islamic+"charity").want(200, "")
+	holders := ` ["Q:holders:` + d.id() + `"]`
+	for i, want := range []string{`7 ["L:undistributed:` + d.id() + `"]`, "72" + holders, "128" + holders} {
+		if got := a.at(fmt.Sprintf("data.%d.amount", i)) + " " + a.at(fmt.Sprintf("data.%d.from", i)); got != want {
+			t.Errorf("line %d is %s, want %s", i, got, want)
+		}
 	}
 }
 

@@ -30,7 +30,7 @@ func (f style) appendContract(e *encoder, org ledger.ID, result *contractactor.R
 	e.word("status", string(r.Status))
 	e.word("env", r.Asset.Env.String())
 	whole := detail
-	detail = detail || !r.Product.Brief || f.named
+	detail = detail || !r.Product.Brief
 	for _, c := range r.Product.Columns.Columns {
 		switch {
 		case c == contract.Sent.Column:
@@ -84,7 +84,7 @@ func (f style) appendField(e *encoder, c *contract.Column, value any) {
 		return
 	}
 	if value == nil || f.bare && empty(value) {
-		if !f.bare {
+		if !f.bare && !c.Sparse {
 			e.null(c.Name)
 		}
 		return

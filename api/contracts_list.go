@@ -33,8 +33,8 @@ type contractQuery struct {
 	status   contract.Status
 	region   string
 	kind     string
-	env      money.Env // 0: both
-	arrears  bool
+	env      money.Env   // 0: both
+	arrears  *bool       // nil: either way
 	endsBy   ledger.Date // 0: whenever
 	before   ledger.Micros
 	limit    int
@@ -94,6 +94,7 @@ func (s *Server) contractQueryOf(c *call, q *query, f *family, p *contract.Produ
 	}
 	if _, sent := q.values["env"]; sent || p.Brief {
 		want.env = q.env()
+		want.list = contractactor.ListOfEnv(p, f.reading, want.env)
 	}
 	q.notBlank("region", "type")
 	if words := p.Types(); want.kind != "" && len(words) > 0 && !slices.Contains(words, want.kind) {
@@ -102,13 +103,16 @@ func (s *Server) contractQueryOf(c *call, q *query, f *family, p *contract.Produ
 	if _, known := contract.Regions[want.region]; want.region != "" && !known {
 		q.problems.add("region", "region is not supported by the chart of accounts")
 	}
-	for _, name := range []string{"customer_id", "investor_id"} { // no product has both
+	for _, name := range []string{"customer_id", "investor_id"} { // no product has both; fewer are somebody's than an environment's
 		if who, sent := q.id(name); sent {
 			want.person, want.customer = &who, name == "customer_id"
 			want.list = contractactor.ListOfPerson(p, f.reading, who)
 		}
 	}
-	want.arrears = q.choice("arrears", "false", "true") == "true"
+	if _, sent := q.values["arrears"]; sent {
+		late := q.choice("arrears", "false", "true") == "true"
+		want.arrears = &late
+	}
 	if said, sent := q.values["ending_in_days"]; sent {
 		n, err := strconv.Atoi(said)
 		if err != nil || n < 0 || n > maxEndingIn || strconv.Itoa(n) != said {
@@ -166,7 +170,7 @@ func (q *contractQuery) wants(r *contractactor.Result) bool {
 		return false
 	case q.person != nil && !q.customer && !slices.Contains(c.Product.Holders(c), *q.person):
 		return false
-	case q.arrears && !c.Product.Arrears(c):
+	case q.arrears != nil && c.Product.Arrears(c) != *q.arrears:
 		return false
 	}
 	if q.endsBy != 0 {

@@ -137,8 +137,11 @@ func TestLeasesInArrearsAreFound(t *testing.T) {
 	h.strikes("leases").follows(begin...).follows(`arrears amount "5"`, "return")
 	well := h.strikes("leases").follows(begin...)
 	h.lists("leases", "?arrears=true", late)
-	h.lists("leases", "?arrears=false&status=active", well, cleared, late)
-	h.session().get(pfp + "leases?arrears=yes").faults("arrears")
+	h.lists("leases", "?arrears=false&status=active", well, cleared)
+	h.lists("leases", "?status=active", well, cleared, late)
+	for _, said := range []string{"yes", "", "TRUE", "1", "0"} {
+		h.session().get(pfp + "leases?arrears=" + said).faults("arrears")
+	}
 	h.session().get(pfp + "partnerships?arrears=true").faults("arrears")
 }
 

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"sort"
+
 	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
@@ -16,27 +18,22 @@ type contractPage struct {
 	reading *contract.Reading
 	skip    uint64
 	n       int
+	near    uint64 // how many are passed over rather than searched for
 
 	total uint64 // how many there are on all pages
 }
 
 // find is the page's contracts in the environments, newest first. How many there are
-// says a counter, and those before the page are not read. Where both environments
-// count, a page far behind is found by its contracts' numbers, which have no gaps.
+// says a counter, and those before the page are not read.
 func (p *contractPage) find(view *posting.View, envs []money.Env) (found []contractactor.Result, err error) {
 	if p.total, err = contractactor.Count(view, p.org, p.product, p.reading, envs...); err != nil || p.skip >= p.total {
 		return nil, err
 	}
-	list, walk, skip := p.list(), posting.Walk{}, p.skip
-	switch {
-	case len(envs) == 1:
-		list = contractactor.ListOfEnv(p.product, p.reading, envs[0])
-	case skip > passedOver:
-		if walk.Before, skip, err = p.search(view, p.total-skip); err != nil {
-			return nil, err
-		}
+	list, before, skip, err := p.begin(view, envs)
+	if err != nil {
+		return nil, err
 	}
-	err = view.List(p.org, list, walk, func(row posting.Listed) (bool, error) {
+	err = view.List(p.org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
 		if skip > 0 {
 			skip--
 			return true, nil
@@ -50,15 +47,54 @@ func (p *contractPage) find(view *posting.View, envs []money.Env) (found []contr
 	return found, err
 }
 
-func (p *contractPage) list() posting.List { return contractactor.ListOf(p.product, p.reading) }
+// begin says which list to walk from where, and how many to pass over. A page far
+// behind is found by its contracts' numbers, which have no gaps: those of one environment
+// have the other's in between, and where these are more than are passed over anyhow, it
+// is walked to.
+func (p *contractPage) begin(view *posting.View, envs []money.Env) (list posting.List, before ledger.Micros, skip uint64, err error) {
+	list, skip = contractactor.ListOf(p.product, p.reading), p.skip
+	var between []ledger.Micros
+	searched := skip > p.near
+	if len(envs) == 1 {
+		list = contractactor.ListOfEnv(p.product, p.reading, envs[0])
+		if searched {
+			between, searched, err = p.others(view, envs[0])
+		}
+	}
+	if searched && err == nil {
+		before, skip, err = p.search(view, list, p.total-p.skip, between)
+	}
+	return list, before, skip, err
+}
 
-// search is where to walk from for the contract with the number, and how many are to
-// be passed over.
-func (p *contractPage) search(view *posting.View, number uint64) (before ledger.Micros, skip uint64, err error) {
-	return searchBack(number, passedOver, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
-		err = view.List(p.org, p.list(), posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
+// others are the instants at which the contracts of the other environment were made,
+// newest first; false: there are too many of them.
+func (p *contractPage) others(view *posting.View, env money.Env) (made []ledger.Micros, few bool, err error) {
+	other := money.Prod
+	if env == money.Prod {
+		other = money.Test
+	}
+	n, err := contractactor.Count(view, p.org, p.product, p.reading, other)
+	if err != nil || n > p.near {
+		return nil, false, err
+	}
+	err = view.List(p.org, contractactor.ListOfEnv(p.product, p.reading, other), posting.Walk{}, func(row posting.Listed) (bool, error) {
+		made = append(made, row.Booked)
+		return true, nil
+	})
+	return made, true, err
+}
+
+// search is where to walk a list from for its contract of a rank, the oldest being the
+// first, and how many are to be passed over. A contract's rank is its number less those
+// that were made before it and are not in the list; between are the instants of all
+// such, newest first.
+func (p *contractPage) search(view *posting.View, list posting.List, rank uint64, between []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
+	return searchBack(rank, p.near, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
+		err = view.List(p.org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
 			stored, _, err := view.Record(p.org, ledger.Source{Kind: ledger.Contract, ID: row.ID})
-			booked, last = row.Booked, stored.Stamp.Number
+			newer := sort.Search(len(between), func(i int) bool { return between[i] < row.Booked })
+			booked, last = row.Booked, stored.Stamp.Number-uint64(len(between)-newer)
 			return false, err
 		})
 		return booked, last, err

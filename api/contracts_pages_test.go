@@ -175,30 +175,48 @@ func TestTheScheduleOfAnInstalmentSaleIsACSVFile(t *testing.T) {
 }
 
 // A page looks at so many contracts and no more: one that has found too little says
-// where it stopped, and the next one goes on from there.
+// where it stopped, and the next one goes on from there: walking the cursors finds the
+// one lease in arrears although all others are newer.
 func TestAPageOfContractsLooksAtSoManyAndNoMore(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	const bound = 400
-	oldest := h.strikes("safekeeping-deposits", "env", `"test"`)
-	body := forms["safekeeping-deposits"].json()
+	oldest := h.strikes("leases", "region", `"MY"`).follows(`acquire ownership_documents ["deed"]`, "activate", `arrears amount "5"`)
+	body := forms["leases"].json()
 	var all sync.WaitGroup
 	for range crowd {
 		all.Go(func() {
 			for range bound / crowd {
-				h.session().post(pfp+"safekeeping-deposits", body).want(201, "")
+				h.session().post(pfp+"leases", body).want(201, "")
 			}
 		})
 	}
 	all.Wait()
 	for range bound % crowd {
-		h.session().post(pfp+"safekeeping-deposits", body).want(201, "")
+		h.session().post(pfp+"leases", body).want(201, "")
 	}
-	first := h.session().get(pfp+"safekeeping-deposits?env=test").want(200, "")
-	if first.rows() != 0 || first.at("cursor.cursor_value") == "null" {
-		t.Fatalf("%d contracts were looked at for %s", bound+1, first.body)
+	for _, filter := range []string{"arrears=true", "status=active", "region=MY", "ending_in_days=36500", "arrears=true&env=prod", "arrears=true&limit=1"} {
+		first := h.session().get(pfp+"leases?"+filter).want(200, "")
+		if first.rows() != 0 || first.at("cursor.cursor_value") == "null" {
+			t.Fatalf("%s: %d contracts were looked at for %s", filter, bound+1, first.body)
+		}
+		last := h.session().get(pfp+"leases?"+filter+"&cursor="+url.QueryEscape(first.at("cursor.cursor_value"))).want(200, "")
+		if ids := last.ids(); !slices.Equal(ids, []string{oldest.id()}) || last.at("cursor.cursor_value") != "null" {
+			t.Errorf("%s: the second page is %s", filter, last.body)
+		}
 	}
-	h.lists("safekeeping-deposits", "?env=test&cursor="+url.QueryEscape(first.at("cursor.cursor_value")), oldest)
-	newest := h.strikes("safekeeping-deposits", "env", `"test"`)
-	h.lists("safekeeping-deposits", "?env=test", newest)
+	// An environment has a list of its own, in which nothing is looked at in vain.
+	rare := h.strikes("leases", "env", `"test"`)
+	for range crowd {
+		all.Go(func() {
+			for range bound/crowd + 1 {
+				h.session().post(pfp+"leases", body).want(201, "")
+			}
+		})
+	}
+	all.Wait()
+	a := h.session().get(pfp+"leases?env=test").want(200, "")
+	if !slices.Equal(a.ids(), []string{rare.id()}) || a.at("cursor.cursor_value") != "null" {
+		t.Errorf("the one of its environment: %s", a.body)
+	}
 }

@@ -27,7 +27,7 @@ func (s *Server) religiousRoutes() []route {
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	f := religiousFamily
 	gated := func(method, path string, command bool, do func(*Server, *call, *family, *contract.Product) error) route {
-		return route{method: method, path: religiousPath + path, access: session, roles: contractors, command: command, handle: f.handler(do, nil)}
+		return route{method: method, path: religiousPath + path, access: session, roles: contractors, family: f, command: command, handle: f.handler(do, nil)}
 	}
 	typed := func(do func(*Server, *call, *family, *contract.Product) error) func(*Server, *call, *family, *contract.Product) error {
 		return func(s *Server, c *call, f *family, _ *contract.Product) error {
@@ -92,7 +92,7 @@ func (s *Server) pageOfContracts(c *call, f *family, product *contract.Product) 
 	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
-	want := contractPage{org: c.who.Org, product: product, reading: f.reading, skip: uint64(page-1) * uint64(size), n: size}
+	want := contractPage{org: c.who.Org, product: product, reading: f.reading, skip: uint64(page-1) * uint64(size), n: size, near: passedOver}
 	found, err := want.find(view, envs)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *Server) contractStats(c *call, f *family, _ *contract.Product) error {
 	return nil
 }
 
-// contractRegions is GET /regions.
+// contractRegions is GET /regions: those in which the organization works.
 func (s *Server) contractRegions(c *call, f *family, _ *contract.Product) error {
 	if err := queryOf(c.RequestCtx).problems.err(); err != nil {
 		return err
@@ -169,7 +169,11 @@ func (s *Server) contractRegions(c *call, f *family, _ *contract.Product) error 
 	e.open('{')
 	e.enter("data", '{')
 	e.enter("regions", '[')
+	o, known := s.cfg.Directory.Organization(c.who.Org)
 	for _, region := range contract.AllRegions() {
+		if !known || !o.Allows(region.Code) {
+			continue
+		}
 		if region.DualBanking {
 			dual = append(dual, region.Code)
 		}

@@ -54,6 +54,50 @@ func TestWithoutTheModuleTheReligiousFamilyIsNotThere(t *testing.T) {
 	h.session().get(pfp+"managed-investments").want(403, "") // which has a module of its own
 }
 
+// Whoever the organization knows hears of the module before anything of roles, keys and
+// banks; who is not known hears nothing of it.
+func TestTheModuleComesBeforeTheRoles(t *testing.T) {
+	t.Parallel()
+	q := openQuarter(t)
+	d := q.vows("mudaraba")
+	known := []kind{asAdmin, asClient, asAuditor, asPartner, byKey, byNeighbour, byOffKey, byAdmin}
+	const organization = "/api/v1/organizations/"
+	q.operator(q.first.org).patch(organization+q.first.org.String(), `{"type":"merchant","modules":["participatory_finance"]}`).want(200, "")
+	before := q.stock()
+	for _, k := range known {
+		d.refuses(q.as(k), 403, `{"error":"module_not_active","message":"the module islamic_finance is not active"`)
+		if a := q.as(k).do("HEAD", islamic+"stats", ""); a.status != 403 {
+			t.Errorf("HEAD as %s: %d", k, a.status)
+		}
+	}
+	if after := q.stock(); after != before {
+		t.Errorf("who was refused has left %+v, before %+v", after, before)
+	}
+	q.operator(q.first.org).patch(organization+q.first.org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
+	before = q.stock()
+	for _, k := range known {
+		for _, r := range q.server.Routes() {
+			if !strings.HasPrefix(r.Path, pfp) {
+				continue
+			}
+			if a := q.as(k).do(r.Method, withParameter(r.Path, someone), ""); a.status != 403 || a.at("error") != "module_not_active" {
+				t.Errorf("%s %s as %s: %d %s", r.Method, r.Path, k, a.status, a.body)
+			}
+		}
+	}
+	for _, k := range []kind{nobody, byStrayKey, asStray} {
+		d.refuses(q.as(k), 401, unauthorized)
+		q.as(k).get(pfp+"leases").want(401, unauthorized)
+	}
+	// The operator's token names no organization that there is: nothing is missing there.
+	for _, org := range []string{"", someone, "x"} {
+		q.anyone().with("authorization", "Bearer "+string(q.seed.AdminToken)).with("x-organization-id", org).get(pfp+"leases").want(403, `{"error":"forbidden","message":"this needs a session of the organization"}`)
+	}
+	if after := q.stock(); after != before {
+		t.Errorf("who was refused has left %+v, before %+v", after, before)
+	}
+}
+
 // The organization has to be a bank.
 func TestTheReligiousFamilyIsOfBanks(t *testing.T) {
 	t.Parallel()

@@ -129,7 +129,7 @@ func TestMetadataOfTheReligiousFamilyIsUntouched(t *testing.T) {
 	const sent = `{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]}`
 	d := h.vows("mudaraba", "metadata", sent)
 	d.says().has(`"metadata":` + sent + `,`)
-	d.asksOf("reject", refusal).want(200, "").has(`"metadata":{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}],"rejection_reason":"not permitted"}`)
+	d.asksOf("reject", refusal).want(200, "").has(`"metadata":{"a":null,"b":"","c":[],"d":{},"e":0.10,"f":[1,{"g":null}]},"rejection_reason":"not permitted"`)
 }
 
 // What is missing or wrong of a creation is refused by its fields, as at the secular

@@ -16,7 +16,7 @@ func TestALifeOfMurabaha(t *testing.T) {
 			"Dr A:cash:AE 50, Dr L:earnest_deposit:{c} 50, Cr A:receivable:{c} 100, Dr L:deferred_profit:{c} 9, Cr I:murabaha 9",
 		"record_delinquency 2026-09-03: Dr M:arrears:{c} 5, Cr M:arrears_control 5",
 		"record_payment 2026-09-03: Dr A:cash:AE 500, Cr A:receivable:{c} 500, Dr L:deferred_profit:{c} 45, Cr I:murabaha 45",
-		"pay_off 2026-09-03: Dr A:cash:AE 500, Cr A:receivable:{c} 500, Dr L:deferred_profit:{c} 46, Cr I:murabaha 46, Dr M:arrears_control 5, Cr M:arrears:{c} 5",
+		"record_payment 2026-09-03: Dr A:cash:AE 500, Cr A:receivable:{c} 500, Dr L:deferred_profit:{c} 46, Cr I:murabaha 46, Dr M:arrears_control 5, Cr M:arrears:{c} 5",
 	)
 	d.says().tells("status", "completed", "total_paid", "1100", "outstanding", "0", "profit_recognised", "100", "delinquent_amount", "0")
 }
@@ -79,7 +79,7 @@ func TestALifeOfMusharaka(t *testing.T) {
 	d.hasMoved(
 		"fund 2026-09-03: Dr A:musharaka:{c} 600, Cr A:cash:AE 600, Dr M:venture_assets:{c} 400, Cr M:partner_capital:{c} 400",
 		"buyout 2026-09-03: Dr A:cash:AE 200, Cr A:musharaka:{c} 200, Dr M:venture_assets:{c} 200, Cr M:partner_capital:{c} 200",
-		"complete_buyout 2026-09-03: Dr A:cash:AE 400, Cr A:musharaka:{c} 400, Dr M:venture_assets:{c} 400, Cr M:partner_capital:{c} 400, "+
+		"buyout 2026-09-03: Dr A:cash:AE 400, Cr A:musharaka:{c} 400, Dr M:venture_assets:{c} 400, Cr M:partner_capital:{c} 400, "+
 			"Dr M:partner_capital:{c} 1000, Cr M:venture_assets:{c} 1000",
 	)
 	h.vows("musharaka").asks("buyout_unit").faults("partnership_type")

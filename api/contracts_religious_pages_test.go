@@ -2,15 +2,19 @@ package api_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
 	"mizan/api"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	"mizan/ledger/money"
 )
 
 // Specification: `{data: [...], meta: {total, product_type}}`, page (default 1) and
@@ -151,6 +155,93 @@ func TestRegionsOfTheReligiousFamily(t *testing.T) {
 	}
 	if got := a.at("data.dual_banking"); got != `["AE","BH","MY","ID","PK","BD","TR","KZ","UZ","RU"]` {
 		t.Errorf("dual banking is at home in %s", got)
+	}
+}
+
+// They are those in which the organization works.
+func TestRegionsAreThoseOfTheOrganization(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	organization := "/api/v1/organizations/" + h.seed.First.Org.String()
+	for allowed, want := range map[string][2]string{
+		`["SA","MY"]`: {"SA MY", `["MY"]`},
+		`["GB"]`:      {"GB", `[]`},
+		`["AE","BH"]`: {"AE BH", `["AE","BH"]`},
+	} {
+		h.admin().patch(organization, `{"allowed_regions":`+allowed+`}`).want(200, "")
+		a, codes := h.session().get(islamic+"regions").want(200, ""), []string(nil)
+		for i := 0; a.at(fmt.Sprintf("data.regions.%d", i)) != "(absent)"; i++ {
+			codes = append(codes, a.at(fmt.Sprintf("data.regions.%d.code", i)))
+		}
+		if got := strings.Join(codes, " "); got != want[0] || a.at("data.dual_banking") != want[1] {
+			t.Errorf("allowed %s: %s", allowed, a.body)
+		}
+	}
+	h.admin().patch(organization, `{"allowed_regions":[]}`).want(200, "")
+	if a := h.session().get(islamic + "regions"); a.at("data.regions.18.code") != "GB" {
+		t.Errorf("without allowed regions: %s", a.body)
+	}
+}
+
+// Specification, "Partnership": "The list returns a short form (identity, status,
+// contributions, ownership percentages); profit shares, buyout history and review are in
+// the detail only": in this family too.
+func TestMusharakaIsListedInItsShortForm(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.vows("musharaka", "metadata", `{"a":1}`)
+	row, _ := h.session().get(islamic + "musharaka").object()["data"].([]any)[0].(map[string]any)
+	want := strings.Fields("bank_contribution bank_ownership_percent contract_number currency customer_contribution customer_id customer_ownership_percent env id inserted_at organization_id partnership_type product_type region status total_value updated_at")
+	if got := slices.Sorted(maps.Keys(row)); !slices.Equal(got, want) {
+		t.Errorf("listed with %q, want %q", got, want)
+	}
+	h.session().get(islamic+"musharaka").want(200, "").has(`"total_value":1000`)
+	whole, _ := d.says().object()["data"].(map[string]any)
+	for name, value := range row {
+		if fmt.Sprint(whole[name]) != fmt.Sprint(value) {
+			t.Errorf("%s is %v in the list and %v in the detail", name, value, whole[name])
+		}
+	}
+	if _, there := whole["compliance_review"]; !there {
+		t.Error("the detail has no review")
+	}
+}
+
+// A page of one environment is found wherever it begins, and with few contracts of the
+// other one it is searched for: no more are passed over than the bound.
+func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const n, every = 40, 5
+	lists := map[money.Env][]ledger.ID{}
+	for i := range n {
+		env := money.Prod
+		if i%every == 2 {
+			env = money.Test
+		}
+		id := uuid.MustParse(h.vows("wadiah", "env", `"`+env.String()+`"`).id())
+		lists[env] = append([]ledger.ID{id}, lists[env]...)
+		if i%7 == 0 {
+			h.vows("mudaraba")
+			h.passes(1 + i)
+		}
+	}
+	view := h.journal.View()
+	defer view.Close()
+	product := contract.Find(contract.Religious, "wadiah")
+	for env, want := range lists {
+		for _, near := range []uint64{0, 3, n / every, n} {
+			for skip := range want {
+				got, passed, err := api.ContractPage(view, h.seed.First.Org, product, contract.Religious, uint64(skip), 3, near, env)
+				must(t, err)
+				if !slices.Equal(got, want[skip:min(skip+3, len(want))]) {
+					t.Errorf("%v behind %d, near %d: %v", env, skip, near, got)
+				}
+				if others := uint64(n - len(want)); others <= near && passed > near {
+					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, passed, near)
+				}
+			}
+		}
 	}
 }
 

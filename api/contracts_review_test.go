@@ -49,7 +49,7 @@ func TestNothingMovesAfterTheReviewHasRefused(t *testing.T) {
 	h := open(t)
 	for _, productType := range []string{"mudaraba", "ijara", "sukuk"} { // murabaha has no reject
 		d := h.vows(productType)
-		d.asksOf("reject", refusal).want(200, "").tells("status", "rejected", "metadata.rejection_reason", "not permitted")
+		d.asksOf("reject", refusal).want(200, "").tells("status", "rejected", "rejection_reason", "not permitted")
 		h.storesNothing(t, func() {
 			for name, body := range religiousActions[productType] {
 				if a := d.asksOf(name, body); name == "subscribe" {

@@ -5,13 +5,15 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/actors"
 	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
 )
 
-// screen is GET /screen: the rules applied to what is named in the query.
+// screen is GET /screen: the rules applied to what is named in the query. It stores
+// what it found; HEAD, of which nobody expects that, stores nothing.
 func (s *Server) screen(c *call, f *family, _ *contract.Product) error {
 	q := queryOf(c.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
 	given := contract.Screened{
@@ -22,10 +24,10 @@ func (s *Server) screen(c *call, f *family, _ *contract.Product) error {
 	if _, sent := q.values["subject"]; !sent {
 		q.problems.add("subject", "subject is required: asset or transaction")
 	}
-	if _, known := contract.Regions[given.Region]; given.Region != "" && !known {
+	if _, known := contract.Regions[given.Region]; !contract.Blank(given.Region) && !known {
 		q.problems.add("region", "region is not supported by the chart of accounts")
 	}
-	if given.Currency != "" && !contract.Currencies[money.Currency(given.Currency)] {
+	if !contract.Blank(given.Currency) && !contract.Currencies[money.Currency(given.Currency)] {
 		q.problems.add("currency", "currency is not one that contracts are made in")
 	}
 	if said, sent := q.values["amount"]; sent {
@@ -35,15 +37,38 @@ func (s *Server) screen(c *call, f *family, _ *contract.Product) error {
 		}
 		given.Amount, given.HasAmount = a, true
 	}
-	if err := q.problems.err(); err != nil {
-		return err
-	}
-	found, err := s.cfg.Contracts.Screen(c.who.Org, given)
+	key, err := s.queryKey(c)
 	if err != nil {
 		return err
 	}
+	if err := q.problems.err(); err != nil {
+		return err
+	}
+	if c.Request.Header.IsHead() {
+		found := contractactor.Screening{Ruleset: contract.RulesetVersion, At: ledger.MicrosOf(s.cfg.Clock.Now())}
+		found.Decision, found.Findings = contract.Screen(&given)
+		writeScreening(c, &found, false)
+		return nil
+	}
+	found, err := s.cfg.Contracts.Screen(c.who.Org, given, key)
+	if err != nil {
+		return err
+	}
+	if found.Replay {
+		replayed(c)
+	}
 	writeScreening(c, &found, false)
 	return nil
+}
+
+// queryKey is the Idempotency-Key of a person's write that is a query: all that it says
+// is in its parameters.
+func (s *Server) queryKey(c *call) (actors.Key, error) {
+	key, err := s.idempotencyKey(c, actors.KeyOfStaff)
+	if err == nil && !key.IsZero() {
+		key.Hash = s.hashOf(c, c.QueryArgs().QueryString())
+	}
+	return key, err
 }
 
 // readScreening is GET /screen/{id}: what a screening was given and what it found.

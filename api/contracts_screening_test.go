@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -93,6 +95,111 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 		a := h.session().get(islamic+"screen?"+given).want(200, "")
 		if got := a.at("data.decision"); got != c.decision {
 			t.Errorf("%s: %s, want %s", c.given, a.body, c.decision)
+		}
+	}
+}
+
+// A word is a word although nobody sees what is written in it, or it is written wide.
+func TestScreeningsReadWhatPeopleRead(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for said, decision := range map[string]string{
+		"alco\u200bhol":                    "fail", // zero-width space
+		"\ufeffgam\u2060b\u00adling\u200d": "fail", // byte order mark, word joiner, soft hyphen, joiner
+		"pork\u200bbelly":                  "fail", // it may part two words as well
+		"tob\ufe0facco":                    "fail", // variation selector
+		"por\u034fk":                       "fail", // combining grapheme joiner
+		"wea\u3164pons":                    "fail", // a filler, a letter by its class
+		"ａｌｃｏｈｏｌ":                          "fail",
+		"ＴＯＢＡＣＣＯ leaves":                   "fail",
+		"conventional＿finance":             "fail",
+		"ｐｏｒｋｐｉｅ":                          "pass",
+		"alco\u200bholics anonymous":       "pass",
+		"\u200b\ufeff":                     "review",
+		"\u3164":                           "review",
+		"\u2800 \u00ad":                    "review",
+	} {
+		a := h.screens("subject", "asset", "region", "AE", "asset_type", said).want(200, "")
+		if got := a.at("data.decision"); got != decision {
+			t.Errorf("%q: %s, want %s", said, got, decision)
+		}
+	}
+	for _, region := range []string{" ", "\u200b", "\t"} {
+		h.screens("subject", "asset", "region", region, "asset_type", "tower", "currency", region).want(200, "").tells("decision", "review")
+	}
+}
+
+// A screening is a write: HEAD makes none.
+func TestHeadMakesNoScreening(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.session().with("idempotency-key", "k").get(islamic+"screen?subject=asset").want(200, "")
+	h.storesNothing(t, func() {
+		for query, status := range map[string]int{"?subject=asset": 200, "?subject=company": 422, "": 422} {
+			a := h.session().with("idempotency-key", "head").do("HEAD", islamic+"screen"+query, "")
+			if a.status != status || a.body != "" {
+				t.Errorf("%s: %d %s", query, a.status, a.body)
+			}
+			if status == 200 && a.header.Get("content-length") != strconv.Itoa(len(made.body)) {
+				t.Errorf("HEAD has the length %s, GET has %d bytes", a.header.Get("content-length"), len(made.body))
+			}
+		}
+	})
+	h.session().with("idempotency-key", "head").get(islamic+"screen?subject=asset").want(200, "") // the key is free
+}
+
+// DECISIONS, 3: every write takes an Idempotency-Key, although this one is a GET: what
+// it says is in its query.
+func TestAScreeningTakesAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	keyed := h.session().with("idempotency-key", "k")
+	const query = islamic + "screen?subject=asset&region=AE&asset_type=tower"
+	first := keyed.get(query).want(200, "")
+	h.passes(1)
+	h.restart()
+	keyed = h.session().with("idempotency-key", "k")
+	h.storesNothing(t, func() {
+		again := keyed.get(query).want(200, first.body)
+		if again.header.Get("x-idempotent-replay") != "true" || first.header.Get("x-idempotent-replay") != "" {
+			t.Errorf("first %q, again %q", first.header, again.header)
+		}
+		keyed.get(islamic + "screen?subject=asset&region=AE&asset_type=pork").conflicts()
+		keyed.get(islamic + "screen?subject=asset").conflicts()
+		keyed.post(islamic+"mudaraba", religiousForm("mudaraba").json()).conflicts()
+		for _, key := range []string{strings.Repeat("k", 256), "a\tb"} {
+			h.session().with("idempotency-key", key).get(query).faults("Idempotency-Key")
+		}
+	})
+	if other := h.session().with("idempotency-key", "other").get(query).want(200, ""); other.at("data.screening_id") == first.at("data.screening_id") {
+		t.Error("another key was given the same screening")
+	}
+	// A contract's key is no screening's.
+	h.session().with("idempotency-key", "made").post(islamic+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
+	h.session().with("idempotency-key", "made").get(query).conflicts()
+	// What was refused has used no key.
+	h.session().with("idempotency-key", "free").get(islamic + "screen").faults("subject")
+	h.session().with("idempotency-key", "free").get(query).want(200, "")
+}
+
+// Of concurrent requests with one key one makes the screening, and all are given it.
+func TestConcurrentScreeningsWithOneKeyAreOne(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const asked = 16
+	bodies := make(chan string, asked)
+	var all sync.WaitGroup
+	for range asked {
+		all.Go(func() {
+			a := h.session().with("idempotency-key", "k").do("GET", islamic+"screen?subject=asset", "")
+			bodies <- strconv.Itoa(a.status) + " " + a.body
+		})
+	}
+	all.Wait()
+	first := <-bodies
+	for range asked - 1 {
+		if other := <-bodies; other != first || !strings.HasPrefix(first, "200 ") {
+			t.Errorf("answered %s and %s", first, other)
 		}
 	}
 }

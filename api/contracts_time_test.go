@@ -96,14 +96,14 @@ func TestMaturitiesArriveWithTheClock(t *testing.T) {
 		`subscribe investor_id "`+someone+`" certificates 1`, "activate")
 	closed := h.strikes("certificate-issues").follows(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
 	buy := func() *answer { return closed.asks("subscribe", "investor_id", `"`+someone+`"`, "certificates", `1`) }
-	buy().faults("subscription_window")
+	buy().faults("subscription_start")
 	for range 29 {
 		h.passes(1)
 	}
 	for _, d := range []*pact{deposit, issue} {
 		d.asks("mature").faults("maturity_date")
 	}
-	buy().faults("subscription_window")
+	buy().faults("subscription_end")
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-02T23:59:59Z"}`).want(200, "")
 	deposit.asks("mature").faults("maturity_date")
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"2026-10-03T00:00:00Z"}`).want(200, "")
@@ -118,15 +118,15 @@ func TestTheSubscriptionWindowHoldsBothItsDays(t *testing.T) {
 	h := open(t)
 	d := h.strikes("certificate-issues").follows(`offering subscription_start "2026-09-04" subscription_end "2026-09-05"`)
 	for _, day := range []struct {
-		now  string
-		open bool
-	}{{"2026-09-03T23:59:59Z", false}, {"2026-09-04T00:00:00Z", true}, {"2026-09-05T23:59:59Z", true}, {"2026-09-06T00:00:00Z", false}} {
+		now     string
+		against string
+	}{{"2026-09-03T23:59:59Z", "subscription_start"}, {"2026-09-04T00:00:00Z", ""}, {"2026-09-05T23:59:59Z", ""}, {"2026-09-06T00:00:00Z", "subscription_end"}} {
 		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"now":"`+day.now+`"}`).want(200, "")
 		a := d.asks("subscribe", "investor_id", `"`+someone+`"`, "certificates", `1`)
-		if day.open {
+		if day.against == "" {
 			a.want(200, "")
 		} else {
-			a.faults("subscription_window")
+			a.faults(day.against)
 		}
 	}
 }

@@ -7,6 +7,9 @@ import (
 
 	"mizan/internal/export"
 	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
 )
 
 // RouteName is a route as the tests know it.
@@ -39,4 +42,20 @@ func NewExportBody(r *io.PipeReader, to net.Conn) io.Reader {
 // ExportBook is what an export of everything in an environment reads.
 func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env string) (*export.Book, error) {
 	return s.bookOf(ctx, &exportQuery{query: &query{values: map[string]string{"env": env}}, to: forever}, org)
+}
+
+// ContractPage is a page of a product's contracts in a reading: so many of them behind
+// so many newer ones, where so many are passed over rather than searched for. Passed is
+// how many were.
+func ContractPage(view *posting.View, org ledger.ID, product *contract.Product, reading *contract.Reading, skip uint64, n int, near uint64, envs ...money.Env) (ids []ledger.ID, passed uint64, err error) {
+	p := contractPage{org: org, product: product, reading: reading, skip: skip, n: n, near: near}
+	found, err := p.find(view, envs)
+	if err != nil || len(found) == 0 {
+		return nil, 0, err
+	}
+	for i := range found {
+		ids = append(ids, found[i].Record.ID)
+	}
+	_, _, passed, err = p.begin(view, envs)
+	return ids, passed, err
 }

@@ -89,23 +89,33 @@ func (q *query) upToLimit(standard, most int) int {
 
 // instant is an RFC 3339 time, or absent if none was sent.
 func (q *query) instant(name string, absent ledger.Micros) ledger.Micros {
+	return q.moment(name, absent, "an RFC 3339 time")
+}
+
+// moment is the same where the parameter may have other forms too, which whoever sends
+// none of them is told.
+func (q *query) moment(name string, absent ledger.Micros, forms string) ledger.Micros {
 	said, sent := q.values[name]
 	if !sent {
 		return absent
 	}
 	at, err := time.Parse(time.RFC3339Nano, said)
 	if err != nil {
-		q.problems.add(name, name+" must be an RFC 3339 time")
+		q.problems.add(name, name+" must be "+forms)
 		return absent
 	}
 	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and keys have no sign
 }
 
 // upTo is the instant up to which is asked, inclusive; not sent: everything.
-// Events that share an instant of the clock are booked microseconds after it, so
-// who names the clock's very instant (a manual clock stands still) means them all.
 func (q *query) upTo(name string, now time.Time) ledger.Micros {
-	at := q.instant(name, forever)
+	return throughNow(q.instant(name, forever), now)
+}
+
+// throughNow is an instant up to which is asked. Events that share an instant of the
+// clock are booked microseconds after it, so who names the clock's very instant (a
+// manual clock stands still) means them all.
+func throughNow(at ledger.Micros, now time.Time) ledger.Micros {
 	if at == ledger.MicrosOf(now) {
 		return forever
 	}

@@ -142,6 +142,7 @@ type route struct {
 	method, path string
 	access       access
 	roles        []directory.Role // of access session
+	family       *family          // whose module comes before the roles; nil: none
 	leaves       bool             // ends the session that it is asked with
 	body         bool             // takes a JSON document
 	command      bool             // writes: bracketed by Enter
@@ -305,6 +306,9 @@ func (s *Server) authenticate(r *route, c *call) (err error) {
 			enter = s.gate.Leaver
 		}
 		c.who, err = enter(&credentials, r.roles...)
+		if r.family != nil && ledger.IsRefusal(err, ledger.Forbidden) {
+			err = r.family.forbids(s, auth.Organization(credentials.Organization), err)
+		}
 	case admin:
 		if err = s.gate.Admin(&credentials); err == nil {
 			err = namedOnce(credentials.Organization)

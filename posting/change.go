@@ -57,7 +57,8 @@ type Step struct {
 	// 1 and without gaps in its organization; empty: none. At most MaxClaim bytes.
 	Number string
 
-	// Due is when the record wants to be woken; 0: never. It replaces what was due.
+	// Due is when the record wants to be woken; 0: never. It replaces what was due. What
+	// has passed already is due at the clock's now.
 	Due ledger.Micros
 
 	// Finish notes the time of the last event as the one at which the record

@@ -300,7 +300,7 @@ func (m *model) step(s *posting.Step, reserved int64) posting.Stamp {
 	}
 	r.stamp.Due = 0
 	if s.Due != 0 {
-		r.stamp.Due = max(s.Due, m.now, r.stamp.Updated)
+		r.stamp.Due = max(s.Due, m.now)
 	}
 	delete(m.taken, k)
 	if s.Record != nil {

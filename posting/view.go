@@ -3,6 +3,7 @@ package posting
 import (
 	"sync/atomic"
 
+	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting/store"
@@ -11,6 +12,7 @@ import (
 // View answers questions about one consistent moment, to one goroutine. Close it.
 type View struct {
 	snap     *store.Snapshot
+	clock    clock.Clock
 	low      uint64                 // no older group has daybook rows
 	searches int                    // of daybooks for one page
 	daybooks map[ledger.ID]sections // that were read as a whole
@@ -22,8 +24,11 @@ type View struct {
 // View opens a view of everything durable now.
 func (j *Journal) View() *View {
 	low := j.low.Load() // before the snapshot: rows are only ever removed
-	return &View{snap: j.store.Snapshot(), low: low, turned: &j.turned}
+	return &View{snap: j.store.Snapshot(), clock: j.clock, low: low, turned: &j.turned}
 }
+
+// Now is the business time, for what follows from it.
+func (v *View) Now() ledger.Micros { return ledger.MicrosOf(v.clock.Now()) }
 
 // Close ends the view.
 func (v *View) Close() { v.snap.Close() }

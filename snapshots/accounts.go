@@ -41,6 +41,12 @@ func (c *checker) pages(o *organization) error {
 	}
 	p.end()
 	p.pageless()
+	c.report.Counts.Accounts += o.books.own.accounts
+	if !o.books.own.agrees() {
+		if err := p.recount(); err != nil {
+			return err
+		}
+	}
 	for at, a := range o.books.accounts {
 		if !a.paged {
 			c.report.breach(ruleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.id, at.Path, at.Asset, a.lines)
@@ -49,6 +55,7 @@ func (c *checker) pages(o *organization) error {
 	c.report.count(ruleTotals, o.books.lines)
 	c.report.Counts.Lines += o.books.lines
 	c.report.Counts.Accounts += uint64(len(o.books.accounts))
+	c.report.Counts.KeptAccounts += uint64(len(o.books.accounts))
 	return c.explain(o, p.differ)
 }
 
@@ -60,6 +67,7 @@ type paging struct {
 	at           ledger.Account
 	stream       hash.Hash
 	gathered     map[ledger.Account][]byte // lines that are on no page yet, of accounts not read yet
+	own          *ownLines                 // the account being read is a contract's own; nil: it is not
 	differ       []ledger.Account
 }
 
@@ -77,8 +85,7 @@ func (p *paging) gather(prefix, lines []byte) error {
 func (p *paging) pageless() {
 	for _, at := range slices.SortedFunc(maps.Keys(p.gathered), byPath) {
 		p.report.breach(ruleTotals, "organization %v: account %s %v has lines in the daybook and no page", p.organization.id, at.Path, at.Asset)
-		p.at, p.prefix = at, []byte{}
-		p.stream.Reset()
+		p.begin(at, []byte{})
 		p.end()
 	}
 }
@@ -91,10 +98,9 @@ func (p *paging) page(key, row []byte) error {
 	}
 	if p.prefix == nil || at != p.at {
 		p.end()
-		p.at, p.prefix = at, append(p.prefix[:0], key[:len(key)-8]...)
-		p.stream.Reset()
+		p.begin(at, append(p.prefix[:0], key[:len(key)-8]...))
 	}
-	p.stream.Write(row)
+	p.add(row)
 	p.organization.paged(p.prefix, row)
 	first := ledger.Micros(binary.BigEndian.Uint64(key[len(key)-8:]))
 	err := store.DecodePage(row, func(l *store.Line) (bool, error) {
@@ -109,13 +115,36 @@ func (p *paging) page(key, row []byte) error {
 	return nil
 }
 
+// begin turns to an account.
+func (p *paging) begin(at ledger.Account, prefix []byte) {
+	p.at, p.prefix, p.own = at, prefix, nil
+	p.stream.Reset()
+	o := p.organization
+	if id, own := ownerContract(at.Path); own && o.books.accounts[at] == nil && o.books.own.known(id) {
+		p.own = &ownLines{at: at, books: o.books}
+		o.books.own.accounts++
+	}
+}
+
+// add takes in lines of the account.
+func (p *paging) add(lines []byte) {
+	if p.own != nil {
+		p.own.add(lines)
+		return
+	}
+	p.stream.Write(lines)
+}
+
 // end compares the account that was read last.
 func (p *paging) end() {
 	if p.prefix == nil {
 		return
 	}
-	p.stream.Write(p.gathered[p.at])
+	p.add(p.gathered[p.at])
 	delete(p.gathered, p.at)
+	if p.own != nil {
+		return
+	}
 	a := p.organization.books.accounts[p.at]
 	if a == nil {
 		p.report.breach(ruleTotals, "organization %v: account %s %v has a page and no event", p.organization.id, p.at.Path, p.at.Asset)
@@ -238,6 +267,14 @@ func (c *checker) balances(o *organization) error {
 		}
 		if !include(sum, &a.totals) {
 			c.report.breach(ruleTotals, "organization %v: the totals in %v are out of range", o.id, at.Asset)
+		}
+	}
+	for asset, own := range o.books.own.sums {
+		if sums[asset] == nil {
+			sums[asset] = new(ledger.Totals)
+		}
+		if !include(sums[asset], own) {
+			c.report.breach(ruleTotals, "organization %v: the totals in %v are out of range", o.id, asset)
 		}
 	}
 	for asset, sum := range sums {

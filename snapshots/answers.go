@@ -28,13 +28,12 @@ type answers struct {
 	asked  map[uint64]*asked // by organization and txid
 	keyed  []keyedAnswer
 	keys   map[uint64]*askedKey // by organization, partner and idempotency key
-	made   []createdAnswer
-}
 
-// createdAnswer acknowledges a record of the directory.
-type createdAnswer struct {
-	line uint32
-	made made
+	contracts     contractAnswers
+	subscriptions []subscriptionAnswer
+	rates         []rateAnswer
+	records       shelf[directoryAnswer]
+	kept          map[made][]int32 // places in records
 }
 
 // answerLine is a line of the answers file. Body and response are JSON, or a
@@ -64,6 +63,7 @@ func (l *answerLine) isShort(s shown) bool {
 
 const (
 	transactionsPath = "/api/v1/transactions"
+	ratesPath        = "/api/v1/rates"
 	entriesPath      = "/api/v1/ledger/entries/"
 )
 
@@ -103,6 +103,7 @@ func (c *checker) readAnswers(path string) error {
 	defer f.Close()
 	a := &c.answers
 	*a = answers{given: true, seed: maphash.MakeSeed(), index: make(map[placed]int32), asked: make(map[uint64]*asked), keys: make(map[uint64]*askedKey)}
+	a.contracts = newContractAnswers()
 	a.states = states{codes: map[string]uint8{"": 0}, names: []string{""}}
 	r := bufio.NewReaderSize(f, 1<<20)
 	read := false
@@ -144,24 +145,13 @@ func parseAnswer(line []byte) (l *answerLine, well bool) {
 	return l, l.OrganizationID == "" || l.orgErr == nil
 }
 
+// readAnswer takes in one answer. What it is about decides who compares it; what
+// nobody does is counted.
 func (c *checker) readAnswer(n uint32, l *answerLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
-	kind, creates := creationAt(path)
-	known := false
-	switch {
-	case creates && l.Method == "POST" && *l.Status == 201:
-		known = c.readCreated(n, kind, l.org, l)
-	case l.orgErr != nil:
-	case l.Method == "POST" && path == transactionsPath:
-		c.readCreate(n, l)
-		known = true
-	case l.Method == "GET" && path == transactionsPath:
-		known = *l.Status == 200 && c.readList(n, l)
-	case strings.HasPrefix(path, transactionsPath+"/"):
-		known = c.readTransaction(n, path[len(transactionsPath)+1:], l)
-	case l.Method == "GET" && *l.Status == 200 && strings.HasPrefix(path, entriesPath):
-		c.readEntry(n, path[len(entriesPath):], l)
-		known = true
+	known := c.readOfDirectory(n, path, l)
+	if !known && l.orgErr == nil {
+		known = c.readOfOrganization(n, path, l)
 	}
 	if known {
 		c.report.count(ruleAnswers, 1)
@@ -170,24 +160,47 @@ func (c *checker) readAnswer(n uint32, l *answerLine) {
 	}
 }
 
-// readCreated reads the answer to a create of the directory: its fields are at
-// the top level, in data, or both.
-func (c *checker) readCreated(n uint32, kind ledger.Kind, org ledger.ID, l *answerLine) bool {
-	var response struct {
-		ID   jsontext.Value `json:"id"`
-		Data struct {
-			ID jsontext.Value `json:"id"`
-		} `json:"data"`
+// readOfDirectory reads what may be answered without naming an organization.
+func (c *checker) readOfDirectory(n uint32, path string, l *answerLine) bool {
+	kind, creates := creationAt(path)
+	switch status := *l.Status; {
+	case creates && l.Method == "POST":
+		return status == 201 && c.readKept(n, kind, "", l)
+	case path == ratesPath && l.Method == "PUT" && (status == 200 || status == 201):
+		c.deedOfRate(n, l)
+		return true
+	case status == 200 || status == 204:
+		kind, id, names := keptAt(path)
+		return names && c.readKept(n, kind, id, l)
 	}
-	if json.Unmarshal(embedded(l.Response), &response) != nil {
-		return false
+	return false
+}
+
+// readOfOrganization reads what is one organization's.
+func (c *checker) readOfOrganization(n uint32, path string, l *answerLine) bool {
+	if rest, ok := strings.CutPrefix(path, screeningsPath); ok && l.Method == "GET" && *l.Status == 200 {
+		c.readScreening(n, rest, l)
+		return true
 	}
-	name := strings.Trim(or(string(response.ID), string(response.Data.ID)), `"`)
-	if kind == ledger.Organization {
-		org, _ = uuid.Parse(name) // its record is in itself; no id, no record
+	if rest, ok := strings.CutPrefix(path, subscriptionsPath); ok {
+		return c.readSubscriptions(n, rest, l)
 	}
-	c.answers.made = append(c.answers.made, createdAnswer{n, made{kind, org, name}})
-	return true
+	if to, ok := contractAddress(path); ok {
+		return c.readContract(n, to, l)
+	}
+	switch {
+	case l.Method == "POST" && path == transactionsPath:
+		c.readCreate(n, l)
+		return true
+	case l.Method == "GET" && path == transactionsPath:
+		return *l.Status == 200 && c.readList(n, l)
+	case strings.HasPrefix(path, transactionsPath+"/"):
+		return c.readTransaction(n, path[len(transactionsPath)+1:], l)
+	case l.Method == "GET" && *l.Status == 200 && strings.HasPrefix(path, entriesPath):
+		c.readEntry(n, path[len(entriesPath):], l)
+		return true
+	}
+	return false
 }
 
 // embedded is the JSON that a value is, or that it holds as a string.
@@ -212,21 +225,30 @@ func (a *answers) hash(texts ...string) uint64 {
 	return m.Sum64() | 1
 }
 
-// checkAnswers reports what was acknowledged and is not there.
+// checkAnswers reports what was acknowledged and is not there, and how many answers
+// nothing is compared with: a rule that has compared none does not hold, it is skipped.
 func (c *checker) checkAnswers() error {
 	a := &c.answers
+	if !a.given {
+		return nil
+	}
+	rule, left := &c.report.Rules[ruleAnswers-1], c.report.Counts.SkippedAnswers
+	if left > 0 {
+		rule.Note = fmt.Sprintf("%d answers compared, %d not of a kind that can be compared", rule.Count, left)
+	}
+	if rule.Count == 0 && rule.Outcome == OK {
+		c.report.skip(ruleAnswers)
+	}
 	for place, at := range a.index {
 		if ack := a.shelf.at(at); !ack.found {
 			c.report.breach(ruleAnswers, "line %d: transaction %v of organization %v is lost", ack.line, place.id, place.org)
 		}
 	}
 	c.checkKeyed()
-	for _, m := range a.made {
-		if !c.directory.made[m.made] && !c.madeAnywhere(m.made) {
-			c.report.breach(ruleAnswers, "line %d: the %s of organization %v is lost", m.line, kindName(m.made.kind), m.made.org)
-		}
-	}
-	return nil
+	c.checkKept()
+	c.checkSigned()
+	c.checkSubscriptionAnswers()
+	return c.checkRates()
 }
 
 // madeAnywhere looks in all organizations for what an answer without one names:

@@ -17,6 +17,8 @@ type books struct {
 	shifted  map[[16]byte]uint64 // rows that should be there, by what they say → seq
 	lines    uint64
 
+	own *ownBooks // nil: contracts' own accounts are as all others
+
 	key, row []byte
 	line     func(ledger.Account, *store.Line) // if set, sees every line
 }
@@ -29,8 +31,6 @@ type account struct {
 	lowered ledger.Micros // when its owner last took something off what is available
 	lines   uint64
 	paged   bool // its pages were read
-
-	explained bool // a contract's columns say what it holds
 }
 
 // hold is an open pending entry.
@@ -99,6 +99,11 @@ func (b *books) apply(e *ledger.Event, closed *hold) (inRange bool, split string
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
 		at := ledger.Account{Path: p.Account, Asset: p.Asset}
+		if b.own != nil && b.own.has(e, p.Account) {
+			inRange = b.own.post(at, e, i, p) && inRange
+			b.lines++
+			continue
+		}
 		a := b.account(at)
 		inRange = a.move(entry.Phase, p) == nil && inRange
 		if p.Side == ledger.Debit && (entry.Phase == ledger.Posted || entry.Phase == ledger.Pending) {

@@ -144,6 +144,7 @@ func (c *checker) everyOrganization() error {
 	for _, id := range ids {
 		o := c.organization(id)
 		o.books = newBooks()
+		o.books.own = newOwnBooks(o.histories)
 		c.digest.begin(id)
 		for _, scan := range []struct {
 			rule int

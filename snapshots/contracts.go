@@ -62,7 +62,7 @@ func addFace(f face) {
 			if !ok {
 				continue
 			}
-			at := stepped{name, from, step.To}
+			at := stepped{f.product.Event(name), from, step.To}
 			if from == contract.Absent {
 				at.from = ""
 			}
@@ -123,9 +123,10 @@ var contractEntries = map[*contract.Product]map[contract.Action]carries{
 type contracts struct {
 	lives   shelf[life]
 	replies shelf[then]
-	last    then              // the contract's event that was read last
-	numbers map[string]*run   // by the prefix of the sequence
-	counted map[string]uint64 // by counterKey, those of products
+	strays  map[ledger.ID]meaning // what others' entries have put on a contract's own accounts
+	last    then                  // the contract's event that was read last
+	numbers map[string]*run       // by the prefix of the sequence
+	counted map[string]uint64     // by counterKey, those of products
 
 	wanted   map[string]uint64 // by counterKey, all; nil: not made yet
 	compared map[string]bool   // counters that there are
@@ -138,6 +139,7 @@ type life struct {
 	asset    uint32          // hash of what it has moved; 0: nothing
 	payload  uint64          // hash of its record
 	shared   meaning         // of its entries on the accounts of tallies
+	kept     meaning         // and of those on its own accounts
 	did      contract.Action // its last event, but for those that go on with it
 	people   uint64          // of the lists of people: what it must be in less what it is in
 	own      faces           // its record's
@@ -153,7 +155,7 @@ type then struct {
 }
 
 func newContracts() contracts {
-	return contracts{numbers: make(map[string]*run), counted: make(map[string]uint64), compared: make(map[string]bool)}
+	return contracts{strays: make(map[ledger.ID]meaning), numbers: make(map[string]*run), counted: make(map[string]uint64), compared: make(map[string]bool)}
 }
 
 // lifeOf is a contract's life.

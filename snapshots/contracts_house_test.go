@@ -150,14 +150,14 @@ func (w *fair) trade(t testing.TB) {
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = newID()
 	s := &stall{house: h, fair: w, service: acting.New(h.runtime), of: make(map[string]acting.Create)}
-	found, err := s.service.Screen(w.first.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"})
+	found, err := s.service.Screen(w.first.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.KeyOfStaff, Text: "screening"})
 	must(t, err)
 	w.screening = found.ID
 	_, err = s.service.Screen(w.first.Org, contract.Screened{
 		Subject: "transaction", Region: "AE", Activity: "gambling", Amount: money.FromUint64(5), HasAmount: true, Debt: "12.5",
-	})
+	}, actors.Key{})
 	must(t, err)
-	_, err = s.service.Screen(w.first.Org, contract.Screened{Subject: "transaction"})
+	_, err = s.service.Screen(w.first.Org, contract.Screened{Subject: "transaction"}, actors.Key{})
 	must(t, err)
 	for _, reading := range contract.Readings {
 		s.partnerships(reading)

@@ -196,6 +196,7 @@ func (c *checker) checkDirectoryRow(r *record, row *directoryRow) {
 		c.faulty(r, "is of a kind that no machine knows")
 	}
 	c.directory.made[made{r.source.Kind, r.organization.id, name}] = true
+	c.meetKept(r, name)
 }
 
 // keyed notes the key that a record must have claimed in its organization.

@@ -11,7 +11,17 @@
 //     shown determine, and not unknown (404) on a later line; a hosted one may
 //     be shown in short. A refund that was named is there, and no less is
 //     refunded than was shown. An entry asked for by its seq is equal in all but
-//     its balances. Other answers are skipped. A line may have partner_id:
+//     its balances. A contract, in both families, is equal in every field as long as
+//     nothing has happened since, and where the answer had a key, for what it was
+//     answered with is kept; else in what its creation fixed, in the instant, at which
+//     it must have come into the status shown by the action asked for, and in the sums
+//     of what its entries had moved by then. One that was shown is not unknown later,
+//     and lists are compared by which contracts they show, and as of when. Screenings
+//     are equal, and renewals (subscriptions) in their terms, in a status that they had
+//     and in no more than has been renewed. A rate was that at its instant. What else the
+//     administration makes is there, and equal in what cannot be changed, or in all but
+//     secrets where nothing has been. Other answers are counted: where there are no
+//     others, the rule is skipped. A line may have partner_id:
 //     without it an organization's partners are one; and idempotency_key: the
 //     claim on it names what the answer shows, and a refused create left none.
 //  2. Per asset and env debits are credits, posted and pending; every running
@@ -104,9 +114,10 @@
 //     and the rules of screenings; which events have entries, and which columns are
 //     sums of which lines, is copied by hand.
 //  3. Rows are read in sections, in order. Memory holds a few hundred bytes a
-//     record, an account, a refund, a volume and a provider's operation, a bit for each
-//     of contracts' numbers, and the
-//     daybooks, which posting bounds; nothing a line or another event. Of deliveries
+//     record, an account, a refund, a volume, a provider's operation and an answer, a bit
+//     for each of contracts' numbers, and the daybooks, which posting bounds; nothing a
+//     line or another event, and nothing an account that a contract has to itself: what
+//     those hold is added up a contract, and their lines are all in all (own.go). Of deliveries
 //     there is one page of notices at a time, with its marks.
 //  4. A detail names ids, seqs, amounts and accounts; never what a partner sent,
 //     which may hold a card number.

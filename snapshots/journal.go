@@ -156,6 +156,7 @@ func (j *journal) event(seq uint64, canonical []byte) {
 	closed := j.book(&e)
 	j.follow(&e, closed)
 	j.months.follow(&e, closed)
+	j.keep(&e)
 	j.notices.follow(&e)
 	j.checkpoints.follow(&e)
 }

@@ -54,12 +54,14 @@ type Rule struct {
 	Count    uint64 // things looked at
 	Breaches uint64
 	Details  []string // of the first breaches
+	Note     string   // what was not looked at; empty: nothing is to be said
 }
 
 // Counts say how much there was to check.
 type Counts struct {
 	Organizations, Events, Lines, Accounts, Records, Claims uint64
 
+	KeptAccounts   uint64 // of Accounts, those that were held in memory: contracts' own are not
 	SkippedAnswers uint64 // lines of the answers file about what rule 1 does not compare
 }
 
@@ -92,13 +94,17 @@ func (r *Report) Broken() bool {
 	return false
 }
 
-// WriteTo prints a line a rule, and beneath a broken one its first breaches.
+// WriteTo prints a line a rule, beneath it what it did not look at, and beneath a broken
+// one its first breaches.
 func (r *Report) WriteTo(out io.Writer) (int64, error) {
 	counted := &counting{to: out}
 	w := bufio.NewWriter(counted)
 	for i := range r.Rules {
 		rule := &r.Rules[i]
 		_, _ = fmt.Fprintf(w, "rule %d %v %d\n", rule.Number, rule.Outcome, rule.Count) // Flush has the error
+		if rule.Note != "" {
+			_, _ = fmt.Fprintf(w, "  %s\n", rule.Note)
+		}
 		for _, detail := range rule.Details {
 			_, _ = fmt.Fprintf(w, "  %s\n", detail)
 		}

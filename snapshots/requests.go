@@ -158,7 +158,12 @@ func (c *checker) checkKeyed() {
 
 // keyOf is what a partner's idempotency key was used for.
 func (c *checker) keyOf(line uint32, org ledger.ID, partner int64, key string) (made ledger.Source, found bool) {
-	owner, found, err := c.view.Claim(org, ledger.ClaimIdempotency, actors.KeyOfPartner(partner)+"/"+key)
+	return c.claimedBy(line, org, actors.KeyOfPartner(partner), key)
+}
+
+// claimedBy is what an idempotency key of a scope was used for.
+func (c *checker) claimedBy(line uint32, org ledger.ID, scope, key string) (made ledger.Source, found bool) {
+	owner, found, err := c.view.Claim(org, ledger.ClaimIdempotency, scope+"/"+key)
 	if err != nil {
 		c.report.breach(ruleAnswers, "line %d: its idempotency key can't be looked for: %v", line, err)
 	}

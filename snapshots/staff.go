@@ -12,8 +12,8 @@ import (
 )
 
 // staffKey looks at a claim on a key of an organization's people; false: it is
-// another key's. It names a closed month of its own organization, or a contract, and
-// what was answered about that is kept.
+// another key's. It names a closed month of its own organization, a contract of which
+// what was answered is kept, or a screening.
 func (c *checker) staffKey(o *organization, key string, owner []byte) bool {
 	text, ok := strings.CutPrefix(key, actors.KeyOfStaff+"/")
 	if !ok {
@@ -25,8 +25,8 @@ func (c *checker) staffKey(o *organization, key string, owner []byte) bool {
 		return true
 	}
 	h := o.histories.find(made)
-	if made.Kind == ledger.Period && h != nil && h.marks&stored != 0 {
-		return true // a closed month never changes: it is its own answer
+	if (made.Kind == ledger.Period || made.Kind == ledger.Screening) && h != nil && h.marks&stored != 0 {
+		return true // neither ever changes, so that it is its own answer
 	}
 	if made.Kind != ledger.Contract || h == nil || h.marks&stored == 0 {
 		c.report.breach(ruleClaims, "organization %v: a claim (%c) names %s, which is not there", o.id, ledger.ClaimIdempotency, named(made))

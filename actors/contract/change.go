@@ -145,7 +145,9 @@ func replied(view *posting.View, org, id, reply ledger.ID) (Result, error) {
 	}
 	stamp := now.Stamp
 	stamp.Version, stamp.LastSeq, stamp.Updated = then.Version, then.Seq, then.Booked
-	return Result{Record: record, Stamp: stamp, Replay: true}, nil
+	r := told(record, stamp, stamp.Updated)
+	r.Replay = true
+	return r, nil
 }
 
 // orAnswered is the answer of the request that took the key first, or else the refusal.

@@ -91,6 +91,7 @@ func (l *live) load() bool {
 	}
 	if found {
 		l.record, l.stamp = r.Record, r.Stamp
+		l.record.Booked = l.stamp.Updated
 	}
 	return found
 }
@@ -137,11 +138,16 @@ func (l *live) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt
 		return
 	}
 	l.record, l.stamp = d.Record, r.Stamps[0]
-	switch m := cause.(type) {
-	case *act:
-		m.answer(answer{result: Result{Record: l.record, Stamp: l.stamp}})
-	case overdue:
+	l.record.Booked = l.stamp.Updated
+	if m, ok := cause.(overdue); ok {
 		l.act(c, m.act)
+		return
+	}
+	if m, ok := cause.(*act); ok {
+		m.answer(answer{result: told(l.record, l.stamp, l.stamp.Updated)})
+	}
+	if l.stamp.Due != 0 && l.stamp.Due <= ledger.MicrosOf(c.Now()) {
+		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // a clock that stands still would not say so
 	}
 }
 

@@ -2,11 +2,13 @@ package contract
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
+	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/posting"
@@ -21,13 +23,18 @@ type Screening struct {
 	Findings []contract.Finding `json:"findings"`
 	Ruleset  int                `json:"ruleset"`
 	At       ledger.Micros      `json:"at"`
+	Replay   bool               `json:"-"` // it is what the key's first request was answered with
 }
 
 // screeningVersion begins a screening's payload; JSON follows.
 const screeningVersion = 1
 
-// Screen applies the rules to what was given and stores both.
-func (s *Service) Screen(org ledger.ID, given contract.Screened) (Screening, error) {
+// Screen applies the rules to what was given and stores both. With a key it does so
+// once: the error is Conflict if the key is another request's.
+func (s *Service) Screen(org ledger.ID, given contract.Screened, key actors.Key) (Screening, error) {
+	if earlier, found, err := s.screenedAlready(org, &key); found || err != nil {
+		return earlier, err
+	}
 	found := Screening{ID: uuid.New(), Given: given, Ruleset: contract.RulesetVersion, At: ledger.MicrosOf(s.rt.Clock.Now())}
 	found.Decision, found.Findings = contract.Screen(&given)
 	body, err := json.Marshal(&found)
@@ -35,18 +42,48 @@ func (s *Service) Screen(org ledger.ID, given contract.Screened) (Screening, err
 		return found, err
 	}
 	done := make(chan posting.Receipt, 1)
-	s.rt.Journal.Submit(&posting.Change{Steps: []posting.Step{{
-		Org: org, Source: ledger.Source{Kind: ledger.Screening, ID: found.ID}, Record: append([]byte{screeningVersion}, body...),
+	source := ledger.Source{Kind: ledger.Screening, ID: found.ID}
+	change := &posting.Change{Steps: []posting.Step{{
+		Org: org, Source: source, Record: append([]byte{screeningVersion}, body...),
 		Events: []ledger.Event{{Name: "screen", To: string(found.Decision)}}, Finish: true,
-	}}}, func(r posting.Receipt) { done <- r })
+	}}}
+	if !key.IsZero() {
+		change.Claims = []ledger.Claim{key.Claim(org, source, nil)}
+	}
+	s.rt.Journal.Submit(change, func(r posting.Receipt) { done <- r })
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
 	select {
 	case r := <-done:
+		if r.Err != nil {
+			if earlier, there, err := s.screenedAlready(org, &key); there || err != nil {
+				return earlier, err
+			}
+		}
 		return found, r.Err
 	case <-timer.C:
 		return found, late()
 	}
+}
+
+// screenedAlready is the screening that was made with the key; false: the key is free.
+// The error is Conflict if it is another request's.
+func (s *Service) screenedAlready(org ledger.ID, key *actors.Key) (Screening, bool, error) {
+	if key.IsZero() {
+		return Screening{}, false, nil
+	}
+	view := s.rt.Journal.View()
+	defer view.Close()
+	source, _, used, err := key.Find(view, org)
+	if err != nil || !used {
+		return Screening{}, false, err
+	}
+	found, there, err := FindScreening(view, org, source.ID)
+	if err != nil || !there {
+		return Screening{}, false, errors.Join(err, errReply)
+	}
+	found.Replay = true
+	return *found, true, nil
 }
 
 // ReadScreening reads a screening's payload.

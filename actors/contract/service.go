@@ -88,7 +88,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	select {
 	case r := <-done:
 		if r.Err == nil {
-			return Result{Record: d.Record, Stamp: r.Stamps[0]}, nil
+			return told(d.Record, r.Stamps[0], r.Stamps[0].Updated), nil
 		}
 		return s.orAnswered(c.Org, &c.Key, refusedBy(r))
 	case <-timer.C:
@@ -150,16 +150,25 @@ func (s *Service) Read(org ledger.ID, p *contract.Product, reading *contract.Rea
 	return r, nil
 }
 
+// told is a contract as somebody is told of it at an instant.
+func told(r *contract.Record, stamp posting.Stamp, at ledger.Micros) Result {
+	return Result{Record: r.Told(stamp.Started, at.Date()), Stamp: stamp}
+}
+
 func unknown() error { return ledger.Refuse("contract", ledger.NotFound, "no such contract") }
 
-// Load is a contract of an organization, whatever it is; false: there is none.
+// Load is a contract of an organization as it is today, whatever it is; false: there
+// is none.
 func Load(view *posting.View, org, id ledger.ID) (Result, bool, error) {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Contract, ID: id})
 	if err != nil || !found {
 		return Result{}, false, err
 	}
 	r, err := contract.ReadRecord(id, stored.Payload)
-	return Result{Record: r, Stamp: stored.Stamp}, err == nil, err
+	if err != nil {
+		return Result{}, false, err
+	}
+	return told(r, stored.Stamp, view.Now()), true, nil
 }
 
 // Marks of the lists that contracts are in, beside those of transactions.

@@ -25,6 +25,7 @@ var began = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
 type office struct {
 	t       *testing.T
 	org     ledger.ID
+	dir     string
 	clock   *clock.Manual
 	journal *posting.Journal
 	runtime *actors.Runtime
@@ -33,16 +34,8 @@ type office struct {
 
 func openOffice(t *testing.T) *office {
 	t.Helper()
-	o := &office{t: t, org: uuid.New(), clock: clock.NewManual(began)}
-	quiet := slog.New(slog.DiscardHandler)
-	var err error
-	o.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: t.TempDir(), Log: quiet}, Clock: o.clock, Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.runtime = actors.New(actors.Options{Clock: o.clock, Journal: o.journal, Log: quiet})
-	o.service = New(o.runtime)
-	o.runtime.Start(func(posting.Item) bool { return false })
+	o := &office{t: t, org: uuid.New(), dir: t.TempDir(), clock: clock.NewManual(began)}
+	o.start()
 	t.Cleanup(func() {
 		o.runtime.Stop()
 		if err := o.journal.Close(); err != nil {
@@ -50,6 +43,20 @@ func openOffice(t *testing.T) *office {
 		}
 	})
 	return o
+}
+
+// start opens what is stored.
+func (o *office) start() {
+	o.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	var err error
+	o.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: o.dir, Log: quiet}, Clock: o.clock, Log: quiet})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.runtime = actors.New(actors.Options{Clock: o.clock, Journal: o.journal, Log: quiet})
+	o.service = New(o.runtime)
+	o.runtime.Start(func(posting.Item) bool { return false })
 }
 
 func given(t *testing.T, body string) (g contract.Given) {

@@ -12,7 +12,8 @@ import (
 	"mizan/posting"
 )
 
-// venture is a partnership that is funded, with a rent that takes room for 1,200.
+// venture is a partnership that is funded, with a rent of one that takes room for 120: it
+// names no term.
 func (o *office) venture(org ledger.ID, currency string, env money.Env) Act {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Given: given(o.t,
@@ -44,7 +45,7 @@ func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Reserve, err = maxReserved.Sub(money.FromUint64(1_200)); err != nil { // as many would have taken
+	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as many would have taken
 		t.Fatal(err)
 	}
 	done := make(chan posting.Receipt, 1)

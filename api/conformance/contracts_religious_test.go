@@ -128,6 +128,6 @@ func TestAScreeningIsKeptAndNamedByItsContract(t *testing.T) {
 	id := found.at("data.screening_id")
 	board.get(islamic+"screen/"+id).want(200).has("data.given.debt_percent", "30.5", "data.decision", "fail")
 	d := vow(t, "ijara", "screening_id", id, "lease_type", "operating", "asset_description", "A lorry of 12 t", "asset_cost", 1200, "lease_term_months", 3, "monthly_rental", 100)
-	d.does("reject", "reason", "too much debt").has("data.status", "rejected", "data.metadata.rejection_reason", "too much debt")
+	d.does("reject", "reason", "too much debt").has("data.status", "rejected", "data.rejection_reason", "too much debt")
 	d.get(d.path+"/review").want(200).has("data.conclusion", "rejected", "data.screening.screening_id", id, "data.screening.decision", "fail")
 }

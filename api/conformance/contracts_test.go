@@ -197,7 +197,7 @@ func TestSubscribeChecksInTheSpecificationsOrder(t *testing.T) {
 	d.subscribe("a", 0).refused("certificates")
 	d.subscribe("a", 1).refused("status") // not offered, and below the minimum
 	d.does("offering", "subscription_start", today(t, 1), "subscription_end", today(t, 2))
-	d.subscribe("a", 1).refused("subscription_window") // too early, and below the minimum
+	d.subscribe("a", 1).refused("subscription_start") // too early, and below the minimum
 	advance(t, oneDay)
 	d.subscribe("a", 1).refused("certificates").has("details.certificates.0", "must be at least 2")
 	d.subscribe("a", 6).refused("certificates")
@@ -212,7 +212,7 @@ func TestSubscribeChecksInTheSpecificationsOrder(t *testing.T) {
 	d.subscribe("c", 2).want(200)
 	d.subscribe("a", 2).refused("certificates")
 	advance(t, 2*oneDay)
-	d.subscribe("a", 2).refused("subscription_window")
+	d.subscribe("a", 2).refused("subscription_end")
 }
 
 func TestEarlyRedemptionIsGatedAndCostsItsPenalty(t *testing.T) {

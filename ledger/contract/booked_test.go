@@ -53,8 +53,12 @@ func (w *world) books(r *Record, name Action, sent Given, want ...string) *Recor
 	}
 	w.book(&d)
 	w.agrees(d.Record)
-	if got := booked(d); got != strings.Join(want, ", ") {
-		w.t.Errorf("%s books\n%s\nwant\n%s", name, got, strings.Join(want, ", "))
+	wanted, got := strings.Join(want, ", "), booked(d)
+	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // no other day than the clock's
+		got = strings.TrimPrefix(got, w.now.Date().String()+", ")
+	}
+	if got != wanted {
+		w.t.Errorf("%s books\n%s\nwant\n%s", name, got, wanted)
 	}
 	return d.Record
 }

@@ -9,7 +9,7 @@ import (
 // Case is one decision at work: what an action sees, and what it leads to.
 type Case struct {
 	Now   ledger.Micros
-	Today ledger.Date // the UTC day of Now; of a timer, the day that it was due
+	Today ledger.Date // the UTC day of the clock; of a timer, the day that it was due
 	r     *Record     // the next one
 	in    Row         // what the action was given, of its body's table
 
@@ -18,10 +18,11 @@ type Case struct {
 	event   Action // which transition it is, where an action has more than one
 	lines   []ledger.Posting
 	entries [][]ledger.Posting
-	on      ledger.Date  // the effective date; 0: the booked day
+	on      ledger.Date  // the effective date; 0: today
 	dated   []Dated      // the days that the action was given
 	joined  ledger.ID    // who has a part in the contract from now on
 	timed   money.Amount // what time may book from now on
+	grown   *Column      // the list of rows that has one more
 }
 
 // v is the next record's values.

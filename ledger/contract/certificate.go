@@ -140,7 +140,7 @@ var (
 )
 
 // maxCertificates bounds how many certificates an issue has.
-const maxCertificates = 1 << 53
+const maxCertificates = maxExact
 
 func ciOpen(c *Case) {
 	v := c.v()
@@ -159,6 +159,9 @@ func ciOpen(c *Case) {
 		return
 	case ciLeast.Has(v) && ciMost.Has(v) && ciMost.Of(v) < ciLeast.Of(v):
 		c.refuse(ciMost.Name, "is less than min_subscription")
+		return
+	case ciLeast.Has(v) && uint64(ciLeast.Of(v)) > n:
+		c.refuse(ciLeast.Name, "is more than the %d certificates that there are", n)
 		return
 	}
 	ciWindow(c)
@@ -228,8 +231,10 @@ func ciSubscribe(c *Case) {
 	switch {
 	case c.r.Status != Offering:
 		c.refuse("status", "the issue is not offered: it is %s", c.r.Status)
-	case c.Today < ciFrom.Of(v) || c.Today > ciUntil.Of(v):
-		c.refuse("subscription_window", "subscriptions are taken from %v to %v", ciFrom.Of(v), ciUntil.Of(v))
+	case c.Today < ciFrom.Of(v):
+		c.refuse(ciFrom.Name, "subscriptions are taken from %v to %v", ciFrom.Of(v), ciUntil.Of(v))
+	case c.Today > ciUntil.Of(v):
+		c.refuse(ciUntil.Name, "subscriptions are taken from %v to %v", ciFrom.Of(v), ciUntil.Of(v))
 	case ciLeast.Has(v) && n < ciLeast.Of(v):
 		c.refuse(ciInCertificates.Name, "must be at least %d", ciLeast.Of(v))
 	case ciMost.Has(v) && (n > ciMost.Of(v) || held > ciMost.Of(v)-n):
@@ -359,7 +364,12 @@ func ciDistribute(c *Case) {
 	if !c.grow(ciDistributed, profit, ciInProfit.Name) || !c.keep(ciDistributions, row, ciInProfit.Name) {
 		return
 	}
-	ciActual.Set(v, wholePercent(ciDistributed.Of(v), ciTotal.Of(v)))
+	yield, exact := wholePercent(ciDistributed.Of(v), ciTotal.Of(v))
+	if !exact {
+		c.refuse(ciInProfit.Name, "takes %s above %d", ciActual.Name, int64(maxExact))
+		return
+	}
+	ciActual.Set(v, yield)
 	if ciNext.Has(v) {
 		c.advance(ciNext, periodMonths(ciFrequency.Of(v)))
 	}

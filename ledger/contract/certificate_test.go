@@ -192,7 +192,7 @@ func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	x.refuses("investor_id", Subscribe, "certificates", "1")
 	x.refuses("status", Subscribe, "investor_id", someone, "certificates", "1") // 2
 	x.do(Offer, "subscription_start", `"2026-01-02"`)
-	x.refuses("subscription_window", Subscribe, "investor_id", someone, "certificates", "1") // 3: tomorrow
+	x.refuses("subscription_start", Subscribe, "investor_id", someone, "certificates", "1") // 3: tomorrow
 	x.later(30)
 	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: at least two
 	x.do(Subscribe, "investor_id", someone, "certificates", "50")
@@ -208,7 +208,7 @@ func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	x.do(Subscribe, "investor_id", other, "certificates", "40")
 	x.refuses("certificates", Subscribe, "investor_id", uuidText(1), "certificates", "2")
 	x.later(1)
-	x.refuses("subscription_window", Subscribe, "investor_id", other, "certificates", "2") // the window is over
+	x.refuses("subscription_end", Subscribe, "investor_id", other, "certificates", "2") // the window is over
 	x.lists("subscriptions", "{p} 50 2026-01-31", "{p} 10 2026-01-31", "{q} 40 2026-01-31")
 }
 
@@ -282,8 +282,11 @@ func TestIncomeIsFlooredPerCertificate(t *testing.T) {
 	x.says("total_profit_distributed", "105", "actual_yield", "10")
 	x.lists("profit_distributions", "2026-01-02 100 14 7", "2026-02-01 5 0 7")
 	x.refuses("total_profit", Profit, "total_profit", `"1`+strings.Repeat("0", 72)+`"`)
-	x.do(Profit, "total_profit", `"9`+strings.Repeat("0", 71)+`"`)
-	x.says("actual_yield", "9007199254740992") // what is told of a yield is cut there
+	// The yield is exact for every reader of JSON, or the distribution is refused.
+	x.refuses("total_profit", Profit, "total_profit", `"90071992547409815"`) // together 90071992547409920: a yield of 2^53
+	x.do(Profit, "total_profit", `"90071992547409814"`)
+	x.says("actual_yield", "9007199254740991", "total_profit_distributed", "90071992547409919")
+	x.refuses("total_profit", Profit, "total_profit", `"9`+strings.Repeat("0", 71)+`"`)
 }
 
 func TestDistributionsAreBounded(t *testing.T) {

@@ -86,7 +86,7 @@ func cutBytes(src []byte) (b, rest []byte, ok bool) {
 func appendRow(dst []byte, t *Table, r Row) []byte {
 	var value []byte
 	for _, c := range t.Columns {
-		if r[c.place] == nil {
+		if r[c.place] == nil || c.Fleet {
 			continue
 		}
 		value = c.appendValue(value[:0], r[c.place])
@@ -149,7 +149,7 @@ func readRow(t *Table, src []byte) (Row, error) {
 		}
 		src = rest
 		c := t.ByKey(key)
-		if c == nil {
+		if c == nil || c.From != nil { // what follows is not taken from the store
 			continue
 		}
 		value, ok := c.readValue(stored)

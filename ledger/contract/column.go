@@ -54,7 +54,8 @@ type Column struct {
 	Default  any      // where nothing was sent; nil: none
 	Min, Max int64    // of Integer and Percent
 	Zero     bool     // an Amount may be zero
-	Longer   int      // a Text has more characters than this
+	Longer   int      // a Text has more characters than this, blanks before and behind it not counted
+	Moment   bool     // a Text is a date or an RFC 3339 time
 	Most     int      // and no more than these; entries of Texts, List and Rows
 	Words    []string // of an Enum
 	Of       *Table   // of Rows, and of a Review that is asked for
@@ -63,6 +64,9 @@ type Column struct {
 	// From works the value out of the others, where it follows from them: such a
 	// column is not stored. nil: the value is its row's.
 	From func(Row) any
+
+	Sparse bool // left out where it has no value, wherever it is shown
+	Fleet  bool // of whoever looks, and never stored
 
 	place int // in its table
 }
@@ -116,6 +120,21 @@ func columns(base *Table, own ...placed) *Table {
 		t.add(c)
 	}
 	return t
+}
+
+// showing is the table with one of its columns at another place, for a product that
+// shows it elsewhere than the others do.
+func (t *Table) showing(c *Column, at Place) *Table {
+	moved := *c
+	moved.Place, moved.Sparse = at, false
+	other := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
+	for _, own := range t.Columns {
+		if own == c {
+			own = &moved
+		}
+		other.add(own)
+	}
+	return other
 }
 
 func (t *Table) add(c *Column) {
@@ -221,6 +240,9 @@ func inMetadata(c *Column) { c.Place = Metadata }
 func hidden(c *Column)     { c.Place = Hidden }
 func single(c *Column)     { c.Single = true }
 func orZero(c *Column)     { c.Zero = true }
+func moment(c *Column)     { c.Moment = true }
+func sparse(c *Column)     { c.Sparse = true }
+func fleet(c *Column)      { c.Fleet = true }
 
 func longerThan(n int) option { return func(c *Column) { c.Longer = n } }
 func atMost(n int) option     { return func(c *Column) { c.Most = n } }

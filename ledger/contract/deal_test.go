@@ -175,7 +175,7 @@ func (x *deal) dated(day string) {
 func (x *deal) says(pairs ...string) {
 	x.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := shown(x.column(pairs[i]).Value(x.r.Values)); got != pairs[i+1] {
+		if got := shown(x.column(pairs[i]).Value(x.r.Told(0, x.now.Date()).Values)); got != pairs[i+1] {
 			x.t.Errorf("%s is %s; want %s", pairs[i], got, pairs[i+1])
 		}
 	}

@@ -54,6 +54,7 @@ func Open(d Proposal) (Decision, error) {
 	r.Values = d.Product.Columns.Read(d.Given, d.Reading.Loose, "", faults)
 	d.settle(r, faults)
 	c := &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
+	made.Set(r.Values, c.Today)
 	if faults.none() {
 		d.Product.Open(c)
 	}
@@ -66,7 +67,7 @@ func Open(d Proposal) (Decision, error) {
 		return Decision{}, err
 	}
 	decision := Decision{Record: r}
-	decision.move(c, Create)
+	decision.move(c, Create, Create)
 	for _, name := range face.Opening {
 		deed := d.Product.Deed(name)
 		c = &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
@@ -143,7 +144,7 @@ func (r *Record) Act(name Action, sent Given, now ledger.Micros) (Decision, erro
 		return Decision{}, Unsupported(string(name))
 	}
 	if !deed.Free && !r.has(deed) {
-		return Decision{}, refuseState(r.Status, name)
+		return Decision{}, refuseState(r.Status, r.Product.Called(r.Reading, name))
 	}
 	faults := new(Faults)
 	in := deed.given(sent, r, faults)
@@ -151,7 +152,7 @@ func (r *Record) Act(name Action, sent Given, now ledger.Micros) (Decision, erro
 		return Decision{}, err
 	}
 	d := Decision{Record: r.next()}
-	c := &Case{Now: now, Today: now.Date(), r: d.Record, in: in, reading: r.Reading, faults: faults}
+	c := &Case{Now: max(now, r.Booked), Today: now.Date(), r: d.Record, in: in, reading: r.Reading, faults: faults}
 	if err := d.do(c, deed); err != nil {
 		return Decision{}, err
 	}
@@ -187,7 +188,7 @@ func (r *Record) Woken(now ledger.Micros) (Decision, bool) {
 	}
 	deed := r.Product.Deed(name)
 	d := Decision{Record: r.next(), Outcome: true}
-	c := &Case{Now: now, Today: on, r: d.Record, reading: r.Reading, faults: new(Faults), on: on}
+	c := &Case{Now: max(now, r.Booked), Today: on, r: d.Record, reading: r.Reading, faults: new(Faults), on: on}
 	c.in = deed.given(nil, r, c.faults) // time says nothing: what may be left out has its default
 	assert.NoError(d.do(c, deed))
 	return d.end(), true
@@ -202,13 +203,14 @@ func (d *Decision) do(c *Case, deed *Deed) error {
 	}
 	d.Joined, d.Reserve = c.joined, c.timed
 	d.Dated = append(d.Dated, c.dated...)
-	d.move(c, c.event)
-	return nil
+	d.move(c, c.event, deed.Name)
+	return c.full()
 }
 
-// move takes the record through an event and books what the case has gathered. An
-// illegal step is our own mistake: what may happen was looked at before.
-func (d *Decision) move(c *Case, by Action) {
+// move takes the record through a transition and books what the case has gathered,
+// under the action's name. An illegal step is our own mistake: what may happen was
+// looked at before.
+func (d *Decision) move(c *Case, by, name Action) {
 	r := d.Record
 	from := r.Status
 	step, ok := r.Product.Machine(r.Reading).Next(from, by)
@@ -220,7 +222,7 @@ func (d *Decision) move(c *Case, by Action) {
 	if len(c.lines) > 0 {
 		c.entries = append(c.entries, c.lines)
 	}
-	first := ledger.Event{Name: string(by), From: string(from), To: string(step.To)}
+	first := ledger.Event{Name: string(name), From: string(from), To: string(step.To)}
 	if len(c.entries) > 0 {
 		first.Entry = c.entry(0)
 	}
@@ -232,8 +234,14 @@ func (d *Decision) move(c *Case, by Action) {
 	}
 }
 
+// entry is dated by the clock where the action has no day: the writer's could be
+// another one, since its instants run ahead of a clock that stands still.
 func (c *Case) entry(i int) *ledger.Entry {
-	return &ledger.Entry{Phase: ledger.Posted, Effective: c.on, Postings: c.entries[i]}
+	on := c.on
+	if on == 0 {
+		on = c.Today
+	}
+	return &ledger.Entry{Phase: ledger.Posted, Effective: on, Postings: c.entries[i]}
 }
 
 // end says when time has something to do, and whether anything leads further.

@@ -171,6 +171,10 @@ func dpShareProfit(c *Case) {
 // profit stay as they are.
 func dpBearLoss(c *Case) {
 	v := c.v()
+	if dpValue.Of(v).IsZero() {
+		c.refuse(dpInLoss.Name, "nothing is left that could be lost")
+		return
+	}
 	lost := dpInLoss.Of(c.in).Min(dpValue.Of(v))
 	dpValue.Set(v, minus(dpValue.Of(v), lost))
 	dpLost.Set(v, plus(dpLost.Of(v), lost)) // at most the principal and the depositor's profit

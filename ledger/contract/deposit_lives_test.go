@@ -115,6 +115,10 @@ func (p *dpPlain) unmet(name Action, sum *big.Int) string {
 				return "gross_profit"
 			}
 		}
+	case Loss:
+		if p.value.Sign() == 0 {
+			return "amount"
+		}
 	case Mature:
 		if p.today < p.maturity {
 			return "maturity_date"

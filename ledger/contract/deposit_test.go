@@ -183,7 +183,8 @@ func TestADepositLossReducesTheValueOnlyAndIsCapped(t *testing.T) {
 		t.Errorf("worth %v, shares %v and %v, next %v", dpValue.Of(v), dpTheirProfit.Of(v), dpBankProfit.Of(v), dpNext.Of(v))
 	}
 	r = w.books(r, Loss, given("amount", largest), "2026-01-10", "Dr Q:loss:{c} 860", "Cr A:pool 860")
-	if r = w.books(r, Loss, given("amount", `"1"`)); r.Status != Active || !dpValue.Of(r.Values).IsZero() {
+	w.refuses(r, Loss, given("amount", `"1"`), "amount") // nothing is left
+	if r.Status != Active || !dpValue.Of(r.Values).IsZero() {
 		t.Errorf("%s, worth %v", r.Status, dpValue.Of(r.Values))
 	}
 }

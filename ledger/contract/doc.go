@@ -17,8 +17,8 @@
 //     entry has no room for goes on in further entries of that Change.
 //  4. Amounts that are sent, and totals that grow, are at most ledger.MaxAmount, so
 //     that no product of an amount, a term and a percentage leaves the range. Lists of
-//     reports have at most maxRows rows, so that a contract fits into its record. What
-//     time does cannot be refused: room for what it may book on accounts that contracts
+//     reports have at most maxRows rows, and where these are long no more than fit into
+//     MaxStored: a full contract says so, and can still be ended. What time does cannot be refused: room for what it may book on accounts that contracts
 //     share is reserved by what starts it (Decision.Reserve).
 //  5. The columns say what each of a contract's own accounts holds (Holdings). When a
 //     contract ends they hold nothing, but for what the product says.
@@ -27,7 +27,12 @@
 //  7. No product asks which reading it is in.
 //  8. Floors are written out; what they leave has an owner in the same entry.
 //  9. A column that follows from others wholly and is long, such as a schedule, is
-//     worked out when it is read, and not stored.
+//     worked out when it is read, and not stored; so is one that follows from the day on
+//     which somebody looks (Record.Told).
+//  10. Days are the clock's, also an entry's. Instants that are decided on are not before
+//     those that were booked, which may be ahead of a clock that stands still.
+//  11. An event has its action's name; its states say which of the action's transitions
+//     it was.
 //
 // Callers: actors/contract (Open, Act, Woken and the codec of columns), api (columns,
 // to show them), snapshots (machines and Holdings).

@@ -44,6 +44,6 @@ func (f *Faults) err() error {
 }
 
 // refuseState says that the machine has no such step.
-func refuseState(status Status, action Action) error {
+func refuseState(status Status, action string) error {
 	return ledger.Refuse("contract", ledger.Conflict, "%s is not possible in status %s", action, status)
 }

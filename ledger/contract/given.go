@@ -48,7 +48,7 @@ func (t *Table) Read(given Given, loose bool, prefix string, f *Faults) Row {
 			f.add(prefix+c.Name, "%s", wrong)
 			continue
 		}
-		if value == nil { // an empty text says nothing
+		if value == nil { // an empty text or list says nothing
 			value = c.Default
 		}
 		r[c.place] = value
@@ -63,6 +63,9 @@ func (c *Column) read(raw []byte, loose bool) (value any, wrong string) {
 		var said string
 		if raw[0] != '"' || json.Unmarshal(raw, &said) != nil {
 			return nil, "must be a string"
+		}
+		if !utf8.Valid(raw) { // decoding has put U+FFFD in its place
+			return nil, "must be UTF-8"
 		}
 		return c.readText(said)
 	case Integer, Percent:
@@ -108,25 +111,26 @@ func (c *Column) readText(said string) (any, string) {
 		}
 		return nil, "must be a UUID"
 	case Date:
-		if day, ok := ParseDate(said); ok {
-			return day, ""
-		}
-		return nil, "must be a date, YYYY-MM-DD"
+		return readDate(said)
+	}
+	if c.Moment && !isMoment(said) {
+		return nil, "must be a date, YYYY-MM-DD, or an RFC 3339 time, from 1970 to 9000"
+	}
+	if said == "" && !c.Required { // an empty text says nothing
+		return nil, ""
 	}
 	most := c.Most
 	if most == 0 {
 		most = maxText
 	}
-	n := utf8.RuneCountInString(said)
+	if wrong := sayable(said); wrong != "" {
+		return nil, wrong
+	}
 	switch {
-	case strings.TrimSpace(said) == "" && (c.Required || said != ""):
-		return nil, "must not be blank"
-	case n <= c.Longer && c.Longer > 0:
+	case c.Longer > 0 && utf8.RuneCountInString(trimmed(said)) <= c.Longer:
 		return nil, "must be longer than " + strconv.Itoa(c.Longer) + " characters"
-	case n > most:
+	case utf8.RuneCountInString(said) > most:
 		return nil, "must be at most " + strconv.Itoa(most) + " characters"
-	case said == "":
-		return nil, ""
 	}
 	return said, ""
 }
@@ -138,10 +142,33 @@ const firstYear, lastYear = 1970, 9000
 // ParseDate reads YYYY-MM-DD, a day that the calendar has.
 func ParseDate(said string) (ledger.Date, bool) {
 	at, err := time.Parse(time.DateOnly, said)
-	if err != nil || len(said) != len(time.DateOnly) || at.Year() < firstYear || at.Year() > lastYear {
+	if err != nil || !datable(at) {
 		return 0, false
 	}
 	return ledger.DateOf(at), true
+}
+
+// datable tells whether an instant is in one of the years that dates are of.
+func datable(at time.Time) bool { return at.Year() >= firstYear && at.Year() <= lastYear }
+
+// readDate tells a day that is out of range from what is no day at all.
+func readDate(said string) (any, string) {
+	if day, ok := ParseDate(said); ok {
+		return day, ""
+	}
+	if _, err := time.Parse(time.DateOnly, said); err == nil {
+		return nil, "must be a date from 1970-01-01 to 9000-12-31"
+	}
+	return nil, "must be a date, YYYY-MM-DD"
+}
+
+// isMoment tells whether a text is a date, or an instant as RFC 3339 has it.
+func isMoment(said string) bool {
+	if _, ok := ParseDate(said); ok {
+		return true
+	}
+	var at time.Time // whose own rules are stricter than those of time.Parse
+	return at.UnmarshalText([]byte(said)) == nil && datable(at)
 }
 
 func (c *Column) readInteger(raw []byte) (any, string) {
@@ -155,7 +182,10 @@ func (c *Column) readInteger(raw []byte) (any, string) {
 
 // readAmount reads minor units: digits without a leading zero.
 func (c *Column) readAmount(raw []byte, loose bool) (any, string) {
-	const form = "must be a string of minor units"
+	form := "must be a string of minor units"
+	if loose {
+		form = "must be minor units, as an integer or a string of digits"
+	}
 	digits := raw
 	switch {
 	case raw[0] == '"':
@@ -203,8 +233,8 @@ func (c *Column) readTexts(raw []byte) (any, string) {
 		return nil, "has more than " + strconv.Itoa(maxList) + " entries"
 	}
 	for _, said := range sent {
-		if strings.TrimSpace(said) == "" || utf8.RuneCountInString(said) > maxText {
-			return nil, "holds an entry that is blank or too long"
+		if !utf8.Valid(raw) || sayable(said) != "" || utf8.RuneCountInString(said) > maxText {
+			return nil, "each entry must be a text of 1 to " + strconv.Itoa(maxText) + " characters"
 		}
 	}
 	if len(sent) == 0 {
@@ -246,11 +276,25 @@ func (c *Column) readList(raw []byte) (any, string) {
 		return nil, "must not be empty"
 	}
 	for _, entry := range sent {
-		if s := strings.TrimSpace(string(entry)); s == "null" || s == `""` || s == "{}" {
-			return nil, "holds an empty entry"
+		if !isDocument(entry) {
+			return nil, "each entry must be a text of 1 to " + strconv.Itoa(maxText) + " characters, or an object that is not empty"
 		}
 	}
 	return []byte(raw), ""
+}
+
+// isDocument tells whether an entry of a list says something: a text that can be seen,
+// or an object with a member.
+func isDocument(entry []byte) bool {
+	var said string
+	var members map[string]json.RawMessage
+	switch entry[0] {
+	case '"':
+		return utf8.Valid(entry) && json.Unmarshal(entry, &said) == nil && sayable(said) == "" && utf8.RuneCountInString(said) <= maxText
+	case '{':
+		return json.Unmarshal(entry, &members) == nil && len(members) > 0
+	}
+	return false
 }
 
 // readApproval takes an object whose members are those of a review.

@@ -88,7 +88,7 @@ var (
 	slRecognised  = amount(56, "profit_recognised")
 	slDeferred    = amount(57, "deferred_profit")
 	slDelinquent  = amount(58, "delinquent_amount")
-	slPastDue     = derived(59, "days_past_due") // when it was last reported or paid
+	slPastDue     = derived(59, "days_past_due", computed(slDaysLate)) // so 59 is never stored
 	slActual      = amount(60, "actual_cost")
 	slAdvance     = amount(61, "supplier_deposit")
 	slDocuments   = list(62, "ownership_documents")
@@ -143,7 +143,6 @@ func slOpen(c *Case) {
 	for _, total := range []Cell[money.Amount]{slPaid, slOutstanding, slRecognised, slDeferred, slDelinquent} {
 		total.Set(v, money.Amount{})
 	}
-	slPastDue.Set(v, 0)
 }
 
 // slSetPrice works out what follows from the asset's cost: markup = floor(cost × rate
@@ -250,14 +249,9 @@ func slPay(c *Case) {
 		c.leads(PayOff)
 		slComplete(c)
 	}
-	slPastDue.Set(v, slDaysLate(v, c.Today))
 }
 
-func slReportLate(c *Case) {
-	v := c.v()
-	c.restate(slDelinquent, slInLate.Of(c.in))
-	slPastDue.Set(v, slDaysLate(v, c.Today))
-}
+func slReportLate(c *Case) { c.restate(slDelinquent, slInLate.Of(c.in)) }
 
 // slComplete is the end of a sale that was paid: nothing is late any more.
 func slComplete(c *Case) {
@@ -265,11 +259,11 @@ func slComplete(c *Case) {
 	slCompleted.Set(c.v(), c.Now)
 }
 
-// slDaysLate is how long the first row that is not paid has been due, where anything
-// is reported late.
-func slDaysLate(v Row, today ledger.Date) int64 {
-	if slDelinquent.Of(v).IsZero() {
-		return 0
+// slDaysLate is for how many days the first row that is not paid has been due, on the
+// day on which somebody looks.
+func slDaysLate(v Row) any {
+	if !slStart.Has(v) || slCompleted.Has(v) {
+		return int64(0)
 	}
 	row, each := slCount.Of(v)-1, slEach.Of(v)
 	if !each.IsZero() {
@@ -278,7 +272,7 @@ func slDaysLate(v Row, today ledger.Date) int64 {
 			row = int64(whole)
 		}
 	}
-	return max(0, int64(today-after(slStart.Of(v), row+1)))
+	return max(0, int64(asOf.Of(v)-after(slStart.Of(v), row+1)))
 }
 
 func slCancel(c *Case) {
@@ -308,7 +302,6 @@ func slSettle(c *Case) {
 	c.book(dr(r.cash(), paid), dr(r.account("L:deferred_profit"), rebate), cr(r.account("A:receivable"), owed))
 	slRecognise(c, slDeferred.Of(v))
 	slComplete(c)
-	slPastDue.Set(v, 0)
 }
 
 // slInstalments is the schedule: the first row is due 30 days after the start, the

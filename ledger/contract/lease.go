@@ -118,7 +118,7 @@ var (
 	lsArrears      = amount(74, "arrears_amount", short)
 	lsReceivable   = amount(75, "rent_receivable") // the balance of A:rent_receivable
 	lsTerminated   = date(76, "termination_date")
-	lsReason       = text(77, "termination_reason", inMetadata)
+	lsReason       = text(77, "termination_reason", sparse)
 	lsFallen       = derived(78, "rows_due", hidden)    // of the schedule, from its first on
 	lsPrepaid      = amount(79, "prepaid_rent", hidden) // the balance of L:prepaid_rent
 
@@ -143,8 +143,8 @@ var (
 	lsInAmount       = amount(1, "amount", required)
 	lsInArrears      = amount(1, "amount", required, orZero)
 	lsInExpense      = amount(1, "amount", required)
-	lsInDescription  = text(2, "description", required)
-	lsInExpenseType  = text(3, "type", otherwise("maintenance"), atMost(64))
+	lsInDescription  = text(2, "description", required, atMost(maxNote))
+	lsInExpenseType  = text(3, "type", otherwise("maintenance"))
 )
 
 // lsRunning is what happens to a lease whose rent runs.

@@ -450,7 +450,7 @@ func TestALeasesExpensesAreBounded(t *testing.T) {
 	body := leaseBody("metadata", `{"x":"`+strings.Repeat("x", maxObject-8)+`"}`, "asset_specifications", `{"x":"`+strings.Repeat("x", maxObject-8)+`"}`,
 		"asset_description", `"`+strings.Repeat("𝄞", maxNote)+`"`)
 	l := newLease(t, Secular, body)
-	l.do(Acquire, "ownership_documents", `["`+strings.Repeat("x", maxObject-4)+`"]`)
+	l.do(Acquire, "ownership_documents", `[{"x":"`+strings.Repeat("x", maxObject-10)+`"}]`)
 	l.do(Activate)
 	for range maxExpenses {
 		d, err := l.r.Act(BearExpense, given("amount", `"1"`, "description", long, "type", `"`+strings.Repeat("𝄞", 64)+`"`), l.now)

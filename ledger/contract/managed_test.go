@@ -219,7 +219,7 @@ func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
 	}
 	r = d.Record
 	v := r.Values
-	if r.Status != Liquidated || !d.Finish || d.Events[0].Name != "liquidate" || !miValue.Of(v).IsZero() ||
+	if r.Status != Liquidated || !d.Finish || d.Events[0].Name != "loss" || !miValue.Of(v).IsZero() ||
 		miEnded.Of(v).String() != "2026-01-15" || miNextReport.Has(v) || miLossAmount.Of(miLosses.Of(v)[0]) != money.FromUint64(1000) {
 		t.Errorf("%s on %v, worth %v", r.Status, miEnded.Of(v), miValue.Of(v))
 	}

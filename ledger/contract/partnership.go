@@ -14,10 +14,10 @@ var Partnership = define(&Product{
 		Secular:   {Name: "partnerships", Prefix: "PN"},
 		Religious: {Name: "musharaka", Prefix: "MSH", Actions: map[string]Action{"buyout_unit": Buyout}, Opening: []Action{Pass, Fund, Activate}},
 	},
-	Columns: columns(base,
+	Columns: columns(base.showing(Why.Column, Metadata),
 		pnCustomer, pnKind, pnTotal, pnBank, pnTheirs, pnRatio, pnTerm, pnSchedule, pnRental, pnAsset,
 		pnBankPercent, pnTheirPercent, pnUnits, pnUnitValue, pnBought, pnBuyouts, pnProfit, pnLoss, pnBankProfit, pnTheirProfit,
-		pnRentPaid, pnStart, pnEnd, pnNextBuyout, pnLastLoss, pnCarried, pnCapital, pnRentStarted, pnRentDone, pnAtStart, pnReported, pnDissolved,
+		pnRentPaid, pnRentNow, pnStart, pnEnd, pnNextBuyout, pnLastLoss, pnCarried, pnCapital, pnRentStarted, pnRentDone, pnAtStart, pnReported, pnDissolved,
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, Funded, Active, BuyingOut, Completed, Dissolved},
 	Steps: concat(
@@ -94,7 +94,8 @@ var (
 	pnNextBuyout   = date(63, "next_buyout_date")
 	pnLastLoss     = rows(64, "last_loss", pnLossRow, inMetadata, single)
 	pnReported     = date(65, "last_profit_date")
-	pnDissolved    = text(66, "dissolution_reason", inMetadata)
+	pnDissolved    = text(66, "dissolution_reason", sparse)
+	pnRentNow      = amount(67, "current_rental_amount", computed(pnPresentRent)) // so 67 is never stored
 
 	pnCarried     = amount(70, "carried", hidden)         // the balance of A:musharaka
 	pnCapital     = amount(71, "partner_capital", hidden) // of M:partner_capital and M:venture_assets
@@ -197,7 +198,7 @@ func pnActivate(c *Case) {
 	if v := c.v(); pnRental.Has(v) {
 		pnRentStarted.Set(v, c.Today)
 		pnRentDone.Set(v, 0)
-		c.reserve(times(pnRental.Of(v), maxTerm)) // rent has no end of its own
+		c.reserve(times(pnRental.Of(v), pnRents(v)))
 	}
 }
 
@@ -272,7 +273,7 @@ func pnBuyOut(c *Case) {
 	pnBuyoutPrice.Set(row, price)
 	pnBuyoutTheir.Set(row, pnTheirPercent.Of(v))
 	pnBuyoutBank.Set(row, pnBankPercent.Of(v))
-	pnBuyouts.Set(v, added(pnBuyouts.Of(v), row))
+	c.keep(pnBuyouts, row, pnInUnits.Name) // it has room: there are no more units than months in the longest term
 	c.book(append([]line{dr(r.cash(), price), cr(r.account("A:musharaka"), sold)}, c.difference(price, sold, "I:unit_gain", "E:unit_loss")...)...)
 	c.move(r.account("M:venture_assets"), r.account("M:partner_capital"), sold)
 	if units < left {
@@ -299,6 +300,23 @@ func pnDissolve(c *Case) {
 	pnGiveUpCapital(c)
 }
 
+// pnRents is how many periods of rent there are: they begin with activation, and the
+// last one ends on the expected end or before.
+func pnRents(v Row) int64 {
+	return max(0, int64(pnEnd.Of(v)-pnRentStarted.Of(v))) / (days * periodMonths(pnSchedule.Of(v)))
+}
+
+// pnPresentRent is what a period's rent has become.
+func pnPresentRent(v Row) any {
+	switch {
+	case !pnRental.Has(v):
+		return nil
+	case !pnAtStart.Has(v): // not funded yet
+		return pnRental.Of(v)
+	}
+	return pnRent(v)
+}
+
 // pnRent is a period's rent: it shrinks with what the financing side still owns. At
 // the start that is one percent at least, since the customer's is floored.
 func pnRent(v Row) money.Amount {
@@ -313,10 +331,10 @@ func pnTakeRent(c *Case) {
 	c.move(c.r.cash(), "I:musharaka_rent", rent)
 }
 
-// pnDue is the end of the next period of rent.
+// pnDue is the end of the next period of rent, as long as the term lasts.
 func pnDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
-	if (r.Status != Active && r.Status != BuyingOut) || !pnRentStarted.Has(v) {
+	if (r.Status != Active && r.Status != BuyingOut) || !pnRentStarted.Has(v) || pnRentDone.Of(v) >= pnRents(v) {
 		return 0, ""
 	}
 	return after(pnRentStarted.Of(v), periodMonths(pnSchedule.Of(v))*(pnRentDone.Of(v)+1)), Rent

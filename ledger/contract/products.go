@@ -1,5 +1,7 @@
 package contract
 
+import "slices"
+
 // Products are all products, and Readings all readings.
 var (
 	Products = []*Product{Certificate, Partnership, Lease, Managed, Deposit, InstalmentSale, Safekeeping}
@@ -15,6 +17,27 @@ func Find(reading *Reading, name string) *Product {
 		}
 	}
 	return nil
+}
+
+// Called is the name that an address of a reading has for an action of the kernel.
+func (p *Product) Called(reading *Reading, action Action) string {
+	for name, known := range p.Faces[reading].Actions {
+		if known == action {
+			return name
+		}
+	}
+	return string(action)
+}
+
+// Event is the name that a transition has in the journal: that of the action which
+// leads to it. Which transition of the action it was, its states say.
+func (p *Product) Event(transition Action) Action {
+	for _, d := range p.Deeds {
+		if slices.Contains(d.Leads, transition) {
+			return d.Name
+		}
+	}
+	return transition
 }
 
 // Action is what an action is called in the kernel that an address calls by a name;

@@ -8,8 +8,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Record is a contract as it stands. Its number, version and times are the
-// writer's.
+// Record is a contract as it stands. Its number and version are the writer's.
 type Record struct {
 	ID      ledger.ID
 	Product *Product
@@ -17,6 +16,11 @@ type Record struct {
 	Status  Status
 	Asset   money.Asset
 	Values  Row // of Product.Columns
+
+	// Booked is the instant of its last event, where that is known. Events that the
+	// clock stands still for are booked some microseconds after what it shows, and no
+	// instant that is decided on is before one that is booked.
+	Booked ledger.Micros
 }
 
 // next is the record that a decision works on.
@@ -64,18 +68,43 @@ var (
 	Sent       = object(3, "metadata", asked)
 	Reviewed   = approval(4, "compliance_review")
 	ReviewedAt = instant(5, "reviewed_at", hidden)
-	Why        = text(6, "rejection_reason", inMetadata)
+	Why        = text(6, "rejection_reason", sparse)
 
 	// ScreeningID is the screening that the contract rests on, where one is named.
 	ScreeningID = id(7, "screening_id", asked)
 
-	base = columns(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID)
+	// made is the day of the clock on which the contract was made: its number's year.
+	made = date(8, "made_on", hidden)
+
+	// asOf is the day on which somebody looks.
+	asOf = date(9, "as_of", hidden, fleet)
+
+	base = columns(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, made, asOf)
 )
 
+// Told is the record as it is told on a day: what follows from the day is worked out
+// for that one. None of its instants is before the first event, which was booked when
+// what it decided was decided already.
+func (r *Record) Told(first ledger.Micros, day ledger.Date) *Record {
+	told := r.next()
+	asOf.Set(told.Values, day)
+	for _, c := range r.Product.Columns.Columns {
+		if at, ok := told.Values[c.place].(ledger.Micros); ok && at < first {
+			told.Values[c.place] = first
+		}
+	}
+	return told
+}
+
 // Number is a contract's number as it is shown: the prefix of its product in its
-// reading, the year in which it was made, and its place in that sequence.
-func (r *Record) Number(made ledger.Micros, n uint64) string {
-	return fmt.Sprintf("%s-%d-%06d", r.Product.Faces[r.Reading].Prefix, made.Time().Year(), n)
+// reading, the year in which it was made, and its place in that sequence. Where the
+// record does not say on which day it was made, that is when it was first booked.
+func (r *Record) Number(booked ledger.Micros, n uint64) string {
+	on := booked.Date()
+	if made.Has(r.Values) {
+		on = made.Of(r.Values)
+	}
+	return fmt.Sprintf("%s-%d-%06d", r.Product.Faces[r.Reading].Prefix, on.Time().Year(), n)
 }
 
 // Customer is whose contract it is; zero: the product has no customer.

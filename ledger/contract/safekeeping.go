@@ -60,7 +60,7 @@ var (
 	skCustomer = id(32, "customer_id", required, short)
 	skCustody  = enum(33, "custody_type", []string{guaranteed, inTrust}, required, short)
 	skInitial  = amount(34, "initial_amount", required, short)
-	skAccount  = id(35, "account_id", asked)
+	skAccount  = text(36, "account_id", asked)
 
 	skBalance    = amount(50, "balance", short)
 	skHibahTotal = amount(51, "hibah_total")

@@ -35,7 +35,8 @@ func TestSafekeepingIsAskedForByItsFields(t *testing.T) {
 		{"initial_amount", `"1` + strings.Repeat("0", 72) + `"`, ""},
 		{"initial_amount", `"1` + strings.Repeat("0", 72) + `1"`, "initial_amount"},
 		{"account_id", other, ""},
-		{"account_id", `"IBAN"`, "account_id"},
+		{"account_id", `"IBAN"`, ""},
+		{"account_id", `"  "`, "account_id"},
 		{"compliance_review", `7`, ""}, // it is given with activate
 	})
 }

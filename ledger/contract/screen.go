@@ -79,12 +79,13 @@ func Screen(s *Screened) (decision Outcome, findings []Finding) {
 }
 
 // sector looks for the excluded sectors' names as whole words, whatever the case and
-// whatever is between them: "non-alcoholic" names none, "alcohol-based" does.
+// whatever is between them: "non-alcoholic" names none, "alcohol-based" does. A
+// character that nobody sees may be within a word, or between two.
 func (s *Screened) sector() Finding {
 	for _, said := range []string{s.AssetType, s.Activity, s.Description} {
-		words := wordsOf(said)
+		joined, parted := wordsOf(said, -1), wordsOf(said, ' ')
 		for _, sector := range excluded {
-			if holds(words, strings.Split(sector, "_")) {
+			if name := strings.Split(sector, "_"); holds(joined, name) || holds(parted, name) {
 				return Finding{ruleSector, Failed, "the sector " + sector + " is excluded"}
 			}
 		}
@@ -92,9 +93,27 @@ func (s *Screened) sector() Finding {
 	return Finding{ruleSector, Passed, "no excluded sector is named"}
 }
 
-// wordsOf are the words of a text in lower case.
-func wordsOf(said string) []string {
-	return strings.FieldsFunc(strings.ToLower(said), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+// The characters of full width that look like those of ASCII, and how far they are
+// from them.
+const (
+	fullWidthFirst = '\uFF01'
+	fullWidthLast  = '\uFF5E'
+	fullWidth      = fullWidthFirst - '!'
+)
+
+// wordsOf are the words of a text in lower case. What nobody sees is taken for
+// another character; -1: it is left out.
+func wordsOf(said string, unseen rune) []string {
+	folded := strings.Map(func(r rune) rune {
+		switch {
+		case ignorable(r):
+			return unseen
+		case r >= fullWidthFirst && r <= fullWidthLast:
+			r -= fullWidth
+		}
+		return unicode.ToLower(r)
+	}, said)
+	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // holds tells whether the words have others in them, behind each other.
@@ -125,21 +144,19 @@ func ratio(code, said string, most int64) Finding {
 	return Finding{code, Passed, "is at most " + bound.String() + " percent"}
 }
 
-func blank(said string) bool { return strings.TrimSpace(said) == "" }
-
 // complete asks for the region and for what is screened: of an asset what it is, of a
 // transaction what it is for and how much.
 func (s *Screened) complete() Finding {
 	var missing []string
-	if blank(s.Region) {
+	if Blank(s.Region) {
 		missing = append(missing, "region")
 	}
 	if s.Subject == "asset" {
-		if blank(s.AssetType) && blank(s.Description) {
+		if Blank(s.AssetType) && Blank(s.Description) {
 			missing = append(missing, "asset_type or description")
 		}
 	} else {
-		if blank(s.Activity) {
+		if Blank(s.Activity) {
 			missing = append(missing, "activity")
 		}
 		if !s.HasAmount {

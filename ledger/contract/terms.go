@@ -53,7 +53,30 @@ func (c *Case) keep(list Cell[[]Row], row Row, field string) bool {
 		return false
 	}
 	list.Set(c.v(), added(before, row))
+	c.grown = list.Column
 	return true
+}
+
+// MaxStored is how many bytes a record may have, in its stored form, behind a decision
+// that adds a row to a list and does not end the contract. A record of the writer takes
+// a third more, so that room is left for whatever else may follow: texts and objects
+// that are kept once, what time counts, and the end.
+const MaxStored = 3 * ((1 << 20) + (64 << 10)) / 4
+
+// fewRows are so few that no list of them fills a record, whatever is in them.
+const fewRows = 32
+
+// full refuses a row for which the record has no room.
+func (c *Case) full() error {
+	if c.grown == nil {
+		return nil
+	}
+	rows, _ := c.grown.Value(c.v()).([]Row)
+	if len(rows) <= fewRows || c.r.Product.Machine(c.reading).Final(c.r.Status) || len(AppendRecord(nil, c.r)) <= MaxStored {
+		return nil
+	}
+	c.refuse(c.grown.Name, "is full: the contract has no room for more")
+	return c.faults.err()
 }
 
 // advance takes a date a period on, unless that would leave the calendar.
@@ -87,14 +110,12 @@ func orToday(c *Case, given Cell[ledger.Date]) ledger.Date {
 	return on
 }
 
-// wholePercent is floor(part × 100 ÷ whole).
-func wholePercent(part, whole money.Amount) int64 {
+// wholePercent is floor(part × 100 ÷ whole); false: it is more than every reader of
+// JSON takes for what it is.
+func wholePercent(part, whole money.Amount) (percent int64, exact bool) {
 	n, small := must(part.MulDivFloor(count(100), whole)).Uint64()
-	if !small || n > maxPercent {
-		return maxPercent
-	}
-	return int64(n)
+	return int64(n), small && n <= maxExact
 }
 
-// maxPercent is what a percentage that is told is cut at.
-const maxPercent = 1 << 53
+// maxExact is the largest integer up to which a double has every one (RFC 8259, 6).
+const maxExact = 1<<53 - 1

@@ -23,13 +23,13 @@ func TestWhatTimeMayBookIsReservedByWhatStartsIt(t *testing.T) {
 	reserved(lease, "1230")
 	lease.later(31)
 	reserved(lease, "0")
-	// A partnership's rent has no end: that of the longest term, if it is monthly.
+	// A partnership: the rent of its term's ten periods.
 	venture := partners(t, "rental_amount", `"7"`)
-	reserved(venture, "8400")
+	reserved(venture, "70")
 	venture.do(Buyout)
 	reserved(venture, "0")
 	reserved(partners(t), "0")
 	religious := strike(t, Partnership, Religious, shareBody().but("rental_amount", `"7"`, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`))
-	reserved(religious, "8400")
-	reserved(partners(t, "rental_amount", largest), "12"+strings.Trim(largest, `"`)[1:]+"00")
+	reserved(religious, "70")
+	reserved(partners(t, "rental_amount", largest), strings.Trim(largest, `"`)+"0")
 }

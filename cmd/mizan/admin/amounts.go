@@ -12,7 +12,7 @@ var amountNames = set(
 	"initial_amount down_payment earnest_deposit",
 	// what follows from it
 	"total_profit_distributed current_value total_rentals_due total_rentals_paid total_owner_expenses arrears_amount rent_receivable",
-	"buyout_unit_value total_profit total_loss bank_profit_share customer_profit_share rental_paid_total markup_amount sale_price",
+	"buyout_unit_value total_profit total_loss bank_profit_share customer_profit_share rental_paid_total current_rental_amount markup_amount sale_price",
 	"instalment_amount total_paid outstanding profit_recognised deferred_profit delinquent_amount actual_cost supplier_deposit rebate",
 	"balance hibah_total",
 	// what rows have

@@ -63,7 +63,11 @@ func writeStatement(out *bytes.Buffer, place string, contract record, entries []
 		if headed[m.name] {
 			continue
 		}
-		nested, err := appendMember(record, m, currency)
+		add := appendMember
+		if m.name == "metadata" && m.value.Kind() == '{' {
+			add = reports[name[len(name)-2]].appendMetadata
+		}
+		nested, err := add(record, m, currency)
 		if err != nil {
 			return err
 		}
@@ -135,18 +139,86 @@ func appendMember(s *sheet, m member, currency string) (tables []member, err err
 	return tables, nil
 }
 
-// asSent are the members that hold whatever somebody sent, and reports the keys of
-// metadata that the service writes: only these hold amounts there.
-var (
-	asSent  = set("metadata ownership_documents asset_specifications")
-	reports = set("metadata.last_loss metadata.losses metadata.final_settlement metadata.early_withdrawal")
-)
+// report are the keys of metadata that the service writes of a product, each with the
+// members of what it holds; none: a text.
+type report map[string]map[string]bool
+
+// reports are those of the products, by their names in addresses.
+var reports = func() map[string]report {
+	issue := report{"default_reason": nil}
+	investment := report{
+		"losses":           set("date loss_amount new_value"),
+		"final_settlement": set("returned_to_bank total_profit total_loss variance"),
+	}
+	venture := report{"rejection_reason": nil, "last_loss": set("amount bank_share customer_share date")}
+	return map[string]report{
+		"certificate-issues": issue, "sukuk": issue, "managed-investments": investment, "mudaraba": investment,
+		"partnerships": venture, "musharaka": venture,
+		"investment-deposits": {"early_withdrawal": set("penalty_amount penalty_percent final_value")},
+	}
+}()
+
+// appendMetadata adds what the service has put into metadata as it adds all else, and
+// what somebody has sent as the JSON that it is: nobody but they knows what it means.
+func (own report) appendMetadata(s *sheet, m member, currency string) (tables []member, err error) {
+	inner, err := parseRecord(m.value)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range inner.members {
+		name := m.name + "." + part.name
+		if !own.holds(part) {
+			s.row(plain(name), "", "", plain(string(part.value)))
+			continue
+		}
+		nested, err := appendMember(s, member{name, part.value}, currency)
+		if err != nil {
+			return nil, err
+		}
+		tables = append(tables, nested...)
+	}
+	return tables, nil
+}
+
+// holds tells whether a member of metadata is one of the service's, by its name and
+// its form: until there is something to report, what was sent may have the name.
+func (own report) holds(part member) bool {
+	known, named := own[part.name]
+	if !named || known == nil {
+		return named && part.value.Kind() == '"'
+	}
+	rows := []record{{}}
+	var err error
+	switch part.value.Kind() {
+	case '{':
+		rows[0], err = parseRecord(part.value)
+	case '[':
+		rows, err = rowsOf(part.value)
+	default:
+		return false
+	}
+	for _, row := range rows {
+		for _, m := range row.members {
+			known := known[m.name] && (m.value.Kind() == '"' || m.value.Kind() == '0')
+			if !known {
+				return false
+			}
+		}
+		if row.members == nil {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// asSent are the members that hold whatever somebody sent, beside metadata.
+var asSent = set("ownership_documents asset_specifications")
 
 // holdsAmounts tells whether members of the name inside another one may be amounts of
 // the contract.
 func holdsAmounts(of string) bool {
 	first, _, _ := strings.Cut(of, ".")
-	return !asSent[first] || reports[of]
+	return !asSent[first]
 }
 
 // isAmount tells whether a member is an amount, by its name inside the contract.

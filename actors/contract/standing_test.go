@@ -1,0 +1,170 @@
+package contract
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// column is what a record's column says.
+func column(t *testing.T, r *contract.Record, name string) any {
+	t.Helper()
+	for _, c := range r.Product.Columns.Columns {
+		if c.Name == name {
+			return c.Value(r.Values)
+		}
+	}
+	t.Fatalf("there is no column %s", name)
+	return nil
+}
+
+// acquired is a lease whose asset was bought, for 12 months at 100 each.
+func (o *office) acquired() Act {
+	o.t.Helper()
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Given: given(o.t,
+		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
+			`"asset_cost":"1200","lease_term_months":12,"monthly_rental":"100"}`)})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	a := Act{Org: o.org, ID: made.Record.ID, Product: contract.Lease, Reading: contract.Secular, Action: contract.Acquire, Given: given(o.t, `{"ownership_documents":["deed"]}`)}
+	if _, err := o.service.Act(a); err != nil {
+		o.t.Fatal(err)
+	}
+	a.Action, a.Given = contract.Activate, given(o.t, `{"delivery_date":"2026-05-26"}`) // 100 days ago
+	return a
+}
+
+// owed waits for what is under way, and checks what a lease's rows due have left.
+func (o *office) owed(id ledger.ID, want string) {
+	o.t.Helper()
+	o.runtime.Quiesce()
+	r, err := o.service.Read(o.org, contract.Lease, contract.Secular, id)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if got := contract.Plain(column(o.t, r.Record, "rent_receivable")); got != want {
+		o.t.Errorf("%s are owed, want %s", got, want)
+	}
+}
+
+// What is overdue falls due at once, though the clock stands still.
+func TestWhatIsOverdueFallsDueUnderAStandingClock(t *testing.T) {
+	o := openOffice(t)
+	a := o.acquired()
+	r, err := o.service.Act(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := contract.Plain(column(t, r.Record, "rent_receivable")); got != "0" {
+		t.Errorf("the answer is that of the activation: %s are owed", got)
+	}
+	o.owed(a.ID, "300")
+}
+
+// activated makes an activation durable past its actor.
+func (o *office) activated(a Act) {
+	o.t.Helper()
+	view := o.journal.View()
+	was, found, err := Load(view, a.Org, a.ID)
+	view.Close()
+	if err != nil || !found {
+		o.t.Fatal(found, err)
+	}
+	d, err := was.Record.Act(a.Action, a.Given, ledger.MicrosOf(o.clock.Now()))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	done := make(chan posting.Receipt, 1)
+	o.journal.Submit(changeOf(a.Org, &d, was.Stamp.Version, nil), func(r posting.Receipt) { done <- r })
+	r := <-done
+	if r.Err != nil {
+		o.t.Fatal(r.Err)
+	}
+	if now := ledger.MicrosOf(o.clock.Now()); r.Stamps[0].Due > now || r.Stamps[0].Updated <= now {
+		o.t.Fatalf("due at %d, booked at %d, and the clock stands at %d: want due by then, and booked after it", r.Stamps[0].Due, r.Stamps[0].Updated, now)
+	}
+}
+
+// A step of the clock to where it stands, or a start, finds it too.
+func TestAStandingClockFindsWhatWasOverdueBefore(t *testing.T) {
+	o := openOffice(t)
+	a, b := o.acquired(), o.acquired()
+	o.activated(a)
+	if err := o.runtime.Advance(o.clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	o.owed(a.ID, "300")
+
+	o.activated(b)
+	o.restart()
+	o.owed(b.ID, "300")
+}
+
+// No instant that is decided on is before one that was booked, and days are the
+// clock's: events are booked some microseconds after what a standing clock shows.
+func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
+	o := openOffice(t)
+	if err := o.clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	for _, reading := range contract.Readings {
+		made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: reading, Env: money.Prod, Given: given(t,
+			saved[:len(saved)-1]+`,"compliance_review":{"approved_by":"the board","fatwa_reference":"F-7"}}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reading == contract.Secular {
+			made, err = o.service.Act(Act{Org: o.org, ID: made.Record.ID, Product: contract.Safekeeping, Reading: reading, Action: contract.Activate,
+				Given: given(t, `{"compliance_review":{"approved_by":"the board"}}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for again := range 2 {
+			if again == 1 {
+				made, err = o.service.Read(o.org, contract.Safekeeping, reading, made.Record.ID)
+			}
+			at := contract.ReviewedAt.Of(made.Record.Values)
+			if err != nil || at < made.Stamp.Started || at > made.Stamp.Updated {
+				t.Errorf("%s: reviewed at %d, made at %d, moved at %d, %v", reading.Name, at, made.Stamp.Started, made.Stamp.Updated, err)
+			}
+			if n := made.Record.Number(made.Stamp.Started, made.Stamp.Number); !strings.Contains(n, "-2026-") {
+				t.Errorf("%s: number %s is of another year", reading.Name, n)
+			}
+		}
+		o.bookedOn(made, "2026-12-31")
+	}
+}
+
+// bookedOn checks that a contract's last event was booked behind the day that its
+// entry is of.
+func (o *office) bookedOn(r Result, day string) {
+	o.t.Helper()
+	view := o.journal.View()
+	defer view.Close()
+	e, _, found, err := view.Event(o.org, r.Stamp.LastSeq)
+	if err != nil || !found || e.Entry == nil {
+		o.t.Fatal(found, err)
+	}
+	if got := e.Entry.Effective.String(); got != day || e.Booked.Date().String() == day {
+		o.t.Errorf("the entry of %s is of %s, want %s", e.Booked.Date(), got, day)
+	}
+}
+
+// restart opens everything again on what was stored, with the clock where it stood.
+func (o *office) restart() {
+	o.t.Helper()
+	o.runtime.Stop()
+	if err := o.journal.Close(); err != nil {
+		o.t.Fatal(err)
+	}
+	o.clock = clock.NewManual(o.clock.Now())
+	o.start()
+}

@@ -1,0 +1,104 @@
+package contract
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mizan/actors"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// What follows from the day is worked out for the day on which somebody looks; what a
+// key's request was answered with stays what it was.
+func TestARecordIsToldAsOfTheDay(t *testing.T) {
+	o := openOffice(t)
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Given: given(t,
+		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","asset_description":"A lorry of 12 t",`+
+			`"asset_cost":"1000","markup_rate":20,"instalments":3}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Act{Org: o.org, ID: made.Record.ID, Product: contract.InstalmentSale, Reading: contract.Secular}
+	act := func(action contract.Action, body, key string) Result {
+		t.Helper()
+		if a.Action, a.Given = action, given(t, body); key != "" {
+			a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
+		}
+		r, err := o.service.Act(a)
+		if err != nil {
+			t.Fatal(action, err)
+		}
+		a.Key = actors.Key{}
+		return r
+	}
+	late := func(r Result, want string) {
+		t.Helper()
+		if got := contract.Plain(column(t, r.Record, "days_past_due")); got != want {
+			t.Errorf("%s days past due, want %s", got, want)
+		}
+	}
+	act(contract.OrderAsset, "", "")
+	act(contract.PurchaseAsset, `{"ownership_documents":["deed"]}`, "")
+	act(contract.DeliverAsset, "", "")
+	late(act(contract.Activate, "", ""), "0")
+	read := func() Result {
+		t.Helper()
+		view := o.journal.View()
+		defer view.Close()
+		r, found, err := Load(view, o.org, a.ID)
+		if err != nil || !found {
+			t.Fatal(found, err)
+		}
+		return r
+	}
+	for _, day := range []struct {
+		days int
+		want string
+	}{{30, "0"}, {31, "1"}, {35, "5"}} {
+		if err := o.runtime.Advance(began.AddDate(0, 0, day.days)); err != nil {
+			t.Fatal(err)
+		}
+		late(read(), day.want)
+	}
+	late(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5")
+	if err := o.runtime.Advance(began.AddDate(0, 0, 40)); err != nil {
+		t.Fatal(err)
+	}
+	late(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // the answer from before
+	late(read(), "10")
+	late(act(contract.RecordPayment, `{"amount":"400"}`, ""), "0") // the first row
+}
+
+// A contract that is full says so, and is closed all the same, with a key too: nothing
+// about it is more than the writer takes.
+func TestAFullContractIsRefusedByNameAndClosed(t *testing.T) {
+	if room := posting.MaxRecord - contract.MaxStored; room < posting.MaxRecord/4 {
+		t.Fatalf("a full contract leaves room for %d bytes", room)
+	}
+	o := openOffice(t)
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Given: given(t,
+		saved[:len(saved)-1]+`,"metadata":{"x":"`+strings.Repeat("x", 64<<10-8)+`"}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := made.Record.ID
+	o.act(id, contract.Activate, "", "")
+	gift := `{"amount":"1","granted_by":"` + strings.Repeat("𝄞", 255) + `","note":"` + strings.Repeat("𝄞", 2_000) + `"}`
+	gifts := 0
+	for full := false; !full; gifts++ {
+		_, err := o.ask(id, contract.GrantHibah, gift, "gift "+strconv.Itoa(gifts))
+		var faults *contract.Faults
+		if full = errors.As(err, &faults); full && faults.List[0].Field != "hibah_history" || !full && err != nil {
+			t.Fatalf("the gift %d: %v", gifts, err)
+		}
+	}
+	o.act(id, contract.PutIn, `{"amount":"5"}`, "more")
+	closed := o.act(id, contract.Close, `{"closed_by":"`+strings.Repeat("𝄞", 255)+`"}`, "close")
+	if closed.Record.Status != contract.Closed || o.balance(closed) != "0" {
+		t.Errorf("%s, with %s", closed.Record.Status, o.balance(closed))
+	}
+}

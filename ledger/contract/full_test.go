@@ -1,0 +1,211 @@
+package contract
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// The worst that one member of a body may be: texts of characters of four bytes,
+// objects and amounts as long as they may be.
+func worstText(n int) string { return `"` + strings.Repeat("𝄞", n) + `"` }
+
+func worstObject() string { return `{"x":"` + strings.Repeat("x", maxObject-8) + `"}` }
+
+// objectOf is a body as a JSON object.
+func objectOf(body Given) string {
+	var members []string
+	for name, value := range body {
+		members = append(members, strconv.Quote(name)+":"+string(value))
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// worstGiven is a table's body with the worst that each column takes.
+func worstGiven(t *Table, keep Given) Given {
+	g := Given{}
+	for _, c := range t.Columns {
+		if !c.Asked {
+			continue
+		}
+		most := c.Most
+		if most == 0 {
+			most = maxText
+		}
+		value := ""
+		switch c.Kind {
+		case Text:
+			value = worstText(most)
+			if c.Moment {
+				value = `"2026-01-01T00:00:00.` + strings.Repeat("0", maxText-21) + `Z"`
+			}
+		case Texts:
+			value = "[" + strings.TrimSuffix(strings.Repeat(worstText(maxText)+",", maxList), ",") + "]"
+		case Object:
+			value = worstObject()
+		case List:
+			value = "[" + worstObject()[:maxObject-6] + `"}]`
+		case Rows:
+			value = objectOf(worstGiven(c.Of, nil))
+		case Review:
+			value = objectOf(worstGiven(c.Of, nil))
+		}
+		if value != "" {
+			g[c.Name] = []byte(value)
+		}
+	}
+	for name, value := range keep {
+		g[name] = value
+	}
+	return g
+}
+
+// filled does an action with the worst texts until its list is full, and tells how
+// often it was done.
+func (x *deal) filled(list string, name Action, body Given, most int) {
+	x.t.Helper()
+	rows := 0
+	for ; rows < most; rows++ {
+		d, err := x.r.Act(name, worstGiven(x.r.Product.Deed(name).Body, body), x.now)
+		if err != nil {
+			if got := strings.Join(faulty(err), " "); got != list {
+				x.t.Fatalf("the row %d of %s is refused for %s: %v", rows, list, got, err)
+			}
+			break
+		}
+		x.book(&d)
+		x.r = d.Record
+	}
+	if rows == most {
+		x.t.Fatalf("all %d rows of %s were taken", rows, list)
+	}
+	if size := len(AppendRecord(nil, x.r)); rows < fewRows || size > MaxStored || size < MaxStored-10*maxNote {
+		x.t.Errorf("with %d rows of %s a record has %d bytes, of %d", rows, list, size, MaxStored)
+	}
+}
+
+// maxRecord is what the writer takes of one record (posting.MaxRecord).
+const maxRecord = 1<<20 + 64<<10
+
+// ends does an action with the worst texts behind a full list, which leaves room for
+// it.
+func (x *deal) ends(name Action, body Given, to Status) {
+	x.t.Helper()
+	given := body
+	if own := x.r.Product.Deed(name).Body; own != nil {
+		given = worstGiven(own, body)
+	}
+	d, err := x.r.Act(name, given, x.now)
+	if err != nil {
+		x.t.Fatalf("a full %s cannot be ended by %s: %v", x.r.Product.Faces[x.r.Reading].Name, name, err)
+	}
+	x.take(d)
+	if x.r.Status != to {
+		x.t.Errorf("%s leads to %s", name, x.r.Status)
+	}
+	if size := len(AppendRecord(nil, x.r)); size > maxRecord {
+		x.t.Errorf("behind %s the record has %d bytes: the writer takes %d", name, size, maxRecord)
+	}
+}
+
+// A contract whose list is full is told so, and can still be ended: whatever was said
+// in it, its record fits.
+func TestAFullContractSaysSoAndCanStillBeEnded(t *testing.T) {
+	one := given("amount", `"1"`)
+	for _, reading := range Readings {
+		body := worstGiven(Safekeeping.Columns, keepingBody().but("currency", `"AED"`))
+		body["compliance_review"] = []byte(objectOf(worstGiven(reading.Reviews, nil)))
+		x := strike(t, Safekeeping, reading, body)
+		if reading == Secular {
+			x.do(Activate, "compliance_review", objectOf(worstGiven(reading.Reviews, nil)))
+		}
+		x.filled("hibah_history", GrantHibah, one, maxRows)
+		if reading == Religious {
+			continue // nothing else happens to it there
+		}
+		x.do(Withdraw, "amount", `"1"`)
+		x.do(PutIn, "amount", `"1"`)
+		x.ends(Close, nil, Closed)
+	}
+	l := newLease(t, Secular, worstGiven(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
+	l.do(Submit)
+	l.ends(Pass, worstGiven(reviews, nil), ReviewPassed)
+	l.ends(Acquire, nil, AssetAcquired)
+	l.do(Activate)
+	l.filled("owner_expenses", BearExpense, one, maxExpenses)
+	l.later(100) // rows of rent fall due
+	l.do(RecordArrears, "amount", `"1"`)
+	l.ends(Terminate, nil, Terminated)
+}
+
+// worstValue is the longest stored form of a column's value, where it is not asked for.
+func worstValue(c *Column) any {
+	switch c.Kind {
+	case Text:
+		return strings.Repeat("𝄞", maxNote)
+	case List:
+		return make([]byte, maxObject)
+	case Amount:
+		return ledger.MaxAmount
+	case Signed:
+		return money.Signed{Abs: ledger.MaxAmount, Negative: true}
+	case Integer, Percent:
+		return int64(maxExact)
+	case Date:
+		return ledger.DateOf(ledger.Micros(1 << 55).Time())
+	case Instant:
+		return ledger.Micros(1 << 60)
+	case UUID:
+		return ledger.ID{1}
+	case Rows:
+		return worstRows(c)
+	}
+	return nil
+}
+
+// worstRows are as many rows of the longest values as a list takes. What takes texts
+// is full before: that is another test's.
+func worstRows(c *Column) any {
+	row := c.Of.New()
+	for _, in := range c.Of.Columns {
+		if in.Kind == Text {
+			return nil
+		}
+		row[in.place] = worstValue(in)
+	}
+	n := c.Most
+	switch {
+	case c.Single:
+		n = 1
+	case n == 0:
+		n = maxRows
+	}
+	all := make([]Row, n)
+	for i := range all {
+		all[i] = row
+	}
+	return all
+}
+
+// Lists of amounts and days never fill a record, however long they may be, whatever
+// else is in it: no report of a result is refused for want of room.
+func TestListsOfAmountsNeverFillARecord(t *testing.T) {
+	for _, p := range Products {
+		ignored := new(Faults)
+		r := &Record{Product: p, Reading: Secular, Status: p.States[0], Values: p.Columns.Read(worstGiven(p.Columns, nil), false, "", ignored)}
+		for _, c := range p.Columns.Columns {
+			if c.From == nil && r.Values[c.place] == nil {
+				r.Values[c.place] = worstValue(c)
+			}
+		}
+		for _, said := range approvalOf(boardReviews, boardReviews.Read(worstGiven(boardReviews, nil), false, "", ignored)) {
+			Reviewed.Set(r.Values, append(Reviewed.Of(r.Values), said))
+		}
+		if size := len(AppendRecord(nil, r)); size > MaxStored || size < 100_000 {
+			t.Errorf("%s: the longest record has %d bytes, of %d", p.Faces[Secular].Name, size, MaxStored)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package contract
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger/money"
+)
+
+// What nobody can see is blank, whatever it consists of.
+func TestATextThatShowsNothingIsBlank(t *testing.T) {
+	x := kept(t)
+	for _, unseen := range []string{"", " ", "\t\n", "\u00a0", "\u200b", "\ufeff", "\u2060", "\u00ad", "\u180e", "\u202e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", " \u200b\u2800 "} {
+		x.refuses("granted_by", GrantHibah, "amount", `"1"`, "granted_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
+		x.refuses("closed_by", Close, "closed_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
+	}
+	for _, seen := range []string{"a", ".", "é", "ا", "漢", "🙂", "\u200ba"} {
+		x.do(GrantHibah, "amount", `"1"`, "granted_by", `"`+seen+`"`)
+	}
+}
+
+func TestATextHasNoControlCharacters(t *testing.T) {
+	x := kept(t)
+	for _, wrong := range []string{`"a\u0000"`, `"\u0001a"`, `"a\u001bb"`, `"a\u001f"`, "\"a\xff\""} {
+		x.refuses("note", GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", wrong)
+	}
+	x.do(GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", `"one\ttwo\r\nthree"`)
+}
+
+// A description is longer than ten characters without the blanks around it.
+func TestADescriptionsLengthIsThatOfWhatCanBeSeen(t *testing.T) {
+	for _, c := range []struct {
+		p     *Product
+		field string
+		body  Given
+	}{{Certificate, "underlying_asset", issueBody()}, {Lease, "asset_description", leaseBody()}, {InstalmentSale, "asset_description", saleBody()}} {
+		tried(t, c.p, Secular, c.body, []trial{
+			{c.field, `"0123456789"`, c.field},
+			{c.field, `"0123456789      "`, c.field},
+			{c.field, "\"\u200b\u200b0123456789\u2060\"", c.field},
+			{c.field, `"01234567890"`, ""},
+			{c.field, `"  01234567890  "`, ""},
+		})
+	}
+}
+
+func TestDatesAreOfTheYearsInWhichTermsEnd(t *testing.T) {
+	for said, want := range map[string]string{
+		`"1969-12-31"`: "must be a date from 1970-01-01 to 9000-12-31", `"9001-01-01"`: "must be a date from 1970-01-01 to 9000-12-31",
+		`"0000-01-01"`: "must be a date from 1970-01-01 to 9000-12-31", `"9999-12-31"`: "must be a date from 1970-01-01 to 9000-12-31",
+		`"2026-02-30"`: "must be a date, YYYY-MM-DD", `"2026-9-3"`: "must be a date, YYYY-MM-DD", `"10000-01-01"`: "must be a date, YYYY-MM-DD",
+	} {
+		x := strike(t, Certificate, Secular, issueBody())
+		if got := x.message(Offer, "subscription_start", said, "subscription_end", `"9000-12-31"`); got != want {
+			t.Errorf("%s: %q, want %q", said, got, want)
+		}
+	}
+	x := strike(t, Certificate, Secular, issueBody())
+	x.do(Offer, "subscription_start", `"1970-01-01"`, "subscription_end", `"9000-12-31"`)
+}
+
+func TestAReviewIsSignedOnADateOrAtATime(t *testing.T) {
+	for _, said := range []string{`"2026-01-01"`, `"2026-01-01T10:15:30Z"`, `"2026-01-01T10:15:30.5+04:00"`} {
+		x := strike(t, Lease, Religious, leaseBody())
+		x.do(Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", said)
+	}
+	x := strike(t, Lease, Religious, leaseBody())
+	for _, said := range []string{`""`, `" "`, `"yesterday"`, `"2026-02-30"`, `"2026-02-30T10:15:30Z"`, `"2026-01-01 10:15:30"`, `"2026-01-01T25:00:00Z"`, `"2026-01-01T10:15:30"`,
+		`"9999-01-01"`, `"9999-01-01T00:00:00Z"`, `"2026-01-01T10:15:30.` + strings.Repeat("0", maxText) + `Z"`} {
+		x.refuses("signed_at", Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", said)
+	}
+}
+
+// A document of ownership is a text or an object, and says something.
+func TestADocumentOfOwnershipSaysSomething(t *testing.T) {
+	lease := strike(t, Lease, Secular, leaseBody())
+	sale := strike(t, InstalmentSale, Secular, saleBody())
+	sale.do(OrderAsset)
+	for _, wrong := range []string{`1`, `0`, `1.5`, `true`, `false`, `null`, `""`, `"  "`, "\"\u200b\"", `{}`, `{ }`, `[]`, `["deed"]`, `"` + strings.Repeat("x", 256) + `"`, `"a\u0000"`} {
+		for _, list := range []string{"[" + wrong + "]", `["deed",` + wrong + "]"} {
+			lease.refuses("ownership_documents", Acquire, "ownership_documents", list)
+			sale.refuses("ownership_documents", PurchaseAsset, "ownership_documents", list)
+		}
+	}
+	lease.do(Acquire, "ownership_documents", `["`+strings.Repeat("é", 255)+`", {"no":7}]`)
+	sale.do(PurchaseAsset, "ownership_documents", `[{"no":null}]`)
+}
+
+// A minimum that nobody can reach is no minimum.
+func TestTheMinimumIsOneThatAnIssueHas(t *testing.T) {
+	tried(t, Certificate, Secular, issueBody(), []trial{
+		{"min_subscription", "100", ""}, {"min_subscription", "101", "min_subscription"}, {"min_subscription", "9007199254740991", "min_subscription"},
+	})
+}
+
+// A refusal names an action as it is called at the address that it was asked for at.
+func TestARefusalNamesTheActionAsItsFamilyDoes(t *testing.T) {
+	for reading, want := range map[*Reading]string{
+		Secular:   "review is not possible in status review_passed",
+		Religious: "approve is not possible in status review_passed",
+	} {
+		x := strike(t, Lease, reading, leaseBody())
+		if reading == Secular {
+			x.do(Submit)
+		}
+		x.do(Pass, pairsOf(board())...)
+		if _, err := x.r.Act(Pass, board(), x.now); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", reading.Name, err, want)
+		}
+	}
+}
+
+// An event has its action's name, whichever of its transitions it was.
+func TestAnEventHasItsActionsName(t *testing.T) {
+	named := func(x *deal, status Status, want string) {
+		t.Helper()
+		if got := x.d.Events[0].Name; got != want || x.r.Status != status {
+			t.Errorf("%s is booked as %s", x.r.Status, got)
+		}
+	}
+	x := partners(t)
+	x.do(Buyout, "units", "10")
+	named(x, Completed, "buyout")
+	x = sold(t)
+	x.do(RecordPayment, "amount", `"1100"`)
+	named(x, Completed, "record_payment")
+	x = strike(t, Managed, Secular, venture)
+	x.do(Fund)
+	x.do(Activate)
+	x.do(Loss, "amount", largest)
+	named(x, Liquidated, "loss")
+	for _, p := range Products {
+		for _, d := range p.Deeds {
+			for _, by := range d.Leads {
+				if p.Event(by) != d.Name {
+					t.Errorf("%s is booked as %s", by, p.Event(by))
+				}
+			}
+		}
+	}
+}
+
+// A reason goes beside metadata, but where the specification puts it there.
+func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
+	places := map[string]Place{
+		"certificate-issues default_reason": Metadata, "partnerships rejection_reason": Metadata,
+		"partnerships last_loss": Metadata, "managed-investments losses": Metadata, "managed-investments final_settlement": Metadata,
+		"investment-deposits early_withdrawal": Metadata,
+	}
+	for _, p := range Products {
+		for _, c := range p.Columns.Columns {
+			name := p.Faces[Secular].Name + " " + c.Name
+			if (c.Place == Metadata) != (places[name] == Metadata) {
+				t.Errorf("%s stands at place %d", name, c.Place)
+			}
+			if c.Sparse != (c.Place == Detail && strings.HasSuffix(c.Name, "_reason")) {
+				t.Errorf("%s is left out where it is empty: %v", name, c.Sparse)
+			}
+			delete(places, name)
+		}
+	}
+	if len(places) > 0 {
+		t.Errorf("there are none of %v", places)
+	}
+	for _, p := range []*Product{Partnership, Lease} {
+		x := strike(t, p, Secular, map[*Product]Given{Partnership: shareBody(), Lease: leaseBody()}[p])
+		x.do(Submit)
+		x.do(Reject, "reason", `"no"`)
+		x.says("rejection_reason", "no")
+		if Why.Of(x.r.Values) != "no" {
+			t.Error("the reason is not where it is read")
+		}
+	}
+}
+
+// Rent begins with activation, and its last period ends on the expected end or before.
+func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
+	x := strike(t, Partnership, Secular, shareBody().but("term_months", "3", "rental_amount", `"7"`))
+	x.do(Fund)
+	x.later(10)
+	x.do(Activate)
+	x.says("expected_end_date", "2026-04-01", "rental_paid_total", "0") // two periods of 30 days from 2026-01-11 on
+	x.later(30)
+	x.says("rental_paid_total", "7")
+	x.later(30)
+	x.says("rental_paid_total", "14")
+	if x.d.Due != 0 {
+		t.Error("there is more to come")
+	}
+	x.later(4_000)
+	x.says("rental_paid_total", "14")
+	late := strike(t, Partnership, Secular, shareBody().but("term_months", "1", "rental_amount", `"7"`))
+	late.do(Fund)
+	late.later(31)
+	late.do(Activate)
+	late.later(300)
+	late.says("rental_paid_total", "0")
+}
+
+// The rent of a period is shown as it is by now.
+func TestThePresentRentIsShown(t *testing.T) {
+	x := strike(t, Partnership, Secular, shareBody().but("rental_amount", `"100"`))
+	x.says("current_rental_amount", "100")
+	x.do(Fund)
+	x.do(Activate)
+	x.says("current_rental_amount", "100")
+	x.do(Buyout, "units", "5")
+	x.says("bank_ownership_percent", "40", "current_rental_amount", "50") // of 80 percent at the start
+	x.do(Buyout, "units", "5")
+	x.says("current_rental_amount", "0", "rental_amount", "100")
+	partners(t).says("current_rental_amount", "")
+}
+
+// A contract's number has the year of the clock's day, whatever it was booked at.
+func TestANumbersYearIsTheClocks(t *testing.T) {
+	w := newWorld(t, "2026-12-31")
+	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Given: leaseBody(), Now: w.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Record.Number(w.now+oneDay, 7); got != "LS-2026-000007" {
+		t.Error(got)
+	}
+}
