@@ -134,7 +134,7 @@ func TestEveryAnswerHasAnIDOfOurOwn(t *testing.T) {
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	for _, path := range []string{"/", "/api/v1", "/api/v1/nothing", "/api/v1/health/", "/API/v1/health", "/api/v1/Health", "//api/v1/health", "/api/v1/transactions/a/b", "/api/v2/health", "/api/v1/ledger/export"} {
+	for _, path := range []string{"/", "/api/v1", "/api/v1/nothing", "/api/v1/health/", "/API/v1/health", "/api/v1/Health", "//api/v1/health", "/api/v1/transactions/a/b", "/api/v2/health", "/api/v1/ledger/exports"} {
 		h.anyone().get(path).want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
 	}
 	for _, c := range []struct{ method, path, allow string }{
