@@ -143,6 +143,32 @@ func TestInstantsFollowWhatIsBookedAndDaysTheClock(t *testing.T) {
 	}
 }
 
+// A review is signed no earlier than what was booked before it, where the clock stands
+// still and events run ahead of it.
+func TestAReviewFollowsTheSubmissionUnderAStandingClock(t *testing.T) {
+	o := openOffice(t)
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Given: given(t,
+		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","capital_amount":"1000","business_type":"trade",`+
+			`"profit_sharing_ratio":{"bank":50,"customer":50},"term_months":12}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	does := func(action contract.Action, body string) Result {
+		t.Helper()
+		r, err := o.service.Act(Act{Org: o.org, ID: made.Record.ID, Product: contract.Managed, Reading: contract.Secular, Action: action, Given: given(t, body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	submitted := does(contract.Submit, `{}`)
+	reviewed := does(contract.Pass, `{"approved_by":"the board"}`)
+	at, before, after := contract.ReviewedAt.Of(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
+	if before == made.Stamp.Started || at < before || at > after {
+		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", made.Stamp.Started, before, at, after)
+	}
+}
+
 // bookedOn checks that a contract's last event was booked behind the day that its
 // entry is of.
 func (o *office) bookedOn(r Result, day string) {

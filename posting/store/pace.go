@@ -4,7 +4,7 @@ import "time"
 
 // Badger compacts in bursts: five goroutines merge and a dozen more write tables
 // through memory maps, all at once and with as much of the processors as they get.
-// On two cores a burst of some seconds leaves groups a twentieth of their usual rate.
+// On two cores a burst of some seconds leaves groups a tenth to a third of their rate.
 // The same work, a table at a time, takes longer and hardly disturbs them; it only
 // has to be done before level 0 is so long that flushing waits for it.
 const (

@@ -141,10 +141,9 @@ func (s *Store) weigh() error {
 func (s *Store) buildRoom() uint64 { return 4 * uint64(max(baseTable, s.options.MemTable)) }
 
 // gate is passed before compaction makes a table. It spreads compaction over time
-// (see pace), and holds it up while
-// there is too little room, and while there are no file handles: Badger would
-// drop the error, and the table (see tally). Handles are scarce when too many
-// connections are open, so that is no reason to stop.
+// (pace), and holds it up while there is too little room, and while there are no
+// file handles: Badger would drop the error, and the table (see tally). Handles are
+// scarce when too many connections are open, so that is no reason to stop.
 func (s *Store) gate() {
 	s.pace()
 	reason := s.gateClosed()
