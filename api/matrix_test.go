@@ -154,6 +154,7 @@ var matrix = map[api.RouteName]row{
 	{Method: "POST", Path: "/api/v1/terminal/:id/test-delivery"}: {may: operatorsOnly(422), of: aTerminal}, // it has no address
 
 	{Method: "POST", Path: "/api/v1/sessions"}:           {may: anyone(422), body: "{}"},
+	{Method: "GET", Path: "/api/v1/sessions/current"}:    {may: peopleOnly(200)},
 	{Method: "DELETE", Path: "/api/v1/sessions/current"}: {may: peopleOnly(204), last: true},
 	{Method: "POST", Path: "/api/v1/admin_tokens/rotate"}: {
 		may: operatorsOnly(201), last: true,

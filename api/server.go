@@ -144,6 +144,7 @@ type route struct {
 	roles        []directory.Role // of access session
 	family       *family          // whose module comes before the roles; nil: none
 	leaves       bool             // ends the session that it is asked with
+	sole         bool             // without x-organization-id it is asked of the only organization
 	body         bool             // takes a JSON document
 	command      bool             // writes: bracketed by Enter
 	handle       func(*Server, *call) error
@@ -294,6 +295,11 @@ func (s *Server) authenticate(r *route, c *call) (err error) {
 		Organization: h.PeekBytes(headerOrg),
 		Bearer:       bearer(h.Peek(fiber.HeaderAuthorization)),
 		Source:       s.source(c.RequestCtx),
+	}
+	if r.sole && len(credentials.Organization) == 0 {
+		if id, only := s.cfg.Directory.SoleOrganization(); only {
+			credentials.Organization = []byte(id.String())
+		}
 	}
 	switch a {
 	case partner:

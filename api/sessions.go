@@ -75,6 +75,17 @@ func lockedOut(c *call, err error) error {
 	return ledger.Refuse("api.logIn", rateLimited, "too many failed attempts to log in")
 }
 
+// readSession is GET /sessions/current: who asks. Without the header it tells a
+// session of the only organization which one that is.
+func (s *Server) readSession(c *call) error {
+	single(c, fiber.StatusOK, false, c.who.Session, func(e *encoder, n *directory.Session) {
+		e.id("organization_id", n.Org)
+		e.texts("roles", n.Roles.Strings())
+		e.instant("expires_at", n.Expires)
+	})
+	return nil
+}
+
 // logOut is DELETE /sessions/current: the token is dead before the answer leaves.
 func (s *Server) logOut(c *call) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)

@@ -389,3 +389,25 @@ func TestRateOfAPartnersSessionIsLimited(t *testing.T) {
 	}
 	h.partner().get("/api/v1/balances").want(200, "")
 }
+
+const needsASession = `{"error":"forbidden","message":"this needs a session of the organization"}`
+
+// Whoever has a session's token and nothing else can find out which organization it is
+// of where there is one, and is told nothing where there are more.
+func TestASessionOfTheOnlyOrganizationIsToldWhichThatIs(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.user("anna", `"client","auditor"`, "")
+	first := h.seed.First.Org
+	anna := h.person("anna")
+	want := `{"data":{"organization_id":"` + first.String() + `","roles":["auditor","client"],"expires_at":"2026-09-03T22:15:30.123456+00:00"}}`
+	if a := anna.get(sessions+"/current").want(200, ""); a.body != want {
+		t.Errorf("%s, want %s", a.body, want)
+	}
+	h.auditor().get(sessions+"/current").want(200, "")
+	alone := anna.with("x-organization-id", "")
+	alone.get(sessions+"/current").want(401, unauthorized) // there is another organization
+	h.partner().get(sessions+"/current").want(403, needsASession)
+	h.admin().get(sessions+"/current").want(403, needsASession)
+	h.anyone().get(sessions+"/current").want(401, unauthorized)
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mizan/internal/clock"
+	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -30,6 +31,10 @@ type VerifyConfig struct {
 	Answers  string
 	Canaries string
 	Log      *slog.Logger // nil: slog.Default
+
+	// Organization is one that the store has to hold; zero: any. The check is of the
+	// whole store all the same: what it compares goes across organizations.
+	Organization ledger.ID
 }
 
 // Verify checks a closed store: it opens it as serve does, so recovery runs
@@ -64,7 +69,8 @@ func refuse(to io.Writer, exit int, what string, err error) int {
 	return exit
 }
 
-// errInput marks a file of answers or canaries that can't be read.
+// errInput marks a file of answers or canaries that can't be read, and an organization
+// that is not there.
 var errInput = errors.New("input")
 
 func verify(ctx context.Context, cfg VerifyConfig) (report *Report, err error) {
@@ -80,7 +86,28 @@ func verify(ctx context.Context, cfg VerifyConfig) (report *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	return Check(ctx, j, Inputs(cfg))
+	if err := holdsOrganization(j, cfg.Organization); err != nil {
+		return nil, err
+	}
+	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Log: cfg.Log})
+}
+
+// holdsOrganization refuses a store that has nothing of the organization.
+func holdsOrganization(j *posting.Journal, want ledger.ID) error {
+	if want == (ledger.ID{}) {
+		return nil
+	}
+	v := j.View()
+	defer v.Close()
+	held := false
+	err := v.Organizations(func(id ledger.ID) (bool, error) {
+		held = held || id == want
+		return !held, nil
+	})
+	if err == nil && !held {
+		err = fmt.Errorf("%w: the store holds no organization %s", errInput, want)
+	}
+	return err
 }
 
 // holdsStore refuses a directory in which no server ever started: opening it

@@ -4,6 +4,9 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/google/uuid"
+
+	"mizan/ledger"
 	"mizan/snapshots"
 )
 
@@ -26,15 +29,24 @@ type verifyCommand struct {
 	Data     string `name:"data" env:"MIZAN_DATA" default:"./data" placeholder:"DIR" help:"Data directory; no server may be using it."`
 	Answers  string `name:"answers" placeholder:"FILE" help:"What a client was answered, a JSON object a line: is it all there?"`
 	Canaries string `name:"canaries" placeholder:"FILE" help:"Texts, one a line, that no file may hold."`
+
+	Organization string `name:"organization" placeholder:"ID" help:"One that the store has to hold. The whole store is checked, with it or without."`
 }
 
 // Run implements the command. The checker prints what it found, or why it could
 // not look, and nothing beside that: whoever runs it compares what it prints.
 func (c *verifyCommand) Run(s *streams) error {
+	var organization ledger.ID
+	if c.Organization != "" {
+		var err error
+		if organization, err = uuid.Parse(c.Organization); err != nil || organization == (ledger.ID{}) {
+			return misused("audit verify", "--organization: %q is not the UUID of an organization", c.Organization)
+		}
+	}
 	ctx, stop := interruptible()
 	defer stop()
 	code := snapshots.Verify(ctx, snapshots.VerifyConfig{
-		Data: c.Data, Answers: c.Answers, Canaries: c.Canaries,
+		Data: c.Data, Answers: c.Answers, Canaries: c.Canaries, Organization: organization,
 		Log: slog.New(slog.DiscardHandler),
 	}, s.out, s.err)
 	if code != exitClean {

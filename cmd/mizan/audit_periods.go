@@ -203,7 +203,11 @@ var canonicalID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}
 // trialHash is the hash of the trial balance at a month's end.
 func trialHash(l *admin.Ledger, month string) (string, error) {
 	of, ok := period.Parse(month)
-	organization := strings.ToLower(l.Organization())
+	organization, err := l.Organization()
+	if err != nil {
+		return "", err
+	}
+	organization = strings.ToLower(organization)
 	if !ok || !canonicalID.MatchString(organization) {
 		return "", l.Failed("the server names %q, which is no month", month)
 	}

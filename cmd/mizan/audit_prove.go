@@ -17,7 +17,7 @@ const proofMode = 0o644
 type proveCommand struct {
 	admin.LedgerFlags
 	Seq uint64 `arg:"" help:"The event's place in the organization's journal."`
-	Out string `name:"out" required:"" placeholder:"FILE" help:"New file for the proof."`
+	Out string `name:"out" placeholder:"FILE" help:"New file for the proof; without it event-SEQ.proof."`
 	Key string `name:"key" placeholder:"KEY" help:"Key of the head; without it the one that the server names."`
 }
 
@@ -27,6 +27,9 @@ func (c *proveCommand) Run(s *streams) error {
 	const name = "audit prove"
 	if err := wellFormed(name, c.Key); err != nil {
 		return err
+	}
+	if c.Out == "" {
+		c.Out = fmt.Sprintf("event-%d.proof", c.Seq)
 	}
 	server, err := openAudit(&c.LedgerFlags, name, s)
 	if err != nil {

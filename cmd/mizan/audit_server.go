@@ -112,7 +112,11 @@ func (a *auditServer) ownHead(key string) (*evidence.Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	if asked := a.ledger.Organization(); !sameID(head.Organization, asked) {
+	asked, err := a.ledger.Organization()
+	if err != nil {
+		return nil, err
+	}
+	if !sameID(head.Organization, asked) {
 		return nil, &evidence.Refusal{Why: "the head is of organization " + head.Organization.String() + ", not of " + asked}
 	}
 	return head, nil

@@ -100,7 +100,11 @@ func (w *watching) load() error {
 	if w.Key != "" && w.Key != w.state.Key {
 		return misused(watchName, "--key: %s was begun with the key %s", w.State, w.state.Key)
 	}
-	if id := w.state.Head.Organization; !sameID(id, w.server.ledger.Organization()) {
+	id := w.state.Head.Organization
+	switch named := w.server.ledger.Named(); {
+	case named == "":
+		w.server.ledger.Name(id.String())
+	case !sameID(id, named):
 		return misused(watchName, "--organization: %s is of organization %s", w.State, id)
 	}
 	return nil

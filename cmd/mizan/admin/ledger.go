@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+
+	"github.com/go-json-experiment/json"
 )
 
 // LedgerFlags say which server, and as whom, for commands of others that read an
@@ -15,7 +17,7 @@ type LedgerFlags struct {
 	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile    *string `name:"session-token-file" placeholder:"FILE" help:"File with a session's token; - is stdin ($MIZAN_SESSION_TOKEN has the token itself)."`
 	CAFile       *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) to trust, and no others; the system's if absent ($MIZAN_CA_FILE)."`
-	Organization *string `name:"organization" placeholder:"ID" help:"The session's organization ($MIZAN_ORGANIZATION)."`
+	Organization *string `name:"organization" placeholder:"ID" help:"The session's organization; may be absent where there is only one ($MIZAN_ORGANIZATION)."`
 	Sandbox      string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
@@ -43,7 +45,7 @@ func (f *LedgerFlags) door() (*door, error) {
 		return nil, err
 	}
 	d := &door{base: base, organization: setting(f.Organization, box.OrganizationID, "MIZAN_ORGANIZATION", "")}
-	if !isID(d.organization) {
+	if d.organization != "" && !isID(d.organization) {
 		return nil, fmt.Errorf("--organization: %q is not a UUID", d.organization)
 	}
 	if d.token, err = f.token(box.AuditorToken); err != nil {
@@ -76,12 +78,46 @@ func (f *LedgerFlags) token(sandbox string) (string, error) {
 	return tokenIn(said, "MIZAN_SESSION_TOKEN")
 }
 
-// Organization is the organization's id, as it was given.
-func (l *Ledger) Organization() string { return l.door.organization }
+// Named is the organization's id as it was given; empty: it was not.
+func (l *Ledger) Named() string { return l.door.organization }
+
+// Name says which organization it is, where that was not given.
+func (l *Ledger) Name(organization string) { l.door.organization = organization }
+
+// Organization is the organization's id: as it was given, else the session's on a
+// server that has no other one. The error is a *Fault, as Get's.
+func (l *Ledger) Organization() (string, error) {
+	if l.door.organization != "" {
+		return l.door.organization, nil
+	}
+	a, err := l.door.ask(request{method: http.MethodGet, path: "/sessions/current"})
+	if err != nil {
+		return "", l.failed("%s: %v", l.door.base, err)
+	}
+	if a.status == http.StatusUnauthorized {
+		return "", l.misused("the session is not one of the server's only organization: give another, or --organization")
+	}
+	if a, err = l.checked(a); err != nil {
+		return "", err
+	}
+	var said struct {
+		Data struct {
+			Organization string `json:"organization_id"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(a.body, &said); err != nil || !isID(said.Data.Organization) {
+		return "", l.failed("/sessions/current: the answer is not the server's")
+	}
+	l.door.organization = said.Data.Organization
+	return l.door.organization, nil
+}
 
 // Get reads the answer of a path below /api/v1. The error is a *Fault: of code 1
 // where no usable answer came, of code 2 where the server refused.
 func (l *Ledger) Get(path string, query url.Values) ([]byte, error) {
+	if _, err := l.Organization(); err != nil {
+		return nil, err
+	}
 	a, err := l.door.ask(request{method: http.MethodGet, path: path, query: query})
 	if err != nil {
 		return nil, l.failed("%s: %v", l.door.base, err)

@@ -26,6 +26,9 @@ func (f *LedgerFlags) OpenWriter(name string, s *Streams) (*Ledger, error) {
 // Post writes without a body, and is given the answer. Where the connection breaks it
 // is sent once more: the server knows it by its key. The error is a *Fault, as Get's.
 func (l *Ledger) Post(path string) ([]byte, error) {
+	if _, err := l.Organization(); err != nil {
+		return nil, err
+	}
 	a, err := l.door.ask(request{method: http.MethodPost, path: path, key: uuid.NewString()})
 	if err != nil {
 		return nil, l.failed("%s: %v; if it was done is not known", l.door.base, err)

@@ -41,6 +41,9 @@ func (s *stream) Close() error {
 // Stream reads the answer of a path below /api/v1 as it comes, however long it is;
 // whoever calls closes it. It ends with ctx. The error is a *Fault, as Get's.
 func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
+	if _, err := l.Organization(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	silence := time.AfterFunc(streamBound, func() { cancel(fmt.Errorf("nothing came for %v", streamBound)) })
 	response, err := l.door.stream(ctx, path, query)
