@@ -22,6 +22,7 @@ func TestAFloodOfLoginsKeepsTheAdministrationIn(t *testing.T) {
 			switch {
 			case a.status == 429 && a.at("message") == "too many attempts to log in at once" && a.header.Get("retry-after") == "1":
 				full()
+			case a.status == 503: // on a busy machine a flood outlasts how long a login waits
 			case a.status != 401:
 				t.Errorf("%d %s", a.status, a.body)
 			}

@@ -47,9 +47,6 @@ func (s *Server) table() []route {
 		{method: patch, path: v1 + "/users/:id", access: admin, body: true, command: true, handle: (*Server).patchUser},
 		{method: del, path: v1 + "/users/:id", access: admin, command: true, handle: (*Server).deleteUser},
 		{method: post, path: v1 + "/admin_tokens/rotate", access: admin, command: true, handle: (*Server).rotateAdminToken}, // the body may be absent
-		{method: post, path: v1 + "/sessions", access: open, body: true, command: true, handle: (*Server).logIn},
-		{method: get, path: v1 + "/sessions/current", access: session, roles: everyRole, sole: true, handle: (*Server).readSession},
-		{method: del, path: v1 + "/sessions/current", access: session, roles: everyRole, leaves: true, command: true, handle: (*Server).logOut},
 		{method: post, path: v1 + "/terminal", access: admin, body: true, command: true, handle: (*Server).createTerminal},
 		{method: get, path: v1 + "/terminals", access: admin, handle: (*Server).listTerminals},
 		{method: get, path: v1 + "/terminal/:id", access: admin, handle: (*Server).readTerminal},
@@ -81,6 +78,7 @@ func (s *Server) table() []route {
 		{method: get, path: v1 + "/ledger/events", access: reader, handle: (*Server).listEvents},
 		{method: get, path: v1 + "/ledger/head", access: auditor, handle: (*Server).readHead},
 	}
+	routes = append(routes, sessionRoutes()...)
 	routes = append(routes, proofRoutes()...)
 	routes = append(routes, s.periodRoutes()...)
 	routes = append(routes, route{method: get, path: v1 + "/ledger/export", access: auditor, handle: s.exports.answer})

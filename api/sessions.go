@@ -18,6 +18,16 @@ import (
 // everyRole is for routes that are anyone's who is logged in.
 var everyRole = []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}
 
+const sessionsPath = "/api/v1/sessions"
+
+func sessionRoutes() []route {
+	return []route{
+		{method: fiber.MethodPost, path: sessionsPath, access: open, body: true, command: true, handle: (*Server).logIn},
+		{method: fiber.MethodGet, path: sessionsPath + "/current", access: session, roles: everyRole, sole: true, handle: (*Server).readSession},
+		{method: fiber.MethodDelete, path: sessionsPath + "/current", access: session, roles: everyRole, leaves: true, command: true, handle: (*Server).logOut},
+	}
+}
+
 // logIn is POST /sessions. Whatever is wrong with who asks is one 401; only a
 // body that can't be a login and a password is told from it.
 func (s *Server) logIn(c *call) error {

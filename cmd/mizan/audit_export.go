@@ -8,7 +8,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mizan/cmd/mizan/admin"
 	"mizan/internal/durable"
@@ -23,12 +25,12 @@ const progressEvery = time.Second / 2
 // exportCommand is `mizan audit export`.
 type exportCommand struct {
 	admin.LedgerFlags
-	Format  string `name:"format" required:"" placeholder:"FORMAT" help:"hledger, beancount, csv, parquet or xlsx."`
-	Env     string `name:"env" placeholder:"ENV" help:"prod, which is the default, or test."`
-	From    string `name:"from" placeholder:"TIME" help:"Nothing that was booked before: an RFC 3339 time, or a day."`
-	To      string `name:"to" placeholder:"TIME" help:"Nothing that was booked after: an RFC 3339 time, or a day."`
-	Account string `name:"account" placeholder:"PREFIX" help:"Only entries that touch an account whose path begins so."`
-	Out     string `name:"out" placeholder:"FILE" help:"New file for the export; without it stdout."`
+	Format  string  `name:"format" required:"" placeholder:"FORMAT" help:"hledger, beancount, csv, parquet or xlsx."`
+	Env     *string `name:"env" placeholder:"ENV" help:"prod, which is the default, or test."`
+	From    *string `name:"from" placeholder:"TIME" help:"Nothing that was booked before: an RFC 3339 time, or a day."`
+	To      *string `name:"to" placeholder:"TIME" help:"Nothing that was booked after: an RFC 3339 time, or a day."`
+	Account *string `name:"account" placeholder:"PREFIX" help:"Only entries that touch an account whose path begins so."`
+	Out     *string `name:"out" placeholder:"FILE" help:"New file for the export; without it, or with -, stdout."`
 }
 
 // Run implements the command. A file is there when it is whole, and not before.
@@ -38,26 +40,33 @@ func (c *exportCommand) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(c.Out); c.Out != "" && err == nil {
-		return ledger.Misused("--out: %s is there already", c.Out)
+	query, err := c.query(ledger)
+	if err != nil {
+		return err
+	}
+	out, err := c.place(ledger)
+	if err != nil {
+		return err
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	from, err := ledger.Stream(ctx, "/ledger/export", c.query())
+	from, err := ledger.Stream(ctx, "/ledger/export", query)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = from.Close() }()
 	p := newProgress(s.err, "mizan: "+name+": ")
-	if c.Out == "" {
+	if out == "" {
 		err = p.copy(s.out, from)
 	} else {
-		err = c.keep(p, from)
+		err = keep(out, p, from)
 	}
 	var full *writeFault
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return ledger.Misused("--out: %s is there already", c.Out)
+		return ledger.Misused("--out: %s is there already", out)
+	case errors.As(err, &full) && out != "":
+		return ledger.Failed("--out: %s can't be written: %v", out, innermost(full.err))
 	case errors.As(err, &full):
 		return ledger.Failed("%v", full.err)
 	case ctx.Err() != nil:
@@ -68,19 +77,47 @@ func (c *exportCommand) Run(s *streams) error {
 	return p.end()
 }
 
-func (c *exportCommand) query() url.Values {
-	query := url.Values{}
-	for name, said := range map[string]string{"format": c.Format, "env": c.Env, "from": c.From, "to": c.To, "prefix": c.Account} {
-		if said != "" {
-			query.Set(name, said)
+// query is what is asked for. What was given and is empty is refused: a script's
+// variable that nobody has set must not mean everything.
+func (c *exportCommand) query(l *admin.Ledger) (url.Values, error) {
+	query := url.Values{"format": {c.Format}}
+	for _, said := range []struct {
+		flag, name string
+		value      *string
+	}{{"format", "format", &c.Format}, {"env", "env", c.Env}, {"from", "from", c.From}, {"to", "to", c.To}, {"account", "prefix", c.Account}} {
+		switch {
+		case said.value == nil:
+		case *said.value == "":
+			return nil, l.Misused("--%s: is empty", said.flag)
+		case strings.ContainsRune(*said.value, utf8.RuneError): // kong puts it in place of what is none
+			return nil, l.Misused("--%s: is not UTF-8", said.flag)
+		default:
+			query.Set(said.name, *said.value)
 		}
 	}
-	return query
+	return query, nil
+}
+
+// place is the file that the export goes to; empty: to stdout.
+func (c *exportCommand) place(l *admin.Ledger) (string, error) {
+	if c.Out == nil || *c.Out == "-" {
+		return "", nil
+	}
+	if *c.Out == "" {
+		return "", l.Misused("--out: is empty")
+	}
+	if _, err := os.Lstat(*c.Out); err == nil {
+		return "", l.Misused("--out: %s is there already", *c.Out)
+	}
+	if _, err := os.Stat(filepath.Dir(*c.Out)); err != nil {
+		return "", l.Misused("--out: %v", err)
+	}
+	return *c.Out, nil
 }
 
 // keep writes the export into a file beside its own, which gets the name at the end.
-func (c *exportCommand) keep(p *progress, from io.Reader) error {
-	f, err := os.CreateTemp(filepath.Dir(c.Out), "."+filepath.Base(c.Out)+".*.tmp")
+func keep(out string, p *progress, from io.Reader) error {
+	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*.tmp")
 	if err != nil {
 		return &writeFault{err}
 	}
@@ -92,10 +129,10 @@ func (c *exportCommand) keep(p *progress, from io.Reader) error {
 	if err := errors.Join(f.Chmod(exportMode), f.Sync(), f.Close()); err != nil {
 		return &writeFault{err}
 	}
-	if err := os.Link(f.Name(), c.Out); err != nil {
+	if err := os.Link(f.Name(), out); err != nil {
 		return &writeFault{err}
 	}
-	if err := durable.SyncDir(filepath.Dir(c.Out)); err != nil {
+	if err := durable.SyncDir(filepath.Dir(out)); err != nil {
 		return &writeFault{err}
 	}
 	return nil

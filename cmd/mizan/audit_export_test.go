@@ -76,7 +76,16 @@ func TestAnExportThatIsRefusedLeavesNoFile(t *testing.T) {
 	export(2, "unauthorized", "--sandbox", server.Dir, "--format", "csv", "--organization", server.Sandbox.Second.OrganizationID)
 	server.Stop()
 	export(1, "mizan: audit export: "+server.Sandbox.BaseURL, "--sandbox", server.Dir, "--format", "csv")
-	ends(t, 1, "mizan: audit export: ", "audit", "export", "--sandbox", server.Dir, "--format", "csv", "--out", filepath.Join(file, "none"))
+	nowhere := func(words string, args ...string) {
+		t.Helper()
+		ends(t, 2, "mizan: audit export: "+words, append([]string{"audit", "export", "--sandbox", server.Dir, "--format", "csv"}, args...)...)
+	}
+	nowhere("--out: stat "+file+": no such file", "--out", filepath.Join(file, "none"))
+	nowhere("--out: is empty", "--out", "")
+	for _, flag := range []string{"--from", "--to", "--env", "--account"} {
+		nowhere(flag+": is empty", flag, "") // a script's variable that nobody has set
+	}
+	nowhere("--account: is not UTF-8", "--account", "A\xff")
 	lone(t, file)
 }
 
@@ -84,6 +93,7 @@ func TestAnExportThatIsRefusedLeavesNoFile(t *testing.T) {
 func TestAnExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Request-Id", "r-17")
 		_, _ = w.Write([]byte("seq,line\n1,1\n"))
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
@@ -94,7 +104,7 @@ func TestAnExportThatIsBrokenOffLeavesNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := exported(t)
-	ends(t, 1, "mizan: audit export: the export is not whole: unexpected EOF", "audit", "export", "--url", server.URL, "--session-token-file", token,
+	ends(t, 1, "mizan: audit export: the export is not whole: the server broke it off (request r-17): unexpected EOF", "audit", "export", "--url", server.URL, "--session-token-file", token,
 		"--organization", "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01", "--format", "csv", "--out", file)
 	lone(t, file)
 }

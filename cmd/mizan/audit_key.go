@@ -19,6 +19,9 @@ type auditKeyCommand struct {
 // that --url or --sandbox names; a server may be using the keyring.
 func (c *auditKeyCommand) Run(s *streams) error {
 	if c.URL != nil || c.Sandbox != "" {
+		if c.flagged() {
+			return misused("audit key", "--keyring or --data names a keyring, and --url or --sandbox a server: which of them is meant?")
+		}
 		server, err := openAudit(&c.LedgerFlags, "audit key", s)
 		if err != nil {
 			return err

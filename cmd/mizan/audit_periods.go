@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"net/url"
@@ -12,9 +13,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/evidence"
 	"mizan/ledger/period"
 )
 
@@ -35,8 +36,9 @@ type closedMonth struct {
 		Session string `json:"session_id"`
 		Login   string `json:"login"`
 	} `json:"closed_by"`
-	Seq  jsontext.Value `json:"seq"`
-	Hash string         `json:"hash"`
+	Seq  uint64 `json:"seq"`
+	Rows uint64 `json:"rows"`
+	Hash string `json:"hash"`
 }
 
 // pageOf is a page of a list.
@@ -91,7 +93,7 @@ func (c *listPeriodsCommand) Run(s *streams) error {
 		if by == "" {
 			by = "session " + m.ClosedBy.Session
 		}
-		_, err := fmt.Fprintf(table, "%s\t%s\t%q\t%s\t%s\n", m.Month, m.ClosedAt, by, m.Seq, m.Hash)
+		_, err := fmt.Fprintf(table, "%s\t%s\t%q\t%d\t%s\n", m.Month, m.ClosedAt, by, m.Seq, m.Hash)
 		return err
 	})
 	if err != nil {
@@ -125,7 +127,7 @@ func (c *closePeriodCommand) Run(s *streams) error {
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Data.Month != c.Month {
 		return l.Failed("the answer is not the server's")
 	}
-	_, err = fmt.Fprintf(s.out, "%s is closed by event %s, hash %s\n", answer.Data.Month, answer.Data.Seq, answer.Data.Hash)
+	_, err = fmt.Fprintf(s.out, "%s is closed by event %d, hash %s\n", answer.Data.Month, answer.Data.Seq, answer.Data.Hash)
 	return err
 }
 
@@ -133,45 +135,51 @@ func (c *closePeriodCommand) Run(s *streams) error {
 type checkPeriodsCommand struct {
 	admin.LedgerFlags
 	Months []string `arg:"" optional:"" placeholder:"YYYY-MM" help:"Months; all that are closed if none is named."`
+	Key    *string  `name:"key" placeholder:"KEY" help:"Key of the heads; without it the one that the server names."`
 }
 
+// periodsVerify is how the errors of the command begin.
+const periodsVerify = "audit periods verify"
+
 // Run implements the command. It makes the text of a trial balance by the words of
-// docs/api.md, and shares nothing with the server but these.
+// docs/api.md, and shares nothing with the server but these. That the month was closed
+// with that hash is proven under the head that the server signs.
 func (c *checkPeriodsCommand) Run(s *streams) error {
-	const name = "audit periods verify"
-	l, err := c.Open(name, &admin.Streams{Out: s.out, Err: s.err})
+	given, err := givenKey(periodsVerify, c.Key)
 	if err != nil {
 		return err
 	}
-	for _, said := range c.Months {
-		if _, ok := period.Parse(said); !ok {
-			return l.Misused("%q is not a month, YYYY-MM", said)
-		}
-	}
-	var closed []*closedMonth
-	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
-		if len(c.Months) == 0 || slices.Contains(c.Months, m.Month) {
-			closed = append(closed, m)
-		}
-		return nil
-	})
+	server, err := openAudit(&c.LedgerFlags, periodsVerify, s)
 	if err != nil {
 		return err
 	}
-	for _, said := range c.Months {
-		if !slices.ContainsFunc(closed, func(m *closedMonth) bool { return m.Month == said }) {
-			return l.Misused("%s is not closed", said)
-		}
+	closed, err := c.closed(server.ledger)
+	if err != nil {
+		return err
+	}
+	if len(closed) == 0 {
+		_, err := fmt.Fprintln(s.out, "no month is closed")
+		return err
+	}
+	key, err := server.keyOr(given)
+	if err != nil {
+		return err
+	}
+	head, err := server.ownHead(key)
+	var refusal *evidence.Refusal
+	if errors.As(err, &refusal) {
+		return unbelieved(periodsVerify, err)
+	}
+	if err != nil {
+		return err
 	}
 	var differ []string
 	for _, m := range slices.Backward(closed) {
-		own, err := trialHash(l, m.Month)
+		verdict, err := m.verdict(server, head)
 		if err != nil {
 			return err
 		}
-		verdict := "ok"
-		if own != m.Hash {
-			verdict = "differs: its trial balance is hashed as " + own
+		if verdict != "ok" {
 			differ = append(differ, m.Month)
 		}
 		if _, err := fmt.Fprintf(s.out, "%s %s %s\n", m.Month, m.Hash, verdict); err != nil {
@@ -179,9 +187,71 @@ func (c *checkPeriodsCommand) Run(s *streams) error {
 		}
 	}
 	if len(differ) > 0 {
-		return &fault{code: exitRefused, lines: []string{"mizan: " + name + ": refused: " + strings.Join(differ, ", ") + ": the hash is not that of the trial balance"}}
+		return unbelieved(periodsVerify, fmt.Errorf("%s: what the server says of it is not so", strings.Join(differ, ", ")))
 	}
 	return nil
+}
+
+// closed are the months that were asked for, the last one first. Months are closed
+// without a gap: a list with one leaves something out.
+func (c *checkPeriodsCommand) closed(l *admin.Ledger) (closed []*closedMonth, err error) {
+	for _, said := range c.Months {
+		if _, ok := period.Parse(said); !ok {
+			return nil, l.Misused("%q is not a month, YYYY-MM", said)
+		}
+	}
+	var before period.Month
+	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
+		month, ok := period.Parse(m.Month)
+		if !ok {
+			return l.Failed("the server names %q, which is no month", m.Month)
+		}
+		if before != 0 && month != before-1 {
+			return unbelieved(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
+		}
+		before = month
+		if len(c.Months) == 0 || slices.Contains(c.Months, m.Month) {
+			closed = append(closed, m)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, said := range c.Months {
+		if !slices.ContainsFunc(closed, func(m *closedMonth) bool { return m.Month == said }) {
+			return nil, l.Misused("%s is not closed", said)
+		}
+	}
+	return closed, nil
+}
+
+// verdict says whether a month is what the server says of it.
+func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string, error) {
+	own, rows, err := trialHash(server.ledger, m.Month)
+	switch {
+	case err != nil:
+		return "", err
+	case own != m.Hash:
+		return "differs: its trial balance is hashed as " + own, nil
+	case rows != m.Rows:
+		return fmt.Sprintf("differs: its trial balance has %d rows, not %d", rows, m.Rows), nil
+	case m.Seq == 0 || int64(m.Seq) > head.Tree.N:
+		return fmt.Sprintf("differs: event %d is not in the journal of %d", m.Seq, head.Tree.N), nil
+	}
+	leaf, path, err := server.inclusion(m.Seq, head.Tree.N)
+	if err != nil {
+		return "", err
+	}
+	p, err := evidence.Prove(leaf, path, head)
+	if err != nil {
+		return "differs: " + err.Error(), nil
+	}
+	month, sum, ok := period.ReadEvent(&p.Event)
+	if !ok || p.Event.Seq != m.Seq || month.String() != m.Month || hex.EncodeToString(sum[:]) != m.Hash {
+		return fmt.Sprintf("differs: event %d does not close it with that hash", m.Seq), nil
+	}
+	return "ok", nil
 }
 
 // trialBalanceRow is a row of the trial balance as the server shows it.
@@ -200,16 +270,17 @@ type trialBalanceRow struct {
 // canonicalID is how an organization's id is written in the text.
 var canonicalID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// trialHash is the hash of the trial balance at a month's end.
-func trialHash(l *admin.Ledger, month string) (string, error) {
+// trialHash is the hash of the trial balance at a month's end, and how many rows are
+// in it.
+func trialHash(l *admin.Ledger, month string) (hashed string, rows uint64, err error) {
 	of, ok := period.Parse(month)
 	organization, err := l.Organization()
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	organization = strings.ToLower(organization)
 	if !ok || !canonicalID.MatchString(organization) {
-		return "", l.Failed("the server names %q, which is no month", month)
+		return "", 0, l.Failed("the server names %q, which is no month", month)
 	}
 	text := sha256.New()
 	writeText(text, "mizan period 1\norganization "+organization+"\nmonth "+month+"\n")
@@ -218,15 +289,16 @@ func trialHash(l *admin.Ledger, month string) (string, error) {
 		err := eachRow(l, "/ledger/trial-balance", query, func(r *trialBalanceRow) error {
 			amounts := []string{r.DebitsPosted, r.CreditsPosted, r.DebitsPending, r.CreditsPending}
 			if slices.ContainsFunc(amounts, func(a string) bool { return a != "0" }) {
+				rows++
 				writeText(text, strings.Join(append([]string{env, r.Account, r.Asset.Currency, r.Asset.Network}, amounts...), "\t")+"\n")
 			}
 			return nil
 		})
 		if err != nil {
-			return "", err
+			return "", 0, err
 		}
 	}
-	return hex.EncodeToString(text.Sum(nil)), nil
+	return hex.EncodeToString(text.Sum(nil)), rows, nil
 }
 
 // writeText hashes a text; a hash takes everything.

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+
+	"github.com/google/uuid"
 
 	"mizan/cmd/mizan/admin"
 	"mizan/cmd/mizan/evidence"
@@ -16,17 +19,21 @@ const proofMode = 0o644
 // proveCommand is `mizan audit prove`.
 type proveCommand struct {
 	admin.LedgerFlags
-	Seq uint64 `arg:"" help:"The event's place in the organization's journal."`
-	Out string `name:"out" placeholder:"FILE" help:"New file for the proof; without it event-SEQ.proof."`
-	Key string `name:"key" placeholder:"KEY" help:"Key of the head; without it the one that the server names."`
+	Seq uint64  `arg:"" help:"The event's place in the organization's journal."`
+	Out string  `name:"out" placeholder:"FILE" help:"New file for the proof; without it event-SEQ.proof."`
+	Key *string `name:"key" placeholder:"KEY" help:"Key of the head; without it the one that the server names."`
 }
 
 // Run implements the command. Nothing is written that a check with the same key
 // would refuse.
 func (c *proveCommand) Run(s *streams) error {
 	const name = "audit prove"
-	if err := wellFormed(name, c.Key); err != nil {
+	given, err := givenKey(name, c.Key)
+	if err != nil {
 		return err
+	}
+	if c.Out == "-" {
+		return misused(name, "--out: want a file's name")
 	}
 	if c.Out == "" {
 		c.Out = fmt.Sprintf("event-%d.proof", c.Seq)
@@ -35,7 +42,7 @@ func (c *proveCommand) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	p, key, err := c.prove(server)
+	p, key, err := c.prove(server, given)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
 		return unbelieved(name, err)
@@ -48,15 +55,15 @@ func (c *proveCommand) Run(s *streams) error {
 		return server.ledger.Misused("--out: %s is there already", c.Out)
 	}
 	if err != nil {
-		return server.ledger.Failed("--out: %v", err)
+		return server.ledger.Misused("--out: %s can't be written: %v", c.Out, innermost(err))
 	}
 	_, err = fmt.Fprintf(s.err, "mizan: %s: %s proves event %d of organization %s to whoever has the key %s\n",
 		name, c.Out, p.Event.Seq, p.Head.Organization, key)
 	return err
 }
 
-func (c *proveCommand) prove(server *auditServer) (p *evidence.Proof, key string, err error) {
-	if key, err = server.keyOr(c.Key); err != nil {
+func (c *proveCommand) prove(server *auditServer, given string) (p *evidence.Proof, key string, err error) {
+	if key, err = server.keyOr(given); err != nil {
 		return nil, "", err
 	}
 	head, err := server.ownHead(key)
@@ -81,7 +88,7 @@ type checkCommand struct {
 	File string `arg:"" help:"A file that audit prove has written."`
 	Key  string `name:"key" required:"" placeholder:"KEY" help:"The key to believe, as audit key prints it: from whom the file did not come."`
 
-	Organization string `name:"organization" placeholder:"ID" help:"Believe a proof of this organization only; without it of any that the key signs for."`
+	Organization *string `name:"organization" placeholder:"ID" help:"Believe a proof of this organization only; without it of any that the key signs for."`
 }
 
 // Run implements the command. It reads the file and nothing else.
@@ -91,6 +98,11 @@ func (c *checkCommand) Run(s *streams) error {
 	if err != nil {
 		return misused(name, "--key: %v", err)
 	}
+	if c.Organization != nil {
+		if _, err := uuid.Parse(*c.Organization); err != nil {
+			return misused(name, "--organization: %q is not a UUID", *c.Organization)
+		}
+	}
 	content, err := readBounded(c.File, evidence.MaxFile)
 	if err != nil {
 		return misused(name, "%v", err)
@@ -99,7 +111,7 @@ func (c *checkCommand) Run(s *streams) error {
 	if err != nil {
 		return unbelieved(name, err)
 	}
-	if c.Organization != "" && !sameID(p.Head.Organization, c.Organization) {
+	if c.Organization != nil && !sameID(p.Head.Organization, *c.Organization) {
 		return unbelieved(name, fmt.Errorf("the file is of organization %s", p.Head.Organization))
 	}
 	return p.Describe(s.out)
@@ -110,13 +122,30 @@ func misused(name, format string, args ...any) *fault {
 	return &fault{code: exitConfiguration, lines: []string{"mizan: " + name + ": " + folded(fmt.Sprintf(format, args...))}}
 }
 
-// wellFormed refuses a --key that is none.
-func wellFormed(name, key string) error {
-	if key == "" {
-		return nil
+// givenKey is the --key of a command; empty: there is none. One that was given and is
+// no key is refused: what should have printed it may have failed.
+func givenKey(name string, key *string) (string, error) {
+	if key == nil {
+		return "", nil
 	}
-	if _, err := evidence.ParseKey(key); err != nil {
-		return misused(name, "--key: %v", err)
+	if *key == "" {
+		return "", misused(name, "--key: is empty")
 	}
-	return nil
+	if _, err := evidence.ParseKey(*key); err != nil {
+		return "", misused(name, "--key: %v", err)
+	}
+	return *key, nil
+}
+
+// innermost is an error of the file system without the names of files that only pass.
+func innermost(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }

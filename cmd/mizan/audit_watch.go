@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"mizan/cmd/mizan/admin"
@@ -25,7 +30,7 @@ const minEvery = time.Second
 type watchCommand struct {
 	admin.LedgerFlags
 	State string        `name:"state" required:"" placeholder:"FILE" help:"What the watch remembers; it is made the first time."`
-	Key   string        `name:"key" placeholder:"KEY" help:"Key of the heads; without it, the first time, the one that the server names."`
+	Key   *string       `name:"key" placeholder:"KEY" help:"Key of the heads; without it, the first time, the one that the server names."`
 	Every time.Duration `name:"every" placeholder:"DURATION" help:"Look again and again, so far apart; without it once."`
 }
 
@@ -34,6 +39,7 @@ type watching struct {
 	*watchCommand
 	server  *auditServer
 	streams *streams
+	key     string          // that was given; empty: none was
 	state   *evidence.Watch // nil before the first look
 }
 
@@ -45,14 +51,19 @@ func (c *watchCommand) Run(s *streams) error {
 	if c.Every != 0 && c.Every < minEvery {
 		return misused(watchName, "--every: want %v or more", minEvery)
 	}
-	if err := wellFormed(watchName, c.Key); err != nil {
-		return err
-	}
 	w := &watching{watchCommand: c, streams: s}
 	var err error
+	if w.key, err = givenKey(watchName, c.Key); err != nil {
+		return err
+	}
 	if w.server, err = openAudit(&c.LedgerFlags, watchName, s); err != nil {
 		return err
 	}
+	release, err := w.hold()
+	if err != nil {
+		return err
+	}
+	defer release()
 	if err := w.load(); err != nil {
 		return err
 	}
@@ -85,6 +96,31 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// hold keeps other watches off the state: the later of two looks would be overwritten
+// by the earlier, and what it has seen forgotten. What a killed watch was writing is
+// removed. A state that is a link stays one.
+func (w *watching) hold() (release func(), err error) {
+	if w.State == "" {
+		return nil, misused(watchName, "--state: is empty")
+	}
+	if target, err := filepath.EvalSymlinks(w.State); err == nil {
+		w.State = target
+	}
+	lock, err := os.OpenFile(w.State+".lock", os.O_RDWR|os.O_CREATE, stateMode)
+	if err != nil {
+		return nil, misused(watchName, "--state: %v", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = lock.Close() // nothing was written
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, &fault{code: exitLocked, lines: []string{"mizan: " + watchName + ": another watch is at work with " + folded(w.State)}}
+		}
+		return nil, misused(watchName, "--state: %v", err)
+	}
+	durable.RemoveLeftovers(filepath.Dir(w.State), filepath.Base(w.State))
+	return func() { _ = lock.Close() }, nil
+}
+
 // load reads the state, if there is one, and holds it against the flags.
 func (w *watching) load() error {
 	content, err := readBounded(w.State, evidence.MaxFile)
@@ -97,7 +133,7 @@ func (w *watching) load() error {
 	if w.state, err = evidence.ParseWatch(content); err != nil {
 		return misused(watchName, "--state: %s: %v", w.State, err)
 	}
-	if w.Key != "" && w.Key != w.state.Key {
+	if w.key != "" && w.key != w.state.Key {
 		return misused(watchName, "--key: %s was begun with the key %s", w.State, w.state.Key)
 	}
 	id := w.state.Head.Organization
@@ -131,9 +167,18 @@ func (w *watching) look() error {
 	if err := w.save(); err != nil {
 		return err
 	}
-	t := &w.state.Head.Tree
-	_, err = fmt.Fprintf(w.streams.out, "organization %s: %d events, root %v: extends the %d that were seen before\n",
-		w.state.Head.Organization, t.N, t.Hash, last)
+	return w.say("extends the %d that were seen before", last)
+}
+
+// say writes what was seen, with the time if there are many such lines.
+func (w *watching) say(format string, args ...any) error {
+	at := ""
+	if w.Every != 0 {
+		at = time.Now().UTC().Format(time.RFC3339) + " "
+	}
+	head := w.state.Head
+	_, err := fmt.Fprintf(w.streams.out, "%sorganization %s: %d events, root %v: %s\n",
+		at, head.Organization, head.Tree.N, head.Tree.Hash, fmt.Sprintf(format, args...))
 	return err
 }
 
@@ -154,7 +199,7 @@ func (w *watching) extension(from, to int64) (tlog.TreeProof, error) {
 // begin takes the first head. A key that the server names is worth something from
 // the second look on: the first trusts it.
 func (w *watching) begin() error {
-	key, err := w.server.keyOr(w.Key)
+	key, err := w.server.keyOr(w.key)
 	if err != nil {
 		return err
 	}
@@ -170,11 +215,10 @@ func (w *watching) begin() error {
 	if err := w.save(); err != nil {
 		return err
 	}
-	if w.Key == "" {
+	if w.key == "" {
 		_, _ = fmt.Fprintf(w.streams.err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", watchName, key)
 	}
-	_, err = fmt.Fprintf(w.streams.out, "organization %s: %d events, root %v: the watch begins\n", head.Organization, head.Tree.N, head.Tree.Hash)
-	return err
+	return w.say("the watch begins")
 }
 
 func (w *watching) save() error {
@@ -184,15 +228,44 @@ func (w *watching) save() error {
 	return nil
 }
 
-// accuse keeps what was refused beside the state: two heads by one key that do not
-// fit together are the proof against the server, and only the auditor has both.
+// accuse keeps a head that was refused beside the state: heads by one key that do not
+// fit together are what whoever runs the server has to explain, and only the auditor
+// has both. What that key has not signed is evidence of nothing.
 func (w *watching) accuse(signed []byte, refusal *evidence.Refusal) error {
 	f := unbelieved(watchName, refusal)
-	kept := w.State + ".refused"
-	if err := durable.Replace(kept, stateMode, signed); err != nil {
-		f.lines = append(f.lines, "mizan: "+watchName+": the refused head could not be kept: "+folded(err.Error()))
+	say := func(format string, args ...any) *fault {
+		f.lines = append(f.lines, "mizan: "+watchName+": "+folded(fmt.Sprintf(format, args...)))
 		return f
 	}
-	f.lines = append(f.lines, "mizan: "+watchName+": the head that was refused is in "+folded(kept)+"; the last that was believed stays in "+folded(w.State))
-	return f
+	key, err := note.NewVerifier(w.state.Key)
+	if err != nil {
+		return err
+	}
+	if _, err := note.Open(signed, note.VerifierList(key)); err != nil {
+		return say("it is not signed with the key of %s, and is not kept", w.State)
+	}
+	kept, err := keepBeside(w.State+".refused", signed)
+	if err != nil {
+		return say("the refused head could not be kept: %v", err)
+	}
+	return say("the head that was refused is in %s; the last that was believed stays in %s", kept, w.State)
+}
+
+// maxKept bounds how many refused heads are kept beside a state.
+const maxKept = 1000
+
+// keepBeside puts a refused head into a file of its own, unless there is one with it:
+// the first that a server was caught with may be worth more than the last.
+func keepBeside(first string, signed []byte) (path string, err error) {
+	path = first
+	for n := 2; n <= maxKept; n++ {
+		if err = durable.Create(path, stateMode, signed); !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+		if there, err := readBounded(path, evidence.MaxHead); err == nil && bytes.Equal(there, signed) {
+			return path, nil
+		}
+		path = fmt.Sprintf("%s.%d", first, n)
+	}
+	return "", err
 }

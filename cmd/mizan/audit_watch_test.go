@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"golang.org/x/mod/sumdb/note"
@@ -83,6 +84,17 @@ func TestAWatchRefusesAServerThatForgetsOrForks(t *testing.T) {
 		pay(t, restored.Partner(), fmt.Sprint("another-", n))
 	}
 	w.looks(4, "is not proven to begin with the", older, "--every", "1s")
+	w.looks(4, w.state+".refused.2; the last", older)
+	if still, err := os.ReadFile(w.state + ".refused"); err != nil || string(still) != string(refused) {
+		t.Errorf("the first refused head became %q (%v)", still, err)
+	}
+	second, err := os.ReadFile(w.state + ".refused.2")
+	if err != nil || string(second) == string(refused) || !strings.HasPrefix(string(second), "go.sum database tree\n") {
+		t.Errorf("the second refused head is not kept: %q (%v)", second, err)
+	}
+	if _, err := os.Stat(w.state + ".refused.3"); err == nil {
+		t.Error("one head is kept twice")
+	}
 	restored.Stop()
 	if w.remembers() != before {
 		t.Error("what was refused has moved the state")
@@ -106,6 +118,10 @@ func TestAWatchRefusesAServerWithAnotherKey(t *testing.T) {
 	swapKey(t, filepath.Join(server.Dir, "keyring"))
 	server.Restart()
 	w.looks(4, "mizan: audit watch: refused: the head is signed with another key", server.Dir)
+	if _, err := os.Stat(w.state + ".refused"); err == nil {
+		t.Error("what the key has not signed is kept as evidence")
+	}
+	w.looks(2, "--key: is empty", server.Dir, "--key", "")
 	w.looks(2, "--every: want 1s or more", server.Dir, "--every", "1ms")
 }
 
@@ -147,6 +163,46 @@ func TestAWatchIsOfOneOrganization(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.looks(2, "--state: ", server.Dir)
+}
+
+// Two watches of one state would forget what the later one has seen.
+func TestAStateIsOfOneWatchAtATime(t *testing.T) {
+	t.Parallel()
+	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	server := testkit.Start(t, testkit.Options{})
+	w.looks(0, "the watch begins", server.Dir)
+	lock, err := os.OpenFile(w.state+".lock", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Fatal(err)
+	}
+	before := w.remembers()
+	w.looks(3, "another watch is at work with "+w.state, server.Dir)
+	if w.remembers() != before {
+		t.Error("it has looked all the same")
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	// What a killed watch was writing goes; a state that is a link stays one.
+	left := filepath.Join(filepath.Dir(w.state), ".state.123.tmp")
+	write(t, left, "half")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(w.state, link); err != nil {
+		t.Fatal(err)
+	}
+	pay(t, server.Partner(), "order-1")
+	(&watcher{t, link}).looks(0, "extends the", server.Dir)
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a killed watch's file is there still")
+	}
+	if target, err := os.Readlink(link); err != nil || target != w.state || w.remembers() == before {
+		t.Errorf("the link leads to %q (%v), and the state has moved: %v", target, err, w.remembers() != before)
+	}
+	w.looks(2, "--state: is empty", server.Dir, "--state", "")
 }
 
 // A server that does not answer is no server that lies.

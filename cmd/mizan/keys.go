@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"mizan/internal/secret"
@@ -36,6 +37,11 @@ func (p *keyringPlace) path() (string, error) {
 		return p.Keyring.raw, nil
 	}
 	return filepath.Join(p.Data.raw, "keyring"), nil
+}
+
+// flagged tells whether a flag names the keyring, and not only the environment.
+func (p *keyringPlace) flagged() bool {
+	return p.Keyring.given && p.Keyring.raw != os.Getenv("MIZAN_KEYRING") || p.Data.given && p.Data.raw != os.Getenv("MIZAN_DATA")
 }
 
 // rotateCommand is `mizan keys rotate`.

@@ -56,6 +56,9 @@ func (e *errand) checked(a *reply) (*reply, error) {
 		f.Code = exitMisused
 	}
 	for _, line := range lines {
+		if status := strconv.Itoa(a.status); f.Code == exitFailed && !strings.Contains(line, status) {
+			line += " (answered with " + status + ")"
+		}
 		if id := a.header.Get("X-Request-Id"); f.Code == exitFailed && id != "" {
 			line += " (request " + id + ")" // what to look for in the server's log
 		}

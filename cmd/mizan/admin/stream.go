@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,15 +19,19 @@ type stream struct {
 	silence *time.Timer
 	cancel  context.CancelCauseFunc
 	ctx     context.Context
+	request string // what to look for in the server's log; empty: it was not said
 }
 
-// Read implements io.Reader. A stream that the server breaks off ends with
-// io.ErrUnexpectedEOF and not with io.EOF.
+// Read implements io.Reader. A stream that the server breaks off ends with an error
+// that is io.ErrUnexpectedEOF, and not with io.EOF.
 func (s *stream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.silence.Reset(streamBound)
 	if err != nil && err != io.EOF && s.ctx.Err() != nil {
 		err = context.Cause(s.ctx)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) && s.request != "" {
+		err = fmt.Errorf("the server broke it off (request %s): %w", s.request, err)
 	}
 	return n, err
 }
@@ -55,7 +60,7 @@ func (l *Ledger) Stream(ctx context.Context, path string, query url.Values) (io.
 		cancel(nil)
 		return nil, l.failed("%s: %v", l.door.base, err)
 	}
-	s := &stream{ReadCloser: response.Body, silence: silence, cancel: cancel, ctx: ctx}
+	s := &stream{ReadCloser: response.Body, silence: silence, cancel: cancel, ctx: ctx, request: response.Header.Get("X-Request-Id")}
 	if response.StatusCode == http.StatusOK {
 		return s, nil
 	}
