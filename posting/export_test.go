@@ -44,6 +44,3 @@ func RowsOfInclusion(v *View, org ledger.ID, seq, size uint64) (int, error) {
 	_, err := b.inclusion(seq, size)
 	return b.rows, err
 }
-
-// MaxPastDated is how many entries that took effect before they were booked are remembered.
-const MaxPastDated = maxPastDated

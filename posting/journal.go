@@ -85,6 +85,7 @@ type Journal struct {
 	committed atomic.Uint64            // number of the last durable group
 	low       atomic.Uint64            // the oldest group with daybook rows, as a durable group left it
 	turned    atomic.Pointer[turnover] // that readers of pages share
+	fences    fences
 }
 
 // submitted is a Change on its way.

@@ -2,6 +2,7 @@ package posting
 
 import (
 	"fmt"
+	"maps"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -55,23 +56,14 @@ func (c *Change) checkClosing() error {
 // dates is what the orderer knows of the days on which an organization's entries take
 // effect.
 type dates struct {
-	closed period.Month // the last closed one; 0: none
-	past   []pastDated  // the last entries that took effect before they were booked
-	lost   uint64       // seq of the last event of which past may know nothing any more
+	closed period.Month            // the last closed one; 0: none
+	past   map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked later
+	lost   uint64                  // seq of the last event of which past knows nothing
 
 	today  ledger.Date // on which the last entry was booked; 0: none since the start
 	last   uint64      // that entry's seq
 	turned uint64      // seq of the last entry that was booked on an earlier day
 }
-
-type pastDated struct {
-	seq uint64
-	on  ledger.Date
-}
-
-// maxPastDated is how many such entries are remembered. Whoever closes a month looks
-// again if there were more while its trial balance was read.
-const maxPastDated = 256
 
 // give dates an event's entry: on its booked day where it says none, and never in a
 // month that is closed. What is booked is booked after the closing, so that its booked
@@ -91,26 +83,33 @@ func (d *dates) give(e *ledger.Event) {
 	if entry.Effective >= booked {
 		return
 	}
-	if len(d.past) == maxPastDated {
-		d.lost = d.past[0].seq
-		d.past = append(d.past[:0], d.past[1:]...)
+	if m := period.Of(entry.Effective); m < period.Of(booked) {
+		if d.past == nil {
+			d.past = make(map[period.Month]uint64)
+		}
+		d.past[m] = e.Seq
 	}
-	d.past = append(d.past, pastDated{e.Seq, entry.Effective})
 }
 
-// changed tells whether an event after the seq may have taken effect on the day or
+// changed tells whether an event after the seq may have taken effect in the month or
 // before it. It may have for being booked by then: a group that was begun before
 // midnight becomes durable after it.
-func (d *dates) changed(seq uint64, on ledger.Date) bool {
-	if d.lost > seq || d.turned > seq || d.today <= on && d.last > seq {
+func (d *dates) changed(seq uint64, in period.Month) bool {
+	if d.lost > seq || d.turned > seq || d.today <= in.Last() && d.last > seq {
 		return true
 	}
-	for _, p := range d.past {
-		if p.seq > seq && p.on <= on {
+	for m, last := range d.past {
+		if last > seq && m <= in {
 			return true
 		}
 	}
 	return false
+}
+
+// close notes that a month is closed. Nothing takes effect in it any more.
+func (d *dates) close(m period.Month) {
+	d.closed = m
+	maps.DeleteFunc(d.past, func(of period.Month, _ uint64) bool { return of <= m })
 }
 
 // checkClosed tells what speaks against closing a month.
@@ -125,16 +124,20 @@ func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 		return ledger.Refuse(op, ledger.Conflict, "%v is closed already", c.Month)
 	case max(b.time+1, w.now) < c.Month.End():
 		return ledger.Refuse(op, ledger.Conflict, "%v has not ended", c.Month)
-	case b.dates.changed(c.Seen, c.Month.Last()):
+	case b.dates.changed(c.Seen, c.Month):
 		return ledger.Refuse(op, ledger.StaleVersion, "something was dated into %v meanwhile", c.Month)
 	}
 	return nil
 }
 
-// checkDates refuses the first field that says a day in a closed month.
+// checkDates refuses the first field that says a day in a closed month, or in one that is
+// being closed.
 func (w *writer) checkDates(guards []DateGuard) *ledger.Refusal {
 	for i := range guards {
 		g := &guards[i]
+		if fenced := w.journal.fences.of(g.Org); fenced != 0 && g.On <= fenced.Last() {
+			return ledger.Refuse("posting.Submit", ledger.Unavailable, "%v is being closed, and %s is in it or before: ask again", fenced, g.Field)
+		}
 		if closed := w.known(g.Org).dates.closed; closed != 0 && g.On <= closed.Last() {
 			return ledger.RefuseField("posting.Submit", g.Field, "is in a month that is closed: the first open day is %v", closed.Last()+1)
 		}
@@ -207,12 +210,9 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 func (v *View) PeriodBalance(org ledger.ID, m period.Month) (sum [32]byte, rows uint64, err error) {
 	b := period.NewBalance(org, m)
 	for _, env := range [...]money.Env{money.Prod, money.Test} {
-		err := v.Accounts(org, "", env, func(a ledger.Account) (bool, error) {
-			totals, _, err := v.TotalsEffective(org, a, m.Last())
-			if err == nil {
-				b.Add(a, &totals)
-			}
-			return true, err
+		err := v.TrialBalance(org, AsOf{Env: env, On: m.Last()}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+			b.Add(a, t)
+			return true, nil
 		})
 		if err != nil {
 			return sum, 0, err

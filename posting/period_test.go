@@ -165,7 +165,7 @@ func TestAMonthIsClosedOnce(t *testing.T) {
 
 func TestAMonthIsNotClosedBeforeItHasEnded(t *testing.T) {
 	r := open(t)
-	if err := r.clock.Set(september.End().Time().Add(-2 * time.Microsecond)); err != nil {
+	if err := r.clock.Set(september.End().Time().Add(-time.Microsecond)); err != nil {
 		t.Fatal(err)
 	}
 	sum, seen := r.balance(september)
@@ -209,7 +209,12 @@ func TestAClosingIsSentBackForWhatWasDatedIntoItsMonthMeanwhile(t *testing.T) {
 func TestAClosingIsSentBackForWhatItMayNotHaveSeen(t *testing.T) {
 	for name, meanwhile := range map[string]func(r *rig){
 		"booked in the month": func(r *rig) { r.must(dated(0)); r.october() },
-		"the day has turned":  func(r *rig) { r.must(dated(0)); r.october(); r.must(dated(0)) },
+		"booked on its last day": func(r *rig) {
+			r.forward(27 * 24 * time.Hour)
+			r.must(dated(0))
+			r.october()
+		},
+		"the day has turned": func(r *rig) { r.must(dated(0)); r.october(); r.must(dated(0)) },
 		"booked before a start": func(r *rig) {
 			r.must(dated(0))
 			r.october()
@@ -220,7 +225,7 @@ func TestAClosingIsSentBackForWhatItMayNotHaveSeen(t *testing.T) {
 			r.forward(48 * time.Hour)
 			r.must(dated(0))
 			r.must(dated(september.Last()))
-			for range posting.MaxPastDated {
+			for range 300 {
 				r.must(dated(september.Last() + 1))
 			}
 		},
@@ -234,6 +239,42 @@ func TestAClosingIsSentBackForWhatItMayNotHaveSeen(t *testing.T) {
 			r.close(september)
 		})
 	}
+}
+
+// Those who date into an open month, however many they are, are in nobody's way.
+func TestWhatIsDatedIntoALaterMonthHoldsUpNoClosing(t *testing.T) {
+	r := open(t)
+	r.must(dated(0))
+	r.october()
+	r.forward(32 * 24 * time.Hour)
+	r.must(dated(0)) // the day has turned
+	sum, seen := r.balance(september)
+	for range 300 {
+		r.must(dated(september.Last() + 1))
+	}
+	if err := r.submit(closing(org, september, seen, sum)).Err; err != nil {
+		t.Error(err)
+	}
+}
+
+// A fence turns away what says a day in the month or before, and nothing else; it is no
+// closing.
+func TestAMonthThatIsFencedTakesNoDatesOfCommands(t *testing.T) {
+	r := open(t)
+	r.october()
+	down := r.Fence(org, september)
+	wantCode(t, r.submit(dated(september.Last())).Err, ledger.Unavailable)
+	wantCode(t, r.submit(dated(september.First()-40)).Err, ledger.Unavailable)
+	r.must(dated(september.Last() + 1))
+	undated := dated(september.Last()) // as what nobody asked for is
+	undated.Dates = nil
+	r.must(undated)
+	down()
+	r.must(dated(september.Last()))
+	down = r.Fence(org, september)
+	r.close(september)
+	down()
+	wantCode(t, r.submit(dated(september.Last())).Err, ledger.Invalid)
 }
 
 // Whatever the order in which a closing and 64 commands with dates in the month come:

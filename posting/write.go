@@ -26,7 +26,7 @@ func (w *writer) write(c *Change, r *Receipt) {
 		r.Stamps[i] = w.step(&c.Steps[i])
 	}
 	if c.Close != nil {
-		w.books(c.Close.Org).dates.closed = c.Close.Month
+		w.books(c.Close.Org).dates.close(c.Close.Month)
 	}
 }
 

@@ -7,8 +7,10 @@
 //     left behind by a kill.
 //  2. The writer judges it: that the month is not closed yet, that it has ended, and that
 //     nothing was dated into it after the trial balance was read. In the last case the
-//     closing is made again, on what is stored by then, at most maxTries times.
-//  3. One trial balance is read at a time, whoever asks: it costs a seek an account.
+//     closing is made again, on what is stored by then, and meanwhile commands with a
+//     date in the month are turned away: whoever goes on dating into it delays a closing
+//     once, and does not keep it from being done. There are at most maxTries.
+//  3. One trial balance is read at a time, whoever asks: it is of all accounts.
 //  4. A request with a key keeps its claim in the closing's own Change. Its repetition is
 //     given the month as it is: a closed month never changes.
 //

@@ -64,22 +64,38 @@ func (o *office) start() {
 	})
 }
 
-// submit moves a euro on a day; 0: the booked one.
-func (o *office) submit(on ledger.Date) error {
-	o.t.Helper()
-	change := &posting.Change{Steps: []posting.Step{{
-		Org: o.org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
+// moved moves a euro on a day; 0: the booked one.
+func moved(org ledger.ID, on ledger.Date) *posting.Change {
+	return &posting.Change{Steps: []posting.Step{{
+		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "settle", To: "settled", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: on, Postings: []ledger.Posting{
 			{Account: ledger.Bank, Asset: eur, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: ledger.PartnerAvailable(1), Asset: eur, Side: ledger.Credit, Amount: money.FromUint64(1)},
 		}}}},
 	}}}
+}
+
+// submit is a command that moves a euro on a day.
+func (o *office) submit(on ledger.Date) error {
+	o.t.Helper()
+	change := moved(o.org, on)
 	if on != 0 {
 		change.Dates = []posting.DateGuard{{Org: o.org, Field: "date", On: on}}
 	}
 	done := make(chan posting.Receipt, 1)
 	o.journal.Submit(change, func(r posting.Receipt) { done <- r })
 	return (<-done).Err
+}
+
+// falls books what takes effect on a day without a command that says so.
+func (o *office) falls(on ledger.Date) {
+	o.t.Helper()
+	change := moved(o.org, on)
+	done := make(chan posting.Receipt, 1)
+	o.journal.Submit(change, func(r posting.Receipt) { done <- r })
+	if r := <-done; r.Err != nil {
+		o.t.Fatal(r.Err)
+	}
 }
 
 func (o *office) book(on ledger.Date) {
@@ -191,10 +207,7 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 		}
 	}
 	move(0, september.End()-1)
-	o.after(september) // past the runtime: nobody has woken it
-	if err := o.journal.Due.LookAhead(o.clock.Now()); err != nil {
-		t.Fatal(err)
-	}
+	o.after(september) // past the runtime, as after a sleep of the machine: nobody has woken it, nor read what is due
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Conflict)
 	move(1, (september + 1).End())
@@ -202,19 +215,47 @@ func TestAMonthInWhichSomethingIsDueIsNotClosed(t *testing.T) {
 }
 
 // Invariant 2: what is dated into the month while its balance is read sends the closing
-// back, and it is made again on what is stored by then.
+// back, and it is made again on what is stored by then. Commands do that once.
 func TestAClosingIsMadeAgainAfterWhatWasDatedIntoItsMonth(t *testing.T) {
 	o := openOffice(t)
 	o.after(september)
 	reads := 0
 	o.service.read = func() {
-		if reads++; reads < 4 {
-			o.book(september.Last())
+		reads++
+		err := o.submit(september.Last())
+		switch {
+		case reads == 1 && err != nil:
+			t.Error(err)
+		case reads > 1:
+			o.wantCode(err, ledger.Unavailable)
 		}
 	}
-	if made := o.mustClose(september); reads != 4 || made.Sum != o.balance(september) {
+	if made := o.mustClose(september); reads != 2 || made.Sum != o.balance(september) {
 		t.Errorf("it was read %d times", reads)
 	}
+	o.wantCode(o.submit(september.Last()), ledger.Invalid)
+}
+
+// Invariant 2: a closing that is not done lets commands in again.
+func TestAClosingThatIsNotDoneKeepsNobodyOut(t *testing.T) {
+	o := openOffice(t)
+	o.after(september)
+	reads := 0
+	o.service.read = func() {
+		if reads++; reads == 1 {
+			o.book(september.Last())
+			return
+		}
+		o.wantCode(o.submit(september.Last()), ledger.Unavailable)
+		if _, err := New(o.service.rt).Close(Close{Org: o.org, Month: september}); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := o.close(september)
+	o.wantCode(err, ledger.Conflict)
+	o.wantCode(o.submit(september.Last()), ledger.Invalid)
+	o.after(september + 1)
+	o.book((september + 1).Last())
 }
 
 // Invariant 2: not for ever.
@@ -224,7 +265,7 @@ func TestAClosingIsGivenUpWhereItsMonthDoesNotRest(t *testing.T) {
 	reads := 0
 	o.service.read = func() {
 		reads++
-		o.book(september.First())
+		o.falls(september.First())
 	}
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Unavailable)
@@ -288,6 +329,63 @@ func TestAMonthIsClosedByOneOfMany(t *testing.T) {
 		if want := map[bool]int{false: 1, true: 64}[keyed]; closed != 1 || told != want {
 			t.Errorf("keyed %v: %d have closed it and %d were told so", keyed, closed, told)
 		}
+	}
+}
+
+// Invariant 4: also where its first request closes the month while this one reads.
+func TestAKeyGivesTheMonthThatItHasClosedMeanwhile(t *testing.T) {
+	o := openOffice(t)
+	o.after(september)
+	asked := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	var first Result
+	o.service.read = func() {
+		var err error
+		if first, err = New(o.service.rt).Close(asked); err != nil || first.Replay {
+			t.Fatal(first, err)
+		}
+	}
+	again, err := o.service.Close(asked)
+	if err != nil || !again.Replay || *again.Record != *first.Record {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// Invariant 3.
+func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
+	o := openOffice(t)
+	o.after(september)
+	reads := 0
+	o.service.read = func() {
+		reads++
+		select {
+		case o.service.turn <- struct{}{}:
+			t.Error("another one has a turn meanwhile")
+		default:
+		}
+	}
+	o.mustClose(september)
+	select {
+	case o.service.turn <- struct{}{}:
+	default:
+		t.Error("the turn was kept")
+	}
+	if reads != 1 {
+		t.Errorf("it was read %d times", reads)
+	}
+}
+
+// Invariant 4: nor does its repetition wait for a turn.
+func TestAKeyThatHasClosedAMonthWaitsForNoTurn(t *testing.T) {
+	o := openOffice(t)
+	o.after(september)
+	asked := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{1}}}
+	if _, err := o.service.Close(asked); err != nil {
+		t.Fatal(err)
+	}
+	o.service.turn <- struct{}{}
+	o.service.wait = time.Nanosecond
+	if again, err := o.service.Close(asked); err != nil || !again.Replay {
+		t.Errorf("%+v, %v", again, err)
 	}
 }
 

@@ -62,7 +62,10 @@ func (s *Service) Close(c Close) (Result, error) {
 	case <-timer.C:
 		return Result{}, late()
 	}
-	for range maxTries {
+	for try := range maxTries {
+		if try == 1 {
+			defer s.rt.Journal.Fence(c.Org, c.Month)()
+		}
 		record, change, err := s.prepare(&c)
 		if err != nil {
 			return s.orAnswered(&c, err)
@@ -135,9 +138,15 @@ func (s *Service) standing(view *posting.View, c *Close) (standing period.Standi
 	if err != nil {
 		return standing, err
 	}
-	standing.Through, err = view.Closed(c.Org)
+	if standing.Through, err = view.Closed(c.Org); err != nil {
+		return standing, err
+	}
+	// A clock that has leapt stands behind all that memory has of what is due.
+	if err = s.rt.Journal.Due.LookAhead(standing.Now.Time()); err != nil {
+		return standing, err
+	}
 	standing.Overdue = s.rt.Journal.Due.Overdue(c.Org, c.Month.End(), standing.Now)
-	return standing, err
+	return standing, nil
 }
 
 // answered is the month that the key's first request has closed; false: the key is

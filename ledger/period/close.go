@@ -20,8 +20,8 @@ type Standing struct {
 	Overdue int   // what the organization still waits for that was due in the month, or before
 }
 
-// Next is the month that can be closed before any other.
-func (s *Standing) Next() Month {
+// next is the month that can be closed before any other.
+func (s *Standing) next() Month {
 	if s.Through != 0 {
 		return s.Through + 1
 	}
@@ -39,8 +39,8 @@ func (m Month) Ready(s Standing) error {
 		return ledger.Refuse(op, ledger.Conflict, "%v is closed already", m)
 	case s.Now < m.End():
 		return ledger.Refuse(op, ledger.Conflict, "%v has not ended", m)
-	case m != s.Next():
-		return ledger.Refuse(op, ledger.Conflict, "%v has to be closed first", s.Next())
+	case m != s.next():
+		return ledger.Refuse(op, ledger.Conflict, "%v has to be closed first", s.next())
 	case s.Overdue != 0:
 		return ledger.Refuse(op, ledger.Conflict, "%d of what was due in %v, or before, is not done yet", s.Overdue, m)
 	}
