@@ -19,6 +19,9 @@ type Checkpoint = store.CheckpointHead
 // ErrNotWhole says that a checkpoint's parts are missing, or not what its head says.
 var ErrNotWhole = errors.New("a checkpoint is not whole")
 
+// ErrManyAccounts says that a checkpoint has no room for as many accounts as there are.
+var ErrManyAccounts = errors.New("there are more accounts than a checkpoint has room for")
+
 // Where checkpoints come. A checkpoint is a row of some bytes an account, so there
 // are the fewer the more accounts there are: an event pays for at most a quarter of an
 // account, and for four at the end of a day.
@@ -63,7 +66,8 @@ func endOf(day ledger.Date) ledger.Micros { return ledger.MicrosOf((day + 1).Tim
 
 // DraftCheckpoint makes the rows of the checkpoint after an event out of an earlier
 // one (the zero value: the journal's beginning) and the events in between: keep is
-// called with each part, and with the head last. Errors: ErrNotWhole, the store's, keep's.
+// called with each part, and with the head last. Errors: ErrNotWhole, ErrManyAccounts, the
+// store's, keep's.
 func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep func(Shelf) error) (*Checkpoint, error) {
 	e, _, found, err := v.Event(org, seq)
 	if err != nil {
@@ -75,7 +79,10 @@ func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep
 	w := store.CheckpointWriter{Head: Checkpoint{Seq: seq, Booked: e.Booked, Previous: base.Seq}}
 	places := 0
 	part := func(row []byte) error {
-		if row == nil {
+		switch {
+		case w.Full():
+			return ErrManyAccounts
+		case row == nil:
 			return nil
 		}
 		places++

@@ -331,28 +331,6 @@ func TestATrialBalanceFromCheckpointsIsWhatThePagesSay(t *testing.T) {
 	}
 }
 
-// pages reads a trial balance so many accounts at a time.
-func (r *rig) pages(q posting.AsOf, limit int) (lines balances) {
-	r.t.Helper()
-	for q.Limit = limit; ; {
-		v := r.View()
-		n := 0
-		err := v.TrialBalance(org, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
-			lines.add(a, t)
-			q.Past = &a
-			n++
-			return n < limit, nil
-		})
-		v.Close()
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		if n < limit {
-			return lines
-		}
-	}
-}
-
 // Readers of the next page share what was read for the one before: of each moment what
 // belongs to it, also where readers of several moments take turns.
 func TestReadersOfPagesShareWhatWasBookedSince(t *testing.T) {
@@ -465,6 +443,12 @@ func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
 	if whole() {
 		t.Error("it has all parts")
 	}
+	surplus := store.KeyCheckpointPart(c.Seq, 1)
+	r.shelve(posting.Shelf{Org: org, Key: surplus, Value: []byte("?")})
+	if whole() {
+		t.Error("it has all parts with one that is none of them")
+	}
+	r.shelve(posting.Shelf{Org: org, Key: surplus})
 	r.at(9, 12)
 	for range 8 {
 		r.must(posted(1))

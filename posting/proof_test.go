@@ -229,6 +229,22 @@ func TestADamagedTreeProvesNothing(t *testing.T) {
 	}
 }
 
+func TestABlockThatIsNotAsLongAsItsTreeRowSaysProvesNothing(t *testing.T) {
+	r := open(t)
+	for range 8 {
+		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
+	}
+	r.spoilTree(8, func(edge, crossing []store.Subtree) []byte {
+		return store.EncodeTree(nil, append(edge, store.Subtree{Index: 8}), crossing)
+	})
+	v := r.View()
+	defer v.Close()
+	var damage *store.DamageError
+	if p, err := v.Inclusion(org, 8, 8); !errors.As(err, &damage) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
 // spoilTree writes another tree row for the block that begins with the event.
 func (r *rig) spoilTree(first uint64, spoil func(edge, crossing []store.Subtree) []byte) {
 	r.t.Helper()

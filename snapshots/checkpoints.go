@@ -207,6 +207,7 @@ func (p *checkpoints) end() {
 
 // again reads everything once more, with the totals of all accounts.
 func (p *checkpoints) again() {
+	p.report.Counts.Reread++
 	full := p.checkpointsBy(p.organization, newBooks())
 	defer full.stop()
 	err := p.view.EventsAscending(p.organization.id, 1, func(e ledger.Event, _ []byte) (bool, error) {

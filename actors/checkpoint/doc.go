@@ -13,7 +13,9 @@
 //     when the next is made of it, and made again likewise.
 //  4. Nobody waits for them and no answer depends on them: readers look at the parts'
 //     sums, and at the accounts' pages where there is no checkpoint. What cannot be
-//     written because the queue or the disk is full is made later.
+//     written because the queue or the disk is full is made later. Of more accounts than
+//     a head has room for no further checkpoint is made, and none is tried again before
+//     the next start.
 //  5. It looks for events by real time, since they are booked by real load, on the
 //     runtime's pool, and rests at least fifty times as long as a look has taken, up to
 //     a minute, and a minute after what failed. In memory are a few numbers for each

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,8 +27,8 @@ type Keeper struct {
 	rt   *actors.Runtime
 	made atomic.Uint64
 
-	// What follows is for one look at a time.
-	group uint64 // the last durable one when everything was looked at
+	mu    sync.Mutex // held by a look: what follows is for one at a time
+	group uint64     // the last durable one when everything was looked at
 	bases map[ledger.ID]base
 }
 
@@ -35,6 +36,7 @@ type Keeper struct {
 type base struct {
 	last posting.Checkpoint // without its parts
 	size uint64             // of the journal when no further one was due
+	full bool               // no further one is made: it has no room for all accounts
 }
 
 // Start begins to keep checkpoints, when the runtime runs. It ends with the runtime.
@@ -76,9 +78,11 @@ func restAfter(took time.Duration) int {
 	return rest
 }
 
-// Look makes all checkpoints that are due, for one caller at a time. Errors: the
-// store's, and what the journal refuses; then the next look goes on.
+// Look makes all checkpoints that are due. Errors: the store's, and what the journal
+// refuses; then the next look goes on.
 func (k *Keeper) Look() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	group, _ := k.rt.Journal.LastGroup()
 	if group == k.group {
 		return nil
@@ -128,7 +132,7 @@ func (k *Keeper) one(org ledger.ID) (made bool, err error) {
 	defer view.Close()
 	b, known := k.bases[org]
 	size, _, err := view.Head(org)
-	if err != nil || known && size == b.size {
+	if err != nil || known && (b.full || size == b.size) {
 		return false, err
 	}
 	if !known {
@@ -150,9 +154,13 @@ func (k *Keeper) one(org ledger.ID) (made bool, err error) {
 	if err == nil {
 		next, err = view.DraftCheckpoint(org, &from, seq, func(row posting.Shelf) error { return k.submit(row) })
 	}
-	if errors.Is(err, posting.ErrNotWhole) {
+	switch {
+	case errors.Is(err, posting.ErrNotWhole):
 		b.last, err = k.follow(view, org, &b.last)
-	} else if err == nil {
+	case errors.Is(err, posting.ErrManyAccounts):
+		k.rt.Log.Warn("no further checkpoints of trial balances are made: there are too many accounts", "organization", org.String())
+		b.full, err = true, nil
+	case err == nil:
 		b.last = *next
 		k.made.Add(1)
 	}

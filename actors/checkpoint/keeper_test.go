@@ -85,20 +85,26 @@ func (h *house) days(org ledger.ID, days, entries int) {
 	h.t.Helper()
 	for range days {
 		for n := range entries {
-			line := func(path string, side ledger.Side) ledger.Posting {
-				return ledger.Posting{Account: ledger.Path(path), Asset: usd, Side: side, Amount: money.FromUint64(10)}
-			}
-			h.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
-				Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
-				Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
-					line("A:bank", ledger.Debit), line(fmt.Sprintf("L:partner:%d:available", n+1), ledger.Credit),
-				}}}},
-			}}})
+			h.owes(org, fmt.Sprintf("L:partner:%d:available", n+1))
 		}
 		if err := h.clock.Set(h.clock.Now().Add(24 * time.Hour)); err != nil {
 			h.t.Fatal(err)
 		}
 	}
+}
+
+// owes books an entry between the bank and an account.
+func (h *house) owes(org ledger.ID, path string) {
+	h.t.Helper()
+	line := func(path string, side ledger.Side) ledger.Posting {
+		return ledger.Posting{Account: ledger.Path(path), Asset: usd, Side: side, Amount: money.FromUint64(10)}
+	}
+	h.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
+		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
+		Events: []ledger.Event{{Name: "move", To: "done", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
+			line("A:bank", ledger.Debit), line(path, ledger.Credit),
+		}}}},
+	}}})
 }
 
 func (h *house) look() {
@@ -266,6 +272,23 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	}
 }
 
+// Nor is the next one made of an earlier one in its place.
+func TestAHeadThatIsGoneIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
+	h := open(t)
+	h.days(first, 4, 4)
+	h.look()
+	before := h.rows(first)
+	made := heads(before)
+	last := made[len(made)-1]
+	h.submit(&posting.Change{Shelf: removed(last)})
+	h.days(first, 1, 4)
+	h.look()
+	rows := h.rows(first)
+	if got := len(heads(rows)); got != 4 || rows[last] != before[last] {
+		t.Errorf("there are %d, and what was gone is %x", got, rows[last])
+	}
+}
+
 func TestALookIsMadeOnThePool(t *testing.T) {
 	h := open(t)
 	h.days(first, 3, 4)
@@ -281,7 +304,8 @@ func TestWithALowDiskTheyAreMadeLater(t *testing.T) {
 	h.days(first, 3, 4)
 	h.minFree = 1 << 62
 	h.restart()
-	if err := h.keeper.Look(); err == nil {
+	keeper := h.keeper
+	if err := keeper.Look(); err == nil {
 		t.Error("nothing was refused")
 	}
 	if got := len(h.rows(first)); got != 0 {
@@ -289,7 +313,10 @@ func TestWithALowDiskTheyAreMadeLater(t *testing.T) {
 	}
 	h.minFree = 0
 	h.restart()
-	h.look()
+	keeper.On(h.runtime) // the keeper that was refused, with nothing booked since
+	if err := keeper.Look(); err != nil {
+		t.Error(err)
+	}
 	if got := len(heads(h.rows(first))); got != 2 {
 		t.Errorf("later there are %d", got)
 	}
@@ -300,5 +327,79 @@ func TestItRestsTheLongerTheMoreThereIsToLookAt(t *testing.T) {
 		if got := checkpoint.RestAfter(took); got != want {
 			t.Errorf("after %v it rests %d doublings, want %d", took, got, want)
 		}
+	}
+}
+
+// crowded are the rows of a checkpoint that has, behind its own accounts, as many more
+// as its head has room for. The head says that they are few, so that the next one is
+// made as soon as without them.
+func crowded(t *testing.T, rows map[string]string) (all []posting.Shelf) {
+	t.Helper()
+	key := []byte(heads(rows)[0])
+	head, err := store.DecodeCheckpointHead(key, []byte(rows[string(key)]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := []byte(rows[string(store.KeyCheckpointPart(head.Seq, 0))])
+	write := func(w *store.CheckpointWriter, most int, keep func(part []byte)) (more int) {
+		err := store.DecodeCheckpointPart(own, func(key []byte, totals *ledger.Totals) (bool, error) {
+			w.Add(key, totals)
+			return true, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ; more < most && !w.Full(); more++ {
+			path := long(fmt.Sprintf("Q:%06d", more))
+			if part := w.Add(store.AccountKey(nil, ledger.Account{Path: ledger.Path(path), Asset: usd}), new(ledger.Totals)); part != nil {
+				keep(part)
+			}
+		}
+		return more
+	}
+	const beyond = 200_000
+	most := write(new(store.CheckpointWriter), beyond, func([]byte) {}) - 1
+	if most == beyond-1 {
+		t.Fatal("a head has room for any number")
+	}
+	w := &store.CheckpointWriter{Head: store.CheckpointHead{Seq: head.Seq, Booked: head.Booked}}
+	keep := func(part []byte) {
+		all = append(all, posting.Shelf{Org: first, Key: store.KeyCheckpointPart(head.Seq, len(all)), Value: part})
+	}
+	write(w, most, keep)
+	keep(w.Flush())
+	w.Head.Accounts = head.Accounts
+	return append(all, posting.Shelf{Org: first, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})
+}
+
+// long is a path as long as one may be.
+func long(path string) string { return path + strings.Repeat("x", ledger.MaxPath-len(path)) }
+
+// A head has room for so many parts. Where there are more accounts no further checkpoint
+// is made, and none is tried again and again.
+func TestOfTooManyAccountsNoCheckpointIsMade(t *testing.T) {
+	h := open(t)
+	h.days(first, 1, 4)
+	h.owes(first, long("Q:z")) // behind all others, on the second day
+	h.look()
+	for _, row := range crowded(t, h.rows(first)) {
+		h.submit(&posting.Change{Shelf: []posting.Shelf{row}})
+	}
+	h.restart()
+	if err := h.clock.Set(h.clock.Now().Add(24 * time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		h.days(first, 1, 4)
+		h.look()
+		if got := len(heads(h.rows(first))); got != 1 {
+			t.Fatalf("there are %d", got)
+		}
+	}
+	h.days(first, 1, 4)
+	before := h.group()
+	h.look()
+	if after := h.group(); after != before {
+		t.Errorf("%d groups were written for nothing", after-before)
 	}
 }

@@ -62,6 +62,6 @@ func verify(content []byte, key string) (proven []byte, err error) {
 	if err := tlog.CheckRecord(file.Proof, tree.N, tree.Hash, int64(seq-1), tlog.RecordHash(file.Leaf)); err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, "proven: event %d of %s is in its journal of %d events; its canonical bytes are\n%q",
-		seq, lines[3], tree.N, file.Leaf), nil
+	return fmt.Appendf(nil, "proven: event %d of organization %q is in its journal of %d events; its canonical bytes are\n%q",
+		seq, lines[3][len("organization "):], tree.N, file.Leaf), nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -11,6 +13,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"mizan/internal/testkit"
 )
@@ -91,6 +96,54 @@ func part(file []byte, member string) []byte {
 	return append([]byte(member), value...)
 }
 
+// A key proves nothing by itself: what it has signed has to be a head, and the leaf an
+// event of its tree.
+func TestWhatTheKeyHasSignedHasOneForm(t *testing.T) {
+	private, public, err := note.GenerateKey(rand.Reader, "mizan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// said is what a file says of an event that is the only one of a tree.
+	said := func(leaf []byte, root tlog.Hash, whose string) (string, error) {
+		head, err := note.Sign(&note.Note{Text: string(tlog.FormatTree(tlog.Tree{N: 1, Hash: root})) + whose}, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := json.Marshal(map[string]any{"leaf": leaf, "proof": []tlog.Hash{}, "head": string(head)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		proven, err := verify(file, public)
+		return string(proven), err
+	}
+	const whose = "organization 7c2b\n"
+	first := []byte{1, 1, 7}
+	if got, err := said(first, tlog.RecordHash(first), whose); err != nil || !strings.HasPrefix(got, `proven: event 1 of organization "7c2b" is in its journal of 1 events`) {
+		t.Errorf("%s, %v", got, err)
+	}
+	for name, c := range map[string]struct{ leaf, whose string }{
+		"of nobody":              {"\x01\x01\x07", ""},
+		"of something else":      {"\x01\x01\x07", "partner number 7c2b\n"},
+		"with more to say":       {"\x01\x01\x07", whose + "and more\n"},
+		"a leaf of another form": {"\x02\x01\x07", whose},
+		"no leaf":                {"\x01", whose},
+		"no place in the tree":   {"\x01\x00\x07", whose},
+		"a place behind it":      {"\x01\x02\x07", whose},
+		"a place without end":    {"\x01" + strings.Repeat("\xff", 10) + "\x07", whose},
+	} {
+		if got, err := said([]byte(c.leaf), tlog.RecordHash([]byte(c.leaf)), c.whose); err == nil {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got, err := said([]byte{1, 1, 8}, tlog.RecordHash(first), whose); err == nil {
+		t.Errorf("another leaf: %s", got)
+	}
+}
+
 // TestTheAuditorsStepsAreTrue runs all shell blocks of docs/audit.md as one script, in
 // a folder that looks as theirs does.
 func TestTheAuditorsStepsAreTrue(t *testing.T) {
@@ -113,7 +166,7 @@ func TestTheAuditorsStepsAreTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	script, blocks := "set -e\n", regexp.MustCompile("(?ms)^```sh$(.*?)^```$").FindAllStringSubmatch(string(page), -1)
-	if len(blocks) != 4 {
+	if len(blocks) != 5 {
 		t.Fatalf("%d blocks", len(blocks))
 	}
 	for _, block := range blocks {

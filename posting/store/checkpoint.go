@@ -17,8 +17,8 @@ const (
 	shelfParts = "tp"
 )
 
-// MaxCheckpointPart bounds a part's row in bytes, but for its last account.
-const MaxCheckpointPart = 32 << 10
+// maxCheckpointPart bounds a part's row in bytes, but for its last account.
+const maxCheckpointPart = 32 << 10
 
 // CheckpointHead says what a checkpoint is of: an organization's accounts with their
 // totals after one event.
@@ -100,7 +100,7 @@ func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 		copy(p.Sum[:], r.take(len(p.Sum)))
 		h.Parts = append(h.Parts, p)
 	}
-	if r.bad || h.Seq == 0 || h.Previous >= h.Seq {
+	if r.bad || h.Previous >= h.Seq { // no event has the seq 0
 		return h, fmt.Errorf("checkpoint %x: cut short", key)
 	}
 	return h, nil
@@ -110,19 +110,27 @@ func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 // of their keys. Each account has its key without what it shares with the one before
 // it in the part, and its totals.
 type CheckpointWriter struct {
-	Head CheckpointHead
-	row  []byte
-	last []byte
+	Head  CheckpointHead
+	named int // bytes of the head's row that name parts, at the most
+	row   []byte
+	last  []byte
+}
+
+// Full tells that the head would be longer than a row of the shelf may be: there are
+// too many accounts for a checkpoint.
+func (w *CheckpointWriter) Full() bool {
+	return 1+3*binary.MaxVarintLen64+w.named > MaxShelfValue
 }
 
 // Add takes an account. It returns a part's row when that is full; it is the
 // caller's.
 func (w *CheckpointWriter) Add(key []byte, t *ledger.Totals) (part []byte) {
-	if len(w.row) >= MaxCheckpointPart {
+	if len(w.row) >= maxCheckpointPart {
 		part = w.Flush()
 	}
 	if len(w.row) == 0 {
 		w.Head.Parts = append(w.Head.Parts, CheckpointPart{First: bytes.Clone(key)})
+		w.named += binary.MaxVarintLen16 + len(key) + sha256.Size
 		w.last = w.last[:0]
 	}
 	shared := 0

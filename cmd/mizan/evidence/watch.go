@@ -32,8 +32,11 @@ func (w *Watch) Encode() []byte {
 // ParseWatch reads a watch's state. A state that was changed by other hands is
 // refused: it may have been made to forget something. The error is a *Refusal.
 func ParseWatch(content []byte) (*Watch, error) {
+	if len(content) > MaxFile {
+		return nil, refuse("the state is larger than %d bytes", MaxFile)
+	}
 	var f watchFile
-	if len(content) > MaxFile || json.Unmarshal(content, &f) != nil || f.Form != watchForm {
+	if json.Unmarshal(content, &f) != nil || f.Form != watchForm {
 		return nil, refuse("the file is not a state of the form %q", watchForm)
 	}
 	key, err := ParseKey(f.Key)

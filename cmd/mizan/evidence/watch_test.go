@@ -98,4 +98,6 @@ func TestAStateThatWasChangedIsRefused(t *testing.T) {
 			t.Errorf("cut off at %d: taken", at)
 		}
 	}
+	_, err := evidence.ParseWatch(append(state, bytes.Repeat([]byte(" "), evidence.MaxFile)...))
+	wantRefused(t, err, "the state is larger than 1048576 bytes")
 }
