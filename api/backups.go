@@ -1,11 +1,12 @@
 package api
 
 import (
-	"io"
-	"net"
-	"time"
+	"slices"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
+
+	"mizan/internal/jsonwalk"
 )
 
 // backupsPath is where backups are taken.
@@ -28,12 +29,18 @@ func (s *Server) backupRoutes() []route {
 }
 
 // takeBackup is POST /backups: a stream without a length, sealed, which ends with a
-// mark of its own. One that ends before its time breaks the connection too.
+// mark of its own.
 func (s *Server) takeBackup(c *call) error {
-	f, err := formOf(c, "since")
+	if err := c.streams(); err != nil {
+		return err
+	}
+	object, err := c.object()
 	if err != nil {
 		return err
 	}
+	f := &form{object: object, order: []string{"since"}}
+	// A misspelt since would have a full backup taken instead of what was asked for.
+	f.only("since")
 	since := f.base()
 	if err := f.problems.err(); err != nil {
 		return err
@@ -42,12 +49,22 @@ func (s *Server) takeBackup(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.Response.Header.SetContentType(fiber.MIMEOctetStream)
-	c.Response.Header.SetCanonical(headerCache, valueNoStore)
-	c.Response.Header.SetCanonical(headerNoSniff, valueNoSniff)
-	c.Response.ImmediateHeaderFlush = true
-	c.Response.SetBodyStream(&backupBody{ReadCloser: backup, to: c.Conn()}, -1)
+	c.streamHead(fiber.MIMEOctetStream)
+	c.stream(backup)
 	return nil
+}
+
+// only refuses the first field of another name.
+func (f *form) only(names ...string) {
+	const shown = 64 // bytes of a name that may be as long as the body
+	members := jsonwalk.MembersOf(f.object)
+	for name, _, more := members.Next(); more; name, _, more = members.Next() {
+		if said := string(name); !slices.Contains(names, said) {
+			said = strings.ToValidUTF8(said[:min(len(said), shown)], "")
+			f.problems.add(said, "is no field of this request")
+			return
+		}
+	}
 }
 
 // base is the field since; nil: a full backup is wanted.
@@ -67,22 +84,4 @@ func (f *form) base() *BackupBase {
 		f.problems.add("since", "since must have id, group, group_hash and depth, as the backup's header has them")
 	}
 	return base
-}
-
-// backupBody is what the transport sends. The bound on writing counts from the last
-// piece: a backup may take long, but not a reader that has stopped reading.
-type backupBody struct {
-	io.ReadCloser
-	to net.Conn
-}
-
-// Read implements io.Reader.
-func (b *backupBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		if late := b.to.SetWriteDeadline(time.Now().Add(writeTimeout)); late != nil {
-			return 0, late
-		}
-	}
-	return n, err
 }

@@ -47,7 +47,8 @@ func TestABackupIsTakenWithTheAdminToken(t *testing.T) {
 	if header.Kind() != "full" {
 		t.Errorf("the backup is %s", header.Kind())
 	}
-	must(t, snapshots.ReadBackup(t.Context(), full, h.keyring))
+	_, err = snapshots.ReadBackup(t.Context(), full, h.keyring)
+	must(t, err)
 
 	base, err := json.Marshal(map[string]any{"since": header.Base()})
 	must(t, err)
@@ -85,6 +86,18 @@ func TestABackupSinceWhatIsNoneIsRefused(t *testing.T) {
 			t.Errorf("%s: %d %.200s", name, a.status, a.body)
 		}
 	}
+}
+
+// A misspelt since has no full backup taken instead of an increment.
+func TestABackupRefusesFieldsThatItDoesNotKnow(t *testing.T) {
+	h := open(t)
+	for field, body := range map[string]string{"sinse": `{"sinse":{}}`, "params": `{"params":{"since":null}}`} {
+		a := h.admin().post(backupsPath, body)
+		if a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, `"field":"`+field+`"`) {
+			t.Errorf("%s: %d %.200s", body, a.status, a.body)
+		}
+	}
+	h.taken(`{"since":null}`)
 }
 
 // A backup that breaks off is not a whole answer.

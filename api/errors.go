@@ -24,6 +24,7 @@ const (
 	requestTimeout       ledger.Code = "request_timeout"
 	headersTooLarge      ledger.Code = "headers_too_large"
 	destinationMissing   ledger.Code = "destination_missing" // no target_bank_id
+	versionNotSupported  ledger.Code = "http_version_not_supported"
 )
 
 // shape is one of the three error bodies of the specification, "Errors".
@@ -77,6 +78,7 @@ var answers = map[ledger.Code]answer{
 	requestTimeout:       {status: fiber.StatusRequestTimeout, shape: message},
 	headersTooLarge:      {status: fiber.StatusRequestHeaderFieldsTooLarge, shape: message},
 	destinationMissing:   {status: fiber.StatusBadRequest, shape: bare, name: "id and target_bank_id are required"},
+	versionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: message},
 }
 
 // problems are the fields of one request that were refused, in the order of

@@ -50,6 +50,8 @@ var wantAnswers = map[ledger.Code]struct {
 	"rate_limited":           {429, `{"error":"rate_limited","message":"f: why"}`, "1"},
 	"request_timeout":        {408, `{"error":"request_timeout","message":"f: why"}`, ""},
 	"headers_too_large":      {431, `{"error":"headers_too_large","message":"f: why"}`, ""},
+
+	"http_version_not_supported": {505, `{"error":"http_version_not_supported","message":"f: why"}`, ""},
 }
 
 func answerTo(err error) (status int, body, retry string) {

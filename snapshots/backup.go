@@ -51,10 +51,13 @@ func NewBackups(o BackupOptions) *Backups {
 	return s
 }
 
+// lowDisk is why none is taken, or goes on, below the free space that commands need.
+const lowDisk = "the disk is nearly full, and a backup keeps the store from giving room back"
+
 // Begin begins a backup of everything durable now: a full one, or an increment
 // to another. Errors: a *ledger.Refusal if one is under way (Conflict), the
-// server stops (Unavailable) or the backup is not of this store (InvalidField
-// since); or the store's.
+// server stops or its disk is nearly full (Unavailable) or the backup is not of this
+// store (InvalidField since); or the store's.
 func (s *Backups) Begin(since *BackupBase) (*Backup, error) {
 	const op = "snapshots.Begin"
 	s.mu.Lock()
@@ -67,6 +70,9 @@ func (s *Backups) Begin(since *BackupBase) (*Backup, error) {
 	case stopped:
 		s.release()
 		return nil, ledger.Refuse(op, ledger.Unavailable, "the server is stopping")
+	case s.o.Journal.LowSpace():
+		s.release()
+		return nil, ledger.Refuse(op, ledger.Unavailable, lowDisk)
 	}
 	return s.begin(since)
 }

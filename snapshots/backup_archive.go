@@ -9,10 +9,13 @@ import (
 	"errors"
 	"io"
 	"os"
+	"syscall"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"mizan/internal/secret"
+	"mizan/posting/store"
 )
 
 // archive is a backup's file, open for reading.
@@ -20,8 +23,9 @@ type archive struct {
 	path     string
 	f        *os.File
 	size     int64
+	written  time.Time
 	header   BackupHeader
-	manifest *Manifest // nil: opened without keys
+	manifest *Manifest // nil: it was opened without keys
 	first    int64     // where the first part begins
 	last     int64     // where the manifest's frame begins
 	sealed   []byte    // the manifest
@@ -29,20 +33,48 @@ type archive struct {
 	keyring  Sealer
 }
 
-// openArchive opens a backup and reads all of it but the parts: with a keyring
-// also its manifest, by which everything in it is known. Errors: *BackupError, or
-// those of the file system.
-func openArchive(path string, keyring Sealer) (*archive, error) {
-	f, err := os.Open(path)
+// openArchive opens a backup and reads all of it but the parts and, for want of keys,
+// the manifest. Errors: *BackupError, or those of the file system.
+func openArchive(path string) (*archive, error) {
+	a, err := openHeader(path)
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{path: path, f: f, keyring: keyring}
-	for _, step := range []func() error{a.measure, a.readHeader, a.readEnd, a.openManifest} {
+	if err := a.readEnd(); err != nil {
+		a.close()
+		return nil, a.fault(err)
+	}
+	return a, nil
+}
+
+// openHeader opens a backup and reads what it says of itself. Opening waits for nobody:
+// what is there may be a pipe.
+func openHeader(path string) (*archive, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{path: path, f: f}
+	for _, step := range []func() error{a.measure, a.readHeader} {
 		if err := step(); err != nil {
 			a.close()
 			return nil, a.fault(err)
 		}
+	}
+	return a, nil
+}
+
+// openSealed is openArchive with keys: the manifest is read too, by which everything
+// in the backup is known.
+func openSealed(ctx context.Context, path string, keyring Sealer) (*archive, error) {
+	a, err := openArchive(path)
+	if err != nil {
+		return nil, err
+	}
+	a.keyring = keyring
+	if err := a.openManifest(ctx); err != nil {
+		a.close()
+		return nil, a.fault(err)
 	}
 	return a, nil
 }
@@ -52,7 +84,10 @@ func (a *archive) measure() error {
 	if err != nil {
 		return err
 	}
-	a.size = info.Size()
+	if !info.Mode().IsRegular() {
+		return &BackupError{Path: a.path, What: "it is no file", Cause: ErrChoice}
+	}
+	a.size, a.written = info.Size(), info.ModTime()
 	return nil
 }
 
@@ -75,7 +110,7 @@ func (a *archive) readHeader() error {
 		return cut(err)
 	}
 	if string(magic) != backupMagic {
-		return &BackupError{Path: a.path, What: "it is no backup"}
+		return &BackupError{Path: a.path, What: "it is no backup", Cause: ErrChoice}
 	}
 	size, err := readFrameHead(r, frameHeader, maxHeader)
 	if err != nil {
@@ -85,11 +120,11 @@ func (a *archive) readHeader() error {
 	if _, err := io.ReadFull(r, body); err != nil {
 		return cut(err)
 	}
-	if json.Unmarshal(body, &a.header) != nil {
+	if json.Unmarshal(body, &a.header) != nil || a.header.Version < backupVersion {
 		return errors.New("its header can't be read")
 	}
-	if a.header.Version != backupVersion {
-		return &BackupError{Path: a.path, What: "it was made by another release: its form is not known"}
+	if a.header.Version > backupVersion {
+		return &BackupError{Path: a.path, What: "it was made by another release, a newer one: its form is not known", Cause: store.ErrNewerSchema}
 	}
 	a.first, _ = r.Seek(0, io.SeekCurrent)
 	return nil
@@ -130,22 +165,30 @@ func (a *archive) readEnd() error {
 	return cut(err)
 }
 
-// openManifest opens the manifest, if there are keys, and sees that it is this
-// file's. A file that is whole and doesn't open was made with others.
-func (a *archive) openManifest() error {
-	if a.keyring == nil {
-		return nil
+// openManifest opens the manifest and sees that it is this file's. A file that is
+// whole and doesn't open was made with other keys, or what it says of itself is not what
+// it was made with.
+func (a *archive) openManifest(ctx context.Context) error {
+	plaintext, err := a.unseal()
+	if err == nil {
+		return a.readManifest(plaintext)
 	}
-	plaintext, err := a.keyring.Open(a.sealed, manifestContext(a.header.ID))
-	if err != nil {
-		if whole := a.whole(context.Background()); whole != nil {
-			return whole
-		}
-		if errors.Is(err, secret.ErrNoSealingKey) {
-			return err
-		}
-		return &BackupError{Path: a.path, What: "its manifest does not open: it was made with another keyring"}
+	if whole := a.whole(ctx); whole != nil {
+		return whole
 	}
+	if errors.Is(err, secret.ErrNoSealingKey) {
+		return err
+	}
+	return &BackupError{Path: a.path, What: "its manifest does not open with this keyring: it was made with another keyring, or it was altered"}
+}
+
+// unseal is the manifest in the clear.
+func (a *archive) unseal() ([]byte, error) {
+	return a.keyring.Open(a.sealed, manifestContext(a.header.ID))
+}
+
+// readManifest compares the manifest with the file.
+func (a *archive) readManifest(plaintext []byte) error {
 	a.manifest = new(Manifest)
 	if json.Unmarshal(plaintext, a.manifest) != nil {
 		return spoiled(a.path, "its manifest can't be read")

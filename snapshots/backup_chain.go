@@ -1,172 +1,46 @@
 package snapshots
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"mizan/posting"
 	"mizan/posting/store"
 )
 
-// BackupSuffix ends the name of every backup in a directory of them.
-const BackupSuffix = ".backup"
-
-// Listed is a backup that lies in a directory. Of its file only the header was
-// read.
-type Listed struct {
-	Path   string
-	Size   int64
-	Header BackupHeader
-}
-
-// ListBackups are the backups of a directory, the oldest first. One that can't be
-// read is an error: it may be the one that is looked for.
-func ListBackups(dir string) ([]Listed, error) {
-	list, unread, err := scanBackups(dir)
-	return list, errors.Join(unread, err)
-}
-
-// scanBackups is ListBackups for who can do without what can't be read.
-func scanBackups(dir string) (list []Listed, unread, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), BackupSuffix) || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		path := filepath.Join(dir, e.Name())
-		a, err := openArchive(path, nil)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was just removed
-		}
-		if err != nil {
-			unread = errors.Join(unread, err)
-			continue
-		}
-		list = append(list, Listed{Path: path, Size: a.size, Header: a.header})
-		a.close()
-	}
-	slices.SortFunc(list, func(a, b Listed) int {
-		if c := a.Header.TakenAt.Compare(b.Header.TakenAt); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.Header.Group, b.Header.Group)
-	})
-	return list, unread, nil
-}
-
-// ReadHeader is the header of a backup's file, or of the newest one of a directory.
-func ReadHeader(path string) (BackupHeader, error) {
-	c, err := choose(path, time.Time{})
-	return c.Header, err
-}
-
-// choice is a backup that was meant, and what lies beside it.
-type choice struct {
-	Listed
-	list   []Listed
-	unread error // why some can't be read; they are missed if they are needed
-}
-
-// choose finds the backup that a path means: the file, or of a directory the
-// newest one that is not after an instant (zero: the newest).
-func choose(path string, at time.Time) (c choice, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return c, err
-	}
-	if info.IsDir() {
-		return chooseOf(path, at)
-	}
-	if !at.IsZero() {
-		return c, &BackupError{Path: path, What: "it is one backup; a time chooses among those of a directory"}
-	}
-	a, err := openArchive(path, nil)
-	if err != nil {
-		return c, err
-	}
-	defer a.close()
-	c.Listed = Listed{Path: path, Size: a.size, Header: a.header}
-	if a.header.Since != nil {
-		c.list, c.unread, err = scanBackups(filepath.Dir(path))
-	}
-	return c, err
-}
-
-// chooseOf chooses from a directory. One that can't be read may be the one that
-// is meant.
-func chooseOf(dir string, at time.Time) (c choice, err error) {
-	if c.list, err = ListBackups(dir); err != nil {
-		return c, err
-	}
-	if len(c.list) == 0 {
-		return c, &BackupError{Path: dir, What: "there is no backup in it"}
-	}
-	first := c.list[0].Header
-	for _, l := range c.list {
-		if l.Header.Store != "" && first.Store != "" && l.Header.Store != first.Store {
-			return c, &BackupError{Path: dir, What: "it has backups of several stores; name the file"}
-		}
-		if at.IsZero() || !l.Header.TakenAt.After(at) {
-			c.Listed = l
-		}
-	}
-	if c.Path == "" {
-		return c, &BackupError{Path: dir, What: "the oldest backup in it is of " + first.TakenAt.Format(time.RFC3339Nano)}
-	}
-	return c, nil
-}
-
 // chain is a full backup and the increments after it, in order.
 type chain []*archive
 
-// openChain opens a backup and all that it rests on.
-func openChain(path string, at time.Time, keyring Sealer) (c chain, err error) {
+// openChain opens a backup and all that it rests on. What lies beside them, can't be
+// used and is not needed comes as errors of its own.
+func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (c chain, unused []error, err error) {
 	defer func() {
 		if err != nil {
 			c.close()
 			c = nil
 		}
 	}()
-	chosen, err := choose(path, at)
+	chosen, err := choose(path, at, keyring)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	next, list := chosen.Listed, chosen.list
-	for {
-		a, err := openArchive(next.Path, keyring)
+	links, err := chosen.links(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, l := range slices.Backward(links) {
+		a, err := openSealed(ctx, l.Path, keyring)
 		if err != nil {
-			return c, err
+			return c, nil, err
 		}
 		c = append(c, a)
-		since := a.header.Since
-		if since == nil {
-			slices.Reverse(c)
-			return c, nil
+		if a.header.Base() != l.Header.Base() {
+			return c, nil, &BackupError{Path: l.Path, What: "it was replaced by another one just now"}
 		}
-		i := slices.IndexFunc(list, func(l Listed) bool { return l.Header.ID == since.ID })
-		switch {
-		case len(c) >= maxChain:
-			return c, spoiled(a.path, "it rests on too many others")
-		case i < 0:
-			missed := &BackupError{Path: a.path, What: fmt.Sprintf("it rests on backup %s of group %d, which is not beside it", since.ID, since.Group)}
-			return c, errors.Join(missed, chosen.unread)
-		}
-		if base := list[i].Header.base(); base != *since || list[i].Header.Store != a.header.Store || base.Group > a.header.Group {
-			return c, &BackupError{Path: a.path, What: fmt.Sprintf("it rests on another backup than %s is", list[i].Path)}
-		}
-		next = list[i]
 	}
+	return c, chosen.unused(links), nil
 }
 
 func (c chain) close() {

@@ -67,13 +67,10 @@ type BackupBase struct {
 	Depth     int    `json:"depth"` // how many it rests on, itself included
 }
 
-// base is the backup as one that an increment rests on.
-func (h *BackupHeader) base() BackupBase {
+// Base is the backup as one that an increment rests on.
+func (h *BackupHeader) Base() BackupBase {
 	return BackupBase{ID: h.ID, Group: h.Group, GroupHash: h.GroupHash, Depth: h.depth()}
 }
-
-// Base is the backup as one that an increment rests on.
-func (h *BackupHeader) Base() BackupBase { return h.base() }
 
 // depth is how many backups a restore needs; 1: a full one.
 func (h *BackupHeader) depth() int {
@@ -115,24 +112,39 @@ type BackupHead struct {
 	Root         []byte `json:"root"`
 }
 
+// What may be behind a BackupError, besides store.ErrNewerSchema.
+var (
+	// ErrDamaged says that a file is not the backup that was written.
+	ErrDamaged = errors.New("the backup is damaged")
+	// ErrChoice says that what was named is no backup, or can't be chosen from.
+	ErrChoice = errors.New("no backup is named")
+)
+
 // BackupError says that a file is not the backup that was written, or that
 // backups do not belong together.
 type BackupError struct {
-	Path string
-	What string
+	Path  string
+	What  string
+	Cause error // nil, or one that tells kinds of errors apart
 }
 
 // Error implements error.
 func (e *BackupError) Error() string { return e.Path + ": " + e.What }
 
+// Unwrap is the cause.
+func (e *BackupError) Unwrap() error { return e.Cause }
+
 func spoiled(path, format string, args ...any) *BackupError {
-	return &BackupError{Path: path, What: "the backup is damaged: " + fmt.Sprintf(format, args...)}
+	return &BackupError{Path: path, What: "the backup is damaged: " + fmt.Sprintf(format, args...), Cause: ErrDamaged}
 }
 
 // errCut is a part of a file that ends too early.
 var errCut = errors.New("it is cut short")
 
-// appendFrame appends a frame's head.
+// frameNames are what people call frames.
+var frameNames = map[byte]string{frameHeader: "its header", framePart: "a part", frameManifest: "its manifest", frameEnd: "its end"}
+
+// appendFrameHead appends a frame's head.
 func appendFrameHead(dst []byte, kind byte, size int) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, kind), uint32(size))
 }
@@ -144,8 +156,11 @@ func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
 		return 0, cut(err)
 	}
 	size = int(binary.BigEndian.Uint32(head[1:]))
-	if head[0] != kind || size > bound {
-		return 0, fmt.Errorf("a %q of %d bytes stands where a %q should", head[0], size, kind)
+	switch {
+	case head[0] != kind:
+		return 0, fmt.Errorf("there is something else where %s should begin", frameNames[kind])
+	case size > bound:
+		return 0, fmt.Errorf("%s would have %d bytes, and none has more than %d", frameNames[kind], size, bound)
 	}
 	return size, nil
 }

@@ -35,17 +35,30 @@ type BackupFile struct {
 	kept bool
 }
 
+// createAttempts bounds how often a file is made that somebody else removes.
+const createAttempts = 100
+
 // CreateBackupFile makes the file beside where it will be, so that giving it its
 // name moves nothing.
 func CreateBackupFile(dir string) (*BackupFile, error) {
-	f, err := os.CreateTemp(dir, ".mizan-*"+unfinishedBackup)
-	if err != nil {
-		return nil, err
+	for range createAttempts {
+		f, err := os.CreateTemp(dir, ".mizan-*"+unfinishedBackup)
+		if err != nil {
+			return nil, err
+		}
+		// Whoever removes what was left may hold the lock for a moment, and has
+		// removed the file then.
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+			return nil, errors.Join(&os.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close(), os.Remove(f.Name()))
+		}
+		if _, err := os.Lstat(f.Name()); err == nil {
+			return &BackupFile{f: f}, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(&os.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close(), os.Remove(f.Name()))
-	}
-	return &BackupFile{f: f}, nil
+	return nil, &os.PathError{Op: "create", Path: dir, Err: errors.New("whatever is made there is removed again")}
 }
 
 // Write implements io.Writer.
@@ -80,7 +93,7 @@ func (b *BackupFile) Close() error {
 }
 
 // RemoveUnfinished removes what backups that were killed have left in a directory.
-// One that is being written is locked, and stays.
+// One that is being written is locked, and stays; so does what is somebody else's.
 func RemoveUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -91,15 +104,17 @@ func RemoveUnfinished(dir string) error {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		f, err := os.Open(path)
-		if errors.Is(err, fs.ErrNotExist) {
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			err = os.Remove(path)
+			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+				err = nil // it was just removed, or has its name
+			}
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
@@ -109,14 +124,18 @@ func RemoveUnfinished(dir string) error {
 }
 
 // Save takes a backup into a directory: an increment to the newest one there of
-// this store, or a full one where there is none, or its chain is long enough. It
+// this store, or a full one where there is none, its chain is long enough or damaged. It
 // is read again and verified before it gets its name.
 func (s *Backups) Save(dir string) (saved Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
 		return saved, err
 	}
-	b, err := s.Begin(s.base(list))
+	base, err := s.base(list)
+	if err != nil {
+		return saved, err
+	}
+	b, err := s.Begin(base)
 	if err != nil {
 		return saved, err
 	}
@@ -143,29 +162,62 @@ func (s *Backups) Save(dir string) (saved Listed, err error) {
 	return saved, f.Keep(saved.Path)
 }
 
-// list are the backups of a directory that can be read. One that can't is told, and
-// keeps nobody from taking others.
-func (s *Backups) list(dir string) ([]Listed, error) {
-	list, unread, err := scanBackups(dir)
-	if unread != nil {
-		s.o.Log.Error("a backup can't be read", "dir", dir, "error", unread)
+// list are the backups of a directory that can be read, without those that somebody
+// has given other names. One that can't is told, and keeps nobody from taking others.
+func (s *Backups) list(dir string) (list []Listed, err error) {
+	found, err := scanBackups(dir, nil)
+	bad := found.unread
+	for _, l := range found.list {
+		switch {
+		case !strings.HasSuffix(l.Path, BackupSuffix):
+		case l.fault != nil:
+			bad = append(bad, l.fault)
+		default:
+			list = append(list, l)
+		}
+	}
+	if len(bad) > 0 {
+		s.o.Log.Error("a backup can't be read", "dir", dir, "error", errors.Join(bad...))
 	}
 	return list, err
 }
 
-// base is what the next backup of a directory rests on; nil: nothing.
-func (s *Backups) base(list []Listed) *BackupBase {
+// base is what the next backup of a directory rests on; nil: nothing. All that it
+// would rest on is read first, with the keys: an increment to what can't be restored
+// can't either. The error is of a stop.
+func (s *Backups) base(list []Listed) (*BackupBase, error) {
+	chain := s.newestChain(list)
+	if len(chain) == 0 {
+		return nil, nil
+	}
+	for _, l := range chain {
+		err := s.reread(l.Path)
+		if s.ctx.Err() != nil {
+			return nil, s.ctx.Err()
+		}
+		if err != nil {
+			s.o.Log.Warn("a full backup is taken: an increment would rest on one that can't be restored", "error", err)
+			return nil, nil
+		}
+	}
+	base := chain[0].Header.Base()
+	return &base, nil
+}
+
+// newestChain is the newest backup of this store, and all that it rests on; none if
+// the next one has to be full.
+func (s *Backups) newestChain(list []Listed) []Listed {
 	v := s.o.Journal.View()
 	defer v.Close()
 	for _, l := range slices.Backward(list) {
 		if !ours(v.GroupHash, &l.Header) {
 			continue
 		}
-		base := l.Header.base()
-		if base.Depth >= keptChain || len(needs(list, l)) != base.Depth {
+		chain, depth := needs(list, l), l.Header.depth()
+		if depth >= keptChain || len(chain) != depth {
 			return nil
 		}
-		return &base
+		return chain
 	}
 	return nil
 }
@@ -185,7 +237,7 @@ func needs(list []Listed, l Listed) (chain []Listed) {
 		if since == nil {
 			break
 		}
-		i := slices.IndexFunc(list, func(x Listed) bool { return x.Header.base() == *since })
+		i := slices.IndexFunc(list, func(x Listed) bool { return x.Header.Base() == *since })
 		if i < 0 {
 			break
 		}
@@ -194,9 +246,9 @@ func needs(list []Listed, l Listed) (chain []Listed) {
 	return chain
 }
 
-// reread reads a backup that was just written, at the same pace.
+// reread reads a backup to its end, with the keys, at the pace of writing one.
 func (s *Backups) reread(path string) error {
-	a, err := openArchive(path, s.o.Keyring)
+	a, err := openSealed(s.ctx, path, s.o.Keyring)
 	if err != nil {
 		return err
 	}
@@ -217,15 +269,15 @@ func (s *Backups) Prune(dir string, keep int) (removed []Listed, err error) {
 	wanted := make(map[string]bool)
 	for _, l := range list[max(0, len(list)-keep):] {
 		for _, n := range needs(list, l) {
-			wanted[n.Path] = true
+			wanted[n.Header.ID] = true // all copies: only one may be whole
 		}
 	}
 	// The newest first: what is left after a kill rests on nothing that is gone.
 	for _, l := range slices.Backward(list) {
-		if wanted[l.Path] {
+		if wanted[l.Header.ID] {
 			continue
 		}
-		if err := os.Remove(l.Path); err != nil {
+		if err := os.Remove(l.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return removed, err
 		}
 		removed = append(removed, l)
@@ -246,8 +298,8 @@ func (s *Backups) Schedule(ctx context.Context, dir string, every time.Duration,
 	if list, err := s.list(dir); err == nil {
 		v := s.o.Journal.View()
 		for _, l := range list {
-			if info, err := os.Stat(l.Path); err == nil && ours(v.GroupHash, &l.Header) {
-				wait = min(every, max(0, every-time.Since(info.ModTime())))
+			if ours(v.GroupHash, &l.Header) {
+				wait = min(every, max(0, every-time.Since(l.written)))
 			}
 		}
 		v.Close()
@@ -275,6 +327,8 @@ func (s *Backups) Schedule(ctx context.Context, dir string, every time.Duration,
 	}
 }
 
+// saveAndPrune saves a backup. That others can't be removed is told, and no reason to
+// take the next one before its time.
 func (s *Backups) saveAndPrune(dir string, keep int) (Listed, error) {
 	if err := RemoveUnfinished(dir); err != nil {
 		return Listed{}, err
@@ -287,5 +341,8 @@ func (s *Backups) saveAndPrune(dir string, keep int) (Listed, error) {
 	for _, l := range removed {
 		s.o.Log.Info("a backup was removed", "file", filepath.Base(l.Path))
 	}
-	return saved, err
+	if err != nil {
+		s.o.Log.Error("a backup that is not kept can't be removed", "dir", dir, "error", err)
+	}
+	return saved, nil
 }

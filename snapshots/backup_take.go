@@ -48,9 +48,6 @@ type openFile struct {
 	size int64
 }
 
-// Header says what the backup is.
-func (b *Backup) Header() BackupHeader { return b.header }
-
 // begin opens the view. Files are opened after it: they hold at least what it
 // knows of.
 func (s *Backups) begin(since *BackupBase) (*Backup, error) {
@@ -223,7 +220,7 @@ func (w *backupWriter) file(f openFile) error {
 // part seals a part and writes it, when it is its turn.
 func (w *backupWriter) part(file string, plaintext []byte) error {
 	if w.owner.o.Journal.LowSpace() {
-		return errors.New("the disk is nearly full, and a backup keeps the store from giving room back")
+		return errors.New(lowDisk)
 	}
 	sealed, err := w.owner.o.Keyring.Seal(plaintext, partContext(w.manifest.Header.ID, len(w.manifest.Parts), file))
 	if err != nil {

@@ -100,8 +100,13 @@
 //  3. Between two parts no iterator is open: only versions are kept from compaction by
 //     a backup, not tables, and those for a bounded time.
 //  4. A directory that is restored has its name after the checker has run, and the heads
-//     of all journals are the manifest's.
-//  5. Retention removes nothing that a kept increment rests on, and nothing of others.
+//     of all journals are the manifest's. Until then a mark in it keeps everybody else from
+//     opening it, and a restore removes nothing that has no such mark.
+//  5. Retention removes nothing that a kept increment rests on, and nothing of others. An
+//     increment is only taken to what was read to its end just before, with all that it
+//     rests on.
+//  6. Where several backups may be meant, the newest is: one that can't be read is never
+//     passed over for an older one. What is not needed does not matter.
 //
 // Invariants of the checker:
 //  1. Nothing is written. Opening a closed store runs its recovery, no more.
@@ -126,7 +131,7 @@
 // Callers: cmd/mizan; tests of every package that writes.
 //
 // Rejected: a directory of files for a backup. One file is whole or not, and has its
-// name by one rename; an object store takes it as it is. Rejected too: compressing it.
+// name at once; an object store takes it as it is. Rejected too: compressing it.
 // It would cost the loaded server more than the disk that it saves.
 //
 // Rejected: checking each account's page beside the event that caused it. Pages

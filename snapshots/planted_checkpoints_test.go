@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mizan/actors"
 	"mizan/actors/checkpoint"
@@ -31,9 +32,11 @@ func (w *town) checkpointed(t *testing.T) {
 }
 
 // look has the real keeper make what is due.
-func (w *town) look(t *testing.T) {
+func (w *town) look(t *testing.T) { t.Helper(); w.lookAt(t, start.AddDate(0, 0, 4)) }
+
+func (w *town) lookAt(t *testing.T, now time.Time) {
 	t.Helper()
-	manual := clock.NewManual(start.AddDate(0, 0, 4))
+	manual := clock.NewManual(now)
 	j := openJournal(t, w, manual, nil)
 	runtime := actors.New(actors.Options{Clock: manual, Journal: j, Log: quiet})
 	runtime.Start(func(posting.Item) bool { return false })
@@ -153,6 +156,7 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 			p.group.Delete(heads[1].key)
 			p.group.Set(key, heads[1].row)
 		}},
+		{"one that comes behind a later one", "comes too late", func(p *planter, heads, _ []shelfRow) { p.group.Set(heads[2].key, heads[0].row) }},
 		{"one of an event that was not booked", "which is not there", func(p *planter, heads, parts []shelfRow) {
 			last := heads[len(heads)-1]
 			h, err := store.DecodeCheckpointHead(store.ShelfKey(last.key), last.row)

@@ -63,6 +63,7 @@ type Counts struct {
 
 	KeptAccounts   uint64 // of Accounts, those that were held in memory: contracts' own are not
 	SkippedAnswers uint64 // lines of the answers file about what rule 1 does not compare
+	Reread         uint64 // organizations whose checkpoints were read a second time, with the totals of all accounts
 }
 
 // Report is what a check found.

@@ -6,16 +6,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"mizan/internal/clock"
-	"mizan/internal/durable"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -37,28 +34,24 @@ type RestoreConfig struct {
 type Restored struct {
 	Header BackupHeader // of the newest backup that was used
 	Used   int          // how many were
+	Unused []error      // why others beside them can't be used, which were not needed
 	Rows   uint64
 	Report *Report
 }
 
-// ErrNotEmpty says that the directory to restore into holds something.
-var ErrNotEmpty = errors.New("is not empty; a restore makes a new data directory")
-
 // Restore makes a data directory of a backup and those that it rests on. It is
 // made under another name; everything in it is checked, and only then it gets its
 // own. After an error there is nothing new. Errors: *BackupError for the backups,
-// ErrNotEmpty, store.ErrLocked, store.ErrNoSpace, or those of the file system.
+// *TargetError for what is to be made, store.ErrLocked, store.ErrNoSpace, or those of
+// the file system.
 func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	if cfg.Data, err = filepath.Abs(cfg.Data); err != nil {
+	if cfg.Data, err = target(cfg.Data); err != nil {
 		return nil, err
 	}
-	if err := vacant(cfg.Data); err != nil {
-		return nil, err
-	}
-	c, err := openChain(cfg.From, cfg.At, cfg.Keyring)
+	c, unused, err := openChain(ctx, cfg.From, cfg.At, cfg.Keyring)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +64,7 @@ func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, site.close()) }()
-	done = &Restored{Header: c.top().header, Used: len(c)}
+	done = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
 	if done.Rows, err = load(ctx, c, site.dir, cfg.Log); err != nil {
 		return nil, err
 	}
@@ -84,25 +77,6 @@ func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error)
 	return done, site.become(cfg.Data)
 }
 
-// vacant refuses a directory in which there is something.
-func vacant(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		parent, err := os.Stat(filepath.Dir(dir))
-		if err == nil && !parent.IsDir() {
-			err = &os.PathError{Op: "restore", Path: filepath.Dir(dir), Err: syscall.ENOTDIR}
-		}
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	if len(entries) > 0 {
-		return fmt.Errorf("%s %w", dir, ErrNotEmpty)
-	}
-	return nil
-}
-
 // known refuses what this release cannot read.
 func known(c chain) error {
 	for _, a := range c {
@@ -111,65 +85,6 @@ func known(c chain) error {
 		}
 	}
 	return nil
-}
-
-// site is the directory in which a restore is at work, locked by it.
-type site struct {
-	dir  string
-	lock *os.File
-	gone bool // it has its own name
-}
-
-// openSite makes the directory. What a restore that was killed has left in it is
-// removed; one that is at work has it locked.
-func openSite(dir string) (s *site, err error) {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	s = &site{dir: dir}
-	if s.lock, err = os.Open(dir); err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = s.lock.Close() // nothing was written
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%s: %w", dir, store.ErrLocked)
-		}
-		return nil, &os.PathError{Op: "lock", Path: dir, Err: err}
-	}
-	return s, s.clear()
-}
-
-func (s *site) clear() error {
-	entries, err := os.ReadDir(s.dir)
-	for _, e := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, e.Name())))
-	}
-	return err
-}
-
-// close removes the directory unless it has become another.
-func (s *site) close() (err error) {
-	if !s.gone {
-		err = os.RemoveAll(s.dir)
-	}
-	return errors.Join(err, s.lock.Close())
-}
-
-// become gives the directory its name. The system call takes the place of an empty
-// directory, and of nothing else.
-func (s *site) become(path string) error {
-	if err := durable.SyncDir(s.dir); err != nil {
-		return err
-	}
-	if err := syscall.Rename(s.dir, path); err != nil {
-		if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) {
-			return fmt.Errorf("%s %w", path, ErrNotEmpty)
-		}
-		return &os.LinkError{Op: "rename", Old: s.dir, New: path, Err: err}
-	}
-	s.gone = true
-	return durable.SyncDir(filepath.Dir(path))
 }
 
 // load makes a store, and the files beside it, of the chain.
@@ -236,7 +151,7 @@ func (p *pieces) close() error {
 // inspect opens what was loaded as a server does, compares its heads with the
 // manifest and runs the checker.
 func inspect(ctx context.Context, a *archive, dir string, log *slog.Logger) (report *Report, err error) {
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log}, Clock: clock.Real{}, Log: log})
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, Unfinished: true}, Clock: clock.Real{}, Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +187,7 @@ func compareHeads(j *posting.Journal, a *archive) error {
 // what its manifest says and opens, and their rows are those of one store, by the
 // chain of its groups. It restores nothing. Errors as of Restore.
 func VerifyBackup(ctx context.Context, from string, at time.Time, keyring Sealer) (done *Restored, err error) {
-	c, err := openChain(from, at, keyring)
+	c, unused, err := openChain(ctx, from, at, keyring)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +195,7 @@ func VerifyBackup(ctx context.Context, from string, at time.Time, keyring Sealer
 	if err := known(c); err != nil {
 		return nil, err
 	}
-	done = &Restored{Header: c.top().header, Used: len(c)}
+	done = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
 	var walk store.RowCheck
 	err = c.merge(ctx, func(r store.StoredRow) error {
 		done.Rows++
@@ -299,7 +214,7 @@ func VerifyBackup(ctx context.Context, from string, at time.Time, keyring Sealer
 // CheckTransfer reads a backup without its keys: it is whole, and has arrived as
 // it was sent. Only its keys tell whose it is.
 func CheckTransfer(ctx context.Context, path string) (BackupHeader, error) {
-	a, err := openArchive(path, nil)
+	a, err := openArchive(path)
 	if err != nil {
 		return BackupHeader{}, err
 	}
@@ -307,13 +222,13 @@ func CheckTransfer(ctx context.Context, path string) (BackupHeader, error) {
 	return a.header, a.whole(ctx)
 }
 
-// ReadBackup reads one backup to its end: every part is what its manifest says
-// and opens. What it rests on is not looked at.
-func ReadBackup(ctx context.Context, path string, keyring Sealer) error {
-	a, err := openArchive(path, keyring)
+// ReadBackup reads one backup to its end: it is whole, and every part is what its
+// manifest says and opens. What it rests on is not looked at.
+func ReadBackup(ctx context.Context, path string, keyring Sealer) (BackupHeader, error) {
+	a, err := openSealed(ctx, path, keyring)
 	if err != nil {
-		return err
+		return BackupHeader{}, err
 	}
 	defer a.close()
-	return a.parts(func(string, []byte) error { return ctx.Err() })
+	return a.header, a.parts(func(string, []byte) error { return ctx.Err() })
 }

@@ -161,7 +161,7 @@ func TestAServerThatIsKilledLeavesNoBackup(t *testing.T) {
 	dir := t.TempDir()
 	c := begun(t, s, dir)
 	s.Kill()
-	if code := c.exit(); code != 1 || !strings.Contains(c.said.String(), "broke off") {
+	if code := c.exit(); code != 1 || !strings.Contains(c.said.String(), "the server broke off") {
 		t.Errorf("the backup ended with %d: %s", code, c.said.String())
 	}
 	if finished(t, dir) != nil || unfinished(t, dir) > 0 {
@@ -206,6 +206,22 @@ func TestABackupThatIsKilledLeavesNoneAndTheServerGoesOn(t *testing.T) {
 		t.Error("the server did not stop cleanly")
 	}
 	succeeds(t, "audit", "verify", "--data", s.Dir)
+}
+
+// Whoever interrupts a backup is told just that, and nothing is left of it.
+func TestABackupThatIsInterruptedSaysSo(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{Flags: slow})
+	dir := t.TempDir()
+	c := begun(t, s, dir)
+	if err := c.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.exit(); code != 1 || !strings.HasSuffix(c.said.String(), "it was interrupted; nothing is left of it\n") || strings.Count(c.said.String(), "\n") != 1 {
+		t.Errorf("the backup ended with %d: %s", code, c.said.String())
+	}
+	if finished(t, dir) != nil || unfinished(t, dir) > 0 {
+		t.Error("something is left of the backup")
+	}
 }
 
 func TestAStopEndsABackup(t *testing.T) {
@@ -277,6 +293,14 @@ func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
 	if err := os.WriteFile(half, content[:len(content)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
+	newer := filepath.Join(filepath.Dir(half), "newer")
+	if err := os.WriteFile(newer, bytes.Replace(content, []byte(`"version":1`), []byte(`"version":2`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(filepath.Dir(half), "link")
+	if err := os.Symlink("/nowhere/at/all", link); err != nil {
+		t.Fatal(err)
+	}
 	place := t.TempDir()
 	data := filepath.Join(place, "data")
 	for name, c := range map[string]struct {
@@ -287,11 +311,24 @@ func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
 		"another keyring":     {[]string{"restore", "--from", backup, "--data", data, "--keyring", other}, 1, "another keyring"},
 		"half a backup":       {[]string{"restore", "--from", half, "--data", data, "--keyring", keyring}, 1, "the backup is damaged"},
 		"no keyring":          {[]string{"restore", "--from", backup, "--data", data, "--keyring", data}, 2, "mizan: configuration: keyring: "},
-		"nothing there":       {[]string{"restore", "--from", data, "--data", data, "--keyring", keyring}, 1, "no such file"},
+		"nothing there":       {[]string{"restore", "--from", data, "--data", data, "--keyring", keyring}, 2, "mizan: configuration: from: " + data + ": no such file"},
 		"no time":             {[]string{"restore", "--from", dir, "--at", "yesterday", "--data", data, "--keyring", keyring}, 2, "mizan: configuration: at: "},
-		"a time of a file":    {[]string{"restore", "--from", backup, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 1, "a time chooses"},
+		"a time of a file":    {[]string{"restore", "--from", backup, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 2, "a time chooses"},
 		"before the oldest":   {[]string{"restore", "--from", dir, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 1, "the oldest backup in it is of 2"},
 		"a place that is not": {[]string{"restore", "--from", backup, "--data", s.Dir, "--keyring", keyring}, 2, "is not empty"},
+		"an empty time":       {[]string{"restore", "--from", dir, "--at=", "--data", data, "--keyring", keyring}, 2, "at: is empty"},
+		"a verified one's":    {[]string{"backup", "verify", "--from", dir, "--at=", "--keyring", keyring}, 2, "at: is empty"},
+		"an empty source":     {[]string{"restore", "--from=", "--data", data, "--keyring", keyring}, 2, "from: is empty"},
+		"an empty place":      {[]string{"restore", "--from", dir, "--data=", "--keyring", keyring}, 2, "data: is empty"},
+		"an empty name":       {[]string{"backup", "--sandbox", s.Dir, "--to="}, 2, "to: is empty"},
+		"an empty base":       {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--since="}, 2, "since: is empty"},
+		"no keyring named":    {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--keyring="}, 2, "keyring: is empty"},
+		"a place that's none": {[]string{"restore", "--from", backup, "--data", other, "--keyring", keyring}, 2, "is no directory"},
+		"a place in nothing":  {[]string{"restore", "--from", backup, "--data", data + "/none", "--keyring", keyring}, 2, "mizan: configuration: data: "},
+		"a newer form":        {[]string{"restore", "--from", newer, "--data", data, "--keyring", keyring}, 3, "it was made by another release"},
+		"a base half there":   {[]string{"backup", "--sandbox", s.Dir, "--since", half, "--to", data}, 1, "the backup is damaged"},
+		"a base that's not":   {[]string{"backup", "--sandbox", s.Dir, "--since", data, "--to", data}, 2, "since: " + data + ": no such file"},
+		"a link to nothing":   {[]string{"backup", "--sandbox", s.Dir, "--to", link}, 2, "is a link that leads nowhere"},
 		"a half verified":     {[]string{"backup", "verify", "--from", half, "--keyring", keyring}, 1, "the backup is damaged"},
 		"a name that is":      {[]string{"backup", "--sandbox", s.Dir, "--to", backup}, 2, "is there already"},
 		"since what is none":  {[]string{"backup", "--sandbox", s.Dir, "--since", other, "--to", data}, 2, "mizan: configuration: since: "},
@@ -327,16 +364,21 @@ func TestAServerTakesItsOwnBackups(t *testing.T) {
 }
 
 func TestTheScheduleOfBackupsIsChecked(t *testing.T) {
-	there := file(t, "file", "")
+	there, inside := file(t, "file", ""), t.TempDir()
+	if err := os.Mkdir(filepath.Join(inside, "backups"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		says string
 	}{
 		{[]string{"--backup-dir", "/nowhere/at/all"}, "backup-dir: "},
 		{[]string{"--backup-dir", there}, "is no directory"},
+		{[]string{"--data", inside, "--backup-dir", inside}, "is in the data directory"},
+		{[]string{"--data", inside, "--backup-dir", filepath.Join(inside, "..", filepath.Base(inside), "backups")}, "is in the data directory"},
 		{[]string{"--backup-every", "1h"}, "backup-every: only goes with --backup-dir"},
 		{[]string{"--backup-keep", "1"}, "backup-keep: only goes with --backup-dir"},
-		{[]string{"--backup-dir", t.TempDir(), "--backup-keep", "0"}, "backup-keep: has to be at least 1"},
+		{[]string{"--backup-dir", t.TempDir(), "--backup-keep", "0"}, `backup-keep: "0" is not a number from 1 to 100000`},
 		{[]string{"--backup-dir", t.TempDir(), "--backup-every", "1s"}, "backup-every: "},
 		{[]string{"--backup-rate", "fast"}, "backup-rate: "},
 	} {

@@ -10,15 +10,18 @@ import (
 
 // restoreCommand is `mizan restore`.
 type restoreCommand struct {
-	From    string `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
-	At      string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
-	Data    string `name:"data" required:"" placeholder:"NEWDIR" help:"The data directory to make: absent or empty."`
-	Keyring string `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that was backed up."`
+	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
+	At      *string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
+	Data    string  `name:"data" required:"" placeholder:"NEWDIR" help:"The data directory to make: absent or empty."`
+	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that was backed up."`
 }
 
 // Run implements the command. The last line says which moment was reached; where
 // the checker finds something, what.
 func (c *restoreCommand) Run(s *streams) error {
+	if err := filled(flag{"from", &c.From}, flag{"at", c.At}, flag{"data", &c.Data}, flag{"keyring", &c.Keyring}); err != nil {
+		return err
+	}
 	limitMemory()
 	ctx, stop := interruptible()
 	defer stop()
@@ -35,8 +38,9 @@ func (c *restoreCommand) Run(s *streams) error {
 		}
 	}
 	if err != nil {
-		return backupFault(err)
+		return sourceFault("from", err)
 	}
+	warnUnused(s, done)
 	_, err = fmt.Fprintf(s.out, "mizan: restored %s to %s, group %d: %d rows from %d backups\n",
 		c.Data, done.Header.TakenAt.Format(time.RFC3339Nano), done.Header.Group, done.Rows, done.Used)
 	return err

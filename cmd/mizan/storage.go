@@ -129,7 +129,7 @@ func (s *server) openKeyring(context.Context) (err error) {
 		s.keyring, err = secret.CreateKeyring(path, rand.Reader)
 	}
 	if err != nil {
-		return storageFault("%v; restore it from a backup", err)
+		return storageFault("%v; bring back the copy that you have of it, or name that with --keyring: it is in no backup that mizan takes", err)
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 			}
 			for range 2 { // the refusal must not make what is missing
 				r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
-				if r.Exit != 1 || !strings.HasSuffix(r.Stderr, "restore it from a backup\n") && !strings.HasSuffix(r.Stderr, "restore from a backup\n") {
+				if r.Exit != 1 || !strings.HasSuffix(r.Stderr, "it is in no backup that mizan takes\n") && !strings.HasSuffix(r.Stderr, "restore from a backup\n") {
 					t.Errorf("exit %d, want 1 and the advice: %s", r.Exit, r.Stderr)
 				}
 				oneLine(t, r.Stderr, begins)

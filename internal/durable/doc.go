@@ -12,7 +12,8 @@
 //  4. What a kill leaves behind has a name of its own kind, and RemoveLeftovers
 //     deletes nothing but that.
 //
-// Callers: internal/secret (the keyring), cmd/mizan (clock, sandbox.json, TLS).
+// Callers: internal/secret (the keyring), cmd/mizan (clock, sandbox.json, TLS, what an
+// auditor keeps), snapshots (backups and restored directories).
 //
 // Rejected: rename as the last step of Create, as Replace does it. Two starts
 // at once would each believe that their file is the one on disk; a hard link is

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dgraph-io/badger/v4"
 )
 
 // taken are the rows that a backup of a store carries.
@@ -140,6 +143,29 @@ func TestAnIncrementRefusesARowThatWasRemovedOfAnotherKind(t *testing.T) {
 	}
 }
 
+// What is damaged on the disk is not carried into a backup as if it were whole.
+func TestADamagedRowIsNotBackedUp(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, s)
+	set(t, s, "r1", "value")
+	set(t, s, "r2", "value")
+	txn := s.db.NewTransactionAt(math.MaxUint64, true)
+	defer txn.Discard()
+	stored := sealValue([]byte("r1"), []byte("value"))
+	stored[0] ^= 1
+	if err := errors.Join(txn.SetEntry(badger.NewEntry([]byte("r1"), stored)), txn.CommitAt(version(2), nil)); err != nil {
+		t.Fatal(err)
+	}
+	sn := s.Snapshot()
+	defer sn.Close()
+	for _, since := range []uint64{0, 1} {
+		var damage *DamageError
+		if err := sn.StoredRows(nil, since, func(StoredRow) (bool, error) { return true, nil }); !errors.As(err, &damage) {
+			t.Errorf("since %d: a damaged row is read as %v, want *DamageError", since, err)
+		}
+	}
+}
+
 // A snapshot is read in slices while groups go on, are flushed and compacted, and
 // has what it had.
 func TestReadingInSlicesShowsOneGroup(t *testing.T) {
@@ -166,6 +192,12 @@ func TestALoaderRefusesWhatNoStoreHolds(t *testing.T) {
 		set(t, s, fmt.Sprintf("r%d", i), "value")
 	}
 	rows := taken(t, s, 0)
+	other := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, other)
+	for i := range 4 {
+		set(t, other, fmt.Sprintf("r%d", i), "another value")
+	}
+	strange := taken(t, other, 0)
 	group := slices.IndexFunc(rows, func(r StoredRow) bool { return r.Key[0] == prefixGroup })
 	for name, spoil := range map[string]func([]StoredRow) []StoredRow{
 		"a value changed":        func(r []StoredRow) []StoredRow { r[len(r)-1].Stored[0] ^= 1; return r },
@@ -173,9 +205,16 @@ func TestALoaderRefusesWhatNoStoreHolds(t *testing.T) {
 		"the first group missing": func(r []StoredRow) []StoredRow {
 			return slices.Delete(r, group, group+1)
 		},
-		"the last group missing": func(r []StoredRow) []StoredRow { return slices.Delete(r, group+3, group+4) },
-		"a row twice":            func(r []StoredRow) []StoredRow { return slices.Insert(r, 1, r[0]) },
-		"two rows swapped":       func(r []StoredRow) []StoredRow { r[0], r[1] = r[1], r[0]; return r },
+		"the last group missing":      func(r []StoredRow) []StoredRow { return slices.Delete(r, group+3, group+4) },
+		"another store's last group":  func(r []StoredRow) []StoredRow { r[group+3] = strange[group+3]; return r },
+		"another store's first group": func(r []StoredRow) []StoredRow { r[group] = strange[group]; return r },
+		"a group twice":               func(r []StoredRow) []StoredRow { return slices.Insert(r, 1, r[0]) },
+		"a row twice":                 func(r []StoredRow) []StoredRow { return append(r, r[len(r)-1]) },
+		"two groups swapped":          func(r []StoredRow) []StoredRow { r[0], r[1] = r[1], r[0]; return r },
+		"two rows swapped": func(r []StoredRow) []StoredRow {
+			slices.Reverse(r[len(r)-2:])
+			return r
+		},
 		"a row of a later group": func(r []StoredRow) []StoredRow { r[len(r)-1].Group = 9; return r },
 	} {
 		spoiled := make([]StoredRow, len(rows))
@@ -217,8 +256,27 @@ func TestAnUnfinishedLoadIsNoStore(t *testing.T) {
 	if err := loadAll(t, dir, taken(t, s, 0)); err != nil {
 		t.Fatal(err)
 	}
+	want := taken(t, s, 0)
+	set(t, s, "r1", "later")
 	if err := loadAll(t, dir, taken(t, s, 0)); err == nil {
 		t.Error("loaded over a store")
+	}
+	loaded := open(t, Options{Dir: dir, MemTable: minMemTable})
+	defer closeStore(t, loaded)
+	if !sameRows(taken(t, loaded, 0), want) {
+		t.Error("a load over a store has changed it")
+	}
+}
+
+// A store that could be loaded and not opened is refused before anything is loaded.
+func TestALoaderNeedsRoomToOpenWhatItMakes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "loaded")
+	free, err := freeBytes(filepath.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewLoader(Options{Dir: dir, MemTable: int64(free), Log: quiet}, 0); !errors.Is(err, ErrNoSpace) {
+		t.Errorf("a load of nothing, to be opened with all that is free: %v", err)
 	}
 }
 

@@ -3,7 +3,8 @@
 // it exists because of what Badger does when a disk fails.
 //
 // The directory holds store/ (Badger), HEAD (the last durable group), TABLES
-// (which table is which), LOCK and, if rows are known to be lost, DAMAGED.
+// (which table is which), LOCK and, if rows are known to be lost, DAMAGED; if a restore
+// has not finished it, RESTORING, and only that opens it.
 //
 // Invariants:
 //  1. When Apply returns nil the group is on the disk and HEAD knows it; an

@@ -31,7 +31,8 @@ type Loader struct {
 }
 
 // NewLoader begins a store in o.Dir, which must not hold one; it is made if it is
-// absent. The rows will have about so many bytes. Errors: ErrLocked, ErrNoSpace,
+// absent. The rows will have about so many bytes; there is to be room for them, and for
+// what the store wants to find free when it is opened. Errors: ErrLocked, ErrNoSpace,
 // or an I/O error that names the path.
 func NewLoader(o Options, size uint64) (*Loader, error) {
 	if o.MemTable == 0 {
@@ -65,7 +66,7 @@ func (l *Loader) begin(size uint64) error {
 	}
 	need := size + size/8
 	l.room = minReserve + min(loadRoom, need)
-	if err := s.roomFor(minReserve + need); err != nil {
+	if err := s.roomFor(minReserve + need + s.roomToServe()); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(s.path); err != nil {

@@ -25,7 +25,7 @@ const (
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. Errors:
-// ErrLocked, ErrNewerSchema, ErrNoSpace, *DamageError, or an I/O error that
+// ErrLocked, ErrNewerSchema, ErrNoSpace, ErrUnfinished, *DamageError, or an I/O error that
 // names the path. Before Badger may touch its files, every one of them is
 // examined: Badger deletes what a shortened list of tables no longer names, and
 // opens without a word after it has lost the end of a log.
@@ -57,6 +57,9 @@ func Open(o Options) (*Store, error) {
 }
 
 func (s *Store) open() error {
+	if err := s.accepted(); err != nil {
+		return err
+	}
 	if err := s.condemned(); err != nil {
 		return err
 	}

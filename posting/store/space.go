@@ -187,6 +187,12 @@ func (s *Store) gateClosed() error {
 	return nil
 }
 
+// roomToServe is what a store that is open wants to find free, or compaction waits.
+func (s *Store) roomToServe() uint64 {
+	owed := uint64(s.options.MemTable)
+	return owed + owed/8 + s.buildRoom()
+}
+
 // roomToCreate and roomToOpen refuse to let Badger begin what it can't finish.
 func (s *Store) roomToCreate() error { return s.roomFor(minReserve) }
 

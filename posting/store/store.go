@@ -29,6 +29,8 @@ type Options struct {
 	MinFree  uint64       // bytes; below it LowSpace is true
 	MemTable int64        // bytes; 0: DefaultMemTable
 	Log      *slog.Logger // nil: slog.Default
+
+	Unfinished bool // open what has UnfinishedName in it: a restore's own look at what it made
 }
 
 // Store is the one open store of a data directory. Apply is for one goroutine

@@ -11,8 +11,13 @@ import (
 )
 
 // BackupFlags say which server, and as whom, for a command that takes a backup.
+// What they name, and where it comes from without them, is as of all that administers; a
+// backup is of all organizations.
 type BackupFlags struct {
-	connection
+	URL       *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
+	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
+	CAFile    *string `name:"ca-file" placeholder:"FILE" help:"Certificates (PEM) to trust, and no others; the system's if absent ($MIZAN_CA_FILE)."`
+	Sandbox   string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
 // Bounds of a backup that is on its way.
@@ -25,7 +30,9 @@ const (
 // is the command's. The error is a *Fault; what has come by then is no backup.
 func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []byte, out io.Writer) error {
 	e := errand{name: name, streams: s}
-	d, err := f.open()
+	way, nobody := connection{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
+	way.Organization = &nobody // whatever the environment says
+	d, err := way.open()
 	if err != nil {
 		return e.misused("%v", err)
 	}
@@ -67,6 +74,9 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	if _, err := io.Copy(to, &watched{response.Body, watch}); err != nil {
 		if to.failed != nil {
 			return e.failed("%v", to.failed)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return because(errors.New("the server broke off the backup"))
 		}
 		return because(fmt.Errorf("the backup broke off: %w", err))
 	}

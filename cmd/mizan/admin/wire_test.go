@@ -137,7 +137,7 @@ func TestRefusalsAreALineAField(t *testing.T) {
 		{401, `{"error":"unauthorized"}`, 2, []string{"unauthorized"}},
 		{404, `not JSON`, 2, []string{"the server answered 404 Not Found"}},
 		{429, `{"error":"rate_limited","message":"too many requests"}`, 2, []string{"too many requests"}},
-		{500, `{"error":"internal","message":"something went wrong on our side"}`, 1, []string{"something went wrong on our side (request r-1)"}},
+		{500, `{"error":"internal","message":"something went wrong on our side"}`, 1, []string{"something went wrong on our side (answered with 500) (request r-1)"}},
 		{502, `<html>bad gateway</html>`, 1, []string{"the server answered 502 Bad Gateway (request r-1)"}},
 		{422, "{\"error\":\"a\\nb\\u001b[2Jc\"}", 2, []string{`a\nb\x1b[2Jc`}},
 	} {
@@ -200,7 +200,7 @@ func TestAListThatBreaksOffPrintsWhatItHas(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = fmt.Fprint(w, `{"error":"unavailable","message":"busy"}`)
 	})
-	if r := s.admin(t, 1, "mizan: organizations list: busy\n", "--json", "organizations", "list", "--all"); r.Stdout != "{\"id\":\"1\"}\n" {
+	if r := s.admin(t, 1, "mizan: organizations list: busy (answered with 503)\n", "--json", "organizations", "list", "--all"); r.Stdout != "{\"id\":\"1\"}\n" {
 		t.Errorf("printed %q", r.Stdout)
 	}
 }
