@@ -27,7 +27,8 @@
 //     request is told from others by a keyed hash: it may hold a card.
 //  11. A notification of another platform is checked before it is read, with the
 //     same work and one answer for whatever is wrong. It is a hint and no more.
-//  12. An export outlives its handler. It reads the journal in pieces and has no view
+//  12. An export is answered when the first of it is there, and outlives its handler.
+//     No organization has all places. It reads the journal in pieces and has no view
 //     open while its reader is waited for; what can't be finished breaks the
 //     connection, and Shutdown returns when none reads any more.
 //

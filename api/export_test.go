@@ -34,9 +34,9 @@ func (s *Server) Served() (names []RouteName) {
 // SearchBack is how a page far behind is found.
 var SearchBack = searchBack
 
-// NewExportBody is what the transport sends of an export.
-func NewExportBody(r *io.PipeReader, to net.Conn) io.Reader {
-	return &exportBody{PipeReader: r, to: to}
+// NewStreamed is what the transport sends of an answer of any length.
+func NewStreamed(r io.ReadCloser, to net.Conn) io.Reader {
+	return &streamed{ReadCloser: r, to: to}
 }
 
 // ExportBook is what an export of everything in an environment reads.

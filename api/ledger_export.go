@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -19,52 +18,63 @@ import (
 
 // Bounds of exports: each reads a journal, for as long as its reader takes.
 const (
-	maxExports  = 4         // at once
-	exportTime  = time.Hour // from the first byte to the last
-	exportStall = writeTimeout
+	maxExports   = 4         // at once
+	maxExportsOf = 2         // of one organization, which leaves places for others
+	exportTime   = time.Hour // from the first byte to the last
 )
 
+// Why an export is refused, or broken off.
 var (
-	errExportStops = errors.New("the service is stopping")
-	errExportLong  = errors.New("the export takes too long")
+	errExportStops = unavailable("the service is stopping")
+	errExportLong  = unavailable("the export takes too long")
+	errExports     = unavailable("too many exports are under way")
+	errExportsOf   = unavailable("too many exports of this organization are under way")
 )
 
 // exports are those under way. They outlive their handlers: what is written goes
 // through a pipe to the connection, so that neither waits with more than a few pages.
 type exports struct {
-	stop    context.Context
-	end     context.CancelCauseFunc
-	running chan struct{}
+	stop context.Context
+	end  context.CancelCauseFunc
 
 	mu      sync.Mutex
-	ended   bool // guarded by mu: none begins any more
+	ended   bool              // guarded by mu: none begins any more
+	running int               // guarded by mu
+	of      map[ledger.ID]int // guarded by mu: how many of an organization run, if any
 	writing sync.WaitGroup
 }
 
 func newExports() *exports {
-	x := &exports{running: make(chan struct{}, maxExports)}
+	x := &exports{of: make(map[ledger.ID]int)}
 	x.stop, x.end = context.WithCancelCause(context.Background())
 	return x
 }
 
 // begin takes a place among those that run; whoever has got it calls leave.
-func (x *exports) begin() bool {
+func (x *exports) begin(org ledger.ID) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.ended {
-		return false
+	switch {
+	case x.ended:
+		return errExportStops
+	case x.of[org] == maxExportsOf:
+		return errExportsOf
+	case x.running == maxExports:
+		return errExports
 	}
-	select {
-	case x.running <- struct{}{}:
-		x.writing.Add(1)
-		return true
-	default:
-		return false
-	}
+	x.running++
+	x.of[org]++
+	x.writing.Add(1)
+	return nil
 }
 
-func (x *exports) leave() {
-	<-x.running
+func (x *exports) leave(org ledger.ID) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.running--
+	if x.of[org]--; x.of[org] == 0 {
+		delete(x.of, org)
+	}
 	x.writing.Done()
 }
 
@@ -94,8 +104,12 @@ func (s *Server) newExportQuery(c *call) (*exportQuery, error) {
 	}
 	q.env()
 	now := s.cfg.Clock.Now()
-	q.from = q.moment("from", now, false)
-	q.to = q.moment("to", now, true)
+	newest, err := s.newest(q.query, c.who.Org, now)
+	if err != nil {
+		return nil, err
+	}
+	q.from = q.moment("from", now, newest, false)
+	q.to = q.moment("to", now, newest, true)
 	if q.from > q.to {
 		q.problems.add("from", "from must not be after to")
 	}
@@ -103,10 +117,25 @@ func (s *Server) newExportQuery(c *call) (*exportQuery, error) {
 	return q, q.problems.err()
 }
 
+// newest is the latest time that a range may name: now, or when the last event was
+// booked, since booked times run ahead of a clock that stands still, or that is asked
+// more often than it moves.
+func (s *Server) newest(q *query, org ledger.ID, now time.Time) (ledger.Micros, error) {
+	newest := ledger.MicrosOf(now)
+	if q.text("from") == "" && q.text("to") == "" {
+		return newest, nil
+	}
+	view := s.cfg.Journal.View()
+	defer view.Close()
+	last, err := lastBooked(view, org, now)
+	return max(newest, last), err
+}
+
 // moment is a bound of the range, itself included: an RFC 3339 time, or a day, which
 // is meant from its first instant to its last. Nothing is booked before 1970 or after
-// now, and who asks for a range that has not ended would take the export for whole.
-func (q *exportQuery) moment(name string, now time.Time, end bool) ledger.Micros {
+// the newest time, and who asks for a range that has not ended would take the export
+// for whole.
+func (q *exportQuery) moment(name string, now time.Time, newest ledger.Micros, end bool) ledger.Micros {
 	absent := ledger.Micros(0)
 	if end {
 		absent = forever
@@ -125,9 +154,9 @@ func (q *exportQuery) moment(name string, now time.Time, end bool) ledger.Micros
 		q.problems.add(name, name+" must be an RFC 3339 time or a day")
 	case at.Before(time.Unix(0, 0)):
 		q.problems.add(name, name+" must not be before 1970")
-	case at.After(now):
+	case ledger.MicrosOf(at) > newest:
 		q.problems.add(name, name+" must not be after now")
-	case end && day && ledger.DateOf(at) != ledger.DateOf(now):
+	case end && day && ledger.DateOf(at) < ledger.DateOf(now):
 		return ledger.MicrosOf(at.AddDate(0, 0, 1)) - 1
 	case end && (day || ledger.MicrosOf(at) == ledger.MicrosOf(now)):
 		return forever // a clock that stands still books microseconds after itself
@@ -137,35 +166,43 @@ func (q *exportQuery) moment(name string, now time.Time, end bool) ledger.Micros
 	return absent
 }
 
-// answer is GET /ledger/export: a stream without a length. One that ends before its
-// time breaks the connection, so that nobody takes it for whole.
+// answer is GET /ledger/export: a stream without a length.
 func (x *exports) answer(s *Server, c *call) error {
+	if err := c.streams(); err != nil {
+		return err
+	}
 	q, err := s.newExportQuery(c)
 	if err != nil {
 		return err
 	}
-	c.Response.Header.SetContentType(q.format.MediaType())
-	c.Response.Header.SetCanonical(headerCache, valueNoStore)
-	c.Response.Header.SetCanonical(headerNoSniff, valueNoSniff)
-	c.Response.Header.Set(fiber.HeaderContentDisposition, `attachment; filename="ledger-`+q.env().String()+"."+q.format.Extension()+`"`)
-	c.Response.ImmediateHeaderFlush = true // a workbook begins late, but it does begin
-	if c.IsHead() {
-		return nil
+	var body io.ReadCloser
+	if !c.IsHead() {
+		if body, err = x.start(s, q, c.who.Org); err != nil {
+			return err
+		}
 	}
-	if !x.begin() {
-		c.Response.Header.Del(fiber.HeaderContentDisposition)
-		return unavailable("too many exports are under way")
+	c.streamHead(q.format.MediaType())
+	c.Response.Header.Set(fiber.HeaderContentDisposition, `attachment; filename="ledger-`+q.env().String()+"."+q.format.Extension()+`"`)
+	if body != nil {
+		c.stream(body)
+	}
+	return nil
+}
+
+// start begins an export and waits for the first of it.
+func (x *exports) start(s *Server, q *exportQuery, org ledger.ID) (io.ReadCloser, error) {
+	if err := x.begin(org); err != nil {
+		return nil, err
 	}
 	reader, writer := io.Pipe()
-	go x.write(s, q, c.who.Org, writer)
-	c.Response.SetBodyStream(&exportBody{PipeReader: reader, to: c.Conn()}, -1)
-	return nil
+	go x.write(s, q, org, writer)
+	return begun(reader)
 }
 
 // write writes the export into the pipe and ends it: with an error, the reader's end
 // comes without the mark of a whole answer.
 func (x *exports) write(s *Server, q *exportQuery, org ledger.ID, out *io.PipeWriter) {
-	defer x.leave()
+	defer x.leave(org)
 	ctx, cancel := context.WithTimeoutCause(x.stop, exportTime, errExportLong)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = out.CloseWithError(context.Cause(ctx)) })()
@@ -184,22 +221,4 @@ func (x *exports) write(s *Server, q *exportQuery, org ledger.ID, out *io.PipeWr
 	if err != nil && !errors.Is(err, io.ErrClosedPipe) && ctx.Err() == nil {
 		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "an export failed", slog.String("format", q.format.String()), slog.Any("error", err))
 	}
-}
-
-// exportBody is what the transport sends. The bound on writing counts from the last
-// piece: a large export may take long, but not a reader that has stopped reading.
-type exportBody struct {
-	*io.PipeReader
-	to net.Conn
-}
-
-// Read implements io.Reader.
-func (b *exportBody) Read(p []byte) (int, error) {
-	n, err := b.PipeReader.Read(p)
-	if n > 0 {
-		if late := b.to.SetWriteDeadline(time.Now().Add(exportStall)); late != nil {
-			return 0, late
-		}
-	}
-	return n, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"mizan/internal/export"
 	"mizan/ledger"
@@ -49,8 +50,16 @@ func (s *Server) bookOf(ctx context.Context, q *exportQuery, org ledger.ID) (*ex
 		}
 		first = before + 1
 	}
+	until := q.text("to")
+	if q.to == forever {
+		ends, err := lastBooked(view, org, s.cfg.Clock.Now())
+		if err != nil {
+			return nil, err
+		}
+		until = ends.Time().Format(time.RFC3339Nano)
+	}
 	return &export.Book{
-		Organization: org, Env: q.env(), From: q.text("from"), To: q.text("to"), Prefix: q.prefix,
+		Organization: org, Env: q.env(), From: q.text("from"), To: until, Last: b.last, Prefix: q.prefix,
 		Accounts: b.accounts(), Entries: b.entries(first), Held: b.held,
 	}, nil
 }

@@ -61,7 +61,15 @@ func (b *beancount) preamble() error {
 		return err
 	}
 	for _, c := range b.commodities.byName() {
-		if _, err := fmt.Fprintf(b.out, "%s commodity %s\n", opened, c.name); err != nil {
+		dst := fmt.Appendf(b.buf[:0], "%s commodity %s\n", opened, c.name)
+		if hashed(c.name) {
+			dst = append(quoted(append(dst, "  asset: "...), c.asset.String()), '\n')
+		}
+		if !c.resolved {
+			dst = append(quoted(append(dst, "  comment: "...), inMinorUnits), '\n')
+		}
+		b.buf = dst
+		if _, err := b.out.Write(dst); err != nil {
 			return err
 		}
 	}

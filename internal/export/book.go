@@ -68,7 +68,8 @@ func (f Format) MediaType() string { return forms[f].media }
 type Book struct {
 	Organization ledger.ID
 	Env          money.Env
-	From, To     string // the range as a heading shows it; empty: no bound
+	From, To     string // the range as a heading shows it; From may be empty: from the first event on
+	Last         uint64 // seq of the last event by the end of the range; 0: there is none
 	Prefix       string // only entries that touch an account whose path begins so
 
 	// Accounts are all accounts of the environment that have ever had a line,
@@ -89,8 +90,8 @@ type Book struct {
 type Count struct{ Entries, Postings uint64 }
 
 // Write writes the book in the format. An error is the Book's, the Writer's, or says
-// that an asset has no name or no scale in the format; what was written by then is
-// not whole.
+// that an asset has no name of its own in the format; what was written by then is not
+// whole.
 func Write(w io.Writer, f Format, b *Book) (Count, error) {
 	if f < HLedger || int(f) >= len(forms) {
 		return Count{}, fmt.Errorf("export: format %d", f)

@@ -3,7 +3,6 @@ package export
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"time"
 
@@ -50,7 +49,8 @@ func writeHLedger(out io.Writer, r *reading) error {
 
 // heading says what an export is of, in lines of comment.
 func heading(out io.Writer, b *Book) error {
-	_, err := fmt.Fprintf(out, "; Ledger of organization %v, environment %v\n; Booked from %s to %s\n", b.Organization, b.Env, orWord(b.From, "the beginning"), orWord(b.To, "the end"))
+	_, err := fmt.Fprintf(out, "; Ledger of organization %v, environment %v\n; Booked from %s to %s; the last event by then is %d\n",
+		b.Organization, b.Env, orWord(b.From, "the beginning"), oneLine(b.To), b.Last)
 	if err == nil && b.Prefix != "" {
 		_, err = fmt.Fprintf(out, "; Entries that touch accounts below %s\n", oneLine(b.Prefix))
 	}
@@ -92,26 +92,16 @@ func (h *hledger) preamble() error {
 			h.buf = append(h.buf, '0')
 		}
 		h.buf = append(h.buf, ' ')
-		h.buf = append(append(h.buf, c.name...), '\n')
+		h.buf = append(h.buf, c.name...)
+		if !c.resolved {
+			h.buf = append(h.buf, "  ; "+inMinorUnits...)
+		}
+		h.buf = append(h.buf, '\n')
 		if _, err := h.out.Write(h.buf); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// byName are the commodities seen, ordered by name.
-func (c *commodities) byName() (all []commodity) {
-	for _, one := range c.seen {
-		all = append(all, one)
-	}
-	slices.SortFunc(all, func(a, b commodity) int {
-		if a.name < b.name {
-			return -1
-		}
-		return 1
-	})
-	return all
 }
 
 // entry writes a transaction: cleared if it posts, pending if it only holds or lets

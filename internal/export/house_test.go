@@ -68,6 +68,7 @@ func (j journal) book(held *int) *export.Book {
 	}
 	return &export.Book{
 		Organization: uuid.MustParse("0b5a6f1e-2d53-4b1f-9d2c-7c2b8a0e3c01"), Env: money.Prod,
+		To: "2026-09-03", Last: uint64(len(j)),
 		Accounts: accounts(seen),
 		Entries: func(yield func(*ledger.Event, error) bool) {
 			for i := range j {

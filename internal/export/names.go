@@ -1,8 +1,12 @@
 package export
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mizan/ledger"
@@ -39,23 +43,31 @@ func signed(dst []byte, a money.Amount, scale int, side ledger.Side) []byte {
 	return decimal(dst, a, scale)
 }
 
-// commodity is an asset's name and scale in a form.
+// commodity is an asset's name and scale in a form. Money of which nobody knows the
+// decimals, for want of its network, is legal and has to be shown: it is counted in
+// minor units, which are whole.
 type commodity struct {
-	name  string
-	scale int
+	asset    money.Asset
+	name     string
+	scale    int // decimals; 0 for minor units
+	resolved bool
 }
+
+// inMinorUnits is what a form says of a commodity that is not resolved.
+const inMinorUnits = "amounts are in minor units: how many decimals it has is not known"
 
 // commodities are the assets seen, by their names in a form.
 type commodities struct {
-	name func(money.Asset) (string, error)
-	seen map[money.Asset]commodity
+	name  func(money.Asset) (string, error)
+	seen  map[money.Asset]commodity
+	taken map[string]money.Asset
 }
 
 func newCommodities(name func(money.Asset) (string, error)) *commodities {
-	return &commodities{name: name, seen: make(map[money.Asset]commodity)}
+	return &commodities{name: name, seen: make(map[money.Asset]commodity), taken: make(map[string]money.Asset)}
 }
 
-// of is the asset's commodity; an error if it has no name or no scale.
+// of is the asset's commodity; an error if it has no name, or another one's.
 func (c *commodities) of(a money.Asset) (commodity, error) {
 	if known, ok := c.seen[a]; ok {
 		return known, nil
@@ -64,13 +76,18 @@ func (c *commodities) of(a money.Asset) (commodity, error) {
 	if err != nil {
 		return commodity{}, err
 	}
-	scale, resolved := a.Scale()
-	if !resolved {
-		return commodity{}, fmt.Errorf("export: asset %v has no scale", a)
+	if other, taken := c.taken[name]; taken {
+		return commodity{}, fmt.Errorf("export: assets %v and %v are both %s", other, a, name)
 	}
-	found := commodity{name, scale}
-	c.seen[a] = found
+	found := commodity{asset: a, name: name}
+	found.scale, found.resolved = a.Scale()
+	c.seen[a], c.taken[name] = found, a
 	return found, nil
+}
+
+// byName are the commodities seen, ordered by name.
+func (c *commodities) byName() []commodity {
+	return slices.SortedFunc(maps.Values(c.seen), func(a, b commodity) int { return strings.Compare(a.name, b.name) })
 }
 
 // hledgerName is an asset's commodity in hledger, between quotes: the currency, the
@@ -90,25 +107,44 @@ func hledgerName(a money.Asset) (string, error) {
 	return `"` + name + `"`, nil
 }
 
-// beancountCurrency is what beancount takes for a commodity.
-var beancountCurrency = regexp.MustCompile(`^[A-Z][A-Z0-9'._-]{0,22}[A-Z0-9]$`)
+// What beancount takes for a commodity, and of which currencies and networks one is
+// made of. Networks have no capital letters, so nothing is lost where they get them.
+const beancountLength = 24
+
+var (
+	beancountCommodity = regexp.MustCompile(`^[A-Z][A-Z0-9'._-]{0,22}[A-Z0-9]$`)
+	beancountCurrency  = regexp.MustCompile(`^[A-Z][A-Z0-9]{0,7}$`)
+	beancountNetwork   = regexp.MustCompile(`^[a-z0-9_-]*$`)
+)
 
 // beancountName is an asset's commodity in beancount, which has capital letters only:
-// "USD", "USDT.TRON", "USD'TEST". Networks have lower case letters only, so nothing is
-// lost, and neither has a dot or an apostrophe.
+// "USD", "USDT.TRON", "USD'TEST". A network may be longer than a name there, and end
+// with what no name ends with. Such an asset is its currency, an underscore, which no
+// other name has there, and the beginning of a hash of all three parts: 75 bits of it
+// at least, and 95 for a currency of four letters.
 func beancountName(a money.Asset) (string, error) {
-	name, network := string(a.Currency), string(a.Network)
-	if network != "" {
-		name += "." + strings.ToUpper(network)
+	if !beancountCurrency.MatchString(string(a.Currency)) {
+		return "", fmt.Errorf("export: beancount takes no commodity for asset %v", a)
+	}
+	name := string(a.Currency)
+	if a.Network != "" {
+		name += "." + strings.ToUpper(string(a.Network))
 	}
 	if a.Env != money.Prod {
 		name += "'" + strings.ToUpper(a.Env.String())
 	}
-	ambiguous := strings.ContainsAny(string(a.Currency)+network, ".'") || strings.ToLower(network) != network
-	if ambiguous || !beancountCurrency.MatchString(name) {
-		return "", fmt.Errorf("export: beancount takes no commodity for asset %v", a)
+	if beancountNetwork.MatchString(string(a.Network)) && beancountCommodity.MatchString(name) {
+		return name, nil
 	}
-	return name, nil
+	sum := sha256.Sum256([]byte(a.String()))
+	name = string(a.Currency) + "_" + base32.StdEncoding.EncodeToString(sum[:])
+	return name[:beancountLength], nil
+}
+
+// hashed tells whether a name in beancount is one that does not show its asset.
+func hashed(name string) bool {
+	currency, _, _ := strings.Cut(name, ".")
+	return strings.Contains(currency, "_")
 }
 
 // beancountRoots are the accounts below which beancount finds a class. It has five

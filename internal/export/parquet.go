@@ -31,7 +31,7 @@ type stored struct {
 	Currency    string  `parquet:"currency,dict"`
 	Network     *string `parquet:"network,optional,dict"`
 	Env         string  `parquet:"env,dict"`
-	Scale       int32   `parquet:"scale"`
+	Scale       *int32  `parquet:"scale,optional"`
 	AmountMinor string  `parquet:"amount_minor"`
 	Amount      string  `parquet:"amount"`
 }
@@ -51,7 +51,7 @@ func writeParquet(out io.Writer, r *reading) error {
 			Seq: int64(one.seq), Line: int32(one.line), BookedAt: int64(one.booked), Effective: int32(one.effective) - 1,
 			Phase: one.phase, Event: one.event, SourceKind: one.kind, Source: one.source.String(), Version: int64(one.version),
 			Reverses: some(one.reverses), Closes: some(one.closes), Account: one.account, Side: one.side,
-			Currency: one.currency, Network: someText(one.network), Env: one.env, Scale: int32(one.scale),
+			Currency: one.currency, Network: someText(one.network), Env: one.env, Scale: someScale(one),
 			AmountMinor: one.amount.String(), Amount: string(buf),
 		})
 		if len(batch) < batchRows {
@@ -73,6 +73,14 @@ func some(seq uint64) *int64 {
 		return nil
 	}
 	n := int64(seq)
+	return &n
+}
+
+func someScale(one *row) *int32 {
+	if !one.resolved {
+		return nil
+	}
+	n := int32(one.scale)
 	return &n
 }
 

@@ -25,13 +25,14 @@ type row struct {
 	source                                ledger.ID
 	account, side, currency, network, env string
 	scale                                 int
+	resolved                              bool // false: the scale is absent and the amount in minor units
 	amount                                money.Amount
 }
 
 // eachRow calls fn with every posting of the export. The row is the caller's until
 // the next one.
 func (r *reading) eachRow(fn func(*row) error) error {
-	known := newCommodities(func(money.Asset) (string, error) { return "", nil })
+	known := newCommodities(func(a money.Asset) (string, error) { return a.String(), nil })
 	var one row
 	return r.each(func(e *ledger.Event) error {
 		one = row{
@@ -46,7 +47,7 @@ func (r *reading) eachRow(fn func(*row) error) error {
 			}
 			one.line, one.account, one.side = i+1, inert(string(p.Account)), p.Side.String()
 			one.currency, one.network, one.env = inert(string(p.Asset.Currency)), inert(string(p.Asset.Network)), p.Asset.Env.String()
-			one.scale, one.amount = c.scale, p.Amount
+			one.scale, one.resolved, one.amount = c.scale, c.resolved, p.Amount
 			if err := fn(&one); err != nil {
 				return err
 			}
@@ -83,7 +84,7 @@ func writeCSV(out io.Writer, r *reading) error {
 		cells = append(cells[:0],
 			number(one.seq), strconv.Itoa(one.line), at, day(one.effective), one.phase, one.event, one.kind, one.source.String(),
 			number(one.version), absent(one.reverses), absent(one.closes), one.account, one.side, one.currency, one.network, one.env,
-			strconv.Itoa(one.scale), one.amount.String(), amount)
+			scaleCell(one), one.amount.String(), amount)
 		return w.Write(cells)
 	})
 	if err != nil {
@@ -91,6 +92,14 @@ func writeCSV(out io.Writer, r *reading) error {
 	}
 	w.Flush()
 	return w.Error()
+}
+
+// scaleCell is an asset's decimals, empty if nobody knows them.
+func scaleCell(one *row) string {
+	if !one.resolved {
+		return ""
+	}
+	return strconv.Itoa(one.scale)
 }
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -139,6 +139,9 @@ func TestXLSXIsReadBack(t *testing.T) {
 // A sheet has 1,048,576 rows, its heading included; then the next begins.
 func TestXLSXGoesOnInANewSheet(t *testing.T) {
 	t.Parallel()
+	if export.SheetRows != 1_048_576 {
+		t.Errorf("a sheet has %d rows", export.SheetRows)
+	}
 	for postings, want := range map[int][]int{6: {7}, 8: {9}, 10: {9, 3}, 18: {9, 9, 3}} {
 		var j journal
 		for range postings / 2 {

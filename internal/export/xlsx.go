@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"mizan/ledger/money"
 )
@@ -26,6 +27,7 @@ type workbook struct {
 	sheet  io.Writer
 	sheets int
 	rows   int // of the sheet
+	column int // of the row: how many cells it has
 	buf    []byte
 }
 
@@ -57,17 +59,50 @@ func (w *workbook) begin() error {
 	w.sheets++
 	w.rows = 1
 	var err error
-	if w.sheet, err = w.zip.Create(sheetPath(w.sheets)); err != nil {
+	if w.sheet, err = w.part(sheetPath(w.sheets)); err != nil {
 		return err
 	}
-	b := append(w.buf[:0], sheetHead+"<row>"...)
+	b := w.beginRow(append(w.buf[:0], sheetHead...))
 	for _, name := range columns {
-		b = textCell(b, name)
+		b = w.textCell(b, name)
 	}
 	w.buf = append(b, "</row>"...)
 	_, err = w.sheet.Write(w.buf)
 	return err
 }
+
+// epoch is the date of all parts: the first that a zip has, since an export is the
+// same whenever it is made.
+var epoch = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// part begins a file of the workbook.
+func (w *workbook) part(path string) (io.Writer, error) {
+	return w.zip.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Deflate, Modified: epoch})
+}
+
+// beginRow begins the sheet's last row. ECMA-376 lets a row and a cell be without a
+// reference, but Gnumeric passes over those.
+func (w *workbook) beginRow(dst []byte) []byte {
+	w.column = 0
+	dst = append(dst, `<row r="`...)
+	dst = strconv.AppendInt(dst, int64(w.rows), 10)
+	return append(dst, `">`...)
+}
+
+// Columns have names of one letter.
+const _ = uint('Z' - 'A' + 1 - len(columns))
+
+// beginCell begins the row's next cell, up to where its other attributes follow.
+func (w *workbook) beginCell(dst []byte) []byte {
+	dst = append(dst, `<c r="`...)
+	dst = append(dst, 'A'+byte(w.column))
+	dst = strconv.AppendInt(dst, int64(w.rows), 10)
+	w.column++
+	return append(dst, '"')
+}
+
+// emptyCell holds nothing.
+func (w *workbook) emptyCell(dst []byte) []byte { return append(w.beginCell(dst), "/>"...) }
 
 func sheetPath(n int) string { return "xl/worksheets/sheet" + strconv.Itoa(n) + ".xml" }
 
@@ -82,55 +117,59 @@ func (w *workbook) row(one *row) error {
 		}
 	}
 	w.rows++
-	b := append(w.buf[:0], "<row>"...)
-	b = numberCell(b, one.seq)
-	b = numberCell(b, uint64(one.line))
-	b = textCell(b, one.booked.Time().Format(instant))
-	b = textCell(b, day(one.effective))
+	b := w.beginRow(w.buf[:0])
+	b = w.numberCell(b, one.seq)
+	b = w.numberCell(b, uint64(one.line))
+	b = w.textCell(b, one.booked.Time().Format(instant))
+	b = w.textCell(b, day(one.effective))
 	for _, text := range [...]string{one.phase, one.event, one.kind, one.source.String()} {
-		b = textCell(b, text)
+		b = w.textCell(b, text)
 	}
-	b = numberCell(b, one.version)
+	b = w.numberCell(b, one.version)
 	for _, seq := range [...]uint64{one.reverses, one.closes} {
 		if seq == 0 {
-			b = append(b, "<c/>"...)
+			b = w.emptyCell(b)
 		} else {
-			b = numberCell(b, seq)
+			b = w.numberCell(b, seq)
 		}
 	}
 	for _, text := range [...]string{one.account, one.side, one.currency, one.network, one.env} {
-		b = textCell(b, text)
+		b = w.textCell(b, text)
 	}
-	b = numberCell(b, uint64(one.scale))
-	b = amountCell(b, one.amount, 0)
-	b = amountCell(b, one.amount, one.scale)
+	if one.resolved {
+		b = w.numberCell(b, uint64(one.scale))
+	} else {
+		b = w.emptyCell(b)
+	}
+	b = w.amountCell(b, one.amount, 0)
+	b = w.amountCell(b, one.amount, one.scale)
 	w.buf = append(b, "</row>"...)
 	_, err := w.sheet.Write(w.buf)
 	return err
 }
 
-func numberCell(dst []byte, n uint64) []byte {
-	dst = append(dst, "<c><v>"...)
+func (w *workbook) numberCell(dst []byte, n uint64) []byte {
+	dst = append(w.beginCell(dst), "><v>"...)
 	return append(strconv.AppendUint(dst, n, 10), "</v></c>"...)
 }
 
 // amountCell is a number, or text where a spreadsheet would round it.
-func amountCell(dst []byte, a money.Amount, scale int) []byte {
+func (w *workbook) amountCell(dst []byte, a money.Amount, scale int) []byte {
 	var digits [2 * money.MaxDigits]byte
 	said := decimal(digits[:0], a, scale)
 	whole, part, _ := strings.Cut(string(said), ".")
 	if len(whole) > exactDigits || len(strings.Trim(whole+part, "0")) > exactDigits {
-		return textCell(dst, string(said))
+		return w.textCell(dst, string(said))
 	}
-	return append(append(append(dst, "<c><v>"...), said...), "</v></c>"...)
+	return append(append(append(w.beginCell(dst), "><v>"...), said...), "</v></c>"...)
 }
 
 // textCell is text as it is: what XML can't hold at all is left out of it.
-func textCell(dst []byte, s string) []byte {
+func (w *workbook) textCell(dst []byte, s string) []byte {
 	if s == "" {
-		return append(dst, "<c/>"...)
+		return w.emptyCell(dst)
 	}
-	dst = append(dst, `<c t="inlineStr"><is><t xml:space="preserve">`...)
+	dst = append(w.beginCell(dst), ` t="inlineStr"><is><t xml:space="preserve">`...)
 	if strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' || r > '~' || r == '<' || r == '>' || r == '&' || r == '"' || r == '\''
 	}) {
@@ -160,7 +199,7 @@ func (w *workbook) finish() error {
 			`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
 			`<Override PartName="/xl/workbook.xml" ContentType="` + spreadsheetType + `.sheet.main+xml"/>` + types.String() + `</Types>`},
 	} {
-		file, err := w.zip.Create(part.path)
+		file, err := w.part(part.path)
 		if err != nil {
 			return err
 		}

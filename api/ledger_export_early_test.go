@@ -1,0 +1,142 @@
+package api_test
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/api"
+	"mizan/posting"
+)
+
+// refusedExport is an answer that is none of an export.
+func (a *answer) refusedExport(status int, body string) {
+	a.t.Helper()
+	a.want(status, body)
+	if a.header.Get("content-disposition") != "" || a.header.Get("content-type") != "application/json" {
+		a.t.Errorf("an export that was not begun has the headers %v", a.header)
+	}
+}
+
+// unreadable is a journal that has no views.
+type unreadable struct{ api.Journal }
+
+// View implements api.Journal.
+func (unreadable) View() *posting.View { panic("no view") }
+
+// What fails before the first of an export is there is answered as a failure.
+func TestAnExportThatFailsAtOnceIsAnError(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(cfg *api.Config) { cfg.Journal = unreadable{cfg.Journal} })
+	h.auditor().get(exportPath+"?format=csv").refusedExport(500, `{"error":"internal","message":"something went wrong on our side"}`)
+}
+
+// So is an export that has not begun when the server stops.
+func TestAnExportThatHasNotBegunIsRefusedByAServerThatStops(t *testing.T) {
+	t.Parallel()
+	h, j := held(t)
+	j.passes.Store(0)
+	answered := make(chan *answer)
+	go func() { answered <- h.auditor().get(exportPath + "?format=csv") }()
+	<-j.asked
+	halted := make(chan struct{})
+	go func() {
+		h.halt()
+		close(halted)
+	}()
+	(<-answered).refusedExport(503, `{"error":"unavailable","message":"the service is stopping"}`)
+	close(j.open)
+	<-halted
+}
+
+// HTTP/1.0 has no chunks: it would take their sizes for content, and a broken
+// connection for the end.
+func TestAStreamNeedsChunks(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	head := func(c caller, line string) string {
+		request := line + " HTTP/1.0\r\nHost: a\r\nContent-Type: application/json\r\n"
+		for name, value := range c.headers {
+			request += name + ": " + value + "\r\n"
+		}
+		return request
+	}
+	for name, request := range map[string]string{
+		"an export": head(h.auditor(), "GET "+exportPath+"?format=csv") + "\r\n",
+		"a backup":  head(h.admin(), "POST /api/v1/backups") + "Content-Length: 2\r\n\r\n{}",
+	} {
+		answers, _ := h.raw(request, 1)
+		if len(answers) != 1 {
+			t.Fatalf("%s: %d answers", name, len(answers))
+		}
+		answers[0].refusedExport(505, `{"error":"http_version_not_supported","message":"this answer needs HTTP/1.1"}`)
+	}
+}
+
+// Booked times run ahead of a clock that stands still; what is shown can be asked for.
+func TestAnExportMayBeOfATimeThatWasBooked(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.passes(1)
+	var seqs, times []string
+	for range 2 {
+		entry := h.auditor().get(ledgerPath+"/entries?env=test&source="+h.charge(good).at("id")).want(200, "")
+		seqs, times = append(seqs, entry.at("data.0.seq")), append(times, entry.at("data.0.booked_at"))
+	}
+	last := h.auditor().get(ledgerPath+"/events?limit=1").want(200, "").at("data.0.booked_at")
+	newest, err := time.Parse(time.RFC3339Nano, last)
+	must(t, err)
+	if first, err := time.Parse(time.RFC3339Nano, times[0]); err != nil || !first.After(h.clock.Now()) {
+		t.Fatalf("the first is booked at %v, by a clock of %v", times[0], h.clock.Now())
+	}
+	for query, want := range map[string][]string{
+		"from=" + times[0]:                      seqs,
+		"from=" + times[1]:                      seqs[1:],
+		"from=" + times[0] + "&to=" + times[0]:  seqs[:1],
+		"from=2026-09-04&to=" + times[1]:        seqs,
+		"from=2026-09-04&to=" + last:            seqs,
+		"from=" + times[0] + "&to=2026-09-04":   seqs,
+		"from=" + times[1] + "&to=" + last + "": seqs[1:],
+	} {
+		query = strings.ReplaceAll(query, "+", "%2B")
+		if got := h.auditor().get(exportPath+"?format=csv&env=test&"+query).want(200, "").seqs(); !slices.Equal(got, want) {
+			t.Errorf("%s: entries %v, want %v", query, got, want)
+		}
+	}
+	beyond := newest.Add(time.Microsecond).Format(time.RFC3339Nano)
+	for _, name := range []string{"from", "to"} {
+		h.auditor().get(exportPath+"?format=csv&"+name+"="+url.QueryEscape(beyond)).want(422, fmt.Sprintf(`{"errors":[{"code":"invalid","detail":"%s must not be after now","field":"%[1]s"}]}`, name))
+	}
+}
+
+var headed = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the last event by then is (\d+)\n`)
+
+// An export without an end names the moment where it ends. Asked for by that, it comes
+// again as it was, whatever was booked since.
+func TestAnExportNamesWhereItEnds(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.charge(good)
+	newest := h.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
+	for _, format := range []string{"hledger", "beancount"} {
+		for _, to := range []string{"", "&to=2026-09-03", "&to=" + url.QueryEscape(h.clock.Now().Format(time.RFC3339Nano))} {
+			whole := h.auditor().get(exportPath+"?env=test&format="+format+to).want(200, "").body
+			said := headed.FindStringSubmatch(whole)
+			if said == nil {
+				t.Fatalf("%s%s begins %.300s", format, to, whole)
+			}
+			at, err := time.Parse(time.RFC3339Nano, said[1])
+			must(t, err)
+			if booked, err := time.Parse(time.RFC3339Nano, newest.at("data.0.booked_at")); err != nil || !booked.Equal(at) || said[2] != newest.at("data.0.seq") {
+				t.Errorf("%s%s ends at %v with event %s, the last one is %s", format, to, at, said[2], newest.body)
+			}
+			h.charge(good)
+			h.auditor().get(exportPath+"?env=test&format="+format+"&to="+url.QueryEscape(said[1])).want(200, whole)
+			newest = h.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
+		}
+	}
+}

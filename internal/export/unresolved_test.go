@@ -1,0 +1,138 @@
+package export_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/parquet-go/parquet-go"
+
+	"mizan/internal/export"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// long is as much as a network may have.
+const long money.Network = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+// odd are networks that a payment may name and of which nobody knows the decimals.
+// The first is that of a payment that names none.
+var odd = []money.Network{"", "foo", "-", "_", "1inch", "foo-", long}
+
+// takenByBeancount is beancount's own rule for a commodity, from its documentation:
+// at most 24 characters.
+var takenByBeancount = regexp.MustCompile(`^[A-Z][A-Z0-9'._-]{0,22}[A-Z0-9]$`)
+
+// unresolved is a journal with money on odd networks beside dollars: on the n-th of
+// them, 1234567 and n minor units.
+func unresolved() (j journal) {
+	j.books("settle", ledger.Posted, usd, "Dr A:bank 1000", "Cr I:fees 1000")
+	for n, network := range odd {
+		asset := money.Asset{Currency: "USDT", Network: network, Env: money.Prod}
+		amount := money.FromUint64(uint64(1_234_567 + n)).String()
+		j.books("settle", ledger.Posted, asset, "Dr A:bank "+amount, "Cr I:fees "+amount)
+	}
+	return j
+}
+
+// What cannot be scaled is in minor units, and its commodity says so.
+func TestHLedgerReadsMoneyOfNoKnownScale(t *testing.T) {
+	t.Parallel()
+	judge(t, "hledger")
+	path := file(t, export.HLedger, unresolved().book(nil))
+	run(t, "hledger", "-f", path, "check", "--strict")
+	got := table(t, run(t, "hledger", "-f", path, "balance", "A:bank", "--flat", "--no-total", "--layout", "bare", "-O", "csv"))
+	want := map[string]string{
+		"A:bank USD": "10.00", "A:bank USDT": "1234567", "A:bank USDT/foo": "1234568", "A:bank USDT/-": "1234569", "A:bank USDT/_": "1234570",
+		"A:bank USDT/1inch": "1234571", "A:bank USDT/foo-": "1234572", "A:bank USDT/" + string(long): "1234573",
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("hledger finds %v, want %v", got, want)
+	}
+}
+
+// The names are those of every such export for ever: taken with sha256sum and base32.
+func TestBeancountReadsMoneyOfNoKnownScale(t *testing.T) {
+	t.Parallel()
+	judge(t, "bean-check")
+	path := file(t, export.Beancount, unresolved().book(nil))
+	var claims strings.Builder
+	for _, said := range []string{
+		"10.00 ~ 0 USD", "1234567 ~ 0 USDT", "1234568 ~ 0 USDT.FOO", "1234569 ~ 0 USDT_PL4IHSYKS5T2VABYUFE", "1234571 ~ 0 USDT.1INCH", "1234572 ~ 0 USDT_Z7KO22NJXDB6YOEK2ML", "1234573 ~ 0 USDT_QGNFG6RVR5AIQTJRQTJ",
+	} {
+		claims.WriteString("2030-01-01 balance Assets:Bank " + said + "\n")
+	}
+	claim(t, path, claims.String())
+	if said := run(t, "bean-check", path); said != "" {
+		t.Errorf("bean-check says %s", said)
+	}
+}
+
+// What a name does not show stands below its commodity.
+func TestACommoditySaysThatItIsInMinorUnits(t *testing.T) {
+	t.Parallel()
+	const words = "amounts are in minor units: how many decimals it has is not known"
+	for form, lines := range map[export.Format][]string{
+		export.HLedger: {"commodity 1000.00 \"USD\"\n", "commodity 1000. \"USDT/-\"  ; " + words + "\n"},
+		export.Beancount: {
+			"1970-01-01 commodity USD\n1970", "1970-01-01 commodity USDT.FOO\n  comment: \"" + words + "\"\n",
+			"1970-01-01 commodity USDT_PL4IHSYKS5T2VABYUFE\n  asset: \"prod/USDT/-\"\n  comment: \"" + words + "\"\n",
+		},
+	} {
+		text := string(written(t, form, unresolved().book(nil)))
+		for _, line := range lines {
+			if !strings.Contains(text, line) {
+				t.Errorf("%v has no %q:\n%s", form, line, text)
+			}
+		}
+	}
+}
+
+// Tables leave the scale of such an asset empty. A network that begins like a formula
+// is none.
+func TestTablesHaveNoScaleWhereNobodyKnowsIt(t *testing.T) {
+	t.Parallel()
+	b := unresolved().book(nil)
+	rows, err := csv.NewReader(bytes.NewReader(written(t, export.CSV, b))).ReadAll()
+	must(t, err)
+	_, sheet, _ := sheets(t, written(t, export.XLSX, b))
+	content := written(t, export.Parquet, b)
+	type scaled struct {
+		Scale       *int32 `parquet:"scale,optional"`
+		AmountMinor string `parquet:"amount_minor"`
+		Amount      string `parquet:"amount"`
+	}
+	stored, err := parquet.Read[scaled](bytes.NewReader(content), int64(len(content)))
+	must(t, err)
+	for line, want := range map[int][]string{
+		1: {"USD", "", "prod", "2", "1000", "10.00"},
+		3: {"USDT", "", "prod", "", "1234567", "1234567"},
+		7: {"USDT", "'-", "prod", "", "1234569", "1234569"},
+	} {
+		if got := rows[line][13:]; !slices.Equal(got, want) {
+			t.Errorf("CSV has %q, want %q", got, want)
+		}
+		if got := sheet["Entries 1"][line][13:]; !slices.Equal(got, want) {
+			t.Errorf("XLSX has %q, want %q", got, want)
+		}
+		if got := stored[line-1]; (got.Scale == nil) != (want[3] == "") || got.AmountMinor != want[4] || got.Amount != want[5] {
+			t.Errorf("Parquet has %+v, want %q", got, want)
+		}
+	}
+}
+
+// Two assets whose names met would be added up: neither is exported.
+func TestAssetsThatShareANameAreNotExported(t *testing.T) {
+	t.Parallel()
+	same := func(money.Asset) (string, error) { return "USDT", nil }
+	if err := export.Named(same, tron, tron); err != nil {
+		t.Errorf("one asset: %v", err)
+	}
+	if err := export.Named(same, tron, bsc); err == nil || !strings.Contains(err.Error(), "prod/USDT/tron") || !strings.Contains(err.Error(), "prod/USDT/bsc") {
+		t.Errorf("two assets: %v", err)
+	}
+}
