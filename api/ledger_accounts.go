@@ -1,6 +1,9 @@
 package api
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -26,9 +29,9 @@ type accountQuery struct {
 	env      money.Env
 	limit    int
 
-	now       bool          // no instant was asked for
+	said      string        // the instant or the day asked for, in one form; empty: none was
 	at        ledger.Micros // booked at or before
-	effective ledger.Date   // taking effect on or before; 0: by booked time
+	effective ledger.Date   // taking effect on or before, too; 0: by booked time
 	past      *ledger.Account
 }
 
@@ -43,12 +46,12 @@ func (s *Server) listAccounts(c *call) error {
 // account has lines in, as of a time.
 func (s *Server) readAccount(c *call) error {
 	q := newAccountQuery(c, "currency", "network", "env", "at", "by", "limit", "cursor")
-	q.readAsOf(s.cfg.Clock.Now())
 	q.path = ledger.Path(c.parameter("path"))
+	q.prefix = string(q.path)
+	q.readAsOf(s.cfg.Clock.Now())
 	if len(q.problems) == 0 && (!q.path.Valid() || !c.who.Sees(q.path)) {
 		return notFound()
 	}
-	q.prefix = string(q.path)
 	return s.writeAccounts(c, q, true)
 }
 
@@ -70,44 +73,71 @@ func newAccountQuery(c *call, known ...string) *accountQuery {
 // readAsOf reads the instant that balances are asked for, and where the page
 // before ended. By effective date the instant may also be written as a day.
 func (q *accountQuery) readAsOf(now time.Time) {
-	said, sent := q.values["at"]
-	q.now = !sent
 	defer q.readCursor()
+	said, sent := q.values["at"]
 	if q.choice("by", "booked", "effective") == "booked" {
-		q.at = q.upTo("at", now)
-		q.now = q.at == forever
+		at := q.instant("at", forever)
+		q.at = throughNow(at, now)
+		if sent {
+			q.said = strconv.FormatInt(int64(at), 10)
+		}
 		return
 	}
+	q.at = forever
 	if day, err := time.Parse(time.DateOnly, said); err == nil {
 		q.effective = max(1, ledger.DateOf(day))
-		return
+	} else {
+		q.effective = q.moment("at", ledger.MicrosOf(now), dayOrInstant).Date()
 	}
-	q.effective = q.instant("at", ledger.MicrosOf(now)).Date()
+	if sent {
+		q.said = q.effective.String()
+	}
 }
 
-// readCursor reads where the page before ended: the account, and the instant
-// that the first page was of, so that all pages are of one.
+// readCursor reads where the page before ended: the account, and the instant and the
+// day that the first page was of, so that all pages are of one.
 func (q *accountQuery) readCursor() {
-	parts := q.parts(4)
+	parts := q.parts(6)
 	if parts == nil {
 		return
 	}
 	at, err := strconv.ParseInt(parts[3], 10, 64)
+	day, bad := strconv.ParseUint(parts[4], 10, 31)
 	path := ledger.Path(parts[0])
-	if err != nil || at < 0 || !path.Valid() || len(parts[1]) > money.MaxName || len(parts[2]) > money.MaxName || strings.IndexByte(parts[1]+parts[2], 0) >= 0 {
+	switch {
+	case err != nil || at < 0 || bad != nil || day != 0 && at == 0,
+		!path.Valid() || len(parts[1]) > money.MaxName || len(parts[2]) > money.MaxName || strings.IndexByte(parts[1]+parts[2], 0) >= 0:
 		q.badCursor()
+		return
+	case len(q.problems) > 0:
+		return // who knows which list is meant
+	case parts[5] != q.question(), (day != 0) != (q.effective != 0):
+		q.problems.add("cursor", "cursor is of another list: send it with the parameters of the page before")
 		return
 	}
 	asset := money.Asset{Currency: money.Currency(parts[1]), Network: money.Network(parts[2]), Env: q.env}
 	q.past = &ledger.Account{Path: path, Asset: asset}
-	if q.now && q.effective == 0 {
-		q.at = ledger.Micros(at)
-	}
+	q.at, q.effective = ledger.Micros(at), ledger.Date(day)
 }
 
 // next is the cursor after a row.
 func (q *accountQuery) next(a ledger.Account) string {
-	return cursorOf(string(a.Path), string(a.Asset.Currency), string(a.Asset.Network), strconv.FormatInt(int64(q.at), 10))
+	return cursorOf(string(a.Path), string(a.Asset.Currency), string(a.Asset.Network),
+		strconv.FormatInt(int64(q.at), 10), strconv.FormatUint(uint64(q.effective), 10), q.question())
+}
+
+// question stands for all that was asked but how many rows: where a page goes on after
+// another one is of no other list. What "now" is, or today, the cursor says besides.
+func (q *accountQuery) question() string {
+	by := "booked"
+	if q.effective != 0 {
+		by = "effective"
+	}
+	_, currency := q.values["currency"]
+	_, network := q.values["network"]
+	asked := fmt.Sprintf("%q %q %q %v %q %v %v %s %s", q.path, q.prefix, q.currency, currency, q.network, network, q.env, by, q.said)
+	sum := sha256.Sum256([]byte(asked))
+	return hex.EncodeToString(sum[:8])
 }
 
 // writeAccounts answers with a page of accounts. An account that must be there
@@ -148,30 +178,37 @@ func (s *Server) writeAccounts(c *call, q *accountQuery, must bool) error {
 	return nil
 }
 
-// pin fixes "now" as the instant of the last event: later pages show the same
-// moment, and a trial balance read in pages still adds up to zero.
+// pin fixes an instant that later events may still come before, as "now" or one of the
+// future, as the instant of the last event: later pages show the same moment, and a
+// trial balance read in pages still adds up to zero. By effective date that is so
+// whatever the day is, since entries may yet be dated into it.
 func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
-	if !q.now || q.effective != 0 || q.past != nil {
+	if q.past != nil {
 		return nil
 	}
-	q.at = 0
-	return view.Events(org, 0, func(e ledger.Event) (bool, error) {
-		q.at = e.Booked
-		return false, nil
-	})
+	size, _, err := view.Head(org)
+	if err != nil {
+		return err
+	}
+	last, _, _, err := view.Event(org, size)
+	q.at = min(q.at, last.Booked)
+	return err
+}
+
+// asOf is the moment asked for.
+func (q *accountQuery) asOf() posting.AsOf {
+	if q.effective != 0 {
+		return posting.AsOf{Env: q.env, On: q.effective, Seen: q.at}
+	}
+	return posting.AsOf{Env: q.env, At: q.at}
 }
 
 // eachOf calls fn with every asset of one account, and the totals then: also where
 // there were none yet.
 func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
+	asked := q.asOf()
 	return eachAccount(view, who, q, func(a ledger.Account) (bool, error) {
-		var t ledger.Totals
-		var err error
-		if q.effective != 0 {
-			t, _, err = view.TotalsEffective(who.Org, a, q.effective)
-		} else {
-			t, _, err = view.TotalsAt(who.Org, a, q.at)
-		}
+		t, _, err := view.TotalsOf(who.Org, a, &asked)
 		if err != nil {
 			return false, err
 		}
@@ -187,7 +224,8 @@ func eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn fu
 		if !more {
 			break
 		}
-		asked := posting.AsOf{Env: q.env, Prefix: prefix, Past: q.past, At: q.at, On: q.effective, Limit: q.limit + 1}
+		asked := q.asOf()
+		asked.Prefix, asked.Past, asked.Limit = prefix, q.past, q.limit+1
 		err := view.TrialBalance(who.Org, asked, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			if !q.wants(a) || !who.Sees(a.Path) {
 				return true, nil

@@ -3,6 +3,7 @@ package api
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -37,9 +38,19 @@ func (s *Server) listEntries(c *call) error {
 	q := queryOf(c.RequestCtx, "source", "account", "event", "env", "from", "to", "limit", "cursor")
 	e := eventQuery{
 		entries: true, who: &c.who, env: q.env(), account: ledger.Path(q.text("account")), name: q.text("event"),
-		from: q.instant("from", 0), to: q.upTo("to", s.cfg.Clock.Now()), before: q.seq(), limit: q.limit(),
+		before: q.seq(), limit: q.limit(),
 	}
+	e.from, e.to = q.window(s.cfg.Clock.Now())
 	return s.writeEvents(c, q, &e, appendEntry)
+}
+
+// window is the time asked for, both bounds included.
+func (q *query) window(now time.Time) (from, to ledger.Micros) {
+	from, to = q.instant("from", 0), q.upTo("to", now)
+	if from > to {
+		q.problems.add("to", "to must not be before from")
+	}
+	return from, to
 }
 
 // listEvents is GET /ledger/events: every transition, newest first. A partner
@@ -66,14 +77,14 @@ func (s *Server) readEntry(c *call) error {
 	if !found || e.Entry == nil || !seesAny(&c.who, e.Entry) {
 		return notFound()
 	}
-	b, err := newBalances(view, &c.who, &e)
+	b, err := newBalances(view, &c.who, []ledger.Event{e})
 	if err != nil {
 		return err
 	}
 	var out encoder
 	out.open('{')
 	out.enter("data", '{')
-	appendEntry(&out, &e, b)
+	appendEntry(&out, &e, b[0])
 	out.close('}')
 	out.close('}')
 	writeJSON(c.RequestCtx, fiber.StatusOK, out.buf)
@@ -94,15 +105,14 @@ func (s *Server) writeEvents(c *call, q *query, want *eventQuery, write func(*en
 	if err != nil {
 		return err
 	}
+	b, err := newBalances(view, &c.who, found)
+	if err != nil {
+		return err
+	}
 	l := newList()
 	for i := range found {
-		e := &found[i]
-		b, err := newBalances(view, &c.who, e)
-		if err != nil {
-			return err
-		}
 		l.row()
-		write(&l.encoder, e, b)
+		write(&l.encoder, &found[i], b[i])
 		l.close('}')
 	}
 	cursor := ""
@@ -231,10 +241,8 @@ func sourceReader(view *posting.View, org, id ledger.ID) (reading, error) {
 		if source.Kind == 0 {
 			return nil, nil
 		}
-		err = view.SourceEvents(org, source, func(e ledger.Event) (bool, error) {
-			if before == 0 || e.Seq < before {
-				batch = append(batch, e)
-			}
+		err = view.SourceEventsBefore(org, source, before, func(e ledger.Event) (bool, error) {
+			batch = append(batch, e)
 			return len(batch) < n, nil
 		})
 		return batch, err
@@ -263,6 +271,9 @@ func (q *eventQuery) accounts(view *posting.View) (accounts []ledger.Account, er
 // lineReader merges the lines of several accounts into their events.
 func lineReader(view *posting.View, org ledger.ID, accounts []ledger.Account) reading {
 	return func(before uint64, n int) ([]ledger.Event, error) {
+		if err := view.Foresee(org, accounts); err != nil {
+			return nil, err
+		}
 		var seqs []uint64
 		for _, a := range accounts {
 			own := 0

@@ -14,30 +14,29 @@ type balances struct {
 	shown []bool
 }
 
-// newBalances finds them in the accounts' own lines; nil for an event without
-// an entry.
-func newBalances(view *posting.View, who *auth.Principal, e *ledger.Event) (*balances, error) {
-	if e.Entry == nil {
-		return nil, nil
+// newBalances finds them in the accounts' own lines, for each event; nil for one
+// without an entry.
+func newBalances(view *posting.View, who *auth.Principal, events []ledger.Event) ([]*balances, error) {
+	after, err := view.TotalsAfter(who.Org, events, who.Sees)
+	if err != nil {
+		return nil, err
 	}
-	b := &balances{after: make([]money.Signed, len(e.Entry.Postings)), shown: make([]bool, len(e.Entry.Postings))}
-	for i := range e.Entry.Postings {
-		p := &e.Entry.Postings[i]
-		if b.shown[i] = who.Sees(p.Account); !b.shown[i] {
+	all := make([]*balances, len(events))
+	for n := range events {
+		entry := events[n].Entry
+		if entry == nil {
 			continue
 		}
-		account := ledger.Account{Path: p.Account, Asset: p.Asset}
-		err := view.LinesUntil(who.Org, account, e.Booked, 0, func(l posting.Line) (bool, error) {
-			if l.Seq == e.Seq && l.Index == i {
-				b.after[i] = l.Totals.Balance(p.Account.NormalSide())
+		b := &balances{after: make([]money.Signed, len(entry.Postings)), shown: make([]bool, len(entry.Postings))}
+		for i := range entry.Postings {
+			path := entry.Postings[i].Account
+			if b.shown[i] = who.Sees(path); b.shown[i] {
+				b.after[i] = after[n][i].Balance(path.NormalSide())
 			}
-			return l.Seq == e.Seq && l.Index > i, nil
-		})
-		if err != nil {
-			return nil, err
 		}
+		all[n] = b
 	}
-	return b, nil
+	return all, nil
 }
 
 // appendEntry writes an event's entry as the list of entries has it.

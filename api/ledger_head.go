@@ -15,6 +15,10 @@ import (
 // tree it is. One key signs for every organization, and without the line the head
 // of one would pass as that of another.
 func (s *Server) readHead(c *call) error {
+	q := queryOf(c.RequestCtx)
+	if err := q.problems.err(); err != nil {
+		return err
+	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
 	size, root, err := view.Head(c.who.Org)

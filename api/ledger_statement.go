@@ -16,8 +16,7 @@ func (s *Server) readStatement(c *call) error {
 	q := newAccountQuery(c, "currency", "network", "env", "from", "to", "limit", "cursor")
 	cursor := statementCursor(q.query)
 	q.path = ledger.Path(c.parameter("path"))
-	from := q.instant("from", 0)
-	to := q.upTo("to", s.cfg.Clock.Now())
+	from, to := q.window(s.cfg.Clock.Now())
 	if err := q.problems.err(); err != nil {
 		return err
 	}

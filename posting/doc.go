@@ -55,6 +55,11 @@
 // booked since is read in the journal, at 0.7 µs an event. The rows follow from the
 // journal alone. Readers use only what is as its head says, and pages for the rest.
 //
+// Balances after entries. The lines of a page of entries are looked for together: in the
+// daybooks of the groups that may have booked them, which their times tell, and then on
+// the pages of each account. One after the other, each would read its account's page, and
+// a few of them all of the daybook: 1.1 ms an entry.
+//
 // Callers: actors (Submit), api, snapshots and bench (View), cmd/mizan (Open).
 //
 // Rejected: a transaction per Change with Badger's own conflict detection. It

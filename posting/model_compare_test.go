@@ -20,6 +20,8 @@ func (p *play) compare() {
 	for _, org := range append(p.orgs, uuid.New()) {
 		o := p.model.org(org)
 		p.compareEvents(v, org, o)
+		p.compareAfter(v, org, o)
+		p.foresee(v, org)
 		for _, path := range append(modelPaths, "A:ban", "L:nobody") {
 			for _, asset := range modelAssets {
 				p.compareAccount(v, org, o, ledger.Account{Path: path, Asset: asset})
@@ -212,6 +214,7 @@ func (p *play) compareRecord(v *posting.View, k owned, want *modelRecord) {
 	if err != nil || version != 0 {
 		p.t.Errorf("record %v: its events end before version %d (%v)", k.source.ID, version, err)
 	}
+	p.compareChain(v, k)
 }
 
 func (p *play) compareSealed(v *posting.View) {

@@ -16,6 +16,7 @@ type View struct {
 	low      uint64                 // no older group has daybook rows
 	searches int                    // of daybooks for one page
 	daybooks map[ledger.ID]sections // that were read as a whole
+	foreseen sections               // of the pages that Foresee was told of
 	blockOrg ledger.ID
 	block    store.BlockRow // of that organization, which was read last
 	turned   *atomic.Pointer[turnover]

@@ -17,15 +17,24 @@ type AsOf struct {
 	Past   *ledger.Account // begin after it; nil: with the first
 	At     ledger.Micros   // by everything booked at or before
 	On     ledger.Date     // by everything that takes effect on the day or before, instead; 0: by booked time
+	Seen   ledger.Micros   // of that, what was booked at or before; 0: all
 	Limit  int             // how many are asked for at the most; 0: all. fn says when it is enough
 }
 
 // end is the instant up to which what is booked is counted whole.
 func (q *AsOf) end() ledger.Micros {
 	if q.On != 0 {
-		return endOf(q.On)
+		return min(endOf(q.On), q.seen())
 	}
 	return q.At
+}
+
+// seen is the instant after which nothing that is booked counts, whatever its day.
+func (q *AsOf) seen() ledger.Micros {
+	if q.Seen != 0 {
+		return q.Seen
+	}
+	return maxMicros
 }
 
 // keys are the accounts asked for.
@@ -140,14 +149,7 @@ func (v *View) cheaper(q *AsOf, c *Checkpoint, through uint64) bool {
 // eachAlone looks up each account.
 func (v *View) eachAlone(org ledger.ID, q *AsOf, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	return v.AccountsFrom(org, q.Prefix, q.Env, q.Past, func(a ledger.Account) (bool, error) {
-		var t ledger.Totals
-		var found bool
-		var err error
-		if q.On != 0 {
-			t, found, err = v.TotalsEffective(org, a, q.On)
-		} else {
-			t, found, err = v.TotalsAt(org, a, q.At)
-		}
+		t, found, err := v.TotalsOf(org, a, q)
 		if err != nil || !found {
 			return true, err
 		}
@@ -172,7 +174,7 @@ func (v *View) asOf(org ledger.ID, q *AsOf, c *Checkpoint, through uint64, most 
 	if q.On == 0 {
 		return carry(fn)
 	}
-	next, stop := iter.Pull2(v.crossings(org, k, q.On))
+	next, stop := iter.Pull2(v.crossings(org, k, q))
 	defer stop()
 	x, err, more := next()
 	if err != nil {
@@ -280,7 +282,7 @@ type crossed struct {
 
 // crossings are the accounts of which lines take effect on the other side of a day's
 // end than they were booked, in the order of their keys.
-func (v *View) crossings(org ledger.ID, k keys, on ledger.Date) iter.Seq2[crossed, error] {
+func (v *View) crossings(org ledger.ID, k keys, q *AsOf) iter.Seq2[crossed, error] {
 	return func(yield func(crossed, error) bool) {
 		head := Shifted.prefix(org)
 		var x crossed
@@ -308,8 +310,8 @@ func (v *View) crossings(org ledger.ID, k keys, on ledger.Date) iter.Seq2[crosse
 				}
 			}
 			return true, store.DecodePage(row, func(l *Line) (bool, error) {
-				counts := effective <= on
-				if (l.Booked <= endOf(on)) == counts {
+				counts, crosses := q.crosses(l, effective)
+				if !crosses {
 					return true, nil
 				}
 				found = true

@@ -27,6 +27,9 @@ const maxSearches = 16
 // the daybook's, but for those that were carried since.
 func (v *View) gathered(prefix []byte) ([]byte, error) {
 	org := ledger.ID(prefix[1:17])
+	if found, ok := v.foreseen[string(prefix)]; ok {
+		return v.join(prefix, found)
+	}
 	if v.searches++; v.searches > maxSearches || v.daybooks[org] != nil {
 		all, err := v.load(org)
 		if err != nil {
@@ -47,6 +50,52 @@ func (v *View) gathered(prefix []byte) ([]byte, error) {
 		}
 	}
 	return v.join(prefix, found)
+}
+
+// Foresee looks for several accounts' lines in the daybook at once, for who is going to
+// read them all: one after the other would read it for each, or keep all of it.
+func (v *View) Foresee(org ledger.ID, accounts []ledger.Account) error {
+	if v.daybooks[org] != nil {
+		return nil
+	}
+	prefixes := make(map[string]string) // by head
+	looked := [256]bool{store.Undealt: true}
+	for _, a := range accounts {
+		prefix := store.KeyPages(nil, org, a)
+		if _, known := v.foreseen[string(prefix)]; known {
+			continue
+		}
+		head := store.PageHead(nil, prefix)
+		prefixes[string(head)] = string(prefix)
+		looked[store.Share(head)] = true
+	}
+	if len(prefixes) == 0 {
+		return nil
+	}
+	found := make(sections)
+	for _, share := range store.EachShare() {
+		if !looked[share] {
+			continue
+		}
+		err := v.eachDay(org, share, func(group uint64, row []byte) error {
+			return store.EachSection(row, func(head, lines []byte) error {
+				if prefix, wanted := prefixes[string(head)]; wanted {
+					found[prefix] = append(found[prefix], section{group, slices.Clone(lines)})
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if v.foreseen == nil {
+		v.foreseen = make(sections)
+	}
+	for _, prefix := range prefixes {
+		v.foreseen[prefix] = found[prefix] // also where there is nothing
+	}
+	return nil
 }
 
 // eachDay calls fn with the daybook rows of a share, oldest first. It begins where

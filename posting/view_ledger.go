@@ -1,6 +1,8 @@
 package posting
 
 import (
+	"bytes"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting/store"
@@ -34,10 +36,14 @@ func (v *View) TotalsAt(org ledger.ID, a ledger.Account, at ledger.Micros) (t le
 // booked later that took effect by then. A hold that takes effect later than
 // what closes it holds nothing before.
 func (v *View) TotalsEffective(org ledger.ID, a ledger.Account, on ledger.Date) (ledger.Totals, bool, error) {
-	end := ledger.MicrosOf((on + 1).Time()) - 1
-	t, found, err := v.TotalsAt(org, a, end)
-	if err != nil {
-		return t, false, err
+	return v.TotalsOf(org, a, &AsOf{On: on})
+}
+
+// TotalsOf are an account's totals as of At, or of On and Seen.
+func (v *View) TotalsOf(org ledger.ID, a ledger.Account, q *AsOf) (ledger.Totals, bool, error) {
+	t, found, err := v.TotalsAt(org, a, q.end())
+	if err != nil || q.On == 0 {
+		return t, found, err
 	}
 	var c crossing
 	err = v.snap.Ascend(store.KeyShifts(nil, org, a), nil, func(key, row []byte) (bool, error) {
@@ -45,9 +51,9 @@ func (v *View) TotalsEffective(org ledger.ID, a ledger.Account, on ledger.Date) 
 		if !ok {
 			return false, damaged("shifted line with key %x", key)
 		}
-		counts := effective <= on
 		return true, store.DecodePage(row, func(l *Line) (bool, error) {
-			if (l.Booked <= end) == counts {
+			counts, crosses := q.crosses(l, effective)
+			if !crosses {
 				return true, nil
 			}
 			found = true
@@ -58,6 +64,13 @@ func (v *View) TotalsEffective(org ledger.ID, a ledger.Account, on ledger.Date) 
 		return t, false, err
 	}
 	return t, found, c.apply(&t)
+}
+
+// crosses tells whether a line counts that takes effect on a day, and whether that
+// differs from its being booked by the end.
+func (q *AsOf) crosses(l *Line, effective ledger.Date) (counts, crosses bool) {
+	counts = effective <= q.On && l.Booked <= q.seen()
+	return counts, counts != (l.Booked <= q.end())
 }
 
 // crossing gathers what lines that cross a day add to an account's totals and
@@ -252,37 +265,53 @@ func (v *View) blockOf(org ledger.ID, seq uint64) (store.BlockRow, error) {
 func (v *View) Events(org ledger.ID, before uint64, fn func(ledger.Event) (more bool, err error)) error {
 	var from []byte
 	if before != 0 {
+		// Who reads in batches goes on in the block in which the last one ended.
+		if b := v.block; v.blockOrg == org && before > b.First && before-b.First <= b.Count {
+			if more, err := eachBefore(org, &b, before, fn); err != nil || !more {
+				return err
+			}
+			before = b.First
+		}
 		from = store.KeyBlock(nil, org, before-1)
 	}
 	return v.snap.Descend(store.KeyBlocks(nil, org), from, func(key, row []byte) (bool, error) {
-		events, err := decodeEvents(key, row, func(seq uint64) bool { return before == 0 || seq < before })
+		block, err := store.DecodeBlock(key, row)
 		if err != nil {
 			return false, err
 		}
-		for i := len(events) - 1; i >= 0; i-- {
-			if more, err := fn(events[i]); err != nil || !more {
-				return false, err
-			}
+		more, err := eachBefore(org, &block, before, fn)
+		if err == nil && !more {
+			v.blockOrg = org
+			v.block, err = store.DecodeBlock(key, bytes.Clone(row))
 		}
-		return true, nil
+		return more, err
 	})
 }
 
-func decodeEvents(key, row []byte, want func(seq uint64) bool) ([]ledger.Event, error) {
-	block, err := store.DecodeBlock(key, row)
-	if err != nil {
-		return nil, err
-	}
-	events := make([]ledger.Event, 0, block.Count)
+// eachBefore calls fn with a block's events before the seq (0: with all), newest first.
+// It parses none that is not wanted: a block may have many.
+func eachBefore(org ledger.ID, block *store.BlockRow, before uint64, fn func(ledger.Event) (more bool, err error)) (more bool, err error) {
+	var events [][]byte
 	err = block.Each(func(seq uint64, canonical []byte) (bool, error) {
-		if !want(seq) {
+		if before != 0 && seq >= before {
 			return false, nil
 		}
-		e, err := ledger.ParseCanonical(canonical)
-		events = append(events, e)
-		return true, err
+		events = append(events, canonical)
+		return true, nil
 	})
-	return events, err
+	if err != nil {
+		return false, err
+	}
+	for i := len(events) - 1; i >= 0; i-- {
+		e, err := ledger.ParseCanonical(events[i])
+		if err != nil {
+			return false, damaged("organization %v: event %d: %v", org, block.First+uint64(i), err)
+		}
+		if more, err := fn(e); err != nil || !more {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // EventsAscending calls fn with an organization's events from a seq on.
@@ -318,11 +347,27 @@ func (v *View) EventsAscending(org ledger.ID, from uint64, fn func(e ledger.Even
 // SourceEvents calls fn with the events of one record, newest first, by the
 // chain of their Previous links.
 func (v *View) SourceEvents(org ledger.ID, s ledger.Source, fn func(ledger.Event) (more bool, err error)) error {
+	return v.SourceEventsBefore(org, s, 0, fn)
+}
+
+// SourceEventsBefore is SourceEvents beginning before a seq (0: with the newest). If the
+// event there is the record's own, nothing later is read.
+func (v *View) SourceEventsBefore(org ledger.ID, s ledger.Source, before uint64, fn func(ledger.Event) (more bool, err error)) error {
 	r, found, err := v.Record(org, s)
 	if err != nil || !found {
 		return err
 	}
-	for seq := r.Stamp.LastSeq; seq != 0; {
+	seq := r.Stamp.LastSeq
+	if before != 0 {
+		e, _, found, err := v.Event(org, before)
+		if err != nil {
+			return err
+		}
+		if found && e.Source == s {
+			seq = e.Previous
+		}
+	}
+	for seq != 0 {
 		e, _, found, err := v.Event(org, seq)
 		if err != nil {
 			return err
@@ -330,8 +375,10 @@ func (v *View) SourceEvents(org ledger.ID, s ledger.Source, fn func(ledger.Event
 		if !found || e.Source != s {
 			return damaged("record %v: its event %d is missing", s.ID, seq)
 		}
-		if more, err := fn(e); err != nil || !more {
-			return err
+		if before == 0 || seq < before {
+			if more, err := fn(e); err != nil || !more {
+				return err
+			}
 		}
 		seq = e.Previous
 	}

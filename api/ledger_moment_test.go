@@ -1,0 +1,182 @@
+package api_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// cursorOfAnother is what a cursor is told that comes with other parameters than the
+// page before had.
+const cursorOfAnother = `{"errors":[{"code":"invalid","detail":"cursor is of another list: send it with the parameters of the page before","field":"cursor"}]}`
+
+// leafed reads a list of accounts in pages, and does something between each and the
+// next. Its rows are the accounts with their totals.
+func (h *house) leafed(path string, limit int, between func()) (rows []string) {
+	h.t.Helper()
+	cursor := ""
+	for {
+		a := h.auditor().get(ledgerPath+path+fmt.Sprint("&limit=", limit)+cursor).want(200, "")
+		for i := range a.rows() {
+			rows = append(rows, a.at(fmt.Sprint("data.", i)))
+		}
+		if cursor = a.at("cursor.cursor_value"); cursor == "null" {
+			return rows
+		}
+		cursor = "&cursor=" + url.QueryEscape(cursor)
+		between()
+	}
+}
+
+// sameMoment reads a list in pages while things are booked: it is as it was in one page
+// at the first page's moment, which is not as it is in the end.
+func (h *house) sameMoment(path string, between func()) {
+	h.t.Helper()
+	want := h.leafed(path, 500, func() {})
+	if len(want) < 10 {
+		h.t.Fatalf("%s has %d rows", path, len(want))
+	}
+	got := h.leafed(path, 8, between)
+	if !slices.Equal(got, want) {
+		h.t.Errorf("%s in pages:\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if later := h.leafed(path, 500, func() {}); slices.Equal(later, want) {
+		h.t.Errorf("%s: nothing has changed meanwhile", path)
+	}
+}
+
+func TestPagesByEffectiveDateAreOfOneMoment(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.partner().post(transactions, payment(`"amount":"1","currency":"USD"`)).want(201, "")
+	pay := func() {
+		h.partner().post(transactions, payment(`"amount":"1000","currency":"USD"`)).want(201, "")
+	}
+	for _, path := range []string{
+		"/trial-balance?env=test&by=effective", "/trial-balance?env=test&by=effective&at=2026-09-03", "/trial-balance?env=test&by=effective&at=2026-09-04",
+		"/trial-balance?env=test&by=effective&at=2026-09-03T23:00:00Z", "/accounts/L:partner:1:available?env=test&by=effective",
+	} {
+		h.sameMoment(path, pay)
+	}
+}
+
+// Entries of contracts are dated into a day that is over, while its pages are read.
+func TestPagesOfAPastDayAreOfOneMomentThoughEntriesAreDatedIntoIt(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("managed-investments", "env", `"prod"`).follows("fund", "activate")
+	h.inOctober()
+	n := 0
+	h.sameMoment("/trial-balance?by=effective&at=2026-09-30", func() {
+		n++
+		d.follows(fmt.Sprintf(`profit gross_profit "%d" period_end_date "2026-09-30"`, 100+n))
+	})
+	if n < 3 {
+		t.Errorf("%d entries between the pages", n)
+	}
+}
+
+// Of which day a page without at is, the first page decides: what is dated ahead is not
+// in it, though its day comes between the pages.
+func TestPagesOfTodayGoOnPastMidnight(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("managed-investments", "env", `"prod"`).follows("fund", "activate")
+	d.follows(`profit gross_profit "100" period_end_date "2026-09-04"`)
+	dated := 0
+	for _, row := range h.leafed("/trial-balance?by=effective", 500, func() {}) {
+		if strings.Contains(row, `"account":"I:mudaraba"`) {
+			dated++
+			if !strings.Contains(row, `"credits_posted":"0"`) {
+				t.Errorf("what is dated ahead is in it: %s", row)
+			}
+		}
+	}
+	if dated != 1 {
+		t.Errorf("%d rows of what the profit is booked on", dated)
+	}
+	h.sameMoment("/trial-balance?by=effective", func() {
+		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":86400}`).want(200, "")
+	})
+}
+
+// Nor is an instant over that is to come: what is booked before it comes between pages.
+func TestPagesOfAFutureInstantAreOfOneMoment(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.sameMoment("/trial-balance?env=test&at=2030-01-01T00:00:00Z", func() {
+		h.partner().post(transactions, payment(`"amount":"1000","currency":"USD"`)).want(201, "")
+	})
+}
+
+// Sent with other parameters a cursor would seem to be behind the last row.
+func TestACursorIsOfOneListOfAccounts(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, asked := range []string{
+		"/trial-balance?env=test&by=effective", "/trial-balance?env=test", "/trial-balance?env=test&by=effective&at=2026-09-03",
+		"/trial-balance?env=test&at=2026-09-03T11:00:00Z", "/accounts?env=test&prefix=L:", "/accounts/L:partner:1:available?env=test", "/trial-balance?env=prod&currency=USDT",
+	} {
+		first := h.auditor().get(ledgerPath+asked+"&limit=2").want(200, "")
+		cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
+		if next := h.auditor().get(ledgerPath+asked+"&limit=3"+cursor).want(200, ""); next.rows() == 0 || next.at("data.0") == first.at("data.1") {
+			t.Errorf("%s: %s", asked, next.body)
+		}
+		for _, other := range []string{
+			"/trial-balance?env=test&by=effective", "/trial-balance?env=test", "/trial-balance?env=test&by=effective&at=2026-09-03", "/trial-balance?env=test&by=effective&at=2026-09-02",
+			"/trial-balance?env=test&at=2026-09-03T11:00:00Z", "/trial-balance?env=test&at=2026-09-03T11:00:01Z", "/trial-balance?by=effective", "/trial-balance?",
+			"/accounts?env=test&prefix=L:", "/accounts?env=test&prefix=A:", "/accounts?env=test&currency=USD", "/accounts?env=test&network=",
+			"/accounts/L:partner:1:available?env=test", "/accounts/A:bank?env=test", "/trial-balance?currency=USDT&network=tron",
+		} {
+			if other != asked {
+				h.auditor().get(ledgerPath+other+cursor).want(422, cursorOfAnother)
+			}
+		}
+	}
+	// The same in other words.
+	first := h.auditor().get(ledgerPath+"/trial-balance?by=effective&at=2026-09-03&limit=2").want(200, "")
+	cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
+	h.auditor().get(ledgerPath+"/trial-balance?env=prod&by=effective&at=2026-09-03T12:00:00%2B00:00"+cursor).want(200, "")
+	// What is wrong besides is all that is told.
+	h.auditor().get(ledgerPath+"/trial-balance?env=live&by=effective&at=2026-09-03"+cursor).want(422, `{"errors":[{"code":"invalid","detail":"env must be prod or test","field":"env"}]}`)
+}
+
+func TestADayIsNamedWhereOneMayBeSent(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, path := range []string{"/trial-balance", "/accounts/A:bank"} {
+		for _, bad := range []string{"2026-02-29", "yesterday", "", "2026-09"} {
+			h.auditor().get(ledgerPath+path+"?by=effective&at="+bad).want(422, `{"errors":[{"code":"invalid","detail":"at must be a day, YYYY-MM-DD, or an RFC 3339 time","field":"at"}]}`)
+		}
+	}
+}
+
+func TestAWindowThatEndsBeforeItBeginsIsRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.partner().post(transactions, payment(`"amount":"5","currency":"USD"`)).want(201, "")
+	for _, path := range []string{"/entries?env=test", "/accounts/L:partner:1:available/postings?env=test&currency=USD"} {
+		for window, want := range map[string]int{
+			"&from=2026-09-03T10:00:01Z&to=2026-09-03T10:00:00Z": 422,
+			"&from=2026-09-05T00:00:00Z&to=2026-09-04T00:00:00Z": 422,
+			"&from=2026-09-03T10:00:00Z&to=2026-09-03T10:00:00Z": 200,
+			"&from=2030-01-01T00:00:00Z":                         200,
+			"&to=1960-01-01T00:00:00Z":                           200,
+		} {
+			body := ""
+			if want == 422 {
+				body = `{"errors":[{"code":"invalid","detail":"to must not be before from","field":"to"}]}`
+			}
+			h.auditor().get(ledgerPath+path+window).want(want, body)
+		}
+	}
+}
+
+func TestTheHeadTakesNoParameters(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.auditor().get(ledgerPath+"/head?size=3").want(422, `{"errors":[{"code":"invalid","detail":"Unexpected field","field":"size"}]}`)
+	h.auditor().get(ledgerPath+"/head").want(200, "")
+}

@@ -1,0 +1,274 @@
+package posting_test
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+	"mizan/posting/store"
+)
+
+// compareAfter asks for the totals after some events: neighbours, or from all over the
+// journal.
+func (p *play) compareAfter(v *posting.View, org ledger.ID, o *modelOrg) {
+	p.t.Helper()
+	if len(o.events) == 0 {
+		return
+	}
+	for round := range 4 {
+		if round == 2 {
+			p.foresee(v, org)
+		}
+		var events []ledger.Event
+		most, step := 1+p.random.IntN(60), 1+p.random.IntN(20)
+		for n := p.random.IntN(len(o.events)); n >= 0 && len(events) < most; n -= 1 + p.random.IntN(step) {
+			events = append(events, o.events[n])
+		}
+		if p.random.IntN(4) == 0 {
+			slices.Reverse(events)
+		}
+		unwanted := modelPaths[p.random.IntN(len(modelPaths))]
+		after, err := v.TotalsAfter(org, events, func(path ledger.Path) bool { return path != unwanted })
+		if err != nil || len(after) != len(events) {
+			p.t.Fatalf("the totals after %d events: %d, %v", len(events), len(after), err)
+		}
+		for n := range events {
+			p.compareOneAfter(o, &events[n], after[n], unwanted)
+		}
+	}
+}
+
+func (p *play) compareOneAfter(o *modelOrg, e *ledger.Event, after []ledger.Totals, unwanted ledger.Path) {
+	p.t.Helper()
+	if e.Entry == nil {
+		if after != nil {
+			p.t.Errorf("after event %d, which moved nothing: %+v", e.Seq, after)
+		}
+		return
+	}
+	if len(after) != len(e.Entry.Postings) {
+		p.t.Fatalf("after event %d of %d postings: %+v", e.Seq, len(e.Entry.Postings), after)
+	}
+	for i := range e.Entry.Postings {
+		posting := &e.Entry.Postings[i]
+		var want ledger.Totals
+		if posting.Account != unwanted {
+			want = o.lineOf(posting, e.Seq, i).Totals
+		}
+		if after[i] != want {
+			p.t.Errorf("after posting %d of event %d: %+v, want %+v", i, e.Seq, after[i], want)
+		}
+	}
+}
+
+// foresee has lines of some accounts looked for at once, of those that are asked for next.
+func (p *play) foresee(v *posting.View, org ledger.ID) {
+	p.t.Helper()
+	for range p.random.IntN(3) {
+		var some []ledger.Account
+		for _, path := range append(modelPaths, "L:nobody") {
+			if p.random.IntN(2) == 0 {
+				some = append(some, ledger.Account{Path: path, Asset: modelAssets[p.random.IntN(len(modelAssets))]})
+			}
+		}
+		if err := v.Foresee(org, some); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// compareChain reads a record's events from anywhere in the journal on.
+func (p *play) compareChain(v *posting.View, k owned) {
+	p.t.Helper()
+	o := p.model.org(k.org)
+	before := uint64(1 + p.random.IntN(len(o.events)+2))
+	want := slices.DeleteFunc(slices.Clone(o.events), func(e ledger.Event) bool { return e.Source != k.source || e.Seq >= before })
+	err := v.SourceEventsBefore(k.org, k.source, before, func(e ledger.Event) (bool, error) {
+		if n := len(want) - 1; n < 0 || want[n].Seq != e.Seq {
+			p.t.Fatalf("record %v before %d: event %d, and %d are to come", k.source.ID, before, e.Seq, n+1)
+		}
+		want = want[:len(want)-1]
+		return true, nil
+	})
+	if err != nil || len(want) > 0 {
+		p.t.Errorf("record %v before %d: %d events are missing (%v)", k.source.ID, before, len(want), err)
+	}
+}
+
+// lineOf is the model's line of a posting.
+func (o *modelOrg) lineOf(p *ledger.Posting, seq uint64, index int) posting.Line {
+	lines := o.accounts[ledger.Account{Path: p.Account, Asset: p.Asset}]
+	n, _ := slices.BinarySearchFunc(lines, seq, func(l posting.Line, seq uint64) int {
+		return cmp.Or(cmp.Compare(l.Seq, seq), cmp.Compare(l.Index, index))
+	})
+	return lines[n]
+}
+
+// spread books entries of so many partners, each in a group of its own: a long way from
+// one line of an account to the next.
+func (r *rig) spread(partners int64) {
+	r.t.Helper()
+	for n := range partners {
+		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line(ledger.PartnerAvailable(n+1), ledger.Credit, 1)))
+	}
+}
+
+// dealers are so many partners that a group which books on each deals its pages.
+const dealers = store.Dealt + 40
+
+// crowded books a step for each partner, in one group.
+func (r *rig) crowded() {
+	r.t.Helper()
+	c := &posting.Change{}
+	for n := range int64(dealers) {
+		c.Steps = append(c.Steps, transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line(ledger.PartnerAvailable(n+1), ledger.Credit, 1)).Steps...)
+	}
+	r.must(c)
+}
+
+// booked are all events, the oldest first.
+func (r *rig) booked() (events []ledger.Event) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	err := v.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
+		events = append(events, e)
+		return true, nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return events
+}
+
+// checkAfter compares the totals after some of the events with what all add up to.
+func (r *rig) checkAfter(all, some []ledger.Event, foreseen ...ledger.Account) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	if err := v.Foresee(org, foreseen); err != nil {
+		r.t.Fatal(err)
+	}
+	after, err := v.TotalsAfter(org, some, func(ledger.Path) bool { return true })
+	if err != nil {
+		r.t.Fatalf("%d events from %d on: %v", len(some), some[0].Seq, err)
+	}
+	got := make(map[uint64][]ledger.Totals)
+	for n := range some {
+		got[some[n].Seq] = after[n]
+	}
+	sums := make(map[ledger.Path]*ledger.Totals)
+	for n := range all {
+		for i, p := range all[n].Entry.Postings {
+			if sums[p.Account] == nil {
+				sums[p.Account] = new(ledger.Totals)
+			}
+			if err := sums[p.Account].Post(p.Side, p.Amount); err != nil {
+				r.t.Fatal(err)
+			}
+			if after := got[all[n].Seq]; after != nil && after[i] != *sums[p.Account] {
+				r.t.Errorf("after posting %d of event %d: %+v, want %+v", i, all[n].Seq, after[i], *sums[p.Account])
+			}
+		}
+	}
+}
+
+// Lines are found in the daybooks of whichever groups, of few pages and of many, and on
+// pages, wherever they are.
+func TestTotalsAfterPostingsAreFoundWhereverTheirLinesAre(t *testing.T) {
+	for name, days := range map[string]int{"all in the daybook": 0, "some in the daybook": 7, "none in the daybook": -1} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t)
+			r.days = days
+			r.restart()
+			r.crowded() // the accounts' first lines are on pages at once
+			r.spread(30)
+			r.crowded()
+			r.spread(30)
+			all := r.booked()
+			last := len(all)
+			accounts := []ledger.Account{{Path: "A:bank", Asset: usd}}
+			for n := range int64(dealers) {
+				accounts = append(accounts, ledger.Account{Path: ledger.PartnerAvailable(n + 1), Asset: usd})
+			}
+			for _, some := range [][]ledger.Event{all, all[:1], all[dealers : dealers+10], all[dealers+30 : dealers+31], all[dealers+25 : dealers+35], all[last-1:], all[last-30-dealers : last-20]} {
+				r.checkAfter(all, some)
+				r.checkAfter(all, some, accounts[:len(accounts)/2]...)
+				r.checkAfter(all, some, accounts...)
+			}
+		})
+	}
+}
+
+// A group that deals its pages has rows of shares that begin late in it: what it booked
+// before is still in it.
+func TestTotalsAfterPostingsAreFoundInAGroupOfWhichAShareBeginsLater(t *testing.T) {
+	r := open(t)
+	r.crowded()
+	r.spread(10)
+	r.crowded()
+	r.spread(10)
+	all := r.booked()
+	early := all[dealers]
+	for n := range dealers {
+		r.checkAfter(all, []ledger.Event{all[dealers+10+n], early})
+	}
+}
+
+// A view goes on in the block that it read last, of whichever organization, and though
+// whoever is told of an event looks at others meanwhile.
+func TestEventsInBatchesAreThoseInOneGo(t *testing.T) {
+	r := open(t)
+	r.must(thousand(org, 1))
+	other := uuid.New()
+	r.must(thousand(other, 2))
+	r.must(thousand(org, 3))
+	v := r.View()
+	defer v.Close()
+	const all = 2 * posting.MaxSteps
+	for _, batch := range []uint64{1, 7, 100, all} {
+		next, before := uint64(all), uint64(0)
+		for next > 0 {
+			left := batch
+			err := v.Events(org, before, func(e ledger.Event) (bool, error) {
+				if e.Seq != next || e.Entry.Postings[0].Amount != amount(1+2*((e.Seq-1)/posting.MaxSteps)) {
+					t.Fatalf("in batches of %d: %+v, want event %d", batch, e, next)
+				}
+				before, next = e.Seq, next-1
+				left--
+				if e.Seq%5 == 0 {
+					if _, _, _, err := v.Event(org, 1+e.Seq*7%all); err != nil {
+						return false, err
+					}
+				}
+				return left > 0, nil
+			})
+			if err != nil || left == batch {
+				t.Fatalf("in batches of %d: %d are to come, %v", batch, next, err)
+			}
+			if next%3 == 0 {
+				if _, _, _, err := v.Event(other, 1+next); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+func TestAPostingWithoutALineIsDamage(t *testing.T) {
+	r := open(t)
+	r.spread(3)
+	events := r.booked()
+	events[0].Entry.Postings[1].Account = ledger.PartnerAvailable(2)
+	v := r.View()
+	defer v.Close()
+	var damage *store.DamageError
+	if after, err := v.TotalsAfter(org, events, func(ledger.Path) bool { return true }); !errors.As(err, &damage) {
+		t.Errorf("%+v, %v", after, err)
+	}
+}

@@ -1,0 +1,128 @@
+package posting_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// seenOf adds up what the events booked by an instant do by the end of a day: no
+// checkpoint goes into it, no page, and no line of those that cross days.
+func seenOf(r *rig, on ledger.Date, seen ledger.Micros, env money.Env) (lines balances) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	type sums struct{ posted, held, released [2]uint64 } // by debit and credit
+	all := make(map[ledger.Account]*sums)
+	add := func(to func(*sums) *[2]uint64, postings []ledger.Posting) {
+		for _, p := range postings {
+			a := ledger.Account{Path: p.Account, Asset: p.Asset}
+			if all[a] == nil {
+				all[a] = new(sums)
+			}
+			n, _ := p.Amount.Uint64()
+			to(all[a])[p.Side-ledger.Debit] += n
+		}
+	}
+	posted, held, released := func(s *sums) *[2]uint64 { return &s.posted }, func(s *sums) *[2]uint64 { return &s.held }, func(s *sums) *[2]uint64 { return &s.released }
+	holds := make(map[uint64][]ledger.Posting)
+	err := v.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
+		if e.Booked > seen {
+			return false, nil
+		}
+		if e.Entry == nil {
+			return true, nil
+		}
+		if e.Entry.Phase == ledger.Pending {
+			holds[e.Seq] = e.Entry.Postings
+		}
+		if e.Entry.Effective > on {
+			return true, nil
+		}
+		switch e.Entry.Phase {
+		case ledger.Pending:
+			add(held, e.Entry.Postings)
+		case ledger.Void:
+			add(released, e.Entry.Postings)
+		case ledger.Capture:
+			add(released, holds[e.Entry.Closes])
+			add(posted, e.Entry.Postings)
+		default:
+			add(posted, e.Entry.Postings)
+		}
+		return true, nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for a, s := range all {
+		if a.Asset.Env != env {
+			continue
+		}
+		t := ledger.Totals{DebitsPosted: amount(s.posted[0]), CreditsPosted: amount(s.posted[1])}
+		for side, pending := range [...]*money.Amount{&t.DebitsPending, &t.CreditsPending} {
+			*pending = amount(s.held[side] - min(s.held[side], s.released[side])) // a hold that takes effect later holds nothing before
+		}
+		if t != (ledger.Totals{}) {
+			lines.add(a, &t)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// A trial balance by effective date is of what was booked by an instant, if one is
+// named: whatever is dated into its day later.
+func TestATrialBalanceByDateIsOfWhatWasBookedByThen(t *testing.T) {
+	random := random(t)
+	r := open(t)
+	const days = 20
+	instants := history(r, random, days)
+	if made := r.checkpoints(posting.Checkpoint{}); len(made) < 3 {
+		t.Fatalf("only %d checkpoints", len(made))
+	}
+	for n := range 150 {
+		q := posting.AsOf{Env: money.Prod, On: ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)}
+		q.Seen = instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))
+		if n%5 == 0 {
+			q.Env = money.Test
+		}
+		want := seenOf(r, q.On, q.Seen, q.Env)
+		for way, got := range seenBy(r, q, random) {
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Fatalf("%+v:\n%s %q\nwant %q", q, way, got, want)
+			}
+		}
+	}
+}
+
+// seenBy are all ways to read it, without the accounts of which nothing is left.
+func seenBy(r *rig, q posting.AsOf, random *rand.Rand) map[string]balances {
+	r.t.Helper()
+	var alone, carried, paged balances
+	only := func(lines *balances) func(ledger.Account, *ledger.Totals) {
+		return func(a ledger.Account, t *ledger.Totals) {
+			if *t != (ledger.Totals{}) {
+				lines.add(a, t)
+			}
+		}
+	}
+	v := r.View()
+	defer v.Close()
+	if err := v.EachAlone(org, q, only(&alone)); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := v.CarriedOn(org, q, 1+random.IntN(8), only(&carried)); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, l := range r.pages(q, 1+random.IntN(12)) {
+		if len(l) < len(": 0 0 0 0") || l[len(l)-len(": 0 0 0 0"):] != ": 0 0 0 0" {
+			paged = append(paged, l)
+		}
+	}
+	return map[string]balances{"by the pages": alone, "from checkpoints": carried, "in pages": paged}
+}
