@@ -133,6 +133,7 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
+	awaitForks() // one that began before the store was closed has it locked
 	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: filepath.Join(h.dir, "store"), Log: quiet}, Clock: h.clock, Log: quiet})
 	must(t, err)
 	rail, err := simulator.Open(simulator.Options{

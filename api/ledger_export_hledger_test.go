@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"mizan/internal/export"
@@ -159,9 +161,33 @@ func hledgerBalances(t *testing.T, path string, args ...string) map[string]strin
 	return found
 }
 
+// forks is held while a program is being started. Until it runs it has a copy of each
+// open file of this process, locked directories included, though they be closed here
+// meanwhile: whoever opens a store again waits for that.
+var forks sync.Mutex
+
+func awaitForks() {
+	forks.Lock()
+	defer forks.Unlock()
+}
+
+// external runs a program that is not ours; it returns all that it said.
+func external(name string, args ...string) ([]byte, error) {
+	var said bytes.Buffer
+	program := exec.Command(name, args...)
+	program.Stdout, program.Stderr = &said, &said
+	forks.Lock()
+	err := program.Start()
+	forks.Unlock()
+	if err == nil {
+		err = program.Wait()
+	}
+	return said.Bytes(), err
+}
+
 func hledger(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.Command("hledger", args...).CombinedOutput()
+	out, err := external("hledger", args...)
 	if err != nil {
 		t.Fatalf("hledger %q: %v\n%.2000s", args, err, out)
 	}
@@ -272,7 +298,7 @@ func TestBeancountAgreesWithTheTrialBalance(t *testing.T) {
 		_, err = f.WriteString(claims.String())
 		must(t, err)
 		must(t, f.Close())
-		if out, err := exec.Command("bean-check", path).CombinedOutput(); err != nil || len(out) > 0 {
+		if out, err := external("bean-check", path); err != nil || len(out) > 0 {
 			t.Errorf("%s: bean-check: %v\n%.3000s", env, err, out)
 		}
 	}

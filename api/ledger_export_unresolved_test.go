@@ -34,7 +34,7 @@ func TestMoneyOfNoKnownScaleIsExported(t *testing.T) {
 		}
 		if _, err := exec.LookPath("bean-check"); err != nil {
 			t.Log("bean-check is not installed: it does not read this export")
-		} else if out, err := exec.Command("bean-check", h.exported("format=beancount&env="+env, "beancount")).CombinedOutput(); err != nil || len(out) > 0 {
+		} else if out, err := external("bean-check", h.exported("format=beancount&env="+env, "beancount")); err != nil || len(out) > 0 {
 			t.Errorf("%s: bean-check: %v\n%.3000s", env, err, out)
 		}
 	}
