@@ -81,7 +81,7 @@ func (f *form) base() *BackupBase {
 	group, depth := inner.required("group"), inner.required("depth")
 	base := &BackupBase{ID: inner.textOr("id"), Group: uint64(group), GroupHash: inner.textOr("group_hash"), Depth: int(min(depth, 1<<16))}
 	if inner.problems.err() != nil || base.ID == "" || base.GroupHash == "" {
-		f.problems.add("since", "since must have id, group, group_hash and depth, as the backup's header has them")
+		f.problems.add("since", "since must have id, group, group_hash and depth: the first three as the backup's header has them, and how many backups it is with those that it rests on, 1 for a full one")
 	}
 	return base
 }

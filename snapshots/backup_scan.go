@@ -100,7 +100,7 @@ func isBackup(path string) bool {
 	named := strings.HasSuffix(path, BackupSuffix)
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return named && err != nil
+		return named && err != nil && !errors.Is(err, fs.ErrNotExist) // a link to nothing is none
 	}
 	if named {
 		return true

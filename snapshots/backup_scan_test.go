@@ -179,6 +179,7 @@ func TestAPipeIsNoBackup(t *testing.T) {
 	pipe := filepath.Join(dir, "pipe.backup")
 	must(t, syscall.Mkfifo(pipe, 0o600))
 	must(t, syscall.Mkfifo(filepath.Join(dir, ".mizan-1.unfinished"), 0o600))
+	must(t, os.Symlink("nothing", filepath.Join(dir, "link.backup")))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a hang's
 	defer cancel()
 	ended := make(chan error, 1)

@@ -64,7 +64,7 @@ func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exi
 }
 
 func refuse(to io.Writer, exit int, what string, err error) int {
-	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), errInput.Error()+": "), "\n", "; ")
 	_, _ = fmt.Fprintf(to, "mizan: %s: %s\n", what, text) // there is nowhere else to say it
 	return exit
 }

@@ -30,17 +30,17 @@ type verifyCommand struct {
 	Answers  string `name:"answers" placeholder:"FILE" help:"What a client was answered, a JSON object a line: is it all there?"`
 	Canaries string `name:"canaries" placeholder:"FILE" help:"Texts, one a line, that no file may hold."`
 
-	Organization string `name:"organization" placeholder:"ID" help:"One that the store has to hold. The whole store is checked, with it or without."`
+	Organization *string `name:"organization" placeholder:"ID" help:"One that the store has to hold. The whole store is checked, with it or without."`
 }
 
 // Run implements the command. The checker prints what it found, or why it could
 // not look, and nothing beside that: whoever runs it compares what it prints.
 func (c *verifyCommand) Run(s *streams) error {
 	var organization ledger.ID
-	if c.Organization != "" {
+	if c.Organization != nil {
 		var err error
-		if organization, err = uuid.Parse(c.Organization); err != nil || organization == (ledger.ID{}) {
-			return misused("audit verify", "--organization: %q is not the UUID of an organization", c.Organization)
+		if organization, err = uuid.Parse(*c.Organization); err != nil || organization == (ledger.ID{}) {
+			return misused("audit verify", "--organization: %q is not the UUID of an organization", *c.Organization)
 		}
 	}
 	ctx, stop := interruptible()

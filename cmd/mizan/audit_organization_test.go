@@ -89,7 +89,7 @@ func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
 		case args[1] == "watch": // it knows from its state
 			ends(t, 0, "", in("two", args)...)
 		default:
-			ends(t, 2, "give another, or --organization", in("two", args)...)
+			ends(t, 2, "the server has several organizations: --organization says which", in("two", args)...)
 		}
 		ends(t, 0, "", append(in("both", args), "--organization", id)...)
 	}
@@ -103,5 +103,12 @@ func TestTheAuditorNamesNoOrganizationWhereThereIsOne(t *testing.T) {
 	ends(t, 0, "", "audit", "verify", "--data", server.Dir)
 	ends(t, 0, "", "audit", "verify", "--data", server.Dir, "--organization", id)
 	ends(t, 2, "the store holds no organization", "audit", "verify", "--data", server.Dir, "--organization", uuid.NewString())
+	ends(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "")
+	for _, args := range asked {
+		if args[1] != "key" { // which reads the keyring then
+			ends(t, 2, "--organization: ", append(in("empty", args), "--organization", "")...) // a script's variable that nobody has set
+		}
+	}
+	ends(t, 2, "--out: want a file's name", append(in("none", asked[1][:3]), "--out", "")...)
 	ends(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "first")
 }

@@ -157,10 +157,6 @@ func (c *checkPeriodsCommand) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	if len(closed) == 0 {
-		_, err := fmt.Fprintln(s.out, "no month is closed")
-		return err
-	}
 	key, err := server.keyOr(given)
 	if err != nil {
 		return err
@@ -171,6 +167,13 @@ func (c *checkPeriodsCommand) Run(s *streams) error {
 		return unbelieved(periodsVerify, err)
 	}
 	if err != nil {
+		return err
+	}
+	if given == "" {
+		_, _ = fmt.Fprintf(s.err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", periodsVerify, key)
+	}
+	if len(closed) == 0 {
+		_, err := fmt.Fprintln(s.out, "no month is closed")
 		return err
 	}
 	var differ []string

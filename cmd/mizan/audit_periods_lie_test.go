@@ -128,6 +128,10 @@ func TestAClosedMonthThatIsNotAsItWasClosedIsRefused(t *testing.T) {
 	if exit := run(append(r, stranger), &out, &problems); exit != exitRefused || !strings.Contains(problems.String(), "signed with another key") {
 		t.Errorf("exit %d: %s%s", exit, out.String(), problems.String())
 	}
+	l.months = ""
+	if exit := run(append(r, stranger), &out, &problems); exit != exitRefused {
+		t.Errorf("another key where no month is closed: exit %d", exit)
+	}
 	if exit := run(append(r, ""), &out, &problems); exit != exitConfiguration {
 		t.Errorf("an empty key: exit %d", exit)
 	}

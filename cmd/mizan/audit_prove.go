@@ -20,7 +20,7 @@ const proofMode = 0o644
 type proveCommand struct {
 	admin.LedgerFlags
 	Seq uint64  `arg:"" help:"The event's place in the organization's journal."`
-	Out string  `name:"out" placeholder:"FILE" help:"New file for the proof; without it event-SEQ.proof."`
+	Out *string `name:"out" placeholder:"FILE" help:"New file for the proof; without it event-SEQ.proof."`
 	Key *string `name:"key" placeholder:"KEY" help:"Key of the head; without it the one that the server names."`
 }
 
@@ -32,11 +32,12 @@ func (c *proveCommand) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	if c.Out == "-" {
-		return misused(name, "--out: want a file's name")
+	out := fmt.Sprintf("event-%d.proof", c.Seq)
+	if c.Out != nil {
+		out = *c.Out
 	}
-	if c.Out == "" {
-		c.Out = fmt.Sprintf("event-%d.proof", c.Seq)
+	if out == "" || out == "-" {
+		return misused(name, "--out: want a file's name")
 	}
 	server, err := openAudit(&c.LedgerFlags, name, s)
 	if err != nil {
@@ -50,15 +51,15 @@ func (c *proveCommand) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	err = durable.Create(c.Out, proofMode, p.Encode())
+	err = durable.Create(out, proofMode, p.Encode())
 	if errors.Is(err, fs.ErrExist) {
-		return server.ledger.Misused("--out: %s is there already", c.Out)
+		return server.ledger.Misused("--out: %s is there already", out)
 	}
 	if err != nil {
-		return server.ledger.Misused("--out: %s can't be written: %v", c.Out, innermost(err))
+		return server.ledger.Misused("--out: %s can't be written: %v", out, innermost(err))
 	}
 	_, err = fmt.Fprintf(s.err, "mizan: %s: %s proves event %d of organization %s to whoever has the key %s\n",
-		name, c.Out, p.Event.Seq, p.Head.Organization, key)
+		name, out, p.Event.Seq, p.Head.Organization, key)
 	return err
 }
 

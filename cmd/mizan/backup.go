@@ -127,6 +127,9 @@ func (c *takeBackupCommand) place() (dir, path string, err error) {
 	case !errors.Is(err, fs.ErrNotExist) || strings.HasSuffix(c.To, "/"):
 		return "", "", badConfiguration("to: " + err.Error())
 	}
+	if strings.HasPrefix(filepath.Base(c.To), ".") {
+		return "", "", badConfiguration("to: " + c.To + ": a backup whose name begins with a dot is not found again")
+	}
 	return filepath.Dir(c.To), c.To, nil
 }
 

@@ -328,6 +328,7 @@ func TestWhatCannotBeRestoredIsSaid(t *testing.T) {
 		"a newer form":        {[]string{"restore", "--from", newer, "--data", data, "--keyring", keyring}, 3, "it was made by another release"},
 		"a base half there":   {[]string{"backup", "--sandbox", s.Dir, "--since", half, "--to", data}, 1, "the backup is damaged"},
 		"a base that's not":   {[]string{"backup", "--sandbox", s.Dir, "--since", data, "--to", data}, 2, "since: " + data + ": no such file"},
+		"a hidden name":       {[]string{"backup", "--sandbox", s.Dir, "--to", filepath.Join(t.TempDir(), ".hidden")}, 2, "begins with a dot"},
 		"a link to nothing":   {[]string{"backup", "--sandbox", s.Dir, "--to", link}, 2, "is a link that leads nowhere"},
 		"a half verified":     {[]string{"backup", "verify", "--from", half, "--keyring", keyring}, 1, "the backup is damaged"},
 		"a name that is":      {[]string{"backup", "--sandbox", s.Dir, "--to", backup}, 2, "is there already"},

@@ -45,7 +45,7 @@ func (f *LedgerFlags) door() (*door, error) {
 		return nil, err
 	}
 	d := &door{base: base, organization: setting(f.Organization, box.OrganizationID, "MIZAN_ORGANIZATION", "")}
-	if d.organization != "" && !isID(d.organization) {
+	if (d.organization != "" || f.Organization != nil) && !isID(d.organization) {
 		return nil, fmt.Errorf("--organization: %q is not a UUID", d.organization)
 	}
 	if d.token, err = f.token(box.AuditorToken); err != nil {
@@ -95,7 +95,7 @@ func (l *Ledger) Organization() (string, error) {
 		return "", l.failed("%s: %v", l.door.base, err)
 	}
 	if a.status == http.StatusUnauthorized {
-		return "", l.misused("the session is not one of the server's only organization: give another, or --organization")
+		return "", l.misused("the session is not valid, or the server has several organizations: --organization says which")
 	}
 	if a, err = l.checked(a); err != nil {
 		return "", err
