@@ -28,9 +28,11 @@ test: build ## vet and run all tests
 race: ## run the tests of concurrent packages under the race detector
 	$(GO) test -race -short -count=1 -timeout 15m $(RACE)
 
-lint: ## formatting, go vet, staticcheck
+lint: ## formatting, tidy modules, go vet, staticcheck
 	@unformatted="$$(gofmt -l .)"; \
 	  if [ -n "$$unformatted" ]; then echo "not gofmt-clean:"; echo "$$unformatted"; exit 1; fi
+	$(GO) mod tidy -diff
+	cd tools && $(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 

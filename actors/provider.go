@@ -9,6 +9,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // Operation is what a provider is asked to do with money.
@@ -117,11 +118,11 @@ func (v Verdict) String() string {
 // Outcome is a provider's answer to a submission or an inquiry.
 type Outcome struct {
 	Verdict Verdict
-	Reason  string        // for VerdictRefused, VerdictFailed and VerdictNotSent, for example "card_declined"
-	RRN     string        // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
-	Again   time.Duration // for VerdictPending, VerdictUnknown and VerdictAction: when to inquire; 0: the provider time-out, or never for VerdictAction
-	Status  string        // for VerdictPending: a status of the rail's own that it passes through; empty: charging, or refunding
-	Meta    []byte        // JSON object of the rail's own keys, shown in merchant_meta; nil: none
+	Failure payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code: CardDeclined of a refusal, else ProcessingError
+	RRN     string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
+	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: when to inquire; 0: the provider time-out, or never for VerdictAction
+	Status  string          // for VerdictPending: a status of the rail's own that it passes through; empty: charging, or refunding
+	Meta    []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
 
 	// Down says that the provider could not be reached or did not answer: it
 	// counts against the terminal's circuit.
@@ -148,7 +149,11 @@ type Action struct {
 	Params map[string]string
 
 	Page         string        // where the service's own page sends the payer; empty: to URL
+	PageUntil    time.Time     // when Page ends; zero: not before the payer's time is over
+	Code         string        // what the QR code on the service's own page says; empty: it shows none
+	Deposit      string        // the address on a chain that money is sent to, which the page shows; empty: none
 	Material     []byte        // additional_params_for_auth, a JSON object; nil: nothing is to be submitted
+	Requires     []string      // members that what is submitted has to have, each a text that is not blank
 	ExpiresAt    time.Time     // deadline for the material; zero: none
 	Destinations []Destination // receiving institutions to choose from; nil: no choice
 }
@@ -163,7 +168,7 @@ type Report struct {
 	Terminal  ledger.ID
 	At        time.Time
 	What      Reported
-	Reason    string
+	Failure   payment.Failure // without a code: ProcessingError of what is Corrected; of what is TakenBack only its Detail counts
 }
 
 // Reported is what a report is about. The zero value is invalid.

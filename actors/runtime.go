@@ -23,7 +23,7 @@ const (
 	MaxKept    = 131_072 // actors without work, in all registries; beyond only those stay that must (Keeper)
 	MaxWaiting = 64      // messages that wait in one actor while its Change is made durable
 	MaxCalls   = 131_072 // jobs that wait for the pool
-	poolSize   = 64      // jobs of the pool at once
+	poolSize   = 1024    // jobs of the pool at once: rails take seconds
 )
 
 // ErrBusy refuses a command because a bound is reached: try again later.
@@ -34,6 +34,7 @@ type Options struct {
 	Clock   clock.Clock
 	Journal *posting.Journal
 	Log     *slog.Logger
+	Sealer  Sealer // of what requests with keys are answered with; nil: none may come with a key
 
 	// Persist makes a manual clock's next instant durable before it is shown.
 	Persist func(time.Time) error
@@ -51,12 +52,15 @@ type Runtime struct {
 
 	system  *actor.ActorSystem
 	persist func(time.Time) error
+	sealer  Sealer
 	work    work
 	pool    *pool
 	actors  *dispatcher
 	live    atomic.Int64 // actors with work, but for those aside
 	aside   atomic.Int64 // those of registries that count towards no bound
 	kept    atomic.Int64 // actors without
+
+	unreadable atomic.Uint64 // replies that did not open
 
 	gate   sync.RWMutex // a manual clock's step excludes commands
 	manual *clock.Manual
@@ -115,7 +119,7 @@ func New(o Options) *Runtime {
 		o.Handling = handlingTime
 	}
 	return &Runtime{
-		Clock: o.Clock, Journal: o.Journal, Log: o.Log, persist: o.Persist, manual: manual, handling: o.Handling,
+		Clock: o.Clock, Journal: o.Journal, Log: o.Log, persist: o.Persist, sealer: o.Sealer, manual: manual, handling: o.Handling,
 		context: ctx, cancel: cancel,
 		// The library's loggers print whole messages; nothing of it is logged.
 		system: actor.NewActorSystemWithConfig(actor.Configure(
@@ -186,6 +190,9 @@ func (rt *Runtime) run(job func()) {
 	defer func() { rt.Recovered("a job of the pool", recover()) }()
 	job()
 }
+
+// Calling is how many jobs of the pool are under way now: calls at rails, mostly.
+func (rt *Runtime) Calling() int { return int(rt.pool.busy.Load()) }
 
 // crowded tells that there is enough to do: what is due can wait.
 func (rt *Runtime) crowded() bool {

@@ -47,6 +47,8 @@ type pool struct {
 	size    int
 	closed  bool
 	ended   sync.WaitGroup
+
+	busy atomic.Int32 // jobs under way
 }
 
 func newPool(size int) *pool { return &pool{size: size} }
@@ -89,7 +91,9 @@ func (p *pool) run() {
 			p.jobs = nil
 		}
 		p.mu.Unlock()
+		p.busy.Add(1)
 		job()
+		p.busy.Add(-1)
 	}
 }
 

@@ -30,11 +30,11 @@ func TestAllUnauthorizedAnswersAreTheSame(t *testing.T) {
 	revoked := adminOf("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
 	h.admin().do("DELETE", "/api/v1/api_keys/"+revoked.at("id"), "").want(200, "")
 	expired := adminOf("/api/v1/api_keys", `{"name":"e","partner_id":1,"expires_at":"2026-09-03T10:16:00Z"}`).want(201, "")
-	elsewhere := h.admin().post("/api/v1/partners", `{"name":"E","login":"elsewhere","pass":"p","source_addresses":["192.0.2.0/24"]}`).want(201, "")
+	elsewhere := h.admin().post("/api/v1/partners", `{"name":"E","login":"elsewhere","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
 	restricted := adminOf("/api/v1/api_keys", fmt.Sprintf(`{"name":"s","partner_id":%s}`, elsewhere.at("id"))).want(201, "")
 	idle := h.anyone().with("authorization", "Bearer "+string(h.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "")
 	idleAdmin := h.bearer(string(h.seed.AdminToken), uuid.MustParse(idle.at("data.id")))
-	member := idleAdmin.post("/api/v1/partners", `{"name":"I","login":"i","pass":"p"}`).want(201, "")
+	member := idleAdmin.post("/api/v1/partners", `{"name":"I","login":"i","pass":"nine-Lions-paint"}`).want(201, "")
 	idleKey := idleAdmin.post("/api/v1/api_keys", `{"name":"i","partner_id":`+member.at("id")+`}`).want(201, "")
 	idleOwner := h.anyone().with("x-api-key", idleKey.at("key"), "x-organization-id", idle.at("data.id"))
 	idleOwner.get(transactions+"/"+uuid.NewString()).want(404, "")
@@ -152,6 +152,15 @@ func TestBehindAProxyTLSIsAsked(t *testing.T) {
 	h.anyone().get("/api/v1/health").want(403, body)
 	h.anyone().with("x-forwarded-proto", "http").get("/api/v1/health").want(403, body)
 	h.anyone().with("x-forwarded-proto", "https").get("/api/v1/health").want(200, "")
+	h.anyone().with("x-forwarded-proto", "https, http").get("/api/v1/health").want(403, body)
+	for _, two := range []string{"https\r\nX-Forwarded-Proto: http", "http\r\nx-forwarded-proto: https", "https\r\nX-Forwarded-Proto: https"} {
+		// One of them is what the client itself has sent to the proxy.
+		answers, _ := h.raw("GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Forwarded-Proto: "+two+"\r\n\r\n", 1)
+		if len(answers) != 1 {
+			t.Fatalf("%q: %d answers", two, len(answers))
+		}
+		answers[0].want(403, body)
+	}
 	h = open(t, trusting("192.0.2.0/24"))
 	h.anyone().with("x-forwarded-proto", "https").get("/api/v1/health").want(403, body)
 }

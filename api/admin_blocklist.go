@@ -49,7 +49,7 @@ func (s *Server) blockDraft(f *form) directory.BlockDraft {
 	case !isText:
 		f.problems.add("value", "value must be a string")
 	case !validCard(number):
-		f.problems.add("value", "must be a card number")
+		f.problems.add("value", "invalid cardnumber")
 	default:
 		d.Value = s.cfg.Fingerprint(number)
 		d.Masked = masked(number)

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,8 +94,8 @@ func TestValuesThatTheBlocklistRefuses(t *testing.T) {
 		`{"kind":"country","value":"RUS"}`:                           "value: must be the two letters of a country (ISO 3166-1)",
 		`{"kind":"country","value":"XX"}`:                            "value: must be the two letters of a country (ISO 3166-1)",
 		`{"kind":"country","value":"UK"}`:                            "value: must be the two letters of a country (ISO 3166-1)",
-		`{"kind":"bin","value":"42424"}`:                             "value: must be the first 6 to 8 digits of card numbers",
-		`{"kind":"bin","value":"424242424"}`:                         "value: must be the first 6 to 8 digits of card numbers",
+		`{"kind":"bin","value":"42424"}`:                             "value: must be the first 6 to 8 digits of card numbers, which don't begin with 0",
+		`{"kind":"bin","value":"424242424"}`:                         "value: must be the first 6 to 8 digits of card numbers, which don't begin with 0",
 		`{"kind":"email","value":"anna"}`:                            "value: must be an e-mail address",
 		`{"kind":"phone","value":"1234"}`:                            "value: must be a telephone number of 5 to 15 digits",
 		`{"kind":"ip","value":"192.0.2.0/33"}`:                       "value: must be an IP address or a CIDR prefix",
@@ -102,11 +103,13 @@ func TestValuesThatTheBlocklistRefuses(t *testing.T) {
 		`{"kind":"card"}`:                                            "value: value is required",
 		`{"kind":"card","value":null}`:                               "value: value is required",
 		`{"kind":"card","value":424242424242}`:                       "value: value must be a string",
-		`{"kind":"card","value":"42424242424"}`:                      "value: must be a card number",
-		`{"kind":"card","value":"4242424242424241"}`:                 "value: must be a card number",
-		`{"kind":"card","value":"4242 4242 4242 4242"}`:              "value: must be a card number",
-		`{"kind":"card","value":"0123456789abcdef0123456789abcdef"}`: "value: must be a card number",
-		`{"kind":"card","value":"42424242424242424242"}`:             "value: must be a card number",
+		`{"kind":"card","value":"42424242424"}`:                      "value: invalid cardnumber",
+		`{"kind":"card","value":"04242424242424242"}`:                "value: invalid cardnumber",
+		`{"kind":"bin","value":"042424"}`:                            "value: must be the first 6 to 8 digits of card numbers, which don't begin with 0",
+		`{"kind":"card","value":"4242424242424241"}`:                 "value: invalid cardnumber",
+		`{"kind":"card","value":"4242 4242 4242 4242"}`:              "value: invalid cardnumber",
+		`{"kind":"card","value":"0123456789abcdef0123456789abcdef"}`: "value: invalid cardnumber",
+		`{"kind":"card","value":"42424242424242424242"}`:             "value: invalid cardnumber",
 	} {
 		if a := h.admin().post(blocklist, body); a.status != 422 || a.problemsOf() != want {
 			t.Errorf("%s: %d %s, want %s", body, a.status, a.body, want)
@@ -159,4 +162,28 @@ func TestACardOnTheBlocklistIsNowhereToBeRead(t *testing.T) {
 	if files == 0 {
 		t.Error("there are no files")
 	}
+}
+
+// With zeros before it a number still passes the Luhn check, and is none that a block
+// list or a limit knows: it is no card's wherever a number is taken.
+func TestACardWithAZeroBeforeItIsRefusedWhereverANumberIsTaken(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.admin().post(blocklist, `{"kind":"card","value":"4242424242424242"}`).want(201, "")
+	h.admin().post(blocklist, `{"kind":"bin","value":"555555"}`).want(201, "")
+	const invalid = `{"errors":[{"code":"invalid","detail":"invalid cardnumber","field":"%s"}]}`
+	for _, number := range []string{"04242424242424242", "0004242424242424242", "005555555555554444"} {
+		storage := `"money_storage":{"type":"bank_card","cardnumber":"` + number + `",` + cardRest + `}`
+		for _, kind := range []string{"payment", "payout"} {
+			h.partner().post(transactions, `{"params":{"env":"test","type":"`+kind+`","amount":"1250","currency":"USD","returnUrl":"`+shopOK+`","failUrl":"`+shopNo+`",`+storage+`}}`).
+				want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
+		}
+		made := h.hosted("")
+		h.partner().post(transactions+"/continue/"+made.at("id"), `{`+storage+`}`).want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
+		action, _ := h.browse(made.at("widget_url")).form()
+		h.send(action, card(number)).shows(422, "Pay by card", "Check the card number")
+		h.stands(made.at("id")).is("created", "")
+		h.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(422, fmt.Sprintf(invalid, "value"))
+	}
+	h.admin().post(blocklist, `{"kind":"bin","value":"055555"}`).want(422, "")
 }

@@ -3,6 +3,8 @@ package api_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 )
 
 const connection = `"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
@@ -50,8 +52,8 @@ func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
 		t.Helper()
 		return h.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{`+params+`}}`).want(status, "")
 	}
-	patch(`"base_url":"https://moved.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","webhook_secret":"\u2022\u2022\u2022"`, 200)
-	if got := stored(); got != "https://moved.example mzk_first hook" {
+	patch(`"base_url":"https://PLATFORM.example:443/moved","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","webhook_secret":"\u2022\u2022\u2022"`, 200)
+	if got := stored(); got != "https://PLATFORM.example:443/moved mzk_first hook" {
 		t.Errorf("stored %s", got)
 	}
 	patch(connection+`,"api_key":"mzk_second"`, 200)
@@ -65,6 +67,28 @@ func TestAMaskThatIsSentBackKeepsWhatIsStored(t *testing.T) {
 	h.restart()
 	if got := stored(); got != "https://platform.example/prefix mzk_second " {
 		t.Errorf("stored over a restart %s", got)
+	}
+}
+
+// Whoever may set where a platform is, and never read the key to it, would have it sent
+// to a server of their own.
+func TestAStoredKeyIsNotSentToAnotherServer(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	id := h.admin().post("/api/v1/terminal", connecting(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
+	const who = `,"organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
+	for _, address := range []string{"https://elsewhere.example", "https://platform.example:8443", "https://platform.example.elsewhere.example/prefix", "http://127.0.0.1:8080"} {
+		a := h.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"`+address+`"`+who+`,"api_key":"\u2022••","webhook_secret":"•••"}}`).want(422, "")
+		if a.at("errors.0.field") != "provider_params.api_key" {
+			t.Errorf("%s: %s", address, a.body)
+		}
+		if connected := h.directory.Connected(); len(connected) != 1 || connected[0].Connection.BaseURL != "https://platform.example/prefix" {
+			t.Errorf("%s: the terminal has moved", address)
+		}
+	}
+	h.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"https://elsewhere.example"`+who+`,"api_key":"mzk_second","webhook_secret":"•••"}}`).want(200, "")
+	if c := h.directory.Connected()[0].Connection; c.BaseURL != "https://elsewhere.example" || c.APIKey != "mzk_second" || c.WebhookSecret != "hook" {
+		t.Errorf("stored %s %s %s", c.BaseURL, c.APIKey, c.WebhookSecret)
 	}
 }
 
@@ -83,4 +107,45 @@ func TestAConnectionIsCheckedWhenItIsAskedFor(t *testing.T) {
 	}
 	// Only a sandbox, which this is, may do without TLS, and only on this machine.
 	h.admin().post("/api/v1/terminal", connecting(`"base_url":"http://127.0.0.1:8443","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"k"`)).want(201, "")
+}
+
+// Whatever a terminal's parameters call a secret, it is written and never read, of every
+// provider; what nobody here knows is kept, and named.
+func TestATerminalShowsNoSecretAndWarnsOfWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const secrets = `"api_secret":"CANARY-1","auth":{"access_token":"CANARY-2","user":"u"},"PASSWORD":"CANARY-3","publishable_key":"pk_1"`
+	const shown = `{"priority":3,"api_secret":"•••","auth":{"access_token":"•••","user":"u"},"PASSWORD":"•••","publishable_key":"pk_1"}`
+	made := h.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
+	const warned = `["provider_params.PASSWORD is not known here; it is kept as it is","provider_params.api_secret is not known here; it is kept as it is","provider_params.auth is not known here; it is kept as it is","provider_params.publishable_key is not known here; it is kept as it is"]`
+	path := "/api/v1/terminal/" + made.at("data.id")
+	again := h.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
+	patched := h.admin().patch(path, `{"name":"T","provider_params":`+shown+`,"merchant_params":{"my_key":"•••"}}`).want(200, "")
+	for what, a := range map[string]*answer{"made": made, "again": again, "patched": patched} {
+		if a.at("warnings") != warned {
+			t.Errorf("%s: warned %s", what, a.body)
+		}
+	}
+	h.restart()
+	read := h.admin().get(path).want(200, "")
+	for what, a := range map[string]*answer{"made": made, "again": again, "patched": patched, "read": read, "listed": h.admin().get("/api/v1/terminals").want(200, "")} {
+		if strings.Contains(a.body, "CANARY") {
+			t.Errorf("%s: a secret is shown: %s", what, a.body)
+		}
+	}
+	if !strings.Contains(read.body, `"provider_params":`+shown) || !strings.Contains(read.body, `"merchant_params":{"my_key":"•••"}`) {
+		t.Errorf("read as %s", read.body)
+	}
+	id, err := uuid.Parse(made.at("data.id"))
+	must(t, err)
+	kept, _ := h.directory.Terminal(h.seed.First.Org, id)
+	if got := string(kept.ProviderParams); got != `{"priority":3,`+secrets+`}` {
+		t.Errorf("kept as %s", got)
+	}
+	if a := h.admin().patch(path, `{"provider_params":{"other_secret":"•••"}}`).want(422, ""); a.at("errors.0.field") != "provider_params.other_secret" {
+		t.Errorf("a mask of nothing: %s", a.body)
+	}
+	if a := h.admin().patch(path, `{"provider_params":{"priority":1}}`).want(200, ""); strings.Contains(a.body, "warnings") {
+		t.Errorf("warned of nothing: %s", a.body)
+	}
 }

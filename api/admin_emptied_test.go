@@ -14,7 +14,7 @@ func TestAnEmptyAddressOrSecretIsRefused(t *testing.T) {
 	before := h.events()
 	for field, detail := range map[string]string{"notify_url": whenEmpty, "secret": noSecret} {
 		for _, a := range []*answer{
-			h.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"p","`+field+`":""}`),
+			h.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"nine-Lions-paint","`+field+`":""}`),
 			h.admin().patch("/api/v1/partners/1", `{"`+field+`":""}`),
 		} {
 			if a.want(422, ""); a.problemsOf() != field+": "+detail {
@@ -54,7 +54,7 @@ func TestNullTakesAnAddressAndASecretAway(t *testing.T) {
 	if a.at("data.notify_url") != "null" || a.at("data.secret") != "null" {
 		t.Errorf("%s", a.body)
 	}
-	h.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"p","notify_url":null,"secret":null}`).want(201, "")
+	h.admin().post("/api/v1/partners", `{"name":"n","login":"l","pass":"nine-Lions-paint","notify_url":null,"secret":null}`).want(201, "")
 	path := h.terminalAt(`,"merchant_params":{"notify_url":"https://shop.example/n","secret":"a"}`)
 	a = h.admin().patch(path, `{"merchant_params":{"notify_url":null,"secret":null}}`).want(200, "")
 	if strings.Contains(a.body, mask) || strings.Contains(a.body, "shop.example") {

@@ -9,7 +9,7 @@ import (
 // hooked are the two things that have a notification address: how each is made and
 // changed, and which field is refused.
 var hooked = []struct{ name, list, create, change, field string }{
-	{"partner", "/api/v1/partners", `{"name":"n","login":"%[2]s","pass":"p","notify_url":%[1]s}`, `{"notify_url":%s}`, "notify_url"},
+	{"partner", "/api/v1/partners", `{"name":"n","login":"%[2]s","pass":"nine-Lions-paint","notify_url":%[1]s}`, `{"notify_url":%s}`, "notify_url"},
 	{"terminal", "/api/v1/terminal", `{"name":"%[2]s","partner_id":1,"provider":"simulator","type":"merchant","merchant_params":{"notify_url":%[1]s}}`,
 		`{"merchant_params":{"notify_url":%s}}`, "merchant_params.notify_url"},
 }

@@ -16,6 +16,7 @@ type change[T any] struct {
 	status int
 	bare   bool // the fields are at the top level too
 	append func(*encoder, T)
+	warn   func(T) []string // what the caller should know of it besides; nil: nothing
 }
 
 // run makes a change once: with an Idempotency-Key that was used already, its
@@ -38,14 +39,30 @@ func (h change[T]) run(s *Server, c *call, do func(context.Context) (T, error)) 
 	if err != nil {
 		return s.orRepeat(c, key, err)
 	}
-	single(c, h.status, h.bare, made, h.append)
+	writeJSON(c.RequestCtx, h.status, h.body(made))
 	return nil
+}
+
+// body is the answer's. It has a list of warnings where there are any.
+func (h change[T]) body(made T) []byte {
+	body := singleBody(h.bare, made, h.append)
+	if h.warn == nil {
+		return body
+	}
+	warnings := h.warn(made)
+	if len(warnings) == 0 {
+		return body
+	}
+	e := encoder{body[:len(body)-1]} // the object goes on
+	e.texts("warnings", warnings)
+	e.close('}')
+	return e.buf
 }
 
 // answer is what is kept with the key. It sees the same thing as the caller, but
 // for the instants that are not known yet.
 func (h change[T]) answer(made any) directoryactor.Answer {
-	return directoryactor.Answer{Status: h.status, Body: singleBody(h.bare, made.(T), h.append)}
+	return directoryactor.Answer{Status: h.status, Body: h.body(made.(T))}
 }
 
 // orRepeat answers a write that was refused, if its key is used by now, with the

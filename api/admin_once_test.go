@@ -19,7 +19,7 @@ func (h *house) writes() []write {
 	h.t.Helper()
 	const terminal = `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`
 	organization := h.admin().post("/api/v1/organizations", `{"name":"O"}`).want(201, "").at("data.id")
-	partner := h.admin().post("/api/v1/partners", `{"name":"P","login":"p","pass":"p"}`).want(201, "").at("id")
+	partner := h.admin().post("/api/v1/partners", `{"name":"P","login":"p","pass":"nine-Lions-paint"}`).want(201, "").at("id")
 	kept, gone := h.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id"), h.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
 	key := h.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":1}`).want(201, "").at("id")
 	h.admin().put(rates, `{"from":"EUR","to":"RUB","rate":"100"}`).want(200, "")
@@ -29,7 +29,7 @@ func (h *house) writes() []write {
 	return []write{
 		{"POST organizations", "POST", "/api/v1/organizations", `{"name":"New"}`},
 		{"PATCH organizations", "PATCH", "/api/v1/organizations/" + organization, `{"name":"Newer"}`},
-		{"POST partners", "POST", "/api/v1/partners", `{"name":"New","login":"new","pass":"p"}`},
+		{"POST partners", "POST", "/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`},
 		{"PATCH partners", "PATCH", "/api/v1/partners/" + partner, `{"name":"Newer"}`},
 		{"DELETE partners", "DELETE", "/api/v1/partners/" + partner, ""},
 		{"POST terminal", "POST", "/api/v1/terminal", terminal},
@@ -111,7 +111,7 @@ func TestEveryWriteOfTheAdministrationTakesAKey(t *testing.T) {
 func TestAKeyOfTheAdministrationBelongsToOneRequest(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	const path, body = "/api/v1/partners", `{"name":"New","login":"new","pass":"p"}`
+	const path, body = "/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`
 	made := h.admin().keyed("k").post(path, body).want(201, "")
 	h.admin().keyed("k").post("/api/v1/organizations", body).want(409, keyConflict)
 	h.admin().keyed("k").patch(path+"/"+made.at("id"), body).want(409, keyConflict)
@@ -133,7 +133,7 @@ func TestAKeyOfTheAdministrationIsFreeUntilSomethingChanges(t *testing.T) {
 	h := open(t)
 	for _, nothing := range []write{
 		{"k", "POST", "/api/v1/partners", `{"name":"New"}`},
-		{"k", "POST", "/api/v1/partners", `{"name":"New","login":"demo","pass":"p"}`},
+		{"k", "POST", "/api/v1/partners", `{"name":"New","login":"demo","pass":"nine-Lions-paint"}`},
 		{"k", "DELETE", "/api/v1/partners/99", ""},
 		{"k", "PATCH", "/api/v1/partners/1", `{}`},
 		{"k", "PATCH", "/api/v1/partners/1", `{"active":true}`},

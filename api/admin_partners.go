@@ -28,7 +28,7 @@ func (s *Server) createPartner(c *call) error {
 		defer clear(pass)
 		active := f.flag("active")
 		draft := directory.PartnerDraft{
-			Name: f.textOr("name"), Login: f.textOr("login"), Email: f.textOr("email"), Lang: f.textOr("lang"),
+			Name: f.textOr("name"), Login: f.textOr("login"), Email: f.textOr("email"), Lang: valueOf(f.lang()),
 			NotifyURL: valueOf(f.notifyURL()), Secret: valueOf(f.secret()), Inactive: active != nil && !*active,
 			Sources: valueOf(f.texts("source_addresses")), Overdraft: valueOf(f.overdraft("overdraft_limit")),
 		}
@@ -41,6 +41,9 @@ func (s *Server) createPartner(c *call) error {
 func (f *form) notifyURL() *string { return f.filled("notify_url", directory.EmptyNotifyURL) }
 
 func (f *form) secret() *string { return f.filled("secret", directory.EmptySecret) }
+
+// lang is a partner's language; null takes it away, and an empty one is none.
+func (f *form) lang() *string { return f.filled("lang", directory.LanguageRule) }
 
 // listPartners is GET /partners, newest first.
 func (s *Server) listPartners(c *call) error {
@@ -80,7 +83,7 @@ func (s *Server) patchPartner(c *call) error {
 		pass := f.password("pass")
 		defer clear(pass)
 		patch := directory.PartnerPatch{
-			Name: f.text("name"), Email: f.text("email"), Lang: f.text("lang"), NotifyURL: f.notifyURL(), Secret: f.secret(),
+			Name: f.text("name"), Email: f.text("email"), Lang: f.lang(), NotifyURL: f.notifyURL(), Secret: f.secret(),
 			Active: f.flag("active"), Sources: f.texts("source_addresses"), Overdraft: f.overdraft("overdraft_limit"),
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Partner, error) {

@@ -29,6 +29,10 @@ func (f *form) overdraft(name string) *[]directory.Overdraft {
 		if !more {
 			return &limits
 		}
+		if len(limits) == directory.MaxOverdraft || f.problems.full() {
+			f.problems.add(name, name+" has more than "+strconv.Itoa(directory.MaxOverdraft)+" entries")
+			return nil
+		}
 		if !isObject(element) {
 			f.problems.add(name, name+" must hold objects of currency, network, env and amount")
 			return nil

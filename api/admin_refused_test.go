@@ -29,7 +29,7 @@ func TestACreateIsRefusedForAllItsFieldsAtOnce(t *testing.T) {
 		{"partners", `{"name":"","login":"a b","pass":"","email":"x","lang":"?","notify_url":"x","secret":5,"source_addresses":["x"],"overdraft_limit":{},"active":"yes"}`,
 			"name login pass email lang notify_url secret source_addresses.0 overdraft_limit active"},
 		{"partners", `{"active":1}`, "name login pass active"},
-		{"partners", `{"name":"n","login":"l","pass":"p","overdraft_limit":[{"currency":"JPY","env":"live","amount":5},{"currency":"USDT","amount":"1"},{"currency":"USD","network":"tron","amount":"1"}]}`,
+		{"partners", `{"name":"n","login":"l","pass":"nine-Lions-paint","overdraft_limit":[{"currency":"JPY","env":"live","amount":5},{"currency":"USDT","amount":"1"},{"currency":"USD","network":"tron","amount":"1"}]}`,
 			"overdraft_limit.0.currency overdraft_limit.0.env overdraft_limit.0.amount overdraft_limit.1.network overdraft_limit.2.network"},
 		{"terminal", `{"name":"","partner_id":99,"provider":"x","type":"x","is_active":1,"env":"x","provider_params":{"priority":"1","networks":["nowhere"],"methods":["cash"],"max_amount":"0","fee_bps":5,"settlement_currency":"USDT"},"merchant_adapter":"\u0001","merchant_params":{"notify_url":"x","secret":5}}`,
 			"name partner_id provider type is_active env provider_params.methods provider_params.priority provider_params.fee_bps provider_params.networks provider_params.max_amount merchant_adapter merchant_params.secret merchant_params.notify_url"},

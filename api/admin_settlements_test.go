@@ -90,7 +90,7 @@ func TestAKeyAndAReferenceOfASettlement(t *testing.T) {
 	if again := h.admin().keyed("other").post(partnersSettlements, settledIn).want(201, first.body); !again.replays() {
 		t.Error("the reference was free")
 	}
-	h.admin().keyed("other").post("/api/v1/partners", `{"name":"New","login":"new","pass":"p"}`).want(201, "")
+	h.admin().keyed("other").post("/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`).want(201, "")
 	h.admin().keyed("k").post(partnersSettlements, settledIn+" ").want(409, keyConflict)
 	// A key that was used is looked at before the reference.
 	h.admin().keyed("other").post(partnersSettlements, settledIn).want(409, keyConflict)
@@ -172,7 +172,7 @@ func TestSettlementsAddUp(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	random := dice(t)
-	partner := h.admin().post("/api/v1/partners", `{"name":"Sums","login":"sums","pass":"p"}`).want(201, "").at("id")
+	partner := h.admin().post("/api/v1/partners", `{"name":"Sums","login":"sums","pass":"nine-Lions-paint"}`).want(201, "").at("id")
 	key := h.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":`+partner+`}`).want(201, "").at("key")
 	terminal := h.admin().post("/api/v1/terminal", `{"name":"T","partner_id":`+partner+`,"provider":"simulator","type":"payment","env":"test",`+
 		`"provider_params":{"fee_fixed":"300"}}`).want(201, "").at("data.id")

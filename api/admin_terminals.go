@@ -19,7 +19,7 @@ var (
 
 // createTerminal is POST /terminal.
 func (s *Server) createTerminal(c *call) error {
-	how := change[*directory.Terminal]{status: fiber.StatusCreated, append: appendTerminal}
+	how := change[*directory.Terminal]{status: fiber.StatusCreated, append: appendTerminal, warn: unknownParams}
 	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Terminal, error) {
 		f, err := formOf(c, terminalFields...)
 		if err != nil {
@@ -54,7 +54,7 @@ func (s *Server) readTerminal(c *call) error {
 
 // patchTerminal is PATCH /terminal/{id}.
 func (s *Server) patchTerminal(c *call) error {
-	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal}
+	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal, warn: unknownParams}
 	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
 		t, found := s.cfg.Directory.Terminal(org, id)
 		if !found {
@@ -83,6 +83,19 @@ func (s *Server) deleteTerminal(c *call) error {
 	})
 }
 
+// maxWarnings bounds the warnings of one answer.
+const maxWarnings = 50
+
+// unknownParams warns of keys that nobody here reads: a slip of the pen in one that is
+// known would otherwise pass for a setting.
+func unknownParams(t *directory.Terminal) (warnings []string) {
+	unknown := t.Unknown()
+	for _, key := range unknown[:min(len(unknown), maxWarnings)] {
+		warnings = append(warnings, "provider_params."+key+" is not known here; it is kept as it is")
+	}
+	return warnings
+}
+
 func appendTerminal(e *encoder, t *directory.Terminal) {
 	e.id("id", t.ID)
 	e.text("name", t.Name)
@@ -91,9 +104,9 @@ func appendTerminal(e *encoder, t *directory.Terminal) {
 	e.text("type", string(t.Type))
 	e.boolean("is_active", t.Active)
 	e.word("env", t.Env.String())
-	appendProviderParams(e, t.ProviderParams)
+	appendParams(e, "provider_params", t.ProviderParams)
 	e.text("merchant_adapter", t.MerchantAdapter)
-	appendMerchantParams(e, t.MerchantParams)
+	appendParams(e, "merchant_params", t.MerchantParams)
 	e.booked("created_at", t.Created)
 }
 

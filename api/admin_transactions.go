@@ -98,6 +98,9 @@ func (s *Server) findTransaction(c *call) (result paymentactor.Result, err error
 	if err != nil {
 		return result, err
 	}
+	if c.who.Key != nil {
+		return s.cfg.Payments.Current(paymentactor.Command{Org: c.who.Org, Partner: c.who.Partner.Number, ID: id}, false)
+	}
 	if c.who.Partner != nil {
 		return s.cfg.Payments.Read(c.who.Org, c.who.Partner.Number, id)
 	}

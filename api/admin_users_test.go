@@ -68,7 +68,7 @@ func TestUsersAreAdministered(t *testing.T) {
 func TestEachFieldOfAUserIsChecked(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	stranger := h.admin().with("x-organization-id", h.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"p"}`).want(201, "").at("id")
+	stranger := h.admin().with("x-organization-id", h.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id")
 	path := users + "/" + h.user("anna", `"client"`, "").at("data.id")
 	before := h.events()
 	for _, c := range []struct{ name, value, more, field string }{
@@ -118,7 +118,7 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 	for _, taken := range []string{"anna", "demo"} {
 		h.admin().post(users, `{"login":"`+taken+`","pass":"`+goodPass+`","name":"N","roles":["client"]}`).want(409, `{"error":"conflict","message":"login: the login is taken"}`)
 	}
-	h.admin().post("/api/v1/partners", `{"name":"P","login":"anna","pass":"p"}`).want(409, "")
+	h.admin().post("/api/v1/partners", `{"name":"P","login":"anna","pass":"nine-Lions-paint"}`).want(409, "")
 	if after := h.events(); after != before {
 		t.Errorf("%s events, were %s: something was stored", after, before)
 	}
@@ -176,13 +176,13 @@ func TestAPartnersPasswordIsReplaced(t *testing.T) {
 	if a := h.admin().patch("/api/v1/partners/1", `{"pass":""}`).want(422, ""); a.at("errors.0.field") != "pass" {
 		t.Errorf("%s", a.body)
 	}
-	h.admin().patch("/api/v1/partners/999", `{"pass":"new"}`).want(404, "")
+	h.admin().patch("/api/v1/partners/999", `{"pass":"another-Lion-paints-9"}`).want(404, "")
 	h.admin().patch("/api/v1/partners/1", `{"name":"Other"}`).want(200, "")
 	h.bearer(old, h.seed.First.Org).get("/api/v1/balances").want(200, "")
-	h.admin().patch("/api/v1/partners/1", `{"pass":"new"}`).want(200, "")
+	h.admin().patch("/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`).want(200, "")
 	h.bearer(old, h.seed.First.Org).get("/api/v1/balances").want(401, unauthorized)
 	login(string(h.seed.First.Pass)).want(401, unauthorized)
-	login("new").want(201, "")
+	login("another-Lion-paints-9").want(201, "")
 	h.partner().get("/api/v1/balances").want(200, "") // keys have nothing to do with it
 }
 

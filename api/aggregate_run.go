@@ -2,14 +2,14 @@ package api
 
 import (
 	"cmp"
-	"crypto/tls"
+	"context"
 	"net"
 	"syscall"
 	"time"
 
-	"github.com/valyala/fasthttp"
 	"golang.org/x/sys/unix"
 
+	"mizan/internal/fair"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -17,21 +17,33 @@ import (
 // Bounds of aggregates: each may read every transaction of an organization, and
 // what they take is taken from payments.
 const (
-	maxAggregates     = 2               // at once
-	maxAggregateQueue = 32              // waiting until one of those ends
-	aggregateWait     = 3 * time.Second // for a turn, unless Config says otherwise
-	aggregateTime     = 20 * time.Second
-	checkEvery        = 256 // rows or records between two looks at whether anybody still waits
+	maxAggregates     = 2                      // at once
+	maxAggregateQueue = 32                     // waiting until it is their turn
+	maxAggregatesEach = 8                      // of one partner, at once and waiting
+	aggregateSlice    = 100 * time.Millisecond // after which others have their turn
+	aggregateWait     = 3 * time.Second        // for the first turn, unless Config says otherwise
+	aggregateTime     = 20 * time.Second       // of one's own turns
+	checkEvery        = 256                    // rows or records between two looks at whether anybody still waits
 )
 
-// aggregates lets so many aggregates of a server run at once.
+// aggregates lets so many aggregates of a server run at once. Organizations, and the
+// partners of each, take turns, also while one runs: none waits for another's longest.
 type aggregates struct {
-	running, waiting chan struct{}
-	wait             time.Duration
+	turns *fair.Gate[turn]
+	wait  time.Duration
+}
+
+// turn is whose an aggregate is: an organization or, with a number, a partner of it.
+type turn struct {
+	org     ledger.ID
+	partner int64
 }
 
 func newAggregates(wait time.Duration) *aggregates {
-	return &aggregates{wait: cmp.Or(wait, aggregateWait), running: make(chan struct{}, maxAggregates), waiting: make(chan struct{}, maxAggregateQueue)}
+	return &aggregates{
+		wait:  cmp.Or(wait, aggregateWait),
+		turns: fair.New[turn](fair.Bounds{Inside: maxAggregates, Waiting: maxAggregateQueue, Each: maxAggregatesEach}),
+	}
 }
 
 // answer is GET /transactions/aggregate.
@@ -41,16 +53,18 @@ func (a *aggregates) answer(s *Server, c *call) error {
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	if err := a.enter(c.RequestCtx); err != nil {
+	place, err := a.enter(s, c)
+	if err != nil {
 		return err
 	}
-	defer func() { <-a.running }()
+	patience := patience{ctx: s.serving, conn: c.Conn(), until: time.Now().Add(aggregateTime), place: place}
+	defer patience.leave()
 	view := s.cfg.Journal.View()
 	defer view.Close()
 	sum := aggregate{
 		walk:  walk{view: view, org: c.who.Org, of: q.listOf(c)},
 		query: q, partner: c.who.Partner.Number, groups: make(map[group]*sums),
-		patience: patience{ctx: c.RequestCtx, until: time.Now().Add(aggregateTime)},
+		patience: &patience,
 	}
 	if err := sum.run(); err != nil {
 		return err
@@ -63,24 +77,18 @@ func (a *aggregates) answer(s *Server, c *call) error {
 	return nil
 }
 
-// enter waits for its turn; whoever has got it takes one out of running at its end.
-func (a *aggregates) enter(ctx *fasthttp.RequestCtx) error {
-	select {
-	case a.waiting <- struct{}{}:
-	default:
-		return unavailable("too many aggregates are under way")
+// enter waits for the caller's turn.
+func (a *aggregates) enter(s *Server, c *call) (*fair.Place[turn], error) {
+	ctx, cancel := context.WithTimeout(s.serving, a.wait)
+	defer cancel()
+	place, err := a.turns.Enter(ctx, turn{org: c.who.Org}, turn{c.who.Org, c.who.Partner.Number})
+	switch {
+	case err == nil:
+		return place, nil
+	case s.serving.Err() != nil:
+		return nil, unavailable("the service is stopping")
 	}
-	defer func() { <-a.waiting }()
-	timer := time.NewTimer(a.wait)
-	defer timer.Stop()
-	select {
-	case a.running <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return unavailable("the service is stopping")
-	case <-timer.C:
-		return unavailable("too many aggregates are under way")
-	}
+	return nil, unavailable("too many aggregates are under way")
 }
 
 func unavailable(why string) error {
@@ -180,9 +188,32 @@ func (a *aggregate) count(stored *posting.Record) error {
 
 // patience ends work that nobody waits for, and work that has no end.
 type patience struct {
-	ctx   *fasthttp.RequestCtx
+	ctx   context.Context // of the server
+	conn  net.Conn        // of the caller
 	until time.Time
+	place *fair.Place[turn] // nil: it is shared with nobody
 	n     int
+}
+
+// leave gives the place back, if there is one.
+func (p *patience) leave() {
+	if p.place != nil {
+		p.place.Leave()
+	}
+}
+
+// share lets others have their turn, for which this one's time does not run.
+func (p *patience) share() error {
+	if p.place == nil {
+		return nil
+	}
+	waited, err := p.place.Share(p.ctx, aggregateSlice)
+	p.until = p.until.Add(waited)
+	if err != nil {
+		p.place = nil
+		return unavailable("the service is stopping")
+	}
+	return nil
 }
 
 // check looks, from time to time, whether to go on; the first time it does.
@@ -198,10 +229,10 @@ func (p *patience) check() error {
 	if time.Now().After(p.until) {
 		return unavailable("there is too much to add up: ask for a shorter time")
 	}
-	if hungUp(p.ctx.Conn()) {
+	if hungUp(p.conn) {
 		return unavailable("the caller has gone")
 	}
-	return nil
+	return p.share()
 }
 
 // hungUp tells whether the other end has closed the connection, also behind data
@@ -213,10 +244,7 @@ func hungUp(c net.Conn) (gone bool) {
 	case *secureConnection:
 		c = line.Conn
 	}
-	if secure, ok := c.(*tls.Conn); ok {
-		c = secure.NetConn()
-	}
-	socket, ok := c.(syscall.Conn)
+	socket, ok := socketOf(c).(syscall.Conn)
 	if !ok {
 		return false
 	}

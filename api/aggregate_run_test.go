@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
+	"mizan/internal/wiping"
 )
 
 // joined is two ends of a loopback connection, as the server sees it and as its
@@ -24,7 +24,7 @@ func joined(t *testing.T, secure bool) (ours, theirs net.Conn) {
 		t.Fatal(err)
 	}
 	if secure {
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{ownCertificate(t)}})
+		l = wiping.Listen(l, &tls.Config{Certificates: []tls.Certificate{ownCertificate(t)}})
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	dialled := make(chan net.Conn, 1)
@@ -92,9 +92,7 @@ func TestACallerWhoHasGoneIsNoticed(t *testing.T) {
 }
 
 func TestPatienceEndsWithItsTime(t *testing.T) {
-	ctx := new(fasthttp.RequestCtx)
-	ctx.Init(&fasthttp.Request{}, nil, nil)
-	p := patience{ctx: ctx, until: time.Now().Add(time.Hour)}
+	p := patience{ctx: t.Context(), until: time.Now().Add(time.Hour)}
 	for range 3 * checkEvery {
 		if err := p.check(); err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"crypto/tls"
 	"io"
 	"net"
 	"sync"
@@ -9,6 +8,9 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"mizan/api/connlimit"
+	"mizan/internal/wiping"
 )
 
 // What is still read from a caller that was hung up on.
@@ -32,10 +34,26 @@ func (l listener) Accept() (net.Conn, error) {
 	}
 	line := &line{under: c, silent: l.silent}
 	l.silent.add(line)
-	if secure, ok := c.(*tls.Conn); ok {
+	line.limited, _ = socketOf(c).(*connlimit.Conn)
+	if secure, ok := c.(*wiping.Conn); ok {
 		return &secureConnection{Conn: secure, line: line}, nil
 	}
 	return &connection{Conn: c, line: line}, nil
+}
+
+// socketOf is the connection that TLS runs on, or the connection itself.
+func socketOf(c net.Conn) net.Conn {
+	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
+		return secure.NetConn()
+	}
+	return c
+}
+
+// noteState is told by the transport how connections stand.
+func noteState(c net.Conn, state fasthttp.ConnState) {
+	if over, ours := c.(interface{ wipe() }); ours && state == fasthttp.StateClosed {
+		over.wipe()
+	}
 }
 
 // connection is a line in the clear.
@@ -43,6 +61,9 @@ type connection struct {
 	net.Conn
 	*line
 }
+
+// wipe is called when the transport is done with the connection.
+func (c *connection) wipe() { c.line.wipe() }
 
 // Read implements net.Conn.
 func (c *connection) Read(p []byte) (int, error) { return c.line.read(p) }
@@ -52,7 +73,7 @@ func (c *connection) Close() error { return c.line.close() }
 
 // secureConnection is a line with the methods by which the server knows TLS.
 type secureConnection struct {
-	*tls.Conn
+	*wiping.Conn
 	*line
 }
 
@@ -62,23 +83,50 @@ func (c *secureConnection) Read(p []byte) (int, error) { return c.line.read(p) }
 // Close implements net.Conn.
 func (c *secureConnection) Close() error { return c.line.close() }
 
+// wipe is called when the transport is done with the connection.
+func (c *secureConnection) wipe() {
+	c.line.wipe()
+	c.Conn.Wipe()
+}
+
 // line is what both kinds of connections do.
 type line struct {
-	under  net.Conn
-	silent *silent
-	spoke  atomic.Bool // the caller has sent something
-	linger atomic.Bool
+	under   net.Conn
+	silent  *silent
+	limited *connlimit.Conn // nil where nobody bounds connections
+	spoke   atomic.Bool     // the caller has sent something
+	ended   atomic.Bool     // the caller sends nothing more
+	linger  atomic.Bool
+	buffer  []byte // of the transport's reader; nil before the first read
 }
 
 // read overwrites what the reader's buffer kept of the last request before it
 // is filled again: the reader asks only for the part that it is done with.
 func (l *line) read(p []byte) (int, error) {
-	clear(p)
+	if l.buffer == nil {
+		l.buffer = p[:cap(p)] // a reader that is empty asks for all of its buffer
+		readerBuffers.take(l)
+	}
+	if l.reuses(p) {
+		clear(p)
+	}
 	n, err := l.under.Read(p)
+	switch {
+	case err == io.EOF && n > 0:
+		err = nil // TLS says so with the last bytes; the next read says it again
+	case err == io.EOF:
+		l.ended.Store(true)
+	}
 	if n > 0 && !l.spoke.Load() && !l.silent.remove(l) {
 		return 0, net.ErrClosed // let go at this moment: nothing of it may begin
 	}
 	return n, err
+}
+
+// reuses tells whether p is the end of the reader's buffer. What is read of a large body
+// goes past it to a buffer that holds nothing yet.
+func (l *line) reuses(p []byte) bool {
+	return len(p) > 0 && &p[:cap(p)][cap(p)-1] == &l.buffer[len(l.buffer)-1]
 }
 
 // close ends the connection. Closing one that has unread bytes resets it, and a
@@ -86,16 +134,65 @@ func (l *line) read(p []byte) (int, error) {
 // server hung up, what it sends is read for a while first.
 func (l *line) close() error {
 	l.silent.remove(l)
-	if l.linger.Load() {
+	if l.linger.Load() { // set by a handler: the transport is done with the request, and closes the connection for it
+		l.wipe()
 		half, ok := l.under.(interface{ CloseWrite() error })
 		if ok && half.CloseWrite() == nil && l.under.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
-			_, _ = io.CopyN(io.Discard, l.under, lingerBytes)
+			_, _ = discard(l.under, lingerBytes)
 		}
 	}
 	return l.under.Close()
 }
 
-func (l *line) hangUp() { l.linger.Store(true) }
+// wipe overwrites what the reader's buffer holds when the connection is over. The
+// transport keeps readers for other connections, which overwrite it too, but only once
+// they come.
+func (l *line) wipe() { readerBuffers.leave(l) }
+
+// readerBuffers knows whose the buffers of the transport's readers are.
+var readerBuffers = ownership{of: make(map[*byte]*line)}
+
+// ownership says which connection a buffer was read into last. A connection learns that
+// it is over when another may have its reader already.
+type ownership struct {
+	mu sync.Mutex
+	of map[*byte]*line // by the buffer's first byte; guarded by mu
+}
+
+// take makes the line's buffer its own.
+func (o *ownership) take(l *line) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.of[&l.buffer[0]] = l
+}
+
+// leave overwrites the line's buffer, if it is still its own.
+func (o *ownership) leave(l *line) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if l.buffer != nil && o.of[&l.buffer[0]] == l {
+		clear(l.buffer)
+		delete(o.of, &l.buffer[0])
+	}
+}
+
+func (l *line) hangUp()       { l.linger.Store(true) }
+func (l *line) lingers() bool { return l.linger.Load() }
+func (l *line) over() bool    { return l.ended.Load() }
+
+func (l *line) known() {
+	if l.limited != nil {
+		l.limited.Known()
+	}
+}
+
+// known says that the caller of this request has shown a valid credential: where
+// connections are short, those of others go first.
+func known(ctx *fasthttp.RequestCtx) {
+	if c, ok := ctx.Conn().(interface{ known() }); ok {
+		c.known()
+	}
+}
 
 // hangUp ends the connection after this answer although the caller may still be
 // sending.
@@ -104,6 +201,19 @@ func hangUp(ctx *fasthttp.RequestCtx) {
 	if c, ok := ctx.Conn().(interface{ hangUp() }); ok {
 		c.hangUp()
 	}
+}
+
+// lingers tells whether hangUp was called.
+func lingers(ctx *fasthttp.RequestCtx) bool {
+	c, ok := ctx.Conn().(interface{ lingers() bool })
+	return ok && c.lingers()
+}
+
+// brokenOff tells whether the connection ended while a request was being read: the
+// transport takes that for the end of a body in chunks.
+func brokenOff(c net.Conn) bool {
+	l, ok := c.(interface{ over() bool })
+	return ok && l.over()
 }
 
 // silent are the connections that have not sent anything yet. The transport

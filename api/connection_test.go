@@ -27,17 +27,59 @@ func TestReadingWipesWhatWasReadBefore(t *testing.T) {
 	}
 }
 
+// The transport gives the reader of a connection that is over to the next one, maybe
+// before the first one's end is known: then what is in it is the next one's.
+func TestTheReadersBufferIsWipedAtTheEndUnlessAnotherConnectionHasIt(t *testing.T) {
+	buffer := make([]byte, 64)
+	reads := func(text string) *line {
+		ours, theirs := net.Pipe()
+		t.Cleanup(func() { _ = ours.Close() })
+		l := &line{under: theirs, silent: new(silent)}
+		l.silent.add(l)
+		go func() { _, _ = ours.Write([]byte(text)) }()
+		if n, err := l.read(buffer); err != nil || string(buffer[:n]) != text {
+			t.Fatal(n, err)
+		}
+		return l
+	}
+	first := reads("4242424242424242")
+	second := reads("cvv=739")
+	if first.wipe(); !bytes.HasPrefix(buffer, []byte("cvv=739\x00")) {
+		t.Errorf("the first one's end leaves %q", buffer)
+	}
+	if second.wipe(); !bytes.Equal(buffer, make([]byte, len(buffer))) {
+		t.Errorf("the second one's end leaves %q", buffer)
+	}
+	if readerBuffers.of[&buffer[0]] != nil {
+		t.Error("the buffer is still somebody's")
+	}
+}
+
 func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 	s := New(Config{})
+	ours, theirs := net.Pipe()
+	defer func() { _, _ = ours.Close(), theirs.Close() }()
 	var body []byte
-	for _, inner := range []fasthttp.RequestHandler{
-		func(ctx *fasthttp.RequestCtx) { body = ctx.Request.Body() },
-		func(ctx *fasthttp.RequestCtx) { body = ctx.Request.Body(); panic(fasthttp.ErrBodyTooLarge) },
+	read := func(ctx *fasthttp.RequestCtx) {
+		if err := s.readBody(&route{access: open}, &call{RequestCtx: ctx}); err != nil {
+			t.Error(err)
+		}
+		if body = ctx.Request.Body(); !bytes.HasPrefix(body, []byte(`{"cvv":"123"`)) {
+			t.Errorf("read %.20q", body)
+		}
+	}
+	small, large := `{"cvv":"123"}`, `{"cvv":"123","more":"`+strings.Repeat("x", firstBuffer)+`"}`
+	for i, inner := range []fasthttp.RequestHandler{
+		read,
+		func(ctx *fasthttp.RequestCtx) { read(ctx); panic(fasthttp.ErrBodyTooLarge) },
+		read,
 	} {
 		ctx := new(fasthttp.RequestCtx)
-		ctx.Init(&fasthttp.Request{}, nil, nil)
+		ctx.Init2(theirs, nil, false)
 		ctx.Request.Header.SetHost("a")
-		ctx.Request.SetBodyString(`{"cvv":"123"}`)
+		sent := []string{small, small, large}[i]
+		ctx.Request.Header.SetContentLength(len(sent))
+		ctx.Request.SetBodyStream(strings.NewReader(sent), len(sent))
 		func() {
 			defer func() { _ = recover() }() // the log is nil: that the body is wiped must not depend on it
 			s.guard(inner)(ctx)

@@ -65,6 +65,10 @@ func (s *Server) contractRoutes() (routes []route) {
 		add(post, base, (*Server).createContract, product)
 		add(get, base+"/:id", (*Server).readContract, product)
 		add(get, base+"/:id/entries", (*Server).contractEntries, product)
+		if product.Reads != nil {
+			add(get, base+"/:id/subscriptions", (*Server).contractSubscriptions, product)
+			add(get, base+"/:id/holders", (*Server).contractHolders, product)
+		}
 		add(get, base+"/:id/schedule.csv", (*Server).contractSchedule, product)
 		add(post, base+"/:id/:action", (*Server).actOnContract, product)
 	}
@@ -137,23 +141,25 @@ func appendFaults(dst []byte, faults *contract.Faults) []byte {
 	e.word("error", "unprocessable_entity")
 	for _, fault := range faults.List {
 		if fault.Field == "action" {
-			e.text("message", fault.Message)
+			e.key("message")
+			e.buf = appendBounded(e.buf, fault.Message)
 			break
 		}
 	}
 	e.enter("details", '{')
 	told := make(map[string]bool)
-	for _, fault := range faults.List {
+	list := faults.List[:min(len(faults.List), maxProblems)]
+	for _, fault := range list {
 		if told[fault.Field] {
 			continue
 		}
 		told[fault.Field] = true
 		e.comma()
-		e.buf = append(appendQuoted(e.buf, fault.Field), ':', '[')
-		for _, other := range faults.List {
+		e.buf = append(appendBounded(e.buf, fault.Field), ':', '[')
+		for _, other := range list {
 			if other.Field == fault.Field {
 				e.comma()
-				e.buf = appendQuoted(e.buf, other.Message)
+				e.buf = appendBounded(e.buf, other.Message)
 			}
 		}
 		e.close(']')

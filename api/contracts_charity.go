@@ -111,7 +111,7 @@ func (q *query) fromDay(name string) ledger.Micros {
 // of a day. Not sent: everything.
 func (q *query) toDay(name string, now time.Time) ledger.Micros {
 	if day, ok := contract.ParseDate(q.values[name]); ok {
-		return ledger.MicrosOf((day + 1).Time()) - 1
+		return throughNow(ledger.MicrosOf((day+1).Time())-1, now)
 	}
 	return throughNow(q.moment(name, forever, dayOrInstant), now)
 }

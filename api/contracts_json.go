@@ -2,7 +2,6 @@ package api
 
 import (
 	contractactor "mizan/actors/contract"
-	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -14,8 +13,6 @@ type style struct {
 	bare  bool // what is empty is left out
 	named bool // with the product's type and the organization
 }
-
-func appendQuoted(dst []byte, said string) []byte { return jsonwalk.AppendText(dst, said) }
 
 // appendContract appends a contract's fields: all of them, or those of its short form
 // where the product has one.

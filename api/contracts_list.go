@@ -75,7 +75,7 @@ func filtersOf(p *contract.Product) (names []string) {
 	if p.Customer != "" {
 		names = append(names, "customer_id")
 	}
-	if p.Holders != nil {
+	if p.Reads != nil {
 		names = append(names, "investor_id")
 	}
 	if p.Arrears != nil {
@@ -144,7 +144,14 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 		if err != nil || !there {
 			return err == nil, err
 		}
-		if q.wants(&r) {
+		wanted := q.wants(&r)
+		if wanted && q.person != nil && !q.customer {
+			_, wanted, err = contractactor.Position(view, q.org, row.ID, *q.person)
+			if err != nil {
+				return false, err
+			}
+		}
+		if wanted {
 			if len(found) == q.limit {
 				next = past
 				return false, nil
@@ -157,6 +164,7 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 	return found, next, err
 }
 
+// wants tells whether a contract is looked for, but for who holds something of it.
 func (q *contractQuery) wants(r *contractactor.Result) bool {
 	c := r.Record
 	switch {
@@ -167,8 +175,6 @@ func (q *contractQuery) wants(r *contractactor.Result) bool {
 	case q.region != "" && contract.Region.Of(c.Values) != q.region, q.kind != "" && c.Type() != q.kind:
 		return false
 	case q.person != nil && q.customer && c.Customer() != *q.person:
-		return false
-	case q.person != nil && !q.customer && !slices.Contains(c.Product.Holders(c), *q.person):
 		return false
 	case q.arrears != nil && c.Product.Arrears(c) != *q.arrears:
 		return false

@@ -28,7 +28,7 @@ func TestWritesOfContractsTakeAnIdempotencyKey(t *testing.T) {
 	path := d.path
 	steps := []struct{ action, body string }{
 		{"submit", ""}, {"review", `{"approved_by":"board"}`}, {"fund", ""}, {"activate", ""},
-		{"profit", `{"gross_profit":"7","period_end_date":"2026-09-30"}`}, {"loss", `{"amount":"5"}`}, {"dissolve", `{"reason":"over"}`},
+		{"profit", `{"gross_profit":"7","period_end_date":"2026-09-07"}`}, {"loss", `{"amount":"5"}`}, {"dissolve", `{"reason":"over"}`},
 	}
 	var answers []*answer
 	for _, step := range steps {

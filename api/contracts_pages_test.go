@@ -126,10 +126,10 @@ func TestTheEntriesOfAContractAreShown(t *testing.T) {
 		t.Errorf("a draft has %s", a.body)
 	}
 	other.follows("fund")
-	d.follows("fund", "activate", `profit gross_profit "101" period_end_date "2026-08-31"`, `loss amount "10"`)
+	d.follows("fund", "activate", `profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "10"`)
 	d.hasMoved(
 		"fund 2026-09-03: Dr A:musharaka:{c} 600, Cr A:cash:AE 600, Dr M:venture_assets:{c} 400, Cr M:partner_capital:{c} 400",
-		"profit 2026-08-31: Dr A:venture_due:{c} 101, Cr I:musharaka 50, Cr L:partner_profit:{c} 51, Dr A:cash:AE 50, Dr L:partner_profit:{c} 51, Cr A:venture_due:{c} 101",
+		"profit 2026-09-03: Dr A:venture_due:{c} 101, Cr I:musharaka 50, Cr L:partner_profit:{c} 51, Dr A:cash:AE 50, Dr L:partner_profit:{c} 51, Cr A:venture_due:{c} 101",
 		"loss 2026-09-03: Dr E:musharaka_loss 6, Cr A:musharaka:{c} 6, Dr M:partner_capital:{c} 4, Cr M:venture_assets:{c} 4",
 	)
 	page := d.get(d.path+"/entries?limit=2").want(200, "")

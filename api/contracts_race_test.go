@@ -109,7 +109,7 @@ func TestProfitAgainstTheLossOfAllIsSettledInSomeOrder(t *testing.T) {
 		if i == crowd/2 {
 			return d.asks("loss", "amount", `"1000000"`)
 		}
-		return d.asks("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-30"`)
+		return d.asks("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-03"`)
 	})
 	if count[200]+count[409] != crowd || count[200] < 1 {
 		t.Fatalf("answered %v", count)

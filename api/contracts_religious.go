@@ -49,6 +49,8 @@ func (s *Server) religiousRoutes() []route {
 		gated(get, "/:product_type/:id", false, typed((*Server).readContract)),
 		gated(get, "/:product_type/:id/review", false, typed((*Server).contractReview)),
 		gated(get, "/:product_type/:id/entries", false, typed((*Server).contractEntries)),
+		gated(get, "/:product_type/:id/subscriptions", false, typed((*Server).contractSubscriptions)),
+		gated(get, "/:product_type/:id/holders", false, typed((*Server).contractHolders)),
 		gated(get, "/:product_type/:id/schedule.csv", false, typed((*Server).contractSchedule)),
 		gated(post, "/:product_type/:id/:action", true, typed((*Server).actOnContract)),
 	}

@@ -103,7 +103,7 @@ func TestEmptyFieldsAreLeftOut(t *testing.T) {
 			`"total_owner_expenses":0,"arrears_amount":0,"rent_receivable":0,`,
 		"sukuk": `"region":"AE","currency":"AED","name":"Tower A","backing_type":"lease","underlying_asset":"An office tower","underlying_asset_value":1000,` +
 			`"total_value":1000,"certificate_value":100,"expected_yield":5,"maturity_months":12,"early_redemption_allowed":false,` +
-			`"certificates_total":10,"certificates_outstanding":0,"total_profit_distributed":0,"isin":"ISIN",`,
+			`"certificates_total":10,"certificates_outstanding":0,"total_profit_distributed":0,"isin":"ISIN","subscriptions_total":0,"holders_total":0,`,
 	} {
 		a := h.session().post(islamic+productType, religiousForm(productType).with(
 			"metadata", `{ }`, "asset_specifications", `{ }`, "supplier", "null", "business_restrictions", "[]", "asset_type", "null", "note", `""`,

@@ -47,15 +47,15 @@ func TestALifeOfMudaraba(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	d := h.vows("mudaraba").approved()
-	d.follows("fund", "activate", `distribute_profit gross_profit 101 period_end_date "2026-09-10"`, `record_loss amount "20" period_end_date "2026-09-11"`, "complete final_value 1000")
+	d.follows("fund", "activate", `distribute_profit gross_profit 101 period_end_date "2026-09-03"`, `record_loss amount "20" period_end_date "2026-09-03"`, "complete final_value 1000")
 	d.hasMoved(
 		"fund 2026-09-03: Dr A:mudaraba:{c} 1000, Cr A:cash:AE 1000",
-		"profit 2026-09-10: Dr A:mudaraba:{c} 50, Dr A:venture_due:{c} 51, Cr I:mudaraba 50, Cr L:manager_profit:{c} 51, Dr L:manager_profit:{c} 51, Cr A:venture_due:{c} 51",
-		"loss 2026-09-11: Dr E:mudaraba_loss 20, Cr A:mudaraba:{c} 20",
+		"profit 2026-09-03: Dr A:mudaraba:{c} 50, Dr A:venture_due:{c} 51, Cr I:mudaraba 50, Cr L:manager_profit:{c} 51, Dr L:manager_profit:{c} 51, Cr A:venture_due:{c} 51",
+		"loss 2026-09-03: Dr E:mudaraba_loss 20, Cr A:mudaraba:{c} 20",
 		"complete 2026-09-03: Dr A:cash:AE 1030, Cr A:mudaraba:{c} 1030",
 	)
 	d.says().tells("status", "completed", "metadata.final_settlement", `{"returned_to_bank":1030,"total_loss":20,"total_profit":50,"variance":-30}`,
-		"metadata.losses", `[{"date":"2026-09-11","loss_amount":20,"new_value":1030}]`)
+		"metadata.losses", `[{"date":"2026-09-03","loss_amount":20,"new_value":1030}]`)
 }
 
 // Specification: a loss that leaves nothing liquidates; there is no action for it.

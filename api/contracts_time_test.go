@@ -73,7 +73,7 @@ func TestContractsAreTheSameAfterARestart(t *testing.T) {
 		"certificate-issues":   {`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`, `subscribe investor_id "` + someone + `" certificates 2`},
 		"managed-investments":  {"fund", "activate", `loss amount "10"`},
 		"leases":               {`acquire ownership_documents ["deed",{"no":1}]`, "activate", `expense amount "1" description "oil"`},
-		"partnerships":         {"fund", "activate", `profit gross_profit "10" period_end_date "2026-09-30"`},
+		"partnerships":         {"fund", "activate", `profit gross_profit "10" period_end_date "2026-09-03"`},
 		"investment-deposits":  {"activate", `profit gross_profit "9"`},
 		"instalment-sales":     {"order_asset"},
 		"safekeeping-deposits": {"activate", `grant_hibah amount "1" granted_by "board"`},

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -14,7 +16,7 @@ import (
 // *notifier.Service is one. Errors are *ledger.Refusal, or the store's.
 type Deliveries interface {
 	Read(org ledger.ID, id notifier.ID) (*notifier.Delivery, error)
-	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.ID, err error)
+	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.Position, err error)
 	Replay(org ledger.ID, id notifier.ID, kept notifier.Keep[*notifier.Delivery]) (*notifier.Delivery, error)
 	ReplayParked(org, to ledger.ID, from, until ledger.Micros, kept notifier.Keep[int]) (replayed int, err error)
 	Test(org, to ledger.ID) (event ledger.ID, a notifier.Attempt, set bool)
@@ -44,7 +46,7 @@ func (s *Server) deliveryRoutes() []route {
 }
 
 // listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, the
-// newest first.
+// newest first (notifier.Service.List says more of what is pending).
 func (s *Server) listDeliveries(c *call) error {
 	org, err := s.organization(c)
 	if err != nil {
@@ -74,12 +76,25 @@ func (s *Server) listDeliveries(c *call) error {
 		appendDelivery(&l.encoder, org, d)
 		l.close('}')
 	}
-	cursor := ""
-	if next != (notifier.ID{}) {
-		cursor = notifier.EventID(org, next).String()
-	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish(deliveriesBy, cursor))
+	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish(deliveriesBy, deliveryCursor(org, next)))
 	return nil
+}
+
+// untried begins a cursor among pending deliveries that were not tried yet.
+const untried = "untried"
+
+// deliveryCursor is a position in a list as its cursor writes it: the event_id behind
+// which it is, after "untried-" among what was not tried yet; empty for the zero value.
+func deliveryCursor(org ledger.ID, at notifier.Position) string {
+	switch {
+	case at == notifier.Position{}:
+		return ""
+	case at.ID == notifier.ID{}:
+		return untried
+	case at.Untried:
+		return untried + "-" + notifier.EventID(org, at.ID).String()
+	}
+	return notifier.EventID(org, at.ID).String()
 }
 
 // deliveriesBy is the cursor's field.
@@ -104,18 +119,27 @@ func (q *query) deliveryState() notifier.State {
 	return states[q.choice(name, notifier.Pending.String(), notifier.Delivered.String(), notifier.Parked.String())]
 }
 
-// delivery is a cursor of deliveries: the event_id after which the page begins.
-func (q *query) delivery(org ledger.ID) notifier.ID {
+// delivery is a cursor of deliveries, as deliveryCursor writes it. Only what is pending
+// has a place among what was not tried yet.
+func (q *query) delivery(org ledger.ID) (at notifier.Position) {
 	said, sent := q.values["cursor"]
 	if !sent {
-		return notifier.ID{}
+		return at
 	}
-	event, err := parseID(said)
+	name := said
+	if rest, found := strings.CutPrefix(said, untried); found && q.values["state"] == notifier.Pending.String() {
+		at.Untried = true
+		if rest == "" {
+			return at
+		}
+		name = strings.TrimPrefix(rest, "-")
+	}
+	event, err := parseID(name)
 	id, known := notifier.OfEvent(org, event)
-	if err != nil || !known {
+	if at.ID = id; err != nil || !known || !strings.EqualFold(deliveryCursor(org, at), said) {
 		q.badCursor()
 	}
-	return id
+	return at
 }
 
 // delivered is the organization that a request is about and the delivery that its
@@ -188,7 +212,7 @@ func (s *Server) replayParked(c *call) error {
 		if terminal == nil && !f.problems.about("terminal_id") {
 			f.problems.add("terminal_id", "terminal_id is required")
 		}
-		from, until := max(0, f.instant("from")), f.until("to", ledger.MicrosOf(s.cfg.Clock.Now()))
+		from, until := max(0, f.instant("from")), f.until("to", s.cfg.Clock.Now())
 		if err := f.problems.err(); err != nil {
 			return 0, err
 		}
@@ -202,13 +226,13 @@ func (s *Server) replayParked(c *call) error {
 }
 
 // until is the instant up to which something is meant, inclusive; 0: everything, as
-// also where the clock's very instant is named (query.upTo).
-func (f *form) until(name string, now ledger.Micros) ledger.Micros {
+// also where it is the clock's now (throughNow).
+func (f *form) until(name string, now time.Time) ledger.Micros {
 	if f.text(name) == nil {
 		return 0
 	}
 	at := f.instant(name)
-	if at == now {
+	if throughNow(at, now) == forever {
 		return 0
 	}
 	return max(1, at)

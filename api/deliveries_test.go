@@ -256,6 +256,31 @@ func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 	}
 }
 
+// Whatever was delivered since, what waits or was given up is on the first page.
+func TestWhatWaitsIsListedFirst(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	s := h.hook()
+	s.answers(500)
+	parked := h.toldOf(h.charge(good).at("id"))
+	h.advance(30_000) // six attempts
+	waiting := []string{h.toldOf(h.charge(good).at("id")), h.toldOf(h.charge(good).at("id"))}
+	h.settle()
+	s.answers(200)
+	for range 70 { // each in a group, and so on a page, of its own
+		h.charge(good)
+	}
+	h.settle()
+	for state, want := range map[string][]string{"pending": {waiting[1], waiting[0]}, "parked": {parked}} {
+		a := h.admin().get(deliveries+"?limit=10&state="+state).want(200, "")
+		for i, id := range want {
+			if a.rows() != len(want) || a.at(fmt.Sprintf("data.%d.event_id", i)) != id {
+				t.Errorf("%s: %s, want %v", state, a.body, want)
+			}
+		}
+	}
+}
+
 func TestParametersOfDeliveriesAreChecked(t *testing.T) {
 	t.Parallel()
 	h := open(t)
@@ -263,10 +288,12 @@ func TestParametersOfDeliveriesAreChecked(t *testing.T) {
 		"transaction_id=1": "transaction_id", "terminal_id=x": "terminal_id", "state=lost": "state", "state=": "state", "state=PENDING": "state",
 		"from=yesterday": "from", "to=2026-01-01": "to", "limit=0": "limit", "limit=501": "limit", "limit=x": "limit", "page=1": "page",
 		"cursor=x": "cursor", "cursor=" + uuid.NewString(): "cursor", "cursor=": "cursor", "state=parked&state=parked": "state",
+		"cursor=untried": "cursor", "state=parked&cursor=untried": "cursor", "state=pending&cursor=untried-": "cursor", "state=pending&cursor=untried-x": "cursor",
 	} {
 		h.admin().get(deliveries + "?" + query).wantFieldsRefused(field)
 	}
 	h.admin().get(deliveries+"?limit=500").want(200, "")
+	h.admin().get(deliveries+"?state=pending&cursor=untried").want(200, "")
 	h.admin().with("x-organization-id", "").get(deliveries).wantFieldsRefused("x-organization-id")
 }
 

@@ -5,7 +5,9 @@
 //  1. What a request may cost is bounded before anything else happens: size of
 //     headers and body, nesting, digits, time. What HTTP parsers read
 //     differently (two hosts, two lengths, a length beside a transfer encoding)
-//     is refused and the connection closed.
+//     is refused and the connection closed. A body is read when its caller is known,
+//     as it comes, within a budget and at a minimum rate (body.go); trailers are no
+//     headers.
 //  2. Bodies are strict JSON and names match exactly. Whatever outlives a handler
 //     is copied, because Fiber reuses its buffers.
 //  3. Every answer has an x-request-id of our own and is JSON in one of the

@@ -3,9 +3,11 @@ package api
 import (
 	"strconv"
 
+	paymentactor "mizan/actors/payment"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // instantLayout is how answers write a time: "2026-09-03T10:15:30.123456+00:00".
@@ -100,6 +102,12 @@ func (e *encoder) textOrNull(name, value string) {
 		return
 	}
 	e.text(name, value)
+}
+
+// code writes a failure's error_code.
+func (e *encoder) code(f payment.Failure) {
+	e.key("error_code")
+	e.buf = paymentactor.AppendCode(e.buf, f)
 }
 
 func (e *encoder) texts(name string, values []string) {

@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mizan/internal/jsonwalk"
+	"mizan/internal/steps"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/directory"
@@ -81,8 +82,14 @@ var answers = map[ledger.Code]answer{
 	versionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: message},
 }
 
+// Bounds of what bad input is answered with, whatever was sent.
+const (
+	maxProblems = 100 // refused fields; more are not told
+	maxDetail   = 512 // bytes of a field's name, and of what is wrong with it
+)
+
 // problems are the fields of one request that were refused, in the order of
-// the checks. As an error they are one answer of shape fields.
+// the checks, at most maxProblems. As an error they are one answer of shape fields.
 type problems []*ledger.Refusal
 
 // Error implements error.
@@ -91,8 +98,14 @@ func (p problems) Error() string { return p[0].Error() + " (of " + strconv.Itoa(
 // add refuses a field. Details never hold what was sent, but for the names that
 // the specification puts there.
 func (p *problems) add(field, detail string) {
+	if p.full() {
+		return
+	}
 	*p = append(*p, &ledger.Refusal{Op: "api", Code: ledger.Invalid, Field: field, Detail: detail})
 }
+
+// full tells whether no further problem is told.
+func (p *problems) full() bool { return len(*p) >= maxProblems }
 
 // err is the problems as an error; nil if there are none.
 func (p problems) err() error {
@@ -146,7 +159,7 @@ func writeError(ctx *fasthttp.RequestCtx, err error) int {
 		body = append(body, `{"error":`...)
 		body = jsonwalk.AppendText(body, a.nameOf(first))
 		body = append(body, `,"message":`...)
-		body = append(jsonwalk.AppendText(body, a.textOf(first)), '}')
+		body = append(appendBounded(body, a.textOf(first)), '}')
 	}
 	if a.retry > 0 && len(ctx.Response.Header.PeekBytes(headerRetryAfter)) == 0 {
 		ctx.Response.Header.SetCanonical(headerRetryAfter, strconv.AppendInt(nil, int64(a.retry), 10))
@@ -172,19 +185,26 @@ func (a *answer) textOf(r *ledger.Refusal) string {
 	return r.Detail
 }
 
+// appendBounded appends a text of an error, which may repeat what was sent, as far as it
+// is told.
+func appendBounded(dst []byte, text string) []byte {
+	steps.Took(min(len(text), 2*maxDetail))
+	return jsonwalk.AppendText(dst, beginning([]byte(text[:min(len(text), 2*maxDetail)]), maxDetail))
+}
+
 func appendProblems(dst []byte, list problems) []byte {
 	dst = append(dst, `{"errors":[`...)
-	for i, r := range list {
+	for i, r := range list[:min(len(list), maxProblems)] {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, `{"code":`...)
 		dst = jsonwalk.AppendText(dst, string(r.Code))
 		dst = append(dst, `,"detail":`...)
-		dst = jsonwalk.AppendText(dst, r.Detail)
+		dst = appendBounded(dst, r.Detail)
 		if r.Field != "" {
 			dst = append(dst, `,"field":`...)
-			dst = jsonwalk.AppendText(dst, r.Field)
+			dst = appendBounded(dst, r.Field)
 		}
 		dst = append(dst, '}')
 	}
@@ -205,9 +225,13 @@ var (
 	headerIdempotency = []byte("Idempotency-Key")
 	headerKey         = []byte("X-Api-Key")
 	headerOrg         = []byte("X-Organization-Id")
-	headerForwarded   = []byte("X-Forwarded-For")
-	headerForwardedBy = []byte("X-Forwarded-Proto")
-	valueTrue         = []byte("true")
+	headerSecurity    = []byte("Strict-Transport-Security")
+	valueSecurity     = []byte("max-age=31536000") // a year
+
+	valueSecurityBrief = []byte("max-age=3600")
+	headerForwarded    = []byte("X-Forwarded-For")
+	headerForwardedBy  = []byte("X-Forwarded-Proto")
+	valueTrue          = []byte("true")
 )
 
 // writeJSON answers with a status and a JSON body, which is copied.

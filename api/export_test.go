@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 	"net"
+	"time"
 
+	"mizan/api/shed"
 	"mizan/internal/export"
 	"mizan/ledger"
 	"mizan/ledger/contract"
@@ -58,4 +60,11 @@ func ContractPage(view *posting.View, org ledger.ID, product *contract.Product, 
 	}
 	_, _, passed, err = p.begin(view, envs)
 	return ids, passed, err
+}
+
+// TakePlaces leaves one place for commands, which lasts, and takes it; leave gives it
+// back. No command may be under way.
+func (s *Server) TakePlaces() (leave func()) {
+	s.shed = shed.New(shed.Options{Places: 1, Lapse: time.Hour})
+	return s.shed.Enter().Leave
 }

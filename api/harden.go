@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
+	"mizan/internal/steps"
 	"mizan/ledger"
 )
 
@@ -37,7 +38,7 @@ const noRoute = "none"
 func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		started := time.Now()
-		giveID(ctx)
+		s.begin(ctx)
 		defer s.leave(ctx, started)
 		if err := s.door(ctx); err != nil {
 			writeError(ctx, err)
@@ -50,10 +51,11 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 // leave ends every request: deferred, so that it sees a panic.
 func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 	p := recover()
-	clear(ctx.Request.Body()) // cards and passwords
+	wipeBody(ctx)
 	if p != nil {
 		s.recovered(ctx, p)
 	}
+	skipBody(ctx)
 	if s.cfg.Observe != nil {
 		route, known := ctx.UserValue(routeKey).(*route)
 		name := noRoute
@@ -68,8 +70,12 @@ func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 // type is logged, and the text where the runtime wrote it.
 func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
 	id := string(ctx.Response.Header.PeekBytes(headerRequestID))
+	secure := len(ctx.Response.Header.PeekBytes(headerSecurity)) > 0
 	ctx.Response.Reset()
 	ctx.Response.Header.SetCanonical(headerRequestID, []byte(id))
+	if secure {
+		ctx.Response.Header.SetCanonical(headerSecurity, s.security())
+	}
 	writeError(ctx, ledger.Refuse("api", ledger.Internal, "panic"))
 	ctx.Response.SetConnectionClose()
 	reason := "other"
@@ -89,16 +95,44 @@ func methodOf(ctx *fasthttp.RequestCtx) string {
 	return "other"
 }
 
-// giveID names the answer. Ids from outside are not taken: they could not be
-// told from ours in a log.
-func giveID(ctx *fasthttp.RequestCtx) {
+// begin gives an answer what every one has: its id, and with TLS that browsers should
+// come with TLS only. Ids from outside are not taken: they could not be told from ours
+// in a log.
+func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	var buf [36]byte
 	ctx.Response.Header.SetCanonical(headerRequestID, appendID(buf[:0], uuid.New()))
+	if ctx.IsTLS() {
+		ctx.Response.Header.SetCanonical(headerSecurity, s.security())
+	}
 }
+
+// security is how long browsers should come with TLS only. A sandbox asks for less: it
+// shares the name localhost with whatever else its developer runs there.
+func (s *Server) security() []byte {
+	if s.cfg.Env == "sandbox" {
+		return valueSecurityBrief
+	}
+	return valueSecurity
+}
+
+// awaitBody bounds the wait for the first byte of a body that is promised; what comes
+// after it, readBody bounds.
+func awaitBody(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+	if length := h.ContentLength(); length > 0 || length == chunkedLength {
+		c.ReadTimeout = bodyGrace
+	}
+	return c
+}
+
+// chunkedLength is the transport's length of a body that comes in chunks.
+const chunkedLength = -1
 
 // door refuses a request before any work is done for it.
 func (s *Server) door(ctx *fasthttp.RequestCtx) error {
 	seen, err := checkHeaders(ctx.Request.Header.RawHeaders())
+	if err == nil && seen.chunked && !ctx.Request.Header.IsHTTP11() {
+		err = ledger.Refuse("api.door", badRequest, "HTTP/1.0 has no chunks")
+	}
 	if err == nil {
 		err = checkTarget(&ctx.Request.Header)
 	}
@@ -106,8 +140,12 @@ func (s *Server) door(ctx *fasthttp.RequestCtx) error {
 		hangUp(ctx) // where the next request begins is anyone's guess
 		return err
 	}
-	if s.cfg.BehindProxy && !s.throughProxy(ctx) {
-		return ledger.Refuse("api.door", ledger.Forbidden, "requests must come over TLS")
+	if s.cfg.BehindProxy {
+		// Of two schemes one is the client's own invention.
+		if seen.schemes != 1 || !s.throughProxy(ctx) {
+			return ledger.Refuse("api.door", ledger.Forbidden, "requests must come over TLS")
+		}
+		ctx.Response.Header.SetCanonical(headerSecurity, s.security())
 	}
 	if seen.encoded {
 		return ledger.Refuse("api.door", unsupportedMediaType, "content encodings are not supported")
@@ -123,8 +161,9 @@ func (s *Server) door(ctx *fasthttp.RequestCtx) error {
 // headers is what is to be known of the headers as they came, because the parser
 // hands out only the first of two.
 type headers struct {
-	encoded                     bool
+	encoded, chunked            bool
 	organizations, keys, tokens int
+	schemes                     int // X-Forwarded-Proto
 }
 
 // checkHeaders looks at the headers as they came.
@@ -135,6 +174,7 @@ func checkHeaders(raw []byte) (seen headers, err error) {
 		if end < 0 {
 			end = len(raw)
 		}
+		steps.Took(end + 1)
 		line := raw[:end]
 		raw = raw[min(end+1, len(raw)):]
 		n := len(line)
@@ -145,7 +185,7 @@ func checkHeaders(raw []byte) (seen headers, err error) {
 		if len(line) == 0 {
 			continue
 		}
-		name, _, found := bytes.Cut(line, []byte{':'})
+		name, value, found := bytes.Cut(line, []byte{':'})
 		if !found || bytes.ContainsAny(name, " \t") {
 			return seen, ledger.Refuse("api.door", badRequest, "malformed header")
 		}
@@ -155,7 +195,10 @@ func checkHeaders(raw []byte) (seen headers, err error) {
 		case is(name, "Content-Length"):
 			lengths++
 		case is(name, "Transfer-Encoding"):
-			transfers++
+			if transfers++; !is(bytes.Trim(value, " \t"), "chunked") {
+				// The transport takes identity for a request without a body, which others don't.
+				return seen, ledger.Refuse("api.door", badRequest, "the only transfer encoding is chunked")
+			}
 		case is(name, "Content-Encoding"):
 			seen.encoded = true
 		case is(name, "X-Organization-Id"):
@@ -164,8 +207,11 @@ func checkHeaders(raw []byte) (seen headers, err error) {
 			seen.keys++
 		case is(name, fiber.HeaderAuthorization):
 			seen.tokens++
+		case is(name, fiber.HeaderXForwardedProto):
+			seen.schemes++
 		}
 	}
+	seen.chunked = transfers > 0
 	if hosts > 1 || lengths > 1 || transfers > 1 || (lengths > 0 && transfers > 0) {
 		return seen, ledger.Refuse("api.door", badRequest, "repeated or conflicting headers")
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"regexp"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"mizan/api"
+	"mizan/internal/wiping"
 )
 
 // raw writes bytes to a connection and reads what comes back until the server
@@ -56,6 +58,13 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 		"transfer encoding and length":  "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n" + hidden,
 		"length and identity":           "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer-Encoding: identity\r\n\r\n" + hidden,
 		"two transfer encodings":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n" + hidden,
+		"identity":                      "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n" + hidden,
+		"identity, another case":        "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\ntransfer-encoding: Identity\r\n\r\n" + hidden,
+		"identity of a GET":             "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n" + hidden,
+		"empty transfer encoding":       "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n\r\n" + hidden,
+		"list of transfer encodings":    "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"chunked twice":                 "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"HTTP/1.0 with chunked":         "POST /api/v1/transactions HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
 		"unknown transfer encoding":     "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n" + hidden,
 		"negative length":               "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n" + hidden,
 		"length with a sign":            "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nhello" + hidden,
@@ -69,7 +78,6 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 		"header without a colon":        "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n" + hidden,
 		"NUL in the target":             "GET /api/v1/\x00health HTTP/1.1\r\nHost: a\r\n\r\n" + hidden,
 		"unknown protocol":              "GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n" + hidden,
-		"chunk size that is none":       "POST /api/v1/transactions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n" + hidden,
 		"not HTTP":                      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n" + hidden,
 	} {
 		answers, closed := h.raw(request, 2)
@@ -82,6 +90,87 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 		}
 		if a := answers[0]; a.at("error") != "bad_request" || a.header.Get("x-request-id") == "" || !a.closes {
 			t.Errorf("%s: %s %v", name, a.body, a.header)
+		}
+	}
+}
+
+// Chunks are only looked at once the caller is known, so these bring a key.
+func TestBrokenChunksAreRefused(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\nTransfer-Encoding: chunked\r\n\r\n",
+		transactions, string(h.seed.First.APIKey), h.seed.First.Org)
+	for name, body := range map[string]string{
+		"a space before an extension": "2 ;a=b\r\n{}\r\n0\r\n\r\n",
+		"a tab before an extension":   "2\t;a=b\r\n{}\r\n0\r\n\r\n",
+		"LF in an extension":          "2;a\nb\r\n{}\r\n0\r\n\r\n",
+		"LF after the size":           "2\n{}\r\n0\r\n\r\n",
+		"no CR LF after the chunk":    "2\r\n{}0\r\n\r\n",
+		"a size with a sign":          "+2\r\n{}\r\n0\r\n\r\n",
+		"a size with 0x":              "0x2\r\n{}\r\n0\r\n\r\n",
+		"a size beyond 64 bits":       "10000000000000002\r\n{}\r\n0\r\n\r\n",
+		"a size that is none":         "zz\r\n\r\n",
+		"no size":                     "\r\n{}\r\n0\r\n\r\n",
+		"a trailer that is a length":  "2\r\n{}\r\n0\r\nContent-Length: 5\r\n\r\n",
+		"a trailer without a colon":   "2\r\n{}\r\n0\r\nnonsense\r\n\r\n",
+	} {
+		answers, closed := h.raw(head+body+hidden, 2)
+		if len(answers) != 1 || answers[0].status != 400 || !closed || answers[0].at("error") != "bad_request" {
+			t.Errorf("%s: %d answers, closed %v", name, len(answers), closed)
+			for _, a := range answers {
+				t.Logf("%s: %d %s", name, a.status, a.body)
+			}
+		}
+	}
+}
+
+// What a trailer says comes after the caller was judged, and from who knows whom:
+// it is no header.
+func TestTrailersAreNoHeaders(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	key, org := string(h.seed.First.APIKey), h.seed.First.Org.String()
+	body := payment(`"amount":"5","currency":"USD"`)
+	chunked := func(headers, trailers string) string {
+		return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n%s\r\n",
+			transactions, headers, len(body), body, trailers)
+	}
+	credentials := "X-Api-Key: " + key + "\r\nX-Organization-Id: " + org + "\r\n"
+	for name, c := range map[string]struct {
+		request string
+		status  int
+	}{
+		"key and organization":        {chunked("", credentials), 401},
+		"announced":                   {chunked("Trailer: X-Api-Key, X-Organization-Id\r\n", credentials), 401},
+		"key":                         {chunked("X-Organization-Id: "+org+"\r\n", "X-Api-Key: "+key+"\r\n"), 401},
+		"organization":                {chunked("X-Api-Key: "+key+"\r\n", "X-Organization-Id: "+org+"\r\n"), 401},
+		"another key":                 {chunked(credentials, "X-Api-Key: none\r\n"), 201},
+		"something that nobody reads": {chunked(credentials, "X-Checksum: 1\r\n"), 201},
+	} {
+		answers, _ := h.raw(c.request+"GET /api/v1/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 2)
+		if len(answers) == 0 || answers[0].status != c.status {
+			t.Errorf("%s: %d answers", name, len(answers))
+			for _, a := range answers {
+				t.Logf("%s: %d %s", name, a.status, a.body)
+			}
+		}
+		if len(answers) == 2 && answers[1].status != 200 {
+			t.Errorf("%s: what follows is answered %d %s", name, answers[1].status, answers[1].body)
+		}
+	}
+	// An Idempotency-Key in a trailer claims nothing, and does not displace the header's.
+	for _, c := range []struct{ headers, replay string }{{"", ""}, {"Idempotency-Key: header\r\n", "true"}} {
+		var last *answer
+		for range 2 {
+			answers, _ := h.raw(chunked(credentials+"Connection: close\r\n"+c.headers, "Idempotency-Key: trailer\r\n"), 1)
+			if len(answers) != 1 {
+				t.Fatalf("%q: %d answers", c.headers, len(answers))
+			}
+			last = answers[0].want(201, "")
+		}
+		if replay := last.header.Get("x-idempotent-replay"); replay != c.replay {
+			t.Errorf("%q: replay %q, want %q", c.headers, replay, c.replay)
 		}
 	}
 }
@@ -250,13 +339,24 @@ func TestServerThatWasShutDownDoesNotServe(t *testing.T) {
 	}
 }
 
+const hsts = "strict-transport-security"
+
+// hasHeader checks a header and passes the answer on.
+func (a *answer) hasHeader(name, value string) *answer {
+	a.t.Helper()
+	if got := a.header.Get(name); got != value {
+		a.t.Errorf("%d: %s is %q, want %q", a.status, name, got, value)
+	}
+	return a
+}
+
 func TestTLSConnectionsAreServed(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	certificate := selfSigned(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	secure := tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	secure := wiping.Listen(l, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 	ended := make(chan error, 1)
 	go func() { ended <- h.server.Serve(secure) }()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
@@ -268,6 +368,39 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 	if response.StatusCode != 200 || !strings.Contains(string(body), `"core_status":"ok"`) {
 		t.Errorf("%d %s", response.StatusCode, body)
 	}
+	const brief, year = "max-age=3600", "max-age=31536000"
+	if got := response.Header.Get(hsts); got != brief {
+		t.Errorf("health: %q", got)
+	}
+	for request, status := range map[string]int{
+		"GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n":                                    404,
+		"POST /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n":                             405,
+		"GET /api/v1/transactions HTTP/1.1\r\nHost: a\r\n\r\n":                        401,
+		"GET /pay/none HTTP/1.1\r\nHost: a\r\n\r\n":                                   404,
+		"GET /api/v1/health HTTP/1.1\r\n\r\n":                                         400, // our own check
+		"GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n":                              400, // the transport's
+		"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 9000) + "\r\n\r\n": 431,
+	} {
+		c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		must(t, err)
+		_, err = io.WriteString(c, request)
+		must(t, err)
+		response, err := http.ReadResponse(bufio.NewReader(c), nil)
+		must(t, err)
+		if response.StatusCode != status || response.Header.Get(hsts) != brief {
+			t.Errorf("%.40q: %d, %s %q", request, response.StatusCode, hsts, response.Header.Get(hsts))
+		}
+		must(t, c.Close())
+	}
+	h.anyone().get("/nowhere").want(404, "").hasHeader(hsts, "") // without TLS it would bind the browser to nothing
+	production := open(t, func(cfg *api.Config) {
+		cfg.Env, cfg.BehindProxy, cfg.TrustedProxies = "production", true, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+		cfg.Payments = refusing{panic: "broken"}
+	})
+	through := production.partner().with("x-forwarded-proto", "https")
+	through.get("/api/v1/health").want(200, "").hasHeader(hsts, year)
+	through.post(transactions, payment(`"amount":"1"`)).want(500, "").hasHeader(hsts, year)
+	production.anyone().get("/api/v1/health").want(403, "").hasHeader(hsts, "")
 	must(t, l.Close())
 	must(t, <-ended)
 }

@@ -1,25 +1,117 @@
 package api
 
-import "github.com/gofiber/fiber/v2"
+import (
+	"net/http"
 
-// Status is how the parts of the service are; "ok" when ready.
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"mizan/internal/jsonwalk"
+)
+
+// StatusOK is what each part of a Status says when nothing is wrong with it.
+const StatusOK = "ok"
+
+// Status is how the parts of the service are; StatusOK when ready.
 type Status struct {
 	Core string // ready means: all due work is scheduled
 	DB   string
 }
 
-// health answers the health check. It is 200 whatever it says: the
-// specification puts readiness into core_status.
+// Addresses of the checks that supervisors and load balancers make.
+const (
+	healthPath    = "/api/v1/health"
+	livenessPath  = "/livez"
+	readinessPath = "/readyz"
+)
+
+// health answers the health check (specification, "Health"): 503 while the service
+// starts or stops, so that a load balancer which reads only the status code sends
+// nothing here. A nearly full disk is 200: reads and outcomes go on.
 func (s *Server) health(c *call) error {
 	status := s.cfg.Status()
-	var e encoder
+	writeJSON(c.RequestCtx, statusCode(status.Core), s.cfg.appendHealth(nil, status))
+	return nil
+}
+
+// liveness answers GET /livez: 200 for as long as requests are answered at all.
+func (s *Server) liveness(c *call) error {
+	writeJSON(c.RequestCtx, fiber.StatusOK, appendState(nil, StatusOK))
+	return nil
+}
+
+// readiness answers GET /readyz: 503 while the service starts, stops, or refuses
+// commands because the disk is nearly full.
+func (s *Server) readiness(c *call) error {
+	state := s.cfg.Status().state()
+	writeJSON(c.RequestCtx, statusCode(state), appendState(nil, state))
+	return nil
+}
+
+// state is what keeps the service from taking commands; StatusOK: nothing does.
+func (s Status) state() string {
+	if s.Core != StatusOK {
+		return s.Core
+	}
+	return s.DB
+}
+
+func statusCode(state string) int {
+	if state == StatusOK {
+		return fiber.StatusOK
+	}
+	return fiber.StatusServiceUnavailable
+}
+
+func appendState(dst []byte, state string) []byte {
+	e := encoder{dst}
+	e.open('{')
+	e.text("status", state)
+	e.close('}')
+	return e.buf
+}
+
+func (cfg *Config) appendHealth(dst []byte, status Status) []byte {
+	e := encoder{dst}
 	e.open('{')
 	e.text("core_status", status.Core)
 	e.text("db_status", status.DB)
-	e.text("appversion", s.cfg.Version)
-	e.text("env", s.cfg.Env)
-	e.text("domain", s.cfg.Domain)
+	e.text("appversion", cfg.Version)
+	e.text("env", cfg.Env)
+	e.text("domain", cfg.Domain)
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
-	return nil
+	return e.buf
+}
+
+// Starting answers in place of a Server whose parts are still being opened: the
+// checks say that the service is starting, everything else is 503. Of the Config it
+// needs Status, Version, Env and Domain. Each answer ends its connection, because
+// another server answers the next request.
+func Starting(cfg Config) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, state := cfg.Status(), cfg.Status().state()
+		code, body := http.StatusServiceUnavailable, jsonwalk.AppendText([]byte(`{"error":"unavailable","message":`), "the service is starting")
+		body = append(body, '}')
+		if read := r.Method == http.MethodGet || r.Method == http.MethodHead; read {
+			switch r.URL.Path {
+			case healthPath:
+				code, body = statusCode(status.Core), cfg.appendHealth(nil, status)
+			case livenessPath:
+				code, body = http.StatusOK, appendState(nil, StatusOK)
+			case readinessPath:
+				code, body = statusCode(state), appendState(nil, state)
+			}
+		}
+		h := w.Header()
+		h.Set("Content-Type", string(valueJSON))
+		h.Set(string(headerCache), string(valueNoStore))
+		h.Set(string(headerNoSniff), string(valueNoSniff))
+		h.Set(string(headerRequestID), uuid.NewString())
+		h.Set("Connection", "close")
+		if code == http.StatusServiceUnavailable {
+			h.Set(string(headerRetryAfter), "1")
+		}
+		w.WriteHeader(code)
+		_, _ = w.Write(body) // a caller that has gone needs no answer
+	})
 }

@@ -133,14 +133,15 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
-	awaitForks() // one that began before the store was closed has it locked
+	forks.Lock() // until a program runs it has what is closed here locked, and opening closes too
 	h.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: filepath.Join(h.dir, "store"), Log: quiet}, Clock: h.clock, Log: quiet})
+	forks.Unlock()
 	must(t, err)
 	rail, err := simulator.Open(simulator.Options{
 		Path: filepath.Join(h.dir, "simulator.log"), Clock: h.clock, BaseURL: h.base(), Key: h.keyring.Derive("simulator challenge"),
 	})
 	must(t, err)
-	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
+	runtime := actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
 	h.directory, err = directoryactor.Start(runtime, h.keyring)
 	must(t, err)
 	h.accounts = account.New(runtime)

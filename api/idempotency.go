@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"mizan/actors"
+	"mizan/internal/secret"
 	"mizan/ledger"
 )
 
@@ -66,14 +67,12 @@ func usableKey(said []byte) bool {
 // SHA-256 would let whoever reads the store try out its missing digits, so it is
 // keyed besides.
 func (s *Server) hashOf(c *call, more ...[]byte) [sha256.Size]byte {
-	h := sha256.New()
+	var texts [][]byte
 	for _, part := range append([][]byte{c.Method(), c.Path(), c.Request.Body()}, more...) {
-		var length [8]byte
-		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-		h.Write(length[:])
-		h.Write(part)
+		texts = append(texts, binary.BigEndian.AppendUint64(nil, uint64(len(part))), part)
 	}
-	return sha256.Sum256([]byte(s.cfg.Fingerprint(h.Sum([]byte(requestLabel)))))
+	sum := secret.Sum256(texts...)
+	return sha256.Sum256([]byte(s.cfg.Fingerprint(append([]byte(requestLabel), sum[:]...))))
 }
 
 // replayed marks an answer that repeats an earlier one.

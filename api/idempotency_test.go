@@ -38,7 +38,7 @@ func TestKeyOfAHostedCreate(t *testing.T) {
 	h := open(t)
 	const body = `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true}}`
 	first := h.partner().keyed("k").post(transactions, body).want(201, "")
-	if again := h.partner().keyed("k").post(transactions, body).want(201, first.body); !again.replays() {
+	if again := h.partner().keyed("k").post(transactions, body).want(201, withoutAddress(first)); !again.replays() {
 		t.Error("no replay")
 	}
 }

@@ -6,14 +6,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mizan/internal/jsonwalk"
+	"mizan/internal/steps"
 	"mizan/ledger"
 )
 
-// Bounds of a request body.
-const (
-	maxBody  = 1 << 20 // bytes
-	maxDepth = 32      // objects and arrays inside each other
-)
+// maxDepth bounds how deep objects and arrays of a body may be inside each other.
+const maxDepth = 32
 
 // document is a body's JSON value without white space around it. What it takes
 // is strict: one value, valid UTF-8, no lone surrogate, no name twice in an
@@ -31,6 +29,7 @@ func document(body []byte) ([]byte, error) {
 // depth is how deep objects and arrays of a document are nested.
 func depth(value []byte) int {
 	deepest, now := 0, 0
+	steps.Took(len(value))
 	for i := 0; i < len(value); i++ {
 		switch value[i] {
 		case '"':

@@ -147,7 +147,7 @@ func (q *exportQuery) moment(name string, now time.Time, newest ledger.Micros, e
 	at, err := time.Parse(time.DateOnly, said)
 	day := err == nil
 	if !day {
-		at, err = time.Parse(time.RFC3339Nano, said)
+		at, err = parseTime(said)
 	}
 	switch {
 	case err != nil:
@@ -158,8 +158,8 @@ func (q *exportQuery) moment(name string, now time.Time, newest ledger.Micros, e
 		q.problems.add(name, name+" must not be after now")
 	case end && day && ledger.DateOf(at) < ledger.DateOf(now):
 		return ledger.MicrosOf(at.AddDate(0, 0, 1)) - 1
-	case end && (day || ledger.MicrosOf(at) == ledger.MicrosOf(now)):
-		return forever // a clock that stands still books microseconds after itself
+	case end && (day || throughNow(ledger.MicrosOf(at), now) == forever):
+		return forever
 	default:
 		return ledger.MicrosOf(at)
 	}

@@ -57,14 +57,14 @@ func (h *house) liveSecular(env string) {
 	buy := func(who, n string) string { return `subscribe investor_id "` + who + `" certificates ` + n }
 	const deed = `ownership_documents ["deed"]`
 	h.strikes("certificate-issues", "env", env, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).follows(
-		`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`, buy(someone, "1"), buy(stranger, "2"), "close_subscription", "activate",
+		`offering subscription_start "2026-08-01" subscription_end "2026-09-30"`, buy(someone, "1"), buy(stranger, "2"), "close_subscription", `activate issue_date "2026-08-31"`,
 		`profit total_profit "31"`, `redeem_early redemption_date "2026-09-04"`)
 	h.strikes("managed-investments", "env", env).follows("fund", "activate",
-		`profit gross_profit "101" period_end_date "2026-08-31"`, `loss amount "30"`, `complete final_value "1000"`)
+		`profit gross_profit "101" period_end_date "2026-09-03"`, `loss amount "30"`, `complete final_value "1000"`)
 	h.strikes("leases", "env", env, "security_deposit", `"30"`).follows("acquire "+deed, "activate", `payment amount "150"`, `arrears amount "4"`, `expense amount "3" description "tyres"`)
 	h.strikes("leases", "env", env).follows("acquire "+deed, "activate", "return")
 	h.strikes("partnerships", "env", env, "partnership_type", `"diminishing"`, "term_months", `12`).follows("fund", "activate",
-		`profit gross_profit "77" period_end_date "2026-08-31"`, `loss amount "11"`, "buyout")
+		`profit gross_profit "77" period_end_date "2026-09-03"`, `loss amount "11"`, "buyout")
 	h.strikes("investment-deposits", "env", env, "early_withdrawal_allowed", "true", "currency", `"BHD"`, "region", `"BH"`).follows("activate",
 		`profit gross_profit "101"`, `loss amount "7"`, `withdraw closed_by "teller"`)
 	h.strikes("instalment-sales", "env", env, "currency", `"KWD"`, "region", `"KW"`).follows("order_asset", "purchase_asset "+deed, "deliver_asset", "activate",
@@ -77,7 +77,7 @@ func (h *house) liveReligious() {
 	h.t.Helper()
 	const deed = `ownership_documents ["deed"]`
 	h.issued("early_redemption_allowed", "true").follows("distribute_profit total_profit 31")
-	h.vows("mudaraba").approved().follows("fund", "activate", `distribute_profit gross_profit 10 period_end_date "2026-08-31"`)
+	h.vows("mudaraba").approved().follows("fund", "activate", `distribute_profit gross_profit 10 period_end_date "2026-09-03"`)
 	h.vows("ijara").approved().follows("acquire_asset "+deed, "activate", "record_rental amount 50")
 	h.vows("musharaka", "partnership_type", `"diminishing"`, "term_months", `12`).follows("buyout_unit")
 	h.vows("murabaha").approved().follows("order_asset", "purchase_asset "+deed, "deliver_asset", "activate", "record_payment amount 100")
@@ -163,13 +163,8 @@ func hledgerBalances(t *testing.T, path string, args ...string) map[string]strin
 
 // forks is held while a program is being started. Until it runs it has a copy of each
 // open file of this process, locked directories included, though they be closed here
-// meanwhile: whoever opens a store again waits for that.
+// meanwhile: whoever opens a store waits for that.
 var forks sync.Mutex
-
-func awaitForks() {
-	forks.Lock()
-	defer forks.Unlock()
-}
 
 // external runs a program that is not ours; it returns all that it said.
 func external(name string, args ...string) ([]byte, error) {

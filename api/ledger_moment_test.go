@@ -83,11 +83,11 @@ func TestPagesOfAPastDayAreOfOneMomentThoughEntriesAreDatedIntoIt(t *testing.T) 
 func TestPagesOfTodayGoOnPastMidnight(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	d := h.strikes("managed-investments", "env", `"prod"`).follows("fund", "activate")
-	d.follows(`profit gross_profit "100" period_end_date "2026-09-04"`)
+	d := h.strikes("certificate-issues", "env", `"prod"`, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).follows(soldOut...)
+	d.follows("activate", `redeem_early redemption_date "2026-09-04"`)
 	dated := 0
 	for _, row := range h.leafed("/trial-balance?by=effective", 500, func() {}) {
-		if strings.Contains(row, `"account":"I:mudaraba"`) {
+		if strings.Contains(row, `"account":"I:penalty"`) {
 			dated++
 			if !strings.Contains(row, `"credits_posted":"0"`) {
 				t.Errorf("what is dated ahead is in it: %s", row)
@@ -95,7 +95,7 @@ func TestPagesOfTodayGoOnPastMidnight(t *testing.T) {
 		}
 	}
 	if dated != 1 {
-		t.Errorf("%d rows of what the profit is booked on", dated)
+		t.Errorf("%d rows of what the penalty is booked on", dated)
 	}
 	h.sameMoment("/trial-balance?by=effective", func() {
 		h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":86400}`).want(200, "")

@@ -89,11 +89,12 @@ func (h *house) lateBooks() {
 	h.charge("4242424242424242").want(201, "")
 	h.charge("4000000000000077").want(201, "")
 	for _, env := range []string{`"prod"`, `"test"`} {
-		d := h.strikes("managed-investments", "env", env).follows("fund", "activate")
-		d.follows(`profit gross_profit "100" period_end_date "2026-08-31"`, `profit gross_profit "77" period_end_date "2026-10-15"`)
+		h.strikes("certificate-issues", "env", env, "early_redemption_allowed", "true").follows(soldOut...).follows(
+			`activate issue_date "2026-08-31"`, `redeem_early redemption_date "2026-10-15"`)
+		h.strikes("managed-investments", "env", env).follows("fund", "activate", `profit gross_profit "100" period_end_date "2026-09-03"`)
 	}
-	h.inOctober()
 	d := h.strikes("investment-deposits", "early_withdrawal_allowed", "true").follows("activate")
+	h.inOctober()
 	d.follows(`profit gross_profit "100" period_end_date "2026-09-30"`, `loss amount "7" period_end_date "2026-09-30"`)
 }
 
@@ -166,7 +167,11 @@ func TestNoCommandCarriesADateInAClosedMonth(t *testing.T) {
 	h.closes("2026-09").want(200, "")
 	for i, c := range datedActions {
 		d := all[i]
-		for _, day := range []string{"2026-09-30", "2026-09-01", "2026-08-31", "1970-01-01"} {
+		days := []string{"2026-09-30", "2026-09-03", "2026-09-01", "2026-08-31", "1970-01-01"}
+		if c.field == "period_end_date" {
+			days = days[:2] // before that there was no money in the contract
+		}
+		for _, day := range days {
 			h.storesNothing(t, func() {
 				a := d.asks(c.action, append([]string{c.field, `"` + day + `"`}, c.pairs...)...).faults(c.field)
 				if want := "is in a month that is closed: the first open day is 2026-10-01"; a.at("details."+c.field+".0") != want {

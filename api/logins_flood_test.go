@@ -1,8 +1,14 @@
 package api_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -32,7 +38,71 @@ func TestAFloodOfLoginsKeepsTheAdministrationIn(t *testing.T) {
 	<-crowded // as many are under way as may be
 	for i := range 3 {
 		h.admin().post(users, fmt.Sprintf(`{"login":"u%d","name":"N","pass":%q,"roles":["client"]}`, i, goodPass)).want(201, "")
-		h.admin().post("/api/v1/partners", fmt.Sprintf(`{"login":"p%d","name":"N","pass":"correct"}`, i)).want(201, "")
+		h.admin().post("/api/v1/partners", fmt.Sprintf(`{"login":"p%d","name":"N","pass":"correct-Lions-paint-9"}`, i)).want(201, "")
 	}
+	flood.Wait()
+}
+
+// from is a transport whose connections come from a loopback address.
+func from(t *testing.T, address string) *http.Transport {
+	t.Helper()
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	tr := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64}
+	t.Cleanup(tr.CloseIdleConnections)
+	return tr
+}
+
+// logInFrom posts a login and returns the answer's status.
+func (h *house) logInFrom(tr *http.Transport, login, pass string) (int, error) {
+	request, err := http.NewRequest("POST", h.base()+sessions, strings.NewReader(credentials(login, pass)))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("content-type", "application/json")
+	request.Header.Set("x-organization-id", h.seed.First.Org.String())
+	response, err := tr.RoundTrip(request)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, errors.Join(err, response.Body.Close())
+}
+
+// However many attempts come from however few addresses, an attempt from another one
+// is neither refused nor kept waiting for all of them.
+func TestAddressesThatFloodKeepNoOtherOut(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.admin().post(users, fmt.Sprintf(`{"login":"anna","name":"A","pass":%q,"roles":["client"]}`, goodPass)).want(201, "")
+	var over atomic.Bool
+	var flood sync.WaitGroup
+	full := make(chan struct{})
+	isFull := sync.OnceFunc(func() { close(full) })
+	for a := range 6 {
+		tr := from(t, fmt.Sprintf("127.0.%d.%d", a%2, a+2))
+		for i := range 64 {
+			flood.Go(func() {
+				for n := 0; !over.Load(); n++ {
+					status, err := h.logInFrom(tr, fmt.Sprintf("x%d-%d-%d", a, i, n), "y")
+					if status == 429 || status == 503 {
+						isFull()
+						return // as many go on as there are places for
+					}
+					if err != nil || status != 401 {
+						t.Errorf("%d %v", status, err)
+						return
+					}
+				}
+			})
+		}
+	}
+	<-full
+	other := from(t, "127.0.0.99")
+	for range 3 {
+		if status, err := h.logInFrom(other, "anna", goodPass); status != 201 || err != nil {
+			t.Errorf("from another address: %d %v", status, err)
+		}
+	}
+	over.Store(true)
 	flood.Wait()
 }

@@ -25,6 +25,10 @@ func init() {
 			matrix[name] = r
 		}
 	}
+	issue := aContract("certificate-issues")
+	for _, rest := range []string{"/:id/subscriptions", "/:id/holders"} {
+		matrix[api.RouteName{Method: "GET", Path: pfp + "certificate-issues" + rest}] = row{may: staffOnly(200), of: issue}
+	}
 }
 
 // staffOnly are the people of an organization who may see its contracts; partners are

@@ -114,7 +114,7 @@ func (q *quarter) operator(org ledger.ID) caller { return q.bearer(string(q.seed
 // settle makes another partner of the first organization, with a terminal and a key.
 func (q *quarter) settle(login string) *place {
 	at := &place{org: q.first.org}
-	at.partner = q.admin().post("/api/v1/partners", `{"name":"N","login":"`+login+`","pass":"p"}`).want(201, "").at("id")
+	at.partner = q.admin().post("/api/v1/partners", `{"name":"N","login":"`+login+`","pass":"nine-Lions-paint"}`).want(201, "").at("id")
 	at.key = q.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+at.partner+`}`).want(201, "").at("key")
 	q.admin().post("/api/v1/terminal", `{"name":"n","provider":"simulator","type":"payment","env":"test","partner_id":`+at.partner+`}`).want(201, "")
 	return at
@@ -248,7 +248,7 @@ var (
 	aPartner = &thing{name: "partner", none: "999999", shared: true, make: func(_ *quarter, at *place) string { return at.partner }}
 
 	// What a DELETE switches off is nobody's home.
-	aSparePartner = &thing{name: "spare partner", none: "999999", shared: true, make: posted("/partners", "id", `{"name":"S","login":"ONCE","pass":"p"}`)}
+	aSparePartner = &thing{name: "spare partner", none: "999999", shared: true, make: posted("/partners", "id", `{"name":"S","login":"ONCE","pass":"nine-Lions-paint"}`)}
 	aTerminal     = &thing{name: "terminal", none: uuid.NewString(), shared: true, make: posted("/terminal", "data.id",
 		`{"name":"S","provider":"simulator","type":"payout","env":"test","partner_id":PARTNER}`)}
 	aKey   = &thing{name: "key", none: uuid.NewString(), shared: true, make: posted("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}

@@ -25,6 +25,8 @@ func init() {
 		{Method: "GET", Path: one + "/review"}:            {may: contractorsOnly(200), of: vow},
 		{Method: "GET", Path: one + "/entries"}:           {may: contractorsOnly(200), of: vow},
 		{Method: "GET", Path: one + "/schedule.csv"}:      {may: contractorsOnly(404), of: vow}, // it has none
+		{Method: "GET", Path: one + "/subscriptions"}:     {may: contractorsOnly(404), of: vow}, // nor a register of holders
+		{Method: "GET", Path: one + "/holders"}:           {may: contractorsOnly(404), of: vow},
 		{Method: "POST", Path: one + "/:action"}:          {may: contractorsOnly(422), of: vow}, // no action is called as the contract is
 	} {
 		matrix[name] = r

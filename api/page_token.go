@@ -15,7 +15,7 @@ const (
 	payPath     = "/pay"
 	tokenParam  = "token"
 	payPurpose  = "pay"
-	widgetLife  = 15 * time.Minute // specification, "create", rule 7
+	linkLife    = 15 * time.Minute // specification, "create", rule 7
 	orgLength   = 22               // base64url of an organization's id
 	tokenSplit  = "."
 	returnedEnd = "/return"

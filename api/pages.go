@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 
@@ -14,10 +15,12 @@ import (
 
 // Payers is what pages ask of transactions on behalf of a payer who has shown a
 // token; *payment.Service of actors is one. Errors are *ledger.Refusal. All but
-// Find answer with the first outcome, or as a create does with the state reached.
+// Find and Current answer with the first outcome, or as a create does with the state reached.
 type Payers interface {
 	// Find is the transaction as it is stored, whosever it is.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
+	// Current is the transaction with what its rail publishes anew, where that has ended.
+	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
 	// Returned says that the payer came back from the rail. One who has nothing
 	// to do there is no error.
 	Returned(org, id ledger.ID) (paymentactor.Result, error)
@@ -81,12 +84,12 @@ func (s *Server) showPage(c *call) error {
 	if !ok {
 		return err
 	}
-	result, err := s.cfg.Payers.Find(v.org, v.id)
+	result, err := s.cfg.Payers.Current(v.command(), true)
 	if err != nil {
 		return s.apologise(c, &v, err)
 	}
 	v.lang = s.langOf(v.org, result.Record)
-	next, away, err := s.step(&v, result.Record)
+	next, away, err := s.step(&v, &result)
 	switch {
 	case err != nil:
 		return s.apologise(c, &v, err)
@@ -116,13 +119,15 @@ func (s *Server) postPage(c *call) error {
 	}
 	r := result.Record
 	v.lang = s.langOf(v.org, r)
-	switch waitsFor(r, ledger.MicrosOf(s.cfg.Clock.Now())) {
+	switch waitsFor(&result, ledger.MicrosOf(s.cfg.Clock.Now())) {
 	case aCard:
 		return s.postCard(c, &v, r, fields)
 	case aChoice:
 		return s.postChoice(c, &v, r, fields)
 	case aPassword:
 		return s.postPassword(c, &v, r, fields)
+	case aSignature:
+		return s.postSignature(c, &v, r, fields)
 	}
 	return s.sendAway(c, v.path()) // it has moved on meanwhile
 }
@@ -138,9 +143,7 @@ func (s *Server) postCard(c *call, v *visit, r *record, fields *posted) error {
 	with.Credentials.PayerIP = s.source(c.RequestCtx)
 	result, err := s.cfg.Payers.Continue(with)
 	if err == nil && result.Record.Action != nil {
-		// The link to the hosted page ends before the payer's time does.
-		until := result.Record.Action.Until.Time()
-		return s.sendAway(c, s.cfg.Pages.path(v.org, v.id, "", until)+"&"+postedParam)
+		return s.sendAway(c, s.stay(v, result.Record)+"&"+postedParam)
 	}
 	return s.posted(c, v, err)
 }
@@ -149,11 +152,32 @@ func (s *Server) postCard(c *call, v *visit, r *record, fields *posted) error {
 func (s *Server) postPassword(c *call, v *visit, r *record, fields *posted) error {
 	typed := fields.value("otp")
 	if len(typed) == 0 || len(typed) > maxPassword {
-		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: s.orderOf(v.org, r), Post: v.path(), Wrong: true})
+		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: s.orderOf(v.org, r), Post: s.stay(v, r), Wrong: true})
 	}
-	material := jsonwalk.AppendText([]byte(`{"otp":`), string(typed))
-	_, err := s.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
+	return s.posted(c, v, s.submit(v, "otp", typed))
+}
+
+// postSignature submits the signature of what the page shows. One that comes too late is
+// answered with what is to be signed now.
+func (s *Server) postSignature(c *call, v *visit, r *record, fields *posted) error {
+	typed := bytes.TrimSpace(fields.value("signature"))
+	if len(typed) == 0 || len(typed) > maxSignature {
+		p := s.signatureOf(v, r)
+		p.Wrong = true
+		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, p)
+	}
+	err := s.submit(v, "signature", typed)
+	if refused(err) == ledger.Expired {
+		err = nil
+	}
 	return s.posted(c, v, err)
+}
+
+// submit hands over material with one member, a text.
+func (s *Server) submit(v *visit, name string, value []byte) error {
+	material := jsonwalk.AppendText([]byte(`{"`+name+`":`), string(value))
+	_, err := s.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
+	return err
 }
 
 // postChoice names the receiving institution of a payout.
@@ -211,7 +235,7 @@ func (s *Server) returnPayer(c *call) error {
 	if err != nil {
 		return s.apologise(c, &v, err)
 	}
-	back := wayBack(result.Record)
+	back := s.wayBack(result.Record)
 	switch {
 	case back != "":
 		return s.sendAway(c, back)

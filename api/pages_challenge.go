@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"net/url"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -10,6 +11,7 @@ import (
 	screen "mizan/api/page"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // Challenges is the simulator's side of its challenge page;
@@ -55,7 +57,7 @@ func (s *Server) postChallenge(c *call) error {
 	if _, err := s.cfg.Payers.Returned(org, named.reference); err != nil && refused(err) == ledger.Internal {
 		return s.apologise(c, &visit{}, err)
 	}
-	if !screen.Web(back) {
+	if !s.leadsTo(back) {
 		return s.challenge(c, fields)
 	}
 	return s.sendAway(c, back)
@@ -84,10 +86,25 @@ func (s *Server) challenge(c *call, fields *posted) error {
 		},
 		Open: shown.State == simulator.Waiting,
 	}
-	if screen.Web(shown.ReturnURL) {
+	if s.leadsTo(shown.ReturnURL) {
 		p.Back = shown.ReturnURL
 	}
 	return s.sendPage(c, fiber.StatusOK, "", p)
+}
+
+// simulated are the buttons of an action's challenge; nil for a rail that is not the
+// simulator.
+func (s *Server) simulated(a *payment.Action) *screen.Simulated {
+	query, ours := strings.CutPrefix(a.Page, s.cfg.Pages.Base+simulator.ChallengePath+"?")
+	values, err := url.ParseQuery(query)
+	if s.cfg.Challenges == nil || !ours || err != nil {
+		return nil
+	}
+	b := &screen.Simulated{Post: simulator.ChallengePath}
+	for _, name := range []string{simulator.TerminalParam, simulator.ReferenceParam, simulator.TokenParam} {
+		b.Fields = append(b.Fields, screen.Field{Name: name, Value: values.Get(name)})
+	}
+	return b
 }
 
 // noChallenge answers for what cannot be shown.

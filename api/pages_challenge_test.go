@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -63,11 +64,12 @@ func TestAnswerThatComesTooLateChargesNothing(t *testing.T) {
 func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	for _, asked := range []string{
-		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`,
-		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"qr_code"}`,
-		`"type":"payment","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`,
-		`"type":"payout","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`,
+	for asked, shown := range map[string][]string{
+		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                      {"Scan to pay", "12.50 RUB"},
+		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"qr_code"}`:                  {"Scan to pay", "12.50 RUB"},
+		`"type":"payment","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`: {"Scan to pay", "0.001250 USDT (tron)", "<dt>Address</dt>", "<bdi>simulated-tron-"},
+		`"type":"payout","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                       {"Scan to receive", "12.50 RUB"},
+		`"type":"payout","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`:  {"Scan to receive", "0.001250 USDT (tron)", "<dt>Sent from</dt>"},
 	} {
 		made := h.create(asked).is("action_required", "")
 		if published := made.at("auth_params"); published != "null" && published != "(absent)" {
@@ -76,9 +78,35 @@ func TestRailsWithoutAnActionHaveThePageOnly(t *testing.T) {
 		if made.at("widget_url") != "null" {
 			t.Errorf("%s: %s", asked, made.body)
 		}
-		h.follow(h.answerChallenge(h.browse(made.at("simple_auth_redirect_url")), "approve")).goes(shopOK)
+		door := made.at("simple_auth_redirect_url")
+		page := h.browse(door).shows(200, shown[0], append(shown[1:], "<svg class=\"qr\"", "<dd>30 min 00 s</dd>", `content="5; url=/pay/`)...)
+		if deposit := strings.Contains(page.body, "simulated-"); deposit != strings.Contains(asked, "crypto") {
+			t.Errorf("%s: an address is shown: %v", asked, deposit)
+		}
+		h.pass(90 * time.Second)
+		page = h.browse(door).shows(200, shown[0], "<dd>28 min 30 s</dd>")
+		action, fields := page.form()
+		fields.Set("decision", "approve")
+		h.follow(h.visit("POST", action, fields)).goes(shopOK)
 		h.stands(made.at("id")).is("charged", "")
+		end := map[bool]string{true: "Paid", false: "The money is on its way to you"}[strings.Contains(asked, `"payment"`)]
+		h.browse(door).shows(200, end)
 	}
+}
+
+// The page that is open shows how it ended, though its own link has not so much time.
+func TestAScannedPageSeesItThrough(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	made := h.create(`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`)
+	next := regexp.MustCompile(`content="5; url=([^"]+)"`)
+	page := h.browse(made.at("simple_auth_redirect_url"))
+	for range 6 {
+		page.shows(200, "Scan to pay")
+		h.pass(5 * time.Minute)
+		page = h.browse(h.base() + unescape.Replace(next.FindStringSubmatch(page.body)[1]))
+	}
+	page.shows(200, "Not paid", "The time was over before you acted.", shopNo)
 }
 
 func TestChallengeTakesAnyButtonOfTheTwo(t *testing.T) {

@@ -11,14 +11,15 @@ import (
 	paymentactor "mizan/actors/payment"
 	screen "mizan/api/page"
 	"mizan/internal/jsonwalk"
+	"mizan/internal/steps"
 	"mizan/ledger/payment"
 )
 
 // Bounds of a page's form.
 const (
-	maxForm          = 64 << 10 // bytes
 	maxFormFields    = 32
-	maxPassword      = 64  // bytes of a one-time password
+	maxPassword      = 64 // bytes of a one-time password
+	maxSignature     = 8 << 10
 	maxBrowserHeader = 512 // bytes of each header that tells of the browser
 )
 
@@ -32,11 +33,9 @@ type postedField struct{ name, value []byte }
 
 // readPosted takes a form apart (application/x-www-form-urlencoded, URL
 // Standard 5.1). The status says what is wrong with it, else it is 200: another
-// type, too large, not UTF-8, or a name twice.
+// type, not UTF-8, or a name twice.
 func readPosted(contentType, body []byte) (f *posted, status int) {
 	switch {
-	case len(body) > maxForm:
-		return nil, fiber.StatusRequestEntityTooLarge
 	case len(body) == 0:
 		return &posted{}, fiber.StatusOK
 	case !isForm(contentType):
@@ -79,6 +78,7 @@ func (f *posted) take(pair []byte) bool {
 // unescape decodes into the form's buffer, which is as long as the body.
 func (f *posted) unescape(said []byte) ([]byte, bool) {
 	from := len(f.buf)
+	steps.Took(len(said))
 	for i := 0; i < len(said); i++ {
 		c := said[i]
 		switch c {
@@ -105,6 +105,7 @@ func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20)
 // value is the field's value, nil if it was not sent.
 func (f *posted) value(name string) []byte {
 	for _, field := range f.fields {
+		steps.Took(min(len(field.name), len(name)) + 1)
 		if string(field.name) == name {
 			return field.value
 		}

@@ -15,6 +15,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	ledgerpayment "mizan/ledger/payment"
+	"mizan/posting"
 )
 
 // rail is a transaction service whose one transaction waits as a rail other
@@ -24,8 +25,9 @@ type rail struct {
 
 	mu     sync.Mutex
 	record ledgerpayment.Record
-	err    error // of every command
-	asked  int   // how often the payer was said to be back
+	due    ledger.Micros // of a hosted one
+	err    error         // of every command
+	asked  int           // how often the payer was said to be back
 	brings paymentactor.Continue
 }
 
@@ -48,7 +50,7 @@ func (r *rail) result() (paymentactor.Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	record := r.record
-	return paymentactor.Result{Record: &record}, r.err
+	return paymentactor.Result{Record: &record, Stamp: posting.Stamp{Due: r.due}}, r.err
 }
 
 // told is how often the payer was said to be back.
@@ -65,6 +67,11 @@ func (r *rail) Find(org, id ledger.ID) (paymentactor.Result, error) {
 	}
 	found, _ := r.result()
 	return found, nil
+}
+
+// Current implements api.Payers.
+func (r *rail) Current(c paymentactor.Command, _ bool) (paymentactor.Result, error) {
+	return r.Find(c.Org, c.ID)
 }
 
 // Returned implements api.Payers.
@@ -284,13 +291,15 @@ func TestOnlyWhoFollowsTheWayBackIsBack(t *testing.T) {
 func TestRailThatWantsMoreGetsThePayerAgain(t *testing.T) {
 	t.Parallel()
 	h, r, door := waiting(t, ledgerpayment.Action{Page: "https://acs.example/"})
-	r.becomes(func() { r.record.Status, r.record.Hosted, r.record.Action = ledgerpayment.Created, true, nil })
-	h.visit("GET", door, nil).shows(200, "Pay by card")
 	until := ledger.MicrosOf(h.clock.Now().Add(2 * actionTTL))
+	r.becomes(func() {
+		r.record.Status, r.record.Hosted, r.record.Action, r.due = ledgerpayment.Created, true, nil, until
+	})
+	h.visit("GET", door, nil).shows(200, "Pay by card")
 	// The record that Continue answers with has an action that ends later.
 	r.becomes(func() { r.record.Action = &ledgerpayment.Action{Page: "https://acs.example/", Until: until} })
 	a := h.visit("POST", door, card("4242424242424242"))
-	next := strings.TrimPrefix(h.pages().Address(h.seed.First.Org, r.id, until.Time()), h.base())
+	next := strings.TrimPrefix(h.pages().Address(h.seed.First.Org, r.id, until.Time().Add(15*time.Minute)), h.base())
 	a.goes(next + "&posted")
 	var c paymentactor.Continue
 	r.becomes(func() { c = r.brings })

@@ -24,6 +24,10 @@ func (s *Server) sendPage(c *call, status int, lang string, p screen.Page) error
 	switch p := p.(type) {
 	case screen.Forward:
 		policy = screen.Policy(p.Target)
+	case screen.Scan:
+		if p.Simulated != nil {
+			policy = screen.SimulatedPolicy()
+		}
 	case screen.Challenge:
 		policy = screen.ChallengePolicy()
 	}

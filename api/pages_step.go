@@ -2,10 +2,13 @@ package api
 
 import (
 	"errors"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
+	paymentactor "mizan/actors/payment"
 	screen "mizan/api/page"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
@@ -21,25 +24,31 @@ const (
 	aCard waited = iota + 1
 	aChoice
 	aPassword
+	aSignature
+	aScan
 	aWayOut // an address of the rail's
 )
 
 // waitsFor tells what the payer can do. Nothing can be done once his time is
 // over, or while the provider is being asked something.
-func waitsFor(r *record, now ledger.Micros) waited {
-	if r.Waiting() {
-		return aCard
-	}
+func waitsFor(result *paymentactor.Result, now ledger.Micros) waited {
+	r := result.Record
 	a := r.Action
 	switch {
+	case r.Waiting() && now < result.Stamp.Due:
+		return aCard
 	case r.Status != payment.ActionRequired || r.Op != nil || a == nil || now >= a.Until:
 		return 0
+	case a.Code != "":
+		return aScan
 	case a.Page != "":
 		return aWayOut
 	case a.Destinations != nil:
 		return aChoice
-	case isPassword(a.Material):
+	case isPassword(a):
 		return aPassword
+	case isSignature(a):
+		return aSignature
 	case a.URL != "":
 		return aWayOut
 	}
@@ -47,14 +56,26 @@ func waitsFor(r *record, now ledger.Micros) waited {
 }
 
 // isPassword tells whether what is to be submitted is a password. Material of
-// another type, a signature for one, is for the merchant's side to make.
-func isPassword(material []byte) bool {
-	if !isObject(material) {
+// another type is for the merchant's side to make.
+func isPassword(a *payment.Action) bool {
+	if !isObject(a.Material) {
 		return false
 	}
-	kind := member(material, "type")
+	if len(a.Requires) > 0 {
+		return slices.Equal(a.Requires, []string{"otp"})
+	}
+	kind := member(a.Material, "type")
 	said, _ := jsonwalk.Text(kind)
 	return kind == nil || string(said) == "otp"
+}
+
+// isSignature tells whether what is to be submitted is the signature of a payload.
+func isSignature(a *payment.Action) bool {
+	if !isObject(a.Material) || !slices.Equal(a.Requires, []string{"signature"}) {
+		return false
+	}
+	_, isText := jsonwalk.Text(member(a.Material, "payload"))
+	return isText
 }
 
 // errAddress is a rail's address for the payer that cannot be gone to: a mistake
@@ -63,10 +84,11 @@ var errAddress = errors.New("the rail's address for the payer is none")
 
 // step is what the payer sees of a transaction: a page, or an address to go to.
 // The error is errAddress, or a refusal: Expired for what can't be done any more.
-func (s *Server) step(v *visit, r *record) (next screen.Page, away string, err error) {
+func (s *Server) step(v *visit, result *paymentactor.Result) (next screen.Page, away string, err error) {
+	r := result.Record
 	order := s.orderOf(v.org, r)
 	now := ledger.MicrosOf(s.cfg.Clock.Now())
-	switch waitsFor(r, now) {
+	switch waitsFor(result, now) {
 	case aCard:
 		return screen.Card{Order: order, Post: v.path()}, "", nil
 	case aChoice:
@@ -75,25 +97,30 @@ func (s *Server) step(v *visit, r *record) (next screen.Page, away string, err e
 		if at := r.Action.ExpiresAt; at != 0 && now > at {
 			return nil, "", ledger.Refuse("api.step", ledger.Expired, "expires_at is over")
 		}
-		return screen.Password{Order: order, Post: v.path()}, "", nil
+		return screen.Password{Order: order, Post: s.stay(v, r)}, "", nil
+	case aSignature:
+		return s.signatureOf(v, r), "", nil
+	case aScan:
+		next, err = s.scanOf(v, r)
+		return next, "", err
 	case aWayOut:
-		return wayOut(r.Action, order)
+		return s.wayOut(r.Action, order)
 	}
 	if result, over := resultOf(r.Status); over {
-		return screen.Outcome{Order: order, Result: result, Reason: r.Error, Back: wayBack(r)}, "", nil
+		return screen.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: s.wayBack(r)}, "", nil
 	}
 	return screen.Processing{Order: order, Self: v.path()}, "", nil
 }
 
 // wayOut is where the rail wants the payer: the address that it has for pages
 // like ours, or its form, or the address that it published.
-func wayOut(a *payment.Action, order screen.Order) (next screen.Page, away string, err error) {
+func (s *Server) wayOut(a *payment.Action, order screen.Order) (next screen.Page, away string, err error) {
 	target := a.Page
 	if target == "" {
 		target = a.URL
 	}
 	switch {
-	case !screen.Web(target):
+	case !s.leadsTo(target):
 		return nil, "", errAddress
 	case a.Page != "":
 		return nil, target, nil
@@ -101,6 +128,45 @@ func wayOut(a *payment.Action, order screen.Order) (next screen.Page, away strin
 		return screen.Forward{Order: order, Target: target, Fields: hiddenOf(a.Params)}, "", nil
 	}
 	return nil, withParams(target, hiddenOf(a.Params)), nil
+}
+
+// signatureOf shows what is to be signed, and until when.
+func (s *Server) signatureOf(v *visit, r *record) screen.Signature {
+	a := r.Action
+	payload, _ := jsonwalk.Text(member(a.Material, "payload"))
+	p := screen.Signature{Order: s.orderOf(v.org, r), Post: s.stay(v, r), Payload: string(payload), Left: s.left(a.Until)}
+	sequence := member(a.Material, "sequence")
+	if said, isText := jsonwalk.Text(sequence); isText {
+		sequence = said
+	}
+	p.Sequence = string(sequence)
+	if a.ExpiresAt != 0 {
+		p.Left = min(p.Left, s.left(a.ExpiresAt))
+	}
+	return p
+}
+
+// scanOf shows the rail's QR code, with where it leads for who has no other device.
+func (s *Server) scanOf(v *visit, r *record) (screen.Scan, error) {
+	a := r.Action
+	p := screen.Scan{Order: s.orderOf(v.org, r), Self: s.stay(v, r), Deposit: a.Deposit, Left: s.left(a.Until)}
+	if p.Simulated = s.simulated(a); p.Simulated == nil && s.leadsTo(a.Page) {
+		p.Link = a.Page
+	}
+	var err error
+	p.Code, err = screen.NewCode(a.Code)
+	return p, err
+}
+
+// left is how long it is until an instant.
+func (s *Server) left(until ledger.Micros) time.Duration {
+	return max(until.Time().Sub(s.cfg.Clock.Now()), 0)
+}
+
+// stay is the page of a payer who has come in time and has begun to act: it lasts for
+// as long as the action does, and then says how it ended.
+func (s *Server) stay(v *visit, r *record) string {
+	return s.cfg.Pages.path(v.org, v.id, "", r.Action.Until.Time().Add(linkLife))
 }
 
 // hiddenOf are the parameters of an action, in the order of their names.
@@ -160,7 +226,7 @@ func resultOf(status payment.Status) (result screen.Result, over bool) {
 
 // wayBack is the merchant's address for the payer, as it was sent; empty if
 // there is none that can be gone to, or the payer still has to act.
-func wayBack(r *record) string {
+func (s *Server) wayBack(r *record) string {
 	address := r.ReturnURL
 	switch r.Status {
 	case payment.Rejected, payment.Failed:
@@ -168,10 +234,29 @@ func wayBack(r *record) string {
 	case payment.Created, payment.ActionRequired:
 		return ""
 	}
-	if !screen.Web(address) {
+	if !s.leadsTo(address) {
 		return ""
 	}
 	return address
+}
+
+// leadsTo tells whether payers may be led to an address that somebody else has named, by
+// a link or a redirect: one of https, of the service itself, or in the sandbox one of
+// this machine, where shops are developed. In the clear anybody on the way could take
+// the payer, and what the address holds, elsewhere.
+func (s *Server) leadsTo(address string) bool {
+	if !screen.Web(address) {
+		return false
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return false
+	case u.Scheme == "https", strings.HasPrefix(address, s.cfg.Pages.Base+"/"):
+		return true
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return s.cfg.Env == "sandbox" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
 }
 
 // orderOf is what pages say of a transaction: what its payer pays, or what the
@@ -202,7 +287,7 @@ func (s *Server) langOf(org ledger.ID, r *record) string {
 }
 
 func (s *Server) choiceOf(v *visit, r *record) screen.Choice {
-	p := screen.Choice{Order: s.orderOf(v.org, r), Post: v.path()}
+	p := screen.Choice{Order: s.orderOf(v.org, r), Post: s.stay(v, r)}
 	for _, d := range r.Action.Destinations {
 		p.Banks = append(p.Banks, screen.Bank{ID: d.ID, Name: d.Name})
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"mizan/api"
 )
 
 // Where payers of the tests come from and go back to.
@@ -122,10 +124,10 @@ func (a *answer) goes(address string) *answer {
 	return a
 }
 
-// is checks a transaction's status and why.
+// is checks a transaction's status and why, by its code or its description.
 func (a *answer) is(status, reason string) *answer {
 	a.t.Helper()
-	if a.at("status") != status || a.at("error_description") != reason {
+	if a.at("status") != status || a.at("error_description") != reason && a.at("error_code") != reason {
 		a.t.Errorf("%s, want %s %q", a.body, status, reason)
 	}
 	return a
@@ -197,11 +199,13 @@ func TestPayerWhoDoesNothingFindsTheLinkOver(t *testing.T) {
 	for _, card := range []string{"4000002500003155", "4000000000003220"} {
 		made := h.charge(card).is("action_required", "")
 		door := made.at("simple_auth_redirect_url")
-		h.pass(30*time.Minute - time.Second)
+		h.pass(15*time.Minute - time.Second)
 		if a := h.visit("GET", door, nil); a.status == 410 {
 			t.Errorf("%s: the link is over too early", card)
 		}
 		h.pass(time.Second)
+		h.browse(door).shows(410, "This link is no longer valid")
+		h.pass(15 * time.Minute)
 		h.stands(made.at("id")).is("rejected", "payer action expired")
 		h.browse(door).shows(410, "This link is no longer valid")
 		h.send(door, url.Values{"otp": {"123456"}}).shows(410, "This link is no longer valid")
@@ -313,7 +317,7 @@ func TestPagesSpeakTheLanguageOfTheTransactionOrThePartner(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	h.browse(h.hosted(`,"lang":"ru"`).at("widget_url")).shows(200, "Оплата картой", `<html lang="ru">`)
-	h.browse(h.hosted(`,"lang":"xx"`).at("widget_url")).shows(200, "Pay by card", `<html lang="en">`)
+	h.browse(h.hosted(`,"lang":"de"`).at("widget_url")).shows(200, "Pay by card", `<html lang="en">`)
 	h.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
 	h.browse(h.hosted("").at("widget_url")).shows(200, "Оплата картой")
 	h.browse(h.hosted(`,"lang":"en"`).at("widget_url")).shows(200, "Pay by card")
@@ -338,5 +342,40 @@ func TestFormsAreBounded(t *testing.T) {
 		"application/json": 415, "multipart/form-data; boundary=x": 415, "": 415, "application/x-www-form-urlencoded; charset=koi8-r": 415,
 	} {
 		h.anyone().with("content-type", contentType).post(door, "otp=").want(status, "")
+	}
+}
+
+// Payers are led to addresses of https, and in the sandbox to those of the machine on
+// which a shop is developed: by no link, no redirect, and neither from the way back.
+func TestPagesLeadToNoAddressInTheClear(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ env, address, leads string }{
+		{"production", "https://shop.example/no", "https://shop.example/no"},
+		{"production", "http://shop.example/no", ""},
+		{"production", "http://127.0.0.1:3000/no", ""},
+		{"production", "HTTP://localhost/no", ""},
+		{"sandbox", "https://shop.example/no", "https://shop.example/no"},
+		{"sandbox", "http://shop.example/no", ""},
+		{"sandbox", "http://localhost.shop.example/no", ""},
+		{"sandbox", "http://127.0.0.1:3000/no", "http://127.0.0.1:3000/no"},
+		{"sandbox", "http://[::1]:3000/no", "http://[::1]:3000/no"},
+		{"sandbox", "http://localhost:3000/no", "http://localhost:3000/no"},
+	} {
+		t.Run(c.env+" "+c.address, func(t *testing.T) {
+			t.Parallel()
+			h := open(t, func(cfg *api.Config) { cfg.Env = c.env })
+			made := h.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true,"returnUrl":"`+c.address+`","failUrl":"`+c.address+`"}}`).want(201, "")
+			action, _ := h.browse(made.at("widget_url")).form()
+			page := h.send(action, card("4000000000000002")).shows(200, "Not paid")
+			if linked := strings.Contains(page.body, `href="`+c.address); linked != (c.leads != "") {
+				t.Errorf("the page links: %v\n%s", linked, page.body)
+			}
+			door, _ := h.inside(made.at("widget_url"))
+			path, query, _ := strings.Cut(door, "?")
+			back := h.visit("GET", h.base()+path+"/return?"+query, nil)
+			if got := back.header.Get("location"); strings.HasPrefix(got, "/pay/") != (c.leads == "") || c.leads != "" && got != c.leads {
+				t.Errorf("the way back leads to %q", got)
+			}
+		})
 	}
 }

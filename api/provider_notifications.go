@@ -19,11 +19,10 @@ import (
 
 // Bounds of notifications that are taken in from another platform.
 const (
-	maxNotification = 64 << 10        // bytes of a body
-	maxEventID      = 255             // bytes
-	notifySkew      = 5 * time.Minute // specification, "Limits"
-	notifyKeep      = 24 * time.Hour  // how long an event is known, unless too many came since
-	maxKnownEvents  = 65_536
+	maxEventID     = 255             // bytes
+	notifySkew     = 5 * time.Minute // specification, "Limits"
+	notifyKeep     = 24 * time.Hour  // how long an event is known, unless too many came since
+	maxKnownEvents = 65_536
 )
 
 var (
@@ -56,9 +55,6 @@ func newNotifications() *notifications {
 // that is wrong with the sender is one 401.
 func (n *notifications) take(s *Server, c *call) error {
 	content := c.Request.Body()
-	if len(content) > maxNotification {
-		return ledger.Refuse("api.notifications", payloadTooLarge, "the body is larger than %d bytes", maxNotification)
-	}
 	terminal, ok := n.sender(s, c, content)
 	if !ok {
 		return ledger.Refuse("api.notifications", ledger.Unauthorized, "not signed by the terminal's platform")

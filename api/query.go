@@ -9,6 +9,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"mizan/internal/steps"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
@@ -39,7 +40,9 @@ func queryOf(ctx *fasthttp.RequestCtx, known ...string) *query {
 
 func (q *query) take(name, value string, known []string) {
 	found := false
+	steps.Took(len(name) + len(value))
 	for _, k := range known {
+		steps.Took(min(len(k), len(name)) + 1)
 		found = found || k == name
 	}
 	_, twice := q.values[name]
@@ -99,7 +102,7 @@ func (q *query) moment(name string, absent ledger.Micros, forms string) ledger.M
 	if !sent {
 		return absent
 	}
-	at, err := time.Parse(time.RFC3339Nano, said)
+	at, err := parseTime(said)
 	if err != nil {
 		q.problems.add(name, name+" must be "+forms)
 		return absent
@@ -112,14 +115,22 @@ func (q *query) upTo(name string, now time.Time) ledger.Micros {
 	return throughNow(q.instant(name, forever), now)
 }
 
-// throughNow is an instant up to which is asked. Events that share an instant of the
-// clock are booked microseconds after it, so who names the clock's very instant (a
-// manual clock stands still) means them all.
+// throughNow is an instant up to which is asked. Booked times are strictly increasing,
+// so that events which share an instant of the clock are booked microseconds after it.
+// A query up to the clock's now therefore covers everything that was booked so far:
+// under a clock that stands still nothing just booked is missing. A later instant is
+// meant exactly, since it may be the booked time of an event, as an answer shows it.
 func throughNow(at ledger.Micros, now time.Time) ledger.Micros {
 	if at == ledger.MicrosOf(now) {
 		return forever
 	}
 	return at
+}
+
+// parseTime reads an RFC 3339 time of a query, where the '+' of an offset that was not
+// escaped arrives as a space: answers write "+00:00".
+func parseTime(said string) (time.Time, error) {
+	return time.Parse(time.RFC3339Nano, strings.Replace(said, " ", "+", 1))
 }
 
 // id is a UUID; not sent: ok is false.
@@ -170,6 +181,7 @@ func (q *query) parts(n int) []string {
 	if !sent {
 		return nil
 	}
+	steps.Took(len(said))
 	raw, err := base64.RawURLEncoding.DecodeString(said)
 	parts := strings.Split(string(raw), "\n")
 	if err != nil || len(parts) != n || cursorOf(parts...) != said {

@@ -13,7 +13,9 @@ func (s *Server) table() []route {
 		v1                         = "/api/v1"
 	)
 	routes := []route{
-		{method: get, path: v1 + "/health", access: open, handle: (*Server).health},
+		{method: get, path: healthPath, access: open, handle: (*Server).health},
+		{method: get, path: livenessPath, access: open, handle: (*Server).liveness},
+		{method: get, path: readinessPath, access: open, handle: (*Server).readiness},
 
 		{method: post, path: transactionsPath, access: partner, body: true, command: true, handle: (*Server).createTransaction},
 		{method: get, path: transactionsPath, access: lister, handle: (*Server).listTransactions},
@@ -88,16 +90,16 @@ func (s *Server) table() []route {
 	routes = append(routes, s.religiousRoutes()...)
 	if s.cfg.Pages.Tokens != nil && s.cfg.Payers != nil {
 		routes = append(routes,
-			route{method: get, path: payPath + "/:id", access: open, handle: (*Server).showPage},
-			route{method: post, path: payPath + "/:id", access: open, command: true, handle: (*Server).postPage},
-			route{method: get, path: payPath + "/:id" + returnedEnd, access: open, command: true, handle: (*Server).returnPayer},
-			route{method: post, path: payPath + "/:id" + returnedEnd, access: open, command: true, handle: (*Server).returnPayer},
+			route{method: get, path: payPath + "/:id", access: open, page: true, handle: (*Server).showPage},
+			route{method: post, path: payPath + "/:id", access: open, page: true, command: true, handle: (*Server).postPage},
+			route{method: get, path: payPath + "/:id" + returnedEnd, access: open, page: true, command: true, handle: (*Server).returnPayer},
+			route{method: post, path: payPath + "/:id" + returnedEnd, access: open, page: true, command: true, handle: (*Server).returnPayer},
 		)
 	}
 	if s.cfg.Challenges != nil && s.cfg.Payers != nil {
 		routes = append(routes,
-			route{method: get, path: simulator.ChallengePath, access: open, handle: (*Server).showChallenge},
-			route{method: post, path: simulator.ChallengePath, access: open, command: true, handle: (*Server).postChallenge},
+			route{method: get, path: simulator.ChallengePath, access: open, page: true, handle: (*Server).showChallenge},
+			route{method: post, path: simulator.ChallengePath, access: open, page: true, command: true, handle: (*Server).postChallenge},
 		)
 	}
 	routes = append(routes, s.subscriptionRoutes()...)

@@ -68,7 +68,7 @@ func isOf(path, pattern string) bool {
 
 // neighbour is another partner of the first organization.
 func (h *house) neighbour() caller {
-	p := h.admin().post("/api/v1/partners", `{"name":"N","login":"neighbour","pass":"p"}`).want(201, "")
+	p := h.admin().post("/api/v1/partners", `{"name":"N","login":"neighbour","pass":"nine-Lions-paint"}`).want(201, "")
 	k := h.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+p.at("id")+`}`).want(201, "")
 	return h.partner().with("x-api-key", k.at("key"))
 }

@@ -53,9 +53,9 @@ func lastAttempt(result *paymentactor.Result) payment.Attempt {
 	}
 	switch {
 	case r.Status == payment.Rejected:
-		a.Outcome, a.Reason = routedRefused, r.Error
+		a.Outcome, a.Failure = routedRefused, r.Failure
 	case r.Status == payment.Failed:
-		a.Outcome, a.Reason = routedFailed, r.Error
+		a.Outcome, a.Failure = routedFailed, r.Failure
 	case r.Status == payment.Authorizing, r.Status.Moving() && !r.Known:
 		a.Outcome = routedPending
 	default:
@@ -75,7 +75,8 @@ func (s *Server) appendAttempt(e *encoder, org ledger.ID, a *payment.Attempt) {
 	e.textOrNull("name", name)
 	e.integer("priority", int64(a.Priority))
 	e.word("outcome", a.Outcome)
-	e.textOrNull("reason", a.Reason)
+	e.textOrNull("reason", a.Failure.Describe("en"))
+	e.code(a.Failure)
 	e.instant("at", a.At)
 	e.close('}')
 }

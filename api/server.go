@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"mizan/api/auth"
+	"mizan/api/shed"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -34,6 +35,10 @@ type Config struct {
 	// Enter brackets a command and returns what ends it; it waits while a
 	// manual clock is being stepped.
 	Enter func() (leave func())
+
+	// Away is how many calls at rails are under way now: commands that wait for one take
+	// no place from others (package shed). Nil: none.
+	Away func() int
 
 	// Advance steps the manual clock; nil: there is none, and no route to it.
 	Advance func(to time.Time) error
@@ -107,14 +112,22 @@ type Journal interface {
 
 // Server answers requests on the listeners that it is given.
 type Server struct {
-	cfg     Config
-	gate    auth.Gate
-	limits  *limits
-	app     *fiber.App
+	cfg    Config
+	gate   auth.Gate
+	limits *limits
+	app    *fiber.App
+
+	known, strangers *budget // of bodies: of callers who were checked, and of all others
+
+	shed *shed.Gate // commands pass through it
+
 	routes  []route
 	silent  silent
 	exports *exports
 	jump    sync.Mutex // one move of a manual clock at a time
+
+	serving context.Context // ends when Shutdown begins; a request's own context is no safe parent (the transport writes what Done reads)
+	stop    context.CancelFunc
 
 	mu        sync.Mutex
 	stopped   bool           // guarded by mu
@@ -146,7 +159,9 @@ type route struct {
 	leaves       bool             // ends the session that it is asked with
 	sole         bool             // without x-organization-id it is asked of the only organization
 	body         bool             // takes a JSON document
-	command      bool             // writes: bracketed by Enter
+	page         bool             // is a page for people: errors are pages too
+	command      bool             // writes: bracketed by Enter, and shed under overload
+	bounded      bool             // bounds what waits itself: not shed
 	handle       func(*Server, *call) error
 }
 
@@ -167,13 +182,17 @@ func New(cfg Config) *Server {
 		gate:    auth.Gate{Directory: cfg.Directory, Clock: cfg.Clock},
 		limits:  newLimits(cfg.RateLimit),
 		exports: newExports(),
+		known:   newBudget(knownBytes), strangers: newBudget(openBytes),
+		shed: shed.New(shed.Options{Away: cfg.Away}),
 	}
+	s.serving, s.stop = context.WithCancel(context.Background())
 	s.app = fiber.New(fiber.Config{
 		Immutable:                    true,
 		StrictRouting:                true,
 		CaseSensitive:                true,
 		EnableTrustedProxyCheck:      true, // with no one to trust: who asks is found in source
-		BodyLimit:                    maxBody,
+		StreamRequestBody:            true, // bodies are read in readBody, when the caller is known
+		BodyLimit:                    1,    // bytes that the transport reads, and makes room for, before that
 		ReadBufferSize:               headerLimit,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 writeTimeout,
@@ -184,8 +203,10 @@ func New(cfg Config) *Server {
 	})
 	transport := s.app.Server()
 	transport.Handler = s.guard(transport.Handler)
+	transport.HeaderReceived = awaitBody
 	transport.SecureErrorLogMessage = true // its errors would quote the request
 	transport.CloseOnShutdown = true
+	transport.ConnState = noteState
 	s.routes = s.table()
 	for i := range s.routes {
 		s.register(&s.routes[i])
@@ -213,17 +234,44 @@ func (s *Server) answer(r *route, c *call) error {
 	if err := s.authenticate(r, c); err != nil {
 		return err
 	}
+	if r.access != open {
+		known(c.RequestCtx)
+	}
 	if id, limited := limitedBy(&c.who); limited && !s.limits.allow(id, time.Now()) {
 		return ledger.Refuse("api.answer", rateLimited, "too many requests")
 	}
 	if r.body && !isJSON(c.Request.Header.ContentType()) {
 		return ledger.Refuse("api.answer", unsupportedMediaType, "the body must be application/json")
 	}
-	if r.command {
-		defer s.cfg.Enter()()
+	if err := s.readBody(r, c); err != nil {
+		return s.turnAway(r, c, err)
+	}
+	if !r.command {
+		return r.handle(s, c)
+	}
+	defer s.cfg.Enter()()
+	if !r.bounded {
+		place := s.shed.Enter()
+		if place == nil {
+			return s.turnAway(r, c, ledger.Refuse("api.answer", ledger.Unavailable, "too many commands are waiting: nothing was done"))
+		}
+		defer place.Leave()
 	}
 	return r.handle(s, c)
 }
+
+// turnAway answers with an error what never got to its handler: as a page, where the
+// route is one.
+func (s *Server) turnAway(r *route, c *call, err error) error {
+	if r.page {
+		return s.apologise(c, &visit{}, err)
+	}
+	return err
+}
+
+// Shed is what commands wait for, and how many were refused because they would have
+// waited too long.
+func (s *Server) Shed() shed.Figures { return s.shed.Figures() }
 
 // refuse answers with an error and logs what is ours to explain. Neither bodies
 // nor details of refusals are logged: both may hold what was sent.
@@ -253,7 +301,7 @@ func errorClass(err error) string {
 func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	ctx := c.Context()
 	if len(ctx.Response.Header.PeekBytes(headerRequestID)) == 0 {
-		giveID(ctx) // the request never got as far as guard
+		s.begin(ctx) // the request never got as far as guard
 		hangUp(ctx)
 	}
 	var refused *fiber.Error
@@ -271,8 +319,6 @@ func routerRefusal(status int) error {
 		return ledger.Refuse(op, ledger.NotFound, "there is nothing at this path")
 	case fiber.StatusMethodNotAllowed:
 		return ledger.Refuse(op, methodNotAllowed, "this path has other methods")
-	case fiber.StatusRequestEntityTooLarge:
-		return ledger.Refuse(op, payloadTooLarge, "the body is larger than %d bytes", maxBody)
 	case fiber.StatusRequestHeaderFieldsTooLarge:
 		return ledger.Refuse(op, headersTooLarge, "the headers are larger than %d bytes", headerLimit)
 	case fiber.StatusRequestTimeout:
@@ -405,6 +451,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		_ = l.Close()
 	}
 	s.mu.Unlock()
+	s.stop()
 	s.silent.letGo()
 	s.exports.close()
 	if err := s.app.ShutdownWithContext(ctx); err != nil && !errors.Is(err, net.ErrClosed) {

@@ -22,7 +22,7 @@ const sessionsPath = "/api/v1/sessions"
 
 func sessionRoutes() []route {
 	return []route{
-		{method: fiber.MethodPost, path: sessionsPath, access: open, body: true, command: true, handle: (*Server).logIn},
+		{method: fiber.MethodPost, path: sessionsPath, access: open, body: true, command: true, bounded: true, handle: (*Server).logIn},
 		{method: fiber.MethodGet, path: sessionsPath + "/current", access: session, roles: everyRole, sole: true, handle: (*Server).readSession},
 		{method: fiber.MethodDelete, path: sessionsPath + "/current", access: session, roles: everyRole, leaves: true, command: true, handle: (*Server).logOut},
 	}

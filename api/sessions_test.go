@@ -81,7 +81,7 @@ func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
 	h.user("anna", `"client"`, "")
 	gone := h.user("gone", `"client"`, "")
 	h.admin().do("DELETE", users+"/"+gone.at("data.id"), "").want(200, "")
-	h.admin().post("/api/v1/partners", `{"name":"F","login":"far","pass":"p","source_addresses":["192.0.2.0/24"]}`).want(201, "")
+	h.admin().post("/api/v1/partners", `{"name":"F","login":"far","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
 	idle := h.anyone().with("authorization", "Bearer "+string(h.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "").at("data.id")
 	idleAdmin := h.admin().with("x-organization-id", idle)
 	idleAdmin.post(users, `{"login":"anna","pass":"`+goodPass+`","name":"A","roles":["admin"]}`).want(201, "")
@@ -95,7 +95,7 @@ func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
 		"deactivated user":          h.in(first, credentials("gone", goodPass)),
 		"partner's wrong password":  h.in(first, credentials("demo", "wrong")),
 		"partner without password":  h.in(h.seed.Second.Org.String(), credentials("demo", "wrong")),
-		"partner from elsewhere":    h.in(first, credentials("far", "p")),
+		"partner from elsewhere":    h.in(first, credentials("far", goodPass)),
 		"another organization":      h.in(h.seed.Second.Org.String(), credentials("anna", goodPass)),
 		"inactive organization":     h.in(idle, credentials("anna", goodPass)),
 		"unknown organization":      h.in(uuid.NewString(), credentials("anna", goodPass)),
@@ -112,19 +112,50 @@ func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
 	}
 }
 
+// From an address that is not admitted nobody finds out by the answers, however many,
+// whether a password is right: of the partner's own login, and of a person who is
+// nothing but that partner.
+func TestFromAnAddressThatIsNotAdmittedARightPasswordIsAWrongOne(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	first := h.seed.First.Org.String()
+	far := func(login string) string {
+		return h.admin().post("/api/v1/partners", `{"name":"F","login":"`+login+`","pass":"`+goodPass+`","source_addresses":["192.0.2.0/24"]}`).want(201, "").at("data.id")
+	}
+	number := far("far")
+	far("away")
+	for _, login := range []string{"clerk", "scribe"} {
+		h.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"C","roles":["partner"],"partner_id":`+number+`}`).want(201, "")
+	}
+	for _, pair := range [][2]string{{"far", "away"}, {"clerk", "scribe"}} {
+		for i := range 7 {
+			right, wrong := h.in(first, credentials(pair[0], goodPass)), h.in(first, credentials(pair[1], goodPass+"x"))
+			if right.status != wrong.status || right.body != wrong.body || sameHeaders(right) != sameHeaders(wrong) {
+				t.Errorf("%s, attempt %d: a right password is answered %d %s, a wrong one %d %s", pair[0], i, right.status, right.body, wrong.status, wrong.body)
+			}
+			if want := 401 + 28*(i/5); right.status != want {
+				t.Errorf("%s, attempt %d: %d, want %d", pair[0], i, right.status, want)
+			}
+		}
+	}
+	// A key is not guessed: it still works where it may.
+	h.admin().patch("/api/v1/partners/"+number, `{"source_addresses":[]}`).want(200, "")
+	h.in(first, credentials("far", goodPass)).want(429, "")
+}
+
 func TestABodyThatIsNoLoginIsRefusedByField(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	for body, fields := range map[string][]string{
 		`{}`:                                          {"login", "pass"},
 		`{"login":"anna"}`:                            {"pass"},
-		`{"pass":"p"}`:                                {"login"},
+		`{"pass":"nine-Lions-paint"}`:                 {"login"},
 		`{"login":"","pass":""}`:                      {"login", "pass"},
-		`{"login":7,"pass":"p"}`:                      {"login"},
+		`{"login":7,"pass":"nine-Lions-paint"}`:       {"login"},
 		`{"login":"anna","pass":7}`:                   {"pass"},
 		`{"login":null,"pass":null}`:                  {"login", "pass"},
 		`{"login":["a"],"pass":{}}`:                   {"login", "pass"},
-		`{"Login":"anna","pass":"p"}`:                 {"login"},
+		`{"Login":"anna","pass":"nine-Lions-paint"}`:  {"login"},
 		credentials(strings.Repeat("я", 256), "p"):    {"login"},
 		credentials("anna", strings.Repeat("p", 257)): {"pass"},
 	} {
@@ -142,7 +173,7 @@ func TestABodyThatIsNoLoginIsRefusedByField(t *testing.T) {
 	// At the bounds it is a login like others, that nobody has.
 	h.in(h.seed.First.Org.String(), credentials(strings.Repeat("я", 255), strings.Repeat("p", 256))).want(401, unauthorized)
 	h.in(h.seed.First.Org.String(), `[]`).want(422, "")
-	h.in(h.seed.First.Org.String(), `{"login":"a","login":"b","pass":"p"}`).want(400, "")
+	h.in(h.seed.First.Org.String(), `{"login":"a","login":"b","pass":"nine-Lions-paint"}`).want(400, "")
 }
 
 func TestASessionRestsForHalfAnHourAndLives12(t *testing.T) {

@@ -34,11 +34,11 @@ func strangers(h *house) map[string][2]string {
 	revoked := issue(h.admin(), "1", "")
 	h.admin().do("DELETE", "/api/v1/api_keys/"+revoked.at("id"), "").want(200, "")
 	expired := issue(h.admin(), "1", `,"expires_at":"2026-09-03T10:16:00Z"`)
-	away := h.admin().post("/api/v1/partners", `{"name":"A","login":"away","pass":"p","source_addresses":["192.0.2.0/24"]}`).want(201, "")
+	away := h.admin().post("/api/v1/partners", `{"name":"A","login":"away","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
 	outside := issue(h.admin(), away.at("id"), "")
 	resting := h.anyone().with("authorization", "Bearer "+string(h.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Resting"}`).want(201, "").at("data.id")
 	there := h.bearer(string(h.seed.AdminToken), uuid.MustParse(resting))
-	sleeping := issue(there, there.post("/api/v1/partners", `{"name":"S","login":"s","pass":"p"}`).want(201, "").at("id"), "")
+	sleeping := issue(there, there.post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id"), "")
 	h.admin().patch("/api/v1/organizations/"+resting, `{"status":"maintenance"}`).want(200, "")
 	h.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3600}`).want(200, "")
 	return map[string][2]string{

@@ -57,7 +57,6 @@ func TestMaterialIsHandedOnWithoutItsStatus(t *testing.T) {
 		`{"additional_params_for_auth":{"otp":"1","n":1.50,"o":{"status":"x"}}}`:               `{"otp":"1","n":1.50,"o":{"status":"x"}}`,
 		`{"additional_params_for_auth":{"a":1,"status":"charged","b":[ 2 ]}}`:                  `{"a":1,"b":[ 2 ]}`,
 		`{"additional_params_for_auth":{"st\u0061tus":null,"Status":1}}`:                       `{"Status":1}`,
-		`{"additional_params_for_auth":{}}`:                                                    `{}`,
 		`{"params":{"status":"charged","otp":"1"}}`:                                            `{"otp":"1"}`,
 		`{"params":{"additional_params_for_auth":{"in":1},"otp":"1"}}`:                         `{"in":1}`,
 		`{"additional_params_for_auth":{"bare":1},"params":{"additional_params_for_auth":{}}}`: `{"bare":1}`,

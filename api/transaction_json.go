@@ -1,6 +1,8 @@
 package api
 
 import (
+	"time"
+
 	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -10,30 +12,46 @@ import (
 // authVersion is the version of auth_params that is written.
 const authVersion = "1.0"
 
+// viewed says when a transaction is shown, and whether with its payer's addresses: each
+// holds a token that opens the payer's page, so only the partner who asks for this one
+// transaction with its own key has them, fresh each time. A repeated answer has none.
+type viewed struct {
+	at    time.Time
+	links bool
+}
+
+// viewedBy is how the caller of a route about one transaction sees it.
+func (s *Server) viewedBy(c *call, result *paymentactor.Result) viewed {
+	return viewed{at: s.cfg.Clock.Now(), links: c.who.Key != nil && !result.Replay}
+}
+
 // appendTransaction appends a transaction as the specification's table
 // "Transaction" has it, and further fields where there is something to say. What
 // a field's presence depends on stands beside it. The partner is whose it is: its
 // lang is that of the descriptions.
-func (s *Server) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result) []byte {
+func (s *Server) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result, v viewed) []byte {
 	r := result.Record
 	e := encoder{dst}
 	e.open('{')
 	e.id("id", r.ID)
-	e.textOrNull("txid", r.TxID)
+	appendTxID(&e, r)
 	e.word("type", r.Type.String())
 	e.word("status", string(r.Status))
-	e.text("error_description", payment.Describe(p.Lang, r.Error))
+	e.text("error_description", r.Failure.Describe(p.Lang))
+	e.code(r.Failure)
 	appendMoney(&e, r)
 	appendDescription(&e, r)
 	appendMeta(&e, r, p.Lang)
+	appendPaidBy(&e, r)
 	e.instant("started", result.Stamp.Started)
 	e.instant("finished", r.Finished)
-	s.appendWidget(&e, p.Org, result)
+	s.appendWidget(&e, p.Org, result, v)
+	todo := awaited(r, ledger.MicrosOf(v.at))
 	if r.Type == payment.Payment {
-		appendAuth(&e, r)
-		appendMaterial(&e, r)
+		appendAuth(&e, todo)
+		appendMaterial(&e, todo)
 	}
-	s.appendPayer(&e, p.Org, result)
+	s.appendPayer(&e, p.Org, result, todo, v)
 	e.text("route", r.Route)
 	appendLater(&e, r, p.Lang)
 	e.close('}')
@@ -42,7 +60,7 @@ func (s *Server) appendTransaction(dst []byte, p *directory.Partner, result *pay
 
 // appendHosted appends the nine fields of a hosted create's answer
 // (specification, "create", rule 8).
-func (s *Server) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Result) []byte {
+func (s *Server) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Result, v viewed) []byte {
 	r := result.Record
 	e := encoder{dst}
 	e.open('{')
@@ -50,13 +68,23 @@ func (s *Server) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Re
 	e.word("status", string(r.Status))
 	e.word("type", r.Type.String())
 	e.word("env", r.Asset.Env.String())
-	e.textOrNull("txid", r.TxID)
+	appendTxID(&e, r)
 	e.amount("amount", r.Amount)
 	e.word("currency", string(r.Asset.Currency))
 	e.instant("started", result.Stamp.Started)
-	s.appendWidget(&e, org, result)
+	s.appendWidget(&e, org, result, v)
 	e.close('}')
 	return e.buf
+}
+
+// appendTxID writes the caller's identifier as it was sent: null is none, and an empty
+// one is empty.
+func appendTxID(e *encoder, r *payment.Record) {
+	if r.TxID != "" || r.EmptyTxID {
+		e.text("txid", r.TxID)
+	} else {
+		e.null("txid")
+	}
 }
 
 // appendMoney writes the amounts and what they are amounts of. The destination's
@@ -105,22 +133,31 @@ func appendMeta(e *encoder, r *payment.Record, lang string) {
 	e.buf = paymentactor.AppendMeta(e.buf, r.MerchantMeta, r.RailMeta, lang)
 }
 
-// appendWidget writes the hosted page's address while it waits for its payer.
-// The address is that of the create's answer, for as long as that one lasts: who
-// comes later creates another transaction (specification, "create", rule 7).
-func (s *Server) appendWidget(e *encoder, org ledger.ID, result *paymentactor.Result) {
-	if !result.Record.Waiting() {
-		e.null("widget_url")
+// appendWidget writes the hosted page's address while it waits for its payer
+// (specification, "create", rule 7).
+func (s *Server) appendWidget(e *encoder, org ledger.ID, result *paymentactor.Result, v viewed) {
+	s.appendLink(e, "widget_url", org, result.Record.ID, v, v.hosts(result))
+}
+
+// hosts tells whether a transaction waits for its payer on the hosted page.
+func (v *viewed) hosts(result *paymentactor.Result) bool {
+	return result.Record.Waiting() && ledger.MicrosOf(v.at) < result.Stamp.Due
+}
+
+// appendLink writes the address of the payer's page; null where there is none for this
+// caller.
+func (s *Server) appendLink(e *encoder, name string, org, id ledger.ID, v viewed, open bool) {
+	if !open || !v.links {
+		e.null(name)
 		return
 	}
-	e.text("widget_url", s.cfg.Pages.Address(org, result.Record.ID, result.Stamp.Started.Time().Add(widgetLife)))
+	e.text(name, s.cfg.Pages.Address(org, id, v.at.Add(linkLife)))
 }
 
 // appendAuth writes what the payer has to do, where the rail has published it
 // (specification, "Payer actions").
-func appendAuth(e *encoder, r *payment.Record) {
+func appendAuth(e *encoder, a *payment.Action) {
 	const name = "auth_params"
-	a := awaited(r)
 	if a == nil || a.Type == "" {
 		e.null(name)
 		return
@@ -139,10 +176,10 @@ func appendAuth(e *encoder, r *payment.Record) {
 }
 
 // appendMaterial writes what the initiator has to sign or complete, and by when.
-func appendMaterial(e *encoder, r *payment.Record) {
+func appendMaterial(e *encoder, a *payment.Action) {
 	const deadline = "expires_at"
 	e.enter(materialName, '{')
-	if a := awaited(r); a != nil {
+	if a != nil {
 		e.members(orNothing(a.Material), func(key []byte) bool { return a.ExpiresAt == 0 || string(key) != deadline })
 		if a.ExpiresAt != 0 {
 			e.instant(deadline, a.ExpiresAt)
@@ -153,18 +190,14 @@ func appendMaterial(e *encoder, r *payment.Record) {
 
 // appendPayer writes where the payer goes while there is something to do, and
 // what there is to choose from.
-func (s *Server) appendPayer(e *encoder, org ledger.ID, result *paymentactor.Result) {
-	const address = "simple_auth_redirect_url"
-	r := result.Record
-	a := awaited(r)
-	switch {
-	case r.Waiting(): // the hosted page, and no longer than it
-		e.text(address, s.cfg.Pages.Address(org, r.ID, result.Stamp.Started.Time().Add(widgetLife)))
-		return
-	case a == nil:
+func (s *Server) appendPayer(e *encoder, org ledger.ID, result *paymentactor.Result, a *payment.Action, v viewed) {
+	if a == nil && !v.hosts(result) {
 		return
 	}
-	e.text(address, s.cfg.Pages.Address(org, r.ID, a.Until.Time()))
+	s.appendLink(e, "simple_auth_redirect_url", org, result.Record.ID, v, true)
+	if a == nil {
+		return
+	}
 	if a.Destinations != nil {
 		e.enter("availble_destinations", '[') // spelled so
 		for i := range a.Destinations {
@@ -191,11 +224,7 @@ func appendLater(e *encoder, r *payment.Record, lang string) {
 	if !r.Captured.IsZero() {
 		e.amount("captured_amount", r.Captured)
 	}
-	if r.RefundID != (ledger.ID{}) {
-		e.id("refund_id", r.RefundID)
-		e.text("refund_msg", payment.Describe(lang, r.RefundMsg))
-		e.amount("refunded_amount", r.Refunded)
-	}
+	appendRefunds(e, r, lang)
 	if r.LinkID != (ledger.ID{}) {
 		e.id("link_id", r.LinkID)
 	}
@@ -204,9 +233,65 @@ func appendLater(e *encoder, r *payment.Record, lang string) {
 	}
 }
 
-// awaited is what the payer has to do at the moment; nil: nothing.
-func awaited(r *payment.Record) *payment.Action {
-	if r.Status != payment.ActionRequired {
+// appendRefunds writes the refunds that were asked for, the oldest first, and how the
+// last one ended.
+func appendRefunds(e *encoder, r *payment.Record, lang string) {
+	last := r.LastRefund()
+	if last == nil {
+		return
+	}
+	e.id("refund_id", last.ID)
+	e.text("refund_msg", last.Describe(lang))
+	e.amount("refunded_amount", r.Refunded)
+	e.enter("refunds", '[')
+	for i := range r.Refunds {
+		f := &r.Refunds[i]
+		e.open('{')
+		e.id("refund_id", f.ID)
+		e.amount("amount", f.Amount)
+		e.amount("fee_amount", f.FeeBack)
+		e.word("status", f.Status.String())
+		e.code(f.Failure)
+		e.text("msg", f.Describe(lang))
+		e.instant("created", f.Created)
+		e.instant("finished", f.Finished)
+		e.close('}')
+	}
+	e.close(']')
+}
+
+// appendPaidBy writes how it was paid, as far as that may be shown, and the customer
+// as the create had it.
+func appendPaidBy(e *encoder, r *payment.Record) {
+	appendMethod(e, r)
+	if r.Customer == nil {
+		e.null("customer")
+	} else {
+		e.object("customer", r.Customer)
+	}
+}
+
+// appendMethod writes the money_storage type and, of a card, what may be stored openly.
+// A renewal shows the card that its credential is of.
+func appendMethod(e *encoder, r *payment.Record) {
+	const name = "payment_method"
+	if r.Method == "" {
+		e.null(name)
+		return
+	}
+	e.enter(name, '{')
+	e.word("type", r.Method)
+	if r.CardBIN != "" {
+		e.textOrNull("brand", r.CardBrand())
+		e.word("bin", r.CardBIN)
+		e.word("last4", r.CardLast4)
+	}
+	e.close('}')
+}
+
+// awaited is what the payer has to do now; nil: nothing, or the payer's time is over.
+func awaited(r *payment.Record, now ledger.Micros) *payment.Action {
+	if r.Status != payment.ActionRequired || now >= r.Action.Until {
 		return nil
 	}
 	return r.Action

@@ -24,6 +24,7 @@ var (
 	stamp   = posting.Stamp{
 		Version: 3, LastSeq: 9, Started: ledger.MicrosOf(started), Updated: ledger.MicrosOf(started.Add(time.Second)), Due: ledger.MicrosOf(started.Add(30 * time.Minute)),
 	}
+	own   = viewed{at: started.Add(time.Minute), links: true}
 	txID  = uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
 	orgID = uuid.MustParse("7c9e6679-7425-40de-944b-e07fc1f90ae7")
 )
@@ -65,9 +66,9 @@ var waiting = []string{`"status":"charged"`, `"status":"action_required"`, `"202
 const simple = `"simple_auth_redirect_url":"ADDRESS",`
 
 func TestTransactionIsShown(t *testing.T) {
-	const whole = `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","txid":"order \"1\"","type":"payment","status":"charged","error_description":"",` +
+	const whole = `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","txid":"order \"1\"","type":"payment","status":"charged","error_description":"","error_code":null,` +
 		`"amount":"10000","amount_with_fee":"10000","amount_dest":"9750","merchant_amount":"9750","currency":"USD","currency_dest":"USD","env":"test","scale":2,` +
-		`"description":"Two <apples>","merchant_meta":{"k":"v"},"started":"2026-09-03T10:15:30.123456+00:00","finished":"2026-09-03T10:15:31.123456+00:00",` +
+		`"description":"Two <apples>","merchant_meta":{"k":"v"},"payment_method":{"type":"bank_card","brand":"visa","bin":"424242","last4":"4242"},"customer":{"email":"a@b"},"started":"2026-09-03T10:15:30.123456+00:00","finished":"2026-09-03T10:15:31.123456+00:00",` +
 		`"widget_url":null,"auth_params":null,"additional_params_for_auth":{},"route":"simulator","rrn":"123456789012"}`
 	const last = `"rrn":"123456789012"`
 	for _, c := range []struct {
@@ -83,8 +84,8 @@ func TestTransactionIsShown(t *testing.T) {
 		{"negative merchant amount", func(r *payment.Record) { r.Merchant = money.Difference(money.Amount{}, money.FromUint64(7)) },
 			[]string{`"merchant_amount":"9750"`, `"merchant_amount":"-7"`}},
 		{"never routed", func(r *payment.Record) {
-			r.Terminal, r.Route, r.RRN, r.Status, r.Error = ledger.ID{}, "", "", payment.Rejected, "no terminal available"
-		}, []string{`"status":"charged","error_description":""`, `"status":"rejected","error_description":"no terminal available"`,
+			r.Terminal, r.Route, r.RRN, r.Status, r.Failure = ledger.ID{}, "", "", payment.Rejected, payment.Failure{Code: payment.NoTerminal}
+		}, []string{`"status":"charged","error_description":"","error_code":null`, `"status":"rejected","error_description":"no terminal available","error_code":"no_terminal"`,
 			`"Two <apples>"`, `null`, `"route":"simulator","rrn":"123456789012"`, `"route":""`}},
 		{"not final", func(r *payment.Record) { r.Status, r.Finished = payment.Charging, 0 },
 			[]string{`"status":"charged"`, `"status":"charging"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`}},
@@ -104,11 +105,30 @@ func TestTransactionIsShown(t *testing.T) {
 			r.Status, r.Finished, r.HoldUntil = payment.PaymentHeld, 0, ledger.MicrosOf(started.Add(time.Hour))
 		}, []string{`"status":"charged"`, `"status":"payment_suspended"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, last, last + `,"hold_expires_at":"2026-09-03T11:15:30.123456+00:00"`}},
 		{"captured", func(r *payment.Record) { r.Captured = money.FromUint64(6_000) }, []string{last, last + `,"captured_amount":"6000"`}},
-		{"a refund under way", func(r *payment.Record) { r.RefundID = txID },
-			[]string{last, last + `,"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","refund_msg":"","refunded_amount":"0"`}},
-		{"refunded in part", func(r *payment.Record) {
-			r.Status, r.RefundID, r.RefundMsg, r.Refunded = payment.Refunded, txID, "refunded", money.FromUint64(4_000)
-		}, []string{`"status":"charged"`, `"status":"refunded"`, last, last + `,"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","refund_msg":"refunded","refunded_amount":"4000"`}},
+		{"an empty txid", func(r *payment.Record) { r.TxID, r.EmptyTxID = "", true }, []string{`"order \"1\""`, `""`}},
+		{"a refund under way", func(r *payment.Record) {
+			r.Refunds = []payment.RefundRecord{{ID: txID, Amount: money.FromUint64(7), Status: payment.RefundIsPending, Created: ledger.MicrosOf(started)}}
+		}, []string{last, last + `,"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","refund_msg":"The refund is under way.","refunded_amount":"0","refunds":[` +
+			`{"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","amount":"7","fee_amount":"0","status":"pending","error_code":null,"msg":"The refund is under way.",` +
+			`"created":"2026-09-03T10:15:30.123456+00:00","finished":null}]`}},
+		{"refunded in part, and refused then", func(r *payment.Record) {
+			at := ledger.MicrosOf(started)
+			r.Status, r.Refunded = payment.Refunded, money.FromUint64(4_000)
+			r.Refunds = []payment.RefundRecord{
+				{ID: txID, Amount: r.Refunded, FeeBack: money.FromUint64(3), Status: payment.RefundSucceeded, Created: at, Finished: at},
+				{ID: orgID, Amount: money.FromUint64(1), Status: payment.RefundFailed, Failure: payment.Failure{Code: payment.RefundDeclined, Detail: "Why."}, Created: at, Finished: at},
+			}
+		}, []string{`"status":"charged"`, `"status":"refunded"`, last, last + `,"refund_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","refund_msg":"Why.","refunded_amount":"4000","refunds":[` +
+			`{"refund_id":"0f8fad5b-d9cb-469f-a165-70867728950e","amount":"4000","fee_amount":"3","status":"succeeded","error_code":null,"msg":"The money was returned.",` +
+			`"created":"2026-09-03T10:15:30.123456+00:00","finished":"2026-09-03T10:15:30.123456+00:00"},` +
+			`{"refund_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","amount":"1","fee_amount":"0","status":"failed","error_code":"refund_refused","msg":"Why.",` +
+			`"created":"2026-09-03T10:15:30.123456+00:00","finished":"2026-09-03T10:15:30.123456+00:00"}]`}},
+		{"taken back has no code", func(r *payment.Record) { r.Failure = payment.Failure{Code: payment.TakenBack} },
+			[]string{`"error_description":"","error_code":null`, `"error_description":"The rail took the money back (chargeback).","error_code":null`}},
+		{"a customer", func(r *payment.Record) { r.Customer = []byte(`{"name":"J","x":[1]}`) }, []string{`{"email":"a@b"}`, `{"name":"J","x":[1]}`}},
+		{"no credentials", func(r *payment.Record) { r.Method, r.CardBIN = "", "" }, []string{`{"type":"bank_card","brand":"visa","bin":"424242","last4":"4242"}`, `null`}},
+		{"another method", func(r *payment.Record) { r.Method, r.CardBIN = "sbp", "" }, []string{`{"type":"bank_card","brand":"visa","bin":"424242","last4":"4242"}`, `{"type":"sbp"}`}},
+		{"a card of no scheme", func(r *payment.Record) { r.CardBIN = "999999" }, []string{`"brand":"visa","bin":"424242"`, `"brand":null,"bin":"999999"`}},
 		{"of a link", func(r *payment.Record) { r.LinkID = orgID }, []string{last, last + `,"link_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7"`}},
 		{"returned", func(r *payment.Record) { r.Status, r.ReturnID = payment.Reversed, txID },
 			[]string{`"status":"charged"`, `"status":"reversed"`, `"rrn":"123456789012"`, `"rrn":"123456789012","return_id":"0f8fad5b-d9cb-469f-a165-70867728950e"`}},
@@ -153,8 +173,8 @@ func TestTransactionIsShown(t *testing.T) {
 			}
 			want = strings.Replace(want, c.edits[i], c.edits[i+1], 1)
 		}
-		want = strings.Replace(want, "ADDRESS", s.cfg.Pages.Address(orgID, txID, started.Add(10*time.Minute)), 1)
-		got := string(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}))
+		want = strings.Replace(want, "ADDRESS", s.cfg.Pages.Address(orgID, txID, started.Add(16*time.Minute)), 1)
+		got := string(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, own))
 		if got != want || !json.Valid([]byte(got)) {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, want)
 		}
@@ -179,29 +199,28 @@ func hosted() *payment.Record {
 
 func TestHostedCreateIsAnsweredInItsShortForm(t *testing.T) {
 	s, _ := shower(t)
-	address := s.cfg.Pages.Address(orgID, txID, started.Add(15*time.Minute))
+	address := s.cfg.Pages.Address(orgID, txID, started.Add(16*time.Minute))
 	want := `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","status":"created","type":"payment","env":"test","txid":"order \"1\"",` +
 		`"amount":"10000","currency":"USD","started":"2026-09-03T10:15:30.123456+00:00","widget_url":"` + address + `"}`
 	r := hosted()
-	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp})); got != want {
+	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, own)); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 	r.Status, r.TxID = payment.Charged, ""
 	want = strings.NewReplacer(`"created"`, `"charged"`, `"order \"1\""`, `null`, `"`+address+`"`, `null`).Replace(want)
-	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp})); got != want {
+	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, own)); got != want {
 		t.Errorf("charged: %s, want\n%s", got, want)
 	}
 }
 
-// The address of the create's answer stays as it is, and the other one opens the
-// same page no longer than it.
+// Both addresses open the same page, for 15 minutes from when they are shown.
 func TestHostedTransactionThatWaitsShowsItsPage(t *testing.T) {
 	s, p := shower(t)
 	shown := make(map[string]any)
-	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}), &shown); err != nil {
+	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}, own), &shown); err != nil {
 		t.Fatal(err)
 	}
-	for field, until := range map[string]time.Time{"widget_url": started.Add(15 * time.Minute), "simple_auth_redirect_url": started.Add(15 * time.Minute)} {
+	for field, until := range map[string]time.Time{"widget_url": started.Add(16 * time.Minute), "simple_auth_redirect_url": started.Add(16 * time.Minute)} {
 		address, _ := shown[field].(string)
 		token, ours := strings.CutPrefix(address, "https://pay.example/pay/0f8fad5b-d9cb-469f-a165-70867728950e?token=")
 		org, err := s.cfg.Pages.open(txID, token, until.Add(-time.Microsecond))
@@ -212,6 +231,47 @@ func TestHostedTransactionThatWaitsShowsItsPage(t *testing.T) {
 	}
 	if shown["description"] != nil || shown["route"] != "" || shown["auth_params"] != nil {
 		t.Errorf("before routing: %v", shown)
+	}
+}
+
+// Only who asks for the transaction with the partner's own key gets an address that
+// opens the payer's page; nobody does once the payer's time is over.
+func TestAddressesAreForThePartnersOwnReadingOfAPayerWhoHasTime(t *testing.T) {
+	s, p := shower(t)
+	acting := charged()
+	waits(acting, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
+	paidOut := charged()
+	paidOut.Type = payment.Payout
+	waits(paidOut, payment.Action{Destinations: []payment.Destination{{ID: "b1"}}})
+	for name, c := range map[string]struct {
+		record *payment.Record
+		ends   time.Duration
+		widget bool
+	}{"hosted": {hosted(), 30 * time.Minute, true}, "acting": {acting, 10 * time.Minute, false}, "paid out": {paidOut, 10 * time.Minute, false}} {
+		show := func(v viewed) map[string]any {
+			var shown map[string]any
+			if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: c.record, Stamp: stamp}, v), &shown); err != nil {
+				t.Fatal(err)
+			}
+			return shown
+		}
+		last := started.Add(c.ends - time.Microsecond)
+		for links, want := range map[bool]any{true: s.cfg.Pages.Address(orgID, txID, last.Add(15*time.Minute)), false: nil} {
+			shown := show(viewed{at: last, links: links})
+			address, there := shown["simple_auth_redirect_url"]
+			if widget := shown["widget_url"]; !there || address != want || c.widget && widget != want || !c.widget && widget != nil {
+				t.Errorf("%s, links %v: %v and %v", name, links, address, widget)
+			}
+		}
+		over := show(viewed{at: started.Add(c.ends), links: true})
+		for _, field := range []string{"simple_auth_redirect_url", "availble_destinations", "expires_at"} {
+			if _, there := over[field]; there {
+				t.Errorf("%s: past its end it has %s", name, field)
+			}
+		}
+		if over["widget_url"] != nil || over["auth_params"] != nil {
+			t.Errorf("%s: past its end it shows %v %v", name, over["widget_url"], over["auth_params"])
+		}
 	}
 }
 
@@ -249,21 +309,21 @@ func TestMerchantMetaKeepsTheCallersKeysAndAddsTheRails(t *testing.T) {
 
 func TestDescriptionsAreInThePartnersLanguage(t *testing.T) {
 	for lang, want := range map[string][2]string{
-		"":      {"insufficient balance", "card_declined"},
-		"en":    {"insufficient balance", "card_declined"},
-		"ru":    {"недостаточно средств на балансе", "карта отклонена"},
-		"ru-RU": {"недостаточно средств на балансе", "карта отклонена"},
-		"fr":    {"insufficient balance", "card_declined"},
+		"":   {"insufficient balance", "The provider refused the refund."},
+		"en": {"insufficient balance", "The provider refused the refund."},
+		"ru": {"недостаточно средств на балансе", "Провайдер отказал в возврате."},
+		"fr": {"insufficient balance", "The provider refused the refund."},
 	} {
 		s, p := shower(t)
 		p.Lang = lang
 		r := charged()
-		r.Error, r.RefundID, r.RefundMsg = "insufficient balance", txID, "card_declined"
+		r.Failure = payment.Failure{Code: payment.InsufficientBalance}
+		r.Refunds = []payment.RefundRecord{{ID: txID, Status: payment.RefundFailed, Failure: payment.Failure{Code: payment.RefundDeclined}}}
 		var shown struct {
 			Description string `json:"error_description"`
 			Message     string `json:"refund_msg"`
 		}
-		if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}), &shown); err != nil {
+		if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, own), &shown); err != nil {
 			t.Fatal(err)
 		}
 		if got := [2]string{shown.Description, shown.Message}; got != want {
@@ -295,7 +355,7 @@ func BenchmarkEncode(b *testing.B) {
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = s.appendTransaction(buf[:0], p, &paymentactor.Result{Record: r, Stamp: stamp})
+		buf = s.appendTransaction(buf[:0], p, &paymentactor.Result{Record: r, Stamp: stamp}, own)
 	}
 	b.SetBytes(int64(len(buf)))
 }

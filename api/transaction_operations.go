@@ -115,8 +115,11 @@ func (s *Server) completeTransaction(c *call) error {
 	case !isObject(material):
 		return ledger.RefuseField("api.completeTransaction", materialName, "%s must be an object", materialName)
 	}
-	// A status comes only from the rail.
-	result, err := s.cfg.Payments.Complete(paymentactor.Material{Command: command, Object: without(material, "status")})
+	submitted := without(material, "status") // which comes only from the rail
+	if isEmptyObject(submitted) {
+		return ledger.RefuseField("api.completeTransaction", materialName, "%s must not be empty", materialName)
+	}
+	result, err := s.cfg.Payments.Complete(paymentactor.Material{Command: command, Object: submitted})
 	return s.changed(c, &result, err)
 }
 
@@ -217,7 +220,7 @@ func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
 	return &amount, nil
 }
 
-const materialName = "additional_params_for_auth"
+const materialName = payment.MaterialField
 
 // materialOf finds the material in its body: bare, or in params, there under its
 // own name or by itself; bare wins. Nil: there is none.

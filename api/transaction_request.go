@@ -7,6 +7,7 @@ import (
 
 	"mizan/internal/jsonwalk"
 	"mizan/internal/secret"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -17,7 +18,6 @@ const (
 	maxTxID         = 255
 	maxDescription  = 2000
 	maxAddress      = 2048
-	maxLang         = 35 // RFC 5646 4.4.1
 	maxCustomer     = 16 << 10
 	maxMerchantMeta = 64 << 10
 	shownCurrency   = 32 // bytes of an unsupported code that its refusal repeats
@@ -99,13 +99,14 @@ func (c *creation) check(fingerprint func(number []byte) string) {
 	r.Amount = c.checkAmount()
 	c.checkAsset()
 	r.TxID = c.problems.text("txid", c.txid, maxTxID)
+	r.EmptyTxID = c.txid != nil && r.TxID == ""
 	r.Description = c.problems.text("description", c.description, maxDescription)
 	r.Described = c.description != nil
 	r.ReturnURL = c.problems.text("returnUrl", c.returnURL, maxAddress)
 	r.FailURL = c.problems.text("failUrl", c.failURL, maxAddress)
 	r.Customer = c.problems.object("customer", c.customer, maxCustomer)
 	c.checkCustomer(r.Customer)
-	r.Lang = c.problems.text("lang", c.lang, maxLang)
+	r.Lang = c.checkLang()
 	r.MerchantMeta = c.problems.object("merchant_meta", c.meta, maxMerchantMeta)
 	c.checkFlag("hosted", c.hosted)
 	c.checkFlag("show_widget", c.widget)
@@ -264,6 +265,23 @@ func (c *creation) checkCustomer(customer []byte) {
 			}
 		}
 	}
+}
+
+// checkLang wants one of the service's languages; none is as good as the partner's.
+func (c *creation) checkLang() string {
+	if c.lang == nil {
+		return ""
+	}
+	said, isText := jsonwalk.Text(c.lang)
+	if !isText {
+		c.problems.add("lang", "lang must be a string")
+		return ""
+	}
+	lang := string(said)
+	if !directory.IsLanguage(lang) {
+		c.problems.add("lang", "lang "+directory.LanguageRule)
+	}
+	return lang
 }
 
 func (c *creation) checkFlag(name string, value []byte) {

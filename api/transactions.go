@@ -23,6 +23,9 @@ type Payments interface {
 	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Read is the transaction as it is stored.
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
+	// Current is Read where the rail has published anew what has ended (page: for the
+	// payer's page).
+	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
 	// Find is the transaction as it is stored, whosever it is.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Refund returns settled money: NotReversible, InvalidRefundAmount, Conflict.
@@ -97,7 +100,8 @@ func transactionParams(body []byte) ([]byte, error) {
 	return nil, ledger.Refuse("api.createTransaction", ledger.WrongParams, "the body has no params object")
 }
 
-// readTransaction is GET /transactions/{id}. An id that is none is answered as
+// readTransaction is GET /transactions/{id}. To the partner's own key, which may submit
+// it, material whose deadline is over is shown published anew. An id that is none is answered as
 // one that nobody has.
 func (s *Server) readTransaction(c *call) error {
 	result, err := s.findTransaction(c)
@@ -126,14 +130,14 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b
 
 func (s *Server) writeTransaction(c *call, status int, result *paymentactor.Result) {
 	buf := buffers.Get().(*[]byte)
-	*buf = s.appendTransaction((*buf)[:0], c.who.Partner, result)
+	*buf = s.appendTransaction((*buf)[:0], c.who.Partner, result, s.viewedBy(c, result))
 	writeJSON(c.RequestCtx, status, *buf)
 	buffers.Put(buf)
 }
 
 // writeHosted answers in the short form of a hosted create.
 func (s *Server) writeHosted(c *call, status int, result *paymentactor.Result) {
-	writeJSON(c.RequestCtx, status, s.appendHosted(nil, c.who.Org, result))
+	writeJSON(c.RequestCtx, status, s.appendHosted(nil, c.who.Org, result, s.viewedBy(c, result)))
 }
 
 // mismatch names the first field in which a repeated create differs from the

@@ -96,7 +96,7 @@ type aggregate struct {
 	query    *aggregateQuery
 	partner  int64
 	groups   map[group]*sums
-	patience patience
+	patience *patience
 }
 
 // take counts a transaction in. Sums cannot leave their range while amounts are

@@ -307,6 +307,32 @@ func TestAnAggregateThatWaitsTooLongIsRefused(t *testing.T) {
 	}
 }
 
+// However many one partner asks for, another organization's has its turn.
+func TestAggregatesOfAnotherOrganizationHaveTheirTurn(t *testing.T) {
+	t.Parallel()
+	h, l := openLate(t, patience)
+	const many = 40
+	answers, other := make(chan *answer, many), make(chan *answer, 1)
+	for range many {
+		go func() { answers <- h.partner().get(aggregate) }()
+		<-l.asked
+	}
+	const allowed = 8
+	for range many - allowed {
+		(<-answers).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
+	}
+	go func() { other <- h.second().get(aggregate) }()
+	<-l.asked
+	for range allowed + 1 {
+		<-l.arrived
+		l.release <- struct{}{}
+	}
+	(<-other).want(200, "")
+	for range allowed {
+		(<-answers).want(200, "")
+	}
+}
+
 func TestTwoAggregatesRunAtOnceAndOthersWait(t *testing.T) {
 	t.Parallel()
 	h, l := openLate(t, patience)

@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -93,6 +94,7 @@ type listPage struct {
 	server  *Server
 	partner *directory.Partner // whose transactions they are
 	query   *listQuery
+	now     time.Time
 	out     list
 	seen    map[ledger.ID]struct{} // records that were read, by update
 
@@ -133,7 +135,7 @@ func (s *Server) listTransactions(c *call) error {
 }
 
 func (p *listPage) begin(s *Server, q *listQuery, view *posting.View, c *call) {
-	p.server, p.partner, p.query = s, c.who.Partner, q
+	p.server, p.partner, p.query, p.now = s, c.who.Partner, q, s.cfg.Clock.Now()
 	p.walk = walk{view: view, org: c.who.Org, of: q.listOf(c), moved: q.moved, span: *q.order()}
 	p.out.open('{')
 	p.out.enter("data", '[')
@@ -188,7 +190,7 @@ func (p *listPage) look(row posting.Listed) (more bool, err error) {
 		p.next = p.last
 		return false, nil
 	}
-	p.out.buf = p.server.appendTransaction(p.out.buf, p.partner, &paymentactor.Result{Record: record, Stamp: *stamp})
+	p.out.buf = p.server.appendTransaction(p.out.buf, p.partner, &paymentactor.Result{Record: record, Stamp: *stamp}, viewed{at: p.now})
 	p.out.rows++
 	p.last = p.past
 	return true, nil

@@ -134,15 +134,15 @@ func (q *filterQuery) amount(name string, absent money.Amount) money.Amount {
 	return amount
 }
 
-// span reads the bounds of a time. An upper bound that is the clock's very
-// instant means everything (query.upTo says why).
+// span reads the bounds of a time. An upper bound that is the clock's now means
+// everything (throughNow says why).
 func (q *filterQuery) span(field string) span {
 	s := span{0, forever}
 	if at, sent := q.time(field + "_from"); sent {
 		s.from = ceiling(at)
 	}
-	if at, sent := q.time(field + "_to"); sent && ledger.MicrosOf(at) != ledger.MicrosOf(q.now) {
-		s.to = ledger.MicrosOf(at)
+	if at, sent := q.time(field + "_to"); sent {
+		s.to = throughNow(ledger.MicrosOf(at), q.now)
 	}
 	return s
 }

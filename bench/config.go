@@ -27,6 +27,7 @@ type PaymentsConfig struct {
 	Terminals   int           `name:"terminals" default:"3" help:"Terminals of each of --partners."`
 	Keys        int           `name:"keys" default:"0" help:"API keys of all --partners together; each is used in its turn. 0: one each."`
 	Limits      bool          `name:"limits" help:"Put limits that are never reached on each partner: volume of a day and of a month, velocity of a minute."`
+	Overload    bool          `name:"overload" help:"Measure the capacity over 256 connections, then what is charged when 1, 2 and 5 times as much is offered over --connections, whether or not it is answered; each for --duration."`
 	Notify      bool          `name:"notify" help:"Notify each partner of its payments at a sink on this machine, signed; all have to come."`
 }
 
@@ -99,6 +100,8 @@ func (c *PaymentsConfig) Validate() error {
 		return fmt.Errorf("--connections has to be 1 to %d", maxConnections)
 	case c.Duration <= 0, c.Timeout <= 0:
 		return fmt.Errorf("--duration and --timeout have to be positive")
+	case c.Overload && (c.Workload != workloadPayments || c.Rate != 0):
+		return fmt.Errorf("--overload goes with the payments workload and without --rate")
 	case c.Rate < 0:
 		return fmt.Errorf("--rate has to be 0 or more")
 	case c.Preload < 0 || c.Preload > maxPreload:

@@ -170,7 +170,7 @@ func (c *contractor) request(uint64) []byte {
 		s := &c.life.steps[c.at-1]
 		path, body = path+"/"+c.id+"/"+s.action, s.body
 	}
-	body = fillIDs(body)
+	body = strings.ReplaceAll(fillIDs(body), thisDay, time.Now().UTC().Format(time.DateOnly))
 	b := c.bytes[:0]
 	b = append(append(b, "POST "...), path...)
 	b = append(append(b, " HTTP/1.1\r\nHost: "...), c.host...)
@@ -206,6 +206,9 @@ func (c *contractor) judge(_ uint64, a *answer) string {
 
 // lost implements job.
 func (c *contractor) lost(uint64) { c.life = nil }
+
+// thisDay stands in a body where the day goes on which it is sent.
+const thisDay = "{today}"
 
 // anybody stands in a body where somebody's id goes.
 const anybody = "{id}"

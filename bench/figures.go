@@ -30,6 +30,7 @@ type figures struct {
 	mu      sync.Mutex
 	latency *hdrhistogram.Histogram // µs, of good answers and of what was never sent
 	late    *hdrhistogram.Histogram // µs from when a request was due until it was sent
+	sent    *hdrhistogram.Histogram // µs of good answers, from when their requests were sent
 	good    uint64
 	errors  map[string]uint64 // by kind
 	longest time.Duration
@@ -37,7 +38,7 @@ type figures struct {
 }
 
 func newFigures() *figures {
-	return &figures{latency: newHistogram(), late: newHistogram(), errors: make(map[string]uint64)}
+	return &figures{latency: newHistogram(), late: newHistogram(), sent: newHistogram(), errors: make(map[string]uint64)}
 }
 
 // succeeded counts a good answer that arrived at the instant now, since the run
@@ -48,6 +49,7 @@ func (f *figures) succeeded(due, sent, now time.Duration) {
 	f.took(now - due)
 	f.last = max(f.last, now)
 	record(f.late, sent-due)
+	record(f.sent, now-sent)
 	f.mu.Unlock()
 }
 
@@ -94,8 +96,9 @@ type Outcome struct {
 	Seconds   float64           `json:"seconds"` // until the last good answer
 	PerSecond float64           `json:"per_second"`
 	Latency   Latency           `json:"latency_ms"`
-	LateP99   float64           `json:"sent_late_p99_ms"` // of it, what the generator itself was late
-	Errors    map[string]uint64 `json:"errors"`           // by kind
+	LateP99   float64           `json:"sent_late_p99_ms"`  // of it, what the generator itself was late
+	SentP99   float64           `json:"since_sent_p99_ms"` // of good answers, without that
+	Errors    map[string]uint64 `json:"errors"`            // by kind
 }
 
 // outcome sums up so far.
@@ -106,6 +109,7 @@ func (f *figures) outcome() Outcome {
 		Good: f.good, Seconds: f.last.Seconds(), Errors: maps.Clone(f.errors),
 		Latency: distribution(f.latency, f.longest),
 		LateP99: float64(f.late.ValueAtQuantile(99)) / 1000,
+		SentP99: float64(f.sent.ValueAtQuantile(99)) / 1000,
 	}
 	if f.last > 0 {
 		o.PerSecond = float64(f.good) / f.last.Seconds()

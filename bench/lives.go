@@ -36,7 +36,7 @@ const (
 var contractLives = []life{
 	{"partnerships", "secular", secularBase + "partnerships", "{" + partnershipBody + "}", []step{
 		{"submit", "{}"}, {"review", `{"approved_by":"board"}`}, {"fund", "{}"}, {"activate", "{}"},
-		{"profit", `{"gross_profit":"10001","period_end_date":"2026-01-31"}`}, {"profit", `{"gross_profit":"777","period_end_date":"2026-02-28"}`},
+		{"profit", `{"gross_profit":"10001","period_end_date":"{today}"}`}, {"profit", `{"gross_profit":"777","period_end_date":"{today}"}`},
 		{"loss", `{"amount":"501"}`}, {"buyout", "{}"}, {"buyout", "{}"}, {"buyout", "{}"},
 	}},
 	{"certificate-issues", "secular", secularBase + "certificate-issues", "{" + certificateBody + "}", []step{
@@ -45,9 +45,9 @@ var contractLives = []life{
 		{"profit", `{"total_profit":"12345"}`}, {"profit", `{"total_profit":"999"}`}, {"redeem_early", `{"redemption_date":"2026-12-01"}`},
 	}},
 	{"managed-investments", "secular", secularBase + "managed-investments", "{" + investmentBody + "}", []step{
-		{"fund", "{}"}, {"activate", "{}"}, {"profit", `{"gross_profit":"10001","period_end_date":"2026-01-31"}`},
-		{"loss", `{"amount":"501","period_end_date":"2026-02-28"}`}, {"profit", `{"gross_profit":"777","period_end_date":"2026-03-31"}`},
-		{"profit", `{"gross_profit":"0","period_end_date":"2026-04-30"}`}, {"complete", `{"final_value":"1000000"}`},
+		{"fund", "{}"}, {"activate", "{}"}, {"profit", `{"gross_profit":"10001","period_end_date":"{today}"}`},
+		{"loss", `{"amount":"501","period_end_date":"{today}"}`}, {"profit", `{"gross_profit":"777","period_end_date":"{today}"}`},
+		{"profit", `{"gross_profit":"0","period_end_date":"{today}"}`}, {"complete", `{"final_value":"1000000"}`},
 	}},
 	{"leases", "secular", secularBase + "leases", "{" + leaseBody + "}", []step{
 		{"acquire", `{"ownership_documents":["deed"]}`}, {"activate", "{}"}, {"payment", `{"amount":"90000"}`}, {"arrears", `{"amount":"100"}`},
@@ -76,9 +76,9 @@ var contractLives = []life{
 		{"distribute_profit", `{"total_profit":"12345"}`}, {"distribute_profit", `{"total_profit":"999"}`}, {"redeem_early", `{"redemption_date":"2026-12-01"}`},
 	}},
 	{"managed-investments", "religious", religiousBase + "mudaraba", "{" + investmentBody + "}", []step{
-		{"approve", approved}, {"fund", "{}"}, {"activate", "{}"}, {"distribute_profit", `{"gross_profit":"10001","period_end_date":"2026-01-31"}`},
-		{"record_loss", `{"amount":"501","period_end_date":"2026-02-28"}`}, {"distribute_profit", `{"gross_profit":"777","period_end_date":"2026-03-31"}`},
-		{"distribute_profit", `{"gross_profit":"0","period_end_date":"2026-04-30"}`}, {"complete", `{"final_value":"1000000"}`},
+		{"approve", approved}, {"fund", "{}"}, {"activate", "{}"}, {"distribute_profit", `{"gross_profit":"10001","period_end_date":"{today}"}`},
+		{"record_loss", `{"amount":"501","period_end_date":"{today}"}`}, {"distribute_profit", `{"gross_profit":"777","period_end_date":"{today}"}`},
+		{"distribute_profit", `{"gross_profit":"0","period_end_date":"{today}"}`}, {"complete", `{"final_value":"1000000"}`},
 	}},
 	{"leases", "religious", religiousBase + "ijara", "{" + leaseBody + "}", []step{
 		{"approve", approved}, {"acquire_asset", `{"ownership_documents":["deed"]}`}, {"activate", "{}"}, {"record_rental", `{"amount":"90000"}`},

@@ -25,19 +25,20 @@ const (
 // PaymentsReport is the JSON report of `mizan bench payments`.
 type PaymentsReport struct {
 	Header
-	Workload    string  `json:"workload"`
-	Connections int     `json:"connections"`
-	Rate        float64 `json:"rate"` // 0: closed loop
-	Preload     Outcome `json:"preload,omitzero"`
-	Outcome     Outcome `json:"outcome"`
-	Server      *Costs  `json:"server,omitempty"` // nil with --target
-	Generator   Costs   `json:"generator"`
-	Ledger      string  `json:"ledger"` // "ok" or what is wrong
-	Charged     uint64  `json:"charged"`
-	Resolved    int     `json:"resolved"` // asked for again, because no outcome had been seen
-	Partners    int     `json:"partners"` // that the payments were spread over
-	Keys        int     `json:"keys"`
-	Limits      int     `json:"limits"` // of each partner
+	Workload    string    `json:"workload"`
+	Connections int       `json:"connections"`
+	Rate        float64   `json:"rate"` // 0: closed loop
+	Preload     Outcome   `json:"preload,omitzero"`
+	Outcome     Outcome   `json:"outcome"`
+	Overload    []Offered `json:"overload,omitempty"` // with --overload; Outcome is the capacity then
+	Server      *Costs    `json:"server,omitempty"`   // nil with --target
+	Generator   Costs     `json:"generator"`
+	Ledger      string    `json:"ledger"` // "ok" or what is wrong
+	Charged     uint64    `json:"charged"`
+	Resolved    int       `json:"resolved"` // asked for again, because no outcome had been seen
+	Partners    int       `json:"partners"` // that the payments were spread over
+	Keys        int       `json:"keys"`
+	Limits      int       `json:"limits"` // of each partner
 
 	Notices *Notices `json:"notices,omitempty"` // with --notify
 }
@@ -247,10 +248,14 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 	if r.cfg.Workload == workloadList {
 		newJob = newLists(r.dialer.host, r.cfg.Query, &r.sandbox).job
 	}
-	l := r.load(newJob)
-	l.duration, l.rate = r.cfg.Duration, r.cfg.Rate
 	meter := startMeter(r.server)
-	r.report.Outcome, err = r.drive(ctx, r.cfg.Workload, l, uint64(preload))
+	if r.cfg.Overload {
+		r.report.Outcome, err = r.overload(ctx, uint64(preload))
+	} else {
+		l := r.load(newJob)
+		l.duration, l.rate = r.cfg.Duration, r.cfg.Rate
+		r.report.Outcome, err = r.drive(ctx, r.cfg.Workload, l, uint64(preload))
+	}
 	r.report.Server, r.report.Generator = meter.stop()
 	during := 0
 	if r.sink != nil {
@@ -339,6 +344,7 @@ func (r *paymentsRun) print() {
 	say(r.out, "%-10s %d in %.1f s: %.0f/s, %d connections, %s", p.Workload, o.Good, o.Seconds, o.PerSecond, p.Connections, loop)
 	say(r.out, "latency    %v", o.Latency)
 	say(r.out, "errors     %s", o.errorText())
+	r.printOverload(r.out)
 	if s := p.Server; s != nil {
 		say(r.out, "server     %.2f CPU s (%.0f µs each), peak anonymous memory %d MiB", s.CPUSeconds, s.CPUSeconds*1e6/float64(max(o.Good, 1)), s.PeakAnon>>20)
 		say(r.out, "start      ready after %.2f s with %d MiB of anonymous memory, %d MiB resident", s.ReadyAfter, s.ReadyAnon>>20, s.ReadyResident>>20)

@@ -7,19 +7,37 @@ import (
 	"mizan/ledger/money"
 )
 
-// canonicalVersion begins every leaf. A later form gets another number; this
-// one is written and read for ever.
-const canonicalVersion = 1
+// canonicalVersion begins every leaf. Another form would get another number.
+const canonicalVersion = 2
+
+// The parts that a leaf may have; their sum is one byte.
+const (
+	hasEntry = 1 << iota
+	hasRecord
+	hasNotices
+	hasClaims
+
+	allParts = hasEntry | hasRecord | hasNotices | hasClaims
+)
+
+// MaxClaimHashes bounds Stored.Claims.
+const MaxClaimHashes = 64
 
 // ErrCanonical says that bytes are no event's canonical form.
 var ErrCanonical = errors.New("not a canonical event")
 
-// AppendCanonical appends the event's leaf bytes: the version, then seq,
-// record version, previous and booked as unsigned varints, the source's kind
-// and id, name, from and to with their lengths, and the entry. Two different
-// events never share a form, and an event has exactly one.
+// AppendCanonical appends the event's leaf bytes: the version, which parts there are,
+// and first of them the hash of the record, so that it is found without reading the
+// rest; then seq, record version, previous and booked as unsigned varints, the
+// source's kind and id, name, from and to with their lengths, the entry, and the
+// hashes of notices and claims. Two different events never share a form, and an event
+// has exactly one.
 func (e *Event) AppendCanonical(dst []byte) []byte {
-	dst = append(dst, canonicalVersion)
+	parts := e.parts()
+	dst = append(dst, canonicalVersion, parts)
+	if parts&hasRecord != 0 {
+		dst = append(dst, e.Stored.Record[:]...)
+	}
 	dst = binary.AppendUvarint(dst, e.Seq)
 	dst = binary.AppendUvarint(dst, e.Version)
 	dst = binary.AppendUvarint(dst, e.Previous)
@@ -29,10 +47,36 @@ func (e *Event) AppendCanonical(dst []byte) []byte {
 	dst = appendText(dst, e.Name)
 	dst = appendText(dst, e.From)
 	dst = appendText(dst, e.To)
-	if e.Entry == nil {
-		return append(dst, 0)
+	if parts&hasEntry != 0 {
+		dst = e.Entry.appendCanonical(dst)
 	}
-	return e.Entry.appendCanonical(append(dst, 1))
+	if parts&hasNotices != 0 {
+		dst = append(dst, e.Stored.Notices[:]...)
+	}
+	if parts&hasClaims != 0 {
+		dst = binary.AppendUvarint(dst, uint64(len(e.Stored.Claims)))
+		for i := range e.Stored.Claims {
+			dst = append(dst, e.Stored.Claims[i][:]...)
+		}
+	}
+	return dst
+}
+
+// parts says which parts the event's leaf has.
+func (e *Event) parts() (parts byte) {
+	if e.Entry != nil {
+		parts |= hasEntry
+	}
+	if e.Stored.Record != (Hash{}) {
+		parts |= hasRecord
+	}
+	if e.Stored.Notices != (Hash{}) {
+		parts |= hasNotices
+	}
+	if len(e.Stored.Claims) > 0 {
+		parts |= hasClaims
+	}
+	return parts
 }
 
 func (e *Entry) appendCanonical(dst []byte) []byte {
@@ -61,8 +105,12 @@ func appendText(dst []byte, s string) []byte {
 func ParseCanonical(src []byte) (Event, error) {
 	r := reader{src: src}
 	var e Event
-	if r.byte() != canonicalVersion {
+	version, parts := r.byte(), r.byte()
+	if version != canonicalVersion || parts&^allParts != 0 {
 		return e, ErrCanonical
+	}
+	if parts&hasRecord != 0 {
+		e.Stored.Record = r.hash()
 	}
 	e.Seq = r.uvarint()
 	e.Version = r.uvarint()
@@ -71,12 +119,14 @@ func ParseCanonical(src []byte) (Event, error) {
 	e.Source.Kind = Kind(r.byte())
 	copy(e.Source.ID[:], r.take(16))
 	e.Name, e.From, e.To = r.text(), r.text(), r.text()
-	switch r.byte() {
-	case 0:
-	case 1:
+	if parts&hasEntry != 0 {
 		e.Entry = r.entry()
-	default:
-		return e, ErrCanonical
+	}
+	if parts&hasNotices != 0 {
+		e.Stored.Notices = r.hash()
+	}
+	if parts&hasClaims != 0 {
+		e.Stored.Claims = r.hashes()
 	}
 	if r.bad || len(r.src) != 0 {
 		return e, ErrCanonical
@@ -113,6 +163,26 @@ func (r *reader) entry() *Entry {
 		}
 	}
 	return e
+}
+
+// hash reads a hash that is there; one of zeros would be a second form of none.
+func (r *reader) hash() (h Hash) {
+	copy(h[:], r.take(len(h)))
+	r.bad = r.bad || h == Hash{}
+	return h
+}
+
+func (r *reader) hashes() []Hash {
+	n := r.uvarint()
+	if r.bad || n == 0 || n > MaxClaimHashes || n > uint64(len(r.src)) {
+		r.bad = true
+		return nil
+	}
+	list := make([]Hash, n)
+	for i := range list {
+		list[i] = r.hash()
+	}
+	return list
 }
 
 func (r *reader) take(n int) []byte {

@@ -74,8 +74,8 @@ func (d Date) Time() time.Time { return time.Unix(int64(d-1)*24*60*60, 0).UTC() 
 // String is the ISO 8601 calendar date.
 func (d Date) String() string { return d.Time().Format(time.DateOnly) }
 
-// Event is one transition of one record. Seq, Version, Previous and Booked are
-// late: the writer fills them when it orders the event.
+// Event is one transition of one record. Seq, Version, Previous, Booked and Stored
+// are late: the writer fills them when it orders the event.
 type Event struct {
 	Seq      uint64 // position in the organization's journal, from 1, gap-free
 	Source   Source
@@ -85,4 +85,26 @@ type Event struct {
 	Name     string // what happened, for example "settle"
 	From, To string // the record's states; From is empty at creation
 	Entry    *Entry // nil: no money moved
+	Stored   Stored
+}
+
+// Hash is a SHA-256 digest; the zero value means that there is none.
+type Hash [32]byte
+
+// Stored has the hashes of what was stored with an event, so that whoever has a
+// head of the journal can prove the stored bytes too. It is late: the writer fills
+// it. posting/store says which bytes are hashed (HashRecord, HashNotices, HashClaim).
+type Stored struct {
+	// Record is of the record as the event's step left it. Only the last event of
+	// a step has it, because a step stores its record once; a record that is
+	// nothing but its event (Transfer) has none.
+	Record Hash
+
+	// Notices is of the notifications about this event.
+	Notices Hash
+
+	// Claims are of the keys that the event's Change claimed whose claim holds more
+	// than the id of its owner, in order. They are on the last event of the
+	// Change's first step.
+	Claims []Hash
 }

@@ -48,7 +48,7 @@ type CounterGuard struct {
 	Add     money.Amount
 	Max     money.Amount
 	Release bool // take Add off instead
-	Refuse  Code // LimitExceeded or OutOfRange
+	Refuse  Code // LimitExceeded, OutOfRange or Conflict
 }
 
 // MaxAmount is the largest amount a transaction may have, in minor units.
@@ -74,6 +74,27 @@ var maxHeadroom = func() money.Amount {
 // HeadroomBack gives back what Headroom reserved for something that moved no money.
 func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 	return CounterGuard{Org: org, Key: headroomKey(asset), Add: amount, Release: true}
+}
+
+// UnderWayKey is the counter of an organization's actions on contracts that are carried
+// out in batches. While there is one, no month is closed: the batches take effect on the
+// day of the action, which may be in that month.
+const UnderWayKey = "contracts/under_way"
+
+// BatchesBegin counts an action that is carried out in batches, and BatchesEnd takes it
+// off again.
+func BatchesBegin(org ID) CounterGuard {
+	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Max: money.Max, Refuse: OutOfRange}
+}
+
+// BatchesEnd is BatchesBegin the other way round.
+func BatchesEnd(org ID) CounterGuard {
+	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Release: true}
+}
+
+// NoBatches refuses a Change with Conflict while an action is carried out in batches.
+func NoBatches(org ID) CounterGuard {
+	return CounterGuard{Org: org, Key: UnderWayKey, Refuse: Conflict}
 }
 
 // A volume limit is two counters a window and subject: what is reserved or

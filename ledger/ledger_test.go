@@ -31,18 +31,23 @@ func TestTheLeafsBytesNeverChange(t *testing.T) {
 		Name:   "settle", From: "charging", To: "charged",
 		Entry: &ledger.Entry{Phase: ledger.Posted, Effective: ledger.DateOf(time.Date(2026, 9, 3, 0, 0, 0, 0, time.UTC)),
 			Postings: []ledger.Posting{post("A:bank", ledger.Debit, 256), post("I:fees", ledger.Credit, 256)}},
+		Stored: ledger.Stored{
+			Record: ledger.Hash{0: 0xaa, 31: 0xab}, Notices: ledger.Hash{0: 0xba, 31: 0xbb}, Claims: []ledger.Hash{{0: 0xca, 31: 0xcb}, {0: 0xda}},
+		},
 	}
 	want := strings.Join([]string{
-		"01",             // form
+		"02", "0f", // form; it has an entry, and the hashes of the record, of its notices and of claims
+		"aa" + strings.Repeat("00", 30) + "ab",
 		"05", "05", "04", // seq, version, previous
 		"c0add0f396d29603", // booked
 		"74", "00112233445546778899aabbccddeeff",
 		"06736574746c65", "086368617267696e67", "0763686172676564", // settle charging charged
-		"01",                       // an entry
 		"01", "dca101", "00", "00", // posted, day 20700 counted from 1, reverses, closes
 		"02",                                                       // postings
 		"01", "06413a62616e6b", "01" + "03555344" + "00", "020100", // debit A:bank prod USD - 256
 		"02", "06493a66656573", "01" + "03555344" + "00", "020100",
+		"ba" + strings.Repeat("00", 30) + "bb",
+		"02", "ca" + strings.Repeat("00", 30) + "cb", "da" + strings.Repeat("00", 31),
 	}, "")
 	if got := hex.EncodeToString(e.AppendCanonical(nil)); got != want {
 		t.Errorf("leaf\n%s, want\n%s", got, want)
@@ -104,6 +109,18 @@ func anyEvent(t *rapid.T) ledger.Event {
 	}
 	e.Source.Kind = ledger.Kind(rapid.Byte().Draw(t, "kind"))
 	copy(e.Source.ID[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
+	hash := rapid.Custom(func(t *rapid.T) (h ledger.Hash) {
+		copy(h[:], rapid.SliceOfN(rapid.Byte(), len(h), len(h)).Draw(t, "hash"))
+		return h
+	})
+	if rapid.Bool().Draw(t, "stored") {
+		e.Stored.Record, e.Stored.Notices = hash.Draw(t, "record"), hash.Draw(t, "notices")
+		for range rapid.IntRange(0, 3).Draw(t, "claims") {
+			h := hash.Draw(t, "claim")
+			h[0] |= 1 // no hash is all zeros
+			e.Stored.Claims = append(e.Stored.Claims, h)
+		}
+	}
 	if !rapid.Bool().Draw(t, "entry") {
 		return e
 	}

@@ -6,6 +6,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/posting/store"
 )
 
 // Change is everything that becomes durable together, or not at all.
@@ -110,6 +111,7 @@ type Stamp struct {
 	Finished ledger.Micros // booked time of the last event that finished it; 0: none
 	Parts    uint64        // rows of the store that a long payload takes besides its own
 	Number   uint64        // that it took from its sequence; 0: none
+	Sealed   ledger.Hash   // of its sealed row; zero: it has none
 }
 
 // check reports what a caller must never get wrong. It is found on the caller's
@@ -118,10 +120,18 @@ func (c *Change) check() error {
 	if len(c.Steps) > MaxSteps {
 		return fmt.Errorf("change of %d steps", len(c.Steps))
 	}
+	hashed := 0
 	for i := range c.Claims {
-		if claim := &c.Claims[i]; claim.Key == "" || len(claim.Key) > MaxClaim || len(claim.Owner) > MaxClaim {
+		claim := &c.Claims[i]
+		if claim.Key == "" || len(claim.Key) > MaxClaim || len(claim.Owner) > MaxClaim {
 			return fmt.Errorf("claim with a key of %d and an owner of %d bytes", len(claim.Key), len(claim.Owner))
 		}
+		if store.ClaimIsHashed(claim.Owner) {
+			hashed++
+		}
+	}
+	if hashed > ledger.MaxClaimHashes || hashed > 0 && len(c.Steps) == 0 {
+		return fmt.Errorf("%d claims that an event has to prove, and %d steps", hashed, len(c.Steps))
 	}
 	for i := range c.Counters {
 		if n := len(c.Counters[i].Key) + len(c.Counters[i].Window); n > MaxClaim {

@@ -42,6 +42,9 @@
 //  12. A proof that is handed out leads to its root, and to the head's where it is of
 //     the head: it was checked as its receiver will. It reads at most about twice as many
 //     rows as the tree has levels.
+//  13. A record's row is written with its events and never without, and the last of them
+//     has its SHA-256, late fields, long payload and sealed row included; so have events
+//     that of their notices, and of claims that hold more than an id.
 //
 // Daybooks. A group whose changes have few accounts in common would write a row
 // for every page of two lines: 7.1 rows a payment over 10,000 partners. So what a

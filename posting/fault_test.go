@@ -2,7 +2,11 @@ package posting_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -230,5 +234,42 @@ func TestADueRecordIsHandedOutOnceInOrderAndAgainAfterARestart(t *testing.T) {
 	got := take()
 	if len(got) != 2 || got[0].Source != sources[0] || got[1].Source != sources[2] || got[1].At != later {
 		t.Errorf("after a restart: %+v", got)
+	}
+}
+
+// TestAFlushThatFailsEndsEverythingThoughNothingIsWritten fails the work that the store
+// does by itself. Nobody writes afterwards, and still the process is ended.
+func TestAFlushThatFailsEndsEverythingThoughNothingIsWritten(t *testing.T) {
+	r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
+	r.reopen()
+	t.Cleanup(func() { _ = r.Close() })
+	for id := range 9 { // the names of the next tables are taken
+		if err := os.WriteFile(filepath.Join(r.dir, "store", fmt.Sprintf("%06d.sst", id+2)), []byte("in the way"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logs := func() int {
+		names, err := filepath.Glob(filepath.Join(r.dir, "store", "*.mem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(names)
+	}
+	var failed error
+	for failed == nil && logs() < 2 { // until the first memtable is being flushed
+		c := deposit()
+		c.Steps[0].Record = make([]byte, 50_000)
+		done := make(chan posting.Receipt, 1)
+		r.Submit(c, func(receipt posting.Receipt) { done <- receipt })
+		select {
+		case <-done:
+		case failed = <-r.fatal:
+		}
+	}
+	if failed == nil {
+		failed = <-r.fatal
+	}
+	if !strings.Contains(failed.Error(), "flushing a memtable") {
+		t.Errorf("fatal: %v", failed)
 	}
 }

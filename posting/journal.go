@@ -41,8 +41,9 @@ type Options struct {
 	Clock clock.Clock
 	Log   *slog.Logger
 
-	// Fatal is called once, with the Log's error; it must end the process with
-	// nothing more acknowledged. Nil: panic.
+	// Fatal is called once, with the error of the Log, or with that of the store where
+	// its own work has failed; it must end the process with nothing more acknowledged.
+	// Nil: panic.
 	Fatal func(error)
 
 	// Cached is how many accounts, records and counters the orderer remembers
@@ -72,6 +73,7 @@ type Journal struct {
 	fatal func(error) // called by fail
 	died  sync.Once
 	dead  chan struct{} // closed after a failure
+	ended chan struct{} // closed when the journal is closed
 
 	mu     sync.Mutex
 	wake   sync.Cond
@@ -112,7 +114,7 @@ func Open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		store: s, log: s, clock: o.Clock, fatal: o.Fatal,
-		groups: make(chan *prepared), free: make(chan *prepared, 2), dead: make(chan struct{}),
+		groups: make(chan *prepared), free: make(chan *prepared, 2), dead: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
 	j.limit.add(-sweepRows, -sweepBytes)
@@ -143,9 +145,10 @@ func Open(o Options) (*Journal, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	j.low.Store(w.low())
-	j.stopped.Add(2)
+	j.stopped.Add(3)
 	go j.order(w)
 	go j.commit()
+	go j.watch()
 	return j, nil
 }
 
@@ -196,6 +199,13 @@ func (j *Journal) QueueDepth() int {
 // LowSpace tells whether commands are refused for want of disk space.
 func (j *Journal) LowSpace() bool { return j.store.LowSpace() }
 
+// Bind ties the store to a keyring, by its identity, or compares it with the one that it is
+// tied to: store.ErrOtherKeyring. It comes before the first Submit.
+func (j *Journal) Bind(keyring [32]byte) error { return j.store.Bind(keyring) }
+
+// Bound is the identity of the keyring that the store is tied to; zeros: to none.
+func (j *Journal) Bound() [32]byte { return j.store.Bound() }
+
 // Size is the store's size in bytes.
 func (j *Journal) Size() int64 { return j.store.Size() }
 
@@ -210,6 +220,7 @@ func (j *Journal) Close() error {
 		return ErrStopped
 	}
 	j.closed = true
+	close(j.ended)
 	j.wake.Signal()
 	j.mu.Unlock()
 	j.stopped.Wait()
@@ -222,6 +233,17 @@ func (j *Journal) fail(err error) {
 		close(j.dead)
 		j.fatal(err)
 	})
+}
+
+// watch ends everything when the store fails while nothing is applied: a flush or a
+// compaction has. Whatever Badger would do after that makes things worse.
+func (j *Journal) watch() {
+	defer j.stopped.Done()
+	select {
+	case <-j.store.Failed():
+		j.fail(j.store.Failure())
+	case <-j.ended:
+	}
 }
 
 // take waits for submitted changes and swaps them against an empty slice; ok is

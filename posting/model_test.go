@@ -1,11 +1,13 @@
 package posting_test
 
 import (
+	"crypto/sha256"
 	"slices"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"
+	"mizan/posting/store"
 )
 
 // model is the naive second version of the writer: maps and signed integers,
@@ -253,8 +255,12 @@ func splitNaively(totals map[ledger.Account]four, p ledger.Posting) (parts []led
 // apply does what a change that was accepted does, and says what its stamps are.
 func (m *model) apply(d draft) (stamps []posting.Stamp) {
 	c := d.change
+	var claims []ledger.Hash
 	for i := range c.Claims {
 		m.claims[claimKey(&c.Claims[i])] = string(c.Claims[i].Owner)
+		if len(c.Claims[i].Owner) > 16 {
+			claims = append(claims, claimHash(&c.Claims[i]))
+		}
 	}
 	for _, g := range c.Counters {
 		k := counted{g.Org, g.Key, g.Window}
@@ -266,6 +272,10 @@ func (m *model) apply(d draft) (stamps []posting.Stamp) {
 	}
 	for i := range c.Steps {
 		stamps = append(stamps, m.step(&c.Steps[i], d.reserved))
+		if i == 0 {
+			events := m.org(c.Steps[i].Org).events
+			events[len(events)-1].Stored.Claims = claims
+		}
 	}
 	return stamps
 }
@@ -279,7 +289,7 @@ func (m *model) step(s *posting.Step, reserved int64) posting.Stamp {
 	first := r.stamp.Version == 0
 	for i := range s.Events {
 		e := s.Events[i]
-		e.Source = s.Source
+		e.Source, e.Stored = s.Source, ledger.Stored{}
 		e.Seq, e.Booked = uint64(len(o.events)+1), m.now
 		if n := len(o.events); n > 0 {
 			e.Booked = max(m.now, o.events[n-1].Booked+1)
@@ -306,9 +316,14 @@ func (m *model) step(s *posting.Step, reserved int64) posting.Stamp {
 	if s.Record != nil {
 		r.payload = string(s.Record)
 		if s.Sealed != nil || s.Unseal {
-			r.sealed = string(s.Sealed)
+			r.sealed, r.stamp.Sealed = string(s.Sealed), ledger.Hash{}
+			if s.Sealed != nil {
+				r.stamp.Sealed = sha256.Sum256(s.Sealed)
+			}
 		}
 		r.stamp.Parts = uint64(max(0, len(s.Record)-1) / maxPart)
+		row := store.EncodeRecord(nil, store.Envelope(r.stamp), s.Record)
+		o.events[len(o.events)-1].Stored.Record = sha256.Sum256(row)
 		m.records[k] = r
 	}
 	if s.List != (posting.List{}) {

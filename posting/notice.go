@@ -91,8 +91,10 @@ type told struct {
 	notices []Notice
 }
 
-// tell puts the step's notices on the group's page.
+// tell puts the step's notices on the group's page, and their hashes into the events
+// that they are about.
 func (w *writer) tell(b *books, s *Step) {
+	w.hashed = w.hashed[:0]
 	for i := range s.Notices {
 		n := &s.Notices[i]
 		if b.notices.Full(len(n.Body)) {
@@ -104,8 +106,14 @@ func (w *writer) tell(b *books, s *Step) {
 		}
 		before := b.notices.Bytes()
 		n.Source, n.Booked = s.Source, s.Events[n.Event].Booked
-		b.notices.Add(&store.Notice{Booked: n.Booked, Source: n.Source, Channel: byte(n.Channel), To: n.To, Body: n.Body})
+		stored := store.Notice{Booked: n.Booked, Source: n.Source, Channel: byte(n.Channel), To: n.To, Body: n.Body}
+		b.notices.Add(&stored)
 		n.Page = b.notices.First
+		w.hashed = stored.AppendHashed(w.hashed)
+		if i+1 == len(s.Notices) || s.Notices[i+1].Event != n.Event {
+			s.Events[n.Event].Stored.Notices = store.HashNotices(w.hashed)
+			w.hashed = w.hashed[:0]
+		}
 		w.tail.bytes += b.notices.Bytes() - before
 		b.told = append(b.told, *n)
 	}

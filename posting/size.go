@@ -33,7 +33,7 @@ const (
 	rowSize   = 16 + 1 + 16 // a row: what the store adds, its kind, the organization
 	claimSize = rowSize + 1
 	countSize = rowSize + 1 + 33
-	headSize  = rowSize + 18 + 11*10 // a record's row without its payload
+	headSize  = rowSize + 18 + 11*10 + hashSize // a record's row without its payload
 	partSize  = rowSize + 25
 	sealSize  = rowSize + 17 // without what is sealed
 	dueSize   = rowSize + 1
@@ -56,7 +56,8 @@ const (
 	// 2^40 events one subtree on the edge and one that the block completed.
 	blockSize = 2*(rowSize+8) + 1 + 10 + 32 + 3 + 2*40*(1+10+32)
 
-	eventSize   = 3 + 1 + 4*10 + 17 + 3*3 + 1 // without texts and entry
+	hashSize    = 32
+	eventSize   = 3 + 2 + 4*10 + 17 + 3*3 + 1 // without texts, entry and hashes
 	entrySize   = 1 + 4*10
 	postingSize = 1 + 2 + 3 + 33 // in the event, without path, currency and network
 
@@ -68,7 +69,7 @@ const (
 // size is what the Change can add to a group at the most.
 func (c *Change) size() (total size) {
 	for i := range c.Claims {
-		total.add(1, claimSize+len(c.Claims[i].Key)+len(c.Claims[i].Owner))
+		total.add(1, claimSize+len(c.Claims[i].Key)+len(c.Claims[i].Owner)+hashSize)
 	}
 	for i := range c.Counters {
 		total.add(1, countSize+len(c.Counters[i].Key)+len(c.Counters[i].Window))
@@ -76,7 +77,7 @@ func (c *Change) size() (total size) {
 	for i := range c.Shelf {
 		total.add(1, rowSize+len(c.Shelf[i].Key)+len(c.Shelf[i].Value))
 	}
-	blocks, events := 0, 0
+	blocks, events := 0, hashSize*len(c.Claims)
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		if i == 0 || s.Org != c.Steps[i-1].Org {
@@ -88,6 +89,9 @@ func (c *Change) size() (total size) {
 			total = total.plus(bound)
 			events += bound.bytes
 		}
+		hashes := hashSize * (1 + len(s.Notices)) // of the record, and of each event's notices
+		total.add(0, hashes)
+		events += hashes
 	}
 	blocks += events / (store.MaxBlock / 2) // any two consecutive blocks are longer than MaxBlock
 	total.add(2*blocks, blocks*blockSize)

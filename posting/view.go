@@ -60,6 +60,21 @@ func (v *View) Record(org ledger.ID, s ledger.Source) (Record, bool, error) {
 	return Record{Stamp: Stamp(envelope), Payload: payload}, err == nil, err
 }
 
+// StoredRecord is the bytes that are stored of a record, of which its last event has the
+// SHA-256: its row, and after it the further rows of a long payload.
+func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error) {
+	row, found, err := v.snap.Get(store.KeyRecord(nil, org, s), nil)
+	if err != nil || !found {
+		return nil, false, err
+	}
+	envelope, _, ok := store.DecodeRecord(row)
+	if !ok {
+		return nil, false, damaged("record %v: unknown form", s.ID)
+	}
+	row, err = v.whole(org, s, envelope, row)
+	return row, err == nil, err
+}
+
 // whole puts a long payload together.
 func (v *View) whole(org ledger.ID, s ledger.Source, e store.Envelope, payload []byte) ([]byte, error) {
 	if e.Parts == 0 {

@@ -69,6 +69,11 @@ func (v *View) Rows(org ledger.ID, s Section, fn func(key, row []byte) (more boo
 	return v.snap.Ascend(s.prefix(org), nil, fn)
 }
 
+// RowsWith is Rows for those of no organization: all whose keys begin with prefix.
+func (v *View) RowsWith(prefix []byte, fn func(key, row []byte) (more bool, err error)) error {
+	return v.snap.Ascend(prefix, nil, fn)
+}
+
 // LinesAscending calls fn with an account's lines, oldest first.
 func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (more bool, err error)) error {
 	more := true

@@ -9,12 +9,7 @@ import (
 
 // write orders a change that passed its checks. Nothing in it may fail.
 func (w *writer) write(c *Change, r *Receipt) {
-	for i := range c.Claims {
-		claim := &c.Claims[i]
-		w.key = store.KeyClaim(w.key[:0], claim.Org, claim.Kind, claim.Key)
-		w.claims[0][string(w.key)] = claim.Owner
-		w.group.Set(w.key, claim.Owner)
-	}
+	claims := w.claim(c.Claims)
 	for i := range c.Counters {
 		w.move(&c.Counters[i])
 	}
@@ -23,7 +18,8 @@ func (w *writer) write(c *Change, r *Receipt) {
 	}
 	r.Stamps = w.stampsFor(len(c.Steps))
 	for i := range c.Steps {
-		r.Stamps[i] = w.step(&c.Steps[i])
+		r.Stamps[i] = w.step(&c.Steps[i], claims)
+		claims = nil // the first step's last event has their hashes
 	}
 	if c.Close != nil {
 		w.books(c.Close.Org).dates.close(c.Close.Month)
@@ -73,8 +69,25 @@ func (w *writer) shelve(s *Shelf) {
 	w.group.Set(w.key, s.Value)
 }
 
-// step moves one record: its events, its row, its list, what it wants next.
-func (w *writer) step(s *Step) Stamp {
+// claim takes the keys of a change, and returns the hashes of those that their
+// event has to prove.
+func (w *writer) claim(claims []ledger.Claim) (hashes []ledger.Hash) {
+	for i := range claims {
+		claim := &claims[i]
+		w.key = store.KeyClaim(w.key[:0], claim.Org, claim.Kind, claim.Key)
+		w.claims[0][string(w.key)] = claim.Owner
+		w.group.Set(w.key, claim.Owner)
+		if store.ClaimIsHashed(claim.Owner) {
+			w.hashed = store.AppendHashedClaim(w.hashed[:0], w.key, claim.Owner)
+			hashes = append(hashes, store.HashClaim(w.hashed))
+		}
+	}
+	return hashes
+}
+
+// step moves one record: its events, its row, its list, what it wants next. The
+// events' leaves come after the row, because the last of them has its hash.
+func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 	b := w.books(s.Org)
 	stamp := w.stamp(s)
 	was := stamp.Due
@@ -89,6 +102,7 @@ func (w *writer) step(s *Step) Stamp {
 		if first && i == 0 {
 			stamp.Started = e.Booked
 		}
+		e.Stored = ledger.Stored{}
 		w.event(b, e, &stamp)
 	}
 	w.tell(b, s)
@@ -107,10 +121,16 @@ func (w *writer) step(s *Step) Stamp {
 	if was != 0 || stamp.Due != 0 {
 		w.out.dues = append(w.out.dues, dueChange{k, stamp.Due})
 	}
+	last := &s.Events[len(s.Events)-1].Stored
+	last.Claims = claims
 	if s.Record != nil {
-		w.record(s, &stamp)
-		w.seal(s)
+		w.seal(s, &stamp)
+		last.Record = w.record(s, &stamp)
 		w.stamps.set(k, stamp)
+	}
+	for i := range s.Events {
+		w.canonical = s.Events[i].AppendCanonical(w.canonical[:0])
+		w.leaf(b, s.Events[i].Seq, w.canonical)
 	}
 	if s.List != (List{}) {
 		w.list(b, s.List, store.Listed{Booked: stamp.Updated, First: first, ID: s.Source.ID})
@@ -121,10 +141,12 @@ func (w *writer) step(s *Step) Stamp {
 	return stamp
 }
 
-// record writes the record's row, and further rows for a long payload.
-func (w *writer) record(s *Step, stamp *Stamp) {
+// record writes the record's row, and further rows for a long payload, and returns
+// their hash.
+func (w *writer) record(s *Step, stamp *Stamp) ledger.Hash {
 	inline := s.Record
 	stamp.Parts = 0
+	var parts [][]byte
 	if len(inline) > store.MaxPart {
 		inline = inline[:store.MaxPart]
 		for rest := s.Record[store.MaxPart:]; len(rest) > 0; {
@@ -132,37 +154,40 @@ func (w *writer) record(s *Step, stamp *Stamp) {
 			stamp.Parts++
 			w.key = store.KeyPart(w.key[:0], s.Org, s.Source, stamp.Parts)
 			w.group.Set(w.key, rest[:n])
+			parts = append(parts, rest[:n])
 			rest = rest[n:]
 		}
 	}
 	w.value = store.EncodeRecord(w.value[:0], store.Envelope(*stamp), inline)
 	w.key = store.KeyRecord(w.key[:0], s.Org, s.Source)
 	w.group.Set(w.key, w.value)
+	return store.HashRecord(w.value, parts...)
 }
 
 // seal writes or removes the record's sealed row.
-func (w *writer) seal(s *Step) {
+func (w *writer) seal(s *Step, stamp *Stamp) {
 	if s.Sealed == nil && !s.Unseal {
 		return
 	}
 	w.key = store.KeySealed(w.key[:0], s.Org, s.Source)
 	if s.Unseal {
 		w.group.Delete(w.key)
+		stamp.Sealed = ledger.Hash{}
 		return
 	}
 	w.group.Set(w.key, s.Sealed)
+	stamp.Sealed = store.HashSealed(s.Sealed)
 }
 
-// event books one event: its entry's lines, its leaf.
+// event books one event's entry.
 func (w *writer) event(b *books, e *ledger.Event, stamp *Stamp) {
-	if e.Entry != nil {
-		b.dates.give(e)
-		w.foresee.split(b.org, e.Entry)
-		hold(e, stamp)
-		w.book(b.org, e)
+	if e.Entry == nil {
+		return
 	}
-	w.canonical = e.AppendCanonical(w.canonical[:0])
-	w.leaf(b, e.Seq, w.canonical)
+	b.dates.give(e)
+	w.foresee.split(b.org, e.Entry)
+	hold(e, stamp)
+	w.book(b.org, e)
 }
 
 // due puts the record into the row of its second.

@@ -2,6 +2,7 @@ package posting
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,6 +46,7 @@ type writer struct {
 	key, value []byte
 	head       []byte
 	canonical  []byte
+	hashed     []byte // what a hash of a claim or of notices is made of
 }
 
 type counterKey struct {
@@ -268,4 +270,10 @@ func (w *writer) books(org ledger.ID) *books {
 
 func damaged(format string, args ...any) error {
 	return &store.DamageError{What: fmt.Sprintf(format, args...)}
+}
+
+// IsDamage tells an error that says that a row is not as it was written.
+func IsDamage(err error) bool {
+	var damage *store.DamageError
+	return errors.As(err, &damage)
 }

@@ -21,9 +21,11 @@ type acknowledged struct {
 	found    bool
 	partner  int64 // who was answered; 0: not said
 	fixed    [len(fixedFields)]uint32
-	pictures []picture    // each that was shown, in the order of the first answers
-	refunds  []ledger.ID  // each that was named
-	refunded money.Amount // the most that was shown
+	pictures []picture   // each that was shown, in the order of the first answers
+	refunds  []ledger.ID // each that was named
+
+	shownRefunds []shownRefund
+	refunded     money.Amount // the most that was shown
 }
 
 // picture are prints of the fields that go with a status.
@@ -42,7 +44,7 @@ var (
 	movingFields = [...]string{
 		"error_description", "finished", "rrn", "return_id", "amount_with_fee", "amount_dest", "merchant_amount",
 		"currency_dest", "currency_rate", "network", "network_dest", "scale", "scale_dest", "captured_amount",
-		"route", "link_id", "description", "merchant_meta",
+		"route", "link_id", "description", "merchant_meta", "error_code", "payment_method", "customer",
 	}
 )
 
@@ -203,6 +205,7 @@ func (c *checker) acknowledge(n uint32, l *answerLine, s shown) bool {
 		a.keyed = append(a.keyed, keyedAnswer{n, placed{l.org, id}, l.IdempotencyKey})
 	}
 	ack.picture(a, n, l, s)
+	c.readRefunds(n, id, ack, s)
 	if refund, err := uuid.Parse(s.text("refund_id")); err == nil && !slices.Contains(ack.refunds, refund) {
 		ack.refunds = append(ack.refunds, refund)
 	}

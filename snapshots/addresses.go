@@ -29,6 +29,7 @@ func (c *checker) addressed(r *record, row *directoryRow, t *terminal) {
 		return
 	}
 	t.notified = n.NotifyURL != ""
+	t.chooses = n.AllStatuses || n.Statuses != nil
 	if words.TerminalType(row.Type) != words.MerchantTerminal {
 		return
 	}
@@ -42,6 +43,16 @@ func (c *checker) addressed(r *record, row *directoryRow, t *terminal) {
 // transaction began.
 func (s *setting) stoodBefore(transaction *record) bool {
 	return s.updated+inFlight < transaction.stamp.Started
+}
+
+// byDefault tells whether a transaction's merchant was surely notified of the statuses
+// of the service's own choice: its terminal makes no other one, and made none before.
+func (d *directory) byDefault(r *record, p *payment.Record) bool {
+	if p.Terminal == (ledger.ID{}) || slices.ContainsFunc(p.Attempts, left) {
+		return false
+	}
+	t := d.terminal(r.organization.id, p.Terminal)
+	return t != nil && !t.chooses && t.stoodBefore(r)
 }
 
 // reaches tells whether somebody was surely to be notified of each transition of a

@@ -16,6 +16,7 @@ func (c *checker) meetContract(r *record, p *contract.Record) {
 	if s == nil {
 		return
 	}
+	p = c.toldOf(r.organization.id, p, r.stamp.Started, r.stamp.Updated)
 	s.found = true
 	if s.face != (face{p.Product, p.Reading}) {
 		c.report.breach(ruleAnswers, "line %d: contract %v was answered as of another product or reading than it is of", s.line, p.ID)
@@ -38,6 +39,15 @@ func (c *checker) meetContract(r *record, p *contract.Record) {
 			}
 		}
 	}
+}
+
+// toldOf is a stored contract as it was told of at an instant, in its detail.
+func (c *checker) toldOf(org ledger.ID, p *contract.Record, first, at ledger.Micros) *contract.Record {
+	told := p.Told(first, at.Date())
+	if err := acting.Show(c.view, org, told); err != nil {
+		c.report.breach(ruleStates, "organization %v: %v", org, err)
+	}
+	return told
 }
 
 // printsOf are prints of a contract's columns as answers show them.
@@ -105,7 +115,7 @@ func (c *checker) livedThrough(r *record, s *signed) []livedEvent {
 	all, l := make([]livedEvent, 0, len(events)), new(life)
 	for i := range events {
 		e := &events[i]
-		if e.Name != string(contract.Continue) {
+		if e.Name != string(contract.Continue) && e.Name != string(contract.Batch) {
 			l.did = contract.Action(e.Name)
 		}
 		if e.Entry != nil {
@@ -225,12 +235,20 @@ func (c *checker) checkSigned() {
 func (c *checker) meetReply(k keyedAnswer, s *signed) {
 	i := slices.IndexFunc(s.shown, func(one showing) bool { return one.line == k.line })
 	was := &s.shown[i] // a line with a key shows one contract
-	kept, found, err := c.view.Record(k.made.org, ledger.Source{Kind: ledger.Reply, ID: acting.ReplyID(k.made.org, actors.KeyOfStaff+"/"+k.key)})
-	if err != nil || !found || !isContractReply(kept.Payload) {
+	reply := acting.ReplyID(k.made.org, actors.KeyOfStaff+"/"+k.key)
+	kept, found, err := c.view.Record(k.made.org, ledger.Source{Kind: ledger.Reply, ID: reply})
+	if err != nil || !found || !actors.ContractReply.Has(kept.Payload) {
 		c.report.breach(ruleAnswers, "line %d: what contract %v was answered with is not kept", k.line, k.made.id)
 		return
 	}
-	p, err := contract.ReadRecord(k.made.id, kept.Payload[1:])
+	if c.keyring == nil {
+		return
+	}
+	id, stored, err := acting.OpenReply(c.keyring, k.made.org, reply, kept.Payload)
+	if err != nil || id != k.made.id {
+		return // rule 3 says it of the reply
+	}
+	p, err := contract.ReadRecord(id, stored)
 	if err != nil || s.face != (face{p.Product, p.Reading}) {
 		return // rule 3 says it of the reply
 	}
@@ -242,5 +260,5 @@ func (c *checker) meetReply(k keyedAnswer, s *signed) {
 	if p.Status != was.status {
 		c.report.breach(ruleAnswers, "line %d: contract %v was answered as %q, and it is kept that it was %q", k.line, k.made.id, was.status, p.Status)
 	}
-	c.meetFields(p, was, c.answers.printsOf(p.Told(h.started, was.at.Date())), "is kept of the answer", true)
+	c.meetFields(p, was, c.answers.printsOf(c.toldOf(k.made.org, p, h.started, was.at)), "is kept of the answer", true)
 }

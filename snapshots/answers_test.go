@@ -36,7 +36,7 @@ func TestAWriterThatGoesOnAfterASyncErrorLosesAnAcknowledgement(t *testing.T) {
 	j := openJournal(t, w, clock.NewManual(start), func(l posting.Log) posting.Log { return lying{l, &failed} })
 	acknowledge := func(txid string) *payment.Record {
 		at, request := asked(w, txid)
-		d := at.Reject(uuid.New(), 1, request, "unexpected card")
+		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		done := make(chan posting.Receipt, 1)
 		j.Submit(decided(w.first.Org, &d, 0, claim(w.first.Org, 1, d.Record)), func(r posting.Receipt) { done <- r })
 		r := <-done
@@ -83,7 +83,7 @@ func TestAnswersAreComparedWithTheStore(t *testing.T) {
 	charging := *w.charged
 	charging.Status, charging.Finished, charging.RRN = payment.Charging, 0, ""
 	wasCharged := *w.back
-	wasCharged.Status, wasCharged.Error, wasCharged.ReturnID, wasCharged.Finished = payment.Charged, "", ledger.ID{}, w.entered(t, w.back, payment.Charged)
+	wasCharged.Status, wasCharged.Failure, wasCharged.ReturnID, wasCharged.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, w.entered(t, w.back, payment.Charged)
 	lost := *w.charged
 	lost.ID = uuid.New()
 	for _, c := range []struct {

@@ -104,6 +104,8 @@ func TestABackupThatContradictsItselfIsNotRestored(t *testing.T) {
 	}
 	newer := misstates(t, keys, func(m *snapshots.Manifest) { m.Schema++ })
 	refuses(t, h.written(t.TempDir(), newer, nil, nil), keys, store.ErrNewerSchema.Error())
+	older := misstates(t, keys, func(m *snapshots.Manifest) { m.Schema-- })
+	refuses(t, h.written(t.TempDir(), older, nil, nil), keys, store.ErrOlderSchema.Error())
 	strange := misstates(t, keys, func(m *snapshots.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
 	refuses(t, h.written(t.TempDir(), strange, nil, nil), keys, "its header is not the one of its manifest")
 	path := h.written(t.TempDir(), keys, nil, func(b *snapshots.BackupHeader) { b.Version++ })

@@ -92,11 +92,11 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 			posting.Stream, 1, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "something else",
 		},
 		"a creation": {
-			posting.Stream, 0, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "no merchant is told",
+			posting.Stream, 0, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "no merchant is told|0 of the notices are there",
 		},
 		"a pause in words nobody can read": {posting.Stream, 1, func(standing, _ []byte) []byte { return standing }, "can't be read"},
 		"a pause by another channel": {
-			posting.Webhook, 1, func(standing, _ []byte) []byte { return append([]byte{1, paused}, standing...) }, "says nothing",
+			posting.Webhook, 1, func(standing, _ []byte) []byte { return append([]byte{1, paused}, standing...) }, "says nothing|0 of the notices are there",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,6 +107,7 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 				}, subscription.Credential{Terminal: w.terminals[acknowledging], Asset: usd}, start)
 				later, err := d.Record.Pause(start)
 				must(t, err)
+				later.Record.Told++
 				first := s.subscribed(&d, 0)
 				second := s.subscribed(&later, 1)
 				of := []*posting.Change{first, second}[c.event]

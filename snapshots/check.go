@@ -3,6 +3,7 @@ package snapshots
 import (
 	"context"
 	"encoding/hex"
+	"hash/maphash"
 	"log/slog"
 
 	"mizan/ledger"
@@ -15,6 +16,7 @@ type Inputs struct {
 	Data     string // the data directory, for the provider's log and the canaries
 	Answers  string // file: a JSON object a line
 	Canaries string // file: a string a line
+	Keyring  Sealer // opens what requests with keys were answered with; nil: that is compared with the journal only
 	Log      *slog.Logger
 }
 
@@ -37,6 +39,7 @@ func check(ctx context.Context, j *posting.Journal, in Inputs, between func(*che
 		ctx: ctx, view: v, report: newReport(), digest: newDigest(),
 		organizations: make(map[ledger.ID]*organization), directory: newDirectory(), timers: newTimers(),
 		replies: make(map[placed]ledger.ID), replyKeys: make(map[placed]ledger.ID),
+		seed: maphash.MakeSeed(), keyring: in.Keyring,
 	}
 	c.report.skip(ruleReopened)
 	if err := c.readAnswers(in.Answers); err != nil {
@@ -51,6 +54,7 @@ func check(ctx context.Context, j *posting.Journal, in Inputs, between func(*che
 		c.checkBounds,
 		c.checkPeople,
 		c.checkKeys,
+		c.checkClaimsStored,
 		c.checkTimers,
 		func() error { return between(c) },
 		func() error { return c.checkCalls(in.Data) },
@@ -76,18 +80,25 @@ type checker struct {
 	report *Report
 	digest *digest
 
+	keyring Sealer // nil: none
+
 	organizations map[ledger.ID]*organization
 	directory     *directory
 	timers        *timers
 	keys          []usedKey
 	bounds        []bound              // limits, for what they name
 	people        []naming             // users and sessions, for whom they name
-	replies       map[placed]ledger.ID // what partners were answered with → the transaction that it shows
+	replies       map[placed]ledger.ID // what partners were answered with → the transaction that it shows; zeros: nobody knows
 	replyKeys     map[placed]ledger.ID // where the reply to a partner's key lies → what the key was used for
 	given         []placed             // answers that are kept for repeated requests
 	answers       answers
 	lastGroup     uint64 // that is durable
 	seen          uint64 // rows, to look at ctx now and then
+
+	seed           maphash.Seed
+	claimsOfEvents multiset // claims, as events have them
+	claimsStored   multiset // and as they are
+	hashed         []byte   // what a hash of a claim is made of
 }
 
 // organization is one organization's part of a check. The histories stay until

@@ -31,6 +31,7 @@ func (c *checker) claims(o *organization) error {
 			c.report.breach(ruleClaims, "organization %v: a claim without a key", o.id)
 			return nil
 		}
+		c.claimStored(key, row)
 		c.claim(o, ledger.ClaimKind(key[head]), string(key[head+1:]), row)
 		return nil
 	})

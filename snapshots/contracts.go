@@ -130,6 +130,8 @@ type contracts struct {
 
 	wanted   map[string]uint64 // by counterKey, all; nil: not made yet
 	compared map[string]bool   // counters that there are
+
+	registers map[ledger.ID]*register // of issues that somebody has subscribed to
 }
 
 // life is what a contract's events tell beside its history, and what its record
@@ -140,11 +142,12 @@ type life struct {
 	payload  uint64          // hash of its record
 	shared   meaning         // of its entries on the accounts of tallies
 	kept     meaning         // and of those on its own accounts
-	did      contract.Action // its last event, but for those that go on with it
+	did      contract.Action // its last event, but for those that go on with it and for batches
 	people   uint64          // of the lists of people: what it must be in less what it is in
 	own      faces           // its record's
 	reviewed bool
 	entered  bool // its last event had an entry
+	nothing  bool // what it did last was a distribution of which nobody got anything
 }
 
 // then is a contract as it was at an event.
@@ -155,7 +158,7 @@ type then struct {
 }
 
 func newContracts() contracts {
-	return contracts{strays: make(map[ledger.ID]meaning), numbers: make(map[string]*run), counted: make(map[string]uint64), compared: make(map[string]bool)}
+	return contracts{strays: make(map[ledger.ID]meaning), numbers: make(map[string]*run), counted: make(map[string]uint64), compared: make(map[string]bool), registers: make(map[ledger.ID]*register)}
 }
 
 // lifeOf is a contract's life.
@@ -175,11 +178,17 @@ func (j *journal) followContract(h *history, e *ledger.Event) {
 	l.entered = e.Entry != nil
 	l.reviewed = l.reviewed || e.Name == string(contract.Pass)
 	j.organization.contracts.last = then{e.Source.ID, e.Seq, j.organization.histories.statesOf(e.Source.Kind).code(e.To)}
-	if e.Name == string(contract.Continue) {
+	switch contract.Action(e.Name) {
+	case contract.Continue:
 		if !behind || e.Entry == nil || e.From != e.To {
 			j.wrong(e, "it does not go on with the entry of the event before")
 		}
-	} else {
+	case contract.Batch:
+		if what := j.followBatch(l, e); what != "" {
+			j.wrong(e, what)
+		}
+	default:
+		j.beginAction(l, e)
 		l.did = contract.Action(e.Name)
 		if what := l.take(e); what != "" {
 			j.wrong(e, what)
@@ -237,6 +246,7 @@ func (j *journal) followContractEntry(l *life, e *ledger.Event) {
 	}
 	l.asset = asset
 	l.tally(j.organization.histories, e.Entry.Postings)
+	j.followRegister(l, e)
 }
 
 // followReply notes behind which contract's event a reply is: it shows the contract as

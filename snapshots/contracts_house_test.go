@@ -24,6 +24,7 @@ type fair struct {
 	contracts map[string]ledger.ID
 	screening ledger.ID
 	customer  ledger.ID
+	investor  ledger.ID // who holds certificates of the secular issues
 }
 
 // The keys of two requests: of the creation of a lease, and of its last action.
@@ -207,16 +208,19 @@ func (s *stall) partnerships(reading *contract.Reading) {
 	if reading.ReviewFirst {
 		return
 	}
-	s.do(running, contract.Profit, `{"gross_profit":"101","period_end_date":"2026-09-30"}`, contract.BuyingOut)
+	s.do(running, contract.Profit, `{"gross_profit":"101","period_end_date":"2026-09-03"}`, contract.BuyingOut)
 	s.do(running, contract.Loss, `{"amount":"33"}`, contract.BuyingOut)
 	lost := open("dissolved")
-	s.do(lost, contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-01"}`, contract.Active)
+	s.do(lost, contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-03"}`, contract.Active)
 	s.do(lost, contract.Loss, `{"amount":"5"}`, contract.Active)
 	s.do(lost, contract.Dissolve, reason, contract.Dissolved)
 }
 
 func (s *stall) issues(reading *contract.Reading) {
 	one, other := newID(), newID()
+	if reading == contract.Secular {
+		s.fair.investor = one
+	}
 	open := func(name string) string {
 		name = within(name, reading)
 		s.sign(name, contract.Certificate, reading, `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower",`+
@@ -232,7 +236,7 @@ func (s *stall) issues(reading *contract.Reading) {
 	open("offered")
 	active := open("issue")
 	s.do(active, contract.Activate, "", contract.Active)
-	s.do(active, contract.Profit, `{"total_profit":"100","period_end_date":"2026-08-31"}`, contract.Active)
+	s.do(active, contract.Profit, `{"total_profit":"100","period_end_date":"2026-09-03"}`, contract.Active)
 	early := open("redeemed early")
 	s.do(early, contract.CloseSubscription, "", contract.Subscribed)
 	s.do(early, contract.Activate, "", contract.Active)
@@ -282,7 +286,7 @@ func (s *stall) investments(reading *contract.Reading) {
 		s.passed(name, reading)
 		s.do(name, contract.Fund, "", contract.Funded)
 		s.do(name, contract.Activate, "", contract.Active)
-		s.do(name, contract.Profit, `{"gross_profit":"33","period_end_date":"2026-08-31"}`, contract.Active)
+		s.do(name, contract.Profit, `{"gross_profit":"33","period_end_date":"2026-09-03"}`, contract.Active)
 		return name
 	}
 	open("investment")

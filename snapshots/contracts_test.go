@@ -48,7 +48,7 @@ type contractFault struct {
 }
 
 func TestFaultsInContractsAreFound(t *testing.T) {
-	for _, list := range [][]contractFault{lifeFaults, columnFaults, waitingContractFaults, numberFaults, contractListFaults, staffFaults, screeningFaults} {
+	for _, list := range [][]contractFault{lifeFaults, columnFaults, waitingContractFaults, numberFaults, contractListFaults, registerFaults, staffFaults, screeningFaults} {
 		for _, f := range list {
 			t.Run(f.name, func(t *testing.T) {
 				w := settleFair(t, onPages)

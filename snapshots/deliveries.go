@@ -87,6 +87,10 @@ func (d *deliveries) row(key, row []byte) error {
 		d.wrong("a row of the shelf without a key")
 		return nil
 	}
+	if isRegister(key) {
+		d.registerRow(key)
+		return nil
+	}
 	var err error
 	var id notifier.ID
 	switch kind := notifier.RowKind(key[0]); kind {
@@ -159,7 +163,7 @@ func (d *deliveries) notice(page ledger.Micros, n *store.Notice) {
 // again tells whether a delivery that is kept was acknowledged at its first attempt
 // and asked for again.
 func again(kept *notifier.Kept, mark *notifier.Mark) bool {
-	if kept.Round == 0 {
+	if kept.Round == 0 || len(kept.Attempts) == 0 {
 		return false
 	}
 	return len(kept.Attempts) == maxKeptAttempts || kept.Attempts[0] == mark.Attempt
@@ -322,6 +326,7 @@ func (d *deliveries) ofNotice(k *notifier.Kept, page ledger.Micros, n *store.Not
 
 // end takes what is left behind the last page, and compares the sums.
 func (d *deliveries) end() error {
+	d.endRegisters()
 	d.gatherMarks(1<<63 - 1)
 	for d.kept != nil {
 		d.withoutNotice(d.kept)

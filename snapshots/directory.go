@@ -101,6 +101,7 @@ type terminal struct {
 	env      string
 	settings words.Settings
 	notified bool // an address of its own is set
+	chooses  bool // the statuses that it notifies of
 }
 
 type rate struct {
@@ -192,6 +193,7 @@ func (c *checker) checkDirectoryRow(r *record, row *directoryRow) {
 	case ledger.Answer:
 		c.checkState(r, string(words.StateGiven))
 		c.given = append(c.given, placed{r.organization.id, r.source.ID})
+		c.checkAnswer(r)
 	default:
 		c.faulty(r, "is of a kind that no machine knows")
 	}

@@ -53,7 +53,11 @@
 //     before a review; its columns say what each of its own accounts holds, which is
 //     nothing for the others and, but for what POSTINGS leaves open, when it has ended,
 //     and what it has put on accounts that contracts share, where a column has the sum;
-//     it is woken when its product says, and finished where nothing leads further. A
+//     it is woken when its product says, and finished where nothing leads further. The
+//     register of an issue's holders is what the entries of its subscriptions make it, row by
+//     row; an action that is for all holders has the batches that so many take, and the
+//     record says how many of them there are so far; and each holder was paid what the
+//     distributions and the redemption make of the position. A
 //     screening's decision is what the rules of its version give for what it was given,
 //     and a contract rests on one that is there. Months are closed once they have ended,
 //     once, and without a gap from the journal's first one on. What somebody was answered with is the
@@ -66,6 +70,7 @@
 //     belongs, in the order of booking, on pages and in the daybook as accounts' lines
 //     are, a contract also for each who has a part in it; contracts' numbers are 1…n of
 //     each prefix, the sequence's counter says n, and the others how many there are.
+//     A claim that holds more than an id was made with an event that has its hash.
 //  5. Sequences are gap-free, times rise, blocks join, trees recompute, groups
 //     are chained; daybook rows are of groups that there were, in parts without a
 //     gap, dealt into shares or not, and have what was booked after earlier groups'.
@@ -76,10 +81,9 @@
 //     are of one event by one channel, so that each has one event_id. It is marked as
 //     acknowledged, or kept as its attempts leave it, or not tried yet, which none
 //     before the cursor is; what waits has the one row that wakes it, what was given
-//     up the one that finds it, and nothing else has one. What is older than the
+//     up the one that finds it, and nothing else has one. An event has the hash of its notices. What is older than the
 //     retention may be gone; what a sweep was interrupted at may be there. Not
-//     judged: records from before notices were counted, and whether an attempt came
-//     too early, because somebody may have asked for it.
+//     judged: whether an attempt came too early, because somebody may have asked for it.
 //  7. Every provider call has its intent, no charge is sent twice to a terminal
 //     or to a second one while the first may have it, and no capture, void or
 //     refund is sent twice; money that moved has its call, which captured and
@@ -115,18 +119,22 @@
 //     prices and entries on math/big from the pages' words (prices.go), without
 //     the functions of ledger/payment that made them. Only its table of
 //     transitions is believed, whose report is committed and reviewed. Of contracts
-//     it is the products' machines, what they say of a record (Holdings, Due, Holders)
+//     it is the products' machines, what they say of a record (Holdings, Due)
 //     and the rules of screenings; which events have entries, and which columns are
 //     sums of which lines, is copied by hand.
 //  3. Rows are read in sections, in order. Memory holds a few hundred bytes a
 //     record, an account, a refund, a volume, a provider's operation and an answer, a bit
 //     for each of contracts' numbers, and the daybooks, which posting bounds; nothing a
 //     line or another event, and nothing an account that a contract has to itself: what
-//     those hold is added up a contract, and their lines are all in all (own.go). Of deliveries
+//     those hold is added up a contract, and their lines are all in all (own.go). Of one
+//     issue at a time there are its holders, with a number each (register.go). Of deliveries
 //     there is one page of notices at a time, with its marks.
-//  4. A detail names ids, seqs, amounts and accounts; never what a partner sent,
+//  4. No rule needs keys: what is sealed is compared with the hash that its event has. With
+//     the keyring what requests with keys were answered with is opened too, and what it says
+//     compared with the journal.
+//  5. A detail names ids, seqs, amounts and accounts; never what a partner sent,
 //     which may hold a card number.
-//  5. A rule that cannot read its rows is broken, not skipped.
+//  6. A rule that cannot read its rows is broken, not skipped.
 //
 // Callers: cmd/mizan; tests of every package that writes.
 //

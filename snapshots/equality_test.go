@@ -48,7 +48,7 @@ func (w *town) entered(t testing.TB, r *payment.Record, status payment.Status) l
 func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 	w := settle(t)
 	was := *w.back
-	was.Status, was.Error, was.ReturnID, was.Finished = payment.Charged, "", ledger.ID{}, w.entered(t, w.back, payment.Charged)
+	was.Status, was.Failure, was.ReturnID, was.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, w.entered(t, w.back, payment.Charged)
 	open := *w.charged
 	open.Status, open.Finished, open.RRN = payment.Charging, 0, ""
 	const moment = `"2026-09-03T10:15:31.000000+00:00"`

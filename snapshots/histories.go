@@ -34,6 +34,8 @@ type history struct {
 	calls               [operations]uint8 // calls made
 	marks               mark
 	told                tellings
+	recordHash          uint64 // of the record after its last event, as mark64 has it
+	sealedHash          uint64 // of what its record says is sealed beside it; 0: nothing
 }
 
 // mark notes what else was seen of a record.

@@ -31,11 +31,12 @@ func (c *checker) checkContract(r *record) {
 		c.faulty(r, "has moved another asset than it says")
 	}
 	if !guarded(func() {
+		c.checkRegister(r, p)
 		c.checkHoldings(r, p, l)
 		c.checkTallies(r, p, l)
 		c.checkWaiting(r, p)
 		c.enlist(r, p, l)
-		c.meetContract(r, p.Told(r.stamp.Started, r.stamp.Updated.Date()))
+		c.meetContract(r, p)
 	}) {
 		c.faulty(r, "has columns that contradict each other")
 	}
@@ -73,7 +74,8 @@ var (
 // checkHoldings compares what a contract's columns say of its own accounts with what
 // the entries have left on these.
 func (c *checker) checkHoldings(r *record, p *contract.Record, l *life) {
-	over := slices.Contains(ended, p.Status)
+	_, under := p.Progress()
+	over := slices.Contains(ended, p.Status) && !under
 	holdings := p.Product.Holdings(p)
 	var lines []line
 	for _, h := range holdings {
@@ -148,7 +150,7 @@ func (c *checker) checkWaiting(r *record, p *contract.Record) {
 		c.faulty(r, "is to be woken at %d, and by its columns at %d", r.stamp.Due, due)
 	}
 	var finished ledger.Micros
-	if p.Product.Machine(p.Reading).Final(p.Status) {
+	if p.Ended() {
 		finished = r.stamp.Updated
 	}
 	if r.stamp.Finished != finished {

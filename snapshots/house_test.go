@@ -54,12 +54,14 @@ type house struct {
 	started   map[ledger.ID]ledger.Micros // of what create has made
 }
 
-func open(t testing.TB, w *town) *house {
+func open(t testing.TB, w *town) *house { return openThrough(t, w, nil) }
+
+func openThrough(t testing.TB, w *town, through func(posting.Log) posting.Log) *house {
 	t.Helper()
 	dir := w.dir
 	h := &house{t: t, dir: dir, clock: clock.NewManual(start), started: make(map[ledger.ID]ledger.Micros)}
-	h.journal = openJournal(t, w, h.clock, nil)
-	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
+	h.journal = openJournal(t, w, h.clock, through)
+	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: keyring(t, w.dir)})
 	var err error
 	if h.directory, err = directory.Start(h.runtime, keyring(t, dir)); err != nil {
 		t.Fatal(err)
@@ -292,7 +294,7 @@ func (w *town) administrate(h *house) {
 	must(t, err)
 	_, err = h.directory.RevokeAPIKey(ctx, w.first.Org, key.ID)
 	must(t, err)
-	other, err := h.directory.CreatePartner(ctx, w.first.Org, words.PartnerDraft{Name: "Other", Login: "other"}, []byte("pass"))
+	other, err := h.directory.CreatePartner(ctx, w.first.Org, words.PartnerDraft{Name: "Other", Login: "other"}, []byte("nine-Lions-paint"))
 	must(t, err)
 	_, err = h.directory.PatchPartner(ctx, w.first.Org, other.Number, words.PartnerPatch{
 		Overdraft: &[]words.Overdraft{{Asset: usd, Amount: money.FromUint64(500)}},
@@ -373,12 +375,41 @@ func (w *town) show(r *payment.Record) string {
 	if !r.Rate.IsZero() {
 		dest = r.Settles.Currency
 	}
-	return fmt.Sprintf(`{"id":%q,"txid":%s,"type":%q,"status":%q,"error_description":%q,"amount":%q,"amount_with_fee":%q,`+
+	return fmt.Sprintf(`{"id":%q,"txid":%s,"type":%q,"status":%q,"error_description":%q,"error_code":%s,"amount":%q,"amount_with_fee":%q,`+
 		`"amount_dest":%q,"merchant_amount":%q,"currency":%q,"currency_dest":%q,"env":%q,"scale":%d,"description":%s,`+
-		`"merchant_meta":%s,"started":%s,"finished":%s,"widget_url":null,"route":%q%s}`,
-		r.ID, txid, r.Type, r.Status, r.Error, r.Amount, r.WithFee,
+		`"merchant_meta":%s,"started":%s,"finished":%s,"payment_method":%s,"customer":%s,"widget_url":null,"route":%q%s}`,
+		r.ID, txid, r.Type, r.Status, r.Failure.Describe("en"), live.AppendCode(nil, r.Failure), r.Amount, r.WithFee,
 		r.Dest, r.Merchant, r.Asset.Currency, dest, r.Asset.Env, scale, description,
-		meta, moment(w.started[r.ID]), moment(r.Finished), r.Route, showOptional(r))
+		meta, moment(w.started[r.ID]), moment(r.Finished), showMethod(r), showCustomer(r), r.Route, showOptional(r))
+}
+
+// showMethod is payment_method.
+func showMethod(r *payment.Record) string {
+	switch {
+	case r.Method == "":
+		return "null"
+	case r.CardBIN == "":
+		return fmt.Sprintf(`{"type":%q}`, r.Method)
+	}
+	return fmt.Sprintf(`{"type":%q,"brand":%q,"bin":%q,"last4":%q}`, r.Method, r.CardBrand(), r.CardBIN, r.CardLast4)
+}
+
+func showCustomer(r *payment.Record) string {
+	if r.Customer == nil {
+		return "null"
+	}
+	return string(r.Customer)
+}
+
+// showRefunds are the elements of refunds.
+func showRefunds(r *payment.Record) string {
+	var all []string
+	for i := range r.Refunds {
+		f := &r.Refunds[i]
+		all = append(all, fmt.Sprintf(`{"refund_id":%q,"amount":%q,"fee_amount":%q,"status":%q,"error_code":%s,"msg":%q,"created":%s,"finished":%s}`,
+			f.ID, f.Amount, f.FeeBack, f.Status, live.AppendCode(nil, f.Failure), f.Describe("en"), moment(f.Created), moment(f.Finished)))
+	}
+	return strings.Join(all, ",")
 }
 
 // showOptional are the fields that only some transactions have.
@@ -398,8 +429,9 @@ func showOptional(r *payment.Record) (fields string) {
 	if !r.Captured.IsZero() {
 		fields += fmt.Sprintf(`,"captured_amount":%q`, r.Captured)
 	}
-	if r.RefundID != (ledger.ID{}) {
-		fields += fmt.Sprintf(`,"refund_id":%q,"refund_msg":%q,"refunded_amount":%q`, r.RefundID, r.RefundMsg, r.Refunded)
+	if last := r.LastRefund(); last != nil {
+		fields += fmt.Sprintf(`,"refund_id":%q,"refund_msg":%q,"refunded_amount":%q,"refunds":[%s]`,
+			last.ID, last.Describe("en"), r.Refunded, showRefunds(r))
 	}
 	if r.ReturnID != (ledger.ID{}) {
 		fields += fmt.Sprintf(`,"return_id":%q`, r.ReturnID)
@@ -434,6 +466,7 @@ func (w *town) checks(t testing.TB, fn func(check func(snapshots.Inputs) *snapsh
 		}
 	}()
 	fn(func(in snapshots.Inputs) *snapshots.Report {
+		in.Keyring = keyring(t, w.dir)
 		t.Helper()
 		in.Data, in.Log = w.dir, quiet
 		report, err := snapshots.Check(t.Context(), j, in)

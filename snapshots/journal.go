@@ -71,6 +71,7 @@ func (c *checker) journal(o *organization) error {
 		}
 		c.report.breach(ruleJournal, "organization %v: a tree row at %d without a block", o.id, tree.first)
 	}
+	j.endStored()
 	j.notices.end()
 	j.checkpoints.end()
 	root, err := j.forest.tree.root()
@@ -109,6 +110,7 @@ type journal struct {
 	notices      *notices
 	months       *months
 	checkpoints  *checkpoints
+	awaited      ledger.Source // whose next event must come at once; zero: none's
 }
 
 // block checks one block and all events in it.
@@ -154,6 +156,7 @@ func (j *journal) event(seq uint64, canonical []byte) {
 	}
 	j.time = e.Booked
 	closed := j.book(&e)
+	j.followStored(&e)
 	j.follow(&e, closed)
 	j.months.follow(&e, closed)
 	j.keep(&e)

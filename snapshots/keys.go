@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mizan/actors"
+	directoryactor "mizan/actors/directory"
 	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
 	words "mizan/ledger/directory"
@@ -61,7 +62,7 @@ func (c *checker) keyUsed(o *organization, key string, owner []byte) {
 		return
 	}
 	if made.Kind == ledger.Subscription && scope != 0 {
-		c.subscriptionKey(o, scope, made, owner)
+		c.subscriptionKey(o, key, scope, made, owner)
 	}
 	if made.Kind != ledger.Transaction || scope == 0 {
 		return
@@ -76,11 +77,20 @@ func (c *checker) keyUsed(o *organization, key string, owner []byte) {
 // transaction, or of a contract, that is there.
 func (c *checker) checkReply(r *record) {
 	c.checkState(r, string(words.StateGiven))
-	if isContractReply(r.payload) {
+	switch {
+	case actors.ContractReply.Has(r.payload):
 		c.checkContractReply(r)
-		return
+	case !actors.PaymentReply.Has(r.payload):
+		c.faulty(r, "is of an unknown form")
+	case c.keyring == nil:
+		c.replies[placed{r.organization.id, r.source.ID}] = ledger.ID{}
+	default:
+		c.checkPaymentReply(r)
 	}
-	reply, err := paymentactor.DecodeReply(r.payload)
+}
+
+func (c *checker) checkPaymentReply(r *record) {
+	reply, err := paymentactor.OpenReply(c.keyring, r.organization.id, r.source.ID, r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)
 		return
@@ -90,6 +100,16 @@ func (c *checker) checkReply(r *record) {
 		c.faulty(r, "shows transaction %v as it never was", reply.Record.ID)
 	}
 	c.replies[placed{r.organization.id, r.source.ID}] = reply.Record.ID
+}
+
+// checkAnswer opens what a write of the administration was answered with.
+func (c *checker) checkAnswer(r *record) {
+	if c.keyring == nil {
+		return
+	}
+	if _, err := directoryactor.OpenAnswer(c.keyring, r.organization.id, r.source.ID, r.payload); err != nil {
+		c.faulty(r, "can't be read: %v", err)
+	}
 }
 
 // cutScope takes a key apart: whose it is, the administration's being 0, and
@@ -111,7 +131,7 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 // every answer that is kept is some key's.
 func (c *checker) checkKeys() error {
 	for at, shown := range c.replies {
-		if used, found := c.replyKeys[at]; !found || used != shown {
+		if used, found := c.replyKeys[at]; !found || used != shown && shown != (ledger.ID{}) {
 			c.report.breach(ruleClaims, "organization %v: %s is no key's", at.org, named(ledger.Source{Kind: ledger.Reply, ID: at.id}))
 		}
 	}

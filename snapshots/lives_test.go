@@ -140,7 +140,7 @@ func (l *life) answer(a payment.Answer, spoil ...change) {
 // op answers the operation under way.
 func (l *life) op(v payment.Verdict, spoil ...change) {
 	l.t.Helper()
-	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Reason: "no"})
+	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
 	if !ok {
 		l.t.Fatal("nothing is asked")
 	}
@@ -172,7 +172,7 @@ func (l *life) cancel(spoil ...change) {
 
 func (l *life) reroute(terms *payment.Terms, spoil ...change) {
 	l.t.Helper()
-	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.SaidRefused, Reason: "no"}, terms)
+	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, terms)
 	if !ok {
 		l.t.Fatal("it can't be sent on")
 	}
@@ -181,7 +181,7 @@ func (l *life) reroute(terms *payment.Terms, spoil ...change) {
 
 func (l *life) reverse(spoil ...change) {
 	l.t.Helper()
-	d, ok := l.at.Reversed(l.record, l.settled, uuid.New(), "chargeback")
+	d, ok := l.at.Reversed(l.record, l.settled, uuid.New(), payment.Failure{})
 	if !ok {
 		l.t.Fatal("it can't be reversed")
 	}
@@ -257,7 +257,7 @@ func (s *stage) random(r *rand.Rand) *life {
 	}
 	d := s.at.Create(uuid.New(), partner, request, t)
 	if _, err := l.try(d); err != nil { // it can't be paid out
-		l.write(s.at.Reject(uuid.New(), partner, request, payment.InsufficientBalance))
+		l.write(s.at.Reject(uuid.New(), partner, request, payment.Failure{Code: payment.InsufficientBalance}))
 	}
 	return l
 }
@@ -265,7 +265,7 @@ func (s *stage) random(r *rand.Rand) *life {
 // bounds are so many of the volumes of the sandbox's partner.
 func (s *stage) bounds(n int) (all []payment.Bound) {
 	for _, v := range s.w.market.volumes[:n] {
-		all = append(all, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: "limit exceeded"})
+		all = append(all, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"}})
 	}
 	return all
 }
@@ -296,7 +296,7 @@ func (l *life) happening(r *rand.Rand) (d payment.Decision, ok bool) {
 	at.Due = l.due
 	part := money.FromUint64(uint64(1 + r.IntN(200)))
 	answer := payment.Answer{
-		Verdict: payment.Verdict(1 + r.IntN(int(payment.SaidNotSent))), Reason: "no", KeepCard: r.IntN(2) == 0, Action: new(payment.Action),
+		Verdict: payment.Verdict(1 + r.IntN(int(payment.SaidNotSent))), Failure: payment.Failure{Detail: "no"}, KeepCard: r.IntN(2) == 0, Action: new(payment.Action),
 		Status: []payment.Status{"", payment.AuthRequired, payment.Unknown}[r.IntN(3)], RRN: "000000000001",
 	}
 	if r.IntN(2) == 0 {
@@ -315,7 +315,9 @@ func (l *life) happening(r *rand.Rand) (d payment.Decision, ok bool) {
 	case n < 7:
 		d, err = at.Cancel(l.record, uuid.New())
 	case n < 8:
-		d, err = at.Complete(l.record, r.IntN(2) == 0, uuid.New())
+		if d, err = at.Complete(l.record, uuid.New()); r.IntN(2) == 0 {
+			d, err = at.Submit(l.record, func(string) bool { return true }, uuid.New())
+		}
 	default:
 		return l.unasked(r, at, answer)
 	}
@@ -329,9 +331,9 @@ func (l *life) unasked(r *rand.Rand, at payment.Case, answer payment.Answer) (d 
 	case 0:
 		_, d, ok = at.Woken(l.record, false, uuid.New())
 	case 1:
-		return at.Reversed(l.record, l.settled, uuid.New(), "chargeback")
+		return at.Reversed(l.record, l.settled, uuid.New(), payment.Failure{})
 	case 2:
-		return at.Corrected(l.record, "no")
+		return at.Corrected(l.record, payment.Failure{Detail: "no"})
 	case 3:
 		return at.GiveBack(l.record, uuid.New())
 	case 4:

@@ -74,7 +74,7 @@ func (m *market) open(h *house, w *town) *trader {
 	t.Helper()
 	key := actors.Key{Scope: actors.KeyOfAdmin, Text: "a trader"}
 	once := directory.Once(ctx, key, func(any) directory.Answer { return directory.Answer{Status: 201, Body: []byte(`{"name":"Trader"}`)} })
-	owner, err := h.directory.CreatePartner(once, w.first.Org, words.PartnerDraft{Name: "Trader", Login: "trader"}, []byte("pass"))
+	owner, err := h.directory.CreatePartner(once, w.first.Org, words.PartnerDraft{Name: "Trader", Login: "trader"}, []byte("nine-Lions-paint"))
 	must(t, err)
 	m.partner = owner.Number
 	for _, terminal := range marketTerminals {
@@ -372,10 +372,10 @@ func TestTheMarketHasSomethingOfEverything(t *testing.T) {
 		{"refunded", m.refunded, payment.Refunded, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(667) && !r.FeeBack.IsZero() }},
 		{"returned", m.returned, payment.Reversed, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(400) && r.ReturnID != ledger.ID{} }},
 		{"returning", m.returning, payment.Refunding, func(r *payment.Record) bool { return r.Op != nil }},
-		{"unmoved", m.unmoved, payment.Charged, func(r *payment.Record) bool { return r.RefundMsg != "" && r.Refunded.IsZero() }},
+		{"unmoved", m.unmoved, payment.Charged, func(r *payment.Record) bool { return r.LastRefund() != nil && r.Refunded.IsZero() }},
 		{"captured", m.captured, payment.Refunded, func(r *payment.Record) bool { return r.Captured == money.FromUint64(1_500) && !r.Refunded.IsZero() }},
 		{"held", m.held, payment.PaymentHeld, func(r *payment.Record) bool { return r.HoldUntil != 0 }},
-		{"voided", m.voided, payment.Failed, func(r *payment.Record) bool { return r.Error == payment.ByCaller }},
+		{"voided", m.voided, payment.Failed, func(r *payment.Record) bool { return r.Failure.Code == payment.CancelledByCaller }},
 		{"converted", m.converted, payment.Refunded, func(r *payment.Record) bool { return !r.Rate.IsZero() && r.Dest != r.Merchant.Abs }},
 		{"indebted", m.indebted, payment.Charged, func(r *payment.Record) bool { return !r.Rate.IsZero() && r.Merchant.Negative }},
 		{"rerouted", m.rerouted, payment.Charged, func(r *payment.Record) bool { return r.Type == payment.Payout && len(r.Attempts) == 1 }},
@@ -392,7 +392,7 @@ func TestTheMarketHasSomethingOfEverything(t *testing.T) {
 	}
 	var ended []string
 	for _, line := range w.answers {
-		for _, reason := range []string{"hold expired", payment.ActionExpired, "authentication_failed"} {
+		for _, reason := range []string{"hold expired", "payer action expired", "authentication_failed"} {
 			if strings.Contains(line, reason) {
 				ended = append(ended, reason)
 			}

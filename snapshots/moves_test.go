@@ -53,17 +53,17 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 	}
 	held := at(m.captured, payment.PaymentHeld, func(r *payment.Record) {
 		r.Fee, r.WithFee, r.Merchant, r.Dest = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
-		r.Captured, r.Refunded, r.RefundID, r.Finished, r.RRN = money.Amount{}, money.Amount{}, ledger.ID{}, 0, ""
+		r.Captured, r.Refunded, r.Refunds, r.Finished, r.RRN = money.Amount{}, money.Amount{}, nil, 0, ""
 	})
-	charged := at(m.refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.RefundID = money.Amount{}, ledger.ID{} })
-	once := with(with(w.show(at(m.refunded, payment.Refunded, func(*payment.Record) {})), "refunded_amount", `"333"`), "refund_id", `"`+uuid.NewString()+`"`)
+	charged := at(m.refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.Refunds = money.Amount{}, nil })
+	once := w.show(at(m.refunded, payment.Refunded, func(r *payment.Record) { r.Refunds, r.Refunded = r.Refunds[:1], r.Refunds[0].Amount }))
 	waiting := at(m.continued, payment.Created, func(r *payment.Record) {
-		r.Terminal, r.Route, r.Finished, r.RRN, r.Hosted = ledger.ID{}, "", 0, "", true
+		r.Terminal, r.Route, r.Finished, r.RRN, r.Hosted, r.Method, r.CardBIN = ledger.ID{}, "", 0, "", true, "", ""
 		r.WithFee, r.Dest, r.Merchant = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
 	})
 	authorizing := at(m.rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
 	wasCharged := at(m.returned, payment.Charged, func(r *payment.Record) {
-		r.Error, r.ReturnID, r.Refunded, r.RefundID, r.Finished = "", ledger.ID{}, money.Amount{}, ledger.ID{}, w.entered(t, m.returned, payment.Charged)
+		r.Failure, r.ReturnID, r.Refunded, r.Refunds, r.Finished = payment.Failure{}, ledger.ID{}, money.Amount{}, nil, w.entered(t, m.returned, payment.Charged)
 	})
 	short := func(r *payment.Record, shown string) string { return answer(org, 201, r, shown) }
 	for _, c := range []struct {
@@ -81,7 +81,16 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a refund without its name", []string{put(m.refunded, "refund", with(w.show(m.refunded), "refund_id", ""))}, false},
 		{"a cancellation without a refund", []string{put(m.voided, "cancel", w.show(m.voided))}, true},
 		{"more refunded than there is", []string{get(m.refunded, with(w.show(m.refunded), "refunded_amount", `"668"`))}, false},
-		{"less refunded than there is", []string{get(m.refunded, with(w.show(m.refunded), "refunded_amount", `"333"`))}, true},
+		{"less refunded than there is", []string{get(m.refunded, once)}, true},
+		{"another sum than its refunds make", []string{get(m.refunded, with(w.show(m.refunded), "refunded_amount", `"333"`))}, false},
+		{"a refund of another fee", []string{get(m.refunded, strings.Replace(w.show(m.refunded), `"fee_amount":"`, `"fee_amount":"9`, 1))}, false},
+		{"a refund that failed", []string{get(m.unmoved, w.show(m.unmoved))}, true},
+		{"a refund that failed and was answered as done", []string{get(m.unmoved, strings.Replace(w.show(m.unmoved), `"status":"failed"`, `"status":"succeeded"`, 1))}, false},
+		{"a refund at another time", []string{get(m.unmoved, strings.Replace(w.show(m.unmoved), `"created":"2`, `"created":"3`, 1))}, false},
+		{"another error_code", []string{get(w.refused, with(w.show(w.refused), "error_code", `"insufficient_funds"`))}, false},
+		{"a success with an error_code", []string{get(w.charged, with(w.show(w.charged), "error_code", `"card_declined"`))}, false},
+		{"another way of paying", []string{get(w.charged, with(w.show(w.charged), "payment_method", `{"type":"sbp"}`))}, false},
+		{"another customer", []string{get(w.charged, with(w.show(w.charged), "customer", `{"email":"x"}`))}, false},
 		{"a charge before its refund", []string{get(m.refunded, w.show(charged))}, true},
 		{"a charge before its refund and its return", []string{get(m.returned, w.show(wasCharged))}, true},
 		{"a hold before a part of it was captured", []string{get(m.captured, w.show(held))}, true},
@@ -106,8 +115,8 @@ func TestAnswersToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a conversion", []string{get(m.converted, w.show(m.converted))}, true},
 		{"a conversion at another rate", []string{get(m.converted, with(w.show(m.converted), "currency_rate", `"1.3334"`))}, false},
 		{"a conversion into another currency", []string{get(m.converted, with(w.show(m.converted), "currency_dest", `"GBP"`))}, false},
-		{"a reason in Russian", []string{get(w.refused, with(w.show(w.refused), "error_description", `"карта отклонена"`))}, true},
-		{"another reason in Russian", []string{get(w.refused, with(w.show(w.refused), "error_description", `"отменено"`))}, false},
+		{"a reason in Russian", []string{get(w.refused, with(w.show(w.refused), "error_description", `"Карта отклонена."`))}, true},
+		{"another reason in Russian", []string{get(w.refused, with(w.show(w.refused), "error_description", `"Операция отменена до зачисления."`))}, false},
 		{"the service's own language", []string{get(w.charged, with(w.show(w.charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
 		{"a key that nobody sent", []string{get(w.charged, with(w.show(w.charged), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
 		{"two answers that deny each other", []string{get(w.charged, w.show(w.charged)), get(w.charged, with(w.show(w.charged), "amount", `"1"`))}, false},
@@ -180,12 +189,12 @@ func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
 			w.started[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
 			lines = append(lines, answer(w.first.Org, 201, l.record, w.show(l.record)))
 		}
-		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.SaidRefused, Reason: "card_declined"})
+		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
 		if !ok {
 			t.Fatal("it is not refused")
 		}
 		tell(d)
-		if d, ok = s.at.Corrected(l.record, "processing_error"); !ok {
+		if d, ok = s.at.Corrected(l.record, payment.Failure{Code: payment.ProcessingError}); !ok {
 			t.Fatal("it is not corrected")
 		}
 		tell(d)

@@ -18,9 +18,10 @@ import (
 // tellings count the transitions of a transaction, or of a subscription, of which its
 // merchant is notified.
 type tellings struct {
-	all   uint32
-	found uint32 // whose notice is there
-	swept uint32 // whose notice is not, and may have been swept away
+	all       uint32
+	byDefault uint32 // of which it is, unless its terminal says otherwise
+	found     uint32 // whose notice is there
+	swept     uint32 // whose notice is not, and may have been swept away
 }
 
 // notices is the reading of one organization's notices beside its events: both are in
@@ -34,6 +35,7 @@ type notices struct {
 	at           int            // of the notice that is read next
 	last         notifier.ID    // of the one that was read last
 	oldest       ledger.Micros  // what was booked before may have been swept away
+	hashed       []byte         // of the notices of the event that is followed
 }
 
 // shelved is a row of the shelf; err: the scan's, and the last.
@@ -123,12 +125,14 @@ func (n *notices) follow(e *ledger.Event) {
 			n.orphan(notice)
 		} else {
 			n.compare(notice, e)
+			n.hashed = notice.AppendHashed(n.hashed)
 			merchant = merchant || posting.Channel(notice.Channel) == posting.Webhook
 			stream = stream || posting.Channel(notice.Channel) == posting.Stream
 		}
 		n.pass()
 	}
-	if e.Source.Kind == ledger.Transaction && payment.Tells(e) {
+	n.compareStored(e)
+	if e.Source.Kind == ledger.Transaction && payment.Notifiable(e) {
 		n.count(e, merchant)
 	}
 	if n.tellsOf(e) {
@@ -166,6 +170,9 @@ func (n *notices) count(e *ledger.Event, notified bool) {
 	n.report.count(ruleNotified, 1)
 	h := n.organization.histories.findOrAdd(e.Source)
 	h.told.all++
+	if payment.NotifiedByDefault(payment.Status(e.To)) {
+		h.told.byDefault++
+	}
 	switch {
 	case notified:
 		h.told.found++
@@ -202,7 +209,7 @@ func tellsOfTransaction(notice *store.Notice, e *ledger.Event) (wrong string) {
 		switch {
 		case err != nil:
 			return "can't be read"
-		case !payment.Tells(e):
+		case !payment.Notifiable(e):
 			return "is of one of which no merchant is notified"
 		case string(status) != e.To:
 			return "tells of another status"
@@ -235,17 +242,18 @@ func tellsOfSubscription(notice *store.Notice, e *ledger.Event) (wrong string) {
 }
 
 // checkTold compares what a transaction says of its notices with those that there
-// are. A record that was begun before they were counted says nothing, and one that is
-// not where its events are says something of others.
+// are. A record that is not where its events are says something of others.
 func (c *checker) checkTold(r *record, p *payment.Record) {
 	wrong := func(format string, args ...any) {
 		c.report.breach(ruleNotified, "organization %v: %s "+format, append([]any{r.organization.id, named(r.source)}, args...)...)
 	}
 	told := &r.history.told
 	switch {
-	case !p.Counted, r.stamp.Version != uint64(r.history.version), r.stamp.LastSeq != r.history.last:
-	case uint64(told.all) != uint64(p.Told)+uint64(p.Untold):
-		wrong("has notified of %d transitions and not of %d, and its events have %d to be notified of", p.Told, p.Untold, told.all)
+	case r.stamp.Version != uint64(r.history.version), r.stamp.LastSeq != r.history.last:
+	case uint64(told.all) != uint64(p.Told)+uint64(p.Untold)+uint64(p.Unwanted):
+		wrong("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Told, p.Untold, p.Unwanted, told.all)
+	case c.directory.byDefault(r, p) && p.Unwanted != told.all-told.byDefault:
+		wrong("says that %d transitions were not to be notified of, and its terminal has made no choice", p.Unwanted)
 	case told.found > p.Told, told.found+told.swept < p.Told:
 		wrong("has notified of %d transitions, and %d of the notices are there", p.Told, told.found)
 	case p.Untold > 0 && c.directory.reaches(r, p):

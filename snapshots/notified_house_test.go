@@ -130,7 +130,7 @@ func openNotified(t testing.TB, w *town, at time.Time, addresses actors.Addresse
 	h := &house{t: t, dir: w.dir, clock: clock.NewManual(at), started: make(map[ledger.ID]ledger.Micros)}
 	n := &notified{house: h, receiver: newReceiver(t)}
 	h.journal = openJournal(t, w, h.clock, nil)
-	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
+	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: keyring(t, w.dir)})
 	var err error
 	h.directory, err = directory.Start(h.runtime, keyring(t, w.dir))
 	must(t, err)
@@ -210,10 +210,10 @@ func (w *parish) fill(t testing.TB) {
 	n := openNotified(t, &w.town, start.Add(time.Hour), nil)
 	defer n.close()
 	var err error
-	w.owner, err = n.directory.CreatePartner(t.Context(), w.first.Org, words.PartnerDraft{Name: "Notified", Login: "notified", Lang: "ru"}, []byte("pass"))
+	w.owner, err = n.directory.CreatePartner(t.Context(), w.first.Org, words.PartnerDraft{Name: "Notified", Login: "notified", Lang: "ru"}, []byte("nine-Lions-paint"))
 	must(t, err)
 	w.heir, err = n.directory.CreatePartner(t.Context(), w.first.Org,
-		words.PartnerDraft{Name: "Heir", Login: "heir", NotifyURL: n.receiver.URL + "/heir"}, []byte("pass"))
+		words.PartnerDraft{Name: "Heir", Login: "heir", NotifyURL: n.receiver.URL + "/heir"}, []byte("nine-Lions-paint"))
 	must(t, err)
 	w.terminals = map[money.Currency]ledger.ID{
 		acknowledging: n.at(w, w.owner, words.PaymentTerminal, acknowledging, "/ok"),

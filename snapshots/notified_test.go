@@ -43,13 +43,13 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 	wantBroken(t, w.check(t, snapshots.Inputs{}))
 }
 
-// A transaction says of how many of its transitions its merchant was notified, and of
-// how many there was nobody to notify: by hand, from what happened to each.
+// A transaction says of how many of its transitions its merchant was notified, of how
+// many there was nobody to notify, and of how many it does not want to be notified: by
+// hand, from what happened to each.
 func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 	w := settleParish(t)
 	type counts struct {
-		counted      bool
-		told, untold uint32
+		told, untold, unwanted uint32
 	}
 	w.play(t, func(s *stage) {
 		view := s.j.View()
@@ -58,19 +58,19 @@ func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 			record *payment.Record
 			want   counts
 		}{
-			"charged, then refunded in part":        {w.marked, counts{true, 2, 0}},
-			"charged at a terminal with no address": {w.nobody, counts{true, 0, 1}},
-			"rejected without a terminal":           {w.nowhere, counts{true, 1, 0}},
-			"charged, and its partner has one":      {w.theirs, counts{true, 1, 0}},
-			"asked to act, and rejected":            {w.idle, counts{true, 2, 0}},
-			"charged when nobody notified anybody":  {w.charged, counts{true, 0, 1}},
+			"charged, then refunded in part":        {w.marked, counts{2, 0, 4}},
+			"charged at a terminal with no address": {w.nobody, counts{0, 1, 4}},
+			"rejected without a terminal":           {w.nowhere, counts{1, 0, 1}},
+			"charged, and its partner has one":      {w.theirs, counts{1, 0, 4}},
+			"asked to act, and rejected":            {w.idle, counts{2, 0, 4}},
+			"charged when nobody notified anybody":  {w.charged, counts{0, 1, 4}},
 		} {
 			stored, found, err := view.Record(w.first.Org, transaction(c.record.ID))
 			if err != nil || !found {
 				t.Fatal(found, err)
 			}
 			r, err := live.Decode(stored.Payload)
-			if got := (counts{r.Counted, r.Told, r.Untold}); err != nil || got != c.want {
+			if got := (counts{r.Told, r.Untold, r.Unwanted}); err != nil || got != c.want {
 				t.Errorf("%s: %+v (%v), want %+v", name, got, err, c.want)
 			}
 		}

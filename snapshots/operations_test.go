@@ -150,7 +150,7 @@ func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
 				lines = append(lines, line(`"operation":"payment","outcome":"charged"`))
 				if c.refunded != "" {
 					lines = append(lines, line(fmt.Sprintf(`"operation":"refund","request":%q,"outcome":"charged","status":"charged","captured":"300","refunded":%q`,
-						l.record.RefundID, c.refunded)))
+						l.record.LastRefund().ID, c.refunded)))
 				}
 				return lines
 			})

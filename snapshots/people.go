@@ -13,7 +13,6 @@ import (
 // personRow is what the checker reads of a stored user and of a session. What a
 // kind does not have stays zero.
 type personRow struct {
-	Role    string   `msgpack:"role"`
 	Roles   []string `msgpack:"roles"`
 	User    []byte   `msgpack:"user"`
 	Partner int64    `msgpack:"partner"`
@@ -34,9 +33,6 @@ func (c *checker) checkPerson(r *record) {
 	if msgpack.NewDecoder(bytes.NewReader(r.payload[1:])).Decode(&p) != nil {
 		c.faulty(r, "can't be read")
 		return
-	}
-	if p.Role != "" {
-		p.Roles = append(p.Roles, p.Role)
 	}
 	for i, name := range p.Roles {
 		if !slices.Contains([]string{"admin", "auditor", "client", "partner"}, name) || i > 0 && p.Roles[i-1] >= name {

@@ -30,7 +30,7 @@ func (w *town) populate(t *testing.T) (p people) {
 	h := open(t, w)
 	defer h.close()
 	ctx, org := t.Context(), w.first.Org
-	_, err := h.directory.CreatePartner(ctx, org, words.PartnerDraft{Name: "Shop", Login: "shop"}, []byte("pass"))
+	_, err := h.directory.CreatePartner(ctx, org, words.PartnerDraft{Name: "Shop", Login: "shop"}, []byte("nine-Lions-paint"))
 	must(t, err)
 	clerk, err := h.directory.CreateUser(ctx, org, words.UserDraft{
 		Login: "clerk", Name: "C", Roles: []string{"client", "partner"}, Partner: w.first.Partner,
@@ -44,7 +44,7 @@ func (w *town) populate(t *testing.T) (p people) {
 	used, token := in("clerk", goodPass)
 	out, _ := in("clerk", goodPass)
 	must(t, h.directory.LogOut(ctx, out))
-	own, _ := in("shop", "pass")
+	own, _ := in("shop", goodPass)
 	h.directory.Authenticate(org, []byte(w.first.APIKey))
 	h.advance(6 * time.Minute)
 	if _, live := h.directory.Session(org, []byte(token), ledger.MicrosOf(h.clock.Now())); !live {

@@ -36,6 +36,7 @@ func (c *checker) meet(r *record, p *payment.Record) {
 		c.meetPicture(r, p, &ack.pictures[i])
 	}
 	c.meetRefunds(r, p, ack)
+	c.meetShownRefunds(p, ack)
 }
 
 // meetPicture compares a stored transaction with an answer that showed it in a
@@ -76,7 +77,7 @@ func (c *checker) meetRefunds(r *record, p *payment.Record, ack *acknowledged) {
 	if known == 0 || asked == maxCounted {
 		return
 	}
-	if !slices.Contains(ack.refunds, p.RefundID) {
+	if last := p.LastRefund(); last == nil || !slices.Contains(ack.refunds, last.ID) {
 		known++
 	}
 	if known > asked {
@@ -89,10 +90,18 @@ func (c *checker) meetRefunds(r *record, p *payment.Record, ack *acknowledged) {
 // (specification, "Transaction").
 func fixedOf(r *record, p *payment.Record) shown {
 	return shown{
-		"id": quoted(p.ID.String()), "txid": quotedOrNull(p.TxID), "type": quoted(p.Type.String()),
+		"id": quoted(p.ID.String()), "txid": txidOf(p), "type": quoted(p.Type.String()),
 		"amount": quoted(p.Amount.String()), "currency": quoted(string(p.Asset.Currency)), "env": quoted(p.Asset.Env.String()),
 		"started": instant(r.stamp.Started),
 	}
+}
+
+// txidOf is the caller's identifier as it was sent; null: none was.
+func txidOf(p *payment.Record) jsontext.Value {
+	if p.TxID == "" && p.EmptyTxID {
+		return quoted("")
+	}
+	return quotedOrNull(p.TxID)
 }
 
 // either is what a field may have been: one of these, nil for absent.
@@ -106,6 +115,7 @@ func (c *checker) movingOf(r *record, p *payment.Record, status payment.Status) 
 	want := make(map[string]either, len(movingFields))
 	termsOf(want, p, status)
 	metaOf(want, p, status)
+	paidByOf(want, p, status)
 	want["finished"] = only(instant(c.finishedAs(r, p, status)))
 	want["return_id"] = either{nil}
 	if status == payment.Reversed {
@@ -216,12 +226,43 @@ func reasonOf(want map[string]either, p *payment.Record, status payment.Status) 
 	switch {
 	case status.Held(), status != p.Status && status == payment.Rejected:
 	case status == p.Status:
+		want["error_code"] = only(codeOf(p.Failure))
 		for _, lang := range languages {
-			want["error_description"] = append(want["error_description"], quoted(payment.Describe(lang, p.Error)))
+			want["error_description"] = append(want["error_description"], quoted(p.Failure.Describe(lang)))
 		}
 	default:
-		want["error_description"] = only(quoted(""))
+		want["error_description"], want["error_code"] = only(quoted("")), only(jsontext.Value("null"))
 	}
+}
+
+// codeOf is error_code: null where a failure has none that is published.
+func codeOf(f payment.Failure) jsontext.Value {
+	if !slices.Contains(payment.Codes(), f.Code) {
+		return jsontext.Value("null")
+	}
+	return quoted(string(f.Code))
+}
+
+// paidByOf is the customer as it was sent, and how it was paid: a hosted transaction
+// did not know before its payer came.
+func paidByOf(want map[string]either, p *payment.Record, status payment.Status) {
+	null := jsontext.Value("null")
+	want["customer"] = only(null)
+	if len(p.Customer) != 0 {
+		want["customer"] = only(p.Customer)
+	}
+	method := shown{"type": quoted(p.Method)}
+	if p.CardBIN != "" {
+		method["brand"], method["bin"], method["last4"] = null, quoted(p.CardBIN), quoted(p.CardLast4)
+		if brand := p.CardBrand(); brand != "" {
+			method["brand"] = quoted(brand)
+		}
+	}
+	shows, err := json.Marshal(method)
+	if p.Method == "" || status == payment.Created && p.Status != status || err != nil {
+		shows = null
+	}
+	want["payment_method"] = only(shows)
 }
 
 // languages are those of status descriptions (DECISIONS, "Payments").

@@ -153,6 +153,11 @@ func customersLeases(w *fair) []byte {
 	return store.KeyLists(nil, w.first.Org, l.Partner, l.Env)
 }
 
+func investorsIssues(w *fair) []byte {
+	l := acting.ListOfPerson(contract.Certificate, contract.Secular, w.investor)
+	return store.KeyLists(nil, w.first.Org, l.Partner, l.Env)
+}
+
 func environmentsLeases(w *fair) []byte {
 	l := acting.ListOfEnv(contract.Lease, contract.Secular, money.Test)
 	return store.KeyLists(nil, w.first.Org, l.Partner, l.Env)
@@ -190,10 +195,7 @@ var contractListFaults = []contractFault{
 	{"a customer's list with what is not there", []int{4}, "which is not there", relisted(customersLeases, ofNobody)},
 	{"an environment's list without one of its contracts", []int{4}, peopleList, relisted(environmentsLeases, withoutFirst)},
 	{"a contract of another customer", []int{4}, peopleList, put("lease secular", "customer_id", ledger.ID{7})},
-	{"an issue that has a holder whose list does not show it", []int{3, 4}, peopleList, columned("offered secular", func(_ *fair, r *contract.Record) {
-		rows := columnNamed(r, "subscriptions").Value(r.Values).([]contract.Row)
-		columnNamed(r, "subscriptions").Of.ByKey(1).Put(rows[0], ledger.ID{7})
-	})},
+	{"an investor's list without one of its issues", []int{4}, peopleList, relisted(investorsIssues, withoutFirst)},
 }
 
 func replyOf(w *fair, key string) ledger.Source {
@@ -201,23 +203,33 @@ func replyOf(w *fair, key string) ledger.Source {
 }
 
 // replied plants another answer to the last action that had a key.
-func replied(change func(w *fair, payload []byte) []byte) func(*testing.T, *fair) {
+func replied(change func(t *testing.T, w *fair, payload []byte) []byte) func(*testing.T, *fair) {
 	return func(t *testing.T, w *fair) {
 		w.plant(t, func(p *planter) {
-			p.record(w.first.Org, replyOf(w, moveKey.ClaimKey()), func(_ *store.Envelope, payload []byte) []byte { return change(w, payload) })
+			p.record(w.first.Org, replyOf(w, moveKey.ClaimKey()), func(_ *store.Envelope, payload []byte) []byte { return change(t, w, payload) })
 		})
 	}
 }
 
-// shows is an answer that shows something else of its contract.
-func shows(change func(r *contract.Record)) func(w *fair, payload []byte) []byte {
-	return func(w *fair, payload []byte) []byte {
-		r, err := contract.ReadRecord(w.contracts["terminated secular"], payload[1:])
-		if err != nil {
-			panic(err)
-		}
+// shows is an answer that shows something else of its contract, sealed as it should be.
+func shows(change func(r *contract.Record)) func(*testing.T, *fair, []byte) []byte {
+	return resealed(func(t *testing.T, w *fair, form []byte) []byte {
+		r, err := contract.ReadRecord(w.contracts["terminated secular"], form[len(ledger.ID{}):])
+		must(t, err)
 		change(r)
-		return contract.AppendRecord(payload[:1:1], r)
+		return contract.AppendRecord(form[:len(r.ID):len(r.ID)], r)
+	})
+}
+
+// resealed is an answer with another plaintext.
+func resealed(change func(t *testing.T, w *fair, plaintext []byte) []byte) func(*testing.T, *fair, []byte) []byte {
+	return func(t *testing.T, w *fair, payload []byte) []byte {
+		keys, reply := keyring(t, w.dir), replyOf(w, moveKey.ClaimKey()).ID
+		plaintext, err := actors.OpenReply(keys, actors.ContractReply, w.first.Org, reply, payload)
+		must(t, err)
+		sealed, err := actors.SealReply(keys, actors.ContractReply, w.first.Org, reply, change(t, w, plaintext))
+		must(t, err)
+		return sealed
 	}
 }
 
@@ -250,14 +262,31 @@ var staffFaults = []contractFault{
 	{"an answer with other columns", []int{3}, "with other columns", replied(shows(func(r *contract.Record) {
 		columnNamed(r, "total_rentals_paid").Put(r.Values, money.FromUint64(1))
 	}))},
-	{"an answer that can't be read", []int{3}, "can't be read", replied(func(_ *fair, payload []byte) []byte { return append(payload[:1], 9) })},
+	{"an answer of another contract", []int{3}, "and is behind an event of", replied(resealed(func(_ *testing.T, w *fair, form []byte) []byte {
+		deposit := w.contracts["deposit"]
+		return append(deposit[:], form[len(deposit):]...)
+	}))},
+	{"an answer that can't be read", []int{3}, "can't be read", replied(resealed(func(_ *testing.T, _ *fair, form []byte) []byte { return append(form[:16], 9) }))},
+	{"an answer that does not open", []int{3}, "can't be read", replied(func(_ *testing.T, _ *fair, payload []byte) []byte {
+		payload[len(payload)-1] ^= 1
+		return payload
+	})},
+	{"an answer of another key", []int{3}, "can't be read", replied(func(t *testing.T, w *fair, payload []byte) []byte {
+		keys, reply := keyring(t, w.dir), replyOf(w, moveKey.ClaimKey()).ID
+		plaintext, err := actors.OpenReply(keys, actors.ContractReply, w.first.Org, reply, payload)
+		must(t, err)
+		sealed, err := actors.SealReply(keys, actors.ContractReply, w.first.Org, newID(), plaintext)
+		must(t, err)
+		return sealed
+	})},
+	{"an answer of no form", []int{3, 4}, "is of an unknown form", replied(func(_ *testing.T, _ *fair, payload []byte) []byte { return append([]byte{9}, payload[1:]...) })},
 	{"an answer that is of no contract", []int{3, 4}, "is behind no contract's event", func(t *testing.T, w *fair) {
 		w.crafts(t, func(b *bench) {
 			reply := newID()
 			b.submit(&posting.Change{
 				Claims: []ledger.Claim{(&actors.Key{Scope: actors.KeyOfStaff, Text: "other"}).Claim(w.first.Org, contractSource(w.contracts["deposit"]), nil)},
 				Steps: []posting.Step{{
-					Org: w.first.Org, Source: ledger.Source{Kind: ledger.Reply, ID: reply}, Record: []byte{acting.ReplyVersion},
+					Org: w.first.Org, Source: ledger.Source{Kind: ledger.Reply, ID: reply}, Record: []byte{byte(actors.ContractReply)},
 					Events: []ledger.Event{words.NewReply(reply)},
 				}},
 			})

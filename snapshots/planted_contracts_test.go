@@ -109,6 +109,11 @@ func (b *bench) find(name string) *crafted {
 
 func (b *bench) act(r *crafted, action contract.Action, body string, change func(*contract.Decision)) *crafted {
 	b.t.Helper()
+	view := b.journal.View()
+	part, err := acting.Extract(view, b.fair.first.Org, r.ID, r.Reads(action, sent(b.t, body)))
+	view.Close()
+	must(b.t, err)
+	r.Register = part
 	d, err := r.Act(action, sent(b.t, body), ledger.MicrosOf(b.fair.at))
 	must(b.t, err)
 	if change != nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	live "mizan/actors/payment"
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/payment"
@@ -195,32 +194,6 @@ func (p *shelfPlanter) bulletin(change func(row map[string]any)) {
 
 // What is no fault, however it looks.
 var noFaults = []parishFault{
-	{"records from before notices were counted", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
-			p.dropMarks(w.marked)
-			p.notice(w.marked, func(store.Notice) []store.Notice { return nil })
-			p.record(w.first.Org, transaction(w.marked.ID), func(_ *store.Envelope, payload []byte) []byte {
-				r, err := live.Decode(payload)
-				must(t, err)
-				r.Counted, r.Told, r.Untold = false, 2, 0
-				return live.Encode(r)
-			})
-		}))
-	}, ""},
-	{"a record from before notices were counted, with which it goes on", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
-			p.record(w.first.Org, transaction(w.nobody.ID), func(_ *store.Envelope, payload []byte) []byte {
-				r, err := live.Decode(payload)
-				must(t, err)
-				r.Counted, r.Told, r.Untold = false, 0, 0
-				return live.Encode(r)
-			})
-		}))
-		n := openNotified(t, &w.town, start.Add(12*time.Hour), nil)
-		defer n.close()
-		_, err := n.payments.Refund(live.Amount{Command: live.Command{Org: w.first.Org, Partner: w.owner.Number, ID: w.nobody.ID}})
-		must(t, err)
-	}, ""},
 	{"what is older than the retention", func(t *testing.T, w *parish) {
 		w.plant(t, w.on(func(p *shelfPlanter) {
 			p.deleteAll(p.key("n"))
@@ -253,7 +226,7 @@ var noFaults = []parishFault{
 		defer n.close()
 		terminal := n.at(w, w.owner, words.PaymentTerminal, "RUB", "/ok")
 		if r := n.pay(w, w.owner, "RUB", "4242424242424242"); r.Terminal != terminal {
-			t.Fatalf("paid at terminal %v: %q", r.Terminal, r.Error)
+			t.Fatalf("paid at terminal %v: %q", r.Terminal, r.Failure.Describe("en"))
 		}
 	}, ""},
 	{"deliveries asked for once more, and tried until they are parked", func(t *testing.T, w *parish) {

@@ -60,7 +60,7 @@ var refundFaults = []fault{
 	}),
 	played("a refund without a name", "and was asked for 1", func(s *stage) {
 		l := s.pay(300, terms(payment.Fees{}))
-		l.refund(100, func(d *payment.Decision) { d.Record.RefundID = ledger.ID{} })
+		l.refund(100, func(d *payment.Decision) { d.Record.Refunds = nil })
 	}),
 }
 

@@ -11,6 +11,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -18,16 +19,16 @@ import (
 var noticeFaults = []parishFault{
 	{"a notification that never reached the writer", func(t *testing.T, w *parish) {
 		at, request := asked(&w.town, "")
-		d := at.Reject(uuid.New(), w.owner.Number, request, "unexpected card")
-		d.Record.Counted, d.Record.Told = true, 1
-		w.submit(t, decided(w.first.Org, &d, 0))
+		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
+		d.Record.Told, d.Record.Unwanted = 1, 1
+		w.submit(t, uncounted(w.first.Org, &d, 0))
 	}, "has notified of 1 transitions, and 0 of the notices are there"},
 	{"a transition that was not counted", func(t *testing.T, w *parish) {
 		at, request := asked(&w.town, "")
-		d := at.Reject(uuid.New(), w.owner.Number, request, "unexpected card")
-		d.Record.Counted = true
-		w.submit(t, decided(w.first.Org, &d, 0))
-	}, "has notified of 0 transitions and not of 0, and its events have 1"},
+		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
+		d.Record.Unwanted = 1
+		w.submit(t, uncounted(w.first.Org, &d, 0))
+	}, "has notified of 0 transitions and not of 0 and 1, and its events have 2"},
 	{"a notice that is lost", func(t *testing.T, w *parish) {
 		w.plant(t, w.on(func(p *shelfPlanter) {
 			p.dropMarks(w.marked)

@@ -55,12 +55,12 @@ func TestSoundLivesBreakNoRule(t *testing.T) {
 	w.play(t, func(s *stage) {
 		free := payment.Fees{}
 		lateOne := s.create(s.request(payment.Payment, 300), terms(fees()))
-		lateOne.answer(payment.Answer{Verdict: payment.SaidRefused, Reason: "no"})
+		lateOne.answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}})
 		lateOne.answer(payment.Answer{Verdict: payment.SaidCharged})
 		lateOne.giveBack()
 		lateOne.op(payment.SaidCharged)
 		out := s.create(s.request(payment.Payout, 300), terms(free))
-		out.answer(payment.Answer{Verdict: payment.SaidFailed, Reason: "no"})
+		out.answer(payment.Answer{Verdict: payment.SaidFailed, Failure: payment.Failure{Detail: "no"}})
 		out.answer(payment.Answer{Verdict: payment.SaidCharged})
 		kept := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
 		kept.answer(payment.Answer{Verdict: payment.SaidRefused})
@@ -237,7 +237,7 @@ var intentFaults = []fault{
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
 			d.Events = []ledger.Event{{Name: string(payment.RefundPending), From: "charged", To: "refunding"}}
-			d.Record.Status, d.Record.Op, d.Record.RefundID, d.Due = payment.Refunding, nil, ledger.ID{}, 0
+			d.Record.Status, d.Record.Op, d.Record.Refunds, d.Due = payment.Refunding, nil, nil, 0
 		})
 	}),
 	played("a payer whose time was over, cancelled", "and it is not rejected for it", func(s *stage) {
@@ -267,6 +267,7 @@ var intentFaults = []fault{
 		l.write(first)
 		s.pay(300, terms(fees()))
 		d.Events = d.Events[2:]
+		d.Record.Unwanted = first.Record.Unwanted
 		l.write(d)
 	}),
 	played("a terminal that the record does not name", "names 1 terminals, and was sent to 2", func(s *stage) {
@@ -411,7 +412,7 @@ var keyFaults = []fault{
 	keyed("a key that made an organization which is not there", "admin/x", []int{4}, "which is not there", func(*town) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Organization, uuid.New())
 	}),
-	keyed("a key that made an organization", "admin/x", nil, "", func(w *town) (ledger.ID, []byte) {
+	keyed("a key that made an organization", "admin/x", []int{4}, "is not one that was made with an event", func(w *town) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Organization, w.second.Org)
 	}),
 	keyed("a key of the administration without its answer", "admin/a/b", []int{4}, "has answer", func(w *town) (ledger.ID, []byte) {

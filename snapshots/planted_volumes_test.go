@@ -88,7 +88,7 @@ func one(before []byte) []byte {
 
 var volumeFaults = []fault{
 	sound("volumes that are given back, settled, settled in part and given up for another terminal", func(s *stage) {
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).answer(payment.Answer{Verdict: payment.SaidRefused, Reason: "no"})
+		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}})
 		s.pay(300, s.within(terms(fees())))
 		held := s.hold(payment.Payment, 300, s.within(terms(fees())))
 		held.commit(100)
@@ -100,7 +100,7 @@ var volumeFaults = []fault{
 	}),
 	miscounted("what moved no money is not given back", func(s *stage) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidRefused, Reason: "no"}, unguarded("volume/", true))
+			answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, unguarded("volume/", true))
 	}),
 	miscounted("what another terminal takes is not given back at the first", func(s *stage) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).reroute(s.within(terms(fees())), unguarded("volume/", true))
@@ -130,7 +130,7 @@ var volumeFaults = []fault{
 	}),
 	played("a record that is over keeps its volumes", "and counts towards volumes", func(s *stage) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidRefused, Reason: "no"}, func(d *payment.Decision) {
+			answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, func(d *payment.Decision) {
 				d.Record.Volumes = slices.Clone(s.w.market.volumes)
 			})
 	}),

@@ -33,6 +33,7 @@ func (c *checker) records(o *organization) error {
 		}
 		r := &record{organization: o, source: source, history: h, stamp: posting.Stamp(envelope), payload: payload}
 		h.marks |= stored
+		c.checkStored(r, row)
 		c.checkStamp(r)
 		c.checkPayload(r)
 		return nil

@@ -32,6 +32,20 @@ func withKey(t *testing.T) (w *town, id ledger.ID, key actors.Key) {
 	return w, result.Record.ID, key
 }
 
+// resealedReply plants a reply with another plaintext.
+func resealedReply(change func(plaintext []byte) []byte) func(*town, *planter, []byte, ledger.Source) {
+	return func(w *town, p *planter, _ []byte, reply ledger.Source) {
+		keys := keyring(p.t, w.dir)
+		p.record(w.first.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
+			plaintext, err := actors.OpenReply(keys, actors.PaymentReply, w.first.Org, reply.ID, payload)
+			must(p.t, err)
+			sealed, err := actors.SealReply(keys, actors.PaymentReply, w.first.Org, reply.ID, change(plaintext))
+			must(p.t, err)
+			return sealed
+		})
+	}
+}
+
 func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 	for name, c := range map[string]struct {
 		broken []int
@@ -40,14 +54,18 @@ func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 	}{
 		"none":                    {},
 		"a reply without its key": {[]int{4}, "is no key's", func(_ *town, p *planter, claim []byte, _ ledger.Source) { p.group.Delete(claim) }},
-		"a reply that can't be read": {[]int{3}, "can't be read", func(w *town, p *planter, _ []byte, reply ledger.Source) {
+		"a reply of no form": {[]int{3}, "is of an unknown form", func(w *town, p *planter, _ []byte, reply ledger.Source) {
 			p.record(w.first.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
-		"a reply of a version that never was": {[]int{3}, "as it never was", func(w *town, p *planter, _ []byte, reply ledger.Source) {
+		"a reply that can't be read": {[]int{3}, "can't be read: reply", resealedReply(func(plaintext []byte) []byte { return plaintext[:3] })},
+		"a reply of a version that never was": {[]int{3}, "as it never was", resealedReply(func(plaintext []byte) []byte {
+			plaintext[0]++ // the version, below 128
+			return plaintext
+		})},
+		"a reply that does not open": {[]int{3}, "can't be read: the sealed text does not open", func(w *town, p *planter, _ []byte, reply ledger.Source) {
 			p.record(w.first.Org, reply, func(_ *store.Envelope, payload []byte) []byte {
-				later := append([]byte(nil), payload...)
-				later[1]++ // the version, below 128
-				return later
+				payload[len(payload)-1] ^= 1
+				return payload
 			})
 		}},
 	} {

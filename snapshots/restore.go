@@ -27,6 +27,7 @@ type RestoreConfig struct {
 	At      time.Time // of a directory: the newest that is not after it; zero: the newest
 	Data    string    // the data directory to make: absent or empty
 	Keyring Sealer
+	Bound   [32]byte     // the keyring's identity, to which the store is tied; zeros: to none
 	Log     *slog.Logger // nil: slog.Default
 }
 
@@ -68,7 +69,7 @@ func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error)
 	if done.Rows, err = load(ctx, c, site.dir, cfg.Log); err != nil {
 		return nil, err
 	}
-	if done.Report, err = inspect(ctx, c.top(), site.dir, cfg.Log); err != nil {
+	if done.Report, err = inspect(ctx, c.top(), site.dir, &cfg); err != nil {
 		return done, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -80,8 +81,11 @@ func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error)
 // known refuses what this release cannot read.
 func known(c chain) error {
 	for _, a := range c {
-		if a.manifest.Schema > store.Schema {
+		switch {
+		case a.manifest.Schema > store.Schema:
 			return fmt.Errorf("%s: %w", a.path, store.ErrNewerSchema)
+		case a.manifest.Schema < store.Schema:
+			return fmt.Errorf("%s: %w", a.path, store.ErrOlderSchema)
 		}
 	}
 	return nil
@@ -148,19 +152,25 @@ func (p *pieces) close() error {
 	return err
 }
 
-// inspect opens what was loaded as a server does, compares its heads with the
-// manifest and runs the checker.
-func inspect(ctx context.Context, a *archive, dir string, log *slog.Logger) (report *Report, err error) {
+// inspect opens what was loaded as a server does, ties it to its keyring, compares its
+// heads with the manifest and runs the checker.
+func inspect(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (report *Report, err error) {
+	log := cfg.Log
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, Unfinished: true}, Clock: clock.Real{}, Log: log})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
+	if cfg.Bound != [32]byte{} {
+		if err := j.Bind(cfg.Bound); err != nil {
+			return nil, err
+		}
+	}
 	if err := compareHeads(j, a); err != nil {
 		return nil, err
 	}
 	log.Info("the store is loaded and is checked", "group", a.header.Group)
-	report, err = check(ctx, j, Inputs{Data: dir, Log: log}, func(c *checker) error { return c.cutCalls(dir) })
+	report, err = check(ctx, j, Inputs{Data: dir, Keyring: cfg.Keyring, Log: log}, func(c *checker) error { return c.cutCalls(dir) })
 	if err == nil && report.Broken() {
 		err = &BackupError{Path: a.path, What: "the checker found the restored store broken"}
 	}

@@ -22,6 +22,8 @@ func (c *checker) sealedRows(o *organization) error {
 			return nil
 		case h.marks&keepsCard == 0:
 			c.report.breach(ruleStates, "organization %v: something is sealed for %s, which keeps no card", o.id, named(source))
+		default:
+			c.checkSealed(o, source, h, row)
 		}
 		h.marks |= sealed
 		return nil
@@ -34,5 +36,6 @@ func (c *checker) sealedRows(o *organization) error {
 			c.report.breach(ruleStates, "organization %v: %s keeps its card, and nothing is sealed for it", o.id, named(source))
 		}
 	}
+	c.checkUnsealed(o)
 	return nil
 }

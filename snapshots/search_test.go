@@ -49,7 +49,7 @@ func TestTheSearchFindsWhatBytesIndexFinds(t *testing.T) {
 func TestEveryEventOfATransactionHasItsEntriesDecided(t *testing.T) {
 	const nothing = ledger.Phase(0)
 	decided := map[payment.Event][2]ledger.Phase{
-		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "submit": {}, "await": {},
+		"create": {}, "refuse": {}, "route": {}, "process": {}, "act": {}, "reissue": {}, "submit": {}, "await": {},
 		"pass_pre_authorized_3ds": {}, "pass_auth_required": {}, "pass_unknown": {}, "pass_cancelled": {},
 		"commit": {}, "commit_refused": {}, "cancel": {}, "lapse": {}, "void_failed": {}, "refund_pending": {},
 		"reverse": {}, "correct": {}, "give_back": {}, "give_back_failed": {},

@@ -76,7 +76,7 @@ func (c *checker) checkSequences(o *organization) {
 }
 
 // prefixes are those of contracts' numbers, by which their counters are named.
-var prefixes = make(map[string]bool)
+var prefixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts/"): true}
 
 // counterKey is a counter as it is kept in memory.
 func counterKey(name, window string) string { return name + "\x00" + window }
@@ -128,8 +128,8 @@ func (c *checker) enlist(r *record, p *contract.Record, l *life) {
 	r.history.list = histories.listOf(of.Partner, money.Env(of.Env))
 	l.people += histories.shown(acting.ListOfEnv(p.Product, p.Reading, p.Asset.Env).Partner, p.ID)
 	people := []ledger.ID{p.Customer()}
-	if p.Product.Holders != nil {
-		people = append(people, p.Product.Holders(p)...)
+	for _, h := range p.Register.Holders {
+		people = append(people, h.Investor)
 	}
 	for _, who := range people {
 		if who != (ledger.ID{}) { // nobody has a list

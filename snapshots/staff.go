@@ -52,8 +52,19 @@ func (c *checker) checkContractReply(r *record) {
 	}
 	was := o.contracts.replies.at(r.history.contract)
 	c.replies[placed{o.id, r.source.ID}] = was.id
-	stored := r.payload[1:]
-	p, err := contract.ReadRecord(was.id, stored)
+	if c.keyring == nil {
+		return
+	}
+	id, stored, err := acting.OpenReply(c.keyring, o.id, r.source.ID, r.payload)
+	if err != nil {
+		c.faulty(r, "can't be read: %v", err)
+		return
+	}
+	if id != was.id {
+		c.faulty(r, "shows contract %v and is behind an event of %v", id, was.id)
+		return
+	}
+	p, err := contract.ReadRecord(id, stored)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)
 		return
@@ -88,9 +99,4 @@ func (c *checker) checkScreening(r *record) {
 	if r.stamp.Due != 0 || r.stamp.Finished != r.stamp.Updated {
 		c.faulty(r, "is not over")
 	}
-}
-
-// isContractReply tells whether a reply is about a contract.
-func isContractReply(payload []byte) bool {
-	return len(payload) > 0 && payload[0] == acting.ReplyVersion
 }

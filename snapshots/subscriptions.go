@@ -1,7 +1,6 @@
 package snapshots
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -120,7 +119,7 @@ func (c *checker) checkTidings(r *record, p *subscription.Record) {
 	told := &r.history.told
 	goesTo := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
 	switch {
-	case !p.Counted, r.stamp.Version != uint64(r.history.version), r.stamp.LastSeq != r.history.last:
+	case r.stamp.Version != uint64(r.history.version), r.stamp.LastSeq != r.history.last:
 	case uint64(told.all) != p.Told+p.Untold:
 		wrong("has told of %d events and not of %d, and it has %d to tell of", p.Told, p.Untold, told.all)
 	case uint64(told.found) > p.Told, uint64(told.found)+uint64(told.swept) < p.Told:
@@ -237,14 +236,19 @@ func (c *checker) renewalKey(o *organization, key string, owner []byte) bool {
 }
 
 // subscriptionKey checks a partner's key that was used for a subscription: it is
-// that partner's, and shows a standing that can be read.
-func (c *checker) subscriptionKey(o *organization, partner int64, made ledger.Source, owner []byte) {
+// that partner's, and has what it was answered with, which is that subscription.
+func (c *checker) subscriptionKey(o *organization, key string, partner int64, made ledger.Source, owner []byte) {
 	h := o.histories.find(made)
 	if h.list != o.histories.listOf(partner, listOfSubscriptions|money.Prod) && h.list != o.histories.listOf(partner, listOfSubscriptions|money.Test) {
 		c.report.breach(ruleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.id, partner, named(made))
 	}
 	const head = 32 + 1 + 16
-	if !recurring.Shows(bytes.Clone(owner[head:])) {
+	shows := actors.SubscriptionReply.Has(owner[head:])
+	if shows && c.keyring != nil {
+		id, err := recurring.CheckReply(c.keyring, o.id, key, owner[head:])
+		shows = err == nil && id == made.ID
+	}
+	if !shows {
 		c.report.breach(ruleClaims, "organization %v: a key of partner %d shows nothing of %s", o.id, partner, named(made))
 	}
 }

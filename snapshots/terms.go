@@ -135,31 +135,41 @@ func (c *checker) checkRefunds(r *record, p *payment.Record) {
 	costs := priceOf(p, settled)
 	var total returning
 	total.init()
+	var parts []refundPart
+	sound := true
+	faulty := func(format string, args ...any) {
+		sound = false
+		c.faulty(r, format, args...)
+	}
 	for _, f := range histories.refundsOf(h) {
 		next := total.and(p, &costs, settled, f)
+		parts = append(parts, refundPart{next.part.amount, next.part.fee, f.state})
 		switch {
 		case next.wrong != "":
-			c.faulty(r, "%s", next.wrong)
+			faulty("%s", next.wrong)
 		case f.meaning != histories.meant(givenBack(p, crosses(p, costs.merchant), next.part.amount, next.part.fee, next.part.dest)):
-			c.faulty(r, "returns its money in another way than it came")
+			faulty("returns its money in another way than it came")
 		}
 		switch f.state {
 		case refundDone:
 			total = next.returning
 		case refundOpen:
 			if o := p.Op; o == nil || large(o.Amount).Cmp(next.part.amount) != 0 || large(o.FeeBack).Cmp(next.part.fee) != 0 {
-				c.faulty(r, "holds %v for a refund that it does not name", next.part.amount)
+				faulty("holds %v for a refund that it does not name", next.part.amount)
 			}
 		}
 	}
 	refunded := p.Status == payment.Refunded || p.Status == payment.Refunding || p.Status == payment.Reversed
 	switch {
 	case total.amount.Cmp(large(p.Refunded)) != 0 || total.fee.Cmp(large(p.FeeBack)) != 0:
-		c.faulty(r, "has refunded %v and %v of its fee, and its entries say %v and %v", p.Refunded, p.FeeBack, total.amount, total.fee)
+		faulty("has refunded %v and %v of its fee, and its entries say %v and %v", p.Refunded, p.FeeBack, total.amount, total.fee)
 	case p.Status == payment.Refunded && p.Refunded.IsZero(), !refunded && !p.Refunded.IsZero():
-		c.faulty(r, "is %q, and has refunded %v", p.Status, p.Refunded)
-	case (p.RefundID == ledger.ID{}) != (h.asked[callRefund] == 0):
-		c.faulty(r, "names refund %v, and was asked for %d", p.RefundID, h.asked[callRefund])
+		faulty("is %q, and has refunded %v", p.Status, p.Refunded)
+	case (len(p.Refunds) == 0) != (h.asked[callRefund] == 0):
+		faulty("names %d refunds, and was asked for %d", len(p.Refunds), h.asked[callRefund])
+	}
+	if sound {
+		c.checkRefundRecords(r, p, parts)
 	}
 }
 

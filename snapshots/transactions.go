@@ -196,7 +196,7 @@ func between(s, head, tail string) (string, bool) {
 // that it must not have any more.
 func (c *checker) checkStanding(r *record, p *payment.Record) {
 	h := r.history
-	open := unsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && p.RefundID == (ledger.ID{})
+	open := unsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && len(p.Refunds) == 0
 	switch {
 	case p.Status == payment.New, p.Status == payment.Created && !p.Hosted:
 		c.faulty(r, "rests in %q, which it only passes through", p.Status)

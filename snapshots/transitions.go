@@ -147,6 +147,7 @@ func (j *journal) follow(e *ledger.Event, closed hold) {
 		j.followReply(h, e)
 	}
 	h.version, h.last, h.updated = uint32(e.Version), e.Seq, e.Booked
+	h.recordHash = mark64(o.histories.seed, e.Stored.Record)
 	o.histories.enter(h, e.Source.Kind, e.To)
 	if e.Entry != nil {
 		j.followEntry(h, e, closed)

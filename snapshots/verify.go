@@ -22,7 +22,7 @@ const (
 	ExitHolds         = 0 // all rules hold
 	ExitBroken        = 1 // one is broken, or the directory or the store is
 	ExitConfiguration = 2 // a file that was named can't be read, or is no such file
-	ExitLocked        = 3 // in use by another process, or of a newer schema
+	ExitLocked        = 3 // in use by another process, or of another schema
 )
 
 // VerifyConfig says what to verify. Answers and Canaries are files and may be empty.
@@ -31,6 +31,9 @@ type VerifyConfig struct {
 	Answers  string
 	Canaries string
 	Log      *slog.Logger // nil: slog.Default
+
+	Keyring Sealer   // of the server whose store it is; nil: what is sealed stays so
+	Bound   [32]byte // the keyring's identity
 
 	// Organization is one that the store has to hold; zero: any. The check is of the
 	// whole store all the same: what it compares goes across organizations.
@@ -55,7 +58,7 @@ func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exi
 		return ExitBroken
 	case err == nil:
 		return ExitHolds
-	case errors.Is(err, store.ErrLocked), errors.Is(err, store.ErrNewerSchema):
+	case errors.Is(err, store.ErrLocked), store.IsOtherSchema(err):
 		return refuse(problems, ExitLocked, "locked", err)
 	case errors.Is(err, errInput):
 		return refuse(problems, ExitConfiguration, "configuration", err)
@@ -69,12 +72,12 @@ func refuse(to io.Writer, exit int, what string, err error) int {
 	return exit
 }
 
-// errInput marks a file of answers or canaries that can't be read, and an organization
-// that is not there.
+// errInput marks a file of answers or canaries that can't be read, an organization
+// that is not there, and another store's keyring.
 var errInput = errors.New("input")
 
 func verify(ctx context.Context, cfg VerifyConfig) (report *Report, err error) {
-	if err := holdsStore(cfg.Data); err != nil {
+	if err := HoldsStore(cfg.Data); err != nil {
 		return nil, err
 	}
 	j, err := posting.Open(posting.Options{
@@ -89,7 +92,10 @@ func verify(ctx context.Context, cfg VerifyConfig) (report *Report, err error) {
 	if err := holdsOrganization(j, cfg.Organization); err != nil {
 		return nil, err
 	}
-	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Log: cfg.Log})
+	if bound := j.Bound(); cfg.Keyring != nil && bound != cfg.Bound && bound != [32]byte{} {
+		return nil, fmt.Errorf("%w: keyring: %w", errInput, store.ErrOtherKeyring)
+	}
+	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Keyring: cfg.Keyring, Log: cfg.Log})
 }
 
 // holdsOrganization refuses a store that has nothing of the organization.
@@ -110,9 +116,9 @@ func holdsOrganization(j *posting.Journal, want ledger.ID) error {
 	return err
 }
 
-// holdsStore refuses a directory in which no server ever started: opening it
+// HoldsStore refuses a directory in which no server ever started: opening it
 // would make a new store, and an empty store breaks no rule.
-func holdsStore(data string) error {
+func HoldsStore(data string) error {
 	if _, err := os.Stat(data); err != nil {
 		return err
 	}

@@ -2,8 +2,8 @@ package contract
 
 import (
 	"errors"
-
-	"github.com/google/uuid"
+	"fmt"
+	"slices"
 
 	"mizan/actors"
 	"mizan/internal/assert"
@@ -14,9 +14,8 @@ import (
 	"mizan/posting"
 )
 
-// changeOf is the Change of a decision. With a key it also keeps, directly behind the
-// contract's events, what the request is answered with.
-func changeOf(org ledger.ID, d *contract.Decision, version uint64, key *actors.Key) *posting.Change {
+// changeOf is the Change of a decision. Its first step is the contract's.
+func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Change {
 	r := d.Record
 	source := ledger.Source{Kind: ledger.Contract, ID: r.ID}
 	step := posting.Step{
@@ -34,7 +33,7 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64, key *actors.K
 	if d.Joined != (ledger.ID{}) {
 		step.Also = append(step.Also, ListOfPerson(r.Product, r.Reading, d.Joined))
 	}
-	change := &posting.Change{Outcome: d.Outcome, Steps: []posting.Step{step}}
+	change := &posting.Change{Outcome: d.Outcome, Steps: []posting.Step{step}, Shelf: registerRows(org, d)}
 	if version == 0 {
 		change.Counters = []ledger.CounterGuard{{
 			Org: org, Key: CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
@@ -47,15 +46,33 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64, key *actors.K
 	if !d.Reserve.IsZero() {
 		change.Counters = append(change.Counters, reserved(org, r.Asset, d.Reserve))
 	}
-	if key != nil && !key.IsZero() {
-		id := ReplyID(org, key.ClaimKey())
-		change.Claims = []ledger.Claim{key.Claim(org, source, nil)}
-		change.Steps = append(change.Steps, posting.Step{
-			Org: org, Source: ledger.Source{Kind: ledger.Reply, ID: id},
-			Record: append([]byte{ReplyVersion}, step.Record...), Events: []ledger.Event{directory.NewReply(id)},
-		})
+	switch d.UnderWay {
+	case contract.Begins:
+		change.Counters = append(change.Counters, ledger.BatchesBegin(org))
+	case contract.Ends:
+		change.Counters = append(change.Counters, ledger.BatchesEnd(org))
 	}
 	return change
+}
+
+// keep has the Change of a contract claim the key of the request that asked for it, and
+// keep, directly behind the contract's events, what the request is answered with. Without
+// a key it does nothing. The error is a *ledger.Refusal.
+func (s *Service) keep(change *posting.Change, key *actors.Key) error {
+	if key.IsZero() {
+		return nil
+	}
+	step := &change.Steps[0]
+	id := ReplyID(step.Org, key.ClaimKey())
+	sealed, err := s.rt.SealReply(actors.ContractReply, step.Org, id, slices.Concat(step.Source.ID[:], step.Record))
+	if err != nil {
+		return err
+	}
+	change.Claims = []ledger.Claim{key.Claim(step.Org, step.Source, nil)}
+	change.Steps = append(change.Steps, posting.Step{
+		Org: step.Org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: sealed, Events: []ledger.Event{directory.NewReply(id)},
+	})
+	return nil
 }
 
 // maxReserved bounds what time may book in an asset: half of an amount's range. A
@@ -93,18 +110,15 @@ func Count(view *posting.View, org ledger.ID, p *contract.Product, reading *cont
 	return n, nil
 }
 
-// ReplyVersion begins the payload of a ledger.Reply about a contract: its stored form
-// follows.
-const ReplyVersion = 2
-
 // ReplyID is the id of the record that keeps what a request with the key was answered
-// with: a UUID version 5 (RFC 9562, 5.5) in the organization's name space.
+// with, derived from the key.
 func ReplyID(org ledger.ID, key string) ledger.ID {
-	return uuid.NewSHA1(org, []byte("contract reply|"+key))
+	return ledger.DerivedID(org, "contract reply|"+key)
 }
 
 // answered is what the key's request was answered with; false: the key is free. The
-// error is Conflict if it was another request's.
+// error is Conflict if it was another request's. Where nobody can vouch for what is
+// stored of the answer, it is the contract as it stands.
 func (s *Service) answered(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if key.IsZero() {
 		return Result{}, false, nil
@@ -115,39 +129,77 @@ func (s *Service) answered(org ledger.ID, key *actors.Key) (Result, bool, error)
 	if err != nil || !found {
 		return Result{}, false, err
 	}
-	r, err := replied(view, org, source.ID, ReplyID(org, key.ClaimKey()))
+	reply := ReplyID(org, key.ClaimKey())
+	r, err := s.replied(view, org, reply)
+	if errors.Is(err, actors.ErrReply) {
+		s.rt.ReplyUnreadable(org, reply, err)
+		r, err = stands(view, org, source.ID)
+	}
+	r.Replay = true
 	return r, err == nil, err
 }
 
-var errReply = errors.New("contract: an answer that cannot be read")
+// stands is a contract as it is now.
+func stands(view *posting.View, org, id ledger.ID) (Result, error) {
+	r, found, err := Load(view, org, id)
+	if err != nil || !found {
+		return Result{}, errors.Join(err, unknown())
+	}
+	return r, Show(view, org, r.Record)
+}
+
+// OpenReply reads the payload of a ledger.Reply about a contract, with the keys that it
+// was sealed with: which contract it is about, and its stored form as it was then. An
+// error says that it is none, or was changed.
+func OpenReply(keys actors.Sealer, org, reply ledger.ID, payload []byte) (id ledger.ID, form []byte, err error) {
+	return openReply(actors.OpenReply(keys, actors.ContractReply, org, reply, payload))
+}
+
+func openReply(plaintext []byte, wrong error) (id ledger.ID, form []byte, err error) {
+	if wrong == nil && len(plaintext) < len(id) {
+		wrong = fmt.Errorf("%w: it is cut off", actors.ErrReply)
+	}
+	if wrong != nil {
+		return id, nil, wrong
+	}
+	return ledger.ID(plaintext[:len(id)]), plaintext[len(id):], nil
+}
 
 // replied reads an answer: the contract as it was then. The times of that moment are
-// those of the event directly before the answer's own.
-func replied(view *posting.View, org, id, reply ledger.ID) (Result, error) {
-	kept, found, err := view.Record(org, ledger.Source{Kind: ledger.Reply, ID: reply})
+// those of the event directly before the answer's own. The error is
+// actors.ErrReply, or the store's.
+func (s *Service) replied(view *posting.View, org, reply ledger.ID) (Result, error) {
+	source := ledger.Source{Kind: ledger.Reply, ID: reply}
+	kept, found, err := actors.ReplyRecord(view, org, source)
 	if err != nil {
 		return Result{}, err
 	}
-	if !found || len(kept.Payload) == 0 || kept.Payload[0] != ReplyVersion {
-		return Result{}, errReply
+	if !found {
+		return Result{}, fmt.Errorf("%w: it is not there", actors.ErrReply)
 	}
-	record, err := contract.ReadRecord(id, kept.Payload[1:])
+	id, form, err := openReply(s.rt.OpenReply(actors.ContractReply, org, reply, kept.Payload))
 	if err != nil {
 		return Result{}, err
+	}
+	record, err := contract.ReadRecord(id, form)
+	if err != nil {
+		return Result{}, fmt.Errorf("%w: %w", actors.ErrReply, err)
 	}
 	now, found, err := Load(view, org, id)
 	if err != nil || !found {
-		return Result{}, errors.Join(err, errReply)
+		return Result{}, errors.Join(err, unknown())
 	}
-	then, _, found, err := view.Event(org, kept.Stamp.LastSeq-1)
-	if err != nil || !found {
-		return Result{}, errors.Join(err, errReply)
+	then, found, err := actors.EventBehindWhich(view, org, source, kept.Stamp.LastSeq)
+	if err != nil {
+		return Result{}, err
+	}
+	if !found || then.Source.ID != id {
+		return Result{}, fmt.Errorf("%w: it is not behind its contract", actors.ErrReply)
 	}
 	stamp := now.Stamp
 	stamp.Version, stamp.LastSeq, stamp.Updated = then.Version, then.Seq, then.Booked
 	r := told(record, stamp, stamp.Updated)
-	r.Replay = true
-	return r, nil
+	return r, Show(view, org, r.Record)
 }
 
 // orAnswered is the answer of the request that took the key first, or else the refusal.

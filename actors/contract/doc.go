@@ -19,7 +19,11 @@
 //     prefix.
 //  7. What time does is never refused, and leaves no total out of range: what starts it
 //     takes room for it in a counter of the asset, and is refused where there is none.
-//  8. A contract is told as of the clock's day; the answer of a key's request as of the
+//  8. The rows of an issue's register of holders are written with the record, in one
+//     Change, and a decision reads them as they are at the record's version.
+//  9. An action that is carried out in batches goes on by itself, one Change a batch,
+//     and is counted from its declaration to its last batch: no month is closed then.
+//  10. A contract is told as of the clock's day; the answer of a key's request as of the
 //     day on which it was booked.
 //
 // Callers: api (Service), cmd (New).

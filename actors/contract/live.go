@@ -102,16 +102,18 @@ func (l *live) act(c *actors.Context, m *act) {
 		return
 	}
 	now := ledger.MicrosOf(c.Now())
+	l.read(contract.Batch, nil)
 	if d, due := l.record.Woken(now); due {
-		l.commit(c, d, overdue{m}, nil) // what time has come for goes before what is asked now
+		l.commit(c, d, overdue{m}) // what time has come for goes before what is asked now
 		return
 	}
+	l.read(m.Action, m.Given)
 	d, err := l.record.Act(m.Action, m.Given, now)
 	if err != nil {
 		m.Refuse(err)
 		return
 	}
-	l.commit(c, d, m, &m.Key)
+	l.commit(c, d, m)
 }
 
 // due does what time has come for. What it was not woken for yet is not done.
@@ -119,14 +121,39 @@ func (l *live) due(c *actors.Context, m actors.Due) {
 	if !l.load() || l.stamp.Due != m.At {
 		return // it has moved on
 	}
+	l.read(contract.Batch, nil)
 	if d, ok := l.record.Woken(max(m.At, ledger.MicrosOf(c.Now()))); ok {
-		l.commit(c, d, m, nil)
+		l.commit(c, d, m)
 	}
 }
 
-func (l *live) commit(c *actors.Context, d contract.Decision, cause any, key *actors.Key) {
+// read brings the part of the register of holders that is decided on next. It agrees with
+// the record, or else the writer refuses the Change for its version.
+func (l *live) read(action contract.Action, given contract.Given) {
+	l.record.Register = contract.Register{}
+	wanted := l.record.Reads(action, given)
+	if wanted == (contract.Extract{}) {
+		return
+	}
+	view := l.service.rt.Journal.View()
+	defer view.Close()
+	part, err := Extract(view, l.key.Org, l.key.ID, wanted)
+	if err != nil {
+		panic(err)
+	}
+	l.record.Register = part
+}
+
+func (l *live) commit(c *actors.Context, d contract.Decision, cause any) {
+	change := changeOf(l.key.Org, &d, l.stamp.Version)
+	if m, ok := cause.(*act); ok {
+		if err := l.service.keep(change, &m.Key); err != nil {
+			m.Refuse(err)
+			return
+		}
+	}
 	l.decision, l.cause = d, cause
-	c.Commit(changeOf(l.key.Org, &d, l.stamp.Version, key))
+	c.Commit(change)
 }
 
 // Committed implements actors.Behaviour.

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -79,8 +78,12 @@ func (s *Service) screenedAlready(org ledger.ID, key *actors.Key) (Screening, bo
 		return Screening{}, false, err
 	}
 	found, there, err := FindScreening(view, org, source.ID)
-	if err != nil || !there {
-		return Screening{}, false, errors.Join(err, errReply)
+	if err != nil {
+		return Screening{}, false, err
+	}
+	if !there {
+		s.rt.ReplyUnreadable(org, source.ID, fmt.Errorf("%w: its claim names no screening", actors.ErrReply))
+		return Screening{}, false, actors.ReplyLost("contract.Screen")
 	}
 	found.Replay = true
 	return *found, true, nil

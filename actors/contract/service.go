@@ -80,7 +80,10 @@ func (s *Service) Create(c Create) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	change := changeOf(c.Org, &d, 0, &c.Key)
+	change := changeOf(c.Org, &d, 0)
+	if err := s.keep(change, &c.Key); err != nil {
+		return Result{}, err
+	}
 	done := make(chan posting.Receipt, 1)
 	s.rt.Journal.Submit(change, func(r posting.Receipt) { done <- r })
 	timer := time.NewTimer(s.wait)
@@ -129,7 +132,7 @@ func (s *Service) Act(a Act) (Result, error) {
 		if r.err != nil {
 			return s.orAnswered(a.Org, &a.Key, r.err)
 		}
-		return r.result, nil
+		return s.shown(a.Org, r.result)
 	case <-timer.C:
 		return Result{}, late()
 	}
@@ -147,7 +150,17 @@ func (s *Service) Read(org ledger.ID, p *contract.Product, reading *contract.Rea
 	if !found || r.Record.Product != p || r.Record.Reading != reading {
 		return Result{}, unknown()
 	}
-	return r, nil
+	return r, Show(view, org, r.Record)
+}
+
+// shown is a result with the subscriptions that its detail shows.
+func (s *Service) shown(org ledger.ID, r Result) (Result, error) {
+	if _, _, has := r.Record.Registered(); !has {
+		return r, nil
+	}
+	view := s.rt.Journal.View()
+	defer view.Close()
+	return r, Show(view, org, r.Record)
 }
 
 // told is a contract as somebody is told of it at an instant.

@@ -1,9 +1,11 @@
 package contract
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/clock"
+	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -28,6 +31,7 @@ type office struct {
 	dir     string
 	clock   *clock.Manual
 	journal *posting.Journal
+	keyring *secret.Keyring
 	runtime *actors.Runtime
 	service *Service
 }
@@ -35,6 +39,10 @@ type office struct {
 func openOffice(t *testing.T) *office {
 	t.Helper()
 	o := &office{t: t, org: uuid.New(), dir: t.TempDir(), clock: clock.NewManual(began)}
+	var err error
+	if o.keyring, err = secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader); err != nil {
+		t.Fatal(err)
+	}
 	o.start()
 	t.Cleanup(func() {
 		o.runtime.Stop()
@@ -45,16 +53,23 @@ func openOffice(t *testing.T) *office {
 	return o
 }
 
-// start opens what is stored.
-func (o *office) start() {
-	o.t.Helper()
+// quietly opens the journal only: nothing is done of what is due.
+func quietly(t *testing.T, o *office) {
+	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
 	o.journal, err = posting.Open(posting.Options{Store: store.Options{Dir: o.dir, Log: quiet}, Clock: o.clock, Log: quiet})
 	if err != nil {
-		o.t.Fatal(err)
+		t.Fatal(err)
 	}
-	o.runtime = actors.New(actors.Options{Clock: o.clock, Journal: o.journal, Log: quiet})
+}
+
+// start opens what is stored.
+func (o *office) start() {
+	o.t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
+	quietly(o.t, o)
+	o.runtime = actors.New(actors.Options{Clock: o.clock, Journal: o.journal, Log: quiet, Sealer: o.keyring})
 	o.service = New(o.runtime)
 	o.runtime.Start(func(posting.Item) bool { return false })
 }

@@ -82,7 +82,7 @@ func (o *office) activated(a Act) {
 		o.t.Fatal(err)
 	}
 	done := make(chan posting.Receipt, 1)
-	o.journal.Submit(changeOf(a.Org, &d, was.Stamp.Version, nil), func(r posting.Receipt) { done <- r })
+	o.journal.Submit(changeOf(a.Org, &d, was.Stamp.Version), func(r posting.Receipt) { done <- r })
 	r := <-done
 	if r.Err != nil {
 		o.t.Fatal(r.Err)

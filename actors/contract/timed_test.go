@@ -49,7 +49,7 @@ func TestNoTimerIsStartedForWhichThereIsNoRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan posting.Receipt, 1)
-	o.journal.Submit(changeOf(o.org, &d, funded.Stamp.Version, nil), func(r posting.Receipt) { done <- r })
+	o.journal.Submit(changeOf(o.org, &d, funded.Stamp.Version), func(r posting.Receipt) { done <- r })
 	if r := <-done; r.Err != nil {
 		t.Fatal(r.Err)
 	}

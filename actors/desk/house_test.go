@@ -128,7 +128,7 @@ func (h *house) start() {
 	h.simulator = must(simulator.Open(simulator.Options{
 		Path: filepath.Join(h.dir, "simulator.log"), Clock: h.clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	}))
-	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
+	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
 	h.directory = must(registry.Start(h.runtime, h.keyring))
 	h.desk = must(desk.New(desk.Options{
 		Runtime: h.runtime, Directory: h.directory, Board: h.board, Read: live.Decode,

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"errors"
 
 	"mizan/actors"
 	"mizan/internal/secret"
@@ -12,10 +13,7 @@ import (
 
 // Sealer keeps answers, which may hold a key's value; *secret.Keyring is one.
 // The context ties a sealed answer to its place.
-type Sealer interface {
-	Seal(plaintext, context []byte) ([]byte, error)
-	Open(sealed, context []byte) ([]byte, error)
-}
+type Sealer = actors.Sealer
 
 var _ Sealer = (*secret.Keyring)(nil)
 
@@ -58,7 +56,9 @@ func Once(ctx context.Context, key actors.Key, answer func(made any) Answer) con
 }
 
 // Answered is what the key's write was answered with; false if there was none.
-// The error is a Conflict if that was another request, and else the store's.
+// The error is a Conflict if that was another request, or if nobody can vouch for what is
+// stored of the answer: it may have held a value that is nowhere else (an API key's), so
+// nothing else can stand for it. Other errors are the store's.
 func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -66,46 +66,59 @@ func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 	if err != nil || !found {
 		return Answer{}, false, err
 	}
+	id := directory.AnswerID(key.ClaimKey())
 	if len(place) != len(ledger.ID{}) {
-		return Answer{}, false, unreadableAnswer(ledger.ID{}, "it is in no organization")
+		return Answer{}, false, s.unreadable(ledger.ID{}, id, errForm)
 	}
-	a, err := s.readAnswer(v, ledger.ID(place), directory.AnswerID(key.ClaimKey()))
+	a, err := s.readAnswer(v, ledger.ID(place), id)
 	return a, err == nil, err
 }
 
 func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error) {
-	r, found, err := v.Record(org, ledger.Source{Kind: ledger.Answer, ID: id})
+	source := ledger.Source{Kind: ledger.Answer, ID: id}
+	r, found, err := actors.ReplyRecord(v, org, source)
+	if errors.Is(err, actors.ErrReply) {
+		return Answer{}, s.unreadable(org, id, err)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
 	if !found {
-		return Answer{}, unreadableAnswer(id, "it is not there")
+		return Answer{}, s.unreadable(org, id, errMissing)
 	}
-	sealed, err := decodeSealed(r.Payload)
+	a, err := OpenAnswer(s.sealer, org, id, r.Payload)
 	if err != nil {
-		return Answer{}, unreadableAnswer(id, err.Error())
+		return Answer{}, s.unreadable(org, id, err)
 	}
-	plaintext, err := s.sealer.Open(sealed, sealedFor(org, id))
-	if err != nil {
-		return Answer{}, unreadableAnswer(id, err.Error())
-	}
-	a, err := decodeAnswer(plaintext)
-	if err != nil {
-		return Answer{}, unreadableAnswer(id, err.Error())
-	}
-	made, _, found, err := v.Event(org, r.Stamp.LastSeq-1)
+	made, found, err := actors.EventBehindWhich(v, org, source, r.Stamp.LastSeq)
 	if err != nil {
 		return Answer{}, err
 	}
 	if !found {
-		return Answer{}, unreadableAnswer(id, "nothing was made before it")
+		return Answer{}, s.unreadable(org, id, errMissing)
 	}
 	a.Booked, a.Seq = made.Booked, made.Seq
 	return a, nil
 }
 
-func unreadableAnswer(id ledger.ID, why string) error {
-	return ledger.Refuse("directory.Answered", ledger.Internal, "answer %v: %s", id, why)
+// OpenAnswer reads the payload of a ledger.Answer, with the keys that it was sealed with;
+// Booked and Seq are not in it. An error says that it is none, or was changed.
+func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) {
+	sealed, err := decodeSealed(payload)
+	if err != nil {
+		return Answer{}, err
+	}
+	plaintext, err := keys.Open(sealed, sealedFor(org, id))
+	if err != nil {
+		return Answer{}, err
+	}
+	return decodeAnswer(plaintext)
+}
+
+// unreadable raises the alarm, and is what whoever repeats the request is told.
+func (s *Service) unreadable(org, id ledger.ID, why error) error {
+	s.rt.ReplyUnreadable(org, id, why)
+	return actors.ReplyLost("directory.Answered")
 }
 
 // write is run for what may come with a key. Decide also says what is made,

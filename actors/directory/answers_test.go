@@ -113,7 +113,7 @@ func TestARepetitionSpendsNoPartnerNumber(t *testing.T) {
 	for range 8 {
 		wait.Go(func() {
 			ctx := Once(t.Context(), adminKey("k"), func(any) Answer { return Answer{Status: 201} })
-			_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "one", Login: "one"}, []byte("pass"))
+			_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "one", Login: "one"}, []byte("nine-Lions-paint"))
 			if err != nil && codeOf(err) != ledger.Conflict {
 				t.Error(err)
 			}
@@ -143,7 +143,7 @@ func TestAnAnswerOpensByItsKeyringInItsPlaceOnly(t *testing.T) {
 	own := h.Service.sealer
 	h.Service.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader))
 	_, found, err := h.Answered(adminKey("k"))
-	wantCode(t, "another keyring", err, ledger.Internal, "")
+	wantCode(t, "another keyring", err, ledger.Conflict, "")
 	h.Service.sealer = own
 	source := func(key string) ledger.Source {
 		k := adminKey(key)
@@ -157,7 +157,7 @@ func TestAnAnswerOpensByItsKeyringInItsPlaceOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, again, err := h.Answered(adminKey("k"))
-	wantCode(t, "another answer in its place", err, ledger.Internal, "")
+	wantCode(t, "another answer in its place", err, ledger.Conflict, "")
 	if found || again {
 		t.Error("an answer that does not open was found")
 	}

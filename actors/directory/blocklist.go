@@ -12,16 +12,24 @@ import (
 
 // blocklist is what an organization's list keeps in memory: the values, because
 // every create is held against them, and the order in which they are shown. Its
-// records stay in the store, for there may be a million. Readers take no lock.
+// records stay in the store, for there may be a million. Readers take no lock, but for
+// BINs: sync.Map would have each copied to memory that nobody wipes.
 type blocklist struct {
 	all    atomic.Int64                            // entries in force
 	counts [len(directory.BlockKinds)]atomic.Int64 // of each kind, in the order of BlockKinds
 	values sync.Map                                // blockValue → *listing: those in force
+	bins   struct {
+		sync.RWMutex
+		listed map[bin]bool // guarded by RWMutex: those in force
+	}
 
 	prefixes atomic.Pointer[[]netip.Prefix] // of more than one address
 	order    atomic.Pointer[[]*listing]     // by creation; some of them may be off
 	off      int                            // how many of them are; only the organization's actor looks
 }
+
+// bin is the beginning of a card's number, with zeros after it.
+type bin [directory.MaxBIN]byte
 
 type blockValue struct {
 	kind  directory.BlockKind
@@ -65,12 +73,7 @@ func (s *Service) Blocked(id ledger.ID, p *directory.Payer) (kind string, blocke
 func (l *blocklist) has(kind directory.BlockKind, p *directory.Payer) bool {
 	switch kind {
 	case directory.BlockBIN:
-		for n := directory.MinBIN; n <= min(directory.MaxBIN, len(p.BIN)); n++ {
-			if l.lists(kind, p.BIN[:n]) {
-				return true
-			}
-		}
-		return false
+		return l.hasBIN(p.BIN)
 	case directory.BlockCard:
 		return l.lists(kind, p.Card)
 	case directory.BlockEmail:
@@ -83,6 +86,41 @@ func (l *blocklist) has(kind directory.BlockKind, p *directory.Payer) bool {
 		return l.lists(kind, p.Country)
 	}
 	return false
+}
+
+// hasBIN tells whether digits that a card's number begins with are listed, or the first of
+// them.
+func (l *blocklist) hasBIN(digits []byte) bool {
+	var b bin
+	defer clear(b[:])
+	l.bins.RLock()
+	defer l.bins.RUnlock()
+	for n := directory.MinBIN; n <= min(len(b), len(digits)); n++ {
+		copy(b[:], digits[:n])
+		if l.bins.listed[b] {
+			return true
+		}
+	}
+	return false
+}
+
+// listBIN has a BIN be in force, or no more.
+func (l *blocklist) listBIN(value blockValue, listed bool) {
+	if value.kind != directory.BlockBIN {
+		return
+	}
+	var b bin
+	copy(b[:], value.value)
+	l.bins.Lock()
+	defer l.bins.Unlock()
+	if !listed {
+		delete(l.bins.listed, b)
+		return
+	}
+	if l.bins.listed == nil {
+		l.bins.listed = make(map[bin]bool)
+	}
+	l.bins.listed[b] = true
 }
 
 func (l *blocklist) lists(kind directory.BlockKind, value string) bool {
@@ -123,10 +161,12 @@ func (l *blocklist) publish(b *directory.Block) {
 		l.place(place)
 		l.widen(b)
 		l.values.Store(value, place)
+		l.listBIN(value, true)
 		l.count(b.Kind, 1)
 	case !b.Active && listed:
 		l.count(b.Kind, -1)
 		l.values.Delete(value)
+		l.listBIN(value, false)
 		l.narrow(b)
 		held.(*listing).off.Store(true)
 		l.off++

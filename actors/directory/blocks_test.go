@@ -34,7 +34,7 @@ func (h *house) wantBlocked(org ledger.ID, p directory.Payer, want string) {
 // whole is a payer of whom everything is known.
 func whole() directory.Payer {
 	return directory.Payer{
-		BIN: "42424242", Card: aPrint, Email: "a@b.c", Phone: "74951234567", Country: "RU", IP: netip.MustParseAddr("192.0.2.7"),
+		BIN: []byte("42424242"), Card: aPrint, Email: "a@b.c", Phone: "74951234567", Country: "RU", IP: netip.MustParseAddr("192.0.2.7"),
 	}
 }
 
@@ -55,7 +55,7 @@ func TestAPayerIsHeldAgainstEachKind(t *testing.T) {
 			h.wantBlocked(o.ID, whole(), string(kind))
 			h.wantBlocked(o.ID, directory.Payer{}, "")
 			h.wantBlocked(o.ID, directory.Payer{
-				BIN: "42424142", Card: strings.Repeat("0", 32), Email: "b@b.c", Phone: "4951234567", Country: "KZ", IP: netip.MustParseAddr("192.0.3.7"),
+				BIN: []byte("42424142"), Card: strings.Repeat("0", 32), Email: "b@b.c", Phone: "4951234567", Country: "KZ", IP: netip.MustParseAddr("192.0.3.7"),
 			}, "")
 			must(h.DeleteBlock(t.Context(), o.ID, b.ID))
 			h.wantBlocked(o.ID, whole(), "")
@@ -75,7 +75,7 @@ func TestTheFirstKindIsTheOneThatIsNamed(t *testing.T) {
 		h.wantBlocked(o.ID, whole(), string(entry.kind))
 	}
 	short := whole()
-	short.BIN = "424242"
+	short.BIN = []byte("424242")
 	h.wantBlocked(o.ID, short, "card")
 	h.restart()
 	h.wantBlocked(o.ID, whole(), "bin")

@@ -45,7 +45,6 @@ type partnerRow struct {
 	Email     string     `msgpack:"email,omitempty"`
 	Lang      string     `msgpack:"lang,omitempty"`
 	NotifyURL string     `msgpack:"notify_url,omitempty"`
-	Secret    string     `msgpack:"secret,omitempty"` // only of records from before there was sealed_secret
 	Active    bool       `msgpack:"active"`
 	Sources   []string   `msgpack:"sources,omitempty"`
 	Overdraft []moneyRow `msgpack:"overdraft,omitempty"`
@@ -153,7 +152,7 @@ func decodeOrganization(id ledger.ID, payload []byte) (*directory.Organization, 
 func partnerRowOf(p *directory.Partner) *partnerRow {
 	row := &partnerRow{
 		Number: p.Number, Name: p.Name, Login: p.Login, PassHash: p.PassHash, Email: p.Email, Lang: p.Lang,
-		NotifyURL: p.NotifyURL, Secret: p.Secret, Active: p.Active, Epoch: p.Epoch,
+		NotifyURL: p.NotifyURL, Active: p.Active, Epoch: p.Epoch,
 	}
 	for _, source := range p.Sources {
 		row.Sources = append(row.Sources, source.String())
@@ -170,7 +169,7 @@ func partnerOf(org, id ledger.ID, row *partnerRow) (*directory.Partner, error) {
 	}
 	p := &directory.Partner{
 		ID: id, Org: org, Number: row.Number, Name: row.Name, Login: row.Login, PassHash: row.PassHash, Email: row.Email,
-		Lang: row.Lang, NotifyURL: row.NotifyURL, Secret: row.Secret, Active: row.Active, Epoch: row.Epoch,
+		Lang: row.Lang, NotifyURL: row.NotifyURL, Active: row.Active, Epoch: row.Epoch,
 	}
 	for _, text := range row.Sources {
 		source, err := netip.ParsePrefix(text)

@@ -19,8 +19,8 @@
 //     may be lost in a crash.
 //  5. A password is hashed on its request's own goroutine, a bounded number at
 //     a time, and never by an actor. Logins and the administration have each a bound
-//     of their own, and of the logins each source address: whoever floods the open
-//     route keeps neither the administration out, nor from one address the others.
+//     of their own. Networks and source addresses share the places of logins fairly
+//     (internal/fair): a flood keeps neither the administration nor other addresses out.
 //  6. Values of keys and tokens leave in the answer that made them and are
 //     nowhere else, but for a key's value or an administration token in the
 //     sealed answer of a write that came with an Idempotency-Key.
@@ -40,8 +40,8 @@
 //     records are read from the store where they are shown or changed.
 //  10. Whoever fails to log in learns nothing from the answer or its time: each
 //     attempt hashes a password, and none is made beyond the failures that a login
-//     may have, however many come at once. A right password from an address that is
-//     not its partner's is answered as a wrong one, and is no failure.
+//     may have, however many come at once. From an address that is not its partner's a
+//     right password is answered, and counted, as a wrong one.
 //  11. No request waits for a note of its use, and no command for the notes of
 //     others: they are bounded, and only one Change an organization is under way.
 //     What notes don't tell yet is written at a clean stop, and lost in a kill: an

@@ -89,7 +89,7 @@ func (h *house) organization(name string) *directory.Organization {
 
 func (h *house) partnerOf(org ledger.ID, login string) *directory.Partner {
 	h.t.Helper()
-	return must(h.CreatePartner(h.t.Context(), org, directory.PartnerDraft{Name: login, Login: login}, []byte("pass")))
+	return must(h.CreatePartner(h.t.Context(), org, directory.PartnerDraft{Name: login, Login: login}, []byte("nine-Lions-paint")))
 }
 
 func (h *house) terminalOf(p *directory.Partner, params string) *directory.Terminal {

@@ -89,6 +89,30 @@ func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (ended
 	}
 }
 
+// check refuses a login that is locked out, with a *LockedOut. It begins nothing.
+func (l *lockout) check(c clock.Clock, key [32]byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.doors[key]
+	if d == nil {
+		return nil
+	}
+	now := ledger.MicrosOf(c.Now())
+	l.forgive(d, now)
+	if len(d.failures) < maxFailures {
+		if d.trying == 0 && d.place == nil {
+			delete(l.doors, d.key)
+		}
+		return nil
+	}
+	return d.lockedOut(now)
+}
+
+// lockedOut is the refusal of a login with as many failures as there may be.
+func (d *door) lockedOut(now ledger.Micros) error {
+	return &LockedOut{Wait: time.Duration(d.failures[0]+failureLife-now) * time.Microsecond}
+}
+
 // try begins an attempt, or returns what to wait for before the next try.
 func (l *lockout) try(c clock.Clock, key [32]byte) (d *door, wait <-chan struct{}, err error) {
 	l.mu.Lock()
@@ -101,7 +125,7 @@ func (l *lockout) try(c clock.Clock, key [32]byte) (d *door, wait <-chan struct{
 	l.forgive(d, now)
 	switch n := len(d.failures); {
 	case n >= maxFailures:
-		return nil, nil, &LockedOut{Wait: time.Duration(d.failures[0]+failureLife-now) * time.Microsecond}
+		return nil, nil, d.lockedOut(now)
 	case n+d.trying < maxFailures:
 		d.trying++
 		return d, nil, nil

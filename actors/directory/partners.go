@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// CreatePartner adds a partner, whose password must not be empty. A login that
+// CreatePartner adds a partner, whose password must not be easy to guess. A login that
 // the organization has already is a Conflict. Errors are *ledger.Refusal.
 func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, d directory.PartnerDraft, pass []byte) (*directory.Partner, error) {
 	const op = "directory.CreatePartner"
@@ -20,7 +20,7 @@ func (s *Service) CreatePartner(ctx context.Context, org ledger.ID, d directory.
 		return nil, err
 	}
 	d.PrivateHooks = s.privateHooks.Load()
-	if err := directory.Join(d.Check(), directory.CheckPass(pass)); err != nil || rehearsed(ctx) {
+	if err := directory.Join(d.Check(), checkPass(pass, d.Login, d.Name, d.Email)); err != nil || rehearsed(ctx) {
 		return nil, err
 	}
 	if o.hasLogin(d.Login) { // before a hash and a number are spent on it
@@ -119,8 +119,11 @@ func (s *Service) PatchPartnerPass(ctx context.Context, org ledger.ID, number in
 		return nil, notFound("directory.PatchPartner", "partner")
 	}
 	p.PrivateHooks = s.privateHooks.Load()
-	_, _, err := current.Patch(p) // before a hash is spent on it
-	if err := directory.Join(err, directory.CheckPass(pass)); err != nil || rehearsed(ctx) {
+	next, _, err := current.Patch(p) // before a hash is spent on it
+	if err != nil {
+		next = current
+	}
+	if err := directory.Join(err, checkPass(pass, next.Login, next.Name, next.Email)); err != nil || rehearsed(ctx) {
 		return nil, err
 	}
 	hash, err := s.passwords.hash(ctx, s.random, pass)

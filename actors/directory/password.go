@@ -21,24 +21,22 @@ const (
 	argonKey     = 32 // bytes
 )
 
-// Bounds of hashing at each gate: how many at once, and how many may wait.
+// Bounds of hashing, of passwords that are set and of those that are compared: how
+// many at once, and how many may wait.
 const (
 	maxHashing     = 2
 	maxHashWaiting = 256
 )
 
-// passwords hashes a bounded number of passwords at a time. Anybody may fill the
-// gate of those that are compared; those that are set have one of their own, so
-// that no flood of logins keeps the administration out.
+// passwords hashes passwords, a bounded number at a time. Those that are set have a gate
+// of their own, so that no flood of logins (attempts) keeps the administration out.
 type passwords struct {
-	compared, set gate
-	memory        uint32 // KiB a hash
+	set    gate
+	memory uint32 // KiB a hash
 }
 
 func newPasswords() *passwords {
-	return &passwords{
-		compared: newGate(maxHashing, maxHashWaiting), set: newGate(maxHashing, maxHashWaiting), memory: argonMemory,
-	}
+	return &passwords{set: newGate(maxHashing, maxHashWaiting), memory: argonMemory}
 }
 
 // hash is the password's PHC string; actors.ErrBusy when too many wait.
@@ -59,21 +57,16 @@ func (p *passwords) hash(ctx context.Context, random io.Reader, pass []byte) (st
 }
 
 // verify tells whether the password is the one of the PHC string. Without a
-// string, or with one that can't be read, it does the same work and says no;
-// actors.ErrBusy when too many wait.
-func (p *passwords) verify(ctx context.Context, phc string, pass []byte) (bool, error) {
-	leave, err := p.compared.enter(ctx, "directory.verify")
-	if err != nil {
-		return false, err
-	}
-	defer leave()
+// string, or with one that can't be read, it does the same work and says no. The
+// caller bounds how many are compared at once.
+func (p *passwords) verify(phc string, pass []byte) bool {
 	kept, known := parsePHC(phc)
 	if !known {
 		kept = hashed{memory: p.memory, time: argonTime, threads: argonThreads, salt: make([]byte, argonSalt), key: make([]byte, argonKey)}
 	}
 	key := argon2.IDKey(pass, kept.salt, kept.time, kept.memory, kept.threads, uint32(len(kept.key)))
 	same := subtle.ConstantTimeCompare(key, kept.key) == 1
-	return known && same, nil
+	return known && same
 }
 
 // hashed is what a PHC string says.

@@ -21,7 +21,7 @@ func TestARehearsedWriteChangesNothing(t *testing.T) {
 	for what, write := range map[string]func() error{
 		"an organization": func() error { _, err := h.CreateOrganization(ctx, directory.OrganizationDraft{Name: name}); return err },
 		"a partner": func() error {
-			_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: name, Login: "other"}, []byte("pass"))
+			_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: name, Login: "other"}, []byte("nine-Lions-paint"))
 			return err
 		},
 		"a partner's change": func() error {
@@ -29,7 +29,7 @@ func TestARehearsedWriteChangesNothing(t *testing.T) {
 			return err
 		},
 		"a partner's password": func() error {
-			_, err := h.PatchPartnerPass(ctx, o.ID, p.Number, directory.PartnerPatch{}, []byte("x"))
+			_, err := h.PatchPartnerPass(ctx, o.ID, p.Number, directory.PartnerPatch{}, []byte("another-Lion-paints-9"))
 			return err
 		},
 		"a terminal's change": func() error {

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"net/netip"
 
 	"mizan/internal/secret"
 	"mizan/ledger"
@@ -72,7 +73,12 @@ func (s *Service) PassInForce(ctx context.Context, demo Demo, pass []byte) (bool
 	if !found || len(pass) == 0 {
 		return false, nil
 	}
-	return s.passwords.verify(ctx, p.PassHash, pass)
+	place, err := s.attempts.enter(ctx, netip.Addr{})
+	if err != nil {
+		return false, err
+	}
+	defer place.Leave()
+	return s.passwords.verify(p.PassHash, pass), nil
 }
 
 func (s *Service) remintPass(ctx context.Context, demo Demo) (secret.Text, error) {

@@ -27,7 +27,7 @@ func (s *Service) sealTerminal(t *directory.Terminal) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if masked := directory.MaskedNotification(t.MerchantParams); !bytes.Equal(masked, t.MerchantParams) {
+	if masked := directory.Masked(t.MerchantParams); !bytes.Equal(masked, t.MerchantParams) {
 		row.MerchantParams = masked
 		if row.SealedMerchant, err = s.seal(t.MerchantParams, sealedMerchant, t.Org, t.ID); err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func (s *Service) sealPartner(p *directory.Partner) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		row.Secret, row.Sealed = "", sealed
+		row.Sealed = sealed
 	}
 	return encode(row), nil
 }

@@ -31,7 +31,7 @@ func (h *house) signing() (*directory.Partner, *directory.Terminal) {
 	h.t.Helper()
 	p := must(h.CreatePartner(h.t.Context(), h.organization("A").ID, directory.PartnerDraft{
 		Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary,
-	}, []byte("pass")))
+	}, []byte("nine-Lions-paint")))
 	return p, must(h.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
 		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal,
 		ProviderParams: []byte(ownParams), MerchantParams: []byte(signParams),
@@ -126,42 +126,6 @@ func TestAKeptAnswerHasNoSecretInTheClear(t *testing.T) {
 	if a, found, err := h.Answered(adminKey("k")); err != nil || !found || string(a.Body) != next {
 		t.Errorf("the answer is not kept: %v %v", found, err)
 	}
-}
-
-// An earlier release has stored secrets as they were sent.
-func TestSecretsThatWereStoredInTheClearAreSealedWithTheNextChange(t *testing.T) {
-	h := open(t)
-	p, term := h.signing()
-	for _, r := range []struct {
-		source ledger.Source
-		row    any
-	}{
-		{ledger.Source{Kind: ledger.Partner, ID: p.ID}, partnerRowOf(p)},
-		{ledger.Source{Kind: ledger.Terminal, ID: term.ID}, terminalRowOf(term)},
-	} {
-		event := ledger.Event{Source: r.source, Name: "update", From: "active", To: "active"}
-		if err := h.commit(&posting.Change{Steps: []posting.Step{step(p.Org, 1, encode(r.row), event)}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	canaries := []string{signCanary, partnerCanary, providerCanary}
-	for _, canary := range canaries {
-		if h.openly(p.Org, canary) != 1 {
-			t.Fatalf("%s is not stored as it was", canary)
-		}
-	}
-	h.restart()
-	h.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
-	name := "renamed"
-	must(h.PatchTerminal(t.Context(), p.Org, term.ID, directory.TerminalPatch{Name: &name}))
-	must(h.PatchPartner(t.Context(), p.Org, p.Number, directory.PartnerPatch{Name: &name}))
-	for _, canary := range canaries {
-		if n := h.openly(p.Org, canary); n != 0 {
-			t.Errorf("%d rows have %s", n, canary)
-		}
-	}
-	h.restart()
-	h.wantAddresses(p, term, signCanary, formerCanary, partnerCanary)
 }
 
 // A row that is moved to another record is as good as damaged.

@@ -42,7 +42,7 @@ type Service struct {
 
 	passwords *passwords
 	lockout   *lockout
-	sources   *sources
+	attempts  attempts
 	notes     *notes
 	rotated   func(retired, successor secret.Text) // nil: nobody wants to hear
 	commands  gate
@@ -59,7 +59,7 @@ type Service struct {
 func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	s := &Service{
 		rt: rt, sealer: sealer, random: rand.Reader,
-		passwords: newPasswords(), lockout: newLockout(), sources: newSources(), notes: newNotes(), commands: newGate(maxCommands, maxWaiting),
+		passwords: newPasswords(), lockout: newLockout(), attempts: newAttempts(), notes: newNotes(), commands: newGate(maxCommands, maxWaiting),
 	}
 	s.decoy = newOrg(ledger.ID{}, &s.everyone)
 	s.decoy.self = &cell[directory.Organization]{}

@@ -101,7 +101,7 @@ func TestRefusals(t *testing.T) {
 	p := h.partnerOf(o.ID, "one")
 	k, _ := h.keyOf(p)
 	term := h.terminalOf(p, ``)
-	pass := []byte("pass")
+	pass := []byte("nine-Lions-paint")
 	draft := directory.PartnerDraft{Name: "x", Login: "x"}
 
 	_, err := h.CreateOrganization(ctx, directory.OrganizationDraft{})
@@ -168,7 +168,7 @@ func TestOneLoginUnderManyCreates(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range parallel {
 		wait.Go(func() {
-			_, errs[i] = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "x", Login: "same"}, []byte("pass"))
+			_, errs[i] = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "x", Login: "same"}, []byte("nine-Lions-paint"))
 		})
 	}
 	wait.Wait()
@@ -198,7 +198,7 @@ func TestOneLoginUnderManyCreates(t *testing.T) {
 	if err := h.commit(&posting.Change{Steps: []posting.Step{user}, Claims: []ledger.Claim{claim}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "x", Login: "user"}, []byte("pass"))
+	_, err = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "x", Login: "user"}, []byte("nine-Lions-paint"))
 	wantCode(t, "a user's login", err, ledger.Conflict, "login")
 }
 
@@ -261,7 +261,7 @@ func TestRestartFindsEverything(t *testing.T) {
 		Name: "Full", Login: "full", Email: "a@example.com", Lang: "ru", NotifyURL: "https://example.com/", Secret: "s", Inactive: true,
 		Sources:   []string{"10.0.0.0/8", "2001:db8::/32"},
 		Overdraft: []directory.Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}, Amount: ledger.MaxAmount}},
-	}, []byte("pass")))
+	}, []byte("nine-Lions-paint")))
 	term := must(h.CreateTerminal(ctx, o.ID, directory.TerminalDraft{
 		Partner: full.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: "test", Inactive: true, MerchantAdapter: "a",
 		ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`),
@@ -306,7 +306,7 @@ func TestRestartFindsEverything(t *testing.T) {
 	// And it goes on from there: versions, numbers and logins.
 	name := "Renamed"
 	must(h.PatchPartner(ctx, o.ID, full.Number, directory.PartnerPatch{Name: &name}))
-	_, err = h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "x", Login: "full"}, []byte("pass"))
+	_, err = h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "x", Login: "full"}, []byte("nine-Lions-paint"))
 	wantCode(t, "a login from before", err, ledger.Conflict, "login")
 	if p := h.partnerOf(o.ID, "new"); p.Number != 4 {
 		t.Errorf("the next number is %d", p.Number)

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"net/netip"
 	"slices"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -46,28 +47,31 @@ type Login struct {
 // LogIn begins a session of the user or the partner whose login and password are
 // right, and returns its token, which is kept nowhere. Everything that is wrong
 // is Unauthorized, after the same work, but for a partner that is switched off
-// and whose password is right: Forbidden. A right password from an address that
-// is not the partner's is no guess: it does not count as a failure. The error is a
-// *ledger.Refusal, a *LockedOut or ErrCrowded.
+// and whose password is right: Forbidden. From an address that is not the partner's
+// every password is wrong: a right one costs, counts and is answered as others are.
+// The error is a *ledger.Refusal, a *LockedOut or ErrCrowded.
 func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secret.Text, error) {
-	// First of all, so that no address fills the places to wait that follow.
-	leave, err := s.sources.enter(l.Source)
+	key := loginKey(l.Org, l.Login)
+	if err := s.lockout.check(s.rt.Clock, key); err != nil {
+		return nil, "", err // at once: it needs no place
+	}
+	place, err := s.attempts.enter(ctx, l.Source)
 	if err != nil {
 		return nil, "", err
 	}
+	leave := sync.OnceFunc(place.Leave)
 	defer leave()
-	ended, err := s.lockout.enter(ctx, s.rt.Clock, loginKey(l.Org, l.Login))
+	ended, err := s.lockout.enter(ctx, s.rt.Clock, key)
 	if err != nil {
 		return nil, "", err
 	}
 	wrong := false
 	defer func() { ended(wrong) }()
 	who, hash := s.person(l.Org, l.Login)
-	right, err := s.passwords.verify(ctx, hash, l.Pass)
-	if err != nil {
-		return nil, "", err
-	}
-	if wrong = !right || !who.mayEnter(); wrong || !who.comesFrom(l.Source) {
+	right := s.passwords.verify(hash, l.Pass)
+	leave()
+	admitted := who.comesFrom(l.Source)
+	if wrong = !right || !admitted || !who.mayEnter(); wrong {
 		return nil, "", unauthorized()
 	}
 	if who.dismissed() {

@@ -1,42 +1,46 @@
 package directory
 
 import (
+	"context"
 	"errors"
 	"net/netip"
-	"sync"
 
 	"mizan/actors"
+	"mizan/internal/fair"
+	"mizan/ledger"
 )
 
-// Bounds of the attempts to log in that are under way: of one source, so that
-// nobody fills the places to wait from one address, and sources at all. Those that
-// find no place go at once, so that the second is only reached by a crowd.
-const (
-	maxFromSource = 64
-	maxSources    = 1024
-)
+// maxFromSource bounds the attempts to log in from one source that are under way or
+// wait. Those that are too many are refused at once.
+const maxFromSource = 64
 
-// ErrCrowded refuses an attempt to log in: as many as may be from its address are
-// under way. It is no failure of the login.
+// ErrCrowded refuses an attempt to log in: too many from its address, or its network,
+// are under way. It is no failure of the login.
 var ErrCrowded = errors.New("directory.Login: too many attempts from one address at once")
 
-// sources counts the attempts to log in that are under way, by where they come
-// from. A source without one is not remembered.
-type sources struct {
-	mu     sync.Mutex
-	trying map[netip.Prefix]int // guarded by mu
-}
+// attempts are those to log in. Anybody may make them, and each costs the hash of a
+// password: the places to hash are shared fairly among networks, and among the sources
+// of each, so that who floods from however many addresses waits for himself.
+type attempts struct{ gate *fair.Gate[netip.Prefix] }
 
-func newSources() *sources { return &sources{trying: make(map[netip.Prefix]int)} }
+func newAttempts() attempts {
+	return attempts{fair.New[netip.Prefix](fair.Bounds{Inside: maxHashing, Waiting: maxHashWaiting, Each: maxFromSource})}
+}
 
 // sourceOf is what counts as one source: an IPv4 address, or an IPv6 network of 64
 // bits, which is the least that one customer gets. Without an address it is that
 // of all who have none.
-func sourceOf(a netip.Addr) netip.Prefix {
+func sourceOf(a netip.Addr) netip.Prefix { return prefixOf(a, 32, 64) }
+
+// networkOf is what sources have in common that are likely one customer's: an IPv4
+// network of 24 bits, or an IPv6 one of 48, which is what a site is given.
+func networkOf(a netip.Addr) netip.Prefix { return prefixOf(a, 24, 48) }
+
+func prefixOf(a netip.Addr, bits4, bits6 int) netip.Prefix {
 	a = a.Unmap()
-	bits := a.BitLen()
+	bits := bits4
 	if a.Is6() {
-		bits = 64
+		bits = bits6
 	}
 	p, err := a.Prefix(bits)
 	if err != nil {
@@ -45,27 +49,17 @@ func sourceOf(a netip.Addr) netip.Prefix {
 	return p
 }
 
-// enter lets an attempt begin; it has to end by calling leave. The error is
-// ErrCrowded, or actors.ErrBusy where there are too many sources.
-func (s *sources) enter(a netip.Addr) (leave func(), err error) {
-	from := sourceOf(a)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.trying[from]
+// enter waits for a place to hash. The error is ErrCrowded, actors.ErrBusy where too
+// many sources wait, or Unavailable where ctx ends first.
+func (t attempts) enter(ctx context.Context, from netip.Addr) (*fair.Place[netip.Prefix], error) {
+	place, err := t.gate.Enter(ctx, networkOf(from), sourceOf(from))
 	switch {
-	case n >= maxFromSource:
+	case err == nil:
+		return place, nil
+	case errors.Is(err, fair.ErrCrowded):
 		return nil, ErrCrowded
-	case n == 0 && len(s.trying) >= maxSources:
+	case errors.Is(err, fair.ErrFull):
 		return nil, actors.ErrBusy
 	}
-	s.trying[from] = n + 1
-	return func() { s.leave(from) }, nil
-}
-
-func (s *sources) leave(from netip.Prefix) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.trying[from]--; s.trying[from] == 0 {
-		delete(s.trying, from)
-	}
+	return nil, ledger.Refuse("directory.Login", ledger.Unavailable, "no answer in time; nothing was done")
 }

@@ -1,121 +1,165 @@
 package directory
 
 import (
-	"encoding/binary"
 	"errors"
+	"fmt"
 	"net/netip"
+	"runtime"
+	"sync"
 	"testing"
 
 	"mizan/actors"
+	"mizan/internal/fair"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 )
 
-// crowd begins so many attempts from the address.
-func crowd(t *testing.T, s *sources, from netip.Addr, many int) (leave []func()) {
-	t.Helper()
-	for range many {
-		leave = append(leave, must(s.enter(from)))
+// takePlaces takes all places to hash, until leave is called.
+func (h *house) takePlaces() (leave func()) {
+	h.t.Helper()
+	var places []*fair.Place[netip.Prefix]
+	for i := range maxHashing {
+		places = append(places, must(h.attempts.enter(h.t.Context(), netip.AddrFrom4([4]byte{10, byte(i), 0, 1}))))
 	}
-	return leave
+	return func() {
+		for _, place := range places {
+			place.Leave()
+		}
+	}
 }
 
-func TestAttemptsOfASourceAreBounded(t *testing.T) {
-	for from, c := range map[string]struct{ same, others []string }{
-		"203.0.113.9":      {[]string{"203.0.113.9", "::ffff:203.0.113.9"}, []string{"203.0.113.8", "::cb00:7109", "::"}},
-		"2001:db8:1:2::1":  {[]string{"2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::9%eth0"}, []string{"2001:db8:1:3::1", "203.0.113.9"}},
-		"fe80::1%eth0":     {[]string{"fe80::1", "fe80::2%eth1"}, []string{"fe80:0:0:1::1"}},
-		"::ffff:192.0.2.1": {[]string{"192.0.2.1"}, []string{"::ffff:192.0.2.2"}},
+func TestASourceIsAnAddressOrANetwork(t *testing.T) {
+	for from, c := range map[string]struct{ source, network string }{
+		"203.0.113.9":        {"203.0.113.9/32", "203.0.113.0/24"},
+		"::ffff:203.0.113.9": {"203.0.113.9/32", "203.0.113.0/24"},
+		"2001:db8:1:2::1":    {"2001:db8:1:2::/64", "2001:db8:1::/48"},
+		"2001:db8:1:2::9":    {"2001:db8:1:2::/64", "2001:db8:1::/48"},
+		"fe80::1%eth0":       {"fe80::/64", "fe80::/48"},
 	} {
-		s := newSources()
-		leave := crowd(t, s, netip.MustParseAddr(from), maxFromSource)
-		for _, same := range c.same {
-			if _, err := s.enter(netip.MustParseAddr(same)); !errors.Is(err, ErrCrowded) {
-				t.Errorf("%s as %s: %v, want ErrCrowded", from, same, err)
-			}
+		a := netip.MustParseAddr(from)
+		if source, network := sourceOf(a), networkOf(a); source.String() != c.source || network.String() != c.network {
+			t.Errorf("%s: %v of %v, want %v of %v", from, source, network, c.source, c.network)
 		}
-		for _, other := range append(c.others, "198.51.100.1") {
-			must(s.enter(netip.MustParseAddr(other)))()
-		}
-		leave[0]()
-		must(s.enter(netip.MustParseAddr(from)))() // there is a place again
-		for _, l := range leave[1:] {
-			l()
-		}
-		if len(s.trying) != 0 {
-			t.Errorf("%s: %d sources are remembered for nothing", from, len(s.trying))
-		}
+	}
+	if sourceOf(netip.Addr{}) != (netip.Prefix{}) || networkOf(netip.Addr{}) != (netip.Prefix{}) {
+		t.Error("none is not one source")
 	}
 }
 
-func TestAttemptsWithoutAnAddressAreOneSource(t *testing.T) {
-	s := newSources()
-	crowd(t, s, netip.Addr{}, maxFromSource)
-	if _, err := s.enter(netip.Addr{}); !errors.Is(err, ErrCrowded) {
-		t.Errorf("one too many: %v", err)
+// flood has so many attempts wait from each of the addresses, and returns when they do.
+// The returned function ends those that wait no more, once places are free.
+func (h *house) flood(addresses []netip.Addr, each int) (ended func()) {
+	h.t.Helper()
+	var all sync.WaitGroup
+	for _, from := range addresses {
+		for i := range each {
+			all.Go(func() {
+				_, _, err := h.LogIn(h.t.Context(), Login{Login: fmt.Sprint(from, i), Pass: []byte("x"), Source: from})
+				if err == nil {
+					h.t.Error("an unknown login was let in")
+				}
+			})
+		}
 	}
-	must(s.enter(somewhere))()
+	return all.Wait
 }
 
-func TestSourcesAreBounded(t *testing.T) {
-	s := newSources()
-	at := func(n uint32) netip.Addr { return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, n))) }
-	for n := range uint32(maxSources) {
-		crowd(t, s, at(n), 1)
+// Sixty addresses of six networks fill the places to wait. Whoever comes from elsewhere
+// is let in all the same, instead of one of them.
+func TestAFloodFromManyAddressesKeepsNoOtherOut(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	h.userOf(o.ID, "anna", "client")
+	leave := h.takePlaces()
+	var crowd []netip.Addr
+	for i := range 60 {
+		crowd = append(crowd, netip.AddrFrom4([4]byte{198, 51, byte(100 + i%6), byte(i)}))
 	}
-	if _, err := s.enter(at(maxSources)); !errors.Is(err, actors.ErrBusy) {
-		t.Errorf("one too many: %v", err)
+	ended := h.flood(crowd, 8)
+	for h.waiting() < maxHashWaiting {
+		runtime.Gosched()
 	}
-	must(s.enter(at(0)))() // one that is there already takes no place
-	if len(s.trying) != maxSources {
-		t.Errorf("%d sources", len(s.trying))
+	served := make(chan error, 1)
+	go func() {
+		_, _, err := h.LogIn(t.Context(), Login{Org: o.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")})
+		served <- err
+	}()
+	runtime.Gosched()
+	leave()
+	if err := <-served; err != nil {
+		t.Errorf("from another address: %v", err)
+	}
+	ended()
+	if h.waiting() != 0 {
+		t.Error("who has ended still waits")
 	}
 }
+
+// waiting is how many attempts wait for a place to hash.
+func (h *house) waiting() int { return h.attempts.gate.Waiting() }
 
 func TestOneTooManyFromAnAddressIsNoFailureAndKeepsNobodyElseOut(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
 	h.userOf(o.ID, "anna", "client")
-	leave := crowd(t, h.sources, somewhere, maxFromSource)
+	leave := h.takePlaces()
+	ended := h.flood([]netip.Addr{somewhere}, maxFromSource)
+	for h.waiting() < maxFromSource {
+		runtime.Gosched()
+	}
 	for range 2 * maxFailures {
 		if _, _, err := h.logIn(o.ID, "anna", "wrong"); !errors.Is(err, ErrCrowded) {
 			t.Fatalf("one too many: %v", err)
 		}
 	}
 	elsewhere := Login{Org: o.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")}
+	_, _, err := h.LogIn(canceled(t), elsewhere)
+	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
+	leave()
 	if _, _, err := h.LogIn(t.Context(), elsewhere); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
-	for _, l := range leave {
-		l()
-	}
+	ended()
 	h.in(o.ID, "anna", goodPass)
-	_, _, err := h.logIn(o.ID, "anna", "wrong")
+	_, _, err = h.logIn(o.ID, "anna", "wrong")
 	wantCode(t, "a wrong password", err, ledger.Unauthorized, "")
-	for range maxHashing {
-		h.passwords.compared.inside <- struct{}{}
+}
+
+// A login that is locked out is told so while all places are taken.
+func TestWhoIsLockedOutWaitsForNobody(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	for range maxFailures {
+		_, _, _ = h.logIn(o.ID, "anna", "wrong")
 	}
-	_, _, err = h.LogIn(canceled(t), elsewhere)
-	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
-	if len(h.sources.trying) != 0 {
-		t.Errorf("%d sources are remembered for nothing", len(h.sources.trying))
+	leave := h.takePlaces()
+	defer leave()
+	_, _, err := h.logIn(o.ID, "anna", "wrong")
+	var locked *LockedOut
+	if !errors.As(err, &locked) {
+		t.Errorf("locked out: %v", err)
 	}
 }
 
 func TestAFloodOfLoginsKeepsNoPasswordFromBeingSet(t *testing.T) {
 	h := open(t)
 	o := h.organization("One")
-	for range maxHashing { // they never end
-		h.passwords.compared.inside <- struct{}{}
+	leave := h.takePlaces()
+	var crowd []netip.Addr
+	for i := range maxHashWaiting {
+		crowd = append(crowd, netip.AddrFrom4([4]byte{11, byte(i), 0, 1}))
 	}
-	for range maxHashing + maxHashWaiting {
-		h.passwords.compared.admitted <- struct{}{}
+	ended := h.flood(crowd, 1)
+	for h.waiting() < maxHashWaiting {
+		runtime.Gosched()
 	}
 	u := h.userOf(o.ID, "anna", "client")
 	p := h.partnerOf(o.ID, "shop")
 	must(h.PatchUser(t.Context(), o.ID, u.ID, directory.UserPatch{}, []byte(goodPass+" again")))
-	must(h.PatchPartnerPass(t.Context(), o.ID, p.Number, directory.PartnerPatch{}, []byte("another")))
+	must(h.PatchPartnerPass(t.Context(), o.ID, p.Number, directory.PartnerPatch{}, []byte("another-Lion-paints-9")))
 	if _, _, err := h.logIn(o.ID, "anna", goodPass); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("a login without a place to wait: %v", err)
 	}
+	leave()
+	ended()
 }

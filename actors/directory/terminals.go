@@ -7,6 +7,7 @@ import (
 
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/payment"
 	"mizan/posting"
 )
 
@@ -33,7 +34,7 @@ func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, d directory
 		if err := directory.Join(missing, err); err != nil {
 			return nil, nil, err
 		}
-		if err := s.checkPlain(t); err != nil {
+		if err := directory.Join(checkStatuses(op, t), s.checkPlain(t)); err != nil {
 			return nil, nil, err
 		}
 		created = t
@@ -72,6 +73,11 @@ func (s *Service) PatchTerminal(ctx context.Context, org, id ledger.ID, p direct
 		if next = patched; err != nil || event.Name == "" {
 			return nil, nil, err
 		}
+		if p.MerchantParams != nil {
+			if err := checkStatuses(op, next); err != nil {
+				return nil, nil, err
+			}
+		}
 		if p.ProviderParams != nil {
 			if err := s.checkPlain(next); err != nil {
 				return nil, nil, err
@@ -90,4 +96,14 @@ func (s *Service) PatchTerminal(ctx context.Context, org, id ledger.ID, p direct
 		return nil, err
 	}
 	return next, nil
+}
+
+// checkStatuses refuses to notify a merchant of a status that transactions don't have.
+func checkStatuses(op string, t *directory.Terminal) error {
+	for _, status := range t.Notification.Statuses {
+		if _, known := payment.NotifiedNumber(payment.Status(status)); !known {
+			return ledger.RefuseField(op, directory.StatusesField, "%s", directory.StatusesRule)
+		}
+	}
+	return nil
 }

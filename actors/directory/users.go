@@ -11,22 +11,22 @@ import (
 	"mizan/posting"
 )
 
-// A user's password has to be hard to guess: zxcvbn's score, from 0 to 4. Its
+// A password has to be hard to guess: zxcvbn's score, from 0 to 4. Its
 // work grows much faster than its input, so that only the beginning is looked at.
 const (
 	minPassScore  = 2
 	maxScoredPass = 40 // bytes
 )
 
-// checkUserPass refuses a password that is easy to guess, for who has the login
-// and the names.
-func checkUserPass(pass []byte, known ...string) error {
+// checkPass refuses a password that is easy to guess, for who has the login and the
+// names. Users and partners log in at the same route, by the same rule.
+func checkPass(pass []byte, known ...string) error {
 	if err := directory.CheckPass(pass); err != nil {
 		return err
 	}
 	scored := string(pass[:min(len(pass), maxScoredPass)])
 	if zxcvbn.PasswordStrength(scored, known).Score < minPassScore {
-		return ledger.RefuseField("directory.CreateUser", "pass", "is too easy to guess")
+		return ledger.RefuseField("directory.checkPass", "pass", "is too easy to guess")
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (s *Service) CreateUser(ctx context.Context, org ledger.ID, d directory.Use
 	if err != nil {
 		return nil, err
 	}
-	if err := directory.Join(d.Check(), o.actsAs(op, d.Partner), checkUserPass(pass, d.Login, d.Name, d.Email)); err != nil || rehearsed(ctx) {
+	if err := directory.Join(d.Check(), o.actsAs(op, d.Partner), checkPass(pass, d.Login, d.Name, d.Email)); err != nil || rehearsed(ctx) {
 		return nil, err
 	}
 	if o.hasLogin(d.Login) { // before a hash is spent on it
@@ -112,7 +112,7 @@ func (s *Service) PatchUser(ctx context.Context, org, id ledger.ID, p directory.
 	if pass != nil {
 		o, _ := s.org(org)
 		_, _, err := u.Patch(p) // before a hash is spent on it
-		err = directory.Join(err, o.actsAs(op, asked(p.Partner)), checkUserPass(pass, u.Login, u.Name, u.Email))
+		err = directory.Join(err, o.actsAs(op, asked(p.Partner)), checkPass(pass, u.Login, u.Name, u.Email))
 		if err != nil || rehearsed(ctx) {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ func TestRefusalsOfUsers(t *testing.T) {
 	}
 	wantCode(t, "a user's login", create(o.ID, but(func(d *directory.UserDraft) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
 	wantCode(t, "a partner's login", create(o.ID, but(func(d *directory.UserDraft) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
-	_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "A", Login: "anna"}, []byte("pass"))
+	_, err := h.CreatePartner(ctx, o.ID, directory.PartnerDraft{Name: "A", Login: "anna"}, []byte("nine-Lions-paint"))
 	wantCode(t, "a partner with a user's login", err, ledger.Conflict, "login")
 	_, err = h.PatchUser(ctx, o.ID, uuid.New(), directory.UserPatch{}, nil)
 	wantCode(t, "an unknown user", err, ledger.NotFound, "")
@@ -111,7 +111,7 @@ func TestOneLoginForUsersAndPartnersAtOnce(t *testing.T) {
 			if i%2 == 0 {
 				_, err = h.CreateUser(t.Context(), o.ID, directory.UserDraft{Login: "one", Name: "U", Roles: []string{"client"}}, []byte(goodPass))
 			} else {
-				_, err = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "P", Login: "one"}, []byte("pass"))
+				_, err = h.CreatePartner(t.Context(), o.ID, directory.PartnerDraft{Name: "P", Login: "one"}, []byte("nine-Lions-paint"))
 			}
 			switch {
 			case err == nil:

@@ -51,7 +51,8 @@
 //  12. The cursor never goes back.
 //  13. What the writer may refuse, because it claims an Idempotency-Key, is alone in its
 //     Change: nothing else is lost with it.
-//  14. A page of a list reads a bounded number of rows, whatever it is asked for.
+//  14. A page of a list reads a bounded number of rows, whatever it is asked for. What
+//     waits or is parked is found by the rows that say so, not among what was delivered.
 //
 // Callers: cmd (New, Resume, Close), api (everything else), snapshots (ReadFrom and
 // the forms of rows).

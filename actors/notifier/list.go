@@ -12,10 +12,12 @@ import (
 // Bounds of one page of a list. A search that finds little ends there, and says
 // where to go on.
 const (
-	maxListedPages = 64     // pages of notices that are read
-	maxListedRows  = 16_384 // notices and deliveries that are looked at, after which no more are fetched
-	maxKeptRead    = 1_024  // deliveries with rows of their own that are fetched at once
-	maxToldEvents  = 256    // events of a transaction
+	maxListedPages  = 64     // pages of notices that are read
+	maxUntriedPages = 4_096  // the same, where only what was not tried yet is looked for
+	maxListedRows   = 16_384 // notices and deliveries that are looked at, after which no more are fetched
+	maxKeptRead     = 1_024  // deliveries with rows of their own that are fetched at once
+	maxToldEvents   = 256    // events of a transaction
+	maxIndexed      = 65_536 // keys of what waits or is parked
 )
 
 // Query is what a list of deliveries is asked for. What is zero is not asked for.
@@ -24,8 +26,17 @@ type Query struct {
 	To          ledger.ID     // only what goes there
 	State       State         // only those that stand so
 	From, Until ledger.Micros // booked then or later, and then or earlier
-	Before      ID            // only what follows this one
+	Before      Position      // only what follows it
 	Limit       int           // of rows, above zero
+}
+
+// Position is a place in a list, behind a delivery. The zero value is the beginning
+// of a list and, of what comes next, the end.
+type Position struct {
+	ID
+	// Untried says that the place is among the pending deliveries that were not tried
+	// yet; without an ID it is before the first of them.
+	Untried bool
 }
 
 // Body is what is stored of the notice beside its record, in the form of whoever
@@ -37,31 +48,35 @@ func (id ID) compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Booked, other.Booked), cmp.Compare(id.Channel, other.Channel))
 }
 
-// List is a page of an organization's deliveries, the newest first, and the one to go
-// on Before; the zero value: there are no more. Where few of many deliveries are asked
-// for a page may be short, even empty. An error is the store's.
-func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next ID, err error) {
+// List is a page of an organization's deliveries, the newest first, and the position to
+// go on from; the zero value: there are no more. Of what is pending those come first that
+// wait for another attempt, then those that were not tried yet. Where few of many
+// deliveries are asked for a page may be short, even empty; a page of what waits or is
+// parked is not, however much was delivered since, unless more than maxIndexed do. An
+// error is the store's.
+func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next Position, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	oldest, err := s.oldest(view, org)
 	if err != nil {
-		return nil, ID{}, err
+		return nil, Position{}, err
 	}
 	removed, err := readMicros(view, org, rowOldest)
 	if err != nil {
-		return nil, ID{}, err
+		return nil, Position{}, err
 	}
 	l := &listing{
-		view: view, org: org, q: &q, oldest: oldest, removed: removed,
-		from: ID{q.From, posting.Webhook}, below: ID{1<<63 - 1, posting.Bulletin},
+		limits: s.limits, view: view, org: org, q: &q, oldest: oldest, removed: removed,
+		from: ID{q.From, posting.Webhook}, top: ID{1<<63 - 1, posting.Bulletin}, untried: q.Before.Untried,
 	}
-	if q.Until != 0 && q.Until < l.below.Booked {
-		l.below = ID{q.Until + 1, posting.Webhook}
+	if q.Until != 0 && q.Until < l.top.Booked {
+		l.top = ID{q.Until + 1, posting.Webhook}
 	}
-	if q.Before != (ID{}) && q.Before.compare(l.below) < 0 {
-		l.below = q.Before
+	l.below = l.top
+	if before := q.Before.ID; before != (ID{}) && before.compare(l.below) < 0 {
+		l.below = before
 	}
-	if l.from.compare(l.below) < 0 && l.below.Booked > 0 {
+	if l.below.Booked > 0 {
 		err = l.search()
 	}
 	return l.found, l.next, err
@@ -69,16 +84,20 @@ func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next ID, err e
 
 // listing is a search for one page, from the newest on.
 type listing struct {
+	limits  limits
 	view    *posting.View
 	org     ledger.ID
 	q       *Query
 	oldest  ledger.Micros // what was booked before is only shown while it is pending
 	removed ledger.Micros // and of what was booked before this only rows of their own are left
 	from    ID            // included
+	top     ID            // not included
 	below   ID            // all from it on was looked at
+	untried bool          // of what is pending, that which has no row of its own
 
 	found  []*Delivery
-	next   ID
+	last   Position // of the last one found
+	next   Position
 	ended  bool // the page is full, or as much was looked at as one page may
 	pages  int
 	looked int
@@ -88,17 +107,19 @@ func (l *listing) search() error {
 	switch {
 	case l.q.Transaction != (ledger.ID{}):
 		return l.ofTransaction()
-	case l.q.State == Parked && l.q.To != (ledger.ID{}):
-		return l.parked()
-	case l.q.State != Parked: // what is parked is kept
-		if err := l.overPages(); err != nil {
-			return err
-		}
+	case l.q.State == Pending:
+		return l.pending()
+	case l.q.State == Parked:
+		return l.indexed(rowParked)
+	}
+	if err := l.overPages(); err != nil {
+		return err
 	}
 	return l.downTo(l.from, nil, nil)
 }
 
-func (l *listing) end(next ID) { l.ended, l.next = true, next }
+// end ends the page before the list's end.
+func (l *listing) end(next ID) { l.ended, l.next = true, Position{next, l.untried} }
 
 // add puts a delivery on the page if it is asked for. One more than fits ends it.
 func (l *listing) add(d *Delivery) {
@@ -106,26 +127,75 @@ func (l *listing) add(d *Delivery) {
 	case forgotten(d, l.oldest) || l.q.State != 0 && d.State != l.q.State:
 	case l.q.To != (ledger.ID{}) && d.To != l.q.To:
 	case len(l.found) == l.q.Limit:
-		l.end(l.found[len(l.found)-1].ID)
+		l.ended, l.next = true, l.last
 	default:
-		l.found = append(l.found, d)
+		l.found, l.last = append(l.found, d), Position{d.ID, l.untried}
 	}
 }
 
-// overPages lists the deliveries of pages of notices. Before the cursor everything
-// is settled, so that nothing there is pending that has no row of its own.
-func (l *listing) overPages() error {
-	settled := ledger.Micros(0)
-	if l.q.State == Pending {
-		var err error
-		if settled, err = readCursor(l.view, l.org); err != nil {
+// pending lists what waits for another attempt, which has rows of its own, and then
+// what was not tried yet.
+func (l *listing) pending() error {
+	if !l.untried {
+		if err := l.indexed(rowRetries); err != nil || l.ended {
 			return err
 		}
+		l.untried, l.below, l.last = true, l.top, Position{Untried: true}
+	}
+	return l.overUntried()
+}
+
+// overUntried lists what is pending without a row of its own. Before the cursor
+// everything is settled, so that nothing there is.
+func (l *listing) overUntried() error {
+	settled, err := readCursor(l.view, l.org)
+	if err != nil {
+		return err
 	}
 	return l.view.NoticePages(l.org, l.below.Booked, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
 		if page < settled {
 			return false, nil
 		}
+		if l.pages++; l.pages > l.limits.untriedPages || l.looked >= maxListedRows {
+			l.end(l.below)
+			return false, nil
+		}
+		l.looked += len(notices)
+		marked, err := readMarks(l.view, l.org, page)
+		if err != nil {
+			return false, err
+		}
+		slices.SortFunc(notices, func(a, b posting.Notice) int { return idOf(&b).compare(idOf(&a)) })
+		for i := range notices {
+			id := idOf(&notices[i])
+			if l.ended || id.compare(l.from) < 0 {
+				return false, nil
+			}
+			if err := l.addUntried(&notices[i], marked); err != nil {
+				return false, err
+			}
+		}
+		l.below = ID{page, posting.Webhook}
+		return page > l.removed, nil
+	})
+}
+
+// addUntried puts a notice on the page that is neither marked nor has a row of its own.
+func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
+	id := idOf(n)
+	if _, done := marked[id]; done || id.compare(l.below) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
+		return nil
+	}
+	own, err := isKept(l.view, l.org, id)
+	if err == nil && !own {
+		l.add(ofNotice(n, marked))
+	}
+	return err
+}
+
+// overPages lists the deliveries of pages of notices.
+func (l *listing) overPages() error {
+	return l.view.NoticePages(l.org, l.below.Booked, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
 		if l.pages++; l.pages > maxListedPages {
 			l.end(l.below)
 			return false, nil
@@ -179,7 +249,7 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 			continue
 		}
 		_, own := slices.BinarySearchFunc(kept, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
-		if _, done := marked[id]; own || done && n.Booked < l.oldest || l.q.State != 0 && done != (l.q.State == Delivered) {
+		if _, done := marked[id]; own || done && n.Booked < l.oldest || l.q.State != 0 && !done {
 			continue
 		}
 		others = append(others, ofNotice(n, marked))
@@ -219,26 +289,16 @@ func idAfter(row []byte, head int) (id ID, ok bool) {
 	return readID(row[head:]), true
 }
 
-// parked lists what is parked of one destination, which has an index.
-func (l *listing) parked() error {
-	var ids []ID
-	for _, class := range [...]class{merchants, operators} {
-		k, most := key{l.org, class, l.q.To}, len(ids)+l.q.Limit+1
-		err := l.view.ShelfDescending(l.org, keyWaiting(rowParked, k), keyParked(k, l.below), func(row, _ []byte) (bool, error) {
-			id, ok := idAfter(row, waitingHead)
-			switch {
-			case !ok:
-				return false, fmt.Errorf("parked delivery with key %x", row)
-			case id.compare(l.from) < 0:
-				return false, nil
-			case id.compare(l.below) < 0:
-				ids = append(ids, id)
-			}
-			return len(ids) < most, nil
-		})
-		if err != nil {
-			return err
-		}
+// indexed lists what waits for another attempt or is parked, by the rows that say so.
+// Where there are too many of those the deliveries themselves are read in their order:
+// not many of them are anything else.
+func (l *listing) indexed(kind byte) error {
+	ids, whole, err := l.indexedIDs(kind)
+	if err != nil {
+		return err
+	}
+	if !whole {
+		return l.downTo(l.from, nil, nil)
 	}
 	slices.SortFunc(ids, func(a, b ID) int { return b.compare(a) })
 	for _, id := range ids[:min(len(ids), l.q.Limit+1)] {
@@ -247,11 +307,44 @@ func (l *listing) parked() error {
 			return err
 		}
 		if d == nil {
-			return fmt.Errorf("a delivery is parked that is not there: %x", id.append(nil))
+			return fmt.Errorf("a delivery waits or is parked that is not there: %x", id.append(nil))
 		}
 		l.add(d)
 	}
 	return nil
+}
+
+// indexedIDs are the deliveries that rows of the kind name, as far as they are asked
+// for; not whole: there are too many rows.
+func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
+	prefixes := [][]byte{{kind}}
+	if to := l.q.To; to != (ledger.ID{}) {
+		prefixes = [][]byte{keyWaiting(kind, key{l.org, merchants, to}), keyWaiting(kind, key{l.org, operators, to})}
+	}
+	size := waitingHead + idSize
+	if kind == rowRetries {
+		size += 8 // when it is due
+	}
+	rows, whole := 0, true
+	for _, prefix := range prefixes {
+		err := l.view.ShelfKeys(l.org, prefix, nil, func(row []byte) ([]byte, bool, error) {
+			if rows++; rows > l.limits.indexed {
+				whole = false
+				return nil, false, nil
+			}
+			if len(row) != size {
+				return nil, false, fmt.Errorf("waiting or parked delivery with key %x", row)
+			}
+			if id := readID(row[size-idSize:]); id.compare(l.from) >= 0 && id.compare(l.below) < 0 {
+				ids = append(ids, id)
+			}
+			return nil, true, nil
+		})
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return ids, whole, nil
 }
 
 // ofTransaction lists what tells of one transaction, by its events.

@@ -1,6 +1,7 @@
 package notifier
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -25,10 +26,10 @@ func (h *house) walk(q Query) (rows []*Delivery, pages int) {
 			h.t.Fatalf("a page of %d rows, at most %d were asked for", len(page), q.Limit)
 		}
 		rows, pages = append(rows, page...), pages+1
-		if next == (ID{}) {
+		if next == (Position{}) {
 			return rows, pages
 		}
-		if q.Before != (ID{}) && next.compare(q.Before) >= 0 {
+		if q.Before.ID != (ID{}) && q.Before.Untried == next.Untried && next.compare(q.Before.ID) >= 0 || q.Before.Untried && !next.Untried {
 			h.t.Fatalf("a cursor goes back")
 		}
 		q.Before = next
@@ -117,6 +118,9 @@ func TestAListHasWhatIsReadOneByOne(t *testing.T) {
 				want = append(want, d)
 			}
 		}
+		if q.State == Pending && q.Transaction == (ledger.ID{}) { // what waits, then what was not tried yet
+			slices.SortStableFunc(want, func(a, b *Delivery) int { return cmp.Compare(min(1, len(b.Attempts)), min(1, len(a.Attempts))) })
+		}
 		if got, _ := h.walk(q); !slices.Equal(allShown(got), allShown(want)) {
 			t.Fatalf("%+v lists %d, want %d:\n%v\n%v", q, len(got), len(want), allShown(got), allShown(want))
 		}
@@ -165,13 +169,80 @@ func (h *house) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 	}
 }
 
+// However many were delivered after them, deliveries that wait for another attempt and
+// those that were given up are on the first page.
+func TestWhatWaitsIsOnTheFirstPageBehindManyDelivered(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	good, bad, other := h.at(receive(t, always(200))), uuid.New(), uuid.New()
+	parked := []ID{h.one(other), h.one(bad)}
+	h.pass(8 * time.Hour) // five attempts have failed, and a sixth
+	var waiting []ID
+	for range 5 {
+		waiting = append(waiting, h.one(bad))
+	}
+	for range maxListedPages + 20 {
+		h.one(good)
+	}
+	h.rest()
+	for what, c := range map[string]struct {
+		q    Query
+		want []ID
+	}{
+		"pending":            {Query{State: Pending, Limit: 10}, waiting},
+		"pending there":      {Query{State: Pending, Limit: 10, To: bad}, waiting},
+		"pending elsewhere":  {Query{State: Pending, Limit: 10, To: other}, nil},
+		"the newest pending": {Query{State: Pending, Limit: 2}, waiting[3:]},
+		"pending for long":   {Query{State: Pending, Limit: 10, Until: waiting[2].Booked}, waiting[:3]},
+		"pending since":      {Query{State: Pending, Limit: 10, From: waiting[2].Booked}, waiting[2:]},
+		"parked":             {Query{State: Parked, Limit: 10}, parked},
+		"parked there":       {Query{State: Parked, Limit: 10, To: bad}, parked[1:]},
+		"the newest parked":  {Query{State: Parked, Limit: 1}, parked[1:]},
+	} {
+		rows, _, err := h.List(here, c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []ID
+		for _, d := range rows {
+			got = append(got, d.ID)
+		}
+		slices.Reverse(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the first page has %v, want %v", what, got, c.want)
+		}
+	}
+}
+
+// Where more wait than a list reads keys of, their own rows are read in their order.
+func TestOfTooManyThatWaitTheNewestAreFoundAllTheSame(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	bad := uuid.New()
+	waiting := h.many(bad, 40)
+	h.rest()
+	h.limits.indexed = 20
+	for _, q := range []Query{{State: Pending, Limit: 7}, {State: Pending, Limit: 100}, {State: Pending, Limit: 7, To: bad}} {
+		rows, _ := h.walk(q)
+		var got []ID
+		for _, d := range rows {
+			got = append(got, d.ID)
+		}
+		slices.Reverse(got)
+		if !slices.Equal(got, waiting) {
+			t.Errorf("%+v: %d of %d", q, len(got), len(waiting))
+		}
+	}
+}
+
 // Pages of notices before the cursor hold nothing that is pending, and are not read
 // for it.
 func TestWhatIsPendingIsNotLookedForAmongTheDelivered(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	to := h.at(receive(t, always(200)))
-	for range maxListedPages + 20 {
+	h.limits.untriedPages = 20
+	for range 30 {
 		h.one(to)
 	}
 	h.rest()
@@ -219,7 +290,7 @@ func TestAListOfAnotherOrganizationIsEmpty(t *testing.T) {
 	h.one(uuid.New())
 	h.rest()
 	rows, next, err := h.List(there, Query{Limit: 10})
-	if len(rows) != 0 || next != (ID{}) || err != nil {
+	if len(rows) != 0 || next != (Position{}) || err != nil {
 		t.Errorf("%d rows, %v, %v", len(rows), next, err)
 	}
 }

@@ -205,11 +205,11 @@ func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, set bool)
 	if !set {
 		return event, a, false
 	}
-	event = uuid.Must(uuid.NewV7())
+	event = uuid.New()
 	d := s.courier.Deliver(&courier.Parcel{
 		URL: address.URL, Secret: address.Secret, Previous: address.Previous, EventID: event.String(), Type: TestType,
 		Data: []byte(`{"type":"payment","txid":null,"id":"` + uuid.Nil.String() + `","amount":"0","amount_dest":"0",` +
-			`"amount_with_fee":"0","status":"test","error_description":"","merchant_meta":{}}`),
+			`"amount_with_fee":"0","status":"test","error_description":"","error_code":null,"merchant_meta":{}}`),
 	})
 	return event, Attempt{ledger.MicrosOf(d.At), d.Status, d.Failure, d.Took.Milliseconds()}, true
 }

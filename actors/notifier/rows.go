@@ -56,27 +56,33 @@ func readID(b []byte) ID {
 	return ID{Booked: ledger.Micros(binary.BigEndian.Uint64(b)), Channel: posting.Channel(b[8])}
 }
 
-// EventID is the event_id of a delivery: a UUID of version 7 (RFC 9562, 5.7) with
-// the microsecond in rand_a and a hash of what it names in rand_b. So it needs no
-// row to be found by, and can't be guessed to be another organization's.
+// EventID is the event_id of a delivery: a UUID of version 4 in form (RFC 9562, 5.4).
+// Its last 62 bits are a hash of the organization and of what the id names, its first 60
+// the microsecond, hidden by a hash of those 62. So a delivery needs no row to be found
+// by its event_id, and the event_id of one organization names nothing in another.
 func EventID(org ledger.ID, of ID) (id ledger.ID) {
-	millis, micros := int64(of.Booked)/1000, int64(of.Booked)%1000
 	sum := sha256.Sum256(of.append(append(make([]byte, 0, len(org)+idSize), org[:]...)))
-	var time [8]byte
-	binary.BigEndian.PutUint64(time[:], uint64(millis)<<16)
-	copy(id[:6], time[:6])
-	id[6], id[7] = 7<<4|byte(micros>>8), byte(micros)
 	copy(id[8:], sum[:8])
 	id[8] = id[8]&0x3f | 0x80
+	hidden := uint64(of.Booked) ^ hiding(org, id[8:])
+	binary.BigEndian.PutUint64(id[:8], hidden>>12<<16|4<<12|hidden&0xfff)
 	return id
+}
+
+// eventBits are the bits of an event_id's first half that hold the microsecond.
+const eventBits = 1<<60 - 1
+
+// hiding is what an event_id's microsecond is hidden by.
+func hiding(org ledger.ID, tail []byte) uint64 {
+	sum := sha256.Sum256(append(append(make([]byte, 0, len(org)+8), org[:]...), tail...))
+	return binary.BigEndian.Uint64(sum[:8]) & eventBits
 }
 
 // OfEvent is the delivery that an event_id names; false: it names none of the
 // organization.
 func OfEvent(org, event ledger.ID) (ID, bool) {
-	var time [8]byte
-	copy(time[2:], event[:6])
-	booked := int64(binary.BigEndian.Uint64(time[:]))*1000 + int64(event[6]&0x0f)<<8 + int64(event[7])
+	half := binary.BigEndian.Uint64(event[:8])
+	booked := (half>>16<<12 | half&0xfff) ^ hiding(org, event[8:])
 	for channel := posting.Webhook; channel <= posting.Bulletin; channel++ {
 		if id := (ID{ledger.Micros(booked), channel}); EventID(org, id) == event {
 			return id, true

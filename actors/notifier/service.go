@@ -22,8 +22,8 @@ const (
 	lastWindow    = 16              // at the most, while it answers and more waits than they can take
 	maxBatch      = 32              // notices that one worker takes to a destination that answers
 	slowAnswer    = time.Second     // a worker whose receiver takes longer gives the rest of its batch back, and it has no more workers than one that fails
-	briskPool     = 512             // workers for destinations that answer quickly, or of which nothing is known
-	doubtfulPool  = 512             // and for those that have failed, or are slow
+	briskPool     = 512             // workers for destinations that answer quickly, or of which nothing is known: at most, and half of Options.Connections
+	doubtfulPool  = 512             // and for those that have failed, or are slow: likewise
 	operatorPool  = 8               // and for operators: a mail server that hangs is not a merchant's concern
 	keepIdle      = time.Minute     // how long it is remembered that a destination answers
 	closePatience = 5 * time.Second // for deliveries under way when the process ends
@@ -34,6 +34,8 @@ type limits struct {
 	inMemory, atHand int64
 	slow             time.Duration
 	changeBytes      int
+	indexed          int // keys of what waits or is parked that a list reads
+	untriedPages     int // pages of notices that a list reads for what was not tried yet
 }
 
 // Options start a Service.
@@ -46,12 +48,19 @@ type Options struct {
 	// reached so far, which the next one is given. Nil: nobody is there to be told.
 	Operators func(org, to ledger.ID, body, told []byte) (a Attempt, toldNow []byte, wait time.Duration)
 
+	// Connections bounds the webhooks under way at once, and the connections that are
+	// kept for more; 0: MaxConnections.
+	Connections int
+
 	AllowPrivate bool          // webhooks may go to any address
 	Retention    time.Duration // by the clock: how long deliveries are kept; 0: 30 days
 
 	// Observe, if set, hears of every attempt, once it is over.
 	Observe func(channel posting.Channel, failed bool, took time.Duration)
 }
+
+// MaxConnections is the bound of connections where Options name none.
+const MaxConnections = briskPool + doubtfulPool
 
 // DefaultRetention is how long deliveries are kept where Options say nothing.
 const DefaultRetention = 30 * 24 * time.Hour
@@ -91,13 +100,17 @@ func New(o Options) (*Service, error) {
 	if o.Retention <= 0 {
 		o.Retention = DefaultRetention
 	}
+	if o.Connections <= 0 {
+		o.Connections = MaxConnections
+	}
+	workers := max(o.Connections/2, 1)
 	s := &Service{
 		rt: rt, addresses: o.Addresses, tellers: o.Tellers, operators: o.Operators, observe: o.Observe,
-		courier:   courier.New(courier.Options{AllowPrivate: o.AllowPrivate, Clock: rt.Clock, Log: rt.Log, MaxConns: briskPool + doubtfulPool}),
+		courier:   courier.New(courier.Options{AllowPrivate: o.AllowPrivate, Clock: rt.Clock, Log: rt.Log, MaxConns: o.Connections}),
 		retention: ledger.Micros(o.Retention / time.Microsecond),
-		brisk:     rt.NewPool(briskPool), doubtful: rt.NewPool(doubtfulPool), telling: rt.NewPool(operatorPool),
+		brisk:     rt.NewPool(min(workers, briskPool)), doubtful: rt.NewPool(min(workers, doubtfulPool)), telling: rt.NewPool(operatorPool),
 		letters: sync.Pool{New: func() any { return new([]byte) }},
-		limits:  limits{maxInMemory, maxAtHand, slowAnswer, maxWrittenBytes},
+		limits:  limits{maxInMemory, maxAtHand, slowAnswer, maxWrittenBytes, maxIndexed, maxUntriedPages},
 		faults:  faults{of: make(map[key]*fault)},
 	}
 	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {

@@ -85,8 +85,8 @@ func TestAPayerWhoRefusesIsRejected(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
 	h.decides(id, false)
-	if r := h.must(h.Returned(org, id)); r.Status != payment.Rejected || r.Error != "authentication_failed" {
-		t.Errorf("%s %q", r.Status, r.Error)
+	if r := h.must(h.Returned(org, id)); r.Status != payment.Rejected || why(r.Failure) != "authentication_failed" {
+		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
 	h.has("100000 / 0")
 }
@@ -111,10 +111,8 @@ func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
 		status payment.Status
 		reason string
 	}{
-		`{"otp":"123456"}`:     {payment.Charged, ""},
-		`{"otp":"654321"}`:     {payment.Rejected, "authentication_failed"},
-		`{"status":"charged"}`: {payment.Rejected, "authentication_failed"},
-		`{}`:                   {payment.Rejected, "authentication_failed"},
+		`{"otp":"123456"}`: {payment.Charged, ""},
+		`{"otp":"654321"}`: {payment.Rejected, "authentication_failed"},
 	} {
 		h := open(t)
 		r := h.create(payment.Payment, password, 70, "").Record
@@ -122,8 +120,8 @@ func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
 			t.Fatalf("%s %+v", r.Status, r.Action)
 		}
 		sent := material(r.ID, given)
-		if got := h.must(h.Complete(sent)); got.Status != want.status || got.Error != want.reason {
-			t.Errorf("%s: %s %q", given, got.Status, got.Error)
+		if got := h.must(h.Complete(sent)); got.Status != want.status || why(got.Failure) != want.reason {
+			t.Errorf("%s: %s %q", given, got.Status, why(got.Failure))
 		}
 		if !wiped(sent.Object) {
 			t.Errorf("what was submitted is still there: %s", sent.Object)
@@ -132,6 +130,33 @@ func TestAPasswordIsSubmittedOnceAndDecides(t *testing.T) {
 		_, err := h.Complete(material(r.ID, given))
 		h.refused(err, ledger.Conflict)
 	}
+}
+
+// What lacks the password never reaches the rail, and the payer can still act.
+func TestMaterialWithoutWhatTheRailAskedForIsNotSent(t *testing.T) {
+	h := open(t)
+	id := h.create(payment.Payment, password, 70, "").Record.ID
+	before := h.whole(h.Find(org, id)).Stamp
+	for _, given := range []string{
+		``, `{}`, `{"status":"charged"}`, `{"otp":""}`, `{"otp":" \t"}`, `{"otp":123456}`, `{"otp":null}`, `{"otp":["123456"]}`, `{"OTP":"123456"}`, `{"a":{"otp":"123456"}}`,
+	} {
+		sent := material(id, given)
+		_, err := h.Complete(sent)
+		h.refused(err, ledger.Invalid)
+		var refusal *ledger.Refusal
+		if errors.As(err, &refusal); refusal.Field != "additional_params_for_auth.otp" {
+			t.Errorf("%s: field %q", given, refusal.Field)
+		}
+		if !wiped(sent.Object) {
+			t.Errorf("what was submitted is still there: %s", sent.Object)
+		}
+	}
+	if after := h.whole(h.Find(org, id)).Stamp; after != before {
+		t.Errorf("version %d, before %d", after.Version, before.Version)
+	}
+	h.submitted(id, actors.Complete, 0)
+	h.must(h.Complete(material(id, `{"otp":"123456"}`)))
+	h.is(id, payment.Charged, "")
 }
 
 func TestMaterialAfterItsDeadlineIsRefusedAndNotSent(t *testing.T) {
@@ -199,7 +224,7 @@ func TestAPayoutWaitsForTheChoiceOfAnInstitutionThatWasOffered(t *testing.T) {
 		}
 		h.submitted(r.ID, actors.Complete, 0)
 		if got := h.must(h.Choose(choice(r.ID, bank))); got.Status != payment.Charged {
-			t.Errorf("%s %q", got.Status, got.Error)
+			t.Errorf("%s %q", got.Status, why(got.Failure))
 		}
 		_, err = h.Choose(choice(r.ID, bank))
 		h.refused(err, ledger.Conflict)
@@ -220,14 +245,16 @@ func TestAPayerWhoDoesNothingForHalfAnHourIsRejectedOnceTheProviderHasVoidedIt(t
 	for _, id := range []ledger.ID{payIn, payOut} {
 		h.is(id, payment.Rejected, "payer action expired")
 		h.submitted(id, actors.Void, 1)
-		_, err := h.Complete(material(id, `{}`))
-		h.refused(err, ledger.Conflict)
+		_, err := h.Complete(material(id, `{"otp":"123456"}`))
+		h.refused(err, ledger.Expired)
+		_, err = h.Choose(choice(id, "sim-bank-1"))
+		h.refused(err, ledger.Expired)
 	}
 	h.has("100000 / 0")
 }
 
 func TestWhatAProviderHadChargedWhenThePayersTimeWasOverIsCharged(t *testing.T) {
-	r := scripted(actors.Void, actors.Outcome{Verdict: actors.VerdictRefused, Reason: "already_charged"}).says(actors.Pay, done)
+	r := scripted(actors.Void, actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}).says(actors.Pay, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
 	h.advance(30 * time.Minute)
@@ -245,14 +272,14 @@ func TestWhileTheVoidOfAnExpiredActionIsUnknownNothingElseIsTried(t *testing.T) 
 	_, err := h.Cancel(of(id))
 	h.refused(err, ledger.Conflict)
 	_, err = h.Complete(material(id, `{"otp":"123456"}`))
-	h.refused(err, ledger.Conflict)
+	h.refused(err, ledger.Expired)
 	h.advance(2 * time.Minute)
 	h.is(id, payment.Rejected, "payer action expired")
 	h.submitted(id, actors.Void, 1)
 }
 
 func TestAnExpiredActionWhoseVoidIsRefusedIsVoidedAgainByAnotherName(t *testing.T) {
-	busy := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "busy"}
+	busy := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	r := scripted(actors.Void, busy, busy, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, redirect, 70, "").Record.ID
@@ -340,7 +367,7 @@ func TestAnActionWhoseSealedCardIsLostFails(t *testing.T) {
 	h.start()
 	h.decides(id, true)
 	h.must(h.Returned(org, id))
-	h.is(id, payment.Failed, "card_missing")
+	h.is(id, payment.Failed, "The card's data did not reach the provider.")
 }
 
 // A rail that says again and again that it is ready is not told again at once.
@@ -363,7 +390,9 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 	long := strings.Repeat("€", 1<<20)
 	object := []byte(`{"k":"` + long + `"}`)
 	action := &actors.Action{
-		Type: long, Method: long, URL: "https://" + long, Page: "https://" + long, Material: object, Params: map[string]string{"k": long},
+		Code: long, Deposit: long,
+		Requires: []string{long, "", "1", "2", "3", "4", "5", "6", "7", "8"},
+		Type:     long, Method: long, URL: "https://" + long, Page: "https://" + long, Material: object, Params: map[string]string{"k": long},
 	}
 	for i := range 1_000 {
 		action.Destinations = append(action.Destinations, actors.Destination{ID: strings.Repeat("d", 1+i), Name: long})
@@ -373,7 +402,7 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 		if call.Operation == actors.Void {
 			return done
 		}
-		return actors.Outcome{Verdict: actors.VerdictAction, Reason: long, RRN: long, Status: long, Meta: object, Action: action}
+		return actors.Outcome{Verdict: actors.VerdictAction, Failure: payment.Failure{Detail: long}, RRN: long, Status: long, Meta: object, Action: action}
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	got := h.must(h.begin(payment.Payment, "4242424242424242", 70, func(c *live.Create) {
@@ -384,6 +413,12 @@ func TestWhatARailSaysIsBounded(t *testing.T) {
 	}
 	if len(got.Action.Destinations) != 32 || len(got.Action.Destinations[0].Name) != 255 {
 		t.Errorf("%d destinations", len(got.Action.Destinations))
+	}
+	if got.Action.Code != "" || len(got.Action.Deposit) != 255 {
+		t.Errorf("a code of %d bytes, an address of %d", len(got.Action.Code), len(got.Action.Deposit))
+	}
+	if got := got.Action.Requires; len(got) != 7 || len(got[0]) != 255 || got[1] != "1" {
+		t.Errorf("%d members are required: %.50q", len(got), got)
 	}
 	h.must(h.Cancel(of(got.ID)))
 	h.is(got.ID, payment.Failed, "cancelled")
@@ -398,10 +433,10 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 	quotes := `{"pan":"` + number + `"}`
 	address := "https://rail.example/?pan=" + number
 	for name, o := range map[string]actors.Outcome{
-		"refused": {Verdict: actors.VerdictRefused, Reason: "no such card: " + number, Meta: []byte(quotes)},
+		"refused": {Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "no such card: " + number}, Meta: []byte(quotes)},
 		"charged": {Verdict: actors.VerdictCharged, RRN: number, Meta: []byte(quotes)},
 		"action": {Verdict: actors.VerdictAction, KeepCard: true, Meta: []byte(quotes), Action: &actors.Action{
-			Type: "redirect", URL: address, Page: address, Material: []byte(quotes), Params: map[string]string{"pan": number}}},
+			Type: "redirect", URL: address, Page: address, Code: address, Deposit: number, Material: []byte(quotes), Params: map[string]string{"pan": number}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := openAs(t, func(h *house) { h.on(scripted(actors.Pay, o).says(actors.Pay, done)) })

@@ -39,8 +39,8 @@ func toAnswer(m *outcome) payment.Answer {
 		verdict = payment.SaidNothing
 	}
 	a := payment.Answer{
-		Verdict: verdict, Reason: text(m.Reason), RRN: text(m.RRN), Again: m.Again, Status: payment.Status(m.Status),
-		Meta: object(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0, Inquired: m.inquiry,
+		Verdict: verdict, Failure: shorten(m.Failure), RRN: text(m.RRN), Again: m.Again, Status: payment.Status(m.Status),
+		Meta: object(m.Meta), KeepCard: m.KeepCard && m.card != nil && len(m.card.Number) > 0, Inquired: m.inquiry, Reissued: m.reissue,
 	}
 	if m.Action != nil {
 		a.Action = toAction(m.Action)
@@ -61,12 +61,13 @@ func (m *outcome) conceal() {
 		}
 		return string(hideIn([]byte(s))) // the number itself is never made a string: nobody could wipe it
 	}
-	m.Reason, m.RRN, m.Meta = hide(m.Reason), hide(m.RRN), hideIn(m.Meta)
+	m.Failure.Detail, m.RRN, m.Meta = hide(m.Failure.Detail), hide(m.RRN), hideIn(m.Meta)
 	if m.Action == nil {
 		return
 	}
 	a := *m.Action
 	a.URL, a.Page, a.Material = hide(a.URL), hide(a.Page), hideIn(a.Material)
+	a.Code, a.Deposit = hide(a.Code), hide(a.Deposit)
 	if len(a.Params) > 0 {
 		a.Params = maps.Clone(a.Params)
 		for name, value := range a.Params {
@@ -78,14 +79,22 @@ func (m *outcome) conceal() {
 
 func toAction(a *actors.Action) *payment.Action {
 	action := &payment.Action{
-		Type: text(a.Type), Method: text(a.Method), URL: address(a.URL), Page: address(a.Page), Material: object(a.Material),
+		Type: text(a.Type), Method: text(a.Method), URL: address(a.URL), Page: address(a.Page), Code: code(a.Code), Deposit: text(a.Deposit), Material: object(a.Material),
 	}
 	if len(a.Params) > 0 {
 		params, _ := json.Marshal(a.Params) // a map of strings has a form
 		action.Params = object(params)
 	}
+	for _, name := range a.Requires[:min(len(a.Requires), maxRequired)] {
+		if name = text(name); name != "" {
+			action.Requires = append(action.Requires, name)
+		}
+	}
 	if !a.ExpiresAt.IsZero() {
 		action.ExpiresAt = ledger.MicrosOf(a.ExpiresAt)
+	}
+	if !a.PageUntil.IsZero() {
+		action.PageUntil = ledger.MicrosOf(a.PageUntil)
 	}
 	for _, d := range a.Destinations[:min(len(a.Destinations), maxDestinations)] {
 		if len(d.ID) <= maxText && utf8.ValidString(d.ID) {
@@ -102,8 +111,10 @@ func toAction(a *actors.Action) *payment.Action {
 const (
 	maxText         = 255
 	maxAddress      = 2 << 10
+	maxCode         = 1 << 10 // more would be too small on a screen to be scanned
 	maxObject       = 8 << 10
 	maxDestinations = 32
+	maxRequired     = 8
 )
 
 // text is a rail's text, as much of it as is kept, in valid UTF-8.
@@ -111,8 +122,25 @@ func text(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxText)], "")
 }
 
+// shorten is a rail's failure with as much of its words as is kept. A code that is not
+// published is none.
+func shorten(f payment.Failure) payment.Failure {
+	f.Detail = text(f.Detail)
+	if !f.Code.Published() {
+		f.Code = ""
+	}
+	return f
+}
+
 func address(s string) string {
 	if len(s) > maxAddress || !utf8.ValidString(s) {
+		return ""
+	}
+	return s
+}
+
+func code(s string) string {
+	if len(s) > maxCode || !utf8.ValidString(s) {
 		return ""
 	}
 	return s

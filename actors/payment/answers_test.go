@@ -17,12 +17,12 @@ func TestACardThatARailQuotesIsConcealed(t *testing.T) {
 	const number = "4242424242424242"
 	r := new(rail)
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
-		return actors.Outcome{Verdict: actors.VerdictRefused, Reason: "declined: " + number, Meta: []byte(`{"pan":"` + number + `"}`)}
+		return actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	got := h.create(payment.Payment, number, 70, "").Record
-	if got.Error != "declined: [redacted]" || string(got.RailMeta) != `{"pan":"[redacted]"}` {
-		t.Errorf("%q %s", got.Error, got.RailMeta)
+	if why(got.Failure) != "declined: [redacted]" || string(got.RailMeta) != `{"pan":"[redacted]"}` {
+		t.Errorf("%q %s", why(got.Failure), got.RailMeta)
 	}
 	if strings.Contains(string(live.Encode(got)), number) {
 		t.Error("the record has the number")

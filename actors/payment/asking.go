@@ -13,6 +13,13 @@ import (
 	"mizan/ledger/payment"
 )
 
+// Reissuer is a provider whose rail publishes anew what the payer has to do, where what
+// it has published has ended: it answers as to an inquiry, with the Action. That moves
+// no money, so it needs no intent: what is lost is asked for again by the next reader.
+type Reissuer interface {
+	Reissue(ctx context.Context, q *actors.Question) actors.Outcome
+}
+
 // ask has the provider asked on the pool; its answer comes back by the
 // registry. An error says why the question could not be put. Early says that the
 // record does not want to be woken yet.
@@ -26,9 +33,16 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	if err != nil {
 		return err
 	}
+	if what == payment.AskReissue {
+		able := false
+		if q.reissuer, able = provider.(Reissuer); !able {
+			return nil // what it publishes has no end
+		}
+		q.inquiry.Acting = false
+	}
 	job := func() {
 		// An adapter that panics has said nothing: its call is inquired.
-		answer := outcome{Outcome: actors.Outcome{Verdict: actors.VerdictUnknown}, inquiry: q.call == nil, early: early, op: q.op, card: q.card}
+		answer := outcome{Outcome: actors.Outcome{Verdict: actors.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
 		var through passage
 		defer func() {
@@ -37,6 +51,10 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 			through.leave(&answer.Outcome)
 			service.registry.Tell(key, answer)
 		}()
+		if q.reissuer != nil {
+			answer.Outcome = q.reissuer.Reissue(ctx, q.inquiry)
+			return
+		}
 		if q.call == nil {
 			answer.Outcome = provider.Inquire(ctx, q.inquiry)
 			return
@@ -65,11 +83,12 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 
 // question is what is put to a provider: a call or an inquiry.
 type question struct {
-	call    *actors.Call
-	inquiry *actors.Question
-	op      ledger.ID    // the operation on the charge that the answer is about; zero: the charge
-	card    *secret.Card // comes back with the answer
-	lacking bool         // the call's credential can't be had: it is not made
+	call     *actors.Call
+	inquiry  *actors.Question
+	reissuer Reissuer     // whom the inquiry asks to publish anew; nil: it only asks
+	op       ledger.ID    // the operation on the charge that the answer is about; zero: the charge
+	card     *secret.Card // comes back with the answer
+	lacking  bool         // the call's credential can't be had: it is not made
 }
 
 // question is what the record wants to ask. The card leaves the actor with a
@@ -204,7 +223,7 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 func (t *transaction) settleFor(c *actors.Context, m outcome, stopped ...payment.Attempt) {
 	r := t.record
 	if m.Verdict == actors.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
-		if d, err := t.at(c).Complete(r, false, uuid.New()); err == nil {
+		if d, err := t.at(c).Complete(r, uuid.New()); err == nil {
 			d.Outcome = true // nobody is there to be refused
 			t.commit(c, d, m)
 			return

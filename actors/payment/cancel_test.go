@@ -25,8 +25,8 @@ func TestWhatHasNotSettledIsCancelledAtTheProviderAndFailed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cancelled := h.must(h.Cancel(of(r.ID)))
-			if cancelled.Status != payment.Failed || cancelled.Error != "cancelled" || cancelled.Action != nil {
-				t.Errorf("%s %q", cancelled.Status, cancelled.Error)
+			if cancelled.Status != payment.Failed || why(cancelled.Failure) != "cancelled" || cancelled.Action != nil {
+				t.Errorf("%s %q", cancelled.Status, why(cancelled.Failure))
 			}
 			h.submitted(r.ID, actors.Void, 1)
 			_, err := h.Cancel(of(r.ID))
@@ -59,7 +59,7 @@ func TestWhatNeverReachedAProviderOrIsOverIsNotCancelled(t *testing.T) {
 // If the provider says charged after all, the transaction is charged, and who
 // cancels hears that it could not be.
 func TestACancelThatComesAfterTheSettlementIsRefusedByWhatTheProviderSays(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "already_charged"}
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "already_charged"}}
 	r := scripted(actors.Void, refused).says(actors.Pay, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	for _, card := range []string{"4000000000000077", redirect} {
@@ -75,12 +75,12 @@ func TestACancelThatComesAfterTheSettlementIsRefusedByWhatTheProviderSays(t *tes
 }
 
 func TestACancelThatTheProviderDoesNotGrantLeavesTheChargeAsItIs(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "busy"}
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	r := scripted(actors.Void, refused).says(actors.Pay, actors.Outcome{Verdict: actors.VerdictPending, Again: time.Second}, done)
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	if r := h.must(h.Cancel(of(id))); r.Status != payment.Charging || r.Error != "" {
-		t.Errorf("%s %q", r.Status, r.Error)
+	if r := h.must(h.Cancel(of(id))); r.Status != payment.Charging || why(r.Failure) != "" {
+		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
 	h.advance(time.Second)
 	h.is(id, payment.Charged, "")
@@ -98,7 +98,7 @@ func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 		{"refused", []actors.Outcome{{Verdict: actors.VerdictRefused}}, done, payment.Charged, ""},
 		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, done, payment.Failed, "cancelled"},
 		{"refused, and the charge too", []actors.Outcome{{Verdict: actors.VerdictRefused}},
-			actors.Outcome{Verdict: actors.VerdictRefused, Reason: "card_declined"}, payment.Rejected, "card_declined"},
+			actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, payment.Rejected, "card_declined"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := scripted(actors.Void, lostAnswer, done)
@@ -113,7 +113,7 @@ func TestWhileACancelIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 			h := openAs(t, func(h *house) { h.on(r) })
 			id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			if r := h.must(h.Cancel(of(id))); r.Status != payment.Charging {
-				t.Errorf("%s %q", r.Status, r.Error)
+				t.Errorf("%s %q", r.Status, why(r.Failure))
 			}
 			_, err := h.Cancel(of(id))
 			h.refused(err, ledger.Conflict)
@@ -213,7 +213,7 @@ func TestOperationsThatWaitAreAnsweredAfterAPanic(t *testing.T) {
 // The second "unknown reference" is sought at its instant, whoever comes back or
 // cancels meanwhile: the call may still be on its way.
 func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
-	busy := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "busy"}
+	busy := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
 	for name, meddle := range map[string]func(*house, ledger.ID) (live.Result, error){
 		"the payer comes back": func(h *house, id ledger.ID) (live.Result, error) { return h.Returned(org, id) },
 		"the merchant cancels": func(h *house, id ledger.ID) (live.Result, error) { return h.Cancel(of(id)) },
@@ -242,7 +242,7 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 			}
 			h.advance(time.Second)
 			if got := h.must(meddle(h, id)); got.Status != payment.Charging {
-				t.Errorf("%s %q before the provider time-out has passed", got.Status, got.Error)
+				t.Errorf("%s %q before the provider time-out has passed", got.Status, why(got.Failure))
 			}
 			h.advance(time.Minute)
 			h.is(id, payment.Failed, "interrupted")

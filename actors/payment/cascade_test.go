@@ -53,11 +53,11 @@ func TestARefusalSendsThePaymentOnToTheNextTerminal(t *testing.T) {
 		}
 	})
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
-	if r.Status != payment.Charged || r.Terminal != ids[2] || r.Error != "" {
-		t.Fatalf("%s %q by %v", r.Status, r.Error, r.Terminal)
+	if r.Status != payment.Charged || r.Terminal != ids[2] || why(r.Failure) != "" {
+		t.Fatalf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
 	}
 	if len(r.Attempts) != 2 || r.Attempts[0].Terminal != ids[0] || r.Attempts[1].Terminal != ids[1] ||
-		r.Attempts[1].Reason != "forced_by_terminal" || r.Attempts[1].At != ledger.MicrosOf(start) {
+		why(r.Attempts[1].Failure) != "forced_by_terminal" || r.Attempts[1].At != ledger.MicrosOf(start) {
 		t.Errorf("attempts %+v", r.Attempts)
 	}
 	h.went(r.ID, "created new authorizing new authorizing new authorizing charging charged")
@@ -90,7 +90,7 @@ func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
 	})
 	r := h.create(payment.Payout, "4242424242424242", 100_000, "").Record // all that there is
 	if r.Status != payment.Charged || r.Terminal != ids[2] {
-		t.Fatalf("%s %q by %v", r.Status, r.Error, r.Terminal)
+		t.Fatalf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
 	}
 	if want := slices.Repeat([]string{"100000 / 100000"}, 3); !slices.Equal(during, want) {
 		t.Errorf("balance during the calls: %v", during)
@@ -106,8 +106,8 @@ func TestAPayoutsMoneyIsHeldOnceWhicheverTerminalItIsAt(t *testing.T) {
 func TestWhereAllTerminalsRefuseTheLastAnswerStands(t *testing.T) {
 	h, ids := three(t, 0, plain)
 	r := h.create(payment.Payment, "4000000000009995", 70, "").Record
-	if r.Status != payment.Rejected || r.Error != "insufficient_funds" || r.Terminal != ids[2] || len(r.Attempts) != 2 {
-		t.Errorf("%s %q by %v after %+v", r.Status, r.Error, r.Terminal, r.Attempts)
+	if r.Status != payment.Rejected || why(r.Failure) != "insufficient_funds" || r.Terminal != ids[2] || len(r.Attempts) != 2 {
+		t.Errorf("%s %q by %v after %+v", r.Status, why(r.Failure), r.Terminal, r.Attempts)
 	}
 	if got := h.headroom(usd); got != "0" {
 		t.Errorf("headroom %s", got)
@@ -129,7 +129,7 @@ func TestAnUnknownOutcomeIsNeverSentOn(t *testing.T) {
 
 // Once it was unknown it is not sent on even if the provider refuses at last.
 func TestARefusalAfterAnUnknownOutcomeIsTheEnd(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "card_declined"}
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	r := scripted(actors.Pay, lostAnswer).says(actors.Pay, refused)
 	h, _ := three(t, 0, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -141,13 +141,13 @@ func TestARefusalAfterAnUnknownOutcomeIsTheEnd(t *testing.T) {
 func TestAFailureIsNeverSentOn(t *testing.T) {
 	h, ids := three(t, 0, func(h *house) { h.set(0, failing(directory.FailFailed, 0)) })
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
-	if r.Status != payment.Failed || r.Error != "forced_by_terminal" || r.Terminal != ids[0] || r.Attempts != nil {
-		t.Errorf("%s %q by %v", r.Status, r.Error, r.Terminal)
+	if r.Status != payment.Failed || why(r.Failure) != "forced_by_terminal" || r.Terminal != ids[0] || r.Attempts != nil {
+		t.Errorf("%s %q by %v", r.Status, why(r.Failure), r.Terminal)
 	}
 }
 
 func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testing.T) {
-	notSent := actors.Outcome{Verdict: actors.VerdictNotSent, Reason: "no route to host"}
+	notSent := actors.Outcome{Verdict: actors.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}}
 	r := new(rail)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Terminal.Settings.Fail != "" {
@@ -157,13 +157,13 @@ func TestACallThatNeverLeftIsSentOnAndFailsWhereThereIsNoOtherTerminal(t *testin
 	}
 	h, ids := three(t, 0, func(h *house) { h.on(r) })
 	charged := h.create(payment.Payment, "4242424242424242", 70, "").Record
-	if charged.Status != payment.Charged || charged.Terminal != ids[2] || charged.Attempts[0].Reason != "no route to host" {
+	if charged.Status != payment.Charged || charged.Terminal != ids[2] || why(charged.Attempts[0].Failure) != "no route to host" {
 		t.Errorf("%s by %v after %+v", charged.Status, charged.Terminal, charged.Attempts)
 	}
 	h.terminals = h.terminals[:1]
 	alone := h.create(payment.Payment, "4242424242424242", 70, "").Record
-	if alone.Status != payment.Failed || alone.Error != "no route to host" {
-		t.Errorf("%s %q", alone.Status, alone.Error)
+	if alone.Status != payment.Failed || why(alone.Failure) != "no route to host" {
+		t.Errorf("%s %q", alone.Status, why(alone.Failure))
 	}
 }
 
@@ -233,9 +233,9 @@ func TestWhereTheMoneyDoesNotReachForTheNextTerminalTheFirstAnswerStands(t *test
 		h.add(1, func(s *directory.Settings) { s.FeeFixed, s.FeeOnTop = money.FromUint64(10), true })
 	})
 	r := h.create(payment.Payout, "4000000000000002", 99_995, "").Record
-	if r.Status != payment.Rejected || r.Error != "card_declined" || r.Terminal != h.terminals[1].ID || len(r.Attempts) != 1 ||
-		r.Attempts[0].Outcome != payment.AttemptStopped || r.Attempts[0].Reason != "insufficient balance" {
-		t.Errorf("%s %q by %v after %+v", r.Status, r.Error, r.Terminal, r.Attempts)
+	if r.Status != payment.Rejected || why(r.Failure) != "card_declined" || r.Terminal != h.terminals[1].ID || len(r.Attempts) != 1 ||
+		r.Attempts[0].Outcome != payment.AttemptStopped || why(r.Attempts[0].Failure) != "insufficient balance" {
+		t.Errorf("%s %q by %v after %+v", r.Status, why(r.Failure), r.Terminal, r.Attempts)
 	}
 	h.has("100000 / 0")
 	h.submitted(r.ID, actors.PayOut, 1)
@@ -279,8 +279,8 @@ func TestTheFirstTerminalThatServesThePaymentTakesIt(t *testing.T) {
 	} {
 		r := h.must(h.begin(payment.Payment, "4242424242424242", c.amount, c.change))
 		if c.want < 0 {
-			if r.Status != payment.Rejected || r.Error != "no terminal available" || r.Route != "" {
-				t.Errorf("%+v: %s %q", c, r.Status, r.Error)
+			if r.Status != payment.Rejected || why(r.Failure) != "no terminal available" || r.Route != "" {
+				t.Errorf("%+v: %s %q", c, r.Status, why(r.Failure))
 			}
 			continue
 		}
@@ -328,8 +328,8 @@ func TestAPayoutIsConvertedAndWithoutARateRejected(t *testing.T) {
 	h.has("99929 / 0")
 	h.rates = nil
 	r := h.create(payment.Payout, "4242424242424242", 71, "").Record
-	if r.Status != payment.Rejected || r.Error != "no exchange rate" {
-		t.Errorf("%s %q", r.Status, r.Error)
+	if r.Status != payment.Rejected || why(r.Failure) != "no exchange rate" {
+		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
 	if n := h.calls(r.ID); n != 0 || strings.Contains(h.path(r.ID), "authorizing") {
 		t.Errorf("%d calls, went %s", n, h.path(r.ID))

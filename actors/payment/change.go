@@ -50,12 +50,13 @@ func (t *transaction) claims(to []ledger.Claim, cause any) []ledger.Claim {
 }
 
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
-	notices := t.service.notices(t.key.Org, d)
+	reached := t.service.audience(t.key.Org, d.Record)
+	notices := t.service.notices(t.key.Org, d, &reached)
 	before := t.record
 	if version == 0 {
 		before = nil
 	}
-	countTold(d, before, notices)
+	countTold(d, before, &reached, notices)
 	return posting.Step{
 		Notices: notices,
 		Org:     t.key.Org,

@@ -181,7 +181,7 @@ func (h *house) accounted(many int) {
 		delete(calls, r.ID.String())
 		moved := called && (strings.Contains(line, `"outcome":"charged"`) || strings.Contains(line, `"then":"charged"`))
 		if moved != (r.Status == payment.Charged) {
-			h.t.Errorf("%v %v is %s %q, the rail has %q", r.Type, r.ID, r.Status, r.Error, line)
+			h.t.Errorf("%v %v is %s %q, the rail has %q", r.Type, r.ID, r.Status, why(r.Failure), line)
 		}
 		if !called && r.Status != payment.Failed {
 			h.t.Errorf("%v never arrived and is %s", r.ID, r.Status)

@@ -21,7 +21,7 @@ func twoRails(t *testing.T, rest time.Duration) (h *house, ids [2]ledger.ID, dow
 	r := new(rail)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Terminal.ID == ids[0] && down.Load() {
-			return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: "no route to host", Down: true}
+			return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: payment.Failure{Detail: "no route to host"}, Down: true}
 		}
 		return r.Provider.Submit(ctx, call)
 	}
@@ -45,7 +45,7 @@ func TestATerminalWhoseProviderIsDownIsPassedOver(t *testing.T) {
 	}
 	down.Store(false) // it is not asked, so nobody knows
 	r := h.ends(good, 1, payment.Charged, "")
-	want := payment.Attempt{Terminal: ids[0], Outcome: payment.AttemptSkipped, Reason: "the terminal's circuit is open", Priority: 1,
+	want := payment.Attempt{Terminal: ids[0], Outcome: payment.AttemptSkipped, Failure: payment.Failure{Detail: "the terminal's circuit is open"}, Priority: 1,
 		At: ledger.MicrosOf(h.clock.Now())}
 	if r.Terminal != ids[1] || len(r.Attempts) != 1 || r.Attempts[0] != want {
 		t.Errorf("by %v after %+v, want %+v", r.Terminal, r.Attempts, want)
@@ -53,7 +53,7 @@ func TestATerminalWhoseProviderIsDownIsPassedOver(t *testing.T) {
 	h.set(1, func(*directory.Settings) {})
 	h.terminals[2] = off(h.terminals[2])
 	r = h.ends(good, 1, payment.Rejected, "no terminal available")
-	if len(r.Attempts) != 2 || r.Attempts[0] != want || r.Attempts[1].Outcome != payment.AttemptExcluded || r.Attempts[1].Reason != "it is switched off" {
+	if len(r.Attempts) != 2 || r.Attempts[0] != want || r.Attempts[1].Outcome != payment.AttemptExcluded || why(r.Attempts[1].Failure) != "it is switched off" {
 		t.Errorf("looked at %+v", r.Attempts)
 	}
 }
@@ -137,7 +137,7 @@ func TestWhereNoTerminalIsFoundEachSaysWhy(t *testing.T) {
 		t.Fatalf("looked at %+v", r.Attempts)
 	}
 	for i, a := range r.Attempts {
-		if a.Reason != want[i] || a.Outcome != payment.AttemptExcluded || a.At != ledger.MicrosOf(start) {
+		if why(a.Failure) != want[i] || a.Outcome != payment.AttemptExcluded || a.At != ledger.MicrosOf(start) {
 			t.Errorf("attempt %d: %+v, want %q", i, a, want[i])
 		}
 	}

@@ -38,7 +38,8 @@ const (
 	keyLast4
 	keyPrint
 	keyStatus
-	keyError
+	keyFailureCode
+	keyFailureDetail
 	keyFee
 	keyWithFee
 	keyDest
@@ -64,8 +65,7 @@ const (
 	keyCaptured
 	keyRefunded
 	keyFeeBack
-	keyRefundID
-	keyRefundMsg
+	keyRefunds
 	keyLinkID
 	keyAction
 	keyOp
@@ -74,12 +74,12 @@ const (
 	keyPayerIP
 	keyAttempted
 	keyPriority
-	keyVolumes // windows are texts: read, and written no more
-	keyWindows // volumes, whose windows are numbers
+	keyVolumes
 	keyRenewal
 	keyToken
 	keyTold
 	keyUntold
+	keyUnwanted
 )
 
 // The bits of keyFlags. They are stored, as the keys are.
@@ -91,7 +91,7 @@ const (
 	flagSettledLate
 	flagKeepCard
 	flagKnown
-	flagCounted
+	flagEmptyTxID
 )
 
 type encoder struct {
@@ -159,7 +159,8 @@ func (e *encoder) identity(r *payment.Record) {
 
 func (e *encoder) state(r *payment.Record) {
 	e.text(keyStatus, string(r.Status))
-	e.text(keyError, r.Error)
+	e.text(keyFailureCode, string(r.Failure.Code))
+	e.text(keyFailureDetail, r.Failure.Detail)
 	e.amount(keyFee, r.Fee)
 	e.amount(keyWithFee, r.WithFee)
 	e.amount(keyDest, r.Dest)
@@ -179,6 +180,7 @@ func (e *encoder) state(r *payment.Record) {
 	e.id(keyReversalOf, r.ReversalOf)
 	e.int(keyTold, int64(r.Told))
 	e.int(keyUntold, int64(r.Untold))
+	e.int(keyUnwanted, int64(r.Unwanted))
 }
 
 // address is an IP address in its binary form, without a zone.

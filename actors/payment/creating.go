@@ -13,14 +13,14 @@ import (
 // terminal, the blocklist, limits, and for a payout its account's admission.
 func (t *transaction) begin(c *actors.Context, m *create) {
 	t.create, t.card = m, m.Card
-	reason := payment.Unacceptable(&m.Request, m.Hosted)
+	code := payment.Unacceptable(&m.Request, m.Hosted)
 	switch {
-	case reason != "" && (m.Hosted || reason != payment.AmountOutOfRange):
-		t.reject(c, reason)
+	case code != "" && (m.Hosted || code != payment.AmountOutOfRange):
+		t.reject(c, payment.Failure{Code: code})
 	case m.Hosted:
 		t.commit(c, t.at(c).Host(m.id, m.Partner.Number, m.Request), m)
 	default: // whatever its amount it is an attempt
-		t.judge(c, wanted{org: t.key.Org, partner: m.Partner, request: &m.Request}, m.Card, nil, reason)
+		t.judge(c, wanted{org: t.key.Org, partner: m.Partner, request: &m.Request}, m.Card, nil, payment.Failure{Code: code})
 	}
 }
 
@@ -46,13 +46,13 @@ func (t *transaction) admitted(c *actors.Context, ok bool) {
 		return // answered by a panic meanwhile
 	}
 	if !ok {
-		t.reject(c, payment.InsufficientBalance)
+		t.reject(c, payment.Failure{Code: payment.InsufficientBalance})
 		return
 	}
 	t.commit(c, t.decision, t.create)
 }
 
-func (t *transaction) reject(c *actors.Context, reason string) {
+func (t *transaction) reject(c *actors.Context, reason payment.Failure) {
 	m := t.create
 	request := m.Request
 	request.Asset = t.resolved(request.Asset)
@@ -77,9 +77,9 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 	case ledger.LimitExceeded:
 		t.reject(c, t.decision.Breach(r.Counter))
 	case ledger.InsufficientFunds:
-		t.reject(c, payment.InsufficientBalance)
+		t.reject(c, payment.Failure{Code: payment.InsufficientBalance})
 	case ledger.OutOfRange:
-		t.reject(c, payment.AmountOutOfRange)
+		t.reject(c, payment.Failure{Code: payment.AmountOutOfRange})
 	default: // also the random id of a new record that is in use
 		t.giveUp(m, refusal)
 	}

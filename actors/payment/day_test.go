@@ -13,8 +13,8 @@ import (
 func (h *house) in(currency money.Currency, amount uint64, want string) {
 	h.t.Helper()
 	r := h.must(h.begin(payment.Payment, good, amount, func(c *live.Create) { c.Request.Asset.Currency = currency }))
-	if r.Error != want {
-		h.t.Errorf("%d %s: %s %q, want %q", amount, currency, r.Status, r.Error, want)
+	if why(r.Failure) != want {
+		h.t.Errorf("%d %s: %s %q, want %q", amount, currency, r.Status, why(r.Failure), want)
 	}
 }
 
@@ -82,8 +82,8 @@ func TestThePartnersVolumeBindsBesideTheCards(t *testing.T) {
 	pay := func(print string, amount uint64, want string) {
 		t.Helper()
 		r := h.must(h.begin(payment.Payment, good, amount, func(c *live.Create) { c.Request.CardPrint = print }))
-		if r.Error != want {
-			t.Errorf("%d by %q: %s %q, want %q", amount, print, r.Status, r.Error, want)
+		if why(r.Failure) != want {
+			t.Errorf("%d by %q: %s %q, want %q", amount, print, r.Status, why(r.Failure), want)
 		}
 	}
 	pay("a", 100, "")

@@ -89,7 +89,7 @@ func decodeRest(dec *msgpack.Decoder, key int, r *payment.Record) (err error) {
 	case keyRailMeta:
 		r.RailMeta, err = dec.DecodeBytes()
 		return err
-	case keyCurrency, keyNetwork, keySettlesCurrency, keySettlesNetwork, keyStatus:
+	case keyCurrency, keyNetwork, keySettlesCurrency, keySettlesNetwork, keyStatus, keyFailureCode:
 		s, err := dec.DecodeString()
 		setName(key, r, s)
 		return err
@@ -108,9 +108,9 @@ func decodeRest(dec *msgpack.Decoder, key int, r *payment.Record) (err error) {
 		}
 		return err
 	case keyVolumes:
-		return decodeVolumes(dec, r, cutTexts)
-	case keyWindows:
-		return decodeVolumes(dec, r, cutVolume)
+		return decodeVolumes(dec, r)
+	case keyRefunds:
+		return decodeRefunds(dec, r)
 	case keyRenewal:
 		return decodeRenewal(dec, r)
 	case keyToken:
@@ -123,7 +123,7 @@ func decodeRest(dec *msgpack.Decoder, key int, r *payment.Record) (err error) {
 	case keyOp:
 		return decodeOp(dec, r)
 	case keyPartner, keyType, keyEnv, keyMerchantNegative, keyUnheard, keyInquiries, keyFeeBps, keyFlags, keyHoldTTL, keyHoldUntil,
-		keyAttempted, keyPriority, keyTold, keyUntold:
+		keyAttempted, keyPriority, keyTold, keyUntold, keyUnwanted:
 		v, err := dec.DecodeInt64()
 		setNumber(key, r, v)
 		return err
@@ -161,6 +161,8 @@ func setNumber(key int, r *payment.Record, v int64) {
 		r.Told = uint32(v)
 	case keyUntold:
 		r.Untold = uint32(v)
+	case keyUnwanted:
+		r.Unwanted = uint32(v)
 	}
 }
 
@@ -172,7 +174,7 @@ func setFlags(r *payment.Record, v int64) {
 	r.SettledLate = v&flagSettledLate != 0
 	r.KeepCard = v&flagKeepCard != 0
 	r.Known = v&flagKnown != 0
-	r.Counted = v&flagCounted != 0
+	r.EmptyTxID = v&flagEmptyTxID != 0
 }
 
 func setName(key int, r *payment.Record, s string) {
@@ -187,6 +189,8 @@ func setName(key int, r *payment.Record, s string) {
 		r.Settles.Network = money.Network(s)
 	case keyStatus:
 		r.Status = payment.Status(s)
+	case keyFailureCode:
+		r.Failure.Code = payment.Code(s)
 	}
 }
 
@@ -210,16 +214,14 @@ func textField(key int, r *payment.Record) *string {
 		return &r.CardLast4
 	case keyPrint:
 		return &r.CardPrint
-	case keyError:
-		return &r.Error
+	case keyFailureDetail:
+		return &r.Failure.Detail
 	case keyRoute:
 		return &r.Route
 	case keyShown:
 		return &r.ShownText
 	case keyRRN:
 		return &r.RRN
-	case keyRefundMsg:
-		return &r.RefundMsg
 	}
 	return nil
 }
@@ -260,8 +262,6 @@ func idField(key int, r *payment.Record) *ledger.ID {
 		return &r.ReturnID
 	case keyReversalOf:
 		return &r.ReversalOf
-	case keyRefundID:
-		return &r.RefundID
 	case keyLinkID:
 		return &r.LinkID
 	}

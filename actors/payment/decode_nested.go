@@ -83,13 +83,45 @@ func (r *reader) amount(to *money.Amount) {
 	}
 }
 
+func (r *reader) code(to *payment.Code) {
+	var code string
+	r.text(&code)
+	*to = payment.Code(code)
+}
+
+func (r *reader) failure(to *payment.Failure) {
+	r.code(&to.Code)
+	r.text(&to.Detail)
+}
+
+func decodeRefunds(dec *msgpack.Decoder, to *payment.Record) error {
+	r := &reader{dec: dec}
+	for range r.length() {
+		var f payment.RefundRecord
+		r.array(refundFields, func() {
+			r.id(&f.ID)
+			r.amount(&f.Amount)
+			r.amount(&f.FeeBack)
+			f.Status = payment.RefundStatus(r.number())
+			r.failure(&f.Failure)
+			f.Created = ledger.Micros(r.number())
+			f.Finished = ledger.Micros(r.number())
+		})
+		if r.err != nil {
+			return r.err
+		}
+		to.Refunds = append(to.Refunds, f)
+	}
+	return r.err
+}
+
 func decodeAttempts(dec *msgpack.Decoder, to *payment.Record) error {
 	r := &reader{dec: dec}
 	for range r.length() {
 		var a payment.Attempt
 		r.array(attemptFields, func() {
 			r.id(&a.Terminal)
-			r.text(&a.Reason)
+			r.failure(&a.Failure)
 			a.At = ledger.Micros(r.number())
 			r.text(&a.Outcome)
 			a.Priority = int(r.number())
@@ -102,8 +134,7 @@ func decodeAttempts(dec *msgpack.Decoder, to *payment.Record) error {
 	return r.err
 }
 
-// decodeVolumes reads volumes by what reads one without its limit's id.
-func decodeVolumes(dec *msgpack.Decoder, to *payment.Record, cut func(v *payment.Volume, b []byte) (rest []byte, err error)) error {
+func decodeVolumes(dec *msgpack.Decoder, to *payment.Record) error {
 	b, err := dec.DecodeBytes()
 	if err != nil {
 		return err
@@ -113,7 +144,7 @@ func decodeVolumes(dec *msgpack.Decoder, to *payment.Record, cut func(v *payment
 		if len(b) < len(v.Limit) {
 			return errShort
 		}
-		if b, err = cut(&v, b[copy(v.Limit[:], b):]); err != nil {
+		if b, err = cutVolume(&v, b[copy(v.Limit[:], b):]); err != nil {
 			return err
 		}
 		to.Volumes = append(to.Volumes, v)
@@ -141,14 +172,6 @@ func cutVolume(v *payment.Volume, b []byte) (rest []byte, err error) {
 	return b, err
 }
 
-// cutTexts takes the window and the subject as earlier releases have written them.
-func cutTexts(v *payment.Volume, b []byte) (rest []byte, err error) {
-	if v.Window, b, err = cutText(b); err == nil {
-		v.Subject, b, err = cutText(b)
-	}
-	return b, err
-}
-
 // cutText takes what appendText has appended.
 func cutText(b []byte) (text string, rest []byte, err error) {
 	if len(b) == 0 || len(b) < 1+int(b[0]) {
@@ -167,9 +190,19 @@ func decodeAction(dec *msgpack.Decoder, to *payment.Record) error {
 		r.text(&a.URL)
 		r.bytes(&a.Params)
 		r.text(&a.Page)
+		a.PageUntil = ledger.Micros(r.number())
+		r.text(&a.Code)
+		r.text(&a.Deposit)
 		r.bytes(&a.Material)
 		a.ExpiresAt = ledger.Micros(r.number())
 		a.Until = ledger.Micros(r.number())
+		for range r.length() {
+			var name string
+			if r.text(&name); r.err != nil {
+				return
+			}
+			a.Requires = append(a.Requires, name)
+		}
 		for range r.length() {
 			var d payment.Destination
 			r.array(destinationFields, func() {
@@ -196,7 +229,7 @@ func decodeOp(dec *msgpack.Decoder, to *payment.Record) error {
 		r.amount(&o.FeeBack)
 		r.bool(&o.Heard)
 		o.Unheard, o.Inquiries = uint8(r.number()), uint8(r.number())
-		r.text(&o.Why)
+		r.code(&o.Why)
 		r.bool(&o.Late)
 		var from string
 		r.text(&from)

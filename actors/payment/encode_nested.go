@@ -32,7 +32,7 @@ func (e *encoder) terms(r *payment.Record) {
 		a := &r.Attempts[i]
 		assert.NoError(e.enc.EncodeArrayLen(attemptFields))
 		e.idValue(a.Terminal)
-		e.textValue(a.Reason)
+		e.failureValue(a.Failure)
 		e.intValue(int64(a.At))
 		e.textValue(a.Outcome)
 		e.intValue(int64(a.Priority))
@@ -67,7 +67,7 @@ func (e *encoder) volumes(volumes []payment.Volume) {
 			e.volume = appendText(e.volume, v.Subject)
 		}
 	}
-	e.bytes(keyWindows, e.volume)
+	e.bytes(keyVolumes, e.volume)
 }
 
 // The bits of a volume's head. They are stored.
@@ -91,7 +91,7 @@ func flags(r *payment.Record) (v int64) {
 	}{
 		{r.Fees.OnTop, flagFeeOnTop}, {r.Fees.Refundable, flagFeeRefundable}, {r.Hosted, flagHosted},
 		{r.TwoPhase, flagTwoPhase}, {r.SettledLate, flagSettledLate}, {r.KeepCard, flagKeepCard}, {r.Known, flagKnown},
-		{r.Counted, flagCounted},
+		{r.EmptyTxID, flagEmptyTxID},
 	} {
 		if f.set {
 			v |= f.bit
@@ -107,8 +107,7 @@ func (e *encoder) following(r *payment.Record) {
 	e.amount(keyLastCommit, r.LastCommit)
 	e.amount(keyRefunded, r.Refunded)
 	e.amount(keyFeeBack, r.FeeBack)
-	e.id(keyRefundID, r.RefundID)
-	e.text(keyRefundMsg, r.RefundMsg)
+	e.refunds(r.Refunds)
 	e.id(keyLinkID, r.LinkID)
 	e.bytes(keyRailMeta, r.RailMeta)
 	if r.Action != nil {
@@ -122,8 +121,9 @@ func (e *encoder) following(r *payment.Record) {
 // The lengths of arrays. A reader takes a longer one, and skips what it does
 // not know.
 const (
-	attemptFields     = 5
-	actionFields      = 9
+	attemptFields     = 6
+	refundFields      = 8
+	actionFields      = 13
 	destinationFields = 2
 	opFields          = 11
 )
@@ -135,9 +135,16 @@ func (e *encoder) action(a *payment.Action) {
 	e.textValue(a.URL)
 	assert.NoError(e.enc.EncodeBytes(a.Params))
 	e.textValue(a.Page)
+	e.intValue(int64(a.PageUntil))
+	e.textValue(a.Code)
+	e.textValue(a.Deposit)
 	assert.NoError(e.enc.EncodeBytes(a.Material))
 	e.intValue(int64(a.ExpiresAt))
 	e.intValue(int64(a.Until))
+	assert.NoError(e.enc.EncodeArrayLen(len(a.Requires)))
+	for _, name := range a.Requires {
+		e.textValue(name)
+	}
 	assert.NoError(e.enc.EncodeArrayLen(len(a.Destinations)))
 	for i := range a.Destinations {
 		assert.NoError(e.enc.EncodeArrayLen(destinationFields))
@@ -155,10 +162,35 @@ func (e *encoder) op(o *payment.Op) {
 	assert.NoError(e.enc.EncodeBool(o.Heard))
 	e.intValue(int64(o.Unheard))
 	e.intValue(int64(o.Inquiries))
-	e.textValue(o.Why)
+	e.textValue(string(o.Why))
 	assert.NoError(e.enc.EncodeBool(o.Late))
 	e.textValue(string(o.From))
 	e.textValue(o.Choice)
+}
+
+// refunds are those that were asked for, in their order.
+func (e *encoder) refunds(refunds []payment.RefundRecord) {
+	if len(refunds) == 0 {
+		return
+	}
+	e.array(keyRefunds, len(refunds))
+	for i := range refunds {
+		f := &refunds[i]
+		assert.NoError(e.enc.EncodeArrayLen(refundFields))
+		e.idValue(f.ID)
+		e.amountValue(f.Amount)
+		e.amountValue(f.FeeBack)
+		e.intValue(int64(f.Status))
+		e.failureValue(f.Failure)
+		e.intValue(int64(f.Created))
+		e.intValue(int64(f.Finished))
+	}
+}
+
+// failureValue is two values: the code and the detail.
+func (e *encoder) failureValue(f payment.Failure) {
+	e.textValue(string(f.Code))
+	e.textValue(f.Detail)
 }
 
 func (e *encoder) array(k, n int) {

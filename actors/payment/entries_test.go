@@ -171,8 +171,8 @@ func TestAFeeBeyondTheRangeIsRejected(t *testing.T) {
 	next.Settings.FeeOnTop = true
 	h.terminals = []*directory.Terminal{&next}
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
-	if r.Status != payment.Rejected || r.Error != payment.AmountOutOfRange {
-		t.Errorf("%s %q", r.Status, r.Error)
+	if r.Status != payment.Rejected || r.Failure.Code != payment.AmountOutOfRange {
+		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
 	if n := h.calls(r.ID); n != 0 {
 		t.Errorf("%d provider calls", n)

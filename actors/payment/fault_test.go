@@ -110,11 +110,11 @@ func TestWhereTotalsHaveNoRoomNothingIsBegun(t *testing.T) {
 	})).ID
 	h.fill()
 	r := h.create(payment.Payout, "4242424242424242", 70, "").Record
-	if r.Status != payment.Rejected || r.Error != "amount out of range" {
-		t.Errorf("a payout is %s %q", r.Status, r.Error)
+	if r.Status != payment.Rejected || why(r.Failure) != "amount out of range" {
+		t.Errorf("a payout is %s %q", r.Status, why(r.Failure))
 	}
-	if r := h.must(h.Continue(brings(hosted, "4242424242424242"))); r.Status != payment.Rejected || r.Error != "amount out of range" {
-		t.Errorf("a hosted payout is %s %q", r.Status, r.Error)
+	if r := h.must(h.Continue(brings(hosted, "4242424242424242"))); r.Status != payment.Rejected || why(r.Failure) != "amount out of range" {
+		t.Errorf("a hosted payout is %s %q", r.Status, why(r.Failure))
 	}
 	_, err := h.Refund(part(charged, 0))
 	h.refused(err, ledger.Unavailable)
@@ -143,7 +143,7 @@ func (h *house) touch(id ledger.ID) {
 
 // What the writer refuses because the record has moved meanwhile is decided on again.
 func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "card_declined"}
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	for name, c := range map[string]struct {
 		outcome actors.Outcome
 		want    payment.Status

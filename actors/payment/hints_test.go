@@ -162,7 +162,7 @@ func TestAHintAboutAClosedTransactionHasItExamined(t *testing.T) {
 	} {
 		e := examined{rail: &rail{}}
 		e.examine = func(q *actors.Question) (actors.Report, bool) {
-			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.what, Reason: "said so"}, true
+			return actors.Report{Org: org, Reference: q.Reference, Terminal: q.Terminal.ID, What: c.what, Failure: payment.Failure{Detail: "said so"}}, true
 		}
 		h := openAs(t, func(h *house) {
 			h.scripted = true

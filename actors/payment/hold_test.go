@@ -96,8 +96,8 @@ func TestACancelledHoldIsReleasedAndFailed(t *testing.T) {
 			"void void: Dr L:partner:1:available 70, Cr A:provider:" + h.terminals[1].ID.String() + " 70"},
 	} {
 		id := h.create(kind, "4242424242424242", 70, "").Record.ID
-		if r := h.must(h.Cancel(of(id))); r.Status != payment.Failed || r.Error != "cancelled" || r.Finished == 0 {
-			t.Errorf("%v: %s %q", kind, r.Status, r.Error)
+		if r := h.must(h.Cancel(of(id))); r.Status != payment.Failed || why(r.Failure) != "cancelled" || r.Finished == 0 {
+			t.Errorf("%v: %s %q", kind, r.Status, why(r.Failure))
 		}
 		h.booked(id, entries...)
 		h.has("100000 / 0")
@@ -211,11 +211,11 @@ var (
 )
 
 func TestACommitThatTheRailRefusesLeavesTheHoldAsItWas(t *testing.T) {
-	r := scripted(actors.Capture, actors.Outcome{Verdict: actors.VerdictRefused, Reason: "too_late"})
+	r := scripted(actors.Capture, actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "too_late"}})
 	h := twoPhased(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	if r := h.must(h.Commit(part(id, 0))); r.Status != payment.PaymentHeld || r.Error != "too_late" {
-		t.Errorf("%s %q", r.Status, r.Error)
+	if r := h.must(h.Commit(part(id, 0))); r.Status != payment.PaymentHeld || why(r.Failure) != "too_late" {
+		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
 	h.advance(directory.DefaultHoldTTL)
 	h.is(id, payment.Failed, "hold expired")
@@ -233,7 +233,7 @@ func TestWhileACommitIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 	}{
 		{"done", []actors.Outcome{done}, payment.Charged, "", "100070 / 0", 1},
 		{"pending, then done", []actors.Outcome{{Verdict: actors.VerdictPending, Again: time.Second}, done}, payment.Charged, "", "100070 / 0", 1},
-		{"refused", []actors.Outcome{{Verdict: actors.VerdictRefused, Reason: "no"}}, payment.PaymentHeld, "no", "100000 / 0", 1},
+		{"refused", []actors.Outcome{{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.PaymentHeld, "no", "100000 / 0", 1},
 		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, payment.Charged, "", "100070 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestWhileACommitIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 			h := twoPhased(t, func(h *house) { h.on(r) })
 			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			if r := h.must(h.Commit(part(id, 0))); r.Status != payment.PaymentHeld {
-				t.Errorf("%s %q", r.Status, r.Error)
+				t.Errorf("%s %q", r.Status, why(r.Failure))
 			}
 			_, err := h.Commit(part(id, 0))
 			h.refused(err, ledger.Conflict)
@@ -260,7 +260,7 @@ func TestWhileACommitIsUnknownNothingElseIsTriedAndItsInquiryDecides(t *testing.
 }
 
 func TestAHoldThatTheRailHasCapturedByItselfIsChargedWhenItShouldExpire(t *testing.T) {
-	r := scripted(actors.Void, actors.Outcome{Verdict: actors.VerdictRefused, Reason: "captured"})
+	r := scripted(actors.Void, actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "captured"}})
 	r.inquire = func(context.Context, *actors.Question) actors.Outcome { return done }
 	h := twoPhased(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -296,7 +296,7 @@ func TestAHoldThatTheRailHasCapturedAfterALostCommitIsChargedForThatMuch(t *test
 		case actors.Capture:
 			return lostAnswer
 		case actors.Void:
-			return actors.Outcome{Verdict: actors.VerdictRefused, Reason: "captured"}
+			return actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "captured"}}
 		}
 		return r.Provider.Submit(ctx, call)
 	}

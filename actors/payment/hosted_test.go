@@ -2,6 +2,8 @@ package payment_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	live "mizan/actors/payment"
 	"mizan/internal/secret"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
@@ -97,6 +100,9 @@ func TestAHostedPageThatIsNotUsedInHalfAnHourIsRejectedWithoutAProvider(t *testi
 	number := late.Card.Number
 	_, err := h.Continue(late)
 	h.refused(err, ledger.NotContinuable)
+	if !strings.Contains(err.Error(), "the payer's time is over") {
+		t.Error(err)
+	}
 	if !wiped(number) {
 		t.Error("the card is still there")
 	}
@@ -112,23 +118,63 @@ func TestOnlyAHostedPaymentThatWaitsIsContinued(t *testing.T) {
 
 func TestAHostedPaymentThatNoTerminalServesIsRejectedAndItsCardWiped(t *testing.T) {
 	h := open(t)
+	id := h.hosted("").Record.ID
+	c := brings(id, "4242424242424242")
+	h.terminals = nil
+	number := c.Card.Number
+	if r := h.must(h.Continue(c)); r.Status != payment.Rejected || why(r.Failure) != "no terminal available" || r.CardLast4 != "4242" {
+		t.Errorf("%s %q", r.Status, why(r.Failure))
+	}
+	if !wiped(number) {
+		t.Error("the card is still there")
+	}
+	h.went(id, "created rejected")
+	if n := h.calls(id); n != 0 {
+		t.Errorf("%d provider calls", n)
+	}
+}
+
+// DECISIONS: a route that is not offered leaves the payment waiting, as any other flow
+// that can't continue.
+func TestARouteThatIsNotOfferedLeavesTheHostedPaymentWaiting(t *testing.T) {
+	h := open(t)
+	id := h.hosted("").Record.ID
+	offered := h.terminals
 	for name, change := range map[string]func(*live.Continue){
-		"by a route that there is not": func(c *live.Continue) { c.Route = "another" },
-		"at all":                       func(*live.Continue) { h.terminals = nil },
+		"a rail that there is not":          func(c *live.Continue) { c.Route = "another" },
+		"a rail in another case":            func(c *live.Continue) { c.Route = "Simulator" },
+		"a rail that has no terminal":       func(*live.Continue) { h.terminals = nil },
+		"a rail whose terminal is too dear": func(*live.Continue) { h.terminals = dear(offered[0]) },
 	} {
-		id := h.hosted("").Record.ID
 		c := brings(id, "4242424242424242")
 		c.Route = "simulator"
 		change(&c)
 		number := c.Card.Number
-		if r := h.must(h.Continue(c)); r.Status != payment.Rejected || r.Error != "no terminal available" || r.CardLast4 != "4242" {
-			t.Errorf("%s: %s %q", name, r.Status, r.Error)
+		_, err := h.Continue(c)
+		h.refused(err, ledger.NotContinuable)
+		var refusal *ledger.Refusal
+		if errors.As(err, &refusal); refusal.Field != "route" {
+			t.Errorf("%s: field %q", name, refusal.Field)
 		}
 		if !wiped(number) {
 			t.Errorf("%s: the card is still there", name)
 		}
-		h.went(id, "created rejected")
+		h.is(id, payment.Created, "")
+		h.terminals = offered
 	}
+	h.went(id, "created")
+	c := brings(id, "4242424242424242")
+	c.Route = "simulator"
+	h.must(h.Continue(c))
+	h.is(id, payment.Charged, "")
+	h.submitted(id, actors.Pay, 1)
+}
+
+// dear is a terminal that takes no small amounts.
+func dear(from *directory.Terminal) []*directory.Terminal {
+	terminal, least := *from, money.FromUint64(1_000_000)
+	terminal.Settings.MinAmount = &least
+	return []*directory.Terminal{&terminal}
 }
 
 func TestOfManyWhoContinueOneGoesOn(t *testing.T) {

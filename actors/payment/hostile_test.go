@@ -132,7 +132,7 @@ func TestASecondRestartDoesNotShortenTheWaitForACallOnItsWay(t *testing.T) {
 	for range 3 {
 		h.restart()
 		if r := h.read(id); r.Status != payment.Authorizing || r.Unheard != 1 {
-			t.Fatalf("after another restart: %s %q, unheard %d", r.Status, r.Error, r.Unheard)
+			t.Fatalf("after another restart: %s %q, unheard %d", r.Status, why(r.Failure), r.Unheard)
 		}
 	}
 	h.advance(9 * time.Second)
@@ -141,8 +141,8 @@ func TestASecondRestartDoesNotShortenTheWaitForACallOnItsWay(t *testing.T) {
 		t.Fatalf("%s before the provider time-out has passed", got)
 	}
 	h.advance(time.Second)
-	if r := h.read(id); r.Status != payment.Failed || r.Error != payment.Interrupted {
-		t.Errorf("%s %q", r.Status, r.Error)
+	if r := h.read(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
+		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
 }
 

@@ -177,7 +177,7 @@ func (h *house) start() {
 		h.witness = &witness{Provider: provider, h: h, journal: h.journal}
 		provider = reporting(h.witness, provider)
 	}
-	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: quiet, Handling: h.handling})
+	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: quiet, Sealer: h.keyring, Handling: h.handling})
 	admission := h.admission
 	if admission == nil {
 		accounts := account.New(h.runtime)
@@ -391,8 +391,8 @@ func isRefusal(err error, code ledger.Code) bool {
 func (h *house) is(id ledger.ID, status payment.Status, reason string) *payment.Record {
 	h.t.Helper()
 	r := h.read(id)
-	if r.Status != status || r.Error != reason {
-		h.t.Errorf("%v is %s %q, want %s %q", r.Type, r.Status, r.Error, status, reason)
+	if r.Status != status || why(r.Failure) != reason {
+		h.t.Errorf("%v is %s %q, want %s %q", r.Type, r.Status, why(r.Failure), status, reason)
 	}
 	return r
 }
@@ -457,4 +457,34 @@ func (h *house) sealed(id ledger.ID) bool {
 		h.t.Fatal(err)
 	}
 	return found
+}
+
+// why names a failure in short: the code where the catalogue's sentence says no more
+// than that, or else the text.
+func why(f payment.Failure) string {
+	if text := f.Describe("en"); f.Detail != "" || !strings.HasSuffix(text, ".") {
+		return text
+	}
+	return string(f.Code)
+}
+
+// refundMsg is how the last refund stands: "refunded", "refund pending", or why it failed.
+func refundMsg(r *payment.Record) string {
+	f := r.LastRefund()
+	switch {
+	case f == nil:
+		return ""
+	case f.Status == payment.RefundSucceeded:
+		return "refunded"
+	case f.Status == payment.RefundIsPending:
+		return "refund pending"
+	}
+	return why(f.Failure)
+}
+
+func refundID(r *payment.Record) ledger.ID {
+	if f := r.LastRefund(); f != nil {
+		return f.ID
+	}
+	return ledger.ID{}
 }

@@ -88,8 +88,8 @@ func TestACallThatNeverArrivedIsInquiredTwiceAndInterrupted(t *testing.T) {
 			t.Errorf("%v: %s before the provider time-out has passed", kind, got)
 		}
 		h.advance(time.Second)
-		if r := h.read(id); r.Status != payment.Failed || r.Error != payment.Interrupted {
-			t.Errorf("%v: %s %q", kind, r.Status, r.Error)
+		if r := h.read(id); r.Status != payment.Failed || r.Failure.Code != payment.Interrupted {
+			t.Errorf("%v: %s %q", kind, r.Status, why(r.Failure))
 		}
 		if got := h.balance(); got != "100000 / 0" {
 			t.Errorf("%v: balance %s", kind, got)
@@ -138,7 +138,7 @@ func TestAnAdapterThatPanicsHasSaidNothingAndIsInquired(t *testing.T) {
 	h.start()
 	r := h.create(payment.Payment, "4242424242424242", 70, "").Record
 	if r.Status != payment.Charging {
-		t.Fatalf("%s %q", r.Status, r.Error)
+		t.Fatalf("%s %q", r.Status, why(r.Failure))
 	}
 	h.advance(10 * time.Second)
 	if got := h.read(r.ID).Status; got != payment.Charged || h.calls(r.ID) != 1 {

@@ -289,8 +289,8 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 		if waits(r) {
 			t.Errorf("%v is %s for ever", r.ID, r.Status)
 		}
-		if strings.HasPrefix(r.Error, payment.LimitBreached) {
-			t.Errorf("%v stands in its own way: %s", r.ID, r.Error)
+		if strings.HasPrefix(why(r.Failure), "limit exceeded: ") {
+			t.Errorf("%v stands in its own way: %s", r.ID, why(r.Failure))
 		}
 	})
 	if n != 1 {

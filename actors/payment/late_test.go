@@ -17,7 +17,7 @@ import (
 func (h *house) tells(id ledger.ID, what actors.Reported, reason string) {
 	h.t.Helper()
 	h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{
-		Org: org, Reference: id, Terminal: h.read(id).Terminal, What: what, Reason: reason,
+		Org: org, Reference: id, Terminal: h.read(id).Terminal, What: what, Failure: payment.Failure{Detail: reason},
 	}))
 	h.runtime.Quiesce()
 }
@@ -37,8 +37,8 @@ func TestMoneyThatMovesForAClosedPaymentWaitsInSuspenseAndIsGivenBack(t *testing
 			}
 			h.tells(closed.ID, actors.Settled, "")
 			h.advance(time.Second)
-			r := h.is(closed.ID, closed.Status, closed.Error)
-			if !r.SettledLate || r.RefundID == (ledger.ID{}) || r.RefundMsg != "refunded" || r.Finished != closed.Finished {
+			r := h.is(closed.ID, closed.Status, why(closed.Failure))
+			if !r.SettledLate || refundID(r) == (ledger.ID{}) || refundMsg(r) != "refunded" || r.Finished != closed.Finished {
 				t.Errorf("%+v", r)
 			}
 			h.booked(r.ID, lateIn, lateBack)
@@ -54,13 +54,13 @@ func TestMoneyThatMovesForAClosedPaymentWaitsInSuspenseAndIsGivenBack(t *testing
 
 func TestMoneyInSuspenseThatTheRailDoesNotTakeBackStaysThere(t *testing.T) {
 	h := openAs(t, func(h *house) {
-		h.on(scripted(actors.Refund, actors.Outcome{Verdict: actors.VerdictRefused, Reason: "no"}))
+		h.on(scripted(actors.Refund, actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "no"}}))
 	})
 	id := h.create(payment.Payment, "4000000000000002", 70, "").Record.ID
 	h.tells(id, actors.Settled, "")
 	h.advance(time.Hour)
-	if r := h.is(id, payment.Rejected, "card_declined"); r.RefundMsg != "no" {
-		t.Errorf("%q", r.RefundMsg)
+	if r := h.is(id, payment.Rejected, "card_declined"); refundMsg(r) != "no" {
+		t.Errorf("%q", refundMsg(r))
 	}
 	h.booked(id, lateIn)
 }
@@ -198,12 +198,12 @@ func TestAReversalWhileARefundIsUnderWayTakesWhatIsLeft(t *testing.T) {
 			h := openAs(t, func(h *house) { h.on(scripted(actors.Refund, c.refund).says(actors.Refund, c.says)) })
 			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			h.must(h.Refund(part(id, 30)))
-			h.tells(id, actors.TakenBack, "chargeback")
+			h.tells(id, actors.TakenBack, "taken_back")
 			if r := h.read(id); r.Status == payment.Reversed {
 				t.Error("reversed under a refund")
 			}
 			h.advance(time.Minute)
-			r := h.is(id, payment.Reversed, "chargeback")
+			r := h.is(id, payment.Reversed, "taken_back")
 			back := h.is(r.ReturnID, payment.Charged, "")
 			if back.Type != payment.Payout || back.Amount != money.FromUint64(c.amount) || string(back.MerchantMeta) != `{"reversal_of":"`+id.String()+`"}` {
 				t.Errorf("the return is %+v", back)
@@ -220,7 +220,7 @@ func TestAReversalOfWhatWasRefundedWhollyTakesNothing(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	h.must(h.Refund(part(id, 0)))
-	h.tells(id, actors.TakenBack, "chargeback")
+	h.tells(id, actors.TakenBack, "taken_back")
 	h.is(id, payment.Refunded, "")
 	h.has("100000 / 0")
 	if n := h.runtime.Live(); n != 0 {
@@ -234,7 +234,7 @@ func TestAReversalOfACommitTakesWhatWasCaptured(t *testing.T) {
 	id := h.create(payment.Payment, "4000000000000259", 70, "").Record.ID
 	h.must(h.Commit(part(id, 50)))
 	h.advance(time.Minute)
-	r := h.is(id, payment.Reversed, "chargeback")
+	r := h.is(id, payment.Reversed, "taken_back")
 	if back := h.read(r.ReturnID); back.Amount != money.FromUint64(50) {
 		t.Errorf("%v is taken back", back.Amount)
 	}

@@ -21,8 +21,8 @@ type judging struct {
 	operation *operation // the continuation of a hosted one; nil: a create
 	elsewhere *elsewhere // or one that goes on to another terminal
 
-	terms   payment.Terms // without a terminal: none was found
-	reason  string        // why it is rejected; empty: nothing has spoken against it
+	terms   payment.Terms   // without a terminal: none was found
+	reason  payment.Failure // why it is rejected; zero: nothing has spoken against it
 	attempt directory.Attempt
 	paces   []*directory.Limit // that count it
 	counted bool               // by them
@@ -31,13 +31,13 @@ type judging struct {
 // judge chooses a terminal, unless there is a reason not to, and asks what bounds
 // the transaction. Nearly always nothing does, and nothing is made to find that
 // out.
-func (t *transaction) judge(c *actors.Context, w wanted, card *secret.Card, m *operation, reason string) {
+func (t *transaction) judge(c *actors.Context, w wanted, card *secret.Card, m *operation, reason payment.Failure) {
 	s := t.service
 	t.judged, t.counted = nil, nil
 	w.at = ledger.MicrosOf(c.Now())
 	w.request.Attempted = w.at
 	var terms payment.Terms
-	if reason == "" {
+	if reason.IsZero() {
 		terms = s.terms(&w)
 	}
 	limits := s.directory.Limits(w.org, w.partner.Number)
@@ -70,8 +70,8 @@ type counting struct {
 func (t *transaction) hold(c *actors.Context, j *judging, limits []*directory.Limit, listed bool) {
 	if !j.terms.Found() {
 		j.terms.Asset = j.request.Asset
-		if j.reason == "" {
-			j.reason = payment.NoTerminal
+		if j.reason.IsZero() {
+			j.reason = payment.Failure{Code: payment.NoTerminal}
 		}
 	}
 	var payer directory.Payer
@@ -79,13 +79,13 @@ func (t *transaction) hold(c *actors.Context, j *judging, limits []*directory.Li
 		payer = payerOf(j.request, j.card)
 	}
 	j.attempt = j.attempted(&j.terms, payer)
-	if listed && j.reason == "" {
+	if listed && j.reason.IsZero() {
 		j.reason = t.service.blocked(j.org, j.attempt.Payer)
 	}
-	if breach := j.within(t.service, limits); j.reason == "" {
+	if breach := j.within(t.service, limits); j.reason.IsZero() {
 		j.reason = breach
 	}
-	if j.reason == "" && (len(j.paces) == 0 || t.countNow(j)) {
+	if j.reason.IsZero() && (len(j.paces) == 0 || t.countNow(j)) {
 		t.route(c, j)
 		return
 	}
@@ -98,12 +98,12 @@ func (t *transaction) hold(c *actors.Context, j *judging, limits []*directory.Li
 	t.pace(c, kept)
 }
 
-// blocked is why a payer is rejected; empty: nobody has listed anything of it.
-func (s *Service) blocked(org ledger.ID, payer directory.Payer) string {
+// blocked is why a payer is rejected; zero: the blocklist does not name the payer.
+func (s *Service) blocked(org ledger.ID, payer directory.Payer) payment.Failure {
 	if kind, blocked := s.directory.Blocked(org, &payer); blocked {
-		return payment.Blocklisted + kind
+		return payment.Failure{Code: payment.AntiFraud, Detail: kind}
 	}
-	return ""
+	return payment.Failure{}
 }
 
 // claimed is who has a create's txid already.
@@ -161,7 +161,7 @@ func (t *transaction) pace(c *actors.Context, j *judging) {
 
 // looked are the terminals that were looked at for a transaction that is
 // rejected for the reason.
-func (t *transaction) looked(c *actors.Context, reason string) []payment.Attempt {
+func (t *transaction) looked(c *actors.Context, reason payment.Failure) []payment.Attempt {
 	j, refused := t.judged, t.decision.Record
 	switch {
 	case j == nil && refused == nil:
@@ -171,7 +171,7 @@ func (t *transaction) looked(c *actors.Context, reason string) []payment.Attempt
 		return terms.Stopped(reason, c.Now())
 	case j.terms.Found():
 		return j.terms.Stopped(reason, c.Now())
-	case reason != payment.NoTerminal:
+	case reason.Code != payment.NoTerminal:
 		return nil // none was looked for
 	default:
 		return t.service.explained(&j.wanted, j.terms.Skipped)
@@ -205,7 +205,7 @@ func personalVolume(l *directory.Limit) bool { return l.Kind.Volume() && persona
 // writer judges, and keeps those that count attempts. It returns what is breached.
 // The bounds of volumes are the same for many attempts where no limit on them is
 // personal.
-func (j *judging) within(s *Service, limits []*directory.Limit) (breach string) {
+func (j *judging) within(s *Service, limits []*directory.Limit) (breach payment.Failure) {
 	var (
 		today  *day
 		volume chosen
@@ -216,7 +216,7 @@ func (j *judging) within(s *Service, limits []*directory.Limit) (breach string) 
 		switch {
 		case !bounds:
 		case l.Kind == directory.PerTransaction:
-			if breach == "" && l.MaxAmount.Less(j.request.Amount) {
+			if breach.IsZero() && l.MaxAmount.Less(j.request.Amount) {
 				breach = breachOf(l)
 			}
 		case l.Kind == directory.Velocity:
@@ -248,21 +248,9 @@ func (j *judging) bind(b payment.Bound, most int) {
 }
 
 // breachOf is why a transaction is rejected that would pass the limit.
-func breachOf(l *directory.Limit) string {
-	switch l.Kind {
-	case directory.DailyVolume:
-		return breachedDay
-	case directory.MonthlyVolume:
-		return breachedMonth
-	}
-	return payment.LimitBreached + string(l.Kind)
+func breachOf(l *directory.Limit) payment.Failure {
+	return payment.Failure{Code: payment.LimitExceeded, Detail: string(l.Kind)}
 }
-
-// What nearly every payment under a limit needs is not built each time.
-const (
-	breachedDay   = payment.LimitBreached + string(directory.DailyVolume)
-	breachedMonth = payment.LimitBreached + string(directory.MonthlyVolume)
-)
 
 func boundOf(l *directory.Limit, today, subject string) payment.Bound {
 	return payment.Bound{
@@ -299,7 +287,7 @@ func (t *transaction) paced(c *actors.Context, m paced) {
 		t.uncountable(c, j, m.err)
 		return
 	}
-	if m.breached != nil && j.reason == "" {
+	if m.breached != nil && j.reason.IsZero() {
 		j.reason = breachOf(m.breached)
 	}
 	t.route(c, j)
@@ -345,11 +333,11 @@ func (t *transaction) uncount() {
 func (t *transaction) route(c *actors.Context, j *judging) {
 	m := j.operation
 	switch {
-	case m == nil && j.reason != "":
+	case m == nil && !j.reason.IsZero():
 		t.reject(c, j.reason)
 	case m == nil:
 		t.creates(c, &j.terms)
-	case j.reason != "":
+	case !j.reason.IsZero():
 		m.with.Credentials.Attempted = j.at
 		t.refuseContinue(c, m, j.reason)
 	default:

@@ -46,7 +46,7 @@ func (h *house) admitted() (passed, breached int) {
 	h.transactions(v, func(r *payment.Record, _ posting.Stamp) {
 		switch {
 		case r.Waiting():
-		case strings.HasPrefix(r.Error, payment.LimitBreached):
+		case strings.HasPrefix(why(r.Failure), "limit exceeded: "):
 			breached++
 		default:
 			passed++
@@ -302,10 +302,10 @@ func TestAnAttemptThatCannotBeCountedLeavesNothing(t *testing.T) {
 	}
 	c.set(nil, nil)
 	if r := h.must(h.try(payment.Payment, "order")); r.Status != payment.Charged {
-		t.Errorf("%s %q", r.Status, r.Error)
+		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
 	if r := h.must(h.Continue(brings(hosted, good))); r.Status != payment.Charged {
-		t.Errorf("%s %q", r.Status, r.Error)
+		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
 	h.usage(l, "", "2 0")
 }
@@ -327,7 +327,7 @@ func TestAPayersTimeThatEndsWhileAnAttemptIsCountedIsKept(t *testing.T) {
 	close(hold)
 	soon(t, "the continuation", func() { <-answer })
 	h.runtime.Quiesce()
-	h.is(hosted, payment.Rejected, payment.ActionExpired)
+	h.is(hosted, payment.Rejected, "payer action expired")
 }
 
 // Two pages of one payer with the same key: the one that comes second is no
@@ -367,8 +367,8 @@ func TestARejectedAttemptCountsOnTheNetworkOfItsTerminal(t *testing.T) {
 	pay := func(amount uint64, want string) {
 		t.Helper()
 		r := h.must(h.begin(payment.Payment, good, amount, func(c *live.Create) { c.Request.Asset.Currency = "USDT" }))
-		if r.Error != want || r.Asset != tron {
-			t.Errorf("%s %q on %q, want %q", r.Status, r.Error, r.Asset.Network, want)
+		if why(r.Failure) != want || r.Asset != tron {
+			t.Errorf("%s %q on %q, want %q", r.Status, why(r.Failure), r.Asset.Network, want)
 		}
 	}
 	pay(6, "limit exceeded: per_transaction")

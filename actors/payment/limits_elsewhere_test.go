@@ -24,7 +24,7 @@ func passingOn(t *testing.T, limits func(ids [3]ledger.ID) []*directory.Limit) (
 // tried is the record's attempts: outcome and reason of each.
 func tried(r *payment.Record) (texts []string) {
 	for _, a := range r.Attempts {
-		texts = append(texts, a.Outcome+": "+a.Reason)
+		texts = append(texts, a.Outcome+": "+why(a.Failure))
 	}
 	return texts
 }

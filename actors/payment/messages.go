@@ -9,6 +9,7 @@ import (
 	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // reply is what a waiting caller gets.
@@ -108,6 +109,7 @@ type outcome struct {
 	actors.Outcome
 	inquiry bool      // it answers a question; else a submission
 	early   bool      // and was put before the record wanted to be woken
+	reissue bool      // and asked the rail to publish anew what the payer has to do
 	op      ledger.ID // the operation on the charge that it is about; zero: the charge
 	card    *secret.Card
 }
@@ -117,6 +119,9 @@ func (outcome) Expected() {}
 
 // reported is what a rail said unasked.
 type reported struct{ actors.Report }
+
+// failure is what the rail says of why.
+func (m *reported) failure() payment.Failure { return shorten(m.Failure) }
 
 // Lasting implements actors.Lasting: the rail is not asked for it again.
 func (reported) Lasting() {}
@@ -132,6 +137,7 @@ const (
 	choose
 	proceed
 	returned
+	reissue
 )
 
 // operation asks for something to be done with a transaction.
@@ -142,6 +148,7 @@ type operation struct {
 	amount   *money.Amount
 	material []byte
 	choice   string
+	page     bool // for reissue: the payer's page asks
 	with     Continue
 }
 

@@ -8,6 +8,7 @@ import (
 	"mizan/actors"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
+	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/posting"
@@ -16,7 +17,7 @@ import (
 // facts are what a notice says beside what never changes of its transaction.
 type facts struct {
 	status  payment.Status
-	failure string // error_description, English
+	failure payment.Failure
 	withFee money.Amount
 	dest    money.Amount
 	lang    string // the partner's
@@ -30,17 +31,47 @@ type told struct {
 	facts  facts
 }
 
+// audience is whom the transitions of a record are told to, as the settings are now.
+type audience struct {
+	to       ledger.ID // the destination of webhooks
+	set      bool      // an address is set there
+	terminal *directory.Terminal
+}
+
+// audience finds the merchant's destination: a terminal's, or, where there is none to
+// ask, the partner's.
+func (s *Service) audience(org ledger.ID, r *payment.Record) (a audience) {
+	if s.addresses == nil {
+		return a
+	}
+	if a.to, a.set = s.addresses.Told(org, r.Partner, r.Asset.Env, r.Terminal); a.to != (ledger.ID{}) {
+		a.terminal, _ = s.directory.Terminal(org, a.to)
+	}
+	return a
+}
+
+// wants tells whether the merchant is notified of the event's status. Where there is no
+// terminal to say so the default decides.
+func (a *audience) wants(e *ledger.Event) bool {
+	byDefault := payment.NotifiedByDefault(payment.Status(e.To))
+	if a.terminal == nil {
+		return byDefault
+	}
+	return a.terminal.Notification.Notifies(e.To, byDefault)
+}
+
 // notices are what a step tells the merchant, of each event its status and all else
 // as the last event has left it, and what it tells the terminal's operators.
-func (s *Service) notices(org ledger.ID, d *payment.Decision) (notices []posting.Notice) {
+func (s *Service) notices(org ledger.ID, d *payment.Decision, a *audience) (notices []posting.Notice) {
 	for i := range d.Events {
 		e := &d.Events[i]
-		if !payment.Tells(e) {
+		if !payment.Notifiable(e) {
 			continue
 		}
-		if to, about := s.telling(org, d.Record, e); about != nil {
+		if a.set && a.wants(e) {
+			about := s.telling(org, d.Record, e)
 			notices = append(notices, posting.Notice{
-				Event: i, Channel: posting.Webhook, To: to, Body: about.facts.append(nil, d.Record), About: about,
+				Event: i, Channel: posting.Webhook, To: a.to, Body: about.facts.append(nil, d.Record), About: about,
 			})
 		}
 		if body := s.alert(org, d.Record, e); body != nil {
@@ -50,17 +81,10 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision) (notices []posting
 	return notices
 }
 
-// telling is what the merchant is told of an event, and where; nil: nothing.
-func (s *Service) telling(org ledger.ID, r *payment.Record, e *ledger.Event) (to ledger.ID, about *told) {
-	if s.addresses == nil {
-		return to, nil
-	}
-	to, set := s.addresses.Told(org, r.Partner, r.Asset.Env, r.Terminal)
-	if !set {
-		return to, nil
-	}
-	return to, &told{record: r, facts: facts{
-		status: payment.Status(e.To), failure: r.Error, withFee: r.WithFee, dest: r.Dest,
+// telling is what the merchant is told of an event.
+func (s *Service) telling(org ledger.ID, r *payment.Record, e *ledger.Event) *told {
+	return &told{record: r, facts: facts{
+		status: payment.Status(e.To), failure: r.Failure, withFee: r.WithFee, dest: r.Dest,
 		lang: s.lang(org, r.Partner), rail: r.RailMeta,
 	}}
 }
@@ -85,14 +109,14 @@ const (
 )
 
 func (f *facts) append(dst []byte, r *payment.Record) []byte {
-	number, _ := payment.ToldNumber(f.status)
+	number, _ := payment.NotifiedNumber(f.status)
 	var flags byte
 	for _, has := range []struct {
 		flag byte
 		set  bool
 	}{
 		{hasWithFee, f.withFee != r.Amount}, {hasDest, f.dest != r.Amount},
-		{hasFailure, f.failure != ""}, {hasLang, f.lang != ""}, {hasRail, len(f.rail) > 0},
+		{hasFailure, !f.failure.IsZero()}, {hasLang, f.lang != ""}, {hasRail, len(f.rail) > 0},
 	} {
 		if has.set {
 			flags |= has.flag
@@ -106,7 +130,7 @@ func (f *facts) append(dst []byte, r *payment.Record) []byte {
 		dst = f.dest.AppendBinary(dst)
 	}
 	if flags&hasFailure != 0 {
-		dst = appendBytes(dst, f.failure)
+		dst = appendBytes(appendBytes(dst, string(f.failure.Code)), f.failure.Detail)
 	}
 	if flags&hasLang != 0 {
 		dst = appendBytes(dst, f.lang)
@@ -129,7 +153,7 @@ func readFacts(body []byte, r *payment.Record) (f facts, err error) {
 		return f, errNotice
 	}
 	flags, rest, ok := body[1], body[3:], false
-	if f.status, ok = payment.ToldStatus(body[2]); !ok {
+	if f.status, ok = payment.NotifiedStatus(body[2]); !ok {
 		return f, errNotice
 	}
 	f.withFee, f.dest = r.Amount, r.Amount
@@ -143,8 +167,8 @@ func readFacts(body []byte, r *payment.Record) (f facts, err error) {
 			}
 		}
 	}
-	texts := [3][]byte{}
-	for i, flag := range [3]byte{hasFailure, hasLang, hasRail} {
+	texts := [4][]byte{}
+	for i, flag := range [4]byte{hasFailure, hasFailure, hasLang, hasRail} {
 		if flags&flag == 0 {
 			continue
 		}
@@ -157,7 +181,8 @@ func readFacts(body []byte, r *payment.Record) (f facts, err error) {
 	if len(rest) != 0 {
 		return f, errNotice
 	}
-	f.failure, f.lang, f.rail = string(texts[0]), string(texts[1]), texts[2]
+	f.failure = payment.Failure{Code: payment.Code(texts[0]), Detail: string(texts[1])}
+	f.lang, f.rail = string(texts[2]), texts[3]
 	return f, nil
 }
 
@@ -166,7 +191,7 @@ func NoticeStatus(body []byte) (payment.Status, error) {
 	if len(body) < 3 || body[0] != noticeVersion {
 		return "", errNotice
 	}
-	status, ok := payment.ToldStatus(body[2])
+	status, ok := payment.NotifiedStatus(body[2])
 	if !ok {
 		return "", errNotice
 	}
@@ -200,7 +225,7 @@ func (t *told) append(dst []byte) []byte {
 	r, f := t.record, &t.facts
 	dst = append(append(dst, `{"type":"`...), r.Type.String()...)
 	dst = append(dst, `","txid":`...)
-	if r.TxID == "" {
+	if r.TxID == "" && !r.EmptyTxID {
 		dst = append(dst, "null"...)
 	} else {
 		dst = jsonwalk.AppendText(dst, r.TxID)
@@ -210,9 +235,19 @@ func (t *told) append(dst []byte) []byte {
 	dst = f.dest.AppendDecimal(append(dst, `","amount_dest":"`...))
 	dst = f.withFee.AppendDecimal(append(dst, `","amount_with_fee":"`...))
 	dst = append(append(dst, `","status":"`...), f.status...)
-	dst = jsonwalk.AppendText(append(dst, `","error_description":`...), payment.Describe(f.lang, f.failure))
+	dst = jsonwalk.AppendText(append(dst, `","error_description":`...), f.failure.Describe(f.lang))
+	dst = AppendCode(append(dst, `,"error_code":`...), f.failure)
 	dst = AppendMeta(append(dst, `,"merchant_meta":`...), r.MerchantMeta, f.rail, f.lang)
 	return append(dst, '}')
+}
+
+// AppendCode appends a failure's error_code: null for success, and for what has no
+// published code.
+func AppendCode(dst []byte, f payment.Failure) []byte {
+	if !f.Code.Published() {
+		return append(dst, "null"...)
+	}
+	return jsonwalk.AppendText(dst, string(f.Code))
 }
 
 // reservedMeta is the key of merchant_meta that the service sets (specification,

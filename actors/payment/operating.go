@@ -1,9 +1,12 @@
 package payment
 
 import (
+	"bytes"
+
 	"github.com/google/uuid"
 
 	"mizan/actors"
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 	"mizan/posting"
@@ -74,33 +77,51 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	case commit:
 		d, err = at.Commit(t.record, m.amount, request)
 	case complete:
-		if d, err = at.Complete(t.record, true, request); err == nil {
+		if d, err = at.Submit(t.record, hasText(m.material), request); err == nil {
 			t.material = m.material
 		}
 	case choose:
-		d, err = t.choose(at, m, request)
+		d, err = at.Choose(t.record, m.choice, request)
 	case returned:
 		return t.returned(c, at, request)
+	case reissue:
+		if t.record.Ended(ledger.MicrosOf(at.Now), m.page) {
+			if err := t.ask(c, payment.AskReissue, true); err != nil {
+				t.unasked(err) // the next reader asks again
+			}
+		}
+		return d, false, nil
 	}
 	return d, err == nil, err
 }
 
-func (t *transaction) choose(at payment.Case, m *operation, request ledger.ID) (payment.Decision, error) {
-	const op = "payment.Choose"
-	waiting, offered := t.record.Destination(m.choice)
-	switch {
-	case !waiting:
-		return payment.Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction does not wait for a receiving institution")
-	case !offered:
-		return payment.Decision{}, ledger.RefuseField(op, "target_bank_id", "is none of availble_destinations")
+// hasText tells which members of an object are texts that are not blank.
+func hasText(object []byte) func(name string) bool {
+	return func(name string) bool {
+		if len(object) == 0 {
+			return false
+		}
+		for m := jsonwalk.MembersOf(object); ; {
+			found, value, more := m.Next()
+			if !more {
+				return false
+			}
+			if string(found) == name {
+				said, isText := jsonwalk.Text(value)
+				return isText && len(bytes.TrimSpace(said)) > 0
+			}
+		}
 	}
-	return at.Choose(t.record, m.choice, request)
 }
 
 // proceed goes on with a hosted transaction, whose payer has brought credentials.
 func (t *transaction) proceed(c *actors.Context, m *operation) {
 	const op = "payment.Continue"
-	if !t.record.Waiting() {
+	switch r := t.record; {
+	case r.Waiting() && t.stamp.Due <= ledger.MicrosOf(c.Now()), r.Failure.Code == payment.PayerActionExpired:
+		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the payer's time is over"))
+		return
+	case !r.Waiting():
 		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the transaction does not wait for its payer"))
 		return
 	}
@@ -111,14 +132,21 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 		return
 	}
 	with := &m.with
-	t.card, t.browser = with.Card, with.Browser
 	request := t.record.Request
 	request.Method, request.CardBIN, request.CardPrint = with.Credentials.Method, with.Credentials.CardBIN, with.Credentials.CardPrint
 	request.PayerIP = with.Credentials.PayerIP
 	if request.Asset.Network == "" {
 		request.Asset.Network = with.Credentials.Network
 	}
-	t.judge(c, wanted{org: t.key.Org, partner: partner, request: &request, route: with.Route}, with.Card, m, "")
+	w := wanted{org: t.key.Org, partner: partner, request: &request, route: with.Route}
+	if with.Route != "" && !t.service.offers(&w) {
+		refusal := ledger.Refuse(op, ledger.NotContinuable, "the route is not offered for this transaction")
+		refusal.Field = "route"
+		t.refuse(m, refusal)
+		return
+	}
+	t.card, t.browser = with.Card, with.Browser
+	t.judge(c, w, with.Card, m, payment.Failure{})
 }
 
 // proceeds goes on with one that nothing has spoken against.
@@ -128,7 +156,7 @@ func (t *transaction) proceeds(c *actors.Context, m *operation, at ledger.Micros
 }
 
 // refuseContinue rejects a hosted transaction whose payer has brought credentials.
-func (t *transaction) refuseContinue(c *actors.Context, m *operation, reason string) {
+func (t *transaction) refuseContinue(c *actors.Context, m *operation, reason payment.Failure) {
 	with := m.with.Credentials
 	with.Network = t.resolved(t.record.Asset).Network
 	t.commit(c, t.at(c).RefuseContinue(t.record, with, reason, t.looked(c, reason)...), m)
@@ -139,7 +167,7 @@ func (t *transaction) returned(c *actors.Context, at payment.Case, request ledge
 	r := t.record
 	submits := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
 	if r.Status == payment.ActionRequired && r.Op == nil && !submits {
-		d, err := at.Complete(r, false, request)
+		d, err := at.Complete(r, request)
 		return d, err == nil, err
 	}
 	if r.Status.Moving() && r.Op == nil && !r.NotKnown() {
@@ -163,9 +191,9 @@ func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal 
 	case continues && refusal.Code == ledger.LimitExceeded:
 		t.refuseContinue(c, m, t.decision.Breach(r.Counter))
 	case continues && refusal.Code == ledger.InsufficientFunds:
-		t.refuseContinue(c, m, payment.InsufficientBalance)
+		t.refuseContinue(c, m, payment.Failure{Code: payment.InsufficientBalance})
 	case continues && refusal.Code == ledger.OutOfRange:
-		t.refuseContinue(c, m, payment.AmountOutOfRange)
+		t.refuseContinue(c, m, payment.Failure{Code: payment.AmountOutOfRange})
 	case refusal.Code == ledger.OutOfRange:
 		t.drop()
 		m.Refuse(ledger.Refuse("payment", ledger.Unavailable, "the totals have no room for it"))
@@ -191,7 +219,7 @@ func (t *transaction) reported(c *actors.Context, m reported) {
 			t.taken = &m
 		}
 	case actors.Corrected:
-		if d, ok := t.at(c).Corrected(t.record, m.Reason); ok {
+		if d, ok := t.at(c).Corrected(t.record, m.failure()); ok {
 			t.commit(c, d, m)
 		}
 	case actors.Settled:
@@ -235,7 +263,7 @@ func (t *transaction) takeBack(c *actors.Context, m reported) (done bool) {
 	if c.Expecting() > 0 || r.Op != nil {
 		return false
 	}
-	if d, ok := t.at(c).Reversed(r, t.stamp.Settled, uuid.New(), m.Reason); ok {
+	if d, ok := t.at(c).Reversed(r, t.stamp.Settled, uuid.New(), m.failure()); ok {
 		t.commit(c, d, m)
 		return true
 	}

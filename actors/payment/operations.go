@@ -49,6 +49,25 @@ func (s *Service) Returned(org, id ledger.ID) (Result, error) {
 	return s.operate(Command{Org: org, ID: id}, &operation{what: returned})
 }
 
+// Current is a transaction to be shown to the payer's side: where what the rail has
+// published has ended (page: also where the rail's own page has), the rail publishes it
+// anew first. Where it can't be asked, or does not answer within the create-wait, the
+// transaction is shown as it stands. The error is NotFound, or the store's.
+func (s *Service) Current(c Command, page bool) (Result, error) {
+	found, err := s.Find(c.Org, c.ID)
+	switch {
+	case err == nil && c.Partner != 0 && found.Record.Partner != c.Partner:
+		return Result{}, unknown()
+	case err != nil || !found.Record.Ended(ledger.MicrosOf(s.rt.Clock.Now()), page):
+		return found, err
+	}
+	c.Key = actors.Key{}
+	if result, err := s.operate(c, &operation{what: reissue, page: page}); err == nil {
+		return result, nil
+	}
+	return found, nil
+}
+
 // operate hands an operation to its transaction's actor, which wipes what is
 // secret in it. One that gets no further is wiped here.
 func (s *Service) operate(c Command, m *operation) (Result, error) {
@@ -100,7 +119,7 @@ func (s *Service) keepLost(c *Command, m *operation) {
 // unless it has not even begun, or nobody knows; then its key is as good as new.
 func (s *Service) overdue(c *Command, m *operation) (Result, error) {
 	const op = "payment.overdue"
-	if m.what != returned && m.giveUp() {
+	if m.what != returned && m.what != reissue && m.giveUp() {
 		return Result{}, ledger.Refuse(op, ledger.Unavailable, "another operation takes its time; nothing was done")
 	}
 	result, err := s.reached(c.Org, c.ID)
@@ -111,6 +130,18 @@ func (s *Service) overdue(c *Command, m *operation) (Result, error) {
 		return Result{}, ledger.Refuse(op, ledger.Unavailable, "it is not stored yet; ask again with the same key")
 	}
 	return s.keep(c.Org, &c.Key, result)
+}
+
+// undecided refuses to repeat an answer that is not known with a record whose refund the
+// provider has not been heard about at all: its status is a final one still, and a caller
+// who comes back after a kill would take the refund for one that was not made. Nothing is
+// kept for the key then, so that the next repetition says more.
+func undecided(r *payment.Record) error {
+	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.Late || r.Op.Heard {
+		return nil
+	}
+	return ledger.Refuse("payment.Refund", ledger.Unavailable,
+		"the refund is under way and the provider has not answered yet; repeat the request with the same key, or read the transaction")
 }
 
 // known finds whose transaction a command is about, and whether the very

@@ -11,9 +11,9 @@ import (
 // payerOf is what a request says of who pays or is paid: the card, what the
 // merchant says of its customer, and where the credentials came from.
 func payerOf(r *payment.Request, card *secret.Card) directory.Payer {
-	p := directory.Payer{Card: r.CardPrint, BIN: r.CardBIN, IP: directory.NormalAddress(r.PayerIP)}
+	p := directory.Payer{Card: r.CardPrint, BIN: []byte(r.CardBIN), IP: directory.NormalAddress(r.PayerIP)}
 	if card != nil && len(card.Number) >= directory.MaxBIN {
-		p.BIN = string(card.Number[:directory.MaxBIN])
+		p.BIN = card.Number[:directory.MaxBIN:directory.MaxBIN]
 	}
 	if len(r.Customer) == 0 {
 		return p

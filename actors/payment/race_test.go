@@ -82,8 +82,8 @@ func TestOfManyRefundsThatTheRailRefusesEachHearsOfIt(t *testing.T) {
 	results, errs := race(func(int) (live.Result, error) { return h.Refund(part(id, 0)) })
 	won := h.wins(errs, ledger.Conflict)
 	for i, r := range results {
-		if errs[i] == nil && (r.Record.Status != payment.Charged || r.Record.RefundMsg != "refund_refused_by_issuer") {
-			t.Errorf("%s %q", r.Record.Status, r.Record.RefundMsg)
+		if errs[i] == nil && (r.Record.Status != payment.Charged || refundMsg(r.Record) != "refund_refused") {
+			t.Errorf("%s %q", r.Record.Status, refundMsg(r.Record))
 		}
 	}
 	h.submitted(id, actors.Refund, won)

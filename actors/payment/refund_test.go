@@ -21,7 +21,7 @@ func TestARefundWithoutAnAmountReturnsAllOfIt(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	r := h.must(h.Refund(part(id, 0)))
-	if r.Status != payment.Refunded || r.Error != "" || r.RefundMsg != "refunded" || r.RefundID == (ledger.ID{}) || r.Refunded != money.FromUint64(70) {
+	if r.Status != payment.Refunded || why(r.Failure) != "" || refundMsg(r) != "refunded" || refundID(r) == (ledger.ID{}) || r.Refunded != money.FromUint64(70) {
 		t.Errorf("%+v", r)
 	}
 	h.booked(id, "settle posted: Dr A:provider 70, Cr L:partner:1:available 70",
@@ -50,7 +50,7 @@ func TestRefundsOfPartsGoOnUntilNothingIsLeft(t *testing.T) {
 			t.Errorf("refund %d: %s", i, r.Record.Status)
 		}
 		h.has(step.has)
-		refunds = append(refunds, r.Record.RefundID)
+		refunds = append(refunds, refundID(r.Record))
 	}
 	if refunds[0] == refunds[1] || refunds[1] == refunds[2] {
 		t.Errorf("the refunds' identifiers are %v", refunds)
@@ -73,7 +73,7 @@ func TestARefundThatTheRailRefusesLeavesThePaymentCharged(t *testing.T) {
 	id := h.create(payment.Payment, refusesRefunds, 70, "").Record.ID
 	for range 2 { // it may be tried again
 		r := h.must(h.Refund(part(id, 0)))
-		if r.Status != payment.Charged || r.Error != "" || r.RefundMsg != "refund_refused_by_issuer" || r.RefundID == (ledger.ID{}) || !r.Refunded.IsZero() {
+		if r.Status != payment.Charged || why(r.Failure) != "" || refundMsg(r) != "refund_refused" || refundID(r) == (ledger.ID{}) || !r.Refunded.IsZero() {
 			t.Errorf("%+v", r)
 		}
 		h.has("100070 / 0")
@@ -87,8 +87,8 @@ func TestARefundThatTheRailRefusesLeavesThePaymentCharged(t *testing.T) {
 func TestARefundThatTakesItsTimeIsRefundingAndThenRefunded(t *testing.T) {
 	h := open(t)
 	id := h.create(payment.Payment, delaysRefunds, 70, "").Record.ID
-	if r := h.must(h.Refund(part(id, 30))); r.Status != payment.Refunding || r.RefundMsg != "refund pending" {
-		t.Errorf("%s %q", r.Status, r.RefundMsg)
+	if r := h.must(h.Refund(part(id, 30))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" {
+		t.Errorf("%s %q", r.Status, refundMsg(r))
 	}
 	h.has("100070 / 30")
 	_, err := h.Refund(part(id, 10))
@@ -100,8 +100,8 @@ func TestARefundThatTakesItsTimeIsRefundingAndThenRefunded(t *testing.T) {
 	h.restart()
 	h.is(id, payment.Refunding, "")
 	h.advance(time.Millisecond)
-	if r := h.is(id, payment.Refunded, ""); r.RefundMsg != "refunded" {
-		t.Errorf("%q", r.RefundMsg)
+	if r := h.is(id, payment.Refunded, ""); refundMsg(r) != "refunded" {
+		t.Errorf("%q", refundMsg(r))
 	}
 	h.has("100040 / 0")
 	h.must(h.Refund(part(id, 0)))
@@ -123,7 +123,7 @@ func TestARefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 		{"done", []actors.Outcome{done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"lost again and again, then done", []actors.Outcome{lostAnswer, lostAnswer, done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"pending, then done", []actors.Outcome{{Verdict: actors.VerdictPending}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"pending, then refused", []actors.Outcome{{Verdict: actors.VerdictPending}, {Verdict: actors.VerdictRefused, Reason: "no"}}, payment.Charged, "no", "100070 / 0", 1},
+		{"pending, then refused", []actors.Outcome{{Verdict: actors.VerdictPending}, {Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.Charged, "no", "100070 / 0", 1},
 		{"an inquiry that never left, then done", []actors.Outcome{{Verdict: actors.VerdictNotSent}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"not known once", []actors.Outcome{notKnown, done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, payment.Refunded, "refunded", "100000 / 0", 2},
@@ -132,14 +132,14 @@ func TestARefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 			r := scripted(actors.Refund, lostAnswer, done).says(actors.Refund, c.says...)
 			h := openAs(t, func(h *house) { h.on(r) })
 			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-			if r := h.must(h.Refund(part(id, 0))); r.Status != payment.Charged || r.RefundID == (ledger.ID{}) {
+			if r := h.must(h.Refund(part(id, 0))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" || refundID(r) == (ledger.ID{}) {
 				t.Errorf("%s while it is unknown", r.Status)
 			}
 			h.has("100070 / 70")
 			_, err := h.Refund(part(id, 0))
 			h.refused(err, ledger.Conflict)
 			h.advance(5 * time.Minute)
-			if got := h.is(id, c.status, "").RefundMsg; got != c.msg {
+			if got := refundMsg(h.is(id, c.status, "")); got != c.msg {
 				t.Errorf("%q", got)
 			}
 			h.has(c.has)
@@ -149,7 +149,7 @@ func TestARefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 }
 
 func TestAFurtherRefundThatIsRefusedLeavesThePaymentRefunded(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Reason: "no more"}
+	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "no more"}}
 	for name, second := range map[string]actors.Outcome{"at once": refused, "later": {Verdict: actors.VerdictPending, Again: time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			r := scripted(actors.Refund, done, second).says(actors.Refund, refused)
@@ -158,8 +158,8 @@ func TestAFurtherRefundThatIsRefusedLeavesThePaymentRefunded(t *testing.T) {
 			h.must(h.Refund(part(id, 50)))
 			h.must(h.Refund(part(id, 0)))
 			h.advance(time.Second)
-			if r := h.is(id, payment.Refunded, ""); r.Refunded != money.FromUint64(50) || r.RefundMsg != "no more" {
-				t.Errorf("refunded %v, %q", r.Refunded, r.RefundMsg)
+			if r := h.is(id, payment.Refunded, ""); r.Refunded != money.FromUint64(50) || refundMsg(r) != "no more" {
+				t.Errorf("refunded %v, %q", r.Refunded, refundMsg(r))
 			}
 			h.has("100020 / 0")
 		})

@@ -170,7 +170,7 @@ func (t *transaction) takeToken(call *actors.Call) bool {
 
 // lacking answers a renewal whose credential can't be had: it was never sent.
 func lacking() actors.Outcome {
-	return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: "stored_credential_lost"}
+	return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}}
 }
 
 // tokenContext ties a sealed token to its payment, and tells it from a card.

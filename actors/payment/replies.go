@@ -6,25 +6,19 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/posting"
 )
 
-// replyVersion begins a reply's payload: the stamp's numbers and the
-// transaction's payload follow.
-const replyVersion = 1
-
 // stampNumbers is how many numbers of a stamp a reply keeps.
 const stampNumbers = 8
 
 // ReplyID is the id of the record that keeps what a request with the key was
-// answered with: a UUID version 5 (RFC 9562, 5.5) in the organization's name space.
+// answered with, derived from the key.
 func ReplyID(org ledger.ID, key string) ledger.ID {
-	return uuid.NewSHA1(org, []byte("reply|"+key))
+	return ledger.DerivedID(org, "reply|"+key)
 }
 
 // keep makes durable what a request with a key is about to be answered with. So
@@ -38,21 +32,24 @@ func (s *Service) keep(org ledger.ID, key *actors.Key, r Result) (Result, error)
 		return r, nil
 	}
 	source := ledger.Source{Kind: ledger.Reply, ID: ReplyID(org, key.ClaimKey())}
+	sealed, err := s.rt.SealReply(actors.PaymentReply, org, source.ID, encodeReply(&r))
+	if err != nil {
+		return r, err
+	}
 	done := make(chan error, 1)
 	s.rt.Journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
-		Org: org, Source: source, Record: encodeReply(&r), Events: []ledger.Event{directory.NewReply(source.ID)},
+		Org: org, Source: source, Record: sealed, Events: []ledger.Event{directory.NewReply(source.ID)},
 	}}}, func(receipt posting.Receipt) { done <- receipt.Err })
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
-	var err error
 	select {
 	case err = <-done:
 	case <-timer.C:
 		return r, ledger.Refuse("payment.keep", ledger.Unavailable, "the answer is not stored yet; ask again with the same key")
 	}
 	if ledger.IsRefusal(err, ledger.StaleVersion) {
-		kept, found, err := s.kept(org, key)
-		if err == nil && found {
+		kept, is, err := s.kept(org, key)
+		if err == nil && is == readable {
 			kept.Replay = r.Replay
 			return kept, nil
 		}
@@ -61,21 +58,53 @@ func (s *Service) keep(org ledger.ID, key *actors.Key, r Result) (Result, error)
 	return r, err
 }
 
-// kept is what a request with the key was answered with; false if it was not
-// answered, or nobody knows.
-func (s *Service) kept(org ledger.ID, key *actors.Key) (Result, bool, error) {
+// keptReply says what there is of a reply.
+type keptReply uint8
+
+const (
+	absent     keptReply = iota // the key's request was not answered, or nobody knows
+	readable                    // it is what was answered
+	unreadable                  // it was answered, and what is stored of that does not open
+)
+
+// kept is what a request with the key was answered with. What does not open raises the
+// alarm, and is as if it were not known: how the transaction stands is the answer.
+func (s *Service) kept(org ledger.ID, key *actors.Key) (Result, keptReply, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Reply, ID: ReplyID(org, key.ClaimKey())})
+	id := ReplyID(org, key.ClaimKey())
+	r, found, err := s.read(view, org, id)
+	switch {
+	case errors.Is(err, actors.ErrReply):
+		s.rt.ReplyUnreadable(org, id, err)
+		return Result{}, unreadable, nil
+	case err != nil || !found:
+		return Result{}, absent, err
+	}
+	return r, readable, nil
+}
+
+// read reads a reply; false: there is none. The error is actors.ErrReply, or the store's.
+func (s *Service) read(view *posting.View, org, id ledger.ID) (Result, bool, error) {
+	stored, found, err := actors.ReplyRecord(view, org, ledger.Source{Kind: ledger.Reply, ID: id})
 	if err != nil || !found {
 		return Result{}, false, err
 	}
-	r, err := DecodeReply(stored.Payload)
-	return r, err == nil, err
+	plaintext, err := s.rt.OpenReply(actors.PaymentReply, org, id, stored.Payload)
+	if err != nil {
+		return Result{}, false, err
+	}
+	r, err := decodeReply(plaintext)
+	if err != nil {
+		return Result{}, false, fmt.Errorf("%w: %w", actors.ErrReply, err)
+	}
+	return r, true, nil
 }
 
+// encodeReply is what is sealed of a reply: the numbers of its stamp, and the
+// transaction's payload.
 func encodeReply(r *Result) []byte {
-	payload := []byte{replyVersion}
+	var payload []byte
 	s := &r.Stamp
 	for _, n := range [stampNumbers]uint64{
 		s.Version, s.LastSeq, uint64(s.Started), uint64(s.Updated), uint64(s.Due), s.Held, s.Settled, uint64(s.Finished),
@@ -85,12 +114,17 @@ func encodeReply(r *Result) []byte {
 	return append(payload, Encode(r.Record)...)
 }
 
-// DecodeReply reads the payload of a ledger.Reply.
-func DecodeReply(payload []byte) (Result, error) {
-	if len(payload) == 0 || payload[0] != replyVersion {
-		return Result{}, errors.New("reply: unknown form")
+// OpenReply reads the payload of a ledger.Reply about a transaction, with the keys that
+// it was sealed with. An error says that it is none, or was changed.
+func OpenReply(keys actors.Sealer, org, id ledger.ID, payload []byte) (Result, error) {
+	plaintext, err := actors.OpenReply(keys, actors.PaymentReply, org, id, payload)
+	if err != nil {
+		return Result{}, err
 	}
-	rest := payload[1:]
+	return decodeReply(plaintext)
+}
+
+func decodeReply(rest []byte) (Result, error) {
 	var n [stampNumbers]uint64
 	for i := range n {
 		v, size := binary.Uvarint(rest)

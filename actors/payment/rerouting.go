@@ -65,7 +65,7 @@ func (t *transaction) admits(c *actors.Context, e *elsewhere) bool {
 	j.attempt.Again = true
 	breach := j.within(t.service, limits)
 	e.trying.Bounds = j.terms.Bounds
-	if breach != "" {
+	if !breach.IsZero() {
 		e.stop(breach)
 		return false
 	}
@@ -77,7 +77,7 @@ func (t *transaction) admits(c *actors.Context, e *elsewhere) bool {
 }
 
 // stop passes over the terminal that is being tried.
-func (e *elsewhere) stop(reason string) {
+func (e *elsewhere) stop(reason payment.Failure) {
 	passed := e.trying.Stopped(reason, e.wanted.at.Time())
 	e.stopped = append(e.stopped, passed...)
 	e.wanted.tried = append(e.wanted.tried, passed...)
@@ -123,7 +123,7 @@ func (t *transaction) elsewhereRefused(c *actors.Context, e *elsewhere, r postin
 	case ledger.LimitExceeded:
 		e.stop(t.decision.Breach(r.Counter))
 	case ledger.InsufficientFunds:
-		e.stop(payment.InsufficientBalance)
+		e.stop(payment.Failure{Code: payment.InsufficientBalance})
 	default:
 		t.settleAfter(c, e)
 		return

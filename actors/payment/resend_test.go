@@ -55,7 +55,7 @@ func TestAnOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 			}
 			h.restart()
 			h.advance(5 * time.Minute)
-			h.is(id, c.ends, map[bool]string{true: payment.ByCaller}[c.ends == payment.Failed])
+			h.is(id, c.ends, map[bool]string{true: "cancelled"}[c.ends == payment.Failed])
 			if len(names) != 2 || names[0] != names[1] {
 				t.Errorf("it was sent as %v", names)
 			}

@@ -93,7 +93,7 @@ func TestAReversalHeardBeforeTheChargeIsNotForgotten(t *testing.T) {
 		var id ledger.ID
 		r.next = func(since time.Time) (time.Time, bool) { return start, due.Load() && since.IsZero() }
 		r.reversals = func(time.Time, time.Time) ([]actors.Report, error) {
-			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, What: actors.TakenBack, Reference: id, Reason: "chargeback"}}, nil
+			return []actors.Report{{Org: org, Terminal: uuid.UUID{0xaa, 0}, What: actors.TakenBack, Reference: id, Failure: payment.Failure{Detail: "chargeback"}}}, nil
 		}
 		h := openAs(t, func(h *house) { h.on(r) })
 		id = h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -140,6 +140,6 @@ func TestAPaymentIsReturnedOnceWhateverTheRailRepeats(t *testing.T) {
 }
 
 func (h *house) reverse(id ledger.ID) {
-	h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Terminal: h.terminals[0].ID, What: actors.TakenBack, Reason: "chargeback"}))
+	h.Send(actors.RecordKey{Org: org, ID: id}, live.Reported(actors.Report{Terminal: h.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"}}))
 	h.runtime.Quiesce()
 }

@@ -42,6 +42,15 @@ func (s *Service) terms(w *wanted) (terms payment.Terms) {
 	return terms
 }
 
+// offers tells whether one of the partner's terminals serves the request, even if its
+// circuit is open.
+func (s *Service) offers(w *wanted) bool {
+	kind, operation := w.kind()
+	return slices.ContainsFunc(s.directory.Terminals(w.org, w.partner.Number), func(t *directory.Terminal) bool {
+		return s.excluded(t, w, kind, operation) == ""
+	})
+}
+
 // kind is what a terminal, and its provider, has to do.
 func (w *wanted) kind() (directory.TerminalType, actors.Operation) {
 	if w.request.Type == payment.Payout {
@@ -72,7 +81,7 @@ func (w *wanted) passed(t *directory.Terminal) bool {
 }
 
 func (w *wanted) attempt(t *directory.Terminal, outcome, reason string) payment.Attempt {
-	return payment.Attempt{Terminal: t.ID, Outcome: outcome, Reason: reason, Priority: t.Settings.Priority, At: w.at}
+	return payment.Attempt{Terminal: t.ID, Outcome: outcome, Failure: payment.Failure{Detail: reason}, Priority: t.Settings.Priority, At: w.at}
 }
 
 // explained says why none of the partner's terminals of the right kind and

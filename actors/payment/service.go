@@ -166,18 +166,25 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (id ledger.ID, found bool
 
 // replay answers a request whose key was used before with what the first one was
 // answered with. Where that is not known, because the process ended before it
-// answered, it is what the first one made, or moved, as it stands.
+// answered, or nobody can vouch for what is stored of it, it is what the first one
+// made, or moved, as it stands.
 func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key) (Result, error) {
-	kept, found, err := s.kept(org, key)
-	if err != nil || found {
+	kept, is, err := s.kept(org, key)
+	if err != nil || is == readable {
 		kept.Replay = true
 		return kept, err
 	}
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
 	result, err := s.await(org, partner, id, timer)
+	if err == nil {
+		err = undecided(result.Record)
+	}
 	if err != nil {
 		return Result{}, err
+	}
+	if is == unreadable {
+		return result, nil // the key's record can't be another one
 	}
 	return s.keep(org, key, result)
 }

@@ -40,8 +40,8 @@ func TestEveryCardLeadsWhereTheSandboxSaysItDoes(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%v with %s", row.kind, row.card)
 		result := h.create(row.kind, row.card, 70, "")
-		if result.Record.Status != row.status || result.Record.Error != row.text {
-			t.Errorf("%s: %s %q, want %s %q", name, result.Record.Status, result.Record.Error, row.status, row.text)
+		if result.Record.Status != row.status || why(result.Record.Failure) != row.text {
+			t.Errorf("%s: %s %q, want %s %q", name, result.Record.Status, why(result.Record.Failure), row.status, row.text)
 		}
 		if got := h.path(result.Record.ID); got != row.path {
 			t.Errorf("%s: went through %s, want %s", name, got, row.path)
@@ -119,8 +119,8 @@ func TestSixtyFourCreatesOfOneTxIDAreOneTransactionAndOneCall(t *testing.T) {
 func TestAPayoutBeyondTheBalanceIsRejectedAndNothingIsHeld(t *testing.T) {
 	h := open(t)
 	r := h.create(payment.Payout, "4242424242424242", 100_001, "p").Record
-	if r.Status != payment.Rejected || r.Error != "insufficient balance" {
-		t.Errorf("%s %q", r.Status, r.Error)
+	if r.Status != payment.Rejected || why(r.Failure) != "insufficient balance" {
+		t.Errorf("%s %q", r.Status, why(r.Failure))
 	}
 	if got := h.balance(); got != "100000 / 0" {
 		t.Errorf("balance %s", got)
@@ -165,15 +165,15 @@ func TestConcurrentPayoutsNeverOverdraw(t *testing.T) {
 func TestAmountsBeyondTheRangeAreRejectedAndSoIsWhatCouldOverflowATotal(t *testing.T) {
 	h := open(t)
 	huge := "1" + strings.Repeat("0", 72)
-	for amount, want := range map[string]string{huge: "", huge[:72] + "01": payment.AmountOutOfRange} {
+	for amount, want := range map[string]string{huge: "", huge[:72] + "01": "amount out of range"} {
 		c := request(payment.Payment, "4242424242424242", 1, "")
 		c.Partner, c.Request.Amount = h.partner, money.MustParse(amount)
 		result, err := h.Create(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.Record.Error != want {
-			t.Errorf("%s: %q, want %q", amount, result.Record.Error, want)
+		if why(result.Record.Failure) != want {
+			t.Errorf("%s: %q, want %q", amount, why(result.Record.Failure), want)
 		}
 	}
 	c := request(payment.Payout, "4242424242424242", 1, "")

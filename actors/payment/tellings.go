@@ -6,21 +6,26 @@ import (
 )
 
 // countTold has the next record say of how many of its transitions the merchant was
-// notified, and of how many there was nobody to notify: what a checker can miss a
-// notice by, because nothing else remembers whether an address was set at that
-// moment. before is the record that was decided on (nil: there was none): a decision
+// notified, of how many it did not want to be, and of how many there was nobody to
+// notify: what a checker can miss a notice by, because nothing else remembers which
+// settings there were at that moment. before is the record that was decided on (nil: there was none): a decision
 // that is handed to the writer once more is not counted twice.
-func countTold(d *payment.Decision, before *payment.Record, notices []posting.Notice) {
+func countTold(d *payment.Decision, before *payment.Record, a *audience, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {
-		r.Counted, r.Told, r.Untold = true, 0, 0
+		r.Told, r.Untold, r.Unwanted = 0, 0, 0
 	} else {
-		r.Counted, r.Told, r.Untold = before.Counted, before.Told, before.Untold
+		r.Told, r.Untold, r.Unwanted = before.Told, before.Untold, before.Unwanted
 	}
-	tells, told := uint32(0), uint32(0)
+	all, told := uint32(0), uint32(0)
 	for i := range d.Events {
-		if payment.Tells(&d.Events[i]) {
-			tells++
+		e := &d.Events[i]
+		switch {
+		case !payment.Notifiable(e):
+		case !a.wants(e):
+			r.Unwanted++
+		default:
+			all++
 		}
 	}
 	for i := range notices {
@@ -29,7 +34,7 @@ func countTold(d *payment.Decision, before *payment.Record, notices []posting.No
 		}
 	}
 	r.Told += told
-	r.Untold += tells - told
+	r.Untold += all - told
 }
 
 // ReadNotice reads the body of a posting.Notice by posting.Webhook of a transaction:

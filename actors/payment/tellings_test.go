@@ -10,7 +10,8 @@ import (
 )
 
 // charging is a decision that passes through an intent, asks the payer to act and ends
-// charged: two transitions of which a merchant is notified.
+// charged: three transitions of which a merchant can be notified, and of the last two it
+// is by default.
 func charging() *payment.Decision {
 	return &payment.Decision{Record: new(payment.Record), Events: []ledger.Event{
 		{Name: string(payment.Create), To: string(payment.Created)},
@@ -19,54 +20,50 @@ func charging() *payment.Decision {
 	}}
 }
 
-func wantCounts(t *testing.T, r *payment.Record, counted bool, told, untold uint32) {
+func wantCounts(t *testing.T, r *payment.Record, told, untold, unwanted uint32) {
 	t.Helper()
-	if r.Counted != counted || r.Told != told || r.Untold != untold {
-		t.Errorf("counted %v: told %d, untold %d; want %v, %d, %d", r.Counted, r.Told, r.Untold, counted, told, untold)
+	if r.Told != told || r.Untold != untold || r.Unwanted != unwanted {
+		t.Errorf("told %d, untold %d, unwanted %d; want %d, %d, %d", r.Told, r.Untold, r.Unwanted, told, untold, unwanted)
 	}
 }
 
 func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 	webhook := posting.Notice{Event: 2, Channel: posting.Webhook}
 	for name, c := range map[string]struct {
-		notices      []posting.Notice
-		told, untold uint32
+		statuses               []string
+		notices                []posting.Notice
+		told, untold, unwanted uint32
 	}{
-		"nobody is told":                  {nil, 0, 2},
-		"one of two is told":              {[]posting.Notice{webhook}, 1, 1},
-		"both are told":                   {[]posting.Notice{{Event: 1, Channel: posting.Webhook}, webhook}, 2, 0},
-		"operators are no merchants":      {[]posting.Notice{{Event: 2, Channel: posting.Operators}}, 0, 2},
-		"operators beside their merchant": {[]posting.Notice{webhook, {Event: 2, Channel: posting.Operators}}, 1, 1},
+		"nobody is told":                  {nil, nil, 0, 2, 1},
+		"one of two is told":              {nil, []posting.Notice{webhook}, 1, 1, 1},
+		"both are told":                   {nil, []posting.Notice{{Event: 1, Channel: posting.Webhook}, webhook}, 2, 0, 1},
+		"operators are no merchants":      {nil, []posting.Notice{{Event: 2, Channel: posting.Operators}}, 0, 2, 1},
+		"operators beside their merchant": {nil, []posting.Notice{webhook, {Event: 2, Channel: posting.Operators}}, 1, 1, 1},
+		"one status is wanted":            {[]string{"charged"}, []posting.Notice{webhook}, 1, 0, 2},
+		"another is":                      {[]string{"created"}, nil, 0, 1, 2},
+		"none is":                         {[]string{}, nil, 0, 0, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := charging()
-			live.CountTold(d, nil, c.notices)
-			wantCounts(t, d.Record, true, c.told, c.untold)
+			live.CountTold(d, nil, c.statuses, c.notices)
+			wantCounts(t, d.Record, c.told, c.untold, c.unwanted)
 		})
 	}
 }
 
 func TestCountsGoOnFromTheRecordDecidedOn(t *testing.T) {
 	d := charging()
-	before := &payment.Record{Counted: true, Told: 3, Untold: 4}
-	live.CountTold(d, before, []posting.Notice{{Event: 2, Channel: posting.Webhook}})
-	wantCounts(t, d.Record, true, 4, 5)
-	wantCounts(t, before, true, 3, 4)
+	before := &payment.Record{Told: 3, Untold: 4, Unwanted: 5}
+	live.CountTold(d, before, nil, []posting.Notice{{Event: 2, Channel: posting.Webhook}})
+	wantCounts(t, d.Record, 4, 5, 6)
+	wantCounts(t, before, 3, 4, 5)
 }
 
 // The writer may refuse a Change for something that passes.
 func TestADecisionThatIsHandedOverOnceMoreIsNotCountedTwice(t *testing.T) {
 	d := charging()
 	for range 2 {
-		live.CountTold(d, &payment.Record{Counted: true, Told: 3}, nil)
+		live.CountTold(d, &payment.Record{Told: 3}, nil, nil)
 	}
-	wantCounts(t, d.Record, true, 3, 2)
-}
-
-func TestARecordOfAnOlderStoreStaysUncounted(t *testing.T) {
-	d := charging()
-	live.CountTold(d, new(payment.Record), nil)
-	if d.Record.Counted {
-		t.Error("what happened before it was counted would be missed")
-	}
+	wantCounts(t, d.Record, 3, 2, 1)
 }

@@ -32,13 +32,40 @@ type timed interface {
 	NextReport(since time.Time) (time.Time, bool)
 }
 
-// reporting lets the witness say when to poll, if who it stands before does.
+// reissuing is a provider that publishes anew what a payer has to do, seen by a witness.
+type reissuing struct {
+	live.Reissuer
+	w *witness
+}
+
+// Reissue implements live.Reissuer.
+func (r reissuing) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
+	defer r.w.h.seen.enter(r.w.h.t, r.w.journal, q.Reference)()
+	return r.Reissuer.Reissue(ctx, q)
+}
+
+// reporting lets the witness say when to poll, and publish anew, if who it stands before
+// does.
 func reporting(w *witness, before actors.Provider) actors.Provider {
-	if t, ok := before.(timed); ok {
+	t, reports := before.(timed)
+	r, reissues := before.(live.Reissuer)
+	switch {
+	case reports && reissues:
+		return struct {
+			*witness
+			timed
+			reissuing
+		}{w, t, reissuing{r, w}}
+	case reports:
 		return struct {
 			*witness
 			timed
 		}{w, t}
+	case reissues:
+		return struct {
+			*witness
+			reissuing
+		}{w, reissuing{r, w}}
 	}
 	return w
 }
@@ -174,7 +201,7 @@ func (w *witness) Inquire(ctx context.Context, q *actors.Question) actors.Outcom
 // waits tells whether something is still to happen to a transaction by itself.
 func waits(r *payment.Record) bool {
 	switch {
-	case r.Op != nil, r.SettledLate && r.Type == payment.Payment && r.RefundID == ledger.ID{}:
+	case r.Op != nil, r.SettledLate && r.Type == payment.Payment && refundID(r) == ledger.ID{}:
 		return true
 	}
 	return !r.Status.Final() && r.Status != payment.Refunded

@@ -13,6 +13,8 @@
 //  3. One trial balance is read at a time, whoever asks: it is of all accounts.
 //  4. A request with a key keeps its claim in the closing's own Change. Its repetition is
 //     given the month as it is: a closed month never changes.
+//  5. Nothing is closed while an action is carried out in batches, which take effect on
+//     the action's day: a counter says so, and the writer judges it.
 //
 // Callers: api (Service), cmd (New).
 //

@@ -82,13 +82,22 @@ func (s *Service) Close(c Close) (Result, error) {
 				return Result{Record: record}, nil
 			}
 			if !ledger.IsRefusal(r.Err, ledger.StaleVersion) {
-				return s.orAnswered(&c, r.Err)
+				return s.orAnswered(&c, refusedBy(r.Err))
 			}
 		case <-timer.C:
 			return Result{}, late()
 		}
 	}
 	return Result{}, ledger.Refuse("period.Close", ledger.Unavailable, "something is dated into %v all the time: ask again", c.Month)
+}
+
+// refusedBy is what the writer's refusal means for whoever asked.
+func refusedBy(err error) error {
+	var refusal *ledger.Refusal
+	if errors.As(err, &refusal) && refusal.Code == ledger.Conflict && refusal.Detail == ledger.UnderWayKey {
+		return ledger.Refuse("period.Close", ledger.Conflict, "a distribution to the holders of certificates is under way: ask again when it is done")
+	}
+	return err
 }
 
 func late() error {
@@ -115,7 +124,8 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 		return nil, nil, err
 	}
 	change := &posting.Change{
-		Close: &posting.Closing{Org: c.Org, Month: c.Month, Seen: seen},
+		Counters: []ledger.CounterGuard{ledger.NoBatches(c.Org)},
+		Close:    &posting.Closing{Org: c.Org, Month: c.Month, Seen: seen},
 		Steps: []posting.Step{{
 			Org: c.Org, Source: c.Month.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true,
 		}},

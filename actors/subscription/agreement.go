@@ -164,7 +164,6 @@ func (a *agreement) look(c *actors.Context, m actors.Due) {
 func (a *agreement) commit(c *actors.Context, d subscription.Decision, cause any) {
 	r := d.Record
 	notices := a.notices(&d)
-	r.Counted = r.Counted || a.stamp.Version == 0
 	r.Told += uint64(len(notices))
 	r.Untold += uint64(len(d.Tidings) - len(notices))
 	source := ledger.Source{Kind: ledger.Subscription, ID: a.key.ID}
@@ -178,7 +177,12 @@ func (a *agreement) commit(c *actors.Context, d subscription.Decision, cause any
 	}
 	change.Steps = []posting.Step{step}
 	if key := keyOf(cause); key != nil && !key.IsZero() {
-		change.Claims = []ledger.Claim{key.Claim(a.key.Org, source, appendStanding(nil, &r.Standing))}
+		sealed, err := a.service.rt.SealReply(actors.SubscriptionReply, a.key.Org, ReplyID(a.key.Org, key.ClaimKey()), appendReply(r))
+		if err != nil {
+			cause.(actors.Refusable).Refuse(err)
+			return
+		}
+		change.Claims = []ledger.Claim{key.Claim(a.key.Org, source, sealed)}
 	}
 	a.decision, a.cause = d, cause
 	c.Commit(change)

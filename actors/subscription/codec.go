@@ -9,6 +9,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"mizan/actors"
 	"mizan/internal/assert"
 	"mizan/internal/packed"
 	"mizan/ledger"
@@ -29,7 +30,6 @@ type row struct {
 	Terminal []byte `msgpack:"terminal"`
 	Asset    []byte `msgpack:"asset"`
 	Standing []byte `msgpack:"standing"`
-	Counted  bool   `msgpack:"counted,omitempty"`
 	Told     uint64 `msgpack:"told,omitempty"`
 	Untold   uint64 `msgpack:"untold,omitempty"`
 }
@@ -43,7 +43,7 @@ func Encode(r *subscription.Record) []byte {
 	assert.NoError(msgpack.NewEncoder(&out).Encode(&row{
 		Partner: r.Partner, Initial: r.Initial[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
 		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Standing: appendStanding(nil, &r.Standing),
-		Counted: r.Counted, Told: r.Told, Untold: r.Untold,
+		Told: r.Told, Untold: r.Untold,
 	}))
 	return out.Bytes()
 }
@@ -57,7 +57,7 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if err := msgpack.Unmarshal(payload[1:], &in); err != nil {
 		return nil, fmt.Errorf("%w: %w", errForm, err)
 	}
-	r := &subscription.Record{ID: id, Partner: in.Partner, Counted: in.Counted, Told: in.Told, Untold: in.Untold}
+	r := &subscription.Record{ID: id, Partner: in.Partner, Told: in.Told, Untold: in.Untold}
 	r.PeriodDays = in.Days
 	if len(in.Metadata) > 0 {
 		r.Metadata = in.Metadata
@@ -88,7 +88,7 @@ var states = [...]subscription.State{
 }
 
 // appendStanding writes what changes of a subscription: it is in its record, in
-// what is told of an event, and in the claim of a key.
+// what is told of an event, and sealed in the claim of a key.
 func appendStanding(dst []byte, s *subscription.Standing) []byte {
 	state := slices.Index(states[:], s.State)
 	assert.That(state > 0, "subscription: state %q is not stored", s.State)
@@ -99,11 +99,38 @@ func appendStanding(dst []byte, s *subscription.Standing) []byte {
 	return append(dst, s.Last[:]...)
 }
 
-// Shows tells whether the bytes, which end the claim of a key, are a standing that
-// the key's request can be answered with again.
-func Shows(extra []byte) bool {
-	_, rest, err := readStanding(extra)
-	return err == nil && len(rest) == 0
+// ReplyID stands for a key where the reply that its claim has is sealed.
+func ReplyID(org ledger.ID, key string) ledger.ID {
+	return ledger.DerivedID(org, "subscription reply|"+key)
+}
+
+// appendReply writes what a key's request is answered with: which subscription, and
+// its standing.
+func appendReply(r *subscription.Record) []byte {
+	return appendStanding(r.ID[:len(r.ID):len(r.ID)], &r.Standing)
+}
+
+func readReply(plaintext []byte) (id ledger.ID, s subscription.Standing, err error) {
+	if len(plaintext) < len(id) {
+		return id, s, errForm
+	}
+	s, rest, err := readStanding(plaintext[copy(id[:], plaintext):])
+	if err == nil && len(rest) != 0 {
+		err = errForm
+	}
+	return id, s, err
+}
+
+// CheckReply reads the bytes that end the claim of a key (Key.Claimed) with the keys that
+// they were sealed with, and is which subscription its request was answered with. An
+// error says that they are no such reply, or were changed.
+func CheckReply(keys actors.Sealer, org ledger.ID, key string, extra []byte) (ledger.ID, error) {
+	plaintext, err := actors.OpenReply(keys, actors.SubscriptionReply, org, ReplyID(org, key), extra)
+	if err != nil {
+		return ledger.ID{}, err
+	}
+	id, _, err := readReply(plaintext)
+	return id, err
 }
 
 func readStanding(b []byte) (s subscription.Standing, rest []byte, err error) {

@@ -114,7 +114,7 @@ func (h *house) start() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet})
+	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
 	if h.directory, err = directoryactor.Start(h.runtime, h.keyring); err != nil {
 		h.t.Fatal(err)
 	}

@@ -101,8 +101,8 @@ func TestARenewalIsHeldAgainstTheLimits(t *testing.T) {
 	}
 	h.advance(30 * day)
 	h.is(s.ID, "past_due", 0, 1)
-	if r := h.renewals(s.ID)[0]; r.Status != payment.Rejected || r.Error != "limit exceeded: per_transaction" {
-		t.Errorf("%s %q", r.Status, r.Error)
+	if r := h.renewals(s.ID)[0]; r.Status != payment.Rejected || r.Failure.Describe("en") != "limit exceeded: per_transaction" {
+		t.Errorf("%s %q", r.Status, r.Failure.Describe("en"))
 	}
 }
 
@@ -117,8 +117,8 @@ func TestARenewalIsHeldAgainstTheBlocklist(t *testing.T) {
 		}
 		h.advance(30 * day)
 		h.is(s.ID, "past_due", 0, 1)
-		if r := h.renewals(s.ID)[0]; r.Status != payment.Rejected || r.Error != "anti-fraud: "+kind {
-			t.Errorf("%s: %s %q", kind, r.Status, r.Error)
+		if r := h.renewals(s.ID)[0]; r.Status != payment.Rejected || r.Failure.Describe("en") != "anti-fraud: "+kind {
+			t.Errorf("%s: %s %q", kind, r.Status, r.Failure.Describe("en"))
 		}
 	}
 }

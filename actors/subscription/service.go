@@ -176,7 +176,8 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 }
 
 // used looks whether a caller's key was used before, and shows what the request
-// that it was used for was answered with.
+// that it was used for was answered with. Where nobody can vouch for what is stored of
+// that, it is the subscription as it stands.
 func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if key.IsZero() {
 		return Result{}, false, nil
@@ -187,19 +188,32 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if err != nil || !found {
 		return Result{}, false, err
 	}
-	if source.Kind != ledger.Subscription {
-		return Result{}, false, ledger.Refuse("subscription.Key", ledger.Internal, "the key's request moved no subscription")
+	id, standing, err := s.answered(org, key, extra)
+	if err != nil {
+		id = source.ID
 	}
-	r, found, err := load(view, org, source.ID)
-	if err != nil || !found {
-		return Result{}, false, errors.Join(err, unknown())
+	r, found, loading := load(view, org, id)
+	if loading != nil || !found || key.Scope != actors.KeyOfPartner(r.Record.Partner) {
+		return Result{}, false, errors.Join(loading, unknown())
 	}
-	standing, rest, err := readStanding(extra)
-	if err != nil || len(rest) != 0 {
-		return Result{}, false, errForm
+	if r.Replay = true; err == nil {
+		r.Record.Standing = standing
 	}
-	r.Record.Standing, r.Replay = standing, true
 	return r, true, nil
+}
+
+// answered is what a key's request was answered with, as its claim has it sealed: which
+// subscription, and its standing. An error has raised the alarm.
+func (s *Service) answered(org ledger.ID, key *actors.Key, extra []byte) (id ledger.ID, standing subscription.Standing, err error) {
+	reply := ReplyID(org, key.ClaimKey())
+	plaintext, err := s.rt.OpenReply(actors.SubscriptionReply, org, reply, extra)
+	if err == nil {
+		id, standing, err = readReply(plaintext)
+	}
+	if err != nil {
+		s.rt.ReplyUnreadable(org, reply, err)
+	}
+	return id, standing, err
 }
 
 // Read is a partner's subscription as stored. A foreign id answers as an unknown one.

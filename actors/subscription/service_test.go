@@ -136,8 +136,8 @@ func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
 	s := h.subscribe(nil)
 	h.advance(30 * day)
 	r := h.renewals(s.ID)[0]
-	if h.is(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Error != "stored_credential_lost" || h.charges(r.ID) != 0 {
-		t.Errorf("%s %q, sent %d times", r.Status, r.Error, h.charges(r.ID))
+	if h.is(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Failure.Code != payment.ProcessingError || h.charges(r.ID) != 0 {
+		t.Errorf("%s %q, sent %d times", r.Status, r.Failure.Describe("en"), h.charges(r.ID))
 	}
 }
 

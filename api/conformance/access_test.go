@@ -66,7 +66,7 @@ func TestAnInactiveOrganizationIs401(t *testing.T) {
 	for _, status := range []string{"maintenance", "archived"} {
 		org := platform.post(v1+"/organizations", `{"name":"Sleeps","type":"merchant"}`).want(201).at("data.id")
 		of := platform.with("x-organization-id", org)
-		number := of.post(v1+"/partners", `{"name":"P","login":"p","pass":"p"}`).want(201).at("id")
+		number := of.post(v1+"/partners", `{"name":"P","login":"p","pass":"nine-Lions-paint"}`).want(201).at("id")
 		key := of.post(v1+"/api_keys", `{"name":"k","partner_id":`+number+`}`).want(201).at("key")
 		keyed(t, key, org).get(transactions).want(200)
 		platform.patch(v1+"/organizations/"+org, `{"status":"`+status+`"}`).want(200)
@@ -74,7 +74,7 @@ func TestAnInactiveOrganizationIs401(t *testing.T) {
 	}
 	org := platform.post(v1+"/organizations", `{"name":"Begins","type":"merchant","status":"provisioning"}`).want(201).at("data.id")
 	of := platform.with("x-organization-id", org)
-	number := of.post(v1+"/partners", `{"name":"P","login":"p","pass":"p"}`).want(201).at("id")
+	number := of.post(v1+"/partners", `{"name":"P","login":"p","pass":"nine-Lions-paint"}`).want(201).at("id")
 	key := of.post(v1+"/api_keys", `{"name":"k","partner_id":`+number+`}`).want(201).at("key")
 	keyed(t, key, org).get(transactions).wantBody(401, unauthorized)
 }

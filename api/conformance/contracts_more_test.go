@@ -117,7 +117,9 @@ func TestAPermanentPartnershipHasNoBuyoutAndIsDissolved(t *testing.T) {
 	d.does("fund").has("data.expected_end_date", today(t, 120*30), "data.next_buyout_date", "null")
 	d.does("activate")
 	d.asks("buyout").refused("partnership_type")
-	d.does("profit", "gross_profit", "0", "period_end_date", today(t, 30)).has("data.total_profit", "0", "data.last_profit_date", today(t, 30))
+	d.asks("profit", "gross_profit", "0", "period_end_date", today(t, 30)).refused("period_end_date") // it is still to come
+	advance(t, 30*oneDay)
+	d.does("profit", "gross_profit", "0", "period_end_date", today(t, 0)).has("data.total_profit", "0", "data.last_profit_date", today(t, 0))
 	d.asks("loss", "amount", "0").refused("amount")
 	d.does("dissolve", "reason", "nothing to do").has("data.status", "dissolved")
 	d.holds("A:partner_receivable:{p}", "700")

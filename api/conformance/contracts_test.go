@@ -172,8 +172,11 @@ func TestAnIssueLivesFromItsDraftToItsRedemption(t *testing.T) {
 	d.does("close_subscription").has("data.status", "subscribed", "data.certificates_outstanding", "0")
 	issued := d.does("activate").has("data.status", "active", "data.certificates_outstanding", "7")
 	issued.has("data.issue_date", today(t, 0), "data.maturity_date", today(t, 360), "data.next_distribution_date", today(t, 90))
-	d.does("profit", "total_profit", "100", "period_end_date", today(t, 90)).has("data.actual_yield", "10", "data.total_profit_distributed", "100",
-		"data.next_distribution_date", today(t, 180), "data.profit_distributions", fmt.Sprintf(`[{"certificates_outstanding":7,"date":"%s","per_certificate":"14","total_profit":"100"}]`, today(t, 90)))
+	d.asks("profit", "total_profit", "100", "period_end_date", today(t, 90)).refused("period_end_date")
+	advance(t, 90*oneDay)
+	d.asks("profit", "total_profit", "100", "period_end_date", today(t, -91)).refused("period_end_date")
+	d.does("profit", "total_profit", "100", "period_end_date", today(t, 0)).has("data.actual_yield", "10", "data.total_profit_distributed", "100",
+		"data.next_distribution_date", today(t, 90), "data.profit_distributions", fmt.Sprintf(`[{"certificates_outstanding":7,"date":"%s","per_certificate":"14","total_profit":"100"}]`, today(t, 0)))
 	d.asks("mature").refused("maturity_date")
 	d.asks("redeem", "redemption_date", today(t, 0)).conflicts()
 	advance(t, 360*oneDay)
@@ -256,14 +259,17 @@ func TestAManagedInvestmentLivesToItsCompletion(t *testing.T) {
 	d := managed(t, "reporting_frequency", "monthly")
 	d.does("fund").has("data.status", "funded", "data.current_value", "1000")
 	d.does("activate").has("data.status", "active", "data.next_reporting_date", today(t, 30))
+	advance(t, 90*oneDay)
 	d.asks("profit", "gross_profit", "101").refused("period_end_date")
-	d.asks("profit", "gross_profit", "-1", "period_end_date", today(t, 30)).refused("gross_profit")
-	d.does("profit", "gross_profit", "101", "period_end_date", today(t, 30)).has("data.current_value", "1060", "data.next_reporting_date", today(t, 60),
-		"data.profit_distributions", fmt.Sprintf(`[{"bank_share":"60","customer_share":"41","date":"%s","gross_profit":"101"}]`, today(t, 30)))
-	d.does("profit", "gross_profit", "0", "period_end_date", today(t, 60)).has("data.current_value", "1060", "data.next_reporting_date", today(t, 90))
-	d.asks("loss", "amount", "0", "period_end_date", today(t, 60)).refused("amount")
-	d.does("loss", "amount", "70", "period_end_date", today(t, 90)).has("data.current_value", "990", "data.next_reporting_date", today(t, 120),
-		"data.metadata.losses", fmt.Sprintf(`[{"date":"%s","loss_amount":"70","new_value":"990"}]`, today(t, 90)))
+	d.asks("profit", "gross_profit", "101", "period_end_date", today(t, 1)).refused("period_end_date")
+	d.asks("profit", "gross_profit", "101", "period_end_date", today(t, -91)).refused("period_end_date")
+	d.asks("profit", "gross_profit", "-1", "period_end_date", today(t, -60)).refused("gross_profit")
+	d.does("profit", "gross_profit", "101", "period_end_date", today(t, -60)).has("data.current_value", "1060", "data.next_reporting_date", today(t, -30),
+		"data.profit_distributions", fmt.Sprintf(`[{"bank_share":"60","customer_share":"41","date":"%s","gross_profit":"101"}]`, today(t, -60)))
+	d.does("profit", "gross_profit", "0", "period_end_date", today(t, -30)).has("data.current_value", "1060", "data.next_reporting_date", today(t, 0))
+	d.asks("loss", "amount", "0", "period_end_date", today(t, -30)).refused("amount")
+	d.does("loss", "amount", "70", "period_end_date", today(t, 0)).has("data.current_value", "990", "data.next_reporting_date", today(t, 30),
+		"data.metadata.losses", fmt.Sprintf(`[{"date":"%s","loss_amount":"70","new_value":"990"}]`, today(t, 0)))
 	d.does("complete", "final_value", "900").has("data.status", "completed", "data.current_value", "900", "data.actual_end_date", today(t, 0),
 		"data.metadata.final_settlement", `{"returned_to_bank":"990","total_loss":"70","total_profit":"60","variance":"-90"}`)
 	d.wantMoved(

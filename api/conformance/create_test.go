@@ -122,7 +122,7 @@ func Test201IsNotAcceptance(t *testing.T) {
 	m := newMerchant(t)
 	m.send(payment(good)).want(201).has("status", "rejected", "error_description", "no terminal available")
 	m.terminal("payment", `{}`)
-	m.send(payment(declined)).want(201).has("status", "rejected", "error_description", "card_declined")
+	m.send(payment(declined)).want(201).has("status", "rejected", "error_code", "card_declined")
 	m.send(payment(good, "amount", "1"+strings.Repeat("0", 73))).want(201).has("status", "rejected", "error_description", "amount out of range")
 }
 
@@ -221,11 +221,11 @@ func TestThePayerPaysOnTheHostedPage(t *testing.T) {
 	p := payer{t}
 	a := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
 	form := p.open(a.at("widget_url"))
-	if wrong := p.send(form, "cardnumber", "4242424242424241", "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "30", "cvv", "737"); wrong.status != 422 {
+	if wrong := p.send(form, "cardnumber", "4242424242424241", "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737"); wrong.status != 422 {
 		t.Errorf("a wrong number was answered with %d", wrong.status)
 	}
 	m.read(a.at("id")).has("status", "created")
-	done := p.send(form, "cardnumber", "4242 4242 4242 4242", "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "30", "cvv", "737").want(200)
+	done := p.send(form, "cardnumber", "4242 4242 4242 4242", "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737").want(200)
 	if !strings.Contains(done.body, returnURL) {
 		t.Errorf("there is no way back to the merchant: %s", done.body)
 	}
@@ -237,7 +237,7 @@ func TestAHostedPaymentWithAChallengeComesBackToTheMerchant(t *testing.T) {
 	m := shop(t, `{}`)
 	p := payer{t}
 	a := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
-	p.send(p.open(a.at("widget_url")), "cardnumber", redirected, "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "30", "cvv", "737").want(200)
+	p.send(p.open(a.at("widget_url")), "cardnumber", redirected, "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737").want(200)
 	challenge := p.open(m.read(a.at("id")).has("status", "action_required").at("simple_auth_redirect_url"))
 	p.send(challenge, "decision", "approve").wantAway(returnURL)
 	m.read(a.at("id")).has("status", "charged")

@@ -166,8 +166,8 @@ func TestAnIdempotencyKeyHasAtMost255Characters(t *testing.T) {
 
 func TestAdministrationTakesBareAndWrappedBodies(t *testing.T) {
 	n := made.Add(1)
-	admin(t).post(v1+"/partners", fmt.Sprintf(`{"name":"Bare","login":"bare-%d","pass":"p"}`, n)).want(201).has("name", "Bare", "data.name", "Bare")
-	admin(t).post(v1+"/partners", fmt.Sprintf(`{"params":{"name":"Wrapped","login":"wrapped-%d","pass":"p"}}`, n)).want(201).has("name", "Wrapped")
+	admin(t).post(v1+"/partners", fmt.Sprintf(`{"name":"Bare","login":"bare-%d","pass":"nine-Lions-paint"}`, n)).want(201).has("name", "Bare", "data.name", "Bare")
+	admin(t).post(v1+"/partners", fmt.Sprintf(`{"params":{"name":"Wrapped","login":"wrapped-%d","pass":"nine-Lions-paint"}}`, n)).want(201).has("name", "Wrapped")
 	list := admin(t).get(v1 + "/partners?limit=2").want(200)
 	list.has("data.0.name", "Wrapped", "data.1.name", "Bare")
 	if list.at("cursor.cursor_field") == absent || list.at("cursor.cursor_value") == absent {

@@ -83,7 +83,7 @@ func TestTheEnvelopeHasItsFields(t *testing.T) {
 	data := n.object("data")
 	want := map[string]string{
 		"type": `"payment"`, "txid": `"t \"1\" é"`, "id": `"` + id + `"`, "amount": `"1000"`, "amount_dest": `"1000"`, "amount_with_fee": `"1100"`,
-		"status": `"charged"`, "error_description": `""`, "merchant_meta": `{"order":7,"deep":{"a":[1]}}`,
+		"status": `"charged"`, "error_description": `""`, "error_code": `null`, "merchant_meta": `{"order":7,"deep":{"a":[1]}}`,
 	}
 	for name, value := range want {
 		if name != "merchant_meta" && string(data[name]) != value {
@@ -103,7 +103,7 @@ func TestTheEnvelopeHasItsFields(t *testing.T) {
 	if n.parsed.Timestamp != now.Unix() {
 		t.Errorf("timestamp %d, the clock said %d", n.parsed.Timestamp, now.Unix())
 	}
-	if !regexp.MustCompile(`^[0-9a-f-]{36}$`).MatchString(n.parsed.EventID) {
+	if !uuid4.MatchString(n.parsed.EventID) {
 		t.Errorf("event_id %s", n.parsed.EventID)
 	}
 }
@@ -111,8 +111,8 @@ func TestTheEnvelopeHasItsFields(t *testing.T) {
 func TestARefusalIsToldWithItsReason(t *testing.T) {
 	m, h := hooked(t, `{}`)
 	m.create(payment(noFunds, "txid", "a"))
-	if got := h.wantTold("rejected of a")[0].parsed.Data.Error; got != "insufficient_funds" {
-		t.Errorf("error_description %q", got)
+	if got := h.wantTold("rejected of a")[0].parsed.Data; got.Error != "There is not enough money on the card." || got.Code != "insufficient_funds" {
+		t.Errorf("error_description %q, error_code %q", got.Error, got.Code)
 	}
 }
 

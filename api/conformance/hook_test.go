@@ -36,6 +36,7 @@ type notification struct {
 		Data      struct {
 			Type, TxID, ID, Status string
 			Error                  string `json:"error_description"`
+			Code                   string `json:"error_code"`
 		}
 	}
 }

@@ -83,7 +83,7 @@ func TestAVolumeIsUsedByWhatSettledAndReservedByWhatIsHeld(t *testing.T) {
 	second := m.create(payment(good, "amount", "600")).has("status", "payment_suspended").at("id")
 	m.cancel(second).want(200)
 	admin(t).usage(id, "400 0 600")
-	m.create(payment(declined, "amount", "600")).has("status", "rejected", "error_description", "card_declined")
+	m.create(payment(declined, "amount", "600")).has("status", "rejected", "error_code", "card_declined")
 	admin(t).usage(id, "400 0 600")
 	m.refund(held, "").want(200)
 	admin(t).usage(id, "400 0 600") // it was moved all the same
@@ -125,7 +125,7 @@ func TestAVelocityIsASlidingWindowOverAllAttempts(t *testing.T) {
 	id := m.limit("velocity", 3, "window", "minute")
 	hour := m.limit("velocity", 6, "window", "hour", "currency", absent)
 	first := m.charges(payment(good, "txid", "once"))
-	m.create(payment(declined)).has("error_description", "card_declined")
+	m.create(payment(declined)).has("error_code", "card_declined")
 	m.send(payment(good, "amount", "0")).want(422) // did not get past validation
 	m.create(payment(good, "txid", "once")).has("id", first.at("id"))
 	advance(t, 30)

@@ -103,7 +103,7 @@ func (p params) with(pairs ...any) params {
 }
 
 func card(number string) params {
-	return params{"type": "bank_card", "cardnumber": number, "cardholder": "JANE DOE", "exp_month": "12", "exp_year": "2030", "cvv": "737"}
+	return params{"type": "bank_card", "cardnumber": number, "cardholder": "JANE DOE", "exp_month": "12", "exp_year": "2099", "cvv": "737"}
 }
 
 // Where the payer goes in the end.

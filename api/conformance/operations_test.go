@@ -97,10 +97,21 @@ func TestContinueRefusesOtherBodies(t *testing.T) {
 	m.proceed(id, params{"money_storage": card(good), "browser_data": params{}}).want(200).has("status", "charged")
 }
 
-func TestARouteThatThePayerChoseIsTaken(t *testing.T) {
-	m := shop(t, `{}`)
+func TestARouteThatIsNotOfferedIsRefusedAndThePayerCanStillPay(t *testing.T) {
+	m := shop(t, `{"methods":["bank_card"]}`)
 	id := m.create(hosted()).at("id")
-	m.proceed(id, params{"money_storage": card(good), "route": "elsewhere"}).want(200).has("status", "rejected", "error_description", "no terminal available")
+	for _, p := range []params{
+		{"money_storage": card(good), "route": "elsewhere"}, {"money_storage": card(good), "route": "utp"}, {"money_storage": card(good), "route": "SIMULATOR"},
+		{"money_storage": params{"type": "sbp"}, "route": "simulator"},
+	} {
+		m.proceed(id, p).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.field", "route")
+	}
+	m.read(id).has("status", "created", "route", "")
+	if calls := called(t, id); len(calls) != 0 {
+		t.Errorf("the rail was called: %v", calls)
+	}
+	m.proceed(id, params{"money_storage": card(good), "route": "simulator"}).want(200).has("status", "charged", "route", "simulator")
+	m.wantMoved(id, charge)
 }
 
 func TestAFlowThatCannotContinue(t *testing.T) {
@@ -127,7 +138,6 @@ func TestMaterialIsTakenBareAndWrapped(t *testing.T) {
 		`{"additional_params_for_auth":` + good + `,"params":{"additional_params_for_auth":` + wrong + `}}`: "charged",
 		`{"additional_params_for_auth":` + wrong + `,"params":{"additional_params_for_auth":` + good + `}}`: "rejected",
 		`{"additional_params_for_auth":` + wrong + `}`:                                                      "rejected",
-		`{"additional_params_for_auth":{}}`:                                                                 "rejected",
 	} {
 		id := m.create(payment(password)).has("status", "action_required").at("id")
 		a := m.post(transactions+"/additional_params_for_auth/"+id, body)
@@ -143,15 +153,36 @@ func TestMaterialIsRequired(t *testing.T) {
 	for _, body := range []string{`{}`, `{"params":{}}`, `{"additional_params_for_auth":null}`} {
 		m.post(transactions+"/additional_params_for_auth/"+id, body).refuses("additional_params_for_auth", "additional_params_for_auth is required")
 	}
+	for _, body := range []string{
+		`{"additional_params_for_auth":{}}`, `{"additional_params_for_auth":{"status":"charged"}}`, `{"params":{"status":"charged"}}`,
+		`{"params":{"additional_params_for_auth":{}}}`,
+	} {
+		m.post(transactions+"/additional_params_for_auth/"+id, body).refuses("additional_params_for_auth", "additional_params_for_auth must not be empty")
+	}
 	m.post(transactions+"/additional_params_for_auth/"+id, `{"additional_params_for_auth":"123456"}`).
 		refuses("additional_params_for_auth", "additional_params_for_auth must be an object")
 	m.read(id).has("status", "action_required")
 }
 
+// Material that lacks what the rail asked for leaves the payment as it is.
+func TestMaterialThatLacksWhatTheRailAskedForIsRefused(t *testing.T) {
+	m := demo(t)
+	id := m.create(payment(password)).at("id")
+	before := called(t, id)
+	for _, material := range []params{{"otp": ""}, {"otp": "  "}, {"otp": 123456}, {"otp": nil}, {"OTP": "123456"}, {"signature": "123456"}, {"status": "charged", "code": "1"}} {
+		m.submit(id, material).refuses("additional_params_for_auth.otp", "otp is required, a text that is not empty")
+	}
+	m.read(id).has("status", "action_required", "additional_params_for_auth.type", "otp")
+	if after := called(t, id); len(after) != len(before) {
+		t.Errorf("the rail was called: %v", after[len(before):])
+	}
+	m.submit(id, params{"otp": "123456"}).want(200).has("status", "charged")
+}
+
 func TestAStatusInTheMaterialIsIgnored(t *testing.T) {
 	m := demo(t)
 	id := m.create(payment(password)).at("id")
-	m.submit(id, params{"status": "charged", "otp": "0"}).want(200).has("status", "rejected", "error_description", "authentication_failed")
+	m.submit(id, params{"status": "charged", "otp": "0"}).want(200).has("status", "rejected", "error_code", "authentication_failed")
 	id = m.create(payment(password)).at("id")
 	m.submit(id, params{"status": "failed", "otp": "123456"}).want(200).has("status", "charged")
 }
@@ -248,7 +279,7 @@ func TestTheRedirectURLDrivesWhateverTheRailNeeds(t *testing.T) {
 	p.send(p.open(choice.at("simple_auth_redirect_url")), "target_bank_id", "sim-bank-2").want(200)
 	m.read(choice.at("id")).has("status", "charged")
 	hosted := m.read(m.create(hosted()).at("id"))
-	p.send(p.open(hosted.at("simple_auth_redirect_url")), "cardnumber", "4242424242424242", "cardholder", "J", "exp_month", "1", "exp_year", "30", "cvv", "737").want(200)
+	p.send(p.open(hosted.at("simple_auth_redirect_url")), "cardnumber", "4242424242424242", "cardholder", "J", "exp_month", "1", "exp_year", "99", "cvv", "737").want(200)
 	m.read(hosted.at("id")).has("status", "charged")
 }
 

@@ -123,13 +123,13 @@ func TestRoutingTellsWhatBecameOfATransactionAtEachTerminal(t *testing.T) {
 	m.terminal("payment", `{"priority":-3,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2}`)
 	id := m.create(payment(good)).has("status", "charged").at("id")
-	m.wantRoute(id, "T1 -3 refused forced_by_terminal, T2 2 accepted null")
+	m.wantRoute(id, "T1 -3 refused The terminal's settings force this outcome., T2 2 accepted null")
 	a := auditor(t).get(transactions+"/"+id+"/routing").has("data.0.name", "T1", "data.1.name", "T2")
 	if first, last := a.time("data.0.at"), a.time("data.1.at"); last.Before(first) || !last.Equal(m.read(id).time("finished")) {
 		t.Errorf("%s", a.body)
 	}
-	m.wantRoute(m.create(payment(declined)).at("id"), "T1 -3 refused forced_by_terminal, T2 2 refused card_declined")
-	m.wantRoute(m.create(payment(processing)).at("id"), "T1 -3 refused forced_by_terminal, T2 2 failed processing_error")
+	m.wantRoute(m.create(payment(declined)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 refused The card was declined.")
+	m.wantRoute(m.create(payment(processing)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 failed The provider could not process the transaction.")
 }
 
 func TestRoutingTellsOfWhatIsUnderWay(t *testing.T) {

@@ -77,9 +77,9 @@ func TestCancelVoidsAnAuthorisation(t *testing.T) {
 func TestTheOutcomeOfARefundIsInItsFields(t *testing.T) {
 	m := shop(t, `{}`)
 	granted, refused, slow := m.create(payment(good)).at("id"), m.create(payment(refundRefused)).at("id"), m.create(payment(refundSlow)).at("id")
-	m.refund(granted, "").want(200).has("status", "refunded", "refund_msg", "refunded").is("refund_id", uuid4)
-	m.refund(refused, "").want(200).has("status", "charged", "refund_msg", "refund_refused_by_issuer", "refunded_amount", "0").is("refund_id", uuid4)
-	m.refund(slow, "").want(200).has("status", "refunding", "refund_msg", "refund pending").is("refund_id", uuid4)
+	m.refund(granted, "").want(200).has("status", "refunded", "refund_msg", "The money was returned.").is("refund_id", uuid4)
+	m.refund(refused, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.", "refunded_amount", "0").is("refund_id", uuid4)
+	m.refund(slow, "").want(200).has("status", "refunding", "refund_msg", "The refund is under way.").is("refund_id", uuid4)
 	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
 	m.wantMoved(refused, charge, "refund pending: "+back, "refund_refused void: "+back)
 	m.wantBalance("USD", "1000 0")
@@ -205,7 +205,7 @@ func TestCancelIsForWhatThePayerOrTheRailHasAndForHolds(t *testing.T) {
 		{m, payment(silent), "charging"}, {held, payment(good), "payment_suspended"},
 	} {
 		id := c.m.create(c.p).has("status", c.status).at("id")
-		c.m.cancel(id).want(200).has("status", "failed", "error_description", "cancelled")
+		c.m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled")
 		c.m.cancel(id).want(422).has("error", "not_reversible")
 	}
 	m.wantBalance("USD", "0 0")
@@ -220,6 +220,6 @@ func TestACancelledPayoutGivesTheMoneyBack(t *testing.T) {
 	m.create(payment(good))
 	id := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id")
 	m.wantBalance("USD", "0 0")
-	m.cancel(id).want(200).has("status", "failed", "error_description", "cancelled")
+	m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled")
 	m.wantBalance("USD", "1000 0")
 }

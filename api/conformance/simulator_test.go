@@ -1,25 +1,28 @@
 package conformance_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The sandbox's rail: its cards, its other methods and its log.
 
 // ending is how a card's payment goes: at first, and some time later.
 type ending struct {
-	card, status, reason string
-	later                int // seconds; 0: nothing follows
-	end                  string
+	card, status, code string
+	later              int // seconds; 0: nothing follows
+	end                string
 }
 
 func (m *merchant) wantEndings(kind func(string, ...any) params, endings []ending) {
 	m.t.Helper()
 	for _, e := range endings {
-		id := m.create(kind(e.card)).has("status", e.status, "error_description", e.reason).at("id")
+		id := m.create(kind(e.card)).has("status", e.status, "error_code", e.code).at("id")
 		if e.later == 0 {
 			continue
 		}
@@ -32,36 +35,36 @@ func (m *merchant) wantEndings(kind func(string, ...any) params, endings []endin
 
 func TestEveryCardOfAPaymentEndsAsTheTableSays(t *testing.T) {
 	demo(t).wantEndings(payment, []ending{
-		{good, "charged", "", 0, ""},
-		{anotherGood, "charged", "", 0, ""},
-		{"378282246310005", "charged", "", 0, ""},
+		{good, "charged", "null", 0, ""},
+		{anotherGood, "charged", "null", 0, ""},
+		{"378282246310005", "charged", "null", 0, ""},
 		{declined, "rejected", "card_declined", 0, ""},
 		{noFunds, "rejected", "insufficient_funds", 0, ""},
 		{expired, "rejected", "expired_card", 0, ""},
 		{processing, "failed", "processing_error", 0, ""},
-		{redirected, "action_required", "", 0, ""},
-		{formed, "action_required", "", 0, ""},
-		{password, "action_required", "", 0, ""},
-		{delayed, "charging", "", 5, "charged"},
-		{silent, "charging", "", 10, "charged"},
-		{chargedBack, "charged", "", 60, "reversed"},
-		{refundRefused, "charged", "", 0, ""},
-		{refundSlow, "charged", "", 0, ""},
+		{redirected, "action_required", "null", 0, ""},
+		{formed, "action_required", "null", 0, ""},
+		{password, "action_required", "null", 0, ""},
+		{delayed, "charging", "null", 5, "charged"},
+		{silent, "charging", "null", 10, "charged"},
+		{chargedBack, "charged", "null", 60, "reversed"},
+		{refundRefused, "charged", "null", 0, ""},
+		{refundSlow, "charged", "null", 0, ""},
 	})
 }
 
 func TestEveryCardOfAPayoutEndsAsTheTableSays(t *testing.T) {
 	demo(t).wantEndings(payout, []ending{
-		{good, "charged", "", 0, ""},
-		{anotherGood, "charged", "", 0, ""},
+		{good, "charged", "null", 0, ""},
+		{anotherGood, "charged", "null", 0, ""},
 		{declined, "rejected", "card_declined", 0, ""},
 		{noFunds, "rejected", "insufficient_funds", 0, ""},
 		{expired, "rejected", "expired_card", 0, ""},
 		{processing, "failed", "processing_error", 0, ""},
-		{delayed, "charging", "", 5, "charged"},
-		{silent, "charging", "", 10, "charged"},
-		{redirected, "charged", "", 0, ""},
-		{chargedBack, "charged", "", 0, ""},
+		{delayed, "charging", "null", 5, "charged"},
+		{silent, "charging", "null", 10, "charged"},
+		{redirected, "charged", "null", 0, ""},
+		{chargedBack, "charged", "null", 0, ""},
 	})
 }
 
@@ -76,7 +79,7 @@ func TestTheChallengePageHasTwoButtons(t *testing.T) {
 	}
 	p := payer{t}
 	p.send(page, "decision", "refuse").wantAway(failURL)
-	m.read(a.at("id")).has("status", "rejected", "error_description", "authentication_failed")
+	m.read(a.at("id")).has("status", "rejected", "error_code", "authentication_failed")
 	again := p.open(a.at("auth_params.url")).want(200)
 	if strings.Contains(again.body, "<form") {
 		t.Error("what was answered can be answered again")
@@ -88,13 +91,13 @@ func TestThePostedFormLeadsToTheSamePage(t *testing.T) {
 	a := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
 	p := payer{t}
 	p.send(p.open(a.at("simple_auth_redirect_url")), "decision", "refuse").wantAway(failURL)
-	m.read(a.at("id")).has("status", "rejected", "error_description", "authentication_failed")
+	m.read(a.at("id")).has("status", "rejected", "error_code", "authentication_failed")
 }
 
 func TestAnotherPasswordIsRefused(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(password)).at("id")
-	m.submit(id, params{"otp": "654321"}).want(200).has("status", "rejected", "error_description", "authentication_failed")
+	m.submit(id, params{"otp": "654321"}).want(200).has("status", "rejected", "error_code", "authentication_failed")
 	m.submit(id, params{"otp": "123456"}).want(409)
 	m.wantBalance("USD", "0 0")
 }
@@ -165,12 +168,82 @@ func TestOtherMethodsThatAskForAnAction(t *testing.T) {
 	}
 }
 
+// signature is the lower-case hex SHA-256 of what is to be signed.
+func signature(payload string) string {
+	digest := sha256.Sum256([]byte(payload))
+	return hex.EncodeToString(digest[:])
+}
+
+func TestAChainAsksForASignature(t *testing.T) {
+	m := shop(t, `{}`)
+	gas := by(params{"type": "native_gas"}, "currency", "ETH")
+	a := m.create(gas).has("status", "action_required", "auth_params.type", "none", "additional_params_for_auth.sequence", "1")
+	if names := a.names("additional_params_for_auth"); len(names) != 3 || !names["payload"] || !names["sequence"] || !names["expires_at"] {
+		t.Errorf("additional_params_for_auth has %v", names)
+	}
+	if left := a.time("additional_params_for_auth.expires_at").Sub(a.time("started")); left.Round(time.Millisecond) != time.Minute || a.at("expires_at") != a.at("additional_params_for_auth.expires_at") {
+		t.Errorf("expires_at is %v after started: %s", left, a.body)
+	}
+	payload := a.at("additional_params_for_auth.payload")
+	before := called(t, a.at("id"))
+	for _, material := range []params{{"signature": ""}, {"signature": 7}, {"payload": payload}, {"Signature": signature(payload)}} {
+		m.submit(a.at("id"), material).refuses("additional_params_for_auth.signature", "signature is required, a text that is not empty")
+	}
+	m.post(transactions+"/additional_params_for_auth/"+a.at("id"), `{"additional_params_for_auth":{}}`).want(422)
+	m.read(a.at("id")).has("status", "action_required", "additional_params_for_auth.payload", payload)
+	if after := called(t, a.at("id")); len(after) != len(before) {
+		t.Errorf("the rail was called: %v", after[len(before):])
+	}
+	m.submit(a.at("id"), params{"signature": signature(payload)}).want(200).has("status", "charged", "expires_at", absent).hasRaw("additional_params_for_auth", "{}")
+	for _, wrong := range []string{strings.ToUpper(signature(payload)), signature(payload + " "), signature(payload)[1:], payload, "x"} {
+		id := m.create(gas).at("id")
+		m.submit(id, params{"signature": wrong}).want(200).has("status", "rejected", "error_code", "authentication_failed")
+	}
+	m.wantBalance("ETH", "1000 0")
+}
+
+func TestAfterExpiresAtTheNextReadShowsFreshMaterial(t *testing.T) {
+	m := shop(t, `{}`)
+	a := m.create(by(params{"type": "native_gas"}, "currency", "ETH"))
+	id, old := a.at("id"), a.at("additional_params_for_auth.payload")
+	advance(t, 59)
+	m.read(id).has("additional_params_for_auth.payload", old, "additional_params_for_auth.expires_at", a.at("additional_params_for_auth.expires_at"))
+	advance(t, 2)
+	m.submit(id, params{"signature": signature(old)}).want(422).has("error", "expired")
+	// Who may not submit it is shown it as it was.
+	for _, other := range []caller{admin(t), auditor(t)} {
+		other.get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", old)
+	}
+	fresh := m.read(id).has("status", "action_required", "additional_params_for_auth.sequence", "2")
+	payload := fresh.at("additional_params_for_auth.payload")
+	left := fresh.time("additional_params_for_auth.expires_at").Sub(a.time("additional_params_for_auth.expires_at"))
+	if payload == old || left != 61*time.Second || fresh.at("expires_at") != fresh.at("additional_params_for_auth.expires_at") {
+		t.Errorf("the fresh material is %s, %v after the first", fresh.body, left)
+	}
+	m.read(id).has("additional_params_for_auth.payload", payload)
+	auditor(t).get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", payload)
+	if calls := called(t, id); len(calls) != 2 || !strings.Contains(calls[1], `"operation":"reissue"`) {
+		t.Errorf("the rail was called %d times: %v", len(calls), calls)
+	}
+	m.submit(id, params{"signature": signature(payload)}).want(200).has("status", "charged")
+	m.submit(id, params{"signature": signature(payload)}).want(409)
+
+	late := m.create(by(params{"type": "native_gas"}, "currency", "ETH"))
+	advance(t, 30*60)
+	m.read(late.at("id")).has("status", "rejected", "error_code", "payer_action_expired").hasRaw("additional_params_for_auth", "{}")
+	if calls := called(t, late.at("id")); strings.Contains(strings.Join(calls, ""), "reissue") {
+		t.Errorf("material was published when the payer's time was over: %v", calls)
+	}
+}
+
 func TestTheRestIsChargedAtOnce(t *testing.T) {
 	m := demo(t)
 	asks := map[string]bool{"sbp": true, "qr_code": true, "crypto": true, "open_banking": true, "sepa": true}
 	for kind := range strings.FieldsSeq(universalTypes + " " + railTypes) {
 		if !asks[kind] {
-			m.create(by(params{"type": kind})).has("status", "charged")
+			if kind != "native_gas" {
+				m.create(by(params{"type": kind})).has("status", "charged")
+			}
 			m.create(payout(good, "money_storage", params{"type": kind})).has("status", "charged")
 		}
 	}

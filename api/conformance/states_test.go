@@ -48,7 +48,7 @@ func TestARefusedActionIsRejected(t *testing.T) {
 	a := m.create(payment(redirected))
 	p := payer{t}
 	p.send(p.open(a.at("simple_auth_redirect_url")), "decision", "refuse").wantAway(failURL)
-	m.read(a.at("id")).has("status", "rejected", "error_description", "authentication_failed").is("finished", instant)
+	m.read(a.at("id")).has("status", "rejected", "error_code", "authentication_failed").is("finished", instant)
 	m.wantMoved(a.at("id"))
 	m.wantBalance("USD", "0 0")
 }
@@ -66,14 +66,14 @@ func TestChargingIsWithTheRailUntilItConfirms(t *testing.T) {
 
 func TestARefusalByTheRailIsRejected(t *testing.T) {
 	m := shop(t, `{}`)
-	id := m.create(payment(declined)).has("status", "rejected", "error_description", "card_declined").is("finished", instant).at("id")
+	id := m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined").is("finished", instant).at("id")
 	m.wantMoved(id)
 	m.wantBalance("USD", "0 0")
 }
 
 func TestAProcessingErrorIsFailed(t *testing.T) {
 	m := shop(t, `{}`)
-	id := m.create(payment(processing)).has("status", "failed", "error_description", "processing_error").is("finished", instant).at("id")
+	id := m.create(payment(processing)).has("status", "failed", "error_code", "processing_error").is("finished", instant).at("id")
 	m.wantMoved(id)
 }
 
@@ -125,7 +125,7 @@ func TestAChargebackReversesAndIsItsOwnTransaction(t *testing.T) {
 	advance(t, 59)
 	m.read(id).has("status", "charged")
 	advance(t, 1)
-	reversed := m.read(id).has("status", "reversed", "error_description", "chargeback").is("return_id", uuid4)
+	reversed := m.read(id).has("status", "reversed", "error_description", "The rail took the money back (chargeback).", "error_code", "null").is("return_id", uuid4)
 	back := m.read(reversed.at("return_id")).has("type", "payout", "status", "charged", "amount", "1000", "merchant_meta.reversal_of", id)
 	m.wantMoved(id, "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 975 USD, Cr I:fees 25 USD")
 	m.wantMoved(back.at("id"), "return posted: Cr A:provider:T1 1000 USD, Dr L:partner:P:available 975 USD, Dr I:fees 25 USD")
@@ -138,14 +138,14 @@ func TestAChargebackReversesAndIsItsOwnTransaction(t *testing.T) {
 func TestReversedIsNotForWhatHadNotSettled(t *testing.T) {
 	m := shop(t, `{}`)
 	slow := m.create(payment(delayed)).has("status", "charging").at("id")
-	m.cancel(slow).want(200).has("status", "failed", "error_description", "cancelled")
+	m.cancel(slow).want(200).has("status", "failed", "error_code", "cancelled")
 	m.wantMoved(slow)
 }
 
 func TestARefundRewritesTheOriginalsStatus(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).at("id")
-	m.refund(id, "").want(200).has("id", id, "status", "refunded", "refund_msg", "refunded").is("refund_id", uuid4)
+	m.refund(id, "").want(200).has("id", id, "status", "refunded", "refund_msg", "The money was returned.").is("refund_id", uuid4)
 	m.read(id).has("status", "refunded")
 	m.wantBalance("USD", "0 0")
 }
@@ -156,7 +156,7 @@ func TestASlowRefundGoesThroughRefunding(t *testing.T) {
 	m.refund(id, "").want(200).has("status", "refunding").is("refund_id", uuid4)
 	m.wantBalance("USD", "0 0")
 	advance(t, 5)
-	m.read(id).has("status", "refunded", "refund_msg", "refunded")
+	m.read(id).has("status", "refunded", "refund_msg", "The money was returned.")
 	if got := m.path(id); got != "created new authorizing charging charged refunding refunded" {
 		t.Errorf("it went through %s", got)
 	}
@@ -197,7 +197,7 @@ func TestNeverMoreThanIsHeldIsCaptured(t *testing.T) {
 func TestCancelReleasesWhatIsHeld(t *testing.T) {
 	m := shop(t, `{"two_phase":true}`)
 	id := m.create(payment(good)).has("status", "payment_suspended").at("id")
-	m.cancel(id).want(200).has("status", "failed", "error_description", "cancelled").is("finished", instant)
+	m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled").is("finished", instant)
 	m.wantBalance("USD", "0 0")
 	m.wantMoved(id, hold, "void void: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD")
 }

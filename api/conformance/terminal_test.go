@@ -123,7 +123,7 @@ func TestTheLastRefusalIsTheTransactions(t *testing.T) {
 	m := newMerchant(t)
 	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
 	m.terminal("payment", `{"priority":2}`)
-	id := m.create(payment(declined)).has("status", "rejected", "error_description", "card_declined").at("id")
+	id := m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined").at("id")
 	if calls := called(t, id); len(calls) != 2 {
 		t.Errorf("the rail was called %d times, want once a terminal", len(calls))
 	}
@@ -264,7 +264,25 @@ func TestAPayerWhoDoesNothingIsRejectedAfter30Minutes(t *testing.T) {
 		m.read(id).has("status", "rejected", "error_description", "payer action expired").is("finished", instant)
 	}
 	m.wantBalance("USD", "1000 0")
-	m.submit(waiting[1], params{"otp": "123456"}).want(409)
+}
+
+// DECISIONS: past the payer's time pages, continue and material have a clear answer.
+func TestAfterThePayersTimeEveryAnswerSaysSo(t *testing.T) {
+	m := shop(t, `{}`)
+	m.create(payment(good))
+	otp, host := m.create(payment(password)), m.create(hosted())
+	bank := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required")
+	advance(t, 30*60)
+	const over = "the payer's time is over"
+	m.submit(otp.at("id"), params{"otp": "123456"}).want(422).has("error", "expired", "message", over)
+	m.choose(bank.at("id"), "sim-bank-1").want(422).has("error", "expired", "message", over)
+	m.proceed(host.at("id"), params{"money_storage": card(good)}).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.detail", over)
+	for _, a := range []*answer{otp, bank, host} {
+		m.read(a.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent, "availble_destinations", absent).hasRaw("widget_url", "null")
+	}
+	for _, address := range []string{otp.at("simple_auth_redirect_url"), bank.at("simple_auth_redirect_url"), host.at("widget_url")} {
+		payer{t}.open(address).want(410)
+	}
 }
 
 func TestACreateWaitsForTheFirstOutcome(t *testing.T) {

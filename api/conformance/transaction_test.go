@@ -42,7 +42,7 @@ func TestTypeSaysWhichWayMoneyGoes(t *testing.T) {
 func TestErrorDescriptionIsEmptyOnSuccess(t *testing.T) {
 	m := demo(t)
 	m.create(payment(good)).has("status", "charged").hasRaw("error_description", `""`)
-	m.create(payment(declined)).has("status", "rejected", "error_description", "card_declined")
+	m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined")
 }
 
 func TestAmountsOfAFeeThatIsDeducted(t *testing.T) {
@@ -213,9 +213,9 @@ func TestDestinationsAreSpelledAsTheProtocolSpellsThem(t *testing.T) {
 func TestRefundFieldsAreThereOnceARefundIs(t *testing.T) {
 	m := shop(t, `{}`)
 	id := m.create(payment(good)).has("refund_id", absent, "refund_msg", absent).at("id")
-	m.refund(id, "").want(200).is("refund_id", uuid4).has("refund_msg", "refunded")
+	m.refund(id, "").want(200).is("refund_id", uuid4).has("refund_msg", "The money was returned.")
 	refusing := m.create(payment(refundRefused)).at("id")
-	m.refund(refusing, "").want(200).has("status", "charged", "refund_msg", "refund_refused_by_issuer").is("refund_id", uuid4)
+	m.refund(refusing, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.").is("refund_id", uuid4)
 }
 
 func TestARailAddsKeysToMerchantMeta(t *testing.T) {
@@ -230,7 +230,7 @@ func TestLangInMerchantMetaIsThePartnersAndPicksTheDescriptions(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
 	m.terminal("payment", `{}`)
 	m.create(payment(declined, "merchant_meta", params{"lang": "en", "order": "7"})).
-		has("merchant_meta.lang", "ru", "merchant_meta.order", "7", "error_description", "карта отклонена")
+		has("merchant_meta.lang", "ru", "merchant_meta.order", "7", "error_description", "Карта отклонена.")
 	m.create(payment(good)).has("merchant_meta.lang", "ru")
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"strings"
+	"time"
 
 	"mizan/internal/assert"
 	"mizan/ledger/money"
@@ -47,6 +48,40 @@ type Password struct {
 	Order
 	Post  string
 	Wrong bool // none was typed
+}
+
+// Signature asks for the signature of a payload. It asks again by itself when that can't
+// be signed any more.
+type Signature struct {
+	Order
+	Post     string // where the form posts to, and the page's own path
+	Payload  string
+	Sequence string // its number; empty: not shown
+	Left     time.Duration
+	Wrong    bool // none was typed
+}
+
+// Again is when the page asks again: seconds.
+func (p Signature) Again() int64 { return wholeSeconds(p.Left) + 1 }
+
+// Scan shows a QR code to be scanned with another device, or paid by, and asks again by
+// itself how it stands.
+type Scan struct {
+	Order
+	Self    string // the page's own path
+	Code    Code
+	Deposit string // the address on a chain that the code is of; empty: it is of a link
+	Link    string // where it goes on without another device, which Web accepts; empty: nowhere
+	Left    time.Duration
+
+	Simulated *Simulated // nil: the rail is a real one
+}
+
+// Simulated is how the simulator's rail is told that somebody has scanned and paid: its
+// challenge, where nobody has a second device.
+type Simulated struct {
+	Post   string
+	Fields []Field
 }
 
 // Choice asks which institution is to receive a payout.
@@ -99,7 +134,7 @@ const (
 type Outcome struct {
 	Order
 	Result Result
-	Reason string // as transactions name it; shown if the payer can do something with it
+	Reason string // an error_code; shown if the payer can do something with it
 	Back   string // the merchant's address, which Web accepts; empty: no link
 }
 
@@ -127,6 +162,8 @@ type Challenge struct {
 
 func (Card) file() string       { return "card" }
 func (Password) file() string   { return "password" }
+func (Signature) file() string  { return "signature" }
+func (Scan) file() string       { return "scan" }
 func (Choice) file() string     { return "choice" }
 func (Forward) file() string    { return "forward" }
 func (Leaving) file() string    { return "leaving" }
@@ -136,7 +173,7 @@ func (Notice) file() string     { return "notice" }
 func (Challenge) file() string  { return "challenge" }
 
 var all = []Page{
-	Card{}, Password{}, Choice{}, Forward{}, Leaving{}, Processing{}, Outcome{}, NotFound, Challenge{},
+	Card{}, Password{}, Signature{}, Scan{}, Choice{}, Forward{}, Leaving{}, Processing{}, Outcome{}, NotFound, Challenge{},
 }
 
 //go:embed templates
@@ -199,6 +236,10 @@ func Policy(targets ...string) string {
 	}
 	return policy
 }
+
+// SimulatedPolicy is the Content-Security-Policy of a Scan with the simulator's buttons:
+// as ChallengePolicy, and nobody may show it in a frame.
+func SimulatedPolicy() string { return ChallengePolicy() + "; frame-ancestors 'none'" }
 
 // ChallengePolicy is the Content-Security-Policy of a Challenge: merchants show
 // it in frames, and its form leads back to whichever merchant there is. A browser

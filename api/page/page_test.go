@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"mizan/ledger/money"
 )
@@ -20,6 +21,9 @@ func full(text string) []Page {
 	pages := []Page{
 		Card{Order: order, Post: "/pay/a?token=b.c-_", Wrong: Wrong{"cardnumber": true, "cardholder": true, "exp_month": true, "exp_year": true, "cvv": true}},
 		Password{Order: order, Post: "/pay/a?token=b.c-_", Wrong: true},
+		Signature{Order: order, Post: "/pay/a?token=b.c-_", Payload: text, Sequence: text, Left: time.Minute, Wrong: true},
+		Scan{Order: order, Self: "/pay/a?token=b.c-_", Code: Code{Side: 29, Path: "M4 4h7v1h-7z"}, Deposit: text, Link: "https://rail.example/?a=b&c=d", Left: time.Minute,
+			Simulated: &Simulated{Post: "/simulator/challenge", Fields: fields}},
 		Choice{Order: order, Post: "/pay/a?token=b.c-_", Banks: []Bank{{ID: text, Name: text}}, Wrong: true},
 		Forward{Order: order, Target: "https://acs.example/step?a=b&c=d", Fields: fields},
 		Leaving{Order: order, Next: "/pay/a?token=b.c-_"},

@@ -1,6 +1,10 @@
 package page
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // texts are what pages say, in one language.
 type texts struct {
@@ -11,13 +15,17 @@ type texts struct {
 	PayTitle, PayoutTitle, CardNumber, Holder, Month, Year, CVV, Pay, Receive     string
 	WrongForm, WrongNumber, WrongHolder, WrongMonth, WrongYear, WrongCVV          string
 	PasswordTitle, PasswordHint, Password, WrongPassword, Confirm                 string
+	SignTitle, SignHint, Payload, Sequence, Signature, WrongSignature, TimeLeft   string
+	TimeFormat                                                                    string // minutes and seconds
+	ScanPay, ScanPayout, ScanHint, ScanPayoutHint, DepositHint, QRCode            string
+	DepositAddress, PayoutAddress, OnThisDevice                                   string
 	ChoiceTitle, ChoiceHint, WrongChoice, Choose                                  string
 	ForwardTitle, ForwardHint, Continue                                           string
 	ProcessingTitle, ProcessingHint, Refresh                                      string
 	Paid, PaidOut, ApprovedPay, NotPaid, NotPaidOut, ReturnedPay, Back, CloseThis string
 
 	Notices map[Notice]message
-	Reasons map[string]string // by error_description; what is not here is not shown
+	Reasons map[string]string // by error_code; what is not here is not shown
 }
 
 // message is a notice: a title and a sentence.
@@ -40,6 +48,15 @@ var english = texts{
 	PasswordTitle: "Confirm with a password", PasswordHint: "Your bank has sent you a one-time password. It is for this payment only: tell it to nobody.",
 	Password: "One-time password", WrongPassword: "Type the password that you were sent.", Confirm: "Confirm",
 
+	SignTitle: "Sign the transfer", SignHint: "Sign this with your wallet and paste the signature. When its time is over, this page shows a new one.",
+	Payload: "To be signed", Sequence: "Sequence number", Signature: "Signature", WrongSignature: "Paste the signature.",
+	TimeLeft: "Time left", TimeFormat: "%d min %02d s",
+
+	ScanPay: "Scan to pay", ScanPayout: "Scan to receive", ScanHint: "Scan the code with your phone, or go on here.",
+	ScanPayoutHint: "Scan the code with your phone to receive the money, or go on here.",
+	DepositHint:    "Send exactly this amount to this address before the time is over.",
+	QRCode:         "QR code", DepositAddress: "Address", PayoutAddress: "Sent from", OnThisDevice: "Go on with this device",
+
 	ChoiceTitle: "Choose your bank", ChoiceHint: "The money goes to your account there.",
 	WrongChoice: "Choose one of the banks.", Choose: "Continue",
 
@@ -61,8 +78,8 @@ var english = texts{
 	Reasons: map[string]string{
 		"card_declined": "The card was declined.", "insufficient_funds": "There is not enough money on the card.",
 		"expired_card": "The card has expired.", "processing_error": "The bank could not process it.",
-		"authentication_failed": "You were not recognised, or refused.", "payer action expired": "The time was over before you acted.",
-		"cancelled": "The merchant cancelled it.", "hold expired": "The merchant did not take the money in time.",
+		"authentication_failed": "You were not recognised, or refused.", "payer_action_expired": "The time was over before you acted.",
+		"cancelled": "The merchant cancelled it.", "hold_expired": "The merchant did not take the money in time.",
 		"interrupted": "It was interrupted before it reached the bank.",
 	},
 }
@@ -83,6 +100,15 @@ var russian = texts{
 
 	PasswordTitle: "Подтверждение паролем", PasswordHint: "Банк отправил вам одноразовый пароль. Он только для этого платежа: никому его не сообщайте.",
 	Password: "Одноразовый пароль", WrongPassword: "Введите пароль, который вы получили.", Confirm: "Подтвердить",
+
+	SignTitle: "Подпишите перевод", SignHint: "Подпишите этот текст кошельком и вставьте подпись. Когда время выйдет, здесь появится новый.",
+	Payload: "Текст для подписи", Sequence: "Порядковый номер", Signature: "Подпись", WrongSignature: "Вставьте подпись.",
+	TimeLeft: "Осталось времени", TimeFormat: "%d мин %02d с",
+
+	ScanPay: "Отсканируйте, чтобы оплатить", ScanPayout: "Отсканируйте, чтобы получить", ScanHint: "Отсканируйте код телефоном или продолжите здесь.",
+	ScanPayoutHint: "Отсканируйте код телефоном, чтобы получить деньги, или продолжите здесь.",
+	DepositHint:    "Отправьте ровно эту сумму на этот адрес, пока не вышло время.",
+	QRCode:         "QR-код", DepositAddress: "Адрес", PayoutAddress: "Отправитель", OnThisDevice: "Продолжить на этом устройстве",
 
 	ChoiceTitle: "Выберите банк", ChoiceHint: "Деньги поступят на ваш счёт в этом банке.",
 	WrongChoice: "Выберите один из банков.", Choose: "Продолжить",
@@ -105,8 +131,8 @@ var russian = texts{
 	Reasons: map[string]string{
 		"card_declined": "Карта отклонена.", "insufficient_funds": "На карте недостаточно средств.",
 		"expired_card": "Срок действия карты истёк.", "processing_error": "Банк не смог обработать операцию.",
-		"authentication_failed": "Подтверждение не получено.", "payer action expired": "Время на подтверждение истекло.",
-		"cancelled": "Магазин отменил операцию.", "hold expired": "Магазин не списал деньги вовремя.",
+		"authentication_failed": "Подтверждение не получено.", "payer_action_expired": "Время на подтверждение истекло.",
+		"cancelled": "Магазин отменил операцию.", "hold_expired": "Магазин не списал деньги вовремя.",
 		"interrupted": "Операция прервалась, не дойдя до банка.",
 	},
 }
@@ -131,6 +157,15 @@ func (t *texts) Sum(s Sum) string {
 	}
 	return text
 }
+
+// Left is a time that is left, to the second.
+func (t *texts) Left(d time.Duration) string {
+	seconds := wholeSeconds(d)
+	return fmt.Sprintf(t.TimeFormat, seconds/60, seconds%60)
+}
+
+// wholeSeconds rounds down: nothing lasts longer than a page says.
+func wholeSeconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 // Ended names how a transaction ended.
 func (t *texts) Ended(o Outcome) string {

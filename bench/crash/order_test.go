@@ -15,7 +15,7 @@ type reading struct {
 	TxID           string  `json:"txid"`
 	Type           string  `json:"type"`
 	Status         string  `json:"status"`
-	Error          string  `json:"error_description"`
+	Error          string  `json:"error_code"`
 	Amount         string  `json:"amount"`
 	AmountWithFee  string  `json:"amount_with_fee"`
 	AmountDest     string  `json:"amount_dest"`

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -9,8 +8,7 @@ import (
 
 // announce says that everything is ready, and in the sandbox how to begin. The
 // commands read their keys from sandbox.json: what is printed holds no secret.
-func (s *server) announce(context.Context) error {
-	s.core.Store(coreReady)
+func (s *server) announce() {
 	if s.cfg.sandbox {
 		if err := greeting.Execute(s.streams.out, s.words()); err != nil {
 			s.log.Warn("the greeting can't be printed", "error", err)
@@ -21,7 +19,6 @@ func (s *server) announce(context.Context) error {
 		s.log.Warn("the ready line can't be printed", "error", err)
 	}
 	s.log.Info("ready", "address", s.address, "version", version)
-	return nil
 }
 
 // readyMark begins the line that names the address; it is the last one printed.

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/google/uuid"
 
+	"mizan/internal/secret"
 	"mizan/ledger"
 	"mizan/snapshots"
 )
@@ -17,7 +21,10 @@ type auditCommands struct {
 	Key   auditKeyCommand `cmd:"" help:"Print the key with which heads of the ledger are checked."`
 	Prove proveCommand    `cmd:"" help:"Write a file that proves one event of the ledger."`
 	Check checkCommand    `cmd:"" help:"Check such a file, without a server."`
-	Watch watchCommand    `cmd:"" help:"Make sure that the ledger only grows: remember its last head, and refuse what does not extend it."`
+
+	Record recordCommand `cmd:"" help:"Write the bytes that a closed store holds of a record, which the proof of its last event proves."`
+
+	Watch watchCommand `cmd:"" help:"Make sure that the ledger only grows: remember its last head, and refuse what does not extend it."`
 
 	Periods periodCommands `cmd:"" help:"List closed months, close one, or recompute their hashes."`
 
@@ -29,6 +36,8 @@ type verifyCommand struct {
 	Data     string `name:"data" env:"MIZAN_DATA" default:"./data" placeholder:"DIR" help:"Data directory; no server may be using it."`
 	Answers  string `name:"answers" placeholder:"FILE" help:"What a client was answered, a JSON object a line: is it all there?"`
 	Canaries string `name:"canaries" placeholder:"FILE" help:"Texts, one a line, that no file may hold."`
+
+	Keyring string `name:"keyring" env:"MIZAN_KEYRING" placeholder:"FILE" help:"The server's, to open what requests with keys were answered with. Without it the data directory's, if there is one."`
 
 	Organization *string `name:"organization" placeholder:"ID" help:"One that the store has to hold. The whole store is checked, with it or without."`
 }
@@ -43,15 +52,36 @@ func (c *verifyCommand) Run(s *streams) error {
 			return misused("audit verify", "--organization: %q is not the UUID of an organization", *c.Organization)
 		}
 	}
+	cfg := snapshots.VerifyConfig{
+		Data: c.Data, Answers: c.Answers, Canaries: c.Canaries, Organization: organization, Log: slog.New(slog.DiscardHandler),
+	}
+	if err := c.open(&cfg); err != nil {
+		return err
+	}
 	ctx, stop := interruptible()
 	defer stop()
-	code := snapshots.Verify(ctx, snapshots.VerifyConfig{
-		Data: c.Data, Answers: c.Answers, Canaries: c.Canaries, Organization: organization,
-		Log: slog.New(slog.DiscardHandler),
-	}, s.out, s.err)
+	code := snapshots.Verify(ctx, cfg, s.out, s.err)
 	if code != exitClean {
 		return &fault{code: code}
 	}
+	return nil
+}
+
+// open loads the keyring. Of one that is named nothing may be missing; where none is,
+// and none lies in the directory, what is sealed is compared with the journal only.
+func (c *verifyCommand) open(cfg *snapshots.VerifyConfig) error {
+	path := c.Keyring
+	if path == "" {
+		path = filepath.Join(c.Data, "keyring")
+	}
+	k, err := secret.LoadKeyring(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && c.Keyring == "":
+		return nil
+	case err != nil:
+		return keyringFault(err)
+	}
+	cfg.Keyring, cfg.Bound = k, k.Identity()
 	return nil
 }
 
@@ -60,7 +90,7 @@ func (s *server) check(ctx context.Context) error {
 	if !s.cfg.check {
 		return nil
 	}
-	report, err := snapshots.Check(ctx, s.journal, snapshots.Inputs{Data: s.cfg.dir, Log: s.log})
+	report, err := snapshots.Check(ctx, s.journal, snapshots.Inputs{Data: s.cfg.dir, Keyring: s.keyring, Log: s.log})
 	if ctx.Err() != nil {
 		return nil // asked to stop; run sees it
 	}

@@ -9,9 +9,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mizan/internal/clock"
+	"mizan/internal/secret"
 	"mizan/internal/testkit"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -63,7 +65,9 @@ func (c clerk) signs(path, body string, steps ...[2]string) string {
 	c.t.Helper()
 	made := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
 	at := path + "/" + made["id"].(string)
+	day := made["inserted_at"].(string)[:len("2026-09-03")] // the clock stands still
 	for i, step := range steps {
+		step[1] = strings.ReplaceAll(step[1], "{today}", day)
 		c.ask(fmt.Sprintf("move %s %d", at, i), "POST", at+"/"+step[0], step[1], 200)
 	}
 	c.ask("", "GET", at, "", 200)
@@ -73,6 +77,7 @@ func (c clerk) signs(path, body string, steps ...[2]string) string {
 // aDay are the answers of a day's work at a bank, beside the store that they came from.
 type aDay struct {
 	journal *posting.Journal
+	keyring *secret.Keyring
 	lines   []map[string]any
 }
 
@@ -105,6 +110,9 @@ func workADay(t *testing.T) *aDay {
 		}
 	})
 	d.journal = j
+	if d.keyring, err = secret.LoadKeyring(filepath.Join(s.Dir, "keyring")); err != nil {
+		t.Fatal(err)
+	}
 	return d
 }
 
@@ -117,14 +125,14 @@ func secularDay(c clerk, customer string) {
 		[2]string{"activate", `{}`}, [2]string{"payment", `{"amount":"70"}`}, [2]string{"expense", `{"amount":"3","description":"a tyre"}`})
 	c.signs(pfp+"partnerships", `{`+who+`,"partnership_type":"diminishing","total_value":"1000","bank_contribution":"800","customer_contribution":"200",`+
 		`"profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7}`, [2]string{"fund", `{}`}, [2]string{"activate", `{}`},
-		[2]string{"profit", `{"gross_profit":"101","period_end_date":"2026-09-30"}`}, [2]string{"loss", `{"amount":"33"}`}, [2]string{"buyout", `{"units":2}`})
+		[2]string{"profit", `{"gross_profit":"101","period_end_date":"{today}"}`}, [2]string{"loss", `{"amount":"33"}`}, [2]string{"buyout", `{"units":2}`})
 	c.signs(pfp+"certificate-issues", `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000",`+
 		`"total_value":"4000","certificate_value":"10","expected_yield":5,"maturity_months":2}`,
 		[2]string{"offering", `{"subscription_start":"2020-09-01","subscription_end":"2099-09-30"}`},
 		[2]string{"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":3}`, customer)}, [2]string{"activate", `{}`},
-		[2]string{"profit", `{"total_profit":"100","period_end_date":"2026-08-31"}`})
+		[2]string{"profit", `{"total_profit":"100","period_end_date":"{today}"}`})
 	c.signs(pfp+"managed-investments", `{`+who+`,"currency":"AED","capital_amount":"500","business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`,
-		[2]string{"fund", `{}`}, [2]string{"activate", `{}`}, [2]string{"profit", `{"gross_profit":"33","period_end_date":"2026-08-31"}`}, [2]string{"loss", `{"amount":"9"}`})
+		[2]string{"fund", `{}`}, [2]string{"activate", `{}`}, [2]string{"profit", `{"gross_profit":"33","period_end_date":"{today}"}`}, [2]string{"loss", `{"amount":"9"}`})
 	c.signs(pfp+"investment-deposits", `{`+who+`,"currency":"USD","initial_amount":"1000","term_months":1,"profit_sharing_ratio":{"bank":50,"customer":50}}`,
 		[2]string{"activate", `{}`}, [2]string{"profit", `{"gross_profit":"31"}`}, [2]string{"profit", `{"gross_profit":"17"}`})
 	c.signs(pfp+"safekeeping-deposits", `{`+who+`,"custody_type":"guaranteed","initial_amount":"1000"}`,
@@ -192,7 +200,7 @@ func (d *aDay) check(t *testing.T, lines ...map[string]any) *snapshots.Report {
 	if err := os.WriteFile(path, all.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	report, err := snapshots.Check(context.Background(), d.journal, snapshots.Inputs{Answers: path, Log: slog.New(slog.DiscardHandler)})
+	report, err := snapshots.Check(context.Background(), d.journal, snapshots.Inputs{Answers: path, Keyring: d.keyring, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,6 +96,42 @@ func TestAnEventIsProvenInAFileAndCheckedWithoutAServer(t *testing.T) {
 	ends(t, 4, "mizan: audit check: refused: the file says something else", "audit", "check", spoilt, "--key", key)
 }
 
+func TestARecordIsProvenByItsLastEvent(t *testing.T) {
+	t.Parallel()
+	server := testkit.Start(t, testkit.Options{})
+	seq := settled(t, server, pay(t, server.Partner(), "order-1"))
+	folder, org := t.TempDir(), server.Sandbox.OrganizationID
+	file, record := filepath.Join(folder, "proof"), filepath.Join(folder, "record")
+	key := strings.TrimSpace(done(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
+	ends(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
+	ends(t, 3, "mizan: locked: ", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
+	server.Stop()
+
+	ends(t, 0, "`mizan audit prove "+seq+"` proves it", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
+	shown := done(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key, "--record", record))
+	for _, want := range []string{"Proven: this is event " + seq, "Proven too: " + record + " is what was stored of the record after the event."} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in\n%s", want, shown)
+		}
+	}
+	stored, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored[len(stored)/2] ^= 1
+	spoilt := filepath.Join(folder, "spoilt")
+	if err := os.WriteFile(spoilt, stored, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ends(t, 4, "mizan: audit check: refused: the record is not what was stored after event "+seq, "audit", "check", file, "--key", key, "--record", spoilt)
+	ends(t, 2, "audit check: --record: ", "audit", "check", file, "--key", key, "--record", filepath.Join(folder, "absent"))
+	ends(t, 2, "--out: "+record+" is there already", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
+	other := filepath.Join(folder, "other")
+	ends(t, 2, "event 1000000 is not in the journal", "audit", "record", "1000000", "--data", server.Dir, "--organization", org, "--out", other)
+	ends(t, 2, "--organization: \"first\" is not the UUID", "audit", "record", seq, "--data", server.Dir, "--organization", "first", "--out", other)
+	ends(t, 1, "mizan: storage: ", "audit", "record", seq, "--data", folder, "--organization", org, "--out", other)
+}
+
 func TestWhatCannotBeProvenLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})

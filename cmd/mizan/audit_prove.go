@@ -90,9 +90,10 @@ type checkCommand struct {
 	Key  string `name:"key" required:"" placeholder:"KEY" help:"The key to believe, as audit key prints it: from whom the file did not come."`
 
 	Organization *string `name:"organization" placeholder:"ID" help:"Believe a proof of this organization only; without it of any that the key signs for."`
+	Record       *string `name:"record" placeholder:"FILE" help:"Bytes that audit record has written: were they stored with the event?"`
 }
 
-// Run implements the command. It reads the file and nothing else.
+// Run implements the command. It reads the files and nothing else.
 func (c *checkCommand) Run(s *streams) error {
 	const name = "audit check"
 	key, err := evidence.ParseKey(c.Key)
@@ -115,7 +116,20 @@ func (c *checkCommand) Run(s *streams) error {
 	if c.Organization != nil && !sameID(p.Head.Organization, *c.Organization) {
 		return unbelieved(name, fmt.Errorf("the file is of organization %s", p.Head.Organization))
 	}
-	return p.Describe(s.out)
+	if c.Record != nil {
+		record, err := readBounded(*c.Record, maxRecordFile)
+		if err != nil {
+			return misused(name, "--record: %v", err)
+		}
+		if err := p.Holds(record); err != nil {
+			return unbelieved(name, err)
+		}
+	}
+	if err := p.Describe(s.out); err != nil || c.Record == nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "\nProven too: %s is what was stored of the record after the event.\n", *c.Record)
+	return err
 }
 
 // misused is the fault of whoever called a command.

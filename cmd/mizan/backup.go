@@ -225,7 +225,7 @@ func backupFault(err error) error {
 		return badConfiguration("data: " + err.Error())
 	case errors.Is(err, fs.ErrExist):
 		return badConfiguration("to: " + err.Error())
-	case errors.Is(err, store.ErrLocked), errors.Is(err, store.ErrNewerSchema):
+	case errors.Is(err, store.ErrLocked), store.IsOtherSchema(err):
 		return inUse("%v", err)
 	case errors.Is(err, context.Canceled):
 		return storageFault("it was interrupted; nothing is left of it")

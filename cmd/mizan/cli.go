@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"mizan/cmd/mizan/admin"
+	"mizan/internal/mapfault"
 )
 
 // version is what `git describe` said; the Makefile sets it.
@@ -37,6 +38,9 @@ type streams struct {
 
 // run is the process without its exit.
 func run(args []string, stdout, stderr io.Writer) int {
+	if err := mapfault.Exit(exitStorage, mappedFileFault); err != nil {
+		return exitCode(err, stderr)
+	}
 	var c commands
 	parser, err := kong.New(&c,
 		kong.Name("mizan"),

@@ -88,11 +88,26 @@ type config struct {
 	metricsAddress string
 }
 
-// configuration puts the layers on each other (flag, environment, file,
-// default) and checks every key; the error has a line for each bad one.
+// configuration reads every key and checks it; the error has a line for each bad one.
 func (c *serveCommand) configuration() (*config, error) {
+	r := c.layers()
+	cfg := r.values()
+	if len(r.bad) > 0 {
+		return nil, badConfiguration(r.bad...)
+	}
+	return cfg, nil
+}
+
+// layers puts the layers on each other: flag, environment, file, default. What an
+// earlier call took from the file is read from it anew.
+func (c *serveCommand) layers() *reader {
 	r := &reader{settings: make(map[string]*setting), reported: make(map[string]bool)}
 	list := keys(c)
+	for _, k := range list {
+		if k.origin != "" {
+			*k.setting = setting{}
+		}
+	}
 	if c.Config.given && c.Config.raw == "" {
 		r.unread = true // said below
 	} else if c.Config.given {
@@ -106,11 +121,7 @@ func (c *serveCommand) configuration() (*config, error) {
 		}
 		r.settings[k.name] = k.setting
 	}
-	cfg := r.values()
-	if len(r.bad) > 0 {
-		return nil, badConfiguration(r.bad...)
-	}
-	return cfg, nil
+	return r
 }
 
 // file lays the configuration file under the flags and the environment.
@@ -168,7 +179,7 @@ func (r *reader) values() *config {
 		operators:      r.operators(sandbox),
 		check:          r.flag("check", false),
 		backups:        r.schedule(),
-		level:          levels[r.oneOf("log-level", "", "debug", "info", "warn", "error")],
+		level:          r.level(),
 		logFormat:      r.oneOf("log-format", "", "text", "json"),
 		metricsAddress: r.address("metrics-listen"),
 	}
@@ -176,6 +187,11 @@ func (r *reader) values() *config {
 		r.together(cfg)
 	}
 	return cfg
+}
+
+// level is how much is logged.
+func (r *reader) level() slog.Level {
+	return levels[r.oneOf("log-level", "", "debug", "info", "warn", "error")]
 }
 
 var levels = map[string]slog.Level{

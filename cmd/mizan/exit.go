@@ -15,6 +15,10 @@ const (
 	exitLocked        = 3
 )
 
+// mappedFileFault is what the process ends with, and exitStorage, where the kernel refuses
+// it a page of a file that the store has mapped.
+const mappedFileFault = "mizan: storage: a mapped file of the store could not be read or written: the disk is full, or has failed; the next start finds out what is durable"
+
 // fault ends the process with a code and one line for each thing that is wrong.
 type fault struct {
 	code  int
@@ -43,7 +47,7 @@ func badConfiguration(lines ...string) *fault {
 	return f
 }
 
-// inUse is a directory that another process holds, or that a newer release wrote.
+// inUse is a directory that another process holds, or that another release wrote.
 func inUse(format string, args ...any) *fault {
 	return &fault{code: exitLocked, lines: []string{"mizan: locked: " + folded(fmt.Sprintf(format, args...))}}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // TestHowAStoreThatDoesNotOpenEndsTheProcess: the codes are what supervisors
-// rely on. No release has written schema 2 yet, so that one is tried here only.
+// rely on.
 func TestHowAStoreThatDoesNotOpenEndsTheProcess(t *testing.T) {
 	tests := []struct {
 		err  error
@@ -20,6 +20,7 @@ func TestHowAStoreThatDoesNotOpenEndsTheProcess(t *testing.T) {
 	}{
 		{store.ErrLocked, 3, "mizan: locked: x: the data directory is in use by another process\n"},
 		{store.ErrNewerSchema, 3, "mizan: locked: x: the store was written by a newer release\n"},
+		{store.ErrOlderSchema, 3, "mizan: locked: x: the store was written by an older release, whose rows this one does not read\n"},
 		{store.ErrNoSpace, 1, "mizan: storage: x: not enough free space on the disk\n"},
 		{&store.DamageError{What: "a row"}, 1, "mizan: storage: x: the store is damaged: a row; restore from a backup\n"},
 		{fs.ErrPermission, 1, "mizan: storage: x: permission denied\n"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"mizan/api/connlimit"
+	"mizan/api/shed"
 	"mizan/ledger"
 	transaction "mizan/ledger/payment"
 	"mizan/posting"
@@ -20,6 +23,9 @@ const (
 	scrapeHeader = 5 * time.Second
 	scrapeBound  = 30 * time.Second
 )
+
+// scrapeHeaderBytes bounds a request's line and headers there; net/http adds 4 KiB.
+const scrapeHeaderBytes = 8 << 10
 
 // metrics is what --metrics-listen shows. It is filled whether or not anybody
 // listens, so that both ways are the same program.
@@ -60,6 +66,33 @@ func newMetrics(s *server) *metrics {
 		}
 		return float64(s.keeper.Made())
 	})
+	m.counter("mizan_replies_unreadable_total", "Requests repeated with an idempotency key whose stored reply did not open. Anything but 0 is for an operator to look at.", func() float64 {
+		if s.runtime == nil {
+			return 0
+		}
+		return float64(s.runtime.RepliesUnreadable())
+	})
+	m.gauge("mizan_connections", "Connections of clients.", func() float64 { return ofGate(s, (*connlimit.Gate).Open) })
+	m.counter("mizan_connections_closed_total", "Connections that waited and were closed to make room for others.", func() float64 { return ofGate(s, (*connlimit.Gate).Evicted) })
+	m.counter("mizan_connections_refused_total", "Connections that were closed as soon as they came, for want of room.", func() float64 { return ofGate(s, (*connlimit.Gate).Refused) })
+	m.gauge("mizan_request_body_bytes", "Bytes held for request bodies above 4 KiB.", func() float64 {
+		if server := s.api.Load(); server != nil {
+			return float64(server.BodyBytes())
+		}
+		return 0
+	})
+	ofShed := func(figure func(shed.Figures) float64) func() float64 {
+		return func() float64 {
+			if server := s.api.Load(); server != nil {
+				return figure(server.Shed())
+			}
+			return 0
+		}
+	}
+	m.gauge("mizan_commands_in_service", "Commands that have a place, those at rails included.", ofShed(func(f shed.Figures) float64 { return float64(f.Inside) }))
+	m.gauge("mizan_commands_waiting", "Commands that wait for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Waiting) }))
+	m.gauge("mizan_commands_head_age_seconds", "How long the command that has waited longest has waited for a place.", ofShed(func(f shed.Figures) float64 { return f.HeadAge.Seconds() }))
+	m.counter("mizan_commands_shed_total", "Commands that were answered 503 because they had waited too long for a place.", ofShed(func(f shed.Figures) float64 { return float64(f.Shed) }))
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "mizan_build_info", Help: "Always 1; what is running.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
@@ -67,6 +100,14 @@ func newMetrics(s *server) *metrics {
 	build.Set(1)
 	m.registry.MustRegister(build)
 	return m
+}
+
+// ofGate is a figure of the gate, 0 before there is one.
+func ofGate[N int | uint64](s *server, figure func(*connlimit.Gate) N) float64 {
+	if s.gate == nil {
+		return 0
+	}
+	return float64(figure(s.gate))
 }
 
 // journal shows the writer and its store.
@@ -116,11 +157,12 @@ func (m *metrics) observe(route, method string, status int, took time.Duration) 
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
-// server serves GET /metrics.
-func (m *metrics) server() *http.Server {
+// server serves GET /metrics. What it has to say of connections goes to the log.
+func (m *metrics) server(log *slog.Logger) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	return &http.Server{Handler: mux, ReadHeaderTimeout: scrapeHeader, ReadTimeout: scrapeBound, WriteTimeout: scrapeBound}
+	return &http.Server{Handler: mux, ReadHeaderTimeout: scrapeHeader, ReadTimeout: scrapeBound, WriteTimeout: scrapeBound,
+		MaxHeaderBytes: scrapeHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 }
 
 // notified counts an attempt to deliver a notification.

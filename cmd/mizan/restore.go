@@ -30,7 +30,7 @@ func (c *restoreCommand) Run(s *streams) error {
 		return err
 	}
 	done, err := snapshots.Restore(ctx, snapshots.RestoreConfig{
-		From: c.From, At: at, Data: c.Data, Keyring: keyring, Log: slog.New(slog.DiscardHandler),
+		From: c.From, At: at, Data: c.Data, Keyring: keyring, Bound: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
 	})
 	if done != nil && done.Report != nil {
 		if _, shown := done.Report.WriteTo(s.out); shown != nil && err == nil {

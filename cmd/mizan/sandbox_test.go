@@ -115,12 +115,12 @@ func TestLostSandboxValuesAreMadeAnew(t *testing.T) {
 func TestAPasswordThatIsNoLongerInForceIsMadeAnew(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	first := s.Sandbox
-	answer, err := s.Admin().With("x-organization-id", first.OrganizationID).Do("PATCH", "/api/v1/partners/1", `{"pass":"another"}`)
+	answer, err := s.Admin().With("x-organization-id", first.OrganizationID).Do("PATCH", "/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`)
 	status(t, answer, err, 200)
 	s.Stop()
 	s.Restart()
 	second := s.Sandbox
-	if second.PartnerPass == first.PartnerPass || second.PartnerPass == "" || second.PartnerPass == "another" {
+	if second.PartnerPass == first.PartnerPass || second.PartnerPass == "" || second.PartnerPass == "another-Lion-paints-9" {
 		t.Error("the password is not a new one")
 	}
 	if second.PartnerPass, second.BaseURL = first.PartnerPass, first.BaseURL; second != first {
@@ -132,7 +132,7 @@ func TestAPasswordThatIsNoLongerInForceIsMadeAnew(t *testing.T) {
 		status(t, answer, err, want)
 	}
 	login(s.Sandbox.PartnerPass, 201)
-	login("another", 401)
+	login("another-Lion-paints-9", 401)
 	login(first.PartnerPass, 401)
 	now := s.Sandbox.PartnerPass
 	s.Kill()

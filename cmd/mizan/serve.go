@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -28,9 +27,11 @@ import (
 	"mizan/actors/provider/utp"
 	"mizan/actors/subscription"
 	"mizan/api"
+	"mizan/api/connlimit"
 	"mizan/internal/clock"
 	"mizan/internal/durable"
 	"mizan/internal/secret"
+	"mizan/internal/wiping"
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/snapshots"
@@ -39,10 +40,13 @@ import (
 // stopBound is how long in-flight work may take after SIGTERM.
 const stopBound = 15 * time.Second
 
+// simulatorLog, in the data directory, is what the simulated provider has done.
+const simulatorLog = "simulator.log"
+
 // What health says of the core.
 const (
 	coreStarting = "starting"
-	coreReady    = "ok"
+	coreReady    = api.StatusOK
 	coreStopping = "stopping"
 )
 
@@ -51,7 +55,11 @@ type server struct {
 	cfg     *config
 	streams *streams
 	log     *slog.Logger
-	core    atomic.Value // string: what health says
+	level   *slog.LevelVar // of log
+	core    atomic.Value   // string: what health says
+
+	hangups <-chan os.Signal            // each has what is reloadable read again; nil: there are none
+	reread  func() (*reloadable, error) // set with hangups
 
 	clock     clock.Clock
 	manual    *clock.Manual // nil: a real clock
@@ -70,12 +78,15 @@ type server struct {
 	desk      *desk.Desk
 	keeper    *checkpoint.Keeper
 	transport *transport
+	handles   handles
+	gate      *connlimit.Gate // of the API's connections
 	listener  net.Listener
-	address   string // where this machine reaches the server
-	baseURL   string // where clients do
+	starting  *starting // answers on the listener until api does
+	address   string    // where this machine reaches the server
+	baseURL   string    // where clients do
 	metrics   *metrics
 	backups   *snapshots.Backups
-	api       *api.Server
+	api       atomic.Pointer[api.Server] // nil before it serves
 
 	opened []func() error // what a stop closes, last first
 	stopBy time.Time      // when a stop has to be over; zero: nobody asked for one
@@ -83,6 +94,10 @@ type server struct {
 
 // Run implements the command.
 func (c *serveCommand) Run(s *streams) error {
+	if err := serveWithoutPreemption(); err != nil {
+		return err
+	}
+	hangups := reloadSignals()
 	cfg, err := c.configuration()
 	if err != nil {
 		return err
@@ -90,11 +105,15 @@ func (c *serveCommand) Run(s *streams) error {
 	limitMemory()
 	ctx, stop := interruptible()
 	defer stop()
-	return newServer(cfg, s).run(ctx)
+	srv := newServer(cfg, s)
+	srv.hangups, srv.reread = hangups, c.reread
+	return srv.run(ctx)
 }
 
 func newServer(cfg *config, s *streams) *server {
-	srv := &server{cfg: cfg, streams: s, log: newLog(cfg, s.err), providers: make(map[string]actors.Provider)}
+	level := new(slog.LevelVar)
+	level.Set(cfg.level)
+	srv := &server{cfg: cfg, streams: s, log: newLog(level, cfg.logFormat, s.err), level: level, providers: make(map[string]actors.Provider)}
 	srv.core.Store(coreStarting)
 	return srv
 }
@@ -103,7 +122,7 @@ func newServer(cfg *config, s *streams) *server {
 func (s *server) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	for _, phase := range []func(context.Context) error{
-		s.openStore, s.check, s.openKeyring, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.furnish, s.openBackups, s.announce,
+		s.shareOpenFiles, s.openStore, s.openKeyring, s.check, s.openTransport, s.openDirectory, s.listen, s.openProviders, s.startActors, s.furnish, s.openBackups,
 	} {
 		if ctx.Err() != nil {
 			return nil // asked to stop before it was ready
@@ -132,7 +151,7 @@ func (s *server) close() error {
 // started as.
 func (s *server) openDirectory(context.Context) (err error) {
 	s.runtime = actors.New(actors.Options{
-		Clock: s.clock, Journal: s.journal, Log: s.log,
+		Clock: s.clock, Journal: s.journal, Log: s.log, Sealer: s.keyring,
 		Persist: func(at time.Time) error { return writeClock(s.cfg.dir, at) },
 	})
 	if s.directory, err = directory.Start(s.runtime, s.keyring); err != nil {
@@ -161,7 +180,7 @@ func (s *server) openProviders(context.Context) error {
 	if !s.cfg.sandbox {
 		return nil
 	}
-	path := filepath.Join(s.cfg.dir, "simulator.log")
+	path := filepath.Join(s.cfg.dir, simulatorLog)
 	_, seeded := s.directory.Sandbox()
 	if _, err := os.Stat(path); seeded && errors.Is(err, fs.ErrNotExist) {
 		return storageFault("%s is missing; restore from a backup", path)
@@ -214,7 +233,7 @@ func (s *server) startActors(context.Context) error {
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
 		Runtime: s.runtime, Addresses: s.directory, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
-		Operators: s.tellOperators, AllowPrivate: s.cfg.privateHooks, Retention: s.cfg.retention, Observe: s.metrics.notified,
+		Connections: s.handles.deliveries, Operators: s.tellOperators, AllowPrivate: s.cfg.privateHooks, Retention: s.cfg.retention, Observe: s.metrics.notified,
 	})
 	if err != nil {
 		return storageFault("%v", err)
@@ -265,9 +284,14 @@ func (s *server) stopActors() error {
 	return nil
 }
 
-// listen binds the addresses; nothing is accepted yet. It comes before the
-// providers, because rails are told where payers come back to.
-func (s *server) listen(context.Context) (err error) {
+// listen binds the addresses. Until serve takes over, requests are answered with
+// what is known of the start. It comes before the providers, because rails are told
+// where payers come back to.
+func (s *server) listen(context.Context) error {
+	connections, err := s.limitConnections()
+	if err != nil {
+		return err
+	}
 	if s.listener, err = bind("listen", s.cfg.listen); err != nil {
 		return err
 	}
@@ -276,9 +300,21 @@ func (s *server) listen(context.Context) (err error) {
 	if s.baseURL = s.cfg.baseURL; s.baseURL == "" {
 		s.baseURL = s.address
 	}
+	socket := s.listener
+	s.listener = s.gate.Listener(s.listener)
 	if s.transport.config != nil {
-		s.listener = tls.NewListener(s.listener, s.transport.config)
+		s.listener = wiping.Listen(s.listener, s.transport.config)
 	}
+	if err := s.serveMetrics(); err != nil {
+		return err
+	}
+	s.log.Info("open files", "limit", s.handles.limit, "connections", connections, "deliveries", s.handles.deliveries)
+	s.answerWhileStarting(socket)
+	return nil
+}
+
+// serveMetrics serves --metrics-listen from here on.
+func (s *server) serveMetrics() error {
 	if s.cfg.metricsAddress == "" {
 		return nil
 	}
@@ -287,8 +323,9 @@ func (s *server) listen(context.Context) (err error) {
 		return err
 	}
 	s.log.Info("metrics", "address", scrapes.Addr().String())
-	server := s.metrics.server()
-	go func() { _ = server.Serve(scrapes) }()
+	gate := connlimit.NewGate(connlimit.Options{Total: metricsHandles, Log: s.log})
+	server := s.metrics.server(s.log)
+	go func() { _ = server.Serve(gate.Listener(scrapes)) }()
 	s.onClose(server.Close)
 	return nil
 }
@@ -315,13 +352,23 @@ func ignoreClosed(fn func() error) func() error {
 
 // serve answers until ctx ends, then finishes what is in flight.
 func (s *server) serve(ctx context.Context) error {
-	s.api = api.New(s.apiConfig())
+	server := api.New(s.apiConfig())
+	s.api.Store(server)
+	if s.starting != nil {
+		s.starting.stop()
+	}
+	s.core.Store(coreReady)
 	ended := make(chan error, 1)
-	go func() { ended <- s.api.Serve(s.listener) }()
-	select {
-	case err := <-ended:
-		return &fault{code: exitStorage, lines: []string{"mizan: the listener broke: " + errorText(err)}}
-	case <-ctx.Done():
+	go func() { ended <- server.Serve(s.listener) }()
+	s.announce()
+	for ctx.Err() == nil {
+		select {
+		case err := <-ended:
+			return &fault{code: exitStorage, lines: []string{"mizan: the listener broke: " + errorText(err)}}
+		case <-s.hangups:
+			s.reload()
+		case <-ctx.Done():
+		}
 	}
 	s.core.Store(coreStopping)
 	s.log.Info("stopping")
@@ -329,7 +376,7 @@ func (s *server) serve(ctx context.Context) error {
 	s.stopBy = time.Now().Add(stopBound)
 	bound, cancel := context.WithDeadline(context.Background(), s.stopBy)
 	defer cancel()
-	if err := s.api.Shutdown(bound); err != nil {
+	if err := server.Shutdown(bound); err != nil {
 		s.log.Warn("requests were cut off", "error", err)
 	}
 	return nil
@@ -345,20 +392,15 @@ func errorText(err error) string {
 func (s *server) apiConfig() api.Config {
 	cfg := api.Config{
 		Payments: s.payments, Contracts: s.contracts, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
-		Enter: s.runtime.Enter, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
-		Status: s.status, Version: version, Env: "production",
+		Enter: s.runtime.Enter, Away: s.runtime.Calling, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		TrustedProxies: s.cfg.proxies, BehindProxy: s.cfg.tls == "off" && len(s.cfg.proxies) > 0,
 		RateLimit: s.cfg.rateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments, Hints: s.payments, Usage: s.accounts,
 		Deliveries: s.notifier, Subscriptions: s.renewals, Periods: period.New(s.runtime), Backup: s.backup,
 	}
+	is := s.identity()
+	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = is.Status, is.Version, is.Env, is.Domain
 	if s.simulator != nil {
 		cfg.Challenges = s.simulator
-	}
-	if u, err := url.Parse(s.baseURL); err == nil {
-		cfg.Domain = u.Hostname()
-	}
-	if s.cfg.sandbox {
-		cfg.Env = "sandbox"
 	}
 	if s.manual != nil {
 		cfg.Advance = s.runtime.Advance
@@ -366,9 +408,21 @@ func (s *server) apiConfig() api.Config {
 	return cfg
 }
 
+// identity is what the checks say of the server.
+func (s *server) identity() api.Config {
+	cfg := api.Config{Status: s.status, Version: version, Env: "production"}
+	if u, err := url.Parse(s.baseURL); err == nil {
+		cfg.Domain = u.Hostname()
+	}
+	if s.cfg.sandbox {
+		cfg.Env = "sandbox"
+	}
+	return cfg
+}
+
 // status is what the health check says.
 func (s *server) status() api.Status {
-	status := api.Status{Core: s.core.Load().(string), DB: "ok"}
+	status := api.Status{Core: s.core.Load().(string), DB: api.StatusOK}
 	if s.journal.LowSpace() {
 		status.DB = "low_space"
 	}

@@ -38,7 +38,7 @@ func (s *server) openStore(context.Context) error {
 		s.clock = s.manual
 	}
 	s.journal, err = posting.Open(posting.Options{
-		Store: store.Options{Dir: s.cfg.dir, MinFree: s.cfg.minFree, Log: s.log},
+		Store: store.Options{Dir: s.cfg.dir, MinFree: s.cfg.minFree, Log: s.log, Remains: []string{sandboxFile, simulatorLog, clockFile}},
 		Clock: s.clock, Log: s.log, Fatal: s.fatal,
 	})
 	if err != nil {
@@ -106,7 +106,7 @@ func lastBooked(j *posting.Journal) (time.Time, error) {
 
 // openFault says how the process ends when the store doesn't open.
 func openFault(err error) error {
-	if errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrNewerSchema) {
+	if errors.Is(err, store.ErrLocked) || store.IsOtherSchema(err) {
 		return inUse("%v", err)
 	}
 	return storageFault("%v", err)
@@ -121,12 +121,23 @@ func (s *server) openKeyring(context.Context) (err error) {
 		if s.keyring, err = secret.LoadSealingKeyring(s.cfg.keyring); err != nil {
 			return badConfiguration("keyring: " + err.Error())
 		}
+		switch err := s.journal.Bind(s.keyring.Identity()); {
+		case errors.Is(err, store.ErrOtherKeyring):
+			return badConfiguration("keyring: " + s.cfg.keyring + " is not the keyring of " + s.cfg.dir + ", whose store was made with another one: name that")
+		case err != nil:
+			return storageFault("%v", err)
+		}
 		return nil
 	}
 	path := filepath.Join(s.cfg.dir, "keyring")
 	s.keyring, err = secret.CompleteKeyring(path)
 	if groups, _ := s.journal.LastGroup(); errors.Is(err, fs.ErrNotExist) && groups == 0 {
 		s.keyring, err = secret.CreateKeyring(path, rand.Reader)
+	}
+	if err == nil {
+		if err = s.journal.Bind(s.keyring.Identity()); errors.Is(err, store.ErrOtherKeyring) {
+			err = fmt.Errorf("keyring %s is another server's: %w", path, err)
+		}
 	}
 	if err != nil {
 		return storageFault("%v; bring back the copy that you have of it, or name that with --keyring: it is in no backup that mizan takes", err)

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -259,4 +263,123 @@ func TestFailedWriteEndsTheProcess(t *testing.T) {
 		t.Errorf("the payment before the fault is %s now, was %s", again, before)
 	}
 	pay(t, s.Partner(), "after")
+}
+
+// injected attaches strace to the server and has system calls on one file fail from now
+// on. It ends with the server.
+func injected(t *testing.T, s *testkit.Server, path, fault string) {
+	t.Helper()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("NOT TRIED: strace is not installed here")
+	}
+	call, _, _ := strings.Cut(fault, ":")
+	cmd := exec.Command(strace, "-f", "-o", os.DevNull, "-p", strconv.Itoa(s.PID()), "-P", path, "-e", "trace="+call, "-e", "inject="+fault)
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(said)
+	attached := false
+	for !attached && lines.Scan() {
+		attached = strings.Contains(lines.Text(), "attached")
+	}
+	if !attached {
+		_ = cmd.Wait()
+		t.Skip("NOT TRIED: strace may not look into other processes here: ", lines.Text())
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, said)
+		_ = cmd.Wait()
+	}()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+}
+
+// TestAFailedSyncOfTheListOfTablesAtTheEnd fails what the store writes down when it is
+// closed. The process says so, and the next start finds everything.
+func TestAFailedSyncOfTheListOfTablesAtTheEnd(t *testing.T) {
+	for _, fault := range []string{"fsync:error=EIO", "fsync:error=ENOSPC", "write:error=ENOSPC"} {
+		t.Run(fault, func(t *testing.T) {
+			s := testkit.Start(t, testkit.Options{})
+			before := pay(t, s.Partner(), "before")
+			injected(t, s, filepath.Join(s.Dir, "store", "MANIFEST"), fault)
+			if code := s.Stop(); code != 1 {
+				t.Errorf("exit %d, want 1", code)
+			}
+			if n := strings.Count(s.Stderr(), "mizan: storage: "); n != 1 {
+				t.Errorf("%d lines say why it ended, want 1:\n%s", n, s.Stderr())
+			}
+			s.Restart("--check")
+			if again := pay(t, s.Partner(), "before"); again != before {
+				t.Errorf("the payment before the fault is %s now, was %s", again, before)
+			}
+			if code := s.Stop(); code != 0 {
+				t.Errorf("exit %d after it was mended, want 0: %s", code, s.Stderr())
+			}
+		})
+	}
+}
+
+// TestAServerWhoseStoreIsGoneDoesNotBeginAnew deletes the store and leaves the rest, wholly
+// or in part. Balances of nothing are no answer to that.
+func TestAServerWhoseStoreIsGoneDoesNotBeginAnew(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	pay(t, s.Partner(), "")
+	s.Stop()
+	for _, gone := range []string{"store HEAD", "IDENTITY", "TABLES", "sandbox.json"} {
+		for name := range strings.FieldsSeq(gone) {
+			if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
+		if r.Exit != 1 || !strings.Contains(r.Stderr, "restore from a backup") || !strings.Contains(r.Stderr, "to begin anew") {
+			t.Errorf("without %s: exit %d, want 1 and what to do: %s", gone, r.Exit, r.Stderr)
+		}
+		oneLine(t, r.Stderr, "mizan: storage: ")
+	}
+	// The simulator's log is the last that knows. Without it the directory is as good as new.
+	if err := os.Remove(filepath.Join(s.Dir, simulatorLog)); err != nil {
+		t.Fatal(err)
+	}
+	s.Restart()
+	pay(t, s.Partner(), "")
+}
+
+// TestAnotherServersKeyringIsRefused: what it would seal and sign could not be opened, or
+// verified, with the store's own.
+func TestAnotherServersKeyringIsRefused(t *testing.T) {
+	s := testkit.Start(t, testkit.Options{})
+	pay(t, s.Partner(), "")
+	s.Stop()
+	own, other := filepath.Join(s.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
+	if r := testkit.Run(t, nil, "keyring", other); r.Exit != 0 {
+		t.Fatal(r.Stderr)
+	}
+	serve := []string{"serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error"}
+	r := testkit.Run(t, nil, append(serve, "--keyring", other)...)
+	if r.Exit != 2 {
+		t.Errorf("--keyring with another one: exit %d, want 2", r.Exit)
+	}
+	oneLine(t, r.Stderr, "mizan: configuration: keyring: ")
+	kept := other + ".own"
+	for _, step := range [][2]string{{own, kept}, {other, own}} {
+		if err := os.Rename(step[0], step[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r = testkit.Run(t, nil, serve...); r.Exit != 1 {
+		t.Errorf("another one in its place: exit %d, want 1", r.Exit)
+	}
+	oneLine(t, r.Stderr, "mizan: storage: ")
+	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", kept); r.Exit != 0 {
+		t.Fatal(r.Stderr)
+	}
+	s.Restart("--keyring", kept) // with another sealing key it is the same keyring
+	pay(t, s.Partner(), "")
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,6 +14,21 @@ import (
 type transport struct {
 	config *tls.Config
 	caFile string
+	pair   *atomic.Pointer[tls.Certificate] // of --tls files; nil otherwise
+}
+
+// reload reads the certificate of --tls files again. A pair that can't be used is an
+// error, and the one in use stays.
+func (t *transport) reload(certFile, keyFile string) error {
+	if t.pair == nil {
+		return nil
+	}
+	pair, err := loadPair(certFile, keyFile)
+	if err != nil {
+		return badConfiguration("tls-cert: " + err.Error())
+	}
+	t.pair.Store(&pair)
+	return nil
 }
 
 // secure prepares the transport for the listen address.
@@ -21,12 +37,11 @@ func secure(cfg *config) (*transport, error) {
 	case "off":
 		return &transport{}, nil
 	case "files":
-		pair, err := loadPair(cfg.certFile, cfg.keyFile)
-		if err != nil {
-			return nil, badConfiguration("tls-cert: " + err.Error())
+		t := &transport{config: modern(), pair: new(atomic.Pointer[tls.Certificate])}
+		if err := t.reload(cfg.certFile, cfg.keyFile); err != nil {
+			return nil, err
 		}
-		t := &transport{config: modern()}
-		t.config.Certificates = []tls.Certificate{pair}
+		t.config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return t.pair.Load(), nil }
 		return t, nil
 	}
 	dir := filepath.Join(cfg.dir, "tls")

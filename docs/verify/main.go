@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -13,13 +15,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: verify FILE KEY")
+	if len(os.Args) != 3 && len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: verify FILE KEY [RECORD]")
 		os.Exit(2)
 	}
 	content, err := os.ReadFile(os.Args[1])
+	var record []byte
+	if err == nil && len(os.Args) == 4 {
+		record, err = os.ReadFile(os.Args[3])
+	}
 	if err == nil {
-		content, err = verify(content, os.Args[2])
+		content, err = verify(content, os.Args[2], record)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "not proven:", err)
@@ -28,11 +34,16 @@ func main() {
 	fmt.Printf("%s\n", content)
 }
 
-// verify says what the file proves to whoever believes the key. Of the file's
+// recordPart is the bit in a leaf's second byte that says that the SHA-256 of the
+// record's stored bytes follows, before the event's seq.
+const recordPart = 2
+
+// verify says what the file proves to whoever believes the key, and, unless record is
+// nil, that these bytes were stored of the record after the event. Of the file's
 // readable part it believes nothing.
-func verify(content []byte, key string) (proven []byte, err error) {
+func verify(content []byte, key string, record []byte) (proven []byte, err error) {
 	var file struct {
-		Leaf  []byte      // canonical bytes: a version, the event's seq, what it is
+		Leaf  []byte      // canonical bytes: a version, which parts it has, a hash, the event's seq, what it is
 		Proof []tlog.Hash // RFC 6962, section 2.1.1
 		Head  string      // a signed note: the tree's size and root, and whose it is
 	}
@@ -52,16 +63,27 @@ func verify(content []byte, key string) (proven []byte, err error) {
 		return nil, err
 	}
 	lines := strings.Split(head.Text, "\n")
-	if len(lines) != 5 || !strings.HasPrefix(lines[3], "organization ") || len(file.Leaf) < 2 || file.Leaf[0] != 1 {
+	if len(lines) != 5 || !strings.HasPrefix(lines[3], "organization ") || len(file.Leaf) < 3 || file.Leaf[0] != 2 {
 		return nil, errors.New("the head or the leaf has another form")
 	}
-	seq, _ := binary.Uvarint(file.Leaf[1:])
+	hash, rest := []byte(nil), file.Leaf[2:]
+	if file.Leaf[1]&recordPart != 0 {
+		hash, rest = rest[:min(sha256.Size, len(rest))], rest[min(sha256.Size, len(rest)):]
+	}
+	if sum := sha256.Sum256(record); record != nil && !bytes.Equal(hash, sum[:]) {
+		return nil, errors.New("the record is not what was stored with the event")
+	}
+	seq, _ := binary.Uvarint(rest)
 	if seq < 1 || tree.N > 1<<62 || seq > uint64(tree.N) {
 		return nil, errors.New("the event is not within the tree")
 	}
 	if err := tlog.CheckRecord(file.Proof, tree.N, tree.Hash, int64(seq-1), tlog.RecordHash(file.Leaf)); err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, "proven: event %d of organization %q is in its journal of %d events; its canonical bytes are\n%q",
-		seq, lines[3][len("organization "):], tree.N, file.Leaf), nil
+	what := ""
+	if record != nil {
+		what = ", and the record is what was stored with it"
+	}
+	return fmt.Appendf(nil, "proven: event %d of organization %q is in its journal of %d events%s; its canonical bytes are\n%q",
+		seq, lines[3][len("organization "):], tree.N, what, file.Leaf), nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"go/parser"
@@ -63,28 +64,28 @@ func proofs(t *testing.T) (files [][]byte, key string) {
 func TestAServersProofsAreVerifiedWithNoCodeOfItsOwn(t *testing.T) {
 	files, key := proofs(t)
 	for i, file := range files {
-		said, err := verify(file, key)
+		said, err := verify(file, key, nil)
 		if err != nil || !strings.HasPrefix(string(said), fmt.Sprintf("proven: event %d of organization ", i+1)) {
 			t.Errorf("event %d: %v\n%s", i+1, err, said)
 		}
 		// The leaf, the path and the head are swapped for those of another event.
 		other := files[(i+1)%len(files)]
 		for _, member := range []string{`"leaf"`, `"proof"`} {
-			if said, err := verify(bytes.Replace(file, part(file, member), part(other, member), 1), key); err == nil {
+			if said, err := verify(bytes.Replace(file, part(file, member), part(other, member), 1), key, nil); err == nil {
 				t.Errorf("event %d with another's %s: %s", i+1, member, said)
 			}
 		}
 	}
 	const stranger = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
-	if said, err := verify(files[0], stranger); err == nil {
+	if said, err := verify(files[0], stranger, nil); err == nil {
 		t.Errorf("by another key: %s", said)
 	}
 	for _, bad := range []string{"", "{}", "[]", "null", `{"head":"x"}`} {
-		if said, err := verify([]byte(bad), key); err == nil {
+		if said, err := verify([]byte(bad), key, nil); err == nil {
 			t.Errorf("%q: %s", bad, said)
 		}
 	}
-	if said, err := verify(files[0], "key"); err == nil {
+	if said, err := verify(files[0], "key", nil); err == nil {
 		t.Errorf("by no key: %s", said)
 	}
 }
@@ -108,7 +109,7 @@ func TestWhatTheKeyHasSignedHasOneForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	// said is what a file says of an event that is the only one of a tree.
-	said := func(leaf []byte, root tlog.Hash, whose string) (string, error) {
+	said := func(leaf []byte, root tlog.Hash, whose string, record []byte) (string, error) {
 		head, err := note.Sign(&note.Note{Text: string(tlog.FormatTree(tlog.Tree{N: 1, Hash: root})) + whose}, signer)
 		if err != nil {
 			t.Fatal(err)
@@ -117,30 +118,50 @@ func TestWhatTheKeyHasSignedHasOneForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proven, err := verify(file, public)
+		proven, err := verify(file, public, record)
 		return string(proven), err
 	}
 	const whose = "organization 7c2b\n"
-	first := []byte{1, 1, 7}
-	if got, err := said(first, tlog.RecordHash(first), whose); err != nil || !strings.HasPrefix(got, `proven: event 1 of organization "7c2b" is in its journal of 1 events`) {
+	first := []byte{2, 0, 1, 7}
+	if got, err := said(first, tlog.RecordHash(first), whose, nil); err != nil || !strings.HasPrefix(got, `proven: event 1 of organization "7c2b" is in its journal of 1 events`) {
 		t.Errorf("%s, %v", got, err)
 	}
 	for name, c := range map[string]struct{ leaf, whose string }{
-		"of nobody":              {"\x01\x01\x07", ""},
-		"of something else":      {"\x01\x01\x07", "partner number 7c2b\n"},
-		"with more to say":       {"\x01\x01\x07", whose + "and more\n"},
-		"a leaf of another form": {"\x02\x01\x07", whose},
-		"no leaf":                {"\x01", whose},
-		"no place in the tree":   {"\x01\x00\x07", whose},
-		"a place behind it":      {"\x01\x02\x07", whose},
-		"a place without end":    {"\x01" + strings.Repeat("\xff", 10) + "\x07", whose},
+		"of nobody":              {"\x02\x00\x01\x07", ""},
+		"of something else":      {"\x02\x00\x01\x07", "partner number 7c2b\n"},
+		"with more to say":       {"\x02\x00\x01\x07", whose + "and more\n"},
+		"a leaf of another form": {"\x01\x00\x01\x07", whose},
+		"no leaf":                {"\x02\x00", whose},
+		"no place in the tree":   {"\x02\x00\x00\x07", whose},
+		"a place behind it":      {"\x02\x00\x02\x07", whose},
+		"a place without end":    {"\x02\x00" + strings.Repeat("\xff", 10) + "\x07", whose},
+		"a hash that is cut off": {"\x02\x02" + strings.Repeat("\x01", 32), whose},
 	} {
-		if got, err := said([]byte(c.leaf), tlog.RecordHash([]byte(c.leaf)), c.whose); err == nil {
+		if got, err := said([]byte(c.leaf), tlog.RecordHash([]byte(c.leaf)), c.whose, nil); err == nil {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if got, err := said([]byte{1, 1, 8}, tlog.RecordHash(first), whose); err == nil {
+	if got, err := said([]byte{2, 0, 1, 8}, tlog.RecordHash(first), whose, nil); err == nil {
 		t.Errorf("another leaf: %s", got)
+	}
+
+	record := []byte("what was stored")
+	sum := sha256.Sum256(record)
+	stored := append(append([]byte{2, 2}, sum[:]...), 1, 7)
+	if got, err := said(stored, tlog.RecordHash(stored), whose, record); err != nil || !strings.Contains(got, "and the record is what was stored with it") {
+		t.Errorf("with its record: %s, %v", got, err)
+	}
+	for name, c := range map[string]struct{ leaf, record []byte }{
+		"another record":                    {stored, []byte("what was not stored")},
+		"an empty record":                   {stored, []byte{}},
+		"a record of an event without one":  {first, record},
+		"the hash without its part":         {append(append([]byte{2, 0, 1}, sum[:]...), 7), record},
+		"the hash where the seq should be":  {append([]byte{2, 2, 1}, sum[:]...), record},
+		"nothing of an event that has none": {first, []byte{}},
+	} {
+		if got, err := said(c.leaf, tlog.RecordHash(c.leaf), whose, c.record); err == nil {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }
 
@@ -198,7 +219,7 @@ func TestTheVerifierIsShortAndHasNoCodeOfTheProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines := bytes.Count(content, []byte("\n")); lines > 80 {
+	if lines := bytes.Count(content, []byte("\n")); lines > 90 {
 		t.Errorf("it has %d lines", lines)
 	}
 }

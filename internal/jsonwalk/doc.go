@@ -7,6 +7,8 @@
 //     panics and nothing loops.
 //  2. Nothing is copied that can be pointed to: names and values alias what they
 //     were found in.
+//  3. The work of each function is linear in what it is given, and is reported to
+//     package steps, so that a test can count it.
 //
 // Callers: api (requests and answers), actors/payment (what is told of a
 // transaction).

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/internal/steps"
 )
 
 // Members steps through a JSON object of a document; elements of an array come
@@ -42,10 +44,12 @@ func (m *Members) skip() {
 		switch c {
 		case ' ', '\t', '\n', '\r', ',', ':':
 		default:
+			steps.Took(i + 1)
 			m.rest = m.rest[i:]
 			return
 		}
 	}
+	steps.Took(len(m.rest))
 	m.rest = nil
 }
 
@@ -71,44 +75,73 @@ func valueLength(b []byte) int {
 	for i, c := range b {
 		switch c {
 		case ',', '}', ']', ' ', '\t', '\n', '\r':
+			steps.Took(i + 1)
 			return i
 		}
 	}
+	steps.Took(len(b))
 	return len(b)
 }
 
 // nestLength is the length of the object or array that b begins with.
 func nestLength(b []byte) int {
-	open := 0
+	open, texts := 0, 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
-			i += TextLength(b[i:]) - 1
+			n := TextLength(b[i:])
+			i, texts = i+n-1, texts+n
 		case '{', '[':
 			open++
 		case '}', ']':
 			if open--; open == 0 {
+				steps.Took(i + 1 - texts)
 				return i + 1
 			}
 		}
 	}
+	steps.Took(len(b) - texts)
 	return len(b)
 }
 
 // TextLength is the length of the JSON string that b begins with, quotes included.
+// It looks at no byte twice but those before the first escape: a string may be
+// nothing but escapes, and as long as a body.
 func TextLength(b []byte) int {
-	for i := 1; i < len(b); i++ {
-		quote := bytes.IndexByte(b[i:], '"')
-		if quote < 0 {
-			return len(b)
-		}
-		escape := bytes.IndexByte(b[i:i+quote], '\\')
-		if escape < 0 {
-			return i + quote + 1
-		}
-		i += escape + 1 // what is escaped does not end the string
+	if len(b) == 0 {
+		return 0
 	}
+	end := 1 + indexByte(b[1:], '"')
+	if end == 0 {
+		end = len(b)
+	}
+	escape := indexByte(b[1:end], '\\')
+	if escape < 0 {
+		return min(end+1, len(b))
+	}
+	from := 1 + escape
+	for i := from; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			steps.Took(i + 1 - from)
+			return i + 1
+		case '\\':
+			i++ // what is escaped does not end the string
+		}
+	}
+	steps.Took(len(b) - from)
 	return len(b)
+}
+
+// indexByte is bytes.IndexByte, counted.
+func indexByte(b []byte, c byte) int {
+	at := bytes.IndexByte(b, c)
+	if at < 0 {
+		steps.Took(len(b))
+	} else {
+		steps.Took(at + 1)
+	}
+	return at
 }
 
 // Text is what a JSON string says, if the value is one. Without escapes it
@@ -117,9 +150,10 @@ func Text(value []byte) ([]byte, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return nil, false
 	}
-	if bytes.IndexByte(value, '\\') < 0 {
+	if indexByte(value, '\\') < 0 {
 		return value[1 : len(value)-1], true
 	}
+	steps.Took(len(value))
 	said, err := jsontext.AppendUnquote(make([]byte, 0, len(value)), value)
 	return said, err == nil
 }

@@ -1,8 +1,6 @@
 package secret
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -148,13 +146,17 @@ func (k *Keyring) Verifier() note.Verifier { return k.verifier }
 // auditors keep.
 func (k *Keyring) VerifierKey() string { return k.verifierKey }
 
+// Identity tells this keyring from any other. It is the same for as long as the keyring
+// lives, whatever is rotated, and says nothing of the keys.
+func (k *Keyring) Identity() [32]byte { return [32]byte(k.Derive("identity " + k.verifierKey)) }
+
 // Fingerprint tells equal card numbers from others without keeping them: the
-// first half of their HMAC-SHA-256, 32 characters in hex. Its key never
-// rotates, or limits and block lists would lose the cards they know.
+// first half of their HMAC-SHA-256, 32 characters in hex. The number is padded to whole
+// blocks first (blocks says why). The key never rotates, or limits and block lists
+// would lose the cards they know.
 func (k *Keyring) Fingerprint(number []byte) string {
-	mac := hmac.New(sha256.New, k.fingerprint)
-	mac.Write(number)
-	return hex.EncodeToString(mac.Sum(nil)[:fingerprintBytes])
+	sum := mac(k.fingerprint, number)
+	return hex.EncodeToString(sum[:fingerprintBytes])
 }
 
 // Format implements fmt.Formatter, so that no verb shows the keys.

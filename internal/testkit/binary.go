@@ -15,7 +15,10 @@ import (
 // does not count under the race detector, which wants a build of its own.
 const BinaryVariable = "MIZAN_TEST_BINARY"
 
-var built struct {
+var plain, raced built
+
+// built is the binary under test, with the race detector or without.
+type built struct {
 	once sync.Once
 	path string
 	dir  string // of a build of our own; empty: none
@@ -26,8 +29,10 @@ var built struct {
 // uses this kit calls it from TestMain.
 func Main(m *testing.M) {
 	code := m.Run()
-	if built.dir != "" {
-		_ = os.RemoveAll(built.dir)
+	for _, b := range []*built{&plain, &raced} {
+		if b.dir != "" {
+			_ = os.RemoveAll(b.dir)
+		}
 	}
 	os.Exit(code)
 }
@@ -36,15 +41,24 @@ func Main(m *testing.M) {
 // with the race detector if the tests have it.
 func Binary(tb testing.TB) string {
 	tb.Helper()
-	built.once.Do(func() { built.path, built.err = build() })
-	if built.err != nil {
-		tb.Fatal(built.err)
-	}
-	return built.path
+	return binary(tb, raceDetector)
 }
 
-func build() (string, error) {
-	if path := os.Getenv(BinaryVariable); path != "" && !raceDetector {
+func binary(tb testing.TB, race bool) string {
+	tb.Helper()
+	b := &plain
+	if race {
+		b = &raced
+	}
+	b.once.Do(func() { b.path, b.err = b.build(race) })
+	if b.err != nil {
+		tb.Fatal(b.err)
+	}
+	return b.path
+}
+
+func (b *built) build(race bool) (string, error) {
+	if path := os.Getenv(BinaryVariable); path != "" && !race {
 		_, err := os.Stat(path)
 		return path, err
 	}
@@ -52,12 +66,12 @@ func build() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if built.dir, err = os.MkdirTemp("", "mizan-testkit-"); err != nil {
+	if b.dir, err = os.MkdirTemp("", "mizan-testkit-"); err != nil {
 		return "", err
 	}
-	path := filepath.Join(built.dir, "mizan")
+	path := filepath.Join(b.dir, "mizan")
 	args := []string{"build", "-o", path}
-	if raceDetector {
+	if race {
 		args = append(args, "-race")
 	}
 	cmd := exec.Command("go", append(args, "./cmd/mizan")...)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,11 +55,17 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// launch starts the binary. The child does not outlive the test, nor the test
+// launch starts a binary. The child does not outlive the test, nor the test
 // process if that is killed.
-func launch(tb testing.TB, env, args []string) *process {
+// With openFiles above zero it may not have more files open than that.
+func launch(tb testing.TB, path string, openFiles int, env, args []string) *process {
 	tb.Helper()
-	p := &process{cmd: exec.Command(Binary(tb), args...), ready: make(chan string, 1), ended: make(chan struct{})}
+	cmd := exec.Command(path, args...)
+	if openFiles > 0 {
+		limited := append([]string{"-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(openFiles), path}, args...)
+		cmd = exec.Command("/bin/sh", limited...) // which the binary takes the place of
+	}
+	p := &process{cmd: cmd, ready: make(chan string, 1), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -153,7 +160,14 @@ type Result struct {
 // Run runs the binary to its end.
 func Run(tb testing.TB, env []string, args ...string) Result {
 	tb.Helper()
-	p := launch(tb, env, args)
+	return RunLimited(tb, 0, env, args...)
+}
+
+// RunLimited is Run for a process that may not have more files open than that; 0: as many
+// as this one.
+func RunLimited(tb testing.TB, openFiles int, env []string, args ...string) Result {
+	tb.Helper()
+	p := launch(tb, Binary(tb), openFiles, env, args)
 	exit := p.wait(tb, startBound)
 	return Result{Exit: exit, Stdout: p.stdout.String(), Stderr: p.stderr.String()}
 }

@@ -16,6 +16,9 @@ type Options struct {
 	Flags []string // beside serve, --data and --listen
 	Env   []string // added to this process's
 
+	Plain     bool // without the race detector, also in tests that have it: they look at its memory
+	OpenFiles int  // the most files that it may have open; 0: as many as this process
+
 	// Bare leaves out --sandbox; then there is no sandbox.json.
 	Bare bool
 
@@ -87,7 +90,7 @@ func (s *Server) start() {
 		args = append(args, "--sandbox")
 	}
 	began := time.Now()
-	s.process = launch(s.tb, s.options.Env, slices.Concat(args, s.options.Flags))
+	s.process = launch(s.tb, binary(s.tb, raceDetector && !s.options.Plain), s.options.OpenFiles, s.options.Env, slices.Concat(args, s.options.Flags))
 	select {
 	case s.BaseURL = <-s.process.ready:
 	case <-s.process.ended:

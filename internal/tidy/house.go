@@ -15,7 +15,7 @@ type room struct {
 
 // Groups of rooms that several others may import.
 var (
-	common  = []string{"internal/assert", "internal/clock", "internal/durable", "internal/jsonwalk", "internal/packed", "internal/secret"}
+	common  = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/secret", "internal/steps", "internal/wiping"}
 	words   = []string{"ledger/..."}
 	books   = slices.Concat(common, words, []string{"posting"})
 	cellar  = slices.Concat(common, words, []string{"posting/store"})
@@ -32,10 +32,14 @@ var house = []room{
 	{"internal/clock", []string{"internal/assert"}},
 	{"internal/durable", nil},
 	{"internal/export", []string{"ledger", "ledger/money"}},
-	{"internal/jsonwalk", nil},
+	{"internal/fair", nil},
+	{"internal/jsonwalk", []string{"internal/steps"}},
+	{"internal/mapfault", nil},
 	{"internal/packed", []string{"internal/assert"}},
 	{"internal/secret", []string{"internal/assert", "internal/durable"}},
+	{"internal/steps", nil},
 	{"internal/tidy", nil},
+	{"internal/wiping", nil},
 	{"internal/testkit", []string{"internal/assert"}},
 
 	{"ledger/money", []string{"internal/assert"}},
@@ -70,6 +74,7 @@ var keepers = []struct{ module, packages string }{
 	{"github.com/tink-crypto/tink-go", "internal/secret"},
 	{"github.com/parquet-go/parquet-go", "internal/export"},
 	{"github.com/xuri/excelize", "internal/export"},
+	{"rsc.io/qr", "api/page"},
 }
 
 // pureModules are all that ledger/** may import beside the standard library and

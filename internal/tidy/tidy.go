@@ -89,8 +89,14 @@ func walk(root string, visit func(path string, entry fs.DirEntry) error) error {
 			return err
 		}
 		path := filepath.ToSlash(rel)
+		if path == ".git" { // a folder, or in a linked worktree a file that says where it is
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
 		if entry.IsDir() {
-			if entry.Name() == ".git" || entry.Name() == "testdata" || matchesName(ignored, path) || isModule(full) {
+			if entry.Name() == "testdata" || matchesName(ignored, path) || isModule(full) {
 				return fs.SkipDir
 			}
 			return nil

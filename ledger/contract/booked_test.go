@@ -47,7 +47,7 @@ func booked(d Decision) string {
 // books takes an action and checks what it books.
 func (w *world) books(r *Record, name Action, sent Given, want ...string) *Record {
 	w.t.Helper()
-	d, err := r.Act(name, sent, w.now)
+	d, err := w.decides(r, name, sent, w.now)
 	if err != nil {
 		w.t.Fatalf("%s: %v", name, err)
 	}
@@ -81,7 +81,7 @@ func faulty(err error) (fields []string) {
 func (w *world) refuses(r *Record, name Action, sent Given, fields ...string) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
-	_, err := r.Act(name, sent, w.now)
+	_, err := w.decides(r, name, sent, w.now)
 	if got := faulty(err); !slices.Equal(got, fields) {
 		w.t.Errorf("%s with %s in %s: %v, want the fields %q", name, spelled(sent), r.Status, err, fields)
 	}
@@ -95,7 +95,7 @@ func (w *world) refuses(r *Record, name Action, sent Given, fields ...string) {
 func (w *world) conflicts(r *Record, name Action, sent Given) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
-	if _, err := r.Act(name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
+	if _, err := w.decides(r, name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		w.t.Errorf("%s in %s: %v, want a conflict", name, r.Status, err)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
@@ -192,7 +192,7 @@ func (l *lives) follows(w *world, r *Record, name string) (*Record, error) {
 	if called == l.waits {
 		w.pass(365)
 	}
-	d, err := r.Act(action, l.bodies[name], w.now)
+	d, err := w.decides(r, action, l.bodies[name], w.now)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,11 @@ type Case struct {
 	joined  ledger.ID    // who has a part in the contract from now on
 	timed   money.Amount // what time may book from now on
 	grown   *Column      // the list of rows that has one more
+
+	register   Register     // what the action reads of the holders
+	position   Holder       // and the one that it writes; Number 0: none
+	subscribed Subscription // with the subscription that it comes from
+	underWay   UnderWay
 }
 
 // v is the next record's values.

@@ -24,7 +24,7 @@ var Certificate = define(&Product{
 		ciName, ciBacking, ciAsset, ciAssetValue, ciTotal, ciFace, ciYield, ciMonths, ciLeast, ciMost, ciFrequency, ciMode,
 		ciEarly, ciPenalty, ciFrom, ciUntil, ciOriginator, ciVehicle, ciProduct, ciAssetType,
 		ciCertificates, ciOutstanding, ciDistributions, ciDistributed, ciActual, ciNext, ciCode, ciIssued, ciMaturity, ciSubscriptions,
-		ciDefault, ciRedeemed, ciUndistributed,
+		ciDefault, ciRedeemed, ciUndistributed, ciSold, ciApplications, ciHolders, ciProgress,
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, Offering, Subscribed, Active, Matured, Redeemed, Defaulted},
 	Steps: concat(
@@ -47,18 +47,13 @@ var Certificate = define(&Product{
 		&Deed{Name: Activate, Moves: true, Body: columns(nil, ciInIssued), Do: ciActivate},
 		&Deed{Name: Profit, Moves: true, Body: columns(nil, ciInProfit, ciInPeriodEnd), Do: ciDistribute},
 		&Deed{Name: Mature, Do: ciMature},
-		&Deed{Name: Redeem, Moves: true, Body: columns(nil, ciInRedeemed), Do: func(c *Case) { ciRepay(c, money.Amount{}) }},
+		&Deed{Name: Redeem, Moves: true, Body: columns(nil, ciInRedeemed), Do: func(c *Case) { ciRepay(c, Redeem) }},
 		&Deed{Name: RedeemEarly, Moves: true, Body: columns(nil, ciInRedeemedEarly), Do: ciRedeemEarly},
 		&Deed{Name: Default, Moves: true, Body: reasons, Do: ciGiveUp},
+		&Deed{Name: Batch, Moves: true, Timer: true, Do: ciBatch},
 	),
 	Type: "backing_type",
-	Holders: func(r *Record) (who []ledger.ID) {
-		for _, h := range ciHolders(r.Values) {
-			who = append(who, h.who)
-		}
-		return who
-	},
-	Open: ciOpen, Holdings: ciHoldings,
+	Open: ciOpen, Due: ciDue, Reads: ciReads, Holdings: ciHoldings,
 })
 
 // Its own states and actions.
@@ -76,10 +71,6 @@ const (
 	RedeemEarly       Action = "redeem_early"
 	Default           Action = "default"
 )
-
-// maxSubscriptions bounds an issue's subscriptions: each is in its record, and what is
-// done for all holders at once has to fit into one group of the writer.
-const maxSubscriptions = 1_500
 
 var (
 	ciName       = text(32, "name", required, short)
@@ -112,10 +103,14 @@ var (
 	ciCode          = text(66, "isin")
 	ciIssued        = date(67, "issue_date")
 	ciMaturity      = date(68, "maturity_date")
-	ciSubscriptions = rows(69, "subscriptions", ciSubscription, deep)
+	ciSubscriptions = rows(69, "subscriptions", ciSubscription, deep, fleet) // the first ones; Record.Show
 	ciDefault       = text(70, "default_reason", inMetadata)
 	ciRedeemed      = date(71, "redemption_date")
 	ciUndistributed = amount(72, "undistributed", hidden)
+	ciSold          = derived(73, "certificates_sold", hidden)
+	ciApplications  = derived(74, "subscriptions_total", deep)
+	ciHolders       = derived(75, "holders_total", deep)
+	ciProgress      = rows(76, "progress", ciProgressRow, single)
 
 	ciInvestor     = id(1, "investor_id")
 	ciHeld         = derived(2, "certificates")
@@ -166,7 +161,9 @@ func ciOpen(c *Case) {
 	}
 	ciWindow(c)
 	ciCertificates.Set(v, int64(n))
-	ciOutstanding.Set(v, 0)
+	for _, n := range []Cell[int64]{ciOutstanding, ciSold, ciApplications, ciHolders} {
+		n.Set(v, 0)
+	}
 	ciDistributed.Set(v, money.Amount{})
 	ciCode.Set(v, code(Region.Of(v), c.reading.CertificateMark, c.r.ID))
 }
@@ -226,8 +223,8 @@ func ciOffer(c *Case) {
 func ciSubscribe(c *Case) {
 	v := c.v()
 	investor, n := ciInInvestor.Of(c.in), ciInCertificates.Of(c.in)
-	held, sold := ciPosition(v, investor), ciSold(v)
-	left := ciCertificates.Of(v) - sold
+	position := c.register.Position
+	held, left := position.Certificates, ciCertificates.Of(v)-ciSold.Of(v)
 	switch {
 	case c.r.Status != Offering:
 		c.refuse("status", "the issue is not offered: it is %s", c.r.Status)
@@ -241,80 +238,25 @@ func ciSubscribe(c *Case) {
 		c.refuse(ciInCertificates.Name, "would be more than %d together with the %d already held", ciMost.Of(v), held)
 	case n > left:
 		c.refuse(ciInCertificates.Name, "only %d are left", left)
-	case len(ciSubscriptions.Of(v)) >= maxSubscriptions:
-		c.refuse(ciInCertificates.Name, "the issue has %d subscriptions: no more are taken", maxSubscriptions)
+	case ciApplications.Of(v) >= maxApplications:
+		c.refuse(ciInCertificates.Name, "the issue has %d subscriptions: no more are taken", int64(maxApplications))
 	default:
-		if held == 0 {
+		if position.Number == 0 {
+			ciHolders.Set(v, ciHolders.Of(v)+1)
+			position = Holder{Number: ciHolders.Of(v), Investor: investor}
 			c.joined = investor
 		}
-		row := ciSubscription.New()
-		ciInvestor.Set(row, investor)
-		ciHeld.Set(row, n)
-		ciOn.Set(row, c.Today)
-		ciSubscriptions.Set(v, added(ciSubscriptions.Of(v), row))
+		position.Certificates += n
+		ciApplications.Set(v, ciApplications.Of(v)+1)
+		ciSold.Set(v, ciSold.Of(v)+n)
+		c.position = position
+		c.subscribed = Subscription{Number: ciApplications.Of(v), Holder: position.Number, Investor: investor, Certificates: n, On: c.Today}
 		c.move(c.r.cash(), c.r.accountOf("L:subscription", investor), times(ciFace.Of(v), n))
 	}
 }
 
-func ciSold(v Row) (n int64) {
-	for _, s := range ciSubscriptions.Of(v) {
-		n += ciHeld.Of(s)
-	}
-	return n
-}
-
-func ciPosition(v Row, investor ledger.ID) (n int64) {
-	for _, s := range ciSubscriptions.Of(v) {
-		if ciInvestor.Of(s) == investor {
-			n += ciHeld.Of(s)
-		}
-	}
-	return n
-}
-
-// holder is somebody's whole position.
-type holder struct {
-	who ledger.ID
-	n   int64
-}
-
-// ciHolders are all positions, in the order of first subscriptions.
-func ciHolders(v Row) (holders []holder) {
-	at := make(map[ledger.ID]int)
-	for _, s := range ciSubscriptions.Of(v) {
-		who := ciInvestor.Of(s)
-		i, known := at[who]
-		if !known {
-			i = len(holders)
-			at[who] = i
-			holders = append(holders, holder{who: who})
-		}
-		holders[i].n += ciHeld.Of(s)
-	}
-	return holders
-}
-
-// ciChunk is how many holders' lines one entry takes: of each two at most, and three
-// for all of them together.
-const ciChunk = 64
-
-// ciEachHolders calls fn with the holders, as many at a time as one entry takes, and
-// with how many certificates these hold.
-func ciEachHolders(v Row, fn func(some []holder, certificates int64, last bool)) {
-	holders := ciHolders(v)
-	for len(holders) > 0 {
-		n := min(len(holders), ciChunk)
-		certificates := int64(0)
-		for _, h := range holders[:n] {
-			certificates += h.n
-		}
-		fn(holders[:n], certificates, n == len(holders))
-		holders = holders[n:]
-	}
-}
-
 func ciNeedsSubscriptions(c *Case) {
-	if len(ciSubscriptions.Of(c.v())) == 0 {
+	if ciApplications.Of(c.v()) == 0 {
 		c.refuse(ciSubscriptions.Name, "there is no subscription")
 	}
 }
@@ -330,32 +272,19 @@ func ciActivate(c *Case) {
 	if ciFrequency.Has(v) {
 		ciNext.Set(v, after(issued, periodMonths(ciFrequency.Of(v))))
 	}
-	ciOutstanding.Set(v, ciSold(v))
+	ciOutstanding.Set(v, ciSold.Of(v))
 	c.effective(issued)
-	ciMoveFaces(c, "L:subscription", "Q:holders", r.account("A:underlying"), r.cash())
-}
-
-// ciMoveFaces moves the face that each holder has on one account to another, and the
-// sum of the faces between two more.
-func ciMoveFaces(c *Case, from, to string, debit, credit ledger.Path) {
-	v, r := c.v(), c.r
-	ciEachHolders(v, func(some []holder, certificates int64, _ bool) {
-		var lines []line
-		for _, h := range some {
-			face := times(ciFace.Of(v), h.n)
-			lines = append(lines, dr(r.accountOf(from, h.who), face), cr(r.accountOf(to, h.who), face))
-		}
-		sum := times(ciFace.Of(v), certificates)
-		c.book(append(lines, dr(debit, sum), cr(credit, sum))...)
-	})
+	ciForHolders(c, Activate, r.account("A:underlying"), times(ciFace.Of(v), ciSold.Of(v)))
 }
 
 func ciDistribute(c *Case) {
 	v, r := c.v(), c.r
+	on, fine := periodEnd(c, ciInPeriodEnd, ciIssued)
+	if !fine {
+		return
+	}
 	profit, outstanding := ciInProfit.Of(c.in), ciOutstanding.Of(v)
 	each := part(profit, 1, outstanding)
-	rest := minus(profit, times(each, outstanding))
-	on := orToday(c, ciInPeriodEnd)
 	row := ciDistribution.New()
 	ciDistributedOn.Set(row, on)
 	ciDistributedSum.Set(row, profit)
@@ -373,20 +302,12 @@ func ciDistribute(c *Case) {
 	if ciNext.Has(v) {
 		c.advance(ciNext, periodMonths(ciFrequency.Of(v)))
 	}
-	ciUndistributed.Set(v, plus(ciUndistributed.Of(v), rest))
 	c.effective(on)
-	ciEachHolders(v, func(some []holder, certificates int64, last bool) {
-		paid := times(each, certificates)
-		var lines []line
-		for _, h := range some {
-			lines = append(lines, cr(current(h.who), times(each, h.n)))
-		}
-		if last {
-			paid = plus(paid, rest)
-			lines = append(lines, cr(r.account("L:undistributed"), rest))
-		}
-		c.book(append([]line{dr(r.cash(), paid)}, lines...)...)
-	})
+	if each.IsZero() { // nobody gets anything, however many there are
+		c.book(ciPayProfit(c, r.cash(), nil, true)...)
+		return
+	}
+	ciForHolders(c, Profit, r.cash(), profit)
 }
 
 func ciMature(c *Case) {
@@ -400,31 +321,18 @@ func ciRedeemEarly(c *Case) {
 		c.refuse(ciEarly.Name, "the issue does not allow it")
 		return
 	}
-	ciRepay(c, ciPenalty.Of(c.v()))
+	ciRepay(c, RedeemEarly)
 }
 
-// ciRepay pays the holders their certificates' face, less their parts of a penalty,
-// and closes every account of the issue.
-func ciRepay(c *Case, penalty money.Amount) {
+// ciRepay pays the holders their certificates' face, less their parts of a penalty for
+// redeeming early, and closes every account of the issue.
+func ciRepay(c *Case, doing Action) {
 	v, r := c.v(), c.r
 	on := orToday(c, ciInRedeemed)
 	ciRedeemed.Set(v, on)
 	c.effective(on)
-	outstanding := ciOutstanding.Of(v)
-	ciEachHolders(v, func(some []holder, certificates int64, _ bool) {
-		sum := times(ciFace.Of(v), certificates)
-		lines := []line{dr(r.cash(), sum), cr(r.account("A:underlying"), sum)}
-		kept := money.Amount{}
-		for _, h := range some {
-			face := times(ciFace.Of(v), h.n)
-			less := part(penalty, h.n, outstanding).Min(face)
-			lines = append(lines, dr(r.accountOf("Q:holders", h.who), face), cr(current(h.who), minus(face, less)))
-			kept = plus(kept, less)
-		}
-		c.book(append(lines, cr(c.reading.EarlyPenalty, kept))...)
-	})
+	ciForHolders(c, doing, r.cash(), times(ciFace.Of(v), ciSold.Of(v)))
 	ciGiveAway(c)
-	ciOutstanding.Set(v, 0)
 }
 
 // ciGiveAway gives what could not be divided among the holders to charity.
@@ -436,32 +344,8 @@ func ciGiveAway(c *Case) {
 }
 
 func ciGiveUp(c *Case) {
-	ciDefault.Set(c.v(), reason.Of(c.in))
-	ciMoveFaces(c, "Q:holders", "Q:holders_defaulted", c.r.account("A:underlying_impaired"), c.r.account("A:underlying"))
+	v := c.v()
+	ciDefault.Set(v, reason.Of(c.in))
+	ciForHolders(c, Default, c.r.account("A:underlying_impaired"), times(ciFace.Of(v), ciSold.Of(v)))
 	ciGiveAway(c)
-}
-
-func ciHoldings(r *Record) (all []Holding) {
-	v := r.Values
-	stem, underlying := "L:subscription", money.Amount{}
-	switch r.Status {
-	case Active, Matured:
-		stem, underlying = "Q:holders", times(ciFace.Of(v), ciSold(v))
-	case Defaulted:
-		stem = "Q:holders_defaulted"
-		all = append(all, Holding{r.account("A:underlying_impaired"), times(ciFace.Of(v), ciSold(v))})
-	case Redeemed:
-		stem = ""
-	}
-	all = append(all, Holding{r.account("A:underlying"), underlying}, Holding{r.account("L:undistributed"), ciUndistributed.Of(v)})
-	for _, h := range ciHolders(v) {
-		for _, of := range []string{"L:subscription", "Q:holders", "Q:holders_defaulted"} {
-			held := money.Amount{}
-			if of == stem {
-				held = times(ciFace.Of(v), h.n)
-			}
-			all = append(all, Holding{r.accountOf(of, h.who), held})
-		}
-	}
-	return all
 }

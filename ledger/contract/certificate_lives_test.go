@@ -60,8 +60,8 @@ func TestAnIssueGoesItsWay(t *testing.T) {
 func issueSums(x *deal) {
 	v := x.r.Values
 	sold, distributed := int64(0), ciDistributed.Of(v)
-	for _, row := range ciSubscriptions.Of(v) {
-		sold += ciHeld.Of(row)
+	for _, s := range x.registerOf(x.r).subscriptions {
+		sold += s.Certificates
 	}
 	for _, row := range ciDistributions.Of(v) {
 		distributed = minus(distributed, ciDistributedSum.Of(row))
@@ -72,12 +72,12 @@ func issueSums(x *deal) {
 	default:
 		outstanding = 0
 	}
-	if sold > ciCertificates.Of(v) || ciOutstanding.Of(v) != outstanding || !distributed.IsZero() {
+	if sold != ciSold.Of(v) || sold > ciCertificates.Of(v) || ciOutstanding.Of(v) != outstanding || !distributed.IsZero() {
 		x.t.Fatalf("%d sold of %d, %d outstanding, %v distributed without a row; it is %s", sold, ciCertificates.Of(v), ciOutstanding.Of(v), distributed, x.r.Status)
 	}
-	for _, h := range ciHolders(v) {
-		if most := ciMost.Of(v); most > 0 && h.n > most {
-			x.t.Fatalf("somebody holds %d of at most %d", h.n, most)
+	for _, h := range x.registerOf(x.r).holders {
+		if most := ciMost.Of(v); most > 0 && h.Certificates > most {
+			x.t.Fatalf("somebody holds %d of at most %d", h.Certificates, most)
 		}
 	}
 }

@@ -209,13 +209,15 @@ func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	x.refuses("certificates", Subscribe, "investor_id", uuidText(1), "certificates", "2")
 	x.later(1)
 	x.refuses("subscription_end", Subscribe, "investor_id", other, "certificates", "2") // the window is over
+	x.r = x.r.next()
+	x.r.Show(x.registerOf(x.r).subscriptions)
 	x.lists("subscriptions", "{p} 50 2026-01-31", "{p} 10 2026-01-31", "{q} 40 2026-01-31")
 }
 
 // message is what a refused action says.
 func (x *deal) message(name Action, pairs ...string) string {
 	x.t.Helper()
-	_, err := x.r.Act(name, given(pairs...), x.now)
+	_, err := x.decides(x.r, name, given(pairs...), x.now)
 	var faults *Faults
 	if !errors.As(err, &faults) {
 		x.t.Fatalf("%s: %v", name, err)
@@ -257,11 +259,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	x := offered(t, "total_value", `"1000000"`, "underlying_asset_value", `"1000000"`)
 	x.do(Subscribe, "investor_id", someone, "certificates", "1")
 	x.r = x.r.next()
-	full := make([]Row, maxSubscriptions)
-	for i := range full {
-		full[i] = ciSubscriptions.Of(x.r.Values)[0]
-	}
-	ciSubscriptions.Set(x.r.Values, full)
+	ciApplications.Set(x.r.Values, maxApplications)
 	x.refuses("certificates", Subscribe, "investor_id", someone, "certificates", "1")
 }
 
@@ -276,11 +274,13 @@ func TestIncomeIsFlooredPerCertificate(t *testing.T) {
 	x.books("Dr A:cash:MY 100", "Cr L:customer:{p}:current 56", "Cr L:customer:{q}:current 42", "Cr L:undistributed:{c} 2")
 	x.dated("2026-01-02")
 	x.says("total_profit_distributed", "100", "actual_yield", "10", "next_distribution_date", "2026-03-02")
-	x.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-02-01"`) // less than one each
+	x.refuses("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-03"`) // tomorrow
+	x.refuses("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2025-12-31"`) // before the issue
+	x.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-01"`)                         // less than one each
 	x.books("Dr A:cash:MY 5", "Cr L:undistributed:{c} 5")
-	x.dated("2026-02-01")
+	x.dated("2026-01-01")
 	x.says("total_profit_distributed", "105", "actual_yield", "10")
-	x.lists("profit_distributions", "2026-01-02 100 14 7", "2026-02-01 5 0 7")
+	x.lists("profit_distributions", "2026-01-02 100 14 7", "2026-01-01 5 0 7")
 	x.refuses("total_profit", Profit, "total_profit", `"1`+strings.Repeat("0", 72)+`"`)
 	// The yield is exact for every reader of JSON, or the distribution is refused.
 	x.refuses("total_profit", Profit, "total_profit", `"90071992547409815"`) // together 90071992547409920: a yield of 2^53

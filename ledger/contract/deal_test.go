@@ -49,7 +49,7 @@ func (x *deal) take(d Decision) {
 	x.d, x.r = d, d.Record
 	x.book(&d)
 	x.agrees(x.r)
-	holdings := x.r.Product.Holdings(x.r)
+	holdings := x.holdings(x.r)
 	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.other} {
 		for path := range side {
 			known := slices.ContainsFunc(holdings, func(h Holding) bool { return h.Account == path })
@@ -79,7 +79,7 @@ func (x *deal) storable() {
 func (x *deal) answer(name Action, body Given) string {
 	x.t.Helper()
 	was, before := x.r, AppendRecord(nil, x.r)
-	d, err := x.r.Act(name, body, x.now)
+	d, err := x.decides(x.r, name, body, x.now)
 	if !bytes.Equal(before, AppendRecord(nil, was)) {
 		x.t.Fatalf("%s has changed the record that it was decided on", name)
 	}
@@ -133,7 +133,7 @@ func (x *deal) later(days int) {
 	x.t.Helper()
 	x.now += ledger.Micros(days) * oneDay
 	for {
-		d, due := x.r.Woken(x.now)
+		d, due := x.happens(x.r, x.now)
 		if !due {
 			return
 		}

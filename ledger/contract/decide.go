@@ -28,7 +28,26 @@ type Decision struct {
 	// Joined is who has a part in the contract from now on, beside its customer; zero:
 	// nobody.
 	Joined ledger.ID
+
+	// Subscribed is a subscription that the decision adds to the register of holders, and
+	// Position the holder's row as it is with it. Number 0: none.
+	Subscribed Subscription
+	Position   Holder
+
+	// UnderWay says that an action begins to be carried out in batches, or that it has
+	// been. No month is closed in between.
+	UnderWay UnderWay
 }
+
+// UnderWay is what a decision means for an action that is carried out in batches.
+type UnderWay uint8
+
+// What a decision means. Most of them have nothing to do with batches.
+const (
+	NotUnderWay UnderWay = iota
+	Begins               // more decisions are to follow
+	Ends                 // it was the last one
+)
 
 // Dated is a day that a field of a command has said.
 type Dated struct {
@@ -152,7 +171,7 @@ func (r *Record) Act(name Action, sent Given, now ledger.Micros) (Decision, erro
 		return Decision{}, err
 	}
 	d := Decision{Record: r.next()}
-	c := &Case{Now: max(now, r.Booked), Today: now.Date(), r: d.Record, in: in, reading: r.Reading, faults: faults}
+	c := &Case{Now: max(now, r.Booked), Today: now.Date(), r: d.Record, in: in, reading: r.Reading, faults: faults, register: r.Register}
 	if err := d.do(c, deed); err != nil {
 		return Decision{}, err
 	}
@@ -188,7 +207,7 @@ func (r *Record) Woken(now ledger.Micros) (Decision, bool) {
 	}
 	deed := r.Product.Deed(name)
 	d := Decision{Record: r.next(), Outcome: true}
-	c := &Case{Now: max(now, r.Booked), Today: on, r: d.Record, reading: r.Reading, faults: new(Faults), on: on}
+	c := &Case{Now: max(now, r.Booked), Today: on, r: d.Record, reading: r.Reading, faults: new(Faults), on: on, register: r.Register}
 	c.in = deed.given(nil, r, c.faults) // time says nothing: what may be left out has its default
 	assert.NoError(d.do(c, deed))
 	return d.end(), true
@@ -202,6 +221,7 @@ func (d *Decision) do(c *Case, deed *Deed) error {
 		return err
 	}
 	d.Joined, d.Reserve = c.joined, c.timed
+	d.Subscribed, d.Position, d.UnderWay = c.subscribed, c.position, c.underWay
 	d.Dated = append(d.Dated, c.dated...)
 	d.move(c, c.event, deed.Name)
 	return c.full()
@@ -213,23 +233,27 @@ func (d *Decision) do(c *Case, deed *Deed) error {
 func (d *Decision) move(c *Case, by, name Action) {
 	r := d.Record
 	from := r.Status
-	step, ok := r.Product.Machine(r.Reading).Next(from, by)
-	assert.That(ok, "contract: %s in state %s", by, from)
-	r.Status = step.To
+	to := from // of a batch
+	if by != Batch {
+		step, ok := r.Product.Machine(r.Reading).Next(from, by)
+		assert.That(ok, "contract: %s in state %s", by, from)
+		to = step.To
+	}
+	r.Status = to
 	if from == Absent {
 		from = ""
 	}
 	if len(c.lines) > 0 {
 		c.entries = append(c.entries, c.lines)
 	}
-	first := ledger.Event{Name: string(name), From: string(from), To: string(step.To)}
+	first := ledger.Event{Name: string(name), From: string(from), To: string(to)}
 	if len(c.entries) > 0 {
 		first.Entry = c.entry(0)
 	}
 	d.Events = append(d.Events, first)
 	for i := 1; i < len(c.entries); i++ {
 		d.Events = append(d.Events, ledger.Event{
-			Name: string(Continue), From: string(step.To), To: string(step.To), Entry: c.entry(i),
+			Name: string(Continue), From: string(to), To: string(to), Entry: c.entry(i),
 		})
 	}
 }
@@ -252,8 +276,14 @@ func (d *Decision) end() Decision {
 			d.Due = at(on)
 		}
 	}
-	d.Finish = r.Product.Machine(r.Reading).Final(r.Status)
+	d.Finish = r.Ended()
 	return *d
+}
+
+// Ended tells that nothing leads any further, and that everything has been carried out.
+func (r *Record) Ended() bool {
+	_, under := r.Progress()
+	return r.Product.Machine(r.Reading).Final(r.Status) && !under
 }
 
 // at is the instant at which a day begins.

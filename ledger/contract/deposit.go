@@ -15,7 +15,7 @@ var Deposit = define(&Product{
 		dpCustomer, dpPrincipal, dpTerm, dpRatio, dpKind, dpRestrictions, dpFrequency, dpRate, dpEarly, dpPenalty, dpRenews,
 		dpAccount, dpProduct, dpOpener,
 		dpValue, dpTheirProfit, dpBankProfit, dpDistributions, dpWithdrawal, dpOpened, dpMaturity, dpNext, dpRenewed, dpRenewals,
-		dpClosed, dpCloser, dpLost,
+		dpClosed, dpCloser, dpLost, dpUnshared,
 	),
 	States: []Status{Pending, Active, Matured, Withdrawn, Closed},
 	Steps: concat(
@@ -81,6 +81,7 @@ var (
 	dpRenewals      = derived(60, "renewals")
 	dpClosed        = instant(61, "closed_at")
 	dpCloser        = text(62, "closed_by")
+	dpUnshared      = date(63, "unshared_since", hidden) // a maturity whose one profit is still to be shared
 
 	dpDistributedOn = date(1, "date")
 	dpGross         = amount(2, "gross_profit")
@@ -151,7 +152,11 @@ func dpDistribute(v Row, on ledger.Date) ledger.Date {
 
 func dpShareProfit(c *Case) {
 	v, r := c.v(), c.r
-	gross, on := dpInGross.Of(c.in), orToday(c, dpInProfitEnd)
+	on, fine := periodEnd(c, dpInProfitEnd, dpOpened)
+	if !fine || dpFrequency.Of(v) == atMaturity && !dpOnce(c, on) {
+		return
+	}
+	gross := dpInGross.Of(c.in)
 	bank, theirs := dpRatio.Of(v).split(gross)
 	row := dpDistribution.New()
 	dpDistributedOn.Set(row, on)
@@ -162,9 +167,42 @@ func dpShareProfit(c *Case) {
 		!c.grow(dpTheirProfit, theirs, dpInGross.Name) || !c.grow(dpBankProfit, bank, dpInGross.Name) {
 		return
 	}
-	dpNext.Set(v, dpDistribute(v, dpNext.Of(v)))
+	dpAdvance(v)
 	c.effective(on)
 	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), theirs), cr("I:mudarib_share", bank))
+}
+
+// dpOnce takes the one profit that a term brings where it is shared at maturity: from the
+// maturity date on. One that was not shared when the term was renewed still is, once.
+func dpOnce(c *Case, on ledger.Date) bool {
+	v := c.v()
+	from := dpMaturity.Of(v)
+	if dpUnshared.Has(v) {
+		from = dpUnshared.Of(v)
+	}
+	switch {
+	case !dpUnshared.Has(v) && !dpNext.Has(v):
+		c.refuse(dpFrequency.Name, "is %s: the profit of the term has been shared", atMaturity)
+	case c.Today < from:
+		c.refuse(dpMaturity.Name, "is %v, which has not arrived: %s is %s", from, dpFrequency.Name, atMaturity)
+	case on < from:
+		c.refuse(dpInProfitEnd.Name, "is %v, and the profit is of %v on: %s is %s", on, from, dpFrequency.Name, atMaturity)
+	default:
+		return true
+	}
+	return false
+}
+
+// dpAdvance takes the day of the next distribution on. At maturity there is only one.
+func dpAdvance(v Row) {
+	switch {
+	case dpFrequency.Of(v) != atMaturity:
+		dpNext.Set(v, dpDistribute(v, dpNext.Of(v)))
+	case dpUnshared.Has(v):
+		dpUnshared.Clear(v)
+	default:
+		dpNext.Clear(v)
+	}
 }
 
 // dpBearLoss takes a loss off the value, and never more than there is. The shares of
@@ -175,10 +213,14 @@ func dpBearLoss(c *Case) {
 		c.refuse(dpInLoss.Name, "nothing is left that could be lost")
 		return
 	}
+	on, fine := periodEnd(c, dpInLossEnd, dpOpened)
+	if !fine {
+		return
+	}
 	lost := dpInLoss.Of(c.in).Min(dpValue.Of(v))
 	dpValue.Set(v, minus(dpValue.Of(v), lost))
 	dpLost.Set(v, plus(dpLost.Of(v), lost)) // at most the principal and the depositor's profit
-	c.effective(orToday(c, dpInLossEnd))
+	c.effective(on)
 	c.move(c.r.account(equityLost), "A:pool", lost)
 }
 
@@ -186,6 +228,9 @@ func dpMature(c *Case) {
 	if maturity := dpMaturity.Of(c.v()); c.Today < maturity {
 		c.refuse(dpMaturity.Name, "is %v, which has not arrived", maturity)
 		return
+	}
+	if v := c.v(); dpFrequency.Of(v) == atMaturity && dpNext.Has(v) {
+		dpUnshared.Set(v, dpMaturity.Of(v))
 	}
 	dpNext.Clear(c.v())
 }

@@ -143,13 +143,13 @@ func TestTheReligiousReadingOfDepositsNeedsOnlyAFace(t *testing.T) {
 
 func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testing.T) {
 	w, r := dpRunning(t, savings.but("distribution_frequency", `"monthly"`))
-	r = w.books(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-02-09"`),
-		"2026-02-09", "Dr A:pool 101", "Cr Q:profit:{c} 61", "Cr I:mudarib_share 40")
+	r = w.books(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`),
+		"2026-01-10", "Dr A:pool 101", "Cr Q:profit:{c} 61", "Cr I:mudarib_share 40")
 	v, d := r.Values, dpDistributions.Of(r.Values)[0]
 	if dpValue.Of(v) != money.FromUint64(1061) || dpTheirProfit.Of(v) != money.FromUint64(61) || dpBankProfit.Of(v) != money.FromUint64(40) {
 		t.Errorf("worth %v, shares %v and %v", dpValue.Of(v), dpTheirProfit.Of(v), dpBankProfit.Of(v))
 	}
-	if dpDistributedOn.Of(d).String() != "2026-02-09" || dpGross.Of(d) != money.FromUint64(101) ||
+	if dpDistributedOn.Of(d).String() != "2026-01-10" || dpGross.Of(d) != money.FromUint64(101) ||
 		dpTheirShare.Of(d) != money.FromUint64(61) || dpBankShare.Of(d) != money.FromUint64(40) {
 		t.Errorf("distribution %v", d)
 	}
@@ -176,7 +176,7 @@ func TestADepositLossReducesTheValueOnlyAndIsCapped(t *testing.T) {
 	w, r := dpRunning(t, savings.but("distribution_frequency", `"monthly"`))
 	r = w.act(r, Profit, given("gross_profit", `"100"`))
 	next := dpNext.Of(r.Values)
-	r = w.books(r, Loss, given("amount", `"200"`, "period_end_date", `"2026-02-09"`), "2026-02-09", "Dr Q:loss:{c} 200", "Cr A:pool 200")
+	r = w.books(r, Loss, given("amount", `"200"`, "period_end_date", `"2026-01-10"`), "2026-01-10", "Dr Q:loss:{c} 200", "Cr A:pool 200")
 	v := r.Values
 	if dpValue.Of(v) != money.FromUint64(860) || dpTheirProfit.Of(v) != money.FromUint64(60) || dpBankProfit.Of(v) != money.FromUint64(40) ||
 		dpPrincipal.Of(v) != money.FromUint64(1000) || dpNext.Of(v) != next {
@@ -385,4 +385,56 @@ func TestADepositTakesSoManyDistributions(t *testing.T) {
 	dpDistributions.Set(full.Values, all[:maxRows-1])
 	full = w.act(full, Profit, given("gross_profit", `"0"`))
 	w.refuses(full, Profit, given("gross_profit", `"0"`), "gross_profit")
+}
+
+// A period whose result is reported ends between the day on which the money was put in
+// and today.
+func TestADepositsPeriodsEndBetweenItsOpeningAndToday(t *testing.T) {
+	w, r := dpRunning(t, savings)
+	w.pass(5)
+	for _, wrong := range []string{`"2026-01-09"`, `"2026-01-16"`, `"2025-01-12"`, `"9000-12-31"`} {
+		w.refuses(r, Profit, given("gross_profit", `"1"`, "period_end_date", wrong), "period_end_date")
+		w.refuses(r, Loss, given("amount", `"1"`, "period_end_date", wrong), "period_end_date")
+	}
+	for _, right := range []string{"2026-01-10", "2026-01-15"} {
+		r = w.books(r, Profit, given("gross_profit", `"0"`, "period_end_date", `"`+right+`"`))
+		if rows := dpDistributions.Of(r.Values); dpDistributedOn.Of(rows[len(rows)-1]).String() != right {
+			t.Errorf("distributed on %v", rows)
+		}
+	}
+}
+
+// "at_maturity (single distribution on the maturity date)".
+func TestADepositAtMaturityTakesOneProfitFromItsMaturityDateOn(t *testing.T) {
+	w, r := dpRunning(t, savings.but("distribution_frequency", `"at_maturity"`))
+	one := given("gross_profit", `"100"`)
+	w.refuses(r, Profit, one, "maturity_date")
+	w.pass(89)
+	w.refuses(r, Profit, one, "maturity_date")
+	w.pass(3) // two days behind the maturity
+	w.refuses(r, Profit, one.but("period_end_date", `"2026-04-09"`), "period_end_date")
+	r = w.books(r, Profit, one.but("period_end_date", `"2026-04-10"`), "2026-04-10", "Dr A:pool 100", "Cr Q:profit:{c} 60", "Cr I:mudarib_share 40")
+	if dpNext.Has(r.Values) {
+		t.Errorf("there is another distribution on %v", dpNext.Of(r.Values))
+	}
+	w.refuses(r, Profit, one, "distribution_frequency")
+	r = w.act(w.act(r, Mature, nil), Renew, nil)
+	w.refuses(r, Profit, one, "maturity_date") // of the next term
+	w.pass(90)
+	r = w.act(r, Profit, one)
+	w.refuses(r, Profit, one, "distribution_frequency")
+}
+
+// A deposit that renews itself on its maturity date takes the term's profit afterwards.
+func TestARenewedDepositTakesTheProfitOfTheTermBefore(t *testing.T) {
+	w, r := dpRunning(t, savings.but("distribution_frequency", `"at_maturity"`, "auto_renewal", "true"))
+	w.pass(91)
+	r = w.wakes(r, 2)
+	one := given("gross_profit", `"100"`)
+	w.refuses(r, Profit, one.but("period_end_date", `"2026-04-09"`), "period_end_date")
+	r = w.act(r, Profit, one)
+	w.refuses(r, Profit, one, "maturity_date")
+	if dpNext.Of(r.Values) != dpMaturity.Of(r.Values) {
+		t.Errorf("the next distribution is on %v, and it matures on %v", dpNext.Of(r.Values), dpMaturity.Of(r.Values))
+	}
 }

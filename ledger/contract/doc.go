@@ -14,7 +14,9 @@
 //     reading in which a review comes first, no deed that moves money is reached
 //     without one: the machine has no such path.
 //  3. What a deed books balances, and is in the same Change as the state. What one
-//     entry has no room for goes on in further entries of that Change.
+//     entry has no room for goes on in further entries of that Change. What is for more
+//     holders of an issue than fit into one Change is declared by it, and carried out by
+//     further decisions of bounded size (holders.go).
 //  4. Amounts that are sent, and totals that grow, are at most ledger.MaxAmount, so
 //     that no product of an amount, a term and a percentage leaves the range. Lists of
 //     reports have at most maxRows rows, and where these are long no more than fit into
@@ -31,7 +33,9 @@
 //     which somebody looks (Record.Told).
 //  10. Days are the clock's, also an entry's. Instants that are decided on are not before
 //     those that were booked, which may be ahead of a clock that stands still.
-//  11. An event has its action's name; its states say which of the action's transitions
+//  11. The register of an issue's holders is no part of its record: a decision is given
+//     the part that it reads, and says which rows it adds (register.go).
+//  12. An event has its action's name; its states say which of the action's transitions
 //     it was.
 //
 // Callers: actors/contract (Open, Act, Woken and the codec of columns), api (columns,

@@ -67,6 +67,12 @@ func (d *dice) day() string {
 	return at(ledger.Date(20_455 + d.number(0, 400))).Time().Format(`"2006-01-02"`)
 }
 
+// dayFrom is a day on which a period may end that begins on another one, or some days
+// too early, or to come.
+func (d *dice) dayFrom(start ledger.Date) string {
+	return at(max(20_000, start) + ledger.Date(d.number(0, 12)) - 2).Time().Format(`"2006-01-02"`)
+}
+
 func (d *dice) ratio() string {
 	bank := d.number(0, 100)
 	return `{"bank":` + strconv.Itoa(bank) + `,"customer":` + strconv.Itoa(100-bank) + `}`
@@ -150,7 +156,7 @@ func (l fates) wait(x *deal, days int, done map[Action]int) {
 	x.now += ledger.Micros(days) * oneDay
 	for {
 		expected := x.d.Due
-		d, due := x.r.Woken(x.now)
+		d, due := x.happens(x.r, x.now)
 		if due != (expected != 0 && expected <= x.now) {
 			x.t.Fatalf("what was due at %v has happened: %v", expected, due)
 		}
@@ -179,7 +185,7 @@ func (l fates) step(x *deal, d *dice, done map[Action]int) {
 		body = make(d, x.r.Values)
 	}
 	before := AppendRecord(nil, x.r)
-	decision, err := x.r.Act(deed.Name, body, x.now)
+	decision, err := x.decides(x.r, deed.Name, body, x.now)
 	if string(before) != string(AppendRecord(nil, x.r)) {
 		d.Fatalf("%s has changed the record that it was decided on", deed.Name)
 	}

@@ -124,7 +124,11 @@ func miActivate(c *Case) {
 // paid in the same entry.
 func miShareProfit(c *Case) {
 	v, r := c.v(), c.r
-	gross, on := miInGross.Of(c.in), orToday(c, miInProfitEnd)
+	on, fine := periodEnd(c, miInProfitEnd, miStart)
+	if !fine {
+		return
+	}
+	gross := miInGross.Of(c.in)
 	bank, theirs := miRatio.Of(v).split(gross)
 	row := miDistribution.New()
 	miDistributedOn.Set(row, on)
@@ -156,7 +160,10 @@ func miReport(c *Case, on ledger.Date) {
 // owes nothing.
 func miBearLoss(c *Case) {
 	v := c.v()
-	on := orToday(c, miInLossEnd)
+	on, fine := periodEnd(c, miInLossEnd, miStart)
+	if !fine {
+		return
+	}
 	lost := miInLoss.Of(c.in).Min(miValue.Of(v))
 	left := minus(miValue.Of(v), lost)
 	row := miLossRow.New()

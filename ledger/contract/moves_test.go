@@ -11,7 +11,9 @@ import (
 // entry whose deed does not; those of the other products are beside their tests.
 func TestWhatMovesMoneySaysSo(t *testing.T) {
 	dated := func(name string, most money.Amount) func(*dice, Row) Given {
-		return func(d *dice, _ Row) Given { return given(name, d.sum(most), "period_end_date", d.day()) }
+		return func(d *dice, v Row) Given {
+			return given(name, d.sum(most), "period_end_date", d.dayFrom(miStart.Of(v)))
+		}
 	}
 	thousand := money.FromUint64(1000)
 	for _, reading := range Readings {

@@ -204,6 +204,10 @@ func pnActivate(c *Case) {
 
 func pnShareProfit(c *Case) {
 	v, r := c.v(), c.r
+	on, fine := periodEnd(c, pnInPeriodEnd, pnStart)
+	if !fine {
+		return
+	}
 	gross := pnInGross.Of(c.in)
 	bank, theirs := pnRatio.Of(v).split(gross)
 	if !c.grow(pnProfit, gross, pnInGross.Name) {
@@ -211,7 +215,6 @@ func pnShareProfit(c *Case) {
 	}
 	pnBankProfit.Set(v, plus(pnBankProfit.Of(v), bank))
 	pnTheirProfit.Set(v, plus(pnTheirProfit.Of(v), theirs))
-	on := orToday(c, pnInPeriodEnd)
 	pnReported.Set(v, max(on, pnReported.Of(v))) // a late report does not take it back
 	c.effective(on)
 	due, partner := r.account("A:venture_due"), r.account("L:partner_profit")

@@ -108,6 +108,9 @@ func TestFundingSetsAPartnershipsDates(t *testing.T) {
 
 func TestPartnersShareProfitByTheirRatio(t *testing.T) {
 	x := partners(t)
+	x.refuses("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-01-02"`) // tomorrow
+	x.refuses("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2025-12-31"`) // before the funding
+	x.later(59)
 	x.refuses("gross_profit period_end_date", Profit)
 	x.refuses("gross_profit", Profit, "gross_profit", `"-1"`, "period_end_date", `"2026-02-01"`)
 	x.refuses("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-02-30"`)
@@ -262,7 +265,7 @@ func shareMoves() map[string]move {
 	return map[string]move{
 		"submit": {name: Submit}, "reject": {name: Reject, given: given("reason", `"no"`)}, "review": {name: Pass, given: board()},
 		"fund": {name: Fund}, "activate": {name: Activate},
-		"profit": {name: Profit, given: given("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`)},
+		"profit": {name: Profit, given: given("gross_profit", `"1"`, "period_end_date", `"2026-01-01"`)},
 		"loss":   {name: Loss, given: given("amount", `"1"`)},
 		"buyout": {name: Buyout}, "all units": {name: Buyout, given: given("units", "10")}, "the others": {name: Buyout, given: given("units", "9")},
 		"dissolve": {name: Dissolve, given: given("reason", `"enough"`)}, "rent": {name: Rent},
@@ -301,7 +304,7 @@ func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
 		"profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "3"))
 	r = w.act(r, Fund, nil)
 	r = w.act(r, Activate, nil)
-	r = w.act(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-02-09"`))
+	r = w.act(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
 	r = w.act(r, Loss, given("amount", `"100"`))
 	for range 3 {
 		r = w.act(r, Buyout, nil)
@@ -406,8 +409,8 @@ func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 			}
 			l.bodies = map[Action]func(*dice, Row) Given{
 				Reject: reasoned, Dissolve: reasoned, Loss: amountsOf("amount", pnTotal.Of),
-				Profit: func(d *dice, _ Row) Given {
-					return given("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.day())
+				Profit: func(d *dice, v Row) Given {
+					return given("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Of(v)))
 				},
 				Buyout: func(d *dice, _ Row) Given {
 					g := Given{}

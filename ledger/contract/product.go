@@ -106,7 +106,6 @@ type Product struct {
 	// What else lists filter by; nil: they don't. Arrears tells whether a running
 	// contract is in arrears, Ends on which day one ends; 0: it does not run.
 	Arrears func(r *Record) bool
-	Holders func(r *Record) []ledger.ID // who has a part in it, beside its customer
 	Ends    func(r *Record) ledger.Date
 
 	// Schedule is the column of what is to be paid when; nil: there is none.
@@ -116,6 +115,9 @@ type Product struct {
 	Open func(c *Case)
 	// Due is the next thing that time does, and the day on which; 0: nothing.
 	Due func(r *Record) (on ledger.Date, what Action)
+	// Reads says which part of the register of its holders an action is decided on; nil:
+	// the product has no register.
+	Reads func(r *Record, name Action, sent Given) Extract
 	// Holdings are the contract's own accounts with what its columns say that they
 	// hold; those left out hold nothing.
 	Holdings func(r *Record) []Holding

@@ -15,6 +15,73 @@ type world struct {
 	now   ledger.Micros
 	debit map[ledger.Path]money.Amount
 	other map[ledger.Path]money.Amount
+	kept  map[ledger.ID]*registered
+}
+
+// registered is an issue's register of holders, as whoever decides keeps it.
+type registered struct {
+	subscriptions []Subscription
+	holders       []Holder
+}
+
+// registerOf is a contract's register.
+func (w *world) registerOf(r *Record) *registered {
+	if w.kept == nil {
+		w.kept = make(map[ledger.ID]*registered)
+	}
+	if w.kept[r.ID] == nil {
+		w.kept[r.ID] = new(registered)
+	}
+	return w.kept[r.ID]
+}
+
+// enter writes what a decision adds to the register.
+func (w *world) enter(d *Decision) {
+	w.t.Helper()
+	own, s, h := w.registerOf(d.Record), d.Subscribed, d.Position
+	if s.Number == 0 {
+		return
+	}
+	if s.Number != int64(len(own.subscriptions))+1 || h.Number > int64(len(own.holders))+1 || s.Holder != h.Number || s.Investor != h.Investor {
+		w.t.Fatalf("subscription %+v of holder %+v follows %d of %d", s, h, len(own.subscriptions), len(own.holders))
+	}
+	own.subscriptions = append(own.subscriptions, s)
+	if h.Number > int64(len(own.holders)) {
+		own.holders = append(own.holders, h)
+	}
+	own.holders[h.Number-1] = h
+}
+
+// extract is the part of a contract's register that an action reads.
+func (w *world) extract(r *Record, name Action, sent Given) (part Register) {
+	e, own := r.Reads(name, sent), w.registerOf(r)
+	for _, h := range own.holders {
+		if h.Investor == e.Investor {
+			part.Position = h
+		}
+	}
+	if e.Most > 0 {
+		part.Holders = own.holders[e.From-1 : min(len(own.holders), int(e.From)-1+e.Most)]
+	}
+	return part
+}
+
+// decides is Act with the part of the register that it reads.
+func (w *world) decides(r *Record, name Action, sent Given, now ledger.Micros) (Decision, error) {
+	r.Register = w.extract(r, name, sent)
+	return r.Act(name, sent, now)
+}
+
+// happens is Woken with the part of the register that it reads.
+func (w *world) happens(r *Record, now ledger.Micros) (Decision, bool) {
+	r.Register = w.extract(r, Batch, nil)
+	return r.Woken(now)
+}
+
+// holdings are what a contract says that its own accounts hold.
+func (w *world) holdings(r *Record) []Holding {
+	r.Register = Register{Holders: w.registerOf(r).holders}
+	return r.Product.Holdings(r)
 }
 
 func newWorld(t rapid.TB, today string) *world {
@@ -28,6 +95,7 @@ func newWorld(t rapid.TB, today string) *world {
 // book books a decision's entries.
 func (w *world) book(d *Decision) {
 	w.t.Helper()
+	w.enter(d)
 	for i := range d.Events {
 		e := d.Events[i].Entry
 		if e == nil {
@@ -57,7 +125,7 @@ func (w *world) balance(path ledger.Path) money.Signed {
 // agrees checks that a contract's columns say what its accounts hold.
 func (w *world) agrees(r *Record) {
 	w.t.Helper()
-	for _, h := range r.Product.Holdings(r) {
+	for _, h := range w.holdings(r) {
 		if got := w.balance(h.Account); got != h.Balance() {
 			w.t.Fatalf("%s holds %v, and the %s contract says %v", h.Account, got, r.Status, h.Balance())
 		}
@@ -77,7 +145,7 @@ func (w *world) open(p *Product, reading *Reading, given Given) *Record {
 
 func (w *world) act(r *Record, name Action, given Given) *Record {
 	w.t.Helper()
-	d, err := r.Act(name, given, w.now)
+	d, err := w.decides(r, name, given, w.now)
 	if err != nil {
 		w.t.Fatalf("%s: %v", name, err)
 	}

@@ -21,11 +21,16 @@ type Record struct {
 	// clock stands still for are booked some microseconds after what it shows, and no
 	// instant that is decided on is before one that is booked.
 	Booked ledger.Micros
+
+	// Register is the part of the register of holders that the next decision reads
+	// (Reads), or all of it for Holdings. It is not stored with the record.
+	Register Register
 }
 
 // next is the record that a decision works on.
 func (r *Record) next() *Record {
 	copied := *r
+	copied.Register = Register{}
 	copied.Values = append(Row(nil), r.Values...)
 	return &copied
 }

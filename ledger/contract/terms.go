@@ -110,6 +110,22 @@ func orToday(c *Case, given Cell[ledger.Date]) ledger.Date {
 	return on
 }
 
+// periodEnd is the day on which a period ends whose result is reported: the one that was
+// given, or else today. It is not before the money was put in, and not to come; false: it
+// is refused.
+func periodEnd(c *Case, given Cell[ledger.Date], putIn Cell[ledger.Date]) (on ledger.Date, fine bool) {
+	on = orToday(c, given)
+	switch from := putIn.Of(c.v()); {
+	case on < from:
+		c.refuse(given.Name, "is %v, and the money was put in on %v", on, from)
+	case on > c.Today:
+		c.refuse(given.Name, "is %v, which is still to come: today is %v", on, c.Today)
+	default:
+		return on, true
+	}
+	return 0, false
+}
+
 // wholePercent is floor(part × 100 ÷ whole); false: it is more than every reader of
 // JSON takes for what it is.
 func wholePercent(part, whole money.Amount) (percent int64, exact bool) {

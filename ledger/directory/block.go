@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"mizan/ledger"
 )
 
@@ -82,11 +80,10 @@ func (b *Block) Prefix() (prefix netip.Prefix, ok bool) {
 // LogValue implements slog.LogValuer.
 func (b *Block) LogValue() slog.Value { return slog.StringValue(b.ID.String()) }
 
-// BlockID is the id of the record of a normalised value, a UUID version 5 (RFC
-// 9562, 5.5) in the organization's name space: a value has one record without a
-// claim on it.
+// BlockID is the id of the record of a normalised value: a value has one record in
+// an organization, without a claim on it.
 func BlockID(org ledger.ID, kind BlockKind, value string) ledger.ID {
-	return uuid.NewSHA1(org, []byte("block|"+string(kind)+"|"+value))
+	return ledger.DerivedID(org, "block|"+string(kind)+"|"+value)
 }
 
 // BlockDraft is what is to be listed. Value is as it was sent, but for a card,
@@ -127,13 +124,13 @@ func (d *BlockDraft) normal(op string) (string, error) {
 	bad := func(detail string) (string, error) { return "", ledger.RefuseField(op, field, "%s", detail) }
 	switch d.Kind {
 	case BlockBIN:
-		if len(d.Value) < MinBIN || len(d.Value) > MaxBIN || !allDigits(d.Value) {
-			return bad("must be the first 6 to 8 digits of card numbers")
+		if len(d.Value) < MinBIN || len(d.Value) > MaxBIN || !allDigits(d.Value) || d.Value[0] == '0' {
+			return bad("must be the first 6 to 8 digits of card numbers, which don't begin with 0")
 		}
 		return d.Value, nil
 	case BlockCard:
 		if len(d.Value) != CardPrintLength || strings.ContainsFunc(d.Value, notHex) || d.Masked == "" {
-			return bad("must be a card number")
+			return bad("invalid cardnumber")
 		}
 		return d.Value, nil
 	case BlockEmail:

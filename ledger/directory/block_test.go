@@ -16,7 +16,7 @@ func TestValuesOfTheBlocklistAreNormalised(t *testing.T) {
 		value, want string // an empty want: the value is refused
 	}{
 		{BlockBIN, "424242", "424242"}, {BlockBIN, "42424242", "42424242"},
-		{BlockBIN, "42424", ""}, {BlockBIN, "424242424", ""}, {BlockBIN, "42424x", ""}, {BlockBIN, "", ""},
+		{BlockBIN, "042424", ""}, {BlockBIN, "42424", ""}, {BlockBIN, "424242424", ""}, {BlockBIN, "42424x", ""}, {BlockBIN, "", ""},
 		{BlockCard, aPrint, aPrint}, {BlockCard, "4242424242424242", ""}, {BlockCard, strings.ToUpper(aPrint), ""}, {BlockCard, aPrint + "0", ""},
 		{BlockEmail, "Anna@Example.COM ", "anna@example.com"}, {BlockEmail, "anna", ""}, {BlockEmail, "", ""}, {BlockEmail, "A <a@b.c>", ""},
 		{BlockEmail, strings.Repeat("a", 64) + "@" + strings.Repeat("b", 185) + ".com", strings.Repeat("a", 64) + "@" + strings.Repeat("b", 185) + ".com"},

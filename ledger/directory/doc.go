@@ -32,8 +32,7 @@
 //     has made.
 //  12. Where notifications may go is one rule for partners and terminals. It is held
 //     against an address when that is set or changed; a name is seen through only
-//     when something is sent there. An empty address or secret is none, and is never
-//     asked for: what is stored as one may stay.
+//     when something is sent there. An empty address or secret is refused.
 //
 // Callers: actors/directory (which makes decisions durable and keeps the view),
 // ledger/payment (routing, fees, conversion), actors/provider, api.

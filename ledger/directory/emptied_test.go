@@ -26,35 +26,6 @@ func TestAnEmptyAddressOrSecretOfATerminalIsRefused(t *testing.T) {
 	}
 }
 
-// Each is stored as an earlier release took it.
-func TestAnEmptyAddressOrSecretThatIsStoredMayBeSentBack(t *testing.T) {
-	for _, key := range []string{"notify_url", "secret", "secret_previous"} {
-		stored := &Terminal{ID: testID(1), Type: MerchantTerminal, Name: "T", Env: 1, MerchantParams: []byte(`{"` + key + `":"","emails_to_notify":[]}`)}
-		if err := stored.Reparse(); err != nil {
-			t.Fatal(err)
-		}
-		same := append([]byte(nil), stored.MerchantParams...)
-		if next, event, err := stored.Patch(TerminalPatch{MerchantParams: &same}); err != nil || next != stored || event.Name != "" {
-			t.Errorf("%s: what is stored is not taken back: %v", key, err)
-		}
-		more := []byte(`{"` + key + `":"","emails_to_notify":["a@shop.example"]}`)
-		if _, _, err := stored.Patch(TerminalPatch{MerchantParams: &more}); err != nil {
-			t.Errorf("%s: another field can't be changed: %v", key, err)
-		}
-		name := "U"
-		if _, _, err := stored.Patch(TerminalPatch{Name: &name}); err != nil {
-			t.Errorf("%s: the name can't be changed: %v", key, err)
-		}
-		gone := []byte(`{"` + key + `":null}`)
-		cleared, _, err := stored.Patch(TerminalPatch{MerchantParams: &gone})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _, err = cleared.Patch(TerminalPatch{MerchantParams: &same})
-		wantField(t, key+" once it is gone", err, "merchant_params."+key)
-	}
-}
-
 func TestAMaskInThePlaceOfASecretSignsNothing(t *testing.T) {
 	shut := &Terminal{Provider: Simulator, MerchantParams: []byte(`{"notify_url":"https://shop.example/","secret":"` + Mask + `","secret_previous":"` + Mask + `"}`)}
 	if err := shut.Reparse(); err != nil {

@@ -19,10 +19,11 @@ type params struct {
 	keys    map[string]json.RawMessage
 	refused error // as Join makes it of the refusals of the keys; nil: none
 	broken  bool  // it is no object: that is all there is to say
+	read    map[string]bool
 }
 
 func readParams(op, name string, text []byte) *params {
-	r := &params{op: op, name: name}
+	r := &params{op: op, name: name, read: make(map[string]bool)}
 	if text = object(text); text == nil {
 		return r
 	}
@@ -46,7 +47,21 @@ func (r *params) keep(err error) {
 }
 
 // raw is the key's value; null and no value are nil.
-func (r *params) raw(key string) []byte { return object(r.keys[key]) }
+func (r *params) raw(key string) []byte {
+	r.read[key] = true
+	return object(r.keys[key])
+}
+
+// unread are the keys that nothing has looked for, in their order.
+func (r *params) unread() []string {
+	return slices.Sorted(func(yield func(string) bool) {
+		for key := range r.keys {
+			if !r.read[key] && !yield(key) {
+				return
+			}
+		}
+	})
+}
 
 func (r *params) boolean(key string) (value bool) {
 	if raw := r.raw(key); raw != nil && json.Unmarshal(raw, &value) != nil {
@@ -141,10 +156,6 @@ func (r *params) network(key string) money.Network {
 	}
 	return network
 }
-
-// lenient reads the same object and keeps its refusals to itself: what is stored
-// may hold anything under a key that nobody read when it was stored.
-func (r *params) lenient() *params { return &params{op: r.op, name: r.name, keys: r.keys} }
 
 // list is the elements of an array, at most MaxListed.
 func (r *params) list(key string) (elements []json.RawMessage) {

@@ -9,7 +9,7 @@ import (
 // Payer is what is known of who pays or is paid, in normalised form. Empty
 // fields are not known.
 type Payer struct {
-	BIN     string     // the first eight digits of the card number, in memory only
+	BIN     []byte     // the first eight digits of the card number: a part of the card itself, which is wiped with it
 	Card    string     // keyed fingerprint of the card number
 	Email   string     // lower case
 	Phone   string     // digits only

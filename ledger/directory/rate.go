@@ -3,8 +3,6 @@ package directory
 import (
 	"log/slog"
 
-	"github.com/google/uuid"
-
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
@@ -27,10 +25,10 @@ type Rate struct {
 // LogValue implements slog.LogValuer.
 func (r *Rate) LogValue() slog.Value { return slog.StringValue(r.ID.String()) }
 
-// RateID is the id of the pair's record, a UUID version 5 (RFC 9562, 5.5) in the
-// organization's name space: a pair has one record without a claim on it.
+// RateID is the id of the pair's record: a pair has one record in an organization,
+// without a claim on it.
 func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
-	return uuid.NewSHA1(org, []byte("rate|"+from+"|"+to))
+	return ledger.DerivedID(org, "rate|"+string(from)+"|"+string(to))
 }
 
 // RateDraft is what a pair's rate was asked to be.

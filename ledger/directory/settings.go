@@ -58,7 +58,22 @@ type Settings struct {
 // before; nothing and null are the defaults. Bad values are refused
 // as Join does it, each under a field like "provider_params.fee_bps".
 func ParseSettings(object []byte) (Settings, error) {
-	r := readParams("directory.ParseSettings", providerParams, object)
+	return readParams("directory.ParseSettings", providerParams, object).settings()
+}
+
+// Unknown are the keys of the terminal's provider_params that neither this platform nor
+// the provider's adapter reads, in their order: mistakes in writing, or a provider's
+// own. They are kept.
+func (t *Terminal) Unknown() []string {
+	r := readParams("directory.Unknown", providerParams, t.ProviderParams)
+	_, _ = r.settings() // what it refuses is refused elsewhere
+	if t.Provider == UTP {
+		r.connection()
+	}
+	return r.unread()
+}
+
+func (r *params) settings() (Settings, error) {
 	s := Settings{
 		Priority:           int(r.integer("priority", -MaxPriority, MaxPriority, 0)),
 		TwoPhase:           r.boolean("two_phase"),
@@ -75,7 +90,7 @@ func ParseSettings(object []byte) (Settings, error) {
 		Description:        r.text("description", MaxDescription),
 		Fail:               r.choice("fail", FailRejected, FailFailed, FailTimeout),
 	}
-	s.SettlementNetwork = r.lenient().network("settlement_network")
+	s.SettlementNetwork = r.network("settlement_network")
 	if fixed := r.amount("fee_fixed"); fixed != nil {
 		s.FeeFixed = *fixed
 	}
@@ -96,6 +111,9 @@ type Notification struct {
 	Telegram       []string      // chats, each once: numbers, or names that begin with '@'
 	Emails         []string      // addresses, each once
 	Large          *money.Amount // a transaction of that amount or more is told to the operators
+
+	Statuses    []string // of which the merchant is notified; nil: of the service's own choice
+	AllStatuses bool     // of all of them
 }
 
 // ParseNotification reads merchant_params as ParseSettings does provider_params.
@@ -109,6 +127,7 @@ func ParseNotification(object []byte) (Notification, error) {
 		Emails:         distinct(r.strings(keyEmails)),
 		Large:          r.amount("large_transaction_threshold"),
 	}
+	n.Statuses, n.AllStatuses = r.statuses(keyStatuses)
 	r.keep(checkURL(r.op, r.field(keyNotifyURL), n.NotifyURL))
 	for _, address := range n.Emails {
 		if address == "" {

@@ -92,7 +92,7 @@ func NewTerminal(id ledger.ID, owner *Partner, d TerminalDraft) (*Terminal, ledg
 		Active: !d.Inactive, Env: env, ProviderParams: parameters(d.ProviderParams), MerchantParams: parameters(d.MerchantParams),
 		MerchantAdapter: d.MerchantAdapter,
 	}
-	wrong := Join(t.checkWords(op), t.fill(op, true, true), t.checkNotifyURL(op, "", d.PrivateHooks), t.checkEmptied(op, nil), t.checkChats(op, nil))
+	wrong := Join(t.checkWords(op), t.fill(op, true, true), t.checkNotifyURL(op, "", d.PrivateHooks), t.checkEmptied(op), t.checkChats(op, nil))
 	if wrong != nil {
 		return nil, ledger.Event{}, wrong
 	}
@@ -119,15 +119,17 @@ func (t *Terminal) Patch(p TerminalPatch) (*Terminal, ledger.Event, error) {
 	assign(&next.Name, p.Name)
 	assign(&next.Active, p.Active)
 	assign(&next.MerchantAdapter, p.MerchantAdapter)
+	var elsewhere error
 	if p.ProviderParams != nil {
-		next.ProviderParams = unmask(parameters(*p.ProviderParams), t.ProviderParams)
+		elsewhere = t.checkMoved(op, parameters(*p.ProviderParams))
+		next.ProviderParams = unmasked(parameters(*p.ProviderParams), t.ProviderParams)
 	}
 	if p.MerchantParams != nil {
-		next.MerchantParams = putBack(parameters(*p.MerchantParams), t.MerchantParams, signs)
+		next.MerchantParams = unmasked(parameters(*p.MerchantParams), t.MerchantParams)
 	}
-	wrong := Join(next.checkWords(op), next.fill(op, p.ProviderParams != nil, p.MerchantParams != nil))
+	wrong := Join(next.checkWords(op), next.fill(op, p.ProviderParams != nil, p.MerchantParams != nil), elsewhere)
 	if p.MerchantParams != nil {
-		wrong = Join(wrong, next.checkNotifyURL(op, t.Notification.NotifyURL, p.PrivateHooks), next.checkEmptied(op, t.MerchantParams),
+		wrong = Join(wrong, next.checkNotifyURL(op, t.Notification.NotifyURL, p.PrivateHooks), next.checkEmptied(op),
 			next.checkChats(op, t.Notification.Telegram))
 	}
 	if wrong != nil {
@@ -168,10 +170,10 @@ func (t *Terminal) fill(op string, askedProvider, askedMerchant bool) error {
 	}
 	wrong = t.Reparse()
 	if askedProvider {
-		wrong = Join(wrong, t.checkSettings(op), t.checkConnection())
+		wrong = Join(wrong, t.checkSettings(op), t.checkConnection(), checkMasks(op, providerParams, t.ProviderParams, t.checkedSecrets()...))
 	}
 	if askedMerchant {
-		wrong = Join(wrong, t.checkSecrets(op))
+		wrong = Join(wrong, checkMasks(op, merchantParams, t.MerchantParams))
 	}
 	return wrong
 }

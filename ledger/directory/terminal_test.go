@@ -93,8 +93,8 @@ func TestSettings(t *testing.T) {
 		`{"settlement_currency":"EUR"}`:                    "",
 		`{"settlement_currency":"XTS"}`:                    "provider_params.settlement_currency",
 		`{"settlement_currency":"AED"}`:                    "provider_params.settlement_currency",
-		`{"settlement_currency":"USDT"}`:                   "", // as it may be stored
-		`{"settlement_network":{"of":"a provider"}}`:       "",
+		`{"settlement_currency":"USDT"}`:                   "", // checkSettlement asks for the network
+		`{"settlement_network":{"of":"a provider"}}`:       "provider_params.settlement_network",
 		`{"description":7}`:                                "provider_params.description",
 		`{"fail":"timeout"}`:                               "",
 		`{"fail":"maybe"}`:                                 "provider_params.fail",
@@ -344,21 +344,6 @@ func TestSettlementNamesOneAsset(t *testing.T) {
 		params := []byte(text)
 		_, _, err = plain.Patch(TerminalPatch{ProviderParams: &params})
 		wantField(t, "patch with "+text, err, field)
-	}
-}
-
-// A store may hold any settings: it opens, and such a terminal can be switched off.
-func TestAStoredTerminalIsParsedWhateverItsSettlement(t *testing.T) {
-	for _, params := range []string{`{"settlement_currency":"USDT"}`, `{"settlement_network":5}`, `{"settlement_network":"Tron!"}`} {
-		stored := terminal(t, 1, PaymentTerminal, ``)
-		stored.ProviderParams = []byte(params)
-		if err := stored.Reparse(); err != nil || stored.Settings.SettlementNetwork != "" {
-			t.Fatalf("%s: %v, network %q", params, err, stored.Settings.SettlementNetwork)
-		}
-		off := false
-		if next, _, err := stored.Patch(TerminalPatch{Active: &off}); err != nil || next.Active {
-			t.Errorf("%s: switching off: %v", params, err)
-		}
 	}
 }
 

@@ -3,14 +3,12 @@ package directory
 import (
 	"bytes"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -23,10 +21,6 @@ import (
 // this one speaks.
 const UTP = "utp"
 
-// Mask is shown instead of what must not be read in provider_params. A change
-// that sends it back keeps what is stored.
-const Mask = "•••"
-
 // The keys of provider_params for UTP.
 const (
 	keyBaseURL       = "base_url"
@@ -36,12 +30,6 @@ const (
 	keyWebhookSecret = "webhook_secret"
 	keyEnv           = "env"
 )
-
-// secretParams are the keys of provider_params that are written and never read.
-var secretParams = []string{keyAPIKey, keyWebhookSecret}
-
-// SecretParam tells whether a key of provider_params is shown as Mask.
-func SecretParam(key string) bool { return slices.Contains(secretParams, key) }
 
 // Connection is what the provider_params of a terminal of UTP say: where the other
 // platform is, and who we are there.
@@ -114,6 +102,32 @@ func (r *params) checkBaseURL(address string) {
 	}
 }
 
+// checkMoved refuses a mask for the key where base_url names another server than the
+// stored one: whoever may write parameters and never read a secret could have it sent
+// to a server of their own. A path is still the same server's.
+func (t *Terminal) checkMoved(op string, asked []byte) error {
+	if t.Provider != UTP {
+		return nil
+	}
+	r := readParams(op, providerParams, asked)
+	moved := t.Connection == nil || originOf(r.connection().BaseURL) != originOf(t.Connection.BaseURL)
+	return check(!moved || !isMask(r.raw(keyAPIKey)), op, r.field(keyAPIKey), "must be sent again, as base_url names another server than the stored key is for")
+}
+
+// originOf is the server of an address: scheme, host and port (RFC 6454, section 4).
+// Empty: it is no address, and equal to none that was stored.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}
+
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
@@ -160,47 +174,10 @@ func (t *Terminal) checkConnection() error {
 	return err
 }
 
-// Masked is an object of provider_params with a mask in the place of each secret.
-func Masked(params []byte) []byte {
-	return rewrite(params, func(name string, value json.RawMessage) json.RawMessage {
-		if SecretParam(name) {
-			return quotedMask
-		}
-		return value
-	})
-}
-
-var quotedMask = json.RawMessage(`"` + Mask + `"`)
-
-// unmask is the provider_params that were sent, with what is stored in the place
-// of each mask.
-func unmask(sent, stored []byte) []byte { return putBack(sent, stored, SecretParam) }
-
-// rewrite is an object with other values, in the order and by the names that it
-// has. What is no object is left as it is, and so is one whose values all stay.
-func rewrite(text []byte, with func(name string, value json.RawMessage) json.RawMessage) []byte {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if opening, err := d.Token(); err != nil || opening != json.Delim('{') {
-		return text
+// checkedSecrets are the keys of provider_params whose masks checkConnection refuses.
+func (t *Terminal) checkedSecrets() []string {
+	if t.Provider != UTP {
+		return nil
 	}
-	out, changed := []byte{'{'}, false
-	for d.More() {
-		var value json.RawMessage
-		key, err := d.Token()
-		if err != nil || d.Decode(&value) != nil {
-			return text
-		}
-		name, _ := key.(string)
-		put := with(name, value)
-		changed = changed || !bytes.Equal(put, value)
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		quoted, _ := json.Marshal(name) // a text has a form
-		out = append(append(append(out, quoted...), ':'), put...)
-	}
-	if !changed {
-		return text
-	}
-	return append(out, '}')
+	return []string{keyAPIKey, keyWebhookSecret}
 }

@@ -6,12 +6,15 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
+	"mizan/ledger"
 	"mizan/ledger/money"
 )
 
@@ -162,11 +165,57 @@ func TestOnlyMasksAreFilledWithWhatIsStored(t *testing.T) {
 		`{"api_key":"••••"}`:                                                       `{"api_key":"••••"}`,
 		`["•••"]`:                                                                  `["•••"]`,
 	} {
-		if got := string(unmask([]byte(sent), []byte(stored))); got != want {
+		if got := string(unmasked([]byte(sent), []byte(stored))); got != want {
 			t.Errorf("%s becomes %s, want %s", sent, got, want)
 		}
 	}
-	if got := string(unmask([]byte(`{"api_key":"•••"}`), nil)); got != `{"api_key":"•••"}` {
+	if got := string(unmasked([]byte(`{"api_key":"•••"}`), nil)); got != `{"api_key":"•••"}` {
 		t.Errorf("with nothing stored a mask becomes %s", got)
+	}
+}
+
+// Whatever a provider calls its secrets, and however deep: none is shown, each is put
+// back where its mask is sent, and a mask that stands for nothing is refused.
+func TestSecretsAreKnownByTheirNames(t *testing.T) {
+	const stored = `{"api_secret":"a","API_TOKEN":["b"],"db":{"Password":{"c":1},"user":"u"},"list":[{"private_key":7},{"x":1}],"publishable_key":"pk","empty_secret":"","no_key":null}`
+	const shown = `{"api_secret":"•••","API_TOKEN":"•••","db":{"Password":"•••","user":"u"},"list":[{"private_key":"•••"},{"x":1}],"publishable_key":"pk","empty_secret":"","no_key":null}`
+	if got := string(Masked([]byte(stored))); got != shown {
+		t.Errorf("shown as %s", got)
+	}
+	if got := string(unmasked([]byte(shown), []byte(stored))); got != stored {
+		t.Errorf("put back as %s", got)
+	}
+	if err := checkMasks("op", providerParams, unmasked([]byte(shown), []byte(stored))); err != nil {
+		t.Errorf("put back: %v", err)
+	}
+	for sent, want := range map[string]string{
+		`{"api_secret":"•••"}`:                "provider_params.api_secret: is not known here: send the secret itself",
+		`{"a":[1,{"b":{"token_2":"•••"}}]}`:   "provider_params.a.1.b.token_2: is not known here: send the secret itself",
+		`{"publishable_key":"•••","x":"•••"}`: "",
+	} {
+		got := ""
+		if err := checkMasks("op", providerParams, []byte(sent)); err != nil {
+			var refusal *ledger.Refusal
+			if !errors.As(err, &refusal) {
+				t.Fatal(err)
+			}
+			got = refusal.Field + ": " + refusal.Detail
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", sent, got, want)
+		}
+	}
+}
+
+// Known keys are those that something reads; nobody lists them a second time.
+func TestUnknownParametersAreThoseThatNobodyReads(t *testing.T) {
+	params := []byte(`{"priority":1,"Priority":2,"fee_bps":"1","settlement_network":"x","colour":1,"base_url":"https://a.example","api_key":"k"}`)
+	for provider, want := range map[string][]string{Simulator: {"Priority", "api_key", "base_url", "colour"}, UTP: {"Priority", "colour"}} {
+		if got := (&Terminal{Provider: provider, ProviderParams: params}).Unknown(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", provider, got, want)
+		}
+	}
+	if got := new(Terminal).Unknown(); len(got) != 0 {
+		t.Errorf("of nothing: %v", got)
 	}
 }

@@ -15,7 +15,6 @@ import (
 const (
 	MaxText   = 255
 	MaxEmail  = 254 // RFC 5321 4.5.3.1.3, less the brackets
-	MaxLang   = 35  // RFC 5646 4.4.1
 	MaxURL    = 2048
 	MaxSecret = 512
 )
@@ -71,26 +70,6 @@ func checkEmail(op, field, address string) error {
 	return nil
 }
 
-// checkLang takes the shape of a language tag (RFC 5646), not a list of languages:
-// a code of two or three letters (ISO 639), and subtags after it. Where the
-// catalogue of texts lacks the language, they are English.
-func checkLang(op, lang string) error {
-	if lang == "" {
-		return nil
-	}
-	code, rest, more := strings.Cut(lang, "-")
-	bad := len(lang) > MaxLang || len(code) < 2 || len(code) > 3 || strings.ContainsFunc(code, notLetter)
-	if more {
-		for part := range strings.SplitSeq(rest, "-") {
-			bad = bad || part == "" || len(part) > 8 || strings.ContainsFunc(part, notAlphanumeric)
-		}
-	}
-	if bad {
-		return ledger.RefuseField(op, "lang", "is not a language tag")
-	}
-	return nil
-}
-
 func checkURL(op, field, address string) error {
 	if address == "" {
 		return nil
@@ -113,6 +92,6 @@ func allUpper(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
 }
 
-func notLetter(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
-
-func notAlphanumeric(r rune) bool { return notLetter(r) && (r < '0' || r > '9') }
+func notAlphanumeric(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
+}

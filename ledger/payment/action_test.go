@@ -1,6 +1,8 @@
 package payment_test
 
 import (
+	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -51,7 +53,7 @@ func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 			t.Errorf("material %v: %+v", material, l.r.Op)
 		}
 		l.is(l.says(said["charged"]), "settle charged: posted Dr A:provider 100, Cr L:partner:1:available 100*", "final")
-		if r := l.r; r.Action != nil || r.KeepCard || r.Op != nil || r.Error != "" {
+		if r := l.r; r.Action != nil || r.KeepCard || r.Op != nil || r.Failure.Describe("en") != "" {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -61,9 +63,9 @@ func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 func TestARefusedActionIsRejected(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.completes(true)
-	l.is(l.says(payment.Answer{Verdict: payment.SaidRefused, Reason: "authentication_failed"}), "decline rejected", "release 100, final")
-	if l.r.Error != "authentication_failed" || l.r.Action != nil {
-		t.Errorf("%q, action %v", l.r.Error, l.r.Action)
+	l.is(l.says(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.AuthenticationFailed}}), "decline rejected", "release 100, final")
+	if l.r.Failure.Code != payment.AuthenticationFailed || l.r.Action != nil {
+		t.Errorf("%q, action %v", l.r.Failure.Describe("en"), l.r.Action)
 	}
 }
 
@@ -113,7 +115,7 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 		"hosted":          hosted(t),
 	} {
 		for _, material := range []bool{true, false} {
-			_, err := l.c.Complete(l.r, material, l.name())
+			_, err := l.goesOn(material)
 			if err == nil {
 				t.Errorf("%s, material %v: completed", name, material)
 				continue
@@ -123,10 +125,10 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 	}
 	// What the rail is at takes no material; a payer may come back to it.
 	l := at(t, payment.Payment, payment.Charging)
-	_, err := l.c.Complete(l.r, true, l.name())
+	_, err := l.goesOn(true)
 	refused(t, err, ledger.Conflict)
 	l.is(l.completes(false), "submit charging", "due 10s, ask op")
-	_, err = l.c.Complete(l.r, false, l.name())
+	_, err = l.goesOn(false)
 	refused(t, err, ledger.Conflict) // it is under way
 }
 
@@ -137,16 +139,176 @@ func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
 	for after, late := range map[time.Duration]bool{time.Minute: false, time.Minute + time.Microsecond: true} {
 		l.c.Now = now.Add(after)
-		_, err := l.c.Complete(l.r, true, l.name())
+		_, err := l.goesOn(true)
 		if !late && err != nil {
 			t.Errorf("after %v: %v", after, err)
 		} else if late {
 			refused(t, err, ledger.Expired)
 		}
-		if _, err := l.c.Complete(l.r, false, l.name()); err != nil {
+		if _, err := l.goesOn(false); err != nil {
 			t.Errorf("after %v, without material: %v", after, err)
 		}
 	}
+}
+
+// DECISIONS: material that lacks what the rail asked for leaves the payment as it is,
+// and the refusal names what is missing: the first of it, in the rail's order.
+func TestMaterialHasToHaveWhatTheRailAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		requires []string
+		given    []string
+		field    string // empty: it is handed on
+	}{
+		{nil, nil, ""},
+		{[]string{"otp"}, []string{"otp"}, ""},
+		{[]string{"otp"}, []string{"otp", "more"}, ""},
+		{[]string{"otp"}, nil, "additional_params_for_auth.otp"},
+		{[]string{"otp"}, []string{"OTP", "signature"}, "additional_params_for_auth.otp"},
+		{[]string{"signature"}, []string{"otp"}, "additional_params_for_auth.signature"},
+		{[]string{"md", "pares"}, []string{"md"}, "additional_params_for_auth.pares"},
+		{[]string{"md", "pares"}, nil, "additional_params_for_auth.md"},
+		{[]string{"md", "pares"}, []string{"md", "pares"}, ""},
+	} {
+		l := at(t, payment.Payment, payment.Charging)
+		l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
+		before := *l.r
+		d, err := l.c.Submit(l.r, has(c.given...), l.name())
+		untouched(t, before, l.r)
+		if c.field == "" {
+			if err != nil || d.Ask != payment.AskOp {
+				t.Errorf("%v to %v: %v", c.given, c.requires, err)
+			}
+			continue
+		}
+		refused(t, err, ledger.Invalid)
+		var refusal *ledger.Refusal
+		if errors.As(err, &refusal); refusal.Field != c.field || d.Record != nil {
+			t.Errorf("%v to %v: field %q, want %q", c.given, c.requires, refusal.Field, c.field)
+		}
+	}
+}
+
+// "Request fresh material and start again": what has ended is published anew, and
+// neither the payer's time nor what was kept changes. The merchant is not notified: it
+// has asked.
+func TestWhatHasEndedIsPublishedAnew(t *testing.T) {
+	micros := func(after time.Duration) ledger.Micros { return ledger.MicrosOf(now.Add(after)) }
+	l := at(t, payment.Payment, payment.Charging)
+	l.says(payment.Answer{Verdict: payment.SaidAction, KeepCard: true, Action: &payment.Action{
+		Material: []byte(`{"sequence":1}`), ExpiresAt: micros(time.Minute), Page: "https://rail/1", PageUntil: micros(5 * time.Minute),
+	}})
+	for _, c := range []struct {
+		after          time.Duration
+		anybody, payer bool
+	}{
+		{time.Minute, false, false}, {time.Minute + time.Microsecond, true, true}, {30*time.Minute - time.Microsecond, true, true}, {30 * time.Minute, false, false},
+	} {
+		if anybody, payer := l.r.Ended(micros(c.after), false), l.r.Ended(micros(c.after), true); anybody != c.anybody || payer != c.payer {
+			t.Errorf("after %v it has ended for whoever reads: %v, for the payer's page: %v", c.after, anybody, payer)
+		}
+	}
+	l.c.Now = now.Add(2 * time.Minute)
+	fresh := payment.Action{
+		Material: []byte(`{"sequence":2}`), ExpiresAt: micros(3 * time.Minute), Page: "https://rail/2", PageUntil: micros(6 * time.Minute), Requires: []string{"signature"},
+	}
+	d := l.says(payment.Answer{Verdict: payment.SaidAction, Inquired: true, Reissued: true, Action: &fresh})
+	l.is(d, "reissue action_required", "due 28m0s")
+	fresh.Until = micros(30 * time.Minute)
+	if !reflect.DeepEqual(*l.r.Action, fresh) || !l.r.KeepCard {
+		t.Errorf("%+v, card kept %v", l.r.Action, l.r.KeepCard)
+	}
+	if payment.Notifiable(&d.Events[0]) {
+		t.Error("the merchant is notified")
+	}
+	l.c.Now = now.Add(3 * time.Minute)
+	if _, err := l.goesOn(true); err != nil {
+		t.Error(err)
+	}
+	if after := 3*time.Minute + time.Microsecond; !l.r.Ended(micros(after), false) {
+		t.Errorf("after %v the fresh material has not ended", after)
+	}
+}
+
+// The rail's page may end by itself; only the payer's page leads there.
+func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
+	l := at(t, payment.Payment, payment.Charging)
+	until := now.Add(5 * time.Minute)
+	l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(until)}})
+	if at := ledger.MicrosOf(until); l.r.Ended(at-1, true) || !l.r.Ended(at, true) || l.r.Ended(at, false) {
+		t.Errorf("a microsecond before %v, at its end %v, for others %v", l.r.Ended(at-1, true), l.r.Ended(at, true), l.r.Ended(at, false))
+	}
+	l.cancels()
+	if l.r.Ended(ledger.MicrosOf(until), true) {
+		t.Error("something is published for what is being given up")
+	}
+}
+
+// A rail that publishes what has ended already, or nothing, says nothing new.
+func TestWhatHasEndedAgainIsNotNews(t *testing.T) {
+	l := at(t, payment.Payment, payment.Charging)
+	l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
+	l.c.Now = now.Add(2 * time.Minute)
+	for _, action := range []*payment.Action{
+		nil, {Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}, {Page: "https://rail", PageUntil: ledger.MicrosOf(l.c.Now)},
+	} {
+		if _, ok := l.c.Answered(l.r, payment.Answer{Verdict: payment.SaidAction, Inquired: true, Reissued: true, Action: action}); ok {
+			t.Errorf("%+v is decided on", action)
+		}
+	}
+}
+
+// From the instant at which the payer's time is over nothing is taken any more,
+// whether or not the provider has been asked to give the charge up.
+func TestAfterThePayersTimeNothingIsTaken(t *testing.T) {
+	pay, out := at(t, payment.Payment, payment.ActionRequired), at(t, payment.Payout, payment.Charging)
+	out.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
+	try := func(l *life) error {
+		if l == out {
+			_, err := l.c.Choose(l.r, "b1", l.name())
+			return err
+		}
+		_, err := l.goesOn(true)
+		return err
+	}
+	for _, l := range []*life{pay, out} {
+		l.c.Now = now.Add(30*time.Minute - time.Microsecond)
+		if err := try(l); err != nil {
+			t.Errorf("a microsecond before: %v", err)
+		}
+		l.c.Now = now.Add(30 * time.Minute)
+		refused(t, try(l), ledger.Expired)
+		l.wakes(0) // the provider is asked to give it up
+		refused(t, try(l), ledger.Expired)
+		l.hears(said["charged"])
+		if l.r.Status != payment.Rejected {
+			t.Fatalf("%s", l.r.Status)
+		}
+		refused(t, try(l), ledger.Expired)
+	}
+}
+
+// What was refused for another reason is over, and not because of the time.
+func TestWhatWasRefusedWaitsForNothing(t *testing.T) {
+	l := at(t, payment.Payment, payment.ActionRequired)
+	l.says(said["refused"])
+	_, err := l.goesOn(true)
+	refused(t, err, ledger.Conflict)
+	_, err = l.c.Choose(l.r, "b1", l.name())
+	refused(t, err, ledger.Conflict)
+}
+
+func TestOnlyAnInstitutionThatIsOfferedIsGoneOnWith(t *testing.T) {
+	l := at(t, payment.Payout, payment.Charging)
+	l.says(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
+	_, err := l.c.Choose(l.r, "b2", l.name())
+	refused(t, err, ledger.Invalid)
+	d := l.asked(l.c.Choose(l.r, "b1", l.name()))
+	l.is(d, "submit charging", "due 10s, ask op")
+	if l.r.Op.Choice != "b1" {
+		t.Errorf("%+v", l.r.Op)
+	}
+	_, err = l.c.Choose(l.r, "b1", l.name())
+	refused(t, err, ledger.Conflict)
 }
 
 // A rail's second action keeps the payer's first deadline.
@@ -185,10 +347,10 @@ func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 			t.Fatal("it did not lapse")
 		}
 		l.is(d, "lapse action_required", "due 10s, ask op")
-		_, err := l.c.Complete(l.r, true, l.name())
-		refused(t, err, ledger.Conflict)
+		_, err := l.goesOn(true)
+		refused(t, err, ledger.Expired)
 		l.is(l.hears(said["charged"]), "expire rejected"+void, "release 100, final")
-		if r := l.r; r.Error != "payer action expired" || r.Action != nil || r.Op != nil {
+		if r := l.r; r.Failure.Describe("en") != "payer action expired" || r.Action != nil || r.Op != nil {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -202,8 +364,8 @@ func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
 	l.is(l.says(said["charged"]),
 		"submit charging",
 		"settle charged: posted Dr A:provider 100, Cr L:partner:1:available 100*", "final")
-	if l.r.Error != "" {
-		t.Errorf("%q", l.r.Error)
+	if l.r.Failure.Describe("en") != "" {
+		t.Errorf("%q", l.r.Failure.Describe("en"))
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 // Answer is a provider's answer to a submission or an inquiry.
 type Answer struct {
 	Verdict  Verdict
-	Reason   string
+	Failure  Failure // for SaidRefused, SaidFailed and SaidNotSent: what the rail says of it
 	RRN      string
 	Again    time.Duration // when to inquire; 0: after Case.Inquire, longer each time
 	Status   Status        // a state of the rail's own that it passes through; empty: none
@@ -35,6 +35,7 @@ type Answer struct {
 	Token    []byte        // for SaidCharged: of the card that was charged, sealed; nil: none was given
 	KeepCard bool          // for SaidAction: the card is there, and is kept for a later step
 	Inquired bool          // it answers an inquiry, not a submission
+	Reissued bool          // it answers AskReissue: an Action is the old one, published anew
 }
 
 // Answered decides on a provider's answer about the charge. ok is false if it
@@ -122,7 +123,7 @@ func (c Case) settle(d *Decision, a Answer) {
 	}
 	d.Counters = d.Record.counted(c.Org, c.room(d.Counters))
 	d.move(Settle, entry)
-	d.end("")
+	d.end(Failure{})
 }
 
 // suspend notes that the money is held; false: it is held already.
@@ -153,7 +154,7 @@ func (c Case) declined(d *Decision, a Answer) {
 		return
 	}
 	d.move(Decline, d.Record.release())
-	d.giveUp(c, a.Reason)
+	d.giveUp(c, a.Failure.as(CardDeclined))
 }
 
 func (c Case) failed(d *Decision, a Answer) {
@@ -161,7 +162,7 @@ func (c Case) failed(d *Decision, a Answer) {
 		d.arrive()
 	}
 	d.move(Fail, d.Record.release())
-	d.giveUp(c, a.Reason)
+	d.giveUp(c, a.Failure.as(ProcessingError))
 }
 
 // unheard decides on "unknown reference": the second in a row, a provider
@@ -188,7 +189,7 @@ func (c Case) unheard(d *Decision) bool {
 	}
 	d.arrive()
 	d.move(Fail, r.release())
-	d.giveUp(c, Interrupted)
+	d.giveUp(c, Failure{Code: Interrupted})
 	return true
 }
 
@@ -196,7 +197,7 @@ func (c Case) unheard(d *Decision) bool {
 func (c Case) act(d *Decision, a Answer) bool {
 	r := d.Record
 	r.Unheard, r.Known = 0, true
-	if r.Status.Held() || r.Status == ActionRequired && a.Action == nil {
+	if r.Status.Held() || r.Status == ActionRequired && (a.Action == nil || a.Reissued && a.Action.ended(ledger.MicrosOf(c.Now), true)) {
 		return c.unchanged(d, a)
 	}
 	r.Inquiries = 0
@@ -204,7 +205,11 @@ func (c Case) act(d *Decision, a Answer) bool {
 	if r.Status == Authorizing {
 		d.move(Process, nil)
 	}
-	d.move(Act, nil)
+	if waiting && a.Reissued {
+		d.move(Reissue, nil) // nothing that the merchant does not know
+	} else {
+		d.move(Act, nil)
+	}
 	var action Action // empty where it was lost with the answer that had it
 	until := c.after(c.ActionTTL)
 	if r.Action != nil {
@@ -295,10 +300,10 @@ func (c Case) Woken(r *Record, early bool, request ledger.ID) (ask Ask, d Decisi
 		d = next(r)
 		d.move(Expire, nil)
 		d.Outcome = true
-		d.end(ActionExpired)
+		d.end(Failure{Code: PayerActionExpired})
 		return AskNothing, d, true
 	case r.Status == ActionRequired && now >= r.Action.Until:
-		return AskNothing, c.lapse(r, request, ActionExpired), true
+		return AskNothing, c.lapse(r, request, PayerActionExpired), true
 	case r.Status.Held() && now >= r.HoldUntil:
 		return AskNothing, c.lapse(r, request, HoldExpired), true
 	case r.Status.Held() && c.Due < r.HoldUntil: // a void was not granted

@@ -17,15 +17,15 @@ var otp = &payment.Action{Type: "none", Material: []byte(`{"otp":""}`)}
 var said = map[string]payment.Answer{
 	"charged":      {Verdict: payment.SaidCharged, RRN: "123456789012"},
 	"pending":      {Verdict: payment.SaidPending},
-	"refused":      {Verdict: payment.SaidRefused, Reason: "why"},
-	"failed":       {Verdict: payment.SaidFailed, Reason: "why"},
+	"refused":      {Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "why"}},
+	"failed":       {Verdict: payment.SaidFailed, Failure: payment.Failure{Detail: "why"}},
 	"nothing":      {Verdict: payment.SaidNothing},
 	"not known":    {Verdict: payment.SaidNotKnown},
 	"held":         {Verdict: payment.SaidHeld, RRN: "123456789012"},
 	"act":          {Verdict: payment.SaidAction, Action: otp},
 	"still to act": {Verdict: payment.SaidAction},
 	"ready":        {Verdict: payment.SaidReady},
-	"not sent":     {Verdict: payment.SaidNotSent, Reason: "why"},
+	"not sent":     {Verdict: payment.SaidNotSent, Failure: payment.Failure{Detail: "why"}},
 }
 
 // at takes a transaction of 100 without a fee to a state.
@@ -151,13 +151,13 @@ func brief(d payment.Decision) string {
 func TestTheReasonIsKeptWhereNothingSettled(t *testing.T) {
 	for name, want := range map[string]string{"refused": "why", "failed": "why", "not sent": "why", "charged": ""} {
 		l := at(t, payment.Payment, payment.Authorizing)
-		if l.says(said[name]); l.r.Error != want {
-			t.Errorf("%s: %q, want %q", name, l.r.Error, want)
+		if l.says(said[name]); l.r.Failure.Describe("en") != want {
+			t.Errorf("%s: %q, want %q", name, l.r.Failure.Describe("en"), want)
 		}
 	}
 	l := at(t, payment.Payment, payment.PaymentHeld)
-	if l.says(said["refused"]); l.r.Error != "why" || l.r.HoldUntil != 0 {
-		t.Errorf("held: %q until %v", l.r.Error, l.r.HoldUntil)
+	if l.says(said["refused"]); l.r.Failure.Describe("en") != "why" || l.r.HoldUntil != 0 {
+		t.Errorf("held: %q until %v", l.r.Failure.Describe("en"), l.r.HoldUntil)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestAnAnswerThatSaysNothingNewChangesNothing(t *testing.T) {
 func TestAClosedTransactionHearsNothing(t *testing.T) {
 	for name, l := range map[string]*life{
 		"charged":                 charged(t, payment.Payment, "100", terms(deducted(0, "0"))),
-		"rejected by no terminal": {t: t, c: cas, r: cas.Reject(txid, 1, request(payment.Payment, "100"), payment.NoTerminal).Record},
+		"rejected by no terminal": {t: t, c: cas, r: cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
 	} {
 		for answer, a := range said {
 			if _, ok := l.c.Answered(l.r, a); ok {
@@ -272,8 +272,8 @@ func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 			t.Errorf("%s: %v is asked", in, ask)
 		}
 		d := l.says(said["not known"])
-		if l.r.Status != payment.Failed || l.r.Error != "interrupted" {
-			t.Errorf("%s: %s %q", in, l.r.Status, l.r.Error)
+		if l.r.Status != payment.Failed || l.r.Failure.Describe("en") != "The transaction was interrupted before it reached the provider." {
+			t.Errorf("%s: %s %q", in, l.r.Status, l.r.Failure.Describe("en"))
 		}
 		want := []string{
 			"process charging",

@@ -18,19 +18,19 @@ func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 		kind   payment.Type
 		hosted bool
 		change func(*payment.Request)
-		want   string
+		want   payment.Code
 	}{
 		"nothing":                       {payment.Payment, false, func(*payment.Request) {}, ""},
-		"no credentials":                {payment.Payment, false, func(r *payment.Request) { r.Method = "" }, "unexpected card"},
-		"no credentials, no addresses":  {payment.Payment, false, func(r *payment.Request) { r.Method, r.ReturnURL = "", "" }, "unexpected card"},
-		"no returnUrl":                  {payment.Payment, false, func(r *payment.Request) { r.ReturnURL = "" }, "return_url/fail_url params not specified"},
-		"no failUrl":                    {payment.Payment, false, func(r *payment.Request) { r.FailURL = "" }, "return_url/fail_url params not specified"},
+		"no credentials":                {payment.Payment, false, func(r *payment.Request) { r.Method = "" }, payment.UnexpectedCard},
+		"no credentials, no addresses":  {payment.Payment, false, func(r *payment.Request) { r.Method, r.ReturnURL = "", "" }, payment.UnexpectedCard},
+		"no returnUrl":                  {payment.Payment, false, func(r *payment.Request) { r.ReturnURL = "" }, payment.ReturnURLsMissing},
+		"no failUrl":                    {payment.Payment, false, func(r *payment.Request) { r.FailURL = "" }, payment.ReturnURLsMissing},
 		"hosted without any":            {payment.Payment, true, func(r *payment.Request) { r.Method, r.ReturnURL, r.FailURL = "", "", "" }, ""},
 		"a payout without addresses":    {payment.Payout, false, func(r *payment.Request) { r.ReturnURL, r.FailURL = "", "" }, ""},
-		"a payout without credentials":  {payment.Payout, false, func(r *payment.Request) { r.Method = "" }, "unexpected card"},
+		"a payout without credentials":  {payment.Payout, false, func(r *payment.Request) { r.Method = "" }, payment.UnexpectedCard},
 		"the largest amount":            {payment.Payment, false, func(r *payment.Request) { r.Amount = ledger.MaxAmount }, ""},
-		"one above the largest":         {payment.Payment, false, func(r *payment.Request) { r.Amount = money.MustParse("1" + zeros(71) + "1") }, "amount out of range"},
-		"one above the largest, hosted": {payment.Payment, true, func(r *payment.Request) { r.Amount = money.MustParse("1" + zeros(71) + "1") }, "amount out of range"},
+		"one above the largest":         {payment.Payment, false, func(r *payment.Request) { r.Amount = money.MustParse("1" + zeros(71) + "1") }, payment.AmountOutOfRange},
+		"one above the largest, hosted": {payment.Payment, true, func(r *payment.Request) { r.Amount = money.MustParse("1" + zeros(71) + "1") }, payment.AmountOutOfRange},
 	} {
 		r := request(c.kind, "100")
 		c.change(&r)
@@ -80,9 +80,9 @@ func TestAConvertedPayoutIsHeldInBothAssets(t *testing.T) {
 
 func TestARejectedCreateHoldsNothing(t *testing.T) {
 	l := &life{t: t, c: cas}
-	d := l.took(cas.Reject(txid, 1, request(payment.Payout, "100"), payment.InsufficientBalance))
+	d := l.took(cas.Reject(txid, 1, request(payment.Payout, "100"), payment.Failure{Code: payment.InsufficientBalance}))
 	l.is(d, "create created", "refuse rejected", "final")
-	if r := d.Record; figures(r) != "100 100 100 0" || r.Error != "insufficient balance" || !r.Answered() || r.Terminal != (ledger.ID{}) {
+	if r := d.Record; figures(r) != "100 100 100 0" || r.Failure.Describe("en") != "insufficient balance" || !r.Answered() || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -118,16 +118,16 @@ func TestAHostedTransactionGoesOnWithWhatItsPayerBrings(t *testing.T) {
 	l = hosted(t)
 	d = l.took(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, converting(deducted(0, "0"), usd, rub, "")))
 	l.is(d, "refuse rejected", "final")
-	if r := d.Record; r.Error != "no exchange rate" || r.Terminal != (ledger.ID{}) || r.Method != "sbp" {
+	if r := d.Record; r.Failure.Describe("en") != "no exchange rate" || r.Terminal != (ledger.ID{}) || r.Method != "sbp" {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
 	l := hosted(t)
-	d := l.took(l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, payment.NoTerminal))
+	d := l.took(l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}))
 	l.is(d, "refuse rejected", "final")
-	if r := d.Record; r.Error != "no terminal available" || r.Method != "sbp" {
+	if r := d.Record; r.Failure.Describe("en") != "no terminal available" || r.Method != "sbp" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -144,8 +144,8 @@ func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
 	l.is(d, "expire rejected", "final")
-	if d.Record.Error != "payer action expired" {
-		t.Errorf("%q", d.Record.Error)
+	if d.Record.Failure.Describe("en") != "payer action expired" {
+		t.Errorf("%q", d.Record.Failure.Describe("en"))
 	}
 }
 
@@ -178,7 +178,7 @@ func elsewhere(f payment.Fees) *payment.Terms {
 func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", terms(onTop(0, "7")))
 	first, before := l.r, *l.r
-	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused, Reason: "card_declined"}, elsewhere(deducted(0, "20")))
+	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "20")))
 	if !ok || d.Outcome {
 		t.Fatal("not rerouted by a command")
 	}
@@ -188,7 +188,7 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	if figures(r) != "1000 980 980 20" || r.Terminal != next || r.Route != "another" || len(r.Attempts) != 1 || r.Answered() {
 		t.Errorf("%+v", r)
 	}
-	if got, want := r.Attempts[0], (payment.Attempt{Terminal: term, Reason: "card_declined", At: ledger.MicrosOf(now), Outcome: payment.AttemptRefused}); got != want {
+	if got, want := r.Attempts[0], (payment.Attempt{Terminal: term, Failure: payment.Failure{Code: payment.CardDeclined}, At: ledger.MicrosOf(now), Outcome: payment.AttemptRefused}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	untouched(t, before, first)
@@ -199,12 +199,12 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 	l := begun(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	for range 3 {
-		d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused, Reason: "card_declined"}, elsewhere(deducted(0, "0")))
+		d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(deducted(0, "0")))
 		l.took(d)
 	}
 	first, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidNotSent}, terms(deducted(0, "0")))
-	_, _ = l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused, Reason: "expired_card"}, terms(deducted(0, "0")))
-	if a := first.Record.Attempts; len(a) != 4 || a[3].Reason != "" {
+	_, _ = l.c.Reroute(l.r, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(deducted(0, "0")))
+	if a := first.Record.Attempts; len(a) != 4 || a[3].Failure.Code != payment.ProcessingError {
 		t.Errorf("%+v", a)
 	}
 }

@@ -31,6 +31,7 @@ const (
 	AskInquire       // what became of the charge
 	AskOp            // Record.Op
 	AskInquireOp     // what became of Record.Op
+	AskReissue       // to publish anew what the payer has to do
 )
 
 // Decision is what a command does to a transaction.
@@ -58,12 +59,12 @@ func next(r *Record) Decision {
 // Unacceptable is why a create is rejected before routing; empty: it is not. A
 // hosted one gets its credentials later, and needs no address to return to; nor
 // does a renewal, whose payer is not there.
-func Unacceptable(r *Request, hosted bool) string {
+func Unacceptable(r *Request, hosted bool) Code {
 	switch {
 	case !hosted && r.Method == "":
 		return UnexpectedCard
 	case !hosted && r.Type == Payment && r.Renewal == nil && (r.ReturnURL == "" || r.FailURL == ""):
-		return NoReturnURL
+		return ReturnURLsMissing
 	case ledger.MaxAmount.Less(r.Amount):
 		return AmountOutOfRange
 	}
@@ -72,18 +73,18 @@ func Unacceptable(r *Request, hosted bool) string {
 
 // Reject creates a transaction that is refused at once; attempts say which
 // terminals were looked at.
-func (c Case) Reject(id ledger.ID, partner int64, r Request, reason string, attempts ...Attempt) Decision {
+func (c Case) Reject(id ledger.ID, partner int64, r Request, why Failure, attempts ...Attempt) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Attempts: attempts}}
 	d.move(Create, nil)
-	d.refuse(reason)
+	d.refuse(why)
 	return d
 }
 
 // refuse ends a transaction that no terminal was found for.
-func (d *Decision) refuse(reason string) {
+func (d *Decision) refuse(why Failure) {
 	d.Record.unpriced()
 	d.move(Refuse, nil)
-	d.end(reason)
+	d.end(why)
 }
 
 // Create creates a transaction on a terminal: the intent to call its provider.
@@ -126,11 +127,11 @@ func (c Case) Continue(r *Record, with Credentials, t *Terms) Decision {
 }
 
 // RefuseContinue ends a hosted transaction that no terminal was found for.
-func (c Case) RefuseContinue(r *Record, with Credentials, reason string, attempts ...Attempt) Decision {
+func (c Case) RefuseContinue(r *Record, with Credentials, why Failure, attempts ...Attempt) Decision {
 	d := next(r)
 	d.Record.Attempts = attempts
 	d.Record.brings(with)
-	d.refuse(reason)
+	d.refuse(why)
 	return d
 }
 
@@ -146,11 +147,12 @@ func (r *Record) brings(with Credentials) {
 func (c Case) begin(d *Decision, t *Terms) {
 	r := d.Record
 	unrouted := *r
-	if reason := r.take(t); reason != "" {
+	if code := r.take(t); code != "" {
+		why := Failure{Code: code}
 		*r = unrouted
 		r.Asset = t.Asset
-		r.Attempts = t.Stopped(reason, c.Now)
-		d.refuse(reason)
+		r.Attempts = t.Stopped(why, c.Now)
+		d.refuse(why)
 		return
 	}
 	r.Attempts = append(r.Attempts[:len(r.Attempts):len(r.Attempts)], t.Skipped...)
@@ -188,13 +190,13 @@ func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d = next(r)
 	d.Counters = r.reserved(c.Org, nil)
 	d.move(Reroute, r.release())
-	tried := Attempt{Terminal: r.Terminal, Reason: a.Reason, At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority}
+	tried := Attempt{Terminal: r.Terminal, Failure: a.Failure.as(CardDeclined), At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority}
 	if a.Verdict == SaidNotSent {
-		tried.Outcome = AttemptNotSent
+		tried.Outcome, tried.Failure = AttemptNotSent, a.Failure.as(ProcessingError)
 	}
 	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], tried), t.Skipped...)
 	d.Record.Unheard, d.Record.Inquiries, d.Record.Known = 0, 0, false
-	if reason := d.Record.take(t); reason != "" {
+	if code := d.Record.take(t); code != "" {
 		return Decision{}, false
 	}
 	c.authorise(&d, t)
@@ -264,16 +266,16 @@ func (c Case) again(inquiries *uint8, a Answer) ledger.Micros {
 func (c Case) after(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
 
 // giveUp ends a transaction that moved no money.
-func (d *Decision) giveUp(c Case, reason string) {
+func (d *Decision) giveUp(c Case, why Failure) {
 	d.Counters = d.Record.reserved(c.Org, c.room(d.Counters))
 	d.Record.Volumes = nil
-	d.end(reason)
+	d.end(why)
 }
 
 // end clears what only a living charge needs.
-func (d *Decision) end(reason string) {
+func (d *Decision) end(why Failure) {
 	r := d.Record
-	r.Error = reason
+	r.Failure = why
 	r.Action, r.Op, r.KeepCard, r.HoldUntil = nil, nil, false, 0
 	d.Finish = true
 	d.Due = 0

@@ -12,6 +12,7 @@ const (
 	Reroute     Event = "reroute"
 	Process     Event = "process"
 	Act         Event = "act"
+	Reissue     Event = "reissue"
 	Submit      Event = "submit"
 	HoldPayment Event = "hold_payment"
 	HoldPayout  Event = "hold_payout"
@@ -60,7 +61,7 @@ const (
 )
 
 var events = []Event{
-	Create, Refuse, Route, Authorise, Reroute, Process, Act, Submit, HoldPayment, HoldPayout, Settle, Decline, Fail, Await,
+	Create, Refuse, Route, Authorise, Reroute, Process, Act, Reissue, Submit, HoldPayment, HoldPayout, Settle, Decline, Fail, Await,
 	PassPreAuthorized3DS, PassAuthRequired, PassUnknown, PassCancelled,
 	Commit, Capture, CommitRefused, Cancel, Void, VoidFailed, Lapse, Expire,
 	Refund, RefundPending, RefundDone, RefundRefused, FurtherRefundRefused,

@@ -170,7 +170,21 @@ func (l *life) cancels() payment.Decision {
 
 func (l *life) completes(material bool) payment.Decision {
 	l.t.Helper()
-	return l.asked(l.c.Complete(l.r, material, l.name()))
+	return l.asked(l.goesOn(material))
+}
+
+// goesOn is the payer who came back from the rail, or whose side submits all that
+// can be asked for.
+func (l *life) goesOn(material bool) (payment.Decision, error) {
+	if material {
+		return l.c.Submit(l.r, has("otp", "signature"), l.name())
+	}
+	return l.c.Complete(l.r, l.name())
+}
+
+// has is material with texts of these names.
+func has(names ...string) func(string) bool {
+	return func(name string) bool { return slices.Contains(names, name) }
 }
 
 func (l *life) asked(d payment.Decision, err error) payment.Decision {
@@ -313,4 +327,19 @@ func untouched(t testing.TB, before payment.Record, after *payment.Record) {
 	if !reflect.DeepEqual(before, *after) {
 		t.Errorf("the record decided on was changed:\n%+v\n%+v", before, *after)
 	}
+}
+
+// msg is how the last refund ended, for people.
+func msg(r *payment.Record) string {
+	if f := r.LastRefund(); f != nil {
+		return f.Describe("en")
+	}
+	return ""
+}
+
+func refundID(r *payment.Record) ledger.ID {
+	if f := r.LastRefund(); f != nil {
+		return f.ID
+	}
+	return ledger.ID{}
 }

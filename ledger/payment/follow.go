@@ -22,10 +22,13 @@ func (c Case) Refund(r *Record, amount *money.Amount, request ledger.ID) (Decisi
 	if asked.IsZero() || left.Less(asked) {
 		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "%v is left to refund", left)
 	}
+	if !r.hasRoom(asked == left) {
+		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "a transaction keeps %d refunds, and this is the last: it has to return all that is left, %v", MaxRefunds, left)
+	}
 	d := next(r)
 	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: asked, From: r.Status}
 	d.Record.Op.FeeBack = must(r.feeBack(plus(r.Refunded, asked)).Sub(r.FeeBack))
-	d.Record.RefundID, d.Record.RefundMsg = request, ""
+	d.Record.addRefund(c)
 	f := d.Record.refund()
 	d.move(Refund, &ledger.Entry{Phase: ledger.Pending, Postings: r.back(f, false)})
 	d.Counters = d.Record.refundHeadroom(c.Org, f, false)
@@ -58,17 +61,17 @@ func (c Case) Cancel(r *Record, request ledger.ID) (Decision, error) {
 	if r.Op != nil {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "another operation is under way")
 	}
-	return c.void(r, Cancel, ByCaller, request), nil
+	return c.void(r, Cancel, CancelledByCaller, request), nil
 }
 
 // lapse is the intent to give up what has waited too long.
-func (c Case) lapse(r *Record, request ledger.ID, why string) Decision {
+func (c Case) lapse(r *Record, request ledger.ID, why Code) Decision {
 	d := c.void(r, Lapse, why, request)
 	d.Outcome = true // nobody is there to be refused
 	return d
 }
 
-func (c Case) void(r *Record, e Event, why string, request ledger.ID) Decision {
+func (c Case) void(r *Record, e Event, why Code, request ledger.ID) Decision {
 	d := next(r)
 	d.Record.Op = &Op{Kind: OpVoid, Request: request, Why: why, From: r.Status}
 	d.move(e, nil)
@@ -92,8 +95,8 @@ func (c Case) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decisi
 		return Decision{}, ledger.Refuse(op, ledger.InvalidCaptureAmount, "%v is held", r.Amount)
 	}
 	priced := *r
-	if reason := priced.price(asked); reason != "" {
-		return Decision{}, ledger.Refuse(op, ledger.InvalidCaptureAmount, "%s", reason)
+	if code := priced.price(asked); code != "" {
+		return Decision{}, ledger.Refuse(op, ledger.InvalidCaptureAmount, "%s", Failure{Code: code}.Describe("en"))
 	}
 	d := next(r)
 	d.Record.Op = &Op{Kind: OpCapture, Request: request, Amount: asked, From: r.Status}
@@ -103,21 +106,70 @@ func (c Case) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decisi
 	return d, nil
 }
 
-// Complete decides to go on with a charge whose payer has acted, or whose side
-// has submitted what the rail wants. The error is a *ledger.Refusal: Conflict
-// for what waits for nobody, Expired after the material's deadline.
-func (c Case) Complete(r *Record, material bool, request ledger.ID) (Decision, error) {
-	const op = "payment.Complete"
-	if r.Status != ActionRequired && !(r.Status.Moving() && !material) || r.Op != nil {
-		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction does not wait for its payer")
-	}
-	if material && !r.Action.wantsMaterial() {
-		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction waits for something else")
-	}
-	if material && r.Action.ExpiresAt != 0 && ledger.MicrosOf(c.Now) > r.Action.ExpiresAt {
-		return Decision{}, ledger.Refuse(op, ledger.Expired, "the material came after expires_at: ask for a fresh one and start again")
+// MaterialField is the request's field that has what the payer's side submits.
+const MaterialField = "additional_params_for_auth"
+
+// Complete decides to go on with a charge whose payer came back from the rail. The
+// error is a Conflict for what waits for nobody.
+func (c Case) Complete(r *Record, request ledger.ID) (Decision, error) {
+	if r.Status != ActionRequired && !r.Status.Moving() || r.Op != nil {
+		return Decision{}, ledger.Refuse("payment.Complete", ledger.Conflict, "the transaction does not wait for its payer")
 	}
 	return c.complete(r, request), nil
+}
+
+// Submit decides to hand what the payer's side submits to the rail; has tells whether
+// it has a member of a name that is a text and not blank. The error is a
+// *ledger.Refusal, and the charge waits on: Expired after the payer's time or the
+// material's deadline, Conflict for what waits for no material, Invalid for material
+// that lacks what the rail asked for.
+func (c Case) Submit(r *Record, has func(name string) bool, request ledger.ID) (Decision, error) {
+	const op = "payment.Submit"
+	now := ledger.MicrosOf(c.Now)
+	switch {
+	case r.late(now):
+		return Decision{}, tooLate(op)
+	case r.Status != ActionRequired || r.Op != nil:
+		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction does not wait for its payer")
+	case !r.Action.wantsMaterial():
+		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction waits for something else")
+	case r.Action.Stale(now):
+		return Decision{}, ledger.Refuse(op, ledger.Expired, "the material came after expires_at: read the transaction, which shows fresh material, and start again")
+	}
+	for _, name := range r.Action.Requires {
+		if !has(name) {
+			return Decision{}, ledger.RefuseField(op, MaterialField+"."+name, "%s is required, a text that is not empty", name)
+		}
+	}
+	return c.complete(r, request), nil
+}
+
+// late tells whether the payer's time is over: while the provider is asked to give
+// the charge up, and afterwards.
+func (r *Record) late(now ledger.Micros) bool {
+	if r.Status == ActionRequired {
+		return now >= r.Action.Until
+	}
+	return r.Status == Rejected && r.Failure.Code == PayerActionExpired
+}
+
+func tooLate(op string) *ledger.Refusal {
+	return ledger.Refuse(op, ledger.Expired, "the payer's time is over")
+}
+
+// Stale tells whether the deadline of what is to be signed is over. At the instant
+// itself it is not.
+func (a *Action) Stale(now ledger.Micros) bool { return a.ExpiresAt != 0 && now > a.ExpiresAt }
+
+// Ended tells whether the rail has to publish anew what the payer is to do, before it
+// is shown: the material's deadline is over or, for the payer's page, that of the rail's
+// own page. Nobody waits for it once the payer's time is over.
+func (r *Record) Ended(now ledger.Micros, page bool) bool {
+	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.ended(now, page)
+}
+
+func (a *Action) ended(now ledger.Micros, page bool) bool {
+	return a.Stale(now) || page && a.PageUntil != 0 && now >= a.PageUntil
 }
 
 // wantsMaterial tells whether something may be submitted: the rail asks for it,
@@ -135,11 +187,19 @@ func (c Case) complete(r *Record, request ledger.ID) Decision {
 }
 
 // Choose decides to go on with a payout to the receiving institution that was
-// chosen: one that Destination says is offered. The choice is kept until the
-// provider has it. The error is a Conflict while another operation is under way.
+// chosen. The choice is kept until the provider has it. The error is a
+// *ledger.Refusal: Expired after the payer's time, Conflict for what waits for no
+// choice, Invalid for an institution that is not offered.
 func (c Case) Choose(r *Record, id string, request ledger.ID) (Decision, error) {
-	if r.Status != ActionRequired || r.Op != nil {
-		return Decision{}, ledger.Refuse("payment.Choose", ledger.Conflict, "the transaction does not wait for a receiving institution")
+	const op = "payment.Choose"
+	waiting, offered := r.Destination(id)
+	switch {
+	case r.late(ledger.MicrosOf(c.Now)):
+		return Decision{}, tooLate(op)
+	case !waiting || r.Op != nil:
+		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction does not wait for a receiving institution")
+	case !offered:
+		return Decision{}, ledger.RefuseField(op, "target_bank_id", "is none of availble_destinations")
 	}
 	d := c.complete(r, request)
 	d.Record.Op.Choice = id
@@ -197,8 +257,7 @@ func (r *Record) Asked() (money.Amount, money.Asset) {
 	switch r.Op.Kind {
 	case OpCapture:
 		priced := *r
-		reason := priced.price(r.Op.Amount)
-		assertPriced(reason)
+		assertPriced(priced.price(r.Op.Amount))
 		if r.Type == Payout {
 			return priced.Dest, r.DestAsset()
 		}
@@ -238,7 +297,7 @@ func (c Case) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok
 		}
 		c.done(&d)
 	case SaidRefused, SaidFailed, SaidNotSent:
-		c.notDone(&d, a.Reason)
+		c.notDone(&d, a.Failure)
 	case SaidNotKnown:
 		c.opUnheard(&d)
 	default:
@@ -257,10 +316,10 @@ func (c Case) opUnheard(d *Decision) {
 	o.Heard = true
 	o.Unheard++
 	if o.Unheard == given {
-		c.notDone(d, Interrupted)
+		c.notDone(d, Failure{Code: Interrupted})
 		return
 	}
-	d.move(Await, nil)
+	d.undecided()
 	d.Due = c.after(c.Inquire)
 	if o.Unheard == resent {
 		d.Ask = AskOp
@@ -269,18 +328,26 @@ func (c Case) opUnheard(d *Decision) {
 
 // stillAsked notes that the operation is at the provider and says no more.
 func (c Case) stillAsked(d *Decision, a Answer) {
-	r, o := d.Record, d.Record.Op
+	o := d.Record.Op
 	o.Heard = true
 	if a.Verdict == SaidPending {
 		o.Unheard = 0
 	}
-	if o.Kind == OpRefund && !o.Late && a.Verdict == SaidPending && r.Status != Refunding {
-		r.RefundMsg = MsgRefundPending
-		d.move(RefundPending, nil)
-	} else {
-		d.move(Await, nil)
-	}
+	d.undecided()
 	d.Due = c.again(&o.Inquiries, a)
+}
+
+// undecided moves a record whose operation has no outcome yet. Charged is a final
+// status, so a refund that is under way must not leave the record in it: whoever
+// reads the record would take it for one of which nothing is to be returned.
+func (d *Decision) undecided() {
+	r := d.Record
+	if r.Op.Kind == OpRefund && !r.Op.Late && r.Status != Refunding {
+		r.delayRefund()
+		d.move(RefundPending, nil)
+		return
+	}
+	d.move(Await, nil)
 }
 
 // done is an operation that the provider carried out.
@@ -293,32 +360,33 @@ func (c Case) done(d *Decision) {
 		r.Captured = o.Amount
 		d.Counters = r.counted(c.Org, c.room(d.Counters))
 		d.move(Capture, r.capture(held))
-		d.end("")
+		d.end(Failure{})
 	case o.Kind == OpVoid:
 		event := Void
-		if o.Why == ActionExpired {
+		if o.Why == PayerActionExpired {
 			event = Expire
 		}
 		d.move(event, r.release())
-		d.giveUp(c, o.Why)
+		d.giveUp(c, Failure{Code: o.Why})
 	case o.Late:
 		d.move(GaveBack, r.suspense(ledger.Credit))
-		r.RefundMsg, r.Op = MsgRefunded, nil
+		r.endRefund(c, RefundSucceeded, Failure{})
+		r.Op = nil
 	default:
 		f := r.refund()
 		d.move(RefundDone, &ledger.Entry{Phase: ledger.Capture, Postings: r.back(f, true), Released: r.back(f, false)})
 		r.Refunded, r.FeeBack = plus(r.Refunded, o.Amount), plus(r.FeeBack, o.FeeBack)
-		r.RefundMsg = MsgRefunded
+		r.endRefund(c, RefundSucceeded, Failure{})
 		r.Op = nil
 	}
 }
 
 // notDone is an operation that the provider did not carry out.
-func (c Case) notDone(d *Decision, reason string) {
+func (c Case) notDone(d *Decision, why Failure) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
 		d.move(CommitRefused, nil)
-		r.Error, r.Op = reason, nil
+		r.Failure, r.Op = why.as(ProcessingError), nil
 		d.Due = r.HoldUntil
 	case o.Kind == OpVoid:
 		// How the charge stands says why: it is asked at once, and again later.
@@ -328,7 +396,8 @@ func (c Case) notDone(d *Decision, reason string) {
 		d.Ask = AskInquire
 	case o.Late:
 		d.move(GiveBackFailed, nil)
-		r.RefundMsg, r.Op = reason, nil
+		r.endRefund(c, RefundFailed, why.ofRefund())
+		r.Op = nil
 	default:
 		f := r.refund()
 		event := RefundRefused
@@ -337,6 +406,7 @@ func (c Case) notDone(d *Decision, reason string) {
 		}
 		d.move(event, &ledger.Entry{Phase: ledger.Void, Postings: r.back(f, false)})
 		d.Counters = r.refundHeadroom(c.Org, f, true)
-		r.RefundMsg, r.Op = reason, nil
+		r.endRefund(c, RefundFailed, why.ofRefund())
+		r.Op = nil
 	}
 }

@@ -16,10 +16,10 @@ func TestWhatItsPayerLetPassIsNotCorrected(t *testing.T) {
 		t.Fatal("it is not given up")
 	}
 	l.hears(said["charged"])
-	if l.r.Status != payment.Rejected || l.r.Error != payment.ActionExpired {
-		t.Fatalf("%s %q", l.r.Status, l.r.Error)
+	if l.r.Status != payment.Rejected || l.r.Failure.Code != payment.PayerActionExpired {
+		t.Fatalf("%s %q", l.r.Status, l.r.Failure.Describe("en"))
 	}
-	if _, ok := l.c.Corrected(l.r, "cancelled"); ok {
+	if _, ok := l.c.Corrected(l.r, payment.Failure{Code: payment.CancelledByCaller}); ok {
 		t.Error("it was corrected")
 	}
 }

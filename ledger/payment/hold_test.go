@@ -156,12 +156,12 @@ func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 		l := suspend(t, payment.Payment, "1000", terms(deducted(0, "0")))
 		l.commits("400")
 		l.is(l.hears(said[name]), "commit_refused payment_suspended", "due 168h0m0s")
-		if r := l.r; r.Error != why || r.Op != nil || !r.Captured.IsZero() || figures(r) != "1000 1000 1000 0" {
+		if r := l.r; r.Failure.Describe("en") != why || r.Op != nil || !r.Captured.IsZero() || figures(r) != "1000 1000 1000 0" {
 			t.Errorf("%s: %+v", name, r)
 		}
 		l.commits("")
-		if l.hears(said["charged"]); l.r.Status != payment.Charged || l.r.Error != "" {
-			t.Errorf("again: %s %q", l.r.Status, l.r.Error)
+		if l.hears(said["charged"]); l.r.Status != payment.Charged || l.r.Failure.Describe("en") != "" {
+			t.Errorf("again: %s %q", l.r.Status, l.r.Failure.Describe("en"))
 		}
 	}
 }
@@ -182,8 +182,8 @@ func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
 	l.is(l.hears(said["not known"]), "await payment_suspended", "due 10s, ask op")
 	l.is(l.hears(said["not known"]), "await payment_suspended", "due 10s")
 	l.is(l.hears(said["not known"]), "commit_refused payment_suspended", "due 168h0m0s")
-	if l.r.Error != "interrupted" {
-		t.Errorf("never heard of, and not when it was sent again: %q", l.r.Error)
+	if l.r.Failure.Describe("en") != "The transaction was interrupted before it reached the provider." {
+		t.Errorf("never heard of, and not when it was sent again: %q", l.r.Failure.Describe("en"))
 	}
 }
 
@@ -194,7 +194,7 @@ func TestACancelReleasesTheHold(t *testing.T) {
 	l.is(l.hears(said["charged"]),
 		"void failed: void Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"release 1028, final")
-	if r := l.r; r.Error != "cancelled" || r.HoldUntil != 0 || r.Op != nil {
+	if r := l.r; r.Failure.Describe("en") != "The transaction was cancelled before it settled." || r.HoldUntil != 0 || r.Op != nil {
 		t.Errorf("%+v", r)
 	}
 	l = suspend(t, payment.Payout, "1000", terms(deducted(100, "0")))
@@ -213,8 +213,8 @@ func TestACancelBeforeSettlementFails(t *testing.T) {
 			t.Errorf("%s: a void of %v", status, amount)
 		}
 		l.is(l.hears(said["charged"]), "void failed", "release 100, final")
-		if l.r.Error != "cancelled" || l.r.Action != nil {
-			t.Errorf("%s: %q, action %v", status, l.r.Error, l.r.Action)
+		if l.r.Failure.Describe("en") != "The transaction was cancelled before it settled." || l.r.Action != nil {
+			t.Errorf("%s: %q, action %v", status, l.r.Failure.Describe("en"), l.r.Action)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func TestWhatCanNotBeCancelled(t *testing.T) {
 	closed := at(t, payment.Payment, payment.Charging)
 	closed.says(said["refused"])
 	returned := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
-	back, _ := returned.c.Reversed(returned.r, 7, next, "chargeback")
+	back, _ := returned.c.Reversed(returned.r, 7, next, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
 		"hosted":      hosted(t).r,
 		"authorizing": begun(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
@@ -249,8 +249,8 @@ func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 	l.is(l.says(said["charged"]),
 		"settle charged: capture Dr A:provider 1000, Cr L:partner:1:available 1000* for Dr A:provider 1000, Cr L:partner:1:available 1000",
 		"final")
-	if r := l.r; r.Captured.String() != "1000" || r.Error != "" {
-		t.Errorf("%v captured, %q", r.Captured, r.Error)
+	if r := l.r; r.Captured.String() != "1000" || r.Failure.Describe("en") != "" {
+		t.Errorf("%v captured, %q", r.Captured, r.Failure.Describe("en"))
 	}
 	l = at(t, payment.Payout, payment.Charging)
 	l.cancels()
@@ -285,7 +285,7 @@ func TestAVoidThatNeverArrivesLeavesTheChargeAsItIs(t *testing.T) {
 		l.hears(said["not known"])
 	}
 	l.is(l.hears(said["not known"]), "void_failed charging", "due 10s, ask inquire")
-	if l.r.Op != nil || l.r.Error != "" {
+	if l.r.Op != nil || l.r.Failure.Describe("en") != "" {
 		t.Errorf("%+v", l.r)
 	}
 	l.cancels() // it can be tried again
@@ -304,8 +304,8 @@ func TestAHoldThatIsTooOldIsGivenUp(t *testing.T) {
 	l.is(d, "lapse payment_suspended", "due 10s, ask op")
 	l.is(l.hears(said["charged"]),
 		"void failed: void Dr A:provider 1000, Cr L:partner:1:available 1000", "release 1000, final")
-	if l.r.Error != "hold expired" {
-		t.Errorf("%q", l.r.Error)
+	if l.r.Failure.Describe("en") != "hold expired" {
+		t.Errorf("%q", l.r.Failure.Describe("en"))
 	}
 }
 

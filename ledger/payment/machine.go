@@ -51,6 +51,7 @@ var Machine = fsm.MustCompile(
 		ActionRequired: {
 			Submit:     {To: Charging, Why: "the payer has acted: the provider is to go on"},
 			Act:        {To: ActionRequired, Why: "the rail publishes another action"},
+			Reissue:    {To: ActionRequired, Why: "what the rail had published has ended: it publishes it anew"},
 			Decline:    {To: Rejected, Why: "the payer or the rail refused; nothing moved"},
 			Await:      {To: ActionRequired, Why: "the payer has not acted yet; the provider is asked again later"},
 			Cancel:     {To: ActionRequired, Why: "the intent to void it at the provider"},
@@ -68,8 +69,7 @@ var Machine = fsm.MustCompile(
 		PayoutHeld:       held(PayoutHeld),
 		Charged: {
 			Refund:        {To: Charged, Why: "the intent to return money; it is held"},
-			Await:         {To: Charged, Why: "the provider has not said what became of the refund; it is asked again later"},
-			RefundPending: {To: Refunding, Why: "the rail takes its time to return the money"},
+			RefundPending: {To: Refunding, Why: "the rail takes its time, or has not said whether it returned the money"},
 			RefundDone:    {To: Refunded, Why: "the rail returned the money"},
 			RefundRefused: {To: Charged, Why: "the rail refused to return the money; it is held no more"},
 			Reverse:       {To: Reversed, Why: "the rail took settled money back"},
@@ -82,8 +82,7 @@ var Machine = fsm.MustCompile(
 		},
 		Refunded: {
 			Refund:               {To: Refunded, Why: "the intent to return more of what is left; it is held"},
-			Await:                {To: Refunded, Why: "the provider has not said what became of the refund; it is asked again later"},
-			RefundPending:        {To: Refunding, Why: "the rail takes its time to return the money"},
+			RefundPending:        {To: Refunding, Why: "the rail takes its time, or has not said whether it returned the money"},
 			RefundDone:           {To: Refunded, Why: "the rail returned the money"},
 			FurtherRefundRefused: {To: Refunded, Why: "the rail refused to return more; it is held no more"},
 			Reverse:              {To: Reversed, Why: "the rail took back what was not refunded"},

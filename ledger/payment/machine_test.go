@@ -18,7 +18,7 @@ type steps map[payment.Event]payment.Status
 
 // vocabulary is every event, copied by hand, so that a new one needs its column here.
 var vocabulary = []payment.Event{
-	"create", "refuse", "route", "authorise", "reroute", "process", "act", "submit", "hold_payment", "hold_payout", "settle", "decline", "fail", "await",
+	"create", "refuse", "route", "authorise", "reroute", "process", "act", "reissue", "submit", "hold_payment", "hold_payout", "settle", "decline", "fail", "await",
 	"pass_pre_authorized_3ds", "pass_auth_required", "pass_unknown", "pass_cancelled",
 	"commit", "capture", "commit_refused", "cancel", "void", "void_failed", "lapse", "expire",
 	"refund", "refund_pending", "refund_done", "refund_refused", "further_refund_refused",
@@ -41,7 +41,7 @@ var grid = map[payment.Status]steps{
 	"charging": rails("charging", steps{}),
 	// action_required → charging with the material, rejected by a refusal or the payer's time.
 	"action_required": {
-		"submit": "charging", "decline": "rejected", "act": "action_required", "await": "action_required",
+		"submit": "charging", "decline": "rejected", "act": "action_required", "reissue": "action_required", "await": "action_required",
 		"cancel": "action_required", "lapse": "action_required", "void": "failed", "expire": "rejected", "void_failed": "action_required",
 	},
 	// Passed through, their transitions "not shown": as charging, and back to it.
@@ -54,7 +54,7 @@ var grid = map[payment.Status]steps{
 	"payout_suspended":  suspended("payout_suspended"),
 	// charged → refunded, refunding, reversed.
 	"charged": {
-		"refund": "charged", "await": "charged", "refund_pending": "refunding", "refund_done": "refunded", "refund_refused": "charged",
+		"refund": "charged", "refund_pending": "refunding", "refund_done": "refunded", "refund_refused": "charged",
 		"reverse": "reversed",
 	},
 	// refunding → refunded, or back where it was.
@@ -63,7 +63,7 @@ var grid = map[payment.Status]steps{
 	},
 	// refunded is not final: more can be refunded, the rest can be taken back.
 	"refunded": {
-		"refund": "refunded", "await": "refunded", "refund_pending": "refunding", "refund_done": "refunded", "further_refund_refused": "refunded",
+		"refund": "refunded", "refund_pending": "refunding", "refund_done": "refunded", "further_refund_refused": "refunded",
 		"reverse": "reversed",
 	},
 	// rejected → failed by a rail's correction; late money is given back (POSTINGS).

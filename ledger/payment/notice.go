@@ -1,40 +1,47 @@
 package payment
 
-import "mizan/ledger"
+import (
+	"slices"
 
-// told are the statuses of which a merchant is notified, in the order of their
-// stored numbers: none ever changes its place.
-var told = [...]Status{
+	"mizan/ledger"
+)
+
+// notified are the statuses of which a merchant can be notified, in the order of their
+// stored numbers: none ever changes its place. Of the first ones it is notified unless
+// its terminal says otherwise (merchant_params.notify_statuses).
+var notified = [...]Status{
 	ActionRequired, PaymentHeld, PayoutHeld, Charged, Rejected, Failed, Reversed, Refunding, Refunded,
+	Created, New, Authorizing, Charging, PreAuthorized3DS, AuthRequired, Unknown, Cancelled,
 }
 
-// Tells tells whether a merchant is notified of an event: of each that leads to
-// one of these statuses, and of those that stay in one and bring news, another
-// action of the payer's or a further refund. That one terminal refused leads to
-// no status while another is tried, so nobody is told of it (specification,
-// "Events").
-func Tells(e *ledger.Event) bool {
-	if _, ok := ToldNumber(Status(e.To)); !ok {
+const notifiedByDefault = 9
+
+// Notifiable tells whether a merchant can be notified of an event: of each that leads
+// to another status, and of those that stay in one and bring news, another action of
+// the payer's or a further refund. That one terminal refused leads to no status while
+// another is tried (specification, "Events").
+func Notifiable(e *ledger.Event) bool {
+	if _, ok := NotifiedNumber(Status(e.To)); !ok {
 		return false
 	}
 	return e.From != e.To || Event(e.Name) == Act || Event(e.Name) == RefundDone
 }
 
-// ToldNumber is a status's number in stored notices; false: nobody is notified of
-// it.
-func ToldNumber(s Status) (byte, bool) {
-	for i := range told {
-		if told[i] == s {
-			return byte(i), true
-		}
-	}
-	return 0, false
+// NotifiedByDefault tells whether a merchant whose terminal does not say which
+// statuses it wants is notified of this one.
+func NotifiedByDefault(s Status) bool { return slices.Contains(notified[:notifiedByDefault], s) }
+
+// NotifiedNumber is a status's number in stored notices; false: there is no such
+// status.
+func NotifiedNumber(s Status) (byte, bool) {
+	i := slices.Index(notified[:], s)
+	return byte(max(i, 0)), i >= 0
 }
 
-// ToldStatus is the status with the number.
-func ToldStatus(n byte) (Status, bool) {
-	if int(n) >= len(told) {
+// NotifiedStatus is the status with the number.
+func NotifiedStatus(n byte) (Status, bool) {
+	if int(n) >= len(notified) {
 		return "", false
 	}
-	return told[n], true
+	return notified[n], true
 }

@@ -125,7 +125,7 @@ func (o *one) begin(id ledger.ID) {
 	on := anyTerms(t, r.Asset)
 	o.wants = on.Bounds
 	d := o.c.Create(id, 1, r, on)
-	if why := o.refusal(&d); why != "" {
+	if why := o.refusal(&d); !why.IsZero() {
 		d = o.c.Reject(id, 1, r, why)
 	}
 	o.take(d)
@@ -170,7 +170,7 @@ func (o *one) waits(d *payment.Decision) {
 	r, now := d.Record, ledger.MicrosOf(o.c.Now)
 	over := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
 	switch {
-	case over && r.SettledLate && r.Type == payment.Payment && r.RefundID == (ledger.ID{}): // is to be given back
+	case over && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // is to be given back
 		if d.Due == 0 {
 			o.t.Fatalf("%s: nobody gives back what is in suspense", r.Status)
 		}
@@ -313,7 +313,7 @@ func (o *one) anyAnswer() payment.Answer {
 	a := payment.Answer{
 		Verdict: payment.Verdict(rapid.IntRange(int(payment.SaidCharged), int(payment.SaidNotSent)).Draw(t, "verdict")),
 		Again:   time.Duration(rapid.Int64Range(-5, 5_000_000).Draw(t, "again")),
-		Reason:  "why",
+		Failure: payment.Failure{Detail: "why"},
 	}
 	a.Status = rapid.SampledFrom([]payment.Status{"", "charging", "pre_authorized_3ds", "unknown", "cancelled", "charged"}).Draw(t, "passes")
 	if rapid.Bool().Draw(t, "with an action") {
@@ -387,16 +387,21 @@ func (o *one) commit() (payment.Decision, bool) {
 func (o *one) cancel() (payment.Decision, bool) { return unless(o.c.Cancel(o.r, o.name())) }
 
 func (o *one) complete() (payment.Decision, bool) {
-	return unless(o.c.Complete(o.r, rapid.Bool().Draw(o.t, "material"), o.name()))
+	if rapid.Bool().Draw(o.t, "material") {
+		return unless(o.c.Submit(o.r, func(string) bool { return rapid.Bool().Draw(o.t, "has it") }, o.name()))
+	}
+	return unless(o.c.Complete(o.r, o.name()))
 }
 
 func unless(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
 
 func (o *one) reverse() (payment.Decision, bool) {
-	return o.c.Reversed(o.r, 7, uuid.UUID{5, o.r.ID[1]}, "chargeback")
+	return o.c.Reversed(o.r, 7, uuid.UUID{5, o.r.ID[1]}, payment.Failure{})
 }
 
-func (o *one) correct() (payment.Decision, bool) { return o.c.Corrected(o.r, "corrected") }
+func (o *one) correct() (payment.Decision, bool) {
+	return o.c.Corrected(o.r, payment.Failure{Detail: "corrected"})
+}
 
 func (o *one) giveBack() (payment.Decision, bool) { return o.c.GiveBack(o.r, o.name()) }
 
@@ -406,12 +411,12 @@ func (o *one) goOn() (payment.Decision, bool) {
 		return payment.Decision{}, false
 	}
 	if rapid.IntRange(0, 3).Draw(o.t, "no terminal") == 0 {
-		return o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, payment.NoTerminal), true
+		return o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}), true
 	}
 	on := anyTerms(o.t, o.r.Asset)
 	o.wants = on.Bounds
 	d := o.c.Continue(o.r, payment.Credentials{Method: "sbp"}, on)
-	if why := o.refusal(&d); why != "" {
+	if why := o.refusal(&d); !why.IsZero() {
 		d = o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, why)
 	}
 	return d, true
@@ -425,7 +430,7 @@ func (o *one) reroute() (payment.Decision, bool) {
 	on := anyTerms(o.t, o.r.Asset)
 	o.wants = on.Bounds
 	d, ok := o.c.Reroute(o.r, a, on)
-	return d, ok && o.refusal(&d) == ""
+	return d, ok && o.refusal(&d).IsZero()
 }
 
 // end answers whatever is asked until nothing is, and commits or cancels what is held.
@@ -438,7 +443,7 @@ func (o *one) end() {
 		case r.Op != nil && r.Op.Kind != payment.OpComplete:
 			d, ok = o.c.OpAnswered(r, r.Op.Request, said)
 		case r.Waiting():
-			d, ok = o.c.RefuseContinue(r, payment.Credentials{}, payment.NoTerminal), true
+			d, ok = o.c.RefuseContinue(r, payment.Credentials{}, payment.Failure{Code: payment.NoTerminal}), true
 		case r.Status.Held() && rapid.Bool().Draw(o.t, "captured"):
 			d, ok = o.commit()
 		case r.Status.Held():

@@ -17,7 +17,7 @@ import (
 // anyBounds are up to three limits' volumes, some of one subject.
 func anyBounds(t *rapid.T) (all []payment.Bound) {
 	for i := range rapid.IntRange(0, 3).Draw(t, "bounds") {
-		b := payment.Bound{Max: ledger.MaxAmount, Breach: fmt.Sprint("limit ", i)}
+		b := payment.Bound{Max: ledger.MaxAmount, Breach: payment.Failure{Code: payment.LimitExceeded, Detail: fmt.Sprint(i)}}
 		b.Limit, b.Window = uuid.UUID{7, byte(i)}, rapid.SampledFrom([]string{"2026-09-03", "2026-09-04"}).Draw(t, "window")
 		b.Subject = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "subject")
 		if rapid.IntRange(0, 2).Draw(t, "narrow") == 0 {
@@ -31,20 +31,20 @@ func anyBounds(t *rapid.T) (all []payment.Bound) {
 	return all
 }
 
-// refusal is why the writer would refuse what a command wants; empty: it would not.
-func (o *one) refusal(d *payment.Decision) string {
+// refusal is why the writer would refuse what a command wants; zero: it would not.
+func (o *one) refusal(d *payment.Decision) payment.Failure {
 	if i, bears := o.b.bears(d); !bears {
 		g, breach := &d.Counters[i], d.Breach(i)
 		at := slices.IndexFunc(o.wants, func(b payment.Bound) bool { return strings.Contains(g.Key, b.Limit.String()) })
-		if at < 0 && breach != payment.AmountOutOfRange || at >= 0 && breach != o.wants[at].Breach {
+		if at < 0 && breach.Code != payment.AmountOutOfRange || at >= 0 && breach != o.wants[at].Breach {
 			o.t.Fatalf("%s refuses, and the reason is %q", g.Key, breach)
 		}
 		return breach
 	}
 	if !o.b.covers(d) {
-		return payment.InsufficientBalance
+		return payment.Failure{Code: payment.InsufficientBalance}
 	}
-	return ""
+	return payment.Failure{}
 }
 
 // raiseVolumes adds what a transaction that is under way or settled counts

@@ -44,6 +44,7 @@ func ParseType(s string) (Type, bool) {
 type Request struct {
 	Type         Type
 	TxID         string // empty: no idempotency
+	EmptyTxID    bool   // an empty one was sent
 	Amount       money.Amount
 	Asset        money.Asset // network resolved where it can be
 	Description  string
@@ -72,7 +73,7 @@ type Record struct {
 	Request
 
 	Status   Status
-	Error    string // error_description, English
+	Failure  Failure // why it is not charged; of a hold, why its capture failed; of a reversed one, why it was taken back
 	Fee      money.Amount
 	WithFee  money.Amount // amount_with_fee
 	Dest     money.Amount // amount_dest, in DestAsset
@@ -88,19 +89,18 @@ type Record struct {
 	Attempts  []Attempt // terminals that were passed over, or refused, before this one, in order
 	Volumes   []Volume  // what the amount counts towards; nil once it does no more
 
-	Hosted      bool          // begun for the hosted page
-	TwoPhase    bool          // the money is held until commit or cancel
-	HoldTTL     time.Duration // how long it may be held
-	HoldUntil   ledger.Micros // until when it is held; 0: it is not
-	Captured    money.Amount  // what a commit captured; zero: not two-phase, or not yet
-	Refunded    money.Amount  // of the amount, in all
-	FeeBack     money.Amount  // of the fee, returned with refunds
-	RefundID    ledger.ID     // of the last refund that was asked for
-	RefundMsg   string        // how it ended
-	LastCommit  money.Amount  // what the last commit asked for; zero: there was none
-	Known       bool          // the provider has said that it has the charge
-	SettledLate bool          // money moved after it was closed
-	LinkID      ledger.ID     // the payment link that produced it; zero: none
+	Hosted      bool           // begun for the hosted page
+	TwoPhase    bool           // the money is held until commit or cancel
+	HoldTTL     time.Duration  // how long it may be held
+	HoldUntil   ledger.Micros  // until when it is held; 0: it is not
+	Captured    money.Amount   // what a commit captured; zero: not two-phase, or not yet
+	Refunded    money.Amount   // of the amount, in all
+	FeeBack     money.Amount   // of the fee, returned with refunds
+	Refunds     []RefundRecord // those that were asked for, the oldest first: at most MaxRefunds
+	LastCommit  money.Amount   // what the last commit asked for; zero: there was none
+	Known       bool           // the provider has said that it has the charge
+	SettledLate bool           // money moved after it was closed
+	LinkID      ledger.ID      // the payment link that produced it; zero: none
 
 	Action   *Action // what the payer has to do; nil: nothing
 	KeepCard bool    // the card is kept, sealed, for a later step
@@ -113,9 +113,9 @@ type Record struct {
 	Unheard   uint8         // inquiries in a row that the provider answered with "unknown reference"
 	Inquiries uint8         // inquiries without an answer: their gaps grow
 
-	Counted bool   // Told and Untold count from its creation on: those of older stores count nothing
-	Told    uint32 // transitions of which the merchant was notified (Tells)
-	Untold  uint32 // and those at which there was nobody to notify
+	Told     uint32 // transitions of which the merchant was notified
+	Untold   uint32 // those at which there was nobody to notify
+	Unwanted uint32 // and those of whose status the merchant is not notified
 
 	ReturnID   ledger.ID // the return's own transaction, once reversed
 	ReversalOf ledger.ID // for a return: the transaction that it returns
@@ -132,7 +132,7 @@ type Fees struct {
 // Attempt is a terminal that did not take the transaction.
 type Attempt struct {
 	Terminal ledger.ID
-	Reason   string
+	Failure  Failure // why it did not; for AttemptSkipped and AttemptExcluded without a code
 	At       ledger.Micros
 	Outcome  string // one of those below
 	Priority int    // the terminal's, at that time
@@ -152,9 +152,13 @@ type Action struct {
 	Type         string // auth_params.type; empty: none are published
 	Method       string
 	URL          string
-	Params       []byte // JSON object of strings; nil: none
-	Page         string // where the service's page sends the payer; empty: to URL
-	Material     []byte // additional_params_for_auth, a JSON object; nil: nothing to submit
+	Params       []byte        // JSON object of strings; nil: none
+	Page         string        // where the service's page sends the payer; empty: to URL
+	PageUntil    ledger.Micros // when Page ends; 0: not before Until
+	Code         string        // what the QR code on the service\'s page says; empty: it shows none
+	Deposit      string        // the address on a chain that money is sent to; empty: none
+	Material     []byte        // additional_params_for_auth, a JSON object; nil: nothing to submit
+	Requires     []string      // members that what is submitted has to have, each a text that is not blank
 	ExpiresAt    ledger.Micros
 	Destinations []Destination
 	Until        ledger.Micros // the payer's time is over
@@ -172,7 +176,7 @@ type Op struct {
 	Heard     bool         // there was a first answer
 	Unheard   uint8        // as of the record, for this operation
 	Inquiries uint8
-	Why       string // error_description of what a void leads to
+	Why       Code   // of what a void leads to
 	Late      bool   // the refund of a late settlement
 	From      Status // to go back to when a refund is refused
 	Choice    string // the receiving institution that was chosen

@@ -104,12 +104,12 @@ func (l *life) refundsAs(name, status string, parts []refunded) {
 		if amount, asset := l.r.Asked(); amount.String() != p.asked || asset != l.r.Asset {
 			l.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.asked)
 		}
-		if l.r.Answered() || l.r.RefundID != l.r.Op.Request || l.r.RefundMsg != "" {
+		if l.r.Answered() || refundID(l.r) != l.r.Op.Request || msg(l.r) != "" {
 			l.t.Errorf("%s: %+v", name, l.r)
 		}
 		before, decided := *l.r, l.r
 		l.is(l.hears(said["charged"]), "refund_done refunded: capture "+p.splits+" for "+p.entry)
-		if l.r.RefundMsg != "refunded" || l.r.Op != nil || l.r.RefundID != before.RefundID || !l.r.Answered() {
+		if msg(l.r) != "The money was returned." || l.r.Op != nil || refundID(l.r) != refundID(&before) || !l.r.Answered() {
 			l.t.Errorf("%s: %+v", name, l.r)
 		}
 		untouched(l.t, before, decided)
@@ -150,13 +150,13 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 	failed := at(t, payment.Payment, payment.Charging)
 	failed.says(said["failed"])
 	original := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
-	back, _ := original.c.Reversed(original.r, 7, next, "chargeback")
+	back, _ := original.c.Reversed(original.r, 7, next, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
 		"a payout":     charged(t, payment.Payout, "100", terms(deducted(0, "0"))).r,
 		"a held one":   at(t, payment.Payment, payment.PaymentHeld).r,
 		"charging":     at(t, payment.Payment, payment.Charging).r,
 		"a hosted one": hosted(t).r,
-		"unrouted":     cas.Reject(txid, 1, request(payment.Payment, "100"), payment.NoTerminal).Record,
+		"unrouted":     cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
 		"declined":     declined.r,
 		"failed":       failed.r,
 		"reversed":     back.Record,
@@ -191,7 +191,7 @@ func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
 		l.refunds("1000")
 		l.is(l.hears(said[answer]),
 			"refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "release 1025")
-		if r := l.r; r.RefundMsg != "why" || r.RefundID != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.FeeBack.IsZero() || r.Error != "" {
+		if r := l.r; msg(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.FeeBack.IsZero() || r.Failure.Describe("en") != "" {
 			t.Errorf("%s: %+v", answer, r)
 		}
 		l.refunds("") // it may be asked again
@@ -204,7 +204,7 @@ func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
 	l.hears(said["charged"])
 	l.refunds("")
 	l.is(l.hears(said["refused"]), "further_refund_refused refunded: void Cr A:provider 500, Dr L:partner:1:available 450, Dr I:fees 50", "release 550")
-	if r := l.r; r.Refunded.String() != "500" || r.FeeBack.String() != "50" || r.RefundMsg != "why" {
+	if r := l.r; r.Refunded.String() != "500" || r.FeeBack.String() != "50" || msg(r) != "why" {
 		t.Errorf("%+v", r)
 	}
 	// The same from refunding.
@@ -218,8 +218,8 @@ func TestARefundThatTakesItsTimeIsRefunding(t *testing.T) {
 	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.refunds("")
 	l.is(l.hears(said["pending"]), "refund_pending refunding", "due 10s")
-	if l.r.RefundMsg != "refund pending" || !l.r.Answered() {
-		t.Errorf("%q, answered %v", l.r.RefundMsg, l.r.Answered())
+	if msg(l.r) != "The refund is under way." || !l.r.Answered() {
+		t.Errorf("%q, answered %v", msg(l.r), l.r.Answered())
 	}
 	if ask, _, _ := l.c.Woken(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
 		t.Errorf("woken, it asks %v", ask)
@@ -228,8 +228,34 @@ func TestARefundThatTakesItsTimeIsRefunding(t *testing.T) {
 	l.is(l.hears(said["nothing"]), "await refunding", "due 40s")
 	l.is(l.hears(said["charged"]),
 		"refund_done refunded: capture Cr A:provider 1000, Dr L:partner:1:available 1000* for Cr A:provider 1000, Dr L:partner:1:available 1000")
-	if l.r.RefundMsg != "refunded" {
-		t.Errorf("%q", l.r.RefundMsg)
+	if msg(l.r) != "The money was returned." {
+		t.Errorf("%q", msg(l.r))
+	}
+}
+
+// While nobody knows whether the money went back the status says that it may: charged
+// is final, and would say that nothing is to be returned.
+func TestARefundWithoutAnOutcomeIsRefunding(t *testing.T) {
+	for _, answer := range []string{"nothing", "not known"} {
+		for _, before := range []string{"charged", "refunded"} {
+			l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
+			if before == "refunded" {
+				l.refunds("400")
+				l.hears(said["charged"])
+			}
+			l.refunds("500")
+			if l.r.Answered() {
+				t.Errorf("%s: answered before the provider was", before)
+			}
+			l.is(l.hears(said[answer]), "refund_pending refunding", "due 10s")
+			if msg(l.r) != "The refund is under way." || !l.r.Answered() {
+				t.Errorf("%s, %s: %q, answered %v", before, answer, msg(l.r), l.r.Answered())
+			}
+			l.hears(said["refused"])
+			if string(l.r.Status) != before || msg(l.r) != "why" {
+				t.Errorf("%s, %s, then refused: %s %q", before, answer, l.r.Status, msg(l.r))
+			}
+		}
 	}
 }
 
@@ -238,8 +264,8 @@ func TestAPendingRefundThatIsRefusedIsChargedAgain(t *testing.T) {
 	l.refunds("")
 	l.hears(said["pending"])
 	l.is(l.hears(said["refused"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
-	if l.r.RefundMsg != "why" || l.r.Status != payment.Charged {
-		t.Errorf("%s %q", l.r.Status, l.r.RefundMsg)
+	if msg(l.r) != "why" || l.r.Status != payment.Charged {
+		t.Errorf("%s %q", l.r.Status, msg(l.r))
 	}
 }
 
@@ -248,20 +274,20 @@ func TestAPendingRefundThatIsRefusedIsChargedAgain(t *testing.T) {
 func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	l := charged(t, payment.Payment, "1000", terms(deducted(0, "0")))
 	l.refunds("")
-	l.is(l.hears(said["not known"]), "await charged", "due 10s")
+	l.is(l.hears(said["not known"]), "refund_pending refunding", "due 10s")
 	if !l.r.Answered() {
 		t.Error("nobody is answered")
 	}
-	l.is(l.hears(said["nothing"]), "await charged", "due 10s") // silence says nothing
+	l.is(l.hears(said["nothing"]), "await refunding", "due 10s") // silence says nothing
 	name := l.r.Op.Request
-	l.is(l.hears(said["not known"]), "await charged", "due 10s, ask op")
+	l.is(l.hears(said["not known"]), "await refunding", "due 10s, ask op")
 	if l.r.Op.Request != name {
 		t.Error("it is sent under another name")
 	}
-	l.is(l.hears(said["not known"]), "await charged", "due 10s")
+	l.is(l.hears(said["not known"]), "await refunding", "due 10s")
 	l.is(l.hears(said["not known"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
-	if l.r.RefundMsg != "interrupted" {
-		t.Errorf("%q", l.r.RefundMsg)
+	if msg(l.r) != "The transaction was interrupted before it reached the provider." {
+		t.Errorf("%q", msg(l.r))
 	}
 }
 

@@ -27,7 +27,7 @@ func TestARenewalNeedsNoReturnAddress(t *testing.T) {
 	}
 	r := l.r.Request
 	r.Renewal = nil
-	if why := payment.Unacceptable(&r, false); why != payment.NoReturnURL {
+	if why := payment.Unacceptable(&r, false); why != payment.ReturnURLsMissing {
 		t.Errorf("without being one: %q", why)
 	}
 }
@@ -47,8 +47,8 @@ func TestARenewalThatNeverArrivedIsSentAgain(t *testing.T) {
 		}
 	}
 	l.is(l.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true}), "process charging", "fail failed", "release 100, final")
-	if l.r.Error != payment.Interrupted {
-		t.Errorf("%q", l.r.Error)
+	if l.r.Failure.Code != payment.Interrupted {
+		t.Errorf("%q", l.r.Failure.Describe("en"))
 	}
 	card := begun(t, payment.Payment, "100", terms(deducted(0, "0")))
 	card.says(payment.Answer{Verdict: payment.SaidNotKnown, Inquired: true})

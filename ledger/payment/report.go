@@ -9,7 +9,7 @@ import (
 // reversed, and the return is a transaction of its own with the mirror of what
 // was not refunded. ok is false if there is nothing to take back; not while a
 // refund is under way, whose answer comes first.
-func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, reason string) (Decision, bool) {
+func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, why Failure) (Decision, bool) {
 	left := r.Settled()
 	if r.Status == Charged || r.Status == Refunded {
 		left = must(left.Sub(r.Refunded))
@@ -24,12 +24,12 @@ func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, reason stri
 	d.Record.ReturnID = returnID
 	d.Outcome = true
 	d.move(Reverse, nil)
-	d.end(reason)
+	d.end(Failure{Code: TakenBack, Detail: why.Detail})
 
 	back := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
 		Fees: r.Fees, Fee: rest.fees, WithFee: rest.provider, Merchant: rest.partner, Rate: r.Rate, Settles: r.Settles}
 	back.Dest, _ = rest.dest.Amount() // below zero, nothing arrives at the destination
-	back.Request = Request{Type: Payout, Amount: left, Asset: r.Asset, Method: r.Method,
+	back.Request = Request{Type: Payout, Amount: left, Asset: r.Asset, Method: r.Method, CardBIN: r.CardBIN, CardLast4: r.CardLast4,
 		MerchantMeta: []byte(`{"reversal_of":"` + r.ID.String() + `"}`)}
 	ret := Decision{Record: &back, Outcome: true}
 	ret.move(Return, &ledger.Entry{Phase: ledger.Posted, Reverses: charge, Postings: r.back(rest, true)})
@@ -40,14 +40,14 @@ func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, reason stri
 
 // Corrected decides on a rail that corrects itself: what it refused has failed.
 // What we gave up because its payer did nothing was not refused by it.
-func (c Case) Corrected(r *Record, reason string) (Decision, bool) {
-	if r.Status != Rejected || r.Terminal == (ledger.ID{}) || r.Op != nil || r.Error == ActionExpired {
+func (c Case) Corrected(r *Record, why Failure) (Decision, bool) {
+	if r.Status != Rejected || r.Terminal == (ledger.ID{}) || r.Op != nil || r.Failure.Code == PayerActionExpired {
 		return Decision{}, false
 	}
 	d := next(r)
 	d.Outcome = true
 	d.move(Correct, nil)
-	d.Record.Error = reason
+	d.Record.Failure = why.as(ProcessingError)
 	d.Finish = true
 	d.Due = c.Due // money in suspense still waits to be given back
 	return d, true
@@ -76,17 +76,17 @@ func (c Case) late(r *Record, a Answer) (Decision, bool) {
 // GiveBack decides to return money in suspense. ok is false where nothing is,
 // or where it went out: a payout can't be refunded.
 func (c Case) GiveBack(r *Record, request ledger.ID) (Decision, bool) {
-	if !r.SettledLate || r.Type != Payment || r.Op != nil || r.RefundID != (ledger.ID{}) {
+	if !r.SettledLate || r.Type != Payment || r.Op != nil || len(r.Refunds) > 0 {
 		return Decision{}, false
 	}
 	d := next(r)
 	d.Outcome = true
 	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: r.Amount, Late: true, From: r.Status}
-	d.Record.RefundID, d.Record.RefundMsg = request, ""
+	d.Record.addRefund(c)
 	d.move(GiveBack, nil)
 	c.ask(&d)
 	return d, true
 }
 
 // assertPriced is for amounts that were priced before.
-func assertPriced(reason string) { assert.That(reason == "", "payment: %s", reason) }
+func assertPriced(refused Code) { assert.That(refused == "", "payment: %s", refused) }

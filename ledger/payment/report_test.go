@@ -43,7 +43,7 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 			l.hears(said["charged"])
 		}
 		before, decided := *l.r, l.r
-		d, ok := l.c.Reversed(l.r, 7, next, "chargeback")
+		d, ok := l.c.Reversed(l.r, 7, next, payment.Failure{})
 		if !ok || !d.Outcome || !d.Return.Outcome {
 			t.Fatalf("%s: not reversed", c.name)
 		}
@@ -60,13 +60,13 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 // merchant_meta.reversal_of; the original becomes reversed and shows return_id.
 func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
 	l := charged(t, payment.Payment, "50", terms(deducted(0, "0")))
-	d, _ := l.c.Reversed(l.r, 7, next, "chargeback")
-	if r := d.Record; r.ReturnID != next || r.Status != payment.Reversed || r.Error != "chargeback" || r.Settled().String() != "50" {
+	d, _ := l.c.Reversed(l.r, 7, next, payment.Failure{})
+	if r := d.Record; r.ReturnID != next || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.Settled().String() != "50" {
 		t.Errorf("original %+v", r)
 	}
 	r := d.Return.Record
 	if r.ID != next || r.Type != payment.Payout || r.Status != payment.Charged || r.ReversalOf != txid || r.Partner != 1 || r.Terminal != term ||
-		r.Route != "simulator" || r.Asset != usd || r.TxID != "" || r.Error != "" || !r.Answered() {
+		r.Route != "simulator" || r.Asset != usd || r.TxID != "" || r.Failure.Describe("en") != "" || !r.Answered() {
 		t.Errorf("return %+v", r)
 	}
 	if got, want := string(r.MerchantMeta), fmt.Sprintf(`{"reversal_of":"%v"}`, txid); got != want {
@@ -78,7 +78,7 @@ func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
 	l := suspend(t, payment.Payment, "1000", terms(deducted(250, "3")))
 	l.commits("400")
 	l.hears(said["charged"])
-	d, _ := l.c.Reversed(l.r, 7, next, "chargeback")
+	d, _ := l.c.Reversed(l.r, 7, next, payment.Failure{})
 	l.is(d, "reverse reversed", "final",
 		"return: return charged: posted Cr A:provider 400, Dr L:partner:1:available 387*, Dr I:fees 13 reverses 7", "return: final")
 	if got := d.Return.Record.Amount.String(); got != "400" {
@@ -91,7 +91,7 @@ func TestWhatWasCapturedInPartIsReversedAtThat(t *testing.T) {
 func TestWhatCanNotBeReversed(t *testing.T) {
 	plain := func() *life { return charged(t, payment.Payment, "100", terms(deducted(0, "0"))) }
 	reversed, refunding, pending, all := plain(), plain(), plain(), plain()
-	back, _ := reversed.c.Reversed(reversed.r, 7, next, "chargeback")
+	back, _ := reversed.c.Reversed(reversed.r, 7, next, payment.Failure{})
 	refunding.refunds("1")
 	pending.refunds("1")
 	pending.hears(said["pending"])
@@ -108,7 +108,7 @@ func TestWhatCanNotBeReversed(t *testing.T) {
 		"charging":          at(t, payment.Payment, payment.Charging).r,
 		"never left a page": hosted(t).r,
 	} {
-		if _, ok := cas.Reversed(r, 7, next, "chargeback"); ok {
+		if _, ok := cas.Reversed(r, 7, next, payment.Failure{}); ok {
 			t.Errorf("%s was reversed", name)
 		}
 	}
@@ -119,24 +119,24 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.says(said["refused"])
 	before, decided := *l.r, l.r
-	d, ok := l.c.Corrected(l.r, "processing_error")
+	d, ok := l.c.Corrected(l.r, payment.Failure{Code: payment.ProcessingError})
 	if !ok || !d.Outcome {
 		t.Fatal("not corrected")
 	}
 	l.is(d, "correct failed", "final")
-	if d.Record.Error != "processing_error" {
-		t.Errorf("%q", d.Record.Error)
+	if d.Record.Failure.Code != payment.ProcessingError {
+		t.Errorf("%q", d.Record.Failure.Describe("en"))
 	}
 	untouched(t, before, decided)
 	failed := at(t, payment.Payment, payment.Charging)
 	failed.says(said["failed"])
 	for name, r := range map[string]*payment.Record{
 		"failed already": failed.r,
-		"unrouted":       cas.Reject(txid, 1, request(payment.Payment, "100"), payment.NoTerminal).Record,
+		"unrouted":       cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
 		"charged":        charged(t, payment.Payment, "100", terms(deducted(0, "0"))).r,
 		"charging":       at(t, payment.Payment, payment.Charging).r,
 	} {
-		if _, ok := cas.Corrected(r, "why"); ok {
+		if _, ok := cas.Corrected(r, payment.Failure{Detail: "why"}); ok {
 			t.Errorf("%s was corrected", name)
 		}
 	}
@@ -163,7 +163,7 @@ func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 			l.says(said[answer])
 			d := l.says(said["charged"])
 			l.is(d, "settle_late "+status+": posted "+c.entry, c.more)
-			if r := l.r; !r.SettledLate || r.RRN != "123456789012" || string(r.Status) != status || r.Error != "why" {
+			if r := l.r; !r.SettledLate || r.RRN != "123456789012" || string(r.Status) != status || r.Failure.Describe("en") != "why" {
 				t.Errorf("%+v", r)
 			}
 			if _, again := l.c.Answered(l.r, said["charged"]); again {
@@ -185,12 +185,12 @@ func TestALateSettlementIsGivenBack(t *testing.T) {
 	}
 	l.took(d)
 	l.is(d, "give_back failed", "due 10s, ask op")
-	if amount, asset := l.r.Asked(); amount.String() != "1028" || asset != usd || l.r.RefundID != l.r.Op.Request {
+	if amount, asset := l.r.Asked(); amount.String() != "1028" || asset != usd || refundID(l.r) != l.r.Op.Request {
 		t.Errorf("%v %v is asked for", amount, asset)
 	}
 	l.is(l.hears(said["pending"]), "await failed", "due 10s")
 	l.is(l.hears(said["charged"]), "gave_back failed: posted Cr A:provider 1028, Dr L:suspense:1 1028")
-	if r := l.r; r.RefundMsg != "refunded" || r.Op != nil || r.Error != "cancelled" || !r.Refunded.IsZero() {
+	if r := l.r; msg(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.Refunded.IsZero() {
 		t.Errorf("%+v", r)
 	}
 	if _, again := l.c.GiveBack(l.r, l.name()); again {
@@ -219,7 +219,7 @@ func TestWhatTheRailDoesNotTakeBackStaysInSuspense(t *testing.T) {
 	l.says(said["charged"])
 	l.wakes(time.Millisecond)
 	l.is(l.hears(said["refused"]), "give_back_failed rejected")
-	if l.r.RefundMsg != "why" || l.r.Op != nil {
+	if msg(l.r) != "why" || l.r.Op != nil {
 		t.Errorf("%+v", l.r)
 	}
 	if ask, _, decided := l.wakes(time.Hour); ask != payment.AskNothing || decided {
@@ -250,7 +250,7 @@ func TestACorrectionKeepsWhatIsDue(t *testing.T) {
 	l := at(t, payment.Payment, payment.Charging)
 	l.says(said["refused"])
 	l.says(said["charged"])
-	d, _ := l.c.Corrected(l.r, "why")
+	d, _ := l.c.Corrected(l.r, payment.Failure{Detail: "why"})
 	l.is(l.took(d), "correct failed", "due 1ms, final")
 	if _, d, _ := l.wakes(time.Millisecond); d.Record.Op == nil {
 		t.Error("it is not given back")
@@ -263,11 +263,11 @@ func TestACorrectionWaitsForWhatGoesBack(t *testing.T) {
 	l.says(said["refused"])
 	l.says(said["charged"])
 	l.wakes(time.Millisecond)
-	if _, ok := l.c.Corrected(l.r, "why"); ok {
+	if _, ok := l.c.Corrected(l.r, payment.Failure{Detail: "why"}); ok {
 		t.Error("corrected meanwhile")
 	}
 	l.hears(said["charged"])
-	if _, ok := l.c.Corrected(l.r, "why"); !ok {
+	if _, ok := l.c.Corrected(l.r, payment.Failure{Detail: "why"}); !ok {
 		t.Error("not corrected afterwards")
 	}
 }

@@ -219,9 +219,11 @@ func validYear(year []byte) bool { return (len(year) == 2 || len(year) == 4) && 
 
 func validCVV(cvv []byte) bool { return len(cvv) == cvvDigits && digits(cvv) }
 
-// validCardNumber wants digits only and the Luhn check (ISO/IEC 7812-1, annex B).
+// validCardNumber wants digits only and the Luhn check (ISO/IEC 7812-1, annex B). No
+// issuer's numbers begin with 0, and zeros before a number leave its check digit right:
+// with them a card would be none that a block list or a limit knows.
 func validCardNumber(number []byte) bool {
-	if len(number) < minCardNumber || len(number) > maxCardNumber || !digits(number) {
+	if len(number) < minCardNumber || len(number) > maxCardNumber || number[0] == '0' || !digits(number) {
 		return false
 	}
 	sum := 0

@@ -34,7 +34,7 @@ func (t *Terms) Found() bool { return t.Terminal != (ledger.ID{}) }
 
 // take notes the terms and prices the transaction by them. It returns why the
 // transaction is rejected; empty: it is not.
-func (r *Record) take(t *Terms) string {
+func (r *Record) take(t *Terms) Code {
 	r.Terminal, r.Route, r.ShownText, r.Priority = t.Terminal, t.Route, t.ShownText, t.Priority
 	r.Asset, r.Fees, r.TwoPhase, r.HoldTTL = t.Asset, t.Fees, t.TwoPhase, 0
 	if t.TwoPhase {
@@ -43,7 +43,7 @@ func (r *Record) take(t *Terms) string {
 	r.Rate, r.Settles = money.Rate{}, money.Asset{}
 	if t.Converts {
 		if t.Rate.IsZero() || !scaled(t.Asset) || !scaled(t.Settles) {
-			return NoRate
+			return NoExchangeRate
 		}
 		r.Rate, r.Settles = t.Rate, t.Settles
 	}
@@ -52,12 +52,12 @@ func (r *Record) take(t *Terms) string {
 
 // Stopped are the attempts of a transaction that was rejected, for the reason,
 // before it was sent to the terminal.
-func (t *Terms) Stopped(reason string, now time.Time) []Attempt {
+func (t *Terms) Stopped(why Failure, now time.Time) []Attempt {
 	if !t.Found() {
 		return t.Skipped
 	}
 	return append(t.Skipped[:len(t.Skipped):len(t.Skipped)],
-		Attempt{Terminal: t.Terminal, Outcome: AttemptStopped, Reason: reason, Priority: t.Priority, At: ledger.MicrosOf(now)})
+		Attempt{Terminal: t.Terminal, Outcome: AttemptStopped, Failure: why, Priority: t.Priority, At: ledger.MicrosOf(now)})
 }
 
 func scaled(a money.Asset) bool {
@@ -68,7 +68,7 @@ func scaled(a money.Asset) bool {
 // price works out what the terminal's fee makes of an amount (DECISIONS,
 // "Payments": fee = floor(amount × bps / 10000) + fixed). It returns why the
 // transaction is rejected; empty: it is not.
-func (r *Record) price(amount money.Amount) string {
+func (r *Record) price(amount money.Amount) Code {
 	fee, err := amount.Portion(r.Fees.Bps)
 	if err == nil {
 		fee, err = fee.Add(r.Fees.Fixed)

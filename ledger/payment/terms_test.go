@@ -100,8 +100,8 @@ func TestTermsThatRejectATransaction(t *testing.T) {
 		req.Asset = c.on.Asset
 		l := &life{t: t, c: cas}
 		d := l.took(cas.Create(txid, 1, req, c.on))
-		if d.Record.Error != c.want {
-			t.Errorf("%s: %s %q, want %q", name, d.Record.Status, d.Record.Error, c.want)
+		if d.Record.Failure.Describe("en") != c.want {
+			t.Errorf("%s: %s %q, want %q", name, d.Record.Status, d.Record.Failure.Describe("en"), c.want)
 			continue
 		}
 		l.is(d, "create created", "refuse rejected", "final")
@@ -121,8 +121,8 @@ func TestARejectedTransactionShowsItsNetwork(t *testing.T) {
 	req.Asset = money.Asset{Currency: "USDT", Env: money.Prod}
 	on := terms(deducted(0, "100"))
 	on.Asset = tron
-	if r := cas.Create(txid, 1, req, on).Record; r.Error != "fee exceeds amount" || r.Asset != tron {
-		t.Errorf("%q of %v", r.Error, r.Asset)
+	if r := cas.Create(txid, 1, req, on).Record; r.Failure.Describe("en") != "fee exceeds amount" || r.Asset != tron {
+		t.Errorf("%q of %v", r.Failure.Describe("en"), r.Asset)
 	}
 }
 

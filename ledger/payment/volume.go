@@ -24,7 +24,7 @@ type Volume struct {
 type Bound struct {
 	Volume
 	Max    money.Amount // inclusive
-	Breach string       // error_description of a transaction that would pass Max
+	Breach Failure      // of a transaction that would pass Max
 
 	volumes []Volume // of the first: those of all the bounds that Share was given
 }
@@ -92,11 +92,11 @@ func volumesOf(bounds []Bound) []Volume {
 
 // Breach is why the transaction is rejected whose counter at that index of
 // Counters refused.
-func (d *Decision) Breach(counter int) string {
+func (d *Decision) Breach(counter int) Failure {
 	if i := counter - d.firstBound; i >= 0 && i < len(d.bounds) {
 		return d.bounds[i].Breach
 	}
-	return AmountOutOfRange
+	return Failure{Code: AmountOutOfRange}
 }
 
 // room is where a decision's counters are appended: to those that it has, or into

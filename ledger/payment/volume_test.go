@@ -20,8 +20,8 @@ var (
 // bounded are terms with a day's volume of one card and a month's of the partner.
 func bounded(on *payment.Terms) *payment.Terms {
 	on.Bounds = []payment.Bound{
-		{Volume: payment.Volume{Limit: daily, Window: "2026-09-03", Subject: "card"}, Max: money.FromUint64(2_000), Breach: "the day"},
-		{Volume: payment.Volume{Limit: monthly, Window: "2026-09"}, Max: money.FromUint64(9_000), Breach: "the month"},
+		{Volume: payment.Volume{Limit: daily, Window: "2026-09-03", Subject: "card"}, Max: money.FromUint64(2_000), Breach: payment.Failure{Detail: "the day"}},
+		{Volume: payment.Volume{Limit: monthly, Window: "2026-09"}, Max: money.FromUint64(9_000), Breach: payment.Failure{Detail: "the month"}},
 	}
 	return on
 }
@@ -65,8 +65,8 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 			t.Errorf("guard %+v", g)
 		}
 	}
-	for i, want := range []string{payment.AmountOutOfRange, "the day", "the month", payment.AmountOutOfRange} {
-		if got := d.Breach(i); got != want {
+	for i, want := range []string{"amount out of range", "the day", "the month", "amount out of range"} {
+		if got := d.Breach(i).Describe("en"); got != want {
 			t.Errorf("counter %d refuses with %q, want %q", i, got, want)
 		}
 	}
@@ -78,14 +78,14 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 
 func TestAChargebackGivesNoVolumeBack(t *testing.T) {
 	l := charged(t, payment.Payment, "1000", bounded(terms(deducted(0, "0"))))
-	d, ok := l.c.Reversed(l.r, 7, uuid.UUID{5}, "chargeback")
+	d, ok := l.c.Reversed(l.r, 7, uuid.UUID{5}, payment.Failure{})
 	if !ok || volumes(&d) != "" || volumes(d.Return) != "" || len(d.Record.Volumes) != 2 || d.Return.Record.Volumes != nil {
 		t.Errorf("%s, %s, %+v", volumes(&d), volumes(d.Return), d.Return.Record.Volumes)
 	}
 }
 
 func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
-	refusal := payment.Answer{Verdict: payment.SaidRefused, Reason: "card_declined"}
+	refusal := payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	for name, ends := range map[string]func(*life) payment.Decision{
 		"refused":    func(l *life) payment.Decision { return l.says(refusal) },
 		"failed":     func(l *life) payment.Decision { return l.says(payment.Answer{Verdict: payment.SaidFailed}) },
@@ -108,7 +108,7 @@ func TestWhatEndsWithoutMoneyGivesItsVolumeBackOnce(t *testing.T) {
 				if d, ok := l.c.Answered(l.r, refusal); ok {
 					t.Errorf("a second refusal: %s", volumes(&d))
 				}
-				if d, ok := l.c.Corrected(l.r, "corrected"); ok && volumes(&d) != "" {
+				if d, ok := l.c.Corrected(l.r, payment.Failure{Detail: "corrected"}); ok && volumes(&d) != "" {
 					t.Errorf("a correction: %s", volumes(&d))
 				}
 				if d := l.says(payment.Answer{Verdict: payment.SaidCharged}); volumes(&d) != "" {
@@ -151,7 +151,7 @@ func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
 	if !ok || volumes(&d) != givesAll+", reserve 1000 volume day" || len(d.Record.Volumes) != 1 {
 		t.Fatalf("%s", volumes(&d))
 	}
-	if i := len(d.Counters) - 1; d.Breach(i) != "the day" || d.Breach(i-1) != payment.AmountOutOfRange {
+	if i := len(d.Counters) - 1; d.Breach(i).Detail != "the day" || d.Breach(i-1).Code != payment.AmountOutOfRange {
 		t.Errorf("%q, %q", d.Breach(i), d.Breach(i-1))
 	}
 	if len(l.r.Volumes) != 2 {
@@ -167,7 +167,7 @@ func TestAnotherTerminalsVolumesTakeTheFirstOnesPlace(t *testing.T) {
 func TestAHostedPaymentCountsOnceItIsRouted(t *testing.T) {
 	l := &life{t: t, c: cas}
 	l.counts(l.took(l.c.Host(txid, 1, request(payment.Payment, "1000"))), "", false)
-	refused := l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, "limit exceeded: velocity")
+	refused := l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"})
 	if volumes(&refused) != "" || refused.Record.Volumes != nil {
 		t.Errorf("refused: %s", volumes(&refused))
 	}
@@ -181,14 +181,14 @@ func TestWhatIsRejectedKeepsTheNetworkThatWasJudged(t *testing.T) {
 	unresolved.Asset.Currency = "USDT"
 	hosted := cas.Host(txid, 1, unresolved)
 	for given, want := range map[money.Network]money.Network{"": "", "tron": "tron"} {
-		d := cas.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: given}, "no")
+		d := cas.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: given}, payment.Failure{Detail: "no"})
 		if d.Record.Asset.Network != want {
 			t.Errorf("on %q, want %q", d.Record.Asset.Network, want)
 		}
 	}
 	unresolved.Asset.Network = "bsc"
 	hosted = cas.Host(txid, 1, unresolved)
-	d := cas.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: "tron"}, "no")
+	d := cas.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: "tron"}, payment.Failure{Detail: "no"})
 	if d.Record.Asset.Network != "bsc" {
 		t.Errorf("on %q", d.Record.Asset.Network)
 	}
@@ -198,8 +198,8 @@ func TestWhatIsRejectedKeepsTheNetworkThatWasJudged(t *testing.T) {
 func TestWhatItsTermsRuleOutCountsNowhere(t *testing.T) {
 	l := &life{t: t, c: cas}
 	l.counts(l.took(l.c.Create(txid, 1, request(payment.Payout, "10"), bounded(terms(deducted(0, "10"))))), "", false)
-	if l.r.Error != payment.FeeExceedsAmount {
-		t.Errorf("%q", l.r.Error)
+	if l.r.Failure.Code != payment.FeeExceedsAmount {
+		t.Errorf("%q", l.r.Failure.Describe("en"))
 	}
 }
 
@@ -216,8 +216,8 @@ func TestSharedBoundsBindEveryTransactionAsItsOwnWould(t *testing.T) {
 		l := &life{t: t, c: cas}
 		d := l.took(l.c.Create(txid, 1, request(payment.Payment, "1000"), on))
 		l.counts(d, reserves, true)
-		for i, want := range []string{payment.AmountOutOfRange, "the day", "the month"} {
-			if got := d.Breach(i); got != want {
+		for i, want := range []string{"amount out of range", "the day", "the month"} {
+			if got := d.Breach(i).Describe("en"); got != want {
 				t.Errorf("counter %d refuses with %q, want %q", i, got, want)
 			}
 		}
@@ -280,8 +280,8 @@ func TestAnOutcomesCountersAreTheSameInWhateverRoom(t *testing.T) {
 			for range size {
 				l.c.Room = append(l.c.Room, litter)
 			}
-			free, _ := cas.Answered(l.r, payment.Answer{Verdict: verdict, Reason: "no"})
-			d := l.says(payment.Answer{Verdict: verdict, Reason: "no"})
+			free, _ := cas.Answered(l.r, payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
+			d := l.says(payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
 			if volumes(&d) != want || !slices.Equal(d.Counters, free.Counters) {
 				t.Errorf("in room for %d: %+v, want %+v", size, d.Counters, free.Counters)
 			}

@@ -14,7 +14,6 @@ func TestWhatMakesATransactionCharged(t *testing.T) {
 		Capture:       {PaymentHeld: true, PayoutHeld: true},
 		Return:        {Absent: true},
 		Refund:        {Charged: false},
-		Await:         {Charged: false},
 		RefundRefused: {Charged: false, Refunding: false},
 	}
 	seen := 0
@@ -34,8 +33,8 @@ func TestWhatMakesATransactionCharged(t *testing.T) {
 			}
 		}
 	}
-	if seen != 14 {
-		t.Errorf("%d events lead to charged, want 14", seen)
+	if seen != 13 {
+		t.Errorf("%d events lead to charged, want 13", seen)
 	}
 	if Charges(&ledger.Event{Name: string(Decline), From: string(Charging), To: string(Rejected)}) {
 		t.Error("a rejection charges")

@@ -26,9 +26,8 @@ type Record struct {
 
 	Standing
 
-	Counted bool   // Told and Untold count from its creation on
-	Told    uint64 // events that the merchant was told of
-	Untold  uint64 // and those at which there was nobody to tell
+	Told   uint64 // events that the merchant was told of
+	Untold uint64 // and those at which there was nobody to tell
 }
 
 // Terms are what a partner asks for.

@@ -15,9 +15,9 @@ const (
 )
 
 // badgerLog passes Badger's own log on, without what it prints of keys and
-// tables. It also ends what Badger would go on with: after a failed append to
-// its list of tables, half a record stands there, and the next attempt would
-// write behind it a list that no Badger can open again.
+// tables. It also ends what Badger would go on with: after a failed append to its list
+// of tables, or a failed sync of it, the list may name tables that Badger has taken
+// back, or end with half a record, and Badger would try again and append behind that.
 type badgerLog struct {
 	store *Store
 	tally *tally // nil while the store is created
@@ -25,15 +25,15 @@ type badgerLog struct {
 
 func (l *badgerLog) Errorf(format string, args ...any) {
 	l.log(slog.LevelError, format, args)
-	if strings.HasPrefix(format, "error flushing memtable") {
-		l.stop(format, args)
+	if strings.HasPrefix(format, saidFlushFailed) {
+		l.stop("flushing a memtable", args)
 	}
 }
 
 func (l *badgerLog) Warningf(format string, args ...any) {
 	l.log(slog.LevelWarn, format, args)
-	if strings.HasPrefix(format, "While running doCompact:") {
-		l.stop(format, args)
+	if strings.HasPrefix(format, saidCompactFailed) {
+		l.stop("compacting tables", args)
 	}
 }
 
@@ -59,10 +59,18 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 	}
 }
 
+// What Badger says at once when the work of a goroutine has failed (db.go and levels.go
+// of v4.9.6). The goroutine that compacts says it before it lets go of the tables that
+// it was to replace, so none but it could compact these again.
+const (
+	saidFlushFailed   = "error flushing memtable"
+	saidCompactFailed = "[Compactor: %d] LOG Compact FAILED"
+)
+
 // stop poisons the store and parks the goroutine, which Badger would use to try
 // again; the process is about to end.
-func (l *badgerLog) stop(format string, args []any) {
-	l.store.fail(&backgroundError{what: title(format), cause: cause(args)})
+func (l *badgerLog) stop(what string, args []any) {
+	l.store.fail(&backgroundError{what: what, cause: cause(args)})
 	select {}
 }
 

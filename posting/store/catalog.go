@@ -109,12 +109,12 @@ func (c *catalog) refresh(dir string) error {
 	if err != nil {
 		return err
 	}
-	list, _, err := replayList(filepath.Join(dir, badger.ManifestFilename))
+	list, err := readList(filepath.Join(dir, badger.ManifestFilename))
 	if err != nil {
 		return err
 	}
-	tables := make(map[uint64]tableFile, len(list.Tables))
-	for id := range list.Tables {
+	tables := make(map[uint64]tableFile, len(list.tables))
+	for id := range list.tables {
 		t, ok := known[id]
 		if !ok {
 			if t, err = identifyTable(tablePath(dir, id)); err != nil {
@@ -124,15 +124,4 @@ func (c *catalog) refresh(dir string) error {
 		tables[id] = t
 	}
 	return c.write(tables)
-}
-
-// replayList reads Badger's list of tables, and where it ends: what follows is
-// an append that was cut short.
-func replayList(path string) (list badger.Manifest, end int64, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return list, 0, err
-	}
-	defer f.Close()
-	return badger.ReplayManifestFile(f, 0, badger.DefaultOptions("").WithLogger(nil))
 }

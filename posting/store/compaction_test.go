@@ -206,7 +206,7 @@ func TestAFailedFlushStopsTheStore(t *testing.T) {
 			acked = n
 		}
 	}
-	if !strings.Contains(err.Error(), "flushing memtable") || !strings.Contains(err.Error(), "file exists") {
+	if !strings.Contains(err.Error(), "flushing a memtable") || !strings.Contains(err.Error(), "file exists") {
 		t.Errorf("Apply = %v", err)
 	}
 	stacks := make([]byte, 1<<20)

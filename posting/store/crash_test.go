@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mizan/internal/mapfault"
 )
 
 // childVariable makes the test binary open a store and write to it until it is
@@ -19,7 +21,14 @@ const childVariable = "MIZAN_STORE_CHILD"
 
 func TestMain(m *testing.M) {
 	if order := os.Getenv(childVariable); order != "" {
-		if err := child(order); err != nil {
+		err := mapfault.Exit(1, "failed "+mapFault)
+		if err == nil {
+			err = failSyncsOf(os.Getenv(faultVariable))
+		}
+		if err == nil {
+			err = child(order)
+		}
+		if err != nil {
 			fmt.Println("failed", err)
 			os.Exit(1)
 		}
@@ -27,6 +36,15 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// memTableVariable is the size of a child's memtables in bytes; without it minMemTable.
+const memTableVariable = "MIZAN_STORE_MEMTABLE"
+
+// mapFault is what a child says when a mapped file of it could not be written.
+const mapFault = "a mapped file could not be written: no space left"
+
+// closeVariable has the child close the store after its last group.
+const closeVariable = "MIZAN_STORE_CLOSE"
 
 // childStory is the history that children write.
 func childStory(seed uint64, keys int) story {
@@ -47,7 +65,13 @@ func child(order string) error {
 	if _, err := fmt.Sscan(order, &seed, &keys, &last, &dir); err != nil {
 		return err
 	}
-	s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet})
+	memTable := int64(minMemTable)
+	if text := os.Getenv(memTableVariable); text != "" {
+		if _, err := fmt.Sscan(text, &memTable); err != nil {
+			return err
+		}
+	}
+	s, err := Open(Options{Dir: dir, MemTable: memTable, Log: quiet})
 	if err != nil {
 		return err
 	}
@@ -64,6 +88,9 @@ func child(order string) error {
 		fmt.Println("applied", n)
 	}
 	fmt.Println("done")
+	if os.Getenv(closeVariable) != "" {
+		return s.Close()
+	}
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
@@ -74,18 +101,24 @@ type process struct {
 	lines chan string // what it says; closed at its end
 	acked uint64
 
-	failed string // why it ended by itself
+	failed string   // why it ended by itself
+	said   []string // all other lines, also of a crash
 }
 
 func startChild(t testing.TB, dir string, st story, last uint64) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(os.Args[0]), lines: make(chan string, 1000)}
-	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d %s", childVariable, st.seed, st.keys, last, dir))
-	p.cmd.Stderr = os.Stderr
+	return start(t, exec.Command(os.Args[0]), fmt.Sprintf("%s=%d %d %d %s", childVariable, st.seed, st.keys, last, dir))
+}
+
+func start(t testing.TB, cmd *exec.Cmd, env ...string) *process {
+	t.Helper()
+	p := &process{cmd: cmd, lines: make(chan string, 1000)}
+	p.cmd.Env = append(os.Environ(), env...)
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.cmd.Stderr = p.cmd.Stdout
 	if _, err := p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +149,9 @@ func (p *process) take(t testing.TB, line string) {
 	if reason, failed := strings.CutPrefix(line, "failed "); failed {
 		p.failed = reason
 	}
-	_, _ = fmt.Sscanf(line, "applied %d", &p.acked) // other lines say no number
+	if _, err := fmt.Sscanf(line, "applied %d", &p.acked); err != nil && line != "opened" && line != "done" {
+		p.said = append(p.said, line)
+	}
 }
 
 // untilChanges waits until the directory has changed n times, or the child says
@@ -170,7 +205,11 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 // audit opens what a kill has left and compares all of it with the history.
 func audit(t *testing.T, dir string, st story, m model, from, acked uint64) (last uint64) {
 	t.Helper()
-	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	return auditOf(t, open(t, Options{Dir: dir, MemTable: minMemTable}), st, m, from, acked)
+}
+
+func auditOf(t *testing.T, s *Store, st story, m model, from, acked uint64) (last uint64) {
+	t.Helper()
 	last, _ = s.LastGroup()
 	if last < acked {
 		t.Fatalf("the last group is %d, acknowledged were %d", last, acked)

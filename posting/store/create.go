@@ -26,6 +26,9 @@ func (s *Store) createIfNew() error {
 	if err := s.nothingLost(); err != nil {
 		return err
 	}
+	if err := s.nothingRemains(); err != nil {
+		return err
+	}
 	if err := s.roomToCreate(); err != nil {
 		return err
 	}
@@ -96,7 +99,7 @@ func (s *Store) bootstrap(path string) error {
 	if err == nil {
 		err = txn.CommitAt(version(0), nil)
 	}
-	if closeErr := db.Close(); err == nil {
+	if closeErr := s.closeBadger(db); err == nil {
 		err = closeErr
 	}
 	return err

@@ -287,7 +287,7 @@ func dropTree(t *testing.T, dir string) {
 
 func TestAMissingFileIsDetectedOrHarmless(t *testing.T) {
 	sp := grow(t, seed(t), 300, false)
-	list, _, err := replayList(filepath.Join(sp.dir, storeName, "MANIFEST"))
+	list, err := readList(filepath.Join(sp.dir, storeName, "MANIFEST"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestAMissingFileIsDetectedOrHarmless(t *testing.T) {
 			t.Errorf("%s: %v", name, wrong)
 		}
 		id, table := fileID(filepath.Base(name), tableSuffix)
-		_, listed := list.Tables[id]
+		_, listed := list.tables[id]
 		needed := table && listed || kind(name) == "MANIFEST" || kind(name) == "HEAD"
 		if needed && refused == nil {
 			t.Errorf("%s is gone, and the store opened", name)

@@ -15,12 +15,22 @@ var (
 	// ErrNewerSchema says that a newer release has written the store.
 	ErrNewerSchema = errors.New("the store was written by a newer release")
 
+	// ErrOlderSchema says that the store has rows of forms that this release does not
+	// read. No release before the first one is migrated from.
+	ErrOlderSchema = errors.New("the store was written by an older release, whose rows this one does not read")
+
 	// ErrNoSpace says that the disk has too little room to open or to write.
 	ErrNoSpace = errors.New("not enough free space on the disk")
 
 	// ErrClosed is the answer of a store that was closed.
 	ErrClosed = errors.New("the store is closed")
 )
+
+// IsOtherSchema tells whether an error is that a store, or a backup of one, was
+// written by a release whose rows this one does not read.
+func IsOtherSchema(err error) bool {
+	return errors.Is(err, ErrNewerSchema) || errors.Is(err, ErrOlderSchema)
+}
 
 // DamageError says that what the disk holds is not what was written to it.
 type DamageError struct {

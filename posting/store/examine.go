@@ -16,8 +16,8 @@ import (
 // survey is what an examination of Badger's directory has found.
 type survey struct {
 	last     uint64 // the greatest version that is wholly there
-	list     badger.Manifest
-	listEnd  int64 // where the list of tables ends
+	list     *tableList
+	listEnd  int64 // where it ends after clean
 	tables   map[uint64]tableFile
 	logs     []walLog
 	logBytes uint64   // of the logs, as they will be written into tables
@@ -28,14 +28,26 @@ type survey struct {
 // versions in them have no gap and end where HEAD says.
 func (s *Store) examine(known mark, slots int) (*survey, error) {
 	found, err := surveyFiles(s.path)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.examined(found, known, slots)
 	}
+	var damage *DamageError
+	switch {
+	case err == nil && found.list.void != 0:
+		s.log.Warn("a table that was never finished is left out of Badger's list; its rows are in its log, or in the tables before it", "table", found.list.void)
+	case errors.As(err, &damage) && found != nil && found.list.void != 0:
+		// Without the table the rest does not fit together: so that is what is wrong.
+		return nil, damaged(tablePath(s.path, found.list.void), "it is missing")
+	}
+	return found, err
+}
+
+func (s *Store) examined(found *survey, known mark, slots int) error {
 	if err := s.compareCatalog(found); err != nil {
-		return nil, err
+		return err
 	}
 	if found.last == 0 {
-		return nil, damaged(s.path, "nothing is in it, not even its schema version")
+		return damaged(s.path, "nothing is in it, not even its schema version")
 	}
 	behind := uint64(1) // a crash between the commit and HEAD
 	if slots == 1 {
@@ -43,11 +55,11 @@ func (s *Store) examine(known mark, slots int) (*survey, error) {
 	}
 	switch last := found.last - 1; {
 	case last < known.n:
-		return nil, damaged(s.path, "group %d was acknowledged, but the last one found is %d", known.n, last)
+		return damaged(s.path, "group %d was acknowledged, but the last one found is %d", known.n, last)
 	case last > known.n+behind:
-		return nil, damaged(filepath.Join(s.options.Dir, headName), "it knows group %d, but the store has group %d", known.n, last)
+		return damaged(filepath.Join(s.options.Dir, headName), "it knows group %d, but the store has group %d", known.n, last)
 	}
-	return found, nil
+	return nil
 }
 
 // compareCatalog refuses a table that is not the one that once had its number.
@@ -67,6 +79,7 @@ func (s *Store) compareCatalog(found *survey) error {
 	return nil
 }
 
+// surveyFiles reads every file. With an error it returns what it had read before.
 func surveyFiles(dir string) (*survey, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -90,7 +103,7 @@ func surveyFiles(dir string) (*survey, error) {
 	slices.Sort(logs)
 	for _, id := range logs {
 		if err := found.readLog(dir, id, flushed); err != nil {
-			return nil, err
+			return found, err
 		}
 	}
 	return found, nil
@@ -101,7 +114,7 @@ func surveyFiles(dir string) (*survey, error) {
 // they can't be damaged; left, a flipped bit in one could keep the store shut.
 func holdsNothing(name string) bool {
 	return strings.HasSuffix(name, ".vlog") || name == "DISCARD" || strings.HasPrefix(name, "KEYREGISTRY") ||
-		strings.HasPrefix(name, "REWRITE-") || name == "MANIFEST-REWRITE"
+		strings.HasPrefix(name, "REWRITE-") || name == "MANIFEST-REWRITE" || name == badger.ManifestFilename+unfinished
 }
 
 // readLog adds a log to the survey. Logs are flushed in order, so one whose
@@ -130,7 +143,7 @@ func (found *survey) readLog(dir string, id, flushed uint64) error {
 // readTables checks the list of tables and every table in it.
 func (found *survey) readTables(dir string) (flushed uint64, err error) {
 	path := filepath.Join(dir, badger.ManifestFilename)
-	found.list, found.listEnd, err = replayList(path)
+	found.list, err = readList(path)
 	var errno syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -140,16 +153,17 @@ func (found *survey) readTables(dir string) (flushed uint64, err error) {
 	case err != nil:
 		return 0, damaged(path, "%s", lastCause(err))
 	}
-	found.tables = make(map[uint64]tableFile, len(found.list.Tables))
-	return found.checkTables(dir, found.list)
+	found.list.leaveOut(dir)
+	found.tables = make(map[uint64]tableFile, len(found.list.tables))
+	return found.checkTables(dir)
 }
 
 // clean makes durable what was found, for it may only be in the page cache of
-// a machine whose last process was killed. Then it removes what holds nothing,
-// and cuts off what follows the last whole group in a log: Badger would take
-// the length of a torn row at its word and ask for gigabytes of memory.
-func (found *survey) clean(dir string) error {
-	if err := syncFile(filepath.Join(dir, badger.ManifestFilename)); err != nil {
+// a machine whose last process was killed, or met a sync that failed. Then it removes
+// what holds nothing, and cuts off what follows the last whole group in a log: Badger
+// would take the length of a torn row at its word and ask for gigabytes of memory.
+func (found *survey) clean(dir string) (err error) {
+	if found.listEnd, err = found.list.write(filepath.Join(dir, badger.ManifestFilename)); err != nil {
 		return err
 	}
 	for _, l := range found.logs {
@@ -158,7 +172,7 @@ func (found *survey) clean(dir string) error {
 				return err
 			}
 		}
-		if err := syncFile(l.path); err != nil {
+		if err := rewrite(l.path); err != nil {
 			return err
 		}
 	}
@@ -166,9 +180,38 @@ func (found *survey) clean(dir string) error {
 		return err
 	}
 	for _, name := range found.spare {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		// The list was just written under the name of one that a kill had left.
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return syncDir(dir)
+}
+
+// rewrite makes the content of a file durable whatever became of earlier syncs. After a
+// sync has failed the kernel holds what it could not write as if it were on the disk,
+// and later syncs say that all is well. So every byte is written once more.
+func rewrite(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, 1<<20)
+	for at := int64(0); err == nil; {
+		var n int
+		n, err = f.ReadAt(buf, at)
+		if n > 0 {
+			if _, failed := f.WriteAt(buf[:n], at); failed != nil {
+				err = failed
+			}
+		}
+		at += int64(n)
+	}
+	if err = ignoreEOF(err); err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // headMagic begins each slot; its last letter is the version of the format.
-var headMagic = []byte("mizanHD1")
+var headMagic = []byte("mizanHD2")
 
 // head is the small file beside the store that knows the last durable group.
 // Badger opens without an error after it lost the end of one of its logs; only
@@ -25,6 +25,7 @@ var headMagic = []byte("mizanHD1")
 // page of its own, so that a torn write leaves the other slot.
 type head struct {
 	f   *os.File
+	id  identity // stands in each slot
 	buf [slotSize]byte
 }
 
@@ -43,20 +44,21 @@ func openHead(path string) (*head, error) {
 	return &head{f: f}, nil
 }
 
-// read returns the newer of the valid slots, and how many are valid.
+// read returns the newer of the valid slots, and how many are valid. What it says of the
+// store's identity is kept for what is written.
 func (h *head) read() (newest mark, valid int, err error) {
 	for slot := range int64(2) {
 		n, err := h.f.ReadAt(h.buf[:], slot*slotSize)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return mark{}, 0, err
 		}
-		m, ok := parseSlot(h.buf[:n])
+		m, id, ok := parseSlot(h.buf[:n])
 		if !ok || m.n%2 != uint64(slot) && m.n != 0 {
 			continue
 		}
 		valid++
-		if m.n >= newest.n {
-			newest = m
+		if valid == 1 || m.n > newest.n {
+			newest, h.id = m, id
 		}
 	}
 	return newest, valid, nil
@@ -64,7 +66,7 @@ func (h *head) read() (newest mark, valid int, err error) {
 
 // write makes m durable in the slot whose turn it is.
 func (h *head) write(m mark) error {
-	fillSlot(h.buf[:], m)
+	fillSlot(h.buf[:], m, h.id)
 	if _, err := h.f.WriteAt(h.buf[:], int64(m.n%2)*slotSize); err != nil {
 		return err
 	}
@@ -76,35 +78,44 @@ func (h *head) write(m mark) error {
 
 func (h *head) close() error { return h.f.Close() }
 
-func fillSlot(buf []byte, m mark) {
+func fillSlot(buf []byte, m mark, id identity) {
 	clear(buf)
-	n := copy(buf, headMagic)
-	binary.BigEndian.PutUint64(buf[n:], m.n)
-	copy(buf[n+8:], m.hash[:])
+	b := append(buf[:0], headMagic...)
+	b = binary.BigEndian.AppendUint64(b, m.n)
+	b = append(b, m.hash[:]...)
+	b = append(b, id.first[:]...)
+	_ = append(b, id.keyring[:]...) // a slot has room for much more
 	binary.BigEndian.PutUint32(buf[slotSum:], crc32.Checksum(buf[:slotSum], castagnoli))
 }
 
-func parseSlot(buf []byte) (m mark, ok bool) {
+func parseSlot(buf []byte) (m mark, id identity, ok bool) {
 	if len(buf) != slotSize || !bytes.HasPrefix(buf, headMagic) ||
 		crc32.Checksum(buf[:slotSum], castagnoli) != binary.BigEndian.Uint32(buf[slotSum:]) {
-		return m, false
+		return m, id, false
 	}
-	m.n = binary.BigEndian.Uint64(buf[len(headMagic):])
-	copy(m.hash[:], buf[len(headMagic)+8:])
-	return m, true
+	b := buf[len(headMagic):]
+	m.n = binary.BigEndian.Uint64(b)
+	b = b[8:]
+	b = b[copy(m.hash[:], b):]
+	b = b[copy(id.first[:], b):]
+	copy(id.keyring[:], b)
+	return m, id, true
 }
 
 // createHead writes a HEAD for a store without groups: whole, or not at all.
 func createHead(path string) error {
 	buf := make([]byte, 2*slotSize)
-	fillSlot(buf[:slotSize], mark{})
-	fillSlot(buf[slotSize:], mark{})
+	fillSlot(buf[:slotSize], mark{}, identity{})
+	fillSlot(buf[slotSize:], mark{}, identity{})
 	return writeWhole(path, buf)
 }
 
+// unfinished ends the name of a file that is being written and will replace another.
+const unfinished = ".new"
+
 // writeWhole replaces a file so that a crash leaves the old or the new content.
 func writeWhole(path string, content []byte) error {
-	next := path + ".new"
+	next := path + unfinished
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func TestATornMarkLeavesTheOneBefore(t *testing.T) {
 		}
 	}
 	half := make([]byte, slotSize)
-	fillSlot(half, markOf(5))
+	fillSlot(half, markOf(5), identity{})
 	if _, err := h.f.WriteAt(half[:slotSize/2], slotSize); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestNoFlippedBitOfHeadIsBelieved(t *testing.T) {
 func TestASlotOutOfPlaceIsNotValid(t *testing.T) {
 	h := newHead(t)
 	b := make([]byte, slotSize)
-	fillSlot(b, markOf(3)) // odd groups stand in the second slot
+	fillSlot(b, markOf(3), identity{}) // odd groups stand in the second slot
 	if _, err := h.f.WriteAt(b, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func (l *Loader) finish() error {
 		return fmt.Errorf("store: loading %s: %s", s.path, lastCause(err))
 	}
 	l.tables = nil
-	if err := s.closeBadger(); err != nil {
+	if err := s.closeBadger(s.db); err != nil {
 		return fmt.Errorf("store: loading %s: %s", s.path, lastCause(err))
 	}
 	s.db = nil
@@ -171,10 +171,11 @@ func (l *Loader) settle() error {
 		return err
 	}
 	buf := make([]byte, 2*slotSize)
-	slot := func(m mark) { fillSlot(buf[int(m.n%2)*slotSize:][:slotSize], m) }
+	id := identity{first: l.check.first}
+	slot := func(m mark) { fillSlot(buf[int(m.n%2)*slotSize:][:slotSize], m, id) }
 	end := l.check.end
 	slot(mark{})
-	fillSlot(buf[slotSize:], mark{})
+	fillSlot(buf[slotSize:], mark{}, id)
 	if end.n > 0 {
 		slot(mark{end.n - 1, l.check.before})
 		slot(end)
@@ -200,7 +201,7 @@ func (l *Loader) Abandon() {
 		l.tables = nil
 	}
 	if s.db != nil {
-		if err := s.closeBadger(); err != nil {
+		if err := s.closeBadger(s.db); err != nil {
 			s.log.Warn("closing after a failed load", "error", lastCause(err))
 		}
 		s.db = nil

@@ -21,11 +21,11 @@ const (
 	buildName = "store.new"
 
 	schemaKey = "mschema"
-	schema    = 3 // since notices: who doesn't know them would not deliver what was promised
+	schema    = 4 // events have the hashes of what was stored with them
 )
 
 // Open opens the store in o.Dir, or makes a new one if there is none. Errors:
-// ErrLocked, ErrNewerSchema, ErrNoSpace, ErrUnfinished, *DamageError, or an I/O error that
+// ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrNoSpace, ErrUnfinished, *DamageError, or an I/O error that
 // names the path. Before Badger may touch its files, every one of them is
 // examined: Badger deletes what a shortened list of tables no longer names, and
 // opens without a word after it has lost the end of a log.
@@ -82,7 +82,13 @@ func (s *Store) open() error {
 	if err := s.checkGroups(known); err != nil {
 		return err
 	}
-	return s.takeOver()
+	if err := s.recognise(); err != nil {
+		return err
+	}
+	if err := s.takeOver(); err != nil {
+		return err
+	}
+	return s.failure() // Badger has begun to make tables of its logs
 }
 
 // makeReady examines what is there, under the lock that Badger will take, and
@@ -195,9 +201,9 @@ func (s *Store) checkSchema() error {
 	case !found || len(value) != 1 || value[0] == 0:
 		return damaged(s.path, "it has no schema version")
 	case value[0] < schema:
-		s.older = true
+		return fmt.Errorf("store: %s: %w: schema %d, and this one reads %d", s.path, ErrOlderSchema, value[0], schema)
 	case value[0] > schema:
-		return fmt.Errorf("store: %s: %w: schema %d, and this one knows %d", s.path, ErrNewerSchema, value[0], schema)
+		return fmt.Errorf("store: %s: %w: schema %d, and this one reads %d", s.path, ErrNewerSchema, value[0], schema)
 	}
 	return nil
 }
@@ -276,7 +282,7 @@ func (s *Store) rewriteHead() error {
 // read from its logs when it is closed; that is no harm, for it was durable.
 func (s *Store) abandon() {
 	if s.db != nil {
-		if err := s.closeBadger(); err != nil {
+		if err := s.closeBadger(s.db); err != nil {
 			s.log.Warn("closing after a failed open", "error", lastCause(err))
 		}
 		s.tables.busy.Wait()

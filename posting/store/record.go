@@ -18,25 +18,34 @@ type Envelope struct {
 	Finished ledger.Micros
 	Parts    uint64 // rows that follow with the rest of a long payload
 	Number   uint64 // from a sequence; 0: none
+
+	// Sealed is the SHA-256 of the record's sealed row; zero: it has none. So the
+	// hash of the record proves the ciphertext too.
+	Sealed ledger.Hash
 }
 
 // MaxPart is how much of a payload one row holds.
 const MaxPart = 96 << 10
 
-// The versions that begin a record row: of one without a number, and with one.
+// The first byte of a record's row: its form, and which fields follow that most
+// records do not have.
 const (
-	envelopeVersion  = 1
-	envelopeNumbered = 2
+	recordForm   = 1
+	recordNumber = 1 << 1
+	recordSealed = 1 << 2
 )
 
 // EncodeRecord appends a record's row: the envelope and the payload, of a long
 // payload its first MaxPart bytes.
 func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
-	version := byte(envelopeVersion)
+	form := byte(recordForm)
 	if e.Number != 0 {
-		version = envelopeNumbered
+		form |= recordNumber
 	}
-	dst = append(dst, version)
+	if e.Sealed != (ledger.Hash{}) {
+		form |= recordSealed
+	}
+	dst = append(dst, form)
 	dst = binary.AppendUvarint(dst, e.Version)
 	dst = binary.AppendUvarint(dst, e.LastSeq)
 	dst = binary.AppendUvarint(dst, uint64(e.Started))
@@ -49,6 +58,9 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 	if e.Number != 0 {
 		dst = binary.AppendUvarint(dst, e.Number)
 	}
+	if e.Sealed != (ledger.Hash{}) {
+		dst = append(dst, e.Sealed[:]...)
+	}
 	return append(dst, payload...)
 }
 
@@ -56,8 +68,8 @@ func EncodeRecord(dst []byte, e Envelope, payload []byte) []byte {
 // whole if the envelope has Parts.
 func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	r := reader{src: row}
-	version := r.byte()
-	if version != envelopeVersion && version != envelopeNumbered {
+	form := r.byte()
+	if form&recordForm == 0 || form&^(recordForm|recordNumber|recordSealed) != 0 {
 		return e, nil, false
 	}
 	e.Version = r.uvarint()
@@ -69,8 +81,11 @@ func DecodeRecord(row []byte) (e Envelope, payload []byte, ok bool) {
 	e.Settled = r.uvarint()
 	e.Finished = ledger.Micros(r.uvarint())
 	e.Parts = r.uvarint()
-	if version == envelopeNumbered {
+	if form&recordNumber != 0 {
 		e.Number = r.uvarint()
+	}
+	if form&recordSealed != 0 {
+		copy(e.Sealed[:], r.take(len(e.Sealed)))
 	}
 	return e, r.src, !r.bad
 }

@@ -53,7 +53,7 @@ func slots(t *testing.T, dir string, marks ...*mark) {
 	buf := make([]byte, 2*slotSize)
 	for i, m := range marks {
 		if m != nil {
-			fillSlot(buf[i*slotSize:(i+1)*slotSize], *m)
+			fillSlot(buf[i*slotSize:(i+1)*slotSize], *m, identity{})
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, headName), buf, 0o600); err != nil {
@@ -187,8 +187,10 @@ func TestATableOfAnotherStoreIsRefused(t *testing.T) {
 	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || damage.Path != paths[0] {
 		t.Errorf("Open = %v, want a *DamageError of %s", err, paths[0])
 	}
-	remove(t, filepath.Join(dirs[0], catalogName)) // the one that noticed
-	closeStore(t, open(t, Options{Dir: dirs[0], MemTable: minMemTable}))
+	remove(t, filepath.Join(dirs[0], catalogName)) // the one that noticed: now the first group is not HEAD's
+	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || damage.Path != filepath.Join(dirs[0], headName) {
+		t.Errorf("without %s: Open = %v, want a *DamageError of %s", catalogName, err, headName)
+	}
 }
 
 // forge changes a row behind the store's back, at the version of group n.

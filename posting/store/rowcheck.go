@@ -12,6 +12,7 @@ type RowCheck struct {
 	last   []byte   // the key added last
 	end    mark     // the last group whose row was added
 	before [32]byte // the hash of the one before
+	first  [32]byte // the hash of group 1
 	newest uint64   // group of any row
 }
 
@@ -45,6 +46,9 @@ func (c *RowCheck) group(key, value []byte) error {
 		return fmt.Errorf("store: group %d is missing, or does not follow group %d", c.end.n+1, c.end.n)
 	}
 	c.before, c.end = c.end.hash, mark{r.n, r.hash()}
+	if r.n == 1 {
+		c.first = c.end.hash
+	}
 	return nil
 }
 

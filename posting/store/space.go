@@ -145,6 +145,7 @@ func (s *Store) buildRoom() uint64 { return 4 * uint64(max(baseTable, s.options.
 // file handles: Badger would drop the error, and the table (see tally). Handles are
 // scarce when too many connections are open, so that is no reason to stop.
 func (s *Store) gate() {
+	s.parkIfFailed()
 	s.pace()
 	reason := s.gateClosed()
 	if reason == nil {
@@ -158,9 +159,18 @@ func (s *Store) gate() {
 			s.fail(reason) // a group may be waiting for this compaction already
 		}
 		time.Sleep(gatePause)
+		s.parkIfFailed()
 		reason = s.gateClosed()
 	}
 	s.log.Info("compaction goes on")
+}
+
+// parkIfFailed lets no compactor begin another table after a failure: the process is
+// about to end.
+func (s *Store) parkIfFailed() {
+	if s.failure() != nil {
+		select {}
+	}
 }
 
 // stalled says that no memtable can be flushed until level 0 is compacted, and

@@ -29,6 +29,31 @@ func smallDisk(t *testing.T, mib int) (dir string) {
 	return dir
 }
 
+// smallExt4 makes an ext4 of so many MiB in a file and mounts it. Unlike a disk in memory
+// it gives out blocks late, and takes some for itself.
+func smallExt4(t *testing.T, mib int) (dir string) {
+	t.Helper()
+	image := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(image, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(image, int64(mib)<<20); err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	for _, command := range [][]string{{"mkfs.ext4", "-q", "-F", image}, {"mount", "-o", "loop", image, dir}} {
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("NOT TRIED: an ext4 cannot be mounted here (it takes root and loop devices): %v: %s", err, out)
+		}
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
+	return dir
+}
+
 // enlarge gives a mounted file system another size.
 func enlarge(t *testing.T, dir string, mib int) {
 	t.Helper()
@@ -113,6 +138,69 @@ func TestAFullDiskIsNotOpened(t *testing.T) {
 		remove(t, ballast)
 	}
 	audit(t, data, st, make(model), 0, acked)
+}
+
+// TestADiskThatAnotherProcessFills takes the last room of an ext4 while the store writes a
+// table through a memory map, which it had seen room for. It ends with one line, and goes
+// on when there is room.
+func TestADiskThatAnotherProcessFills(t *testing.T) {
+	st, dir := childStory(seed(t), manyKeys), smallExt4(t, 500)
+	t.Setenv(memTableVariable, fmt.Sprint(DefaultMemTable)) // the larger, the longer it is written
+	faults := 0
+	for round := range 2 {
+		data, ballast := filepath.Join(dir, fmt.Sprint("data", round)), filepath.Join(dir, "ballast")
+		p := startChild(t, data, st, 1<<40)
+		p.until(t, "opened")
+		for before := tables(data); tables(data) == before; { // until a flush has begun
+			select {
+			case line := <-p.lines:
+				p.take(t, line)
+			default:
+			}
+		}
+		occupyAll(t, ballast)
+		p.until(t, "")
+		err := p.cmd.Wait()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 || len(p.said) != 1 || !strings.Contains(p.failed, "space") {
+			t.Fatalf("the child ended with %v, and said %.2000q", err, p.said)
+		}
+		if strings.Contains(p.failed, mapFault) {
+			faults++
+		}
+		remove(t, ballast)
+		auditOf(t, open(t, Options{Dir: data}), st, make(model), 0, p.acked)
+		dropTree(t, data)
+	}
+	t.Logf("%d of 2 ended by a fault in a mapped file", faults)
+}
+
+// tables counts the tables that there are, also those that are being written.
+func tables(data string) int {
+	names, _ := filepath.Glob(filepath.Join(data, storeName, "*"+tableSuffix)) // the pattern is sound
+	return len(names)
+}
+
+// occupyAll takes every block that is free, at once.
+func occupyAll(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	at := int64(0)
+	for piece := int64(256 << 20); piece >= 4096; {
+		switch err := syscall.Fallocate(int(f.Fd()), 0, at, piece); {
+		case errors.Is(err, syscall.ENOSPC):
+			piece /= 2
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			t.Fatal(err)
+		default:
+			at += piece
+		}
+	}
 }
 
 // A group that fits is refused if the table of its memtable would not.

@@ -25,10 +25,14 @@ const (
 
 // Options say where the store is and how it behaves.
 type Options struct {
-	Dir      string       // holds store/, HEAD, TABLES and LOCK; made if absent
+	Dir      string       // holds store/, HEAD, IDENTITY, TABLES and LOCK; made if absent
 	MinFree  uint64       // bytes; below it LowSpace is true
 	MemTable int64        // bytes; 0: DefaultMemTable
 	Log      *slog.Logger // nil: slog.Default
+
+	// Remains are names of files that others put into Dir when there is a store. Where
+	// one of them is and no store, none is made: ErrRemains.
+	Remains []string
 
 	Unfinished bool // open what has UnfinishedName in it: a restore's own look at what it made
 }
@@ -44,7 +48,6 @@ type Store struct {
 	lock     *os.File
 	tally    *tally
 	tables   catalog
-	older    bool // the schema stored is an older one: the next group writes this one
 	maxRows  int
 	maxBytes int
 
@@ -134,6 +137,12 @@ func (s *Store) apply(g *Group) error {
 		return err
 	}
 	next := mark{g.n, g.Seal()}
+	if g.n == 1 {
+		s.head.id.first = next.hash
+		if err := s.writeIdentity(); err != nil {
+			return err
+		}
+	}
 	if err := s.head.write(next); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
@@ -148,9 +157,6 @@ func (s *Store) apply(g *Group) error {
 func (s *Store) commit(g *Group) error {
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
 	err := g.fill(txn)
-	if err == nil && s.older {
-		err = txn.SetEntry(schemaEntry(schema))
-	}
 	if err != nil {
 		txn.Discard()
 		return fmt.Errorf("store: %w", err)
@@ -164,7 +170,6 @@ func (s *Store) commit(g *Group) error {
 		if err != nil {
 			return fmt.Errorf("store: %s: %s", s.path, lastCause(err))
 		}
-		s.older = false
 		return nil
 	case <-s.dead:
 		return s.failure()
@@ -197,6 +202,13 @@ func (s *Store) fail(err error) {
 		s.log.Error("the store takes no more writes", "error", err)
 	}
 }
+
+// Failed is closed when the store has failed for good: the process has to end, whether
+// or not there is anything to write. Failure says why.
+func (s *Store) Failed() <-chan struct{} { return s.dead }
+
+// Failure is why the store takes no more writes; nil if it does.
+func (s *Store) Failure() error { return s.failure() }
 
 func (s *Store) failure() error {
 	if err := s.broken.Load(); err != nil {
@@ -237,12 +249,12 @@ func (s *Store) Close() error {
 
 // closeBadger flushes the memtables and ends Badger, unless it has failed, or
 // fails in doing so: then it would wait for ever.
-func (s *Store) closeBadger() error {
+func (s *Store) closeBadger(db *badger.DB) error {
 	if err := s.failure(); err != nil {
 		return err
 	}
 	done := make(chan error, 1)
-	go func() { done <- s.db.Close() }()
+	go func() { done <- db.Close() }()
 	select {
 	case err := <-done:
 		return err
@@ -252,7 +264,7 @@ func (s *Store) closeBadger() error {
 }
 
 func (s *Store) closeFiles() error {
-	err := s.closeBadger()
+	err := s.closeBadger(s.db)
 	if s.failure() != nil {
 		return err
 	}

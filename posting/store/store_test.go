@@ -4,15 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/dgraph-io/badger/v4"
 )
 
 // set applies one group of rows.
@@ -312,24 +309,6 @@ func filesOf(t *testing.T, dir string) (files []string) {
 		t.Fatal(err)
 	}
 	return files
-}
-
-func TestANewerSchemaIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, Options{Dir: dir})
-	txn := s.db.NewTransactionAt(math.MaxUint64, true)
-	defer txn.Discard()
-	key := []byte(schemaKey)
-	if err := txn.SetEntry(badger.NewEntry(key, sealValue(key, []byte{schema + 1}))); err != nil {
-		t.Fatal(err)
-	}
-	if err := txn.CommitAt(version(0), nil); err != nil {
-		t.Fatal(err)
-	}
-	closeStore(t, s)
-	if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, ErrNewerSchema) {
-		t.Errorf("Open = %v, want ErrNewerSchema", err)
-	}
 }
 
 func TestADirectoryThatCannotBeMadeIsNamed(t *testing.T) {

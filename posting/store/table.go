@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/fb"
 )
 
@@ -33,7 +32,7 @@ type tableFile struct {
 
 // checkTables checks every table that the list names. Badger would stop the
 // process with a stack trace on some damage, and on some it would not notice.
-func (found *survey) checkTables(dir string, list badger.Manifest) (flushed uint64, err error) {
+func (found *survey) checkTables(dir string) (flushed uint64, err error) {
 	ids := make(chan uint64)
 	var (
 		mu    sync.Mutex
@@ -56,7 +55,7 @@ func (found *survey) checkTables(dir string, list badger.Manifest) (flushed uint
 			}
 		})
 	}
-	for id := range list.Tables {
+	for id := range found.list.tables {
 		ids <- id
 	}
 	close(ids)

@@ -97,11 +97,8 @@ func (t *tally) read() error {
 	return nil
 }
 
-// manifestHeader is the magic and the versions at the beginning of the list.
-const manifestHeader = 8
-
 func (t *tally) readOn() error {
-	var head [8]byte
+	var head [recordHead]byte
 	for {
 		if _, err := t.list.ReadAt(head[:], t.at); err != nil {
 			return ignoreEOF(err)

@@ -42,7 +42,7 @@ func TestThePageHasEveryTypeThatIsSent(t *testing.T) {
 	t.Parallel()
 	var sent []string
 	for n := byte(0); ; n++ {
-		status, told := payment.ToldStatus(n)
+		status, told := payment.NotifiedStatus(n)
 		if !told {
 			break
 		}

@@ -52,7 +52,7 @@ func (a *authority) vouch(itself bool, change func(*x509.Certificate)) tls.Certi
 		a.t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(2), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(46 * time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	change(template)
@@ -113,10 +113,12 @@ func TestABrokenCertificateIsAFailureWithItsReason(t *testing.T) {
 		certificate tls.Certificate
 		failure     string
 	}{
-		"self-signed":        {a.vouch(true, asItIs), "TLS: certificate of an unknown authority"},
-		"a stranger's":       {stranger.vouch(false, asItIs), "TLS: certificate of an unknown authority"},
-		"expired":            {a.vouch(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
-		"not valid yet":      {a.vouch(false, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }), "TLS: certificate out of its time"},
+		"self-signed":  {a.vouch(true, asItIs), "TLS: certificate of an unknown authority"},
+		"a stranger's": {stranger.vouch(false, asItIs), "TLS: certificate of an unknown authority"},
+		"expired":      {a.vouch(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
+		"not valid yet": {a.vouch(false, func(c *x509.Certificate) {
+			c.NotBefore, c.NotAfter = time.Now().Add(24*time.Hour), time.Now().Add(47*time.Hour)
+		}), "TLS: certificate out of its time"},
 		"of another address": {a.vouch(false, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} }), "TLS: certificate of another name"},
 		"of another name":    {a.vouch(false, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"shop.example"} }), "TLS: certificate of another name"},
 		"of a client":        {a.vouch(false, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), "TLS: certificate not valid"},

@@ -5,6 +5,7 @@ import (
 
 	"mizan/actors"
 	"mizan/internal/assert"
+	"mizan/internal/secret"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 )
@@ -13,6 +14,7 @@ const (
 	delay           = 5 * time.Second  // until a slow rail has charged, or returned
 	timeOut         = 10 * time.Second // until an inquiry finds what a lost answer hid
 	chargebackAfter = 60 * time.Second
+	signWithin      = 60 * time.Second // how long a sequence number is reserved
 )
 
 // The reasons of what the rail refuses, fails or takes back.
@@ -27,7 +29,6 @@ const (
 	reasonToken          = "unknown_token"
 	reasonAuthentication = "authentication_failed"
 	reasonDestination    = "unknown_destination"
-	reasonChargeback     = "chargeback"
 )
 
 // fate is what the rail does next with a charge, without being asked. The zero
@@ -59,6 +60,8 @@ const (
 	asksPage     ask = "page"     // the challenge page, and no action is published
 	asksDeposit  ask = "deposit"  // the same for money on a chain
 	asksChoice   ask = "choice"   // of a receiving institution
+
+	asksSignature ask = "signature" // of a payload, on a chain that reserves a sequence number
 )
 
 // onPage tells whether the payer answers on the challenge page.
@@ -151,7 +154,7 @@ func ofCard(operation actors.Operation, number []byte) decision {
 // asking are the money_storage types whose payer, or recipient, has to act. All
 // others of the specification are charged, or paid, at once.
 var asking = map[actors.Operation]map[string]ask{
-	actors.Pay:    {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit},
+	actors.Pay:    {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "native_gas": asksSignature},
 	actors.PayOut: {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "open_banking": asksChoice, "sepa": asksChoice},
 }
 
@@ -169,9 +172,9 @@ func accepts(operation actors.Operation, method string) bool {
 
 // decide looks at the terminal's setting, the method and the card, in that
 // order: a forced outcome is for every charge of the terminal.
-func decide(call *actors.Call) decision {
+func decide(call *actors.Call, now time.Time) decision {
 	assert.That(opens(call.Operation), "simulator: operation %d opens no charge", call.Operation)
-	d := decideAtOnce(call)
+	d := decideAtOnce(call, now)
 	if call.Hold {
 		return d.held()
 	}
@@ -179,7 +182,7 @@ func decide(call *actors.Call) decision {
 }
 
 // decideAtOnce leaves aside whether the money is only to be held.
-func decideAtOnce(call *actors.Call) decision {
+func decideAtOnce(call *actors.Call, now time.Time) decision {
 	if forced, ok := force(call.Terminal); ok {
 		return forced
 	}
@@ -190,6 +193,9 @@ func decideAtOnce(call *actors.Call) decision {
 		if call.Card == nil || len(call.Card.Number) == 0 {
 			return failed(reasonNoCard)
 		}
+		if pastExpiry(call.Card, now) {
+			return refused(reasonExpired)
+		}
 		return ofCard(call.Operation, call.Card.Number)
 	}
 	if call.Token != "" {
@@ -199,6 +205,29 @@ func decideAtOnce(call *actors.Call) decision {
 		return waitsFor(a)
 	}
 	return charged
+}
+
+// pastExpiry tells whether the card's month lies before that of now, in UTC. A card
+// without a month or a year, as a payout's may be, does not expire.
+func pastExpiry(card *secret.Card, now time.Time) bool {
+	const century = 100
+	if len(card.ExpMonth) == 0 || len(card.ExpYear) == 0 {
+		return false
+	}
+	month, year := number(card.ExpMonth), number(card.ExpYear)
+	now = now.UTC()
+	if len(card.ExpYear) == 2 {
+		year += now.Year() / century * century
+	}
+	return year < now.Year() || year == now.Year() && time.Month(month) < now.Month()
+}
+
+// number reads digits, which validation has seen to be a few digits and nothing else.
+func number(digits []byte) (n int) {
+	for _, d := range digits {
+		n = 10*n + int(d-'0')
+	}
+	return n
 }
 
 // force is what the terminal's setting "fail" makes of every charge.

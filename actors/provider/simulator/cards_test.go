@@ -44,7 +44,7 @@ var (
 
 // of is the outcome of a verdict for the call; what an action is, others test.
 func (w truth) of(verdict actors.Verdict, call *actors.Call) actors.Outcome {
-	o := actors.Outcome{Verdict: verdict, Reason: w.reason}
+	o := actors.Outcome{Verdict: verdict, Failure: failures[w.reason]}
 	switch {
 	case verdict == actors.VerdictCharged:
 		o.RRN = retrievalNumber(call.Reference)
@@ -72,7 +72,7 @@ func check(t *testing.T, call *actors.Call, want truth) {
 	got.Action = nil
 	b.expect("submit", got, outcome)
 	b.pass(time.Minute)
-	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation}
+	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, Remembered: actors.Remembered{Acting: true}}
 	b.expect("inquiry", b.Inquire(context.Background(), question), later)
 	lines := b.logged()
 	if len(lines) != 1 || lines[0]["reference"] != call.Reference.String() || lines[0]["terminal"] != call.Terminal.ID.String() ||
@@ -148,7 +148,7 @@ func TestMethods(t *testing.T) {
 		"open_banking": {paid, asked}, "sepa": {paid, asked},
 		"totp": {paid, paid}, "provider_token": {paid, paid}, "square_nonce": {paid, paid}, "upi": {paid, paid},
 		"netbanking": {paid, paid}, "boleto": {paid, paid}, "revolut_payout": {paid, paid},
-		"encrypted_qr": {paid, paid}, "native_gas": {paid, paid}, "username_subscription": {paid, paid},
+		"encrypted_qr": {paid, paid}, "native_gas": {asked, paid}, "username_subscription": {paid, paid},
 		"pix": {paid, paid}, "oxxo": {paid, paid}, "klarna": {paid, paid}, "alipay": {paid, paid},
 		"wechat_pay": {paid, paid}, "paynow": {paid, paid}, "grabpay": {paid, paid}, "ideal": {paid, paid},
 		"bancontact": {paid, paid}, "paypal_account": {paid, paid}, "venmo": {paid, paid}, "emi": {paid, paid},

@@ -5,9 +5,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mizan/actors"
@@ -66,11 +68,30 @@ func (s *Simulator) action(l *line) *actors.Action {
 			},
 		}
 	case asksPassword:
-		return &actors.Action{Type: "none", Material: []byte(passwordMaterial)}
+		return &actors.Action{Type: "none", Material: []byte(passwordMaterial), Requires: []string{"otp"}}
+	case asksSignature:
+		material := appendText(nil, `{"payload":`, l.charge.payload(l.reference))
+		material = append(strconv.AppendUint(append(material, `,"sequence":`...), l.charge.sequence, 10), '}')
+		return &actors.Action{Type: "none", Material: material, Requires: []string{"signature"}, ExpiresAt: l.charge.expires}
 	case asksChoice:
 		return &actors.Action{Destinations: slices.Clone(destinations)}
 	}
-	return &actors.Action{Page: address}
+	if l.charge.ask == asksDeposit {
+		deposit := l.deposit()
+		return &actors.Action{Page: address, Code: deposit, Deposit: deposit}
+	}
+	return &actors.Action{Page: address, Code: address}
+}
+
+// deposit is where the money of the line's charge is to be sent. No wallet takes it for
+// an address: what is sent to one that nobody has the key of is lost.
+func (l *line) deposit() string {
+	network := string(assetOf(l.charge.asset).Network)
+	if network == "" {
+		network = "chain"
+	}
+	digest := sha256.Sum256(append(l.terminal[:], l.reference[:]...))
+	return "simulated-" + network + "-" + hex.EncodeToString(digest[:20])
 }
 
 // token lets its holder decide on one charge. It is derived, so that a restart
@@ -101,8 +122,22 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 // Decide is the payer's answer on the page: it is logged, and Complete goes by
 // it. A second answer keeps the first, and a charge that was given up stays so.
 // It returns where the payer goes now and whose charge it is. The error is
-// ErrNoChallenge, or that the log can't be read or written: then nothing was decided.
+// ErrNoChallenge, or that the log can't be read, written or synced: then it is as if nothing
+// was decided.
 func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
+	returnURL, org, end, err := s.decided(terminal, reference, token, approve)
+	if err == nil {
+		err = s.settle(end)
+	}
+	if err != nil {
+		return "", ledger.ID{}, err
+	}
+	return returnURL, org, nil
+}
+
+// decided writes the payer's answer in the charge's turn. It may be told when the log is
+// durable up to end.
+func (s *Simulator) decided(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, end int64, err error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
 	hash := s.index.hash(key)
 	turn := &s.turns[hash%turns]
@@ -110,11 +145,11 @@ func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve 
 	defer turn.Unlock()
 	newest, err := s.challenged(key, hash, s.token(terminal, reference), token)
 	if err != nil {
-		return "", ledger.ID{}, err
+		return "", ledger.ID{}, 0, err
 	}
 	l := *newest
 	if !l.charge.waiting() {
-		return l.charge.returnURL, l.org, nil
+		return l.charge.returnURL, l.org, newest.offset + 1, nil
 	}
 	l.charge.answer = rejected
 	if approve {
@@ -125,9 +160,9 @@ func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.write(key, hash, &l); err != nil {
-		return "", ledger.ID{}, err
+		return "", ledger.ID{}, 0, err
 	}
-	return l.charge.returnURL, l.org, nil
+	return l.charge.returnURL, l.org, s.tape.size, nil
 }
 
 // challenged is the newest line of a charge that has, or had, a challenge page.

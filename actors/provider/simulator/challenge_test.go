@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,9 +11,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"mizan/actors"
 	"mizan/ledger"
+	"mizan/ledger/money"
 )
 
 // token1 is the token of charge 1 at terminal 7, by the definition.
@@ -25,14 +28,17 @@ func token1() string {
 }
 
 const (
-	pageURL  = baseURL + "/simulator/challenge"
-	pageOne  = "00000000-0000-0000-0000-000000000001"
-	pageTerm = "00000000-0000-0000-0000-000000000007"
+	pageURL = baseURL + "/simulator/challenge"
+	pageOne = "00000000-0000-0000-0000-000000000001"
+	// The first 20 bytes of the SHA-256 of terminal and reference, by another program.
+	depositOne = "simulated-chain-2fcebc28fa674e0dfdb680d20a68d4ccb313c569"
+	pageTerm   = "00000000-0000-0000-0000-000000000007"
 )
 
 func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
 	query := pageURL + "?reference=" + pageOne + "&terminal=" + pageTerm + "&token=" + token1()
-	page := actors.Action{Page: query}
+	page := actors.Action{Page: query, Code: query}
+	deposit := actors.Action{Page: query, Code: depositOne, Deposit: depositOne}
 	banks := actors.Action{Destinations: []actors.Destination{
 		{ID: "sim-bank-1", Name: "First Simulated Bank"}, {ID: "sim-bank-2", Name: "Bank of the Second Example"},
 		{ID: "sim-bank-3", Name: "Sandbox Savings Bank"}, {ID: "sim-bank-4", Name: "Invented Credit Union"},
@@ -46,13 +52,17 @@ func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
 			Type: "auth_3ds_form", Method: "post", URL: pageURL, Page: query,
 			Params: map[string]string{"terminal": pageTerm, "reference": pageOne, "token": token1()},
 		}},
-		"password":            {cardCall(1, actors.Pay, passwordCard), actors.Action{Type: "none", Material: []byte(`{"type":"otp","digits":6}`)}},
+		"password": {cardCall(1, actors.Pay, passwordCard), actors.Action{Type: "none", Material: []byte(`{"type":"otp","digits":6}`), Requires: []string{"otp"}}},
+		"signature": {methodCall(1, actors.Pay, "native_gas"), actors.Action{
+			Type: "none", Requires: []string{"signature"}, ExpiresAt: start.Add(time.Minute),
+			Material: []byte(`{"payload":"` + payloadOne + `","sequence":1}`),
+		}},
 		"sbp":                 {methodCall(1, actors.Pay, "sbp"), page},
 		"sbp payout":          {methodCall(1, actors.PayOut, "sbp"), page},
 		"qr_code":             {methodCall(1, actors.Pay, "qr_code"), page},
 		"qr_code payout":      {methodCall(1, actors.PayOut, "qr_code"), page},
-		"crypto":              {methodCall(1, actors.Pay, "crypto"), page},
-		"crypto payout":       {methodCall(1, actors.PayOut, "crypto"), page},
+		"crypto":              {methodCall(1, actors.Pay, "crypto"), deposit},
+		"crypto payout":       {methodCall(1, actors.PayOut, "crypto"), deposit},
 		"sepa payout":         {methodCall(1, actors.PayOut, "sepa"), banks},
 		"open_banking payout": {methodCall(1, actors.PayOut, "open_banking"), banks},
 	} {
@@ -71,6 +81,28 @@ func TestAnActionIsWhatThePayerHasToDo(t *testing.T) {
 			if again := b.ask(1, c.call.Operation, 0); again.Verdict != actors.VerdictAction || again.Action != nil {
 				t.Errorf("%s: an inquiry says %+v", what, again)
 			}
+			// Who has lost the answer is told again.
+			if again := b.Inquire(t.Context(), question(1, c.call.Operation)); again.Verdict != actors.VerdictAction || !reflect.DeepEqual(again.Action, &c.want) {
+				t.Errorf("%s: an inquiry of who lost the answer says %+v with %+v", what, again, again.Action)
+			}
+		}
+	}
+}
+
+// Where money is to be sent is the charge's own, names the network, and is an address
+// that no wallet takes.
+func TestADepositsAddressIsTheChargesOwn(t *testing.T) {
+	b, seen := open(t), make(map[string]bool)
+	for n := range uint64(3) {
+		for _, network := range []money.Network{"tron", "ethereum", ""} {
+			call := methodCall(10*n+uint64(len(network)), actors.Pay, "crypto")
+			call.Asset = money.Asset{Currency: "USDT", Network: network, Env: money.Test}
+			o := b.submit(call)
+			deposit := o.Action.Deposit
+			if seen[deposit] || !strings.HasPrefix(deposit, "simulated-"+cmp.Or(string(network), "chain")+"-") || o.Action.Code != deposit {
+				t.Errorf("%s: %+v", network, o.Action)
+			}
+			seen[deposit] = true
 		}
 	}
 }
@@ -175,7 +207,7 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 }
 
 func TestTheRailKeepsNoCard(t *testing.T) {
-	cardMissing := actors.Outcome{Verdict: actors.VerdictFailed, Reason: "card_missing"}
+	cardMissing := actors.Outcome{Verdict: actors.VerdictFailed, Failure: failures["card_missing"]}
 	for _, number := range []string{redirectCard, formCard, passwordCard} {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, number))
@@ -377,7 +409,7 @@ func TestAReturnAddressThatIsTooLongIsNotSent(t *testing.T) {
 	long := func() string { return strings.Repeat("x", maxReturnURL+1) }
 	call := cardCall(1, actors.Pay, redirectCard)
 	call.ReturnURL = long
-	b.expect("challenge", b.submit(call), actors.Outcome{Verdict: actors.VerdictNotSent, Reason: "return_url_too_long"})
+	b.expect("challenge", b.submit(call), actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failures["return_url_too_long"]})
 	if len(b.content()) > 0 {
 		t.Errorf("logged %s", b.content())
 	}

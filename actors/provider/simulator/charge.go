@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"fmt"
 	"time"
 
 	"mizan/actors"
@@ -39,8 +40,11 @@ type charge struct {
 	refunds   refunding
 	ask       ask // stays when the payer has acted
 	answer    answer
-	asset     string // for the challenge page, as money.Asset prints it
+	asset     string // for the challenge page and for what is to be signed, as money.Asset prints it
 	returnURL string // where the challenge page sends the payer
+
+	sequence uint64    // of what is to be signed: how often it was published
+	expires  time.Time // until when that may be signed
 }
 
 // nothing is the charge of a reference that the rail has no charge for.
@@ -49,10 +53,25 @@ var nothing = charge{verdict: actors.VerdictNotFound}
 // open makes the empty charge the one of a call that opens it.
 func (c *charge) open(call *actors.Call, d *decision, now time.Time) {
 	c.operation, c.amount, c.ask = call.Operation, call.Amount, d.ask
-	if d.ask.onPage() {
+	switch {
+	case d.ask.onPage():
 		c.asset, c.returnURL = call.Asset.String(), d.returnURL
+	case d.ask == asksSignature:
+		c.asset = call.Asset.String()
+		c.publish(now)
 	}
 	c.become(d, now)
+}
+
+// publish reserves the next sequence number for what is to be signed.
+func (c *charge) publish(now time.Time) {
+	c.sequence++
+	c.expires = now.Add(signWithin)
+}
+
+// payload is what is to be signed. It says what is paid, so that no two are alike.
+func (c *charge) payload(reference ledger.ID) string {
+	return fmt.Sprintf("simulator:native_gas:%s:%s:%s:%d", c.asset, c.amount, reference, c.sequence)
 }
 
 // become makes the charge what was decided.
@@ -95,7 +114,7 @@ func (c *charge) outcome(reference ledger.ID, now time.Time) actors.Outcome {
 		then := c.by(now)
 		return then.outcome(reference, now)
 	}
-	o := actors.Outcome{Verdict: c.verdict, Reason: c.reason}
+	o := actors.Outcome{Verdict: c.verdict, Failure: failures[c.reason]}
 	switch {
 	case c.verdict == actors.VerdictCharged || c.verdict == actors.VerdictHeld:
 		o.RRN, o.Meta = retrievalNumber(reference), c.meta(metaConfirmed)

@@ -32,7 +32,7 @@ func contractOf(r *actors.Report) contract { return contract{r.Terminal, r.Refer
 func (l *line) chargeback() actors.Report {
 	return actors.Report{
 		Org: l.org, Reference: l.reference, Terminal: l.terminal,
-		At: l.charge.at, What: actors.TakenBack, Reason: reasonChargeback,
+		At: l.charge.at, What: actors.TakenBack,
 	}
 }
 
@@ -143,6 +143,9 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 	list, ok := s.chargebacks.between(since, until)
 	size := s.tape.size
 	s.mu.Unlock()
+	if err := s.settle(size); err != nil {
+		return nil, fmt.Errorf("simulator: reports: %w", err)
+	}
 	if ok {
 		return list, nil
 	}

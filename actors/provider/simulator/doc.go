@@ -13,24 +13,28 @@
 //	{"reference":"…","terminal":"…","operation":"refund","request":"…","outcome":"charged","charge":"payment","status":"charged","captured":"1000","refunded":"400","at":"…","amount":"1000","before":"0","org":"…","sum":"…"}
 //
 // Of the call: operation (as actors.Operation names it, or challenge for the
-// payer's decision), request, outcome (as actors.Verdict names it, or approved
+// payer's decision, or reissue for what was published anew), request, outcome (as actors.Verdict names it, or approved
 // or refused), reason, and done, when a refund that is under way is done. Of
 // the charge as the call left it: charge (what opened it), status and cause
 // (its verdict and reason), captured, refunded, amount, then (what the rail does
 // next: it charges or holds what is pending, unknown or waits for its payer, it
 // takes back what is charged), at (when, or else since when the charge is what
-// it is), refunds, challenge, answer, asset, return_url. before is where the
+// it is), refunds, challenge, answer, asset, return_url, and of what is to be signed
+// sequence and expires. before is where the
 // charge's line before this one begins. A charge's first line leaves out what it
 // says of the call already. sum is the CRC-32C of all that is before it.
 //
 // Invariants:
-//  1. A call that was answered is in the log, whole. A process killed at any
-//     point loses none, because a write that returned outlives the process.
+//  1. A call that was answered is in the log, whole and durable: neither a kill nor a
+//     power cut loses it. All calls in flight share one sync (flush.go). What an
+//     inquiry or a report rests on is durable before it is told, too.
 //  2. A call that is not in the log never happened: if the line can't be
 //     written the answer is "not sent", and what was written of it is cut off
-//     before anything else is.
-//  3. Lines are calls and payers' decisions, so counting a reference's lines of
-//     an operation counts provider calls. Inquiries write nothing.
+//     before anything else is. If the sync fails, calls in flight are unknown, their
+//     lines are cut off, and all later ones are "not sent": after a failed sync no
+//     other one proves anything.
+//  3. Lines are calls, payers' decisions and what was published anew, so counting a
+//     reference's lines of an operation counts provider calls. Inquiries write nothing.
 //  4. What an inquiry answers is a function of the lines and of the clock. A
 //     charge's newest line tells all of the charge; what was called before is
 //     in the lines that before leads to.
@@ -64,7 +68,7 @@
 // Rejected: an embedded database, or rows in the platform's store. The
 // simulator plays the other side, whose memory must survive whatever happens to
 // ours; sharing a store would lose both together and prove nothing. Rejected
-// too: a sync after each line. Power cuts lose sandbox calls that nobody paid.
-// And lines that say only what changed: an inquiry would have to read all lines
+// too: no sync at all. A power cut then took back calls whose outcome the ledger had
+// booked, and the checker's rule on provider calls failed from then on. And lines that say only what changed: an inquiry would have to read all lines
 // of a charge, and damage of one would leave the rest standing on nothing.
 package simulator

@@ -50,13 +50,17 @@ const (
 )
 
 // What a line's operation is called, beside what opens a charge. The payer's
-// decision on the challenge page is one as well.
+// decision on the challenge page is one as well, and so is that something was published
+// anew.
 var (
 	voids   = actors.Void.String()
 	refunds = actors.Refund.String()
 )
 
-const challenges = "challenge"
+const (
+	challenges = "challenge"
+	reissues   = "reissue" // of what is to be signed
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -136,7 +140,12 @@ func appendCharge(dst []byte, c *charge) []byte {
 	dst = appendField(dst, `,"challenge":"`, string(c.ask))
 	dst = appendField(dst, `,"answer":"`, string(c.answer))
 	dst = appendText(dst, `,"asset":`, c.asset)
-	return appendText(dst, `,"return_url":`, c.returnURL)
+	dst = appendText(dst, `,"return_url":`, c.returnURL)
+	if c.sequence == 0 {
+		return dst
+	}
+	dst = strconv.AppendUint(append(dst, `,"sequence":"`...), c.sequence, 10)
+	return appendTime(append(dst, '"'), `,"expires":"`, c.expires)
 }
 
 // appendField writes a word that needs no escape, if there is one.
@@ -249,6 +258,8 @@ type fields struct {
 	Answer                     answer
 	Asset                      string
 	ReturnURL                  string `json:"return_url"`
+	Sequence                   uint64 `json:",string"`
+	Expires                    time.Time
 	Before                     *string
 }
 
@@ -286,6 +297,7 @@ func (f *fields) charge() charge {
 		operation: openers[f.Charge], verdict: verdicts[f.Status], reason: f.Cause, then: f.Then, at: f.At.UTC(),
 		amount: f.Amount, captured: f.Captured, refunded: f.Refunded,
 		refunds: f.Refunds, ask: f.Challenge, answer: f.Answer, asset: f.Asset, returnURL: f.ReturnURL,
+		sequence: f.Sequence, expires: f.Expires.UTC(),
 	}
 	if f.Before == nil {
 		c.operation, c.verdict, c.reason = openers[f.Operation], verdicts[f.Outcome], f.Reason
@@ -304,6 +316,9 @@ func (l *line) sound() bool {
 		return false
 	}
 	if (c.operation == 0) != (c.verdict == actors.VerdictNotFound) || (c.operation != 0) == c.at.IsZero() {
+		return false
+	}
+	if (c.ask == asksSignature) != (c.sequence > 0) || (c.sequence > 0) == c.expires.IsZero() {
 		return false
 	}
 	switch c.verdict {

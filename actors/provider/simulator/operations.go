@@ -1,6 +1,8 @@
 package simulator
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"time"
@@ -84,7 +86,7 @@ func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (re
 // wait for anyone is what it is: whoever asks twice learns how it stands.
 func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	if c.verdict == actors.VerdictAction {
-		if d := c.completion(call); d.verdict != actors.VerdictAction {
+		if d := c.completion(call, now); d.verdict != actors.VerdictAction {
 			c.become(&d, now)
 		}
 	}
@@ -96,11 +98,11 @@ func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 
 // completion decides on a charge that waits for its payer. The card decides
 // last, and as if it asked for nothing: its payer has acted.
-func (c *charge) completion(call *actors.Call) decision {
+func (c *charge) completion(call *actors.Call, now time.Time) decision {
 	if c.ask.ofCard() && (call.Card == nil || len(call.Card.Number) == 0) {
 		return failed(reasonNoCard)
 	}
-	if refusal, ok := c.acted(call); !ok {
+	if refusal, ok := c.acted(call, now); !ok {
 		return refusal
 	}
 	d := charged
@@ -116,10 +118,15 @@ func (c *charge) completion(call *actors.Call) decision {
 }
 
 // acted tells whether the payer did what was asked; else why it goes no further.
-func (c *charge) acted(call *actors.Call) (decision, bool) {
+func (c *charge) acted(call *actors.Call, now time.Time) (decision, bool) {
 	switch {
 	case c.ask == asksPassword:
-		return refused(reasonAuthentication), passwordIn(call.Material) == password
+		return refused(reasonAuthentication), textIn(call.Material, "otp") == password
+	case c.ask == asksSignature && now.After(c.expires):
+		return waitsFor(c.ask), false // the sequence number is another's by now
+	case c.ask == asksSignature:
+		digest := sha256.Sum256([]byte(c.payload(call.Reference)))
+		return refused(reasonAuthentication), textIn(call.Material, "signature") == hex.EncodeToString(digest[:])
 	case c.ask == asksChoice:
 		chosen := func(d actors.Destination) bool { return d.ID == call.Choice }
 		return refused(reasonDestination), slices.ContainsFunc(destinations, chosen)
@@ -129,13 +136,13 @@ func (c *charge) acted(call *actors.Call) (decision, bool) {
 	return refused(reasonAuthentication), c.answer == approved
 }
 
-// passwordIn is the one-time password in the material, empty if there is none.
-func passwordIn(material []byte) string {
+// textIn is a text of that name in the material, empty if there is none.
+func textIn(material []byte, name string) string {
 	var fields map[string]any // a struct would take "OTP" for "otp"
 	if len(material) > maxMaterial || json.Unmarshal(material, &fields) != nil {
 		return ""
 	}
-	given, _ := fields["otp"].(string)
+	given, _ := fields[name].(string)
 	return given
 }
 
@@ -223,7 +230,7 @@ func (l *line) answer(c *charge, now time.Time) actors.Outcome {
 func (o *own) returned(verdict actors.Verdict, now time.Time) actors.Outcome {
 	switch {
 	case verdict != actors.VerdictPending:
-		return actors.Outcome{Verdict: verdict, Reason: o.reason}
+		return actors.Outcome{Verdict: verdict, Failure: failures[o.reason]}
 	case now.Before(o.done):
 		return actors.Outcome{Verdict: verdict, Status: statusRefunding, Again: o.done.Sub(now)}
 	}

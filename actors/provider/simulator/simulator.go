@@ -46,6 +46,8 @@ type Simulator struct {
 	// while other charges go on. Whoever has a turn may take mu, never the reverse.
 	turns [turns]sync.Mutex
 
+	flusher *flusher // whoever answers for a line waits for it, and holds no lock meanwhile
+
 	mu          sync.Mutex
 	tape        tape
 	index       index
@@ -65,7 +67,7 @@ func Open(o Options) (*Simulator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("simulator: %w", err)
 	}
-	s := newSimulator(f, &o)
+	s := newSimulator(logFile{f}, &o)
 	info, err := f.Stat()
 	if err == nil {
 		err = s.recover(info.Size())
@@ -82,6 +84,7 @@ func newSimulator(f file, o *Options) *Simulator {
 		clock:       o.Clock,
 		page:        strings.TrimRight(o.BaseURL, "/") + ChallengePath,
 		key:         new([KeySize]byte(o.Key)),
+		flusher:     newFlusher(),
 		tape:        tape{file: f, chunk: chunk},
 		index:       newIndex(indexBound),
 		chargebacks: chargebacks{bound: chargebackBound},
@@ -114,7 +117,33 @@ func (s *Simulator) recover(length int64) error {
 	if err := s.tape.mend(length); err != nil {
 		return fmt.Errorf("line %d: %w", lines+1, err)
 	}
+	// A process that was killed may have left lines that are in the page cache only.
+	if err := s.tape.file.Sync(); err != nil {
+		return err
+	}
+	s.flusher.durable = s.tape.size
 	return nil
+}
+
+// settle waits until the log's first end bytes are durable. It must not be called with a
+// lock or a turn. After a failed sync nothing is written any more, and what no answer
+// rests on is cut off, as far as that can be done: those calls never happened.
+func (s *Simulator) settle(end int64) error {
+	err := s.flusher.wait(end, func() (file, int64) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.tape.file, s.tape.size
+	})
+	if err == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tape.failed == nil {
+		s.tape.failed, s.tape.size = err, s.flusher.durable
+		_ = s.tape.file.Truncate(s.flusher.durable) // where it fails, the next start may find them
+	}
+	return err
 }
 
 // Close closes the log. A later Submit is not sent, and a later Inquire about a
@@ -133,12 +162,23 @@ func (s *Simulator) Accepts(operation actors.Operation, method string) bool {
 	return accepts(operation, method)
 }
 
-// Submit implements actors.Provider. The line is written, or the call never
-// happened: actors.VerdictNotSent. It waits only to look for an older charge's
-// line, which ctx may end. A log that can't be read, or a line that is damaged,
-// is actors.VerdictUnknown: this very call may have been made before.
+// Submit implements actors.Provider. The line is written and durable, or the call never
+// happened: actors.VerdictNotSent. It waits for the sync, which all calls in flight
+// share, and to look for an older charge's line, which ctx may end. A log that can't be
+// read or synced, or a line that is damaged, is actors.VerdictUnknown: this very call
+// may have been made before, or its line may be there after all.
 func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	assert.That(call.Operation >= actors.Pay && call.Operation <= actors.Refund, "simulator: operation %d", call.Operation)
+	outcome, end := s.submit(ctx, call)
+	if s.settle(end) != nil {
+		return actors.Outcome{Verdict: actors.VerdictUnknown}
+	}
+	return outcome
+}
+
+// submit makes the call in its charge's turn. The outcome may be answered when the log
+// is durable up to end.
+func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome actors.Outcome, end int64) {
 	var room [keySize]byte
 	key := appendKey(room[:0], call.Terminal.ID, call.Reference)
 	hash := s.index.hash(key)
@@ -148,26 +188,26 @@ func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcom
 	if !opens(call.Operation) {
 		return s.goOn(ctx, key, hash, call, nil)
 	}
-	decided := decide(call)
+	decided := decide(call, s.clock.Now())
 	if decided.ask.onPage() && call.ReturnURL != nil {
 		if decided.returnURL = call.ReturnURL(); len(decided.returnURL) > maxReturnURL {
-			return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: reasonLongURL}
+			return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failures[reasonLongURL]}, 0
 		}
 	}
-	if outcome, fresh := s.open(key, hash, call, &decided); fresh {
+	if outcome, end, fresh := s.open(key, hash, call, &decided); fresh {
 		outcome.Down = decided.down
-		return outcome
+		return outcome, end
 	}
 	return s.goOn(ctx, key, hash, call, &decided)
 }
 
 // open begins a charge whose key is not in the index: the path of nearly all
 // calls. The answer is false if the key is there.
-func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, fresh bool) {
+func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, end int64, fresh bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, known := s.index.find(hash); known {
-		return actors.Outcome{}, false
+		return actors.Outcome{}, 0, false
 	}
 	now := s.clock.Now()
 	l := line{
@@ -177,14 +217,14 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 	}
 	l.charge.open(call, decided, now)
 	if err := s.write(key, hash, &l); err != nil {
-		return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: reasonUnwritable}, true
+		return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0, true
 	}
-	return s.acting(&l, l.charge.with(l.charge.outcome(call.Reference, now), call.Reference)), true
+	return s.acting(&l, l.charge.with(l.charge.outcome(call.Reference, now), call.Reference)), s.tape.size, true
 }
 
 // goOn makes any other call: on a charge that there is, on one that there
 // should be, or a call that was made before. The caller has the charge's turn.
-func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *actors.Call, decided *decision) actors.Outcome {
+func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, end int64) {
 	asked := own{operation: call.Operation.String(), request: requested(call.Operation, call.Request)}
 	newest, err := s.newest(ctx, key, hash)
 	var made *line
@@ -192,7 +232,7 @@ func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *act
 		made, err = s.made(key, newest, &asked)
 	}
 	if err != nil {
-		return actors.Outcome{Verdict: actors.VerdictUnknown}
+		return actors.Outcome{Verdict: actors.VerdictUnknown}, 0
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,11 +256,11 @@ func (s *Simulator) goOn(ctx context.Context, key []byte, hash uint64, call *act
 	}
 	if err := s.write(key, hash, &l); err != nil {
 		if made != nil { // the first time it did happen
-			return actors.Outcome{Verdict: actors.VerdictUnknown}
+			return actors.Outcome{Verdict: actors.VerdictUnknown}, 0
 		}
-		return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: reasonUnwritable}
+		return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
 	}
-	return s.acting(&l, l.answer(&l.charge, now))
+	return s.acting(&l, l.answer(&l.charge, now)), s.tape.size
 }
 
 // write adds the line, which becomes its charge's newest. The caller has the
@@ -251,7 +291,10 @@ func (s *Simulator) Inquire(ctx context.Context, q *actors.Question) actors.Outc
 	// The instant is taken before the lines are looked at: what they say by then
 	// cannot be undone any more.
 	now := s.clock.Now()
-	o, err := s.consult(ctx, q, now)
+	o, end, err := s.consult(ctx, q, now)
+	if err == nil {
+		err = s.settle(end) // nothing is told that a power cut could take back
+	}
 	switch {
 	case err != nil:
 		return actors.Outcome{Verdict: actors.VerdictUnknown}
@@ -262,21 +305,71 @@ func (s *Simulator) Inquire(ctx context.Context, q *actors.Question) actors.Outc
 	return o
 }
 
-// consult is what became of an operation by the instant now.
-func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Time) (actors.Outcome, error) {
+// consult is what became of an operation by the instant now. It may be told when the log
+// is durable up to end.
+func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Time) (o actors.Outcome, end int64, err error) {
 	key := appendKey(make([]byte, 0, keySize), q.Terminal.ID, q.Reference)
 	newest, err := s.newest(ctx, key, s.index.hash(key))
 	if err != nil {
-		return actors.Outcome{}, err
+		return actors.Outcome{}, 0, err
+	}
+	if newest != nil {
+		end = newest.offset + 1 // lines become durable as a whole
 	}
 	if newest != nil && newest.charge.operation == q.Operation {
-		return newest.charge.with(newest.charge.outcome(q.Reference, now), q.Reference), nil
+		o = newest.charge.with(newest.charge.outcome(q.Reference, now), q.Reference)
+		if o.Verdict == actors.VerdictAction && !q.Acting {
+			o.Action = s.action(newest) // the answer that had it was lost, or it was published anew
+		}
+		return o, end, nil
 	}
 	made, err := s.made(key, newest, &own{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
 	if err != nil || made == nil {
-		return nothing.outcome(q.Reference, now), err
+		return nothing.outcome(q.Reference, now), end, err
 	}
-	return made.answer(&newest.charge, now), nil
+	return made.answer(&newest.charge, now), end, nil
+}
+
+// Reissue implements payment.Reissuer of actors: what is to be signed is published with
+// the next sequence number, where the last one is reserved no more. For all else it is
+// an inquiry.
+func (s *Simulator) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
+	end, err := s.reissued(ctx, q)
+	if err == nil {
+		err = s.settle(end)
+	}
+	if err != nil {
+		return actors.Outcome{Verdict: actors.VerdictUnknown}
+	}
+	return s.Inquire(ctx, q)
+}
+
+// reissued writes that something is published anew, in the charge's turn. It may be
+// told when the log is durable up to end.
+func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64, err error) {
+	key := appendKey(make([]byte, 0, keySize), q.Terminal.ID, q.Reference)
+	hash := s.index.hash(key)
+	turn := &s.turns[hash%turns]
+	turn.Lock()
+	defer turn.Unlock()
+	newest, err := s.newest(ctx, key, hash)
+	if err != nil || newest == nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Now()
+	if c := &newest.charge; c.ask != asksSignature || !c.waiting() || !now.After(c.expires) {
+		return newest.offset + 1, nil
+	}
+	l := *newest
+	l.charge.publish(now)
+	l.own = own{operation: reissues, outcome: actors.VerdictAction.String()}
+	l.before = newest.offset
+	if err := s.write(key, hash, &l); err != nil {
+		return 0, err
+	}
+	return s.tape.size, nil
 }
 
 // newest is the charge's newest line, or nil: by the index, else by searching

@@ -44,10 +44,22 @@ type bench struct {
 
 func open(t testing.TB) *bench {
 	t.Helper()
-	b := &bench{t: t, path: filepath.Join(t.TempDir(), "simulator.log"), clock: clock.NewManual(start)}
+	b := &bench{t: t, path: filepath.Join(inMemory(t), "simulator.log"), clock: clock.NewManual(start)}
 	b.open()
 	t.Cleanup(func() { _ = b.Close() })
 	return b
+}
+
+// inMemory is a folder on a disk in memory, if there is one: nothing is learned from
+// thousands of syncs of a real one.
+func inMemory(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "mizan-simulator-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 func (b *bench) options() Options {
@@ -119,9 +131,17 @@ func (b *bench) counted(n uint64, operation string) int {
 // inquire asks for a payment itself.
 func (b *bench) inquire(n uint64) actors.Outcome { return b.ask(n, actors.Pay, 0) }
 
-// ask asks for an operation at the terminal that has the number 7.
+// ask asks for an operation at the terminal that has the number 7, as somebody who knows
+// what the payer has to do.
 func (b *bench) ask(n uint64, operation actors.Operation, request uint64) actors.Outcome {
-	return b.Inquire(context.Background(), &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: operation, Request: id(request)})
+	q := question(n, operation)
+	q.Request, q.Acting = id(request), true
+	return b.Inquire(context.Background(), q)
+}
+
+// question asks for a charge as somebody who does not know what its payer has to do.
+func question(n uint64, operation actors.Operation) *actors.Question {
+	return &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: operation}
 }
 
 func (b *bench) submit(c *actors.Call) actors.Outcome { return b.Submit(context.Background(), c) }
@@ -199,7 +219,7 @@ func onHold(n uint64) actors.Outcome {
 }
 
 func isRefused(reason string) actors.Outcome {
-	return actors.Outcome{Verdict: actors.VerdictRefused, Reason: reason}
+	return actors.Outcome{Verdict: actors.VerdictRefused, Failure: failures[reason]}
 }
 
 func isPending(again time.Duration) actors.Outcome {
@@ -374,7 +394,7 @@ func TestInquiriesAreAnsweredAfterAReopen(t *testing.T) {
 		b.expect("delayed", b.inquire(2), step.slow)
 		b.expect("timed out", b.inquire(3), step.lost)
 		b.expect("declined", b.inquire(4), isRefused("insufficient_funds"))
-		b.expect("failed", b.inquire(5), actors.Outcome{Verdict: actors.VerdictFailed, Reason: "processing_error"})
+		b.expect("failed", b.inquire(5), actors.Outcome{Verdict: actors.VerdictFailed, Failure: failures["processing_error"]})
 		b.expect("never made", b.inquire(6), notFound)
 	}
 }

@@ -18,6 +18,7 @@ type file interface {
 	io.ReaderAt
 	io.Closer
 	Truncate(size int64) error
+	Sync() error
 }
 
 // tape is the log: whole lines, then nothing. append and cut need the caller's
@@ -28,11 +29,16 @@ type tape struct {
 	size  int64 // the end of the last whole line
 	torn  bool  // there may be part of a line behind size
 	chunk int64
+
+	failed error // a sync has failed: nothing is appended any more
 }
 
 // append writes one line and returns where it begins. After an error nothing of
 // it counts.
 func (t *tape) append(line []byte) (offset int64, err error) {
+	if t.failed != nil {
+		return 0, t.failed
+	}
 	if t.torn {
 		if err := t.cut(); err != nil {
 			return 0, err
@@ -107,6 +113,9 @@ func torn(part []byte) bool {
 // line reads the line that begins at offset, its newline included. Few lines are
 // longer than what is read at first.
 func (t *tape) line(offset, size int64) ([]byte, error) {
+	if offset >= size {
+		return nil, io.ErrUnexpectedEOF // it was cut off after a failed sync
+	}
 	for _, length := range [...]int64{plainLine, maxLine} {
 		part := make([]byte, min(length, size-offset))
 		if err := t.read(part, offset); err != nil {

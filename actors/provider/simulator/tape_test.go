@@ -54,12 +54,12 @@ func (f *faulty) ReadAt(p []byte, offset int64) (int, error) {
 
 func openFaulty(t *testing.T) (*bench, *faulty) {
 	b := open(t)
-	f := &faulty{File: b.tape.file.(*os.File), room: -1}
+	f := &faulty{File: b.tape.file.(logFile).File, room: -1}
 	b.tape.file = f
 	return b, f
 }
 
-var unwritable = actors.Outcome{Verdict: actors.VerdictNotSent, Reason: "simulator_log_unwritable"}
+var unwritable = actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failures["simulator_log_unwritable"]}
 
 func TestACallIsOneWrite(t *testing.T) {
 	b, f := openFaulty(t)

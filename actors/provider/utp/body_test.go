@@ -1,30 +1,9 @@
 package utp
 
 import (
-	"io"
 	"testing"
 	"time"
 )
-
-// Who sends a body may still read it when the answer is there.
-func TestABodyIsOverwrittenWhenItIsSent(t *testing.T) {
-	content := []byte(`{"cvv":"987"}`)
-	b := &body{content: content}
-	if _, err := b.Read(make([]byte, 5)); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for i, c := range content {
-		if c != 0 {
-			t.Fatalf("byte %d is still %q", i, c)
-		}
-	}
-	if n, err := b.Read(make([]byte, 5)); n != 0 || err != io.EOF {
-		t.Errorf("a closed body reads %d, %v", n, err)
-	}
-}
 
 func TestBothFormsOfATimeAreRead(t *testing.T) {
 	want := time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)

@@ -21,6 +21,7 @@
 //     are kept by our transaction (Outcome.Meta): nothing has to be remembered here.
 //     A charge whose id never arrived is looked for by its txid in the other
 //     platform's list, and is unknown there only after all of it was seen.
+//     What the payer needs is read there again when its address or deadline is over.
 //  4. A connection that was not made has sent nothing. From the moment that there
 //     is one, whatever breaks leaves the outcome unknown.
 //  5. What comes back is bounded, is strict JSON and is about the transaction that

@@ -14,6 +14,7 @@ import (
 
 	"mizan/actors"
 	"mizan/ledger/directory"
+	"mizan/ledger/payment"
 )
 
 // page is a page of their list.
@@ -169,7 +170,7 @@ func TestWhatWasTakenBackOrCorrectedIsReported(t *testing.T) {
 		t.Fatalf("reports are %+v, %v", found, err)
 	}
 	first := actors.Report{
-		Org: r.terminals[0].Org, Reference: reference, Terminal: r.terminals[0].ID, What: actors.TakenBack, Reason: "chargeback",
+		Org: r.terminals[0].Org, Reference: reference, Terminal: r.terminals[0].ID, What: actors.TakenBack, Failure: payment.Failure{Detail: "chargeback"},
 		At: time.Date(2026, 9, 3, 10, 14, 0, 250000000, time.UTC),
 	}
 	if found[0] != first || found[2].Terminal != second.ID || found[2].Org != second.Org || found[2].What != actors.TakenBack {

@@ -224,6 +224,6 @@ func (r *rail) quiet(o actors.Outcome) actors.Outcome {
 func (r *rail) is(o actors.Outcome, verdict actors.Verdict, down bool) {
 	r.t.Helper()
 	if o.Verdict != verdict || o.Down != down {
-		r.t.Errorf("the verdict is %v %q, down %v; want %v, %v\n%s", o.Verdict, o.Reason, o.Down, verdict, down, r.log)
+		r.t.Errorf("the verdict is %v %q, down %v; want %v, %v\n%s", o.Verdict, o.Failure, o.Down, verdict, down, r.log)
 	}
 }

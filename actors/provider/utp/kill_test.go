@@ -86,7 +86,7 @@ func TestAKillInTheMiddleOfACreate(t *testing.T) {
 					our.has("status", "charged")
 					s.their(our.text("id")).has("status", "charged", "amount", amount)
 				} else {
-					our.has("status", "failed", "error_description", "interrupted")
+					our.has("status", "failed", "error_code", "interrupted")
 				}
 				s.want(201)(s.us().Post(transactions, params(kind, good, amount, txid))).has("id", our.text("id"), "status", our.text("status"))
 				if sent := s.via.arrived(http.MethodPost) - before; k.answered && sent != 1 || !k.answered && sent != 0 {
@@ -113,11 +113,32 @@ func TestAKillInTheMiddleOfARefund(t *testing.T) {
 				_, _ = us.Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`) // the answer may be lost
 			})
 			s.rest()
-			s.read(id).has("status", "refunded", "refund_msg", "refunded", "refunded_amount", "350")
+			s.read(id).has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "350")
 			s.their(id).has("refunded_amount", "350")
 		})
 	}
 	s.in(t)
+	s.agree()
+	p.verify()
+}
+
+// A refund that was killed before it arrived is under way until their platform has
+// been asked twice. Its repetition must not read as if nothing had been asked for.
+func TestARefundRepeatedAfterAKillIsUnderWay(t *testing.T) {
+	p := startBoth(t)
+	p.via = between(t, p.theirs)
+	s := p.side(false, false, false)
+	id := s.create("payment", good, "1000").has("status", "charged").text("id")
+	refund := func(us *testkit.Client) (*testkit.Answer, error) {
+		return us.With("idempotency-key", "refund-1").Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`)
+	}
+	s.during(kills[0], http.MethodPut, func(us *testkit.Client) { _, _ = refund(us) })
+	for range 2 {
+		s.want(200)(refund(s.us())).has("status", "refunding", "refund_msg", "The refund is under way.", "refunded_amount", "0")
+	}
+	s.read(id).has("status", "refunding", "refund_msg", "The refund is under way.", "refunded_amount", "0")
+	s.rest()
+	s.read(id).has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "250")
 	s.agree()
 	p.verify()
 }

@@ -11,10 +11,10 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"mizan/internal/wiping"
 	"mizan/ledger/directory"
 )
 
@@ -62,8 +62,9 @@ func (p *Provider) transport(c *directory.Connection) (*http.Transport, error) {
 		t.CloseIdleConnections() // those at work end by themselves
 		delete(p.lines, old)
 	}
+	dialer := &net.Dialer{Timeout: dialBound}
 	t := &http.Transport{
-		Proxy: nil, DialContext: (&net.Dialer{Timeout: dialBound}).DialContext, TLSClientConfig: trust, TLSHandshakeTimeout: dialBound,
+		Proxy: nil, DialContext: wiping.Dial(dialer), DialTLSContext: wiping.DialTLS(dialer, trust, dialBound),
 		MaxConnsPerHost: maxConnections, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleBound,
 		MaxResponseHeaderBytes: maxHeaders, DisableCompression: true,
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1 only
@@ -96,7 +97,7 @@ func (r *reply) problem() error {
 	case r.fault != nil:
 		return r.fault
 	case r.credentials():
-		return errors.New(reasonCredentials)
+		return errors.New("it refused the credentials")
 	}
 	return errors.New("it answered with status " + strconv.Itoa(r.status))
 }
@@ -109,8 +110,15 @@ func (p *Provider) exchange(ctx context.Context, c *directory.Connection, q *req
 		clear(q.body)
 		return &reply{fault: err}
 	}
+	var body *wiping.Body
+	if q.body != nil {
+		body = wiping.NewBody(q.body)
+	}
 	var connected atomic.Bool // the hook may outlive the request
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		connected.Store(true)
+		body.On(got.Conn)
+	}})
 	h, err := http.NewRequestWithContext(ctx, q.method, c.BaseURL+protocol+q.path, nil)
 	if err != nil {
 		clear(q.body)
@@ -120,9 +128,9 @@ func (p *Provider) exchange(ctx context.Context, c *directory.Connection, q *req
 	h.Header = http.Header{
 		"X-Api-Key": {c.APIKey}, "X-Organization-Id": {c.Organization}, "Accept": {"application/json"}, "User-Agent": {"mizan"},
 	}
-	if q.body != nil {
+	if body != nil {
 		h.Header.Set("Content-Type", "application/json")
-		h.Body, h.ContentLength = &body{content: q.body}, int64(len(q.body)) // no GetBody: nothing is sent a second time
+		h.Body, h.ContentLength = body, int64(len(q.body)) // no GetBody: nothing is sent a second time
 	}
 	if q.key != "" {
 		h.Header.Set("Idempotency-Key", q.key)
@@ -163,33 +171,4 @@ func plain(err error) error {
 		return errors.New("the connection failed: " + operation.Op)
 	}
 	return errors.New("the connection broke")
-}
-
-// body is what a request sends; it is overwritten as soon as nobody reads it any
-// more, which may be after the answer.
-type body struct {
-	mu      sync.Mutex
-	content []byte
-	at      int
-}
-
-// Read implements io.Reader.
-func (b *body) Read(to []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.at >= len(b.content) {
-		return 0, io.EOF
-	}
-	n := copy(to, b.content[b.at:])
-	b.at += n
-	return n, nil
-}
-
-// Close implements io.Closer.
-func (b *body) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	clear(b.content)
-	b.content = nil
-	return nil
 }

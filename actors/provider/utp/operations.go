@@ -32,7 +32,7 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 		case err != nil:
 			return p.unreadable(&s, err)
 		case tx != nil && !r.replay:
-			return tx.charge(nil)
+			return p.charge(tx, nil)
 		case tx == nil && (!r.definite() && r.status != http.StatusConflict || r.credentials()):
 			return p.failure(&s, r, false)
 		}
@@ -41,7 +41,7 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 	if tx == nil {
 		return o
 	}
-	return tx.charge(nil)
+	return p.charge(tx, nil)
 }
 
 // operate captures, gives up or returns.
@@ -65,14 +65,14 @@ func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcom
 	// only: how the transaction stands decides.
 	reason := reasonNotDone
 	if code := r.code(); code != "" {
-		reason = code
+		reason = "The platform did not do it: " + code + "."
 	}
 	if tx, o = p.read(ctx, &s, id); tx == nil {
 		return o
 	}
 	o = p.judge(tx, &s, false)
 	if o.Verdict == actors.VerdictNotFound {
-		o.Verdict, o.Reason = actors.VerdictRefused, reason
+		o.Verdict, o.Failure = actors.VerdictRefused, processing(reason)
 	}
 	return o
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,10 +55,10 @@ func (s *side) moves(t *testing.T) {
 	paid := s.create("payment", good, "1000").has("status", "charged", "route", "utp", "amount", "1000")
 	theirs := s.their(paid.text("id")).has("status", "charged", "amount", "1000", "type", "payment")
 	paid.has("rrn", theirs.text("rrn"), "merchant_meta.utp_id", theirs.text("id"))
-	s.create("payment", declined, "1001").has("status", "rejected", "error_description", "card_declined")
-	s.create("payment", processing, "1002").has("status", "failed", "error_description", "processing_error")
+	s.create("payment", declined, "1001").has("status", "rejected", "error_code", "card_declined")
+	s.create("payment", processing, "1002").has("status", "failed", "error_code", "processing_error")
 	s.create("payout", good, "300").has("status", "charged")
-	s.create("payout", declined, "301").has("status", "rejected", "error_description", "card_declined")
+	s.create("payout", declined, "301").has("status", "rejected", "error_code", "card_declined")
 	s.want(201)(s.us().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payment", "amount": "999999999999999999", "currency": "USDT", "network": "tron", "returnUrl": shop, "failUrl": shop,
 		"money_storage": map[string]string{"type": "gift_card"},
@@ -67,7 +68,7 @@ func (s *side) moves(t *testing.T) {
 func (s *side) refunds(t *testing.T) {
 	s.in(t)
 	whole := s.create("payment", good, "2000").text("id")
-	s.change(whole, "refund", "").has("status", "refunded", "refund_msg", "refunded", "refunded_amount", "2000")
+	s.change(whole, "refund", "").has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "2000")
 	s.their(whole).has("status", "refunded", "refunded_amount", "2000")
 
 	parts := s.create("payment", good, "2001").text("id")
@@ -78,7 +79,7 @@ func (s *side) refunds(t *testing.T) {
 	s.their(parts).has("refunded_amount", "2001")
 
 	refused := s.create("payment", refundRefused, "2002").text("id")
-	s.change(refused, "refund", "2").has("status", "charged", "refund_msg", "refund_refused_by_issuer", "refunded_amount", "0")
+	s.change(refused, "refund", "2").has("status", "charged", "refund_msg", "The provider refused the refund.", "refunded_amount", "0")
 
 	slow := s.create("payment", refundSlow, "2003").text("id")
 	s.change(slow, "refund", "3").has("status", "refunding")
@@ -91,8 +92,12 @@ func (s *side) acts(t *testing.T) {
 	for button, want := range map[string]string{"approve": "charged", "refuse": "rejected"} {
 		made := s.create("payment", redirected, "3000").has("status", "action_required", "auth_params.type", "redirect")
 		theirs := s.their(made.text("id")).has("auth_params.url", made.text("auth_params.url"))
-		if page := s.sentTo(s.browser().Get(made.text("simple_auth_redirect_url"))); page != theirs.text("simple_auth_redirect_url") {
-			t.Errorf("our page sends the payer to %s, want theirs", page)
+		s.leadsToTheirs(made, theirs.text("id"))
+		if button == "approve" {
+			s.advance(16 * 60) // the address of their page is over, and so is ours
+			s.leadsToTheirs(s.read(made.text("id")), theirs.text("id"))
+			s.advance(5 * 60)
+			s.leadsToTheirs(s.read(made.text("id")), theirs.text("id"))
 		}
 		where := s.browse(made.text("auth_params.url"), url.Values{button: {"1"}})
 		s.read(made.text("id")).has("status", want)
@@ -102,6 +107,9 @@ func (s *side) acts(t *testing.T) {
 	}
 	for otp, want := range map[string]string{"123456": "charged", "000000": "rejected"} {
 		id := s.create("payment", password, "3001").has("status", "action_required", "additional_params_for_auth.type", "otp").text("id")
+		s.want(422)(s.us().Post(transactions+"/additional_params_for_auth/"+id, `{"additional_params_for_auth":{"otp":""}}`))
+		s.read(id).has("status", "action_required")
+		s.their(id).has("status", "action_required")
 		s.want(200)(s.us().Post(transactions+"/additional_params_for_auth/"+id, map[string]any{
 			"additional_params_for_auth": map[string]string{"otp": otp},
 		})).has("status", want)
@@ -116,9 +124,59 @@ func (s *side) acts(t *testing.T) {
 	bank := object{t, offered[1]}.text("target_bank_id")
 	s.want(200)(s.us().Post(transactions+"/choose_target_destination/"+made.text("id"), map[string]string{"target_bank_id": bank})).has("status", "charged")
 
+	s.signs(t)
 	cancelled := s.create("payment", redirected, "3003").text("id")
 	s.change(cancelled, "cancel", "").has("status", "failed")
 	s.their(cancelled).has("status", "failed")
+}
+
+// leadsToTheirs checks that our page sends the payer to theirs, and that it is open.
+func (s *side) leadsToTheirs(ours object, id string) {
+	s.t.Helper()
+	browser := s.browser()
+	page := s.sentTo(browser.Get(ours.text("simple_auth_redirect_url")))
+	if !strings.HasPrefix(page, s.theirs.BaseURL+"/pay/"+id+"?token=") {
+		s.t.Errorf("our page sends the payer to %s, want theirs", page)
+	}
+	answer, err := browser.Get(page)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != 200 && answer.StatusCode != 303 {
+		s.t.Errorf("their page answers %d", answer.StatusCode)
+	}
+}
+
+// signs is a chain rail of theirs: what is to be signed is theirs, and so is its end.
+func (s *side) signs(t *testing.T) {
+	made := s.want(201)(s.us().Post(transactions, map[string]any{"params": map[string]any{
+		"type": "payment", "amount": "3004", "currency": "USD", "returnUrl": shop, "failUrl": shop, "money_storage": map[string]string{"type": "native_gas"},
+	}})).has("status", "action_required")
+	const payload, ends = "additional_params_for_auth.payload", "additional_params_for_auth.expires_at"
+	id := made.text("id")
+	s.their(id).has(payload, made.text(payload), ends, made.text(ends))
+	submit := func(status int, signature string) object {
+		return s.want(status)(s.us().Post(transactions+"/additional_params_for_auth/"+id, map[string]any{
+			"additional_params_for_auth": map[string]string{"signature": signature},
+		}))
+	}
+	submit(422, "")
+	s.advance(61)
+	submit(422, signatureOf(made.text(payload))).has("error", "expired")
+	fresh := s.read(id).has("status", "action_required")
+	if fresh.text(payload) == made.text(payload) || fresh.text(ends) == made.text(ends) {
+		t.Errorf("after expires_at ours is %s until %s", fresh.text(payload), fresh.text(ends))
+	}
+	s.their(id).has(payload, fresh.text(payload), ends, fresh.text(ends))
+	submit(200, signatureOf(fresh.text(payload))).has("status", "charged")
+	s.their(id).has("status", "charged")
+}
+
+// signatureOf is the lower-case hex SHA-256 of a text.
+func signatureOf(payload string) string {
+	digest := sha256.Sum256([]byte(payload))
+	return hex.EncodeToString(digest[:])
 }
 
 func (s *side) waits(t *testing.T) {
@@ -131,7 +189,7 @@ func (s *side) waits(t *testing.T) {
 		s.read(id).has("status", "charged")
 	}
 	given := s.create("payment", delayed, "4003").text("id")
-	s.change(given, "cancel", "").has("status", "failed", "error_description", "cancelled")
+	s.change(given, "cancel", "").has("status", "failed", "error_code", "cancelled")
 }
 
 func (s *side) reverses(t *testing.T) {

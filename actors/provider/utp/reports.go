@@ -11,6 +11,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/directory"
+	"mizan/ledger/payment"
 )
 
 const (
@@ -137,11 +138,11 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 	if at.IsZero() || at.After(seen) {
 		at = seen
 	}
-	reason := reasonFailed
+	why := tx.failure(payment.ProcessingError, reasonFailed)
 	if what == actors.TakenBack {
-		reason = reasonTakenBack
+		why = payment.Failure{Detail: cmp.Or(tx.reason, reasonTakenBack)}
 	}
-	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, What: what, Reason: cmp.Or(tx.reason, reason)}
+	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, What: what, Failure: why}
 }
 
 // Examine asks what became of a charge that is closed here (actors/payment

@@ -18,6 +18,7 @@ import (
 type transaction struct {
 	id, txid, kind, status string
 	reason                 string // error_description
+	code                   string // error_code; empty: the platform shows none
 	rrn                    string // empty: the platform shows none
 	amount                 string // minor units
 	currency               string
@@ -29,6 +30,7 @@ type transaction struct {
 	page                   string    // simple_auth_redirect_url
 	auth                   *actors.Action
 	material               json.RawMessage // additional_params_for_auth; nil: nothing to submit
+	requires               []string        // of what is submitted
 	expires                time.Time
 	destinations           []actors.Destination
 }
@@ -57,6 +59,7 @@ func readTransaction(text []byte) (*transaction, error) {
 		return nil, errShape
 	}
 	further := &fields{object: o} // may be absent or of another form
+	tx.code = further.text("error_code")
 	tx.rrn, tx.page = further.text("rrn"), address(further.text("simple_auth_redirect_url"))
 	tx.captured, tx.refunded = amountIn(further, "captured_amount"), amountIn(further, "refunded_amount")
 	tx.finished = instant(further.text("finished"))
@@ -95,7 +98,7 @@ func amountIn(f *fields, name string) *money.Amount {
 func (tx *transaction) readAction(f *fields) {
 	const deadline = "expires_at"
 	if material := f.member("additional_params_for_auth"); len(material) > 0 {
-		tx.material = f.raw("additional_params_for_auth")
+		tx.material, tx.requires = f.raw("additional_params_for_auth"), required(material)
 		tx.expires = instant((&fields{object: material}).text(deadline))
 	}
 	if at := instant(f.text(deadline)); !at.IsZero() {
@@ -126,6 +129,20 @@ func (tx *transaction) readAction(f *fields) {
 			tx.auth = auth
 		}
 	}
+}
+
+// required are the members that answer material of a kind that every platform has: a
+// one-time password, and a payload that is to be signed. Of other kinds only the other
+// platform knows.
+func required(material object) []string {
+	f := fields{object: material}
+	switch {
+	case f.text("type") == "otp":
+		return []string{"otp"}
+	case f.text("payload") != "":
+		return []string{"signature"}
+	}
+	return nil
 }
 
 // followable tells whether a payer's page can do what auth_params say.

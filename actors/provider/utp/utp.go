@@ -18,14 +18,14 @@ import (
 
 // Reasons that are ours, where the other platform gave none that a payer should read.
 const (
-	reasonUnreachable = "platform unreachable"
-	reasonCredentials = "the platform refused the credentials"
-	reasonRequest     = "the platform refused the request"
-	reasonRejected    = "rejected by the platform"
-	reasonFailed      = "failed at the platform"
-	reasonTakenBack   = "taken back at the platform"
-	reasonCharged     = "already_charged"
-	reasonNotDone     = "not done by the platform"
+	reasonUnreachable = "The platform could not be reached."
+	reasonCredentials = "The platform refused the credentials."
+	reasonRequest     = "The platform refused the request."
+	reasonRejected    = "The platform rejected the transaction."
+	reasonFailed      = "The transaction failed at the platform."
+	reasonTakenBack   = "The money was taken back at the platform."
+	reasonCharged     = "The platform has charged it already."
+	reasonNotDone     = "The platform did not do it."
 )
 
 // Options are what the provider needs.
@@ -109,7 +109,7 @@ func (p *Provider) create(ctx context.Context, call *actors.Call) actors.Outcome
 		if err != nil {
 			return p.unreadable(&s, err)
 		}
-		return tx.charge(nil)
+		return p.charge(tx, nil)
 	}
 	return p.failure(&s, r, true)
 }
@@ -122,9 +122,23 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 		return o
 	}
 	if s.opens() {
-		return tx.charge(&s.Remembered)
+		if id, _ := kept(s.Meta); id == "" && tx.status == statusAction && !s.Acting {
+			// It was found in a list, which does not have to show what the payer needs.
+			if tx, o = p.read(ctx, &s, tx.id); tx == nil {
+				return o
+			}
+		}
+		return p.charge(tx, &s.Remembered)
 	}
 	return p.judge(tx, &s, false)
+}
+
+// Reissue implements payment.Reissuer of actors: each read of the other platform's
+// transaction has fresh material and a fresh address of its page.
+func (p *Provider) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
+	again := *q
+	again.Acting = false
+	return p.Inquire(ctx, &again)
 }
 
 // subject is what a request is about.
@@ -148,16 +162,16 @@ func (p *Provider) failure(s *subject, r *reply, submits bool) actors.Outcome {
 	switch {
 	case !r.sent && submits:
 		p.note(slog.LevelWarn, "a platform can't be reached", s, r)
-		return actors.Outcome{Verdict: actors.VerdictNotSent, Reason: reasonUnreachable, Down: true}
+		return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: processing(reasonUnreachable), Down: true}
 	case !r.answered():
 		p.note(slog.LevelWarn, "a platform did not answer", s, r)
 		return actors.Outcome{Verdict: actors.VerdictUnknown, Down: true}
 	case r.credentials():
-		p.note(slog.LevelError, reasonCredentials, s, r)
-		return actors.Outcome{Verdict: refusedIf(submits), Reason: reasonCredentials}
+		p.note(slog.LevelError, "a platform refused the credentials", s, r)
+		return actors.Outcome{Verdict: refusedIf(submits), Failure: processing(reasonCredentials)}
 	case r.definite() && submits:
-		p.note(slog.LevelError, reasonRequest, s, r)
-		return actors.Outcome{Verdict: actors.VerdictRefused, Reason: reasonRequest}
+		p.note(slog.LevelError, "a platform refused a request", s, r)
+		return actors.Outcome{Verdict: actors.VerdictRefused, Failure: processing(reasonRequest)}
 	}
 	p.note(slog.LevelWarn, "a platform gave no usable answer", s, r)
 	return actors.Outcome{Verdict: actors.VerdictUnknown, Down: r.status >= http.StatusInternalServerError}

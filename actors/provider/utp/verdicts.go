@@ -3,15 +3,30 @@ package utp
 import (
 	"cmp"
 	"log/slog"
+	"slices"
 	"time"
 
 	"mizan/actors"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 // askPayer is how often a charge is asked about that waits for its payer: the
 // payer may have gone back to the other platform and never to us.
 const askPayer = time.Minute
+
+// pageLife is how long the other platform's page is led to before its address is asked
+// for anew. It opens for about 15 minutes (specification, "create", rule 7).
+const pageLife = 10 * time.Minute
+
+// charge is what the transaction says of the charge, as of now.
+func (p *Provider) charge(tx *transaction, asked *actors.Remembered) actors.Outcome {
+	o := tx.charge(asked)
+	if o.Action != nil && o.Action.Page != "" {
+		o.Action.PageUntil = p.clock.Now().Add(pageLife)
+	}
+	return o
+}
 
 // charge is what the transaction says of the charge. An inquiry brings what was
 // remembered; nil for a call, which is told all.
@@ -27,9 +42,9 @@ func (tx *transaction) charge(asked *actors.Remembered) actors.Outcome {
 	case tx.held():
 		o.Verdict, o.RRN = actors.VerdictHeld, tx.rrn
 	case tx.status == statusRejected:
-		o.Verdict, o.Reason = actors.VerdictRefused, cmp.Or(tx.reason, reasonRejected)
+		o.Verdict, o.Failure = actors.VerdictRefused, tx.failure(payment.CardDeclined, reasonRejected)
 	case tx.status == statusFailed:
-		o.Verdict, o.Reason = actors.VerdictFailed, cmp.Or(tx.reason, reasonFailed)
+		o.Verdict, o.Failure = actors.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
 	case tx.status == statusAction:
 		o.Verdict, o.Again = actors.VerdictAction, askPayer
 		if asked == nil || !asked.Acting {
@@ -41,6 +56,32 @@ func (tx *transaction) charge(asked *actors.Remembered) actors.Outcome {
 	return o
 }
 
+// aboutPayer are the codes that mean to our merchant what they mean to the other
+// platform. Its limits, its routing and its balances are ours with it, and none of our
+// merchant's: they are a refusal of the rail.
+var aboutPayer = []payment.Code{
+	payment.CardDeclined, payment.InsufficientFunds, payment.ExpiredCard, payment.AuthenticationFailed, payment.PayerActionExpired,
+	payment.ProcessingError,
+}
+
+// failure is why the transaction did not succeed. A code of theirs that means the same
+// to our merchant is passed on, and has the catalogue's sentence in our merchant's
+// language; for all else there are their own words. Platforms that have no error_code
+// may have such a code for their error_description.
+func (tx *transaction) failure(otherwise payment.Code, words string) payment.Failure {
+	for _, code := range []payment.Code{payment.Code(tx.code), payment.Code(tx.reason)} {
+		if slices.Contains(aboutPayer, code) {
+			return payment.Failure{Code: code}
+		}
+	}
+	return payment.Failure{Code: otherwise, Detail: cmp.Or(tx.reason, words)}
+}
+
+// processing is a failure of the processing, in words of ours.
+func processing(words string) payment.Failure {
+	return payment.Failure{Code: payment.ProcessingError, Detail: words}
+}
+
 // action is what our payer has to do, which is what the other platform publishes.
 // Its own page can drive everything, so that our page sends the payer there
 // (specification, "Payer actions": it is read first).
@@ -49,7 +90,7 @@ func (tx *transaction) action() *actors.Action {
 	if tx.auth != nil {
 		a = tx.auth
 	}
-	a.Page, a.Material, a.ExpiresAt, a.Destinations = tx.page, tx.material, tx.expires, tx.destinations
+	a.Page, a.Material, a.Requires, a.ExpiresAt, a.Destinations = tx.page, tx.material, tx.requires, tx.expires, tx.destinations
 	return a
 }
 
@@ -69,7 +110,7 @@ func (p *Provider) judge(tx *transaction, s *subject, answers bool) actors.Outco
 		case tx.ended():
 			o.Verdict = actors.VerdictCharged
 		case tx.settled():
-			o.Verdict, o.Reason = actors.VerdictRefused, reasonCharged
+			o.Verdict, o.Failure = actors.VerdictRefused, processing(reasonCharged)
 		}
 	case actors.Refund:
 		p.refunded(tx, s, refund, &o)
@@ -85,9 +126,9 @@ func (p *Provider) captured(tx *transaction, s *subject, answers bool, o *actors
 			p.differs(tx, s)
 		}
 	case tx.ended():
-		o.Verdict, o.Reason = actors.VerdictFailed, cmp.Or(tx.reason, reasonFailed)
+		o.Verdict, o.Failure = actors.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
 	case tx.held() && answers && tx.reason != "":
-		o.Verdict, o.Reason = actors.VerdictRefused, tx.reason
+		o.Verdict, o.Failure = actors.VerdictRefused, tx.failure(payment.ProcessingError, reasonNotDone)
 	}
 }
 
@@ -109,7 +150,7 @@ func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actor
 			p.differs(tx, s)
 		}
 	case tx.refundMsg != "":
-		o.Verdict, o.Reason = actors.VerdictRefused, tx.refundMsg
+		o.Verdict, o.Failure = actors.VerdictRefused, payment.Failure{Code: payment.RefundDeclined, Detail: tx.refundMsg}
 	default:
 		o.Verdict = actors.VerdictPending
 		return

@@ -8,6 +8,7 @@ import (
 
 	"mizan/actors"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 func TestEachStatusHasItsVerdict(t *testing.T) {
@@ -31,15 +32,18 @@ func TestEachStatusHasItsVerdict(t *testing.T) {
 }
 
 func TestTheReasonIsTheirs(t *testing.T) {
-	for body, want := range map[string]string{
-		theirs("rejected", `"error_description":"card_declined"`):  "card_declined",
-		theirs("rejected", `"error_description":""`):               "rejected by the platform",
-		theirs("failed", `"error_description":"processing_error"`): "processing_error",
-		theirs("failed", `"error_description":null`):               "failed at the platform",
+	for body, want := range map[string]payment.Failure{
+		theirs("rejected", `"error_description":"card_declined"`):                                            {Code: "card_declined"},
+		theirs("rejected", `"error_description":""`):                                                         {Code: "card_declined", Detail: "The platform rejected the transaction."},
+		theirs("rejected", `"error_description":"Trop peu","error_code":"insufficient_funds"`):               {Code: "insufficient_funds"},
+		theirs("rejected", `"error_description":"insufficient balance","error_code":"insufficient_balance"`): {Code: "card_declined", Detail: "insufficient balance"},
+		theirs("failed", `"error_description":"Lost","error_code":7`):                                        {Code: "processing_error", Detail: "Lost"},
+		theirs("failed", `"error_description":"processing_error"`):                                           {Code: "processing_error"},
+		theirs("failed", `"error_description":null,"error_code":null`):                                       {Code: "processing_error", Detail: "The transaction failed at the platform."},
 	} {
 		r := open(t, says(201, body))
-		if o := r.submit(r.pay()); o.Reason != want {
-			t.Errorf("%s: the reason is %q, want %q", body, o.Reason, want)
+		if o := r.submit(r.pay()); o.Failure != want {
+			t.Errorf("%s: the reason is %q, want %q", body, o.Failure, want)
 		}
 	}
 }
@@ -67,6 +71,20 @@ func TestWhatThePayerHasToDoIsPassedOn(t *testing.T) {
 	}
 }
 
+// What is missing in material of a kind that every platform has is known here, before
+// anything is asked of the other platform.
+func TestWhatMaterialHasToHaveIsKnownOfKnownKinds(t *testing.T) {
+	for material, want := range map[string]string{
+		`{"type":"otp","digits":6}`: "otp", `{"payload":"p","sequence":7,"expires_at":"2026-09-03T10:20:30+00:00"}`: "signature", `{"type":"otp","payload":"p"}`: "otp",
+		`{"type":"eip712"}`: "", `{"type":7}`: "", `{"payload":{"a":1}}`: "", `{"payload":""}`: "",
+	} {
+		r := open(t, says(201, theirs("action_required", `"additional_params_for_auth":`+material)))
+		if a := r.submit(r.pay()).Action; a == nil || strings.Join(a.Requires, " ") != want {
+			t.Errorf("%s: %+v, want %q", material, a, want)
+		}
+	}
+}
+
 // A browser is never sent where it would run something.
 func TestAnAddressThatIsNoWebAddressIsNotPassedOn(t *testing.T) {
 	r := open(t, says(201, theirs("action_required", `"simple_auth_redirect_url":"javascript:alert(1)"`,
@@ -86,6 +104,37 @@ func TestAnInquiryRepeatsNoAction(t *testing.T) {
 	q.Acting = true
 	if o := r.inquire(q); o.Action != nil || o.Verdict != actors.VerdictAction {
 		t.Errorf("who knows is told %v %+v", o.Verdict, o.Action)
+	}
+}
+
+// The address of their page ends before our payer's time does, and what they want signed
+// has a deadline: both are read anew, also where our answer with their id was lost.
+func TestWhatHasEndedIsReadAnew(t *testing.T) {
+	fresh := theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/2"`, `"additional_params_for_auth":{"payload":"p2"}`)
+	r := open(t, says(200, fresh))
+	first := r.submit(r.pay()).Action
+	q := r.ask(actors.Pay, 0)
+	q.Acting = true
+	o := r.Reissue(t.Context(), q)
+	if now := r.clock.Now(); o.Verdict != actors.VerdictAction || o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" ||
+		!o.Action.PageUntil.Equal(now.Add(10*time.Minute)) || !first.PageUntil.Equal(o.Action.PageUntil) || string(o.Action.Material) != `{"payload":"p2"}` || !q.Acting {
+		t.Errorf("%+v with %+v", o, o.Action)
+	}
+	listed := `{"data":[` + strings.Replace(fresh, "https://theirs.example/pay/2", "", 1) + `],"cursor":{"cursor_value":null}}`
+	r = open(t, func(w http.ResponseWriter, asked received, n int) {
+		if strings.Contains(asked.query, "limit=") {
+			says(200, listed)(w, asked, n)
+			return
+		}
+		says(200, fresh)(w, asked, n)
+	})
+	q = r.ask(actors.Pay, 0)
+	q.Meta = nil
+	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" {
+		t.Errorf("found in a list: %+v with %+v", o, o.Action)
+	}
+	if asked := r.requests(); len(asked) != 2 || asked[1].path != "/api/v1/transactions/their-id" {
+		t.Errorf("%+v", asked)
 	}
 }
 
@@ -187,8 +236,8 @@ func TestAnOperationThatIsRefusedSaysWhy(t *testing.T) {
 		says(200, theirs("charged"))(w, r, n)
 	})
 	o := r.submit(r.follow(actors.Refund, 400))
-	if o.Verdict != actors.VerdictRefused || o.Reason != "not_reversible" {
-		t.Errorf("%v %q", o.Verdict, o.Reason)
+	if o.Verdict != actors.VerdictRefused || o.Failure.Detail != "The platform did not do it: not_reversible." {
+		t.Errorf("%v %q", o.Verdict, o.Failure)
 	}
 }
 

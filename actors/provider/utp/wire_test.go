@@ -61,8 +61,8 @@ func TestACallThatNeverLeftIsNotSent(t *testing.T) {
 		call := r.pay()
 		call.Terminal = terminal(t, base, "")
 		o := r.submit(call)
-		if o.Verdict != actors.VerdictNotSent || !o.Down || o.Reason != "platform unreachable" {
-			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Reason, o.Down)
+		if o.Verdict != actors.VerdictNotSent || !o.Down || o.Failure.Detail != "The platform could not be reached." {
+			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Down)
 		}
 	}
 	if got := r.requests(); len(got) != 0 {
@@ -156,18 +156,18 @@ func TestADefiniteRefusalIsRefusedInEachShape(t *testing.T) {
 		reason string
 		code   string
 	}{
-		"401":                  {401, `{"error":"unauthorized"}`, "the platform refused the credentials", "unauthorized"},
-		"403":                  {403, `{"error":"forbidden","message":"` + quoted + `"}`, "the platform refused the credentials", "forbidden"},
-		"422, a list":          {422, `{"errors":[{"code":"invalid","detail":"` + quoted + `"}]}`, "the platform refused the request", "invalid"},
-		"422, a message":       {422, `{"error":"invalid_amount","message":"` + quoted + `"}`, "the platform refused the request", "invalid_amount"},
-		"422, an error":        {422, `{"error":"wrong params - can't init tx"}`, "the platform refused the request", `""`},
-		"422 without a body":   {422, ``, "the platform refused the request", `""`},
-		"404, no such address": {404, `not found`, "the platform refused the request", `""`},
+		"401":                  {401, `{"error":"unauthorized"}`, "The platform refused the credentials.", "unauthorized"},
+		"403":                  {403, `{"error":"forbidden","message":"` + quoted + `"}`, "The platform refused the credentials.", "forbidden"},
+		"422, a list":          {422, `{"errors":[{"code":"invalid","detail":"` + quoted + `"}]}`, "The platform refused the request.", "invalid"},
+		"422, a message":       {422, `{"error":"invalid_amount","message":"` + quoted + `"}`, "The platform refused the request.", "invalid_amount"},
+		"422, an error":        {422, `{"error":"wrong params - can't init tx"}`, "The platform refused the request.", `""`},
+		"422 without a body":   {422, ``, "The platform refused the request.", `""`},
+		"404, no such address": {404, `not found`, "The platform refused the request.", `""`},
 	} {
 		r := open(t, says(c.status, c.body))
 		o := r.submit(r.pay())
-		if o.Verdict != actors.VerdictRefused || o.Reason != c.reason || o.Down {
-			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Reason, o.Down)
+		if o.Verdict != actors.VerdictRefused || o.Failure.Detail != c.reason || o.Down {
+			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Down)
 		}
 		if !strings.Contains(r.log.String(), "level=ERROR") || !strings.Contains(r.log.String(), "code="+c.code) {
 			t.Errorf("%s: the operator reads %s", name, r.log)

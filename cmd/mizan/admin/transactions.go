@@ -27,7 +27,7 @@ func (c *listTransactions) Run(e *errand) error {
 		}
 	}
 	return e.list(listing{path: transactionsPath, query: query, columns: []string{
-		"id", "txid", "type", "status", "amount", "currency", "network", "env", "started", "error_description",
+		"id", "txid", "type", "status", "amount", "currency", "network", "env", "started", "error_code",
 	}}, c.paging)
 }
 

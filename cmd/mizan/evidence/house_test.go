@@ -2,6 +2,7 @@ package evidence_test
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -67,10 +68,14 @@ func (j *journal) book(events int, name string) {
 				{Account: "A:provider:simulator:1", Asset: usd, Side: ledger.Debit, Amount: money.FromUint64(1250)},
 				{Account: "L:partner:1:available", Asset: usd, Side: ledger.Credit, Amount: money.FromUint64(1250)},
 			}},
+			Stored: ledger.Stored{Record: sha256.Sum256(recordOf(seq)), Notices: ledger.Hash{1}, Claims: []ledger.Hash{{2}, {3}}},
 		}
 		j.add(e.AppendCanonical(nil))
 	}
 }
+
+// recordOf are the bytes that stand for the record after an event.
+func recordOf(seq uint64) []byte { return fmt.Appendf(nil, "record %d", seq) }
 
 func (j *journal) add(leaf []byte) {
 	j.t.Helper()

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"math"
 
@@ -53,6 +54,18 @@ func Prove(leaf []byte, path tlog.RecordProof, head *Head) (*Proof, error) {
 		return nil, refuse("event %d is not proven to be in the head's journal: %v", event.Seq, err)
 	}
 	return &Proof{Event: event, Leaf: leaf, Path: path, Head: head}, nil
+}
+
+// Holds believes that a record's bytes are what was stored after the event. The error is
+// a *Refusal.
+func (p *Proof) Holds(record []byte) error {
+	switch sum := ledger.Hash(sha256.Sum256(record)); {
+	case p.Event.Stored.Record == ledger.Hash{}:
+		return refuse("event %d says nothing of its record: a later event of the same step does, or there is none", p.Event.Seq)
+	case p.Event.Stored.Record != sum:
+		return refuse("the record is not what was stored after event %d", p.Event.Seq)
+	}
+	return nil
 }
 
 // Encode is the proof's file.

@@ -2,6 +2,8 @@ package evidence_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -117,6 +119,8 @@ func TestADescriptionSaysWhatIsProven(t *testing.T) {
 		"event 1 of the same record", "settle: charging → charged", "2026-09-03T10:15:30.123458Z",
 		"phase posted, effective 2026-09-03",
 		"debit   A:provider:simulator:1  1250 minor units of USD, prod", "credit  L:partner:1:available  1250 minor units of USD, prod",
+		"the record's bytes have the SHA-256\n    " + fmt.Sprintf("%x", sha256.Sum256(recordOf(2))) + "\n",
+		"the notifications about it have the SHA-256\n    01000000", "a key whose claim has the SHA-256\n    02000000", "\n    03000000",
 		"first 5 events", "Not proven:", "  go.sum database tree\n  5\n",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -149,4 +153,16 @@ func FuzzCheck(f *testing.F) {
 			t.Error("a file that nobody signed is believed")
 		}
 	})
+}
+
+func TestAProofHoldsTheRecordThatWasStored(t *testing.T) {
+	j := newJournal(t, 3)
+	p := j.proof(2)
+	if err := p.Holds(recordOf(2)); err != nil {
+		t.Error(err)
+	}
+	wantRefused(t, p.Holds(recordOf(3)), "the record is not what was stored after event 2")
+	wantRefused(t, p.Holds(nil), "the record is not what was stored after event 2")
+	j.add((&ledger.Event{Seq: 4, Version: 1, Name: "x"}).AppendCanonical(nil))
+	wantRefused(t, j.proof(4).Holds(recordOf(4)), "event 4 says nothing of its record")
 }

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"encoding/hex"
 	"fmt"
 	"io"
 	"strings"
@@ -21,6 +22,9 @@ type readable struct {
 	To       string         `json:"to"`
 	BookedAt string         `json:"booked_at"`
 	Entry    *readableEntry `json:"entry,omitempty"`
+	Record   string         `json:"record_sha256,omitempty"`
+	Notices  string         `json:"notifications_sha256,omitempty"`
+	Claims   []string       `json:"claims_sha256,omitempty"`
 }
 
 type readableEntry struct {
@@ -48,6 +52,10 @@ func readableOf(e *ledger.Event) *readable {
 		Kind: string(rune(e.Source.Kind)), Source: e.Source.ID.String(), Version: e.Version, Previous: e.Previous,
 		Name: e.Name, From: e.From, To: e.To, BookedAt: e.Booked.Time().Format(instant),
 	}
+	r.Record, r.Notices = digits(e.Stored.Record), digits(e.Stored.Notices)
+	for _, hash := range e.Stored.Claims {
+		r.Claims = append(r.Claims, digits(hash))
+	}
 	if e.Entry == nil {
 		return r
 	}
@@ -63,6 +71,14 @@ func readableOf(e *ledger.Event) *readable {
 		})
 	}
 	return r
+}
+
+// digits are a hash's, in hexadecimal as sha256sum writes them; empty: there is none.
+func digits(h ledger.Hash) string {
+	if h == (ledger.Hash{}) {
+		return ""
+	}
+	return hex.EncodeToString(h[:])
 }
 
 // kinds are the words for the letters.
@@ -97,6 +113,15 @@ func (p *Proof) Describe(w io.Writer) error {
 	fmt.Fprintf(&b, "  booked at    %s\n", r.BookedAt)
 	if r.Entry != nil {
 		describeEntry(&b, r.Entry)
+	}
+	if r.Record != "" {
+		fmt.Fprintf(&b, "  stored       the record's bytes have the SHA-256\n    %s\n", r.Record)
+	}
+	if r.Notices != "" {
+		fmt.Fprintf(&b, "  notified     the notifications about it have the SHA-256\n    %s\n", r.Notices)
+	}
+	for _, hash := range r.Claims {
+		fmt.Fprintf(&b, "  claimed      a key whose claim has the SHA-256\n    %s\n", hash)
 	}
 	fmt.Fprintf(&b, "\nThe journal is the one whose first %d events have the root\n  %v\nand that is what was signed with the key:\n\n", p.Head.Tree.N, p.Head.Tree.Hash)
 	for line := range strings.Lines(string(p.Head.Signed)) {

@@ -1,0 +1,323 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// manyHolders are more than fit into one group.
+const manyHolders = 1_600
+
+// crowd is an issue with many holders over a real journal.
+type crowd struct {
+	*office
+	reading *contract.Reading
+	id      ledger.ID
+	held    map[ledger.ID]int64
+	sold    int64
+}
+
+const crowdBody = `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000000",
+	"total_value":"4000000","certificate_value":"100","expected_yield":5,"maturity_months":1,"subscription_start":"2026-09-01","subscription_end":"2026-09-30",
+	"early_redemption_allowed":true,"early_redemption_penalty":"77777"}`
+
+// openCrowd opens an issue in a reading and has so many people subscribe to it.
+func openCrowd(t *testing.T, reading *contract.Reading, holders int) *crowd {
+	t.Helper()
+	seed := rand.Uint64()
+	if said := os.Getenv("MIZAN_SEED"); said != "" {
+		var err error
+		if seed, err = strconv.ParseUint(said, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	d := rand.New(rand.NewPCG(seed, 0))
+	c := &crowd{office: openOffice(t), reading: reading, held: make(map[ledger.ID]int64)}
+	made, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Given: given(t, crowdBody)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.id = made.Record.ID
+	if reading.ReviewFirst {
+		c.do(contract.Pass, `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+	}
+	c.do(contract.Offer, "")
+	for range holders {
+		who := uuid.New()
+		for range 1 + d.IntN(8)/7 {
+			n := 1 + d.Int64N(9)
+			c.do(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, who, n))
+			c.held[who] += n
+			c.sold += n
+		}
+	}
+	return c
+}
+
+func (c *crowd) asks(action contract.Action, body, key string) (Result, error) {
+	a := Act{Org: c.org, ID: c.id, Product: contract.Certificate, Reading: c.reading, Action: action, Given: given(c.t, body)}
+	if key != "" {
+		a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
+	}
+	return c.service.Act(a)
+}
+
+func (c *crowd) do(action contract.Action, body string) Result {
+	c.t.Helper()
+	r, err := c.asks(action, body, "")
+	if err != nil {
+		c.t.Fatalf("%s: %v", action, err)
+	}
+	return r
+}
+
+// copied is the same issue in a directory of its own, with nothing running in it.
+func (c *crowd) copied(t *testing.T) *crowd {
+	t.Helper()
+	own := *c
+	own.office = &office{t: t, org: c.org, dir: filepath.Join(t.TempDir(), "store"), clock: c.clock, keyring: c.keyring}
+	if err := os.CopyFS(own.dir, os.DirFS(c.dir)); err != nil {
+		t.Fatal(err)
+	}
+	return &own
+}
+
+// declared makes an action durable past its actor, and so many of its batches. What is
+// stored is what a kill between two batches leaves behind.
+func (c *crowd) declared(action contract.Action, body string, batches int64) {
+	c.t.Helper()
+	quietly(c.t, c.office)
+	for n := int64(-1); n < batches; n++ {
+		view := c.journal.View()
+		was, _, err := Load(view, c.org, c.id)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		asked := contract.Batch
+		if n < 0 {
+			asked = action
+		}
+		was.Record.Register, err = Extract(view, c.org, c.id, was.Record.Reads(asked, given(c.t, body)))
+		view.Close()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		var d contract.Decision
+		if now := ledger.MicrosOf(c.clock.Now()); n < 0 {
+			d, err = was.Record.Act(action, given(c.t, body), now)
+		} else {
+			d, _ = was.Record.Woken(now)
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		done := make(chan posting.Receipt, 1)
+		c.journal.Submit(changeOf(c.org, &d, was.Stamp.Version), func(r posting.Receipt) { done <- r })
+		if r := <-done; r.Err != nil {
+			c.t.Fatal(r.Err)
+		}
+	}
+	if err := c.journal.Close(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// balances are what all accounts hold, on their normal sides.
+func (c *crowd) balances() map[ledger.Path]string {
+	c.t.Helper()
+	view := c.journal.View()
+	defer view.Close()
+	all := make(map[ledger.Path]string)
+	err := view.TrialBalance(c.org, posting.AsOf{Env: money.Prod, At: ledger.MicrosOf(c.clock.Now()) + 60_000_000}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+		if b := t.Balance(a.Path.NormalSide()); !b.IsZero() {
+			all[a.Path] = b.String()
+		}
+		return true, nil
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return all
+}
+
+// stands compares all accounts with what each certificate, and each holder for those
+// that are held, should have brought to the current accounts; and the sum that the
+// issue has of its holders on each of their accounts of a kind.
+func (c *crowd) stands(holders string, paid func(n int64) int64, common map[string]int64) {
+	c.t.Helper()
+	want := make(map[ledger.Path]string)
+	for who, n := range c.held {
+		if holders != "" {
+			want[ledger.Path(fmt.Sprintf("%s:%v:%v", holders, c.id, who))] = fmt.Sprint(100 * n)
+		}
+		if sum := paid(n); sum > 0 {
+			want[ledger.Path(fmt.Sprintf("L:customer:%v:current", who))] = fmt.Sprint(sum)
+		}
+	}
+	for path, sum := range common {
+		if sum != 0 {
+			want[ledger.Path(strings.ReplaceAll(path, "{c}", c.id.String()))] = fmt.Sprint(sum)
+		}
+	}
+	got := c.balances()
+	for path, sum := range want {
+		if got[path] != sum {
+			c.t.Fatalf("%s holds %q; want %s", path, got[path], sum)
+		}
+		delete(got, path)
+	}
+	for path, sum := range got {
+		c.t.Fatalf("%s holds %s; want nothing", path, sum)
+	}
+}
+
+func (c *crowd) progress() (contract.Progress, bool) {
+	c.t.Helper()
+	r, err := c.service.Read(c.org, contract.Certificate, c.reading, c.id)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return r.Record.Progress()
+}
+
+// A stop between any two batches of an activation and of a redemption is gone on from by
+// the next start: no holder is left out, none is paid twice.
+func TestAStopBetweenAnyTwoBatchesIsGoneOnFrom(t *testing.T) {
+	base := openCrowd(t, contract.Religious, manyHolders)
+	face := 100 * base.sold
+	base.runtime.Quiesce()
+	offered := base.copied(t)
+	base.do(contract.Activate, "")
+	base.runtime.Quiesce()
+	active := base.copied(t)
+	penalty := func(n int64) int64 { return min(77777*n/base.sold, 100*n) }
+	kept := int64(0)
+	for _, n := range base.held {
+		kept += penalty(n)
+	}
+	for _, step := range []struct {
+		from    *crowd
+		action  contract.Action
+		body    string
+		holders string
+		paid    func(n int64) int64
+		common  map[string]int64
+	}{
+		{offered, contract.Activate, "", "Q:holders", func(int64) int64 { return 0 }, map[string]int64{"A:underlying:{c}": face}},
+		{active, contract.Profit, fmt.Sprintf(`{"total_profit":%d}`, 3*base.sold+5), "Q:holders", func(n int64) int64 { return 3 * n },
+			map[string]int64{"A:underlying:{c}": face, "A:cash:MY": 3*base.sold + 5, "L:undistributed:{c}": 5}},
+		{active, contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`, "", func(n int64) int64 { return 100*n - penalty(n) },
+			map[string]int64{"A:cash:MY": face, "L:charity": kept}},
+		{active, contract.Default, `{"reason":"enough"}`, "Q:holders_defaulted", func(int64) int64 { return 0 }, map[string]int64{"A:underlying_impaired:{c}": face}},
+	} {
+		batches := contract.Batches(step.action, int64(len(base.held)))
+		if batches < 7 {
+			t.Fatalf("%s takes %d batches", step.action, batches)
+		}
+		few := step.action == contract.RedeemEarly || step.action == contract.Default
+		for n := range batches + 1 {
+			if few && n%4 != 0 && n != batches { // as an activation, whose stops are all tried
+				continue
+			}
+			c := step.from.copied(t)
+			c.declared(step.action, step.body, n)
+			c.start()
+			c.runtime.Quiesce()
+			if p, under := c.progress(); under {
+				t.Fatalf("%s after a stop behind batch %d is still at %+v", step.action, n, p)
+			}
+			c.stands(step.holders, step.paid, step.common)
+			c.runtime.Stop()
+			if err := c.journal.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// What is asked of an issue while an action is carried out waits for its end; what reads
+// does not, and is told how far it is.
+func TestWhatIsAskedMeanwhileWaits(t *testing.T) {
+	c := openCrowd(t, contract.Secular, manyHolders)
+	answer := c.do(contract.Activate, "")
+	if p, under := answer.Record.Progress(); !under || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
+		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
+	}
+	first, err := c.asks(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit") // while the activation is carried out
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, under := first.Record.Progress(); !under || p.Doing != contract.Profit || p.Done != 0 {
+		t.Fatalf("the profit's answer has %+v", p)
+	}
+	if _, err = c.asks(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":1}`, uuid.New()), ""); err == nil {
+		t.Error("an active issue takes a subscription")
+	}
+	c.do(contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`)
+	if _, err := c.asks(contract.Profit, `{"total_profit":"1"}`, ""); !ledger.IsRefusal(err, ledger.Conflict) {
+		t.Errorf("a redeemed issue has a profit: %v", err)
+	}
+	c.runtime.Quiesce()
+	again, err := c.asks(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit")
+	if err != nil || !again.Replay {
+		t.Fatal(again.Replay, err)
+	}
+	if string(contract.AppendRecord(nil, again.Record)) != string(contract.AppendRecord(nil, first.Record)) {
+		t.Error("the repeated request is answered with another contract")
+	}
+	one, two := column(t, first.Record, "subscriptions").([]contract.Row), column(t, again.Record, "subscriptions").([]contract.Row)
+	if len(one) != contract.ShownSubscriptions || fmt.Sprint(one) != fmt.Sprint(two) {
+		t.Errorf("%d and %d subscriptions are shown", len(one), len(two))
+	}
+	kept := int64(0)
+	for _, n := range c.held {
+		kept += min(77777*n/c.sold, 100*n)
+	}
+	c.stands("", func(n int64) int64 { return 102*n - min(77777*n/c.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*c.sold + 2*c.sold, "I:penalty": kept})
+	view := c.journal.View()
+	defer view.Close()
+	if n, err := view.Counter(c.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {
+		t.Errorf("%v actions are under way (%v)", n, err)
+	}
+}
+
+// No month is closed while batches are under way, whatever is known of what is due.
+func TestNoMonthIsClosedWhileBatchesAreUnderWay(t *testing.T) {
+	c := openCrowd(t, contract.Secular, manyHolders)
+	c.runtime.Quiesce()
+	under := c.copied(t)
+	under.declared(contract.Activate, "", 2)
+	quietly(t, under.office)
+	defer func() {
+		if err := under.journal.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	done := make(chan posting.Receipt, 1)
+	id := uuid.New()
+	under.journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(c.org)}, Steps: []posting.Step{{
+		Org: c.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
+	}}}, func(r posting.Receipt) { done <- r })
+	var refusal *ledger.Refusal
+	if r := <-done; !errors.As(r.Err, &refusal) || refusal.Code != ledger.Conflict || refusal.Detail != ledger.UnderWayKey {
+		t.Errorf("%v", r.Err)
+	}
+	if n := under.journal.Due.Overdue(c.org, 0, ledger.MicrosOf(c.clock.Now())+1_000_000); n != 1 {
+		t.Errorf("%d contracts wait; want 1", n)
+	}
+}

@@ -1,0 +1,390 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mizan/internal/testkit"
+)
+
+// placement is an issue with many holders on a real server, and an arithmetic of the
+// test's own beside it.
+type placement struct {
+	t     *testing.T
+	s     *testkit.Server
+	d     *rand.Rand
+	base  string // of its address
+	held  map[string]int64
+	sold  int64
+	kills int
+}
+
+// actionBound is how long an action may take, in real time: the machine may be busy.
+const actionBound = 10 * time.Minute
+
+func (p *placement) post(action, body, key string) (*testkit.Answer, error) {
+	return p.s.Session().With("idempotency-key", key).Post(p.base+action, body)
+}
+
+// does is an action that is done, killed or not: with its key it is asked for until it is
+// answered.
+func (p *placement) does(action, body string) {
+	p.t.Helper()
+	key := uuid.NewString()
+	killed := p.d.IntN(3) == 0 // before it is answered
+	answered := make(chan *testkit.Answer, 1)
+	go func() {
+		a, err := p.post(action, body, key)
+		if err != nil {
+			a = nil
+		}
+		answered <- a
+	}()
+	if killed {
+		p.kill()
+	}
+	a := <-answered
+	if a == nil || a.Status != 200 {
+		if !killed {
+			p.t.Fatalf("%s: %+v", action, a)
+		}
+		var err error
+		if a, err = p.post(action, body, key); err != nil || a.Status != 200 {
+			p.t.Fatalf("%s, repeated: %v %+v", action, err, a)
+		}
+	}
+	again, err := p.post(action, body, key)
+	if err != nil || string(again.Body) != string(a.Body) {
+		p.t.Fatalf("%s, repeated: %v\n%s\n%s", action, err, again.Body, a.Body)
+	}
+	p.carriedOut(action)
+}
+
+// kill kills the server, checks what it has left behind, and starts it again.
+func (p *placement) kill() {
+	p.t.Helper()
+	p.s.Kill()
+	p.kills++
+	p.verify()
+	p.s.Restart()
+}
+
+func (p *placement) verify() {
+	p.t.Helper()
+	if checked := testkit.Run(p.t, nil, "audit", "verify", "--data", p.s.Dir); checked.Exit != 0 {
+		p.t.Fatalf("after %d kills the books do not hold\n%s%s", p.kills, checked.Stdout, checked.Stderr)
+	}
+}
+
+// shown is the contract as it is shown.
+func (p *placement) shown() (v struct {
+	Data struct {
+		Status        string
+		Outstanding   json.Number `json:"certificates_outstanding"`
+		Holders       int         `json:"holders_total"`
+		Applications  int         `json:"subscriptions_total"`
+		Subscriptions []struct {
+			Investor     string `json:"investor_id"`
+			Certificates int64
+		}
+		Progress *struct {
+			Action      string
+			Done, Total int
+		}
+	}
+}) {
+	p.t.Helper()
+	a, err := p.s.Session().Get(strings.TrimSuffix(p.base, "/"))
+	if err != nil || a.Status != 200 || a.JSON(&v) != nil {
+		p.t.Fatalf("%v %+v", err, a)
+	}
+	return v
+}
+
+// carriedOut waits for the end of what is carried out, with some kills on the way.
+func (p *placement) carriedOut(action string) {
+	p.t.Helper()
+	began := time.Now()
+	kills, last := p.d.IntN(3), -1
+	for {
+		at := p.shown().Data.Progress
+		switch {
+		case at == nil:
+			p.t.Logf("%s: %v since its answer, %d kills", action, time.Since(began).Round(time.Millisecond), p.kills)
+			return
+		case at.Action != action || at.Total != len(p.held) || at.Done < last || at.Done >= at.Total:
+			p.t.Fatalf("%s is at %+v, after %d", action, at, last)
+		case time.Since(began) > actionBound:
+			p.t.Fatalf("%s is still at %+v", action, at)
+		}
+		if last = at.Done; kills > 0 && p.d.IntN(3) == 0 {
+			kills--
+			p.kill()
+		}
+	}
+}
+
+// balances are the accounts below a prefix.
+func (p *placement) balances(prefix string) map[string]string {
+	p.t.Helper()
+	all, cursor := make(map[string]string), ""
+	for {
+		var page struct {
+			Data []struct {
+				Account, Balance string
+			}
+			Cursor struct {
+				Value string `json:"cursor_value"`
+			}
+		}
+		a, err := p.s.Auditor().Get("/api/v1/ledger/accounts?limit=500&prefix=" + prefix + cursor)
+		if err != nil || a.Status != 200 || a.JSON(&page) != nil {
+			p.t.Fatalf("%v %+v", err, a)
+		}
+		for _, row := range page.Data {
+			if row.Balance != "0" {
+				all[row.Account] = row.Balance
+			}
+		}
+		if page.Cursor.Value == "" {
+			return all
+		}
+		cursor = "&cursor=" + page.Cursor.Value
+	}
+}
+
+// pages reads a list of the register to its end.
+func (p *placement) pages(of string) (rows []struct {
+	Number       int
+	Investor     string `json:"investor_id"`
+	Certificates int64
+}) {
+	p.t.Helper()
+	for cursor := ""; ; {
+		page := struct {
+			Data *[]struct {
+				Number       int
+				Investor     string `json:"investor_id"`
+				Certificates int64
+			}
+			Cursor struct {
+				Value string `json:"cursor_value"`
+			}
+		}{}
+		a, err := p.s.Session().Get(p.base + of + "?limit=" + strconv.Itoa(300+p.d.IntN(700)) + cursor)
+		if err != nil || a.Status != 200 || a.JSON(&page) != nil {
+			p.t.Fatalf("%v %+v", err, a)
+		}
+		rows = append(rows, *page.Data...)
+		if page.Cursor.Value == "" {
+			return rows
+		}
+		cursor = "&cursor=" + page.Cursor.Value
+	}
+}
+
+// holders is how many holders the test's issue has.
+func holders(t *testing.T) int {
+	said := os.Getenv("MIZAN_HOLDERS")
+	if said == "" {
+		return 1_900
+	}
+	n, err := strconv.Atoi(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// place makes an issue in a family and lets everybody subscribe.
+func place(t *testing.T, s *testkit.Server, d *rand.Rand, religious bool) *placement {
+	t.Helper()
+	p := &placement{t: t, s: s, d: d, held: make(map[string]int64)}
+	base, offer := "/api/v1/pfp/certificate-issues", "offering"
+	if religious {
+		base, offer = "/api/v1/baas/islamic-banking/sukuk", "start_offering"
+	}
+	n := holders(t)
+	total := int64(n) * 40 * 7
+	a, err := s.Session().Post(base, fmt.Sprintf(`{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower",
+		"underlying_asset_value":"%d","total_value":"%d","certificate_value":"7","expected_yield":5,"maturity_months":1,
+		"early_redemption_allowed":true,"early_redemption_penalty":"%d"}`, total, total, 2*n))
+	var made struct{ Data struct{ ID string } }
+	if err != nil || a.Status != 201 || a.JSON(&made) != nil {
+		t.Fatalf("%v %+v", err, a)
+	}
+	p.base = base + "/" + made.Data.ID + "/"
+	if religious {
+		p.must("approve", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
+	}
+	p.must(offer, `{"subscription_start":"2020-01-01","subscription_end":"2099-12-31"}`)
+	p.subscribe(n)
+	return p
+}
+
+func (p *placement) must(action, body string) {
+	p.t.Helper()
+	if a, err := p.post(action, body, ""); err != nil || a.Status != 200 {
+		p.t.Fatalf("%s: %v %+v", action, err, a)
+	}
+}
+
+// subscribe lets so many people subscribe, some of them twice, and reads the register.
+func (p *placement) subscribe(n int) {
+	p.t.Helper()
+	began := time.Now()
+	type application struct {
+		who string
+		n   int64
+	}
+	asked := make(chan application)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	failed := ""
+	client := p.s.Session()
+	for range 24 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for one := range asked {
+				a, err := client.Post(p.base+"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, one.who, one.n))
+				if err != nil || a.Status != 200 {
+					mu.Lock()
+					failed = fmt.Sprintf("%v %+v", err, a)
+					mu.Unlock()
+				}
+			}
+		}()
+	}
+	applications := 0
+	for range n {
+		who := uuid.NewString()
+		for range 1 + p.d.IntN(10)/9 {
+			one := application{who, 1 + p.d.Int64N(20)}
+			p.held[who] += one.n
+			p.sold += one.n
+			applications++
+			asked <- one
+		}
+	}
+	close(asked)
+	all.Wait()
+	if failed != "" {
+		p.t.Fatal(failed)
+	}
+	p.t.Logf("%d subscriptions in %v", applications, time.Since(began).Round(time.Millisecond))
+	shown := p.shown().Data
+	if shown.Holders != n || shown.Applications != applications || len(shown.Subscriptions) != min(200, applications) {
+		p.t.Fatalf("%d holders and %d subscriptions, of which %d are shown; want %d and %d", shown.Holders, shown.Applications, len(shown.Subscriptions), n, applications)
+	}
+	sums := make(map[string]int64)
+	for i, row := range p.pages("subscriptions") {
+		if row.Number != i+1 || i < len(shown.Subscriptions) && shown.Subscriptions[i].Investor != row.Investor {
+			p.t.Fatalf("subscription %d is %+v", i+1, row)
+		}
+		sums[row.Investor] += row.Certificates
+	}
+	rows := p.pages("holders")
+	for i, row := range rows {
+		if row.Number != i+1 || row.Certificates != p.held[row.Investor] || sums[row.Investor] != row.Certificates {
+			p.t.Fatalf("holder %d is %+v; want %d certificates", i+1, row, p.held[row.Investor])
+		}
+	}
+	if len(rows) != n || len(sums) != n {
+		p.t.Fatalf("%d holders, and %d have subscribed", len(rows), len(sums))
+	}
+}
+
+// stands compares the holders' accounts with what each certificate has brought.
+func (p *placement) stands(stem string, paid func(n int64) int64) {
+	p.t.Helper()
+	id := p.base[strings.LastIndexByte(strings.TrimSuffix(p.base, "/"), '/')+1 : len(p.base)-1]
+	current := p.balances("L:customer:")
+	for who, n := range p.held {
+		if got, want := current["L:customer:"+who+":current"], big.NewInt(paid(n)).String(); got != want && !(got == "" && want == "0") {
+			p.t.Fatalf("%s has %q; want %s", who, got, want)
+		}
+	}
+	for _, of := range []string{"L:subscription:", "Q:holders:", "Q:holders_defaulted:"} {
+		rows := p.balances(of + id)
+		if of != stem {
+			if len(rows) != 0 {
+				p.t.Fatalf("%d accounts of %s hold something", len(rows), of)
+			}
+			continue
+		}
+		for who, n := range p.held {
+			if got := rows[of+id+":"+who]; got != strconv.FormatInt(7*n, 10) {
+				p.t.Fatalf("%s%s:%s holds %q; want %d", of, id, who, got, 7*n)
+			}
+		}
+	}
+	if rows := p.balances("L:distributions:" + id); len(rows) != 0 {
+		p.t.Fatalf("%v", rows)
+	}
+}
+
+// A distribution, a redemption and all else that is for all holders of a large issue is
+// carried out to its end, once, whenever the server is killed: by sums that the test
+// works out itself, in both readings.
+func TestKillsLoseNoHolderAndPayNoneTwice(t *testing.T) {
+	seed := rand.Uint64()
+	if said := os.Getenv("MIZAN_SEED"); said != "" {
+		var err error
+		if seed, err = strconv.ParseUint(said, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	for name, religious := range map[string]bool{"secular": false, "religious": true} {
+		t.Run(name, func(t *testing.T) { killed(t, rand.New(rand.NewPCG(seed, 0)), religious) })
+	}
+}
+
+// killed is the way of a large issue from its placement to its redemption.
+func killed(t *testing.T, d *rand.Rand, religious bool) {
+	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	p := place(t, s, d, religious)
+	profit := "profit"
+	if religious {
+		profit = "distribute_profit"
+	}
+	p.does("activate", "{}")
+	p.stands("Q:holders:", func(int64) int64 { return 0 })
+	p.does(profit, fmt.Sprintf(`{"total_profit":"%d"}`, 3*p.sold+p.d.Int64N(p.sold)))
+	p.stands("Q:holders:", func(n int64) int64 { return 3 * n })
+	var clock struct{ Now time.Time }
+	a, err := s.Admin().Get("/api/v1/sandbox/clock")
+	if err != nil || a.JSON(&clock) != nil {
+		t.Fatal(err)
+	}
+	day, penalty := clock.Now.Format(time.DateOnly), func(int64) int64 { return 0 }
+	if religious {
+		penalty = func(n int64) int64 { return min(2*int64(len(p.held))*n/p.sold, 7*n) }
+		p.does("redeem_early", fmt.Sprintf(`{"redemption_date":%q}`, day))
+	} else {
+		if a, err := s.Admin().Put("/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, 31*24*3600)); err != nil || a.Status != 200 {
+			t.Fatalf("%v %+v", err, a)
+		}
+		p.must("mature", "{}")
+		p.does("redeem", fmt.Sprintf(`{"redemption_date":%q}`, day))
+	}
+	p.stands("", func(n int64) int64 { return 10*n - penalty(n) })
+	if v := p.shown().Data; v.Status != "redeemed" || v.Outstanding != "0" {
+		t.Errorf("%s, %s outstanding", v.Status, v.Outstanding)
+	}
+	if code := s.Stop(); code != 0 {
+		t.Errorf("it stopped with %d", code)
+	}
+	p.verify()
+}

@@ -1,0 +1,174 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"mizan/ledger"
+	"mizan/ledger/contract"
+	"mizan/posting"
+)
+
+// RegisterRows is the first byte of the keys of registers of holders, among the rows
+// that actors keep for themselves. Behind it stand the contract's id, what the row is,
+// and its number or the investor's id.
+const RegisterRows = 'h'
+
+// RegisterRow says what a row of a register is. They are stored: none ever changes its
+// meaning.
+type RegisterRow byte
+
+// The rows of a register. Subscriptions and the numbers of investors never change.
+const (
+	SubscriptionRow RegisterRow = 's' // a subscription, by its number
+	HolderRow       RegisterRow = 'h' // a holder's position, by its number
+	InvestorRow     RegisterRow = 'i' // an investor's number as a holder, by the investor's id
+)
+
+const registerHead = 1 + 16 + 1
+
+func registerKey(id ledger.ID, row RegisterRow) []byte {
+	key := append(make([]byte, 0, registerHead+16), RegisterRows)
+	return append(append(key, id[:]...), byte(row))
+}
+
+func numberedKey(id ledger.ID, row RegisterRow, number int64) []byte {
+	return binary.BigEndian.AppendUint64(registerKey(id, row), uint64(number))
+}
+
+func investorKey(id, who ledger.ID) []byte { return append(registerKey(id, InvestorRow), who[:]...) }
+
+// ParseRegisterKey takes the key of a row of a register apart: of which contract it is,
+// and what; false: it is of no register.
+func ParseRegisterKey(key []byte) (id ledger.ID, row RegisterRow, ok bool) {
+	if len(key) < registerHead || key[0] != RegisterRows {
+		return id, 0, false
+	}
+	id, row = ledger.ID(key[1:1+len(id)]), RegisterRow(key[registerHead-1])
+	switch rest := len(key) - registerHead; row {
+	case SubscriptionRow, HolderRow:
+		return id, row, rest == 8
+	case InvestorRow:
+		return id, row, rest == 16
+	}
+	return id, row, false
+}
+
+// registerRows are the rows that a decision writes: a subscription, the position that it
+// adds to, and of a new holder the number.
+func registerRows(org ledger.ID, d *contract.Decision) []posting.Shelf {
+	id, s, h := d.Record.ID, &d.Subscribed, &d.Position
+	if s.Number == 0 {
+		return nil
+	}
+	rows := []posting.Shelf{
+		{Org: org, Key: numberedKey(id, SubscriptionRow, s.Number), Value: contract.AppendSubscription(nil, s)},
+		{Org: org, Key: numberedKey(id, HolderRow, h.Number), Value: contract.AppendHolder(nil, h)},
+	}
+	if d.Joined != (ledger.ID{}) {
+		rows = append(rows, posting.Shelf{Org: org, Key: investorKey(id, d.Joined), Value: binary.AppendUvarint(nil, uint64(h.Number))})
+	}
+	return rows
+}
+
+// Subscriptions calls fn with a contract's subscriptions from a number on.
+func Subscriptions(view *posting.View, org, id ledger.ID, from int64, fn func(contract.Subscription) (more bool, err error)) error {
+	return numbered(view, org, id, SubscriptionRow, from, func(number int64, row []byte) (bool, error) {
+		s, err := contract.ReadSubscription(number, row)
+		if err != nil {
+			return false, damagedRow(id, SubscriptionRow, number)
+		}
+		return fn(s)
+	})
+}
+
+// Holders calls fn with a contract's holders from a number on.
+func Holders(view *posting.View, org, id ledger.ID, from int64, fn func(contract.Holder) (more bool, err error)) error {
+	return numbered(view, org, id, HolderRow, from, func(number int64, row []byte) (bool, error) {
+		h, err := contract.ReadHolder(number, row)
+		if err != nil {
+			return false, damagedRow(id, HolderRow, number)
+		}
+		return fn(h)
+	})
+}
+
+// numbered calls fn with rows, which have to be numbered without gaps.
+func numbered(view *posting.View, org, id ledger.ID, row RegisterRow, from int64, fn func(number int64, row []byte) (more bool, err error)) error {
+	next := from
+	return view.ShelfAscending(org, registerKey(id, row), numberedKey(id, row, from), func(key, value []byte) (bool, error) {
+		if !bytes.Equal(key, numberedKey(id, row, next)) {
+			return false, damagedRow(id, row, next)
+		}
+		next++
+		return fn(next-1, value)
+	})
+}
+
+func damagedRow(id ledger.ID, row RegisterRow, number int64) error {
+	return fmt.Errorf("contract %v: row %c%d of its register is missing or damaged", id, row, number)
+}
+
+// Position is an investor's position in a contract; false: the investor holds nothing.
+func Position(view *posting.View, org, id, who ledger.ID) (contract.Holder, bool, error) {
+	row, found, err := view.ShelfRow(org, investorKey(id, who))
+	if err != nil || !found {
+		return contract.Holder{}, false, err
+	}
+	number, ok := InvestorNumber(row)
+	if !ok {
+		return contract.Holder{}, false, damagedRow(id, InvestorRow, 0)
+	}
+	row, found, err = view.ShelfRow(org, numberedKey(id, HolderRow, number))
+	if err != nil {
+		return contract.Holder{}, false, err
+	}
+	h, err := contract.ReadHolder(number, row)
+	if !found || err != nil || h.Investor != who {
+		return contract.Holder{}, false, damagedRow(id, HolderRow, number)
+	}
+	return h, true, nil
+}
+
+// InvestorNumber reads the number of an investor as a holder.
+func InvestorNumber(row []byte) (number int64, ok bool) {
+	n, size := binary.Uvarint(row)
+	return int64(n), size == len(row) && n > 0 && n < 1<<62 && bytes.Equal(binary.AppendUvarint(nil, n), row)
+}
+
+// Extract reads the part of a register that a decision asks for.
+func Extract(view *posting.View, org, id ledger.ID, e contract.Extract) (part contract.Register, err error) {
+	if e.Investor != (ledger.ID{}) {
+		part.Position, _, err = Position(view, org, id, e.Investor)
+	}
+	if e.Most == 0 || err != nil {
+		return part, err
+	}
+	part.Holders = make([]contract.Holder, 0, e.Most)
+	err = Holders(view, org, id, e.From, func(h contract.Holder) (bool, error) {
+		part.Holders = append(part.Holders, h)
+		return len(part.Holders) < e.Most, nil
+	})
+	return part, err
+}
+
+// Show puts the subscriptions that a contract's detail shows into its record: the first
+// ones of those that it had when it was as it is in the record.
+func Show(view *posting.View, org ledger.ID, r *contract.Record) error {
+	total, _, has := r.Registered()
+	if !has || total == 0 {
+		return nil
+	}
+	n := min(int(total), contract.ShownSubscriptions)
+	first := make([]contract.Subscription, 0, n)
+	err := Subscriptions(view, org, r.ID, 1, func(s contract.Subscription) (bool, error) {
+		first = append(first, s)
+		return len(first) < n, nil
+	})
+	if err == nil && len(first) < n {
+		err = damagedRow(r.ID, SubscriptionRow, int64(len(first)+1))
+	}
+	r.Show(first)
+	return err
+}

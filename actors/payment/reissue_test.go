@@ -1,0 +1,221 @@
+package payment_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// signs is the material for what a record publishes.
+func signs(t *testing.T, r *payment.Record) live.Material {
+	t.Helper()
+	var published struct{ Payload string }
+	if r.Action == nil || json.Unmarshal(r.Action.Material, &published) != nil || published.Payload == "" {
+		t.Fatalf("%s publishes nothing to sign: %+v", r.Status, r.Action)
+	}
+	digest := sha256.Sum256([]byte(published.Payload))
+	return material(r.ID, `{"signature":"`+hex.EncodeToString(digest[:])+`"}`)
+}
+
+// chain creates a payment whose payer has to sign.
+func (h *house) chain() *payment.Record {
+	h.t.Helper()
+	r := h.must(h.begin(payment.Payment, "", 70, method("native_gas")))
+	if r.Status != payment.ActionRequired || r.Action.ExpiresAt != ledger.MicrosOf(h.clock.Now().Add(time.Minute)) {
+		h.t.Fatalf("%s %+v", r.Status, r.Action)
+	}
+	return r
+}
+
+func mine(id ledger.ID) live.Command { return live.Command{Org: org, Partner: 1, ID: id} }
+
+func TestASignatureOfWhatIsPublishedIsCharged(t *testing.T) {
+	h := open(t)
+	r := h.chain()
+	if got := h.must(h.Complete(signs(t, r))); got.Status != payment.Charged || got.Action != nil {
+		t.Errorf("%s %q", got.Status, why(got.Failure))
+	}
+	r = h.chain()
+	wrong := signs(t, r)
+	wrong.Object[len(wrong.Object)-3] ^= 1
+	if got := h.must(h.Complete(wrong)); got.Status != payment.Rejected || got.Failure.Code != payment.AuthenticationFailed {
+		t.Errorf("%s %q", got.Status, why(got.Failure))
+	}
+	h.has("100070 / 0")
+}
+
+// "Request fresh material and start again": the next reader has the rail publish it anew;
+// what is published is durable, and nobody is asked while it lasts.
+func TestTheNextReaderFindsFreshMaterial(t *testing.T) {
+	h := open(t)
+	r := h.chain()
+	late := signs(t, r)
+	h.advance(time.Minute)
+	if again := h.must(h.Current(mine(r.ID), false)); string(again.Action.Material) != string(r.Action.Material) {
+		t.Errorf("at its deadline it is %s", again.Action.Material)
+	}
+	h.advance(time.Microsecond)
+	_, err := h.Complete(late)
+	h.refused(err, ledger.Expired)
+	fresh := h.must(h.Current(mine(r.ID), false))
+	if string(fresh.Action.Material) == string(r.Action.Material) || fresh.Action.ExpiresAt != ledger.MicrosOf(h.clock.Now().Add(time.Minute)) || fresh.Action.Until != r.Action.Until {
+		t.Errorf("%s until %v, the payer until %v", fresh.Action.Material, fresh.Action.ExpiresAt.Time(), fresh.Action.Until.Time())
+	}
+	h.restart()
+	for range 3 {
+		if again := h.must(h.Current(mine(r.ID), true)); string(again.Action.Material) != string(fresh.Action.Material) {
+			t.Errorf("after a restart it is %s", again.Action.Material)
+		}
+	}
+	h.went(r.ID, "created new authorizing charging action_required action_required")
+	if n := h.calls(r.ID); n != 2 { // the payment, and one more
+		t.Errorf("the rail's log names it %d times", n)
+	}
+	h.advance(5 * time.Minute)
+	h.must(h.Complete(signs(t, h.must(h.Current(mine(r.ID), false)))))
+	h.is(r.ID, payment.Charged, "")
+	h.submitted(r.ID, actors.Complete, 1)
+}
+
+func TestManyReadersHaveItPublishedAnewOnce(t *testing.T) {
+	h := open(t)
+	r := h.chain()
+	h.advance(2 * time.Minute)
+	results, errs := race(func(int) (live.Result, error) { return h.Current(mine(r.ID), false) })
+	for i, got := range results {
+		if errs[i] != nil || string(got.Record.Action.Material) != string(results[0].Record.Action.Material) || string(got.Record.Action.Material) == string(r.Action.Material) {
+			t.Errorf("reader %d: %v, %s", i, errs[i], got.Record.Action.Material)
+		}
+	}
+	h.went(r.ID, "created new authorizing charging action_required action_required")
+}
+
+// Once the payer's time is over, or while it is being given up, nothing is published.
+func TestNothingIsPublishedAnewAfterThePayersTime(t *testing.T) {
+	h := open(t)
+	over, cancelled := h.chain().ID, h.chain().ID
+	h.must(h.Cancel(of(cancelled)))
+	h.advance(30 * time.Minute)
+	for id, want := range map[ledger.ID]payment.Status{over: payment.Rejected, cancelled: payment.Failed} {
+		if got := h.must(h.Current(mine(id), true)); got.Status != want || got.Action != nil {
+			t.Errorf("%s %+v", got.Status, got.Action)
+		}
+	}
+}
+
+func TestOnlyWhoseItIsReadsIt(t *testing.T) {
+	h := open(t)
+	r := h.chain()
+	h.advance(2 * time.Minute)
+	_, err := h.Current(live.Command{Org: org, Partner: 2, ID: r.ID}, false)
+	h.refused(err, ledger.NotFound)
+	h.went(r.ID, "created new authorizing charging action_required")
+	if got := h.must(h.Current(of(r.ID), true)); got.Action.ExpiresAt == r.Action.ExpiresAt { // the payer's page names no partner
+		t.Errorf("%+v", got.Action)
+	}
+}
+
+// publisher is a rail that publishes anew as a test says.
+type publisher struct {
+	*rail
+	reissue func(q *actors.Question) actors.Outcome
+	asked   atomic.Int64
+}
+
+func (p *publisher) Reissue(_ context.Context, q *actors.Question) actors.Outcome {
+	p.asked.Add(1)
+	return p.reissue(q)
+}
+
+// publishes opens a house whose rail asks for an action and publishes it anew so.
+func publishes(t *testing.T, action actors.Action, reissue func(h *house, q *actors.Question) actors.Outcome) (*house, *publisher, ledger.ID) {
+	t.Helper()
+	p := new(publisher)
+	p.rail = scripted(actors.Pay, actors.Outcome{Verdict: actors.VerdictAction, Action: &action}).says(actors.Void, done)
+	h := openAs(t, func(h *house) {
+		h.scripted = true
+		h.wrap = func(inner actors.Provider) actors.Provider { p.rail.Provider = inner; return p }
+		p.reissue = func(q *actors.Question) actors.Outcome { return reissue(h, q) }
+	})
+	return h, p, h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+}
+
+// The address of the rail's own page may end before the payer's time does.
+func TestTheRailsPageIsAskedForAnewForThePayerOnly(t *testing.T) {
+	n := 1
+	h, p, id := publishes(t, actors.Action{Page: "https://rail.example/1", PageUntil: start.Add(10 * time.Minute)}, func(h *house, q *actors.Question) actors.Outcome {
+		if q.Acting {
+			t.Error("the rail is told that the action is known")
+		}
+		n++
+		return actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{Page: fmt.Sprint("https://rail.example/", n), PageUntil: h.clock.Now().Add(10 * time.Minute)}}
+	})
+	h.advance(10*time.Minute - time.Microsecond)
+	h.must(h.Current(of(id), true))
+	h.advance(time.Microsecond)
+	h.must(h.Current(mine(id), false))
+	if p.asked.Load() != 0 {
+		t.Errorf("the rail was asked %d times", p.asked.Load())
+	}
+	if got := h.must(h.Current(of(id), true)).Action; got.Page != "https://rail.example/2" || got.PageUntil != ledger.MicrosOf(h.clock.Now().Add(10*time.Minute)) {
+		t.Errorf("%+v", got)
+	}
+	h.must(h.Current(of(id), true))
+	h.advance(10 * time.Minute)
+	h.must(h.Current(of(id), true))
+	if p.asked.Load() != 2 || h.read(id).Action.Page != "https://rail.example/3" {
+		t.Errorf("asked %d times, %+v", p.asked.Load(), h.read(id).Action)
+	}
+}
+
+// A rail that can't say keeps nobody from reading, and what it says of the charge counts.
+func TestAReaderLearnsWhatTheRailSaysInstead(t *testing.T) {
+	expiring := actors.Action{Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: start.Add(time.Minute)}
+	for name, c := range map[string]struct {
+		answer actors.Outcome
+		status payment.Status
+	}{
+		"nothing":           {lostAnswer, payment.ActionRequired},
+		"that it waits":     {actors.Outcome{Verdict: actors.VerdictAction}, payment.ActionRequired},
+		"the same again":    {actors.Outcome{Verdict: actors.VerdictAction, Action: &expiring}, payment.ActionRequired},
+		"that it is paid":   {done, payment.Charged},
+		"that it is denied": {actors.Outcome{Verdict: actors.VerdictRefused}, payment.Rejected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, p, id := publishes(t, expiring, func(*house, *actors.Question) actors.Outcome { return c.answer })
+			h.advance(2 * time.Minute)
+			before := h.version(id)
+			got := h.must(h.Current(mine(id), false))
+			if got.Status != c.status || p.asked.Load() != 1 {
+				t.Errorf("%s, asked %d times", got.Status, p.asked.Load())
+			}
+			if waits := c.status == payment.ActionRequired; waits && h.version(id) != before {
+				t.Errorf("version %d, before %d", h.version(id), before)
+			}
+		})
+	}
+}
+
+// A provider whose actions have no end is never asked.
+func TestAProviderThatPublishesOnceIsNotAskedAgain(t *testing.T) {
+	r := scripted(actors.Pay, actors.Outcome{Verdict: actors.VerdictAction, Action: &actors.Action{
+		Type: "none", Material: []byte(`{"nonce":7}`), ExpiresAt: start.Add(time.Minute),
+	}}).says(actors.Void, done)
+	h := openAs(t, func(h *house) { h.on(r) })
+	id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	h.advance(2 * time.Minute)
+	asked := r.inquired.Load()
+	if got := h.must(h.Current(mine(id), false)); got.Status != payment.ActionRequired || r.inquired.Load() != asked {
+		t.Errorf("%s, inquired %d times", got.Status, r.inquired.Load()-asked)
+	}
+}

@@ -1,0 +1,69 @@
+package simulator
+
+import (
+	"os"
+	"sync"
+	"syscall"
+)
+
+// logFile is the log's file. What is appended to it needs no other metadata than its
+// size to be found again, so fdatasync is enough.
+type logFile struct{ *os.File }
+
+// Sync implements file.
+func (f logFile) Sync() error {
+	for {
+		err := syscall.Fdatasync(int(f.Fd()))
+		if err == nil {
+			return nil
+		}
+		if err != syscall.EINTR {
+			return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
+		}
+	}
+}
+
+// flusher makes lines durable: one sync for all calls in flight. The first caller to
+// wait syncs for everybody whose line was written by then; those who come meanwhile
+// wait for the next sync, which one of them makes.
+type flusher struct {
+	mu      sync.Mutex
+	done    *sync.Cond
+	running bool  // a sync is under way
+	durable int64 // the log's bytes that survive a power cut
+	failed  error // of the first sync that failed; there is no other after it
+}
+
+func newFlusher() *flusher {
+	f := new(flusher)
+	f.done = sync.NewCond(&f.mu)
+	return f
+}
+
+// wait returns when the log's first end bytes are durable. written is called for how
+// many are in the file by now. After an error it is not known whether they will be
+// there after a power cut.
+func (f *flusher) wait(end int64, written func() (file, int64)) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.durable < end {
+		switch {
+		case f.failed != nil:
+			return f.failed
+		case f.running:
+			f.done.Wait()
+			continue
+		}
+		f.running = true
+		f.mu.Unlock()
+		log, size := written()
+		err := log.Sync()
+		f.mu.Lock()
+		f.running = false
+		if f.failed = err; err == nil {
+			f.durable = size
+		}
+		f.done.Broadcast()
+	}
+	return nil
+}

@@ -1,0 +1,203 @@
+package simulator
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"mizan/actors"
+	"mizan/internal/clock"
+)
+
+// volatile is a file whose content survives a power cut only as far as it was synced.
+type volatile struct {
+	*os.File
+	mu      sync.Mutex
+	durable int64 // what a power cut leaves, in bytes
+	syncs   int
+	begun   chan struct{} // if set, each sync says that it begins
+	gate    chan struct{} // and waits for this one
+	broken  atomic.Bool
+}
+
+func (v *volatile) Sync() error {
+	info, err := v.Stat()
+	if err != nil {
+		return err
+	}
+	if v.begun != nil {
+		v.begun <- struct{}{}
+		<-v.gate
+	}
+	if v.broken.Load() {
+		return errors.New("input/output error")
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.syncs++
+	v.durable = max(v.durable, info.Size())
+	return nil
+}
+
+func openVolatile(t *testing.T) (*bench, *volatile) {
+	b := open(t)
+	v := &volatile{File: b.tape.file.(logFile).File}
+	b.tape.file = v
+	return b, v
+}
+
+func TestNoCallIsAnsweredBeforeItsLineIsDurable(t *testing.T) {
+	b, v := openVolatile(t)
+	b.submit(cardCall(1, actors.Pay, redirectCard))
+	b.submit(cardCall(2, actors.Pay, chargebackCard))
+	v.begun, v.gate = make(chan struct{}), make(chan struct{})
+	for what, answer := range map[string]func(){
+		"charge":   func() { b.submit(cardCall(3, actors.Pay, "4242424242424242")) },
+		"refund":   func() { b.submit(goingOn(2, actors.Refund, 7, 10)) },
+		"decision": func() { b.decideOn(true) },
+	} {
+		answered := make(chan struct{})
+		go func() { answer(); close(answered) }()
+		<-v.begun
+		for range 1000 {
+			runtime.Gosched()
+		}
+		select {
+		case <-answered:
+			t.Errorf("%s: answered while the sync was under way", what)
+		default:
+		}
+		v.gate <- struct{}{}
+		<-answered
+	}
+}
+
+// An inquiry tells of a line that another call has just written: not before that is durable.
+func TestNoInquiryTellsOfALineThatIsNotDurable(t *testing.T) {
+	b, v := openVolatile(t)
+	v.begun, v.gate = make(chan struct{}), make(chan struct{})
+	submitted, told := make(chan struct{}), make(chan struct{})
+	go func() { b.submit(cardCall(1, actors.Pay, "4242424242424242")); close(submitted) }()
+	<-v.begun
+	go func() { b.inquire(1); close(told) }()
+	for range 1000 {
+		runtime.Gosched()
+	}
+	select {
+	case <-told:
+		t.Error("an inquiry was answered while the sync was under way")
+	default:
+	}
+	v.gate <- struct{}{}
+	<-submitted
+	<-told
+}
+
+func TestCallsInFlightShareOneSync(t *testing.T) {
+	b, v := openVolatile(t)
+	v.begun, v.gate = make(chan struct{}), make(chan struct{})
+	const calls = 50
+	var all sync.WaitGroup
+	submit := func(n uint64) {
+		all.Go(func() {
+			b.expect(fmt.Sprint("call ", n), b.submit(cardCall(n, actors.Pay, "4242424242424242")), settled(n))
+		})
+	}
+	submit(0)
+	<-v.begun
+	for n := range uint64(calls) {
+		submit(n + 1)
+	}
+	for written := 0; written < calls+1; {
+		b.mu.Lock()
+		written = len(b.index.lines)
+		b.mu.Unlock()
+		runtime.Gosched()
+	}
+	v.gate <- struct{}{}
+	<-v.begun
+	v.gate <- struct{}{}
+	all.Wait()
+	if v.syncs != 2 {
+		t.Errorf("%d syncs for one call and %d at once after it, want 2", v.syncs, calls)
+	}
+}
+
+// After a failed sync the kernel takes what it could not write for written, and the next
+// sync says nothing of it.
+func TestAFailedSyncAnswersNothingAndIsTheLast(t *testing.T) {
+	b, v := openVolatile(t)
+	b.expect("before", b.submit(cardCall(1, actors.Pay, "4242424242424242")), settled(1))
+	v.broken.Store(true)
+	b.expect("during", b.submit(cardCall(2, actors.Pay, "4242424242424242")), isUnknown)
+	b.expect("inquiry about it", b.inquire(2), isUnknown)
+	v.broken.Store(false)
+	b.expect("after", b.submit(cardCall(3, actors.Pay, "4242424242424242")), unwritable)
+	b.expect("inquiry about the first", b.inquire(1), settled(1))
+	b.reopen()
+	b.expect("the first, later", b.inquire(1), settled(1))
+	b.expect("the second, later", b.inquire(2), notFound)
+	b.expect("the next", b.submit(cardCall(4, actors.Pay, "4242424242424242")), settled(4))
+}
+
+// A power cut at any moment leaves every answer in the log.
+func TestAPowerCutLosesNoAnswer(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	for round := range 20 {
+		b, v := openVolatile(t)
+		var (
+			mu       sync.Mutex
+			answered []uint64
+			cut      atomic.Bool
+			all      sync.WaitGroup
+		)
+		for w := range uint64(4) {
+			all.Go(func() {
+				for n := w << 32; !cut.Load(); n++ {
+					b.submit(cardCall(n, actors.Pay, "4242424242424242"))
+					mu.Lock()
+					answered = append(answered, n)
+					mu.Unlock()
+				}
+			})
+		}
+		for most := r.IntN(200) + 20; ; runtime.Gosched() {
+			mu.Lock()
+			enough := len(answered) >= most
+			mu.Unlock()
+			if enough {
+				break
+			}
+		}
+		// What the disk holds at this moment, and who was answered by then.
+		mu.Lock()
+		told := append([]uint64(nil), answered...)
+		v.mu.Lock()
+		content := b.content()[:v.durable]
+		v.mu.Unlock()
+		mu.Unlock()
+		cut.Store(true)
+		all.Wait()
+		after := &bench{t: t, path: filepath.Join(t.TempDir(), "simulator.log"), clock: clock.NewManual(start)}
+		if err := os.WriteFile(after.path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		after.open()
+		for _, n := range told {
+			if got := after.inquire(n).Verdict; got != actors.VerdictCharged {
+				t.Fatalf("round %d: call %d was answered, and is %v after the power cut", round, n, got)
+			}
+		}
+		if err := after.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

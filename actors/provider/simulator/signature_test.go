@@ -1,0 +1,179 @@
+package simulator
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger/payment"
+)
+
+// payloadOne is what charge 1 publishes first.
+const payloadOne = "simulator:native_gas:test/USD/:1000:00000000-0000-0000-0000-000000000001:1"
+
+// signing hands over a signature.
+func signing(n, request uint64, signature string) *actors.Call {
+	c := goingOn(n, actors.Complete, request, 0)
+	c.Method, c.Material = "native_gas", []byte(`{"signature":"`+signature+`"}`)
+	return c
+}
+
+// signed is the lower-case hex SHA-256 of what is to be signed (DECISIONS).
+func signed(payload string) string {
+	digest := sha256.Sum256([]byte(payload))
+	return hex.EncodeToString(digest[:])
+}
+
+var waitsForSignature = actors.Outcome{Verdict: actors.VerdictAction}
+
+func TestOnlyTheSignatureOfThePayloadCharges(t *testing.T) {
+	right := signed(payloadOne)
+	for material, want := range map[string]actors.Outcome{
+		`{"signature":"` + right + `"}`:                           settled(1),
+		`{"x":1, "signature" : "` + right + `"}`:                  settled(1),
+		`{"signature":"` + strings.ToUpper(right) + `"}`:          unpaid,
+		`{"signature":"` + right[:63] + `"}`:                      unpaid,
+		`{"signature":"` + signed(payloadOne+" ") + `"}`:          unpaid,
+		`{"signature":"` + payloadOne + `"}`:                      unpaid,
+		`{"signature":["` + right + `"]}`:                         unpaid,
+		`{"Signature":"` + right + `"}`:                           unpaid,
+		`{"otp":"123456"}`:                                        unpaid,
+		`{"signature":"` + right + `","signature":"` + `x` + `"}`: unpaid,
+	} {
+		for _, hold := range []bool{false, true} {
+			b := open(t)
+			call := methodCall(1, actors.Pay, "native_gas")
+			call.Hold = hold
+			b.submit(call)
+			want := want
+			if hold && want.Verdict == actors.VerdictCharged {
+				want = onHold(1)
+			}
+			complete := goingOn(1, actors.Complete, 2, 0)
+			complete.Material = []byte(material)
+			b.reopen()
+			b.expect("complete with "+material, b.submit(complete), want)
+			b.reopen()
+			b.expect("inquiry after "+material, b.ask(1, actors.Pay, 0), want)
+		}
+	}
+}
+
+func TestASequenceNumberIsReservedForAMinute(t *testing.T) {
+	for after, want := range map[time.Duration]actors.Outcome{
+		time.Minute: settled(1), time.Minute + time.Microsecond: waitsForSignature, time.Hour: waitsForSignature,
+	} {
+		b := open(t)
+		b.submit(methodCall(1, actors.Pay, "native_gas"))
+		b.pass(after)
+		b.expect(fmt.Sprint("signed after ", after), b.submit(signing(1, 2, signed(payloadOne))), want)
+		b.expect("inquiry", b.ask(1, actors.Pay, 0), want)
+	}
+}
+
+// What is published anew has the next number and its own minute, and is in the log
+// before it is told: a restart knows what may be signed.
+func TestWhatIsToBeSignedIsPublishedAnew(t *testing.T) {
+	b := open(t)
+	b.submit(methodCall(1, actors.Pay, "native_gas"))
+	publishes := func(sequence int, at time.Duration) {
+		t.Helper()
+		want := actors.Action{
+			Type: "none", Requires: []string{"signature"}, ExpiresAt: start.Add(at + time.Minute),
+			Material: fmt.Appendf(nil, `{"payload":"%s%d","sequence":%d}`, strings.TrimSuffix(payloadOne, "1"), sequence, sequence),
+		}
+		for _, o := range []actors.Outcome{b.Reissue(t.Context(), question(1, actors.Pay)), b.Inquire(t.Context(), question(1, actors.Pay))} {
+			if o.Verdict != actors.VerdictAction || o.Action == nil || !o.Action.ExpiresAt.Equal(want.ExpiresAt) || !bytes.Equal(o.Action.Material, want.Material) {
+				t.Errorf("%+v with %+v, want %+v", o, o.Action, want)
+			}
+		}
+	}
+	publishes(1, 0)
+	b.pass(time.Minute)
+	publishes(1, 0) // it is reserved still
+	if n := b.counted(1, "reissue"); n != 0 {
+		t.Errorf("it was published anew %d times", n)
+	}
+	b.pass(time.Microsecond)
+	publishes(2, time.Minute+time.Microsecond)
+	b.reopen()
+	publishes(2, time.Minute+time.Microsecond)
+	b.pass(3 * time.Minute)
+	publishes(3, 4*time.Minute+time.Microsecond)
+	b.reopen()
+	if n := b.counted(1, "reissue"); n != 2 {
+		t.Errorf("it was published anew %d times", n)
+	}
+	b.expect("the first one's signature", b.submit(signing(1, 2, signed(payloadOne))), unpaid)
+	b.expect("inquiry", b.ask(1, actors.Pay, 0), unpaid)
+
+	b.submit(methodCall(2, actors.Pay, "native_gas"))
+	b.pass(2 * time.Minute)
+	if o := b.Reissue(t.Context(), question(2, actors.Pay)); o.Action == nil {
+		t.Fatalf("%+v", o)
+	}
+	second := strings.TrimSuffix(strings.Replace(payloadOne, "01:1", "02:1", 1), "1") + "2"
+	b.expect("the second one's signature", b.submit(signing(2, 3, signed(second))), settled(2))
+}
+
+// Nothing else is published anew, and what is over stays over.
+func TestOnlyWhatMayBeSignedIsPublishedAnew(t *testing.T) {
+	b := open(t)
+	b.submit(methodCall(1, actors.Pay, "native_gas"))
+	b.submit(goingOn(1, actors.Void, 2, 0))
+	b.submit(methodCall(2, actors.Pay, "native_gas"))
+	b.submit(signing(2, 3, signed(strings.Replace(payloadOne, "01:1", "02:1", 1))))
+	b.submit(cardCall(3, actors.Pay, passwordCard))
+	b.submit(methodCall(4, actors.Pay, "sbp"))
+	b.submit(methodCall(5, actors.PayOut, "native_gas"))
+	b.pass(time.Hour)
+	before := b.content()
+	for n, want := range map[uint64]actors.Verdict{
+		1: actors.VerdictRefused, 2: actors.VerdictCharged, 3: actors.VerdictAction, 4: actors.VerdictAction, 6: actors.VerdictNotFound,
+	} {
+		if o := b.Reissue(t.Context(), question(n, actors.Pay)); o.Verdict != want {
+			t.Errorf("%d: %+v, want %v", n, o, want)
+		}
+	}
+	if o := b.Reissue(t.Context(), question(5, actors.PayOut)); o.Verdict != actors.VerdictCharged {
+		t.Errorf("a payout: %+v", o)
+	}
+	if !bytes.Equal(before, b.content()) {
+		t.Errorf("the log grew by %s", b.content()[len(before):])
+	}
+}
+
+func TestWhatCannotBeLoggedIsNotPublishedAnew(t *testing.T) {
+	b, f := openFaulty(t)
+	b.submit(methodCall(1, actors.Pay, "native_gas"))
+	b.pass(2 * time.Minute)
+	f.room = 100
+	b.expect("without room", b.Reissue(t.Context(), question(1, actors.Pay)), isUnknown)
+	f.room = -1
+	if o := b.Reissue(t.Context(), question(1, actors.Pay)); o.Action == nil || !bytes.Contains(o.Action.Material, []byte(`"sequence":2}`)) {
+		t.Errorf("%+v with %+v", o, o.Action)
+	}
+}
+
+func TestALineOfASignatureSaysWhatTheDocumentSays(t *testing.T) {
+	b := open(t)
+	b.submit(methodCall(1, actors.Pay, "native_gas"))
+	b.pass(2 * time.Minute)
+	b.Reissue(t.Context(), question(1, actors.Pay))
+	b.expectLog(
+		`1`+lineMiddle+`payment","outcome":"action","then":"charged","at":"2026-11-21T10:15:30.123456Z","amount":"1000","challenge":"signature","asset":"test/USD/","sequence":"1","expires":"2026-11-21T10:16:30.123456Z`,
+		`1`+lineMiddle+`reissue","outcome":"action","charge":"payment","status":"action","then":"charged","at":"2026-11-21T10:15:30.123456Z","amount":"1000","challenge":"signature","asset":"test/USD/","sequence":"2","expires":"2026-11-21T10:18:30.123456Z","before":"0`,
+	)
+}
+
+// A refused signature has the code that a refused password has.
+func TestARefusedSignatureIsAFailedAuthentication(t *testing.T) {
+	if unpaid.Failure.Code != payment.AuthenticationFailed {
+		t.Errorf("%+v", unpaid)
+	}
+}

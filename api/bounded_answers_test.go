@@ -1,0 +1,61 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// mostOfAnError is how long the answer to bad input may be, whatever was sent.
+const mostOfAnError = 64 << 10
+
+// However much is wrong with a body or a query, and however long it is, the answer is
+// short, and is one of the specification's shapes.
+func TestAnswersToBadInputAreBounded(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	const whole = 1_000_000
+	list := func(element string) string { return strings.Repeat(element+",", whole/(len(element)+1)) + element }
+	long := strings.Repeat("x", whole)
+	for what, c := range map[string]struct{ method, path, body string }{
+		"empty overdrafts":      {"PATCH", "/api/v1/partners/1", `{"overdraft_limit":[` + list(`{}`) + `]}`},
+		"wrong overdrafts":      {"PATCH", "/api/v1/partners/1", `{"overdraft_limit":[` + list(`{"currency":"`+strings.Repeat("Ä", 20)+`","env":1,"network":2,"amount":3}`) + `]}`},
+		"no overdrafts":         {"POST", "/api/v1/partners", `{"login":"a","name":"N","pass":"p","overdraft_limit":[` + list(`1`) + `]}`},
+		"addresses":             {"PATCH", "/api/v1/partners/1", `{"source_addresses":[` + list(`"x"`) + `]}`},
+		"a long address":        {"PATCH", "/api/v1/partners/1", `{"source_addresses":["` + long + `"]}`},
+		"a long currency":       {"POST", "/api/v1/limits", `{"partner_id":1,"kind":"` + long + `","currency":"` + long + `","env":"` + long + `"}`},
+		"modules":               {"POST", "/api/v1/organizations", `{"name":"N","type":"bank","modules":[` + list(`"m"`) + `],"allowed_regions":[` + list(`"r"`) + `]}`},
+		"a long module":         {"POST", "/api/v1/organizations", `{"name":"N","type":"bank","modules":["` + long + `"]}`},
+		"roles":                 {"POST", users, `{"login":"x","name":"N","pass":"p","roles":[` + list(`"r"`) + `]}`},
+		"parameters of no name": {"POST", "/api/v1/terminals", `{"partner_id":1,"provider_params":{` + unknownMembers(whole) + `}}`},
+		"methods":               {"POST", "/api/v1/terminals", `{"partner_id":1,"provider_params":{"methods":[` + list(`"m"`) + `],"priority":"` + long[:1000] + `"}}`},
+		"chats":                 {"POST", "/api/v1/terminals", `{"partner_id":1,"merchant_params":{"tg_ids_to_notify":[` + list(`"m"`) + `],"emails_to_notify":[` + list(`"e"`)[:1000] + `"e"]}}`},
+		"unknown fields":        {"POST", "/api/v1/partners", `{` + unknownMembers(whole) + `}`},
+		"a long login":          {"POST", sessions, `{"login":"` + long[:60_000] + `","pass":"` + long[:100] + `"}`},
+		"parameters":            {"GET", "/api/v1/ledger/entries?" + strings.Repeat("a&", 3_500), ""},
+		"long parameters":       {"GET", "/api/v1/ledger/entries?" + strings.Repeat("%00%ff", 1_100), ""},
+	} {
+		by := h.admin()
+		if c.method == "GET" {
+			by = h.auditor()
+		}
+		a := by.do(c.method, c.path, c.body)
+		if a.status < 400 || a.status >= 500 || len(a.body) > mostOfAnError || !json.Valid([]byte(a.body)) {
+			t.Errorf("%s: %d with %d bytes: %.200s", what, a.status, len(a.body), a.body)
+		}
+	}
+	a := h.admin().patch("/api/v1/partners/1", `{"overdraft_limit":[{},{"amount":1}]}`).want(422, "")
+	if !strings.Contains(a.body, `"overdraft_limit.0.amount"`) || !strings.Contains(a.body, `"overdraft_limit.1.currency"`) {
+		t.Errorf("few problems are all told: %s", a.body)
+	}
+}
+
+// unknownMembers are so many bytes of an object's members that nobody knows.
+func unknownMembers(size int) string {
+	var all strings.Builder
+	for i := 0; all.Len() < size-40; i++ {
+		fmt.Fprintf(&all, `"unknown %d":{"a":[]},`, i)
+	}
+	return all.String() + `"last":1`
+}

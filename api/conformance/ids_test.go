@@ -1,0 +1,25 @@
+package conformance_test
+
+import "testing"
+
+// DECISIONS, "Payments": every id that the service makes is a UUID of version 4 in
+// form, also one that is derived from what it names.
+
+func TestDerivedIDsAreUUIDsOfVersion4(t *testing.T) {
+	m, h := hooked(t, `{}`)
+	m.create(payment(good, "txid", "a"))
+	event := h.wantTold("charged of a")[0].parsed.EventID
+	if !uuid4.MatchString(event) {
+		t.Errorf("event_id %s", event)
+	}
+	admin(t).get(v1+"/deliveries/"+event).want(200).has("data.event_id", event)
+	rate(t, "CAD", "SGD", "1.5")
+	for _, id := range admin(t).get(v1 + "/rates").want(200).column("id") {
+		if !uuid4.MatchString(id) {
+			t.Errorf("a rate has the id %s", id)
+		}
+	}
+	admin(t).post(v1+"/blocklist", params{"kind": "email", "value": "ids@example.com"}).want(201).is("data.id", uuid4)
+	admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).is("data.event_id", uuid4)
+	admin(t).get(v1+"/deliveries").want(200).is("data.0.event_id", uuid4)
+}

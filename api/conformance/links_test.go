@@ -1,0 +1,148 @@
+package conformance_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Addresses of a payer's page: each holds a token that opens it.
+
+// waiting are transactions that wait for their payer, each in its own way, with the
+// field that its create shows the payer's address in.
+func waiting() map[string]struct {
+	create params
+	field  string
+} {
+	type row = struct {
+		create params
+		field  string
+	}
+	return map[string]row{
+		"hosted":       {hosted(), "widget_url"},
+		"3-D Secure":   {payment(redirected), "simple_auth_redirect_url"},
+		"a password":   {payment(password), "simple_auth_redirect_url"},
+		"no action":    {by(params{"type": "sbp"}), "simple_auth_redirect_url"},
+		"a choice":     {payout(good, "money_storage", params{"type": "sepa"}), "simple_auth_redirect_url"},
+		"a payout's":   {payout(good, "money_storage", params{"type": "qr_code"}), "simple_auth_redirect_url"},
+		"show_widget":  {hosted("hosted", absent, "show_widget", true), "widget_url"},
+		"hosted again": {hosted("type", "payout"), "widget_url"},
+	}
+}
+
+// opens checks that an address opens the payer's page, or leads on from it.
+func (p payer) opens(address string, open bool) {
+	p.t.Helper()
+	status := p.get(address).status
+	if live := status == 200 || status == 303; live != open {
+		p.t.Errorf("%s answered %d, want it open: %v", address, status, open)
+	}
+}
+
+func TestEachReadWithThePartnersKeyHasAFreshAddress(t *testing.T) {
+	m, p := demo(t), payer{t}
+	for name, w := range waiting() {
+		t.Run(name, func(t *testing.T) {
+			p := payer{t}
+			made := m.create(w.create)
+			first := made.at(w.field)
+			p.opens(first, true)
+			advance(t, 10*60)
+			second := m.read(made.at("id")).at(w.field)
+			p.opens(second, true)
+			advance(t, 5*60-1)
+			p.opens(first, true)
+			advance(t, 1) // 15 minutes after the create
+			p.opens(first, false)
+			p.opens(second, true)
+			third := m.read(made.at("id"))
+			for _, field := range []string{w.field, "simple_auth_redirect_url"} {
+				p.opens(third.at(field), true)
+			}
+			advance(t, 10*60)
+			p.opens(second, false)
+			p.opens(third.at(w.field), true)
+			advance(t, 5*60) // 30 minutes: the payer's time is over
+			p.opens(third.at(w.field), false)
+			m.read(made.at("id")).has("status", "rejected", "simple_auth_redirect_url", absent).hasRaw("widget_url", "null")
+		})
+	}
+	// Who opens a link at the last moment sees how it ended.
+	made := m.create(hosted())
+	advance(t, 29*60)
+	last := m.read(made.at("id")).at("widget_url")
+	advance(t, 60)
+	if page := p.get(last).want(200); !strings.Contains(page.body, "The time was over before you acted.") || strings.Contains(page.body, "<form") {
+		t.Errorf("past the payer's time the page is %s", page.body)
+	}
+}
+
+func TestNobodyElseGetsAnAddressThatOpensAPayersPage(t *testing.T) {
+	m := shop(t, `{}`)
+	s := open(t).Sandbox
+	for name, w := range waiting() {
+		if w.create["type"] == "payout" && w.field != "widget_url" {
+			continue // this merchant has nothing to pay out
+		}
+		t.Run(name, func(t *testing.T) {
+			create := w.create.with("txid", "shown "+name)
+			keyed := m.with("idempotency-key", "shown "+name)
+			made := keyed.post(transactions, params{"params": create}).want(201)
+			id := made.at("id")
+			page := "/pay/" + id
+			if !strings.Contains(made.body, page) {
+				t.Fatalf("the create has no address: %s", made.body)
+			}
+			shown := map[string]*answer{
+				"the create again, by its key":  keyed.post(transactions, params{"params": create}).want(201),
+				"the create again, by its txid": m.create(create),
+				"the list":                      m.get(transactions + "?env=test&limit=100").want(200),
+				"the administrator's list":      admin(t).get(transactions + "?env=test&limit=100&partner_id=" + m.number).want(200),
+				"the administrator":             admin(t).get(transactions + "/" + id).want(200),
+				"a session of an administrator": bearer(t, s.SessionToken).get(transactions + "/" + id).want(200),
+				"an auditor":                    auditor(t).get(transactions + "/" + id).want(200),
+			}
+			for who, a := range shown {
+				if strings.Contains(a.body, page) {
+					t.Errorf("%s shows an address: %s", who, a.body)
+				}
+				if !strings.Contains(a.body, id) || !strings.Contains(a.body, `"widget_url":null`) {
+					t.Errorf("%s: %s", who, a.body)
+				}
+			}
+			for _, who := range []string{"the administrator", "an auditor"} {
+				shown[who].hasRaw("simple_auth_redirect_url", "null")
+			}
+			payer{t}.opens(m.read(id).at("simple_auth_redirect_url"), true)
+		})
+	}
+	// So it is with the answer to a continue.
+	id := m.create(hosted()).at("id")
+	body := params{"money_storage": card(redirected)}
+	keyed := m.with("idempotency-key", "continued")
+	keyed.post(transactions+"/continue/"+id, body).want(200).has("status", "action_required")
+	if first := m.read(id); !strings.Contains(first.body, "/pay/"+id) {
+		t.Errorf("%s", first.body)
+	}
+	if again := keyed.post(transactions+"/continue/"+id, body).want(200); strings.Contains(again.body, "/pay/"+id) {
+		t.Errorf("the continue again shows an address: %s", again.body)
+	}
+}
+
+// Who has come in time and has begun to act may take the time that the action has.
+func TestAPayerWhoHasBegunToActMayTakeTheTime(t *testing.T) {
+	m, p := demo(t), payer{t}
+	made := m.create(payment(password))
+	form := p.open(made.at("simple_auth_redirect_url")).want(200)
+	advance(t, 29*60)
+	p.opens(made.at("simple_auth_redirect_url"), false)
+	p.send(form, "otp", "123456").want(200)
+	m.read(made.at("id")).has("status", "charged")
+
+	late := m.create(payment(password))
+	form = p.open(late.at("simple_auth_redirect_url")).want(200)
+	advance(t, 30*60)
+	if page := p.send(form, "otp", "123456").want(200); !strings.Contains(page.body, "The time was over before you acted.") {
+		t.Errorf("past the payer's time the form leads to %s", page.body)
+	}
+	m.read(late.at("id")).has("status", "rejected", "error_code", "payer_action_expired")
+}

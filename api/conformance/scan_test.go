@@ -1,0 +1,154 @@
+package conformance_test
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The payer's page of sbp, qr_code and crypto.
+
+var (
+	codeBox   = regexp.MustCompile(`<svg class="qr" viewBox="0 0 (\d+) (\d+)"`)
+	codePath  = regexp.MustCompile(`<path d="([^"]+)"`)
+	shownText = regexp.MustCompile(`<dt>([^<]*)</dt><dd[^>]*>(?:<bdi>)?([^<]*)`)
+)
+
+// scanned is what a phone reads off the page: its QR code is drawn, and decoded by a
+// program that is not ours.
+func scanned(t testing.TB, body string) string {
+	t.Helper()
+	zbarimg, err := exec.LookPath("zbarimg")
+	if err != nil {
+		t.Skip("no zbarimg here (Debian's zbar-tools): the QR code is not read back")
+	}
+	box, path := codeBox.FindStringSubmatch(body), codePath.FindStringSubmatch(body)
+	if box == nil || path == nil || box[1] != box[2] {
+		t.Fatalf("no QR code in %s", body)
+	}
+	var side int
+	if _, err := fmt.Sscan(box[1], &side); err != nil {
+		t.Fatal(err)
+	}
+	const scale = 4
+	picture := image.NewGray(image.Rect(0, 0, side*scale, side*scale))
+	for i := range picture.Pix {
+		picture.Pix[i] = 0xff
+	}
+	for run := range strings.SplitSeq(strings.TrimPrefix(path[1], "M"), "M") {
+		var x, y, n, back int
+		if _, err := fmt.Sscanf(run, "%d %dh%dv1h-%dz", &x, &y, &n, &back); err != nil || n != back {
+			t.Fatalf("%q is no run of dark modules: %v", run, err)
+		}
+		for px := x * scale; px < (x+n)*scale; px++ {
+			for py := y * scale; py < (y+1)*scale; py++ {
+				picture.SetGray(px, py, color.Gray{})
+			}
+		}
+	}
+	var encoded bytes.Buffer
+	if err := png.Encode(&encoded, picture); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "code.png")
+	if err := os.WriteFile(file, encoded.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read, err := exec.Command(zbarimg, "--quiet", "--raw", "-Sdisable", "-Sqrcode.enable", file).Output()
+	if err != nil {
+		t.Fatalf("zbarimg: %v", err)
+	}
+	return strings.TrimSuffix(string(read), "\n")
+}
+
+// termsOf are the terms of a page's lists and what they say.
+func termsOf(body string) map[string]string {
+	said := make(map[string]string)
+	for _, pair := range shownText.FindAllStringSubmatch(body, -1) {
+		said[pair[1]] = unescape(pair[2])
+	}
+	return said
+}
+
+func TestThePageShowsACodeThatAPhoneReads(t *testing.T) {
+	m, p := demo(t), payer{t}
+	for _, kind := range []string{"sbp", "qr_code"} {
+		for _, create := range []params{by(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
+			a := m.create(create).has("status", "action_required")
+			shown := p.open(a.at("simple_auth_redirect_url")).want(200)
+			if said := termsOf(shown.body); said["Amount"] != "10.00 USD" || said["Time left"] != "30 min 00 s" || said["Address"] != "" {
+				t.Errorf("%s: the page says %v", kind, said)
+			}
+			// The phone is another device: it goes where the code leads, and this page sees it.
+			phone := p.open(scanned(t, shown.body)).want(200)
+			done := p.send(phone, "decision", "approve")
+			if address, _ := create["returnUrl"].(string); address != "" {
+				done.wantAway(address)
+			} else {
+				done.want(200) // who is paid out stays
+			}
+			m.read(a.at("id")).has("status", "charged")
+			if end := p.open(a.at("simple_auth_redirect_url")); strings.Contains(end.body, "<svg") || end.status != 200 {
+				t.Errorf("%s: once it is paid the page is %d %s", kind, end.status, end.body)
+			}
+		}
+	}
+}
+
+func TestThePageOfACryptoPaymentShowsAddressAmountAndTimeLeft(t *testing.T) {
+	m, p := shop(t, `{}`), payer{t}
+	seen := make(map[string]bool)
+	for network, amount := range map[string]string{"tron": "1.234567 USDT (tron)", "bsc": "0.000000000001234567 USDT (bsc)"} {
+		a := m.create(by(params{"type": "crypto"}, "currency", "USDT", "network", network, "amount", "1234567"))
+		page := p.open(a.at("simple_auth_redirect_url")).want(200)
+		said := termsOf(page.body)
+		if said["Amount"] != amount || said["Time left"] != "30 min 00 s" || said["Address"] == "" || seen[said["Address"]] {
+			t.Errorf("%s: the page says %v", network, said)
+		}
+		seen[said["Address"]] = true
+		if read := scanned(t, page.body); read != said["Address"] {
+			t.Errorf("the code is of %q, and the address %q", read, said["Address"])
+		}
+		advance(t, 7*60+5)
+		if later := termsOf(p.open(a.at("simple_auth_redirect_url")).body); later["Time left"] != "22 min 55 s" || later["Address"] != said["Address"] {
+			t.Errorf("7 minutes and 5 seconds later the page says %v", later)
+		}
+		p.send(p.open(a.at("simple_auth_redirect_url")), "decision", "refuse").wantAway(failURL)
+		m.read(a.at("id")).has("status", "rejected", "error_code", "authentication_failed")
+	}
+	a := m.create(by(params{"type": "crypto"}, "currency", "USDT", "network", "tron"))
+	advance(t, 20*60)
+	page := p.open(m.read(a.at("id")).at("simple_auth_redirect_url"))
+	if said := termsOf(page.body); said["Time left"] != "10 min 00 s" {
+		t.Errorf("the page says %v", said)
+	}
+	advance(t, 10*60)
+	m.read(a.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent)
+	if over := p.open(page.address); strings.Contains(over.body, "<svg") || strings.Contains(over.body, "simulated-") {
+		t.Errorf("past the payer's time the page shows %s", over.body)
+	}
+}
+
+// The page loads nothing and runs nothing: the code is a picture in it.
+func TestThePageWithACodeNeedsNothingElse(t *testing.T) {
+	m, p := demo(t), payer{t}
+	for _, kind := range []string{"sbp", "crypto"} {
+		page := p.open(m.create(by(params{"type": kind})).at("simple_auth_redirect_url")).want(200)
+		if policy := page.header.Get("content-security-policy"); !strings.HasPrefix(policy, "default-src 'none'; base-uri 'none'; style-src 'sha256-") || !strings.Contains(policy, "frame-ancestors 'none'") {
+			t.Errorf("its policy is %s", policy)
+		}
+		for _, needs := range []string{"<script", "<img", " src=", " style=", "<link", "@import"} {
+			if strings.Contains(page.body, needs) {
+				t.Errorf("%s: the page has %s", kind, needs)
+			}
+		}
+	}
+}

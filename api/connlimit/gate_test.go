@@ -1,0 +1,420 @@
+package connlimit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const patience = 2 * time.Minute
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// echo is a server behind a gate: each connection is answered byte by byte. A byte 'k'
+// is a valid credential; for 'h' the answer is held back until release is closed.
+type echo struct {
+	t       *testing.T
+	gate    *Gate
+	at      string
+	release chan struct{}
+	busy    chan struct{} // one for each request that is held back
+}
+
+func serve(t *testing.T, o Options) *echo {
+	t.Helper()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	s := &echo{t: t, gate: NewGate(o), at: l.Addr().String(), release: make(chan struct{}), busy: make(chan struct{}, 64)}
+	limited := s.gate.Listener(l)
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			c, err := limited.Accept()
+			if err != nil {
+				return
+			}
+			served.Go(func() { s.answer(c.(*Conn)) })
+		}
+	})
+	t.Cleanup(func() {
+		must(t, limited.Close())
+		served.Wait()
+		if open := s.gate.Open(); open != 0 || len(s.gate.from) != 0 {
+			t.Errorf("%d connections of %d addresses are left", open, len(s.gate.from))
+		}
+	})
+	return s
+}
+
+func (s *echo) answer(c *Conn) {
+	defer func() { _ = c.Close() }()
+	b := make([]byte, 1)
+	for {
+		if _, err := c.Read(b); err != nil {
+			return
+		}
+		switch b[0] {
+		case 'k':
+			c.Known()
+		case 'h':
+			s.busy <- struct{}{}
+			<-s.release
+		}
+		if _, err := c.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// settle waits until every connection waits for its caller: the server is there a
+// moment after its answer.
+func (s *echo) settle() {
+	s.t.Helper()
+	waiting := func() bool {
+		s.gate.mu.Lock()
+		defer s.gate.mu.Unlock()
+		return !slices.ContainsFunc(s.gate.open, func(c *Conn) bool { return c.state.Load() != reading })
+	}
+	for began := time.Now(); !waiting(); runtime.Gosched() {
+		if time.Since(began) > patience {
+			s.t.Fatal("some connections don't wait")
+		}
+	}
+}
+
+// dial connects from 127.0.0.n. It is closed with the test.
+func (s *echo) dial(n int) net.Conn {
+	s.t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(n))}}
+	c, err := d.Dial("tcp", s.at)
+	must(s.t, err)
+	must(s.t, c.SetDeadline(time.Now().Add(patience)))
+	s.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// say sends a byte and wants it back. Not ok: the connection is closed.
+func say(t *testing.T, c net.Conn, b byte) bool {
+	t.Helper()
+	_, err := c.Write([]byte{b})
+	got := make([]byte, 1)
+	if err == nil {
+		_, err = io.ReadFull(c, got)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	return err == nil && got[0] == b
+}
+
+// ended waits until the server has closed the connection.
+func ended(t *testing.T, c net.Conn) {
+	t.Helper()
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read %d bytes, %v", n, err)
+	}
+}
+
+// Idle connections never keep a new one out: the oldest of them goes.
+func TestIdleConnectionsMakeRoom(t *testing.T) {
+	s := serve(t, Options{Total: 4})
+	var idle []net.Conn
+	for n := range 4 {
+		c := s.dial(2 + n)
+		say(t, c, 'a')
+		idle = append(idle, c)
+	}
+	for i := range idle {
+		s.settle()
+		if c := s.dial(10 + i); !say(t, c, 'b') {
+			t.Fatalf("connection %d was not answered", i)
+		}
+		ended(t, idle[i])
+		for _, c := range idle[i+1:] {
+			if !say(t, c, 'c') {
+				t.Errorf("after %d were closed, a younger one is", i+1)
+			}
+		}
+	}
+	if s.gate.Open() != 4 || s.gate.Evicted() != 4 || s.gate.Refused() != 0 {
+		t.Errorf("%d open, %d closed, %d refused", s.gate.Open(), s.gate.Evicted(), s.gate.Refused())
+	}
+}
+
+func TestKnownCallersAndThinAddressesStay(t *testing.T) {
+	s := serve(t, Options{Total: 6})
+	known := s.dial(2)
+	say(t, known, 'k')
+	alone := s.dial(3)
+	say(t, alone, 'a')
+	var crowd []net.Conn
+	for range 4 {
+		c := s.dial(4)
+		say(t, c, 'a')
+		crowd = append(crowd, c)
+	}
+	for i := range 3 { // until the crowd has one left, like everybody
+		s.settle()
+		if !say(t, s.dial(10+i), 'b') {
+			t.Fatal("not answered")
+		}
+		ended(t, crowd[i])
+	}
+	if !say(t, known, 'a') || !say(t, alone, 'a') || !say(t, crowd[3], 'a') {
+		t.Error("one that should have stayed was closed")
+	}
+	for i := range 5 { // now the oldest that nobody knows
+		s.settle()
+		if !say(t, s.dial(20+i), 'b') {
+			t.Fatal("not answered")
+		}
+	}
+	ended(t, alone)
+	if !say(t, known, 'a') {
+		t.Error("the caller with a credential was closed for strangers")
+	}
+}
+
+func TestOneAddressIsBounded(t *testing.T) {
+	s := serve(t, Options{Total: 100, PerAddress: 3, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}})
+	var mine []net.Conn
+	for range 5 {
+		s.settle()
+		c := s.dial(2)
+		say(t, c, 'a')
+		mine = append(mine, c)
+	}
+	ended(t, mine[0])
+	ended(t, mine[1])
+	for range 10 {
+		if !say(t, s.dial(9), 'a') {
+			t.Error("a trusted proxy is not answered")
+		}
+	}
+	s.settle()
+	if !say(t, s.dial(3), 'a') || s.gate.Open() != 3+10+1 {
+		t.Errorf("%d open", s.gate.Open())
+	}
+}
+
+// A request that is handled is finished whatever comes.
+func TestBusyConnectionsAreNotClosed(t *testing.T) {
+	s := serve(t, Options{Total: 2})
+	var busy []net.Conn
+	for n := range 2 {
+		c := s.dial(2 + n)
+		_, err := c.Write([]byte{'h'})
+		must(t, err)
+		<-s.busy
+		busy = append(busy, c)
+	}
+	ended(t, s.dial(4)) // no room: closed at once
+	if s.gate.Refused() != 1 || s.gate.Evicted() != 0 {
+		t.Errorf("%d refused, %d closed", s.gate.Refused(), s.gate.Evicted())
+	}
+	close(s.release)
+	for _, c := range busy {
+		got := make([]byte, 1)
+		if _, err := io.ReadFull(c, got); err != nil || got[0] != 'h' {
+			t.Errorf("answered %q, %v", got, err)
+		}
+	}
+	s.settle()
+	if !say(t, s.dial(4), 'a') {
+		t.Error("there is room again, and it is not answered")
+	}
+}
+
+func TestUnreadAnswersMakeRoomAfterAWhile(t *testing.T) {
+	g := NewGate(Options{Total: 1, Log: slog.New(slog.DiscardHandler)})
+	ours, theirs := net.Pipe()
+	defer func() { _ = theirs.Close() }()
+	c := g.admit(ours)
+	began := time.Now()
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := c.Write([]byte("an answer"))
+		wrote <- err
+	}()
+	for c.writing.Load() == 0 {
+		if time.Since(began) > patience {
+			t.Fatal("it does not write")
+		}
+	}
+	if c.waits(time.Now()) {
+		t.Error("it may be closed at once")
+	}
+	if late := time.Now().Add(stalled + time.Second); !c.waits(late) || !c.claim(late) {
+		t.Error("it may not be closed later")
+	}
+	must(t, c.Close())
+	if err := <-wrote; err == nil {
+		t.Error("the answer was written")
+	}
+}
+
+func TestBoundsMayShrink(t *testing.T) {
+	s := serve(t, Options{Total: 8})
+	for n := range 8 {
+		say(t, s.dial(2+n), 'a')
+	}
+	s.settle()
+	s.gate.Bound(3, 0)
+	if open := s.gate.Open(); open != 3 {
+		t.Errorf("%d are open", open)
+	}
+	s.settle()
+	if !say(t, s.dial(20), 'a') || s.gate.Open() > 3 {
+		t.Errorf("%d are open", s.gate.Open())
+	}
+}
+
+// sometimes is a listener whose accept fails as the system's does.
+type sometimes struct {
+	net.Listener
+	fails []error
+	asked atomic.Int32
+}
+
+// Accept implements net.Listener.
+func (l *sometimes) Accept() (net.Conn, error) {
+	if n := int(l.asked.Add(1)); n <= len(l.fails) {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", l.fails[n-1])}
+	}
+	return l.Listener.Accept()
+}
+
+func TestErrorsOfAcceptPass(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	var log strings.Builder
+	g := NewGate(Options{Total: 10, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	failing := &sometimes{Listener: l, fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM}}
+	limited := g.Listener(failing)
+	ours, err := net.Dial("tcp", l.Addr().String())
+	must(t, err)
+	defer func() { _ = ours.Close() }()
+	c, err := limited.Accept()
+	must(t, err)
+	must(t, c.Close())
+	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 5 || !strings.Contains(log.String(), "too many open files") {
+		t.Errorf("the log has %s", log.String())
+	}
+	must(t, l.(*net.TCPListener).SetDeadline(time.Unix(1, 0)))
+	if _, err := limited.Accept(); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after its deadline: %v", err)
+	}
+	must(t, limited.Close())
+	if _, err := limited.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("after it is closed: %v", err)
+	}
+}
+
+func TestCloseEndsAWaitForHandles(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	failing := &sometimes{Listener: l, fails: make([]error, 1000)}
+	for i := range failing.fails {
+		failing.fails[i] = syscall.EMFILE
+	}
+	limited := NewGate(Options{Total: 10, Log: slog.New(slog.DiscardHandler)}).Listener(failing)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := limited.Accept()
+		ended <- err
+	}()
+	for began := time.Now(); failing.asked.Load() < 3; {
+		if time.Since(began) > patience {
+			t.Fatal("accept is not tried again")
+		}
+	}
+	must(t, limited.Close())
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// Any order of connecting, speaking and leaving keeps the bounds and the lists.
+func TestListsStayWhole(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	s := serve(t, Options{Total: 40, PerAddress: 15})
+	var open []net.Conn
+	for range 2000 {
+		switch n := r.IntN(10); {
+		case n < 5 || len(open) == 0:
+			open = append(open, s.dial(2+r.IntN(6)))
+		case n < 8:
+			say(t, open[r.IntN(len(open))], 'a')
+		default:
+			i := r.IntN(len(open))
+			_ = open[i].Close()
+			open[i] = open[len(open)-1]
+			open = open[:len(open)-1]
+		}
+		whole(t, s.gate)
+	}
+}
+
+func whole(t *testing.T, g *Gate) {
+	t.Helper()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	count := 0
+	for address, list := range g.from {
+		count += len(list)
+		if len(list) == 0 || len(list) > g.perAddress {
+			t.Fatalf("%d of %s", len(list), address)
+		}
+		for i, c := range list {
+			if c.atFrom != i || c.at < 0 || g.open[c.at] != c || c.address != address {
+				t.Fatalf("%s is at %d and %d", fmt.Sprint(c.RemoteAddr()), c.at, c.atFrom)
+			}
+		}
+	}
+	if count != len(g.open) || count > g.total {
+		t.Fatalf("%d connections, %d in all", count, len(g.open))
+	}
+}
+
+func TestAddressesAreNetworksOfIPv6(t *testing.T) {
+	for from, want := range map[string]string{
+		"192.0.2.7": "192.0.2.7", "::ffff:192.0.2.7": "192.0.2.7", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::", "fe80::1%eth0": "fe80::",
+	} {
+		c := remote{to: net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(from), 1))}
+		if got := addressOf(c); got.String() != want {
+			t.Errorf("%s counts as %s", from, got)
+		}
+	}
+}
+
+// remote is a connection of which only the other end is known.
+type remote struct {
+	net.Conn
+	to net.Addr
+}
+
+// RemoteAddr implements net.Conn.
+func (r remote) RemoteAddr() net.Addr { return r.to }

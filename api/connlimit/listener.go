@@ -1,0 +1,86 @@
+package connlimit
+
+import (
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Waits after an accept(2) that failed; each is twice the one before.
+const (
+	firstWait = 5 * time.Millisecond
+	lastWait  = time.Second
+)
+
+// Listener admits the connections of a listener. Those of one gate share its bounds.
+func (g *Gate) Listener(l net.Listener) net.Listener {
+	return &listener{Listener: l, gate: g, closed: make(chan struct{})}
+}
+
+type listener struct {
+	net.Listener
+	gate   *Gate
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Accept implements net.Listener. The connection is a *Conn.
+func (l *listener) Accept() (net.Conn, error) {
+	wait := firstWait
+	for {
+		raw, err := l.Listener.Accept()
+		if err != nil {
+			if lasting(err) {
+				return nil, err
+			}
+			if !l.pause(wait, err) {
+				return nil, net.ErrClosed
+			}
+			wait = min(2*wait, lastWait)
+			continue
+		}
+		wait = firstWait
+		if c := l.gate.admit(raw); c != nil {
+			return c, nil
+		}
+	}
+}
+
+// Close implements net.Listener.
+func (l *listener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// pause lets an error pass. Not ok: the listener was closed meanwhile.
+func (l *listener) pause(wait time.Duration, err error) bool {
+	l.gate.failing.Do(func() {
+		l.gate.log.Warn("no connection could be accepted; it is tried again", "error", err, "open", l.gate.Open())
+	})
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		l.gate.relieve()
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.closed:
+		return false
+	}
+}
+
+// lasting tells whether trying again can't help: the handle is no listening socket any
+// more, or somebody has set a deadline to wake up who accepts. All other errors of accept(2) are of the moment, or of the connection that was
+// about to be accepted.
+func lasting(err error) bool {
+	for _, e := range []error{net.ErrClosed, os.ErrDeadlineExceeded, syscall.EBADF, syscall.EINVAL, syscall.ENOTSOCK, syscall.EFAULT} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,112 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// registerPage is a page of an issue's register.
+type registerPage struct {
+	Data []struct {
+		Number       int
+		Investor     string `json:"investor_id"`
+		Certificates int
+		Date         string
+	}
+	Cursor struct {
+		Field string  `json:"cursor_field"`
+		Value *string `json:"cursor_value"`
+	}
+}
+
+func (d *pact) register(rest string) (p registerPage) {
+	d.h.t.Helper()
+	must(d.h.t, json.Unmarshal([]byte(d.get(d.path+rest).want(200, "").body), &p))
+	return p
+}
+
+// Holders are rows of their own: the detail shows the first subscriptions, and how many
+// there are; all of them, and the holders' positions, are read in pages.
+func TestTheRegisterOfAnIssueHasPages(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	d := h.strikes("certificate-issues", "total_value", `"30000"`, "underlying_asset_value", `"30000"`, "certificate_value", `"10"`,
+		"subscription_start", `"2020-01-01"`, "subscription_end", `"2099-12-31"`)
+	d.does("offering")
+	if p := d.register("/subscriptions"); len(p.Data) != 0 || p.Cursor.Field != "number" || p.Cursor.Value != nil {
+		t.Errorf("nobody has subscribed: %+v", p)
+	}
+	var people []string
+	for i := range 203 {
+		who := uuid.NewString()
+		if i >= 200 {
+			who = people[i-200] // three of them once more
+		}
+		people = append(people, who)
+		d.does("subscribe", "investor_id", fmt.Sprintf("%q", who), "certificates", fmt.Sprint(i%7+1))
+	}
+	var shown struct {
+		Data struct {
+			Subscriptions []struct {
+				Investor string `json:"investor_id"`
+			}
+			Total    int `json:"subscriptions_total"`
+			Holders  int `json:"holders_total"`
+			Progress json.RawMessage
+		}
+	}
+	must(t, json.Unmarshal([]byte(d.get(d.path).want(200, "").body), &shown))
+	if s := shown.Data; len(s.Subscriptions) != 200 || s.Total != 203 || s.Holders != 200 || string(s.Progress) != "null" {
+		t.Errorf("%d of %d subscriptions of %d holders are shown, progress %s", len(s.Subscriptions), s.Total, s.Holders, s.Progress)
+	}
+	if p := d.register("/subscriptions?cursor=200"); len(p.Data) != 3 || p.Data[0].Number != 201 || p.Data[0].Investor != people[200] || p.Cursor.Value != nil {
+		t.Errorf("behind those of the detail: %+v", p)
+	}
+	var found []string
+	for cursor := ""; ; {
+		p := d.register("/subscriptions?limit=60" + cursor)
+		for _, row := range p.Data {
+			found = append(found, row.Investor)
+			if row.Number != len(found) || row.Certificates != (len(found)-1)%7+1 || row.Date == "" {
+				t.Fatalf("subscription %d is %+v", len(found), row)
+			}
+		}
+		if p.Cursor.Value == nil {
+			break
+		}
+		cursor = "&cursor=" + *p.Cursor.Value
+	}
+	if !slices.Equal(found, people) {
+		t.Error("the pages show other subscriptions")
+	}
+	if p := d.register("/holders"); len(p.Data) != 50 || p.Cursor.Value == nil || *p.Cursor.Value != "50" || p.Data[49].Investor != people[49] {
+		t.Errorf("%+v", p)
+	}
+	if p := d.register("/holders?limit=1000"); len(p.Data) != 200 || p.Data[1].Certificates != 2+(201%7+1) || p.Data[1].Investor != people[1] {
+		t.Errorf("%+v", p)
+	}
+	if p := d.register("/holders?investor_id=" + people[2]); len(p.Data) != 1 || p.Data[0].Number != 3 {
+		t.Errorf("%+v", p)
+	}
+	if p := d.register("/holders?investor_id=" + uuid.NewString()); len(p.Data) != 0 {
+		t.Errorf("%+v", p)
+	}
+	h.lists("certificate-issues", "?investor_id="+people[7], d)
+	h.lists("certificate-issues", "?investor_id="+uuid.NewString())
+	for rest, field := range map[string]string{
+		"/holders?investor_id=5": "investor_id", "/holders?limit=1001": "limit", "/subscriptions?limit=0": "limit", "/subscriptions?cursor=x": "cursor",
+		"/subscriptions?investor_id=" + someone: "investor_id", "/holders?offset=1": "offset",
+	} {
+		d.get(d.path + rest).faults(field)
+	}
+	if p := d.register("/subscriptions?cursor=18446744073709551615"); len(p.Data) != 0 {
+		t.Errorf("%+v", p)
+	}
+	other := h.strikes("leases")
+	other.get(other.path+"/holders").want(405, "") // it has only actions there
+	d.get(pfp+"certificate-issues/"+someone+"/holders").want(404, "")
+}

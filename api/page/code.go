@@ -1,0 +1,41 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+
+	"rsc.io/qr"
+)
+
+// quietZone is the margin that a reader needs around a QR code, in modules (ISO/IEC
+// 18004, 9.1).
+const quietZone = 4
+
+// Code is a QR code as a picture: Side modules high and wide, its margin included, and an
+// SVG path of the dark ones. The zero value is none.
+type Code struct {
+	Side int
+	Path string
+}
+
+// NewCode makes the QR code of a text. A fifth of it may be unreadable (level M, ISO/IEC
+// 18004). The error is for a text that is too long, about 2,300 bytes.
+func NewCode(text string) (Code, error) {
+	code, err := qr.Encode(text, qr.M)
+	if err != nil {
+		return Code{}, fmt.Errorf("page: a QR code: %w", err)
+	}
+	var path strings.Builder
+	for y := range code.Size {
+		for x := 0; x < code.Size; x++ {
+			from := x
+			for x < code.Size && code.Black(x, y) {
+				x++
+			}
+			if x > from {
+				fmt.Fprintf(&path, "M%d %dh%dv1h-%dz", from+quietZone, y+quietZone, x-from, x-from)
+			}
+		}
+	}
+	return Code{Side: code.Size + 2*quietZone, Path: path.String()}, nil
+}

@@ -1,0 +1,203 @@
+package shed
+
+import (
+	"cmp"
+	"container/list"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// What a Gate does that is made without Options.
+const (
+	Places         = 256                    // commands in service at once
+	MaxAge         = 250 * time.Millisecond // how old the queue's head gets
+	StandingAge    = 50 * time.Millisecond  // the same, of a queue that has stood for MaxAge
+	Lapse          = time.Second            // how long a command keeps its place
+	RefusalsOfCore = 1_000                  // refusals a second, for each core
+)
+
+// glance is how often the gate is looked at while somebody waits: for commands that have
+// waited too long, for those that are to be told so, and for places that have become free
+// without anybody's leaving.
+const glance = 10 * time.Millisecond
+
+// Options make a Gate.
+type Options struct {
+	Places   int           // commands in service at once; 0: Places
+	Lapse    time.Duration // how long a command keeps its place; 0: Lapse
+	Refusals int           // a second; 0: RefusalsOfCore for each core
+	Clock    Clock         // nil: the machine's
+
+	// Away is how many commands in service wait for somebody else now, and so leave
+	// their places to others; nil: none.
+	Away func() int
+}
+
+// Clock is the time that commands wait by.
+type Clock interface {
+	Now() time.Time
+	After(time.Duration, func()) // runs the function, on a goroutine of its own
+}
+
+type machine struct{}
+
+func (machine) Now() time.Time                         { return time.Now() }
+func (machine) After(d time.Duration, function func()) { time.AfterFunc(d, function) }
+
+// Gate is what commands pass through. It is safe for concurrent use.
+type Gate struct {
+	clock    Clock
+	places   int
+	lapse    time.Duration
+	refusals int // at each glance
+	away     func() int
+
+	mu      sync.Mutex
+	inside  list.List // guarded by mu: of *Place, who entered first in front
+	lapsed  int       // guarded by mu: commands in service whose place has lapsed
+	waiting list.List // guarded by mu: of *Place, who came first in front
+	stands  time.Time // guarded by mu: since when somebody waits
+	late    list.List // guarded by mu: of *Place, that are shed and have not been told yet
+	watched bool      // guarded by mu: look will run
+	shed    uint64    // guarded by mu: commands that got no place
+}
+
+// Place is a command's right to be carried out.
+type Place struct {
+	gate  *Gate
+	since time.Time // its Enter; once it is inside, when that was
+	told  chan bool // buffered: one; nil: it did not have to wait
+	at    *list.Element
+}
+
+// New makes a gate.
+func New(o Options) *Gate {
+	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), away: o.Away}
+	g.refusals = max(1, cmp.Or(o.Refusals, RefusalsOfCore*runtime.GOMAXPROCS(0))/int(time.Second/glance))
+	if g.clock == nil {
+		g.clock = machine{}
+	}
+	if g.away == nil {
+		g.away = func() int { return 0 }
+	}
+	return g
+}
+
+// Enter waits for a place, at most MaxAge. With one the command is accepted, and has to
+// Leave; nil: it is shed. Where many are, that may be told later than MaxAge.
+func (g *Gate) Enter() *Place {
+	p := g.ask()
+	if p.told == nil || <-p.told {
+		return p
+	}
+	return nil
+}
+
+// ask takes a place, or waits in the queue until it is told.
+func (g *Gate) ask() *Place {
+	p := &Place{gate: g, since: g.clock.Now()}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.advance(p.since)
+	if g.waiting.Len() > 0 || !g.vacant() {
+		if g.waiting.Len() == 0 {
+			g.stands = p.since
+		}
+		p.told = make(chan bool, 1)
+		g.waiting.PushBack(p)
+		g.watch()
+		return p
+	}
+	p.at = g.inside.PushBack(p)
+	return p
+}
+
+// Leave gives the place to the next.
+func (p *Place) Leave() {
+	g := p.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p.at == nil {
+		g.lapsed--
+		return
+	}
+	g.inside.Remove(p.at)
+	if g.waiting.Len() > 0 {
+		g.advance(g.clock.Now())
+	}
+}
+
+// Figures are what a gate looks like now.
+type Figures struct {
+	Inside  int           // commands in service, those at rails included
+	Waiting int           // commands that wait for a place
+	HeadAge time.Duration // how long the first of them has waited
+	Shed    uint64        // commands that got no place, since the start
+}
+
+// Figures tells what the gate looks like now.
+func (g *Gate) Figures() Figures {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f := Figures{Inside: g.inside.Len() + g.lapsed, Waiting: g.waiting.Len(), Shed: g.shed}
+	if head := g.waiting.Front(); head != nil {
+		f.HeadAge = g.clock.Now().Sub(head.Value.(*Place).since)
+	}
+	return f
+}
+
+// vacant tells whether there is a place. Of those who are away some have lapsed.
+func (g *Gate) vacant() bool {
+	n := g.inside.Len()
+	return n < g.places || n-max(0, g.away()-g.lapsed) < g.places
+}
+
+// advance gives free places to those who wait, and sets aside those who have waited too
+// long.
+func (g *Gate) advance(now time.Time) {
+	bound := MaxAge
+	if now.Sub(g.stands) >= MaxAge {
+		bound = StandingAge
+	}
+	for head := g.waiting.Front(); head != nil; head = g.waiting.Front() {
+		p := head.Value.(*Place)
+		switch {
+		case now.Sub(p.since) >= bound:
+			g.shed++
+			g.waiting.Remove(head)
+			g.late.PushBack(p)
+		case g.vacant():
+			g.waiting.Remove(head)
+			p.since, p.at = now, g.inside.PushBack(p)
+			p.told <- true
+		default:
+			return
+		}
+	}
+}
+
+func (g *Gate) watch() {
+	if !g.watched {
+		g.watched = true
+		g.clock.After(glance, g.look)
+	}
+}
+
+func (g *Gate) look() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.watched = false
+	now := g.clock.Now()
+	for first := g.inside.Front(); first != nil && now.Sub(first.Value.(*Place).since) >= g.lapse; first = g.inside.Front() {
+		g.inside.Remove(first).(*Place).at = nil
+		g.lapsed++
+	}
+	g.advance(now)
+	for n := g.refusals; n > 0 && g.late.Len() > 0; n-- {
+		g.late.Remove(g.late.Front()).(*Place).told <- false
+	}
+	if g.waiting.Len()+g.late.Len() > 0 {
+		g.watch()
+	}
+}

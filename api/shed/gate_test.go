@@ -1,0 +1,320 @@
+package shed
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// clock stands still until it is passed on.
+type clock struct {
+	now    time.Time
+	timers []timer
+}
+
+type timer struct {
+	due time.Time
+	run func()
+}
+
+func (c *clock) Now() time.Time { return c.now }
+
+func (c *clock) After(d time.Duration, run func()) {
+	c.timers = append(c.timers, timer{c.now.Add(d), run})
+}
+
+// pass moves the clock on, from one timer to the next.
+func (c *clock) pass(d time.Duration) {
+	to := c.now.Add(d)
+	for {
+		first := -1
+		for i, t := range c.timers {
+			if !t.due.After(to) && (first < 0 || t.due.Before(c.timers[first].due)) {
+				first = i
+			}
+		}
+		if first < 0 {
+			c.now = to
+			return
+		}
+		t := c.timers[first]
+		c.timers = slices.Delete(c.timers, first, first+1)
+		c.now = t.due
+		t.run()
+	}
+}
+
+// gated is a gate under a clock.
+type gated struct {
+	*Gate
+	*clock
+	t *testing.T
+}
+
+func gate(t *testing.T, o Options) *gated {
+	c := &clock{now: time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC)}
+	o.Clock = c
+	return &gated{New(o), c, t}
+}
+
+// became is what a command that asked for a place was told so far.
+func (p *Place) became() string {
+	if p.told == nil {
+		return "accepted"
+	}
+	select {
+	case ok := <-p.told:
+		p.told <- ok
+		if ok {
+			return "accepted"
+		}
+		return "shed"
+	default:
+		return "waiting"
+	}
+}
+
+func (g *gated) is(p *Place, want string) {
+	g.t.Helper()
+	if got := p.became(); got != want {
+		g.t.Errorf("it is %s, want %s", got, want)
+	}
+}
+
+// enters has a command ask, and checks what it is told at once.
+func (g *gated) enters(want string) *Place {
+	g.t.Helper()
+	p := g.ask()
+	g.is(p, want)
+	return p
+}
+
+func (g *gated) looks(want Figures) {
+	g.t.Helper()
+	if got := g.Figures(); got != want {
+		g.t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestACommandThatWaitsTooLongIsShed(t *testing.T) {
+	g := gate(t, Options{Places: 1})
+	first := g.enters("accepted")
+	second := g.enters("waiting")
+	g.pass(60 * time.Millisecond)
+	third := g.enters("waiting")
+	g.looks(Figures{Inside: 1, Waiting: 2, HeadAge: 60 * time.Millisecond})
+	g.pass(MaxAge - 61*time.Millisecond)
+	g.is(second, "waiting")
+	g.is(third, "waiting")
+	first.Leave()
+	g.is(second, "accepted")
+	second.Leave()
+	g.is(third, "accepted")
+	fourth := g.enters("waiting")
+	g.pass(MaxAge - time.Millisecond)
+	g.is(fourth, "waiting")
+	g.pass(time.Millisecond + glance)
+	g.is(fourth, "shed")
+	third.Leave()
+	g.looks(Figures{Shed: 1})
+	g.enters("accepted")
+}
+
+// A burst may wait for MaxAge. Where the queue never becomes empty, waiting helps nobody.
+func TestAQueueThatStandsIsShort(t *testing.T) {
+	g := gate(t, Options{Places: 1})
+	inside := g.enters("accepted")
+	burst := g.enters("waiting")
+	g.pass(MaxAge - StandingAge/2)
+	late := g.enters("waiting")
+	g.pass(StandingAge / 2)
+	g.is(burst, "shed")
+	g.is(late, "waiting")
+	g.pass(StandingAge/2 + glance)
+	g.is(late, "shed")
+	inside.Leave() // the queue is empty
+	inside = g.enters("accepted")
+	next := g.enters("waiting")
+	g.pass(MaxAge - time.Millisecond)
+	g.is(next, "waiting")
+	inside.Leave()
+	g.is(next, "accepted")
+}
+
+func TestPlacesGoToThoseWhoHaveWaitedLongest(t *testing.T) {
+	g := gate(t, Options{Places: 2})
+	one, two := g.enters("accepted"), g.enters("accepted")
+	first, second := g.enters("waiting"), g.enters("waiting")
+	one.Leave()
+	g.is(first, "accepted")
+	late := g.enters("waiting") // behind the second, though somebody may leave now
+	g.is(second, "waiting")
+	two.Leave()
+	g.is(second, "accepted")
+	g.is(late, "waiting")
+	first.Leave()
+	g.is(late, "accepted")
+}
+
+// Nor does anybody overtake where a place becomes free in the middle of an Enter.
+func TestWhoComesWhileOthersWaitWaitsBehindThem(t *testing.T) {
+	asked := 0
+	g := gate(t, Options{Places: 1, Away: func() int { asked++; return asked / 3 }})
+	g.enters("accepted")
+	first := g.enters("waiting") // asked once
+	g.enters("waiting")          // once more for the first; then one would be away
+	g.pass(glance)
+	g.is(first, "accepted")
+}
+
+// Whoever waits for a rail uses nothing of the machine.
+func TestACommandThatIsAwayLeavesItsPlace(t *testing.T) {
+	away := 0
+	g := gate(t, Options{Places: 2, Away: func() int { return away }})
+	g.enters("accepted")
+	g.enters("accepted")
+	next := g.enters("waiting")
+	g.pass(2 * glance)
+	g.is(next, "waiting")
+	away = 1
+	g.pass(glance)
+	g.is(next, "accepted")
+	away = 0
+	g.enters("waiting") // three are inside again
+}
+
+// Nor does who waits for something else of which nothing is known here, so that no
+// organization keeps others out with commands that wait for each other.
+func TestAPlaceLapses(t *testing.T) {
+	away := 0
+	g := gate(t, Options{Places: 1, Away: func() int { return away }})
+	slow := g.enters("accepted")
+	g.pass(Lapse - 2*glance)
+	next := g.enters("waiting")
+	g.pass(glance)
+	g.is(next, "waiting")
+	g.pass(glance)
+	g.is(next, "accepted")
+	g.looks(Figures{Inside: 2})
+	away = 1 // the slow one's call, which counts once
+	last := g.enters("waiting")
+	g.pass(2 * glance)
+	g.is(last, "waiting")
+	slow.Leave()
+	away = 0
+	next.Leave()
+	g.is(last, "accepted")
+	last.Leave()
+	g.looks(Figures{})
+}
+
+// However many come: each that is accepted is so within MaxAge, in the long run within
+// StandingAge, never more are inside than there are places, and no place stays free.
+func TestUnderAnyLoadAcceptedCommandsWaitNoLongerThanTheBound(t *testing.T) {
+	const places, each, tick, arrivals = 8, 10 * time.Millisecond, 400 * time.Microsecond, 5_000
+	g := gate(t, Options{Places: places, Refusals: 1_000_000})
+	began := g.now
+	type command struct {
+		place *Place
+		came  time.Time
+		ends  time.Time // zero: it waits
+	}
+	var all []*command
+	accepted := 0
+	for n := 0; n < arrivals || len(all) > 0; n++ {
+		if n < arrivals { // 2,500 a second, where 800 can be carried out
+			all = append(all, &command{place: g.ask(), came: g.now})
+		}
+		for again := true; again; { // who leaves lets others in
+			again = false
+			all = slices.DeleteFunc(all, func(c *command) bool {
+				switch became := c.place.became(); {
+				case became == "shed":
+					return true
+				case became == "waiting":
+				case c.ends.IsZero():
+					accepted++
+					c.ends = g.now.Add(each)
+					waited := g.now.Sub(c.came)
+					if waited > MaxAge || waited > StandingAge+tick && g.now.Sub(began) > 2*MaxAge {
+						t.Fatalf("accepted after %s, %s after the first came", waited, g.now.Sub(began))
+					}
+				case !g.now.Before(c.ends):
+					c.place.Leave()
+					again = true
+					return true
+				}
+				return false
+			})
+		}
+		if f := g.Figures(); f.Inside > places || f.Waiting > 0 && f.Inside < places {
+			t.Fatalf("%+v", f)
+		}
+		g.pass(tick)
+	}
+	// Two seconds of arrivals, and what waits at their end: 1,600 and 40.
+	if accepted < 1_550 || accepted > 1_700 {
+		t.Errorf("%d were accepted, want 1,640", accepted)
+	}
+	g.looks(Figures{Shed: uint64(arrivals - accepted)})
+}
+
+// To refuse costs something too: no more than so many are, and the rest waits longer.
+func TestRefusalsArePaced(t *testing.T) {
+	g := gate(t, Options{Places: 1, Refusals: 1_000})
+	g.enters("accepted")
+	var all []*Place
+	for range 500 {
+		all = append(all, g.enters("waiting"))
+	}
+	for _, c := range []struct {
+		passes time.Duration
+		want   int
+	}{{MaxAge - time.Millisecond, 0}, {2 * time.Millisecond, 10}, {100 * time.Millisecond, 110}, {500 * time.Millisecond, 500}} {
+		g.pass(c.passes)
+		shed := 0
+		for i, p := range all {
+			if p.became() == "shed" {
+				shed++
+				if i >= c.want {
+					t.Errorf("number %d is refused before others that came earlier", i)
+				}
+			}
+		}
+		if shed != c.want {
+			t.Errorf("%d are refused, want %d", shed, c.want)
+		}
+	}
+	g.looks(Figures{Inside: 1, Shed: 500})
+}
+
+// On the machine's own clock, with all at once.
+func TestManyComeAndGo(t *testing.T) {
+	const places = 4
+	g := New(Options{Places: places, Lapse: time.Hour, Refusals: 1_000_000})
+	var inside, accepted, shed atomic.Int64
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			for range 500 {
+				place := g.Enter()
+				if place == nil {
+					shed.Add(1)
+					continue
+				}
+				accepted.Add(1)
+				if n := inside.Add(1); n > places {
+					t.Errorf("%d are inside", n)
+				}
+				inside.Add(-1)
+				place.Leave()
+			}
+		})
+	}
+	all.Wait()
+	if f := g.Figures(); f != (Figures{Shed: uint64(shed.Load())}) || accepted.Load()+shed.Load() != 64*500 {
+		t.Errorf("%+v, %d accepted", f, accepted.Load())
+	}
+}

@@ -1,0 +1,264 @@
+package fair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// party is callers of one gate whose order can be seen.
+type party struct {
+	t    *testing.T
+	gate *Gate[string]
+	mu   sync.Mutex
+	in   []string // guarded by mu: who was given a place, in order
+	out  []string // guarded by mu: who was refused
+	wait sync.WaitGroup
+}
+
+func newParty(t *testing.T, b Bounds) *party { return &party{t: t, gate: New[string](b)} }
+
+func (p *party) counts() (inside, waiting int) {
+	p.gate.mu.Lock()
+	defer p.gate.mu.Unlock()
+	return p.gate.inside, p.gate.waiting
+}
+
+// hold takes a place that nobody waits for.
+func (p *party) hold(name string) *Place[string] {
+	p.t.Helper()
+	group, _, _ := strings.Cut(name, ".")
+	place, err := p.gate.Enter(p.t.Context(), group, name)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return place
+}
+
+// queue has callers, "group.member", wait one behind the other; each leaves at once.
+func (p *party) queue(names ...string) {
+	p.t.Helper()
+	for _, name := range names {
+		refused := func() int { p.mu.Lock(); defer p.mu.Unlock(); return len(p.out) }
+		_, before := p.counts()
+		out := refused()
+		group, _, _ := strings.Cut(name, ".")
+		p.wait.Go(func() {
+			place, err := p.gate.Enter(p.t.Context(), group, name)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if err != nil {
+				p.out = append(p.out, fmt.Sprintf("%s: %v", name, err))
+				return
+			}
+			p.in = append(p.in, name)
+			place.Leave()
+		})
+		for { // until it waits, or was refused, or has pushed another one out
+			if _, now := p.counts(); now > before || refused() > out {
+				break
+			}
+			runtime.Gosched()
+		}
+	}
+}
+
+func (p *party) want(in string) {
+	p.t.Helper()
+	p.wait.Wait()
+	if got := strings.Join(p.in, " "); got != in {
+		p.t.Errorf("places went to %q, want %q", got, in)
+	}
+	if len(p.gate.groups) != 0 || p.gate.inside != 0 || p.gate.waiting != 0 {
+		p.t.Errorf("left behind: %d groups, %d inside, %d waiting", len(p.gate.groups), p.gate.inside, p.gate.waiting)
+	}
+}
+
+func TestGroupsTakeTurnsAndSoDoTheirMembers(t *testing.T) {
+	p := newParty(t, Bounds{Inside: 1, Waiting: 20, Each: 10})
+	place := p.hold("z")
+	p.queue("a.1", "a.1", "a.1", "a.2", "b.1", "b.1", "c.1")
+	place.Leave()
+	p.want("a.1 b.1 c.1 a.2 b.1 a.1 a.1")
+}
+
+func TestAGroupThatHasNoPlaceIsBeforeOneThatHas(t *testing.T) {
+	p := newParty(t, Bounds{Inside: 2, Waiting: 20, Each: 10})
+	one, two := p.hold("a.1"), p.hold("z")
+	p.queue("a.1", "a.2", "b.1")
+	two.Leave()
+	p.wait.Wait()
+	one.Leave()
+	p.want("b.1 a.2 a.1")
+}
+
+func TestOfAMemberSoManyMayBeThere(t *testing.T) {
+	p := newParty(t, Bounds{Inside: 1, Waiting: 20, Each: 3})
+	place := p.hold("a.1")
+	p.queue("a.1", "a.1")
+	if _, err := p.gate.Enter(t.Context(), "a", "a.1"); !errors.Is(err, ErrCrowded) {
+		t.Errorf("one too many: %v", err)
+	}
+	p.queue("a.2")
+	place.Leave()
+	p.want("a.1 a.2 a.1")
+}
+
+func TestWhoeverHasTheMostWaitingMakesRoom(t *testing.T) {
+	p := newParty(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
+	place := p.hold("z")
+	p.queue("a.1", "a.1", "a.1", "a.2")
+	p.queue("b.1") // instead of the newest of a.1
+	p.queue("b.2") // instead of another one of them
+	if _, err := p.gate.Enter(t.Context(), "b", "b.3"); !errors.Is(err, ErrCrowded) {
+		t.Errorf("of a group that has as many as others: %v", err)
+	}
+	place.Leave()
+	p.want("a.1 b.1 a.2 b.2")
+	if want := []string{"a.1: " + ErrCrowded.Error(), "a.1: " + ErrCrowded.Error()}; !slices.Equal(p.out, want) {
+		t.Errorf("refused were %q", p.out)
+	}
+}
+
+func TestInsideAGroupAMemberMakesRoomForAnother(t *testing.T) {
+	p := newParty(t, Bounds{Inside: 1, Waiting: 6, Each: 10})
+	place := p.hold("z")
+	p.queue("a.1", "a.1", "a.1", "b.1", "b.1", "b.1")
+	p.queue("a.2", "b.2")
+	place.Leave()
+	p.want("a.1 b.1 a.2 b.2 a.1 b.1")
+	if want := []string{"a.1: " + ErrCrowded.Error(), "b.1: " + ErrCrowded.Error()}; !slices.Equal(p.out, want) {
+		t.Errorf("refused were %q", p.out)
+	}
+}
+
+func TestWhereEverybodyHasOneTheNextIsRefused(t *testing.T) {
+	p := newParty(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
+	place := p.hold("z")
+	p.queue("a.1", "b.1")
+	if _, err := p.gate.Enter(t.Context(), "c", "c.1"); !errors.Is(err, ErrFull) {
+		t.Errorf("one too many: %v", err)
+	}
+	place.Leave()
+	p.want("a.1 b.1")
+}
+
+func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
+	p := newParty(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
+	place := p.hold("z")
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := p.gate.Enter(ctx, "a", "a.1")
+		gone <- err
+	}()
+	for _, waiting := p.counts(); waiting == 0; _, waiting = p.counts() {
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("gave up: %v", err)
+	}
+	p.queue("b.1", "c.1")
+	place.Leave()
+	p.want("b.1 c.1")
+}
+
+func TestAPlaceIsSharedWithThoseWhoWait(t *testing.T) {
+	p := newParty(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
+	place := p.hold("a.1")
+	if waited, err := place.Share(t.Context(), 0); waited != 0 || err != nil {
+		t.Errorf("nobody waits: %v %v", waited, err)
+	}
+	p.queue("a.2", "b.1")
+	if waited, err := place.Share(t.Context(), time.Hour); waited != 0 || err != nil || len(p.in) != 0 {
+		t.Errorf("too early: %v %v", waited, err)
+	}
+	if _, err := place.Share(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	p.wait.Wait()
+	place.Leave()
+	p.want("b.1 a.2")
+}
+
+func TestAPlaceThatIsNotHadAgainIsLost(t *testing.T) {
+	p := newParty(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
+	place := p.hold("a.1")
+	ctx, cancel := context.WithCancel(t.Context())
+	entered, leave := make(chan struct{}), make(chan struct{})
+	p.wait.Go(func() {
+		other, err := p.gate.Enter(t.Context(), "b", "b.1")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		close(entered)
+		<-leave
+		other.Leave()
+	})
+	for _, waiting := p.counts(); waiting == 0; _, waiting = p.counts() {
+		runtime.Gosched()
+	}
+	go func() { <-entered; cancel() }()
+	if _, err := place.Share(ctx, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("gave up: %v", err)
+	}
+	close(leave)
+	p.want("")
+}
+
+// Whoever comes and goes however: never more are inside than may be, and at the end
+// nothing is left.
+func TestManyComeAndGo(t *testing.T) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	b := Bounds{Inside: 3, Waiting: 10, Each: 4}
+	p := newParty(t, b)
+	var inside, most, refused atomic.Int64
+	for i := range 40 {
+		random := rand.New(rand.NewPCG(seed, uint64(i)))
+		p.wait.Go(func() {
+			for range 200 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if random.IntN(4) == 0 {
+					go cancel()
+				}
+				group := fmt.Sprint(random.IntN(4))
+				place, err := p.gate.Enter(ctx, group, group+"."+fmt.Sprint(random.IntN(3)))
+				if err != nil {
+					refused.Add(1)
+					cancel()
+					continue
+				}
+				now := inside.Add(1)
+				if now > most.Load() {
+					most.Store(now)
+				}
+				if random.IntN(2) == 0 {
+					inside.Add(-1)
+					if _, err = place.Share(ctx, 0); err == nil {
+						inside.Add(1)
+					}
+				}
+				if err == nil {
+					inside.Add(-1)
+					place.Leave()
+				}
+				cancel()
+			}
+		})
+	}
+	p.want("")
+	if most.Load() > int64(b.Inside) || refused.Load() == 0 {
+		t.Errorf("%d were inside at once, %d were refused", most.Load(), refused.Load())
+	}
+}

@@ -1,0 +1,109 @@
+package jsonwalk_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mizan/internal/jsonwalk"
+	"mizan/internal/steps"
+)
+
+func init() { steps.Count() }
+
+// mostSteps is how often the walk below may look at a byte: twice to find the end of
+// each value that it is in (of two levels, and once more for Has), and twice to
+// unquote it.
+const mostSteps = 8
+
+// walk steps through a document as handlers do: over each member of the outermost
+// value, and over those of the values in it.
+func walk(value []byte) {
+	visit := func(value []byte, inner func([]byte)) {
+		switch {
+		case len(value) == 0:
+		case value[0] == '{':
+			for m := jsonwalk.MembersOf(value); ; {
+				_, member, more := m.Next()
+				if !more {
+					return
+				}
+				inner(member)
+			}
+		case value[0] == '[':
+			for m := jsonwalk.MembersOf(value); ; {
+				element, more := m.Element()
+				if !more {
+					return
+				}
+				inner(element)
+			}
+		}
+	}
+	text := func(value []byte) { jsonwalk.Text(value) }
+	visit(value, func(inner []byte) { visit(inner, text); text(inner) })
+	jsonwalk.Has(orEmpty(value), "no such member")
+}
+
+func orEmpty(value []byte) []byte {
+	if len(value) > 0 && value[0] == '{' {
+		return value
+	}
+	return []byte("{}")
+}
+
+// linear fails if walking a document takes more steps than so many a byte.
+func linear(t *testing.T, document []byte) {
+	t.Helper()
+	before := steps.Total()
+	walk(document)
+	if took := steps.Total() - before; took > mostSteps*int64(len(document)) {
+		t.Fatalf("%.80q…, %d bytes: %d steps", document, len(document), took)
+	}
+}
+
+// repeated is a document with a piece in its middle that comes so often that the
+// whole is about as long as asked for.
+func repeated(head, piece, tail []byte, size int) []byte {
+	times := max(0, size-len(head)-len(tail)) / max(1, len(piece))
+	return bytes.Join([][]byte{head, bytes.Repeat(piece, times), tail}, nil)
+}
+
+func TestWorkIsLinearInWhatIsRead(t *testing.T) {
+	for _, c := range []struct{ head, piece, tail string }{
+		{`{"login":"`, `\n`, `"}`},
+		{`{"login":"`, `\"`, `"}`},
+		{`{"login":"`, `a\\`, `"}`},
+		{`{"`, `\u0061`, `":1}`},
+		{`["`, `\n","`, `"]`},
+		{`{"a":["`, `\n`, `"]}`},
+		{`[`, `{"a":"\n"},`, `1]`},
+		{`[`, `[],`, `1]`},
+		{`[1`, ` `, `]`},
+		{`[1`, `1`, `]`},
+		{`{"a":[[`, `"",`, `""]]}`},
+	} {
+		document := repeated([]byte(c.head), []byte(c.piece), []byte(c.tail), 1<<17)
+		if !jsontext.Value(document).IsValid() {
+			t.Errorf("%.40q… is no JSON", document)
+			continue
+		}
+		linear(t, document)
+	}
+}
+
+// FuzzWorkIsLinear repeats a piece of a document, so that a square shows whatever it
+// is multiplied by.
+func FuzzWorkIsLinear(f *testing.F) {
+	f.Add([]byte(`{"a":"`), []byte(`\n`), []byte(`"}`))
+	f.Add([]byte(`[`), []byte(`{"a":["\\",{}]},`), []byte(`[]]`))
+	f.Add([]byte(` {"a" : `), []byte(` `), []byte(`1}`))
+	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {
+		document := bytes.TrimSpace(repeated(head, piece, tail, 16<<10))
+		if len(document) == 0 || !jsontext.Value(document).IsValid() {
+			return
+		}
+		linear(t, document)
+	})
+}

@@ -1,0 +1,20 @@
+// Package mapfault ends the process with one line and a chosen exit code where a file
+// that is mapped into memory can't be read or written.
+//
+// The embedded store writes its files through memory maps. When the disk is full, or
+// fails, the kernel answers such an access with SIGBUS, at whatever instruction it was.
+// The Go runtime turns that into a crash with a stack trace of every goroutine and exit
+// code 2, unless the goroutine has asked for a panic, which only it can do for itself; the
+// store's goroutines are the library's own. So the signal gets a handler of this package.
+//
+// Invariants:
+//  1. The handler runs no Go code and takes no lock: two system calls, write and
+//     exit_group. Whatever the process was doing, it ends as it would by SIGKILL.
+//  2. Nothing else of the runtime's signal handling changes.
+//
+// Callers: cmd/mizan, tests of posting/store.
+//
+// Rejected: room for what is written, asked for before (posting/store, space.go), as the
+// only measure: another process can take it in between. Rejected too: a parent process that
+// watches; it would have to pass every signal on, and be killed itself.
+package mapfault

@@ -1,0 +1,32 @@
+#include "textflag.h"
+
+// func onFault(): write(2, text), then exit_group(code). Of several threads that meet a
+// fault the first writes, and the others wait for the end.
+TEXT ·onFault(SB), NOSPLIT|NOFRAME, $0-0
+	MOVD $·taken(SB), R3
+	MOVW $1, R4
+
+again:
+	LDAXRW (R3), R5
+	STLXRW R4, (R3), R6
+	CBNZ   R6, again
+	CBNZ   R5, wait
+	MOVD   $64, R8
+	MOVD $2, R0
+	MOVD ·text(SB), R1
+	MOVD ·text+8(SB), R2
+	SVC
+	MOVD $94, R8
+	MOVD ·code(SB), R0
+	SVC
+	BRK
+
+wait:
+	YIELD
+	B wait
+
+// func handler() uintptr
+TEXT ·handler(SB), NOSPLIT, $0-8
+	MOVD $·onFault(SB), R0
+	MOVD R0, ret+0(FP)
+	RET

@@ -1,0 +1,76 @@
+package secret
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"testing"
+)
+
+// padded is the text as Sum256 and mac take it.
+func padded(text []byte) []byte {
+	text = append(bytes.Clone(text), 0x80)
+	for len(text)%sha256.BlockSize != 0 {
+		text = append(text, 0)
+	}
+	return text
+}
+
+func TestHashesAreOfThePaddedText(t *testing.T) {
+	key := []byte("a key of the keyring's, 32 bytes")
+	text := make([]byte, 300)
+	for i := range text {
+		text[i] = byte(i)
+	}
+	for n := range text {
+		if got, want := Sum256(text[:n]), sha256.Sum256(padded(text[:n])); got != want {
+			t.Fatalf("%d bytes: %x, want %x", n, got, want)
+		}
+		for _, cut := range []int{0, n / 3, n / 2, n} {
+			if Sum256(text[:cut], nil, text[cut:n]) != Sum256(text[:n]) {
+				t.Fatalf("%d bytes cut at %d have another sum", n, cut)
+			}
+		}
+		h := hmac.New(sha256.New, key)
+		h.Write(padded(text[:n]))
+		if got := mac(key, text[:n]); !bytes.Equal(got[:], h.Sum(nil)) {
+			t.Fatalf("%d bytes: another HMAC", n)
+		}
+	}
+}
+
+// recorded is a hash that notes what is written to it.
+type recorded struct {
+	lengths []int
+	kept    [][]byte // as they were lent: a hash may look at them only meanwhile
+}
+
+func (r *recorded) Write(p []byte) (int, error) {
+	r.lengths, r.kept = append(r.lengths, len(p)), append(r.kept, p)
+	return len(p), nil
+}
+func (r *recorded) Sum(b []byte) []byte { return append(b, make([]byte, sha256.Size)...) }
+func (*recorded) Reset()                {}
+func (*recorded) Size() int             { return sha256.Size }
+func (*recorded) BlockSize() int        { return sha256.BlockSize }
+
+// A hash is given whole blocks only, of which it keeps no copy, and the block that was
+// put together for it is overwritten.
+func TestNothingOfATextIsLeftInAHash(t *testing.T) {
+	for _, pieces := range [][]int{{16}, {64}, {70, 3}, {1, 62, 1}, {63, 66}, {200}} {
+		r := new(recorded)
+		b := blocks{hash: r}
+		for _, n := range pieces {
+			b.write(bytes.Repeat([]byte("4"), n))
+		}
+		b.sum()
+		for i, n := range r.lengths {
+			if n%sha256.BlockSize != 0 {
+				t.Errorf("%v: %d bytes are written", pieces, n)
+			}
+			if p := r.kept[i]; n > 0 && &p[0] == &b.rest[0] && bytes.Contains(p, []byte("4")) {
+				t.Errorf("%v: the rest is still there", pieces)
+			}
+		}
+	}
+}

@@ -1,0 +1,18 @@
+// Package steps counts the work of the readers of untrusted bytes: JSON, forms,
+// headers, query strings and cursors. Fuzz targets use it to check that the work is
+// linear in the size of the input, without measuring time.
+//
+// Invariants:
+//  1. A reader reports each byte that it looks at, as often as it looks at it.
+//  2. Outside tests nothing is counted: Took is a load and a branch that is never
+//     taken. It allocates nothing.
+//  3. Counting begins before any goroutine that counts does (a test binary's package
+//     initialisation), and never ends.
+//
+// Callers: internal/jsonwalk, api; the tests of both.
+//
+// Rejected: measuring time, which flakes on a busy machine and needs megabytes to
+// show a square; coverage counters, which count a call of bytes.IndexByte as one
+// step however far it looks; a count in each reader's own state, because most readers
+// are functions without any.
+package steps

@@ -1,0 +1,203 @@
+package wiping
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// tape is a connection that keeps what is written, and the memory that it was written from.
+type tape struct {
+	net.Conn
+	written []byte
+	lent    [][]byte
+	fails   int // at which write; 0: none
+}
+
+func (t *tape) Write(p []byte) (int, error) {
+	t.lent = append(t.lent, p)
+	if t.fails--; t.fails == 0 {
+		t.written = append(t.written, p[:len(p)/2]...)
+		return len(p) / 2, io.ErrClosedPipe
+	}
+	t.written = append(t.written, p...)
+	return len(p), nil
+}
+
+const head = "POST /\r\n/ HTTP/1.1\r\nHost: x\r\r\n\r\n"
+
+// However a head and a body come in pieces, the head is written as it is and the body from
+// its own memory, which is empty then; requests without one are left as they are.
+func TestABodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
+	random := dice(t)
+	for range 2000 {
+		c := &tape{}
+		o := &outgoing{Conn: c, bodies: c.Write}
+		var want []byte
+		for range 1 + random.IntN(3) {
+			content := bytes.Repeat(mark, random.IntN(9))
+			if len(content) == 0 {
+				(*Body)(nil).On(o)
+				want = append(want, head...)
+				pieces(t, o, strings.NewReader(head), random.IntN)
+				continue
+			}
+			b := NewBody(content)
+			want = append(append(want, head...), content...)
+			b.On(o)
+			pieces(t, o, io.MultiReader(strings.NewReader(head), b), random.IntN)
+			if len(bytes.Trim(content, "\x00")) > 0 {
+				t.Fatalf("%q was written and is still there", content)
+			}
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(c.written, want) {
+			t.Fatalf("written is %q, want %q", c.written, want)
+		}
+	}
+}
+
+// pieces writes what is read, as http.Transport does, in pieces of any length.
+func pieces(t *testing.T, to io.Writer, from io.Reader, intN func(int) int) {
+	t.Helper()
+	all, err := io.ReadAll(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(all, mark[:4]) {
+		t.Fatal("the transport reads the body")
+	}
+	for len(all) > 0 {
+		n := 1 + intN(len(all))
+		if written, err := to.Write(all[:n]); written != n || err != nil {
+			t.Fatalf("%d of %d, %v", written, n, err)
+		}
+		all = all[n:]
+	}
+}
+
+// A body that nobody will write is overwritten, also where its connection fails or the
+// request has ended before.
+func TestABodyThatIsNotWrittenIsOverwritten(t *testing.T) {
+	for name, use := range map[string]func(b *Body, o *outgoing){
+		"it is closed at once": func(b *Body, _ *outgoing) { _ = b.Close() },
+		"it was half written": func(b *Body, o *outgoing) {
+			_, _ = o.Write([]byte(head + "   "))
+			_ = b.Close()
+			if n, err := o.Write([]byte("  ")); n != 0 || !errors.Is(err, net.ErrClosed) {
+				t.Errorf("a closed body writes %d, %v", n, err)
+			}
+		},
+		"the connection fails": func(b *Body, o *outgoing) {
+			o.Conn.(*tape).fails = 2
+			if n, err := o.Write([]byte(head + "      ")); n != len(head)+3 || err == nil {
+				t.Errorf("%d, %v", n, err)
+			}
+			_ = b.Close()
+		},
+	} {
+		content := bytes.Clone(mark)
+		c := &tape{}
+		b, o := NewBody(content), &outgoing{Conn: c, bodies: c.Write}
+		b.On(o)
+		use(b, o)
+		if len(bytes.Trim(content, "\x00")) > 0 {
+			t.Errorf("%s: %q is still there", name, content)
+		}
+	}
+}
+
+// What http.Transport does with bodies of all sizes, on connections that are kept, over TLS
+// and without: they arrive whole, and none was read by it.
+func TestBodiesArriveWholeByATransport(t *testing.T) {
+	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		content, err := io.ReadAll(r.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		_, _ = fmt.Fprintf(w, "%s %d %t", r.Method, len(content), bytes.Equal(content, bytes.Repeat(mark, len(content)/len(mark))))
+	})
+	secured := httptest.NewTLSServer(server)
+	defer secured.Close()
+	plain := httptest.NewServer(server)
+	defer plain.Close()
+	dialer := &net.Dialer{}
+	for _, at := range []*httptest.Server{plain, secured} {
+		config := &tls.Config{MinVersion: tls.VersionTLS12}
+		if at == secured {
+			config.RootCAs = secured.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+		}
+		transport := &http.Transport{DialContext: Dial(dialer), DialTLSContext: DialTLS(dialer, config, time.Minute), MaxIdleConnsPerHost: 4}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for _, times := range []int{1, 0, 150, 1, 0, 170, 2000, 1, 40_000, 0, 3} {
+					want := fmt.Sprintf("POST %d true", times*len(mark))
+					method := http.MethodPost
+					var body *Body
+					if times == 0 {
+						method, want = http.MethodGet, "GET 0 true"
+					}
+					h, err := http.NewRequest(method, at.URL, nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					content := bytes.Repeat(mark, times)
+					if times > 0 {
+						body = NewBody(content)
+						h.Body, h.ContentLength = body, int64(len(content))
+					}
+					h = h.WithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { body.On(got.Conn) }}))
+					answer, err := transport.RoundTrip(h)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					said, err := io.ReadAll(answer.Body)
+					_ = answer.Body.Close()
+					if err != nil || string(said) != want {
+						t.Errorf("%q, %v, want %q", said, err, want)
+					}
+					if body != nil && body.left() > 0 {
+						t.Error("it is not written")
+					}
+				}
+			})
+		}
+		all.Wait()
+		transport.CloseIdleConnections()
+	}
+}
+
+// A server that is not who its certificate says, or never shakes hands, gets nothing.
+func TestNothingIsSentToAServerThatIsNotTrusted(t *testing.T) {
+	secured := httptest.NewTLSServer(http.NotFoundHandler())
+	secured.Config.ErrorLog = nil
+	defer secured.Close()
+	address := strings.TrimPrefix(secured.URL, "https://")
+	var unknown *tls.CertificateVerificationError
+	if _, err := DialTLS(&net.Dialer{}, &tls.Config{}, time.Minute)(t.Context(), "tcp", address); !errors.As(err, &unknown) {
+		t.Errorf("%v", err)
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	if _, err := DialTLS(&net.Dialer{}, &tls.Config{}, time.Millisecond)(t.Context(), "tcp", silent.Addr().String()); err == nil {
+		t.Error("a handshake was made with nobody")
+	}
+}

@@ -1,0 +1,221 @@
+package wiping
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	mathrand "math/rand/v2"
+	"net"
+	"os"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// mark is what the plaintext of these tests is made of.
+var mark = []byte("4716583900000012;cvv=739;")
+
+// dice is a source whose seed is printed; MIZAN_SEED repeats a run.
+func dice(t *testing.T) *mathrand.Rand {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	return mathrand.New(mathrand.NewPCG(seed, 0))
+}
+
+// socket hands out what it receives in pieces, and looks at all memory that crypto/tls
+// has lent for a read each time that a record is waited for.
+type socket struct {
+	net.Conn
+	t      *testing.T
+	dice   *mathrand.Rand
+	conn   *Conn
+	lent   [][]byte
+	waited int
+}
+
+func (s *socket) Read(p []byte) (int, error) {
+	s.lent = append(s.lent, p[:cap(p)])
+	if s.conn != nil && s.conn.records.head == 0 {
+		s.waited++
+		s.look("a record is waited for")
+	}
+	return s.Conn.Read(p[:1+s.dice.IntN(len(p))])
+}
+
+// look fails the test if plaintext is in memory that crypto/tls had, or has.
+func (s *socket) look(when string) {
+	s.t.Helper()
+	raw := reflect.ValueOf(s.conn.Conn).Elem().FieldByName("rawInput").FieldByName("buf")
+	if !raw.IsValid() {
+		s.t.Error("crypto/tls has no rawInput any more: find out where it keeps plaintext now")
+		return
+	}
+	for _, memory := range append(s.lent, raw.Slice(0, raw.Cap()).Bytes()) {
+		if bytes.Contains(memory, mark[:8]) {
+			s.t.Errorf("%s: plaintext is in memory", when)
+			return
+		}
+	}
+}
+
+func certificate(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// connected is a server's connection, the socket under it, and its client.
+func connected(t *testing.T, d *mathrand.Rand, config *tls.Config) (*Conn, *socket, *tls.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	theirs, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &socket{Conn: ours, t: t, dice: d}
+	c := Server(s, config)
+	client := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
+	t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
+	shaken := make(chan error, 1)
+	go func() { shaken <- client.Handshake() }()
+	if err := errors.Join(c.Handshake(), <-shaken); err != nil {
+		t.Fatal(err)
+	}
+	s.conn = c
+	return c, s, client
+}
+
+func configurations(t *testing.T) map[string]*tls.Config {
+	pair := []tls.Certificate{certificate(t)}
+	return map[string]*tls.Config{
+		"1.3":     {Certificates: pair, MinVersion: tls.VersionTLS13},
+		"1.2 GCM": {Certificates: pair, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}},
+		"1.2 CBC": {Certificates: pair, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}},
+	}
+}
+
+// However records come in and whatever their lengths, what was in one is gone when the
+// next is waited for: also what lay in a buffer that a longer one has replaced.
+func TestNothingIsWaitedForWithPlaintextInMemory(t *testing.T) {
+	for name, config := range configurations(t) {
+		t.Run(name, func(t *testing.T) {
+			d := dice(t)
+			c, s, client := connected(t, d, config)
+			for range 60 {
+				sent := bytes.Repeat(mark, 1+d.IntN(1<<d.IntN(12)))
+				written := make(chan error, 1)
+				go func() {
+					_, err := client.Write(sent)
+					written <- err
+				}()
+				got := make([]byte, len(sent))
+				if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, sent) {
+					t.Fatalf("%v: %d bytes are not as they were sent", err, len(sent))
+				}
+				if err := <-written; err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = client.Close()
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF { // waits for what never comes
+				t.Fatal(err)
+			}
+			s.look("the other side is gone")
+			if s.waited < 61 {
+				t.Errorf("only %d records were waited for", s.waited)
+			}
+		})
+	}
+}
+
+// A connection that is given up in the middle of a record leaves nothing either.
+func TestWhatWasNotTakenIsWiped(t *testing.T) {
+	for name, config := range configurations(t) {
+		for _, taken := range []int{0, 1, 700, len(mark) * 40} {
+			t.Run(fmt.Sprintf("%s, %d bytes taken", name, taken), func(t *testing.T) {
+				c, s, client := connected(t, dice(t), config)
+				if _, err := client.Write(bytes.Repeat(mark, 40)); err != nil {
+					t.Fatal(err)
+				}
+				if taken > 0 {
+					if _, err := io.ReadFull(c, make([]byte, taken)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+				c.Wipe()
+				s.look("it was wiped")
+				if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
+					t.Errorf("%d bytes are read afterwards: %v", n, err)
+				}
+			})
+		}
+	}
+}
+
+// The tests above would find plaintext where nobody wipes it.
+func TestPlaintextIsInMemoryWhereNobodyWipes(t *testing.T) {
+	ours, theirs := net.Pipe()
+	s := &socket{Conn: ours, t: t, dice: dice(t)}
+	server := tls.Server(s, configurations(t)["1.3"])
+	client := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
+	go func() { _, _ = client.Write(mark) }()
+	if _, err := io.ReadFull(server, make([]byte, len(mark))); err != nil {
+		t.Fatal(err)
+	}
+	for _, memory := range s.lent {
+		if bytes.Contains(memory, mark) {
+			return
+		}
+	}
+	t.Error("no plaintext was found: the search is blind, or crypto/tls keeps it elsewhere")
+}
+
+// A client that speaks no TLS is refused as ever.
+func TestWhatIsNoTLSIsRefused(t *testing.T) {
+	ours, theirs := net.Pipe()
+	go func() {
+		_, _ = io.WriteString(theirs, "POST / HTTP/1.1\r\nHost: a\r\n\r\n")
+		_, _ = io.Copy(io.Discard, theirs)
+	}()
+	c := Server(ours, configurations(t)["1.3"])
+	var refused tls.RecordHeaderError
+	if err := c.Handshake(); !errors.As(err, &refused) || string(refused.RecordHeader[:]) != "POST " {
+		t.Errorf("%v", err)
+	}
+	c.Wipe()
+	_ = theirs.Close()
+}

@@ -1,0 +1,335 @@
+package contract
+
+import (
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// What an action does for all holders of an issue is one entry after another, so many
+// holders in each. Up to maxAtOnce holders are dealt with by the action's own decision.
+// For more of them that decision declares the action: it changes the status, and books
+// the whole sum against L:distributions of the contract. Further decisions, one a batch,
+// take each batch's part off that account again, until nothing is left there. What is
+// still to be done is in the record (progress), so that it goes on after a stop, and
+// nothing else happens to the contract before it is done.
+
+const (
+	// maxAtOnce is how many holders fit into one group of the writer.
+	maxAtOnce = 1_500
+
+	// maxApplications bounds an issue's subscriptions.
+	maxApplications = 10_000_000
+
+	// bookedTogether is how many holders' lines one entry of a decision for all
+	// holders takes at least: of each two at most, and three for all of them.
+	bookedTogether = 64
+)
+
+// Batch is the event of a batch of holders. It stays in the state: no machine has it.
+const Batch Action = "batch"
+
+// perBatch is how many holders a batch deals with. Its entry is full then: profit has one
+// line for each holder, all else two; up to three are for the batch as a whole.
+func perBatch(doing Action) int64 {
+	const whole = 3
+	if doing == Profit {
+		return ledger.MaxPostings - whole
+	}
+	return (ledger.MaxPostings - whole) / 2
+}
+
+// Batches is how many batches an action takes for so many holders; 0: none, it is done
+// at once.
+func Batches(doing Action, holders int64) int64 {
+	if holders <= maxAtOnce {
+		return 0
+	}
+	return (holders + perBatch(doing) - 1) / perBatch(doing)
+}
+
+var (
+	ciDoneAction   = text(1, "action") // as it is called in the contract's reading
+	ciDoneHolders  = derived(2, "done")
+	ciDoneOf       = derived(3, "total")
+	ciDoneKernel   = text(4, "doing", hidden)        // the action as the kernel calls it
+	ciDoneOn       = date(5, "effective_on", hidden) // of all its entries
+	ciDoneDeclared = date(6, "declared_on", hidden)  // the clock's day
+	ciProgressRow  = columns(nil, ciDoneAction, ciDoneHolders, ciDoneOf, ciDoneKernel, ciDoneOn, ciDoneDeclared)
+)
+
+// Progress is how far an action has come that is carried out in batches.
+type Progress struct {
+	Doing       Action
+	Done, Total int64       // holders
+	On          ledger.Date // on which all its entries take effect
+}
+
+// Progress tells of the action that is being carried out; false: none is.
+func (r *Record) Progress() (p Progress, under bool) {
+	if r.Product.Reads == nil {
+		return p, false
+	}
+	row := ciUnderWay(r.Values)
+	if row == nil {
+		return p, false
+	}
+	return Progress{Action(ciDoneKernel.Of(row)), ciDoneHolders.Of(row), ciDoneOf.Of(row), ciDoneOn.Of(row)}, true
+}
+
+// ciUnderWay is the row of the action that is being carried out; nil: none is.
+func ciUnderWay(v Row) Row {
+	if rows := ciProgress.Of(v); len(rows) > 0 {
+		return rows[0]
+	}
+	return nil
+}
+
+// ciReads says which part of the register an action reads.
+func ciReads(r *Record, name Action, sent Given) Extract {
+	v := r.Values
+	switch name {
+	case Subscribe:
+		in := r.Product.Deed(Subscribe).given(sent, r, new(Faults)) // what is wrong with it is refused by Act
+		return Extract{Investor: ciInInvestor.Of(in)}
+	case Activate, Profit, Redeem, RedeemEarly, Default:
+		if n := ciHolders.Of(v); n <= maxAtOnce {
+			return Extract{From: 1, Most: int(n)}
+		}
+	case Batch:
+		if p, under := r.Progress(); under {
+			return Extract{From: p.Done + 1, Most: int(min(perBatch(p.Doing), p.Total-p.Done))}
+		}
+	}
+	return Extract{}
+}
+
+// ciDue is the next batch: it was due when the action was declared.
+func ciDue(r *Record) (ledger.Date, Action) {
+	if row := ciUnderWay(r.Values); row != nil {
+		return ciDoneDeclared.Of(row), Batch
+	}
+	return 0, ""
+}
+
+// ciForHolders does what an action does for all holders, or declares it. debit is the
+// account that the whole sum is booked on, on the other side than the holders.
+func ciForHolders(c *Case, doing Action, debit ledger.Path, whole money.Amount) {
+	total := ciHolders.Of(c.v())
+	if total > maxAtOnce {
+		ciDeclare(c, doing, debit, whole)
+		return
+	}
+	holders := c.register.Holders
+	assert.That(int64(len(holders)) == total, "contract: %d holders of %d were read", len(holders), total)
+	for len(holders) > 0 {
+		n := min(len(holders), bookedTogether)
+		c.book(ciLines(c, doing, debit, holders[:n], n == len(holders))...)
+		holders = holders[n:]
+	}
+}
+
+// ciDeclare books the whole sum against the account that the batches take it from.
+func ciDeclare(c *Case, doing Action, debit ledger.Path, whole money.Amount) {
+	c.move(debit, c.r.account(distributions), whole)
+	on := c.on
+	if on == 0 {
+		on = c.Today
+	}
+	row := ciProgressRow.New()
+	ciDoneAction.Set(row, c.r.Product.Called(c.reading, doing))
+	ciDoneHolders.Set(row, 0)
+	ciDoneOf.Set(row, ciHolders.Of(c.v()))
+	ciDoneKernel.Set(row, string(doing))
+	ciDoneOn.Set(row, on)
+	ciDoneDeclared.Set(row, c.Today)
+	ciProgress.Set(c.v(), []Row{row})
+	c.reserve(whole)
+	c.underWay = Begins
+}
+
+// distributions is the stem of the account between a declared action and its batches.
+const distributions = "L:distributions"
+
+// ciBatch deals with the next holders.
+func ciBatch(c *Case) {
+	v := c.v()
+	p, under := c.r.Progress()
+	some := c.register.Holders
+	left := p.Total - p.Done
+	assert.That(under && int64(len(some)) == min(left, perBatch(p.Doing)) && some[0].Number == p.Done+1, "contract: a batch of %d holders at %d of %d", len(some), p.Done, p.Total)
+	last := int64(len(some)) == left
+	c.effective(p.On)
+	c.book(ciLines(c, p.Doing, c.r.account(distributions), some, last)...)
+	if last {
+		ciProgress.Clear(v)
+		c.underWay = Ends
+		return
+	}
+	row := append(Row(nil), ciUnderWay(v)...)
+	ciDoneHolders.Set(row, p.Done+int64(len(some)))
+	ciProgress.Set(v, []Row{row})
+}
+
+// ciLines are the lines of an action for some holders, and what it changes of the
+// contract for them. They balance.
+func ciLines(c *Case, doing Action, debit ledger.Path, some []Holder, last bool) []line {
+	switch doing {
+	case Activate:
+		return ciMoveFaces(c, "L:subscription", "Q:holders", debit, c.r.cash(), some)
+	case Default:
+		return ciMoveFaces(c, "Q:holders", "Q:holders_defaulted", debit, c.r.account("A:underlying"), some)
+	case Profit:
+		return ciPayProfit(c, debit, some, last)
+	case Redeem:
+		return ciPayFace(c, debit, money.Amount{}, some)
+	case RedeemEarly:
+		return ciPayFace(c, debit, ciPenalty.Of(c.v()), some)
+	}
+	panic("contract: " + string(doing) + " is not for all holders")
+}
+
+// ciFaces is the face of all certificates that some holders have.
+func ciFaces(c *Case, some []Holder) money.Amount {
+	certificates := int64(0)
+	for i := range some {
+		certificates += some[i].Certificates
+	}
+	return times(ciFace.Of(c.v()), certificates)
+}
+
+// ciMoveFaces moves the face that each holder has on one account to another, and the
+// sum of the faces between two more.
+func ciMoveFaces(c *Case, from, to string, debit, credit ledger.Path, some []Holder) (lines []line) {
+	for _, h := range some {
+		face := times(ciFace.Of(c.v()), h.Certificates)
+		lines = append(lines, dr(c.r.accountOf(from, h.Investor), face), cr(c.r.accountOf(to, h.Investor), face))
+	}
+	sum := ciFaces(c, some)
+	return append(lines, dr(debit, sum), cr(credit, sum))
+}
+
+// ciPayProfit pays holders their parts of the last distribution. The last ones' entry
+// has what could not be divided.
+func ciPayProfit(c *Case, debit ledger.Path, some []Holder, last bool) []line {
+	v, r := c.v(), c.r
+	each, rest := ciLastDistribution(v)
+	paid, lines := money.Amount{}, []line(nil)
+	for _, h := range some {
+		part := times(each, h.Certificates)
+		paid = plus(paid, part)
+		lines = append(lines, cr(current(h.Investor), part))
+	}
+	if last {
+		paid = plus(paid, rest)
+		lines = append(lines, cr(r.account("L:undistributed"), rest))
+		ciUndistributed.Set(v, plus(ciUndistributed.Of(v), rest))
+	}
+	return append([]line{dr(debit, paid)}, lines...)
+}
+
+// ciLastDistribution is what each certificate gets of the last distribution, and what
+// could not be divided.
+func ciLastDistribution(v Row) (each, rest money.Amount) {
+	rows := ciDistributions.Of(v)
+	row := rows[len(rows)-1]
+	each = ciEach.Of(row)
+	return each, minus(ciDistributedSum.Of(row), times(each, ciThen.Of(row)))
+}
+
+// ciPayFace pays holders their certificates' face less their parts of a penalty, each
+// floored and at most the face.
+func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, some []Holder) []line {
+	v, r := c.v(), c.r
+	sum, kept := ciFaces(c, some), money.Amount{}
+	lines := []line{dr(debit, sum), cr(r.account("A:underlying"), sum)}
+	for _, h := range some {
+		face := times(ciFace.Of(v), h.Certificates)
+		less := part(penalty, h.Certificates, ciSold.Of(v)).Min(face)
+		lines = append(lines, dr(r.accountOf("Q:holders", h.Investor), face), cr(current(h.Investor), minus(face, less)))
+		kept = plus(kept, less)
+		ciOutstanding.Set(v, ciOutstanding.Of(v)-h.Certificates)
+	}
+	return append(lines, cr(c.reading.EarlyPenalty, kept))
+}
+
+// ciHoldings follow from the register, all of which has to be in the record
+// (Record.Register).
+func ciHoldings(r *Record) (all []Holding) {
+	v := r.Values
+	before, after := ciStems(r.Status), ciStems(r.Status)
+	p, under := r.Progress()
+	done := p.Done
+	if !under {
+		done = ciHolders.Of(v)
+	} else {
+		before = ciStemBefore[p.Doing]
+	}
+	open, carriedOut := money.Amount{}, money.Amount{} // face of the holders still to be dealt with, and of the others
+	for _, h := range r.Register.Holders {
+		face, stem := times(ciFace.Of(v), h.Certificates), after
+		if h.Number > done {
+			stem = before
+			open = plus(open, face)
+		} else {
+			carriedOut = plus(carriedOut, face)
+		}
+		for _, of := range []string{"L:subscription", "Q:holders", "Q:holders_defaulted"} {
+			held := money.Amount{}
+			if of == stem {
+				held = face
+			}
+			all = append(all, Holding{r.accountOf(of, h.Investor), held})
+		}
+	}
+	return append(all, ciCommonHoldings(r, p, under, open, carriedOut)...)
+}
+
+// ciStemBefore is the stem of holders' accounts before each action.
+var ciStemBefore = map[Action]string{
+	Activate: "L:subscription", Profit: "Q:holders", Redeem: "Q:holders", RedeemEarly: "Q:holders", Default: "Q:holders",
+}
+
+// ciStems is the stem of holders' accounts in a status; empty: they hold nothing.
+func ciStems(status Status) string {
+	switch status {
+	case Active, Matured:
+		return "Q:holders"
+	case Defaulted:
+		return "Q:holders_defaulted"
+	case Redeemed:
+		return ""
+	}
+	return "L:subscription"
+}
+
+// ciCommonHoldings are the accounts that an issue has for all holders together.
+func ciCommonHoldings(r *Record, p Progress, under bool, open, carriedOut money.Amount) []Holding {
+	v := r.Values
+	faces := plus(open, carriedOut)
+	underlying, impaired, waiting := money.Amount{}, money.Amount{}, money.Amount{}
+	switch r.Status {
+	case Active, Matured:
+		underlying = faces
+	case Defaulted:
+		impaired = faces
+	}
+	if under {
+		switch waiting = open; p.Doing {
+		case Profit:
+			each, rest := ciLastDistribution(v)
+			waiting = rest
+			for _, h := range r.Register.Holders {
+				if h.Number > p.Done {
+					waiting = plus(waiting, times(each, h.Certificates))
+				}
+			}
+		case Redeem, RedeemEarly, Default:
+			underlying = open
+		}
+	}
+	return []Holding{
+		{r.account("A:underlying"), underlying}, {r.account("A:underlying_impaired"), impaired},
+		{r.account("L:undistributed"), ciUndistributed.Of(v)}, {r.account(distributions), waiting},
+	}
+}

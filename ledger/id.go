@@ -1,0 +1,18 @@
+package ledger
+
+import "crypto/sha256"
+
+// DerivedID is the id of what a name stands for inside an organization: the same
+// each time, so that the record is found without a claim on its name. It is a UUID of
+// version 4 in form (specification, "What the service does": identifiers are UUID v4),
+// of which a hash gives the bits that are otherwise random.
+func DerivedID(org ID, name string) ID {
+	h := sha256.New()
+	_, _ = h.Write(org[:]) // a hash's Write never fails
+	_, _ = h.Write([]byte(name))
+	var sum [sha256.Size]byte
+	id := ID(h.Sum(sum[:0])[:len(ID{})])
+	id[6] = id[6]&0x0f | 0x40 // the version and the variant (RFC 9562, 5.4)
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}

@@ -1,0 +1,41 @@
+package payment
+
+import "strconv"
+
+// brands are card schemes by ranges of the first four digits of a number, both bounds
+// included (ISO/IEC 7812 assigns the digits; the schemes publish their ranges). Of
+// ranges that overlap the earlier one counts.
+var brands = []struct {
+	from, to int
+	name     string
+}{
+	{4000, 4999, "visa"},
+	{5100, 5599, "mastercard"}, {2221, 2720, "mastercard"},
+	{3400, 3499, "amex"}, {3700, 3799, "amex"},
+	{2200, 2204, "mir"},
+	{6011, 6011, "discover"}, {6440, 6599, "discover"},
+	{3528, 3589, "jcb"},
+	{3000, 3059, "diners"}, {3095, 3095, "diners"}, {3600, 3699, "diners"}, {3800, 3999, "diners"},
+	{6200, 6299, "unionpay"}, {8100, 8199, "unionpay"},
+	{8600, 8600, "uzcard"}, {9860, 9860, "humo"}, {9792, 9792, "troy"},
+	{5000, 5099, "maestro"}, {5600, 5899, "maestro"}, {6300, 6399, "maestro"}, {6700, 6799, "maestro"},
+}
+
+// CardBrand is the scheme of the record's card, in lower case; empty: it is no card's,
+// or of a scheme that is not known here.
+func (r *Request) CardBrand() string {
+	const known = 4
+	if len(r.CardBIN) < known {
+		return ""
+	}
+	first, err := strconv.Atoi(r.CardBIN[:known])
+	if err != nil {
+		return ""
+	}
+	for _, b := range brands {
+		if b.from <= first && first <= b.to {
+			return b.name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,70 @@
+package payment
+
+// Keys of sentences about refunds that did not fail. No Code is called so.
+const (
+	textRefunded      = "refund succeeded"
+	textRefundPending = "refund pending"
+)
+
+// sentences are what people read, by language and code. Those that the specification
+// and DECISIONS spell out are exact in English.
+var sentences = map[string]map[string]string{
+	"en": {
+		string(UnexpectedCard):       "unexpected card",
+		string(ReturnURLsMissing):    "return_url/fail_url params not specified",
+		string(NoTerminal):           "no terminal available",
+		string(InsufficientBalance):  "insufficient balance",
+		string(FeeExceedsAmount):     "fee exceeds amount",
+		string(AmountOutOfRange):     "amount out of range",
+		string(NoExchangeRate):       "no exchange rate",
+		string(LimitExceeded):        "limit exceeded",
+		string(AntiFraud):            "anti-fraud",
+		string(CardDeclined):         "The card was declined.",
+		string(InsufficientFunds):    "There is not enough money on the card.",
+		string(ExpiredCard):          "The card has expired.",
+		string(ProcessingError):      "The provider could not process the transaction.",
+		string(AuthenticationFailed): "The payer was not authenticated, or refused.",
+		string(PayerActionExpired):   "payer action expired",
+		string(Interrupted):          "The transaction was interrupted before it reached the provider.",
+		string(ForcedByTerminal):     "The terminal's settings force this outcome.",
+		string(HoldExpired):          "hold expired",
+		string(CancelledByCaller):    "The transaction was cancelled before it settled.",
+		string(RefundDeclined):       "The provider refused the refund.",
+		string(TakenBack):            "The rail took the money back (chargeback).",
+		textRefunded:                 "The money was returned.",
+		textRefundPending:            "The refund is under way.",
+	},
+	"ru": {
+		string(UnexpectedCard):       "карта не указана",
+		string(ReturnURLsMissing):    "не указаны параметры return_url/fail_url",
+		string(NoTerminal):           "нет доступного терминала",
+		string(InsufficientBalance):  "недостаточно средств на балансе",
+		string(FeeExceedsAmount):     "комиссия превышает сумму",
+		string(AmountOutOfRange):     "сумма вне допустимых пределов",
+		string(NoExchangeRate):       "нет обменного курса",
+		string(LimitExceeded):        "превышен лимит",
+		string(AntiFraud):            "отклонено системой защиты от мошенничества",
+		string(CardDeclined):         "Карта отклонена.",
+		string(InsufficientFunds):    "На карте недостаточно средств.",
+		string(ExpiredCard):          "Срок действия карты истёк.",
+		string(ProcessingError):      "Провайдер не смог обработать операцию.",
+		string(AuthenticationFailed): "Плательщик не прошёл аутентификацию или отказался.",
+		string(PayerActionExpired):   "время на действие плательщика истекло",
+		string(Interrupted):          "Операция прервалась, не дойдя до провайдера.",
+		string(ForcedByTerminal):     "Такой исход задан настройками терминала.",
+		string(HoldExpired):          "срок удержания истёк",
+		string(CancelledByCaller):    "Операция отменена до зачисления.",
+		string(RefundDeclined):       "Провайдер отказал в возврате.",
+		string(TakenBack):            "Деньги возвращены плательщику по требованию его банка.",
+		textRefunded:                 "Деньги возвращены.",
+		textRefundPending:            "Возврат выполняется.",
+	},
+}
+
+// textIn is a sentence in a language, or in English; empty: there is none.
+func textIn(lang, key string) string {
+	if text, translated := sentences[lang][key]; translated {
+		return text
+	}
+	return sentences["en"][key]
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A directory that has lost its store does not become an empty one, whatever else of it is
+// left.
+func TestADirectoryThatLostItsStoreIsNotBegunAnew(t *testing.T) {
+	for name, left := range map[string][]string{
+		"all the rest":        {identityName, catalogName, "others"},
+		"its identity":        {identityName},
+		"its table of tables": {catalogName},
+		"what others put":     {"others"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, Options{Dir: dir, MemTable: minMemTable})
+			set(t, s, "a", "1")
+			closeStore(t, s)
+			if err := os.WriteFile(filepath.Join(dir, "others"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range []string{storeName, headName, identityName, catalogName, "others"} {
+				if !slices.Contains(left, f) {
+					if err := os.RemoveAll(filepath.Join(dir, f)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			o := Options{Dir: dir, MemTable: minMemTable, Log: quiet, Remains: []string{"others"}}
+			if s, err := Open(o); !errors.Is(err, ErrRemains) || unclear(err) != nil || !strings.Contains(err.Error(), filepath.Join(dir, left[0])) {
+				t.Fatalf("Open = %v, %v, want ErrRemains of %s", s, err, left[0])
+			}
+			for _, f := range left {
+				remove(t, filepath.Join(dir, f))
+			}
+			closeStore(t, open(t, o)) // emptied, it is a new directory
+		})
+	}
+}
+
+// What says which store it is stands in three places: the store, HEAD and a file.
+func TestPartsOfTwoStoresAreNotOne(t *testing.T) {
+	dirs := [2]string{t.TempDir(), t.TempDir()}
+	for i, dir := range dirs {
+		s := open(t, Options{Dir: dir, MemTable: minMemTable})
+		if err := s.Bind([32]byte{byte(i + 1)}); err != nil {
+			t.Fatal(err)
+		}
+		set(t, s, "a", dir)
+		closeStore(t, s)
+	}
+	for _, name := range []string{headName, identityName} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			copyTree(t, dirs[0], dir)
+			if err := os.WriteFile(filepath.Join(dir, name), readFile(t, filepath.Join(dirs[1], name)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var damage *DamageError
+			if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || unclear(err) != nil {
+				t.Errorf("Open = %v, want a *DamageError", err)
+			}
+		})
+	}
+}
+
+func TestTheFileOfTheIdentityIsMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, identityName)
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	if err := s.Bind([32]byte{7}); err != nil {
+		t.Fatal(err)
+	}
+	set(t, s, "a", "1")
+	closeStore(t, s)
+	whole := readFile(t, path)
+	for at := range whole {
+		b := bytes.Clone(whole)
+		b[at] ^= 1
+		for _, harmed := range [][]byte{b, whole[:at], nil} {
+			if id, ok := parseIdentity(harmed); ok {
+				t.Fatalf("%q is %v", harmed, id)
+			}
+		}
+	}
+	for _, harm := range []func() error{
+		func() error { return os.Remove(path) },
+		func() error { return os.WriteFile(path, whole[:20], 0o600) },
+	} {
+		if err := harm(); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
+		if now := readFile(t, path); !bytes.Equal(now, whole) {
+			t.Errorf("the file is %q, was %q", now, whole)
+		}
+	}
+}
+
+// A kill between a group and HEAD, or between HEAD and the file, leaves a part without
+// what the next start can tell of it.
+func TestAnIdentityThatIsNotKnownYetIsFilledIn(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	set(t, s, "a", "1")
+	hash := s.last.hash
+	closeStore(t, s)
+	slots(t, dir, &mark{}, nil) // the group is there, HEAD knows nothing of it
+	remove(t, filepath.Join(dir, identityName))
+	s = open(t, Options{Dir: dir, MemTable: minMemTable})
+	defer closeStore(t, s)
+	if id, ok := parseIdentity(readFile(t, filepath.Join(dir, identityName))); !ok || id.first != hash || s.head.id.first != hash {
+		t.Errorf("the identity is %x, want %x", id.first, hash)
+	}
+}
+
+func TestAStoreStaysWithItsKeyring(t *testing.T) {
+	dir := t.TempDir()
+	o := Options{Dir: dir, MemTable: minMemTable}
+	s := open(t, o)
+	for _, keyring := range [][32]byte{{1}, {2}} { // nothing was sealed by it
+		if err := s.Bind(keyring); err != nil {
+			t.Errorf("Bind of an empty store = %v", err)
+		}
+	}
+	set(t, s, "a", "1")
+	closeStore(t, s)
+	for _, lost := range []string{"", identityName} {
+		if lost != "" {
+			remove(t, filepath.Join(dir, lost))
+		}
+		s = open(t, o)
+		if err := s.Bind([32]byte{2}); err != nil {
+			t.Errorf("without %q: Bind to its own = %v", lost, err)
+		}
+		if err := s.Bind([32]byte{3}); !errors.Is(err, ErrOtherKeyring) {
+			t.Errorf("without %q: Bind to another = %v, want ErrOtherKeyring", lost, err)
+		}
+		closeStore(t, s)
+	}
+}

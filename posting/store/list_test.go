@@ -1,0 +1,230 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	_ "unsafe" // for the linkname below
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/pb"
+	"google.golang.org/protobuf/proto"
+)
+
+// syncList is Badger's own seam for tests of its list of tables: it is called after
+// each append, and nowhere else. Only children of these tests set it.
+//
+//go:linkname syncList github.com/dgraph-io/badger/v4.syncFunc
+var syncList func(*os.File) error
+
+// faultVariable makes syncs of a child's list of tables fail: the n-th of all, or of
+// those of compactions; once, or from then on. What was appended is in the page cache,
+// as after a real fault.
+const faultVariable = "MIZAN_STORE_FAULT"
+
+func failSyncsOf(order string) error {
+	if order == "" {
+		return nil
+	}
+	var at, seen int
+	var of, often string
+	if _, err := fmt.Sscan(order, &at, &of, &often); err != nil {
+		return err
+	}
+	real := syncList
+	syncList = func(f *os.File) error {
+		if l, err := readList(f.Name()); err != nil || of == "compaction" && isFlush(l.records[len(l.records)-1]) {
+			return errors.Join(err, real(f))
+		}
+		if seen++; seen == at || seen > at && often == "on" {
+			return &os.PathError{Op: "sync", Path: f.Name(), Err: syscall.EIO}
+		}
+		return real(f)
+	}
+	return nil
+}
+
+// faulty starts a child with a fault. It applies groups up to last and closes.
+func faulty(t testing.TB, dir string, st story, last uint64, wrapper ...string) *process {
+	t.Helper()
+	order := fmt.Sprintf("%s=%d %d %d %s", childVariable, st.seed, st.keys, last, dir)
+	command := append(wrapper, os.Args[0])
+	return start(t, exec.Command(command[0], command[1:]...), order, closeVariable+"=1")
+}
+
+// survived wants a child's end by itself after a failed sync, and nothing lost.
+func survived(t *testing.T, p *process, dir string, st story) {
+	t.Helper()
+	p.until(t, "")
+	err := p.cmd.Wait()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("the child ended with %v, and said %q", err, p.failed)
+	}
+	if strings.ContainsAny(p.failed, "\n") || !strings.Contains(p.failed, "input/output error") && !strings.Contains(p.failed, "no space left") {
+		t.Errorf("the child failed: %q", p.failed)
+	}
+	if p.acked > 0 {
+		audit(t, dir, st, make(model), 0, p.acked)
+	} else {
+		closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
+	}
+}
+
+// One failed sync of the list of tables ends the process, wherever it strikes: while
+// the store is made, in a flush, in a compaction, at the end. The next start goes on,
+// for nothing is lost: the rows of a table that a flush has taken back are still in
+// their log, those of a compaction in the tables that it was to replace.
+func TestAFailedSyncOfTheListOfTablesLosesNothing(t *testing.T) {
+	st := childStory(seed(t), fewKeys)
+	for _, fault := range []string{
+		"1 any once", "2 any on", "3 any once", "6 any on",
+		"1 compaction once", "1 compaction on", "2 compaction once",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Setenv(faultVariable, fault)
+			dir := t.TempDir()
+			p := faulty(t, dir, st, 1<<40)
+			survived(t, p, dir, st)
+			if strings.Contains(fault, "compaction") && !strings.Contains(p.failed, "compacting tables") {
+				t.Errorf("it failed in something else: %s", p.failed)
+			}
+		})
+	}
+}
+
+// The last sync is that of the flush when the store is closed: SIGTERM.
+func TestAFailedSyncOfTheListAtTheEndLosesNothing(t *testing.T) {
+	st := childStory(seed(t), fewKeys)
+	t.Setenv(faultVariable, "2 any on")
+	dir := t.TempDir()
+	p := faulty(t, dir, st, 3)
+	survived(t, p, dir, st)
+	if p.acked != 3 {
+		t.Errorf("it ended before it was closed, after group %d", p.acked)
+	}
+}
+
+// The same with the kernel's own answer, injected by strace. It counts the calls of each
+// thread for itself.
+func TestAFailedSystemCallOnTheListOfTablesLosesNothing(t *testing.T) {
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("NOT TRIED: strace is not installed here")
+	}
+	st := childStory(seed(t), fewKeys)
+	for _, fault := range []string{
+		"fsync:error=EIO:when=1", "fsync:error=ENOSPC:when=2+", "write:error=ENOSPC:when=1", "write:error=EIO:when=2+",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			dir := t.TempDir()
+			closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
+			list := filepath.Join(dir, storeName, badger.ManifestFilename)
+			p := faulty(t, dir, st, 1<<40, strace, "-f", "-qqq", "-o", os.DevNull, "-P", list, "-e", "trace=fsync,write", "-e", "inject="+fault)
+			survived(t, p, dir, st)
+		})
+	}
+}
+
+// changes are what a record says of tables.
+func changes(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (list []*pb.ManifestChange) {
+	for _, id := range ids {
+		list = append(list, &pb.ManifestChange{Id: id, Op: op, Level: level})
+	}
+	return list
+}
+
+// A record whose sync failed may not be the last: another goroutine may have been just
+// as far. What is not there is left out only if nothing is lost by that.
+func TestWhatIsLeftOutOfTheListOfTables(t *testing.T) {
+	const create, drop = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
+	st := childStory(seed(t), fewKeys)
+	dir := t.TempDir()
+	p := startChild(t, dir, st, 150)
+	p.until(t, "done")
+	acked := p.kill(t)
+	list := filepath.Join(dir, storeName, badger.ManifestFilename)
+	whole, err := readList(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flushed := slices.Sorted(maps.Keys(whole.tables))
+	if len(flushed) < 3 || len(whole.records) != len(flushed) {
+		t.Fatalf("%d tables in %d records", len(flushed), len(whole.records))
+	}
+	last := flushed[len(flushed)-1]
+	compaction := slices.Concat(changes(create, 6, 900, 901), changes(drop, 0, flushed[0], flushed[1]))
+	for name, c := range map[string]struct {
+		records [][]*pb.ManifestChange // appended
+		cut     int                    // records taken off the end first
+		gone    uint64                 // a table deleted
+		opens   bool
+	}{
+		"a flush":                               {[][]*pb.ManifestChange{changes(create, 0, 900)}, 0, 0, true},
+		"a compaction":                          {[][]*pb.ManifestChange{compaction}, 0, 0, true},
+		"both":                                  {[][]*pb.ManifestChange{compaction, changes(create, 0, 902)}, 0, 0, true},
+		"a compaction before a flush that went": {[][]*pb.ManifestChange{compaction, changes(create, 0, last)}, 1, 0, true},
+		"a flush before one that went":          {[][]*pb.ManifestChange{changes(create, 0, 900), changes(create, 0, last)}, 1, 0, false},
+		"a compaction whose input is gone":      {[][]*pb.ManifestChange{compaction}, 0, flushed[0], false},
+		"a compaction whose input went on":      {[][]*pb.ManifestChange{compaction, changes(drop, 0, flushed[0])}, 0, 0, false},
+		"a flush whose log is gone":             {nil, 0, last, false},
+		"two flushes":                           {[][]*pb.ManifestChange{changes(create, 0, 900), changes(create, 0, 901)}, 0, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			copied := t.TempDir()
+			copyTree(t, dir, copied)
+			l, err := readList(list)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := filepath.Join(copied, storeName, badger.ManifestFilename)
+			writeRecords(t, at, l, append(allChanges(l.records[:len(l.records)-c.cut]), c.records...))
+			if c.gone != 0 {
+				remove(t, tablePath(filepath.Dir(at), c.gone))
+			}
+			if c.opens {
+				audit(t, copied, st, make(model), 0, acked)
+				closeStore(t, open(t, Options{Dir: copied, MemTable: minMemTable}))
+				return
+			}
+			var damage *DamageError
+			if _, err := Open(Options{Dir: copied, MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || unclear(err) != nil || !strings.HasSuffix(damage.Path, tableSuffix) {
+				t.Errorf("Open = %v, want a *DamageError of a table", err)
+			}
+		})
+	}
+}
+
+func allChanges(records []*pb.ManifestChangeSet) (all [][]*pb.ManifestChange) {
+	for _, set := range records {
+		all = append(all, set.Changes)
+	}
+	return all
+}
+
+// writeRecords writes a list of tables of these records.
+func writeRecords(t *testing.T, path string, l *tableList, records [][]*pb.ManifestChange) {
+	t.Helper()
+	b := slices.Clone(l.header)
+	for _, r := range records {
+		set, err := proto.Marshal(&pb.ManifestChangeSet{Changes: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = binary.BigEndian.AppendUint32(b, uint32(len(set)))
+		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(set, castagnoli))
+		b = append(b, set...)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

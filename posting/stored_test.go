@@ -1,0 +1,158 @@
+package posting_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// claimHash is spelled out by hand from docs/audit.md: the length of the row's key,
+// the key, the owner.
+func claimHash(c *ledger.Claim) ledger.Hash {
+	key := append(append(append([]byte{'c'}, c.Org[:]...), byte(c.Kind)), c.Key...)
+	return sha256.Sum256(append(append(binary.AppendUvarint(nil, uint64(len(key))), key...), c.Owner...))
+}
+
+// noticesHash is likewise: of each notice its channel, where it goes, and its body
+// with its length.
+func noticesHash(notices ...posting.Notice) ledger.Hash {
+	var b []byte
+	for _, n := range notices {
+		b = append(append(b, byte(n.Channel)), n.To[:]...)
+		b = append(binary.AppendUvarint(b, uint64(len(n.Body))), n.Body...)
+	}
+	return sha256.Sum256(b)
+}
+
+// hashes are those of an organization's events.
+func (r *rig) hashes(org ledger.ID) (hashes []ledger.Stored) {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	err := v.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
+		hashes = append(hashes, e.Stored)
+		return true, nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return hashes
+}
+
+// rowHash is the SHA-256 of the only record of a kind: its row, and then its parts.
+func (r *rig) rowHash(kind ledger.Kind) ledger.Hash {
+	r.t.Helper()
+	v := r.View()
+	defer v.Close()
+	var whole []byte
+	for _, section := range []posting.Section{posting.Records, posting.Parts} {
+		err := v.Rows(org, section, func(key, row []byte) (bool, error) {
+			if key[17] == byte(kind) {
+				whole = append(whole, row...)
+			}
+			return true, nil
+		})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return sha256.Sum256(whole)
+}
+
+func (r *rig) wantStored(what string, at int, want ledger.Stored) {
+	r.t.Helper()
+	got := r.hashes(org)[at]
+	if got.Record != want.Record || got.Notices != want.Notices || len(got.Claims) != len(want.Claims) {
+		r.t.Errorf("%s: event %d has %x, want %x", what, at+1, got, want)
+		return
+	}
+	for i := range want.Claims {
+		if got.Claims[i] != want.Claims[i] {
+			r.t.Errorf("%s: event %d has claim %x, want %x", what, at+1, got.Claims[i], want.Claims[i])
+		}
+	}
+}
+
+// An event's hashes are of what is stored when its group is durable, late fields,
+// long payloads and sealed rows included.
+func TestAnEventHasTheHashesOfWhatIsStored(t *testing.T) {
+	r := open(t)
+	user, partner := ledger.Source{Kind: ledger.User, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
+	long := bytes.Repeat([]byte("payload "), 40<<10)
+	id := bytes.Repeat([]byte{7}, 16)
+	claims := []ledger.Claim{
+		{Org: org, Kind: ledger.ClaimIdempotency, Key: "admin/k", Owner: append([]byte("hash of a request"), id...)},
+		{Org: org, Kind: ledger.ClaimLogin, Key: "demo", Owner: id},
+		{Org: uuid.New(), Kind: ledger.ClaimIdempotency, Key: "admin/k", Owner: append([]byte("another's hash "), id...)},
+	}
+	notices := []posting.Notice{
+		{Event: 0, Channel: posting.Webhook, To: uuid.New(), Body: []byte("a")},
+		{Event: 0, Channel: posting.Operators, To: uuid.New()},
+		{Event: 1, Channel: posting.Webhook, To: uuid.New(), Body: bytes.Repeat([]byte{3}, 300)},
+	}
+	r.must(&posting.Change{Claims: claims, Steps: []posting.Step{
+		{
+			Org: org, Source: user, Record: []byte("first"), Due: ledger.MicrosOf(start) + 5, Finish: true, Number: "n", Sealed: []byte("card"),
+			Events: []ledger.Event{{Name: "a", To: "b"}, {Name: "b", From: "b", To: "c"}}, Notices: notices,
+		},
+		{Org: org, Source: partner, Record: long, Events: []ledger.Event{{Name: "a", To: "b"}}},
+	}})
+	r.wantStored("a step's first event", 0, ledger.Stored{Notices: noticesHash(notices[:2]...)})
+	r.wantStored("its last event", 1, ledger.Stored{
+		Record: r.rowHash(ledger.User), Notices: noticesHash(notices[2]), Claims: []ledger.Hash{claimHash(&claims[0]), claimHash(&claims[2])},
+	})
+	r.wantStored("a long record", 2, ledger.Stored{Record: r.rowHash(ledger.Partner)})
+	sealed := r.rowHash(ledger.User)
+
+	r.restart() // the writer finds the record's stamp in the store
+	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 2, Record: []byte("first"), Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
+	r.wantStored("a record beside its sealed row", 3, ledger.Stored{Record: r.rowHash(ledger.User)})
+	v := r.View()
+	record, _, err := v.Record(org, user)
+	v.Close()
+	if want := sha256.Sum256([]byte("card")); err != nil || record.Stamp.Sealed != want {
+		t.Errorf("the record says that %x is sealed beside it (%v), want %x", record.Stamp.Sealed, err, want)
+	}
+	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: user, Expect: 3, Record: []byte("first"), Unseal: true, Events: []ledger.Event{{Name: "c", From: "c", To: "c"}}}}})
+	r.wantStored("a record whose sealed row is removed", 4, ledger.Stored{Record: r.rowHash(ledger.User)})
+	if r.rowHash(ledger.User) == sealed {
+		t.Error("a record with another version has the same hash")
+	}
+	r.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: []ledger.Event{{Name: "move"}}}}})
+	r.wantStored("a transfer", 5, ledger.Stored{})
+}
+
+// A key whose claim no event could prove is refused before anything is queued.
+func TestAClaimNeedsAnEventThatProvesIt(t *testing.T) {
+	r := open(t)
+	owner := bytes.Repeat([]byte{7}, 17)
+	for name, c := range map[string]*posting.Change{
+		"no step": {Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimIdempotency, Key: "k", Owner: owner}}},
+		"too many": {
+			Claims: manyClaims(ledger.MaxClaimHashes+1, owner),
+			Steps:  []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.User, ID: uuid.New()}, Record: []byte{1}, Events: []ledger.Event{{Name: "a", To: "b"}}}},
+		},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: it was taken", name)
+				}
+			}()
+			r.submit(c)
+		}()
+	}
+}
+
+func manyClaims(n int, owner []byte) (claims []ledger.Claim) {
+	for i := range n {
+		claims = append(claims, ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: string(rune('a' + i)), Owner: owner})
+	}
+	return claims
+}

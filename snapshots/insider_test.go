@@ -1,0 +1,242 @@
+package snapshots_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mizan/actors"
+	live "mizan/actors/payment"
+	"mizan/internal/clock"
+	"mizan/ledger"
+	words "mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/posting"
+	"mizan/posting/store"
+	"mizan/snapshots"
+)
+
+// insider changes rows of a store as somebody would who has its disk, its code and its
+// checksums, and puts them back.
+type insider struct {
+	t       *testing.T
+	journal *posting.Journal
+	log     posting.Log
+	rows    map[string][]stolen // by kind
+}
+
+type stolen struct{ key, value []byte }
+
+// openInsider opens a store to change it while it is checked. Nothing is ever submitted
+// to its journal.
+func openInsider(t *testing.T, w *town, at time.Time) *insider {
+	t.Helper()
+	in := &insider{t: t, rows: make(map[string][]stolen)}
+	in.journal = openJournal(t, w, clock.NewManual(at), func(l posting.Log) posting.Log { in.log = l; return l })
+	t.Cleanup(func() { must(t, in.journal.Close()) })
+	in.read()
+	return in
+}
+
+// read takes all rows. Which organizations there are is found as the checker finds it.
+func (in *insider) read() {
+	v := in.journal.View()
+	defer v.Close()
+	for s := posting.Blocks; s <= posting.Shelves; s++ {
+		must(in.t, v.SectionOrganizations(s, func(org ledger.ID) (bool, error) {
+			return true, v.Rows(org, s, func(key, value []byte) (bool, error) {
+				in.take(key, value)
+				return true, nil
+			})
+		}))
+	}
+	for _, prefix := range [][]byte{store.KeyDues(nil), store.KeyMark} {
+		must(in.t, v.RowsWith(prefix, func(key, value []byte) (bool, error) {
+			in.take(key, value)
+			return true, nil
+		}))
+	}
+}
+
+func (in *insider) take(key, value []byte) {
+	kind := kindOfRow(key)
+	in.rows[kind] = append(in.rows[kind], stolen{bytes.Clone(key), bytes.Clone(value)})
+}
+
+// kindOfRow names a row as the table in docs/audit.md does.
+func kindOfRow(key []byte) string {
+	const org = 1 + 16
+	switch key[0] {
+	case 'b':
+		return "block"
+	case 't':
+		return "tree"
+	case 'p':
+		return "page"
+	case 's':
+		return "shifted"
+	case 'y':
+		return "daybook"
+	case 'r':
+		return "record " + string(key[org])
+	case 'q':
+		return "part"
+	case 'x':
+		return "sealed"
+	case 'c':
+		return "claim " + string(key[org])
+	case 'n':
+		name, _, _ := strings.Cut(string(key[org:]), "/")
+		return "counter " + name
+	case 'l':
+		return "list"
+	case 'd':
+		return "due"
+	case 'm':
+		return "mark"
+	case 'w':
+		if store.IsCheckpoint(key[org:]) {
+			return "checkpoint"
+		}
+		if bytes.Equal(key[org:], []byte("summaries")) {
+			return "shelf summaries"
+		}
+		return "shelf " + string(key[org])
+	}
+	return "unknown " + string(key[0])
+}
+
+// set applies one group with the rows, of which one without a value is removed.
+func (in *insider) set(rows ...stolen) {
+	in.t.Helper()
+	n, hash := in.journal.LastGroup()
+	g := store.NewGroup(n+1, hash)
+	for _, r := range rows {
+		if r.value == nil {
+			g.Delete(r.key)
+		} else {
+			g.Set(r.key, r.value)
+		}
+	}
+	g.Seal()
+	must(in.t, in.log.Apply(g))
+}
+
+// caught tells whether the checker finds the change of a row.
+func (in *insider) caught(row, changed stolen) bool {
+	in.t.Helper()
+	undo := []stolen{row}
+	if bytes.Equal(row.key, changed.key) {
+		in.set(changed)
+	} else {
+		in.set(stolen{key: row.key}, changed)
+		undo = append(undo, stolen{key: changed.key})
+	}
+	report, err := snapshots.Check(in.t.Context(), in.journal, snapshots.Inputs{Log: quiet})
+	in.set(undo...)
+	return err != nil || report.Broken()
+}
+
+// change changes one byte of a row: of its value, or of its key if it has none.
+func (r stolen) change(random *rand.Rand) stolen {
+	c := stolen{bytes.Clone(r.key), bytes.Clone(r.value)}
+	of, from := c.value, 0
+	if len(of) == 0 {
+		of, from, c.value = c.key, 1+16+1, []byte{}
+	}
+	of[from+random.IntN(len(of)-from)] ^= byte(1 + random.IntN(255))
+	return c
+}
+
+// unproven are the kinds of rows in which the checker need not find a changed byte:
+// those of docs/audit.md, "Rows that no event proves".
+var unproven = map[string]bool{
+	"counter headroom": true, "counter timed": true, "mark": true, "due": true, "part": true,
+	"shelf c": true, "shelf d": true, "shelf e": true, "shelf i": true, "shelf k": true, "shelf summaries": true,
+}
+
+// everyKind is a store with rows of every kind: the parish, and beside it a request with
+// a key, a long record, a checkpoint, and a transfer.
+func everyKind(t *testing.T) *town {
+	t.Helper()
+	w := settleParish(t)
+	n := openNotified(t, &w.town, start.Add(12*time.Hour), nil)
+	owner, _ := n.directory.Partner(w.first.Org, w.first.Partner)
+	for _, meta := range []string{"short", strings.Repeat("long ", 20_000)} {
+		_, err := n.payments.Create(live.Create{Org: w.first.Org, Partner: owner, Key: actors.Key{Scope: actors.KeyOfPartner(w.first.Partner), Text: meta[:5], Hash: [32]byte{1}},
+			Request: payment.Request{
+				Type: payment.Payment, Amount: money.FromUint64(5), Asset: usd, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
+				MerchantMeta: []byte(`{"a":"` + meta + `"}`),
+			}})
+		must(t, err)
+	}
+	_, err := n.directory.CreateBlock(t.Context(), w.first.Org, words.BlockDraft{Kind: words.BlockEmail, Value: "a@shop.example"})
+	must(t, err)
+	n.create(w.first, payment.Payment, "4000000000003220", 1_500, "later") // keeps its card until its payer has acted
+	n.close()
+	w.submit(t, transfer(&w.town, true))
+	w.checkpointed(t)
+	return &w.town
+}
+
+// One byte of any row, with every checksum right: the checker finds it, or the kind of
+// row is one of which docs/audit.md says why it need not be found.
+func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
+	changes := 200
+	if n, err := strconv.Atoi(os.Getenv("MIZAN_CHANGES")); err == nil {
+		changes = n
+	}
+	seed := rand.Uint64()
+	if n, err := strconv.ParseUint(os.Getenv("MIZAN_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	t.Logf("MIZAN_SEED=%d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	fair := settleFair(t, inDaybooks)
+	missing := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "shelf n": true, "claim i": true}
+	for _, in := range []*insider{openInsider(t, everyKind(t), start.AddDate(0, 0, 4)), openInsider(t, &fair.town, fair.at)} {
+		kinds := slices.Sorted(maps.Keys(in.rows))
+		for _, kind := range kinds {
+			delete(missing, kind)
+		}
+		tried, missed := make(map[string]int), make(map[string]int)
+		for n := range changes / 2 {
+			kind := kinds[n%len(kinds)]
+			row := in.rows[kind][random.IntN(len(in.rows[kind]))]
+			changed := row.change(random)
+			tried[kind]++
+			if in.caught(row, changed) {
+				continue
+			}
+			missed[kind]++
+			if !unproven[kind] {
+				t.Errorf("nobody finds a changed byte in a row of kind %s: key %x, was\n%x, is\n%x", kind, row.key, row.value, changed.value)
+			}
+		}
+		t.Logf("kinds %v", kinds)
+		t.Logf("tried %v, missed %v", tried, missed)
+	}
+	if len(missing) > 0 {
+		t.Errorf("neither store has a row of the kinds %v", slices.Sorted(maps.Keys(missing)))
+	}
+}
+
+// The kinds of rows that no event proves are those that the auditor is told of.
+func TestTheAuditorIsToldWhichRowsNoEventProves(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "audit.md"))
+	must(t, err)
+	for kind := range unproven {
+		if !bytes.Contains(page, fmt.Appendf(nil, "| `%s` |", kind)) {
+			t.Errorf("docs/audit.md does not say why a row of kind %q may be changed", kind)
+		}
+	}
+}
