@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"mizan/internal/mapfault"
 )
 
 // The exit codes that operators and supervisors rely on.
@@ -68,6 +70,7 @@ func exitCode(err error, stderr io.Writer) int {
 	if !errors.As(err, &f) {
 		f = &fault{code: exitStorage, lines: []string{"mizan: " + folded(err.Error())}}
 	}
+	mapfault.LastWord()
 	for _, line := range f.lines {
 		_, _ = fmt.Fprintln(stderr, line)
 	}

@@ -8,9 +8,10 @@
 // store's goroutines are the library's own. So the signal gets a handler of this package.
 //
 // Invariants:
-//  1. The handler runs no Go code and takes no lock: two system calls, write and
-//     exit_group. Whatever the process was doing, it ends as it would by SIGKILL.
-//  2. Nothing else of the runtime's signal handling changes.
+//  1. The handler runs no Go code and takes no lock: three system calls, write,
+//     nanosleep and exit_group. Whatever the process was doing, it ends as it would by SIGKILL.
+//  2. The process ends with one line: a fault's, or its own after LastWord.
+//  3. Nothing else of the runtime's signal handling changes.
 //
 // Callers: cmd/mizan, tests of posting/store.
 //

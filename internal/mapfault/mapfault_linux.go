@@ -16,10 +16,15 @@ import (
 var (
 	text  []byte
 	code  uintptr
-	taken uint32 // 1 when a thread is writing the line
+	taken uint32           // who writes the line: 0 nobody yet, else the process itself (own) or a thread
+	late  uint32           // 1 when a thread writes it because the process did not
+	grace = [2]int64{1, 0} // a struct timespec: how long a thread waits for the end, seconds and nanoseconds
 )
 
-var set atomic.Bool
+// own is taken's value when the process has the last word.
+const own = 2
+
+var set, ending atomic.Bool
 
 // onFault is the handler, in assembly. It is never called from Go.
 func onFault()
@@ -49,11 +54,20 @@ func Exit(exitCode int, line string) error {
 	}
 	text, code = []byte(line+"\n"), uintptr(exitCode)
 	h := handler()
-	action := sigaction{handler: h, flags: flagSiginfo | flagOnStack | flagRestorer, restorer: h} // it never returns
+	action := sigaction{handler: h, flags: flagSiginfo | flagOnStack | flagRestorer, restorer: h, mask: ^uint64(0)} // it never returns, and is not interrupted
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGBUS),
 		uintptr(unsafe.Pointer(&action)), 0, unsafe.Sizeof(action.mask), 0, 0)
 	if errno != 0 {
 		return fmt.Errorf("mapfault: %w", errno)
 	}
 	return nil
+}
+
+// LastWord is called before the process says itself why it ends, so that there is one
+// line and not two: a fault from now on gives it a second to end, and speaks only after
+// that. Where a fault has begun to speak LastWord doesn't return.
+func LastWord() {
+	if !ending.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, own) {
+		select {}
+	}
 }

@@ -85,8 +85,14 @@ func (d *dice) maybe(g Given, name, value string) {
 	}
 }
 
-// livesPerCheck makes thousands of lives of a run's hundred checks.
-const livesPerCheck = 20
+// livesPerCheck makes thousands of lives of a run's hundred checks, and of the twenty of a
+// short one: of fewer, some leave no trace of the rarest deeds.
+func livesPerCheck() int {
+	if testing.Short() {
+		return 100
+	}
+	return 20
+}
 
 // lived lives random lives of a product: whatever is asked for in whatever order,
 // entries balance, the accounts hold what the columns say, what is refused leaves no
@@ -99,7 +105,7 @@ func (l fates) lived(t *testing.T) {
 	}
 	seen, done := make(map[Status]int), make(map[Action]int)
 	rapid.Check(t, func(rt *rapid.T) {
-		for range livesPerCheck {
+		for range livesPerCheck() {
 			l.live(&dice{T: rt, loose: l.reading.Loose}, seen, done)
 		}
 	})

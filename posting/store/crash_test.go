@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 			err = child(order)
 		}
 		if err != nil {
+			mapfault.LastWord()
 			fmt.Println("failed", err)
 			os.Exit(1)
 		}

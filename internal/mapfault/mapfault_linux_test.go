@@ -1,0 +1,105 @@
+//go:build amd64 || arm64
+
+package mapfault
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// childVariable has the test binary touch a mapped file that is shorter than its map;
+// endingVariable is what the child does besides.
+const (
+	childVariable  = "MIZAN_MAPFAULT_CHILD"
+	endingVariable = "MIZAN_MAPFAULT_ENDING"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childVariable); path != "" {
+		if err := fault(path, os.Getenv(endingVariable)); err != nil {
+			_, _ = os.Stderr.WriteString(err.Error())
+		}
+		os.Exit(7) // it went on
+	}
+	os.Exit(m.Run())
+}
+
+// fault writes behind the end of a mapped file, on goroutines among others. The ending
+// "speaks" has the process say itself why it ends, when the faults have come; "hangs" has
+// it say nothing after it took the last word.
+func fault(path, ending string) error {
+	runtime.GOMAXPROCS(8) // a thread that waits in the handler keeps its place
+	if err := Exit(1, "the disk is full"); err != nil {
+		return err
+	}
+	if err := Exit(3, "another"); err != nil {
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(1 << 16); err != nil {
+		return err
+	}
+	b, err := syscall.Mmap(int(f.Fd()), 0, 1<<16, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	if ending != "" {
+		LastWord()
+		LastWord() // again: nothing more
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 1000 {
+				runtime.Gosched()
+			}
+			b[1<<15] = 1
+		})
+	}
+	if ending == "speaks" {
+		for atomic.LoadUint32(&taken) == own { // until a fault has come
+			runtime.Gosched()
+		}
+		fmt.Fprintln(os.Stderr, "the store has failed")
+		os.Exit(2)
+	}
+	all.Wait()
+	return nil
+}
+
+func TestAFaultInAMappedFileIsOneLineAndTheCode(t *testing.T) {
+	for _, tt := range []struct {
+		ending string
+		times  int
+		code   int
+		want   string
+	}{
+		{"", 20, 1, "the disk is full\n"},
+		{"speaks", 20, 2, "the store has failed\n"},
+		{"hangs", 2, 1, "the disk is full\n"},
+	} {
+		for range tt.times {
+			child := exec.Command(os.Args[0])
+			child.Env = append(os.Environ(), childVariable+"="+filepath.Join(t.TempDir(), "mapped"), endingVariable+"="+tt.ending)
+			out, err := child.CombinedOutput()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != tt.code || string(out) != tt.want {
+				t.Fatalf("%s: it ended with %v and said %q", tt.ending, err, out)
+			}
+		}
+	}
+}
