@@ -247,9 +247,12 @@ func is(name []byte, header string) bool {
 	return len(name) == len(header) && strings.EqualFold(string(name), header)
 }
 
-// checkTarget wants a host where HTTP/1.1 wants one, and no control characters
-// or spaces in the target.
+// checkTarget wants a version of the protocol that is spoken here, a host where HTTP/1.1
+// wants one, and no control characters or spaces in the target.
 func checkTarget(h *fasthttp.RequestHeader) error {
+	if p := h.Protocol(); string(p) != "HTTP/1.1" && string(p) != "HTTP/1.0" {
+		return ledger.Refuse("api.door", badRequest, "the protocol must be HTTP/1.1 or HTTP/1.0")
+	}
 	if h.IsHTTP11() && len(h.Host()) == 0 {
 		return ledger.Refuse("api.door", badRequest, "the host header is missing")
 	}

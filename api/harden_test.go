@@ -78,6 +78,8 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 		"header without a colon":        "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n" + hidden,
 		"NUL in the target":             "GET /api/v1/\x00health HTTP/1.1\r\nHost: a\r\n\r\n" + hidden,
 		"unknown protocol":              "GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n" + hidden,
+		"HTTP/2.0":                      "GET /api/v1/health HTTP/2.0\r\nHost: a\r\n\r\n" + hidden,
+		"HTTP/0.9":                      "GET /api/v1/health HTTP/0.9\r\nHost: a\r\n\r\n" + hidden,
 		"not HTTP":                      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n" + hidden,
 	} {
 		answers, closed := h.raw(request, 2)
