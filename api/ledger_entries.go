@@ -222,7 +222,7 @@ func (q *eventQuery) reader(view *posting.View) (reading, error) {
 var kinds = []ledger.Kind{
 	ledger.Transaction, ledger.Settlement, ledger.Partner, ledger.Terminal, ledger.APIKey,
 	ledger.Organization, ledger.Session, ledger.User, ledger.Platform, ledger.Reply, ledger.Rate, ledger.Answer,
-	ledger.Subscription, ledger.Contract, ledger.Screening, ledger.Period,
+	ledger.Subscription, ledger.Contract, ledger.Screening, ledger.Period, ledger.Retention,
 }
 
 // sourceReader follows the chain of whatever record has the id.

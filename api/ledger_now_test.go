@@ -66,7 +66,9 @@ func TestAQueryUpToNowCoversEverythingBooked(t *testing.T) {
 				}
 			}
 			plain := at.Format("2006-01-02T15:04:05.000000+00:00") // as answers have it; a browser's '+' is a space
-			ask.by.get(path+"&"+ask.bound+"="+plain).want(200, "")
+			if got := ask.by.get(path+"&"+ask.bound+"="+plain).want(200, "").body; got != want {
+				t.Errorf("%s %s=%s: %s, want %s", path, ask.bound, plain, got, want)
+			}
 		}
 	}
 }

@@ -32,6 +32,7 @@ const (
 	Contract     Kind = 'c' // a contract of participatory finance
 	Screening    Kind = 'q' // what a screening of an asset or a transaction found
 	Period       Kind = 'm' // a month whose books are closed
+	Retention    Kind = 'd' // up to when an organization's deliveries were removed
 	Transfer     Kind = 'x' // a bare two-leg transfer of the ledger benchmark
 )
 

@@ -23,7 +23,7 @@ import (
 func (c *checker) deliveries(o *organization) error {
 	d := &deliveries{
 		checker: c, organization: o, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
-		oldest: c.instant(o, notifier.OldestRow), cursor: c.instant(o, notifier.CursorRow),
+		oldest: c.removed(o), cursor: c.instant(o, notifier.CursorRow),
 	}
 	var stopMarks, stopKept func()
 	d.nextMarks, stopMarks = iter.Pull(c.shelved(o.id, notifier.MarksRows))
@@ -105,7 +105,7 @@ func (d *deliveries) row(key, row []byte) error {
 		if id, err = notifier.ReadPosted(key, row); err == nil && id.Booked >= d.oldest {
 			d.postedRows.add(d.seed, row)
 		}
-	case notifier.CursorRow, notifier.OldestRow:
+	case notifier.CursorRow:
 		_, err = notifier.ReadInstant(key, row)
 	default:
 		err = fmt.Errorf("a row of the shelf of an unknown kind, with key %x", key)

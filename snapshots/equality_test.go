@@ -56,6 +56,7 @@ func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 		"txid": `"order-l"`, "type": `"transfer"`, "error_description": `"card_expired"`, "amount": `"1"`, "amount_with_fee": `"2"`,
 		"amount_dest": `"3"`, "merchant_amount": `"4"`, "currency": `"EUR"`, "currency_dest": `"EUR"`, "env": `"test"`, "scale": `3`,
 		"description": `null`, "merchant_meta": `{"a":9007199254740992,"b":[1.5,null]}`, "started": moment, "finished": moment, "route": `"other"`,
+		"error_code": `"expired_card"`, "payment_method": `{"type":"sbp"}`, "customer": `{"q":1}`,
 	}
 	for name, r := range map[string]*payment.Record{
 		"charged": w.charged, "rejected": w.refused, "reversed": w.back, "charged before it was reversed": &was,

@@ -372,7 +372,9 @@ func TestTheMarketHasSomethingOfEverything(t *testing.T) {
 		{"refunded", m.refunded, payment.Refunded, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(667) && !r.FeeBack.IsZero() }},
 		{"returned", m.returned, payment.Reversed, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(400) && r.ReturnID != ledger.ID{} }},
 		{"returning", m.returning, payment.Refunding, func(r *payment.Record) bool { return r.Op != nil }},
-		{"unmoved", m.unmoved, payment.Charged, func(r *payment.Record) bool { return r.LastRefund() != nil && r.Refunded.IsZero() }},
+		{"unmoved", m.unmoved, payment.Charged, func(r *payment.Record) bool {
+			return r.LastRefund() != nil && r.LastRefund().Status == payment.RefundFailed && r.Refunded.IsZero()
+		}},
 		{"captured", m.captured, payment.Refunded, func(r *payment.Record) bool { return r.Captured == money.FromUint64(1_500) && !r.Refunded.IsZero() }},
 		{"held", m.held, payment.PaymentHeld, func(r *payment.Record) bool { return r.HoldUntil != 0 }},
 		{"voided", m.voided, payment.Failed, func(r *payment.Record) bool { return r.Failure.Code == payment.CancelledByCaller }},

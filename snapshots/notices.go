@@ -46,7 +46,7 @@ type shelved struct {
 
 // noticesOf begins to read an organization's notices. Stop it.
 func (c *checker) noticesOf(o *organization) *notices {
-	n := &notices{checker: c, organization: o, oldest: c.instant(o, notifier.OldestRow)}
+	n := &notices{checker: c, organization: o, oldest: c.removed(o)}
 	n.next, n.stop = iter.Pull(c.shelved(o.id, notifier.NoticesRows))
 	n.turn()
 	return n
@@ -75,6 +75,27 @@ func (c *checker) instant(o *organization, kind notifier.RowKind) ledger.Micros 
 	}
 	at, _ := notifier.ReadInstant(key, row)
 	return at
+}
+
+// removed is the instant before which deliveries may have been removed; 0: none was, or
+// the record says nothing, which checkRetention reports.
+func (c *checker) removed(o *organization) ledger.Micros {
+	at, _ := notifier.Removed(c.view, o.id)
+	return at
+}
+
+// checkRetention checks the record of up to when deliveries were removed: nothing that was
+// booked later than that.
+func (c *checker) checkRetention(r *record) {
+	at, err := notifier.ReadRetention(r.payload)
+	switch {
+	case r.source != notifier.RetentionSource(r.organization.id):
+		c.faulty(r, "is not the organization's own")
+	case err != nil:
+		c.faulty(r, "can't be read: %v", err)
+	case at > r.stamp.Updated:
+		c.faulty(r, "says that deliveries were removed up to %s, which was yet to come", at.Time())
+	}
 }
 
 // turn reads the next page on which there is a notice.

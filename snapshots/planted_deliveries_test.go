@@ -6,10 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"mizan/actors/notifier"
+	"mizan/internal/clock"
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/payment"
+	"mizan/posting"
 	"mizan/posting/store"
+	"mizan/snapshots"
 )
 
 var keptFaults = []parishFault{
@@ -192,9 +196,19 @@ func (p *shelfPlanter) bulletin(change func(row map[string]any)) {
 	p.keptAt(rows[0], change)
 }
 
+// removed is a sweep of what was booked before an instant.
+func removed(org ledger.ID, before time.Time) *posting.Change {
+	return &posting.Change{Outcome: true, Steps: []posting.Step{{
+		Org: org, Source: notifier.RetentionSource(org), Events: []ledger.Event{{Name: "remove_deliveries"}},
+		Record: binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(before))),
+	}}}
+}
+
 // What is no fault, however it looks.
 var noFaults = []parishFault{
 	{"what is older than the retention", func(t *testing.T, w *parish) {
+		swept := start.Add(12 * time.Hour)
+		submitTo(t, openJournal(t, &w.town, clock.NewManual(swept), nil), removed(w.first.Org, swept))
 		w.plant(t, w.on(func(p *shelfPlanter) {
 			p.deleteAll(p.key("n"))
 			p.deleteAll(p.key("d"))
@@ -204,7 +218,6 @@ var noFaults = []parishFault{
 				n, _ := p.first(r)
 				p.shelf(nil, "e", idOf(&n)...)
 			}
-			p.shelf(binary.BigEndian.AppendUint64(nil, 1<<60), "k")
 		}))
 	}, ""},
 	{"a cursor behind which everything is settled", func(t *testing.T, w *parish) {
@@ -238,4 +251,24 @@ var noFaults = []parishFault{
 		}
 		n.advance(10 * time.Hour)
 	}, ""},
+}
+
+// An insider can't make a notification look older than the retention, to change it or to
+// keep it from being sent: the instant is a record with events.
+func TestNobodyRaisesTheRetention(t *testing.T) {
+	w := settleParish(t)
+	submitTo(t, openJournal(t, &w.town, clock.NewManual(start), nil), removed(w.first.Org, start))
+	wantBroken(t, w.check(t, snapshots.Inputs{}))
+	w.plant(t, w.on(func(p *shelfPlanter) {
+		key := store.KeyRecord(nil, w.first.Org, notifier.RetentionSource(w.first.Org))
+		row, _, err := p.snap.Get(key, nil)
+		must(t, err)
+		raised := bytes.Clone(row)
+		copy(raised[len(raised)-8:], binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(start.AddDate(1, 0, 0)))))
+		p.group.Set(key, raised)
+		for _, kind := range []string{"n", "d", "e", "p", "r"} {
+			p.deleteAll(p.key(kind))
+		}
+	}))
+	wantBroken(t, w.check(t, snapshots.Inputs{}), 3)
 }

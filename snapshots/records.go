@@ -106,6 +106,10 @@ func (c *checker) checkPayload(r *record) {
 		c.checkPeriod(r)
 		return
 	}
+	if r.source.Kind == ledger.Retention {
+		c.checkRetention(r)
+		return
+	}
 	row, err := decodeDirectoryRow(r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)

@@ -19,8 +19,12 @@ func TestWhatIsSweptBreaksNoRule(t *testing.T) {
 	n.close()
 	wantBroken(t, w.check(t, snapshots.Inputs{}))
 	w.plant(t, w.on(func(p *shelfPlanter) {
-		_, rows := p.rows(p.key("k"))
-		oldest, err := notifier.ReadInstant([]byte("k"), rows[0])
+		row, found, err := p.snap.Get(store.KeyRecord(nil, w.first.Org, notifier.RetentionSource(w.first.Org)), nil)
+		if err != nil || !found {
+			t.Fatal("nothing was removed", err)
+		}
+		_, payload, _ := store.DecodeRecord(row)
+		oldest, err := notifier.ReadRetention(payload)
 		must(t, err)
 		if want := at.Add(-32 * 24 * time.Hour); oldest.Time().Before(want) {
 			t.Errorf("what was booked from %v on is kept, at %v", oldest.Time(), at)
@@ -32,7 +36,8 @@ func TestWhatIsSweptBreaksNoRule(t *testing.T) {
 			}
 			return true, err
 		}))
-		p.shelf(rows[0], "k")
+		_, rows := p.rows(p.key("c"))
+		p.shelf(rows[0], "c") // as it was
 	}))
 	n = openNotified(t, &w.town, at, nil)
 	n.advance(time.Minute)
@@ -46,7 +51,7 @@ func TestWhatIsSweptBreaksNoRule(t *testing.T) {
 			}
 			return true, err
 		}))
-		_, rows := p.rows(p.key("k"))
-		p.shelf(rows[0], "k")
+		_, rows := p.rows(p.key("c"))
+		p.shelf(rows[0], "c")
 	}))
 }

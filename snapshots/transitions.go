@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"mizan/actors/notifier"
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/payment"
@@ -100,6 +101,8 @@ func legal(e *ledger.Event) bool {
 	case ledger.Period:
 		_, _, ok := calendar.ReadEvent(e)
 		return ok && e.Version == 1
+	case ledger.Retention:
+		return notifier.RetentionLegal(e)
 	case ledger.Transfer: // nothing but its event
 		return e.From == "" && e.Version == 1
 	}
@@ -195,6 +198,7 @@ var kindNames = map[ledger.Kind]string{
 	ledger.Limit: "limit", ledger.Block: "entry of the blocklist", ledger.Subscription: "subscription",
 	ledger.Settlement: "settlement", ledger.Rate: "rate", ledger.Answer: "answer", ledger.Reply: "reply", ledger.Transfer: "transfer",
 	ledger.Contract: "contract", ledger.Screening: "screening", ledger.Period: "closed month",
+	ledger.Retention: "retention of deliveries",
 }
 
 func kindName(kind ledger.Kind) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 )
@@ -27,6 +28,23 @@ func (h *house) userOf(org ledger.ID, login string, roles ...string) *directory.
 func (h *house) logIn(org ledger.ID, login, pass string) (*directory.Session, []byte, error) {
 	n, token, err := h.LogIn(h.t.Context(), Login{Org: org, Login: login, Pass: []byte(pass), Source: somewhere})
 	return n, []byte(token), err
+}
+
+// However many passwords are being set, logins go on.
+func TestAFloodOfNewPasswordsKeepsNobodyOut(t *testing.T) {
+	h := open(t)
+	o := h.organization("One")
+	h.userOf(o.ID, "anna", "client")
+	for range maxHashing {
+		h.passwords.set.inside <- struct{}{}
+	}
+	for range maxHashing + maxHashWaiting {
+		h.passwords.set.admitted <- struct{}{}
+	}
+	if _, err := h.CreateUser(t.Context(), o.ID, directory.UserDraft{Login: "boris", Name: "boris", Roles: []string{"client"}}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
+		t.Errorf("one password too many: %v", err)
+	}
+	h.in(o.ID, "anna", goodPass)
 }
 
 // in logs in and fails the test if that fails.

@@ -18,7 +18,6 @@ const (
 	RetryRows   RowKind = rowRetries // ReadWaiting
 	ParkedRows  RowKind = rowParked  // ReadWaiting
 	CursorRow   RowKind = rowCursor  // ReadInstant: every notice on an earlier page is marked or kept
-	OldestRow   RowKind = rowOldest  // ReadInstant: what was booked before is not kept any more
 	PostedRows  RowKind = rowPosted  // ReadPosted
 	NoticesRows RowKind = rowNotices // the writer's: posting/store has their form
 )

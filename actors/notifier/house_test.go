@@ -334,6 +334,19 @@ func (h *house) plant(org ledger.ID, row, value []byte) {
 	h.submit(&posting.Change{Outcome: true, Shelf: []posting.Shelf{{Org: org, Key: row, Value: value}}})
 }
 
+// removedBefore has the store say up to when deliveries were removed.
+func (h *house) removedBefore(before ledger.Micros) {
+	h.t.Helper()
+	view := h.journal.View()
+	defer view.Close()
+	d := newDraft()
+	if err := d.removedBefore(view, here, before); err != nil {
+		h.t.Fatal(err)
+	}
+	d.change.Outcome = true
+	h.submit(&d.change)
+}
+
 // hangs is the status of a receiver that never answers.
 const hangs = 0
 

@@ -61,7 +61,7 @@ func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next Position,
 	if err != nil {
 		return nil, Position{}, err
 	}
-	removed, err := readMicros(view, org, rowOldest)
+	removed, err := Removed(view, org)
 	if err != nil {
 		return nil, Position{}, err
 	}

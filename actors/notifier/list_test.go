@@ -2,7 +2,6 @@ package notifier
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"testing"
@@ -305,7 +304,7 @@ func TestWhatIsOldIsShownWhileItIsPending(t *testing.T) {
 	waits := h.one(to)
 	h.rest()
 	oldest := waits.Booked + 1
-	h.submit(&posting.Change{Shelf: []posting.Shelf{{Org: here, Key: []byte{rowOldest}, Value: binary.BigEndian.AppendUint64(nil, uint64(oldest))}}})
+	h.removedBefore(oldest)
 	rows, _ := h.walk(Query{Limit: 10})
 	if len(rows) != 1 || rows[0].ID != waits {
 		t.Errorf("shown are %v", allShown(rows))

@@ -19,13 +19,13 @@ func (s *Service) Read(org ledger.ID, id ID) (*Delivery, error) {
 // oldest is the instant before which what is over is not shown any more: it is older
 // than the retention, whether or not it was removed already.
 func (s *Service) oldest(view *posting.View, org ledger.ID) (ledger.Micros, error) {
-	removed, err := readMicros(view, org, rowOldest)
+	removed, err := Removed(view, org)
 	return max(removed, ledger.MicrosOf(s.rt.Clock.Now())-s.retention), err
 }
 
 // readFrom is a delivery as a view shows it. An error is a *ledger.Refusal.
 func readFrom(view *posting.View, org ledger.ID, id ID, oldest ledger.Micros) (*Delivery, error) {
-	removed, err := readMicros(view, org, rowOldest) // what is left of the page does not say what it came to
+	removed, err := Removed(view, org) // what is left of the page does not say what it came to
 	if err != nil {
 		return nil, err
 	}

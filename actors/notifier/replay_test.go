@@ -2,7 +2,6 @@ package notifier
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
@@ -303,7 +302,7 @@ func TestWhatIsForgottenCannotBeAskedForAgain(t *testing.T) {
 	h.wants(delivered, Delivered, 2)
 	waits := h.one(h.at(r))
 	h.rest()
-	h.plant(here, []byte{rowOldest}, binary.BigEndian.AppendUint64(nil, uint64(h.delivery(waits).Next)))
+	h.removedBefore(h.delivery(waits).Next)
 	before := r.count() + later.count()
 	for _, id := range []ID{parked, delivered} {
 		_, err := h.Replay(here, id, nil)

@@ -20,7 +20,6 @@ const (
 	rowRetries = 'r' // r<class><to><next><id>: deliveries that wait, empty
 	rowParked  = 'p' // p<class><to><id>: deliveries that were given up, empty
 	rowCursor  = 'c' // every notice on an earlier page is marked or kept
-	rowOldest  = 'k' // whatever was booked before is not kept any more
 	rowPosted  = 'i' // i<key>: a bulletin's key, with its id
 	rowNotices = 'n' // n<page>: the writer's
 )

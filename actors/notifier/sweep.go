@@ -127,7 +127,9 @@ func (o *office) removeOld(d *draft, before ledger.Micros, at swept) (*swept, er
 		return nil, err
 	}
 	if r.rows > 0 {
-		d.shelve(o.org, []byte{rowOldest}, binary.BigEndian.AppendUint64(nil, uint64(before)))
+		if err := d.removedBefore(r.view, o.org, before); err != nil {
+			return nil, err
+		}
 	}
 	return &at, nil
 }

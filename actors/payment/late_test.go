@@ -198,12 +198,15 @@ func TestAReversalWhileARefundIsUnderWayTakesWhatIsLeft(t *testing.T) {
 			h := openAs(t, func(h *house) { h.on(scripted(actors.Refund, c.refund).says(actors.Refund, c.says)) })
 			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			h.must(h.Refund(part(id, 30)))
-			h.tells(id, actors.TakenBack, "taken_back")
+			h.tells(id, actors.TakenBack, "the bank's own words")
 			if r := h.read(id); r.Status == payment.Reversed {
 				t.Error("reversed under a refund")
 			}
 			h.advance(time.Minute)
-			r := h.is(id, payment.Reversed, "taken_back")
+			r := h.is(id, payment.Reversed, "the bank's own words")
+			if r.Failure.Code != payment.TakenBack {
+				t.Errorf("reversed for %+v", r.Failure)
+			}
 			back := h.is(r.ReturnID, payment.Charged, "")
 			if back.Type != payment.Payout || back.Amount != money.FromUint64(c.amount) || string(back.MerchantMeta) != `{"reversal_of":"`+id.String()+`"}` {
 				t.Errorf("the return is %+v", back)

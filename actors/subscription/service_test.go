@@ -129,6 +129,8 @@ type lost struct{ *secret.Keyring }
 // Open implements payment.TokenSealer.
 func (lost) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrUnopened }
 
+var lostCredential = payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}
+
 // A credential that can't be had is never replaced by anything: the renewal is not
 // sent, and not paid.
 func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
@@ -136,7 +138,7 @@ func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
 	s := h.subscribe(nil)
 	h.advance(30 * day)
 	r := h.renewals(s.ID)[0]
-	if h.is(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Failure.Code != payment.ProcessingError || h.charges(r.ID) != 0 {
+	if h.is(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Failure != lostCredential || h.charges(r.ID) != 0 {
 		t.Errorf("%s %q, sent %d times", r.Status, r.Failure.Describe("en"), h.charges(r.ID))
 	}
 }

@@ -268,8 +268,8 @@ func TestAManagedInvestmentLivesToItsCompletion(t *testing.T) {
 		"data.profit_distributions", fmt.Sprintf(`[{"bank_share":"60","customer_share":"41","date":"%s","gross_profit":"101"}]`, today(t, -60)))
 	d.does("profit", "gross_profit", "0", "period_end_date", today(t, -30)).has("data.current_value", "1060", "data.next_reporting_date", today(t, 0))
 	d.asks("loss", "amount", "0", "period_end_date", today(t, -30)).refused("amount")
-	d.does("loss", "amount", "70", "period_end_date", today(t, 0)).has("data.current_value", "990", "data.next_reporting_date", today(t, 30),
-		"data.metadata.losses", fmt.Sprintf(`[{"date":"%s","loss_amount":"70","new_value":"990"}]`, today(t, 0)))
+	d.does("loss", "amount", "70", "period_end_date", today(t, -10)).has("data.current_value", "990", "data.next_reporting_date", today(t, 30),
+		"data.metadata.losses", fmt.Sprintf(`[{"date":"%s","loss_amount":"70","new_value":"990"}]`, today(t, -10)))
 	d.does("complete", "final_value", "900").has("data.status", "completed", "data.current_value", "900", "data.actual_end_date", today(t, 0),
 		"data.metadata.final_settlement", `{"returned_to_bank":"990","total_loss":"70","total_profit":"60","variance":"-90"}`)
 	d.wantMoved(

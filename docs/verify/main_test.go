@@ -219,7 +219,8 @@ func TestTheVerifierIsShortAndHasNoCodeOfTheProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines := bytes.Count(content, []byte("\n")); lines > 90 {
+	const proof, record = 80, 10 // what --record earned
+	if lines := bytes.Count(content, []byte("\n")); lines > proof+record {
 		t.Errorf("it has %d lines", lines)
 	}
 }

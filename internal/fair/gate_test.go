@@ -240,8 +240,7 @@ func TestManyComeAndGo(t *testing.T) {
 					continue
 				}
 				now := inside.Add(1)
-				if now > most.Load() {
-					most.Store(now)
+				for was := most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
 				}
 				if random.IntN(2) == 0 {
 					inside.Add(-1)

@@ -176,13 +176,14 @@ func TestADepositLossReducesTheValueOnlyAndIsCapped(t *testing.T) {
 	w, r := dpRunning(t, savings.but("distribution_frequency", `"monthly"`))
 	r = w.act(r, Profit, given("gross_profit", `"100"`))
 	next := dpNext.Of(r.Values)
-	r = w.books(r, Loss, given("amount", `"200"`, "period_end_date", `"2026-01-10"`), "2026-01-10", "Dr Q:loss:{c} 200", "Cr A:pool 200")
+	w.pass(30)
+	r = w.books(r, Loss, given("amount", `"200"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr Q:loss:{c} 200", "Cr A:pool 200")
 	v := r.Values
 	if dpValue.Of(v) != money.FromUint64(860) || dpTheirProfit.Of(v) != money.FromUint64(60) || dpBankProfit.Of(v) != money.FromUint64(40) ||
 		dpPrincipal.Of(v) != money.FromUint64(1000) || dpNext.Of(v) != next {
 		t.Errorf("worth %v, shares %v and %v, next %v", dpValue.Of(v), dpTheirProfit.Of(v), dpBankProfit.Of(v), dpNext.Of(v))
 	}
-	r = w.books(r, Loss, given("amount", largest), "2026-01-10", "Dr Q:loss:{c} 860", "Cr A:pool 860")
+	r = w.books(r, Loss, given("amount", largest), "2026-02-09", "Dr Q:loss:{c} 860", "Cr A:pool 860")
 	w.refuses(r, Loss, given("amount", `"1"`), "amount") // nothing is left
 	if r.Status != Active || !dpValue.Of(r.Values).IsZero() {
 		t.Errorf("%s, worth %v", r.Status, dpValue.Of(r.Values))

@@ -143,14 +143,15 @@ func TestFundingHandsTheCapitalToTheManager(t *testing.T) {
 
 func TestManagedProfitIsSplitByTheRatioAndTheValueGrowsByTheBanksShare(t *testing.T) {
 	w, r := miRunning(t, venture)
-	r = w.books(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`),
-		"2026-01-10", "Dr A:mudaraba:{c} 60", "Dr A:venture_due:{c} 41", "Cr I:mudaraba 60", "Cr L:manager_profit:{c} 41",
+	w.pass(30)
+	r = w.books(r, Profit, given("gross_profit", `"101"`, "period_end_date", `"2026-02-01"`),
+		"2026-02-01", "Dr A:mudaraba:{c} 60", "Dr A:venture_due:{c} 41", "Cr I:mudaraba 60", "Cr L:manager_profit:{c} 41",
 		"Dr L:manager_profit:{c} 41", "Cr A:venture_due:{c} 41")
 	v, d := r.Values, miDistributions.Of(r.Values)[0]
 	if miValue.Of(v) != money.FromUint64(1060) || miBankProfit.Of(v) != money.FromUint64(60) || miTheirProfit.Of(v) != money.FromUint64(41) {
 		t.Errorf("value %v, shares %v and %v", miValue.Of(v), miBankProfit.Of(v), miTheirProfit.Of(v))
 	}
-	if miDistributedOn.Of(d).String() != "2026-01-10" || miGross.Of(d) != money.FromUint64(101) ||
+	if miDistributedOn.Of(d).String() != "2026-02-01" || miGross.Of(d) != money.FromUint64(101) ||
 		miBankShare.Of(d) != money.FromUint64(60) || miTheirShare.Of(d) != money.FromUint64(41) {
 		t.Errorf("distribution %v", d)
 	}
@@ -158,10 +159,12 @@ func TestManagedProfitIsSplitByTheRatioAndTheValueGrowsByTheBanksShare(t *testin
 
 func TestAManagerWithoutAShareAndABankWithoutOne(t *testing.T) {
 	w, r := miRunning(t, venture.but("profit_sharing_ratio", `{"bank":100,"customer":0}`))
-	profit := given("gross_profit", `"7"`, "period_end_date", `"2026-01-10"`)
-	w.books(r, Profit, profit, "2026-01-10", "Dr A:mudaraba:{c} 7", "Cr I:mudaraba 7")
+	w.pass(30)
+	profit := given("gross_profit", `"7"`, "period_end_date", `"2026-02-01"`)
+	w.books(r, Profit, profit, "2026-02-01", "Dr A:mudaraba:{c} 7", "Cr I:mudaraba 7")
 	w, r = miRunning(t, venture.but("profit_sharing_ratio", `{"bank":0,"customer":100}`))
-	w.books(r, Profit, profit, "2026-01-10", "Dr A:venture_due:{c} 7", "Cr L:manager_profit:{c} 7", "Dr L:manager_profit:{c} 7", "Cr A:venture_due:{c} 7")
+	w.pass(30)
+	w.books(r, Profit, profit, "2026-02-01", "Dr A:venture_due:{c} 7", "Cr L:manager_profit:{c} 7", "Dr L:manager_profit:{c} 7", "Cr A:venture_due:{c} 7")
 }
 
 func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
@@ -169,7 +172,7 @@ func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
 	if got := miNextReport.Of(r.Values).String(); got != "2026-04-10" {
 		t.Errorf("first report on %s", got)
 	}
-	w.pass(90)
+	w.pass(100) // 2026-04-20
 	r = w.books(r, Profit, given("gross_profit", `"0"`, "period_end_date", `"2026-04-10"`))
 	v := r.Values
 	if miReported.Of(v).String() != "2026-04-10" || miNextReport.Of(v).String() != "2026-07-09" || len(miDistributions.Of(v)) != 1 {
@@ -194,14 +197,15 @@ func TestTheReportingDateStaysInTheCalendar(t *testing.T) {
 
 func TestALossIsBorneByTheCapitalAlone(t *testing.T) {
 	w, r := miRunning(t, venture)
-	r = w.books(r, Loss, given("amount", `"300"`, "period_end_date", `"2026-01-10"`),
-		"2026-01-10", "Dr E:mudaraba_loss 300", "Cr A:mudaraba:{c} 300")
-	r = w.books(r, Loss, given("amount", `"1"`), "2026-01-10", "Dr E:mudaraba_loss 1", "Cr A:mudaraba:{c} 1")
+	w.pass(30)
+	r = w.books(r, Loss, given("amount", `"300"`, "period_end_date", `"2026-02-01"`),
+		"2026-02-01", "Dr E:mudaraba_loss 300", "Cr A:mudaraba:{c} 300")
+	r = w.books(r, Loss, given("amount", `"1"`), "2026-02-09", "Dr E:mudaraba_loss 1", "Cr A:mudaraba:{c} 1")
 	v, rows := r.Values, miLosses.Of(r.Values)
 	if r.Status != Active || miValue.Of(v) != money.FromUint64(699) || miLost.Of(v) != money.FromUint64(301) || len(rows) != 2 {
 		t.Fatalf("%s, worth %v, lost %v", r.Status, miValue.Of(v), miLost.Of(v))
 	}
-	if miLossDate.Of(rows[0]).String() != "2026-01-10" || miLossAmount.Of(rows[0]) != money.FromUint64(300) || miLossLeft.Of(rows[0]) != money.FromUint64(700) {
+	if miLossDate.Of(rows[0]).String() != "2026-02-01" || miLossDate.Of(rows[1]).String() != "2026-02-09" || miLossAmount.Of(rows[0]) != money.FromUint64(300) || miLossLeft.Of(rows[0]) != money.FromUint64(700) {
 		t.Errorf("first loss %v", rows[0])
 	}
 }
@@ -299,8 +303,9 @@ func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
 
 func TestAProfitThatLeavesTheRangeIsRefused(t *testing.T) {
 	w, r := miRunning(t, venture.but("capital_amount", largest))
-	w.refuses(r, Profit, given("gross_profit", `"2"`, "period_end_date", `"2026-01-10"`), "gross_profit")
-	w.books(r, Profit, given("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`), "2026-01-10", "Dr A:venture_due:{c} 1",
+	w.pass(30)
+	w.refuses(r, Profit, given("gross_profit", `"2"`, "period_end_date", `"2026-02-01"`), "gross_profit")
+	w.books(r, Profit, given("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr A:venture_due:{c} 1",
 		"Cr L:manager_profit:{c} 1", "Dr L:manager_profit:{c} 1", "Cr A:venture_due:{c} 1")
 }
 

@@ -60,8 +60,8 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 // merchant_meta.reversal_of; the original becomes reversed and shows return_id.
 func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
 	l := charged(t, payment.Payment, "50", terms(deducted(0, "0")))
-	d, _ := l.c.Reversed(l.r, 7, next, payment.Failure{})
-	if r := d.Record; r.ReturnID != next || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.Settled().String() != "50" {
+	d, _ := l.c.Reversed(l.r, 7, next, payment.Failure{Detail: "the bank's own words"})
+	if r := d.Record; r.Failure.Detail != "the bank's own words" || r.ReturnID != next || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.Settled().String() != "50" {
 		t.Errorf("original %+v", r)
 	}
 	r := d.Return.Record

@@ -200,6 +200,9 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 	if p.failed != "" {
 		t.Fatal("the child failed: ", p.failed)
 	}
+	if len(p.said) > 0 {
+		t.Fatalf("the child said %.4000q", p.said)
+	}
 	return p.acked
 }
 

@@ -90,7 +90,7 @@ func (p *process) ended(t *testing.T) {
 	err := p.cmd.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		t.Fatalf("the child ended with %v, and said %q", err, p.failed)
+		t.Fatalf("the child ended with %v, and said %.4000q", err, p.said)
 	}
 	if !strings.Contains(p.failed, ErrNoSpace.Error()) {
 		t.Errorf("the child failed: %s", p.failed)

@@ -44,7 +44,7 @@ var (
 
 // of is the outcome of a verdict for the call; what an action is, others test.
 func (w truth) of(verdict actors.Verdict, call *actors.Call) actors.Outcome {
-	o := actors.Outcome{Verdict: verdict, Failure: failures[w.reason]}
+	o := actors.Outcome{Verdict: verdict, Failure: failureOf[w.reason]}
 	switch {
 	case verdict == actors.VerdictCharged:
 		o.RRN = retrievalNumber(call.Reference)

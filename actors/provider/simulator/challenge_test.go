@@ -207,7 +207,7 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 }
 
 func TestTheRailKeepsNoCard(t *testing.T) {
-	cardMissing := actors.Outcome{Verdict: actors.VerdictFailed, Failure: failures["card_missing"]}
+	cardMissing := actors.Outcome{Verdict: actors.VerdictFailed, Failure: failureOf["card_missing"]}
 	for _, number := range []string{redirectCard, formCard, passwordCard} {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, number))
@@ -409,7 +409,7 @@ func TestAReturnAddressThatIsTooLongIsNotSent(t *testing.T) {
 	long := func() string { return strings.Repeat("x", maxReturnURL+1) }
 	call := cardCall(1, actors.Pay, redirectCard)
 	call.ReturnURL = long
-	b.expect("challenge", b.submit(call), actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failures["return_url_too_long"]})
+	b.expect("challenge", b.submit(call), actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failureOf["return_url_too_long"]})
 	if len(b.content()) > 0 {
 		t.Errorf("logged %s", b.content())
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mizan/actors"
+	"mizan/ledger/payment"
 )
 
 const chargebackCard = "4000000000000259"
@@ -24,7 +25,7 @@ func (b *bench) reported(since, until time.Time) []int {
 	numbers := []int{}
 	for _, r := range list {
 		n := int(r.Reference[15])
-		if r.Org != id(99) || r.Terminal != id(7) || r.What != actors.TakenBack || !r.At.Equal(minute(n)) {
+		if r.Org != id(99) || r.Terminal != id(7) || r.What != actors.TakenBack || !r.At.Equal(minute(n)) || r.Failure != (payment.Failure{}) {
 			b.t.Errorf("reported %+v", r)
 		}
 		numbers = append(numbers, n)

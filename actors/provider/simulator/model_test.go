@@ -97,7 +97,7 @@ func (n *naive) stands(ref uint64) actors.Outcome {
 	case "refused":
 		return isRefused(n.reason)
 	case "failed":
-		return actors.Outcome{Verdict: actors.VerdictFailed, Failure: failures[n.reason]}
+		return actors.Outcome{Verdict: actors.VerdictFailed, Failure: failureOf[n.reason]}
 	}
 	return notFound
 }

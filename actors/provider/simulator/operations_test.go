@@ -90,7 +90,7 @@ var (
 	alreadyCharged = isRefused("already_charged")
 	voided         = isRefused("voided")
 	unpaid         = isRefused("authentication_failed")
-	procFailed     = actors.Outcome{Verdict: actors.VerdictFailed, Failure: failures["processing_error"]}
+	procFailed     = actors.Outcome{Verdict: actors.VerdictFailed, Failure: failureOf["processing_error"]}
 )
 
 type cell struct {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/ledger/payment"
 )
 
 var start = time.Date(2026, 11, 21, 10, 15, 30, 123456000, time.UTC)
@@ -218,8 +220,47 @@ func onHold(n uint64) actors.Outcome {
 	return actors.Outcome{Verdict: actors.VerdictHeld, RRN: retrievalNumber(id(n))}
 }
 
+// failureOf is the truth about the rail's reasons, written by hand beside failures.
+var failureOf = map[string]payment.Failure{
+	"card_declined":              {Code: "card_declined"},
+	"insufficient_funds":         {Code: "insufficient_funds"},
+	"expired_card":               {Code: "expired_card"},
+	"processing_error":           {Code: "processing_error"},
+	"forced_by_terminal":         {Code: "forced_by_terminal"},
+	"authentication_failed":      {Code: "authentication_failed"},
+	"refund_refused_by_issuer":   {Code: "refund_refused"},
+	"unknown_token":              {Code: "card_declined", Detail: "The stored credential is not known to the provider."},
+	"method_not_accepted":        {Code: "processing_error", Detail: "The provider does not take this method."},
+	"card_missing":               {Code: "processing_error", Detail: "The card's data did not reach the provider."},
+	"unknown_destination":        {Code: "processing_error", Detail: "The receiving institution is not known to the provider."},
+	"reference_in_use":           {Code: "processing_error", Detail: "The provider has another charge of that reference."},
+	"not_held":                   {Code: "processing_error", Detail: "The provider holds no money for it."},
+	"amount_above_authorization": {Code: "processing_error", Detail: "The amount is above what the provider holds."},
+	"amount_missing":             {Code: "processing_error", Detail: "The provider was given no amount."},
+	"already_charged":            {Code: "processing_error", Detail: "The provider has charged it already."},
+	"voided":                     {Code: "cancelled"},
+	"amount_above_charge":        {Code: "refund_refused", Detail: "The amount is above what is left of the charge."},
+	"not_settled":                {Code: "refund_refused", Detail: "The charge has not settled at the provider."},
+	"taken_back":                 {Code: "refund_refused", Detail: "The charge was taken back at the provider."},
+	"simulator_log_unwritable":   {Code: "processing_error", Detail: "The provider could not be reached."},
+	"return_url_too_long":        {Code: "processing_error", Detail: "The address to return the payer to is too long for the provider."},
+}
+
+func TestEveryReasonOfTheRailIsAFailureInOurWords(t *testing.T) {
+	if !maps.Equal(failures, failureOf) {
+		t.Errorf("the rail's reasons are %v, want %v", failures, failureOf)
+	}
+	whole := make(map[payment.Failure]string)
+	for reason, f := range failureOf {
+		if other, twice := whole[f]; twice {
+			t.Errorf("%s and %s can't be told apart", reason, other)
+		}
+		whole[f] = reason
+	}
+}
+
 func isRefused(reason string) actors.Outcome {
-	return actors.Outcome{Verdict: actors.VerdictRefused, Failure: failures[reason]}
+	return actors.Outcome{Verdict: actors.VerdictRefused, Failure: failureOf[reason]}
 }
 
 func isPending(again time.Duration) actors.Outcome {
@@ -394,7 +435,7 @@ func TestInquiriesAreAnsweredAfterAReopen(t *testing.T) {
 		b.expect("delayed", b.inquire(2), step.slow)
 		b.expect("timed out", b.inquire(3), step.lost)
 		b.expect("declined", b.inquire(4), isRefused("insufficient_funds"))
-		b.expect("failed", b.inquire(5), actors.Outcome{Verdict: actors.VerdictFailed, Failure: failures["processing_error"]})
+		b.expect("failed", b.inquire(5), actors.Outcome{Verdict: actors.VerdictFailed, Failure: failureOf["processing_error"]})
 		b.expect("never made", b.inquire(6), notFound)
 	}
 }

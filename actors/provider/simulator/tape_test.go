@@ -59,7 +59,7 @@ func openFaulty(t *testing.T) (*bench, *faulty) {
 	return b, f
 }
 
-var unwritable = actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failures["simulator_log_unwritable"]}
+var unwritable = actors.Outcome{Verdict: actors.VerdictNotSent, Failure: failureOf["simulator_log_unwritable"]}
 
 func TestACallIsOneWrite(t *testing.T) {
 	b, f := openFaulty(t)

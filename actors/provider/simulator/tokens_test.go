@@ -106,7 +106,7 @@ func TestATokenOutlivesARestartAndIsNotLogged(t *testing.T) {
 func TestATokenThatIsNoneIsRefused(t *testing.T) {
 	b := open(t)
 	for n, token := range []secret.Text{"x", "sim_", "sim_plain", "sim_none_00", secret.Text(strings.Repeat("s", actors.MaxToken))} {
-		if got := b.submit(tokenCall(uint64(n+1), token)); got.Verdict != actors.VerdictRefused || got.Failure != failures[reasonToken] {
+		if got := b.submit(tokenCall(uint64(n+1), token)); got.Verdict != actors.VerdictRefused || got.Failure != failureOf[reasonToken] {
 			t.Errorf("token %q: %v %s", string(token), got.Verdict, got.Failure)
 		}
 	}
@@ -117,7 +117,7 @@ func TestATerminalThatFailsFailsTokensToo(t *testing.T) {
 	b := open(t)
 	c := tokenCall(2, b.tokenOf(1, "4242424242424242"))
 	c.Terminal = terminal("rejected")
-	if got := b.submit(c); got.Verdict != actors.VerdictRefused || got.Failure != failures[reasonForced] {
+	if got := b.submit(c); got.Verdict != actors.VerdictRefused || got.Failure != failureOf[reasonForced] {
 		t.Errorf("%v %s", got.Verdict, got.Failure)
 	}
 }

@@ -88,7 +88,7 @@ var kinds = map[ledger.Kind]string{
 	ledger.Settlement: "settlement", ledger.Limit: "limit", ledger.Block: "blocklist entry", ledger.Rate: "rate",
 	ledger.Answer: "answer to a write of the administration", ledger.Reply: "answer to a partner's request",
 	ledger.Subscription: "subscription", ledger.Contract: "contract", ledger.Screening: "screening",
-	ledger.Period: "closed month", ledger.Transfer: "transfer",
+	ledger.Period: "closed month", ledger.Retention: "retention of deliveries", ledger.Transfer: "transfer",
 }
 
 // Describe writes for people what is proven, and what is not. All of it comes

@@ -1,0 +1,61 @@
+package notifier
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// removeDeliveries is the event of a sweep that has removed something.
+const removeDeliveries = "remove_deliveries"
+
+// RetentionSource is the record of up to when an organization's deliveries were removed.
+// It has events, so that nobody makes notices look older than they are.
+func RetentionSource(org ledger.ID) ledger.Source {
+	return ledger.Source{Kind: ledger.Retention, ID: ledger.DerivedID(org, "deliveries")}
+}
+
+// RetentionLegal tells whether an event is one of such a record.
+func RetentionLegal(e *ledger.Event) bool {
+	return e.Name == removeDeliveries && e.From == "" && e.To == "" && e.Entry == nil
+}
+
+// ReadRetention is the instant that such a record names: microseconds, big-endian.
+func ReadRetention(payload []byte) (ledger.Micros, error) {
+	if len(payload) != 8 || payload[0] >= 0x80 {
+		return 0, fmt.Errorf("retention of deliveries: %d bytes of no instant", len(payload))
+	}
+	return ledger.Micros(binary.BigEndian.Uint64(payload)), nil
+}
+
+// Removed is the instant before which an organization's deliveries may have been removed; 0:
+// none was. An error is the store's.
+func Removed(view *posting.View, org ledger.ID) (ledger.Micros, error) {
+	_, at, err := retention(view, org)
+	return at, err
+}
+
+// retention is the record's version, and its instant.
+func retention(view *posting.View, org ledger.ID) (version uint64, at ledger.Micros, err error) {
+	r, found, err := view.Record(org, RetentionSource(org))
+	if err != nil || !found {
+		return 0, 0, err
+	}
+	at, err = ReadRetention(r.Payload)
+	return r.Stamp.Version, at, err
+}
+
+// removedBefore says with the Change that what was booked before the instant may be gone.
+func (d *draft) removedBefore(view *posting.View, org ledger.ID, before ledger.Micros) error {
+	version, at, err := retention(view, org)
+	if err != nil || at >= before {
+		return err
+	}
+	d.change.Steps = append(d.change.Steps, posting.Step{
+		Org: org, Source: RetentionSource(org), Expect: version,
+		Record: binary.BigEndian.AppendUint64(nil, uint64(before)), Events: []ledger.Event{{Name: removeDeliveries}},
+	})
+	return nil
+}
