@@ -81,7 +81,7 @@ func verify(ctx context.Context, cfg VerifyConfig) (report *Report, err error) {
 		return nil, err
 	}
 	j, err := posting.Open(posting.Options{
-		Store: store.Options{Dir: cfg.Data, Log: cfg.Log},
+		Store: store.Options{Dir: cfg.Data, Log: cfg.Log, Existing: true},
 		Clock: clock.Real{},
 		Log:   cfg.Log,
 	})
@@ -131,5 +131,5 @@ func HoldsStore(data string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: there is no store in it", data)
+	return fmt.Errorf("%s: %w", data, store.ErrNoStore)
 }

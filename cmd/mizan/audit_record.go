@@ -43,7 +43,7 @@ func (c *recordCommand) Run(s *streams) (err error) {
 		return storageFault("%v", err)
 	}
 	j, err := posting.Open(posting.Options{
-		Store: store.Options{Dir: c.Data, Log: slog.New(slog.DiscardHandler)}, Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
+		Store: store.Options{Dir: c.Data, Log: slog.New(slog.DiscardHandler), Existing: true}, Clock: clock.Real{}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return openFault(err)

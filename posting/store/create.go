@@ -29,6 +29,9 @@ func (s *Store) createIfNew() error {
 	if err := s.nothingRemains(); err != nil {
 		return err
 	}
+	if s.options.Existing {
+		return fmt.Errorf("store: %s: %w", s.options.Dir, ErrNoStore)
+	}
 	if err := s.roomToCreate(); err != nil {
 		return err
 	}

@@ -45,14 +45,19 @@ func openHead(path string) (*head, error) {
 }
 
 // read returns the newer of the valid slots, and how many are valid. What it says of the
-// store's identity is kept for what is written.
+// store's identity is kept for what is written. Where all that is valid is of another
+// format it is ErrOlderSchema or ErrNewerSchema.
 func (h *head) read() (newest mark, valid int, err error) {
+	var other error
 	for slot := range int64(2) {
 		n, err := h.f.ReadAt(h.buf[:], slot*slotSize)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return mark{}, 0, err
 		}
 		m, id, ok := parseSlot(h.buf[:n])
+		if !ok && other == nil {
+			other = formatOf(h.buf[:n])
+		}
 		if !ok || m.n%2 != uint64(slot) && m.n != 0 {
 			continue
 		}
@@ -61,7 +66,26 @@ func (h *head) read() (newest mark, valid int, err error) {
 			newest, h.id = m, id
 		}
 	}
+	if valid == 0 {
+		return newest, 0, other
+	}
 	return newest, valid, nil
+}
+
+// formatOf is ErrOlderSchema or ErrNewerSchema for a whole slot of another format.
+func formatOf(buf []byte) error {
+	last := len(headMagic) - 1
+	if len(buf) != slotSize || !bytes.HasPrefix(buf, headMagic[:last]) ||
+		crc32.Checksum(buf[:slotSum], castagnoli) != binary.BigEndian.Uint32(buf[slotSum:]) {
+		return nil
+	}
+	switch version := buf[last]; {
+	case version < headMagic[last]:
+		return ErrOlderSchema
+	case version > headMagic[last]:
+		return ErrNewerSchema
+	}
+	return nil
 }
 
 // write makes m durable in the slot whose turn it is.

@@ -27,6 +27,9 @@ type identity struct {
 // ErrOtherKeyring says that the store was made with another keyring.
 var ErrOtherKeyring = errors.New("the store was made with another keyring")
 
+// ErrNoStore says that there is no store, and that none was to be made.
+var ErrNoStore = errors.New("there is no store in it")
+
 // ErrRemains says that there is no store, but something that only a store leaves.
 var ErrRemains = errors.New("the store is gone; restore from a backup, or, to begin anew, name an empty directory or move away all that is in this one")
 

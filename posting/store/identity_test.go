@@ -147,3 +147,27 @@ func TestAStoreStaysWithItsKeyring(t *testing.T) {
 		closeStore(t, s)
 	}
 }
+
+// A look at a store makes none, whatever is left in the directory.
+func TestALookMakesNoStore(t *testing.T) {
+	dir := t.TempDir()
+	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
+	for _, f := range []string{storeName, headName, identityName, catalogName} {
+		if err := os.RemoveAll(filepath.Join(dir, f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := listing(dir)
+	for range 2 {
+		if s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet, Existing: true}); !errors.Is(err, ErrNoStore) || unclear(err) != nil {
+			t.Fatalf("Open = %v, %v, want ErrNoStore", s, err)
+		}
+		if now := listing(dir); now != left {
+			t.Errorf("the directory has %s, had %s", now, left)
+		}
+	}
+	s := open(t, Options{Dir: dir, MemTable: minMemTable})
+	set(t, s, "a", "1")
+	closeStore(t, s)
+	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable, Existing: true}))
+}

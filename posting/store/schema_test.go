@@ -1,8 +1,12 @@
 package store
 
 import (
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,6 +68,39 @@ func TestAStoreWithoutASchemaIsDamaged(t *testing.T) {
 		if s, err := Open(Options{Dir: dir, Log: quiet}); !isDamage(err) {
 			t.Errorf("%s: Open = %v", name, err)
 			closeStore(t, s)
+		}
+	}
+}
+
+// HEAD is read before the schema's row, and has a format of its own.
+func TestAHeadOfAnotherFormatIsOfAnotherRelease(t *testing.T) {
+	for version, want := range map[byte]error{'1': ErrOlderSchema, headMagic[len(headMagic)-1] + 1: ErrNewerSchema} {
+		for _, slots := range []int{1, 2} {
+			dir := t.TempDir()
+			s := open(t, Options{Dir: dir})
+			set(t, s, "a", "1", "b", "2")
+			closeStore(t, s)
+			path := filepath.Join(dir, headName)
+			head := readFile(t, path)
+			for i := range 2 {
+				slot := head[i*slotSize : (i+1)*slotSize]
+				slot[len(headMagic)-1] = version
+				if i < slots {
+					binary.BigEndian.PutUint32(slot[slotSum:], crc32.Checksum(slot[:slotSum], castagnoli))
+				}
+			}
+			if err := os.WriteFile(path, head, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if s, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, want) || !IsOtherSchema(err) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("format %c, %d whole slots: Open = %v, %v, want %v", version, slots, s, err, want)
+			}
+			if err := os.RemoveAll(filepath.Join(dir, storeName)); err != nil {
+				t.Fatal(err)
+			}
+			if s, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, want) {
+				t.Errorf("format %c, without a store: Open = %v, %v, want %v", version, s, err, want)
+			}
 		}
 	}
 }

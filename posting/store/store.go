@@ -34,6 +34,7 @@ type Options struct {
 	// one of them is and no store, none is made: ErrRemains.
 	Remains []string
 
+	Existing   bool // make no store: ErrNoStore where there is none
 	Unfinished bool // open what has UnfinishedName in it: a restore's own look at what it made
 }
 
