@@ -226,8 +226,8 @@ func (r *reader) together(cfg *config) {
 			r.wrong("tls-key", "only goes with --tls files")
 		}
 	}
-	if strings.HasPrefix(cfg.baseURL, "http://") && cfg.tls != "off" && !r.reported["tls"] {
-		r.wrong("base-url", "has to be https unless --tls off")
+	if strings.HasPrefix(cfg.baseURL, "http://") && (cfg.tls != "off" || !cfg.sandbox) && !r.reported["tls"] {
+		r.wrong("base-url", "has to be https, but for a sandbox with --tls off")
 	}
 	if cfg.manual && !cfg.sandbox {
 		r.wrong("clock", "manual needs --sandbox")

@@ -192,6 +192,8 @@ func TestKeysAgainstEachOther(t *testing.T) {
 		{"plain HTTP behind a proxy", []string{"--sandbox", "--tls", "off", "--listen", ":80", "--trusted-proxies", "10.0.0.0/8"}, nil},
 		{"manual clock in production", []string{"--tls", "off", "--keyring", keyring, "--clock", "manual"}, []string{"clock: manual needs"}},
 		{"base URL without TLS", []string{"--sandbox", "--base-url", "http://a"}, []string{"base-url: has to be https"}},
+		{"base URL without TLS, behind a proxy", []string{"--tls", "off", "--keyring", keyring, "--base-url", "http://a"}, []string{"base-url: has to be https"}},
+		{"base URL of a sandbox without TLS", []string{"--sandbox", "--tls", "off", "--base-url", "http://a"}, nil},
 		{"base URL with a user", []string{"--sandbox", "--base-url", "https://me@a"}, []string{"base-url: "}},
 		{"base URL with a query", []string{"--sandbox", "--base-url", "https://a/?x"}, []string{"base-url: "}},
 		{"base URL with a slash", []string{"--sandbox", "--base-url", "https://a:1/"}, nil},
@@ -350,6 +352,25 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		})
 		if !documented {
 			t.Errorf("docs/operations.md has no row for --%s with %q", k.name, want)
+		}
+	}
+}
+
+// A payer's link holds a token: it is never of plain HTTP outside the sandbox.
+func TestLinksOutsideTheSandboxAreHTTPS(t *testing.T) {
+	for _, c := range []struct {
+		cfg           config
+		address, want string
+	}{
+		{config{sandbox: true}, "http://127.0.0.1:80", "http://127.0.0.1:80"},
+		{config{sandbox: true}, "https://127.0.0.1:80", "https://127.0.0.1:80"},
+		{config{}, "http://127.0.0.1:80", "https://127.0.0.1:80"},
+		{config{}, "https://localhost:80", "https://localhost:80"},
+		{config{baseURL: "https://pay.bank.example"}, "http://127.0.0.1:80", "https://pay.bank.example"},
+		{config{sandbox: true, baseURL: "http://a"}, "http://127.0.0.1:80", "http://a"},
+	} {
+		if got := publicURL(&c.cfg, c.address); got != c.want {
+			t.Errorf("%+v at %s: %s, want %s", c.cfg, c.address, got, c.want)
 		}
 	}
 }

@@ -187,6 +187,9 @@ func (s *server) openProviders(context.Context) error {
 	}
 	simulated, err := simulator.Open(simulator.Options{
 		Path: path, Clock: s.clock, BaseURL: s.baseURL, Key: s.keyring.Derive("simulator challenge"),
+		Failed: func(err error) {
+			s.log.Error("the simulated provider's log could not be synced: its calls fail until the server is started again", "error", err)
+		},
 	})
 	if err != nil {
 		return storageFault("%v", err)
@@ -297,9 +300,7 @@ func (s *server) listen(context.Context) error {
 	}
 	s.onClose(ignoreClosed(s.listener.Close))
 	s.address = reachedAt(s.cfg, s.listener)
-	if s.baseURL = s.cfg.baseURL; s.baseURL == "" {
-		s.baseURL = s.address
-	}
+	s.baseURL = publicURL(s.cfg, s.address)
 	socket := s.listener
 	s.listener = s.gate.Listener(s.listener)
 	if s.transport.config != nil {

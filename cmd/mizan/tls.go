@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -94,4 +95,16 @@ func reachedAt(cfg *config, listener net.Listener) string {
 		host = "localhost"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)
+}
+
+// publicURL is what links for payers begin with, which hold a token: outside the sandbox
+// https, also where a proxy in front has the certificate.
+func publicURL(cfg *config, address string) string {
+	switch host, plain := strings.CutPrefix(address, "http://"); {
+	case cfg.baseURL != "":
+		return cfg.baseURL
+	case plain && !cfg.sandbox:
+		return "https://" + host
+	}
+	return address
 }

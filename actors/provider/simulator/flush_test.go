@@ -133,6 +133,17 @@ func TestCallsInFlightShareOneSync(t *testing.T) {
 // sync says nothing of it.
 func TestAFailedSyncAnswersNothingAndIsTheLast(t *testing.T) {
 	b, v := openVolatile(t)
+	alarms := 0
+	b.failed = func(err error) {
+		if alarms++; err == nil {
+			t.Error("an alarm without a reason")
+		}
+	}
+	defer func() {
+		if alarms != 1 {
+			t.Errorf("%d alarms of one failed sync", alarms)
+		}
+	}()
 	b.expect("before", b.submit(cardCall(1, actors.Pay, "4242424242424242")), settled(1))
 	v.broken.Store(true)
 	b.expect("during", b.submit(cardCall(2, actors.Pay, "4242424242424242")), isUnknown)

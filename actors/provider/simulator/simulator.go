@@ -34,6 +34,10 @@ type Options struct {
 	Clock   clock.Clock // the business clock
 	BaseURL string      // of the service: the challenge page is at BaseURL + ChallengePath
 	Key     []byte      // of the challenge page's tokens, KeySize bytes; with another key, what was published is void
+
+	// Failed is told once that the log could not be synced: until the next start every call
+	// fails. It must not block. nil: nobody is told.
+	Failed func(error)
 }
 
 // Simulator is the simulated provider. It is safe for concurrent use.
@@ -46,6 +50,7 @@ type Simulator struct {
 	// while other charges go on. Whoever has a turn may take mu, never the reverse.
 	turns [turns]sync.Mutex
 
+	failed  func(error)
 	flusher *flusher // whoever answers for a line waits for it, and holds no lock meanwhile
 
 	mu          sync.Mutex
@@ -84,6 +89,7 @@ func newSimulator(f file, o *Options) *Simulator {
 		clock:       o.Clock,
 		page:        strings.TrimRight(o.BaseURL, "/") + ChallengePath,
 		key:         new([KeySize]byte(o.Key)),
+		failed:      o.Failed,
 		flusher:     newFlusher(),
 		tape:        tape{file: f, chunk: chunk},
 		index:       newIndex(indexBound),
@@ -142,6 +148,9 @@ func (s *Simulator) settle(end int64) error {
 	if s.tape.failed == nil {
 		s.tape.failed, s.tape.size = err, s.flusher.durable
 		_ = s.tape.file.Truncate(s.flusher.durable) // where it fails, the next start may find them
+		if s.failed != nil {
+			s.failed(err)
+		}
 	}
 	return err
 }
