@@ -5,7 +5,7 @@ import (
 	paymentactor "mizan/actors/payment"
 	subscriptionactor "mizan/actors/subscription"
 	"mizan/ledger"
-	"mizan/ledger/watch"
+	"mizan/ledger/alerts"
 	"mizan/posting"
 )
 
@@ -81,7 +81,7 @@ func deliveredType(d *notifier.Delivery) string {
 			return name
 		}
 	case posting.Operators, posting.Bulletin:
-		if m, err := watch.ReadMessage(d.Body()); err == nil {
+		if m, err := alerts.ReadMessage(d.Body()); err == nil {
 			return string(m.Kind)
 		}
 	}

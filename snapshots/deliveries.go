@@ -9,9 +9,9 @@ import (
 
 	"mizan/actors/notifier"
 	"mizan/ledger"
+	"mizan/ledger/alerts"
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
-	"mizan/ledger/watch"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -297,7 +297,7 @@ func (d *deliveries) withoutNotice(k *notifier.Kept) {
 	case k.Source != ledger.Source{} || k.Page != 0:
 		d.wrongly(k.ID, "is no event's and says of which it is")
 	}
-	if _, err := watch.ReadMessage(k.Body); err != nil {
+	if _, err := alerts.ReadMessage(k.Body); err != nil {
 		d.wrongly(k.ID, "can't be read")
 	}
 	if _, _, known := d.whose(k.To); !known {

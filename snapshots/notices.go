@@ -8,9 +8,9 @@ import (
 	paymentactor "mizan/actors/payment"
 	recurring "mizan/actors/subscription"
 	"mizan/ledger"
+	"mizan/ledger/alerts"
 	"mizan/ledger/payment"
 	"mizan/ledger/subscription"
-	"mizan/ledger/watch"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -236,7 +236,7 @@ func tellsOfTransaction(notice *store.Notice, e *ledger.Event) (wrong string) {
 			return "tells of another status"
 		}
 	case posting.Operators:
-		if _, err := watch.ReadMessage(notice.Body); err != nil {
+		if _, err := alerts.ReadMessage(notice.Body); err != nil {
 			return "can't be read"
 		}
 		if !payment.Charges(e) {

@@ -19,10 +19,10 @@ import (
 	"mizan/internal/clock"
 	"mizan/internal/secret"
 	"mizan/ledger"
+	"mizan/ledger/alerts"
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
-	"mizan/ledger/watch"
 )
 
 // parish is a town whose first organization has partners that are notified: by
@@ -252,5 +252,5 @@ func (w *parish) fill(t testing.TB) {
 }
 
 func bulletin(subject string) []byte {
-	return watch.Message{Kind: watch.Daily, Subject: subject, Text: "nothing"}.Append(nil)
+	return alerts.Message{Kind: alerts.Daily, Subject: subject, Text: "nothing"}.Append(nil)
 }

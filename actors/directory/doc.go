@@ -56,7 +56,7 @@
 //     process's setting, not the store's: what was taken under another one stays.
 //
 // Callers: api (requests, people who log in), actors/payment through an interface
-// (partners, terminals and rates), actors/desk likewise (whose operators are told),
+// (partners, terminals and rates), actors/alerts likewise (whose operators are told),
 // cmd/mizan (tokens at start, the sandbox), bench (many merchants at once).
 //
 // Rejected: publishing a new snapshot of the organization with each change. With

@@ -2,9 +2,9 @@ package payment
 
 import (
 	"mizan/ledger"
+	"mizan/ledger/alerts"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
-	"mizan/ledger/watch"
 )
 
 // Operators tells whether any of a terminal's operators can be told anything.
@@ -21,11 +21,11 @@ func (s *Service) alert(org ledger.ID, r *payment.Record, e *ledger.Event) []byt
 	if !found || !s.operators(&t.Notification) {
 		return nil
 	}
-	charge := watch.Charge{
+	charge := alerts.Charge{
 		ID: r.ID, Type: r.Type.String(), Amount: r.Settled(), Asset: r.Asset, Fee: r.Fee, Merchant: r.Merchant,
 		ReversalOf: r.ReversalOf, At: ledger.MicrosOf(s.rt.Clock.Now()),
 	}
-	place := watch.Place{Terminal: t.ID, Name: t.Name, Partner: t.Partner, Env: t.Env}
+	place := alerts.Terminal{ID: t.ID, Name: t.Name, Partner: t.Partner, Env: t.Env}
 	m, tells := charge.Alert(place, t.Notification.Large)
 	if !tells {
 		return nil

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"mizan/ledger"
+	"mizan/ledger/alerts"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
-	"mizan/ledger/watch"
 	"mizan/posting"
 )
 
@@ -39,7 +39,7 @@ func (h *house) alerts() string {
 		if n.Channel != posting.Operators {
 			return true, nil
 		}
-		m, err := watch.ReadMessage(n.Body)
+		m, err := alerts.ReadMessage(n.Body)
 		if err != nil {
 			return false, err
 		}

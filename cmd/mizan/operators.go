@@ -3,16 +3,16 @@ package main
 import (
 	"time"
 
-	"mizan/actors/desk"
+	alertactor "mizan/actors/alerts"
 	"mizan/actors/notifier"
 	"mizan/actors/notifier/operators"
 	"mizan/actors/payment"
 	"mizan/ledger"
+	"mizan/ledger/alerts"
 	transaction "mizan/ledger/payment"
-	"mizan/ledger/watch"
 )
 
-// openOperators makes who carries messages to terminals' operators.
+// openOperators opens the channels to terminals' operators: Telegram and e-mail.
 func (s *server) openOperators() (err error) {
 	o := s.cfg.operators
 	o.Clock, o.Log = s.clock, s.log
@@ -26,11 +26,10 @@ func (s *server) openOperators() (err error) {
 	return nil
 }
 
-// openDesk makes who watches over terminals. It is told of nothing before the runtime
-// runs.
-func (s *server) openDesk() (err error) {
-	s.desk, err = desk.New(desk.Options{
-		Runtime: s.runtime, Directory: s.directory, Board: s.notifier, Read: payment.Decode, Reaches: s.operators.Reaches,
+// openAlerts makes the monitor of terminals. It runs once the runtime does.
+func (s *server) openAlerts() (err error) {
+	s.alerts, err = alertactor.New(alertactor.Options{
+		Runtime: s.runtime, Directory: s.directory, Notifier: s.notifier, Decode: payment.Decode, CanReach: s.operators.Reaches,
 	})
 	if err != nil {
 		return storageFault("%v", err)
@@ -38,10 +37,10 @@ func (s *server) openDesk() (err error) {
 	return nil
 }
 
-// moved hears of durable changes of transactions' statuses.
+// moved takes durable changes of transactions' statuses.
 func (s *server) moved(org ledger.ID, from transaction.Status, r *transaction.Record) {
 	s.metrics.moved(org, from, r)
-	s.desk.Observe(org, from, r)
+	s.alerts.Observe(org, from, r)
 }
 
 // tellOperators makes one attempt to tell a terminal's operators a message: all who are
@@ -49,7 +48,7 @@ func (s *server) moved(org ledger.ID, from transaction.Status, r *transaction.Re
 // It returns who was told so far.
 func (s *server) tellOperators(org, to ledger.ID, body, told []byte) (notifier.Attempt, []byte, time.Duration) {
 	at := ledger.MicrosOf(s.clock.Now())
-	m, err := watch.ReadMessage(body)
+	m, err := alerts.ReadMessage(body)
 	if err != nil {
 		s.log.Error("a message to operators cannot be read", "terminal", to.String(), "error", err)
 		return notifier.Attempt{At: at, Failure: "the message cannot be read"}, told, 0

@@ -20,7 +20,7 @@ import (
 	"mizan/internal/clock"
 	"mizan/internal/testkit"
 	"mizan/ledger"
-	"mizan/ledger/watch"
+	"mizan/ledger/alerts"
 )
 
 // room is where a terminal's operators read what they are told.
@@ -296,7 +296,7 @@ func TestAMessageThatCannotBeReadIsAFailedAttempt(t *testing.T) {
 	}
 	s := newServer(cfg, &streams{out: io.Discard, err: io.Discard})
 	s.clock = clock.Real{}
-	good := watch.Message{Kind: watch.Daily, Subject: "s", Text: "t"}.Append(nil)
+	good := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
 	s.directory = new(directory.Service)
 	for name, c := range map[string]struct{ body, told []byte }{
 		"a message":    {[]byte("{"), []byte(`{"told":{"telegram":["1"]}}`)},

@@ -15,9 +15,9 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/account"
+	alertactor "mizan/actors/alerts"
 	"mizan/actors/checkpoint"
 	"mizan/actors/contract"
-	"mizan/actors/desk"
 	"mizan/actors/directory"
 	"mizan/actors/notifier"
 	"mizan/actors/notifier/operators"
@@ -75,7 +75,7 @@ type server struct {
 	renewals  *subscription.Service
 	notifier  *notifier.Service
 	operators *operators.Carriers
-	desk      *desk.Desk
+	alerts    *alertactor.Monitor
 	keeper    *checkpoint.Keeper
 	transport *transport
 	handles   handles
@@ -221,7 +221,7 @@ func (s *server) startActors(context.Context) error {
 	if err := s.openNotifier(); err != nil {
 		return err
 	}
-	if err := s.openDesk(); err != nil {
+	if err := s.openAlerts(); err != nil {
 		return err
 	}
 	s.keeper = checkpoint.Start(s.runtime)

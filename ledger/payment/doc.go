@@ -22,7 +22,7 @@
 //     provider's token only what its keeper has sealed.
 //
 // Callers: actors/payment (which makes decisions durable), api (which shows
-// records), actors/desk (which counts outcomes), snapshots (which replays the machine).
+// records), actors/alerts (which counts outcomes), snapshots (which replays the machine).
 //
 // Rejected: one function a status. The table reads like the specification's own.
 package payment

@@ -13,8 +13,8 @@ import (
 
 	"mizan/internal/clock"
 	"mizan/internal/secret"
+	"mizan/ledger/alerts"
 	"mizan/ledger/directory"
-	"mizan/ledger/watch"
 )
 
 // MaxCarries is how many attempts are under way at once.
@@ -129,7 +129,7 @@ func (c *Carriers) reached(of Contacts) (to Contacts) {
 // reached, but for those whom attempts before have told. Where that is nobody, and
 // nobody was ever told, it has failed. It first waits until fewer than MaxCarries are
 // under way; from then on it returns within 15 s.
-func (c *Carriers) Carry(ctx context.Context, listed, told Contacts, m watch.Message) Attempt {
+func (c *Carriers) Carry(ctx context.Context, listed, told Contacts, m alerts.Message) Attempt {
 	to := c.reached(listed).Without(told)
 	if to.None() {
 		a := Attempt{At: c.clock.Now(), Told: told}

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"mizan/internal/clock"
+	"mizan/ledger/alerts"
 	"mizan/ledger/directory"
-	"mizan/ledger/watch"
 )
 
 // flood is a server that greets for ever.
@@ -280,7 +280,7 @@ func TestContactsAreTheSameInAnyCase(t *testing.T) {
 
 func TestALongMessageIsOneForTelegram(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
-	m := watch.Message{Kind: watch.Daily, Subject: strings.Repeat("s", watch.MaxSubject), Text: strings.Repeat("x", watch.MaxText)}
+	m := alerts.Message{Kind: alerts.Daily, Subject: strings.Repeat("s", alerts.MaxSubject), Text: strings.Repeat("x", alerts.MaxText)}
 	open(t, byTelegram(api.URL)).Carry(t.Context(), chats("1"), Contacts{}, m).want(t, 0, "", Contacts{})
 	const takes = 4096 // characters
 	if got := api.sent[0].text; len(got) > takes || got != m.Subject+"\n\n"+m.Text {

@@ -24,7 +24,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mizan/internal/clock"
-	"mizan/ledger/watch"
+	"mizan/ledger/alerts"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,7 +37,7 @@ const short = 30 * time.Millisecond
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
-var message = watch.Message{Kind: watch.Large, Subject: "Large payment: 10.00 USD", Text: "A payment of 10.00 USD.\nEntirely charged.\n"}
+var message = alerts.Message{Kind: alerts.Large, Subject: "Large payment: 10.00 USD", Text: "A payment of 10.00 USD.\nEntirely charged.\n"}
 
 const token = "123456:CANARY-token_of-the-bot"
 

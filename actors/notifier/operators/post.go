@@ -14,7 +14,7 @@ import (
 
 	"github.com/wneessen/go-mail"
 
-	"mizan/ledger/watch"
+	"mizan/ledger/alerts"
 )
 
 // Why an address was not told, beside what a connection's failure means.
@@ -77,7 +77,7 @@ func (p *post) client(open mail.DialContextFunc) (*mail.Client, error) {
 }
 
 // tell tells the addresses one by one, over one connection.
-func (p *post) tell(ctx context.Context, addresses []string, m watch.Message, at time.Time) (o outcome) {
+func (p *post) tell(ctx context.Context, addresses []string, m alerts.Message, at time.Time) (o outcome) {
 	// Its connection is closed here at the latest: the library leaves it open where the
 	// greeting fails, and does not look at the context behind that.
 	goodbye, hangUp := context.WithCancel(ctx)
@@ -129,7 +129,7 @@ func (p *post) open(ctx context.Context, until time.Time) (net.Conn, error) {
 }
 
 // letter is the message to one address; nil: that is none.
-func (p *post) letter(to string, m watch.Message, at time.Time) *mail.Msg {
+func (p *post) letter(to string, m alerts.Message, at time.Time) *mail.Msg {
 	letter := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if letter.From(p.server.From) != nil || letter.To(to) != nil {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
-	"mizan/ledger/watch"
+	"mizan/ledger/alerts"
 )
 
 // Bounds of one attempt by Telegram.
@@ -75,7 +75,7 @@ func newTelegram(url, token string, roots *x509.CertPool, b bounds) (*telegram, 
 func (t *telegram) close() { t.lines.CloseIdleConnections() }
 
 // tell tells the chats, some at once.
-func (t *telegram) tell(ctx context.Context, chats []string, m watch.Message) outcome {
+func (t *telegram) tell(ctx context.Context, chats []string, m alerts.Message) outcome {
 	missed := make([]*failure, len(chats))
 	var all sync.WaitGroup
 	places := make(chan struct{}, maxChats)
@@ -97,7 +97,7 @@ func (t *telegram) tell(ctx context.Context, chats []string, m watch.Message) ou
 }
 
 // send tells one chat; nil: it is told.
-func (t *telegram) send(ctx context.Context, chat string, m watch.Message) *failure {
+func (t *telegram) send(ctx context.Context, chat string, m alerts.Message) *failure {
 	heard := new(hearing)
 	off := true
 	_, err := t.bot.SendMessage(context.WithValue(ctx, hearingKey{}, heard), &bot.SendMessageParams{

@@ -1,4 +1,4 @@
-package desk
+package alerts
 
 import (
 	"encoding/binary"
@@ -9,23 +9,23 @@ import (
 	"mizan/actors"
 	"mizan/internal/clock"
 	"mizan/ledger"
-	"mizan/ledger/watch"
+	"mizan/ledger/alerts"
 )
 
 // Beyond so many terminals those are forgotten of which nothing counts any more, and
 // no others are counted until there are such.
 func TestSpikesAreCountedForSoManyTerminals(t *testing.T) {
 	manual := clock.NewManual(time.Date(2026, 11, 19, 10, 0, 0, 0, time.UTC))
-	d := &Desk{
-		rt:     &actors.Runtime{Clock: manual, Log: slog.New(slog.DiscardHandler)},
-		spikes: make(map[actors.RecordKey]*watch.Spike),
+	m := &Monitor{
+		rt:        &actors.Runtime{Clock: manual, Log: slog.New(slog.DiscardHandler)},
+		detectors: make(map[actors.RecordKey]*alerts.SpikeDetector),
 	}
 	hear := func(n int) bool {
 		var key actors.RecordKey
 		binary.BigEndian.PutUint64(key.ID[:], uint64(n))
 		alarm := false
-		for range watch.SpikeLeast {
-			_, raised := d.hear(key, ledger.MicrosOf(manual.Now()), true)
+		for range alerts.SpikeMinOutcomes {
+			_, raised := m.record(key, ledger.MicrosOf(manual.Now()), true)
 			alarm = alarm || raised
 		}
 		return alarm
@@ -35,8 +35,8 @@ func TestSpikesAreCountedForSoManyTerminals(t *testing.T) {
 			t.Fatalf("terminal %d raises no alarm", n)
 		}
 	}
-	if hear(MaxWatched) || len(d.spikes) != MaxWatched {
-		t.Errorf("%d terminals are counted", len(d.spikes))
+	if hear(MaxWatched) || len(m.detectors) != MaxWatched {
+		t.Errorf("%d terminals are counted", len(m.detectors))
 	}
 	if err := manual.Set(manual.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestSpikesAreCountedForSoManyTerminals(t *testing.T) {
 	if err := manual.Set(manual.Now().Add(2 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if !hear(MaxWatched) || len(d.spikes) != 1 {
-		t.Errorf("no room was made: %d terminals are counted", len(d.spikes))
+	if !hear(MaxWatched) || len(m.detectors) != 1 {
+		t.Errorf("no room was made: %d terminals are counted", len(m.detectors))
 	}
 }

@@ -1,4 +1,4 @@
-package watch
+package alerts
 
 import (
 	"fmt"
@@ -23,13 +23,13 @@ type moment struct {
 	told      bool
 }
 
-func (m moment) play(s *Spike) (told bool) {
+func (m moment) play(s *SpikeDetector) (told bool) {
 	for range m.good {
-		_, raised := s.Hear(at(m.after), false)
+		_, raised := s.Record(at(m.after), false)
 		told = told || raised
 	}
 	for range m.bad {
-		_, raised := s.Hear(at(m.after), true)
+		_, raised := s.Record(at(m.after), true)
 		told = told || raised
 	}
 	return told
@@ -60,7 +60,7 @@ func TestWhenASpikeIsTold(t *testing.T) {
 		"months later":                           {{0, 0, 10, true}, {100 * 24 * 60 * min, 0, 9, false}, {100*24*60*min + 1, 0, 1, true}},
 		"an instant before counts as the latest": {{min, 0, 9, false}, {0, 0, 1, true}},
 	} {
-		var s Spike
+		var s SpikeDetector
 		for i, m := range script {
 			if told := m.play(&s); told != m.told {
 				t.Errorf("%s: moment %d told %v, want %v", name, i, told, m.told)
@@ -72,32 +72,32 @@ func TestWhenASpikeIsTold(t *testing.T) {
 // Of very many outcomes those of a second are counted as one: the window is up to a
 // second longer, and what is remembered stays bounded.
 func TestWhatIsRememberedOfManyOutcomesIsBounded(t *testing.T) {
-	var s Spike
+	var s SpikeDetector
 	const gap = 100 * time.Millisecond
 	for n := range 20_000 {
-		s.Hear(at(time.Duration(n)*gap), false)
+		s.Record(at(time.Duration(n)*gap), false)
 		least := min(n+1, int(SpikeWindow/gap))
-		if len(s.entries) > maxExact+int(SpikeWindow/merged)+1 || s.all < uint64(least) || s.all > uint64(least)+uint64(merged/gap) {
-			t.Fatalf("outcome %d: %d entries of %d outcomes", n, len(s.entries), s.all)
+		if len(s.buckets) > maxExactBuckets+int(SpikeWindow/bucketWidth)+1 || s.all < uint64(least) || s.all > uint64(least)+uint64(bucketWidth/gap) {
+			t.Fatalf("outcome %d: %d entries of %d outcomes", n, len(s.buckets), s.all)
 		}
 	}
 }
 
 func TestASpikeThatDidNotGetOutIsToldAgain(t *testing.T) {
-	var s Spike
+	var s SpikeDetector
 	moment{0, 0, 10, true}.play(&s)
-	s.Unsay()
-	if _, raised := s.Hear(at(time.Minute), true); !raised {
+	s.Retract()
+	if _, raised := s.Record(at(time.Minute), true); !raised {
 		t.Error("the next outcome repeats nothing")
 	}
-	if _, raised := s.Hear(at(time.Minute), true); raised {
+	if _, raised := s.Record(at(time.Minute), true); raised {
 		t.Error("it was told twice")
 	}
 }
 
 func TestASpikeIsIdleWhenNothingOfItCounts(t *testing.T) {
-	var s Spike
-	s.Hear(at(0), true)
+	var s SpikeDetector
+	s.Record(at(0), true)
 	if s.Idle(at(19 * time.Minute)) {
 		t.Error("what has ended lately is forgotten")
 	}
@@ -175,7 +175,7 @@ func (n *naive) hear(at ledger.Micros, failed bool) bool {
 
 func TestASpikeIsWhatTheRuleSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var s Spike
+		var s SpikeDetector
 		var n naive
 		now := at(0)
 		share := rapid.IntRange(0, 100).Draw(t, "share")
@@ -186,7 +186,7 @@ func TestASpikeIsWhatTheRuleSays(t *testing.T) {
 				now += ledger.Micros(rapid.IntRange(0, 90).Draw(t, "rest")) * 60_000_000
 			}
 			failed := rapid.IntRange(0, 99).Draw(t, "failed") < share
-			alarm, raised := s.Hear(now, failed)
+			alarm, raised := s.Record(now, failed)
 			if want := n.hear(now, failed); raised != want {
 				t.Fatalf("outcome %d is told: %v, want %v", i, raised, want)
 			}

@@ -1,4 +1,4 @@
-package watch
+package alerts
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/money"
 )
 
-var place = Place{Terminal: ledger.ID{1}, Name: "Main", Partner: 7, Env: money.Test}
+var place = Terminal{ID: ledger.ID{1}, Name: "Main", Partner: 7, Env: money.Test}
 
 func asset(currency money.Currency, network money.Network) money.Asset {
 	return money.Asset{Currency: currency, Network: network, Env: money.Test}
@@ -32,11 +32,11 @@ func TestAmountsHaveTheDecimalsOfTheirAssetAndMinorUnits(t *testing.T) {
 		{"5", asset("XYZ", ""), "5 minor units of XYZ"},
 		{"1" + strings.Repeat("0", 72), asset("USD", ""), "1" + strings.Repeat("0", 70) + ".00 USD (1" + strings.Repeat("0", 72) + " minor units)"},
 	} {
-		if got := shown(money.MustParse(c.amount), c.asset); got != c.want {
+		if got := formatAmount(money.MustParse(c.amount), c.asset); got != c.want {
 			t.Errorf("%s of %v: %q, want %q", c.amount, c.asset, got, c.want)
 		}
 	}
-	if got := shownSigned(money.Difference(money.FromUint64(1), money.FromUint64(6)), asset("USD", "")); got != "-0.05 USD (-5 minor units)" {
+	if got := formatSigned(money.Difference(money.FromUint64(1), money.FromUint64(6)), asset("USD", "")); got != "-0.05 USD (-5 minor units)" {
 		t.Errorf("below zero: %q", got)
 	}
 	if got := decimal(money.Signed{Abs: money.FromUint64(7)}, 1); got != "0.7" {
@@ -80,11 +80,11 @@ func TestSubjectsAndTextsAreBounded(t *testing.T) {
 
 func TestCutNeverSplitsACharacter(t *testing.T) {
 	for n := 3; n < 20; n++ {
-		if got := cut("жжжжжжжжжж", n); len(got) > n || !utf8.ValidString(got) || !strings.HasSuffix(got, "...") {
+		if got := truncate("жжжжжжжжжж", n); len(got) > n || !utf8.ValidString(got) || !strings.HasSuffix(got, "...") {
 			t.Errorf("%d bytes: %q", n, got)
 		}
 	}
-	if got := cut("abc", 3); got != "abc" {
+	if got := truncate("abc", 3); got != "abc" {
 		t.Errorf("what fits became %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package desk_test
+package alerts_test
 
 import (
 	"crypto/rand"
@@ -15,17 +15,17 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/account"
-	"mizan/actors/desk"
+	alertactor "mizan/actors/alerts"
 	registry "mizan/actors/directory"
 	live "mizan/actors/payment"
 	"mizan/actors/provider/simulator"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
 	"mizan/ledger"
+	"mizan/ledger/alerts"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
-	"mizan/ledger/watch"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -43,23 +43,23 @@ const (
 	breaks   = "4000000000000119"
 )
 
-// posted is what the board was given.
+// posted is a message that the Monitor has posted.
 type posted struct {
 	org, to ledger.ID
 	key     string
-	message watch.Message
+	message alerts.Message
 }
 
-// board keeps what is posted, each key once, over restarts.
-type board struct {
+// recorder implements Notifier. It keeps the posted messages, one per key, over restarts.
+type recorder struct {
 	t      *testing.T
 	mu     sync.Mutex
-	broken error    // guarded by mu: what posting comes to
+	broken error    // guarded by mu: what Post fails with
 	posts  []posted // guarded by mu
 	calls  int      // guarded by mu
 }
 
-func (b *board) Post(org, to ledger.ID, body []byte, key string) error {
+func (b *recorder) Post(org, to ledger.ID, body []byte, key string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls++
@@ -69,7 +69,7 @@ func (b *board) Post(org, to ledger.ID, body []byte, key string) error {
 	if slices.ContainsFunc(b.posts, func(p posted) bool { return p.org == org && p.key == key }) {
 		return nil
 	}
-	m, err := watch.ReadMessage(body)
+	m, err := alerts.ReadMessage(body)
 	if err != nil {
 		b.t.Error(err)
 	}
@@ -77,14 +77,14 @@ func (b *board) Post(org, to ledger.ID, body []byte, key string) error {
 	return nil
 }
 
-func (b *board) breaks(err error) {
+func (b *recorder) breaks(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.broken = err
 }
 
 // of are the messages of one kind, in order.
-func (b *board) of(kind watch.Kind) (found []posted) {
+func (b *recorder) of(kind alerts.Kind) (found []posted) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range b.posts {
@@ -95,25 +95,25 @@ func (b *board) of(kind watch.Kind) (found []posted) {
 	return found
 }
 
-// house is a desk over real payments, which can be closed and opened again.
-type house struct {
+// fixture is a Monitor over real payments. It can be stopped and started again.
+type fixture struct {
 	t         *testing.T
 	dir       string
 	clock     *clock.Manual
 	keyring   *secret.Keyring
-	board     *board
+	recorder  *recorder
 	reaches   func(*directory.Notification) bool
 	journal   *posting.Journal
 	simulator *simulator.Simulator
 	runtime   *actors.Runtime
 	directory *registry.Service
-	desk      *desk.Desk
+	monitor   *alertactor.Monitor
 	payments  *live.Service
 }
 
-func open(t *testing.T) *house {
+func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir(), clock: clock.NewManual(start), board: &board{t: t}}
+	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(start), recorder: &recorder{t: t}}
 	h.reaches = func(*directory.Notification) bool { return true }
 	h.keyring = must(secret.CreateKeyring(filepath.Join(h.dir, "keyring"), rand.Reader))
 	h.start()
@@ -121,7 +121,7 @@ func open(t *testing.T) *house {
 	return h
 }
 
-func (h *house) start() {
+func (h *fixture) start() {
 	h.t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	h.journal = must(posting.Open(posting.Options{Store: store.Options{Dir: h.dir, Log: quiet}, Clock: h.clock, Log: quiet}))
@@ -130,22 +130,22 @@ func (h *house) start() {
 	}))
 	h.runtime = actors.New(actors.Options{Clock: h.clock, Journal: h.journal, Log: quiet, Sealer: h.keyring})
 	h.directory = must(registry.Start(h.runtime, h.keyring))
-	h.desk = must(desk.New(desk.Options{
-		Runtime: h.runtime, Directory: h.directory, Board: h.board, Read: live.Decode,
-		Reaches: func(n *directory.Notification) bool { return h.reaches(n) },
+	h.monitor = must(alertactor.New(alertactor.Options{
+		Runtime: h.runtime, Directory: h.directory, Notifier: h.recorder, Decode: live.Decode,
+		CanReach: func(n *directory.Notification) bool { return h.reaches(n) },
 	}))
 	accounts := account.New(h.runtime)
 	h.payments = live.New(live.Options{
 		Runtime: h.runtime, Directory: h.directory, Admission: accounts, Sealer: h.keyring,
 		Providers:  map[string]actors.Provider{h.simulator.Name(): h.simulator},
-		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute, Observe: h.desk.Observe,
+		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute, Observe: h.monitor.Observe,
 	})
 	accounts.Recall(h.payments.Attempts)
 	h.runtime.Start(live.Resumes)
 	h.runtime.Quiesce()
 }
 
-func (h *house) stop() {
+func (h *fixture) stop() {
 	h.runtime.Stop()
 	for _, err := range []error{h.journal.Close(), h.simulator.Close()} {
 		if err != nil {
@@ -154,8 +154,8 @@ func (h *house) stop() {
 	}
 }
 
-// restart begins a new life after the house was closed for a while.
-func (h *house) restart(closed time.Duration) {
+// restart begins a new life after the fixture was closed for a while.
+func (h *fixture) restart(closed time.Duration) {
 	h.t.Helper()
 	h.stop()
 	if err := h.clock.Set(h.clock.Now().Add(closed)); err != nil {
@@ -172,22 +172,22 @@ func must[T any](value T, err error) T {
 }
 
 // advance moves the clock to an instant.
-func (h *house) advance(to time.Time) {
+func (h *fixture) advance(to time.Time) {
 	h.t.Helper()
 	if err := h.runtime.Advance(to); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *house) in(d time.Duration) { h.advance(h.clock.Now().Add(d)) }
+func (h *fixture) in(d time.Duration) { h.advance(h.clock.Now().Add(d)) }
 
-func (h *house) partner(name string) *directory.Partner {
+func (h *fixture) partner(name string) *directory.Partner {
 	h.t.Helper()
 	org := must(h.directory.CreateOrganization(h.t.Context(), directory.OrganizationDraft{Name: name}))
 	return h.partnerOf(org.ID, name)
 }
 
-func (h *house) partnerOf(org ledger.ID, name string) *directory.Partner {
+func (h *fixture) partnerOf(org ledger.ID, name string) *directory.Partner {
 	h.t.Helper()
 	return must(h.directory.CreatePartner(h.t.Context(), org, directory.PartnerDraft{Name: name, Login: name}, []byte("correct horse battery")))
 }
@@ -195,7 +195,7 @@ func (h *house) partnerOf(org ledger.ID, name string) *directory.Partner {
 const contacts = `{"tg_ids_to_notify":[-100123]}`
 
 // terminal is one for payments in one currency; empty: all.
-func (h *house) terminal(p *directory.Partner, name, currency, merchantParams string) *directory.Terminal {
+func (h *fixture) terminal(p *directory.Partner, name, currency, merchantParams string) *directory.Terminal {
 	h.t.Helper()
 	params := `{}`
 	if currency != "" {
@@ -207,14 +207,14 @@ func (h *house) terminal(p *directory.Partner, name, currency, merchantParams st
 	}))
 }
 
-func (h *house) notifier(p *directory.Partner) *directory.Terminal {
+func (h *fixture) notifier(p *directory.Partner) *directory.Terminal {
 	h.t.Helper()
 	return must(h.directory.CreateTerminal(h.t.Context(), p.Org, directory.TerminalDraft{
 		Partner: p.Number, Name: "notices", Type: directory.MerchantTerminal, MerchantParams: []byte(contacts),
 	}))
 }
 
-func (h *house) pay(p *directory.Partner, card, currency string, amount uint64) *payment.Record {
+func (h *fixture) pay(p *directory.Partner, card, currency string, amount uint64) *payment.Record {
 	h.t.Helper()
 	result, err := h.payments.Create(live.Create{
 		Org: p.Org, Partner: p,
@@ -231,7 +231,7 @@ func (h *house) pay(p *directory.Partner, card, currency string, amount uint64) 
 	return result.Record
 }
 
-func (h *house) refund(r *payment.Record, p *directory.Partner, amount uint64) {
+func (h *fixture) refund(r *payment.Record, p *directory.Partner, amount uint64) {
 	h.t.Helper()
 	part := money.FromUint64(amount)
 	c := live.Amount{Command: live.Command{Org: p.Org, Partner: p.Number, ID: r.ID}, Amount: &part}
@@ -241,9 +241,9 @@ func (h *house) refund(r *payment.Record, p *directory.Partner, amount uint64) {
 }
 
 // days are the days that a terminal's operators were told of, in order.
-func (h *house) days(of *directory.Terminal) string {
+func (h *fixture) days(of *directory.Terminal) string {
 	var days []string
-	for _, p := range h.board.of(watch.Daily) {
+	for _, p := range h.recorder.of(alerts.Daily) {
 		if p.to == of.ID {
 			day, _, _ := strings.Cut(p.message.Subject, " ")
 			days = append(days, day)
@@ -252,4 +252,4 @@ func (h *house) days(of *directory.Terminal) string {
 	return strings.Join(days, " ")
 }
 
-var errBroken = errors.New("the board is broken")
+var errBroken = errors.New("the recorder is broken")

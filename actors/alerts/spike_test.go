@@ -1,16 +1,16 @@
-package desk_test
+package alerts_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
+	"mizan/ledger/alerts"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
-	"mizan/ledger/watch"
 )
 
-func (h *house) payMany(n int, p *directory.Partner, card, currency string) {
+func (h *fixture) payMany(n int, p *directory.Partner, card, currency string) {
 	h.t.Helper()
 	for range n {
 		h.pay(p, card, currency, 100)
@@ -26,11 +26,11 @@ func TestASpikeOfFailuresIsToldOnce(t *testing.T) {
 	h.payMany(20, p, declined, "EUR") // nobody runs it
 	h.payMany(3, p, declined, "USD")
 	h.payMany(1, p, breaks, "USD")
-	if got := h.board.of(watch.Failures); len(got) != 0 {
+	if got := h.recorder.of(alerts.Failures); len(got) != 0 {
 		t.Fatalf("told of nine outcomes: %+v", got)
 	}
 	h.payMany(1, p, declined, "USD")
-	got := h.board.of(watch.Failures)
+	got := h.recorder.of(alerts.Failures)
 	if len(got) != 1 {
 		t.Fatalf("told %d times", len(got))
 	}
@@ -40,12 +40,12 @@ func TestASpikeOfFailuresIsToldOnce(t *testing.T) {
 		t.Errorf("told was %+v", got[0])
 	}
 	h.payMany(15, p, declined, "USD")
-	if n := len(h.board.of(watch.Failures)); n != 1 {
+	if n := len(h.recorder.of(alerts.Failures)); n != 1 {
 		t.Errorf("told %d times", n)
 	}
 	h.in(25 * time.Minute)
 	h.payMany(10, p, declined, "USD")
-	if n := len(h.board.of(watch.Failures)); n != 2 {
+	if n := len(h.recorder.of(alerts.Failures)); n != 2 {
 		t.Errorf("after it was calm told %d times in all", n)
 	}
 }
@@ -56,7 +56,7 @@ func TestWhatNoTerminalTookCountsForTheNotificationTerminal(t *testing.T) {
 	h.terminal(p, "T", "USD", contacts)
 	notices := h.notifier(p)
 	h.payMany(10, p, good, "EUR")
-	got := h.board.of(watch.Failures)
+	got := h.recorder.of(alerts.Failures)
 	if len(got) != 1 || got[0].to != notices.ID {
 		t.Errorf("told was %+v", got)
 	}
@@ -66,11 +66,11 @@ func TestASpikeThatCannotBePostedIsToldWithTheNextOutcome(t *testing.T) {
 	h := open(t)
 	p := h.partner("shop")
 	h.terminal(p, "T", "USD", contacts)
-	h.board.breaks(errBroken)
+	h.recorder.breaks(errBroken)
 	h.payMany(11, p, declined, "USD")
-	h.board.breaks(nil)
+	h.recorder.breaks(nil)
 	h.payMany(3, p, declined, "USD")
-	if got := h.board.of(watch.Failures); len(got) != 1 || !strings.HasPrefix(got[0].message.Subject, "12 of 12 ") {
+	if got := h.recorder.of(alerts.Failures); len(got) != 1 || !strings.HasPrefix(got[0].message.Subject, "12 of 12 ") {
 		t.Errorf("told was %+v", got)
 	}
 }
@@ -81,8 +81,8 @@ func TestOperatorsWhoCannotBeToldAreNot(t *testing.T) {
 	h.terminal(p, "T", "USD", contacts)
 	h.reaches = func(*directory.Notification) bool { return false }
 	h.payMany(10, p, declined, "USD")
-	if h.board.calls != 0 {
-		t.Errorf("%d posts", h.board.calls)
+	if h.recorder.calls != 0 {
+		t.Errorf("%d posts", h.recorder.calls)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestAnOutcomeThatNobodyIsToldOfCostsNoMemory(t *testing.T) {
 	p := h.partner("shop")
 	h.terminal(p, "T", "USD", `{}`)
 	r := h.pay(p, good, "USD", 100)
-	if n := testing.AllocsPerRun(100, func() { h.desk.Observe(p.Org, payment.Charging, r) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { h.monitor.Observe(p.Org, payment.Charging, r) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

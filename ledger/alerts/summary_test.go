@@ -1,4 +1,4 @@
-package watch
+package alerts
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ var today = ledger.DateOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
 
 func (s *Summary) addMany(n int, kind, status string, a money.Asset, amount, fee, refunded uint64) {
 	for range n {
-		s.Add(&Part{
+		s.Add(&SummaryItem{
 			Type: kind, Status: status, Asset: a, Amount: money.FromUint64(amount), Fee: money.FromUint64(fee), Refunded: money.FromUint64(refunded),
 			Failed: status == "rejected" || status == "failed",
 		})
@@ -74,7 +74,7 @@ func TestASumThatLeavesTheRangeIsNotShownAsANumber(t *testing.T) {
 	most := money.MustParse("115792089237316195423570985008687907853269984665640564039457584007913129639935")
 	var s Summary
 	for range 2 {
-		s.Add(&Part{Type: "payment", Status: "charged", Asset: asset("USD", ""), Amount: most, Fee: most, Refunded: most})
+		s.Add(&SummaryItem{Type: "payment", Status: "charged", Asset: asset("USD", ""), Amount: most, Fee: most, Refunded: most})
 	}
 	want := "payment, charged: 2, more USD than can be shown, fees more USD than can be shown, refunded more USD than can be shown\n"
 	if m := s.Message(place, today, 0); !strings.HasSuffix(m.Text, want) {

@@ -1,4 +1,4 @@
-package desk_test
+package alerts_test
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"mizan/ledger/alerts"
 	"mizan/ledger/directory"
-	"mizan/ledger/watch"
 )
 
 func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
@@ -26,14 +26,14 @@ func TestADayIsSummedUpAtTheFirstInstantOfTheNext(t *testing.T) {
 	h.pay(p, breaks, "USD", 1)
 	h.pay(p, good, "EUR", 5)
 	h.advance(day(20).Add(-time.Microsecond))
-	if got := h.board.of(watch.Daily); len(got) != 0 {
+	if got := h.recorder.of(alerts.Daily); len(got) != 0 {
 		t.Fatalf("told before the day was over: %+v", got)
 	}
 	h.advance(day(20))
 	h.pay(p, good, "USD", 100) // of the next day
-	want := map[string]watch.Message{
+	want := map[string]alerts.Message{
 		"Dollars": {
-			Kind: watch.Daily, Subject: `2026-11-19 at "Dollars": 4 transactions, 2 rejected or failed`,
+			Kind: alerts.Daily, Subject: `2026-11-19 at "Dollars": 4 transactions, 2 rejected or failed`,
 			Text: fmt.Sprintf(`What was started on 2026-11-19 (UTC), as it stood at 2026-11-20 00:00:00 UTC.
 Where: terminal "Dollars" (%s), partner 1, prod
 
@@ -44,7 +44,7 @@ payment, rejected: 1, 7.77 USD (777 minor units)
 `, dollars.ID),
 		},
 		"Tethers": {
-			Kind: watch.Daily, Subject: `2026-11-19 at "Tethers": no transactions`,
+			Kind: alerts.Daily, Subject: `2026-11-19 at "Tethers": no transactions`,
 			Text: fmt.Sprintf(`What was started on 2026-11-19 (UTC), as it stood at 2026-11-20 00:00:00 UTC.
 Where: terminal "Tethers" (%s), partner 1, prod
 
@@ -52,7 +52,7 @@ There was nothing.
 `, tethers.ID),
 		},
 	}
-	got := h.board.of(watch.Daily)
+	got := h.recorder.of(alerts.Daily)
 	if len(got) != len(want) {
 		t.Fatalf("told was %+v", got)
 	}
@@ -76,7 +76,7 @@ func TestAnAdvanceOverThreeMidnightsSumsUpThreeDays(t *testing.T) {
 	if a, b := h.days(first), h.days(second); a != want || b != want {
 		t.Errorf("told were %q and %q", a, b)
 	}
-	for _, told := range h.board.of(watch.Daily) {
+	for _, told := range h.recorder.of(alerts.Daily) {
 		has := strings.Contains(told.message.Subject, "1 transaction,")
 		if wanted := told.to == first.ID && strings.Contains(told.key, "2026-11-19"); has != wanted || told.org != map[bool]*directory.Partner{true: p, false: q}[told.to == first.ID].Org {
 			t.Errorf("%s: %s", told.key, told.message.Subject)
@@ -89,9 +89,9 @@ func TestARestartTellsNoDayTwiceAndLeavesNoneOut(t *testing.T) {
 	p := h.partner("shop")
 	terminal := h.terminal(p, "T", "USD", contacts)
 	h.advance(day(20).Add(time.Hour))
-	calls := h.board.calls
+	calls := h.recorder.calls
 	h.restart(0)
-	if h.board.calls != calls {
+	if h.recorder.calls != calls {
 		t.Error("a day was summed up again")
 	}
 	h.restart(72 * time.Hour)
@@ -121,11 +121,11 @@ func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 	h := open(t)
 	p := h.partner("shop")
 	first, second := h.terminal(p, "A", "USD", contacts), h.terminal(p, "B", "EUR", contacts)
-	h.board.breaks(errBroken)
+	h.recorder.breaks(errBroken)
 	if err := h.runtime.Advance(day(20)); !errors.Is(err, errBroken) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
-	h.board.breaks(nil)
+	h.recorder.breaks(nil)
 	for by := time.Now().Add(patience); h.days(second) == ""; { // a failed poll rests in real time
 		if time.Now().After(by) {
 			t.Fatal("it is not posted any more")
@@ -153,8 +153,8 @@ func TestOperatorsAreNotToldOfDaysBeforeThereWereAny(t *testing.T) {
 	terminal := h.terminal(p, "T", "USD", `{}`)
 	h.pay(p, good, "USD", 100)
 	h.in(72 * time.Hour)
-	if h.board.calls != 0 {
-		t.Errorf("%d posts", h.board.calls)
+	if h.recorder.calls != 0 {
+		t.Errorf("%d posts", h.recorder.calls)
 	}
 	must(h.directory.PatchTerminal(t.Context(), p.Org, terminal.ID, directory.TerminalPatch{MerchantParams: ptr([]byte(contacts))}))
 	h.restart(0)
@@ -180,12 +180,12 @@ func TestATerminalIsNotToldOfDaysBeforeItWasMade(t *testing.T) {
 	h := open(t)
 	p := h.partner("shop")
 	first := h.terminal(p, "A", "USD", contacts)
-	h.board.breaks(errBroken)
+	h.recorder.breaks(errBroken)
 	if err := h.runtime.Advance(day(20)); !errors.Is(err, errBroken) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
 	second := h.terminal(p, "B", "EUR", contacts)
-	h.board.breaks(nil)
+	h.recorder.breaks(nil)
 	h.restart(0)
 	if a, b := h.days(first), h.days(second); a != "2026-11-19" || b != "" {
 		t.Errorf("told were %q and %q", a, b)
@@ -225,7 +225,7 @@ func TestWhatNoTerminalTookIsSummedUpForTheNotificationTerminal(t *testing.T) {
 	terminal, notices := h.terminal(p, "T", "USD", contacts), h.notifier(p)
 	h.pay(p, good, "EUR", 100)
 	h.in(24 * time.Hour)
-	for _, told := range h.board.of(watch.Daily) {
+	for _, told := range h.recorder.of(alerts.Daily) {
 		want := map[bool]string{true: "no transactions", false: `2026-11-19 at "notices": 1 transaction, 1 rejected`}[told.to == terminal.ID]
 		if !strings.Contains(told.message.Subject, want) {
 			t.Errorf("%s", told.message.Subject)

@@ -1,29 +1,30 @@
-package desk
+package alerts
 
 import (
 	"fmt"
 	"slices"
 
 	"mizan/ledger"
+	"mizan/ledger/alerts"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
-	"mizan/ledger/watch"
 	"mizan/posting"
 )
 
-// checkEvery is how many rows are read between two looks at whether to stop.
+// checkEvery is the number of rows between two checks for cancellation.
 const checkEvery = 256
 
-// tally adds what was started at a partner's terminals on a day to their sums.
-func (d *Desk) tally(org ledger.ID, partner int64, terminals []*directory.Terminal, day ledger.Date, sums map[ledger.ID]*watch.Summary) error {
+// addPartnerDay adds the transactions started at a partner's terminals on a day to their
+// summaries.
+func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*directory.Terminal, day ledger.Date, sums map[ledger.ID]*alerts.Summary) error {
 	var envs []money.Env
 	for _, t := range terminals {
 		if sums[t.ID] != nil && !slices.Contains(envs, t.Env) {
 			envs = append(envs, t.Env)
 		}
 	}
-	view := d.rt.Journal.View()
+	view := m.rt.Journal.View()
 	defer view.Close()
 	for _, env := range envs {
 		list := posting.List{Partner: partner, Env: uint8(env)}
@@ -32,13 +33,13 @@ func (d *Desk) tally(org ledger.ID, partner int64, terminals []*directory.Termin
 		// A creation's row is booked a little later than its record was started.
 		walk := posting.Walk{From: from, Before: to + posting.MaxEvents}
 		err := view.List(org, list, walk, func(row posting.Listed) (bool, error) {
-			if read++; read%checkEvery == 0 && d.rt.Context().Err() != nil {
-				return false, d.rt.Context().Err()
+			if read++; read%checkEvery == 0 && m.rt.Context().Err() != nil {
+				return false, m.rt.Context().Err()
 			}
 			if !row.First {
 				return true, nil
 			}
-			return true, d.count(view, org, row.ID, from, to, sums)
+			return true, m.addTransaction(view, org, row.ID, from, to, sums)
 		})
 		if err != nil {
 			return err
@@ -47,38 +48,38 @@ func (d *Desk) tally(org ledger.ID, partner int64, terminals []*directory.Termin
 	return nil
 }
 
-// count adds one transaction, if it was started between the bounds.
-func (d *Desk) count(view *posting.View, org, id ledger.ID, from, to ledger.Micros, sums map[ledger.ID]*watch.Summary) error {
+// addTransaction adds one transaction if it was started in [from, to).
+func (m *Monitor) addTransaction(view *posting.View, org, id ledger.ID, from, to ledger.Micros, sums map[ledger.ID]*alerts.Summary) error {
 	stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Transaction, ID: id})
 	if err != nil || !found || stored.Stamp.Started < from || stored.Stamp.Started >= to {
 		return err
 	}
-	r, err := d.read(stored.Payload)
+	r, err := m.decode(stored.Payload)
 	if err != nil {
 		return fmt.Errorf("transaction %v: %w", id, err)
 	}
 	at := r.Terminal
 	if at == (ledger.ID{}) {
-		t, operated := d.directory.Operated(org, r.Partner, r.Asset.Env, at)
+		t, operated := m.directory.Operated(org, r.Partner, r.Asset.Env, at)
 		if !operated {
 			return nil
 		}
 		at = t.ID
 	}
 	if sum := sums[at]; sum != nil {
-		sum.Add(partOf(r))
+		sum.Add(summaryItem(r))
 	}
 	return nil
 }
 
-// partOf is a transaction's part of a summary.
-func partOf(r *payment.Record) *watch.Part {
-	p := &watch.Part{
+// summaryItem is what a transaction adds to a summary.
+func summaryItem(r *payment.Record) *alerts.SummaryItem {
+	p := &alerts.SummaryItem{
 		Type: r.Type.String(), Status: string(r.Status), Asset: r.Asset, Amount: r.Settled(), Refunded: r.Refunded,
 		Failed: r.Status == payment.Rejected || r.Status == payment.Failed,
 	}
 	if r.ReversalOf != (ledger.ID{}) {
-		p.Type = watch.Returned
+		p.Type = alerts.Returned
 	}
 	if r.Status.Moved() {
 		p.Fee = r.Fee

@@ -1,0 +1,154 @@
+package alerts
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"mizan/ledger"
+	"mizan/ledger/alerts"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// MaxDays is how many missed days are summarized after a downtime.
+const MaxDays = 7
+
+// nextSummaryAt is the end of the next day to summarize; the past, if no day is stored yet.
+func (m *Monitor) nextSummaryAt() (time.Time, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.dayStored {
+		return m.nextDay.Time(), true
+	}
+	return (m.nextDay + 1).Time(), true
+}
+
+// summarizeDays summarizes all days that are over. Without recipients it only stores them as
+// done, so that a later recipient gets no summaries of days before.
+func (m *Monitor) summarizeDays(now time.Time) error {
+	m.mu.Lock()
+	day, today := m.nextDay, ledger.DateOf(now)
+	m.mu.Unlock()
+	anybody, err := m.hasRecipients()
+	if err != nil {
+		return err
+	}
+	switch {
+	case !anybody:
+		day = today
+	case today-day > MaxDays:
+		m.rt.Log.Warn("missed days are too old and are not summarized", "from", day.String(), "before", (today - MaxDays).String())
+		day = today - MaxDays
+	}
+	if err := m.storeLastDay(day - 1); err != nil { // invariant 4
+		return err
+	}
+	for m.setSummarized(day - 1); day < today; day++ {
+		err := m.directory.AllOperated(func(org ledger.ID, terminals []*directory.Terminal) error {
+			return m.summarizeOrganization(org, terminals, day, ledger.MicrosOf(now))
+		})
+		if err == nil {
+			err = m.storeLastDay(day)
+		}
+		if err != nil {
+			return fmt.Errorf("summaries of %s: %w", day, err)
+		}
+		m.setSummarized(day)
+	}
+	return nil
+}
+
+func (m *Monitor) setSummarized(day ledger.Date) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.nextDay, m.dayStored = day+1, true
+}
+
+// hasRecipients tells whether any terminal has operators who can be reached.
+func (m *Monitor) hasRecipients() (found bool, err error) {
+	err = m.directory.AllOperated(func(_ ledger.ID, terminals []*directory.Terminal) error {
+		for _, t := range terminals {
+			found = found || m.canReach(&t.Notification)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// summarizeOrganization posts the summaries of a day for an organization's terminals.
+func (m *Monitor) summarizeOrganization(org ledger.ID, terminals []*directory.Terminal, day ledger.Date, at ledger.Micros) error {
+	for len(terminals) > 0 {
+		n := 1
+		for n < len(terminals) && terminals[n].Partner == terminals[0].Partner {
+			n++
+		}
+		if err := m.summarizePartner(org, terminals[:n], day, at); err != nil {
+			return err
+		}
+		terminals = terminals[n:]
+	}
+	return nil
+}
+
+// summarizePartner posts those of one partner's terminals, as far as they existed on the day.
+func (m *Monitor) summarizePartner(org ledger.ID, terminals []*directory.Terminal, day ledger.Date, at ledger.Micros) error {
+	sums := make(map[ledger.ID]*alerts.Summary)
+	for _, t := range terminals {
+		if m.canReach(&t.Notification) && t.Created < ledger.MicrosOf((day+1).Time()) {
+			sums[t.ID] = new(alerts.Summary)
+		}
+	}
+	if len(sums) == 0 {
+		return nil
+	}
+	partner := terminals[0].Partner
+	if err := m.addPartnerDay(org, partner, terminals, day, sums); err != nil {
+		return err
+	}
+	for _, t := range terminals {
+		sum := sums[t.ID]
+		if sum == nil || sum.Empty() && !m.isOperational(org, t) {
+			continue
+		}
+		body := sum.Message(terminalOf(t), day, at).Append(nil)
+		if err := m.notifier.Post(org, t.ID, body, fmt.Sprintf("summary/%s/%s", t.ID, day)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isOperational tells whether transactions can be started at a terminal. A summary without
+// transactions is sent for such terminals only.
+func (m *Monitor) isOperational(org ledger.ID, t *directory.Terminal) bool {
+	o, known := m.directory.Organization(org)
+	p, found := m.directory.Partner(org, t.Partner)
+	return known && found && o.Active() && p.Active && t.Active && t.Type != directory.MerchantTerminal
+}
+
+// lastDayKey is the key of the platform organization's row with the last summarized day: its
+// number as four bytes, big-endian.
+var lastDayKey = []byte("summaries")
+
+// loadLastDay reads the last summarized day.
+func (m *Monitor) loadLastDay() (day ledger.Date, found bool, err error) {
+	view := m.rt.Journal.View()
+	defer view.Close()
+	row, found, err := view.ShelfRow(ledger.ID{}, lastDayKey)
+	if err != nil || !found {
+		return 0, false, err
+	}
+	if len(row) != 4 {
+		return 0, false, fmt.Errorf("the row of the last summarized day has %d bytes", len(row))
+	}
+	return ledger.Date(binary.BigEndian.Uint32(row)), true, nil
+}
+
+// storeLastDay makes the last summarized day durable.
+func (m *Monitor) storeLastDay(day ledger.Date) error {
+	value := binary.BigEndian.AppendUint32(nil, uint32(day))
+	done := make(chan posting.Receipt, 1)
+	m.rt.Journal.Submit(&posting.Change{Shelf: []posting.Shelf{{Key: lastDayKey, Value: value}}}, func(r posting.Receipt) { done <- r })
+	return (<-done).Err
+}

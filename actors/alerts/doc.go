@@ -1,0 +1,29 @@
+// Package alerts notifies the operators of terminals: of spikes of failed transactions, and
+// of each day's totals. Alerts about a single transaction are decided by actors/payment, in
+// the Change of that transaction.
+//
+// Invariants:
+//  1. An alert is handed to the Notifier with a key. The Notifier makes it durable and sends
+//     it once per key, so a summary that is computed twice is sent once.
+//  2. A UTC day is summarized at the first instant of the next day, by the clock. The day is
+//     stored once all of its summaries are posted, so a restart goes on with the day after
+//     the stored one and skips none. Of more than MaxDays missed days only the last MaxDays
+//     are summarized.
+//  3. The first start stores the day before, and so does a day without recipients: operators
+//     get no summary of a day before the installation, the terminal or the recipient existed.
+//  4. A Change is made durable before a day is read, so everything booked on that day is
+//     durable too.
+//  5. A summary covers the transactions started on the day, in their state when it is read,
+//     like GET /transactions/aggregate. Transactions without a terminal count for the
+//     partner's terminal of type merchant.
+//  6. The summaries of one partner are in memory at a time. They are computed on the
+//     runtime's pool, for partners with recipients only, and a stop cancels them.
+//  7. Failures are counted in memory, for at most MaxWatched terminals; a restart begins
+//     again. Terminals without recipients cost neither memory nor time.
+//
+// Callers: cmd/mizan; actors/payment and the runtime's clock through Observe and Poll.
+//
+// Rejected: an actor per terminal. Each outcome would cost a message where an addition under
+// a lock is enough. Also rejected: daily totals that are updated with each payment. They
+// would have to be durable with each payment.
+package alerts

@@ -1,0 +1,160 @@
+package alerts
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/alerts"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// MaxWatched is the number of terminals whose failures are counted at a time. Each takes
+// 100 bytes and 16 per outcome, at most 14 KB. Beyond it, idle terminals are evicted.
+const MaxWatched = 16_384
+
+// Directory finds terminals and their operators; actors/directory implements it.
+type Directory interface {
+	Organization(org ledger.ID) (*directory.Organization, bool)
+	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
+	// Operated is the terminal whose operators are notified of a transaction at the given
+	// terminal, or of one without a terminal (the zero ID); false if there is none.
+	Operated(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (*directory.Terminal, bool)
+	// AllOperated calls fn once per organization with the terminals whose operators want
+	// alerts, grouped by partner.
+	AllOperated(fn func(org ledger.ID, terminals []*directory.Terminal) error) error
+}
+
+// Notifier sends alerts that belong to no event of a record; actors/notifier implements it.
+type Notifier interface {
+	// Post makes a message to a terminal's operators durable and queues it. If the
+	// organization has used the key before, Post does nothing and returns nil.
+	Post(org, to ledger.ID, body []byte, key string) error
+}
+
+// Options of a Monitor.
+type Options struct {
+	Runtime   *actors.Runtime
+	Directory Directory
+	Notifier  Notifier
+	Decode    func(payload []byte) (*payment.Record, error) // decodes a stored transaction
+	CanReach  func(n *directory.Notification) bool          // whether any of the recipients can be reached
+}
+
+// Monitor watches terminals for spikes of failures and summarizes their days.
+type Monitor struct {
+	rt        *actors.Runtime
+	directory Directory
+	notifier  Notifier
+	decode    func([]byte) (*payment.Record, error)
+	canReach  func(*directory.Notification) bool
+
+	mu        sync.Mutex
+	detectors map[actors.RecordKey]*alerts.SpikeDetector // guarded by mu, by terminal
+	evictedAt ledger.Micros                              // guarded by mu: the last eviction
+	nextDay   ledger.Date                                // guarded by mu: the next day to summarize
+	dayStored bool                                       // guarded by mu: the store holds the day before nextDay
+}
+
+// New makes a Monitor and registers its daily summaries with the runtime, which is started
+// afterwards. Without a stored day, today is the first to be summarized. The error is the
+// store's.
+func New(o Options) (*Monitor, error) {
+	m := &Monitor{
+		rt: o.Runtime, directory: o.Directory, notifier: o.Notifier, decode: o.Decode, canReach: o.CanReach,
+		detectors: make(map[actors.RecordKey]*alerts.SpikeDetector),
+	}
+	last, found, err := m.loadLastDay()
+	if err != nil {
+		return nil, err
+	}
+	today := ledger.DateOf(o.Runtime.Clock.Now())
+	if m.nextDay, m.dayStored = today, found; found {
+		m.nextDay = min(last+1, today)
+	}
+	o.Runtime.Poll(actors.Poll{Next: m.nextSummaryAt, Run: m.summarizeDays})
+	return m, nil
+}
+
+// Observe takes a durable change of a transaction's status. It implements
+// payment.Options.Observe and does not block.
+func (m *Monitor) Observe(org ledger.ID, from payment.Status, r *payment.Record) {
+	failed, concluded := r.Concludes(from)
+	if !concluded {
+		return
+	}
+	t, operated := m.directory.Operated(org, r.Partner, r.Asset.Env, r.Terminal)
+	if !operated || !m.canReach(&t.Notification) {
+		return
+	}
+	key, at := actors.RecordKey{Org: org, ID: t.ID}, ledger.MicrosOf(m.rt.Clock.Now())
+	if alarm, raised := m.record(key, at, failed); raised {
+		m.postSpike(key, alarm, t)
+	}
+}
+
+// record counts an outcome of a terminal.
+func (m *Monitor) record(key actors.RecordKey, at ledger.Micros, failed bool) (alerts.Alarm, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	detector := m.detectors[key]
+	if detector == nil {
+		if len(m.detectors) >= MaxWatched && !m.evictIdle(at) {
+			return alerts.Alarm{}, false
+		}
+		detector = new(alerts.SpikeDetector)
+		m.detectors[key] = detector
+	}
+	return detector.Record(at, failed)
+}
+
+// evictIdle removes the detectors of idle terminals, and tells whether there is room for
+// another one. It visits all of them, so it runs at most once a minute.
+func (m *Monitor) evictIdle(at ledger.Micros) bool {
+	if at < m.evictedAt+ledger.Micros(time.Minute/time.Microsecond) {
+		return false
+	}
+	m.evictedAt = at
+	for key, detector := range m.detectors {
+		if detector.Idle(at) {
+			delete(m.detectors, key)
+		}
+	}
+	if len(m.detectors) < MaxWatched {
+		return true
+	}
+	m.rt.Log.Warn("too many terminals: spikes of failures are not detected at all of them", "max", MaxWatched)
+	return false
+}
+
+// postSpike posts an alarm. If that fails, the next outcome raises it again.
+func (m *Monitor) postSpike(key actors.RecordKey, alarm alerts.Alarm, t *directory.Terminal) {
+	once := fmt.Sprintf("spike/%s/%s", t.ID, alarm.At.Time().Truncate(alerts.SpikeWindow).Format(time.RFC3339))
+	body := alarm.Message(terminalOf(t)).Append(nil)
+	err := m.rt.Go(func() {
+		if err := m.notifier.Post(key.Org, t.ID, body, once); err != nil {
+			m.postFailed(key, err)
+		}
+	})
+	if err != nil {
+		m.postFailed(key, err)
+	}
+}
+
+func (m *Monitor) postFailed(key actors.RecordKey, err error) {
+	m.rt.Log.Error("alert about a spike of failures was not posted", "terminal", key.ID.String(), "error", err)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if detector := m.detectors[key]; detector != nil {
+		detector.Retract()
+	}
+}
+
+// terminalOf describes a terminal in alerts.
+func terminalOf(t *directory.Terminal) alerts.Terminal {
+	return alerts.Terminal{ID: t.ID, Name: t.Name, Partner: t.Partner, Env: t.Env}
+}

@@ -1,0 +1,28 @@
+// Package alerts decides what the operators of a terminal are notified of, and writes the
+// messages: large transactions, negative revenue, spikes of failures, daily summaries
+// (specification, "Events").
+//
+// Invariants:
+//  1. A message is plain English without data of a payer: no card, name or address, no
+//     description and no key that a merchant has chosen.
+//  2. An amount is shown in the decimals of its asset and in minor units; in minor units
+//     only if the asset's scale is not known.
+//  3. Amounts of different assets are never added. A sum that overflows is shown as such.
+//  4. A message is rendered when it is decided and stored as it is sent, so a retry hours
+//     later sends the same text.
+//  5. A message has at most MaxText and MaxSubject bytes. Its last line counts the lines
+//     that did not fit.
+//  6. There is a spike while the last SpikeWindow has at least SpikeMinOutcomes outcomes of
+//     which at least half are failures. A spike alerts when it begins, if there was none for
+//     SpikeCalm, and again every SpikeRepeat while it lasts.
+//  7. A SpikeDetector is bounded: 16 bytes for each of 256 outcomes, and beyond those for
+//     each second, which may lengthen the window by a second.
+//
+// Callers: actors/payment (single transactions), actors/alerts (spikes, summaries),
+// actors/notifier/operators (sends messages).
+//
+// Rejected: storing numbers and rendering them when a message is sent. A release between
+// two attempts would change the text, and the transaction may have changed. Also rejected:
+// counting in slots of ten seconds. Most terminals have few outcomes, so each one matters,
+// and such a window is inexact by up to a slot.
+package alerts

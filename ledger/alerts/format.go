@@ -1,0 +1,68 @@
+package alerts
+
+import (
+	"fmt"
+	"strings"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Terminal describes a terminal to its operators.
+type Terminal struct {
+	ID      ledger.ID
+	Name    string
+	Partner int64
+	Env     money.Env
+}
+
+// maxName is the length in bytes at which a terminal's name is truncated.
+const maxName = 80
+
+// String names the terminal, its ID, partner and environment.
+func (p *Terminal) String() string {
+	return fmt.Sprintf("terminal %s (%s), partner %d, %s", p.name(), p.ID, p.Partner, p.Env)
+}
+
+// name is the quoted name, for subjects.
+func (p *Terminal) name() string { return fmt.Sprintf("%q", truncate(p.Name, maxName)) }
+
+// assetName is an asset without its environment: "USD", "USDT on tron".
+func assetName(a money.Asset) string {
+	if a.Network == "" {
+		return string(a.Currency)
+	}
+	return string(a.Currency) + " on " + string(a.Network)
+}
+
+// formatAmount formats an amount in the decimals of its asset and in minor units.
+func formatAmount(amount money.Amount, of money.Asset) string {
+	return formatSigned(money.Signed{Abs: amount}, of)
+}
+
+func formatSigned(amount money.Signed, of money.Asset) string {
+	scale, known := of.Scale()
+	switch {
+	case !known:
+		return fmt.Sprintf("%s minor units of %s", amount, assetName(of))
+	case scale == 0:
+		return fmt.Sprintf("%s %s", amount, assetName(of))
+	}
+	return fmt.Sprintf("%s %s (%s minor units)", decimal(amount, scale), assetName(of), amount)
+}
+
+// decimal formats an amount with a decimal point.
+func decimal(amount money.Signed, scale int) string {
+	digits, sign := amount.Abs.String(), ""
+	if amount.Negative && !amount.IsZero() {
+		sign = "-"
+	}
+	if missing := scale + 1 - len(digits); missing > 0 {
+		digits = strings.Repeat("0", missing) + digits
+	}
+	point := len(digits) - scale
+	return sign + digits[:point] + "." + digits[point:]
+}
+
+// formatTime formats a time to the second, in UTC.
+func formatTime(at ledger.Micros) string { return at.Time().Format("2006-01-02 15:04:05 UTC") }

@@ -1,0 +1,108 @@
+package alerts
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Kind is the reason for a message. It is stored.
+type Kind string
+
+// The kinds.
+const (
+	Large         Kind = "large_transaction"
+	Negative      Kind = "negative_revenue"
+	LargeNegative Kind = "large_transaction+negative_revenue" // one transaction for both reasons
+	Failures      Kind = "failed_transactions"
+	Daily         Kind = "daily_summary"
+)
+
+// Bounds of a message in bytes. Both together fit into one Telegram message of 4,096
+// characters.
+const (
+	MaxSubject = 200
+	MaxText    = 3_600
+)
+
+// Message is an alert to operators.
+type Message struct {
+	Kind    Kind
+	Subject string // one line
+	Text    string // lines, without the subject
+}
+
+// stored is the stored form of a message.
+type stored struct {
+	Kind    Kind   `json:"kind"`
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+}
+
+// Append appends the stored form of the message, a JSON object.
+func (m Message) Append(dst []byte) []byte {
+	body, err := json.Marshal(stored(m))
+	if err != nil {
+		panic(err) // three strings can always be encoded
+	}
+	return append(dst, body...)
+}
+
+// ReadMessage decodes the stored form of a message.
+func ReadMessage(body []byte) (Message, error) {
+	var m stored
+	if err := json.Unmarshal(body, &m); err != nil {
+		return Message{}, fmt.Errorf("message to operators: %w", err)
+	}
+	if m.Kind == "" || m.Subject == "" {
+		return Message{}, fmt.Errorf("message to operators: without kind or subject")
+	}
+	return Message(m), nil
+}
+
+// subjectLine formats a subject of at most MaxSubject bytes.
+func subjectLine(format string, args ...any) string {
+	return truncate(fmt.Sprintf(format, args...), MaxSubject)
+}
+
+// truncate shortens a text to at most so many bytes, at a character boundary.
+func truncate(text string, bytes int) string {
+	const mark = "..."
+	if len(text) <= bytes {
+		return text
+	}
+	end := bytes - len(mark)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + mark
+}
+
+// textBuilder builds a text of at most MaxText bytes line by line.
+type textBuilder struct {
+	text    strings.Builder
+	dropped int // lines that did not fit
+}
+
+// dropNote is the room for the last line, which counts the dropped ones.
+const dropNote = 120
+
+// add appends a line, or drops it if it or an earlier one does not fit.
+func (l *textBuilder) add(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	if l.dropped > 0 || l.text.Len()+len(line)+1+dropNote > MaxText {
+		l.dropped++
+		return
+	}
+	l.text.WriteString(line)
+	l.text.WriteByte('\n')
+}
+
+// String returns the text.
+func (l *textBuilder) String() string {
+	if l.dropped > 0 {
+		return fmt.Sprintf("%sand %d more lines, which have no room here: GET /api/v1/transactions/aggregate has them all\n", l.text.String(), l.dropped)
+	}
+	return l.text.String()
+}

@@ -1,0 +1,141 @@
+package alerts
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// SummaryItem is what a transaction adds to a summary.
+type SummaryItem struct {
+	Type     string // as the protocol spells it, or Returned
+	Status   string
+	Asset    money.Asset
+	Amount   money.Amount // the settled amount
+	Fee      money.Amount // taken, or given back by a return; zero if no money has moved
+	Refunded money.Amount // the refunded part of Amount
+	Failed   bool         // it was rejected or failed
+}
+
+// Returned is the type of a return in summaries: it gives back a transaction that the rail
+// reversed, and is not a payout that somebody asked for.
+const Returned = "return"
+
+// lineKey is what the transactions of a summary line have in common.
+type lineKey struct {
+	kind, status string
+	asset        money.Asset
+}
+
+func (r lineKey) compare(o lineKey) int {
+	return cmp.Or(
+		cmp.Compare(r.kind, o.kind), cmp.Compare(r.asset.Currency, o.asset.Currency), cmp.Compare(r.asset.Network, o.asset.Network),
+		cmp.Compare(r.asset.Env, o.asset.Env), cmp.Compare(r.status, o.status),
+	)
+}
+
+// boundedSum is a sum of amounts that may overflow.
+type boundedSum struct {
+	amount     money.Amount
+	overflowed bool
+}
+
+func (s *boundedSum) add(more money.Amount) {
+	next, err := s.amount.Add(more)
+	if err != nil {
+		s.overflowed = true
+		return
+	}
+	s.amount = next
+}
+
+func (s *boundedSum) format(of money.Asset) string {
+	if s.overflowed {
+		return "more " + assetName(of) + " than can be shown"
+	}
+	return formatAmount(s.amount, of)
+}
+
+func (s *boundedSum) empty() bool { return s.amount.IsZero() && !s.overflowed }
+
+// summaryLine holds the totals of one line of a summary.
+type summaryLine struct {
+	count                 uint64
+	amount, fee, refunded boundedSum
+}
+
+// Summary adds up the transactions started at one terminal on one day. Its size is bounded
+// by the number of types, statuses and assets. The zero value is empty.
+type Summary struct {
+	rows        map[lineKey]*summaryLine
+	all, failed uint64
+}
+
+// Add adds a transaction.
+func (s *Summary) Add(p *SummaryItem) {
+	if s.rows == nil {
+		s.rows = make(map[lineKey]*summaryLine)
+	}
+	key := lineKey{kind: p.Type, status: p.Status, asset: p.Asset}
+	line := s.rows[key]
+	if line == nil {
+		line = new(summaryLine)
+		s.rows[key] = line
+	}
+	line.count++
+	line.amount.add(p.Amount)
+	line.fee.add(p.Fee)
+	line.refunded.add(p.Refunded)
+	s.all++
+	if p.Failed {
+		s.failed++
+	}
+}
+
+// Empty tells whether no transaction was added.
+func (s *Summary) Empty() bool { return s.all == 0 }
+
+// Message renders the summary; at is when the transactions were read.
+func (s *Summary) Message(p Terminal, day ledger.Date, at ledger.Micros) Message {
+	m := Message{Kind: Daily, Subject: subjectLine("%s at %s: no transactions", day, p.name())}
+	var text textBuilder
+	text.add("What was started on %s (UTC), as it stood at %s.", day, formatTime(at))
+	text.add("Where: %s", &p)
+	text.add("")
+	if s.Empty() {
+		text.add("There was nothing.")
+		m.Text = text.String()
+		return m
+	}
+	m.Subject = subjectLine("%s at %s: %s, %d rejected or failed", day, p.name(), transactions(s.all), s.failed)
+	for _, r := range slices.SortedFunc(maps.Keys(s.rows), lineKey.compare) {
+		text.add("%s", s.rows[r].text(r))
+	}
+	m.Text = text.String()
+	return m
+}
+
+func transactions(n uint64) string {
+	if n == 1 {
+		return "1 transaction"
+	}
+	return fmt.Sprintf("%d transactions", n)
+}
+
+// text is "payment, charged: 3, 12.00 USD (1200 minor units), fees ..., refunded ...".
+func (s *summaryLine) text(r lineKey) string {
+	text := fmt.Sprintf("%s, %s: %d, %s", r.kind, r.status, s.count, s.amount.format(r.asset))
+	if !s.fee.empty() && r.kind == Returned {
+		text += ", fees given back " + s.fee.format(r.asset)
+	} else if !s.fee.empty() {
+		text += ", fees " + s.fee.format(r.asset)
+	}
+	if !s.refunded.empty() {
+		text += ", refunded " + s.refunded.format(r.asset)
+	}
+	return text
+}
