@@ -56,11 +56,11 @@ func (s *Server) contractRoutes() (routes []route) {
 		routes = append(routes, r)
 	}
 	for _, product := range contract.Products {
-		face := product.Faces[contract.Secular]
-		if face == nil {
+		variant := product.Variants[contract.Secular]
+		if variant == nil {
 			continue
 		}
-		base := secularPath + face.Name
+		base := secularPath + variant.Name
 		add(get, base, (*Server).listContracts, product)
 		add(post, base, (*Server).createContract, product)
 		add(get, base+"/:id", (*Server).readContract, product)
@@ -170,9 +170,9 @@ func appendFaults(dst []byte, faults *contract.Faults) []byte {
 }
 
 // given is the request's body as an object; an absent one is empty.
-func (c *call) given() (contract.Given, error) {
+func (c *call) input() (contract.Input, error) {
 	if len(c.Request.Body()) == 0 {
-		return contract.Given{}, nil
+		return contract.Input{}, nil
 	}
 	if !isJSON(c.Request.Header.ContentType()) {
 		return nil, ledger.Refuse("api.given", unsupportedMediaType, "the body must be application/json")
@@ -181,7 +181,7 @@ func (c *call) given() (contract.Given, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sent contract.Given
+	var sent contract.Input
 	if !isObject(value) || json.Unmarshal(value, &sent) != nil {
 		return nil, ledger.RefuseField("api.given", "body", "must be an object")
 	}
@@ -190,9 +190,9 @@ func (c *call) given() (contract.Given, error) {
 
 // written is what a person's write was sent with: its Idempotency-Key and its body. Keys
 // are the organization's: the same request by a colleague is the same request.
-func (s *Server) written(c *call) (key actors.Key, sent contract.Given, err error) {
+func (s *Server) written(c *call) (key actors.Key, sent contract.Input, err error) {
 	if key, err = s.idempotencyKey(c, actors.KeyOfStaff); err == nil {
-		sent, err = c.given()
+		sent, err = c.input()
 	}
 	return key, sent, err
 }
@@ -213,7 +213,7 @@ func (s *Server) createContract(c *call, f *family, product *contract.Product) e
 	}
 	o, _ := s.cfg.Directory.Organization(c.who.Org)
 	result, err := s.cfg.Contracts.Create(contractactor.Create{
-		Org: c.who.Org, Product: product, Reading: f.reading, Env: env, Given: sent, Key: key,
+		Org: c.who.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key,
 		Allowed: func(region string) bool { return o != nil && o.Allows(region) },
 	})
 	return s.writeContract(c, f, fiber.StatusCreated, &result, err)
@@ -258,7 +258,7 @@ func (s *Server) actOnContract(c *call, f *family, product *contract.Product) er
 		return contract.Unsupported(beginning([]byte(name), 64))
 	}
 	result, err := s.cfg.Contracts.Act(contractactor.Act{
-		Org: c.who.Org, ID: id, Product: product, Reading: f.reading, Action: action, Given: sent, Key: key,
+		Org: c.who.Org, ID: id, Product: product, Reading: f.reading, Action: action, Input: sent, Key: key,
 	})
 	return s.writeContract(c, f, fiber.StatusOK, &result, err)
 }

@@ -257,7 +257,7 @@ func (q *charityQuery) giverOf(view *posting.View, source ledger.Source) (*giver
 	}
 	var from *giver
 	if there && r.Record.Reading == q.reading {
-		from = &giver{r.Record.Product.Faces[q.reading].Name, r.Record.Number(r.Stamp.Started, r.Stamp.Number)}
+		from = &giver{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Stamp.Started, r.Stamp.Number)}
 	}
 	q.givers[source.ID] = from
 	return from, nil

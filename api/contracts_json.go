@@ -20,14 +20,14 @@ func (f style) appendContract(e *encoder, org ledger.ID, result *contractactor.R
 	r := result.Record
 	e.id("id", r.ID)
 	if f.named {
-		e.text("product_type", r.Product.Faces[r.Reading].Name)
+		e.text("product_type", r.Product.Variants[r.Reading].Name)
 		e.id("organization_id", org)
 	}
 	e.text("contract_number", r.Number(result.Stamp.Started, result.Stamp.Number))
 	e.word("status", string(r.Status))
 	e.word("env", r.Asset.Env.String())
 	whole := detail
-	detail = detail || !r.Product.Brief
+	detail = detail || !r.Product.ShortLists
 	for _, c := range r.Product.Columns.Columns {
 		switch {
 		case c == contract.Sent.Column:

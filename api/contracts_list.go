@@ -92,7 +92,7 @@ func (s *Server) contractQueryOf(c *call, q *query, f *family, p *contract.Produ
 		org: c.who.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
 		status: contract.Status(q.oneOf("status", p.States)), region: q.text("region"), kind: q.text("type"), limit: q.upToLimit(contractLimit, maxContractLimit),
 	}
-	if _, sent := q.values["env"]; sent || p.Brief {
+	if _, sent := q.values["env"]; sent || p.ShortLists {
 		want.env = q.env()
 		want.list = contractactor.ListOfEnv(p, f.reading, want.env)
 	}

@@ -110,7 +110,7 @@ func (s *Server) pageOfContracts(c *call, f *family, product *contract.Product) 
 	e.close(']')
 	e.enter("meta", '{')
 	e.integer("total", int64(want.total))
-	e.text("product_type", product.Faces[f.reading].Name)
+	e.text("product_type", product.Variants[f.reading].Name)
 	e.integer("page", int64(page))
 	e.integer("per_page", int64(size))
 	e.close('}')
@@ -134,8 +134,8 @@ func (s *Server) contractStats(c *call, f *family, _ *contract.Product) error {
 	e.enter("products", '[')
 	total := uint64(0)
 	for _, p := range contract.Products {
-		face := p.Faces[f.reading]
-		if face == nil {
+		variant := p.Variants[f.reading]
+		if variant == nil {
 			continue
 		}
 		n, err := contractactor.Count(view, c.who.Org, p, f.reading, envs...)
@@ -144,7 +144,7 @@ func (s *Server) contractStats(c *call, f *family, _ *contract.Product) error {
 		}
 		total += n
 		e.open('{')
-		e.text("product_type", face.Name)
+		e.text("product_type", variant.Name)
 		e.integer("count", int64(n))
 		e.close('}')
 	}
@@ -163,8 +163,8 @@ func (s *Server) contractRegions(c *call, f *family, _ *contract.Product) error 
 	}
 	var types, dual []string
 	for _, p := range contract.Products {
-		if face := p.Faces[f.reading]; face != nil {
-			types = append(types, face.Name)
+		if variant := p.Variants[f.reading]; variant != nil {
+			types = append(types, variant.Name)
 		}
 	}
 	var e encoder

@@ -21,7 +21,7 @@ func (s *Server) contractReview(c *call, f *family, product *contract.Product) e
 	e.enter("data", '{')
 	e.id("id", r.ID)
 	e.text("contract_number", r.Number(result.Stamp.Started, result.Stamp.Number))
-	e.text("product_type", product.Faces[f.reading].Name)
+	e.text("product_type", product.Variants[f.reading].Name)
 	e.word("status", string(r.Status))
 	appendConclusion(&e, &result)
 	if contract.ScreeningID.Has(r.Values) {
@@ -40,7 +40,7 @@ func (s *Server) contractReview(c *call, f *family, product *contract.Product) e
 func appendConclusion(e *encoder, result *contractactor.Result) {
 	r := result.Record
 	switch approval := contract.Reviewed.Of(r.Values); {
-	case approval.Given():
+	case approval.Concluded():
 		e.word("conclusion", "approved")
 		approval.Texts(e.text)
 		e.instant("reviewed_at", contract.ReviewedAt.Of(r.Values))

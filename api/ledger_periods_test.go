@@ -390,24 +390,24 @@ func TestEveryDateOfAnActionIsKnown(t *testing.T) {
 	known := make(map[string]bool)
 	for _, product := range contract.Products {
 		for _, c := range datedActions {
-			if face := product.Faces[contract.Secular]; face != nil && face.Name == c.product {
+			if variant := product.Variants[contract.Secular]; variant != nil && variant.Name == c.product {
 				action, _ := product.Action(contract.Secular, c.action)
-				known[face.Name+" "+string(action)+" "+c.field] = true
+				known[variant.Name+" "+string(action)+" "+c.field] = true
 			}
 		}
 	}
 	for _, product := range contract.Products {
-		face := product.Faces[contract.Secular]
-		if face == nil {
+		variant := product.Variants[contract.Secular]
+		if variant == nil {
 			continue
 		}
-		for _, deed := range product.Deeds {
-			if deed.Body == nil || deed.Timer {
+		for _, handler := range product.Handlers {
+			if handler.Body == nil || handler.Timer {
 				continue
 			}
-			for _, column := range deed.Body.Columns {
-				if column.Kind == contract.Date && !slices.Contains(undated, column.Name) && !known[face.Name+" "+string(deed.Name)+" "+column.Name] {
-					t.Errorf("%s of %s takes %s, and nobody has said whether it dates an entry", deed.Name, face.Name, column.Name)
+			for _, column := range handler.Body.Columns {
+				if column.Kind == contract.Date && !slices.Contains(undated, column.Name) && !known[variant.Name+" "+string(handler.Name)+" "+column.Name] {
+					t.Errorf("%s of %s takes %s, and nobody has said whether it dates an entry", handler.Name, variant.Name, column.Name)
 				}
 			}
 		}

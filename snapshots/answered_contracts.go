@@ -22,25 +22,25 @@ const (
 
 // addressed is what an address of a contract, or of a product's contracts, names.
 type addressed struct {
-	face   face
-	id     string // empty: the list
-	action string // or what of the contract is read
+	variant variant
+	id      string // empty: the list
+	action  string // or what of the contract is read
 }
 
 // contractAddress takes an address of contracts apart; false: it is none.
 func contractAddress(path string) (to addressed, ok bool) {
-	to.face.reading = contract.Secular
+	to.variant.reading = contract.Secular
 	rest, ok := strings.CutPrefix(path, secularContracts)
 	if !ok {
-		to.face.reading = contract.Religious
+		to.variant.reading = contract.Religious
 		if rest, ok = strings.CutPrefix(path, religiousContracts); !ok {
 			return to, false
 		}
 	}
 	name, rest, _ := strings.Cut(rest, "/")
 	to.id, to.action, _ = strings.Cut(rest, "/")
-	to.face.product = contract.Find(to.face.reading, name)
-	return to, to.face.product != nil && !strings.Contains(to.action, "/")
+	to.variant.product = contract.Find(to.variant.reading, name)
+	return to, to.variant.product != nil && !strings.Contains(to.action, "/")
 }
 
 // contractHead are the fields of a contract's answers that no table of columns has,
@@ -49,11 +49,11 @@ var contractHead = [...]string{"id", "contract_number", "env", "inserted_at", "p
 
 // signed is what answers said of one contract.
 type signed struct {
-	line  uint32
-	face  face
-	found bool
-	head  [len(contractHead)]uint32
-	shown []showing
+	line    uint32
+	variant variant
+	found   bool
+	head    [len(contractHead)]uint32
+	shown   []showing
 }
 
 // showing is a contract as one answer showed it.
@@ -111,7 +111,7 @@ func (c *checker) deniedContract(n uint32, to addressed, l *answerLine) bool {
 	if err != nil || was == nil {
 		return false
 	}
-	if was.face == to.face {
+	if was.variant == to.variant {
 		c.report.breach(ruleAnswers, "line %d: contract %v is answered as unknown, and line %d showed it", n, id, was.line)
 	}
 	return true
@@ -134,19 +134,19 @@ func (c *checker) showContract(n uint32, to addressed, l *answerLine) {
 		c.report.breach(ruleAnswers, "line %d: the answer shows no contract", n)
 		return
 	}
-	columns := to.face.product.Columns.Columns
+	columns := to.variant.product.Columns.Columns
 	now.fields = make([]uint32, len(columns))
 	for i, column := range columns {
 		now.fields[i] = c.answers.print(plainly(column, s[column.Name]))
 	}
-	now.sent = c.answers.print(withoutOwn(to.face.product, s[contract.Sent.Name]))
-	now.sums = c.sumsShown(to.face.product, l.org, s)
+	now.sent = c.answers.print(withoutOwn(to.variant.product, s[contract.Sent.Name]))
+	now.sums = c.sumsShown(to.variant.product, l.org, s)
 	switch {
 	case l.Method == "GET":
 	case to.action == "":
 		now.did = contract.Create
 	default:
-		if action, known := to.face.product.Action(to.face.reading, to.action); known {
+		if action, known := to.variant.product.Action(to.variant.reading, to.action); known {
 			now.did = action
 		} else {
 			c.report.breach(ruleAnswers, "line %d: an action was done that there is not", n)
@@ -178,7 +178,7 @@ func (c *checker) noteContract(n uint32, to addressed, l *answerLine, s shown) (
 	id, err := uuid.Parse(s.text("id"))
 	at, dated := instantOf(s.text("updated_at"))
 	status := contract.Status(s.text("status"))
-	if err != nil || !dated || !to.face.product.Machine(to.face.reading).Has(status) {
+	if err != nil || !dated || !to.variant.product.Machine(to.variant.reading).Has(status) {
 		return nil, false
 	}
 	a := &c.answers
@@ -187,10 +187,10 @@ func (c *checker) noteContract(n uint32, to addressed, l *answerLine, s shown) (
 	a.prints(head[:], contractHead[:], s)
 	was := a.contracts.index[place]
 	if was == nil {
-		was = &signed{line: n, face: to.face, head: head}
+		was = &signed{line: n, variant: to.variant, head: head}
 		a.contracts.index[place] = was
 	}
-	if names := differing(contractHead[:], head[:], was.head[:]); names != "" || was.face != to.face {
+	if names := differing(contractHead[:], head[:], was.head[:]); names != "" || was.variant != to.variant {
 		c.report.breach(ruleAnswers, "line %d: contract %v differs from line %d in %s", n, id, was.line, or(names, "its address"))
 	}
 	if l.Method == "POST" && l.IdempotencyKey != "" {

@@ -18,7 +18,7 @@ func (c *checker) meetContract(r *record, p *contract.Record) {
 	}
 	p = c.toldOf(r.organization.id, p, r.stamp.Started, r.stamp.Updated)
 	s.found = true
-	if s.face != (face{p.Product, p.Reading}) {
+	if s.variant != (variant{p.Product, p.Reading}) {
 		c.report.breach(ruleAnswers, "line %d: contract %v was answered as of another product or reading than it is of", s.line, p.ID)
 		return
 	}
@@ -43,7 +43,7 @@ func (c *checker) meetContract(r *record, p *contract.Record) {
 
 // toldOf is a stored contract as it was told of at an instant, in its detail.
 func (c *checker) toldOf(org ledger.ID, p *contract.Record, first, at ledger.Micros) *contract.Record {
-	told := p.Told(first, at.Date())
+	told := p.AsOf(first, at.Date())
 	if err := acting.Show(c.view, org, told); err != nil {
 		c.report.breach(ruleStates, "organization %v: %v", org, err)
 	}
@@ -80,7 +80,7 @@ func headOf(r *record, p *contract.Record) shown {
 		"env": quoted(p.Asset.Env.String()), "inserted_at": instant(r.stamp.Started),
 	}
 	if p.Reading == contract.Religious {
-		s["product_type"] = quoted(p.Product.Faces[p.Reading].Name)
+		s["product_type"] = quoted(p.Product.Variants[p.Reading].Name)
 		s["organization_id"] = quoted(r.organization.id.String())
 	}
 	return s
@@ -163,8 +163,8 @@ func (c *checker) meetShowing(r *record, p *contract.Record, was *showing, store
 
 // leads tells whether an action may have been the event.
 func leads(p *contract.Product, action, event contract.Action) bool {
-	if deed := p.Deed(action); deed != nil {
-		return event == action || slices.Contains(deed.Leads, event)
+	if handler := p.Handler(action); handler != nil {
+		return event == action || slices.Contains(handler.Transitions, event)
 	}
 	return event == action
 }
@@ -249,7 +249,7 @@ func (c *checker) meetReply(k keyedAnswer, s *signed) {
 		return // rule 3 says it of the reply
 	}
 	p, err := contract.ReadRecord(id, stored)
-	if err != nil || s.face != (face{p.Product, p.Reading}) {
+	if err != nil || s.variant != (variant{p.Product, p.Reading}) {
 		return // rule 3 says it of the reply
 	}
 	o := c.organizations[k.made.org]

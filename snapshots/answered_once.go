@@ -91,8 +91,8 @@ func sameGiven(s shown, given *contract.Screened) bool {
 	return string(s["amount"]) == amount
 }
 
-// deedOfRate compares the answer to a rate that was set with the journal.
-func (c *checker) deedOfRate(n uint32, l *answerLine) {
+// checkRateChange compares the answer to a rate that was set with the journal.
+func (c *checker) checkRateChange(n uint32, l *answerLine) {
 	var response struct {
 		Data shown `json:"data"`
 	}

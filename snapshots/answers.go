@@ -167,7 +167,7 @@ func (c *checker) readOfDirectory(n uint32, path string, l *answerLine) bool {
 	case creates && l.Method == "POST":
 		return status == 201 && c.readKept(n, kind, "", l)
 	case path == ratesPath && l.Method == "PUT" && (status == 200 || status == 201):
-		c.deedOfRate(n, l)
+		c.checkRateChange(n, l)
 		return true
 	case status == 200 || status == 204:
 		kind, id, names := keptAt(path)

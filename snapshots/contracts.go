@@ -9,19 +9,19 @@ import (
 	"mizan/ledger/contract"
 )
 
-// face is a product in a reading. Events don't say of which one they are: each
-// leaves of all faces those that it fits.
-type face struct {
+// variant is a product in a reading. Events don't say of which one they are: each
+// leaves of all variants those that it fits.
+type variant struct {
 	product *contract.Product
 	reading *contract.Reading
 }
 
-// faces are a set of them, a bit each.
-type faces uint32
+// variants are a set of them, a bit each.
+type variantSet uint32
 
-// fitting says which faces have a step, and of these which may have an entry on it
+// fitting says which variants have a step, and of these which may have an entry on it
 // and which must.
-type fitting struct{ has, may, must faces }
+type fitting struct{ has, may, must variantSet }
 
 // stepped is a step as an event names it.
 type stepped struct {
@@ -30,31 +30,31 @@ type stepped struct {
 }
 
 var (
-	allFaces    []face
-	everyFace   faces
-	reviewFirst faces // those in which no money moves before a review
-	facesOf     = make(map[stepped]fitting)
+	allVariants  []variant
+	everyVariant variantSet
+	reviewFirst  variantSet // those in which no money moves before a review
+	facesOf      = make(map[stepped]fitting)
 )
 
 func init() {
 	for _, p := range contract.Products {
 		for _, reading := range contract.Readings {
-			if p.Faces[reading] != nil {
-				addFace(face{p, reading})
+			if p.Variants[reading] != nil {
+				addVariant(variant{p, reading})
 			}
 		}
 	}
 }
 
-func addFace(f face) {
-	assert.That(len(allFaces) < 32, "snapshots: more faces of products than are told apart")
-	bit := faces(1) << len(allFaces)
-	allFaces = append(allFaces, f)
-	everyFace |= bit
+func addVariant(f variant) {
+	assert.That(len(allVariants) < 32, "snapshots: more variants of products than are told apart")
+	bit := variantSet(1) << len(allVariants)
+	allVariants = append(allVariants, f)
+	everyVariant |= bit
 	if f.reading.ReviewFirst {
 		reviewFirst |= bit
 	}
-	prefixes[f.product.Faces[f.reading].Prefix] = true
+	prefixes[f.product.Variants[f.reading].Prefix] = true
 	machine := f.product.Machine(f.reading)
 	for _, from := range machine.States() {
 		for _, name := range machine.Events() {
@@ -80,9 +80,9 @@ func addFace(f face) {
 	}
 }
 
-// faceOf is a record's face, which the codec knows to be there.
-func faceOf(r *contract.Record) faces {
-	return 1 << slices.Index(allFaces, face{r.Product, r.Reading})
+// variantOf is a record's variant, which the codec knows to be there.
+func variantOf(r *contract.Record) variantSet {
+	return 1 << slices.Index(allVariants, variant{r.Product, r.Reading})
 }
 
 // contractEntries are POSTINGS' tables of contracts, copied by hand: which events
@@ -137,14 +137,14 @@ type contracts struct {
 // life is what a contract's events tell beside its history, and what its record
 // says: there is one for every contract of the store.
 type life struct {
-	faces    faces           // that all events so far fit
+	variants variantSet      // that all events so far fit
 	asset    uint32          // hash of what it has moved; 0: nothing
 	payload  uint64          // hash of its record
 	shared   meaning         // of its entries on the accounts of tallies
 	kept     meaning         // and of those on its own accounts
 	did      contract.Action // its last event, but for those that go on with it and for batches
 	people   uint64          // of the lists of people: what it must be in less what it is in
-	own      faces           // its record's
+	own      variantSet      // its record's
 	reviewed bool
 	entered  bool // its last event had an entry
 	nothing  bool // what it did last was a distribution of which nobody got anything
@@ -164,7 +164,7 @@ func newContracts() contracts {
 // lifeOf is a contract's life.
 func (o *organization) lifeOf(h *history) *life {
 	if h.contract < 0 {
-		h.contract = o.contracts.lives.add(life{faces: everyFace})
+		h.contract = o.contracts.lives.add(life{variants: everyVariant})
 	}
 	return o.contracts.lives.at(h.contract)
 }
@@ -199,10 +199,10 @@ func (j *journal) followContract(h *history, e *ledger.Event) {
 	}
 }
 
-// take narrows the faces that a life fits. It says why none is left; empty: some are.
+// take narrows the variants that a life fits. It says why none is left; empty: some are.
 func (l *life) take(e *ledger.Event) string {
 	step := facesOf[stepped{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}]
-	fit := l.faces & step.has
+	fit := l.variants & step.has
 	if fit == 0 {
 		return "no product's machine has the steps up to it"
 	}
@@ -222,7 +222,7 @@ func (l *life) take(e *ledger.Event) string {
 			return "it moves money before a review"
 		}
 	}
-	l.faces = fit
+	l.variants = fit
 	return ""
 }
 

@@ -21,30 +21,30 @@ func TestEveryEventOfAContractIsDecided(t *testing.T) {
 	}
 	for _, p := range contract.Products {
 		known := make(map[contract.Action]bool)
-		for reading, face := range p.Faces {
+		for reading, variant := range p.Variants {
 			for _, name := range p.Machine(reading).Events() {
 				known[name] = true
 				_, carries := contractEntries[p][name]
 				if none := slices.Contains(shared, name) || slices.Contains(never[p], name); carries == none {
-					t.Errorf("%s: %s has an entry: %v, and has none: %v", face.Name, name, carries, none)
+					t.Errorf("%s: %s has an entry: %v, and has none: %v", variant.Name, name, carries, none)
 				}
 			}
 		}
 		for name, carries := range contractEntries[p] {
 			if !known[name] || carries != posts && carries != mayPost {
-				t.Errorf("%s: no machine knows %s, or its entry is of another kind", p.Faces[contract.Secular].Name, name)
+				t.Errorf("%s: no machine knows %s, or its entry is of another kind", p.Variants[contract.Secular].Name, name)
 			}
 		}
 	}
 }
 
-// What the checker believes to move money is what the products say of their deeds.
+// What the checker believes to move money is what the products say of their handlers.
 func TestWhatMovesMoneySaysSo(t *testing.T) {
 	for _, p := range contract.Products {
-		for _, d := range p.Deeds {
-			for _, by := range d.Leads {
+		for _, d := range p.Handlers {
+			for _, by := range d.Transitions {
 				if _, carries := contractEntries[p][by]; carries && !d.Moves {
-					t.Errorf("%s: %s moves money, and does not say so", p.Faces[contract.Secular].Name, by)
+					t.Errorf("%s: %s moves money, and does not say so", p.Variants[contract.Secular].Name, by)
 				}
 			}
 		}

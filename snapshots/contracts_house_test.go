@@ -73,9 +73,9 @@ type stall struct {
 }
 
 // sent are the members of a body.
-func sent(t testing.TB, body string) contract.Given {
+func sent(t testing.TB, body string) contract.Input {
 	t.Helper()
-	given := make(contract.Given)
+	given := make(contract.Input)
 	if body != "" {
 		must(t, json.Unmarshal([]byte(body), &given))
 	}
@@ -90,7 +90,7 @@ func (s *stall) sign(name string, p *contract.Product, reading *contract.Reading
 
 func (s *stall) signWith(name string, p *contract.Product, reading *contract.Reading, env money.Env, key actors.Key, body string) {
 	s.t.Helper()
-	c := acting.Create{Org: s.fair.first.Org, Product: p, Reading: reading, Env: env, Given: sent(s.t, body), Key: key}
+	c := acting.Create{Org: s.fair.first.Org, Product: p, Reading: reading, Env: env, Input: sent(s.t, body), Key: key}
 	r, err := s.service.Create(c)
 	if err != nil {
 		s.t.Fatalf("%s: %v", name, err)
@@ -108,7 +108,7 @@ func (s *stall) doWith(name string, action contract.Action, body string, want co
 	s.t.Helper()
 	of := s.of[name]
 	r, err := s.service.Act(acting.Act{
-		Org: of.Org, ID: s.fair.contracts[name], Product: of.Product, Reading: of.Reading, Action: action, Given: sent(s.t, body), Key: key,
+		Org: of.Org, ID: s.fair.contracts[name], Product: of.Product, Reading: of.Reading, Action: action, Input: sent(s.t, body), Key: key,
 	})
 	if err != nil || r.Record.Status != want {
 		s.t.Fatalf("%s: %s: %+v, %v", name, action, r.Record, err)

@@ -51,8 +51,8 @@ func (d whim) value(c *contract.Column) string {
 }
 
 // body gives every column that a table asks for, or leaves out what may be left out.
-func (d whim) body(table *contract.Table) contract.Given {
-	given := make(contract.Given)
+func (d whim) body(table *contract.Table) contract.Input {
+	given := make(contract.Input)
 	if table == nil {
 		return given
 	}
@@ -65,7 +65,7 @@ func (d whim) body(table *contract.Table) contract.Given {
 }
 
 // opening is what a contract of a product is asked for with.
-func (d whim) opening(t testing.TB, p *contract.Product) contract.Given {
+func (d whim) opening(t testing.TB, p *contract.Product) contract.Input {
 	t.Helper()
 	given := d.body(p.Columns)
 	bank, theirs, face := 100+d.IntN(900), 1+d.IntN(500), 1+d.IntN(40)
@@ -105,8 +105,8 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 		for range 6 {
 			for _, p := range contract.Products {
 				for _, reading := range contract.Readings { // in this order, so that a seed tells all
-					if face := p.Faces[reading]; face != nil {
-						seen[face.Name] += d.live(t, service, w.first.Org, p, reading)
+					if variant := p.Variants[reading]; variant != nil {
+						seen[variant.Name] += d.live(t, service, w.first.Org, p, reading)
 					}
 				}
 			}
@@ -129,13 +129,13 @@ func (d whim) live(t testing.TB, service *acting.Service, org ledger.ID, p *cont
 	t.Helper()
 	r := d.made(t, service, acting.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
 	for range 30 {
-		deed := p.Deeds[d.IntN(len(p.Deeds))]
-		if deed.Timer || !leads(r.Record, deed) && d.IntN(10) > 0 {
+		handler := p.Handlers[d.IntN(len(p.Handlers))]
+		if handler.Timer || !leads(r.Record, handler) && d.IntN(10) > 0 {
 			continue
 		}
-		a := acting.Act{Org: org, ID: r.Record.ID, Product: p, Reading: reading, Action: deed.Name, Given: d.body(deed.Body), Key: d.key()}
-		if deed.Name == contract.Pass {
-			a.Given = sent(t, fatwa)
+		a := acting.Act{Org: org, ID: r.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
+		if handler.Name == contract.Pass {
+			a.Input = sent(t, fatwa)
 		}
 		if moved, err := service.Act(a); err == nil {
 			r = moved
@@ -150,7 +150,7 @@ func (d whim) made(t testing.TB, service *acting.Service, c acting.Create) actin
 	t.Helper()
 	var err error
 	for range 1_000 {
-		c.Given, c.Key = d.opening(t, c.Product), d.key()
+		c.Input, c.Key = d.opening(t, c.Product), d.key()
 		var r acting.Result
 		if r, err = service.Create(c); err == nil {
 			return r
@@ -160,10 +160,10 @@ func (d whim) made(t testing.TB, service *acting.Service, c acting.Create) actin
 	return acting.Result{}
 }
 
-// leads tells whether a deed is possible, and leaves something to be done.
-func leads(r *contract.Record, deed *contract.Deed) bool {
+// leads tells whether a handler is possible, and leaves something to be done.
+func leads(r *contract.Record, handler *contract.ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
-	for _, by := range deed.Leads {
+	for _, by := range handler.Transitions {
 		if step, ok := machine.Next(r.Status, by); ok && !machine.Final(step.To) {
 			return true
 		}

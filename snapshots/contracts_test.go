@@ -17,9 +17,9 @@ func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
 			w := settleFair(t, days)
 			w.reads(t, func(view *posting.View) {
 				for _, p := range contract.Products {
-					for reading := range p.Faces {
+					for reading := range p.Variants {
 						if n, err := acting.Count(view, w.first.Org, p, reading, money.Prod, money.Test); err != nil || n == 0 {
-							t.Errorf("%d contracts of %s, %v", n, p.Faces[reading].Name, err)
+							t.Errorf("%d contracts of %s, %v", n, p.Variants[reading].Name, err)
 						}
 					}
 				}

@@ -24,7 +24,7 @@ func (c *checker) checkContract(r *record) {
 	o := r.organization
 	l := o.lifeOf(r.history)
 	l.payload = maphash.Bytes(o.histories.seed, r.payload)
-	if l.own = faceOf(p); l.faces&l.own == 0 {
+	if l.own = variantOf(p); l.variants&l.own == 0 {
 		c.faulty(r, "is of a product and a reading whose machine its events do not follow")
 	}
 	if l.asset != 0 && l.asset != assetHash(o.histories, p.Asset) {

@@ -62,7 +62,7 @@ func (b *bench) write(d *contract.Decision, version uint64) *crafted {
 	}
 	change := &posting.Change{}
 	if version == 0 {
-		step.List, step.Number = acting.ListOf(r.Product, r.Reading), r.Product.Faces[r.Reading].Prefix
+		step.List, step.Number = acting.ListOf(r.Product, r.Reading), r.Product.Variants[r.Reading].Prefix
 		step.Also = []posting.List{acting.ListOfPerson(r.Product, r.Reading, r.Customer()), acting.ListOfEnv(r.Product, r.Reading, r.Asset.Env)}
 		change.Counters = []ledger.CounterGuard{{
 			Org: b.fair.first.Org, Key: acting.CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
@@ -87,7 +87,7 @@ func (b *bench) open(p *contract.Product, reading *contract.Reading, change func
 	b.t.Helper()
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500","business_type":"trade",`+
 		`"profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6,"custody_type":"guaranteed","initial_amount":"500","compliance_review":%s}`, b.fair.customer, fatwa)
-	d, err := contract.Open(contract.Proposal{ID: newID(), Product: p, Reading: reading, Env: money.Prod, Given: sent(b.t, body), Now: ledger.MicrosOf(b.fair.at)})
+	d, err := contract.Open(contract.Proposal{ID: newID(), Product: p, Reading: reading, Env: money.Prod, Input: sent(b.t, body), Now: ledger.MicrosOf(b.fair.at)})
 	must(b.t, err)
 	if change != nil {
 		change(&d)
@@ -242,7 +242,7 @@ var lifeFaults = []contractFault{
 	{"rent before its day", []int{3}, "before its day", func(t *testing.T, w *fair) {
 		w.crafts(t, func(b *bench) {
 			r := b.find("lease secular")
-			d, due := r.Woken(ledger.MicrosOf(w.at.Add(40 * 24 * time.Hour)))
+			d, due := r.OnDue(ledger.MicrosOf(w.at.Add(40 * 24 * time.Hour)))
 			if !due {
 				t.Fatal("no rent falls due")
 			}

@@ -46,7 +46,7 @@ func (n *run) take(number uint64) bool {
 // countContract notes a contract's number, and the counter that it is in.
 func (c *checker) countContract(r *record, p *contract.Record) {
 	o := r.organization
-	prefix := p.Product.Faces[p.Reading].Prefix
+	prefix := p.Product.Variants[p.Reading].Prefix
 	o.contracts.counted[acting.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
 	c.report.count(ruleClaims, 1)
 	n := o.contracts.numbers[prefix]

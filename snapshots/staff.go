@@ -73,7 +73,7 @@ func (c *checker) checkContractReply(r *record) {
 	l := o.lifeOf(h)
 	state := o.histories.statesOf(ledger.Contract).names[was.state]
 	switch {
-	case faceOf(p) != l.own, string(p.Status) != state:
+	case variantOf(p) != l.own, string(p.Status) != state:
 		c.faulty(r, "shows contract %v as it never was", was.id)
 	case was.seq == h.last && maphash.Bytes(o.histories.seed, stored) != l.payload:
 		c.faulty(r, "shows contract %v with other columns than it has", was.id)

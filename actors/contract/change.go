@@ -25,7 +25,7 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Chan
 	if version == 0 {
 		step.List = ListOf(r.Product, r.Reading)
 		step.Also = append(step.Also, ListOfEnv(r.Product, r.Reading, r.Asset.Env))
-		step.Number = r.Product.Faces[r.Reading].Prefix
+		step.Number = r.Product.Variants[r.Reading].Prefix
 		if who := r.Customer(); who != (ledger.ID{}) {
 			step.Also = append(step.Also, ListOfPerson(r.Product, r.Reading, who))
 		}
@@ -93,7 +93,7 @@ func reserved(org ledger.ID, asset money.Asset, most money.Amount) ledger.Counte
 // CountKey is the key of the counters that say how many contracts of a product there
 // are in a reading: one for each environment, which is its window.
 func CountKey(p *contract.Product, reading *contract.Reading) string {
-	return "contracts/" + p.Faces[reading].Prefix
+	return "contracts/" + p.Variants[reading].Prefix
 }
 
 // Count is how many contracts of a product there are in a reading, in the

@@ -48,7 +48,7 @@ func openCrowd(t *testing.T, reading *contract.Reading, holders int) *crowd {
 	t.Logf("MIZAN_SEED=%d", seed)
 	d := rand.New(rand.NewPCG(seed, 0))
 	c := &crowd{office: openOffice(t), reading: reading, held: make(map[ledger.ID]int64)}
-	made, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Given: given(t, crowdBody)})
+	made, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: given(t, crowdBody)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func openCrowd(t *testing.T, reading *contract.Reading, holders int) *crowd {
 }
 
 func (c *crowd) asks(action contract.Action, body, key string) (Result, error) {
-	a := Act{Org: c.org, ID: c.id, Product: contract.Certificate, Reading: c.reading, Action: action, Given: given(c.t, body)}
+	a := Act{Org: c.org, ID: c.id, Product: contract.Certificate, Reading: c.reading, Action: action, Input: given(c.t, body)}
 	if key != "" {
 		a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
 	}
@@ -121,7 +121,7 @@ func (c *crowd) declared(action contract.Action, body string, batches int64) {
 		if now := ledger.MicrosOf(c.clock.Now()); n < 0 {
 			d, err = was.Record.Act(action, given(c.t, body), now)
 		} else {
-			d, _ = was.Record.Woken(now)
+			d, _ = was.Record.OnDue(now)
 		}
 		if err != nil {
 			c.t.Fatal(err)

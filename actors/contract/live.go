@@ -103,12 +103,12 @@ func (l *live) act(c *actors.Context, m *act) {
 	}
 	now := ledger.MicrosOf(c.Now())
 	l.read(contract.Batch, nil)
-	if d, due := l.record.Woken(now); due {
+	if d, due := l.record.OnDue(now); due {
 		l.commit(c, d, overdue{m}) // what time has come for goes before what is asked now
 		return
 	}
-	l.read(m.Action, m.Given)
-	d, err := l.record.Act(m.Action, m.Given, now)
+	l.read(m.Action, m.Input)
+	d, err := l.record.Act(m.Action, m.Input, now)
 	if err != nil {
 		m.Refuse(err)
 		return
@@ -122,14 +122,14 @@ func (l *live) due(c *actors.Context, m actors.Due) {
 		return // it has moved on
 	}
 	l.read(contract.Batch, nil)
-	if d, ok := l.record.Woken(max(m.At, ledger.MicrosOf(c.Now()))); ok {
+	if d, ok := l.record.OnDue(max(m.At, ledger.MicrosOf(c.Now()))); ok {
 		l.commit(c, d, m)
 	}
 }
 
 // read brings the part of the register of holders that is decided on next. It agrees with
 // the record, or else the writer refuses the Change for its version.
-func (l *live) read(action contract.Action, given contract.Given) {
+func (l *live) read(action contract.Action, given contract.Input) {
 	l.record.Register = contract.Register{}
 	wanted := l.record.Reads(action, given)
 	if wanted == (contract.Extract{}) {

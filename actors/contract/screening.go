@@ -112,7 +112,7 @@ func FindScreening(view *posting.View, org, id ledger.ID) (*Screening, bool, err
 }
 
 // screened refuses a contract that rests on a screening that there is not.
-func (s *Service) screened(org ledger.ID, given contract.Given) error {
+func (s *Service) screened(org ledger.ID, given contract.Input) error {
 	raw, sent := given[contract.ScreeningID.Name]
 	var id ledger.ID
 	if !sent || json.Unmarshal(raw, &id) != nil || id == (ledger.ID{}) {

@@ -41,7 +41,7 @@ type Create struct {
 	Product *contract.Product
 	Reading *contract.Reading
 	Env     money.Env
-	Given   contract.Given
+	Input   contract.Input
 	Allowed func(region string) bool // whether the organization works there
 	Key     actors.Key
 }
@@ -53,7 +53,7 @@ type Act struct {
 	Product *contract.Product
 	Reading *contract.Reading
 	Action  contract.Action
-	Given   contract.Given
+	Input   contract.Input
 	Key     actors.Key
 }
 
@@ -70,11 +70,11 @@ func (s *Service) Create(c Create) (Result, error) {
 	if r, found, err := s.answered(c.Org, &c.Key); found || err != nil {
 		return r, err
 	}
-	if err := s.screened(c.Org, c.Given); err != nil {
+	if err := s.screened(c.Org, c.Input); err != nil {
 		return Result{}, err
 	}
 	d, err := contract.Open(contract.Proposal{
-		ID: uuid.New(), Product: c.Product, Reading: c.Reading, Env: c.Env, Given: c.Given,
+		ID: uuid.New(), Product: c.Product, Reading: c.Reading, Env: c.Env, Input: c.Input,
 		Now: ledger.MicrosOf(s.rt.Clock.Now()), Allowed: c.Allowed,
 	})
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Service) shown(org ledger.ID, r Result) (Result, error) {
 
 // told is a contract as somebody is told of it at an instant.
 func told(r *contract.Record, stamp posting.Stamp, at ledger.Micros) Result {
-	return Result{Record: r.Told(stamp.Started, at.Date()), Stamp: stamp}
+	return Result{Record: r.AsOf(stamp.Started, at.Date()), Stamp: stamp}
 }
 
 func unknown() error { return ledger.Refuse("contract", ledger.NotFound, "no such contract") }

@@ -74,10 +74,10 @@ func (o *office) start() {
 	o.runtime.Start(func(posting.Item) bool { return false })
 }
 
-func given(t *testing.T, body string) (g contract.Given) {
+func given(t *testing.T, body string) (g contract.Input) {
 	t.Helper()
 	if body == "" {
-		return contract.Given{}
+		return contract.Input{}
 	}
 	if err := json.Unmarshal([]byte(body), &g); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ const saved = `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"A
 // keep is a safekeeping deposit that is active.
 func (o *office) keep() ledger.ID {
 	o.t.Helper()
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Given: given(o.t, saved)})
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given(o.t, saved)})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func (o *office) keep() ledger.ID {
 // ask is an action, with a key unless that is empty.
 func (o *office) ask(id ledger.ID, action contract.Action, body, key string) (Result, error) {
 	o.t.Helper()
-	a := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Given: given(o.t, body)}
+	a := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: given(o.t, body)}
 	if key != "" {
 		a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
 	}
@@ -149,7 +149,7 @@ func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
 		registry, key, _ := o.late(id)
 		o.act(id, contract.Withdraw, `{"amount":"`+c.meanwhile+`"}`, "")
 		m := &act{done: make(chan answer, 1), Act: Act{
-			Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Given: given(t, `{"amount":"`+c.asked+`"}`),
+			Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: given(t, `{"amount":"`+c.asked+`"}`),
 		}}
 		if err := registry.Command(key, m); err != nil {
 			t.Fatal(err)
@@ -169,7 +169,7 @@ func TestWhatWasWrittenMeanwhileIsDecidedOn(t *testing.T) {
 // that it was done.
 func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 	o := openOffice(t)
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Given: given(t,
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: given(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1200","lease_term_months":12,"monthly_rental":"100"}`)})
 	if err != nil {
@@ -180,7 +180,7 @@ func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 		action contract.Action
 		body   string
 	}{{contract.Acquire, `{"ownership_documents":["deed"]}`}, {contract.Activate, ""}} {
-		if a.Action, a.Given = step.action, given(t, step.body); err == nil {
+		if a.Action, a.Input = step.action, given(t, step.body); err == nil {
 			_, err = o.service.Act(a)
 		}
 	}
@@ -194,7 +194,7 @@ func TestWhatTimeHasDoneIsNotDoneAgain(t *testing.T) {
 	}
 	registry.Tell(key, actors.Due{Key: key, At: due})
 	m := &act{done: make(chan answer, 1), Act: a}
-	m.Action, m.Given = contract.PayRent, given(t, `{"amount":"30"}`)
+	m.Action, m.Input = contract.PayRent, given(t, `{"amount":"30"}`)
 	if err := registry.Command(key, m); err != nil { // behind it
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestAKeyGivesTheAnswerOfItsRequest(t *testing.T) {
 	if !again.Replay || first.Replay || o.balance(again) != "1005" || !same || again.Record.Status != contract.Active {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
-	other := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Given: given(t, `{"amount":"6"}`),
+	other := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: given(t, `{"amount":"6"}`),
 		Key: actors.Key{Scope: actors.KeyOfStaff, Text: "k", Hash: [32]byte{2}}}
 	if _, err := o.service.Act(other); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("another request with the key: %v", err)
@@ -239,9 +239,9 @@ func TestAContractIsKnownInItsReadingAndProductOnly(t *testing.T) {
 		{o.org, contract.Lease, contract.Secular, false}, {uuid.New(), contract.Safekeeping, contract.Secular, false},
 	} {
 		_, err := o.service.Read(c.org, c.product, c.reading, id)
-		_, acted := o.service.Act(Act{Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Given: given(t, `{"amount":"1","granted_by":"b"}`)})
+		_, acted := o.service.Act(Act{Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Input: given(t, `{"amount":"1","granted_by":"b"}`)})
 		if (err == nil) != c.known || (acted == nil) != c.known || !c.known && (!ledger.IsRefusal(err, ledger.NotFound) || !ledger.IsRefusal(acted, ledger.NotFound)) {
-			t.Errorf("%v %v: read %v, acted %v", c.product.Faces[c.reading], c.known, err, acted)
+			t.Errorf("%v %v: read %v, acted %v", c.product.Variants[c.reading], c.known, err, acted)
 		}
 	}
 }
@@ -251,10 +251,10 @@ func TestNumbersAreCountedForEachOrganization(t *testing.T) {
 	o := openOffice(t)
 	for _, org := range []ledger.ID{o.org, uuid.New()} {
 		for n := uint64(1); n <= 3; n++ {
-			if _, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Given: given(t, "{}")}); err == nil {
+			if _, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: given(t, "{}")}); err == nil {
 				t.Error("nothing was asked for, and it was made")
 			}
-			made, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Given: given(t, saved)})
+			made, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: given(t, saved)})
 			if err != nil {
 				t.Fatal(err)
 			}

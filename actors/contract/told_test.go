@@ -16,7 +16,7 @@ import (
 // key's request was answered with stays what it was.
 func TestARecordIsToldAsOfTheDay(t *testing.T) {
 	o := openOffice(t)
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Given: given(t,
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: given(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1000","markup_rate":20,"instalments":3}`)})
 	if err != nil {
@@ -25,7 +25,7 @@ func TestARecordIsToldAsOfTheDay(t *testing.T) {
 	a := Act{Org: o.org, ID: made.Record.ID, Product: contract.InstalmentSale, Reading: contract.Secular}
 	act := func(action contract.Action, body, key string) Result {
 		t.Helper()
-		if a.Action, a.Given = action, given(t, body); key != "" {
+		if a.Action, a.Input = action, given(t, body); key != "" {
 			a.Key = actors.Key{Scope: actors.KeyOfStaff, Text: key, Hash: [32]byte{1}}
 		}
 		r, err := o.service.Act(a)
@@ -80,7 +80,7 @@ func TestAFullContractIsRefusedByNameAndClosed(t *testing.T) {
 		t.Fatalf("a full contract leaves room for %d bytes", room)
 	}
 	o := openOffice(t)
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Given: given(t,
+	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given(t,
 		saved[:len(saved)-1]+`,"metadata":{"x":"`+strings.Repeat("x", 64<<10-8)+`"}}`)})
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func booked(d Decision) string {
 }
 
 // books takes an action and checks what it books.
-func (w *world) books(r *Record, name Action, sent Given, want ...string) *Record {
+func (w *world) books(r *Record, name Action, sent Input, want ...string) *Record {
 	w.t.Helper()
 	d, err := w.decides(r, name, sent, w.now)
 	if err != nil {
@@ -78,7 +78,7 @@ func faulty(err error) (fields []string) {
 }
 
 // refuses checks that an action is refused for the fields, and leaves no trace.
-func (w *world) refuses(r *Record, name Action, sent Given, fields ...string) {
+func (w *world) refuses(r *Record, name Action, sent Input, fields ...string) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
 	_, err := w.decides(r, name, sent, w.now)
@@ -92,7 +92,7 @@ func (w *world) refuses(r *Record, name Action, sent Given, fields ...string) {
 
 // conflicts checks that the state does not have an action, and that this leaves no
 // trace.
-func (w *world) conflicts(r *Record, name Action, sent Given) {
+func (w *world) conflicts(r *Record, name Action, sent Input) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
 	if _, err := w.decides(r, name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
@@ -103,7 +103,7 @@ func (w *world) conflicts(r *Record, name Action, sent Given) {
 	}
 }
 
-func spelled(sent Given) string {
+func spelled(sent Input) string {
 	var said []string
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		said = append(said, name+":"+string(sent[name]))
@@ -112,8 +112,8 @@ func spelled(sent Given) string {
 }
 
 // asks tries to open a contract, and tells which fields it was refused for.
-func asks(p *Product, reading *Reading, sent Given) (*Record, []string) {
-	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Given: sent, Now: 1})
+func asks(p *Product, reading *Reading, sent Input) (*Record, []string) {
+	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: sent, Now: 1})
 	return d.Record, faulty(err)
 }
 
@@ -126,7 +126,7 @@ type bound struct {
 }
 
 // bounded checks a product's fields against what is written down by hand.
-func bounded(t *testing.T, p *Product, good Given, bounds []bound) {
+func bounded(t *testing.T, p *Product, good Input, bounds []bound) {
 	t.Helper()
 	for _, b := range bounds {
 		for _, value := range b.takes {
@@ -174,10 +174,10 @@ type row map[string]Status
 type lives struct {
 	product *Product
 	reading *Reading
-	open    Given
+	open    Input
 	grid    map[Status]row
 	paths   map[Status]string
-	bodies  map[string]Given
+	bodies  map[string]Input
 	waits   string // the action before which a year passes
 }
 

@@ -6,48 +6,48 @@ import (
 	"mizan/ledger/money"
 )
 
-// Case is one decision at work: what an action sees, and what it leads to.
+// Case is a decision in progress: the input of a handler, and what the handler decides.
 type Case struct {
 	Now   ledger.Micros
-	Today ledger.Date // the UTC day of the clock; of a timer, the day that it was due
-	r     *Record     // the next one
-	in    Row         // what the action was given, of its body's table
+	Today ledger.Date // the UTC day of the clock; for a timer, the day it was due
+	r     *Record     // the record after the decision
+	input Row         // the body, a row of the handler's Body
 
-	reading *Reading
-	faults  *Faults
-	event   Action // which transition it is, where an action has more than one
-	lines   []ledger.Posting
-	entries [][]ledger.Posting
-	on      ledger.Date  // the effective date; 0: today
-	dated   []Dated      // the days that the action was given
-	joined  ledger.ID    // who has a part in the contract from now on
-	timed   money.Amount // what time may book from now on
-	grown   *Column      // the list of rows that has one more
+	reading        *Reading
+	faults         *Faults
+	event          Action // the transition, if the action has several
+	lines          []ledger.Posting
+	entries        [][]ledger.Posting
+	effectiveDate  ledger.Date  // the effective date; 0: today
+	dated          []Dated      // dates in the body
+	joined         ledger.ID    // a person who becomes a party
+	reserved       money.Amount // what timers may book on shared accounts
+	extendedColumn *Column      // the Rows column that got a row
 
-	register   Register     // what the action reads of the holders
-	position   Holder       // and the one that it writes; Number 0: none
-	subscribed Subscription // with the subscription that it comes from
+	register   Register     // the extract of the register
+	position   Holder       // the holder's new row; Number 0: none
+	subscribed Subscription // the subscription behind it
 	underWay   UnderWay
 }
 
-// v is the next record's values.
-func (c *Case) v() Row { return c.r.Values }
+// values are the values of the record after the decision.
+func (c *Case) values() Row { return c.r.Values }
 
-// refuse says that a condition is not met, or that a field is wrong.
+// refuse adds a fault: a wrong field or an unmet condition.
 func (c *Case) refuse(field, format string, args ...any) { c.faults.add(field, format, args...) }
 
-// fine tells that nothing was refused so far.
-func (c *Case) fine() bool { return c.faults.none() }
+// ok tells whether there is no fault so far.
+func (c *Case) ok() bool { return c.faults.none() }
 
-// leads says which of an action's transitions it is.
-func (c *Case) leads(event Action) { c.event = event }
+// setTransition selects one of the action's transitions.
+func (c *Case) setTransition(event Action) { c.event = event }
 
 // effective dates the entry.
-func (c *Case) effective(on ledger.Date) { c.on = on }
+func (c *Case) effective(on ledger.Date) { c.effectiveDate = on }
 
-// reserve says how much time may book, from now on, on any account that contracts
-// share. A timer is not refused, so whoever starts it is, where there is no room.
-func (c *Case) reserve(most money.Amount) { c.timed = most }
+// reserve sets the most that timers may book on any shared account. A timer is never
+// refused, so the action that starts it is if there is no room.
+func (c *Case) reserve(most money.Amount) { c.reserved = most }
 
 // line is one side of an entry.
 type line struct {
@@ -59,9 +59,8 @@ type line struct {
 func dr(account ledger.Path, amount money.Amount) line { return line{ledger.Debit, account, amount} }
 func cr(account ledger.Path, amount money.Amount) line { return line{ledger.Credit, account, amount} }
 
-// book adds lines that balance by themselves. Those of zero are left out. What does
-// not fit into one entry goes on in a further one of the same Change, so lines of
-// one call are never torn apart.
+// book adds lines that balance by themselves, without those of zero. If they do not fit into
+// the current entry they go into another one of the same Change, never into two.
 func (c *Case) book(lines ...line) {
 	fits := ledger.MaxPostings - len(c.lines)
 	if len(lines) > fits {
@@ -75,23 +74,22 @@ func (c *Case) book(lines ...line) {
 	}
 }
 
-// move is one debit and one credit.
+// move books one debit and one credit.
 func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 	c.book(dr(debit, amount), cr(credit, amount))
 }
 
-// restate takes the memorandum of what is late from what was reported before to an
-// amount: only the difference is booked, and what is owed does not change.
+// restate changes the memorandum account of arrears to an amount. Only the difference to the
+// amount reported before is booked; the debt itself does not change.
 func (c *Case) restate(late Cell[money.Amount], to money.Amount) {
-	was, account := late.Of(c.v()), c.r.account("M:arrears")
+	was, account := late.Of(c.values()), c.r.account("M:arrears")
 	const control ledger.Path = "M:arrears_control"
 	c.move(account, control, less(to, was))
 	c.move(control, account, less(was, to))
-	late.Set(c.v(), to)
+	late.Set(c.values(), to)
 }
 
-// difference is what something has brought more or less than what is carried of it: a
-// gain where the first amount is more, a loss where it is less.
+// difference books a gain or a loss: the proceeds less the carrying amount.
 func (c *Case) difference(got, carried money.Amount, gain, loss ledger.Path) []line {
 	if carried.Less(got) {
 		return []line{cr(gain, minus(got, carried))}

@@ -13,7 +13,7 @@ import (
 // sukuk.
 var Certificate = define(&Product{
 	Code: 'c',
-	Faces: map[*Reading]*Face{
+	Variants: map[*Reading]*Variant{
 		Secular: {Name: "certificate-issues", Prefix: "CI"},
 		Religious: {Name: "sukuk", Prefix: "SUK", Reviews: boardReviews, Actions: map[string]Action{
 			"approve": Pass, "reject": Reject, "start_offering": Offer, "subscribe": Subscribe, "close_subscription": CloseSubscription,
@@ -40,17 +40,17 @@ var Certificate = define(&Product{
 		steps(Activate, Active, "the issue is placed", Offering, Subscribed),
 		steps(Default, Defaulted, "the issuer does not pay", Active, Matured),
 	),
-	Deeds: withReview(
-		&Deed{Name: Offer, Moves: true, Body: columns(nil, ciInFrom, ciInUntil), Do: ciOffer},
-		&Deed{Name: Subscribe, Moves: true, Free: true, Body: columns(nil, ciInInvestor, ciInCertificates), Do: ciSubscribe},
-		&Deed{Name: CloseSubscription, Do: ciNeedsSubscriptions},
-		&Deed{Name: Activate, Moves: true, Body: columns(nil, ciInIssued), Do: ciActivate},
-		&Deed{Name: Profit, Moves: true, Body: columns(nil, ciInProfit, ciInPeriodEnd), Do: ciDistribute},
-		&Deed{Name: Mature, Do: ciMature},
-		&Deed{Name: Redeem, Moves: true, Body: columns(nil, ciInRedeemed), Do: func(c *Case) { ciRepay(c, Redeem) }},
-		&Deed{Name: RedeemEarly, Moves: true, Body: columns(nil, ciInRedeemedEarly), Do: ciRedeemEarly},
-		&Deed{Name: Default, Moves: true, Body: reasons, Do: ciGiveUp},
-		&Deed{Name: Batch, Moves: true, Timer: true, Do: ciBatch},
+	Handlers: withReview(
+		&ActionHandler{Name: Offer, Moves: true, Body: columns(nil, ciInFrom, ciInUntil), Do: ciOffer},
+		&ActionHandler{Name: Subscribe, Moves: true, ChecksState: true, Body: columns(nil, ciInInvestor, ciInCertificates), Do: ciSubscribe},
+		&ActionHandler{Name: CloseSubscription, Do: ciNeedsSubscriptions},
+		&ActionHandler{Name: Activate, Moves: true, Body: columns(nil, ciInIssued), Do: ciActivate},
+		&ActionHandler{Name: Profit, Moves: true, Body: columns(nil, ciInProfit, ciInPeriodEnd), Do: ciDistribute},
+		&ActionHandler{Name: Mature, Do: ciMature},
+		&ActionHandler{Name: Redeem, Moves: true, Body: columns(nil, ciInRedeemed), Do: func(c *Case) { ciRepay(c, Redeem) }},
+		&ActionHandler{Name: RedeemEarly, Moves: true, Body: columns(nil, ciInRedeemedEarly), Do: ciRedeemEarly},
+		&ActionHandler{Name: Default, Moves: true, Body: reasons, Do: ciGiveUp},
+		&ActionHandler{Name: Batch, Moves: true, Timer: true, Do: ciBatch},
 	),
 	Type: "backing_type",
 	Open: ciOpen, Due: ciDue, Reads: ciReads, Holdings: ciHoldings,
@@ -85,7 +85,7 @@ var (
 	ciMost       = integer(41, "max_subscription", 1, maxCertificates, asked)
 	ciFrequency  = enum(42, "profit_distribution_frequency", frequencies, asked)
 	ciMode       = enum(43, "redemption_mode", []string{"bullet", "amortizing", "callable"}, asked)
-	ciEarly      = boolean(44, "early_redemption_allowed", otherwise(false))
+	ciEarly      = boolean(44, "early_redemption_allowed", defaultTo(false))
 	ciPenalty    = amount(45, "early_redemption_penalty", asked, orZero)
 	ciFrom       = date(46, "subscription_start", asked)
 	ciUntil      = date(47, "subscription_end", asked)
@@ -103,7 +103,7 @@ var (
 	ciCode          = text(66, "isin")
 	ciIssued        = date(67, "issue_date")
 	ciMaturity      = date(68, "maturity_date")
-	ciSubscriptions = rows(69, "subscriptions", ciSubscription, deep, fleet) // the first ones; Record.Show
+	ciSubscriptions = rows(69, "subscriptions", ciSubscription, deep, transient) // the first ones; Record.Show
 	ciDefault       = text(70, "default_reason", inMetadata)
 	ciRedeemed      = date(71, "redemption_date")
 	ciUndistributed = amount(72, "undistributed", hidden)
@@ -138,7 +138,7 @@ var (
 const maxCertificates = maxExact
 
 func ciOpen(c *Case) {
-	v := c.v()
+	v := c.values()
 	total, face := ciTotal.Of(v), ciFace.Of(v)
 	if ciAssetValue.Of(v).Less(total) {
 		c.refuse(ciAssetValue.Name, "must be at least total_value")
@@ -170,7 +170,7 @@ func ciOpen(c *Case) {
 
 // ciWindow refuses a window that ends before it begins.
 func ciWindow(c *Case) {
-	if v := c.v(); ciFrom.Has(v) && ciUntil.Has(v) && ciUntil.Of(v) < ciFrom.Of(v) {
+	if v := c.values(); ciFrom.Has(v) && ciUntil.Has(v) && ciUntil.Of(v) < ciFrom.Of(v) {
 		c.refuse(ciUntil.Name, "is before subscription_start")
 	}
 }
@@ -207,10 +207,10 @@ func checkDigit(body string) int {
 }
 
 func ciOffer(c *Case) {
-	v := c.v()
+	v := c.values()
 	for _, day := range []struct{ sent, kept Cell[ledger.Date] }{{ciInFrom, ciFrom}, {ciInUntil, ciUntil}} {
-		if day.sent.Has(c.in) {
-			day.kept.Set(v, day.sent.Of(c.in))
+		if day.sent.Has(c.input) {
+			day.kept.Set(v, day.sent.Of(c.input))
 		}
 		if !day.kept.Has(v) {
 			c.refuse(day.kept.Name, "is required")
@@ -221,8 +221,8 @@ func ciOffer(c *Case) {
 
 // ciSubscribe makes its checks in the specification's order.
 func ciSubscribe(c *Case) {
-	v := c.v()
-	investor, n := ciInInvestor.Of(c.in), ciInCertificates.Of(c.in)
+	v := c.values()
+	investor, n := ciInInvestor.Of(c.input), ciInCertificates.Of(c.input)
 	position := c.register.Position
 	held, left := position.Certificates, ciCertificates.Of(v)-ciSold.Of(v)
 	switch {
@@ -251,21 +251,21 @@ func ciSubscribe(c *Case) {
 		ciSold.Set(v, ciSold.Of(v)+n)
 		c.position = position
 		c.subscribed = Subscription{Number: ciApplications.Of(v), Holder: position.Number, Investor: investor, Certificates: n, On: c.Today}
-		c.move(c.r.cash(), c.r.accountOf("L:subscription", investor), times(ciFace.Of(v), n))
+		c.move(c.r.cash(), c.r.accountFor("L:subscription", investor), times(ciFace.Of(v), n))
 	}
 }
 
 func ciNeedsSubscriptions(c *Case) {
-	if ciApplications.Of(c.v()) == 0 {
+	if ciApplications.Of(c.values()) == 0 {
 		c.refuse(ciSubscriptions.Name, "there is no subscription")
 	}
 }
 
 func ciActivate(c *Case) {
-	if ciNeedsSubscriptions(c); !c.fine() {
+	if ciNeedsSubscriptions(c); !c.ok() {
 		return
 	}
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	issued := orToday(c, ciInIssued)
 	ciIssued.Set(v, issued)
 	ciMaturity.Set(v, after(issued, ciMonths.Of(v)))
@@ -278,12 +278,12 @@ func ciActivate(c *Case) {
 }
 
 func ciDistribute(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	on, fine := periodEnd(c, ciInPeriodEnd, ciIssued)
 	if !fine {
 		return
 	}
-	profit, outstanding := ciInProfit.Of(c.in), ciOutstanding.Of(v)
+	profit, outstanding := ciInProfit.Of(c.input), ciOutstanding.Of(v)
 	each := part(profit, 1, outstanding)
 	row := ciDistribution.New()
 	ciDistributedOn.Set(row, on)
@@ -311,13 +311,13 @@ func ciDistribute(c *Case) {
 }
 
 func ciMature(c *Case) {
-	if maturity := ciMaturity.Of(c.v()); c.Today < maturity {
+	if maturity := ciMaturity.Of(c.values()); c.Today < maturity {
 		c.refuse(ciMaturity.Name, "is %v, which has not arrived", maturity)
 	}
 }
 
 func ciRedeemEarly(c *Case) {
-	if !ciEarly.Of(c.v()) {
+	if !ciEarly.Of(c.values()) {
 		c.refuse(ciEarly.Name, "the issue does not allow it")
 		return
 	}
@@ -327,7 +327,7 @@ func ciRedeemEarly(c *Case) {
 // ciRepay pays the holders their certificates' face, less their parts of a penalty for
 // redeeming early, and closes every account of the issue.
 func ciRepay(c *Case, doing Action) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	on := orToday(c, ciInRedeemed)
 	ciRedeemed.Set(v, on)
 	c.effective(on)
@@ -337,15 +337,15 @@ func ciRepay(c *Case, doing Action) {
 
 // ciGiveAway gives what could not be divided among the holders to charity.
 func ciGiveAway(c *Case) {
-	v := c.v()
+	v := c.values()
 	c.move(c.r.account("L:undistributed"), "L:charity", ciUndistributed.Of(v))
 	ciUndistributed.Set(v, money.Amount{})
 	ciNext.Clear(v)
 }
 
 func ciGiveUp(c *Case) {
-	v := c.v()
-	ciDefault.Set(v, reason.Of(c.in))
+	v := c.values()
+	ciDefault.Set(v, reason.Of(c.input))
 	ciForHolders(c, Default, c.r.account("A:underlying_impaired"), times(ciFace.Of(v), ciSold.Of(v)))
 	ciGiveAway(c)
 }

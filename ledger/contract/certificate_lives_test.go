@@ -89,7 +89,7 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 				product: Certificate, reading: reading, sums: issueSums, ends: []Status{Redeemed, Defaulted},
 				rare: []Action{Submit, Reject, CloseSubscription, RedeemEarly, Default}, open: []string{"Q:holders_defaulted", "A:underlying_impaired"},
 			}
-			l.body = func(d *dice) Given {
+			l.body = func(d *dice) Input {
 				n, face := d.number(1, 300), d.number(1, 50)
 				g := issueBody().but("certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
 					"subscription_end", `"2026-06-30"`, "maturity_months", d.whole(1, 6), "early_redemption_allowed", d.pick("true", "false"))
@@ -99,10 +99,10 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 				d.maybe(g, "profit_distribution_frequency", d.text(frequencies...))
 				return g
 			}
-			redeemed := func(d *dice, _ Row) Given { return given("redemption_date", d.day()) }
-			l.bodies = map[Action]func(*dice, Row) Given{
+			redeemed := func(d *dice, _ Row) Input { return given("redemption_date", d.day()) }
+			l.bodies = map[Action]func(*dice, Row) Input{
 				Reject: reasoned, Default: reasoned, Redeem: redeemed, RedeemEarly: redeemed,
-				Subscribe: func(d *dice, _ Row) Given {
+				Subscribe: func(d *dice, _ Row) Input {
 					return given("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.whole(0, 30))
 				},
 				Profit: amountsOf("total_profit", some),

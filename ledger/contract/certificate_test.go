@@ -14,7 +14,7 @@ import (
 )
 
 // issueBody is an issue of a hundred certificates of 10, open for a month.
-func issueBody() Given {
+func issueBody() Input {
 	return given("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
 		"underlying_asset_value", `"1200"`, "total_value", `"1000"`, "certificate_value", `"10"`, "expected_yield", "5", "maturity_months", "2",
 		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-01-31"`)

@@ -31,7 +31,7 @@ func ReadRecord(id ledger.ID, stored []byte) (*Record, error) {
 		return nil, errStored
 	}
 	product, reading := productOf(stored[1]), readingOf(stored[2])
-	if product == nil || reading == nil || product.Faces[reading] == nil {
+	if product == nil || reading == nil || product.Variants[reading] == nil {
 		return nil, errStored
 	}
 	r := &Record{ID: id, Product: product, Reading: reading}
@@ -86,7 +86,7 @@ func cutBytes(src []byte) (b, rest []byte, ok bool) {
 func appendRow(dst []byte, t *Table, r Row) []byte {
 	var value []byte
 	for _, c := range t.Columns {
-		if r[c.place] == nil || c.Fleet {
+		if r[c.place] == nil || c.Transient {
 			continue
 		}
 		value = c.appendValue(value[:0], r[c.place])
@@ -183,7 +183,9 @@ func (c *Column) readValue(b []byte) (value any, ok bool) {
 	case Integer, Percent, Date, Instant, Shares:
 		return c.readNumbers(b)
 	case Review:
-		return readTexts(b, Approval(nil), 2, func(a Approval, pair [][]byte) Approval { return append(a, Said{string(pair[0]), string(pair[1])}) })
+		return readTexts(b, Approval(nil), 2, func(a Approval, pair [][]byte) Approval {
+			return append(a, ApprovalText{string(pair[0]), string(pair[1])})
+		})
 	case Texts:
 		return readTexts(b, []string(nil), 1, func(all []string, one [][]byte) []string { return append(all, string(one[0])) })
 	case Rows:

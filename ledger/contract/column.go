@@ -6,10 +6,10 @@ import (
 	"mizan/ledger/money"
 )
 
-// Kind is what a column holds.
+// Kind is the type of a column.
 type Kind uint8
 
-// The kinds of columns. The comment is the Go type of a value.
+// The kinds of columns, with the Go type of their values.
 const (
 	Text    Kind = iota + 1 // string
 	Enum                    // string, one of Column.Words
@@ -25,7 +25,7 @@ const (
 	Review                  // Approval
 	Texts                   // []string
 	Object                  // []byte, a JSON object as it was sent
-	List                    // []any, any JSON of strings and objects as it was sent, not empty
+	List                    // []byte, a JSON list of strings and objects as it was sent, not empty
 	Rows                    // []Row of Column.Of
 )
 
@@ -34,58 +34,56 @@ type Place uint8
 
 // The places.
 const (
-	Detail   Place = iota // in a contract that is read by its id, and after an action
-	Short                 // also in lists, where a product has a short form
-	Deep                  // there, and in no list at all
-	Metadata              // a key of metadata beside those that were sent, in the detail
-	Hidden                // nowhere: the service's own
+	Detail   Place = iota // in the answers to a read by ID and to an action
+	Short                 // in those and in lists of a product with ShortLists
+	Deep                  // as Detail, but in no list
+	Metadata              // in the detail, inside metadata beside the keys that were sent
+	Hidden                // never
 )
 
 // Column is a field of a contract, of a body, or of a row inside one.
 type Column struct {
-	Key   uint8  // what it is stored under: none ever changes its meaning
-	Name  string // as the API spells it, in both readings
+	Key   uint8  // its stored number, which never changes its meaning
+	Name  string // in the API, in both readings
 	Kind  Kind
 	Place Place
 
-	// For columns that are asked for. All else is derived: it cannot be set.
-	Asked    bool
-	Required bool
-	Default  any      // where nothing was sent; nil: none
-	Min, Max int64    // of Integer and Percent
-	Zero     bool     // an Amount may be zero
-	Longer   int      // a Text has more characters than this, blanks before and behind it not counted
-	Moment   bool     // a Text is a date or an RFC 3339 time
-	Most     int      // and no more than these; entries of Texts, List and Rows
-	Words    []string // of an Enum
-	Of       *Table   // of Rows, and of a Review that is asked for
-	Single   bool     // Rows are one row at most, shown as an object
+	// Asked columns can be set by a request; the others are derived.
+	Asked      bool
+	Required   bool
+	Default    any      // if nothing was sent; nil: none
+	Min, Max   int64    // of Integer and Percent
+	Zero       bool     // an Amount may be zero
+	LongerThan int      // a Text must have more characters than this, not counting blanks at its ends
+	DateOrTime bool     // a Text is a date or an RFC 3339 time
+	MaxLength  int      // the most characters of a Text, or entries of Texts, List and Rows
+	Words      []string // of an Enum
+	Of         *Table   // of Rows and of a Review
+	Single     bool     // Rows have at most one row, shown as an object
 
-	// From works the value out of the others, where it follows from them: such a
-	// column is not stored. nil: the value is its row's.
+	// From computes the value from other columns; the column is then not stored.
 	From func(Row) any
 
-	Sparse bool // left out where it has no value, wherever it is shown
-	Fleet  bool // of whoever looks, and never stored
+	Sparse    bool // omitted if it has no value
+	Transient bool // computed for each viewer; not stored
 
-	place int // in its table
+	place int // index in its table and in a Row
 }
 
-// Table is a list of columns: what a Row is a row of.
+// Table is a list of columns.
 type Table struct {
 	Columns []*Column
 	keys    map[uint8]*Column
 	names   map[string]*Column
 }
 
-// Row is values by the places of their columns; nil: none. It is not changed once
-// it is shared.
+// Row holds a value, or nil, for each column of a table. It is immutable once it is shared.
 type Row []any
 
 // Cell gives a column its Go type.
 type Cell[T any] struct{ *Column }
 
-// Of is the column's value in a row, the zero value where there is none.
+// Of returns the column's value in a row, or the zero value.
 func (c Cell[T]) Of(r Row) T {
 	value, _ := c.Value(r).(T)
 	return value
@@ -94,20 +92,20 @@ func (c Cell[T]) Of(r Row) T {
 // Has tells whether there is a value.
 func (c Cell[T]) Has(r Row) bool { return c.Value(r) != nil }
 
-// Set gives the column a value. The row must not be shared yet.
+// Set sets the column's value. The row must not be shared yet.
 func (c Cell[T]) Set(r Row, value T) { r[c.place] = value }
 
-// Clear takes the column's value away.
+// Clear removes the column's value.
 func (c Cell[T]) Clear(r Row) { r[c.place] = nil }
 
-// placed is anything that names a column.
-type placed interface{ column() *Column }
+// columnRef is a Cell or a *Column.
+type columnRef interface{ column() *Column }
 
 func (c *Column) column() *Column { return c }
 
-// columns makes a table. A column is in one table; the columns of base come first,
-// and keep their places.
-func columns(base *Table, own ...placed) *Table {
+// columns makes a table of the columns of base, which keep their indexes, and others. A
+// column is in one table and in those that are based on it.
+func columns(base *Table, own ...columnRef) *Table {
 	t := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
 	if base != nil {
 		for _, c := range base.Columns {
@@ -122,9 +120,8 @@ func columns(base *Table, own ...placed) *Table {
 	return t
 }
 
-// showing is the table with one of its columns at another place, for a product that
-// shows it elsewhere than the others do.
-func (t *Table) showing(c *Column, at Place) *Table {
+// withPlace is the table with one of its columns shown at another place.
+func (t *Table) withPlace(c *Column, at Place) *Table {
 	moved := *c
 	moved.Place, moved.Sparse = at, false
 	other := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
@@ -145,13 +142,13 @@ func (t *Table) add(c *Column) {
 	t.Columns = append(t.Columns, c)
 }
 
-// ByKey is the column that is stored under the key; nil: this build has none.
+// ByKey returns the column with a stored number, nil if there is none.
 func (t *Table) ByKey(key uint8) *Column { return t.keys[key] }
 
-// New is a row without values.
+// New returns a row without values.
 func (t *Table) New() Row { return make(Row, len(t.Columns)) }
 
-// Value is a column's value in a row of its table; nil: none.
+// Value returns the column's value in a row, nil if there is none.
 func (c *Column) Value(r Row) any {
 	if c.From != nil {
 		return c.From(r)
@@ -159,11 +156,11 @@ func (c *Column) Value(r Row) any {
 	return r[c.place]
 }
 
-// Put gives it a value of its kind's Go type, or takes it away: for whoever makes a
-// record that no decision would, to see it found.
+// Put sets a value of the kind's Go type, or removes it. It is for tests that plant records
+// which no decision makes.
 func (c *Column) Put(r Row, value any) { r[c.place] = value }
 
-// option is a property of a column.
+// option sets a property of a column.
 type option func(*Column)
 
 func newCell[T any](key uint8, name string, kind Kind, options []option) Cell[T] {
@@ -174,7 +171,7 @@ func newCell[T any](key uint8, name string, kind Kind, options []option) Cell[T]
 	return Cell[T]{c}
 }
 
-// Constructors, one a kind.
+// Constructors, one per kind.
 
 func text(key uint8, name string, o ...option) Cell[string] {
 	return newCell[string](key, name, Text, o)
@@ -192,7 +189,7 @@ func percent(key uint8, name string, low, high int64, o ...option) Cell[int64] {
 	return newCell[int64](key, name, Percent, append(o, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
-// derived is an integer that is never asked for.
+// derived is an integer that cannot be set.
 func derived(key uint8, name string, o ...option) Cell[int64] {
 	return newCell[int64](key, name, Integer, o)
 }
@@ -240,15 +237,15 @@ func inMetadata(c *Column) { c.Place = Metadata }
 func hidden(c *Column)     { c.Place = Hidden }
 func single(c *Column)     { c.Single = true }
 func orZero(c *Column)     { c.Zero = true }
-func moment(c *Column)     { c.Moment = true }
+func dateOrTime(c *Column) { c.DateOrTime = true }
 func sparse(c *Column)     { c.Sparse = true }
-func fleet(c *Column)      { c.Fleet = true }
+func transient(c *Column)  { c.Transient = true }
 
-func longerThan(n int) option { return func(c *Column) { c.Longer = n } }
-func atMost(n int) option     { return func(c *Column) { c.Most = n } }
+func longerThan(n int) option { return func(c *Column) { c.LongerThan = n } }
+func atMost(n int) option     { return func(c *Column) { c.MaxLength = n } }
 func computed(from func(Row) any) option {
 	return func(c *Column) { c.From = from }
 }
-func otherwise(value any) option {
+func defaultTo(value any) option {
 	return func(c *Column) { c.Asked, c.Default = true, value }
 }

@@ -27,10 +27,10 @@ type deal struct {
 const oneDay = ledger.Micros(24 * 3600 * 1_000_000)
 
 // strike opens a contract at noon of 2026-01-01.
-func strike(t rapid.TB, p *Product, reading *Reading, body Given) *deal {
+func strike(t rapid.TB, p *Product, reading *Reading, body Input) *deal {
 	t.Helper()
 	x := &deal{world: newWorld(t, "2026-01-01")}
-	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Given: body, Now: x.now})
+	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: body, Now: x.now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func (x *deal) storable() {
 
 // answer is what an action is answered with: the state that it leads to, "409", or
 // "422" and the fields. A refusal leaves no trace.
-func (x *deal) answer(name Action, body Given) string {
+func (x *deal) answer(name Action, body Input) string {
 	x.t.Helper()
 	was, before := x.r, AppendRecord(nil, x.r)
 	d, err := x.decides(x.r, name, body, x.now)
@@ -175,7 +175,7 @@ func (x *deal) dated(day string) {
 func (x *deal) says(pairs ...string) {
 	x.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := shown(x.column(pairs[i]).Value(x.r.Told(0, x.now.Date()).Values)); got != pairs[i+1] {
+		if got := shown(x.column(pairs[i]).Value(x.r.AsOf(0, x.now.Date()).Values)); got != pairs[i+1] {
 			x.t.Errorf("%s is %s; want %s", pairs[i], got, pairs[i+1])
 		}
 	}
@@ -228,8 +228,8 @@ func shown(value any) string {
 }
 
 // but is a body with some members changed; an empty text leaves one out.
-func (g Given) but(pairs ...string) Given {
-	changed := make(Given)
+func (g Input) but(pairs ...string) Input {
+	changed := make(Input)
 	for name, value := range g {
 		changed[name] = value
 	}
@@ -245,11 +245,11 @@ func (g Given) but(pairs ...string) Given {
 type trial struct{ member, value, refused string }
 
 // tried opens contracts with each member changed.
-func tried(t *testing.T, p *Product, reading *Reading, body Given, trials []trial) {
+func tried(t *testing.T, p *Product, reading *Reading, body Input, trials []trial) {
 	t.Helper()
 	for _, try := range trials {
 		changed := body.but(try.member, try.value)
-		d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Given: changed, Now: newWorld(t, "2026-01-01").now})
+		d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: changed, Now: newWorld(t, "2026-01-01").now})
 		said := fmt.Sprintf("%s %.60s", try.member, try.value)
 		switch {
 		case err == nil && try.refused != "":
@@ -267,7 +267,7 @@ func tried(t *testing.T, p *Product, reading *Reading, body Given, trials []tria
 // move is an action with what it is given, after some days.
 type move struct {
 	name  Action
-	given Given
+	given Input
 	days  int
 }
 
@@ -277,7 +277,7 @@ type grid map[Status]map[string]string
 
 // drawn checks a product's grid in a reading: from each state, which is reached by
 // routes, every move of the vocabulary.
-func drawn(t *testing.T, p *Product, reading *Reading, body Given, moves map[string]move, routes map[Status][]string, want grid) {
+func drawn(t *testing.T, p *Product, reading *Reading, body Input, moves map[string]move, routes map[Status][]string, want grid) {
 	t.Helper()
 	for state, row := range want {
 		for name := range row {
@@ -309,7 +309,7 @@ func drawn(t *testing.T, p *Product, reading *Reading, body Given, moves map[str
 	}
 }
 
-func pairsOf(g Given) (pairs []string) {
+func pairsOf(g Input) (pairs []string) {
 	for name, value := range g {
 		pairs = append(pairs, name, string(value))
 	}
@@ -317,20 +317,20 @@ func pairsOf(g Given) (pairs []string) {
 }
 
 // board is what the religious reading's review is given.
-func board() Given { return given("approved_by", `"the board"`, "fatwa_reference", `"F-7"`) }
+func board() Input { return given("approved_by", `"the board"`, "fatwa_reference", `"F-7"`) }
 
 // everyName is every action's name that any product's address has.
 func everyName() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range Products {
-		for _, face := range p.Faces {
-			for name := range face.Actions {
+		for _, variant := range p.Variants {
+			for name := range variant.Actions {
 				names[name] = true
 			}
 		}
-		for _, d := range p.Deeds {
+		for _, d := range p.Handlers {
 			names[string(d.Name)] = true
-			for _, by := range d.Leads {
+			for _, by := range d.Transitions {
 				names[string(by)] = true
 			}
 		}
@@ -342,7 +342,7 @@ func everyName() map[string]bool {
 // others.
 func named(t *testing.T, p *Product, reading *Reading, name, prefix string, want map[string]Action) {
 	t.Helper()
-	if Find(reading, name) != p || p.Faces[reading].Prefix != prefix {
+	if Find(reading, name) != p || p.Variants[reading].Prefix != prefix {
 		t.Errorf("it is not %s with the prefix %s", name, prefix)
 	}
 	for action := range everyName() {

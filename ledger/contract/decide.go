@@ -8,60 +8,58 @@ import (
 	"mizan/ledger/money"
 )
 
-// Decision is what is to become durable of a contract.
+// Decision is the outcome of an action or a timer, to be made durable in one Change.
 type Decision struct {
-	Record  *Record // the next record; never the one decided on
+	Record  *Record // the record after it; never the one that it was decided on
 	Events  []ledger.Event
-	Due     ledger.Micros // when time has something to do; 0: never
-	Finish  bool          // nothing leads any further
-	Outcome bool          // time has come: it may not be refused
+	Due     ledger.Micros // when the next timer is due; 0: none
+	Finish  bool          // the contract has ended
+	Outcome bool          // it is a timer's and must not be refused
 
-	// Reserve is the most that time may book, because of this decision, on any account
-	// that contracts share; zero: nothing.
+	// Reserve is the most that timers may book on any shared account because of this
+	// decision.
 	Reserve money.Amount
 
-	// Dated are the days that the command has dated itself, by the names of their
-	// fields. They are no decision's to judge: which months are closed is known where
-	// changes are ordered.
+	// Dated are the dates that the command has sent, with their fields. Whether their
+	// months are closed is checked where changes are ordered.
 	Dated []Dated
 
-	// Joined is who has a part in the contract from now on, beside its customer; zero:
-	// nobody.
+	// Joined is a person who becomes a party to the contract, beside its customer.
 	Joined ledger.ID
 
 	// Subscribed is a subscription that the decision adds to the register of holders, and
-	// Position the holder's row as it is with it. Number 0: none.
+	// Position the holder's new row. Number 0: none.
 	Subscribed Subscription
 	Position   Holder
 
-	// UnderWay says that an action begins to be carried out in batches, or that it has
-	// been. No month is closed in between.
+	// UnderWay tells whether the decision begins or ends an action that is carried out in
+	// batches. No month can be closed in between.
 	UnderWay UnderWay
 }
 
-// UnderWay is what a decision means for an action that is carried out in batches.
+// UnderWay is the effect of a decision on an action that is carried out in batches.
 type UnderWay uint8
 
-// What a decision means. Most of them have nothing to do with batches.
+// The effects. Most decisions are not about batches.
 const (
 	NotUnderWay UnderWay = iota
-	Begins               // more decisions are to follow
-	Ends                 // it was the last one
+	Begins               // further decisions follow
+	Ends                 // this is the last one
 )
 
-// Dated is a day that a field of a command has said.
+// Dated is a date in a field of a command.
 type Dated struct {
 	Field string
 	On    ledger.Date
 }
 
-// Proposal is a contract that was asked for.
+// Proposal is a request for a new contract.
 type Proposal struct {
 	ID      ledger.ID
 	Product *Product
 	Reading *Reading
 	Env     money.Env
-	Given   Given
+	Input   Input
 	Now     ledger.Micros
 	Allowed func(region string) bool // whether the organization works there
 }
@@ -70,16 +68,16 @@ type Proposal struct {
 func Open(d Proposal) (Decision, error) {
 	faults := new(Faults)
 	r := &Record{ID: d.ID, Product: d.Product, Reading: d.Reading, Status: Absent}
-	r.Values = d.Product.Columns.Read(d.Given, d.Reading.Loose, "", faults)
-	d.settle(r, faults)
+	r.Values = d.Product.Columns.Read(d.Input, d.Reading.Loose, "", faults)
+	d.resolveAsset(r, faults)
 	c := &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
 	made.Set(r.Values, c.Today)
 	if faults.none() {
 		d.Product.Open(c)
 	}
-	face := d.Product.Faces[d.Reading]
+	variant := d.Product.Variants[d.Reading]
 	approval := Row(nil)
-	if len(face.Opening) > 0 {
+	if len(variant.Opening) > 0 {
 		approval = d.approval(faults)
 	}
 	if err := faults.err(); err != nil {
@@ -87,21 +85,21 @@ func Open(d Proposal) (Decision, error) {
 	}
 	decision := Decision{Record: r}
 	decision.move(c, Create, Create)
-	for _, name := range face.Opening {
-		deed := d.Product.Deed(name)
+	for _, name := range variant.Opening {
+		handler := d.Product.Handler(name)
 		c = &Case{Now: d.Now, Today: d.Now.Date(), r: r, reading: d.Reading, faults: faults}
-		if c.in = approval; deed.Name != Pass {
-			c.in = deed.given(Given{}, r, faults)
+		if c.input = approval; handler.Name != Pass {
+			c.input = handler.input(Input{}, r, faults)
 		}
-		if err := decision.do(c, deed); err != nil {
+		if err := decision.do(c, handler); err != nil {
 			return Decision{}, err
 		}
 	}
 	return decision.end(), nil
 }
 
-// settle finds the region's currency, or the one that was asked for.
-func (d *Proposal) settle(r *Record, f *Faults) {
+// resolveAsset sets the contract's asset: in the currency sent, or else the region's.
+func (d *Proposal) resolveAsset(r *Record, f *Faults) {
 	region, known := Regions[Region.Of(r.Values)]
 	switch {
 	case !Region.Has(r.Values):
@@ -111,8 +109,8 @@ func (d *Proposal) settle(r *Record, f *Faults) {
 		f.add(Region.Name, "is not one in which the organization works")
 	}
 	if !Currency.Has(r.Values) {
-		if d.Product.Currencied {
-			if !f.about(Currency.Name) {
+		if d.Product.NeedsCurrency {
+			if !f.has(Currency.Name) {
 				f.add(Currency.Name, "is required")
 			}
 			return
@@ -128,10 +126,10 @@ func (d *Proposal) settle(r *Record, f *Faults) {
 	r.Asset = money.Asset{Currency: currency, Env: d.Env}
 }
 
-// approval reads the review that a contract is opened with.
+// approval reads the review with which a contract is opened.
 func (d *Proposal) approval(f *Faults) Row {
-	raw := d.Given[Reviewed.Name]
-	var sent Given
+	raw := d.Input[Reviewed.Name]
+	var sent Input
 	if len(raw) == 0 || string(raw) == "null" {
 		f.add(Reviewed.Name, "is required")
 		return nil
@@ -143,8 +141,8 @@ func (d *Proposal) approval(f *Faults) Row {
 	return d.Product.reviews(d.Reading).Read(sent, false, Reviewed.Name+".", f)
 }
 
-// given reads what an action was given.
-func (d *Deed) given(sent Given, r *Record, f *Faults) Row {
+// input reads the body of an action.
+func (d *ActionHandler) input(sent Input, r *Record, f *Faults) Row {
 	body := d.Body
 	if d.Name == Pass {
 		body = r.Product.reviews(r.Reading)
@@ -155,40 +153,40 @@ func (d *Deed) given(sent Given, r *Record, f *Faults) Row {
 	return body.Read(sent, r.Reading.Loose, "", f)
 }
 
-// Act decides on an action. The error is a Conflict if the state does not have it, a
-// *Faults if its conditions are not met or what was sent is wrong.
-func (r *Record) Act(name Action, sent Given, now ledger.Micros) (Decision, error) {
-	deed := r.Product.Deed(name)
-	if deed == nil || deed.Timer {
+// Act decides on an action. The error is a Conflict if the state does not allow it, and a
+// *Faults if the body is wrong or a condition is not met.
+func (r *Record) Act(name Action, sent Input, now ledger.Micros) (Decision, error) {
+	handler := r.Product.Handler(name)
+	if handler == nil || handler.Timer {
 		return Decision{}, Unsupported(string(name))
 	}
-	if !deed.Free && !r.has(deed) {
-		return Decision{}, refuseState(r.Status, r.Product.Called(r.Reading, name))
+	if !handler.ChecksState && !r.has(handler) {
+		return Decision{}, refuseState(r.Status, r.Product.ActionName(r.Reading, name))
 	}
 	faults := new(Faults)
-	in := deed.given(sent, r, faults)
+	in := handler.input(sent, r, faults)
 	if err := faults.err(); err != nil {
 		return Decision{}, err
 	}
 	d := Decision{Record: r.next()}
-	c := &Case{Now: max(now, r.Booked), Today: now.Date(), r: d.Record, in: in, reading: r.Reading, faults: faults, register: r.Register}
-	if err := d.do(c, deed); err != nil {
+	c := &Case{Now: max(now, r.Booked), Today: now.Date(), r: d.Record, input: in, reading: r.Reading, faults: faults, register: r.Register}
+	if err := d.do(c, handler); err != nil {
 		return Decision{}, err
 	}
 	return d.end(), nil
 }
 
-// Unsupported is the refusal of an action that nobody has heard of.
+// Unsupported is the error for an action that does not exist.
 func Unsupported(name string) error {
 	f := new(Faults)
 	f.add("action", "Unsupported action: %s", name)
 	return f
 }
 
-// has tells whether one of the deed's transitions leads out of the state.
-func (r *Record) has(deed *Deed) bool {
+// has tells whether the current state allows one of the handler's transitions.
+func (r *Record) has(handler *ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
-	for _, by := range deed.Leads {
+	for _, by := range handler.Transitions {
 		if _, ok := machine.Next(r.Status, by); ok {
 			return true
 		}
@@ -196,8 +194,8 @@ func (r *Record) has(deed *Deed) bool {
 	return false
 }
 
-// Woken decides on what time does at the instant; false: nothing is due any more.
-func (r *Record) Woken(now ledger.Micros) (Decision, bool) {
+// OnDue decides on the timer that is due at an instant; false if none is due.
+func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 	if r.Product.Due == nil {
 		return Decision{}, false
 	}
@@ -205,31 +203,30 @@ func (r *Record) Woken(now ledger.Micros) (Decision, bool) {
 	if on == 0 || at(on) > now {
 		return Decision{}, false
 	}
-	deed := r.Product.Deed(name)
+	handler := r.Product.Handler(name)
 	d := Decision{Record: r.next(), Outcome: true}
-	c := &Case{Now: max(now, r.Booked), Today: on, r: d.Record, reading: r.Reading, faults: new(Faults), on: on, register: r.Register}
-	c.in = deed.given(nil, r, c.faults) // time says nothing: what may be left out has its default
-	assert.NoError(d.do(c, deed))
+	c := &Case{Now: max(now, r.Booked), Today: on, r: d.Record, reading: r.Reading, faults: new(Faults), effectiveDate: on, register: r.Register}
+	c.input = handler.input(nil, r, c.faults) // a timer has no body: optional columns take their defaults
+	assert.NoError(d.do(c, handler))
 	return d.end(), true
 }
 
-// do runs a deed on the decision's record.
-func (d *Decision) do(c *Case, deed *Deed) error {
-	c.event = deed.Name
-	deed.Do(c)
+// do runs a handler on the record of the decision.
+func (d *Decision) do(c *Case, handler *ActionHandler) error {
+	c.event = handler.Name
+	handler.Do(c)
 	if err := c.faults.err(); err != nil {
 		return err
 	}
-	d.Joined, d.Reserve = c.joined, c.timed
+	d.Joined, d.Reserve = c.joined, c.reserved
 	d.Subscribed, d.Position, d.UnderWay = c.subscribed, c.position, c.underWay
 	d.Dated = append(d.Dated, c.dated...)
-	d.move(c, c.event, deed.Name)
+	d.move(c, c.event, handler.Name)
 	return c.full()
 }
 
-// move takes the record through a transition and books what the case has gathered,
-// under the action's name. An illegal step is our own mistake: what may happen was
-// looked at before.
+// move takes the record through a transition and books the lines of the case under the
+// action's name. The transition was checked before, so an illegal one is a bug.
 func (d *Decision) move(c *Case, by, name Action) {
 	r := d.Record
 	from := r.Status
@@ -258,17 +255,17 @@ func (d *Decision) move(c *Case, by, name Action) {
 	}
 }
 
-// entry is dated by the clock where the action has no day: the writer's could be
-// another one, since its instants run ahead of a clock that stands still.
+// entry makes an entry of the case. Without an effective date it is dated by the clock and
+// not by the writer, whose instants run ahead of a clock that stands still.
 func (c *Case) entry(i int) *ledger.Entry {
-	on := c.on
+	on := c.effectiveDate
 	if on == 0 {
 		on = c.Today
 	}
 	return &ledger.Entry{Phase: ledger.Posted, Effective: on, Postings: c.entries[i]}
 }
 
-// end says when time has something to do, and whether anything leads further.
+// end completes the decision with the next timer, and with whether the contract has ended.
 func (d *Decision) end() Decision {
 	r := d.Record
 	if r.Product.Due != nil {
@@ -280,16 +277,16 @@ func (d *Decision) end() Decision {
 	return *d
 }
 
-// Ended tells that nothing leads any further, and that everything has been carried out.
+// Ended tells whether the state is final and no action is under way.
 func (r *Record) Ended() bool {
 	_, under := r.Progress()
 	return r.Product.Machine(r.Reading).Final(r.Status) && !under
 }
 
-// at is the instant at which a day begins.
+// at is the first instant of a day.
 func at(on ledger.Date) ledger.Micros { return ledger.MicrosOf(on.Time()) }
 
-// must ends a decision on arithmetic that cannot fail.
+// must asserts that arithmetic on bounded amounts does not fail.
 func must[T any](value T, err error) T {
 	assert.NoError(err)
 	return value

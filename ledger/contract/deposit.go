@@ -9,8 +9,8 @@ import (
 // by a ratio, and losses are the depositor's. It has no address in the religious
 // reading.
 var Deposit = define(&Product{
-	Code:  'd',
-	Faces: map[*Reading]*Face{Secular: {Name: "investment-deposits", Prefix: "ID"}},
+	Code:     'd',
+	Variants: map[*Reading]*Variant{Secular: {Name: "investment-deposits", Prefix: "ID"}},
 	Columns: columns(base,
 		dpCustomer, dpPrincipal, dpTerm, dpRatio, dpKind, dpRestrictions, dpFrequency, dpRate, dpEarly, dpPenalty, dpRenews,
 		dpAccount, dpProduct, dpOpener,
@@ -29,7 +29,7 @@ var Deposit = define(&Product{
 		},
 		steps(Close, Closed, "the depositor has been paid", Matured, Withdrawn),
 	),
-	Deeds: []*Deed{
+	Handlers: []*ActionHandler{
 		{Name: Activate, Moves: true, Body: columns(nil, dpInReview), Do: dpActivate},
 		{Name: Profit, Moves: true, Body: columns(nil, dpInGross, dpInProfitEnd), Do: dpShareProfit},
 		{Name: Loss, Moves: true, Body: columns(nil, dpInLoss, dpInLossEnd), Do: dpBearLoss},
@@ -38,7 +38,7 @@ var Deposit = define(&Product{
 		{Name: Withdraw, Moves: true, Body: columns(nil, dpInWithdrawer), Do: dpWithdraw},
 		{Name: Close, Moves: true, Body: columns(nil, dpInCloser), Do: dpClose},
 	},
-	Type: "investment_type", Customer: "customer_id", Currencied: true,
+	Type: "investment_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: dpOpen, Due: dpDue, Holdings: dpHoldings,
 })
 
@@ -57,13 +57,13 @@ var (
 	dpPrincipal    = amount(33, "initial_amount", required, short) // of the term that runs
 	dpTerm         = integer(34, "term_months", 1, 120, required)
 	dpRatio        = shares(35, "profit_sharing_ratio", required)
-	dpKind         = enum(36, "investment_type", []string{"general", "restricted"}, otherwise("general"), short)
+	dpKind         = enum(36, "investment_type", []string{"general", "restricted"}, defaultTo("general"), short)
 	dpRestrictions = texts(37, "investment_restrictions", asked)
 	dpFrequency    = enum(38, "distribution_frequency", []string{"monthly", "quarterly", "semi_annually", atMaturity}, asked)
 	dpRate         = percent(39, "indicative_rate", 0, maxIndicative, asked)
-	dpEarly        = boolean(40, "early_withdrawal_allowed", otherwise(false))
+	dpEarly        = boolean(40, "early_withdrawal_allowed", defaultTo(false))
 	dpPenalty      = percent(41, "early_withdrawal_penalty_percent", 0, 100, asked)
-	dpRenews       = boolean(42, "auto_renewal", otherwise(false))
+	dpRenews       = boolean(42, "auto_renewal", defaultTo(false))
 	dpAccount      = text(43, "account_id", asked)
 	dpProduct      = id(44, "product_id", asked)
 	dpOpener       = text(45, "opened_by", asked)
@@ -110,17 +110,17 @@ const maxIndicative = 1000
 
 func dpOpen(c *Case) {
 	for _, total := range []Cell[money.Amount]{dpValue, dpTheirProfit, dpBankProfit, dpLost} {
-		total.Set(c.v(), money.Amount{})
+		total.Set(c.values(), money.Amount{})
 	}
 }
 
 // dpActivate takes the money in. Where a review comes first this is where it is
 // given: deposits have no other step for it.
 func dpActivate(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	switch {
-	case dpInReview.Has(c.in):
-		Reviewed.Set(v, dpInReview.Of(c.in))
+	case dpInReview.Has(c.input):
+		Reviewed.Set(v, dpInReview.Of(c.input))
 		ReviewedAt.Set(v, c.Now)
 	case c.reading.ReviewFirst:
 		c.refuse(dpInReview.Name, "is required")
@@ -136,7 +136,7 @@ func dpActivate(c *Case) {
 
 // dpBegin dates a term that begins today.
 func dpBegin(c *Case) {
-	v := c.v()
+	v := c.values()
 	dpMaturity.Set(v, after(c.Today, dpTerm.Of(v)))
 	dpNext.Set(v, dpDistribute(v, c.Today))
 }
@@ -151,12 +151,12 @@ func dpDistribute(v Row, on ledger.Date) ledger.Date {
 }
 
 func dpShareProfit(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	on, fine := periodEnd(c, dpInProfitEnd, dpOpened)
 	if !fine || dpFrequency.Of(v) == atMaturity && !dpOnce(c, on) {
 		return
 	}
-	gross := dpInGross.Of(c.in)
+	gross := dpInGross.Of(c.input)
 	bank, theirs := dpRatio.Of(v).split(gross)
 	row := dpDistribution.New()
 	dpDistributedOn.Set(row, on)
@@ -175,7 +175,7 @@ func dpShareProfit(c *Case) {
 // dpOnce takes the one profit that a term brings where it is shared at maturity: from the
 // maturity date on. One that was not shared when the term was renewed still is, once.
 func dpOnce(c *Case, on ledger.Date) bool {
-	v := c.v()
+	v := c.values()
 	from := dpMaturity.Of(v)
 	if dpUnshared.Has(v) {
 		from = dpUnshared.Of(v)
@@ -208,7 +208,7 @@ func dpAdvance(v Row) {
 // dpBearLoss takes a loss off the value, and never more than there is. The shares of
 // profit stay as they are.
 func dpBearLoss(c *Case) {
-	v := c.v()
+	v := c.values()
 	if dpValue.Of(v).IsZero() {
 		c.refuse(dpInLoss.Name, "nothing is left that could be lost")
 		return
@@ -217,40 +217,40 @@ func dpBearLoss(c *Case) {
 	if !fine {
 		return
 	}
-	lost := dpInLoss.Of(c.in).Min(dpValue.Of(v))
+	lost := dpInLoss.Of(c.input).Min(dpValue.Of(v))
 	dpValue.Set(v, minus(dpValue.Of(v), lost))
 	dpLost.Set(v, plus(dpLost.Of(v), lost)) // at most the principal and the depositor's profit
 	c.effective(on)
-	c.move(c.r.account(equityLost), "A:pool", lost)
+	c.move(c.r.account(lossStem), "A:pool", lost)
 }
 
 func dpMature(c *Case) {
-	if maturity := dpMaturity.Of(c.v()); c.Today < maturity {
+	if maturity := dpMaturity.Of(c.values()); c.Today < maturity {
 		c.refuse(dpMaturity.Name, "is %v, which has not arrived", maturity)
 		return
 	}
-	if v := c.v(); dpFrequency.Of(v) == atMaturity && dpNext.Has(v) {
+	if v := c.values(); dpFrequency.Of(v) == atMaturity && dpNext.Has(v) {
 		dpUnshared.Set(v, dpMaturity.Of(v))
 	}
-	dpNext.Clear(c.v())
+	dpNext.Clear(c.values())
 }
 
 // dpRenew makes what has accumulated the principal of a term that begins today, with
 // nothing gained or lost in it yet.
 func dpRenew(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	if dpValue.Of(v).IsZero() {
 		c.refuse(dpValue.Name, "nothing is left that could be renewed")
 		return
 	}
-	if dpInTerm.Has(c.in) {
-		dpTerm.Set(v, dpInTerm.Of(c.in))
+	if dpInTerm.Has(c.input) {
+		dpTerm.Set(v, dpInTerm.Of(c.input))
 	}
-	if dpInRatio.Has(c.in) {
-		dpRatio.Set(v, dpInRatio.Of(c.in))
+	if dpInRatio.Has(c.input) {
+		dpRatio.Set(v, dpInRatio.Of(c.input))
 	}
 	c.move(r.account("Q:profit"), r.account("Q:capital"), dpTheirProfit.Of(v))
-	c.move(r.account("Q:capital"), r.account(equityLost), dpLost.Of(v))
+	c.move(r.account("Q:capital"), r.account(lossStem), dpLost.Of(v))
 	dpPrincipal.Set(v, dpValue.Of(v))
 	for _, total := range []Cell[money.Amount]{dpTheirProfit, dpBankProfit, dpLost} {
 		total.Set(v, money.Amount{})
@@ -263,7 +263,7 @@ func dpRenew(c *Case) {
 // dpWithdraw pays before maturity. The penalty is a part of the depositor's profit, so
 // it never cuts the principal; what a loss has left may still be less than it.
 func dpWithdraw(c *Case) {
-	v := c.v()
+	v := c.values()
 	if !dpEarly.Of(v) {
 		c.refuse(dpEarly.Name, "the deposit does not allow it")
 		return
@@ -277,15 +277,15 @@ func dpWithdraw(c *Case) {
 	dpFinal.Set(row, final)
 	dpWithdrawal.Set(v, []Row{row})
 	dpNext.Clear(v)
-	dpCloser.Set(v, dpInWithdrawer.Of(c.in))
+	dpCloser.Set(v, dpInWithdrawer.Of(c.input))
 	dpPay(c, final)
 	dpValue.Set(v, final)
 }
 
 func dpClose(c *Case) {
-	v := c.v()
+	v := c.values()
 	dpClosed.Set(v, c.Now)
-	dpCloser.Set(v, dpInCloser.Of(c.in))
+	dpCloser.Set(v, dpInCloser.Of(c.input))
 	if c.r.Status == Matured { // a withdrawn one was paid when it was
 		dpPay(c, dpValue.Of(v))
 	}
@@ -294,10 +294,10 @@ func dpClose(c *Case) {
 // dpPay closes the deposit's accounts: the depositor is owed so much of its value,
 // what is forfeited stays in the pool.
 func dpPay(c *Case, paid money.Amount) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	c.book(
 		dr(r.account("Q:capital"), dpPrincipal.Of(v)), dr(r.account("Q:profit"), dpTheirProfit.Of(v)),
-		cr(r.account(equityLost), dpLost.Of(v)), cr(current(dpCustomer.Of(v)), paid), cr(c.reading.WithdrawalPenalty, minus(dpValue.Of(v), paid)),
+		cr(r.account(lossStem), dpLost.Of(v)), cr(current(dpCustomer.Of(v)), paid), cr(c.reading.WithdrawalPenalty, minus(dpValue.Of(v), paid)),
 	)
 	c.move(r.cash(), "A:pool", paid)
 }
@@ -326,6 +326,6 @@ func dpHoldings(r *Record) []Holding {
 	return []Holding{
 		{r.account("Q:capital"), capital},
 		{r.account("Q:profit"), profit},
-		{r.account(equityLost), lost},
+		{r.account(lossStem), lost},
 	}
 }

@@ -51,14 +51,14 @@ func TestWhatFollowsInADepositCannotBeSet(t *testing.T) {
 }
 
 func TestDepositsHaveNoAddressInTheReligiousReading(t *testing.T) {
-	if Deposit.Faces[Religious] != nil || Deposit.Machine(Religious) != nil {
+	if Deposit.Variants[Religious] != nil || Deposit.Machine(Religious) != nil {
 		t.Error("there is one")
 	}
 }
 
 func TestStatesOfDeposits(t *testing.T) {
 	l := &lives{product: Deposit, reading: Secular, open: savings.but("early_withdrawal_allowed", "true"), waits: "mature",
-		bodies: map[string]Given{
+		bodies: map[string]Input{
 			"profit": given("gross_profit", `"10"`), "loss": given("amount", `"10"`), "loss:all": given("amount", largest),
 			"withdraw": given("closed_by", `"Amina"`), "close": given("closed_by", `"Amina"`),
 		},
@@ -86,7 +86,7 @@ func TestDepositsHaveNoReview(t *testing.T) {
 }
 
 // dpRunning opens a deposit and activates it.
-func dpRunning(t rapid.TB, sent Given) (*world, *Record) {
+func dpRunning(t rapid.TB, sent Input) (*world, *Record) {
 	w := newWorld(t, "2026-01-10")
 	return w, w.act(w.open(Deposit, Secular, sent), Activate, nil)
 }
@@ -125,11 +125,11 @@ func TestAReviewThatIsSentWithAnActivationIsValid(t *testing.T) {
 	}
 }
 
-// A religious face is data and nothing else: with one, activation needs a review, and
+// A religious variant is data and nothing else: with one, activation needs a review, and
 // what is forfeited stays with the pool's depositors.
 func TestTheReligiousReadingOfDepositsNeedsOnlyAFace(t *testing.T) {
 	copied := *Deposit
-	copied.Faces = map[*Reading]*Face{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
+	copied.Variants = map[*Reading]*Variant{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
 	religious := define(&copied)
 	w := newWorld(t, "2026-01-10")
 	r := w.open(religious, Religious, savings.but("early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "50"))
@@ -202,7 +202,7 @@ func TestADepositMaturesOnItsDate(t *testing.T) {
 }
 
 // dpMatured is a deposit of 1000 that has gained 60 for the depositor and lost 200.
-func dpMatured(t rapid.TB, sent Given) (*world, *Record) {
+func dpMatured(t rapid.TB, sent Input) (*world, *Record) {
 	w, r := dpRunning(t, sent)
 	r = w.act(r, Profit, given("gross_profit", `"100"`))
 	r = w.act(r, Loss, given("amount", `"200"`))
@@ -255,7 +255,7 @@ func (w *world) wakes(r *Record, want int) *Record {
 	w.t.Helper()
 	n := 0
 	for {
-		d, due := r.Woken(w.now)
+		d, due := r.OnDue(w.now)
 		if !due {
 			break
 		}
@@ -278,11 +278,11 @@ func TestTimeRenewsADepositThatRenewsItself(t *testing.T) {
 	w.pass(89)
 	r = w.wakes(r, 0)
 	w.pass(1)
-	d, _ := r.Woken(w.now)
+	d, _ := r.OnDue(w.now)
 	if d.Events[0].Name != "mature" || d.Record.Status != Matured || d.Due != at(dpMaturity.Of(r.Values)) {
 		t.Errorf("%v, %s, due %v", d.Events, d.Record.Status, d.Due)
 	}
-	d, _ = d.Record.Woken(w.now)
+	d, _ = d.Record.OnDue(w.now)
 	if d.Events[0].Name != "renew" || booked(d) != "2026-04-10, Dr Q:profit:{c} 60, Cr Q:capital:{c} 60" {
 		t.Errorf("%v books %s", d.Events, booked(d))
 	}

@@ -8,11 +8,11 @@ import (
 	"mizan/ledger"
 )
 
-// Fault is why a field is refused.
+// Fault is the reason why a field is refused.
 type Fault struct{ Field, Message string }
 
-// Faults is why something is refused, one a field or more, in the order in which
-// they were found. It is the details of the specification's error shape.
+// Faults are the reasons of a refusal in the order of the checks. They become the details of
+// an error (specification, error shape).
 type Faults struct{ List []Fault }
 
 func (f *Faults) add(field, format string, args ...any) {
@@ -21,8 +21,8 @@ func (f *Faults) add(field, format string, args ...any) {
 
 func (f *Faults) none() bool { return len(f.List) == 0 }
 
-// about tells whether a field is refused already.
-func (f *Faults) about(field string) bool {
+// has tells whether a field has a fault already.
+func (f *Faults) has(field string) bool {
 	return slices.ContainsFunc(f.List, func(fault Fault) bool { return fault.Field == field })
 }
 
@@ -35,7 +35,7 @@ func (f *Faults) Error() string {
 	return "contract: " + strings.Join(parts, "; ")
 }
 
-// err is the faults as an error, nil if there are none.
+// err returns the faults as an error, nil if there are none.
 func (f *Faults) err() error {
 	if f.none() {
 		return nil
@@ -43,7 +43,7 @@ func (f *Faults) err() error {
 	return f
 }
 
-// refuseState says that the machine has no such step.
+// refuseState is the error for an action that the state does not allow.
 func refuseState(status Status, action string) error {
 	return ledger.Refuse("contract", ledger.Conflict, "%s is not possible in status %s", action, status)
 }

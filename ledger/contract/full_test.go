@@ -16,7 +16,7 @@ func worstText(n int) string { return `"` + strings.Repeat("𝄞", n) + `"` }
 func worstObject() string { return `{"x":"` + strings.Repeat("x", maxObject-8) + `"}` }
 
 // objectOf is a body as a JSON object.
-func objectOf(body Given) string {
+func objectOf(body Input) string {
 	var members []string
 	for name, value := range body {
 		members = append(members, strconv.Quote(name)+":"+string(value))
@@ -25,13 +25,13 @@ func objectOf(body Given) string {
 }
 
 // worstGiven is a table's body with the worst that each column takes.
-func worstGiven(t *Table, keep Given) Given {
-	g := Given{}
+func worstGiven(t *Table, keep Input) Input {
+	g := Input{}
 	for _, c := range t.Columns {
 		if !c.Asked {
 			continue
 		}
-		most := c.Most
+		most := c.MaxLength
 		if most == 0 {
 			most = maxText
 		}
@@ -39,7 +39,7 @@ func worstGiven(t *Table, keep Given) Given {
 		switch c.Kind {
 		case Text:
 			value = worstText(most)
-			if c.Moment {
+			if c.DateOrTime {
 				value = `"2026-01-01T00:00:00.` + strings.Repeat("0", maxText-21) + `Z"`
 			}
 		case Texts:
@@ -65,11 +65,11 @@ func worstGiven(t *Table, keep Given) Given {
 
 // filled does an action with the worst texts until its list is full, and tells how
 // often it was done.
-func (x *deal) filled(list string, name Action, body Given, most int) {
+func (x *deal) filled(list string, name Action, body Input, most int) {
 	x.t.Helper()
 	rows := 0
 	for ; rows < most; rows++ {
-		d, err := x.r.Act(name, worstGiven(x.r.Product.Deed(name).Body, body), x.now)
+		d, err := x.r.Act(name, worstGiven(x.r.Product.Handler(name).Body, body), x.now)
 		if err != nil {
 			if got := strings.Join(faulty(err), " "); got != list {
 				x.t.Fatalf("the row %d of %s is refused for %s: %v", rows, list, got, err)
@@ -92,15 +92,15 @@ const maxRecord = 1<<20 + 64<<10
 
 // ends does an action with the worst texts behind a full list, which leaves room for
 // it.
-func (x *deal) ends(name Action, body Given, to Status) {
+func (x *deal) ends(name Action, body Input, to Status) {
 	x.t.Helper()
 	given := body
-	if own := x.r.Product.Deed(name).Body; own != nil {
+	if own := x.r.Product.Handler(name).Body; own != nil {
 		given = worstGiven(own, body)
 	}
 	d, err := x.r.Act(name, given, x.now)
 	if err != nil {
-		x.t.Fatalf("a full %s cannot be ended by %s: %v", x.r.Product.Faces[x.r.Reading].Name, name, err)
+		x.t.Fatalf("a full %s cannot be ended by %s: %v", x.r.Product.Variants[x.r.Reading].Name, name, err)
 	}
 	x.take(d)
 	if x.r.Status != to {
@@ -176,7 +176,7 @@ func worstRows(c *Column) any {
 		}
 		row[in.place] = worstValue(in)
 	}
-	n := c.Most
+	n := c.MaxLength
 	switch {
 	case c.Single:
 		n = 1
@@ -205,7 +205,7 @@ func TestListsOfAmountsNeverFillARecord(t *testing.T) {
 			Reviewed.Set(r.Values, append(Reviewed.Of(r.Values), said))
 		}
 		if size := len(AppendRecord(nil, r)); size > MaxStored || size < 100_000 {
-			t.Errorf("%s: the longest record has %d bytes, of %d", p.Faces[Secular].Name, size, MaxStored)
+			t.Errorf("%s: the longest record has %d bytes, of %d", p.Variants[Secular].Name, size, MaxStored)
 		}
 	}
 }

@@ -86,11 +86,11 @@ func ciUnderWay(v Row) Row {
 }
 
 // ciReads says which part of the register an action reads.
-func ciReads(r *Record, name Action, sent Given) Extract {
+func ciReads(r *Record, name Action, sent Input) Extract {
 	v := r.Values
 	switch name {
 	case Subscribe:
-		in := r.Product.Deed(Subscribe).given(sent, r, new(Faults)) // what is wrong with it is refused by Act
+		in := r.Product.Handler(Subscribe).input(sent, r, new(Faults)) // what is wrong with it is refused by Act
 		return Extract{Investor: ciInInvestor.Of(in)}
 	case Activate, Profit, Redeem, RedeemEarly, Default:
 		if n := ciHolders.Of(v); n <= maxAtOnce {
@@ -115,7 +115,7 @@ func ciDue(r *Record) (ledger.Date, Action) {
 // ciForHolders does what an action does for all holders, or declares it. debit is the
 // account that the whole sum is booked on, on the other side than the holders.
 func ciForHolders(c *Case, doing Action, debit ledger.Path, whole money.Amount) {
-	total := ciHolders.Of(c.v())
+	total := ciHolders.Of(c.values())
 	if total > maxAtOnce {
 		ciDeclare(c, doing, debit, whole)
 		return
@@ -132,18 +132,18 @@ func ciForHolders(c *Case, doing Action, debit ledger.Path, whole money.Amount) 
 // ciDeclare books the whole sum against the account that the batches take it from.
 func ciDeclare(c *Case, doing Action, debit ledger.Path, whole money.Amount) {
 	c.move(debit, c.r.account(distributions), whole)
-	on := c.on
+	on := c.effectiveDate
 	if on == 0 {
 		on = c.Today
 	}
 	row := ciProgressRow.New()
-	ciDoneAction.Set(row, c.r.Product.Called(c.reading, doing))
+	ciDoneAction.Set(row, c.r.Product.ActionName(c.reading, doing))
 	ciDoneHolders.Set(row, 0)
-	ciDoneOf.Set(row, ciHolders.Of(c.v()))
+	ciDoneOf.Set(row, ciHolders.Of(c.values()))
 	ciDoneKernel.Set(row, string(doing))
 	ciDoneOn.Set(row, on)
 	ciDoneDeclared.Set(row, c.Today)
-	ciProgress.Set(c.v(), []Row{row})
+	ciProgress.Set(c.values(), []Row{row})
 	c.reserve(whole)
 	c.underWay = Begins
 }
@@ -153,7 +153,7 @@ const distributions = "L:distributions"
 
 // ciBatch deals with the next holders.
 func ciBatch(c *Case) {
-	v := c.v()
+	v := c.values()
 	p, under := c.r.Progress()
 	some := c.register.Holders
 	left := p.Total - p.Done
@@ -184,7 +184,7 @@ func ciLines(c *Case, doing Action, debit ledger.Path, some []Holder, last bool)
 	case Redeem:
 		return ciPayFace(c, debit, money.Amount{}, some)
 	case RedeemEarly:
-		return ciPayFace(c, debit, ciPenalty.Of(c.v()), some)
+		return ciPayFace(c, debit, ciPenalty.Of(c.values()), some)
 	}
 	panic("contract: " + string(doing) + " is not for all holders")
 }
@@ -195,15 +195,15 @@ func ciFaces(c *Case, some []Holder) money.Amount {
 	for i := range some {
 		certificates += some[i].Certificates
 	}
-	return times(ciFace.Of(c.v()), certificates)
+	return times(ciFace.Of(c.values()), certificates)
 }
 
 // ciMoveFaces moves the face that each holder has on one account to another, and the
 // sum of the faces between two more.
 func ciMoveFaces(c *Case, from, to string, debit, credit ledger.Path, some []Holder) (lines []line) {
 	for _, h := range some {
-		face := times(ciFace.Of(c.v()), h.Certificates)
-		lines = append(lines, dr(c.r.accountOf(from, h.Investor), face), cr(c.r.accountOf(to, h.Investor), face))
+		face := times(ciFace.Of(c.values()), h.Certificates)
+		lines = append(lines, dr(c.r.accountFor(from, h.Investor), face), cr(c.r.accountFor(to, h.Investor), face))
 	}
 	sum := ciFaces(c, some)
 	return append(lines, dr(debit, sum), cr(credit, sum))
@@ -212,7 +212,7 @@ func ciMoveFaces(c *Case, from, to string, debit, credit ledger.Path, some []Hol
 // ciPayProfit pays holders their parts of the last distribution. The last ones' entry
 // has what could not be divided.
 func ciPayProfit(c *Case, debit ledger.Path, some []Holder, last bool) []line {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	each, rest := ciLastDistribution(v)
 	paid, lines := money.Amount{}, []line(nil)
 	for _, h := range some {
@@ -240,13 +240,13 @@ func ciLastDistribution(v Row) (each, rest money.Amount) {
 // ciPayFace pays holders their certificates' face less their parts of a penalty, each
 // floored and at most the face.
 func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, some []Holder) []line {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	sum, kept := ciFaces(c, some), money.Amount{}
 	lines := []line{dr(debit, sum), cr(r.account("A:underlying"), sum)}
 	for _, h := range some {
 		face := times(ciFace.Of(v), h.Certificates)
 		less := part(penalty, h.Certificates, ciSold.Of(v)).Min(face)
-		lines = append(lines, dr(r.accountOf("Q:holders", h.Investor), face), cr(current(h.Investor), minus(face, less)))
+		lines = append(lines, dr(r.accountFor("Q:holders", h.Investor), face), cr(current(h.Investor), minus(face, less)))
 		kept = plus(kept, less)
 		ciOutstanding.Set(v, ciOutstanding.Of(v)-h.Certificates)
 	}
@@ -279,7 +279,7 @@ func ciHoldings(r *Record) (all []Holding) {
 			if of == stem {
 				held = face
 			}
-			all = append(all, Holding{r.accountOf(of, h.Investor), held})
+			all = append(all, Holding{r.accountFor(of, h.Investor), held})
 		}
 	}
 	return append(all, ciCommonHoldings(r, p, under, open, carriedOut)...)

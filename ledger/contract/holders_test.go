@@ -136,7 +136,7 @@ func (c *crowd) stands(stem string) {
 			if of == stem {
 				want.SetInt64(c.face * n)
 			}
-			c.is(c.r.accountOf(of, id), want)
+			c.is(c.r.accountFor(of, id), want)
 		}
 		c.is(current(id), c.has[id])
 	}

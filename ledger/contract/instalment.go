@@ -11,7 +11,7 @@ import (
 // delivery and activation follow each other, in every reading.
 var InstalmentSale = define(&Product{
 	Code: 's',
-	Faces: map[*Reading]*Face{
+	Variants: map[*Reading]*Variant{
 		Secular: {Name: "instalment-sales", Prefix: "IS"},
 		Religious: {Name: "murabaha", Prefix: "MRB", Actions: map[string]Action{
 			"approve": Pass, "order_asset": OrderAsset, "purchase_asset": PurchaseAsset, "deliver_asset": DeliverAsset,
@@ -37,17 +37,17 @@ var InstalmentSale = define(&Product{
 		within(Secular, steps(Cancel, Cancelled, "it was given up before delivery", Draft, UnderReview, ReviewPassed, AssetOrdered, AssetPurchased)),
 		within(Secular, steps(SettleEarly, Completed, "the customer has paid all at once", Active)),
 	),
-	Deeds: withReview(
-		&Deed{Name: OrderAsset, Moves: true, Body: columns(nil, slInAdvance), Do: slOrder},
-		&Deed{Name: PurchaseAsset, Moves: true, Body: columns(nil, slInDocuments, slInActual), Do: slPurchase},
-		&Deed{Name: DeliverAsset, Moves: true, Body: columns(nil, slInDelivered), Do: slDeliver},
-		&Deed{Name: Activate, Moves: true, Body: columns(nil, slInStart), Do: slActivate},
-		&Deed{Name: RecordPayment, Moves: true, Body: columns(nil, slInPayment), Leads: []Action{RecordPayment, PayOff}, Do: slPay},
-		&Deed{Name: RecordDelinquency, Moves: true, Body: columns(nil, slInLate), Do: slReportLate},
-		&Deed{Name: Cancel, Moves: true, Do: slCancel},
-		&Deed{Name: SettleEarly, Moves: true, Body: columns(nil, slInRebate), Do: slSettle},
+	Handlers: withReview(
+		&ActionHandler{Name: OrderAsset, Moves: true, Body: columns(nil, slInAdvance), Do: slOrder},
+		&ActionHandler{Name: PurchaseAsset, Moves: true, Body: columns(nil, slInDocuments, slInActual), Do: slPurchase},
+		&ActionHandler{Name: DeliverAsset, Moves: true, Body: columns(nil, slInDelivered), Do: slDeliver},
+		&ActionHandler{Name: Activate, Moves: true, Body: columns(nil, slInStart), Do: slActivate},
+		&ActionHandler{Name: RecordPayment, Moves: true, Body: columns(nil, slInPayment), Transitions: []Action{RecordPayment, PayOff}, Do: slPay},
+		&ActionHandler{Name: RecordDelinquency, Moves: true, Body: columns(nil, slInLate), Do: slReportLate},
+		&ActionHandler{Name: Cancel, Moves: true, Do: slCancel},
+		&ActionHandler{Name: SettleEarly, Moves: true, Body: columns(nil, slInRebate), Do: slSettle},
 	),
-	Type: "asset_type", Customer: "customer_id", Currencied: true, Schedule: slSchedule.Column,
+	Type: "asset_type", Customer: "customer_id", NeedsCurrency: true, Schedule: slSchedule.Column,
 	Open: slOpen, Holdings: slHoldings,
 })
 
@@ -134,7 +134,7 @@ func slSpent(v Row) money.Amount {
 }
 
 func slOpen(c *Case) {
-	v := c.v()
+	v := c.values()
 	upfront := slDown.Name
 	if slDown.Of(v).IsZero() {
 		upfront = slEarnest.Name
@@ -149,7 +149,7 @@ func slOpen(c *Case) {
 // ÷ 100), the price, and what each instalment but the last is. It refuses the fields
 // that the cost and what is paid up front came from.
 func slSetPrice(c *Case, costs, upfront string) {
-	v := c.v()
+	v := c.values()
 	cost := slSpent(v)
 	markup := share(cost, slRate.Of(v))
 	price := plus(cost, markup)
@@ -166,9 +166,9 @@ func slSetPrice(c *Case, costs, upfront string) {
 }
 
 func slOrder(c *Case) {
-	v, r := c.v(), c.r
-	advance := slInAdvance.Of(c.in)
-	if slInAdvance.Has(c.in) {
+	v, r := c.values(), c.r
+	advance := slInAdvance.Of(c.input)
+	if slInAdvance.Has(c.input) {
 		slAdvance.Set(v, advance)
 	}
 	c.move(r.cash(), r.account("L:earnest_deposit"), slEarnest.Of(v))
@@ -176,14 +176,14 @@ func slOrder(c *Case) {
 }
 
 func slPurchase(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	cost := slCost.Of(v)
-	if slInActual.Has(c.in) {
-		cost = slInActual.Of(c.in)
+	if slInActual.Has(c.input) {
+		cost = slInActual.Of(c.input)
 	}
 	slActual.Set(v, cost)
-	slDocuments.Set(v, slInDocuments.Of(c.in))
-	if slSetPrice(c, slInActual.Name, slInActual.Name); !c.fine() {
+	slDocuments.Set(v, slInDocuments.Of(c.input))
+	if slSetPrice(c, slInActual.Name, slInActual.Name); !c.ok() {
 		return
 	}
 	advance := slAdvance.Of(v)
@@ -195,13 +195,13 @@ func slPurchase(c *Case) {
 
 func slDeliver(c *Case) {
 	on := orToday(c, slInDelivered)
-	slDelivered.Set(c.v(), on)
+	slDelivered.Set(c.values(), on)
 	c.effective(on)
-	c.move(c.r.account("A:inventory_delivered"), c.r.account("A:inventory"), slSpent(c.v()))
+	c.move(c.r.account("A:inventory_delivered"), c.r.account("A:inventory"), slSpent(c.values()))
 }
 
 func slActivate(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	on := orToday(c, slInStart)
 	slStart.Set(v, on)
 	c.effective(on)
@@ -217,7 +217,7 @@ func slActivate(c *Case) {
 // slTake counts what was paid, and recognises the profit in it: floor(markup × paid
 // to date ÷ price), less what was recognised before.
 func slTake(c *Case, paid money.Amount) {
-	v := c.v()
+	v := c.values()
 	slPaid.Set(v, plus(slPaid.Of(v), paid))
 	slOutstanding.Set(v, minus(slOutstanding.Of(v), paid))
 	earned := minus(slEarned(v, slPaid.Of(v)), slRecognised.Of(v))
@@ -230,15 +230,15 @@ func slEarned(v Row, paid money.Amount) money.Amount {
 }
 
 func slRecognise(c *Case, earned money.Amount) {
-	v := c.v()
+	v := c.values()
 	slRecognised.Set(v, plus(slRecognised.Of(v), earned))
 	slDeferred.Set(v, minus(slDeferred.Of(v), earned))
 	c.move(c.r.account("L:deferred_profit"), "I:murabaha", earned)
 }
 
 func slPay(c *Case) {
-	v, r := c.v(), c.r
-	paid := slInPayment.Of(c.in)
+	v, r := c.values(), c.r
+	paid := slInPayment.Of(c.input)
 	if owed := slOutstanding.Of(v); owed.Less(paid) {
 		c.refuse(slInPayment.Name, "is more than the %v outstanding", owed)
 		return
@@ -246,17 +246,17 @@ func slPay(c *Case) {
 	c.move(r.cash(), r.account("A:receivable"), paid)
 	slTake(c, paid)
 	if slOutstanding.Of(v).IsZero() {
-		c.leads(PayOff)
+		c.setTransition(PayOff)
 		slComplete(c)
 	}
 }
 
-func slReportLate(c *Case) { c.restate(slDelinquent, slInLate.Of(c.in)) }
+func slReportLate(c *Case) { c.restate(slDelinquent, slInLate.Of(c.input)) }
 
 // slComplete is the end of a sale that was paid: nothing is late any more.
 func slComplete(c *Case) {
 	c.restate(slDelinquent, money.Amount{})
-	slCompleted.Set(c.v(), c.Now)
+	slCompleted.Set(c.values(), c.Now)
 }
 
 // slDaysLate is for how many days the first row that is not paid has been due, on the
@@ -276,7 +276,7 @@ func slDaysLate(v Row) any {
 }
 
 func slCancel(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	switch r.Status {
 	case AssetOrdered:
 		c.move(r.account("L:earnest_deposit"), r.cash(), slEarnest.Of(v))
@@ -288,8 +288,8 @@ func slCancel(c *Case) {
 }
 
 func slSettle(c *Case) {
-	v, r := c.v(), c.r
-	rebate, owed, deferred := slInRebate.Of(c.in), slOutstanding.Of(v), slDeferred.Of(v)
+	v, r := c.values(), c.r
+	rebate, owed, deferred := slInRebate.Of(c.input), slOutstanding.Of(v), slDeferred.Of(v)
 	if deferred.Less(rebate) {
 		c.refuse(slInRebate.Name, "is more than the deferred profit of %v", deferred)
 		return

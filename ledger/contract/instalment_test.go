@@ -9,7 +9,7 @@ import (
 
 // saleBody is a sale at 1000 and a quarter: 1250, of which 150 are paid up front and
 // 1100 in three instalments.
-func saleBody() Given {
+func saleBody() Input {
 	return given("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "asset_description", `"a delivery van"`,
 		"asset_cost", `"1000"`, "markup_rate", "25", "instalments", "3", "down_payment", `"100"`, "earnest_deposit", `"50"`)
 }

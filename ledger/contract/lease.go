@@ -10,7 +10,7 @@ import (
 // its ownership. Its religious counterpart is ijara.
 var Lease = define(&Product{
 	Code: 'l',
-	Faces: map[*Reading]*Face{
+	Variants: map[*Reading]*Variant{
 		Secular: {Name: "leases", Prefix: "LS"},
 		Religious: {Name: "ijara", Prefix: "IJR", Actions: map[string]Action{
 			"approve": Pass, "reject": Reject, "acquire_asset": Acquire, "activate": Activate, "record_rental": PayRent,
@@ -39,17 +39,17 @@ var Lease = define(&Product{
 		steps(PayRent, Completed, "rent that was still owed was paid", Completed),
 		steps(PayRent, Terminated, "rent that was still owed was paid", Terminated),
 	),
-	Deeds: withReview(
-		&Deed{Name: Acquire, Moves: true, Body: columns(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsured), Do: lsAcquire},
-		&Deed{Name: Activate, Moves: true, Body: columns(nil, lsInDelivered), Do: lsActivate},
-		&Deed{Name: RentDue, Moves: true, Timer: true, Do: lsFallDue},
-		&Deed{Name: PayRent, Moves: true, Body: columns(nil, lsInAmount), Do: lsPay},
-		&Deed{Name: RecordArrears, Moves: true, Body: columns(nil, lsInArrears), Do: lsRecordArrears},
-		&Deed{Name: BearExpense, Moves: true, Body: columns(nil, lsInExpense, lsInDescription, lsInExpenseType), Do: lsBearExpense},
-		&Deed{Name: ReturnAsset, Moves: true, Do: lsReturn},
-		&Deed{Name: MarkTransfer, Do: lsMarkTransfer},
-		&Deed{Name: TransferAsset, Moves: true, Do: lsTransfer},
-		&Deed{Name: Terminate, Moves: true, Body: reasons, Do: lsTerminate},
+	Handlers: withReview(
+		&ActionHandler{Name: Acquire, Moves: true, Body: columns(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsured), Do: lsAcquire},
+		&ActionHandler{Name: Activate, Moves: true, Body: columns(nil, lsInDelivered), Do: lsActivate},
+		&ActionHandler{Name: RentDue, Moves: true, Timer: true, Do: lsFallDue},
+		&ActionHandler{Name: PayRent, Moves: true, Body: columns(nil, lsInAmount), Do: lsPay},
+		&ActionHandler{Name: RecordArrears, Moves: true, Body: columns(nil, lsInArrears), Do: lsRecordArrears},
+		&ActionHandler{Name: BearExpense, Moves: true, Body: columns(nil, lsInExpense, lsInDescription, lsInExpenseType), Do: lsBearExpense},
+		&ActionHandler{Name: ReturnAsset, Moves: true, Do: lsReturn},
+		&ActionHandler{Name: MarkTransfer, Do: lsMarkTransfer},
+		&ActionHandler{Name: TransferAsset, Moves: true, Do: lsTransfer},
+		&ActionHandler{Name: Terminate, Moves: true, Body: reasons, Do: lsTerminate},
 	),
 	Type: "lease_type", Customer: "customer_id",
 	Arrears: lsInDelay, Ends: lsEnds, Schedule: lsSchedule.Column,
@@ -144,7 +144,7 @@ var (
 	lsInArrears      = amount(1, "amount", required, orZero)
 	lsInExpense      = amount(1, "amount", required)
 	lsInDescription  = text(2, "description", required, atMost(maxNote))
-	lsInExpenseType  = text(3, "type", otherwise("maintenance"))
+	lsInExpenseType  = text(3, "type", defaultTo("maintenance"))
 )
 
 // lsRunning is what happens to a lease whose rent runs.
@@ -158,7 +158,7 @@ func lsRunning(state Status) []Step {
 }
 
 func lsOpen(c *Case) {
-	v := c.v()
+	v := c.values()
 	lsPurchase.Set(v, lsKind.Of(v) == finance)
 	if lsPurchase.Of(v) && !lsOption.Has(v) {
 		c.refuse(lsOption.Name, "is required for a finance lease")

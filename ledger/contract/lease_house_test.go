@@ -18,7 +18,7 @@ type tenancy struct{ *deal }
 
 // leaseBody is an operating lease of four periods: 1000 of cost, 100 of it left at
 // the end, 50 a period and 30 up front. Pairs change it; an empty text leaves out.
-func leaseBody(pairs ...string) Given {
+func leaseBody(pairs ...string) Input {
 	return given("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
 		"asset_cost", `"1000"`, "lease_term_months", "4", "monthly_rental", `"50"`, "advance_rental", `"30"`,
 		"security_deposit", `"70"`, "residual_value", `"100"`).but(pairs...)
@@ -27,7 +27,7 @@ func leaseBody(pairs ...string) Given {
 // forFinance makes it a finance lease, whose asset costs 100 at the end.
 var forFinance = []string{"lease_type", `"finance"`, "purchase_option_price", `"100"`, "residual_value", ""}
 
-func newLease(t rapid.TB, reading *Reading, body Given) *tenancy {
+func newLease(t rapid.TB, reading *Reading, body Input) *tenancy {
 	t.Helper()
 	return &tenancy{strike(t, Lease, reading, body)}
 }
@@ -43,7 +43,7 @@ func runningLease(t rapid.TB, pairs ...string) *tenancy {
 
 // try is an action's outcome: nothing, "409", or "422" with the first field. A
 // refusal leaves no trace.
-func (l *tenancy) try(name Action, body Given) string {
+func (l *tenancy) try(name Action, body Input) string {
 	l.t.Helper()
 	before := AppendRecord(nil, l.r)
 	d, err := l.r.Act(name, body, l.now)
@@ -90,7 +90,7 @@ func (l *tenancy) until(day string) {
 func (l *tenancy) wake() (rows int) {
 	l.t.Helper()
 	for {
-		d, due := l.r.Woken(l.now)
+		d, due := l.r.OnDue(l.now)
 		if !due {
 			return rows
 		}

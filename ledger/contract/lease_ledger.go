@@ -9,15 +9,15 @@ import (
 // What a lease's actions do, and what they book.
 
 func lsAcquire(c *Case) {
-	v := c.v()
-	lsDocuments.Set(v, lsInDocuments.Of(c.in))
+	v := c.values()
+	lsDocuments.Set(v, lsInDocuments.Of(c.input))
 	for _, said := range []struct{ sent, kept Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
-		if said.sent.Has(c.in) {
-			said.kept.Set(v, said.sent.Of(c.in))
+		if said.sent.Has(c.input) {
+			said.kept.Set(v, said.sent.Of(c.input))
 		}
 	}
-	if lsInInsured.Has(c.in) {
-		lsInsured.Set(v, lsInInsured.Of(c.in))
+	if lsInInsured.Has(c.input) {
+		lsInsured.Set(v, lsInInsured.Of(c.input))
 	}
 	c.move(c.r.account("A:ijara_asset"), c.r.cash(), lsCost.Of(v))
 }
@@ -25,7 +25,7 @@ func lsAcquire(c *Case) {
 // lsActivate starts the schedule on the day of delivery. The advance rental is billed
 // at once, and earned over the term.
 func lsActivate(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	delivered := orToday(c, lsInDelivered)
 	lsStart.Set(v, delivered)
 	lsEnd.Set(v, after(delivered, lsTerm.Of(v)))
@@ -51,7 +51,7 @@ func lsFallDue(c *Case) { lsFall(c, 1) }
 // lsFall lets so many further rows fall due: their rent is owed, paid from what was
 // paid ahead, and they take their parts of the advance rental and the depreciation.
 func lsFall(c *Case, rows int64) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	earned, worn := lsUnearned(v), lsWorn(v)
 	lsFallen.Set(v, lsFallen.Of(v)+rows)
 	earned, worn = minus(earned, lsUnearned(v)), minus(lsWorn(v), worn)
@@ -85,8 +85,8 @@ func lsWorn(v Row) money.Amount {
 // lsPay takes rent: what is owed first, the rest is ahead of its rows. A lease that
 // has ended takes what is still owed.
 func lsPay(c *Case) {
-	v, r := c.v(), c.r
-	paid, owed := lsInAmount.Of(c.in), lsReceivable.Of(v)
+	v, r := c.values(), c.r
+	paid, owed := lsInAmount.Of(c.input), lsReceivable.Of(v)
 	most := owed
 	if r.Status == Active || r.Status == TransferPending {
 		most = minus(lsDue.Of(v), lsPaid.Of(v))
@@ -103,15 +103,15 @@ func lsPay(c *Case) {
 	c.book(dr(r.cash(), paid), cr(r.account("A:rent_receivable"), due), cr(r.account("L:prepaid_rent"), ahead))
 }
 
-func lsRecordArrears(c *Case) { c.restate(lsArrears, lsInArrears.Of(c.in)) }
+func lsRecordArrears(c *Case) { c.restate(lsArrears, lsInArrears.Of(c.input)) }
 
 func lsBearExpense(c *Case) {
-	spent := lsInExpense.Of(c.in)
+	spent := lsInExpense.Of(c.input)
 	row := lsExpense.New()
 	lsExpenseOn.Set(row, c.Today)
 	lsExpenseAmount.Set(row, spent)
-	lsExpenseFor.Set(row, lsInDescription.Of(c.in))
-	lsExpenseType.Set(row, lsInExpenseType.Of(c.in))
+	lsExpenseFor.Set(row, lsInDescription.Of(c.input))
+	lsExpenseType.Set(row, lsInExpenseType.Of(c.input))
 	if c.keep(lsExpenseRows, row, lsInExpense.Name) && c.grow(lsExpenses, spent, lsInExpense.Name) {
 		c.move("E:owner_expense", c.r.cash(), spent)
 	}
@@ -119,7 +119,7 @@ func lsBearExpense(c *Case) {
 
 // lsIs refuses what only the other kind of lease has.
 func lsIs(c *Case, kind, what string) bool {
-	if lsKind.Of(c.v()) == kind {
+	if lsKind.Of(c.values()) == kind {
 		return true
 	}
 	c.refuse(lsKind.Name, "only %s lease ends with %s", kind, what)
@@ -130,13 +130,13 @@ func lsReturn(c *Case) {
 	if !lsIs(c, operating, "the asset's return") {
 		return
 	}
-	lsReturned.Set(c.v(), c.Today)
+	lsReturned.Set(c.values(), c.Today)
 	lsTakeBack(c)
 }
 
 func lsTerminate(c *Case) {
-	lsTerminated.Set(c.v(), c.Today)
-	lsReason.Set(c.v(), reason.Of(c.in))
+	lsTerminated.Set(c.values(), c.Today)
+	lsReason.Set(c.values(), reason.Of(c.input))
 	lsTakeBack(c)
 }
 
@@ -144,7 +144,7 @@ func lsTerminate(c *Case) {
 // owes the lessee against the rent that is owed; the rest is paid out. What is still
 // owed then stays open, until it is paid.
 func lsTakeBack(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	worn := lsWorn(v)
 	c.book(dr(r.account("A:accumulated_depreciation"), worn), dr("A:returned_assets", minus(lsCost.Of(v), worn)), cr(r.account("A:ijara_asset"), lsCost.Of(v)))
 	lsSetOff(c, "L:prepaid_rent", lsPrepaid.Of(v))
@@ -157,7 +157,7 @@ func lsTakeBack(c *Case) {
 // lsSetOff sets what the lessee is owed against the rent that it owes, and pays out
 // the rest.
 func lsSetOff(c *Case, stem string, held money.Amount) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	due := held.Min(lsReceivable.Of(v))
 	lsReceivable.Set(v, minus(lsReceivable.Of(v), due))
 	c.book(dr(r.account(stem), held), cr(r.account("A:rent_receivable"), due), cr(r.cash(), minus(held, due)))
@@ -172,7 +172,7 @@ func lsTransfer(c *Case) {
 	if !lsIs(c, finance, "the transfer of the asset") {
 		return
 	}
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	if owed := less(lsDue.Of(v), lsPaid.Of(v)); !owed.IsZero() {
 		c.refuse(lsPaid.Name, "%v of the rent is outstanding", owed)
 		return

@@ -58,14 +58,14 @@ func TestLateRowsFallDueInOrderOnTheirDays(t *testing.T) {
 	l.do(Acquire, "ownership_documents", `["deed"]`)
 	l.do(Activate, "delivery_date", `"2025-10-15"`)
 	for _, day := range []string{"2025-11-14", "2025-12-14"} {
-		d, due := l.r.Woken(l.now)
+		d, due := l.r.OnDue(l.now)
 		if !due || !d.Outcome || d.Events[0].Name != "rent_due" {
 			t.Fatalf("nothing is due for %s", day)
 		}
 		l.take(d)
 		l.dated(day)
 	}
-	if _, due := l.r.Woken(l.now); due {
+	if _, due := l.r.OnDue(l.now); due {
 		t.Error("a row falls due before its day")
 	}
 	l.now = at(leaseDay(t, "2026-01-13")) - 1

@@ -12,9 +12,9 @@ import (
 )
 
 // openedLease is the first field that a body is refused for; "": it was taken.
-func openedLease(body Given) string {
+func openedLease(body Input) string {
 	now := ledger.Micros(0)
-	if _, err := Open(Proposal{Product: Lease, Reading: Secular, Env: money.Prod, Given: body, Now: now}); err != nil {
+	if _, err := Open(Proposal{Product: Lease, Reading: Secular, Env: money.Prod, Input: body, Now: now}); err != nil {
 		return strings.TrimPrefix(leaseRefusal(err), "422 ")
 	}
 	return ""
@@ -149,7 +149,7 @@ func TestALeasesCurrencyIsItsRegionsUnlessSent(t *testing.T) {
 var leaseStates = []Status{"draft", "under_review", "review_passed", "rejected", "asset_acquired", "active", "transfer_pending", "completed", "terminated"}
 
 // leaseActions are all actions, each with a body that has all that it needs.
-var leaseActions = map[Action]Given{
+var leaseActions = map[Action]Input{
 	"submit": nil, "review": given("approved_by", `"Amal"`, "fatwa_reference", `"F-1"`), "reject": given("reason", `"no"`),
 	"acquire": given("ownership_documents", `["deed"]`), "activate": nil, "payment": given("amount", `"1"`), "arrears": given("amount", `"5"`),
 	"expense": given("amount", `"2"`, "description", `"oil"`), "return": nil, "transfer_pending": nil, "transfer": nil,
@@ -261,7 +261,7 @@ func TestEveryActionOfALeaseInEveryState(t *testing.T) {
 
 func TestTheGridNamesEveryActionOfALease(t *testing.T) {
 	var have []Action
-	for _, d := range Lease.Deeds {
+	for _, d := range Lease.Handlers {
 		if !d.Timer {
 			have = append(have, d.Name)
 		}

@@ -20,8 +20,8 @@ import (
 type fates struct {
 	product *Product
 	reading *Reading
-	body    func(*dice) Given
-	bodies  map[Action]func(*dice, Row) Given // nil: nothing is given
+	body    func(*dice) Input
+	bodies  map[Action]func(*dice, Row) Input // nil: nothing is given
 	sums    func(*deal)                       // what the columns say of each other
 	open    []string                          // stems of its accounts that may stay open when it ends
 	ends    []Status                          // what some life ends with
@@ -79,14 +79,14 @@ func (d *dice) ratio() string {
 }
 
 // maybe gives a member or leaves it out.
-func (d *dice) maybe(g Given, name, value string) {
+func (d *dice) maybe(g Input, name, value string) {
 	if d.chance(50) {
 		g[name] = []byte(value)
 	}
 }
 
 // livesPerCheck makes thousands of lives of a run's hundred checks, and of the twenty of a
-// short one: of fewer, some leave no trace of the rarest deeds.
+// short one: of fewer, some leave no trace of the rarest handlers.
 func livesPerCheck() int {
 	if testing.Short() {
 		return 100
@@ -114,8 +114,8 @@ func (l fates) lived(t *testing.T) {
 			t.Errorf("no life ended as %s: %v", status, seen)
 		}
 	}
-	for _, d := range l.product.Deeds {
-		for _, by := range d.Leads {
+	for _, d := range l.product.Handlers {
+		for _, by := range d.Transitions {
 			if slices.Contains(l.product.Machine(l.reading).Events(), by) && (done[by] == 0) != slices.Contains(l.never, by) {
 				t.Errorf("%d lives have seen %s", done[by], by)
 			}
@@ -127,7 +127,7 @@ func (l fates) lived(t *testing.T) {
 func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
 	opened, err := Open(Proposal{
 		ID: uuid.UUID{4, byte(d.number(0, 255))}, Product: l.product, Reading: l.reading, Env: money.Prod,
-		Given: l.body(d), Now: newWorld(d.T, "2026-01-01").now,
+		Input: l.body(d), Now: newWorld(d.T, "2026-01-01").now,
 	})
 	if err != nil {
 		if fieldsOf(d.T, err); opened.Record != nil {
@@ -179,64 +179,64 @@ func (l fates) wait(x *deal, days int, done map[Action]int) {
 }
 
 func (l fates) step(x *deal, d *dice, done map[Action]int) {
-	deed := rapid.SampledFrom(l.product.Deeds).Draw(d.T, "deed")
+	handler := rapid.SampledFrom(l.product.Handlers).Draw(d.T, "handler")
 	if !d.chance(10) { // most often something that is possible
-		deed = l.possible(x, d, deed)
+		handler = l.possible(x, d, handler)
 	}
-	body := Given{}
-	if deed.Name == Pass {
+	body := Input{}
+	if handler.Name == Pass {
 		body = board()
 	}
-	if make := l.bodies[deed.Name]; make != nil {
+	if make := l.bodies[handler.Name]; make != nil {
 		body = make(d, x.r.Values)
 	}
 	before := AppendRecord(nil, x.r)
-	decision, err := x.decides(x.r, deed.Name, body, x.now)
+	decision, err := x.decides(x.r, handler.Name, body, x.now)
 	if string(before) != string(AppendRecord(nil, x.r)) {
-		d.Fatalf("%s has changed the record that it was decided on", deed.Name)
+		d.Fatalf("%s has changed the record that it was decided on", handler.Name)
 	}
 	if err == nil {
 		l.moved(x, decision, done)
 		return
 	}
 	if decision.Record != nil || decision.Events != nil {
-		d.Fatalf("%s was refused, and has left a trace", deed.Name)
+		d.Fatalf("%s was refused, and has left a trace", handler.Name)
 	}
 	var faults *Faults
 	switch {
 	case errors.As(err, &faults):
-		if !deed.Free && !deed.Timer && !x.r.has(deed) {
-			d.Fatalf("%s in state %s is refused for %v, before its state", deed.Name, x.r.Status, err)
+		if !handler.ChecksState && !handler.Timer && !x.r.has(handler) {
+			d.Fatalf("%s in state %s is refused for %v, before its state", handler.Name, x.r.Status, err)
 		}
-	case !ledger.IsRefusal(err, ledger.Conflict) || x.r.has(deed):
-		d.Fatalf("%s in state %s: %v", deed.Name, x.r.Status, err)
+	case !ledger.IsRefusal(err, ledger.Conflict) || x.r.has(handler):
+		d.Fatalf("%s in state %s: %v", handler.Name, x.r.Status, err)
 	}
 }
 
-// possible is a deed that the state has, or the one that was drawn.
-func (l fates) possible(x *deal, d *dice, drawn *Deed) *Deed {
-	var legal []*Deed
-	for _, deed := range l.product.Deeds {
-		if !deed.Timer && x.r.has(deed) {
-			legal = append(legal, deed)
+// possible is a handler that the state has, or the one that was drawn.
+func (l fates) possible(x *deal, d *dice, drawn *ActionHandler) *ActionHandler {
+	var legal []*ActionHandler
+	for _, handler := range l.product.Handlers {
+		if !handler.Timer && x.r.has(handler) {
+			legal = append(legal, handler)
 		}
 	}
-	common := slices.DeleteFunc(slices.Clone(legal), func(deed *Deed) bool { return slices.Contains(l.rare, deed.Name) })
+	common := slices.DeleteFunc(slices.Clone(legal), func(handler *ActionHandler) bool { return slices.Contains(l.rare, handler.Name) })
 	switch {
 	case len(legal) == 0:
 		return drawn
 	case len(common) > 0 && d.chance(90):
-		return rapid.SampledFrom(common).Draw(d.T, "common deed")
+		return rapid.SampledFrom(common).Draw(d.T, "common action")
 	}
-	return rapid.SampledFrom(legal).Draw(d.T, "legal deed")
+	return rapid.SampledFrom(legal).Draw(d.T, "legal action")
 }
 
 // transition is which of an action's transitions leads from a state to another; empty:
 // none.
 func transition(p *Product, machine *Machine, name Action, from, to Status) Action {
 	leads := []Action{name}
-	if d := p.Deed(name); d != nil {
-		leads = d.Leads
+	if d := p.Handler(name); d != nil {
+		leads = d.Transitions
 	}
 	for _, by := range leads {
 		if step, ok := machine.Next(from, by); ok && step.To == to {
@@ -263,7 +263,7 @@ func (l fates) moved(x *deal, d Decision, done map[Action]int) {
 		if e.Entry != nil && !movesOf(l.product, Action(d.Events[0].Name)) {
 			x.t.Fatalf("%s moves money, and does not say so", d.Events[0].Name)
 		}
-		if e.Entry != nil && l.reading.ReviewFirst && !Reviewed.Of(d.Record.Values).Given() {
+		if e.Entry != nil && l.reading.ReviewFirst && !Reviewed.Of(d.Record.Values).Concluded() {
 			x.t.Fatalf("%s moves money without a review", e.Name)
 		}
 	}
@@ -289,10 +289,10 @@ func (l fates) holdsNothing(x *deal) {
 	}
 }
 
-// movesOf tells whether the deed that a transition is of may move money.
+// movesOf tells whether the handler that a transition is of may move money.
 func movesOf(p *Product, by Action) bool {
-	for _, d := range p.Deeds {
-		if slices.Contains(d.Leads, by) {
+	for _, d := range p.Handlers {
+		if slices.Contains(d.Transitions, by) {
 			return d.Moves
 		}
 	}
@@ -300,14 +300,14 @@ func movesOf(p *Product, by Action) bool {
 }
 
 // amountsOf are bodies of one amount, up to what there is.
-func amountsOf(name string, most func(Row) money.Amount) func(*dice, Row) Given {
-	return func(d *dice, v Row) Given { return given(name, d.sum(most(v))) }
+func amountsOf(name string, most func(Row) money.Amount) func(*dice, Row) Input {
+	return func(d *dice, v Row) Input { return given(name, d.sum(most(v))) }
 }
 
 // some is a bound for amounts that have none of their own.
 func some(Row) money.Amount { return money.FromUint64(1000) }
 
-func reasoned(*dice, Row) Given { return given("reason", `"enough"`) }
+func reasoned(*dice, Row) Input { return given("reason", `"enough"`) }
 
 func TestEveryLifeOfASaleBalances(t *testing.T) {
 	for _, reading := range Readings {
@@ -316,7 +316,7 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 			if reading.ReviewFirst {
 				l.ends = []Status{Completed, Refused}
 			}
-			l.body = func(d *dice) Given {
+			l.body = func(d *dice) Input {
 				g := saleBody().but("asset_cost", d.sum(money.FromUint64(5000)), "markup_rate", d.whole(0, 100), "instalments", d.whole(1, 40))
 				for _, name := range []string{"down_payment", "earnest_deposit"} {
 					if delete(g, name); d.chance(60) {
@@ -325,14 +325,14 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 				}
 				return g
 			}
-			l.bodies = map[Action]func(*dice, Row) Given{
+			l.bodies = map[Action]func(*dice, Row) Input{
 				Reject: reasoned,
-				OrderAsset: func(d *dice, _ Row) Given {
-					g := Given{}
+				OrderAsset: func(d *dice, _ Row) Input {
+					g := Input{}
 					d.maybe(g, "supplier_deposit", d.sum(money.FromUint64(2000)))
 					return g
 				},
-				PurchaseAsset: func(d *dice, v Row) Given {
+				PurchaseAsset: func(d *dice, v Row) Input {
 					g := given("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
 					d.maybe(g, "actual_cost", d.sum(slCost.Of(v)))
 					return g
@@ -351,17 +351,17 @@ func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
 			l := fates{product: Safekeeping, reading: reading, sums: keepingSums, ends: []Status{Active, Closed}}
-			l.body = func(d *dice) Given {
+			l.body = func(d *dice) Input {
 				return keepingBody().but("custody_type", d.text("guaranteed", "trust"), "initial_amount", d.sum(money.FromUint64(2000)),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 			}
-			l.bodies = map[Action]func(*dice, Row) Given{
+			l.bodies = map[Action]func(*dice, Row) Input{
 				PutIn:    amountsOf("amount", some),
 				Withdraw: amountsOf("amount", skBalance.Of),
-				GrantHibah: func(d *dice, _ Row) Given {
+				GrantHibah: func(d *dice, _ Row) Input {
 					return given("amount", d.sum(money.FromUint64(50)), "granted_by", d.text("the board", "the board", ""))
 				},
-				Close: func(d *dice, _ Row) Given { return given("closed_by", d.text("clerk 7", "")) },
+				Close: func(d *dice, _ Row) Input { return given("closed_by", d.text("clerk 7", "")) },
 			}
 			l.rare = []Action{Close}
 			l.lived(t)

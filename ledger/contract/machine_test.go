@@ -16,8 +16,8 @@ var update = flag.Bool("update", false, "rewrite the machines' reports")
 func TestTheMachinesReportsAreCommitted(t *testing.T) {
 	pages := make(map[string]bool)
 	for _, p := range Products {
-		for reading, face := range p.Faces {
-			name := reading.Name + "-" + face.Name + ".txt"
+		for reading, variant := range p.Variants {
+			name := reading.Name + "-" + variant.Name + ".txt"
 			page := filepath.Join("testdata", name)
 			pages[name] = true
 			got := p.Machine(reading).Report()
@@ -63,13 +63,13 @@ func TestEveryProductHasItsCounterpart(t *testing.T) {
 			t.Errorf("%s are stored like another product", secular)
 		}
 		codes[p.Code] = true
-		for _, face := range p.Faces {
-			if prefixes[face.Prefix] {
-				t.Errorf("the prefix %s is another product's too", face.Prefix)
+		for _, variant := range p.Variants {
+			if prefixes[variant.Prefix] {
+				t.Errorf("the prefix %s is another product's too", variant.Prefix)
 			}
-			prefixes[face.Prefix] = true
+			prefixes[variant.Prefix] = true
 		}
-		counterpart := p.Faces[Religious]
+		counterpart := p.Variants[Religious]
 		switch {
 		case religious == "" && counterpart != nil:
 			t.Errorf("%s have the address %s", secular, counterpart.Name)
@@ -111,12 +111,12 @@ func walks(p *Product, reading *Reading, met func(before walk, step Step)) {
 	}
 }
 
-// In the religious reading no deed that may move money is reached without a review:
+// In the religious reading no handler that may move money is reached without a review:
 // the machine has no such path, whoever asks. What moves money says so, which the
 // random lives of the products check.
 func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 	for _, p := range Products {
-		for reading, face := range p.Faces {
+		for reading, variant := range p.Variants {
 			if !reading.ReviewFirst {
 				continue
 			}
@@ -127,11 +127,11 @@ func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 				}
 				moving++
 				if !before.reviewed {
-					t.Errorf("%s: %s is reached from %s without a review", face.Name, step.By, before.at)
+					t.Errorf("%s: %s is reached from %s without a review", variant.Name, step.By, before.at)
 				}
 			})
 			if moving == 0 {
-				t.Errorf("%s: nothing moves money", face.Name)
+				t.Errorf("%s: nothing moves money", variant.Name)
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 // on it is before all that moves money.
 func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 	for _, p := range Products {
-		for reading, face := range p.Faces {
+		for reading, variant := range p.Variants {
 			if !reading.ReviewFirst {
 				continue
 			}
@@ -155,7 +155,7 @@ func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 						continue
 					}
 					if movesOf(p, by) && !reviewed {
-						t.Errorf("%s: %v, then %s", face.Name, path, by)
+						t.Errorf("%s: %v, then %s", variant.Name, path, by)
 					}
 					if !slices.Contains(path, step.To) {
 						follow(append(slices.Clone(path), step.To), reviewed || by == Pass)
@@ -163,7 +163,7 @@ func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 				}
 			}
 			follow([]Status{machine.Initial()}, false)
-			t.Logf("%s: %d paths", face.Name, paths)
+			t.Logf("%s: %d paths", variant.Name, paths)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestTheSecularReviewIsOptional(t *testing.T) {
 // The review itself is refused without what a board says, and never filled in.
 func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 	for _, p := range Products {
-		if p.Faces[Religious] == nil {
+		if p.Variants[Religious] == nil {
 			continue
 		}
 		r := &Record{Product: p, Reading: Religious, Status: p.States[0], Values: p.Columns.New()}
@@ -204,15 +204,15 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 			for _, said := range []string{"", `""`, `"  "`, `null`, `7`} {
 				d, err := r.Act(Pass, board().but(lacking, said), 0)
 				if err == nil || d.Record != nil {
-					t.Errorf("%s: a review with the %s %q is taken", p.Faces[Religious].Name, lacking, said)
+					t.Errorf("%s: a review with the %s %q is taken", p.Variants[Religious].Name, lacking, said)
 				} else if got := fmt.Sprint(fieldsOf(t, err)); got != "["+lacking+"]" {
-					t.Errorf("%s: refused for %s; want %s", p.Faces[Religious].Name, got, lacking)
+					t.Errorf("%s: refused for %s; want %s", p.Variants[Religious].Name, got, lacking)
 				}
 			}
 		}
 		d, err := r.Act(Pass, board(), 0)
-		if err != nil || d.Record.Status != ReviewPassed || !Reviewed.Of(d.Record.Values).Given() {
-			t.Errorf("%s: %v", p.Faces[Religious].Name, err)
+		if err != nil || d.Record.Status != ReviewPassed || !Reviewed.Of(d.Record.Values).Concluded() {
+			t.Errorf("%s: %v", p.Variants[Religious].Name, err)
 		}
 	}
 }
@@ -221,12 +221,12 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 // steps, before all that moves money.
 func TestOpeningsBeginWithTheReview(t *testing.T) {
 	for _, p := range Products {
-		for reading, face := range p.Faces {
-			if len(face.Opening) == 0 {
+		for reading, variant := range p.Variants {
+			if len(variant.Opening) == 0 {
 				continue
 			}
-			if !reading.ReviewFirst || face.Opening[0] != Pass {
-				t.Errorf("%s: opened with %v", face.Name, face.Opening)
+			if !reading.ReviewFirst || variant.Opening[0] != Pass {
+				t.Errorf("%s: opened with %v", variant.Name, variant.Opening)
 			}
 		}
 	}
@@ -236,7 +236,7 @@ func TestOpeningsBeginWithTheReview(t *testing.T) {
 // steps that only one of them has.
 func TestReadingsShareTheirSteps(t *testing.T) {
 	for _, p := range Products {
-		if p.Faces[Religious] == nil {
+		if p.Variants[Religious] == nil {
 			continue
 		}
 		secular, religious := p.Machine(Secular), p.Machine(Religious)

@@ -9,7 +9,7 @@ import (
 // and a loss is borne by the capital alone. Its religious counterpart is mudaraba.
 var Managed = define(&Product{
 	Code: 'm',
-	Faces: map[*Reading]*Face{
+	Variants: map[*Reading]*Variant{
 		Secular: {Name: "managed-investments", Prefix: "MI"},
 		Religious: {Name: "mudaraba", Prefix: "MDR", Actions: map[string]Action{
 			"approve": Pass, "reject": Reject, "fund": Fund, "activate": Activate,
@@ -32,14 +32,14 @@ var Managed = define(&Product{
 		},
 		steps(Complete, Completed, "the capital has come back", Funded, Active),
 	),
-	Deeds: withReview(
-		&Deed{Name: Fund, Moves: true, Do: miFund},
-		&Deed{Name: Activate, Do: miActivate},
-		&Deed{Name: Profit, Moves: true, Body: columns(nil, miInGross, miInProfitEnd), Do: miShareProfit},
-		&Deed{Name: Loss, Moves: true, Body: columns(nil, miInLoss, miInLossEnd), Leads: []Action{Loss, Liquidate}, Do: miBearLoss},
-		&Deed{Name: Complete, Moves: true, Body: columns(nil, miInFinal), Do: miComplete},
+	Handlers: withReview(
+		&ActionHandler{Name: Fund, Moves: true, Do: miFund},
+		&ActionHandler{Name: Activate, Do: miActivate},
+		&ActionHandler{Name: Profit, Moves: true, Body: columns(nil, miInGross, miInProfitEnd), Do: miShareProfit},
+		&ActionHandler{Name: Loss, Moves: true, Body: columns(nil, miInLoss, miInLossEnd), Transitions: []Action{Loss, Liquidate}, Do: miBearLoss},
+		&ActionHandler{Name: Complete, Moves: true, Body: columns(nil, miInFinal), Do: miComplete},
 	),
-	Type: "mandate_type", Customer: "customer_id", Currencied: true,
+	Type: "mandate_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: miOpen, Holdings: miHoldings,
 })
 
@@ -57,7 +57,7 @@ var (
 	miBusiness     = text(34, "business_type", required)
 	miRatio        = shares(35, "profit_sharing_ratio", required)
 	miTerm         = integer(36, "term_months", 1, 120, required)
-	miMandate      = enum(37, "mandate_type", []string{"restricted", "unrestricted"}, otherwise("restricted"), short)
+	miMandate      = enum(37, "mandate_type", []string{"restricted", "unrestricted"}, defaultTo("restricted"), short)
 	miRestrictions = texts(38, "business_restrictions", asked)
 	miDescription  = text(39, "business_description", asked, atMost(maxNote))
 	miFrequency    = enum(40, "reporting_frequency", frequencies, asked)
@@ -101,12 +101,12 @@ var (
 
 func miOpen(c *Case) {
 	for _, total := range []Cell[money.Amount]{miValue, miBankProfit, miTheirProfit, miLost} {
-		total.Set(c.v(), money.Amount{})
+		total.Set(c.values(), money.Amount{})
 	}
 }
 
 func miFund(c *Case) {
-	v := c.v()
+	v := c.values()
 	miStart.Set(v, c.Today)
 	miExpected.Set(v, after(c.Today, miTerm.Of(v)))
 	miValue.Set(v, miCapital.Of(v))
@@ -115,7 +115,7 @@ func miFund(c *Case) {
 }
 
 func miActivate(c *Case) {
-	if v := c.v(); miFrequency.Has(v) {
+	if v := c.values(); miFrequency.Has(v) {
 		miNextReport.Set(v, after(c.Today, periodMonths(miFrequency.Of(v))))
 	}
 }
@@ -123,12 +123,12 @@ func miActivate(c *Case) {
 // miShareProfit lets the value grow by the bank's share. The manager's is due and
 // paid in the same entry.
 func miShareProfit(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	on, fine := periodEnd(c, miInProfitEnd, miStart)
 	if !fine {
 		return
 	}
-	gross := miInGross.Of(c.in)
+	gross := miInGross.Of(c.input)
 	bank, theirs := miRatio.Of(v).split(gross)
 	row := miDistribution.New()
 	miDistributedOn.Set(row, on)
@@ -148,7 +148,7 @@ func miShareProfit(c *Case) {
 // miReport says up to which day the manager has reported, which dates the entry. A
 // report that comes late does not take the date back.
 func miReport(c *Case, on ledger.Date) {
-	v := c.v()
+	v := c.values()
 	miReported.Set(v, max(on, miReported.Of(v)))
 	if miNextReport.Has(v) {
 		c.advance(miNextReport, periodMonths(miFrequency.Of(v)))
@@ -159,12 +159,12 @@ func miReport(c *Case, on ledger.Date) {
 // miBearLoss takes a loss off the capital, and never more than there is: the manager
 // owes nothing.
 func miBearLoss(c *Case) {
-	v := c.v()
+	v := c.values()
 	on, fine := periodEnd(c, miInLossEnd, miStart)
 	if !fine {
 		return
 	}
-	lost := miInLoss.Of(c.in).Min(miValue.Of(v))
+	lost := miInLoss.Of(c.input).Min(miValue.Of(v))
 	left := minus(miValue.Of(v), lost)
 	row := miLossRow.New()
 	miLossDate.Set(row, on)
@@ -178,28 +178,28 @@ func miBearLoss(c *Case) {
 	miReport(c, on)
 	c.move("E:mudaraba_loss", c.r.account("A:mudaraba"), lost)
 	if left.IsZero() {
-		c.leads(Liquidate)
+		c.setTransition(Liquidate)
 		miEnd(c)
 	}
 }
 
 func miEnd(c *Case) {
-	miEnded.Set(c.v(), c.Today)
-	miNextReport.Clear(c.v())
+	miEnded.Set(c.values(), c.Today)
+	miNextReport.Clear(c.values())
 }
 
 // miComplete takes back what the books say that the capital has become. What the
 // parties found instead is the final value; they settle the variance elsewhere.
 func miComplete(c *Case) {
-	v := c.v()
+	v := c.values()
 	returned := miValue.Of(v)
 	row := miSettlementRow.New()
 	miReturned.Set(row, returned)
 	miSettledProfit.Set(row, miBankProfit.Of(v))
 	miSettledLoss.Set(row, miLost.Of(v))
-	miVariance.Set(row, money.Difference(miInFinal.Of(c.in), returned))
+	miVariance.Set(row, money.Difference(miInFinal.Of(c.input), returned))
 	miSettlement.Set(v, []Row{row})
-	miValue.Set(v, miInFinal.Of(c.in))
+	miValue.Set(v, miInFinal.Of(c.input))
 	miEnd(c)
 	c.move(c.r.cash(), c.r.account("A:mudaraba"), returned)
 }

@@ -51,7 +51,7 @@ func TestWhatFollowsInAManagedInvestmentCannotBeSet(t *testing.T) {
 }
 
 func TestStatesOfManagedInvestments(t *testing.T) {
-	bodies := map[string]Given{
+	bodies := map[string]Input{
 		"review":   given("approved_by", `"Amina"`),
 		"reject":   given("reason", `"no"`),
 		"profit":   given("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`),
@@ -78,7 +78,7 @@ func TestStatesOfManagedInvestments(t *testing.T) {
 }
 
 func TestStatesOfMudaraba(t *testing.T) {
-	bodies := map[string]Given{
+	bodies := map[string]Input{
 		"approve":           given("approved_by", `"board"`, "fatwa_reference", `"F-1"`),
 		"reject":            given("reason", `"no"`),
 		"distribute_profit": given("gross_profit", `10`, "period_end_date", `"2026-01-10"`),
@@ -124,7 +124,7 @@ func TestNobodyCanAskForALiquidation(t *testing.T) {
 }
 
 // miRunning opens a managed investment and takes it to where results are reported.
-func miRunning(t rapid.TB, sent Given) (*world, *Record) {
+func miRunning(t rapid.TB, sent Input) (*world, *Record) {
 	w := newWorld(t, "2026-01-10")
 	r := w.act(w.open(Managed, Secular, sent), Fund, nil)
 	return w, w.act(r, Activate, nil)

@@ -7,11 +7,11 @@ import (
 )
 
 // What moves money says so: the proof that nothing does before a review goes by what
-// the deeds say. Random lives of each product that has a religious counterpart find an
-// entry whose deed does not; those of the other products are beside their tests.
+// the handlers say. Random lives of each product that has a religious counterpart find an
+// entry whose handler does not; those of the other products are beside their tests.
 func TestWhatMovesMoneySaysSo(t *testing.T) {
-	dated := func(name string, most money.Amount) func(*dice, Row) Given {
-		return func(d *dice, v Row) Given {
+	dated := func(name string, most money.Amount) func(*dice, Row) Input {
+		return func(d *dice, v Row) Input {
 			return given(name, d.sum(most), "period_end_date", d.dayFrom(miStart.Of(v)))
 		}
 	}
@@ -20,10 +20,10 @@ func TestWhatMovesMoneySaysSo(t *testing.T) {
 		t.Run("managed investment, "+reading.Name, func(t *testing.T) {
 			fates{
 				product: Managed, reading: reading, ends: []Status{"completed", "liquidated"}, rare: []Action{Submit, Reject, Complete},
-				body: func(d *dice) Given {
+				body: func(d *dice) Input {
 					return venture.but("capital_amount", quote(d.number(1, 1000)), "profit_sharing_ratio", d.ratio())
 				},
-				bodies: map[Action]func(*dice, Row) Given{
+				bodies: map[Action]func(*dice, Row) Input{
 					Reject: reasoned, Profit: dated("gross_profit", thousand), Loss: dated("amount", thousand), Complete: amountsOf("final_value", some),
 				},
 			}.lived(t)
@@ -32,19 +32,19 @@ func TestWhatMovesMoneySaysSo(t *testing.T) {
 			fates{
 				product: Lease, reading: reading, ends: []Status{Completed, Terminated}, open: []string{"A:rent_receivable"},
 				rare: []Action{Submit, Reject, Terminate, ReturnAsset, MarkTransfer},
-				body: func(d *dice) Given {
+				body: func(d *dice) Input {
 					g := leaseBody("lease_term_months", d.whole(1, 12), "monthly_rental", quote(d.number(1, 200)))
 					if d.chance(50) {
 						g = g.but(forFinance...)
 					}
 					return g
 				},
-				bodies: map[Action]func(*dice, Row) Given{
+				bodies: map[Action]func(*dice, Row) Input{
 					Reject: reasoned, Terminate: reasoned,
-					Acquire:       func(*dice, Row) Given { return given("ownership_documents", `["deed"]`) },
+					Acquire:       func(*dice, Row) Input { return given("ownership_documents", `["deed"]`) },
 					PayRent:       amountsOf("amount", func(v Row) money.Amount { return less(lsDue.Of(v), lsPaid.Of(v)) }),
 					RecordArrears: amountsOf("amount", some),
-					BearExpense:   func(d *dice, _ Row) Given { return given("amount", d.sum(thousand), "description", `"tyres"`) },
+					BearExpense:   func(d *dice, _ Row) Input { return given("amount", d.sum(thousand), "description", `"tyres"`) },
 				},
 			}.lived(t)
 		})

@@ -10,11 +10,11 @@ import (
 // religious counterpart is musharaka.
 var Partnership = define(&Product{
 	Code: 'p',
-	Faces: map[*Reading]*Face{
+	Variants: map[*Reading]*Variant{
 		Secular:   {Name: "partnerships", Prefix: "PN"},
 		Religious: {Name: "musharaka", Prefix: "MSH", Actions: map[string]Action{"buyout_unit": Buyout}, Opening: []Action{Pass, Fund, Activate}},
 	},
-	Columns: columns(base.showing(Why.Column, Metadata),
+	Columns: columns(base.withPlace(Why.Column, Metadata),
 		pnCustomer, pnKind, pnTotal, pnBank, pnTheirs, pnRatio, pnTerm, pnSchedule, pnRental, pnAsset,
 		pnBankPercent, pnTheirPercent, pnUnits, pnUnitValue, pnBought, pnBuyouts, pnProfit, pnLoss, pnBankProfit, pnTheirProfit,
 		pnRentPaid, pnRentNow, pnStart, pnEnd, pnNextBuyout, pnLastLoss, pnCarried, pnCapital, pnRentStarted, pnRentDone, pnAtStart, pnReported, pnDissolved,
@@ -33,16 +33,16 @@ var Partnership = define(&Product{
 		steps(BuyoutDone, Completed, "the last unit was bought", Active, BuyingOut),
 		steps(Dissolve, Dissolved, "it was given up", Active, BuyingOut),
 	),
-	Deeds: withReview(
-		&Deed{Name: Fund, Moves: true, Do: pnFund},
-		&Deed{Name: Activate, Do: pnActivate},
-		&Deed{Name: Profit, Moves: true, Body: columns(nil, pnInGross, pnInPeriodEnd), Do: pnShareProfit},
-		&Deed{Name: Loss, Moves: true, Body: columns(nil, pnInLoss), Do: pnBearLoss},
-		&Deed{Name: Buyout, Moves: true, Body: columns(nil, pnInUnits), Leads: []Action{Buyout, BuyoutDone}, Do: pnBuyOut},
-		&Deed{Name: Dissolve, Moves: true, Body: reasons, Do: pnDissolve},
-		&Deed{Name: Rent, Moves: true, Timer: true, Do: pnTakeRent},
+	Handlers: withReview(
+		&ActionHandler{Name: Fund, Moves: true, Do: pnFund},
+		&ActionHandler{Name: Activate, Do: pnActivate},
+		&ActionHandler{Name: Profit, Moves: true, Body: columns(nil, pnInGross, pnInPeriodEnd), Do: pnShareProfit},
+		&ActionHandler{Name: Loss, Moves: true, Body: columns(nil, pnInLoss), Do: pnBearLoss},
+		&ActionHandler{Name: Buyout, Moves: true, Body: columns(nil, pnInUnits), Transitions: []Action{Buyout, BuyoutDone}, Do: pnBuyOut},
+		&ActionHandler{Name: Dissolve, Moves: true, Body: reasons, Do: pnDissolve},
+		&ActionHandler{Name: Rent, Moves: true, Timer: true, Do: pnTakeRent},
 	),
-	Type: "partnership_type", Customer: "customer_id", Brief: true,
+	Type: "partnership_type", Customer: "customer_id", ShortLists: true,
 	Open: pnOpen, Due: pnDue, Holdings: pnHoldings,
 })
 
@@ -74,7 +74,7 @@ var (
 	pnTheirs   = amount(36, "customer_contribution", required, short)
 	pnRatio    = shares(37, "profit_sharing_ratio", required)
 	pnTerm     = integer(38, "term_months", 1, maxTerm, asked)
-	pnSchedule = enum(39, "buyout_schedule", frequencies, otherwise("monthly"))
+	pnSchedule = enum(39, "buyout_schedule", frequencies, defaultTo("monthly"))
 	pnRental   = amount(40, "rental_amount", asked)
 	pnAsset    = text(41, "asset_description", asked, atMost(maxNote))
 
@@ -119,7 +119,7 @@ var (
 	pnInGross     = amount(1, "gross_profit", required, orZero)
 	pnInPeriodEnd = date(2, "period_end_date", required)
 	pnInLoss      = amount(1, "amount", required)
-	pnInUnits     = integer(1, "units", 1, maxUnits, otherwise(int64(1)))
+	pnInUnits     = integer(1, "units", 1, maxUnits, defaultTo(int64(1)))
 )
 
 // Bounds of what the specification leaves open: a term of a hundred years, and as
@@ -132,7 +132,7 @@ const (
 )
 
 func pnOpen(c *Case) {
-	v := c.v()
+	v := c.values()
 	bank, theirs := pnBank.Of(v), pnTheirs.Of(v)
 	if sum, err := bank.Add(theirs); err != nil || sum != pnTotal.Of(v) {
 		c.refuse(pnTotal.Name, "must equal the sum of the two contributions")
@@ -176,7 +176,7 @@ func pnOwnership(v Row) {
 }
 
 func pnFund(c *Case) {
-	v := c.v()
+	v := c.values()
 	term := int64(termWithoutEnd)
 	if pnTerm.Has(v) {
 		term = pnTerm.Of(v)
@@ -195,7 +195,7 @@ func pnFund(c *Case) {
 }
 
 func pnActivate(c *Case) {
-	if v := c.v(); pnRental.Has(v) {
+	if v := c.values(); pnRental.Has(v) {
 		pnRentStarted.Set(v, c.Today)
 		pnRentDone.Set(v, 0)
 		c.reserve(times(pnRental.Of(v), pnRents(v)))
@@ -203,12 +203,12 @@ func pnActivate(c *Case) {
 }
 
 func pnShareProfit(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	on, fine := periodEnd(c, pnInPeriodEnd, pnStart)
 	if !fine {
 		return
 	}
-	gross := pnInGross.Of(c.in)
+	gross := pnInGross.Of(c.input)
 	bank, theirs := pnRatio.Of(v).split(gross)
 	if !c.grow(pnProfit, gross, pnInGross.Name) {
 		return
@@ -225,7 +225,7 @@ func pnShareProfit(c *Case) {
 // pnBearLoss splits a loss by what each side owns now. What exceeds one side's
 // balance goes to the other, and nobody can lose more than there is.
 func pnBearLoss(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	left := less(pnTotal.Of(v), pnLoss.Of(v))
 	if carried := plus(pnCarried.Of(v), pnCapital.Of(v)); carried.Less(left) {
 		left = carried
@@ -234,7 +234,7 @@ func pnBearLoss(c *Case) {
 		c.refuse(pnInLoss.Name, "nothing is left that could be lost")
 		return
 	}
-	lost := pnInLoss.Of(c.in).Min(left)
+	lost := pnInLoss.Of(c.input).Min(left)
 	bank := share(lost, pnBankPercent.Of(v)).Min(pnCarried.Of(v))
 	theirs := minus(lost, bank)
 	if more := less(theirs, pnCapital.Of(v)); !more.IsZero() {
@@ -254,12 +254,12 @@ func pnBearLoss(c *Case) {
 }
 
 func pnBuyOut(c *Case) {
-	v, r := c.v(), c.r
+	v, r := c.values(), c.r
 	if pnKind.Of(v) != diminishing {
 		c.refuse(pnKind.Name, "only a diminishing partnership has units to buy")
 		return
 	}
-	units, left := pnInUnits.Of(c.in), pnUnits.Of(v)-pnBought.Of(v)
+	units, left := pnInUnits.Of(c.input), pnUnits.Of(v)-pnBought.Of(v)
 	if units > left {
 		c.refuse(pnInUnits.Name, "only %d are left", left)
 		return
@@ -283,20 +283,20 @@ func pnBuyOut(c *Case) {
 		pnNextBuyout.Set(v, after(pnNextBuyout.Of(v), periodMonths(pnSchedule.Of(v))))
 		return
 	}
-	c.leads(BuyoutDone)
+	c.setTransition(BuyoutDone)
 	pnNextBuyout.Clear(v)
 	pnGiveUpCapital(c)
 }
 
 // pnGiveUpCapital takes the memorandum pair back: nothing of the venture is left here.
 func pnGiveUpCapital(c *Case) {
-	c.move(c.r.account("M:partner_capital"), c.r.account("M:venture_assets"), pnCapital.Of(c.v()))
-	pnCapital.Set(c.v(), money.Amount{})
+	c.move(c.r.account("M:partner_capital"), c.r.account("M:venture_assets"), pnCapital.Of(c.values()))
+	pnCapital.Set(c.values(), money.Amount{})
 }
 
 func pnDissolve(c *Case) {
-	v := c.v()
-	pnDissolved.Set(v, reason.Of(c.in))
+	v := c.values()
+	pnDissolved.Set(v, reason.Of(c.input))
 	pnNextBuyout.Clear(v)
 	c.move(ledger.Path("A:partner_receivable:"+pnCustomer.Of(v).String()), c.r.account("A:musharaka"), pnCarried.Of(v))
 	pnCarried.Set(v, money.Amount{})
@@ -327,7 +327,7 @@ func pnRent(v Row) money.Amount {
 }
 
 func pnTakeRent(c *Case) {
-	v := c.v()
+	v := c.values()
 	rent := pnRent(v)
 	pnRentDone.Set(v, pnRentDone.Of(v)+1)
 	pnRentPaid.Set(v, plus(pnRentPaid.Of(v), rent))

@@ -10,7 +10,7 @@ import (
 
 // shareBody is a diminishing partnership of 800 and 200, to be bought out in ten
 // units of 80.
-func shareBody() Given {
+func shareBody() Input {
 	return given("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`, "total_value", `"1000"`,
 		"bank_contribution", `"800"`, "customer_contribution", `"200"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "10")
 }
@@ -398,7 +398,7 @@ func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 			if reading.ReviewFirst {
 				l.never = []Action{Submit, Reject}
 			}
-			l.body = func(d *dice) Given {
+			l.body = func(d *dice) Input {
 				bank, theirs := d.number(1, 5000), d.number(1, 5000)
 				g := shareBody().but("bank_contribution", quote(bank), "customer_contribution", quote(theirs), "total_value", quote(bank+theirs),
 					"partnership_type", d.text("diminishing", "diminishing", "permanent"), "term_months", d.whole(1, 40), "profit_sharing_ratio", d.ratio(),
@@ -407,13 +407,13 @@ func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 				d.maybe(g, "buyout_schedule", d.text(frequencies...))
 				return g
 			}
-			l.bodies = map[Action]func(*dice, Row) Given{
+			l.bodies = map[Action]func(*dice, Row) Input{
 				Reject: reasoned, Dissolve: reasoned, Loss: amountsOf("amount", pnTotal.Of),
-				Profit: func(d *dice, v Row) Given {
+				Profit: func(d *dice, v Row) Input {
 					return given("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Of(v)))
 				},
-				Buyout: func(d *dice, _ Row) Given {
-					g := Given{}
+				Buyout: func(d *dice, _ Row) Input {
+					g := Input{}
 					d.maybe(g, "units", d.whole(0, 12))
 					return g
 				},

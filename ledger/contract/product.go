@@ -11,7 +11,7 @@ import (
 // Status is a contract's state, as the API spells it.
 type Status string
 
-// Action is what happens to a contract: its event's name in the journal.
+// Action is something that happens to a contract; the name of its event in the journal.
 type Action string
 
 // States and actions that products share.
@@ -21,7 +21,7 @@ const (
 	UnderReview  Status = "under_review"
 	ReviewPassed Status = "review_passed"
 	Refused      Status = "rejected"
-	Pending      Status = "pending" // where a product has no review path
+	Pending      Status = "pending" // the first state of a product without a review
 	Active       Status = "active"
 	Closed       Status = "closed"
 
@@ -36,8 +36,8 @@ const (
 	Withdraw Action = "withdraw"
 	Close    Action = "close"
 
-	// Continue is the event of an entry that would not fit into the one before it,
-	// of the same Change. It stays in the state.
+	// Continue is the event of a further entry of a Change whose lines did not fit into
+	// one. It does not change the state.
 	Continue Action = "continue"
 )
 
@@ -56,95 +56,93 @@ func (s Step) Target() Status { return s.To }
 // Reason implements fsm.Transition.
 func (s Step) Reason() string { return s.Why }
 
-// Machine is a product's machine in one reading.
+// Machine is the state machine of a product in a reading.
 type Machine = fsm.Machine[Status, Action, Step]
 
-// Deed is how an action is done.
-type Deed struct {
-	Name  Action
-	Body  *Table   // what it takes; nil: nothing
-	Leads []Action // the transitions that it may be; nil: the one of its name
-	Free  bool     // it refuses a wrong state itself, in its place among its conditions
-	Timer bool     // time does it, and nobody else
-	Moves bool     // it may move money: nothing may reach it without a review where one comes first
-	Do    func(c *Case)
+// ActionHandler says how an action is carried out.
+type ActionHandler struct {
+	Name        Action
+	Body        *Table   // the columns of its body; nil: none
+	Transitions []Action // its possible transitions; nil: the one of its name
+	ChecksState bool     // Do refuses a wrong state itself, in its order of checks
+	Timer       bool     // run by a timer only
+	Moves       bool     // it may move money, so a review that is required comes before it
+	Do          func(c *Case)
 }
 
-// Face is how a product is reached in a reading.
-type Face struct {
-	Name    string            // in its addresses
-	Prefix  string            // of its contracts' numbers
-	Actions map[string]Action // by the names that they have there
+// Variant is the API of a product in a reading.
+type Variant struct {
+	Name    string            // in URLs
+	Prefix  string            // of contract numbers
+	Actions map[string]Action // by their names in URLs; nil: the kernel's names
 
-	// Opening are the actions that a creation takes at once. Its body has to carry a
+	// Opening are actions that are part of a creation. Its body must then have a
 	// compliance_review.
 	Opening []Action
 
-	// Reviews is the body of a review where it is another than the reading's.
+	// Reviews is the body of a review, if it differs from the reading's.
 	Reviews *Table
 }
 
-// Product is one kind of contract: its columns, its machine, its arithmetic and
-// its entries.
+// Product is a kind of contract: its columns, machine, arithmetic and entries.
 type Product struct {
-	Code    byte // stored
-	Faces   map[*Reading]*Face
-	Columns *Table
-	States  []Status // the first is that of a new contract
-	Steps   []Step
-	Deeds   []*Deed
+	Code     byte // stored
+	Variants map[*Reading]*Variant
+	Columns  *Table
+	States   []Status // the first is the state of a new contract
+	Steps    []Step
+	Handlers []*ActionHandler
 
-	// Names of columns that lists filter by; empty: they don't.
+	// Type and Customer are the names of the columns that lists can filter by.
 	Type, Customer string
 
-	// Brief says that lists show the short form.
-	Brief bool
+	// ShortLists says that lists show Short columns only.
+	ShortLists bool
 
-	// Currencied says that a currency has to be sent; else it is the region's.
-	Currencied bool
+	// NeedsCurrency says that a currency must be sent; else the region's is used.
+	NeedsCurrency bool
 
-	// What else lists filter by; nil: they don't. Arrears tells whether a running
-	// contract is in arrears, Ends on which day one ends; 0: it does not run.
+	// Further filters of lists, nil if the product has none: whether an active contract is
+	// in arrears, and the day on which one ends (0 if it is not active).
 	Arrears func(r *Record) bool
 	Ends    func(r *Record) ledger.Date
 
-	// Schedule is the column of what is to be paid when; nil: there is none.
+	// Schedule is the column of the payment schedule; nil: none.
 	Schedule *Column
 
-	// Open checks what was asked for and fills what follows from it.
+	// Open checks a request for a contract and fills the derived columns.
 	Open func(c *Case)
-	// Due is the next thing that time does, and the day on which; 0: nothing.
+	// Due is the next timer and its day; 0: none.
 	Due func(r *Record) (on ledger.Date, what Action)
-	// Reads says which part of the register of its holders an action is decided on; nil:
-	// the product has no register.
-	Reads func(r *Record, name Action, sent Given) Extract
-	// Holdings are the contract's own accounts with what its columns say that they
-	// hold; those left out hold nothing.
+	// Reads is the extract of the register of holders that an action needs; nil: the
+	// product has no register.
+	Reads func(r *Record, name Action, sent Input) Extract
+	// Holdings are the balances of the contract's own accounts that follow from its
+	// columns. Other accounts of its own are zero.
 	Holdings func(r *Record) []Holding
 
-	deeds    map[Action]*Deed
+	handlers map[Action]*ActionHandler
 	machines map[*Reading]*Machine
 }
 
 // define checks a product and compiles its machines.
 func define(p *Product) *Product {
-	p.deeds = make(map[Action]*Deed)
+	p.handlers = make(map[Action]*ActionHandler)
 	p.machines = make(map[*Reading]*Machine)
-	for _, d := range p.Deeds {
-		assert.That(p.deeds[d.Name] == nil, "contract: two deeds %s", d.Name)
-		if d.Leads == nil {
-			d.Leads = []Action{d.Name}
+	for _, d := range p.Handlers {
+		assert.That(p.handlers[d.Name] == nil, "contract: two handlers %s", d.Name)
+		if d.Transitions == nil {
+			d.Transitions = []Action{d.Name}
 		}
-		p.deeds[d.Name] = d
+		p.handlers[d.Name] = d
 	}
-	for reading := range p.Faces {
+	for reading := range p.Variants {
 		p.machines[reading] = p.compile(reading)
 	}
 	return p
 }
 
-// compile makes the machine of a reading: of its steps, and of the states and
-// actions that these lead to.
+// compile makes the machine of a reading of its steps, and the states and actions in them.
 func (p *Product) compile(reading *Reading) *Machine {
 	table := fsm.Table[Status, Action, Step]{Absent: {Create: {To: p.States[0], Why: "somebody asked for it; nothing has moved"}}}
 	states, actions := []Status{Absent}, []Action{Create}
@@ -168,19 +166,19 @@ func (p *Product) compile(reading *Reading) *Machine {
 
 // reviews is the body of a review of the product's contracts in a reading.
 func (p *Product) reviews(reading *Reading) *Table {
-	if own := p.Faces[reading].Reviews; own != nil {
+	if own := p.Variants[reading].Reviews; own != nil {
 		return own
 	}
 	return reading.Reviews
 }
 
-// Machine is the product's machine in a reading; nil: it has no face there.
+// Machine returns the machine of a reading; nil if the product has no variant in it.
 func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading] }
 
-// Deed is how an action is done; nil: the product has no such action.
-func (p *Product) Deed(name Action) *Deed { return p.deeds[name] }
+// Handler returns the handler of an action; nil if the product has no such action.
+func (p *Product) Handler(name Action) *ActionHandler { return p.handlers[name] }
 
-// steps writes down steps that only the state differs in.
+// steps are steps that differ in From only.
 func steps(by Action, to Status, why string, from ...Status) []Step {
 	all := make([]Step, len(from))
 	for i := range from {
@@ -189,7 +187,7 @@ func steps(by Action, to Status, why string, from ...Status) []Step {
 	return all
 }
 
-// within are steps that only one reading has.
+// within are steps of one reading only.
 func within(reading *Reading, all []Step) []Step {
 	for i := range all {
 		all[i].Only = reading
@@ -197,10 +195,9 @@ func within(reading *Reading, all []Step) []Step {
 	return all
 }
 
-// reviewed are the steps of the review that most products have, up to the first
-// action that moves money, which leads to a state. Where a review comes first it is
-// only reached from the state in which that has passed (specification, "States and
-// transitions").
+// reviewed are the steps of the review that most products have, and of the first action that
+// moves money. In a reading that requires a review that action starts in ReviewPassed only
+// (specification, "States and transitions").
 func reviewed(first Action, to Status, why string) []Step {
 	return []Step{
 		{From: Draft, By: Submit, To: UnderReview, Why: "it is to be reviewed"},
@@ -213,27 +210,26 @@ func reviewed(first Action, to Status, why string) []Step {
 	}
 }
 
-// The deeds of a review.
+// The handlers of a review.
 var (
 	reason  = text(1, "reason", required, atMost(maxNote))
 	reasons = columns(nil, reason)
 
-	submitDeed = &Deed{Name: Submit, Do: func(*Case) {}}
-	passDeed   = &Deed{Name: Pass, Do: func(c *Case) {
-		Reviewed.Set(c.v(), approvalOf(c.r.Product.reviews(c.reading), c.in))
-		ReviewedAt.Set(c.v(), c.Now)
+	submitHandler = &ActionHandler{Name: Submit, Do: func(*Case) {}}
+	passHandler   = &ActionHandler{Name: Pass, Do: func(c *Case) {
+		Reviewed.Set(c.values(), approvalOf(c.r.Product.reviews(c.reading), c.input))
+		ReviewedAt.Set(c.values(), c.Now)
 	}}
-	rejectDeed = &Deed{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.v(), reason.Of(c.in)) }}
+	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.values(), reason.Of(c.input)) }}
 )
 
-// own is a product's copy of a deed that products share: it is changed when the
-// product is defined.
-func own(shared *Deed) *Deed {
+// own is a product's copy of a shared handler, since define changes it.
+func own(shared *ActionHandler) *ActionHandler {
 	copied := *shared
 	return &copied
 }
 
-// withReview are a product's deeds behind those of its review.
-func withReview(deeds ...*Deed) []*Deed {
-	return append([]*Deed{own(submitDeed), own(passDeed), own(rejectDeed)}, deeds...)
+// withReview prepends the handlers of a review to a product's others.
+func withReview(handlers ...*ActionHandler) []*ActionHandler {
+	return append([]*ActionHandler{own(submitHandler), own(passHandler), own(rejectHandler)}, handlers...)
 }

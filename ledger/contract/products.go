@@ -8,20 +8,19 @@ var (
 	Readings = []*Reading{Secular, Religious}
 )
 
-// Find is the product that has the name in the addresses of a reading; nil: none
-// has.
+// Find returns the product with a name in the URLs of a reading, nil if there is none.
 func Find(reading *Reading, name string) *Product {
 	for _, p := range Products {
-		if face := p.Faces[reading]; face != nil && face.Name == name {
+		if variant := p.Variants[reading]; variant != nil && variant.Name == name {
 			return p
 		}
 	}
 	return nil
 }
 
-// Called is the name that an address of a reading has for an action of the kernel.
-func (p *Product) Called(reading *Reading, action Action) string {
-	for name, known := range p.Faces[reading].Actions {
+// ActionName is the name of an action in the URLs of a reading.
+func (p *Product) ActionName(reading *Reading, action Action) string {
+	for name, known := range p.Variants[reading].Actions {
 		if known == action {
 			return name
 		}
@@ -29,26 +28,25 @@ func (p *Product) Called(reading *Reading, action Action) string {
 	return string(action)
 }
 
-// Event is the name that a transition has in the journal: that of the action which
-// leads to it. Which transition of the action it was, its states say.
+// Event is the name of a transition's event in the journal: its action's. The states of the
+// event tell which transition of the action it was.
 func (p *Product) Event(transition Action) Action {
-	for _, d := range p.Deeds {
-		if slices.Contains(d.Leads, transition) {
+	for _, d := range p.Handlers {
+		if slices.Contains(d.Transitions, transition) {
 			return d.Name
 		}
 	}
 	return transition
 }
 
-// Action is what an action is called in the kernel that an address calls by a name;
-// false: the product has no such action there. Where a face names none, they are
-// called as they are.
+// Action returns the action with a name in the URLs of a reading; false if the product has
+// no such action there.
 func (p *Product) Action(reading *Reading, name string) (Action, bool) {
-	face := p.Faces[reading]
-	if face.Actions != nil {
-		action, ok := face.Actions[name]
+	variant := p.Variants[reading]
+	if variant.Actions != nil {
+		action, ok := variant.Actions[name]
 		return action, ok
 	}
-	deed := p.Deed(Action(name))
-	return Action(name), deed != nil && !deed.Timer
+	handler := p.Handler(Action(name))
+	return Action(name), handler != nil && !handler.Timer
 }

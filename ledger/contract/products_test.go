@@ -53,7 +53,7 @@ func (w *world) enter(d *Decision) {
 }
 
 // extract is the part of a contract's register that an action reads.
-func (w *world) extract(r *Record, name Action, sent Given) (part Register) {
+func (w *world) extract(r *Record, name Action, sent Input) (part Register) {
 	e, own := r.Reads(name, sent), w.registerOf(r)
 	for _, h := range own.holders {
 		if h.Investor == e.Investor {
@@ -67,7 +67,7 @@ func (w *world) extract(r *Record, name Action, sent Given) (part Register) {
 }
 
 // decides is Act with the part of the register that it reads.
-func (w *world) decides(r *Record, name Action, sent Given, now ledger.Micros) (Decision, error) {
+func (w *world) decides(r *Record, name Action, sent Input, now ledger.Micros) (Decision, error) {
 	r.Register = w.extract(r, name, sent)
 	return r.Act(name, sent, now)
 }
@@ -75,7 +75,7 @@ func (w *world) decides(r *Record, name Action, sent Given, now ledger.Micros) (
 // happens is Woken with the part of the register that it reads.
 func (w *world) happens(r *Record, now ledger.Micros) (Decision, bool) {
 	r.Register = w.extract(r, Batch, nil)
-	return r.Woken(now)
+	return r.OnDue(now)
 }
 
 // holdings are what a contract says that its own accounts hold.
@@ -132,9 +132,9 @@ func (w *world) agrees(r *Record) {
 	}
 }
 
-func (w *world) open(p *Product, reading *Reading, given Given) *Record {
+func (w *world) open(p *Product, reading *Reading, given Input) *Record {
 	w.t.Helper()
-	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Given: given, Now: w.now})
+	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: given, Now: w.now})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func (w *world) open(p *Product, reading *Reading, given Given) *Record {
 	return d.Record
 }
 
-func (w *world) act(r *Record, name Action, given Given) *Record {
+func (w *world) act(r *Record, name Action, given Input) *Record {
 	w.t.Helper()
 	d, err := w.decides(r, name, given, w.now)
 	if err != nil {
@@ -154,8 +154,8 @@ func (w *world) act(r *Record, name Action, given Given) *Record {
 	return d.Record
 }
 
-func given(pairs ...string) Given {
-	g := make(Given)
+func given(pairs ...string) Input {
+	g := make(Input)
 	for i := 0; i < len(pairs); i += 2 {
 		g[pairs[i]] = []byte(pairs[i+1])
 	}

@@ -30,7 +30,7 @@ type Reading struct {
 // Review bodies.
 var (
 	approvedBy  = text(1, "approved_by", required)
-	signedAt    = text(2, "signed_at", asked, moment)
+	signedAt    = text(2, "signed_at", asked, dateOrTime)
 	documentRef = text(3, "document_ref", asked, atMost(maxNote))
 	note        = text(4, "note", asked, atMost(maxNote))
 	reviews     = columns(nil, approvedBy, signedAt, documentRef, note)

@@ -33,18 +33,18 @@ func saysOf(a Approval) string {
 	return strings.Join(all, " ")
 }
 
-// adopt gives products a face in the third reading until the test ends.
-func adopt(t *testing.T, faces map[*Product]*Face) map[*Product]*Product {
+// adopt gives products a variant in the third reading until the test ends.
+func adopt(t *testing.T, variants map[*Product]*Variant) map[*Product]*Product {
 	t.Helper()
 	products, readings := Products, Readings
 	t.Cleanup(func() { Products, Readings = products, readings })
 	Readings = append(slices.Clone(readings), ethical)
 	Products = slices.Clone(products)
 	adopted := make(map[*Product]*Product)
-	for p, face := range faces {
+	for p, variant := range variants {
 		other := *p
-		other.Faces = maps.Clone(p.Faces)
-		other.Faces[ethical] = face
+		other.Variants = maps.Clone(p.Variants)
+		other.Variants[ethical] = variant
 		other.Steps = append(slices.Clone(p.Steps), within(ethical, steps(Pass, ReviewPassed, "the committee has approved it", Draft))...)
 		adopted[p] = define(&other)
 		Products[slices.Index(Products, p)] = adopted[p]
@@ -52,9 +52,9 @@ func adopt(t *testing.T, faces map[*Product]*Face) map[*Product]*Product {
 	return adopted
 }
 
-// A new reading is a value and a face in the products that it has (docs/architecture.md).
+// A new reading is a value and a variant in the products that it has (docs/architecture.md).
 func TestANewReadingIsOnlyData(t *testing.T) {
-	managed := adopt(t, map[*Product]*Face{Managed: {
+	managed := adopt(t, map[*Product]*Variant{Managed: {
 		Name: "ethical-ventures", Prefix: "ETV", Actions: map[string]Action{"conclude": Pass, "hand_over": Fund, "begin": Activate, "share": Profit, "end": Complete},
 	}})[Managed]
 	if Find(ethical, "ethical-ventures") != managed || Find(Secular, "ethical-ventures") != nil || Find(Religious, "mudaraba") != managed {
@@ -107,7 +107,7 @@ func TestANewReadingIsOnlyData(t *testing.T) {
 
 // What a reading says about money is said once: penalties of an issue go where it says.
 func TestANewReadingSaysWhereItsPenaltiesGo(t *testing.T) {
-	issue := adopt(t, map[*Product]*Face{Certificate: {Name: "ethical-issues", Prefix: "ETI"}})[Certificate]
+	issue := adopt(t, map[*Product]*Variant{Certificate: {Name: "ethical-issues", Prefix: "ETI"}})[Certificate]
 	x := newWorld(t, "2026-03-02")
 	r := x.open(issue, ethical, given(
 		"name", `"Wind"`, "region", `"GB"`, "backing_type", `"lease"`, "underlying_asset", `"A field of turbines"`, "underlying_asset_value", "1000",
@@ -128,7 +128,7 @@ func TestANewReadingSaysWhereItsPenaltiesGo(t *testing.T) {
 	x.agrees(r)
 }
 
-// In a reading that has a face for none of them there is nothing.
+// In a reading that has a variant for none of them there is nothing.
 func TestAProductWithoutAFaceIsNotInAReading(t *testing.T) {
 	adopt(t, nil)
 	for _, p := range Products {

@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Record is a contract as it stands. Its number and version are the writer's.
+// Record is the current state of a contract. Its number and version belong to the writer.
 type Record struct {
 	ID      ledger.ID
 	Product *Product
@@ -17,17 +17,16 @@ type Record struct {
 	Asset   money.Asset
 	Values  Row // of Product.Columns
 
-	// Booked is the instant of its last event, where that is known. Events that the
-	// clock stands still for are booked some microseconds after what it shows, and no
-	// instant that is decided on is before one that is booked.
+	// Booked is the instant of the last event, if known. While the clock stands still,
+	// events are booked some microseconds after it, and decisions use the later of both.
 	Booked ledger.Micros
 
-	// Register is the part of the register of holders that the next decision reads
-	// (Reads), or all of it for Holdings. It is not stored with the record.
+	// Register is the extract of the register of holders for the next decision (Reads), or
+	// the whole register for Holdings. It is not stored with the record.
 	Register Register
 }
 
-// next is the record that a decision works on.
+// next is the copy that a decision changes.
 func (r *Record) next() *Record {
 	copied := *r
 	copied.Register = Register{}
@@ -38,35 +37,35 @@ func (r *Record) next() *Record {
 // account is the path of one of the contract's own accounts.
 func (r *Record) account(stem string) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 
-// accountOf is the path of one that it has for somebody.
-func (r *Record) accountOf(stem string, whose ledger.ID) ledger.Path {
+// accountFor is the path of one of its accounts for a person.
+func (r *Record) accountFor(stem string, whose ledger.ID) ledger.Path {
 	return ledger.Path(stem + ":" + r.ID.String() + ":" + whose.String())
 }
 
-// cash is the institution's in the contract's region.
+// cash is the institution's cash account in the contract's region.
 func (r *Record) cash() ledger.Path { return ledger.Path("A:cash:" + Region.Of(r.Values)) }
 
-// current is what the institution owes a person.
+// current is a person's current account.
 func current(whose ledger.ID) ledger.Path {
 	return ledger.Path("L:customer:" + whose.String() + ":current")
 }
 
-// Holding is what one of a contract's own accounts holds, on its normal side; on the
-// other side where losses are debited to an account of equity.
+// Holding is the balance of one of a contract's own accounts: on its normal side, and for
+// an equity account of losses on the debit side.
 type Holding struct {
 	Account ledger.Path
 	Amount  money.Amount
 }
 
-// equityLost is the stem of accounts of equity that losses are debited to.
-const equityLost = "Q:loss"
+// lossStem is the stem of equity accounts that losses are debited to.
+const lossStem = "Q:loss"
 
-// Balance is the account's balance that follows from what it holds.
+// Balance returns the signed balance of the account.
 func (h Holding) Balance() money.Signed {
-	return money.Signed{Abs: h.Amount, Negative: !h.Amount.IsZero() && strings.HasPrefix(string(h.Account), equityLost+":")}
+	return money.Signed{Abs: h.Amount, Negative: !h.Amount.IsZero() && strings.HasPrefix(string(h.Account), lossStem+":")}
 }
 
-// The columns that all products have.
+// The columns of all products.
 var (
 	Region     = text(1, "region", required, short, atMost(2))
 	Currency   = text(2, "currency", asked, short, atMost(3))
@@ -75,44 +74,42 @@ var (
 	ReviewedAt = instant(5, "reviewed_at", hidden)
 	Why        = text(6, "rejection_reason", sparse)
 
-	// ScreeningID is the screening that the contract rests on, where one is named.
+	// ScreeningID is the screening that a request for the contract names.
 	ScreeningID = id(7, "screening_id", asked)
 
-	// made is the day of the clock on which the contract was made: its number's year.
+	// made is the day of creation by the clock. Its year is in the contract's number.
 	made = date(8, "made_on", hidden)
 
-	// asOf is the day on which somebody looks.
-	asOf = date(9, "as_of", hidden, fleet)
+	// asOf is the day of reading.
+	asOf = date(9, "as_of", hidden, transient)
 
 	base = columns(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, made, asOf)
 )
 
-// Told is the record as it is told on a day: what follows from the day is worked out
-// for that one. None of its instants is before the first event, which was booked when
-// what it decided was decided already.
-func (r *Record) Told(first ledger.Micros, day ledger.Date) *Record {
-	told := r.next()
-	asOf.Set(told.Values, day)
+// AsOf is the record as it is shown on a day, for columns that depend on the day. Instants
+// before the first event are shown as that event's: it was booked right after the decision.
+func (r *Record) AsOf(first ledger.Micros, day ledger.Date) *Record {
+	shown := r.next()
+	asOf.Set(shown.Values, day)
 	for _, c := range r.Product.Columns.Columns {
-		if at, ok := told.Values[c.place].(ledger.Micros); ok && at < first {
-			told.Values[c.place] = first
+		if at, ok := shown.Values[c.place].(ledger.Micros); ok && at < first {
+			shown.Values[c.place] = first
 		}
 	}
-	return told
+	return shown
 }
 
-// Number is a contract's number as it is shown: the prefix of its product in its
-// reading, the year in which it was made, and its place in that sequence. Where the
-// record does not say on which day it was made, that is when it was first booked.
+// Number formats the contract's number: the prefix of the product's variant, the year of
+// creation, and the place n in their sequence.
 func (r *Record) Number(booked ledger.Micros, n uint64) string {
 	on := booked.Date()
 	if made.Has(r.Values) {
 		on = made.Of(r.Values)
 	}
-	return fmt.Sprintf("%s-%d-%06d", r.Product.Faces[r.Reading].Prefix, on.Time().Year(), n)
+	return fmt.Sprintf("%s-%d-%06d", r.Product.Variants[r.Reading].Prefix, on.Time().Year(), n)
 }
 
-// Customer is whose contract it is; zero: the product has no customer.
+// Customer is the contract's customer; zero if the product has none.
 func (r *Record) Customer() (who ledger.ID) {
 	if c := r.Product.Columns.names[r.Product.Customer]; c != nil {
 		who, _ = r.Values[c.place].(ledger.ID)
@@ -120,7 +117,7 @@ func (r *Record) Customer() (who ledger.ID) {
 	return who
 }
 
-// Types are what a product's contracts are of; none where lists don't filter by it.
+// Types are the types by which lists of a product can be filtered.
 func (p *Product) Types() []string {
 	if c := p.Columns.names[p.Type]; c != nil {
 		return c.Words
@@ -128,15 +125,15 @@ func (p *Product) Types() []string {
 	return nil
 }
 
-// Type is what the contract is of, as lists filter by it.
-func (r *Record) Type() (said string) {
+// Type is the contract's type in that filter.
+func (r *Record) Type() (name string) {
 	if c := r.Product.Columns.names[r.Product.Type]; c != nil {
-		said, _ = r.Values[c.place].(string)
+		name, _ = r.Values[c.place].(string)
 	}
-	return said
+	return name
 }
 
-// Plain is a value for people: a number, a day or a text.
+// Plain formats a value for people.
 func Plain(value any) string {
 	if value == nil {
 		return ""

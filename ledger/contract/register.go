@@ -43,7 +43,7 @@ type Extract struct {
 
 // Reads is the part of the register that an action is decided on (Act), or what is due
 // (Woken, where the action is Batch).
-func (r *Record) Reads(name Action, sent Given) Extract {
+func (r *Record) Reads(name Action, sent Input) Extract {
 	if r.Product.Reads == nil {
 		return Extract{}
 	}

@@ -10,7 +10,7 @@ import (
 // no rate; the institution may give a gift. Its religious counterpart is wadiah.
 var Safekeeping = define(&Product{
 	Code: 'k',
-	Faces: map[*Reading]*Face{
+	Variants: map[*Reading]*Variant{
 		Secular: {Name: "safekeeping-deposits", Prefix: "SD", Actions: map[string]Action{
 			"activate": Activate, "deposit": PutIn, "withdraw": Withdraw, "grant_hibah": GrantHibah, "close": Close,
 		}},
@@ -32,10 +32,10 @@ var Safekeeping = define(&Product{
 		steps(GrantHibah, Active, "the institution has given a gift", Active),
 		steps(Close, Closed, "the customer has taken all back", Active),
 	),
-	Deeds: []*Deed{
-		own(passDeed),
+	Handlers: []*ActionHandler{
+		own(passHandler),
 		{Name: Activate, Moves: true, Body: columns(nil, skInReview), Do: skActivate},
-		{Name: PutIn, Moves: true, Body: columns(nil, skInAmount), Do: func(c *Case) { skTake(c, skInAmount.Of(c.in), skInAmount.Name) }},
+		{Name: PutIn, Moves: true, Body: columns(nil, skInAmount), Do: func(c *Case) { skTake(c, skInAmount.Of(c.input), skInAmount.Name) }},
 		{Name: Withdraw, Moves: true, Body: columns(nil, skInTaken), Do: skWithdraw},
 		{Name: GrantHibah, Moves: true, Body: columns(nil, skInGift, skInGranted, skInNote), Do: skGrant},
 		{Name: Close, Moves: true, Body: columns(nil, skInClosedBy), Do: skClose},
@@ -84,8 +84,8 @@ var (
 )
 
 func skOpen(c *Case) {
-	skBalance.Set(c.v(), money.Amount{})
-	skHibahTotal.Set(c.v(), money.Amount{})
+	skBalance.Set(c.values(), money.Amount{})
+	skHibahTotal.Set(c.values(), money.Amount{})
 }
 
 // skPaths are where the money is kept, and where it is owed.
@@ -97,9 +97,9 @@ func skPaths(r *Record) (kept, owed ledger.Path) {
 }
 
 func skActivate(c *Case) {
-	v := c.v()
-	if skInReview.Has(c.in) {
-		Reviewed.Set(v, skInReview.Of(c.in))
+	v := c.values()
+	if skInReview.Has(c.input) {
+		Reviewed.Set(v, skInReview.Of(c.input))
 		ReviewedAt.Set(v, c.Now)
 	}
 	skTake(c, skInitial.Of(v), skInitial.Name)
@@ -114,7 +114,7 @@ func skTake(c *Case, brought money.Amount, field string) {
 }
 
 func skWithdraw(c *Case) {
-	taken, balance := skInTaken.Of(c.in), skBalance.Of(c.v())
+	taken, balance := skInTaken.Of(c.input), skBalance.Of(c.values())
 	if balance.Less(taken) {
 		c.refuse(skInTaken.Name, "is more than the balance of %v", balance)
 		return
@@ -123,7 +123,7 @@ func skWithdraw(c *Case) {
 }
 
 func skGiveBack(c *Case, taken money.Amount) {
-	skBalance.Set(c.v(), minus(skBalance.Of(c.v()), taken))
+	skBalance.Set(c.values(), minus(skBalance.Of(c.values()), taken))
 	kept, owed := skPaths(c.r)
 	c.move(owed, kept, taken)
 }
@@ -131,18 +131,18 @@ func skGiveBack(c *Case, taken money.Amount) {
 // skGrant gives a gift. Money in trust is not the institution's to use, so there is
 // nothing that it could give one for.
 func skGrant(c *Case) {
-	v := c.v()
+	v := c.values()
 	if skCustody.Of(v) != guaranteed {
 		c.refuse(skCustody.Name, "only a guaranteed deposit is given hibah")
 		return
 	}
-	gift := skInGift.Of(c.in)
+	gift := skInGift.Of(c.input)
 	row := skHibah.New()
 	skHibahOn.Set(row, c.Today)
 	skHibahAmount.Set(row, gift)
-	skHibahBy.Set(row, skInGranted.Of(c.in))
-	if skInNote.Has(c.in) {
-		skHibahNote.Set(row, skInNote.Of(c.in))
+	skHibahBy.Set(row, skInGranted.Of(c.input))
+	if skInNote.Has(c.input) {
+		skHibahNote.Set(row, skInNote.Of(c.input))
 	}
 	if !c.grow(skBalance, gift, skInGift.Name) || !c.grow(skHibahTotal, gift, skInGift.Name) || !c.keep(skHibahs, row, skInGift.Name) {
 		return
@@ -152,9 +152,9 @@ func skGrant(c *Case) {
 }
 
 func skClose(c *Case) {
-	v := c.v()
+	v := c.values()
 	skClosed.Set(v, c.Now)
-	skClosedBy.Set(v, skInClosedBy.Of(c.in))
+	skClosedBy.Set(v, skInClosedBy.Of(c.input))
 	skGiveBack(c, skBalance.Of(v))
 }
 

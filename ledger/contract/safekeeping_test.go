@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func keepingBody() Given {
+func keepingBody() Input {
 	return given("customer_id", someone, "region", `"BH"`, "custody_type", `"guaranteed"`, "initial_amount", `"1000"`)
 }
 

@@ -34,7 +34,7 @@ func TestADescriptionsLengthIsThatOfWhatCanBeSeen(t *testing.T) {
 	for _, c := range []struct {
 		p     *Product
 		field string
-		body  Given
+		body  Input
 	}{{Certificate, "underlying_asset", issueBody()}, {Lease, "asset_description", leaseBody()}, {InstalmentSale, "asset_description", saleBody()}} {
 		tried(t, c.p, Secular, c.body, []trial{
 			{c.field, `"0123456789"`, c.field},
@@ -132,8 +132,8 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 	x.do(Loss, "amount", largest)
 	named(x, Liquidated, "loss")
 	for _, p := range Products {
-		for _, d := range p.Deeds {
-			for _, by := range d.Leads {
+		for _, d := range p.Handlers {
+			for _, by := range d.Transitions {
 				if p.Event(by) != d.Name {
 					t.Errorf("%s is booked as %s", by, p.Event(by))
 				}
@@ -151,7 +151,7 @@ func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
 	}
 	for _, p := range Products {
 		for _, c := range p.Columns.Columns {
-			name := p.Faces[Secular].Name + " " + c.Name
+			name := p.Variants[Secular].Name + " " + c.Name
 			if (c.Place == Metadata) != (places[name] == Metadata) {
 				t.Errorf("%s stands at place %d", name, c.Place)
 			}
@@ -165,7 +165,7 @@ func TestReasonsStandWhereTheSpecificationPutsThem(t *testing.T) {
 		t.Errorf("there are none of %v", places)
 	}
 	for _, p := range []*Product{Partnership, Lease} {
-		x := strike(t, p, Secular, map[*Product]Given{Partnership: shareBody(), Lease: leaseBody()}[p])
+		x := strike(t, p, Secular, map[*Product]Input{Partnership: shareBody(), Lease: leaseBody()}[p])
 		x.do(Submit)
 		x.do(Reject, "reason", `"no"`)
 		x.says("rejection_reason", "no")
@@ -216,7 +216,7 @@ func TestThePresentRentIsShown(t *testing.T) {
 // A contract's number has the year of the clock's day, whatever it was booked at.
 func TestANumbersYearIsTheClocks(t *testing.T) {
 	w := newWorld(t, "2026-12-31")
-	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Given: leaseBody(), Now: w.now})
+	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Input: leaseBody(), Now: w.now})
 	if err != nil {
 		t.Fatal(err)
 	}

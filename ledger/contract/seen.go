@@ -34,7 +34,7 @@ func controlled(said string) bool {
 }
 
 // sayable is what is wrong with what a text is made of; empty: nothing.
-func sayable(said string) string {
+func textProblem(said string) string {
 	switch {
 	case !utf8.ValidString(said):
 		return "must be UTF-8"

@@ -27,12 +27,12 @@ func after(on ledger.Date, months int64) ledger.Date { return on + ledger.Date(m
 // grow adds to a total, and refuses the field that it came from where it would be
 // out of range.
 func (c *Case) grow(total Cell[money.Amount], by money.Amount, field string) bool {
-	sum, err := total.Of(c.v()).Add(by)
+	sum, err := total.Of(c.values()).Add(by)
 	if err != nil || ledger.MaxAmount.Less(sum) {
 		c.refuse(field, "takes %s out of range", total.Name)
 		return false
 	}
-	total.Set(c.v(), sum)
+	total.Set(c.values(), sum)
 	return true
 }
 
@@ -44,7 +44,7 @@ const maxRows = 3_000
 // keep adds a row to a list of reports, and refuses the field that it came from
 // where the list is full.
 func (c *Case) keep(list Cell[[]Row], row Row, field string) bool {
-	before, most := list.Of(c.v()), list.Most
+	before, most := list.Of(c.values()), list.MaxLength
 	if most == 0 {
 		most = maxRows
 	}
@@ -52,8 +52,8 @@ func (c *Case) keep(list Cell[[]Row], row Row, field string) bool {
 		c.refuse(field, "%s has %d rows: no more are taken", list.Name, most)
 		return false
 	}
-	list.Set(c.v(), added(before, row))
-	c.grown = list.Column
+	list.Set(c.values(), added(before, row))
+	c.extendedColumn = list.Column
 	return true
 }
 
@@ -68,21 +68,21 @@ const fewRows = 32
 
 // full refuses a row for which the record has no room.
 func (c *Case) full() error {
-	if c.grown == nil {
+	if c.extendedColumn == nil {
 		return nil
 	}
-	rows, _ := c.grown.Value(c.v()).([]Row)
+	rows, _ := c.extendedColumn.Value(c.values()).([]Row)
 	if len(rows) <= fewRows || c.r.Product.Machine(c.reading).Final(c.r.Status) || len(AppendRecord(nil, c.r)) <= MaxStored {
 		return nil
 	}
-	c.refuse(c.grown.Name, "is full: the contract has no room for more")
+	c.refuse(c.extendedColumn.Name, "is full: the contract has no room for more")
 	return c.faults.err()
 }
 
 // advance takes a date a period on, unless that would leave the calendar.
 func (c *Case) advance(next Cell[ledger.Date], months int64) {
-	if on := after(next.Of(c.v()), months); on.Time().Year() <= lastYear {
-		next.Set(c.v(), on)
+	if on := after(next.Of(c.values()), months); on.Time().Year() <= maxYear {
+		next.Set(c.values(), on)
 	}
 }
 
@@ -102,10 +102,10 @@ func concat(lists ...[]Step) (all []Step) {
 // orToday is the day that was given, or else today. What was given is noted: it may
 // be in a month that is closed.
 func orToday(c *Case, given Cell[ledger.Date]) ledger.Date {
-	if !given.Has(c.in) {
+	if !given.Has(c.input) {
 		return c.Today
 	}
-	on := given.Of(c.in)
+	on := given.Of(c.input)
 	c.dated = append(c.dated, Dated{given.Name, on})
 	return on
 }
@@ -115,7 +115,7 @@ func orToday(c *Case, given Cell[ledger.Date]) ledger.Date {
 // is refused.
 func periodEnd(c *Case, given Cell[ledger.Date], putIn Cell[ledger.Date]) (on ledger.Date, fine bool) {
 	on = orToday(c, given)
-	switch from := putIn.Of(c.v()); {
+	switch from := putIn.Of(c.values()); {
 	case on < from:
 		c.refuse(given.Name, "is %v, and the money was put in on %v", on, from)
 	case on > c.Today:

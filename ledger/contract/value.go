@@ -2,45 +2,43 @@ package contract
 
 import "mizan/ledger/money"
 
-// Ratio is how profit is shared, in whole percent that add up to 100.
+// Ratio is a division of profit in whole percent, which add up to 100.
 type Ratio struct{ Bank, Customer int64 }
 
-// split is a profit by the ratio: the bank's part is floored, and the customer takes
-// what that leaves.
+// split divides a profit: the bank's part is floored and the customer gets the rest.
 func (r Ratio) split(gross money.Amount) (bank, customer money.Amount) {
 	bank = share(gross, r.Bank)
 	return bank, minus(gross, bank)
 }
 
-// Approval is the conclusion of a review: what was sent of the texts that a review
-// has in the reading, in their order. It is never filled in by the service.
-type Approval []Said
+// Approval is the conclusion of a review: the texts that were sent, in the order of the
+// review's columns. The service never fills one in.
+type Approval []ApprovalText
 
-// Said is one text of an approval, under the name of its field.
-type Said struct{ Name, Text string }
+// ApprovalText is one field of an Approval.
+type ApprovalText struct{ Name, Text string }
 
-// Given reports whether there was a review.
-func (a Approval) Given() bool { return len(a) > 0 }
+// Concluded reports whether there was a review.
+func (a Approval) Concluded() bool { return len(a) > 0 }
 
-// Texts calls fn with what was sent.
+// Texts calls fn with each text.
 func (a Approval) Texts(fn func(name, text string)) {
 	for _, said := range a {
 		fn(said.Name, said.Text)
 	}
 }
 
-// approvalOf is what a row of a review's table says.
+// approvalOf is the conclusion in a row of a review's table.
 func approvalOf(t *Table, r Row) (a Approval) {
 	for _, c := range t.Columns {
 		if text, ok := r[c.place].(string); ok {
-			a = append(a, Said{c.Name, text})
+			a = append(a, ApprovalText{c.Name, text})
 		}
 	}
 	return a
 }
 
-// Arithmetic that stays in range because Check bounds what a contract may hold
-// (invariant 4 of the package): a mistake in it is ours, and stops the decision.
+// Arithmetic on amounts that are bounded by invariant 4 of the package: it does not fail.
 
 func plus(a, b money.Amount) money.Amount { return must(a.Add(b)) }
 
@@ -64,8 +62,8 @@ func share(a money.Amount, percent int64) money.Amount { return part(a, percent,
 
 func times(a money.Amount, n int64) money.Amount { return must(a.Mul(count(n))) }
 
-// count is a number that is not negative.
+// count converts a number that is not negative.
 func count(n int64) money.Amount { return money.FromUint64(uint64(n)) }
 
-// days are the periods of every term: a month is 30 of them.
+// days is the length of a month in terms.
 const days = 30

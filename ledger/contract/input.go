@@ -14,28 +14,26 @@ import (
 	"mizan/ledger/money"
 )
 
-// Given is what was sent: the members of a JSON object by their exact names. It was
-// strictly parsed before; nothing in it aliases a network buffer.
-type Given map[string]json.RawMessage
+// Input is the body of a request: the members of a JSON object by their exact names. It has
+// been parsed strictly, and does not alias a network buffer.
+type Input map[string]json.RawMessage
 
-// Bounds of what is kept of texts and lists, in characters, entries and bytes, where
-// a column names none.
+// Default bounds of texts in characters, of lists in entries, and of objects in bytes.
 const (
 	maxText   = 255
 	maxList   = 100
 	maxObject = 64 << 10
 )
 
-// Read takes a table's asked columns out of what was sent. What is wrong is added to
-// the faults, under the field's name behind the prefix. Where amounts may also be
-// JSON integers, loose is set.
-func (t *Table) Read(given Given, loose bool, prefix string, f *Faults) Row {
+// Read reads the table's settable columns from a request body. Faults are added under the
+// prefix and the name of the field. With loose, amounts may be JSON integers too.
+func (t *Table) Read(input Input, loose bool, prefix string, f *Faults) Row {
 	r := t.New()
 	for _, c := range t.Columns {
 		if !c.Asked {
 			continue
 		}
-		raw, sent := given[c.Name]
+		raw, sent := input[c.Name]
 		if !sent || string(raw) == "null" {
 			r[c.place] = c.Default
 			if c.Required {
@@ -48,7 +46,7 @@ func (t *Table) Read(given Given, loose bool, prefix string, f *Faults) Row {
 			f.add(prefix+c.Name, "%s", wrong)
 			continue
 		}
-		if value == nil { // an empty text or list says nothing
+		if value == nil { // an empty text or list counts as not sent
 			value = c.Default
 		}
 		r[c.place] = value
@@ -56,18 +54,18 @@ func (t *Table) Read(given Given, loose bool, prefix string, f *Faults) Row {
 	return r
 }
 
-// read is the column's value, or what is wrong with it.
+// read parses a value of the column. wrong is the error message, empty if there is none.
 func (c *Column) read(raw []byte, loose bool) (value any, wrong string) {
 	switch c.Kind {
 	case Text, Enum, UUID, Date:
-		var said string
-		if raw[0] != '"' || json.Unmarshal(raw, &said) != nil {
+		var text string
+		if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
 			return nil, "must be a string"
 		}
-		if !utf8.Valid(raw) { // decoding has put U+FFFD in its place
+		if !utf8.Valid(raw) { // decoding has replaced it with U+FFFD
 			return nil, "must be UTF-8"
 		}
-		return c.readText(said)
+		return c.readText(text)
 	case Integer, Percent:
 		return c.readInteger(raw)
 	case Bool:
@@ -78,7 +76,7 @@ func (c *Column) read(raw []byte, loose bool) (value any, wrong string) {
 	case Amount:
 		return c.readAmount(raw, loose)
 	case Shares:
-		return readRatio(raw)
+		return readShares(raw)
 	case Review:
 		return c.readApproval(raw)
 	case Texts:
@@ -98,77 +96,76 @@ func (c *Column) read(raw []byte, loose bool) (value any, wrong string) {
 	return nil, "cannot be set"
 }
 
-func (c *Column) readText(said string) (any, string) {
+func (c *Column) readText(text string) (any, string) {
 	switch c.Kind {
 	case Enum:
-		if slices.Contains(c.Words, said) {
-			return said, ""
+		if slices.Contains(c.Words, text) {
+			return text, ""
 		}
 		return nil, "must be one of " + strings.Join(c.Words, ", ")
 	case UUID:
-		if parsed, err := uuid.Parse(said); err == nil && len(said) == len(parsed.String()) && parsed != uuid.Nil {
+		if parsed, err := uuid.Parse(text); err == nil && len(text) == len(parsed.String()) && parsed != uuid.Nil {
 			return parsed, ""
 		}
 		return nil, "must be a UUID"
 	case Date:
-		return readDate(said)
+		return readDate(text)
 	}
-	if c.Moment && !isMoment(said) {
+	if c.DateOrTime && !isDateOrTime(text) {
 		return nil, "must be a date, YYYY-MM-DD, or an RFC 3339 time, from 1970 to 9000"
 	}
-	if said == "" && !c.Required { // an empty text says nothing
+	if text == "" && !c.Required { // an empty text counts as not sent
 		return nil, ""
 	}
-	most := c.Most
+	most := c.MaxLength
 	if most == 0 {
 		most = maxText
 	}
-	if wrong := sayable(said); wrong != "" {
+	if wrong := textProblem(text); wrong != "" {
 		return nil, wrong
 	}
 	switch {
-	case c.Longer > 0 && utf8.RuneCountInString(trimmed(said)) <= c.Longer:
-		return nil, "must be longer than " + strconv.Itoa(c.Longer) + " characters"
-	case utf8.RuneCountInString(said) > most:
+	case c.LongerThan > 0 && utf8.RuneCountInString(trimmed(text)) <= c.LongerThan:
+		return nil, "must be longer than " + strconv.Itoa(c.LongerThan) + " characters"
+	case utf8.RuneCountInString(text) > most:
 		return nil, "must be at most " + strconv.Itoa(most) + " characters"
 	}
-	return said, ""
+	return text, ""
 }
 
-// firstYear and lastYear bound dates: a term that begins then ends before the
-// calendar's four digits do.
-const firstYear, lastYear = 1970, 9000
+// minYear and maxYear bound dates, so that every term ends in a year of four digits.
+const minYear, maxYear = 1970, 9000
 
-// ParseDate reads YYYY-MM-DD, a day that the calendar has.
-func ParseDate(said string) (ledger.Date, bool) {
-	at, err := time.Parse(time.DateOnly, said)
-	if err != nil || !datable(at) {
+// ParseDate parses YYYY-MM-DD, a day of the calendar between minYear and maxYear.
+func ParseDate(text string) (ledger.Date, bool) {
+	at, err := time.Parse(time.DateOnly, text)
+	if err != nil || !validYear(at) {
 		return 0, false
 	}
 	return ledger.DateOf(at), true
 }
 
-// datable tells whether an instant is in one of the years that dates are of.
-func datable(at time.Time) bool { return at.Year() >= firstYear && at.Year() <= lastYear }
+// validYear tells whether an instant is between minYear and maxYear.
+func validYear(at time.Time) bool { return at.Year() >= minYear && at.Year() <= maxYear }
 
-// readDate tells a day that is out of range from what is no day at all.
-func readDate(said string) (any, string) {
-	if day, ok := ParseDate(said); ok {
+// readDate parses a date. Its message differs for a date out of range and for no date.
+func readDate(text string) (any, string) {
+	if day, ok := ParseDate(text); ok {
 		return day, ""
 	}
-	if _, err := time.Parse(time.DateOnly, said); err == nil {
+	if _, err := time.Parse(time.DateOnly, text); err == nil {
 		return nil, "must be a date from 1970-01-01 to 9000-12-31"
 	}
 	return nil, "must be a date, YYYY-MM-DD"
 }
 
-// isMoment tells whether a text is a date, or an instant as RFC 3339 has it.
-func isMoment(said string) bool {
-	if _, ok := ParseDate(said); ok {
+// isDateOrTime tells whether a text is a date or an RFC 3339 time.
+func isDateOrTime(text string) bool {
+	if _, ok := ParseDate(text); ok {
 		return true
 	}
-	var at time.Time // whose own rules are stricter than those of time.Parse
-	return at.UnmarshalText([]byte(said)) == nil && datable(at)
+	var at time.Time // UnmarshalText is stricter than time.Parse
+	return at.UnmarshalText([]byte(text)) == nil && validYear(at)
 }
 
 func (c *Column) readInteger(raw []byte) (any, string) {
@@ -180,7 +177,7 @@ func (c *Column) readInteger(raw []byte) (any, string) {
 	return n, ""
 }
 
-// readAmount reads minor units: digits without a leading zero.
+// readAmount parses minor units: digits without a leading zero.
 func (c *Column) readAmount(raw []byte, loose bool) (any, string) {
 	form := "must be a string of minor units"
 	if loose {
@@ -205,7 +202,7 @@ func (c *Column) readAmount(raw []byte, loose bool) (any, string) {
 	return a, ""
 }
 
-func readRatio(raw []byte) (any, string) {
+func readShares(raw []byte) (any, string) {
 	const form = "must be {bank, customer}, whole percent that add up to 100"
 	var sent map[string]json.RawMessage
 	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
@@ -232,8 +229,8 @@ func (c *Column) readTexts(raw []byte) (any, string) {
 	if len(sent) > maxList {
 		return nil, "has more than " + strconv.Itoa(maxList) + " entries"
 	}
-	for _, said := range sent {
-		if !utf8.Valid(raw) || sayable(said) != "" || utf8.RuneCountInString(said) > maxText {
+	for _, text := range sent {
+		if !utf8.Valid(raw) || textProblem(text) != "" || utf8.RuneCountInString(text) > maxText {
 			return nil, "each entry must be a text of 1 to " + strconv.Itoa(maxText) + " characters"
 		}
 	}
@@ -243,7 +240,7 @@ func (c *Column) readTexts(raw []byte) (any, string) {
 	return sent, ""
 }
 
-// readSingle takes an object whose members are the columns of one row.
+// readSingle parses an object as the only row of a Rows column.
 func (c *Column) readSingle(raw []byte, loose bool) (any, string) {
 	row, wrong := c.readMembers(raw, loose)
 	if wrong != "" {
@@ -252,9 +249,9 @@ func (c *Column) readSingle(raw []byte, loose bool) (any, string) {
 	return []Row{row}, ""
 }
 
-// readMembers takes an object's members by the columns of the column's table.
+// readMembers parses an object by the columns of c.Of.
 func (c *Column) readMembers(raw []byte, loose bool) (Row, string) {
-	var sent Given
+	var sent Input
 	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
 		return nil, "must be an object"
 	}
@@ -266,7 +263,7 @@ func (c *Column) readMembers(raw []byte, loose bool) (Row, string) {
 	return row, ""
 }
 
-// readList takes a list whose entries are kept as they were sent.
+// readList parses a list whose entries are kept as they were sent.
 func (c *Column) readList(raw []byte) (any, string) {
 	var sent []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || len(raw) > maxObject {
@@ -283,21 +280,20 @@ func (c *Column) readList(raw []byte) (any, string) {
 	return []byte(raw), ""
 }
 
-// isDocument tells whether an entry of a list says something: a text that can be seen,
-// or an object with a member.
+// isDocument tells whether an entry of a list is a visible text or a non-empty object.
 func isDocument(entry []byte) bool {
-	var said string
+	var text string
 	var members map[string]json.RawMessage
 	switch entry[0] {
 	case '"':
-		return utf8.Valid(entry) && json.Unmarshal(entry, &said) == nil && sayable(said) == "" && utf8.RuneCountInString(said) <= maxText
+		return utf8.Valid(entry) && json.Unmarshal(entry, &text) == nil && textProblem(text) == "" && utf8.RuneCountInString(text) <= maxText
 	case '{':
 		return json.Unmarshal(entry, &members) == nil && len(members) > 0
 	}
 	return false
 }
 
-// readApproval takes an object whose members are those of a review.
+// readApproval parses the conclusion of a review.
 func (c *Column) readApproval(raw []byte) (any, string) {
 	row, wrong := c.readMembers(raw, false)
 	if wrong != "" {
@@ -306,5 +302,5 @@ func (c *Column) readApproval(raw []byte) (any, string) {
 	return approvalOf(c.Of, row), ""
 }
 
-// maxNote bounds a review's texts in characters.
+// maxNote is the length limit of a review's texts, in characters.
 const maxNote = 2000
