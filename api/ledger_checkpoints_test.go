@@ -50,7 +50,7 @@ func TestATrialBalanceOfAnyMomentIsTheSameWithCheckpoints(t *testing.T) {
 	org := h.seed.First.Org
 	var parts [][]byte
 	view := h.journal.View()
-	err := view.ShelfKeys(org, store.CheckpointParts(), nil, func(key []byte) ([]byte, bool, error) {
+	err := view.KVKeys(org, store.CheckpointParts(), nil, func(key []byte) ([]byte, bool, error) {
 		parts = append(parts, slices.Clone(key))
 		return nil, true, nil
 	})
@@ -58,13 +58,13 @@ func TestATrialBalanceOfAnyMomentIsTheSameWithCheckpoints(t *testing.T) {
 	if err != nil || len(parts) != 4 {
 		t.Fatalf("%d parts of checkpoints, %v", len(parts), err)
 	}
-	for name, spoil := range map[string]posting.Shelf{
+	for name, spoil := range map[string]posting.KV{
 		"with checkpoints": {Org: ledger.ID{1}, Key: []byte("other")},
 		"a part missing":   {Org: org, Key: parts[1]},
 		"a part is wrong":  {Org: org, Key: parts[3], Value: []byte("wrong")},
 	} {
 		done := make(chan posting.Receipt, 1)
-		h.journal.Submit(&posting.Change{Shelf: []posting.Shelf{spoil}}, func(r posting.Receipt) { done <- r })
+		h.journal.Submit(&posting.Change{KVs: []posting.KV{spoil}}, func(r posting.Receipt) { done <- r })
 		must(t, (<-done).Err)
 		if got := read(); !slices.Equal(got, want) {
 			t.Errorf("%s: %s", name, fmt.Sprint(got))

@@ -148,9 +148,9 @@ func catchUp(t *testing.T, j *posting.Journal) (made int) {
 			v.Close()
 			return made
 		}
-		next, err := v.DraftCheckpoint(org, &base, seq, func(row posting.Shelf) error {
+		next, err := v.DraftCheckpoint(org, &base, seq, func(row posting.KV) error {
 			answers := make(chan posting.Receipt, 1)
-			j.Submit(&posting.Change{Shelf: []posting.Shelf{row}}, func(r posting.Receipt) { answers <- r })
+			j.Submit(&posting.Change{KVs: []posting.KV{row}}, func(r posting.Receipt) { answers <- r })
 			return (<-answers).Err
 		})
 		v.Close()

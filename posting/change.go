@@ -15,7 +15,7 @@ type Change struct {
 	Claims   []ledger.Claim
 	Funds    []ledger.FundsGuard
 	Counters []ledger.CounterGuard
-	Shelf    []Shelf
+	KVs      []KV
 	Dates    []DateGuard
 	Close    *Closing // nil: it closes no month
 
@@ -138,8 +138,8 @@ func (c *Change) check() error {
 			return fmt.Errorf("counter key of %d bytes", n)
 		}
 	}
-	for i := range c.Shelf {
-		if err := c.Shelf[i].check(); err != nil {
+	for i := range c.KVs {
+		if err := c.KVs[i].check(); err != nil {
 			return err
 		}
 	}

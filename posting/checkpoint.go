@@ -68,7 +68,7 @@ func endOf(day ledger.Date) ledger.Micros { return ledger.MicrosOf((day + 1).Tim
 // one (the zero value: the journal's beginning) and the events in between: keep is
 // called with each part, and with the head last. Errors: ErrNotWhole, ErrManyAccounts, the
 // store's, keep's.
-func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep func(Shelf) error) (*Checkpoint, error) {
+func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep func(KV) error) (*Checkpoint, error) {
 	e, _, found, err := v.Event(org, seq)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep
 			return nil
 		}
 		places++
-		return keep(Shelf{Org: org, Key: store.KeyCheckpointPart(seq, places-1), Value: row})
+		return keep(KV{Org: org, Key: store.KeyCheckpointPart(seq, places-1), Value: row})
 	}
 	err = v.carriedOn(org, base, seq, keys{}, maxTurned, func(key []byte, t *ledger.Totals) (bool, error) {
 		return true, part(w.Add(key, t))
@@ -95,20 +95,20 @@ func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep
 		err = part(w.Flush())
 	}
 	if err == nil {
-		err = keep(Shelf{Org: org, Key: store.KeyCheckpointHead(e.Booked), Value: store.EncodeCheckpointHead(&w.Head)})
+		err = keep(KV{Org: org, Key: store.KeyCheckpointHead(e.Booked), Value: store.EncodeCheckpointHead(&w.Head)})
 	}
 	return &w.Head, err
 }
 
 // CheckpointsAfter calls fn with what removes each row of an organization's checkpoints
 // that come after one (the zero value: each row), heads first.
-func (v *View) CheckpointsAfter(org ledger.ID, c *Checkpoint, fn func(removal Shelf) error) error {
+func (v *View) CheckpointsAfter(org ledger.ID, c *Checkpoint, fn func(removal KV) error) error {
 	for _, from := range [...]struct{ prefix, key []byte }{
 		{store.CheckpointHeads(), store.KeyCheckpointHead(c.Booked + 1)},
 		{store.CheckpointParts(), store.KeyCheckpointPart(c.Seq+1, 0)},
 	} {
-		err := v.ShelfKeys(org, from.prefix, from.key, func(key []byte) ([]byte, bool, error) {
-			return nil, true, fn(Shelf{Org: org, Key: bytes.Clone(key)})
+		err := v.KVKeys(org, from.prefix, from.key, func(key []byte) ([]byte, bool, error) {
+			return nil, true, fn(KV{Org: org, Key: bytes.Clone(key)})
 		})
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (v *View) CheckpointsAfter(org ledger.ID, c *Checkpoint, fn func(removal Sh
 // Checkpoints calls fn with an organization's checkpoints, the earliest first. Those
 // whose head cannot be read are left out.
 func (v *View) Checkpoints(org ledger.ID, fn func(*Checkpoint) (more bool, err error)) error {
-	return v.ShelfAscending(org, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
+	return v.KVsAscending(org, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 		c, err := store.DecodeCheckpointHead(key, row)
 		if err != nil {
 			return true, nil
@@ -147,7 +147,7 @@ func (v *View) Checkpoint(org ledger.ID, c *Checkpoint) (Checkpoint, error) {
 func (v *View) HasParts(org ledger.ID, c *Checkpoint) (bool, error) {
 	n := 0
 	first := store.KeyCheckpointPart(c.Seq, 0)
-	err := v.ShelfKeys(org, first[:len(first)-4], nil, func(key []byte) ([]byte, bool, error) {
+	err := v.KVKeys(org, first[:len(first)-4], nil, func(key []byte) ([]byte, bool, error) {
 		if _, place, ok := store.ParseCheckpointPart(key); ok && place == n {
 			n++
 		}
@@ -162,7 +162,7 @@ func (v *View) checkpointAt(org ledger.ID, at ledger.Micros) (found Checkpoint, 
 	if at < 0 {
 		return found, nil // nothing was booked before 1970, and keys are unsigned
 	}
-	err = v.ShelfDescending(org, store.CheckpointHeads(), store.KeyCheckpointHead(at), func(key, row []byte) (bool, error) {
+	err = v.KVsDescending(org, store.CheckpointHeads(), store.KeyCheckpointHead(at), func(key, row []byte) (bool, error) {
 		c, err := store.DecodeCheckpointHead(key, row)
 		if err != nil {
 			return true, nil
@@ -183,7 +183,7 @@ func (v *View) totalsOf(org ledger.ID, c *Checkpoint, k keys, fn func(key []byte
 		if k.until != "" && string(part.First) >= k.until {
 			return nil
 		}
-		row, found, err := v.ShelfRow(org, store.KeyCheckpointPart(c.Seq, place))
+		row, found, err := v.KV(org, store.KeyCheckpointPart(c.Seq, place))
 		if err != nil {
 			return err
 		}

@@ -17,10 +17,10 @@ import (
 	"mizan/posting/store"
 )
 
-// shelve submits rows of the shelf.
-func (r *rig) shelve(rows ...posting.Shelf) {
+// submitKVs submits KVs.
+func (r *rig) submitKVs(rows ...posting.KV) {
 	r.t.Helper()
-	r.must(&posting.Change{Shelf: rows})
+	r.must(&posting.Change{KVs: rows})
 }
 
 // next drafts the checkpoint after base, if it is due, and makes it durable.
@@ -35,8 +35,8 @@ func (r *rig) next(base posting.Checkpoint) (*posting.Checkpoint, bool) {
 		}
 		return nil, false
 	}
-	c, err := v.DraftCheckpoint(org, &base, seq, func(row posting.Shelf) error {
-		r.shelve(row)
+	c, err := v.DraftCheckpoint(org, &base, seq, func(row posting.KV) error {
+		r.submitKVs(row)
 		return nil
 	})
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *rig) rows() map[string]string {
 	defer v.Close()
 	rows := make(map[string]string)
 	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointParts()} {
-		err := v.ShelfAscending(org, prefix, nil, func(key, value []byte) (bool, error) {
+		err := v.KVsAscending(org, prefix, nil, func(key, value []byte) (bool, error) {
 			rows[string(key)] = string(value)
 			return true, nil
 		})
@@ -396,7 +396,7 @@ func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
 		t.Fatal("nothing was changed")
 	}
 	elsewhere := strings.Replace(rows[string(head)], "bank", "bang", 1)
-	for name, row := range map[string]posting.Shelf{
+	for name, row := range map[string]posting.KV{
 		"a part is missing":               {Org: org, Key: part},
 		"a part is another":               {Org: org, Key: part, Value: []byte(wrong)},
 		"a part is cut short":             {Org: org, Key: part, Value: []byte(rows[string(part)][:9])},
@@ -404,14 +404,14 @@ func TestWithoutItsRowsACheckpointIsOnlySlower(t *testing.T) {
 		"the head cannot be read":         {Org: org, Key: head, Value: []byte{9}},
 		"the head says another first one": {Org: org, Key: head, Value: []byte(elsewhere)},
 	} {
-		r.shelve(row)
+		r.submitKVs(row)
 		if got := r.trial(q); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", name, got)
 		}
-		r.shelve(posting.Shelf{Org: org, Key: row.Key, Value: []byte(rows[string(row.Key)])})
+		r.submitKVs(posting.KV{Org: org, Key: row.Key, Value: []byte(rows[string(row.Key)])})
 	}
 	for key := range rows {
-		r.shelve(posting.Shelf{Org: org, Key: []byte(key)})
+		r.submitKVs(posting.KV{Org: org, Key: []byte(key)})
 	}
 	if got := r.trial(q); !slices.Equal(got, want) {
 		t.Errorf("without any: %q", got)
@@ -439,16 +439,16 @@ func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
 	if !whole() {
 		t.Error("it has no parts")
 	}
-	r.shelve(posting.Shelf{Org: org, Key: store.KeyCheckpointPart(c.Seq, 0)})
+	r.submitKVs(posting.KV{Org: org, Key: store.KeyCheckpointPart(c.Seq, 0)})
 	if whole() {
 		t.Error("it has all parts")
 	}
 	surplus := store.KeyCheckpointPart(c.Seq, 1)
-	r.shelve(posting.Shelf{Org: org, Key: surplus, Value: []byte("?")})
+	r.submitKVs(posting.KV{Org: org, Key: surplus, Value: []byte("?")})
 	if whole() {
 		t.Error("it has all parts with one that is none of them")
 	}
-	r.shelve(posting.Shelf{Org: org, Key: surplus})
+	r.submitKVs(posting.KV{Org: org, Key: surplus})
 	r.at(9, 12)
 	for range 8 {
 		r.must(posted(1))
@@ -461,7 +461,7 @@ func TestAPartThatIsNotThereIsFoundOut(t *testing.T) {
 	if err != nil || !due {
 		t.Fatal(due, err)
 	}
-	if _, err := v.DraftCheckpoint(org, &c, seq, func(posting.Shelf) error { return nil }); err != posting.ErrNotWhole {
+	if _, err := v.DraftCheckpoint(org, &c, seq, func(posting.KV) error { return nil }); err != posting.ErrNotWhole {
 		t.Errorf("the next one is drafted with %v", err)
 	}
 }

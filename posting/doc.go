@@ -30,7 +30,7 @@
 //  8. Nothing falls due below the low-water mark, and no due row is removed, unless
 //     everything below the mark has been handed out and its record has moved on.
 //  9. What is sealed beside a record is in its one sealed row and in no event. But
-//     for these, due rows, daybook rows and the shelf with its pages of notices
+//     for these, due rows, daybook rows and KVs with the pages of notices
 //     nothing that was written is ever removed.
 //  10. Every line of an account and every row of a list is on one stored page, or
 //     after all of its stored pages in the daybook. Daybook rows are removed with the
@@ -54,7 +54,7 @@
 //
 // Checkpoints. A trial balance of all accounts would look up each one's pages, and all
 // of the daybook: 37 µs an account. A checkpoint has all accounts with their totals
-// after one event, in rows of the shelf that actors/checkpoint keeps, and what was
+// after one event, in KVs of actors/checkpoint, and what was
 // booked since is read in the journal, at 0.7 µs an event. The rows follow from the
 // journal alone. Readers use only what is as its head says, and pages for the rest.
 //

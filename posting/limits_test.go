@@ -214,8 +214,8 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 		c.Counters = append(c.Counters, ledger.CounterGuard{Org: org, Key: string(long("", 200)), Window: "2026", Add: money.Max, Max: money.Max, Refuse: ledger.LimitExceeded})
 	}
 	for range r.IntN(3) {
-		c.Shelf = append(c.Shelf, posting.Shelf{Org: org, Key: []byte(long("d", store.MaxShelfKey)), Value: make([]byte, r.IntN(store.MaxShelfValue+1))},
-			posting.Shelf{Org: org, Key: []byte(long("e", store.MaxShelfKey))})
+		c.KVs = append(c.KVs, posting.KV{Org: org, Key: []byte(long("d", store.MaxKVKey)), Value: make([]byte, r.IntN(store.MaxKVValue+1))},
+			posting.KV{Org: org, Key: []byte(long("e", store.MaxKVKey))})
 	}
 	for i := range steps {
 		s := posting.Step{

@@ -50,22 +50,22 @@ type Notice struct {
 // MaxNotice bounds a notice's body in bytes.
 const MaxNotice = store.MaxNotice
 
-// Shelf is a row that an actor keeps for itself: the journal writes it with the
+// KV is a row that an actor keeps for itself: the journal writes it with the
 // Change and knows nothing of it. Keys that begin with 'n' are the writer's pages
 // of notices, which can be removed, and nothing else; those that begin with 't' are
 // checkpoints, which readers of the trial balance begin with.
-type Shelf struct {
+type KV struct {
 	Org   ledger.ID
 	Key   []byte // at most 256 bytes
 	Value []byte // at most 96 KiB; nil: the row is removed
 }
 
-func (s *Shelf) check() error {
-	if len(s.Key) == 0 || len(s.Key) > store.MaxShelfKey || len(s.Value) > store.MaxShelfValue {
-		return fmt.Errorf("a row of the shelf with a key of %d and a value of %d bytes", len(s.Key), len(s.Value))
+func (s *KV) check() error {
+	if len(s.Key) == 0 || len(s.Key) > store.MaxKVKey || len(s.Value) > store.MaxKVValue {
+		return fmt.Errorf("a KV with a key of %d and a value of %d bytes", len(s.Key), len(s.Value))
 	}
-	if s.Value != nil && !store.OnShelf(s.Key) {
-		return fmt.Errorf("a row of the shelf among the notices")
+	if s.Value != nil && !store.IsActorKV(s.Key) {
+		return fmt.Errorf("a KV among the pages of notices")
 	}
 	return nil
 }
@@ -149,45 +149,45 @@ func (w *writer) finishNotices(b *books) {
 // before any Change that has notices is submitted.
 func (j *Journal) OnNotices(fn func(org ledger.ID, notices []Notice)) { j.onNotices = fn }
 
-// ShelfRow reads a row of the shelf.
-func (v *View) ShelfRow(org ledger.ID, key []byte) ([]byte, bool, error) {
-	return v.snap.Get(store.KeyShelf(nil, org, key), nil)
+// KV reads the value of a key.
+func (v *View) KV(org ledger.ID, key []byte) ([]byte, bool, error) {
+	return v.snap.Get(store.KeyKV(nil, org, key), nil)
 }
 
-// ShelfAscending calls fn with the rows of the shelf whose keys begin with prefix,
+// KVsAscending calls fn with the KVs whose keys begin with prefix,
 // from the first that is not below from (nil: from the beginning). The slices hold
 // until fn returns.
-func (v *View) ShelfAscending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
-	return v.snap.Ascend(store.KeyShelf(nil, org, prefix), shelfFrom(org, from), func(key, value []byte) (bool, error) {
-		return fn(store.ShelfKey(key), value)
+func (v *View) KVsAscending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
+	return v.snap.Ascend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
+		return fn(store.KVKey(key), value)
 	})
 }
 
-// ShelfKeys is ShelfAscending without the values. If skipTo is not nil the next key
+// KVKeys is KVsAscending without the values. If skipTo is not nil the next key
 // is the first that is not below it, which must be above the current one.
-func (v *View) ShelfKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
-	return v.snap.AscendKeys(store.KeyShelf(nil, org, prefix), shelfFrom(org, from), func(key []byte) ([]byte, bool, error) {
-		skip, more, err := fn(store.ShelfKey(key))
+func (v *View) KVKeys(org ledger.ID, prefix, from []byte, fn func(key []byte) (skipTo []byte, more bool, err error)) error {
+	return v.snap.AscendKeys(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key []byte) ([]byte, bool, error) {
+		skip, more, err := fn(store.KVKey(key))
 		if skip != nil {
-			skip = store.KeyShelf(nil, org, skip)
+			skip = store.KeyKV(nil, org, skip)
 		}
 		return skip, more, err
 	})
 }
 
-// ShelfDescending is ShelfAscending backwards: from the greatest key that is not
+// KVsDescending is KVsAscending backwards: from the greatest key that is not
 // above from (nil: from the end).
-func (v *View) ShelfDescending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
-	return v.snap.Descend(store.KeyShelf(nil, org, prefix), shelfFrom(org, from), func(key, value []byte) (bool, error) {
-		return fn(store.ShelfKey(key), value)
+func (v *View) KVsDescending(org ledger.ID, prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
+	return v.snap.Descend(store.KeyKV(nil, org, prefix), kvFrom(org, from), func(key, value []byte) (bool, error) {
+		return fn(store.KVKey(key), value)
 	})
 }
 
-func shelfFrom(org ledger.ID, from []byte) []byte {
+func kvFrom(org ledger.ID, from []byte) []byte {
 	if from == nil {
 		return nil
 	}
-	return store.KeyShelf(nil, org, from)
+	return store.KeyKV(nil, org, from)
 }
 
 // NoticesAscending calls fn with an organization's notices from the page on that

@@ -271,7 +271,7 @@ func TestAPageOfNoticesIsCutAtItsBound(t *testing.T) {
 	v := r.View()
 	defer v.Close()
 	rows := 0
-	err := v.ShelfAscending(org, []byte{'n'}, nil, func(_, row []byte) (bool, error) {
+	err := v.KVsAscending(org, []byte{'n'}, nil, func(_, row []byte) (bool, error) {
 		rows++
 		if len(row) > store.MaxNotices {
 			t.Errorf("a page of %d bytes, want at most %d", len(row), store.MaxNotices)

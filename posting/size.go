@@ -74,8 +74,8 @@ func (c *Change) size() (total size) {
 	for i := range c.Counters {
 		total.add(1, countSize+len(c.Counters[i].Key)+len(c.Counters[i].Window))
 	}
-	for i := range c.Shelf {
-		total.add(1, rowSize+len(c.Shelf[i].Key)+len(c.Shelf[i].Value))
+	for i := range c.KVs {
+		total.add(1, rowSize+len(c.KVs[i].Key)+len(c.KVs[i].Value))
 	}
 	blocks, events := 0, hashSize*len(c.Claims)
 	for i := range c.Steps {

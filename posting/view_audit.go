@@ -24,7 +24,7 @@ const (
 	Lists
 	SealedRows // what is kept beside records for a while
 	Daybooks   // accounts' lines and lists' rows that are on no page yet
-	Shelves    // what actors keep for themselves, and notices
+	KVs        // what actors keep for themselves, and notices
 )
 
 // sectionHead is the length of what the keys of a section of an organization
@@ -57,8 +57,8 @@ func (s Section) prefix(org ledger.ID) []byte {
 		key = store.KeySealeds(nil, org)
 	case Daybooks:
 		key = store.KeyDaybooks(nil, org)
-	case Shelves:
-		key = store.KeyShelf(nil, org, nil)
+	case KVs:
+		key = store.KeyKV(nil, org, nil)
 	}
 	return key[:sectionHead]
 }

@@ -13,8 +13,8 @@ func (w *writer) write(c *Change, r *Receipt) {
 	for i := range c.Counters {
 		w.move(&c.Counters[i])
 	}
-	for i := range c.Shelf {
-		w.shelve(&c.Shelf[i])
+	for i := range c.KVs {
+		w.putKV(&c.KVs[i])
 	}
 	r.Stamps = w.stampsFor(len(c.Steps))
 	for i := range c.Steps {
@@ -60,8 +60,8 @@ func (w *writer) move(g *ledger.CounterGuard) {
 	c.amount = amount
 }
 
-func (w *writer) shelve(s *Shelf) {
-	w.key = store.KeyShelf(w.key[:0], s.Org, s.Key)
+func (w *writer) putKV(s *KV) {
+	w.key = store.KeyKV(w.key[:0], s.Org, s.Key)
 	if s.Value == nil {
 		w.group.Delete(w.key)
 		return

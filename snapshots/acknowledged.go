@@ -171,7 +171,7 @@ func (c *checker) denied(n uint32, id ledger.ID, l *answerLine) bool {
 	if !known {
 		return false
 	}
-	ack := a.shelf.at(at)
+	ack := a.slab.at(at)
 	if l.PartnerID == ack.partner || l.PartnerID == 0 || ack.partner == 0 {
 		c.report.breach(ruleAnswers, "line %d: transaction %v is answered as unknown, and line %d showed it", n, id, ack.line)
 	}
@@ -191,10 +191,10 @@ func (c *checker) acknowledge(n uint32, l *answerLine, s shown) bool {
 	a.prints(fixed[:], fixedFields[:], s)
 	at, again := a.index[placed{l.org, id}]
 	if !again {
-		at = a.shelf.add(acknowledged{line: n, partner: l.PartnerID, fixed: fixed})
+		at = a.slab.add(acknowledged{line: n, partner: l.PartnerID, fixed: fixed})
 		a.index[placed{l.org, id}] = at
 	}
-	ack := a.shelf.at(at)
+	ack := a.slab.at(at)
 	if ack.partner == 0 {
 		ack.partner = l.PartnerID
 	}

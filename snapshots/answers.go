@@ -23,7 +23,7 @@ type answers struct {
 	given  bool
 	seed   maphash.Seed
 	index  map[placed]int32 // acknowledged transactions
-	shelf  shelf[acknowledged]
+	slab   slab[acknowledged]
 	states states
 	asked  map[uint64]*asked // by organization and txid
 	keyed  []keyedAnswer
@@ -32,7 +32,7 @@ type answers struct {
 	contracts     contractAnswers
 	subscriptions []subscriptionAnswer
 	rates         []rateAnswer
-	records       shelf[directoryAnswer]
+	records       slab[directoryAnswer]
 	kept          map[made][]int32 // places in records
 }
 
@@ -240,7 +240,7 @@ func (c *checker) checkAnswers() error {
 		c.report.skip(ruleAnswers)
 	}
 	for place, at := range a.index {
-		if ack := a.shelf.at(at); !ack.found {
+		if ack := a.slab.at(at); !ack.found {
 			c.report.breach(ruleAnswers, "line %d: transaction %v of organization %v is lost", ack.line, place.id, place.org)
 		}
 	}

@@ -96,17 +96,17 @@ func untimely(before, next ledger.Micros, gap time.Duration) string {
 func (d *deliveries) explain() error {
 	org := d.organization.id
 	posted := make(map[notifier.ID]bool)
-	for row := range d.shelved(org, notifier.PostedRows) {
+	for row := range d.kvRows(org, notifier.PostedRows) {
 		if id, err := notifier.ReadPosted(row.key, row.row); row.err == nil && err == nil {
 			d.explainPosted(posted, id)
 		}
 	}
-	for row := range d.shelved(org, notifier.KeptRows) {
+	for row := range d.kvRows(org, notifier.KeptRows) {
 		k, err := notifier.ReadKept(row.key, row.row)
 		if row.err != nil || err != nil {
 			continue // which was said before
 		}
-		if key := k.KeyOfWaiting(org); key != nil && !d.shelf(key) {
+		if key := k.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
 			d.wrongly(k.ID, "is "+k.State.String()+", and no row says so")
 		}
 		if k.Channel == posting.Bulletin && k.Booked >= d.oldest && !posted[k.ID] {
@@ -114,7 +114,7 @@ func (d *deliveries) explain() error {
 		}
 	}
 	for _, kind := range [...]notifier.RowKind{notifier.RetryRows, notifier.ParkedRows} {
-		for row := range d.shelved(org, kind) {
+		for row := range d.kvRows(org, kind) {
 			if err := d.explainWaiting(row); err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func (d *deliveries) explainPosted(posted map[notifier.ID]bool, id notifier.ID) 
 	switch {
 	case posted[id]:
 		d.wrongly(id, "has two keys")
-	case id.Booked >= d.oldest && !d.shelf(notifier.KeyOfKept(id)):
+	case id.Booked >= d.oldest && !d.hasRow(notifier.KeyOfKept(id)):
 		d.wrongly(id, "has a key and is not there")
 	}
 	posted[id] = true
@@ -136,7 +136,7 @@ func (d *deliveries) explainPosted(posted map[notifier.ID]bool, id notifier.ID) 
 
 // explainWaiting looks for the delivery of which a row says that it waits, or that it
 // was given up.
-func (d *deliveries) explainWaiting(row shelved) error {
+func (d *deliveries) explainWaiting(row kvRow) error {
 	if row.err != nil {
 		return row.err
 	}
@@ -145,7 +145,7 @@ func (d *deliveries) explainWaiting(row shelved) error {
 		return nil // which was said before
 	}
 	key := notifier.KeyOfKept(id)
-	value, found, err := d.view.ShelfRow(d.organization.id, key)
+	value, found, err := d.view.KV(d.organization.id, key)
 	if err != nil {
 		return err
 	}
@@ -163,8 +163,8 @@ func (d *deliveries) explainWaiting(row shelved) error {
 	return d.alive()
 }
 
-// shelf tells whether the shelf has a row.
-func (d *deliveries) shelf(key []byte) bool {
-	_, found, err := d.view.ShelfRow(d.organization.id, key)
+// hasRow tells whether there is a KV with the key.
+func (d *deliveries) hasRow(key []byte) bool {
+	_, found, err := d.view.KV(d.organization.id, key)
 	return err != nil || found
 }

@@ -96,7 +96,7 @@ func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
 }
 
 // Increments bring what came since, and take what was removed: sealed cards, what
-// was due, daybooks, the shelf. Any of them is restored to its own moment.
+// was due, daybooks, KVs. Any of them is restored to its own moment.
 func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
 	w := settle(t)
 	h := open(t, w)

@@ -203,7 +203,7 @@ func (made *call) leaves(histories *histories, h *history) {
 // compareCalls checks what is known of an organization's calls when all are read.
 func (c *checker) compareCalls(o *organization) {
 	for source, at := range o.histories.index {
-		if h := o.histories.shelf.at(at); source.Kind == ledger.Transaction {
+		if h := o.histories.slab.at(at); source.Kind == ledger.Transaction {
 			c.compareCharge(o, source, h)
 		}
 	}

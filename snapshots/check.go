@@ -187,7 +187,7 @@ func (c *checker) everyOrganization() error {
 
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	known := make(map[ledger.ID]bool)
-	for s := posting.Blocks; s <= posting.Shelves; s++ {
+	for s := posting.Blocks; s <= posting.KVs; s++ {
 		err := c.reading(ruleJournal, func() error {
 			return c.view.SectionOrganizations(s, func(id ledger.ID) (bool, error) {
 				known[id] = true
@@ -214,7 +214,7 @@ func (c *checker) rows(o *organization, s posting.Section, fn func(key, row []by
 		if err := c.alive(); err != nil {
 			return false, err
 		}
-		if s == posting.Shelves && store.IsCheckpoint(store.ShelfKey(key)) {
+		if s == posting.KVs && store.IsCheckpoint(store.KVKey(key)) {
 			return true, nil
 		}
 		c.digest.row(key, row)

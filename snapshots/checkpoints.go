@@ -24,7 +24,7 @@ type checkpoints struct {
 	books        *books
 	moved        map[string]*ledger.Totals // by contracts' own accounts' keys, since the last head
 	doubt        bool                      // something does not agree
-	next         func() (shelved, bool)
+	next         func() (kvRow, bool)
 	stop         func()
 	head         store.CheckpointHead // that comes next; no seq: there is none
 	row          []byte               // as it is stored
@@ -44,12 +44,12 @@ func (c *checker) checkpointsOf(o *organization) *checkpoints { return c.checkpo
 
 func (c *checker) checkpointsBy(o *organization, b *books) *checkpoints {
 	p := &checkpoints{checker: c, organization: o, books: b, known: make(map[uint64]int), moved: make(map[string]*ledger.Totals)}
-	p.next, p.stop = iter.Pull(func(yield func(shelved) bool) {
-		err := c.view.ShelfAscending(o.id, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
-			return yield(shelved{key: key, row: row}), c.alive()
+	p.next, p.stop = iter.Pull(func(yield func(kvRow) bool) {
+		err := c.view.KVsAscending(o.id, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
+			return yield(kvRow{key: key, row: row}), c.alive()
 		})
 		if err != nil {
-			yield(shelved{err: err})
+			yield(kvRow{err: err})
 		}
 	})
 	p.turn()
@@ -146,7 +146,7 @@ func (p *checkpoints) ordered() []orderedAccount {
 
 // part compares a part with what it should be.
 func (p *checkpoints) part(place int, want []byte) {
-	got, found, err := p.view.ShelfRow(p.organization.id, store.KeyCheckpointPart(p.head.Seq, place))
+	got, found, err := p.view.KV(p.organization.id, store.KeyCheckpointPart(p.head.Seq, place))
 	switch {
 	case err != nil:
 		p.wrong("the checkpoint after event %d: %v", p.head.Seq, err)
@@ -185,7 +185,7 @@ func (p *checkpoints) end() {
 	for ; p.head.Seq != 0; p.turn() {
 		p.wrong("there is a checkpoint after event %d, which is not there", p.head.Seq)
 	}
-	err := p.view.ShelfKeys(p.organization.id, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
+	err := p.view.KVKeys(p.organization.id, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
 		seq, place, ok := store.ParseCheckpointPart(key)
 		parts, named := p.known[seq]
 		switch {

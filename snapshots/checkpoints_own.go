@@ -96,7 +96,7 @@ func (p *checkpoints) before() iter.Seq2[string, *ledger.Totals] {
 			return
 		}
 		for place := range p.last.Parts {
-			row, found, err := p.view.ShelfRow(p.organization.id, store.KeyCheckpointPart(p.last.Seq, place))
+			row, found, err := p.view.KV(p.organization.id, store.KeyCheckpointPart(p.last.Seq, place))
 			if err != nil || !found {
 				p.doubt = true
 				return

@@ -39,7 +39,7 @@ func (c *checker) claims(o *organization) error {
 		return err
 	}
 	for source, at := range o.histories.index {
-		h := o.histories.shelf.at(at)
+		h := o.histories.slab.at(at)
 		if h.claims != 0 && h.marks&claimed == 0 {
 			c.report.breach(ruleClaims, "organization %v: %s has a key (%c) and no claim on it", o.id, named(source), h.claims)
 		}
@@ -120,7 +120,7 @@ func (c *checker) lists(o *organization) error {
 		return err
 	}
 	for source, at := range o.histories.index {
-		h := o.histories.shelf.at(at)
+		h := o.histories.slab.at(at)
 		shown := source.Kind == ledger.Transaction || source.Kind == ledger.Settlement && h.list != 0
 		rows := listedNew | listedLast
 		if source.Kind == ledger.Subscription {

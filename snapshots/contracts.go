@@ -121,8 +121,8 @@ var contractEntries = map[*contract.Product]map[contract.Action]carries{
 
 // contracts are what is known of an organization's contracts.
 type contracts struct {
-	lives   shelf[life]
-	replies shelf[then]
+	lives   slab[life]
+	replies slab[then]
 	strays  map[ledger.ID]meaning // what others' entries have put on a contract's own accounts
 	last    then                  // the contract's event that was read last
 	numbers map[string]*run       // by the prefix of the sequence

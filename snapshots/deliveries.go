@@ -16,7 +16,7 @@ import (
 	"mizan/posting/store"
 )
 
-// deliveries checks an organization's shelf: what became of each notice, in rows that
+// deliveries checks the delivery state of each notice, in KVs that
 // agree. Notices, marks and deliveries with rows of their own are in one order and are
 // read side by side; the rows that say what waits, and what was given up, are in the
 // order of destinations, and only their sums are compared.
@@ -26,27 +26,27 @@ func (c *checker) deliveries(o *organization) error {
 		oldest: c.removed(o), cursor: c.instant(o, notifier.CursorRow),
 	}
 	var stopMarks, stopKept func()
-	d.nextMarks, stopMarks = iter.Pull(c.shelved(o.id, notifier.MarksRows))
+	d.nextMarks, stopMarks = iter.Pull(c.kvRows(o.id, notifier.MarksRows))
 	defer stopMarks()
-	d.nextKept, stopKept = iter.Pull(c.shelved(o.id, notifier.KeptRows))
+	d.nextKept, stopKept = iter.Pull(c.kvRows(o.id, notifier.KeptRows))
 	defer stopKept()
 	d.turnMarks()
 	d.turnKept()
-	if err := c.rows(o, posting.Shelves, d.row); err != nil {
+	if err := c.rows(o, posting.KVs, d.row); err != nil {
 		return err
 	}
 	return d.end()
 }
 
-// deliveries is the reading of one organization's shelf.
+// deliveries reads the delivery state of one organization.
 type deliveries struct {
 	*checker
 	organization   *organization
 	oldest, cursor ledger.Micros
 	atCursor       bool // the cursor is at a page
 
-	nextMarks, nextKept func() (shelved, bool)
-	marks               shelved       // the row of marks that is read next; no key: there is none
+	nextMarks, nextKept func() (kvRow, bool)
+	marks               kvRow         // the row of marks that is read next; no key: there is none
 	markedPage          ledger.Micros // that it is of
 	kept                *notifier.Kept
 	marked              map[notifier.ID]notifier.Mark // of the page that is read
@@ -77,14 +77,14 @@ func (d *deliveries) wrongly(id notifier.ID, what string) {
 // operators: the last day that was summed up.
 var summariesKey = []byte("summaries")
 
-// row takes a row of the shelf. Marks and deliveries are read beside the notices.
+// row takes a KV. Marks and deliveries are read beside the notices.
 func (d *deliveries) row(key, row []byte) error {
-	key = store.ShelfKey(key)
+	key = store.KVKey(key)
 	if d.organization.id == words.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
 		return nil
 	}
 	if len(key) == 0 {
-		d.wrong("a row of the shelf without a key")
+		d.wrong("a KV without a key")
 		return nil
 	}
 	if isRegister(key) {
@@ -108,7 +108,7 @@ func (d *deliveries) row(key, row []byte) error {
 	case notifier.CursorRow:
 		_, err = notifier.ReadInstant(key, row)
 	default:
-		err = fmt.Errorf("a row of the shelf of an unknown kind, with key %x", key)
+		err = fmt.Errorf("a KV of an unknown kind with key %x", key)
 	}
 	if err != nil {
 		d.wrong("%v", err)
@@ -118,7 +118,7 @@ func (d *deliveries) row(key, row []byte) error {
 
 // page checks what became of a page's notices.
 func (d *deliveries) page(key, row []byte) error {
-	first, ok := store.ParseNoticePage(store.KeyShelf(nil, d.organization.id, key))
+	first, ok := store.ParseNoticePage(store.KeyKV(nil, d.organization.id, key))
 	if !ok {
 		return nil // the reading beside the journal has said so
 	}
@@ -232,7 +232,7 @@ func (d *deliveries) turnMarks() {
 		var more bool
 		if d.marks, more = d.nextMarks(); !more || d.marks.err != nil {
 			d.unread(d.marks.err)
-			d.marks = shelved{}
+			d.marks = kvRow{}
 			return
 		}
 		var err error

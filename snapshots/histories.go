@@ -80,12 +80,12 @@ const (
 // histories are an organization's records.
 type histories struct {
 	index  map[ledger.Source]int32
-	shelf  shelf[history]
-	moved  shelf[moved]
+	slab   slab[history]
+	moved  slab[moved]
 	states map[ledger.Kind]*states
 	seed   maphash.Seed
 
-	refunds  shelf[refund]
+	refunds  slab[refund]
 	rerouted map[ledger.Source][]meaning // what was held at the terminals before the last one
 	returns  map[ledger.ID]ledger.ID     // reversed transaction → its return, as its record says
 	returnOf map[ledger.ID]ledger.ID     // the same as the returns' records say
@@ -107,16 +107,16 @@ func (h *histories) find(s ledger.Source) *history {
 	if !ok {
 		return nil
 	}
-	return h.shelf.at(at)
+	return h.slab.at(at)
 }
 
 func (h *histories) findOrAdd(s ledger.Source) *history {
 	if found := h.find(s); found != nil {
 		return found
 	}
-	at := h.shelf.add(history{moved: -1, refunds: -1, contract: -1})
+	at := h.slab.add(history{moved: -1, refunds: -1, contract: -1})
 	h.index[s] = at
-	return h.shelf.at(at)
+	return h.slab.at(at)
 }
 
 // money is what the record did to its provider's account.
@@ -214,22 +214,22 @@ func (s *states) was(h *history, name string) bool {
 
 func (s *states) name(h *history) string { return s.names[h.state] }
 
-// shelf is a slice that grows without being copied.
-type shelf[T any] struct {
-	boards [][]T
+// slab is a slice that grows without being copied.
+type slab[T any] struct {
+	blocks [][]T
 	n      int32
 }
 
 // board is small, because there may be many organizations with few records.
-const board = 1 << 8
+const slabBlock = 1 << 8
 
-func (s *shelf[T]) add(v T) int32 {
-	if s.n%board == 0 {
-		s.boards = append(s.boards, make([]T, board))
+func (s *slab[T]) add(v T) int32 {
+	if s.n%slabBlock == 0 {
+		s.blocks = append(s.blocks, make([]T, slabBlock))
 	}
 	*s.at(s.n) = v
 	s.n++
 	return s.n - 1
 }
 
-func (s *shelf[T]) at(i int32) *T { return &s.boards[i/board][i%board] }
+func (s *slab[T]) at(i int32) *T { return &s.blocks[i/slabBlock][i%slabBlock] }

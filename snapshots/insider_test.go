@@ -51,7 +51,7 @@ func openInsider(t *testing.T, w *town, at time.Time) *insider {
 func (in *insider) read() {
 	v := in.journal.View()
 	defer v.Close()
-	for s := posting.Blocks; s <= posting.Shelves; s++ {
+	for s := posting.Blocks; s <= posting.KVs; s++ {
 		must(in.t, v.SectionOrganizations(s, func(org ledger.ID) (bool, error) {
 			return true, v.Rows(org, s, func(key, value []byte) (bool, error) {
 				in.take(key, value)
@@ -108,9 +108,9 @@ func kindOfRow(key []byte) string {
 			return "checkpoint"
 		}
 		if bytes.Equal(key[org:], []byte("summaries")) {
-			return "shelf summaries"
+			return "kv summaries"
 		}
-		return "shelf " + string(key[org])
+		return "kv " + string(key[org])
 	}
 	return "unknown " + string(key[0])
 }
@@ -161,7 +161,7 @@ func (r stolen) change(random *rand.Rand) stolen {
 // those of docs/audit.md, "Rows that no event proves".
 var unproven = map[string]bool{
 	"counter headroom": true, "counter timed": true, "mark": true, "due": true, "part": true,
-	"shelf c": true, "shelf d": true, "shelf e": true, "shelf i": true, "shelf summaries": true,
+	"kv c": true, "kv d": true, "kv e": true, "kv i": true, "kv summaries": true,
 }
 
 // everyKind is a store with rows of every kind: the parish, and beside it a request with
@@ -203,7 +203,7 @@ func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	fair := settleFair(t, inDaybooks)
-	missing := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "shelf n": true, "claim i": true, "record d": true}
+	missing := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "kv n": true, "claim i": true, "record d": true}
 	for _, in := range []*insider{openInsider(t, everyKind(t), start.AddDate(0, 0, 4)), openInsider(t, &fair.town, fair.at)} {
 		kinds := slices.Sorted(maps.Keys(in.rows))
 		for _, kind := range kinds {

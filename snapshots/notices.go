@@ -29,7 +29,7 @@ type tellings struct {
 type notices struct {
 	*checker
 	organization *organization
-	next         func() (shelved, bool)
+	next         func() (kvRow, bool)
 	stop         func()
 	page         []store.Notice // bodies alias a row, until the next page is asked for
 	at           int            // of the notice that is read next
@@ -38,8 +38,8 @@ type notices struct {
 	hashed       []byte         // of the notices of the event that is followed
 }
 
-// shelved is a row of the shelf; err: the scan's, and the last.
-type shelved struct {
+// kvRow is a KV, or the error that has ended the scan.
+type kvRow struct {
 	key, row []byte // until the next one is asked for
 	err      error
 }
@@ -47,20 +47,20 @@ type shelved struct {
 // noticesOf begins to read an organization's notices. Stop it.
 func (c *checker) noticesOf(o *organization) *notices {
 	n := &notices{checker: c, organization: o, oldest: c.removed(o)}
-	n.next, n.stop = iter.Pull(c.shelved(o.id, notifier.NoticesRows))
+	n.next, n.stop = iter.Pull(c.kvRows(o.id, notifier.NoticesRows))
 	n.turn()
 	return n
 }
 
-// shelved are the rows of a kind on an organization's shelf, and at the end the
+// kvRows are the KVs of a kind of an organization, and at the end the
 // scan's error.
-func (c *checker) shelved(org ledger.ID, kind notifier.RowKind) iter.Seq[shelved] {
-	return func(yield func(shelved) bool) {
-		err := c.view.ShelfAscending(org, []byte{byte(kind)}, nil, func(key, row []byte) (bool, error) {
-			return yield(shelved{key: key, row: row}), c.alive()
+func (c *checker) kvRows(org ledger.ID, kind notifier.RowKind) iter.Seq[kvRow] {
+	return func(yield func(kvRow) bool) {
+		err := c.view.KVsAscending(org, []byte{byte(kind)}, nil, func(key, row []byte) (bool, error) {
+			return yield(kvRow{key: key, row: row}), c.alive()
 		})
 		if err != nil {
-			yield(shelved{err: err})
+			yield(kvRow{err: err})
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (c *checker) shelved(org ledger.ID, kind notifier.RowKind) iter.Seq[shelved
 // says nothing, which deliveries reports.
 func (c *checker) instant(o *organization, kind notifier.RowKind) ledger.Micros {
 	key := []byte{byte(kind)}
-	row, found, err := c.view.ShelfRow(o.id, key)
+	row, found, err := c.view.KV(o.id, key)
 	if err != nil || !found {
 		return 0
 	}
@@ -127,7 +127,7 @@ func (n *notices) unread(err error) {
 
 // readNotices takes a page of notices apart: fn is called with each.
 func readNotices(key, row []byte, fn func(n *store.Notice)) (first ledger.Micros, err error) {
-	first, ok := store.ParseNoticePage(store.KeyShelf(nil, ledger.ID{}, key))
+	first, ok := store.ParseNoticePage(store.KeyKV(nil, ledger.ID{}, key))
 	if !ok {
 		return 0, fmt.Errorf("a page of notices with key %x", key)
 	}

@@ -25,15 +25,15 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 	}
 	standings := make(map[notifier.State]int)
 	w.plant(t, func(p *planter) {
-		keys, rows := p.rows(store.KeyShelf(nil, w.first.Org, []byte("e")))
+		keys, rows := p.rows(store.KeyKV(nil, w.first.Org, []byte("e")))
 		for i := range keys {
-			k, err := notifier.ReadKept(store.ShelfKey(keys[i]), rows[i])
+			k, err := notifier.ReadKept(store.KVKey(keys[i]), rows[i])
 			must(t, err)
 			standings[k.State]++
 			p.group.Set(keys[i], rows[i])
 		}
 		for _, kind := range []string{"d", "n", "p", "r", "i"} {
-			p.rows(store.KeyShelf(nil, w.first.Org, []byte(kind)))
+			p.rows(store.KeyKV(nil, w.first.Org, []byte(kind)))
 		}
 	})
 	// Parked: one. Pending: one. Delivered: at the second attempt, asked for again, a bulletin.
@@ -77,12 +77,12 @@ func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 	})
 }
 
-func TestTheDigestCoversTheShelf(t *testing.T) {
+func TestTheDigestCoversKVs(t *testing.T) {
 	seen := make(map[[32]byte]string)
 	for _, kind := range []string{"", "c", "d", "e", "i", "n", "p", "r"} {
 		w := settleParish(t)
 		if kind != "" {
-			w.plant(t, w.on(func(p *shelfPlanter) { p.shelf([]byte{1}, kind, 0xff) }))
+			w.plant(t, w.on(func(p *kvPlanter) { p.set([]byte{1}, kind, 0xff) }))
 		}
 		digest := w.check(t, snapshots.Inputs{}).Digest
 		if other, twice := seen[digest]; twice {
@@ -101,7 +101,7 @@ type parishFault struct {
 }
 
 func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
-	for _, list := range [][]parishFault{noticeFaults, markFaults, keptFaults, waitingFaults, shelfFaults, noFaults} {
+	for _, list := range [][]parishFault{noticeFaults, markFaults, keptFaults, waitingFaults, kvFaults, noFaults} {
 		for _, f := range list {
 			t.Run(f.name, func(t *testing.T) {
 				w := settleParish(t)
@@ -119,22 +119,22 @@ func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
 }
 
 // on plants in the parish's organization.
-func (w *parish) on(fn func(p *shelfPlanter)) func(*planter) {
-	return func(p *planter) { fn(&shelfPlanter{p, w}) }
+func (w *parish) on(fn func(p *kvPlanter)) func(*planter) {
+	return func(p *planter) { fn(&kvPlanter{p, w}) }
 }
 
-// shelfPlanter changes rows of the parish's shelf.
-type shelfPlanter struct {
+// kvPlanter changes KVs of the parish.
+type kvPlanter struct {
 	*planter
 	w *parish
 }
 
-func (p *shelfPlanter) key(kind string, rest ...byte) []byte {
-	return store.KeyShelf(nil, p.w.first.Org, append([]byte(kind), rest...))
+func (p *kvPlanter) key(kind string, rest ...byte) []byte {
+	return store.KeyKV(nil, p.w.first.Org, append([]byte(kind), rest...))
 }
 
-// shelf sets a row; nil: removes it.
-func (p *shelfPlanter) shelf(row []byte, kind string, rest ...byte) {
+// set sets a KV; nil removes it.
+func (p *kvPlanter) set(row []byte, kind string, rest ...byte) {
 	if row == nil {
 		p.group.Delete(p.key(kind, rest...))
 		return
@@ -144,7 +144,7 @@ func (p *shelfPlanter) shelf(row []byte, kind string, rest ...byte) {
 
 // notice rewrites the page of a transaction's first notice: what change returns takes
 // its place.
-func (p *shelfPlanter) notice(of *payment.Record, change func(n store.Notice) []store.Notice) {
+func (p *kvPlanter) notice(of *payment.Record, change func(n store.Notice) []store.Notice) {
 	p.t.Helper()
 	keys, rows := p.rows(p.key("n"))
 	for i := range keys {
@@ -175,7 +175,7 @@ func (p *shelfPlanter) notice(of *payment.Record, change func(n store.Notice) []
 }
 
 // first is a transaction's first notice, and its page.
-func (p *shelfPlanter) first(of *payment.Record) (n store.Notice, page ledger.Micros) {
+func (p *kvPlanter) first(of *payment.Record) (n store.Notice, page ledger.Micros) {
 	p.t.Helper()
 	keys, rows := p.rows(p.key("n"))
 	for i := range keys {
@@ -200,27 +200,27 @@ func idOf(n *store.Notice) []byte {
 }
 
 // marks are a row with one mark, as the notifier writes it.
-func (p *shelfPlanter) marks(page ledger.Micros, n *store.Notice, status uint64) {
+func (p *kvPlanter) marks(page ledger.Micros, n *store.Notice, status uint64) {
 	row := binary.AppendUvarint([]byte{1}, uint64(n.Booked-page))
 	row = binary.AppendVarint(append(row, n.Channel), 5)
 	row = binary.AppendUvarint(binary.AppendUvarint(row, status), 3)
-	p.shelf(row, "d", append(binary.BigEndian.AppendUint64(nil, uint64(page)), idOf(n)...)...)
+	p.set(row, "d", append(binary.BigEndian.AppendUint64(nil, uint64(page)), idOf(n)...)...)
 }
 
 // dropMarks removes the marks of a transaction's first page of notices.
-func (p *shelfPlanter) dropMarks(of *payment.Record) {
+func (p *kvPlanter) dropMarks(of *payment.Record) {
 	_, page := p.first(of)
 	p.deleteAll(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(page))...))
 }
 
 // kept rewrites the delivery of a transaction's first notice.
-func (p *shelfPlanter) kept(of *payment.Record, change func(row map[string]any)) {
+func (p *kvPlanter) kept(of *payment.Record, change func(row map[string]any)) {
 	p.t.Helper()
 	n, _ := p.first(of)
 	p.keptAt(idOf(&n), change)
 }
 
-func (p *shelfPlanter) keptAt(id []byte, change func(row map[string]any)) {
+func (p *kvPlanter) keptAt(id []byte, change func(row map[string]any)) {
 	p.t.Helper()
 	key := p.key("e", id...)
 	_, rows := p.rows(key)
@@ -233,7 +233,7 @@ func (p *shelfPlanter) keptAt(id []byte, change func(row map[string]any)) {
 }
 
 // waiting is the key of the one row of a kind that is of a terminal's deliveries.
-func (p *shelfPlanter) waiting(kind string, currency money.Currency) []byte {
+func (p *kvPlanter) waiting(kind string, currency money.Currency) []byte {
 	p.t.Helper()
 	to := p.w.terminals[currency]
 	keys, _ := p.rows(p.key(kind, append([]byte{1}, to[:]...)...))

@@ -25,7 +25,7 @@ func (c *checker) meet(r *record, p *payment.Record) {
 	if !acknowledged {
 		return
 	}
-	ack := a.shelf.at(at)
+	ack := a.slab.at(at)
 	ack.found, ack.partner = true, p.Partner
 	var fixed [len(fixedFields)]uint32
 	a.prints(fixed[:], fixedFields[:], fixedOf(r, p))

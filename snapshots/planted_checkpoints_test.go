@@ -46,15 +46,15 @@ func (w *town) lookAt(t *testing.T, now time.Time) {
 }
 
 // checkpointRows are the heads and the parts of the first organization's checkpoints.
-func checkpointRows(p *planter, w *town) (heads, parts []shelfRow) {
+func checkpointRows(p *planter, w *town) (heads, parts []storedKV) {
 	p.t.Helper()
 	for _, of := range []struct {
 		prefix []byte
-		rows   *[]shelfRow
+		rows   *[]storedKV
 	}{{store.CheckpointHeads(), &heads}, {store.CheckpointParts(), &parts}} {
-		keys, rows := p.rows(store.KeyShelf(nil, w.first.Org, of.prefix))
+		keys, rows := p.rows(store.KeyKV(nil, w.first.Org, of.prefix))
 		for i := range keys {
-			*of.rows = append(*of.rows, shelfRow{keys[i], rows[i]})
+			*of.rows = append(*of.rows, storedKV{keys[i], rows[i]})
 		}
 	}
 	if len(heads) < 4 || len(parts) != len(heads) {
@@ -63,12 +63,12 @@ func checkpointRows(p *planter, w *town) (heads, parts []shelfRow) {
 	return heads, parts
 }
 
-type shelfRow struct{ key, row []byte }
+type storedKV struct{ key, row []byte }
 
 // rewritten puts another part in a checkpoint's place, and a head that fits it.
-func (p *planter) rewritten(head, part shelfRow, change func(key []byte, t *ledger.Totals) (left bool), more ...ledger.Account) {
+func (p *planter) rewritten(head, part storedKV, change func(key []byte, t *ledger.Totals) (left bool), more ...ledger.Account) {
 	p.t.Helper()
-	h, err := store.DecodeCheckpointHead(store.ShelfKey(head.key), head.row)
+	h, err := store.DecodeCheckpointHead(store.KVKey(head.key), head.row)
 	must(p.t, err)
 	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: h.Seq, Booked: h.Booked, Previous: h.Previous}}
 	must(p.t, store.DecodeCheckpointPart(part.row, func(key []byte, t *ledger.Totals) (bool, error) {
@@ -93,14 +93,14 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 	if len(with.Rules) == 0 || counted(with, 2) <= counted(before, 2) {
 		t.Error("nothing was compared")
 	}
-	for name, change := range map[string]func(p *planter, heads, parts []shelfRow){
-		"all are missing": func(p *planter, heads, parts []shelfRow) {
+	for name, change := range map[string]func(p *planter, heads, parts []storedKV){
+		"all are missing": func(p *planter, heads, parts []storedKV) {
 			for _, row := range append(heads, parts...) {
 				p.group.Delete(row.key)
 			}
 		},
-		"a part is missing":    func(p *planter, _, parts []shelfRow) { p.group.Delete(parts[1].key) },
-		"the last was cut off": func(p *planter, heads, _ []shelfRow) { p.group.Delete(heads[len(heads)-1].key) },
+		"a part is missing":    func(p *planter, _, parts []storedKV) { p.group.Delete(parts[1].key) },
+		"the last was cut off": func(p *planter, heads, _ []storedKV) { p.group.Delete(heads[len(heads)-1].key) },
 	} {
 		w.plant(t, func(p *planter) {
 			heads, parts := checkpointRows(p, w)
@@ -128,9 +128,9 @@ func counted(r *snapshots.Report, rule int) uint64 {
 func TestEveryWrongCheckpointIsFound(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
-		change     func(p *planter, heads, parts []shelfRow)
+		change     func(p *planter, heads, parts []storedKV)
 	}{
-		{"a total that is one more", "has other totals in part 0 than its events give: account L:bench:3", func(p *planter, heads, parts []shelfRow) {
+		{"a total that is one more", "has other totals in part 0 than its events give: account L:bench:3", func(p *planter, heads, parts []storedKV) {
 			p.rewritten(heads[1], parts[1], func(key []byte, t *ledger.Totals) bool {
 				if a, _ := store.ParseAccountKey(key); a.Path == "L:bench:3" {
 					t.DebitsPosted = mustAdd(t.DebitsPosted, 1)
@@ -138,45 +138,45 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 				return true
 			})
 		}},
-		{"an account that is left out", "with other sums than its", func(p *planter, heads, parts []shelfRow) {
+		{"an account that is left out", "with other sums than its", func(p *planter, heads, parts []storedKV) {
 			p.rewritten(heads[2], parts[2], func(key []byte, _ *ledger.Totals) bool {
 				a, _ := store.ParseAccountKey(key)
 				return a.Path != "L:bench:4"
 			})
 		}},
-		{"an account that there is not", "account L:nobody", func(p *planter, heads, parts []shelfRow) {
+		{"an account that there is not", "account L:nobody", func(p *planter, heads, parts []storedKV) {
 			p.rewritten(heads[3], parts[3], func([]byte, *ledger.Totals) bool { return true }, ledger.Account{Path: "L:nobody", Asset: money.Asset{Currency: "USD", Env: money.Test}})
 		}},
-		{"a part of another checkpoint", "than its events give", func(p *planter, _, parts []shelfRow) {
+		{"a part of another checkpoint", "than its events give", func(p *planter, _, parts []storedKV) {
 			p.group.Set(parts[2].key, parts[1].row)
 		}},
-		{"one that lies at another time", "lies at another time", func(p *planter, heads, _ []shelfRow) {
+		{"one that lies at another time", "lies at another time", func(p *planter, heads, _ []storedKV) {
 			key := bytes.Clone(heads[1].key)
 			key[len(key)-1]++
 			p.group.Delete(heads[1].key)
 			p.group.Set(key, heads[1].row)
 		}},
-		{"one that comes behind a later one", "comes too late", func(p *planter, heads, _ []shelfRow) { p.group.Set(heads[2].key, heads[0].row) }},
-		{"one of an event that was not booked", "which is not there", func(p *planter, heads, parts []shelfRow) {
+		{"one that comes behind a later one", "comes too late", func(p *planter, heads, _ []storedKV) { p.group.Set(heads[2].key, heads[0].row) }},
+		{"one of an event that was not booked", "which is not there", func(p *planter, heads, parts []storedKV) {
 			last := heads[len(heads)-1]
-			h, err := store.DecodeCheckpointHead(store.ShelfKey(last.key), last.row)
+			h, err := store.DecodeCheckpointHead(store.KVKey(last.key), last.row)
 			must(p.t, err)
 			h.Previous, h.Seq = h.Seq, h.Seq+1_000_000
-			p.group.Set(store.KeyShelf(nil, ledger.ID(last.key[1:17]), store.KeyCheckpointHead(h.Booked+1_000_000_000_000)), store.EncodeCheckpointHead(&h))
+			p.group.Set(store.KeyKV(nil, ledger.ID(last.key[1:17]), store.KeyCheckpointHead(h.Booked+1_000_000_000_000)), store.EncodeCheckpointHead(&h))
 		}},
-		{"a head that cannot be read", "unknown form", func(p *planter, heads, _ []shelfRow) { p.group.Set(heads[3].key, []byte{7}) }},
-		{"a part of no checkpoint", "is none of its parts", func(p *planter, heads, parts []shelfRow) {
-			seq, place, ok := store.ParseCheckpointPart(store.ShelfKey(parts[1].key))
+		{"a head that cannot be read", "unknown form", func(p *planter, heads, _ []storedKV) { p.group.Set(heads[3].key, []byte{7}) }},
+		{"a part of no checkpoint", "is none of its parts", func(p *planter, heads, parts []storedKV) {
+			seq, place, ok := store.ParseCheckpointPart(store.KVKey(parts[1].key))
 			if !ok {
 				p.t.Fatal("a part's key")
 			}
-			p.group.Set(store.KeyShelf(nil, ledger.ID(parts[1].key[1:17]), store.KeyCheckpointPart(seq, place+1)), parts[1].row)
+			p.group.Set(store.KeyKV(nil, ledger.ID(parts[1].key[1:17]), store.KeyCheckpointPart(seq, place+1)), parts[1].row)
 		}},
-		{"a row of no known kind", "of an unknown kind", func(p *planter, heads, _ []shelfRow) {
-			p.group.Set(store.KeyShelf(nil, ledger.ID(heads[0].key[1:17]), []byte("tx")), []byte{1})
+		{"a row of no known kind", "of an unknown kind", func(p *planter, heads, _ []storedKV) {
+			p.group.Set(store.KeyKV(nil, ledger.ID(heads[0].key[1:17]), []byte("tx")), []byte{1})
 		}},
-		{"a chain with another link", "which is not there", func(p *planter, heads, parts []shelfRow) {
-			h, err := store.DecodeCheckpointHead(store.ShelfKey(heads[2].key), heads[2].row)
+		{"a chain with another link", "which is not there", func(p *planter, heads, parts []storedKV) {
+			h, err := store.DecodeCheckpointHead(store.KVKey(heads[2].key), heads[2].row)
 			must(p.t, err)
 			h.Previous--
 			p.group.Set(heads[2].key, store.EncodeCheckpointHead(&h))

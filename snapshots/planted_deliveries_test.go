@@ -23,13 +23,13 @@ var keptFaults = []parishFault{
 	{"a delivery of another page than its notice's", changedKept(func(row map[string]any) { row["p"] = int64(5) }), "another notice"},
 	{"a delivery of operators' contacts that is a merchant's", changedKept(func(row map[string]any) { row["l"] = []byte("x") }), "no channel"},
 	{"a delivery that can't be read", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			n, _ := p.first(w.retried)
 			p.group.Set(p.key("e", idOf(&n)...), []byte{1, 0xc0})
 		}))
 	}, "unknown form"},
 	{"a delivery without a notice", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			n, _ := p.first(w.retried)
 			_, rows := p.rows(p.key("e", idOf(&n)...))
 			n.Booked += 5
@@ -37,46 +37,46 @@ var keptFaults = []parishFault{
 		}))
 	}, "is kept and no notice"},
 	{"an acknowledged delivery that failed", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.kept(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["f"] = "status 500" })
 		}))
 	}, "is delivered, and its attempts leave it pending"},
 	{"a delivery that was acknowledged by an error", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.kept(w.retried, func(row map[string]any) { attempts(row)[1].(map[string]any)["s"] = 500 })
 		}))
 	}, "by an answer that is none"},
 	{"a delivery that went on after it was acknowledged", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.kept(w.retried, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[1]) })
 		}))
 	}, "tried again after it was acknowledged"},
 	{"a delivery that was given up too early", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.kept(w.parked, func(row map[string]any) { row["a"] = attempts(row)[:5] })
 		}))
 	}, "is parked, and its attempts leave it pending"},
 	{"a delivery that was tried a seventh time", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.kept(w.parked, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[5]) })
 		}))
 	}, "more than six times"},
 	{"more attempts before it was asked for again than in all", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.kept(w.again, func(row map[string]any) { row["r"] = 3 }) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.kept(w.again, func(row map[string]any) { row["r"] = 3 }) }))
 	}, "in all, or too many"},
 	{"asked for again after another attempt than the marked one", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.kept(w.again, func(row map[string]any) { attempts(row)[0].(map[string]any)["s"] = 299 })
 		}))
 	}, "without having been asked for again"},
 	{"a delivery that waits and is tried never", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.group.Delete(p.waiting("r", failing))
 			p.kept(w.pending, func(row map[string]any) { delete(row, "n") })
 		}))
 	}, "is"},
 	{"a delivery that waits for a year", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			key := p.waiting("r", failing)
 			p.group.Delete(key)
 			late := start.AddDate(1, 0, 0).UnixMicro()
@@ -87,7 +87,7 @@ var keptFaults = []parishFault{
 		}))
 	}, "later than the gap"},
 	{"a delivery that is tried before it was", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			key := p.waiting("r", failing)
 			p.group.Delete(key)
 			key = bytes.Clone(key)
@@ -101,65 +101,65 @@ var keptFaults = []parishFault{
 // changedKept changes the delivery that was acknowledged at its second attempt.
 func changedKept(change func(row map[string]any)) func(t *testing.T, w *parish) {
 	return func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.kept(w.retried, change) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.kept(w.retried, change) }))
 	}
 }
 
 var waitingFaults = []parishFault{
 	{"a delivery that waits and will not be tried", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.group.Delete(p.waiting("r", failing)) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.group.Delete(p.waiting("r", failing)) }))
 	}, "is pending, and no row says so"},
 	{"a parked delivery that is not found", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.group.Delete(p.waiting("p", failing)) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.group.Delete(p.waiting("p", failing)) }))
 	}, "is parked, and no row says so"},
 	{"a delivery that waits twice", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			key := bytes.Clone(p.waiting("r", failing))
 			key[len(key)-10]++
 			p.group.Set(key, []byte{})
 		}))
 	}, "one that waits, and is none"},
 	{"a delivery that waits and is over", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			n, _ := p.first(w.retried)
 			key := append(append([]byte{1}, n.To[:]...), binary.BigEndian.AppendUint64(nil, uint64(n.Booked))...)
-			p.shelf([]byte{}, "r", append(key, idOf(&n)...)...)
+			p.set([]byte{}, "r", append(key, idOf(&n)...)...)
 		}))
 	}, "one that waits, and is none"},
 	{"a delivery that is parked at another destination", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			n, _ := p.first(w.parked)
-			p.shelf([]byte{}, "p", append(append([]byte{1}, w.hook[:]...), idOf(&n)...)...)
+			p.set([]byte{}, "p", append(append([]byte{1}, w.hook[:]...), idOf(&n)...)...)
 		}))
 	}, "one that was given up, and is none"},
 	{"a row that waits and says something", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.group.Set(p.waiting("r", failing), []byte{1}) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.group.Set(p.waiting("r", failing), []byte{1}) }))
 	}, "a"},
 	{"a cursor beyond what is unsettled", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.dropMarks(w.marked)
 			_, at := p.first(w.theirs)
-			p.shelf(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
+			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
 		}))
 	}, "neither marked nor kept"},
 	{"a cursor that is at no page", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			_, at := p.first(w.marked)
-			p.shelf(binary.BigEndian.AppendUint64(nil, uint64(at+1)), "c")
+			p.set(binary.BigEndian.AppendUint64(nil, uint64(at+1)), "c")
 		}))
 	}, "at no page"},
 }
 
-var shelfFaults = []parishFault{
-	{"a row of an unknown kind", shelved([]byte{1}, "z"), "unknown kind"},
-	{"the row of summaries in an organization", shelved([]byte{0, 0, 0, 1}, "summaries"), "unknown kind"},
-	{"a cursor of another length", shelved([]byte{1}, "c"), "unknown form"},
-	{"a second cursor", shelved(make([]byte, 8), "cx"), "unknown form"},
+var kvFaults = []parishFault{
+	{"a row of an unknown kind", withKV([]byte{1}, "z"), "unknown kind"},
+	{"the row of summaries in an organization", withKV([]byte{0, 0, 0, 1}, "summaries"), "unknown kind"},
+	{"a cursor of another length", withKV([]byte{1}, "c"), "unknown form"},
+	{"a second cursor", withKV(make([]byte, 8), "cx"), "unknown form"},
 	{"a message without a key", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.deleteAll(p.key("i")) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.deleteAll(p.key("i")) }))
 	}, "has no key"},
 	{"a key without a message", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			keys, rows := p.rows(p.key("i"))
 			row := bytes.Clone(rows[0])
 			row[6]++
@@ -167,31 +167,31 @@ var shelfFaults = []parishFault{
 		}))
 	}, "has a key and is not there"},
 	{"a message with two keys", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			keys, rows := p.rows(p.key("i"))
 			p.group.Set(append(bytes.Clone(keys[0]), "/2"...), rows[0])
 		}))
 	}, "has two keys"},
-	{"a key of an unknown form", shelved([]byte{1}, "ix"), "unknown form"},
+	{"a key of an unknown form", withKV([]byte{1}, "ix"), "unknown form"},
 	{"a message that can't be read", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.bulletin(func(row map[string]any) { row["b"] = []byte("{}") }) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.bulletin(func(row map[string]any) { row["b"] = []byte("{}") }) }))
 	}, "can't be read"},
 	{"a message to nobody", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.bulletin(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.bulletin(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
 	}, "to nobody"},
 	{"a message that says that it is an event's", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.bulletin(func(row map[string]any) { row["k"] = 't' }) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.bulletin(func(row map[string]any) { row["k"] = 't' }) }))
 	}, "is no event's"},
 }
 
-func shelved(row []byte, key string) func(t *testing.T, w *parish) {
+func withKV(row []byte, key string) func(t *testing.T, w *parish) {
 	return func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.shelf(row, key) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.set(row, key) }))
 	}
 }
 
 // bulletin rewrites the message to operators.
-func (p *shelfPlanter) bulletin(change func(row map[string]any)) {
+func (p *kvPlanter) bulletin(change func(row map[string]any)) {
 	_, rows := p.rows(p.key("i"))
 	p.keptAt(rows[0], change)
 }
@@ -209,29 +209,29 @@ var noFaults = []parishFault{
 	{"what is older than the retention", func(t *testing.T, w *parish) {
 		swept := start.Add(12 * time.Hour)
 		submitTo(t, openJournal(t, &w.town, clock.NewManual(swept), nil), removed(w.first.Org, swept))
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.deleteAll(p.key("n"))
 			p.deleteAll(p.key("d"))
 			p.deleteAll(p.key("p"))
 			p.deleteAll(p.key("i"))
 			for _, r := range []*payment.Record{w.parked, w.retried, w.again} { // what is pending stays
 				n, _ := p.first(r)
-				p.shelf(nil, "e", idOf(&n)...)
+				p.set(nil, "e", idOf(&n)...)
 			}
 		}))
 	}, ""},
 	{"a cursor behind which everything is settled", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			_, at := p.first(w.theirs)
-			p.shelf(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
+			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
 		}))
 	}, ""},
 	{"what has never been tried", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) { p.dropMarks(w.theirs) }))
+		w.plant(t, w.on(func(p *kvPlanter) { p.dropMarks(w.theirs) }))
 	}, ""},
 	{"the day of the last summaries", func(t *testing.T, w *parish) {
 		w.plant(t, func(p *planter) {
-			p.group.Set(store.KeyShelf(nil, ledger.ID{}, []byte("summaries")), []byte{0, 0, 0x4f, 1})
+			p.group.Set(store.KeyKV(nil, ledger.ID{}, []byte("summaries")), []byte{0, 0, 0x4f, 1})
 		})
 	}, ""},
 	{"a payment right after its terminal got an address", func(t *testing.T, w *parish) {
@@ -259,7 +259,7 @@ func TestNobodyRaisesTheRetention(t *testing.T) {
 	w := settleParish(t)
 	submitTo(t, openJournal(t, &w.town, clock.NewManual(start), nil), removed(w.first.Org, start))
 	wantBroken(t, w.check(t, snapshots.Inputs{}))
-	w.plant(t, w.on(func(p *shelfPlanter) {
+	w.plant(t, w.on(func(p *kvPlanter) {
 		key := store.KeyRecord(nil, w.first.Org, notifier.RetentionSource(w.first.Org))
 		row, _, err := p.snap.Get(key, nil)
 		must(t, err)

@@ -30,13 +30,13 @@ var noticeFaults = []parishFault{
 		w.submit(t, uncounted(w.first.Org, &d, 0))
 	}, "has notified of 0 transitions and not of 0 and 1, and its events have 2"},
 	{"a notice that is lost", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.dropMarks(w.marked)
 			p.notice(w.marked, func(store.Notice) []store.Notice { return nil })
 		}))
 	}, "has notified of 2 transitions, and 1 of the notices are there"},
 	{"a notice of no event", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, 1_000)...), page(store.Notice{
 				Booked: 1_000, Source: transaction(w.marked.ID), Channel: 1, To: w.hook, Body: []byte{1, 0, 3},
 			}))
@@ -44,7 +44,7 @@ var noticeFaults = []parishFault{
 	}, "tells of no event"},
 	{"a notice behind the last event", func(t *testing.T, w *parish) {
 		const late = 1 << 60
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, late)...), page(store.Notice{
 				Booked: late, Source: transaction(w.marked.ID), Channel: 1, To: w.hook, Body: []byte{1, 0, 3},
 			}))
@@ -83,7 +83,7 @@ var noticeFaults = []parishFault{
 		return []store.Notice{n}
 	}), "to nobody"},
 	{"a page of notices that can't be read", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			_, at := p.first(w.parked)
 			p.group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, uint64(at))...), []byte{9})
 		}))
@@ -96,7 +96,7 @@ var noticeFaults = []parishFault{
 // changedNotice changes one that nobody has tried yet.
 func changedNotice(change func(n store.Notice) []store.Notice) func(t *testing.T, w *parish) {
 	return func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			p.dropMarks(w.theirs)
 			p.notice(w.theirs, change)
 		}))
@@ -134,53 +134,53 @@ func unheard(currency money.Currency) func(t *testing.T, w *parish) {
 
 var markFaults = []parishFault{
 	{"a mark of a notice that is not there", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			n, at := p.first(w.parked)
 			n.Booked += 7
 			p.marks(at, &n, 200)
 		}))
 	}, "no notice of its page"},
 	{"a mark on a page that is not there", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			n, at := p.first(w.marked)
 			n.Booked += 7
 			p.marks(at+7, &n, 200)
 		}))
 	}, "page of notices that is not there"},
 	{"a mark behind the last page", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			n, _ := p.first(w.marked)
 			n.Booked = 1 << 60
 			p.marks(1<<60, &n, 200)
 		}))
 	}, "page of notices that is not there"},
 	{"a delivery that is marked twice", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			_, at := p.first(w.theirs)
 			keys, rows := p.rows(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(at))...))
 			p.group.Set(keys[0], append(bytes.Clone(rows[0]), rows[0][1:]...))
 		}))
 	}, "marked twice"},
 	{"an acknowledgement that is none", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			n, at := p.first(w.theirs)
 			p.marks(at, &n, 302)
 		}))
 	}, "by an answer that is none"},
 	{"marks that can't be read", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			keys, _ := p.rows(p.key("d"))
 			p.group.Set(keys[0], []byte{7})
 		}))
 	}, "marks of deliveries"},
 	{"a delivery that is marked and parked", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			n, at := p.first(w.parked)
 			p.marks(at, &n, 200)
 		}))
 	}, "is parked without having been asked for again"},
 	{"a delivery that is marked and waits", func(t *testing.T, w *parish) {
-		w.plant(t, w.on(func(p *shelfPlanter) {
+		w.plant(t, w.on(func(p *kvPlanter) {
 			n, at := p.first(w.pending)
 			p.marks(at, &n, 200)
 		}))

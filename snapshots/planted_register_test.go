@@ -19,7 +19,7 @@ import (
 // registerKey is the key of a row of a register: of a kind, by what is behind it.
 func registerKey(org, id ledger.ID, row acting.RegisterRow, rest ...byte) []byte {
 	key := append(append([]byte{acting.RegisterRows}, id[:]...), byte(row))
-	return store.KeyShelf(nil, org, append(key, rest...))
+	return store.KeyKV(nil, org, append(key, rest...))
 }
 
 func numbered(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
@@ -138,10 +138,10 @@ func TestEveryByteOfARegisterIsChecked(t *testing.T) {
 		w := settleFair(t, onPages)
 		said := ""
 		w.plant(t, func(p *planter) {
-			keys, rows := p.rows(store.KeyShelf(nil, w.first.Org, []byte{acting.RegisterRows}))
+			keys, rows := p.rows(store.KeyKV(nil, w.first.Org, []byte{acting.RegisterRows}))
 			i := d.IntN(len(keys))
 			at, by := d.IntN(len(rows[i])), byte(1+d.IntN(255))
-			said = fmt.Sprintf("byte %d of %x changed by %x", at, store.ShelfKey(keys[i]), by)
+			said = fmt.Sprintf("byte %d of %x changed by %x", at, store.KVKey(keys[i]), by)
 			rows[i][at] ^= by
 			p.group.Set(keys[i], rows[i])
 		})

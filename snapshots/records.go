@@ -42,7 +42,7 @@ func (c *checker) records(o *organization) error {
 		return err
 	}
 	for source, at := range o.histories.index {
-		if o.histories.shelf.at(at).marks&stored == 0 {
+		if o.histories.slab.at(at).marks&stored == 0 {
 			c.report.breach(ruleStates, "organization %v: %s has events and no record", o.id, named(source))
 		}
 	}

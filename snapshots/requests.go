@@ -133,7 +133,7 @@ func (c *checker) compareRequest(of *asked, p *payment.Record) {
 func (c *checker) checkKeyed() {
 	a := &c.answers
 	for _, k := range a.keyed {
-		ack := a.shelf.at(a.index[k.made])
+		ack := a.slab.at(a.index[k.made])
 		if !ack.found {
 			continue // it is lost, which is said once
 		}

@@ -32,7 +32,7 @@ func (c *checker) sealedRows(o *organization) error {
 		return err
 	}
 	for source, at := range o.histories.index {
-		if h := o.histories.shelf.at(at); source.Kind == ledger.Transaction && h.marks&(keepsCard|sealed) == keepsCard {
+		if h := o.histories.slab.at(at); source.Kind == ledger.Transaction && h.marks&(keepsCard|sealed) == keepsCard {
 			c.report.breach(ruleStates, "organization %v: %s keeps its card, and nothing is sealed for it", o.id, named(source))
 		}
 	}

@@ -83,7 +83,7 @@ func (c *checker) checkSealed(o *organization, s ledger.Source, h *history, row 
 // record says that they are kept.
 func (c *checker) checkUnsealed(o *organization) {
 	for source, at := range o.histories.index {
-		if h := o.histories.shelf.at(at); h.sealedHash != 0 && h.marks&(keepsCard|sealed) == 0 {
+		if h := o.histories.slab.at(at); h.sealedHash != 0 && h.marks&(keepsCard|sealed) == 0 {
 			c.report.breach(ruleStates, "organization %v: what was sealed for %s is gone", o.id, named(source))
 		}
 	}

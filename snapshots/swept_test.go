@@ -18,7 +18,7 @@ func TestWhatIsSweptBreaksNoRule(t *testing.T) {
 	at := n.clock.Now()
 	n.close()
 	wantBroken(t, w.check(t, snapshots.Inputs{}))
-	w.plant(t, w.on(func(p *shelfPlanter) {
+	w.plant(t, w.on(func(p *kvPlanter) {
 		row, found, err := p.snap.Get(store.KeyRecord(nil, w.first.Org, notifier.RetentionSource(w.first.Org)), nil)
 		if err != nil || !found {
 			t.Fatal("nothing was removed", err)
@@ -30,28 +30,28 @@ func TestWhatIsSweptBreaksNoRule(t *testing.T) {
 			t.Errorf("what was booked from %v on is kept, at %v", oldest.Time(), at)
 		}
 		must(t, p.snap.Ascend(p.key("e"), nil, func(key, row []byte) (bool, error) {
-			k, err := notifier.ReadKept(store.ShelfKey(key), row)
+			k, err := notifier.ReadKept(store.KVKey(key), row)
 			if err == nil && k.State != notifier.Pending && k.Booked < oldest {
 				t.Errorf("a delivery of %v is still %v", k.Booked.Time(), k.State)
 			}
 			return true, err
 		}))
 		_, rows := p.rows(p.key("c"))
-		p.shelf(rows[0], "c") // as it was
+		p.set(rows[0], "c") // as it was
 	}))
 	n = openNotified(t, &w.town, at, nil)
 	n.advance(time.Minute)
 	n.close()
 	wantBroken(t, w.check(t, snapshots.Inputs{}))
-	w.plant(t, w.on(func(p *shelfPlanter) {
+	w.plant(t, w.on(func(p *kvPlanter) {
 		must(t, p.snap.Ascend(p.key("e"), nil, func(key, row []byte) (bool, error) {
-			k, err := notifier.ReadKept(store.ShelfKey(key), row)
+			k, err := notifier.ReadKept(store.KVKey(key), row)
 			if err == nil && k.State == notifier.Pending {
 				t.Errorf("a delivery of %v is tried again", k.Booked.Time())
 			}
 			return true, err
 		}))
 		_, rows := p.rows(p.key("c"))
-		p.shelf(rows[0], "c")
+		p.set(rows[0], "c")
 	}))
 }

@@ -135,7 +135,7 @@ var lastDayKey = []byte("summaries")
 func (m *Monitor) loadLastDay() (day ledger.Date, found bool, err error) {
 	view := m.rt.Journal.View()
 	defer view.Close()
-	row, found, err := view.ShelfRow(ledger.ID{}, lastDayKey)
+	row, found, err := view.KV(ledger.ID{}, lastDayKey)
 	if err != nil || !found {
 		return 0, false, err
 	}
@@ -149,6 +149,6 @@ func (m *Monitor) loadLastDay() (day ledger.Date, found bool, err error) {
 func (m *Monitor) storeLastDay(day ledger.Date) error {
 	value := binary.BigEndian.AppendUint32(nil, uint32(day))
 	done := make(chan posting.Receipt, 1)
-	m.rt.Journal.Submit(&posting.Change{Shelf: []posting.Shelf{{Key: lastDayKey, Value: value}}}, func(r posting.Receipt) { done <- r })
+	m.rt.Journal.Submit(&posting.Change{KVs: []posting.KV{{Key: lastDayKey, Value: value}}}, func(r posting.Receipt) { done <- r })
 	return (<-done).Err
 }

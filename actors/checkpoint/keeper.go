@@ -152,7 +152,7 @@ func (k *Keeper) one(org ledger.ID) (made bool, err error) {
 	next := new(posting.Checkpoint)
 	from, err := view.Checkpoint(org, &b.last)
 	if err == nil {
-		next, err = view.DraftCheckpoint(org, &from, seq, func(row posting.Shelf) error { return k.submit(row) })
+		next, err = view.DraftCheckpoint(org, &from, seq, func(row posting.KV) error { return k.submit(row) })
 	}
 	switch {
 	case errors.Is(err, posting.ErrNotWhole):
@@ -187,8 +187,8 @@ func (k *Keeper) follow(view *posting.View, org ledger.ID, wrong *posting.Checkp
 	if err != nil {
 		return last, err
 	}
-	var removals []posting.Shelf
-	err = view.CheckpointsAfter(org, &last, func(removal posting.Shelf) error {
+	var removals []posting.KV
+	err = view.CheckpointsAfter(org, &last, func(removal posting.KV) error {
 		removals = append(removals, removal)
 		return nil
 	})
@@ -204,11 +204,11 @@ func (k *Keeper) follow(view *posting.View, org ledger.ID, wrong *posting.Checkp
 }
 
 // submit makes rows durable.
-func (k *Keeper) submit(rows ...posting.Shelf) error {
+func (k *Keeper) submit(rows ...posting.KV) error {
 	if err := k.rt.Context().Err(); err != nil {
 		return err
 	}
 	done := make(chan posting.Receipt, 1)
-	k.rt.Journal.Submit(&posting.Change{Shelf: rows}, func(r posting.Receipt) { done <- r })
+	k.rt.Journal.Submit(&posting.Change{KVs: rows}, func(r posting.Receipt) { done <- r })
 	return (<-done).Err
 }

@@ -121,7 +121,7 @@ func (h *house) rows(org ledger.ID) map[string]string {
 	defer view.Close()
 	rows := make(map[string]string)
 	for _, prefix := range [][]byte{store.CheckpointHeads(), store.CheckpointParts()} {
-		err := view.ShelfAscending(org, prefix, nil, func(key, value []byte) (bool, error) {
+		err := view.KVsAscending(org, prefix, nil, func(key, value []byte) (bool, error) {
 			rows[string(key)] = string(value)
 			return true, nil
 		})
@@ -212,7 +212,7 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 		t.Fatalf("%d checkpoints in %d rows", len(made), len(keys))
 	}
 	parts := keys[len(made):]
-	for name, spoil := range map[string][]posting.Shelf{
+	for name, spoil := range map[string][]posting.KV{
 		"all of them":                   removed(keys...),
 		"the first head":                removed(made[0]),
 		"a head between":                removed(made[3]),
@@ -224,7 +224,7 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 		"a head that cannot be read":    {{Org: first, Key: []byte(made[4]), Value: []byte("?")}},
 		"a part of what was never made": {{Org: first, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
 	} {
-		h.submit(&posting.Change{Shelf: spoil})
+		h.submit(&posting.Change{KVs: spoil})
 		if maps.Equal(h.rows(first), want) {
 			t.Fatalf("%s: nothing was spoilt", name)
 		}
@@ -236,9 +236,9 @@ func TestWhatIsMissingIsMadeAgain(t *testing.T) {
 	}
 }
 
-func removed(keys ...string) (rows []posting.Shelf) {
+func removed(keys ...string) (rows []posting.KV) {
 	for _, key := range keys {
-		rows = append(rows, posting.Shelf{Org: first, Key: []byte(key)})
+		rows = append(rows, posting.KV{Org: first, Key: []byte(key)})
 	}
 	return rows
 }
@@ -253,7 +253,7 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	last := keys[len(keys)-1]
 	wrong := strings.Replace(rows[last], "bank", "bang", 1)
 	for _, restart := range []bool{false, true} {
-		h.submit(&posting.Change{Shelf: []posting.Shelf{{Org: first, Key: []byte(last), Value: []byte(wrong)}}})
+		h.submit(&posting.Change{KVs: []posting.KV{{Org: first, Key: []byte(last), Value: []byte(wrong)}}})
 		if restart {
 			h.restart()
 		}
@@ -280,7 +280,7 @@ func TestAHeadThatIsGoneIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	before := h.rows(first)
 	made := heads(before)
 	last := made[len(made)-1]
-	h.submit(&posting.Change{Shelf: removed(last)})
+	h.submit(&posting.Change{KVs: removed(last)})
 	h.days(first, 1, 4)
 	h.look()
 	rows := h.rows(first)
@@ -333,7 +333,7 @@ func TestItRestsTheLongerTheMoreThereIsToLookAt(t *testing.T) {
 // crowded are the rows of a checkpoint that has, behind its own accounts, as many more
 // as its head has room for. The head says that they are few, so that the next one is
 // made as soon as without them.
-func crowded(t *testing.T, rows map[string]string) (all []posting.Shelf) {
+func crowded(t *testing.T, rows map[string]string) (all []posting.KV) {
 	t.Helper()
 	key := []byte(heads(rows)[0])
 	head, err := store.DecodeCheckpointHead(key, []byte(rows[string(key)]))
@@ -364,12 +364,12 @@ func crowded(t *testing.T, rows map[string]string) (all []posting.Shelf) {
 	}
 	w := &store.CheckpointWriter{Head: store.CheckpointHead{Seq: head.Seq, Booked: head.Booked}}
 	keep := func(part []byte) {
-		all = append(all, posting.Shelf{Org: first, Key: store.KeyCheckpointPart(head.Seq, len(all)), Value: part})
+		all = append(all, posting.KV{Org: first, Key: store.KeyCheckpointPart(head.Seq, len(all)), Value: part})
 	}
 	write(w, most, keep)
 	keep(w.Flush())
 	w.Head.Accounts = head.Accounts
-	return append(all, posting.Shelf{Org: first, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})
+	return append(all, posting.KV{Org: first, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})
 }
 
 // long is a path as long as one may be.
@@ -383,7 +383,7 @@ func TestOfTooManyAccountsNoCheckpointIsMade(t *testing.T) {
 	h.owes(first, long("Q:z")) // behind all others, on the second day
 	h.look()
 	for _, row := range crowded(t, h.rows(first)) {
-		h.submit(&posting.Change{Shelf: []posting.Shelf{row}})
+		h.submit(&posting.Change{KVs: []posting.KV{row}})
 	}
 	h.restart()
 	if err := h.clock.Set(h.clock.Now().Add(24 * time.Hour)); err != nil {

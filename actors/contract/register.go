@@ -57,17 +57,17 @@ func ParseRegisterKey(key []byte) (id ledger.ID, row RegisterRow, ok bool) {
 
 // registerRows are the rows that a decision writes: a subscription, the position that it
 // adds to, and of a new holder the number.
-func registerRows(org ledger.ID, d *contract.Decision) []posting.Shelf {
+func registerRows(org ledger.ID, d *contract.Decision) []posting.KV {
 	id, s, h := d.Record.ID, &d.Subscribed, &d.Position
 	if s.Number == 0 {
 		return nil
 	}
-	rows := []posting.Shelf{
+	rows := []posting.KV{
 		{Org: org, Key: numberedKey(id, SubscriptionRow, s.Number), Value: contract.AppendSubscription(nil, s)},
 		{Org: org, Key: numberedKey(id, HolderRow, h.Number), Value: contract.AppendHolder(nil, h)},
 	}
 	if d.Joined != (ledger.ID{}) {
-		rows = append(rows, posting.Shelf{Org: org, Key: investorKey(id, d.Joined), Value: binary.AppendUvarint(nil, uint64(h.Number))})
+		rows = append(rows, posting.KV{Org: org, Key: investorKey(id, d.Joined), Value: binary.AppendUvarint(nil, uint64(h.Number))})
 	}
 	return rows
 }
@@ -97,7 +97,7 @@ func Holders(view *posting.View, org, id ledger.ID, from int64, fn func(contract
 // numbered calls fn with rows, which have to be numbered without gaps.
 func numbered(view *posting.View, org, id ledger.ID, row RegisterRow, from int64, fn func(number int64, row []byte) (more bool, err error)) error {
 	next := from
-	return view.ShelfAscending(org, registerKey(id, row), numberedKey(id, row, from), func(key, value []byte) (bool, error) {
+	return view.KVsAscending(org, registerKey(id, row), numberedKey(id, row, from), func(key, value []byte) (bool, error) {
 		if !bytes.Equal(key, numberedKey(id, row, next)) {
 			return false, damagedRow(id, row, next)
 		}
@@ -112,7 +112,7 @@ func damagedRow(id ledger.ID, row RegisterRow, number int64) error {
 
 // Position is an investor's position in a contract; false: the investor holds nothing.
 func Position(view *posting.View, org, id, who ledger.ID) (contract.Holder, bool, error) {
-	row, found, err := view.ShelfRow(org, investorKey(id, who))
+	row, found, err := view.KV(org, investorKey(id, who))
 	if err != nil || !found {
 		return contract.Holder{}, false, err
 	}
@@ -120,7 +120,7 @@ func Position(view *posting.View, org, id, who ledger.ID) (contract.Holder, bool
 	if !ok {
 		return contract.Holder{}, false, damagedRow(id, InvestorRow, 0)
 	}
-	row, found, err = view.ShelfRow(org, numberedKey(id, HolderRow, number))
+	row, found, err = view.KV(org, numberedKey(id, HolderRow, number))
 	if err != nil {
 		return contract.Holder{}, false, err
 	}

@@ -8,7 +8,7 @@ import (
 	"mizan/posting"
 )
 
-// RowKind is what a row of the shelf is for: its key's first byte.
+// RowKind is the purpose of a KV, the first byte of its key.
 type RowKind byte
 
 // The kinds of rows, for who reads all of them.

@@ -118,7 +118,7 @@ func (d *destination) look() {
 	d.looked = true
 	view := d.service.rt.Journal.View()
 	defer view.Close()
-	err := view.ShelfKeys(d.key.org, keyWaiting(rowRetries, d.key), nil, func([]byte) ([]byte, bool, error) {
+	err := view.KVKeys(d.key.org, keyWaiting(rowRetries, d.key), nil, func([]byte) ([]byte, bool, error) {
 		d.fails, d.slow = true, true
 		return nil, false, nil
 	})
@@ -240,7 +240,7 @@ func (d *destination) pull(c *actors.Context) {
 	defer view.Close()
 	now, found := ledger.MicrosOf(c.Now()), 0
 	d.more = false
-	err := view.ShelfKeys(d.key.org, keyWaiting(rowRetries, d.key), d.passed, func(row []byte) ([]byte, bool, error) {
+	err := view.KVKeys(d.key.org, keyWaiting(rowRetries, d.key), d.passed, func(row []byte) ([]byte, bool, error) {
 		_, next, id, ok := parseRetry(d.key.org, row)
 		switch {
 		case !ok:
@@ -277,7 +277,7 @@ func (d *destination) pull(c *actors.Context) {
 
 // waits is the delivery that a row says waits for an instant; nil: there is none such.
 func waits(view *posting.View, k key, next ledger.Micros, id ID) (*Delivery, error) {
-	value, found, err := view.ShelfRow(k.org, keyKept(id))
+	value, found, err := view.KV(k.org, keyKept(id))
 	if err != nil || !found {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testi
 	const n = 3_000
 	ids := h.many(h.at(r), n)
 	waitFor(t, "one under way, the rest in the store", func() bool {
-		return r.count() == 1 && len(h.shelf(here, rowRetries)) >= n-maxUntried-1
+		return r.count() == 1 && len(h.rows(here, rowRetries)) >= n-maxUntried-1
 	})
 	const room = maxUntried + 3 // one under way, and two of the store
 	if got := h.waiting.Load(); got > room+maxWritten {
@@ -40,7 +40,7 @@ func TestWhatAReceiverThatBlocksHasNoRoomForWaitsInTheStoreAndComesBack(t *testi
 	for _, id := range []ID{ids[0], ids[n/2], ids[n-1]} {
 		h.wants(id, Delivered, 1)
 	}
-	if got := h.shelf(here, rowRetries); len(got) != 0 {
+	if got := h.rows(here, rowRetries); len(got) != 0 {
 		t.Errorf("%d deliveries still wait", len(got))
 	}
 }
@@ -65,7 +65,7 @@ func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
 	const n = 2_000
 	ids := h.many(to, n)
 	waitFor(t, "in memory", func() bool { return h.waiting.Load() == n })
-	if got := h.shelf(here, rowRetries); len(got) != 0 {
+	if got := h.rows(here, rowRetries); len(got) != 0 {
 		t.Errorf("%d wait in the store while there is room in memory", len(got))
 	}
 	g.open()
@@ -77,7 +77,7 @@ func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
 	if got := h.waiting.Load(); got != 0 {
 		t.Errorf("%d notices wait in memory when each had its attempt", got)
 	}
-	if got := len(h.shelf(here, rowRetries)); got != n {
+	if got := len(h.rows(here, rowRetries)); got != n {
 		t.Errorf("%d wait in the store, want %d", got, n)
 	}
 	failing.Delete("now")
@@ -87,7 +87,7 @@ func TestADestinationThatStopsAnsweringLeavesTheMemoryToOthers(t *testing.T) {
 			t.Errorf("event %s came %d times", event, times)
 		}
 	}
-	if got := h.shelf(here, rowRetries); len(got) != 0 {
+	if got := h.rows(here, rowRetries); len(got) != 0 {
 		t.Errorf("%d deliveries still wait", len(got))
 	}
 }

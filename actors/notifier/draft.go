@@ -35,8 +35,8 @@ type markRow struct {
 	row   []byte
 }
 
-func (d *draft) shelve(org ledger.ID, key, value []byte) {
-	d.change.Shelf = append(d.change.Shelf, posting.Shelf{Org: org, Key: key, Value: value})
+func (d *draft) put(org ledger.ID, key, value []byte) {
+	d.change.KVs = append(d.change.KVs, posting.KV{Org: org, Key: key, Value: value})
 	d.bytes += len(key) + len(value)
 }
 

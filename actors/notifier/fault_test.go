@@ -103,7 +103,7 @@ func TestAnOfficeThatFailsLosesNothing(t *testing.T) {
 	if got := h.waiting.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
-	if got := len(h.shelf(here, rowRetries)); got != 0 {
+	if got := len(h.rows(here, rowRetries)); got != 0 {
 		t.Errorf("%d wait in the store", got)
 	}
 }
@@ -131,7 +131,7 @@ func TestADeliveryOfTheStoreIsNotForgottenWhenItsOfficeFails(t *testing.T) {
 		failed <- h.ask(here, func(o *office, d *draft, _ ledger.Micros) error {
 			close(busy)
 			<-release
-			d.shelve(here, []byte("z"), []byte{1})
+			d.put(here, []byte("z"), []byte{1})
 			return nil
 		})
 	}()

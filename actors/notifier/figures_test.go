@@ -281,8 +281,8 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waits, due, others in
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.Shelf = append(c.Shelf, posting.Shelf{Org: org, Key: keyKept(d.ID), Value: row},
-				posting.Shelf{Org: org, Key: keyRetry(d.key(org), d.Next, d.ID), Value: []byte{}})
+			c.KVs = append(c.KVs, posting.KV{Org: org, Key: keyKept(d.ID), Value: row},
+				posting.KV{Org: org, Key: keyRetry(d.key(org), d.Next, d.ID), Value: []byte{}})
 		}
 		written.Add(1)
 		j.Submit(c, func(r posting.Receipt) {

@@ -256,12 +256,12 @@ func (h *house) wants(id ID, state State, attempts int) *Delivery {
 	return d
 }
 
-// shelf are the rows of an organization's shelf with a first byte.
-func (h *house) shelf(org ledger.ID, kind byte) (keys [][]byte) {
+// rows are the keys of an organization.s KVs with a first byte.
+func (h *house) rows(org ledger.ID, kind byte) (keys [][]byte) {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()
-	err := v.ShelfKeys(org, []byte{kind}, nil, func(key []byte) ([]byte, bool, error) {
+	err := v.KVKeys(org, []byte{kind}, nil, func(key []byte) ([]byte, bool, error) {
 		keys = append(keys, slices.Clone(key))
 		return nil, true, nil
 	})
@@ -271,11 +271,11 @@ func (h *house) shelf(org ledger.ID, kind byte) (keys [][]byte) {
 	return keys
 }
 
-// wantShelf checks how many rows of each kind there are, as "e1 r1".
-func (h *house) wantShelf(want map[byte]int) {
+// wantRows checks how many rows of each kind there are, as "e1 r1".
+func (h *house) wantRows(want map[byte]int) {
 	h.t.Helper()
 	for _, kind := range []byte{rowMarks, rowKept, rowRetries, rowParked, rowPosted, rowNotices} {
-		if got := len(h.shelf(here, kind)); got != want[kind] {
+		if got := len(h.rows(here, kind)); got != want[kind] {
 			h.t.Errorf("%d rows of kind %c, want %d", got, kind, want[kind])
 		}
 	}
@@ -328,10 +328,10 @@ func (h *house) crowd(g *gate, run func(func()) error, jobs int) {
 	h.t.Cleanup(g.open) // before the house is stopped
 }
 
-// plant writes a row of the shelf.
+// plant writes a KV.
 func (h *house) plant(org ledger.ID, row, value []byte) {
 	h.t.Helper()
-	h.submit(&posting.Change{Outcome: true, Shelf: []posting.Shelf{{Org: org, Key: row, Value: value}}})
+	h.submit(&posting.Change{Outcome: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
 }
 
 // removedBefore has the store say up to when deliveries were removed.

@@ -261,7 +261,7 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 // on, the newest first; not whole: there are more.
 func (l *listing) kept(first ID) (kept []*Delivery, whole bool, err error) {
 	whole = true
-	err = l.view.ShelfDescending(l.org, []byte{rowKept}, keyKept(l.below), func(row, value []byte) (bool, error) {
+	err = l.view.KVsDescending(l.org, []byte{rowKept}, keyKept(l.below), func(row, value []byte) (bool, error) {
 		id, ok := idAfter(row, 1)
 		switch {
 		case !ok:
@@ -327,7 +327,7 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
 	}
 	rows, whole := 0, true
 	for _, prefix := range prefixes {
-		err := l.view.ShelfKeys(l.org, prefix, nil, func(row []byte) ([]byte, bool, error) {
+		err := l.view.KVKeys(l.org, prefix, nil, func(row []byte) ([]byte, bool, error) {
 			if rows++; rows > l.limits.indexed {
 				whole = false
 				return nil, false, nil

@@ -161,8 +161,8 @@ func (h *house) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 			if err != nil {
 				h.t.Fatal(err)
 			}
-			c.Shelf = append(c.Shelf, posting.Shelf{Org: here, Key: keyKept(d.ID), Value: row},
-				posting.Shelf{Org: here, Key: keyParked(d.key(here), d.ID), Value: []byte{}})
+			c.KVs = append(c.KVs, posting.KV{Org: here, Key: keyKept(d.ID), Value: row},
+				posting.KV{Org: here, Key: keyParked(d.key(here), d.ID), Value: []byte{}})
 		}
 		h.submit(c)
 	}

@@ -126,7 +126,7 @@ func (o *office) write(c *actors.Context) {
 		d := newDraft()
 		o.under = d // before it is complete: a fault releases what it has come to
 		o.fill(d)
-		if len(d.change.Shelf) == 0 && len(d.change.Steps) == 0 {
+		if len(d.change.KVs) == 0 && len(d.change.Steps) == 0 {
 			o.durable(nil, ledger.MicrosOf(c.Now()))
 			continue
 		}
@@ -167,7 +167,7 @@ func (o *office) fill(d *draft) {
 		}
 	}
 	for page, m := range d.marks {
-		d.shelve(o.org, m.first.append(keyMarks(page)), m.row)
+		d.put(o.org, m.first.append(keyMarks(page)), m.row)
 	}
 	maps.Copy(o.newest, d.kept)
 }
@@ -300,23 +300,23 @@ func (o *office) put(d *draft, next, before *Delivery) {
 		switch before.State {
 		case Pending:
 			if next.State != Pending || next.Next != before.Next {
-				d.shelve(o.org, keyRetry(k, before.Next, before.ID), nil)
+				d.put(o.org, keyRetry(k, before.Next, before.ID), nil)
 			}
 		case Parked:
-			d.shelve(o.org, keyParked(k, before.ID), nil)
+			d.put(o.org, keyParked(k, before.ID), nil)
 		}
 	}
 	switch next.State {
 	case Pending:
-		d.shelve(o.org, keyRetry(k, next.Next, next.ID), []byte{})
+		d.put(o.org, keyRetry(k, next.Next, next.ID), []byte{})
 	case Parked:
-		d.shelve(o.org, keyParked(k, next.ID), []byte{})
+		d.put(o.org, keyParked(k, next.ID), []byte{})
 	}
 	row, err := encodeKept(next)
 	if err != nil {
 		panic(err)
 	}
-	d.shelve(o.org, keyKept(next.ID), row)
+	d.put(o.org, keyKept(next.ID), row)
 	d.kept[next.ID] = next
 }
 

@@ -28,7 +28,7 @@ func (s *Service) Replay(org ledger.ID, id ID, kept Keep[*Delivery]) (*Delivery,
 	done := make(chan *Delivery, 1)
 	err := s.askAlone(org, func(o *office, d *draft, now ledger.Micros) error {
 		next, err := o.replay(d, id, now)
-		if err == nil && kept != nil && len(d.change.Shelf) > 0 {
+		if err == nil && kept != nil && len(d.change.KVs) > 0 {
 			err = kept(&d.change, next)
 		}
 		done <- next
@@ -140,7 +140,7 @@ func (o *office) replayParked(d *draft, to ledger.ID, from, until ledger.Micros,
 		if class == at.class {
 			start = at.row
 		}
-		err = view.ShelfKeys(o.org, keyWaiting(rowParked, k), start, func(row []byte) ([]byte, bool, error) {
+		err = view.KVKeys(o.org, keyWaiting(rowParked, k), start, func(row []byte) ([]byte, bool, error) {
 			id, ok := idAfter(row, waitingHead)
 			switch {
 			case !ok:
@@ -174,7 +174,7 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 		}
 		view := s.rt.Journal.View()
 		defer view.Close()
-		_, there, err := view.ShelfRow(org, row)
+		_, there, err := view.KV(org, row)
 		if err != nil {
 			panic(err)
 		}
@@ -189,7 +189,7 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 		}
 		id := ID{o.last, posting.Bulletin}
 		o.put(d, &Delivery{ID: id, To: to, State: Pending, Next: now, body: body}, nil)
-		d.shelve(org, row, id.append(nil))
+		d.put(org, row, id.append(nil))
 		return nil
 	})
 }

@@ -53,7 +53,7 @@ func TestADeliveryThatWaitsIsTriedAtOnceWhenAskedFor(t *testing.T) {
 	if want := ledger.MicrosOf(h.clock.Now().Add(30 * time.Second)); d.Next != want {
 		t.Errorf("the next attempt is at %d, want %d: it was the first since then", d.Next, want)
 	}
-	if got := len(h.shelf(here, rowRetries)); got != 1 {
+	if got := len(h.rows(here, rowRetries)); got != 1 {
 		t.Errorf("it waits %d times", got)
 	}
 }
@@ -112,7 +112,7 @@ func TestAllParkedDeliveriesOfATerminalAreTriedAgain(t *testing.T) {
 	h.pass(time.Second)
 	late := h.many(to, 7)
 	h.pass(24 * time.Hour)
-	if got := len(h.shelf(here, rowParked)); got != len(early)+len(ids)+len(foreign)+len(late) {
+	if got := len(h.rows(here, rowParked)); got != len(early)+len(ids)+len(foreign)+len(late) {
 		t.Fatalf("%d are parked", got)
 	}
 	before := dead.count()
@@ -199,8 +199,8 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
-	h.wantShelf(map[byte]int{rowKept: 2, rowPosted: 2})
-	for _, key := range h.shelf(here, rowKept) {
+	h.wantRows(map[byte]int{rowKept: 2, rowPosted: 2})
+	for _, key := range h.rows(here, rowKept) {
 		d := h.wants(readID(key[1:]), Delivered, 1)
 		if d.Channel != posting.Bulletin || d.To != to {
 			t.Errorf("%+v", d)
@@ -266,7 +266,7 @@ func TestATestDeliveryIsSignedAndNotStored(t *testing.T) {
 	if len(all) != 1 || all[0].EventID != event.String() || all[0].Type != TestType || all[0].header.Get("x-webhook-signature") != signature("s", all[0]) {
 		t.Errorf("%d requests", len(all))
 	}
-	h.wantShelf(nil)
+	h.wantRows(nil)
 	if _, _, set = h.Test(here, uuid.New()); set {
 		t.Error("a terminal without an address was tried")
 	}
@@ -336,7 +336,7 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows = append(rows, keyParked(k, d.ID))
-		c.Shelf = append(c.Shelf, posting.Shelf{Org: here, Key: rows[i], Value: []byte{}}, posting.Shelf{Org: here, Key: keyKept(d.ID), Value: row})
+		c.KVs = append(c.KVs, posting.KV{Org: here, Key: rows[i], Value: []byte{}}, posting.KV{Org: here, Key: keyKept(d.ID), Value: row})
 	}
 	h.submit(c)
 	type step struct {
@@ -347,8 +347,8 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 		t.Helper()
 		err := h.askAlone(here, func(o *office, d *draft, now ledger.Micros) (err error) {
 			made.replayed, made.next, err = o.replayParked(d, to, 0, 1<<62, at, now)
-			d.change.Shelf, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been asked for
-			d.shelve(here, []byte("z"), []byte{1})
+			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been asked for
+			d.put(here, []byte("z"), []byte{1})
 			return err
 		})
 		if err != nil {
@@ -368,8 +368,8 @@ func TestAllThatAreParkedAreAskedForInChangesOfABoundedSize(t *testing.T) {
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	got, err := h.ReplayParked(here, to, 0, ledger.MicrosOf(h.clock.Now())+2, func(c *posting.Change, all int) error {
 		calls++
-		if c.Claims = append(c.Claims, claim); len(c.Shelf) != 3 || all != 3 {
-			t.Errorf("%d rows in the last Change of %d", len(c.Shelf), all)
+		if c.Claims = append(c.Claims, claim); len(c.KVs) != 3 || all != 3 {
+			t.Errorf("%d rows in the last Change of %d", len(c.KVs), all)
 		}
 		return nil
 	})
@@ -394,7 +394,7 @@ func TestAnOfficeForgetsTheKeysOfBulletinsThatAreDurable(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if got := len(h.shelf(here, rowPosted)); got != 3 {
+	if got := len(h.rows(here, rowPosted)); got != 3 {
 		t.Errorf("%d keys are in the store, want 3", got)
 	}
 }
@@ -411,7 +411,7 @@ func TestABulletinIsPostedOnceByManyAtATime(t *testing.T) {
 		})
 	}
 	soon(t, "posted", posters.Wait)
-	if got := len(h.shelf(here, rowKept)); got != 1 {
+	if got := len(h.rows(here, rowKept)); got != 1 {
 		t.Errorf("%d bulletins", got)
 	}
 }

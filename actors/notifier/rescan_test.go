@@ -119,7 +119,7 @@ func TestAFaultRestsLongerEachTimeAndIsForgotten(t *testing.T) {
 	}
 }
 
-// A destination whose shelf cannot be read for a while is looked at again without the
+// A destination whose rows cannot be read for a while is looked at again without the
 // clock being moved.
 func TestADestinationThatFailsLooksAgainIntoTheStore(t *testing.T) {
 	h := newHouse(t)
@@ -187,7 +187,7 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	claims := func(_ *office, d *draft, _ ledger.Micros) error {
 		d.change.Claims = append(d.change.Claims, claim)
-		d.shelve(here, []byte("z"), []byte{1})
+		d.put(here, []byte("z"), []byte{1})
 		return nil
 	}
 	if err := h.askAlone(here, claims); err != nil {
@@ -197,7 +197,7 @@ func TestWhatAnOfficeCouldNotWriteIsTriedAgain(t *testing.T) {
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
 	log.nth.Store(log.groups.Load() + 1)
 	before := &errand{done: make(chan error, 1), decide: func(_ *office, d *draft, _ ledger.Micros) error {
-		d.shelve(here, []byte("z"), []byte{2})
+		d.put(here, []byte("z"), []byte{2})
 		return nil
 	}}
 	h.offices.Tell(here, before)
@@ -340,7 +340,7 @@ func TestBeyondTheBoundOfMemoryEverythingWaitsInTheStore(t *testing.T) {
 		ids = append(ids, h.many(h.at(r), each)...)
 	}
 	waitFor(t, "the rest is in the store", func() bool {
-		return len(h.shelf(here, rowRetries)) >= destinations*each-bound && h.waiting.Load() <= bound+3*destinations && r.count() == destinations
+		return len(h.rows(here, rowRetries)) >= destinations*each-bound && h.waiting.Load() <= bound+3*destinations && r.count() == destinations
 	})
 	g.open()
 	h.rest()

@@ -18,13 +18,13 @@ import (
 	"mizan/posting/store"
 )
 
-// allRows are what is on the shelf, which a restart must not change.
+// allRows are the KVs, which a restart must not change.
 func (h *house) allRows() map[string]string {
 	h.t.Helper()
 	v := h.journal.View()
 	defer v.Close()
 	rows := make(map[string]string)
-	err := v.ShelfAscending(here, nil, nil, func(key, value []byte) (bool, error) {
+	err := v.KVsAscending(here, nil, nil, func(key, value []byte) (bool, error) {
 		rows[string(key)] = string(value)
 		return true, nil
 	})

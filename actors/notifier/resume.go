@@ -26,7 +26,7 @@ type resumption struct {
 func (s *Service) remember() error {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	return view.SectionOrganizations(posting.Shelves, func(org ledger.ID) (bool, error) {
+	return view.SectionOrganizations(posting.KVs, func(org ledger.ID) (bool, error) {
 		if err := s.rememberRetries(view, org, s.timers.set); err != nil {
 			return false, err
 		}
@@ -44,7 +44,7 @@ func (s *Service) remember() error {
 
 // rememberRetries sets the timers of an organization's destinations.
 func (s *Service) rememberRetries(view *posting.View, org ledger.ID, set func(key, ledger.Micros)) error {
-	return view.ShelfKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
+	return view.KVKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
 		k, next, _, ok := parseRetry(org, row)
 		if !ok {
 			s.wrongRow(org, row)
@@ -86,7 +86,7 @@ func readCursor(view *posting.View, org ledger.ID) (ledger.Micros, error) {
 }
 
 func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, error) {
-	value, found, err := view.ShelfRow(org, []byte{row})
+	value, found, err := view.KV(org, []byte{row})
 	if err != nil || !found {
 		return 0, err
 	}
@@ -169,14 +169,14 @@ func (o *office) passCursor(d *draft, to ledger.Micros) error {
 		return err
 	}
 	d.cursor = to
-	d.shelve(o.org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(to)))
+	d.put(o.org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(to)))
 	return nil
 }
 
 // readMarks are the marks of a page.
 func readMarks(view *posting.View, org ledger.ID, page ledger.Micros) (map[ID]mark, error) {
 	marked := make(map[ID]mark)
-	err := view.ShelfAscending(org, keyMarks(page), nil, func(_, row []byte) (bool, error) {
+	err := view.KVsAscending(org, keyMarks(page), nil, func(_, row []byte) (bool, error) {
 		err := eachMark(page, row, func(m mark) { marked[m.ID] = m })
 		return err == nil, err
 	})
@@ -184,13 +184,13 @@ func readMarks(view *posting.View, org ledger.ID, page ledger.Micros) (map[ID]ma
 }
 
 func isKept(view *posting.View, org ledger.ID, id ID) (bool, error) {
-	_, found, err := view.ShelfRow(org, keyKept(id))
+	_, found, err := view.KV(org, keyKept(id))
 	return found, err
 }
 
 // findKept is a delivery that has a row of its own; nil: it has none.
 func findKept(view *posting.View, org ledger.ID, id ID) (*Delivery, error) {
-	value, found, err := view.ShelfRow(org, keyKept(id))
+	value, found, err := view.KV(org, keyKept(id))
 	if err != nil || !found {
 		return nil, err
 	}

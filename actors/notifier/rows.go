@@ -12,7 +12,7 @@ import (
 	"mizan/posting"
 )
 
-// What the rows of the shelf are for, by their keys' first byte. They are stored:
+// The purposes of KVs, by the first byte of the key. They are stored:
 // none ever changes its meaning.
 const (
 	rowMarks   = 'd' // d<page><id of the first>: first attempts that were acknowledged

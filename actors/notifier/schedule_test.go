@@ -29,7 +29,7 @@ func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 	if a := d.Attempts[0]; a.At != ledger.MicrosOf(began) || a.Status != 200 || a.Failure != "" {
 		t.Errorf("attempt %+v", a)
 	}
-	h.wantShelf(map[byte]int{rowMarks: 1, rowNotices: 1})
+	h.wantRows(map[byte]int{rowMarks: 1, rowNotices: 1})
 }
 
 // The clock stands before each instant and then reaches it: the attempt is made
@@ -53,7 +53,7 @@ func TestARetryIsMadeAtItsInstantToTheMicrosecond(t *testing.T) {
 		}
 	}
 	h.wants(id, Parked, MaxAttempts)
-	h.wantShelf(map[byte]int{rowKept: 1, rowParked: 1, rowNotices: 1})
+	h.wantRows(map[byte]int{rowKept: 1, rowParked: 1, rowNotices: 1})
 	h.pass(24 * time.Hour)
 	if got := r.count(); got != 6 {
 		t.Errorf("%d requests in all, want 6", got)
@@ -92,7 +92,7 @@ func TestTheAttemptThatIsAcknowledgedIsTheLast(t *testing.T) {
 		if got := r.count(); got != nth {
 			t.Errorf("%d requests, want %d", got, nth)
 		}
-		h.wantShelf(map[byte]int{rowKept: 1, rowNotices: 1})
+		h.wantRows(map[byte]int{rowKept: 1, rowNotices: 1})
 	}
 }
 

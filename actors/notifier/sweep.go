@@ -28,7 +28,7 @@ func (s *Service) sweep(now time.Time) error {
 	before := ledger.MicrosOf(now) - s.retention
 	view := s.rt.Journal.View()
 	var orgs []ledger.ID
-	err := view.SectionOrganizations(posting.Shelves, func(org ledger.ID) (bool, error) {
+	err := view.SectionOrganizations(posting.KVs, func(org ledger.ID) (bool, error) {
 		orgs = append(orgs, org)
 		return true, nil
 	})
@@ -100,7 +100,7 @@ func (r *removal) stops(at *part, row []byte) bool {
 }
 
 func (r *removal) remove(row []byte) {
-	r.draft.shelve(r.office.org, row, nil)
+	r.draft.put(r.office.org, row, nil)
 	r.rows++
 }
 
@@ -140,7 +140,7 @@ func (o *office) removeOld(d *draft, before ledger.Micros, at swept) (*swept, er
 func (r *removal) pages(at *part, before ledger.Micros) (stays ledger.Micros, err error) {
 	var last []byte
 	at.over = true
-	err = r.view.ShelfKeys(r.office.org, []byte{rowNotices}, at.from, func(row []byte) ([]byte, bool, error) {
+	err = r.view.KVKeys(r.office.org, []byte{rowNotices}, at.from, func(row []byte) ([]byte, bool, error) {
 		page := ledger.Micros(binary.BigEndian.Uint64(row[1:]))
 		if page >= before {
 			return nil, false, nil
@@ -162,7 +162,7 @@ func (r *removal) pages(at *part, before ledger.Micros) (stays ledger.Micros, er
 // marks removes the marks of earlier pages.
 func (r *removal) marks(at *part, stays ledger.Micros) error {
 	at.over = true
-	return r.view.ShelfKeys(r.office.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
+	return r.view.KVKeys(r.office.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
 		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= stays {
 			return nil, false, nil
 		}
@@ -180,7 +180,7 @@ func (r *removal) marks(at *part, stays ledger.Micros) error {
 func (r *removal) kept(at *part, cursor ledger.Micros) error {
 	o := r.office
 	at.over = true
-	return r.view.ShelfAscending(o.org, []byte{rowKept}, at.from, func(row, value []byte) (bool, error) {
+	return r.view.KVsAscending(o.org, []byte{rowKept}, at.from, func(row, value []byte) (bool, error) {
 		id, ok := idAfter(row, 1)
 		if ok && id.Booked >= r.before {
 			return false, nil
@@ -198,7 +198,7 @@ func (r *removal) kept(at *part, cursor ledger.Micros) error {
 			return true, nil // also what is wrong, of which the checker says more
 		}
 		if known.State == Parked {
-			r.draft.shelve(o.org, keyParked(known.key(o.org), id), nil)
+			r.draft.put(o.org, keyParked(known.key(o.org), id), nil)
 		}
 		r.remove(keyKept(id))
 		return true, nil
@@ -208,7 +208,7 @@ func (r *removal) kept(at *part, cursor ledger.Micros) error {
 // posted removes the keys of bulletins.
 func (r *removal) posted(at *part) error {
 	at.over = true
-	return r.view.ShelfAscending(r.office.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {
+	return r.view.KVsAscending(r.office.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {
 		if r.stops(at, row) {
 			at.over = false
 			return false, nil

@@ -37,7 +37,7 @@ func TestWhatIsOverIsRemovedAfterTheRetention(t *testing.T) {
 			t.Errorf("%v is %v", id, d.State)
 		}
 	}
-	if got := len(h.shelf(here, rowKept)); got != 3+3+1+1 {
+	if got := len(h.rows(here, rowKept)); got != 3+3+1+1 {
 		t.Errorf("%d have rows of their own", got)
 	}
 	h.pass(2 * 24 * time.Hour)
@@ -46,7 +46,7 @@ func TestWhatIsOverIsRemovedAfterTheRetention(t *testing.T) {
 		wantCode(t, err, ledger.NotFound)
 	}
 	h.wants(fresh, Delivered, 2)
-	h.wantShelf(map[byte]int{rowNotices: 2, rowKept: 1}) // the last page of before may hold what is not old
+	h.wantRows(map[byte]int{rowNotices: 2, rowKept: 1}) // the last page of before may hold what is not old
 	before := good.count() + later.count() + dead.count()
 	h.restart()
 	h.pass(month)
@@ -90,7 +90,7 @@ func TestWhatIsPendingStaysHoweverOldItIs(t *testing.T) {
 	h.pass(48 * time.Hour)
 	_, err := h.Read(here, id)
 	wantCode(t, err, ledger.NotFound)
-	if got := len(h.shelf(here, rowRetries)); got != 0 {
+	if got := len(h.rows(here, rowRetries)); got != 0 {
 		t.Errorf("%d deliveries wait", got)
 	}
 }
@@ -105,14 +105,14 @@ func TestASweepRemovesMoreThanOneChangeHolds(t *testing.T) {
 		h.one(to) // a page each
 	}
 	h.pass(2 * 24 * time.Hour)
-	if n := len(h.shelf(here, rowParked)); n != 2*maxSwept+10 {
+	if n := len(h.rows(here, rowParked)); n != 2*maxSwept+10 {
 		t.Fatalf("%d are parked", n)
 	}
 	h.pass(month)
 	last := h.one(to)
 	h.pass(2 * 24 * time.Hour)
 	h.wants(last, Delivered, 1)
-	h.wantShelf(map[byte]int{rowNotices: 2, rowMarks: 2}) // the last one of before, of which a part may not be old
+	h.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the last one of before, of which a part may not be old
 }
 
 // An organization that nothing is told of for long is none the less swept, and one
@@ -136,12 +136,12 @@ func TestAKeyIsKeptAsLongAsItsBulletin(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.rest()
-		if n := len(h.shelf(here, rowKept)); n != 1 {
+		if n := len(h.rows(here, rowKept)); n != 1 {
 			t.Fatalf("day %d: %d bulletins", day, n)
 		}
 		h.pass(24 * time.Hour)
 	}
-	if first := readID(h.shelf(here, rowKept)[0][1:]).Booked; first <= ledger.MicrosOf(began) {
+	if first := readID(h.rows(here, rowKept)[0][1:]).Booked; first <= ledger.MicrosOf(began) {
 		t.Error("the first one is still there")
 	}
 }
@@ -164,12 +164,12 @@ func TestAnOrganizationThatCannotBeSweptKeepsNothingOfOthers(t *testing.T) {
 	h.pass(2 * 24 * time.Hour)
 	tells()
 	h.pass(24 * time.Hour)
-	if here, there := len(h.shelf(here, rowNotices)), len(h.shelf(there, rowNotices)); here != 4 || there != 2 && there != 1 {
+	if here, there := len(h.rows(here, rowNotices)), len(h.rows(there, rowNotices)); here != 4 || there != 2 && there != 1 {
 		t.Errorf("%d pages of the one and %d of the other are left", here, there)
 	}
 	h.plant(here, []byte{rowCursor}, nil)
 	h.pass(sweepAgain)
-	if here, there := len(h.shelf(here, rowNotices)), len(h.shelf(there, rowNotices)); here != there {
+	if here, there := len(h.rows(here, rowNotices)), len(h.rows(there, rowNotices)); here != there {
 		t.Errorf("%d pages of the one and %d of the other are left", here, there)
 	}
 }
@@ -229,7 +229,7 @@ func TestASweepPassesManyThatStayInStepsAndOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Shelf = append(c.Shelf, posting.Shelf{Org: here, Key: keyKept(d.ID), Value: row}); len(c.Shelf) == 1_000 || i == stay-1 {
+		if c.KVs = append(c.KVs, posting.KV{Org: here, Key: keyKept(d.ID), Value: row}); len(c.KVs) == 1_000 || i == stay-1 {
 			h.submit(c)
 			c = &posting.Change{Outcome: true}
 		}

@@ -10,11 +10,11 @@ import (
 	"mizan/ledger"
 )
 
-// Checkpoints lie on the shelf: a head each, by the time up to which they go, and
+// Checkpoints are KVs: a head each, by the time up to which they go, and
 // parts, by seq and place. The heads come first, so that they are read together.
 const (
-	shelfHeads = "th"
-	shelfParts = "tp"
+	kvCheckpointHeads = "th"
+	kvCheckpointParts = "tp"
 )
 
 // maxCheckpointPart bounds a part's row in bytes, but for its last account.
@@ -37,28 +37,28 @@ type CheckpointPart struct {
 	Sum   [32]byte
 }
 
-// IsCheckpoint tells whether a key of the shelf is of a checkpoint's row.
-func IsCheckpoint(key []byte) bool { return len(key) > 0 && key[0] == shelfHeads[0] }
+// IsCheckpoint tells whether a KV is of a checkpoint's row.
+func IsCheckpoint(key []byte) bool { return len(key) > 0 && key[0] == kvCheckpointHeads[0] }
 
-// CheckpointHeads is what the keys of all heads begin with, on the shelf.
-func CheckpointHeads() []byte { return []byte(shelfHeads) }
+// CheckpointHeads is what the keys of all heads begin with.
+func CheckpointHeads() []byte { return []byte(kvCheckpointHeads) }
 
-// CheckpointParts is what the keys of all parts begin with, on the shelf.
-func CheckpointParts() []byte { return []byte(shelfParts) }
+// CheckpointParts is what the keys of all parts begin with.
+func CheckpointParts() []byte { return []byte(kvCheckpointParts) }
 
-// KeyCheckpointHead is th<booked time of the event>, on the shelf.
+// KeyCheckpointHead is th<booked time of the event>, the key of a KV.
 func KeyCheckpointHead(booked ledger.Micros) []byte {
-	return binary.BigEndian.AppendUint64([]byte(shelfHeads), uint64(booked))
+	return binary.BigEndian.AppendUint64([]byte(kvCheckpointHeads), uint64(booked))
 }
 
-// KeyCheckpointPart is tp<seq of the event><place, from 0>, on the shelf.
+// KeyCheckpointPart is tp<seq of the event><place, from 0>, the key of a KV.
 func KeyCheckpointPart(seq uint64, place int) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte(shelfParts), seq), uint32(place))
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64([]byte(kvCheckpointParts), seq), uint32(place))
 }
 
-// ParseCheckpointPart takes a part's key on the shelf apart.
+// ParseCheckpointPart takes the key of a part.
 func ParseCheckpointPart(key []byte) (seq uint64, place int, ok bool) {
-	if len(key) != len(shelfParts)+8+4 || !bytes.HasPrefix(key, []byte(shelfParts)) {
+	if len(key) != len(kvCheckpointParts)+8+4 || !bytes.HasPrefix(key, []byte(kvCheckpointParts)) {
 		return 0, 0, false
 	}
 	return binary.BigEndian.Uint64(key[2:]), int(binary.BigEndian.Uint32(key[10:])), true
@@ -86,14 +86,14 @@ func EncodeCheckpointHead(h *CheckpointHead) []byte {
 	return row
 }
 
-// DecodeCheckpointHead takes a head apart: its key on the shelf and its row, of which
+// DecodeCheckpointHead takes a head apart: its key and its value, of which
 // nothing is kept.
 func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 	r := reader{src: row}
-	if len(key) != len(shelfHeads)+8 || !bytes.HasPrefix(key, []byte(shelfHeads)) || r.byte() != 1 {
+	if len(key) != len(kvCheckpointHeads)+8 || !bytes.HasPrefix(key, []byte(kvCheckpointHeads)) || r.byte() != 1 {
 		return h, fmt.Errorf("checkpoint %x: unknown form", key)
 	}
-	h.Booked = ledger.Micros(binary.BigEndian.Uint64(key[len(shelfHeads):]))
+	h.Booked = ledger.Micros(binary.BigEndian.Uint64(key[len(kvCheckpointHeads):]))
 	h.Seq, h.Previous, h.Accounts = r.uvarint(), r.uvarint(), r.uvarint()
 	for !r.bad && len(r.src) > 0 {
 		p := CheckpointPart{First: bytes.Clone(r.take(int(min(r.uvarint(), MaxKey))))}
@@ -116,10 +116,10 @@ type CheckpointWriter struct {
 	last  []byte
 }
 
-// Full tells that the head would be longer than a row of the shelf may be: there are
+// Full tells that the head would be longer than a KV may be: there are
 // too many accounts for a checkpoint.
 func (w *CheckpointWriter) Full() bool {
-	return 1+3*binary.MaxVarintLen64+w.named > MaxShelfValue
+	return 1+3*binary.MaxVarintLen64+w.named > MaxKVValue
 }
 
 // Add takes an account. It returns a part's row when that is full; it is the

@@ -106,7 +106,7 @@ func TestWhatIsNoPartIsNotRead(t *testing.T) {
 	}
 }
 
-// A head that is not full fits a row of the shelf, and one is full before it does not.
+// A head that is not full fits into a KV, and one is full before it does not.
 func TestAHeadIsFullBeforeItIsTooLong(t *testing.T) {
 	var w CheckpointWriter
 	last := 0
@@ -120,7 +120,7 @@ func TestAHeadIsFullBeforeItIsTooLong(t *testing.T) {
 	}
 	w.Head.Seq, w.Head.Previous, w.Head.Accounts = ^uint64(0), ^uint64(1), ^uint64(0)
 	w.Head.Parts = w.Head.Parts[:last]
-	if got := len(EncodeCheckpointHead(&w.Head)); got > MaxShelfValue || got < MaxShelfValue*9/10 {
+	if got := len(EncodeCheckpointHead(&w.Head)); got > MaxKVValue || got < MaxKVValue*9/10 {
 		t.Errorf("with %d parts it has %d bytes", last, got)
 	}
 }

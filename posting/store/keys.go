@@ -23,7 +23,7 @@ const (
 	prefixDue     = 'd'
 	prefixList    = 'l'
 	prefixDaybook = 'y'
-	prefixShelf   = 'w'
+	prefixKV      = 'w'
 	prefixMark    = 'm'
 )
 

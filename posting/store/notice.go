@@ -7,16 +7,15 @@ import (
 	"mizan/ledger"
 )
 
-// shelfNotices begins, on the shelf where actors keep rows for themselves, the keys
-// of the notices, which the writer puts there.
-const shelfNotices = 'n'
+// kvNotices begins the keys of the pages of notices. Only the writer sets these KVs.
+const kvNotices = 'n'
 
-// Bounds of the shelf, in bytes.
+// Bounds of KVs and notices, in bytes.
 const (
-	MaxShelfKey   = 256      // of a row's key
-	MaxShelfValue = 96 << 10 // of a row
-	MaxNotice     = 16 << 10 // of a notice's body
-	MaxNotices    = 48 << 10 // of a page of notices, beyond which a new one begins
+	MaxKVKey   = 256      // of a row's key
+	MaxKVValue = 96 << 10 // of a row
+	MaxNotice  = 16 << 10 // of a notice's body
+	MaxNotices = 48 << 10 // of a page of notices, beyond which a new one begins
 )
 
 // Notice is what is stored of a notice.
@@ -28,30 +27,30 @@ type Notice struct {
 	Body    []byte
 }
 
-// KeyShelf is shelf/<org>/<key>.
-func KeyShelf(dst []byte, org ledger.ID, key []byte) []byte {
-	return append(orgKey(dst, prefixShelf, org), key...)
+// KeyKV is kv/<org>/<key>.
+func KeyKV(dst []byte, org ledger.ID, key []byte) []byte {
+	return append(orgKey(dst, prefixKV, org), key...)
 }
 
-// ShelfKey is the key of a row of the shelf without what stands before it.
-func ShelfKey(key []byte) []byte { return key[1+16:] }
+// KVKey is the key of a KV without its prefix.
+func KVKey(key []byte) []byte { return key[1+16:] }
 
-// OnShelf tells whether somebody other than the writer may set the row.
-func OnShelf(key []byte) bool { return key[0] != shelfNotices }
+// IsActorKV tells whether actors may set the KV; others are set by the writer only.
+func IsActorKV(key []byte) bool { return key[0] != kvNotices }
 
-// KeyNotices is shelf/<org>/n: the prefix of an organization's notices.
+// KeyNotices is kv/<org>/n: the prefix of an organization's notices.
 func KeyNotices(dst []byte, org ledger.ID) []byte {
-	return append(orgKey(dst, prefixShelf, org), shelfNotices)
+	return append(orgKey(dst, prefixKV, org), kvNotices)
 }
 
-// KeyNoticePage is shelf/<org>/n<booked time of the page's first notice>.
+// KeyNoticePage is kv/<org>/n<booked time of the page's first notice>.
 func KeyNoticePage(dst []byte, org ledger.ID, first ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(KeyNotices(dst, org), uint64(first))
 }
 
 // ParseNoticePage is the booked time of the first notice of the page with the key.
 func ParseNoticePage(key []byte) (first ledger.Micros, ok bool) {
-	if len(key) != 1+16+1+8 || key[0] != prefixShelf || key[17] != shelfNotices {
+	if len(key) != 1+16+1+8 || key[0] != prefixKV || key[17] != kvNotices {
 		return 0, false
 	}
 	return ledger.Micros(binary.BigEndian.Uint64(key[18:])), true

@@ -165,13 +165,13 @@ func TestOnlyAPagesKeyIsAPages(t *testing.T) {
 	if first, ok := ParseNoticePage(key); !ok || first != 1<<40+5 {
 		t.Errorf("its own key: %d %v", first, ok)
 	}
-	if !bytes.HasPrefix(key, KeyNotices(nil, noticeOrg)) || OnShelf(ShelfKey(key)) {
+	if !bytes.HasPrefix(key, KeyNotices(nil, noticeOrg)) || IsActorKV(KVKey(key)) {
 		t.Error("a page's key is not among the notices")
 	}
 	for name, other := range map[string][]byte{
 		"shorter":      key[:len(key)-1],
 		"longer":       append(slices.Clone(key), 0),
-		"of an actor":  KeyShelf(nil, noticeOrg, []byte("d12345678")),
+		"of an actor":  KeyKV(nil, noticeOrg, []byte("d12345678")),
 		"of a record":  append([]byte{prefixRecord}, key[1:]...),
 		"empty":        nil,
 		"its org only": key[:17],
@@ -180,10 +180,10 @@ func TestOnlyAPagesKeyIsAPages(t *testing.T) {
 			t.Errorf("%s: it is taken for a page's", name)
 		}
 	}
-	if !OnShelf([]byte("d")) || !OnShelf([]byte("m1")) {
-		t.Error("an actor's rows are not on the shelf")
+	if !IsActorKV([]byte("d")) || !IsActorKV([]byte("m1")) {
+		t.Error("an actor's rows are no KVs")
 	}
-	if got := ShelfKey(KeyShelf(nil, noticeOrg, []byte("abc"))); string(got) != "abc" {
+	if got := KVKey(KeyKV(nil, noticeOrg, []byte("abc"))); string(got) != "abc" {
 		t.Errorf("a row's own key comes back as %q", got)
 	}
 }
