@@ -3,6 +3,8 @@ package snapshots_test
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -256,19 +258,29 @@ var noFaults = []parishFault{
 // An insider can't make a notification look older than the retention, to change it or to
 // keep it from being sent: the instant is a record with events.
 func TestNobodyRaisesTheRetention(t *testing.T) {
-	w := settleParish(t)
-	submitTo(t, openJournal(t, &w.town, clock.NewManual(start), nil), removed(w.first.Org, start))
-	wantBroken(t, w.check(t, snapshots.Inputs{}))
-	w.plant(t, w.on(func(p *kvPlanter) {
-		key := store.KeyRecord(nil, w.first.Org, notifier.RetentionSource(w.first.Org))
-		row, _, err := p.snap.Get(key, nil)
-		must(t, err)
-		raised := bytes.Clone(row)
-		copy(raised[len(raised)-8:], binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(start.AddDate(1, 0, 0)))))
-		p.group.Set(key, raised)
-		for _, kind := range []string{"n", "d", "e", "p", "r"} {
-			p.deleteAll(p.key(kind))
-		}
-	}))
-	wantBroken(t, w.check(t, snapshots.Inputs{}), 3)
+	swept := start.Add(12 * time.Hour)
+	for name, raised := range map[string]time.Time{"to a time before the sweep": swept.Add(-time.Hour), "to a time to come": start.AddDate(1, 0, 0)} {
+		t.Run(name, func(t *testing.T) {
+			w := settleParish(t)
+			submitTo(t, openJournal(t, &w.town, clock.NewManual(swept), nil), removed(w.first.Org, start))
+			wantBroken(t, w.check(t, snapshots.Inputs{}))
+			in := openInsider(t, &w.town, swept)
+			row := in.rows["record d"][0]
+			changed := stolen{row.key, bytes.Clone(row.value)}
+			copy(changed.value[len(changed.value)-8:], binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(raised))))
+			rows := []stolen{changed}
+			for _, kind := range []string{"kv n", "kv d", "kv e", "kv p", "kv r"} {
+				for _, gone := range in.rows[kind] {
+					rows = append(rows, stolen{key: gone.key})
+				}
+			}
+			in.set(rows...)
+			report, err := snapshots.Check(t.Context(), in.journal, snapshots.Inputs{Log: quiet})
+			must(t, err)
+			wantBroken(t, report, 3)
+			if details := fmt.Sprint(report.Rules[2].Details); !strings.Contains(details, "is not what was stored with event") {
+				t.Error(details)
+			}
+		})
+	}
 }
