@@ -14,6 +14,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // fair is a town whose first organization has contracts of every product in both
@@ -73,9 +74,9 @@ type stall struct {
 }
 
 // sent are the members of a body.
-func sent(t testing.TB, body string) contract.Input {
+func sent(t testing.TB, body string) schema.Input {
 	t.Helper()
-	given := make(contract.Input)
+	given := make(schema.Input)
 	if body != "" {
 		must(t, json.Unmarshal([]byte(body), &given))
 	}
@@ -127,7 +128,7 @@ func (s *stall) is(name string, want contract.Status, column, value string) {
 }
 
 // columnNamed is a column of a contract's product.
-func columnNamed(r *contract.Record, name string) *contract.Column {
+func columnNamed(r *contract.Record, name string) *schema.Column {
 	for _, c := range r.Product.Columns.Columns {
 		if c.Name == name {
 			return c

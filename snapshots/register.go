@@ -8,6 +8,7 @@ import (
 	acting "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 )
 
 // register is what the events of an issue tell of its holders. The rows of its register
@@ -261,7 +262,7 @@ func (c *checker) checkPaid(r *record, p *contract.Record, known *register) {
 	}
 	each, last := new(big.Int), new(big.Int) // of all distributions, and of the last one
 	distributions := columnNamed(p.Product.Columns, "profit_distributions")
-	rows, _ := distributions.Value(p.Values).([]contract.Row)
+	rows, _ := distributions.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
 		last = plainAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
 		each.Add(each, last)

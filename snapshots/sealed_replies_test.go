@@ -16,6 +16,7 @@ import (
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	"mizan/ledger/schema"
 	"mizan/ledger/subscription"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -82,7 +83,7 @@ func (a *answered) pay() (live.Result, error) {
 }
 
 func (a *answered) sign() (acting.Result, error) {
-	var given contract.Input
+	var given schema.Input
 	must(a.house.t, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &given))
 	return a.contracts.Create(acting.Create{
 		Org: a.first.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given, Key: a.keyOf(actors.KeyOfStaff),
@@ -121,7 +122,7 @@ func promises(t *testing.T) *answered {
 	must(t, err)
 	signed, err := a.sign()
 	must(t, err)
-	_, err = a.contracts.Act(acting.Act{Org: a.first.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: contract.Input{}})
+	_, err = a.contracts.Act(acting.Act{Org: a.first.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
 	must(t, err)
 	subscribed, err := a.subscribe()
 	must(t, err)

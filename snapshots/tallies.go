@@ -8,6 +8,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // tally is what all entries of a contract have put on an account that it shares with
@@ -101,7 +102,7 @@ func (t *tally) sum(p *contract.Record) *big.Int {
 		return large(amount)
 	}
 	of, sum := columnNamed(column.Of, t.of), new(big.Int)
-	rows, _ := column.Value(p.Values).([]contract.Row)
+	rows, _ := column.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
 		amount, _ := of.Value(row).(money.Amount)
 		sum.Add(sum, large(amount))
@@ -110,6 +111,6 @@ func (t *tally) sum(p *contract.Record) *big.Int {
 }
 
 // columnNamed is a table's column, which it has.
-func columnNamed(table *contract.Table, name string) *contract.Column {
-	return table.Columns[slices.IndexFunc(table.Columns, func(c *contract.Column) bool { return c.Name == name })]
+func columnNamed(table *schema.Table, name string) *schema.Column {
+	return table.Columns[slices.IndexFunc(table.Columns, func(c *schema.Column) bool { return c.Name == name })]
 }

@@ -6,19 +6,20 @@ import (
 	"mizan/cmd/mizan/admin"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
+	"mizan/ledger/schema"
 )
 
 // TestTheStatementKnowsEveryAmount holds the client's list of amounts, and its
 // currencies, against what contracts have.
 func TestTheStatementKnowsEveryAmount(t *testing.T) {
 	seen := make(map[string]bool)
-	var look func(table *contract.Table)
-	look = func(table *contract.Table) {
+	var look func(table *schema.Table)
+	look = func(table *schema.Table) {
 		for _, c := range table.Columns {
-			if c.Place == contract.Hidden {
+			if c.Place == schema.Hidden {
 				continue
 			}
-			amount := c.Kind == contract.Amount || c.Kind == contract.Signed
+			amount := c.Kind == schema.KindAmount || c.Kind == schema.KindSigned
 			if known, told := seen[c.Name]; told && known != amount {
 				t.Errorf("%s is an amount in one place and none in another", c.Name)
 			}

@@ -45,8 +45,9 @@ var house = []room{
 	{"ledger/money", []string{"internal/assert"}},
 	{"ledger/fsm", []string{"internal/assert"}},
 	{"ledger", []string{"ledger/money", "ledger/fsm", "internal/assert"}},
-	{"ledger/directory", []string{"ledger", "ledger/money", "ledger/fsm", "internal/assert"}},
-	{"ledger/*/...", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
+	{"ledger/schema", []string{"ledger", "ledger/money", "internal/assert"}},
+	{"ledger/directory", []string{"ledger", "ledger/schema", "ledger/money", "ledger/fsm", "internal/assert"}},
+	{"ledger/*/...", []string{"ledger", "ledger/schema", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
 
 	{"posting/store/...", slices.Concat(common, words)},
 	{"posting", cellar},
