@@ -24,20 +24,25 @@ func approval(key uint8, name string, o ...schema.Option) schema.Cell[Approval] 
 	return schema.NewCell[Approval](key, name, KindReview, append(o, func(c *schema.Column) { c.Of = reviews }))
 }
 
-type sharesKind struct{ schema.NeverEmpty }
+var anyPercent = schema.Percent(1, "", 0, 100)
+
+type sharesKind struct {
+	schema.NeverEmpty
+	schema.Unbounded
+}
 
 func (sharesKind) String() string { return "shares" }
 
-func (sharesKind) Read(_ *schema.Column, raw []byte, how schema.Reader) (any, string) {
+func (sharesKind) Parse(_ *schema.Column, raw []byte, how schema.Reader) (any, string) {
 	const form = "must be {bank, customer}, whole percent that add up to 100"
 	var sent schema.Input
 	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
 		return nil, form
 	}
-	part := schema.Percent(1, "", 0, 100, schema.Asked).Column
-	bank, wrongBank := part.Kind.Read(part, sent["bank"], how)
-	customer, wrongCustomer := part.Kind.Read(part, sent["customer"], how)
-	if wrongBank != "" || wrongCustomer != "" {
+	part := schema.KindPercent
+	bank, wrongBank := part.Parse(anyPercent.Column, sent["bank"], how)
+	customer, wrongCustomer := part.Parse(anyPercent.Column, sent["customer"], how)
+	if wrongBank != "" || wrongCustomer != "" || part.Check(anyPercent.Column, bank) != "" || part.Check(anyPercent.Column, customer) != "" {
 		return nil, form
 	}
 	r := Ratio{Bank: bank.(int64), Customer: customer.(int64)}
@@ -68,11 +73,14 @@ func (sharesKind) AppendJSON(_ *schema.Column, dst []byte, value any, _ schema.S
 	return append(dst, '}')
 }
 
-type reviewKind struct{ schema.NeverEmpty }
+type reviewKind struct {
+	schema.NeverEmpty
+	schema.Unbounded
+}
 
 func (reviewKind) String() string { return "review" }
 
-func (reviewKind) Read(c *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+func (reviewKind) Parse(c *schema.Column, raw []byte, _ schema.Reader) (any, string) {
 	row, problem := c.ReadMembers(raw, schema.Reader{})
 	if problem != "" {
 		return nil, problem

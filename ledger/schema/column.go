@@ -25,6 +25,9 @@ type Column struct {
 	// Asked columns can be set by a request; the others are derived.
 	Asked      bool
 	Required   bool
+	Fixed      bool     // set at creation and never changed
+	Secret     bool     // sealed in the store and shown as the Mask
+	Always     bool     // in a struct: zero is a value, shown and stored
 	Default    any      // if nothing was sent; nil: none
 	Min, Max   int64    // of Integer and Percent
 	Zero       bool     // an amount may be zero
@@ -35,13 +38,16 @@ type Column struct {
 	Of         *Table   // of rows and of a review
 	Single     bool     // rows have at most one row, shown as an object
 
+	Rule func(value any) (problem string) // beyond what the kind checks; nil: nothing
+
 	// From computes the value from other columns; the column is then not stored.
 	From func(Row) any
 
 	Sparse    bool // omitted if it has no value
 	Transient bool // computed for each viewer; not stored
 
-	place int // index in its table and in a Row
+	place int    // index in its table and in a Row
+	field *field // in a struct; nil: the record is a Row
 }
 
 // Table is a list of columns.
@@ -164,9 +170,15 @@ func OrZero(c *Column)       { c.Zero = true }
 func IsDateOrTime(c *Column) { c.DateOrTime = true }
 func Sparse(c *Column)       { c.Sparse = true }
 func Transient(c *Column)    { c.Transient = true }
+func Fixed(c *Column)        { c.Asked, c.Fixed = true, true }
+func Secret(c *Column)       { c.Asked, c.Secret = true, true }
+func Always(c *Column)       { c.Always = true }
 
 // Help is the column's line for people.
 func Help(line string) Option { return func(c *Column) { c.Help = line } }
+
+// Rule checks a value beyond what its kind does.
+func Rule(problem func(value any) string) Option { return func(c *Column) { c.Rule = problem } }
 
 // LongerThan makes a text have more than n characters, not counting blanks at its ends.
 func LongerThan(n int) Option { return func(c *Column) { c.LongerThan = n } }

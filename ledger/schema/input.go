@@ -1,6 +1,9 @@
 package schema
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Input is the body of a request: the members of a JSON object by their exact names. It has been parsed strictly, and
 // does not alias a network buffer.
@@ -22,7 +25,10 @@ func (t *Table) Read(input Input, how Reader, prefix string, f *Faults) Row {
 			}
 			continue
 		}
-		value, problem := c.Kind.Read(c, raw, how)
+		value, problem := c.Kind.Parse(c, raw, how)
+		if problem == "" && value != nil {
+			problem = c.problem(value)
+		}
 		if problem != "" {
 			f.Add(prefix+c.Name, "%s", problem)
 			continue
@@ -47,4 +53,13 @@ func (c *Column) ReadMembers(raw []byte, how Reader) (row Row, problem string) {
 		return nil, faults.List[0].Field + " " + faults.List[0].Message
 	}
 	return row, ""
+}
+
+// equalJSON tells whether two values that are no object or list are the same.
+func equalJSON(a, b []byte) bool {
+	var textA, textB string
+	if a[0] == '"' && b[0] == '"' && json.Unmarshal(a, &textA) == nil && json.Unmarshal(b, &textB) == nil {
+		return textA == textB
+	}
+	return bytes.Equal(a, b)
 }

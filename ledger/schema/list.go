@@ -45,23 +45,42 @@ type textsKind struct{}
 
 func (textsKind) String() string { return "list of texts" }
 
-func (textsKind) Read(_ *Column, raw []byte, _ Reader) (any, string) {
-	var sent []string
-	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil {
+// Parse takes an empty list as not sent.
+func (textsKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	var sent []*string // null is no text
+	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || slices.Contains(sent, nil) {
 		return nil, "must be a list of strings"
 	}
-	if len(sent) > MaxList {
-		return nil, "has more than " + strconv.Itoa(MaxList) + " entries"
-	}
-	for _, text := range sent {
-		if !utf8.Valid(raw) || textProblem(text) != "" || utf8.RuneCountInString(text) > MaxText {
-			return nil, "each entry must be a text of 1 to " + strconv.Itoa(MaxText) + " characters"
-		}
+	if !utf8.Valid(raw) { // decoding has replaced it with U+FFFD
+		return nil, entryRule
 	}
 	if len(sent) == 0 {
 		return nil, ""
 	}
-	return sent, ""
+	texts := make([]string, len(sent))
+	for i, text := range sent {
+		texts[i] = *text
+	}
+	return texts, ""
+}
+
+const entryRule = "each entry must be a text of 1 to 255 characters"
+
+func (textsKind) Check(c *Column, value any) string {
+	most := c.MaxLength
+	if most == 0 {
+		most = MaxList
+	}
+	texts := value.([]string)
+	if len(texts) > most {
+		return "has more than " + strconv.Itoa(most) + " entries"
+	}
+	for _, text := range texts {
+		if textProblem(text) != "" || utf8.RuneCountInString(text) > MaxText {
+			return entryRule
+		}
+	}
+	return ""
 }
 
 func (textsKind) AppendStored(_ *Column, dst []byte, value any) []byte {
@@ -130,23 +149,29 @@ func emptyObject(document []byte) bool {
 	return false
 }
 
-type objectKind struct{ asSent }
+type objectKind struct {
+	asSent
+	Unbounded
+}
 
 func (objectKind) String() string { return "object" }
 
-func (objectKind) Read(_ *Column, raw []byte, _ Reader) (any, string) {
+func (objectKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	if raw[0] != '{' || len(raw) > MaxObject {
 		return nil, "must be an object of at most 64 KiB"
 	}
 	return raw, ""
 }
 
-type listKind struct{ asSent }
+type listKind struct {
+	asSent
+	Unbounded
+}
 
 func (listKind) String() string { return "list" }
 
-// Read takes a list whose entries are kept as they were sent.
-func (listKind) Read(_ *Column, raw []byte, _ Reader) (any, string) {
+// Parse takes a list whose entries are kept as they were sent.
+func (listKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	var sent []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || len(raw) > MaxObject {
 		return nil, "must be a list of at most 64 KiB"
@@ -175,12 +200,12 @@ func isDocument(entry []byte) bool {
 	return false
 }
 
-type rowsKind struct{}
+type rowsKind struct{ Unbounded }
 
 func (rowsKind) String() string { return "rows" }
 
-// Read parses an object as the only row of a single column; other rows cannot be set.
-func (rowsKind) Read(c *Column, raw []byte, how Reader) (any, string) {
+// Parse takes an object as the only row of a single column; other rows cannot be set.
+func (rowsKind) Parse(c *Column, raw []byte, how Reader) (any, string) {
 	if !c.Single {
 		return nil, "cannot be set"
 	}

@@ -67,13 +67,23 @@ func (k integerKind) String() string { return k.name }
 
 func (integerKind) Empty(any) bool { return false }
 
-func (integerKind) Read(c *Column, raw []byte, _ Reader) (any, string) {
+func (integerKind) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	n, err := strconv.ParseInt(string(raw), 10, 64)
-	canonical := err == nil && strconv.FormatInt(n, 10) == string(raw)
-	if !canonical || n < c.Min || n > c.Max {
-		return nil, "must be an integer from " + strconv.FormatInt(c.Min, 10) + " to " + strconv.FormatInt(c.Max, 10)
+	if canonical := err == nil && strconv.FormatInt(n, 10) == string(raw); !canonical {
+		return nil, integerRule(c)
 	}
 	return n, ""
+}
+
+func (integerKind) Check(c *Column, value any) string {
+	if n := value.(int64); n < c.Min || n > c.Max {
+		return integerRule(c)
+	}
+	return ""
+}
+
+func integerRule(c *Column) string {
+	return "must be an integer from " + strconv.FormatInt(c.Min, 10) + " to " + strconv.FormatInt(c.Max, 10)
 }
 
 func (integerKind) AppendStored(_ *Column, dst []byte, value any) []byte {
@@ -89,11 +99,14 @@ func (integerKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte 
 	return strconv.AppendInt(dst, value.(int64), 10)
 }
 
-type boolKind struct{ NeverEmpty }
+type boolKind struct {
+	NeverEmpty
+	Unbounded
+}
 
 func (boolKind) String() string { return "boolean" }
 
-func (boolKind) Read(_ *Column, raw []byte, _ Reader) (any, string) {
+func (boolKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	if s := string(raw); s == "true" || s == "false" {
 		return s == "true", ""
 	}
@@ -119,8 +132,8 @@ type amountKind struct{ NeverEmpty }
 
 func (amountKind) String() string { return "amount" }
 
-// Read parses minor units: digits without a leading zero.
-func (amountKind) Read(c *Column, raw []byte, how Reader) (any, string) {
+// Parse takes minor units: digits without a leading zero.
+func (amountKind) Parse(_ *Column, raw []byte, how Reader) (any, string) {
 	form := "must be a string of minor units"
 	if how.LooseAmounts {
 		form = "must be minor units, as an integer or a string of digits"
@@ -133,15 +146,20 @@ func (amountKind) Read(c *Column, raw []byte, how Reader) (any, string) {
 		return nil, form
 	}
 	a, err := money.ParseBytes(digits)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, form
-	case a.IsZero() && !c.Zero:
-		return nil, "must be above zero"
-	case ledger.MaxAmount.Less(a):
-		return nil, "is out of range"
 	}
 	return a, ""
+}
+
+func (amountKind) Check(c *Column, value any) string {
+	switch a := value.(money.Amount); {
+	case a.IsZero() && !c.Zero:
+		return "must be above zero"
+	case ledger.MaxAmount.Less(a):
+		return "is out of range"
+	}
+	return ""
 }
 
 func (amountKind) AppendStored(_ *Column, dst []byte, value any) []byte {

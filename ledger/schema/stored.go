@@ -41,12 +41,15 @@ func (t *Table) AppendStored(dst []byte, r Row) []byte {
 // ReadStored reads what AppendStored wrote.
 func (t *Table) ReadStored(src []byte) (Row, error) {
 	r := t.New()
-	err := t.eachStored(src, func(c *Column, value any) { r[c.place] = value })
-	return r, err
+	return r, t.eachStored(src, func(c *Column, stored []byte) bool {
+		value, ok := c.Kind.ReadStored(c, stored)
+		r[c.place] = value
+		return ok
+	})
 }
 
-// eachStored calls put with each value that is stored.
-func (t *Table) eachStored(src []byte, put func(*Column, any)) error {
+// eachStored calls read with the stored value of each column, and stops where it fails.
+func (t *Table) eachStored(src []byte, read func(c *Column, stored []byte) (ok bool)) error {
 	for len(src) > 0 {
 		key := src[0]
 		stored, rest, ok := CutBytes(src[1:])
@@ -58,11 +61,9 @@ func (t *Table) eachStored(src []byte, put func(*Column, any)) error {
 		if c == nil || c.From != nil { // a computed value is not taken from the store
 			continue
 		}
-		value, ok := c.Kind.ReadStored(c, stored)
-		if !ok {
+		if !read(c, stored) {
 			return fmt.Errorf("%w: column %s", ErrStored, c.Name)
 		}
-		put(c, value)
 	}
 	return nil
 }

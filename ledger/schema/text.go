@@ -59,31 +59,34 @@ type textKind struct{}
 
 func (textKind) String() string { return "text" }
 
-func (textKind) Read(c *Column, raw []byte, _ Reader) (any, string) {
+// Parse takes an empty text that is not required as not sent.
+func (textKind) Parse(c *Column, raw []byte, _ Reader) (any, string) {
 	text, problem := readString(raw)
-	if problem != "" {
+	if problem != "" || text == "" && !c.Required && !c.DateOrTime {
 		return nil, problem
 	}
+	return text, ""
+}
+
+func (textKind) Check(c *Column, value any) string {
+	text := value.(string)
 	if c.DateOrTime && !isDateOrTime(text) {
-		return nil, "must be a date, YYYY-MM-DD, or an RFC 3339 time, from 1970 to 9000"
-	}
-	if text == "" && !c.Required { // an empty text counts as not sent
-		return nil, ""
+		return "must be a date, YYYY-MM-DD, or an RFC 3339 time, from 1970 to 9000"
 	}
 	most := c.MaxLength
 	if most == 0 {
 		most = MaxText
 	}
 	if problem := textProblem(text); problem != "" {
-		return nil, problem
+		return problem
 	}
 	switch {
 	case c.LongerThan > 0 && utf8.RuneCountInString(trimmed(text)) <= c.LongerThan:
-		return nil, "must be longer than " + strconv.Itoa(c.LongerThan) + " characters"
+		return "must be longer than " + strconv.Itoa(c.LongerThan) + " characters"
 	case utf8.RuneCountInString(text) > most:
-		return nil, "must be at most " + strconv.Itoa(most) + " characters"
+		return "must be at most " + strconv.Itoa(most) + " characters"
 	}
-	return text, ""
+	return ""
 }
 
 func (textKind) AppendStored(_ *Column, dst []byte, value any) []byte {
@@ -102,22 +105,29 @@ type enumKind struct{ textKind }
 
 func (enumKind) String() string { return "word" }
 
-func (enumKind) Read(c *Column, raw []byte, _ Reader) (any, string) {
+func (enumKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" {
 		return nil, problem
 	}
-	if slices.Contains(c.Words, text) {
-		return text, ""
-	}
-	return nil, "must be one of " + strings.Join(c.Words, ", ")
+	return text, ""
 }
 
-type idKind struct{ NeverEmpty }
+func (enumKind) Check(c *Column, value any) string {
+	if slices.Contains(c.Words, value.(string)) {
+		return ""
+	}
+	return "must be one of " + strings.Join(c.Words, ", ")
+}
+
+type idKind struct {
+	NeverEmpty
+	Unbounded
+}
 
 func (idKind) String() string { return "UUID" }
 
-func (idKind) Read(_ *Column, raw []byte, _ Reader) (any, string) {
+func (idKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" {
 		return nil, problem
@@ -144,12 +154,15 @@ func (idKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 	return AppendID(dst, value.(ledger.ID))
 }
 
-type dateKind struct{ NeverEmpty }
+type dateKind struct {
+	NeverEmpty
+	Unbounded
+}
 
 func (dateKind) String() string { return "date" }
 
-// Read tells a date out of range from what is no date.
-func (dateKind) Read(_ *Column, raw []byte, _ Reader) (any, string) {
+// Parse tells a date out of range from what is no date.
+func (dateKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 	text, problem := readString(raw)
 	if problem != "" {
 		return nil, problem
