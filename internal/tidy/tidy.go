@@ -25,11 +25,11 @@ func (b Breach) String() string { return fmt.Sprintf("%s: %s: %s", b.Place, b.Ru
 // Report is what Check found.
 type Report struct {
 	Breaches []Breach
-	Remarks  []string // sizes that ask for a look
+	Remarks  []string // sizes above the guide values
 	Packages int
 }
 
-// file is one parsed Go file of the house.
+// file is one parsed Go file of the module.
 type file struct {
 	path   string // slash-separated, from the root
 	folder string // the package's path below the module; empty: the root
@@ -135,7 +135,7 @@ func (f *file) at(set *token.FileSet, pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", f.path, set.Position(pos).Line)
 }
 
-// matches tells whether a slash-separated path fits a pattern of house.go.
+// matches tells whether a slash-separated path fits a pattern of rules.go.
 func matches(pattern, path string) bool {
 	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
 	for i, segment := range want {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestHouse checks the project itself.
-func TestHouse(t *testing.T) {
+// TestProjectKeepsTheRules checks the project itself.
+func TestProjectKeepsTheRules(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// sound is a small house without a breach.
+// sound is a small module without a breach.
 var sound = map[string]string{
 	".gitignore":             "/bin/\n*.prof\n",
 	"go.mod":                 "module mizan\n",
@@ -77,7 +77,7 @@ func plant(t *testing.T, files map[string]string) *Report {
 	return report
 }
 
-func TestSoundHouseHasNoBreach(t *testing.T) {
+func TestSoundLayoutHasNoBreach(t *testing.T) {
 	report := plant(t, sound)
 	for _, b := range report.Breaches {
 		t.Error(b)
@@ -91,18 +91,18 @@ func TestPlantedBreachIsFound(t *testing.T) {
 	slash := "/"
 	tests := []struct{ name, path, content, want string }{
 		{"upward", "ledger/up.go", "package ledger\n\nimport _ \"mizan/posting\"\n", "ledger/up.go:3: imports: ledger may not import posting"},
-		{"two floors up", "posting/store/up.go", "package store\n\nimport _ \"mizan/actors\"\n", "imports: posting/store may not import actors"},
+		{"two layers up", "posting/store/up.go", "package store\n\nimport _ \"mizan/actors\"\n", "imports: posting/store may not import actors"},
 		{"money imports ledger", "ledger/money/up.go", "package money\n\nimport _ \"mizan/ledger\"\n", "imports: ledger/money may not import ledger"},
 		{"sibling actors", "actors/payment/side.go", "package payment\n\nimport _ \"mizan/actors/account\"\n", "imports: actors/payment may not import actors/account"},
 		{"siblings in api", "api/auth/side.go", "package auth\n\nimport _ \"mizan/api/page\"\n", "imports: api/auth may not import api/page"},
 		{"around posting", "api/around.go", "package api\n\nimport _ \"mizan/posting/store\"\n", "imports: api may not import posting/store"},
 		{"actors around posting", "actors/around.go", "package actors\n\nimport _ \"mizan/posting/store\"\n", "imports: actors may not import posting/store"},
 		{"testkit in the product", "cmd/mizan/kit.go", "package main\n\nimport _ \"mizan/internal/testkit\"\n", "imports: cmd/mizan may not import internal/testkit"},
-		{"no room", "internal/extras/doc.go", "// Package extras is more.\npackage extras\n", "rooms: package \"internal/extras\" belongs to no room"},
-		{"fiber outside api", "cmd/mizan/web.go", "package main\n\nimport _ \"github.com/gofiber/fiber/v2\"\n", "keepers: github.com/gofiber/fiber/v2 is for api/... only"},
-		{"protoactor below actors", "actors/payment/act.go", "package payment\n\nimport _ \"github.com/asynkron/protoactor-go/actor\"\n", "keepers: github.com/asynkron/protoactor-go/actor is for actors only"},
-		{"badger in posting's test", "posting/x_test.go", "package posting\n\nimport _ \"github.com/dgraph-io/badger/v4\"\n", "keepers: github.com/dgraph-io/badger/v4 is for posting/store"},
-		{"tink beside the keyring", "cmd/mizan/seal.go", "package main\n\nimport _ \"github.com/tink-crypto/tink-go/v2/aead\"\n", "keepers: github.com/tink-crypto/tink-go/v2/aead is for internal/secret only"},
+		{"no layer", "internal/extras/doc.go", "// Package extras is more.\npackage extras\n", "layers: package \"internal/extras\" belongs to no layer"},
+		{"fiber outside api", "cmd/mizan/web.go", "package main\n\nimport _ \"github.com/gofiber/fiber/v2\"\n", "allowed importers: github.com/gofiber/fiber/v2 is for api/... only"},
+		{"protoactor below actors", "actors/payment/act.go", "package payment\n\nimport _ \"github.com/asynkron/protoactor-go/actor\"\n", "allowed importers: github.com/asynkron/protoactor-go/actor is for actors only"},
+		{"badger in posting's test", "posting/x_test.go", "package posting\n\nimport _ \"github.com/dgraph-io/badger/v4\"\n", "allowed importers: github.com/dgraph-io/badger/v4 is for posting/store"},
+		{"tink outside internal/secret", "cmd/mizan/seal.go", "package main\n\nimport _ \"github.com/tink-crypto/tink-go/v2/aead\"\n", "allowed importers: github.com/tink-crypto/tink-go/v2/aead is for internal/secret only"},
 		{"foreign module in ledger", "ledger/dep.go", "package ledger\n\nimport _ \"github.com/vmihailenco/msgpack/v5\"\n", "purity: ledger may not import github.com/vmihailenco/msgpack/v5"},
 		{"os in ledger", "ledger/dep.go", "package ledger\n\nimport _ \"os\"\n", "purity: ledger may not import os"},
 		{"log in ledger", "ledger/money/dep.go", "package money\n\nimport _ \"log\"\n", "purity: ledger may not import log"},

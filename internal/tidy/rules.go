@@ -2,32 +2,32 @@ package tidy
 
 import "slices"
 
-// Module is the path that the house's own imports begin with.
+// Module is the path that the module's own imports begin with.
 const Module = "mizan"
 
-// room is a set of packages and what of the house they may import. In a pattern
-// "*" stands for one segment and a last "..." for any number, none included. A
-// package may always import what lies in its own folder.
-type room struct {
-	packages string
-	may      []string
+// layer is a set of packages and which of the module's packages they may import.
+// In a pattern "*" stands for one segment and a last "..." for any number, none
+// included. A package may always import what lies in its own folder.
+type layer struct {
+	packages  string
+	mayImport []string
 }
 
-// Groups of rooms that several others may import.
+// Groups of packages that several layers may import; upto names the highest of them.
 var (
-	common  = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/secret", "internal/steps", "internal/wiping"}
-	words   = []string{"ledger/..."}
-	books   = slices.Concat(common, words, []string{"posting"})
-	cellar  = slices.Concat(common, words, []string{"posting/store"})
-	runtime = slices.Concat(books, []string{"actors"})
-	doors   = slices.Concat(books, []string{"actors/..."})
-	checks  = slices.Concat(doors, []string{"posting/store"})
-	loads   = slices.Concat(checks, []string{"api/...", "snapshots/..."})
+	common             = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/secret", "internal/steps", "internal/wiping"}
+	ledgerPackages     = []string{"ledger/..."}
+	uptoPosting        = slices.Concat(common, ledgerPackages, []string{"posting"})
+	uptoStore          = slices.Concat(common, ledgerPackages, []string{"posting/store"})
+	uptoRuntime        = slices.Concat(uptoPosting, []string{"actors"})
+	uptoActors         = slices.Concat(uptoPosting, []string{"actors/..."})
+	uptoActorsAndStore = slices.Concat(uptoActors, []string{"posting/store"})
+	uptoAPI            = slices.Concat(uptoActorsAndStore, []string{"api/...", "snapshots/..."})
 )
 
-// house is the direction of imports, from the cellar up. The first room that
-// matches a package is its room.
-var house = []room{
+// layers is the direction of imports, from the bottom up. The first layer that
+// matches a package is its layer.
+var layers = []layer{
 	{"internal/assert", nil},
 	{"internal/clock", []string{"internal/assert"}},
 	{"internal/durable", nil},
@@ -48,26 +48,26 @@ var house = []room{
 	{"ledger/directory", []string{"ledger", "ledger/money", "ledger/fsm", "internal/assert"}},
 	{"ledger/*/...", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
 
-	{"posting/store/...", slices.Concat(common, words)},
-	{"posting", cellar},
+	{"posting/store/...", slices.Concat(common, ledgerPackages)},
+	{"posting", uptoStore},
 
-	{"actors", books},
-	{"actors/provider", runtime},
-	{"actors/provider/*/...", slices.Concat(runtime, []string{"actors/provider"})},
-	{"actors/*/...", runtime},
+	{"actors", uptoPosting},
+	{"actors/provider", uptoRuntime},
+	{"actors/provider/*/...", slices.Concat(uptoRuntime, []string{"actors/provider"})},
+	{"actors/*/...", uptoRuntime},
 
-	{"snapshots/...", checks},
-	{"api/*/...", doors},
-	{"api", slices.Concat(doors, []string{"api/...", "internal/export"})},
+	{"snapshots/...", uptoActorsAndStore},
+	{"api/*/...", uptoActors},
+	{"api", slices.Concat(uptoActors, []string{"api/...", "internal/export"})},
 
-	{"docs/*", nil}, // what outsiders copy: none of the house's code
-	{"bench/...", loads},
+	{"docs/*", nil}, // examples that outsiders copy: none of the module's packages
+	{"bench/...", uptoAPI},
 	{"cmd/mizan/admin", nil}, // a client: it knows the server by HTTP only
-	{"cmd/*/...", slices.Concat(loads, []string{"bench/..."})},
+	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
 }
 
-// keepers are the modules that only some packages may import, in tests too.
-var keepers = []struct{ module, packages string }{
+// allowedImporters names the modules that only some packages may import, in tests too.
+var allowedImporters = []struct{ module, packages string }{
 	{"github.com/gofiber", "api/..."},
 	{"github.com/asynkron/protoactor-go", "actors"},
 	{"github.com/dgraph-io/badger", "posting/store/..."},
@@ -77,8 +77,8 @@ var keepers = []struct{ module, packages string }{
 	{"rsc.io/qr", "api/page"},
 }
 
-// pureModules are all that ledger/** may import beside the standard library and
-// the house's own.
+// pureModules are the only modules that ledger/** may import beside the standard
+// library and its own packages.
 var pureModules = []string{"github.com/holiman/uint256", "github.com/google/uuid"}
 
 // impureImports are packages of the standard library that reach outside.
@@ -100,15 +100,13 @@ var impureNames = map[string][]string{
 	},
 }
 
-// topLevel are the names that the root may have; what .gitignore names may lie
-// there too.
+// topLevel lists the names that the root may have, beside those that .gitignore names.
 var topLevel = []string{
 	"ledger", "actors", "posting", "api", "snapshots", "cmd", "bench", "internal", "docs", "tools",
 	"go.mod", "go.sum", "Makefile", "README.md", ".ci", ".git", ".gitignore",
 }
 
-// Sizes above which a file or a function asks for a look, and the hard bound of
-// a main.go.
+// Sizes above which a file or a function is reported, and the hard bound of a main.go.
 const (
 	longFile     = 500
 	longFunction = 70
