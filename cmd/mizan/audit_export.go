@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/client"
 	"mizan/internal/durable"
 )
 
@@ -24,7 +24,7 @@ const progressEvery = time.Second / 2
 
 // exportCommand is `mizan audit export`.
 type exportCommand struct {
-	admin.LedgerFlags
+	client.LedgerFlags
 	Format  string  `name:"format" required:"" placeholder:"FORMAT" help:"hledger, beancount, csv, parquet or xlsx."`
 	Env     *string `name:"env" placeholder:"ENV" help:"prod, which is the default, or test."`
 	From    *string `name:"from" placeholder:"TIME" help:"Nothing that was booked before: an RFC 3339 time, or a day."`
@@ -36,7 +36,7 @@ type exportCommand struct {
 // Run implements the command. A file is there when it is whole, and not before.
 func (c *exportCommand) Run(s *streams) error {
 	const name = "audit export"
-	ledger, err := c.Open(name, &admin.Streams{Out: s.out, Err: s.err})
+	ledger, err := c.Open(name, &client.Streams{Out: s.out, Err: s.err})
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (c *exportCommand) Run(s *streams) error {
 
 // query is what is asked for. What was given and is empty is refused: a script's
 // variable that nobody has set must not mean everything.
-func (c *exportCommand) query(l *admin.Ledger) (url.Values, error) {
+func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	query := url.Values{"format": {c.Format}}
 	for _, said := range []struct {
 		flag, name string
@@ -99,7 +99,7 @@ func (c *exportCommand) query(l *admin.Ledger) (url.Values, error) {
 }
 
 // place is the file that the export goes to; empty: to stdout.
-func (c *exportCommand) place(l *admin.Ledger) (string, error) {
+func (c *exportCommand) place(l *client.Ledger) (string, error) {
 	if c.Out == nil || *c.Out == "-" {
 		return "", nil
 	}

@@ -5,14 +5,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/client"
 	"mizan/internal/secret"
 )
 
 // auditKeyCommand is `mizan audit key`.
 type auditKeyCommand struct {
 	keyringPlace
-	admin.LedgerFlags
+	client.LedgerFlags
 }
 
 // Run implements the command. The key comes from the keyring, or from a server

@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/client"
 	"mizan/cmd/mizan/evidence"
 	"mizan/ledger/period"
 )
@@ -53,7 +53,7 @@ type pageOf[T any] struct {
 const maxPeriodPages = 1 << 20
 
 // eachRow calls fn with the rows of all pages of a list.
-func eachRow[T any](l *admin.Ledger, path string, query url.Values, fn func(*T) error) error {
+func eachRow[T any](l *client.Ledger, path string, query url.Values, fn func(*T) error) error {
 	query.Set("limit", "500")
 	for range maxPeriodPages {
 		body, err := l.Get(path, query)
@@ -78,11 +78,11 @@ func eachRow[T any](l *admin.Ledger, path string, query url.Values, fn func(*T) 
 }
 
 // listPeriodsCommand is `mizan audit periods list`.
-type listPeriodsCommand struct{ admin.LedgerFlags }
+type listPeriodsCommand struct{ client.LedgerFlags }
 
 // Run implements the command.
 func (c *listPeriodsCommand) Run(s *streams) error {
-	l, err := c.Open("audit periods list", &admin.Streams{Out: s.out, Err: s.err})
+	l, err := c.Open("audit periods list", &client.Streams{Out: s.out, Err: s.err})
 	if err != nil {
 		return err
 	}
@@ -104,13 +104,13 @@ func (c *listPeriodsCommand) Run(s *streams) error {
 
 // closePeriodCommand is `mizan audit periods close`.
 type closePeriodCommand struct {
-	admin.LedgerFlags
+	client.LedgerFlags
 	Month string `arg:"" placeholder:"YYYY-MM" help:"The month. It has to be the first one that is open, and over."`
 }
 
 // Run implements the command.
 func (c *closePeriodCommand) Run(s *streams) error {
-	l, err := c.OpenWriter("audit periods close", &admin.Streams{Out: s.out, Err: s.err})
+	l, err := c.OpenWriter("audit periods close", &client.Streams{Out: s.out, Err: s.err})
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (c *closePeriodCommand) Run(s *streams) error {
 
 // checkPeriodsCommand is `mizan audit periods verify`.
 type checkPeriodsCommand struct {
-	admin.LedgerFlags
+	client.LedgerFlags
 	Months []string `arg:"" optional:"" placeholder:"YYYY-MM" help:"Months; all that are closed if none is named."`
 	Key    *string  `name:"key" placeholder:"KEY" help:"Key of the heads; without it the one that the server names."`
 }
@@ -197,7 +197,7 @@ func (c *checkPeriodsCommand) Run(s *streams) error {
 
 // closed are the months that were asked for, the last one first. Months are closed
 // without a gap: a list with one leaves something out.
-func (c *checkPeriodsCommand) closed(l *admin.Ledger) (closed []*closedMonth, err error) {
+func (c *checkPeriodsCommand) closed(l *client.Ledger) (closed []*closedMonth, err error) {
 	for _, said := range c.Months {
 		if _, ok := period.Parse(said); !ok {
 			return nil, l.Misused("%q is not a month, YYYY-MM", said)
@@ -275,7 +275,7 @@ var canonicalID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}
 
 // trialHash is the hash of the trial balance at a month's end, and how many rows are
 // in it.
-func trialHash(l *admin.Ledger, month string) (hashed string, rows uint64, err error) {
+func trialHash(l *client.Ledger, month string) (hashed string, rows uint64, err error) {
 	of, ok := period.Parse(month)
 	organization, err := l.Organization()
 	if err != nil {

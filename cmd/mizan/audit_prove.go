@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/client"
 	"mizan/cmd/mizan/evidence"
 	"mizan/internal/durable"
 )
@@ -18,7 +18,7 @@ const proofMode = 0o644
 
 // proveCommand is `mizan audit prove`.
 type proveCommand struct {
-	admin.LedgerFlags
+	client.LedgerFlags
 	Seq uint64  `arg:"" help:"The event's place in the organization's journal."`
 	Out *string `name:"out" placeholder:"FILE" help:"New file for the proof; without it event-SEQ.proof."`
 	Key *string `name:"key" placeholder:"KEY" help:"Key of the head; without it the one that the server names."`

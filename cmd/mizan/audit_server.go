@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/client"
 	"mizan/cmd/mizan/evidence"
 )
 
@@ -17,11 +17,11 @@ const exitRefused = 4
 
 // auditServer is a server as an auditor asks it. Nothing that it says is believed
 // without a proof.
-type auditServer struct{ ledger *admin.Ledger }
+type auditServer struct{ ledger *client.Ledger }
 
 // openAudit resolves the flags for a command of this name.
-func openAudit(f *admin.LedgerFlags, name string, s *streams) (*auditServer, error) {
-	l, err := f.Open(name, &admin.Streams{Out: s.out, Err: s.err})
+func openAudit(f *client.LedgerFlags, name string, s *streams) (*auditServer, error) {
+	l, err := f.Open(name, &client.Streams{Out: s.out, Err: s.err})
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/client"
 	"mizan/cmd/mizan/evidence"
 	"mizan/internal/durable"
 )
@@ -28,7 +28,7 @@ const minEvery = time.Second
 
 // watchCommand is `mizan audit watch`.
 type watchCommand struct {
-	admin.LedgerFlags
+	client.LedgerFlags
 	State string        `name:"state" required:"" placeholder:"FILE" help:"What the watch remembers; it is made the first time."`
 	Key   *string       `name:"key" placeholder:"KEY" help:"Key of the heads; without it, the first time, the one that the server names."`
 	Every time.Duration `name:"every" placeholder:"DURATION" help:"Look again and again, so far apart; without it once."`
@@ -71,7 +71,7 @@ func (c *watchCommand) Run(s *streams) error {
 	defer stop()
 	for {
 		err := w.look()
-		var unanswered *admin.Fault
+		var unanswered *client.Fault
 		if c.Every == 0 || err != nil && !(errors.As(err, &unanswered) && unanswered.Code == exitStorage) {
 			return err
 		}
@@ -137,9 +137,9 @@ func (w *watching) load() error {
 		return misused(watchName, "--key: %s was begun with the key %s", w.State, w.state.Key)
 	}
 	id := w.state.Head.Organization
-	switch named := w.server.ledger.Named(); {
+	switch named := w.server.ledger.NamedOrganization(); {
 	case named == "":
-		w.server.ledger.Name(id.String())
+		w.server.ledger.SetOrganization(id.String())
 	case !sameID(id, named):
 		return misused(watchName, "--organization: %s is of organization %s", w.State, id)
 	}
@@ -186,7 +186,7 @@ func (w *watching) say(format string, args ...any) error {
 // prove it is refused, unless it turns the session away as a whole.
 func (w *watching) extension(from, to int64) (tlog.TreeProof, error) {
 	proof, err := w.server.consistency(from, to)
-	var f *admin.Fault
+	var f *client.Fault
 	if !errors.As(err, &f) || f.Code != exitConfiguration {
 		return proof, err
 	}

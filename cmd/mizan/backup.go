@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/client"
 	"mizan/internal/secret"
 	"mizan/posting/store"
 	"mizan/snapshots"
@@ -30,7 +30,7 @@ func (backupCommands) Help() string {
 
 // takeBackupCommand is `mizan backup`.
 type takeBackupCommand struct {
-	admin.BackupFlags
+	client.BackupFlags
 	To      string  `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name, or a new file."`
 	Since   *string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup: only what has changed since; of a directory the newest."`
 	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: read the backup to its end with it before it gets its name."`
@@ -83,7 +83,7 @@ func (c *takeBackupCommand) Run(s *streams) error {
 
 // fill receives the backup, looks at it and gives it its name.
 func (c *takeBackupCommand) fill(ctx context.Context, s *streams, f *snapshots.BackupFile, body []byte, dir, path string, keyring snapshots.Sealer) (header snapshots.BackupHeader, _ string, err error) {
-	if err := c.Take(ctx, "backup", &admin.Streams{Out: s.out, Err: s.err}, body, f); err != nil {
+	if err := c.Take(ctx, "backup", &client.Streams{Out: s.out, Err: s.err}, body, f); err != nil {
 		return header, path, err
 	}
 	if keyring != nil {
@@ -216,7 +216,7 @@ func sourceFault(name string, err error) error {
 // backupFault is how the process ends when a backup can't be taken or used.
 func backupFault(err error) error {
 	var known *fault
-	var asked *admin.Fault
+	var asked *client.Fault
 	var target *snapshots.TargetError
 	switch {
 	case errors.As(err, &known), errors.As(err, &asked):

@@ -8,7 +8,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"mizan/cmd/mizan/admin"
+	"mizan/cmd/mizan/client"
+	"mizan/cmd/mizan/client/admin"
+	"mizan/cmd/mizan/client/contracts"
 	"mizan/internal/mapfault"
 )
 
@@ -17,17 +19,17 @@ var version = "devel"
 
 // commands is the command line.
 type commands struct {
-	Serve     serveCommand           `cmd:"" help:"Run the server."`
-	Admin     admin.Commands         `cmd:"" help:"Administer a running server."`
-	Contracts admin.ContractCommands `cmd:"" help:"Read an organization's contracts."`
-	Token     adminTokenCommands     `cmd:"" name:"admin-token" help:"Rotate administration tokens."`
-	Audit     auditCommands          `cmd:"" help:"Check what the store holds."`
-	Backup    backupCommands         `cmd:"" help:"Take a backup of a running server, or verify one."`
-	Restore   restoreCommand         `cmd:"" help:"Make a data directory of a backup."`
-	Bench     benchCommands          `cmd:"" help:"Measure throughput and latency."`
-	Keyring   keyringCommand         `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
-	Keys      keysCommands           `cmd:"" help:"List and rotate the keys that seal card numbers."`
-	Version   versionCommand         `cmd:"" help:"Print the version."`
+	Serve     serveCommand       `cmd:"" help:"Run the server."`
+	Admin     admin.Commands     `cmd:"" help:"Administer a running server."`
+	Contracts contracts.Commands `cmd:"" help:"Read an organization's contracts."`
+	Token     adminTokenCommands `cmd:"" name:"admin-token" help:"Rotate administration tokens."`
+	Audit     auditCommands      `cmd:"" help:"Check what the store holds."`
+	Backup    backupCommands     `cmd:"" help:"Take a backup of a running server, or verify one."`
+	Restore   restoreCommand     `cmd:"" help:"Make a data directory of a backup."`
+	Bench     benchCommands      `cmd:"" help:"Measure throughput and latency."`
+	Keyring   keyringCommand     `cmd:"" help:"Make the keys that a server outside the sandbox needs."`
+	Keys      keysCommands       `cmd:"" help:"List and rotate the keys that seal card numbers."`
+	Version   versionCommand     `cmd:"" help:"Print the version."`
 }
 
 // streams are where a command prints.
@@ -57,7 +59,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return exitCode(badConfiguration(err.Error()), stderr)
 	}
-	return exitCode(ofAdmin(chosen.Run(&streams{out: stdout, err: stderr}, &admin.Streams{Out: stdout, Err: stderr})), stderr)
+	return exitCode(ofAdmin(chosen.Run(&streams{out: stdout, err: stderr}, &client.Streams{Out: stdout, Err: stderr})), stderr)
 }
 
 // versionCommand prints what this binary is.

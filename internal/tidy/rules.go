@@ -62,7 +62,8 @@ var layers = []layer{
 
 	{"docs/*", nil}, // examples that outsiders copy: none of the module's packages
 	{"bench/...", uptoAPI},
-	{"cmd/mizan/admin", nil}, // a client: it knows the server by HTTP only
+	{"cmd/mizan/client", nil}, // it knows the server by HTTP only
+	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
 	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
 }
 
