@@ -23,6 +23,7 @@ var (
 	uptoActors         = slices.Concat(uptoPosting, []string{"actors/..."})
 	uptoActorsAndStore = slices.Concat(uptoActors, []string{"posting/store"})
 	uptoAPI            = slices.Concat(uptoActorsAndStore, []string{"api/...", "snapshots/..."})
+	commands           = slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "cmd/mizan/client"})
 )
 
 // layers is the direction of imports, from the bottom up. The first layer that
@@ -64,6 +65,12 @@ var layers = []layer{
 	{"bench/...", uptoAPI},
 	{"cmd/mizan/client", nil}, // it knows the server by HTTP only
 	{"cmd/mizan/client/*", []string{"cmd/mizan/client"}},
+	{"cmd/mizan/cli", slices.Concat(common, []string{"posting/store", "cmd/mizan/client"})},
+	{"cmd/mizan/config", slices.Concat(uptoActors, []string{"cmd/mizan/cli"})},
+	{"cmd/mizan/serving", slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config"})},
+	{"cmd/mizan/audit/evidence", slices.Concat(common, ledgerPackages)},
+	{"cmd/mizan/audit", commands},
+	{"cmd/mizan/maintenance", slices.Concat(commands, []string{"cmd/mizan/serving"})},
 	{"cmd/*/...", slices.Concat(uptoAPI, []string{"bench/..."})},
 }
 
