@@ -322,7 +322,7 @@ func nowhere(t *testing.T) (host string, port int) {
 	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
 }
 
-func url(host string, port int) string { return "http://" + net.JoinHostPort(host, strconv.Itoa(port)) }
+func addressOf(host string, port int) string { return "http://" + net.JoinHostPort(host, strconv.Itoa(port)) }
 
 // carry makes an attempt, which has to end.
 func carry(t *testing.T, c *Carriers, to Contacts) Attempt {
