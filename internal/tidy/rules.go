@@ -15,7 +15,7 @@ type layer struct {
 
 // Groups of packages that several layers may import; upto names the highest of them.
 var (
-	common             = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/secret", "internal/steps", "internal/wiping"}
+	common             = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/filelock", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/secret", "internal/steps", "internal/wiping"}
 	ledgerPackages     = []string{"ledger/..."}
 	uptoPosting        = slices.Concat(common, ledgerPackages, []string{"posting"})
 	uptoStore          = slices.Concat(common, ledgerPackages, []string{"posting/store"})
@@ -34,10 +34,11 @@ var layers = []layer{
 	{"internal/durable", nil},
 	{"internal/export", []string{"ledger", "ledger/money"}},
 	{"internal/fair", nil},
+	{"internal/filelock", nil},
 	{"internal/jsonwalk", []string{"internal/steps"}},
 	{"internal/mapfault", nil},
 	{"internal/packed", []string{"internal/assert"}},
-	{"internal/secret", []string{"internal/assert", "internal/durable"}},
+	{"internal/secret", []string{"internal/assert", "internal/durable", "internal/filelock"}},
 	{"internal/steps", nil},
 	{"internal/tidy", nil},
 	{"internal/wiping", nil},

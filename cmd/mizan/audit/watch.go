@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -18,6 +17,7 @@ import (
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/client"
 	"mizan/internal/durable"
+	"mizan/internal/filelock"
 )
 
 // stateMode is that of a watch's state: whoever can write it can make the watch
@@ -111,9 +111,9 @@ func (w *watching) hold() (release func(), err error) {
 	if err != nil {
 		return nil, misused(watchName, "--state: %v", err)
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := filelock.Try(lock); err != nil {
 		_ = lock.Close() // nothing was written
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, filelock.ErrHeld) {
 			return nil, &cli.Fault{Code: cli.ExitLocked, Lines: []string{"mizan: " + watchName + ": another watch is at work with " + cli.OneLine(w.State)}}
 		}
 		return nil, misused(watchName, "--state: %v", err)
