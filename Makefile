@@ -4,7 +4,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 BIN     := bin/mizan
 GO      ?= go
 
-# What runs under the race detector: the rooms with goroutines. `make race RACE=./...` takes the rest too.
+# What runs under the race detector: packages with goroutines. `make race RACE=./...` takes the rest too.
 RACE     ?= ./actors/... ./posting/... ./api/... ./cmd/... ./internal/...
 FUZZTIME ?= 30s
 SOAK     ?= 10m

@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -45,7 +46,7 @@ func Check(root string) (*Report, error) {
 	set := token.NewFileSet()
 	var files []*file
 	err := walk(root, func(path string, entry fs.DirEntry) error {
-		if err := r.machinePaths(root, path); err != nil {
+		if err := errors.Join(r.machinePaths(root, path), r.words(root, path)); err != nil {
 			return err
 		}
 		if !strings.HasSuffix(path, ".go") {

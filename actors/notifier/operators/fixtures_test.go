@@ -41,15 +41,15 @@ var message = alerts.Message{Kind: alerts.Large, Subject: "Large payment: 10.00 
 
 const token = "123456:CANARY-token_of-the-bot"
 
-// open makes carriers whose bounds are too long to matter, unless they are changed.
-func open(t *testing.T, o Options, b ...bounds) *Carriers {
+// open makes channels whose bounds are too long to matter, unless they are changed.
+func open(t *testing.T, o Options, b ...bounds) *Channels {
 	t.Helper()
 	o.Clock, o.Log = clock.NewManual(began), slog.New(slog.DiscardHandler)
 	bound := bounds{connect: 2 * patience, answer: 2 * patience}
 	if len(b) > 0 {
 		bound = b[0]
 	}
-	c, err := newCarriers(o, bound)
+	c, err := newChannels(o, bound)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,13 +322,15 @@ func nowhere(t *testing.T) (host string, port int) {
 	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
 }
 
-func addressOf(host string, port int) string { return "http://" + net.JoinHostPort(host, strconv.Itoa(port)) }
+func addressOf(host string, port int) string {
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
+}
 
 // carry makes an attempt, which has to end.
-func carry(t *testing.T, c *Carriers, to Contacts) Attempt {
+func carry(t *testing.T, c *Channels, to Contacts) Attempt {
 	t.Helper()
 	done := make(chan Attempt, 1)
-	go func() { done <- c.Carry(context.Background(), to, Contacts{}, message) }()
+	go func() { done <- c.Send(context.Background(), to, Contacts{}, message) }()
 	select {
 	case a := <-done:
 		return a

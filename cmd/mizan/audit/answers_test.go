@@ -20,9 +20,9 @@ import (
 	"mizan/snapshots"
 )
 
-// clerk asks a server for things and writes every answer down in the form that
+// recorder asks a server for things and writes every answer down in the form that
 // `mizan audit verify --answers` reads.
-type clerk struct {
+type recorder struct {
 	t            *testing.T
 	client       *testkit.Client
 	organization string
@@ -31,7 +31,7 @@ type clerk struct {
 }
 
 // ask asks for something with a key, wants the status, and returns what was answered.
-func (c clerk) ask(key, method, path, body string, want int) map[string]any {
+func (c recorder) ask(key, method, path, body string, want int) map[string]any {
 	c.t.Helper()
 	client, line := c.client, map[string]any{"method": method, "path": path, "organization_id": c.organization}
 	var content any
@@ -61,7 +61,7 @@ func (c clerk) ask(key, method, path, body string, want int) map[string]any {
 
 // signs makes a contract and moves it through actions, each with its body, and reads it
 // at the end. A step that has no body is its action alone.
-func (c clerk) signs(path, body string, steps ...[2]string) string {
+func (c recorder) signs(path, body string, steps ...[2]string) string {
 	c.t.Helper()
 	made := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
 	at := path + "/" + made["id"].(string)
@@ -87,7 +87,7 @@ func workADay(t *testing.T) *aDay {
 	t.Helper()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	d := new(aDay)
-	bank := clerk{t: t, client: s.Session(), organization: s.Sandbox.OrganizationID, lines: &d.lines}
+	bank := recorder{t: t, client: s.Session(), organization: s.Sandbox.OrganizationID, lines: &d.lines}
 	secularDay(bank, s.Sandbox.OrganizationID)
 	religiousDay(bank, s.Sandbox.OrganizationID)
 	admin := bank
@@ -116,7 +116,7 @@ func workADay(t *testing.T) *aDay {
 	return d
 }
 
-func secularDay(c clerk, customer string) {
+func secularDay(c recorder, customer string) {
 	c.t.Helper()
 	const pfp = "/api/v1/pfp/"
 	who := fmt.Sprintf(`"customer_id":%q,"region":"AE"`, customer)
@@ -140,7 +140,7 @@ func secularDay(c clerk, customer string) {
 	c.ask("", "GET", pfp+"leases", "", 200)
 }
 
-func religiousDay(c clerk, customer string) {
+func religiousDay(c recorder, customer string) {
 	c.t.Helper()
 	const family = "/api/v1/baas/islamic-banking/"
 	c.ask("screened", "GET", family+"screen?subject=asset&region=AE&asset_type=vehicle", "", 200)
@@ -155,7 +155,7 @@ func religiousDay(c clerk, customer string) {
 		[2]string{"grant_hibah", `{"amount":7,"granted_by":"the board","note":"for nothing"}`})
 }
 
-func officeDay(c clerk, partner int64) {
+func officeDay(c recorder, partner int64) {
 	c.t.Helper()
 	c.ask("", "PUT", "/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`, 200)
 	c.ask("", "PUT", "/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.91"}`, 200)
@@ -163,7 +163,7 @@ func officeDay(c clerk, partner int64) {
 	c.ask("", "POST", "/api/v1/partners", `{"name":"Shop","login":"shop","pass":"a long enough one"}`, 201)
 	c.ask("", "POST", "/api/v1/api_keys", fmt.Sprintf(`{"partner_id":%d,"name":"till"}`, partner), 201)
 	c.ask("", "POST", fmt.Sprintf("/api/v1/partners/%d/settlements", partner), `{"direction":"in","amount":"500","currency":"USD","env":"prod","reference":"R-1"}`, 201)
-	user := c.ask("", "POST", "/api/v1/users", `{"login":"clerk","pass":"a long enough one","name":"Clerk","roles":["client"]}`, 201)
+	user := c.ask("", "POST", "/api/v1/users", `{"login":"viewer","pass":"a long enough one","name":"Viewer","roles":["client"]}`, 201)
 	limit := c.ask("", "POST", "/api/v1/limits", fmt.Sprintf(`{"partner_id":%d,"kind":"per_transaction","currency":"USD","env":"prod","max_amount":"900000","scope":"partner"}`, partner), 201)
 	c.ask("", "PATCH", "/api/v1/limits/"+idOf(limit), `{"max_amount":"800000"}`, 200)
 	c.ask("", "POST", "/api/v1/blocklist", `{"kind":"country","value":"KP"}`, 201)
@@ -172,7 +172,7 @@ func officeDay(c clerk, partner int64) {
 
 func idOf(response map[string]any) string { return response["data"].(map[string]any)["id"].(string) }
 
-func shopDay(c clerk) {
+func shopDay(c recorder) {
 	c.t.Helper()
 	paid := c.ask("", "POST", "/api/v1/transactions", `{"params":{"type":"payment","amount":"1500","currency":"USD","env":"prod","txid":"order-1","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no",`+
 		`"money_storage":{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"A B","exp_year":"2030","exp_month":"12","cvv":"123"}}}`, 201)

@@ -133,11 +133,11 @@ func TestAClosedMonthThatIsNotAsItWasClosedIsRefused(t *testing.T) {
 	l.months, l.hash = october, emptyOctober
 	r := []string{"audit", "periods", "verify", "--url", server.URL, "--organization", liarsOrganization, "--session-token-file", token, "--key"}
 	var out, problems strings.Builder
-	if exit := run(append(r, stranger), &out, &problems); exit != exitRefused || !strings.Contains(problems.String(), "signed with another key") {
+	if exit := run(append(r, otherKey), &out, &problems); exit != exitRefused || !strings.Contains(problems.String(), "signed with another key") {
 		t.Errorf("exit %d: %s%s", exit, out.String(), problems.String())
 	}
 	l.months = ""
-	if exit := run(append(r, stranger), &out, &problems); exit != exitRefused {
+	if exit := run(append(r, otherKey), &out, &problems); exit != exitRefused {
 		t.Errorf("another key where no month is closed: exit %d", exit)
 	}
 	if exit := run(append(r, ""), &out, &problems); exit != cli.ExitConfiguration {

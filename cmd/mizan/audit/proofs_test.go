@@ -10,8 +10,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// stranger is the key of a keyring that no server of these tests has.
-const stranger = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
+// otherKey is the key of a keyring that no server of these tests has.
+const otherKey = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
 
 // nowhere is an environment in which nobody has said which server.
 var nowhere = []string{"MIZAN_URL=", "MIZAN_SESSION_TOKEN=", "MIZAN_ORGANIZATION=", "MIZAN_CA_FILE="}
@@ -84,7 +84,7 @@ func TestAnEventIsProvenInAFileAndCheckedWithoutAServer(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, shown)
 		}
 	}
-	ends(t, 4, "mizan: audit check: refused: the head is signed with another key", "audit", "check", file, "--key", stranger)
+	ends(t, 4, "mizan: audit check: refused: the head is signed with another key", "audit", "check", file, "--key", otherKey)
 	testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key, "--organization", server.Sandbox.OrganizationID))
 	ends(t, 4, "refused: the file is of organization "+server.Sandbox.OrganizationID, "audit", "check", file, "--key", key,
 		"--organization", server.Sandbox.Second.OrganizationID)
@@ -147,14 +147,14 @@ func TestWhatCannotBeProvenLeavesNoFile(t *testing.T) {
 	prove(2, "mizan: audit prove: seq: must be from 1 to", "1000000", "--sandbox", server.Dir)
 	prove(2, "mizan: configuration: ", "one", "--sandbox", server.Dir)
 	prove(2, "mizan: audit prove: --key: the key", "1", "--sandbox", server.Dir, "--key", "no key")
-	prove(4, "mizan: audit prove: refused: the head is signed with another key", "1", "--sandbox", server.Dir, "--key", stranger)
+	prove(4, "mizan: audit prove: refused: the head is signed with another key", "1", "--sandbox", server.Dir, "--key", otherKey)
 	prove(2, "unauthorized", "1", "--sandbox", server.Dir, "--organization", server.Sandbox.Second.OrganizationID)
 	prove(2, "--organization: \"first\" is not a UUID", "1", "--sandbox", server.Dir, "--organization", "first")
 	prove(2, "there is no session token", "1", "--url", server.BaseURL, "--organization", server.Sandbox.OrganizationID)
 	server.Stop()
 	prove(1, "mizan: audit prove: "+server.Sandbox.BaseURL, "1", "--sandbox", server.Dir)
 	absent := filepath.Join(t.TempDir(), "absent")
-	ends(t, 2, "mizan: audit check: open "+absent, "audit", "check", absent, "--key", stranger)
+	ends(t, 2, "mizan: audit check: open "+absent, "audit", "check", absent, "--key", otherKey)
 	ends(t, 2, "mizan: audit check: --key: the key", "audit", "check", absent, "--key", "no key")
 	ends(t, 2, "mizan: configuration: ", "audit", "key", "--data", absent)
 }

@@ -108,12 +108,12 @@ func TestAWatchRefusesAServerWithAnotherKey(t *testing.T) {
 	server := testkit.Start(t, testkit.Options{})
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
 	key := strings.TrimSpace(testkit.Quiet(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
-	w.looks(4, "signed with another key", server.Dir, "--key", stranger)
+	w.looks(4, "signed with another key", server.Dir, "--key", otherKey)
 	if _, err := os.Stat(w.state); err == nil {
 		t.Error("a watch began with a head that was refused")
 	}
 	w.looks(0, "the watch begins", server.Dir, "--key", key)
-	w.looks(2, "was begun with the key "+key, server.Dir, "--key", stranger)
+	w.looks(2, "was begun with the key "+key, server.Dir, "--key", otherKey)
 	w.looks(2, "--key: is empty", server.Dir, "--key", "")
 	w.looks(2, "--every: want 1s or more", server.Dir, "--every", "1ms")
 }
@@ -229,7 +229,7 @@ func TestAWatchAsksAgainWhereNobodyAnswers(t *testing.T) {
 	t.Cleanup(stand.Close)
 	environment := append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, nowhere[2:]...)
 	r := testkit.Run(t, environment, "audit", "watch", "--state", filepath.Join(t.TempDir(), "state"), "--every", "1s",
-		"--url", stand.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", stranger)
+		"--url", stand.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", otherKey)
 	if r.Exit != 4 || asked.Load() != 2 || !strings.Contains(r.Stderr, "503") || !strings.Contains(r.Stderr, "refused: the head's signature") {
 		t.Errorf("exit %d after %d requests: %s", r.Exit, asked.Load(), r.Stderr)
 	}

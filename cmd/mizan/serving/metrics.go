@@ -61,10 +61,10 @@ func newMetrics(s *server) *metrics {
 		return float64(s.runtime.Live())
 	})
 	m.counter("mizan_checkpoints_total", "Checkpoints of trial balances made.", func() float64 {
-		if s.keeper == nil {
+		if s.checkpoints == nil {
 			return 0
 		}
-		return float64(s.keeper.Made())
+		return float64(s.checkpoints.Made())
 	})
 	m.counter("mizan_replies_unreadable_total", "Requests repeated with an idempotency key whose stored reply did not open. Anything but 0 is for an operator to look at.", func() float64 {
 		if s.runtime == nil {

@@ -63,7 +63,7 @@ func (s *server) tellOperators(org, to ledger.ID, body, told []byte) (notifier.A
 	if t, found := s.directory.Terminal(org, to); found {
 		listed = operators.ContactsOf(&t.Notification)
 	}
-	a := s.operators.Carry(s.runtime.Context(), listed, were, m)
+	a := s.operators.Send(s.runtime.Context(), listed, were, m)
 	made := notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Took.Milliseconds()}
 	if a.Told.None() {
 		return made, nil, a.Wait

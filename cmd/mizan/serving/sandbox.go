@@ -197,7 +197,7 @@ func (s *server) mend(ctx context.Context, box *sandbox) error {
 		if v.holds || (*v.value != "" && s.resting(v.org)) {
 			continue
 		}
-		minted, err := s.directory.Remint(ctx, v.which)
+		minted, err := s.directory.Reissue(ctx, v.which)
 		var refused *ledger.Refusal
 		if errors.As(err, &refused) && refused.Code == ledger.Conflict {
 			s.log.Warn("a value of sandbox.json can't be made anew", "value", string(v.which), "error", err)

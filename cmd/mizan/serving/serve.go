@@ -64,32 +64,32 @@ type server struct {
 	hangups <-chan os.Signal                   // each has what is reloadable read again; nil: there are none
 	reread  func() (*config.Reloadable, error) // set with hangups
 
-	clock     clock.Clock
-	manual    *clock.Manual // nil: a real clock
-	journal   *posting.Journal
-	keyring   *secret.Keyring
-	runtime   *actors.Runtime
-	directory *directory.Service
-	providers map[string]actors.Provider
-	simulator *simulator.Simulator // nil without --sandbox
-	accounts  *account.Service
-	payments  *payment.Service
-	contracts *contract.Service
-	renewals  *subscription.Service
-	notifier  *notifier.Service
-	operators *operators.Carriers
-	alerts    *alertactor.Monitor
-	keeper    *checkpoint.Keeper
-	transport *transport
-	handles   handles
-	gate      *connlimit.Gate // of the API's connections
-	listener  net.Listener
-	starting  *starting // answers on the listener until api does
-	address   string    // where this machine reaches the server
-	baseURL   string    // where clients do
-	metrics   *metrics
-	backups   *snapshots.Backups
-	api       atomic.Pointer[api.Server] // nil before it serves
+	clock       clock.Clock
+	manual      *clock.Manual // nil: a real clock
+	journal     *posting.Journal
+	keyring     *secret.Keyring
+	runtime     *actors.Runtime
+	directory   *directory.Service
+	providers   map[string]actors.Provider
+	simulator   *simulator.Simulator // nil without --sandbox
+	accounts    *account.Service
+	payments    *payment.Service
+	contracts   *contract.Service
+	renewals    *subscription.Service
+	notifier    *notifier.Service
+	operators   *operators.Channels
+	alerts      *alertactor.Monitor
+	checkpoints *checkpoint.Keeper
+	transport   *transport
+	handles     handles
+	gate        *connlimit.Gate // of the API's connections
+	listener    net.Listener
+	starting    *starting // answers on the listener until api does
+	address     string    // where this machine reaches the server
+	baseURL     string    // where clients do
+	metrics     *metrics
+	backups     *snapshots.Backups
+	api         atomic.Pointer[api.Server] // nil before it serves
 
 	opened []func() error // what a stop closes, last first
 	stopBy time.Time      // when a stop has to be over; zero: nobody asked for one
@@ -231,7 +231,7 @@ func (s *server) startActors(context.Context) error {
 	if err := s.openAlerts(); err != nil {
 		return err
 	}
-	s.keeper = checkpoint.Start(s.runtime)
+	s.checkpoints = checkpoint.Start(s.runtime)
 	s.runtime.Start(payment.Resumes)
 	s.notifier.Resume()
 	s.onClose(s.stopActors)

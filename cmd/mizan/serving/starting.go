@@ -36,7 +36,7 @@ func answerStarting(listener net.Listener, socket *net.TCPListener, handler http
 		Listener: listener, socket: socket, places: make(chan struct{}, maxStarting), ended: make(chan struct{}),
 		http: &http.Server{
 			Handler: handler, ReadTimeout: startingBound, WriteTimeout: startingBound, MaxHeaderBytes: 8 << 10,
-			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // strangers must not fill the log
+			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // unauthenticated callers must not fill the log
 		},
 	}
 	s.http.SetKeepAlivesEnabled(false)

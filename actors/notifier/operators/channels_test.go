@@ -88,7 +88,7 @@ func TestAnAttemptHasFailedWhereNobodyIsThereToBeTold(t *testing.T) {
 	carry(t, open(t, Options{}), both).want(t, 0, nobody, Contacts{})
 	carry(t, open(t, byTelegram(api.URL)), Contacts{}).want(t, 0, nobody, Contacts{})
 	carry(t, open(t, byTelegram(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
-	a := open(t, byTelegram(api.URL)).Carry(t.Context(), both, chats("1"), message)
+	a := open(t, byTelegram(api.URL)).Send(t.Context(), both, chats("1"), message)
 	a.want(t, 0, "", Contacts{}) // who was told has been told
 	if len(api.chats()) != 0 || fmt.Sprint(a.Told) != fmt.Sprint(chats("1")) {
 		t.Errorf("%d calls, told were %v", len(api.chats()), a.Told)
@@ -126,7 +126,7 @@ func TestWhatIsNotConfiguredIsSaidOnce(t *testing.T) {
 	}
 	defer c.Close()
 	for range 3 {
-		c.Carry(t.Context(), Contacts{Telegram: []string{"1"}, Emails: []string{"a@b.example"}}, Contacts{}, message)
+		c.Send(t.Context(), Contacts{Telegram: []string{"1"}, Emails: []string{"a@b.example"}}, Contacts{}, message)
 	}
 	if got := said.String(); strings.Count(got, "\n") != 2 || strings.Count(got, "by Telegram") != 1 || strings.Count(got, "by e-mail") != 1 {
 		t.Errorf("the log says %s", got)
@@ -178,7 +178,7 @@ func TestAnAttemptHoldsNoSecret(t *testing.T) {
 // No more than so many attempts are under way; those that wait have not begun, and go
 // when the service stops.
 func TestAttemptsAreBounded(t *testing.T) {
-	arrived, goOn := make(chan struct{}, 2*MaxCarries), make(chan struct{})
+	arrived, goOn := make(chan struct{}, 2*MaxSends), make(chan struct{})
 	api := newTelegramAPI(t, false, func(string) (int, string) {
 		arrived <- struct{}{}
 		<-goOn
@@ -186,10 +186,10 @@ func TestAttemptsAreBounded(t *testing.T) {
 	})
 	c := open(t, byTelegram(api.URL))
 	var all sync.WaitGroup
-	for range MaxCarries {
-		all.Go(func() { c.Carry(context.Background(), chats("1"), Contacts{}, message) })
+	for range MaxSends {
+		all.Go(func() { c.Send(context.Background(), chats("1"), Contacts{}, message) })
 	}
-	for range MaxCarries {
+	for range MaxSends {
 		select {
 		case <-arrived:
 		case <-time.After(patience):
@@ -198,7 +198,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(context.Background())
 	stop()
-	c.Carry(stopped, chats("1"), Contacts{}, message).want(t, 0, interrupted, chats("1"))
+	c.Send(stopped, chats("1"), Contacts{}, message).want(t, 0, interrupted, chats("1"))
 	if len(arrived) != 0 {
 		t.Error("an attempt was made beyond the bound")
 	}
@@ -220,7 +220,7 @@ func TestAnAttemptEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan Attempt, 1)
 	all := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	go func() { done <- c.Carry(ctx, all, Contacts{}, message) }()
+	go func() { done <- c.Send(ctx, all, Contacts{}, message) }()
 	<-arrived
 	cancel()
 	select {
@@ -258,7 +258,7 @@ func TestAnAttemptIsForThoseListedWhoWereNotTold(t *testing.T) {
 		return 200, `{"ok":true}`
 	})
 	told := Contacts{Telegram: []string{"1", "@Ops"}, Emails: []string{"a@b.example"}}
-	a := open(t, byTelegram(api.URL)).Carry(t.Context(), chats("2", "@ops", "3"), told, message)
+	a := open(t, byTelegram(api.URL)).Send(t.Context(), chats("2", "@ops", "3"), told, message)
 	a.want(t, 403, "telegram: 1 of 2 not told: Forbidden: bot was blocked by the user", chats("3"))
 	if got := api.chats(); !slices.Equal(got, []string{"2", "3"}) {
 		t.Errorf("asked to tell were %v", got)
@@ -281,7 +281,7 @@ func TestContactsAreTheSameInAnyCase(t *testing.T) {
 func TestALongMessageIsOneForTelegram(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	m := alerts.Message{Kind: alerts.Daily, Subject: strings.Repeat("s", alerts.MaxSubject), Text: strings.Repeat("x", alerts.MaxText)}
-	open(t, byTelegram(api.URL)).Carry(t.Context(), chats("1"), Contacts{}, m).want(t, 0, "", Contacts{})
+	open(t, byTelegram(api.URL)).Send(t.Context(), chats("1"), Contacts{}, m).want(t, 0, "", Contacts{})
 	const takes = 4096 // characters
 	if got := api.sent[0].text; len(got) > takes || got != m.Subject+"\n\n"+m.Text {
 		t.Errorf("%d characters were sent", len(got))

@@ -17,8 +17,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// MaxCarries is how many attempts are under way at once.
-const MaxCarries = 8
+// MaxSends is how many attempts are under way at once.
+const MaxSends = 8
 
 // DefaultTelegramURL is where the Bot API is.
 const DefaultTelegramURL = "https://api.telegram.org"
@@ -43,7 +43,7 @@ type SMTP struct {
 	TLS      TLSMode     // empty: StartTLS
 }
 
-// Options of Carriers.
+// Options of Channels.
 type Options struct {
 	TelegramURL   string      // without a path's end; empty: DefaultTelegramURL
 	TelegramToken secret.Text // of the bot; empty: nothing is told by Telegram
@@ -72,8 +72,8 @@ type Attempt struct {
 	Told    Contacts      // who was told, by this attempt and those before
 }
 
-// Carriers carry messages. They may be used by any number of goroutines.
-type Carriers struct {
+// Channels send messages to operators. They may be used by any number of goroutines.
+type Channels struct {
 	clock    clock.Clock
 	bounds   bounds
 	telegram *telegram // nil: not configured
@@ -81,12 +81,12 @@ type Carriers struct {
 	places   chan struct{}
 }
 
-// New makes carriers, which have to be closed. The error says what of the options
+// New makes channels, which have to be closed. The error says what of the options
 // cannot be used, without any secret.
-func New(o Options) (*Carriers, error) { return newCarriers(o, standard) }
+func New(o Options) (*Channels, error) { return newChannels(o, standard) }
 
-func newCarriers(o Options, b bounds) (*Carriers, error) {
-	c := &Carriers{clock: o.Clock, bounds: b, places: make(chan struct{}, MaxCarries)}
+func newChannels(o Options, b bounds) (*Channels, error) {
+	c := &Channels{clock: o.Clock, bounds: b, places: make(chan struct{}, MaxSends)}
 	var err error
 	if o.TelegramToken == "" {
 		o.Log.Info("operators are told nothing by Telegram: no token is configured")
@@ -102,7 +102,7 @@ func newCarriers(o Options, b bounds) (*Carriers, error) {
 }
 
 // Close ends idle connections. Attempts that are under way end with their contexts.
-func (c *Carriers) Close() {
+func (c *Channels) Close() {
 	if c.telegram != nil {
 		c.telegram.close()
 	}
@@ -110,12 +110,12 @@ func (c *Carriers) Close() {
 
 // Reaches tells whether any of a terminal's operators can be told anything. It takes
 // no lock and no memory.
-func (c *Carriers) Reaches(n *directory.Notification) bool {
+func (c *Channels) Reaches(n *directory.Notification) bool {
 	return c.telegram != nil && len(n.Telegram) > 0 || c.post != nil && len(n.Emails) > 0
 }
 
 // reached are those of the contacts who can be told by what is configured.
-func (c *Carriers) reached(of Contacts) (to Contacts) {
+func (c *Channels) reached(of Contacts) (to Contacts) {
 	if c.telegram != nil {
 		to.Telegram = of.Telegram
 	}
@@ -125,11 +125,11 @@ func (c *Carriers) reached(of Contacts) (to Contacts) {
 	return to
 }
 
-// Carry makes one attempt to tell the message to everybody who is listed and can be
+// Send makes one attempt to tell the message to everybody who is listed and can be
 // reached, but for those whom attempts before have told. Where that is nobody, and
-// nobody was ever told, it has failed. It first waits until fewer than MaxCarries are
+// nobody was ever told, it has failed. It first waits until fewer than MaxSends are
 // under way; from then on it returns within 15 s.
-func (c *Carriers) Carry(ctx context.Context, listed, told Contacts, m alerts.Message) Attempt {
+func (c *Channels) Send(ctx context.Context, listed, told Contacts, m alerts.Message) Attempt {
 	to := c.reached(listed).Without(told)
 	if to.None() {
 		a := Attempt{At: c.clock.Now(), Told: told}

@@ -37,11 +37,11 @@ func (s *Service) Sandbox() (*Sandbox, bool) {
 	}, true
 }
 
-// Remint makes a value anew that was lost from sandbox.json. Nothing else is
+// Reissue makes a value anew that was lost from sandbox.json. Nothing else is
 // revoked; only the password, of which there is one, replaces the old one.
 // Errors are *ledger.Refusal.
-func (s *Service) Remint(ctx context.Context, which Value) (secret.Text, error) {
-	const op = "directory.Remint"
+func (s *Service) Reissue(ctx context.Context, which Value) (secret.Text, error) {
+	const op = "directory.Reissue"
 	box, ok := s.Sandbox()
 	if !ok {
 		return "", notFound(op, "sandbox")
@@ -50,17 +50,17 @@ func (s *Service) Remint(ctx context.Context, which Value) (secret.Text, error) 
 	case AdminToken:
 		return s.MintAdminToken(ctx)
 	case PartnerPass:
-		return s.remintPass(ctx, box.First)
+		return s.reissuePass(ctx, box.First)
 	case APIKey:
-		return s.remintKey(ctx, box.First)
+		return s.reissueKey(ctx, box.First)
 	case SecondAPIKey:
-		return s.remintKey(ctx, box.Second)
+		return s.reissueKey(ctx, box.Second)
 	case SessionToken:
-		return s.remintSession(ctx, box.First.Org, directory.Admin)
+		return s.reissueSession(ctx, box.First.Org, directory.Admin)
 	case AuditorToken:
-		return s.remintSession(ctx, box.First.Org, directory.Auditor)
+		return s.reissueSession(ctx, box.First.Org, directory.Auditor)
 	case SecondSessionToken:
-		return s.remintSession(ctx, box.Second.Org, directory.Admin)
+		return s.reissueSession(ctx, box.Second.Org, directory.Admin)
 	}
 	return "", notFound(op, "value")
 }
@@ -81,7 +81,7 @@ func (s *Service) PassInForce(ctx context.Context, demo Demo, pass []byte) (bool
 	return s.passwords.verify(p.PassHash, pass), nil
 }
 
-func (s *Service) remintPass(ctx context.Context, demo Demo) (secret.Text, error) {
+func (s *Service) reissuePass(ctx context.Context, demo Demo) (secret.Text, error) {
 	pass := secret.NewToken("", s.random)
 	hash, err := s.passwords.hash(ctx, s.random, []byte(pass))
 	if err != nil {
@@ -97,13 +97,13 @@ func (s *Service) remintPass(ctx context.Context, demo Demo) (secret.Text, error
 	return secret.Text(pass), nil
 }
 
-func (s *Service) remintKey(ctx context.Context, demo Demo) (secret.Text, error) {
+func (s *Service) reissueKey(ctx context.Context, demo Demo) (secret.Text, error) {
 	_, value, err := s.CreateAPIKey(ctx, demo.Org, sandboxKey(demo.Partner))
 	return value, err
 }
 
-func (s *Service) remintSession(ctx context.Context, org ledger.ID, role directory.Role) (secret.Text, error) {
-	const op = "directory.Remint"
+func (s *Service) reissueSession(ctx context.Context, org ledger.ID, role directory.Role) (secret.Text, error) {
+	const op = "directory.Reissue"
 	record, event, token := s.newSession(org, role)
 	err := s.run(ctx, org, op, func(ledger.Micros) (*posting.Change, error) {
 		if _, err := s.writable(op, org); err != nil {
