@@ -11,7 +11,9 @@
 //     sleeps, and no file names a place on somebody's machine.
 //  5. Names, comments, texts and docs have none of the private words in words.go; the
 //     folders that still hold some are listed there until they are clean.
-//  6. Sizes (a file of 500 lines, a function of 70) are reported, not refused:
+//  6. A package holds at most 25 files beside its tests.
+//  7. Every target of the Makefile says what it is for, so that `make help` is complete.
+//  8. Sizes (a file of 500 lines, a function of 70) are reported, not refused:
 //     a table may be long.
 //
 // Callers: its own test, and so `make test`.

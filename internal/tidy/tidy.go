@@ -68,6 +68,7 @@ func Check(root string) (*Report, error) {
 		r.sizes(set, f)
 	}
 	r.documented(files)
+	r.packageSizes(files)
 	if err := r.explained(root, files); err != nil {
 		return nil, err
 	}

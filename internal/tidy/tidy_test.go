@@ -1,9 +1,11 @@
 package tidy
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -131,6 +133,36 @@ func TestPlantedBreachIsFound(t *testing.T) {
 				t.Errorf("breaches %v, want one with %q", report.Breaches, tt.want)
 			}
 		})
+	}
+}
+
+func TestPackageOfTooManyFilesIsFound(t *testing.T) {
+	files := maps.Clone(sound)
+	for i := range maxFiles - 1 { // beside doc.go
+		files[fmt.Sprintf("api/auth/f%d.go", i)] = "package auth\n"
+		files[fmt.Sprintf("api/auth/f%d_test.go", i)] = "package auth\n"
+	}
+	if report := plant(t, files); len(report.Breaches) != 0 {
+		t.Errorf("breaches %v at the bound, want none", report.Breaches)
+	}
+	files["api/auth/more.go"] = "package auth\n"
+	want := "api/auth: package size: 26 files, at most 25"
+	if report := plant(t, files); len(report.Breaches) != 1 || report.Breaches[0].String() != want {
+		t.Errorf("breaches %v, want %q", report.Breaches, want)
+	}
+}
+
+// TestPackagesNotYetSplitAreTooLarge keeps the list of exceptions true.
+func TestPackagesNotYetSplitAreTooLarge(t *testing.T) {
+	for _, folder := range notYetSplit {
+		names, err := filepath.Glob(filepath.Join("..", "..", folder, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+		if len(names) <= maxFiles {
+			t.Errorf("%s holds %d files: take it off the list", folder, len(names))
+		}
 	}
 }
 
