@@ -11,7 +11,7 @@ import (
 
 	"mizan/internal/secret"
 	"mizan/ledger"
-	"mizan/snapshots"
+	"mizan/snapshots/check"
 )
 
 // auditCommands are `mizan audit …`.
@@ -52,7 +52,7 @@ func (c *verifyCommand) Run(s *streams) error {
 			return misused("audit verify", "--organization: %q is not the UUID of an organization", *c.Organization)
 		}
 	}
-	cfg := snapshots.VerifyConfig{
+	cfg := check.VerifyConfig{
 		Data: c.Data, Answers: c.Answers, Canaries: c.Canaries, Organization: organization, Log: slog.New(slog.DiscardHandler),
 	}
 	if err := c.open(&cfg); err != nil {
@@ -60,7 +60,7 @@ func (c *verifyCommand) Run(s *streams) error {
 	}
 	ctx, stop := interruptible()
 	defer stop()
-	code := snapshots.Verify(ctx, cfg, s.out, s.err)
+	code := check.Verify(ctx, cfg, s.out, s.err)
 	if code != exitClean {
 		return &fault{code: code}
 	}
@@ -69,7 +69,7 @@ func (c *verifyCommand) Run(s *streams) error {
 
 // open loads the keyring. Of one that is named nothing may be missing; where none is,
 // and none lies in the directory, what is sealed is compared with the journal only.
-func (c *verifyCommand) open(cfg *snapshots.VerifyConfig) error {
+func (c *verifyCommand) open(cfg *check.VerifyConfig) error {
 	path := c.Keyring
 	if path == "" {
 		path = filepath.Join(c.Data, "keyring")
@@ -90,7 +90,7 @@ func (s *server) check(ctx context.Context) error {
 	if !s.cfg.check {
 		return nil
 	}
-	report, err := snapshots.Check(ctx, s.journal, snapshots.Inputs{Data: s.cfg.dir, Keyring: s.keyring, Log: s.log})
+	report, err := check.Check(ctx, s.journal, check.Inputs{Data: s.cfg.dir, Keyring: s.keyring, Log: s.log})
 	if ctx.Err() != nil {
 		return nil // asked to stop; run sees it
 	}

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
-	"mizan/snapshots"
+	"mizan/snapshots/check"
 )
 
 // maxRecordFile bounds the file of a record in bytes: what is stored before the payload
@@ -39,7 +39,7 @@ func (c *recordCommand) Run(s *streams) (err error) {
 	if err != nil || org == (ledger.ID{}) {
 		return misused(name, "--organization: %q is not the UUID of an organization", c.Organization)
 	}
-	if err := snapshots.HoldsStore(c.Data); err != nil {
+	if err := check.HoldsStore(c.Data); err != nil {
 		return storageFault("%v", err)
 	}
 	j, err := posting.Open(posting.Options{

@@ -14,7 +14,7 @@ import (
 	"mizan/cmd/mizan/admin"
 	"mizan/internal/secret"
 	"mizan/posting/store"
-	"mizan/snapshots"
+	"mizan/snapshots/backup"
 )
 
 // backupCommands are `mizan backup …`. Without a word that names one, it takes one.
@@ -43,7 +43,7 @@ func (c *takeBackupCommand) Run(s *streams) error {
 	if err := filled(flag{"to", &c.To}, flag{"since", c.Since}, flag{"keyring", c.Keyring}); err != nil {
 		return err
 	}
-	var keyring snapshots.Sealer
+	var keyring backup.Sealer
 	if c.Keyring != nil {
 		loaded, err := secret.LoadSealingKeyring(*c.Keyring)
 		if err != nil {
@@ -59,10 +59,10 @@ func (c *takeBackupCommand) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	if err := snapshots.RemoveUnfinished(dir); err != nil {
+	if err := backup.RemoveUnfinished(dir); err != nil {
 		return badConfiguration("to: " + err.Error())
 	}
-	f, err := snapshots.CreateBackupFile(dir)
+	f, err := backup.CreateFile(dir)
 	if err != nil {
 		return badConfiguration("to: " + err.Error())
 	}
@@ -82,31 +82,31 @@ func (c *takeBackupCommand) Run(s *streams) error {
 }
 
 // fill receives the backup, looks at it and gives it its name.
-func (c *takeBackupCommand) fill(ctx context.Context, s *streams, f *snapshots.BackupFile, body []byte, dir, path string, keyring snapshots.Sealer) (header snapshots.BackupHeader, _ string, err error) {
+func (c *takeBackupCommand) fill(ctx context.Context, s *streams, f *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, _ string, err error) {
 	if err := c.Take(ctx, "backup", &admin.Streams{Out: s.out, Err: s.err}, body, f); err != nil {
 		return header, path, err
 	}
 	if keyring != nil {
-		header, err = snapshots.ReadBackup(ctx, f.Name(), keyring)
+		header, err = backup.Read(ctx, f.Name(), keyring)
 	} else {
-		header, err = snapshots.CheckTransfer(ctx, f.Name())
+		header, err = backup.CheckTransfer(ctx, f.Name())
 	}
 	if err != nil {
 		return header, path, err
 	}
 	if path == "" {
-		path = filepath.Join(dir, snapshots.BackupName(&header))
+		path = filepath.Join(dir, backup.FileName(&header))
 	}
 	return header, path, f.Keep(path)
 }
 
 // body is the request's: what the backup that it rests on says of itself. That is read
 // to its end first, for an increment is worth no more.
-func (c *takeBackupCommand) body(ctx context.Context, keyring snapshots.Sealer) ([]byte, error) {
+func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
 	}
-	header, err := snapshots.ReadBase(ctx, *c.Since, keyring)
+	header, err := backup.ReadBase(ctx, *c.Since, keyring)
 	if err != nil {
 		return nil, sourceFault("since", err)
 	}
@@ -151,7 +151,7 @@ func (c *verifyBackupCommand) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	done, err := snapshots.VerifyBackup(ctx, c.From, at, keyring)
+	done, err := backup.Verify(ctx, c.From, at, keyring)
 	if err != nil {
 		return sourceFault("from", err)
 	}
@@ -199,7 +199,7 @@ func filled(flags ...flag) error {
 }
 
 // warnUnused says which backups beside those that were used are spoiled.
-func warnUnused(s *streams, done *snapshots.Restored) {
+func warnUnused(s *streams, done *backup.Restored) {
 	for _, err := range done.Unused {
 		_, _ = fmt.Fprintln(s.err, "mizan: warning: beside it, and not needed: "+folded(err.Error())) // there is nowhere else to say it
 	}
@@ -207,7 +207,7 @@ func warnUnused(s *streams, done *snapshots.Restored) {
 
 // sourceFault is backupFault for what a flag names.
 func sourceFault(name string, err error) error {
-	if errors.Is(err, snapshots.ErrChoice) {
+	if errors.Is(err, backup.ErrChoice) {
 		return badConfiguration(name + ": " + err.Error())
 	}
 	return backupFault(err)
@@ -217,7 +217,7 @@ func sourceFault(name string, err error) error {
 func backupFault(err error) error {
 	var known *fault
 	var asked *admin.Fault
-	var target *snapshots.TargetError
+	var target *backup.TargetError
 	switch {
 	case errors.As(err, &known), errors.As(err, &asked):
 		return err

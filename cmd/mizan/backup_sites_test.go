@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"mizan/internal/testkit"
-	"mizan/snapshots"
+	"mizan/snapshots/backup"
 )
 
 // What a restore was killed in is no data directory: no server starts in it, and no
@@ -95,7 +95,7 @@ func TestASpoiledBackupThatIsNotNeededIsAWarning(t *testing.T) {
 
 // A disk of backups that does not answer keeps no server from stopping.
 func TestAStopDoesNotWaitForABackupForEver(t *testing.T) {
-	s := &server{backups: snapshots.NewBackups(snapshots.BackupOptions{}), log: slog.New(slog.DiscardHandler), stopBy: time.Now()}
+	s := &server{backups: backup.New(backup.Options{}), log: slog.New(slog.DiscardHandler), stopBy: time.Now()}
 	var scheduled sync.WaitGroup
 	scheduled.Add(1)
 	s.endBackups(&scheduled)

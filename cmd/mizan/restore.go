@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"mizan/snapshots"
+	"mizan/snapshots/backup"
 )
 
 // restoreCommand is `mizan restore`.
@@ -29,7 +29,7 @@ func (c *restoreCommand) Run(s *streams) error {
 	if err != nil {
 		return err
 	}
-	done, err := snapshots.Restore(ctx, snapshots.RestoreConfig{
+	done, err := backup.Restore(ctx, backup.RestoreConfig{
 		From: c.From, At: at, Data: c.Data, Keyring: keyring, Bound: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
 	})
 	if done != nil && done.Report != nil {

@@ -56,7 +56,9 @@ var house = []room{
 	{"actors/provider/*/...", slices.Concat(runtime, []string{"actors/provider"})},
 	{"actors/*/...", runtime},
 
-	{"snapshots/...", checks},
+	{"snapshots/check/...", checks},
+	{"snapshots/backup", slices.Concat(checks, []string{"snapshots/check"})},
+	{"snapshots/fixture", slices.Concat(checks, []string{"snapshots/check"})},
 	{"api/*/...", doors},
 	{"api", slices.Concat(doors, []string{"api/...", "internal/export"})},
 

@@ -1,0 +1,49 @@
+package check
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"maps"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/posting"
+)
+
+// digest hashes rows in the order in which they are read, with their lengths,
+// so that two different stores have different digests. Blocks are left out: the
+// tree's root says what they hold. So are due rows, which a server sweeps away
+// when their time has passed, groups, which say how it came about, and checkpoints,
+// which follow from the blocks and are made when there is time.
+type digest struct {
+	hash   hash.Hash
+	buffer []byte
+}
+
+func newDigest() *digest { return &digest{hash: sha256.New()} }
+
+func (d *digest) begin(org ledger.ID) { d.hash.Write(append([]byte{'o'}, org[:]...)) }
+
+func (d *digest) section(s posting.Section) { d.hash.Write([]byte{'s', byte(s)}) }
+
+func (d *digest) head(size uint64, root [32]byte) {
+	d.hash.Write(append(binary.BigEndian.AppendUint64([]byte{'h'}, size), root[:]...))
+}
+
+func (d *digest) row(key, row []byte) {
+	d.buffer = binary.AppendUvarint(append(d.buffer[:0], 'r'), uint64(len(key)))
+	d.buffer = binary.AppendUvarint(append(d.buffer, key...), uint64(len(row)))
+	d.buffer = append(d.buffer, row...)
+	d.hash.Write(d.buffer)
+}
+
+func (d *digest) sum() (sum [32]byte) {
+	d.hash.Sum(sum[:0])
+	return sum
+}
+
+func sortedIDs(set map[ledger.ID]bool) []ledger.ID {
+	return slices.SortedFunc(maps.Keys(set), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
+}
