@@ -2,7 +2,6 @@ package check
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
@@ -17,11 +16,11 @@ import (
 )
 
 // book lets the books follow an event.
-func (j *journal) book(e *ledger.Event) (closed hold) {
+func (j *booksCheck) book(e *ledger.Event) (closed hold) {
 	if e.Entry == nil {
 		return closed
 	}
-	closed, wrong := j.organization.books.book(e)
+	closed, wrong := j.books.book(e)
 	if wrong != "" {
 		j.report.breach(ruleTotals, "organization %v: the entry of event %d %s", j.organization.id, e.Seq, wrong)
 	}
@@ -30,8 +29,9 @@ func (j *journal) book(e *ledger.Event) (closed hold) {
 
 // pages compares every account's stored lines with what the events give: each
 // line with its running totals, in order, none more and none less.
-func (c *checker) pages(o *organization) error {
-	p := &paging{checker: c, organization: o, stream: sha256.New(), gathered: make(map[ledger.Account][]byte)}
+func (c *booksCheck) pages() error {
+	o := c.organization
+	p := &paging{booksCheck: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
 	err := c.view.Gathered(o.id, p.gather)
 	if err != nil {
 		return err
@@ -41,40 +41,39 @@ func (c *checker) pages(o *organization) error {
 	}
 	p.end()
 	p.pageless()
-	c.report.Counts.Accounts += o.books.own.accounts
-	if !o.books.own.agrees() {
+	c.report.Counts.Accounts += c.books.own.accounts
+	if !c.books.own.agrees() {
 		if err := p.recount(); err != nil {
 			return err
 		}
 	}
-	for at, a := range o.books.accounts {
+	for at, a := range c.books.accounts {
 		if !a.paged {
 			c.report.breach(ruleTotals, "organization %v: account %s %v has %d lines by its events and no page", o.id, at.Path, at.Asset, a.lines)
 		}
 	}
-	c.report.count(ruleTotals, o.books.lines)
-	c.report.Counts.Lines += o.books.lines
-	c.report.Counts.Accounts += uint64(len(o.books.accounts))
-	c.report.Counts.KeptAccounts += uint64(len(o.books.accounts))
-	return c.explain(o, p.differ)
+	c.report.count(ruleTotals, c.books.lines)
+	c.report.Counts.Lines += c.books.lines
+	c.report.Counts.Accounts += uint64(len(c.books.accounts))
+	c.report.Counts.KeptAccounts += uint64(len(c.books.accounts))
+	return c.explain(p.differ)
 }
 
 // paging is the reading of one organization's pages.
 type paging struct {
-	*checker
-	organization *organization
-	prefix       []byte // of the account being read; nil: none
-	at           ledger.Account
-	stream       hash.Hash
-	gathered     map[ledger.Account][]byte // lines that are on no page yet, of accounts not read yet
-	own          *ownLines                 // the account being read is a contract's own; nil: it is not
-	differ       []ledger.Account
+	*booksCheck
+	prefix []byte // of the account being read; nil: none
+	at     ledger.Account
+	stream hash.Hash
+	lines  map[ledger.Account][]byte // lines that are on no page yet, of accounts not read yet
+	own    *ownLines                 // the account being read is a contract's own; nil: it is not
+	differ []ledger.Account
 }
 
 // gather notes what a daybook has of an account.
 func (p *paging) gather(prefix, lines []byte) error {
 	if at, ok := store.ParsePagePrefix(prefix); ok {
-		p.gathered[at] = lines
+		p.lines[at] = lines
 	}
 	return nil
 }
@@ -83,7 +82,7 @@ func (p *paging) gather(prefix, lines []byte) error {
 // should be none: the first lines of an account are put on a page at once, because
 // the pages tell which accounts there are.
 func (p *paging) pageless() {
-	for _, at := range slices.SortedFunc(maps.Keys(p.gathered), byPath) {
+	for _, at := range slices.SortedFunc(maps.Keys(p.lines), byPath) {
 		p.report.breach(ruleTotals, "organization %v: account %s %v has lines in the daybook and no page", p.organization.id, at.Path, at.Asset)
 		p.begin(at, []byte{})
 		p.end()
@@ -101,7 +100,7 @@ func (p *paging) page(key, row []byte) error {
 		p.begin(at, append(p.prefix[:0], key[:len(key)-8]...))
 	}
 	p.add(row)
-	p.organization.paged(p.prefix, row)
+	p.dropPaged(p.prefix, row)
 	first := ledger.Micros(binary.BigEndian.Uint64(key[len(key)-8:]))
 	err := store.DecodePage(row, func(l *store.Line) (bool, error) {
 		if l.Booked != first {
@@ -119,10 +118,9 @@ func (p *paging) page(key, row []byte) error {
 func (p *paging) begin(at ledger.Account, prefix []byte) {
 	p.at, p.prefix, p.own = at, prefix, nil
 	p.stream.Reset()
-	o := p.organization
-	if id, own := ownerContract(at.Path); own && o.books.accounts[at] == nil && o.books.own.known(id) {
-		p.own = &ownLines{at: at, books: o.books}
-		o.books.own.accounts++
+	if id, own := ownerContract(at.Path); own && p.books.accounts[at] == nil && p.books.own.known(id) {
+		p.own = &ownLines{at: at, books: p.books}
+		p.books.own.accounts++
 	}
 }
 
@@ -140,12 +138,12 @@ func (p *paging) end() {
 	if p.prefix == nil {
 		return
 	}
-	p.add(p.gathered[p.at])
-	delete(p.gathered, p.at)
+	p.add(p.lines[p.at])
+	delete(p.lines, p.at)
 	if p.own != nil {
 		return
 	}
-	a := p.organization.books.accounts[p.at]
+	a := p.books.accounts[p.at]
 	if a == nil {
 		p.report.breach(ruleTotals, "organization %v: account %s %v has a page and no event", p.organization.id, p.at.Path, p.at.Asset)
 		return
@@ -161,10 +159,11 @@ const maxExplained = maxDetails
 
 // explain finds the first wrong line of each account that differs, by reading
 // the journal once more beside the accounts' pages.
-func (c *checker) explain(o *organization, differ []ledger.Account) error {
+func (c *booksCheck) explain(differ []ledger.Account) error {
 	if len(differ) == 0 {
 		return nil
 	}
+	o := c.organization
 	watched := make(map[ledger.Account]*storedLines)
 	for i, at := range differ {
 		if i == maxExplained {
@@ -172,7 +171,7 @@ func (c *checker) explain(o *organization, differ []ledger.Account) error {
 			break
 		}
 		s := new(storedLines)
-		s.next, s.stop = iter.Pull(c.linesOf(o, at))
+		s.next, s.stop = iter.Pull(c.linesOf(at))
 		defer s.stop()
 		watched[at] = s
 	}
@@ -231,16 +230,17 @@ func show(t ledger.Totals) string {
 }
 
 // linesOf are an account's stored lines, oldest first.
-func (c *checker) linesOf(o *organization, at ledger.Account) iter.Seq[store.Line] {
+func (c *booksCheck) linesOf(at ledger.Account) iter.Seq[store.Line] {
 	return func(yield func(store.Line) bool) {
 		// What can't be read was reported when the pages were.
-		_ = c.view.LinesAscending(o.id, at, func(l *store.Line) (bool, error) { return yield(*l), nil })
+		_ = c.view.LinesAscending(c.organization.id, at, func(l *store.Line) (bool, error) { return yield(*l), nil })
 	}
 }
 
 // shifted compares the lines whose effective day is not their booked day.
-func (c *checker) shifted(o *organization) error {
-	missing := o.books.shifted
+func (c *booksCheck) shifted() error {
+	o := c.organization
+	missing := c.books.shifted
 	err := c.rows(o, posting.Shifted, func(key, row []byte) error {
 		short := shortOf(key, row)
 		if _, expected := missing[short]; !expected {
@@ -257,9 +257,10 @@ func (c *checker) shifted(o *organization) error {
 
 // balances checks that debits are credits in each asset, posted and pending, and
 // that no partner is below its overdraft.
-func (c *checker) balances(o *organization) error {
+func (c *booksCheck) balances() error {
+	o := c.organization
 	sums := make(map[money.Asset]*ledger.Totals)
-	for at, a := range o.books.accounts {
+	for at, a := range c.books.accounts {
 		sum := sums[at.Asset]
 		if sum == nil {
 			sum = new(ledger.Totals)
@@ -269,7 +270,7 @@ func (c *checker) balances(o *organization) error {
 			c.report.breach(ruleTotals, "organization %v: the totals in %v are out of range", o.id, at.Asset)
 		}
 	}
-	for asset, own := range o.books.own.sums {
+	for asset, own := range c.books.own.sums {
 		if sums[asset] == nil {
 			sums[asset] = new(ledger.Totals)
 		}
@@ -282,16 +283,12 @@ func (c *checker) balances(o *organization) error {
 			c.report.breach(ruleTotals, "organization %v: in %v debits and credits are %s", o.id, asset, show(*sum))
 		}
 	}
-	for _, at := range slices.SortedFunc(maps.Keys(o.books.accounts), byPath) {
+	for _, at := range slices.SortedFunc(maps.Keys(c.books.accounts), byPath) {
 		if partner, ok := availableTo(at.Path); ok {
-			c.floor(o, at, partner, o.books.accounts[at])
+			c.floor(at, partner, c.books.accounts[at])
 		}
 	}
 	return nil
-}
-
-func byPath(a, b ledger.Account) int {
-	return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Asset.String(), b.Asset.String()))
 }
 
 func include(sum, totals *ledger.Totals) bool {
@@ -309,19 +306,19 @@ func include(sum, totals *ledger.Totals) bool {
 // floor checks a partner's available balance, but for what was held of it
 // unasked. What took it down was allowed by the overdraft of that time, so it is
 // not judged by one that was set later.
-func (c *checker) floor(o *organization, at ledger.Account, number int64, a *account) {
+func (c *booksCheck) floor(at ledger.Account, number int64, a *account) {
 	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})
 	if err != nil || !available.Negative {
 		return
 	}
 	var overdraft money.Amount
-	if p := c.directory.partner(o.id, number); p != nil {
+	if p := c.directory.partner(c.organization.id, number); p != nil {
 		if p.changed && a.lowered < p.updated+inFlight {
 			return
 		}
 		overdraft = p.overdraft[at.Asset]
 	}
 	if overdraft.Less(available.Abs) {
-		c.report.breach(ruleTotals, "organization %v: account %s %v has %v available, and its overdraft is %v", o.id, at.Path, at.Asset, available, overdraft)
+		c.report.breach(ruleTotals, "organization %v: account %s %v has %v available, and its overdraft is %v", c.organization.id, at.Path, at.Asset, available, overdraft)
 	}
 }

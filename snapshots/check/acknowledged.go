@@ -106,7 +106,7 @@ func differing(names []string, a, b []uint32) string {
 func joined(names []string) string { return strings.Join(names, ", ") }
 
 // readList reads an answer that lists transactions.
-func (c *checker) readList(n uint32, l *answerLine) bool {
+func (c *answersCheck) readList(n uint32, l *answerLine) bool {
 	var response struct {
 		Data []shown `json:"data"`
 	}
@@ -126,7 +126,7 @@ var moves = [...]string{"commit/", "continue/", "additional_params_for_auth/", "
 
 // readTransaction reads an answer about one transaction. A path that goes on
 // after its id may show another one.
-func (c *checker) readTransaction(n uint32, rest string, l *answerLine) bool {
+func (c *answersCheck) readTransaction(n uint32, rest string, l *answerLine) bool {
 	moving := l.Method == "PUT"
 	for _, move := range moves {
 		if after, found := strings.CutPrefix(rest, move); found && l.Method == "POST" {
@@ -165,7 +165,7 @@ func (l *answerLine) asksForRefund() bool {
 // denied notes that a transaction was answered as unknown. Whom it was shown to
 // before must be shown it again; another partner of the organization must not,
 // where the file tells partners apart.
-func (c *checker) denied(n uint32, id ledger.ID, l *answerLine) bool {
+func (c *answersCheck) denied(n uint32, id ledger.ID, l *answerLine) bool {
 	a := &c.answers
 	at, known := a.index[placed{l.org, id}]
 	if !known {
@@ -180,7 +180,7 @@ func (c *checker) denied(n uint32, id ledger.ID, l *answerLine) bool {
 
 // acknowledge notes what an answer says of a transaction. Two answers may show
 // different statuses, but not different transactions.
-func (c *checker) acknowledge(n uint32, l *answerLine, s shown) bool {
+func (c *answersCheck) acknowledge(n uint32, l *answerLine, s shown) bool {
 	id, err := uuid.Parse(s.text("id"))
 	status := s.text("status")
 	if err != nil || status == "" {

@@ -22,7 +22,7 @@ type merchantTerminal struct {
 
 // addressed notes where a terminal's notifications go. What can't be read was
 // refused when it was set.
-func (c *checker) addressed(r *record, row *directoryRow, t *terminal) {
+func (c *directoryCheck) addressed(r *record, row *directoryRow, t *terminal) {
 	n, err := words.ParseNotification(row.MerchantParams)
 	if err != nil {
 		c.faulty(r, "has notification settings that can't be read")

@@ -79,7 +79,7 @@ func newContractAnswers() contractAnswers {
 }
 
 // readContract reads an answer about contracts, or that none came.
-func (c *checker) readContract(n uint32, to addressed, l *answerLine) (known bool) {
+func (c *answersCheck) readContract(n uint32, to addressed, l *answerLine) (known bool) {
 	const list, one = "", "/"
 	at := list
 	if to.id != "" {
@@ -105,7 +105,7 @@ func (c *checker) readContract(n uint32, to addressed, l *answerLine) (known boo
 
 // deniedContract notes that a contract was answered as unknown at the address at which
 // it was shown before.
-func (c *checker) deniedContract(n uint32, to addressed, l *answerLine) bool {
+func (c *answersCheck) deniedContract(n uint32, to addressed, l *answerLine) bool {
 	id, err := uuid.Parse(to.id)
 	was := c.answers.contracts.index[placed{l.org, id}]
 	if err != nil || was == nil {
@@ -118,7 +118,7 @@ func (c *checker) deniedContract(n uint32, to addressed, l *answerLine) bool {
 }
 
 // showContract notes what an answer shows of the contract that it is about.
-func (c *checker) showContract(n uint32, to addressed, l *answerLine) {
+func (c *answersCheck) showContract(n uint32, to addressed, l *answerLine) {
 	var response struct {
 		Data shown `json:"data"`
 	}
@@ -156,7 +156,7 @@ func (c *checker) showContract(n uint32, to addressed, l *answerLine) {
 
 // showContracts notes what an answer lists: of each its head, its status and when it
 // was changed.
-func (c *checker) showContracts(n uint32, to addressed, l *answerLine) bool {
+func (c *answersCheck) showContracts(n uint32, to addressed, l *answerLine) bool {
 	var response struct {
 		Data []shown `json:"data"`
 	}
@@ -174,7 +174,7 @@ func (c *checker) showContracts(n uint32, to addressed, l *answerLine) bool {
 
 // noteContract notes the part of an answer that lists have too. The showing holds
 // until the next one of the same contract.
-func (c *checker) noteContract(n uint32, to addressed, l *answerLine, s shown) (now *showing, ok bool) {
+func (c *answersCheck) noteContract(n uint32, to addressed, l *answerLine, s shown) (now *showing, ok bool) {
 	id, err := uuid.Parse(s.text("id"))
 	at, dated := instantOf(s.text("updated_at"))
 	status := contract.Status(s.text("status"))
@@ -208,7 +208,7 @@ func instantOf(said string) (ledger.Micros, bool) {
 
 // sumsShown is what an answer's columns say that the contract has put on accounts
 // which it shares with others: the same that checkTallies makes of a record's.
-func (c *checker) sumsShown(p *contract.Product, org ledger.ID, s shown) meaning {
+func (c *answersCheck) sumsShown(p *contract.Product, org ledger.ID, s shown) meaning {
 	env, _ := money.ParseEnv(s.text("env")) // another one than the record's is found by itself
 	asset := money.Asset{Currency: money.Currency(s.text("currency")), Env: env}
 	var lines []line
@@ -230,7 +230,7 @@ func (c *checker) sumsShown(p *contract.Product, org ledger.ID, s shown) meaning
 			lines = append(lines, credit(t.account, asset, sum))
 		}
 	}
-	return c.organization(org).histories.meant(lines)
+	return c.organizationOf(org).histories.meant(lines)
 }
 
 // amountShown is an amount that one family writes as a string and the other as an

@@ -100,7 +100,7 @@ func keptAt(path string) (kind ledger.Kind, id string, ok bool) {
 
 // readKept reads the answer to a create in the directory, where id is empty, or to what
 // was done with the record that an address names.
-func (c *checker) readKept(n uint32, kind ledger.Kind, id string, l *answerLine) bool {
+func (c *answersCheck) readKept(n uint32, kind ledger.Kind, id string, l *answerLine) bool {
 	s := parseShown(embedded(l.Response))
 	if inner := parseShown(s["data"]); inner != nil {
 		s = inner
@@ -152,7 +152,7 @@ func (f *directoryField) asStored(v jsontext.Value) jsontext.Value {
 
 // meetKept compares a stored record of the directory with what was answered of it.
 // What a later write may have changed is compared where there was none.
-func (c *checker) meetKept(r *record, name string) {
+func (c *answersCheck) meetKept(r *record, name string) {
 	a := &c.answers
 	var found []int32
 	for _, org := range []ledger.ID{r.organization.id, {}} { // the header may be left out where there is only one
@@ -244,7 +244,7 @@ func (f *directoryField) ofLine(value any) jsontext.Value {
 }
 
 // checkKept reports the records that were answered and are not there.
-func (c *checker) checkKept() {
+func (c *answersCheck) checkKept() {
 	for m, found := range c.answers.kept {
 		if !c.directory.made[m] && !c.madeAnywhere(m) {
 			for _, at := range found {

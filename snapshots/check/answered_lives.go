@@ -11,7 +11,7 @@ import (
 )
 
 // meetContract compares a stored contract with what was answered of it.
-func (c *checker) meetContract(r *record, p *contract.Record) {
+func (c *answersCheck) meetContract(r *record, p *contract.Record) {
 	s := c.answers.contracts.index[placed{r.organization.id, r.source.ID}]
 	if s == nil {
 		return
@@ -42,7 +42,7 @@ func (c *checker) meetContract(r *record, p *contract.Record) {
 }
 
 // toldOf is a stored contract as it was told of at an instant, in its detail.
-func (c *checker) toldOf(org ledger.ID, p *contract.Record, first, at ledger.Micros) *contract.Record {
+func (c *answersCheck) toldOf(org ledger.ID, p *contract.Record, first, at ledger.Micros) *contract.Record {
 	told := p.AsOf(first, at.Date())
 	if err := acting.Show(c.view, org, told); err != nil {
 		c.report.breach(ruleStates, "organization %v: %v", org, err)
@@ -61,7 +61,7 @@ func (a *answers) printsOf(p *contract.Record) []uint32 {
 
 // meetFields compares what an answer showed of a contract with what there is: in all
 // columns, or in those that stay as they were when it was made.
-func (c *checker) meetFields(p *contract.Record, was *showing, with []uint32, than string, all bool) {
+func (c *answersCheck) meetFields(p *contract.Record, was *showing, with []uint32, than string, all bool) {
 	var names []string
 	for i, column := range p.Product.Columns.Columns {
 		if (all || stays(p.Product, column)) && isShown(column) && was.fields[i] != with[i] {
@@ -97,7 +97,7 @@ type livedEvent struct {
 
 // livedThrough are a contract's events, oldest first, where an answer is compared with
 // them.
-func (c *checker) livedThrough(r *record, s *signed) []livedEvent {
+func (c *answersCheck) livedThrough(r *record, s *signed) []livedEvent {
 	last := func(one showing) bool { return one.at == r.stamp.Updated && (one.did == "" || one.fields == nil) }
 	if !slices.ContainsFunc(s.shown, func(one showing) bool { return !last(one) }) {
 		return nil
@@ -129,7 +129,7 @@ func (c *checker) livedThrough(r *record, s *signed) []livedEvent {
 // meetShowing compares a stored contract with one answer: of what it is by now with
 // all that was shown, of what it was with what its events say, and with what never
 // changes.
-func (c *checker) meetShowing(r *record, p *contract.Record, was *showing, stored []uint32, lived []livedEvent) {
+func (c *answersCheck) meetShowing(r *record, p *contract.Record, was *showing, stored []uint32, lived []livedEvent) {
 	current := was.at == r.stamp.Updated
 	wrong := func(what string) {
 		c.report.breach(ruleAnswers, "line %d: contract %v was answered as %q%s", was.line, p.ID, was.status, what)
@@ -182,7 +182,7 @@ func stays(p *contract.Product, c *contract.Column) bool {
 
 // noteStaffKey notes how a write of a person's was answered that had an idempotency
 // key; false: it had none.
-func (c *checker) noteStaffKey(n uint32, l *answerLine) bool {
+func (c *answersCheck) noteStaffKey(n uint32, l *answerLine) bool {
 	const taken = 409 // by another request, or the contract's state forbids it
 	if l.IdempotencyKey == "" || *l.Status == taken {
 		return false
@@ -206,7 +206,7 @@ func (c *checker) noteStaffKey(n uint32, l *answerLine) bool {
 
 // checkSigned reports the contracts that were shown and are not there, and keys that
 // name something else than they were answered with.
-func (c *checker) checkSigned() {
+func (c *answersCheck) checkSigned() {
 	a := &c.answers.contracts
 	for place, s := range a.index {
 		if !s.found {
@@ -232,7 +232,7 @@ func (c *checker) checkSigned() {
 
 // meetReply compares an answer with the one that is kept for its repetition: it has all
 // columns as they were then.
-func (c *checker) meetReply(k keyedAnswer, s *signed) {
+func (c *answersCheck) meetReply(k keyedAnswer, s *signed) {
 	i := slices.IndexFunc(s.shown, func(one showing) bool { return one.line == k.line })
 	was := &s.shown[i] // a line with a key shows one contract
 	reply := acting.ReplyID(k.made.org, actors.KeyOfStaff+"/"+k.key)

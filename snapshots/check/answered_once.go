@@ -22,7 +22,7 @@ var screeningFields = [...]string{"screening_id", "decision", "rules", "ruleset_
 
 // readScreening compares an answer that shows a screening with the store at once: none
 // ever changes.
-func (c *checker) readScreening(n uint32, rest string, l *answerLine) {
+func (c *answersCheck) readScreening(n uint32, rest string, l *answerLine) {
 	var response struct {
 		Data shown `json:"data"`
 	}
@@ -92,7 +92,7 @@ func sameGiven(s shown, given *contract.Screened) bool {
 }
 
 // checkRateChange compares the answer to a rate that was set with the journal.
-func (c *checker) checkRateChange(n uint32, l *answerLine) {
+func (c *answersCheck) checkRateChange(n uint32, l *answerLine) {
 	var response struct {
 		Data shown `json:"data"`
 	}
@@ -125,7 +125,7 @@ type rateAnswer struct {
 }
 
 // checkRates looks for the events of the rates that were set.
-func (c *checker) checkRates() error {
+func (c *answersCheck) checkRates() error {
 	for _, a := range c.answers.rates {
 		orgs := []ledger.ID{a.org}
 		if a.org == (ledger.ID{}) {
@@ -149,7 +149,7 @@ func (c *checker) checkRates() error {
 	return nil
 }
 
-func (c *checker) everyOrg() (list []ledger.ID) {
+func (c *answersCheck) everyOrg() (list []ledger.ID) {
 	for org := range c.organizations {
 		list = append(list, org)
 	}
@@ -157,7 +157,7 @@ func (c *checker) everyOrg() (list []ledger.ID) {
 }
 
 // readSubscriptions reads an answer about the renewals of payments.
-func (c *checker) readSubscriptions(n uint32, rest string, l *answerLine) bool {
+func (c *answersCheck) readSubscriptions(n uint32, rest string, l *answerLine) bool {
 	id, move, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
 	var response struct {
 		Data jsontext.Value `json:"data"`

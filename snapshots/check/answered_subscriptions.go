@@ -32,7 +32,7 @@ type subscriptionAnswer struct {
 }
 
 // noteSubscription notes what an answer shows of a subscription; false: it shows none.
-func (c *checker) noteSubscription(n uint32, l *answerLine, s shown) bool {
+func (c *answersCheck) noteSubscription(n uint32, l *answerLine, s shown) bool {
 	id, err := uuid.Parse(s.text("id"))
 	renewals, counted := strconv.ParseUint(string(s["renewals"]), 10, 63)
 	if err != nil || counted != nil {
@@ -86,7 +86,7 @@ func standingOf(r *subscription.Record) shown {
 // checkSubscriptionAnswers compares what was answered of subscriptions with what is
 // stored. How one stood is compared wholly where nothing has happened since its
 // creation; later, what only ever grows may not have been more.
-func (c *checker) checkSubscriptionAnswers() {
+func (c *answersCheck) checkSubscriptionAnswers() {
 	a := &c.answers
 	for i := range a.subscriptions {
 		of := &a.subscriptions[i]
@@ -103,7 +103,7 @@ func (c *checker) checkSubscriptionAnswers() {
 	}
 }
 
-func (c *checker) meetSubscription(o *organization, of *subscriptionAnswer, r *subscription.Record) {
+func (c *answersCheck) meetSubscription(o *organization, of *subscriptionAnswer, r *subscription.Record) {
 	a := &c.answers
 	h := o.histories.find(ledger.Source{Kind: ledger.Subscription, ID: r.ID})
 	wrong := func(what string) {

@@ -18,6 +18,17 @@ import (
 	"mizan/ledger"
 )
 
+// answersCheck compares what clients were answered with what is stored.
+type answersCheck struct {
+	*scan
+	directory *directory
+	answers   answers
+}
+
+func newAnswersCheck(s *scan, d *directory) *answersCheck {
+	return &answersCheck{scan: s, directory: d}
+}
+
 // answers are what a client was told, and has to be found in the store.
 type answers struct {
 	given  bool
@@ -91,7 +102,7 @@ func creationAt(path string) (kind ledger.Kind, creates bool) {
 // readAnswers reads the file. A last line that is cut short, as a killed client
 // leaves one, is no answer; any other line that is none is a mistake of whoever
 // wrote the file, and a file without an answer proves nothing.
-func (c *checker) readAnswers(path string) error {
+func (c *answersCheck) readAnswers(path string) error {
 	if path == "" {
 		c.report.skip(ruleAnswers)
 		return nil
@@ -147,7 +158,7 @@ func parseAnswer(line []byte) (l *answerLine, well bool) {
 
 // readAnswer takes in one answer. What it is about decides who compares it; what
 // nobody does is counted.
-func (c *checker) readAnswer(n uint32, l *answerLine) {
+func (c *answersCheck) readAnswer(n uint32, l *answerLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
 	known := c.readOfDirectory(n, path, l)
 	if !known && l.orgErr == nil {
@@ -161,7 +172,7 @@ func (c *checker) readAnswer(n uint32, l *answerLine) {
 }
 
 // readOfDirectory reads what may be answered without naming an organization.
-func (c *checker) readOfDirectory(n uint32, path string, l *answerLine) bool {
+func (c *answersCheck) readOfDirectory(n uint32, path string, l *answerLine) bool {
 	kind, creates := creationAt(path)
 	switch status := *l.Status; {
 	case creates && l.Method == "POST":
@@ -177,7 +188,7 @@ func (c *checker) readOfDirectory(n uint32, path string, l *answerLine) bool {
 }
 
 // readOfOrganization reads what is one organization's.
-func (c *checker) readOfOrganization(n uint32, path string, l *answerLine) bool {
+func (c *answersCheck) readOfOrganization(n uint32, path string, l *answerLine) bool {
 	if rest, ok := strings.CutPrefix(path, screeningsPath); ok && l.Method == "GET" && *l.Status == 200 {
 		c.readScreening(n, rest, l)
 		return true
@@ -227,7 +238,7 @@ func (a *answers) hash(texts ...string) uint64 {
 
 // checkAnswers reports what was acknowledged and is not there, and how many answers
 // nothing is compared with: a rule that has compared none does not hold, it is skipped.
-func (c *checker) checkAnswers() error {
+func (c *answersCheck) checkAnswers() error {
 	a := &c.answers
 	if !a.given {
 		return nil
@@ -253,7 +264,7 @@ func (c *checker) checkAnswers() error {
 
 // madeAnywhere looks in all organizations for what an answer without one names:
 // the header may be left out where there is only one.
-func (c *checker) madeAnywhere(m made) bool {
+func (c *answersCheck) madeAnywhere(m made) bool {
 	if m.org != (ledger.ID{}) {
 		return false
 	}

@@ -10,6 +10,21 @@ import (
 	"mizan/posting/store"
 )
 
+// booksCheck compares an organization's accounts, as they are stored, with its entries.
+type booksCheck struct {
+	*scan
+	organization *organization
+	directory    *directory // for overdrafts
+	books        *books
+	gathered     map[string][]gathered // what its daybook has, by what the keys of the pages begin with
+}
+
+func newBooksCheck(s *scan, o *organization, d *directory) *booksCheck {
+	c := &booksCheck{scan: s, organization: o, directory: d, books: newBooks()}
+	c.books.own = newOwnBooks(o.histories)
+	return c
+}
+
 // books recompute an organization's accounts from its entries.
 type books struct {
 	accounts map[ledger.Account]*account
@@ -31,13 +46,6 @@ type account struct {
 	lowered ledger.Micros // when its owner last took something off what is available
 	lines   uint64
 	paged   bool // its pages were read
-}
-
-// hold is an open pending entry.
-type hold struct {
-	source   ledger.Source
-	postings []ledger.Posting
-	forced   bool
 }
 
 func newBooks() *books {
@@ -232,18 +240,4 @@ func samePostings(a, b []ledger.Posting) bool {
 		return n
 	}
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(p ledger.Posting) bool { return count(a, p) != count(b, p) })
-}
-
-// net is a posting's amount, negative for a credit.
-func net(p *ledger.Posting) money.Signed {
-	return money.Signed{Negative: p.Side == ledger.Credit, Abs: p.Amount}
-}
-
-func sameAsset(postings []ledger.Posting) bool {
-	for i := range postings {
-		if postings[i].Asset != postings[0].Asset {
-			return false
-		}
-	}
-	return true
 }

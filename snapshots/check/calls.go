@@ -62,8 +62,12 @@ var waitsForUs = map[string]bool{"held": true, "action": true}
 // nothingMoves are the statuses of a charge by which nothing is or will be charged.
 var nothingMoves = map[string]bool{"refused": true, "failed": true, "unknown_reference": true, "not_sent": true}
 
+// callsCheck compares the calls in the simulator's log with the intents in the journals.
+type callsCheck struct{ *scan }
+
 // checkCalls compares the provider's own log with the intents.
-func (c *checker) checkCalls(data string) error {
+func checkCalls(s *scan, data string) error {
+	c := &callsCheck{s}
 	if data == "" {
 		c.report.skip(ruleCalls)
 		return nil
@@ -81,7 +85,7 @@ func (c *checker) checkCalls(data string) error {
 
 // readCalls notes every call in its transaction's history. The last line may be
 // cut short: its call was never answered, and the simulator forgets it.
-func (c *checker) readCalls(path string) error {
+func (c *callsCheck) readCalls(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -117,7 +121,7 @@ func (c *checker) readCalls(path string) error {
 }
 
 // call notes a call; requests are those that were read before.
-func (c *checker) call(made *call, requests map[ledger.ID]bool) {
+func (c *callsCheck) call(made *call, requests map[ledger.ID]bool) {
 	source := ledger.Source{Kind: ledger.Transaction, ID: made.Reference}
 	what, known := calls[made.Operation]
 	if !known && made.Operation != challenge && made.Operation != reissue {
@@ -154,7 +158,7 @@ func (c *checker) call(made *call, requests map[ledger.ID]bool) {
 
 // opened notes a call that opens a charge. The next terminal is tried only when
 // the one before has refused.
-func (c *checker) opened(made *call, h *history, terminal uint32) {
+func (c *callsCheck) opened(made *call, h *history, terminal uint32) {
 	source := ledger.Source{Kind: ledger.Transaction, ID: made.Reference}
 	switch {
 	case h.calls[callCharge] == 0:
@@ -201,7 +205,7 @@ func (made *call) leaves(histories *histories, h *history) {
 }
 
 // compareCalls checks what is known of an organization's calls when all are read.
-func (c *checker) compareCalls(o *organization) {
+func (c *callsCheck) compareCalls(o *organization) {
 	for source, at := range o.histories.index {
 		if h := o.histories.slab.at(at); source.Kind == ledger.Transaction {
 			c.compareCharge(o, source, h)
@@ -209,7 +213,7 @@ func (c *checker) compareCalls(o *organization) {
 	}
 }
 
-func (c *checker) compareCharge(o *organization, source ledger.Source, h *history) {
+func (c *callsCheck) compareCharge(o *organization, source ledger.Source, h *history) {
 	for what, n := range h.calls {
 		if n > h.asked[what] {
 			c.report.breach(ruleCalls, "organization %v: %s has %d calls for a %s, on %d intents", o.id, named(source), n, callNames[what], h.asked[what])

@@ -15,29 +15,29 @@ import (
 
 // checkCanaries looks for card numbers and verification values, which a test
 // has sent, in every file of the data directory.
-func (c *checker) checkCanaries(in Inputs) error {
-	if in.Canaries == "" || in.Data == "" {
+func checkCanaries(c *scan, data, canaries, answers string) error {
+	if canaries == "" || data == "" {
 		c.report.skip(ruleCanaries)
 		return nil
 	}
-	content, err := os.ReadFile(in.Canaries)
+	content, err := os.ReadFile(canaries)
 	if err != nil {
 		return fmt.Errorf("%w: canaries: %w", errInput, err)
 	}
 	s := newSearch(strings.Split(string(content), "\n"))
-	own, err := ownFiles(in.Canaries, in.Answers)
+	own, err := ownFiles(canaries, answers)
 	if err != nil {
 		return err
 	}
 	return c.reading(ruleCanaries, func() error {
-		return filepath.WalkDir(in.Data, func(path string, entry fs.DirEntry, err error) error {
+		return filepath.WalkDir(data, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() {
 				return gone(err)
 			}
 			if info, err := entry.Info(); err != nil || isOwn(own, info) {
 				return gone(err)
 			}
-			name, err := filepath.Rel(in.Data, path)
+			name, err := filepath.Rel(data, path)
 			if err != nil {
 				return err
 			}

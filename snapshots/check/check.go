@@ -5,11 +5,11 @@ import (
 	"encoding/hex"
 	"hash/maphash"
 	"log/slog"
+	"strings"
 
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/posting"
-	"mizan/posting/store"
 )
 
 // Inputs are what a check looks at beside the store. All may be empty.
@@ -37,33 +37,25 @@ func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(
 	}
 	v := j.View()
 	defer v.Close()
-	c := &checker{
-		ctx: ctx, view: v, report: newReport(), digest: newDigest(),
-		organizations: make(map[ledger.ID]*organization), directory: newDirectory(), timers: newTimers(),
-		replies: make(map[placed]ledger.ID), replyKeys: make(map[placed]ledger.ID),
-		seed: maphash.MakeSeed(), keyring: in.Keyring,
-	}
+	last, hash := j.LastGroup()
+	c := newChecker(newScan(ctx, v, in.Keyring, last))
 	c.report.skip(ruleReopened)
-	if err := c.readAnswers(in.Answers); err != nil {
+	if err := c.answers.readAnswers(in.Answers); err != nil {
 		return nil, err
 	}
-	n, hash := j.LastGroup()
-	c.lastGroup = n
 	for _, step := range []func() error{
-		func() error { return c.groups(n, hash) },
+		func() error { return c.groups(last, hash) },
 		c.everyOrganization,
 		c.checkNumbers,
-		c.checkBounds,
-		c.checkPeople,
+		c.directory.checkBounds,
+		c.directory.checkPeople,
 		c.checkKeys,
 		c.checkClaimsStored,
 		c.checkTimers,
-		func() error {
-			return cut(&KnownCalls{checker: c, kept: make(map[callKind]uint8), requests: make(map[ledger.ID]bool)})
-		},
-		func() error { return c.checkCalls(in.Data) },
-		c.checkAnswers,
-		func() error { return c.checkCanaries(in) },
+		func() error { return cut(newKnownCalls(c.scan)) },
+		func() error { return checkCalls(c.scan, in.Data) },
+		c.answers.checkAnswers,
+		func() error { return checkCanaries(c.scan, in.Data, in.Canaries, in.Answers) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -77,79 +69,51 @@ func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(
 	return c.report, nil
 }
 
-// checker is one check under way.
+// checker is one check of a whole store: the rules that look at all organizations, and
+// what others gather for them.
 type checker struct {
-	ctx    context.Context
-	view   *posting.View
-	report *Report
-	digest *digest
+	*scan
+	directory *directoryCheck
+	answers   *answersCheck
+	timers    *timers
+	keys      []usedKey
+	replies   *replies
+	given     []placed // kept answers to requests of the administration
 
-	keyring actors.Sealer // nil: none
-
-	organizations map[ledger.ID]*organization
-	directory     *directory
-	timers        *timers
-	keys          []usedKey
-	bounds        []bound              // limits, for what they name
-	people        []naming             // users and sessions, for whom they name
-	replies       map[placed]ledger.ID // what partners were answered with → the transaction that it shows; zeros: nobody knows
-	replyKeys     map[placed]ledger.ID // where the reply to a partner's key lies → what the key was used for
-	given         []placed             // answers that are kept for repeated requests
-	answers       answers
-	lastGroup     uint64 // that is durable
-	seen          uint64 // rows, to look at ctx now and then
-
-	seed           maphash.Seed
 	claimsOfEvents multiset // claims, as events have them
 	claimsStored   multiset // and as they are
-	hashed         []byte   // what a hash of a claim is made of
+	seed           maphash.Seed
+	hashed         []byte // what a hash of a claim is made of
 }
 
-// organization is one organization's part of a check. The histories stay until
-// the end, because answers and provider calls name records; the books don't.
-type organization struct {
-	id        ledger.ID
-	histories *histories
-	volumes   map[string]*sums // limit/window/subject → what its transactions make of it
-	books     *books
-	contracts contracts
-	gathered  map[string][]gathered // what its daybook has, by what the keys of the pages begin with
-}
-
-func (c *checker) organization(id ledger.ID) *organization {
-	o := c.organizations[id]
-	if o == nil {
-		o = &organization{id: id, histories: newHistories(), volumes: make(map[string]*sums), contracts: newContracts()}
-		c.organizations[id] = o
+func newChecker(s *scan) *checker {
+	d := newDirectoryCheck(s)
+	return &checker{
+		scan: s, directory: d, answers: newAnswersCheck(s, d.directory), timers: newTimers(), replies: newReplies(), seed: maphash.MakeSeed(),
 	}
-	return o
 }
 
-// reading runs a scan that belongs to a rule. Rows that can't be read or taken
-// apart break the rule; the other rules go on.
-func (c *checker) reading(rule int, scan func() error) error {
-	if err := c.ctx.Err(); err != nil {
-		return err
-	}
-	err := scan()
-	if err != nil && c.ctx.Err() == nil {
-		c.report.breach(rule, "%v", err)
-	}
-	return c.ctx.Err()
+// orgCheck is the check of one organization: the rules that need its rows and events.
+type orgCheck struct {
+	*checker
+	organization *organization
+	books        *booksCheck
+	transactions *transactionsCheck
+	contracts    *contractsCheck
+	deliveries   *deliveriesCheck
 }
 
-// everyNth is how many rows are read between two looks at the context.
-const everyNth = 4096
-
-func (c *checker) alive() error {
-	if c.seen++; c.seen%everyNth == 0 {
-		return c.ctx.Err()
+func (c *checker) newOrgCheck(o *organization) *orgCheck {
+	facts := c.directory.directory
+	return &orgCheck{
+		checker: c, organization: o, books: newBooksCheck(c.scan, o, facts), transactions: newTransactionsCheck(c.scan, o, facts),
+		contracts: newContractsCheck(c.scan, o, c.replies), deliveries: newDeliveriesCheck(c.scan, o, facts),
 	}
-	return nil
 }
 
-// everyOrganization checks organizations one after the other, in the order of
-// their ids: also those that only a stray row knows of.
+// everyOrganization checks organizations one after the other, in the order of their ids,
+// also those that only a stray row names. What one of them gathers is dropped before the
+// next is read, but for its histories.
 func (c *checker) everyOrganization() error {
 	ids, err := c.allOrganizations()
 	if err != nil {
@@ -157,36 +121,56 @@ func (c *checker) everyOrganization() error {
 	}
 	c.report.Counts.Organizations = uint64(len(ids))
 	for _, id := range ids {
-		o := c.organization(id)
-		o.books = newBooks()
-		o.books.own = newOwnBooks(o.histories)
 		c.digest.begin(id)
-		for _, scan := range []struct {
-			rule int
-			run  func(*organization) error
-		}{
-			{ruleJournal, c.journal},
-			{ruleJournal, c.daybook},
-			{ruleTotals, c.pages},
-			{ruleTotals, c.shifted},
-			{ruleStates, c.records},
-			{ruleStates, c.sealedRows},
-			{ruleTotals, c.balances},
-			{ruleClaims, c.lists},
-			{ruleTotals, c.unpaged},
-			{ruleClaims, c.claims},
-			{ruleTotals, c.counters},
-			{ruleStates, func(o *organization) error { return c.unchecked(o, posting.Parts) }},
-			{ruleNotified, c.deliveries},
-		} {
-			if err := c.reading(scan.rule, func() error { return scan.run(o) }); err != nil {
-				return err
-			}
+		if err := c.newOrgCheck(c.organizationOf(id)).run(); err != nil {
+			return err
 		}
-		o.books, o.volumes, o.gathered = nil, nil, nil
-		o.contracts = contracts{}
 	}
 	return nil
+}
+
+// run reads the organization's sections in order. A section that can't be read breaks the
+// rule that it stands beside.
+func (c *orgCheck) run() error {
+	for _, section := range []struct {
+		rule int
+		read func() error
+	}{
+		{ruleJournal, c.journal},
+		{ruleJournal, c.books.daybook},
+		{ruleTotals, c.books.pages},
+		{ruleTotals, c.books.shifted},
+		{ruleStates, c.records},
+		{ruleStates, c.sealedRows},
+		{ruleTotals, c.books.balances},
+		{ruleClaims, c.lists},
+		{ruleTotals, c.books.unpaged},
+		{ruleClaims, c.claims},
+		{ruleTotals, c.counters},
+		{ruleStates, func() error { return c.unchecked(posting.Parts) }},
+		{ruleNotified, func() error { return c.deliveries.check(c.contracts) }},
+	} {
+		if err := c.reading(section.rule, section.read); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counters compares the stored counters with what transactions and contracts make of them.
+// Other counters, as an account's headroom, only the guards that own them can judge.
+func (c *orgCheck) counters() error {
+	const head = 1 + 16
+	err := c.rows(c.organization, posting.Counters, func(key, row []byte) error {
+		name, window, _ := strings.Cut(string(key[min(head, len(key)):]), "\x00")
+		if !c.contracts.counter(name, window, row) {
+			c.transactions.counter(name, window, row)
+		}
+		return nil
+	})
+	c.transactions.missingCounters()
+	c.contracts.missingCounters()
+	return err
 }
 
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
@@ -206,22 +190,6 @@ func (c *checker) allOrganizations() ([]ledger.ID, error) {
 }
 
 // unchecked only adds a section to the digest: parts are read with their records.
-func (c *checker) unchecked(o *organization, s posting.Section) error {
-	return c.rows(o, s, func(_, _ []byte) error { return nil })
-}
-
-// rows reads a section into the digest and hands it on: all but checkpoints, which
-// follow from the journal, are read beside it, and are made when there is time.
-func (c *checker) rows(o *organization, s posting.Section, fn func(key, row []byte) error) error {
-	c.digest.section(s)
-	return c.view.Rows(o.id, s, func(key, row []byte) (bool, error) {
-		if err := c.alive(); err != nil {
-			return false, err
-		}
-		if s == posting.KVs && store.IsCheckpoint(store.KVKey(key)) {
-			return true, nil
-		}
-		c.digest.row(key, row)
-		return true, fn(key, row)
-	})
+func (c *orgCheck) unchecked(s posting.Section) error {
+	return c.rows(c.organization, s, func(_, _ []byte) error { return nil })
 }

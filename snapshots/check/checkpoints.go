@@ -19,18 +19,17 @@ import (
 // checkpoint before, which was compared, and what events have moved since. Whatever
 // does not agree then is found, and named, by a second reading with all accounts.
 type checkpoints struct {
-	*checker
-	organization *organization
-	books        *books
-	moved        map[string]*ledger.Totals // by contracts' own accounts' keys, since the last head
-	doubt        bool                      // something does not agree
-	next         func() (kvRow, bool)
-	stop         func()
-	head         store.CheckpointHead // that comes next; no seq: there is none
-	row          []byte               // as it is stored
-	known        map[uint64]int       // heads that were compared, and how many parts they name
-	last         store.CheckpointHead // of these
-	order        []orderedAccount     // all accounts, by their keys
+	*booksCheck
+	books *books
+	moved map[string]*ledger.Totals // by contracts' own accounts' keys, since the last head
+	doubt bool                      // something does not agree
+	next  func() (kvRow, bool)
+	stop  func()
+	head  store.CheckpointHead // that comes next; no seq: there is none
+	row   []byte               // as it is stored
+	known map[uint64]int       // heads that were compared, and how many parts they name
+	last  store.CheckpointHead // of these
+	order []orderedAccount     // all accounts, by their keys
 }
 
 type orderedAccount struct {
@@ -40,12 +39,12 @@ type orderedAccount struct {
 }
 
 // checkpointsOf begins to read an organization's checkpoints. Stop it.
-func (c *checker) checkpointsOf(o *organization) *checkpoints { return c.checkpointsBy(o, o.books) }
+func (c *booksCheck) checkpointsOf() *checkpoints { return c.checkpointsBy(c.books) }
 
-func (c *checker) checkpointsBy(o *organization, b *books) *checkpoints {
-	p := &checkpoints{checker: c, organization: o, books: b, known: make(map[uint64]int), moved: make(map[string]*ledger.Totals)}
+func (c *booksCheck) checkpointsBy(b *books) *checkpoints {
+	p := &checkpoints{booksCheck: c, books: b, known: make(map[uint64]int), moved: make(map[string]*ledger.Totals)}
 	p.next, p.stop = iter.Pull(func(yield func(kvRow) bool) {
-		err := c.view.KVsAscending(o.id, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
+		err := c.view.KVsAscending(c.organization.id, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 			return yield(kvRow{key: key, row: row}), c.alive()
 		})
 		if err != nil {
@@ -208,7 +207,7 @@ func (p *checkpoints) end() {
 // again reads everything once more, with the totals of all accounts.
 func (p *checkpoints) again() {
 	p.report.Counts.Reread++
-	full := p.checkpointsBy(p.organization, newBooks())
+	full := p.checkpointsBy(newBooks())
 	defer full.stop()
 	err := p.view.EventsAscending(p.organization.id, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {

@@ -22,7 +22,8 @@ var owners = map[ledger.ClaimKind][]ledger.Kind{
 
 // claims checks that every claim names one existing thing that has the key, and
 // that every thing with a key has its claim.
-func (c *checker) claims(o *organization) error {
+func (c *orgCheck) claims() error {
+	o := c.organization
 	const head = 1 + 16
 	err := c.rows(o, posting.Claims, func(key, row []byte) error {
 		c.report.Counts.Claims++
@@ -32,7 +33,7 @@ func (c *checker) claims(o *organization) error {
 			return nil
 		}
 		c.claimStored(key, row)
-		c.claim(o, ledger.ClaimKind(key[head]), string(key[head+1:]), row)
+		c.claim(ledger.ClaimKind(key[head]), string(key[head+1:]), row)
 		return nil
 	})
 	if err != nil {
@@ -47,9 +48,10 @@ func (c *checker) claims(o *organization) error {
 	return nil
 }
 
-func (c *checker) claim(o *organization, kind ledger.ClaimKind, key string, owner []byte) {
+func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
+	o := c.organization
 	if kind == ledger.ClaimIdempotency {
-		c.keyUsed(o, key, owner)
+		c.keyUsed(key, owner)
 		return
 	}
 	if len(owner) != len(ledger.ID{}) {
@@ -96,12 +98,13 @@ func (c *checker) checkNumbers() error {
 // lists checks that the lists of transactions show every transaction of a partner,
 // at its creation and at its last event, and nobody else's; and that those of
 // settlements, of subscriptions and of contracts show each once.
-func (c *checker) lists(o *organization) error {
+func (c *orgCheck) lists() error {
+	o := c.organization
 	var order sequence
 	err := c.rows(o, posting.Lists, func(key, row []byte) error {
 		prefix := key[:max(0, len(key)-8)]
-		o.paged(prefix, row)
-		listed := c.list(o, &order, prefix, row)
+		c.books.dropPaged(prefix, row)
+		listed := c.list(&order, prefix, row)
 		if len(listed) > 0 && ledger.Micros(binary.BigEndian.Uint64(key[len(prefix):])) != listed[0].Booked {
 			c.report.breach(ruleClaims, "organization %v: a list lies at another time than its first row", o.id)
 		}
@@ -112,7 +115,7 @@ func (c *checker) lists(o *organization) error {
 	}
 	err = c.view.Gathered(o.id, func(prefix, rows []byte) error {
 		if _, ok := store.ParsePagePrefix(prefix); !ok {
-			c.list(o, &order, prefix, rows)
+			c.list(&order, prefix, rows)
 		}
 		return nil
 	})
@@ -128,7 +131,7 @@ func (c *checker) lists(o *organization) error {
 		}
 		if source.Kind == ledger.Contract {
 			shown, rows = true, listedNew
-			if h.marks&stored != 0 && o.lifeOf(h).people != 0 {
+			if h.marks&stored != 0 && c.contracts.lifeOf(h).people != 0 {
 				c.report.breach(ruleClaims, "organization %v: %s is not once in the lists of its environment and of each who has a part in it, and in no other", o.id, named(source))
 			}
 		}
@@ -140,7 +143,8 @@ func (c *checker) lists(o *organization) error {
 }
 
 // list checks rows of the list whose keys begin with the prefix, and returns them.
-func (c *checker) list(o *organization, order *sequence, prefix, row []byte) []store.Listed {
+func (c *orgCheck) list(order *sequence, prefix, row []byte) []store.Listed {
+	o := c.organization
 	listed, err := store.DecodeListed(row)
 	partner, env, ok := store.ParseListPrefix(prefix)
 	if err != nil || !ok || len(listed) == 0 {
@@ -151,17 +155,18 @@ func (c *checker) list(o *organization, order *sequence, prefix, row []byte) []s
 		c.report.breach(ruleClaims, "organization %v: %s is out of the order of booking", o.id, whose(prefix))
 	}
 	if env == listOfPerson {
-		c.listedPeople(o, partner, listed)
+		c.contracts.listedPeople(partner, listed)
 		return listed
 	}
 	list := o.histories.listOf(partner, money.Env(env))
 	for i := range listed {
-		c.listed(o, kindListed(env), list, &listed[i])
+		c.listed(kindListed(env), list, &listed[i])
 	}
 	return listed
 }
 
-func (c *checker) listed(o *organization, kind ledger.Kind, list uint32, row *store.Listed) {
+func (c *orgCheck) listed(kind ledger.Kind, list uint32, row *store.Listed) {
+	o := c.organization
 	source := ledger.Source{Kind: kind, ID: row.ID}
 	h := o.histories.find(source)
 	switch {

@@ -119,8 +119,13 @@ var contractEntries = map[*contract.Product]map[contract.Action]carries{
 	},
 }
 
-// contracts are what is known of an organization's contracts.
-type contracts struct {
+// contractsCheck compares an organization's contracts, as they are stored, with their
+// events, and with its accounts, lists and counters.
+type contractsCheck struct {
+	*scan
+	organization *organization
+	kept         *replies
+
 	lives   slab[life]
 	replies slab[then]
 	strays  map[ledger.ID]meaning // what others' entries have put on a contract's own accounts
@@ -132,6 +137,13 @@ type contracts struct {
 	compared map[string]bool   // counters that there are
 
 	registers map[ledger.ID]*register // of issues that somebody has subscribed to
+}
+
+func newContractsCheck(s *scan, o *organization, kept *replies) *contractsCheck {
+	return &contractsCheck{
+		scan: s, organization: o, kept: kept, strays: make(map[ledger.ID]meaning), numbers: make(map[string]*run),
+		counted: make(map[string]uint64), compared: make(map[string]bool), registers: make(map[ledger.ID]*register),
+	}
 }
 
 // life is what a contract's events tell beside its history, and what its record
@@ -157,41 +169,37 @@ type then struct {
 	state uint8
 }
 
-func newContracts() contracts {
-	return contracts{strays: make(map[ledger.ID]meaning), numbers: make(map[string]*run), counted: make(map[string]uint64), compared: make(map[string]bool), registers: make(map[ledger.ID]*register)}
-}
-
 // lifeOf is a contract's life.
-func (o *organization) lifeOf(h *history) *life {
+func (c *contractsCheck) lifeOf(h *history) *life {
 	if h.contract < 0 {
-		h.contract = o.contracts.lives.add(life{variants: everyVariant})
+		h.contract = c.lives.add(life{variants: everyVariant})
 	}
-	return o.contracts.lives.at(h.contract)
+	return c.lives.at(h.contract)
 }
 
 // followContract lets a contract's life follow an event: there must be a product and
 // a reading whose machine has all of its steps so far, with entries on those that
 // move money and on no others, and where a review comes first behind one.
-func (j *journal) followContract(h *history, e *ledger.Event) {
-	l := j.organization.lifeOf(h)
+func (j *contractsCheck) followContract(h *history, e *ledger.Event) {
+	l := j.lifeOf(h)
 	behind := h.last != 0 && h.last == e.Seq-1 && l.entered
 	l.entered = e.Entry != nil
 	l.reviewed = l.reviewed || e.Name == string(contract.Pass)
-	j.organization.contracts.last = then{e.Source.ID, e.Seq, j.organization.histories.statesOf(e.Source.Kind).code(e.To)}
+	j.last = then{e.Source.ID, e.Seq, j.organization.histories.statesOf(e.Source.Kind).code(e.To)}
 	switch contract.Action(e.Name) {
 	case contract.Continue:
 		if !behind || e.Entry == nil || e.From != e.To {
-			j.wrong(e, "it does not go on with the entry of the event before")
+			j.wrongEvent(j.organization.id, e, "it does not go on with the entry of the event before")
 		}
 	case contract.Batch:
 		if what := j.followBatch(l, e); what != "" {
-			j.wrong(e, what)
+			j.wrongEvent(j.organization.id, e, what)
 		}
 	default:
 		j.beginAction(l, e)
 		l.did = contract.Action(e.Name)
 		if what := l.take(e); what != "" {
-			j.wrong(e, what)
+			j.wrongEvent(j.organization.id, e, what)
 		}
 	}
 	if e.Entry != nil {
@@ -234,15 +242,15 @@ var (
 )
 
 // followContractEntry checks of which asset an entry is, and on which day.
-func (j *journal) followContractEntry(l *life, e *ledger.Event) {
+func (j *contractsCheck) followContractEntry(l *life, e *ledger.Event) {
 	asset := assetHash(j.organization.histories, e.Entry.Postings[0].Asset)
 	switch on := e.Entry.Effective; {
 	case !sameAsset(e.Entry.Postings) || l.asset != 0 && l.asset != asset:
-		j.wrong(e, "it moves more than one asset")
+		j.wrongEvent(j.organization.id, e, "it moves more than one asset")
 	case on < firstDay || on > max(lastDay, e.Booked.Date()):
-		j.wrong(e, "its entry is of no day")
+		j.wrongEvent(j.organization.id, e, "its entry is of no day")
 	case on > e.Booked.Date() && (e.Name == string(contract.Rent) || e.Name == string(contract.RentDue)):
-		j.wrong(e, "time has booked it before its day")
+		j.wrongEvent(j.organization.id, e, "time has booked it before its day")
 	}
 	l.asset = asset
 	l.tally(j.organization.histories, e.Entry.Postings)
@@ -251,9 +259,9 @@ func (j *journal) followContractEntry(l *life, e *ledger.Event) {
 
 // followReply notes behind which contract's event a reply is: it shows the contract as
 // it was then.
-func (j *journal) followReply(h *history, e *ledger.Event) {
-	if o := j.organization; o.contracts.last.seq != 0 && o.contracts.last.seq == e.Seq-1 {
-		h.contract = o.contracts.replies.add(o.contracts.last)
+func (j *contractsCheck) followReply(h *history, e *ledger.Event) {
+	if j.last.seq != 0 && j.last.seq == e.Seq-1 {
+		h.contract = j.replies.add(j.last)
 	}
 }
 

@@ -23,14 +23,15 @@ type gathered struct {
 // of each account and list for the scans of their pages: rows are in the order of
 // their parts and groups, and sections where a reader looks for them, in the order
 // of booking.
-func (c *checker) daybook(o *organization) error {
-	o.gathered = make(map[string][]gathered)
-	d := &daybook{checker: c, organization: o, dealt: make(map[uint64]bool), times: make(map[uint64]period)}
+func (c *booksCheck) daybook() error {
+	o := c.organization
+	c.gathered = make(map[string][]gathered)
+	d := &daybook{booksCheck: c, dealt: make(map[uint64]bool), times: make(map[uint64]period)}
 	if err := c.rows(o, posting.Daybooks, d.read); err != nil {
 		return err
 	}
 	d.compareGroups()
-	for _, sections := range o.gathered {
+	for _, sections := range c.gathered {
 		slices.SortStableFunc(sections, func(a, b gathered) int { return cmp.Compare(a.group, b.group) })
 	}
 	return nil
@@ -41,13 +42,12 @@ type period struct{ first, last ledger.Micros }
 
 // daybook is the reading of one organization's daybook.
 type daybook struct {
-	*checker
-	organization *organization
-	at           store.DayKey      // of the row that was read last
-	head         []byte            // of the section that was read last; nil: none in that share and group
-	page         period            // of what that share and group have of its page so far
-	dealt        map[uint64]bool   // groups with rows of shares
-	times        map[uint64]period // of each group
+	*booksCheck
+	at    store.DayKey      // of the row that was read last
+	head  []byte            // of the section that was read last; nil: none in that share and group
+	page  period            // of what that share and group have of its page so far
+	dealt map[uint64]bool   // groups with rows of shares
+	times map[uint64]period // of each group
 }
 
 func (d *daybook) read(key, row []byte) error {
@@ -99,7 +99,7 @@ func (d *daybook) section(head, lines []byte) error {
 	}
 	d.page.last = last
 	d.extend(first, last)
-	d.organization.gathered[string(prefix)] = append(d.organization.gathered[string(prefix)], gathered{d.at.Group, lines})
+	d.gathered[string(prefix)] = append(d.gathered[string(prefix)], gathered{d.at.Group, lines})
 	return nil
 }
 
@@ -126,36 +126,37 @@ func (d *daybook) compareGroups() {
 
 // paged strikes out what a stored page has, or should have, of the daybook: a page
 // is as long as what was carried to it, in one piece.
-func (o *organization) paged(prefix, page []byte) {
-	sections, n := o.gathered[string(prefix)], 0
+func (c *booksCheck) dropPaged(prefix, page []byte) {
+	sections, n := c.gathered[string(prefix)], 0
 	for n < len(sections) && bytes.Contains(page, sections[n].lines) {
 		n++
 	}
 	if n > 0 {
-		o.gathered[string(prefix)] = sections[n:]
+		c.gathered[string(prefix)] = sections[n:]
 	}
 }
 
 // unpaged checks that what is left of the daybook, when all pages have been read,
 // is what readers are shown: what they pass over because the account or the list
 // has a later page must be on a page, word by word.
-func (c *checker) unpaged(o *organization) error {
+func (c *booksCheck) unpaged() error {
+	o := c.organization
 	var left []byte
 	err := c.view.Gathered(o.id, func(prefix, lines []byte) error {
 		left = left[:0]
-		for _, section := range o.gathered[string(prefix)] {
+		for _, section := range c.gathered[string(prefix)] {
 			left = append(left, section.lines...)
 		}
 		if bytes.Equal(left, lines) {
-			delete(o.gathered, string(prefix))
+			delete(c.gathered, string(prefix))
 		}
 		return c.alive()
 	})
 	if err != nil {
 		return err
 	}
-	for _, prefix := range slices.Sorted(maps.Keys(o.gathered)) {
-		if sections := o.gathered[prefix]; len(sections) > 0 {
+	for _, prefix := range slices.Sorted(maps.Keys(c.gathered)) {
+		if sections := c.gathered[prefix]; len(sections) > 0 {
 			c.report.breach(ruleOf([]byte(prefix)), "organization %v: group %d's daybook has lines of %s that its pages have otherwise",
 				o.id, sections[0].group, whose([]byte(prefix)))
 		}

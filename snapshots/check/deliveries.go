@@ -16,23 +16,40 @@ import (
 	"mizan/posting/store"
 )
 
-// deliveries checks the delivery state of each notice, in KVs that
+// deliveriesCheck compares an organization's notifications and their delivery with its events.
+type deliveriesCheck struct {
+	*scan
+	organization *organization
+	directory    *directory // for where notifications go
+}
+
+func newDeliveriesCheck(s *scan, o *organization, d *directory) *deliveriesCheck {
+	return &deliveriesCheck{scan: s, organization: o, directory: d}
+}
+
+// otherRows takes the rows that lie among those of deliveries and belong to other rules.
+type otherRows interface {
+	takeRow(key []byte) (taken bool)
+	endRows() // all rows were read
+}
+
+// check checks the delivery state of each notice, in KVs that
 // agree. Notices, marks and deliveries with rows of their own are in one order and are
 // read side by side; the rows that say what waits, and what was given up, are in the
 // order of destinations, and only their sums are compared.
-func (c *checker) deliveries(o *organization) error {
+func (c *deliveriesCheck) check(others otherRows) error {
 	d := &deliveries{
-		checker: c, organization: o, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
-		oldest: c.removed(o), cursor: c.instant(o, notifier.CursorRow),
+		deliveriesCheck: c, others: others, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
+		oldest: c.removed(), cursor: c.instant(notifier.CursorRow),
 	}
 	var stopMarks, stopKept func()
-	d.nextMarks, stopMarks = iter.Pull(c.kvRows(o.id, notifier.MarksRows))
+	d.nextMarks, stopMarks = iter.Pull(c.kvRows(c.organization.id, notifier.MarksRows))
 	defer stopMarks()
-	d.nextKept, stopKept = iter.Pull(c.kvRows(o.id, notifier.KeptRows))
+	d.nextKept, stopKept = iter.Pull(c.kvRows(c.organization.id, notifier.KeptRows))
 	defer stopKept()
 	d.turnMarks()
 	d.turnKept()
-	if err := c.rows(o, posting.KVs, d.row); err != nil {
+	if err := c.rows(c.organization, posting.KVs, d.row); err != nil {
 		return err
 	}
 	return d.end()
@@ -40,8 +57,8 @@ func (c *checker) deliveries(o *organization) error {
 
 // deliveries reads the delivery state of one organization.
 type deliveries struct {
-	*checker
-	organization   *organization
+	*deliveriesCheck
+	others         otherRows
 	oldest, cursor ledger.Micros
 	atCursor       bool // the cursor is at a page
 
@@ -54,14 +71,6 @@ type deliveries struct {
 	seed              maphash.Seed
 	waiting, posted   multiset // rows, as deliveries ask for them
 	waits, postedRows multiset // and as they are
-}
-
-// multiset stands for keys in any order: their number and the sum of their hashes.
-type multiset struct{ n, sum uint64 }
-
-func (m *multiset) add(seed maphash.Seed, key []byte) {
-	m.n++
-	m.sum += maphash.Bytes(seed, key)
 }
 
 func (d *deliveries) wrong(format string, args ...any) {
@@ -87,8 +96,7 @@ func (d *deliveries) row(key, row []byte) error {
 		d.wrong("a KV without a key")
 		return nil
 	}
-	if isRegister(key) {
-		d.registerRow(key)
+	if d.others.takeRow(key) {
 		return nil
 	}
 	var err error
@@ -326,7 +334,7 @@ func (d *deliveries) ofNotice(k *notifier.Kept, page ledger.Micros, n *store.Not
 
 // end takes what is left behind the last page, and compares the sums.
 func (d *deliveries) end() error {
-	d.endRegisters()
+	d.others.endRows()
 	d.gatherMarks(1<<63 - 1)
 	for d.kept != nil {
 		d.withoutNotice(d.kept)

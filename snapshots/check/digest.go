@@ -1,12 +1,9 @@
 package check
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
-	"maps"
-	"slices"
 
 	"mizan/ledger"
 	"mizan/posting"
@@ -42,8 +39,4 @@ func (d *digest) row(key, row []byte) {
 func (d *digest) sum() (sum [32]byte) {
 	d.hash.Sum(sum[:0])
 	return sum
-}
-
-func sortedIDs(set map[ledger.ID]bool) []ledger.ID {
-	return slices.SortedFunc(maps.Keys(set), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
 }

@@ -69,6 +69,19 @@ func (m *moneyRow) read() (money.Asset, money.Amount, error) {
 	return asset, amount, nil
 }
 
+// directoryCheck compares the directory's records with their events.
+type directoryCheck struct {
+	*scan
+	*directory
+	bounds  []bound  // limits, for what they name
+	people  []naming // users and sessions, for whom they name
+	settled []settledWith
+}
+
+func newDirectoryCheck(s *scan) *directoryCheck {
+	return &directoryCheck{scan: s, directory: newDirectory()}
+}
+
 // directory is what other checks need to know of partners and terminals.
 type directory struct {
 	partners  map[numbered]*partner
@@ -86,8 +99,6 @@ type numbered struct {
 	org    ledger.ID
 	number int64
 }
-
-type placed struct{ org, id ledger.ID }
 
 type partner struct {
 	setting
@@ -146,8 +157,8 @@ func (d *directory) terminal(org, id ledger.ID) *terminal { return d.terminals[p
 
 // checkDirectoryRow compares a record of the directory with its history and
 // notes the keys that it must have claimed.
-func (c *checker) checkDirectoryRow(r *record, row *directoryRow) {
-	name := r.source.ID.String()
+func (c *directoryCheck) checkDirectoryRow(r *record, row *directoryRow) (name string) {
+	name = r.source.ID.String()
 	onOff := string(words.StateInactive)
 	if row.Active {
 		onOff = string(words.StateActive)
@@ -192,21 +203,19 @@ func (c *checker) checkDirectoryRow(r *record, row *directoryRow) {
 		c.checkBlock(r)
 	case ledger.Answer:
 		c.checkState(r, string(words.StateGiven))
-		c.given = append(c.given, placed{r.organization.id, r.source.ID})
-		c.checkAnswer(r)
 	default:
 		c.faulty(r, "is of a kind that no machine knows")
 	}
 	c.directory.made[made{r.source.Kind, r.organization.id, name}] = true
-	c.meetKept(r, name)
+	return name
 }
 
 // keyed notes the key that a record must have claimed in its organization.
-func (c *checker) keyed(r *record, kind ledger.ClaimKind, key string) {
+func (c *directoryCheck) keyed(r *record, kind ledger.ClaimKind, key string) {
 	r.history.claims, r.history.claim = kind, r.organization.histories.hash(byte(kind), key)
 }
 
-func (c *checker) checkPartner(r *record, row *directoryRow) {
+func (c *directoryCheck) checkPartner(r *record, row *directoryRow) {
 	c.keyed(r, ledger.ClaimLogin, row.Login)
 	if other, twice := c.directory.numbers[row.Number]; twice {
 		c.report.breach(ruleClaims, "partners %v and %v have one number", other, r.source.ID)
@@ -224,7 +233,7 @@ func (c *checker) checkPartner(r *record, row *directoryRow) {
 	c.directory.partners[numbered{r.organization.id, row.Number}] = p
 }
 
-func (c *checker) checkTerminal(r *record, row *directoryRow) {
+func (c *directoryCheck) checkTerminal(r *record, row *directoryRow) {
 	settings, err := words.ParseSettings(row.ProviderParams)
 	if err != nil {
 		c.faulty(r, "has settings that can't be read")
@@ -237,7 +246,7 @@ func (c *checker) checkTerminal(r *record, row *directoryRow) {
 
 // checkRate compares a rate with its last event, and its pair with its id, which
 // is what makes it the pair's only one.
-func (c *checker) checkRate(r *record, row *directoryRow) {
+func (c *directoryCheck) checkRate(r *record, row *directoryRow) {
 	if !r.organization.histories.in(r.history, ledger.Rate, row.Rate) {
 		c.faulty(r, "has another value than its events lead to")
 	}

@@ -30,7 +30,7 @@ type shownAsset struct {
 
 // readEntry compares an answer that shows one entry with the journal at once:
 // an event never changes.
-func (c *checker) readEntry(n uint32, rest string, l *answerLine) {
+func (c *answersCheck) readEntry(n uint32, rest string, l *answerLine) {
 	seq, err := strconv.ParseUint(rest, 10, 63)
 	if err != nil {
 		c.report.breach(ruleAnswers, "line %d: an entry is shown for what is no seq", n)

@@ -2,7 +2,9 @@ package check
 
 import (
 	"hash/maphash"
+	"math"
 	"slices"
+	"strconv"
 
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -89,7 +91,6 @@ type histories struct {
 	rerouted map[ledger.Source][]meaning // what was held at the terminals before the last one
 	returns  map[ledger.ID]ledger.ID     // reversed transaction → its return, as its record says
 	returnOf map[ledger.ID]ledger.ID     // the same as the returns' records say
-	settled  []settledWith               // with providers
 
 	subscribed subscribed
 }
@@ -233,3 +234,15 @@ func (s *slab[T]) add(v T) int32 {
 }
 
 func (s *slab[T]) at(i int32) *T { return &s.blocks[i/slabBlock][i%slabBlock] }
+
+// maxCounted is where counts of calls and intents end: more are not told apart.
+const maxCounted = math.MaxUint8
+
+func increment(n uint8) uint8 { return min(n, maxCounted-1) + 1 }
+
+// listOf stands for the list that shows a transaction.
+func (h *histories) listOf(partner int64, env money.Env) uint32 {
+	return uint32(h.hash(byte(env), strconv.FormatInt(partner, 10)))
+}
+
+func (h *histories) terminalOf(id ledger.ID) uint32 { return uint32(maphash.Bytes(h.seed, id[:])) }

@@ -6,15 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
 )
 
-// checkContract compares a contract's record with its events and with its accounts.
-func (c *checker) checkContract(r *record) {
+// checkContract compares a contract's record with its events and with its accounts. It calls
+// shown with the record, for the rule about what was answered.
+func (c *contractsCheck) checkContract(r *record, shown func(*contract.Record)) {
 	p, err := contract.ReadRecord(r.source.ID, r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)
@@ -22,7 +21,7 @@ func (c *checker) checkContract(r *record) {
 	}
 	c.checkState(r, string(p.Status))
 	o := r.organization
-	l := o.lifeOf(r.history)
+	l := c.lifeOf(r.history)
 	l.payload = maphash.Bytes(o.histories.seed, r.payload)
 	if l.own = variantOf(p); l.variants&l.own == 0 {
 		c.faulty(r, "is of a product and a reading whose machine its events do not follow")
@@ -36,7 +35,7 @@ func (c *checker) checkContract(r *record) {
 		c.checkTallies(r, p, l)
 		c.checkWaiting(r, p)
 		c.enlist(r, p, l)
-		c.meetContract(r, p)
+		shown(p)
 	}) {
 		c.faulty(r, "has columns that contradict each other")
 	}
@@ -73,7 +72,7 @@ var (
 
 // checkHoldings compares what a contract's columns say of its own accounts with what
 // the entries have left on these.
-func (c *checker) checkHoldings(r *record, p *contract.Record, l *life) {
+func (c *contractsCheck) checkHoldings(r *record, p *contract.Record, l *life) {
 	_, under := p.Progress()
 	over := slices.Contains(ended, p.Status) && !under
 	holdings := p.Product.Holdings(p)
@@ -90,14 +89,14 @@ func (c *checker) checkHoldings(r *record, p *contract.Record, l *life) {
 		}
 	}
 	o := r.organization
-	if l.kept.plus(o.contracts.strays[r.source.ID]) != o.histories.meant(lines) {
+	if l.kept.plus(c.strays[r.source.ID]) != o.histories.meant(lines) {
 		c.explainHoldings(r, p, holdings)
 	}
 }
 
 // explainHoldings says which of a contract's own accounts hold something else than its
 // columns say, by reading its events once more.
-func (c *checker) explainHoldings(r *record, p *contract.Record, holdings []contract.Holding) {
+func (c *contractsCheck) explainHoldings(r *record, p *contract.Record, holdings []contract.Holding) {
 	kept := make(map[ledger.Account]*ledger.Totals)
 	err := c.view.EventsAscending(r.organization.id, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry == nil {
@@ -138,7 +137,7 @@ func (c *checker) explainHoldings(r *record, p *contract.Record, holdings []cont
 
 // checkWaiting compares when time has something to do with a contract, and whether it
 // has ended, with what its product says.
-func (c *checker) checkWaiting(r *record, p *contract.Record) {
+func (c *contractsCheck) checkWaiting(r *record, p *contract.Record) {
 	var due, latest ledger.Micros // what is overdue is due at once: by the clock, which events may be ahead of
 	if p.Product.Due != nil {
 		if on, _ := p.Product.Due(p); on != 0 {
@@ -158,18 +157,26 @@ func (c *checker) checkWaiting(r *record, p *contract.Record) {
 	}
 }
 
-// peopleAccounts are the names of accounts of whom a contract is with: they go on
-// when it has ended.
-var peopleAccounts = []string{"customer", "partner_receivable"}
-
-// ownerContract is the contract whose own account it may be.
-func ownerContract(path ledger.Path) (id ledger.ID, ok bool) {
-	_, rest, _ := strings.Cut(string(path), ":")
-	name, rest, _ := strings.Cut(rest, ":")
-	const length = 36 // as a contract's id is written
-	if len(rest) < length || len(rest) > length && rest[length] != ':' || slices.Contains(peopleAccounts, name) {
-		return id, false
+// keep follows what an event's entry puts on contracts' own accounts.
+func (j *contractsCheck) keep(e *ledger.Event) {
+	if e.Entry == nil {
+		return
 	}
-	id, err := uuid.Parse(rest[:length])
-	return id, err == nil
+	o := j.organization
+	for i := range e.Entry.Postings {
+		p := &e.Entry.Postings[i]
+		id, own := ownerContract(p.Account)
+		switch {
+		case !own:
+		case e.Source.Kind == ledger.Contract && e.Source.ID == id:
+			l := j.lifeOf(o.histories.findOrAdd(e.Source))
+			l.kept = l.kept.plus(o.histories.meaning(e.Entry.Postings[i : i+1]))
+		case e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture:
+			if m := j.strays[id].plus(o.histories.meaning(e.Entry.Postings[i : i+1])); m != 0 {
+				j.strays[id] = m
+			} else {
+				delete(j.strays, id)
+			}
+		}
+	}
 }

@@ -31,12 +31,13 @@ func (c *checker) groups(last uint64, hash [32]byte) error {
 
 // journal reads an organization's events in order: it checks their order and
 // their tree, and lets the books and the histories follow them.
-func (c *checker) journal(o *organization) error {
-	trees, stop := iter.Pull(c.treeRows(o))
+func (c *orgCheck) journal() error {
+	o := c.organization
+	trees, stop := iter.Pull(c.treeRows())
 	defer stop()
-	j := &journal{checker: c, organization: o, notices: c.noticesOf(o)}
-	j.months = j.monthsOf(o.id)
-	j.checkpoints = c.checkpointsOf(o)
+	j := &journal{orgCheck: c, notices: c.deliveries.noticesOf()}
+	j.months = c.books.monthsOf()
+	j.checkpoints = c.books.checkpointsOf()
 	defer j.notices.stop()
 	defer j.checkpoints.stop()
 	tree, more := trees()
@@ -88,9 +89,9 @@ type treeRow struct {
 }
 
 // treeRows are an organization's tree rows, and at the end the scan's error.
-func (c *checker) treeRows(o *organization) iter.Seq[treeRow] {
+func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 	return func(yield func(treeRow) bool) {
-		err := c.view.Rows(o.id, posting.Trees, func(key, row []byte) (bool, error) {
+		err := c.view.Rows(c.organization.id, posting.Trees, func(key, row []byte) (bool, error) {
 			return yield(treeRow{first: binary.BigEndian.Uint64(key[len(key)-8:]), row: row}), nil
 		})
 		if err != nil {
@@ -101,16 +102,15 @@ func (c *checker) treeRows(o *organization) iter.Seq[treeRow] {
 
 // journal is the reading of one organization's journal.
 type journal struct {
-	*checker
-	organization *organization
-	forest       forest
-	last         uint64 // seq
-	time         ledger.Micros
-	events       uint64
-	notices      *notices
-	months       *months
-	checkpoints  *checkpoints
-	awaited      ledger.Source // whose next event must come at once; zero: none's
+	*orgCheck
+	forest      forest
+	last        uint64 // seq
+	time        ledger.Micros
+	events      uint64
+	notices     *notices
+	months      *months
+	checkpoints *checkpoints
+	awaited     ledger.Source // whose next event must come at once; zero: none's
 }
 
 // block checks one block and all events in it.
@@ -155,11 +155,11 @@ func (j *journal) event(seq uint64, canonical []byte) {
 		j.report.breach(ruleJournal, "organization %v: event %d is not later than the one before", org, seq)
 	}
 	j.time = e.Booked
-	closed := j.book(&e)
+	closed := j.books.book(&e)
 	j.followStored(&e)
 	j.follow(&e, closed)
 	j.months.follow(&e, closed)
-	j.keep(&e)
+	j.contracts.keep(&e)
 	j.notices.follow(&e)
 	j.checkpoints.follow(&e)
 }

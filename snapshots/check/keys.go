@@ -21,17 +21,6 @@ type usedKey struct {
 	answer ledger.ID // what was answered, kept there too; the nil UUID: nothing is
 }
 
-// keyOwner reads the owner of a claim on an idempotency key: the hash of the
-// request, the kind and the id of what it made or moved, and what an answer needs
-// besides.
-func keyOwner(owner []byte) (s ledger.Source, ok bool) {
-	const hash, head = 32, 32 + 1 + 16
-	if len(owner) < head {
-		return s, false
-	}
-	return ledger.Source{Kind: ledger.Kind(owner[hash]), ID: ledger.ID(owner[hash+1 : head])}, true
-}
-
 // madeElsewhere reads a claim of the administration on an idempotency key: the
 // owner ends with the organization of what was made, where the answer lies too.
 // Without one it is an organization that was made.
@@ -46,8 +35,9 @@ func madeElsewhere(org ledger.ID, made ledger.Source, key string, owner []byte) 
 
 // keyUsed checks that a claim on an idempotency key names something that exists
 // and, where it is a partner's key for a transaction, that partner's.
-func (c *checker) keyUsed(o *organization, key string, owner []byte) {
-	if c.renewalKey(o, key, owner) || c.staffKey(o, key, owner) {
+func (c *orgCheck) keyUsed(key string, owner []byte) {
+	o := c.organization
+	if c.transactions.renewalKey(key, owner) || c.contracts.staffKey(key, owner) {
 		return
 	}
 	made, ok := keyOwner(owner)
@@ -62,12 +52,12 @@ func (c *checker) keyUsed(o *organization, key string, owner []byte) {
 		return
 	}
 	if made.Kind == ledger.Subscription && scope != 0 {
-		c.subscriptionKey(o, key, scope, made, owner)
+		c.transactions.subscriptionKey(key, scope, made, owner)
 	}
 	if made.Kind != ledger.Transaction || scope == 0 {
 		return
 	}
-	c.replyKeys[placed{o.id, paymentactor.ReplyID(o.id, key)}] = made.ID
+	c.replies.keys[placed{o.id, paymentactor.ReplyID(o.id, key)}] = made.ID
 	if h.list != o.histories.listOf(scope, money.Prod) && h.list != o.histories.listOf(scope, money.Test) {
 		c.report.breach(ruleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.id, scope, named(made))
 	}
@@ -75,21 +65,21 @@ func (c *checker) keyUsed(o *organization, key string, owner []byte) {
 
 // checkReply checks that what somebody was answered with is an earlier picture of a
 // transaction, or of a contract, that is there.
-func (c *checker) checkReply(r *record) {
+func (c *orgCheck) checkReply(r *record) {
 	c.checkState(r, string(words.StateGiven))
 	switch {
 	case actors.ContractReply.Has(r.payload):
-		c.checkContractReply(r)
+		c.contracts.checkContractReply(r)
 	case !actors.PaymentReply.Has(r.payload):
 		c.faulty(r, "is of an unknown form")
 	case c.keyring == nil:
-		c.replies[placed{r.organization.id, r.source.ID}] = ledger.ID{}
+		c.replies.shown[placed{r.organization.id, r.source.ID}] = ledger.ID{}
 	default:
 		c.checkPaymentReply(r)
 	}
 }
 
-func (c *checker) checkPaymentReply(r *record) {
+func (c *orgCheck) checkPaymentReply(r *record) {
 	reply, err := paymentactor.OpenReply(c.keyring, r.organization.id, r.source.ID, r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)
@@ -99,11 +89,11 @@ func (c *checker) checkPaymentReply(r *record) {
 	if h == nil || uint64(h.version) < reply.Stamp.Version || h.last < reply.Stamp.LastSeq || h.started != reply.Stamp.Started {
 		c.faulty(r, "shows transaction %v as it never was", reply.Record.ID)
 	}
-	c.replies[placed{r.organization.id, r.source.ID}] = reply.Record.ID
+	c.replies.shown[placed{r.organization.id, r.source.ID}] = reply.Record.ID
 }
 
 // checkAnswer opens what a write of the administration was answered with.
-func (c *checker) checkAnswer(r *record) {
+func (c *orgCheck) checkAnswer(r *record) {
 	if c.keyring == nil {
 		return
 	}
@@ -130,8 +120,8 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 // checkKeys looks again for what keys name beyond their organization, and that
 // every answer that is kept is some key's.
 func (c *checker) checkKeys() error {
-	for at, shown := range c.replies {
-		if used, found := c.replyKeys[at]; !found || used != shown && shown != (ledger.ID{}) {
+	for at, shown := range c.replies.shown {
+		if used, found := c.replies.keys[at]; !found || used != shown && shown != (ledger.ID{}) {
 			c.report.breach(ruleClaims, "organization %v: %s is no key's", at.org, named(ledger.Source{Kind: ledger.Reply, ID: at.id}))
 		}
 	}
@@ -155,18 +145,6 @@ func (c *checker) checkKeys() error {
 		if !kept[a] {
 			c.report.breach(ruleClaims, "organization %v: %s is no key's", a.org, named(ledger.Source{Kind: ledger.Answer, ID: a.id}))
 		}
-	}
-	return nil
-}
-
-// storedIn is the history of a record that an organization has; nil without one.
-func (c *checker) storedIn(org ledger.ID, s ledger.Source) *history {
-	o := c.organizations[org]
-	if o == nil {
-		return nil
-	}
-	if h := o.histories.find(s); h != nil && h.marks&stored != 0 {
-		return h
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 // uses it: the log that it restores may be newer than the store, and calls that the store
 // knows nothing about never happened for it.
 type KnownCalls struct {
-	checker  *checker
+	scan     *scan
 	kept     map[callKind]uint8
 	requests map[ledger.ID]bool
 }
@@ -21,6 +21,10 @@ type callKind struct {
 	what             operation
 }
 
+func newKnownCalls(s *scan) *KnownCalls {
+	return &KnownCalls{scan: s, kept: make(map[callKind]uint8), requests: make(map[ledger.ID]bool)}
+}
+
 // Take tells whether a line of the log stays: the store has as many intents for calls of
 // this kind as lines were taken, and this one. A call that is repeated with the same
 // request stays with the first. A line that can't be read stays too: the checker reports it.
@@ -29,7 +33,7 @@ func (k *KnownCalls) Take(line []byte) bool {
 	if json.Unmarshal(line, &made) != nil {
 		return true
 	}
-	o := k.checker.organizations[made.Org]
+	o := k.scan.organizations[made.Org]
 	if o == nil {
 		return false
 	}

@@ -39,7 +39,7 @@ type bound struct {
 const second = 1_000_000
 
 // checkLimit checks that a limit bounds something, and notes what it names.
-func (c *checker) checkLimit(r *record, row *directoryRow) {
+func (c *directoryCheck) checkLimit(r *record, row *directoryRow) {
 	var b boundRow
 	if msgpack.NewDecoder(bytes.NewReader(r.payload[1:])).Decode(&b) != nil {
 		c.faulty(r, "can't be read")
@@ -73,7 +73,7 @@ func (c *checker) checkLimit(r *record, row *directoryRow) {
 
 // checkBounds checks that every limit names a partner of its organization, and
 // where it names a terminal one of that partner, in the limit's environment.
-func (c *checker) checkBounds() error {
+func (c *directoryCheck) checkBounds() error {
 	for i := range c.bounds {
 		b := &c.bounds[i]
 		r := &record{organization: b.organization, source: b.source}
@@ -96,7 +96,7 @@ func (c *checker) checkBounds() error {
 
 // checkBlock compares an entry of the blocklist with its place, which is what
 // makes it the value's only one. A card's is its fingerprint, never its number.
-func (c *checker) checkBlock(r *record) {
+func (c *directoryCheck) checkBlock(r *record) {
 	var b boundRow
 	if msgpack.NewDecoder(bytes.NewReader(r.payload[1:])).Decode(&b) != nil {
 		c.faulty(r, "can't be read")

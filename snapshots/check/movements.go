@@ -9,11 +9,11 @@ import (
 )
 
 // followEntry keeps what the record's stamp and row must agree with.
-func (j *journal) followEntry(h *history, e *ledger.Event, closed hold) {
+func (j *transactionsCheck) followEntry(h *history, e *ledger.Event, closed hold) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
 		if h.held != 0 {
-			j.wrong(e, "it holds twice")
+			j.wrongEvent(j.organization.id, e, "it holds twice")
 		}
 		h.held = e.Seq
 	case ledger.Capture, ledger.Void:
@@ -37,7 +37,7 @@ func (j *journal) followEntry(h *history, e *ledger.Event, closed hold) {
 
 // followMoney notes what a transaction's entry says, by its event, and checks
 // held ≥ captured ≥ returned on the provider's account.
-func (j *journal) followMoney(h *history, e *ledger.Event, m meaning, closed hold) {
+func (j *transactionsCheck) followMoney(h *history, e *ledger.Event, m meaning, closed hold) {
 	histories := j.organization.histories
 	amount, _ := onProvider(e.Entry.Postings)
 	switch payment.Event(e.Name) {
@@ -50,7 +50,7 @@ func (j *journal) followMoney(h *history, e *ledger.Event, m meaning, closed hol
 		}
 	case payment.Settle, payment.Capture:
 		if held, _ := onProvider(closed.postings); closed.postings != nil && held.Less(amount) {
-			j.wrong(e, "it captures more than was held")
+			j.wrongEvent(j.organization.id, e, "it captures more than was held")
 		}
 		j.settle(h, amount, m)
 	case payment.Return:
@@ -61,7 +61,7 @@ func (j *journal) followMoney(h *history, e *ledger.Event, m meaning, closed hol
 		j.settle(h, amount, m)
 	case payment.GaveBack:
 		if h.net != 0 {
-			j.wrong(e, "it does not give back what is in suspense")
+			j.wrongEvent(j.organization.id, e, "it does not give back what is in suspense")
 		}
 		j.raise(&histories.money(h).refunded, amount, e)
 	case payment.Refund, payment.RefundDone, payment.RefundRefused, payment.FurtherRefundRefused:
@@ -70,7 +70,7 @@ func (j *journal) followMoney(h *history, e *ledger.Event, m meaning, closed hol
 }
 
 // settle notes what was settled.
-func (j *journal) settle(h *history, amount money.Amount, m meaning) {
+func (j *transactionsCheck) settle(h *history, amount money.Amount, m meaning) {
 	if h.marks&late == 0 {
 		h.marks |= booked
 	}
@@ -79,7 +79,7 @@ func (j *journal) settle(h *history, amount money.Amount, m meaning) {
 }
 
 // followRefund notes a refund's intent, or what became of it.
-func (j *journal) followRefund(h *history, e *ledger.Event, m meaning) {
+func (j *transactionsCheck) followRefund(h *history, e *ledger.Event, m meaning) {
 	histories := j.organization.histories
 	money := histories.money(h)
 	if payment.Event(e.Name) == payment.Refund {
@@ -89,7 +89,7 @@ func (j *journal) followRefund(h *history, e *ledger.Event, m meaning) {
 		r.dest = onDestination(e.Entry.Postings)
 		h.refunds = histories.refunds.add(r)
 		if all, err := money.refunded.Add(r.provider); err != nil || money.captured.Less(all) {
-			j.wrong(e, "more is given back than was captured")
+			j.wrongEvent(j.organization.id, e, "more is given back than was captured")
 		}
 		return
 	}
@@ -98,7 +98,7 @@ func (j *journal) followRefund(h *history, e *ledger.Event, m meaning) {
 	}
 	r := histories.refunds.at(h.refunds)
 	if m != r.meaning {
-		j.wrong(e, "it is not what the refund holds")
+		j.wrongEvent(j.organization.id, e, "it is not what the refund holds")
 	}
 	if payment.Event(e.Name) != payment.RefundDone {
 		r.state = refundRefused
@@ -110,44 +110,33 @@ func (j *journal) followRefund(h *history, e *ledger.Event, m meaning) {
 
 // followReturn checks that a return, which is a transaction of its own, is the
 // mirror of what is left of the charge whose entry it reverses.
-func (j *journal) followReturn(e *ledger.Event, m meaning) {
+func (j *transactionsCheck) followReturn(e *ledger.Event, m meaning) {
 	reversed, _, found, err := j.view.Event(j.organization.id, e.Entry.Reverses)
 	var original *history
 	if err == nil && found && e.Entry.Reverses < e.Seq {
 		original = j.organization.histories.find(reversed.Source)
 	}
 	if original == nil || original.settled != e.Entry.Reverses || original.marks&booked == 0 || reversed.Source.Kind != ledger.Transaction {
-		j.wrong(e, "it reverses what is no charge")
+		j.wrongEvent(j.organization.id, e, "it reverses what is no charge")
 		return
 	}
 	if original.marks&returned != 0 {
-		j.wrong(e, "it reverses what is reversed already")
+		j.wrongEvent(j.organization.id, e, "it reverses what is reversed already")
 		return
 	}
 	original.marks |= returned
 	if original.net.plus(m) != 0 {
-		j.wrong(e, "it is not the mirror of what was left of the charge")
+		j.wrongEvent(j.organization.id, e, "it is not the mirror of what was left of the charge")
 	}
 }
 
-func (j *journal) raise(sum *money.Amount, by money.Amount, e *ledger.Event) {
+func (j *transactionsCheck) raise(sum *money.Amount, by money.Amount, e *ledger.Event) {
 	total, err := sum.Add(by)
 	if err != nil {
-		j.wrong(e, "its amounts are out of range")
+		j.wrongEvent(j.organization.id, e, "its amounts are out of range")
 		return
 	}
 	*sum = total
-}
-
-const providerHead = "A:provider:"
-
-// onProvider is what an entry moves on a provider's account.
-func onProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
-	sum := sumOf(postings, func(p *ledger.Posting) bool { return strings.HasPrefix(string(p.Account), providerHead) })
-	if sum.Negative {
-		return sum.Abs, ledger.Credit
-	}
-	return sum.Abs, ledger.Debit
 }
 
 func onFees(postings []ledger.Posting) money.Amount {
@@ -166,12 +155,36 @@ func onDestination(postings []ledger.Posting) money.Amount {
 	return sumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.FXPosition && p.Asset != source }).Abs
 }
 
-// sumOf is what the postings of some account debit, negative for a credit.
-func sumOf(postings []ledger.Posting, of func(*ledger.Posting) bool) (sum money.Signed) {
-	for i := range postings {
-		if of(&postings[i]) {
-			sum, _ = sum.Add(net(&postings[i])) // unbalanced has looked at the range
-		}
+// transactionEntries is POSTINGS' table "Payments", copied by hand. What is not
+// in it has none.
+var transactionEntries = map[payment.Event]carries{
+	payment.Authorise:            mayHold,
+	payment.HoldPayment:          holds,
+	payment.Settle:               settles,
+	payment.Capture:              captures,
+	payment.Reroute:              releases,
+	payment.Decline:              releases,
+	payment.Fail:                 releases,
+	payment.Void:                 releases,
+	payment.Expire:               releases,
+	payment.Refund:               holds,
+	payment.RefundDone:           captures,
+	payment.RefundRefused:        voids,
+	payment.FurtherRefundRefused: voids,
+	payment.Return:               posts,
+	payment.SettleLate:           posts,
+	payment.GaveBack:             posts,
+}
+
+// finishes tells whether a transaction reaches a final status by the step
+// (specification, "finished"). A refund that is refused leads back to where the
+// transaction was finished before.
+func finishes(from, to payment.Status) bool {
+	switch from {
+	case to:
+		return false
+	case payment.Charged, payment.Refunding, payment.Refunded:
+		return to == payment.Reversed
 	}
-	return sum
+	return to.Final()
 }

@@ -15,61 +15,32 @@ import (
 	"mizan/posting/store"
 )
 
-// tellings count the transitions of a transaction, or of a subscription, of which its
-// merchant is notified.
-type tellings struct {
-	all       uint32
-	byDefault uint32 // of which it is, unless its terminal says otherwise
-	found     uint32 // whose notice is there
-	swept     uint32 // whose notice is not, and may have been swept away
-}
-
 // notices is the reading of one organization's notices beside its events: both are in
 // the order of booking.
 type notices struct {
-	*checker
-	organization *organization
-	next         func() (kvRow, bool)
-	stop         func()
-	page         []store.Notice // bodies alias a row, until the next page is asked for
-	at           int            // of the notice that is read next
-	last         notifier.ID    // of the one that was read last
-	oldest       ledger.Micros  // what was booked before may have been swept away
-	hashed       []byte         // of the notices of the event that is followed
-}
-
-// kvRow is a KV, or the error that has ended the scan.
-type kvRow struct {
-	key, row []byte // until the next one is asked for
-	err      error
+	*deliveriesCheck
+	next   func() (kvRow, bool)
+	stop   func()
+	page   []store.Notice // bodies alias a row, until the next page is asked for
+	at     int            // of the notice that is read next
+	last   notifier.ID    // of the one that was read last
+	oldest ledger.Micros  // what was booked before may have been swept away
+	hashed []byte         // of the notices of the event that is followed
 }
 
 // noticesOf begins to read an organization's notices. Stop it.
-func (c *checker) noticesOf(o *organization) *notices {
-	n := &notices{checker: c, organization: o, oldest: c.removed(o)}
-	n.next, n.stop = iter.Pull(c.kvRows(o.id, notifier.NoticesRows))
+func (c *deliveriesCheck) noticesOf() *notices {
+	n := &notices{deliveriesCheck: c, oldest: c.removed()}
+	n.next, n.stop = iter.Pull(c.kvRows(c.organization.id, notifier.NoticesRows))
 	n.turn()
 	return n
 }
 
-// kvRows are the KVs of a kind of an organization, and at the end the
-// scan's error.
-func (c *checker) kvRows(org ledger.ID, kind notifier.RowKind) iter.Seq[kvRow] {
-	return func(yield func(kvRow) bool) {
-		err := c.view.KVsAscending(org, []byte{byte(kind)}, nil, func(key, row []byte) (bool, error) {
-			return yield(kvRow{key: key, row: row}), c.alive()
-		})
-		if err != nil {
-			yield(kvRow{err: err})
-		}
-	}
-}
-
 // instant is what one of the single rows of deliveries says; 0: it is not there, or
 // says nothing, which deliveries reports.
-func (c *checker) instant(o *organization, kind notifier.RowKind) ledger.Micros {
+func (c *deliveriesCheck) instant(kind notifier.RowKind) ledger.Micros {
 	key := []byte{byte(kind)}
-	row, found, err := c.view.KV(o.id, key)
+	row, found, err := c.view.KV(c.organization.id, key)
 	if err != nil || !found {
 		return 0
 	}
@@ -79,14 +50,14 @@ func (c *checker) instant(o *organization, kind notifier.RowKind) ledger.Micros 
 
 // removed is the instant before which deliveries may have been removed; 0: none was, or
 // the record says nothing, which checkRetention reports.
-func (c *checker) removed(o *organization) ledger.Micros {
-	at, _ := notifier.Removed(c.view, o.id)
+func (c *deliveriesCheck) removed() ledger.Micros {
+	at, _ := notifier.Removed(c.view, c.organization.id)
 	return at
 }
 
 // checkRetention checks the record of up to when deliveries were removed: nothing that was
 // booked later than that.
-func (c *checker) checkRetention(r *record) {
+func (c *deliveriesCheck) checkRetention(r *record) {
 	at, err := notifier.ReadRetention(r.payload)
 	switch {
 	case r.source != notifier.RetentionSource(r.organization.id):
@@ -264,7 +235,7 @@ func tellsOfSubscription(notice *store.Notice, e *ledger.Event) (wrong string) {
 
 // checkTold compares what a transaction says of its notices with those that there
 // are. A record that is not where its events are says something of others.
-func (c *checker) checkTold(r *record, p *payment.Record) {
+func (c *deliveriesCheck) checkTold(r *record, p *payment.Record) {
 	wrong := func(format string, args ...any) {
 		c.report.breach(ruleNotified, "organization %v: %s "+format, append([]any{r.organization.id, named(r.source)}, args...)...)
 	}
@@ -279,5 +250,46 @@ func (c *checker) checkTold(r *record, p *payment.Record) {
 		wrong("has notified of %d transitions, and %d of the notices are there", p.Told, told.found)
 	case p.Untold > 0 && c.directory.reaches(r, p):
 		wrong("has notified nobody of %d transitions, and an address was set", p.Untold)
+	}
+}
+
+// tellsOf tells whether a merchant is told of the event of a subscription.
+func (n *notices) tellsOf(e *ledger.Event) bool {
+	if e.Source.Kind != ledger.Subscription {
+		return false
+	}
+	_, told := subscription.Event(e.Name).Told()
+	return told
+}
+
+// checkTidings compares what a subscription says of its notices with those that
+// there are, and with the address that was set.
+func (c *deliveriesCheck) checkTidings(r *record, p *subscription.Record) {
+	wrong := func(format string, args ...any) {
+		c.report.breach(ruleNotified, "organization %v: %s "+format, append([]any{r.organization.id, named(r.source)}, args...)...)
+	}
+	told := &r.history.told
+	goesTo := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
+	switch {
+	case r.stamp.Version != uint64(r.history.version), r.stamp.LastSeq != r.history.last:
+	case uint64(told.all) != p.Told+p.Untold:
+		wrong("has told of %d events and not of %d, and it has %d to tell of", p.Told, p.Untold, told.all)
+	case uint64(told.found) > p.Told, uint64(told.found)+uint64(told.swept) < p.Told:
+		wrong("has told of %d events, and %d of the notices are there", p.Told, told.found)
+	case p.Untold > 0 && c.directory.reaches(r, goesTo):
+		wrong("has told nobody of %d events, and an address was set", p.Untold)
+	}
+}
+
+// compareStored compares the notifications about an event with the hash that it has of
+// them. Those of an event from before the retention may be gone, all or some.
+func (n *notices) compareStored(e *ledger.Event) {
+	got := ledger.Hash{}
+	if len(n.hashed) > 0 {
+		got = store.HashNotices(n.hashed)
+	}
+	n.hashed = n.hashed[:0]
+	if got != e.Stored.Notices && e.Booked >= n.oldest {
+		n.report.breach(ruleNotified, "organization %v: the notices of event %d of %s are not those that were stored with it", n.organization.id, e.Seq, named(e.Source))
 	}
 }

@@ -1,37 +1,10 @@
 package check
 
 import (
-	"math"
 	"slices"
 
 	"mizan/ledger"
 	"mizan/ledger/payment"
-)
-
-// operation is a kind of call to a provider.
-type operation uint8
-
-const (
-	callCharge operation = iota
-	callComplete
-	callCapture
-	callVoid
-	callRefund
-
-	operations
-)
-
-// asking is what a transaction is asking of its provider beside the charge
-// itself. The zero value is nothing.
-type asking uint8
-
-const (
-	asksNothing asking = iota
-	toCapture
-	toVoid
-	toLapse // a void that nobody but the clock wants
-	toRefund
-	toGiveBack
 )
 
 // intent is an event that is durable before its call is made.
@@ -75,7 +48,7 @@ var waits = map[payment.Event][]asking{
 
 // followIntent lets the history follow what is asked of the provider: one thing
 // at a time, each by an intent of its own, and no outcome without one.
-func (j *journal) followIntent(h *history, e *ledger.Event) {
+func (j *transactionsCheck) followIntent(h *history, e *ledger.Event) {
 	name := payment.Event(e.Name)
 	ends, isOutcome := outcomes[name]
 	if name == payment.Expire && e.From == string(payment.Created) {
@@ -84,14 +57,14 @@ func (j *journal) followIntent(h *history, e *ledger.Event) {
 	waits, isWait := waits[name]
 	switch {
 	case isOutcome && !slices.Contains(ends, h.asks):
-		j.wrong(e, "nothing that leads to it was asked of the provider")
+		j.wrongEvent(j.organization.id, e, "nothing that leads to it was asked of the provider")
 	case name == payment.Void && h.asks == toLapse && !payment.Status(e.From).Held():
-		j.wrong(e, "the payer's time was over, and it is not rejected for it")
+		j.wrongEvent(j.organization.id, e, "the payer's time was over, and it is not rejected for it")
 	case isOutcome:
 	case isWait && waits != nil && !slices.Contains(waits, h.asks):
-		j.wrong(e, "nothing that it goes on with was asked of the provider")
+		j.wrongEvent(j.organization.id, e, "nothing that it goes on with was asked of the provider")
 	case !isWait && h.asks != asksNothing:
-		j.wrong(e, "it comes while another operation is under way")
+		j.wrongEvent(j.organization.id, e, "it comes while another operation is under way")
 		h.asks = asksNothing
 	}
 	if isOutcome {
@@ -121,8 +94,3 @@ func asksFor(p *payment.Record) []asking {
 	}
 	return nil
 }
-
-// maxCounted is where counts of calls and intents end: more are not told apart.
-const maxCounted = math.MaxUint8
-
-func increment(n uint8) uint8 { return min(n, maxCounted-1) + 1 }

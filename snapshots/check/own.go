@@ -127,7 +127,7 @@ func (o *ownLines) add(lines []byte) {
 // recount books contracts' own accounts as all others are, and reads their pages again:
 // it finds which of them are wrong, and where.
 func (p *paging) recount() error {
-	c, o := p.checker, p.organization
+	c, o := p.booksCheck, p.organization
 	full := newBooks()
 	err := c.view.EventsAscending(o.id, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
@@ -138,20 +138,20 @@ func (p *paging) recount() error {
 	if err != nil {
 		return err
 	}
-	c.report.Counts.Accounts -= o.books.own.accounts // they are among all others from here on
-	o.books.shifted, o.books.own = full.shifted, &ownBooks{known: o.books.own.known}
+	c.report.Counts.Accounts -= p.books.own.accounts // they are among all others from here on
+	p.books.shifted, p.books.own = full.shifted, &ownBooks{known: p.books.own.known}
 	for at, a := range full.accounts {
-		if id, own := ownerContract(at.Path); own && p.organization.books.own.known(id) {
-			o.books.accounts[at] = a
+		if id, own := ownerContract(at.Path); own && p.books.own.known(id) {
+			p.books.accounts[at] = a
 		}
 	}
-	again := &paging{checker: c, organization: o, stream: sha256.New(), gathered: make(map[ledger.Account][]byte)}
+	again := &paging{booksCheck: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
 	if err := c.view.Gathered(o.id, again.gather); err != nil {
 		return err
 	}
-	for at := range again.gathered {
-		if a := o.books.accounts[at]; a == nil || a.paged {
-			delete(again.gathered, at)
+	for at := range again.lines {
+		if a := p.books.accounts[at]; a == nil || a.paged {
+			delete(again.lines, at)
 		}
 	}
 	err = c.view.Rows(o.id, posting.Pages, func(key, row []byte) (bool, error) {
@@ -159,7 +159,7 @@ func (p *paging) recount() error {
 		if !ok {
 			return true, nil
 		}
-		if a := o.books.accounts[at]; again.prefix == nil || at != again.at {
+		if a := p.books.accounts[at]; again.prefix == nil || at != again.at {
 			again.end()
 			again.prefix = nil
 			if _, own := ownerContract(at.Path); !own || a != nil && a.paged {
@@ -174,28 +174,4 @@ func (p *paging) recount() error {
 	again.end()
 	p.differ = append(p.differ, again.differ...)
 	return err
-}
-
-// keep follows what an event's entry puts on contracts' own accounts.
-func (j *journal) keep(e *ledger.Event) {
-	if e.Entry == nil {
-		return
-	}
-	o := j.organization
-	for i := range e.Entry.Postings {
-		p := &e.Entry.Postings[i]
-		id, own := ownerContract(p.Account)
-		switch {
-		case !own:
-		case e.Source.Kind == ledger.Contract && e.Source.ID == id:
-			l := o.lifeOf(o.histories.findOrAdd(e.Source))
-			l.kept = l.kept.plus(o.histories.meaning(e.Entry.Postings[i : i+1]))
-		case e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture:
-			if m := o.contracts.strays[id].plus(o.histories.meaning(e.Entry.Postings[i : i+1])); m != 0 {
-				o.contracts.strays[id] = m
-			} else {
-				delete(o.contracts.strays, id)
-			}
-		}
-	}
 }

@@ -28,7 +28,7 @@ type naming struct {
 }
 
 // checkPerson checks the roles of a user or a session, and notes whom it names.
-func (c *checker) checkPerson(r *record) {
+func (c *directoryCheck) checkPerson(r *record) {
 	var p personRow
 	if msgpack.NewDecoder(bytes.NewReader(r.payload[1:])).Decode(&p) != nil {
 		c.faulty(r, "can't be read")
@@ -50,7 +50,7 @@ func (c *checker) checkPerson(r *record) {
 
 // checkPeople checks that whoever is named as a session's user, or as whom a user
 // or a session acts as, is there.
-func (c *checker) checkPeople() error {
+func (c *directoryCheck) checkPeople() error {
 	for i := range c.people {
 		p := &c.people[i]
 		r := &record{organization: p.organization, source: p.source}
@@ -75,7 +75,7 @@ type platformRow struct {
 
 // checkTokens checks that no administration token is there twice, or in force
 // although it was retired.
-func (c *checker) checkTokens(r *record) {
+func (c *directoryCheck) checkTokens(r *record) {
 	var p platformRow
 	if msgpack.NewDecoder(bytes.NewReader(r.payload[1:])).Decode(&p) != nil {
 		c.faulty(r, "can't be read")

@@ -15,7 +15,7 @@ import (
 // of the entries before its closing that take effect by its end, and none after it takes
 // effect in it.
 type months struct {
-	journal *journal
+	*booksCheck
 	closed  []calendar.Month // as their records say, in order
 	next    int              // of these, the first whose closing was not met yet
 	last    calendar.Month   // whose closing was met; 0: none
@@ -39,16 +39,16 @@ type effectIn struct {
 type effect struct{ plus, minus ledger.Totals }
 
 // monthsOf finds the months that an organization has closed.
-func (j *journal) monthsOf(org ledger.ID) *months {
-	m := &months{journal: j, effects: make(map[ledger.Account]*effects)}
-	err := j.view.Records(org, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
+func (j *booksCheck) monthsOf() *months {
+	m := &months{booksCheck: j, effects: make(map[ledger.Account]*effects)}
+	err := j.view.Records(j.organization.id, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
 		if of, ok := calendar.FromID(id); ok { // another one's payload is found to be wrong
 			m.closed = append(m.closed, of)
 		}
 		return true, nil
 	})
 	if err != nil {
-		j.report.breach(ruleStates, "organization %v: its closed months can't be read: %v", org, err)
+		j.report.breach(ruleStates, "organization %v: its closed months can't be read: %v", j.organization.id, err)
 	}
 	return m
 }
@@ -72,8 +72,8 @@ func (m *months) follow(e *ledger.Event, closed hold) {
 // book adds an entry to the month in which it takes effect, if that is ever closed.
 func (m *months) book(entry *ledger.Entry, closed hold, e *ledger.Event) {
 	if m.last != 0 && entry.Effective <= m.last.Last() {
-		m.journal.report.breach(ruleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
-			m.journal.organization.id, e.Seq, entry.Effective, m.last)
+		m.report.breach(ruleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
+			m.organization.id, e.Seq, entry.Effective, m.last)
 	}
 	in, _ := slices.BinarySearchFunc(m.closed, entry.Effective, func(c calendar.Month, on ledger.Date) int { return cmp.Compare(c.Last(), on) })
 	if in = max(in, m.next); in >= len(m.closed) {
@@ -118,7 +118,7 @@ func (m *months) of(p *ledger.Posting, in int) *effect {
 
 func (m *months) ranged(e *ledger.Event, err error) {
 	if err != nil {
-		m.journal.report.breach(ruleTotals, "organization %v: event %d takes a month's total out of its range", m.journal.organization.id, e.Seq)
+		m.report.breach(ruleTotals, "organization %v: event %d takes a month's total out of its range", m.organization.id, e.Seq)
 	}
 }
 
@@ -133,23 +133,23 @@ func (m *months) close(e *ledger.Event) {
 		follows = m.last + 1
 	}
 	if of != follows {
-		m.journal.wrong(e, "it closes "+of.String()+" where "+follows.String()+" is to be closed")
+		m.wrongEvent(m.organization.id, e, "it closes "+of.String()+" where "+follows.String()+" is to be closed")
 	}
 	if e.Booked < of.End() {
-		m.journal.wrong(e, "it closes a month that has not ended")
+		m.wrongEvent(m.organization.id, e, "it closes a month that has not ended")
 	}
 	m.last = max(m.last, of)
 	for m.next < len(m.closed) && m.closed[m.next] <= of {
 		m.settle(m.next)
 		m.next++
 	}
-	b := calendar.NewBalance(m.journal.organization.id, of)
+	b := calendar.NewBalance(m.organization.id, of)
 	for _, at := range slices.SortedFunc(maps.Keys(m.effects), calendar.Compare) {
 		totals := m.effects[at].settled.totals()
 		b.Add(at, &totals)
 	}
 	if own, _ := b.Sum(); own != sum {
-		m.journal.report.breach(ruleTotals, "organization %v: event %d closes %v with another hash than that of its trial balance", m.journal.organization.id, e.Seq, of)
+		m.report.breach(ruleTotals, "organization %v: event %d closes %v with another hash than that of its trial balance", m.organization.id, e.Seq, of)
 	}
 }
 
@@ -194,7 +194,7 @@ func (f *effect) totals() ledger.Totals {
 }
 
 // checkPeriod compares a closed month's record with its event.
-func (c *checker) checkPeriod(r *record) {
+func (c *booksCheck) checkPeriod(r *record) {
 	said, err := calendar.ReadRecord(r.source.ID, r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)

@@ -13,7 +13,7 @@ import (
 )
 
 // meet compares a stored transaction with what was answered of it.
-func (c *checker) meet(r *record, p *payment.Record) {
+func (c *answersCheck) meet(r *record, p *payment.Record) {
 	a := &c.answers
 	if !a.given {
 		return
@@ -41,10 +41,10 @@ func (c *checker) meet(r *record, p *payment.Record) {
 
 // meetPicture compares a stored transaction with an answer that showed it in a
 // status: the record must have been in it, and the fields are those that it had.
-func (c *checker) meetPicture(r *record, p *payment.Record, shown *picture) {
+func (c *answersCheck) meetPicture(r *record, p *payment.Record, shown *picture) {
 	a := &c.answers
 	status := payment.Status(a.states.names[shown.status])
-	if !c.was(r, status) || payment.Machine.Final(status) && p.Status != status {
+	if !wasIn(r, status) || payment.Machine.Final(status) && p.Status != status {
 		c.report.breach(ruleAnswers, "line %d: transaction %v was answered as %q and is %q", shown.line, p.ID, status, p.Status)
 		return
 	}
@@ -69,7 +69,7 @@ func (c *checker) meetPicture(r *record, p *payment.Record, shown *picture) {
 
 // meetRefunds compares the refunds that answers named with the stored
 // transaction, which names only the last one and counts the rest.
-func (c *checker) meetRefunds(r *record, p *payment.Record, ack *acknowledged) {
+func (c *answersCheck) meetRefunds(r *record, p *payment.Record, ack *acknowledged) {
 	if p.Refunded.Less(ack.refunded) {
 		c.report.breach(ruleAnswers, "line %d: transaction %v has refunded %v, and %v was answered", ack.line, p.ID, p.Refunded, ack.refunded)
 	}
@@ -111,7 +111,7 @@ func only(v jsontext.Value) either { return either{v} }
 
 // movingOf are the fields that a record showed while it had a status. What can't
 // be known any more is not in it.
-func (c *checker) movingOf(r *record, p *payment.Record, status payment.Status) map[string]either {
+func (c *answersCheck) movingOf(r *record, p *payment.Record, status payment.Status) map[string]either {
 	want := make(map[string]either, len(movingFields))
 	termsOf(want, p, status)
 	metaOf(want, p, status)
@@ -269,7 +269,7 @@ func paidByOf(want map[string]either, p *payment.Record, status payment.Status) 
 var languages = [...]string{"en", "ru"}
 
 // finishedAs is when a transaction had been finished that showed the status.
-func (c *checker) finishedAs(r *record, p *payment.Record, status payment.Status) ledger.Micros {
+func (c *answersCheck) finishedAs(r *record, p *payment.Record, status payment.Status) ledger.Micros {
 	switch {
 	case status == p.Status, wasSettled(status) && p.Status != payment.Reversed:
 		return r.stamp.Finished
@@ -282,7 +282,7 @@ func (c *checker) finishedAs(r *record, p *payment.Record, status payment.Status
 }
 
 // finished is when a record was finished with a status that it has left; 0: never.
-func (c *checker) finished(r *record, as payment.Status) (at ledger.Micros) {
+func (c *answersCheck) finished(r *record, as payment.Status) (at ledger.Micros) {
 	err := c.view.SourceEvents(r.organization.id, r.source, func(e ledger.Event) (bool, error) {
 		if e.To == string(as) && finishes(payment.Status(e.From), as) {
 			at = e.Booked

@@ -4,7 +4,6 @@ import (
 	"math/big"
 
 	"mizan/ledger"
-	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
 
@@ -66,21 +65,6 @@ func feeBack(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	return back.Div(back, settled)
 }
 
-// line is a posting of a template: what it debits, negative for a credit.
-type line struct {
-	path  ledger.Path
-	asset money.Asset
-	net   *big.Int
-}
-
-func debit(path ledger.Path, asset money.Asset, amount *big.Int) line {
-	return line{path, asset, amount}
-}
-
-func credit(path ledger.Path, asset money.Asset, amount *big.Int) line {
-	return line{path, asset, new(big.Int).Neg(amount)}
-}
-
 // crosses tells whether a transaction's money crosses the exchange position: a
 // payment of which nothing is left after its fee has its source leg only.
 func crosses(p *payment.Record, merchant *big.Int) bool {
@@ -120,13 +104,6 @@ func givenBack(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []li
 		back.withFee, back.merchant = new(big.Int).Add(amount, fee), amount
 	}
 	return mirror(income(p, back, crosses))
-}
-
-func mirror(lines []line) []line {
-	for i := range lines {
-		lines[i].net = new(big.Int).Neg(lines[i].net)
-	}
-	return lines
 }
 
 // tooLate is what is booked when money moves for a closed transaction: what the

@@ -2,13 +2,15 @@ package check
 
 import (
 	"mizan/ledger"
+	"mizan/ledger/contract"
 	"mizan/posting"
 	"mizan/posting/store"
 )
 
 // records compares every stored record with its history: the writer's stamp,
 // the state that its payload names, and what else the payload says of events.
-func (c *checker) records(o *organization) error {
+func (c *orgCheck) records() error {
+	o := c.organization
 	err := c.rows(o, posting.Records, func(key, row []byte) error {
 		c.report.Counts.Records++
 		c.report.count(ruleStates, 1)
@@ -46,27 +48,14 @@ func (c *checker) records(o *organization) error {
 			c.report.breach(ruleStates, "organization %v: %s has events and no record", o.id, named(source))
 		}
 	}
-	c.checkReturns(o)
-	c.checkSettled(o)
-	c.checkRenewals(o)
-	c.checkSequences(o)
+	c.transactions.checkReturns()
+	c.directory.checkSettled(o)
+	c.transactions.checkRenewals()
+	c.contracts.checkSequences()
 	return nil
 }
 
-// record is one stored record beside its history.
-type record struct {
-	organization *organization
-	source       ledger.Source
-	history      *history
-	stamp        posting.Stamp
-	payload      []byte
-}
-
-func (c *checker) faulty(r *record, format string, args ...any) {
-	c.report.breach(ruleStates, "organization %v: %s "+format, append([]any{r.organization.id, named(r.source)}, args...)...)
-}
-
-func (c *checker) checkStamp(r *record) {
+func (c *orgCheck) checkStamp(r *record) {
 	s, h := &r.stamp, r.history
 	switch {
 	case s.Version != uint64(h.version) || s.LastSeq != h.last:
@@ -81,48 +70,43 @@ func (c *checker) checkStamp(r *record) {
 	}
 }
 
-func (c *checker) checkPayload(r *record) {
-	if r.source.Kind == ledger.Transaction {
-		c.checkTransaction(r)
-		return
-	}
-	if r.source.Kind == ledger.Subscription {
-		c.checkSubscription(r)
-		return
-	}
-	if r.source.Kind == ledger.Contract {
-		c.checkContract(r)
-		return
-	}
-	if r.source.Kind == ledger.Screening {
-		c.checkScreening(r)
-		return
-	}
-	if r.source.Kind == ledger.Reply {
+func (c *orgCheck) checkPayload(r *record) {
+	switch r.source.Kind {
+	case ledger.Transaction:
+		if p := c.transactions.checkTransaction(r); p != nil {
+			c.deliveries.checkTold(r, p)
+			c.answers.meet(r, p)
+		}
+	case ledger.Subscription:
+		if p := c.transactions.checkSubscription(r); p != nil {
+			c.deliveries.checkTidings(r, p)
+		}
+	case ledger.Contract:
+		c.contracts.checkContract(r, func(p *contract.Record) { c.answers.meetContract(r, p) })
+	case ledger.Screening:
+		c.contracts.checkScreening(r)
+	case ledger.Reply:
 		c.checkReply(r)
-		return
+	case ledger.Period:
+		c.books.checkPeriod(r)
+	case ledger.Retention:
+		c.deliveries.checkRetention(r)
+	default:
+		c.checkDirectoryRecord(r)
 	}
-	if r.source.Kind == ledger.Period {
-		c.checkPeriod(r)
-		return
-	}
-	if r.source.Kind == ledger.Retention {
-		c.checkRetention(r)
-		return
-	}
+}
+
+func (c *orgCheck) checkDirectoryRecord(r *record) {
 	row, err := decodeDirectoryRow(r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)
 		return
 	}
-	c.checkDirectoryRow(r, row)
-}
-
-// checkState compares the state that a payload names.
-func (c *checker) checkState(r *record, state string) {
-	if last := r.organization.histories.statesOf(r.source.Kind).name(r.history); state != last {
-		c.faulty(r, "says %q, and its events lead to %q", state, last)
+	if r.source.Kind == ledger.Answer {
+		c.given = append(c.given, placed{r.organization.id, r.source.ID})
+		c.checkAnswer(r)
 	}
+	c.answers.meetKept(r, c.directory.checkDirectoryRow(r, row))
 }
 
 // timers are what records wait for: a due row that is lost is a payment that

@@ -57,7 +57,7 @@ func batchesOf(of contract.Action, holders int64) int64 {
 }
 
 // registerOf is what is known of a contract's register; nil: nobody has subscribed.
-func (o *organization) registerOf(id ledger.ID) *register { return o.contracts.registers[id] }
+func (c *contractsCheck) registerOf(id ledger.ID) *register { return c.registers[id] }
 
 const (
 	subscriptionStem = "L:subscription:"
@@ -67,12 +67,11 @@ const (
 
 // beginAction lets a contract's register follow an event that is no batch and goes on
 // with no other: how many batches the action before it had is noted.
-func (j *journal) beginAction(l *life, e *ledger.Event) {
-	o := j.organization
-	r := o.registerOf(e.Source.ID)
+func (j *contractsCheck) beginAction(l *life, e *ledger.Event) {
+	r := j.registerOf(e.Source.ID)
 	if r == nil && e.Name == string(contract.Subscribe) {
 		r = &register{was: make(map[carriedOut]struct{})}
-		o.contracts.registers[e.Source.ID] = r
+		j.registers[e.Source.ID] = r
 	}
 	if r == nil {
 		return
@@ -87,8 +86,8 @@ func (j *journal) beginAction(l *life, e *ledger.Event) {
 }
 
 // followBatch lets a register follow a batch. It says what is wrong with it.
-func (j *journal) followBatch(l *life, e *ledger.Event) string {
-	r := j.organization.registerOf(e.Source.ID)
+func (j *contractsCheck) followBatch(l *life, e *ledger.Event) string {
+	r := j.registerOf(e.Source.ID)
 	if r == nil || !forHolders[l.did] || l.nothing || e.Entry == nil || e.From != e.To {
 		return "it is a batch of nothing that is for all holders"
 	}
@@ -100,9 +99,9 @@ func (j *journal) followBatch(l *life, e *ledger.Event) string {
 }
 
 // followRegister lets a contract's register follow an entry.
-func (j *journal) followRegister(l *life, e *ledger.Event) {
+func (j *contractsCheck) followRegister(l *life, e *ledger.Event) {
 	o := j.organization
-	r := o.registerOf(e.Source.ID)
+	r := j.registerOf(e.Source.ID)
 	if r == nil {
 		return
 	}
@@ -147,16 +146,16 @@ func (h *histories) subscriptionHash(number int64, account string, price *big.In
 
 // checkRegister compares the rows of a contract's register with its events and its
 // record, and puts the holders into the record for what follows from them.
-func (c *checker) checkRegister(r *record, p *contract.Record) {
+func (c *contractsCheck) checkRegister(r *record, p *contract.Record) {
 	subscriptions, holders, has := p.Registered()
 	if !has {
 		return
 	}
 	o := r.organization
-	known := o.registerOf(p.ID)
+	known := c.registerOf(p.ID)
 	if known == nil {
 		known = new(register)
-		o.contracts.registers[p.ID] = known
+		c.registers[p.ID] = known
 	}
 	known.rows = uint64(subscriptions + 2*holders)
 	err := acting.Holders(c.view, o.id, p.ID, 1, func(h contract.Holder) (bool, error) {
@@ -179,7 +178,7 @@ func (c *checker) checkRegister(r *record, p *contract.Record) {
 
 // checkSubscriptions compares the subscriptions with their events, and the holders'
 // positions with the subscriptions.
-func (c *checker) checkSubscriptions(r *record, p *contract.Record, known *register) {
+func (c *contractsCheck) checkSubscriptions(r *record, p *contract.Record, known *register) {
 	o, face := r.organization, amountOf(p, "certificate_value")
 	held := make([]int64, len(p.Register.Holders))
 	n, newest, sum, wrong := int64(0), int64(0), uint64(0), false
@@ -214,7 +213,7 @@ func (c *checker) checkSubscriptions(r *record, p *contract.Record, known *regis
 }
 
 // checkInvestors compares the numbers by which investors are found with the holders.
-func (c *checker) checkInvestors(r *record, p *contract.Record) {
+func (c *contractsCheck) checkInvestors(r *record, p *contract.Record) {
 	for _, h := range p.Register.Holders {
 		found, there, err := acting.Position(c.view, r.organization.id, p.ID, h.Investor)
 		if err != nil || !there || found != h {
@@ -227,14 +226,14 @@ func (c *checker) checkInvestors(r *record, p *contract.Record) {
 }
 
 // checkCarriedOut compares how far actions have been carried out with their batches.
-func (c *checker) checkCarriedOut(r *record, p *contract.Record, known *register) {
+func (c *contractsCheck) checkCarriedOut(r *record, p *contract.Record, known *register) {
 	holders := int64(len(p.Register.Holders))
 	for was := range known.was {
 		if want := batchesOf(was.action, holders); was.batches != want && !(was.nothing && was.batches == 0) {
 			c.faulty(r, "has %d batches behind %s, which takes %d", was.batches, was.action, want)
 		}
 	}
-	l := r.organization.lifeOf(r.history)
+	l := c.lifeOf(r.history)
 	progress, under := p.Progress()
 	want := int64(0)
 	if forHolders[l.did] && !l.nothing {
@@ -247,14 +246,14 @@ func (c *checker) checkCarriedOut(r *record, p *contract.Record, known *register
 		c.faulty(r, "says that it is at holder %d of %d of %s, and its events have %d batches of %s", progress.Done, progress.Total, progress.Doing, known.batches, l.did)
 	}
 	if under {
-		r.organization.contracts.counted[counterKey(ledger.UnderWayKey, "")]++
+		c.counted[counterKey(ledger.UnderWayKey, "")]++
 	}
 }
 
 // checkPaid compares what each holder was paid with what the distributions and the
 // redemption make of the position, to the minor unit.
-func (c *checker) checkPaid(r *record, p *contract.Record, known *register) {
-	l := r.organization.lifeOf(r.history)
+func (c *contractsCheck) checkPaid(r *record, p *contract.Record, known *register) {
+	l := c.lifeOf(r.history)
 	face, penalty, sold := amountOf(p, "certificate_value"), new(big.Int), new(big.Int)
 	if l.did == contract.RedeemEarly {
 		penalty = amountOf(p, "early_redemption_penalty")
@@ -308,23 +307,27 @@ func amountOf(p *contract.Record, name string) *big.Int {
 	return plainAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
 }
 
-// registerRow takes a row of a register among the rows that actors keep. What it says is
+// takeRow takes a row of a register among the rows that actors keep. What it says is
 // read with its contract's record; here it is only counted.
-func (d *deliveries) registerRow(key []byte) {
+func (c *contractsCheck) takeRow(key []byte) bool {
+	if !isRegister(key) {
+		return false
+	}
 	id, _, ok := acting.ParseRegisterKey(key)
-	r := d.organization.contracts.registers[id]
+	r := c.registers[id]
 	if !ok || r == nil {
-		d.report.breach(ruleStates, "organization %v: a row of a register of holders with key %x, of no contract", d.organization.id, key)
-		return
+		c.report.breach(ruleStates, "organization %v: a row of a register of holders with key %x, of no contract", c.organization.id, key)
+		return true
 	}
 	r.read++
+	return true
 }
 
-// endRegisters compares how many rows the registers have with how many they should have.
-func (d *deliveries) endRegisters() {
-	for id, r := range d.organization.contracts.registers {
+// endRows compares how many rows the registers have with how many they should have.
+func (c *contractsCheck) endRows() {
+	for id, r := range c.registers {
 		if r.read != r.rows {
-			d.report.breach(ruleStates, "organization %v: contract %v has %d rows in its register of holders, and should have %d", d.organization.id, id, r.read, r.rows)
+			c.report.breach(ruleStates, "organization %v: contract %v has %d rows in its register of holders, and should have %d", c.organization.id, id, r.read, r.rows)
 		}
 	}
 }

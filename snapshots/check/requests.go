@@ -47,7 +47,7 @@ type creation struct {
 }
 
 // readCreate reads the answer to a create of a transaction, or that none came.
-func (c *checker) readCreate(n uint32, l *answerLine) {
+func (c *answersCheck) readCreate(n uint32, l *answerLine) {
 	var body creation
 	readable := json.Unmarshal(embedded(l.Body), &body) == nil
 	p := &body.Params
@@ -109,7 +109,7 @@ func or(value, otherwise string) string {
 }
 
 // meetRequest compares a stored transaction with the creates of its txid.
-func (c *checker) meetRequest(r *record, p *payment.Record) {
+func (c *answersCheck) meetRequest(r *record, p *payment.Record) {
 	if of := c.answers.asked[c.answers.hash(r.organization.id.String(), p.TxID)]; of != nil {
 		c.compareRequest(of, p)
 	}
@@ -117,7 +117,7 @@ func (c *checker) meetRequest(r *record, p *payment.Record) {
 
 // compareRequest compares a stored transaction with the creates that were
 // answered, of which none succeeded.
-func (c *checker) compareRequest(of *asked, p *payment.Record) {
+func (c *answersCheck) compareRequest(of *asked, p *payment.Record) {
 	a := &c.answers
 	switch {
 	case of.succeeded:
@@ -130,7 +130,7 @@ func (c *checker) compareRequest(of *asked, p *payment.Record) {
 
 // checkKeyed compares what was answered to requests with idempotency keys with
 // the claims on them.
-func (c *checker) checkKeyed() {
+func (c *answersCheck) checkKeyed() {
 	a := &c.answers
 	for _, k := range a.keyed {
 		ack := a.slab.at(a.index[k.made])
@@ -157,12 +157,12 @@ func (c *checker) checkKeyed() {
 }
 
 // keyOf is what a partner's idempotency key was used for.
-func (c *checker) keyOf(line uint32, org ledger.ID, partner int64, key string) (made ledger.Source, found bool) {
+func (c *answersCheck) keyOf(line uint32, org ledger.ID, partner int64, key string) (made ledger.Source, found bool) {
 	return c.claimedBy(line, org, actors.KeyOfPartner(partner), key)
 }
 
 // claimedBy is what an idempotency key of a scope was used for.
-func (c *checker) claimedBy(line uint32, org ledger.ID, scope, key string) (made ledger.Source, found bool) {
+func (c *answersCheck) claimedBy(line uint32, org ledger.ID, scope, key string) (made ledger.Source, found bool) {
 	owner, found, err := c.view.Claim(org, ledger.ClaimIdempotency, scope+"/"+key)
 	if err != nil {
 		c.report.breach(ruleAnswers, "line %d: its idempotency key can't be looked for: %v", line, err)

@@ -8,7 +8,8 @@ import (
 
 // sealedRows checks that a card is kept beside exactly those transactions whose
 // record says so; that none is closed, checkStanding has seen.
-func (c *checker) sealedRows(o *organization) error {
+func (c *orgCheck) sealedRows() error {
+	o := c.organization
 	err := c.rows(o, posting.SealedRows, func(key, row []byte) error {
 		source, ok := store.ParseSealedKey(key)
 		if !ok {
@@ -23,7 +24,7 @@ func (c *checker) sealedRows(o *organization) error {
 		case h.marks&keepsCard == 0:
 			c.report.breach(ruleStates, "organization %v: something is sealed for %s, which keeps no card", o.id, named(source))
 		default:
-			c.checkSealed(o, source, h, row)
+			c.checkSealed(source, h, row)
 		}
 		h.marks |= sealed
 		return nil
@@ -36,6 +37,6 @@ func (c *checker) sealedRows(o *organization) error {
 			c.report.breach(ruleStates, "organization %v: %s keeps its card, and nothing is sealed for it", o.id, named(source))
 		}
 	}
-	c.checkUnsealed(o)
+	c.checkUnsealed()
 	return nil
 }

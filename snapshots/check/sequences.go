@@ -14,13 +14,6 @@ import (
 	"mizan/posting/store"
 )
 
-// What the lists of contracts have in their environment's byte: those of a product
-// in a reading, and those in which somebody has a part.
-const (
-	listOfProduct = 0x10
-	listOfPerson  = 0x08
-)
-
 // run are the numbers of one sequence that contracts have.
 type run struct {
 	has      []uint64 // a bit each
@@ -44,33 +37,33 @@ func (n *run) take(number uint64) bool {
 }
 
 // countContract notes a contract's number, and the counter that it is in.
-func (c *checker) countContract(r *record, p *contract.Record) {
+func (c *contractsCheck) countContract(r *record, p *contract.Record) {
 	o := r.organization
 	prefix := p.Product.Variants[p.Reading].Prefix
-	o.contracts.counted[acting.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
+	c.counted[acting.CountKey(p.Product, p.Reading)+"\x00"+p.Asset.Env.String()]++
 	c.report.count(ruleClaims, 1)
-	n := o.contracts.numbers[prefix]
+	n := c.numbers[prefix]
 	if n == nil {
 		n = new(run)
-		o.contracts.numbers[prefix] = n
+		c.numbers[prefix] = n
 	}
 	switch number := r.stamp.Number; {
 	case number == 0 || number > uint64(len(o.histories.index)): // no more than there are records
-		c.misnumbered(o, "%s has the number %d of %s, which nobody has given", named(r.source), number, prefix)
+		c.misnumbered("%s has the number %d of %s, which nobody has given", named(r.source), number, prefix)
 	case !n.take(number):
-		c.misnumbered(o, "%s has the number %d of %s, which another one has", named(r.source), number, prefix)
+		c.misnumbered("%s has the number %d of %s, which another one has", named(r.source), number, prefix)
 	}
 }
 
-func (c *checker) misnumbered(o *organization, format string, args ...any) {
-	c.report.breach(ruleClaims, "organization %v: "+format, append([]any{o.id}, args...)...)
+func (c *contractsCheck) misnumbered(format string, args ...any) {
+	c.report.breach(ruleClaims, "organization %v: "+format, append([]any{c.organization.id}, args...)...)
 }
 
 // checkSequences looks for numbers that no contract has.
-func (c *checker) checkSequences(o *organization) {
-	for prefix, n := range o.contracts.numbers {
+func (c *contractsCheck) checkSequences() {
+	for prefix, n := range c.numbers {
 		if n.distinct != n.largest {
-			c.misnumbered(o, "%d contracts have numbers of %s, of which the last is %d", n.distinct, prefix, n.largest)
+			c.misnumbered("%d contracts have numbers of %s, of which the last is %d", n.distinct, prefix, n.largest)
 		}
 	}
 }
@@ -81,48 +74,48 @@ var prefixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts
 // counterKey is a counter as it is kept in memory.
 func counterKey(name, window string) string { return name + "\x00" + window }
 
-// contractCounter compares a counter of contracts with what these make it; false: it
+// counter compares a counter of contracts with what these make it; false: it
 // is none of theirs.
-func (c *checker) contractCounter(o *organization, name, window string, row []byte) bool {
+func (c *contractsCheck) counter(name, window string, row []byte) bool {
 	kind, prefix, _ := strings.Cut(name, "/")
 	if !prefixes[prefix] || kind != "number" && kind != "contracts" {
 		return false
 	}
 	c.report.count(ruleClaims, 1)
 	key := counterKey(name, window)
-	want := o.contracts.counters()[key]
-	o.contracts.compared[key] = true
+	want := c.counters()[key]
+	c.compared[key] = true
 	amount, rest, err := money.ReadAmount(row)
 	if err != nil || len(rest) != 0 || large(amount).Cmp(new(big.Int).SetUint64(want)) != 0 {
-		c.misnumbered(o, "counter %s %s is %v, and its contracts make it %d", name, window, amount, want)
+		c.misnumbered("counter %s %s is %v, and its contracts make it %d", name, window, amount, want)
 	}
 	return true
 }
 
 // counters are all counters of contracts, as these make them.
-func (s *contracts) counters() map[string]uint64 {
-	if s.wanted == nil {
-		s.wanted = maps.Clone(s.counted)
-		for prefix, n := range s.numbers {
-			s.wanted[counterKey(posting.SequenceKey(prefix), "")] = n.largest
+func (c *contractsCheck) counters() map[string]uint64 {
+	if c.wanted == nil {
+		c.wanted = maps.Clone(c.counted)
+		for prefix, n := range c.numbers {
+			c.wanted[counterKey(posting.SequenceKey(prefix), "")] = n.largest
 		}
 	}
-	return s.wanted
+	return c.wanted
 }
 
 // missingCounters looks for counters of contracts that are not there.
-func (c *checker) missingCounters(o *organization) {
-	for key, want := range o.contracts.counters() {
-		if want != 0 && !o.contracts.compared[key] {
+func (c *contractsCheck) missingCounters() {
+	for key, want := range c.counters() {
+		if want != 0 && !c.compared[key] {
 			name, window, _ := strings.Cut(key, "\x00")
-			c.misnumbered(o, "there is no counter %s %s, and its contracts make it %d", name, window, want)
+			c.misnumbered("there is no counter %s %s, and its contracts make it %d", name, window, want)
 		}
 	}
 }
 
 // enlist notes the lists that a contract is in: that of its product in its reading,
 // that of its environment, and one of each who has a part in it.
-func (c *checker) enlist(r *record, p *contract.Record, l *life) {
+func (c *contractsCheck) enlist(r *record, p *contract.Record, l *life) {
 	histories := r.organization.histories
 	of := acting.ListOf(p.Product, p.Reading)
 	r.history.list = histories.listOf(of.Partner, money.Env(of.Env))
@@ -148,14 +141,14 @@ func (h *histories) shown(list int64, id ledger.ID) uint64 {
 }
 
 // listedPeople checks rows of a list of contracts in which somebody has a part.
-func (c *checker) listedPeople(o *organization, list int64, rows []store.Listed) {
+func (c *contractsCheck) listedPeople(list int64, rows []store.Listed) {
 	for i := range rows {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}
-		h := o.histories.find(source)
+		h := c.organization.histories.find(source)
 		if h == nil || h.marks&stored == 0 {
-			c.report.breach(ruleClaims, "organization %v: a list shows %s, which is not there", o.id, named(source))
+			c.report.breach(ruleClaims, "organization %v: a list shows %s, which is not there", c.organization.id, named(source))
 			continue
 		}
-		o.lifeOf(h).people -= o.histories.shown(list, rows[i].ID)
+		c.lifeOf(h).people -= c.organization.histories.shown(list, rows[i].ID)
 	}
 }

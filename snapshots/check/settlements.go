@@ -8,39 +8,18 @@ import (
 	"mizan/ledger/money"
 )
 
-// What the lists of settlements have in their environment's byte beside the
-// environment: with a partner's bank, and with a provider.
-const (
-	listWithBank     = 0x80
-	listWithProvider = 0x40
-	listWithAny      = listWithBank | listWithProvider
-)
-
-// kindListed is the kind of the records that a list shows.
-func kindListed(env byte) ledger.Kind {
-	switch {
-	case env&listWithAny != 0:
-		return ledger.Settlement
-	case env&listOfSubscriptions != 0:
-		return ledger.Subscription
-	case env&(listOfProduct|listOfPerson) != 0:
-		return ledger.Contract
-	}
-	return ledger.Transaction
-}
-
 // settledWith is a settlement with a terminal's provider, to be compared with the
 // terminal once that is read.
 type settledWith struct {
-	id, terminal ledger.ID
-	partner      int64
-	env          money.Env
+	org, id, terminal ledger.ID
+	partner           int64
+	env               money.Env
 }
 
 // checkSettlement compares a settlement with its entries, by POSTINGS' rows
 // "partner settlement" and "provider settlement": an event an environment, of
 // lines an asset. What is of one asset is in a list of its partner.
-func (c *checker) checkSettlement(r *record, row *directoryRow) {
+func (c *directoryCheck) checkSettlement(r *record, row *directoryRow) {
 	withProvider := len(row.Terminal) != 0
 	if withProvider && (len(row.Terminal) != len(ledger.ID{}) || len(row.Lines) != 1 || row.Out) || !withProvider && len(row.Fee) != 0 {
 		c.faulty(r, "is neither with a bank nor with a provider")
@@ -90,7 +69,7 @@ func withBank(row *directoryRow, asset money.Asset, amount money.Amount) []line 
 }
 
 // fromProvider is what a provider pays, less the fee that it keeps.
-func (c *checker) fromProvider(r *record, row *directoryRow, asset money.Asset, gross money.Amount) []line {
+func (c *directoryCheck) fromProvider(r *record, row *directoryRow, asset money.Asset, gross money.Amount) []line {
 	var fee money.Amount
 	if len(row.Fee) != 0 {
 		var rest []byte
@@ -103,8 +82,7 @@ func (c *checker) fromProvider(r *record, row *directoryRow, asset money.Asset, 
 		c.faulty(r, "has a fee above what it says")
 	}
 	terminal := ledger.ID(row.Terminal)
-	histories := r.organization.histories
-	histories.settled = append(histories.settled, settledWith{r.source.ID, terminal, row.Partner, asset.Env})
+	c.settled = append(c.settled, settledWith{r.organization.id, r.source.ID, terminal, row.Partner, asset.Env})
 	return []line{
 		debit(ledger.Bank, asset, new(big.Int).Sub(large(gross), large(fee))), debit(ledger.ProviderFees, asset, large(fee)),
 		credit(ledger.ProviderReceivable(terminal), asset, large(gross)),
@@ -113,8 +91,11 @@ func (c *checker) fromProvider(r *record, row *directoryRow, asset money.Asset, 
 
 // checkSettled checks that settlements with providers are with those of their
 // partner's terminals, in the terminal's environment.
-func (c *checker) checkSettled(o *organization) {
-	for _, s := range o.histories.settled {
+func (c *directoryCheck) checkSettled(o *organization) {
+	for _, s := range c.settled {
+		if s.org != o.id {
+			continue
+		}
 		if t := c.directory.terminal(o.id, s.terminal); t == nil || t.partner != s.partner || t.env != s.env.String() {
 			c.report.breach(ruleStates, "organization %v: settlement %v is with no terminal of its partner", o.id, s.id)
 		}

@@ -14,7 +14,8 @@ import (
 // staffKey looks at a claim on a key of an organization's people; false: it is
 // another key's. It names a closed month of its own organization, a contract of which
 // what was answered is kept, or a screening.
-func (c *checker) staffKey(o *organization, key string, owner []byte) bool {
+func (c *contractsCheck) staffKey(key string, owner []byte) bool {
+	o := c.organization
 	text, ok := strings.CutPrefix(key, actors.KeyOfStaff+"/")
 	if !ok {
 		return false
@@ -33,8 +34,8 @@ func (c *checker) staffKey(o *organization, key string, owner []byte) bool {
 		return true
 	}
 	reply := placed{o.id, acting.ReplyID(o.id, key)}
-	c.replyKeys[reply] = made.ID
-	if _, kept := c.replies[reply]; !kept {
+	c.kept.keys[reply] = made.ID
+	if _, kept := c.kept.shown[reply]; !kept {
 		c.report.breach(ruleClaims, "organization %v: a claim (%c) has %s, which is not there",
 			o.id, ledger.ClaimIdempotency, named(ledger.Source{Kind: ledger.Reply, ID: reply.id}))
 	}
@@ -44,14 +45,14 @@ func (c *checker) staffKey(o *organization, key string, owner []byte) bool {
 // checkContractReply checks that what somebody was answered with is a contract as it
 // was directly after the event before the reply's own. Contracts are read before
 // replies.
-func (c *checker) checkContractReply(r *record) {
+func (c *contractsCheck) checkContractReply(r *record) {
 	o := r.organization
 	if r.history.contract < 0 {
 		c.faulty(r, "is behind no contract's event")
 		return
 	}
-	was := o.contracts.replies.at(r.history.contract)
-	c.replies[placed{o.id, r.source.ID}] = was.id
+	was := c.replies.at(r.history.contract)
+	c.kept.shown[placed{o.id, r.source.ID}] = was.id
 	if c.keyring == nil {
 		return
 	}
@@ -70,7 +71,7 @@ func (c *checker) checkContractReply(r *record) {
 		return
 	}
 	h := o.histories.find(ledger.Source{Kind: ledger.Contract, ID: was.id}) // it has an event
-	l := o.lifeOf(h)
+	l := c.lifeOf(h)
 	state := o.histories.statesOf(ledger.Contract).names[was.state]
 	switch {
 	case variantOf(p) != l.own, string(p.Status) != state:
@@ -82,7 +83,7 @@ func (c *checker) checkContractReply(r *record) {
 
 // checkScreening does a screening again, by the rules of its version, for what it was
 // given.
-func (c *checker) checkScreening(r *record) {
+func (c *contractsCheck) checkScreening(r *record) {
 	s, err := acting.ReadScreening(r.source.ID, r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)

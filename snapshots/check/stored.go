@@ -36,7 +36,7 @@ func (j *journal) followStored(e *ledger.Event) {
 	}
 	switch has := e.Stored.Record != (ledger.Hash{}); {
 	case e.Source.Kind == ledger.Transfer && has:
-		j.wrong(e, "it has the hash of a record, and a transfer has none")
+		j.wrongEvent(j.organization.id, e, "it has the hash of a record, and a transfer has none")
 	case e.Source.Kind != ledger.Transfer && !has:
 		j.awaited = e.Source
 	}
@@ -56,7 +56,7 @@ func (j *journal) unproven() {
 
 // checkStored compares a record's row, and the further ones of a long record, with the
 // hash that its last event has, and notes what is sealed beside it.
-func (c *checker) checkStored(r *record, row []byte) {
+func (c *orgCheck) checkStored(r *record, row []byte) {
 	h, seed := r.history, r.organization.histories.seed
 	h.sealedHash = mark64(seed, r.stamp.Sealed)
 	if r.stamp.Parts > 0 {
@@ -73,7 +73,8 @@ func (c *checker) checkStored(r *record, row []byte) {
 }
 
 // checkSealed compares a sealed row with the hash that its record has.
-func (c *checker) checkSealed(o *organization, s ledger.Source, h *history, row []byte) {
+func (c *orgCheck) checkSealed(s ledger.Source, h *history, row []byte) {
+	o := c.organization
 	if mark64(o.histories.seed, sha256.Sum256(row)) != h.sealedHash {
 		c.report.breach(ruleStates, "organization %v: what is sealed for %s is not what its record says", o.id, named(s))
 	}
@@ -81,24 +82,12 @@ func (c *checker) checkSealed(o *organization, s ledger.Source, h *history, row 
 
 // checkUnsealed looks for records whose sealed row is gone, but for cards, of which the
 // record says that they are kept.
-func (c *checker) checkUnsealed(o *organization) {
+func (c *orgCheck) checkUnsealed() {
+	o := c.organization
 	for source, at := range o.histories.index {
 		if h := o.histories.slab.at(at); h.sealedHash != 0 && h.marks&(keepsCard|sealed) == 0 {
 			c.report.breach(ruleStates, "organization %v: what was sealed for %s is gone", o.id, named(source))
 		}
-	}
-}
-
-// compareStored compares the notifications about an event with the hash that it has of
-// them. Those of an event from before the retention may be gone, all or some.
-func (n *notices) compareStored(e *ledger.Event) {
-	got := ledger.Hash{}
-	if len(n.hashed) > 0 {
-		got = store.HashNotices(n.hashed)
-	}
-	n.hashed = n.hashed[:0]
-	if got != e.Stored.Notices && e.Booked >= n.oldest {
-		n.report.breach(ruleNotified, "organization %v: the notices of event %d of %s are not those that were stored with it", n.organization.id, e.Seq, named(e.Source))
 	}
 }
 

@@ -14,50 +14,9 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// listOfSubscriptions is what the lists of subscriptions have in their
-// environment's byte beside the environment.
-const listOfSubscriptions = 0x20
-
-// subscribed is what is known of an organization's subscriptions, until all records
-// are read.
-type subscribed struct {
-	lived    map[ledger.ID]*lived  // by the subscription's id
-	renewals []renewal             // as their transactions say
-	made     map[ledger.ID]renewal // the same by the transaction's id
-}
-
-// lived is what a subscription's events tell, and what its record says.
-type lived struct {
-	begun, paid, unpaid uint64 // renewals, by events
-	record              *subscription.Record
-}
-
-// renewal is what the transaction of one says.
-type renewal struct {
-	id     ledger.ID
-	says   payment.Renewal
-	amount money.Amount
-	asset  money.Asset
-	paid   bool
-	over   bool
-	owner  int64
-}
-
-func (s *subscribed) of(id ledger.ID) *lived {
-	if s.lived == nil {
-		s.lived = make(map[ledger.ID]*lived)
-	}
-	l := s.lived[id]
-	if l == nil {
-		l = new(lived)
-		s.lived[id] = l
-	}
-	return l
-}
-
 // followSubscription counts a subscription's renewals: one at a time, each an
 // intent before what became of it.
-func (j *journal) followSubscription(e *ledger.Event) {
+func (j *transactionsCheck) followSubscription(e *ledger.Event) {
 	l := j.organization.histories.subscribed.of(e.Source.ID)
 	switch subscription.Event(e.Name) {
 	case subscription.Renew:
@@ -68,16 +27,16 @@ func (j *journal) followSubscription(e *ledger.Event) {
 		l.unpaid++
 	}
 	if over := l.paid + l.unpaid; over > l.begun || l.begun > over+1 {
-		j.wrong(e, "renewals are begun and end one after the other")
+		j.wrongEvent(j.organization.id, e, "renewals are begun and end one after the other")
 	}
 }
 
 // checkSubscription compares a subscription's payload with its events.
-func (c *checker) checkSubscription(r *record) {
+func (c *transactionsCheck) checkSubscription(r *record) *subscription.Record {
 	p, err := recurring.Decode(r.source.ID, r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)
-		return
+		return nil
 	}
 	c.checkState(r, string(p.State))
 	histories := r.organization.histories
@@ -98,40 +57,12 @@ func (c *checker) checkSubscription(r *record) {
 		c.faulty(r, "is woken before its renewal is due")
 	}
 	r.history.list = histories.listOf(p.Partner, listOfSubscriptions|p.Asset.Env)
-	c.checkTidings(r, p)
-}
-
-// tellsOf tells whether a merchant is told of the event of a subscription.
-func (n *notices) tellsOf(e *ledger.Event) bool {
-	if e.Source.Kind != ledger.Subscription {
-		return false
-	}
-	_, told := subscription.Event(e.Name).Told()
-	return told
-}
-
-// checkTidings compares what a subscription says of its notices with those that
-// there are, and with the address that was set.
-func (c *checker) checkTidings(r *record, p *subscription.Record) {
-	wrong := func(format string, args ...any) {
-		c.report.breach(ruleNotified, "organization %v: %s "+format, append([]any{r.organization.id, named(r.source)}, args...)...)
-	}
-	told := &r.history.told
-	goesTo := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
-	switch {
-	case r.stamp.Version != uint64(r.history.version), r.stamp.LastSeq != r.history.last:
-	case uint64(told.all) != p.Told+p.Untold:
-		wrong("has told of %d events and not of %d, and it has %d to tell of", p.Told, p.Untold, told.all)
-	case uint64(told.found) > p.Told, uint64(told.found)+uint64(told.swept) < p.Told:
-		wrong("has told of %d events, and %d of the notices are there", p.Told, told.found)
-	case p.Untold > 0 && c.directory.reaches(r, goesTo):
-		wrong("has told nobody of %d events, and an address was set", p.Untold)
-	}
+	return p
 }
 
 // meetRenewal notes what a transaction says that it renews, and the claim that it
 // must have: its name, for ever.
-func (c *checker) meetRenewal(r *record, p *payment.Record) {
+func (c *transactionsCheck) meetRenewal(r *record, p *payment.Record) {
 	if p.Renewal == nil {
 		return
 	}
@@ -159,7 +90,8 @@ func (c *checker) meetRenewal(r *record, p *payment.Record) {
 // checkRenewals compares subscriptions with the transactions of their renewals:
 // each number that was begun is one transaction, but for one that is under way and
 // was not begun yet, and as many are paid as the subscription says.
-func (c *checker) checkRenewals(o *organization) {
+func (c *transactionsCheck) checkRenewals() {
+	o := c.organization
 	s := &o.histories.subscribed
 	wrong := func(id ledger.ID, what string) {
 		c.report.breach(ruleStates, "organization %v: subscription %v: %s", o.id, id, what)
@@ -212,7 +144,8 @@ func (c *checker) checkRenewals(o *organization) {
 
 // renewalKey looks at a claim on a renewal's name; false: it is another key's. The
 // claim names the transaction that has the name, in its own organization.
-func (c *checker) renewalKey(o *organization, key string, owner []byte) bool {
+func (c *transactionsCheck) renewalKey(key string, owner []byte) bool {
+	o := c.organization
 	rest, ok := strings.CutPrefix(key, "subscription/")
 	if !ok {
 		return false
@@ -237,7 +170,8 @@ func (c *checker) renewalKey(o *organization, key string, owner []byte) bool {
 
 // subscriptionKey checks a partner's key that was used for a subscription: it is
 // that partner's, and has what it was answered with, which is that subscription.
-func (c *checker) subscriptionKey(o *organization, key string, partner int64, made ledger.Source, owner []byte) {
+func (c *transactionsCheck) subscriptionKey(key string, partner int64, made ledger.Source, owner []byte) {
+	o := c.organization
 	h := o.histories.find(made)
 	if h.list != o.histories.listOf(partner, listOfSubscriptions|money.Prod) && h.list != o.histories.listOf(partner, listOfSubscriptions|money.Test) {
 		c.report.breach(ruleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.id, partner, named(made))

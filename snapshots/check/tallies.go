@@ -78,7 +78,7 @@ func (l *life) tally(h *histories, postings []ledger.Posting) {
 }
 
 // checkTallies compares that with the sums that a contract's columns say.
-func (c *checker) checkTallies(r *record, p *contract.Record, l *life) {
+func (c *contractsCheck) checkTallies(r *record, p *contract.Record, l *life) {
 	var lines []line
 	for _, t := range tallies[p.Product] {
 		sum := t.sum(p)

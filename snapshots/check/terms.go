@@ -11,11 +11,11 @@ import (
 
 // checkTerms recomputes a transaction's amounts from the terms that it has, and
 // compares these with its terminal's settings.
-func (c *checker) checkTerms(r *record, p *payment.Record) {
+func (c *transactionsCheck) checkTerms(r *record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
 		return // they are its charge's
 	}
-	if two := c.was(r, payment.PaymentHeld) || c.was(r, payment.PayoutHeld); (two && r.history.marks&booked != 0) == p.Captured.IsZero() {
+	if two := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (two && r.history.marks&booked != 0) == p.Captured.IsZero() {
 		c.faulty(r, "says that %v was captured of what was held", p.Captured)
 	}
 	costs := priceOf(p, settledAmount(p))
@@ -28,14 +28,14 @@ func (c *checker) checkTerms(r *record, p *payment.Record) {
 	c.checkSettings(r, p)
 }
 
-// was tells whether the record was ever in the status.
-func (c *checker) was(r *record, status payment.Status) bool {
+// wasIn tells whether the record was ever in the status.
+func wasIn(r *record, status payment.Status) bool {
 	return r.organization.histories.statesOf(ledger.Transaction).was(r.history, string(status))
 }
 
 // checkSettings compares a transaction's terms with the settings of its terminal
 // and with the rate, if they are the ones that it was decided by.
-func (c *checker) checkSettings(r *record, p *payment.Record) {
+func (c *transactionsCheck) checkSettings(r *record, p *payment.Record) {
 	t := c.settingsFor(r, p.Terminal)
 	if t == nil {
 		return
@@ -67,7 +67,7 @@ func feesOf(t *words.Settings) payment.Fees {
 
 // settingsFor are a terminal's settings, if a transaction must have been decided
 // by them; nil: nobody knows.
-func (c *checker) settingsFor(r *record, id ledger.ID) *words.Settings {
+func (c *transactionsCheck) settingsFor(r *record, id ledger.ID) *words.Settings {
 	t := c.directory.terminal(r.organization.id, id)
 	if t == nil || t.changedSince(r) {
 		return nil
@@ -77,7 +77,7 @@ func (c *checker) settingsFor(r *record, id ledger.ID) *words.Settings {
 
 // checkRoute checks that a transaction was sent to as many terminals as it names,
 // and what was held at those before the last.
-func (c *checker) checkRoute(r *record, p *payment.Record) {
+func (c *transactionsCheck) checkRoute(r *record, p *payment.Record) {
 	h := r.history
 	sent := sentTo(p)
 	tried := len(sent)
@@ -129,7 +129,7 @@ func before(p *payment.Record, terminal ledger.ID, t *words.Settings) *payment.R
 // checkRefunds compares every refund with the record: what it returned, what of
 // the fee went back with it, and what that is at the destination. Shares of the
 // fee and conversions are floored over all that was refunded so far.
-func (c *checker) checkRefunds(r *record, p *payment.Record) {
+func (c *transactionsCheck) checkRefunds(r *record, p *payment.Record) {
 	h, histories := r.history, r.organization.histories
 	settled := settledAmount(p)
 	costs := priceOf(p, settled)

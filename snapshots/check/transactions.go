@@ -1,29 +1,34 @@
 package check
 
 import (
-	"hash/maphash"
 	"math/big"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	acting "mizan/actors/payment"
 	"mizan/ledger"
-	"mizan/ledger/money"
 	"mizan/ledger/payment"
 )
 
-// inFlight is longer than any decision is on its way into the journal: what was
-// decided before a setting changed may be booked after it.
-const inFlight = ledger.Micros(time.Minute / time.Microsecond)
+// transactionsCheck compares an organization's transactions and subscriptions, as they are
+// stored, with their events.
+type transactionsCheck struct {
+	*scan
+	organization *organization
+	directory    *directory       // for the settings and limits that transactions were decided by
+	volumes      map[string]*sums // limit/window/subject → what transactions make of it
+	counted      map[string]bool  // counters of volumes that are stored
+}
+
+func newTransactionsCheck(s *scan, o *organization, d *directory) *transactionsCheck {
+	return &transactionsCheck{scan: s, organization: o, directory: d, volumes: make(map[string]*sums), counted: make(map[string]bool)}
+}
 
 // checkTransaction compares a transaction's payload with its events.
-func (c *checker) checkTransaction(r *record) {
+func (c *transactionsCheck) checkTransaction(r *record) *payment.Record {
 	p, err := acting.Decode(r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)
-		return
+		return nil
 	}
 	h, histories := r.history, r.organization.histories
 	c.checkState(r, string(p.Status))
@@ -40,7 +45,6 @@ func (c *checker) checkTransaction(r *record) {
 	c.checkStanding(r, p)
 	c.checkVolumes(r, p)
 	c.checkReturn(r, p)
-	c.checkTold(r, p)
 	if p.TxID != "" {
 		h.claims, h.claim = ledger.ClaimTxID, histories.hash(byte(ledger.ClaimTxID), acting.TxIDKey(p.Partner, p.TxID))
 	}
@@ -53,19 +57,12 @@ func (c *checker) checkTransaction(r *record) {
 	if p.KeepCard {
 		h.marks |= keepsCard
 	}
-	c.meet(r, p)
+	return p
 }
-
-// listOf stands for the list that shows a transaction.
-func (h *histories) listOf(partner int64, env money.Env) uint32 {
-	return uint32(h.hash(byte(env), strconv.FormatInt(partner, 10)))
-}
-
-func (h *histories) terminalOf(id ledger.ID) uint32 { return uint32(maphash.Bytes(h.seed, id[:])) }
 
 // checkBooked compares the entries of a transaction's charge with what its record
 // says; checkTerms has compared that with what it must say.
-func (c *checker) checkBooked(r *record, p *payment.Record) {
+func (c *transactionsCheck) checkBooked(r *record, p *payment.Record) {
 	h, histories := r.history, r.organization.histories
 	if p.ReversalOf != (ledger.ID{}) {
 		c.checkReturned(r, p)
@@ -99,7 +96,7 @@ func said(p *payment.Record) price {
 
 // checkReturned compares a return's entry with its record: a payment's entry the
 // other way round. That it is the rest of its charge is seen by the events.
-func (c *checker) checkReturned(r *record, p *payment.Record) {
+func (c *transactionsCheck) checkReturned(r *record, p *payment.Record) {
 	says := said(p)
 	amount := new(big.Int).Sub(says.withFee, says.fee)
 	if !p.Fees.OnTop {
@@ -129,7 +126,7 @@ func settledAmount(p *payment.Record) *big.Int {
 
 // checkReturn notes which transactions a reversed one and its return name, for
 // checkReturns, and checks that a reversed one names one.
-func (c *checker) checkReturn(r *record, p *payment.Record) {
+func (c *transactionsCheck) checkReturn(r *record, p *payment.Record) {
 	histories := r.organization.histories
 	none := ledger.ID{}
 	switch {
@@ -144,7 +141,8 @@ func (c *checker) checkReturn(r *record, p *payment.Record) {
 }
 
 // checkReturns checks that reversed transactions and their returns name each other.
-func (c *checker) checkReturns(o *organization) {
+func (c *transactionsCheck) checkReturns() {
+	o := c.organization
 	h := o.histories
 	for id, of := range h.returnOf {
 		if h.returns[of] != id {
@@ -158,43 +156,9 @@ func (c *checker) checkReturns(o *organization) {
 	}
 }
 
-const (
-	availableHead, availableTail = "L:partner:", ":available"
-	owedHead, owedTail           = "A:partner:", ":receivable"
-)
-
-// partnersLine names both accounts between which a partner's line is split.
-func partnersLine(path ledger.Path) string {
-	s := string(path)
-	if number, ok := between(s, owedHead, owedTail); ok {
-		return number
-	}
-	if number, ok := between(s, availableHead, availableTail); ok {
-		return number
-	}
-	return s
-}
-
-// availableTo is the partner whose available balance the account is.
-func availableTo(path ledger.Path) (number int64, ok bool) {
-	digits, ok := between(string(path), availableHead, availableTail)
-	if !ok {
-		return 0, false
-	}
-	number, err := strconv.ParseInt(digits, 10, 64)
-	return number, err == nil
-}
-
-func between(s, head, tail string) (string, bool) {
-	if len(s) < len(head)+len(tail) || !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) {
-		return "", false
-	}
-	return s[len(head) : len(s)-len(tail)], true
-}
-
 // checkStanding checks that the record has what its status needs, and nothing
 // that it must not have any more.
-func (c *checker) checkStanding(r *record, p *payment.Record) {
+func (c *transactionsCheck) checkStanding(r *record, p *payment.Record) {
 	h := r.history
 	open := unsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && len(p.Refunds) == 0
 	switch {

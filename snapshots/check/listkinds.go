@@ -1,0 +1,35 @@
+package check
+
+import "mizan/ledger"
+
+// listOfSubscriptions is what the lists of subscriptions have in their
+// environment's byte beside the environment.
+const listOfSubscriptions = 0x20
+
+// What the lists of contracts have in their environment's byte: those of a product
+// in a reading, and those in which somebody has a part.
+const (
+	listOfProduct = 0x10
+	listOfPerson  = 0x08
+)
+
+// What the lists of settlements have in their environment's byte beside the
+// environment: with a partner's bank, and with a provider.
+const (
+	listWithBank     = 0x80
+	listWithProvider = 0x40
+	listWithAny      = listWithBank | listWithProvider
+)
+
+// kindListed is the kind of the records that a list shows.
+func kindListed(env byte) ledger.Kind {
+	switch {
+	case env&listWithAny != 0:
+		return ledger.Settlement
+	case env&listOfSubscriptions != 0:
+		return ledger.Subscription
+	case env&(listOfProduct|listOfPerson) != 0:
+		return ledger.Contract
+	}
+	return ledger.Transaction
+}
