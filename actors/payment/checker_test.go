@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
 )
 
 // checked runs the checker: its rules hold of whatever a test has done.
@@ -23,7 +24,7 @@ func (h *house) checked() {
 	}
 	for i := range report.Rules {
 		rule := &report.Rules[i]
-		if rule.Outcome == check.Broken && !(h.lossy && givenUp(rule)) && !(h.operators != nil && unlisted(rule)) {
+		if rule.Outcome == findings.Broken && !(h.lossy && givenUp(rule)) && !(h.operators != nil && unlisted(rule)) {
 			var text bytes.Buffer
 			_, _ = report.WriteTo(&text)
 			h.t.Errorf("the checker says\n%s", text.String())
@@ -34,17 +35,17 @@ func (h *house) checked() {
 
 // givenUp tells whether all that the checker minds are voids of charges that the
 // rail never had: a charge that is unknown may be cancelled.
-func givenUp(rule *check.Rule) bool {
+func givenUp(rule *findings.Rule) bool {
 	return all(rule, "has a void at a terminal where it is not open")
 }
 
 // unlisted tells whether all that the checker minds is that operators are told of a
 // terminal that the store does not know: this house has its terminals in memory.
-func unlisted(rule *check.Rule) bool {
+func unlisted(rule *findings.Rule) bool {
 	return all(rule, "(operators) goes to nobody who is there")
 }
 
-func all(rule *check.Rule, end string) bool {
+func all(rule *findings.Rule, end string) bool {
 	for _, detail := range rule.Details {
 		if !strings.HasSuffix(detail, end) {
 			return false

@@ -18,6 +18,7 @@ import (
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
 )
 
 // clerk asks a server for things and writes every answer down in the form that
@@ -186,7 +187,7 @@ func shopDay(c clerk) {
 }
 
 // check runs the rules over the store with some answers.
-func (d *aDay) check(t *testing.T, lines ...map[string]any) *check.Report {
+func (d *aDay) check(t *testing.T, lines ...map[string]any) *findings.Report {
 	t.Helper()
 	var all bytes.Buffer
 	for _, line := range lines {

@@ -22,6 +22,7 @@ var (
 	runtime = slices.Concat(books, []string{"actors"})
 	doors   = slices.Concat(books, []string{"actors/..."})
 	checks  = slices.Concat(doors, []string{"posting/store"})
+	rules   = slices.Concat(checks, []string{"snapshots/check/findings", "snapshots/check/scan"})
 	loads   = slices.Concat(checks, []string{"api/...", "snapshots/..."})
 )
 
@@ -56,9 +57,17 @@ var house = []room{
 	{"actors/provider/*/...", slices.Concat(runtime, []string{"actors/provider"})},
 	{"actors/*/...", runtime},
 
-	{"snapshots/check/...", checks},
-	{"snapshots/backup", slices.Concat(checks, []string{"snapshots/check"})},
-	{"snapshots/fixture", slices.Concat(checks, []string{"snapshots/check"})},
+	{"snapshots/check/findings", nil},
+	{"snapshots/check/scan", slices.Concat(checks, []string{"snapshots/check/findings"})},
+	{"snapshots/check/answers", slices.Concat(rules, []string{"snapshots/check/directory", "snapshots/check/contracts", "snapshots/check/transactions"})},
+	{"snapshots/check/directory", rules},
+	{"snapshots/check/contracts", rules},
+	{"snapshots/check/calls", rules},
+	{"snapshots/check/canaries", rules},
+	{"snapshots/check/*", slices.Concat(rules, []string{"snapshots/check/directory"})},
+	{"snapshots/check", slices.Concat(rules, []string{"snapshots/check/..."})},
+	{"snapshots/backup", slices.Concat(checks, []string{"snapshots/check", "snapshots/check/findings", "snapshots/check/calls"})},
+	{"snapshots/fixture", slices.Concat(checks, []string{"snapshots/check", "snapshots/check/findings"})},
 	{"api/*/...", doors},
 	{"api", slices.Concat(doors, []string{"api/...", "internal/export"})},
 

@@ -16,6 +16,8 @@ import (
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
+	"mizan/snapshots/check/calls"
+	"mizan/snapshots/check/findings"
 )
 
 // Restoring ends the name of the directory in which a restore is at work. It is
@@ -41,7 +43,7 @@ type Restored struct {
 	Used   int     // how many were
 	Unused []error // why others beside them can't be used, which were not needed
 	Rows   uint64
-	Report *check.Report
+	Report *findings.Report
 }
 
 // Restore makes a data directory of a backup and those that it rests on. It is
@@ -158,7 +160,7 @@ func (p *pieces) close() error {
 
 // inspect opens what was loaded as a server does, ties it to its keyring, compares its
 // heads with the manifest and runs the checker.
-func inspect(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (report *check.Report, err error) {
+func inspect(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
 	log := cfg.Log
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: log, Unfinished: true}, Clock: clock.Real{}, Log: log})
 	if err != nil {
@@ -174,7 +176,7 @@ func inspect(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (r
 		return nil, err
 	}
 	log.Info("the store is loaded and is checked", "group", a.header.Group)
-	report, err = check.CheckRestored(ctx, j, check.Inputs{Data: dir, Keyring: cfg.Keyring, Log: log}, func(known *check.KnownCalls) error { return cutCalls(ctx, dir, known) })
+	report, err = check.CheckRestored(ctx, j, check.Inputs{Data: dir, Keyring: cfg.Keyring, Log: log}, func(known *calls.Known) error { return cutCalls(ctx, dir, known) })
 	if err == nil && report.Broken() {
 		err = &Error{Path: a.path, What: "the checker found the restored store broken"}
 	}

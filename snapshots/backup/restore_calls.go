@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"mizan/snapshots/check"
+	"mizan/snapshots/check/calls"
 	"os"
 	"path/filepath"
 )
@@ -14,8 +14,8 @@ import (
 // cutCalls removes from the simulator's log the calls for which the store has no intent:
 // they were made after the group that the backup shows, and the restored simulator must
 // not remember them.
-func cutCalls(ctx context.Context, dir string, known *check.KnownCalls) error {
-	path := filepath.Join(dir, check.SimulatorLog)
+func cutCalls(ctx context.Context, dir string, known *calls.Known) error {
+	path := filepath.Join(dir, calls.LogName)
 	in, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -40,7 +40,7 @@ func cutCalls(ctx context.Context, dir string, known *check.KnownCalls) error {
 }
 
 // keepCalls copies the lines of calls for which the store has an intent.
-func keepCalls(ctx context.Context, known *check.KnownCalls, in io.Reader, out io.Writer) error {
+func keepCalls(ctx context.Context, known *calls.Known, in io.Reader, out io.Writer) error {
 	r, w := bufio.NewReaderSize(in, 1<<20), bufio.NewWriterSize(out, 1<<20)
 	for n := 1; ; n++ {
 		line, err := r.ReadSlice('\n')

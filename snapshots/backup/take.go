@@ -19,12 +19,12 @@ import (
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
-	"mizan/snapshots/check"
+	"mizan/snapshots/check/calls"
 )
 
 // backedFiles are the files beside the store that a restored sandbox needs, and
 // that nothing makes anew. Each only grows, or is as new as it likes to be.
-var backedFiles = []string{"clock", check.SimulatorLog}
+var backedFiles = []string{"clock", calls.LogName}
 
 // maxBackup bounds a backup's time: meanwhile compaction keeps whatever it shows.
 const maxBackup = 6 * time.Hour

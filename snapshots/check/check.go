@@ -10,6 +10,16 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/posting"
+	"mizan/snapshots/check/answers"
+	"mizan/snapshots/check/books"
+	"mizan/snapshots/check/calls"
+	"mizan/snapshots/check/canaries"
+	"mizan/snapshots/check/contracts"
+	"mizan/snapshots/check/deliveries"
+	"mizan/snapshots/check/directory"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
+	"mizan/snapshots/check/transactions"
 )
 
 // Inputs are what a check looks at beside the store. All may be empty.
@@ -24,90 +34,90 @@ type Inputs struct {
 // Check checks an open journal. Nothing may be submitted meanwhile: files beside
 // the store and the store are compared. An error says that the check could not
 // be made; what is wrong with the store is in the report.
-func Check(ctx context.Context, j *posting.Journal, in Inputs) (*Report, error) {
-	return CheckRestored(ctx, j, in, func(*KnownCalls) error { return nil })
+func Check(ctx context.Context, j *posting.Journal, in Inputs) (*findings.Report, error) {
+	return CheckRestored(ctx, j, in, func(*calls.Known) error { return nil })
 }
 
 // CheckRestored is Check for a store that was restored. When the journals are read, and
 // before the simulator's log is compared with them, it calls cut, which may remove calls
 // from the log.
-func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(*KnownCalls) error) (*Report, error) {
+func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(*calls.Known) error) (*findings.Report, error) {
 	if in.Log == nil {
 		in.Log = slog.Default()
 	}
 	v := j.View()
 	defer v.Close()
 	last, hash := j.LastGroup()
-	c := newChecker(newScan(ctx, v, in.Keyring, last))
-	c.report.skip(ruleReopened)
-	if err := c.answers.readAnswers(in.Answers); err != nil {
+	c := newChecker(scan.New(ctx, v, in.Keyring, last))
+	c.Report.Skip(findings.RuleReopened)
+	if err := c.answers.ReadFile(in.Answers); err != nil {
 		return nil, err
 	}
 	for _, step := range []func() error{
 		func() error { return c.groups(last, hash) },
 		c.everyOrganization,
 		c.checkNumbers,
-		c.directory.checkBounds,
-		c.directory.checkPeople,
+		c.directory.CheckLimits,
+		c.directory.CheckUsers,
 		c.checkKeys,
 		c.checkClaimsStored,
 		c.checkTimers,
-		func() error { return cut(newKnownCalls(c.scan)) },
-		func() error { return checkCalls(c.scan, in.Data) },
-		c.answers.checkAnswers,
-		func() error { return checkCanaries(c.scan, in.Data, in.Canaries, in.Answers) },
+		func() error { return cut(calls.NewKnown(c.Scan)) },
+		func() error { return calls.Check(c.Scan, in.Data) },
+		c.answers.CheckAll,
+		func() error { return canaries.Check(c.Scan, in.Data, in.Canaries, in.Answers) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	c.report.Digest = c.digest.sum()
-	counts := &c.report.Counts
-	in.Log.Info("the store was checked", "broken", c.report.Broken(), "organizations", counts.Organizations, "events", counts.Events,
+	c.Report.Digest = c.Digest.Sum()
+	counts := &c.Report.Counts
+	in.Log.Info("the store was checked", "broken", c.Report.Broken(), "organizations", counts.Organizations, "events", counts.Events,
 		"records", counts.Records, "lines", counts.Lines, "claims", counts.Claims, "skipped_answers", counts.SkippedAnswers,
-		"digest", hex.EncodeToString(c.report.Digest[:]))
-	return c.report, nil
+		"digest", hex.EncodeToString(c.Report.Digest[:]))
+	return c.Report, nil
 }
 
 // checker is one check of a whole store: the rules that look at all organizations, and
 // what others gather for them.
 type checker struct {
-	*scan
-	directory *directoryCheck
-	answers   *answersCheck
+	*scan.Scan
+	directory *directory.Check
+	answers   *answers.Check
 	timers    *timers
 	keys      []usedKey
-	replies   *replies
-	given     []placed // kept answers to requests of the administration
+	replies   *scan.Replies
+	given     []scan.Place // kept answers to requests of the administration
 
-	claimsOfEvents multiset // claims, as events have them
-	claimsStored   multiset // and as they are
+	claimsOfEvents scan.Multiset // claims, as events have them
+	claimsStored   scan.Multiset // and as they are
 	seed           maphash.Seed
 	hashed         []byte // what a hash of a claim is made of
 }
 
-func newChecker(s *scan) *checker {
-	d := newDirectoryCheck(s)
+func newChecker(s *scan.Scan) *checker {
+	d := directory.New(s)
 	return &checker{
-		scan: s, directory: d, answers: newAnswersCheck(s, d.directory), timers: newTimers(), replies: newReplies(), seed: maphash.MakeSeed(),
+		Scan: s, directory: d, answers: answers.New(s, d.Facts), timers: newTimers(), replies: scan.NewReplies(), seed: maphash.MakeSeed(),
 	}
 }
 
 // orgCheck is the check of one organization: the rules that need its rows and events.
 type orgCheck struct {
 	*checker
-	organization *organization
-	books        *booksCheck
-	transactions *transactionsCheck
-	contracts    *contractsCheck
-	deliveries   *deliveriesCheck
+	organization *scan.Organization
+	books        *books.Check
+	transactions *transactions.Check
+	contracts    *contracts.Check
+	deliveries   *deliveries.Check
 }
 
-func (c *checker) newOrgCheck(o *organization) *orgCheck {
-	facts := c.directory.directory
+func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
+	facts := c.directory.Facts
 	return &orgCheck{
-		checker: c, organization: o, books: newBooksCheck(c.scan, o, facts), transactions: newTransactionsCheck(c.scan, o, facts),
-		contracts: newContractsCheck(c.scan, o, c.replies), deliveries: newDeliveriesCheck(c.scan, o, facts),
+		checker: c, organization: o, books: books.New(c.Scan, o, facts), transactions: transactions.New(c.Scan, o, facts),
+		contracts: contracts.New(c.Scan, o, c.replies), deliveries: deliveries.New(c.Scan, o, facts),
 	}
 }
 
@@ -119,10 +129,10 @@ func (c *checker) everyOrganization() error {
 	if err != nil {
 		return err
 	}
-	c.report.Counts.Organizations = uint64(len(ids))
+	c.Report.Counts.Organizations = uint64(len(ids))
 	for _, id := range ids {
-		c.digest.begin(id)
-		if err := c.newOrgCheck(c.organizationOf(id)).run(); err != nil {
+		c.Digest.Begin(id)
+		if err := c.newOrgCheck(c.OrganizationOf(id)).run(); err != nil {
 			return err
 		}
 	}
@@ -136,21 +146,21 @@ func (c *orgCheck) run() error {
 		rule int
 		read func() error
 	}{
-		{ruleJournal, c.journal},
-		{ruleJournal, c.books.daybook},
-		{ruleTotals, c.books.pages},
-		{ruleTotals, c.books.shifted},
-		{ruleStates, c.records},
-		{ruleStates, c.sealedRows},
-		{ruleTotals, c.books.balances},
-		{ruleClaims, c.lists},
-		{ruleTotals, c.books.unpaged},
-		{ruleClaims, c.claims},
-		{ruleTotals, c.counters},
-		{ruleStates, func() error { return c.unchecked(posting.Parts) }},
-		{ruleNotified, func() error { return c.deliveries.check(c.contracts) }},
+		{findings.RuleJournal, c.journal},
+		{findings.RuleJournal, c.books.CheckBuffers},
+		{findings.RuleTotals, c.books.CheckPages},
+		{findings.RuleTotals, c.books.CheckShifted},
+		{findings.RuleStates, c.records},
+		{findings.RuleStates, c.sealedRows},
+		{findings.RuleTotals, c.books.CheckBalances},
+		{findings.RuleClaims, c.lists},
+		{findings.RuleTotals, c.books.CheckLeftInBuffers},
+		{findings.RuleClaims, c.claims},
+		{findings.RuleTotals, c.counters},
+		{findings.RuleStates, func() error { return c.unchecked(posting.Parts) }},
+		{findings.RuleNotified, func() error { return c.deliveries.CheckRows(c.contracts) }},
 	} {
-		if err := c.reading(section.rule, section.read); err != nil {
+		if err := c.ReadSection(section.rule, section.read); err != nil {
 			return err
 		}
 	}
@@ -161,23 +171,23 @@ func (c *orgCheck) run() error {
 // Other counters, as an account's headroom, only the guards that own them can judge.
 func (c *orgCheck) counters() error {
 	const head = 1 + 16
-	err := c.rows(c.organization, posting.Counters, func(key, row []byte) error {
+	err := c.Rows(c.organization, posting.Counters, func(key, row []byte) error {
 		name, window, _ := strings.Cut(string(key[min(head, len(key)):]), "\x00")
-		if !c.contracts.counter(name, window, row) {
-			c.transactions.counter(name, window, row)
+		if !c.contracts.CheckCounter(name, window, row) {
+			c.transactions.CheckCounter(name, window, row)
 		}
 		return nil
 	})
-	c.transactions.missingCounters()
-	c.contracts.missingCounters()
+	c.transactions.CheckMissingCounters()
+	c.contracts.CheckMissingCounters()
 	return err
 }
 
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	known := make(map[ledger.ID]bool)
 	for s := posting.Blocks; s <= posting.KVs; s++ {
-		err := c.reading(ruleJournal, func() error {
-			return c.view.SectionOrganizations(s, func(id ledger.ID) (bool, error) {
+		err := c.ReadSection(findings.RuleJournal, func() error {
+			return c.View.SectionOrganizations(s, func(id ledger.ID) (bool, error) {
 				known[id] = true
 				return true, nil
 			})
@@ -186,10 +196,10 @@ func (c *checker) allOrganizations() ([]ledger.ID, error) {
 			return nil, err
 		}
 	}
-	return sortedIDs(known), nil
+	return scan.SortedIDs(known), nil
 }
 
 // unchecked only adds a section to the digest: parts are read with their records.
 func (c *orgCheck) unchecked(s posting.Section) error {
-	return c.rows(c.organization, s, func(_, _ []byte) error { return nil })
+	return c.Rows(c.organization, s, func(_, _ []byte) error { return nil })
 }

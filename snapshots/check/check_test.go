@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
 	"mizan/snapshots/fixture"
 )
 
@@ -12,10 +13,10 @@ func TestASoundStoreBreaksNoRule(t *testing.T) {
 		w := settle(t)
 		report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, w.Answers...), Canaries: fixture.WriteLines(t, "4242424242424242", "4000000000000077")})
 		fixture.WantBroken(t, report)
-		for i, want := range []check.Outcome{
-			check.OK, check.OK, check.OK, check.OK, check.OK, check.OK, check.OK, check.OK, check.Skipped,
+		for i, want := range []findings.Outcome{
+			findings.OK, findings.OK, findings.OK, findings.OK, findings.OK, findings.OK, findings.OK, findings.OK, findings.Skipped,
 		} {
-			if rule := report.Rules[i]; rule.Outcome != want || (want == check.OK) != (rule.Count > 0) {
+			if rule := report.Rules[i]; rule.Outcome != want || (want == findings.OK) != (rule.Count > 0) {
 				t.Errorf("rule %d is %v after %d things, want %v", rule.Number, rule.Outcome, rule.Count, want)
 			}
 		}

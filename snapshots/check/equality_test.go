@@ -14,6 +14,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/payment"
 	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
 	"mizan/snapshots/fixture"
 )
 
@@ -78,7 +79,7 @@ func TestEveryFieldOfAnAnswerIsCompared(t *testing.T) {
 				lines["no "+field] = line(shown)
 			}
 		}
-		w.Checks(t, func(checkStore func(check.Inputs) *check.Report) {
+		w.Checks(t, func(checkStore func(check.Inputs) *findings.Report) {
 			fixture.WantBroken(t, checkStore(check.Inputs{Answers: fixture.WriteLines(t, line(w.Show(r)))}))
 			for field, text := range lines {
 				report := checkStore(check.Inputs{Answers: fixture.WriteLines(t, text)})
@@ -207,7 +208,7 @@ func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 	if report.Rules[0].Count != 3 || report.Counts.SkippedAnswers != 2 {
 		t.Errorf("%d answers compared and %d skipped, want 3 and 2", report.Rules[0].Count, report.Counts.SkippedAnswers)
 	}
-	w.Checks(t, func(checkStore func(check.Inputs) *check.Report) {
+	w.Checks(t, func(checkStore func(check.Inputs) *findings.Report) {
 		for name, line := range wrong {
 			t.Run(name, func(t *testing.T) {
 				fixture.WantBroken(t, checkStore(check.Inputs{Answers: fixture.WriteLines(t, line)}), 1)

@@ -19,6 +19,7 @@ import (
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
 	"mizan/snapshots/fixture"
 )
 
@@ -125,7 +126,7 @@ func wantFaults(t *testing.T, settle func(testing.TB) *fixture.Store, list []fau
 }
 
 // wantSaid checks that all details of a report say one thing.
-func wantSaid(t *testing.T, report *check.Report, says string) {
+func wantSaid(t *testing.T, report *findings.Report, says string) {
 	t.Helper()
 	for _, rule := range report.Rules {
 		for _, detail := range rule.Details {

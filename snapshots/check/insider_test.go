@@ -316,7 +316,7 @@ func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l po
 
 // The kinds of rows that no event proves are those that the auditor is told of.
 func TestTheAuditorIsToldWhichRowsNoEventProves(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "audit.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "audit.md"))
 	fixture.Must(t, err)
 	for kind := range unproven {
 		if !bytes.Contains(page, fmt.Appendf(nil, "| `%s` |", kind)) {

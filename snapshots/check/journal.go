@@ -7,6 +7,9 @@ import (
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
+	"mizan/snapshots/check/books"
+	"mizan/snapshots/check/deliveries"
+	"mizan/snapshots/check/findings"
 )
 
 // groups checks that the store's groups are a chain without a gap, up to the
@@ -14,16 +17,16 @@ import (
 func (c *checker) groups(last uint64, hash [32]byte) error {
 	var n uint64
 	var chain [32]byte
-	return c.reading(ruleJournal, func() error {
-		err := c.view.Groups(func(g posting.GroupRow) (bool, error) {
+	return c.ReadSection(findings.RuleJournal, func() error {
+		err := c.View.Groups(func(g posting.GroupRow) (bool, error) {
 			if g.N != n+1 || g.Previous != chain {
-				c.report.breach(ruleJournal, "group %d does not follow group %d", g.N, n)
+				c.Report.Breach(findings.RuleJournal, "group %d does not follow group %d", g.N, n)
 			}
 			n, chain = g.N, g.Hash
-			return true, c.alive()
+			return true, c.Interrupted()
 		})
 		if err == nil && (n != last || chain != hash) {
-			c.report.breach(ruleJournal, "the last group is %d, and group %d was durable", n, last)
+			c.Report.Breach(findings.RuleJournal, "the last group is %d, and group %d was durable", n, last)
 		}
 		return err
 	})
@@ -35,20 +38,20 @@ func (c *orgCheck) journal() error {
 	o := c.organization
 	trees, stop := iter.Pull(c.treeRows())
 	defer stop()
-	j := &journal{orgCheck: c, notices: c.deliveries.noticesOf()}
-	j.months = c.books.monthsOf()
-	j.checkpoints = c.books.checkpointsOf()
-	defer j.notices.stop()
-	defer j.checkpoints.stop()
+	j := &journal{orgCheck: c, notices: c.deliveries.NoticesOf()}
+	j.months = c.books.MonthsOf()
+	j.checkpoints = c.books.CheckpointsOf()
+	defer j.notices.Stop()
+	defer j.checkpoints.Stop()
 	tree, more := trees()
-	err := c.view.Rows(o.id, posting.Blocks, func(key, row []byte) (bool, error) {
+	err := c.View.Rows(o.ID, posting.Blocks, func(key, row []byte) (bool, error) {
 		block, err := store.DecodeBlock(key, row)
 		if err != nil {
-			c.report.breach(ruleJournal, "organization %v: %v", o.id, err)
+			c.Report.Breach(findings.RuleJournal, "organization %v: %v", o.ID, err)
 			return true, nil
 		}
 		for more && tree.first < block.First {
-			c.report.breach(ruleJournal, "organization %v: a tree row at %d without a block", o.id, tree.first)
+			c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.first)
 			tree, more = trees()
 		}
 		var own []byte
@@ -70,15 +73,15 @@ func (c *orgCheck) journal() error {
 		if tree.err != nil {
 			return tree.err
 		}
-		c.report.breach(ruleJournal, "organization %v: a tree row at %d without a block", o.id, tree.first)
+		c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.first)
 	}
 	j.endStored()
-	j.notices.end()
-	j.checkpoints.end()
+	j.notices.End()
+	j.checkpoints.End()
 	root, err := j.forest.tree.root()
-	c.digest.head(uint64(j.forest.tree.size), root)
-	c.report.Counts.Events += j.events
-	c.report.count(ruleJournal, j.events)
+	c.Digest.Head(uint64(j.forest.tree.size), root)
+	c.Report.Counts.Events += j.events
+	c.Report.Count(findings.RuleJournal, j.events)
 	return err
 }
 
@@ -91,7 +94,7 @@ type treeRow struct {
 // treeRows are an organization's tree rows, and at the end the scan's error.
 func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 	return func(yield func(treeRow) bool) {
-		err := c.view.Rows(c.organization.id, posting.Trees, func(key, row []byte) (bool, error) {
+		err := c.View.Rows(c.organization.ID, posting.Trees, func(key, row []byte) (bool, error) {
 			return yield(treeRow{first: binary.BigEndian.Uint64(key[len(key)-8:]), row: row}), nil
 		})
 		if err != nil {
@@ -107,17 +110,17 @@ type journal struct {
 	last        uint64 // seq
 	time        ledger.Micros
 	events      uint64
-	notices     *notices
-	months      *months
-	checkpoints *checkpoints
+	notices     *deliveries.Notices
+	months      *books.Months
+	checkpoints *books.Checkpoints
 	awaited     ledger.Source // whose next event must come at once; zero: none's
 }
 
 // block checks one block and all events in it.
 func (j *journal) block(block *store.BlockRow, tree []byte) error {
-	org := j.organization.id
+	org := j.organization.ID
 	if block.First != j.last+1 {
-		j.report.breach(ruleJournal, "organization %v: the block at %d follows event %d", org, block.First, j.last)
+		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d follows event %d", org, block.First, j.last)
 	}
 	j.forest.begin(block.First)
 	err := block.Each(func(seq uint64, canonical []byte) (bool, error) {
@@ -126,7 +129,7 @@ func (j *journal) block(block *store.BlockRow, tree []byte) error {
 			return false, err
 		}
 		j.event(seq, canonical)
-		return true, j.alive()
+		return true, j.Interrupted()
 	})
 	if err != nil {
 		return err
@@ -135,31 +138,31 @@ func (j *journal) block(block *store.BlockRow, tree []byte) error {
 		return nil
 	}
 	if wrong := j.forest.compare(block.Root, tree); wrong != "" {
-		j.report.breach(ruleJournal, "organization %v: the block at %d has %s", org, block.First, wrong)
+		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d has %s", org, block.First, wrong)
 	}
 	return nil
 }
 
 func (j *journal) event(seq uint64, canonical []byte) {
 	j.events++
-	org := j.organization.id
+	org := j.organization.ID
 	e, err := ledger.ParseCanonical(canonical)
 	if err != nil {
-		j.report.breach(ruleJournal, "organization %v: event %d: %v", org, seq, err)
+		j.Report.Breach(findings.RuleJournal, "organization %v: event %d: %v", org, seq, err)
 		return
 	}
 	if e.Seq != seq {
-		j.report.breach(ruleJournal, "organization %v: event %d calls itself %d", org, seq, e.Seq)
+		j.Report.Breach(findings.RuleJournal, "organization %v: event %d calls itself %d", org, seq, e.Seq)
 	}
 	if e.Booked <= j.time {
-		j.report.breach(ruleJournal, "organization %v: event %d is not later than the one before", org, seq)
+		j.Report.Breach(findings.RuleJournal, "organization %v: event %d is not later than the one before", org, seq)
 	}
 	j.time = e.Booked
-	closed := j.books.book(&e)
+	closed := j.books.Book(&e)
 	j.followStored(&e)
 	j.follow(&e, closed)
-	j.months.follow(&e, closed)
-	j.contracts.keep(&e)
-	j.notices.follow(&e)
-	j.checkpoints.follow(&e)
+	j.months.Follow(&e, closed)
+	j.contracts.FollowOwnAccounts(&e)
+	j.notices.Follow(&e)
+	j.checkpoints.Follow(&e)
 }

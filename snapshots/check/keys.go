@@ -10,6 +10,8 @@ import (
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
 )
 
 // usedKey is a claim on an idempotency key that names what is not in its own
@@ -37,68 +39,68 @@ func madeElsewhere(org ledger.ID, made ledger.Source, key string, owner []byte) 
 // and, where it is a partner's key for a transaction, that partner's.
 func (c *orgCheck) keyUsed(key string, owner []byte) {
 	o := c.organization
-	if c.transactions.renewalKey(key, owner) || c.contracts.staffKey(key, owner) {
+	if c.transactions.CheckRenewalKey(key, owner) || c.contracts.CheckStaffKey(key, owner) {
 		return
 	}
-	made, ok := keyOwner(owner)
+	made, ok := scan.KeyOwner(owner)
 	scope, text, scoped := cutScope(key)
 	if !ok || !scoped || text == "" {
-		c.report.breach(ruleClaims, "organization %v: a claim (%c) of an unknown form", o.id, ledger.ClaimIdempotency)
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
 		return
 	}
-	h := o.histories.find(made)
-	if h == nil || h.marks&stored == 0 || o.id == words.PlatformOrg {
-		c.keys = append(c.keys, madeElsewhere(o.id, made, key, owner))
+	h := o.Histories.Find(made)
+	if h == nil || h.Marks&scan.HasRow == 0 || o.ID == words.PlatformOrg {
+		c.keys = append(c.keys, madeElsewhere(o.ID, made, key, owner))
 		return
 	}
 	if made.Kind == ledger.Subscription && scope != 0 {
-		c.transactions.subscriptionKey(key, scope, made, owner)
+		c.transactions.CheckSubscriptionKey(key, scope, made, owner)
 	}
 	if made.Kind != ledger.Transaction || scope == 0 {
 		return
 	}
-	c.replies.keys[placed{o.id, paymentactor.ReplyID(o.id, key)}] = made.ID
-	if h.list != o.histories.listOf(scope, money.Prod) && h.list != o.histories.listOf(scope, money.Test) {
-		c.report.breach(ruleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.id, scope, named(made))
+	c.replies.Keys[scan.Place{Org: o.ID, ID: paymentactor.ReplyID(o.ID, key)}] = made.ID
+	if h.ListHash != o.Histories.ListOf(scope, money.Prod) && h.ListHash != o.Histories.ListOf(scope, money.Test) {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, scope, scan.Named(made))
 	}
 }
 
 // checkReply checks that what somebody was answered with is an earlier picture of a
 // transaction, or of a contract, that is there.
-func (c *orgCheck) checkReply(r *record) {
-	c.checkState(r, string(words.StateGiven))
+func (c *orgCheck) checkReply(r *scan.Record) {
+	c.CheckState(r, string(words.StateGiven))
 	switch {
-	case actors.ContractReply.Has(r.payload):
-		c.contracts.checkContractReply(r)
-	case !actors.PaymentReply.Has(r.payload):
-		c.faulty(r, "is of an unknown form")
-	case c.keyring == nil:
-		c.replies.shown[placed{r.organization.id, r.source.ID}] = ledger.ID{}
+	case actors.ContractReply.Has(r.Payload):
+		c.contracts.CheckContractReply(r)
+	case !actors.PaymentReply.Has(r.Payload):
+		c.Fault(r, "is of an unknown form")
+	case c.Keyring == nil:
+		c.replies.Shown[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = ledger.ID{}
 	default:
 		c.checkPaymentReply(r)
 	}
 }
 
-func (c *orgCheck) checkPaymentReply(r *record) {
-	reply, err := paymentactor.OpenReply(c.keyring, r.organization.id, r.source.ID, r.payload)
+func (c *orgCheck) checkPaymentReply(r *scan.Record) {
+	reply, err := paymentactor.OpenReply(c.Keyring, r.Organization.ID, r.Source.ID, r.Payload)
 	if err != nil {
-		c.faulty(r, "can't be read: %v", err)
+		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	h := r.organization.histories.find(ledger.Source{Kind: ledger.Transaction, ID: reply.Record.ID})
-	if h == nil || uint64(h.version) < reply.Stamp.Version || h.last < reply.Stamp.LastSeq || h.started != reply.Stamp.Started {
-		c.faulty(r, "shows transaction %v as it never was", reply.Record.ID)
+	h := r.Organization.Histories.Find(ledger.Source{Kind: ledger.Transaction, ID: reply.Record.ID})
+	if h == nil || uint64(h.Version) < reply.Stamp.Version || h.Last < reply.Stamp.LastSeq || h.Started != reply.Stamp.Started {
+		c.Fault(r, "shows transaction %v as it never was", reply.Record.ID)
 	}
-	c.replies.shown[placed{r.organization.id, r.source.ID}] = reply.Record.ID
+	c.replies.Shown[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = reply.Record.ID
 }
 
 // checkAnswer opens what a write of the administration was answered with.
-func (c *orgCheck) checkAnswer(r *record) {
-	if c.keyring == nil {
+func (c *orgCheck) checkAnswer(r *scan.Record) {
+	if c.Keyring == nil {
 		return
 	}
-	if _, err := directoryactor.OpenAnswer(c.keyring, r.organization.id, r.source.ID, r.payload); err != nil {
-		c.faulty(r, "can't be read: %v", err)
+	if _, err := directoryactor.OpenAnswer(c.Keyring, r.Organization.ID, r.Source.ID, r.Payload); err != nil {
+		c.Fault(r, "can't be read: %v", err)
 	}
 }
 
@@ -120,30 +122,30 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 // checkKeys looks again for what keys name beyond their organization, and that
 // every answer that is kept is some key's.
 func (c *checker) checkKeys() error {
-	for at, shown := range c.replies.shown {
-		if used, found := c.replies.keys[at]; !found || used != shown && shown != (ledger.ID{}) {
-			c.report.breach(ruleClaims, "organization %v: %s is no key's", at.org, named(ledger.Source{Kind: ledger.Reply, ID: at.id}))
+	for at, shown := range c.replies.Shown {
+		if used, found := c.replies.Keys[at]; !found || used != shown && shown != (ledger.ID{}) {
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s is no key's", at.Org, scan.Named(ledger.Source{Kind: ledger.Reply, ID: at.ID}))
 		}
 	}
-	kept := make(map[placed]bool)
+	kept := make(map[scan.Place]bool)
 	for _, k := range c.keys {
-		if made := c.storedIn(k.place, k.made); made == nil || k.answer == (ledger.ID{}) && k.made.Kind != ledger.Organization {
-			c.report.breach(ruleClaims, "organization %v: a claim (%c) names %s, which is not there", k.org, ledger.ClaimIdempotency, named(k.made))
+		if made := c.StoredIn(k.place, k.made); made == nil || k.answer == (ledger.ID{}) && k.made.Kind != ledger.Organization {
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(k.made))
 			continue
 		}
 		if k.answer == (ledger.ID{}) {
 			continue
 		}
 		answer := ledger.Source{Kind: ledger.Answer, ID: k.answer}
-		if c.storedIn(k.place, answer) == nil {
-			c.report.breach(ruleClaims, "organization %v: a claim (%c) has %s, which is not there", k.org, ledger.ClaimIdempotency, named(answer))
+		if c.StoredIn(k.place, answer) == nil {
+			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(answer))
 			continue
 		}
-		kept[placed{k.place, k.answer}] = true
+		kept[scan.Place{Org: k.place, ID: k.answer}] = true
 	}
 	for _, a := range c.given {
 		if !kept[a] {
-			c.report.breach(ruleClaims, "organization %v: %s is no key's", a.org, named(ledger.Source{Kind: ledger.Answer, ID: a.id}))
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s is no key's", a.Org, scan.Named(ledger.Source{Kind: ledger.Answer, ID: a.ID}))
 		}
 	}
 	return nil

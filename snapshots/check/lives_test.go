@@ -27,7 +27,7 @@ type stage struct {
 }
 
 // life is one transaction on the stage.
-type life struct {
+type Lifecycle struct {
 	*stage
 	record  *payment.Record
 	version uint64
@@ -70,15 +70,15 @@ func withRate(t *payment.Terms, rate string) *payment.Terms {
 	return t
 }
 
-func (s *stage) create(r payment.Request, terms *payment.Terms, spoil ...change) *life {
+func (s *stage) create(r payment.Request, terms *payment.Terms, spoil ...change) *Lifecycle {
 	s.t.Helper()
-	l := &life{stage: s}
+	l := &Lifecycle{stage: s}
 	l.write(s.at.Create(uuid.New(), s.w.First.Partner, r, terms), spoil...)
 	return l
 }
 
 // pay makes a payment that is charged at once.
-func (s *stage) pay(amount uint64, terms *payment.Terms, spoil ...change) *life {
+func (s *stage) pay(amount uint64, terms *payment.Terms, spoil ...change) *Lifecycle {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, amount), terms)
 	l.answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, spoil...)
@@ -86,7 +86,7 @@ func (s *stage) pay(amount uint64, terms *payment.Terms, spoil ...change) *life 
 }
 
 // hold makes a transaction whose money is held until commit or cancel.
-func (s *stage) hold(kind payment.Type, amount uint64, terms *payment.Terms, spoil ...change) *life {
+func (s *stage) hold(kind payment.Type, amount uint64, terms *payment.Terms, spoil ...change) *Lifecycle {
 	s.t.Helper()
 	terms.TwoPhase, terms.HoldTTL = true, time.Hour
 	l := s.create(s.request(kind, amount), terms)
@@ -95,14 +95,14 @@ func (s *stage) hold(kind payment.Type, amount uint64, terms *payment.Terms, spo
 }
 
 // write makes a decision durable.
-func (l *life) write(d payment.Decision, spoil ...change) posting.Stamp {
+func (l *Lifecycle) write(d payment.Decision, spoil ...change) posting.Stamp {
 	l.t.Helper()
 	stamp, err := l.try(d, spoil...)
 	fixture.Must(l.t, err)
 	return stamp
 }
 
-func (l *life) try(d payment.Decision, spoil ...change) (posting.Stamp, error) {
+func (l *Lifecycle) try(d payment.Decision, spoil ...change) (posting.Stamp, error) {
 	for _, s := range spoil {
 		s(&d)
 	}
@@ -127,7 +127,7 @@ func (l *life) try(d payment.Decision, spoil ...change) (posting.Stamp, error) {
 	return r.Stamps[0], nil
 }
 
-func (l *life) answer(a payment.Answer, spoil ...change) {
+func (l *Lifecycle) answer(a payment.Answer, spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.Answered(l.record, a)
 	if !ok {
@@ -137,7 +137,7 @@ func (l *life) answer(a payment.Answer, spoil ...change) {
 }
 
 // op answers the operation under way.
-func (l *life) op(v payment.Verdict, spoil ...change) {
+func (l *Lifecycle) op(v payment.Verdict, spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
 	if !ok {
@@ -146,7 +146,7 @@ func (l *life) op(v payment.Verdict, spoil ...change) {
 	l.write(d, spoil...)
 }
 
-func (l *life) refund(amount uint64, spoil ...change) {
+func (l *Lifecycle) refund(amount uint64, spoil ...change) {
 	l.t.Helper()
 	a := money.FromUint64(amount)
 	d, err := l.at.Refund(l.record, &a, uuid.New())
@@ -154,7 +154,7 @@ func (l *life) refund(amount uint64, spoil ...change) {
 	l.write(d, spoil...)
 }
 
-func (l *life) commit(amount uint64, spoil ...change) {
+func (l *Lifecycle) commit(amount uint64, spoil ...change) {
 	l.t.Helper()
 	a := money.FromUint64(amount)
 	d, err := l.at.Commit(l.record, &a, uuid.New())
@@ -162,14 +162,14 @@ func (l *life) commit(amount uint64, spoil ...change) {
 	l.write(d, spoil...)
 }
 
-func (l *life) cancel(spoil ...change) {
+func (l *Lifecycle) cancel(spoil ...change) {
 	l.t.Helper()
 	d, err := l.at.Cancel(l.record, uuid.New())
 	fixture.Must(l.t, err)
 	l.write(d, spoil...)
 }
 
-func (l *life) reroute(terms *payment.Terms, spoil ...change) {
+func (l *Lifecycle) reroute(terms *payment.Terms, spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, terms)
 	if !ok {
@@ -178,7 +178,7 @@ func (l *life) reroute(terms *payment.Terms, spoil ...change) {
 	l.write(d, spoil...)
 }
 
-func (l *life) reverse(spoil ...change) {
+func (l *Lifecycle) reverse(spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.Reversed(l.record, l.settled, uuid.New(), payment.Failure{})
 	if !ok {
@@ -187,7 +187,7 @@ func (l *life) reverse(spoil ...change) {
 	l.write(d, spoil...)
 }
 
-func (l *life) giveBack(spoil ...change) {
+func (l *Lifecycle) giveBack(spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.GiveBack(l.record, uuid.New())
 	if !ok {
@@ -218,7 +218,7 @@ func TestRandomLivesAreSound(t *testing.T) {
 }
 
 // random is a transaction on random terms.
-func (s *stage) random(r *rand.Rand) *life {
+func (s *stage) random(r *rand.Rand) *Lifecycle {
 	t := terms(payment.Fees{Bps: money.BasisPoints(r.IntN(3) * 1_250), Fixed: money.FromUint64(uint64(r.IntN(3) * 40)), OnTop: r.IntN(2) == 0, Refundable: r.IntN(2) == 0})
 	if r.IntN(3) == 0 {
 		t = withRate(t, []string{"0.913", "17.77", "0.01"}[r.IntN(3)])
@@ -230,7 +230,7 @@ func (s *stage) random(r *rand.Rand) *life {
 	if r.IntN(3) == 0 {
 		kind = payment.Payout
 	}
-	l := &life{stage: s}
+	l := &Lifecycle{stage: s}
 	partner := []int64{s.w.First.Partner, poor}[r.IntN(2)]
 	if partner == s.w.First.Partner {
 		t.Bounds = s.bounds(r.IntN(3))
@@ -265,7 +265,7 @@ func (s *stage) within(t *payment.Terms) *payment.Terms {
 const poor = 7
 
 // step is one thing that may happen to a transaction; many a time nothing does.
-func (l *life) step(r *rand.Rand) {
+func (l *Lifecycle) step(r *rand.Rand) {
 	l.t.Helper()
 	d, ok := l.happening(r)
 	if !ok {
@@ -276,7 +276,7 @@ func (l *life) step(r *rand.Rand) {
 	}
 }
 
-func (l *life) happening(r *rand.Rand) (d payment.Decision, ok bool) {
+func (l *Lifecycle) happening(r *rand.Rand) (d payment.Decision, ok bool) {
 	at := l.at
 	at.Due = l.due
 	part := money.FromUint64(uint64(1 + r.IntN(200)))
@@ -310,7 +310,7 @@ func (l *life) happening(r *rand.Rand) (d payment.Decision, ok bool) {
 }
 
 // unasked is what time, or a rail, does by itself.
-func (l *life) unasked(r *rand.Rand, at payment.Case, answer payment.Answer) (d payment.Decision, ok bool) {
+func (l *Lifecycle) unasked(r *rand.Rand, at payment.Case, answer payment.Answer) (d payment.Decision, ok bool) {
 	at.Now = at.Now.Add(2 * time.Hour)
 	switch r.IntN(6) {
 	case 0:
@@ -334,7 +334,7 @@ func (l *life) unasked(r *rand.Rand, at payment.Case, answer payment.Answer) (d 
 }
 
 // other are terms of another terminal, which other volumes may bound.
-func (l *life) other(r *rand.Rand, fees payment.Fees) *payment.Terms {
+func (l *Lifecycle) other(r *rand.Rand, fees payment.Fees) *payment.Terms {
 	t := terms(fees)
 	if l.record.Partner == l.w.First.Partner {
 		t.Bounds = l.bounds(r.IntN(3))

@@ -14,6 +14,7 @@ import (
 	"mizan/ledger/payment"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
 	"mizan/snapshots/fixture"
 )
 
@@ -21,7 +22,7 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 	w := settleParish(t)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)
-	if rule := report.Rules[5]; rule.Outcome != check.OK || rule.Count == 0 {
+	if rule := report.Rules[5]; rule.Outcome != findings.OK || rule.Count == 0 {
 		t.Errorf("rule 6 is %v after %d things", rule.Outcome, rule.Count)
 	}
 	standings := make(map[notifier.State]int)

@@ -132,7 +132,7 @@ func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := fixture.Copy(t)
-			var l *life
+			var l *Lifecycle
 			runScenario(t, w, func(s *stage) {
 				sent := terms(payment.Fees{})
 				sent.Route = "simulator"

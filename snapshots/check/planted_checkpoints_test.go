@@ -15,6 +15,7 @@ import (
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
 	"mizan/snapshots/fixture"
 )
 
@@ -120,7 +121,7 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 }
 
 // counted is how many things a rule has looked at.
-func counted(r *check.Report, rule int) uint64 {
+func counted(r *findings.Report, rule int) uint64 {
 	for _, of := range r.Rules {
 		if of.Number == rule {
 			return of.Count

@@ -12,12 +12,12 @@ import (
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
 	"mizan/posting"
-	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
 	"mizan/snapshots/fixture"
 )
 
 // wantSomewhere checks that some detail says it.
-func wantSomewhere(t *testing.T, report *check.Report, says string) {
+func wantSomewhere(t *testing.T, report *findings.Report, says string) {
 	t.Helper()
 	for _, rule := range report.Rules {
 		for _, detail := range rule.Details {

@@ -315,7 +315,7 @@ var daybookFaults = []fault{
 
 	{"a row of a share that is missing", after(crowded, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[5]) }), []int{2}, ""},
 	{"a section in the wrong share", after(crowded, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
-		layChunks(p, moved(newest(all)[3], newest(all)[4])...)
+		layChunks(p, ProviderMoney(newest(all)[3], newest(all)[4])...)
 	}), []int{2}, "where no reader looks for it"},
 	{"a list's section in the wrong share", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
@@ -328,7 +328,7 @@ var daybookFaults = []fault{
 	}, []int{4}, "where no reader looks for it"},
 	{"a section beside the shares", after(crowded, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		from := newest(all)[3]
-		layChunks(p, moved(from, chunk{DayKey: store.DayKey{Org: w.First.Org, Share: store.Undealt, Group: from.Group}})...)
+		layChunks(p, ProviderMoney(from, chunk{DayKey: store.DayKey{Org: w.First.Org, Share: store.Undealt, Group: from.Group}})...)
 	}), []int{5}, "is dealt into shares, and has a row of all"},
 	{"a last part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[1]) }), []int{2}, "has no line"},
 	{"a first part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[0]) }), []int{2, 5}, ""},
@@ -387,7 +387,7 @@ func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 }
 
 // moved is a section of one row in the other.
-func moved(from, to chunk) []chunk {
+func ProviderMoney(from, to chunk) []chunk {
 	n := len(from.sections) - 1
 	to.sections = append(slices.Clone(to.sections), from.sections[n])
 	from.sections = from.sections[:n]

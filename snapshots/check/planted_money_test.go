@@ -119,7 +119,7 @@ var returnFaults = []fault{
 	}, []int{3}, "which does not"},
 }
 
-func (s *stage) refundedInPart() *life {
+func (s *stage) refundedInPart() *Lifecycle {
 	s.t.Helper()
 	l := s.pay(300, terms(payment.Fees{}))
 	l.refund(100)

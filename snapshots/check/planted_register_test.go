@@ -23,7 +23,7 @@ func registerKey(org, id ledger.ID, row acting.RegisterRow, rest ...byte) []byte
 	return store.KeyKV(nil, org, append(key, rest...))
 }
 
-func numbered(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+func PartnerKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // registered plants other rows in the register of the active issue, which has two holders
 // with three subscriptions.
@@ -65,17 +65,17 @@ var registerFaults = []contractFault{
 	{"a holder with more certificates", []int{3}, "not those of its subscriptions", repositioned(func(h *contract.Holder) { h.Certificates++ })},
 	{"a holder who is somebody else", []int{3, 4}, "does not find holder 1", repositioned(func(h *contract.Holder) { h.Investor[15]++ })},
 	{"a subscription that is missing", []int{3}, otherRows, registered(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, numbered(3)...))
+		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, PartnerKey(3)...))
 	})},
 	{"a subscription that is missing before others", []int{3}, "missing or damaged", registered(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, numbered(2)...))
+		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, PartnerKey(2)...))
 	})},
 	{"one subscription more", []int{3}, otherRows, registered(func(p *fixture.Planter, org, id ledger.ID) {
 		_, rows := p.Rows(registerKey(org, id, acting.SubscriptionRow))
-		p.Group.Set(registerKey(org, id, acting.SubscriptionRow, numbered(4)...), rows[2])
+		p.Group.Set(registerKey(org, id, acting.SubscriptionRow, PartnerKey(4)...), rows[2])
 	})},
 	{"a holder who is missing", []int{3, 4}, "has 2 holders, and its register 1", registered(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Delete(registerKey(org, id, acting.HolderRow, numbered(2)...))
+		p.Group.Delete(registerKey(org, id, acting.HolderRow, PartnerKey(2)...))
 	})},
 	{"an investor with another number", []int{3}, "does not find holder", registered(func(p *fixture.Planter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, acting.InvestorRow))
@@ -86,10 +86,10 @@ var registerFaults = []contractFault{
 		p.Group.Set(registerKey(org, id, acting.InvestorRow, nobody[:]...), []byte{1})
 	})},
 	{"a register of no contract", []int{3}, "of no contract", registered(func(p *fixture.Planter, org, _ ledger.ID) {
-		p.Group.Set(registerKey(org, fixture.NewID(), acting.HolderRow, numbered(1)...), contract.AppendHolder(nil, &contract.Holder{Investor: fixture.NewID(), Certificates: 1}))
+		p.Group.Set(registerKey(org, fixture.NewID(), acting.HolderRow, PartnerKey(1)...), contract.AppendHolder(nil, &contract.Holder{Investor: fixture.NewID(), Certificates: 1}))
 	})},
 	{"a row of an unknown kind in a register", []int{3}, "of no contract", registered(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Set(registerKey(org, id, 'x', numbered(1)...), []byte{1})
+		p.Group.Set(registerKey(org, id, 'x', PartnerKey(1)...), []byte{1})
 	})},
 	{"a record with another number of subscriptions", []int{3}, "says 4 subscriptions", put("issue secular", "subscriptions_total", int64(4))},
 	{"a record with another number of holders", []int{3}, "has 3 holders", put("issue secular", "holders_total", int64(3))},

@@ -86,7 +86,7 @@ var entryFaults = []fault{
 		s.pay(300, terms(fees()), func(d *payment.Decision) { last(d).Entry = nil })
 	}),
 	{"a void of what another holds", func(t *testing.T, w *fixture.Store) {
-		var first, second *life
+		var first, second *Lifecycle
 		runScenario(t, w, func(s *stage) {
 			terminal := terms(fees())
 			first, second = s.create(s.request(payment.Payout, 300), terminal), s.create(s.request(payment.Payout, 300), terminal)
@@ -120,7 +120,7 @@ var entryFaults = []fault{
 	{"a transfer", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, true)) }, nil, ""},
 	{"a transfer of nothing", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
 	{"a capture of what nobody holds", func(t *testing.T, w *fixture.Store) {
-		var l *life
+		var l *Lifecycle
 		runScenario(t, w, func(s *stage) {
 			l = s.create(s.request(payment.Payout, 300), terms(fees()))
 			l.answer(payment.Answer{Verdict: payment.SaidCharged})
@@ -207,7 +207,7 @@ func transfer(w *fixture.Store, moves bool) *posting.Change {
 }
 
 // lastOf is the last event of a transaction.
-func lastOf(events []ledger.Event, l *life) (found *ledger.Event) {
+func lastOf(events []ledger.Event, l *Lifecycle) (found *ledger.Event) {
 	for i := range events {
 		if events[i].Source == fixture.TransactionSource(l.record.ID) {
 			found = &events[i]
@@ -217,7 +217,7 @@ func lastOf(events []ledger.Event, l *life) (found *ledger.Event) {
 }
 
 // late is a transaction that was rejected when money moved after all.
-func (s *stage) late(spoil ...change) *life {
+func (s *stage) late(spoil ...change) *Lifecycle {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
 	l.answer(payment.Answer{Verdict: payment.SaidRefused})
@@ -264,7 +264,7 @@ var intentFaults = []fault{
 		first.Events, first.Record = d.Events[:2], &payment.Record{}
 		*first.Record = *d.Record
 		first.Record.Status = payment.New
-		l := &life{stage: s}
+		l := &Lifecycle{stage: s}
 		l.write(first)
 		s.pay(300, terms(fees()))
 		d.Events = d.Events[2:]
@@ -283,7 +283,7 @@ var intentFaults = []fault{
 }
 
 // acting is a payment whose payer has to act.
-func (s *stage) acting(spoil ...change) *life {
+func (s *stage) acting(spoil ...change) *Lifecycle {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(fees()))
 	l.answer(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, spoil...)
@@ -348,7 +348,7 @@ func (s *stage) convert(rate string) {
 
 var standingFaults = []fault{
 	played("a transaction that rests on its way", `rests in "created"`, func(s *stage) {
-		l := &life{stage: s}
+		l := &Lifecycle{stage: s}
 		l.write(s.at.Host(uuid.New(), 1, s.request(payment.Payment, 300)), func(d *payment.Decision) { d.Record.Hosted = false })
 	}),
 	played("a void that the record does not ask for", "asks its provider for something else than its events do", func(s *stage) {

@@ -122,7 +122,7 @@ var volumeFaults = []fault{
 			})
 	}),
 	miscounted("what is under way is not reserved", func(s *stage) {
-		l := &life{stage: s}
+		l := &Lifecycle{stage: s}
 		l.write(s.at.Create(uuid.New(), s.w.First.Partner, s.request(payment.Payment, 300), s.within(terms(fees()))), unguarded("volume/", false))
 	}),
 	miscounted("a record forgets the volumes that it was counted in", func(s *stage) {

@@ -5,36 +5,39 @@ import (
 	"mizan/ledger/contract"
 	"mizan/posting"
 	"mizan/posting/store"
+	"mizan/snapshots/check/directory"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
 )
 
 // records compares every stored record with its history: the writer's stamp,
 // the state that its payload names, and what else the payload says of events.
 func (c *orgCheck) records() error {
 	o := c.organization
-	err := c.rows(o, posting.Records, func(key, row []byte) error {
-		c.report.Counts.Records++
-		c.report.count(ruleStates, 1)
+	err := c.Rows(o, posting.Records, func(key, row []byte) error {
+		c.Report.Counts.Records++
+		c.Report.Count(findings.RuleStates, 1)
 		_, source, ok := store.ParseRecordKey(key)
 		envelope, payload, well := store.DecodeRecord(row)
 		if !ok || !well {
-			c.report.breach(ruleStates, "organization %v: a record of an unknown form", o.id)
+			c.Report.Breach(findings.RuleStates, "organization %v: a record of an unknown form", o.ID)
 			return nil
 		}
-		h := o.histories.find(source)
+		h := o.Histories.Find(source)
 		if h == nil {
-			c.report.breach(ruleStates, "organization %v: %s has no events", o.id, named(source))
+			c.Report.Breach(findings.RuleStates, "organization %v: %s has no events", o.ID, scan.Named(source))
 			return nil
 		}
 		if envelope.Parts > 0 {
-			whole, _, err := c.view.Record(o.id, source)
+			whole, _, err := c.View.Record(o.ID, source)
 			if err != nil {
-				c.report.breach(ruleStates, "organization %v: %v", o.id, err)
+				c.Report.Breach(findings.RuleStates, "organization %v: %v", o.ID, err)
 				return nil
 			}
 			payload = whole.Payload
 		}
-		r := &record{organization: o, source: source, history: h, stamp: posting.Stamp(envelope), payload: payload}
-		h.marks |= stored
+		r := &scan.Record{Organization: o, Source: source, History: h, Stamp: posting.Stamp(envelope), Payload: payload}
+		h.Marks |= scan.HasRow
 		c.checkStored(r, row)
 		c.checkStamp(r)
 		c.checkPayload(r)
@@ -43,70 +46,70 @@ func (c *orgCheck) records() error {
 	if err != nil {
 		return err
 	}
-	for source, at := range o.histories.index {
-		if o.histories.slab.at(at).marks&stored == 0 {
-			c.report.breach(ruleStates, "organization %v: %s has events and no record", o.id, named(source))
+	for source, at := range o.Histories.Index {
+		if o.Histories.Slab.At(at).Marks&scan.HasRow == 0 {
+			c.Report.Breach(findings.RuleStates, "organization %v: %s has events and no record", o.ID, scan.Named(source))
 		}
 	}
-	c.transactions.checkReturns()
-	c.directory.checkSettled(o)
-	c.transactions.checkRenewals()
-	c.contracts.checkSequences()
+	c.transactions.CheckReturns()
+	c.directory.CheckSettlements(o)
+	c.transactions.CheckRenewals()
+	c.contracts.CheckNumbers()
 	return nil
 }
 
-func (c *orgCheck) checkStamp(r *record) {
-	s, h := &r.stamp, r.history
+func (c *orgCheck) checkStamp(r *scan.Record) {
+	s, h := &r.Stamp, r.History
 	switch {
-	case s.Version != uint64(h.version) || s.LastSeq != h.last:
-		c.faulty(r, "is at version %d and event %d, and its events are at %d and %d", s.Version, s.LastSeq, h.version, h.last)
-	case s.Started != h.started || s.Updated != h.updated:
-		c.faulty(r, "has other times than its events")
-	case s.Held != h.held || s.Settled != h.settled:
-		c.faulty(r, "holds %d and settled at %d, and its events say %d and %d", s.Held, s.Settled, h.held, h.settled)
+	case s.Version != uint64(h.Version) || s.LastSeq != h.Last:
+		c.Fault(r, "is at version %d and event %d, and its events are at %d and %d", s.Version, s.LastSeq, h.Version, h.Last)
+	case s.Started != h.Started || s.Updated != h.Updated:
+		c.Fault(r, "has other times than its events")
+	case s.Held != h.Held || s.Settled != h.Settled:
+		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.Held, s.Settled, h.Held, h.Settled)
 	}
 	if s.Due != 0 {
-		c.timers.want(r.organization.id, r.source, s.Due)
+		c.timers.want(r.Organization.ID, r.Source, s.Due)
 	}
 }
 
-func (c *orgCheck) checkPayload(r *record) {
-	switch r.source.Kind {
+func (c *orgCheck) checkPayload(r *scan.Record) {
+	switch r.Source.Kind {
 	case ledger.Transaction:
-		if p := c.transactions.checkTransaction(r); p != nil {
-			c.deliveries.checkTold(r, p)
-			c.answers.meet(r, p)
+		if p := c.transactions.CheckTransaction(r); p != nil {
+			c.deliveries.CheckTransaction(r, p)
+			c.answers.MeetTransaction(r, p)
 		}
 	case ledger.Subscription:
-		if p := c.transactions.checkSubscription(r); p != nil {
-			c.deliveries.checkTidings(r, p)
+		if p := c.transactions.CheckSubscription(r); p != nil {
+			c.deliveries.CheckSubscription(r, p)
 		}
 	case ledger.Contract:
-		c.contracts.checkContract(r, func(p *contract.Record) { c.answers.meetContract(r, p) })
+		c.contracts.CheckContract(r, func(p *contract.Record) { c.answers.MeetContract(r, p) })
 	case ledger.Screening:
-		c.contracts.checkScreening(r)
+		c.contracts.CheckScreening(r)
 	case ledger.Reply:
 		c.checkReply(r)
 	case ledger.Period:
-		c.books.checkPeriod(r)
+		c.books.CheckPeriod(r)
 	case ledger.Retention:
-		c.deliveries.checkRetention(r)
+		c.deliveries.CheckRetention(r)
 	default:
 		c.checkDirectoryRecord(r)
 	}
 }
 
-func (c *orgCheck) checkDirectoryRecord(r *record) {
-	row, err := decodeDirectoryRow(r.payload)
+func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
+	row, err := directory.DecodeRow(r.Payload)
 	if err != nil {
-		c.faulty(r, "can't be read: %v", err)
+		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	if r.source.Kind == ledger.Answer {
-		c.given = append(c.given, placed{r.organization.id, r.source.ID})
+	if r.Source.Kind == ledger.Answer {
+		c.given = append(c.given, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
 		c.checkAnswer(r)
 	}
-	c.answers.meetKept(r, c.directory.checkDirectoryRow(r, row))
+	c.answers.MeetDirectoryRecord(r, c.directory.CheckRow(r, row))
 }
 
 // timers are what records wait for: a due row that is lost is a payment that
@@ -127,10 +130,10 @@ func (t *timers) want(org ledger.ID, s ledger.Source, at ledger.Micros) {
 
 // checkTimers looks for the due row of everything that a record waits for.
 func (c *checker) checkTimers() error {
-	return c.reading(ruleStates, func() error {
+	return c.ReadSection(findings.RuleStates, func() error {
 		const second = 1_000_000
 		var late []timer
-		mark, err := c.view.DueItems(func(at int64, item posting.Item) {
+		mark, err := c.View.DueItems(func(at int64, item posting.Item) {
 			t := timer{item.Org, item.Source, item.At}
 			if c.timers.wanted[t] && int64(item.At)/second == at {
 				delete(c.timers.wanted, t)
@@ -139,11 +142,11 @@ func (c *checker) checkTimers() error {
 		})
 		for _, t := range late {
 			if int64(t.at)/second < mark {
-				c.report.breach(ruleStates, "organization %v: %s waits for an instant below the mark", t.org, named(t.source))
+				c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant below the mark", t.org, scan.Named(t.source))
 			}
 		}
 		for t := range c.timers.wanted {
-			c.report.breach(ruleStates, "organization %v: %s waits for an instant without a due row", t.org, named(t.source))
+			c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant without a due row", t.org, scan.Named(t.source))
 		}
 		return err
 	})

@@ -4,37 +4,39 @@ import (
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
 )
 
 // sealedRows checks that a card is kept beside exactly those transactions whose
 // record says so; that none is closed, checkStanding has seen.
 func (c *orgCheck) sealedRows() error {
 	o := c.organization
-	err := c.rows(o, posting.SealedRows, func(key, row []byte) error {
+	err := c.Rows(o, posting.SealedRows, func(key, row []byte) error {
 		source, ok := store.ParseSealedKey(key)
 		if !ok {
-			c.report.breach(ruleStates, "organization %v: a sealed row of an unknown form", o.id)
+			c.Report.Breach(findings.RuleStates, "organization %v: a sealed row of an unknown form", o.ID)
 			return nil
 		}
-		h := o.histories.find(source)
+		h := o.Histories.Find(source)
 		switch {
-		case h == nil || h.marks&stored == 0:
-			c.report.breach(ruleStates, "organization %v: something is sealed for %s, which is not there", o.id, named(source))
+		case h == nil || h.Marks&scan.HasRow == 0:
+			c.Report.Breach(findings.RuleStates, "organization %v: something is sealed for %s, which is not there", o.ID, scan.Named(source))
 			return nil
-		case h.marks&keepsCard == 0:
-			c.report.breach(ruleStates, "organization %v: something is sealed for %s, which keeps no card", o.id, named(source))
+		case h.Marks&scan.KeepsCard == 0:
+			c.Report.Breach(findings.RuleStates, "organization %v: something is sealed for %s, which keeps no card", o.ID, scan.Named(source))
 		default:
 			c.checkSealed(source, h, row)
 		}
-		h.marks |= sealed
+		h.Marks |= scan.CardSealed
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	for source, at := range o.histories.index {
-		if h := o.histories.slab.at(at); source.Kind == ledger.Transaction && h.marks&(keepsCard|sealed) == keepsCard {
-			c.report.breach(ruleStates, "organization %v: %s keeps its card, and nothing is sealed for it", o.id, named(source))
+	for source, at := range o.Histories.Index {
+		if h := o.Histories.Slab.At(at); source.Kind == ledger.Transaction && h.Marks&(scan.KeepsCard|scan.CardSealed) == scan.KeepsCard {
+			c.Report.Breach(findings.RuleStates, "organization %v: %s keeps its card, and nothing is sealed for it", o.ID, scan.Named(source))
 		}
 	}
 	c.checkUnsealed()

@@ -7,6 +7,8 @@ import (
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
 )
 
 // What an event proves beside itself: the record as its step stored it, with what is
@@ -32,11 +34,11 @@ func (j *journal) followStored(e *ledger.Event) {
 	}
 	j.awaited = ledger.Source{}
 	for _, claim := range e.Stored.Claims {
-		j.claimsOfEvents.add(j.seed, claim[:])
+		j.claimsOfEvents.Add(j.seed, claim[:])
 	}
 	switch has := e.Stored.Record != (ledger.Hash{}); {
 	case e.Source.Kind == ledger.Transfer && has:
-		j.wrongEvent(j.organization.id, e, "it has the hash of a record, and a transfer has none")
+		j.EventFault(j.organization.ID, e, "it has the hash of a record, and a transfer has none")
 	case e.Source.Kind != ledger.Transfer && !has:
 		j.awaited = e.Source
 	}
@@ -50,33 +52,33 @@ func (j *journal) endStored() {
 }
 
 func (j *journal) unproven() {
-	j.report.breach(ruleStates, "organization %v: an event of %s before event %d has no hash of its record, and is not the last of its step",
-		j.organization.id, named(j.awaited), j.last)
+	j.Report.Breach(findings.RuleStates, "organization %v: an event of %s before event %d has no hash of its record, and is not the last of its step",
+		j.organization.ID, scan.Named(j.awaited), j.last)
 }
 
 // checkStored compares a record's row, and the further ones of a long record, with the
 // hash that its last event has, and notes what is sealed beside it.
-func (c *orgCheck) checkStored(r *record, row []byte) {
-	h, seed := r.history, r.organization.histories.seed
-	h.sealedHash = mark64(seed, r.stamp.Sealed)
-	if r.stamp.Parts > 0 {
-		whole, _, err := c.view.StoredRecord(r.organization.id, r.source)
+func (c *orgCheck) checkStored(r *scan.Record, row []byte) {
+	h, seed := r.History, r.Organization.Histories.Seed
+	h.SealedHash = mark64(seed, r.Stamp.Sealed)
+	if r.Stamp.Parts > 0 {
+		whole, _, err := c.View.StoredRecord(r.Organization.ID, r.Source)
 		if err != nil {
-			c.report.breach(ruleStates, "organization %v: %v", r.organization.id, err)
+			c.Report.Breach(findings.RuleStates, "organization %v: %v", r.Organization.ID, err)
 			return
 		}
 		row = whole
 	}
-	if mark64(seed, sha256.Sum256(row)) != h.recordHash {
-		c.faulty(r, "is not what was stored with event %d", h.last)
+	if mark64(seed, sha256.Sum256(row)) != h.RecordHash {
+		c.Fault(r, "is not what was stored with event %d", h.Last)
 	}
 }
 
 // checkSealed compares a sealed row with the hash that its record has.
-func (c *orgCheck) checkSealed(s ledger.Source, h *history, row []byte) {
+func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
 	o := c.organization
-	if mark64(o.histories.seed, sha256.Sum256(row)) != h.sealedHash {
-		c.report.breach(ruleStates, "organization %v: what is sealed for %s is not what its record says", o.id, named(s))
+	if mark64(o.Histories.Seed, sha256.Sum256(row)) != h.SealedHash {
+		c.Report.Breach(findings.RuleStates, "organization %v: what is sealed for %s is not what its record says", o.ID, scan.Named(s))
 	}
 }
 
@@ -84,9 +86,9 @@ func (c *orgCheck) checkSealed(s ledger.Source, h *history, row []byte) {
 // record says that they are kept.
 func (c *orgCheck) checkUnsealed() {
 	o := c.organization
-	for source, at := range o.histories.index {
-		if h := o.histories.slab.at(at); h.sealedHash != 0 && h.marks&(keepsCard|sealed) == 0 {
-			c.report.breach(ruleStates, "organization %v: what was sealed for %s is gone", o.id, named(source))
+	for source, at := range o.Histories.Index {
+		if h := o.Histories.Slab.At(at); h.SealedHash != 0 && h.Marks&(scan.KeepsCard|scan.CardSealed) == 0 {
+			c.Report.Breach(findings.RuleStates, "organization %v: what was sealed for %s is gone", o.ID, scan.Named(source))
 		}
 	}
 }
@@ -94,7 +96,7 @@ func (c *orgCheck) checkUnsealed() {
 // claimStored takes a claim that its event has to prove.
 func (c *checker) claimStored(key, owner []byte) {
 	if hash, ok := c.hashOfClaim(key, owner); ok {
-		c.claimsStored.add(c.seed, hash[:])
+		c.claimsStored.Add(c.seed, hash[:])
 	}
 }
 
@@ -111,10 +113,10 @@ func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
 // events, so that only sums are compared; where these differ, and no other check of
 // claims has said why, everything is read again.
 func (c *checker) checkClaimsStored() error {
-	if c.claimsStored == c.claimsOfEvents || c.report.Rules[ruleClaims-1].Outcome == Broken {
+	if c.claimsStored == c.claimsOfEvents || c.Report.Rules[findings.RuleClaims-1].Outcome == findings.Broken {
 		return nil
 	}
-	return c.reading(ruleClaims, c.explainClaims)
+	return c.ReadSection(findings.RuleClaims, c.explainClaims)
 }
 
 // madeBy is the event of a claim.
@@ -125,41 +127,41 @@ type madeBy struct {
 
 func (c *checker) explainClaims() error {
 	made := make(map[ledger.Hash]madeBy)
-	orgs := sortedIDs(keysOf(c.organizations))
+	orgs := scan.SortedIDs(keysOf(c.Organizations))
 	for _, org := range orgs {
-		err := c.view.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
+		err := c.View.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 			for _, claim := range e.Stored.Claims {
 				made[claim] = madeBy{org, e.Seq}
 			}
-			return true, c.alive()
+			return true, c.Interrupted()
 		})
 		if err != nil {
 			return err
 		}
 	}
 	for _, org := range orgs {
-		err := c.view.Rows(org, posting.Claims, func(key, owner []byte) (bool, error) {
+		err := c.View.Rows(org, posting.Claims, func(key, owner []byte) (bool, error) {
 			hash, ok := c.hashOfClaim(key, owner)
 			if _, known := made[hash]; ok && !known {
-				c.report.breach(ruleClaims, "organization %v: a claim is not one that was made with an event", org)
+				c.Report.Breach(findings.RuleClaims, "organization %v: a claim is not one that was made with an event", org)
 			}
 			delete(made, hash)
-			return true, c.alive()
+			return true, c.Interrupted()
 		})
 		if err != nil {
 			return err
 		}
 	}
 	for _, at := range made {
-		c.report.breach(ruleClaims, "organization %v: a claim that was made with event %d is gone, or another one", at.org, at.seq)
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim that was made with event %d is gone, or another one", at.org, at.seq)
 	}
-	if c.report.Rules[ruleClaims-1].Outcome != Broken {
-		c.report.breach(ruleClaims, "the claims are not those that were made with events")
+	if c.Report.Rules[findings.RuleClaims-1].Outcome != findings.Broken {
+		c.Report.Breach(findings.RuleClaims, "the claims are not those that were made with events")
 	}
 	return nil
 }
 
-func keysOf(organizations map[ledger.ID]*organization) map[ledger.ID]bool {
+func keysOf(organizations map[ledger.ID]*scan.Organization) map[ledger.ID]bool {
 	ids := make(map[ledger.ID]bool, len(organizations))
 	for id := range organizations {
 		ids[id] = true

@@ -7,19 +7,22 @@ import (
 	"mizan/ledger/payment"
 	calendar "mizan/ledger/period"
 	"mizan/ledger/subscription"
+	"mizan/snapshots/check/contracts"
+	"mizan/snapshots/check/scan"
+	"mizan/snapshots/check/transactions"
 )
 
 // entryOf says what an event of a record's kind carries.
-func entryOf(kind ledger.Kind, name string) carries {
+func entryOf(kind ledger.Kind, name string) scan.EntryRule {
 	switch kind {
 	case ledger.Transaction:
-		return transactionEntries[payment.Event(name)]
+		return transactions.EntryRules[payment.Event(name)]
 	case ledger.Settlement, ledger.Transfer:
-		return posts
+		return scan.MustPost
 	case ledger.Contract:
-		return mayPost // its life says more
+		return scan.MayPost // its life says more
 	}
-	return none
+	return scan.NoEntry
 }
 
 // legal tells whether the machine of the record's kind has the transition.
@@ -37,7 +40,7 @@ func legal(e *ledger.Event) bool {
 	case ledger.Contract:
 		return true // which machine it is of is not in the event: its life is followed
 	case ledger.Screening:
-		return isScreening(e)
+		return contracts.IsScreening(e)
 	case ledger.Period:
 		_, _, ok := calendar.ReadEvent(e)
 		return ok && e.Version == 1
@@ -51,64 +54,64 @@ func legal(e *ledger.Event) bool {
 
 // follow lets the record's history follow an event. closed is the hold that the
 // event's entry closes.
-func (j *journal) follow(e *ledger.Event, closed hold) {
+func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	if !legal(e) {
-		j.wrongEvent(j.organization.id, e, "no machine has the step")
+		j.EventFault(j.organization.ID, e, "no machine has the step")
 	}
 	if e.Source.Kind == ledger.Transfer {
 		j.checkEntry(e, closed, false)
 		return // there is no record to compare with, and there may be very many
 	}
 	o := j.organization
-	h := o.histories.findOrAdd(e.Source)
-	j.checkEntry(e, closed, h.held != 0)
-	if e.Version != uint64(h.version)+1 || e.Previous != h.last {
-		j.wrongEvent(j.organization.id, e, "it does not follow the record's event before")
+	h := o.Histories.FindOrAdd(e.Source)
+	j.checkEntry(e, closed, h.Held != 0)
+	if e.Version != uint64(h.Version)+1 || e.Previous != h.Last {
+		j.EventFault(j.organization.ID, e, "it does not follow the record's event before")
 	}
-	if !o.histories.in(h, e.Source.Kind, e.From) {
-		j.wrongEvent(j.organization.id, e, "it begins in a state that the record was not in")
+	if !o.Histories.IsIn(h, e.Source.Kind, e.From) {
+		j.EventFault(j.organization.ID, e, "it begins in a state that the record was not in")
 	}
 	if e.Version == 1 {
-		h.started = e.Booked
+		h.Started = e.Booked
 	}
 	if e.Source.Kind == ledger.Transaction {
-		j.transactions.followIntent(h, e)
-		if finishes(payment.Status(e.From), payment.Status(e.To)) {
-			h.finished = e.Booked
+		j.transactions.FollowIntent(h, e)
+		if transactions.Finishes(payment.Status(e.From), payment.Status(e.To)) {
+			h.Finished = e.Booked
 		}
 		if e.Name == string(payment.Authorise) && e.Previous != e.Seq-1 {
-			j.wrongEvent(j.organization.id, e, "it is no part of the step that chose its terminal")
+			j.EventFault(j.organization.ID, e, "it is no part of the step that chose its terminal")
 		}
 	}
 	if e.Source.Kind == ledger.Subscription {
-		j.transactions.followSubscription(e)
+		j.transactions.FollowSubscription(e)
 	}
 	if e.Source.Kind == ledger.Contract {
-		j.contracts.followContract(h, e)
+		j.contracts.FollowContract(h, e)
 	}
 	if e.Source.Kind == ledger.Reply {
-		j.contracts.followReply(h, e)
+		j.contracts.FollowReply(h, e)
 	}
-	h.version, h.last, h.updated = uint32(e.Version), e.Seq, e.Booked
-	h.recordHash = mark64(o.histories.seed, e.Stored.Record)
-	o.histories.enter(h, e.Source.Kind, e.To)
+	h.Version, h.Last, h.Updated = uint32(e.Version), e.Seq, e.Booked
+	h.RecordHash = mark64(o.Histories.Seed, e.Stored.Record)
+	o.Histories.Enter(h, e.Source.Kind, e.To)
 	if e.Entry != nil {
-		j.transactions.followEntry(h, e, closed)
+		j.transactions.FollowEntry(h, e, closed)
 	}
 }
 
 // checkEntry checks that the event carries what it must and no more; held says
 // whether its record holds anything.
-func (j *journal) checkEntry(e *ledger.Event, closed hold, held bool) {
+func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, held bool) {
 	carries := entryOf(e.Source.Kind, e.Name)
-	phase := carries.phase(held)
+	phase := carries.Phase(held)
 	switch {
-	case e.Entry == nil && phase != 0 && carries != mayHold && carries != mayPost:
-		j.wrongEvent(j.organization.id, e, "it has no entry")
+	case e.Entry == nil && phase != 0 && carries != scan.MayHold && carries != scan.MayPost:
+		j.EventFault(j.organization.ID, e, "it has no entry")
 	case e.Entry == nil:
 	case phase != e.Entry.Phase:
-		j.wrongEvent(j.organization.id, e, "its entry is not one of such an event")
-	case closed.postings != nil && closed.source != e.Source:
-		j.wrongEvent(j.organization.id, e, "its entry closes another record's")
+		j.EventFault(j.organization.ID, e, "its entry is not one of such an event")
+	case closed.Postings != nil && closed.Source != e.Source:
+		j.EventFault(j.organization.ID, e, "its entry closes another record's")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
+	"mizan/snapshots/check/findings"
 )
 
 // The exit codes of Verify (DECISIONS, "Starting the program").
@@ -61,23 +62,19 @@ func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exi
 		return ExitHolds
 	case errors.Is(err, store.ErrLocked), store.IsOtherSchema(err):
 		return refuse(problems, ExitLocked, "locked", err)
-	case errors.Is(err, errInput):
+	case errors.Is(err, findings.ErrInput):
 		return refuse(problems, ExitConfiguration, "configuration", err)
 	}
 	return refuse(problems, ExitBroken, "storage", err)
 }
 
 func refuse(to io.Writer, exit int, what string, err error) int {
-	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), errInput.Error()+": "), "\n", "; ")
+	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), findings.ErrInput.Error()+": "), "\n", "; ")
 	_, _ = fmt.Fprintf(to, "mizan: %s: %s\n", what, text) // there is nowhere else to say it
 	return exit
 }
 
-// errInput marks a file of answers or canaries that can't be read, an organization
-// that is not there, and another store's keyring.
-var errInput = errors.New("input")
-
-func verify(ctx context.Context, cfg VerifyConfig) (report *Report, err error) {
+func verify(ctx context.Context, cfg VerifyConfig) (report *findings.Report, err error) {
 	if err := HoldsStore(cfg.Data); err != nil {
 		return nil, err
 	}
@@ -94,7 +91,7 @@ func verify(ctx context.Context, cfg VerifyConfig) (report *Report, err error) {
 		return nil, err
 	}
 	if bound := j.Bound(); cfg.Keyring != nil && bound != cfg.Bound && bound != [32]byte{} {
-		return nil, fmt.Errorf("%w: keyring: %w", errInput, store.ErrOtherKeyring)
+		return nil, fmt.Errorf("%w: keyring: %w", findings.ErrInput, store.ErrOtherKeyring)
 	}
 	return Check(ctx, j, Inputs{Data: cfg.Data, Answers: cfg.Answers, Canaries: cfg.Canaries, Keyring: cfg.Keyring, Log: cfg.Log})
 }
@@ -112,7 +109,7 @@ func holdsOrganization(j *posting.Journal, want ledger.ID) error {
 		return !held, nil
 	})
 	if err == nil && !held {
-		err = fmt.Errorf("%w: the store holds no organization %s", errInput, want)
+		err = fmt.Errorf("%w: the store holds no organization %s", findings.ErrInput, want)
 	}
 	return err
 }
