@@ -22,14 +22,14 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// backups are those of a running house.
+// backupsOf are those of a running house.
 func backupsOf(h *fixture.Server) *backup.Service {
 	b := backup.New(backup.Options{Journal: h.Journal, Keyring: fixture.Keyring(h.T, h.Dir), Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
 	h.T.Cleanup(b.Close)
 	return b
 }
 
-// save takes a backup into the directory.
+// saveBackup takes a backup into the directory.
 func saveBackup(h *fixture.Server, dir string) backup.Listed {
 	h.T.Helper()
 	b := backupsOf(h)
@@ -42,7 +42,7 @@ func saveBackup(h *fixture.Server, dir string) backup.Listed {
 // digestOf is what a closed store means; the checker must find nothing in it.
 func digestOf(t testing.TB, dir string) [32]byte {
 	t.Helper()
-	j := fixture.OpenJournal(t, &fixture.Store{Dir: dir}, nowhere{}, nil)
+	j := fixture.OpenJournal(t, &fixture.Store{Dir: dir}, fixedClock{}, nil)
 	defer func() { fixture.Must(t, j.Close()) }()
 	report, err := check.Check(context.Background(), j, check.Inputs{Data: dir, Log: fixture.NoLog})
 	fixture.Must(t, err)
@@ -54,13 +54,13 @@ func digestOf(t testing.TB, dir string) [32]byte {
 	return report.Digest
 }
 
-// nowhere is the clock of a store in which nothing happens.
-type nowhere struct{}
+// fixedClock is the clock of a store in which nothing happens.
+type fixedClock struct{}
 
-func (nowhere) Now() time.Time { return fixture.StartTime }
+func (fixedClock) Now() time.Time { return fixture.StartTime }
 
-// restored is a data directory that was made of a backup.
-func restored(t testing.TB, from, at string, keys backup.Sealer) (dir string, done *backup.Restored) {
+// restoreTo is a data directory that was made of a backup.
+func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, done *backup.Restored) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "restored")
 	var instant time.Time
@@ -87,7 +87,7 @@ func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
 			t.Errorf("the backup is %s, of group %d, and the store has %d", saved.Header.Kind(), saved.Header.Group, n)
 		}
 		h.Close()
-		dir, done := restored(t, saved.Path, "", fixture.Keyring(t, w.Dir))
+		dir, done := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
 		if done.Used != 1 || done.Header.ID != saved.Header.ID {
 			t.Errorf("restored %+v", done)
 		}
@@ -129,7 +129,7 @@ func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
 		if want := map[bool]string{true: "full", false: "incremental"}[i == 0]; s.Header.Kind() != want {
 			t.Errorf("backup %d is %s", i, s.Header.Kind())
 		}
-		dir, done := restored(t, backups, s.Header.TakenAt.Format(time.RFC3339Nano), fixture.Keyring(t, w.Dir))
+		dir, done := restoreTo(t, backups, s.Header.TakenAt.Format(time.RFC3339Nano), fixture.Keyring(t, w.Dir))
 		if done.Used != i+1 || done.Header.Group != s.Header.Group {
 			t.Errorf("backup %d: %d were used, to group %d", i, done.Used, done.Header.Group)
 		}
@@ -157,7 +157,7 @@ func TestARestoredStoreGoesOn(t *testing.T) {
 	backups := t.TempDir()
 	saved := saveBackup(h, backups)
 	h.Close()
-	dir, _ := restored(t, backups, "", fixture.Keyring(t, w.Dir))
+	dir, _ := restoreTo(t, backups, "", fixture.Keyring(t, w.Dir))
 	fixture.Must(t, os.Link(filepath.Join(w.Dir, "keyring"), filepath.Join(dir, "keyring")))
 	own := *w
 	own.Dir = dir
@@ -172,7 +172,7 @@ func TestARestoredStoreGoesOn(t *testing.T) {
 	}
 	h.Close()
 	want := digestOf(t, dir)
-	again, _ := restored(t, next.Path, "", fixture.Keyring(t, w.Dir))
+	again, _ := restoreTo(t, next.Path, "", fixture.Keyring(t, w.Dir))
 	if digestOf(t, again) != want {
 		t.Error("the second restore means something else")
 	}
@@ -195,7 +195,7 @@ func TestABackupOfAStoreThatIsWrittenShowsOneMoment(t *testing.T) {
 	fixture.Must(t, errors.Join(err, f.Close()))
 	b.Close()
 	h.Close()
-	dir, _ := restored(t, path, "", fixture.Keyring(t, w.Dir))
+	dir, _ := restoreTo(t, path, "", fixture.Keyring(t, w.Dir))
 	if got, want := digestOf(t, dir), digestOf(t, fixture.Copy(t).Dir); got != want {
 		t.Error("the backup has something of what came after it")
 	}
@@ -296,9 +296,9 @@ func chainIn(t testing.TB, days int) (dir string, full, increment backup.Listed,
 	return dir, full, increment, fixture.Keyring(t, w.Dir)
 }
 
-// refuses wants a restore and a verification to fail with words, and nothing to be
+// wantRefused wants a restore and a verification to fail with words, and nothing to be
 // there afterwards.
-func refuses(t *testing.T, from string, keys backup.Sealer, says string) {
+func wantRefused(t *testing.T, from string, keys backup.Sealer, says string) {
 	t.Helper()
 	place := t.TempDir()
 	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
@@ -317,17 +317,17 @@ func TestABackupOfOtherKeysOrAnotherChainIsRefused(t *testing.T) {
 	dir, full, increment, keys := chainOf(t)
 	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
-	refuses(t, full.Path, other, "made with another keyring")
-	refuses(t, dir, other, "made with another keyring")
+	wantRefused(t, full.Path, other, "made with another keyring")
+	wantRefused(t, dir, other, "made with another keyring")
 
 	strange, _, _, _ := chainIn(t, fixture.Paged)
 	moved := filepath.Join(strange, filepath.Base(increment.Path))
 	fixture.Must(t, os.Link(increment.Path, moved))
-	refuses(t, moved, keys, "rests on backup "+full.Header.ID)
-	refuses(t, strange, keys, "backups of several stores")
+	wantRefused(t, moved, keys, "rests on backup "+full.Header.ID)
+	wantRefused(t, strange, keys, "backups of several stores")
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
-	refuses(t, increment.Path, keys, "which is not beside it")
-	refuses(t, t.TempDir(), keys, "there is no backup in it")
+	wantRefused(t, increment.Path, keys, "which is not beside it")
+	wantRefused(t, t.TempDir(), keys, "there is no backup in it")
 }
 
 func TestARestoreNeedsAnEmptyPlace(t *testing.T) {
@@ -433,7 +433,7 @@ func TestARetentionKeepsWhatIncrementsRestOn(t *testing.T) {
 			t.Errorf("what is not this store's was removed: %v", err)
 		}
 	}
-	restored(t, saved[len(saved)-1], "", fixture.Keyring(t, w.Dir))
+	restoreTo(t, saved[len(saved)-1], "", fixture.Keyring(t, w.Dir))
 }
 
 func upTo(from, to int) (n []int) {
@@ -461,13 +461,13 @@ func TestCallsAfterTheMomentAreTakenOutOfTheSimulatorsLog(t *testing.T) {
 		t.Fatal("the later log is not the earlier one and more")
 	}
 	fixture.Must(t, os.WriteFile(log(w), append(grown, `{"torn":`...), 0o600))
-	j := fixture.OpenJournal(t, w, nowhere{}, nil)
-	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, w.Dir), Clock: nowhere{}, Data: w.Dir, Log: fixture.NoLog})
+	j := fixture.OpenJournal(t, w, fixedClock{}, nil)
+	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, w.Dir), Clock: fixedClock{}, Data: w.Dir, Log: fixture.NoLog})
 	saved, err := backups.Save(t.TempDir())
 	fixture.Must(t, err)
 	backups.Close()
 	fixture.Must(t, j.Close())
-	dir, _ := restored(t, saved.Path, "", fixture.Keyring(t, w.Dir))
+	dir, _ := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
 	got, err := os.ReadFile(filepath.Join(dir, "simulator.log"))
 	fixture.Must(t, err)
 	if !bytes.Equal(got, want) {

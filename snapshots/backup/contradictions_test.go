@@ -46,8 +46,8 @@ func ofManifest(context []byte) bool {
 	return bytes.HasPrefix(context, []byte("mizan backup manifest"))
 }
 
-// misstates is a sealer of manifests that say something else.
-func misstates(t testing.TB, keys backup.Sealer, change func(*backup.Manifest)) backup.Sealer {
+// changingManifest is a sealer of manifests that say something else.
+func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Manifest)) backup.Sealer {
 	return sealer{Sealer: keys, before: func(plaintext, context []byte) []byte {
 		if !ofManifest(context) {
 			return plaintext
@@ -61,7 +61,7 @@ func misstates(t testing.TB, keys backup.Sealer, change func(*backup.Manifest)) 
 	}}
 }
 
-// written is the file of a backup that keys seal and that claims to be another.
+// writeBackup is the file of a backup that keys seal and that claims to be another.
 func writeBackup(h *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, claim func(*backup.Header)) string {
 	h.T.Helper()
 	service := backup.New(backup.Options{Journal: h.Journal, Keyring: keys, Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
@@ -90,8 +90,8 @@ func TestABackupThatContradictsItselfIsNotRestored(t *testing.T) {
 		"restored journals do not end where": func(m *backup.Manifest) { m.Heads = m.Heads[1:] },
 		"journals do not end where its":      func(m *backup.Manifest) { m.Heads[0].Organization = "3d560634-e283-41f4-8987-8974726a90a5" },
 	} {
-		path := writeBackup(h, t.TempDir(), misstates(t, keys, change), nil, nil)
-		if place, err := restoring(t, path, keys); err == nil || !strings.Contains(err.Error(), says) {
+		path := writeBackup(h, t.TempDir(), changingManifest(t, keys, change), nil, nil)
+		if place, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("a restore says %v, want something with %q", err, says)
 		} else if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
 			t.Errorf("the restore left %v, %v", entries, err)
@@ -101,20 +101,20 @@ func TestABackupThatContradictsItselfIsNotRestored(t *testing.T) {
 		func(b *backup.Header) { b.Group++ },
 		func(b *backup.Header) { b.GroupHash = strings.Repeat("0", 64) },
 	} {
-		refuses(t, writeBackup(h, t.TempDir(), keys, nil, claim), keys, "its rows end with group")
+		wantRefused(t, writeBackup(h, t.TempDir(), keys, nil, claim), keys, "its rows end with group")
 	}
-	newer := misstates(t, keys, func(m *backup.Manifest) { m.Schema++ })
-	refuses(t, writeBackup(h, t.TempDir(), newer, nil, nil), keys, store.ErrNewerSchema.Error())
-	older := misstates(t, keys, func(m *backup.Manifest) { m.Schema-- })
-	refuses(t, writeBackup(h, t.TempDir(), older, nil, nil), keys, store.ErrOlderSchema.Error())
-	strange := misstates(t, keys, func(m *backup.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
-	refuses(t, writeBackup(h, t.TempDir(), strange, nil, nil), keys, "its header is not the one of its manifest")
+	newer := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema++ })
+	wantRefused(t, writeBackup(h, t.TempDir(), newer, nil, nil), keys, store.ErrNewerSchema.Error())
+	older := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema-- })
+	wantRefused(t, writeBackup(h, t.TempDir(), older, nil, nil), keys, store.ErrOlderSchema.Error())
+	strange := changingManifest(t, keys, func(m *backup.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
+	wantRefused(t, writeBackup(h, t.TempDir(), strange, nil, nil), keys, "its header is not the one of its manifest")
 	path := writeBackup(h, t.TempDir(), keys, nil, func(b *backup.Header) { b.Version++ })
-	refuses(t, path, keys, "it was made by another release")
+	wantRefused(t, path, keys, "it was made by another release")
 }
 
-// restoring restores into a place of its own.
-func restoring(t *testing.T, from string, keys backup.Sealer) (place string, err error) {
+// tryRestore restores into a place of its own.
+func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, err error) {
 	t.Helper()
 	place = t.TempDir()
 	_, err = backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
@@ -134,7 +134,7 @@ func TestAnIncrementRestsOnTheBackupThatItNames(t *testing.T) {
 	n, hash := h.Journal.LastGroup()
 	base.Group, base.GroupHash = n, hexOf(hash[:])
 	h.Create(w.First, payment.Payment, "4242424242424242", 1_000, "after")
-	refuses(t, writeBackup(h, dir, keys, &base, nil), keys, "it rests on another backup than")
+	wantRefused(t, writeBackup(h, dir, keys, &base, nil), keys, "it rests on another backup than")
 }
 
 // The checker runs before a directory has its name: a store that was broken when it
@@ -200,11 +200,11 @@ func TestNoBackupIsTakenWhileTheDiskIsLow(t *testing.T) {
 	w := fixture.Copy(t)
 	o := fixture.Options(w.Dir)
 	o.MinFree = 1 << 62
-	j, err := posting.Open(posting.Options{Store: o, Clock: nowhere{}, Log: fixture.NoLog})
+	j, err := posting.Open(posting.Options{Store: o, Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	defer func() { fixture.Must(t, j.Close()) }()
 	dir := t.TempDir()
-	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, w.Dir), Clock: nowhere{}, Data: w.Dir, Log: fixture.NoLog})
+	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, w.Dir), Clock: fixedClock{}, Data: w.Dir, Log: fixture.NoLog})
 	var refused *ledger.Refusal
 	if _, err := backups.Save(dir); !errors.As(err, &refused) || refused.Code != ledger.Unavailable || !strings.Contains(err.Error(), "the disk is nearly full") {
 		t.Errorf("a backup on a full disk: %v", err)

@@ -23,8 +23,8 @@ func lock(t testing.TB, dir string) (unlock func()) {
 	return func() { fixture.Must(t, f.Close()) }
 }
 
-// altered is a directory with the chain's two backups, the one changed.
-func altered(t testing.TB, dir string, from []backup.Listed, which int, change func([]byte) []byte) {
+// alterBackup is a directory with the chain's two backups, the one changed.
+func alterBackup(t testing.TB, dir string, from []backup.Listed, which int, change func([]byte) []byte) {
 	t.Helper()
 	for i, l := range from {
 		content, err := os.ReadFile(l.Path)
@@ -49,7 +49,7 @@ func TestAFlippedBitAnywhereIsFound(t *testing.T) {
 			places = append(places, at)
 		}
 		for _, at := range places {
-			altered(t, dir, chain, which, func(b []byte) []byte { b[at] ^= 1 << random.IntN(8); return b })
+			alterBackup(t, dir, chain, which, func(b []byte) []byte { b[at] ^= 1 << random.IntN(8); return b })
 			if _, err := backup.Verify(t.Context(), filepath.Join(dir, filepath.Base(increment.Path)), time.Time{}, keys); err == nil {
 				t.Errorf("backup %d: a bit flipped at %d of %d is not found", which, at, l.Size)
 			}
@@ -77,9 +77,9 @@ func TestWhatIsCutOrMovedIsNotRestored(t *testing.T) {
 	} {
 		for which := range chain {
 			dir := t.TempDir()
-			altered(t, dir, chain, which, change)
+			alterBackup(t, dir, chain, which, change)
 			t.Run(name, func(t *testing.T) {
-				refuses(t, filepath.Join(dir, filepath.Base(increment.Path)), keys, "the backup is damaged")
+				wantRefused(t, filepath.Join(dir, filepath.Base(increment.Path)), keys, "the backup is damaged")
 			})
 		}
 	}

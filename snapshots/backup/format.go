@@ -47,7 +47,7 @@ const (
 	maxChain = 128
 )
 
-// BackupHeader says what a backup is. It stands open at its beginning and,
+// Header says what a backup is. It stands open at its beginning and,
 // sealed, in its manifest.
 type Header struct {
 	Version   int       `json:"version"`
@@ -59,7 +59,7 @@ type Header struct {
 	Since     *Base     `json:"since,omitempty"` // what an increment rests on; nil: nothing, it is full
 }
 
-// BackupBase names the backup that an increment rests on.
+// Base names the backup that an increment rests on.
 type Base struct {
 	ID        string `json:"id"`
 	Group     uint64 `json:"group"`
@@ -105,7 +105,7 @@ type BackupPart struct {
 	File   string `json:"file,omitempty"` // empty: rows
 }
 
-// BackupHead is where an organization's journal ended.
+// Head is where an organization's journal ended.
 type Head struct {
 	Organization string `json:"organization"`
 	Size         uint64 `json:"size"`
@@ -120,7 +120,7 @@ var (
 	ErrChoice = errors.New("no backup is named")
 )
 
-// BackupError says that a file is not the backup that was written, or that
+// Error says that a file is not the backup that was written, or that
 // backups do not belong together.
 type Error struct {
 	Path  string

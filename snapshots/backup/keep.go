@@ -23,12 +23,12 @@ const keptChain = 24
 // unfinishedBackup ends the name of a backup that is being written.
 const unfinishedBackup = ".unfinished"
 
-// BackupName is the name of a backup in a directory of them.
+// FileName is the name of a backup in a directory of them.
 func FileName(h *Header) string {
 	return fmt.Sprintf("mizan-%s-%.8s-%s%s", h.TakenAt.UTC().Format("20060102T150405Z"), h.ID, h.Kind(), Suffix)
 }
 
-// BackupFile is a backup that is being written: under a name that nobody takes for
+// File is a backup that is being written: under a name that nobody takes for
 // one until Keep. It is locked as long as somebody writes it.
 type File struct {
 	f    *os.File
@@ -38,7 +38,7 @@ type File struct {
 // createAttempts bounds how often a file is made that somebody else removes.
 const createAttempts = 100
 
-// CreateBackupFile makes the file beside where it will be, so that giving it its
+// CreateFile makes the file beside where it will be, so that giving it its
 // name moves nothing.
 func CreateFile(dir string) (*File, error) {
 	for range createAttempts {

@@ -67,9 +67,9 @@ func TestBackupsOfSeveralStoresAreToldApart(t *testing.T) {
 	one, _, _, keys := chainIn(t, fixture.Buffered)
 	two, _, _, _ := chainIn(t, fixture.Paged)
 	empty := t.TempDir()
-	j, err := posting.Open(posting.Options{Store: fixture.Options(empty), Clock: nowhere{}, Log: fixture.NoLog})
+	j, err := posting.Open(posting.Options{Store: fixture.Options(empty), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
-	backups := backup.New(backup.Options{Journal: j, Keyring: keys, Clock: earlier{}, Data: empty, Log: fixture.NoLog})
+	backups := backup.New(backup.Options{Journal: j, Keyring: keys, Clock: earlierClock{}, Data: empty, Log: fixture.NoLog})
 	dir := t.TempDir()
 	saved, err := backups.Save(dir)
 	fixture.Must(t, err)
@@ -91,18 +91,18 @@ func TestBackupsOfSeveralStoresAreToldApart(t *testing.T) {
 			t.Errorf("a store and what was before it: %+v, %v", done, err)
 		}
 	}
-	refuses(t, dir, keys, "backups of several stores")
-	empty, _ = restored(t, saved.Path, "", keys)
+	wantRefused(t, dir, keys, "backups of several stores")
+	empty, _ = restoreTo(t, saved.Path, "", keys)
 	if digestOf(t, empty) == [32]byte{} {
 		t.Error("a store without groups is restored as nothing")
 	}
 }
 
-// earlier is the clock of a store that is older than all others.
-type earlier struct{}
+// earlierClock is the clock of a store that is older than all others.
+type earlierClock struct{}
 
 // Now implements clock.Clock.
-func (earlier) Now() time.Time { return fixture.StartTime.Add(-time.Hour) }
+func (earlierClock) Now() time.Time { return fixture.StartTime.Add(-time.Hour) }
 
 // While one backup begins, another may be clearing away what was left: it never takes
 // the file from under the first.
@@ -134,16 +134,16 @@ func TestAFileThatIsBegunIsNotClearedAway(t *testing.T) {
 	fixture.Must(t, <-ended)
 }
 
-// replaces is a log in which the second word of what can't be read puts a folder, with
+// fileReplacer is a log in which the second word of what can't be read puts a folder, with
 // something in it, in the place of a file, so that nobody can remove that.
-type replaces struct {
+type fileReplacer struct {
 	slog.Handler
 	path  string
 	heard int
 }
 
 // Handle implements slog.Handler.
-func (r *replaces) Handle(_ context.Context, record slog.Record) error {
+func (r *fileReplacer) Handle(_ context.Context, record slog.Record) error {
 	if record.Message != "a backup can't be read" {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (r *replaces) Handle(_ context.Context, record slog.Record) error {
 }
 
 // Enabled implements slog.Handler.
-func (r *replaces) Enabled(context.Context, slog.Level) bool { return true }
+func (r *fileReplacer) Enabled(context.Context, slog.Level) bool { return true }
 
 // That an old backup can't be removed is no reason to take the next one at once: a
 // disk would be full of them.
@@ -165,7 +165,7 @@ func TestABackupIsTakenThoughAnOldOneCannotBeRemoved(t *testing.T) {
 	full, old := saveBackup(h, dir), saveBackup(h, dir)
 	fixture.Must(t, os.Remove(full.Path)) // so that nothing rests on the other, nor will
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "spoiled"+backup.Suffix), []byte("no backup"), 0o600))
-	log := &replaces{path: old.Path}
+	log := &fileReplacer{path: old.Path}
 	h.Advance(time.Second)
 	backups := backup.New(backup.Options{
 		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
@@ -181,21 +181,21 @@ func TestABackupIsTakenThoughAnOldOneCannotBeRemoved(t *testing.T) {
 	h.Close()
 }
 
-// told is a log of what was said, up to a bound.
-type told struct {
+// logRecorder is a log of what was said, up to a bound.
+type logRecorder struct {
 	slog.Handler
 	words  []string
 	enough chan struct{} // closed at the bound
 }
 
 // Enabled implements slog.Handler.
-func (l *told) Enabled(context.Context, slog.Level) bool { return true }
+func (l *logRecorder) Enabled(context.Context, slog.Level) bool { return true }
 
 // WithAttrs implements slog.Handler.
-func (l *told) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l *logRecorder) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 // Handle implements slog.Handler.
-func (l *told) Handle(_ context.Context, record slog.Record) error {
+func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
 	if len(l.words) == cap(l.words) {
 		return nil
 	}
@@ -218,7 +218,7 @@ func TestAScheduleGoesOnAndRemovesWhatIsNotKept(t *testing.T) {
 		want = append(want, "a backup was removed")
 	}
 	want = append(want, "a backup was taken and verified")
-	log := &told{words: make([]string, 0, len(want)), enough: make(chan struct{})}
+	log := &logRecorder{words: make([]string, 0, len(want)), enough: make(chan struct{})}
 	backups := backup.New(backup.Options{
 		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
 	})
@@ -304,7 +304,7 @@ func TestFilesBesideTheStoreAreRestoredAsTheyWere(t *testing.T) {
 	b.Close()
 	h.Close()
 	for from, want := range map[string]string{full.Path: "one", increment: "another"} {
-		data, _ := restored(t, from, "", keys)
+		data, _ := restoreTo(t, from, "", keys)
 		if got, err := os.ReadFile(filepath.Join(data, "clock")); err != nil || string(got) != want {
 			t.Errorf("%s: the clock is %q, %v, want %q", filepath.Base(from), got, err, want)
 		}

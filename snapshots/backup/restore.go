@@ -199,7 +199,7 @@ func compareHeads(j *posting.Journal, a *archive) error {
 	return nil
 }
 
-// VerifyBackup reads a backup, and all that it rests on, to the end: every part is
+// Verify reads a backup, and all that it rests on, to the end: every part is
 // what its manifest says and opens, and their rows are those of one store, by the
 // chain of its groups. It restores nothing. Errors as of Restore.
 func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (done *Restored, err error) {
@@ -238,7 +238,7 @@ func CheckTransfer(ctx context.Context, path string) (Header, error) {
 	return a.header, a.whole(ctx)
 }
 
-// ReadBackup reads one backup to its end: it is whole, and every part is what its
+// Read reads one backup to its end: it is whole, and every part is what its
 // manifest says and opens. What it rests on is not looked at.
 func Read(ctx context.Context, path string, keyring Sealer) (Header, error) {
 	a, err := openSealed(ctx, path, keyring)

@@ -23,7 +23,7 @@ func TestARestoreRemovesNothingThatNoRestoreHasMade(t *testing.T) {
 	there := data + backup.Restoring
 	cfg := backup.RestoreConfig{From: from, Data: data, Keyring: keys, Log: fixture.NoLog}
 
-	j, err := posting.Open(posting.Options{Store: fixture.Options(there), Clock: nowhere{}, Log: fixture.NoLog})
+	j, err := posting.Open(posting.Options{Store: fixture.Options(there), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("a restore over a store that is open: %v", err)
@@ -32,7 +32,7 @@ func TestARestoreRemovesNothingThatNoRestoreHasMade(t *testing.T) {
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, backup.ErrInTheWay) {
 		t.Errorf("a restore over a store that is closed: %v", err)
 	}
-	j, err = posting.Open(posting.Options{Store: fixture.Options(there), Clock: nowhere{}, Log: fixture.NoLog})
+	j, err = posting.Open(posting.Options{Store: fixture.Options(there), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	fixture.Must(t, j.Close())
 
@@ -55,7 +55,7 @@ func TestAnUnfinishedRestoreIsOpenedByNobody(t *testing.T) {
 	w := fixture.Copy(t)
 	sign := filepath.Join(w.Dir, store.UnfinishedName)
 	fixture.Must(t, os.WriteFile(sign, nil, 0o600))
-	if _, err := posting.Open(posting.Options{Store: fixture.Options(w.Dir), Clock: nowhere{}, Log: fixture.NoLog}); !errors.Is(err, store.ErrUnfinished) {
+	if _, err := posting.Open(posting.Options{Store: fixture.Options(w.Dir), Clock: fixedClock{}, Log: fixture.NoLog}); !errors.Is(err, store.ErrUnfinished) {
 		t.Errorf("a server opens it: %v", err)
 	}
 	var out, problems bytes.Buffer
@@ -65,7 +65,7 @@ func TestAnUnfinishedRestoreIsOpenedByNobody(t *testing.T) {
 	}
 	o := fixture.Options(w.Dir)
 	o.Unfinished = true
-	j, err := posting.Open(posting.Options{Store: o, Clock: nowhere{}, Log: fixture.NoLog})
+	j, err := posting.Open(posting.Options{Store: o, Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	fixture.Must(t, j.Close())
 	fixture.Must(t, os.Remove(sign))

@@ -17,7 +17,7 @@ import (
 	"mizan/posting/store"
 )
 
-// BackupSuffix ends the names that backups are given in a directory.
+// Suffix ends the names that backups are given in a directory.
 const Suffix = ".backup"
 
 // Listed is a backup that lies in a directory. Of its file only the header was

@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// spoil flips a bit in the middle of a file, which is in one of its parts.
-func spoil(t testing.TB, path string) {
+// corrupt flips a bit in the middle of a file, which is in one of its parts.
+func corrupt(t testing.TB, path string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	fixture.Must(t, err)
@@ -25,8 +25,8 @@ func spoil(t testing.TB, path string) {
 	fixture.Must(t, os.WriteFile(path, content, 0o600))
 }
 
-// copied is a copy of a backup under another name in its directory, changed.
-func copied(t testing.TB, l backup.Listed, name string, change func([]byte) []byte) string {
+// copyBackup is a copy of a backup under another name in its directory, changed.
+func copyBackup(t testing.TB, l backup.Listed, name string, change func([]byte) []byte) string {
 	t.Helper()
 	content, err := os.ReadFile(l.Path)
 	fixture.Must(t, err)
@@ -35,8 +35,8 @@ func copied(t testing.TB, l backup.Listed, name string, change func([]byte) []by
 	return path
 }
 
-// verified reads what a path means to the end.
-func verified(t testing.TB, from string, keys backup.Sealer) (*backup.Restored, error) {
+// verifyBackup reads what a path means to the end.
+func verifyBackup(t testing.TB, from string, keys backup.Sealer) (*backup.Restored, error) {
 	t.Helper()
 	return backup.Verify(t.Context(), from, time.Time{}, keys)
 }
@@ -52,7 +52,7 @@ func TestAScheduleBuildsOnNothingThatCannotBeRestored(t *testing.T) {
 			if chain[1].Header.Since == nil {
 				t.Fatal("the second backup is no increment")
 			}
-			spoil(t, chain[which].Path)
+			corrupt(t, chain[which].Path)
 			h.Advance(time.Second)
 			next := saveBackup(h, dir)
 			if next.Header.Since != nil {
@@ -63,7 +63,7 @@ func TestAScheduleBuildsOnNothingThatCannotBeRestored(t *testing.T) {
 				t.Errorf("the one after it is %+v, want an increment to it", again.Header)
 			}
 			h.Close()
-			_, err := verified(t, dir, fixture.Keyring(t, h.Dir))
+			_, err := verifyBackup(t, dir, fixture.Keyring(t, h.Dir))
 			fixture.Must(t, err)
 		})
 	}
@@ -80,7 +80,7 @@ func TestABaseIsReadWithAllThatItRestsOn(t *testing.T) {
 			}
 		}
 	}
-	spoil(t, full.Path)
+	corrupt(t, full.Path)
 	for _, sealer := range []backup.Sealer{nil, keys} {
 		if _, err := backup.ReadBase(t.Context(), increment.Path, sealer); !errors.Is(err, backup.ErrDamaged) {
 			t.Errorf("an increment to what is spoiled: %v", err)
@@ -106,7 +106,7 @@ func TestASpoiledBackupMattersWhereItIsNeeded(t *testing.T) {
 	fixture.Must(t, err)
 	newest := filepath.Join(dir, "newest.backup")
 	fixture.Must(t, os.WriteFile(newest, half(content), 0o600))
-	if _, err := verified(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "newest.backup") {
+	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "newest.backup") {
 		t.Errorf("the newest is half a backup: %v", err)
 	}
 	for _, from := range []struct {
@@ -122,9 +122,9 @@ func TestASpoiledBackupMattersWhereItIsNeeded(t *testing.T) {
 
 func TestHalfABackupIsNothingToRestOn(t *testing.T) {
 	dir, full, _, keys := chainOf(t)
-	copied(t, full, "half.backup", half)
+	copyBackup(t, full, "half.backup", half)
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
-	if _, err := verified(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "half.backup") {
+	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), "half.backup") {
 		t.Errorf("what rests on half a backup: %v", err)
 	}
 }
@@ -133,15 +133,15 @@ func TestHalfABackupIsNothingToRestOn(t *testing.T) {
 // and a file in it what it meant.
 func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
 	dir, _, increment, keys := chainOf(t)
-	blind := copied(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
-	refuses(t, dir, keys, "name the file that is meant")
-	refuses(t, dir, keys, blind)
-	done, err := verified(t, increment.Path, keys)
+	blind := copyBackup(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
+	wantRefused(t, dir, keys, "name the file that is meant")
+	wantRefused(t, dir, keys, blind)
+	done, err := verifyBackup(t, increment.Path, keys)
 	if err != nil || len(done.Unused) != 1 || !strings.Contains(done.Unused[0].Error(), blind) {
 		t.Errorf("the file that is meant: %+v, %v", done, err)
 	}
-	copied(t, increment, "blind.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
-	if _, err := verified(t, dir, keys); !errors.Is(err, store.ErrNewerSchema) {
+	copyBackup(t, increment, "blind.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
+	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, store.ErrNewerSchema) {
 		t.Errorf("a directory with a backup of a newer form: %v", err)
 	}
 }
@@ -149,10 +149,10 @@ func TestABackupThatSaysNothingMayBeTheOneThatIsMeant(t *testing.T) {
 // A newest backup that says it were older is not passed over in silence.
 func TestABackupCannotPassForAnOlderOne(t *testing.T) {
 	dir, _, increment, keys := chainOf(t)
-	fixture.Must(t, os.Rename(copied(t, increment, "x", func(b []byte) []byte {
+	fixture.Must(t, os.Rename(copyBackup(t, increment, "x", func(b []byte) []byte {
 		return bytes.Replace(b, []byte(`"taken_at":"2026`), []byte(`"taken_at":"2025`), 1)
 	}), increment.Path))
-	refuses(t, dir, keys, "its header is not the one of its manifest")
+	wantRefused(t, dir, keys, "its header is not the one of its manifest")
 }
 
 // Of a good copy and a spoiled one the good one is used, wherever they stand.
@@ -160,11 +160,11 @@ func TestOfTwoCopiesTheWholeOneIsUsed(t *testing.T) {
 	flip := func(b []byte) []byte { b[len(b)/2] ^= 1; return b }
 	for _, name := range []string{"a.backup", "z.backup"} {
 		dir, full, increment, keys := chainOf(t)
-		copied(t, full, "full-"+name, flip)
-		copied(t, increment, "increment-"+name, flip)
-		copied(t, increment, "half-"+name, half)
+		copyBackup(t, full, "full-"+name, flip)
+		copyBackup(t, increment, "increment-"+name, flip)
+		copyBackup(t, increment, "half-"+name, half)
 		for _, from := range []string{dir, increment.Path} {
-			if done, err := verified(t, from, keys); err != nil || done.Used != 2 || done.Header.ID != increment.Header.ID {
+			if done, err := verifyBackup(t, from, keys); err != nil || done.Used != 2 || done.Header.ID != increment.Header.ID {
 				t.Errorf("%s: %+v, %v", from, done, err)
 			}
 		}
@@ -210,7 +210,7 @@ func TestWhatIsWrongWithAFileIsSaidInWords(t *testing.T) {
 		"its header would have 70000 bytes, and none has more than 65536": func(b []byte) []byte { copy(b[9:], []byte{0, 1, 0x11, 0x70}); return b },
 		"there is something else where its header should begin":           func(b []byte) []byte { b[8] = 'x'; return b },
 	} {
-		_, err := verified(t, copied(t, full, "x", change), keys)
+		_, err := verifyBackup(t, copyBackup(t, full, "x", change), keys)
 		if !errors.Is(err, backup.ErrDamaged) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want something with %q", err, says)
 		}

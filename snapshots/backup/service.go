@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// BackupOptions say what is backed up.
+// Options say what is backed up.
 type Options struct {
 	Journal *posting.Journal
 	Keyring Sealer
@@ -24,7 +24,7 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Backups takes backups of a running server, one at a time: two would only keep
+// Service takes backups of a running server, one at a time: two would only keep
 // each other waiting, and the store from giving room back.
 type Service struct {
 	o       Options
@@ -37,7 +37,7 @@ type Service struct {
 	busy bool
 }
 
-// NewBackups makes the service; nothing happens before Begin or Save.
+// New makes the service; nothing happens before Begin or Save.
 func New(o Options) *Service {
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -140,7 +140,7 @@ func (b *Backup) WriteTo(out io.Writer) (int64, error) {
 	return w.out.n, err
 }
 
-// backupWriter writes frames.
+// writer writes frames.
 type writer struct {
 	ctx      context.Context
 	out      *countingWriter

@@ -17,14 +17,14 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// lying is a log that says "durable" of everything once its disk has failed: a
+// failingLog is a log that says "durable" of everything once its disk has failed: a
 // server that goes on after an error of a sync.
-type lying struct {
+type failingLog struct {
 	posting.Log
 	failed *atomic.Bool
 }
 
-func (l lying) Apply(g *store.Group) error {
+func (l failingLog) Apply(g *store.Group) error {
 	if l.failed.Load() {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (l lying) Apply(g *store.Group) error {
 func TestAWriterThatGoesOnAfterASyncErrorLosesAnAcknowledgement(t *testing.T) {
 	w := fixture.Copy(t)
 	var failed atomic.Bool
-	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), func(l posting.Log) posting.Log { return lying{l, &failed} })
+	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), func(l posting.Log) posting.Log { return failingLog{l, &failed} })
 	acknowledge := func(txid string) *payment.Record {
 		at, request := asked(w, txid)
 		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})

@@ -24,13 +24,13 @@ func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
 		body   []byte
 		says   string
 	}{
-		"a charge":                          {true, bulletin("Large"), ""},
-		"an intent":                         {false, bulletin("Large"), "no operator is told"},
+		"a charge":                          {true, alertMessage("Large"), ""},
+		"an intent":                         {false, alertMessage("Large"), "no operator is told"},
 		"a charge in words nobody can read": {true, []byte("Large"), "can't be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := settleParish(t)
-			runScenario(t, &w.Store, func(s *stage) {
+			w := copyNotifiedStore(t)
+			runScenario(t, &w.Store, func(s *scenarios) {
 				created := s.at.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
 				first := decided(w.First.Org, &created, 0)
 				charged, ok := s.at.Answered(created.Record, payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"})
@@ -51,12 +51,12 @@ func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
 	}
 }
 
-func (w *parish) toOperators(event int, body []byte) posting.Notice {
+func (w *notifiedStore) toOperators(event int, body []byte) posting.Notice {
 	return posting.Notice{Event: event, Channel: posting.Operators, To: w.terminals[acknowledging], Body: body}
 }
 
 // submit writes a change to the open store.
-func (s *stage) submit(c *posting.Change) {
+func (s *scenarios) submit(c *posting.Change) {
 	s.t.Helper()
 	done := make(chan posting.Receipt, 1)
 	s.j.Submit(c, func(r posting.Receipt) { done <- r })
@@ -66,7 +66,7 @@ func (s *stage) submit(c *posting.Change) {
 }
 
 // wantSixth checks that rule 6 is broken for one reason; none: that all hold.
-func wantSixth(t *testing.T, w *parish, says string) {
+func wantSixth(t *testing.T, w *notifiedStore, says string) {
 	t.Helper()
 	report := w.Check(t, check.Inputs{})
 	if says == "" {
@@ -74,7 +74,7 @@ func wantSixth(t *testing.T, w *parish, says string) {
 		return
 	}
 	fixture.WantBroken(t, report, 6)
-	wantSaid(t, report, says)
+	wantDetail(t, report, says)
 }
 
 func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
@@ -101,8 +101,8 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := settleParish(t)
-			runScenario(t, &w.Store, func(s *stage) {
+			w := copyNotifiedStore(t)
+			runScenario(t, &w.Store, func(s *scenarios) {
 				d := subscription.New(uuid.New(), w.owner.Number, subscription.Terms{
 					Initial: w.marked.ID, Amount: money.FromUint64(100), PeriodDays: 30,
 				}, subscription.Credential{Terminal: w.terminals[acknowledging], Asset: fixture.USD}, fixture.StartTime)
@@ -128,7 +128,7 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 }
 
 // subscribed is a decision about a subscription as actors/subscription submits it.
-func (s *stage) subscribed(d *subscription.Decision, version uint64) *posting.Change {
+func (s *scenarios) subscribed(d *subscription.Decision, version uint64) *posting.Change {
 	step := posting.Step{
 		Org: s.w.First.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: d.Record.ID}, Expect: version,
 		Record: recurring.Encode(d.Record), Due: d.Due, Events: d.Events,

@@ -15,7 +15,7 @@ import (
 
 // goesOn has months pass over the fair's contracts, with so much booked besides that each
 // ends with a checkpoint.
-func (w *fair) goesOn(t *testing.T) {
+func (w *contractStore) goesOn(t *testing.T) {
 	t.Helper()
 	for range 5 {
 		h := fixture.Start(t, &w.Store)
@@ -35,7 +35,7 @@ func (w *fair) goesOn(t *testing.T) {
 // Contracts' own accounts are in checkpoints as all others are, and one reading sees
 // that they are as the events say. A wrong one is found, and named by a second reading.
 func TestContractsOwnAccountsInCheckpointsAreCompared(t *testing.T) {
-	w := settleFair(t, fixture.Paged)
+	w := copyContractStore(t, fixture.Paged)
 	w.goesOn(t)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)

@@ -15,7 +15,7 @@ import (
 func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
 	for name, days := range map[string]int{"in daybooks": fixture.Buffered, "on pages": fixture.Paged} {
 		t.Run(name, func(t *testing.T) {
-			w := settleFair(t, days)
+			w := copyContractStore(t, days)
 			w.reads(t, func(view *posting.View) {
 				for _, p := range contract.Products {
 					for reading := range p.Variants {
@@ -31,7 +31,7 @@ func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
 }
 
 // reads looks into the store.
-func (w *fair) reads(t testing.TB, fn func(view *posting.View)) {
+func (w *contractStore) reads(t testing.TB, fn func(view *posting.View)) {
 	t.Helper()
 	j := fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)
 	view := j.View()
@@ -45,14 +45,14 @@ type contractFault struct {
 	name   string
 	broken []int
 	says   string // in some detail
-	make   func(t *testing.T, w *fair)
+	make   func(t *testing.T, w *contractStore)
 }
 
 func TestFaultsInContractsAreFound(t *testing.T) {
-	for _, list := range [][]contractFault{lifeFaults, columnFaults, waitingContractFaults, numberFaults, contractListFaults, registerFaults, staffFaults, screeningFaults} {
+	for _, list := range [][]contractFault{lifecycleFaults, columnFaults, waitingContractFaults, numberFaults, contractListFaults, registerFaults, staffFaults, screeningFaults} {
 		for _, f := range list {
 			t.Run(f.name, func(t *testing.T) {
-				w := settleFair(t, fixture.Paged)
+				w := copyContractStore(t, fixture.Paged)
 				f.make(t, w)
 				report := w.Check(t, check.Inputs{})
 				fixture.WantBroken(t, report, f.broken...)

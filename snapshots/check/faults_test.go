@@ -35,11 +35,11 @@ func decided(org ledger.ID, d *payment.Decision, version uint64, claims ...ledge
 			d.Record.Unwanted++
 		}
 	}
-	return uncounted(org, d, version, claims...)
+	return decidedWithoutVolumes(org, d, version, claims...)
 }
 
-// uncounted is a decision with no transition counted.
-func uncounted(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
+// decidedWithoutVolumes is a decision with no transition counted.
+func decidedWithoutVolumes(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	return &posting.Change{
 		Funds: d.Funds, Counters: d.Counters, Outcome: d.Outcome, Claims: claims,
 		Steps: []posting.Step{{
@@ -105,7 +105,7 @@ func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
 		for _, list := range [][]fault{
 			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one thing each, by rules
-			entryFaults, intentFaults, termFaults, refundFaults, standingFaults, returnFaults, shareFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
+			entryFaults, intentFaults, termFaults, refundFaults, standingFaults, returnFaults, splitFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
 		} {
 			wantFaults(t, settle, list)
 		}
@@ -120,13 +120,13 @@ func wantFaults(t *testing.T, settle func(testing.TB) *fixture.Store, list []fau
 			f.make(t, w)
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)
-			wantSaid(t, report, f.says)
+			wantDetail(t, report, f.says)
 		})
 	}
 }
 
-// wantSaid checks that all details of a report say one thing.
-func wantSaid(t *testing.T, report *findings.Report, says string) {
+// wantDetail checks that all details of a report say one thing.
+func wantDetail(t *testing.T, report *findings.Report, says string) {
 	t.Helper()
 	for _, rule := range report.Rules {
 		for _, detail := range rule.Details {

@@ -32,16 +32,16 @@ type insider struct {
 	t       *testing.T
 	journal *posting.Journal
 	log     posting.Log
-	rows    map[string][]stolen // by kind
+	rows    map[string][]rawRow // by kind
 }
 
-type stolen struct{ key, value []byte }
+type rawRow struct{ key, value []byte }
 
 // openInsider opens a store to change it while it is checked. Nothing is ever submitted
 // to its journal.
 func openInsider(t *testing.T, w *fixture.Store, at time.Time) *insider {
 	t.Helper()
-	in := &insider{t: t, rows: make(map[string][]stolen)}
+	in := &insider{t: t, rows: make(map[string][]rawRow)}
 	in.journal = fixture.OpenJournal(t, w, clock.NewManual(at), func(l posting.Log) posting.Log { in.log = l; return l })
 	t.Cleanup(func() { fixture.Must(t, in.journal.Close()) })
 	in.read()
@@ -55,22 +55,22 @@ func (in *insider) read() {
 	for s := posting.Blocks; s <= posting.KVs; s++ {
 		fixture.Must(in.t, v.SectionOrganizations(s, func(org ledger.ID) (bool, error) {
 			return true, v.Rows(org, s, func(key, value []byte) (bool, error) {
-				in.take(key, value)
+				in.keepRow(key, value)
 				return true, nil
 			})
 		}))
 	}
 	for _, prefix := range [][]byte{store.KeyDues(nil), store.KeyMark} {
 		fixture.Must(in.t, v.RowsWith(prefix, func(key, value []byte) (bool, error) {
-			in.take(key, value)
+			in.keepRow(key, value)
 			return true, nil
 		}))
 	}
 }
 
-func (in *insider) take(key, value []byte) {
+func (in *insider) keepRow(key, value []byte) {
 	kind := kindOfRow(key)
-	in.rows[kind] = append(in.rows[kind], stolen{bytes.Clone(key), bytes.Clone(value)})
+	in.rows[kind] = append(in.rows[kind], rawRow{bytes.Clone(key), bytes.Clone(value)})
 }
 
 // kindOfRow names a row as the table in docs/audit.md does.
@@ -117,7 +117,7 @@ func kindOfRow(key []byte) string {
 }
 
 // set applies one group with the rows, of which one without a value is removed.
-func (in *insider) set(rows ...stolen) {
+func (in *insider) set(rows ...rawRow) {
 	in.t.Helper()
 	n, hash := in.journal.LastGroup()
 	g := store.NewGroup(n+1, hash)
@@ -133,14 +133,14 @@ func (in *insider) set(rows ...stolen) {
 }
 
 // caught tells whether the checker finds the change of a row.
-func (in *insider) caught(row, changed stolen) bool {
+func (in *insider) caught(row, changed rawRow) bool {
 	in.t.Helper()
-	undo := []stolen{row}
+	undo := []rawRow{row}
 	if bytes.Equal(row.key, changed.key) {
 		in.set(changed)
 	} else {
-		in.set(stolen{key: row.key}, changed)
-		undo = append(undo, stolen{key: changed.key})
+		in.set(rawRow{key: row.key}, changed)
+		undo = append(undo, rawRow{key: changed.key})
 	}
 	report, err := check.Check(in.t.Context(), in.journal, check.Inputs{Log: fixture.NoLog})
 	in.set(undo...)
@@ -148,8 +148,8 @@ func (in *insider) caught(row, changed stolen) bool {
 }
 
 // change changes one byte of a row: of its value, or of its key if it has none.
-func (r stolen) change(random *rand.Rand) stolen {
-	c := stolen{bytes.Clone(r.key), bytes.Clone(r.value)}
+func (r rawRow) change(random *rand.Rand) rawRow {
+	c := rawRow{bytes.Clone(r.key), bytes.Clone(r.value)}
 	of, from := c.value, 0
 	if len(of) == 0 {
 		of, from, c.value = c.key, 1+16+1, []byte{}
@@ -169,7 +169,7 @@ var unproven = map[string]bool{
 // a key, a long record, a checkpoint, and a transfer.
 func everyKind(t *testing.T) *fixture.Store {
 	t.Helper()
-	w := settleParish(t)
+	w := copyNotifiedStore(t)
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
 	owner, _ := n.Directory.Partner(w.First.Org, w.First.Partner)
 	for _, meta := range []string{"short", strings.Repeat("long ", 20_000)} {
@@ -203,7 +203,7 @@ func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	fair := settleFair(t, fixture.Buffered)
+	fair := copyContractStore(t, fixture.Buffered)
 	missing := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "kv n": true, "claim i": true, "record d": true}
 	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &fair.Store, fair.at)} {
 		kinds := slices.Sorted(maps.Keys(in.rows))
@@ -243,7 +243,7 @@ func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	fair := settleFair(t, fixture.Buffered)
+	fair := copyContractStore(t, fixture.Buffered)
 	spare := map[string]bool{"daybook": true, "list": true, "page": true, "checkpoint": true}
 	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &fair.Store, fair.at)} {
 		before, missed := in.answers(), make(map[string]int)
@@ -253,7 +253,7 @@ func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
 			}
 			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 			for _, row := range rows[:min(most, len(rows))] {
-				gone := stolen{key: row.key}
+				gone := rawRow{key: row.key}
 				if in.caught(row, gone) {
 					continue
 				}
@@ -316,7 +316,7 @@ func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l po
 
 // The kinds of rows that no event proves are those that the auditor is told of.
 func TestTheAuditorIsToldWhichRowsNoEventProves(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "audit.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
 	fixture.Must(t, err)
 	for kind := range unproven {
 		if !bytes.Contains(page, fmt.Appendf(nil, "| `%s` |", kind)) {

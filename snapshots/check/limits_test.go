@@ -20,7 +20,7 @@ type bounds struct {
 	strange                        ledger.ID // a terminal of another organization
 }
 
-// bind gives the first organization limits and a blocklist; each was switched
+// addLimits gives the first organization limits and a blocklist; each was switched
 // off and on again.
 func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 	t.Helper()
@@ -60,7 +60,7 @@ func addLimits(t *testing.T, w *fixture.Store) (b bounds) {
 	return b
 }
 
-// amend rewrites a field of a stored record of the first organization; nil takes
+// amendRecord rewrites a field of a stored record of the first organization; nil takes
 // it out.
 func amendRecord(t *testing.T, w *fixture.Store, source ledger.Source, field string, value any) {
 	t.Helper()
@@ -93,24 +93,24 @@ func TestEveryFaultOfALimitBreaksItsRule(t *testing.T) {
 		field  string
 		value  func(*bounds) any
 	}{
-		{"a limit that is off, though it was switched on", (*bounds).ofDaily, "active", just(false)},
-		{"a limit of a partner who is not there", (*bounds).ofDaily, "partner", just(99)},
-		{"a limit of another organization's partner", (*bounds).ofVelocity, "partner", just(2)},
-		{"a limit of a terminal that is not there", (*bounds).ofDaily, "terminal", just(someone[:])},
+		{"a limit that is off, though it was switched on", (*bounds).ofDaily, "active", sameValue(false)},
+		{"a limit of a partner who is not there", (*bounds).ofDaily, "partner", sameValue(99)},
+		{"a limit of another organization's partner", (*bounds).ofVelocity, "partner", sameValue(2)},
+		{"a limit of a terminal that is not there", (*bounds).ofDaily, "terminal", sameValue(someone[:])},
 		{"a limit of another organization's terminal", (*bounds).ofDaily, "terminal", func(b *bounds) any { return b.strange[:] }},
-		{"a limit of what is no terminal", (*bounds).ofDaily, "terminal", just([]byte{1})},
-		{"a limit in the other environment than its terminal", (*bounds).ofDaily, "env", just("none")},
-		{"a limit of an unknown kind", (*bounds).ofDaily, "kind", just("weekly_volume")},
-		{"a limit of an unknown scope", (*bounds).ofDaily, "scope", just("country")},
-		{"a limit without an amount", (*bounds).ofDaily, "max_amount", just(nil)},
-		{"a limit of nothing", (*bounds).ofDaily, "max_amount", just([]byte{0})},
-		{"a sum without a currency", (*bounds).ofDaily, "currency", just(nil)},
-		{"a velocity without a count", (*bounds).ofVelocity, "max_count", just(nil)},
-		{"a velocity in a window that there is not", (*bounds).ofVelocity, "window", just(1)},
-		{"an entry that is off, though it was listed again", (*bounds).ofCountry, "active", just(false)},
-		{"an entry in another value's place", (*bounds).ofCountry, "value", just("KZ")},
-		{"an entry of an unknown kind", (*bounds).ofCountry, "kind", just("name")},
-		{"a card of which nothing may be shown", (*bounds).ofCard, "masked", just(nil)},
+		{"a limit of what is no terminal", (*bounds).ofDaily, "terminal", sameValue([]byte{1})},
+		{"a limit in the other environment than its terminal", (*bounds).ofDaily, "env", sameValue("none")},
+		{"a limit of an unknown kind", (*bounds).ofDaily, "kind", sameValue("weekly_volume")},
+		{"a limit of an unknown scope", (*bounds).ofDaily, "scope", sameValue("country")},
+		{"a limit without an amount", (*bounds).ofDaily, "max_amount", sameValue(nil)},
+		{"a limit of nothing", (*bounds).ofDaily, "max_amount", sameValue([]byte{0})},
+		{"a sum without a currency", (*bounds).ofDaily, "currency", sameValue(nil)},
+		{"a velocity without a count", (*bounds).ofVelocity, "max_count", sameValue(nil)},
+		{"a velocity in a window that there is not", (*bounds).ofVelocity, "window", sameValue(1)},
+		{"an entry that is off, though it was listed again", (*bounds).ofCountry, "active", sameValue(false)},
+		{"an entry in another value's place", (*bounds).ofCountry, "value", sameValue("KZ")},
+		{"an entry of an unknown kind", (*bounds).ofCountry, "kind", sameValue("name")},
+		{"a card of which nothing may be shown", (*bounds).ofCard, "masked", sameValue(nil)},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
@@ -121,7 +121,7 @@ func TestEveryFaultOfALimitBreaksItsRule(t *testing.T) {
 	}
 }
 
-func just(value any) func(*bounds) any { return func(*bounds) any { return value } }
+func sameValue(value any) func(*bounds) any { return func(*bounds) any { return value } }
 
 func (b *bounds) ofDaily() ledger.Source    { return b.daily }
 func (b *bounds) ofVelocity() ledger.Source { return b.velocity }

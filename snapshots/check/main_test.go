@@ -9,13 +9,13 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	fixture.RemoveMasters()
-	for _, built := range fairs {
+	for _, built := range contractStores {
 		if built.Dir != "" {
 			_ = os.RemoveAll(built.Dir)
 		}
 	}
-	if parishMaster.Dir != "" {
-		_ = os.RemoveAll(parishMaster.Dir)
+	if notifiedMaster.Dir != "" {
+		_ = os.RemoveAll(notifiedMaster.Dir)
 	}
 	os.Exit(code)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
-	w := settleParish(t)
+	w := copyNotifiedStore(t)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)
 	if rule := report.Rules[5]; rule.Outcome != findings.OK || rule.Count == 0 {
@@ -49,11 +49,11 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 // many there was nobody to notify, and of how many it does not want to be notified: by
 // hand, from what happened to each.
 func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
-	w := settleParish(t)
+	w := copyNotifiedStore(t)
 	type counts struct {
 		told, untold, unwanted uint32
 	}
-	runScenario(t, &w.Store, func(s *stage) {
+	runScenario(t, &w.Store, func(s *scenarios) {
 		view := s.j.View()
 		defer view.Close()
 		for name, c := range map[string]struct {
@@ -82,7 +82,7 @@ func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 func TestTheDigestCoversKVs(t *testing.T) {
 	seen := make(map[[32]byte]string)
 	for _, kind := range []string{"", "c", "d", "e", "i", "n", "p", "r"} {
-		w := settleParish(t)
+		w := copyNotifiedStore(t)
 		if kind != "" {
 			w.Plant(t, w.on(func(p *kvPlanter) { p.set([]byte{1}, kind, 0xff) }))
 		}
@@ -94,19 +94,19 @@ func TestTheDigestCoversKVs(t *testing.T) {
 	}
 }
 
-// parishFault is one thing that goes wrong with the notices and deliveries of a sound
+// deliveryFault is one thing that goes wrong with the notices and deliveries of a sound
 // store; all that is said of it says one thing.
-type parishFault struct {
+type deliveryFault struct {
 	name string
-	make func(t *testing.T, w *parish)
+	make func(t *testing.T, w *notifiedStore)
 	says string // nothing: it is no fault
 }
 
 func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
-	for _, list := range [][]parishFault{noticeFaults, markFaults, keptFaults, waitingFaults, kvFaults, noFaults} {
+	for _, list := range [][]deliveryFault{noticeFaults, markFaults, keptFaults, waitingFaults, kvFaults, noFaults} {
 		for _, f := range list {
 			t.Run(f.name, func(t *testing.T) {
-				w := settleParish(t)
+				w := copyNotifiedStore(t)
 				f.make(t, w)
 				report := w.Check(t, check.Inputs{})
 				if f.says == "" {
@@ -114,21 +114,21 @@ func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
 					return
 				}
 				fixture.WantBroken(t, report, 6)
-				wantSaid(t, report, f.says)
+				wantDetail(t, report, f.says)
 			})
 		}
 	}
 }
 
 // on plants in the parish's organization.
-func (w *parish) on(fn func(p *kvPlanter)) func(*fixture.Planter) {
+func (w *notifiedStore) on(fn func(p *kvPlanter)) func(*fixture.Planter) {
 	return func(p *fixture.Planter) { fn(&kvPlanter{p, w}) }
 }
 
 // kvPlanter changes KVs of the parish.
 type kvPlanter struct {
 	*fixture.Planter
-	w *parish
+	w *notifiedStore
 }
 
 func (p *kvPlanter) key(kind string, rest ...byte) []byte {

@@ -13,8 +13,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// logged is a fault in what the simulator's log has of one transaction.
-func logged(name, says string, of func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
+// logFault is a fault in what the simulator's log has of one transaction.
+func logFault(name, says string, of func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
 	return fault{name: name, broken: []int{7}, says: says, make: func(t *testing.T, w *fixture.Store) {
 		id := of(w).ID.String()
 		w.Log(t, func(lines []string) (all []string) {
@@ -69,37 +69,37 @@ func elsewhere(i int) func([]string) []string {
 }
 
 var operationFaults = []fault{
-	logged("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.Charged }, without(0)),
-	logged("a charge that is only held", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, without(1)),
-	logged("a capture of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured },
+	logFault("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.Charged }, without(0)),
+	logFault("a charge that is only held", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, without(1)),
+	logFault("a capture of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured },
 		in(-1, `"captured":"1515"`, `"captured":"1516"`)),
-	logged("a charge of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Charged },
+	logFault("a charge of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Charged },
 		in(0, `"amount":"10199"`, `"amount":"10198"`)),
-	logged("a converted payout of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
+	logFault("a converted payout of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
 		in(-1, `"amount":"295"`, `"amount":"300"`)),
-	logged("a refund of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
+	logFault("a refund of another amount", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
 		in(-1, `"refunded":"667"`, `"refunded":"668"`)),
-	logged("a refund that never was", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, without(2)),
-	logged("a refund that the record does not know", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
+	logFault("a refund that never was", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, without(2)),
+	logFault("a refund that the record does not know", "books something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
 		in(-1, `"captured":"1003"`, `"captured":"1003","refunded":"1003"`)),
-	logged("a charge at another terminal", "is charged at another terminal than it was sent to last", func(w *fixture.Store) *payment.Record { return w.Charged }, elsewhere(0)),
-	logged("a second terminal while the first may have it", "and the first may have charged it", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
+	logFault("a charge at another terminal", "is charged at another terminal than it was sent to last", func(w *fixture.Store) *payment.Record { return w.Charged }, elsewhere(0)),
+	logFault("a second terminal while the first may have it", "and the first may have charged it", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
 		in(0, `"outcome":"refused"`, `"outcome":"pending"`)),
-	logged("a charge that was given up and is under way", "and the provider may still charge it", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, without(1)),
-	logged("a refund that is sent twice", "a refund of transaction", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
+	logFault("a charge that was given up and is under way", "and the provider may still charge it", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, without(1)),
+	logFault("a refund that is sent twice", "a refund of transaction", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
 		func(own []string) []string { return append(own, own[2]) }),
-	logged("a refund that nobody asked for", "has 3 calls for a refund, on 2 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, again),
-	logged("a void that nobody asked for", "has 2 calls for a void, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, again),
-	logged("a completion that nobody asked for", "has 2 calls for a completion, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Acted }, again),
-	logged("a refund at another terminal", "has a refund at a terminal where it is not open", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, elsewhere(2)),
-	logged("a refund without its name", "names no request", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
+	logFault("a refund that nobody asked for", "has 3 calls for a refund, on 2 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, again),
+	logFault("a void that nobody asked for", "has 2 calls for a void, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, again),
+	logFault("a completion that nobody asked for", "has 2 calls for a completion, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Acted }, again),
+	logFault("a refund at another terminal", "has a refund at a terminal where it is not open", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, elsewhere(2)),
+	logFault("a refund without its name", "names no request", func(w *fixture.Store) *payment.Record { return w.Trades.Unmoved },
 		func(own []string) []string { return in(1, `"request":"`, `"requested":"`)(own) }),
-	logged("an operation that no provider has", "was sent with an unknown operation", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
+	logFault("an operation that no provider has", "was sent with an unknown operation", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
 		func(own []string) []string { return append(own, strings.Replace(own[0], `"payment"`, `"transfer"`, 1)) }),
 	{"a line that is none", func(t *testing.T, w *fixture.Store) {
 		w.Log(t, func(lines []string) []string { return append(lines, `not a line}`) })
 	}, []int{7}, "can't be read"},
-	logged("a card's number", "shows what may be a card's number", func(w *fixture.Store) *payment.Record { return w.Refused },
+	logFault("a card's number", "shows what may be a card's number", func(w *fixture.Store) *payment.Record { return w.Refused },
 		in(0, "card_declined", "4000000000000002 was declined")),
 	{"an amount that could be a card's number", func(t *testing.T, w *fixture.Store) {
 		w.Log(t, func(lines []string) []string {
@@ -107,7 +107,7 @@ var operationFaults = []fault{
 			return in(i, `"before":"0"`, `"before":"4000000000000002"`)(lines)
 		})
 	}, nil, ""},
-	logged("a challenge of a transaction that is not there", "was sent to the provider without an intent", func(w *fixture.Store) *payment.Record { return w.Trades.Acted },
+	logFault("a challenge of a transaction that is not there", "was sent to the provider without an intent", func(w *fixture.Store) *payment.Record { return w.Trades.Acted },
 		func(own []string) []string {
 			return append(own, strings.Replace(own[1], own[1][14:50], uuid.NewString(), 1))
 		}),
@@ -132,8 +132,8 @@ func TestLateMoneyAgreesWithTheProvidersLog(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := fixture.Copy(t)
-			var l *Lifecycle
-			runScenario(t, w, func(s *stage) {
+			var l *scenario
+			runScenario(t, w, func(s *scenarios) {
 				sent := terms(payment.Fees{})
 				sent.Route = "simulator"
 				l = s.create(s.request(payment.Payment, 300), sent)

@@ -22,7 +22,7 @@ type closed struct {
 }
 
 // closes closes a month of the fair's first organization, changed before it is written.
-func (b *bench) closes(m period.Month, change func(*closed)) {
+func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
 	b.t.Helper()
 	org := b.fair.First.Org
 	view := b.journal.View()
@@ -44,9 +44,9 @@ func (b *bench) closes(m period.Month, change func(*closed)) {
 }
 
 // years closes months on the fair, from its first on.
-func (w *fair) years(t testing.TB, months period.Month, change func(*closed)) {
+func (w *contractStore) years(t testing.TB, months period.Month, change func(*closed)) {
 	t.Helper()
-	b := &bench{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
+	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
 	first := period.Of(ledger.DateOf(fixture.StartTime))
 	for m := first; m < first+months; m++ {
 		if m == first+months-1 {
@@ -62,7 +62,7 @@ func (w *fair) years(t testing.TB, months period.Month, change func(*closed)) {
 // their states, with entries dated back and forth, on pages and in daybooks.
 func TestClosedMonthsAreRecomputed(t *testing.T) {
 	for _, days := range []int{fixture.Buffered, fixture.Paged} {
-		w := settleFair(t, days)
+		w := copyContractStore(t, days)
 		key := actors.Key{Scope: actors.KeyOfStaff, Text: "close", Hash: [32]byte{3}}
 		w.years(t, 14, func(c *closed) {
 			c.change.Claims = []ledger.Claim{key.Claim(w.First.Org, c.record.Month.Source(), nil)}
@@ -94,7 +94,7 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 		"something to wake it": {1, func(c *closed) { c.change.Steps[0].Due = ledger.MicrosOf(fixture.StartTime.AddDate(9, 0, 0)) }, []int{3}, "is not closed once and for ever"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := settleFair(t, fixture.Buffered)
+			w := copyContractStore(t, fixture.Buffered)
 			w.years(t, c.months, c.plant)
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.rules...)
@@ -102,8 +102,8 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 		})
 	}
 	t.Run("a gap", func(t *testing.T) {
-		w := settleFair(t, fixture.Buffered)
-		b := &bench{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
+		w := copyContractStore(t, fixture.Buffered)
+		b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
 		b.closes(first, nil)
 		b.closes(first+2, nil)
 		fixture.Must(t, b.journal.Close())
@@ -112,8 +112,8 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 		wantSomewhere(t, report, "where "+(first+1).String()+" is to be closed")
 	})
 	t.Run("not the first", func(t *testing.T) {
-		w := settleFair(t, fixture.Buffered)
-		b := &bench{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
+		w := copyContractStore(t, fixture.Buffered)
+		b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
 		b.closes(first+1, nil)
 		fixture.Must(t, b.journal.Close())
 		report := w.Check(t, check.Inputs{})
@@ -125,9 +125,9 @@ func TestAPlantedClosingIsFound(t *testing.T) {
 // What a writer would have done that forgot which months are closed, or when they end.
 func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
 	first := period.Of(ledger.DateOf(fixture.StartTime))
-	w := &fair{Store: *fixture.Copy(t), at: fixture.StartTime} // whose journal fits a group
+	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // whose journal fits a group
 	w.years(t, 1, nil)
-	b := &bench{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 1)), nil)}
+	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 1)), nil)}
 	eur := money.Asset{Currency: "EUR", Env: money.Prod}
 	b.submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
 		Org: w.First.Org, Source: ledger.Source{Kind: ledger.Transfer, ID: fixture.NewID()},
@@ -152,7 +152,7 @@ func TestWhatIsBookedIntoAClosedMonthIsFound(t *testing.T) {
 }
 
 func TestAMonthThatWasClosedBeforeItsEndIsFound(t *testing.T) {
-	w := &fair{Store: *fixture.Copy(t), at: fixture.StartTime}
+	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime}
 	w.years(t, 1, nil)
 	w.Plant(t, func(p *fixture.Planter) {
 		p.Journal(w.First.Org, -1, func(events []ledger.Event) []ledger.Event {
@@ -165,7 +165,7 @@ func TestAMonthThatWasClosedBeforeItsEndIsFound(t *testing.T) {
 
 // A key that names a closed month which is not there.
 func TestAKeyOfAMonthThatIsNotThereIsFound(t *testing.T) {
-	w := settleFair(t, fixture.Buffered)
+	w := copyContractStore(t, fixture.Buffered)
 	key := actors.Key{Scope: actors.KeyOfStaff, Text: "close", Hash: [32]byte{3}}
 	w.Plant(t, func(p *fixture.Planter) {
 		claim := key.Claim(w.First.Org, period.Of(ledger.DateOf(fixture.StartTime)).Source(), nil)

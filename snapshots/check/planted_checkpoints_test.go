@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// checkpointed has more days booked, and checkpoints made of those that are over.
+// makeCheckpoints has more days booked, and checkpoints made of those that are over.
 func makeCheckpoints(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	for day := range 4 {
@@ -33,7 +33,7 @@ func makeCheckpoints(t *testing.T, w *fixture.Store) {
 	makeOneCheckpoint(t, w)
 }
 
-// look has the real keeper make what is due.
+// makeOneCheckpoint has the real keeper make what is due.
 func makeOneCheckpoint(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	makeCheckpointAt(t, w, fixture.StartTime.AddDate(0, 0, 4))
@@ -70,7 +70,7 @@ func checkpointRows(p *fixture.Planter, w *fixture.Store) (heads, parts []stored
 
 type storedKV struct{ key, row []byte }
 
-// rewritten puts another part in a checkpoint's place, and a head that fits it.
+// rewriteCheckpoint puts another part in a checkpoint's place, and a head that fits it.
 func rewriteCheckpoint(p *fixture.Planter, head, part storedKV, change func(key []byte, t *ledger.Totals) (left bool), more ...ledger.Account) {
 	p.T.Helper()
 	h, err := store.DecodeCheckpointHead(store.KVKey(head.key), head.row)

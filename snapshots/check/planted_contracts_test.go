@@ -33,28 +33,28 @@ func wantSomewhere(t *testing.T, report *findings.Report, says string) {
 
 func contractSource(id ledger.ID) ledger.Source { return ledger.Source{Kind: ledger.Contract, ID: id} }
 
-// bench is where decisions are changed before the real writer has them.
-type bench struct {
+// contractScenarios is where decisions are changed before the real writer has them.
+type contractScenarios struct {
 	t       testing.TB
-	fair    *fair
+	fair    *contractStore
 	journal *posting.Journal
 }
 
 // crafts hands a bench out, and closes the store.
-func (w *fair) crafts(t testing.TB, fn func(b *bench)) {
+func (w *contractStore) crafts(t testing.TB, fn func(b *contractScenarios)) {
 	t.Helper()
-	b := &bench{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)}
+	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil)}
 	fn(b)
 	fixture.Must(t, b.journal.Close())
 }
 
-// crafted is a contract on the bench.
-type crafted struct {
+// craftedContract is a contract on the bench.
+type craftedContract struct {
 	*contract.Record
 	version uint64
 }
 
-func (b *bench) write(d *contract.Decision, version uint64) *crafted {
+func (b *contractScenarios) write(d *contract.Decision, version uint64) *craftedContract {
 	b.t.Helper()
 	r := d.Record
 	step := posting.Step{
@@ -71,10 +71,10 @@ func (b *bench) write(d *contract.Decision, version uint64) *crafted {
 		}}
 	}
 	change.Steps = []posting.Step{step}
-	return &crafted{r, b.submit(change).Stamps[0].Version}
+	return &craftedContract{r, b.submit(change).Stamps[0].Version}
 }
 
-func (b *bench) submit(change *posting.Change) posting.Receipt {
+func (b *contractScenarios) submit(change *posting.Change) posting.Receipt {
 	b.t.Helper()
 	done := make(chan posting.Receipt, 1)
 	b.journal.Submit(change, func(r posting.Receipt) { done <- r })
@@ -84,11 +84,11 @@ func (b *bench) submit(change *posting.Change) posting.Receipt {
 }
 
 // open makes an investment or a safe, changed before it is written.
-func (b *bench) open(p *contract.Product, reading *contract.Reading, change func(*contract.Decision)) *crafted {
+func (b *contractScenarios) open(p *contract.Product, reading *contract.Reading, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500","business_type":"trade",`+
 		`"profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6,"custody_type":"guaranteed","initial_amount":"500","compliance_review":%s}`, b.fair.customer, fatwa)
-	d, err := contract.Open(contract.Proposal{ID: fixture.NewID(), Product: p, Reading: reading, Env: money.Prod, Input: sent(b.t, body), Now: ledger.MicrosOf(b.fair.at)})
+	d, err := contract.Open(contract.Proposal{ID: fixture.NewID(), Product: p, Reading: reading, Env: money.Prod, Input: inputOf(b.t, body), Now: ledger.MicrosOf(b.fair.at)})
 	fixture.Must(b.t, err)
 	if change != nil {
 		change(&d)
@@ -97,7 +97,7 @@ func (b *bench) open(p *contract.Product, reading *contract.Reading, change func
 }
 
 // find is one of the fair's contracts.
-func (b *bench) find(name string) *crafted {
+func (b *contractScenarios) find(name string) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
 	defer view.Close()
@@ -105,17 +105,17 @@ func (b *bench) find(name string) *crafted {
 	if err != nil || !found {
 		b.t.Fatalf("%s: %v, %v", name, found, err)
 	}
-	return &crafted{r.Record, r.Stamp.Version}
+	return &craftedContract{r.Record, r.Stamp.Version}
 }
 
-func (b *bench) act(r *crafted, action contract.Action, body string, change func(*contract.Decision)) *crafted {
+func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
-	part, err := acting.Extract(view, b.fair.First.Org, r.ID, r.Reads(action, sent(b.t, body)))
+	part, err := acting.Extract(view, b.fair.First.Org, r.ID, r.Reads(action, inputOf(b.t, body)))
 	view.Close()
 	fixture.Must(b.t, err)
 	r.Register = part
-	d, err := r.Act(action, sent(b.t, body), ledger.MicrosOf(b.fair.at))
+	d, err := r.Act(action, inputOf(b.t, body), ledger.MicrosOf(b.fair.at))
 	fixture.Must(b.t, err)
 	if change != nil {
 		change(&d)
@@ -124,16 +124,18 @@ func (b *bench) act(r *crafted, action contract.Action, body string, change func
 }
 
 // funding is an investment whose funding is changed before it is written.
-func funding(change func(*contract.Decision)) func(*testing.T, *fair) {
-	return func(t *testing.T, w *fair) {
-		w.crafts(t, func(b *bench) { b.act(b.open(contract.Managed, contract.Secular, nil), contract.Fund, "", change) })
+func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
+	return func(t *testing.T, w *contractStore) {
+		w.crafts(t, func(b *contractScenarios) {
+			b.act(b.open(contract.Managed, contract.Secular, nil), contract.Fund, "", change)
+		})
 	}
 }
 
 // moving is an action on one of the fair's contracts, changed before it is written.
-func moving(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *fair) {
-	return func(t *testing.T, w *fair) {
-		w.crafts(t, func(b *bench) { b.act(b.find(name), action, body, change) })
+func moving(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *contractStore) {
+	return func(t *testing.T, w *contractStore) {
+		w.crafts(t, func(b *contractScenarios) { b.act(b.find(name), action, body, change) })
 	}
 }
 
@@ -147,8 +149,8 @@ func more(d *contract.Decision) {
 	}
 }
 
-// relined changes the first line of an entry's side to another account.
-func relined(side ledger.Side, path func(r *contract.Record) ledger.Path) func(*contract.Decision) {
+// changePosting changes the first line of an entry's side to another account.
+func changePosting(side ledger.Side, path func(r *contract.Record) ledger.Path) func(*contract.Decision) {
 	return func(d *contract.Decision) {
 		postings := d.Events[0].Entry.Postings
 		for i := range postings {
@@ -164,8 +166,8 @@ func ownPath(stem string) func(*contract.Record) ledger.Path {
 	return func(r *contract.Record) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 }
 
-// carriedOn takes the lines of an entry from the third on into an event of their own.
-func carriedOn(d *contract.Decision) {
+// continued takes the lines of an entry from the third on into an event of their own.
+func continued(d *contract.Decision) {
 	first := &d.Events[0]
 	rest := *first.Entry
 	rest.Postings = first.Entry.Postings[2:]
@@ -173,10 +175,10 @@ func carriedOn(d *contract.Decision) {
 	d.Events = append(d.Events, ledger.Event{Name: "continue", From: first.To, To: first.To, Entry: &rest})
 }
 
-// lifeFaults are events and entries that a contract's machine and its accounts have
+// lifecycleFaults are events and entries that a contract's machine and its accounts have
 // no room for. The real writer has written them, so that the books are sound.
-var lifeFaults = []contractFault{
-	{"an entry that goes on in another event", nil, "", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, carriedOn)},
+var lifecycleFaults = []contractFault{
+	{"an entry that goes on in another event", nil, "", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, continued)},
 	{"an entry that is missing where there must be one", []int{3}, "it has no entry", moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},
 	{"an entry that is missing where there may be none", []int{3}, "and by its entries that is", moving("venture secular", contract.Dissolve, reason, withoutEntry)},
 	{"one more on both sides of an entry", []int{3}, "and by its entries that is", funding(more)},
@@ -204,29 +206,29 @@ var lifeFaults = []contractFault{
 	{"steps of two products", []int{3}, "no product's machine has the steps", moving("investment secular", contract.Complete, `{"final_value":"1"}`, func(d *contract.Decision) {
 		d.Events[0].Name, d.Events[0].To = string(contract.Withdraw), string(contract.Withdrawn)
 	})},
-	{"a religious contract that was funded from its draft", []int{3}, "whose machine its events do not follow", func(t *testing.T, w *fair) {
-		w.crafts(t, func(b *bench) {
+	{"a religious contract that was funded from its draft", []int{3}, "whose machine its events do not follow", func(t *testing.T, w *contractStore) {
+		w.crafts(t, func(b *contractScenarios) {
 			r := b.open(contract.Managed, contract.Religious, nil)
 			r.Reading = contract.Secular
 			b.act(r, contract.Fund, "", func(d *contract.Decision) { d.Record.Reading = contract.Religious })
 		})
 	}},
-	{"a religious deposit without its review", []int{3}, "it moves money before a review", func(t *testing.T, w *fair) {
-		w.crafts(t, func(b *bench) {
+	{"a religious deposit without its review", []int{3}, "it moves money before a review", func(t *testing.T, w *contractStore) {
+		w.crafts(t, func(b *contractScenarios) {
 			b.open(contract.Safekeeping, contract.Religious, func(d *contract.Decision) { d.Events = append(d.Events[:1:1], d.Events[2:]...) })
 		})
 	}},
 	{"an entry that goes on without one before it", []int{3}, "does not go on with the entry", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
-		carriedOn(d)
+		continued(d)
 		d.Events[0].Entry, d.Events[1].Entry.Postings = nil, append(d.Events[0].Entry.Postings, d.Events[1].Entry.Postings...)
 	})},
-	{"an entry on another contract's account", []int{3}, "and by its entries that is", func(t *testing.T, w *fair) {
-		funding(relined(ledger.Debit, func(*contract.Record) ledger.Path {
+	{"an entry on another contract's account", []int{3}, "and by its entries that is", func(t *testing.T, w *contractStore) {
+		funding(changePosting(ledger.Debit, func(*contract.Record) ledger.Path {
 			return ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String())
 		}))(t, w)
 	}},
 	{"an entry on an account that no contract speaks of", []int{3}, "says nothing", moving("investment secular", contract.Profit,
-		`{"gross_profit":"10","period_end_date":"2026-09-09"}`, relined(ledger.Credit, ownPath("L:forgotten")))},
+		`{"gross_profit":"10","period_end_date":"2026-09-09"}`, changePosting(ledger.Credit, ownPath("L:forgotten")))},
 	{"an entry of another asset", []int{3}, "has moved another asset", funding(func(d *contract.Decision) {
 		for i := range d.Events[0].Entry.Postings {
 			d.Events[0].Entry.Postings[i].Asset.Currency = "EUR"
@@ -240,8 +242,8 @@ var lifeFaults = []contractFault{
 	{"an entry of no day", []int{3}, "its entry is of no day", funding(func(d *contract.Decision) {
 		d.Events[0].Entry.Effective = ledger.DateOf(time.Date(9001, 1, 1, 0, 0, 0, 0, time.UTC))
 	})},
-	{"rent before its day", []int{3}, "before its day", func(t *testing.T, w *fair) {
-		w.crafts(t, func(b *bench) {
+	{"rent before its day", []int{3}, "before its day", func(t *testing.T, w *contractStore) {
+		w.crafts(t, func(b *contractScenarios) {
 			r := b.find("lease secular")
 			d, due := r.OnDue(ledger.MicrosOf(w.at.Add(40 * 24 * time.Hour)))
 			if !due {

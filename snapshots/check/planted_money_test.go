@@ -13,43 +13,43 @@ import (
 )
 
 var refundFaults = []fault{
-	played("more refunded than was charged", "more is given back than was captured", func(s *stage) {
+	scenarioFault("more refunded than was charged", "more is given back than was captured", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.record.Amount = money.FromUint64(400)
 		l.refund(400, func(d *payment.Decision) { d.Record.Amount = money.FromUint64(300) })
 	}),
-	played("a refund that takes less than it held", "it is not what the refund holds", func(s *stage) {
+	scenarioFault("a refund that takes less than it held", "it is not what the refund holds", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
 		l.op(payment.SaidCharged, func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
-	played("a share of the fee rounded up", "returns another part of its fee than its refunds make", func(s *stage) {
+	scenarioFault("a share of the fee rounded up", "returns another part of its fee than its refunds make", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
 			d.Record.Op.FeeBack = fixture.MustAdd(d.Record.Op.FeeBack, 1)
 			move(last(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
 		})
 	}),
-	played("a conversion back that is rounded up", "converts another part back than its refunds make", func(s *stage) {
+	scenarioFault("a conversion back that is rounded up", "converts another part back than its refunds make", func(s *scenarios) {
 		l := s.pay(300, withRate(terms(payment.Fees{}), "0.77"))
 		l.refund(101, func(d *payment.Decision) { less(last(d).Entry.Postings, "EUR") })
 	}),
-	played("a refund at another partner's expense", "returns its money in another way than it came", func(s *stage) {
+	scenarioFault("a refund at another partner's expense", "returns its money in another way than it came", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100, func(d *payment.Decision) {
 			rename(last(d).Entry, ledger.PartnerAvailable(1), ledger.PartnerAvailable(7))
 		})
 	}),
-	played("a refund of another amount than is asked for", "for a refund that it does not name", func(s *stage) {
+	scenarioFault("a refund of another amount than is asked for", "for a refund that it does not name", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100, func(d *payment.Decision) { d.Record.Op.Amount = money.FromUint64(99) })
 	}),
-	played("a refund that the record forgets in part", "and its entries say", func(s *stage) {
+	scenarioFault("a refund that the record forgets in part", "and its entries say", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
 		l.op(payment.SaidCharged, func(d *payment.Decision) { d.Record.Refunded = money.FromUint64(99) })
 	}),
-	played("a refund that a second one's refusal hides", `is "charged", and has refunded 100`, func(s *stage) {
+	scenarioFault("a refund that a second one's refusal hides", `is "charged", and has refunded 100`, func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
 		l.op(payment.SaidCharged)
@@ -59,7 +59,7 @@ var refundFaults = []fault{
 			last(d).Name, last(d).To, d.Record.Status = string(payment.RefundRefused), "charged", payment.Charged
 		})
 	}),
-	played("a refund without a name", "and was asked for 1", func(s *stage) {
+	scenarioFault("a refund without a name", "and was asked for 1", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100, func(d *payment.Decision) { d.Record.Refunds = nil })
 	}),
@@ -86,29 +86,29 @@ func rename(entry *ledger.Entry, from, to ledger.Path) {
 }
 
 var returnFaults = []fault{
-	played("a return of all of a charge that was refunded in part", "it is not the mirror of what was left of the charge", func(s *stage) {
+	scenarioFault("a return of all of a charge that was refunded in part", "it is not the mirror of what was left of the charge", func(s *scenarios) {
 		l := s.refundedInPart()
 		refunded := l.record.Refunded
 		l.record.Refunded = money.Amount{}
 		l.reverse(func(d *payment.Decision) { d.Record.Refunded = refunded })
 	}),
-	played("a return of another amount than it says", "is no return of its amount", func(s *stage) {
+	scenarioFault("a return of another amount than it says", "is no return of its amount", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return.Record.Amount = fixture.MustAdd(d.Return.Record.Amount, 1) })
 	}),
-	played("a return that books other amounts than it says", "books other amounts than it says", func(s *stage) {
+	scenarioFault("a return that books other amounts than it says", "books other amounts than it says", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) {
 			r := d.Return.Record
 			r.Amount, r.WithFee = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.WithFee, 1)
 		})
 	}),
-	played("a reversed charge without its return", "and its return says otherwise", func(s *stage) {
+	scenarioFault("a reversed charge without its return", "and its return says otherwise", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return, d.Record.ReturnID = nil, ledger.ID{} })
 	}),
-	played("a return of what is no charge", "", func(s *stage) {
+	scenarioFault("a return of what is no charge", "", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return.Events[0].Entry.Reverses = 1 })
 	}),
 	{"two charges that name each other's return", func(t *testing.T, w *fixture.Store) {
-		runScenario(t, w, func(s *stage) {
+		runScenario(t, w, func(s *scenarios) {
 			first, second := s.refundedInPart(), s.refundedInPart()
 			first.reverse()
 			second.reverse()
@@ -119,7 +119,7 @@ var returnFaults = []fault{
 	}, []int{3}, "which does not"},
 }
 
-func (s *stage) refundedInPart() *Lifecycle {
+func (s *scenarios) refundedInPart() *scenario {
 	s.t.Helper()
 	l := s.pay(300, terms(payment.Fees{}))
 	l.refund(100)
@@ -127,9 +127,9 @@ func (s *stage) refundedInPart() *Lifecycle {
 	return l
 }
 
-// shares is a fault in how a partner's line is split, which is one of totals.
-func shares(name, says string, fn func(*stage)) fault {
-	f := played(name, says, fn)
+// splitScenario is a fault in how a partner's line is split, which is one of totals.
+func splitScenario(name, says string, fn func(*scenarios)) fault {
+	f := scenarioFault(name, says, fn)
 	f.broken = []int{2}
 	return f
 }
@@ -153,23 +153,23 @@ func split(entry *ledger.Entry, owed uint64, side ledger.Side) {
 
 const wrongSplit = "splits a partner's line another way than its accounts ask for"
 
-var shareFaults = []fault{
-	shares("a credit that pays off what nobody owes", wrongSplit, func(s *stage) {
+var splitFaults = []fault{
+	splitScenario("a credit that pays off what nobody owes", wrongSplit, func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Credit) })
 	}),
-	shares("a debit that is owed though it is there", wrongSplit, func(s *stage) {
+	splitScenario("a debit that is owed though it is there", wrongSplit, func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100)
 		l.op(payment.SaidCharged, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
 	}),
-	shares("a payout that is owed though it was held", wrongSplit, func(s *stage) {
+	splitScenario("a payout that is owed though it was held", wrongSplit, func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
 		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
 	}),
-	shares("a line both ways", "moves a partner's line both ways", func(s *stage) {
+	splitScenario("a line both ways", "moves a partner's line both ways", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { split(last(d).Entry, 5, ledger.Debit) })
 	}),
-	shares("a debt that a credit passes by", wrongSplit, func(s *stage) {
+	splitScenario("a debt that a credit passes by", wrongSplit, func(s *scenarios) {
 		s.w.First.Partner = s.w.Trades.Partner
 		r := s.request(payment.Payment, 300)
 		r.Asset.Currency = "CHF" // in which the market's partner owes
@@ -180,11 +180,11 @@ var shareFaults = []fault{
 			rename(last(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
 		})
 	}),
-	shares("a payout of what is not there", "available, and its overdraft is 0", func(s *stage) {
+	splitScenario("a payout of what is not there", "available, and its overdraft is 0", func(s *scenarios) {
 		s.w.First.Partner = 7
 		s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
 	}),
-	shares("a payout of what a refused refund had held", "available, and its overdraft is 0", func(s *stage) {
+	splitScenario("a payout of what a refused refund had held", "available, and its overdraft is 0", func(s *scenarios) {
 		s.w.First.Partner = 7
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(300)
@@ -192,7 +192,7 @@ var shareFaults = []fault{
 		s.create(s.request(payment.Payout, 301), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.Outcome = nil, true })
 	}),
 	{"a refund of what is not there any more", func(t *testing.T, w *fixture.Store) {
-		runScenario(t, w, func(s *stage) {
+		runScenario(t, w, func(s *scenarios) {
 			s.w.First.Partner = 7
 			l := s.pay(300, terms(payment.Fees{}))
 			out := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
@@ -201,7 +201,7 @@ var shareFaults = []fault{
 		})
 	}, nil, ""},
 	{"a hold of a payment that costs more than it brings", func(t *testing.T, w *fixture.Store) {
-		runScenario(t, w, func(s *stage) {
+		runScenario(t, w, func(s *scenarios) {
 			s.w.First.Partner = 7
 			s.hold(payment.Payment, 300, terms(payment.Fees{Fixed: money.FromUint64(400)}))
 		})

@@ -23,19 +23,19 @@ func registerKey(org, id ledger.ID, row acting.RegisterRow, rest ...byte) []byte
 	return store.KeyKV(nil, org, append(key, rest...))
 }
 
-func PartnerKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+func bigEndian(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// registered plants other rows in the register of the active issue, which has two holders
+// plantRegister plants other rows in the register of the active issue, which has two holders
 // with three subscriptions.
-func registered(change func(p *fixture.Planter, org, id ledger.ID)) func(*testing.T, *fair) {
-	return func(t *testing.T, w *fair) {
+func plantRegister(change func(p *fixture.Planter, org, id ledger.ID)) func(*testing.T, *contractStore) {
+	return func(t *testing.T, w *contractStore) {
 		w.Plant(t, func(p *fixture.Planter) { change(p, w.First.Org, w.contracts["issue secular"]) })
 	}
 }
 
-// resubscribed changes the first subscription.
-func resubscribed(change func(s *contract.Subscription)) func(*testing.T, *fair) {
-	return registered(func(p *fixture.Planter, org, id ledger.ID) {
+// plantSubscription changes the first subscription.
+func plantSubscription(change func(s *contract.Subscription)) func(*testing.T, *contractStore) {
+	return plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, acting.SubscriptionRow))
 		s, err := contract.ReadSubscription(1, rows[0])
 		fixture.Must(p.T, err)
@@ -44,9 +44,9 @@ func resubscribed(change func(s *contract.Subscription)) func(*testing.T, *fair)
 	})
 }
 
-// repositioned changes the first holder.
-func repositioned(change func(h *contract.Holder)) func(*testing.T, *fair) {
-	return registered(func(p *fixture.Planter, org, id ledger.ID) {
+// plantPosition changes the first holder.
+func plantPosition(change func(h *contract.Holder)) func(*testing.T, *contractStore) {
+	return plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, acting.HolderRow))
 		h, err := contract.ReadHolder(1, rows[0])
 		fixture.Must(p.T, err)
@@ -58,45 +58,45 @@ func repositioned(change func(h *contract.Holder)) func(*testing.T, *fair) {
 const otherRows = "rows in its register"
 
 var registerFaults = []contractFault{
-	{"a subscription of more certificates", []int{3}, "or others", resubscribed(func(s *contract.Subscription) { s.Certificates++ })},
-	{"a subscription on another day", []int{3}, "or others", resubscribed(func(s *contract.Subscription) { s.On++ })},
-	{"a subscription of another holder", []int{3}, "not those of its subscriptions", resubscribed(func(s *contract.Subscription) { s.Holder = 2 })},
-	{"a subscription of somebody else", []int{3}, "not those of its subscriptions", resubscribed(func(s *contract.Subscription) { s.Investor[0]++ })},
-	{"a holder with more certificates", []int{3}, "not those of its subscriptions", repositioned(func(h *contract.Holder) { h.Certificates++ })},
-	{"a holder who is somebody else", []int{3, 4}, "does not find holder 1", repositioned(func(h *contract.Holder) { h.Investor[15]++ })},
-	{"a subscription that is missing", []int{3}, otherRows, registered(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, PartnerKey(3)...))
+	{"a subscription of more certificates", []int{3}, "or others", plantSubscription(func(s *contract.Subscription) { s.Certificates++ })},
+	{"a subscription on another day", []int{3}, "or others", plantSubscription(func(s *contract.Subscription) { s.On++ })},
+	{"a subscription of another holder", []int{3}, "not those of its subscriptions", plantSubscription(func(s *contract.Subscription) { s.Holder = 2 })},
+	{"a subscription of somebody else", []int{3}, "not those of its subscriptions", plantSubscription(func(s *contract.Subscription) { s.Investor[0]++ })},
+	{"a holder with more certificates", []int{3}, "not those of its subscriptions", plantPosition(func(h *contract.Holder) { h.Certificates++ })},
+	{"a holder who is somebody else", []int{3, 4}, "does not find holder 1", plantPosition(func(h *contract.Holder) { h.Investor[15]++ })},
+	{"a subscription that is missing", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, bigEndian(3)...))
 	})},
-	{"a subscription that is missing before others", []int{3}, "missing or damaged", registered(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, PartnerKey(2)...))
+	{"a subscription that is missing before others", []int{3}, "missing or damaged", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		p.Group.Delete(registerKey(org, id, acting.SubscriptionRow, bigEndian(2)...))
 	})},
-	{"one subscription more", []int{3}, otherRows, registered(func(p *fixture.Planter, org, id ledger.ID) {
+	{"one subscription more", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
 		_, rows := p.Rows(registerKey(org, id, acting.SubscriptionRow))
-		p.Group.Set(registerKey(org, id, acting.SubscriptionRow, PartnerKey(4)...), rows[2])
+		p.Group.Set(registerKey(org, id, acting.SubscriptionRow, bigEndian(4)...), rows[2])
 	})},
-	{"a holder who is missing", []int{3, 4}, "has 2 holders, and its register 1", registered(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Delete(registerKey(org, id, acting.HolderRow, PartnerKey(2)...))
+	{"a holder who is missing", []int{3, 4}, "has 2 holders, and its register 1", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		p.Group.Delete(registerKey(org, id, acting.HolderRow, bigEndian(2)...))
 	})},
-	{"an investor with another number", []int{3}, "does not find holder", registered(func(p *fixture.Planter, org, id ledger.ID) {
+	{"an investor with another number", []int{3}, "does not find holder", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, acting.InvestorRow))
 		p.Group.Set(keys[0], []byte{3 - rows[0][0]})
 	})},
-	{"an investor who is no holder", []int{3}, otherRows, registered(func(p *fixture.Planter, org, id ledger.ID) {
+	{"an investor who is no holder", []int{3}, otherRows, plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
 		nobody := fixture.NewID()
 		p.Group.Set(registerKey(org, id, acting.InvestorRow, nobody[:]...), []byte{1})
 	})},
-	{"a register of no contract", []int{3}, "of no contract", registered(func(p *fixture.Planter, org, _ ledger.ID) {
-		p.Group.Set(registerKey(org, fixture.NewID(), acting.HolderRow, PartnerKey(1)...), contract.AppendHolder(nil, &contract.Holder{Investor: fixture.NewID(), Certificates: 1}))
+	{"a register of no contract", []int{3}, "of no contract", plantRegister(func(p *fixture.Planter, org, _ ledger.ID) {
+		p.Group.Set(registerKey(org, fixture.NewID(), acting.HolderRow, bigEndian(1)...), contract.AppendHolder(nil, &contract.Holder{Investor: fixture.NewID(), Certificates: 1}))
 	})},
-	{"a row of an unknown kind in a register", []int{3}, "of no contract", registered(func(p *fixture.Planter, org, id ledger.ID) {
-		p.Group.Set(registerKey(org, id, 'x', PartnerKey(1)...), []byte{1})
+	{"a row of an unknown kind in a register", []int{3}, "of no contract", plantRegister(func(p *fixture.Planter, org, id ledger.ID) {
+		p.Group.Set(registerKey(org, id, 'x', bigEndian(1)...), []byte{1})
 	})},
 	{"a record with another number of subscriptions", []int{3}, "says 4 subscriptions", put("issue secular", "subscriptions_total", int64(4))},
 	{"a record with another number of holders", []int{3}, "has 3 holders", put("issue secular", "holders_total", int64(3))},
 	{"a batch of nothing", []int{3}, "a batch of nothing", moving("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
 		d.Events[0].Name = string(contract.Batch)
 	})},
-	{"a batch too many", []int{3}, "has 1 batches behind", func(t *testing.T, w *fair) {
+	{"a batch too many", []int{3}, "has 1 batches behind", func(t *testing.T, w *contractStore) {
 		moving("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
 			whole := d.Events[0].Entry
 			first, rest := *whole, *whole
@@ -136,7 +136,7 @@ func TestEveryByteOfARegisterIsChecked(t *testing.T) {
 	t.Logf("MIZAN_SEED=%d", seed)
 	d := rand.New(rand.NewPCG(seed, 0))
 	for range 24 {
-		w := settleFair(t, fixture.Paged)
+		w := copyContractStore(t, fixture.Paged)
 		said := ""
 		w.Plant(t, func(p *fixture.Planter) {
 			keys, rows := p.Rows(store.KeyKV(nil, w.First.Org, []byte{acting.RegisterRows}))

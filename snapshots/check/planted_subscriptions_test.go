@@ -63,7 +63,7 @@ func withSubscriptions(t *testing.T) *recurrence {
 	return w
 }
 
-// subscriptionAt changes a subscription's payload.
+// changeSubscription changes a subscription's payload.
 func changeSubscription(p *fixture.Planter, org, id ledger.ID, change func(r *subscription.Record)) {
 	p.T.Helper()
 	p.Record(org, ledger.Source{Kind: ledger.Subscription, ID: id}, func(_ *store.Envelope, payload []byte) []byte {
@@ -74,7 +74,7 @@ func changeSubscription(p *fixture.Planter, org, id ledger.ID, change func(r *su
 	})
 }
 
-// lastOf is the last renewal's transaction.
+// lastRenewalOf is the last renewal's transaction.
 func lastRenewalOf(p *fixture.Planter, org, id ledger.ID) (last ledger.ID) {
 	p.T.Helper()
 	_, rows := p.Rows(store.KeyRecord(nil, org, ledger.Source{Kind: ledger.Subscription, ID: id}))
@@ -84,7 +84,7 @@ func lastRenewalOf(p *fixture.Planter, org, id ledger.ID) (last ledger.ID) {
 	return r.Last
 }
 
-// renewalAt changes the transaction that a subscription's last renewal is.
+// changeRenewal changes the transaction that a subscription's last renewal is.
 func changeRenewal(p *fixture.Planter, org, id ledger.ID, change func(r *payment.Record)) {
 	p.T.Helper()
 	p.Record(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.Envelope, payload []byte) []byte {
@@ -225,11 +225,11 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 	}
 }
 
-// mute says that nobody is to be told.
-type mute struct{ *directory.Service }
+// silentDirectory says that nobody is to be told.
+type silentDirectory struct{ *directory.Service }
 
 // Told implements actors.Addresses.
-func (mute) Told(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
+func (silentDirectory) Told(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
 	return to, false
 }
 
@@ -245,7 +245,7 @@ func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
 		_, err := h.Directory.PatchTerminal(t.Context(), w.First.Org, initial.Terminal, words.TerminalPatch{MerchantParams: &params})
 		fixture.Must(t, err)
 		h.Advance(90 * 24 * time.Hour) // beyond what the town has booked already
-		s := recurring.New(recurring.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: mute{h.Directory}})
+		s := recurring.New(recurring.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: silentDirectory{h.Directory}})
 		r, err := s.Create(recurring.Create{
 			Org: w.First.Org, Partner: w.First.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},

@@ -15,8 +15,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// played is a fault in the life of a transaction.
-func played(name, says string, fn func(*stage)) fault {
+// scenarioFault is a fault in the life of a transaction.
+func scenarioFault(name, says string, fn func(*scenarios)) fault {
 	return fault{name: name, broken: []int{3}, says: says, make: func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, fn)
 		w.PlantAll(t)
@@ -51,9 +51,9 @@ func minus(a money.Amount, n uint64) money.Amount {
 	return left
 }
 
-func TestSoundLivesBreakNoRule(t *testing.T) {
+func TestSoundScenariosBreakNoRule(t *testing.T) {
 	w := fixture.Copy(t)
-	runScenario(t, w, func(s *stage) {
+	runScenario(t, w, func(s *scenarios) {
 		free := payment.Fees{}
 		lateOne := s.create(s.request(payment.Payment, 300), terms(fees()))
 		lateOne.answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}})
@@ -82,12 +82,12 @@ func TestSoundLivesBreakNoRule(t *testing.T) {
 }
 
 var entryFaults = []fault{
-	played("a charge without its entry", "it has no entry", func(s *stage) {
+	scenarioFault("a charge without its entry", "it has no entry", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { last(d).Entry = nil })
 	}),
 	{"a void of what another holds", func(t *testing.T, w *fixture.Store) {
-		var first, second *Lifecycle
-		runScenario(t, w, func(s *stage) {
+		var first, second *scenario
+		runScenario(t, w, func(s *scenarios) {
 			terminal := terms(fees())
 			first, second = s.create(s.request(payment.Payout, 300), terminal), s.create(s.request(payment.Payout, 300), terminal)
 			first.answer(payment.Answer{Verdict: payment.SaidRefused})
@@ -101,10 +101,10 @@ var entryFaults = []fault{
 			})
 		})
 	}, []int{3}, "its entry closes another record's"},
-	played("a hold of another amount", "has held other amounts than it says", func(s *stage) {
+	scenarioFault("a hold of another amount", "has held other amounts than it says", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
-	played("a hold at a terminal before of another amount", "has held other amounts at terminal", func(s *stage) {
+	scenarioFault("a hold at a terminal before of another amount", "has held other amounts at terminal", func(s *scenarios) {
 		sent := s.w.Trades.Rerouted
 		r := s.request(payment.Payout, 300)
 		r.Asset.Currency = "KZT"
@@ -113,15 +113,15 @@ var entryFaults = []fault{
 		l := s.create(r, first)
 		l.reroute(&payment.Terms{Terminal: sent.Terminal, Asset: r.Asset, Fees: sent.Fees})
 	}),
-	shares("a void of another amount than is held", "voids something else than is pending", func(s *stage) {
+	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
 		l.answer(payment.Answer{Verdict: payment.SaidRefused}, func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
 	{"a transfer", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, true)) }, nil, ""},
 	{"a transfer of nothing", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
 	{"a capture of what nobody holds", func(t *testing.T, w *fixture.Store) {
-		var l *Lifecycle
-		runScenario(t, w, func(s *stage) {
+		var l *scenario
+		runScenario(t, w, func(s *scenarios) {
 			l = s.create(s.request(payment.Payout, 300), terms(fees()))
 			l.answer(payment.Answer{Verdict: payment.SaidCharged})
 		})
@@ -132,7 +132,7 @@ var entryFaults = []fault{
 			})
 		})
 	}, []int{2}, ""}, // first that it closes nothing, then the lines that are missing
-	played("another transaction's row", "calls itself", func(s *stage) {
+	scenarioFault("another transaction's row", "calls itself", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		s.w.PlantLater(l.record.ID, func(r *payment.Record) { r.ID = uuid.New() })
 	}),
@@ -140,18 +140,18 @@ var entryFaults = []fault{
 		h := fixture.Start(t, w)
 		terminal := h.SettlesIn(w, "USD")
 		h.Close()
-		runScenario(t, w, func(s *stage) { s.pay(300, &payment.Terms{Terminal: terminal, Asset: fixture.USD}) })
+		runScenario(t, w, func(s *scenarios) { s.pay(300, &payment.Terms{Terminal: terminal, Asset: fixture.USD}) })
 	}, nil, ""},
-	played("a charge of another amount", "books other amounts than it says", func(s *stage) {
+	scenarioFault("a charge of another amount", "books other amounts than it says", func(s *scenarios) {
 		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
-	played("a charge to another partner", "books other amounts than it says", func(s *stage) {
+	scenarioFault("a charge to another partner", "books other amounts than it says", func(s *scenarios) {
 		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) {
 			last(d).Entry.Postings[1].Account = ledger.PartnerAvailable(7)
 			last(d).Entry.Postings[1].Spill = ""
 		})
 	}),
-	played("a conversion that does not cross the exchange position", "books other amounts than it says", func(s *stage) {
+	scenarioFault("a conversion that does not cross the exchange position", "books other amounts than it says", func(s *scenarios) {
 		s.pay(300, withRate(terms(payment.Fees{}), "1"), func(d *payment.Decision) {
 			for i := range last(d).Entry.Postings {
 				if p := &last(d).Entry.Postings[i]; p.Account == ledger.FXPosition {
@@ -160,18 +160,18 @@ var entryFaults = []fault{
 			}
 		})
 	}),
-	played("suspense of another amount", "has other amounts in suspense than it says", func(s *stage) {
+	scenarioFault("suspense of another amount", "has other amounts in suspense than it says", func(s *scenarios) {
 		s.late(func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
-	played("late money that the record does not know", "says that money came too late: false", func(s *stage) {
+	scenarioFault("late money that the record does not know", "says that money came too late: false", func(s *scenarios) {
 		s.late(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
 	}),
-	played("less given back than is in suspense", "it does not give back what is in suspense", func(s *stage) {
+	scenarioFault("less given back than is in suspense", "it does not give back what is in suspense", func(s *scenarios) {
 		l := s.late()
 		l.giveBack()
 		l.op(payment.SaidCharged, func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
-	played("a payment that is held when it is sent", "and money was held for 1 of them", func(s *stage) {
+	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
 		free := terms(payment.Fees{})
 		held := []ledger.Posting{
 			{Account: ledger.ProviderReceivable(free.Terminal), Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(300)},
@@ -184,7 +184,7 @@ var entryFaults = []fault{
 			last(d).Entry.Phase, last(d).Entry.Released = ledger.Capture, held
 		})
 	}),
-	played("a payout that is sent without its hold", "and money was held for 0 of them", func(s *stage) {
+	scenarioFault("a payout that is sent without its hold", "and money was held for 0 of them", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { last(d).Entry = nil })
 		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) {
 			last(d).Entry.Phase, last(d).Entry.Released = ledger.Posted, nil
@@ -207,7 +207,7 @@ func transfer(w *fixture.Store, moves bool) *posting.Change {
 }
 
 // lastOf is the last event of a transaction.
-func lastOf(events []ledger.Event, l *Lifecycle) (found *ledger.Event) {
+func lastOf(events []ledger.Event, l *scenario) (found *ledger.Event) {
 	for i := range events {
 		if events[i].Source == fixture.TransactionSource(l.record.ID) {
 			found = &events[i]
@@ -217,7 +217,7 @@ func lastOf(events []ledger.Event, l *Lifecycle) (found *ledger.Event) {
 }
 
 // late is a transaction that was rejected when money moved after all.
-func (s *stage) late(spoil ...change) *Lifecycle {
+func (s *scenarios) late(spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
 	l.answer(payment.Answer{Verdict: payment.SaidRefused})
@@ -226,7 +226,7 @@ func (s *stage) late(spoil ...change) *Lifecycle {
 }
 
 var intentFaults = []fault{
-	played("a capture that nobody asked for", "nothing that leads to it was asked of the provider", func(s *stage) {
+	scenarioFault("a capture that nobody asked for", "nothing that leads to it was asked of the provider", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		amount := money.FromUint64(200)
 		d, err := s.at.Commit(l.record, &amount, uuid.New())
@@ -234,14 +234,14 @@ var intentFaults = []fault{
 		l.record = d.Record
 		l.op(payment.SaidCharged)
 	}),
-	played("a refund that nobody asked for", "nothing that it goes on with was asked of the provider", func(s *stage) {
+	scenarioFault("a refund that nobody asked for", "nothing that it goes on with was asked of the provider", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
 			d.Events = []ledger.Event{{Name: string(payment.RefundPending), From: "charged", To: "refunding"}}
 			d.Record.Status, d.Record.Op, d.Record.Refunds, d.Due = payment.Refunding, nil, nil, 0
 		})
 	}),
-	played("a payer whose time was over, cancelled", "and it is not rejected for it", func(s *stage) {
+	scenarioFault("a payer whose time was over, cancelled", "and it is not rejected for it", func(s *scenarios) {
 		l := s.acting()
 		later := s.at
 		later.Now = later.Now.Add(time.Hour)
@@ -252,30 +252,30 @@ var intentFaults = []fault{
 		l.write(d, func(d *payment.Decision) { d.Record.Op.Why = payment.HoldExpired })
 		l.op(payment.SaidCharged)
 	}),
-	played("a settlement during a commit", "it comes while another operation is under way", func(s *stage) {
+	scenarioFault("a settlement during a commit", "it comes while another operation is under way", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		l.commit(300)
 		l.record.Op = nil
 		l.answer(payment.Answer{Verdict: payment.SaidCharged})
 	}),
-	played("an intent apart from the choice of its terminal", "it is no part of the step that chose its terminal", func(s *stage) {
+	scenarioFault("an intent apart from the choice of its terminal", "it is no part of the step that chose its terminal", func(s *scenarios) {
 		d := s.at.Create(uuid.New(), s.w.First.Partner, s.request(payment.Payment, 300), terms(fees()))
 		first := d
 		first.Events, first.Record = d.Events[:2], &payment.Record{}
 		*first.Record = *d.Record
 		first.Record.Status = payment.New
-		l := &Lifecycle{stage: s}
+		l := &scenario{scenarios: s}
 		l.write(first)
 		s.pay(300, terms(fees()))
 		d.Events = d.Events[2:]
 		d.Record.Unwanted = first.Record.Unwanted
 		l.write(d)
 	}),
-	played("a terminal that the record does not name", "names 1 terminals, and was sent to 2", func(s *stage) {
+	scenarioFault("a terminal that the record does not name", "names 1 terminals, and was sent to 2", func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 300), terms(fees()))
 		l.reroute(terms(fees()), func(d *payment.Decision) { d.Record.Attempts = nil })
 	}),
-	played("a terminal that is tried twice", "was sent to terminal", func(s *stage) {
+	scenarioFault("a terminal that is tried twice", "was sent to terminal", func(s *scenarios) {
 		once := terms(fees())
 		l := s.create(s.request(payment.Payment, 300), once)
 		l.reroute(once)
@@ -283,7 +283,7 @@ var intentFaults = []fault{
 }
 
 // acting is a payment whose payer has to act.
-func (s *stage) acting(spoil ...change) *Lifecycle {
+func (s *scenarios) acting(spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(fees()))
 	l.answer(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, spoil...)
@@ -291,42 +291,42 @@ func (s *stage) acting(spoil ...change) *Lifecycle {
 }
 
 // known is the fees' terminal of the sandbox's partner.
-func (s *stage) known() *payment.Terms {
+func (s *scenarios) known() *payment.Terms {
 	c := s.w.Charged
 	return &payment.Terms{Terminal: c.Terminal, Asset: fixture.USD, Fees: c.Fees}
 }
 
 var termFaults = []fault{
-	played("a fee rounded up on both sides", "and its terms make one of", func(s *stage) {
+	scenarioFault("a fee rounded up on both sides", "and its terms make one of", func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) {
 			r := d.Record
 			r.Fee, r.Merchant.Abs, r.Dest = fixture.MustAdd(r.Fee, 1), minus(r.Merchant.Abs, 1), minus(r.Dest, 1)
 		})
 		l.answer(payment.Answer{Verdict: payment.SaidCharged})
 	}),
-	played("a conversion rounded up", "splits its amount another way than its terms", func(s *stage) {
+	scenarioFault("a conversion rounded up", "splits its amount another way than its terms", func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 301), withRate(terms(payment.Fees{}), "0.5"), func(d *payment.Decision) {
 			d.Record.Dest = fixture.MustAdd(d.Record.Dest, 1)
 		})
 		l.answer(payment.Answer{Verdict: payment.SaidCharged})
 	}),
-	played("a capture that the record does not know", "was captured of what was held", func(s *stage) {
+	scenarioFault("a capture that the record does not know", "was captured of what was held", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
 	}),
-	played("another fee than the terminal's", "has other fees than its terminal", func(s *stage) {
+	scenarioFault("another fee than the terminal's", "has other fees than its terminal", func(s *scenarios) {
 		dear := s.known()
 		dear.Fees.Fixed = fixture.MustAdd(dear.Fees.Fixed, 1)
 		s.pay(300, dear)
 	}),
-	played("two phases at a terminal that has one", "is in two phases: true", func(s *stage) { s.hold(payment.Payment, 300, s.known()) }),
-	played("a conversion at a terminal that has none", "and its terminal in", func(s *stage) { s.pay(300, withRate(s.known(), "0.5")) }),
-	played("a conversion at another rate", "and the rate is 1.3333", func(s *stage) { s.convert("1.3334") }),
+	scenarioFault("two phases at a terminal that has one", "is in two phases: true", func(s *scenarios) { s.hold(payment.Payment, 300, s.known()) }),
+	scenarioFault("a conversion at a terminal that has none", "and its terminal in", func(s *scenarios) { s.pay(300, withRate(s.known(), "0.5")) }),
+	scenarioFault("a conversion at another rate", "and the rate is 1.3333", func(s *scenarios) { s.convert("1.3334") }),
 	{"a conversion without a rate", func(t *testing.T, w *fixture.Store) {
 		h := fixture.Start(t, w)
 		terminal := h.SettlesIn(w, "TRY")
 		h.Close()
-		runScenario(t, w, func(s *stage) {
+		runScenario(t, w, func(s *scenarios) {
 			c := withRate(&payment.Terms{Terminal: terminal, Asset: fixture.USD}, "40")
 			c.Settles.Currency = "TRY"
 			s.pay(300, c)
@@ -335,7 +335,7 @@ var termFaults = []fault{
 }
 
 // convert makes a payment at the market's terminal that converts.
-func (s *stage) convert(rate string) {
+func (s *scenarios) convert(rate string) {
 	sold := s.w.Trades.Converted
 	r := s.request(payment.Payment, 300)
 	r.Asset = sold.Asset
@@ -347,42 +347,42 @@ func (s *stage) convert(rate string) {
 }
 
 var standingFaults = []fault{
-	played("a transaction that rests on its way", `rests in "created"`, func(s *stage) {
-		l := &Lifecycle{stage: s}
+	scenarioFault("a transaction that rests on its way", `rests in "created"`, func(s *scenarios) {
+		l := &scenario{scenarios: s}
 		l.write(s.at.Host(uuid.New(), 1, s.request(payment.Payment, 300)), func(d *payment.Decision) { d.Record.Hosted = false })
 	}),
-	played("a void that the record does not ask for", "asks its provider for something else than its events do", func(s *stage) {
+	scenarioFault("a void that the record does not ask for", "asks its provider for something else than its events do", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(fees())).cancel(func(d *payment.Decision) { d.Record.Op = nil })
 	}),
-	played("a refused payout whose money stays held", "", func(s *stage) {
+	scenarioFault("a refused payout whose money stays held", "", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
 		l.answer(payment.Answer{Verdict: payment.SaidRefused}, func(d *payment.Decision) { last(d).Entry = nil })
 	}),
-	played("a hold without an end", "and is held until 0", func(s *stage) {
+	scenarioFault("a hold without an end", "and is held until 0", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(fees()), func(d *payment.Decision) { d.Record.HoldUntil = 0 })
 	}),
-	played("a payer with nothing to do", "and its payer has something to do: false", func(s *stage) {
+	scenarioFault("a payer with nothing to do", "and its payer has something to do: false", func(s *scenarios) {
 		s.acting(func(d *payment.Decision) { d.Record.Action = nil })
 	}),
-	played("a charge whose payer still has something to do", "and its payer has something to do: true", func(s *stage) {
+	scenarioFault("a charge whose payer still has something to do", "and its payer has something to do: true", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.Action = new(payment.Action) })
 	}),
-	played("a charge whose card is still kept", "and its card is kept", func(s *stage) {
+	scenarioFault("a charge whose card is still kept", "and its card is kept", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Record.KeepCard = true })
 	}),
-	played("a charge under way that nothing will wake", "and something will wake it: false", func(s *stage) {
+	scenarioFault("a charge under way that nothing will wake", "and something will wake it: false", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), terms(fees()), func(d *payment.Decision) { d.Due = 0 })
 	}),
-	played("money in suspense that nobody gives back", "and something will wake it: false", func(s *stage) {
+	scenarioFault("money in suspense that nobody gives back", "and something will wake it: false", func(s *scenarios) {
 		s.late(func(d *payment.Decision) { d.Due = 0 })
 	}),
-	played("a closed transaction that something will wake", "and something will wake it: true", func(s *stage) {
+	scenarioFault("a closed transaction that something will wake", "and something will wake it: true", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Due = ledger.MicrosOf(s.at.Now.Add(time.Hour)) })
 	}),
 }
 
-// keyed is a claim on an idempotency key, as actors.Key makes it.
-func keyed(name, key string, broken []int, says string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
+// keyFault is a claim on an idempotency key, as actors.Key makes it.
+func keyFault(name, key string, broken []int, says string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
 	return fault{name: name, broken: broken, says: says, make: func(t *testing.T, w *fixture.Store) {
 		org, owner := made(w)
 		w.Plant(t, func(p *fixture.Planter) { p.Group.Set(store.KeyClaim(nil, org, ledger.ClaimIdempotency, key), owner) })
@@ -395,31 +395,31 @@ func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
 }
 
 var keyFaults = []fault{
-	keyed("a key that names nothing", "partner/1/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that names nothing", "partner/1/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.First.Org, ownerOf(ledger.Transaction, uuid.New())
 	}),
-	keyed("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.Second.Org, ownerOf(ledger.Transaction, w.Charged.ID)
 	}),
-	keyed("a key that names another partner's transaction", "partner/3/x", []int{4}, "which is another's", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that names another partner's transaction", "partner/3/x", []int{4}, "which is another's", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.First.Org, ownerOf(ledger.Transaction, w.Charged.ID)
 	}),
-	keyed("a key that names too little", "partner/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that names too little", "partner/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.First.Org, ownerOf(ledger.Transaction, w.Charged.ID)[:48]
 	}),
-	keyed("a key that is nobody's", "somebody/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that is nobody's", "somebody/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.First.Org, ownerOf(ledger.Transaction, w.Charged.ID)
 	}),
-	keyed("a key that made an organization which is not there", "admin/x", []int{4}, "which is not there", func(*fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that made an organization which is not there", "admin/x", []int{4}, "which is not there", func(*fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Organization, uuid.New())
 	}),
-	keyed("a key that made an organization", "admin/x", []int{4}, "is not one that was made with an event", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that made an organization", "admin/x", []int{4}, "is not one that was made with an event", func(w *fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Organization, w.Second.Org)
 	}),
-	keyed("a key of the administration without its answer", "admin/a/b", []int{4}, "has answer", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key of the administration without its answer", "admin/a/b", []int{4}, "has answer", func(w *fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, append(ownerOf(ledger.Transaction, w.Charged.ID), w.First.Org[:]...)
 	}),
-	keyed("a key of the administration that names no organization", "admin/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key of the administration that names no organization", "admin/x", []int{4}, "which is not there", func(w *fixture.Store) (ledger.ID, []byte) {
 		return ledger.ID{}, ownerOf(ledger.Transaction, w.Charged.ID)
 	}),
 	{"an answer whose key is lost", func(t *testing.T, w *fixture.Store) {

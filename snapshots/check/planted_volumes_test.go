@@ -15,24 +15,24 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// miscounted is a fault in the counters of a transaction's volumes.
-func miscounted(name string, fn func(*stage)) fault {
-	f := played(name, "and its transactions make it", fn)
+// volumeFault is a fault in the counters of a transaction's volumes.
+func volumeFault(name string, fn func(*scenarios)) fault {
+	f := scenarioFault(name, "and its transactions make it", fn)
 	f.broken = []int{2}
 	return f
 }
 
 // sound are lives in which nothing is wrong.
-func sound(name string, fn func(*stage)) fault {
-	f := played(name, "", fn)
+func sound(name string, fn func(*scenarios)) fault {
+	f := scenarioFault(name, "", fn)
 	f.broken = nil
 	return f
 }
 
-// misnamed is a transaction, under way, whose record says something else of its
+// boundFault is a transaction, under way, whose record says something else of its
 // volumes than it may, and whose counters follow it.
-func misnamed(name, says string, change func(*stage, *payment.Bound)) fault {
-	return played(name, says, func(s *stage) {
+func boundFault(name, says string, change func(*scenarios, *payment.Bound)) fault {
+	return scenarioFault(name, says, func(s *scenarios) {
 		t := s.within(terms(payment.Fees{}))
 		change(s, &t.Bounds[0])
 		s.create(s.request(payment.Payment, 300), t)
@@ -88,7 +88,7 @@ func one(before []byte) []byte {
 }
 
 var volumeFaults = []fault{
-	sound("volumes that are given back, settled, settled in part and given up for another terminal", func(s *stage) {
+	sound("volumes that are given back, settled, settled in part and given up for another terminal", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}})
 		s.pay(300, s.within(terms(fees())))
 		held := s.hold(payment.Payment, 300, s.within(terms(fees())))
@@ -99,50 +99,50 @@ var volumeFaults = []fault{
 		late.answer(payment.Answer{Verdict: payment.SaidFailed})
 		late.answer(payment.Answer{Verdict: payment.SaidCharged})
 	}),
-	miscounted("what moved no money is not given back", func(s *stage) {
+	volumeFault("what moved no money is not given back", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, unguarded("volume/", true))
 	}),
-	miscounted("what another terminal takes is not given back at the first", func(s *stage) {
+	volumeFault("what another terminal takes is not given back at the first", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).reroute(s.within(terms(fees())), unguarded("volume/", true))
 	}),
-	miscounted("what was not captured is not given back", func(s *stage) {
+	volumeFault("what was not captured is not given back", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, s.within(terms(fees())))
 		l.commit(100)
 		l.op(payment.SaidCharged, unguarded("volume/", true))
 	}),
-	miscounted("what settled is not counted", func(s *stage) {
+	volumeFault("what settled is not counted", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, unguarded("settled/", false))
 	}),
-	miscounted("what settled is counted twice", func(s *stage) {
+	volumeFault("what settled is counted twice", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, func(d *payment.Decision) {
 				d.Counters = append(d.Counters, d.Counters...)
 			})
 	}),
-	miscounted("what is under way is not reserved", func(s *stage) {
-		l := &Lifecycle{stage: s}
+	volumeFault("what is under way is not reserved", func(s *scenarios) {
+		l := &scenario{scenarios: s}
 		l.write(s.at.Create(uuid.New(), s.w.First.Partner, s.request(payment.Payment, 300), s.within(terms(fees()))), unguarded("volume/", false))
 	}),
-	miscounted("a record forgets the volumes that it was counted in", func(s *stage) {
+	volumeFault("a record forgets the volumes that it was counted in", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.SaidPending}, func(d *payment.Decision) { d.Record.Volumes = nil })
 	}),
-	played("a record that is over keeps its volumes", "and counts towards volumes", func(s *stage) {
+	scenarioFault("a record that is over keeps its volumes", "and counts towards volumes", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, func(d *payment.Decision) {
 				d.Record.Volumes = slices.Clone(s.w.Trades.Volumes)
 			})
 	}),
-	misnamed("a limit that is not there", "which its partner does not have", func(_ *stage, b *payment.Bound) { b.Limit = uuid.New() }),
-	misnamed("a limit twice", "counts twice", func(s *stage, b *payment.Bound) {
+	boundFault("a limit that is not there", "which its partner does not have", func(_ *scenarios, b *payment.Bound) { b.Limit = uuid.New() }),
+	boundFault("a limit twice", "counts twice", func(s *scenarios, b *payment.Bound) {
 		*b = s.bounds(2)[1]
 	}),
-	misnamed("a day that it was not routed on", "was not routed then", func(_ *stage, b *payment.Bound) { b.Window = "2026-09-04" }),
-	misnamed("a month in the place of a day", "was not routed then", func(_ *stage, b *payment.Bound) { b.Window = "2026-09" }),
-	misnamed("a card in the place of the partner", "as somebody else", func(_ *stage, b *payment.Bound) { b.Subject = "card" }),
-	played("a limit on another currency", "which does not bound it", func(s *stage) {
+	boundFault("a day that it was not routed on", "was not routed then", func(_ *scenarios, b *payment.Bound) { b.Window = "2026-09-04" }),
+	boundFault("a month in the place of a day", "was not routed then", func(_ *scenarios, b *payment.Bound) { b.Window = "2026-09" }),
+	boundFault("a card in the place of the partner", "as somebody else", func(_ *scenarios, b *payment.Bound) { b.Subject = "card" }),
+	scenarioFault("a limit on another currency", "which does not bound it", func(s *scenarios) {
 		r := s.request(payment.Payment, 300)
 		r.Asset.Currency = "EUR"
 		t := s.within(terms(fees()))

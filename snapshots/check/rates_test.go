@@ -14,7 +14,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// trade sets the first organization's rate of USD in RUB that many times, and
+// tradeAtRates sets the first organization's rate of USD in RUB that many times, and
 // the way back once.
 func tradeAtRates(t *testing.T, w *fixture.Store, times int) {
 	t.Helper()
@@ -35,7 +35,7 @@ func tradeAtRates(t *testing.T, w *fixture.Store, times int) {
 	}
 }
 
-// reprice rewrites a field of the stored rate of USD in RUB.
+// changeRate rewrites a field of the stored rate of USD in RUB.
 func changeRate(t *testing.T, w *fixture.Store, field, text string) {
 	t.Helper()
 	source := ledger.Source{Kind: ledger.Rate, ID: words.RateID(w.First.Org, "USD", "RUB")}
@@ -55,7 +55,7 @@ func changeRate(t *testing.T, w *fixture.Store, field, text string) {
 	})
 }
 
-// rewrite changes the second event of the rate of USD in RUB.
+// rewriteRateEvents changes the second event of the rate of USD in RUB.
 func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event)) {
 	t.Helper()
 	id := words.RateID(w.First.Org, "USD", "RUB")

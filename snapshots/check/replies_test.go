@@ -79,7 +79,7 @@ func TestRepliesThatAreKeptAreSomeKeysAndShowWhatWas(t *testing.T) {
 			}
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.broken...)
-			wantSaid(t, report, c.says)
+			wantDetail(t, report, c.says)
 		})
 	}
 }

@@ -22,35 +22,35 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// answered is a town in which requests of all four kinds came with keys, and what each
+// answeringServer is a town in which requests of all four kinds came with keys, and what each
 // made has moved on since.
-type answered struct {
+type answeringServer struct {
 	*fixture.Store
 	house         *fixture.Server
 	contracts     *acting.Service
 	subscriptions *recurring.Service
-	of            map[string]*promise
+	of            map[string]*keptAnswer
 }
 
-// promise is what a request with a key was answered with.
-type promise struct {
+// keptAnswer is what a request with a key was answered with.
+type keptAnswer struct {
 	keys   [][]byte // of the rows that a repetition is answered from
 	repeat func() (string, error)
 	stands func() string // what the records say now; empty: nothing can stand for the answer
 }
 
-func (a *answered) serve(through func(posting.Log) posting.Log) {
+func (a *answeringServer) serve(through func(posting.Log) posting.Log) {
 	a.house = fixture.StartThrough(a.house.T, a.Store, through)
 	a.contracts = acting.New(a.house.Runtime)
 	a.subscriptions = recurring.New(recurring.Options{Runtime: a.house.Runtime, Payments: a.house.Payments, Directory: a.house.Directory})
 }
 
 // keyOf is a key, of the partner's or of the people's or of the administration's.
-func (a *answered) keyOf(scope string) actors.Key {
+func (a *answeringServer) keyOf(scope string) actors.Key {
 	return actors.Key{Scope: scope, Text: "k", Hash: [32]byte{1}}
 }
 
-func (a *answered) owner() *words.Partner {
+func (a *answeringServer) owner() *words.Partner {
 	owner, _ := a.house.Directory.Partner(a.First.Org, a.First.Partner)
 	return owner
 }
@@ -76,13 +76,13 @@ func shownSubscription(r recurring.Result, err error) (string, error) {
 	return fmt.Sprintf("%x %v %v", recurring.Encode(r.Record), r.Stamp, r.Replay), nil
 }
 
-func (a *answered) pay() (live.Result, error) {
+func (a *answeringServer) pay() (live.Result, error) {
 	return a.house.Payments.Create(live.Create{Org: a.First.Org, Partner: a.owner(), Key: a.keyOf(actors.KeyOfPartner(a.First.Partner)), Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(500), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 }
 
-func (a *answered) sign() (acting.Result, error) {
+func (a *answeringServer) sign() (acting.Result, error) {
 	var given contract.Input
 	fixture.Must(a.house.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &given))
 	return a.contracts.Create(acting.Create{
@@ -90,7 +90,7 @@ func (a *answered) sign() (acting.Result, error) {
 	})
 }
 
-func (a *answered) subscribe() (recurring.Result, error) {
+func (a *answeringServer) subscribe() (recurring.Result, error) {
 	key := a.keyOf(actors.KeyOfPartner(a.First.Partner))
 	key.Text = "s"
 	return a.subscriptions.Create(recurring.Create{Org: a.First.Org, Partner: a.First.Partner, Key: key, Terms: subscription.Terms{
@@ -98,7 +98,7 @@ func (a *answered) subscribe() (recurring.Result, error) {
 	}, Refuse: func(field, detail string) { a.house.T.Fatal(field, detail) }})
 }
 
-func (a *answered) rename() error {
+func (a *answeringServer) rename() error {
 	name := "Changed"
 	ctx := directory.Once(a.house.T.Context(), a.keyOf(actors.KeyOfAdmin), func(any) directory.Answer {
 		return directory.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
@@ -107,10 +107,10 @@ func (a *answered) rename() error {
 	return err
 }
 
-// promises lets a town answer, and its records move on.
-func promises(t *testing.T) *answered {
+// keptAnswers lets a town answer, and its records move on.
+func keptAnswers(t *testing.T) *answeringServer {
 	t.Helper()
-	a := &answered{Store: fixture.Copy(t), house: &fixture.Server{T: t}}
+	a := &answeringServer{Store: fixture.Copy(t), house: &fixture.Server{T: t}}
 	a.serve(nil)
 	paid, err := a.pay()
 	fixture.Must(t, err)
@@ -136,7 +136,7 @@ func promises(t *testing.T) *answered {
 		return store.KeyRecord(nil, a.First.Org, ledger.Source{Kind: kind, ID: id})
 	}
 	claim := func(org ledger.ID, key string) []byte { return store.KeyClaim(nil, org, ledger.ClaimIdempotency, key) }
-	a.of = map[string]*promise{
+	a.of = map[string]*keptAnswer{
 		"a payment": {
 			[][]byte{record(ledger.Reply, live.ReplyID(a.First.Org, partner.ClaimKey())), claim(a.First.Org, partner.ClaimKey())},
 			func() (string, error) { return shownPayment(a.pay()) },
@@ -186,8 +186,8 @@ func promises(t *testing.T) *answered {
 // checker finds it, without the keyring, and whoever repeats the request is given the
 // answer, or is told what the records say, or refused; never anything else.
 func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
-	a := promises(t)
-	in := &insider{t: t, rows: make(map[string][]stolen)}
+	a := keptAnswers(t)
+	in := &insider{t: t, rows: make(map[string][]rawRow)}
 	a.serve(func(l posting.Log) posting.Log { in.log = l; return l })
 	defer func() { a.house.Close() }()
 	in.journal = a.house.Journal
@@ -207,7 +207,7 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 				if testing.Short() && i%7 != 0 {
 					continue
 				}
-				changed := stolen{row.key, bytes.Clone(row.value)}
+				changed := rawRow{row.key, bytes.Clone(row.value)}
 				changed.value[i] ^= 0x11
 				changes++
 				if in.caught(row, changed) {
@@ -240,7 +240,7 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 }
 
 // row is a row as it was read.
-func (in *insider) row(key []byte) stolen {
+func (in *insider) row(key []byte) rawRow {
 	in.t.Helper()
 	for _, row := range in.rows[kindOfRow(key)] {
 		if bytes.Equal(row.key, key) {
@@ -248,5 +248,5 @@ func (in *insider) row(key []byte) stolen {
 		}
 	}
 	in.t.Fatalf("there is no row %x", key)
-	return stolen{}
+	return rawRow{}
 }

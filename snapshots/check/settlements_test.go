@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// settled books settlements of the first partner in env prod as the directory
+// makeSettlements books settlements of the first partner in env prod as the directory
 // does: in, out, and with the provider of the terminal that its charge went to.
 func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *words.Settlement) {
 	t.Helper()
@@ -36,7 +36,7 @@ func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *words.
 	return in, out, collected
 }
 
-// settlementAt changes a settlement's payload.
+// changeSettlement changes a settlement's payload.
 func changeSettlement(p *fixture.Planter, org, id ledger.ID, change func(fields map[string]any)) {
 	p.T.Helper()
 	p.Record(org, ledger.Source{Kind: ledger.Settlement, ID: id}, func(_ *store.Envelope, payload []byte) []byte {
@@ -55,7 +55,7 @@ const (
 	providerList = 0x40 | uint8(money.Prod)
 )
 
-// lists a settlement once more.
+// plantListed a settlement once more.
 func plantListed(p *fixture.Planter, w *fixture.Store, partner int64, list uint8, id ledger.ID, at ledger.Micros) {
 	p.Group.Set(store.KeyList(nil, w.First.Org, partner, list, at), store.EncodeListed(nil, store.Listed{Booked: at, First: true, ID: id}))
 }

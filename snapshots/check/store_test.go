@@ -11,7 +11,7 @@ import (
 )
 
 // The market is what it is meant to be: else its tests would prove nothing.
-func TestTheMarketHasSomethingOfEverything(t *testing.T) {
+func TestTheFixtureHasTransactionsOfEveryKind(t *testing.T) {
 	w := fixture.Copy(t)
 	m := &w.Trades
 	for _, c := range []struct {

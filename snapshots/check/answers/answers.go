@@ -21,7 +21,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// answersCheck compares what clients were answered with what is stored.
+// Check compares what clients were answered with what is stored.
 type Check struct {
 	*scan.Scan
 	directory *directory.Facts
@@ -32,7 +32,7 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 	return &Check{Scan: s, directory: d}
 }
 
-// answers are what a client was told, and has to be found in the store.
+// given are what a client was told, and has to be found in the store.
 type given struct {
 	given  bool
 	seed   maphash.Seed
@@ -102,7 +102,7 @@ func creationAt(path string) (kind ledger.Kind, creates bool) {
 	return kind, creates
 }
 
-// readAnswers reads the file. A last line that is cut short, as a killed client
+// ReadFile reads the file. A last line that is cut short, as a killed client
 // leaves one, is no answer; any other line that is none is a mistake of whoever
 // wrote the file, and a file without an answer proves nothing.
 func (c *Check) ReadFile(path string) error {
@@ -239,7 +239,7 @@ func (a *given) hash(texts ...string) uint64 {
 	return m.Sum64() | 1
 }
 
-// checkAnswers reports what was acknowledged and is not there, and how many answers
+// CheckAll reports what was acknowledged and is not there, and how many answers
 // nothing is compared with: a rule that has compared none does not hold, it is skipped.
 func (c *Check) CheckAll() error {
 	a := &c.answers

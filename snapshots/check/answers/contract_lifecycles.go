@@ -13,7 +13,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// meetContract compares a stored contract with what was answered of it.
+// MeetContract compares a stored contract with what was answered of it.
 func (c *Check) MeetContract(r *scan.Record, p *contract.Record) {
 	s := c.answers.contracts.index[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}]
 	if s == nil {

@@ -153,7 +153,7 @@ func (f *directoryField) asStored(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// meetKept compares a stored record of the directory with what was answered of it.
+// MeetDirectoryRecord compares a stored record of the directory with what was answered of it.
 // What a later write may have changed is compared where there was none.
 func (c *Check) MeetDirectoryRecord(r *scan.Record, name string) {
 	a := &c.answers

@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// meet compares a stored transaction with what was answered of it.
+// MeetTransaction compares a stored transaction with what was answered of it.
 func (c *Check) MeetTransaction(r *scan.Record, p *payment.Record) {
 	a := &c.answers
 	if !a.given {

@@ -12,7 +12,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// booksCheck compares an organization's accounts, as they are stored, with its entries.
+// Check compares an organization's accounts, as they are stored, with its entries.
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
@@ -27,7 +27,7 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return c
 }
 
-// books recompute an organization's accounts from its entries.
+// Books recompute an organization's accounts from its entries.
 type Books struct {
 	accounts map[ledger.Account]*account
 	holds    map[uint64]scan.Hold // open pending entries, by seq

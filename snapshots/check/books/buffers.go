@@ -13,14 +13,14 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// gathered is what one group's daybook has of an account or a list: its lines as
+// bufferedLines is what one group's daybook has of an account or a list: its lines as
 // they are stored. The same lines may be on a page by now.
 type bufferedLines struct {
 	group uint64
 	lines []byte
 }
 
-// daybook checks an organization's daybook as it is stored, and keeps what it has
+// CheckBuffers checks an organization's daybook as it is stored, and keeps what it has
 // of each account and list for the scans of their pages: rows are in the order of
 // their parts and groups, and sections where a reader looks for them, in the order
 // of booking.
@@ -38,10 +38,10 @@ func (c *Check) CheckBuffers() error {
 	return nil
 }
 
-// period is from when to when lines were booked.
+// span is from when to when lines were booked.
 type span struct{ first, last ledger.Micros }
 
-// daybook is the reading of one organization's daybook.
+// bufferReader is the reading of one organization's daybook.
 type bufferReader struct {
 	*Check
 	at    store.DayKey    // of the row that was read last
@@ -137,7 +137,7 @@ func (c *Check) DropPaged(prefix, page []byte) {
 	}
 }
 
-// unpaged checks that what is left of the daybook, when all pages have been read,
+// CheckLeftInBuffers checks that what is left of the daybook, when all pages have been read,
 // is what readers are shown: what they pass over because the account or the list
 // has a later page must be on a page, word by word.
 func (c *Check) CheckLeftInBuffers() error {
@@ -173,7 +173,7 @@ func ruleOf(prefix []byte) int {
 	return findings.RuleClaims
 }
 
-// whose names the account or the list whose pages' keys begin with the prefix.
+// NameOfPages names the account or the list whose pages' keys begin with the prefix.
 func NameOfPages(prefix []byte) string {
 	if at, ok := store.ParsePagePrefix(prefix); ok {
 		return fmt.Sprintf("account %s %v", at.Path, at.Asset)
@@ -182,13 +182,13 @@ func NameOfPages(prefix []byte) string {
 	return fmt.Sprintf("the list of partner %d, %d", partner, env)
 }
 
-// sequence is how far the rows of a list have been read.
+// ListOrder is how far the rows of a list have been read.
 type ListOrder struct {
 	prefix []byte
 	last   ledger.Micros
 }
 
-// follows tells whether rows are in the order of booking, and after those of the
+// Follows tells whether rows are in the order of booking, and after those of the
 // same list that were read right before: who looks through a list from its end
 // stops at the first row that is too old.
 func (s *ListOrder) Follows(prefix []byte, rows []store.Listed) bool {

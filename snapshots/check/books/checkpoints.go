@@ -12,7 +12,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// checkpoints is the reading of one organization's checkpoints of the trial balance
+// Checkpoints is the reading of one organization's checkpoints of the trial balance
 // beside its events. They are made again from what the events have made of the
 // accounts, and compared row by row. One that is missing is no fault: it is made when
 // there is time for it.
@@ -40,7 +40,7 @@ type orderedAccount struct {
 	made *account
 }
 
-// checkpointsOf begins to read an organization's checkpoints. Stop it.
+// CheckpointsOf begins to read an organization's checkpoints. Stop it.
 func (c *Check) CheckpointsOf() *Checkpoints { return c.checkpointsBy(c.books) }
 
 func (c *Check) checkpointsBy(b *Books) *Checkpoints {
@@ -65,7 +65,7 @@ func (p *Checkpoints) wrong(format string, args ...any) {
 	p.Report.Breach(findings.RuleTotals, "organization %v: "+format, append([]any{p.organization.ID}, args...)...)
 }
 
-// turn reads the next head.
+// advance reads the next head.
 func (p *Checkpoints) advance() {
 	for {
 		p.head = store.CheckpointHead{}
@@ -88,7 +88,7 @@ func (p *Checkpoints) advance() {
 	}
 }
 
-// follow compares the checkpoint after an event, if there is one, when the books have
+// Follow compares the checkpoint after an event, if there is one, when the books have
 // followed the event.
 func (p *Checkpoints) Follow(e *ledger.Event) {
 	p.move(e)
@@ -180,7 +180,7 @@ func (p *Checkpoints) differs(got, want []byte) string {
 	return where
 }
 
-// end takes what is left when there are no more events: heads of none, and parts that
+// End takes what is left when there are no more events: heads of none, and parts that
 // no head names, but for those of a checkpoint that was cut off.
 func (p *Checkpoints) End() {
 	for ; p.head.Seq != 0; p.advance() {

@@ -29,7 +29,7 @@ type ownBooks struct {
 	row, again []byte
 }
 
-// tally64 is a number of lines and the sum of their hashes, whatever their order.
+// lineSum is a number of lines and the sum of their hashes, whatever their order.
 type lineSum struct{ lines, sum uint64 }
 
 func newOwnBooks(h *scan.Histories) *ownBooks {

@@ -13,7 +13,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// months recomputes what an organization's closed months say: the hash of each is that
+// Months recomputes what an organization's closed months say: the hash of each is that
 // of the entries before its closing that take effect by its end, and none after it takes
 // effect in it.
 type Months struct {
@@ -40,7 +40,7 @@ type effectIn struct {
 // effect is what entries have added to an account's totals and taken off.
 type effect struct{ plus, minus ledger.Totals }
 
-// monthsOf finds the months that an organization has closed.
+// MonthsOf finds the months that an organization has closed.
 func (j *Check) MonthsOf() *Months {
 	m := &Months{Check: j, effects: make(map[ledger.Account]*effects)}
 	err := j.View.Records(j.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
@@ -55,7 +55,7 @@ func (j *Check) MonthsOf() *Months {
 	return m
 }
 
-// follow takes an event in; closed is the hold that its entry closes.
+// Follow takes an event in; closed is the hold that its entry closes.
 func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 	if len(m.closed) == 0 {
 		return
@@ -195,7 +195,7 @@ func (f *effect) totals() ledger.Totals {
 	return t
 }
 
-// checkPeriod compares a closed month's record with its event.
+// CheckPeriod compares a closed month's record with its event.
 func (c *Check) CheckPeriod(r *scan.Record) {
 	said, err := calendar.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {

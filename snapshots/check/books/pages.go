@@ -17,7 +17,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// book lets the books follow an event.
+// Book lets the books follow an event.
 func (j *Check) Book(e *ledger.Event) (closed scan.Hold) {
 	if e.Entry == nil {
 		return closed
@@ -29,7 +29,7 @@ func (j *Check) Book(e *ledger.Event) (closed scan.Hold) {
 	return closed
 }
 
-// pages compares every account's stored lines with what the events give: each
+// CheckPages compares every account's stored lines with what the events give: each
 // line with its running totals, in order, none more and none less.
 func (c *Check) CheckPages() error {
 	o := c.organization
@@ -239,7 +239,7 @@ func (c *Check) linesOf(at ledger.Account) iter.Seq[store.Line] {
 	}
 }
 
-// shifted compares the lines whose effective day is not their booked day.
+// CheckShifted compares the lines whose effective day is not their booked day.
 func (c *Check) CheckShifted() error {
 	o := c.organization
 	missing := c.books.shifted
@@ -257,7 +257,7 @@ func (c *Check) CheckShifted() error {
 	return err
 }
 
-// balances checks that debits are credits in each asset, posted and pending, and
+// CheckBalances checks that debits are credits in each asset, posted and pending, and
 // that no partner is below its overdraft.
 func (c *Check) CheckBalances() error {
 	o := c.organization

@@ -25,7 +25,7 @@ func (a *account) force(change func(money.Amount, money.Amount) (money.Amount, e
 	}
 }
 
-// share is a partner's line of an entry: what of it is on the account of what is
+// partnerSplit is a partner's line of an entry: what of it is on the account of what is
 // available, and what on that of what is owed.
 type partnerSplit struct {
 	asset           money.Asset

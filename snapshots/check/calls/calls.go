@@ -17,7 +17,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// SimulatorLog is the file in the data directory in which the simulator keeps its log.
+// LogName is the file in the data directory in which the simulator keeps its log.
 const LogName = "simulator.log"
 
 // call is a line of the simulator's log: a call, and its charge as the call left
@@ -35,7 +35,7 @@ type call struct {
 	Refunded  money.Amount `json:"refunded"`
 }
 
-// calls are the operations as the log names them. A challenge is no call of ours:
+// callNamesInLog are the operations as the log names them. A challenge is no call of ours:
 // the payer has answered it.
 var callNamesInLog = map[string]scan.Operation{
 	payment.Payment.String(): scan.CallCharge,
@@ -61,10 +61,10 @@ var waitsForUs = map[string]bool{"held": true, "action": true}
 // nothingMoves are the statuses of a charge by which nothing is or will be charged.
 var nothingMoves = map[string]bool{"refused": true, "failed": true, "unknown_reference": true, "not_sent": true}
 
-// callsCheck compares the calls in the simulator's log with the intents in the journals.
+// checker compares the calls in the simulator's log with the intents in the journals.
 type checker struct{ *scan.Scan }
 
-// checkCalls compares the provider's own log with the intents.
+// Check compares the provider's own log with the intents.
 func Check(s *scan.Scan, data string) error {
 	c := &checker{s}
 	if data == "" {

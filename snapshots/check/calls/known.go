@@ -7,7 +7,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// KnownCalls tells which calls in the simulator's log the store has intents for. A restore
+// Known tells which calls in the simulator's log the store has intents for. A restore
 // uses it: the log that it restores may be newer than the store, and calls that the store
 // knows nothing about never happened for it.
 type Known struct {

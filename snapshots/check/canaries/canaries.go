@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// checkCanaries looks for card numbers and verification values, which a test
+// Check looks for card numbers and verification values, which a test
 // has sent, in every file of the data directory.
 func Check(c *scan.Scan, data, canaries, answers string) error {
 	if canaries == "" || data == "" {

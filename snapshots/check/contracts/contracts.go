@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// variant is a product in a reading. Events don't say of which one they are: each
+// Variant is a product in a reading. Events don't say of which one they are: each
 // leaves of all variants those that it fits.
 type Variant struct {
 	Product *contract.Product
@@ -24,7 +24,7 @@ type variantSet uint32
 // and which must.
 type fitting struct{ has, may, must variantSet }
 
-// stepped is a step as an event names it.
+// stepKey is a step as an event names it.
 type stepKey struct {
 	name     contract.Action
 	from, to contract.Status
@@ -120,7 +120,7 @@ var contractEntries = map[*contract.Product]map[contract.Action]scan.EntryRule{
 	},
 }
 
-// contractsCheck compares an organization's contracts, as they are stored, with their
+// Check compares an organization's contracts, as they are stored, with their
 // events, and with its accounts, lists and counters.
 type Check struct {
 	*scan.Scan
@@ -147,7 +147,7 @@ func New(s *scan.Scan, o *scan.Organization, kept *scan.Replies) *Check {
 	}
 }
 
-// life is what a contract's events tell beside its history, and what its record
+// Lifecycle is what a contract's events tell beside its history, and what its record
 // says: there is one for every contract of the store.
 type Lifecycle struct {
 	variants    variantSet       // that all events so far fit
@@ -163,14 +163,14 @@ type Lifecycle struct {
 	nothing     bool // what it did last was a distribution of which nobody got anything
 }
 
-// then is a contract as it was at an event.
+// momentOf is a contract as it was at an event.
 type momentOf struct {
 	id    ledger.ID
 	seq   uint64
 	state uint8
 }
 
-// lifeOf is a contract's life.
+// LifecycleOf is a contract's life.
 func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	if h.ContractIndex < 0 {
 		h.ContractIndex = c.lifecycles.Add(Lifecycle{variants: everyVariant})
@@ -178,7 +178,7 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	return c.lifecycles.At(h.ContractIndex)
 }
 
-// followContract lets a contract's life follow an event: there must be a product and
+// FollowContract lets a contract's life follow an event: there must be a product and
 // a reading whose machine has all of its steps so far, with entries on those that
 // move money and on no others, and where a review comes first behind one.
 func (j *Check) FollowContract(h *scan.History, e *ledger.Event) {
@@ -258,7 +258,7 @@ func (j *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
 	j.followRegister(l, e)
 }
 
-// followReply notes behind which contract's event a reply is: it shows the contract as
+// FollowReply notes behind which contract's event a reply is: it shows the contract as
 // it was then.
 func (j *Check) FollowReply(h *scan.History, e *ledger.Event) {
 	if j.last.seq != 0 && j.last.seq == e.Seq-1 {
@@ -266,7 +266,7 @@ func (j *Check) FollowReply(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// isScreening tells whether the event is that of a screening, which has but one.
+// IsScreening tells whether the event is that of a screening, which has but one.
 func IsScreening(e *ledger.Event) bool {
 	switch contract.Outcome(e.To) {
 	case contract.Passed, contract.Failed, contract.Doubtful:

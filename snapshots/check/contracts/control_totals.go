@@ -11,7 +11,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// tally is what all entries of a contract have put on an account that it shares with
+// ControlTotal is what all entries of a contract have put on an account that it shares with
 // others: it has no balance of its own there to compare with, but a column that says
 // the sum.
 type ControlTotal struct {
@@ -28,7 +28,7 @@ const (
 	cashOfPayment = ledger.Path("A:cash:payment")
 )
 
-// tallies are POSTINGS' tables beside the fields that the specification has for the
+// ControlTotals are POSTINGS' tables beside the fields that the specification has for the
 // sums, copied by hand.
 var ControlTotals = map[*contract.Product][]ControlTotal{
 	contract.Certificate: {{cashOfProfit, ledger.Debit, "total_profit_distributed", ""}},
@@ -43,7 +43,7 @@ var ControlTotals = map[*contract.Product][]ControlTotal{
 	contract.Safekeeping:    {{"E:hibah", ledger.Debit, "hibah_total", ""}},
 }
 
-// tallied are the accounts of all tallies.
+// controlAccounts are the accounts of all tallies.
 var controlAccounts = func() map[ledger.Path]bool {
 	all := make(map[ledger.Path]bool)
 	for _, list := range ControlTotals {
@@ -69,7 +69,7 @@ func (l *Lifecycle) tallyOf(path ledger.Path) ledger.Path {
 	return ""
 }
 
-// tally adds an entry to what the contract has put on accounts that it shares.
+// AddControlTotals adds an entry to what the contract has put on accounts that it shares.
 func (l *Lifecycle) AddControlTotals(h *scan.Histories, postings []ledger.Posting) {
 	for _, p := range postings {
 		if p.Account = l.tallyOf(p.Account); p.Account != "" {

@@ -12,7 +12,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// checkContract compares a contract's record with its events and with its accounts. It calls
+// CheckContract compares a contract's record with its events and with its accounts. It calls
 // shown with the record, for the rule about what was answered.
 func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 	p, err := contract.ReadRecord(r.Source.ID, r.Payload)
@@ -158,7 +158,7 @@ func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// keep follows what an event's entry puts on contracts' own accounts.
+// FollowOwnAccounts follows what an event's entry puts on contracts' own accounts.
 func (j *Check) FollowOwnAccounts(e *ledger.Event) {
 	if e.Entry == nil {
 		return

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// run are the numbers of one sequence that contracts have.
+// numberRun are the numbers of one sequence that contracts have.
 type numberRun struct {
 	has      []uint64 // a bit each
 	distinct uint64
@@ -61,7 +61,7 @@ func (c *Check) misnumbered(format string, args ...any) {
 	c.Report.Breach(findings.RuleClaims, "organization %v: "+format, append([]any{c.organization.ID}, args...)...)
 }
 
-// checkSequences looks for numbers that no contract has.
+// CheckNumbers looks for numbers that no contract has.
 func (c *Check) CheckNumbers() {
 	for prefix, n := range c.numbers {
 		if n.distinct != n.largest {
@@ -76,7 +76,7 @@ var prefixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts
 // counterKey is a counter as it is kept in memory.
 func counterKey(name, window string) string { return name + "\x00" + window }
 
-// counter compares a counter of contracts with what these make it; false: it
+// CheckCounter compares a counter of contracts with what these make it; false: it
 // is none of theirs.
 func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	kind, prefix, _ := strings.Cut(name, "/")
@@ -105,7 +105,7 @@ func (c *Check) counters() map[string]uint64 {
 	return c.wanted
 }
 
-// missingCounters looks for counters of contracts that are not there.
+// CheckMissingCounters looks for counters of contracts that are not there.
 func (c *Check) CheckMissingCounters() {
 	for key, want := range c.counters() {
 		if want != 0 && !c.compared[key] {
@@ -142,7 +142,7 @@ func listRowHash(h *scan.Histories, list int64, id ledger.ID) uint64 {
 	}{list, id})
 }
 
-// listedPeople checks rows of a list of contracts in which somebody has a part.
+// CheckListedPeople checks rows of a list of contracts in which somebody has a part.
 func (c *Check) CheckListedPeople(list int64, rows []store.Listed) {
 	for i := range rows {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}

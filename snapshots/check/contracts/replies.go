@@ -13,7 +13,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// staffKey looks at a claim on a key of an organization's people; false: it is
+// CheckStaffKey looks at a claim on a key of an organization's people; false: it is
 // another key's. It names a closed month of its own organization, a contract of which
 // what was answered is kept, or a screening.
 func (c *Check) CheckStaffKey(key string, owner []byte) bool {
@@ -44,7 +44,7 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	return true
 }
 
-// checkContractReply checks that what somebody was answered with is a contract as it
+// CheckContractReply checks that what somebody was answered with is a contract as it
 // was directly after the event before the reply's own. Contracts are read before
 // replies.
 func (c *Check) CheckContractReply(r *scan.Record) {
@@ -83,7 +83,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 	}
 }
 
-// checkScreening does a screening again, by the rules of its version, for what it was
+// CheckScreening does a screening again, by the rules of its version, for what it was
 // given.
 func (c *Check) CheckScreening(r *scan.Record) {
 	s, err := acting.ReadScreening(r.Source.ID, r.Payload)

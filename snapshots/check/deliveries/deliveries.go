@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// deliveriesCheck compares an organization's notifications and their delivery with its events.
+// Check compares an organization's notifications and their delivery with its events.
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
@@ -36,7 +36,7 @@ type OtherRows interface {
 	EndRows() // all rows were read
 }
 
-// check checks the delivery state of each notice, in KVs that
+// CheckRows checks the delivery state of each notice, in KVs that
 // agree. Notices, marks and deliveries with rows of their own are in one order and are
 // read side by side; the rows that say what waits, and what was given up, are in the
 // order of destinations, and only their sums are compared.
@@ -58,7 +58,7 @@ func (c *Check) CheckRows(others OtherRows) error {
 	return d.end()
 }
 
-// deliveries reads the delivery state of one organization.
+// deliveryReader reads the delivery state of one organization.
 type deliveryReader struct {
 	*Check
 	others         OtherRows

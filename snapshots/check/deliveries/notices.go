@@ -17,7 +17,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// notices is the reading of one organization's notices beside its events: both are in
+// Notices is the reading of one organization's notices beside its events: both are in
 // the order of booking.
 type Notices struct {
 	*Check
@@ -30,7 +30,7 @@ type Notices struct {
 	hashed []byte         // of the notices of the event that is followed
 }
 
-// noticesOf begins to read an organization's notices. Stop it.
+// NoticesOf begins to read an organization's notices. Stop it.
 func (c *Check) NoticesOf() *Notices {
 	n := &Notices{Check: c, oldest: c.removed()}
 	n.next, n.Stop = iter.Pull(c.KVs(c.organization.ID, notifier.NoticesRows))
@@ -57,7 +57,7 @@ func (c *Check) removed() ledger.Micros {
 	return at
 }
 
-// checkRetention checks the record of up to when deliveries were removed: nothing that was
+// CheckRetention checks the record of up to when deliveries were removed: nothing that was
 // booked later than that.
 func (c *Check) CheckRetention(r *scan.Record) {
 	at, err := notifier.ReadRetention(r.Payload)
@@ -110,7 +110,7 @@ func readNotices(key, row []byte, fn func(n *store.Notice)) (first ledger.Micros
 	})
 }
 
-// follow takes the notices up to an event's: those of the event, and before it none.
+// Follow takes the notices up to an event's: those of the event, and before it none.
 func (n *Notices) Follow(e *ledger.Event) {
 	merchant, stream := false, false
 	for len(n.page) > 0 && n.page[n.at].Booked <= e.Booked {
@@ -134,7 +134,7 @@ func (n *Notices) Follow(e *ledger.Event) {
 	}
 }
 
-// end takes what is left when there are no more events.
+// End takes what is left when there are no more events.
 func (n *Notices) End() {
 	for len(n.page) > 0 {
 		n.orphan(&n.page[n.at])
@@ -235,7 +235,7 @@ func tellsOfSubscription(notice *store.Notice, e *ledger.Event) (wrong string) {
 	return ""
 }
 
-// checkTold compares what a transaction says of its notices with those that there
+// CheckTransaction compares what a transaction says of its notices with those that there
 // are. A record that is not where its events are says something of others.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	wrong := func(format string, args ...any) {
@@ -264,7 +264,7 @@ func (n *Notices) tellsOf(e *ledger.Event) bool {
 	return told
 }
 
-// checkTidings compares what a subscription says of its notices with those that
+// CheckSubscription compares what a subscription says of its notices with those that
 // there are, and with the address that was set.
 func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	wrong := func(format string, args ...any) {

@@ -11,7 +11,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// merchantTerminal is one that only says where notifications go.
+// MerchantTerminal is one that only says where notifications go.
 type MerchantTerminal struct {
 	setting
 	id       ledger.ID
@@ -46,7 +46,7 @@ func (s *setting) stoodBefore(transaction *scan.Record) bool {
 	return s.Updated+scan.InFlight < transaction.Stamp.Started
 }
 
-// byDefault tells whether a transaction's merchant was surely notified of the statuses
+// ByDefault tells whether a transaction's merchant was surely notified of the statuses
 // of the service's own choice: its terminal makes no other one, and made none before.
 func (d *Facts) ByDefault(r *scan.Record, p *payment.Record) bool {
 	if p.Terminal == (ledger.ID{}) || slices.ContainsFunc(p.Attempts, left) {
@@ -56,7 +56,7 @@ func (d *Facts) ByDefault(r *scan.Record, p *payment.Record) bool {
 	return t != nil && !t.chooses && t.stoodBefore(r)
 }
 
-// reaches tells whether somebody was surely to be notified of each transition of a
+// Reaches tells whether somebody was surely to be notified of each transition of a
 // transaction: an address is set, and was before it began. A terminal without one
 // has its partner's, and so has a transaction without a terminal if the partner has
 // no notification-only terminal, of which the first is the one that counts.

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// directoryRow is what the checker reads of the directory's stored forms: a
+// Row is what the checker reads of the directory's stored forms: a
 // version byte and a msgpack map, whose names never change their meaning. What
 // a kind does not have stays zero.
 type Row struct {
@@ -43,7 +43,7 @@ type Row struct {
 	NotifyURL      string     `msgpack:"notify_url"`
 }
 
-// moneyRow is an amount of an asset in package money's binary forms.
+// MoneyRow is an amount of an asset in package money's binary forms.
 type MoneyRow struct {
 	Asset  []byte `msgpack:"asset"`
 	Amount []byte `msgpack:"amount"`
@@ -71,7 +71,7 @@ func (m *MoneyRow) Read() (money.Asset, money.Amount, error) {
 	return asset, amount, nil
 }
 
-// directoryCheck compares the directory's records with their events.
+// Check compares the directory's records with their events.
 type Check struct {
 	*scan.Scan
 	*Facts
@@ -84,7 +84,7 @@ func New(s *scan.Scan) *Check {
 	return &Check{Scan: s, Facts: newFacts()}
 }
 
-// directory is what other checks need to know of partners and terminals.
+// Facts is what other checks need to know of partners and terminals.
 type Facts struct {
 	partners  map[PartnerKey]*partner
 	terminals map[scan.Place]*terminal
@@ -130,13 +130,13 @@ type setting struct {
 
 func settingOf(r *scan.Record) setting { return setting{r.Stamp.Version > 1, r.Stamp.Updated} }
 
-// changedSince tells whether what a transaction was decided by may have been
+// ChangedSince tells whether what a transaction was decided by may have been
 // something else.
 func (s *setting) ChangedSince(transaction *scan.Record) bool {
 	return s.Changed && transaction.Stamp.Started < s.Updated+scan.InFlight
 }
 
-// made is a thing of the directory as an answer names it.
+// Made is a thing of the directory as an answer names it.
 type Made struct {
 	Kind ledger.Kind
 	Org  ledger.ID // its own for an organization
@@ -159,7 +159,7 @@ func (d *Facts) Terminal(org, id ledger.ID) *terminal {
 	return d.terminals[scan.Place{Org: org, ID: id}]
 }
 
-// checkDirectoryRow compares a record of the directory with its history and
+// CheckRow compares a record of the directory with its history and
 // notes the keys that it must have claimed.
 func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 	name = r.Source.ID.String()

@@ -9,7 +9,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// limit is what the checker knows of a limit that bounds transactions.
+// Limit is what the checker knows of a limit that bounds transactions.
 type Limit struct {
 	setting
 	ID       ledger.ID
@@ -22,13 +22,13 @@ type Limit struct {
 	asset    money.Asset
 }
 
-// bounds tells whether the limit is about transactions like this one.
+// Bounds tells whether the limit is about transactions like this one.
 func (l *Limit) Bounds(p *payment.Record) bool {
 	return l.partner == p.Partner && l.asset == p.Asset && (l.kindOf == "" || l.kindOf == p.Type.String()) &&
 		(len(l.terminal) == 0 || bytes.Equal(l.terminal, p.Terminal[:]))
 }
 
-// inForceFor tells whether a transaction was surely judged by the limit: it has
+// InForceFor tells whether a transaction was surely judged by the limit: it has
 // been in force since before, and whose it is is in the record.
 func (l *Limit) InForceFor(p *payment.Record) bool {
 	known := l.Scope == words.ScopePartner || l.Scope == words.ScopeCard && p.CardPrint != "" || l.Scope == words.ScopeIP && p.PayerIP.IsValid()

@@ -12,7 +12,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// boundRow is what the checker reads of a stored limit and of an entry of the
+// limitRow is what the checker reads of a stored limit and of an entry of the
 // blocklist. What a kind does not have stays zero.
 type limitRow struct {
 	Kind      string `msgpack:"kind"`
@@ -27,7 +27,7 @@ type limitRow struct {
 	Masked    string `msgpack:"masked"`
 }
 
-// bound is a limit whose partner and terminal may not have been read yet.
+// limitNames is a limit whose partner and terminal may not have been read yet.
 type limitNames struct {
 	organization *scan.Organization
 	source       ledger.Source
@@ -72,7 +72,7 @@ func (c *Check) checkLimit(r *scan.Record, row *Row) {
 	})
 }
 
-// checkBounds checks that every limit names a partner of its organization, and
+// CheckLimits checks that every limit names a partner of its organization, and
 // where it names a terminal one of that partner, in the limit's environment.
 func (c *Check) CheckLimits() error {
 	for i := range c.limitNames {

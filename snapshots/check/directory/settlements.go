@@ -91,7 +91,7 @@ func (c *Check) fromProvider(r *scan.Record, row *Row, asset money.Asset, gross 
 	}
 }
 
-// checkSettled checks that settlements with providers are with those of their
+// CheckSettlements checks that settlements with providers are with those of their
 // partner's terminals, in the terminal's environment.
 func (c *Check) CheckSettlements(o *scan.Organization) {
 	for _, s := range c.settled {

@@ -20,7 +20,7 @@ type personRow struct {
 	Epoch   uint32   `msgpack:"epoch"`
 }
 
-// naming is a user or a session whose partner and user may not have been read yet.
+// userNames is a user or a session whose partner and user may not have been read yet.
 type userNames struct {
 	organization *scan.Organization
 	source       ledger.Source
@@ -49,7 +49,7 @@ func (c *Check) checkPerson(r *scan.Record) {
 	c.users = append(c.users, userNames{r.Organization, r.Source, p.Partner, p.User})
 }
 
-// checkPeople checks that whoever is named as a session's user, or as whom a user
+// CheckUsers checks that whoever is named as a session's user, or as whom a user
 // or a session acts as, is there.
 func (c *Check) CheckUsers() error {
 	for i := range c.users {

@@ -45,7 +45,7 @@ const (
 	rules = 9
 )
 
-// maxDetails bounds the lines printed beneath a broken rule.
+// MaxDetails bounds the lines printed beneath a broken rule.
 const MaxDetails = 20
 
 // Rule is what was found about one rule.
@@ -129,13 +129,13 @@ func (c *counting) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// skip says that a rule was not looked at.
+// Skip says that a rule was not looked at.
 func (r *Report) Skip(rule int) { r.Rules[rule-1].Outcome = Skipped }
 
-// count adds to what a rule has looked at.
+// Count adds to what a rule has looked at.
 func (r *Report) Count(rule int, n uint64) { r.Rules[rule-1].Count += n }
 
-// breach notes that a rule is broken, in one line.
+// Breach notes that a rule is broken, in one line.
 func (r *Report) Breach(rule int, format string, args ...any) {
 	broken := &r.Rules[rule-1]
 	broken.Outcome = Broken
@@ -163,6 +163,6 @@ func oneLine(s string) string {
 	return string(line)
 }
 
-// errInput marks a file of answers or canaries that can't be read, an organization
+// ErrInput marks a file of answers or canaries that can't be read, an organization
 // that is not there, and another store's keyring.
 var ErrInput = errors.New("input")

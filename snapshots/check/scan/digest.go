@@ -9,7 +9,7 @@ import (
 	"mizan/posting"
 )
 
-// digest hashes rows in the order in which they are read, with their lengths,
+// Digest hashes rows in the order in which they are read, with their lengths,
 // so that two different stores have different digests. Blocks are left out: the
 // tree's root says what they hold. So are due rows, which a server sweeps away
 // when their time has passed, groups, which say how it came about, and checkpoints,

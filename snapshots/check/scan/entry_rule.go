@@ -2,7 +2,7 @@ package scan
 
 import "mizan/ledger"
 
-// carries says which entry an event has (POSTINGS: "None is a decision too").
+// EntryRule says which entry an event has (POSTINGS: "None is a decision too").
 type EntryRule uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	MayPost               // a posted entry, where there is anything to move
 )
 
-// phase is the entry's, by whether the record holds anything; 0: there is none.
+// Phase is the entry's, by whether the record holds anything; 0: there is none.
 func (c EntryRule) Phase(held bool) ledger.Phase {
 	switch c {
 	case MayHold, MustHold:

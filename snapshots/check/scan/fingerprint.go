@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// meaning stands for what postings do to accounts: the sum, over all of them, of
+// Fingerprint stands for what postings do to accounts: the sum, over all of them, of
 // what is debited less what is credited, times a random number of the account's
 // own, in the field of a prime. So it does not depend on how the postings are
 // ordered, nor on how a partner's line is split between what is available and
@@ -42,7 +42,7 @@ func (m Fingerprint) times(o Fingerprint) Fingerprint {
 	return Fingerprint(rest)
 }
 
-// meaning is what postings do.
+// Fingerprint is what postings do.
 func (h *Histories) Fingerprint(postings []ledger.Posting) (sum Fingerprint) {
 	for i := range postings {
 		p := &postings[i]
@@ -55,7 +55,7 @@ func (h *Histories) Fingerprint(postings []ledger.Posting) (sum Fingerprint) {
 	return sum
 }
 
-// meant is what a template's lines would do.
+// ExpectedFingerprint is what a template's lines would do.
 func (h *Histories) ExpectedFingerprint(lines []Line) (sum Fingerprint) {
 	var rest big.Int
 	for i := range lines {
@@ -87,7 +87,7 @@ func residue(a money.Amount) Fingerprint {
 	return Fingerprint(new(big.Int).Mod(BigAmount(a), bigPrime).Uint64())
 }
 
-// large is an amount without a bound.
+// BigAmount is an amount without a bound.
 func BigAmount(a money.Amount) *big.Int {
 	if u, small := a.Uint64(); small {
 		return new(big.Int).SetUint64(u)

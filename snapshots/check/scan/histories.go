@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// history is what a record's events tell, in a form that takes little room:
+// History is what a record's events tell, in a form that takes little room:
 // there is one for every record of the store.
 type History struct {
 	Last, Held, Settled uint64 // seqs, as in posting.Stamp
@@ -40,7 +40,7 @@ type History struct {
 	SealedHash          uint64 // of what its record says is sealed beside it; 0: nothing
 }
 
-// mark notes what else was seen of a record.
+// Marks notes what else was seen of a record.
 type Marks uint16
 
 const (
@@ -59,10 +59,10 @@ const (
 	ProviderAgrees                      // its last call says the amounts that its entries say
 )
 
-// moved is what a transaction did to its provider's account.
+// ProviderMoney is what a transaction did to its provider's account.
 type ProviderMoney struct{ Captured, Refunded money.Amount }
 
-// refund is one attempt to return money, as its entry says.
+// Refund is one attempt to return money, as its entry says.
 type Refund struct {
 	Before               int32 // place of the one before; -1: the first
 	State                RefundState
@@ -70,7 +70,7 @@ type Refund struct {
 	Provider, Fees, Dest money.Amount // dest: in the other asset, if the money was converted
 }
 
-// refundState is what became of a refund. The zero value is under way.
+// RefundState is what became of a refund. The zero value is under way.
 type RefundState uint8
 
 const (
@@ -79,7 +79,7 @@ const (
 	RefundRefused
 )
 
-// histories are an organization's records.
+// Histories are an organization's records.
 type Histories struct {
 	Index  map[ledger.Source]int32
 	Slab   Slab[History]
@@ -102,7 +102,7 @@ func newHistories() *Histories {
 	}
 }
 
-// find is a record's history; nil if no event happened to it.
+// Find is a record's history; nil if no event happened to it.
 func (h *Histories) Find(s ledger.Source) *History {
 	at, ok := h.Index[s]
 	if !ok {
@@ -120,7 +120,7 @@ func (h *Histories) FindOrAdd(s ledger.Source) *History {
 	return h.Slab.At(at)
 }
 
-// money is what the record did to its provider's account.
+// Money is what the record did to its provider's account.
 func (h *Histories) Money(of *History) *ProviderMoney {
 	if of.ProviderMoney < 0 {
 		of.ProviderMoney = h.Moved.Add(ProviderMoney{})
@@ -128,7 +128,7 @@ func (h *Histories) Money(of *History) *ProviderMoney {
 	return h.Moved.At(of.ProviderMoney)
 }
 
-// refundsOf are a transaction's refunds, in order.
+// RefundsOf are a transaction's refunds, in order.
 func (h *Histories) RefundsOf(of *History) (list []*Refund) {
 	for at := of.Refunds; at >= 0; at = h.Refunds.At(at).Before {
 		list = append(list, h.Refunds.At(at))
@@ -137,7 +137,7 @@ func (h *Histories) RefundsOf(of *History) (list []*Refund) {
 	return list
 }
 
-// hash stands for a text that would take too much room.
+// Hash stands for a text that would take too much room.
 func (h *Histories) Hash(kind byte, text string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(h.Seed)
@@ -146,7 +146,7 @@ func (h *Histories) Hash(kind byte, text string) uint64 {
 	return m.Sum64()
 }
 
-// statesOf are the states of a kind of record.
+// StatesOf are the states of a kind of record.
 func (h *Histories) StatesOf(kind ledger.Kind) *States {
 	s := h.states[kind]
 	if s == nil {
@@ -156,7 +156,7 @@ func (h *Histories) StatesOf(kind ledger.Kind) *States {
 	return s
 }
 
-// in tells whether the record's events have led to the state; an empty one: it
+// IsIn tells whether the record's events have led to the state; an empty one: it
 // has none yet. A rate's states are values, of which there may be any number, and a
 // closed month's is one with its hash, so that only the hash of the last one is kept.
 func (h *Histories) IsIn(of *History, kind ledger.Kind, state string) bool {
@@ -166,7 +166,7 @@ func (h *Histories) IsIn(of *History, kind ledger.Kind, state string) bool {
 	return h.StatesOf(kind).Name(of) == state
 }
 
-// enter lets an event lead the record to the state.
+// Enter lets an event lead the record to the state.
 func (h *Histories) Enter(of *History, kind ledger.Kind, state string) {
 	if kind == ledger.Rate || kind == ledger.Period {
 		of.EntryHash = h.ValueHash(state)
@@ -184,7 +184,7 @@ func (h *Histories) ValueHash(value string) uint64 {
 	return h.Hash(byte(ledger.Rate), value)
 }
 
-// states gives the names of states numbers, as they come. 0 is no state.
+// States gives the names of states numbers, as they come. 0 is no state.
 type States struct {
 	Codes map[string]uint8
 	Names []string
@@ -207,7 +207,7 @@ func (s *States) Code(name string) uint8 {
 	return code
 }
 
-// was tells whether the record was ever in the state.
+// Was tells whether the record was ever in the state.
 func (s *States) Was(h *History, name string) bool {
 	code, known := s.Codes[name]
 	return known && h.passed&(1<<code) != 0
@@ -215,7 +215,7 @@ func (s *States) Was(h *History, name string) bool {
 
 func (s *States) Name(h *History) string { return s.Names[h.state] }
 
-// slab is a slice that grows without being copied.
+// Slab is a slice that grows without being copied.
 type Slab[T any] struct {
 	blocks [][]T
 	n      int32
@@ -235,12 +235,12 @@ func (s *Slab[T]) Add(v T) int32 {
 
 func (s *Slab[T]) At(i int32) *T { return &s.blocks[i/slabBlock][i%slabBlock] }
 
-// maxCounted is where counts of calls and intents end: more are not told apart.
+// MaxCounted is where counts of calls and intents end: more are not told apart.
 const MaxCounted = math.MaxUint8
 
 func Increment(n uint8) uint8 { return min(n, MaxCounted-1) + 1 }
 
-// listOf stands for the list that shows a transaction.
+// ListOf stands for the list that shows a transaction.
 func (h *Histories) ListOf(partner int64, env money.Env) uint32 {
 	return uint32(h.Hash(byte(env), strconv.FormatInt(partner, 10)))
 }

@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// line is a posting of a template: what it debits, negative for a credit.
+// Line is a posting of a template: what it debits, negative for a credit.
 type Line struct {
 	path  ledger.Path
 	asset money.Asset

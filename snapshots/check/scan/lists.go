@@ -2,7 +2,7 @@ package scan
 
 import "mizan/ledger"
 
-// listOfSubscriptions is what the lists of subscriptions have in their
+// ListOfSubscriptions is what the lists of subscriptions have in their
 // environment's byte beside the environment.
 const ListOfSubscriptions = 0x20
 
@@ -21,7 +21,7 @@ const (
 	listWithAny      = ListWithBank | ListWithProvider
 )
 
-// kindListed is the kind of the records that a list shows.
+// KindListed is the kind of the records that a list shows.
 func KindListed(env byte) ledger.Kind {
 	switch {
 	case env&listWithAny != 0:

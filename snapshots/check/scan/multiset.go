@@ -2,7 +2,7 @@ package scan
 
 import "hash/maphash"
 
-// multiset stands for keys in any order: their number and the sum of their hashes.
+// Multiset stands for keys in any order: their number and the sum of their hashes.
 type Multiset struct{ n, sum uint64 }
 
 func (m *Multiset) Add(seed maphash.Seed, key []byte) {

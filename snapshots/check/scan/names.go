@@ -19,5 +19,5 @@ func KindName(kind ledger.Kind) string {
 	return "unknown record"
 }
 
-// named is a record as a detail names it.
+// Named is a record as a detail names it.
 func Named(s ledger.Source) string { return KindName(s.Kind) + " " + s.ID.String() }

@@ -1,6 +1,6 @@
 package scan
 
-// tellings count the transitions of a transaction, or of a subscription, of which its
+// NotificationCounts count the transitions of a transaction, or of a subscription, of which its
 // merchant is notified.
 type NotificationCounts struct {
 	All       uint32

@@ -1,6 +1,6 @@
 package scan
 
-// operation is a kind of call to a provider.
+// Operation is a kind of call to a provider.
 type Operation uint8
 
 const (
@@ -13,7 +13,7 @@ const (
 	Operations
 )
 
-// asking is what a transaction is asking of its provider beside the charge
+// Asking is what a transaction is asking of its provider beside the charge
 // itself. The zero value is nothing.
 type Asking uint8
 
@@ -26,5 +26,5 @@ const (
 	AskingGiveBack
 )
 
-// simulator is the route whose provider keeps a log in the data directory.
+// SimulatorRoute is the route whose provider keeps a log in the data directory.
 const SimulatorRoute = "simulator"

@@ -15,7 +15,7 @@ const (
 	OwedHead, OwedTail           = "A:partner:", ":receivable"
 )
 
-// partnersLine names both accounts between which a partner's line is split.
+// PartnerLine names both accounts between which a partner's line is split.
 func PartnerLine(path ledger.Path) string {
 	s := string(path)
 	if number, ok := Between(s, OwedHead, OwedTail); ok {
@@ -27,7 +27,7 @@ func PartnerLine(path ledger.Path) string {
 	return s
 }
 
-// availableTo is the partner whose available balance the account is.
+// AvailableTo is the partner whose available balance the account is.
 func AvailableTo(path ledger.Path) (number int64, ok bool) {
 	digits, ok := Between(string(path), AvailableHead, AvailableTail)
 	if !ok {
@@ -48,7 +48,7 @@ func Between(s, head, tail string) (string, bool) {
 // when it has ended.
 var peopleAccounts = []string{"customer", "partner_receivable"}
 
-// ownerContract is the contract whose own account it may be.
+// OwnerContract is the contract whose own account it may be.
 func OwnerContract(path ledger.Path) (id ledger.ID, ok bool) {
 	_, rest, _ := strings.Cut(string(path), ":")
 	name, rest, _ := strings.Cut(rest, ":")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// net is a posting's amount, negative for a credit.
+// Net is a posting's amount, negative for a credit.
 func Net(p *ledger.Posting) money.Signed {
 	return money.Signed{Negative: p.Side == ledger.Credit, Abs: p.Amount}
 }
@@ -22,7 +22,7 @@ func SameAsset(postings []ledger.Posting) bool {
 
 const ProviderHead = "A:provider:"
 
-// onProvider is what an entry moves on a provider's account.
+// OnProvider is what an entry moves on a provider's account.
 func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 	sum := SumOf(postings, func(p *ledger.Posting) bool { return strings.HasPrefix(string(p.Account), ProviderHead) })
 	if sum.Negative {
@@ -31,7 +31,7 @@ func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 	return sum.Abs, ledger.Debit
 }
 
-// sumOf is what the postings of some account debit, negative for a credit.
+// SumOf is what the postings of some account debit, negative for a credit.
 func SumOf(postings []ledger.Posting, of func(*ledger.Posting) bool) (sum money.Signed) {
 	for i := range postings {
 		if of(&postings[i]) {
@@ -41,14 +41,14 @@ func SumOf(postings []ledger.Posting, of func(*ledger.Posting) bool) (sum money.
 	return sum
 }
 
-// hold is an open pending entry.
+// Hold is an open pending entry.
 type Hold struct {
 	Source   ledger.Source
 	Postings []ledger.Posting
 	Forced   bool
 }
 
-// unbalanced says what is wrong with an entry's postings; empty: nothing.
+// Unbalanced says what is wrong with an entry's postings; empty: nothing.
 func Unbalanced(postings []ledger.Posting) string {
 	if len(postings) < 2 {
 		return "has fewer than two postings"

@@ -6,7 +6,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// record is one stored record beside its history.
+// Record is one stored record beside its history.
 type Record struct {
 	Organization *Organization
 	Source       ledger.Source
@@ -19,14 +19,14 @@ func (c *Scan) Fault(r *Record, format string, args ...any) {
 	c.Report.Breach(findings.RuleStates, "organization %v: %s "+format, append([]any{r.Organization.ID, Named(r.Source)}, args...)...)
 }
 
-// checkState compares the state that a payload names.
+// CheckState compares the state that a payload names.
 func (c *Scan) CheckState(r *Record, state string) {
 	if last := r.Organization.Histories.StatesOf(r.Source.Kind).Name(r.History); state != last {
 		c.Fault(r, "says %q, and its events lead to %q", state, last)
 	}
 }
 
-// wrongEvent reports an event that breaks the rule about states.
+// EventFault reports an event that breaks the rule about states.
 func (c *Scan) EventFault(org ledger.ID, e *ledger.Event, what string) {
 	c.Report.Breach(findings.RuleStates, "organization %v: event %d of %s: %s", org, e.Seq, Named(e.Source), what)
 }

@@ -7,7 +7,7 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// subscribed is what is known of an organization's subscriptions, until all records
+// Subscriptions is what is known of an organization's subscriptions, until all records
 // are read.
 type Subscriptions struct {
 	Histories     map[ledger.ID]*SubscriptionHistory // by the subscription's id
@@ -15,13 +15,13 @@ type Subscriptions struct {
 	ByTransaction map[ledger.ID]Renewal              // the same by the transaction's id
 }
 
-// lived is what a subscription's events tell, and what its record says.
+// SubscriptionHistory is what a subscription's events tell, and what its record says.
 type SubscriptionHistory struct {
 	Begun, Paid, Unpaid uint64 // renewals, by events
 	Record              *subscription.Record
 }
 
-// renewal is what the transaction of one says.
+// Renewal is what the transaction of one says.
 type Renewal struct {
 	ID     ledger.ID
 	Says   payment.Renewal

@@ -2,7 +2,7 @@ package scan
 
 import "mizan/ledger"
 
-// keyOwner reads the owner of a claim on an idempotency key: the hash of the
+// KeyOwner reads the owner of a claim on an idempotency key: the hash of the
 // request, the kind and the id of what it made or moved, and what an answer needs
 // besides.
 func KeyOwner(owner []byte) (s ledger.Source, ok bool) {
@@ -13,7 +13,7 @@ func KeyOwner(owner []byte) (s ledger.Source, ok bool) {
 	return ledger.Source{Kind: ledger.Kind(owner[hash]), ID: ledger.ID(owner[hash+1 : head])}, true
 }
 
-// replies are the kept answers to requests with idempotency keys, gathered from all
+// Replies are the kept answers to requests with idempotency keys, gathered from all
 // organizations: keys and what they were answered with are compared when all are read.
 type Replies struct {
 	Shown map[Place]ledger.ID // a kept answer → the transaction or contract that it shows; zeros: not known

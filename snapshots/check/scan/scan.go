@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// scan is one check under way: what it reads from, what it reports to, and the
+// Scan is one check under way: what it reads from, what it reports to, and the
 // organizations that it has met.
 type Scan struct {
 	Ctx     context.Context
@@ -37,7 +37,7 @@ func New(ctx context.Context, v *posting.View, keyring actors.Sealer, lastGroup 
 	}
 }
 
-// organization is what stays known of one organization until the end of the check, because
+// Organization is what stays known of one organization until the end of the check, because
 // answers and provider calls name its records.
 type Organization struct {
 	ID        ledger.ID
@@ -53,7 +53,7 @@ func (c *Scan) OrganizationOf(id ledger.ID) *Organization {
 	return o
 }
 
-// reading runs a scan that belongs to a rule. Rows that can't be read or taken
+// ReadSection runs a scan that belongs to a rule. Rows that can't be read or taken
 // apart break the rule; the other rules go on.
 func (c *Scan) ReadSection(rule int, scan func() error) error {
 	if err := c.Ctx.Err(); err != nil {
@@ -76,7 +76,7 @@ func (c *Scan) Interrupted() error {
 	return nil
 }
 
-// rows reads a section into the digest and hands it on: all but checkpoints, which
+// Rows reads a section into the digest and hands it on: all but checkpoints, which
 // follow from the journal, are read beside it, and are made when there is time.
 func (c *Scan) Rows(o *Organization, s posting.Section, fn func(key, row []byte) error) error {
 	c.Digest.section(s)
@@ -92,7 +92,7 @@ func (c *Scan) Rows(o *Organization, s posting.Section, fn func(key, row []byte)
 	})
 }
 
-// storedIn is the history of a record that an organization has; nil without one.
+// StoredIn is the history of a record that an organization has; nil without one.
 func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	o := c.Organizations[org]
 	if o == nil {
@@ -104,13 +104,13 @@ func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	return nil
 }
 
-// kvRow is a KV, or the error that has ended the scan.
+// KV is a KV, or the error that has ended the scan.
 type KV struct {
 	Key, Row []byte // until the next one is asked for
 	Err      error
 }
 
-// kvRows are the KVs of a kind of an organization, and at the end the
+// KVs are the KVs of a kind of an organization, and at the end the
 // scan's error.
 func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	return func(yield func(KV) bool) {
@@ -123,7 +123,7 @@ func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	}
 }
 
-// inFlight is longer than any decision is on its way into the journal: what was
+// InFlight is longer than any decision is on its way into the journal: what was
 // decided before a setting changed may be booked after it.
 const InFlight = ledger.Micros(time.Minute / time.Microsecond)
 

@@ -9,7 +9,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// followEntry keeps what the record's stamp and row must agree with.
+// FollowEntry keeps what the record's stamp and row must agree with.
 func (j *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
@@ -156,7 +156,7 @@ func onDestination(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.FXPosition && p.Asset != source }).Abs
 }
 
-// transactionEntries is POSTINGS' table "Payments", copied by hand. What is not
+// EntryRules is POSTINGS' table "Payments", copied by hand. What is not
 // in it has none.
 var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.Authorise:            scan.MayHold,
@@ -177,7 +177,7 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.GaveBack:             scan.MustPost,
 }
 
-// finishes tells whether a transaction reaches a final status by the step
+// Finishes tells whether a transaction reaches a final status by the step
 // (specification, "finished"). A refund that is refused leads back to where the
 // transaction was finished before.
 func Finishes(from, to payment.Status) bool {

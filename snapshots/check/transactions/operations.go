@@ -47,7 +47,7 @@ var waits = map[payment.Event][]scan.Asking{
 	payment.RefundPending: {scan.AskingRefund},
 }
 
-// followIntent lets the history follow what is asked of the provider: one thing
+// FollowIntent lets the history follow what is asked of the provider: one thing
 // at a time, each by an intent of its own, and no outcome without one.
 func (j *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	name := payment.Event(e.Name)

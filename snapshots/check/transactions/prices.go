@@ -16,7 +16,7 @@ import (
 // of the destination and never below zero.
 type price struct{ fee, WithFee, Merchant, Dest *big.Int }
 
-// priceOf is the price of an amount on the terms that a record has: the fee is
+// PriceOf is the price of an amount on the terms that a record has: the fee is
 // floor(amount × bps / 10000) + fixed, on top of the amount or taken off it. Who
 // was never routed has no terms.
 func PriceOf(p *payment.Record, amount *big.Int) price {

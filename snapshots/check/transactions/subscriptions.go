@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// followSubscription counts a subscription's renewals: one at a time, each an
+// FollowSubscription counts a subscription's renewals: one at a time, each an
 // intent before what became of it.
 func (j *Check) FollowSubscription(e *ledger.Event) {
 	l := j.organization.Histories.Subscriptions.Of(e.Source.ID)
@@ -33,7 +33,7 @@ func (j *Check) FollowSubscription(e *ledger.Event) {
 	}
 }
 
-// checkSubscription compares a subscription's payload with its events.
+// CheckSubscription compares a subscription's payload with its events.
 func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	p, err := recurring.Decode(r.Source.ID, r.Payload)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *Check) meetRenewal(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// checkRenewals compares subscriptions with the transactions of their renewals:
+// CheckRenewals compares subscriptions with the transactions of their renewals:
 // each number that was begun is one transaction, but for one that is under way and
 // was not begun yet, and as many are paid as the subscription says.
 func (c *Check) CheckRenewals() {
@@ -144,7 +144,7 @@ func (c *Check) CheckRenewals() {
 	}
 }
 
-// renewalKey looks at a claim on a renewal's name; false: it is another key's. The
+// CheckRenewalKey looks at a claim on a renewal's name; false: it is another key's. The
 // claim names the transaction that has the name, in its own organization.
 func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	o := c.organization
@@ -170,7 +170,7 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	return true
 }
 
-// subscriptionKey checks a partner's key that was used for a subscription: it is
+// CheckSubscriptionKey checks a partner's key that was used for a subscription: it is
 // that partner's, and has what it was answered with, which is that subscription.
 func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Source, owner []byte) {
 	o := c.organization

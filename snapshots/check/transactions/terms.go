@@ -29,7 +29,7 @@ func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	c.checkSettings(r, p)
 }
 
-// wasIn tells whether the record was ever in the status.
+// WasIn tells whether the record was ever in the status.
 func WasIn(r *scan.Record, status payment.Status) bool {
 	return r.Organization.Histories.StatesOf(ledger.Transaction).Was(r.History, string(status))
 }
@@ -109,7 +109,7 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// sentTo are the terminals, but for the last, that a transaction was sent to.
+// RefusedAttempts are the terminals, but for the last, that a transaction was sent to.
 func RefusedAttempts(p *payment.Record) []payment.Attempt {
 	var sent []payment.Attempt
 	for i := range p.Attempts {

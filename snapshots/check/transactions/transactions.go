@@ -12,7 +12,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// transactionsCheck compares an organization's transactions and subscriptions, as they are
+// Check compares an organization's transactions and subscriptions, as they are
 // stored, with their events.
 type Check struct {
 	*scan.Scan
@@ -26,7 +26,7 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), counted: make(map[string]bool)}
 }
 
-// checkTransaction compares a transaction's payload with its events.
+// CheckTransaction compares a transaction's payload with its events.
 func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	p, err := acting.Decode(r.Payload)
 	if err != nil {
@@ -92,7 +92,7 @@ func (c *Check) checkBooked(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// said is the price that a record says.
+// PriceOnRecord is the price that a record says.
 func PriceOnRecord(p *payment.Record) price {
 	return price{fee: scan.BigAmount(p.Fee), WithFee: scan.BigAmount(p.WithFee), Merchant: scan.BigSigned(p.Merchant), Dest: scan.BigAmount(p.Dest)}
 }
@@ -143,7 +143,7 @@ func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// checkReturns checks that reversed transactions and their returns name each other.
+// CheckReturns checks that reversed transactions and their returns name each other.
 func (c *Check) CheckReturns() {
 	o := c.organization
 	h := o.Histories

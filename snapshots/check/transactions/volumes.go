@@ -110,7 +110,7 @@ func (c *Check) volume(name string) *sums {
 	return s
 }
 
-// counter compares a stored counter of a volume with what transactions make of it.
+// CheckCounter compares a stored counter of a volume with what transactions make of it.
 func (c *Check) CheckCounter(name, window string, row []byte) {
 	kind, volume, _ := strings.Cut(name, "/")
 	if window != "" || kind != "volume" && kind != "settled" {
@@ -134,7 +134,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) {
 	}
 }
 
-// missingCounters looks for counters of volumes that are not stored.
+// CheckMissingCounters looks for counters of volumes that are not stored.
 func (c *Check) CheckMissingCounters() {
 	for volume, s := range c.volumes {
 		for name, want := range map[string]*big.Int{"volume/" + volume: &s.counted, "settled/" + volume: &s.settled} {

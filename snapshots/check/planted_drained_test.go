@@ -17,27 +17,27 @@ import (
 
 // What the daybook has of these is on a page too: the oldest rows of an account
 // with much traffic, and of a partner's list who makes many payments.
-var carriedFaults = []fault{
+var drainedFaults = []fault{
 	{"a carried line of another amount, with its total", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := withLines(all, onBench(1)(w))[5]
-		part := &s.sections[s.find(onBench(1)(w))]
-		part.lines = onLine(dearer)(p, part.lines)
+		s := withLines(all, transferAccountPages(1)(w))[5]
+		part := &s.sections[s.find(transferAccountPages(1)(w))]
+		part.lines = onLine(raiseAmount)(p, part.lines)
 		layChunks(p, s)
 	}), []int{2}, "that its pages have otherwise"},
 	{"a carried line twice in its row", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := withLines(all, onBench(1)(w))[5]
-		at := s.find(onBench(1)(w))
+		s := withLines(all, transferAccountPages(1)(w))[5]
+		at := s.find(transferAccountPages(1)(w))
 		s.sections = slices.Insert(s.sections, at, s.sections[at])
 		layChunks(p, s)
 	}), []int{2}, "out of the order of booking"},
 	{"a carried section of another account", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
-		s := withLines(all, onBench(1)(w))[5]
-		s.sections[s.find(onBench(1)(w))].prefix = onFees(w)
+		s := withLines(all, transferAccountPages(1)(w))[5]
+		s.sections[s.find(transferAccountPages(1)(w))].prefix = onFees(w)
 		layChunks(p, s)
 	}), []int{2}, ""}, // the fees have nothing on a page after it, and so a line of no event
-	{"a carried row of a list with another transaction", inSheet(listOf(4), 5, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
+	{"a carried row of a list with another transaction", inChunk(listOf(4), 5, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
 	{"a page that lacks a line of those carried", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, _ []chunk) {
-		keys, rows := p.Rows(onBench(1)(w))
+		keys, rows := p.Rows(transferAccountPages(1)(w))
 		var left []byte
 		n := 0
 		fixture.Must(p.T, store.DecodePage(rows[1], func(l *store.Line) (bool, error) {
@@ -50,10 +50,10 @@ var carriedFaults = []fault{
 	}), []int{2}, ""},
 	{"a line that is on a page and in the daybook, after others that only the daybook has", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		s := newest(all)[0]
-		lines := s.sections[s.find(onBench(1)(w))].lines
+		lines := s.sections[s.find(transferAccountPages(1)(w))].lines
 		first, _, err := store.Span('p', lines)
 		fixture.Must(p.T, err)
-		p.Group.Set(store.KeyPage(nil, w.First.Org, benched(1), first), lines)
+		p.Group.Set(store.KeyPage(nil, w.First.Org, transferAccount(1), first), lines)
 	}), []int{2}, ""},
 	{"a row of a list that is on a page and in the daybook, after others that only the daybook has", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
@@ -76,7 +76,7 @@ var carriedFaults = []fault{
 	{"a row that comes back in its group with another amount", func(t *testing.T, w *fixture.Store) {
 		row := drainedChunk(t, w)
 		w.Plant(t, func(p *fixture.Planter) {
-			row.sections[0].lines = onLine(dearer)(p, row.sections[0].lines)
+			row.sections[0].lines = onLine(raiseAmount)(p, row.sections[0].lines)
 			layChunks(p, row)
 		})
 	}, []int{2}, "that its pages have otherwise"},
@@ -91,16 +91,16 @@ var carriedFaults = []fault{
 	{"a line that is on a page and in the daybook, before others that only the daybook has", func(t *testing.T, w *fixture.Store) {
 		postTransfers(t, w, 4, 1, 2)
 		w.Plant(t, func(p *fixture.Planter) {
-			s := withLines(chunksOf(p, w.First.Org), onBench(1)(w))[0]
-			lines := s.sections[s.find(onBench(1)(w))].lines
+			s := withLines(chunksOf(p, w.First.Org), transferAccountPages(1)(w))[0]
+			lines := s.sections[s.find(transferAccountPages(1)(w))].lines
 			first, _, err := store.Span('p', lines)
 			fixture.Must(t, err)
-			p.Group.Set(store.KeyPage(nil, w.First.Org, benched(1), first), lines)
+			p.Group.Set(store.KeyPage(nil, w.First.Org, transferAccount(1), first), lines)
 		})
 	}, nil, ""},
 }
 
-// workedOff has all lines of a group carried and its row removed, and returns the row.
+// drainedChunk has all lines of a group carried and its row removed, and returns the row.
 func drainedChunk(t *testing.T, w *fixture.Store) (row chunk) {
 	t.Helper()
 	postTransfers(t, w, 2, 1, 2)
@@ -116,7 +116,7 @@ func drainedChunk(t *testing.T, w *fixture.Store) (row chunk) {
 	return row
 }
 
-// reads looks at the rows of the closed store.
+// lookAtRows looks at the rows of the closed store.
 func lookAtRows(t *testing.T, w *fixture.Store, look func(*fixture.Planter)) {
 	t.Helper()
 	s, err := store.Open(fixture.Options(w.Dir))
@@ -127,9 +127,9 @@ func lookAtRows(t *testing.T, w *fixture.Store, look func(*fixture.Planter)) {
 	fixture.Must(t, s.Close())
 }
 
-func TestEveryFaultOfADaybookBreaksItsRule(t *testing.T) {
-	wantFaults(t, fixture.Copy, daybookFaults)
-	wantFaults(t, fixture.Copy, carriedFaults)
+func TestEveryFaultOfAPageBufferBreaksItsRule(t *testing.T) {
+	wantFaults(t, fixture.Copy, bufferFaults)
+	wantFaults(t, fixture.Copy, drainedFaults)
 }
 
 // Who looks through a list from its end stops at the first row that is too old.
@@ -142,25 +142,25 @@ func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
 	})
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report, 4)
-	wantSaid(t, report, "is out of the order of booking")
+	wantDetail(t, report, "is out of the order of booking")
 }
 
 // The ways to fill the daybook are what they are meant to be, and sound.
-func TestWhatFillsTheDaybookIsSound(t *testing.T) {
+func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 	for name, c := range map[string]struct {
 		fill func(*testing.T, *fixture.Store)
 		is   func(w *fixture.Store, p *fixture.Planter, all []chunk) bool
 	}{
 		"traffic carries lines that the daybook still has": {withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) bool {
-			keys, _ := p.Rows(onBench(1)(w))
+			keys, _ := p.Rows(transferAccountPages(1)(w))
 			without := 2 // the group that made the account known, and the one that filled its page
-			return len(keys) == 2 && len(withLines(all, onBench(1)(w))) == busy-without
+			return len(keys) == 2 && len(withLines(all, transferAccountPages(1)(w))) == transferRounds-without
 		}},
 		"so do the payments of a busy partner": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Planter, all []chunk) bool {
 			keys, _ := p.Rows(listOf(4)(w))
 			return len(keys) > 1 && len(withLines(all, listOf(4)(w))) > 100
 		}},
-		"a crowd is dealt into shares": {crowded, func(_ *fixture.Store, _ *fixture.Planter, all []chunk) bool {
+		"a crowd is dealt into shares": {withFullChunks, func(_ *fixture.Store, _ *fixture.Planter, all []chunk) bool {
 			rows := newest(all)
 			return len(rows) == 16 && rows[15].Share == 15
 		}},
@@ -170,7 +170,7 @@ func TestWhatFillsTheDaybookIsSound(t *testing.T) {
 		}},
 		"two pairs are in two groups": {twoPairs, func(w *fixture.Store, _ *fixture.Planter, all []chunk) bool {
 			a, b := all[len(all)-2], all[len(all)-1]
-			return b.Group == a.Group+1 && a.find(onBench(1)(w)) >= 0 && b.find(onBench(3)(w)) >= 0
+			return b.Group == a.Group+1 && a.find(transferAccountPages(1)(w)) >= 0 && b.find(transferAccountPages(3)(w)) >= 0
 		}},
 		"what is worked off is carried and removed": {func(t *testing.T, w *fixture.Store) { drainedChunk(t, w) }, func(*fixture.Store, *fixture.Planter, []chunk) bool { return true }},
 	} {
@@ -189,7 +189,7 @@ func TestWhatFillsTheDaybookIsSound(t *testing.T) {
 
 // A daybook that can't be taken apart is no store to go on with: what waits in it
 // would be lost.
-func TestADaybookThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
+func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 	of := func(change func(*chunk)) func(*fixture.Store, *fixture.Planter) {
 		return func(w *fixture.Store, p *fixture.Planter) {
 			s := newest(chunksOf(p, w.First.Org))[0]
@@ -205,7 +205,7 @@ func TestADaybookThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 		"lines that are cut short":        of(func(s *chunk) { s.sections[0].lines = s.sections[0].lines[:3] }),
 		"a section of an unknown account": of(func(s *chunk) { s.sections[0].prefix = s.sections[0].prefix[:20] }),
 		"a page under what it has": func(w *fixture.Store, p *fixture.Planter) {
-			keys, _ := p.Rows(onBench(1)(w))
+			keys, _ := p.Rows(transferAccountPages(1)(w))
 			p.Group.Set(keys[0], []byte{0xff, 0xff, 0xff})
 		},
 	} {
@@ -229,7 +229,7 @@ func TestADaybookThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 	}
 }
 
-func TestTheDigestCoversDaybooks(t *testing.T) {
+func TestTheDigestCoversPageBuffers(t *testing.T) {
 	w := fixture.Copy(t)
 	row := drainedChunk(t, w)
 	before := w.Check(t, check.Inputs{}).Digest

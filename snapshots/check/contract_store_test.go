@@ -17,9 +17,9 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// fair is a town whose first organization has contracts of every product in both
+// contractStore is a town whose first organization has contracts of every product in both
 // readings: such as run, such as have ended in each way, and such as time has moved.
-type fair struct {
+type contractStore struct {
 	fixture.Store
 	at        time.Time // how far its clock has come
 	contracts map[string]ledger.ID
@@ -34,17 +34,17 @@ var (
 	moveKey = actors.Key{Scope: actors.KeyOfStaff, Text: "move", Hash: [32]byte{2}}
 )
 
-// fairs are built once for each way in which lines are kept.
-var fairs = map[int]*struct {
-	fair
+// contractStores are built once for each way in which lines are kept.
+var contractStores = map[int]*struct {
+	contractStore
 	once sync.Once
 }{fixture.Buffered: {}, fixture.Paged: {}}
 
-// settleFair copies the fair that keeps its lines in this way into a directory of the
+// copyContractStore copies the fair that keeps its lines in this way into a directory of the
 // test's own.
-func settleFair(t testing.TB, days int) *fair {
+func copyContractStore(t testing.TB, days int) *contractStore {
 	t.Helper()
-	master := fairs[days]
+	master := contractStores[days]
 	master.once.Do(func() {
 		w := fixture.CopyLaidOut(t, days)
 		master.Store = *w
@@ -58,23 +58,23 @@ func settleFair(t testing.TB, days int) *fair {
 	if master.at.IsZero() {
 		t.Fatal("the fair could not be built")
 	}
-	own := master.fair
+	own := master.contractStore
 	own.Dir = filepath.Join(t.TempDir(), "data")
 	fixture.Must(t, os.CopyFS(own.Dir, os.DirFS(master.Dir)))
 	fixture.Must(t, os.Chmod(filepath.Join(own.Dir, "keyring"), 0o600))
 	return &own
 }
 
-// stall is where contracts are made and moved.
-type stall struct {
+// contractMaker is where contracts are made and moved.
+type contractMaker struct {
 	*fixture.Server
-	fair    *fair
+	store   *contractStore
 	service *acting.Service
 	of      map[string]acting.Create
 }
 
-// sent are the members of a body.
-func sent(t testing.TB, body string) contract.Input {
+// inputOf are the members of a body.
+func inputOf(t testing.TB, body string) contract.Input {
 	t.Helper()
 	given := make(contract.Input)
 	if body != "" {
@@ -83,44 +83,44 @@ func sent(t testing.TB, body string) contract.Input {
 	return given
 }
 
-// sign makes a contract, by which name it goes on.
-func (s *stall) sign(name string, p *contract.Product, reading *contract.Reading, body string) {
+// create makes a contract, by which name it goes on.
+func (s *contractMaker) create(name string, p *contract.Product, reading *contract.Reading, body string) {
 	s.T.Helper()
-	s.signWith(name, p, reading, money.Prod, actors.Key{}, body)
+	s.createWith(name, p, reading, money.Prod, actors.Key{}, body)
 }
 
-func (s *stall) signWith(name string, p *contract.Product, reading *contract.Reading, env money.Env, key actors.Key, body string) {
+func (s *contractMaker) createWith(name string, p *contract.Product, reading *contract.Reading, env money.Env, key actors.Key, body string) {
 	s.T.Helper()
-	c := acting.Create{Org: s.fair.First.Org, Product: p, Reading: reading, Env: env, Input: sent(s.T, body), Key: key}
+	c := acting.Create{Org: s.store.First.Org, Product: p, Reading: reading, Env: env, Input: inputOf(s.T, body), Key: key}
 	r, err := s.service.Create(c)
 	if err != nil {
 		s.T.Fatalf("%s: %v", name, err)
 	}
-	s.of[name], s.fair.contracts[name] = c, r.Record.ID
+	s.of[name], s.store.contracts[name] = c, r.Record.ID
 }
 
 // do moves a contract to a status.
-func (s *stall) do(name string, action contract.Action, body string, want contract.Status) {
+func (s *contractMaker) do(name string, action contract.Action, body string, want contract.Status) {
 	s.T.Helper()
 	s.doWith(name, action, body, want, actors.Key{})
 }
 
-func (s *stall) doWith(name string, action contract.Action, body string, want contract.Status, key actors.Key) {
+func (s *contractMaker) doWith(name string, action contract.Action, body string, want contract.Status, key actors.Key) {
 	s.T.Helper()
 	of := s.of[name]
 	r, err := s.service.Act(acting.Act{
-		Org: of.Org, ID: s.fair.contracts[name], Product: of.Product, Reading: of.Reading, Action: action, Input: sent(s.T, body), Key: key,
+		Org: of.Org, ID: s.store.contracts[name], Product: of.Product, Reading: of.Reading, Action: action, Input: inputOf(s.T, body), Key: key,
 	})
 	if err != nil || r.Record.Status != want {
 		s.T.Fatalf("%s: %s: %+v, %v", name, action, r.Record, err)
 	}
 }
 
-// is checks what time has made of a contract.
-func (s *stall) is(name string, want contract.Status, column, value string) {
+// wantStatus checks what time has made of a contract.
+func (s *contractMaker) wantStatus(name string, want contract.Status, column, value string) {
 	s.T.Helper()
 	of := s.of[name]
-	r, err := s.service.Read(of.Org, of.Product, of.Reading, s.fair.contracts[name])
+	r, err := s.service.Read(of.Org, of.Product, of.Reading, s.store.contracts[name])
 	fixture.Must(s.T, err)
 	if got := valueOf(r.Record, column); r.Record.Status != want || got != value {
 		s.T.Fatalf("%s is %s, its %s %s; want %s and %s", name, r.Record.Status, column, got, want, value)
@@ -146,12 +146,12 @@ const (
 	reason = `{"reason":"enough"}`
 )
 
-func (w *fair) trade(t testing.TB) {
+func (w *contractStore) trade(t testing.TB) {
 	h := fixture.Start(t, &w.Store)
 	defer h.Close()
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
-	s := &stall{Server: h, fair: w, service: acting.New(h.Runtime), of: make(map[string]acting.Create)}
+	s := &contractMaker{Server: h, store: w, service: acting.New(h.Runtime), of: make(map[string]acting.Create)}
 	found, err := s.service.Screen(w.First.Org, contract.Screened{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.KeyOfStaff, Text: "screening"})
 	fixture.Must(t, err)
 	w.screening = found.ID
@@ -171,10 +171,10 @@ func (w *fair) trade(t testing.TB) {
 	}
 	s.deposits()
 	h.Advance(100 * 24 * time.Hour)
-	s.is("venture secular", contract.BuyingOut, "rental_paid_total", "21") // thrice floor(9 × 69 ÷ 80)
-	s.is("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, less what was paid
-	s.is("deposit", contract.Active, "renewals", "3")
-	s.afterwards()
+	s.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // thrice floor(9 × 69 ÷ 80)
+	s.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, less what was paid
+	s.wantStatus("deposit", contract.Active, "renewals", "3")
+	s.later()
 	w.at = h.Clock.Now()
 }
 
@@ -182,19 +182,19 @@ func (w *fair) trade(t testing.TB) {
 func within(name string, reading *contract.Reading) string { return name + " " + reading.Name }
 
 // passed lets a contract pass its review where one comes first.
-func (s *stall) passed(name string, reading *contract.Reading) {
+func (s *contractMaker) passed(name string, reading *contract.Reading) {
 	s.T.Helper()
 	if reading.ReviewFirst {
 		s.do(name, contract.Pass, fatwa, contract.ReviewPassed)
 	}
 }
 
-func (s *stall) partnerships(reading *contract.Reading) {
+func (s *contractMaker) partnerships(reading *contract.Reading) {
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","partnership_type":"diminishing","total_value":"1000","bank_contribution":"800",`+
-		`"customer_contribution":"200","profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7,"rental_amount":"9","compliance_review":%s}`, s.fair.customer, fatwa)
+		`"customer_contribution":"200","profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7,"rental_amount":"9","compliance_review":%s}`, s.store.customer, fatwa)
 	open := func(name string) string {
 		name = within(name, reading)
-		s.sign(name, contract.Partnership, reading, body)
+		s.create(name, contract.Partnership, reading, body)
 		if reading.ReviewFirst {
 			return name // its creation has done it
 		}
@@ -217,14 +217,14 @@ func (s *stall) partnerships(reading *contract.Reading) {
 	s.do(lost, contract.Dissolve, reason, contract.Dissolved)
 }
 
-func (s *stall) issues(reading *contract.Reading) {
+func (s *contractMaker) issues(reading *contract.Reading) {
 	one, other := fixture.NewID(), fixture.NewID()
 	if reading == contract.Secular {
-		s.fair.investor = one
+		s.store.investor = one
 	}
 	open := func(name string) string {
 		name = within(name, reading)
-		s.sign(name, contract.Certificate, reading, `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower",`+
+		s.create(name, contract.Certificate, reading, `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower",`+
 			`"underlying_asset_value":"4000","total_value":"4000","certificate_value":"10","expected_yield":5,"maturity_months":2,`+
 			`"early_redemption_allowed":true,"early_redemption_penalty":"5"}`)
 		s.passed(name, reading)
@@ -248,12 +248,12 @@ func (s *stall) issues(reading *contract.Reading) {
 	s.do(lost, contract.Default, reason, contract.Defaulted)
 }
 
-func (s *stall) leases(reading *contract.Reading) {
+func (s *contractMaker) leases(reading *contract.Reading) {
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","lease_type":"operating","asset_description":"a forklift truck","asset_cost":"1000",`+
-		`"lease_term_months":4,"monthly_rental":"50","advance_rental":"30","security_deposit":"70","residual_value":"100","screening_id":%q}`, s.fair.customer, s.fair.screening)
+		`"lease_term_months":4,"monthly_rental":"50","advance_rental":"30","security_deposit":"70","residual_value":"100","screening_id":%q}`, s.store.customer, s.store.screening)
 	open := func(name string, key actors.Key) string {
 		name = within(name, reading)
-		s.signWith(name, contract.Lease, reading, money.Prod, key, body)
+		s.createWith(name, contract.Lease, reading, money.Prod, key, body)
 		s.passed(name, reading)
 		s.do(name, contract.Acquire, `{"ownership_documents":["deed"]}`, contract.AssetAcquired)
 		s.do(name, contract.Activate, "", contract.Active)
@@ -271,19 +271,19 @@ func (s *stall) leases(reading *contract.Reading) {
 	s.do(ended, contract.RecordArrears, `{"amount":"30"}`, contract.Active)
 	s.do(ended, contract.BearExpense, `{"amount":"3","description":"a tyre"}`, contract.Active)
 	draft := within("draft lease", reading)
-	s.signWith(draft, contract.Lease, reading, money.Test, actors.Key{}, body)
+	s.createWith(draft, contract.Lease, reading, money.Test, actors.Key{}, body)
 	s.do(draft, contract.Submit, "", contract.UnderReview)
 	refused := within("refused lease", reading)
-	s.sign(refused, contract.Lease, reading, body)
+	s.create(refused, contract.Lease, reading, body)
 	s.do(refused, contract.Submit, "", contract.UnderReview)
 	s.do(refused, contract.Reject, reason, contract.Refused)
 }
 
-func (s *stall) investments(reading *contract.Reading) {
+func (s *contractMaker) investments(reading *contract.Reading) {
 	open := func(name string) string {
 		name = within(name, reading)
-		s.sign(name, contract.Managed, reading, fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500",`+
-			`"business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`, s.fair.customer))
+		s.create(name, contract.Managed, reading, fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500",`+
+			`"business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`, s.store.customer))
 		s.passed(name, reading)
 		s.do(name, contract.Fund, "", contract.Funded)
 		s.do(name, contract.Activate, "", contract.Active)
@@ -295,12 +295,12 @@ func (s *stall) investments(reading *contract.Reading) {
 	s.do(open("liquidated"), contract.Loss, `{"amount":"999"}`, contract.Liquidated)
 }
 
-func (s *stall) sales(reading *contract.Reading) {
+func (s *contractMaker) sales(reading *contract.Reading) {
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","currency":"AED","asset_description":"a delivery van","asset_cost":"1000",`+
-		`"markup_rate":25,"instalments":3,"down_payment":"100","earnest_deposit":"50"}`, s.fair.customer)
+		`"markup_rate":25,"instalments":3,"down_payment":"100","earnest_deposit":"50"}`, s.store.customer)
 	open := func(name string) string {
 		name = within(name, reading)
-		s.sign(name, contract.InstalmentSale, reading, body)
+		s.create(name, contract.InstalmentSale, reading, body)
 		s.passed(name, reading)
 		s.do(name, contract.OrderAsset, `{"supplier_deposit":"40"}`, contract.AssetOrdered)
 		s.do(name, contract.PurchaseAsset, `{"ownership_documents":["invoice"],"actual_cost":"990"}`, contract.AssetPurchased)
@@ -324,11 +324,11 @@ func (s *stall) sales(reading *contract.Reading) {
 	s.do(sell("settled early"), contract.SettleEarly, `{"rebate":"12"}`, contract.Completed)
 }
 
-func (s *stall) safes(reading *contract.Reading) {
+func (s *contractMaker) safes(reading *contract.Reading) {
 	open := func(name, custody string) string {
 		name = within(name, reading)
-		body := fmt.Sprintf(`{"customer_id":%q,"region":"BH","custody_type":%q,"initial_amount":"1000","compliance_review":%s}`, s.fair.customer, custody, fatwa)
-		s.sign(name, contract.Safekeeping, reading, body)
+		body := fmt.Sprintf(`{"customer_id":%q,"region":"BH","custody_type":%q,"initial_amount":"1000","compliance_review":%s}`, s.store.customer, custody, fatwa)
+		s.create(name, contract.Safekeeping, reading, body)
 		if !reading.ReviewFirst {
 			s.do(name, contract.Activate, "", contract.Active)
 		}
@@ -344,11 +344,11 @@ func (s *stall) safes(reading *contract.Reading) {
 	s.do(open("emptied", "trust"), contract.Close, `{"closed_by":"clerk 7"}`, contract.Closed)
 }
 
-func (s *stall) deposits() {
+func (s *contractMaker) deposits() {
 	open := func(name string) {
-		s.sign(name, contract.Deposit, contract.Secular, fmt.Sprintf(`{"customer_id":%q,"region":"AE","currency":"USD","initial_amount":"1000",`+
+		s.create(name, contract.Deposit, contract.Secular, fmt.Sprintf(`{"customer_id":%q,"region":"AE","currency":"USD","initial_amount":"1000",`+
 			`"term_months":1,"profit_sharing_ratio":{"bank":50,"customer":50},"early_withdrawal_allowed":true,`+
-			`"early_withdrawal_penalty_percent":50,"auto_renewal":true}`, s.fair.customer))
+			`"early_withdrawal_penalty_percent":50,"auto_renewal":true}`, s.store.customer))
 		s.do(name, contract.Activate, "", contract.Active)
 		s.do(name, contract.Profit, `{"gross_profit":"31"}`, contract.Active)
 		s.do(name, contract.Loss, `{"amount":"9"}`, contract.Active)
@@ -361,8 +361,8 @@ func (s *stall) deposits() {
 	s.do("closed", contract.Close, `{"closed_by":"clerk 7"}`, contract.Closed)
 }
 
-// afterwards happens when months have passed.
-func (s *stall) afterwards() {
+// later happens when months have passed.
+func (s *contractMaker) later() {
 	for _, reading := range contract.Readings {
 		s.do(within("returned", reading), contract.ReturnAsset, "", contract.Completed)
 		s.do(within("issue", reading), contract.Mature, "", contract.Matured)

@@ -26,9 +26,9 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// parish is a town whose first organization has partners that are notified: by
+// notifiedStore is a town whose first organization has partners that are notified: by
 // receivers that acknowledge, that fail at first, and that always fail.
-type parish struct {
+type notifiedStore struct {
 	fixture.Store
 	owner     *words.Partner // has terminals with addresses of their own
 	heir      *words.Partner // has an address, and a terminal without
@@ -56,17 +56,17 @@ const (
 	ofTheHeir     = money.Currency("IDR")
 )
 
-var parishMaster struct {
-	parish
+var notifiedMaster struct {
+	notifiedStore
 	once sync.Once
 }
 
-// settleParish copies the parish into a directory of the test's own.
-func settleParish(t testing.TB) *parish {
+// copyNotifiedStore copies the parish into a directory of the test's own.
+func copyNotifiedStore(t testing.TB) *notifiedStore {
 	t.Helper()
-	parishMaster.once.Do(func() {
+	notifiedMaster.once.Do(func() {
 		w := fixture.Copy(t)
-		built := &parishMaster.parish
+		built := &notifiedMaster.notifiedStore
 		built.Store = *w
 		var err error
 		if built.Dir, err = os.MkdirTemp("", "mizan-parish-"); err != nil {
@@ -76,18 +76,18 @@ func settleParish(t testing.TB) *parish {
 		fixture.Must(t, os.Chmod(filepath.Join(built.Dir, "keyring"), 0o600))
 		built.fill(t)
 	})
-	if parishMaster.theirs == nil {
+	if notifiedMaster.theirs == nil {
 		t.Fatal("the parish could not be built")
 	}
-	own := parishMaster.parish
+	own := notifiedMaster.notifiedStore
 	own.Dir = filepath.Join(t.TempDir(), "data")
-	fixture.Must(t, os.CopyFS(own.Dir, os.DirFS(parishMaster.Dir)))
+	fixture.Must(t, os.CopyFS(own.Dir, os.DirFS(notifiedMaster.Dir)))
 	fixture.Must(t, os.Chmod(filepath.Join(own.Dir, "keyring"), 0o600))
 	return &own
 }
 
-// notified is a house that notifies.
-type notified struct {
+// notifyingServer is a house that notifies.
+type notifyingServer struct {
 	*fixture.Server
 	notifier *notifier.Service
 	receiver *receiver
@@ -126,10 +126,10 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 
 // openNotified opens the town with everything that it takes to notify. addresses
 // says who is told; nil: the directory.
-func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notified {
+func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notifyingServer {
 	t.Helper()
 	h := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), Started: make(map[ledger.ID]ledger.Micros)}
-	n := &notified{Server: h, receiver: newReceiver(t)}
+	n := &notifyingServer{Server: h, receiver: newReceiver(t)}
 	h.Journal = fixture.OpenJournal(t, w, h.Clock, nil)
 	h.Runtime = actors.New(actors.Options{Clock: h.Clock, Journal: h.Journal, Log: fixture.NoLog, Sealer: fixture.Keyring(t, w.Dir)})
 	var err error
@@ -163,13 +163,13 @@ func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors
 	return n
 }
 
-func (n *notified) close() {
+func (n *notifyingServer) close() {
 	n.notifier.Close()
 	n.Server.Close()
 }
 
 // at makes a terminal whose notifications go by a path; none: nowhere.
-func (n *notified) at(w *parish, owner *words.Partner, kind words.TerminalType, currency money.Currency, path string) ledger.ID {
+func (n *notifyingServer) at(w *notifiedStore, owner *words.Partner, kind words.TerminalType, currency money.Currency, path string) ledger.ID {
 	n.T.Helper()
 	draft := words.TerminalDraft{Partner: owner.Number, Name: "notified", Provider: words.Simulator, Type: kind}
 	if kind != words.MerchantTerminal {
@@ -184,7 +184,7 @@ func (n *notified) at(w *parish, owner *words.Partner, kind words.TerminalType, 
 }
 
 // pay makes a payment of the owner and waits until it was tried to tell of it.
-func (n *notified) pay(w *parish, owner *words.Partner, currency money.Currency, card string) *payment.Record {
+func (n *notifyingServer) pay(w *notifiedStore, owner *words.Partner, currency money.Currency, card string) *payment.Record {
 	n.T.Helper()
 	result, err := n.Payments.Create(live.Create{Org: w.First.Org, Partner: owner, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(2_500), Asset: money.Asset{Currency: currency, Env: money.Prod},
@@ -196,7 +196,7 @@ func (n *notified) pay(w *parish, owner *words.Partner, currency money.Currency,
 }
 
 // delivery is the one about a payment's last event.
-func (n *notified) delivery(w *parish, r *payment.Record) notifier.ID {
+func (n *notifyingServer) delivery(w *notifiedStore, r *payment.Record) notifier.ID {
 	n.T.Helper()
 	view := n.Journal.View()
 	defer view.Close()
@@ -207,7 +207,7 @@ func (n *notified) delivery(w *parish, r *payment.Record) notifier.ID {
 	return notifier.ID{Booked: stored.Stamp.Updated, Channel: 1}
 }
 
-func (w *parish) fill(t testing.TB) {
+func (w *notifiedStore) fill(t testing.TB) {
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(time.Hour), nil)
 	defer n.close()
 	var err error
@@ -243,7 +243,7 @@ func (w *parish) fill(t testing.TB) {
 	part := money.FromUint64(500)
 	_, err = n.Payments.Refund(live.Amount{Command: live.Command{Org: w.First.Org, Partner: w.owner.Number, ID: w.marked.ID}, Amount: &part})
 	fixture.Must(t, err)
-	fixture.Must(t, n.notifier.Post(w.First.Org, w.terminals[acknowledging], bulletin("Yesterday"), "summary/1"))
+	fixture.Must(t, n.notifier.Post(w.First.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)
 	theirs := n.pay(w, w.heir, ofTheHeir, good)
 	if theirs.Status != payment.Charged || w.nowhere.Status != payment.Rejected || w.nowhere.Terminal != (ledger.ID{}) {
@@ -252,6 +252,6 @@ func (w *parish) fill(t testing.TB) {
 	w.theirs = theirs
 }
 
-func bulletin(subject string) []byte {
+func alertMessage(subject string) []byte {
 	return alerts.Message{Kind: alerts.Daily, Subject: subject, Text: "nothing"}.Append(nil)
 }

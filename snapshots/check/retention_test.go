@@ -12,8 +12,8 @@ import (
 
 // What is over and older than the retention goes, and the checker finds nothing wrong
 // with what is left. Another start tells nobody once more of what is gone.
-func TestWhatIsSweptBreaksNoRule(t *testing.T) {
-	w := settleParish(t)
+func TestWhatRetentionRemovesBreaksNoRule(t *testing.T) {
+	w := copyNotifiedStore(t)
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
 	n.Advance(32 * 24 * time.Hour)
 	at := n.Clock.Now()

@@ -183,7 +183,7 @@ func TestAnswersToRequestsWithKeysAreComparedWithTheClaims(t *testing.T) {
 func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
 	w := fixture.Copy(t)
 	var lines []string
-	runScenario(t, w, func(s *stage) {
+	runScenario(t, w, func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 300), terms(fees()))
 		tell := func(d payment.Decision) {
 			stamp := l.write(d, func(d *payment.Decision) { d.Record.LinkID = w.First.Org })

@@ -19,13 +19,13 @@ import (
 // section is what a daybook row has of an account or a list, as a test changes it.
 type section struct{ prefix, lines []byte }
 
-// sheet is a daybook row as a test changes it.
+// chunk is a daybook row as a test changes it.
 type chunk struct {
 	store.DayKey
 	sections []section
 }
 
-// sheets are an organization's daybook rows, oldest first.
+// chunksOf are an organization's daybook rows, oldest first.
 func chunksOf(p *fixture.Planter, org ledger.ID) (all []chunk) {
 	p.T.Helper()
 	keys, rows := p.Rows(store.KeyDaybooks(nil, org))
@@ -45,7 +45,7 @@ func chunksOf(p *fixture.Planter, org ledger.ID) (all []chunk) {
 	return all
 }
 
-// lay writes daybook rows.
+// layChunks writes daybook rows.
 func layChunks(p *fixture.Planter, sheets ...chunk) {
 	for _, s := range sheets {
 		var row []byte
@@ -56,7 +56,7 @@ func layChunks(p *fixture.Planter, sheets ...chunk) {
 	}
 }
 
-// tear takes daybook rows out.
+// removeChunks takes daybook rows out.
 func removeChunks(p *fixture.Planter, sheets ...chunk) {
 	for _, s := range sheets {
 		p.Group.Delete(store.KeyDaybook(nil, s.DayKey))
@@ -72,7 +72,7 @@ func (s *chunk) find(prefix []byte) int {
 	return slices.IndexFunc(s.sections, func(part section) bool { return bytes.Equal(part.prefix, prefix) })
 }
 
-// erase takes all out of an account or a list, wherever it is.
+// eraseAll takes all out of an account or a list, wherever it is.
 func eraseAll(p *fixture.Planter, prefix []byte) {
 	p.T.Helper()
 	org := ledger.ID(prefix[1:17])
@@ -98,9 +98,9 @@ func eraseAll(p *fixture.Planter, prefix []byte) {
 	}))
 }
 
-// inSheet changes what one of the rows that have something of an account or a list
+// inChunk changes what one of the rows that have something of an account or a list
 // has of it; which: -1 is the newest. Nothing left takes it out.
-func inSheet(prefix func(*fixture.Store) []byte, which int, change func(p *fixture.Planter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
+func inChunk(prefix func(*fixture.Store) []byte, which int, change func(p *fixture.Planter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			found := withLines(chunksOf(p, w.First.Org), prefix(w))
@@ -150,8 +150,8 @@ func nothing(*fixture.Planter, []byte) []byte { return nil }
 
 func twice(_ *fixture.Planter, lines []byte) []byte { return append(lines, lines...) }
 
-// dearer makes a line one more, and its total with it.
-func dearer(l *store.Line) {
+// raiseAmount makes a line one more, and its total with it.
+func raiseAmount(l *store.Line) {
 	l.Amount = fixture.MustAdd(l.Amount, 1)
 	total := &l.Totals.CreditsPosted
 	if l.Side == ledger.Debit {
@@ -166,12 +166,12 @@ func listOf(partner int64) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte { return store.KeyLists(nil, w.First.Org, partner, uint8(money.Prod)) }
 }
 
-func benched(n int) ledger.Account {
+func transferAccount(n int) ledger.Account {
 	return ledger.Account{Path: ledger.Path(fmt.Sprintf("L:bench:%d", n)), Asset: fixture.USD}
 }
 
-func onBench(n int) func(*fixture.Store) []byte {
-	return func(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, benched(n)) }
+func transferAccountPages(n int) func(*fixture.Store) []byte {
+	return func(w *fixture.Store) []byte { return store.KeyPages(nil, w.First.Org, transferAccount(n)) }
 }
 
 // between is a bare event that moves money many times between the accounts.
@@ -180,7 +180,7 @@ func between(w *fixture.Store, times int, accounts ...int) posting.Step {
 	for range times {
 		for i := 0; i < len(accounts); i += 2 {
 			for k, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
-				at := benched(accounts[i+k])
+				at := transferAccount(accounts[i+k])
 				entry.Postings = append(entry.Postings, ledger.Posting{Account: at.Path, Asset: at.Asset, Side: side, Amount: money.FromUint64(1)})
 			}
 		}
@@ -191,7 +191,7 @@ func between(w *fixture.Store, times int, accounts ...int) posting.Step {
 	}
 }
 
-// traffic are so many groups with a line on each of two accounts of the bench.
+// postTransfers are so many groups with a line on each of two accounts of the bench.
 func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
 	t.Helper()
 	var changes []*posting.Change
@@ -201,11 +201,11 @@ func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
 	w.Submit(t, changes...)
 }
 
-// busy is enough for a page of each account to be carried while the daybook still
+// transferRounds is enough for a page of each account to be carried while the daybook still
 // has its lines, and for more of them to wait.
-const busy = 70
+const transferRounds = 70
 
-// crowded books on more accounts than one row of a group's daybook is made of, so
+// fillChunks books on more accounts than one row of a group's daybook is made of, so
 // that the group deals them into shares.
 func fillChunks(t *testing.T, w *fixture.Store) {
 	t.Helper()
@@ -218,7 +218,7 @@ func fillChunks(t *testing.T, w *fixture.Store) {
 	}
 }
 
-// long books so much on some accounts that a group's daybook has a second part: more
+// fillLongChunk books so much on some accounts that a group's daybook has a second part: more
 // than fits a group of the small stores that tests copy.
 func fillLongChunk(t *testing.T, w *fixture.Store) {
 	t.Helper()
@@ -246,9 +246,9 @@ func after(fill func(*testing.T, *fixture.Store), plant func(w *fixture.Store, p
 	}
 }
 
-func withTraffic(t *testing.T, w *fixture.Store) { postTransfers(t, w, busy, 1, 2) }
-func crowded(t *testing.T, w *fixture.Store)     { fillChunks(t, w) }
-func long(t *testing.T, w *fixture.Store)        { fillLongChunk(t, w) }
+func withTraffic(t *testing.T, w *fixture.Store)    { postTransfers(t, w, transferRounds, 1, 2) }
+func withFullChunks(t *testing.T, w *fixture.Store) { fillChunks(t, w) }
+func long(t *testing.T, w *fixture.Store)           { fillLongChunk(t, w) }
 
 // twoPairs are two groups whose rows have no account in common, after the groups
 // that made the accounts known.
@@ -259,31 +259,31 @@ func twoPairs(t *testing.T, w *fixture.Store) {
 	}
 }
 
-var daybookFaults = []fault{
-	{"a daybook that lacks a line", inSheet(onFees, 7, nothing), []int{2}, "has no line"},
-	{"a daybook that lacks an account's last line", inSheet(onFees, -1, nothing), []int{2}, "has no line"},
-	{"a line of another amount, with its total", inSheet(onFees, 7, onLine(dearer)), []int{2}, "the totals are"},
-	{"a line of another amount", inSheet(onFees, 7, onLine(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) })), []int{2}, "is not its posting"},
-	{"a line with another total", inSheet(onFees, -1, onLine(func(l *store.Line) {
+var bufferFaults = []fault{
+	{"a daybook that lacks a line", inChunk(onFees, 7, nothing), []int{2}, "has no line"},
+	{"a daybook that lacks an account's last line", inChunk(onFees, -1, nothing), []int{2}, "has no line"},
+	{"a line of another amount, with its total", inChunk(onFees, 7, onLine(raiseAmount)), []int{2}, "the totals are"},
+	{"a line of another amount", inChunk(onFees, 7, onLine(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) })), []int{2}, "is not its posting"},
+	{"a line with another total", inChunk(onFees, -1, onLine(func(l *store.Line) {
 		l.Totals.CreditsPosted = fixture.MustAdd(l.Totals.CreditsPosted, 1)
 	})), []int{2}, "the totals are"},
-	{"a line twice in its row", inSheet(onFees, 7, twice), []int{2}, "is of no event"},
+	{"a line twice in its row", inChunk(onFees, 7, twice), []int{2}, "is of no event"},
 	{"a section of another account", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		s := newest(all)[0]
-		s.sections[s.find(onBench(1)(w))].prefix = onFees(w)
+		s.sections[s.find(transferAccountPages(1)(w))].prefix = onFees(w)
 		layChunks(p, s)
 	}), []int{2}, ""}, // one account lacks a line, the other has one too many
 	{"a section of an account that nothing was booked on", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		s := newest(all)[0]
-		s.sections[s.find(onBench(1)(w))].prefix = onBench(999)(w)
+		s.sections[s.find(transferAccountPages(1)(w))].prefix = transferAccountPages(999)(w)
 		layChunks(p, s)
 	}), []int{2}, ""},
 	{"an account whose first line is on no page", func(t *testing.T, w *fixture.Store) {
 		postTransfers(t, w, 1, 1, 2)
 		w.Plant(t, func(p *fixture.Planter) {
-			keys, rows := p.Rows(onBench(1)(w))
+			keys, rows := p.Rows(transferAccountPages(1)(w))
 			p.Group.Delete(keys[0])
-			layChunks(p, chunk{store.DayKey{Org: w.First.Org, Share: store.Undealt, Group: p.Group.N() - 1}, []section{{onBench(1)(w), rows[0]}}})
+			layChunks(p, chunk{store.DayKey{Org: w.First.Org, Share: store.Undealt, Group: p.Group.N() - 1}, []section{{transferAccountPages(1)(w), rows[0]}}})
 		})
 	}, []int{2}, "has lines in the daybook and no page"},
 
@@ -296,7 +296,7 @@ var daybookFaults = []fault{
 			layChunks(p, s)
 		})
 	}, []int{4}, "is listed where it does not belong"},
-	{"a list's row of a transaction that is not there", inSheet(listOf(1), 3, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
+	{"a list's row of a transaction that is not there", inChunk(listOf(1), 3, onRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
 	{"a list's rows of one group the other way round", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			all := withLines(chunksOf(p, w.First.Org), listOf(w.First.Partner)(w))
@@ -313,9 +313,9 @@ var daybookFaults = []fault{
 		})
 	}, []int{4}, "out of the order of booking"},
 
-	{"a row of a share that is missing", after(crowded, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[5]) }), []int{2}, ""},
-	{"a section in the wrong share", after(crowded, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
-		layChunks(p, ProviderMoney(newest(all)[3], newest(all)[4])...)
+	{"a row of a share that is missing", after(withFullChunks, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[5]) }), []int{2}, ""},
+	{"a section in the wrong share", after(withFullChunks, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+		layChunks(p, chunkRange(newest(all)[3], newest(all)[4])...)
 	}), []int{2}, "where no reader looks for it"},
 	{"a list's section in the wrong share", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
@@ -326,9 +326,9 @@ var daybookFaults = []fault{
 			layChunks(p, all[at])
 		})
 	}, []int{4}, "where no reader looks for it"},
-	{"a section beside the shares", after(crowded, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
+	{"a section beside the shares", after(withFullChunks, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		from := newest(all)[3]
-		layChunks(p, ProviderMoney(from, chunk{DayKey: store.DayKey{Org: w.First.Org, Share: store.Undealt, Group: from.Group}})...)
+		layChunks(p, chunkRange(from, chunk{DayKey: store.DayKey{Org: w.First.Org, Share: store.Undealt, Group: from.Group}})...)
 	}), []int{5}, "is dealt into shares, and has a row of all"},
 	{"a last part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[1]) }), []int{2}, "has no line"},
 	{"a first part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[0]) }), []int{2, 5}, ""},
@@ -366,7 +366,7 @@ var daybookFaults = []fault{
 	}), []int{2, 5}, ""},
 }
 
-// unlist takes the row of a charged payment's creation, or of its last change, out
+// removeFromLists takes the row of a charged payment's creation, or of its last change, out
 // of its partner's list.
 func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	t.Helper()
@@ -386,8 +386,8 @@ func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	})
 }
 
-// moved is a section of one row in the other.
-func ProviderMoney(from, to chunk) []chunk {
+// chunkRange is a section of one row in the other.
+func chunkRange(from, to chunk) []chunk {
 	n := len(from.sections) - 1
 	to.sections = append(slices.Clone(to.sections), from.sections[n])
 	from.sections = from.sections[:n]

@@ -74,12 +74,12 @@ func TestAnswersThatAreKeptAreSomeKeys(t *testing.T) {
 			}
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.broken...)
-			wantSaid(t, report, c.says)
+			wantDetail(t, report, c.says)
 		})
 	}
 }
 
-// claimed plants the claim of a key that made what is not there.
+// plantClaim plants the claim of a key that made what is not there.
 func plantClaim(p *fixture.Planter, w *fixture.Store, key string) {
 	owner := append(ownerOf(ledger.Partner, uuid.New()), w.First.Org[:]...)
 	p.Group.Set(store.KeyClaim(nil, words.PlatformOrg, ledger.ClaimIdempotency, key), owner)

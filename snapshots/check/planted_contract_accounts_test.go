@@ -11,7 +11,7 @@ import (
 )
 
 // ownAccount is what a contract of the fair has to itself for its capital.
-func (w *fair) ownAccount() ledger.Account {
+func (w *contractStore) ownAccount() ledger.Account {
 	return ledger.Account{
 		Path:  ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String()),
 		Asset: money.Asset{Currency: "SAR", Env: money.Prod},
@@ -19,8 +19,8 @@ func (w *fair) ownAccount() ledger.Account {
 }
 
 // relines changes each line of that account's pages.
-func relines(change func(*store.Line)) func(*fixture.Planter, *fair) {
-	return func(p *fixture.Planter, w *fair) {
+func relines(change func(*store.Line)) func(*fixture.Planter, *contractStore) {
+	return func(p *fixture.Planter, w *contractStore) {
 		keys, rows := p.Rows(store.KeyPages(nil, w.First.Org, w.ownAccount()))
 		for i, row := range rows {
 			var changed []byte
@@ -37,18 +37,20 @@ func relines(change func(*store.Line)) func(*fixture.Planter, *fair) {
 func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
 	for _, f := range []struct {
 		name   string
-		change func(*fixture.Planter, *fair)
+		change func(*fixture.Planter, *contractStore)
 		says   string
 	}{
-		{"another amount and its total", relines(dearer), "the totals are"},
+		{"another amount and its total", relines(raiseAmount), "the totals are"},
 		{"another amount", relines(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) }), "is not its posting"},
 		{"another total", relines(func(l *store.Line) { l.Totals.CreditsPosted = fixture.MustAdd(l.Totals.CreditsPosted, 1) }), "the totals are"},
 		{"the other side", relines(func(l *store.Line) {
 			l.Side = ledger.Credit
 			l.Totals.DebitsPosted, l.Totals.CreditsPosted = l.Totals.CreditsPosted, l.Totals.DebitsPosted
 		}), "the totals are"},
-		{"no page", func(p *fixture.Planter, w *fair) { p.DeleteAll(store.KeyPages(nil, w.First.Org, w.ownAccount())) }, "and no page"},
-		{"a page of an account without an event", func(p *fixture.Planter, w *fair) {
+		{"no page", func(p *fixture.Planter, w *contractStore) {
+			p.DeleteAll(store.KeyPages(nil, w.First.Org, w.ownAccount()))
+		}, "and no page"},
+		{"a page of an account without an event", func(p *fixture.Planter, w *contractStore) {
 			keys, rows := p.Rows(store.KeyPages(nil, w.First.Org, w.ownAccount()))
 			other := w.ownAccount()
 			other.Path = ledger.Path("L:forgotten:" + w.contracts["investment secular"].String())
@@ -56,7 +58,7 @@ func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
 		}, "has a page and no event"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			w := settleFair(t, fixture.Paged)
+			w := copyContractStore(t, fixture.Paged)
 			w.Plant(t, func(p *fixture.Planter) { f.change(p, w) })
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, 2)
@@ -68,7 +70,7 @@ func TestLinesOfContractsOwnAccountsAreCompared(t *testing.T) {
 // Contracts have accounts without end: the checker holds those that they share, and of
 // each contract one sum.
 func TestNoAccountIsHeldInMemoryForAContract(t *testing.T) {
-	w := settleFair(t, fixture.Paged)
+	w := copyContractStore(t, fixture.Paged)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)
 	if own := report.Counts.Accounts - report.Counts.KeptAccounts; own < uint64(len(w.contracts)) {

@@ -17,16 +17,16 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// whim draws what contracts are asked for.
-type whim struct {
+// randomInput draws what contracts are asked for.
+type randomInput struct {
 	*rand.Rand
 	at time.Time
 }
 
-func (d whim) day() string { return d.at.AddDate(0, 0, d.IntN(200)-100).Format(`"2006-01-02"`) }
+func (d randomInput) day() string { return d.at.AddDate(0, 0, d.IntN(200)-100).Format(`"2006-01-02"`) }
 
 // value is something that a column may be given: most often what it takes.
-func (d whim) value(c *contract.Column) string {
+func (d randomInput) value(c *contract.Column) string {
 	switch c.Kind {
 	case contract.Enum:
 		return strconv.Quote(c.Words[d.IntN(len(c.Words))])
@@ -52,7 +52,7 @@ func (d whim) value(c *contract.Column) string {
 }
 
 // body gives every column that a table asks for, or leaves out what may be left out.
-func (d whim) body(table *contract.Table) contract.Input {
+func (d randomInput) body(table *contract.Table) contract.Input {
 	given := make(contract.Input)
 	if table == nil {
 		return given
@@ -66,7 +66,7 @@ func (d whim) body(table *contract.Table) contract.Input {
 }
 
 // opening is what a contract of a product is asked for with.
-func (d whim) opening(t testing.TB, p *contract.Product) contract.Input {
+func (d randomInput) opening(t testing.TB, p *contract.Product) contract.Input {
 	t.Helper()
 	given := d.body(p.Columns)
 	bank, theirs, face := 100+d.IntN(900), 1+d.IntN(500), 1+d.IntN(40)
@@ -74,7 +74,7 @@ func (d whim) opening(t testing.TB, p *contract.Product) contract.Input {
 	if p == contract.Certificate {
 		total = face * (10 + d.IntN(30))
 	}
-	for name, value := range sent(t, fmt.Sprintf(`{"region":"AE","currency":"AED","screening_id":null,"compliance_review":%s,`+
+	for name, value := range inputOf(t, fmt.Sprintf(`{"region":"AE","currency":"AED","screening_id":null,"compliance_review":%s,`+
 		`"total_value":"%d","bank_contribution":"%d","customer_contribution":"%d","certificate_value":"%d","underlying_asset_value":"%d",`+
 		`"capital_amount":"%d","initial_amount":"%d","asset_cost":"%d","monthly_rental":"%d"}`,
 		fatwa, total, bank, theirs, face, total+5, total, total, 400+total, 1+d.IntN(90))) {
@@ -96,7 +96,7 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 		fixture.Must(t, err)
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
-	d := whim{rand.New(rand.NewPCG(seed, 0)), fixture.StartTime}
+	d := randomInput{rand.New(rand.NewPCG(seed, 0)), fixture.StartTime}
 	w := fixture.Copy(t)
 	seen := make(map[string]int) // product in a reading → events
 	func() {
@@ -126,7 +126,7 @@ func TestWhateverContractsAreAskedForBreaksNoRule(t *testing.T) {
 }
 
 // live makes a contract and asks for anything of it. It counts what was done.
-func (d whim) live(t testing.TB, service *acting.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
+func (d randomInput) live(t testing.TB, service *acting.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
 	t.Helper()
 	r := d.made(t, service, acting.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
 	for range 30 {
@@ -136,7 +136,7 @@ func (d whim) live(t testing.TB, service *acting.Service, org ledger.ID, p *cont
 		}
 		a := acting.Act{Org: org, ID: r.Record.ID, Product: p, Reading: reading, Action: handler.Name, Input: d.body(handler.Body), Key: d.key()}
 		if handler.Name == contract.Pass {
-			a.Input = sent(t, fatwa)
+			a.Input = inputOf(t, fatwa)
 		}
 		if moved, err := service.Act(a); err == nil {
 			r = moved
@@ -147,7 +147,7 @@ func (d whim) live(t testing.TB, service *acting.Service, org ledger.ID, p *cont
 }
 
 // made is a contract that is asked for until it is not refused.
-func (d whim) made(t testing.TB, service *acting.Service, c acting.Create) acting.Result {
+func (d randomInput) made(t testing.TB, service *acting.Service, c acting.Create) acting.Result {
 	t.Helper()
 	var err error
 	for range 1_000 {
@@ -173,7 +173,7 @@ func leads(r *contract.Record, handler *contract.ActionHandler) bool {
 }
 
 // key is a key for one request of three.
-func (d whim) key() actors.Key {
+func (d randomInput) key() actors.Key {
 	if d.IntN(3) > 0 {
 		return actors.Key{}
 	}

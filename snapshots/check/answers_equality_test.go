@@ -18,7 +18,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// events are a transaction's events, newest first.
+// eventsOf are a transaction's events, newest first.
 func eventsOf(t testing.TB, w *fixture.Store, org ledger.ID, id ledger.ID) (list []ledger.Event) {
 	t.Helper()
 	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
@@ -34,7 +34,7 @@ func eventsOf(t testing.TB, w *fixture.Store, org ledger.ID, id ledger.ID) (list
 	return list
 }
 
-// entered is when a transaction of the first organization came into a status.
+// enteredAt is when a transaction of the first organization came into a status.
 func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment.Status) ledger.Micros {
 	t.Helper()
 	for _, e := range eventsOf(t, w, w.First.Org, r.ID) {

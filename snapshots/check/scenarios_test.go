@@ -16,19 +16,19 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// stage is an open store on which transactions are played by the real decisions
+// scenarios is an open store on which transactions are played by the real decisions
 // and written by the real writer, so that only what a test changes is wrong. No
 // provider is called: their route is nobody's.
-type stage struct {
+type scenarios struct {
 	t  testing.TB
 	w  *fixture.Store
 	j  *posting.Journal
 	at payment.Case
 }
 
-// life is one transaction on the stage.
-type Lifecycle struct {
-	*stage
+// scenario is one transaction on the stage.
+type scenario struct {
+	*scenarios
 	record  *payment.Record
 	version uint64
 	settled uint64
@@ -38,9 +38,9 @@ type Lifecycle struct {
 // change spoils a decision before it is written.
 type change func(*payment.Decision)
 
-func runScenario(t testing.TB, w *fixture.Store, fn func(*stage)) {
+func runScenario(t testing.TB, w *fixture.Store, fn func(*scenarios)) {
 	t.Helper()
-	s := &stage{t: t, w: w, j: fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)}
+	s := &scenarios{t: t, w: w, j: fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)}
 	s.at = payment.Case{Org: w.First.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
 	fn(s)
 	if err := s.j.Close(); err != nil {
@@ -49,7 +49,7 @@ func runScenario(t testing.TB, w *fixture.Store, fn func(*stage)) {
 }
 
 // request is one of the sandbox's partner, in USD.
-func (s *stage) request(kind payment.Type, amount uint64) payment.Request {
+func (s *scenarios) request(kind payment.Type, amount uint64) payment.Request {
 	_, r := asked(s.w, "")
 	r.Type, r.Amount = kind, money.FromUint64(amount)
 	return r
@@ -70,15 +70,15 @@ func withRate(t *payment.Terms, rate string) *payment.Terms {
 	return t
 }
 
-func (s *stage) create(r payment.Request, terms *payment.Terms, spoil ...change) *Lifecycle {
+func (s *scenarios) create(r payment.Request, terms *payment.Terms, spoil ...change) *scenario {
 	s.t.Helper()
-	l := &Lifecycle{stage: s}
+	l := &scenario{scenarios: s}
 	l.write(s.at.Create(uuid.New(), s.w.First.Partner, r, terms), spoil...)
 	return l
 }
 
 // pay makes a payment that is charged at once.
-func (s *stage) pay(amount uint64, terms *payment.Terms, spoil ...change) *Lifecycle {
+func (s *scenarios) pay(amount uint64, terms *payment.Terms, spoil ...change) *scenario {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, amount), terms)
 	l.answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, spoil...)
@@ -86,7 +86,7 @@ func (s *stage) pay(amount uint64, terms *payment.Terms, spoil ...change) *Lifec
 }
 
 // hold makes a transaction whose money is held until commit or cancel.
-func (s *stage) hold(kind payment.Type, amount uint64, terms *payment.Terms, spoil ...change) *Lifecycle {
+func (s *scenarios) hold(kind payment.Type, amount uint64, terms *payment.Terms, spoil ...change) *scenario {
 	s.t.Helper()
 	terms.TwoPhase, terms.HoldTTL = true, time.Hour
 	l := s.create(s.request(kind, amount), terms)
@@ -95,14 +95,14 @@ func (s *stage) hold(kind payment.Type, amount uint64, terms *payment.Terms, spo
 }
 
 // write makes a decision durable.
-func (l *Lifecycle) write(d payment.Decision, spoil ...change) posting.Stamp {
+func (l *scenario) write(d payment.Decision, spoil ...change) posting.Stamp {
 	l.t.Helper()
 	stamp, err := l.try(d, spoil...)
 	fixture.Must(l.t, err)
 	return stamp
 }
 
-func (l *Lifecycle) try(d payment.Decision, spoil ...change) (posting.Stamp, error) {
+func (l *scenario) try(d payment.Decision, spoil ...change) (posting.Stamp, error) {
 	for _, s := range spoil {
 		s(&d)
 	}
@@ -127,7 +127,7 @@ func (l *Lifecycle) try(d payment.Decision, spoil ...change) (posting.Stamp, err
 	return r.Stamps[0], nil
 }
 
-func (l *Lifecycle) answer(a payment.Answer, spoil ...change) {
+func (l *scenario) answer(a payment.Answer, spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.Answered(l.record, a)
 	if !ok {
@@ -137,7 +137,7 @@ func (l *Lifecycle) answer(a payment.Answer, spoil ...change) {
 }
 
 // op answers the operation under way.
-func (l *Lifecycle) op(v payment.Verdict, spoil ...change) {
+func (l *scenario) op(v payment.Verdict, spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
 	if !ok {
@@ -146,7 +146,7 @@ func (l *Lifecycle) op(v payment.Verdict, spoil ...change) {
 	l.write(d, spoil...)
 }
 
-func (l *Lifecycle) refund(amount uint64, spoil ...change) {
+func (l *scenario) refund(amount uint64, spoil ...change) {
 	l.t.Helper()
 	a := money.FromUint64(amount)
 	d, err := l.at.Refund(l.record, &a, uuid.New())
@@ -154,7 +154,7 @@ func (l *Lifecycle) refund(amount uint64, spoil ...change) {
 	l.write(d, spoil...)
 }
 
-func (l *Lifecycle) commit(amount uint64, spoil ...change) {
+func (l *scenario) commit(amount uint64, spoil ...change) {
 	l.t.Helper()
 	a := money.FromUint64(amount)
 	d, err := l.at.Commit(l.record, &a, uuid.New())
@@ -162,14 +162,14 @@ func (l *Lifecycle) commit(amount uint64, spoil ...change) {
 	l.write(d, spoil...)
 }
 
-func (l *Lifecycle) cancel(spoil ...change) {
+func (l *scenario) cancel(spoil ...change) {
 	l.t.Helper()
 	d, err := l.at.Cancel(l.record, uuid.New())
 	fixture.Must(l.t, err)
 	l.write(d, spoil...)
 }
 
-func (l *Lifecycle) reroute(terms *payment.Terms, spoil ...change) {
+func (l *scenario) reroute(terms *payment.Terms, spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, terms)
 	if !ok {
@@ -178,7 +178,7 @@ func (l *Lifecycle) reroute(terms *payment.Terms, spoil ...change) {
 	l.write(d, spoil...)
 }
 
-func (l *Lifecycle) reverse(spoil ...change) {
+func (l *scenario) reverse(spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.Reversed(l.record, l.settled, uuid.New(), payment.Failure{})
 	if !ok {
@@ -187,7 +187,7 @@ func (l *Lifecycle) reverse(spoil ...change) {
 	l.write(d, spoil...)
 }
 
-func (l *Lifecycle) giveBack(spoil ...change) {
+func (l *scenario) giveBack(spoil ...change) {
 	l.t.Helper()
 	d, ok := l.at.GiveBack(l.record, uuid.New())
 	if !ok {
@@ -198,12 +198,12 @@ func (l *Lifecycle) giveBack(spoil ...change) {
 
 // Whatever happens to transactions by the machine and its decisions, and however long
 // their lines wait in daybooks, the checker finds nothing wrong with it.
-func TestRandomLivesAreSound(t *testing.T) {
+func TestRandomScenariosAreSound(t *testing.T) {
 	for _, days := range []int{fixture.Paged, fixture.Buffered, 1, 30} {
 		w, r := fixture.CopyLaidOut(t, min(days, fixture.Buffered)), fixture.Rand(t)
 		w.Layout = days
 		statuses := make(map[payment.Status]int)
-		runScenario(t, w, func(s *stage) {
+		runScenario(t, w, func(s *scenarios) {
 			for range 150 {
 				l := s.random(r)
 				for range 12 {
@@ -218,7 +218,7 @@ func TestRandomLivesAreSound(t *testing.T) {
 }
 
 // random is a transaction on random terms.
-func (s *stage) random(r *rand.Rand) *Lifecycle {
+func (s *scenarios) random(r *rand.Rand) *scenario {
 	t := terms(payment.Fees{Bps: money.BasisPoints(r.IntN(3) * 1_250), Fixed: money.FromUint64(uint64(r.IntN(3) * 40)), OnTop: r.IntN(2) == 0, Refundable: r.IntN(2) == 0})
 	if r.IntN(3) == 0 {
 		t = withRate(t, []string{"0.913", "17.77", "0.01"}[r.IntN(3)])
@@ -230,7 +230,7 @@ func (s *stage) random(r *rand.Rand) *Lifecycle {
 	if r.IntN(3) == 0 {
 		kind = payment.Payout
 	}
-	l := &Lifecycle{stage: s}
+	l := &scenario{scenarios: s}
 	partner := []int64{s.w.First.Partner, poor}[r.IntN(2)]
 	if partner == s.w.First.Partner {
 		t.Bounds = s.bounds(r.IntN(3))
@@ -248,7 +248,7 @@ func (s *stage) random(r *rand.Rand) *Lifecycle {
 }
 
 // bounds are so many of the volumes of the sandbox's partner.
-func (s *stage) bounds(n int) (all []payment.Bound) {
+func (s *scenarios) bounds(n int) (all []payment.Bound) {
 	for _, v := range s.w.Trades.Volumes[:n] {
 		all = append(all, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"}})
 	}
@@ -256,7 +256,7 @@ func (s *stage) bounds(n int) (all []payment.Bound) {
 }
 
 // within are terms with all these volumes.
-func (s *stage) within(t *payment.Terms) *payment.Terms {
+func (s *scenarios) within(t *payment.Terms) *payment.Terms {
 	t.Bounds = s.bounds(2)
 	return t
 }
@@ -265,9 +265,9 @@ func (s *stage) within(t *payment.Terms) *payment.Terms {
 const poor = 7
 
 // step is one thing that may happen to a transaction; many a time nothing does.
-func (l *Lifecycle) step(r *rand.Rand) {
+func (l *scenario) step(r *rand.Rand) {
 	l.t.Helper()
-	d, ok := l.happening(r)
+	d, ok := l.nextEvent(r)
 	if !ok {
 		return
 	}
@@ -276,7 +276,7 @@ func (l *Lifecycle) step(r *rand.Rand) {
 	}
 }
 
-func (l *Lifecycle) happening(r *rand.Rand) (d payment.Decision, ok bool) {
+func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	at := l.at
 	at.Due = l.due
 	part := money.FromUint64(uint64(1 + r.IntN(200)))
@@ -304,13 +304,13 @@ func (l *Lifecycle) happening(r *rand.Rand) (d payment.Decision, ok bool) {
 			d, err = at.Submit(l.record, func(string) bool { return true }, uuid.New())
 		}
 	default:
-		return l.unasked(r, at, answer)
+		return l.unaskedEvent(r, at, answer)
 	}
 	return d, err == nil
 }
 
-// unasked is what time, or a rail, does by itself.
-func (l *Lifecycle) unasked(r *rand.Rand, at payment.Case, answer payment.Answer) (d payment.Decision, ok bool) {
+// unaskedEvent is what time, or a rail, does by itself.
+func (l *scenario) unaskedEvent(r *rand.Rand, at payment.Case, answer payment.Answer) (d payment.Decision, ok bool) {
 	at.Now = at.Now.Add(2 * time.Hour)
 	switch r.IntN(6) {
 	case 0:
@@ -334,7 +334,7 @@ func (l *Lifecycle) unasked(r *rand.Rand, at payment.Case, answer payment.Answer
 }
 
 // other are terms of another terminal, which other volumes may bound.
-func (l *Lifecycle) other(r *rand.Rand, fees payment.Fees) *payment.Terms {
+func (l *scenario) other(r *rand.Rand, fees payment.Fees) *payment.Terms {
 	t := terms(fees)
 	if l.record.Partner == l.w.First.Partner {
 		t.Bounds = l.bounds(r.IntN(3))

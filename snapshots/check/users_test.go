@@ -16,17 +16,17 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// people are who logs in to the first organization, and their sessions.
-type people struct {
+// accessRecords are who logs in to the first organization, and their sessions.
+type accessRecords struct {
 	clerk, session, partners ledger.Source
 	stranger                 int64 // a partner of another organization
 }
 
 const goodPass = "nine-Lions-paint"
 
-// populate gives the first organization users with sessions that were used,
+// addPeople gives the first organization users with sessions that were used,
 // revoked and outlived, a used key, and the platform rotated tokens.
-func addPeople(t *testing.T, w *fixture.Store) (p people) {
+func addPeople(t *testing.T, w *fixture.Store) (p accessRecords) {
 	t.Helper()
 	h := fixture.Start(t, w)
 	defer h.Close()
@@ -75,23 +75,23 @@ func TestEveryFaultOfAPersonBreaksItsRule(t *testing.T) {
 	someone := uuid.New()
 	for _, f := range []struct {
 		name   string
-		source func(*people) ledger.Source
+		source func(*accessRecords) ledger.Source
 		field  string
-		value  func(*people) any
+		value  func(*accessRecords) any
 	}{
-		{"a user who is on, though switched off", clerks, "active", of(true)},
-		{"a user without a role", clerks, "roles", of(nil)},
-		{"a user of an unknown role", clerks, "roles", of([]string{"client", "partner", "root"})},
-		{"a user with a role twice", clerks, "roles", of([]string{"client", "client", "partner"})},
-		{"a user who acts as nobody", clerks, "partner", of(nil)},
-		{"a user who acts without the role", clerks, "roles", of([]string{"client"})},
-		{"a user who acts as who is not there", clerks, "partner", of(99)},
-		{"a user who acts as another organization's partner", clerks, "partner", func(p *people) any { return p.stranger }},
-		{"a session that is revoked without an event", sessions, "revoked", of(1)},
-		{"a session of a user who is not there", sessions, "user", of(someone[:])},
-		{"a session of what is no user", sessions, "user", of([]byte{1})},
-		{"a session without a role", sessions, "roles", of(nil)},
-		{"a partner's session that acts as another organization's", partners, "partner", func(p *people) any { return p.stranger }},
+		{"a user who is on, though switched off", clerkSource, "active", of(true)},
+		{"a user without a role", clerkSource, "roles", of(nil)},
+		{"a user of an unknown role", clerkSource, "roles", of([]string{"client", "partner", "root"})},
+		{"a user with a role twice", clerkSource, "roles", of([]string{"client", "client", "partner"})},
+		{"a user who acts as nobody", clerkSource, "partner", of(nil)},
+		{"a user who acts without the role", clerkSource, "roles", of([]string{"client"})},
+		{"a user who acts as who is not there", clerkSource, "partner", of(99)},
+		{"a user who acts as another organization's partner", clerkSource, "partner", func(p *accessRecords) any { return p.stranger }},
+		{"a session that is revoked without an event", sessionSource, "revoked", of(1)},
+		{"a session of a user who is not there", sessionSource, "user", of(someone[:])},
+		{"a session of what is no user", sessionSource, "user", of([]byte{1})},
+		{"a session without a role", sessionSource, "roles", of(nil)},
+		{"a partner's session that acts as another organization's", partners, "partner", func(p *accessRecords) any { return p.stranger }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
@@ -102,11 +102,11 @@ func TestEveryFaultOfAPersonBreaksItsRule(t *testing.T) {
 	}
 }
 
-func of(value any) func(*people) any { return func(*people) any { return value } }
+func of(value any) func(*accessRecords) any { return func(*accessRecords) any { return value } }
 
-func clerks(p *people) ledger.Source   { return p.clerk }
-func sessions(p *people) ledger.Source { return p.session }
-func partners(p *people) ledger.Source { return p.partners }
+func clerkSource(p *accessRecords) ledger.Source   { return p.clerk }
+func sessionSource(p *accessRecords) ledger.Source { return p.session }
+func partners(p *accessRecords) ledger.Source      { return p.partners }
 
 // Every user and every partner has its login, and every login its one owner.
 func TestALoginWithoutItsClaimBreaksTheRule(t *testing.T) {
