@@ -14,6 +14,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 4, claims. Every claim names one existing record that has that key, and every record
+// with such a key has its claim.
+
 // owners are the kinds of records that claims of a kind may name, in the
 // claim's own organization.
 var owners = map[ledger.ClaimKind][]ledger.Kind{

@@ -12,6 +12,9 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
+// Rule 5, journals. Sequences are gap-free, booked times rise, blocks join, and groups are
+// a chain up to the group that was durable last.
+
 // groups checks that the store's groups are a chain without a gap, up to the
 // group that was durable last.
 func (c *checker) groups(last uint64, hash [32]byte) error {

@@ -14,6 +14,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 4, idempotency keys. A key names something that exists and belongs to its partner,
+// or a contract or a closed month of its organization; every kept answer has its key.
+
 // usedKey is a claim on an idempotency key that names what is not in its own
 // organization, as those of the administration do, which are the platform's.
 type usedKey struct {

@@ -10,6 +10,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, records. Each record has events, each record with events has a row, and the
+// writer's stamp on the row is what the events say. What a record waits for has its due
+// row.
+
 // records compares every stored record with its history: the writer's stamp,
 // the state that its payload names, and what else the payload says of events.
 func (c *orgCheck) records() error {

@@ -8,6 +8,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, sealed rows. A card is sealed beside exactly those transactions whose record says
+// so.
+
 // sealedRows checks that a card is kept beside exactly those transactions whose
 // record says so; that none is closed, checkStanding has seen.
 func (c *orgCheck) sealedRows() error {

@@ -11,12 +11,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// What an event proves beside itself: the record as its step stored it, with what is
-// sealed beside the record, the notifications about it, and the claims made with it.
-// Its leaf has their hashes, so that whoever changes such a row has to change the
-// journal too, and with it a head that others have. The rows are read long after the
-// event, so of each hash that is still needed eight bytes are kept, by a seed that is
-// new for each check: they can't be aimed at.
+// Rules 3, 4 and 6, hashes that events have. An event proves the record as its step stored
+// it, what is sealed beside the record, its notices, and the claims made with it: its leaf
+// has their hashes, so that whoever changes such a row must change the journal too, and
+// with it a head that others hold. The rows are read long after the event. Of each hash
+// that is still needed eight bytes are kept, by a seed that is new for each check: they
+// can't be aimed at.
 
 // mark64 stands for a hash in little room; 0: there is none.
 func mark64(seed maphash.Seed, h ledger.Hash) uint64 {

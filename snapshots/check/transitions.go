@@ -12,6 +12,9 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
+// Rule 3, transitions. Every event is a legal step of its record's machine, follows the
+// record's event before it, and carries the entry that such a step must carry.
+
 // entryOf says what an event of a record's kind carries.
 func entryOf(kind ledger.Kind, name string) scan.EntryRule {
 	switch kind {

@@ -10,6 +10,9 @@ import (
 	"mizan/posting/store"
 )
 
+// Rule 5, Merkle trees. Each block's root and tree row are those of a tree over the
+// canonical events, recomputed with tlog (RFC 6962).
+
 // tree recomputes an organization's Merkle tree (RFC 6962) with tlog. A growing
 // tree reads only the last complete subtree of a level, so no more is kept.
 type tree struct {

@@ -16,6 +16,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 1, transactions as answers show them. Two answers must not show one transaction with
+// different fixed fields, and a transaction that was shown must not be answered as unknown
+// (404) to the same partner on a later line.
+
 // acknowledged is what answers said of one transaction: prints of its fields,
 // because there may be very many.
 type acknowledged struct {

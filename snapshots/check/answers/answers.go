@@ -21,6 +21,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 1: every acknowledged answer is in the store and equal; a definite refusal left
+// nothing; a request without an answer took effect wholly or not at all. A line of the file
+// may name the partner (partner_id): without it the partners of an organization are taken
+// for one. Answers of a kind that is not compared are counted; where there are no others
+// the rule is skipped.
+
 // Check compares what clients were answered with what is stored.
 type Check struct {
 	*scan.Scan

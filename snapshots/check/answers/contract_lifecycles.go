@@ -13,6 +13,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 1, contracts as they are stored. As long as nothing has happened since, a contract
+// is equal in every field; with an idempotency key it is equal to the answer that is kept.
+// Otherwise it is equal in what its creation fixed, it came into the status shown at the
+// instant shown by the action asked for, and its sums are those that its entries had moved
+// by then.
+
 // MeetContract compares a stored contract with what was answered of it.
 func (c *Check) MeetContract(r *scan.Record, p *contract.Record) {
 	s := c.answers.contracts.index[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}]

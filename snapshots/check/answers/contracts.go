@@ -17,6 +17,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 1, contracts as answers show them, in the secular and the religious family of paths.
+// A contract that was shown must not be unknown later; lists are compared by which
+// contracts they show, and as of when.
+
 // The families of addresses at which contracts are made and moved.
 const (
 	secularContracts   = "/api/v1/pfp/"

@@ -17,6 +17,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 1, the directory. What the administration made is there, and equal in the fields
+// that can't be changed; where nothing was changed, in all fields but secrets.
+
 // directoryField is a field of the directory's answers and where the stored form has
 // it. Those that are for good no later write changes.
 type directoryField struct {

@@ -12,6 +12,9 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
+// Rule 1, entries. An entry that was asked for by its seq is equal in everything but its
+// balances: an auditor sees all postings, a partner its own.
+
 // entryFields are those of an entry that its event determines, but for postings.
 var entryFields = [...]string{"seq", "source", "event", "phase", "booked_at", "effective_date", "reverses", "closes"}
 

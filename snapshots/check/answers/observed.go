@@ -15,6 +15,11 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
+// Rule 1, transactions as they are stored. A transaction is equal to what was answered in
+// every field that its record and the status shown determine; it must have been in that
+// status. The answer to a hosted create may show it in short. At least as much must be
+// refunded as was shown, and every refund that was named must be there.
+
 // MeetTransaction compares a stored transaction with what was answered of it.
 func (c *Check) MeetTransaction(r *scan.Record, p *payment.Record) {
 	a := &c.answers

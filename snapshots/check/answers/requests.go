@@ -13,6 +13,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 1, requests. A create that was refused left no transaction under its txid or
+// idempotency key; one without an answer left the transaction that was asked for, or none.
+// The claim on an idempotency key names what the answer showed.
+
 // asked is what became of the creates with one txid, or one idempotency key.
 type asked struct {
 	succeeded, unknown, refused bool

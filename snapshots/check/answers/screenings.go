@@ -16,6 +16,9 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
+// Rule 1, screenings, rates and lists of subscriptions. A screening is equal in all fields;
+// a rate was that at its instant.
+
 const screeningsPath = religiousContracts + "screen"
 
 // screeningFields are those of every answer that shows a screening.

@@ -12,6 +12,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 1, subscriptions. A subscription is equal in its terms, was in the status shown, and
+// shows no more renewals than have been made.
+
 const subscriptionsPath = "/api/v1/subscriptions"
 
 // The fields of a subscription: the terms never change, and the standing does.

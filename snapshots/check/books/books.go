@@ -12,6 +12,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 2, entries. Per asset and environment debits are credits, posted and pending. Every
+// entry balances, has an effective day, and closes a hold that is open where it closes one.
+
 // Check compares an organization's accounts, as they are stored, with its entries.
 type Check struct {
 	*scan.Scan

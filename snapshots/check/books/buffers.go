@@ -13,6 +13,12 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
+// Rules 2, 4 and 5, page buffers. A page buffer holds the lines of one group, of accounts
+// and of lists, that are on no page yet. Its rows belong to groups that there were, in
+// parts without a gap, divided into shards or not, and hold what was booked after the lines
+// of earlier groups. Each chunk of lines is where a reader looks for it, and what a page
+// repeats of it is equal.
+
 // bufferedLines is what one group's daybook has of an account or a list: its lines as
 // they are stored. The same lines may be on a page by now.
 type bufferedLines struct {

@@ -12,6 +12,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 2, checkpoints of the trial balance. A checkpoint holds what the events up to its
+// own have made of each account. A missing checkpoint is no fault: the server makes it when
+// there is time.
+
 // Checkpoints is the reading of one organization's checkpoints of the trial balance
 // beside its events. They are made again from what the events have made of the
 // accounts, and compared row by row. One that is missing is no fault: it is made when

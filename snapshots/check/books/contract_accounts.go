@@ -12,6 +12,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 2, accounts that belong to one contract. A contract has several such accounts, so
+// that none of them is kept in memory: the hashes of their lines are summed up as the
+// journal gives them and as the pages hold them, and running totals are followed from line
+// to line as pages are read. If the sums differ, all is booked again with all accounts.
+
 // ownBooks are the accounts that contracts have to themselves. A contract has several,
 // so that nothing is kept of any: what the journal gives for their lines and what is
 // on their pages are added up, each line with what it says but its running totals, which

@@ -13,6 +13,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rules 2 and 3, closed months. Months are closed once they have ended, once each, and
+// without a gap from the journal's first one on. The hash of a closed month is that of the
+// entries before its closing that take effect by its end, and no later entry takes effect
+// by then.
+
 // Months recomputes what an organization's closed months say: the hash of each is that
 // of the entries before its closing that take effect by its end, and none after it takes
 // effect in it.

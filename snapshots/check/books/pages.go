@@ -17,6 +17,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 2, pages. Every running total is the sum of its postings. Every ledger line is on a
+// page of its account, or behind the pages in a page buffer; lines whose effective day is
+// not their booked day are also in the rows by effective date. No partner's balance is
+// below what its overdraft allows, but for what refunds and two-phase payments hold.
+
 // Book lets the books follow an event.
 func (j *Check) Book(e *ledger.Event) (closed scan.Hold) {
 	if e.Entry == nil {

@@ -7,6 +7,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 2, the split of a partner's balance. A credit first pays off what the partner owes;
+// of a debit, what exceeds the available balance becomes owed.
+
 // isForced tells whether an event holds a partner's money whether or not it is
 // there: a refund's is the payer's, and what a two-phase payment lacks for its
 // fee becomes owed only when it is captured (POSTINGS, "Payments"). A payout that

@@ -17,6 +17,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 7: every provider call has its intent. No charge is sent twice to a terminal, or to
+// a second terminal while the first may have it; no capture, void or refund is sent twice.
+// Money that moved has its call, which captured and refunded what the record says; what is
+// closed is open at no provider. No line of the log shows what may be a card's number. The
+// rule needs a data directory.
+
 // LogName is the file in the data directory in which the simulator keeps its log.
 const LogName = "simulator.log"
 

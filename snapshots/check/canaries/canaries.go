@@ -15,6 +15,9 @@ import (
 	"strings"
 )
 
+// Rule 8: no canary is in any file of the data directory. The rule needs a file of
+// canaries.
+
 // Check looks for card numbers and verification values, which a test
 // has sent, in every file of the data directory.
 func Check(c *scan.Scan, data, canaries, answers string) error {

@@ -10,6 +10,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, events of contracts. They are steps of one product's machine in one reading,
+// those of the record, with entries where money moves and nowhere else; in the religious
+// reading no entry comes before a review.
+
 // Variant is a product in a reading. Events don't say of which one they are: each
 // leaves of all variants those that it fits.
 type Variant struct {

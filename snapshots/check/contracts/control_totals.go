@@ -11,6 +11,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, control totals. Where a column has the sum of what a contract has put on an
+// account that contracts share, the sum is that of its entries.
+
 // ControlTotal is what all entries of a contract have put on an account that it shares with
 // others: it has no balance of its own there to compare with, but a column that says
 // the sum.

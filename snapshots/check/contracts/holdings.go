@@ -12,6 +12,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, contracts and their accounts. The columns say what each account that belongs to
+// the contract holds: nothing once it has ended, but for what POSTINGS leaves open. A
+// contract is woken when its product says, and finished where nothing leads further.
+
 // CheckContract compares a contract's record with its events and with its accounts. It calls
 // shown with the record, for the rule about what was answered.
 func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {

@@ -16,6 +16,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 4, numbers and lists of contracts. Numbers are 1…n of each prefix, the sequence's
+// counter says n, and the other counters say how many contracts there are. A contract is
+// once in the list of its product, of its environment, and of each person who has a part in
+// it.
+
 // numberRun are the numbers of one sequence that contracts have.
 type numberRun struct {
 	has      []uint64 // a bit each

@@ -12,6 +12,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, registers of holders. The rows of an issue's register follow from the entries of
+// its subscriptions. An action for all holders has the batches that so many holders take,
+// and the record says how many of them there are so far. Each holder was paid what the
+// distributions and the redemption make of the position.
+
 // register is what the events of an issue tell of its holders. The rows of its register
 // follow from them wholly: every subscription is an event whose entry has the investor's
 // account and the price of the certificates.

@@ -13,6 +13,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rules 3 and 4, kept replies and screenings. A reply that is kept shows the contract as it
+// was directly after the event before the reply's own. A screening's decision is what the
+// rules of its version give for its input, and a contract rests on a screening that is
+// there.
+
 // CheckStaffKey looks at a claim on a key of an organization's people; false: it is
 // another key's. It names a closed month of its own organization, a contract of which
 // what was answered is kept, or a screening.

@@ -9,6 +9,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 6, attempts. A kept delivery is in the state that its attempts lead to, and is tried
+// again no later than the gap after its last attempt.
+
 // What the specification says of attempts ("Delivery", 3), by hand.
 const (
 	maxAttempts     = 6

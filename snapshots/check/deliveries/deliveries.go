@@ -19,6 +19,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 6, delivery state. A notice goes to its own partner's destination. It is marked as
+// acknowledged, or kept as its attempts leave it, or not tried yet, which no notice before
+// the cursor is. A delivery that waits has one row that wakes it, one that was given up has
+// one row that finds it, and nothing else has such a row.
+
 // Check compares an organization's notifications and their delivery with its events.
 type Check struct {
 	*scan.Scan

@@ -17,6 +17,12 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 6, notices beside events. Each transition that a merchant is notified of has its
+// notice where an address was set: as many as the transaction or the subscription counts,
+// and none is counted as unaddressed where an address had been set for a minute. Each
+// notice is of an event, says what happened, and an event has the hash of its notices. No
+// two are of one event by one channel. What is older than the retention may be gone.
+
 // Notices is the reading of one organization's notices beside its events: both are in
 // the order of booking.
 type Notices struct {

@@ -11,6 +11,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// What rule 6 needs of the directory: whether an address for notifications was surely set
+// when a transaction began.
+
 // MerchantTerminal is one that only says where notifications go.
 type MerchantTerminal struct {
 	setting

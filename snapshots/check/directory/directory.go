@@ -16,6 +16,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, records of the directory. Each record is in the state that its events lead to. It
+// names the keys that it must have claimed, which rule 4 compares with the claims.
+
 // Row is what the checker reads of the directory's stored forms: a
 // version byte and a msgpack map, whose names never change their meaning. What
 // a kind does not have stays zero.

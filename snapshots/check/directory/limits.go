@@ -12,6 +12,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, limits and the block list. A limit bounds something, for a partner and a terminal
+// that are there; a blocked card is stored as its fingerprint.
+
 // limitRow is what the checker reads of a stored limit and of an entry of the
 // blocklist. What a kind does not have stays zero.
 type limitRow struct {

@@ -10,6 +10,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, settlements. A settlement is with its partner's bank, or with a terminal of its
+// partner; its entries book what it says.
+
 // settledWith is a settlement with a terminal's provider, to be compared with the
 // terminal once that is read.
 type settledWith struct {

@@ -11,6 +11,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, users, sessions and tokens. Users and sessions act as a partner or a user that is
+// there, and no retired administration token is in force.
+
 // personRow is what the checker reads of a stored user and of a session. What a
 // kind does not have stays zero.
 type personRow struct {

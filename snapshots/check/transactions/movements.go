@@ -9,6 +9,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, entries of transactions and settlements. Entries are on the events that move
+// money, close what the record holds, and move no more than was held or captured. Money
+// that arrives after a transaction is closed is in suspense until it is given back.
+
 // FollowEntry keeps what the record's stamp and row must agree with.
 func (j *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) {
 	switch e.Entry.Phase {

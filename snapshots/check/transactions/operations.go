@@ -8,6 +8,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, intents. A transaction asks its provider for one thing at a time: each outcome
+// has its intent before it.
+
 // intent is an event that is durable before its call is made.
 type intent struct {
 	call scan.Operation

@@ -7,6 +7,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, refunds on the record. A transaction names the refunds that its events asked for,
+// in their order and with their outcomes; failed ones may have been dropped to make room.
+
 // checkRefundRecords compares the refunds that a transaction names with those that its
 // events asked for: their order, what they return and how they ended. Failed ones may
 // have made place for later ones.

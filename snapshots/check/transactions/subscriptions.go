@@ -16,6 +16,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rules 3 and 4, subscriptions. The renewals of a subscription are one transaction a
+// number, of its amount and at its terminal; as many have settled as it says are paid.
+// Every renewal has the claim on its name.
+
 // FollowSubscription counts a subscription's renewals: one at a time, each an
 // intent before what became of it.
 func (j *Check) FollowSubscription(e *ledger.Event) {

@@ -10,6 +10,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, terms. The record says what its terms, its terminal's settings and the rate make
+// of its amount. Refunds return their part of the fee and convert as they add up.
+
 // checkTerms recomputes a transaction's amounts from the terms that it has, and
 // compares these with its terminal's settings.
 func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {

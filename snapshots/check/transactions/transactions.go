@@ -12,6 +12,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rule 3, transactions. The record is in the state that its events lead to, books the
+// amounts that it says, and has what its status needs and no more: nothing is pending,
+// awaited or kept for a closed transaction, and a due row wakes one that is open. A return
+// is the mirror of what is left of its charge, and both name each other.
+
 // Check compares an organization's transactions and subscriptions, as they are
 // stored, with their events.
 type Check struct {

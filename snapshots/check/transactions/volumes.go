@@ -13,6 +13,10 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
+// Rules 2 and 3, volumes. A transaction that is under way or settled counts towards each
+// volume limit that bounds it, and towards no other. The counters of a limit are the sums
+// of what its transactions have under way and settled.
+
 // sums are the two counters of a volume as transactions make them.
 type sums struct{ counted, settled big.Int }
 
