@@ -20,7 +20,7 @@ import (
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
-	"mizan/snapshots"
+	"mizan/snapshots/check"
 )
 
 // inspect looks at the closed store: the checker as a user runs it, and the
@@ -60,7 +60,7 @@ func (c *campaign) withJournal(fn func(*posting.Journal) error) {
 func (c *campaign) digest() (sum [32]byte) {
 	c.t.Helper()
 	c.withJournal(func(j *posting.Journal) error {
-		report, err := snapshots.Check(c.t.Context(), j, snapshots.Inputs{Data: c.dir, Log: slog.New(slog.DiscardHandler)})
+		report, err := check.Check(c.t.Context(), j, check.Inputs{Data: c.dir, Log: slog.New(slog.DiscardHandler)})
 		if err == nil {
 			sum = report.Digest
 		}

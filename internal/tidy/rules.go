@@ -22,6 +22,7 @@ var (
 	uptoRuntime        = slices.Concat(uptoPosting, []string{"actors"})
 	uptoActors         = slices.Concat(uptoPosting, []string{"actors/..."})
 	uptoActorsAndStore = slices.Concat(uptoActors, []string{"posting/store"})
+	checkerRules       = slices.Concat(uptoActorsAndStore, []string{"snapshots/check/findings", "snapshots/check/scan"})
 	uptoAPI            = slices.Concat(uptoActorsAndStore, []string{"api/...", "snapshots/..."})
 	commands           = slices.Concat(uptoAPI, []string{"cmd/mizan/cli", "cmd/mizan/config", "cmd/mizan/client"})
 )
@@ -59,7 +60,17 @@ var layers = []layer{
 	{"actors/provider/*/...", slices.Concat(uptoRuntime, []string{"actors/provider"})},
 	{"actors/*/...", uptoRuntime},
 
-	{"snapshots/...", uptoActorsAndStore},
+	{"snapshots/check/findings", nil},
+	{"snapshots/check/scan", slices.Concat(uptoActorsAndStore, []string{"snapshots/check/findings"})},
+	{"snapshots/check/answers", slices.Concat(checkerRules, []string{"snapshots/check/directory", "snapshots/check/contracts", "snapshots/check/transactions"})},
+	{"snapshots/check/directory", checkerRules},
+	{"snapshots/check/contracts", checkerRules},
+	{"snapshots/check/calls", checkerRules},
+	{"snapshots/check/canaries", checkerRules},
+	{"snapshots/check/*", slices.Concat(checkerRules, []string{"snapshots/check/directory"})},
+	{"snapshots/check", slices.Concat(checkerRules, []string{"snapshots/check/..."})},
+	{"snapshots/backup", slices.Concat(uptoActorsAndStore, []string{"snapshots/check", "snapshots/check/findings", "snapshots/check/calls"})},
+	{"snapshots/fixture", slices.Concat(uptoActorsAndStore, []string{"snapshots/check", "snapshots/check/findings"})},
 	{"api/*/...", uptoActors},
 	{"api", slices.Concat(uptoActors, []string{"api/...", "internal/export"})},
 

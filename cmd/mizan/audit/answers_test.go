@@ -17,7 +17,8 @@ import (
 	"mizan/internal/testkit"
 	"mizan/posting"
 	"mizan/posting/store"
-	"mizan/snapshots"
+	"mizan/snapshots/check"
+	"mizan/snapshots/check/findings"
 )
 
 // recorder asks a server for things and writes every answer down in the form that
@@ -186,7 +187,7 @@ func shopDay(c recorder) {
 }
 
 // check runs the rules over the store with some answers.
-func (d *aDay) check(t *testing.T, lines ...map[string]any) *snapshots.Report {
+func (d *aDay) check(t *testing.T, lines ...map[string]any) *findings.Report {
 	t.Helper()
 	var all bytes.Buffer
 	for _, line := range lines {
@@ -200,7 +201,7 @@ func (d *aDay) check(t *testing.T, lines ...map[string]any) *snapshots.Report {
 	if err := os.WriteFile(path, all.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	report, err := snapshots.Check(context.Background(), d.journal, snapshots.Inputs{Answers: path, Keyring: d.keyring, Log: slog.New(slog.DiscardHandler)})
+	report, err := check.Check(context.Background(), d.journal, check.Inputs{Answers: path, Keyring: d.keyring, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"mizan/ledger"
 	"mizan/posting"
 	"mizan/posting/store"
-	"mizan/snapshots"
+	"mizan/snapshots/check"
 )
 
 // maxRecordFile bounds the file of a record in bytes: what is stored before the payload
@@ -40,7 +40,7 @@ func (c *recordCommand) Run(s *cli.Streams) (err error) {
 	if err != nil || org == (ledger.ID{}) {
 		return misused(name, "--organization: %q is not the UUID of an organization", c.Organization)
 	}
-	if err := snapshots.HoldsStore(c.Data); err != nil {
+	if err := check.HoldsStore(c.Data); err != nil {
 		return cli.StorageFault("%v", err)
 	}
 	j, err := posting.Open(posting.Options{

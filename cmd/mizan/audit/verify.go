@@ -11,7 +11,7 @@ import (
 	"mizan/cmd/mizan/cli"
 	"mizan/internal/secret"
 	"mizan/ledger"
-	"mizan/snapshots"
+	"mizan/snapshots/check"
 )
 
 // verifyCommand is `mizan audit verify`.
@@ -35,7 +35,7 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 			return misused("audit verify", "--organization: %q is not the UUID of an organization", *c.Organization)
 		}
 	}
-	cfg := snapshots.VerifyConfig{
+	cfg := check.VerifyConfig{
 		Data: c.Data, Answers: c.Answers, Canaries: c.Canaries, Organization: organization, Log: slog.New(slog.DiscardHandler),
 	}
 	if err := c.open(&cfg); err != nil {
@@ -43,7 +43,7 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 	}
 	ctx, stop := cli.Interruptible()
 	defer stop()
-	code := snapshots.Verify(ctx, cfg, s.Out, s.Err)
+	code := check.Verify(ctx, cfg, s.Out, s.Err)
 	if code != cli.ExitClean {
 		return &cli.Fault{Code: code}
 	}
@@ -52,7 +52,7 @@ func (c *verifyCommand) Run(s *cli.Streams) error {
 
 // open loads the keyring. Of one that is named nothing may be missing; where none is,
 // and none lies in the directory, what is sealed is compared with the journal only.
-func (c *verifyCommand) open(cfg *snapshots.VerifyConfig) error {
+func (c *verifyCommand) open(cfg *check.VerifyConfig) error {
 	path := c.Keyring
 	if path == "" {
 		path = filepath.Join(c.Data, "keyring")

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"mizan/internal/testkit"
-	"mizan/snapshots"
+	"mizan/snapshots/check/findings"
 )
 
 // leaf is a value of an answer that is no object and no list, and how to give it
@@ -64,7 +64,7 @@ func (d *aDay) unnoticed(t *testing.T, line map[string]any, only []string, befor
 		}
 		tried++
 		l.put(nonsense(l.was))
-		if report := d.check(t, line); report.Rules[0].Outcome != snapshots.Broken {
+		if report := d.check(t, line); report.Rules[0].Outcome != findings.Broken {
 			missed = append(missed, l.name)
 		}
 		l.put(l.was)
@@ -213,7 +213,7 @@ func TestAuditComparesWhatBecameOfAContract(t *testing.T) {
 		{"no answer", []map[string]any{with(made, "status", 0, "response", nil)}, true},
 	} {
 		report := d.check(t, c.lines...)
-		if report.Broken() == c.holds || !c.holds && report.Rules[0].Outcome != snapshots.Broken {
+		if report.Broken() == c.holds || !c.holds && report.Rules[0].Outcome != findings.Broken {
 			t.Errorf("%s: %+v", c.name, report.Rules[0])
 		}
 	}

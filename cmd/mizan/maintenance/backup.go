@@ -15,7 +15,7 @@ import (
 	"mizan/cmd/mizan/client"
 	"mizan/internal/secret"
 	"mizan/posting/store"
-	"mizan/snapshots"
+	"mizan/snapshots/backup"
 )
 
 // BackupCommands are `mizan backup …`. Without a word that names one, it takes one.
@@ -44,7 +44,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	if err := filled(flag{"to", &c.To}, flag{"since", c.Since}, flag{"keyring", c.Keyring}); err != nil {
 		return err
 	}
-	var keyring snapshots.Sealer
+	var keyring backup.Sealer
 	if c.Keyring != nil {
 		loaded, err := secret.LoadSealingKeyring(*c.Keyring)
 		if err != nil {
@@ -60,10 +60,10 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	if err := snapshots.RemoveUnfinished(dir); err != nil {
+	if err := backup.RemoveUnfinished(dir); err != nil {
 		return cli.BadConfiguration("to: " + err.Error())
 	}
-	f, err := snapshots.CreateBackupFile(dir)
+	f, err := backup.CreateFile(dir)
 	if err != nil {
 		return cli.BadConfiguration("to: " + err.Error())
 	}
@@ -83,31 +83,31 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 }
 
 // fill receives the backup, looks at it and gives it its name.
-func (c *takeBackupCommand) fill(ctx context.Context, s *cli.Streams, f *snapshots.BackupFile, body []byte, dir, path string, keyring snapshots.Sealer) (header snapshots.BackupHeader, _ string, err error) {
+func (c *takeBackupCommand) fill(ctx context.Context, s *cli.Streams, f *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, _ string, err error) {
 	if err := c.Take(ctx, "backup", s, body, f); err != nil {
 		return header, path, err
 	}
 	if keyring != nil {
-		header, err = snapshots.ReadBackup(ctx, f.Name(), keyring)
+		header, err = backup.Read(ctx, f.Name(), keyring)
 	} else {
-		header, err = snapshots.CheckTransfer(ctx, f.Name())
+		header, err = backup.CheckTransfer(ctx, f.Name())
 	}
 	if err != nil {
 		return header, path, err
 	}
 	if path == "" {
-		path = filepath.Join(dir, snapshots.BackupName(&header))
+		path = filepath.Join(dir, backup.FileName(&header))
 	}
 	return header, path, f.Keep(path)
 }
 
 // body is the request's: what the backup that it rests on says of itself. That is read
 // to its end first, for an increment is worth no more.
-func (c *takeBackupCommand) body(ctx context.Context, keyring snapshots.Sealer) ([]byte, error) {
+func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
 	}
-	header, err := snapshots.ReadBase(ctx, *c.Since, keyring)
+	header, err := backup.ReadBase(ctx, *c.Since, keyring)
 	if err != nil {
 		return nil, sourceFault("since", err)
 	}
@@ -152,7 +152,7 @@ func (c *verifyBackupCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	done, err := snapshots.VerifyBackup(ctx, c.From, at, keyring)
+	done, err := backup.Verify(ctx, c.From, at, keyring)
 	if err != nil {
 		return sourceFault("from", err)
 	}
@@ -200,7 +200,7 @@ func filled(flags ...flag) error {
 }
 
 // warnUnused says which backups beside those that were used are spoiled.
-func warnUnused(s *cli.Streams, done *snapshots.Restored) {
+func warnUnused(s *cli.Streams, done *backup.Restored) {
 	for _, err := range done.Unused {
 		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // there is nowhere else to say it
 	}
@@ -208,7 +208,7 @@ func warnUnused(s *cli.Streams, done *snapshots.Restored) {
 
 // sourceFault is backupFault for what a flag names.
 func sourceFault(name string, err error) error {
-	if errors.Is(err, snapshots.ErrChoice) {
+	if errors.Is(err, backup.ErrChoice) {
 		return cli.BadConfiguration(name + ": " + err.Error())
 	}
 	return backupFault(err)
@@ -217,7 +217,7 @@ func sourceFault(name string, err error) error {
 // backupFault is how the process ends when a backup can't be taken or used.
 func backupFault(err error) error {
 	var known *cli.Fault
-	var target *snapshots.TargetError
+	var target *backup.TargetError
 	switch {
 	case errors.As(err, &known):
 		return err

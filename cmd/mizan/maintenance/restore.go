@@ -7,7 +7,7 @@ import (
 
 	"mizan/cmd/mizan/cli"
 	"mizan/cmd/mizan/serving"
-	"mizan/snapshots"
+	"mizan/snapshots/backup"
 )
 
 // RestoreCommand is `mizan restore`.
@@ -31,7 +31,7 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	done, err := snapshots.Restore(ctx, snapshots.RestoreConfig{
+	done, err := backup.Restore(ctx, backup.RestoreConfig{
 		From: c.From, At: at, Data: c.Data, Keyring: keyring, Bound: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
 	})
 	if done != nil && done.Report != nil {

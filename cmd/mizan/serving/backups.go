@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"mizan/api"
-	"mizan/snapshots"
+	"mizan/snapshots/backup"
 )
 
 // openBackups has backups taken: those of the schedule, and those that are asked
 // for. A stop ends them at once: nothing is lost with one.
 func (s *server) openBackups(ctx context.Context) error {
-	s.backups = snapshots.NewBackups(snapshots.BackupOptions{
+	s.backups = backup.New(backup.Options{
 		Journal: s.journal, Keyring: s.keyring, Clock: s.clock, Data: s.cfg.Dir, Rate: s.cfg.Backups.Rate, Log: s.log,
 	})
 	unhook := context.AfterFunc(ctx, s.backups.Stop)
@@ -55,5 +55,5 @@ func (s *server) endBackups(scheduled *sync.WaitGroup) {
 
 // backup begins a backup for who asks by HTTP.
 func (s *server) backup(since *api.BackupBase) (io.ReadCloser, error) {
-	return s.backups.Stream((*snapshots.BackupBase)(since))
+	return s.backups.Stream((*backup.Base)(since))
 }

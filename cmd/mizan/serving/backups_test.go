@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mizan/internal/testkit"
-	"mizan/snapshots"
+	"mizan/snapshots/backup"
 )
 
 const givenUp = "a backup does not end, and is given up"
@@ -18,7 +18,7 @@ const givenUp = "a backup does not end, and is given up"
 func stopping(by time.Time) (*server, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	return &server{
-		backups: snapshots.NewBackups(snapshots.BackupOptions{}), log: slog.New(slog.NewTextHandler(log, nil)), stopBy: by,
+		backups: backup.New(backup.Options{}), log: slog.New(slog.NewTextHandler(log, nil)), stopBy: by,
 	}, log
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"mizan/cmd/mizan/cli"
-	"mizan/snapshots"
+	"mizan/snapshots/check"
 )
 
 // check runs the checker over the open store before anything is served.
@@ -12,7 +12,7 @@ func (s *server) check(ctx context.Context) error {
 	if !s.cfg.Check {
 		return nil
 	}
-	report, err := snapshots.Check(ctx, s.journal, snapshots.Inputs{Data: s.cfg.Dir, Keyring: s.keyring, Log: s.log})
+	report, err := check.Check(ctx, s.journal, check.Inputs{Data: s.cfg.Dir, Keyring: s.keyring, Log: s.log})
 	if ctx.Err() != nil {
 		return nil // asked to stop; run sees it
 	}

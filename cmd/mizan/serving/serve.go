@@ -36,7 +36,7 @@ import (
 	"mizan/internal/wiping"
 	"mizan/ledger"
 	"mizan/posting"
-	"mizan/snapshots"
+	"mizan/snapshots/backup"
 )
 
 // stopBound is how long in-flight work may take after SIGTERM.
@@ -88,7 +88,7 @@ type server struct {
 	address     string    // where this machine reaches the server
 	baseURL     string    // where clients do
 	metrics     *metrics
-	backups     *snapshots.Backups
+	backups     *backup.Service
 	api         atomic.Pointer[api.Server] // nil before it serves
 
 	opened []func() error // what a stop closes, last first
