@@ -16,6 +16,7 @@ import (
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots"
@@ -43,7 +44,7 @@ func uncounted(org ledger.ID, d *payment.Decision, version uint64, claims ...led
 	return &posting.Change{
 		Funds: d.Funds, Counters: d.Counters, Outcome: d.Outcome, Claims: claims,
 		Steps: []posting.Step{{
-			Org: org, Source: transaction(d.Record.ID), Expect: version, Record: live.Encode(d.Record),
+			Org: org, Source: transaction(d.Record.ID), Expect: version, Record: paymentcodec.Encode(d.Record),
 			List: posting.List{Partner: d.Record.Partner, Env: uint8(d.Record.Asset.Env)}, Due: d.Due, Finish: d.Finish, Events: d.Events,
 		}},
 	}
@@ -271,18 +272,18 @@ var stateFaults = []fault{
 	{"an entry of another amount than its record", func(t *testing.T, w *town) {
 		w.plant(t, func(p *planter) {
 			p.record(w.second.Org, firstOf(p, w.second.Org), func(_ *store.Envelope, payload []byte) []byte {
-				r, _ := live.Decode(payload)
+				r, _ := paymentcodec.Decode(payload)
 				r.Amount, r.WithFee, r.Dest, r.Merchant.Abs = mustAdd(r.Amount, 1), mustAdd(r.WithFee, 1), mustAdd(r.Dest, 1), mustAdd(r.Merchant.Abs, 1)
-				return live.Encode(r)
+				return paymentcodec.Encode(r)
 			})
 		})
 	}, []int{3}, ""},
 	{"a status that no event led to", func(t *testing.T, w *town) {
 		w.plant(t, func(p *planter) {
 			p.record(w.first.Org, transaction(w.refused.ID), func(_ *store.Envelope, payload []byte) []byte {
-				r, _ := live.Decode(payload)
+				r, _ := paymentcodec.Decode(payload)
 				r.Status = payment.Failed
-				return live.Encode(r)
+				return paymentcodec.Encode(r)
 			})
 		})
 	}, []int{3}, ""},
@@ -367,7 +368,7 @@ var stateFaults = []fault{
 		if err != nil || v.Close() != nil {
 			t.Fatal(err)
 		}
-		original, err := live.Decode(stored.Payload)
+		original, err := paymentcodec.Decode(stored.Payload)
 		if err != nil || original.Status != payment.Reversed {
 			t.Fatalf("%+v, %v", original, err)
 		}

@@ -11,12 +11,12 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/mod/sumdb/tlog"
 
-	live "mizan/actors/payment"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 	"mizan/posting/store"
 )
@@ -394,10 +394,10 @@ func newID() ledger.ID { return uuid.New() }
 func (w *town) plantLater(id ledger.ID, fn func(*payment.Record)) {
 	w.later = append(w.later, func(p *planter) {
 		p.record(w.first.Org, transaction(id), func(_ *store.Envelope, payload []byte) []byte {
-			r, err := live.Decode(payload)
+			r, err := paymentcodec.Decode(payload)
 			must(p.t, err)
 			fn(r)
-			return live.Encode(r)
+			return paymentcodec.Encode(r)
 		})
 	})
 }

@@ -7,12 +7,12 @@ import (
 
 	"mizan/actors"
 	"mizan/actors/directory"
-	live "mizan/actors/payment"
 	recurring "mizan/actors/subscription"
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/ledger/subscription"
 	"mizan/posting/store"
 	"mizan/snapshots"
@@ -87,10 +87,10 @@ func (p *planter) lastOf(org, id ledger.ID) (last ledger.ID) {
 func (p *planter) renewalAt(org, id ledger.ID, change func(r *payment.Record)) {
 	p.t.Helper()
 	p.record(org, ledger.Source{Kind: ledger.Transaction, ID: p.lastOf(org, id)}, func(_ *store.Envelope, payload []byte) []byte {
-		r, err := live.Decode(payload)
+		r, err := paymentcodec.Decode(payload)
 		must(p.t, err)
 		change(r)
-		return live.Encode(r)
+		return paymentcodec.Encode(r)
 	})
 }
 

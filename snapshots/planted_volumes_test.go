@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/uuid"
 
-	live "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting/store"
 )
 
@@ -151,10 +151,10 @@ var volumeFaults = []fault{
 	{"a transaction that its limit did not judge", func(t *testing.T, w *town) {
 		w.plant(t, func(p *planter) {
 			p.record(w.first.Org, transaction(w.charged.ID), func(_ *store.Envelope, payload []byte) []byte {
-				r, err := live.Decode(payload)
+				r, err := paymentcodec.Decode(payload)
 				must(t, err)
 				r.Volumes = nil
-				return live.Encode(r)
+				return paymentcodec.Encode(r)
 			})
 		})
 	}, []int{2, 3}, ""},

@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mizan/actors"
-	acting "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 )
 
 // asked is what became of the creates with one txid, or one idempotency key.
@@ -150,7 +150,7 @@ func (c *checker) checkKeyed() {
 		if err != nil || !found {
 			continue // rule 4 says it of the claim
 		}
-		if p, err := acting.Decode(stored.Payload); err == nil {
+		if p, err := paymentcodec.Decode(stored.Payload); err == nil {
 			c.compareRequest(&of.asked, p)
 		}
 	}

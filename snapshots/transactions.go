@@ -12,6 +12,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 )
 
 // inFlight is longer than any decision is on its way into the journal: what was
@@ -20,7 +21,7 @@ const inFlight = ledger.Micros(time.Minute / time.Microsecond)
 
 // checkTransaction compares a transaction's payload with its events.
 func (c *checker) checkTransaction(r *record) {
-	p, err := acting.Decode(r.payload)
+	p, err := paymentcodec.Decode(r.payload)
 	if err != nil {
 		c.faulty(r, "can't be read: %v", err)
 		return

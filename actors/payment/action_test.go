@@ -20,6 +20,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 )
 
 const (
@@ -441,7 +442,7 @@ func TestACardsNumberInWhatARailSaysIsNotKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := openAs(t, func(h *house) { h.on(scripted(actors.Pay, o).says(actors.Pay, done)) })
 			r := h.create(payment.Payment, number, 70, "").Record
-			if payload := live.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
+			if payload := paymentcodec.Encode(r); bytes.Contains(payload, []byte(number)) || r.RailMeta == nil {
 				t.Errorf("%s", payload)
 			}
 			if name == "action" {

@@ -4,6 +4,7 @@ import (
 	"mizan/actors"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -62,7 +63,7 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 		Org:     t.key.Org,
 		Source:  ledger.Source{Kind: ledger.Transaction, ID: d.Record.ID},
 		Expect:  version,
-		Record:  Encode(d.Record),
+		Record:  paymentcodec.Encode(d.Record),
 		List:    posting.List{Partner: d.Record.Partner, Env: uint8(d.Record.Asset.Env)},
 		Due:     d.Due,
 		Finish:  d.Finish,

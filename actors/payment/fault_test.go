@@ -14,6 +14,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -132,7 +133,7 @@ func (h *house) touch(id ledger.ID) {
 	r := h.whole(h.Find(org, id))
 	answer := make(chan error, 1)
 	h.journal.Submit(&posting.Change{Outcome: true, Steps: []posting.Step{{
-		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: live.Encode(r.Record), Due: r.Stamp.Due,
+		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
 		List:   posting.List{Partner: r.Record.Partner, Env: uint8(r.Record.Asset.Env)},
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
 	}}}, func(r posting.Receipt) { answer <- r.Err })

@@ -4,6 +4,7 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -23,7 +24,7 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 		if err != nil || !found {
 			return err == nil, err
 		}
-		r, err := Decode(stored.Payload)
+		r, err := paymentcodec.Decode(stored.Payload)
 		if err != nil {
 			return false, err
 		}

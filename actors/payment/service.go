@@ -14,6 +14,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/posting"
 )
 
@@ -246,7 +247,7 @@ func (s *Service) load(org, id ledger.ID) (Result, bool, error) {
 	if err != nil || !found {
 		return Result{}, false, err
 	}
-	record, err := Decode(stored.Payload)
+	record, err := paymentcodec.Decode(stored.Payload)
 	if err != nil {
 		return Result{}, false, fmt.Errorf("transaction %v: %w", id, err)
 	}

@@ -46,6 +46,7 @@ var house = []room{
 	{"ledger/fsm", []string{"internal/assert"}},
 	{"ledger", []string{"ledger/money", "ledger/fsm", "internal/assert"}},
 	{"ledger/directory", []string{"ledger", "ledger/money", "ledger/fsm", "internal/assert"}},
+	{"ledger/payment/codec", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert", "internal/packed"}},
 	{"ledger/*/...", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
 
 	{"posting/store/...", slices.Concat(common, words)},
@@ -80,6 +81,12 @@ var keepers = []struct{ module, packages string }{
 // pureModules are all that ledger/** may import beside the standard library and
 // the house's own.
 var pureModules = []string{"github.com/holiman/uint256", "github.com/google/uuid"}
+
+// codecs are the packages of ledger/** that hold the stored form of records, and
+// codecModules what they may import besides.
+const codecs = "ledger/*/codec"
+
+var codecModules = []string{"github.com/vmihailenco/msgpack/v5"}
 
 // impureImports are packages of the standard library that reach outside.
 var impureImports = []string{
