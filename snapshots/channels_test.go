@@ -32,7 +32,7 @@ func TestNoticesToOperatorsAreOfCharges(t *testing.T) {
 			w.play(t, func(s *stage) {
 				created := s.at.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
 				first := decided(w.first.Org, &created, 0)
-				charged, ok := s.at.Answered(created.Record, payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"})
+				charged, ok := s.at.Answered(created.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
 				if !ok {
 					t.Fatal("it is not charged")
 				}

@@ -266,7 +266,7 @@ var stateFaults = []fault{
 			Terminal: w.charged.Terminal, Asset: usd, Fees: payment.Fees{Fixed: mustAdd(w.charged.Fee, 1)}, Route: "another",
 		})
 		w.submit(t, decided(w.first.Org, &exact, 0, claim(w.first.Org, 1, exact.Record)))
-		next, _ := at.Answered(exact.Record, payment.Answer{Verdict: payment.SaidCharged})
+		next, _ := at.Answered(exact.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		w.submit(t, decided(w.first.Org, &next, 3))
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *town) {
@@ -341,7 +341,7 @@ var stateFaults = []fault{
 		at, request := asked(w, "empty")
 		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: usd})
 		w.submit(t, decided(w.first.Org, &d, 0, claim(w.first.Org, 1, d.Record)))
-		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.SaidCharged})
+		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		next.Events[1].Entry = nil
 		w.submit(t, decided(w.first.Org, &next, 3))
 	}, []int{3}, ""},
@@ -350,7 +350,7 @@ var stateFaults = []fault{
 		request.Type = payment.Payout
 		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: usd})
 		w.submit(t, decided(w.first.Org, &d, 0, claim(w.first.Org, 1, d.Record)))
-		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.SaidCharged})
+		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		for i := range next.Events[1].Entry.Postings {
 			line := &next.Events[1].Entry.Postings[i]
 			line.Amount = mustAdd(line.Amount, 1)

@@ -82,7 +82,7 @@ func (s *stage) create(r payment.Request, terms *payment.Terms, spoil ...change)
 func (s *stage) pay(amount uint64, terms *payment.Terms, spoil ...change) *life {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, amount), terms)
-	l.answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, spoil...)
 	return l
 }
 
@@ -91,7 +91,7 @@ func (s *stage) hold(kind payment.Type, amount uint64, terms *payment.Terms, spo
 	s.t.Helper()
 	terms.TwoPhase, terms.HoldTTL = true, time.Hour
 	l := s.create(s.request(kind, amount), terms)
-	l.answer(payment.Answer{Verdict: payment.SaidHeld}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictHeld}, spoil...)
 	return l
 }
 
@@ -172,7 +172,7 @@ func (l *life) cancel(spoil ...change) {
 
 func (l *life) reroute(terms *payment.Terms, spoil ...change) {
 	l.t.Helper()
-	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, terms)
+	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, terms)
 	if !ok {
 		l.t.Fatal("it can't be sent on")
 	}
@@ -296,11 +296,11 @@ func (l *life) happening(r *rand.Rand) (d payment.Decision, ok bool) {
 	at.Due = l.due
 	part := money.FromUint64(uint64(1 + r.IntN(200)))
 	answer := payment.Answer{
-		Verdict: payment.Verdict(1 + r.IntN(int(payment.SaidNotSent))), Failure: payment.Failure{Detail: "no"}, KeepCard: r.IntN(2) == 0, Action: new(payment.Action),
+		Verdict: payment.Verdict(1 + r.IntN(int(payment.VerdictNotSent))), Failure: payment.Failure{Detail: "no"}, KeepCard: r.IntN(2) == 0, Action: new(payment.Action),
 		Status: []payment.Status{"", payment.AuthRequired, payment.Unknown}[r.IntN(3)], RRN: "000000000001",
 	}
 	if r.IntN(2) == 0 {
-		answer.Verdict = []payment.Verdict{payment.SaidCharged, payment.SaidHeld}[r.IntN(2)]
+		answer.Verdict = []payment.Verdict{payment.VerdictCharged, payment.VerdictHeld}[r.IntN(2)]
 	}
 	var err error
 	switch n := r.IntN(12); {

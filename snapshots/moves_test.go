@@ -189,7 +189,7 @@ func TestAnswersBeforeACorrectionAreComparedToo(t *testing.T) {
 			w.started[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
 			lines = append(lines, answer(w.first.Org, 201, l.record, w.show(l.record)))
 		}
-		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
+		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
 		if !ok {
 			t.Fatal("it is not refused")
 		}

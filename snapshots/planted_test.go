@@ -55,26 +55,26 @@ func TestSoundLivesBreakNoRule(t *testing.T) {
 	w.play(t, func(s *stage) {
 		free := payment.Fees{}
 		lateOne := s.create(s.request(payment.Payment, 300), terms(fees()))
-		lateOne.answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}})
-		lateOne.answer(payment.Answer{Verdict: payment.SaidCharged})
+		lateOne.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
+		lateOne.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		lateOne.giveBack()
-		lateOne.op(payment.SaidCharged)
+		lateOne.op(payment.VerdictCharged)
 		out := s.create(s.request(payment.Payout, 300), terms(free))
-		out.answer(payment.Answer{Verdict: payment.SaidFailed, Failure: payment.Failure{Detail: "no"}})
-		out.answer(payment.Answer{Verdict: payment.SaidCharged})
+		out.answer(payment.Answer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
+		out.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		kept := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
-		kept.answer(payment.Answer{Verdict: payment.SaidRefused})
-		kept.answer(payment.Answer{Verdict: payment.SaidCharged})
+		kept.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		kept.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		kept.giveBack()
-		kept.op(payment.SaidRefused)
+		kept.op(payment.VerdictRefused)
 		whole := s.hold(payment.Payment, 300, terms(fees()))
-		whole.answer(payment.Answer{Verdict: payment.SaidCharged})
+		whole.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		whole.refund(100)
-		whole.op(payment.SaidPending)
-		whole.op(payment.SaidRefused)
+		whole.op(payment.VerdictPending)
+		whole.op(payment.VerdictRefused)
 		dear := s.pay(100, withRate(terms(payment.Fees{Fixed: money.FromUint64(10)}), "0.77"))
 		dear.refund(95) // and the fee is not returned: the partner gets back what it lacks
-		dear.op(payment.SaidCharged)
+		dear.op(payment.VerdictCharged)
 		dear.reverse()
 	})
 	wantBroken(t, w.check(t, snapshots.Inputs{}))
@@ -89,8 +89,8 @@ var entryFaults = []fault{
 		w.play(t, func(s *stage) {
 			terminal := terms(fees())
 			first, second = s.create(s.request(payment.Payout, 300), terminal), s.create(s.request(payment.Payout, 300), terminal)
-			first.answer(payment.Answer{Verdict: payment.SaidRefused})
-			second.answer(payment.Answer{Verdict: payment.SaidRefused})
+			first.answer(payment.Answer{Verdict: payment.VerdictRefused})
+			second.answer(payment.Answer{Verdict: payment.VerdictRefused})
 		})
 		w.plant(t, func(p *planter) {
 			p.journal(w.first.Org, -1, func(events []ledger.Event) []ledger.Event {
@@ -114,7 +114,7 @@ var entryFaults = []fault{
 	}),
 	shares("a void of another amount than is held", "voids something else than is pending", func(s *stage) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
-		l.answer(payment.Answer{Verdict: payment.SaidRefused}, func(d *payment.Decision) { pair(last(d).Entry) })
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
 	{"a transfer", func(t *testing.T, w *town) { w.submit(t, transfer(w, true)) }, nil, ""},
 	{"a transfer of nothing", func(t *testing.T, w *town) { w.submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
@@ -122,7 +122,7 @@ var entryFaults = []fault{
 		var l *life
 		w.play(t, func(s *stage) {
 			l = s.create(s.request(payment.Payout, 300), terms(fees()))
-			l.answer(payment.Answer{Verdict: payment.SaidCharged})
+			l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		})
 		w.plant(t, func(p *planter) {
 			p.journal(w.first.Org, -1, func(events []ledger.Event) []ledger.Event {
@@ -168,7 +168,7 @@ var entryFaults = []fault{
 	played("less given back than is in suspense", "it does not give back what is in suspense", func(s *stage) {
 		l := s.late()
 		l.giveBack()
-		l.op(payment.SaidCharged, func(d *payment.Decision) { pair(last(d).Entry) })
+		l.op(payment.VerdictCharged, func(d *payment.Decision) { pair(last(d).Entry) })
 	}),
 	played("a payment that is held when it is sent", "and money was held for 1 of them", func(s *stage) {
 		free := terms(payment.Fees{})
@@ -179,13 +179,13 @@ var entryFaults = []fault{
 		l := s.create(s.request(payment.Payment, 300), free, func(d *payment.Decision) {
 			last(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: held}
 		})
-		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) {
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
 			last(d).Entry.Phase, last(d).Entry.Released = ledger.Capture, held
 		})
 	}),
 	played("a payout that is sent without its hold", "and money was held for 0 of them", func(s *stage) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { last(d).Entry = nil })
-		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) {
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
 			last(d).Entry.Phase, last(d).Entry.Released = ledger.Posted, nil
 		})
 	}),
@@ -219,8 +219,8 @@ func lastOf(events []ledger.Event, l *life) (found *ledger.Event) {
 func (s *stage) late(spoil ...change) *life {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(payment.Fees{}))
-	l.answer(payment.Answer{Verdict: payment.SaidRefused})
-	l.answer(payment.Answer{Verdict: payment.SaidCharged}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictRefused})
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged}, spoil...)
 	return l
 }
 
@@ -231,7 +231,7 @@ var intentFaults = []fault{
 		d, err := s.at.Commit(l.record, &amount, uuid.New())
 		must(s.t, err)
 		l.record = d.Record
-		l.op(payment.SaidCharged)
+		l.op(payment.VerdictCharged)
 	}),
 	played("a refund that nobody asked for", "nothing that it goes on with was asked of the provider", func(s *stage) {
 		l := s.pay(300, terms(fees()))
@@ -249,13 +249,13 @@ var intentFaults = []fault{
 			s.t.Fatal("its time is not over")
 		}
 		l.write(d, func(d *payment.Decision) { d.Record.Op.Why = payment.HoldExpired })
-		l.op(payment.SaidCharged)
+		l.op(payment.VerdictCharged)
 	}),
 	played("a settlement during a commit", "it comes while another operation is under way", func(s *stage) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		l.commit(300)
 		l.record.Op = nil
-		l.answer(payment.Answer{Verdict: payment.SaidCharged})
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	played("an intent apart from the choice of its terminal", "it is no part of the step that chose its terminal", func(s *stage) {
 		d := s.at.Create(uuid.New(), s.w.first.Partner, s.request(payment.Payment, 300), terms(fees()))
@@ -285,7 +285,7 @@ var intentFaults = []fault{
 func (s *stage) acting(spoil ...change) *life {
 	s.t.Helper()
 	l := s.create(s.request(payment.Payment, 300), terms(fees()))
-	l.answer(payment.Answer{Verdict: payment.SaidAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, spoil...)
+	l.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}, KeepCard: true}, spoil...)
 	return l
 }
 
@@ -301,17 +301,17 @@ var termFaults = []fault{
 			r := d.Record
 			r.Fee, r.Merchant.Abs, r.Dest = mustAdd(r.Fee, 1), minus(r.Merchant.Abs, 1), minus(r.Dest, 1)
 		})
-		l.answer(payment.Answer{Verdict: payment.SaidCharged})
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	played("a conversion rounded up", "splits its amount another way than its terms", func(s *stage) {
 		l := s.create(s.request(payment.Payment, 301), withRate(terms(payment.Fees{}), "0.5"), func(d *payment.Decision) {
 			d.Record.Dest = mustAdd(d.Record.Dest, 1)
 		})
-		l.answer(payment.Answer{Verdict: payment.SaidCharged})
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	played("a capture that the record does not know", "was captured of what was held", func(s *stage) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.SaidCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
 	}),
 	played("another fee than the terminal's", "has other fees than its terminal", func(s *stage) {
 		dear := s.known()
@@ -342,7 +342,7 @@ func (s *stage) convert(rate string) {
 	c.Settles = sold.Settles
 	s.w.first.Partner = s.w.market.partner
 	l := s.create(r, c)
-	l.answer(payment.Answer{Verdict: payment.SaidCharged})
+	l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 }
 
 var standingFaults = []fault{
@@ -355,7 +355,7 @@ var standingFaults = []fault{
 	}),
 	played("a refused payout whose money stays held", "", func(s *stage) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.SaidRefused}, func(d *payment.Decision) { last(d).Entry = nil })
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { last(d).Entry = nil })
 	}),
 	played("a hold without an end", "and is held until 0", func(s *stage) {
 		s.hold(payment.Payment, 300, terms(fees()), func(d *payment.Decision) { d.Record.HoldUntil = 0 })

@@ -88,19 +88,19 @@ func one(before []byte) []byte {
 
 var volumeFaults = []fault{
 	sound("volumes that are given back, settled, settled in part and given up for another terminal", func(s *stage) {
-		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}})
+		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
 		s.pay(300, s.within(terms(fees())))
 		held := s.hold(payment.Payment, 300, s.within(terms(fees())))
 		held.commit(100)
-		held.op(payment.SaidCharged)
+		held.op(payment.VerdictCharged)
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).reroute(terms(fees()))
 		late := s.create(s.request(payment.Payout, 300), s.within(terms(payment.Fees{})))
-		late.answer(payment.Answer{Verdict: payment.SaidFailed})
-		late.answer(payment.Answer{Verdict: payment.SaidCharged})
+		late.answer(payment.Answer{Verdict: payment.VerdictFailed})
+		late.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	miscounted("what moved no money is not given back", func(s *stage) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, unguarded("volume/", true))
+			answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, unguarded("volume/", true))
 	}),
 	miscounted("what another terminal takes is not given back at the first", func(s *stage) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).reroute(s.within(terms(fees())), unguarded("volume/", true))
@@ -108,15 +108,15 @@ var volumeFaults = []fault{
 	miscounted("what was not captured is not given back", func(s *stage) {
 		l := s.hold(payment.Payment, 300, s.within(terms(fees())))
 		l.commit(100)
-		l.op(payment.SaidCharged, unguarded("volume/", true))
+		l.op(payment.VerdictCharged, unguarded("volume/", true))
 	}),
 	miscounted("what settled is not counted", func(s *stage) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, unguarded("settled/", false))
+			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, unguarded("settled/", false))
 	}),
 	miscounted("what settled is counted twice", func(s *stage) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidCharged, RRN: "000000000001"}, func(d *payment.Decision) {
+			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, func(d *payment.Decision) {
 				d.Counters = append(d.Counters, d.Counters...)
 			})
 	}),
@@ -126,11 +126,11 @@ var volumeFaults = []fault{
 	}),
 	miscounted("a record forgets the volumes that it was counted in", func(s *stage) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidPending}, func(d *payment.Decision) { d.Record.Volumes = nil })
+			answer(payment.Answer{Verdict: payment.VerdictPending}, func(d *payment.Decision) { d.Record.Volumes = nil })
 	}),
 	played("a record that is over keeps its volumes", "and counts towards volumes", func(s *stage) {
 		s.create(s.request(payment.Payment, 300), s.within(terms(fees()))).
-			answer(payment.Answer{Verdict: payment.SaidRefused, Failure: payment.Failure{Detail: "no"}}, func(d *payment.Decision) {
+			answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, func(d *payment.Decision) {
 				d.Record.Volumes = slices.Clone(s.w.market.volumes)
 			})
 	}),

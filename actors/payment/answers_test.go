@@ -18,7 +18,7 @@ func TestACardThatARailQuotesIsConcealed(t *testing.T) {
 	const number = "4242424242424242"
 	r := new(rail)
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
-		return actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
+		return actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "declined: " + number}, Meta: []byte(`{"pan":"` + number + `"}`)}
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	got := h.create(payment.Payment, number, 70, "").Record

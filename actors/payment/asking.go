@@ -42,7 +42,7 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	}
 	job := func() {
 		// An adapter that panics has said nothing: its call is inquired.
-		answer := outcome{Outcome: actors.Outcome{Verdict: actors.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
+		answer := outcome{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
 		var through passage
 		defer func() {
@@ -204,8 +204,8 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 		}
 		return
 	}
-	if m.Verdict == actors.VerdictReady && !m.inquiry && t.record.Op != nil {
-		m.Verdict = actors.VerdictPending // it was told to go on: to tell it again at once could go on for ever
+	if m.Verdict == payment.VerdictReady && !m.inquiry && t.record.Op != nil {
+		m.Verdict = payment.VerdictPending // it was told to go on: to tell it again at once could go on for ever
 	}
 	a := toAnswer(&m)
 	if m.early && t.record.SaysNothing(a) {
@@ -222,7 +222,7 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 // the terminals that it could have gone on to.
 func (t *transaction) settleFor(c *actors.Context, m outcome, stopped ...payment.Attempt) {
 	r := t.record
-	if m.Verdict == actors.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
+	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
 		if d, err := t.at(c).Complete(r, uuid.New()); err == nil {
 			d.Outcome = true // nobody is there to be refused
 			t.commit(c, d, m)

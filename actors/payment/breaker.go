@@ -103,7 +103,7 @@ func (s *circuits) enter(call *actors.Call) (p passage, let bool) {
 
 // notLet answers a charge that its circuit did not let through: it was never sent.
 func notLet() actors.Outcome {
-	return actors.Outcome{Verdict: actors.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: reasonOpen}}
+	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: reasonOpen}}
 }
 
 // leave tells the circuit how the provider was.

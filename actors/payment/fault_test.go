@@ -144,7 +144,7 @@ func (h *house) touch(id ledger.ID) {
 
 // What the writer refuses because the record has moved meanwhile is decided on again.
 func TestADecisionOnWhatHasMovedMeanwhileIsMadeAgain(t *testing.T) {
-	refused := actors.Outcome{Verdict: actors.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
+	refused := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
 	for name, c := range map[string]struct {
 		outcome actors.Outcome
 		want    payment.Status

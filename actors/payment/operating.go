@@ -250,7 +250,7 @@ func (t *transaction) settle(c *actors.Context, m reported) (done bool) {
 	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
 		return false
 	}
-	if d, ok := t.at(c).Answered(r, payment.Answer{Verdict: payment.SaidCharged}); ok {
+	if d, ok := t.at(c).Answered(r, payment.Answer{Verdict: payment.VerdictCharged}); ok {
 		t.commit(c, d, m)
 	}
 	return true

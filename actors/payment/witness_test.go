@@ -120,10 +120,10 @@ func (s *seen) heard(about made, o actors.Outcome) {
 	defer s.mu.Unlock()
 	charge := about.operation == actors.Pay || about.operation == actors.PayOut
 	switch {
-	case !charge && o.Verdict == actors.VerdictNotFound:
+	case !charge && o.Verdict == payment.VerdictNotFound:
 		s.again[about.reference]++
-	case o.Verdict == actors.VerdictUnknown || o.Verdict == actors.VerdictNotSent: // silence says nothing
-	case charge && (o.Verdict == actors.VerdictReady || o.Verdict == actors.VerdictAction):
+	case o.Verdict == payment.VerdictUnknown || o.Verdict == payment.VerdictNotSent: // silence says nothing
+	case charge && (o.Verdict == payment.VerdictReady || o.Verdict == payment.VerdictAction):
 		s.again[about.reference] = 2
 	default:
 		delete(s.again, about.reference)
