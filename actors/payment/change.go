@@ -79,7 +79,7 @@ func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	case kept && !d.Record.KeepCard:
 		step.Unseal = true
 	case !kept && d.Record.KeepCard:
-		sealed, err := t.service.sealer.SealCard(t.card, t.context())
+		sealed, err := t.service.sealer.SealCard(t.submission.card, t.context())
 		if err != nil {
 			panic(err) // the keyring can't seal: nothing of this may be stored as if it could
 		}

@@ -46,6 +46,7 @@ var house = []room{
 	{"ledger/fsm", []string{"internal/assert"}},
 	{"ledger", []string{"ledger/money", "ledger/fsm", "internal/assert"}},
 	{"ledger/directory", []string{"ledger", "ledger/money", "ledger/fsm", "internal/assert"}},
+	{"ledger/payment/admission", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "ledger/payment", "internal/assert"}},
 	{"ledger/payment/codec", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert", "internal/packed"}},
 	{"ledger/*/...", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
 
