@@ -72,7 +72,8 @@ func (r *Report) purity(set *token.FileSet, f *file) {
 			r.breach("purity", place, "%s imported with a dot hides where names come from", path)
 		}
 		impure[local] = impureNames[path]
-		if foreign(path) && !slices.Contains(pureModules, path) || matchesAny(impureImports, path) {
+		allowed := slices.Contains(pureModules, path) || matches(codecs, f.folder) && slices.Contains(codecModules, path)
+		if foreign(path) && !allowed || matchesAny(impureImports, path) {
 			r.breach("purity", place, "ledger may not import %s", path)
 		}
 	}

@@ -50,6 +50,8 @@ var layers = []layer{
 	{"ledger", []string{"ledger/money", "ledger/fsm", "internal/assert"}},
 	{"ledger/schema", []string{"ledger", "ledger/money", "internal/assert"}},
 	{"ledger/directory", []string{"ledger", "ledger/schema", "ledger/money", "ledger/fsm", "internal/assert"}},
+	{"ledger/payment/admission", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "ledger/payment", "internal/assert"}},
+	{"ledger/payment/codec", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert", "internal/packed"}},
 	{"ledger/*/...", []string{"ledger", "ledger/schema", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
 
 	{"posting/store/...", slices.Concat(common, ledgerPackages)},
@@ -101,6 +103,12 @@ var allowedImporters = []struct{ module, packages string }{
 // pureModules are the only modules that ledger/** may import beside the standard
 // library and its own packages.
 var pureModules = []string{"github.com/holiman/uint256", "github.com/google/uuid"}
+
+// codecs are the packages of ledger/** that hold the stored form of records, and
+// codecModules what they may import besides.
+const codecs = "ledger/*/codec"
+
+var codecModules = []string{"github.com/vmihailenco/msgpack/v5"}
 
 // impureImports are packages of the standard library that reach outside.
 var impureImports = []string{

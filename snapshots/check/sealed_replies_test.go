@@ -17,6 +17,7 @@ import (
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/ledger/subscription"
 	"mizan/posting"
 	"mizan/posting/store"
@@ -60,7 +61,7 @@ func shownPayment(r live.Result, err error) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x %v %v", live.Encode(r.Record), r.Stamp, r.Replay), nil
+	return fmt.Sprintf("%x %v %v", paymentcodec.Encode(r.Record), r.Stamp, r.Replay), nil
 }
 
 func shownContract(r acting.Result, err error) (string, error) {

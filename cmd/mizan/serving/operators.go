@@ -6,11 +6,11 @@ import (
 	alertactor "mizan/actors/alerts"
 	"mizan/actors/notifier"
 	"mizan/actors/notifier/operators"
-	"mizan/actors/payment"
 	"mizan/cmd/mizan/cli"
 	"mizan/ledger"
 	"mizan/ledger/alerts"
 	transaction "mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 )
 
 // openOperators opens the channels to terminals' operators: Telegram and e-mail.
@@ -30,7 +30,7 @@ func (s *server) openOperators() (err error) {
 // openAlerts makes the monitor of terminals. It runs once the runtime does.
 func (s *server) openAlerts() (err error) {
 	s.alerts, err = alertactor.New(alertactor.Options{
-		Runtime: s.runtime, Directory: s.directory, Notifier: s.notifier, Decode: payment.Decode, CanReach: s.operators.Reaches,
+		Runtime: s.runtime, Directory: s.directory, Notifier: s.notifier, Decode: paymentcodec.Decode, CanReach: s.operators.Reaches,
 	})
 	if err != nil {
 		return cli.StorageFault("%v", err)

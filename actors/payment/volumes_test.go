@@ -7,6 +7,7 @@ import (
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
 )
 
 // in pays an amount of a currency.
@@ -51,7 +52,7 @@ func TestEachPaymentCountsTowardsTheLimitsOfItsCurrency(t *testing.T) {
 	currencies := []money.Currency{
 		"USD", "EUR", "AED", "SAR", "QAR", "MYR", "IDR", "PKR", "BDT", "EGP", "TRY", "KZT", "UZS", "AZN", "KGS", "RUB", "GBP",
 	}
-	if len(currencies) <= live.MaxSets {
+	if len(currencies) <= admission.MaxSets {
 		t.Fatal("too few to begin anew")
 	}
 	var limits []*directory.Limit
@@ -127,18 +128,4 @@ func TestMoreLimitsThanThereMayBeBind(t *testing.T) {
 	h.ends(good, 1, payment.Rejected, "limit exceeded: daily_volume")
 	h.usage(limits[0], "", "50 0 50")
 	h.usage(last, "", "50 0 0")
-}
-
-// Whoever has many partners, or limits on many things, pays with time and not with memory.
-func TestWhatADayKeepsOfLimitsIsBounded(t *testing.T) {
-	for paid, want := range map[int]int64{1: 1, live.MaxKept - 1: live.MaxKept - 1, live.MaxKept: live.MaxKept, live.MaxKept + 1: 1} {
-		if today, tomorrow := live.KeptPartners(paid); today != want || tomorrow != 1 {
-			t.Errorf("of %d partners %d are kept, and of one the next day %d; want %d and 1", paid, today, tomorrow, want)
-		}
-	}
-	for different, want := range map[int]int{1: 1, live.MaxSets: live.MaxSets, live.MaxSets + 1: 1} {
-		if got := live.KeptSets(different); got != want {
-			t.Errorf("of %d sets %d are kept, want %d", different, got, want)
-		}
-	}
 }

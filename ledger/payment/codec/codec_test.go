@@ -1,4 +1,4 @@
-package payment_test
+package codec_test
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	live "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 )
 
 // dice is a source whose seed is printed; MIZAN_SEED repeats a run.
@@ -123,12 +123,12 @@ func record(d *rand.Rand, set func() bool) *payment.Record {
 // codec fails here.
 func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 	want := record(dice(t), func() bool { return true })
-	got, err := live.Decode(live.Encode(want))
+	got, err := paymentcodec.Decode(paymentcodec.Encode(want))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("stored\n%+v (%v), want\n%+v", got, err, want)
 	}
 	empty := &payment.Record{}
-	if got, err := live.Decode(live.Encode(empty)); err != nil || !reflect.DeepEqual(got, empty) {
+	if got, err := paymentcodec.Decode(paymentcodec.Encode(empty)); err != nil || !reflect.DeepEqual(got, empty) {
 		t.Errorf("an empty record: %+v (%v)", got, err)
 	}
 }
@@ -139,22 +139,22 @@ func TestAnyFieldsOfATransactionAreStoredWithoutTheOthers(t *testing.T) {
 	for range 2_000 {
 		few := 1 + d.IntN(6)
 		want := record(d, func() bool { return d.IntN(few) == 0 })
-		if got, err := live.Decode(live.Encode(want)); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := paymentcodec.Decode(paymentcodec.Encode(want)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("stored\n%+v (%v), want\n%+v", got, err, want)
 		}
 	}
 }
 
 func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
-	payload := live.Encode(record(dice(t), func() bool { return true }))
+	payload := paymentcodec.Encode(record(dice(t), func() bool { return true }))
 	for i := range payload {
-		if _, err := live.Decode(payload[:i]); err == nil {
+		if _, err := paymentcodec.Decode(payload[:i]); err == nil {
 			t.Fatalf("cut to %d bytes: read", i)
 		}
 		for bit := range 8 {
 			bad := append([]byte(nil), payload...)
 			bad[i] ^= 1 << bit
-			_, _ = live.Decode(bad) // an error or another record, whose checksum is wrong
+			_, _ = paymentcodec.Decode(bad) // an error or another record, whose checksum is wrong
 		}
 	}
 }
@@ -164,10 +164,10 @@ func FuzzDecode(f *testing.F) {
 	d := rand.New(rand.NewPCG(1, 1))
 	f.Add([]byte(nil))
 	f.Add([]byte{1, 0x80})
-	f.Add(live.Encode(new(payment.Record)))
-	f.Add(live.Encode(record(d, func() bool { return true })))
+	f.Add(paymentcodec.Encode(new(payment.Record)))
+	f.Add(paymentcodec.Encode(record(d, func() bool { return true })))
 	for few := range 6 {
-		f.Add(live.Encode(record(d, func() bool { return d.IntN(1+few) == 0 })))
+		f.Add(paymentcodec.Encode(record(d, func() bool { return d.IntN(1+few) == 0 })))
 	}
 	many := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
 	for i := range 100 {
@@ -178,28 +178,28 @@ func FuzzDecode(f *testing.F) {
 			Terminal: ledger.ID{byte(i)}, Failure: payment.Failure{Detail: strings.Repeat("r", i)}, At: 1, Outcome: payment.AttemptSkipped, Priority: -i,
 		})
 	}
-	f.Add(live.Encode(many))
+	f.Add(paymentcodec.Encode(many))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		r, err := live.Decode(payload)
+		r, err := paymentcodec.Decode(payload)
 		if err != nil {
 			return
 		}
-		again, err := live.Decode(live.Encode(r))
+		again, err := paymentcodec.Decode(paymentcodec.Encode(r))
 		if err != nil {
 			t.Fatalf("%+v is read, written and not read again: %v", r, err)
 		}
-		if a, b := live.Encode(r), live.Encode(again); string(a) != string(b) {
+		if a, b := paymentcodec.Encode(r), paymentcodec.Encode(again); string(a) != string(b) {
 			t.Fatalf("%+v is written as\n%x, then as\n%x", r, a, b)
 		}
 	})
 }
 
 func TestATransactionWrittenByALaterReleaseIsRead(t *testing.T) {
-	payload := live.Encode(&payment.Record{ID: ledger.ID{1}, Partner: 3})
+	payload := paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}, Partner: 3})
 	later := append([]byte(nil), payload...)
 	later[3]++                                  // one pair more
 	later = append(later, 0xcc, 200, 0xa1, 'x') // key 200: "x"
-	r, err := live.Decode(later)
+	r, err := paymentcodec.Decode(later)
 	if err != nil || r.Partner != 3 {
 		t.Errorf("%+v (%v)", r, err)
 	}
@@ -208,12 +208,12 @@ func TestATransactionWrittenByALaterReleaseIsRead(t *testing.T) {
 // An operation with one field more, as a later release writes it.
 func TestALongerArrayOfALaterReleaseIsRead(t *testing.T) {
 	want := &payment.Record{ID: ledger.ID{1}, Op: &payment.Op{Kind: payment.OpRefund, From: payment.Charged}}
-	payload := live.Encode(want)
-	head := len(live.Encode(&payment.Record{ID: ledger.ID{1}})) + 1 // of the operation, written last
+	payload := paymentcodec.Encode(want)
+	head := len(paymentcodec.Encode(&payment.Record{ID: ledger.ID{1}})) + 1 // of the operation, written last
 	later := append([]byte(nil), payload...)
 	later[head]++
 	later = append(later, 0x92, 1, 0xa1, 'x') // [1, "x"]
-	if r, err := live.Decode(later); err != nil || !reflect.DeepEqual(r, want) {
+	if r, err := paymentcodec.Decode(later); err != nil || !reflect.DeepEqual(r, want) {
 		t.Errorf("%+v (%v)", r, err)
 	}
 }

@@ -1,4 +1,4 @@
-package payment
+package admission
 
 import (
 	"sync"
@@ -9,10 +9,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// day is what payments of one UTC day under volume limits have in common. Their
-// counters' windows are called the same, and limits that take all of a partner's
-// payments together bound one like the other, so that this is worked out once.
-// What is forgotten is worked out again.
+// Volumes keeps what the limits on volumes make of a payment, for one UTC day: the windows of
+// their counters have the same names, and limits that take all of a partner's payments together
+// bound one like the other. What it has forgotten is worked out again. It may be used from several
+// goroutines; the zero value is empty.
+type Volumes struct{ today atomic.Pointer[day] }
+
+// day is what payments of one UTC day under volume limits have in common.
 type day struct {
 	date ledger.Date
 	name string // ledger.DayWindow
@@ -23,8 +26,8 @@ type day struct {
 
 // Bounds of what a day keeps: then it begins anew.
 const (
-	maxKept = 65_536 // partners, and their limits before each change of them
-	maxSets = 16     // of one partner's limits: one an asset, a type and a terminal that limits are on
+	MaxPartners = 65_536 // partners, and their limits before each change of them
+	MaxSets     = 16     // of one partner's limits: one an asset, a type and a terminal that limits are on
 )
 
 // chosen says which of a partner's limits bound a transaction, by their place.
@@ -44,18 +47,17 @@ type boundSet struct {
 type boundSets struct{ all []boundSet }
 
 // day is the day of the date: nearly always that of the payment before.
-func (s *Service) day(date ledger.Date) *day {
-	if last := s.today.Load(); last != nil && last.date == date && last.kept.Load() < maxKept {
+func (v *Volumes) day(date ledger.Date) *day {
+	if last := v.today.Load(); last != nil && last.date == date && last.kept.Load() < MaxPartners {
 		return last
 	}
 	next := &day{date: date, name: ledger.DayWindow(date)}
-	s.today.Store(next)
+	v.today.Store(next)
 	return next
 }
 
-// bounds are what the chosen ones of a partner's limits bound a payment by, as
-// whichever card or payer. The slice of limits never changes, so where it begins
-// says which they are.
+// bounds are what the chosen ones of a partner's limits bound a payment by, whoever pays. The slice
+// of limits never changes, so the address of its first element says which limits they are.
 func (d *day) bounds(limits []*directory.Limit, of *chosen) []payment.Bound {
 	var known []boundSet
 	kept, found := d.sets.Load(&limits[0])
@@ -74,7 +76,7 @@ func (d *day) bounds(limits []*directory.Limit, of *chosen) []payment.Bound {
 		}
 	}
 	payment.Share(set.bounds)
-	if len(known) >= maxSets {
+	if len(known) >= MaxSets {
 		known = nil
 	}
 	d.sets.Store(&limits[0], &boundSets{append(known[:len(known):len(known)], set)})

@@ -1,4 +1,4 @@
-package payment_test
+package codec_test
 
 import (
 	"encoding/hex"
@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	live "mizan/actors/payment"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	paymentcodec "mizan/ledger/payment/codec"
 )
 
 // counting counts towards a day, a card's month, and what is neither.
@@ -36,13 +36,13 @@ func TestVolumesAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := live.Decode(payload); err != nil || !reflect.DeepEqual(got, counting()) {
+	if got, err := paymentcodec.Decode(payload); err != nil || !reflect.DeepEqual(got, counting()) {
 		t.Errorf("read\n%+v (%v), want\n%+v", got, err, counting())
 	}
 }
 
 func TestVolumesAreWrittenInTheFormThatIsRead(t *testing.T) {
-	if got := hex.EncodeToString(live.Encode(counting())); got != countingNumbers {
+	if got := hex.EncodeToString(paymentcodec.Encode(counting())); got != countingNumbers {
 		t.Errorf("written as\n%s, want\n%s", got, countingNumbers)
 	}
 }
@@ -53,7 +53,7 @@ func TestAVolumesNamesAreNotStored(t *testing.T) {
 	for i := range named.Volumes {
 		named.Volumes[i].Name()
 	}
-	if got := hex.EncodeToString(live.Encode(named)); got != countingNumbers {
+	if got := hex.EncodeToString(paymentcodec.Encode(named)); got != countingNumbers {
 		t.Errorf("written as\n%s, want\n%s", got, countingNumbers)
 	}
 }
@@ -77,7 +77,7 @@ func TestDamagedVolumesAreAnError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := live.Decode(payload); err == nil {
+		if r, err := paymentcodec.Decode(payload); err == nil {
 			t.Errorf("%s: read as %+v", name, r.Volumes)
 		}
 	}
