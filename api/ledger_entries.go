@@ -271,7 +271,7 @@ func (q *eventQuery) accounts(view *posting.View) (accounts []ledger.Account, er
 // lineReader merges the lines of several accounts into their events.
 func lineReader(view *posting.View, org ledger.ID, accounts []ledger.Account) reading {
 	return func(before uint64, n int) ([]ledger.Event, error) {
-		if err := view.Foresee(org, accounts); err != nil {
+		if err := view.PreloadBuffer(org, accounts); err != nil {
 			return nil, err
 		}
 		var seqs []uint64

@@ -285,7 +285,7 @@ func (q *quarter) stock() (s stock) {
 			return true, nil
 		})
 		must(q.t, err)
-		for section, n := range map[posting.Section]*int{posting.Claims: &s.claims, posting.Lists: &s.lists, posting.Daybooks: &s.waiting, posting.SealedRows: &s.sealed, posting.Counters: &s.counters} {
+		for section, n := range map[posting.RowKind]*int{posting.Claims: &s.claims, posting.Lists: &s.lists, posting.PageBuffers: &s.waiting, posting.SealedRows: &s.sealed, posting.Counters: &s.counters} {
 			must(q.t, v.Rows(org, section, func(_, _ []byte) (bool, error) { *n++; return true, nil }))
 		}
 		return true, nil

@@ -92,7 +92,7 @@ func posts(entry *ledger.Entry, p *ledger.Posting) bool {
 // line appends a posting's line to its account's page.
 func (w *writer) line(b *balance, e *ledger.Event, index int, p *ledger.Posting) {
 	page := &b.page
-	w.turn(page, e.Booked)
+	w.appendTo(page, e.Booked)
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount, Totals: b.totals}
 	if index >= len(e.Entry.Postings) {
 		l.Phase = ledger.Void // released without being captured
@@ -109,7 +109,7 @@ func (w *writer) line(b *balance, e *ledger.Event, index int, p *ledger.Posting)
 // buffer is memory for a page's lines; keep takes it back. Pages without lines
 // don't keep it: all that are remembered would, each as much as its busiest group
 // took.
-func (w *writer) buffer() []byte {
+func (w *writer) newLines() []byte {
 	n := len(w.buffers) - 1
 	if n < 0 {
 		return nil
@@ -122,7 +122,7 @@ func (w *writer) buffer() []byte {
 // maxBuffers bounds the buffers kept from group to group.
 const maxBuffers = 8_192
 
-func (w *writer) keep(buffer []byte) {
+func (w *writer) recycle(buffer []byte) {
 	if c := cap(buffer); c > 0 && c <= maxKept && len(w.buffers) < maxBuffers {
 		w.buffers = append(w.buffers, buffer[:0])
 	}

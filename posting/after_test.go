@@ -76,7 +76,7 @@ func (p *play) foresee(v *posting.View, org ledger.ID) {
 				some = append(some, ledger.Account{Path: path, Asset: modelAssets[p.random.IntN(len(modelAssets))]})
 			}
 		}
-		if err := v.Foresee(org, some); err != nil {
+		if err := v.PreloadBuffer(org, some); err != nil {
 			p.t.Fatal(err)
 		}
 	}
@@ -111,7 +111,7 @@ func (o *modelOrg) lineOf(p *ledger.Posting, seq uint64, index int) posting.Line
 
 // spread books entries of so many partners, each in a group of its own: a long way from
 // one line of an account to the next.
-func (r *rig) spread(partners int64) {
+func (r *fixture) spread(partners int64) {
 	r.t.Helper()
 	for n := range partners {
 		r.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line(ledger.PartnerAvailable(n+1), ledger.Credit, 1)))
@@ -119,10 +119,10 @@ func (r *rig) spread(partners int64) {
 }
 
 // dealers are so many partners that a group which books on each deals its pages.
-const dealers = store.Dealt + 40
+const dealers = store.ShardedFrom + 40
 
 // crowded books a step for each partner, in one group.
-func (r *rig) crowded() {
+func (r *fixture) crowded() {
 	r.t.Helper()
 	c := &posting.Change{}
 	for n := range int64(dealers) {
@@ -132,7 +132,7 @@ func (r *rig) crowded() {
 }
 
 // booked are all events, the oldest first.
-func (r *rig) booked() (events []ledger.Event) {
+func (r *fixture) booked() (events []ledger.Event) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -147,11 +147,11 @@ func (r *rig) booked() (events []ledger.Event) {
 }
 
 // checkAfter compares the totals after some of the events with what all add up to.
-func (r *rig) checkAfter(all, some []ledger.Event, foreseen ...ledger.Account) {
+func (r *fixture) checkAfter(all, some []ledger.Event, foreseen ...ledger.Account) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
-	if err := v.Foresee(org, foreseen); err != nil {
+	if err := v.PreloadBuffer(org, foreseen); err != nil {
 		r.t.Fatal(err)
 	}
 	after, err := v.TotalsAfter(org, some, func(ledger.Path) bool { return true })
@@ -178,10 +178,10 @@ func (r *rig) checkAfter(all, some []ledger.Event, foreseen ...ledger.Account) {
 	}
 }
 
-// Lines are found in the daybooks of whichever groups, of few pages and of many, and on
+// Lines are found in the page buffers of whichever groups, of few pages and of many, and on
 // pages, wherever they are.
 func TestTotalsAfterPostingsAreFoundWhereverTheirLinesAre(t *testing.T) {
-	for name, days := range map[string]int{"all in the daybook": 0, "some in the daybook": 7, "none in the daybook": -1} {
+	for name, days := range map[string]int{"all in the page buffer": 0, "some in the page buffer": 7, "none in the page buffer": -1} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t)
 			r.days = days

@@ -244,8 +244,8 @@ func TestFiguresOfBalances(t *testing.T) {
 		}
 		return nil
 	}, j)
-	took(t, "loading the daybook", 3, func(v *posting.View) error {
-		return v.Gathered(org, func(_, _ []byte) error { return nil })
+	took(t, "loading the page buffer", 3, func(v *posting.View) error {
+		return v.BufferedPages(org, func(_, _ []byte) error { return nil })
 	}, j)
 	took(t, "a statement's page anywhere, with its events", 50, func(v *posting.View) error {
 		before := 1_000 + random.Uint64N(figureEntries-1_000)

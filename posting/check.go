@@ -100,7 +100,7 @@ func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 		if g.Release {
 			continue
 		}
-		sum, err := w.foreseen(c.Counters[:i], g)
+		sum, err := w.projectedCounter(c.Counters[:i], g)
 		if err == nil {
 			sum, err = moved(sum, g)
 		}
@@ -112,7 +112,7 @@ func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 }
 
 // foreseen is a guard's counter after the guards before it.
-func (w *writer) foreseen(earlier []ledger.CounterGuard, g *ledger.CounterGuard) (money.Amount, error) {
+func (w *writer) projectedCounter(earlier []ledger.CounterGuard, g *ledger.CounterGuard) (money.Amount, error) {
 	amount := w.counter(counterKey{g.Org, g.Key, g.Window}).amount
 	var err error
 	for i := range earlier {
@@ -164,26 +164,26 @@ func (w *writer) checkFunds(c *Change) *ledger.Refusal {
 	if len(c.Funds) == 0 {
 		return nil
 	}
-	if err := w.foreseeAll(c); err != nil {
+	if err := w.projectAll(c); err != nil {
 		return ledger.Refuse("posting.Submit", ledger.OutOfRange, "%v", err)
 	}
 	for i := range c.Funds {
 		g := &c.Funds[i]
 		floor := money.Signed{Negative: !g.Overdraft.IsZero(), Abs: g.Overdraft}
-		if w.foresee.totals(g.Org, g.Account).Available().Less(floor) {
+		if w.projection.totals(g.Org, g.Account).Available().Less(floor) {
 			return ledger.Refuse("posting.Submit", ledger.InsufficientFunds, "%s", g.Account.Path)
 		}
 	}
 	return nil
 }
 
-func (w *writer) foreseeAll(c *Change) error {
-	w.foresee.reset()
+func (w *writer) projectAll(c *Change) error {
+	w.projection.reset()
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		for k := range s.Events {
 			if entry := s.Events[k].Entry; entry != nil {
-				if err := w.foresee.book(s.Org, entry); err != nil {
+				if err := w.projection.book(s.Org, entry); err != nil {
 					return err
 				}
 			}

@@ -88,7 +88,7 @@ func (v *View) DraftCheckpoint(org ledger.ID, base *Checkpoint, seq uint64, keep
 		places++
 		return keep(KV{Org: org, Key: store.KeyCheckpointPart(seq, places-1), Value: row})
 	}
-	err = v.carriedOn(org, base, seq, keys{}, maxTurned, func(key []byte, t *ledger.Totals) (bool, error) {
+	err = v.carriedOn(org, base, seq, keys{}, maxTurnover, func(key []byte, t *ledger.Totals) (bool, error) {
 		return true, part(w.Add(key, t))
 	})
 	if err == nil {

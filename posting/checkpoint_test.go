@@ -18,13 +18,13 @@ import (
 )
 
 // submitKVs submits KVs.
-func (r *rig) submitKVs(rows ...posting.KV) {
+func (r *fixture) submitKVs(rows ...posting.KV) {
 	r.t.Helper()
 	r.must(&posting.Change{KVs: rows})
 }
 
 // next drafts the checkpoint after base, if it is due, and makes it durable.
-func (r *rig) next(base posting.Checkpoint) (*posting.Checkpoint, bool) {
+func (r *fixture) next(base posting.Checkpoint) (*posting.Checkpoint, bool) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -46,7 +46,7 @@ func (r *rig) next(base posting.Checkpoint) (*posting.Checkpoint, bool) {
 }
 
 // checkpoints makes all that are due after base.
-func (r *rig) checkpoints(base posting.Checkpoint) (made []posting.Checkpoint) {
+func (r *fixture) checkpoints(base posting.Checkpoint) (made []posting.Checkpoint) {
 	r.t.Helper()
 	for {
 		c, due := r.next(base)
@@ -58,7 +58,7 @@ func (r *rig) checkpoints(base posting.Checkpoint) (made []posting.Checkpoint) {
 }
 
 // rows are all rows of checkpoints.
-func (r *rig) rows() map[string]string {
+func (r *fixture) rows() map[string]string {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -82,7 +82,7 @@ func (s *balances) add(a ledger.Account, t *ledger.Totals) {
 	*s = append(*s, fmt.Sprintf("%s %v: %v %v %v %v", a.Path, a.Asset, t.DebitsPosted, t.CreditsPosted, t.DebitsPending, t.CreditsPending))
 }
 
-func (r *rig) trial(q posting.AsOf) (lines balances) {
+func (r *fixture) trial(q posting.AsOf) (lines balances) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -97,7 +97,7 @@ func (r *rig) trial(q posting.AsOf) (lines balances) {
 }
 
 // at moves the clock to an hour of a day after the first.
-func (r *rig) at(day, hour int) {
+func (r *fixture) at(day, hour int) {
 	r.t.Helper()
 	if err := r.clock.Set(time.Date(2026, 9, 3+day, hour, 0, 0, 0, time.UTC)); err != nil {
 		r.t.Fatal(err)
@@ -242,7 +242,7 @@ func TestATrialBalanceIsOfItsMoment(t *testing.T) {
 
 // history books days of random entries: posted, held, taken in part, voided, in several
 // assets and environments, some with effect on other days.
-func history(r *rig, random *rand.Rand, days int) (instants []ledger.Micros) {
+func history(r *fixture, random *rand.Rand, days int) (instants []ledger.Micros) {
 	assets := []money.Asset{usd, {Currency: "EUR", Env: money.Prod}, {Currency: "USD", Env: money.Test}, {Currency: "USDT", Network: "tron", Env: money.Prod}}
 	paths := []ledger.Path{"A:bank", "I:fees", "L:partner:1:available", "L:partner:10:available", "L:partner:2:available", "A:provider:x", "E:costs"}
 	type held struct {

@@ -13,9 +13,9 @@ type prepared struct {
 	group    *store.Group
 	waiting  []waiting
 	dues     []dueChange
-	told     []told
+	notices  []orgNotices
 	earliest ledger.Micros // the earliest instant that the group makes due; 0: none
-	low      uint64        // the oldest group that has daybook rows
+	low      uint64        // the oldest group that has page-buffer rows
 	took     time.Duration
 }
 
@@ -27,9 +27,9 @@ type waiting struct {
 func (p *prepared) reset(n uint64, previous [32]byte) {
 	p.group.Reset(n, previous)
 	clear(p.waiting)
-	clear(p.told)
+	clear(p.notices)
 	p.waiting, p.dues, p.earliest = p.waiting[:0], p.dues[:0], 0
-	p.told = p.told[:0]
+	p.notices = p.notices[:0]
 }
 
 // order is the orderer's loop.
@@ -77,9 +77,9 @@ func (j *Journal) commit() {
 			continue
 		}
 		j.Due.changed(p.dues)
-		for i := range p.told {
+		for i := range p.notices {
 			if j.onNotices != nil {
-				j.onNotices(p.told[i].org, p.told[i].notices)
+				j.onNotices(p.notices[i].org, p.notices[i].notices)
 			}
 		}
 		for i := range p.waiting {

@@ -25,7 +25,7 @@ func gives(key string, n uint64) ledger.CounterGuard {
 }
 
 // stops checks that a change is refused by the guard at an index, and leaves nothing.
-func (r *rig) stops(at int, c *posting.Change) {
+func (r *fixture) stops(at int, c *posting.Change) {
 	r.t.Helper()
 	before := r.sums(c)
 	receipt := r.submit(c)
@@ -40,7 +40,7 @@ func (r *rig) stops(at int, c *posting.Change) {
 	}
 }
 
-func (r *rig) sums(c *posting.Change) map[string]money.Amount {
+func (r *fixture) sums(c *posting.Change) map[string]money.Amount {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()

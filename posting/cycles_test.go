@@ -58,7 +58,7 @@ func inEUR(p ledger.Posting) ledger.Posting {
 
 // stage plays acts and keeps what a caller would know of its records.
 type stage struct {
-	*rig
+	*fixture
 	records map[string]*player
 }
 
@@ -160,7 +160,7 @@ func (s *stage) wantAccounts(a *act) {
 func playAll(t *testing.T, acts []act) {
 	t.Helper()
 	for _, restarts := range []bool{false, true} {
-		s := &stage{rig: open(t), records: map[string]*player{}}
+		s := &stage{fixture: open(t), records: map[string]*player{}}
 		for i := range acts {
 			if restarts {
 				s.restart()
@@ -236,7 +236,7 @@ func TestOfTwoRefundsUnderWayEachSpendsWhatTheOtherDoesNotHold(t *testing.T) {
 
 // Nothing is posted to the available balance, but its line says why its hold is gone.
 func TestARefundOfAPartnerWithNothingIsOwedWhole(t *testing.T) {
-	s := &stage{rig: open(t), records: map[string]*player{}}
+	s := &stage{fixture: open(t), records: map[string]*player{}}
 	s.play(&act{name: "refunding", record: "r", events: []entryOf{holds(dr(available, 80), cr(rail, 80))}, held: 1})
 	s.play(&act{name: "refunded", record: "r", events: []entryOf{captures(split(ledger.Debit, 80), cr(rail, 80))}, settled: 2,
 		want: map[string]string{"L:partner:1:available": "0/0", "A:partner:1:receivable": "80/0", "A:provider:x": "0/80"}})

@@ -15,7 +15,7 @@ import (
 )
 
 // wake has a record wait for an instant; the first time it is made.
-func (r *rig) wake(s ledger.Source, version uint64, at ledger.Micros) {
+func (r *fixture) wake(s ledger.Source, version uint64, at ledger.Micros) {
 	r.t.Helper()
 	r.must(&posting.Change{Outcome: true, Steps: []posting.Step{{
 		Org: org, Source: s, Expect: version, Record: []byte{1}, Due: at, Events: []ledger.Event{{Name: "wait", To: "waiting"}},
@@ -24,7 +24,7 @@ func (r *rig) wake(s ledger.Source, version uint64, at ledger.Micros) {
 
 func newSource() ledger.Source { return ledger.Source{Kind: ledger.Transaction, ID: uuid.New()} }
 
-func (r *rig) lookAhead() {
+func (r *fixture) lookAhead() {
 	r.t.Helper()
 	if err := r.Due.LookAhead(r.clock.Now()); err != nil {
 		r.t.Fatal(err)
@@ -32,7 +32,7 @@ func (r *rig) lookAhead() {
 }
 
 // taken are the sources due by now.
-func (r *rig) taken() []ledger.Source {
+func (r *fixture) taken() []ledger.Source {
 	var sources []ledger.Source
 	for _, item := range r.Due.Take(ledger.MicrosOf(r.clock.Now()), 1_000) {
 		sources = append(sources, item.Source)
@@ -40,7 +40,7 @@ func (r *rig) taken() []ledger.Source {
 	return sources
 }
 
-func (r *rig) wantTaken(want ...ledger.Source) {
+func (r *fixture) wantTaken(want ...ledger.Source) {
 	r.t.Helper()
 	got := r.taken()
 	if len(got) != len(want) {
@@ -186,7 +186,7 @@ func TestRowsOfPassedInstantsAreRemovedAndNoOthers(t *testing.T) {
 	r.wantTaken(kept)
 }
 
-func (r *rig) dueRows() int {
+func (r *fixture) dueRows() int {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -278,12 +278,12 @@ func (f *fickle) Now() time.Time { return time.UnixMicro(f.micros.Load()).UTC() 
 func TestNothingFallsDueBelowTheMarkThoughTheClockGoesBack(t *testing.T) {
 	dir, clock := t.TempDir(), new(fickle)
 	clock.micros.Store(start.UnixMicro())
-	reopen := func() *rig {
+	reopen := func() *fixture {
 		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)}, Clock: clock})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &rig{t: t, Journal: j, fatal: make(chan error)}
+		return &fixture{t: t, Journal: j, fatal: make(chan error)}
 	}
 	r := reopen()
 	r.must(deposit()) // sweeps: the mark is at start

@@ -35,7 +35,7 @@ func collect(fn func(ledger.Account, *ledger.Totals)) func(key []byte, t *ledger
 }
 
 // Shares tells whether what was booked since a checkpoint is kept for the next page.
-func (j *Journal) Shares() bool { return j.turned.Load() != nil }
+func (j *Journal) Shares() bool { return j.turnover.Load() != nil }
 
 // CheckpointEvents is how many events one day has from one checkpoint to the next at
 // least.

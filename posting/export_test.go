@@ -25,14 +25,14 @@ func (d *Due) Waiting() int {
 // MaxSweep is how many passed due rows are removed with one group.
 const MaxSweep = maxSweep
 
-// Low is the oldest group that readers look for in daybooks.
+// Low is the oldest group that readers look for in page buffers.
 func (j *Journal) Low() uint64 { return j.low.Load() }
 
-// What moves lines from the daybook to their page, and bounds what it holds.
+// What moves lines from the page buffer to their page, and bounds what it holds.
 const (
-	CarryFrom   = carryFrom
-	MaxDays     = maxDays
-	MaxDayBytes = maxDayBytes
+	CarryFrom   = flushFrom
+	MaxDays     = maxBufferedGroups
+	MaxDayBytes = maxBufferBytes
 )
 
 // Limit is what a group may have before due rows are swept.

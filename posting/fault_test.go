@@ -56,8 +56,8 @@ func (d *disk) open() {
 	})
 }
 
-func openOn(t *testing.T, d *disk) *rig {
-	r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
+func openOn(t *testing.T, d *disk) *fixture {
+	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
 	r.through = func(l posting.Log) posting.Log { d.Log = l; return d }
 	r.reopen()
 	t.Cleanup(func() { d.open(); _ = r.Close() })
@@ -240,7 +240,7 @@ func TestADueRecordIsHandedOutOnceInOrderAndAgainAfterARestart(t *testing.T) {
 // TestAFlushThatFailsEndsEverythingThoughNothingIsWritten fails the work that the store
 // does by itself. Nobody writes afterwards, and still the process is ended.
 func TestAFlushThatFailsEndsEverythingThoughNothingIsWritten(t *testing.T) {
-	r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
+	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
 	r.reopen()
 	t.Cleanup(func() { _ = r.Close() })
 	for id := range 9 { // the names of the next tables are taken

@@ -50,9 +50,9 @@ type Options struct {
 	// at least; 0: 65,536 of each.
 	Cached int
 
-	// Days is in how many groups' daybooks lines may wait for their page; 0: 1,024.
-	// Less than none: each group stores a page for whatever it books on.
-	Days int
+	// BufferedGroups bounds the groups that have lines in the page buffer; 0: 1,024. Below
+	// 0 nothing is buffered: each group stores a page for every account it touches.
+	BufferedGroups int
 
 	// Through, if set, stands between the committer and the store: for tests
 	// of failing and gated disks.
@@ -85,8 +85,8 @@ type Journal struct {
 	free      chan *prepared
 	stopped   sync.WaitGroup
 	committed atomic.Uint64            // number of the last durable group
-	low       atomic.Uint64            // the oldest group with daybook rows, as a durable group left it
-	turned    atomic.Pointer[turnover] // that readers of pages share
+	low       atomic.Uint64            // the oldest group with page-buffer rows, as a durable group left it
+	turnover  atomic.Pointer[turnover] // that readers of pages share
 	fences    fences
 }
 
@@ -137,14 +137,14 @@ func Open(o Options) (*Journal, error) {
 	if o.Cached == 0 {
 		o.Cached = maxCached
 	}
-	if o.Days == 0 {
-		o.Days = maxDays
+	if o.BufferedGroups == 0 {
+		o.BufferedGroups = maxBufferedGroups
 	}
 	w := newWriter(j, n, hash, o)
-	if err := w.reopen(); err != nil {
+	if err := w.loadBuffer(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	j.low.Store(w.low())
+	j.low.Store(w.lowestBuffered())
 	j.stopped.Add(3)
 	go j.order(w)
 	go j.commit()

@@ -24,7 +24,7 @@ var (
 )
 
 // rig is a journal under test, on a clock that the test moves.
-type rig struct {
+type fixture struct {
 	t     *testing.T
 	dir   string
 	clock *clock.Manual
@@ -39,23 +39,23 @@ type rig struct {
 
 func newClock() *clock.Manual { return clock.NewManual(start) }
 
-func open(t *testing.T) *rig {
-	r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
+func open(t *testing.T) *fixture {
+	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
 	r.reopen()
 	t.Cleanup(func() { _ = r.Close() })
 	return r
 }
 
-func (r *rig) reopen() {
+func (r *fixture) reopen() {
 	r.t.Helper()
 	j, err := posting.Open(posting.Options{
-		Store:   store.Options{Dir: r.dir, MinFree: r.minFree, MemTable: r.memTable, Log: slog.New(slog.DiscardHandler)},
-		Clock:   r.clock,
-		Log:     slog.New(slog.DiscardHandler),
-		Cached:  r.cached,
-		Days:    r.days,
-		Fatal:   func(err error) { r.fatal <- err },
-		Through: r.through,
+		Store:          store.Options{Dir: r.dir, MinFree: r.minFree, MemTable: r.memTable, Log: slog.New(slog.DiscardHandler)},
+		Clock:          r.clock,
+		Log:            slog.New(slog.DiscardHandler),
+		Cached:         r.cached,
+		BufferedGroups: r.days,
+		Fatal:          func(err error) { r.fatal <- err },
+		Through:        r.through,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -63,7 +63,7 @@ func (r *rig) reopen() {
 	r.Journal = j
 }
 
-func (r *rig) restart() {
+func (r *fixture) restart() {
 	r.t.Helper()
 	if err := r.Close(); err != nil {
 		r.t.Fatal(err)
@@ -72,7 +72,7 @@ func (r *rig) restart() {
 }
 
 // submit waits for a change's receipt.
-func (r *rig) submit(c *posting.Change) posting.Receipt {
+func (r *fixture) submit(c *posting.Change) posting.Receipt {
 	r.t.Helper()
 	done := make(chan posting.Receipt, 1)
 	r.Submit(c, func(receipt posting.Receipt) { done <- receipt })
@@ -85,7 +85,7 @@ func (r *rig) submit(c *posting.Change) posting.Receipt {
 	return posting.Receipt{}
 }
 
-func (r *rig) must(c *posting.Change) posting.Receipt {
+func (r *fixture) must(c *posting.Change) posting.Receipt {
 	r.t.Helper()
 	receipt := r.submit(c)
 	if receipt.Err != nil {
@@ -108,7 +108,7 @@ func transfer(phase ledger.Phase, postings ...ledger.Posting) *posting.Change {
 	}}}
 }
 
-func (r *rig) totals(path ledger.Path) ledger.Totals {
+func (r *fixture) totals(path ledger.Path) ledger.Totals {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()

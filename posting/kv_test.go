@@ -29,7 +29,7 @@ func changeOfKVs(of ledger.ID, pairs ...string) *posting.Change {
 }
 
 // kvs are the KVs of an organization.
-func (r *rig) kvs(of ledger.ID) map[string]string {
+func (r *fixture) kvs(of ledger.ID) map[string]string {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -44,7 +44,7 @@ func (r *rig) kvs(of ledger.ID) map[string]string {
 	return rows
 }
 
-func (r *rig) wantKVs(of ledger.ID, pairs ...string) {
+func (r *fixture) wantKVs(of ledger.ID, pairs ...string) {
 	r.t.Helper()
 	want := make(map[string]string)
 	for pair := range slices.Chunk(pairs, 2) {

@@ -39,7 +39,7 @@ func note(id ledger.ID) posting.Change {
 
 // together submits changes while the disk stands still, so that they share as
 // few groups as the bounds allow, and returns their receipts in order.
-func (r *rig) together(d *disk, changes []*posting.Change) []posting.Receipt {
+func (r *fixture) together(d *disk, changes []*posting.Change) []posting.Receipt {
 	r.t.Helper()
 	receipts := make([]posting.Receipt, len(changes))
 	var left sync.WaitGroup
@@ -256,7 +256,7 @@ func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
 func TestAChangeTakesNoMoreOfAGroupThanWasReckoned(t *testing.T) {
 	random := random(t)
 	var rows, bytes int
-	r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 32 << 20}
+	r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 32 << 20}
 	r.through = func(l posting.Log) posting.Log {
 		return applied(func(g *store.Group) error {
 			rows, bytes = g.Rows(), g.Bytes()
@@ -290,7 +290,7 @@ func TestNoGroupIsMoreThanTheStoreTakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			random := random(t)
 			d := gated()
-			r := &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: memTable}
+			r := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: memTable}
 			r.through = func(l posting.Log) posting.Log { d.Log = l; return d }
 			r.reopen()
 			t.Cleanup(func() { d.open(); _ = r.Close() })

@@ -35,7 +35,7 @@ func walked(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
 }
 
 // walk reads at most so many rows of the list.
-func (r *rig) walk(w posting.Walk, most int) (rows []posting.Listed) {
+func (r *fixture) walk(w posting.Walk, most int) (rows []posting.Listed) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -104,7 +104,7 @@ func newTransaction() ledger.Source {
 }
 
 // borders are the times of the first and last row of every page of the lists.
-func (r *rig) borders() (times []ledger.Micros) {
+func (r *fixture) borders() (times []ledger.Micros) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -119,8 +119,8 @@ func (r *rig) borders() (times []ledger.Micros) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	err = v.Rows(org, posting.Daybooks, func(_, row []byte) (bool, error) {
-		return true, store.EachSection(row, func(_, rows []byte) error { return note(rows) })
+	err = v.Rows(org, posting.PageBuffers, func(_, row []byte) (bool, error) {
+		return true, store.EachChunk(row, func(_, rows []byte) error { return note(rows) })
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -172,14 +172,14 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 
 // crowd is a list whose records are made and changed between two walks.
 type crowd struct {
-	*rig
+	*fixture
 	random   *rand.Rand
 	versions map[ledger.ID]uint64
 	ids      []ledger.ID
 }
 
 func newCrowd(t *testing.T, n int) *crowd {
-	c := &crowd{rig: open(t), random: random(t), versions: map[ledger.ID]uint64{}}
+	c := &crowd{fixture: open(t), random: random(t), versions: map[ledger.ID]uint64{}}
 	for range n {
 		c.create()
 	}

@@ -20,7 +20,7 @@ import (
 
 // play drives a journal and its model with the same changes.
 type play struct {
-	*rig
+	*fixture
 	random *rand.Rand
 	model  *model
 	orgs   []ledger.ID
@@ -46,8 +46,8 @@ func TestTheJournalDoesWhatItsModelDoes(t *testing.T) {
 	}
 	random := random(t)
 	p := &play{
-		rig:    &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), cached: 1, memTable: 4 << 20},
-		random: random, model: newModel(), orgs: []ledger.ID{org, uuid.New()},
+		fixture: &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), cached: 1, memTable: 4 << 20},
+		random:  random, model: newModel(), orgs: []ledger.ID{org, uuid.New()},
 	}
 	p.reopen()
 	t.Cleanup(func() { _ = p.Close() })

@@ -27,8 +27,8 @@ func (c Channel) String() string {
 	return names[0]
 }
 
-// tells tells whether notices of events go by the channel.
-func (c Channel) tells() bool { return c >= Webhook && c <= Operators }
+// ofEvents tells whether notices of events go by the channel.
+func (c Channel) ofEvents() bool { return c >= Webhook && c <= Operators }
 
 // Notice tells somebody outside of an event. It is durable with the event.
 type Notice struct {
@@ -74,7 +74,7 @@ func (s *Step) checkNotices() error {
 	seen := 0
 	for i := range s.Notices {
 		n := &s.Notices[i]
-		if n.Event < seen || n.Event >= len(s.Events) || !n.Channel.tells() || len(n.Body) > MaxNotice {
+		if n.Event < seen || n.Event >= len(s.Events) || !n.Channel.ofEvents() || len(n.Body) > MaxNotice {
 			return fmt.Errorf("notice of event %d by channel %d with %d bytes", n.Event, n.Channel, len(n.Body))
 		}
 		if i > 0 && n.Event == seen && n.Channel <= s.Notices[i-1].Channel {
@@ -85,15 +85,15 @@ func (s *Step) checkNotices() error {
 	return nil
 }
 
-// told is what a group tells of one organization.
-type told struct {
+// orgNotices are the notices of one group for one organization.
+type orgNotices struct {
 	org     ledger.ID
 	notices []Notice
 }
 
-// tell puts the step's notices on the group's page, and their hashes into the events
+// appendNotices puts the step's notices on the group's page, and their hashes into the events
 // that they are about.
-func (w *writer) tell(b *books, s *Step) {
+func (w *writer) appendNotices(b *orgState, s *Step) {
 	w.hashed = w.hashed[:0]
 	for i := range s.Notices {
 		n := &s.Notices[i]
@@ -115,12 +115,12 @@ func (w *writer) tell(b *books, s *Step) {
 			w.hashed = w.hashed[:0]
 		}
 		w.tail.bytes += b.notices.Bytes() - before
-		b.told = append(b.told, *n)
+		b.newNotices = append(b.newNotices, *n)
 	}
 }
 
 // flushNotices writes the open page of notices.
-func (w *writer) flushNotices(b *books) {
+func (w *writer) flushNotices(b *orgState) {
 	if b.notices.First == 0 {
 		return
 	}
@@ -129,22 +129,22 @@ func (w *writer) flushNotices(b *books) {
 	b.notices.Reset()
 }
 
-// finishNotices writes the last one, and hands over what is told once the group
-// is durable.
-func (w *writer) finishNotices(b *books) {
+// finishNotices writes the last page, and hands the notices over for when the group is
+// durable.
+func (w *writer) finishNotices(b *orgState) {
 	w.flushNotices(b)
-	if len(b.told) == 0 {
+	if len(b.newNotices) == 0 {
 		return
 	}
-	w.out.told = append(w.out.told, told{b.org, b.told})
-	b.told = nil
-	if len(w.orgs) > maxSheeted {
+	w.out.notices = append(w.out.notices, orgNotices{b.org, b.newNotices})
+	b.newNotices = nil
+	if len(w.orgs) > maxBufferingOrgs {
 		b.notices = store.NoticePage{}
 	}
 }
 
-// OnNotices has fn called with what each durable group tells of an organization,
-// in the order in which it was booked, before the changes are acknowledged and
+// OnNotices has fn called with the notices of each durable group and organization, in the
+// order of booking, before the changes are acknowledged and
 // from the committer's goroutine: it must not block. The slice is fn's. It is set
 // before any Change that has notices is submitted.
 func (j *Journal) OnNotices(fn func(org ledger.ID, notices []Notice)) { j.onNotices = fn }

@@ -61,7 +61,7 @@ func telling(org ledger.ID, events int, body string) posting.Step {
 func change(steps ...posting.Step) *posting.Change { return &posting.Change{Steps: steps} }
 
 // stored are all notices of an organization, in order.
-func (r *rig) stored(of ledger.ID) (all []posting.Notice) {
+func (r *fixture) stored(of ledger.ID) (all []posting.Notice) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()

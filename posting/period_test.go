@@ -35,7 +35,7 @@ func closing(of ledger.ID, m period.Month, seen uint64, sum [32]byte) *posting.C
 }
 
 // balance is the trial balance at a month's end, and the last event that it is made of.
-func (r *rig) balance(m period.Month) (sum [32]byte, seen uint64) {
+func (r *fixture) balance(m period.Month) (sum [32]byte, seen uint64) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -49,21 +49,21 @@ func (r *rig) balance(m period.Month) (sum [32]byte, seen uint64) {
 	return sum, seen
 }
 
-func (r *rig) close(m period.Month) {
+func (r *fixture) close(m period.Month) {
 	r.t.Helper()
 	sum, seen := r.balance(m)
 	r.must(closing(org, m, seen, sum))
 }
 
 // october moves the clock to a month's first instants.
-func (r *rig) october() {
+func (r *fixture) october() {
 	r.t.Helper()
 	if err := r.clock.Set(september.End().Time()); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-func (r *rig) effectiveOf(seq uint64) ledger.Date {
+func (r *fixture) effectiveOf(seq uint64) ledger.Date {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -207,20 +207,20 @@ func TestAClosingIsSentBackForWhatWasDatedIntoItsMonthMeanwhile(t *testing.T) {
 // What was booked on the month's last day counts, though its group became durable
 // after the trial balance was read; so does what is forgotten, or was before a start.
 func TestAClosingIsSentBackForWhatItMayNotHaveSeen(t *testing.T) {
-	for name, meanwhile := range map[string]func(r *rig){
-		"booked in the month": func(r *rig) { r.must(dated(0)); r.october() },
-		"booked on its last day": func(r *rig) {
+	for name, meanwhile := range map[string]func(r *fixture){
+		"booked in the month": func(r *fixture) { r.must(dated(0)); r.october() },
+		"booked on its last day": func(r *fixture) {
 			r.forward(27 * 24 * time.Hour)
 			r.must(dated(0))
 			r.october()
 		},
-		"the day has turned": func(r *rig) { r.must(dated(0)); r.october(); r.must(dated(0)) },
-		"booked before a start": func(r *rig) {
+		"the day has turned": func(r *fixture) { r.must(dated(0)); r.october(); r.must(dated(0)) },
+		"booked before a start": func(r *fixture) {
 			r.must(dated(0))
 			r.october()
 			r.restart()
 		},
-		"one of many": func(r *rig) {
+		"one of many": func(r *fixture) {
 			r.october()
 			r.forward(48 * time.Hour)
 			r.must(dated(0))

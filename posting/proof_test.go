@@ -16,7 +16,7 @@ import (
 
 // grow books so many events in groups of random sizes, and so in blocks of random
 // sizes, and is what a tree of RFC 6962 over them looks like after each.
-func grow(t *testing.T, r *rig, events int, random *rand.Rand) (roots []tlog.Hash, leaves []tlog.Hash) {
+func grow(t *testing.T, r *fixture, events int, random *rand.Rand) (roots []tlog.Hash, leaves []tlog.Hash) {
 	t.Helper()
 	for booked := 0; booked < events; {
 		c := new(posting.Change)
@@ -246,7 +246,7 @@ func TestABlockThatIsNotAsLongAsItsTreeRowSaysProvesNothing(t *testing.T) {
 }
 
 // spoilTree writes another tree row for the block that begins with the event.
-func (r *rig) spoilTree(first uint64, spoil func(edge, crossing []store.Subtree) []byte) {
+func (r *fixture) spoilTree(first uint64, spoil func(edge, crossing []store.Subtree) []byte) {
 	r.t.Helper()
 	if err := r.Close(); err != nil {
 		r.t.Fatal(err)

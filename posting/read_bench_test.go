@@ -145,7 +145,7 @@ func BenchmarkWalkRecords(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benched), "ns/record")
 }
 
-// What the daybook benchmarks have stored: as many groups as daybooks are kept
+// What the page buffer benchmarks have stored: as many groups as page buffers are kept
 // of, each of so many payments of so many partners. The first few partners have a
 // tenth of the payments.
 const (
@@ -154,13 +154,13 @@ const (
 	busyPartners    = 10
 )
 
-// diarized is a journal, just opened, with the daybooks of so many groups (as
+// diarized is a journal, just opened, with the page buffers of so many groups (as
 // posting.Options.Days; -1: it has all on pages).
 func diarized(b *testing.B, days int) *posting.Journal {
 	b.Helper()
 	quiet, dir := slog.New(slog.DiscardHandler), b.TempDir()
 	open := func() *posting.Journal {
-		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: newClock(), Log: quiet, Days: days})
+		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: newClock(), Log: quiet, BufferedGroups: days})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -207,13 +207,13 @@ func payments(random *rand.Rand) *posting.Change {
 	return c
 }
 
-// BenchmarkReadDaybook asks what an API asks while as much waits in the daybook as
+// BenchmarkReadPageBuffer asks what an API asks while as much waits in the page buffer as
 // may, and for comparison when nothing does: each time of a view of its own.
-func BenchmarkReadDaybook(b *testing.B) {
+func BenchmarkReadPageBuffer(b *testing.B) {
 	for _, way := range []struct {
 		name string
 		days int
-	}{{"in-the-daybook", posting.MaxDays}, {"on-pages", -1}} {
+	}{{"in-the-page buffer", posting.MaxDays}, {"on-pages", -1}} {
 		b.Run(way.name, func(b *testing.B) {
 			j := diarized(b, way.days)
 			for _, q := range questions(rand.New(rand.NewPCG(3, 4))) {

@@ -25,7 +25,7 @@ func split(side ledger.Side, n uint64) ledger.Posting {
 	return p
 }
 
-func (r *rig) wantSplit(wantAvailable, wantOwed string) {
+func (r *fixture) wantSplit(wantAvailable, wantOwed string) {
 	r.t.Helper()
 	if got := r.totals(available).Available().String(); got != wantAvailable {
 		r.t.Errorf("available: %s, want %s", got, wantAvailable)
@@ -280,7 +280,7 @@ func TestAHoldThatTakesEffectAfterItsEndHoldsNothingBefore(t *testing.T) {
 	}
 }
 
-func (r *rig) wantEffective(on ledger.Date, want ledger.Totals) {
+func (r *fixture) wantEffective(on ledger.Date, want ledger.Totals) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -290,7 +290,7 @@ func (r *rig) wantEffective(on ledger.Date, want ledger.Totals) {
 	}
 }
 
-func (r *rig) forward(d time.Duration) {
+func (r *fixture) forward(d time.Duration) {
 	r.t.Helper()
 	if err := r.clock.Set(r.clock.Now().Add(d)); err != nil {
 		r.t.Fatal(err)

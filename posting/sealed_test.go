@@ -26,7 +26,7 @@ func unseals(s ledger.Source, expect uint64) *posting.Change {
 }
 
 // wantSealed reads a record's sealed row; empty: it has none.
-func (r *rig) wantSealed(s ledger.Source, want string) {
+func (r *fixture) wantSealed(s ledger.Source, want string) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -95,7 +95,7 @@ func TestWhatIsSealedIsInNoOtherRow(t *testing.T) {
 	r.must(seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, secret))
 	v := r.View()
 	defer v.Close()
-	rows := map[posting.Section]int{}
+	rows := map[posting.RowKind]int{}
 	for s := posting.Blocks; s <= posting.SealedRows; s++ {
 		err := v.Rows(org, s, func(_, row []byte) (bool, error) {
 			rows[s]++

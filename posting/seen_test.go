@@ -12,7 +12,7 @@ import (
 
 // seenOf adds up what the events booked by an instant do by the end of a day: no
 // checkpoint goes into it, no page, and no line of those that cross days.
-func seenOf(r *rig, on ledger.Date, seen ledger.Micros, env money.Env) (lines balances) {
+func seenOf(r *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (lines balances) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -101,7 +101,7 @@ func TestATrialBalanceByDateIsOfWhatWasBookedByThen(t *testing.T) {
 }
 
 // seenBy are all ways to read it, without the accounts of which nothing is left.
-func seenBy(r *rig, q posting.AsOf, random *rand.Rand) map[string]balances {
+func seenBy(r *fixture, q posting.AsOf, random *rand.Rand) map[string]balances {
 	r.t.Helper()
 	var alone, carried, paged balances
 	only := func(lines *balances) func(ledger.Account, *ledger.Totals) {

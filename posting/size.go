@@ -40,17 +40,17 @@ const (
 	noticeRow = rowSize + 1 + 8 + 1
 	noticeMax = 10 + 17 + 17 + 3 // without its body
 	itemSize  = 10 + 16 + 1 + 16 // an item of a due row
-	listSize  = sectionSize + 26
+	listSize  = chunkSize + 26
 	listRow   = 10 + 16
-	pageSize  = sectionSize + 21 // without path, currency and network
+	pageSize  = chunkSize + 21 // without path, currency and network
 	lineSize  = 3*10 + 1 + 5*33
 
-	// What a page takes beyond its prefix and its lines: a daybook's row with
-	// one section of it. A row of its own takes less.
-	sectionSize    = 16 + 28 + sectionLengths - 16
-	sectionLengths = 2 + 3 // of its head and its lines
-	removalSize    = 16 + 28
-	shiftSize      = rowSize + 18 + lineSize
+	// What a page takes beyond its prefix and its lines: a buffer row with one chunk.
+	// A row of its own takes less.
+	chunkSize    = 16 + 28 + chunkLengths - 16
+	chunkLengths = 2 + 3 // of its head and its lines
+	removalSize  = 16 + 28
+	shiftSize    = rowSize + 18 + lineSize
 
 	// A block and its tree row without the events: of each level of a tree of
 	// 2^40 events one subtree on the edge and one that the block completed.

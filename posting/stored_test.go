@@ -31,7 +31,7 @@ func noticesHash(notices ...posting.Notice) ledger.Hash {
 }
 
 // hashes are those of an organization's events.
-func (r *rig) hashes(org ledger.ID) (hashes []ledger.Stored) {
+func (r *fixture) hashes(org ledger.ID) (hashes []ledger.Stored) {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
@@ -46,12 +46,12 @@ func (r *rig) hashes(org ledger.ID) (hashes []ledger.Stored) {
 }
 
 // rowHash is the SHA-256 of the only record of a kind: its row, and then its parts.
-func (r *rig) rowHash(kind ledger.Kind) ledger.Hash {
+func (r *fixture) rowHash(kind ledger.Kind) ledger.Hash {
 	r.t.Helper()
 	v := r.View()
 	defer v.Close()
 	var whole []byte
-	for _, section := range []posting.Section{posting.Records, posting.Parts} {
+	for _, section := range []posting.RowKind{posting.Records, posting.Parts} {
 		err := v.Rows(org, section, func(key, row []byte) (bool, error) {
 			if key[17] == byte(kind) {
 				whole = append(whole, row...)
@@ -65,7 +65,7 @@ func (r *rig) rowHash(kind ledger.Kind) ledger.Hash {
 	return sha256.Sum256(whole)
 }
 
-func (r *rig) wantStored(what string, at int, want ledger.Stored) {
+func (r *fixture) wantStored(what string, at int, want ledger.Stored) {
 	r.t.Helper()
 	got := r.hashes(org)[at]
 	if got.Record != want.Record || got.Notices != want.Notices || len(got.Claims) != len(want.Claims) {

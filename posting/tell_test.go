@@ -12,13 +12,13 @@ import (
 // A page of notices that is full is in the group: it does not count any more among
 // what is still to be put there, or else a group with many would be cut too early.
 func TestAFullPageOfNoticesIsCountedOnce(t *testing.T) {
-	w, b := &writer{group: store.NewGroup(1, [32]byte{})}, &books{org: uuid.New()}
+	w, b := &writer{group: store.NewGroup(1, [32]byte{})}, &orgState{org: uuid.New()}
 	s := Step{Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}}
 	for n := range 20 {
 		s.Events = append(s.Events, ledger.Event{Name: "a", To: "b", Booked: ledger.Micros(n + 1)})
 		s.Notices = append(s.Notices, Notice{Event: n, Channel: Webhook, To: uuid.New(), Body: make([]byte, MaxNotice)})
 	}
-	w.tell(b, &s)
+	w.appendNotices(b, &s)
 	if full := w.group.Rows(); full < 5 || b.notices.First == 0 {
 		t.Fatalf("%d pages are full, and the open one begins with %d", full, b.notices.First)
 	}

@@ -10,10 +10,10 @@ import (
 
 // Bounds of turnovers.
 const (
-	maxTurned  = 65_536 // accounts that a view holds of one, up to twice as many while it gathers
-	maxHolds   = 65_536 // pending entries that may be captured; others are looked up
-	maxShared  = 16_384 // accounts of the one that is kept for the next page: some 8 MB
-	leastTurns = 1_024  // events of one that is worth it
+	maxTurnover = 65_536 // accounts that a view holds of one, up to twice as many while it gathers
+	maxHolds    = 65_536 // pending entries that may be captured; others are looked up
+	maxShared   = 16_384 // accounts of the one that is kept for the next page: some 8 MB
+	leastTurns  = 1_024  // events of one that is worth it
 )
 
 // keys are accounts by the keys that checkpoints order them by.
@@ -35,7 +35,7 @@ type turnover struct {
 }
 
 // turning is a turnover that is being gathered.
-type turning struct {
+type turnoverBuilder struct {
 	*turnover
 	view  *View
 	most  int
@@ -72,7 +72,7 @@ func (v *View) turn(org ledger.ID, k keys, after, through uint64, most int) (*tu
 	if after >= through {
 		return done, nil
 	}
-	t := &turning{turnover: done, view: v, most: most, holds: make(map[uint64][]ledger.Posting)}
+	t := &turnoverBuilder{turnover: done, view: v, most: most, holds: make(map[uint64][]ledger.Posting)}
 	last := after
 	err := v.EventsAscending(org, after+1, func(e ledger.Event, _ []byte) (bool, error) {
 		last = e.Seq
@@ -85,7 +85,7 @@ func (v *View) turn(org ledger.ID, k keys, after, through uint64, most int) (*tu
 	return done, err
 }
 
-func (t *turning) book(e *ledger.Event) error {
+func (t *turnoverBuilder) book(e *ledger.Event) error {
 	if e.Entry == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (t *turning) book(e *ledger.Event) error {
 }
 
 // release takes off what a capture closes.
-func (t *turning) release(closes uint64) error {
+func (t *turnoverBuilder) release(closes uint64) error {
 	postings, kept := t.holds[closes]
 	if !kept {
 		held, _, found, err := t.view.Event(t.org, closes)
@@ -152,7 +152,7 @@ func (t *turning) release(closes uint64) error {
 }
 
 // of is the movement of a posting's account; nil: it is out of bounds.
-func (t *turning) of(p *ledger.Posting) *movement {
+func (t *turnoverBuilder) of(p *ledger.Posting) *movement {
 	t.key = store.AccountKey(t.key[:0], ledger.Account{Path: p.Account, Asset: p.Asset})
 	if m := t.moved[string(t.key)]; m != nil {
 		return m
@@ -167,7 +167,7 @@ func (t *turning) of(p *ledger.Posting) *movement {
 }
 
 // shrink forgets the last accounts, and takes no more of them.
-func (t *turning) shrink() {
+func (t *turnoverBuilder) shrink() {
 	all := slices.Sorted(maps.Keys(t.moved))
 	t.keys.until = all[t.most]
 	for _, key := range all[t.most:] {

@@ -12,13 +12,13 @@ import (
 )
 
 // pages reads a trial balance so many accounts at a time.
-func (r *rig) pages(q posting.AsOf, limit int) balances {
+func (r *fixture) pages(q posting.AsOf, limit int) balances {
 	r.t.Helper()
 	return r.pagesOf(org, q, limit)
 }
 
 // pagesOf is pages of an organization.
-func (r *rig) pagesOf(of ledger.ID, q posting.AsOf, limit int) (lines balances) {
+func (r *fixture) pagesOf(of ledger.ID, q posting.AsOf, limit int) (lines balances) {
 	r.t.Helper()
 	for q.Limit = limit; ; {
 		v := r.View()

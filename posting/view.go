@@ -11,21 +11,21 @@ import (
 
 // View answers questions about one consistent moment, to one goroutine. Close it.
 type View struct {
-	snap     *store.Snapshot
-	clock    clock.Clock
-	low      uint64                 // no older group has daybook rows
-	searches int                    // of daybooks for one page
-	daybooks map[ledger.ID]sections // that were read as a whole
-	foreseen sections               // of the pages that Foresee was told of
-	blockOrg ledger.ID
-	block    store.BlockRow // of that organization, which was read last
-	turned   *atomic.Pointer[turnover]
+	snap      *store.Snapshot
+	clock     clock.Clock
+	low       uint64               // no older group has page-buffer rows
+	searches  int                  // searches of page buffers for a single page
+	buffers   map[ledger.ID]chunks // that were read as a whole
+	preloaded chunks               // of the pages that PreloadBuffer was told of
+	blockOrg  ledger.ID
+	block     store.BlockRow // of that organization, which was read last
+	turned    *atomic.Pointer[turnover]
 }
 
 // View opens a view of everything durable now.
 func (j *Journal) View() *View {
 	low := j.low.Load() // before the snapshot: rows are only ever removed
-	return &View{snap: j.store.Snapshot(), clock: j.clock, low: low, turned: &j.turned}
+	return &View{snap: j.store.Snapshot(), clock: j.clock, low: low, turned: &j.turnover}
 }
 
 // Now is the business time, for what follows from it.

@@ -33,9 +33,9 @@ type search struct {
 
 // TotalsAfter are the totals of accounts after each posting of events' entries: for
 // each event an element for each posting, zero if its path is not wanted. The lines of
-// a page's events are near each other, in the same groups' daybooks and on the same
+// a page's events are near each other, in the same groups' page buffers and on the same
 // pages, each of which is read once: looking for one line after the other would read a
-// hot account's page, or the whole daybook, for each of them. Errors: *DamageError, also
+// hot account's page, or the whole page buffer, for each of them. Errors: *DamageError, also
 // for a posting without a line.
 func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, wants func(ledger.Path) bool) ([][]ledger.Totals, error) {
 	s := search{org: org, accounts: make(map[string]*seeking)}
@@ -49,7 +49,7 @@ func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, wants func(ledg
 	for _, a := range s.accounts {
 		a.order()
 	}
-	if err := v.inDaybooks(&s); err != nil {
+	if err := v.inBuffers(&s); err != nil {
 		return nil, err
 	}
 	for _, a := range s.accounts {
@@ -92,7 +92,7 @@ func (a *seeking) order() {
 	})
 }
 
-// take takes the totals of those lines that are sought, and tells how many were.
+// take copies the totals of the lines that are sought, and returns how many it found.
 func (a *seeking) take(lines []byte) (taken int, err error) {
 	err = store.DecodePage(lines, func(l *Line) (bool, error) {
 		n, found := slices.BinarySearchFunc(a.lines, l, func(s sought, l *Line) int {
@@ -108,26 +108,26 @@ func (a *seeking) take(lines []byte) (taken int, err error) {
 	return taken, err
 }
 
-// inDaybooks looks for lines in the daybooks of the groups that may have booked them.
-// Those that were carried to a page since are as they were.
-func (v *View) inDaybooks(s *search) error {
+// inBuffers searches the page-buffer rows of the groups that may have booked the lines. Rows
+// may still hold lines that have been flushed; those are the same as on the page.
+func (v *View) inBuffers(s *search) error {
 	if s.left == 0 || v.low > v.snap.Group() {
 		return nil
 	}
-	looked, err := v.inForeseen(s)
-	if err != nil || !looked[store.Undealt] || s.left == 0 {
+	looked, err := v.inPreloaded(s)
+	if err != nil || !looked[store.Unsharded] || s.left == 0 {
 		return err
 	}
 	groups, err := v.bookedBy(s, looked)
 	if err != nil {
 		return err
 	}
-	for _, share := range store.EachShare() {
-		if !looked[share] {
+	for _, shard := range store.Shards() {
+		if !looked[shard] {
 			continue
 		}
-		err := v.daysOf(s.org, share, groups, func(row []byte) error {
-			return store.EachSection(row, func(head, lines []byte) error {
+		err := v.bufferRowsOf(s.org, shard, groups, func(row []byte) error {
+			return store.EachChunk(row, func(head, lines []byte) error {
 				return s.take(s.accounts[string(head)], lines)
 			})
 		})
@@ -138,24 +138,24 @@ func (v *View) inDaybooks(s *search) error {
 	return nil
 }
 
-// inForeseen looks for lines in what Foresee has found, and tells which shares may have
-// those of other accounts: without any, not even the one of all pages is to be read.
-func (v *View) inForeseen(s *search) (looked [256]bool, err error) {
+// inPreloaded searches what PreloadBuffer has found, and returns which shards may hold lines
+// of other accounts. If none may, the unsharded rows need not be read either.
+func (v *View) inPreloaded(s *search) (looked [256]bool, err error) {
 	for head, a := range s.accounts {
-		found, foreseen := v.foreseen[string(store.KeyPages(nil, s.org, a.account))]
+		found, preloaded := v.preloaded[string(store.KeyPages(nil, s.org, a.account))]
 		for i := range found {
 			if err := s.take(a, found[i].lines); err != nil {
 				return looked, err
 			}
 		}
-		if !foreseen {
-			looked[store.Share([]byte(head))], looked[store.Undealt] = true, true
+		if !preloaded {
+			looked[store.Shard([]byte(head))], looked[store.Unsharded] = true, true
 		}
 	}
 	return looked, nil
 }
 
-// take takes the totals of an account's lines that are sought; nil: none of its are.
+// take copies the totals of an account's lines that are sought; a is nil if none are.
 func (s *search) take(a *seeking, lines []byte) error {
 	if a == nil || a.left == 0 {
 		return nil
@@ -168,23 +168,23 @@ func (s *search) take(a *seeking, lines []byte) error {
 // groupRange is from one group to another, both included.
 type groupRange struct{ first, last uint64 }
 
-// Bounds of finding out which groups booked something: a range that is not worth
-// narrowing, and by how many shares' rows it is narrowed at the most.
+// Bounds of the search for the groups that booked something: a range too small to narrow,
+// and the most shards by whose rows it is narrowed.
 const (
 	fewGroups = 4
 	narrowing = 3
 )
 
-// bookedBy is which groups may have booked the lines, of those with daybook rows. Not
-// every group has a row of each share, so that one share may say more than another.
+// bookedBy returns the range of groups with page-buffer rows that may have booked the lines.
+// Not every group has a row in each shard, so some shards narrow the range more than others.
 func (v *View) bookedBy(s *search, looked [256]bool) (groupRange, error) {
 	all := groupRange{v.low, v.snap.Group()}
 	tried := 0
-	for share := len(looked) - 1; share >= 0 && tried < narrowing && all.last > all.first+fewGroups; share-- {
-		if !looked[share] {
+	for shard := len(looked) - 1; shard >= 0 && tried < narrowing && all.last > all.first+fewGroups; shard-- {
+		if !looked[shard] {
 			continue
 		}
-		_, _, has, err := v.dayFrom(s.org, byte(share), all)
+		_, _, has, err := v.bufferRowFrom(s.org, byte(shard), all)
 		if err != nil {
 			return all, err
 		}
@@ -192,11 +192,11 @@ func (v *View) bookedBy(s *search, looked [256]bool) (groupRange, error) {
 			continue
 		}
 		tried++
-		first, _, err := v.groupAt(s.org, byte(share), all, s.from)
+		first, _, err := v.groupAt(s.org, byte(shard), all, s.from)
 		if err != nil {
 			return all, err
 		}
-		_, last, err := v.groupAt(s.org, byte(share), all, s.to)
+		_, last, err := v.groupAt(s.org, byte(shard), all, s.to)
 		if err != nil {
 			return all, err
 		}
@@ -205,14 +205,14 @@ func (v *View) bookedBy(s *search, looked [256]bool) (groupRange, error) {
 	return all, nil
 }
 
-// groupAt finds, in a share's rows of a range, the last group that had begun to book at
-// an instant, and the first that began after it; else the range's bounds. Groups book one
-// after the other, so any line of a group tells where it is.
-func (v *View) groupAt(org ledger.ID, share byte, in groupRange, at ledger.Micros) (began, later uint64, err error) {
+// groupAt searches a shard's rows of a range for the last group that had begun to book at an
+// instant and the first that began later; where there is none, it returns the range's bound.
+// Groups book one after the other, so any line of a group is enough to place it.
+func (v *View) groupAt(org ledger.ID, shard byte, in groupRange, at ledger.Micros) (began, later uint64, err error) {
 	began, later = in.first, in.last
 	for low, high := in.first, in.last; low <= high; {
 		middle := low + (high-low)/2
-		group, booked, found, err := v.dayFrom(org, share, groupRange{middle, high})
+		group, booked, found, err := v.bufferRowFrom(org, shard, groupRange{middle, high})
 		switch {
 		case err != nil:
 			return 0, 0, err
@@ -230,19 +230,19 @@ func (v *View) groupAt(org ledger.ID, share byte, in groupRange, at ledger.Micro
 	return began, later, nil
 }
 
-// dayFrom is the first group of a range that has a daybook row of a share, and when one
-// of the lines in it was booked.
-func (v *View) dayFrom(org ledger.ID, share byte, in groupRange) (group uint64, booked ledger.Micros, found bool, err error) {
-	err = v.snap.Ascend(store.KeyDaybookShare(nil, org, share), store.KeyDaybook(nil, store.DayKey{Org: org, Share: share, Group: in.first}), func(key, row []byte) (bool, error) {
-		k, ok := store.ParseDaybookKey(key)
+// bufferRowFrom returns the first group of a range that has a row in a shard, and the booked
+// time of that row's first line.
+func (v *View) bufferRowFrom(org ledger.ID, shard byte, in groupRange) (group uint64, booked ledger.Micros, found bool, err error) {
+	err = v.snap.Ascend(store.KeyBufferShard(nil, org, shard), store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: in.first}), func(key, row []byte) (bool, error) {
+		k, ok := store.ParseBufferKey(key)
 		if !ok {
-			return false, damaged("daybook row with key %x", key)
+			return false, damaged("page-buffer row with key %x", key)
 		}
 		if k.Group > in.last {
 			return false, nil
 		}
 		group = k.Group
-		return false, store.EachSection(row, func(head, lines []byte) (err error) {
+		return false, store.EachChunk(row, func(head, lines []byte) (err error) {
 			if !found {
 				found = true
 				booked, _, err = store.Span(head[0], lines)
@@ -253,12 +253,12 @@ func (v *View) dayFrom(org ledger.ID, share byte, in groupRange) (group uint64, 
 	return group, booked, found, err
 }
 
-// daysOf calls fn with the daybook rows of a share that a range of groups wrote.
-func (v *View) daysOf(org ledger.ID, share byte, in groupRange, fn func(row []byte) error) error {
-	return v.snap.Ascend(store.KeyDaybookShare(nil, org, share), store.KeyDaybook(nil, store.DayKey{Org: org, Share: share, Group: in.first}), func(key, row []byte) (bool, error) {
-		k, ok := store.ParseDaybookKey(key)
+// bufferRowsOf calls fn with the rows of a shard that a range of groups wrote.
+func (v *View) bufferRowsOf(org ledger.ID, shard byte, in groupRange, fn func(row []byte) error) error {
+	return v.snap.Ascend(store.KeyBufferShard(nil, org, shard), store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: in.first}), func(key, row []byte) (bool, error) {
+		k, ok := store.ParseBufferKey(key)
 		if !ok {
-			return false, damaged("daybook row with key %x", key)
+			return false, damaged("page-buffer row with key %x", key)
 		}
 		if k.Group > in.last {
 			return false, nil
@@ -267,8 +267,8 @@ func (v *View) daysOf(org ledger.ID, share byte, in groupRange, fn func(row []by
 	})
 }
 
-// onPages looks for an account's lines on its stored pages, from the newest line on. A
-// page further back may have none that is sought; the next one is looked up then.
+// onPages searches an account's stored pages for its lines, the newest first. It walks back
+// page by page while it finds lines, and seeks anew when a page had none.
 func (v *View) onPages(org ledger.ID, a *seeking) error {
 	prefix := store.KeyPages(nil, org, a.account)
 	for n := range a.lines {

@@ -8,12 +8,12 @@ import (
 	"mizan/posting/store"
 )
 
-// Section is a kind of row that organizations have.
-type Section byte
+// RowKind is a kind of row that organizations have.
+type RowKind byte
 
-// The sections.
+// The kinds of rows.
 const (
-	Blocks  Section = iota + 1 // the journal
+	Blocks  RowKind = iota + 1 // the journal
 	Trees                      // its hashes
 	Pages                      // accounts' lines with running totals
 	Shifted                    // lines whose effective day is not their booked day
@@ -22,17 +22,17 @@ const (
 	Claims
 	Counters
 	Lists
-	SealedRows // what is kept beside records for a while
-	Daybooks   // accounts' lines and lists' rows that are on no page yet
-	KVs        // what actors keep for themselves, and notices
+	SealedRows  // what is kept beside records for a while
+	PageBuffers // accounts' lines and lists' rows that are on no page yet
+	KVs         // what actors keep for themselves, and notices
 )
 
-// sectionHead is the length of what the keys of a section of an organization
+// sectionHead is the length of what the keys of a kind of an organization
 // have in common: the kind of row and the organization.
 const sectionHead = 1 + 16
 
-// prefix is where an organization's rows of the section begin.
-func (s Section) prefix(org ledger.ID) []byte {
+// prefix is where an organization's rows of the kind begin.
+func (s RowKind) prefix(org ledger.ID) []byte {
 	var key []byte
 	switch s {
 	case Blocks:
@@ -55,17 +55,17 @@ func (s Section) prefix(org ledger.ID) []byte {
 		key = store.KeyLists(nil, org, 0, 0)
 	case SealedRows:
 		key = store.KeySealeds(nil, org)
-	case Daybooks:
-		key = store.KeyDaybooks(nil, org)
+	case PageBuffers:
+		key = store.KeyBuffer(nil, org)
 	case KVs:
 		key = store.KeyKV(nil, org, nil)
 	}
 	return key[:sectionHead]
 }
 
-// Rows calls fn with every row of a section of an organization as it is stored,
+// Rows calls fn with every row of a kind of an organization as it is stored,
 // in the order of keys: what a checker reads. The slices hold until fn returns.
-func (v *View) Rows(org ledger.ID, s Section, fn func(key, row []byte) (more bool, err error)) error {
+func (v *View) Rows(org ledger.ID, s RowKind, fn func(key, row []byte) (more bool, err error)) error {
 	return v.snap.Ascend(s.prefix(org), nil, fn)
 }
 
@@ -92,7 +92,7 @@ func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (m
 	if err != nil || !more {
 		return err
 	}
-	lines, err := v.gathered(prefix)
+	lines, err := v.bufferedLines(prefix)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (v *View) LinesAscending(org ledger.ID, a ledger.Account, fn func(*Line) (m
 
 // SectionOrganizations calls fn with every organization that has rows of the
 // section, whether or not anything else knows of it.
-func (v *View) SectionOrganizations(s Section, fn func(ledger.ID) (more bool, err error)) error {
+func (v *View) SectionOrganizations(s RowKind, fn func(ledger.ID) (more bool, err error)) error {
 	return v.snap.AscendKeys(s.prefix(ledger.ID{})[:1], nil, func(key []byte) ([]byte, bool, error) {
 		if len(key) < sectionHead {
 			return nil, false, damaged("a row with key %x", key)

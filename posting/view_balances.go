@@ -52,8 +52,8 @@ func (q *AsOf) keys() keys {
 // events that are read in the same time (docs/benchmarks.md). A wrong guess costs time.
 const (
 	seekEvents   = 40  // an account's own pages
-	searchEvents = 1   // looking through one group's daybook for an account
-	loadEvents   = 200 // reading one group's daybook, for many accounts
+	searchEvents = 1   // looking through one group's page buffer for an account
+	loadEvents   = 200 // reading one group's page buffer, for many accounts
 )
 
 // fewAlone is how many accounts below a prefix are looked up before anything else is
@@ -87,7 +87,7 @@ func (v *View) TrialBalance(org ledger.ID, q AsOf, fn func(ledger.Account, *ledg
 		return err
 	}
 	if v.cheaper(&q, &c, through) {
-		err = v.asOf(org, &q, &c, through, maxTurned, func(key []byte, t *ledger.Totals) (bool, error) {
+		err = v.asOf(org, &q, &c, through, maxTurnover, func(key []byte, t *ledger.Totals) (bool, error) {
 			a, ok := store.ParseAccountKey(key)
 			if !ok {
 				return false, damaged("organization %v: account with key %x", org, key)
@@ -138,7 +138,7 @@ func (v *View) cheaper(q *AsOf, c *Checkpoint, through uint64) bool {
 	}
 	days := v.snap.Group() + 1 - min(v.low, v.snap.Group()+1)
 	alone := wanted * seekEvents
-	if wanted > maxSearches {
+	if wanted > maxBufferSearches {
 		alone += days * loadEvents
 	} else {
 		alone += wanted * days * searchEvents
@@ -238,7 +238,7 @@ func (v *View) merge(c *Checkpoint, t *turnover, k keys, fn func(key []byte, t *
 	begin := func(below string, all bool) error { // accounts that the checkpoint does not have
 		for more && len(moved) > 0 && (all || moved[0] < below) {
 			var totals ledger.Totals
-			if err := t.carry(moved[0], &totals); err != nil {
+			if err := t.add(moved[0], &totals); err != nil {
 				return err
 			}
 			if more, err = fn([]byte(moved[0]), &totals); err != nil {
@@ -254,7 +254,7 @@ func (v *View) merge(c *Checkpoint, t *turnover, k keys, fn func(key []byte, t *
 		}
 		if len(moved) > 0 && moved[0] == string(key) {
 			moved = moved[1:]
-			if err := t.carry(string(key), totals); err != nil {
+			if err := t.add(string(key), totals); err != nil {
 				return false, err
 			}
 		}
@@ -267,7 +267,7 @@ func (v *View) merge(c *Checkpoint, t *turnover, k keys, fn func(key []byte, t *
 	return more, err
 }
 
-func (t *turnover) carry(key string, totals *ledger.Totals) error {
+func (t *turnover) add(key string, totals *ledger.Totals) error {
 	if err := t.moved[key].apply(totals); err != nil {
 		return damaged("organization %v: account with key %x: %v", t.org, key, err)
 	}

@@ -22,7 +22,7 @@ func (w *writer) write(c *Change, r *Receipt) {
 		claims = nil // the first step's last event has their hashes
 	}
 	if c.Close != nil {
-		w.books(c.Close.Org).dates.close(c.Close.Month)
+		w.org(c.Close.Org).dates.close(c.Close.Month)
 	}
 }
 
@@ -88,7 +88,7 @@ func (w *writer) claim(claims []ledger.Claim) (hashes []ledger.Hash) {
 // step moves one record: its events, its row, its list, what it wants next. The
 // events' leaves come after the row, because the last of them has its hash.
 func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
-	b := w.books(s.Org)
+	b := w.org(s.Org)
 	stamp := w.stamp(s)
 	was := stamp.Due
 	first := stamp.Version == 0
@@ -105,7 +105,7 @@ func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 		e.Stored = ledger.Stored{}
 		w.event(b, e, &stamp)
 	}
-	w.tell(b, s)
+	w.appendNotices(b, s)
 	if s.Finish {
 		stamp.Finished = stamp.Updated
 	}
@@ -180,12 +180,12 @@ func (w *writer) seal(s *Step, stamp *Stamp) {
 }
 
 // event books one event's entry.
-func (w *writer) event(b *books, e *ledger.Event, stamp *Stamp) {
+func (w *writer) event(b *orgState, e *ledger.Event, stamp *Stamp) {
 	if e.Entry == nil {
 		return
 	}
 	b.dates.give(e)
-	w.foresee.split(b.org, e.Entry)
+	w.projection.split(b.org, e.Entry)
 	hold(e, stamp)
 	w.book(b.org, e)
 }

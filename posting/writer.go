@@ -21,18 +21,18 @@ type writer struct {
 	out      *prepared
 	now      ledger.Micros // never goes back, whatever the clock does
 
-	orgs     map[ledger.ID]*books
-	touched  []*books
-	balances *cache[accountKey, *balance]
-	lists    *cache[listKey, *page]
-	pages    []*page  // with lines of this group
-	buffers  [][]byte // for the lines of pages
-	daybook  daybook
-	stamps   *cache[dueKey, Stamp]
-	counters *cache[counterKey, *counter]
-	moved    []*counter           // to write in this group
-	claims   [2]map[string][]byte // of this group and of the one before
-	foresee  foresight
+	orgs       map[ledger.ID]*orgState
+	touched    []*orgState
+	balances   *cache[accountKey, *balance]
+	lists      *cache[listKey, *page]
+	pages      []*page  // with lines of this group
+	buffers    [][]byte // for the lines of pages
+	buffer     pageBuffer
+	stamps     *cache[dueKey, Stamp]
+	counters   *cache[counterKey, *counter]
+	moved      []*counter           // to write in this group
+	claims     [2]map[string][]byte // of this group and of the one before
+	projection projection
 
 	dues     map[int64][]byte // second → row of this group
 	longest  int              // of these rows, in bytes
@@ -64,7 +64,7 @@ type counter struct {
 func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
 	w := &writer{
 		journal: j, n: n, previous: hash,
-		orgs:     make(map[ledger.ID]*books),
+		orgs:     make(map[ledger.ID]*orgState),
 		balances: newCache[accountKey, *balance](o.Cached),
 		lists:    newCache[listKey, *page](o.Cached),
 		stamps:   newCache[dueKey, Stamp](o.Cached),
@@ -74,10 +74,10 @@ func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
 		// Nothing may fall due below the mark: it would never be read again.
 		now: ledger.Micros(j.Due.mark) * 1_000_000,
 	}
-	w.balances.pinned = func(b *balance) bool { return b.page.gathers() }
-	w.lists.pinned = (*page).gathers
-	w.daybook.most = o.Days
-	w.foresee.writer = w
+	w.balances.pinned = func(b *balance) bool { return b.page.buffered() }
+	w.lists.pinned = (*page).buffered
+	w.buffer.maxGroups = o.BufferedGroups
+	w.projection.writer = w
 	return w
 }
 
@@ -98,10 +98,10 @@ func (w *writer) prepare(p *prepared, batch []submitted) int {
 // makes due may all fall into one second, whose row may not be longer than the
 // store's rows. A group after one that had no room to carry what it should have
 // leaves half of its own for that, unless one change takes more by itself: or else
-// the daybook would grow for as long as every group is full.
+// the page buffer would grow for as long as every group is full.
 func (w *writer) fits(s *submitted) bool {
 	now, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.tail), w.journal.limit
-	if w.daybook.behind && now != (size{}) {
+	if w.buffer.lagging && now != (size{}) {
 		limit = size{limit.rows / 2, limit.bytes / 2}
 	}
 	return now.plus(s.size).within(limit) &&
@@ -145,7 +145,7 @@ func (w *writer) stampsFor(n int) []Stamp {
 func (w *writer) finish() {
 	w.finishPages()
 	for _, b := range w.touched {
-		w.flushBooks(b)
+		w.flushOrg(b)
 	}
 	w.touched = w.touched[:0]
 	for _, c := range w.moved {
@@ -166,8 +166,8 @@ func (w *writer) finish() {
 		return
 	}
 	w.tail = size{}
-	w.settle()
-	w.out.low = w.low()
+	w.drain()
+	w.out.low = w.lowestBuffered()
 	w.sweep()
 	w.closeSnapshot()
 	w.inflight = w.out.earliest
@@ -245,20 +245,20 @@ func (w *writer) must(err error) {
 	}
 }
 
-// known finds an organization's books to look into them.
-func (w *writer) known(org ledger.ID) *books {
+// known returns an organization's state for reading, nil if it has none.
+func (w *writer) known(org ledger.ID) *orgState {
 	b := w.orgs[org]
 	if b == nil {
 		var err error
-		b, err = openBooks(w.snapshot(), org)
+		b, err = openOrg(w.snapshot(), org)
 		w.must(err)
 		w.orgs[org] = b
 	}
 	return b
 }
 
-// books finds an organization's books to write into them.
-func (w *writer) books(org ledger.ID) *books {
+// org returns an organization's state for writing.
+func (w *writer) org(org ledger.ID) *orgState {
 	b := w.known(org)
 	if !b.touched {
 		b.touched = true

@@ -10,7 +10,7 @@ import (
 // marks, which are few. What was removed cannot be told from a row that did not
 // change, so an increment carries these kinds whole, and they replace what there
 // was of them.
-var wholeKinds = []byte{prefixDue, prefixMark, prefixKV, prefixSealed, prefixDaybook}
+var wholeKinds = []byte{prefixDue, prefixMark, prefixKV, prefixSealed, prefixBuffer}
 
 // CarriedWhole tells whether every increment has all rows of the key's kind.
 func CarriedWhole(key []byte) bool { return len(key) > 0 && bytes.IndexByte(wholeKinds, key[0]) >= 0 }

@@ -20,7 +20,7 @@ const (
 // back, or end with half a record, and Badger would try again and append behind that.
 type badgerLog struct {
 	store *Store
-	tally *tally // nil while the store is created
+	audit *compactionAudit // nil while the store is created
 }
 
 func (l *badgerLog) Errorf(format string, args ...any) {
@@ -42,13 +42,13 @@ func (l *badgerLog) Infof(format string, _ ...any) {
 }
 
 func (l *badgerLog) Debugf(format string, args ...any) {
-	if l.tally == nil {
+	if l.audit == nil {
 		return
 	}
-	if strings.HasPrefix(format, saidBuilt) {
+	if strings.HasPrefix(format, logBuilt) {
 		l.store.gate()
 	}
-	done, lost, err := l.tally.hear(format, args)
+	done, lost, err := l.audit.observe(format, args)
 	switch {
 	case err != nil:
 		l.store.fail(&backgroundError{what: "reading Badger's list of tables", cause: lastCause(err)})

@@ -120,11 +120,11 @@ func TestACompactionThatLosesNothingIsNoDamage(t *testing.T) {
 	if err := st.differs(s, m); err != nil {
 		t.Error(err)
 	}
-	s.tally.mu.Lock()
-	if s.tally.finished == 0 || s.tally.listed < s.tally.finished {
-		t.Errorf("%d tables were announced, %d listed", s.tally.finished, s.tally.listed)
+	s.audit.mu.Lock()
+	if s.audit.finished == 0 || s.audit.listed < s.audit.finished {
+		t.Errorf("%d tables were announced, %d listed", s.audit.finished, s.audit.listed)
 	}
-	s.tally.mu.Unlock()
+	s.audit.mu.Unlock()
 	closeStore(t, s)
 }
 
@@ -300,18 +300,18 @@ func TestTheTallyCountsWhatCompactionsList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	count, err := newTally(path, info.Size())
+	count, err := newCompactionAudit(path, info.Size())
 	if err != nil {
 		t.Fatal(err)
 	}
 	build := func(compactor int, keys uint64) {
-		if done, lost, err := count.hear(saidBuilt+" Skipped %d keys.", []any{compactor, keys, uint64(0)}); done || lost || err != nil {
+		if done, lost, err := count.observe(logBuilt+" Skipped %d keys.", []any{compactor, keys, uint64(0)}); done || lost || err != nil {
 			t.Errorf("hear = %v, %v, %v", done, lost, err)
 		}
 	}
 	end := func(compactor int, want bool) {
 		t.Helper()
-		if done, lost, err := count.hear(saidDone, []any{compactor, 0}); !done || lost != want || err != nil {
+		if done, lost, err := count.observe(logDone, []any{compactor, 0}); !done || lost != want || err != nil {
 			t.Errorf("at its end: %v, %v, %v, want lost %v", done, lost, err, want)
 		}
 	}

@@ -56,7 +56,7 @@
 // no longer names; it goes on after a failed append to that list, and corrupts
 // it; after a failed sync of the list it deletes the tables that it has just named there
 // (badgerLog, list.go); it drops the error, and the rows, when a compaction cannot make a table
-// (tally, gate); it never syncs the name of a new log (rotated); it cannot open
+// (compactionAudit, gate); it never syncs the name of a new log (rotated); it cannot open
 // an empty log, which a crash leaves behind; a full disk kills it (space.go).
 //
 // Callers: posting, snapshots, cmd/mizan for the errors of Open.

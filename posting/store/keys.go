@@ -22,7 +22,7 @@ const (
 	prefixCounter = 'n'
 	prefixDue     = 'd'
 	prefixList    = 'l'
-	prefixDaybook = 'y'
+	prefixBuffer  = 'y'
 	prefixKV      = 'w'
 	prefixMark    = 'm'
 )

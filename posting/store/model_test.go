@@ -169,7 +169,7 @@ func drop(t testing.TB, s *Store) {
 		t.Fatal(err)
 	}
 	s.tables.busy.Wait()
-	for _, f := range []interface{ Close() error }{s.head.f, s.lock, s.tally.list} {
+	for _, f := range []interface{ Close() error }{s.head.f, s.lock, s.audit.list} {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}

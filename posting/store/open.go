@@ -70,7 +70,7 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
-	if s.db, err = openBadger(s.badgerOptions(s.path, s.tally), s.path); err != nil {
+	if s.db, err = openBadger(s.badgerOptions(s.path, s.audit), s.path); err != nil {
 		return err
 	}
 	s.ready.Store(true)
@@ -123,7 +123,7 @@ func (s *Store) prepare(found *survey) (err error) {
 	if err := s.tables.write(found.tables); err != nil {
 		return err
 	}
-	s.tally, err = newTally(filepath.Join(s.path, badger.ManifestFilename), found.listEnd)
+	s.audit, err = newCompactionAudit(filepath.Join(s.path, badger.ManifestFilename), found.listEnd)
 	return err
 }
 
@@ -148,10 +148,10 @@ func (s *Store) openHead() (known mark, slots int, err error) {
 }
 
 // badgerOptions are the same for every store; docs are in Badger's options.go.
-func (s *Store) badgerOptions(path string, t *tally) badger.Options {
+func (s *Store) badgerOptions(path string, t *compactionAudit) badger.Options {
 	mem := s.options.MemTable
 	return badger.DefaultOptions(path).
-		WithLogger(&badgerLog{store: s, tally: t}).
+		WithLogger(&badgerLog{store: s, audit: t}).
 		WithMetricsEnabled(false).
 		WithSyncWrites(true).
 		WithDetectConflicts(false).
@@ -287,8 +287,8 @@ func (s *Store) abandon() {
 		}
 		s.tables.busy.Wait()
 	}
-	if s.tally != nil {
-		_ = s.tally.close() // it was only read
+	if s.audit != nil {
+		_ = s.audit.close() // it was only read
 	}
 	if s.head != nil {
 		_ = s.head.close() // nothing was written that is not synced

@@ -141,12 +141,12 @@ func (s *Store) weigh() error {
 func (s *Store) buildRoom() uint64 { return 4 * uint64(max(baseTable, s.options.MemTable)) }
 
 // gate is passed before compaction makes a table. It spreads compaction over time
-// (pace), and holds it up while there is too little room, and while there are no
-// file handles: Badger would drop the error, and the table (see tally). Handles are
+// (throttle), and holds it up while there is too little room, and while there are no
+// file handles: Badger would drop the error, and the table (see compactionAudit). Handles are
 // scarce when too many connections are open, so that is no reason to stop.
 func (s *Store) gate() {
 	s.parkIfFailed()
-	s.pace()
+	s.throttle()
 	reason := s.gateClosed()
 	if reason == nil {
 		return

@@ -47,18 +47,18 @@ type Store struct {
 	log      *slog.Logger
 	head     *head
 	lock     *os.File
-	tally    *tally
+	audit    *compactionAudit
 	tables   catalog
 	maxRows  int
 	maxBytes int
 
-	logID   uint64        // of the log that Badger writes; only Apply moves it
-	ready   atomic.Bool   // db is set; Badger's goroutines run before it is
-	debt    atomic.Uint64 // bytes that Badger has to write before it can take more
-	logs    atomic.Int64  // logs that there are
-	gated   atomic.Int32  // compactions that wait at the gate
-	closing atomic.Bool   // Close has seen to it that there is room for all
-	paced   struct {      // how compaction is spread over time
+	logID     uint64        // of the log that Badger writes; only Apply moves it
+	ready     atomic.Bool   // db is set; Badger's goroutines run before it is
+	debt      atomic.Uint64 // bytes that Badger has to write before it can take more
+	logs      atomic.Int64  // logs that there are
+	gated     atomic.Int32  // compactions that wait at the gate
+	closing   atomic.Bool   // Close has seen to it that there is room for all
+	throttled struct {      // how compaction is spread over time
 		mu   sync.Mutex
 		last time.Time
 	}
@@ -273,7 +273,7 @@ func (s *Store) closeFiles() error {
 	if err == nil {
 		err = s.tables.refresh(s.path)
 	}
-	if closeErr := s.tally.close(); err == nil {
+	if closeErr := s.audit.close(); err == nil {
 		err = closeErr
 	}
 	if closeErr := s.head.close(); err == nil {

@@ -200,6 +200,6 @@ func (c *checker) allOrganizations() ([]ledger.ID, error) {
 }
 
 // unchecked only adds a section to the digest: parts are read with their records.
-func (c *orgCheck) unchecked(s posting.Section) error {
+func (c *orgCheck) unchecked(s posting.RowKind) error {
 	return c.Rows(c.organization, s, func(_, _ []byte) error { return nil })
 }

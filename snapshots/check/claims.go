@@ -119,7 +119,7 @@ func (c *orgCheck) lists() error {
 	if err != nil {
 		return err
 	}
-	err = c.View.Gathered(o.ID, func(prefix, rows []byte) error {
+	err = c.View.BufferedPages(o.ID, func(prefix, rows []byte) error {
 		if _, ok := store.ParsePagePrefix(prefix); !ok {
 			c.list(&order, prefix, rows)
 		}

@@ -21,21 +21,21 @@ type section struct{ prefix, lines []byte }
 
 // chunk is a daybook row as a test changes it.
 type chunk struct {
-	store.DayKey
+	store.BufferKey
 	sections []section
 }
 
 // chunksOf are an organization's daybook rows, oldest first.
 func chunksOf(p *fixture.Planter, org ledger.ID) (all []chunk) {
 	p.T.Helper()
-	keys, rows := p.Rows(store.KeyDaybooks(nil, org))
+	keys, rows := p.Rows(store.KeyBuffer(nil, org))
 	for i, key := range keys {
-		k, ok := store.ParseDaybookKey(key)
+		k, ok := store.ParseBufferKey(key)
 		if !ok {
 			p.T.Fatalf("a daybook row has key %x", key)
 		}
-		s := chunk{DayKey: k}
-		fixture.Must(p.T, store.EachSection(rows[i], func(head, lines []byte) error {
+		s := chunk{BufferKey: k}
+		fixture.Must(p.T, store.EachChunk(rows[i], func(head, lines []byte) error {
 			s.sections = append(s.sections, section{store.PagePrefix(nil, org, head), bytes.Clone(lines)})
 			return nil
 		}))
@@ -50,16 +50,16 @@ func layChunks(p *fixture.Planter, sheets ...chunk) {
 	for _, s := range sheets {
 		var row []byte
 		for _, part := range s.sections {
-			row = store.EncodeSection(row, store.PageHead(nil, part.prefix), part.lines)
+			row = store.AppendChunk(row, store.PageHead(nil, part.prefix), part.lines)
 		}
-		p.Group.Set(store.KeyDaybook(nil, s.DayKey), row)
+		p.Group.Set(store.KeyBufferRow(nil, s.BufferKey), row)
 	}
 }
 
 // removeChunks takes daybook rows out.
 func removeChunks(p *fixture.Planter, sheets ...chunk) {
 	for _, s := range sheets {
-		p.Group.Delete(store.KeyDaybook(nil, s.DayKey))
+		p.Group.Delete(store.KeyBufferRow(nil, s.BufferKey))
 	}
 }
 
@@ -80,11 +80,11 @@ func eraseAll(p *fixture.Planter, prefix []byte) {
 		p.Group.Delete(bytes.Clone(key))
 		return true, nil
 	}))
-	fixture.Must(p.T, p.Snap.Ascend(store.KeyDaybooks(nil, org), nil, func(key, row []byte) (bool, error) {
+	fixture.Must(p.T, p.Snap.Ascend(store.KeyBuffer(nil, org), nil, func(key, row []byte) (bool, error) {
 		var left []byte
-		err := store.EachSection(row, func(head, lines []byte) error {
+		err := store.EachChunk(row, func(head, lines []byte) error {
 			if !bytes.Equal(store.PagePrefix(nil, org, head), prefix) {
-				left = store.EncodeSection(left, head, lines)
+				left = store.AppendChunk(left, head, lines)
 			}
 			return nil
 		})
@@ -210,7 +210,7 @@ const transferRounds = 70
 func fillChunks(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	var all []int
-	for n := range 2 * store.Dealt {
+	for n := range 2 * store.ShardedFrom {
 		all = append(all, n)
 	}
 	for range 2 { // the first lines are put on pages
@@ -223,7 +223,7 @@ func fillChunks(t *testing.T, w *fixture.Store) {
 func fillLongChunk(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	var first, second posting.Change
-	for n := 0; n < store.Dealt-4; n += 2 {
+	for n := 0; n < store.ShardedFrom-4; n += 2 {
 		first.Steps = append(first.Steps, between(w, 1, n, n+1))
 		second.Steps = append(second.Steps, between(w, 30, n, n+1))
 	}
@@ -283,7 +283,7 @@ var bufferFaults = []fault{
 		w.Plant(t, func(p *fixture.Planter) {
 			keys, rows := p.Rows(transferAccountPages(1)(w))
 			p.Group.Delete(keys[0])
-			layChunks(p, chunk{store.DayKey{Org: w.First.Org, Share: store.Undealt, Group: p.Group.N() - 1}, []section{{transferAccountPages(1)(w), rows[0]}}})
+			layChunks(p, chunk{store.BufferKey{Org: w.First.Org, Shard: store.Unsharded, Group: p.Group.N() - 1}, []section{{transferAccountPages(1)(w), rows[0]}}})
 		})
 	}, []int{2}, "has lines in the daybook and no page"},
 
@@ -322,13 +322,13 @@ var bufferFaults = []fault{
 			all := chunksOf(p, w.First.Org)
 			at := slices.IndexFunc(all, func(s chunk) bool { return len(s.sections) == 1 && s.find(listOf(w.First.Partner)(w)) == 0 })
 			removeChunks(p, all[at])
-			all[at].Share = (store.Share(store.PageHead(nil, listOf(w.First.Partner)(w))) + 1) % 16
+			all[at].Shard = (store.Shard(store.PageHead(nil, listOf(w.First.Partner)(w))) + 1) % 16
 			layChunks(p, all[at])
 		})
 	}, []int{4}, "where no reader looks for it"},
 	{"a section beside the shares", after(withFullChunks, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		from := newest(all)[3]
-		layChunks(p, chunkRange(from, chunk{DayKey: store.DayKey{Org: w.First.Org, Share: store.Undealt, Group: from.Group}})...)
+		layChunks(p, chunkRange(from, chunk{BufferKey: store.BufferKey{Org: w.First.Org, Shard: store.Unsharded, Group: from.Group}})...)
 	}), []int{5}, "is dealt into shares, and has a row of all"},
 	{"a last part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[1]) }), []int{2}, "has no line"},
 	{"a first part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[0]) }), []int{2, 5}, ""},

@@ -162,11 +162,11 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 		}},
 		"a crowd is dealt into shares": {withFullChunks, func(_ *fixture.Store, _ *fixture.Planter, all []chunk) bool {
 			rows := newest(all)
-			return len(rows) == 16 && rows[15].Share == 15
+			return len(rows) == 16 && rows[15].Shard == 15
 		}},
 		"a long group has two parts": {long, func(_ *fixture.Store, _ *fixture.Planter, all []chunk) bool {
 			rows := newest(all)
-			return len(rows) == 2 && rows[1].Part == 1 && rows[1].Share == store.Undealt
+			return len(rows) == 2 && rows[1].Part == 1 && rows[1].Shard == store.Unsharded
 		}},
 		"two pairs are in two groups": {twoPairs, func(w *fixture.Store, _ *fixture.Planter, all []chunk) bool {
 			a, b := all[len(all)-2], all[len(all)-1]
@@ -199,9 +199,9 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 	}
 	for name, plant := range map[string]func(*fixture.Store, *fixture.Planter){
 		"a row of another form": func(w *fixture.Store, p *fixture.Planter) {
-			p.Group.Set(store.KeyDaybook(nil, newest(chunksOf(p, w.First.Org))[0].DayKey), []byte{0xff, 0xff})
+			p.Group.Set(store.KeyBufferRow(nil, newest(chunksOf(p, w.First.Org))[0].BufferKey), []byte{0xff, 0xff})
 		},
-		"a row of an unknown share":       of(func(s *chunk) { s.Share = 77 }),
+		"a row of an unknown share":       of(func(s *chunk) { s.Shard = 77 }),
 		"lines that are cut short":        of(func(s *chunk) { s.sections[0].lines = s.sections[0].lines[:3] }),
 		"a section of an unknown account": of(func(s *chunk) { s.sections[0].prefix = s.sections[0].prefix[:20] }),
 		"a page under what it has": func(w *fixture.Store, p *fixture.Planter) {

@@ -34,7 +34,7 @@ func (c *Check) CheckBuffers() error {
 	o := c.organization
 	c.gathered = make(map[string][]bufferedLines)
 	d := &bufferReader{Check: c, dealt: make(map[uint64]bool), times: make(map[uint64]span)}
-	if err := c.Rows(o, posting.Daybooks, d.read); err != nil {
+	if err := c.Rows(o, posting.PageBuffers, d.read); err != nil {
 		return err
 	}
 	d.compareGroups()
@@ -50,7 +50,7 @@ type span struct{ first, last ledger.Micros }
 // bufferReader is the reading of one organization's daybook.
 type bufferReader struct {
 	*Check
-	at    store.DayKey    // of the row that was read last
+	at    store.BufferKey // of the row that was read last
 	head  []byte          // of the section that was read last; nil: none in that share and group
 	page  span            // of what that share and group have of its page so far
 	dealt map[uint64]bool // groups with rows of shares
@@ -59,7 +59,7 @@ type bufferReader struct {
 
 func (d *bufferReader) read(key, row []byte) error {
 	org := d.organization.ID
-	k, ok := store.ParseDaybookKey(key)
+	k, ok := store.ParseBufferKey(key)
 	if !ok {
 		d.Report.Breach(findings.RuleJournal, "organization %v: a daybook row with an unknown key", org)
 		return nil
@@ -76,12 +76,12 @@ func (d *bufferReader) read(key, row []byte) error {
 	if k.Group == 0 || k.Group > d.LastGroup {
 		d.Report.Breach(findings.RuleJournal, "organization %v: a daybook row of group %d, and group %d was the last", org, k.Group, d.LastGroup)
 	}
-	if k.Share != store.Undealt {
+	if k.Shard != store.Unsharded {
 		d.dealt[k.Group] = true
 	} else if d.dealt[k.Group] { // shares come first
 		d.Report.Breach(findings.RuleJournal, "organization %v: group %d's daybook is dealt into shares, and has a row of all", org, k.Group)
 	}
-	return store.EachSection(bytes.Clone(row), d.section)
+	return store.EachChunk(bytes.Clone(row), d.section)
 }
 
 // section checks that a section is where a reader looks for it, and after what was
@@ -93,9 +93,9 @@ func (d *bufferReader) section(head, lines []byte) error {
 		return err
 	}
 	rule := ruleOf(prefix)
-	if d.at.Share != store.Undealt && d.at.Share != store.Share(head) {
+	if d.at.Shard != store.Unsharded && d.at.Shard != store.Shard(head) {
 		d.Report.Breach(rule, "organization %v: group %d's daybook has %s in share %d, where no reader looks for it",
-			d.organization.ID, d.at.Group, NameOfPages(prefix), d.at.Share)
+			d.organization.ID, d.at.Group, NameOfPages(prefix), d.at.Shard)
 	}
 	same := bytes.Equal(head, d.head)
 	if first > last || same && first <= d.page.last || !same && first < d.page.first {
@@ -149,7 +149,7 @@ func (c *Check) DropPaged(prefix, page []byte) {
 func (c *Check) CheckLeftInBuffers() error {
 	o := c.organization
 	var left []byte
-	err := c.View.Gathered(o.ID, func(prefix, lines []byte) error {
+	err := c.View.BufferedPages(o.ID, func(prefix, lines []byte) error {
 		left = left[:0]
 		for _, section := range c.gathered[string(prefix)] {
 			left = append(left, section.lines...)

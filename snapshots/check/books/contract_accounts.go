@@ -152,7 +152,7 @@ func (p *paging) recount() error {
 		}
 	}
 	again := &paging{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
-	if err := c.View.Gathered(o.ID, again.gather); err != nil {
+	if err := c.View.BufferedPages(o.ID, again.gather); err != nil {
 		return err
 	}
 	for at := range again.lines {

@@ -39,7 +39,7 @@ func (j *Check) Book(e *ledger.Event) (closed scan.Hold) {
 func (c *Check) CheckPages() error {
 	o := c.organization
 	p := &paging{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
-	err := c.View.Gathered(o.ID, p.gather)
+	err := c.View.BufferedPages(o.ID, p.gather)
 	if err != nil {
 		return err
 	}

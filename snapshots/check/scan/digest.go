@@ -23,7 +23,7 @@ func newDigest() *Digest { return &Digest{hash: sha256.New()} }
 
 func (d *Digest) Begin(org ledger.ID) { d.hash.Write(append([]byte{'o'}, org[:]...)) }
 
-func (d *Digest) section(s posting.Section) { d.hash.Write([]byte{'s', byte(s)}) }
+func (d *Digest) section(s posting.RowKind) { d.hash.Write([]byte{'s', byte(s)}) }
 
 func (d *Digest) Head(size uint64, root [32]byte) {
 	d.hash.Write(append(binary.BigEndian.AppendUint64([]byte{'h'}, size), root[:]...))

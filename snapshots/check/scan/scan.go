@@ -78,7 +78,7 @@ func (c *Scan) Interrupted() error {
 
 // Rows reads a section into the digest and hands it on: all but checkpoints, which
 // follow from the journal, are read beside it, and are made when there is time.
-func (c *Scan) Rows(o *Organization, s posting.Section, fn func(key, row []byte) error) error {
+func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte) error) error {
 	c.Digest.section(s)
 	return c.View.Rows(o.ID, s, func(key, row []byte) (bool, error) {
 		if err := c.Interrupted(); err != nil {

@@ -46,7 +46,7 @@ func listHeadOf(partner int64) []byte { return PageHead(nil, KeyLists(nil, dayOr
 type part struct{ head, lines string }
 
 func sectionsOf(row []byte) (parts []part, err error) {
-	err = EachSection(row, func(head, lines []byte) error {
+	err = EachChunk(row, func(head, lines []byte) error {
 		parts = append(parts, part{string(head), string(lines)})
 		return nil
 	})
@@ -60,13 +60,13 @@ func dayRow() (row []byte, parts []part) {
 		{string(pageHeadOf(dayAccount)), string(pageLines(11))},
 		{string(listHeadOf(-1)), string(bytes.Repeat(listLines(20), 2_000))},
 	} {
-		row = EncodeSection(row, []byte(p.head), []byte(p.lines))
+		row = AppendChunk(row, []byte(p.head), []byte(p.lines))
 		parts = append(parts, p)
 	}
 	return row, parts
 }
 
-func TestADaybookRowHasTheSectionsThatWereWritten(t *testing.T) {
+func TestAPageBufferRowHasTheSectionsThatWereWritten(t *testing.T) {
 	row, want := dayRow()
 	if got, err := sectionsOf(row); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q (%v), want %q", got, err, want)
@@ -75,11 +75,11 @@ func TestADaybookRowHasTheSectionsThatWereWritten(t *testing.T) {
 		t.Errorf("an empty row has %q (%v)", got, err)
 	}
 	var found []string
-	err := FindSections(row, pageHeadOf(dayAccount), func(lines []byte) { found = append(found, string(lines)) })
+	err := FindChunks(row, pageHeadOf(dayAccount), func(lines []byte) { found = append(found, string(lines)) })
 	if err != nil || !slices.Equal(found, []string{want[0].lines, want[2].lines}) {
 		t.Errorf("the account's sections are %q (%v)", found, err)
 	}
-	if err := FindSections(row, listHeadOf(6), func(lines []byte) { t.Errorf("another list has %q", lines) }); err != nil {
+	if err := FindChunks(row, listHeadOf(6), func(lines []byte) { t.Errorf("another list has %q", lines) }); err != nil {
 		t.Error(err)
 	}
 }
@@ -87,7 +87,7 @@ func TestADaybookRowHasTheSectionsThatWereWritten(t *testing.T) {
 func TestAScanOfSectionsEndsWithItsCallersError(t *testing.T) {
 	row, _ := dayRow()
 	seen, enough := 0, fmt.Errorf("enough")
-	err := EachSection(row, func(_, _ []byte) error {
+	err := EachChunk(row, func(_, _ []byte) error {
 		seen++
 		return enough
 	})
@@ -112,19 +112,19 @@ func TestAHeadIsThePrefixWithoutItsOrganization(t *testing.T) {
 	}
 }
 
-func TestADaybookKeyIsFoundWhereItBelongs(t *testing.T) {
+func TestAPageBufferKeyIsFoundWhereItBelongs(t *testing.T) {
 	last := append(bytes.Repeat([]byte{0xff}, 15), 0xfe)
 	var keys [][]byte
 	for _, org := range []ledger.ID{{}, dayOrg, ledger.ID(last)} {
-		for _, share := range EachShare() {
+		for _, share := range Shards() {
 			for _, group := range []uint64{0, 1, 255, 256, math.MaxUint64} {
 				for _, n := range []uint16{0, 1, math.MaxUint16} {
-					k := DayKey{Org: org, Share: share, Group: group, Part: n}
-					key := KeyDaybook(nil, k)
-					if got, ok := ParseDaybookKey(key); !ok || got != k {
+					k := BufferKey{Org: org, Shard: share, Group: group, Part: n}
+					key := KeyBufferRow(nil, k)
+					if got, ok := ParseBufferKey(key); !ok || got != k {
 						t.Errorf("%+v is read as %+v, %v", k, got, ok)
 					}
-					for _, prefix := range [][]byte{KeyAllDaybooks(), KeyDaybooks(nil, org), KeyDaybookShare(nil, org, share)} {
+					for _, prefix := range [][]byte{KeyAllBuffers(), KeyBuffer(nil, org), KeyBufferShard(nil, org, share)} {
 						if !bytes.HasPrefix(key, prefix) {
 							t.Errorf("%x does not begin with %x", key, prefix)
 						}
@@ -139,38 +139,38 @@ func TestADaybookKeyIsFoundWhereItBelongs(t *testing.T) {
 	}
 }
 
-func TestAKeyOfAnotherFormIsNoDaybooks(t *testing.T) {
-	key := KeyDaybook(nil, DayKey{Org: dayOrg, Share: 3, Group: 9})
+func TestAKeyOfAnotherFormIsNoPageBuffers(t *testing.T) {
+	key := KeyBufferRow(nil, BufferKey{Org: dayOrg, Shard: 3, Group: 9})
 	for n := range key {
-		if _, ok := ParseDaybookKey(key[:n]); ok {
+		if _, ok := ParseBufferKey(key[:n]); ok {
 			t.Errorf("%d bytes of a key are taken for one", n)
 		}
 	}
-	if _, ok := ParseDaybookKey(append(key, 0)); ok {
+	if _, ok := ParseBufferKey(append(key, 0)); ok {
 		t.Error("a key with a byte too many is taken for one")
 	}
 	for share := range 256 {
 		key[17] = byte(share)
-		if _, ok := ParseDaybookKey(key); ok != (share < 16 || share == int(Undealt)) {
+		if _, ok := ParseBufferKey(key); ok != (share < 16 || share == int(Unsharded)) {
 			t.Errorf("share %d: %v", share, ok)
 		}
 	}
 	key[17], key[0] = 3, prefixList
-	if _, ok := ParseDaybookKey(key); ok {
-		t.Error("a list's key is taken for a daybook's")
+	if _, ok := ParseBufferKey(key); ok {
+		t.Error("a list's key is taken for a page buffer's")
 	}
 }
 
 func TestSharesAreOfOneHeadAlwaysTheSame(t *testing.T) {
-	all := EachShare()
-	if len(all) != shares+1 || !slices.Contains(all, Undealt) {
+	all := Shards()
+	if len(all) != shardCount+1 || !slices.Contains(all, Unsharded) {
 		t.Errorf("the shares are %v", all)
 	}
 	counts := map[byte]int{}
 	for n := range 1_600 {
 		head := pageHeadOf(ledger.Account{Path: ledger.PartnerAvailable(int64(n)), Asset: dayAccount.Asset})
-		share := Share(head)
-		if share != Share(bytes.Clone(head)) || !slices.Contains(all, share) || share == Undealt {
+		share := Shard(head)
+		if share != Shard(bytes.Clone(head)) || !slices.Contains(all, share) || share == Unsharded {
 			t.Fatalf("share %d", share)
 		}
 		counts[share]++
@@ -181,10 +181,10 @@ func TestSharesAreOfOneHeadAlwaysTheSame(t *testing.T) {
 		}
 	}
 	// What is stored must be found again: the shares of a release are those of all.
-	if got := Share(pageHeadOf(dayAccount)); got != 6 {
+	if got := Shard(pageHeadOf(dayAccount)); got != 6 {
 		t.Errorf("share %d of the account that is in share 6", got)
 	}
-	if got := Share(listHeadOf(5)); got != 1 {
+	if got := Shard(listHeadOf(5)); got != 1 {
 		t.Errorf("share %d of the list that is in share 1", got)
 	}
 }
@@ -205,7 +205,7 @@ func TestASpanIsFromTheFirstLineToTheLast(t *testing.T) {
 			t.Errorf("%s: from %d to %d (%v), want %d and %d", name, first, last, err, c.first, c.last)
 		}
 	}
-	for _, kind := range []byte{0, prefixBlock, prefixDaybook, 0xff} {
+	for _, kind := range []byte{0, prefixBlock, prefixBuffer, 0xff} {
 		if _, _, err := Span(kind, pageLines(1)); err == nil {
 			t.Errorf("pages of kind %q have a span", kind)
 		}
@@ -213,11 +213,11 @@ func TestASpanIsFromTheFirstLineToTheLast(t *testing.T) {
 }
 
 // Wherever a row or its lines are cut, that is found unless it was between two.
-func TestADaybookRowThatIsCutShortIsNotRead(t *testing.T) {
+func TestAPageBufferRowThatIsCutShortIsNotRead(t *testing.T) {
 	row, want := dayRow()
 	whole := map[int]int{0: 0} // length → sections
 	for n, length := 0, 0; n < len(want); n++ {
-		length += len(EncodeSection(nil, []byte(want[n].head), []byte(want[n].lines)))
+		length += len(AppendChunk(nil, []byte(want[n].head), []byte(want[n].lines)))
 		whole[length] = n + 1
 	}
 	for n := range len(row) + 1 {
@@ -244,47 +244,47 @@ func TestADaybookRowThatIsCutShortIsNotRead(t *testing.T) {
 	}
 }
 
-func TestADaybookRowOfAnotherFormIsNotRead(t *testing.T) {
+func TestAPageBufferRowOfAnotherFormIsNotRead(t *testing.T) {
 	head, lines := pageHeadOf(dayAccount), pageLines(7)
 	flipped := slices.Clone(head)
 	for kind := range 256 {
 		flipped[0] = byte(kind)
-		_, err := sectionsOf(EncodeSection(nil, flipped, lines))
+		_, err := sectionsOf(AppendChunk(nil, flipped, lines))
 		if known := kind == prefixPage || kind == prefixList; known != (err == nil) {
 			t.Errorf("a section of kind %d: %v", kind, err)
 		}
 	}
 	for name, row := range map[string][]byte{
-		"no head":                   EncodeSection(nil, nil, lines),
-		"a head of its kind only":   EncodeSection(nil, head[:1], lines),
-		"no lines":                  EncodeSection(nil, head, nil),
+		"no head":                   AppendChunk(nil, nil, lines),
+		"a head of its kind only":   AppendChunk(nil, head[:1], lines),
+		"no lines":                  AppendChunk(nil, head, nil),
 		"a length without end":      bytes.Repeat([]byte{0xff}, 32),
 		"a length of everything":    append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, head...),
 		"lines longer than all":     append(append([]byte{byte(len(head))}, head...), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f),
-		"a byte after the sections": append(EncodeSection(nil, head, lines), 0),
+		"a byte after the sections": append(AppendChunk(nil, head, lines), 0),
 	} {
 		if parts, err := sectionsOf(row); err == nil {
 			t.Errorf("%s is read as %q", name, parts)
 		}
-		if err := FindSections(row, head, func([]byte) {}); err == nil {
+		if err := FindChunks(row, head, func([]byte) {}); err == nil {
 			t.Errorf("%s is searched", name)
 		}
 	}
 }
 
-// FuzzADaybookRow reads what is no row without a panic, and what is one so that
+// FuzzAPageBufferRow reads what is no row without a panic, and what is one so that
 // it is the same when it is written again.
-func FuzzADaybookRow(f *testing.F) {
+func FuzzAPageBufferRow(f *testing.F) {
 	row, _ := dayRow()
 	f.Add(row[:300])
-	f.Add(EncodeSection(nil, listHeadOf(5), listLines(3, 9)))
-	f.Add(EncodeSection(EncodeSection(nil, pageHeadOf(dayAccount), pageLines(7, 7, 9)), listHeadOf(1), listLines(1)))
+	f.Add(AppendChunk(nil, listHeadOf(5), listLines(3, 9)))
+	f.Add(AppendChunk(AppendChunk(nil, pageHeadOf(dayAccount), pageLines(7, 7, 9)), listHeadOf(1), listLines(1)))
 	f.Add([]byte{2, prefixPage, 0, 1, 0})
 	f.Add(bytes.Repeat([]byte{0xff}, 12))
 	f.Fuzz(func(t *testing.T, row []byte) {
 		var again []byte
-		err := EachSection(row, func(head, lines []byte) error {
-			again = EncodeSection(again, head, lines)
+		err := EachChunk(row, func(head, lines []byte) error {
+			again = AppendChunk(again, head, lines)
 			first, last, err := Span(head[0], lines)
 			if err == nil && first == 0 && last != 0 {
 				t.Errorf("lines from %d to %d", first, last)
@@ -293,7 +293,7 @@ func FuzzADaybookRow(f *testing.F) {
 			ParsePagePrefix(prefix)
 			ParseListPrefix(prefix)
 			found := false
-			err = FindSections(row, head, func(other []byte) { found = found || bytes.Equal(other, lines) })
+			err = FindChunks(row, head, func(other []byte) { found = found || bytes.Equal(other, lines) })
 			if !found && err == nil {
 				t.Errorf("a section of %x is not found", head)
 			}
@@ -302,6 +302,6 @@ func FuzzADaybookRow(f *testing.F) {
 		if err == nil && len(again) > len(row) {
 			t.Errorf("%d bytes are %d when they are written again", len(row), len(again))
 		}
-		ParseDaybookKey(row)
+		ParseBufferKey(row)
 	})
 }

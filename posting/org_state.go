@@ -5,9 +5,9 @@ import (
 	"mizan/posting/store"
 )
 
-// books is what the orderer keeps of one organization: where its journal ends,
+// orgState is what the orderer keeps of one organization: where its journal ends,
 // and the rows of the group being prepared.
-type books struct {
+type orgState struct {
 	org   ledger.ID
 	last  uint64 // seq of the last event
 	time  ledger.Micros
@@ -15,18 +15,18 @@ type books struct {
 	tree  tree
 	block store.Block
 
-	crossing []store.Subtree // completed by the block, begun before it
-	sections int             // that this group has for the daybook
-	sheets   []sheet         // on which they are written
-	touched  bool            // in this group
+	crossing   []store.Subtree // completed by the block, begun before it
+	chunks     int             // of this group, for the page buffer
+	bufferRows []bufferRow     // on which they are written
+	touched    bool            // in this group
 
-	notices store.NoticePage
-	told    []Notice // by this group
+	notices    store.NoticePage
+	newNotices []Notice // by this group
 }
 
 // openBooks finds the end of an organization's journal in the store.
-func openBooks(snap *store.Snapshot, org ledger.ID) (*books, error) {
-	b := &books{org: org}
+func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
+	b := &orgState{org: org}
 	var err error
 	if b.dates.closed, err = lastClosed(snap, org); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func openBooks(snap *store.Snapshot, org ledger.ID) (*books, error) {
 }
 
 // next gives the next event its place: gap-free seq, strictly later time.
-func (b *books) next(now ledger.Micros) (uint64, ledger.Micros) {
+func (b *orgState) next(now ledger.Micros) (uint64, ledger.Micros) {
 	b.last++
 	b.time = max(b.time+1, now)
 	return b.last, b.time
@@ -75,7 +75,7 @@ func (b *books) next(now ledger.Micros) (uint64, ledger.Micros) {
 
 // append adds the event's bytes to the open block, for which there is room, and
 // to the tree.
-func (b *books) append(seq uint64, canonical []byte) {
+func (b *orgState) append(seq uint64, canonical []byte) {
 	b.block.Add(seq, canonical)
 	first := b.block.First
 	b.tree.add(canonical, func(s store.Subtree) {
@@ -85,8 +85,8 @@ func (b *books) append(seq uint64, canonical []byte) {
 	})
 }
 
-// leaf books an event's bytes.
-func (w *writer) leaf(b *books, seq uint64, canonical []byte) {
+// leaf appends an event's bytes.
+func (w *writer) leaf(b *orgState, seq uint64, canonical []byte) {
 	before := b.block.Bytes()
 	if b.block.Full(len(canonical)) {
 		w.flushBlock(b)
@@ -96,40 +96,40 @@ func (w *writer) leaf(b *books, seq uint64, canonical []byte) {
 }
 
 // list shows a record in a list.
-func (w *writer) list(b *books, l List, row store.Listed) {
+func (w *writer) list(b *orgState, l List, row store.Listed) {
 	k := listKey{b.org, l}
 	p, ok := w.lists.get(k)
 	if !ok {
 		p = &page{list: k, prefix: store.KeyLists(nil, b.org, l.Partner, l.Env)}
 		w.lists.set(k, p)
 	}
-	w.turn(p, row.Booked)
+	w.appendTo(p, row.Booked)
 	before := len(p.lines)
 	p.lines = store.EncodeListed(p.lines, row)
 	w.tail.bytes += len(p.lines) - before
 }
 
 // flushBooks writes the group's last block.
-func (w *writer) flushBooks(b *books) {
+func (w *writer) flushOrg(b *orgState) {
 	w.flushBlock(b)
 	w.finishNotices(b)
 	if len(w.orgs) > maxWarm {
 		b.block = store.Block{}
 	}
-	if len(w.orgs) > maxSheeted {
-		b.sheets = nil
+	if len(w.orgs) > maxBufferingOrgs {
+		b.bufferRows = nil
 	}
 	b.touched = false
 }
 
 // What is kept from group to group to be used again.
 const (
-	maxWarm    = 256     // organizations with more than which none keeps its block's memory
-	maxSheeted = 16      // nor its sheets', which may be more than ten times as much
-	maxKept    = 4 << 10 // bytes of a buffer of which there may be many
+	maxWarm          = 256     // organizations with more than which none keeps its block's memory
+	maxBufferingOrgs = 16      // nor its buffer rows', which may be ten times as much
+	maxKept          = 4 << 10 // bytes of a buffer of which there may be many
 )
 
-func (w *writer) flushBlock(b *books) {
+func (w *writer) flushBlock(b *orgState) {
 	if b.block.Count == 0 {
 		return
 	}

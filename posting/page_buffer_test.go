@@ -14,17 +14,17 @@ import (
 	"mizan/posting/store"
 )
 
-// diary is a journal with a daybook, and its model.
-type diary struct {
+// diary is a journal with a page buffer, and its model.
+type bufferFixture struct {
 	*play
 	moves uint64
 	most  int // accounts, and lists, that are compared at a time
 }
 
-func newDiary(t *testing.T, days, cached int) *diary {
-	d := &diary{most: 100, play: &play{
-		rig:    &rig{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), days: days, cached: cached},
-		random: random(t), model: newModel(), orgs: []ledger.ID{org, uuid.New()},
+func newBufferFixture(t *testing.T, days, cached int) *bufferFixture {
+	d := &bufferFixture{most: 100, play: &play{
+		fixture: &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), days: days, cached: cached},
+		random:  random(t), model: newModel(), orgs: []ledger.ID{org, uuid.New()},
 	}}
 	d.reopen()
 	t.Cleanup(func() { _ = d.Close() })
@@ -35,7 +35,7 @@ func accountOf(n int) ledger.Path { return ledger.Path(fmt.Sprintf("L:partner:%d
 
 // step moves a record of its own once for each pair: from the first account of
 // the pair to the second. Two pairs are an event.
-func (d *diary) step(of ledger.ID, list posting.List, pairs ...[2]ledger.Path) posting.Step {
+func (d *bufferFixture) step(of ledger.ID, list posting.List, pairs ...[2]ledger.Path) posting.Step {
 	s := posting.Step{Org: of, Source: newTransaction(), Record: []byte{1}, List: list}
 	for two := range slices.Chunk(pairs, 2) {
 		entry := &ledger.Entry{Phase: ledger.Posted}
@@ -52,7 +52,7 @@ func (d *diary) step(of ledger.ID, list posting.List, pairs ...[2]ledger.Path) p
 }
 
 // group books steps as one change, and so as one group.
-func (d *diary) group(steps ...posting.Step) {
+func (d *bufferFixture) group(steps ...posting.Step) {
 	d.t.Helper()
 	c := &posting.Change{Steps: steps, Outcome: true}
 	pristine := copyOf(c)
@@ -62,13 +62,13 @@ func (d *diary) group(steps ...posting.Step) {
 }
 
 // idle books a group that touches nothing that the tests look at.
-func (d *diary) idle() {
+func (d *bufferFixture) idle() {
 	d.t.Helper()
 	d.group(d.step(d.orgs[0], posting.List{Partner: 99, Env: 1}))
 }
 
 // wantRead compares what a view shows of accounts and lists with the model.
-func (d *diary) wantRead() {
+func (d *bufferFixture) wantRead() {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
@@ -97,10 +97,10 @@ func (d *diary) wantRead() {
 }
 
 // orgOf is the organization of a list: partners have one.
-func (d *diary) orgOf(l posting.List) ledger.ID { return d.orgs[l.Partner/1000] }
+func (d *bufferFixture) orgOf(l posting.List) ledger.ID { return d.orgs[l.Partner/1000] }
 
 // everyWay reads as it is and after a restart.
-func (d *diary) everyWay(moment string) {
+func (d *bufferFixture) everyWay(moment string) {
 	d.t.Helper()
 	before := d.t.Failed()
 	d.wantRead()
@@ -113,22 +113,22 @@ func (d *diary) everyWay(moment string) {
 	}
 }
 
-// dayRow is a daybook row as it is stored.
+// dayRow is a page buffer row as it is stored.
 type dayRow struct {
-	store.DayKey
+	store.BufferKey
 	length   int
 	sections map[string][]byte // prefix → lines
 }
 
-func (r *rig) dayRows(v *posting.View, org ledger.ID) (rows []dayRow) {
+func (r *fixture) dayRows(v *posting.View, org ledger.ID) (rows []dayRow) {
 	r.t.Helper()
-	err := v.Rows(org, posting.Daybooks, func(key, row []byte) (bool, error) {
-		k, ok := store.ParseDaybookKey(key)
+	err := v.Rows(org, posting.PageBuffers, func(key, row []byte) (bool, error) {
+		k, ok := store.ParseBufferKey(key)
 		if !ok {
-			r.t.Fatalf("a daybook row has key %x", key)
+			r.t.Fatalf("a page buffer row has key %x", key)
 		}
 		found := dayRow{k, len(row), map[string][]byte{}}
-		err := store.EachSection(row, func(head, lines []byte) error {
+		err := store.EachChunk(row, func(head, lines []byte) error {
 			found.sections[string(store.PagePrefix(nil, org, head))] = bytes.Clone(lines)
 			return nil
 		})
@@ -142,8 +142,8 @@ func (r *rig) dayRows(v *posting.View, org ledger.ID) (rows []dayRow) {
 	return rows
 }
 
-// dayGroups are the groups that have daybook rows of any organization, in order.
-func (d *diary) dayGroups() []uint64 {
+// dayGroups are the groups that have page buffer rows of any organization, in order.
+func (d *bufferFixture) dayGroups() []uint64 {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
@@ -158,10 +158,10 @@ func (d *diary) dayGroups() []uint64 {
 
 // storedPages are the stored pages of accounts and lists, by what their keys begin
 // with.
-func (r *rig) storedPages(v *posting.View, org ledger.ID) map[string][][]byte {
+func (r *fixture) storedPages(v *posting.View, org ledger.ID) map[string][][]byte {
 	r.t.Helper()
 	pages := map[string][][]byte{}
-	for _, section := range []posting.Section{posting.Pages, posting.Lists} {
+	for _, section := range []posting.RowKind{posting.Pages, posting.Lists} {
 		err := v.Rows(org, section, func(key, page []byte) (bool, error) {
 			prefix := string(key[:len(key)-8])
 			pages[prefix] = append(pages[prefix], bytes.Clone(page))
@@ -175,17 +175,17 @@ func (r *rig) storedPages(v *posting.View, org ledger.ID) map[string][][]byte {
 }
 
 // wantInvariant checks that a section is either wholly on stored pages or wholly
-// after them, and that readers begin where the daybook does.
-func (d *diary) wantInvariant() {
+// after them, and that readers begin where the page buffer does.
+func (d *bufferFixture) wantInvariant() {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
 	for _, of := range d.orgs {
-		pages, after, parts := d.storedPages(v, of), map[string]bool{}, map[store.DayKey]uint16{}
+		pages, after, parts := d.storedPages(v, of), map[string]bool{}, map[store.BufferKey]uint16{}
 		for _, row := range d.dayRows(v, of) {
-			share := store.DayKey{Share: row.Share, Group: row.Group}
+			share := store.BufferKey{Shard: row.Shard, Group: row.Group}
 			if row.Part != parts[share] {
-				d.t.Errorf("group %d: part %d of share %d comes where part %d should", row.Group, row.Part, row.Share, parts[share])
+				d.t.Errorf("group %d: part %d of share %d comes where part %d should", row.Group, row.Part, row.Shard, parts[share])
 			}
 			parts[share]++
 			for prefix, lines := range row.sections {
@@ -199,17 +199,17 @@ func (d *diary) wantInvariant() {
 	}
 	days := d.dayGroups()
 	if low, next := d.Low(), d.nextGroup(); len(days) > 0 && low != days[0] || len(days) == 0 && low != next {
-		d.t.Errorf("readers begin at group %d of the daybook, which has %v", low, days)
+		d.t.Errorf("readers begin at group %d of the page buffer, which has %v", low, days)
 	}
 }
 
-func (d *diary) nextGroup() uint64 {
+func (d *bufferFixture) nextGroup() uint64 {
 	n, _ := d.LastGroup()
 	return n + 1
 }
 
 // pages are the lengths of an account's stored pages.
-func (d *diary) pages(path ledger.Path) (lengths []int) {
+func (d *bufferFixture) pages(path ledger.Path) (lengths []int) {
 	v := d.View()
 	defer v.Close()
 	for _, page := range d.storedPages(v, org)[prefixOf(path)] {
@@ -222,24 +222,24 @@ func prefixOf(path ledger.Path) string {
 	return string(store.KeyPages(nil, org, ledger.Account{Path: path, Asset: usd}))
 }
 
-func (d *diary) wantPages(path ledger.Path, want int) {
+func (d *bufferFixture) wantPages(path ledger.Path, want int) {
 	d.t.Helper()
 	if got := len(d.pages(path)); got != want {
 		d.t.Errorf("%s has %d stored pages, want %d", path, got, want)
 	}
 }
 
-func (d *diary) wantDays(want ...uint64) {
+func (d *bufferFixture) wantDays(want ...uint64) {
 	d.t.Helper()
 	if got := d.dayGroups(); !slices.Equal(got, want) {
-		d.t.Errorf("groups %v have daybook rows, want %v", got, want)
+		d.t.Errorf("groups %v have page buffer rows, want %v", got, want)
 	}
 }
 
 const pair1, pair2, quiet1, quiet2 = ledger.Path("L:partner:1:available"), ledger.Path("L:partner:2:available"), ledger.Path("L:partner:11:available"), ledger.Path("L:partner:12:available")
 
-func TestWhatWaitsInTheDaybookIsReadLikeWhatIsOnAPage(t *testing.T) {
-	d := newDiary(t, 3, 1)
+func TestWhatWaitsInThePageBufferIsReadLikeWhatIsOnAPage(t *testing.T) {
+	d := newBufferFixture(t, 3, 1)
 	seven := posting.List{Partner: 7, Env: 1}
 	four := [][2]ledger.Path{{pair1, pair2}, {quiet1, quiet2}}
 	d.group(d.step(org, seven, four...))
@@ -257,7 +257,7 @@ func TestWhatWaitsInTheDaybookIsReadLikeWhatIsOnAPage(t *testing.T) {
 	d.wantPages(pair1, 2)
 	d.wantPages(quiet1, 1)
 	d.wantDays(1, 2, 3)
-	d.everyWay("after what fills its page was carried, while the daybook still repeats it")
+	d.everyWay("after what fills its page was carried, while the page buffer still repeats it")
 
 	d.group(d.step(org, seven, four[0]))
 	d.wantDays(2, 3, 4)
@@ -278,9 +278,9 @@ func TestWhatWaitsInTheDaybookIsReadLikeWhatIsOnAPage(t *testing.T) {
 	d.everyWay("after all was carried")
 }
 
-func TestADaybookRowIsRemovedWhenMoreGroupsHaveThemThanMay(t *testing.T) {
+func TestAPageBufferRowIsRemovedWhenMoreGroupsHaveThemThanMay(t *testing.T) {
 	for _, days := range []int{1, 2, 5} {
-		d := newDiary(t, days, 1)
+		d := newBufferFixture(t, days, 1)
 		for n := range uint64(12) {
 			d.group(d.step(d.orgs[n%2], posting.List{Partner: int64(n % 2 * 1000), Env: 1}, [2]ledger.Path{accountOf(int(n % 5)), accountOf(int(n % 3))}))
 			var want []uint64
@@ -294,28 +294,28 @@ func TestADaybookRowIsRemovedWhenMoreGroupsHaveThemThanMay(t *testing.T) {
 	}
 }
 
-func TestWithoutADaybookEachGroupStoresItsPages(t *testing.T) {
-	d := newDiary(t, -1, 1)
+func TestWithoutAPageBufferEachGroupStoresItsPages(t *testing.T) {
+	d := newBufferFixture(t, -1, 1)
 	for range 4 {
 		d.group(d.step(org, posting.List{Partner: 7, Env: 1}, [2]ledger.Path{pair1, pair2}))
 	}
 	d.wantDays()
 	d.wantPages(pair1, 4)
-	d.everyWay("without a daybook")
+	d.everyWay("without a page buffer")
 }
 
-func TestTheDaybooksOfManyGroupsAreKeptIfNothingElseIsSaid(t *testing.T) {
-	d := newDiary(t, 0, 1)
+func TestThePageBuffersOfManyGroupsAreKeptIfNothingElseIsSaid(t *testing.T) {
+	d := newBufferFixture(t, 0, 1)
 	for n := range posting.MaxDays + 2 {
 		d.group(d.step(org, posting.List{Partner: int64(n % 100), Env: 1}))
 	}
 	if days := d.dayGroups(); len(days) != posting.MaxDays || days[0] != 3 {
-		t.Errorf("%d groups have daybook rows, the first is %d", len(days), days[0])
+		t.Errorf("%d groups have page buffer rows, the first is %d", len(days), days[0])
 	}
 }
 
 func TestAViewOfBeforeLinesWereCarriedReadsWhatItDid(t *testing.T) {
-	d := newDiary(t, 2, 1)
+	d := newBufferFixture(t, 2, 1)
 	listed := posting.List{Partner: 7, Env: 1}
 	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}, [2]ledger.Path{quiet1, pair2}))
 	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}))
@@ -358,10 +358,10 @@ func TestAViewOfBeforeLinesWereCarriedReadsWhatItDid(t *testing.T) {
 	d.wantRead()
 }
 
-// A start takes the daybook as it finds it, whatever it may hold itself.
-func TestAStartWithSmallerDaybooksWorksOffWhatIsThere(t *testing.T) {
+// A start takes the page buffer as it finds it, whatever it may hold itself.
+func TestAStartWithSmallerPageBuffersWorksOffWhatIsThere(t *testing.T) {
 	for _, days := range []int{4, 1, -1} {
-		d := newDiary(t, 9, 1)
+		d := newBufferFixture(t, 9, 1)
 		for n := range 9 {
 			d.group(d.step(org, posting.List{Partner: 7, Env: 1}, [2]ledger.Path{accountOf(n % 4), accountOf(4 + n)}))
 		}

@@ -19,14 +19,14 @@ import (
 )
 
 // valve is a disk that can be stopped again and again.
-type valve struct {
+type testLog struct {
 	posting.Log
 	shut    sync.Mutex // while it is held no group gets through
 	waiting atomic.Int32
 	longest struct{ rows, bytes atomic.Int64 } // of the groups
 }
 
-func (v *valve) Apply(g *store.Group) error {
+func (v *testLog) Apply(g *store.Group) error {
 	v.waiting.Add(1)
 	v.shut.Lock()
 	v.waiting.Add(-1)
@@ -37,9 +37,9 @@ func (v *valve) Apply(g *store.Group) error {
 }
 
 // through puts a valve between the journal, from its next start on, and its store.
-func (d *diary) through() *valve {
-	v := new(valve)
-	d.rig.through = func(l posting.Log) posting.Log { v.Log = l; return v }
+func (d *bufferFixture) through() *testLog {
+	v := new(testLog)
+	d.fixture.through = func(l posting.Log) posting.Log { v.Log = l; return v }
 	return v
 }
 
@@ -54,7 +54,7 @@ func until(t *testing.T, what string, happened func() bool) {
 }
 
 // burst books changes that come while the disk stands still.
-func (d *diary) burst(v *valve, steps ...posting.Step) {
+func (d *bufferFixture) burst(v *testLog, steps ...posting.Step) {
 	d.t.Helper()
 	v.shut.Lock()
 	receipts := make(chan posting.Receipt, len(steps))
@@ -77,8 +77,8 @@ func (d *diary) burst(v *valve, steps ...posting.Step) {
 }
 
 func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
-	for pages, dealt := range map[int]bool{store.Dealt - 1: false, store.Dealt: true, 4 * store.Dealt: true} {
-		d := newDiary(t, 3, 1)
+	for pages, dealt := range map[int]bool{store.ShardedFrom - 1: false, store.ShardedFrom: true, 4 * store.ShardedFrom: true} {
+		d := newBufferFixture(t, 3, 1)
 		var pairs [][2]ledger.Path
 		for n := range pages - 1 { // the list is a page too
 			pairs = append(pairs, [2]ledger.Path{accountOf(n), accountOf((n + 1) % (pages - 1))})
@@ -86,14 +86,14 @@ func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
 		here, there := posting.List{Partner: 7, Env: 1}, posting.List{Partner: 1007, Env: 1}
 		d.group(d.step(d.orgs[0], posting.List{}, pairs...), d.step(d.orgs[1], posting.List{}, pairs...)) // none is new then
 		d.wantDays()
-		d.group(d.step(d.orgs[0], here, pairs...), d.step(d.orgs[1], there, pairs[:store.Dealt/2]...))
+		d.group(d.step(d.orgs[0], here, pairs...), d.step(d.orgs[1], there, pairs[:store.ShardedFrom/2]...))
 		v := d.View()
 		shares := map[byte]int{}
 		for _, row := range d.dayRows(v, d.orgs[0]) {
-			shares[row.Share] += len(row.sections)
+			shares[row.Shard] += len(row.sections)
 			for prefix := range row.sections {
-				if want := store.Share(store.PageHead(nil, []byte(prefix))); dealt && row.Share != want || !dealt && row.Share != store.Undealt {
-					t.Errorf("of %d pages one is in share %d, dealt it belongs into %d", pages, row.Share, want)
+				if want := store.Shard(store.PageHead(nil, []byte(prefix))); dealt && row.Shard != want || !dealt && row.Shard != store.Unsharded {
+					t.Errorf("of %d pages one is in share %d, dealt it belongs into %d", pages, row.Shard, want)
 				}
 			}
 		}
@@ -104,7 +104,7 @@ func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
 		if sum != pages || dealt != (len(shares) > 8) {
 			t.Errorf("%d sections of %d pages are in shares %v", sum, pages, shares)
 		}
-		if rows := d.dayRows(v, d.orgs[1]); len(rows) != 1 || rows[0].Share != store.Undealt {
+		if rows := d.dayRows(v, d.orgs[1]); len(rows) != 1 || rows[0].Shard != store.Unsharded {
 			t.Errorf("the other organization's few pages are in %+v", rows)
 		}
 		v.Close()
@@ -112,8 +112,8 @@ func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
 		d.group(d.step(d.orgs[0], here, pairs[:5]...), d.step(d.orgs[1], there, pairs[3:7]...))
 		v = d.View()
 		for _, row := range d.dayRows(v, d.orgs[0]) {
-			if row.Group == 3 && row.Share != store.Undealt {
-				t.Errorf("a group of few pages after one of %d has a row in share %d", pages, row.Share)
+			if row.Group == 3 && row.Shard != store.Unsharded {
+				t.Errorf("a group of few pages after one of %d has a row in share %d", pages, row.Shard)
 			}
 		}
 		v.Close()
@@ -130,18 +130,18 @@ func TestManyPagesOfOneGroupAreDealtIntoShares(t *testing.T) {
 func inShare(share byte, n int) (paths []ledger.Path) {
 	for i := 0; len(paths) < n; i++ {
 		path := accountOf(i)
-		if store.Share(store.PageHead(nil, []byte(prefixOf(path)))) == share {
+		if store.Shard(store.PageHead(nil, []byte(prefixOf(path)))) == share {
 			paths = append(paths, path)
 		}
 	}
 	return paths
 }
 
-func TestADaybookRowIsNoLongerThanAPage(t *testing.T) {
-	few, many := inShare(3, store.Dealt-2), inShare(3, 3*store.Dealt/2)
+func TestAPageBufferRowIsNoLongerThanAPage(t *testing.T) {
+	few, many := inShare(3, store.ShardedFrom-2), inShare(3, 3*store.ShardedFrom/2)
 	for name, paths := range map[string][]ledger.Path{"undealt": few, "dealt": many} {
 		t.Run(name, func(t *testing.T) {
-			d := newDiary(t, 2, 1)
+			d := newBufferFixture(t, 2, 1)
 			var pairs [][2]ledger.Path
 			for n := range 20 * len(paths) { // forty lines each
 				pairs = append(pairs, [2]ledger.Path{paths[n%len(paths)], paths[(n+7)%len(paths)]})
@@ -155,8 +155,8 @@ func TestADaybookRowIsNoLongerThanAPage(t *testing.T) {
 				t.Errorf("%d rows", len(rows))
 			}
 			for n, row := range rows {
-				if row.length > store.MaxPage || int(row.Part) != n || row.Share != rows[0].Share {
-					t.Errorf("row %d is part %d of share %d with %d bytes", n, row.Part, row.Share, row.length)
+				if row.length > store.MaxPage || int(row.Part) != n || row.Shard != rows[0].Shard {
+					t.Errorf("row %d is part %d of share %d with %d bytes", n, row.Part, row.Shard, row.length)
 				}
 			}
 			d.everyWay("before it is carried")
@@ -169,7 +169,7 @@ func TestADaybookRowIsNoLongerThanAPage(t *testing.T) {
 }
 
 func TestWhatWaitsIsRememberedWhateverTheCachesHold(t *testing.T) {
-	d := newDiary(t, 40, 1)
+	d := newBufferFixture(t, 40, 1)
 	for n := range 120 {
 		d.group(d.step(org, posting.List{Partner: int64(n % 37), Env: 1}, [2]ledger.Path{accountOf(n % 41), accountOf(n % 43)}))
 		if n%10 == 0 {
@@ -183,7 +183,7 @@ func TestWhatWaitsIsRememberedWhateverTheCachesHold(t *testing.T) {
 // The group that carries it is on its way to the disk when it is booked on again.
 func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
 	for days := 1; days <= 9; days++ {
-		d := newDiary(t, days, 1)
+		d := newBufferFixture(t, days, 1)
 		v := d.through()
 		d.restart()
 		listed := posting.List{Partner: 7, Env: 1}
@@ -214,11 +214,11 @@ func TestWhatWasCarriedByAgeIsRememberedUntilItIsDurable(t *testing.T) {
 		if got := len(d.pages(pair2)); got != 2 {
 			t.Errorf("with %d days it was not carried by its age: %d pages", days, got)
 		}
-		d.everyWay(fmt.Sprintf("with daybooks of %d groups", days))
+		d.everyWay(fmt.Sprintf("with page buffers of %d groups", days))
 	}
 }
 
-func TestADaybookDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
+func TestAPageBufferDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
 	for _, c := range []struct{ postings, accounts, days int }{
 		{2, 40, 8}, {2, 400, 8}, {2, 4_000, 8}, {20, 100, 8}, {20, 2_000, 8},
 		{2, 40, 1_000}, {2, 400, 1_000}, // nothing is carried by its age
@@ -232,7 +232,7 @@ func TestADaybookDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
 				}
 				h.book(changes...)
 				if got := len(h.dayGroups()); got > c.days+4 {
-					t.Fatalf("%d groups have daybook rows after round %d", got, round)
+					t.Fatalf("%d groups have page buffer rows after round %d", got, round)
 				}
 				if got := h.waiting(); got > 8*posting.CarryFrom {
 					t.Fatalf("%d bytes wait for a page after round %d", got, round)
@@ -252,13 +252,13 @@ func TestADaybookDoesNotGrowWhileEveryGroupIsFull(t *testing.T) {
 // heavy is a journal whose lines are as long as they can be, which the model's
 // integers are too small for. It is known how many each account has.
 type heavy struct {
-	*diary
-	v     *valve
+	*bufferFixture
+	v     *testLog
 	lines map[ledger.Path]int
 }
 
 func newHeavy(t *testing.T, days int) *heavy {
-	h := &heavy{diary: newDiary(t, days, 1), lines: map[ledger.Path]int{}}
+	h := &heavy{bufferFixture: newBufferFixture(t, days, 1), lines: map[ledger.Path]int{}}
 	h.v = h.through()
 	h.memTable = 1 << 20
 	h.restart()
@@ -427,8 +427,8 @@ func TestWhatWaitsMayBeLongerThanARow(t *testing.T) {
 	h.wantChains()
 }
 
-func TestWhatDaybooksHoldIsBoundedInBytes(t *testing.T) {
-	d := newDiary(t, 0, 0)
+func TestWhatPageBuffersHoldIsBoundedInBytes(t *testing.T) {
+	d := newBufferFixture(t, 0, 0)
 	for sum, restarted := 0, false; sum < posting.MaxDayBytes*2; {
 		if sum > posting.MaxDayBytes/2 && !restarted {
 			d.restart()
@@ -447,8 +447,8 @@ func TestWhatDaybooksHoldIsBoundedInBytes(t *testing.T) {
 		d.must(c)
 		v := d.View()
 		held, last := 0, d.nextGroup()-1
-		err := v.Rows(org, posting.Daybooks, func(key, row []byte) (bool, error) {
-			if k, _ := store.ParseDaybookKey(key); k.Group == last {
+		err := v.Rows(org, posting.PageBuffers, func(key, row []byte) (bool, error) {
+			if k, _ := store.ParseBufferKey(key); k.Group == last {
 				sum += len(row)
 			}
 			held += len(row)
@@ -459,7 +459,7 @@ func TestWhatDaybooksHoldIsBoundedInBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if held > posting.MaxDayBytes*11/10 { // a group or two may have had too little room
-			t.Fatalf("daybooks hold %d bytes", held)
+			t.Fatalf("page buffers hold %d bytes", held)
 		}
 	}
 }
@@ -491,10 +491,10 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 }
 
 // waiting is the most that waits for any page.
-func (d *diary) waiting() (most int) {
+func (d *bufferFixture) waiting() (most int) {
 	v := d.View()
 	defer v.Close()
-	err := v.Gathered(org, func(_, lines []byte) error {
+	err := v.BufferedPages(org, func(_, lines []byte) error {
 		most = max(most, len(lines))
 		return nil
 	})
@@ -505,10 +505,10 @@ func (d *diary) waiting() (most int) {
 }
 
 // waits is how much waits for the next page of an account.
-func (d *diary) waits(path ledger.Path) (n int) {
+func (d *bufferFixture) waits(path ledger.Path) (n int) {
 	v := d.View()
 	defer v.Close()
-	err := v.Gathered(org, func(prefix, lines []byte) error {
+	err := v.BufferedPages(org, func(prefix, lines []byte) error {
 		if string(prefix) == prefixOf(path) {
 			n = len(lines)
 		}
@@ -521,7 +521,7 @@ func (d *diary) waits(path ledger.Path) (n int) {
 }
 
 // pieces are the lengths of an account's sections, by group.
-func (d *diary) pieces(path ledger.Path) map[uint64][]int {
+func (d *bufferFixture) pieces(path ledger.Path) map[uint64][]int {
 	v := d.View()
 	defer v.Close()
 	lengths := map[uint64][]int{}

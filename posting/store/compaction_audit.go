@@ -11,21 +11,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// What Badger's compactors say, and what the tally takes from it (levels.go of
+// The log lines of Badger's compactors that the audit reads (levels.go of
 // v4.9.6: subcompact and doCompact).
 const (
-	saidBuilt = "[%d] LOG Compact. Added %d keys."
-	saidDone  = "[Compactor: %d] Compaction for level: %d DONE"
+	logBuilt = "[%d] LOG Compact. Added %d keys."
+	logDone  = "[Compactor: %d] Compaction for level: %d DONE"
 )
 
-// tally counts the tables that compactions announce against those that they
+// compactionAudit counts the tables that compactions announce against those that they
 // list. If Badger cannot make a table during a compaction (no file handle, no
 // inode, a failed sync), it drops the error and goes on without the table: the
 // old ones are deleted and the rows are gone, without a word. (The error is an
 // argument of a deferred call, which was evaluated while it was still nil.)
-// Nothing can stop that; the tally notices within one compaction, and from then
+// Nothing can stop that; the audit notices within one compaction, and from then
 // on the store neither reads nor writes.
-type tally struct {
+type compactionAudit struct {
 	mu       sync.Mutex
 	path     string
 	list     *os.File
@@ -35,20 +35,20 @@ type tally struct {
 	listed   uint64         // tables that compactions have put on the list
 }
 
-// newTally begins to count at the end of the list, before Badger opens it.
-func newTally(path string, end int64) (*tally, error) {
+// newCompactionAudit begins to count at the end of the list, before Badger opens it.
+func newCompactionAudit(path string, end int64) (*compactionAudit, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return &tally{path: path, list: f, at: end, building: make(map[int]uint64)}, nil
+	return &compactionAudit{path: path, list: f, at: end, building: make(map[int]uint64)}, nil
 }
 
-// hear takes a line of Badger's log. done says that it ends a compaction, lost
-// that one of its tables is missing.
-func (t *tally) hear(format string, args []any) (done, lost bool, err error) {
-	built := strings.HasPrefix(format, saidBuilt)
-	if !built && format != saidDone || len(args) < 2 {
+// observe reads a line of Badger's log. done: it ends a compaction; lost: one of its tables
+// is missing.
+func (t *compactionAudit) observe(format string, args []any) (done, lost bool, err error) {
+	built := strings.HasPrefix(format, logBuilt)
+	if !built && format != logDone || len(args) < 2 {
 		return false, false, nil
 	}
 	compactor, ok := args[0].(int)
@@ -72,7 +72,7 @@ func (t *tally) hear(format string, args []any) (done, lost bool, err error) {
 // read counts what was appended to the list since the last time. When Badger
 // has written the list anew, the old one is read to its end; the compaction
 // that caused it is only in the new one, among all others, and is not checked.
-func (t *tally) read() error {
+func (t *compactionAudit) read() error {
 	if err := t.readOn(); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (t *tally) read() error {
 	return nil
 }
 
-func (t *tally) readOn() error {
+func (t *compactionAudit) readOn() error {
 	var head [recordHead]byte
 	for {
 		if _, err := t.list.ReadAt(head[:], t.at); err != nil {
@@ -140,4 +140,4 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-func (t *tally) close() error { return t.list.Close() }
+func (t *compactionAudit) close() error { return t.list.Close() }

@@ -5,36 +5,36 @@ import (
 	"mizan/ledger"
 )
 
-// foresight is what accounts would have if something were booked. The split of
-// postings that spill is made on it, and funds are judged on it.
-type foresight struct {
+// projection is what the totals of accounts would be if entries were booked. Postings that
+// spill are split by it, and funds are checked against it.
+type projection struct {
 	writer   *writer
-	accounts []foreseen // few: searched one by one
+	accounts []projected // few: searched one by one
 	postings []ledger.Posting
 }
 
-type foreseen struct {
+type projected struct {
 	accountKey
 	totals ledger.Totals
 }
 
-func (f *foresight) reset() { f.accounts = f.accounts[:0] }
+func (f *projection) reset() { f.accounts = f.accounts[:0] }
 
 // totals are an account's, as far as things were booked here. The pointer holds
 // until the next call.
-func (f *foresight) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
+func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 	for i := range f.accounts {
 		if at := &f.accounts[i]; at.account == a && at.org == org {
 			return &at.totals
 		}
 	}
-	f.accounts = append(f.accounts, foreseen{accountKey{org, a}, f.writer.account(org, a).totals})
+	f.accounts = append(f.accounts, projected{accountKey{org, a}, f.writer.account(org, a).totals})
 	return &f.accounts[len(f.accounts)-1].totals
 }
 
 // split replaces the entry's postings that spill by what the accounts' totals
 // decide.
-func (f *foresight) split(org ledger.ID, entry *ledger.Entry) {
+func (f *projection) split(org ledger.ID, entry *ledger.Entry) {
 	if !spills(entry) {
 		return
 	}
@@ -55,7 +55,7 @@ func spills(entry *ledger.Entry) bool {
 // book books an entry here: first what a capture releases, then each posting,
 // split by the totals that those before it have left. It leaves the postings as
 // split in f.postings.
-func (f *foresight) book(org ledger.ID, entry *ledger.Entry) error {
+func (f *projection) book(org ledger.ID, entry *ledger.Entry) error {
 	for i := range entry.Released {
 		p := &entry.Released[i]
 		if err := f.totals(org, ledger.Account{Path: p.Account, Asset: p.Asset}).Release(p.Side, p.Amount); err != nil {
@@ -88,7 +88,7 @@ func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 }
 
 // add appends a posting, as two if it spills and both accounts get a part.
-func (f *foresight) add(org ledger.ID, p *ledger.Posting) {
+func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 	own := *p
 	if own.Spill == "" {
 		f.postings = append(f.postings, own)

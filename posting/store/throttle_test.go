@@ -4,7 +4,7 @@ import "testing"
 
 func TestCompactionRestsLessTheLongerLevelZeroIs(t *testing.T) {
 	for n := range levelZeroTables {
-		if pause(n) != pacePause {
+		if pause(n) != throttlePause {
 			t.Errorf("%d tables in level 0: a pause of %v", n, pause(n))
 		}
 	}

@@ -10,15 +10,15 @@ import (
 	"mizan/posting"
 )
 
-// Groups of all sizes over few and many accounts, daybooks of any length, caches
+// Groups of all sizes over few and many accounts, page buffers of any length, caches
 // that hold one entry, and a restart now and then: it is all read as the model
 // has it.
-func TestDaybooksAreReadAsTheModelHasIt(t *testing.T) {
+func TestPageBuffersAreReadAsTheModelHasIt(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
 		rounds = 15
 	}
-	d := newDiary(t, 2, 1)
+	d := newBufferFixture(t, 2, 1)
 	v := d.through()
 	d.memTable, d.most = 6<<20, 12
 	d.restart()
@@ -45,7 +45,7 @@ func TestDaybooksAreReadAsTheModelHasIt(t *testing.T) {
 			d.wantInvariant()
 		}
 		if t.Failed() {
-			t.Fatalf("round %d, daybooks of %d groups, caches of %d", round, d.days, d.cached)
+			t.Fatalf("round %d, page buffers of %d groups, caches of %d", round, d.days, d.cached)
 		}
 		d.forward(time.Duration(d.random.Int64N(1e9)))
 	}
@@ -57,7 +57,7 @@ func TestDaybooksAreReadAsTheModelHasIt(t *testing.T) {
 }
 
 // round books some groups, or some that come while the disk stands still.
-func (d *diary) round(v *valve) {
+func (d *bufferFixture) round(v *testLog) {
 	d.t.Helper()
 	accounts := []int{3, 40, 400}[d.random.IntN(3)]
 	if d.random.IntN(3) == 0 {
@@ -79,7 +79,7 @@ func (d *diary) round(v *valve) {
 }
 
 // any is a step of so many moves between accounts, and perhaps in a list.
-func (d *diary) any(of ledger.ID, moves, accounts int) posting.Step {
+func (d *bufferFixture) any(of ledger.ID, moves, accounts int) posting.Step {
 	var pairs [][2]ledger.Path
 	for range moves {
 		pairs = append(pairs, [2]ledger.Path{accountOf(d.random.IntN(accounts)), accountOf(d.random.IntN(1 + d.random.IntN(accounts)))})
@@ -102,7 +102,7 @@ type held struct {
 	shown    []string
 }
 
-func (d *diary) hold() *held {
+func (d *bufferFixture) hold() *held {
 	h := &held{View: d.View()}
 	for a := range d.model.org(org).accounts {
 		if h.accounts = append(h.accounts, a); len(h.accounts) == 10 {
@@ -115,13 +115,13 @@ func (d *diary) hold() *held {
 		}
 	}
 	if d.random.IntN(2) == 0 {
-		_ = h.Gathered(org, func(_, _ []byte) error { return nil }) // it keeps what it has read
+		_ = h.BufferedPages(org, func(_, _ []byte) error { return nil }) // it keeps what it has read
 	}
 	h.shown = h.show(d)
 	return h
 }
 
-func (h *held) show(d *diary) (shown []string) {
+func (h *held) show(d *bufferFixture) (shown []string) {
 	d.t.Helper()
 	must := func(err error) {
 		if err != nil {
@@ -139,7 +139,7 @@ func (h *held) show(d *diary) (shown []string) {
 	return shown
 }
 
-func (h *held) wantSame(d *diary) {
+func (h *held) wantSame(d *bufferFixture) {
 	d.t.Helper()
 	defer h.Close()
 	if got := h.show(d); !slices.Equal(got, h.shown) {

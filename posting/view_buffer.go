@@ -1,0 +1,197 @@
+package posting
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/posting/store"
+)
+
+// chunk is what one group's buffer rows have of a page.
+type chunk struct {
+	group uint64
+	lines []byte
+}
+
+// chunks are the buffered chunks of each page, by the prefix of its keys.
+type chunks map[string][]chunk
+
+// maxBufferSearches is how many times a view searches an organization's page buffer for a
+// single page. A reader of more pages than that probably reads many, so the view then loads
+// the whole page buffer and keeps it.
+const maxBufferSearches = 16
+
+// bufferedLines returns a page's lines that no stored page has, in the order of booking:
+// those in the page buffer without those that have been flushed.
+func (v *View) bufferedLines(prefix []byte) ([]byte, error) {
+	org := ledger.ID(prefix[1:17])
+	if found, ok := v.preloaded[string(prefix)]; ok {
+		return v.join(prefix, found)
+	}
+	if v.searches++; v.searches > maxBufferSearches || v.buffers[org] != nil {
+		all, err := v.loadBuffer(org)
+		if err != nil {
+			return nil, err
+		}
+		return v.join(prefix, all[string(prefix)])
+	}
+	head := store.PageHead(nil, prefix)
+	var found []chunk
+	for _, shard := range [...]byte{store.Shard(head), store.Unsharded} {
+		err := v.eachBufferRow(org, shard, func(group uint64, row []byte) error {
+			return store.FindChunks(row, head, func(lines []byte) {
+				found = append(found, chunk{group, slices.Clone(lines)})
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return v.join(prefix, found)
+}
+
+// PreloadBuffer searches the page buffer for the lines of several accounts at once, before a
+// caller reads them all. Reading one after the other would search it for each account, or
+// keep all of it in memory.
+func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
+	if v.buffers[org] != nil {
+		return nil
+	}
+	prefixes := make(map[string]string) // by head
+	looked := [256]bool{store.Unsharded: true}
+	for _, a := range accounts {
+		prefix := store.KeyPages(nil, org, a)
+		if _, known := v.preloaded[string(prefix)]; known {
+			continue
+		}
+		head := store.PageHead(nil, prefix)
+		prefixes[string(head)] = string(prefix)
+		looked[store.Shard(head)] = true
+	}
+	if len(prefixes) == 0 {
+		return nil
+	}
+	found := make(chunks)
+	for _, shard := range store.Shards() {
+		if !looked[shard] {
+			continue
+		}
+		err := v.eachBufferRow(org, shard, func(group uint64, row []byte) error {
+			return store.EachChunk(row, func(head, lines []byte) error {
+				if prefix, wanted := prefixes[string(head)]; wanted {
+					found[prefix] = append(found[prefix], chunk{group, slices.Clone(lines)})
+				}
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if v.preloaded == nil {
+		v.preloaded = make(chunks)
+	}
+	for _, prefix := range prefixes {
+		v.preloaded[prefix] = found[prefix] // an empty result is remembered too
+	}
+	return nil
+}
+
+// eachBufferRow calls fn with the page-buffer rows of a shard, oldest first. It begins at
+// the oldest group that still has rows: iterating over removed ones would take ever longer.
+func (v *View) eachBufferRow(org ledger.ID, shard byte, fn func(group uint64, row []byte) error) error {
+	from := store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: v.low})
+	return v.snap.Ascend(store.KeyBufferShard(nil, org, shard), from, func(key, row []byte) (bool, error) {
+		k, ok := store.ParseBufferKey(key)
+		if !ok {
+			return false, damaged("page-buffer row with key %x", key)
+		}
+		return true, fn(k.Group, row)
+	})
+}
+
+// join concatenates a page's chunks without those that have been flushed. A flush writes
+// all buffered lines of a page, so those are the older ones.
+func (v *View) join(prefix []byte, found []chunk) (lines []byte, err error) {
+	if len(found) == 0 {
+		return nil, nil
+	}
+	carried, err := flushedUntil(v.snap, prefix)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(found, func(a, b chunk) int { return cmp.Compare(a.group, b.group) })
+	for _, s := range found {
+		first, _, err := store.Span(prefix[0], s.lines)
+		if err != nil {
+			return nil, err
+		}
+		if first > carried {
+			lines = append(lines, s.lines...)
+		}
+	}
+	return lines, nil
+}
+
+// BufferedPages calls fn with every page of an organization that has lines on no stored
+// page: the prefix of its keys, and those lines.
+func (v *View) BufferedPages(org ledger.ID, fn func(prefix, lines []byte) error) error {
+	all, err := v.loadBuffer(org)
+	if err != nil {
+		return err
+	}
+	for _, prefix := range slices.Sorted(maps.Keys(all)) {
+		lines, err := v.join([]byte(prefix), all[prefix])
+		if err == nil && len(lines) > 0 {
+			err = fn([]byte(prefix), lines)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadBuffer reads an organization's whole page buffer; the view keeps it.
+func (v *View) loadBuffer(org ledger.ID) (chunks, error) {
+	if all := v.buffers[org]; all != nil {
+		return all, nil
+	}
+	all := make(chunks)
+	var prefix []byte
+	for _, shard := range store.Shards() {
+		err := v.eachBufferRow(org, shard, func(group uint64, row []byte) error {
+			return store.EachChunk(slices.Clone(row), func(head, lines []byte) error {
+				prefix = store.PagePrefix(prefix[:0], org, head)
+				found := all[string(prefix)]
+				all[string(prefix)] = append(found, chunk{group, lines})
+				return nil
+			})
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if v.buffers == nil {
+		v.buffers = make(map[ledger.ID]chunks)
+	}
+	v.buffers[org] = all
+	return all, nil
+}
+
+// descend calls fn with the lines of a page's rows, newest rows first: the buffered lines,
+// then the stored pages that begin at or before from.
+func (v *View) descend(prefix, from []byte, fn func(lines []byte) (more bool, err error)) error {
+	lines, err := v.bufferedLines(prefix)
+	if err != nil {
+		return err
+	}
+	if len(lines) > 0 {
+		if more, err := fn(lines); err != nil || !more {
+			return err
+		}
+	}
+	return v.snap.Descend(prefix, from, func(_, page []byte) (bool, error) { return fn(page) })
+}
