@@ -19,7 +19,7 @@ func TestTheStatementKnowsEveryAmount(t *testing.T) {
 				continue
 			}
 			amount := c.Kind == contract.Amount || c.Kind == contract.Signed
-			if known, told := seen[c.Name]; told && known != amount {
+			if known, found := seen[c.Name]; found && known != amount {
 				t.Errorf("%s is an amount in one place and none in another", c.Name)
 			}
 			seen[c.Name] = amount
