@@ -17,10 +17,10 @@ import (
 	"mizan/internal/durable"
 )
 
-// exportMode is that of an export's file: it holds what the ledger holds.
+// exportMode is the mode of an export's file, which holds the ledger's entries.
 const exportMode = 0o600
 
-// progressEvery is how often a terminal is told how far an export is.
+// progressEvery is how often the progress line on a terminal is updated.
 const progressEvery = time.Second / 2
 
 // exportCommand is `mizan audit export`.
@@ -28,13 +28,13 @@ type exportCommand struct {
 	client.LedgerFlags
 	Format  string  `name:"format" required:"" placeholder:"FORMAT" help:"hledger, beancount, csv, parquet or xlsx."`
 	Env     *string `name:"env" placeholder:"ENV" help:"prod, which is the default, or test."`
-	From    *string `name:"from" placeholder:"TIME" help:"Nothing that was booked before: an RFC 3339 time, or a day."`
-	To      *string `name:"to" placeholder:"TIME" help:"Nothing that was booked after: an RFC 3339 time, or a day."`
-	Account *string `name:"account" placeholder:"PREFIX" help:"Only entries that touch an account whose path begins so."`
+	From    *string `name:"from" placeholder:"TIME" help:"Only entries booked at or after this RFC 3339 time, or day."`
+	To      *string `name:"to" placeholder:"TIME" help:"Only entries booked at or before this RFC 3339 time, or day."`
+	Account *string `name:"account" placeholder:"PREFIX" help:"Only entries that touch an account whose path begins with this."`
 	Out     *string `name:"out" placeholder:"FILE" help:"New file for the export; without it, or with -, stdout."`
 }
 
-// Run implements the command. A file is there when it is whole, and not before.
+// Run implements the command. The file gets its name when it is complete.
 func (c *exportCommand) Run(s *cli.Streams) error {
 	const name = "audit export"
 	ledger, err := c.Open(name, s)
@@ -45,7 +45,7 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.place(ledger)
+	out, err := c.destination(ledger)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	if out == "" {
 		err = p.copy(s.Out, from)
 	} else {
-		err = keep(out, p, from)
+		err = writeFile(out, p, from)
 	}
 	var full *writeFault
 	switch {
@@ -78,29 +78,29 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	return p.end()
 }
 
-// query is what is asked for. What was given and is empty is refused: a script's
-// variable that nobody has set must not mean everything.
+// query makes the request's parameters. It refuses empty flags: an unset variable of a
+// script must not select everything.
 func (c *exportCommand) query(l *client.Ledger) (url.Values, error) {
 	query := url.Values{"format": {c.Format}}
-	for _, said := range []struct {
+	for _, option := range []struct {
 		flag, name string
 		value      *string
 	}{{"format", "format", &c.Format}, {"env", "env", c.Env}, {"from", "from", c.From}, {"to", "to", c.To}, {"account", "prefix", c.Account}} {
 		switch {
-		case said.value == nil:
-		case *said.value == "":
-			return nil, l.Misused("--%s: is empty", said.flag)
-		case strings.ContainsRune(*said.value, utf8.RuneError): // kong puts it in place of what is none
-			return nil, l.Misused("--%s: is not UTF-8", said.flag)
+		case option.value == nil:
+		case *option.value == "":
+			return nil, l.Misused("--%s: is empty", option.flag)
+		case strings.ContainsRune(*option.value, utf8.RuneError): // kong replaces invalid bytes by it
+			return nil, l.Misused("--%s: is not UTF-8", option.flag)
 		default:
-			query.Set(said.name, *said.value)
+			query.Set(option.name, *option.value)
 		}
 	}
 	return query, nil
 }
 
-// place is the file that the export goes to; empty: to stdout.
-func (c *exportCommand) place(l *client.Ledger) (string, error) {
+// destination is the file of the export; empty: stdout.
+func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 	if c.Out == nil || *c.Out == "-" {
 		return "", nil
 	}
@@ -116,8 +116,8 @@ func (c *exportCommand) place(l *client.Ledger) (string, error) {
 	return *c.Out, nil
 }
 
-// keep writes the export into a file beside its own, which gets the name at the end.
-func keep(out string, p *progress, from io.Reader) error {
+// writeFile writes the export into a temporary file, which gets the name at the end.
+func writeFile(out string, p *progress, from io.Reader) error {
 	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*.tmp")
 	if err != nil {
 		return &writeFault{err}
@@ -139,7 +139,7 @@ func keep(out string, p *progress, from io.Reader) error {
 	return nil
 }
 
-// writeFault is the fault of where the export goes to, and not of where it is from.
+// writeFault is an error of writing the export, as opposed to receiving it.
 type writeFault struct{ err error }
 
 // Error implements error.
@@ -148,13 +148,13 @@ func (f *writeFault) Error() string { return f.err.Error() }
 // Unwrap gives errors.Is the reason.
 func (f *writeFault) Unwrap() error { return f.err }
 
-// progress is the line that says how far an export is.
+// progress shows how many bytes of an export have come.
 type progress struct {
 	out      io.Writer
 	name     string
-	terminal bool // a line there can be written over
+	terminal bool // out is a terminal, where a line can be overwritten
 	began    time.Time
-	told     time.Time
+	updated  time.Time
 	bytes    int64
 }
 
@@ -167,8 +167,7 @@ func newProgress(out io.Writer, name string) *progress {
 	return p
 }
 
-// copy copies all that comes. The error is a *writeFault where it could not be
-// written.
+// copy copies until the end. An error of writing is a *writeFault.
 func (p *progress) copy(to io.Writer, from io.Reader) error {
 	buf := make([]byte, 256<<10)
 	for {
@@ -178,7 +177,7 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 				return &writeFault{err}
 			}
 			p.bytes += int64(n)
-			p.tell()
+			p.update()
 		}
 		if err == io.EOF {
 			return nil
@@ -189,21 +188,21 @@ func (p *progress) copy(to io.Writer, from io.Reader) error {
 	}
 }
 
-// tell writes the line over the one before it, on a terminal only: a file would get
-// a thousand of them.
-func (p *progress) tell() {
+// update overwrites the line with the current figure, on a terminal only: a file would get
+// thousands of lines.
+func (p *progress) update() {
 	now := time.Now()
-	if !p.terminal || now.Sub(p.told) < progressEvery {
+	if !p.terminal || now.Sub(p.updated) < progressEvery {
 		return
 	}
-	p.told = now
+	p.updated = now
 	_, _ = fmt.Fprintf(p.out, "\r%s%.1f MB", p.name, float64(p.bytes)/1e6)
 }
 
 // end writes the last line.
 func (p *progress) end() error {
 	over := ""
-	if !p.told.IsZero() {
+	if !p.updated.IsZero() {
 		over = "\r"
 	}
 	_, err := fmt.Fprintf(p.out, "%s%s%d bytes in %.1f s\n", over, p.name, p.bytes, time.Since(p.began).Seconds())

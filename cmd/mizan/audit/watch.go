@@ -20,11 +20,11 @@ import (
 	"mizan/internal/filelock"
 )
 
-// stateMode is that of a watch's state: whoever can write it can make the watch
-// forget.
+// stateMode is the mode of a watch's state: a user who could write it could make the watch
+// forget a head.
 const stateMode = 0o600
 
-// minEvery is how often a watch may look.
+// minEvery is the shortest interval of --every.
 const minEvery = time.Second
 
 // watchCommand is `mizan audit watch`.
@@ -35,24 +35,24 @@ type watchCommand struct {
 	Every time.Duration `name:"every" placeholder:"DURATION" help:"Look again and again, so far apart; without it once."`
 }
 
-// watching is the command under way.
-type watching struct {
+// watchRun is one run of the command.
+type watchRun struct {
 	*watchCommand
 	server  *auditServer
 	streams *cli.Streams
-	key     string          // that was given; empty: none was
-	state   *evidence.Watch // nil before the first look
+	key     string          // of the flag; empty: none was given
+	state   *evidence.Watch // nil before the first head
 }
 
 const watchName = "audit watch"
 
-// Run implements the command. With --every a server that gives no answer is asked
-// again; whatever else is wrong ends it.
+// Run implements the command. With --every, a server that does not answer is asked again;
+// any other fault ends the command.
 func (c *watchCommand) Run(s *cli.Streams) error {
 	if c.Every != 0 && c.Every < minEvery {
 		return misused(watchName, "--every: want %v or more", minEvery)
 	}
-	w := &watching{watchCommand: c, streams: s}
+	w := &watchRun{watchCommand: c, streams: s}
 	var err error
 	if w.key, err = givenKey(watchName, c.Key); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	if w.server, err = openAudit(&c.LedgerFlags, watchName, s); err != nil {
 		return err
 	}
-	release, err := w.hold()
+	release, err := w.lock()
 	if err != nil {
 		return err
 	}
@@ -71,13 +71,13 @@ func (c *watchCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.Interruptible()
 	defer stop()
 	for {
-		err := w.look()
+		err := w.poll()
 		var unanswered *client.Fault
 		if c.Every == 0 || err != nil && !(errors.As(err, &unanswered) && unanswered.Code == cli.ExitStorage) {
 			return err
 		}
 		if err != nil {
-			_ = cli.ReportExit(err, s.Err) // for the line that it prints
+			_ = cli.ReportExit(err, s.Err) // only to print the line
 		}
 		if !pause(ctx, c.Every) {
 			return nil
@@ -97,10 +97,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// hold keeps other watches off the state: the later of two looks would be overwritten
-// by the earlier, and what it has seen forgotten. What a killed watch was writing is
-// removed. A state that is a link stays one.
-func (w *watching) hold() (release func(), err error) {
+// lock locks the state against other watches: of two polls at once, the earlier could
+// overwrite the later, and its head would be forgotten. It removes the temporary files of
+// a killed watch. A state that is a link stays one.
+func (w *watchRun) lock() (release func(), err error) {
 	if w.State == "" {
 		return nil, misused(watchName, "--state: is empty")
 	}
@@ -122,8 +122,8 @@ func (w *watching) hold() (release func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// load reads the state, if there is one, and holds it against the flags.
-func (w *watching) load() error {
+// load reads the state, if there is one, and compares it with the flags.
+func (w *watchRun) load() error {
 	content, err := cli.ReadFile(w.State, evidence.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -147,8 +147,8 @@ func (w *watching) load() error {
 	return nil
 }
 
-// look asks the server once.
-func (w *watching) look() error {
+// poll checks the server's head once.
+func (w *watchRun) poll() error {
 	if w.state == nil {
 		return w.begin()
 	}
@@ -160,7 +160,7 @@ func (w *watching) look() error {
 	err = w.state.Advance(signed, w.extension)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return w.accuse(signed, refusal)
+		return w.keepRefused(signed, refusal)
 	}
 	if err != nil {
 		return err
@@ -168,11 +168,11 @@ func (w *watching) look() error {
 	if err := w.save(); err != nil {
 		return err
 	}
-	return w.say("extends the %d that were seen before", last)
+	return w.report("extends the %d that were seen before", last)
 }
 
-// say writes what was seen, with the time if there are many such lines.
-func (w *watching) say(format string, args ...any) error {
+// report prints the head, with the time if --every prints many.
+func (w *watchRun) report(format string, args ...any) error {
 	at := ""
 	if w.Every != 0 {
 		at = time.Now().UTC().Format(time.RFC3339) + " "
@@ -183,9 +183,9 @@ func (w *watching) say(format string, args ...any) error {
 	return err
 }
 
-// extension implements evidence.Extension. A server that signs a head and will not
-// prove it is refused, unless it turns the session away as a whole.
-func (w *watching) extension(from, to int64) (tlog.TreeProof, error) {
+// extension implements evidence.Extension. A server that signs a head and does not prove
+// it is refused, unless it rejects the session as a whole.
+func (w *watchRun) extension(from, to int64) (tlog.TreeProof, error) {
 	proof, err := w.server.consistency(from, to)
 	var f *client.Fault
 	if !errors.As(err, &f) || f.Code != cli.ExitConfiguration {
@@ -197,9 +197,9 @@ func (w *watching) extension(from, to int64) (tlog.TreeProof, error) {
 	return nil, &evidence.Refusal{Why: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
 }
 
-// begin takes the first head. A key that the server names is worth something from
-// the second look on: the first trusts it.
-func (w *watching) begin() error {
+// begin stores the first head. A key that the server names protects from the second poll
+// on: the first one trusts it.
+func (w *watchRun) begin() error {
 	key, err := w.server.keyOr(w.key)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (w *watching) begin() error {
 	head, err := w.server.ownHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
-		return unbelieved(watchName, err)
+		return refused(watchName, err)
 	}
 	if err != nil {
 		return err
@@ -219,21 +219,21 @@ func (w *watching) begin() error {
 	if w.key == "" {
 		_, _ = fmt.Fprintf(w.streams.Err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", watchName, key)
 	}
-	return w.say("the watch begins")
+	return w.report("the watch begins")
 }
 
-func (w *watching) save() error {
+func (w *watchRun) save() error {
 	if err := durable.Replace(w.State, stateMode, w.state.Encode()); err != nil {
 		return misused(watchName, "--state: %v", err)
 	}
 	return nil
 }
 
-// accuse keeps a head that was refused beside the state: heads by one key that do not
-// fit together are what whoever runs the server has to explain, and only the auditor
-// has both. What that key has not signed is evidence of nothing.
-func (w *watching) accuse(signed []byte, refusal *evidence.Refusal) error {
-	f := unbelieved(watchName, refusal)
+// keepRefused stores a refused head beside the state: two heads by one key that contradict
+// each other are evidence against the server's operator, and only the auditor has both. A
+// head that the key did not sign proves nothing and is not stored.
+func (w *watchRun) keepRefused(signed []byte, refusal *evidence.Refusal) error {
+	f := refused(watchName, refusal)
 	say := func(format string, args ...any) *cli.Fault {
 		f.Lines = append(f.Lines, "mizan: "+watchName+": "+cli.OneLine(fmt.Sprintf(format, args...)))
 		return f
@@ -255,8 +255,8 @@ func (w *watching) accuse(signed []byte, refusal *evidence.Refusal) error {
 // maxKept bounds how many refused heads are kept beside a state.
 const maxKept = 1000
 
-// keepBeside puts a refused head into a file of its own, unless there is one with it:
-// the first that a server was caught with may be worth more than the last.
+// keepBeside stores a refused head in a new file, unless a file has it already. It
+// overwrites none, because the first contradiction may matter more than the last.
 func keepBeside(first string, signed []byte) (path string, err error) {
 	path = first
 	for n := 2; n <= maxKept; n++ {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// BackupFlags say which server, and as whom, for a command that takes a backup.
-// What they name, and where it comes from without them, is as of all that administers; a
-// backup is of all organizations.
+// BackupFlags name the server and the caller of a command that takes a backup. They have
+// the meanings and defaults of AdminFlags, but no organization: a backup holds all of
+// them.
 type BackupFlags struct {
 	URL       *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`
 	TokenFile *string `name:"token-file" placeholder:"FILE" help:"File with the admin token; - is stdin ($MIZAN_ADMIN_TOKEN has the token itself)."`
@@ -20,19 +20,19 @@ type BackupFlags struct {
 	Sandbox   string  `name:"sandbox" placeholder:"DIR|FILE" help:"Take all of these from a sandbox's data directory, or from its sandbox.json."`
 }
 
-// Bounds of a backup that is on its way.
+// Bounds of a backup's transfer.
 const (
 	backupStall   = 2 * time.Minute // without a byte
-	maxBackupFail = 64 << 10        // bytes of an answer that is none
+	maxBackupFail = 64 << 10        // bytes of an answer that is no backup
 )
 
-// Take asks for a backup with this body and copies it to out as it comes. The name
-// is the command's. The error is a *Fault; what has come by then is no backup.
+// Take requests a backup with this body and copies it to out as it arrives. The name is
+// the command's. After an error, which is a *Fault, out holds no complete backup.
 func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []byte, out io.Writer) error {
 	e := Command{Name: name, Streams: s}
-	way, nobody := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
-	way.Organization = &nobody // whatever the environment says
-	d, err := way.Open()
+	flags, none := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
+	flags.Organization = &none // the environment's organization does not apply
+	d, err := flags.Open()
 	if err != nil {
 		return e.Misused("%v", err)
 	}
@@ -41,7 +41,7 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	defer cancel(nil)
 	watch := time.AfterFunc(backupStall, func() { cancel(stalled) })
 	defer watch.Stop()
-	because := func(err error) error {
+	failure := func(err error) error {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
@@ -53,16 +53,16 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 	}
 	request.Header.Set("Authorization", "Bearer "+d.token)
 	request.Header.Set("Content-Type", "application/json")
-	d.http.Timeout = 0 // a backup takes as long as it does
+	d.http.Timeout = 0 // a backup may take any time
 	response, err := d.http.Do(request)
 	if err != nil {
-		return because(inner(err))
+		return failure(inner(err))
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
 		a := &Reply{Status: response.StatusCode, Header: response.Header}
 		if a.Body, err = io.ReadAll(io.LimitReader(response.Body, maxBackupFail)); err != nil {
-			return because(err)
+			return failure(err)
 		}
 		_, err := e.Check(a)
 		if err == nil {
@@ -70,27 +70,27 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 		}
 		return err
 	}
-	to := &keptWriter{to: out}
-	if _, err := io.Copy(to, &watched{response.Body, watch}); err != nil {
+	to := &outputWriter{to: out}
+	if _, err := io.Copy(to, &stallReader{response.Body, watch}); err != nil {
 		if to.failed != nil {
 			return e.Failed("%v", to.failed)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return because(errors.New("the server broke off the backup"))
+			return failure(errors.New("the server broke off the backup"))
 		}
-		return because(fmt.Errorf("the backup broke off: %w", err))
+		return failure(fmt.Errorf("the backup broke off: %w", err))
 	}
 	return nil
 }
 
-// watched puts the end off with every piece that comes.
-type watched struct {
+// stallReader resets the stall timer whenever bytes arrive.
+type stallReader struct {
 	io.Reader
 	end *time.Timer
 }
 
 // Read implements io.Reader.
-func (w *watched) Read(p []byte) (int, error) {
+func (w *stallReader) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
 	if n > 0 {
 		w.end.Reset(backupStall)
@@ -98,14 +98,14 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keptWriter remembers that it was writing that failed.
-type keptWriter struct {
+// outputWriter remembers errors of writing, to tell them from errors of receiving.
+type outputWriter struct {
 	to     io.Writer
 	failed error
 }
 
 // Write implements io.Writer.
-func (w *keptWriter) Write(p []byte) (int, error) {
+func (w *outputWriter) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	w.failed = err
 	return n, err

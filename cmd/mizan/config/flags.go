@@ -13,7 +13,7 @@ import (
 	"mizan/cmd/mizan/cli"
 )
 
-// Bounds of what may be configured.
+// Bounds of configured values.
 const (
 	maxDuration   = 24 * time.Hour
 	minRetention  = 24 * time.Hour // the last retry is 7 h after the first attempt
@@ -23,8 +23,9 @@ const (
 	MaxAdminToken = 512
 )
 
-// Flags are the keys of `mizan serve`. A struct tag `standard` is a key's default; it
-// is ours, because kong would not tell a default from a value that was given.
+// Flags are the keys of `mizan serve`. A struct tag `standard` is a key's default; it is
+// read here and not by kong, because kong can't tell a default from a value that was
+// given.
 type Flags struct {
 	Config               Setting `name:"config" env:"MIZAN_CONFIG" placeholder:"FILE" help:"JSON file with any of these keys."`
 	Data                 Setting `name:"data" env:"MIZAN_DATA" standard:"./data" placeholder:"DIR" help:"Data directory."`
@@ -44,32 +45,32 @@ type Flags struct {
 	ProviderTimeout      Setting `name:"provider-timeout" env:"MIZAN_PROVIDER_TIMEOUT" standard:"10s" placeholder:"DURATION" help:"When a provider call counts as unknown."`
 	DeliveryRetention    Setting `name:"delivery-retention" env:"MIZAN_DELIVERY_RETENTION" standard:"720h" placeholder:"DURATION" help:"How long deliveries of notifications are kept."`
 	ActionTTL            Setting `name:"action-ttl" env:"MIZAN_ACTION_TTL" standard:"30m" placeholder:"DURATION" help:"How long a payer may take."`
-	TelegramURL          Setting `name:"telegram-url" env:"MIZAN_TELEGRAM_URL" standard:"https://api.telegram.org" placeholder:"URL" help:"Where Telegram's Bot API is."`
-	TelegramTokenFile    Setting `name:"telegram-token-file" env:"MIZAN_TELEGRAM_TOKEN_FILE" placeholder:"FILE" help:"Token of the bot that tells operators; without it nothing is told by Telegram."`
-	SMTPAddress          Setting `name:"smtp-address" env:"MIZAN_SMTP_ADDRESS" placeholder:"HOST:PORT" help:"Server that takes e-mail to operators; without it nothing is told by e-mail."`
+	TelegramURL          Setting `name:"telegram-url" env:"MIZAN_TELEGRAM_URL" standard:"https://api.telegram.org" placeholder:"URL" help:"Address of Telegram's Bot API."`
+	TelegramTokenFile    Setting `name:"telegram-token-file" env:"MIZAN_TELEGRAM_TOKEN_FILE" placeholder:"FILE" help:"Token of the bot that sends messages to operators; without it, none go by Telegram."`
+	SMTPAddress          Setting `name:"smtp-address" env:"MIZAN_SMTP_ADDRESS" placeholder:"HOST:PORT" help:"Server that sends e-mail to operators; without it, none is sent."`
 	SMTPFrom             Setting `name:"smtp-from" env:"MIZAN_SMTP_FROM" placeholder:"ADDRESS" help:"Sender of e-mail to operators."`
-	SMTPUser             Setting `name:"smtp-user" env:"MIZAN_SMTP_USER" placeholder:"NAME" help:"Whom to sign in to the SMTP server as."`
+	SMTPUser             Setting `name:"smtp-user" env:"MIZAN_SMTP_USER" placeholder:"NAME" help:"User name at the SMTP server."`
 	SMTPPassFile         Setting `name:"smtp-pass-file" env:"MIZAN_SMTP_PASS_FILE" placeholder:"FILE" help:"The user's password."`
-	SMTPTLS              Setting `name:"smtp-tls" env:"MIZAN_SMTP_TLS" standard:"starttls" placeholder:"starttls|tls|off" help:"How the way to the SMTP server is encrypted."`
+	SMTPTLS              Setting `name:"smtp-tls" env:"MIZAN_SMTP_TLS" standard:"starttls" placeholder:"starttls|tls|off" help:"How the connection to the SMTP server is encrypted."`
 	AllowPrivateWebhooks toggle  `name:"allow-private-webhooks" env:"MIZAN_ALLOW_PRIVATE_WEBHOOKS" help:"Let notifications go to private addresses; on with --sandbox."`
 	Check                toggle  `name:"check" env:"MIZAN_CHECK" help:"Verify the whole store before serving."`
 	BackupDir            Setting `name:"backup-dir" env:"MIZAN_BACKUP_DIR" placeholder:"DIR" help:"Directory into which the server takes backups of itself."`
 	BackupEvery          Setting `name:"backup-every" env:"MIZAN_BACKUP_EVERY" standard:"1h" placeholder:"DURATION" help:"How often it does."`
-	BackupKeep           Setting `name:"backup-keep" env:"MIZAN_BACKUP_KEEP" standard:"48" placeholder:"N" help:"How many of them are kept, and what those rest on."`
+	BackupKeep           Setting `name:"backup-keep" env:"MIZAN_BACKUP_KEEP" standard:"48" placeholder:"N" help:"How many of them are kept, with the backups that they build on."`
 	BackupRate           Setting `name:"backup-rate" env:"MIZAN_BACKUP_RATE" standard:"16MiB" placeholder:"BYTES" help:"Bytes a second at which any backup is taken; 0: no bound."`
 	LogLevel             Setting `name:"log-level" env:"MIZAN_LOG_LEVEL" standard:"info" placeholder:"LEVEL" help:"debug, info, warn or error."`
 	LogFormat            Setting `name:"log-format" env:"MIZAN_LOG_FORMAT" standard:"text" placeholder:"text|json" help:"Format of the log on stderr."`
 	MetricsListen        Setting `name:"metrics-listen" env:"MIZAN_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the Prometheus endpoint /metrics, plain HTTP."`
 }
 
-// Config is the configuration of the server, checked.
+// Config is the checked configuration of the server.
 type Config struct {
 	Dir            string
 	Listen         string
 	TLS            string // auto, files or off
 	CertFile       string
 	KeyFile        string
-	BaseURL        string // empty: from the listen address
+	BaseURL        string // empty: derived from the listen address
 	Sandbox        bool
 	Manual         bool // the clock
 	Keyring        string
@@ -82,7 +83,7 @@ type Config struct {
 	ActionTTL      time.Duration
 	Retention      time.Duration // of deliveries
 	PrivateHooks   bool
-	Operators      operators.Options // but for clock and log
+	Operators      operators.Options // without clock and log
 	Check          bool
 	Backups        Schedule
 	Level          slog.Level
@@ -100,8 +101,8 @@ func (c *Flags) Read() (*Config, error) {
 	return cfg, nil
 }
 
-// layers puts the layers on each other: flag, environment, file, default. What an
-// earlier call took from the file is read from it anew.
+// layers combines the layers: flag, environment, file, default. A repeated call reads the
+// file again.
 func (c *Flags) layers() *reader {
 	r := &reader{settings: make(map[string]*Setting), reported: make(map[string]bool)}
 	list := Keys(c)
@@ -111,7 +112,7 @@ func (c *Flags) layers() *reader {
 		}
 	}
 	if c.Config.Given && c.Config.Raw == "" {
-		r.unread = true // said below
+		r.unread = true // reported below
 	} else if c.Config.Given {
 		r.file(list, c.Config.Raw)
 	}
@@ -185,13 +186,13 @@ func (r *reader) values() *Config {
 		LogFormat:      r.oneOf("log-format", "", "text", "json"),
 		MetricsAddress: r.address("metrics-listen"),
 	}
-	if !r.unread && !r.reported["sandbox"] { // else it isn't known what goes with what
-		r.together(cfg)
+	if !r.unread && !r.reported["sandbox"] { // otherwise it is unknown which keys go together
+		r.checkCombinations(cfg)
 	}
 	return cfg
 }
 
-// level is how much is logged.
+// level reads the least level that is logged.
 func (r *reader) level() slog.Level {
 	return levels[r.oneOf("log-level", "", "debug", "info", "warn", "error")]
 }
@@ -200,8 +201,8 @@ var levels = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// together checks keys against each other.
-func (r *reader) together(cfg *Config) {
+// checkCombinations checks keys against each other.
+func (r *reader) checkCombinations(cfg *Config) {
 	switch cfg.TLS {
 	case "files":
 		if cfg.CertFile == "" {

@@ -18,13 +18,13 @@ import (
 	"mizan/snapshots/backup"
 )
 
-// BackupCommands are `mizan backup …`. Without a word that names one, it takes one.
+// BackupCommands are `mizan backup …`. Without a subcommand it takes one.
 type BackupCommands struct {
 	Take   takeBackupCommand   `cmd:"" default:"withargs" help:"Take a backup of a running server."`
-	Verify verifyBackupCommand `cmd:"" help:"Read a backup and all that it rests on to the end."`
+	Verify verifyBackupCommand `cmd:"" help:"Read a backup, and the backups that it builds on, to the end."`
 }
 
-// Help is shown with the list of both.
+// Help is shown above the list of both subcommands.
 func (BackupCommands) Help() string {
 	return "mizan backup --to DIR|FILE [flags] is short for mizan backup take --to DIR|FILE [flags]; mizan backup take --help lists the flags."
 }
@@ -33,15 +33,15 @@ func (BackupCommands) Help() string {
 type takeBackupCommand struct {
 	client.BackupFlags
 	To      string  `name:"to" required:"" placeholder:"DIR|FILE" help:"A directory, in which the backup gets a name, or a new file."`
-	Since   *string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup: only what has changed since; of a directory the newest."`
+	Since   *string `name:"since" placeholder:"DIR|FILE" help:"An earlier backup, or a directory with some, of which the newest is used: back up only changes since then."`
 	Keyring *string `name:"keyring" placeholder:"FILE" help:"The server's keyring: read the backup to its end with it before it gets its name."`
 }
 
-// Run implements the command. The backup gets its name when it is whole.
+// Run implements the command. The backup gets its name when it is complete.
 func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.Interruptible()
 	defer stop()
-	if err := filled(flag{"to", &c.To}, flag{"since", c.Since}, flag{"keyring", c.Keyring}); err != nil {
+	if err := refuseEmpty(flag{"to", &c.To}, flag{"since", c.Since}, flag{"keyring", c.Keyring}); err != nil {
 		return err
 	}
 	var keyring backup.Sealer
@@ -56,7 +56,7 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	dir, path, err := c.place()
+	dir, path, err := c.destination()
 	if err != nil {
 		return err
 	}
@@ -67,10 +67,10 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return cli.BadConfiguration("to: " + err.Error())
 	}
-	header, path, err := c.fill(ctx, s, f, body, dir, path, keyring)
+	header, path, err := c.receive(ctx, s, f, body, dir, path, keyring)
 	if err = errors.Join(err, f.Close()); err != nil {
 		if ctx.Err() != nil {
-			err = ctx.Err() // whatever it has broken
+			err = ctx.Err() // the interruption is the cause of any other error
 		}
 		return backupFault(err)
 	}
@@ -82,8 +82,8 @@ func (c *takeBackupCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// fill receives the backup, looks at it and gives it its name.
-func (c *takeBackupCommand) fill(ctx context.Context, s *cli.Streams, f *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, _ string, err error) {
+// receive writes the backup to the file, checks it and gives it its name.
+func (c *takeBackupCommand) receive(ctx context.Context, s *cli.Streams, f *backup.File, body []byte, dir, path string, keyring backup.Sealer) (header backup.Header, _ string, err error) {
 	if err := c.Take(ctx, "backup", s, body, f); err != nil {
 		return header, path, err
 	}
@@ -101,8 +101,8 @@ func (c *takeBackupCommand) fill(ctx context.Context, s *cli.Streams, f *backup.
 	return header, path, f.Keep(path)
 }
 
-// body is the request's: what the backup that it rests on says of itself. That is read
-// to its end first, for an increment is worth no more.
+// body makes the request's body: the base of an increment. The base is read to its end
+// first, because an increment on a damaged one is worth nothing.
 func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]byte, error) {
 	if c.Since == nil {
 		return []byte("{}"), nil
@@ -114,8 +114,8 @@ func (c *takeBackupCommand) body(ctx context.Context, keyring backup.Sealer) ([]
 	return json.Marshal(map[string]any{"since": header.Base()})
 }
 
-// place is where the backup is written, and its name if that is known.
-func (c *takeBackupCommand) place() (dir, path string, err error) {
+// destination finds the directory of the backup, and its path if --to names a file.
+func (c *takeBackupCommand) destination() (dir, path string, err error) {
 	info, err := os.Stat(c.To)
 	if _, link := os.Lstat(c.To); errors.Is(err, fs.ErrNotExist) && link == nil {
 		return "", "", cli.BadConfiguration("to: " + c.To + " is a link that leads nowhere")
@@ -138,14 +138,14 @@ func (c *takeBackupCommand) place() (dir, path string, err error) {
 type verifyBackupCommand struct {
 	From    string  `name:"from" required:"" placeholder:"DIR|FILE" help:"A backup, or a directory of them."`
 	At      *string `name:"at" placeholder:"TIME" help:"Of a directory: the newest that is not after this time (RFC 3339)."`
-	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the server that it is of."`
+	Keyring string  `name:"keyring" required:"" placeholder:"FILE" help:"The keyring of the backup's server."`
 }
 
 // Run implements the command.
 func (c *verifyBackupCommand) Run(s *cli.Streams) error {
 	ctx, stop := cli.Interruptible()
 	defer stop()
-	if err := filled(flag{"from", &c.From}, flag{"at", c.At}, flag{"keyring", &c.Keyring}); err != nil {
+	if err := refuseEmpty(flag{"from", &c.From}, flag{"at", c.At}, flag{"keyring", &c.Keyring}); err != nil {
 		return err
 	}
 	at, keyring, err := backupSource(c.At, c.Keyring)
@@ -162,7 +162,7 @@ func (c *verifyBackupCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-// backupSource reads what restoring and verifying have in common.
+// backupSource reads the flags that restore and verify have in common.
 func backupSource(at *string, keyring string) (time.Time, *secret.Keyring, error) {
 	var instant time.Time
 	if at != nil {
@@ -178,15 +178,15 @@ func backupSource(at *string, keyring string) (time.Time, *secret.Keyring, error
 	return instant, k, nil
 }
 
-// flag is what a flag was given; nil: it was not.
+// flag is a flag and its value; nil: it was not given.
 type flag struct {
 	name  string
 	value *string
 }
 
-// filled refuses flags that were given and are empty: a script's variable was not set,
-// and what would be done without the flag is something else.
-func filled(flags ...flag) error {
+// refuseEmpty refuses flags with an empty value: the variable of a script may be unset,
+// and without the flag the command would do something else.
+func refuseEmpty(flags ...flag) error {
 	var lines []string
 	for _, f := range flags {
 		if f.value != nil && *f.value == "" {
@@ -199,14 +199,14 @@ func filled(flags ...flag) error {
 	return cli.BadConfiguration(lines...)
 }
 
-// warnUnused says which backups beside those that were used are spoiled.
+// warnUnused warns of damaged backups beside those that were used.
 func warnUnused(s *cli.Streams, done *backup.Restored) {
 	for _, err := range done.Unused {
 		_, _ = fmt.Fprintln(s.Err, "mizan: warning: beside it, and not needed: "+cli.OneLine(err.Error())) // there is nowhere else to say it
 	}
 }
 
-// sourceFault is backupFault for what a flag names.
+// sourceFault is backupFault for a backup that a flag names.
 func sourceFault(name string, err error) error {
 	if errors.Is(err, backup.ErrChoice) {
 		return cli.BadConfiguration(name + ": " + err.Error())
@@ -214,7 +214,7 @@ func sourceFault(name string, err error) error {
 	return backupFault(err)
 }
 
-// backupFault is how the process ends when a backup can't be taken or used.
+// backupFault maps an error of taking or reading a backup to the process's exit.
 func backupFault(err error) error {
 	var known *cli.Fault
 	var target *backup.TargetError

@@ -11,15 +11,15 @@ import (
 	"mizan/internal/testkit"
 )
 
-// repeated are requests with keys, one of each kind whose reply is stored.
-type repeated struct {
-	t      *testing.T
-	server *testkit.Server
-	paid   string // the transaction that the subscription renews
-	said   map[string]string
+// replayWorld has requests with idempotency keys, one of each kind whose reply is stored.
+type replayWorld struct {
+	t       *testing.T
+	server  *testkit.Server
+	paid    string // the transaction that the subscription renews
+	replies map[string]string
 }
 
-func (r *repeated) requests() map[string]func() (*testkit.Answer, error) {
+func (r *replayWorld) requests() map[string]func() (*testkit.Answer, error) {
 	s := r.server
 	keyed := func(c *testkit.Client) *testkit.Client { return c.With("idempotency-key", "k") }
 	return map[string]func() (*testkit.Answer, error){
@@ -40,9 +40,9 @@ func (r *repeated) requests() map[string]func() (*testkit.Answer, error) {
 }
 
 // again repeats all requests; each has to be answered with the status.
-func (r *repeated) again(when string, status map[string]int) map[string]string {
+func (r *replayWorld) again(when string, status map[string]int) map[string]string {
 	r.t.Helper()
-	said := make(map[string]string)
+	replies := make(map[string]string)
 	for name, ask := range r.requests() {
 		a, err := ask()
 		if err != nil {
@@ -51,15 +51,15 @@ func (r *repeated) again(when string, status map[string]int) map[string]string {
 		if a.Status != status[name] {
 			r.t.Errorf("%s: %s: %d %s, want %d", when, name, a.Status, a.Body, status[name])
 		}
-		said[name] = string(a.Body)
+		replies[name] = string(a.Body)
 	}
-	return said
+	return replies
 }
 
 var everyCreated = map[string]int{"payment": 201, "subscription": 201, "contract": 201, "API key": 201}
 
 // moves lets what the requests made move on, so that it is not what they were answered with.
-func (r *repeated) moves() {
+func (r *replayWorld) moves() {
 	r.t.Helper()
 	for name, change := range map[string]func(id string) (*testkit.Answer, error){
 		"payment": func(id string) (*testkit.Answer, error) {
@@ -78,7 +78,7 @@ func (r *repeated) moves() {
 				ID string `json:"id"`
 			} `json:"data"`
 		}
-		if err := json.Unmarshal([]byte(r.said[name]), &made); err != nil {
+		if err := json.Unmarshal([]byte(r.replies[name]), &made); err != nil {
 			r.t.Fatal(err)
 		}
 		if a, err := change(made.ID + made.Data.ID); err != nil || a.Status != 200 {
@@ -87,9 +87,9 @@ func (r *repeated) moves() {
 	}
 }
 
-func startRepeated(t *testing.T) *repeated {
+func startRepeated(t *testing.T) *replayWorld {
 	t.Helper()
-	r := &repeated{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
+	r := &replayWorld{t: t, server: testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})}
 	paid, err := r.server.Partner().Post("/api/v1/transactions", paymentFrom(`{"type":"bank_card","cardnumber":"4242424242424242","cardholder":"JANE DOE","exp_month":"12","exp_year":"2030","cvv":"123"}`))
 	if err != nil || paid.Status != 201 {
 		t.Fatalf("%v %+v", err, paid)
@@ -99,21 +99,21 @@ func startRepeated(t *testing.T) *repeated {
 		t.Fatal(err)
 	}
 	r.paid = made.ID
-	r.said = r.again("first", everyCreated)
+	r.replies = r.again("first", everyCreated)
 	r.moves()
 	return r
 }
 
-func (r *repeated) same(when string, said map[string]string) {
+func (r *replayWorld) same(when string, replies map[string]string) {
 	r.t.Helper()
-	for name, text := range said {
-		if text != r.said[name] {
-			r.t.Errorf("%s: %s is repeated as\n%s, and was\n%s", when, name, text, r.said[name])
+	for name, text := range replies {
+		if text != r.replies[name] {
+			r.t.Errorf("%s: %s is repeated as\n%s, and was\n%s", when, name, text, r.replies[name])
 		}
 	}
 }
 
-func (r *repeated) stop() {
+func (r *replayWorld) stop() {
 	r.t.Helper()
 	if code := r.server.Stop(); code != 0 {
 		r.t.Fatalf("it stopped with %d\n%s", code, r.server.Stderr())
@@ -183,7 +183,7 @@ func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
 			"payment": `"refunded_amount":"100"`, "subscription": `"status":"paused"`, "contract": `"status":"active"`,
 			"API key": `"error":"conflict"`,
 		}[name]
-		if text == r.said[name] || !strings.Contains(text, want) {
+		if text == r.replies[name] || !strings.Contains(text, want) {
 			t.Errorf("lost: %s is answered %s, want %s", name, text, want)
 		}
 	}
@@ -203,7 +203,7 @@ func TestRepliesOutliveARotationAndNotTheLossOfTheirKey(t *testing.T) {
 }
 
 // verify runs the checker with the directory's keyring, and wants its exit code.
-func (r *repeated) verify(exit int) string {
+func (r *replayWorld) verify(exit int) string {
 	r.t.Helper()
 	run := testkit.Run(r.t, nil, "audit", "verify", "--data", r.server.Dir)
 	if run.Exit != exit {

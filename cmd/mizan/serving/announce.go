@@ -6,11 +6,11 @@ import (
 	"text/template"
 )
 
-// announce says that everything is ready, and in the sandbox how to begin. The
-// commands read their keys from sandbox.json: what is printed holds no secret.
+// announce prints that the server is ready and, in the sandbox, first commands to try.
+// These read their keys from sandbox.json, so the output holds no secret.
 func (s *server) announce() {
 	if s.cfg.Sandbox {
-		if err := greeting.Execute(s.streams.Out, s.words()); err != nil {
+		if err := greeting.Execute(s.streams.Out, s.greetingValues()); err != nil {
 			s.log.Warn("the greeting can't be printed", "error", err)
 		}
 	}
@@ -24,11 +24,11 @@ func (s *server) announce() {
 // readyMark begins the line that names the address; it is the last one printed.
 const readyMark = "mizan: ready at "
 
-// begin is what the greeting's commands are made of, quoted for a shell.
-type begin struct{ Dir, Address, CACert, File string }
+// greetingValues are the parts of the greeting's commands, quoted for a shell.
+type greetingValues struct{ Dir, Address, CACert, File string }
 
-func (s *server) words() begin {
-	b := begin{
+func (s *server) greetingValues() greetingValues {
+	b := greetingValues{
 		Dir: quote(s.cfg.Dir), Address: s.address, File: quote(filepath.Join(s.cfg.Dir, sandboxFile)),
 	}
 	if s.transport.caFile != "" {
@@ -37,7 +37,7 @@ func (s *server) words() begin {
 	return b
 }
 
-// quote makes one word of a path for a POSIX shell.
+// quote makes a path one word of a POSIX shell.
 func quote(path string) string {
 	plain := func(c rune) bool {
 		return c != '/' && c != '.' && c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')

@@ -19,12 +19,12 @@ import (
 	words "mizan/ledger/directory"
 )
 
-// sandboxFile, in the data directory, is the one place that holds the sandbox's
-// secrets in the clear.
+// sandboxFile, in the data directory, is the only file with the sandbox's secrets in the
+// clear.
 const (
 	sandboxFile    = "sandbox.json"
 	maxSandboxFile = 64 << 10
-	furnishBound   = time.Minute // for all of its commands together
+	seedBound      = time.Minute // for all of its commands together
 )
 
 // sandbox is sandbox.json. Its names are API.
@@ -49,15 +49,15 @@ type secondDemo struct {
 	SessionToken   string `json:"session_token"`
 }
 
-// furnish sees to the first administration token and, in the sandbox, to its
-// organizations and sandbox.json.
-func (s *server) furnish(ctx context.Context) error {
-	// A stop that is asked for meanwhile waits: half a start is not cleaner.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), furnishBound)
+// seed creates the first administration token and, in the sandbox, its organizations and
+// sandbox.json.
+func (s *server) seed(ctx context.Context) error {
+	// A stop that is requested meanwhile waits: half a start would be no cleaner.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedBound)
 	defer cancel()
-	furnish := s.furnishAdmin
+	furnish := s.seedAdminToken
 	if s.cfg.Sandbox {
-		furnish = s.furnishSandbox
+		furnish = s.seedSandbox
 	}
 	if err := furnish(ctx); err != nil {
 		return err
@@ -68,10 +68,10 @@ func (s *server) furnish(ctx context.Context) error {
 	return nil
 }
 
-// furnishAdmin puts the operator's token in force, or makes the first one. That
-// is printed before it is durable: a kill in between leaves a token that never
-// counted, the other way round one that nobody knows.
-func (s *server) furnishAdmin(ctx context.Context) error {
+// seedAdminToken puts the operator's token in force, or makes the first one. It prints a
+// new token before it is durable: after a kill in between, the printed token is not in
+// force. The other order could leave a token in force that was never printed.
+func (s *server) seedAdminToken(ctx context.Context) error {
 	token := s.cfg.AdminToken
 	if token == "" {
 		if s.directory.AdminTokens() > 0 {
@@ -82,24 +82,24 @@ func (s *server) furnishAdmin(ctx context.Context) error {
 			return cli.StorageFault("the first admin token can't be shown: %v", err)
 		}
 	}
-	return s.commanded(s.directory.AdmitAdminToken(ctx, []byte(token)))
+	return s.commandFault(s.directory.AdmitAdminToken(ctx, []byte(token)))
 }
 
-// furnishSandbox seeds an empty store and writes sandbox.json.
-func (s *server) furnishSandbox(ctx context.Context) error {
+// seedSandbox seeds an empty store and writes sandbox.json.
+func (s *server) seedSandbox(ctx context.Context) error {
 	box := s.storedSandbox()
 	if s.directory.Empty() {
 		seeded, err := s.directory.Seed(ctx, directory.SeedInput{AdminToken: secret.Text(s.cfg.AdminToken)})
 		if err != nil {
-			return s.commanded(err)
+			return s.commandFault(err)
 		}
 		box.take(seeded)
-	} else if err := s.mend(ctx, box); err != nil {
+	} else if err := s.reissueLost(ctx, box); err != nil {
 		return err
 	}
 	if s.cfg.AdminToken != "" {
 		if err := s.directory.AdmitAdminToken(ctx, []byte(s.cfg.AdminToken)); err != nil {
-			return s.commanded(err)
+			return s.commandFault(err)
 		}
 		box.AdminToken = s.cfg.AdminToken
 	}
@@ -107,7 +107,7 @@ func (s *server) furnishSandbox(ctx context.Context) error {
 	if s.transport.caFile != "" {
 		box.CAFile = absolute(s.transport.caFile)
 	}
-	s.directory.OnRotation(s.keepRotated)
+	s.directory.OnRotation(s.storeRotated)
 	return s.writeSandbox(box)
 }
 
@@ -122,9 +122,9 @@ func (s *server) writeSandbox(box *sandbox) error {
 	return nil
 }
 
-// keepRotated has sandbox.json hold the token that has taken its own one's place.
-// If it can't be written, the next start makes another token for it.
-func (s *server) keepRotated(retired, successor secret.Text) {
+// storeRotated writes a rotated token into sandbox.json if that holds the retired one. If
+// it can't be written, the next start makes another token for it.
+func (s *server) storeRotated(retired, successor secret.Text) {
 	box := s.storedSandbox()
 	if box.AdminToken != string(retired) {
 		return
@@ -135,15 +135,17 @@ func (s *server) keepRotated(retired, successor secret.Text) {
 	}
 }
 
-// commanded turns the refusal of a command at the start into the process's end.
-func (s *server) commanded(err error) error {
+// commandFault maps an error of a command at the start to the process's exit; a stop is no
+// error.
+func (s *server) commandFault(err error) error {
 	if err == nil {
 		return nil
 	}
 	return cli.StorageFault("the start could not be written down: %v", err)
 }
 
-// storedSandbox is what an earlier start wrote; what can't be read is lost.
+// storedSandbox reads what an earlier start wrote. A file that can't be read counts as
+// empty.
 func (s *server) storedSandbox() *sandbox {
 	box := new(sandbox)
 	content, err := cli.ReadFile(filepath.Join(s.cfg.Dir, sandboxFile), maxSandboxFile)
@@ -151,13 +153,13 @@ func (s *server) storedSandbox() *sandbox {
 		return box
 	}
 	if err := json.Unmarshal(content, box); err != nil {
-		s.log.Warn("sandbox.json can't be read; what it held is made anew")
+		s.log.Warn("sandbox.json can't be read; its values are issued anew")
 		return new(sandbox)
 	}
 	return box
 }
 
-// take fills the file from the first start's seed.
+// take fills the file with the secrets of the first start.
 func (b *sandbox) take(seeded *directory.Sandbox) {
 	b.name(seeded)
 	b.AdminToken, b.PartnerPass = string(seeded.AdminToken), string(seeded.First.Pass)
@@ -166,19 +168,19 @@ func (b *sandbox) take(seeded *directory.Sandbox) {
 	b.Second.APIKey, b.Second.SessionToken = string(seeded.Second.APIKey), string(seeded.Second.SessionToken)
 }
 
-// name fills what is no secret; the store knows it best.
+// name fills the members that are no secrets, from the store.
 func (b *sandbox) name(known *directory.Sandbox) {
 	b.OrganizationID, b.PartnerID, b.PartnerLogin = known.First.Org.String(), known.First.Partner, known.First.Login
 	b.Second.OrganizationID, b.Second.PartnerID = known.Second.Org.String(), known.Second.Partner
 }
 
-// mend replaces each secret that is not in force, or was lost, by a new one.
-func (s *server) mend(ctx context.Context, box *sandbox) error {
+// reissueLost replaces each secret that is lost or not in force by a new one.
+func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	known, _ := s.directory.Sandbox()
 	box.name(known)
 	passed, err := s.directory.PassInForce(ctx, known.First, []byte(box.PartnerPass))
 	if err != nil {
-		return s.commanded(err)
+		return s.commandFault(err)
 	}
 	for _, v := range []struct {
 		which directory.Value
@@ -194,26 +196,26 @@ func (s *server) mend(ctx context.Context, box *sandbox) error {
 		{directory.SecondAPIKey, &box.Second.APIKey, known.Second.Org, s.holdsKey(known.Second, box.Second.APIKey)},
 		{directory.SecondSessionToken, &box.Second.SessionToken, known.Second.Org, s.holdsSession(known.Second, box.Second.SessionToken, words.Admin)},
 	} {
-		if v.holds || (*v.value != "" && s.resting(v.org)) {
+		if v.holds || (*v.value != "" && s.isInactive(v.org)) {
 			continue
 		}
 		minted, err := s.directory.Reissue(ctx, v.which)
 		var refused *ledger.Refusal
 		if errors.As(err, &refused) && refused.Code == ledger.Conflict {
-			s.log.Warn("a value of sandbox.json can't be made anew", "value", string(v.which), "error", err)
+			s.log.Warn("a value of sandbox.json can't be issued anew", "value", string(v.which), "error", err)
 			continue
 		}
 		if err != nil {
-			return s.commanded(err)
+			return s.commandFault(err)
 		}
 		*v.value = string(minted)
 	}
 	return nil
 }
 
-// resting tells whether an organization is switched off: then nothing of it
-// holds, and nothing of it is lost.
-func (s *server) resting(org ledger.ID) bool {
+// isInactive tells whether an organization is switched off. None of its secrets is in
+// force then, and none is lost.
+func (s *server) isInactive(org ledger.ID) bool {
 	o, found := s.directory.Organization(org)
 	return found && !o.Active()
 }

@@ -13,8 +13,8 @@ import (
 	"mizan/cmd/mizan/config"
 )
 
-// transport is how requests reach the server: the TLS configuration (nil with
-// --tls off) and the file that a client has to trust (empty: nothing special).
+// transport is the TLS configuration (nil with --tls off) and the certificate file that a
+// client has to trust (empty: the system's authorities).
 type transport struct {
 	config *tls.Config
 	caFile string
@@ -35,13 +35,13 @@ func (t *transport) reload(certFile, keyFile string) error {
 	return nil
 }
 
-// secure prepares the transport for the listen address.
-func secure(cfg *config.Config) (*transport, error) {
+// newTransport prepares the transport for the listen address.
+func newTransport(cfg *config.Config) (*transport, error) {
 	switch cfg.TLS {
 	case "off":
 		return &transport{}, nil
 	case "files":
-		t := &transport{config: modern(), pair: new(atomic.Pointer[tls.Certificate])}
+		t := &transport{config: tlsConfig(), pair: new(atomic.Pointer[tls.Certificate])}
 		if err := t.reload(cfg.CertFile, cfg.KeyFile); err != nil {
 			return nil, err
 		}
@@ -53,20 +53,20 @@ func secure(cfg *config.Config) (*transport, error) {
 	if err != nil {
 		return nil, cli.StorageFault("%v", err)
 	}
-	t := &transport{config: modern(), caFile: filepath.Join(dir, caFile)}
+	t := &transport{config: tlsConfig(), caFile: filepath.Join(dir, caFile)}
 	t.config.GetCertificate = a.certificate
 	return t, nil
 }
 
-// modern is what every listener speaks: TLS 1.2 or newer, HTTP/1.1.
-func modern() *tls.Config {
+// tlsConfig is the base of every listener's configuration: TLS 1.2 or newer, HTTP/1.1.
+func tlsConfig() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 }
 
 // certificateHosts are the names that the automatic certificate is for.
 func certificateHosts(cfg *config.Config) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
-	if host, _, err := net.SplitHostPort(cfg.Listen); err == nil && !everywhere(host) {
+	if host, _, err := net.SplitHostPort(cfg.Listen); err == nil && !isUnspecified(host) {
 		hosts = append(hosts, host)
 	}
 	if u, err := url.Parse(cfg.BaseURL); err == nil && u.Hostname() != "" {
@@ -75,14 +75,14 @@ func certificateHosts(cfg *config.Config) []string {
 	return hosts
 }
 
-// everywhere tells whether a host stands for all of the machine's addresses.
-func everywhere(host string) bool {
+// isUnspecified tells whether a host means all addresses of the machine.
+func isUnspecified(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "" || (ip != nil && ip.IsUnspecified())
 }
 
-// reachedAt is where this machine reaches the server: the address that it
-// listens on, with the port that it really got.
+// reachedAt is the address at which this machine reaches the server: the listen address
+// with the actual port.
 func reachedAt(cfg *config.Config, listener net.Listener) string {
 	scheme := "https"
 	if cfg.TLS == "off" {
@@ -90,14 +90,14 @@ func reachedAt(cfg *config.Config, listener net.Listener) string {
 	}
 	host, _, _ := net.SplitHostPort(cfg.Listen)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	if everywhere(host) {
+	if isUnspecified(host) {
 		host = "localhost"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// publicURL is what links for payers begin with, which hold a token: outside the sandbox
-// https, also where a proxy in front has the certificate.
+// publicURL is the base of links for payers, which hold a token. Outside the sandbox it is
+// https, also if a proxy in front has the certificate.
 func publicURL(cfg *config.Config, address string) string {
 	switch host, plain := strings.CutPrefix(address, "http://"); {
 	case cfg.BaseURL != "":

@@ -1,12 +1,12 @@
 package contracts_test
 
 import (
+	"mizan/ledger/schema"
 	"testing"
 
 	"mizan/cmd/mizan/client/contracts"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
-	"mizan/ledger/schema"
 )
 
 // TestTheStatementKnowsEveryAmount holds the client's list of amounts, and its
@@ -20,7 +20,7 @@ func TestTheStatementKnowsEveryAmount(t *testing.T) {
 				continue
 			}
 			amount := c.Kind == schema.KindAmount || c.Kind == schema.KindSigned
-			if known, told := seen[c.Name]; told && known != amount {
+			if known, found := seen[c.Name]; found && known != amount {
 				t.Errorf("%s is an amount in one place and none in another", c.Name)
 			}
 			seen[c.Name] = amount
