@@ -17,8 +17,8 @@ import (
 // Rule 4, claims. Every claim names one existing record that has that key, and every record
 // with such a key has its claim.
 
-// owners are the kinds of records that claims of a kind may name, in the
-// claim's own organization.
+// owners are the kinds of records that a claim of each kind may name, in the claim's own
+// organization.
 var owners = map[ledger.ClaimKind][]ledger.Kind{
 	ledger.ClaimTxID:       {ledger.Transaction},
 	ledger.ClaimLogin:      {ledger.Partner, ledger.User},
@@ -26,8 +26,7 @@ var owners = map[ledger.ClaimKind][]ledger.Kind{
 	ledger.ClaimKeyHash:    {ledger.APIKey, ledger.Session},
 }
 
-// claims checks that every claim names one existing thing that has the key, and
-// that every thing with a key has its claim.
+// claims compares the claims with the keys that records must have claimed.
 func (c *orgCheck) claims() error {
 	o := c.organization
 	const head = 1 + 16
@@ -57,7 +56,7 @@ func (c *orgCheck) claims() error {
 func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
 	o := c.organization
 	if kind == ledger.ClaimIdempotency {
-		c.keyUsed(key, owner)
+		c.checkKey(key, owner)
 		return
 	}
 	if len(owner) != len(ledger.ID{}) {
@@ -85,8 +84,8 @@ func (c *orgCheck) claim(kind ledger.ClaimKind, key string, owner []byte) {
 	c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %v, which is not there", o.ID, kind, id)
 }
 
-// checkNumbers compares the platform's claims on partner numbers with the
-// partners of all organizations.
+// checkNumbers compares the platform's claims on partner numbers with the partners of all
+// organizations.
 func (c *checker) checkNumbers() error {
 	for number, id := range c.directory.Numbers {
 		text := strconv.FormatInt(number, 10)

@@ -15,7 +15,7 @@ import (
 // Rule 3, transitions. Every event is a legal step of its record's machine, follows the
 // record's event before it, and carries the entry that such a step must carry.
 
-// entryOf says what an event of a record's kind carries.
+// entryOf is the entry that an event of a kind of record carries.
 func entryOf(kind ledger.Kind, name string) scan.EntryRule {
 	switch kind {
 	case ledger.Transaction:
@@ -55,8 +55,8 @@ func legal(e *ledger.Event) bool {
 	return words.Legal(e.Source.Kind, e.Name, e.From, e.To)
 }
 
-// follow lets the record's history follow an event. closed is the hold that the
-// event's entry closes.
+// follow adds an event to its record's history. closed is the hold that the event's entry
+// closes.
 func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	if !legal(e) {
 		j.EventFault(j.organization.ID, e, "no machine has the step")
@@ -96,15 +96,15 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 		j.contracts.FollowReply(h, e)
 	}
 	h.Version, h.Last, h.Updated = uint32(e.Version), e.Seq, e.Booked
-	h.RecordHash = mark64(o.Histories.Seed, e.Stored.Record)
+	h.RecordHash = hash64(o.Histories.Seed, e.Stored.Record)
 	o.Histories.Enter(h, e.Source.Kind, e.To)
 	if e.Entry != nil {
 		j.transactions.FollowEntry(h, e, closed)
 	}
 }
 
-// checkEntry checks that the event carries what it must and no more; held says
-// whether its record holds anything.
+// checkEntry checks that the event carries the entry that it must; held says whether its
+// record holds anything.
 func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, held bool) {
 	carries := entryOf(e.Source.Kind, e.Name)
 	phase := carries.Phase(held)

@@ -42,9 +42,9 @@ type VerifyConfig struct {
 	Organization ledger.ID
 }
 
-// Verify checks a closed store: it opens it as serve does, so recovery runs
-// first, checks, prints the report to out and closes it. What keeps it from that
-// is one line to problems that begins with "mizan:".
+// Verify checks a closed store: it opens the store as serve does, so that recovery runs
+// first, checks it, prints the report to out and closes it. If that fails, it prints one
+// line to problems that begins with "mizan:".
 func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -114,8 +114,8 @@ func holdsOrganization(j *posting.Journal, want ledger.ID) error {
 	return err
 }
 
-// HoldsStore refuses a directory in which no server ever started: opening it
-// would make a new store, and an empty store breaks no rule.
+// HoldsStore refuses a directory in which no server ever started: opening it would make a
+// new store, and an empty store breaks no rule.
 func HoldsStore(data string) error {
 	if _, err := os.Stat(data); err != nil {
 		return err

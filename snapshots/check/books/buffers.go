@@ -19,17 +19,15 @@ import (
 // of earlier groups. Each chunk of lines is where a reader looks for it, and what a page
 // repeats of it is equal.
 
-// bufferedLines is what one group's daybook has of an account or a list: its lines as
-// they are stored. The same lines may be on a page by now.
+// bufferedLines are the lines of an account or a list in the page buffer of one group, as
+// they are stored. They may be on a page by now.
 type bufferedLines struct {
 	group uint64
 	lines []byte
 }
 
-// CheckBuffers checks an organization's daybook as it is stored, and keeps what it has
-// of each account and list for the scans of their pages: rows are in the order of
-// their parts and groups, and sections where a reader looks for them, in the order
-// of booking.
+// CheckBuffers checks an organization's page buffers as they are stored, and keeps their
+// chunks of lines for the scans of pages.
 func (c *Check) CheckBuffers() error {
 	o := c.organization
 	c.gathered = make(map[string][]bufferedLines)
@@ -44,10 +42,10 @@ func (c *Check) CheckBuffers() error {
 	return nil
 }
 
-// span is from when to when lines were booked.
+// span is the time between the first and the last line.
 type span struct{ first, last ledger.Micros }
 
-// bufferReader is the reading of one organization's daybook.
+// bufferReader reads one organization's page buffers.
 type bufferReader struct {
 	*Check
 	at    store.DayKey    // of the row that was read last
@@ -84,8 +82,8 @@ func (d *bufferReader) read(key, row []byte) error {
 	return store.EachSection(bytes.Clone(row), d.section)
 }
 
-// section checks that a section is where a reader looks for it, and after what was
-// booked before it.
+// section checks that a chunk is where a reader looks for it, and that its lines were
+// booked after those before it.
 func (d *bufferReader) section(head, lines []byte) error {
 	prefix := store.PagePrefix(nil, d.organization.ID, head)
 	first, last, err := store.Span(head[0], lines)
@@ -110,7 +108,7 @@ func (d *bufferReader) section(head, lines []byte) error {
 	return nil
 }
 
-// extend notes that lines of the group were booked then.
+// extend notes when lines of the group were booked.
 func (d *bufferReader) extend(first, last ledger.Micros) {
 	whole, known := d.times[d.at.Group]
 	if !known {
@@ -119,8 +117,8 @@ func (d *bufferReader) extend(first, last ledger.Micros) {
 	d.times[d.at.Group] = span{min(whole.first, first), max(whole.last, last)}
 }
 
-// compareGroups checks that what a group's daybook has was booked after all that
-// the daybooks of earlier groups have.
+// compareGroups checks that the lines of a group's buffer were booked after those of all
+// earlier groups.
 func (d *bufferReader) compareGroups() {
 	var before uint64
 	for _, group := range slices.Sorted(maps.Keys(d.times)) {
@@ -131,8 +129,8 @@ func (d *bufferReader) compareGroups() {
 	}
 }
 
-// paged strikes out what a stored page has, or should have, of the daybook: a page
-// is as long as what was carried to it, in one piece.
+// DropPaged removes from the chunks in memory those that a stored page repeats, or must
+// repeat: lines are appended to a page in whole chunks.
 func (c *Check) DropPaged(prefix, page []byte) {
 	sections, n := c.gathered[string(prefix)], 0
 	for n < len(sections) && bytes.Contains(page, sections[n].lines) {
@@ -143,9 +141,9 @@ func (c *Check) DropPaged(prefix, page []byte) {
 	}
 }
 
-// CheckLeftInBuffers checks that what is left of the daybook, when all pages have been read,
-// is what readers are shown: what they pass over because the account or the list
-// has a later page must be on a page, word by word.
+// CheckLeftInBuffers checks, when all pages have been read, that the chunks left are those
+// that readers are shown. A chunk that readers skip, because its account or list has a
+// later page, must be on a page byte for byte.
 func (c *Check) CheckLeftInBuffers() error {
 	o := c.organization
 	var left []byte
@@ -171,7 +169,7 @@ func (c *Check) CheckLeftInBuffers() error {
 	return nil
 }
 
-// ruleOf is the rule about the lines of a page: an account's or a list's.
+// ruleOf is the rule that covers the lines of a page: of an account or of a list.
 func ruleOf(prefix []byte) int {
 	if _, ok := store.ParsePagePrefix(prefix); ok {
 		return findings.RuleTotals
@@ -179,7 +177,7 @@ func ruleOf(prefix []byte) int {
 	return findings.RuleClaims
 }
 
-// NameOfPages names the account or the list whose pages' keys begin with the prefix.
+// NameOfPages names the account or the list of the pages whose keys begin with the prefix.
 func NameOfPages(prefix []byte) string {
 	if at, ok := store.ParsePagePrefix(prefix); ok {
 		return fmt.Sprintf("account %s %v", at.Path, at.Asset)
@@ -188,15 +186,15 @@ func NameOfPages(prefix []byte) string {
 	return fmt.Sprintf("the list of partner %d, %d", partner, env)
 }
 
-// ListOrder is how far the rows of a list have been read.
+// ListOrder is the position up to which the rows of a list have been read.
 type ListOrder struct {
 	prefix []byte
 	last   ledger.Micros
 }
 
-// Follows tells whether rows are in the order of booking, and after those of the
-// same list that were read right before: who looks through a list from its end
-// stops at the first row that is too old.
+// Follows tells whether rows are in the order of booking, and later than those of the same
+// list that were read just before: a reader that goes through a list from its end stops at
+// the first row that is too old.
 func (s *ListOrder) Follows(prefix []byte, rows []store.Listed) bool {
 	if !bytes.Equal(s.prefix, prefix) {
 		s.prefix, s.last = append(s.prefix[:0], prefix...), 0

@@ -132,9 +132,9 @@ type Check struct {
 	kept         *scan.Replies
 
 	lifecycles scan.Slab[Lifecycle]
-	replies    scan.Slab[momentOf]
-	strays     map[ledger.ID]scan.Fingerprint // what others' entries have put on a contract's own accounts
-	last       momentOf                       // the contract's event that was read last
+	replies    scan.Slab[contractMoment]
+	foreign    map[ledger.ID]scan.Fingerprint // what others' entries have put on a contract's own accounts
+	last       contractMoment                 // the contract's event that was read last
 	numbers    map[string]*numberRun          // by the prefix of the sequence
 	counted    map[string]uint64              // by counterKey, those of products
 
@@ -146,7 +146,7 @@ type Check struct {
 
 func New(s *scan.Scan, o *scan.Organization, kept *scan.Replies) *Check {
 	return &Check{
-		Scan: s, organization: o, kept: kept, strays: make(map[ledger.ID]scan.Fingerprint), numbers: make(map[string]*numberRun),
+		Scan: s, organization: o, kept: kept, foreign: make(map[ledger.ID]scan.Fingerprint), numbers: make(map[string]*numberRun),
 		counted: make(map[string]uint64), compared: make(map[string]bool), registers: make(map[ledger.ID]*register),
 	}
 }
@@ -154,21 +154,21 @@ func New(s *scan.Scan, o *scan.Organization, kept *scan.Replies) *Check {
 // Lifecycle is what a contract's events tell beside its history, and what its record
 // says: there is one for every contract of the store.
 type Lifecycle struct {
-	variants    variantSet       // that all events so far fit
-	asset       uint32           // hash of what it has moved; 0: nothing
-	payload     uint64           // hash of its record
-	Shared      scan.Fingerprint // of its entries on the accounts of tallies
-	kept        scan.Fingerprint // and of those on its own accounts
-	LastAction  contract.Action  // its last event, but for those that go on with it and for batches
-	ListBalance uint64           // of the lists of people: what it must be in less what it is in
-	own         variantSet       // its record's
-	reviewed    bool
-	entered     bool // its last event had an entry
-	nothing     bool // what it did last was a distribution of which nobody got anything
+	variants      variantSet       // that all events so far fit
+	asset         uint32           // hash of what it has moved; 0: nothing
+	payload       uint64           // hash of its record
+	Shared        scan.Fingerprint // of its entries on the accounts of tallies
+	own           scan.Fingerprint // and of those on its own accounts
+	LastAction    contract.Action  // its last event, but for those that go on with it and for batches
+	ListBalance   uint64           // of the lists of people: what it must be in less what it is in
+	recordVariant variantSet       // its record's
+	reviewed      bool
+	hadEntry      bool // its last event had an entry
+	paidNothing   bool // what it did last was a distribution of which nobody got anything
 }
 
-// momentOf is a contract as it was at an event.
-type momentOf struct {
+// contractMoment is a contract as it was at an event.
+type contractMoment struct {
 	id    ledger.ID
 	seq   uint64
 	state uint8
@@ -187,10 +187,10 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 // move money and on no others, and where a review comes first behind one.
 func (j *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	l := j.LifecycleOf(h)
-	behind := h.Last != 0 && h.Last == e.Seq-1 && l.entered
-	l.entered = e.Entry != nil
+	behind := h.Last != 0 && h.Last == e.Seq-1 && l.hadEntry
+	l.hadEntry = e.Entry != nil
 	l.reviewed = l.reviewed || e.Name == string(contract.Pass)
-	j.last = momentOf{e.Source.ID, e.Seq, j.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
+	j.last = contractMoment{e.Source.ID, e.Seq, j.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
 	switch contract.Action(e.Name) {
 	case contract.Continue:
 		if !behind || e.Entry == nil || e.From != e.To {
@@ -203,7 +203,7 @@ func (j *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	default:
 		j.beginAction(l, e)
 		l.LastAction = contract.Action(e.Name)
-		if what := l.take(e); what != "" {
+		if what := l.narrow(e); what != "" {
 			j.EventFault(j.organization.ID, e, what)
 		}
 	}
@@ -212,8 +212,8 @@ func (j *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// take narrows the variants that a life fits. It says why none is left; empty: some are.
-func (l *Lifecycle) take(e *ledger.Event) string {
+// narrow narrows the variants that a life fits. It says why none is left; empty: some are.
+func (l *Lifecycle) narrow(e *ledger.Event) string {
 	step := fittings[stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}]
 	fit := l.variants & step.has
 	if fit == 0 {

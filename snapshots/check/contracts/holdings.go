@@ -28,18 +28,18 @@ func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 	o := r.Organization
 	l := c.LifecycleOf(r.History)
 	l.payload = maphash.Bytes(o.Histories.Seed, r.Payload)
-	if l.own = variantOf(p); l.variants&l.own == 0 {
+	if l.recordVariant = variantOf(p); l.variants&l.recordVariant == 0 {
 		c.Fault(r, "is of a product and a reading whose machine its events do not follow")
 	}
 	if l.asset != 0 && l.asset != assetHash(o.Histories, p.Asset) {
 		c.Fault(r, "has moved another asset than it says")
 	}
-	if !guarded(func() {
+	if !withoutPanic(func() {
 		c.checkRegister(r, p)
 		c.checkHoldings(r, p, l)
 		c.checkTallies(r, p, l)
 		c.checkWaiting(r, p)
-		c.enlist(r, p, l)
+		c.noteLists(r, p, l)
 		shown(p)
 	}) {
 		c.Fault(r, "has columns that contradict each other")
@@ -55,10 +55,10 @@ func assetHash(h *scan.Histories, asset money.Asset) uint32 {
 	return uint32(maphash.Comparable(h.Seed, asset)) | 1
 }
 
-// guarded runs what a product says of a record. Where columns contradict each other
+// withoutPanic runs what a product says of a record. Where columns contradict each other
 // it ends in an assertion, which in a server is a mistake of the program and here is
 // what is looked for.
-func guarded(fn func()) (well bool) {
+func withoutPanic(fn func()) (well bool) {
 	defer func() { well = recover() == nil }()
 	fn()
 	return true
@@ -94,7 +94,7 @@ func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) 
 		}
 	}
 	o := r.Organization
-	if l.kept.Plus(c.strays[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
+	if l.own.Plus(c.foreign[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
 		c.explainHoldings(r, p, holdings)
 	}
 }
@@ -175,12 +175,12 @@ func (j *Check) FollowOwnAccounts(e *ledger.Event) {
 		case !own:
 		case e.Source.Kind == ledger.Contract && e.Source.ID == id:
 			l := j.LifecycleOf(o.Histories.FindOrAdd(e.Source))
-			l.kept = l.kept.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
+			l.own = l.own.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
 		case e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture:
-			if m := j.strays[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
-				j.strays[id] = m
+			if m := j.foreign[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
+				j.foreign[id] = m
 			} else {
-				delete(j.strays, id)
+				delete(j.foreign, id)
 			}
 		}
 	}

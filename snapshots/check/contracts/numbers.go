@@ -56,13 +56,13 @@ func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 	}
 	switch number := r.Stamp.Number; {
 	case number == 0 || number > uint64(len(o.Histories.Index)): // no more than there are records
-		c.misnumbered("%s has the number %d of %s, which nobody has given", scan.Named(r.Source), number, prefix)
+		c.numberFault("%s has the number %d of %s, which nobody has given", scan.Named(r.Source), number, prefix)
 	case !n.take(number):
-		c.misnumbered("%s has the number %d of %s, which another one has", scan.Named(r.Source), number, prefix)
+		c.numberFault("%s has the number %d of %s, which another one has", scan.Named(r.Source), number, prefix)
 	}
 }
 
-func (c *Check) misnumbered(format string, args ...any) {
+func (c *Check) numberFault(format string, args ...any) {
 	c.Report.Breach(findings.RuleClaims, "organization %v: "+format, append([]any{c.organization.ID}, args...)...)
 }
 
@@ -70,7 +70,7 @@ func (c *Check) misnumbered(format string, args ...any) {
 func (c *Check) CheckNumbers() {
 	for prefix, n := range c.numbers {
 		if n.distinct != n.largest {
-			c.misnumbered("%d contracts have numbers of %s, of which the last is %d", n.distinct, prefix, n.largest)
+			c.numberFault("%d contracts have numbers of %s, of which the last is %d", n.distinct, prefix, n.largest)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	c.compared[key] = true
 	amount, rest, err := money.ReadAmount(row)
 	if err != nil || len(rest) != 0 || scan.BigAmount(amount).Cmp(new(big.Int).SetUint64(want)) != 0 {
-		c.misnumbered("counter %s %s is %v, and its contracts make it %d", name, window, amount, want)
+		c.numberFault("counter %s %s is %v, and its contracts make it %d", name, window, amount, want)
 	}
 	return true
 }
@@ -115,14 +115,14 @@ func (c *Check) CheckMissingCounters() {
 	for key, want := range c.counters() {
 		if want != 0 && !c.compared[key] {
 			name, window, _ := strings.Cut(key, "\x00")
-			c.misnumbered("there is no counter %s %s, and its contracts make it %d", name, window, want)
+			c.numberFault("there is no counter %s %s, and its contracts make it %d", name, window, want)
 		}
 	}
 }
 
-// enlist notes the lists that a contract is in: that of its product in its reading,
+// noteLists notes the lists that a contract is in: that of its product in its reading,
 // that of its environment, and one of each who has a part in it.
-func (c *Check) enlist(r *scan.Record, p *contract.Record, l *Lifecycle) {
+func (c *Check) noteLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	histories := r.Organization.Histories
 	of := acting.ListOf(p.Product, p.Reading)
 	r.History.ListHash = histories.ListOf(of.Partner, money.Env(of.Env))

@@ -22,17 +22,17 @@ import (
 // account and the price of the certificates.
 type register struct {
 	subscriptions int64
-	sum           uint64                  // of the subscriptions, in their order
-	paid          scan.Fingerprint        // of all lines on the accounts that the institution owes people on
-	batches       int64                   // since the last action
-	on            ledger.Date             // on which that action takes effect
-	was           map[carriedOut]struct{} // the actions before it
-	rows          uint64                  // that the register has by its record
-	read          uint64                  // and those that there are
+	sum           uint64                    // of the subscriptions, in their order
+	paid          scan.Fingerprint          // of all lines on the accounts that the institution owes people on
+	batches       int64                     // since the last action
+	on            ledger.Date               // on which that action takes effect
+	earlier       map[holderAction]struct{} // the actions before it
+	rows          uint64                    // that the register has by its record
+	read          uint64                    // and those that there are
 }
 
-// carriedOut is an action for all holders, and how many batches have followed it.
-type carriedOut struct {
+// holderAction is an action for all holders, and how many batches have followed it.
+type holderAction struct {
 	action  contract.Action
 	batches int64
 	nothing bool // each certificate got nothing of the profit
@@ -77,16 +77,16 @@ const (
 func (j *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 	r := j.registerOf(e.Source.ID)
 	if r == nil && e.Name == string(contract.Subscribe) {
-		r = &register{was: make(map[carriedOut]struct{})}
+		r = &register{earlier: make(map[holderAction]struct{})}
 		j.registers[e.Source.ID] = r
 	}
 	if r == nil {
 		return
 	}
 	if forHolders[l.LastAction] {
-		r.was[carriedOut{l.LastAction, r.batches, l.nothing}] = struct{}{}
+		r.earlier[holderAction{l.LastAction, r.batches, l.paidNothing}] = struct{}{}
 	}
-	r.batches, r.on, l.nothing = 0, 0, paysNothing(e)
+	r.batches, r.on, l.paidNothing = 0, 0, paysNothing(e)
 	if e.Entry != nil {
 		r.on = e.Entry.Effective
 	}
@@ -95,7 +95,7 @@ func (j *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 // followBatch lets a register follow a batch. It says what is wrong with it.
 func (j *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 	r := j.registerOf(e.Source.ID)
-	if r == nil || !forHolders[l.LastAction] || l.nothing || e.Entry == nil || e.From != e.To {
+	if r == nil || !forHolders[l.LastAction] || l.paidNothing || e.Entry == nil || e.From != e.To {
 		return "it is a batch of nothing that is for all holders"
 	}
 	r.batches++
@@ -179,7 +179,7 @@ func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 	}
 	c.checkSubscriptions(r, p, known)
 	c.checkInvestors(r, p)
-	c.checkCarriedOut(r, p, known)
+	c.checkBatches(r, p, known)
 	c.checkPaid(r, p, known)
 }
 
@@ -232,10 +232,10 @@ func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// checkCarriedOut compares how far actions have been carried out with their batches.
-func (c *Check) checkCarriedOut(r *scan.Record, p *contract.Record, known *register) {
+// checkBatches compares how far actions have been carried out with their batches.
+func (c *Check) checkBatches(r *scan.Record, p *contract.Record, known *register) {
 	holders := int64(len(p.Register.Holders))
-	for was := range known.was {
+	for was := range known.earlier {
 		if want := batchesOf(was.action, holders); was.batches != want && !(was.nothing && was.batches == 0) {
 			c.Fault(r, "has %d batches behind %s, which takes %d", was.batches, was.action, want)
 		}
@@ -243,7 +243,7 @@ func (c *Check) checkCarriedOut(r *scan.Record, p *contract.Record, known *regis
 	l := c.LifecycleOf(r.History)
 	progress, under := p.Progress()
 	want := int64(0)
-	if forHolders[l.LastAction] && !l.nothing {
+	if forHolders[l.LastAction] && !l.paidNothing {
 		want = batchesOf(l.LastAction, holders)
 	}
 	switch {

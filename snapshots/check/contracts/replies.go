@@ -81,7 +81,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 	l := c.LifecycleOf(h)
 	state := o.Histories.StatesOf(ledger.Contract).Names[was.state]
 	switch {
-	case variantOf(p) != l.own, string(p.Status) != state:
+	case variantOf(p) != l.recordVariant, string(p.Status) != state:
 		c.Fault(r, "shows contract %v as it never was", was.id)
 	case was.seq == h.Last && maphash.Bytes(o.Histories.Seed, stored) != l.payload:
 		c.Fault(r, "shows contract %v with other columns than it has", was.id)

@@ -20,9 +20,9 @@ const (
 
 var gaps = [maxAttempts - 1]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
-// tardy is longer than any attempt takes that is written down, with a pause of the
+// maxAttemptTime is longer than any attempt takes that is written down, with a pause of the
 // whole machine.
-const tardy = 24 * time.Hour
+const maxAttemptTime = 24 * time.Hour
 
 // acknowledges tells whether an answer is an acknowledgement. Of what operators are
 // told by there is no one answer.
@@ -32,23 +32,23 @@ func acknowledges(channel posting.Channel, status int) bool {
 
 func toMerchant(c posting.Channel) bool { return c == posting.Webhook || c == posting.Stream }
 
-// standing checks that a delivery stands as its attempts have left it, and notes the
+// checkState checks that a delivery stands as its attempts have left it, and notes the
 // row that it asks for.
-func (d *deliveryReader) standing(k *notifier.Kept) {
-	if what := unlikeAttempts(k); what != "" {
-		d.wrongly(k.ID, what)
+func (d *deliveryReader) checkState(k *notifier.Kept) {
+	if what := stateFault(k); what != "" {
+		d.fault(k.ID, what)
 	}
 	if k.Channel < posting.Webhook || k.Channel > posting.Bulletin || toMerchant(k.Channel) && k.Told != nil {
-		d.wrongly(k.ID, "goes by no channel that it could go by")
+		d.fault(k.ID, "goes by no channel that it could go by")
 	}
 	if key := k.KeyOfWaiting(d.organization.ID); key != nil {
 		d.waiting.Add(d.seed, key)
 	}
 }
 
-// unlikeAttempts says in what a delivery does not stand as its attempts have left it;
+// stateFault says in what a delivery does not stand as its attempts have left it;
 // empty: in nothing.
-func unlikeAttempts(k *notifier.Kept) string {
+func stateFault(k *notifier.Kept) string {
 	if k.Round < 0 || k.Round > len(k.Attempts) || len(k.Attempts) > maxKeptAttempts {
 		return "has more attempts before it was asked for again than in all, or too many"
 	}
@@ -77,17 +77,17 @@ func unlikeAttempts(k *notifier.Kept) string {
 	case (k.State == notifier.Pending) != (k.Next != 0):
 		return "is " + k.State.String() + ", and says that it is tried next, or not when"
 	case k.State == notifier.Pending && toMerchant(k.Channel) && len(round) > 0:
-		return untimely(round[len(round)-1].At, k.Next, gaps[len(round)-1])
+		return timeFault(round[len(round)-1].At, k.Next, gaps[len(round)-1])
 	}
 	return ""
 }
 
-// untimely says that an attempt does not come when it should, a gap after the failure
+// timeFault says that an attempt does not come when it should, a gap after the failure
 // of the one before. It may come earlier, if somebody asks for it; and the failure may
 // come later than the attempt that is noted.
-func untimely(before, next ledger.Micros, gap time.Duration) string {
+func timeFault(before, next ledger.Micros, gap time.Duration) string {
 	switch {
-	case next > before+ledger.Micros((gap+tardy)/time.Microsecond):
+	case next > before+ledger.Micros((gap+maxAttemptTime)/time.Microsecond):
 		return "is tried again later than the gap after its last attempt"
 	case next+scan.InFlight < before:
 		return "is tried again before its last attempt"
@@ -111,10 +111,10 @@ func (d *deliveryReader) explain() error {
 			continue // which was said before
 		}
 		if key := k.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
-			d.wrongly(k.ID, "is "+k.State.String()+", and no row says so")
+			d.fault(k.ID, "is "+k.State.String()+", and no row says so")
 		}
 		if k.Channel == posting.Bulletin && k.Booked >= d.oldest && !posted[k.ID] {
-			d.wrongly(k.ID, "has no key")
+			d.fault(k.ID, "has no key")
 		}
 	}
 	for _, kind := range [...]notifier.RowKind{notifier.RetryRows, notifier.ParkedRows} {
@@ -131,9 +131,9 @@ func (d *deliveryReader) explain() error {
 func (d *deliveryReader) explainPosted(posted map[notifier.ID]bool, id notifier.ID) {
 	switch {
 	case posted[id]:
-		d.wrongly(id, "has two keys")
+		d.fault(id, "has two keys")
 	case id.Booked >= d.oldest && !d.hasRow(notifier.KeyOfKept(id)):
-		d.wrongly(id, "has a key and is not there")
+		d.fault(id, "has a key and is not there")
 	}
 	posted[id] = true
 }
@@ -163,7 +163,7 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 			return nil
 		}
 	}
-	d.wrongly(id, "is said to be one that "+says+", and is none")
+	d.fault(id, "is said to be one that "+says+", and is none")
 	return d.Interrupted()
 }
 

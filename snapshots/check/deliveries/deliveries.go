@@ -48,15 +48,15 @@ type OtherRows interface {
 func (c *Check) CheckRows(others OtherRows) error {
 	d := &deliveryReader{
 		Check: c, others: others, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
-		oldest: c.removed(), cursor: c.instant(notifier.CursorRow),
+		oldest: c.removedBefore(), cursor: c.instant(notifier.CursorRow),
 	}
 	var stopMarks, stopKept func()
 	d.nextMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.MarksRows))
 	defer stopMarks()
 	d.nextKept, stopKept = iter.Pull(c.KVs(c.organization.ID, notifier.KeptRows))
 	defer stopKept()
-	d.turnMarks()
-	d.turnKept()
+	d.advanceMarks()
+	d.advanceKept()
 	if err := c.Rows(c.organization, posting.KVs, d.row); err != nil {
 		return err
 	}
@@ -81,13 +81,13 @@ type deliveryReader struct {
 	waits, postedRows scan.Multiset // and as they are
 }
 
-func (d *deliveryReader) wrong(format string, args ...any) {
+func (d *deliveryReader) breach(format string, args ...any) {
 	d.Report.Breach(findings.RuleNotified, "organization %v: "+format, append([]any{d.organization.ID}, args...)...)
 }
 
-// wrongly says what is wrong with one delivery.
-func (d *deliveryReader) wrongly(id notifier.ID, what string) {
-	d.wrong("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, what)
+// fault says what is wrong with one delivery.
+func (d *deliveryReader) fault(id notifier.ID, what string) {
+	d.breach("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, what)
 }
 
 // summariesKey is a row of the platform's own organization, of summaries for
@@ -101,7 +101,7 @@ func (d *deliveryReader) row(key, row []byte) error {
 		return nil
 	}
 	if len(key) == 0 {
-		d.wrong("a KV without a key")
+		d.breach("a KV without a key")
 		return nil
 	}
 	if d.others.TakeRow(key) {
@@ -127,7 +127,7 @@ func (d *deliveryReader) row(key, row []byte) error {
 		err = fmt.Errorf("a KV of an unknown kind with key %x", key)
 	}
 	if err != nil {
-		d.wrong("%v", err)
+		d.breach("%v", err)
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (d *deliveryReader) page(key, row []byte) error {
 	d.gatherMarks(first)
 	_, _ = readNotices(key, row, func(n *store.Notice) { d.notice(first, n) }) // likewise
 	for _, id := range sortedMarks(d.marked) {
-		d.wrongly(id, "was acknowledged and is no notice of its page")
+		d.fault(id, "was acknowledged and is no notice of its page")
 	}
 	return nil
 }
@@ -165,20 +165,20 @@ func (d *deliveryReader) notice(page ledger.Micros, n *store.Notice) {
 	if d.kept != nil && d.kept.ID == id {
 		kept = d.kept
 		d.ofNotice(kept, page, n)
-		d.turnKept()
+		d.advanceKept()
 	}
 	switch {
-	case marked && kept != nil && !again(kept, &mark):
-		d.wrongly(id, "was acknowledged at its first attempt, and is "+kept.State.String()+" without having been asked for again")
+	case marked && kept != nil && !askedAgain(kept, &mark):
+		d.fault(id, "was acknowledged at its first attempt, and is "+kept.State.String()+" without having been asked for again")
 	case !marked && kept == nil && page < d.cursor && n.Booked >= d.oldest:
-		d.wrongly(id, "is neither marked nor kept, and the cursor is behind it: nobody will try it")
+		d.fault(id, "is neither marked nor kept, and the cursor is behind it: nobody will try it")
 	}
 	d.destination(id, n)
 }
 
-// again tells whether a delivery that is kept was acknowledged at its first attempt
+// askedAgain tells whether a delivery that is kept was acknowledged at its first attempt
 // and asked for again.
-func again(kept *notifier.Kept, mark *notifier.Mark) bool {
+func askedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
 	if kept.Round == 0 || len(kept.Attempts) == 0 {
 		return false
 	}
@@ -192,18 +192,18 @@ func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
 	if h == nil || h.Marks&scan.HasRow == 0 {
 		return // its event is missing too, or its record
 	}
-	number, env, known := d.whose(n.To)
+	number, env, known := d.destinationOf(n.To)
 	if !known {
-		d.wrongly(id, "goes to nobody who is there")
+		d.fault(id, "goes to nobody who is there")
 		return
 	}
 	if n.Source.Kind == ledger.Transaction && !slices.ContainsFunc(env, func(e money.Env) bool { return h.ListHash == d.organization.Histories.ListOf(number, e) }) {
-		d.wrongly(id, "goes to another partner than its transaction's")
+		d.fault(id, "goes to another partner than its transaction's")
 	}
 }
 
-// whose is the partner of a destination, and the environments of what it is told.
-func (d *deliveryReader) whose(to ledger.ID) (number int64, envs []money.Env, known bool) {
+// destinationOf is the partner of a destination, and the environments of what it is told.
+func (d *deliveryReader) destinationOf(to ledger.ID) (number int64, envs []money.Env, known bool) {
 	if t := d.directory.Terminal(d.organization.ID, to); t != nil {
 		env, _ := money.ParseEnv(t.Env)
 		return t.Partner, []money.Env{env}, true
@@ -218,7 +218,7 @@ func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 	clear(d.marked)
 	for d.marks.Key != nil && d.markedPage <= page {
 		if d.markedPage < page && d.markedPage >= d.oldest {
-			d.wrong("deliveries are marked on a page of notices that is not there")
+			d.breach("deliveries are marked on a page of notices that is not there")
 		}
 		err := notifier.ReadMarks(d.marks.Key, d.marks.Row, func(m notifier.Mark) {
 			if d.markedPage == page {
@@ -226,24 +226,24 @@ func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 			}
 		})
 		if err != nil {
-			d.wrong("%v", err)
+			d.breach("%v", err)
 		}
-		d.turnMarks()
+		d.advanceMarks()
 	}
 }
 
 func (d *deliveryReader) mark(m *notifier.Mark) {
 	if _, twice := d.marked[m.ID]; twice {
-		d.wrongly(m.ID, "is marked twice")
+		d.fault(m.ID, "is marked twice")
 	}
 	if !acknowledges(m.Channel, m.Status) {
-		d.wrongly(m.ID, "was acknowledged by an answer that is none")
+		d.fault(m.ID, "was acknowledged by an answer that is none")
 	}
 	d.marked[m.ID] = *m
 }
 
-// turnMarks goes on to the next row of marks.
-func (d *deliveryReader) turnMarks() {
+// advanceMarks goes on to the next row of marks.
+func (d *deliveryReader) advanceMarks() {
 	for {
 		var more bool
 		if d.marks, more = d.nextMarks(); !more || d.marks.Err != nil {
@@ -259,8 +259,8 @@ func (d *deliveryReader) turnMarks() {
 	}
 }
 
-// turnKept reads the next delivery that has a row of its own.
-func (d *deliveryReader) turnKept() {
+// advanceKept reads the next delivery that has a row of its own.
+func (d *deliveryReader) advanceKept() {
 	for d.kept = nil; d.kept == nil; {
 		row, more := d.nextKept()
 		if !more || row.Err != nil {
@@ -273,14 +273,14 @@ func (d *deliveryReader) turnKept() {
 			continue
 		}
 		d.kept = &kept
-		d.standing(&kept)
+		d.checkState(&kept)
 	}
 }
 
 // unread says that rows can't be read, unless that is because the check is ended.
 func (d *deliveryReader) unread(err error) {
 	if err != nil && d.Ctx.Err() == nil {
-		d.wrong("%v", err)
+		d.breach("%v", err)
 	}
 }
 
@@ -289,7 +289,7 @@ func (d *deliveryReader) unread(err error) {
 func (d *deliveryReader) passKept(before notifier.ID) {
 	for d.kept != nil && compareIDs(d.kept.ID, before) < 0 {
 		d.withoutNotice(d.kept)
-		d.turnKept()
+		d.advanceKept()
 	}
 }
 
@@ -307,17 +307,17 @@ func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
 	switch {
 	case k.Channel != posting.Bulletin:
 		if k.Booked >= d.oldest {
-			d.wrongly(k.ID, "is kept and no notice")
+			d.fault(k.ID, "is kept and no notice")
 		}
 		return
 	case k.Source != ledger.Source{} || k.Page != 0:
-		d.wrongly(k.ID, "is no event's and says of which it is")
+		d.fault(k.ID, "is no event's and says of which it is")
 	}
 	if _, err := alerts.ReadMessage(k.Body); err != nil {
-		d.wrongly(k.ID, "can't be read")
+		d.fault(k.ID, "can't be read")
 	}
-	if _, _, known := d.whose(k.To); !known {
-		d.wrongly(k.ID, "goes to nobody who is there")
+	if _, _, known := d.destinationOf(k.To); !known {
+		d.fault(k.ID, "goes to nobody who is there")
 	}
 	d.Report.Count(findings.RuleNotified, 1)
 	if k.Booked >= d.oldest {
@@ -332,11 +332,11 @@ func idOf(k *notifier.Kept) []byte { return notifier.KeyOfKept(k.ID)[1:] }
 func (d *deliveryReader) ofNotice(k *notifier.Kept, page ledger.Micros, n *store.Notice) {
 	switch {
 	case k.Source != n.Source || k.Page != page:
-		d.wrongly(k.ID, "says that it is of another notice")
+		d.fault(k.ID, "says that it is of another notice")
 	case k.To != n.To:
-		d.wrongly(k.ID, "goes elsewhere than its notice")
+		d.fault(k.ID, "goes elsewhere than its notice")
 	case !bytes.Equal(k.Body, n.Body):
-		d.wrongly(k.ID, "says something else than its notice")
+		d.fault(k.ID, "says something else than its notice")
 	}
 }
 
@@ -346,10 +346,10 @@ func (d *deliveryReader) end() error {
 	d.gatherMarks(1<<63 - 1)
 	for d.kept != nil {
 		d.withoutNotice(d.kept)
-		d.turnKept()
+		d.advanceKept()
 	}
 	if d.cursor != 0 && !d.atCursor {
-		d.wrong("the cursor of notices is at no page of them")
+		d.breach("the cursor of notices is at no page of them")
 	}
 	if d.waiting == d.waits && d.posted == d.postedRows {
 		return nil

@@ -38,9 +38,9 @@ type Notices struct {
 
 // NoticesOf begins to read an organization's notices. Stop it.
 func (c *Check) NoticesOf() *Notices {
-	n := &Notices{Check: c, oldest: c.removed()}
+	n := &Notices{Check: c, oldest: c.removedBefore()}
 	n.next, n.Stop = iter.Pull(c.KVs(c.organization.ID, notifier.NoticesRows))
-	n.turn()
+	n.advance()
 	return n
 }
 
@@ -56,9 +56,9 @@ func (c *Check) instant(kind notifier.RowKind) ledger.Micros {
 	return at
 }
 
-// removed is the instant before which deliveries may have been removed; 0: none was, or
+// removedBefore is the instant before which deliveries may have been removed; 0: none was, or
 // the record says nothing, which checkRetention reports.
-func (c *Check) removed() ledger.Micros {
+func (c *Check) removedBefore() ledger.Micros {
 	at, _ := notifier.Removed(c.View, c.organization.ID)
 	return at
 }
@@ -77,8 +77,8 @@ func (c *Check) CheckRetention(r *scan.Record) {
 	}
 }
 
-// turn reads the next page on which there is a notice.
-func (n *Notices) turn() {
+// advance reads the next page on which there is a notice.
+func (n *Notices) advance() {
 	for n.page, n.at = n.page[:0], 0; len(n.page) == 0; {
 		p, more := n.next()
 		if !more || p.Err != nil {
@@ -135,7 +135,7 @@ func (n *Notices) Follow(e *ledger.Event) {
 	if e.Source.Kind == ledger.Transaction && payment.Notifiable(e) {
 		n.count(e, merchant)
 	}
-	if n.tellsOf(e) {
+	if n.notifiesOf(e) {
 		n.count(e, stream)
 	}
 }
@@ -161,7 +161,7 @@ func (n *Notices) pass() {
 	}
 	n.last = id
 	if n.at++; n.at == len(n.page) {
-		n.turn()
+		n.advance()
 	}
 }
 
@@ -191,9 +191,9 @@ func (n *Notices) compare(notice *store.Notice, e *ledger.Event) {
 	case notice.Source != e.Source:
 		wrong = "is of another record than its event"
 	case e.Source.Kind == ledger.Transaction:
-		wrong = tellsOfTransaction(notice, e)
+		wrong = transactionNoticeFault(notice, e)
 	case e.Source.Kind == ledger.Subscription && posting.Channel(notice.Channel) == posting.Stream:
-		wrong = tellsOfSubscription(notice, e)
+		wrong = subscriptionNoticeFault(notice, e)
 	default:
 		wrong = "goes by a channel of which its record says nothing"
 	}
@@ -202,7 +202,7 @@ func (n *Notices) compare(notice *store.Notice, e *ledger.Event) {
 	}
 }
 
-func tellsOfTransaction(notice *store.Notice, e *ledger.Event) (wrong string) {
+func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
 	switch posting.Channel(notice.Channel) {
 	case posting.Webhook:
 		status, err := paymentactor.ReadNotice(notice.Body)
@@ -227,7 +227,7 @@ func tellsOfTransaction(notice *store.Notice, e *ledger.Event) (wrong string) {
 	return ""
 }
 
-func tellsOfSubscription(notice *store.Notice, e *ledger.Event) (wrong string) {
+func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
 	event, standing, err := recurring.DecodeNotice(notice.Body)
 	_, told := subscription.Event(e.Name).Told()
 	switch {
@@ -261,8 +261,8 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// tellsOf tells whether a merchant is told of the event of a subscription.
-func (n *Notices) tellsOf(e *ledger.Event) bool {
+// notifiesOf tells whether a merchant is told of the event of a subscription.
+func (n *Notices) notifiesOf(e *ledger.Event) bool {
 	if e.Source.Kind != ledger.Subscription {
 		return false
 	}

@@ -14,8 +14,8 @@ import (
 // Rule 3, users, sessions and tokens. Users and sessions act as a partner or a user that is
 // there, and no retired administration token is in force.
 
-// personRow is what the checker reads of a stored user and of a session. What a
-// kind does not have stays zero.
+// personRow is the stored form of a user and of a session. What a kind does not have stays
+// zero.
 type personRow struct {
 	Roles   []string `msgpack:"roles"`
 	User    []byte   `msgpack:"user"`
@@ -23,7 +23,8 @@ type personRow struct {
 	Epoch   uint32   `msgpack:"epoch"`
 }
 
-// userNames is a user or a session whose partner and user may not have been read yet.
+// userNames is a user or a session with the partner and the user that it names, which may
+// be read later.
 type userNames struct {
 	organization *scan.Organization
 	source       ledger.Source
@@ -52,8 +53,8 @@ func (c *Check) checkPerson(r *scan.Record) {
 	c.users = append(c.users, userNames{r.Organization, r.Source, p.Partner, p.User})
 }
 
-// CheckUsers checks that whoever is named as a session's user, or as whom a user
-// or a session acts as, is there.
+// CheckUsers checks that the user of a session, and the partner that a user or a session
+// acts as, are there.
 func (c *Check) CheckUsers() error {
 	for i := range c.users {
 		p := &c.users[i]
@@ -71,14 +72,14 @@ func (c *Check) CheckUsers() error {
 	return nil
 }
 
-// platformRow is what the checker reads of the platform's record.
+// platformRow is the stored form of the platform's record.
 type platformRow struct {
 	AdminTokens [][]byte `msgpack:"admin_tokens"`
 	Retired     [][]byte `msgpack:"retired"`
 }
 
-// checkTokens checks that no administration token is there twice, or in force
-// although it was retired.
+// checkTokens checks that no administration token is there twice, or in force although it
+// was retired.
 func (c *Check) checkTokens(r *scan.Record) {
 	var p platformRow
 	if msgpack.NewDecoder(bytes.NewReader(r.Payload[1:])).Decode(&p) != nil {

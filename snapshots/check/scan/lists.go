@@ -2,8 +2,8 @@ package scan
 
 import "mizan/ledger"
 
-// ListOfSubscriptions is what the lists of subscriptions have in their
-// environment's byte beside the environment.
+// ListOfSubscriptions marks the lists of subscriptions, in the byte of a list's key that
+// has the environment.
 const ListOfSubscriptions = 0x20
 
 // What the lists of contracts have in their environment's byte: those of a product
@@ -21,7 +21,7 @@ const (
 	listWithAny      = ListWithBank | ListWithProvider
 )
 
-// KindListed is the kind of the records that a list shows.
+// KindListed is the kind of the records that a list shows, by that byte.
 func KindListed(env byte) ledger.Kind {
 	switch {
 	case env&listWithAny != 0:

@@ -1,7 +1,7 @@
 package scan
 
-// NotificationCounts count the transitions of a transaction, or of a subscription, of which its
-// merchant is notified.
+// NotificationCounts count the transitions of a transaction, or of a subscription, that its
+// merchant is notified of.
 type NotificationCounts struct {
 	All       uint32
 	ByDefault uint32 // of which it is, unless its terminal says otherwise

@@ -13,7 +13,7 @@ import (
 // money, close what the record holds, and move no more than was held or captured. Money
 // that arrives after a transaction is closed is in suspense until it is given back.
 
-// FollowEntry keeps what the record's stamp and row must agree with.
+// FollowEntry adds an event's entry to the record's history.
 func (j *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
@@ -40,8 +40,8 @@ func (j *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) 
 	}
 }
 
-// followMoney notes what a transaction's entry says, by its event, and checks
-// held ≥ captured ≥ returned on the provider's account.
+// followMoney notes what a transaction's entry moves, by its event, and checks held ≥
+// captured ≥ returned on the provider's account.
 func (j *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint, closed scan.Hold) {
 	histories := j.organization.Histories
 	amount, _ := scan.OnProvider(e.Entry.Postings)
@@ -57,25 +57,25 @@ func (j *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint
 		if held, _ := scan.OnProvider(closed.Postings); closed.Postings != nil && held.Less(amount) {
 			j.EventFault(j.organization.ID, e, "it captures more than was held")
 		}
-		j.settle(h, amount, m)
+		j.noteSettled(h, amount, m)
 	case payment.Return:
-		j.settle(h, amount, m)
+		j.noteSettled(h, amount, m)
 		j.followReturn(e, m)
 	case payment.SettleLate:
 		h.Marks |= scan.BookedLate
-		j.settle(h, amount, m)
+		j.noteSettled(h, amount, m)
 	case payment.GaveBack:
 		if h.NetFingerprint != 0 {
 			j.EventFault(j.organization.ID, e, "it does not give back what is in suspense")
 		}
-		j.raise(&histories.Money(h).Refunded, amount, e)
+		j.addTo(&histories.Money(h).Refunded, amount, e)
 	case payment.Refund, payment.RefundDone, payment.RefundRefused, payment.FurtherRefundRefused:
 		j.followRefund(h, e, m)
 	}
 }
 
-// settle notes what was settled.
-func (j *Check) settle(h *scan.History, amount money.Amount, m scan.Fingerprint) {
+// noteSettled notes the entry that settled a transaction.
+func (j *Check) noteSettled(h *scan.History, amount money.Amount, m scan.Fingerprint) {
 	if h.Marks&scan.BookedLate == 0 {
 		h.Marks |= scan.ChargeBooked
 	}
@@ -83,7 +83,7 @@ func (j *Check) settle(h *scan.History, amount money.Amount, m scan.Fingerprint)
 	j.organization.Histories.Money(h).Captured = amount
 }
 
-// followRefund notes a refund's intent, or what became of it.
+// followRefund notes a refund's intent, or its outcome.
 func (j *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprint) {
 	histories := j.organization.Histories
 	money := histories.Money(h)
@@ -110,11 +110,11 @@ func (j *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprin
 		return
 	}
 	r.State = scan.RefundDone
-	j.raise(&money.Refunded, r.Provider, e)
+	j.addTo(&money.Refunded, r.Provider, e)
 }
 
-// followReturn checks that a return, which is a transaction of its own, is the
-// mirror of what is left of the charge whose entry it reverses.
+// followReturn checks that a return, which is a transaction of its own, mirrors what is
+// left of the charge whose entry it reverses.
 func (j *Check) followReturn(e *ledger.Event, m scan.Fingerprint) {
 	reversed, _, found, err := j.View.Event(j.organization.ID, e.Entry.Reverses)
 	var original *scan.History
@@ -135,7 +135,8 @@ func (j *Check) followReturn(e *ledger.Event, m scan.Fingerprint) {
 	}
 }
 
-func (j *Check) raise(sum *money.Amount, by money.Amount, e *ledger.Event) {
+// addTo adds to a sum and reports one that leaves its range.
+func (j *Check) addTo(sum *money.Amount, by money.Amount, e *ledger.Event) {
 	total, err := sum.Add(by)
 	if err != nil {
 		j.EventFault(j.organization.ID, e, "its amounts are out of range")
@@ -144,12 +145,13 @@ func (j *Check) raise(sum *money.Amount, by money.Amount, e *ledger.Event) {
 	*sum = total
 }
 
+// onFees is what an entry moves on the account of fees.
 func onFees(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.Fees }).Abs
 }
 
-// onDestination is what an entry moves between the exchange position and another
-// asset than the provider's: nothing, if nothing is converted.
+// onDestination is what an entry moves between the exchange position and an asset other
+// than the provider's: nothing, if nothing is converted.
 func onDestination(postings []ledger.Posting) money.Amount {
 	var source money.Asset
 	for i := range postings {
@@ -160,8 +162,8 @@ func onDestination(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.FXPosition && p.Asset != source }).Abs
 }
 
-// EntryRules is POSTINGS' table "Payments", copied by hand. What is not
-// in it has none.
+// EntryRules is POSTINGS' table "Payments", copied by hand. An event that is not in it
+// carries no entry.
 var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.Authorise:            scan.MayHold,
 	payment.HoldPayment:          scan.MustHold,
@@ -181,9 +183,8 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.GaveBack:             scan.MustPost,
 }
 
-// Finishes tells whether a transaction reaches a final status by the step
-// (specification, "finished"). A refund that is refused leads back to where the
-// transaction was finished before.
+// Finishes tells whether the step takes a transaction to a final status (specification,
+// "finished"). A refused refund leads back to where the transaction was finished before.
 func Finishes(from, to payment.Status) bool {
 	switch from {
 	case to:
