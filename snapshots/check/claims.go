@@ -136,7 +136,7 @@ func (c *orgCheck) lists() error {
 		}
 		if source.Kind == ledger.Contract {
 			shown, rows = true, scan.ListedAtCreation
-			if h.Marks&scan.HasRow != 0 && c.contracts.LifecycleOf(h).ListBalance != 0 {
+			if h.Marks&scan.HasRow != 0 && c.contracts.LifecycleOf(h).ListHash != 0 {
 				c.Report.Breach(findings.RuleClaims, "organization %v: %s is not once in the lists of its environment and of each who has a part in it, and in no other", o.ID, scan.Named(source))
 			}
 		}
@@ -160,7 +160,7 @@ func (c *orgCheck) list(order *books.ListOrder, prefix, row []byte) []store.List
 		c.Report.Breach(findings.RuleClaims, "organization %v: %s is out of the order of booking", o.ID, books.NameOfPages(prefix))
 	}
 	if env == scan.ListOfPerson {
-		c.contracts.CheckListedPeople(partner, listed)
+		c.contracts.CheckListedParties(partner, listed)
 		return listed
 	}
 	list := o.Histories.ListOf(partner, money.Env(env))

@@ -20,9 +20,9 @@ import (
 // different fixed fields, and a transaction that was shown must not be answered as unknown
 // (404) to the same partner on a later line.
 
-// acknowledged is what answers said of one transaction: prints of its fields,
+// transactionAnswer is what answers said of one transaction: prints of its fields,
 // because there may be very many.
-type acknowledged struct {
+type transactionAnswer struct {
 	line    uint32
 	found   bool
 	partner int64 // who was answered; 0: not said
@@ -197,7 +197,7 @@ func (c *Check) acknowledge(n uint32, l *answerLine, s object) bool {
 	a.hashesOf(fixed[:], fixedFields[:], s)
 	at, again := a.index[scan.Place{Org: l.org, ID: id}]
 	if !again {
-		at = a.slab.Add(acknowledged{line: n, partner: l.PartnerID, fixed: fixed})
+		at = a.slab.Add(transactionAnswer{line: n, partner: l.PartnerID, fixed: fixed})
 		a.index[scan.Place{Org: l.org, ID: id}] = at
 	}
 	ack := a.slab.At(at)
@@ -223,7 +223,7 @@ func (c *Check) acknowledge(n uint32, l *answerLine, s object) bool {
 
 // noteState notes what an answer shows, once each. The short answer to a hosted
 // create shows a status and no more.
-func (ack *acknowledged) noteState(a *acknowledgements, n uint32, l *answerLine, s object) {
+func (ack *transactionAnswer) noteState(a *acknowledgements, n uint32, l *answerLine, s object) {
 	p := observedState{line: n, status: a.states.Code(s.text("status")), short: l.isShort(s)}
 	if !p.short {
 		if meta, shown := s["merchant_meta"]; shown {

@@ -43,7 +43,7 @@ type acknowledgements struct {
 	given  bool
 	seed   maphash.Seed
 	index  map[scan.Place]int32 // acknowledged transactions
-	slab   scan.Slab[acknowledged]
+	slab   scan.Slab[transactionAnswer]
 	states scan.States
 	asked  map[uint64]*createOutcome // by organization and txid
 	keyed  []keyedAnswer

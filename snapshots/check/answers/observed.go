@@ -77,7 +77,7 @@ func (c *Check) compareState(r *scan.Record, p *payment.Record, shown *observedS
 
 // compareRefunds compares the refunds that answers named with the stored
 // transaction, which names only the last one and counts the rest.
-func (c *Check) compareRefunds(r *scan.Record, p *payment.Record, ack *acknowledged) {
+func (c *Check) compareRefunds(r *scan.Record, p *payment.Record, ack *transactionAnswer) {
 	if p.Refunded.Less(ack.refunded) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v has refunded %v, and %v was answered", ack.line, p.ID, p.Refunded, ack.refunded)
 	}

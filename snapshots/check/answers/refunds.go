@@ -26,7 +26,7 @@ type shownRefund struct {
 
 // readRefunds takes in the refunds that an answer shows of a transaction, and holds its
 // other fields against them.
-func (c *Check) readRefunds(n uint32, id ledger.ID, ack *acknowledged, s object) {
+func (c *Check) readRefunds(n uint32, id ledger.ID, ack *transactionAnswer, s object) {
 	var list []object
 	if v := s["refunds"]; len(v) != 0 && json.Unmarshal(v, &list) != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v is answered with refunds that are no list", n, id)
@@ -86,7 +86,7 @@ func (a *acknowledgements) shownRefund(n uint32, s object) (f shownRefund, err e
 }
 
 // compareShownRefunds compares the refunds that answers showed with those of the record.
-func (c *Check) compareShownRefunds(p *payment.Record, ack *acknowledged) {
+func (c *Check) compareShownRefunds(p *payment.Record, ack *transactionAnswer) {
 	for i := range ack.shownRefunds {
 		was := &ack.shownRefunds[i]
 		at := slices.IndexFunc(p.Refunds, func(f payment.RefundRecord) bool { return f.ID == was.id })

@@ -14,18 +14,18 @@ import (
 // those of the record, with entries where money moves and nowhere else; in the religious
 // reading no entry comes before a review.
 
-// Variant is a product in a reading. Events don't say of which one they are: each
-// leaves of all variants those that it fits.
+// Variant is a product in a reading. Events do not say theirs: each event leaves, of all
+// variants, those that have its step.
 type Variant struct {
 	Product *contract.Product
 	Reading *contract.Reading
 }
 
-// variants are a set of them, a bit each.
+// variantSet is a set of variants, a bit each.
 type variantSet uint32
 
-// fitting says which variants have a step, and of these which may have an entry on it
-// and which must.
+// fitting is the variants that have a step, and of these those that may, and those that
+// must, have an entry on it.
 type fitting struct{ has, may, must variantSet }
 
 // stepKey is a step as an event names it.
@@ -85,14 +85,13 @@ func addVariant(f Variant) {
 	}
 }
 
-// variantOf is a record's variant, which the codec knows to be there.
+// variantOf is a record's variant. The codec has checked that there is one.
 func variantOf(r *contract.Record) variantSet {
 	return 1 << slices.Index(allVariants, Variant{r.Product, r.Reading})
 }
 
-// contractEntries are POSTINGS' tables of contracts, copied by hand: which events
-// move money always, and which only where there is some to move. What is not in
-// them never does.
+// contractEntries are POSTINGS' tables of contracts, copied by hand: the events that always
+// move money, and those that may. An event that is not in them never does.
 var contractEntries = map[*contract.Product]map[contract.Action]scan.EntryRule{
 	contract.Certificate: {
 		contract.Subscribe: scan.MustPost, contract.Activate: scan.MustPost, contract.Profit: scan.MustPost,
@@ -144,6 +143,7 @@ type Check struct {
 	registers map[ledger.ID]*register // of issues that somebody has subscribed to
 }
 
+// New begins the check of one organization's contracts.
 func New(s *scan.Scan, o *scan.Organization, kept *scan.Replies) *Check {
 	return &Check{
 		Scan: s, organization: o, kept: kept, foreign: make(map[ledger.ID]scan.Fingerprint), numbers: make(map[string]*numberRun),
@@ -151,8 +151,8 @@ func New(s *scan.Scan, o *scan.Organization, kept *scan.Replies) *Check {
 	}
 }
 
-// Lifecycle is what a contract's events tell beside its history, and what its record
-// says: there is one for every contract of the store.
+// Lifecycle is what a contract's events and its record tell beside its history: there is
+// one for every contract of the store.
 type Lifecycle struct {
 	variants      variantSet       // that all events so far fit
 	asset         uint32           // hash of what it has moved; 0: nothing
@@ -160,7 +160,7 @@ type Lifecycle struct {
 	Shared        scan.Fingerprint // of its entries on the accounts of tallies
 	own           scan.Fingerprint // and of those on its own accounts
 	LastAction    contract.Action  // its last event, but for those that go on with it and for batches
-	ListBalance   uint64           // of the lists of people: what it must be in less what it is in
+	ListHash      uint64           // of the lists of people: what it must be in less what it is in
 	recordVariant variantSet       // its record's
 	reviewed      bool
 	hadEntry      bool // its last event had an entry
@@ -174,7 +174,7 @@ type contractMoment struct {
 	state uint8
 }
 
-// LifecycleOf is a contract's life.
+// LifecycleOf is a contract's lifecycle, begun if it is new.
 func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	if h.ContractIndex < 0 {
 		h.ContractIndex = c.lifecycles.Add(Lifecycle{variants: everyVariant})
@@ -182,9 +182,9 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	return c.lifecycles.At(h.ContractIndex)
 }
 
-// FollowContract lets a contract's life follow an event: there must be a product and
-// a reading whose machine has all of its steps so far, with entries on those that
-// move money and on no others, and where a review comes first behind one.
+// FollowContract adds an event to a contract's lifecycle: there must be a variant whose
+// machine has all of the steps so far, with entries on those that move money and on no
+// others, and after a review where one comes first.
 func (j *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	l := j.LifecycleOf(h)
 	behind := h.Last != 0 && h.Last == e.Seq-1 && l.hadEntry
@@ -212,7 +212,8 @@ func (j *Check) FollowContract(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// narrow narrows the variants that a life fits. It says why none is left; empty: some are.
+// narrow removes the variants that do not have the event's step. It says why none is left;
+// empty: some are.
 func (l *Lifecycle) narrow(e *ledger.Event) string {
 	step := fittings[stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}]
 	fit := l.variants & step.has
@@ -239,14 +240,14 @@ func (l *Lifecycle) narrow(e *ledger.Event) string {
 	return ""
 }
 
-// The days between which somebody can date an entry: what a term adds to the last one
-// stays within the calendar's four digits.
+// The days that an entry may have: what a term adds to the last one stays within the
+// calendar's four digits.
 var (
 	firstDay = ledger.DateOf(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC))
 	lastDay  = ledger.DateOf(time.Date(9000, 12, 31, 0, 0, 0, 0, time.UTC))
 )
 
-// followContractEntry checks of which asset an entry is, and on which day.
+// followContractEntry checks an entry's asset and day.
 func (j *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
 	asset := assetHash(j.organization.Histories, e.Entry.Postings[0].Asset)
 	switch on := e.Entry.Effective; {
@@ -262,15 +263,15 @@ func (j *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
 	j.followRegister(l, e)
 }
 
-// FollowReply notes behind which contract's event a reply is: it shows the contract as
-// it was then.
+// FollowReply notes the contract's event before a reply: the reply shows the contract as it
+// was then.
 func (j *Check) FollowReply(h *scan.History, e *ledger.Event) {
 	if j.last.seq != 0 && j.last.seq == e.Seq-1 {
 		h.ContractIndex = j.replies.Add(j.last)
 	}
 }
 
-// IsScreening tells whether the event is that of a screening, which has but one.
+// IsScreening tells whether the event is the only one of a screening.
 func IsScreening(e *ledger.Event) bool {
 	switch contract.Outcome(e.To) {
 	case contract.Passed, contract.Failed, contract.Doubtful:

@@ -16,8 +16,8 @@ import (
 // the contract holds: nothing once it has ended, but for what POSTINGS leaves open. A
 // contract is woken when its product says, and finished where nothing leads further.
 
-// CheckContract compares a contract's record with its events and with its accounts. It calls
-// shown with the record, for the rule about what was answered.
+// CheckContract compares a contract's record with its events and with its accounts. It
+// calls shown with the record, for the rule about answers.
 func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 	p, err := contract.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 	if !withoutPanic(func() {
 		c.checkRegister(r, p)
 		c.checkHoldings(r, p, l)
-		c.checkTallies(r, p, l)
+		c.checkControlTotals(r, p, l)
 		c.checkWaiting(r, p)
 		c.noteLists(r, p, l)
 		shown(p)
@@ -50,23 +50,23 @@ func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 	}
 }
 
-// assetHash stands for an asset; never 0.
+// assetHash is a short form of an asset; never 0.
 func assetHash(h *scan.Histories, asset money.Asset) uint32 {
 	return uint32(maphash.Comparable(h.Seed, asset)) | 1
 }
 
-// withoutPanic runs what a product says of a record. Where columns contradict each other
-// it ends in an assertion, which in a server is a mistake of the program and here is
-// what is looked for.
+// withoutPanic runs what a product says of a record. Columns that contradict each other
+// fail an assertion there, which in a server is a fault of the program and here is a
+// finding.
 func withoutPanic(fn func()) (well bool) {
 	defer func() { well = recover() == nil }()
 	fn()
 	return true
 }
 
-// ended are the statuses behind which a contract holds nothing, and staysOpen what
-// some hold there all the same (POSTINGS, "Lease", "payment", and "Certificate
-// issue", "default").
+// ended are the statuses in which a contract holds nothing, and staysOpen the accounts that
+// hold something all the same (POSTINGS, "Lease", "payment", and "Certificate issue",
+// "default").
 var (
 	ended = []contract.Status{
 		contract.Refused, contract.Redeemed, contract.Defaulted, contract.Completed, contract.Dissolved, contract.Terminated,
@@ -75,8 +75,8 @@ var (
 	staysOpen = []string{"A:rent_receivable", "A:underlying_impaired", "Q:holders_defaulted"}
 )
 
-// checkHoldings compares what a contract's columns say of its own accounts with what
-// the entries have left on these.
+// checkHoldings compares what a contract's columns say of its accounts with what entries
+// have left on them.
 func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	_, under := p.Progress()
 	over := slices.Contains(ended, p.Status) && !under
@@ -99,8 +99,8 @@ func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) 
 	}
 }
 
-// explainHoldings says which of a contract's own accounts hold something else than its
-// columns say, by reading its events once more.
+// explainHoldings names the accounts that hold something else than the columns say, by
+// reading the contract's events once more.
 func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []contract.Holding) {
 	kept := make(map[ledger.Account]*ledger.Totals)
 	err := c.View.EventsAscending(r.Organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
@@ -140,8 +140,8 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 	}
 }
 
-// checkWaiting compares when time has something to do with a contract, and whether it
-// has ended, with what its product says.
+// checkWaiting compares the contract's due time, and whether it has ended, with what its
+// product says.
 func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
 	var due, latest ledger.Micros // what is overdue is due at once: by the clock, which events may be ahead of
 	if p.Product.Due != nil {
@@ -162,7 +162,8 @@ func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// FollowOwnAccounts follows what an event's entry puts on contracts' own accounts.
+// FollowOwnAccounts adds what an event's entry posts to accounts that belong to one
+// contract.
 func (j *Check) FollowOwnAccounts(e *ledger.Event) {
 	if e.Entry == nil {
 		return

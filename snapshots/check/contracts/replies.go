@@ -18,9 +18,9 @@ import (
 // rules of its version give for its input, and a contract rests on a screening that is
 // there.
 
-// CheckStaffKey looks at a claim on a key of an organization's people; false: it is
-// another key's. It names a closed month of its own organization, a contract of which
-// what was answered is kept, or a screening.
+// CheckStaffKey checks a claim on an idempotency key of an organization's staff: it names a
+// closed month of the organization, a contract whose reply is kept, or a screening; false:
+// the key is of another kind.
 func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	o := c.organization
 	text, ok := strings.CutPrefix(key, actors.KeyOfStaff+"/")
@@ -49,9 +49,8 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	return true
 }
 
-// CheckContractReply checks that what somebody was answered with is a contract as it
-// was directly after the event before the reply's own. Contracts are read before
-// replies.
+// CheckContractReply checks that a kept reply shows a contract as it was directly after the
+// event before the reply's own. Contracts are read before replies.
 func (c *Check) CheckContractReply(r *scan.Record) {
 	o := r.Organization
 	if r.History.ContractIndex < 0 {
@@ -88,8 +87,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 	}
 }
 
-// CheckScreening does a screening again, by the rules of its version, for what it was
-// given.
+// CheckScreening runs a screening again, by the rules of its version.
 func (c *Check) CheckScreening(r *scan.Record) {
 	s, err := acting.ReadScreening(r.Source.ID, r.Payload)
 	if err != nil {

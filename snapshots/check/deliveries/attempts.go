@@ -12,28 +12,30 @@ import (
 // Rule 6, attempts. A kept delivery is in the state that its attempts lead to, and is tried
 // again no later than the gap after its last attempt.
 
-// What the specification says of attempts ("Delivery", 3), by hand.
+// What the specification says of attempts ("Delivery", 3), copied by hand.
 const (
 	maxAttempts     = 6
 	maxKeptAttempts = 48 // the latest that are remembered of one that is asked for again and again
 )
 
+// gaps are the pauses between attempts.
 var gaps = [maxAttempts - 1]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
-// maxAttemptTime is longer than any attempt takes that is written down, with a pause of the
-// whole machine.
+// maxAttemptTime is longer than any recorded attempt takes, with a pause of the whole
+// machine.
 const maxAttemptTime = 24 * time.Hour
 
-// acknowledges tells whether an answer is an acknowledgement. Of what operators are
-// told by there is no one answer.
+// acknowledges tells whether an answer acknowledges a notification. The channels to
+// operators have no one such answer.
 func acknowledges(channel posting.Channel, status int) bool {
 	return !toMerchant(channel) || status >= 200 && status <= 299
 }
 
+// toMerchant tells whether the channel leads to a merchant.
 func toMerchant(c posting.Channel) bool { return c == posting.Webhook || c == posting.Stream }
 
-// checkState checks that a delivery stands as its attempts have left it, and notes the
-// row that it asks for.
+// checkState checks that a delivery is in the state that its attempts lead to, and notes
+// the row that it needs.
 func (d *deliveryReader) checkState(k *notifier.Kept) {
 	if what := stateFault(k); what != "" {
 		d.fault(k.ID, what)
@@ -46,8 +48,8 @@ func (d *deliveryReader) checkState(k *notifier.Kept) {
 	}
 }
 
-// stateFault says in what a delivery does not stand as its attempts have left it;
-// empty: in nothing.
+// stateFault says how a delivery's state differs from what its attempts lead to; empty: it
+// does not.
 func stateFault(k *notifier.Kept) string {
 	if k.Round < 0 || k.Round > len(k.Attempts) || len(k.Attempts) > maxKeptAttempts {
 		return "has more attempts before it was asked for again than in all, or too many"
@@ -82,9 +84,9 @@ func stateFault(k *notifier.Kept) string {
 	return ""
 }
 
-// timeFault says that an attempt does not come when it should, a gap after the failure
-// of the one before. It may come earlier, if somebody asks for it; and the failure may
-// come later than the attempt that is noted.
+// timeFault says that the next attempt is not within the gap after the last one. It may
+// come earlier, if somebody asked for it, and the failure may be later than the recorded
+// start of the attempt.
 func timeFault(before, next ledger.Micros, gap time.Duration) string {
 	switch {
 	case next > before+ledger.Micros((gap+maxAttemptTime)/time.Microsecond):
@@ -95,8 +97,7 @@ func timeFault(before, next ledger.Micros, gap time.Duration) string {
 	return ""
 }
 
-// explain finds the rows that are missing and those that are too many, by looking for
-// each.
+// explain looks for each row, to find those that are missing and those that are too many.
 func (d *deliveryReader) explain() error {
 	org := d.organization.ID
 	posted := make(map[notifier.ID]bool)
@@ -138,8 +139,7 @@ func (d *deliveryReader) explainPosted(posted map[notifier.ID]bool, id notifier.
 	posted[id] = true
 }
 
-// explainWaiting looks for the delivery of which a row says that it waits, or that it
-// was given up.
+// explainWaiting looks for the delivery that a row of waiting or given-up deliveries names.
 func (d *deliveryReader) explainWaiting(row scan.KV) error {
 	if row.Err != nil {
 		return row.Err
@@ -167,7 +167,7 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 	return d.Interrupted()
 }
 
-// hasRow tells whether there is a KV with the key.
+// hasRow tells whether there is a row with the key.
 func (d *deliveryReader) hasRow(key []byte) bool {
 	_, found, err := d.View.KV(d.organization.ID, key)
 	return err != nil || found

@@ -31,20 +31,20 @@ type Check struct {
 	directory    *directory.Facts // for where notifications go
 }
 
+// New begins the check of one organization's notifications.
 func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d}
 }
 
-// OtherRows takes the rows that lie among those of deliveries and belong to other rules.
+// OtherRows takes the rows that lie among those of deliveries and belong to another rule.
 type OtherRows interface {
 	TakeRow(key []byte) (taken bool)
 	EndRows() // all rows were read
 }
 
-// CheckRows checks the delivery state of each notice, in KVs that
-// agree. Notices, marks and deliveries with rows of their own are in one order and are
-// read side by side; the rows that say what waits, and what was given up, are in the
-// order of destinations, and only their sums are compared.
+// CheckRows checks the delivery state of each notice. Notices, marks and deliveries with
+// rows of their own are in one order and are read side by side. The rows of waiting and
+// given-up deliveries are in the order of destinations: only their sums are compared.
 func (c *Check) CheckRows(others OtherRows) error {
 	d := &deliveryReader{
 		Check: c, others: others, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
@@ -85,16 +85,16 @@ func (d *deliveryReader) breach(format string, args ...any) {
 	d.Report.Breach(findings.RuleNotified, "organization %v: "+format, append([]any{d.organization.ID}, args...)...)
 }
 
-// fault says what is wrong with one delivery.
+// fault reports what is wrong with one delivery.
 func (d *deliveryReader) fault(id notifier.ID, what string) {
 	d.breach("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, what)
 }
 
-// summariesKey is a row of the platform's own organization, of summaries for
-// operators: the last day that was summed up.
+// summariesKey is a row of the platform's organization: the last day that was summed up for
+// operators.
 var summariesKey = []byte("summaries")
 
-// row takes a KV. Marks and deliveries are read beside the notices.
+// row takes one key-value row. Marks and deliveries are read beside the notices.
 func (d *deliveryReader) row(key, row []byte) error {
 	key = store.KVKey(key)
 	if d.organization.ID == words.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
@@ -132,7 +132,7 @@ func (d *deliveryReader) row(key, row []byte) error {
 	return nil
 }
 
-// page checks what became of a page's notices.
+// page checks the delivery of a page's notices.
 func (d *deliveryReader) page(key, row []byte) error {
 	first, ok := store.ParseNoticePage(store.KeyKV(nil, d.organization.ID, key))
 	if !ok {
@@ -155,7 +155,7 @@ func sortedMarks(marked map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
 	return ids
 }
 
-// notice checks what became of one notice.
+// notice checks the delivery of one notice.
 func (d *deliveryReader) notice(page ledger.Micros, n *store.Notice) {
 	id := notifier.ID{Booked: n.Booked, Channel: posting.Channel(n.Channel)}
 	d.passKept(id)
@@ -176,8 +176,8 @@ func (d *deliveryReader) notice(page ledger.Micros, n *store.Notice) {
 	d.destination(id, n)
 }
 
-// askedAgain tells whether a delivery that is kept was acknowledged at its first attempt
-// and asked for again.
+// askedAgain tells whether a kept delivery was acknowledged at its first attempt and asked
+// for again.
 func askedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
 	if kept.Round == 0 || len(kept.Attempts) == 0 {
 		return false
@@ -185,8 +185,8 @@ func askedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
 	return len(kept.Attempts) == maxKeptAttempts || kept.Attempts[0] == mark.Attempt
 }
 
-// destination checks that a notice goes to one of its own partner's terminals, or to
-// the partner.
+// destination checks that a notice goes to one of its partner's terminals, or to the
+// partner.
 func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
 	h := d.organization.Histories.Find(n.Source)
 	if h == nil || h.Marks&scan.HasRow == 0 {
@@ -202,7 +202,8 @@ func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
 	}
 }
 
-// destinationOf is the partner of a destination, and the environments of what it is told.
+// destinationOf is the partner of a destination, and the environments that it is notified
+// of.
 func (d *deliveryReader) destinationOf(to ledger.ID) (number int64, envs []money.Env, known bool) {
 	if t := d.directory.Terminal(d.organization.ID, to); t != nil {
 		env, _ := money.ParseEnv(t.Env)
@@ -212,8 +213,8 @@ func (d *deliveryReader) destinationOf(to ledger.ID) (number int64, envs []money
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
-// gatherMarks reads the marks of a page. Those of pages that are not there are left of
-// what was swept, or wrong.
+// gatherMarks reads the marks of a page. Marks of a page that is not there are left over
+// from retention, or wrong.
 func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 	clear(d.marked)
 	for d.marks.Key != nil && d.markedPage <= page {
@@ -242,7 +243,7 @@ func (d *deliveryReader) mark(m *notifier.Mark) {
 	d.marked[m.ID] = *m
 }
 
-// advanceMarks goes on to the next row of marks.
+// advanceMarks reads the next row of marks.
 func (d *deliveryReader) advanceMarks() {
 	for {
 		var more bool
@@ -277,15 +278,15 @@ func (d *deliveryReader) advanceKept() {
 	}
 }
 
-// unread says that rows can't be read, unless that is because the check is ended.
+// unread reports rows that can't be read, unless the check is interrupted.
 func (d *deliveryReader) unread(err error) {
 	if err != nil && d.Ctx.Err() == nil {
 		d.breach("%v", err)
 	}
 }
 
-// passKept takes the deliveries with rows of their own before a notice: bulletins,
-// and those whose page was swept away.
+// passKept takes the deliveries with rows of their own that come before a notice: messages
+// to operators, and those whose page retention removed.
 func (d *deliveryReader) passKept(before notifier.ID) {
 	for d.kept != nil && compareIDs(d.kept.ID, before) < 0 {
 		d.withoutNotice(d.kept)
@@ -303,6 +304,7 @@ func compareIDs(a, b notifier.ID) int {
 	return 1
 }
 
+// withoutNotice checks a delivery that has no notice.
 func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
 	switch {
 	case k.Channel != posting.Bulletin:
@@ -325,10 +327,10 @@ func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
 	}
 }
 
-// idOf is a bulletin's name as the row of its key has it.
+// idOf is a message's name as the row of its key has it.
 func idOf(k *notifier.Kept) []byte { return notifier.KeyOfKept(k.ID)[1:] }
 
-// ofNotice checks that a delivery says of its notice what the notice says.
+// ofNotice compares a kept delivery with its notice.
 func (d *deliveryReader) ofNotice(k *notifier.Kept, page ledger.Micros, n *store.Notice) {
 	switch {
 	case k.Source != n.Source || k.Page != page:

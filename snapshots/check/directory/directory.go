@@ -79,9 +79,9 @@ func (m *MoneyRow) Read() (money.Asset, money.Amount, error) {
 type Check struct {
 	*scan.Scan
 	*Facts
-	limitNames []limitNames // limits, for what they name
-	users      []userNames  // users and sessions, for whom they name
-	settled    []settledWith
+	limitNames          []limitNames // limits, for what they name
+	users               []userNames  // users and sessions, for whom they name
+	providerSettlements []providerSettlement
 }
 
 // New begins a check of the directory's records.
@@ -187,7 +187,7 @@ func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 	case ledger.User:
 		c.CheckState(r, onOff)
 		c.expectClaim(r, ledger.ClaimLogin, row.Login)
-		c.checkPerson(r)
+		c.checkUser(r)
 	case ledger.Partner:
 		c.CheckState(r, onOff)
 		c.checkPartner(r, row)
@@ -203,7 +203,7 @@ func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 		c.CheckState(r, state)
 		c.expectClaim(r, ledger.ClaimKeyHash, hex.EncodeToString(row.Hash))
 		if r.Source.Kind == ledger.Session {
-			c.checkPerson(r)
+			c.checkUser(r)
 		}
 	case ledger.Settlement:
 		c.CheckState(r, string(words.StateSettled))

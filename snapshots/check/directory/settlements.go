@@ -13,9 +13,9 @@ import (
 // Rule 3, settlements. A settlement is with its partner's bank, or with a terminal of its
 // partner; its entries book what it says.
 
-// settledWith is a settlement with a terminal's provider, compared with the terminal once
+// providerSettlement is a settlement with a terminal's provider, compared with the terminal once
 // that is read.
-type settledWith struct {
+type providerSettlement struct {
 	org, id, terminal ledger.ID
 	partner           int64
 	env               money.Env
@@ -87,7 +87,7 @@ func (c *Check) fromProvider(r *scan.Record, row *Row, asset money.Asset, gross 
 		c.Fault(r, "has a fee above what it says")
 	}
 	terminal := ledger.ID(row.Terminal)
-	c.settled = append(c.settled, settledWith{r.Organization.ID, r.Source.ID, terminal, row.Partner, asset.Env})
+	c.providerSettlements = append(c.providerSettlements, providerSettlement{r.Organization.ID, r.Source.ID, terminal, row.Partner, asset.Env})
 	return []scan.Line{
 		scan.Debit(ledger.Bank, asset, new(big.Int).Sub(scan.BigAmount(gross), scan.BigAmount(fee))), scan.Debit(ledger.ProviderFees, asset, scan.BigAmount(fee)),
 		scan.Credit(ledger.ProviderReceivable(terminal), asset, scan.BigAmount(gross)),
@@ -96,7 +96,7 @@ func (c *Check) fromProvider(r *scan.Record, row *Row, asset money.Asset, gross 
 
 // CheckSettlements compares settlements with providers with their partner's terminals.
 func (c *Check) CheckSettlements(o *scan.Organization) {
-	for _, s := range c.settled {
+	for _, s := range c.providerSettlements {
 		if s.org != o.ID {
 			continue
 		}

@@ -14,9 +14,9 @@ import (
 // Rule 3, users, sessions and tokens. Users and sessions act as a partner or a user that is
 // there, and no retired administration token is in force.
 
-// personRow is the stored form of a user and of a session. What a kind does not have stays
+// userRow is the stored form of a user and of a session. What a kind does not have stays
 // zero.
-type personRow struct {
+type userRow struct {
 	Roles   []string `msgpack:"roles"`
 	User    []byte   `msgpack:"user"`
 	Partner int64    `msgpack:"partner"`
@@ -32,9 +32,9 @@ type userNames struct {
 	user         []byte
 }
 
-// checkPerson checks the roles of a user or a session, and notes whom it names.
-func (c *Check) checkPerson(r *scan.Record) {
-	var p personRow
+// checkUser checks the roles of a user or a session, and notes whom it names.
+func (c *Check) checkUser(r *scan.Record) {
+	var p userRow
 	if msgpack.NewDecoder(bytes.NewReader(r.Payload[1:])).Decode(&p) != nil {
 		c.Fault(r, "can't be read")
 		return

@@ -47,16 +47,16 @@ func Between(s, head, tail string) (string, bool) {
 	return s[len(head) : len(s)-len(tail)], true
 }
 
-// peopleAccounts are the names of accounts that belong to the other party of a contract:
+// counterpartyAccounts are the names of accounts that belong to the other party of a contract:
 // they remain when it has ended.
-var peopleAccounts = []string{"customer", "partner_receivable"}
+var counterpartyAccounts = []string{"customer", "partner_receivable"}
 
 // OwnerContract is the contract that the account belongs to, by its path.
 func OwnerContract(path ledger.Path) (id ledger.ID, ok bool) {
 	_, rest, _ := strings.Cut(string(path), ":")
 	name, rest, _ := strings.Cut(rest, ":")
 	const length = 36 // as a contract's id is written
-	if len(rest) < length || len(rest) > length && rest[length] != ':' || slices.Contains(peopleAccounts, name) {
+	if len(rest) < length || len(rest) > length && rest[length] != ':' || slices.Contains(counterpartyAccounts, name) {
 		return id, false
 	}
 	id, err := uuid.Parse(rest[:length])
