@@ -100,9 +100,9 @@ func (c *checker) checkNumbers() error {
 	return nil
 }
 
-// lists checks that the lists of transactions show every transaction of a partner,
-// at its creation and at its last event, and nobody else's; and that those of
-// settlements, of subscriptions and of contracts show each once.
+// lists checks the lists: those of transactions show every transaction of the partner, and no
+// other, at its creation and at its last event; those of settlements, subscriptions and
+// contracts show each once. Rows are in the order of booking.
 func (c *orgCheck) lists() error {
 	o := c.organization
 	var order books.ListOrder

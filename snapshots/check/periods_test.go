@@ -59,7 +59,7 @@ func (w *contractStore) years(t testing.TB, months period.Month, change func(*cl
 }
 
 // A store whose months are closed breaks no rule: payments, holds, and contracts in all
-// their states, with entries dated back and forth, on pages and in daybooks.
+// their states, with entries dated back and forth, on pages and in page buffers.
 func TestClosedMonthsAreRecomputed(t *testing.T) {
 	for _, days := range []int{fixture.Buffered, fixture.Paged} {
 		w := copyContractStore(t, days)

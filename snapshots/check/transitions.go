@@ -23,7 +23,7 @@ func entryOf(kind ledger.Kind, name string) scan.EntryRule {
 	case ledger.Settlement, ledger.Transfer:
 		return scan.MustPost
 	case ledger.Contract:
-		return scan.MayPost // its life says more
+		return scan.MayPost // package contracts says more
 	}
 	return scan.NoEntry
 }
@@ -41,7 +41,7 @@ func legal(e *ledger.Event) bool {
 	case ledger.Subscription:
 		return subscription.Legal(e.Name, e.From, e.To)
 	case ledger.Contract:
-		return true // which machine it is of is not in the event: its life is followed
+		return true // the event does not name its machine: package contracts follows the steps
 	case ledger.Screening:
 		return contracts.IsScreening(e)
 	case ledger.Period:

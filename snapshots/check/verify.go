@@ -34,7 +34,7 @@ type VerifyConfig struct {
 	Canaries string
 	Log      *slog.Logger // nil: slog.Default
 
-	Keyring actors.Sealer // of the server whose store it is; nil: what is sealed stays so
+	Keyring actors.Sealer // of the server that owns the store; nil: sealed rows are not opened
 	Bound   [32]byte      // the keyring's identity
 
 	// Organization is one that the store has to hold; zero: any. The check is of the

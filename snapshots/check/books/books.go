@@ -21,7 +21,7 @@ type Check struct {
 	organization *scan.Organization
 	directory    *directory.Facts // for overdrafts
 	books        *Books
-	gathered     map[string][]bufferedLines // what its daybook has, by what the keys of the pages begin with
+	gathered     map[string][]bufferedLines // the chunks of its page buffers, by the prefix of the pages' keys
 }
 
 // New begins the check of one organization's accounts.

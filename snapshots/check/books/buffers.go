@@ -31,7 +31,7 @@ type bufferedLines struct {
 func (c *Check) CheckBuffers() error {
 	o := c.organization
 	c.gathered = make(map[string][]bufferedLines)
-	d := &bufferReader{Check: c, dealt: make(map[uint64]bool), times: make(map[uint64]span)}
+	d := &bufferReader{Check: c, divided: make(map[uint64]bool), times: make(map[uint64]span)}
 	if err := c.Rows(o, posting.Daybooks, d.read); err != nil {
 		return err
 	}
@@ -48,18 +48,18 @@ type span struct{ first, last ledger.Micros }
 // bufferReader reads one organization's page buffers.
 type bufferReader struct {
 	*Check
-	at    store.DayKey    // of the row that was read last
-	head  []byte          // of the section that was read last; nil: none in that share and group
-	page  span            // of what that share and group have of its page so far
-	dealt map[uint64]bool // groups with rows of shares
-	times map[uint64]span // of each group
+	at      store.DayKey    // of the row that was read last
+	head    []byte          // of the chunk that was read last; nil: none in that shard and group
+	page    span            // of what that shard and group have of its page so far
+	divided map[uint64]bool // groups with rows of shards
+	times   map[uint64]span // of each group
 }
 
 func (d *bufferReader) read(key, row []byte) error {
 	org := d.organization.ID
 	k, ok := store.ParseDaybookKey(key)
 	if !ok {
-		d.Report.Breach(findings.RuleJournal, "organization %v: a daybook row with an unknown key", org)
+		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row with an unknown key", org)
 		return nil
 	}
 	next := d.at
@@ -67,22 +67,22 @@ func (d *bufferReader) read(key, row []byte) error {
 	if k != next {
 		d.head, d.page = nil, span{}
 		if k.Part != 0 {
-			d.Report.Breach(findings.RuleJournal, "organization %v: part %d of group %d's daybook does not follow another", org, k.Part, k.Group)
+			d.Report.Breach(findings.RuleJournal, "organization %v: part %d of group %d's page buffer does not follow another", org, k.Part, k.Group)
 		}
 	}
 	d.at = k
 	if k.Group == 0 || k.Group > d.LastGroup {
-		d.Report.Breach(findings.RuleJournal, "organization %v: a daybook row of group %d, and group %d was the last", org, k.Group, d.LastGroup)
+		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row of group %d, and group %d was the last", org, k.Group, d.LastGroup)
 	}
 	if k.Share != store.Undealt {
-		d.dealt[k.Group] = true
-	} else if d.dealt[k.Group] { // shares come first
-		d.Report.Breach(findings.RuleJournal, "organization %v: group %d's daybook is dealt into shares, and has a row of all", org, k.Group)
+		d.divided[k.Group] = true
+	} else if d.divided[k.Group] { // shards come first
+		d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d is divided into shards, and has a row of all", org, k.Group)
 	}
 	return store.EachSection(bytes.Clone(row), d.section)
 }
 
-// section checks that a chunk is where a reader looks for it, and that its lines were
+// chunk checks that a chunk is where a reader looks for it, and that its lines were
 // booked after those before it.
 func (d *bufferReader) section(head, lines []byte) error {
 	prefix := store.PagePrefix(nil, d.organization.ID, head)
@@ -92,12 +92,12 @@ func (d *bufferReader) section(head, lines []byte) error {
 	}
 	rule := ruleOf(prefix)
 	if d.at.Share != store.Undealt && d.at.Share != store.Share(head) {
-		d.Report.Breach(rule, "organization %v: group %d's daybook has %s in share %d, where no reader looks for it",
+		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s in shard %d, where no reader looks for it",
 			d.organization.ID, d.at.Group, NameOfPages(prefix), d.at.Share)
 	}
 	same := bytes.Equal(head, d.head)
 	if first > last || same && first <= d.page.last || !same && first < d.page.first {
-		d.Report.Breach(rule, "organization %v: group %d's daybook has %s out of the order of booking", d.organization.ID, d.at.Group, NameOfPages(prefix))
+		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s out of the order of booking", d.organization.ID, d.at.Group, NameOfPages(prefix))
 	}
 	if !same {
 		d.head, d.page.first = head, first
@@ -123,7 +123,7 @@ func (d *bufferReader) compareGroups() {
 	var before uint64
 	for _, group := range slices.Sorted(maps.Keys(d.times)) {
 		if before != 0 && d.times[group].first <= d.times[before].last {
-			d.Report.Breach(findings.RuleJournal, "organization %v: the daybook of group %d has lines that were booked before those of group %d", d.organization.ID, group, before)
+			d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d has lines that were booked before those of group %d", d.organization.ID, group, before)
 		}
 		before = group
 	}
@@ -162,7 +162,7 @@ func (c *Check) CheckLeftInBuffers() error {
 	}
 	for _, prefix := range slices.Sorted(maps.Keys(c.gathered)) {
 		if sections := c.gathered[prefix]; len(sections) > 0 {
-			c.Report.Breach(ruleOf([]byte(prefix)), "organization %v: group %d's daybook has lines of %s that its pages have otherwise",
+			c.Report.Breach(ruleOf([]byte(prefix)), "organization %v: group %d's page buffer has lines of %s that its pages have otherwise",
 				o.ID, sections[0].group, NameOfPages([]byte(prefix)))
 		}
 	}

@@ -22,8 +22,8 @@ import (
 type Months struct {
 	*Check
 	closed  []calendar.Month // as their records say, in order
-	next    int              // of these, the first whose closing was not met yet
-	last    calendar.Month   // whose closing was met; 0: none
+	next    int              // of these, the first whose closing was not read yet
+	last    calendar.Month   // the last whose closing was read; 0: none
 	began   calendar.Month   // of the first event
 	effects map[ledger.Account]*effects
 }

@@ -90,7 +90,7 @@ func (p *pageReader) gather(prefix, lines []byte) error {
 // accounts there are.
 func (p *pageReader) checkPageless() {
 	for _, at := range slices.SortedFunc(maps.Keys(p.lines), scan.ByPath) {
-		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has lines in the daybook and no page", p.organization.ID, at.Path, at.Asset)
+		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has lines in the page buffer and no page", p.organization.ID, at.Path, at.Asset)
 		p.begin(at, []byte{})
 		p.end()
 	}

@@ -37,7 +37,7 @@ type stepKey struct {
 var (
 	allVariants  []Variant
 	everyVariant variantSet
-	reviewFirst  variantSet // those in which no money moves before a review
+	reviewFirst  variantSet // those that move money only after a review
 	fittings     = make(map[stepKey]fitting)
 )
 
@@ -132,7 +132,7 @@ type Check struct {
 
 	lifecycles scan.Slab[Lifecycle]
 	replies    scan.Slab[contractMoment]
-	foreign    map[ledger.ID]scan.Fingerprint // what others' entries have put on a contract's own accounts
+	foreign    map[ledger.ID]scan.Fingerprint // what entries of others have put on accounts that belong to a contract
 	last       contractMoment                 // the contract's event that was read last
 	numbers    map[string]*numberRun          // by the prefix of the sequence
 	counted    map[string]uint64              // by counterKey, those of products
@@ -140,7 +140,7 @@ type Check struct {
 	wanted   map[string]uint64 // by counterKey, all; nil: not made yet
 	compared map[string]bool   // counters that there are
 
-	registers map[ledger.ID]*register // of issues that somebody has subscribed to
+	registers map[ledger.ID]*register // of issues with subscriptions
 }
 
 // New begins the check of one organization's contracts.
@@ -154,17 +154,17 @@ func New(s *scan.Scan, o *scan.Organization, kept *scan.Replies) *Check {
 // Lifecycle is what a contract's events and its record tell beside its history: there is
 // one for every contract of the store.
 type Lifecycle struct {
-	variants      variantSet       // that all events so far fit
-	asset         uint32           // hash of what it has moved; 0: nothing
+	variants      variantSet       // that have all steps so far
+	asset         uint32           // hash of the asset that it has moved; 0: none
 	payload       uint64           // hash of its record
-	Shared        scan.Fingerprint // of its entries on the accounts of tallies
-	own           scan.Fingerprint // and of those on its own accounts
-	LastAction    contract.Action  // its last event, but for those that go on with it and for batches
-	ListHash      uint64           // of the lists of people: what it must be in less what it is in
+	Shared        scan.Fingerprint // of its entries on the accounts of control totals
+	own           scan.Fingerprint // of its entries on its own accounts
+	LastAction    contract.Action  // its last event that is neither a continuation nor a batch
+	ListHash      uint64           // of its rows in the lists of people: those that must be there less those that are; 0 in the end
 	recordVariant variantSet       // its record's
 	reviewed      bool
 	hadEntry      bool // its last event had an entry
-	paidNothing   bool // what it did last was a distribution of which nobody got anything
+	paidNothing   bool // its last action was a distribution that paid nobody
 }
 
 // contractMoment is a contract as it was at an event.

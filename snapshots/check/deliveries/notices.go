@@ -32,7 +32,7 @@ type Notices struct {
 	page   []store.Notice // bodies alias a row, until the next page is asked for
 	at     int            // of the notice that is read next
 	last   notifier.ID    // of the one that was read last
-	oldest ledger.Micros  // what was booked before may have been swept away
+	oldest ledger.Micros  // retention may have removed what was booked before
 	hashed []byte         // of the notices of the event that is followed
 }
 

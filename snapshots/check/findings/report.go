@@ -74,7 +74,7 @@ type Report struct {
 	Counts Counts
 
 	// Digest is a hash over what the store means: heads of journals, records,
-	// pages, daybooks, claims, counters, lists, sealed rows and KVs. Opening
+	// pages, page buffers, claims, counters, lists, sealed rows and KVs. Opening
 	// twice gives the same one.
 	Digest [32]byte
 }

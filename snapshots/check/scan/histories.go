@@ -15,29 +15,29 @@ import (
 type History struct {
 	Last, Held, Settled uint64 // seqs, as in posting.Stamp
 	Started, Updated    ledger.Micros
-	Finished            ledger.Micros // when a transaction was last taken to a final status
+	Finished            ledger.Micros // when a transaction last reached a final status
 	passed              uint64        // a bit for each state that it was in
-	EntryHash           uint64        // meaning of what settled it, or hash of a rate's or closed month's value; 0: none
-	HoldFingerprint     Fingerprint   // of what a transaction's charge last held
-	NetFingerprint      Fingerprint   // of all that a transaction has posted
-	ClaimHash           uint64        // hash of the key that it must have claimed
+	EntryHash           uint64        // fingerprint of the entry that settled it, or hash of the value of a rate or a closed month
+	HoldFingerprint     Fingerprint   // of the last hold of a transaction's charge
+	NetFingerprint      Fingerprint   // of all that the record has posted
+	ClaimHash           uint64        // of the key that it must have claimed
 	Version             uint32
-	ProviderMoney       int32  // place in histories.moved; -1: moved no money
-	Refunds             int32  // place of the last one in histories.refunds; -1: none
-	ListHash            uint32 // hash of the list that shows it
-	TerminalHash        uint32 // hash of the terminal of its last charge
-	CalledTerminal      uint32 // hash of the terminal that was last called
-	ContractIndex       int32  // place of a contract's life, or of what a reply shows of one; -1: neither
+	ProviderMoney       int32  // index in Histories.Moved; -1: it moved no money
+	Refunds             int32  // index of the last one in Histories.Refunds; -1: none
+	ListHash            uint32 // of the list that shows it
+	TerminalHash        uint32 // of the terminal of its charge
+	CalledTerminal      uint32 // of the terminal that was last called
+	ContractIndex       int32  // index of a contract's lifecycle, or of the moment that a reply shows; -1: neither
 	state               uint8
-	ClaimKind           ledger.ClaimKind  // of claim; 0: none
+	ClaimKind           ledger.ClaimKind  // of ClaimHash; 0: none
 	Asking              Asking            // of the provider, beside the charge
 	Holds               uint8             // charges that held money when they were sent
 	Intents             [Operations]uint8 // intents to call a provider
 	Calls               [Operations]uint8 // calls made
 	Marks               Marks
 	Notifications       NotificationCounts
-	RecordHash          uint64 // of the record after its last event, as mark64 has it
-	SealedHash          uint64 // of what its record says is sealed beside it; 0: nothing
+	RecordHash          uint64 // short hash of the record after its last event
+	SealedHash          uint64 // short hash of what is sealed beside it; 0: nothing
 }
 
 // Marks are the other things that were seen of a record.
@@ -45,18 +45,18 @@ type Marks uint16
 
 // The marks.
 const (
-	HasRow            Marks = 1 << iota // its row
-	HasClaim                            // its claim
-	ListedAtCreation                    // the list row of its creation
-	ListedAtLastEvent                   // and of its last event
-	AtSimulator                         // the simulator has its call
+	HasRow            Marks = 1 << iota // its row was read
+	HasClaim                            // its claim was read
+	ListedAtCreation                    // the list row of its creation was read
+	ListedAtLastEvent                   // the list row of its last event was read
+	AtSimulator                         // it is routed to the simulator
 	ChargeBooked                        // its charge is booked, or it is a return
-	BookedLate                          // money came when it was closed
+	BookedLate                          // money arrived when it was closed
 	ChargeReturned                      // a return reverses its charge
 	KeepsCard                           // its record says that its card is kept
-	CardSealed                          // a card is
-	ProviderMayHold                     // by its last call the provider may have, or hold, the money
-	ProviderHolds                       // by its last call the provider has the money
+	CardSealed                          // a card is sealed beside it
+	ProviderMayHold                     // after its last call the provider may have the money, or hold it
+	ProviderHolds                       // after its last call the provider has the money
 	ProviderAgrees                      // its last call says the amounts that its entries say
 )
 
@@ -65,10 +65,10 @@ type ProviderMoney struct{ Captured, Refunded money.Amount }
 
 // Refund is one attempt to return money, as its entry says.
 type Refund struct {
-	Before               int32 // place of the one before; -1: the first
+	Before               int32 // index of the one before; -1: the first
 	State                RefundState
 	Fingerprint          Fingerprint
-	Provider, Fees, Dest money.Amount // dest: in the other asset, if the money was converted
+	Provider, Fees, Dest money.Amount // Dest: in the other asset, if the money was converted
 }
 
 // RefundState is how a refund ended. The zero value is under way.

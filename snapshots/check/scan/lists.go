@@ -6,15 +6,15 @@ import "mizan/ledger"
 // has the environment.
 const ListOfSubscriptions = 0x20
 
-// What the lists of contracts have in their environment's byte: those of a product
-// in a reading, and those in which somebody has a part.
+// Marks of the lists of contracts, in the same byte: the list of a product in a reading, and
+// the list of the contracts in which one person has a part.
 const (
 	listOfProduct = 0x10
 	ListOfPerson  = 0x08
 )
 
-// What the lists of settlements have in their environment's byte beside the
-// environment: with a partner's bank, and with a provider.
+// Marks of the lists of settlements, in the same byte: with a partner's bank, and with a
+// provider.
 const (
 	ListWithBank     = 0x80
 	ListWithProvider = 0x40

@@ -23,7 +23,7 @@ const (
 	AskingNothing Asking = iota
 	AskingCapture
 	AskingVoid
-	AskingLapse // a void that nobody but the clock wants
+	AskingLapse // a void because the hold is too old or the payer did not act
 	AskingRefund
 	AskingGiveBack
 )

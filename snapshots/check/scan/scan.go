@@ -109,7 +109,7 @@ func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 
 // KV is a key-value row of the actors, or the error that ended the reading.
 type KV struct {
-	Key, Row []byte // until the next one is asked for
+	Key, Row []byte // valid until the next one is read
 	Err      error
 }
 
