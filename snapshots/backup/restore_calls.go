@@ -6,9 +6,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"mizan/snapshots/check/calls"
 	"os"
 	"path/filepath"
+
+	"mizan/snapshots/check/calls"
 )
 
 // cutCalls removes from the simulator's log the calls for which the store has no intent:

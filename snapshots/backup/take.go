@@ -95,7 +95,7 @@ func (b *Backup) describe(since *Base) error {
 	if since == nil || since.Group == 0 {
 		return nil
 	}
-	const op = "snapshots.Backup"
+	const op = "backup.Begin"
 	base := *since
 	was, found, err := b.view.GroupHash(base.Group)
 	switch {
@@ -229,7 +229,7 @@ func (w *writer) part(file string, plaintext []byte) error {
 	}
 	hash := sha256.Sum256(sealed)
 	w.sum.Write(hash[:])
-	w.manifest.Parts = append(w.manifest.Parts, BackupPart{Size: len(sealed), SHA256: hash[:], File: file})
+	w.manifest.Parts = append(w.manifest.Parts, Part{Size: len(sealed), SHA256: hash[:], File: file})
 	return w.write(framePart, sealed)
 }
 

@@ -1,13 +1,14 @@
 package check_test
 
 import (
+	"slices"
+	"strings"
+	"testing"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/snapshots/fixture"
-	"slices"
-	"strings"
-	"testing"
 )
 
 // The market is what it is meant to be: else its tests would prove nothing.

@@ -1,14 +1,15 @@
 package answers
 
 import (
-	"mizan/ledger"
-	"mizan/ledger/money"
-	"mizan/ledger/payment"
-	"mizan/snapshots/check/findings"
 	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/findings"
 )
 
 // Rule 1, refunds. The refunds that an answer shows must agree with its own sums, and with

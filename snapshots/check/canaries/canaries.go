@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"mizan/snapshots/check/findings"
-	"mizan/snapshots/check/scan"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
 )
 
 // Rule 8: no canary is in any file of the data directory. The rule needs a file of

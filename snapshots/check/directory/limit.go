@@ -2,6 +2,7 @@ package directory
 
 import (
 	"bytes"
+
 	"mizan/ledger"
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"math/big"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 )

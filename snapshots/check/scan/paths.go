@@ -2,12 +2,13 @@ package scan
 
 import (
 	"cmp"
-	"mizan/ledger"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"mizan/ledger"
 )
 
 // The paths of the two accounts between which a partner's balance is split.

@@ -1,9 +1,10 @@
 package scan
 
 import (
+	"strings"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
-	"strings"
 )
 
 // Net is a posting's amount, negative for a credit.
