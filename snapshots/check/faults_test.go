@@ -112,7 +112,7 @@ func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
 	})
 }
 
-// wantFaults plants each fault in a town of its own and checks what is said of it.
+// wantFaults plants each fault in a store of its own and checks what is said of it.
 func wantFaults(t *testing.T, settle func(testing.TB) *fixture.Store, list []fault) {
 	for _, f := range list {
 		t.Run(f.name, func(t *testing.T) {

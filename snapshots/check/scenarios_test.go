@@ -26,7 +26,7 @@ type scenarios struct {
 	at payment.Case
 }
 
-// scenario is one transaction on the stage.
+// scenario is one transaction of a scenario runner.
 type scenario struct {
 	*scenarios
 	record  *payment.Record

@@ -11,7 +11,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// The market is what it is meant to be: else its tests would prove nothing.
+// The trades are what their names say: else the tests on them would prove nothing.
 func TestTheFixtureHasTransactionsOfEveryKind(t *testing.T) {
 	w := fixture.Copy(t)
 	m := &w.Trades
