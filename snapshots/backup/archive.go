@@ -26,8 +26,8 @@ type archive struct {
 	written  time.Time
 	header   Header
 	manifest *Manifest // nil: it was opened without keys
-	first    int64     // where the first part begins
-	last     int64     // where the manifest's frame begins
+	first    int64     // offset of the first part
+	last     int64     // offset of the manifest's frame
 	sealed   []byte    // the manifest
 	end      [sha256.Size]byte
 	keyring  Sealer
@@ -91,7 +91,7 @@ func (a *archive) measure() error {
 	return nil
 }
 
-func (a *archive) close() { _ = a.f.Close() } // it was only read
+func (a *archive) close() { _ = a.f.Close() } // the file was only read
 
 // fault turns an error of reading into what it means for the backup.
 func (a *archive) fault(err error) error {

@@ -36,7 +36,7 @@ const (
 
 	endSize = 4 + sha256.Size
 
-	partBytes   = 1 << 20 // of rows, at which a part ends
+	partBytes   = 1 << 20 // bytes of rows at which a part ends
 	maxPart     = 4 << 20 // bytes of a sealed part
 	maxHeader   = 64 << 10
 	maxManifest = 256 << 20
@@ -54,9 +54,9 @@ type Header struct {
 	ID        string    `json:"id"`       // a UUID
 	Store     string    `json:"store"`    // hex: hash of the store's first group; empty if there was none
 	TakenAt   time.Time `json:"taken_at"` // by the server's clock, in microseconds
-	Group     uint64    `json:"group"`    // that the backup shows
+	Group     uint64    `json:"group"`    // the group that the backup shows
 	GroupHash string    `json:"group_hash"`
-	Since     *Base     `json:"since,omitempty"` // what an increment rests on; nil: nothing, it is full
+	Since     *Base     `json:"since,omitempty"` // the base of an increment; nil: the backup is full
 }
 
 // Base names the backup that an increment needs.
@@ -64,7 +64,7 @@ type Base struct {
 	ID        string `json:"id"`
 	Group     uint64 `json:"group"`
 	GroupHash string `json:"group_hash"`
-	Depth     int    `json:"depth"` // how many it rests on, itself included
+	Depth     int    `json:"depth"` // the number of backups in its chain, itself included
 }
 
 // Base is the backup as the base of an increment.
@@ -125,7 +125,7 @@ var (
 type Error struct {
 	Path  string
 	What  string
-	Cause error // nil, or one that tells kinds of errors apart
+	Cause error // nil, or the kind of error
 }
 
 // Error implements error.

@@ -113,7 +113,7 @@ func RemoveUnfinished(dir string) error {
 		}
 		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
-				err = nil // it was just removed, or has its name
+				err = nil // it was just removed or renamed
 			}
 		}
 		if err = errors.Join(err, f.Close()); err != nil {

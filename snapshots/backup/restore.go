@@ -31,18 +31,18 @@ const rowsPerLook = 4096
 // RestoreConfig says what is restored, and where to.
 type RestoreConfig struct {
 	From    string    // a backup, or a directory of them
-	At      time.Time // of a directory: the newest that is not after it; zero: the newest
+	At      time.Time // in a directory: the newest backup that is not after it; zero: the newest
 	Data    string    // the data directory to make: absent or empty
 	Keyring Sealer
-	Bound   [32]byte     // the keyring's identity, to which the store is tied; zeros: to none
+	Bound   [32]byte     // the keyring's identity, to which the store is bound; zeros: to none
 	Log     *slog.Logger // nil: slog.Default
 }
 
 // Restored is the result of a restore.
 type Restored struct {
 	Header Header  // of the newest backup that was used
-	Used   int     // how many were
-	Unused []error // why others beside them can't be used, which were not needed
+	Used   int     // the number of backups that were used
+	Unused []error // why backups beside them, which were not needed, can't be used
 	Rows   uint64
 	Report *findings.Report
 }

@@ -24,7 +24,7 @@ func cutCalls(ctx context.Context, dir string, known *calls.Known) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // the file was only read
 	next := path + ".new"
 	out, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -37,7 +37,7 @@ type TargetError struct {
 func (e *TargetError) Error() string {
 	var fault *fs.PathError
 	if errors.As(e.Err, &fault) {
-		return fault.Error() // it names the path
+		return fault.Error() // the error names the path
 	}
 	return e.Path + " " + e.Err.Error()
 }
@@ -69,7 +69,7 @@ func target(path string) (string, error) {
 		return path, nil
 	case err != nil:
 		return "", &TargetError{path, err}
-	case !there.IsDir(): // a link that leads nowhere is none either
+	case !there.IsDir(): // neither is a link to nothing
 		return "", &TargetError{path, ErrNoDirectory}
 	}
 	if err := replaceable(path); err != nil {
@@ -111,7 +111,7 @@ func replaceable(dir string) error {
 type site struct {
 	dir  string
 	lock *os.File
-	gone bool // it has its own name
+	gone bool // it has been renamed
 }
 
 // openSite makes the directory. What an interrupted restore has left in it is removed.
@@ -133,7 +133,7 @@ func openSite(dir string) (s *site, err error) {
 	}
 	if err := s.take(); err != nil {
 		if made == nil {
-			_ = os.Remove(s.sign()) // as far as it came; nothing else is removed
+			_ = os.Remove(s.sign()) // removes what was made; nothing else
 			_ = os.Remove(dir)
 		}
 		return nil, errors.Join(err, s.lock.Close())

@@ -27,7 +27,7 @@ type Listed struct {
 	Header Header
 
 	written time.Time // by the file system's clock
-	fault   error     // nil: it ends as a backup does
+	fault   error     // what is wrong with its end; nil: nothing
 }
 
 func (a *archive) listed() Listed {
@@ -37,7 +37,7 @@ func (a *archive) listed() Listed {
 // folder is the contents of a directory of backups.
 type folder struct {
 	list   []Listed // the oldest first, as their headers say
-	unread []error  // of those whose headers can't be believed: any may be the one that is looked for
+	unread []error  // of files whose headers can't be believed: any of them may be the one that is meant
 }
 
 // scanBackups reads the headers of a directory's files. Without keys a header is believed
@@ -99,16 +99,16 @@ func isBackup(path string) bool {
 	named := strings.HasSuffix(path, Suffix)
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return named && err != nil && !errors.Is(err, fs.ErrNotExist) // a link to nothing is none
+		return named && err != nil && !errors.Is(err, fs.ErrNotExist) // a link to nothing is no backup
 	}
 	if named {
 		return true
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be another thing by this time
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have been replaced meanwhile
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was only read
 	var magic [len(backupMagic)]byte
 	_, err = io.ReadFull(f, magic[:])
 	return err == nil && string(magic[:]) == backupMagic
@@ -171,7 +171,7 @@ func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 	if len(s.list) == 0 {
 		return chosen, &Error{Path: dir, What: "there is no backup in it", Cause: ErrChoice}
 	}
-	one := "" // the store that they are of; one of a store without groups is of any
+	one := "" // the store that they belong to; a backup of an empty store matches any store
 	for _, l := range s.list {
 		if one = cmp.Or(one, l.Header.Store); l.Header.Store != "" && l.Header.Store != one {
 			return chosen, &Error{Path: dir, What: "it has backups of several stores; name the file", Cause: ErrChoice}
@@ -196,7 +196,7 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 			return links, nil
 		}
 		i := slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.Base() == *since })
-		if i < 0 { // to say which is not it
+		if i < 0 { // to report each copy that is damaged
 			i = slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.ID == since.ID })
 		}
 		switch {

@@ -122,7 +122,7 @@ func (b *Backup) Close() {
 	b.cancel(nil)
 	b.view.Close()
 	for _, open := range b.files {
-		_ = open.f.Close() // it was only read
+		_ = open.f.Close() // the file was only read
 	}
 	b.owner.release()
 }
@@ -299,6 +299,7 @@ type countingWriter struct {
 	n  int64
 }
 
+// Write implements io.Writer.
 func (w *countingWriter) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	w.n += int64(n)

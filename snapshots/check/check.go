@@ -27,7 +27,7 @@ type Inputs struct {
 	Data     string        // the data directory, for the provider's log and the canaries
 	Answers  string        // file: a JSON object a line
 	Canaries string        // file: a string a line
-	Keyring  actors.Sealer // opens what requests with keys were answered with; nil: that is compared with the journal only
+	Keyring  actors.Sealer // opens kept answers; nil: they are compared with the journal only
 	Log      *slog.Logger
 }
 
@@ -91,9 +91,9 @@ type checker struct {
 	keptAnswers []scan.Place // kept answers to requests of the administration
 
 	claimsOfEvents scan.Multiset // claims, as events have them
-	claimsStored   scan.Multiset // and as they are
+	claimsStored   scan.Multiset // claims, as they are stored
 	seed           maphash.Seed
-	hashed         []byte // what a hash of a claim is made of
+	hashed         []byte // buffer for the hashed form of a claim
 }
 
 func newChecker(s *scan.Scan) *checker {

@@ -90,7 +90,7 @@ func (c *orgCheck) journal() error {
 
 type treeRow struct {
 	first uint64
-	row   []byte // until the next one is asked for
+	row   []byte // valid until the next one is read
 	err   error
 }
 
@@ -116,7 +116,7 @@ type journal struct {
 	notices     *deliveries.Notices
 	months      *books.Months
 	checkpoints *books.Checkpoints
-	unhashed    ledger.Source // whose next event must come at once; zero: none's
+	unhashed    ledger.Source // the record whose next event must follow at once; zero: none
 }
 
 // block checks one block and its events.

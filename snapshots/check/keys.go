@@ -22,8 +22,8 @@ import (
 type foreignKey struct {
 	org    ledger.ID
 	made   ledger.Source
-	place  ledger.ID // the organization of what was made
-	answer ledger.ID // what was answered, kept there too; the nil UUID: nothing is
+	place  ledger.ID // the organization of the record
+	answer ledger.ID // the kept answer in that organization; the nil UUID: none
 }
 
 // readForeignKey reads a claim of the administration. Its owner ends with the organization

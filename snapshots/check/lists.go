@@ -46,7 +46,7 @@ func (c *orgCheck) lists() error {
 		shown := source.Kind == ledger.Transaction || source.Kind == ledger.Settlement && h.ListHash != 0
 		rows := scan.ListedAtCreation | scan.ListedAtLastEvent
 		if source.Kind == ledger.Subscription {
-			shown, rows = true, scan.ListedAtCreation // it is listed as it was created, and never again
+			shown, rows = true, scan.ListedAtCreation // a subscription is listed at its creation only
 		}
 		if source.Kind == ledger.Contract {
 			shown, rows = true, scan.ListedAtCreation

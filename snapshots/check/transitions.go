@@ -49,7 +49,7 @@ func legal(e *ledger.Event) bool {
 		return ok && e.Version == 1
 	case ledger.Retention:
 		return notifier.RetentionLegal(e)
-	case ledger.Transfer: // nothing but its event
+	case ledger.Transfer: // a transfer has no record
 		return e.From == "" && e.Version == 1
 	}
 	return words.Legal(e.Source.Kind, e.Name, e.From, e.To)
@@ -63,7 +63,7 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	}
 	if e.Source.Kind == ledger.Transfer {
 		j.checkEntry(e, closed, false)
-		return // there is no record to compare with, and there may be very many
+		return // a transfer has no record, and there may be very many of them
 	}
 	o := j.organization
 	h := o.Histories.FindOrAdd(e.Source)

@@ -73,7 +73,7 @@ type forest struct {
 	tree     tree
 	first    uint64 // seq of the open block's first event
 	crossing []store.Subtree
-	lost     bool // a root was wrong: so are all later ones
+	lost     bool // a root was wrong, so that all later ones are too
 }
 
 func (f *forest) begin(first uint64) { f.first, f.crossing = first, f.crossing[:0] }

@@ -23,7 +23,7 @@ import (
 const (
 	ExitHolds         = 0 // all rules hold
 	ExitBroken        = 1 // one is broken, or the directory or the store is
-	ExitConfiguration = 2 // a file that was named can't be read, or is no such file
+	ExitConfiguration = 2 // a named file can't be read, or is of another form
 	ExitLocked        = 3 // in use by another process, or of another schema
 )
 
@@ -70,7 +70,7 @@ func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exi
 
 func refuse(to io.Writer, exit int, what string, err error) int {
 	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), findings.ErrInput.Error()+": "), "\n", "; ")
-	_, _ = fmt.Fprintf(to, "mizan: %s: %s\n", what, text) // there is nowhere else to say it
+	_, _ = fmt.Fprintf(to, "mizan: %s: %s\n", what, text) // there is nowhere else to report it
 	return exit
 }
 

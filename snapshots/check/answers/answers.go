@@ -34,6 +34,7 @@ type Check struct {
 	answers   acknowledgements
 }
 
+// New begins the comparison of answers with the store.
 func New(s *scan.Scan, d *directory.Facts) *Check {
 	return &Check{Scan: s, directory: d}
 }

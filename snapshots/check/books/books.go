@@ -19,7 +19,7 @@ import (
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	directory    *directory.Facts // for overdrafts
+	directory    *directory.Facts // the overdrafts
 	books        *Books
 	gathered     map[string][]bufferedLines // the chunks of its page buffers, by the prefix of the pages' keys
 }
@@ -35,10 +35,10 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 type Books struct {
 	accounts map[ledger.Account]*account
 	holds    map[uint64]scan.Hold // open pending entries, by seq
-	shifted  map[[16]byte]uint64  // rows that should be there, by what they say → seq
+	shifted  map[[16]byte]uint64  // rows by effective date that must be there → seq
 	lines    uint64
 
-	own *contractAccounts // nil: contracts' own accounts are as all others
+	own *contractAccounts // nil: accounts of one contract are kept as all others
 
 	key, row []byte
 	line     func(ledger.Account, *store.Line) // if set, sees every line
@@ -47,9 +47,9 @@ type Books struct {
 // account is what the entries so far have made of one account.
 type account struct {
 	totals  ledger.Totals
-	forced  money.Amount  // of the pending debits, what was held whether or not it was there
-	stream  hash.Hash     // over all lines, as they should be stored
-	lowered ledger.Micros // when its owner last took something off what is available
+	forced  money.Amount  // the part of the pending debits that forced holds hold
+	stream  hash.Hash     // over all lines as they must be stored
+	lowered ledger.Micros // when a debit last lowered the available balance
 	lines   uint64
 	paged   bool // its pages were read
 }

@@ -50,9 +50,9 @@ type bufferReader struct {
 	*Check
 	at      store.DayKey    // of the row that was read last
 	head    []byte          // of the chunk that was read last; nil: none in that shard and group
-	page    span            // of what that shard and group have of its page so far
+	page    span            // the time of that chunk's page so far, in that shard and group
 	divided map[uint64]bool // groups with rows of shards
-	times   map[uint64]span // of each group
+	times   map[uint64]span // the times of each group's lines
 }
 
 func (d *bufferReader) read(key, row []byte) error {
@@ -82,7 +82,7 @@ func (d *bufferReader) read(key, row []byte) error {
 	return store.EachSection(bytes.Clone(row), d.section)
 }
 
-// chunk checks that a chunk is where a reader looks for it, and that its lines were
+// section checks that a chunk is where a reader looks for it, and that its lines were
 // booked after those before it.
 func (d *bufferReader) section(head, lines []byte) error {
 	prefix := store.PagePrefix(nil, d.organization.ID, head)

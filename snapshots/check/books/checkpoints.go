@@ -25,14 +25,14 @@ import (
 type Checkpoints struct {
 	*Check
 	books    *Books
-	moved    map[string]*ledger.Totals // by contracts' own accounts' keys, since the last head
+	moved    map[string]*ledger.Totals // of accounts that belong to one contract, since the last head, by key
 	doubtful bool                      // something does not agree
 	next     func() (scan.KV, bool)
 	Stop     func()
-	head     store.CheckpointHead // that comes next; no seq: there is none
-	row      []byte               // as it is stored
-	known    map[uint64]int       // heads that were compared, and how many parts they name
-	last     store.CheckpointHead // of these
+	head     store.CheckpointHead // the next one; its seq is 0 at the end
+	row      []byte               // the next head as it is stored
+	known    map[uint64]int       // the heads that were compared, with their numbers of parts
+	last     store.CheckpointHead // the last head that was compared
 	order    []orderedAccount     // all accounts, by their keys
 }
 
@@ -154,7 +154,7 @@ func (p *Checkpoints) part(place int, want []byte) {
 	switch {
 	case err != nil:
 		p.breach("the checkpoint after event %d: %v", p.head.Seq, err)
-	case !found: // a head without it is not used
+	case !found: // readers do not use a head that lacks a part
 	case !bytes.Equal(got, want):
 		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, place, p.differs(got, want))
 	}

@@ -27,8 +27,8 @@ type contractAccounts struct {
 	wrong    bool    // a line does not follow the one before it
 	accounts uint64  // with pages
 	sums     map[money.Asset]*ledger.Totals
-	shifted  map[uint64]ledger.Date  // lines that should be there by effective date too
-	known    func(id ledger.ID) bool // whether a contract has had an event
+	shifted  map[uint64]ledger.Date  // hashes of lines that must also be there by effective date
+	known    func(id ledger.ID) bool // whether a contract has events
 
 	row, again []byte
 }
@@ -143,7 +143,7 @@ func (p *pageReader) recount() error {
 	if err != nil {
 		return err
 	}
-	c.Report.Counts.Accounts -= p.books.own.accounts // they are among all others from here on
+	c.Report.Counts.Accounts -= p.books.own.accounts // from here on they are counted among all others
 	p.books.shifted, p.books.own = full.shifted, &contractAccounts{known: p.books.own.known}
 	for at, a := range full.accounts {
 		if id, own := scan.OwnerContract(at.Path); own && p.books.own.known(id) {

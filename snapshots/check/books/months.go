@@ -22,8 +22,8 @@ import (
 type Months struct {
 	*Check
 	closed  []calendar.Month // as their records say, in order
-	next    int              // of these, the first whose closing was not read yet
-	last    calendar.Month   // the last whose closing was read; 0: none
+	next    int              // index of the first whose closing was not read yet
+	last    calendar.Month   // the last month whose closing was read; 0: none
 	began   calendar.Month   // of the first event
 	effects map[ledger.Account]*effects
 }
@@ -37,7 +37,7 @@ type effects struct {
 
 // effectIn is what one month adds.
 type effectIn struct {
-	month int // its place in months.closed
+	month int // index in Months.closed
 	effect
 }
 
@@ -48,7 +48,7 @@ type effect struct{ plus, minus ledger.Totals }
 func (j *Check) MonthsOf() *Months {
 	m := &Months{Check: j, effects: make(map[ledger.Account]*effects)}
 	err := j.View.Records(j.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
-		if of, ok := calendar.FromID(id); ok { // another one's payload is found to be wrong
+		if of, ok := calendar.FromID(id); ok { // a row with another id is reported with the records
 			m.closed = append(m.closed, of)
 		}
 		return true, nil
@@ -132,7 +132,7 @@ func (m *Months) ranged(e *ledger.Event, err error) {
 func (m *Months) close(e *ledger.Event) {
 	of, sum, ok := calendar.ReadEvent(e)
 	if !ok {
-		return // no machine has the step, which is reported
+		return // reported as a step that no machine has
 	}
 	follows := m.began
 	if m.last != 0 {

@@ -69,11 +69,11 @@ func (c *Check) CheckPages() error {
 // pageReader reads one organization's pages.
 type pageReader struct {
 	*Check
-	prefix []byte // of the account being read; nil: none
+	prefix []byte // of the keys of the account being read; nil: none
 	at     ledger.Account
 	stream hash.Hash
-	lines  map[ledger.Account][]byte // lines that are on no page yet, of accounts not read yet
-	own    *contractLines            // the account being read is a contract's own; nil: it is not
+	lines  map[ledger.Account][]byte // lines in page buffers, of accounts that were not read yet
+	own    *contractLines            // set if the account being read belongs to one contract
 	differ []ledger.Account
 }
 
@@ -212,7 +212,7 @@ func (c *Check) explain(differ []ledger.Account) error {
 type storedLines struct {
 	next  func() (store.Line, bool)
 	stop  func()
-	found bool // what is wrong
+	found bool // the wrong line was found
 }
 
 // compare takes the line that comes next and reports how it differs.

@@ -23,7 +23,7 @@ func (a *account) force(change func(money.Amount, money.Amount) (money.Amount, e
 	if p.Side != ledger.Debit {
 		return
 	}
-	if forced, err := change(a.forced, p.Amount); err == nil { // else a total is out of range too
+	if forced, err := change(a.forced, p.Amount); err == nil { // otherwise a total is out of range too, which is reported
 		a.forced = forced
 	}
 }
@@ -51,7 +51,7 @@ func splitOf(postings []ledger.Posting) (s partnerSplit) {
 		s.found, s.asset = true, p.Asset
 		s.paths = [2]ledger.Path{ledger.Path(scan.AvailableHead + number + scan.AvailableTail), ledger.Path(scan.OwedHead + number + scan.OwedTail)}
 		if owed {
-			s.owed, _ = s.owed.Add(scan.Net(p)) // unbalanced has looked at the range
+			s.owed, _ = s.owed.Add(scan.Net(p)) // Unbalanced has checked the range
 		} else {
 			s.available, _ = s.available.Add(scan.Net(p))
 		}
@@ -85,7 +85,7 @@ func (b *Books) split(e *ledger.Event) string {
 	default:
 		bound = b.totals(s.paths[0], s.asset).Available()
 	}
-	first := money.Amount{} // what goes where it goes first
+	first := money.Amount{} // the part that goes to the first of both accounts
 	if !bound.Negative {
 		first = bound.Abs.Min(all.Abs)
 	}

@@ -32,10 +32,10 @@ type call struct {
 	Terminal  ledger.ID    `json:"terminal"`
 	Org       ledger.ID    `json:"org"`
 	Operation string       `json:"operation"`
-	Request   ledger.ID    `json:"request"` // zero for what opens a charge, and for a challenge
+	Request   ledger.ID    `json:"request"` // zero for a call that opens a charge, and for a challenge
 	Outcome   string       `json:"outcome"`
 	Status    string       `json:"status"`   // of the charge; empty: Outcome
-	Amount    money.Amount `json:"amount"`   // that the charge was opened for
+	Amount    money.Amount `json:"amount"`   // for which the charge was opened
 	Captured  money.Amount `json:"captured"` // of what was held; zero: not said
 	Refunded  money.Amount `json:"refunded"`
 }
@@ -200,7 +200,7 @@ func (made *call) apply(histories *scan.Histories, h *scan.History) {
 	underWay := ours.Refunded
 	if h.Refunds >= 0 {
 		if last := histories.Refunds.At(h.Refunds); last.State == scan.RefundOpen {
-			underWay, _ = ours.Refunded.Add(last.Provider) // followRefund has looked at the range
+			underWay, _ = ours.Refunded.Add(last.Provider) // followRefund has checked the range
 		}
 	} else if h.Asking == scan.AskingGiveBack {
 		underWay = ours.Captured

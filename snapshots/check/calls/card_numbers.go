@@ -25,7 +25,7 @@ func showsCard(line []byte) bool {
 	}
 	var members map[string]jsontext.Value
 	if json.Unmarshal(line, &members) != nil {
-		return true // a line that repeats a member, for instance
+		return true // for instance a line that repeats a member
 	}
 	for name, value := range members {
 		if hasCard([]byte(name)) || !counts[name] && hasCard(value) {

@@ -114,7 +114,7 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 				if kept[at] == nil {
 					kept[at] = new(ledger.Totals)
 				}
-				_ = kept[at].Post(posting.Side, posting.Amount) // out of range is a breach by itself
+				_ = kept[at].Post(posting.Side, posting.Amount) // a total out of range is reported elsewhere
 			}
 		}
 		return true, c.Interrupted()
@@ -143,7 +143,7 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 // checkWaiting compares the contract's due time, and whether it has ended, with what its
 // product says.
 func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
-	var due, latest ledger.Micros // what is overdue is due at once: by the clock, which events may be ahead of
+	var due, latest ledger.Micros // what is overdue is due at once, by the clock, and events may be ahead of the clock
 	if p.Product.Due != nil {
 		if on, _ := p.Product.Due(p); on != 0 {
 			due = ledger.MicrosOf(on.Time())

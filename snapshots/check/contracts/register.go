@@ -22,20 +22,20 @@ import (
 // and the price of the certificates.
 type register struct {
 	subscriptions int64
-	sum           uint64                    // of the subscriptions, in their order
-	paid          scan.Fingerprint          // of all lines on the accounts that the institution owes people on
+	sum           uint64                    // of the hashes of subscriptions, numbered in order
+	paid          scan.Fingerprint          // of all lines on the current accounts of holders
 	batches       int64                     // since the last action
-	on            ledger.Date               // on which that action takes effect
+	on            ledger.Date               // the day on which that action takes effect
 	earlier       map[holderAction]struct{} // the actions before it
-	rows          uint64                    // that the register has by its record
-	read          uint64                    // and those that there are
+	rows          uint64                    // rows that the register must have by its record
+	read          uint64                    // rows that were read
 }
 
 // holderAction is an action for all holders, with the number of batches that followed it.
 type holderAction struct {
 	action  contract.Action
 	batches int64
-	nothing bool // each certificate got nothing of the profit
+	nothing bool // the distribution paid nobody
 }
 
 // forHolders are the actions that concern all holders.
@@ -267,7 +267,7 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	if l.LastAction == contract.RedeemEarly {
 		penalty = amountOf(p, "early_redemption_penalty")
 	}
-	each, last := new(big.Int), new(big.Int) // of all distributions, and of the last one
+	each, last := new(big.Int), new(big.Int) // per certificate: of all distributions, and of the last one
 	distributions := columnNamed(p.Product.Columns, "profit_distributions")
 	rows, _ := distributions.Value(p.Values).([]contract.Row)
 	for _, row := range rows {

@@ -34,7 +34,7 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	}
 	h := o.Histories.Find(made)
 	if (made.Kind == ledger.Period || made.Kind == ledger.Screening) && h != nil && h.Marks&scan.HasRow != 0 {
-		return true // neither ever changes, so that it is its own answer
+		return true // neither ever changes, so that the record is the answer
 	}
 	if made.Kind != ledger.Contract || h == nil || h.Marks&scan.HasRow == 0 {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", o.ID, ledger.ClaimIdempotency, scan.Named(made))
@@ -76,7 +76,7 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: was.id}) // it has an event
+	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: was.id}) // a contract in a reply has events
 	l := c.LifecycleOf(h)
 	state := o.Histories.StatesOf(ledger.Contract).Names[was.state]
 	switch {

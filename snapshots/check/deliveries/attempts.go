@@ -15,7 +15,7 @@ import (
 // What the specification says of attempts ("Delivery", 3), copied by hand.
 const (
 	maxAttempts     = 6
-	maxKeptAttempts = 48 // the latest that are remembered of one that is asked for again and again
+	maxKeptAttempts = 48 // the latest ones that are kept of a delivery that is asked for repeatedly
 )
 
 // gaps are the pauses between attempts.
@@ -109,7 +109,7 @@ func (d *deliveryReader) explain() error {
 	for row := range d.KVs(org, notifier.KeptRows) {
 		k, err := notifier.ReadKept(row.Key, row.Row)
 		if row.Err != nil || err != nil {
-			continue // which was said before
+			continue // reported before
 		}
 		if key := k.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
 			d.fault(k.ID, "is "+k.State.String()+", and no row says so")
@@ -146,7 +146,7 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 	}
 	id, err := notifier.ReadWaiting(row.Key, row.Row)
 	if err != nil {
-		return nil // which was said before
+		return nil // reported before
 	}
 	key := notifier.KeyOfKept(id)
 	value, found, err := d.View.KV(d.organization.ID, key)

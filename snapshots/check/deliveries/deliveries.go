@@ -28,7 +28,7 @@ import (
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	directory    *directory.Facts // for where notifications go
+	directory    *directory.Facts // the addresses of notifications
 }
 
 // New begins the check of one organization's notifications.
@@ -39,7 +39,7 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 // OtherRows takes the rows that lie among those of deliveries and belong to another rule.
 type OtherRows interface {
 	TakeRow(key []byte) (taken bool)
-	EndRows() // all rows were read
+	EndRows() // called when all rows were read
 }
 
 // CheckRows checks the delivery state of each notice. Notices, marks and deliveries with
@@ -68,17 +68,17 @@ type deliveryReader struct {
 	*Check
 	others         OtherRows
 	oldest, cursor ledger.Micros
-	atCursor       bool // the cursor is at a page
+	atCursor       bool // the page of the cursor was read
 
 	nextMarks, nextKept func() (scan.KV, bool)
 	marks               scan.KV       // the row of marks that is read next; no key: there is none
-	markedPage          ledger.Micros // that it is of
+	markedPage          ledger.Micros // the page of these marks
 	kept                *notifier.Kept
-	marked              map[notifier.ID]notifier.Mark // of the page that is read
+	marked              map[notifier.ID]notifier.Mark // the marks of the page being read
 
 	seed              maphash.Seed
-	waiting, posted   scan.Multiset // rows, as deliveries ask for them
-	waits, postedRows scan.Multiset // and as they are
+	waiting, posted   scan.Multiset // rows that deliveries need
+	waits, postedRows scan.Multiset // rows that are stored
 }
 
 func (d *deliveryReader) breach(format string, args ...any) {
@@ -136,11 +136,11 @@ func (d *deliveryReader) row(key, row []byte) error {
 func (d *deliveryReader) page(key, row []byte) error {
 	first, ok := store.ParseNoticePage(store.KeyKV(nil, d.organization.ID, key))
 	if !ok {
-		return nil // the reading beside the journal has said so
+		return nil // reported beside the journal
 	}
 	d.atCursor = d.atCursor || first == d.cursor
 	d.gatherMarks(first)
-	_, _ = readNotices(key, row, func(n *store.Notice) { d.notice(first, n) }) // likewise
+	_, _ = readNotices(key, row, func(n *store.Notice) { d.notice(first, n) }) // errors too
 	for _, id := range sortedMarks(d.marked) {
 		d.fault(id, "was acknowledged and is no notice of its page")
 	}
@@ -190,7 +190,7 @@ func askedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
 func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
 	h := d.organization.Histories.Find(n.Source)
 	if h == nil || h.Marks&scan.HasRow == 0 {
-		return // its event is missing too, or its record
+		return // its missing event or record is reported elsewhere
 	}
 	number, env, known := d.destinationOf(n.To)
 	if !known {

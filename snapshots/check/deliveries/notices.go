@@ -29,11 +29,11 @@ type Notices struct {
 	*Check
 	next   func() (scan.KV, bool)
 	Stop   func()
-	page   []store.Notice // bodies alias a row, until the next page is asked for
-	at     int            // of the notice that is read next
-	last   notifier.ID    // of the one that was read last
+	page   []store.Notice // bodies alias a row, valid until the next page is read
+	at     int            // index of the next notice
+	last   notifier.ID    // the notice that was read last
 	oldest ledger.Micros  // retention may have removed what was booked before
-	hashed []byte         // of the notices of the event that is followed
+	hashed []byte         // the hashed form of the current event's notices
 }
 
 // NoticesOf begins to read the organization's notices. The caller calls Stop.
@@ -184,7 +184,7 @@ func (n *Notices) count(e *ledger.Event, notified bool) {
 
 // compare checks that a notice says what happened in the event.
 func (n *Notices) compare(notice *store.Notice, e *ledger.Event) {
-	if posting.Channel(notice.Channel) == posting.Operators { // the others are counted as transitions
+	if posting.Channel(notice.Channel) == posting.Operators { // notices to merchants are counted as transitions
 		n.Report.Count(findings.RuleNotified, 1)
 	}
 	wrong := ""

@@ -70,7 +70,7 @@ func (d *Facts) Reaches(r *scan.Record, p *payment.Record) bool {
 		return d.merchantReaches(r, p)
 	}
 	if slices.ContainsFunc(p.Attempts, wasRefused) {
-		return false // another terminal's merchant may have been the one to notify
+		return false // another terminal's address may have been the right one
 	}
 	t := d.Terminal(org, p.Terminal)
 	return t != nil && t.notified && t.UnchangedSince(r)

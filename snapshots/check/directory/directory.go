@@ -79,8 +79,8 @@ func (m *MoneyRow) Read() (money.Asset, money.Amount, error) {
 type Check struct {
 	*scan.Scan
 	*Facts
-	limitNames          []limitNames // limits, for what they name
-	users               []userNames  // users and sessions, for whom they name
+	limitNames          []limitNames // what limits name
+	users               []userNames  // what users and sessions name
 	providerSettlements []providerSettlement
 }
 
@@ -99,7 +99,7 @@ type Facts struct {
 	Rates     map[scan.Place]*Rate
 	Numbers   map[int64]ledger.ID  // number → partner's record
 	Claimed   map[string]ledger.ID // number → who claimed it
-	Made      map[Made]bool        // what an acknowledged creation may name
+	Made      map[Made]bool        // the records that an acknowledged creation may name
 }
 
 // PartnerKey is a partner's number in an organization.
@@ -121,8 +121,8 @@ type Terminal struct {
 	Partner  int64
 	Env      string
 	Settings words.Settings
-	notified bool // an address of its own is set
-	chooses  bool // the statuses that it notifies of
+	notified bool // the terminal has an address of its own
+	chooses  bool // it chooses the statuses that it notifies of
 }
 
 // Rate is a stored exchange rate.
@@ -133,7 +133,7 @@ type Rate struct {
 
 // Setting is when a record of the directory was last written.
 type Setting struct {
-	Changed bool // after its creation
+	Changed bool // written again after its creation
 	Updated ledger.Micros
 }
 
@@ -148,7 +148,7 @@ func (s *Setting) ChangedSince(transaction *scan.Record) bool {
 // Made names a record of the directory as an answer does.
 type Made struct {
 	Kind ledger.Kind
-	Org  ledger.ID // its own for an organization
+	Org  ledger.ID // an organization's own id for its record
 	Name string    // id, or a partner's number
 }
 

@@ -56,15 +56,15 @@ type Rule struct {
 	Count    uint64 // things looked at
 	Breaches uint64
 	Details  []string // of the first breaches
-	Note     string   // what was not looked at; empty: nothing is to be said
+	Note     string   // what was not compared; empty: everything was
 }
 
 // Counts say how much there was to check.
 type Counts struct {
 	Organizations, Events, Lines, Accounts, Records, Claims uint64
 
-	KeptAccounts   uint64 // of Accounts, those that were held in memory: contracts' own are not
-	SkippedAnswers uint64 // lines of the answers file about what rule 1 does not compare
+	KeptAccounts   uint64 // of Accounts, those that were held in memory: not those that belong to one contract
+	SkippedAnswers uint64 // lines of the answers file that rule 1 does not compare
 	Reread         uint64 // organizations whose checkpoints were read a second time, with the totals of all accounts
 }
 
@@ -125,6 +125,7 @@ type counting struct {
 	n  int64
 }
 
+// Write implements io.Writer.
 func (c *counting) Write(b []byte) (int, error) {
 	n, err := c.to.Write(b)
 	c.n += int64(n)

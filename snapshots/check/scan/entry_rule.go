@@ -8,7 +8,7 @@ type EntryRule uint8
 // The rules.
 const (
 	NoEntry     EntryRule = iota
-	MayHold               // a hold: of a payout, as its record must say
+	MayHold               // a payout's hold, as its record must say; none for a payment
 	MustHold              // a hold
 	MustCapture           // the capture of what is held
 	MustVoid              // the void of what is held

@@ -56,7 +56,7 @@ var counterpartyAccounts = []string{"customer", "partner_receivable"}
 func OwnerContract(path ledger.Path) (id ledger.ID, ok bool) {
 	_, rest, _ := strings.Cut(string(path), ":")
 	name, rest, _ := strings.Cut(rest, ":")
-	const length = 36 // as a contract's id is written
+	const length = 36 // of a contract's id as text
 	if len(rest) < length || len(rest) > length && rest[length] != ':' || slices.Contains(counterpartyAccounts, name) {
 		return id, false
 	}

@@ -38,7 +38,7 @@ func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 func SumOf(postings []ledger.Posting, of func(*ledger.Posting) bool) (sum money.Signed) {
 	for i := range postings {
 		if of(&postings[i]) {
-			sum, _ = sum.Add(Net(&postings[i])) // unbalanced has looked at the range
+			sum, _ = sum.Add(Net(&postings[i])) // Unbalanced has checked the range
 		}
 	}
 	return sum
@@ -88,7 +88,7 @@ func Unbalanced(postings []ledger.Posting) string {
 			return "does not balance in " + postings[i].Asset.String()
 		}
 		if SameAsset(postings) {
-			break // the first sum was of all postings
+			break // the first sum covered all postings
 		}
 	}
 	return ""

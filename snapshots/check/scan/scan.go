@@ -26,8 +26,8 @@ type Scan struct {
 	Keyring actors.Sealer // nil: none
 
 	Organizations map[ledger.ID]*Organization
-	LastGroup     uint64 // the last durable one
-	seen          uint64 // rows, to look at ctx now and then
+	LastGroup     uint64 // the last durable group
+	seen          uint64 // calls of Interrupted
 }
 
 // New begins a check of the view.

@@ -33,7 +33,7 @@ func (j *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) 
 		h.NetFingerprint = h.NetFingerprint.Plus(m)
 	}
 	switch e.Source.Kind {
-	case ledger.Settlement: // an event an environment
+	case ledger.Settlement: // a settlement has one event in each environment
 		h.EntryHash = uint64(h.NetFingerprint)
 	case ledger.Transaction:
 		j.followMoney(h, e, m, closed)
@@ -99,7 +99,7 @@ func (j *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprin
 		return
 	}
 	if h.Refunds < 0 {
-		return // followIntent has said that nothing was asked for
+		return // FollowIntent has reported that there was no intent
 	}
 	r := histories.Refunds.At(h.Refunds)
 	if m != r.Fingerprint {

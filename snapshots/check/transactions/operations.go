@@ -14,7 +14,7 @@ import (
 // intent is an event that is durable before its call is made.
 type intent struct {
 	call scan.Operation
-	asks scan.Asking // until an outcome ends it
+	asks scan.Asking // what is asked until an outcome ends it
 }
 
 // intents are the events that precede a call.
@@ -57,7 +57,7 @@ func (j *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	name := payment.Event(e.Name)
 	ends, isOutcome := outcomes[name]
 	if name == payment.Expire && e.From == string(payment.Created) {
-		isOutcome = false // the payer never came: the provider was asked for nothing
+		isOutcome = false // the payer did not come, so that the provider was asked for nothing
 	}
 	waits, isWait := continuations[name]
 	switch {

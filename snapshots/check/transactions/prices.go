@@ -44,7 +44,7 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	if !isConverted {
 		return part
 	}
-	from, _ := p.Asset.Scale() // nothing is converted without scales: the price comes out wrong
+	from, _ := p.Asset.Scale() // without scales nothing could be converted: then the price differs
 	to, _ := p.Settles.Scale()
 	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(to, from)-min(to, from))), nil)
 	arrives := new(big.Rat).Mul(rate, new(big.Rat).SetInt(part))

@@ -127,7 +127,7 @@ func (c *Check) CheckRenewals() {
 	}
 	for id, l := range s.Histories {
 		if l.Record == nil {
-			continue // its row is missing, which is a breach by itself
+			continue // its row is missing, which is reported elsewhere
 		}
 		n := counted[id]
 		var open uint64

@@ -17,7 +17,7 @@ import (
 // its terminal's settings.
 func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
-		return // they are its charge's
+		return // a return has the terms of its charge
 	}
 	if two := WasIn(r, payment.PaymentHeld) || WasIn(r, payment.PayoutHeld); (two && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
 		c.Fault(r, "says that %v was captured of what was held", p.Captured)

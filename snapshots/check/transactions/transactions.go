@@ -22,7 +22,7 @@ import (
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	directory    *directory.Facts // for the settings and limits that transactions were decided by
+	directory    *directory.Facts // the settings and limits by which transactions were decided
 	volumes      map[string]*sums // limit/window/subject → what transactions make of it
 	counted      map[string]bool  // counters of volumes that are stored
 }
@@ -77,7 +77,7 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 		return
 	}
 	settled := PriceOnRecord(p)
-	asked := settled // the hold is for all of the amount
+	asked := settled // the hold covers the whole amount
 	if p.Captured != p.Amount && !p.Captured.IsZero() {
 		asked = PriceOf(p, scan.BigAmount(p.Amount))
 	}
@@ -114,7 +114,7 @@ func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is no return of its amount")
 	}
 	if !p.Rate.IsZero() && p.Merchant.Negative {
-		return // what comes back at the destination is in no field
+		return // no field has the amount that comes back at the destination
 	}
 	histories := r.Organization.Histories
 	entry := scan.Fingerprint(r.History.EntryHash)
