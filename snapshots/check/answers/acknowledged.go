@@ -20,7 +20,7 @@ import (
 // different fixed fields, and a transaction that was shown must not be answered as unknown
 // (404) to the same partner on a later line.
 
-// transactionAnswer is what answers said of one transaction: prints of its fields,
+// transactionAnswer is what answers said of one transaction: hashes of its fields,
 // because there may be very many.
 type transactionAnswer struct {
 	line    uint32
@@ -34,7 +34,7 @@ type transactionAnswer struct {
 	refunded     money.Amount // the most that was shown
 }
 
-// observedState are prints of the fields that go with a status.
+// observedState are hashes of the fields that go with a status.
 type observedState struct {
 	line   uint32
 	status uint8
@@ -91,14 +91,14 @@ func (a *acknowledgements) hashOf(v jsontext.Value) uint32 {
 	return uint32(maphash.String(a.seed, canonical(v)))
 }
 
-// hashesOf writes a print of each named field.
+// hashesOf writes a hash of each named field.
 func (a *acknowledgements) hashesOf(to []uint32, names []string, s object) {
 	for i, name := range names {
 		to[i] = a.hashOf(s[name])
 	}
 }
 
-// differing names the fields whose prints differ; empty: none do.
+// differing names the fields whose hashes differ; empty: none do.
 func differing(names []string, a, b []uint32) string {
 	var list []string
 	for i, name := range names {

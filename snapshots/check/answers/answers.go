@@ -39,7 +39,7 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 	return &Check{Scan: s, directory: d}
 }
 
-// acknowledgements are what a client was told, and has to be found in the store.
+// acknowledgements are what clients were answered, and must be found in the store.
 type acknowledgements struct {
 	given  bool
 	seed   maphash.Seed
@@ -110,7 +110,7 @@ func creationAt(path string) (kind ledger.Kind, creates bool) {
 }
 
 // ReadFile reads the file. A last line that is cut short, as a killed client
-// leaves one, is no answer; any other line that is none is a mistake of whoever
+// leaves one, is no answer; any other line that is none is a mistake of the program that
 // wrote the file, and a file without an answer proves nothing.
 func (c *Check) ReadFile(path string) error {
 	if path == "" {
@@ -167,7 +167,7 @@ func parseAnswer(line []byte) (l *answerLine, well bool) {
 }
 
 // readAnswer takes in one answer. What it is about decides who compares it; what
-// nobody does is counted.
+// is not compared is counted.
 func (c *Check) readAnswer(n uint32, l *answerLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
 	known := c.readOfDirectory(n, path, l)

@@ -50,22 +50,22 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// contractAsShown is a stored contract as it was told of at an instant, in its detail.
+// contractAsShown is a stored contract as an answer showed it at an instant.
 func (c *Check) contractAsShown(org ledger.ID, p *contract.Record, first, at ledger.Micros) *contract.Record {
-	told := p.AsOf(first, at.Date())
-	if err := acting.Show(c.View, org, told); err != nil {
+	shown := p.AsOf(first, at.Date())
+	if err := acting.Show(c.View, org, shown); err != nil {
 		c.Report.Breach(findings.RuleStates, "organization %v: %v", org, err)
 	}
-	return told
+	return shown
 }
 
-// columnHashes are prints of a contract's columns as answers show them.
+// columnHashes are hashes of a contract's columns as answers show them.
 func (a *acknowledgements) columnHashes(p *contract.Record) []uint32 {
-	prints := make([]uint32, len(p.Product.Columns.Columns))
+	hashes := make([]uint32, len(p.Product.Columns.Columns))
 	for i, column := range p.Product.Columns.Columns {
-		prints[i] = a.hashOf(valueOf(p, column))
+		hashes[i] = a.hashOf(valueOf(p, column))
 	}
-	return prints
+	return hashes
 }
 
 // compareFields compares what an answer showed of a contract with what there is: in all
@@ -96,7 +96,7 @@ func headOf(r *scan.Record, p *contract.Record) object {
 }
 
 // pastEvent is an event of a contract, and what the contract has put on the accounts
-// of tallies up to it.
+// of control totals up to it.
 type pastEvent struct {
 	name   contract.Action
 	to     contract.Status

@@ -69,9 +69,9 @@ type observedContract struct {
 	status contract.Status
 	at     ledger.Micros    // when it was changed last
 	did    contract.Action  // what was asked for; empty: to see it
-	sums   scan.Fingerprint // of the columns that say what has been moved (tallies)
-	sent   uint32           // print of metadata without the service's own keys
-	fields []uint32         // prints, in the order of the product's columns; nil: it was in a list
+	sums   scan.Fingerprint // of the columns that say what has been moved (control totals)
+	sent   uint32           // hash of metadata without the service's own keys
+	fields []uint32         // hashes, in the order of the product's columns; nil: it was in a list
 }
 
 // contractAnswers are what answers said of contracts.
@@ -214,7 +214,7 @@ func instantOf(said string) (ledger.Micros, bool) {
 }
 
 // shownTotals is what an answer's columns say that the contract has put on accounts
-// which it shares with others: the same that checkTallies makes of a record's.
+// which it shares with others: the same that checkControlTotals makes of a record's.
 func (c *Check) shownTotals(p *contract.Product, org ledger.ID, s object) scan.Fingerprint {
 	env, _ := money.ParseEnv(s.text("env")) // another one than the record's is found by itself
 	asset := money.Asset{Currency: money.Currency(s.text("currency")), Env: env}

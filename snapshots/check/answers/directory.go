@@ -87,8 +87,8 @@ type directoryAnswer struct {
 	line    uint32
 	made    directory.Made
 	created bool     // it is the answer to its creation
-	began   uint32   // print of when it was made; 0: not shown
-	fields  []uint32 // prints in the order of directoryFields; 0: not shown
+	began   uint32   // hash of when it was made; 0: not shown
+	fields  []uint32 // hashes in the order of directoryFields; 0: not shown
 }
 
 // directoryAddress is the kind of what a path names in the directory, and its id.
@@ -128,11 +128,11 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *an
 		of.began = a.hashOf(began) | 1
 	}
 	for _, f := range directoryFields[kind] {
-		print := uint32(0)
+		hash := uint32(0)
 		if value, shows := s[f.name]; shows {
-			print = a.hashOf(f.asStored(value)) | 1
+			hash = a.hashOf(f.asStored(value)) | 1
 		}
-		of.fields = append(of.fields, print)
+		of.fields = append(of.fields, hash)
 	}
 	if a.kept == nil {
 		a.kept = make(map[directory.Made][]int32)

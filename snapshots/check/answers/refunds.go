@@ -15,7 +15,7 @@ import (
 // Rule 1, refunds. The refunds that an answer shows must agree with its own sums, and with
 // the refunds that are stored.
 
-// shownRefund is a refund as an answer showed it: prints of what it always says, and of
+// shownRefund is a refund as an answer showed it: hashes of what it always says, and of
 // what it says once it has ended.
 type shownRefund struct {
 	id     ledger.ID

@@ -17,14 +17,14 @@ import (
 // idempotency key; one without an answer left the transaction that was asked for, or none.
 // The claim on an idempotency key names what the answer showed.
 
-// createOutcome is what became of the creates with one txid, or one idempotency key.
+// createOutcome is the outcome of the creates with one txid, or one idempotency key.
 type createOutcome struct {
 	succeeded, unknown, refused bool
 	line                        uint32
 	requests                    []uint64 // what was asked for
 }
 
-// keyOutcome is what became of the creates with one idempotency key of a partner.
+// keyOutcome is the outcome of the creates with one idempotency key of a partner.
 type keyOutcome struct {
 	createOutcome
 	org     ledger.ID
