@@ -45,16 +45,16 @@ type effectIn struct {
 type effect struct{ plus, minus ledger.Totals }
 
 // MonthsOf finds the months that the organization has closed.
-func (j *Check) MonthsOf() *Months {
-	m := &Months{Check: j, effects: make(map[ledger.Account]*effects)}
-	err := j.View.Records(j.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
+func (c *Check) MonthsOf() *Months {
+	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
+	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
 		if of, ok := calendar.FromID(id); ok { // a row with another id is reported with the records
 			m.closed = append(m.closed, of)
 		}
 		return true, nil
 	})
 	if err != nil {
-		j.Report.Breach(findings.RuleStates, "organization %v: its closed months can't be read: %v", j.organization.ID, err)
+		c.Report.Breach(findings.RuleStates, "organization %v: its closed months can't be read: %v", c.organization.ID, err)
 	}
 	return m
 }

@@ -23,13 +23,13 @@ import (
 // below what its overdraft allows, but for what refunds and two-phase payments hold.
 
 // Book applies an event's entry and returns the hold that it closes.
-func (j *Check) Book(e *ledger.Event) (closed scan.Hold) {
+func (c *Check) Book(e *ledger.Event) (closed scan.Hold) {
 	if e.Entry == nil {
 		return closed
 	}
-	closed, wrong := j.books.book(e)
+	closed, wrong := c.books.book(e)
 	if wrong != "" {
-		j.Report.Breach(findings.RuleTotals, "organization %v: the entry of event %d %s", j.organization.ID, e.Seq, wrong)
+		c.Report.Breach(findings.RuleTotals, "organization %v: the entry of event %d %s", c.organization.ID, e.Seq, wrong)
 	}
 	return closed
 }

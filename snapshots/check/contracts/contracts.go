@@ -185,30 +185,30 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 // FollowContract adds an event to a contract's lifecycle: there must be a variant whose
 // machine has all of the steps so far, with entries on those that move money and on no
 // others, and after a review where one comes first.
-func (j *Check) FollowContract(h *scan.History, e *ledger.Event) {
-	l := j.LifecycleOf(h)
+func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
+	l := c.LifecycleOf(h)
 	behind := h.Last != 0 && h.Last == e.Seq-1 && l.hadEntry
 	l.hadEntry = e.Entry != nil
 	l.reviewed = l.reviewed || e.Name == string(contract.Pass)
-	j.last = contractMoment{e.Source.ID, e.Seq, j.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
+	c.last = contractMoment{e.Source.ID, e.Seq, c.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
 	switch contract.Action(e.Name) {
 	case contract.Continue:
 		if !behind || e.Entry == nil || e.From != e.To {
-			j.EventFault(j.organization.ID, e, "it does not go on with the entry of the event before")
+			c.EventFault(c.organization.ID, e, "it does not go on with the entry of the event before")
 		}
 	case contract.Batch:
-		if what := j.followBatch(l, e); what != "" {
-			j.EventFault(j.organization.ID, e, what)
+		if what := c.followBatch(l, e); what != "" {
+			c.EventFault(c.organization.ID, e, what)
 		}
 	default:
-		j.beginAction(l, e)
+		c.beginAction(l, e)
 		l.LastAction = contract.Action(e.Name)
 		if what := l.narrow(e); what != "" {
-			j.EventFault(j.organization.ID, e, what)
+			c.EventFault(c.organization.ID, e, what)
 		}
 	}
 	if e.Entry != nil {
-		j.followContractEntry(l, e)
+		c.followContractEntry(l, e)
 	}
 }
 
@@ -248,26 +248,26 @@ var (
 )
 
 // followContractEntry checks an entry's asset and day.
-func (j *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
-	asset := assetHash(j.organization.Histories, e.Entry.Postings[0].Asset)
+func (c *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
+	asset := assetHash(c.organization.Histories, e.Entry.Postings[0].Asset)
 	switch on := e.Entry.Effective; {
 	case !scan.SameAsset(e.Entry.Postings) || l.asset != 0 && l.asset != asset:
-		j.EventFault(j.organization.ID, e, "it moves more than one asset")
+		c.EventFault(c.organization.ID, e, "it moves more than one asset")
 	case on < firstDay || on > max(lastDay, e.Booked.Date()):
-		j.EventFault(j.organization.ID, e, "its entry is of no day")
+		c.EventFault(c.organization.ID, e, "its entry is of no day")
 	case on > e.Booked.Date() && (e.Name == string(contract.Rent) || e.Name == string(contract.RentDue)):
-		j.EventFault(j.organization.ID, e, "time has booked it before its day")
+		c.EventFault(c.organization.ID, e, "time has booked it before its day")
 	}
 	l.asset = asset
-	l.AddControlTotals(j.organization.Histories, e.Entry.Postings)
-	j.followRegister(l, e)
+	l.AddControlTotals(c.organization.Histories, e.Entry.Postings)
+	c.followRegister(l, e)
 }
 
 // FollowReply notes the contract's event before a reply: the reply shows the contract as it
 // was then.
-func (j *Check) FollowReply(h *scan.History, e *ledger.Event) {
-	if j.last.seq != 0 && j.last.seq == e.Seq-1 {
-		h.ContractIndex = j.replies.Add(j.last)
+func (c *Check) FollowReply(h *scan.History, e *ledger.Event) {
+	if c.last.seq != 0 && c.last.seq == e.Seq-1 {
+		h.ContractIndex = c.replies.Add(c.last)
 	}
 }
 

@@ -164,24 +164,24 @@ func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
 
 // FollowOwnAccounts adds what an event's entry posts to accounts that belong to one
 // contract.
-func (j *Check) FollowOwnAccounts(e *ledger.Event) {
+func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 	if e.Entry == nil {
 		return
 	}
-	o := j.organization
+	o := c.organization
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
 		id, own := scan.OwnerContract(p.Account)
 		switch {
 		case !own:
 		case e.Source.Kind == ledger.Contract && e.Source.ID == id:
-			l := j.LifecycleOf(o.Histories.FindOrAdd(e.Source))
+			l := c.LifecycleOf(o.Histories.FindOrAdd(e.Source))
 			l.own = l.own.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
 		case e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture:
-			if m := j.foreign[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
-				j.foreign[id] = m
+			if m := c.foreign[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
+				c.foreign[id] = m
 			} else {
-				delete(j.foreign, id)
+				delete(c.foreign, id)
 			}
 		}
 	}

@@ -76,11 +76,11 @@ const (
 
 // beginAction adds an event that is neither a batch nor a continuation to a contract's
 // register, and notes how many batches the action before had.
-func (j *Check) beginAction(l *Lifecycle, e *ledger.Event) {
-	r := j.registerOf(e.Source.ID)
+func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
+	r := c.registerOf(e.Source.ID)
 	if r == nil && e.Name == string(contract.Subscribe) {
 		r = &register{earlier: make(map[holderAction]struct{})}
-		j.registers[e.Source.ID] = r
+		c.registers[e.Source.ID] = r
 	}
 	if r == nil {
 		return
@@ -95,8 +95,8 @@ func (j *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 }
 
 // followBatch adds a batch to the register. It says what is wrong with it; empty: nothing.
-func (j *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
-	r := j.registerOf(e.Source.ID)
+func (c *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
+	r := c.registerOf(e.Source.ID)
 	if r == nil || !forHolders[l.LastAction] || l.paidNothing || e.Entry == nil || e.From != e.To {
 		return "it is a batch of nothing that is for all holders"
 	}
@@ -108,9 +108,9 @@ func (j *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 }
 
 // followRegister adds an entry to a contract's register.
-func (j *Check) followRegister(l *Lifecycle, e *ledger.Event) {
-	o := j.organization
-	r := j.registerOf(e.Source.ID)
+func (c *Check) followRegister(l *Lifecycle, e *ledger.Event) {
+	o := c.organization
+	r := c.registerOf(e.Source.ID)
 	if r == nil {
 		return
 	}

@@ -53,7 +53,7 @@ var continuations = map[payment.Event][]scan.Asking{
 
 // FollowIntent checks that a transaction asks its provider for one thing at a time, each by
 // an intent of its own, and that no outcome comes without an intent.
-func (j *Check) FollowIntent(h *scan.History, e *ledger.Event) {
+func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	name := payment.Event(e.Name)
 	ends, isOutcome := outcomes[name]
 	if name == payment.Expire && e.From == string(payment.Created) {
@@ -62,14 +62,14 @@ func (j *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	waits, isWait := continuations[name]
 	switch {
 	case isOutcome && !slices.Contains(ends, h.Asking):
-		j.EventFault(j.organization.ID, e, "nothing that leads to it was asked of the provider")
+		c.EventFault(c.organization.ID, e, "nothing that leads to it was asked of the provider")
 	case name == payment.Void && h.Asking == scan.AskingLapse && !payment.Status(e.From).Held():
-		j.EventFault(j.organization.ID, e, "the payer's time was over, and it is not rejected for it")
+		c.EventFault(c.organization.ID, e, "the payer's time was over, and it is not rejected for it")
 	case isOutcome:
 	case isWait && waits != nil && !slices.Contains(waits, h.Asking):
-		j.EventFault(j.organization.ID, e, "nothing that it goes on with was asked of the provider")
+		c.EventFault(c.organization.ID, e, "nothing that it goes on with was asked of the provider")
 	case !isWait && h.Asking != scan.AskingNothing:
-		j.EventFault(j.organization.ID, e, "it comes while another operation is under way")
+		c.EventFault(c.organization.ID, e, "it comes while another operation is under way")
 		h.Asking = scan.AskingNothing
 	}
 	if isOutcome {

@@ -22,8 +22,8 @@ import (
 
 // FollowSubscription counts a subscription's renewals: one at a time, each begun before its
 // outcome.
-func (j *Check) FollowSubscription(e *ledger.Event) {
-	l := j.organization.Histories.Subscriptions.Of(e.Source.ID)
+func (c *Check) FollowSubscription(e *ledger.Event) {
+	l := c.organization.Histories.Subscriptions.Of(e.Source.ID)
 	switch subscription.Event(e.Name) {
 	case subscription.Renew:
 		l.Begun++
@@ -33,7 +33,7 @@ func (j *Check) FollowSubscription(e *ledger.Event) {
 		l.Unpaid++
 	}
 	if over := l.Paid + l.Unpaid; over > l.Begun || l.Begun > over+1 {
-		j.EventFault(j.organization.ID, e, "renewals are begun and end one after the other")
+		c.EventFault(c.organization.ID, e, "renewals are begun and end one after the other")
 	}
 }
 
