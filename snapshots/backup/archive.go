@@ -26,15 +26,15 @@ type archive struct {
 	written  time.Time
 	header   Header
 	manifest *Manifest // nil: it was opened without keys
-	first    int64     // where the first part begins
-	last     int64     // where the manifest's frame begins
+	first    int64     // offset of the first part
+	last     int64     // offset of the manifest's frame
 	sealed   []byte    // the manifest
 	end      [sha256.Size]byte
 	keyring  Sealer
 }
 
-// openArchive opens a backup and reads all of it but the parts and, for want of keys,
-// the manifest. Errors: *BackupError, or those of the file system.
+// openArchive opens a backup and reads its header and its end, but no parts, and not the
+// manifest, which needs keys. Errors: *Error, or those of the file system.
 func openArchive(path string) (*archive, error) {
 	a, err := openHeader(path)
 	if err != nil {
@@ -47,8 +47,8 @@ func openArchive(path string) (*archive, error) {
 	return a, nil
 }
 
-// openHeader opens a backup and reads what it says of itself. Opening waits for nobody:
-// what is there may be a pipe.
+// openHeader opens a backup and reads its header. It does not block where the path is a
+// pipe.
 func openHeader(path string) (*archive, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -64,8 +64,8 @@ func openHeader(path string) (*archive, error) {
 	return a, nil
 }
 
-// openSealed is openArchive with keys: the manifest is read too, by which everything
-// in the backup is known.
+// openSealed is openArchive with keys: it reads the manifest too, which is the authority on
+// everything in the backup.
 func openSealed(ctx context.Context, path string, keyring Sealer) (*archive, error) {
 	a, err := openArchive(path)
 	if err != nil {
@@ -91,16 +91,16 @@ func (a *archive) measure() error {
 	return nil
 }
 
-func (a *archive) close() { _ = a.f.Close() } // it was only read
+func (a *archive) close() { _ = a.f.Close() } // the file was only read
 
-// fault says of an error of reading what it says of the backup.
+// fault turns an error of reading into what it means for the backup.
 func (a *archive) fault(err error) error {
 	var fault *os.PathError
 	var known *Error
 	if errors.As(err, &fault) || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, secret.ErrNoSealingKey) {
 		return err
 	}
-	return spoiled(a.path, "%v", err)
+	return damaged(a.path, "%v", err)
 }
 
 func (a *archive) readHeader() error {
@@ -165,9 +165,8 @@ func (a *archive) readEnd() error {
 	return cut(err)
 }
 
-// openManifest opens the manifest and sees that it is this file's. A file that is
-// whole and doesn't open was made with other keys, or what it says of itself is not what
-// it was made with.
+// openManifest opens the manifest and checks that it belongs to this file. A file that is
+// whole and does not open was sealed with other keys, or its header was changed.
 func (a *archive) openManifest(ctx context.Context) error {
 	plaintext, err := a.unseal()
 	if err == nil {
@@ -182,7 +181,7 @@ func (a *archive) openManifest(ctx context.Context) error {
 	return &Error{Path: a.path, What: "its manifest does not open with this keyring: it was made with another keyring, or it was altered"}
 }
 
-// unseal is the manifest in the clear.
+// unseal is the manifest's plaintext.
 func (a *archive) unseal() ([]byte, error) {
 	return a.keyring.Open(a.sealed, manifestContext(a.header.ID))
 }
@@ -191,7 +190,7 @@ func (a *archive) unseal() ([]byte, error) {
 func (a *archive) readManifest(plaintext []byte) error {
 	a.manifest = new(Manifest)
 	if json.Unmarshal(plaintext, a.manifest) != nil {
-		return spoiled(a.path, "its manifest can't be read")
+		return damaged(a.path, "its manifest can't be read")
 	}
 	named, err := encodeJSON(&a.manifest.Header)
 	if err != nil {
@@ -202,7 +201,7 @@ func (a *archive) readManifest(plaintext []byte) error {
 		return err
 	}
 	if !bytes.Equal(named, shown) {
-		return spoiled(a.path, "its header is not the one of its manifest")
+		return damaged(a.path, "its header is not the one of its manifest")
 	}
 	at := a.first
 	sum := newSeal()
@@ -213,7 +212,7 @@ func (a *archive) readManifest(plaintext []byte) error {
 	}
 	sum.frame(frameManifest, a.sealed)
 	if at != a.last || !bytes.Equal(sum.Sum(nil), a.end[:]) {
-		return spoiled(a.path, "its parts are not those of its manifest")
+		return damaged(a.path, "its parts are not those of its manifest")
 	}
 	return nil
 }
@@ -246,13 +245,13 @@ func (a *archive) whole(ctx context.Context) error {
 	}
 	sum.frame(frameManifest, a.sealed)
 	if !bytes.Equal(sum.Sum(nil), a.end[:]) {
-		return spoiled(a.path, "it does not match its checksum")
+		return damaged(a.path, "it does not match its checksum")
 	}
 	return nil
 }
 
 // parts calls fn with every part, opened, in order; the plaintext is fn's. Each
-// is what the manifest says, or the error is a *BackupError.
+// is what the manifest says, or the error is an *Error.
 func (a *archive) parts(fn func(file string, plaintext []byte) error) error {
 	in := bufio.NewReaderSize(io.NewSectionReader(a.f, a.first, a.last-a.first), 1<<20)
 	var sealed []byte
@@ -273,11 +272,11 @@ func (a *archive) parts(fn func(file string, plaintext []byte) error) error {
 			return a.fault(cut(err))
 		}
 		if hash := sha256.Sum256(sealed); !bytes.Equal(hash[:], p.SHA256) {
-			return spoiled(a.path, "part %d does not match its hash", i+1)
+			return damaged(a.path, "part %d does not match its hash", i+1)
 		}
 		plaintext, err := a.keyring.Open(sealed, partContext(a.header.ID, i, p.File))
 		if err != nil {
-			return spoiled(a.path, "part %d does not open", i+1)
+			return damaged(a.path, "part %d does not open", i+1)
 		}
 		if err := fn(p.File, plaintext); err != nil {
 			return err

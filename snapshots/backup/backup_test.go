@@ -22,7 +22,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// backupsOf are those of a running house.
+// backupsOf is the service of a running server.
 func backupsOf(h *fixture.Server) *backup.Service {
 	b := backup.New(backup.Options{Journal: h.Journal, Keyring: fixture.Keyring(h.T, h.Dir), Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
 	h.T.Cleanup(b.Close)
@@ -97,8 +97,8 @@ func TestARestoredStoreIsTheOneThatWasBackedUp(t *testing.T) {
 	})
 }
 
-// Increments bring what came since, and take what was removed: sealed cards, what
-// was due, daybooks, KVs. Any of them is restored to its own moment.
+// Increments add what came since and remove what was removed: sealed cards, due rows, page
+// buffers, key-value rows. Each is restored to its own moment.
 func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -139,7 +139,7 @@ func TestEveryBackupOfAChainIsRestoredToItsMoment(t *testing.T) {
 	}
 }
 
-// openAt opens a town's house at an instant.
+// openAt starts a server on the store at an instant.
 func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
 	t.Helper()
 	h := fixture.Start(t, w)

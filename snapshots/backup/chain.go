@@ -13,8 +13,8 @@ import (
 // chain is a full backup and the increments after it, in order.
 type chain []*archive
 
-// openChain opens a backup and all that it rests on. What lies beside them, can't be
-// used and is not needed comes as errors of its own.
+// openChain opens a backup and all backups that it needs. Backups beside them that can't be
+// used and are not needed are returned as errors of their own.
 func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (c chain, unused []error, err error) {
 	defer func() {
 		if err != nil {
@@ -49,10 +49,10 @@ func (c chain) close() {
 	}
 }
 
-// top is the newest backup of the chain, whose state it is.
+// top is the newest backup of the chain, whose state the chain restores.
 func (c chain) top() *archive { return c[len(c)-1] }
 
-// bytes is how much the rows may take.
+// bytes bounds the size of the rows.
 func (c chain) bytes() (sum uint64) {
 	for _, a := range c {
 		sum += a.manifest.Bytes
@@ -65,7 +65,7 @@ func (c chain) bytes() (sum uint64) {
 	return sum
 }
 
-// rowSource reads the rows of one backup of a chain, a part ahead.
+// rowSource reads the rows of one backup of a chain, one part ahead.
 type rowSource struct {
 	parts chan []byte
 	rest  []byte
@@ -84,12 +84,12 @@ func (s *rowSource) next() (bool, error) {
 	}
 	var ok bool
 	if s.rest, ok = takeRow(s.rest, &s.row); !ok {
-		return false, spoiled(s.path, "a row is cut short")
+		return false, damaged(s.path, "a row is cut short")
 	}
 	return true, nil
 }
 
-// read sends a backup's parts of rows; those of files go to file.
+// read sends a backup's parts of rows to parts, and calls file with those of files.
 func (a *archive) read(ctx context.Context, parts chan<- []byte, file func(name string, piece []byte) error) error {
 	defer close(parts)
 	return a.parts(func(name string, plaintext []byte) error {
@@ -108,10 +108,9 @@ func (a *archive) read(ctx context.Context, parts chan<- []byte, file func(name 
 	})
 }
 
-// merge calls fn with the rows of the state that the chain ends with, in the order
-// of their keys: of each the newest, and of the kinds that increments carry
-// whole those of the last one only. Files beside the store go to file, as the
-// last backup has them.
+// merge calls fn with the rows of the chain's state, in the order of their keys: of each
+// row the newest, and only the last backup's rows of the kinds that increments carry whole.
+// It calls file with the files beside the store, as the last backup has them.
 func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file func(name string, piece []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(c))

@@ -29,7 +29,7 @@ type sealer struct {
 	after  func(sealed, context []byte) []byte
 }
 
-// Seal implements snapshots.Sealer.
+// Seal implements backup.Sealer.
 func (s sealer) Seal(plaintext, context []byte) ([]byte, error) {
 	if s.before != nil {
 		plaintext = s.before(plaintext, context)

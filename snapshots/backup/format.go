@@ -36,7 +36,7 @@ const (
 
 	endSize = 4 + sha256.Size
 
-	partBytes   = 1 << 20 // of rows, at which a part ends
+	partBytes   = 1 << 20 // bytes of rows at which a part ends
 	maxPart     = 4 << 20 // bytes of a sealed part
 	maxHeader   = 64 << 10
 	maxManifest = 256 << 20
@@ -47,32 +47,32 @@ const (
 	maxChain = 128
 )
 
-// Header says what a backup is. It stands open at its beginning and,
-// sealed, in its manifest.
+// Header describes a backup. It stands in plaintext at the beginning of the file and,
+// sealed, in the manifest.
 type Header struct {
 	Version   int       `json:"version"`
 	ID        string    `json:"id"`       // a UUID
 	Store     string    `json:"store"`    // hex: hash of the store's first group; empty if there was none
 	TakenAt   time.Time `json:"taken_at"` // by the server's clock, in microseconds
-	Group     uint64    `json:"group"`    // that the backup shows
+	Group     uint64    `json:"group"`    // the group that the backup shows
 	GroupHash string    `json:"group_hash"`
-	Since     *Base     `json:"since,omitempty"` // what an increment rests on; nil: nothing, it is full
+	Since     *Base     `json:"since,omitempty"` // the base of an increment; nil: the backup is full
 }
 
-// Base names the backup that an increment rests on.
+// Base names the backup that an increment needs.
 type Base struct {
 	ID        string `json:"id"`
 	Group     uint64 `json:"group"`
 	GroupHash string `json:"group_hash"`
-	Depth     int    `json:"depth"` // how many it rests on, itself included
+	Depth     int    `json:"depth"` // the number of backups in its chain, itself included
 }
 
-// Base is the backup as one that an increment rests on.
+// Base is the backup as the base of an increment.
 func (h *Header) Base() Base {
 	return Base{ID: h.ID, Group: h.Group, GroupHash: h.GroupHash, Depth: h.depth()}
 }
 
-// depth is how many backups a restore needs; 1: a full one.
+// depth is the number of backups that a restore needs; 1: a full one.
 func (h *Header) depth() int {
 	if h.Since == nil {
 		return 1
@@ -88,31 +88,31 @@ func (h *Header) Kind() string {
 	return "incremental"
 }
 
-// Manifest is what a backup holds.
+// Manifest is the list of a backup's contents.
 type Manifest struct {
-	Header Header       `json:"header"`
-	Schema int          `json:"schema"` // of the store's rows
-	Rows   uint64       `json:"rows"`
-	Bytes  uint64       `json:"bytes"` // of keys and values
-	Parts  []BackupPart `json:"parts"`
-	Heads  []Head       `json:"heads"`
+	Header Header `json:"header"`
+	Schema int    `json:"schema"` // of the store's rows
+	Rows   uint64 `json:"rows"`
+	Bytes  uint64 `json:"bytes"` // of keys and values
+	Parts  []Part `json:"parts"`
+	Heads  []Head `json:"heads"`
 }
 
-// BackupPart is one sealed part: rows, or a piece of a file beside the store.
-type BackupPart struct {
+// Part is one sealed part: rows, or a piece of a file beside the store.
+type Part struct {
 	Size   int    `json:"size"` // bytes, sealed
 	SHA256 []byte `json:"sha256"`
 	File   string `json:"file,omitempty"` // empty: rows
 }
 
-// Head is where an organization's journal ended.
+// Head is the end of an organization's journal.
 type Head struct {
 	Organization string `json:"organization"`
 	Size         uint64 `json:"size"`
 	Root         []byte `json:"root"`
 }
 
-// What may be behind a BackupError, besides store.ErrNewerSchema.
+// The causes of an Error, besides store.ErrNewerSchema.
 var (
 	// ErrDamaged says that a file is not the backup that was written.
 	ErrDamaged = errors.New("the backup is damaged")
@@ -120,12 +120,12 @@ var (
 	ErrChoice = errors.New("no backup is named")
 )
 
-// Error says that a file is not the backup that was written, or that
-// backups do not belong together.
+// Error says that a file is not the backup that was written, or that backups do not belong
+// together.
 type Error struct {
 	Path  string
 	What  string
-	Cause error // nil, or one that tells kinds of errors apart
+	Cause error // nil, or the kind of error
 }
 
 // Error implements error.
@@ -134,14 +134,14 @@ func (e *Error) Error() string { return e.Path + ": " + e.What }
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-func spoiled(path, format string, args ...any) *Error {
+func damaged(path, format string, args ...any) *Error {
 	return &Error{Path: path, What: "the backup is damaged: " + fmt.Sprintf(format, args...), Cause: ErrDamaged}
 }
 
 // errCut is a part of a file that ends too early.
 var errCut = errors.New("it is cut short")
 
-// frameNames are what people call frames.
+// frameNames are the frames as messages name them.
 var frameNames = map[byte]string{frameHeader: "its header", framePart: "a part", frameManifest: "its manifest", frameEnd: "its end"}
 
 // appendFrameHead appends a frame's head.
@@ -172,24 +172,24 @@ func cut(err error) error {
 	return err
 }
 
-// seal is a running sum over what a backup's end vouches for.
+// seal is the running hash that a backup's end holds.
 type seal struct{ hash.Hash }
 
 func newSeal() seal { return seal{sha256.New()} }
 
-// frame adds a frame that stands open or is the manifest.
+// frame adds a frame that is in plaintext, or the manifest.
 func (s seal) frame(kind byte, body []byte) {
 	s.Write(appendFrameHead(nil, kind, len(body)))
 	s.Write(body)
 }
 
-// Sealer is who seals backups and opens them; a *secret.Keyring is one.
+// Sealer seals and opens backups; a *secret.Keyring is one.
 type Sealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
 }
 
-// partContext ties a part to its backup and its place there.
+// partContext binds a part to its backup and its position.
 func partContext(id string, index int, file string) []byte {
 	c := append([]byte("mizan backup part\x00"), id...)
 	c = binary.BigEndian.AppendUint64(append(c, 0), uint64(index))
@@ -212,8 +212,8 @@ func appendRow(dst, before []byte, r *posting.StoredRow) []byte {
 	return append(dst, r.Stored...)
 }
 
-// takeRow reads the next row of a part into r, whose key is the one before; the
-// value lies in the part.
+// takeRow reads the next row of a part into r, whose key is the one before. The value
+// aliases the part.
 func takeRow(part []byte, r *posting.StoredRow) (rest []byte, ok bool) {
 	number := func() (n uint64) {
 		v, size := binary.Uvarint(part)

@@ -16,11 +16,11 @@ import (
 	"mizan/internal/durable"
 )
 
-// keptChain is how many backups, a full one and increments, a schedule makes
+// keptChain is the number of backups, a full one and increments, that a schedule makes
 // before the next full one.
 const keptChain = 24
 
-// unfinishedBackup ends the name of a backup that is being written.
+// unfinishedBackup ends the name of a file while a backup is being written to it.
 const unfinishedBackup = ".unfinished"
 
 // FileName is the name of a backup in a directory of them.
@@ -28,18 +28,18 @@ func FileName(h *Header) string {
 	return fmt.Sprintf("mizan-%s-%.8s-%s%s", h.TakenAt.UTC().Format("20060102T150405Z"), h.ID, h.Kind(), Suffix)
 }
 
-// File is a backup that is being written: under a name that nobody takes for
-// one until Keep. It is locked as long as somebody writes it.
+// File is a backup that is being written, under a name that is not a backup's until Keep.
+// It stays locked while it is written.
 type File struct {
 	f    *os.File
 	kept bool
 }
 
-// createAttempts bounds how often a file is made that somebody else removes.
+// createAttempts bounds how often a file is created again that another process removes.
 const createAttempts = 100
 
-// CreateFile makes the file beside where it will be, so that giving it its
-// name moves nothing.
+// CreateFile creates the file in the directory where it will stay, so that Keep only
+// renames it.
 func CreateFile(dir string) (*File, error) {
 	for range createAttempts {
 		f, err := os.CreateTemp(dir, ".mizan-*"+unfinishedBackup)
@@ -64,7 +64,7 @@ func CreateFile(dir string) (*File, error) {
 // Write implements io.Writer.
 func (b *File) Write(p []byte) (int, error) { return b.f.Write(p) }
 
-// Name is where the file lies meanwhile.
+// Name is the file's temporary path.
 func (b *File) Name() string { return b.f.Name() }
 
 // Keep makes the file durable and gives it its name, which must be free
@@ -83,7 +83,7 @@ func (b *File) Keep(path string) error {
 	return durable.SyncDir(filepath.Dir(path))
 }
 
-// Close ends the file; without a name it is removed.
+// Close ends the file; if Keep has not given it a name, it is removed.
 func (b *File) Close() error {
 	var err error
 	if !b.kept {
@@ -92,8 +92,8 @@ func (b *File) Close() error {
 	return errors.Join(err, b.f.Close())
 }
 
-// RemoveUnfinished removes what backups that were killed have left in a directory.
-// One that is being written is locked, and stays; so does what is somebody else's.
+// RemoveUnfinished removes what interrupted backups have left in a directory. It leaves
+// files that are locked, because they are being written, and files of other programs.
 func RemoveUnfinished(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -113,7 +113,7 @@ func RemoveUnfinished(dir string) error {
 		}
 		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
 			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
-				err = nil // it was just removed, or has its name
+				err = nil // it was just removed or renamed
 			}
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
@@ -123,9 +123,9 @@ func RemoveUnfinished(dir string) error {
 	return nil
 }
 
-// Save takes a backup into a directory: an increment to the newest one there of
-// this store, or a full one where there is none, its chain is long enough or damaged. It
-// is read again and verified before it gets its name.
+// Save takes a backup into a directory: an increment to the newest backup of this store
+// there, or a full one if there is none, if its chain is long enough, or if it is damaged.
+// It reads the backup again before giving it its name.
 func (s *Service) Save(dir string) (saved Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
@@ -162,8 +162,8 @@ func (s *Service) Save(dir string) (saved Listed, err error) {
 	return saved, f.Keep(saved.Path)
 }
 
-// list are the backups of a directory that can be read, without those that somebody
-// has given other names. One that can't is told, and keeps nobody from taking others.
+// list are the readable backups of a directory that have a backup's name. An unreadable one
+// is logged and does not stop others from being taken.
 func (s *Service) list(dir string) (list []Listed, err error) {
 	found, err := scanBackups(dir, nil)
 	bad := found.unread
@@ -182,9 +182,9 @@ func (s *Service) list(dir string) (list []Listed, err error) {
 	return list, err
 }
 
-// base is what the next backup of a directory rests on; nil: nothing. All that it
-// would rest on is read first, with the keys: an increment to what can't be restored
-// can't either. The error is of a stop.
+// base is the base of the next backup; nil: it must be full. The whole chain is read first,
+// with the keys, because an increment to a damaged backup can't be restored. The error is
+// that of a stop.
 func (s *Service) base(list []Listed) (*Base, error) {
 	chain := s.newestChain(list)
 	if len(chain) == 0 {
@@ -204,13 +204,13 @@ func (s *Service) base(list []Listed) (*Base, error) {
 	return &base, nil
 }
 
-// newestChain is the newest backup of this store, and all that it rests on; none if
-// the next one has to be full.
+// newestChain is the newest backup of this store and all that it needs; none if the next
+// one must be full.
 func (s *Service) newestChain(list []Listed) []Listed {
 	v := s.o.Journal.View()
 	defer v.Close()
 	for _, l := range slices.Backward(list) {
-		if !ours(v.GroupHash, &l.Header) {
+		if !isOfStore(v.GroupHash, &l.Header) {
 			continue
 		}
 		chain, depth := needs(list, l), l.Header.depth()
@@ -222,14 +222,13 @@ func (s *Service) newestChain(list []Listed) []Listed {
 	return nil
 }
 
-// ours tells whether a backup shows an earlier state of a store.
-func ours(hashOf func(uint64) ([32]byte, bool, error), h *Header) bool {
+// isOfStore tells whether a backup shows an earlier state of this store.
+func isOfStore(hashOf func(uint64) ([32]byte, bool, error), h *Header) bool {
 	hash, found, err := hashOf(h.Group)
 	return err == nil && found && fmt.Sprintf("%x", hash) == h.GroupHash
 }
 
-// needs are the backups that one rests on, itself included, as far as they are
-// there.
+// needs are the backups that a restore of l needs, l included, as far as they are there.
 func needs(list []Listed, l Listed) (chain []Listed) {
 	for range maxChain {
 		chain = append(chain, l)
@@ -246,7 +245,7 @@ func needs(list []Listed, l Listed) (chain []Listed) {
 	return chain
 }
 
-// reread reads a backup to its end, with the keys, at the pace of writing one.
+// reread reads a backup to its end, with the keys, no faster than backups are written.
 func (s *Service) reread(path string) error {
 	a, err := openSealed(s.ctx, path, s.o.Keyring)
 	if err != nil {
@@ -256,8 +255,8 @@ func (s *Service) reread(path string) error {
 	return a.parts(func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
 }
 
-// Prune removes the backups of this store that are not among the newest keep, and
-// that none of those rests on. It returns what it has removed.
+// Prune removes the backups of this store that are not among the newest keep and that none
+// of those needs. It returns the removed ones.
 func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
@@ -265,7 +264,7 @@ func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	}
 	v := s.o.Journal.View()
 	defer v.Close()
-	list = slices.DeleteFunc(list, func(l Listed) bool { return !ours(v.GroupHash, &l.Header) })
+	list = slices.DeleteFunc(list, func(l Listed) bool { return !isOfStore(v.GroupHash, &l.Header) })
 	wanted := make(map[string]bool)
 	for _, l := range list[max(0, len(list)-keep):] {
 		for _, n := range needs(list, l) {
@@ -288,9 +287,9 @@ func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	return removed, err
 }
 
-// Schedule saves a backup of the directory each time that so long has passed since
-// the newest one there, and keeps so many, until ctx ends. What fails is told
-// and tried again, a minute later or when the next is due.
+// Schedule saves a backup of the directory whenever the interval has passed since the
+// newest one there, and keeps so many, until ctx ends. A failure is logged and tried again
+// a minute later, or when the next backup is due.
 func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration, keep int) {
 	const retry = time.Minute
 	log := s.o.Log.With("dir", dir)
@@ -298,7 +297,7 @@ func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration,
 	if list, err := s.list(dir); err == nil {
 		v := s.o.Journal.View()
 		for _, l := range list {
-			if ours(v.GroupHash, &l.Header) {
+			if isOfStore(v.GroupHash, &l.Header) {
 				wait = min(every, max(0, every-time.Since(l.written)))
 			}
 		}
@@ -327,8 +326,8 @@ func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration,
 	}
 }
 
-// saveAndPrune saves a backup. That others can't be removed is told, and no reason to
-// take the next one before its time.
+// saveAndPrune saves a backup and removes old ones. A backup that can't be removed is
+// logged: it is no reason to take the next backup early.
 func (s *Service) saveAndPrune(dir string, keep int) (Listed, error) {
 	if err := RemoveUnfinished(dir); err != nil {
 		return Listed{}, err

@@ -20,37 +20,37 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Restoring ends the name of the directory in which a restore is at work. It is
-// beside the one that it becomes, and never used as it is.
+// Restoring ends the name of the directory in which a restore works, beside the directory
+// that it will become.
 const Restoring = ".restoring"
 
-// rowsPerLook is how many rows, or lines of a log, are read between two looks at the context.
+// rowsPerLook is how many rows, or lines of a log, are read between two looks at the
+// context.
 const rowsPerLook = 4096
 
 // RestoreConfig says what is restored, and where to.
 type RestoreConfig struct {
 	From    string    // a backup, or a directory of them
-	At      time.Time // of a directory: the newest that is not after it; zero: the newest
+	At      time.Time // in a directory: the newest backup that is not after it; zero: the newest
 	Data    string    // the data directory to make: absent or empty
 	Keyring Sealer
-	Bound   [32]byte     // the keyring's identity, to which the store is tied; zeros: to none
+	Bound   [32]byte     // the keyring's identity, to which the store is bound; zeros: to none
 	Log     *slog.Logger // nil: slog.Default
 }
 
-// Restored is what a restore has reached.
+// Restored is the result of a restore.
 type Restored struct {
 	Header Header  // of the newest backup that was used
-	Used   int     // how many were
-	Unused []error // why others beside them can't be used, which were not needed
+	Used   int     // the number of backups that were used
+	Unused []error // why backups beside them, which were not needed, can't be used
 	Rows   uint64
 	Report *findings.Report
 }
 
-// Restore makes a data directory of a backup and those that it rests on. It is
-// made under another name; everything in it is checked, and only then it gets its
-// own. After an error there is nothing new. Errors: *BackupError for the backups,
-// *TargetError for what is to be made, store.ErrLocked, store.ErrNoSpace, or those of
-// the file system.
+// Restore makes a data directory from a backup and the backups that it needs. It works
+// under another name, checks everything, and only then gives the directory its own. After
+// an error nothing new is left. Errors: *Error for the backups, *TargetError for the
+// directory, store.ErrLocked, store.ErrNoSpace, or those of the file system.
 func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -81,10 +81,10 @@ func Restore(ctx context.Context, cfg RestoreConfig) (done *Restored, err error)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return done, site.become(cfg.Data)
+	return done, site.rename(cfg.Data)
 }
 
-// known refuses what this release cannot read.
+// known refuses backups that this release can't read.
 func known(c chain) error {
 	for _, a := range c {
 		switch {
@@ -97,7 +97,7 @@ func known(c chain) error {
 	return nil
 }
 
-// load makes a store, and the files beside it, of the chain.
+// load writes the rows of the chain into a new store, and the files beside it.
 func load(ctx context.Context, c chain, dir string, log *slog.Logger) (rows uint64, err error) {
 	files := pieces{dir: dir}
 	defer func() { err = errors.Join(err, files.close()) }()
@@ -119,12 +119,12 @@ func load(ctx context.Context, c chain, dir string, log *slog.Logger) (rows uint
 	top := &c.top().header
 	if n, hash := l.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
 		l.Abandon()
-		return rows, spoiled(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
+		return rows, damaged(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
 	}
 	return rows, l.Finish()
 }
 
-// pieces puts files beside the store together.
+// pieces writes the files beside the store.
 type pieces struct {
 	dir string
 	f   *os.File
@@ -158,7 +158,7 @@ func (p *pieces) close() error {
 	return err
 }
 
-// inspect opens what was loaded as a server does, ties it to its keyring, compares its
+// inspect opens the loaded store as a server does, binds it to its keyring, compares its
 // heads with the manifest and runs the checker.
 func inspect(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (report *findings.Report, err error) {
 	log := cfg.Log
@@ -183,6 +183,7 @@ func inspect(ctx context.Context, a *archive, dir string, cfg *RestoreConfig) (r
 	return report, err
 }
 
+// compareHeads compares the ends of the restored journals with the manifest.
 func compareHeads(j *posting.Journal, a *archive) error {
 	v := j.View()
 	defer v.Close()
@@ -194,14 +195,14 @@ func compareHeads(j *posting.Journal, a *archive) error {
 		return x.Organization == y.Organization && x.Size == y.Size && bytes.Equal(x.Root, y.Root)
 	})
 	if !same {
-		return spoiled(a.path, "the restored journals do not end where its manifest says")
+		return damaged(a.path, "the restored journals do not end where its manifest says")
 	}
 	return nil
 }
 
-// Verify reads a backup, and all that it rests on, to the end: every part is
-// what its manifest says and opens, and their rows are those of one store, by the
-// chain of its groups. It restores nothing. Errors as of Restore.
+// Verify reads a backup, and all backups that it needs, to the end: every part opens and is
+// what the manifest says, and their rows are those of one store, by the chain of its
+// groups. It restores nothing. Errors as of Restore.
 func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (done *Restored, err error) {
 	c, unused, err := openChain(ctx, from, at, keyring)
 	if err != nil {
@@ -222,13 +223,13 @@ func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (don
 	}
 	top := &c.top().header
 	if n, hash := walk.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
-		return nil, spoiled(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
+		return nil, damaged(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
 	}
 	return done, nil
 }
 
-// CheckTransfer reads a backup without its keys: it is whole, and has arrived as
-// it was sent. Only its keys tell whose it is.
+// CheckTransfer reads a backup without its keys, to check that it has arrived whole.
+// Without keys nothing tells which store it is of.
 func CheckTransfer(ctx context.Context, path string) (Header, error) {
 	a, err := openArchive(path)
 	if err != nil {
@@ -238,8 +239,8 @@ func CheckTransfer(ctx context.Context, path string) (Header, error) {
 	return a.header, a.whole(ctx)
 }
 
-// Read reads one backup to its end: it is whole, and every part is what its
-// manifest says and opens. What it rests on is not looked at.
+// Read reads one backup to its end: it is whole, and every part opens and is what the
+// manifest says. The backups that it needs are not read.
 func Read(ctx context.Context, path string, keyring Sealer) (Header, error) {
 	a, err := openSealed(ctx, path, keyring)
 	if err != nil {

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"mizan/snapshots/check/calls"
 	"os"
 	"path/filepath"
+
+	"mizan/snapshots/check/calls"
 )
 
 // cutCalls removes from the simulator's log the calls for which the store has no intent:
@@ -23,7 +24,7 @@ func cutCalls(ctx context.Context, dir string, known *calls.Known) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // it was only read
+	defer func() { _ = in.Close() }() // the file was only read
 	next := path + ".new"
 	out, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

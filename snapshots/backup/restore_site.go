@@ -14,7 +14,7 @@ import (
 	"mizan/posting/store"
 )
 
-// What the directory to restore into can't be; each comes in a *TargetError.
+// Why a directory can't be restored into; each comes in a *TargetError.
 var (
 	// ErrNotEmpty says that it holds something.
 	ErrNotEmpty = errors.New("is not empty; a restore makes a new data directory")
@@ -27,7 +27,7 @@ var (
 	ErrInTheWay = errors.New("is in the way, and no unfinished restore; move it away, or restore under another name")
 )
 
-// TargetError says that nothing can be restored to a path.
+// TargetError says why nothing can be restored to a path.
 type TargetError struct {
 	Path string
 	Err  error
@@ -37,17 +37,17 @@ type TargetError struct {
 func (e *TargetError) Error() string {
 	var fault *fs.PathError
 	if errors.As(e.Err, &fault) {
-		return fault.Error() // it names the path
+		return fault.Error() // the error names the path
 	}
 	return e.Path + " " + e.Err.Error()
 }
 
-// Unwrap is why.
+// Unwrap is the reason.
 func (e *TargetError) Unwrap() error { return e.Err }
 
-// target is the directory that a path means to a restore: where a link leads, because
-// what it leads to can't take the link's own place. It is absent or empty, and can be
-// replaced. Errors: *TargetError, or those of the file system.
+// target is the directory that a path means: a link is followed, because a directory can't
+// replace the link itself. It is absent or empty, and can be replaced. Errors:
+// *TargetError, or those of the file system.
 func target(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func target(path string) (string, error) {
 		return path, nil
 	case err != nil:
 		return "", &TargetError{path, err}
-	case !there.IsDir(): // a link that leads nowhere is none either
+	case !there.IsDir(): // neither is a link to nothing
 		return "", &TargetError{path, ErrNoDirectory}
 	}
 	if err := replaceable(path); err != nil {
@@ -85,8 +85,7 @@ func target(path string) (string, error) {
 	return path, nil
 }
 
-// replaceable refuses a directory at which something is mounted, also another directory
-// of the same disk.
+// replaceable refuses a mount point, also one of another directory of the same disk.
 func replaceable(dir string) error {
 	var st unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &st) == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
@@ -106,18 +105,18 @@ func replaceable(dir string) error {
 	return nil
 }
 
-// site is the directory in which a restore is at work, locked by it. A mark in it,
-// made first and removed last, tells that it is a restore's: no server opens it, and
-// the next restore may clear it.
+// site is the directory in which a restore works, locked by it. A mark in it, made first
+// and removed last, says that it belongs to a restore: no server opens it, and the next
+// restore may clear it.
 type site struct {
 	dir  string
 	lock *os.File
-	gone bool // it has its own name
+	gone bool // it has been renamed
 }
 
-// openSite makes the directory. What a restore that was killed has left in it is
-// removed. Errors: store.ErrLocked if a restore or a server is at work there,
-// *TargetError if it holds what no restore has made, or those of the file system.
+// openSite makes the directory. What an interrupted restore has left in it is removed.
+// Errors: store.ErrLocked if a restore or a server works there, *TargetError if it holds
+// what no restore has made, or those of the file system.
 func openSite(dir string) (s *site, err error) {
 	made := os.Mkdir(dir, 0o700)
 	if made != nil && !errors.Is(made, fs.ErrExist) {
@@ -134,7 +133,7 @@ func openSite(dir string) (s *site, err error) {
 	}
 	if err := s.take(); err != nil {
 		if made == nil {
-			_ = os.Remove(s.sign()) // as far as it came; nothing else is removed
+			_ = os.Remove(s.sign()) // removes what was made; nothing else
 			_ = os.Remove(dir)
 		}
 		return nil, errors.Join(err, s.lock.Close())
@@ -142,7 +141,8 @@ func openSite(dir string) (s *site, err error) {
 	return s, nil
 }
 
-// take makes the directory this restore's, or says whose it is and leaves it as it was.
+// take claims the directory for this restore; if it belongs to another, it is left as it
+// was.
 func (s *site) take() error {
 	err := syscall.Flock(int(s.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
@@ -196,8 +196,8 @@ func (s *site) clear() error {
 	return err
 }
 
-// close removes the directory unless it has become another, or somebody has started a
-// server in it. The mark goes last but one.
+// close removes the directory unless it has been renamed, or a server has been started in
+// it. The mark is removed last but one.
 func (s *site) close() (err error) {
 	if !s.gone && store.Held(s.dir) == nil {
 		if err = s.clear(); err == nil {
@@ -207,9 +207,9 @@ func (s *site) close() (err error) {
 	return errors.Join(err, s.lock.Close())
 }
 
-// become takes the mark away and gives the directory its name: whatever has that is
-// accepted. The system call takes the place of an empty directory, and of nothing else.
-func (s *site) become(path string) error {
+// rename removes the mark and renames the directory: a directory that has the name is
+// accepted. The system call replaces an empty directory and nothing else.
+func (s *site) rename(path string) error {
 	if err := os.Remove(s.sign()); err != nil {
 		return err
 	}

@@ -17,33 +17,32 @@ import (
 	"mizan/posting/store"
 )
 
-// Suffix ends the names that backups are given in a directory.
+// Suffix ends the names of backups in a directory.
 const Suffix = ".backup"
 
-// Listed is a backup that lies in a directory. Of its file only the header was
-// read, and how it ends.
+// Listed is a backup in a directory. Of its file only the header and the end were read.
 type Listed struct {
 	Path   string
 	Size   int64
 	Header Header
 
 	written time.Time // by the file system's clock
-	fault   error     // nil: it ends as a backup does
+	fault   error     // what is wrong with its end; nil: nothing
 }
 
 func (a *archive) listed() Listed {
 	return Listed{Path: a.path, Size: a.size, Header: a.header, written: a.written}
 }
 
-// folder is what lies in a directory of backups.
+// folder is the contents of a directory of backups.
 type folder struct {
 	list   []Listed // the oldest first, as their headers say
-	unread []error  // of those whose headers can't be believed: any may be the one that is looked for
+	unread []error  // of files whose headers can't be believed: any of them may be the one that is meant
 }
 
-// scanBackups looks at a directory's files. Without keys a header is believed as it is;
-// with them it has to be the manifest's, if that opens: else the newest could pass for
-// an older one.
+// scanBackups reads the headers of a directory's files. Without keys a header is believed
+// as it is; with keys it must equal the manifest's, if that opens: otherwise the newest
+// backup could pass for an older one.
 func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -54,7 +53,7 @@ func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 		if strings.HasPrefix(e.Name(), ".") || !isBackup(path) {
 			continue
 		}
-		l, err := look(path, keyring)
+		l, err := readListed(path, keyring)
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, gone := os.Lstat(path); gone != nil {
 				continue // it was just removed
@@ -73,8 +72,8 @@ func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 	return s, nil
 }
 
-// look reads what a backup says of itself.
-func look(path string, keyring Sealer) (l Listed, err error) {
+// readListed reads the header of one file.
+func readListed(path string, keyring Sealer) (l Listed, err error) {
 	a, err := openHeader(path)
 	if err != nil {
 		return l, err
@@ -94,39 +93,39 @@ func look(path string, keyring Sealer) (l Listed, err error) {
 	return l, nil
 }
 
-// isBackup tells whether a file is one by its name, or by how it begins: whoever takes
-// one into a file may call that as he likes. What is no file is none.
+// isBackup tells whether a file is a backup, by its name or by its first bytes: a backup
+// that was taken into a file may have any name.
 func isBackup(path string) bool {
 	named := strings.HasSuffix(path, Suffix)
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return named && err != nil && !errors.Is(err, fs.ErrNotExist) // a link to nothing is none
+		return named && err != nil && !errors.Is(err, fs.ErrNotExist) // a link to nothing is no backup
 	}
 	if named {
 		return true
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be another thing by this time
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have been replaced meanwhile
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was only read
 	var magic [len(backupMagic)]byte
 	_, err = io.ReadFull(f, magic[:])
 	return err == nil && string(magic[:]) == backupMagic
 }
 
-// choice is a backup that was meant, and what lies beside it.
+// choice is the backup that was chosen, and what lies beside it.
 type choice struct {
 	Listed
 	folder
 }
 
-// choose finds the backup that a path means: the file, or of a directory the
-// newest one that is not after an instant (zero: the newest).
+// choose finds the backup that a path means: the file, or in a directory the newest one
+// that is not after the instant (zero: the newest).
 func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return c, &Error{Path: path, What: because(err), Cause: ErrChoice}
+		return c, &Error{Path: path, What: reasonOf(err), Cause: ErrChoice}
 	}
 	if info.IsDir() {
 		if c.folder, err = scanBackups(path, keyring); err == nil {
@@ -149,8 +148,8 @@ func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 	return c, err
 }
 
-// because is an error of the file system without the path, which is named already.
-func because(err error) string {
+// reasonOf is an error of the file system without the path, which the message names already.
+func reasonOf(err error) string {
 	var fault *fs.PathError
 	if errors.As(err, &fault) {
 		err = fault.Err
@@ -158,8 +157,8 @@ func because(err error) string {
 	return err.Error()
 }
 
-// newest chooses from a directory. One that can't be read may be the one that is meant,
-// and an older one in its place would be a wrong moment.
+// newest chooses from a directory. An unreadable backup may be the one that is meant: then
+// choosing an older one would restore the wrong moment.
 func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 	if len(s.unread) > 0 {
 		err, cause := errors.Join(s.unread...), ErrDamaged
@@ -172,7 +171,7 @@ func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 	if len(s.list) == 0 {
 		return chosen, &Error{Path: dir, What: "there is no backup in it", Cause: ErrChoice}
 	}
-	one := "" // the store that they are of; one of a store without groups is of any
+	one := "" // the store that they belong to; a backup of an empty store matches any store
 	for _, l := range s.list {
 		if one = cmp.Or(one, l.Header.Store); l.Header.Store != "" && l.Header.Store != one {
 			return chosen, &Error{Path: dir, What: "it has backups of several stores; name the file", Cause: ErrChoice}
@@ -187,7 +186,7 @@ func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 	return chosen, nil
 }
 
-// links are the backup and all that it rests on, the full one last.
+// links are the backup and all that it needs, the full one last.
 func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 	next, err := c.sound(ctx, c.Listed)
 	for err == nil {
@@ -197,12 +196,12 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 			return links, nil
 		}
 		i := slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.Base() == *since })
-		if i < 0 { // to say which is not it
+		if i < 0 { // to report each copy that is damaged
 			i = slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.ID == since.ID })
 		}
 		switch {
 		case len(links) >= maxChain:
-			return nil, spoiled(next.Path, "it rests on too many others")
+			return nil, damaged(next.Path, "it rests on too many others")
 		case i < 0:
 			missed := &Error{Path: next.Path, What: fmt.Sprintf("it rests on backup %s of group %d, which is not beside it", since.ID, since.Group)}
 			return nil, errors.Join(append([]error{missed}, c.unread...)...)
@@ -216,8 +215,8 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 	return nil, err
 }
 
-// sound is the backup, or a copy of it that lies beside it: the first that is whole.
-// Where there is one only, reading it will tell.
+// sound is the backup, or the first whole copy of it beside it. If there is only one, it is
+// not read here.
 func (c *choice) sound(ctx context.Context, l Listed) (Listed, error) {
 	copies := []Listed{l}
 	for _, other := range c.list {
@@ -242,7 +241,7 @@ func (c *choice) sound(ctx context.Context, l Listed) (Listed, error) {
 	return l, errors.Join(faults...)
 }
 
-// unused are the faults of what lies beside a chain and was not needed.
+// unused are the faults of the files beside a chain that were not needed.
 func (c *choice) unused(links []Listed) []error {
 	unused := slices.Clone(c.unread)
 	for _, l := range c.list {
@@ -253,10 +252,9 @@ func (c *choice) unused(links []Listed) []error {
 	return unused
 }
 
-// ReadBase is the header of a backup, or of the newest one of a directory, on which an
-// increment may rest: it and all that it rests on are read to the end, with keys or
-// without (nil), as ReadBackup and CheckTransfer do. Errors: *BackupError, or those of
-// the file system.
+// ReadBase is the header of a backup, or of the newest one in a directory, on which an
+// increment may be taken: it and all that it needs are read to the end, with keys or
+// without (nil), as Read and CheckTransfer do. Errors: *Error, or those of the file system.
 func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) {
 	c, err := choose(path, time.Time{}, keyring)
 	if err != nil {

@@ -59,7 +59,7 @@ const lowDisk = "the disk is nearly full, and a backup keeps the store from givi
 // server stops or its disk is nearly full (Unavailable) or the backup is not of this
 // store (InvalidField since); or the store's.
 func (s *Service) Begin(since *Base) (*Backup, error) {
-	const op = "snapshots.Begin"
+	const op = "backup.Begin"
 	s.mu.Lock()
 	busy, stopped := s.busy, s.ctx.Err() != nil
 	s.busy = true

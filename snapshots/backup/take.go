@@ -95,7 +95,7 @@ func (b *Backup) describe(since *Base) error {
 	if since == nil || since.Group == 0 {
 		return nil
 	}
-	const op = "snapshots.Backup"
+	const op = "backup.Begin"
 	base := *since
 	was, found, err := b.view.GroupHash(base.Group)
 	switch {
@@ -122,7 +122,7 @@ func (b *Backup) Close() {
 	b.cancel(nil)
 	b.view.Close()
 	for _, open := range b.files {
-		_ = open.f.Close() // it was only read
+		_ = open.f.Close() // the file was only read
 	}
 	b.owner.release()
 }
@@ -229,7 +229,7 @@ func (w *writer) part(file string, plaintext []byte) error {
 	}
 	hash := sha256.Sum256(sealed)
 	w.sum.Write(hash[:])
-	w.manifest.Parts = append(w.manifest.Parts, BackupPart{Size: len(sealed), SHA256: hash[:], File: file})
+	w.manifest.Parts = append(w.manifest.Parts, Part{Size: len(sealed), SHA256: hash[:], File: file})
 	return w.write(framePart, sealed)
 }
 
@@ -299,6 +299,7 @@ type countingWriter struct {
 	n  int64
 }
 
+// Write implements io.Writer.
 func (w *countingWriter) Write(p []byte) (int, error) {
 	n, err := w.to.Write(p)
 	w.n += int64(n)

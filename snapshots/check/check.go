@@ -22,18 +22,18 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Inputs are what a check looks at beside the store. All may be empty.
+// Inputs are what a check compares the store with. All may be empty.
 type Inputs struct {
 	Data     string        // the data directory, for the provider's log and the canaries
 	Answers  string        // file: a JSON object a line
 	Canaries string        // file: a string a line
-	Keyring  actors.Sealer // opens what requests with keys were answered with; nil: that is compared with the journal only
+	Keyring  actors.Sealer // opens kept answers; nil: they are compared with the journal only
 	Log      *slog.Logger
 }
 
-// Check checks an open journal. Nothing may be submitted meanwhile: files beside
-// the store and the store are compared. An error says that the check could not
-// be made; what is wrong with the store is in the report.
+// Check checks an open journal. Nothing may be submitted meanwhile: the store is compared
+// with the files beside it. An error says that the check could not be made; what is wrong
+// with the store is in the report.
 func Check(ctx context.Context, j *posting.Journal, in Inputs) (*findings.Report, error) {
 	return CheckRestored(ctx, j, in, func(*calls.Known) error { return nil })
 }
@@ -61,7 +61,7 @@ func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(
 		c.directory.CheckUsers,
 		c.checkKeys,
 		c.checkClaimsStored,
-		c.checkTimers,
+		c.checkDueRows,
 		func() error { return cut(calls.NewKnown(c.Scan)) },
 		func() error { return calls.Check(c.Scan, in.Data) },
 		c.answers.CheckAll,
@@ -83,23 +83,23 @@ func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(
 // what others gather for them.
 type checker struct {
 	*scan.Scan
-	directory *directory.Check
-	answers   *answers.Check
-	timers    *timers
-	keys      []usedKey
-	replies   *scan.Replies
-	given     []scan.Place // kept answers to requests of the administration
+	directory   *directory.Check
+	answers     *answers.Check
+	dueRows     *dueRows
+	foreignKeys []foreignKey
+	replies     *scan.Replies
+	keptAnswers []scan.Place // kept answers to requests of the administration
 
 	claimsOfEvents scan.Multiset // claims, as events have them
-	claimsStored   scan.Multiset // and as they are
+	claimsStored   scan.Multiset // claims, as they are stored
 	seed           maphash.Seed
-	hashed         []byte // what a hash of a claim is made of
+	hashed         []byte // buffer for the hashed form of a claim
 }
 
 func newChecker(s *scan.Scan) *checker {
 	d := directory.New(s)
 	return &checker{
-		Scan: s, directory: d, answers: answers.New(s, d.Facts), timers: newTimers(), replies: scan.NewReplies(), seed: maphash.MakeSeed(),
+		Scan: s, directory: d, answers: answers.New(s, d.Facts), dueRows: newDueRows(), replies: scan.NewReplies(), seed: maphash.MakeSeed(),
 	}
 }
 
@@ -183,6 +183,7 @@ func (c *orgCheck) counters() error {
 	return err
 }
 
+// allOrganizations are the organizations that any row names.
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
 	known := make(map[ledger.ID]bool)
 	for s := posting.Blocks; s <= posting.KVs; s++ {

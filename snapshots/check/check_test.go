@@ -9,8 +9,8 @@ import (
 )
 
 func TestASoundStoreBreaksNoRule(t *testing.T) {
-	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
-		w := settle(t)
+	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
+		w := copyStore(t)
 		report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, w.Answers...), Canaries: fixture.WriteLines(t, "4242424242424242", "4000000000000077")})
 		fixture.WantBroken(t, report)
 		for i, want := range []findings.Outcome{

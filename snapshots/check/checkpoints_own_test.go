@@ -13,7 +13,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// goesOn has months pass over the fair's contracts, with so much booked besides that each
+// goesOn has months pass over the contract store's contracts, with so much booked besides that each
 // ends with a checkpoint.
 func (w *contractStore) goesOn(t *testing.T) {
 	t.Helper()

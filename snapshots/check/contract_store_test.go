@@ -18,7 +18,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// contractStore is a town whose first organization has contracts of every product in both
+// contractStore is a store whose first organization has contracts of every product in both
 // readings: such as run, such as have ended in each way, and such as time has moved.
 type contractStore struct {
 	fixture.Store
@@ -41,7 +41,7 @@ var contractStores = map[int]*struct {
 	once sync.Once
 }{fixture.Buffered: {}, fixture.Paged: {}}
 
-// copyContractStore copies the fair that keeps its lines in this way into a directory of the
+// copyContractStore copies the contract store that keeps its lines in this way into a directory of the
 // test's own.
 func copyContractStore(t testing.TB, days int) *contractStore {
 	t.Helper()
@@ -50,14 +50,14 @@ func copyContractStore(t testing.TB, days int) *contractStore {
 		w := fixture.CopyLaidOut(t, days)
 		master.Store = *w
 		var err error
-		master.Dir, err = os.MkdirTemp("", "mizan-fair-")
+		master.Dir, err = os.MkdirTemp("", "mizan-contracts-")
 		fixture.Must(t, err)
 		fixture.Must(t, os.CopyFS(master.Dir, os.DirFS(w.Dir)))
 		fixture.Must(t, os.Chmod(filepath.Join(master.Dir, "keyring"), 0o600))
 		master.trade(t)
 	})
 	if master.at.IsZero() {
-		t.Fatal("the fair could not be built")
+		t.Fatal("the contract store could not be filled")
 	}
 	own := master.contractStore
 	own.Dir = filepath.Join(t.TempDir(), "data")

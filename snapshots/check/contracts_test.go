@@ -13,7 +13,7 @@ import (
 )
 
 func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
-	for name, days := range map[string]int{"in daybooks": fixture.Buffered, "on pages": fixture.Paged} {
+	for name, days := range map[string]int{"in page buffers": fixture.Buffered, "on pages": fixture.Paged} {
 		t.Run(name, func(t *testing.T) {
 			w := copyContractStore(t, days)
 			w.reads(t, func(view *posting.View) {

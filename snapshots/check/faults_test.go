@@ -103,21 +103,21 @@ type fault struct {
 }
 
 func TestEveryPlantedFaultBreaksItsRuleAndNoOther(t *testing.T) {
-	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
+	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		for _, list := range [][]fault{
 			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one thing each, by rules
 			entryFaults, intentFaults, termFaults, refundFaults, standingFaults, returnFaults, splitFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
 		} {
-			wantFaults(t, settle, list)
+			wantFaults(t, copyStore, list)
 		}
 	})
 }
 
-// wantFaults plants each fault in a town of its own and checks what is said of it.
-func wantFaults(t *testing.T, settle func(testing.TB) *fixture.Store, list []fault) {
+// wantFaults plants each fault in a store of its own and checks what is said of it.
+func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []fault) {
 	for _, f := range list {
 		t.Run(f.name, func(t *testing.T) {
-			w := settle(t)
+			w := copyStore(t)
 			f.make(t, w)
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)

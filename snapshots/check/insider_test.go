@@ -165,7 +165,7 @@ var unproven = map[string]bool{
 	"kv c": true, "kv d": true, "kv e": true, "kv i": true, "kv summaries": true,
 }
 
-// everyKind is a store with rows of every kind: the parish, and beside it a request with
+// everyKind is a store with rows of every kind: the notified store, and beside it a request with
 // a key, a long record, a checkpoint, and a transfer.
 func everyKind(t *testing.T) *fixture.Store {
 	t.Helper()
@@ -203,9 +203,9 @@ func TestAnInsidersChangeOfAnyRowIsFound(t *testing.T) {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	fair := copyContractStore(t, fixture.Buffered)
+	sample := copyContractStore(t, fixture.Buffered)
 	missing := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "kv n": true, "claim i": true, "record d": true}
-	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &fair.Store, fair.at)} {
+	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
 		kinds := slices.Sorted(maps.Keys(in.rows))
 		for _, kind := range kinds {
 			delete(missing, kind)
@@ -243,9 +243,9 @@ func TestAnInsidersRemovalOfAnyRowIsFound(t *testing.T) {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	fair := copyContractStore(t, fixture.Buffered)
+	sample := copyContractStore(t, fixture.Buffered)
 	spare := map[string]bool{"daybook": true, "list": true, "page": true, "checkpoint": true}
-	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &fair.Store, fair.at)} {
+	for _, in := range []*insider{openInsider(t, everyKind(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
 		before, missed := in.answers(), make(map[string]int)
 		for kind, rows := range in.rows {
 			if unproven[kind] {

@@ -15,8 +15,8 @@ import (
 // Rule 5, journals. Sequences are gap-free, booked times rise, blocks join, and groups are
 // a chain up to the group that was durable last.
 
-// groups checks that the store's groups are a chain without a gap, up to the
-// group that was durable last.
+// groups checks that the store's groups are a chain without a gap, up to the group that was
+// durable last.
 func (c *checker) groups(last uint64, hash [32]byte) error {
 	var n uint64
 	var chain [32]byte
@@ -35,8 +35,8 @@ func (c *checker) groups(last uint64, hash [32]byte) error {
 	})
 }
 
-// journal reads an organization's events in order: it checks their order and
-// their tree, and lets the books and the histories follow them.
+// journal reads an organization's events in order, checks their order and their tree, and
+// passes them to the rules that follow events.
 func (c *orgCheck) journal() error {
 	o := c.organization
 	trees, stop := iter.Pull(c.treeRows())
@@ -90,11 +90,11 @@ func (c *orgCheck) journal() error {
 
 type treeRow struct {
 	first uint64
-	row   []byte // until the next one is asked for
+	row   []byte // valid until the next one is read
 	err   error
 }
 
-// treeRows are an organization's tree rows, and at the end the scan's error.
+// treeRows are an organization's tree rows, and at the end the error, if any.
 func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 	return func(yield func(treeRow) bool) {
 		err := c.View.Rows(c.organization.ID, posting.Trees, func(key, row []byte) (bool, error) {
@@ -106,7 +106,7 @@ func (c *orgCheck) treeRows() iter.Seq[treeRow] {
 	}
 }
 
-// journal is the reading of one organization's journal.
+// journal is the reading of one organization's events.
 type journal struct {
 	*orgCheck
 	forest      forest
@@ -116,10 +116,10 @@ type journal struct {
 	notices     *deliveries.Notices
 	months      *books.Months
 	checkpoints *books.Checkpoints
-	awaited     ledger.Source // whose next event must come at once; zero: none's
+	unhashed    ledger.Source // the record whose next event must follow at once; zero: none
 }
 
-// block checks one block and all events in it.
+// block checks one block and its events.
 func (j *journal) block(block *store.BlockRow, tree []byte) error {
 	org := j.organization.ID
 	if block.First != j.last+1 {
@@ -146,6 +146,7 @@ func (j *journal) block(block *store.BlockRow, tree []byte) error {
 	return nil
 }
 
+// event checks one event and passes it on.
 func (j *journal) event(seq uint64, canonical []byte) {
 	j.events++
 	org := j.organization.ID

@@ -14,7 +14,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// administered is a town in which two writes of the administration came with
+// administered is a store in which two writes of the administration came with
 // keys: one made an organization, the other changed the first partner.
 func administered(t *testing.T) (w *fixture.Store, made ledger.ID) {
 	t.Helper()

@@ -17,30 +17,29 @@ import (
 // Rule 4, idempotency keys. A key names something that exists and belongs to its partner,
 // or a contract or a closed month of its organization; every kept answer has its key.
 
-// usedKey is a claim on an idempotency key that names what is not in its own
-// organization, as those of the administration do, which are the platform's.
-type usedKey struct {
+// foreignKey is a claim on an idempotency key that names a record of another organization,
+// as the administration's claims do, which are the platform's.
+type foreignKey struct {
 	org    ledger.ID
 	made   ledger.Source
-	place  ledger.ID // the organization of what was made
-	answer ledger.ID // what was answered, kept there too; the nil UUID: nothing is
+	place  ledger.ID // the organization of the record
+	answer ledger.ID // the kept answer in that organization; the nil UUID: none
 }
 
-// madeElsewhere reads a claim of the administration on an idempotency key: the
-// owner ends with the organization of what was made, where the answer lies too.
-// Without one it is an organization that was made.
-func madeElsewhere(org ledger.ID, made ledger.Source, key string, owner []byte) usedKey {
+// readForeignKey reads a claim of the administration. Its owner ends with the organization
+// of the record, where the kept answer lies too; without it the record is an organization.
+func readForeignKey(org ledger.ID, made ledger.Source, key string, owner []byte) foreignKey {
 	const head = 32 + 1 + 16
-	k := usedKey{org: org, made: made, place: made.ID}
+	k := foreignKey{org: org, made: made, place: made.ID}
 	if len(owner) == head+len(k.place) {
 		k.place, k.answer = ledger.ID(owner[head:]), words.AnswerID(key)
 	}
 	return k
 }
 
-// keyUsed checks that a claim on an idempotency key names something that exists
-// and, where it is a partner's key for a transaction, that partner's.
-func (c *orgCheck) keyUsed(key string, owner []byte) {
+// checkKey checks that a claim on an idempotency key names something that exists and, where
+// a partner used the key for a transaction, that it is that partner's.
+func (c *orgCheck) checkKey(key string, owner []byte) {
 	o := c.organization
 	if c.transactions.CheckRenewalKey(key, owner) || c.contracts.CheckStaffKey(key, owner) {
 		return
@@ -53,7 +52,7 @@ func (c *orgCheck) keyUsed(key string, owner []byte) {
 	}
 	h := o.Histories.Find(made)
 	if h == nil || h.Marks&scan.HasRow == 0 || o.ID == words.PlatformOrg {
-		c.keys = append(c.keys, madeElsewhere(o.ID, made, key, owner))
+		c.foreignKeys = append(c.foreignKeys, readForeignKey(o.ID, made, key, owner))
 		return
 	}
 	if made.Kind == ledger.Subscription && scope != 0 {
@@ -68,8 +67,8 @@ func (c *orgCheck) keyUsed(key string, owner []byte) {
 	}
 }
 
-// checkReply checks that what somebody was answered with is an earlier picture of a
-// transaction, or of a contract, that is there.
+// checkReply checks that a kept answer shows an earlier state of a transaction, or of a
+// contract, that is there.
 func (c *orgCheck) checkReply(r *scan.Record) {
 	c.CheckState(r, string(words.StateGiven))
 	switch {
@@ -84,6 +83,7 @@ func (c *orgCheck) checkReply(r *scan.Record) {
 	}
 }
 
+// checkPaymentReply opens the kept answer and compares it with the transaction's history.
 func (c *orgCheck) checkPaymentReply(r *scan.Record) {
 	reply, err := paymentactor.OpenReply(c.Keyring, r.Organization.ID, r.Source.ID, r.Payload)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *orgCheck) checkPaymentReply(r *scan.Record) {
 	c.replies.Shown[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = reply.Record.ID
 }
 
-// checkAnswer opens what a write of the administration was answered with.
+// checkAnswer opens the kept answer to a request of the administration.
 func (c *orgCheck) checkAnswer(r *scan.Record) {
 	if c.Keyring == nil {
 		return
@@ -107,8 +107,8 @@ func (c *orgCheck) checkAnswer(r *scan.Record) {
 	}
 }
 
-// cutScope takes a key apart: whose it is, the administration's being 0, and
-// what was sent.
+// cutScope splits a key into its partner, 0 for the administration, and the text that was
+// sent.
 func cutScope(key string) (partner int64, text string, ok bool) {
 	if text, ok = strings.CutPrefix(key, actors.KeyOfAdmin+"/"); ok {
 		return 0, text, true
@@ -122,8 +122,8 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 	return partner, text, ok && err == nil && partner > 0
 }
 
-// checkKeys looks again for what keys name beyond their organization, and that
-// every answer that is kept is some key's.
+// checkKeys looks for the records that keys name beyond their organization, and checks that
+// every kept answer has its key.
 func (c *checker) checkKeys() error {
 	for at, shown := range c.replies.Shown {
 		if used, found := c.replies.Keys[at]; !found || used != shown && shown != (ledger.ID{}) {
@@ -131,7 +131,7 @@ func (c *checker) checkKeys() error {
 		}
 	}
 	kept := make(map[scan.Place]bool)
-	for _, k := range c.keys {
+	for _, k := range c.foreignKeys {
 		if made := c.StoredIn(k.place, k.made); made == nil || k.answer == (ledger.ID{}) && k.made.Kind != ledger.Organization {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", k.org, ledger.ClaimIdempotency, scan.Named(k.made))
 			continue
@@ -146,7 +146,7 @@ func (c *checker) checkKeys() error {
 		}
 		kept[scan.Place{Org: k.place, ID: k.answer}] = true
 	}
-	for _, a := range c.given {
+	for _, a := range c.keptAnswers {
 		if !kept[a] {
 			c.Report.Breach(findings.RuleClaims, "organization %v: %s is no key's", a.Org, scan.Named(ledger.Source{Kind: ledger.Answer, ID: a.ID}))
 		}

@@ -1,9 +1,10 @@
 package check_test
 
 import (
-	"mizan/snapshots/fixture"
 	"os"
 	"testing"
+
+	"mizan/snapshots/fixture"
 )
 
 func TestMain(m *testing.M) {

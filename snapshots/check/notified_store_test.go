@@ -26,7 +26,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// notifiedStore is a town whose first organization has partners that are notified: by
+// notifiedStore is a store whose first organization has partners that are notified: by
 // receivers that acknowledge, that fail at first, and that always fail.
 type notifiedStore struct {
 	fixture.Store
@@ -61,7 +61,7 @@ var notifiedMaster struct {
 	once sync.Once
 }
 
-// copyNotifiedStore copies the parish into a directory of the test's own.
+// copyNotifiedStore copies the notified store into a directory of the test's own.
 func copyNotifiedStore(t testing.TB) *notifiedStore {
 	t.Helper()
 	notifiedMaster.once.Do(func() {
@@ -69,7 +69,7 @@ func copyNotifiedStore(t testing.TB) *notifiedStore {
 		built := &notifiedMaster.notifiedStore
 		built.Store = *w
 		var err error
-		if built.Dir, err = os.MkdirTemp("", "mizan-parish-"); err != nil {
+		if built.Dir, err = os.MkdirTemp("", "mizan-notified-"); err != nil {
 			t.Fatal(err)
 		}
 		fixture.Must(t, os.CopyFS(built.Dir, os.DirFS(w.Dir)))
@@ -77,7 +77,7 @@ func copyNotifiedStore(t testing.TB) *notifiedStore {
 		built.fill(t)
 	})
 	if notifiedMaster.theirs == nil {
-		t.Fatal("the parish could not be built")
+		t.Fatal("the notified store could not be filled")
 	}
 	own := notifiedMaster.notifiedStore
 	own.Dir = filepath.Join(t.TempDir(), "data")
@@ -86,7 +86,7 @@ func copyNotifiedStore(t testing.TB) *notifiedStore {
 	return &own
 }
 
-// notifyingServer is a house that notifies.
+// notifyingServer is a server that notifies.
 type notifyingServer struct {
 	*fixture.Server
 	notifier *notifier.Service
@@ -124,7 +124,7 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// openNotified opens the town with everything that it takes to notify. addresses
+// openNotified opens the store with everything that it takes to notify. addresses
 // says who is told; nil: the directory.
 func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notifyingServer {
 	t.Helper()

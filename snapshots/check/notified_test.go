@@ -38,9 +38,9 @@ func TestDeliveriesOfASoundStoreBreakNoRule(t *testing.T) {
 			p.Rows(store.KeyKV(nil, w.First.Org, []byte(kind)))
 		}
 	})
-	// Parked: one. Pending: one. Delivered: at the second attempt, asked for again, a bulletin.
+	// Parked: one. Pending: one. Delivered: at the second attempt, asked for again, a message to operators.
 	if standings[notifier.Parked] != 1 || standings[notifier.Pending] != 1 || standings[notifier.Delivered] != 3 {
-		t.Errorf("the town has %v", standings)
+		t.Errorf("the store has %v", standings)
 	}
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
@@ -120,12 +120,12 @@ func TestEveryFaultOfADeliveryBreaksItsRuleAndNoOther(t *testing.T) {
 	}
 }
 
-// on plants in the parish's organization.
+// on plants in the notified store's organization.
 func (w *notifiedStore) on(fn func(p *kvPlanter)) func(*fixture.Planter) {
 	return func(p *fixture.Planter) { fn(&kvPlanter{p, w}) }
 }
 
-// kvPlanter changes KVs of the parish.
+// kvPlanter changes KVs of the notified store.
 type kvPlanter struct {
 	*fixture.Planter
 	w *notifiedStore

@@ -21,10 +21,10 @@ type closed struct {
 	record *period.Record
 }
 
-// closes closes a month of the fair's first organization, changed before it is written.
+// closes closes a month of the contract store's first organization, changed before it is written.
 func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
 	b.t.Helper()
-	org := b.fair.First.Org
+	org := b.sample.First.Org
 	view := b.journal.View()
 	seen, _, err := view.Head(org)
 	fixture.Must(b.t, err)
@@ -43,7 +43,7 @@ func (b *contractScenarios) closes(m period.Month, change func(*closed)) {
 	b.submit(c.change)
 }
 
-// years closes months on the fair, from its first on.
+// years closes months on the contract store, from its first on.
 func (w *contractStore) years(t testing.TB, months period.Month, change func(*closed)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
@@ -59,7 +59,7 @@ func (w *contractStore) years(t testing.TB, months period.Month, change func(*cl
 }
 
 // A store whose months are closed breaks no rule: payments, holds, and contracts in all
-// their states, with entries dated back and forth, on pages and in daybooks.
+// their states, with entries dated back and forth, on pages and in page buffers.
 func TestClosedMonthsAreRecomputed(t *testing.T) {
 	for _, days := range []int{fixture.Buffered, fixture.Paged} {
 		w := copyContractStore(t, days)

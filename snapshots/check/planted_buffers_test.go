@@ -16,23 +16,23 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// section is what a daybook row has of an account or a list, as a test changes it.
+// section is what a page buffer row has of an account or a list, as a test changes it.
 type section struct{ prefix, lines []byte }
 
-// chunk is a daybook row as a test changes it.
+// chunk is a page buffer row as a test changes it.
 type chunk struct {
 	store.BufferKey
 	sections []section
 }
 
-// chunksOf are an organization's daybook rows, oldest first.
+// chunksOf are an organization's page buffer rows, oldest first.
 func chunksOf(p *fixture.Planter, org ledger.ID) (all []chunk) {
 	p.T.Helper()
 	keys, rows := p.Rows(store.KeyBuffer(nil, org))
 	for i, key := range keys {
 		k, ok := store.ParseBufferKey(key)
 		if !ok {
-			p.T.Fatalf("a daybook row has key %x", key)
+			p.T.Fatalf("a page buffer row has key %x", key)
 		}
 		s := chunk{BufferKey: k}
 		fixture.Must(p.T, store.EachChunk(rows[i], func(head, lines []byte) error {
@@ -45,7 +45,7 @@ func chunksOf(p *fixture.Planter, org ledger.ID) (all []chunk) {
 	return all
 }
 
-// layChunks writes daybook rows.
+// layChunks writes page buffer rows.
 func layChunks(p *fixture.Planter, sheets ...chunk) {
 	for _, s := range sheets {
 		var row []byte
@@ -56,7 +56,7 @@ func layChunks(p *fixture.Planter, sheets ...chunk) {
 	}
 }
 
-// removeChunks takes daybook rows out.
+// removeChunks takes page buffer rows out.
 func removeChunks(p *fixture.Planter, sheets ...chunk) {
 	for _, s := range sheets {
 		p.Group.Delete(store.KeyBufferRow(nil, s.BufferKey))
@@ -201,11 +201,11 @@ func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
 	w.Submit(t, changes...)
 }
 
-// transferRounds is enough for a page of each account to be carried while the daybook still
+// transferRounds is enough for a page of each account to be carried while the page buffer still
 // has its lines, and for more of them to wait.
 const transferRounds = 70
 
-// fillChunks books on more accounts than one row of a group's daybook is made of, so
+// fillChunks books on more accounts than one row of a group's page buffer is made of, so
 // that the group deals them into shares.
 func fillChunks(t *testing.T, w *fixture.Store) {
 	t.Helper()
@@ -218,7 +218,7 @@ func fillChunks(t *testing.T, w *fixture.Store) {
 	}
 }
 
-// fillLongChunk books so much on some accounts that a group's daybook has a second part: more
+// fillLongChunk books so much on some accounts that a group's page buffer has a second part: more
 // than fits a group of the small stores that tests copy.
 func fillLongChunk(t *testing.T, w *fixture.Store) {
 	t.Helper()
@@ -238,7 +238,7 @@ func newest(all []chunk) []chunk {
 	return slices.DeleteFunc(slices.Clone(all), func(s chunk) bool { return s.Group != last })
 }
 
-// after plants a fault in what comes of a way to fill the daybook.
+// after plants a fault in what comes of a way to fill the page buffer.
 func after(fill func(*testing.T, *fixture.Store), plant func(w *fixture.Store, p *fixture.Planter, all []chunk)) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		fill(t, w)
@@ -260,8 +260,8 @@ func twoPairs(t *testing.T, w *fixture.Store) {
 }
 
 var bufferFaults = []fault{
-	{"a daybook that lacks a line", inChunk(onFees, 7, nothing), []int{2}, "has no line"},
-	{"a daybook that lacks an account's last line", inChunk(onFees, -1, nothing), []int{2}, "has no line"},
+	{"a page buffer that lacks a line", inChunk(onFees, 7, nothing), []int{2}, "has no line"},
+	{"a page buffer that lacks an account's last line", inChunk(onFees, -1, nothing), []int{2}, "has no line"},
 	{"a line of another amount, with its total", inChunk(onFees, 7, onLine(raiseAmount)), []int{2}, "the totals are"},
 	{"a line of another amount", inChunk(onFees, 7, onLine(func(l *store.Line) { l.Amount = fixture.MustAdd(l.Amount, 1) })), []int{2}, "is not its posting"},
 	{"a line with another total", inChunk(onFees, -1, onLine(func(l *store.Line) {
@@ -285,7 +285,7 @@ var bufferFaults = []fault{
 			p.Group.Delete(keys[0])
 			layChunks(p, chunk{store.BufferKey{Org: w.First.Org, Shard: store.Unsharded, Group: p.Group.N() - 1}, []section{{transferAccountPages(1)(w), rows[0]}}})
 		})
-	}, []int{2}, "has lines in the daybook and no page"},
+	}, []int{2}, "has lines in the page buffer and no page"},
 
 	{"a list that lacks the row of a creation", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, true) }, []int{4}, "is not listed"},
 	{"a list that lacks the row of a last change", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, false) }, []int{4}, "is not listed"},
@@ -313,11 +313,11 @@ var bufferFaults = []fault{
 		})
 	}, []int{4}, "out of the order of booking"},
 
-	{"a row of a share that is missing", after(withFullChunks, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[5]) }), []int{2}, ""},
-	{"a section in the wrong share", after(withFullChunks, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
+	{"a row of a shard that is missing", after(withFullChunks, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[5]) }), []int{2}, ""},
+	{"a chunk in the wrong shard", after(withFullChunks, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {
 		layChunks(p, chunkRange(newest(all)[3], newest(all)[4])...)
 	}), []int{2}, "where no reader looks for it"},
-	{"a list's section in the wrong share", func(t *testing.T, w *fixture.Store) {
+	{"a list's chunk in the wrong shard", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			all := chunksOf(p, w.First.Org)
 			at := slices.IndexFunc(all, func(s chunk) bool { return len(s.sections) == 1 && s.find(listOf(w.First.Partner)(w)) == 0 })
@@ -326,10 +326,10 @@ var bufferFaults = []fault{
 			layChunks(p, all[at])
 		})
 	}, []int{4}, "where no reader looks for it"},
-	{"a section beside the shares", after(withFullChunks, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
+	{"a chunk beside the shards", after(withFullChunks, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		from := newest(all)[3]
 		layChunks(p, chunkRange(from, chunk{BufferKey: store.BufferKey{Org: w.First.Org, Shard: store.Unsharded, Group: from.Group}})...)
-	}), []int{5}, "is dealt into shares, and has a row of all"},
+	}), []int{5}, "is divided into shards, and has a row of all"},
 	{"a last part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[1]) }), []int{2}, "has no line"},
 	{"a first part that is missing", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) { removeChunks(p, newest(all)[0]) }), []int{2, 5}, ""},
 	{"a part further on than it belongs", after(long, func(_ *fixture.Store, p *fixture.Planter, all []chunk) {

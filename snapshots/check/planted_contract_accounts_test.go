@@ -10,7 +10,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// ownAccount is what a contract of the fair has to itself for its capital.
+// ownAccount is what a contract of the contract store has to itself for its capital.
 func (w *contractStore) ownAccount() ledger.Account {
 	return ledger.Account{
 		Path:  ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String()),

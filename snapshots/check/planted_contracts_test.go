@@ -36,7 +36,7 @@ func contractSource(id ledger.ID) ledger.Source { return ledger.Source{Kind: led
 // contractScenarios is where decisions are changed before the real writer has them.
 type contractScenarios struct {
 	t       testing.TB
-	fair    *contractStore
+	sample  *contractStore
 	journal *posting.Journal
 }
 
@@ -58,7 +58,7 @@ func (b *contractScenarios) write(d *contract.Decision, version uint64) *crafted
 	b.t.Helper()
 	r := d.Record
 	step := posting.Step{
-		Org: b.fair.First.Org, Source: contractSource(r.ID), Expect: version, Record: contract.AppendRecord(nil, r),
+		Org: b.sample.First.Org, Source: contractSource(r.ID), Expect: version, Record: contract.AppendRecord(nil, r),
 		Due: d.Due, Finish: d.Finish, Events: d.Events,
 	}
 	change := &posting.Change{}
@@ -66,7 +66,7 @@ func (b *contractScenarios) write(d *contract.Decision, version uint64) *crafted
 		step.List, step.Number = acting.ListOf(r.Product, r.Reading), r.Product.Variants[r.Reading].Prefix
 		step.Also = []posting.List{acting.ListOfPerson(r.Product, r.Reading, r.Customer()), acting.ListOfEnv(r.Product, r.Reading, r.Asset.Env)}
 		change.Counters = []ledger.CounterGuard{{
-			Org: b.fair.First.Org, Key: acting.CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
+			Org: b.sample.First.Org, Key: acting.CountKey(r.Product, r.Reading), Window: r.Asset.Env.String(),
 			Add: money.FromUint64(1), Max: money.Max, Refuse: ledger.OutOfRange,
 		}}
 	}
@@ -87,8 +87,8 @@ func (b *contractScenarios) submit(change *posting.Change) posting.Receipt {
 func (b *contractScenarios) open(p *contract.Product, reading *contract.Reading, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500","business_type":"trade",`+
-		`"profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6,"custody_type":"guaranteed","initial_amount":"500","compliance_review":%s}`, b.fair.customer, fatwa)
-	d, err := contract.Open(contract.Proposal{ID: fixture.NewID(), Product: p, Reading: reading, Env: money.Prod, Input: inputOf(b.t, body), Now: ledger.MicrosOf(b.fair.at)})
+		`"profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6,"custody_type":"guaranteed","initial_amount":"500","compliance_review":%s}`, b.sample.customer, fatwa)
+	d, err := contract.Open(contract.Proposal{ID: fixture.NewID(), Product: p, Reading: reading, Env: money.Prod, Input: inputOf(b.t, body), Now: ledger.MicrosOf(b.sample.at)})
 	fixture.Must(b.t, err)
 	if change != nil {
 		change(&d)
@@ -96,12 +96,12 @@ func (b *contractScenarios) open(p *contract.Product, reading *contract.Reading,
 	return b.write(&d, 0)
 }
 
-// find is one of the fair's contracts.
+// find is one of the contract store's contracts.
 func (b *contractScenarios) find(name string) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
 	defer view.Close()
-	r, found, err := acting.Load(view, b.fair.First.Org, b.fair.contracts[name])
+	r, found, err := acting.Load(view, b.sample.First.Org, b.sample.contracts[name])
 	if err != nil || !found {
 		b.t.Fatalf("%s: %v, %v", name, found, err)
 	}
@@ -111,11 +111,11 @@ func (b *contractScenarios) find(name string) *craftedContract {
 func (b *contractScenarios) act(r *craftedContract, action contract.Action, body string, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	view := b.journal.View()
-	part, err := acting.Extract(view, b.fair.First.Org, r.ID, r.Reads(action, inputOf(b.t, body)))
+	part, err := acting.Extract(view, b.sample.First.Org, r.ID, r.Reads(action, inputOf(b.t, body)))
 	view.Close()
 	fixture.Must(b.t, err)
 	r.Register = part
-	d, err := r.Act(action, inputOf(b.t, body), ledger.MicrosOf(b.fair.at))
+	d, err := r.Act(action, inputOf(b.t, body), ledger.MicrosOf(b.sample.at))
 	fixture.Must(b.t, err)
 	if change != nil {
 		change(&d)
@@ -132,7 +132,7 @@ func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	}
 }
 
-// moving is an action on one of the fair's contracts, changed before it is written.
+// moving is an action on one of the contract store's contracts, changed before it is written.
 func moving(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.crafts(t, func(b *contractScenarios) { b.act(b.find(name), action, body, change) })

@@ -177,13 +177,13 @@ var kvFaults = []deliveryFault{
 	}, "has two keys"},
 	{"a key of an unknown form", withKV([]byte{1}, "ix"), "unknown form"},
 	{"a message that can't be read", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.bulletin(func(row map[string]any) { row["b"] = []byte("{}") }) }))
+		w.Plant(t, w.on(func(p *kvPlanter) { p.operatorMessage(func(row map[string]any) { row["b"] = []byte("{}") }) }))
 	}, "can't be read"},
 	{"a message to nobody", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.bulletin(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
+		w.Plant(t, w.on(func(p *kvPlanter) { p.operatorMessage(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
 	}, "to nobody"},
 	{"a message that says that it is an event's", func(t *testing.T, w *notifiedStore) {
-		w.Plant(t, w.on(func(p *kvPlanter) { p.bulletin(func(row map[string]any) { row["k"] = 't' }) }))
+		w.Plant(t, w.on(func(p *kvPlanter) { p.operatorMessage(func(row map[string]any) { row["k"] = 't' }) }))
 	}, "is no event's"},
 }
 
@@ -193,8 +193,8 @@ func withKV(row []byte, key string) func(t *testing.T, w *notifiedStore) {
 	}
 }
 
-// bulletin rewrites the message to operators.
-func (p *kvPlanter) bulletin(change func(row map[string]any)) {
+// operatorMessage rewrites the message to operators.
+func (p *kvPlanter) operatorMessage(change func(row map[string]any)) {
 	_, rows := p.Rows(p.key("i"))
 	p.keptAt(rows[0], change)
 }

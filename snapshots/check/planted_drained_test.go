@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// What the daybook has of these is on a page too: the oldest rows of an account
+// What the page buffer has of these is on a page too: the oldest rows of an account
 // with much traffic, and of a partner's list who makes many payments.
 var drainedFaults = []fault{
 	{"a carried line of another amount, with its total", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
@@ -48,14 +48,14 @@ var drainedFaults = []fault{
 		}))
 		p.Group.Set(keys[1], left)
 	}), []int{2}, ""},
-	{"a line that is on a page and in the daybook, after others that only the daybook has", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
+	{"a line that is on a page and in the page buffer, after others that only the page buffer has", after(withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) {
 		s := newest(all)[0]
 		lines := s.sections[s.find(transferAccountPages(1)(w))].lines
 		first, _, err := store.Span('p', lines)
 		fixture.Must(p.T, err)
 		p.Group.Set(store.KeyPage(nil, w.First.Org, transferAccount(1), first), lines)
 	}), []int{2}, ""},
-	{"a row of a list that is on a page and in the daybook, after others that only the daybook has", func(t *testing.T, w *fixture.Store) {
+	{"a row of a list that is on a page and in the page buffer, after others that only the page buffer has", func(t *testing.T, w *fixture.Store) {
 		w.Plant(t, func(p *fixture.Planter) {
 			list := listOf(w.First.Partner)(w)
 			all := withLines(chunksOf(p, w.First.Org), list)
@@ -88,7 +88,7 @@ var drainedFaults = []fault{
 		row := drainedChunk(t, w)
 		w.Plant(t, func(p *fixture.Planter) { layChunks(p, row) })
 	}, nil, ""},
-	{"a line that is on a page and in the daybook, before others that only the daybook has", func(t *testing.T, w *fixture.Store) {
+	{"a line that is on a page and in the page buffer, before others that only the page buffer has", func(t *testing.T, w *fixture.Store) {
 		postTransfers(t, w, 4, 1, 2)
 		w.Plant(t, func(p *fixture.Planter) {
 			s := withLines(chunksOf(p, w.First.Org), transferAccountPages(1)(w))[0]
@@ -145,13 +145,13 @@ func TestAListWhosePagesOverlapBreaksItsRule(t *testing.T) {
 	wantDetail(t, report, "is out of the order of booking")
 }
 
-// The ways to fill the daybook are what they are meant to be, and sound.
+// The ways to fill the page buffer are what they are meant to be, and sound.
 func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 	for name, c := range map[string]struct {
 		fill func(*testing.T, *fixture.Store)
 		is   func(w *fixture.Store, p *fixture.Planter, all []chunk) bool
 	}{
-		"traffic carries lines that the daybook still has": {withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) bool {
+		"traffic carries lines that the page buffer still has": {withTraffic, func(w *fixture.Store, p *fixture.Planter, all []chunk) bool {
 			keys, _ := p.Rows(transferAccountPages(1)(w))
 			without := 2 // the group that made the account known, and the one that filled its page
 			return len(keys) == 2 && len(withLines(all, transferAccountPages(1)(w))) == transferRounds-without
@@ -160,7 +160,7 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 			keys, _ := p.Rows(listOf(4)(w))
 			return len(keys) > 1 && len(withLines(all, listOf(4)(w))) > 100
 		}},
-		"a crowd is dealt into shares": {withFullChunks, func(_ *fixture.Store, _ *fixture.Planter, all []chunk) bool {
+		"a crowd is divided into shards": {withFullChunks, func(_ *fixture.Store, _ *fixture.Planter, all []chunk) bool {
 			rows := newest(all)
 			return len(rows) == 16 && rows[15].Shard == 15
 		}},
@@ -179,7 +179,7 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 			c.fill(t, w)
 			lookAtRows(t, w, func(p *fixture.Planter) {
 				if !c.is(w, p, chunksOf(p, w.First.Org)) {
-					t.Error("the daybook is not what this test needs")
+					t.Error("the page buffer is not what this test needs")
 				}
 			})
 			fixture.WantBroken(t, w.Check(t, check.Inputs{}))
@@ -187,7 +187,7 @@ func TestWhatFillsThePageBuffersIsSound(t *testing.T) {
 	}
 }
 
-// A daybook that can't be taken apart is no store to go on with: what waits in it
+// A page buffer that can't be taken apart is no store to go on with: what waits in it
 // would be lost.
 func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 	of := func(change func(*chunk)) func(*fixture.Store, *fixture.Planter) {
@@ -201,7 +201,7 @@ func TestAPageBufferThatCannotBeReadIsRefusedAtTheStart(t *testing.T) {
 		"a row of another form": func(w *fixture.Store, p *fixture.Planter) {
 			p.Group.Set(store.KeyBufferRow(nil, newest(chunksOf(p, w.First.Org))[0].BufferKey), []byte{0xff, 0xff})
 		},
-		"a row of an unknown share":       of(func(s *chunk) { s.Shard = 77 }),
+		"a row of an unknown shard":       of(func(s *chunk) { s.Shard = 77 }),
 		"lines that are cut short":        of(func(s *chunk) { s.sections[0].lines = s.sections[0].lines[:3] }),
 		"a section of an unknown account": of(func(s *chunk) { s.sections[0].prefix = s.sections[0].prefix[:20] }),
 		"a page under what it has": func(w *fixture.Store, p *fixture.Planter) {

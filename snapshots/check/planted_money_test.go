@@ -172,7 +172,7 @@ var splitFaults = []fault{
 	splitScenario("a debt that a credit passes by", wrongSplit, func(s *scenarios) {
 		s.w.First.Partner = s.w.Trades.Partner
 		r := s.request(payment.Payment, 300)
-		r.Asset.Currency = "CHF" // in which the market's partner owes
+		r.Asset.Currency = "CHF" // in which the trader owes
 		t := terms(payment.Fees{})
 		t.Asset = r.Asset
 		l := s.create(r, t)

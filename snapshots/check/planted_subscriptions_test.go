@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// recurrence is a town in which a subscription was renewed twice, another one is
+// recurrence is a store in which a subscription was renewed twice, another one is
 // paused, and a third one's renewal was not paid.
 type recurrence struct {
 	*fixture.Store
@@ -244,7 +244,7 @@ func TestASubscriptionThatTellsNobodyWhereAnAddressIsSetIsFound(t *testing.T) {
 		params := []byte(`{"notify_url":"http://127.0.0.1:1/hook"}`)
 		_, err := h.Directory.PatchTerminal(t.Context(), w.First.Org, initial.Terminal, words.TerminalPatch{MerchantParams: &params})
 		fixture.Must(t, err)
-		h.Advance(90 * 24 * time.Hour) // beyond what the town has booked already
+		h.Advance(90 * 24 * time.Hour) // beyond what the store has booked already
 		s := recurring.New(recurring.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: silentDirectory{h.Directory}})
 		r, err := s.Create(recurring.Create{
 			Org: w.First.Org, Partner: w.First.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },

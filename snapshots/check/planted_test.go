@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// scenarioFault is a fault in the life of a transaction.
+// scenarioFault is a fault in a scenario of one transaction.
 func scenarioFault(name, says string, fn func(*scenarios)) fault {
 	return fault{name: name, broken: []int{3}, says: says, make: func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, fn)
@@ -334,7 +334,7 @@ var termFaults = []fault{
 	}, []int{3}, "is converted, and there is no rate"},
 }
 
-// convert makes a payment at the market's terminal that converts.
+// convert makes a payment at the trader's terminal that converts.
 func (s *scenarios) convert(rate string) {
 	sold := s.w.Trades.Converted
 	r := s.request(payment.Payment, 300)

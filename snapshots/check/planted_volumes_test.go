@@ -22,7 +22,7 @@ func volumeFault(name string, fn func(*scenarios)) fault {
 	return f
 }
 
-// sound are lives in which nothing is wrong.
+// sound is a scenario in which nothing is wrong.
 func sound(name string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, "", fn)
 	f.broken = nil

@@ -14,8 +14,7 @@ import (
 // writer's stamp on the row is what the events say. What a record waits for has its due
 // row.
 
-// records compares every stored record with its history: the writer's stamp,
-// the state that its payload names, and what else the payload says of events.
+// records compares every stored record with its history.
 func (c *orgCheck) records() error {
 	o := c.organization
 	err := c.Rows(o, posting.Records, func(key, row []byte) error {
@@ -62,6 +61,7 @@ func (c *orgCheck) records() error {
 	return nil
 }
 
+// checkStamp compares what the writer wrote beside a record.
 func (c *orgCheck) checkStamp(r *scan.Record) {
 	s, h := &r.Stamp, r.History
 	switch {
@@ -73,23 +73,24 @@ func (c *orgCheck) checkStamp(r *scan.Record) {
 		c.Fault(r, "holds %d and settled at %d, and its events say %d and %d", s.Held, s.Settled, h.Held, h.Settled)
 	}
 	if s.Due != 0 {
-		c.timers.want(r.Organization.ID, r.Source, s.Due)
+		c.dueRows.want(r.Organization.ID, r.Source, s.Due)
 	}
 }
 
+// checkPayload passes the record to the rules of its kind.
 func (c *orgCheck) checkPayload(r *scan.Record) {
 	switch r.Source.Kind {
 	case ledger.Transaction:
 		if p := c.transactions.CheckTransaction(r); p != nil {
 			c.deliveries.CheckTransaction(r, p)
-			c.answers.MeetTransaction(r, p)
+			c.answers.CompareTransaction(r, p)
 		}
 	case ledger.Subscription:
 		if p := c.transactions.CheckSubscription(r); p != nil {
 			c.deliveries.CheckSubscription(r, p)
 		}
 	case ledger.Contract:
-		c.contracts.CheckContract(r, func(p *contract.Record) { c.answers.MeetContract(r, p) })
+		c.contracts.CheckContract(r, func(p *contract.Record) { c.answers.CompareContract(r, p) })
 	case ledger.Screening:
 		c.contracts.CheckScreening(r)
 	case ledger.Reply:
@@ -110,37 +111,37 @@ func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 		return
 	}
 	if r.Source.Kind == ledger.Answer {
-		c.given = append(c.given, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
+		c.keptAnswers = append(c.keptAnswers, scan.Place{Org: r.Organization.ID, ID: r.Source.ID})
 		c.checkAnswer(r)
 	}
-	c.answers.MeetDirectoryRecord(r, c.directory.CheckRow(r, row))
+	c.answers.CompareDirectoryRecord(r, c.directory.CheckRow(r, row))
 }
 
-// timers are what records wait for: a due row that is lost is a payment that
-// stays open for ever.
-type timers struct{ wanted map[timer]bool }
+// dueRows are the due rows that records must have: without its row a payment stays open for
+// ever.
+type dueRows struct{ wanted map[dueRow]bool }
 
-type timer struct {
+type dueRow struct {
 	org    ledger.ID
 	source ledger.Source
 	at     ledger.Micros
 }
 
-func newTimers() *timers { return &timers{wanted: make(map[timer]bool)} }
+func newDueRows() *dueRows { return &dueRows{wanted: make(map[dueRow]bool)} }
 
-func (t *timers) want(org ledger.ID, s ledger.Source, at ledger.Micros) {
-	t.wanted[timer{org, s, at}] = true
+func (t *dueRows) want(org ledger.ID, s ledger.Source, at ledger.Micros) {
+	t.wanted[dueRow{org, s, at}] = true
 }
 
-// checkTimers looks for the due row of everything that a record waits for.
-func (c *checker) checkTimers() error {
+// checkDueRows looks for the due row of everything that a record waits for.
+func (c *checker) checkDueRows() error {
 	return c.ReadSection(findings.RuleStates, func() error {
 		const second = 1_000_000
-		var late []timer
+		var late []dueRow
 		mark, err := c.View.DueItems(func(at int64, item posting.Item) {
-			t := timer{item.Org, item.Source, item.At}
-			if c.timers.wanted[t] && int64(item.At)/second == at {
-				delete(c.timers.wanted, t)
+			t := dueRow{item.Org, item.Source, item.At}
+			if c.dueRows.wanted[t] && int64(item.At)/second == at {
+				delete(c.dueRows.wanted, t)
 				late = append(late, t)
 			}
 		})
@@ -149,7 +150,7 @@ func (c *checker) checkTimers() error {
 				c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant below the mark", t.org, scan.Named(t.source))
 			}
 		}
-		for t := range c.timers.wanted {
+		for t := range c.dueRows.wanted {
 			c.Report.Breach(findings.RuleStates, "organization %v: %s waits for an instant without a due row", t.org, scan.Named(t.source))
 		}
 		return err

@@ -13,7 +13,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// withKey is a town in which a payment came with a key.
+// withKey is a store in which a payment came with a key.
 func withKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 	t.Helper()
 	w = fixture.Copy(t)

@@ -26,7 +26,7 @@ type scenarios struct {
 	at payment.Case
 }
 
-// scenario is one transaction on the stage.
+// scenario is one transaction of a scenario runner.
 type scenario struct {
 	*scenarios
 	record  *payment.Record
@@ -197,7 +197,7 @@ func (l *scenario) giveBack(spoil ...change) {
 }
 
 // Whatever happens to transactions by the machine and its decisions, and however long
-// their lines wait in daybooks, the checker finds nothing wrong with it.
+// their lines wait in page buffers, the checker finds nothing wrong with it.
 func TestRandomScenariosAreSound(t *testing.T) {
 	for _, days := range []int{fixture.Paged, fixture.Buffered, 1, 30} {
 		w, r := fixture.CopyLaidOut(t, min(days, fixture.Buffered)), fixture.Rand(t)
@@ -212,7 +212,7 @@ func TestRandomScenariosAreSound(t *testing.T) {
 				statuses[l.record.Status]++
 			}
 		})
-		t.Logf("with daybooks of %d groups they ended %v", days, statuses)
+		t.Logf("with page buffers of %d groups they ended %v", days, statuses)
 		fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	}
 }

@@ -11,8 +11,7 @@ import (
 // Rule 3, sealed rows. A card is sealed beside exactly those transactions whose record says
 // so.
 
-// sealedRows checks that a card is kept beside exactly those transactions whose
-// record says so; that none is closed, checkStanding has seen.
+// sealedRows compares the sealed rows with the transactions whose record keeps a card.
 func (c *orgCheck) sealedRows() error {
 	o := c.organization
 	err := c.Rows(o, posting.SealedRows, func(key, row []byte) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/ledger/schema"
 	"testing"
 
@@ -17,18 +18,17 @@ import (
 	words "mizan/ledger/directory"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
-	paymentcodec "mizan/ledger/payment/codec"
 	"mizan/ledger/subscription"
 	"mizan/posting"
 	"mizan/posting/store"
 	"mizan/snapshots/fixture"
 )
 
-// answeringServer is a town in which requests of all four kinds came with keys, and what each
+// answeringServer is a store in which requests of all four kinds came with keys, and what each
 // made has moved on since.
 type answeringServer struct {
 	*fixture.Store
-	house         *fixture.Server
+	server        *fixture.Server
 	contracts     *acting.Service
 	subscriptions *recurring.Service
 	of            map[string]*keptAnswer
@@ -42,9 +42,9 @@ type keptAnswer struct {
 }
 
 func (a *answeringServer) serve(through func(posting.Log) posting.Log) {
-	a.house = fixture.StartThrough(a.house.T, a.Store, through)
-	a.contracts = acting.New(a.house.Runtime)
-	a.subscriptions = recurring.New(recurring.Options{Runtime: a.house.Runtime, Payments: a.house.Payments, Directory: a.house.Directory})
+	a.server = fixture.StartThrough(a.server.T, a.Store, through)
+	a.contracts = acting.New(a.server.Runtime)
+	a.subscriptions = recurring.New(recurring.Options{Runtime: a.server.Runtime, Payments: a.server.Payments, Directory: a.server.Directory})
 }
 
 // keyOf is a key, of the partner's or of the people's or of the administration's.
@@ -53,7 +53,7 @@ func (a *answeringServer) keyOf(scope string) actors.Key {
 }
 
 func (a *answeringServer) owner() *words.Partner {
-	owner, _ := a.house.Directory.Partner(a.First.Org, a.First.Partner)
+	owner, _ := a.server.Directory.Partner(a.First.Org, a.First.Partner)
 	return owner
 }
 
@@ -79,14 +79,14 @@ func shownSubscription(r recurring.Result, err error) (string, error) {
 }
 
 func (a *answeringServer) pay() (live.Result, error) {
-	return a.house.Payments.Create(live.Create{Org: a.First.Org, Partner: a.owner(), Key: a.keyOf(actors.KeyOfPartner(a.First.Partner)), Request: payment.Request{
+	return a.server.Payments.Create(live.Create{Org: a.First.Org, Partner: a.owner(), Key: a.keyOf(actors.KeyOfPartner(a.First.Partner)), Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(500), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 }
 
 func (a *answeringServer) sign() (acting.Result, error) {
 	var given schema.Input
-	fixture.Must(a.house.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &given))
+	fixture.Must(a.server.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &given))
 	return a.contracts.Create(acting.Create{
 		Org: a.First.Org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: given, Key: a.keyOf(actors.KeyOfStaff),
 	})
@@ -97,22 +97,22 @@ func (a *answeringServer) subscribe() (recurring.Result, error) {
 	key.Text = "s"
 	return a.subscriptions.Create(recurring.Create{Org: a.First.Org, Partner: a.First.Partner, Key: key, Terms: subscription.Terms{
 		Initial: a.Charged.ID, Amount: money.FromUint64(900), PeriodDays: 30,
-	}, Refuse: func(field, detail string) { a.house.T.Fatal(field, detail) }})
+	}, Refuse: func(field, detail string) { a.server.T.Fatal(field, detail) }})
 }
 
 func (a *answeringServer) rename() error {
 	name := "Changed"
-	ctx := directory.Once(a.house.T.Context(), a.keyOf(actors.KeyOfAdmin), func(any) directory.Answer {
+	ctx := directory.Once(a.server.T.Context(), a.keyOf(actors.KeyOfAdmin), func(any) directory.Answer {
 		return directory.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
 	})
-	_, err := a.house.Directory.PatchPartner(ctx, a.First.Org, a.First.Partner, words.PartnerPatch{Name: &name})
+	_, err := a.server.Directory.PatchPartner(ctx, a.First.Org, a.First.Partner, words.PartnerPatch{Name: &name})
 	return err
 }
 
-// keptAnswers lets a town answer, and its records move on.
+// keptAnswers lets a store answer, and its records move on.
 func keptAnswers(t *testing.T) *answeringServer {
 	t.Helper()
-	a := &answeringServer{Store: fixture.Copy(t), house: &fixture.Server{T: t}}
+	a := &answeringServer{Store: fixture.Copy(t), server: &fixture.Server{T: t}}
 	a.serve(nil)
 	paid, err := a.pay()
 	fixture.Must(t, err)
@@ -120,7 +120,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 		t.Fatalf("the payment is %s", paid.Record.Status)
 	}
 	refunded := money.FromUint64(200)
-	_, err = a.house.Payments.Refund(live.Amount{Command: live.Command{Org: a.First.Org, Partner: a.First.Partner, ID: paid.Record.ID}, Amount: &refunded})
+	_, err = a.server.Payments.Refund(live.Amount{Command: live.Command{Org: a.First.Org, Partner: a.First.Partner, ID: paid.Record.ID}, Amount: &refunded})
 	fixture.Must(t, err)
 	signed, err := a.sign()
 	fixture.Must(t, err)
@@ -131,7 +131,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 	_, err = a.subscriptions.Pause(recurring.Command{Org: a.First.Org, Partner: a.First.Partner, ID: subscribed.Record.ID})
 	fixture.Must(t, err)
 	fixture.Must(t, a.rename())
-	a.house.Close()
+	a.server.Close()
 
 	staff, partner, admin := a.keyOf(actors.KeyOfStaff), a.keyOf(actors.KeyOfPartner(a.First.Partner)), a.keyOf(actors.KeyOfAdmin)
 	record := func(kind ledger.Kind, id ledger.ID) []byte {
@@ -143,7 +143,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 			[][]byte{record(ledger.Reply, live.ReplyID(a.First.Org, partner.ClaimKey())), claim(a.First.Org, partner.ClaimKey())},
 			func() (string, error) { return shownPayment(a.pay()) },
 			func() string {
-				r, err := a.house.Payments.Read(a.First.Org, a.First.Partner, paid.Record.ID)
+				r, err := a.server.Payments.Read(a.First.Org, a.First.Partner, paid.Record.ID)
 				r.Replay = true
 				text, err := shownPayment(r, err)
 				fixture.Must(t, err)
@@ -175,7 +175,7 @@ func keptAnswers(t *testing.T) *answeringServer {
 		"a write of the administration": {
 			[][]byte{record(ledger.Answer, words.AnswerID(admin.ClaimKey())), claim(words.PlatformOrg, admin.ClaimKey())},
 			func() (string, error) {
-				answer, _, err := a.house.Directory.Answered(admin)
+				answer, _, err := a.server.Directory.Answered(admin)
 				return fmt.Sprintf("%d %s %d %d", answer.Status, answer.Body, answer.Booked, answer.Seq), err
 			},
 			func() string { return "" },
@@ -191,8 +191,8 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 	a := keptAnswers(t)
 	in := &insider{t: t, rows: make(map[string][]rawRow)}
 	a.serve(func(l posting.Log) posting.Log { in.log = l; return l })
-	defer func() { a.house.Close() }()
-	in.journal = a.house.Journal
+	defer func() { a.server.Close() }()
+	in.journal = a.server.Journal
 	in.read()
 	for name, p := range a.of {
 		said, err := p.repeat()
@@ -203,7 +203,7 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 		}
 		for _, key := range p.keys {
 			row := in.row(key)
-			alarms, changes, found := a.house.Runtime.RepliesUnreadable(), 0, 0
+			alarms, changes, found := a.server.Runtime.RepliesUnreadable(), 0, 0
 			repeated := map[string]int{}
 			for i := range row.value {
 				if testing.Short() && i%7 != 0 {
@@ -230,8 +230,8 @@ func TestNoChangedReplyIsRepeatedOrPasses(t *testing.T) {
 				}
 			}
 			in.set(row)
-			t.Logf("%s: %d of %d changes found, repeated %v, %d alarms", name, found, changes, repeated, a.house.Runtime.RepliesUnreadable()-alarms)
-			if n := a.house.Runtime.RepliesUnreadable() - alarms; int(n) < repeated["as it stands"] {
+			t.Logf("%s: %d of %d changes found, repeated %v, %d alarms", name, found, changes, repeated, a.server.Runtime.RepliesUnreadable()-alarms)
+			if n := a.server.Runtime.RepliesUnreadable() - alarms; int(n) < repeated["as it stands"] {
 				t.Errorf("%s: %d alarms of %d answers that did not open", name, n, repeated["as it stands"])
 			}
 		}

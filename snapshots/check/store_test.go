@@ -1,16 +1,17 @@
 package check_test
 
 import (
+	"slices"
+	"strings"
+	"testing"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
 	"mizan/snapshots/fixture"
-	"slices"
-	"strings"
-	"testing"
 )
 
-// The market is what it is meant to be: else its tests would prove nothing.
+// The trades are what their names say: else the tests on them would prove nothing.
 func TestTheFixtureHasTransactionsOfEveryKind(t *testing.T) {
 	w := fixture.Copy(t)
 	m := &w.Trades

@@ -18,21 +18,21 @@ import (
 // that is still needed eight bytes are kept, by a seed that is new for each check: they
 // can't be aimed at.
 
-// mark64 stands for a hash in little room; 0: there is none.
-func mark64(seed maphash.Seed, h ledger.Hash) uint64 {
+// hash64 is a short form of a hash; 0: there is none.
+func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
 	if h == (ledger.Hash{}) {
 		return 0
 	}
 	return max(maphash.Bytes(seed, h[:]), 1)
 }
 
-// followStored takes what an event proves. Of a step's events only the last has the
-// hash of its record, so one without is followed at once by another of the record.
+// followStored notes the hashes that an event has. Of a step's events only the last has the
+// hash of its record, so that one without it is followed at once by another of the record.
 func (j *journal) followStored(e *ledger.Event) {
-	if j.awaited != (ledger.Source{}) && e.Source != j.awaited {
-		j.unproven()
+	if j.unhashed != (ledger.Source{}) && e.Source != j.unhashed {
+		j.reportUnhashed()
 	}
-	j.awaited = ledger.Source{}
+	j.unhashed = ledger.Source{}
 	for _, claim := range e.Stored.Claims {
 		j.claimsOfEvents.Add(j.seed, claim[:])
 	}
@@ -40,27 +40,27 @@ func (j *journal) followStored(e *ledger.Event) {
 	case e.Source.Kind == ledger.Transfer && has:
 		j.EventFault(j.organization.ID, e, "it has the hash of a record, and a transfer has none")
 	case e.Source.Kind != ledger.Transfer && !has:
-		j.awaited = e.Source
+		j.unhashed = e.Source
 	}
 }
 
-// endStored looks whether the journal ends within a step.
+// endStored checks that the journal does not end within a step.
 func (j *journal) endStored() {
-	if j.awaited != (ledger.Source{}) {
-		j.unproven()
+	if j.unhashed != (ledger.Source{}) {
+		j.reportUnhashed()
 	}
 }
 
-func (j *journal) unproven() {
+func (j *journal) reportUnhashed() {
 	j.Report.Breach(findings.RuleStates, "organization %v: an event of %s before event %d has no hash of its record, and is not the last of its step",
-		j.organization.ID, scan.Named(j.awaited), j.last)
+		j.organization.ID, scan.Named(j.unhashed), j.last)
 }
 
-// checkStored compares a record's row, and the further ones of a long record, with the
-// hash that its last event has, and notes what is sealed beside it.
+// checkStored compares a record's row, with all parts of a long record, with the hash that
+// its last event has, and notes the hash of what is sealed beside it.
 func (c *orgCheck) checkStored(r *scan.Record, row []byte) {
 	h, seed := r.History, r.Organization.Histories.Seed
-	h.SealedHash = mark64(seed, r.Stamp.Sealed)
+	h.SealedHash = hash64(seed, r.Stamp.Sealed)
 	if r.Stamp.Parts > 0 {
 		whole, _, err := c.View.StoredRecord(r.Organization.ID, r.Source)
 		if err != nil {
@@ -69,7 +69,7 @@ func (c *orgCheck) checkStored(r *scan.Record, row []byte) {
 		}
 		row = whole
 	}
-	if mark64(seed, sha256.Sum256(row)) != h.RecordHash {
+	if hash64(seed, sha256.Sum256(row)) != h.RecordHash {
 		c.Fault(r, "is not what was stored with event %d", h.Last)
 	}
 }
@@ -77,13 +77,13 @@ func (c *orgCheck) checkStored(r *scan.Record, row []byte) {
 // checkSealed compares a sealed row with the hash that its record has.
 func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
 	o := c.organization
-	if mark64(o.Histories.Seed, sha256.Sum256(row)) != h.SealedHash {
+	if hash64(o.Histories.Seed, sha256.Sum256(row)) != h.SealedHash {
 		c.Report.Breach(findings.RuleStates, "organization %v: what is sealed for %s is not what its record says", o.ID, scan.Named(s))
 	}
 }
 
-// checkUnsealed looks for records whose sealed row is gone, but for cards, of which the
-// record says that they are kept.
+// checkUnsealed looks for records whose sealed row is missing. Cards are left to
+// sealedRows.
 func (c *orgCheck) checkUnsealed() {
 	o := c.organization
 	for source, at := range o.Histories.Index {
@@ -93,7 +93,7 @@ func (c *orgCheck) checkUnsealed() {
 	}
 }
 
-// claimStored takes a claim that its event has to prove.
+// claimStored adds a claim that an event must prove.
 func (c *checker) claimStored(key, owner []byte) {
 	if hash, ok := c.hashOfClaim(key, owner); ok {
 		c.claimsStored.Add(c.seed, hash[:])
@@ -108,10 +108,10 @@ func (c *checker) hashOfClaim(key, owner []byte) (ledger.Hash, bool) {
 	return store.HashClaim(c.hashed), true
 }
 
-// checkClaimsStored compares the claims that are there with those that events have made.
-// A claim and its event may be in two organizations, and claims are not in the order of
-// events, so that only sums are compared; where these differ, and no other check of
-// claims has said why, everything is read again.
+// checkClaimsStored compares the claims with those that events have made. A claim and its
+// event may be in two organizations and are in different orders, so that only sums are
+// compared; where these differ, and no other check of claims has said why, everything is
+// read again.
 func (c *checker) checkClaimsStored() error {
 	if c.claimsStored == c.claimsOfEvents || c.Report.Rules[findings.RuleClaims-1].Outcome == findings.Broken {
 		return nil
@@ -119,19 +119,19 @@ func (c *checker) checkClaimsStored() error {
 	return c.ReadSection(findings.RuleClaims, c.explainClaims)
 }
 
-// madeBy is the event of a claim.
-type madeBy struct {
+// claimEvent is the event that made a claim.
+type claimEvent struct {
 	org ledger.ID
 	seq uint64
 }
 
 func (c *checker) explainClaims() error {
-	made := make(map[ledger.Hash]madeBy)
+	made := make(map[ledger.Hash]claimEvent)
 	orgs := scan.SortedIDs(keysOf(c.Organizations))
 	for _, org := range orgs {
 		err := c.View.EventsAscending(org, 1, func(e ledger.Event, _ []byte) (bool, error) {
 			for _, claim := range e.Stored.Claims {
-				made[claim] = madeBy{org, e.Seq}
+				made[claim] = claimEvent{org, e.Seq}
 			}
 			return true, c.Interrupted()
 		})

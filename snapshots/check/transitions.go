@@ -15,7 +15,7 @@ import (
 // Rule 3, transitions. Every event is a legal step of its record's machine, follows the
 // record's event before it, and carries the entry that such a step must carry.
 
-// entryOf says what an event of a record's kind carries.
+// entryOf is the entry that an event of a kind of record carries.
 func entryOf(kind ledger.Kind, name string) scan.EntryRule {
 	switch kind {
 	case ledger.Transaction:
@@ -23,7 +23,7 @@ func entryOf(kind ledger.Kind, name string) scan.EntryRule {
 	case ledger.Settlement, ledger.Transfer:
 		return scan.MustPost
 	case ledger.Contract:
-		return scan.MayPost // its life says more
+		return scan.MayPost // package contracts says more
 	}
 	return scan.NoEntry
 }
@@ -41,7 +41,7 @@ func legal(e *ledger.Event) bool {
 	case ledger.Subscription:
 		return subscription.Legal(e.Name, e.From, e.To)
 	case ledger.Contract:
-		return true // which machine it is of is not in the event: its life is followed
+		return true // the event does not name its machine: package contracts follows the steps
 	case ledger.Screening:
 		return contracts.IsScreening(e)
 	case ledger.Period:
@@ -49,21 +49,21 @@ func legal(e *ledger.Event) bool {
 		return ok && e.Version == 1
 	case ledger.Retention:
 		return notifier.RetentionLegal(e)
-	case ledger.Transfer: // nothing but its event
+	case ledger.Transfer: // a transfer has no record
 		return e.From == "" && e.Version == 1
 	}
 	return words.Legal(e.Source.Kind, e.Name, e.From, e.To)
 }
 
-// follow lets the record's history follow an event. closed is the hold that the
-// event's entry closes.
+// follow adds an event to its record's history. closed is the hold that the event's entry
+// closes.
 func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	if !legal(e) {
 		j.EventFault(j.organization.ID, e, "no machine has the step")
 	}
 	if e.Source.Kind == ledger.Transfer {
 		j.checkEntry(e, closed, false)
-		return // there is no record to compare with, and there may be very many
+		return // a transfer has no record, and there may be very many of them
 	}
 	o := j.organization
 	h := o.Histories.FindOrAdd(e.Source)
@@ -96,15 +96,15 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 		j.contracts.FollowReply(h, e)
 	}
 	h.Version, h.Last, h.Updated = uint32(e.Version), e.Seq, e.Booked
-	h.RecordHash = mark64(o.Histories.Seed, e.Stored.Record)
+	h.RecordHash = hash64(o.Histories.Seed, e.Stored.Record)
 	o.Histories.Enter(h, e.Source.Kind, e.To)
 	if e.Entry != nil {
 		j.transactions.FollowEntry(h, e, closed)
 	}
 }
 
-// checkEntry checks that the event carries what it must and no more; held says
-// whether its record holds anything.
+// checkEntry checks that the event carries the entry that it must; held says whether its
+// record holds anything.
 func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, held bool) {
 	carries := entryOf(e.Source.Kind, e.Name)
 	phase := carries.Phase(held)

@@ -1,10 +1,11 @@
 package check
 
 import (
+	"testing"
+
 	"mizan/ledger"
 	"mizan/ledger/payment"
 	"mizan/snapshots/check/scan"
-	"testing"
 )
 
 // Every event of the transaction's machine is judged: POSTINGS says what it

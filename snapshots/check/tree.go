@@ -13,8 +13,8 @@ import (
 // Rule 5, Merkle trees. Each block's root and tree row are those of a tree over the
 // canonical events, recomputed with tlog (RFC 6962).
 
-// tree recomputes an organization's Merkle tree (RFC 6962) with tlog. A growing
-// tree reads only the last complete subtree of a level, so no more is kept.
+// tree recomputes an organization's Merkle tree (RFC 6962) with tlog. Growing it needs only
+// the last complete subtree of each level, so that no more is kept.
 type tree struct {
 	size int64
 	last [64]node // by level
@@ -68,12 +68,12 @@ func (t *tree) edge() []store.Subtree {
 	return edge
 }
 
-// forest is what the tree rows should say while blocks are read.
+// forest is what the tree rows must hold while blocks are read.
 type forest struct {
 	tree     tree
 	first    uint64 // seq of the open block's first event
 	crossing []store.Subtree
-	lost     bool // a root was wrong: so are all later ones
+	lost     bool // a root was wrong, so that all later ones are too
 }
 
 func (f *forest) begin(first uint64) { f.first, f.crossing = first, f.crossing[:0] }

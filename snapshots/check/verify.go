@@ -23,7 +23,7 @@ import (
 const (
 	ExitHolds         = 0 // all rules hold
 	ExitBroken        = 1 // one is broken, or the directory or the store is
-	ExitConfiguration = 2 // a file that was named can't be read, or is no such file
+	ExitConfiguration = 2 // a named file can't be read, or is of another form
 	ExitLocked        = 3 // in use by another process, or of another schema
 )
 
@@ -34,7 +34,7 @@ type VerifyConfig struct {
 	Canaries string
 	Log      *slog.Logger // nil: slog.Default
 
-	Keyring actors.Sealer // of the server whose store it is; nil: what is sealed stays so
+	Keyring actors.Sealer // of the server that owns the store; nil: sealed rows are not opened
 	Bound   [32]byte      // the keyring's identity
 
 	// Organization is one that the store has to hold; zero: any. The check is of the
@@ -42,9 +42,9 @@ type VerifyConfig struct {
 	Organization ledger.ID
 }
 
-// Verify checks a closed store: it opens it as serve does, so recovery runs
-// first, checks, prints the report to out and closes it. What keeps it from that
-// is one line to problems that begins with "mizan:".
+// Verify checks a closed store: it opens the store as serve does, so that recovery runs
+// first, checks it, prints the report to out and closes it. If that fails, it prints one
+// line to problems that begins with "mizan:".
 func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -70,7 +70,7 @@ func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exi
 
 func refuse(to io.Writer, exit int, what string, err error) int {
 	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), findings.ErrInput.Error()+": "), "\n", "; ")
-	_, _ = fmt.Fprintf(to, "mizan: %s: %s\n", what, text) // there is nowhere else to say it
+	_, _ = fmt.Fprintf(to, "mizan: %s: %s\n", what, text) // there is nowhere else to report it
 	return exit
 }
 
@@ -114,8 +114,8 @@ func holdsOrganization(j *posting.Journal, want ledger.ID) error {
 	return err
 }
 
-// HoldsStore refuses a directory in which no server ever started: opening it
-// would make a new store, and an empty store breaks no rule.
+// HoldsStore refuses a directory in which no server ever started: opening it would make a
+// new store, and an empty store breaks no rule.
 func HoldsStore(data string) error {
 	if _, err := os.Stat(data); err != nil {
 		return err

@@ -266,7 +266,7 @@ func TestRowsThatCannotBeReadBreakTheirRule(t *testing.T) {
 		{"claim", func(w *fixture.Store) []byte { return store.KeyClaims(nil, w.Second.Org, 'k') }, []int{4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := fixture.CopyLaidOut(t, fixture.Paged) // what a daybook waits for must be readable at the start
+			w := fixture.CopyLaidOut(t, fixture.Paged) // what a page buffer waits for must be readable at the start
 			w.Plant(t, func(p *fixture.Planter) {
 				keys, _ := p.Rows(c.key(w))
 				for _, key := range keys {

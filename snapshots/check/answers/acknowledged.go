@@ -20,22 +20,22 @@ import (
 // different fixed fields, and a transaction that was shown must not be answered as unknown
 // (404) to the same partner on a later line.
 
-// acknowledged is what answers said of one transaction: prints of its fields,
+// transactionAnswer is what answers said of one transaction: hashes of its fields,
 // because there may be very many.
-type acknowledged struct {
-	line     uint32
-	found    bool
-	partner  int64 // who was answered; 0: not said
-	fixed    [len(fixedFields)]uint32
-	pictures []picture   // each that was shown, in the order of the first answers
-	refunds  []ledger.ID // each that was named
+type transactionAnswer struct {
+	line    uint32
+	found   bool
+	partner int64 // who was answered; 0: not said
+	fixed   [len(fixedFields)]uint32
+	states  []observedState // each that was shown, in the order of the first answers
+	refunds []ledger.ID     // each that was named
 
 	shownRefunds []shownRefund
 	refunded     money.Amount // the most that was shown
 }
 
-// picture are prints of the fields that go with a status.
-type picture struct {
+// observedState are hashes of the fields that go with a status.
+type observedState struct {
 	line   uint32
 	status uint8
 	short  bool // there is nothing but a status
@@ -54,12 +54,12 @@ var (
 	}
 )
 
-// shown is a JSON object of an answer.
-type shown map[string]jsontext.Value
+// object is a JSON object of an answer.
+type object map[string]jsontext.Value
 
-// parseShown is nil for what is no JSON object.
-func parseShown(value []byte) shown {
-	var s shown
+// parseObject is nil for what is no JSON object.
+func parseObject(value []byte) object {
+	var s object
 	if json.Unmarshal(value, &s) != nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func parseShown(value []byte) shown {
 }
 
 // text is a field that is a string; empty for any other.
-func (s shown) text(name string) string {
+func (s object) text(name string) string {
 	var text string
 	if v := s[name]; v.Kind() != '"' || json.Unmarshal(v, &text) != nil {
 		return ""
@@ -86,19 +86,19 @@ func canonical(v jsontext.Value) string {
 	return string(own)
 }
 
-// print stands for a value.
-func (a *given) print(v jsontext.Value) uint32 {
+// hashOf stands for a value.
+func (a *acknowledgements) hashOf(v jsontext.Value) uint32 {
 	return uint32(maphash.String(a.seed, canonical(v)))
 }
 
-// prints writes a print of each named field.
-func (a *given) prints(to []uint32, names []string, s shown) {
+// hashesOf writes a hash of each named field.
+func (a *acknowledgements) hashesOf(to []uint32, names []string, s object) {
 	for i, name := range names {
-		to[i] = a.print(s[name])
+		to[i] = a.hashOf(s[name])
 	}
 }
 
-// differing names the fields whose prints differ; empty: none do.
+// differing names the fields whose hashes differ; empty: none do.
 func differing(names []string, a, b []uint32) string {
 	var list []string
 	for i, name := range names {
@@ -114,7 +114,7 @@ func joined(names []string) string { return strings.Join(names, ", ") }
 // readList reads an answer that lists transactions.
 func (c *Check) readList(n uint32, l *answerLine) bool {
 	var response struct {
-		Data []shown `json:"data"`
+		Data []object `json:"data"`
 	}
 	if json.Unmarshal(embedded(l.Response), &response) != nil {
 		return false
@@ -143,9 +143,9 @@ func (c *Check) readTransaction(n uint32, rest string, l *answerLine) bool {
 	exact := err == nil && (moving || l.Method == "GET")
 	switch *l.Status {
 	case 404:
-		return exact && c.denied(n, id, l)
+		return exact && c.noteUnknown(n, id, l)
 	case 200, 201:
-		s := parseShown(embedded(l.Response))
+		s := parseObject(embedded(l.Response))
 		known := c.acknowledge(n, l, s)
 		if exact && s.text("id") != id.String() && (known || !moving) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the answer does not show transaction %v", n, id)
@@ -168,10 +168,10 @@ func (l *answerLine) asksForRefund() bool {
 	return l.Method == "PUT" && json.Unmarshal(embedded(l.Body), &body) == nil && body.Params.Type == "refund"
 }
 
-// denied notes that a transaction was answered as unknown. Whom it was shown to
+// noteUnknown notes that a transaction was answered as unknown. Whom it was shown to
 // before must be shown it again; another partner of the organization must not,
 // where the file tells partners apart.
-func (c *Check) denied(n uint32, id ledger.ID, l *answerLine) bool {
+func (c *Check) noteUnknown(n uint32, id ledger.ID, l *answerLine) bool {
 	a := &c.answers
 	at, known := a.index[scan.Place{Org: l.org, ID: id}]
 	if !known {
@@ -186,7 +186,7 @@ func (c *Check) denied(n uint32, id ledger.ID, l *answerLine) bool {
 
 // acknowledge notes what an answer says of a transaction. Two answers may show
 // different statuses, but not different transactions.
-func (c *Check) acknowledge(n uint32, l *answerLine, s shown) bool {
+func (c *Check) acknowledge(n uint32, l *answerLine, s object) bool {
 	id, err := uuid.Parse(s.text("id"))
 	status := s.text("status")
 	if err != nil || status == "" {
@@ -194,10 +194,10 @@ func (c *Check) acknowledge(n uint32, l *answerLine, s shown) bool {
 	}
 	a := &c.answers
 	var fixed [len(fixedFields)]uint32
-	a.prints(fixed[:], fixedFields[:], s)
+	a.hashesOf(fixed[:], fixedFields[:], s)
 	at, again := a.index[scan.Place{Org: l.org, ID: id}]
 	if !again {
-		at = a.slab.Add(acknowledged{line: n, partner: l.PartnerID, fixed: fixed})
+		at = a.slab.Add(transactionAnswer{line: n, partner: l.PartnerID, fixed: fixed})
 		a.index[scan.Place{Org: l.org, ID: id}] = at
 	}
 	ack := a.slab.At(at)
@@ -210,7 +210,7 @@ func (c *Check) acknowledge(n uint32, l *answerLine, s shown) bool {
 	if l.IdempotencyKey != "" && l.Method != "GET" && !l.named {
 		a.keyed = append(a.keyed, keyedAnswer{n, scan.Place{Org: l.org, ID: id}, l.IdempotencyKey})
 	}
-	ack.picture(a, n, l, s)
+	ack.noteState(a, n, l, s)
 	c.readRefunds(n, id, ack, s)
 	if refund, err := uuid.Parse(s.text("refund_id")); err == nil && !slices.Contains(ack.refunds, refund) {
 		ack.refunds = append(ack.refunds, refund)
@@ -221,19 +221,19 @@ func (c *Check) acknowledge(n uint32, l *answerLine, s shown) bool {
 	return true
 }
 
-// picture notes what an answer shows, once each. The short answer to a hosted
+// noteState notes what an answer shows, once each. The short answer to a hosted
 // create shows a status and no more.
-func (ack *acknowledged) picture(a *given, n uint32, l *answerLine, s shown) {
-	p := picture{line: n, status: a.states.Code(s.text("status")), short: l.isShort(s)}
+func (ack *transactionAnswer) noteState(a *acknowledgements, n uint32, l *answerLine, s object) {
+	p := observedState{line: n, status: a.states.Code(s.text("status")), short: l.isShort(s)}
 	if !p.short {
 		if meta, shown := s["merchant_meta"]; shown {
 			s["merchant_meta"] = withoutLang(meta)
 		}
-		a.prints(p.fields[:], movingFields[:], s)
+		a.hashesOf(p.fields[:], movingFields[:], s)
 	}
-	if !slices.ContainsFunc(ack.pictures, func(before picture) bool {
+	if !slices.ContainsFunc(ack.states, func(before observedState) bool {
 		return before.status == p.status && before.short == p.short && before.fields == p.fields
 	}) {
-		ack.pictures = append(ack.pictures, p)
+		ack.states = append(ack.states, p)
 	}
 }

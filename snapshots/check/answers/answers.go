@@ -31,23 +31,24 @@ import (
 type Check struct {
 	*scan.Scan
 	directory *directory.Facts
-	answers   given
+	answers   acknowledgements
 }
 
+// New begins the comparison of answers with the store.
 func New(s *scan.Scan, d *directory.Facts) *Check {
 	return &Check{Scan: s, directory: d}
 }
 
-// given are what a client was told, and has to be found in the store.
-type given struct {
+// acknowledgements are what clients were answered, and must be found in the store.
+type acknowledgements struct {
 	given  bool
 	seed   maphash.Seed
 	index  map[scan.Place]int32 // acknowledged transactions
-	slab   scan.Slab[acknowledged]
+	slab   scan.Slab[transactionAnswer]
 	states scan.States
-	asked  map[uint64]*asked // by organization and txid
+	asked  map[uint64]*createOutcome // by organization and txid
 	keyed  []keyedAnswer
-	keys   map[uint64]*askedKey // by organization, partner and idempotency key
+	keys   map[uint64]*keyOutcome // by organization, partner and idempotency key
 
 	contracts     contractAnswers
 	subscriptions []subscriptionAnswer
@@ -75,7 +76,7 @@ type answerLine struct {
 
 // isShort tells whether the answer is the short one to a hosted create, or to its
 // repetition, which has none of the other fields (specification, "create", rule 8).
-func (l *answerLine) isShort(s shown) bool {
+func (l *answerLine) isShort(s object) bool {
 	path, _, _ := strings.Cut(l.Path, "?")
 	return l.Method == "POST" && path == transactionsPath &&
 		!slices.ContainsFunc(movingFields[:], func(name string) bool { return len(s[name]) != 0 })
@@ -109,7 +110,7 @@ func creationAt(path string) (kind ledger.Kind, creates bool) {
 }
 
 // ReadFile reads the file. A last line that is cut short, as a killed client
-// leaves one, is no answer; any other line that is none is a mistake of whoever
+// leaves one, is no answer; any other line that is none is a mistake of the program that
 // wrote the file, and a file without an answer proves nothing.
 func (c *Check) ReadFile(path string) error {
 	if path == "" {
@@ -122,7 +123,7 @@ func (c *Check) ReadFile(path string) error {
 	}
 	defer f.Close()
 	a := &c.answers
-	*a = given{given: true, seed: maphash.MakeSeed(), index: make(map[scan.Place]int32), asked: make(map[uint64]*asked), keys: make(map[uint64]*askedKey)}
+	*a = acknowledgements{given: true, seed: maphash.MakeSeed(), index: make(map[scan.Place]int32), asked: make(map[uint64]*createOutcome), keys: make(map[uint64]*keyOutcome)}
 	a.contracts = newContractAnswers()
 	a.states = scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}}
 	r := bufio.NewReaderSize(f, 1<<20)
@@ -166,7 +167,7 @@ func parseAnswer(line []byte) (l *answerLine, well bool) {
 }
 
 // readAnswer takes in one answer. What it is about decides who compares it; what
-// nobody does is counted.
+// is not compared is counted.
 func (c *Check) readAnswer(n uint32, l *answerLine) {
 	path, _, _ := strings.Cut(l.Path, "?")
 	known := c.readOfDirectory(n, path, l)
@@ -185,13 +186,13 @@ func (c *Check) readOfDirectory(n uint32, path string, l *answerLine) bool {
 	kind, creates := creationAt(path)
 	switch status := *l.Status; {
 	case creates && l.Method == "POST":
-		return status == 201 && c.readKept(n, kind, "", l)
+		return status == 201 && c.readDirectoryRecord(n, kind, "", l)
 	case path == ratesPath && l.Method == "PUT" && (status == 200 || status == 201):
 		c.checkRateChange(n, l)
 		return true
 	case status == 200 || status == 204:
-		kind, id, names := keptAt(path)
-		return names && c.readKept(n, kind, id, l)
+		kind, id, names := directoryAddress(path)
+		return names && c.readDirectoryRecord(n, kind, id, l)
 	}
 	return false
 }
@@ -235,7 +236,7 @@ func embedded(v jsontext.Value) []byte {
 	return []byte(text)
 }
 
-func (a *given) hash(texts ...string) uint64 {
+func (a *acknowledgements) hash(texts ...string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(a.seed)
 	for _, text := range texts {
@@ -264,16 +265,16 @@ func (c *Check) CheckAll() error {
 			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v of organization %v is lost", ack.line, place.ID, place.Org)
 		}
 	}
-	c.checkKeyed()
-	c.checkKept()
-	c.checkSigned()
+	c.checkKeys()
+	c.checkDirectory()
+	c.checkContracts()
 	c.checkSubscriptionAnswers()
 	return c.checkRates()
 }
 
-// madeAnywhere looks in all organizations for what an answer without one names:
+// madeInAnyOrganization looks in all organizations for what an answer without one names:
 // the header may be left out where there is only one.
-func (c *Check) madeAnywhere(m directory.Made) bool {
+func (c *Check) madeInAnyOrganization(m directory.Made) bool {
 	if m.Org != (ledger.ID{}) {
 		return false
 	}

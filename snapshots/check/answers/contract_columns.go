@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"mizan/ledger/schema"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -9,7 +10,6 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
-	"mizan/ledger/schema"
 )
 
 // changing are the columns that a creation may give and a later action may set again;
@@ -23,9 +23,9 @@ var (
 	daily = map[string]bool{"days_past_due": true}
 )
 
-// plainly is a column's value in the form in which both families say the same: what
+// withoutDefaults is a column's value in the form in which both families say the same: what
 // is empty is left out by one of them and shown as null, "", [] or {} by the other.
-func plainly(c *schema.Column, v jsontext.Value) jsontext.Value {
+func withoutDefaults(c *schema.Column, v jsontext.Value) jsontext.Value {
 	switch {
 	case isNothing(v):
 		return nil
@@ -51,7 +51,7 @@ func plainRows(of *schema.Table, v jsontext.Value) jsontext.Value {
 }
 
 func plainRow(of *schema.Table, v jsontext.Value) jsontext.Value {
-	row := parseShown(v)
+	row := parseObject(v)
 	if row == nil {
 		return v
 	}
@@ -62,7 +62,7 @@ func plainRow(of *schema.Table, v jsontext.Value) jsontext.Value {
 	}
 	for _, c := range of.Columns {
 		if value, has := row[c.Name]; has && c.Kind == schema.KindRows {
-			row[c.Name] = plainly(c, value)
+			row[c.Name] = withoutDefaults(c, value)
 		}
 	}
 	return asJSON(row)
@@ -92,21 +92,21 @@ func valueOf(p *contract.Record, c *schema.Column) jsontext.Value {
 	if c == contract.Sent.Column {
 		return metadataOf(p)
 	}
-	return plainly(c, written(p.Reading, c, c.Value(p.Values)))
+	return withoutDefaults(c, written(p.Reading, c, c.Value(p.Values)))
 }
 
 // metadataOf is what was sent, with the keys beside it that are the service's own.
 func metadataOf(p *contract.Record) jsontext.Value {
 	sent := jsontext.Value(contract.Sent.Of(p.Values))
-	own := make(shown)
+	own := make(object)
 	for _, c := range p.Product.Columns.Columns {
 		if value := c.Value(p.Values); c.Place == schema.Metadata && value != nil {
 			own[c.Name] = written(p.Reading, c, value)
 		}
 	}
 	if len(own) > 0 {
-		all := make(shown)
-		for name, value := range parseShown(sent) {
+		all := make(object)
+		for name, value := range parseObject(sent) {
 			all[name] = value
 		}
 		for name, value := range own {
@@ -122,7 +122,7 @@ func metadataOf(p *contract.Record) jsontext.Value {
 
 // withoutOwn is metadata as it was sent: without the keys that the service puts there.
 func withoutOwn(p *contract.Product, metadata jsontext.Value) jsontext.Value {
-	sent := parseShown(metadata)
+	sent := parseObject(metadata)
 	for _, c := range p.Columns.Columns {
 		if c.Place == schema.Metadata {
 			delete(sent, c.Name)
@@ -178,9 +178,9 @@ func writtenAmount(reading *contract.Reading, s money.Signed) jsontext.Value {
 }
 
 func writtenRows(reading *contract.Reading, c *schema.Column, rows []schema.Row) jsontext.Value {
-	list := make([]shown, len(rows))
+	list := make([]object, len(rows))
 	for i, row := range rows {
-		list[i] = make(shown)
+		list[i] = make(object)
 		for _, cell := range c.Of.Columns {
 			if value := cell.Value(row); cell.Place != schema.Hidden && value != nil {
 				list[i][cell.Name] = written(reading, cell, value)

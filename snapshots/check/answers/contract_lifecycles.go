@@ -20,13 +20,13 @@ import (
 // instant shown by the action asked for, and its sums are those that its entries had moved
 // by then.
 
-// MeetContract compares a stored contract with what was answered of it.
-func (c *Check) MeetContract(r *scan.Record, p *contract.Record) {
+// CompareContract compares a stored contract with what was answered of it.
+func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	s := c.answers.contracts.index[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}]
 	if s == nil {
 		return
 	}
-	p = c.toldOf(r.Organization.ID, p, r.Stamp.Started, r.Stamp.Updated)
+	p = c.contractAsShown(r.Organization.ID, p, r.Stamp.Started, r.Stamp.Updated)
 	s.found = true
 	if s.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered as of another product or reading than it is of", s.line, p.ID)
@@ -34,44 +34,44 @@ func (c *Check) MeetContract(r *scan.Record, p *contract.Record) {
 	}
 	a := &c.answers
 	var head [len(contractHead)]uint32
-	a.prints(head[:], contractHead[:], headOf(r, p))
+	a.hashesOf(head[:], contractHead[:], headOf(r, p))
 	if names := differing(contractHead[:], head[:], s.head[:]); names != "" {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v is stored with another %s", s.line, p.ID, names)
 	}
-	stored, lived := a.printsOf(p), c.livedThrough(r, s)
-	for i := range s.shown {
-		was := &s.shown[i]
-		c.meetShowing(r, p, was, stored, lived)
-		for k := range s.shown[:i] {
-			if before := &s.shown[k]; before.at == was.at && before.fields != nil && was.fields != nil {
-				c.meetFields(p, was, before.fields, "line "+strconv.FormatUint(uint64(before.line), 10)+" showed of the same instant", true)
+	stored, lived := a.columnHashes(p), c.pastEvents(r, s)
+	for i := range s.states {
+		was := &s.states[i]
+		c.compareObserved(r, p, was, stored, lived)
+		for k := range s.states[:i] {
+			if before := &s.states[k]; before.at == was.at && before.fields != nil && was.fields != nil {
+				c.compareFields(p, was, before.fields, "line "+strconv.FormatUint(uint64(before.line), 10)+" showed of the same instant", true)
 				break
 			}
 		}
 	}
 }
 
-// toldOf is a stored contract as it was told of at an instant, in its detail.
-func (c *Check) toldOf(org ledger.ID, p *contract.Record, first, at ledger.Micros) *contract.Record {
-	told := p.AsOf(first, at.Date())
-	if err := acting.Show(c.View, org, told); err != nil {
+// contractAsShown is a stored contract as an answer showed it at an instant.
+func (c *Check) contractAsShown(org ledger.ID, p *contract.Record, first, at ledger.Micros) *contract.Record {
+	shown := p.AsOf(first, at.Date())
+	if err := acting.Show(c.View, org, shown); err != nil {
 		c.Report.Breach(findings.RuleStates, "organization %v: %v", org, err)
 	}
-	return told
+	return shown
 }
 
-// printsOf are prints of a contract's columns as answers show them.
-func (a *given) printsOf(p *contract.Record) []uint32 {
-	prints := make([]uint32, len(p.Product.Columns.Columns))
+// columnHashes are hashes of a contract's columns as answers show them.
+func (a *acknowledgements) columnHashes(p *contract.Record) []uint32 {
+	hashes := make([]uint32, len(p.Product.Columns.Columns))
 	for i, column := range p.Product.Columns.Columns {
-		prints[i] = a.print(valueOf(p, column))
+		hashes[i] = a.hashOf(valueOf(p, column))
 	}
-	return prints
+	return hashes
 }
 
-// meetFields compares what an answer showed of a contract with what there is: in all
+// compareFields compares what an answer showed of a contract with what there is: in all
 // columns, or in those that stay as they were when it was made.
-func (c *Check) meetFields(p *contract.Record, was *showing, with []uint32, than string, all bool) {
+func (c *Check) compareFields(p *contract.Record, was *observedContract, with []uint32, than string, all bool) {
 	var names []string
 	for i, column := range p.Product.Columns.Columns {
 		if (all || stays(p.Product, column)) && isShown(column) && was.fields[i] != with[i] {
@@ -84,8 +84,8 @@ func (c *Check) meetFields(p *contract.Record, was *showing, with []uint32, than
 }
 
 // headOf is a stored contract's head as answers show it.
-func headOf(r *scan.Record, p *contract.Record) shown {
-	s := shown{
+func headOf(r *scan.Record, p *contract.Record) object {
+	s := object{
 		"id": quoted(p.ID.String()), "contract_number": quoted(p.Number(r.Stamp.Started, r.Stamp.Number)),
 		"env": quoted(p.Asset.Env.String()), "inserted_at": instant(r.Stamp.Started),
 	}
@@ -96,20 +96,22 @@ func headOf(r *scan.Record, p *contract.Record) shown {
 	return s
 }
 
-// livedEvent is an event of a contract, and what the contract has put on the accounts
-// of tallies up to it.
-type livedEvent struct {
+// pastEvent is an event of a contract, and what the contract has put on the accounts
+// of control totals up to it.
+type pastEvent struct {
 	name   contract.Action
 	to     contract.Status
 	at     ledger.Micros
 	shared scan.Fingerprint
 }
 
-// livedThrough are a contract's events, oldest first, where an answer is compared with
+// pastEvents are a contract's events, oldest first, where an answer is compared with
 // them.
-func (c *Check) livedThrough(r *scan.Record, s *signed) []livedEvent {
-	last := func(one showing) bool { return one.at == r.Stamp.Updated && (one.did == "" || one.fields == nil) }
-	if !slices.ContainsFunc(s.shown, func(one showing) bool { return !last(one) }) {
+func (c *Check) pastEvents(r *scan.Record, s *contractAnswer) []pastEvent {
+	last := func(one observedContract) bool {
+		return one.at == r.Stamp.Updated && (one.did == "" || one.fields == nil)
+	}
+	if !slices.ContainsFunc(s.states, func(one observedContract) bool { return !last(one) }) {
 		return nil
 	}
 	var events []ledger.Event
@@ -122,7 +124,7 @@ func (c *Check) livedThrough(r *scan.Record, s *signed) []livedEvent {
 		return nil
 	}
 	slices.Reverse(events)
-	all, l := make([]livedEvent, 0, len(events)), new(contracts.Lifecycle)
+	all, l := make([]pastEvent, 0, len(events)), new(contracts.Lifecycle)
 	for i := range events {
 		e := &events[i]
 		if e.Name != string(contract.Continue) && e.Name != string(contract.Batch) {
@@ -131,21 +133,21 @@ func (c *Check) livedThrough(r *scan.Record, s *signed) []livedEvent {
 		if e.Entry != nil {
 			l.AddControlTotals(r.Organization.Histories, e.Entry.Postings)
 		}
-		all = append(all, livedEvent{contract.Action(e.Name), contract.Status(e.To), e.Booked, l.Shared})
+		all = append(all, pastEvent{contract.Action(e.Name), contract.Status(e.To), e.Booked, l.Shared})
 	}
 	return all
 }
 
-// meetShowing compares a stored contract with one answer: of what it is by now with
+// compareObserved compares a stored contract with one answer: of what it is by now with
 // all that was shown, of what it was with what its events say, and with what never
 // changes.
-func (c *Check) meetShowing(r *scan.Record, p *contract.Record, was *showing, stored []uint32, lived []livedEvent) {
+func (c *Check) compareObserved(r *scan.Record, p *contract.Record, was *observedContract, stored []uint32, lived []pastEvent) {
 	current := was.at == r.Stamp.Updated
 	wrong := func(what string) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered as %q%s", was.line, p.ID, was.status, what)
 	}
 	if !current || was.did != "" {
-		i := slices.IndexFunc(lived, func(e livedEvent) bool { return e.at == was.at })
+		i := slices.IndexFunc(lived, func(e pastEvent) bool { return e.at == was.at })
 		switch {
 		case i < 0:
 			wrong(" at an instant at which nothing happened to it")
@@ -153,7 +155,7 @@ func (c *Check) meetShowing(r *scan.Record, p *contract.Record, was *showing, st
 		case lived[i].to != was.status:
 			wrong(" when it was " + string(lived[i].to))
 			return
-		case was.did != "" && !slices.ContainsFunc(lived[:i+1], func(e livedEvent) bool { return leads(p.Product, was.did, e.name) }):
+		case was.did != "" && !slices.ContainsFunc(lived[:i+1], func(e pastEvent) bool { return leads(p.Product, was.did, e.name) }):
 			wrong(" after an action that has not happened")
 		case was.fields != nil && lived[i].shared != was.sums:
 			wrong(" with other sums than its entries had moved by then")
@@ -165,10 +167,10 @@ func (c *Check) meetShowing(r *scan.Record, p *contract.Record, was *showing, st
 	if was.fields == nil {
 		return
 	}
-	if was.sent != c.answers.print(withoutOwn(p.Product, contract.Sent.Of(p.Values))) {
+	if was.sent != c.answers.hashOf(withoutOwn(p.Product, contract.Sent.Of(p.Values))) {
 		wrong(" with other metadata than was sent")
 	}
-	c.meetFields(p, was, stored, "it has", current)
+	c.compareFields(p, was, stored, "it has", current)
 }
 
 // leads tells whether an action may have been the event.
@@ -200,7 +202,7 @@ func (c *Check) noteStaffKey(n uint32, l *answerLine) bool {
 	a := &c.answers
 	key := a.hash(l.org.String(), l.IdempotencyKey)
 	if a.contracts.keys[key] == nil {
-		a.contracts.keys[key] = &askedKey{asked: asked{line: n}, org: l.org, key: l.IdempotencyKey}
+		a.contracts.keys[key] = &keyOutcome{createOutcome: createOutcome{line: n}, org: l.org, key: l.IdempotencyKey}
 	}
 	of := a.contracts.keys[key]
 	switch status := *l.Status; {
@@ -214,9 +216,9 @@ func (c *Check) noteStaffKey(n uint32, l *answerLine) bool {
 	return true
 }
 
-// checkSigned reports the contracts that were shown and are not there, and keys that
+// checkContracts reports the contracts that were shown and are not there, and keys that
 // name something else than they were answered with.
-func (c *Check) checkSigned() {
+func (c *Check) checkContracts() {
 	a := &c.answers.contracts
 	for place, s := range a.index {
 		if !s.found {
@@ -228,7 +230,7 @@ func (c *Check) checkSigned() {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the key that contract %v was asked for with names it no more", k.line, k.made.ID)
 			continue
 		}
-		c.meetReply(k, a.index[k.made])
+		c.compareReply(k, a.index[k.made])
 	}
 	for _, of := range a.keys {
 		if !of.refused || of.succeeded || of.unknown {
@@ -240,11 +242,11 @@ func (c *Check) checkSigned() {
 	}
 }
 
-// meetReply compares an answer with the one that is kept for its repetition: it has all
+// compareReply compares an answer with the one that is kept for its repetition: it has all
 // columns as they were then.
-func (c *Check) meetReply(k keyedAnswer, s *signed) {
-	i := slices.IndexFunc(s.shown, func(one showing) bool { return one.line == k.line })
-	was := &s.shown[i] // a line with a key shows one contract
+func (c *Check) compareReply(k keyedAnswer, s *contractAnswer) {
+	i := slices.IndexFunc(s.states, func(one observedContract) bool { return one.line == k.line })
+	was := &s.states[i] // a line with a key shows one contract
 	reply := acting.ReplyID(k.made.Org, actors.KeyOfStaff+"/"+k.key)
 	kept, found, err := c.View.Record(k.made.Org, ledger.Source{Kind: ledger.Reply, ID: reply})
 	if err != nil || !found || !actors.ContractReply.Has(kept.Payload) {
@@ -270,5 +272,5 @@ func (c *Check) meetReply(k keyedAnswer, s *signed) {
 	if p.Status != was.status {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered as %q, and it is kept that it was %q", k.line, k.made.ID, was.status, p.Status)
 	}
-	c.meetFields(p, was, c.answers.printsOf(c.toldOf(k.made.Org, p, h.Started, was.at)), "is kept of the answer", true)
+	c.compareFields(p, was, c.answers.columnHashes(c.contractAsShown(k.made.Org, p, h.Started, was.at)), "is kept of the answer", true)
 }

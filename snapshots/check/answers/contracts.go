@@ -54,35 +54,35 @@ func contractAddress(path string) (to addressed, ok bool) {
 // and that its creation decides. The last two are of the religious family.
 var contractHead = [...]string{"id", "contract_number", "env", "inserted_at", "product_type", "organization_id"}
 
-// signed is what answers said of one contract.
-type signed struct {
+// contractAnswer is what answers said of one contract.
+type contractAnswer struct {
 	line    uint32
 	variant contracts.Variant
 	found   bool
 	head    [len(contractHead)]uint32
-	shown   []showing
+	states  []observedContract
 }
 
-// showing is a contract as one answer showed it.
-type showing struct {
+// observedContract is a contract as one answer showed it.
+type observedContract struct {
 	line   uint32
 	status contract.Status
 	at     ledger.Micros    // when it was changed last
 	did    contract.Action  // what was asked for; empty: to see it
-	sums   scan.Fingerprint // of the columns that say what has been moved (tallies)
-	sent   uint32           // print of metadata without the service's own keys
-	fields []uint32         // prints, in the order of the product's columns; nil: it was in a list
+	sums   scan.Fingerprint // of the columns that say what has been moved (control totals)
+	sent   uint32           // hash of metadata without the service's own keys
+	fields []uint32         // hashes, in the order of the product's columns; nil: it was in a list
 }
 
 // contractAnswers are what answers said of contracts.
 type contractAnswers struct {
-	index map[scan.Place]*signed
+	index map[scan.Place]*contractAnswer
 	keyed []keyedAnswer
-	keys  map[uint64]*askedKey // of staff's requests, by organization and key
+	keys  map[uint64]*keyOutcome // of staff's requests, by organization and key
 }
 
 func newContractAnswers() contractAnswers {
-	return contractAnswers{index: make(map[scan.Place]*signed), keys: make(map[uint64]*askedKey)}
+	return contractAnswers{index: make(map[scan.Place]*contractAnswer), keys: make(map[uint64]*keyOutcome)}
 }
 
 // readContract reads an answer about contracts, or that none came.
@@ -103,16 +103,16 @@ func (c *Check) readContract(n uint32, to addressed, l *answerLine) (known bool)
 	case l.Method == "GET" && at == list && status == 200:
 		return c.showContracts(n, to, l)
 	case status == 404 && at == one:
-		return c.deniedContract(n, to, l) || known
+		return c.noteUnknownContract(n, to, l) || known
 	default:
 		return known
 	}
 	return true
 }
 
-// deniedContract notes that a contract was answered as unknown at the address at which
+// noteUnknownContract notes that a contract was answered as unknown at the address at which
 // it was shown before.
-func (c *Check) deniedContract(n uint32, to addressed, l *answerLine) bool {
+func (c *Check) noteUnknownContract(n uint32, to addressed, l *answerLine) bool {
 	id, err := uuid.Parse(to.id)
 	was := c.answers.contracts.index[scan.Place{Org: l.org, ID: id}]
 	if err != nil || was == nil {
@@ -127,7 +127,7 @@ func (c *Check) deniedContract(n uint32, to addressed, l *answerLine) bool {
 // showContract notes what an answer shows of the contract that it is about.
 func (c *Check) showContract(n uint32, to addressed, l *answerLine) {
 	var response struct {
-		Data shown `json:"data"`
+		Data object `json:"data"`
 	}
 	if json.Unmarshal(embedded(l.Response), &response) != nil {
 		response.Data = nil
@@ -144,10 +144,10 @@ func (c *Check) showContract(n uint32, to addressed, l *answerLine) {
 	columns := to.variant.Product.Columns.Columns
 	now.fields = make([]uint32, len(columns))
 	for i, column := range columns {
-		now.fields[i] = c.answers.print(plainly(column, s[column.Name]))
+		now.fields[i] = c.answers.hashOf(withoutDefaults(column, s[column.Name]))
 	}
-	now.sent = c.answers.print(withoutOwn(to.variant.Product, s[contract.Sent.Name]))
-	now.sums = c.sumsShown(to.variant.Product, l.org, s)
+	now.sent = c.answers.hashOf(withoutOwn(to.variant.Product, s[contract.Sent.Name]))
+	now.sums = c.shownTotals(to.variant.Product, l.org, s)
 	switch {
 	case l.Method == "GET":
 	case to.action == "":
@@ -165,7 +165,7 @@ func (c *Check) showContract(n uint32, to addressed, l *answerLine) {
 // was changed.
 func (c *Check) showContracts(n uint32, to addressed, l *answerLine) bool {
 	var response struct {
-		Data []shown `json:"data"`
+		Data []object `json:"data"`
 	}
 	if json.Unmarshal(embedded(l.Response), &response) != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the answer lists nothing", n)
@@ -181,7 +181,7 @@ func (c *Check) showContracts(n uint32, to addressed, l *answerLine) bool {
 
 // noteContract notes the part of an answer that lists have too. The showing holds
 // until the next one of the same contract.
-func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s shown) (now *showing, ok bool) {
+func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s object) (now *observedContract, ok bool) {
 	id, err := uuid.Parse(s.text("id"))
 	at, dated := instantOf(s.text("updated_at"))
 	status := contract.Status(s.text("status"))
@@ -191,10 +191,10 @@ func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s shown) (no
 	a := &c.answers
 	place := scan.Place{Org: l.org, ID: id}
 	var head [len(contractHead)]uint32
-	a.prints(head[:], contractHead[:], s)
+	a.hashesOf(head[:], contractHead[:], s)
 	was := a.contracts.index[place]
 	if was == nil {
-		was = &signed{line: n, variant: to.variant, head: head}
+		was = &contractAnswer{line: n, variant: to.variant, head: head}
 		a.contracts.index[place] = was
 	}
 	if names := differing(contractHead[:], head[:], was.head[:]); names != "" || was.variant != to.variant {
@@ -203,8 +203,8 @@ func (c *Check) noteContract(n uint32, to addressed, l *answerLine, s shown) (no
 	if l.Method == "POST" && l.IdempotencyKey != "" {
 		a.contracts.keyed = append(a.contracts.keyed, keyedAnswer{n, place, l.IdempotencyKey})
 	}
-	was.shown = append(was.shown, showing{line: n, status: status, at: at})
-	return &was.shown[len(was.shown)-1], true
+	was.states = append(was.states, observedContract{line: n, status: status, at: at})
+	return &was.states[len(was.states)-1], true
 }
 
 // instantOf is a time as answers write it.
@@ -213,9 +213,9 @@ func instantOf(said string) (ledger.Micros, bool) {
 	return ledger.MicrosOf(at), err == nil
 }
 
-// sumsShown is what an answer's columns say that the contract has put on accounts
-// which it shares with others: the same that checkTallies makes of a record's.
-func (c *Check) sumsShown(p *contract.Product, org ledger.ID, s shown) scan.Fingerprint {
+// shownTotals is what an answer's columns say that the contract has put on accounts
+// which it shares with others: the same that checkControlTotals makes of a record's.
+func (c *Check) shownTotals(p *contract.Product, org ledger.ID, s object) scan.Fingerprint {
 	env, _ := money.ParseEnv(s.text("env")) // another one than the record's is found by itself
 	asset := money.Asset{Currency: money.Currency(s.text("currency")), Env: env}
 	var lines []scan.Line
@@ -223,7 +223,7 @@ func (c *Check) sumsShown(p *contract.Product, org ledger.ID, s shown) scan.Fing
 		sum := amountShown(s[t.Column])
 		if t.Of != "" {
 			sum = new(big.Int)
-			var rows []shown
+			var rows []object
 			if json.Unmarshal(s[t.Column], &rows) != nil {
 				rows = nil // there are none
 			}
@@ -248,7 +248,7 @@ func amountShown(v jsontext.Value) *big.Int {
 	}
 	said := string(v)
 	if v.Kind() == '"' {
-		said = shown{"": v}.text("")
+		said = object{"": v}.text("")
 	}
 	amount, err := money.Parse(said)
 	if err != nil {

@@ -87,12 +87,12 @@ type directoryAnswer struct {
 	line    uint32
 	made    directory.Made
 	created bool     // it is the answer to its creation
-	began   uint32   // print of when it was made; 0: not shown
-	fields  []uint32 // prints in the order of directoryFields; 0: not shown
+	began   uint32   // hash of when it was made; 0: not shown
+	fields  []uint32 // hashes in the order of directoryFields; 0: not shown
 }
 
-// keptAt is the kind of what a path names in the directory, and its id.
-func keptAt(path string) (kind ledger.Kind, id string, ok bool) {
+// directoryAddress is the kind of what a path names in the directory, and its id.
+func directoryAddress(path string) (kind ledger.Kind, id string, ok bool) {
 	at := strings.LastIndexByte(path, '/')
 	if at < 0 {
 		return 0, "", false
@@ -104,11 +104,11 @@ func keptAt(path string) (kind ledger.Kind, id string, ok bool) {
 	return kind, path[at+1:], ok
 }
 
-// readKept reads the answer to a create in the directory, where id is empty, or to what
+// readDirectoryRecord reads the answer to a create in the directory, where id is empty, or to what
 // was done with the record that an address names.
-func (c *Check) readKept(n uint32, kind ledger.Kind, id string, l *answerLine) bool {
-	s := parseShown(embedded(l.Response))
-	if inner := parseShown(s["data"]); inner != nil {
+func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *answerLine) bool {
+	s := parseObject(embedded(l.Response))
+	if inner := parseObject(s["data"]); inner != nil {
 		s = inner
 	}
 	name := strings.Trim(string(s["id"]), `"`)
@@ -125,14 +125,14 @@ func (c *Check) readKept(n uint32, kind ledger.Kind, id string, l *answerLine) b
 	}
 	of := directoryAnswer{line: n, made: directory.Made{Kind: kind, Org: org, Name: name}, created: id == ""}
 	if began, shows := s["created_at"]; shows {
-		of.began = a.print(began) | 1
+		of.began = a.hashOf(began) | 1
 	}
 	for _, f := range directoryFields[kind] {
-		print := uint32(0)
+		hash := uint32(0)
 		if value, shows := s[f.name]; shows {
-			print = a.print(f.asStored(value)) | 1
+			hash = a.hashOf(f.asStored(value)) | 1
 		}
-		of.fields = append(of.fields, print)
+		of.fields = append(of.fields, hash)
 	}
 	if a.kept == nil {
 		a.kept = make(map[directory.Made][]int32)
@@ -147,7 +147,7 @@ func (f *directoryField) asStored(v jsontext.Value) jsontext.Value {
 		return nil
 	}
 	if f.form == hashed {
-		sum := sha256.Sum256([]byte(shown{"": v}.text("")))
+		sum := sha256.Sum256([]byte(object{"": v}.text("")))
 		return quoted(string(strconv.AppendQuoteToASCII(nil, string(sum[:]))))
 	}
 	if f.form == amounted && string(v) == `"0"` {
@@ -156,9 +156,9 @@ func (f *directoryField) asStored(v jsontext.Value) jsontext.Value {
 	return v
 }
 
-// MeetDirectoryRecord compares a stored record of the directory with what was answered of it.
+// CompareDirectoryRecord compares a stored record of the directory with what was answered of it.
 // What a later write may have changed is compared where there was none.
-func (c *Check) MeetDirectoryRecord(r *scan.Record, name string) {
+func (c *Check) CompareDirectoryRecord(r *scan.Record, name string) {
 	a := &c.answers
 	var found []int32
 	for _, org := range []ledger.ID{r.Organization.ID, {}} { // the header may be left out where there is only one
@@ -176,12 +176,12 @@ func (c *Check) MeetDirectoryRecord(r *scan.Record, name string) {
 	for _, at := range found {
 		of := a.records.At(at)
 		var names []string
-		if of.began != 0 && of.began != a.print(instant(r.Stamp.Started))|1 {
+		if of.began != 0 && of.began != a.hashOf(instant(r.Stamp.Started))|1 {
 			names = append(names, "created_at")
 		}
 		for i, f := range directoryFields[r.Source.Kind] {
 			untouched := of.created && r.Stamp.Version == 1
-			if of.fields[i] != 0 && (f.forGood || untouched) && of.fields[i] != a.print(f.read(stored))|1 {
+			if of.fields[i] != 0 && (f.forGood || untouched) && of.fields[i] != a.hashOf(f.read(stored))|1 {
 				names = append(names, f.name)
 			}
 		}
@@ -249,10 +249,10 @@ func (f *directoryField) ofLine(value any) jsontext.Value {
 	return quoted(amount.String())
 }
 
-// checkKept reports the records that were answered and are not there.
-func (c *Check) checkKept() {
+// checkDirectory reports the records that were answered and are not there.
+func (c *Check) checkDirectory() {
 	for m, found := range c.answers.kept {
-		if !c.directory.Made[m] && !c.madeAnywhere(m) {
+		if !c.directory.Made[m] && !c.madeInAnyOrganization(m) {
 			for _, at := range found {
 				c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is lost", c.answers.records.At(at).line, scan.KindName(m.Kind), m.Org)
 			}

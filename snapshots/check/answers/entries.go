@@ -50,7 +50,7 @@ func (c *Check) readEntry(n uint32, rest string, l *answerLine) {
 		return
 	}
 	var response struct {
-		Data shown `json:"data"`
+		Data object `json:"data"`
 	}
 	if json.Unmarshal(embedded(l.Response), &response) != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no entry", n)
@@ -62,8 +62,8 @@ func (c *Check) readEntry(n uint32, rest string, l *answerLine) {
 }
 
 // entryDiffers names the fields in which an answer differs from the event.
-func entryDiffers(said shown, e *ledger.Event) string {
-	want := shown{
+func entryDiffers(said object, e *ledger.Event) string {
+	want := object{
 		"seq": number(e.Seq), "source": quoted(e.Source.ID.String()), "event": quoted(e.Name),
 		"phase": quoted(e.Entry.Phase.String()), "booked_at": instant(e.Booked),
 		"effective_date": quoted(e.Entry.Effective.String()), "reverses": jsontext.Value("null"),
@@ -81,15 +81,15 @@ func entryDiffers(said shown, e *ledger.Event) string {
 		}
 	}
 	var postings []shownPosting
-	if json.Unmarshal(said["postings"], &postings) != nil || !seen(postings, e.Entry.Postings) {
+	if json.Unmarshal(said["postings"], &postings) != nil || !isViewOf(postings, e.Entry.Postings) {
 		names = append(names, "postings")
 	}
 	return strings.Join(names, ", ")
 }
 
-// seen tells whether these are an entry's postings as some reader sees them: an
+// isViewOf tells whether these are an entry's postings as some reader sees them: an
 // auditor all, a partner those to its own accounts.
-func seen(said []shownPosting, stored []ledger.Posting) bool {
+func isViewOf(said []shownPosting, stored []ledger.Posting) bool {
 	var all []shownPosting
 	for i := range stored {
 		p := &stored[i]

@@ -20,14 +20,14 @@ import (
 // status. The answer to a hosted create may show it in short. At least as much must be
 // refunded as was shown, and every refund that was named must be there.
 
-// MeetTransaction compares a stored transaction with what was answered of it.
-func (c *Check) MeetTransaction(r *scan.Record, p *payment.Record) {
+// CompareTransaction compares a stored transaction with what was answered of it.
+func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	a := &c.answers
 	if !a.given {
 		return
 	}
 	if p.TxID != "" {
-		c.meetRequest(r, p)
+		c.compareCreate(r, p)
 	}
 	at, acknowledged := a.index[scan.Place{Org: r.Organization.ID, ID: p.ID}]
 	if !acknowledged {
@@ -36,20 +36,20 @@ func (c *Check) MeetTransaction(r *scan.Record, p *payment.Record) {
 	ack := a.slab.At(at)
 	ack.found, ack.partner = true, p.Partner
 	var fixed [len(fixedFields)]uint32
-	a.prints(fixed[:], fixedFields[:], fixedOf(r, p))
+	a.hashesOf(fixed[:], fixedFields[:], fixedOf(r, p))
 	if names := differing(fixedFields[:], fixed[:], ack.fixed[:]); names != "" {
 		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v is stored with another %s", ack.line, p.ID, names)
 	}
-	for i := range ack.pictures {
-		c.meetPicture(r, p, &ack.pictures[i])
+	for i := range ack.states {
+		c.compareState(r, p, &ack.states[i])
 	}
-	c.meetRefunds(r, p, ack)
-	c.meetShownRefunds(p, ack)
+	c.compareRefunds(r, p, ack)
+	c.compareShownRefunds(p, ack)
 }
 
-// meetPicture compares a stored transaction with an answer that showed it in a
+// compareState compares a stored transaction with an answer that showed it in a
 // status: the record must have been in it, and the fields are those that it had.
-func (c *Check) meetPicture(r *scan.Record, p *payment.Record, shown *picture) {
+func (c *Check) compareState(r *scan.Record, p *payment.Record, shown *observedState) {
 	a := &c.answers
 	status := payment.Status(a.states.Names[shown.status])
 	if !transactions.WasIn(r, status) || payment.Machine.Final(status) && p.Status != status {
@@ -66,7 +66,7 @@ func (c *Check) meetPicture(r *scan.Record, p *payment.Record, shown *picture) {
 	var wrong []string
 	for i, name := range movingFields {
 		allowed, judged := want[name]
-		if judged && !slices.ContainsFunc(allowed, func(v jsontext.Value) bool { return a.print(v) == shown.fields[i] }) {
+		if judged && !slices.ContainsFunc(allowed, func(v jsontext.Value) bool { return a.hashOf(v) == shown.fields[i] }) {
 			wrong = append(wrong, name)
 		}
 	}
@@ -75,9 +75,9 @@ func (c *Check) meetPicture(r *scan.Record, p *payment.Record, shown *picture) {
 	}
 }
 
-// meetRefunds compares the refunds that answers named with the stored
+// compareRefunds compares the refunds that answers named with the stored
 // transaction, which names only the last one and counts the rest.
-func (c *Check) meetRefunds(r *scan.Record, p *payment.Record, ack *acknowledged) {
+func (c *Check) compareRefunds(r *scan.Record, p *payment.Record, ack *transactionAnswer) {
 	if p.Refunded.Less(ack.refunded) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v has refunded %v, and %v was answered", ack.line, p.ID, p.Refunded, ack.refunded)
 	}
@@ -96,8 +96,8 @@ func (c *Check) meetRefunds(r *scan.Record, p *payment.Record, ack *acknowledged
 
 // fixedOf are a record's fixed fields as an answer has to show them
 // (specification, "Transaction").
-func fixedOf(r *scan.Record, p *payment.Record) shown {
-	return shown{
+func fixedOf(r *scan.Record, p *payment.Record) object {
+	return object{
 		"id": quoted(p.ID.String()), "txid": txidOf(p), "type": quoted(p.Type.String()),
 		"amount": quoted(p.Amount.String()), "currency": quoted(string(p.Asset.Currency)), "env": quoted(p.Asset.Env.String()),
 		"started": instant(r.Stamp.Started),
@@ -112,28 +112,28 @@ func txidOf(p *payment.Record) jsontext.Value {
 	return quotedOrNull(p.TxID)
 }
 
-// either is what a field may have been: one of these, nil for absent.
-type either []jsontext.Value
+// alternatives is what a field may have been: one of these, nil for absent.
+type alternatives []jsontext.Value
 
-func only(v jsontext.Value) either { return either{v} }
+func only(v jsontext.Value) alternatives { return alternatives{v} }
 
 // movingOf are the fields that a record showed while it had a status. What can't
 // be known any more is not in it.
-func (c *Check) movingOf(r *scan.Record, p *payment.Record, status payment.Status) map[string]either {
-	want := make(map[string]either, len(movingFields))
+func (c *Check) movingOf(r *scan.Record, p *payment.Record, status payment.Status) map[string]alternatives {
+	want := make(map[string]alternatives, len(movingFields))
 	termsOf(want, p, status)
 	metaOf(want, p, status)
 	paidByOf(want, p, status)
 	want["finished"] = only(instant(c.finishedAs(r, p, status)))
-	want["return_id"] = either{nil}
+	want["return_id"] = alternatives{nil}
 	if status == payment.Reversed {
 		want["return_id"] = only(quoted(p.ReturnID.String()))
 	}
-	want["link_id"] = either{nil}
+	want["link_id"] = alternatives{nil}
 	if p.LinkID != (ledger.ID{}) {
 		want["link_id"] = only(quoted(p.LinkID.String()))
 	}
-	want["captured_amount"] = either{nil}
+	want["captured_amount"] = alternatives{nil}
 	if wasSettled(status) && !p.Captured.IsZero() {
 		want["captured_amount"] = only(quoted(p.Captured.String()))
 	}
@@ -144,7 +144,7 @@ func (c *Check) movingOf(r *scan.Record, p *payment.Record, status payment.Statu
 	case p.RRN != "" && (settled || current || status.Final()):
 		want["rrn"] = only(quoted(p.RRN))
 	default:
-		want["rrn"] = either{nil}
+		want["rrn"] = alternatives{nil}
 	}
 	return want
 }
@@ -157,7 +157,7 @@ func wasSettled(s payment.Status) bool {
 // termsOf are the fields that a terminal's terms decide: on the whole amount
 // until a part of it was captured. A hosted transaction has none at first, and one
 // that is being authorised may have had those of a terminal that refused it.
-func termsOf(want map[string]either, p *payment.Record, status payment.Status) {
+func termsOf(want map[string]alternatives, p *payment.Record, status payment.Status) {
 	if status == payment.Authorizing && len(transactions.RefusedAttempts(p)) > 0 {
 		return
 	}
@@ -177,8 +177,8 @@ func termsOf(want map[string]either, p *payment.Record, status payment.Status) {
 	want["merchant_amount"] = only(quoted(costs.Merchant.String()))
 	want["route"] = only(quoted(p.Route))
 	want["description"] = only(descriptionOf(p))
-	want["currency_dest"], want["currency_rate"] = only(quoted(string(p.Asset.Currency))), either{nil}
-	want["network_dest"], want["scale_dest"] = either{nil}, either{nil}
+	want["currency_dest"], want["currency_rate"] = only(quoted(string(p.Asset.Currency))), alternatives{nil}
+	want["network_dest"], want["scale_dest"] = alternatives{nil}, alternatives{nil}
 	if !p.Rate.IsZero() {
 		want["currency_dest"], want["currency_rate"] = only(quoted(string(p.Settles.Currency))), only(quoted(p.Rate.String()))
 		want["network_dest"], want["scale_dest"] = networkOf(p.Settles), scaleOf(p.Settles)
@@ -188,14 +188,14 @@ func termsOf(want map[string]either, p *payment.Record, status payment.Status) {
 	}
 }
 
-func networkOf(a money.Asset) either {
+func networkOf(a money.Asset) alternatives {
 	if a.Network == "" {
-		return either{nil}
+		return alternatives{nil}
 	}
 	return only(quoted(string(a.Network)))
 }
 
-func scaleOf(a money.Asset) either {
+func scaleOf(a money.Asset) alternatives {
 	if digits, resolved := a.Scale(); resolved {
 		return only(jsontext.Value(strconv.Itoa(digits)))
 	}
@@ -217,20 +217,20 @@ func descriptionOf(p *payment.Record) jsontext.Value {
 
 // metaOf is merchant_meta: what was sent, and before it the rail's own keys, of
 // which only the last ones are known. The service's own key is taken off.
-func metaOf(want map[string]either, p *payment.Record, status payment.Status) {
+func metaOf(want map[string]alternatives, p *payment.Record, status payment.Status) {
 	sent := withoutLang(p.MerchantMeta)
 	switch {
 	case len(p.RailMeta) == 0:
 		want["merchant_meta"] = only(sent)
 	case status == p.Status:
-		want["merchant_meta"] = either{sent, withoutLang(p.RailMeta, sent)}
+		want["merchant_meta"] = alternatives{sent, withoutLang(p.RailMeta, sent)}
 	}
 }
 
 // reasonOf is error_description, in any language that the service has. A capture
 // that was refused leaves its reason with a hold, and a rail that corrects itself
 // another one than it gave first.
-func reasonOf(want map[string]either, p *payment.Record, status payment.Status) {
+func reasonOf(want map[string]alternatives, p *payment.Record, status payment.Status) {
 	switch {
 	case status.Held(), status != p.Status && status == payment.Rejected:
 	case status == p.Status:
@@ -253,13 +253,13 @@ func codeOf(f payment.Failure) jsontext.Value {
 
 // paidByOf is the customer as it was sent, and how it was paid: a hosted transaction
 // did not know before its payer came.
-func paidByOf(want map[string]either, p *payment.Record, status payment.Status) {
+func paidByOf(want map[string]alternatives, p *payment.Record, status payment.Status) {
 	null := jsontext.Value("null")
 	want["customer"] = only(null)
 	if len(p.Customer) != 0 {
 		want["customer"] = only(p.Customer)
 	}
-	method := shown{"type": quoted(p.Method)}
+	method := object{"type": quoted(p.Method)}
 	if p.CardBIN != "" {
 		method["brand"], method["bin"], method["last4"] = null, quoted(p.CardBIN), quoted(p.CardLast4)
 		if brand := p.CardBrand(); brand != "" {
@@ -306,7 +306,7 @@ func (c *Check) finished(r *scan.Record, as payment.Status) (at ledger.Micros) {
 // withoutLang is the objects' members in one, later ones first, without the one
 // that the service sets itself (specification, "Transaction", rule 5).
 func withoutLang(objects ...jsontext.Value) jsontext.Value {
-	all := make(shown)
+	all := make(object)
 	for _, object := range objects {
 		if len(object) != 0 && json.Unmarshal(object, &all) != nil {
 			return object

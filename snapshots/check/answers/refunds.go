@@ -1,20 +1,21 @@
 package answers
 
 import (
-	"mizan/ledger"
-	"mizan/ledger/money"
-	"mizan/ledger/payment"
-	"mizan/snapshots/check/findings"
 	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/snapshots/check/findings"
 )
 
 // Rule 1, refunds. The refunds that an answer shows must agree with its own sums, and with
 // the refunds that are stored.
 
-// shownRefund is a refund as an answer showed it: prints of what it always says, and of
+// shownRefund is a refund as an answer showed it: hashes of what it always says, and of
 // what it says once it has ended.
 type shownRefund struct {
 	id     ledger.ID
@@ -26,8 +27,8 @@ type shownRefund struct {
 
 // readRefunds takes in the refunds that an answer shows of a transaction, and holds its
 // other fields against them.
-func (c *Check) readRefunds(n uint32, id ledger.ID, ack *acknowledged, s shown) {
-	var list []shown
+func (c *Check) readRefunds(n uint32, id ledger.ID, ack *transactionAnswer, s object) {
+	var list []object
 	if v := s["refunds"]; len(v) != 0 && json.Unmarshal(v, &list) != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v is answered with refunds that are no list", n, id)
 		return
@@ -70,7 +71,7 @@ func (c *Check) readRefunds(n uint32, id ledger.ID, ack *acknowledged, s shown) 
 	}
 }
 
-func (a *given) shownRefund(n uint32, s shown) (f shownRefund, err error) {
+func (a *acknowledgements) shownRefund(n uint32, s object) (f shownRefund, err error) {
 	f.line = n
 	f.id, err = uuid.Parse(s.text("refund_id"))
 	for status := payment.RefundIsPending; status <= payment.RefundFailed; status++ { // the last of a name is the one that stands for it
@@ -78,15 +79,15 @@ func (a *given) shownRefund(n uint32, s shown) (f shownRefund, err error) {
 			f.status = status
 		}
 	}
-	f.always = a.print(quoted(canonical(s["amount"]) + canonical(s["fee_amount"]) + canonical(s["created"])))
+	f.always = a.hashOf(quoted(canonical(s["amount"]) + canonical(s["fee_amount"]) + canonical(s["created"])))
 	if f.status != payment.RefundIsPending {
-		f.ended = a.print(quoted(canonical(s["error_code"]) + canonical(s["msg"]) + canonical(s["finished"])))
+		f.ended = a.hashOf(quoted(canonical(s["error_code"]) + canonical(s["msg"]) + canonical(s["finished"])))
 	}
 	return f, err
 }
 
-// meetShownRefunds compares the refunds that answers showed with those of the record.
-func (c *Check) meetShownRefunds(p *payment.Record, ack *acknowledged) {
+// compareShownRefunds compares the refunds that answers showed with those of the record.
+func (c *Check) compareShownRefunds(p *payment.Record, ack *transactionAnswer) {
 	for i := range ack.shownRefunds {
 		was := &ack.shownRefunds[i]
 		at := slices.IndexFunc(p.Refunds, func(f payment.RefundRecord) bool { return f.ID == was.id })
@@ -100,9 +101,9 @@ func (c *Check) meetShownRefunds(p *payment.Record, ack *acknowledged) {
 }
 
 // showsRefund tells whether the refund was one that could be shown so.
-func (a *given) showsRefund(f *payment.RefundRecord, was *shownRefund) bool {
+func (a *acknowledgements) showsRefund(f *payment.RefundRecord, was *shownRefund) bool {
 	show := func(status payment.RefundStatus, lang string) shownRefund {
-		one := shown{
+		one := object{
 			"refund_id": quoted(f.ID.String()), "amount": quoted(f.Amount.String()), "fee_amount": quoted(f.FeeBack.String()),
 			"status": quoted(status.String()), "error_code": codeOf(f.Failure), "msg": quoted(f.Describe(lang)),
 			"created": instant(f.Created), "finished": instant(f.Finished),

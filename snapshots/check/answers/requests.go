@@ -17,16 +17,16 @@ import (
 // idempotency key; one without an answer left the transaction that was asked for, or none.
 // The claim on an idempotency key names what the answer showed.
 
-// asked is what became of the creates with one txid, or one idempotency key.
-type asked struct {
+// createOutcome is the outcome of the creates with one txid, or one idempotency key.
+type createOutcome struct {
 	succeeded, unknown, refused bool
 	line                        uint32
 	requests                    []uint64 // what was asked for
 }
 
-// askedKey is what became of the creates with one idempotency key of a partner.
-type askedKey struct {
-	asked
+// keyOutcome is the outcome of the creates with one idempotency key of a partner.
+type keyOutcome struct {
+	createOutcome
 	org     ledger.ID
 	partner int64
 	key     string
@@ -58,9 +58,9 @@ func (c *Check) readCreate(n uint32, l *answerLine) {
 	readable := json.Unmarshal(embedded(l.Body), &body) == nil
 	p := &body.Params
 	l.named = p.TxID != ""
-	var s shown
+	var s object
 	if *l.Status == 201 {
-		s = parseShown(embedded(l.Response))
+		s = parseObject(embedded(l.Response))
 		if !c.acknowledge(n, l, s) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the answer names no transaction", n)
 		}
@@ -76,7 +76,7 @@ func (c *Check) readCreate(n uint32, l *answerLine) {
 		}
 		key := a.hash(l.org.String(), p.TxID)
 		if a.asked[key] == nil {
-			a.asked[key] = &asked{line: n}
+			a.asked[key] = &createOutcome{line: n}
 		}
 		a.asked[key].note(*l.Status, request)
 	}
@@ -86,13 +86,13 @@ func (c *Check) readCreate(n uint32, l *answerLine) {
 	}
 	key := a.hash(l.org.String(), actors.KeyOfPartner(l.PartnerID), l.IdempotencyKey)
 	if a.keys[key] == nil {
-		a.keys[key] = &askedKey{asked{line: n}, l.org, l.PartnerID, l.IdempotencyKey}
+		a.keys[key] = &keyOutcome{createOutcome{line: n}, l.org, l.PartnerID, l.IdempotencyKey}
 	}
 	a.keys[key].note(*l.Status, request)
 }
 
 // note takes in how a create was answered; what was refused is not what may be there.
-func (of *asked) note(status int, request uint64) {
+func (of *createOutcome) note(status int, request uint64) {
 	switch {
 	case status == 201:
 		of.succeeded = true
@@ -114,8 +114,8 @@ func or(value, otherwise string) string {
 	return value
 }
 
-// meetRequest compares a stored transaction with the creates of its txid.
-func (c *Check) meetRequest(r *scan.Record, p *payment.Record) {
+// compareCreate compares a stored transaction with the creates of its txid.
+func (c *Check) compareCreate(r *scan.Record, p *payment.Record) {
 	if of := c.answers.asked[c.answers.hash(r.Organization.ID.String(), p.TxID)]; of != nil {
 		c.compareRequest(of, p)
 	}
@@ -123,7 +123,7 @@ func (c *Check) meetRequest(r *scan.Record, p *payment.Record) {
 
 // compareRequest compares a stored transaction with the creates that were
 // answered, of which none succeeded.
-func (c *Check) compareRequest(of *asked, p *payment.Record) {
+func (c *Check) compareRequest(of *createOutcome, p *payment.Record) {
 	a := &c.answers
 	switch {
 	case of.succeeded:
@@ -134,9 +134,9 @@ func (c *Check) compareRequest(of *asked, p *payment.Record) {
 	}
 }
 
-// checkKeyed compares what was answered to requests with idempotency keys with
+// checkKeys compares what was answered to requests with idempotency keys with
 // the claims on them.
-func (c *Check) checkKeyed() {
+func (c *Check) checkKeys() {
 	a := &c.answers
 	for _, k := range a.keyed {
 		ack := a.slab.At(a.index[k.made])
@@ -157,7 +157,7 @@ func (c *Check) checkKeyed() {
 			continue // rule 4 says it of the claim
 		}
 		if p, err := paymentcodec.Decode(stored.Payload); err == nil {
-			c.compareRequest(&of.asked, p)
+			c.compareRequest(&of.createOutcome, p)
 		}
 	}
 }

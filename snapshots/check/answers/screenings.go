@@ -28,7 +28,7 @@ var screeningFields = [...]string{"screening_id", "decision", "rules", "ruleset_
 // ever changes.
 func (c *Check) readScreening(n uint32, rest string, l *answerLine) {
 	var response struct {
-		Data shown `json:"data"`
+		Data object `json:"data"`
 	}
 	if json.Unmarshal(embedded(l.Response), &response) != nil {
 		response.Data = nil
@@ -51,7 +51,7 @@ func (c *Check) readScreening(n uint32, rest string, l *answerLine) {
 			names = append(names, name)
 		}
 	}
-	if given, shows := s["given"]; shows && !sameGiven(parseShown(given), &found.Given) {
+	if given, shows := s["given"]; shows && !sameGiven(parseObject(given), &found.Given) {
 		names = append(names, "given")
 	}
 	if names != nil {
@@ -66,19 +66,19 @@ func (c *Check) readScreening(n uint32, rest string, l *answerLine) {
 }
 
 // screeningOf is a stored screening as answers show it.
-func screeningOf(found *acting.Screening) shown {
+func screeningOf(found *acting.Screening) object {
 	rules := make([]map[string]string, len(found.Findings))
 	for i, f := range found.Findings {
 		rules[i] = map[string]string{"code": f.Code, "outcome": string(f.Outcome), "detail": f.Detail}
 	}
-	return shown{
+	return object{
 		"screening_id": quoted(found.ID.String()), "decision": quoted(string(found.Decision)), "rules": asJSON(rules),
 		"ruleset_version": number(uint64(found.Ruleset)), "screened_at": instant(found.At),
 	}
 }
 
 // sameGiven tells whether an answer shows what a screening was given.
-func sameGiven(s shown, given *contract.Screened) bool {
+func sameGiven(s object, given *contract.Screened) bool {
 	want := map[string]string{
 		"subject": given.Subject, "region": given.Region, "asset_type": given.AssetType, "activity": given.Activity,
 		"description": given.Description, "currency": given.Currency, "debt_percent": given.Debt, "impure_income_percent": given.Impure,
@@ -98,7 +98,7 @@ func sameGiven(s shown, given *contract.Screened) bool {
 // checkRateChange compares the answer to a rate that was set with the journal.
 func (c *Check) checkRateChange(n uint32, l *answerLine) {
 	var response struct {
-		Data shown `json:"data"`
+		Data object `json:"data"`
 	}
 	if json.Unmarshal(embedded(l.Response), &response) != nil {
 		response.Data = nil
@@ -169,13 +169,13 @@ func (c *Check) readSubscriptions(n uint32, rest string, l *answerLine) bool {
 	ok := json.Unmarshal(embedded(l.Response), &response) == nil
 	switch status := *l.Status; {
 	case l.Method == "POST" && id == "" && status == 201, l.Method == "POST" && move != "" && status == 200, l.Method == "GET" && id != "" && status == 200:
-		s := parseShown(response.Data)
+		s := parseObject(response.Data)
 		if !ok || !c.noteSubscription(n, l, s) || id != "" && s.text("id") != id {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the answer shows no subscription, or another one than was asked for", n)
 		}
 		return true
 	case l.Method == "GET" && id == "" && status == 200:
-		var list []shown
+		var list []object
 		if !ok || json.Unmarshal(response.Data, &list) != nil {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the answer lists nothing", n)
 			return true

@@ -37,7 +37,7 @@ type subscriptionAnswer struct {
 }
 
 // noteSubscription notes what an answer shows of a subscription; false: it shows none.
-func (c *Check) noteSubscription(n uint32, l *answerLine, s shown) bool {
+func (c *Check) noteSubscription(n uint32, l *answerLine, s object) bool {
 	id, err := uuid.Parse(s.text("id"))
 	renewals, counted := strconv.ParseUint(string(s["renewals"]), 10, 63)
 	if err != nil || counted != nil {
@@ -45,8 +45,8 @@ func (c *Check) noteSubscription(n uint32, l *answerLine, s shown) bool {
 	}
 	a := &c.answers
 	of := subscriptionAnswer{line: n, at: scan.Place{Org: l.org, ID: id}, partner: l.PartnerID, status: s.text("status"), renewals: renewals}
-	a.prints(of.terms[:], subscriptionTerms[:], s)
-	a.prints(of.standing[:], subscriptionStanding[:], s)
+	a.hashesOf(of.terms[:], subscriptionTerms[:], s)
+	a.hashesOf(of.standing[:], subscriptionStanding[:], s)
 	if last := s["last_transaction_id"]; last.Kind() == '"' {
 		if of.last, err = uuid.Parse(s.text("last_transaction_id")); err != nil {
 			return false
@@ -60,13 +60,13 @@ func (c *Check) noteSubscription(n uint32, l *answerLine, s shown) bool {
 }
 
 // termsOfSubscription are a stored subscription's terms as answers show them.
-func termsOfSubscription(r *subscription.Record, started ledger.Micros) shown {
+func termsOfSubscription(r *subscription.Record, started ledger.Micros) object {
 	metadata := jsontext.Value("{}")
 	if len(r.Metadata) > 0 {
 		metadata = r.Metadata
 	}
 	network := quoted(string(r.Asset.Network))
-	return shown{
+	return object{
 		"id": quoted(r.ID.String()), "initial_payment_id": quoted(r.Initial.String()), "amount": quoted(r.Amount.String()),
 		"currency": quoted(string(r.Asset.Currency)), "network": network, "env": quoted(r.Asset.Env.String()),
 		"period_days": jsontext.Value(strconv.Itoa(r.PeriodDays)), "metadata": metadata, "created_at": instant(started),
@@ -74,8 +74,8 @@ func termsOfSubscription(r *subscription.Record, started ledger.Micros) shown {
 }
 
 // standingOf is how a stored subscription stands as answers show it.
-func standingOf(r *subscription.Record) shown {
-	s := shown{
+func standingOf(r *subscription.Record) object {
+	s := object{
 		"status": quoted(r.Status()), "next_renewal_at": jsontext.Value("null"), "last_transaction_id": jsontext.Value("null"),
 		"renewals": number(r.Renewals), "failed_attempts": number(uint64(r.Failures)),
 	}
@@ -104,18 +104,18 @@ func (c *Check) checkSubscriptionAnswers() {
 			c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v of organization %v is lost", of.line, of.at.ID, of.at.Org)
 			continue
 		}
-		c.meetSubscription(o, of, l.Record)
+		c.compareSubscription(o, of, l.Record)
 	}
 }
 
-func (c *Check) meetSubscription(o *scan.Organization, of *subscriptionAnswer, r *subscription.Record) {
+func (c *Check) compareSubscription(o *scan.Organization, of *subscriptionAnswer, r *subscription.Record) {
 	a := &c.answers
 	h := o.Histories.Find(ledger.Source{Kind: ledger.Subscription, ID: r.ID})
 	wrong := func(what string) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v was answered with another %s than it has", of.line, r.ID, what)
 	}
 	var terms [len(subscriptionTerms)]uint32
-	a.prints(terms[:], subscriptionTerms[:], termsOfSubscription(r, h.Started))
+	a.hashesOf(terms[:], subscriptionTerms[:], termsOfSubscription(r, h.Started))
 	if names := differing(subscriptionTerms[:], terms[:], of.terms[:]); names != "" {
 		wrong(names)
 	}
@@ -124,7 +124,7 @@ func (c *Check) meetSubscription(o *scan.Organization, of *subscriptionAnswer, r
 	}
 	if h.Version == 1 {
 		var standing [len(subscriptionStanding)]uint32
-		a.prints(standing[:], subscriptionStanding[:], standingOf(r))
+		a.hashesOf(standing[:], subscriptionStanding[:], standingOf(r))
 		if names := differing(subscriptionStanding[:], standing[:], of.standing[:]); names != "" {
 			wrong(names)
 		}

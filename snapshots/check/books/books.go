@@ -19,36 +19,37 @@ import (
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	directory    *directory.Facts // for overdrafts
+	directory    *directory.Facts // the overdrafts
 	books        *Books
-	gathered     map[string][]bufferedLines // what its daybook has, by what the keys of the pages begin with
+	gathered     map[string][]bufferedLines // the chunks of its page buffers, by the prefix of the pages' keys
 }
 
+// New begins the check of one organization's accounts.
 func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	c := &Check{Scan: s, organization: o, directory: d, books: newBooks()}
-	c.books.own = newOwnBooks(o.Histories)
+	c.books.own = newContractAccounts(o.Histories)
 	return c
 }
 
-// Books recompute an organization's accounts from its entries.
+// Books recomputes an organization's accounts from its entries.
 type Books struct {
 	accounts map[ledger.Account]*account
 	holds    map[uint64]scan.Hold // open pending entries, by seq
-	shifted  map[[16]byte]uint64  // rows that should be there, by what they say → seq
+	shifted  map[[16]byte]uint64  // rows by effective date that must be there → seq
 	lines    uint64
 
-	own *ownBooks // nil: contracts' own accounts are as all others
+	own *contractAccounts // nil: accounts of one contract are kept as all others
 
 	key, row []byte
 	line     func(ledger.Account, *store.Line) // if set, sees every line
 }
 
-// account is what the entries made of one account so far.
+// account is what the entries so far have made of one account.
 type account struct {
 	totals  ledger.Totals
-	forced  money.Amount  // of the pending debits, what was held whether or not it was there
-	stream  hash.Hash     // over all lines, as they should be stored
-	lowered ledger.Micros // when its owner last took something off what is available
+	forced  money.Amount  // the part of the pending debits that forced holds hold
+	stream  hash.Hash     // over all lines as they must be stored
+	lowered ledger.Micros // when a debit last lowered the available balance
 	lines   uint64
 	paged   bool // its pages were read
 }
@@ -66,8 +67,8 @@ func (b *Books) account(a ledger.Account) *account {
 	return found
 }
 
-// book applies an event's entry. It returns the hold that the entry closes, and
-// what is wrong with the entry; the account totals go on as far as they can.
+// book applies an event's entry. It returns the hold that the entry closes, and what is
+// wrong with the entry; the totals go on as far as they can.
 func (b *Books) book(e *ledger.Event) (closed scan.Hold, wrong string) {
 	entry := e.Entry
 	wrong = scan.Unbalanced(entry.Postings)
@@ -103,8 +104,8 @@ func (b *Books) book(e *ledger.Event) (closed scan.Hold, wrong string) {
 	return closed, wrong
 }
 
-// apply moves the totals and writes the lines: first what a capture releases.
-// It says what is wrong with how a partner's line is split; empty: nothing.
+// apply moves the totals and writes the lines, first those of the hold that a capture
+// releases. It says what is wrong with how a partner's balance is split; empty: nothing.
 func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split string) {
 	entry := e.Entry
 	inRange = b.release(e, closed)
@@ -133,8 +134,8 @@ func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split s
 	return inRange, split
 }
 
-// release takes off what a capture's hold held. An account on which nothing is
-// posted instead has a line for it.
+// release removes from the pending totals what a capture's hold held. An account to which
+// the capture posts nothing gets a line for it.
 func (b *Books) release(e *ledger.Event, closed *scan.Hold) (inRange bool) {
 	inRange = true
 	if e.Entry.Phase != ledger.Capture {
@@ -165,7 +166,7 @@ func (a *account) move(phase ledger.Phase, p *ledger.Posting) error {
 	return a.totals.Post(p.Side, p.Amount)
 }
 
-// write adds the line that the account's page should have.
+// write adds the line that the account's page must have.
 func (b *Books) write(at ledger.Account, a *account, e *ledger.Event, index int, p *ledger.Posting, phase ledger.Phase) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: a.totals}
 	b.row = store.EncodeLine(b.row[:0], &l)
@@ -174,16 +175,16 @@ func (b *Books) write(at ledger.Account, a *account, e *ledger.Event, index int,
 	b.lines++
 	if e.Entry.Effective != e.Booked.Date() {
 		b.key = store.KeyShifted(b.key[:0], ledger.ID{}, at, e.Entry.Effective, e.Seq, index)
-		b.shifted[shortOf(b.key, b.row)] = e.Seq
+		b.shifted[shiftedKey(b.key, b.row)] = e.Seq
 	}
 	if b.line != nil {
 		b.line(at, &l)
 	}
 }
 
-// shortOf stands for a shifted row in memory: a hash of its key after the
-// organization, and of what it holds.
-func shortOf(key, row []byte) (short [16]byte) {
+// shiftedKey is the short form in which memory holds a row by effective date: a hash of the
+// row's key behind the organization, and of its content.
+func shiftedKey(key, row []byte) (short [16]byte) {
 	h := sha256.New()
 	h.Write(key[1+len(ledger.ID{}):])
 	h.Write(row)
@@ -191,7 +192,7 @@ func shortOf(key, row []byte) (short [16]byte) {
 	return short
 }
 
-// samePostings compares two lists whatever their order.
+// samePostings tells whether two lists have the same postings in any order.
 func samePostings(a, b []ledger.Posting) bool {
 	count := func(list []ledger.Posting, p ledger.Posting) (n int) {
 		for i := range list {

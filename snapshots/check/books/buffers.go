@@ -19,21 +19,19 @@ import (
 // of earlier groups. Each chunk of lines is where a reader looks for it, and what a page
 // repeats of it is equal.
 
-// bufferedLines is what one group's daybook has of an account or a list: its lines as
-// they are stored. The same lines may be on a page by now.
+// bufferedLines are the lines of an account or a list in the page buffer of one group, as
+// they are stored. They may be on a page by now.
 type bufferedLines struct {
 	group uint64
 	lines []byte
 }
 
-// CheckBuffers checks an organization's daybook as it is stored, and keeps what it has
-// of each account and list for the scans of their pages: rows are in the order of
-// their parts and groups, and sections where a reader looks for them, in the order
-// of booking.
+// CheckBuffers checks an organization's page buffers as they are stored, and keeps their
+// chunks of lines for the scans of pages.
 func (c *Check) CheckBuffers() error {
 	o := c.organization
 	c.gathered = make(map[string][]bufferedLines)
-	d := &bufferReader{Check: c, dealt: make(map[uint64]bool), times: make(map[uint64]span)}
+	d := &bufferReader{Check: c, divided: make(map[uint64]bool), times: make(map[uint64]span)}
 	if err := c.Rows(o, posting.PageBuffers, d.read); err != nil {
 		return err
 	}
@@ -44,24 +42,24 @@ func (c *Check) CheckBuffers() error {
 	return nil
 }
 
-// span is from when to when lines were booked.
+// span is the time between the first and the last line.
 type span struct{ first, last ledger.Micros }
 
-// bufferReader is the reading of one organization's daybook.
+// bufferReader reads one organization's page buffers.
 type bufferReader struct {
 	*Check
-	at    store.BufferKey // of the row that was read last
-	head  []byte          // of the section that was read last; nil: none in that share and group
-	page  span            // of what that share and group have of its page so far
-	dealt map[uint64]bool // groups with rows of shares
-	times map[uint64]span // of each group
+	at      store.BufferKey // of the row that was read last
+	head    []byte          // of the chunk that was read last; nil: none in that shard and group
+	page    span            // the time of that chunk's page so far, in that shard and group
+	divided map[uint64]bool // groups with rows of shards
+	times   map[uint64]span // the times of each group's lines
 }
 
 func (d *bufferReader) read(key, row []byte) error {
 	org := d.organization.ID
 	k, ok := store.ParseBufferKey(key)
 	if !ok {
-		d.Report.Breach(findings.RuleJournal, "organization %v: a daybook row with an unknown key", org)
+		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row with an unknown key", org)
 		return nil
 	}
 	next := d.at
@@ -69,23 +67,23 @@ func (d *bufferReader) read(key, row []byte) error {
 	if k != next {
 		d.head, d.page = nil, span{}
 		if k.Part != 0 {
-			d.Report.Breach(findings.RuleJournal, "organization %v: part %d of group %d's daybook does not follow another", org, k.Part, k.Group)
+			d.Report.Breach(findings.RuleJournal, "organization %v: part %d of group %d's page buffer does not follow another", org, k.Part, k.Group)
 		}
 	}
 	d.at = k
 	if k.Group == 0 || k.Group > d.LastGroup {
-		d.Report.Breach(findings.RuleJournal, "organization %v: a daybook row of group %d, and group %d was the last", org, k.Group, d.LastGroup)
+		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row of group %d, and group %d was the last", org, k.Group, d.LastGroup)
 	}
 	if k.Shard != store.Unsharded {
-		d.dealt[k.Group] = true
-	} else if d.dealt[k.Group] { // shares come first
-		d.Report.Breach(findings.RuleJournal, "organization %v: group %d's daybook is dealt into shares, and has a row of all", org, k.Group)
+		d.divided[k.Group] = true
+	} else if d.divided[k.Group] { // shards come first
+		d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d is divided into shards, and has a row of all", org, k.Group)
 	}
 	return store.EachChunk(bytes.Clone(row), d.section)
 }
 
-// section checks that a section is where a reader looks for it, and after what was
-// booked before it.
+// section checks that a chunk is where a reader looks for it, and that its lines were
+// booked after those before it.
 func (d *bufferReader) section(head, lines []byte) error {
 	prefix := store.PagePrefix(nil, d.organization.ID, head)
 	first, last, err := store.Span(head[0], lines)
@@ -94,12 +92,12 @@ func (d *bufferReader) section(head, lines []byte) error {
 	}
 	rule := ruleOf(prefix)
 	if d.at.Shard != store.Unsharded && d.at.Shard != store.Shard(head) {
-		d.Report.Breach(rule, "organization %v: group %d's daybook has %s in share %d, where no reader looks for it",
+		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s in shard %d, where no reader looks for it",
 			d.organization.ID, d.at.Group, NameOfPages(prefix), d.at.Shard)
 	}
 	same := bytes.Equal(head, d.head)
 	if first > last || same && first <= d.page.last || !same && first < d.page.first {
-		d.Report.Breach(rule, "organization %v: group %d's daybook has %s out of the order of booking", d.organization.ID, d.at.Group, NameOfPages(prefix))
+		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s out of the order of booking", d.organization.ID, d.at.Group, NameOfPages(prefix))
 	}
 	if !same {
 		d.head, d.page.first = head, first
@@ -110,7 +108,7 @@ func (d *bufferReader) section(head, lines []byte) error {
 	return nil
 }
 
-// extend notes that lines of the group were booked then.
+// extend notes when lines of the group were booked.
 func (d *bufferReader) extend(first, last ledger.Micros) {
 	whole, known := d.times[d.at.Group]
 	if !known {
@@ -119,20 +117,20 @@ func (d *bufferReader) extend(first, last ledger.Micros) {
 	d.times[d.at.Group] = span{min(whole.first, first), max(whole.last, last)}
 }
 
-// compareGroups checks that what a group's daybook has was booked after all that
-// the daybooks of earlier groups have.
+// compareGroups checks that the lines of a group's buffer were booked after those of all
+// earlier groups.
 func (d *bufferReader) compareGroups() {
 	var before uint64
 	for _, group := range slices.Sorted(maps.Keys(d.times)) {
 		if before != 0 && d.times[group].first <= d.times[before].last {
-			d.Report.Breach(findings.RuleJournal, "organization %v: the daybook of group %d has lines that were booked before those of group %d", d.organization.ID, group, before)
+			d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d has lines that were booked before those of group %d", d.organization.ID, group, before)
 		}
 		before = group
 	}
 }
 
-// paged strikes out what a stored page has, or should have, of the daybook: a page
-// is as long as what was carried to it, in one piece.
+// DropPaged removes from the chunks in memory those that a stored page repeats, or must
+// repeat: lines are appended to a page in whole chunks.
 func (c *Check) DropPaged(prefix, page []byte) {
 	sections, n := c.gathered[string(prefix)], 0
 	for n < len(sections) && bytes.Contains(page, sections[n].lines) {
@@ -143,9 +141,9 @@ func (c *Check) DropPaged(prefix, page []byte) {
 	}
 }
 
-// CheckLeftInBuffers checks that what is left of the daybook, when all pages have been read,
-// is what readers are shown: what they pass over because the account or the list
-// has a later page must be on a page, word by word.
+// CheckLeftInBuffers checks, when all pages have been read, that the chunks left are those
+// that readers are shown. A chunk that readers skip, because its account or list has a
+// later page, must be on a page byte for byte.
 func (c *Check) CheckLeftInBuffers() error {
 	o := c.organization
 	var left []byte
@@ -164,14 +162,14 @@ func (c *Check) CheckLeftInBuffers() error {
 	}
 	for _, prefix := range slices.Sorted(maps.Keys(c.gathered)) {
 		if sections := c.gathered[prefix]; len(sections) > 0 {
-			c.Report.Breach(ruleOf([]byte(prefix)), "organization %v: group %d's daybook has lines of %s that its pages have otherwise",
+			c.Report.Breach(ruleOf([]byte(prefix)), "organization %v: group %d's page buffer has lines of %s that its pages have otherwise",
 				o.ID, sections[0].group, NameOfPages([]byte(prefix)))
 		}
 	}
 	return nil
 }
 
-// ruleOf is the rule about the lines of a page: an account's or a list's.
+// ruleOf is the rule that covers the lines of a page: of an account or of a list.
 func ruleOf(prefix []byte) int {
 	if _, ok := store.ParsePagePrefix(prefix); ok {
 		return findings.RuleTotals
@@ -179,7 +177,7 @@ func ruleOf(prefix []byte) int {
 	return findings.RuleClaims
 }
 
-// NameOfPages names the account or the list whose pages' keys begin with the prefix.
+// NameOfPages names the account or the list of the pages whose keys begin with the prefix.
 func NameOfPages(prefix []byte) string {
 	if at, ok := store.ParsePagePrefix(prefix); ok {
 		return fmt.Sprintf("account %s %v", at.Path, at.Asset)
@@ -188,15 +186,15 @@ func NameOfPages(prefix []byte) string {
 	return fmt.Sprintf("the list of partner %d, %d", partner, env)
 }
 
-// ListOrder is how far the rows of a list have been read.
+// ListOrder is the position up to which the rows of a list have been read.
 type ListOrder struct {
 	prefix []byte
 	last   ledger.Micros
 }
 
-// Follows tells whether rows are in the order of booking, and after those of the
-// same list that were read right before: who looks through a list from its end
-// stops at the first row that is too old.
+// Follows tells whether rows are in the order of booking, and later than those of the same
+// list that were read just before: a reader that goes through a list from its end stops at
+// the first row that is too old.
 func (s *ListOrder) Follows(prefix []byte, rows []store.Listed) bool {
 	if !bytes.Equal(s.prefix, prefix) {
 		s.prefix, s.last = append(s.prefix[:0], prefix...), 0

@@ -16,35 +16,34 @@ import (
 // own have made of each account. A missing checkpoint is no fault: the server makes it when
 // there is time.
 
-// Checkpoints is the reading of one organization's checkpoints of the trial balance
-// beside its events. They are made again from what the events have made of the
-// accounts, and compared row by row. One that is missing is no fault: it is made when
-// there is time for it.
+// Checkpoints reads one organization's checkpoints beside its events, makes each again from
+// what the events have made of the accounts, and compares both row by row.
 //
-// Of contracts' own accounts the books keep no totals. Theirs are those of the
-// checkpoint before, which was compared, and what events have moved since. Whatever
-// does not agree then is found, and named, by a second reading with all accounts.
+// No totals are kept of accounts that belong to one contract. Theirs are those of the
+// checkpoint before, which was compared, and what events have moved since. Where anything
+// does not agree, a second reading with all accounts finds and names it.
 type Checkpoints struct {
 	*Check
-	books *Books
-	moved map[string]*ledger.Totals // by contracts' own accounts' keys, since the last head
-	doubt bool                      // something does not agree
-	next  func() (scan.KV, bool)
-	Stop  func()
-	head  store.CheckpointHead // that comes next; no seq: there is none
-	row   []byte               // as it is stored
-	known map[uint64]int       // heads that were compared, and how many parts they name
-	last  store.CheckpointHead // of these
-	order []orderedAccount     // all accounts, by their keys
+	books    *Books
+	moved    map[string]*ledger.Totals // of accounts that belong to one contract, since the last head, by key
+	doubtful bool                      // something does not agree
+	next     func() (scan.KV, bool)
+	Stop     func()
+	head     store.CheckpointHead // the next one; its seq is 0 at the end
+	row      []byte               // the next head as it is stored
+	known    map[uint64]int       // the heads that were compared, with their numbers of parts
+	last     store.CheckpointHead // the last head that was compared
+	order    []orderedAccount     // all accounts, by their keys
 }
 
+// orderedAccount is an account with the key by which checkpoints order it.
 type orderedAccount struct {
 	key  string
 	at   ledger.Account
 	made *account
 }
 
-// CheckpointsOf begins to read an organization's checkpoints. Stop it.
+// CheckpointsOf begins to read the organization's checkpoints. The caller calls Stop.
 func (c *Check) CheckpointsOf() *Checkpoints { return c.checkpointsBy(c.books) }
 
 func (c *Check) checkpointsBy(b *Books) *Checkpoints {
@@ -61,15 +60,15 @@ func (c *Check) checkpointsBy(b *Books) *Checkpoints {
 	return p
 }
 
-func (p *Checkpoints) wrong(format string, args ...any) {
+func (p *Checkpoints) breach(format string, args ...any) {
 	if p.books.own != nil {
-		p.doubt = true
+		p.doubtful = true
 		return
 	}
 	p.Report.Breach(findings.RuleTotals, "organization %v: "+format, append([]any{p.organization.ID}, args...)...)
 }
 
-// advance reads the next head.
+// advance reads the next checkpoint's head.
 func (p *Checkpoints) advance() {
 	for {
 		p.head = store.CheckpointHead{}
@@ -79,7 +78,7 @@ func (p *Checkpoints) advance() {
 			return
 		case row.Err != nil:
 			if p.Ctx.Err() == nil {
-				p.wrong("%v", row.Err)
+				p.breach("%v", row.Err)
 			}
 			return
 		}
@@ -88,20 +87,20 @@ func (p *Checkpoints) advance() {
 			p.head, p.row = head, bytes.Clone(row.Row)
 			return
 		}
-		p.wrong("%v", err)
+		p.breach("%v", err)
 	}
 }
 
-// Follow compares the checkpoint after an event, if there is one, when the books have
-// followed the event.
+// Follow compares the checkpoint after an event, if there is one. The books have followed
+// the event.
 func (p *Checkpoints) Follow(e *ledger.Event) {
-	p.move(e)
+	p.noteMoved(e)
 	for p.head.Seq != 0 && p.head.Seq <= e.Seq {
 		switch {
 		case p.head.Seq < e.Seq:
-			p.wrong("the checkpoint after event %d comes too late", p.head.Seq)
+			p.breach("the checkpoint after event %d comes too late", p.head.Seq)
 		case p.head.Booked != e.Booked:
-			p.wrong("the checkpoint after event %d lies at another time", e.Seq)
+			p.breach("the checkpoint after event %d lies at another time", e.Seq)
 		default:
 			p.compare()
 		}
@@ -114,7 +113,7 @@ func (p *Checkpoints) Follow(e *ledger.Event) {
 	}
 }
 
-// compare makes a checkpoint again.
+// compare makes a checkpoint again and compares it.
 func (p *Checkpoints) compare() {
 	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: p.head.Seq, Booked: p.head.Booked, Previous: p.head.Previous}}
 	place := 0
@@ -129,15 +128,15 @@ func (p *Checkpoints) compare() {
 	}
 	part(w.Flush())
 	if !bytes.Equal(store.EncodeCheckpointHead(&w.Head), p.row) {
-		p.wrong("the checkpoint after event %d has %d accounts in %d parts with other sums than its %d accounts in %d parts",
+		p.breach("the checkpoint after event %d has %d accounts in %d parts with other sums than its %d accounts in %d parts",
 			p.head.Seq, p.head.Accounts, len(p.head.Parts), w.Head.Accounts, len(w.Head.Parts))
 	}
 	if _, there := p.known[p.head.Previous]; !there && p.head.Previous != 0 {
-		p.wrong("the checkpoint after event %d is made of one after event %d, which is not there", p.head.Seq, p.head.Previous)
+		p.breach("the checkpoint after event %d is made of one after event %d, which is not there", p.head.Seq, p.head.Previous)
 	}
 }
 
-// ordered are the accounts that there are so far.
+// ordered are the accounts that there are so far, by key.
 func (p *Checkpoints) ordered() []orderedAccount {
 	if accounts := p.books.accounts; len(p.order) != len(accounts) {
 		p.order = p.order[:0]
@@ -149,15 +148,15 @@ func (p *Checkpoints) ordered() []orderedAccount {
 	return p.order
 }
 
-// part compares a part with what it should be.
+// part compares one part of a checkpoint.
 func (p *Checkpoints) part(place int, want []byte) {
 	got, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.head.Seq, place))
 	switch {
 	case err != nil:
-		p.wrong("the checkpoint after event %d: %v", p.head.Seq, err)
-	case !found: // a head without it is not used
+		p.breach("the checkpoint after event %d: %v", p.head.Seq, err)
+	case !found: // readers do not use a head that lacks a part
 	case !bytes.Equal(got, want):
-		p.wrong("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, place, p.differs(got, want))
+		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, place, p.differs(got, want))
 	}
 }
 
@@ -184,11 +183,12 @@ func (p *Checkpoints) differs(got, want []byte) string {
 	return where
 }
 
-// End takes what is left when there are no more events: heads of none, and parts that
-// no head names, but for those of a checkpoint that was cut off.
+// End reports the checkpoints that remain when there are no more events: heads behind the
+// last event, and parts that no head names, except those of a checkpoint whose writing was
+// interrupted.
 func (p *Checkpoints) End() {
 	for ; p.head.Seq != 0; p.advance() {
-		p.wrong("there is a checkpoint after event %d, which is not there", p.head.Seq)
+		p.breach("there is a checkpoint after event %d, which is not there", p.head.Seq)
 	}
 	err := p.View.KVKeys(p.organization.ID, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
 		seq, place, ok := store.ParseCheckpointPart(key)
@@ -196,22 +196,22 @@ func (p *Checkpoints) End() {
 		switch {
 		case bytes.HasPrefix(key, store.CheckpointHeads()):
 		case !ok:
-			p.wrong("a row of checkpoints of an unknown kind, with key %x", key)
+			p.breach("a row of checkpoints of an unknown kind, with key %x", key)
 		case seq <= p.last.Seq && (!named || place >= parts):
-			p.wrong("part %d of the checkpoint after event %d is none of its parts", place, seq)
+			p.breach("part %d of the checkpoint after event %d is none of its parts", place, seq)
 		}
 		return nil, true, p.Interrupted()
 	})
 	if err != nil && p.Ctx.Err() == nil {
-		p.wrong("%v", err)
+		p.breach("%v", err)
 	}
-	if p.doubt && p.Ctx.Err() == nil {
-		p.again()
+	if p.doubtful && p.Ctx.Err() == nil {
+		p.reread()
 	}
 }
 
-// again reads everything once more, with the totals of all accounts.
-func (p *Checkpoints) again() {
+// reread compares all checkpoints again, with the totals of all accounts.
+func (p *Checkpoints) reread() {
 	p.Report.Counts.Reread++
 	full := p.checkpointsBy(newBooks())
 	defer full.Stop()
@@ -223,7 +223,7 @@ func (p *Checkpoints) again() {
 		return true, p.Interrupted()
 	})
 	if err != nil && p.Ctx.Err() == nil {
-		full.wrong("%v", err)
+		full.breach("%v", err)
 	}
 	full.End()
 }

@@ -11,8 +11,9 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// move notes what an event puts on contracts' own accounts, while a checkpoint comes.
-func (p *Checkpoints) move(e *ledger.Event) {
+// noteMoved notes what an event posts to accounts that belong to one contract, while a
+// checkpoint is still to come.
+func (p *Checkpoints) noteMoved(e *ledger.Event) {
 	if p.books.own == nil || p.head.Seq == 0 || e.Entry == nil {
 		return
 	}
@@ -28,13 +29,12 @@ func (p *Checkpoints) move(e *ledger.Event) {
 			p.moved[key] = t
 		}
 		if t.Post(posting.Side, posting.Amount) != nil {
-			p.doubt = true
+			p.doubtful = true
 		}
 	}
 }
 
-// totals are those of all accounts now, in the order of their keys: of the accounts that
-// the books keep, and of contracts' own.
+// totals are those of all accounts now, in the order of their keys.
 func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		own, stop := iter.Pull2(p.own())
@@ -58,8 +58,8 @@ func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// own are the totals of contracts' own accounts: those of the last checkpoint, with what
-// was moved since.
+// own are the totals of accounts that belong to one contract: those of the last checkpoint
+// and what was moved since.
 func (p *Checkpoints) own() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		keys := slices.SortedFunc(maps.Keys(p.moved), cmp.Compare)
@@ -73,7 +73,7 @@ func (p *Checkpoints) own() iter.Seq2[string, *ledger.Totals] {
 			if next < len(keys) && keys[next] == before {
 				m := p.moved[before]
 				if t.Post(ledger.Debit, m.DebitsPosted) != nil || t.Post(ledger.Credit, m.CreditsPosted) != nil {
-					p.doubt = true
+					p.doubtful = true
 				}
 				next++
 			}
@@ -89,8 +89,8 @@ func (p *Checkpoints) own() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// before are the totals of contracts' own accounts in the last checkpoint. If it can't
-// be read, nothing that rests on it can be said.
+// before are the totals of such accounts in the last checkpoint. If it can't be read, the
+// comparison is doubtful.
 func (p *Checkpoints) before() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		if p.books.own == nil {
@@ -99,14 +99,14 @@ func (p *Checkpoints) before() iter.Seq2[string, *ledger.Totals] {
 		for place := range p.last.Parts {
 			row, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.last.Seq, place))
 			if err != nil || !found {
-				p.doubt = true
+				p.doubtful = true
 				return
 			}
 			more := true
 			err = store.DecodeCheckpointPart(row, func(key []byte, t *ledger.Totals) (bool, error) {
 				at, ok := store.ParseAccountKey(key)
 				if !ok {
-					p.doubt = true
+					p.doubtful = true
 					return true, nil
 				}
 				if _, own := scan.OwnerContract(at.Path); own && p.books.accounts[at] == nil {
@@ -116,7 +116,7 @@ func (p *Checkpoints) before() iter.Seq2[string, *ledger.Totals] {
 				return more, nil
 			})
 			if err != nil {
-				p.doubt = true
+				p.doubtful = true
 			}
 			if !more {
 				return

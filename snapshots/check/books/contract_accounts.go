@@ -17,35 +17,34 @@ import (
 // journal gives them and as the pages hold them, and running totals are followed from line
 // to line as pages are read. If the sums differ, all is booked again with all accounts.
 
-// ownBooks are the accounts that contracts have to themselves. A contract has several,
-// so that nothing is kept of any: what the journal gives for their lines and what is
-// on their pages are added up, each line with what it says but its running totals, which
-// are followed from line to line as the pages are read.
-type ownBooks struct {
+// contractAccounts compares the accounts that belong to one contract, without keeping any:
+// the hashes of their lines, without running totals, are summed up as the journal gives
+// them and as pages hold them.
+type contractAccounts struct {
 	seed     maphash.Seed
 	given    lineSum // by the journal
 	paged    lineSum // by the pages
 	wrong    bool    // a line does not follow the one before it
 	accounts uint64  // with pages
 	sums     map[money.Asset]*ledger.Totals
-	shifted  map[uint64]ledger.Date  // lines that should be there by effective date too
-	known    func(id ledger.ID) bool // whether a contract has had an event
+	shifted  map[uint64]ledger.Date  // hashes of lines that must also be there by effective date
+	known    func(id ledger.ID) bool // whether a contract has events
 
 	row, again []byte
 }
 
-// lineSum is a number of lines and the sum of their hashes, whatever their order.
+// lineSum is a number of lines and the sum of their hashes, in any order.
 type lineSum struct{ lines, sum uint64 }
 
-func newOwnBooks(h *scan.Histories) *ownBooks {
+func newContractAccounts(h *scan.Histories) *contractAccounts {
 	known := func(id ledger.ID) bool { return h.Find(ledger.Source{Kind: ledger.Contract, ID: id}) != nil }
-	return &ownBooks{known: known, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shifted: make(map[uint64]ledger.Date)}
+	return &contractAccounts{known: known, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shifted: make(map[uint64]ledger.Date)}
 }
 
-// has tells whether an event posts to a contract's own account: its own contract's, or
-// one's of which there are events. What it does there but posting is looked at when all
-// is booked again, as other accounts are.
-func (b *ownBooks) has(e *ledger.Event, path ledger.Path) bool {
+// has tells whether an event posts to an account that belongs to a contract: the event's
+// own contract, or one that has events. An entry there that is not simply posted is left to
+// the second booking, with all accounts.
+func (b *contractAccounts) has(e *ledger.Event, path ledger.Path) bool {
 	id, own := scan.OwnerContract(path)
 	if !own || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.known(id) {
 		return false
@@ -57,8 +56,8 @@ func (b *ownBooks) has(e *ledger.Event, path ledger.Path) bool {
 	return true
 }
 
-// hash stands for what a line says but its totals.
-func (b *ownBooks) hash(at ledger.Account, l *store.Line) uint64 {
+// hash is that of a line without its running totals.
+func (b *contractAccounts) hash(at ledger.Account, l *store.Line) uint64 {
 	bare := *l
 	bare.Totals = ledger.Totals{}
 	b.row = store.EncodeLine(b.row[:0], &bare)
@@ -74,8 +73,8 @@ func (b *ownBooks) hash(at ledger.Account, l *store.Line) uint64 {
 	return m.Sum64()
 }
 
-// post takes in a posting to a contract's own account.
-func (b *ownBooks) post(at ledger.Account, e *ledger.Event, index int, p *ledger.Posting) (inRange bool) {
+// post adds a posting's line to the sum of the journal.
+func (b *contractAccounts) post(at ledger.Account, e *ledger.Event, index int, p *ledger.Posting) (inRange bool) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount}
 	h := b.hash(at, &l)
 	b.given.lines++
@@ -90,10 +89,10 @@ func (b *ownBooks) post(at ledger.Account, e *ledger.Event, index int, p *ledger
 }
 
 // agrees tells whether the pages have exactly the lines that the journal gives.
-func (b *ownBooks) agrees() bool { return b.given == b.paged && !b.wrong }
+func (b *contractAccounts) agrees() bool { return b.given == b.paged && !b.wrong }
 
-// ownLines are the lines of a contract's own account as its pages are read.
-type ownLines struct {
+// contractLines reads the lines of one such account from its pages.
+type contractLines struct {
 	at     ledger.Account
 	books  *Books
 	totals ledger.Totals
@@ -101,8 +100,8 @@ type ownLines struct {
 	index  int
 }
 
-// add follows lines that come next.
-func (o *ownLines) add(lines []byte) {
+// add follows the next lines: their order, their running totals and their hashes.
+func (o *contractLines) add(lines []byte) {
 	if len(lines) == 0 {
 		return
 	}
@@ -120,7 +119,7 @@ func (o *ownLines) add(lines []byte) {
 		again = store.EncodeLine(again, l)
 		if effective, shifted := own.shifted[h]; shifted {
 			b.key = store.KeyShifted(b.key[:0], ledger.ID{}, o.at, effective, l.Seq, l.Index)
-			b.shifted[shortOf(b.key, again[start:])] = l.Seq
+			b.shifted[shiftedKey(b.key, again[start:])] = l.Seq
 		}
 		return true, nil
 	})
@@ -130,9 +129,9 @@ func (o *ownLines) add(lines []byte) {
 	}
 }
 
-// recount books contracts' own accounts as all others are, and reads their pages again:
-// it finds which of them are wrong, and where.
-func (p *paging) recount() error {
+// recount books the accounts of contracts as all others and reads their pages again, to
+// name those that are wrong and where.
+func (p *pageReader) recount() error {
 	c, o := p.Check, p.organization
 	full := newBooks()
 	err := c.View.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
@@ -144,14 +143,14 @@ func (p *paging) recount() error {
 	if err != nil {
 		return err
 	}
-	c.Report.Counts.Accounts -= p.books.own.accounts // they are among all others from here on
-	p.books.shifted, p.books.own = full.shifted, &ownBooks{known: p.books.own.known}
+	c.Report.Counts.Accounts -= p.books.own.accounts // from here on they are counted among all others
+	p.books.shifted, p.books.own = full.shifted, &contractAccounts{known: p.books.own.known}
 	for at, a := range full.accounts {
 		if id, own := scan.OwnerContract(at.Path); own && p.books.own.known(id) {
 			p.books.accounts[at] = a
 		}
 	}
-	again := &paging{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
+	again := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
 	if err := c.View.BufferedPages(o.ID, again.gather); err != nil {
 		return err
 	}

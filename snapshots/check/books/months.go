@@ -18,49 +18,48 @@ import (
 // entries before its closing that take effect by its end, and no later entry takes effect
 // by then.
 
-// Months recomputes what an organization's closed months say: the hash of each is that
-// of the entries before its closing that take effect by its end, and none after it takes
-// effect in it.
+// Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {
 	*Check
 	closed  []calendar.Month // as their records say, in order
-	next    int              // of these, the first whose closing was not met yet
-	last    calendar.Month   // whose closing was met; 0: none
+	next    int              // index of the first whose closing was not read yet
+	last    calendar.Month   // the last month whose closing was read; 0: none
 	began   calendar.Month   // of the first event
 	effects map[ledger.Account]*effects
 }
 
-// effects are what the entries so far make of an account: by the end of the last month
-// whose closing was met, and by each closed month to come what is added in it.
+// effects are what the entries so far make of an account: by the end of the last month that
+// was closed, and what is added in each closed month to come.
 type effects struct {
 	settled effect
 	to      []effectIn
 }
 
+// effectIn is what one month adds.
 type effectIn struct {
-	month int // its place in months.closed
+	month int // index in Months.closed
 	effect
 }
 
-// effect is what entries have added to an account's totals and taken off.
+// effect is what entries have added to an account's totals and removed from them.
 type effect struct{ plus, minus ledger.Totals }
 
-// MonthsOf finds the months that an organization has closed.
-func (j *Check) MonthsOf() *Months {
-	m := &Months{Check: j, effects: make(map[ledger.Account]*effects)}
-	err := j.View.Records(j.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
-		if of, ok := calendar.FromID(id); ok { // another one's payload is found to be wrong
+// MonthsOf finds the months that the organization has closed.
+func (c *Check) MonthsOf() *Months {
+	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
+	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
+		if of, ok := calendar.FromID(id); ok { // a row with another id is reported with the records
 			m.closed = append(m.closed, of)
 		}
 		return true, nil
 	})
 	if err != nil {
-		j.Report.Breach(findings.RuleStates, "organization %v: its closed months can't be read: %v", j.organization.ID, err)
+		c.Report.Breach(findings.RuleStates, "organization %v: its closed months can't be read: %v", c.organization.ID, err)
 	}
 	return m
 }
 
-// Follow takes an event in; closed is the hold that its entry closes.
+// Follow takes in an event; closed is the hold that its entry closes.
 func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 	if len(m.closed) == 0 {
 		return
@@ -76,7 +75,7 @@ func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 	}
 }
 
-// book adds an entry to the month in which it takes effect, if that is ever closed.
+// book adds an entry to the month in which it takes effect, if that month is ever closed.
 func (m *Months) book(entry *ledger.Entry, closed scan.Hold, e *ledger.Event) {
 	if m.last != 0 && entry.Effective <= m.last.Last() {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
@@ -133,7 +132,7 @@ func (m *Months) ranged(e *ledger.Event, err error) {
 func (m *Months) close(e *ledger.Event) {
 	of, sum, ok := calendar.ReadEvent(e)
 	if !ok {
-		return // no machine has the step, which is reported
+		return // reported as a step that no machine has
 	}
 	follows := m.began
 	if m.last != 0 {
@@ -147,7 +146,7 @@ func (m *Months) close(e *ledger.Event) {
 	}
 	m.last = max(m.last, of)
 	for m.next < len(m.closed) && m.closed[m.next] <= of {
-		m.settle(m.next)
+		m.closeMonth(m.next)
 		m.next++
 	}
 	b := calendar.NewBalance(m.organization.ID, of)
@@ -160,8 +159,8 @@ func (m *Months) close(e *ledger.Event) {
 	}
 }
 
-// settle adds a month to what is settled.
-func (m *Months) settle(month int) {
+// closeMonth adds what a month's entries have made to the closed totals.
+func (m *Months) closeMonth(month int) {
 	for _, a := range m.effects {
 		for i := range a.to {
 			if a.to[i].month == month {
@@ -173,8 +172,8 @@ func (m *Months) settle(month int) {
 	}
 }
 
-// add adds what happened in a month. Out of range it stays as it is: that was reported,
-// and the hash will differ.
+// add adds what happened in a month. A total that would leave its range stays as it is:
+// that was reported, and the hash will differ.
 func (f *effect) add(more *effect) {
 	for _, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
 		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.plus, &more.plus}, {&f.minus, &more.minus}} {
@@ -187,8 +186,8 @@ func (f *effect) add(more *effect) {
 	}
 }
 
-// totals are an account's. A hold that takes effect later than what closes it holds
-// nothing before.
+// totals are an account's. A hold that takes effect later than the entry that closes it
+// holds nothing.
 func (f *effect) totals() ledger.Totals {
 	t := f.plus
 	if t.Release(ledger.Debit, f.minus.DebitsPending) != nil {

@@ -22,23 +22,23 @@ import (
 // not their booked day are also in the rows by effective date. No partner's balance is
 // below what its overdraft allows, but for what refunds and two-phase payments hold.
 
-// Book lets the books follow an event.
-func (j *Check) Book(e *ledger.Event) (closed scan.Hold) {
+// Book applies an event's entry and returns the hold that it closes.
+func (c *Check) Book(e *ledger.Event) (closed scan.Hold) {
 	if e.Entry == nil {
 		return closed
 	}
-	closed, wrong := j.books.book(e)
+	closed, wrong := c.books.book(e)
 	if wrong != "" {
-		j.Report.Breach(findings.RuleTotals, "organization %v: the entry of event %d %s", j.organization.ID, e.Seq, wrong)
+		c.Report.Breach(findings.RuleTotals, "organization %v: the entry of event %d %s", c.organization.ID, e.Seq, wrong)
 	}
 	return closed
 }
 
-// CheckPages compares every account's stored lines with what the events give: each
-// line with its running totals, in order, none more and none less.
+// CheckPages compares every account's stored lines, in order and with their running totals,
+// with those that the events give.
 func (c *Check) CheckPages() error {
 	o := c.organization
-	p := &paging{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
+	p := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
 	err := c.View.BufferedPages(o.ID, p.gather)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (c *Check) CheckPages() error {
 		return err
 	}
 	p.end()
-	p.pageless()
+	p.checkPageless()
 	c.Report.Counts.Accounts += c.books.own.accounts
 	if !c.books.own.agrees() {
 		if err := p.recount(); err != nil {
@@ -66,37 +66,38 @@ func (c *Check) CheckPages() error {
 	return c.explain(p.differ)
 }
 
-// paging is the reading of one organization's pages.
-type paging struct {
+// pageReader reads one organization's pages.
+type pageReader struct {
 	*Check
-	prefix []byte // of the account being read; nil: none
+	prefix []byte // of the keys of the account being read; nil: none
 	at     ledger.Account
 	stream hash.Hash
-	lines  map[ledger.Account][]byte // lines that are on no page yet, of accounts not read yet
-	own    *ownLines                 // the account being read is a contract's own; nil: it is not
+	lines  map[ledger.Account][]byte // lines in page buffers, of accounts that were not read yet
+	own    *contractLines            // set if the account being read belongs to one contract
 	differ []ledger.Account
 }
 
-// gather notes what a daybook has of an account.
-func (p *paging) gather(prefix, lines []byte) error {
+// gather notes the lines that an account has in page buffers.
+func (p *pageReader) gather(prefix, lines []byte) error {
 	if at, ok := store.ParsePagePrefix(prefix); ok {
 		p.lines[at] = lines
 	}
 	return nil
 }
 
-// pageless compares the accounts all of whose lines are in the daybook. There
-// should be none: the first lines of an account are put on a page at once, because
-// the pages tell which accounts there are.
-func (p *paging) pageless() {
+// checkPageless compares the accounts whose lines are all in page buffers. There should be
+// none: the first lines of an account go to a page at once, because the pages tell which
+// accounts there are.
+func (p *pageReader) checkPageless() {
 	for _, at := range slices.SortedFunc(maps.Keys(p.lines), scan.ByPath) {
-		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has lines in the daybook and no page", p.organization.ID, at.Path, at.Asset)
+		p.Report.Breach(findings.RuleTotals, "organization %v: account %s %v has lines in the page buffer and no page", p.organization.ID, at.Path, at.Asset)
 		p.begin(at, []byte{})
 		p.end()
 	}
 }
 
-func (p *paging) page(key, row []byte) error {
+// page takes in one stored page.
+func (p *pageReader) page(key, row []byte) error {
 	at, ok := store.ParsePageKey(key)
 	if !ok {
 		p.Report.Breach(findings.RuleTotals, "organization %v: a page with an unknown key", p.organization.ID)
@@ -121,18 +122,18 @@ func (p *paging) page(key, row []byte) error {
 	return nil
 }
 
-// begin turns to an account.
-func (p *paging) begin(at ledger.Account, prefix []byte) {
+// begin starts with an account.
+func (p *pageReader) begin(at ledger.Account, prefix []byte) {
 	p.at, p.prefix, p.own = at, prefix, nil
 	p.stream.Reset()
 	if id, own := scan.OwnerContract(at.Path); own && p.books.accounts[at] == nil && p.books.own.known(id) {
-		p.own = &ownLines{at: at, books: p.books}
+		p.own = &contractLines{at: at, books: p.books}
 		p.books.own.accounts++
 	}
 }
 
 // add takes in lines of the account.
-func (p *paging) add(lines []byte) {
+func (p *pageReader) add(lines []byte) {
 	if p.own != nil {
 		p.own.add(lines)
 		return
@@ -141,7 +142,7 @@ func (p *paging) add(lines []byte) {
 }
 
 // end compares the account that was read last.
-func (p *paging) end() {
+func (p *pageReader) end() {
 	if p.prefix == nil {
 		return
 	}
@@ -164,8 +165,8 @@ func (p *paging) end() {
 // maxExplained bounds the accounts whose first wrong line is looked for.
 const maxExplained = findings.MaxDetails
 
-// explain finds the first wrong line of each account that differs, by reading
-// the journal once more beside the accounts' pages.
+// explain finds the first wrong line of each account that differs: it reads the journal
+// once more beside the accounts' pages.
 func (c *Check) explain(differ []ledger.Account) error {
 	if len(differ) == 0 {
 		return nil
@@ -211,9 +212,10 @@ func (c *Check) explain(differ []ledger.Account) error {
 type storedLines struct {
 	next  func() (store.Line, bool)
 	stop  func()
-	found bool // what is wrong
+	found bool // the wrong line was found
 }
 
+// compare takes the line that comes next and reports how it differs.
 func (s *storedLines) compare(report *findings.Report, org ledger.ID, at ledger.Account, want *store.Line) {
 	got, more := s.next()
 	switch {
@@ -244,12 +246,12 @@ func (c *Check) linesOf(at ledger.Account) iter.Seq[store.Line] {
 	}
 }
 
-// CheckShifted compares the lines whose effective day is not their booked day.
+// CheckShifted compares the rows of lines whose effective day is not their booked day.
 func (c *Check) CheckShifted() error {
 	o := c.organization
 	missing := c.books.shifted
 	err := c.Rows(o, posting.Shifted, func(key, row []byte) error {
-		short := shortOf(key, row)
+		short := shiftedKey(key, row)
 		if _, expected := missing[short]; !expected {
 			c.Report.Breach(findings.RuleTotals, "organization %v: a line by effective date that no event gives", o.ID)
 		}
@@ -262,8 +264,8 @@ func (c *Check) CheckShifted() error {
 	return err
 }
 
-// CheckBalances checks that debits are credits in each asset, posted and pending, and
-// that no partner is below its overdraft.
+// CheckBalances checks that debits are credits in each asset, posted and pending, and that
+// no partner is below its overdraft.
 func (c *Check) CheckBalances() error {
 	o := c.organization
 	sums := make(map[money.Asset]*ledger.Totals)
@@ -298,6 +300,7 @@ func (c *Check) CheckBalances() error {
 	return nil
 }
 
+// include adds totals to a sum and tells whether the sum stayed in its range.
 func include(sum, totals *ledger.Totals) bool {
 	inRange := true
 	for _, side := range [...]struct{ to, from *money.Amount }{
@@ -310,9 +313,9 @@ func include(sum, totals *ledger.Totals) bool {
 	return inRange
 }
 
-// floor checks a partner's available balance, but for what was held of it
-// unasked. What took it down was allowed by the overdraft of that time, so it is
-// not judged by one that was set later.
+// floor checks a partner's available balance, without what forced holds have taken from it.
+// The overdraft of the time allowed what lowered the balance: an overdraft that was changed
+// later is not evidence.
 func (c *Check) floor(at ledger.Account, number int64, a *account) {
 	available, err := a.totals.Available().Add(money.Signed{Abs: a.forced})
 	if err != nil || !available.Negative {

@@ -10,26 +10,26 @@ import (
 // Rule 2, the split of a partner's balance. A credit first pays off what the partner owes;
 // of a debit, what exceeds the available balance becomes owed.
 
-// isForced tells whether an event holds a partner's money whether or not it is
-// there: a refund's is the payer's, and what a two-phase payment lacks for its
-// fee becomes owed only when it is captured (POSTINGS, "Payments"). A payout that
-// lacks money is refused instead.
+// isForced tells whether an event holds a partner's money even if it is not available. A
+// refund's money is the payer's; what a two-phase payment lacks for its fee becomes owed
+// when it is captured (POSTINGS, "Payments"). A payout that lacks money is refused instead.
 func isForced(e *ledger.Event) bool {
 	return e.Source.Kind == ledger.Transaction && (e.Name == string(payment.Refund) || e.Name == string(payment.HoldPayment))
 }
 
-// force follows what forced holds have of an account's pending debits.
+// force adds to, or removes from, the part of an account's pending debits that forced holds
+// hold.
 func (a *account) force(change func(money.Amount, money.Amount) (money.Amount, error), p *ledger.Posting) {
 	if p.Side != ledger.Debit {
 		return
 	}
-	if forced, err := change(a.forced, p.Amount); err == nil { // else a total is out of range too
+	if forced, err := change(a.forced, p.Amount); err == nil { // otherwise a total is out of range too, which is reported
 		a.forced = forced
 	}
 }
 
-// partnerSplit is a partner's line of an entry: what of it is on the account of what is
-// available, and what on that of what is owed.
+// partnerSplit is how an entry divides what it moves for a partner between the available
+// account and the account of what the partner owes.
 type partnerSplit struct {
 	asset           money.Asset
 	available, owed money.Signed // what is debited
@@ -37,6 +37,7 @@ type partnerSplit struct {
 	found           bool
 }
 
+// splitOf reads the split from an entry's postings.
 func splitOf(postings []ledger.Posting) (s partnerSplit) {
 	for i := range postings {
 		p := &postings[i]
@@ -50,7 +51,7 @@ func splitOf(postings []ledger.Posting) (s partnerSplit) {
 		s.found, s.asset = true, p.Asset
 		s.paths = [2]ledger.Path{ledger.Path(scan.AvailableHead + number + scan.AvailableTail), ledger.Path(scan.OwedHead + number + scan.OwedTail)}
 		if owed {
-			s.owed, _ = s.owed.Add(scan.Net(p)) // unbalanced has looked at the range
+			s.owed, _ = s.owed.Add(scan.Net(p)) // Unbalanced has checked the range
 		} else {
 			s.available, _ = s.available.Add(scan.Net(p))
 		}
@@ -58,10 +59,9 @@ func splitOf(postings []ledger.Posting) (s partnerSplit) {
 	return s
 }
 
-// split says what is wrong with how an entry splits a partner's line, before it
-// is posted; empty: nothing. A credit first pays off what the partner owes. Of a
-// debit, what is more than is available becomes owed; but what a payout takes was
-// held before, all of it, and a settlement takes only what is there.
+// split says what is wrong with how an entry splits a partner's balance, before the entry
+// is posted; empty: nothing. What a payout takes was held before, all of it, and a
+// settlement takes only what is available.
 func (b *Books) split(e *ledger.Event) string {
 	settles := e.Source.Kind == ledger.Settlement && scan.SameAsset(e.Entry.Postings)
 	if !settles && e.Source.Kind != ledger.Transaction || e.Entry.Phase != ledger.Posted && e.Entry.Phase != ledger.Capture {
@@ -85,7 +85,7 @@ func (b *Books) split(e *ledger.Event) string {
 	default:
 		bound = b.totals(s.paths[0], s.asset).Available()
 	}
-	first := money.Amount{} // what goes where it goes first
+	first := money.Amount{} // the part that goes to the first of both accounts
 	if !bound.Negative {
 		first = bound.Abs.Min(all.Abs)
 	}
@@ -99,11 +99,12 @@ func (b *Books) split(e *ledger.Event) string {
 	return ""
 }
 
+// isCharge tells whether the event settles or captures a charge.
 func isCharge(e *ledger.Event) bool {
 	return e.Name == string(payment.Settle) || e.Name == string(payment.Capture)
 }
 
-// totals are an account's as they are before an entry.
+// totals are an account's before the entry.
 func (b *Books) totals(path ledger.Path, asset money.Asset) ledger.Totals {
 	if a := b.accounts[ledger.Account{Path: path, Asset: asset}]; a != nil {
 		return a.totals

@@ -26,23 +26,22 @@ import (
 // LogName is the file in the data directory in which the simulator keeps its log.
 const LogName = "simulator.log"
 
-// call is a line of the simulator's log: a call, and its charge as the call left
-// it. A charge's first line says of the charge only what it does not say of the call.
+// call is a line of the simulator's log: a call, and the charge as the call left it.
 type call struct {
 	Reference ledger.ID    `json:"reference"`
 	Terminal  ledger.ID    `json:"terminal"`
 	Org       ledger.ID    `json:"org"`
 	Operation string       `json:"operation"`
-	Request   ledger.ID    `json:"request"` // zero for what opens a charge, and for a challenge
+	Request   ledger.ID    `json:"request"` // zero for a call that opens a charge, and for a challenge
 	Outcome   string       `json:"outcome"`
 	Status    string       `json:"status"`   // of the charge; empty: Outcome
-	Amount    money.Amount `json:"amount"`   // that the charge was opened for
+	Amount    money.Amount `json:"amount"`   // for which the charge was opened
 	Captured  money.Amount `json:"captured"` // of what was held; zero: not said
 	Refunded  money.Amount `json:"refunded"`
 }
 
-// callNamesInLog are the operations as the log names them. A challenge is no call of ours:
-// the payer has answered it.
+// callNamesInLog are the operations as the log names them. A challenge is not among them:
+// the payer answered it, and no call of ours did.
 var callNamesInLog = map[string]scan.Operation{
 	payment.Payment.String(): scan.CallCharge,
 	payment.Payout.String():  scan.CallCharge,
@@ -52,8 +51,8 @@ var callNamesInLog = map[string]scan.Operation{
 	"refund":                 scan.CallRefund,
 }
 
-// Lines of the log that are no calls with an intent: the payer has answered a challenge,
-// and the rail has published anew what the payer has to do. Neither moves anything.
+// Lines of the log that are not calls with an intent: the payer has answered a challenge,
+// or the rail has published again what the payer has to do. Neither moves money.
 const (
 	challenge = "challenge"
 	reissue   = "reissue"
@@ -61,16 +60,18 @@ const (
 
 var callNames = [scan.Operations]string{"charge", "completion", "capture", "void", "refund"}
 
-// waitsForUs are the statuses of a charge that is charged only by a call of ours.
-var waitsForUs = map[string]bool{"held": true, "action": true}
+// heldStatuses are the statuses of a charge that only a further call of ours turns into
+// money.
+var heldStatuses = map[string]bool{"held": true, "action": true}
 
-// nothingMoves are the statuses of a charge by which nothing is or will be charged.
-var nothingMoves = map[string]bool{"refused": true, "failed": true, "unknown_reference": true, "not_sent": true}
+// uncharged are the statuses of a charge that moves no money, now or later.
+var uncharged = map[string]bool{"refused": true, "failed": true, "unknown_reference": true, "not_sent": true}
 
 // checker compares the calls in the simulator's log with the intents in the journals.
 type checker struct{ *scan.Scan }
 
-// Check compares the provider's own log with the intents.
+// Check compares the simulator's log in the data directory with the intents. Without a data
+// directory the rule is skipped.
 func Check(s *scan.Scan, data string) error {
 	c := &checker{s}
 	if data == "" {
@@ -88,8 +89,8 @@ func Check(s *scan.Scan, data string) error {
 	})
 }
 
-// readCalls notes every call in its transaction's history. The last line may be
-// cut short: its call was never answered, and the simulator forgets it.
+// readCalls notes every call in its transaction's history. The last line may be cut short:
+// the simulator never answered that call.
 func (c *checker) readCalls(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -146,7 +147,7 @@ func (c *checker) call(made *call, requests map[ledger.ID]bool) {
 	switch {
 	case !known:
 	case what == scan.CallCharge:
-		c.opened(made, h, terminal)
+		c.checkOpening(made, h, terminal)
 	case h.Calls[scan.CallCharge] == 0 || h.CalledTerminal != terminal:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s has a %s at a terminal where it is not open", made.Org, scan.Named(source), made.Operation)
 	case made.Request == (ledger.ID{}):
@@ -158,12 +159,12 @@ func (c *checker) call(made *call, requests map[ledger.ID]bool) {
 		h.Calls[what] = scan.Increment(h.Calls[what])
 	}
 	requests[made.Request] = true
-	made.leaves(o.Histories, h)
+	made.apply(o.Histories, h)
 }
 
-// opened notes a call that opens a charge. The next terminal is tried only when
-// the one before has refused.
-func (c *checker) opened(made *call, h *scan.History, terminal uint32) {
+// checkOpening notes a call that opens a charge. A further terminal is tried only after the
+// one before has refused.
+func (c *checker) checkOpening(made *call, h *scan.History, terminal uint32) {
 	source := ledger.Source{Kind: ledger.Transaction, ID: made.Reference}
 	switch {
 	case h.Calls[scan.CallCharge] == 0:
@@ -175,8 +176,8 @@ func (c *checker) opened(made *call, h *scan.History, terminal uint32) {
 	h.CalledTerminal = terminal
 }
 
-// leaves notes how the call leaves its charge.
-func (made *call) leaves(histories *scan.Histories, h *scan.History) {
+// apply notes the state in which the call leaves its charge.
+func (made *call) apply(histories *scan.Histories, h *scan.History) {
 	status, settled := made.Status, made.Captured
 	if status == "" {
 		status = made.Outcome
@@ -185,7 +186,7 @@ func (made *call) leaves(histories *scan.Histories, h *scan.History) {
 		settled = made.Amount
 	}
 	h.Marks &^= scan.ProviderMayHold | scan.ProviderHolds | scan.ProviderAgrees
-	if nothingMoves[status] {
+	if uncharged[status] {
 		return
 	}
 	h.Marks |= scan.ProviderMayHold
@@ -199,17 +200,18 @@ func (made *call) leaves(histories *scan.Histories, h *scan.History) {
 	underWay := ours.Refunded
 	if h.Refunds >= 0 {
 		if last := histories.Refunds.At(h.Refunds); last.State == scan.RefundOpen {
-			underWay, _ = ours.Refunded.Add(last.Provider) // followRefund has looked at the range
+			underWay, _ = ours.Refunded.Add(last.Provider) // followRefund has checked the range
 		}
 	} else if h.Asking == scan.AskingGiveBack {
 		underWay = ours.Captured
 	}
-	if settled == ours.Captured && !waitsForUs[status] && (made.Refunded == ours.Refunded || made.Refunded == underWay) {
+	if settled == ours.Captured && !heldStatuses[status] && (made.Refunded == ours.Refunded || made.Refunded == underWay) {
 		h.Marks |= scan.ProviderAgrees
 	}
 }
 
-// compareCalls checks what is known of an organization's calls when all are read.
+// compareCalls compares an organization's calls with its intents and entries, when the
+// whole log is read.
 func (c *checker) compareCalls(o *scan.Organization) {
 	for source, at := range o.Histories.Index {
 		if h := o.Histories.Slab.At(at); source.Kind == ledger.Transaction {

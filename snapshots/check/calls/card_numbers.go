@@ -13,19 +13,19 @@ const (
 	maxCard = 19
 )
 
-// counts are the members of a line of the simulator's log that are numbers.
+// counts are the members of a line that hold numbers.
 var counts = map[string]bool{"amount": true, "captured": true, "refunded": true, "before": true}
 
-// showsCard tells whether a line of the simulator's log has a card's number in
-// any text of its own: the number decides there and must be gone. Most lines have
-// no such run of digits at all.
+// showsCard tells whether a line of the simulator's log has a card's number in any of its
+// texts: the simulator decides by that number and must not keep it. Most lines have no run
+// of digits of that length.
 func showsCard(line []byte) bool {
 	if !hasCard(line) {
 		return false
 	}
 	var members map[string]jsontext.Value
 	if json.Unmarshal(line, &members) != nil {
-		return true // a line that repeats a member, for instance
+		return true // for instance a line that repeats a member
 	}
 	for name, value := range members {
 		if hasCard([]byte(name)) || !counts[name] && hasCard(value) {
@@ -47,7 +47,7 @@ func hasCard(text []byte) bool {
 		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
 			end++
 		}
-		if n := end - at; n >= minCard && n <= maxCard && !joins(text, at-1) && !joins(text, end) && luhn(text[at:end]) {
+		if n := end - at; n >= minCard && n <= maxCard && !isJoined(text, at-1) && !isJoined(text, end) && luhn(text[at:end]) {
 			return true
 		}
 		at = end
@@ -55,7 +55,7 @@ func hasCard(text []byte) bool {
 	return false
 }
 
-func joins(text []byte, at int) bool {
+func isJoined(text []byte, at int) bool {
 	if at < 0 || at >= len(text) {
 		return false
 	}

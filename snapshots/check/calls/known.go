@@ -22,6 +22,7 @@ type callKind struct {
 	what             scan.Operation
 }
 
+// NewKnown is ready for the first line of a log.
 func NewKnown(s *scan.Scan) *Known {
 	return &Known{scan: s, kept: make(map[callKind]uint8), requests: make(map[ledger.ID]bool)}
 }

@@ -8,18 +8,19 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"mizan/snapshots/check/findings"
-	"mizan/snapshots/check/scan"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"mizan/snapshots/check/findings"
+	"mizan/snapshots/check/scan"
 )
 
 // Rule 8: no canary is in any file of the data directory. The rule needs a file of
 // canaries.
 
-// Check looks for card numbers and verification values, which a test
-// has sent, in every file of the data directory.
+// Check looks for card numbers and verification values, which a test has sent, in every
+// file of the data directory. The files canaries and answers are the check's own inputs.
 func Check(c *scan.Scan, data, canaries, answers string) error {
 	if canaries == "" || data == "" {
 		c.Report.Skip(findings.RuleCanaries)
@@ -37,25 +38,25 @@ func Check(c *scan.Scan, data, canaries, answers string) error {
 	return c.ReadSection(findings.RuleCanaries, func() error {
 		return filepath.WalkDir(data, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.Type().IsRegular() {
-				return gone(err)
+				return ignoreRemoved(err)
 			}
 			if info, err := entry.Info(); err != nil || isOwn(own, info) {
-				return gone(err)
+				return ignoreRemoved(err)
 			}
 			name, err := filepath.Rel(data, path)
 			if err != nil {
 				return err
 			}
 			c.Report.Count(findings.RuleCanaries, 1)
-			return gone(s.file(c.Ctx, path, func(canary int, offset int64) {
+			return ignoreRemoved(s.file(c.Ctx, path, func(canary int, offset int64) {
 				c.Report.Breach(findings.RuleCanaries, "%s: canary %d at byte %d", name, canary, offset)
 			}))
 		})
 	})
 }
 
-// gone forgives a file that was removed meanwhile: the store tidies up.
-func gone(err error) error {
+// ignoreRemoved drops the error for a file that the store removed meanwhile.
+func ignoreRemoved(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -86,12 +87,11 @@ func isOwn(own []fs.FileInfo, info fs.FileInfo) bool {
 	return false
 }
 
-// stem is how many of a canary's first bytes the search looks for.
+// stem is the number of a canary's first bytes that are hashed.
 const stem = 4
 
-// search finds many strings in one pass: a bit for the hash of each one's stem
-// says where it is worth to look closer. Strings shorter than a stem are looked
-// for one by one.
+// search finds many strings in one pass: a bit for the hash of each string's first bytes
+// says where to look closer. Shorter strings are looked for one by one.
 type search struct {
 	bits    [1 << 16 / 64]uint64
 	stems   map[uint32][]canary
@@ -131,7 +131,8 @@ func bitOf(head uint32) uint32 { return head * 2654435761 >> 16 } // Knuth's mul
 // chunk is how much of a file is read at a time, in bytes.
 const chunk = 1 << 20
 
-// file calls found with every canary in a file: its line and where it stands.
+// file calls found with every canary in a file: its line among the canaries, and its
+// offset.
 func (s *search) file(ctx context.Context, path string, found func(canary int, offset int64)) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -14,18 +14,18 @@ import (
 // those of the record, with entries where money moves and nowhere else; in the religious
 // reading no entry comes before a review.
 
-// Variant is a product in a reading. Events don't say of which one they are: each
-// leaves of all variants those that it fits.
+// Variant is a product in a reading. Events do not say theirs: each event leaves, of all
+// variants, those that have its step.
 type Variant struct {
 	Product *contract.Product
 	Reading *contract.Reading
 }
 
-// variants are a set of them, a bit each.
+// variantSet is a set of variants, a bit each.
 type variantSet uint32
 
-// fitting says which variants have a step, and of these which may have an entry on it
-// and which must.
+// fitting is the variants that have a step, and of these those that may, and those that
+// must, have an entry on it.
 type fitting struct{ has, may, must variantSet }
 
 // stepKey is a step as an event names it.
@@ -37,7 +37,7 @@ type stepKey struct {
 var (
 	allVariants  []Variant
 	everyVariant variantSet
-	reviewFirst  variantSet // those in which no money moves before a review
+	reviewFirst  variantSet // those that move money only after a review
 	fittings     = make(map[stepKey]fitting)
 )
 
@@ -85,14 +85,13 @@ func addVariant(f Variant) {
 	}
 }
 
-// variantOf is a record's variant, which the codec knows to be there.
+// variantOf is a record's variant. The codec has checked that there is one.
 func variantOf(r *contract.Record) variantSet {
 	return 1 << slices.Index(allVariants, Variant{r.Product, r.Reading})
 }
 
-// contractEntries are POSTINGS' tables of contracts, copied by hand: which events
-// move money always, and which only where there is some to move. What is not in
-// them never does.
+// contractEntries are POSTINGS' tables of contracts, copied by hand: the events that always
+// move money, and those that may. An event that is not in them never does.
 var contractEntries = map[*contract.Product]map[contract.Action]scan.EntryRule{
 	contract.Certificate: {
 		contract.Subscribe: scan.MustPost, contract.Activate: scan.MustPost, contract.Profit: scan.MustPost,
@@ -132,49 +131,50 @@ type Check struct {
 	kept         *scan.Replies
 
 	lifecycles scan.Slab[Lifecycle]
-	replies    scan.Slab[momentOf]
-	strays     map[ledger.ID]scan.Fingerprint // what others' entries have put on a contract's own accounts
-	last       momentOf                       // the contract's event that was read last
+	replies    scan.Slab[contractMoment]
+	foreign    map[ledger.ID]scan.Fingerprint // what entries of others have put on accounts that belong to a contract
+	last       contractMoment                 // the contract's event that was read last
 	numbers    map[string]*numberRun          // by the prefix of the sequence
 	counted    map[string]uint64              // by counterKey, those of products
 
 	wanted   map[string]uint64 // by counterKey, all; nil: not made yet
 	compared map[string]bool   // counters that there are
 
-	registers map[ledger.ID]*register // of issues that somebody has subscribed to
+	registers map[ledger.ID]*register // of issues with subscriptions
 }
 
+// New begins the check of one organization's contracts.
 func New(s *scan.Scan, o *scan.Organization, kept *scan.Replies) *Check {
 	return &Check{
-		Scan: s, organization: o, kept: kept, strays: make(map[ledger.ID]scan.Fingerprint), numbers: make(map[string]*numberRun),
+		Scan: s, organization: o, kept: kept, foreign: make(map[ledger.ID]scan.Fingerprint), numbers: make(map[string]*numberRun),
 		counted: make(map[string]uint64), compared: make(map[string]bool), registers: make(map[ledger.ID]*register),
 	}
 }
 
-// Lifecycle is what a contract's events tell beside its history, and what its record
-// says: there is one for every contract of the store.
+// Lifecycle is what a contract's events and its record tell beside its history: there is
+// one for every contract of the store.
 type Lifecycle struct {
-	variants    variantSet       // that all events so far fit
-	asset       uint32           // hash of what it has moved; 0: nothing
-	payload     uint64           // hash of its record
-	Shared      scan.Fingerprint // of its entries on the accounts of tallies
-	kept        scan.Fingerprint // and of those on its own accounts
-	LastAction  contract.Action  // its last event, but for those that go on with it and for batches
-	ListBalance uint64           // of the lists of people: what it must be in less what it is in
-	own         variantSet       // its record's
-	reviewed    bool
-	entered     bool // its last event had an entry
-	nothing     bool // what it did last was a distribution of which nobody got anything
+	variants      variantSet       // that have all steps so far
+	asset         uint32           // hash of the asset that it has moved; 0: none
+	payload       uint64           // hash of its record
+	Shared        scan.Fingerprint // of its entries on the accounts of control totals
+	own           scan.Fingerprint // of its entries on its own accounts
+	LastAction    contract.Action  // its last event that is neither a continuation nor a batch
+	ListHash      uint64           // of its rows in the lists of people: those that must be there less those that are; 0 in the end
+	recordVariant variantSet       // its record's
+	reviewed      bool
+	hadEntry      bool // its last event had an entry
+	paidNothing   bool // its last action was a distribution that paid nobody
 }
 
-// momentOf is a contract as it was at an event.
-type momentOf struct {
+// contractMoment is a contract as it was at an event.
+type contractMoment struct {
 	id    ledger.ID
 	seq   uint64
 	state uint8
 }
 
-// LifecycleOf is a contract's life.
+// LifecycleOf is a contract's lifecycle, begun if it is new.
 func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	if h.ContractIndex < 0 {
 		h.ContractIndex = c.lifecycles.Add(Lifecycle{variants: everyVariant})
@@ -182,38 +182,39 @@ func (c *Check) LifecycleOf(h *scan.History) *Lifecycle {
 	return c.lifecycles.At(h.ContractIndex)
 }
 
-// FollowContract lets a contract's life follow an event: there must be a product and
-// a reading whose machine has all of its steps so far, with entries on those that
-// move money and on no others, and where a review comes first behind one.
-func (j *Check) FollowContract(h *scan.History, e *ledger.Event) {
-	l := j.LifecycleOf(h)
-	behind := h.Last != 0 && h.Last == e.Seq-1 && l.entered
-	l.entered = e.Entry != nil
+// FollowContract adds an event to a contract's lifecycle: there must be a variant whose
+// machine has all of the steps so far, with entries on those that move money and on no
+// others, and after a review where one comes first.
+func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
+	l := c.LifecycleOf(h)
+	behind := h.Last != 0 && h.Last == e.Seq-1 && l.hadEntry
+	l.hadEntry = e.Entry != nil
 	l.reviewed = l.reviewed || e.Name == string(contract.Pass)
-	j.last = momentOf{e.Source.ID, e.Seq, j.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
+	c.last = contractMoment{e.Source.ID, e.Seq, c.organization.Histories.StatesOf(e.Source.Kind).Code(e.To)}
 	switch contract.Action(e.Name) {
 	case contract.Continue:
 		if !behind || e.Entry == nil || e.From != e.To {
-			j.EventFault(j.organization.ID, e, "it does not go on with the entry of the event before")
+			c.EventFault(c.organization.ID, e, "it does not go on with the entry of the event before")
 		}
 	case contract.Batch:
-		if what := j.followBatch(l, e); what != "" {
-			j.EventFault(j.organization.ID, e, what)
+		if what := c.followBatch(l, e); what != "" {
+			c.EventFault(c.organization.ID, e, what)
 		}
 	default:
-		j.beginAction(l, e)
+		c.beginAction(l, e)
 		l.LastAction = contract.Action(e.Name)
-		if what := l.take(e); what != "" {
-			j.EventFault(j.organization.ID, e, what)
+		if what := l.narrow(e); what != "" {
+			c.EventFault(c.organization.ID, e, what)
 		}
 	}
 	if e.Entry != nil {
-		j.followContractEntry(l, e)
+		c.followContractEntry(l, e)
 	}
 }
 
-// take narrows the variants that a life fits. It says why none is left; empty: some are.
-func (l *Lifecycle) take(e *ledger.Event) string {
+// narrow removes the variants that do not have the event's step. It says why none is left;
+// empty: some are.
+func (l *Lifecycle) narrow(e *ledger.Event) string {
 	step := fittings[stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}]
 	fit := l.variants & step.has
 	if fit == 0 {
@@ -239,38 +240,38 @@ func (l *Lifecycle) take(e *ledger.Event) string {
 	return ""
 }
 
-// The days between which somebody can date an entry: what a term adds to the last one
-// stays within the calendar's four digits.
+// The days that an entry may have: what a term adds to the last one stays within the
+// calendar's four digits.
 var (
 	firstDay = ledger.DateOf(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC))
 	lastDay  = ledger.DateOf(time.Date(9000, 12, 31, 0, 0, 0, 0, time.UTC))
 )
 
-// followContractEntry checks of which asset an entry is, and on which day.
-func (j *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
-	asset := assetHash(j.organization.Histories, e.Entry.Postings[0].Asset)
+// followContractEntry checks an entry's asset and day.
+func (c *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
+	asset := assetHash(c.organization.Histories, e.Entry.Postings[0].Asset)
 	switch on := e.Entry.Effective; {
 	case !scan.SameAsset(e.Entry.Postings) || l.asset != 0 && l.asset != asset:
-		j.EventFault(j.organization.ID, e, "it moves more than one asset")
+		c.EventFault(c.organization.ID, e, "it moves more than one asset")
 	case on < firstDay || on > max(lastDay, e.Booked.Date()):
-		j.EventFault(j.organization.ID, e, "its entry is of no day")
+		c.EventFault(c.organization.ID, e, "its entry is of no day")
 	case on > e.Booked.Date() && (e.Name == string(contract.Rent) || e.Name == string(contract.RentDue)):
-		j.EventFault(j.organization.ID, e, "time has booked it before its day")
+		c.EventFault(c.organization.ID, e, "time has booked it before its day")
 	}
 	l.asset = asset
-	l.AddControlTotals(j.organization.Histories, e.Entry.Postings)
-	j.followRegister(l, e)
+	l.AddControlTotals(c.organization.Histories, e.Entry.Postings)
+	c.followRegister(l, e)
 }
 
-// FollowReply notes behind which contract's event a reply is: it shows the contract as
-// it was then.
-func (j *Check) FollowReply(h *scan.History, e *ledger.Event) {
-	if j.last.seq != 0 && j.last.seq == e.Seq-1 {
-		h.ContractIndex = j.replies.Add(j.last)
+// FollowReply notes the contract's event before a reply: the reply shows the contract as it
+// was then.
+func (c *Check) FollowReply(h *scan.History, e *ledger.Event) {
+	if c.last.seq != 0 && c.last.seq == e.Seq-1 {
+		h.ContractIndex = c.replies.Add(c.last)
 	}
 }
 
-// IsScreening tells whether the event is that of a screening, which has but one.
+// IsScreening tells whether the event is the only one of a screening.
 func IsScreening(e *ledger.Event) bool {
 	switch contract.Outcome(e.To) {
 	case contract.Passed, contract.Failed, contract.Doubtful:

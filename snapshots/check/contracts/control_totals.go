@@ -15,9 +15,8 @@ import (
 // Rule 3, control totals. Where a column has the sum of what a contract has put on an
 // account that contracts share, the sum is that of its entries.
 
-// ControlTotal is what all entries of a contract have put on an account that it shares with
-// others: it has no balance of its own there to compare with, but a column that says
-// the sum.
+// ControlTotal is what all entries of a contract have put on an account that contracts
+// share. The contract has no balance of its own there, but a column with the sum.
 type ControlTotal struct {
 	Account ledger.Path
 	Side    ledger.Side
@@ -25,14 +24,14 @@ type ControlTotal struct {
 	Of      string // of the column's rows, which add up; empty: the column is an amount
 }
 
-// Cash is where everything goes. These stand for what distributions of income, and
+// All kinds of payments post to cash. These stand for what distributions of income, and
 // payments of rent, have put there.
 const (
 	cashOfProfit  = ledger.Path("A:cash:profit")
 	cashOfPayment = ledger.Path("A:cash:payment")
 )
 
-// ControlTotals are POSTINGS' tables beside the fields that the specification has for the
+// ControlTotals are POSTINGS' tables beside the columns that the specification has for the
 // sums, copied by hand.
 var ControlTotals = map[*contract.Product][]ControlTotal{
 	contract.Certificate: {{cashOfProfit, ledger.Debit, "total_profit_distributed", ""}},
@@ -47,7 +46,7 @@ var ControlTotals = map[*contract.Product][]ControlTotal{
 	contract.Safekeeping:    {{"E:hibah", ledger.Debit, "hibah_total", ""}},
 }
 
-// controlAccounts are the accounts of all tallies.
+// controlAccounts are the accounts of all control totals.
 var controlAccounts = func() map[ledger.Path]bool {
 	all := make(map[ledger.Path]bool)
 	for _, list := range ControlTotals {
@@ -60,8 +59,9 @@ var controlAccounts = func() map[ledger.Path]bool {
 
 const cashHead = "A:cash:"
 
-// tallyOf is the account of a tally that a line of an entry adds to; empty: none.
-func (l *Lifecycle) tallyOf(path ledger.Path) ledger.Path {
+// controlAccount is the account of the control total that a line of an entry adds to;
+// empty: none.
+func (l *Lifecycle) controlAccount(path ledger.Path) ledger.Path {
 	switch cash := strings.HasPrefix(string(path), cashHead); {
 	case cash && l.LastAction == contract.Profit:
 		return cashOfProfit
@@ -73,17 +73,18 @@ func (l *Lifecycle) tallyOf(path ledger.Path) ledger.Path {
 	return ""
 }
 
-// AddControlTotals adds an entry to what the contract has put on accounts that it shares.
+// AddControlTotals adds an entry to what the contract has put on shared accounts.
 func (l *Lifecycle) AddControlTotals(h *scan.Histories, postings []ledger.Posting) {
 	for _, p := range postings {
-		if p.Account = l.tallyOf(p.Account); p.Account != "" {
+		if p.Account = l.controlAccount(p.Account); p.Account != "" {
 			l.Shared = l.Shared.Plus(h.Fingerprint([]ledger.Posting{p}))
 		}
 	}
 }
 
-// checkTallies compares that with the sums that a contract's columns say.
-func (c *Check) checkTallies(r *scan.Record, p *contract.Record, l *Lifecycle) {
+// checkControlTotals compares what entries have put on shared accounts with the contract's
+// columns.
+func (c *Check) checkControlTotals(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	var lines []scan.Line
 	for _, t := range ControlTotals[p.Product] {
 		sum := t.sum(p)
@@ -98,7 +99,7 @@ func (c *Check) checkTallies(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	}
 }
 
-// sum is what a contract's columns say.
+// sum is the sum that a contract's column says.
 func (t *ControlTotal) sum(p *contract.Record) *big.Int {
 	column := columnNamed(p.Product.Columns, t.Column)
 	if t.Of == "" {
@@ -114,7 +115,7 @@ func (t *ControlTotal) sum(p *contract.Record) *big.Int {
 	return sum
 }
 
-// columnNamed is a table's column, which it has.
+// columnNamed is a column that the table has.
 func columnNamed(table *schema.Table, name string) *schema.Column {
 	return table.Columns[slices.IndexFunc(table.Columns, func(c *schema.Column) bool { return c.Name == name })]
 }

@@ -16,8 +16,8 @@ import (
 // the contract holds: nothing once it has ended, but for what POSTINGS leaves open. A
 // contract is woken when its product says, and finished where nothing leads further.
 
-// CheckContract compares a contract's record with its events and with its accounts. It calls
-// shown with the record, for the rule about what was answered.
+// CheckContract compares a contract's record with its events and with its accounts. It
+// calls shown with the record, for the rule about answers.
 func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 	p, err := contract.ReadRecord(r.Source.ID, r.Payload)
 	if err != nil {
@@ -28,18 +28,18 @@ func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 	o := r.Organization
 	l := c.LifecycleOf(r.History)
 	l.payload = maphash.Bytes(o.Histories.Seed, r.Payload)
-	if l.own = variantOf(p); l.variants&l.own == 0 {
+	if l.recordVariant = variantOf(p); l.variants&l.recordVariant == 0 {
 		c.Fault(r, "is of a product and a reading whose machine its events do not follow")
 	}
 	if l.asset != 0 && l.asset != assetHash(o.Histories, p.Asset) {
 		c.Fault(r, "has moved another asset than it says")
 	}
-	if !guarded(func() {
+	if !withoutPanic(func() {
 		c.checkRegister(r, p)
 		c.checkHoldings(r, p, l)
-		c.checkTallies(r, p, l)
+		c.checkControlTotals(r, p, l)
 		c.checkWaiting(r, p)
-		c.enlist(r, p, l)
+		c.noteLists(r, p, l)
 		shown(p)
 	}) {
 		c.Fault(r, "has columns that contradict each other")
@@ -50,23 +50,23 @@ func (c *Check) CheckContract(r *scan.Record, shown func(*contract.Record)) {
 	}
 }
 
-// assetHash stands for an asset; never 0.
+// assetHash is a short form of an asset; never 0.
 func assetHash(h *scan.Histories, asset money.Asset) uint32 {
 	return uint32(maphash.Comparable(h.Seed, asset)) | 1
 }
 
-// guarded runs what a product says of a record. Where columns contradict each other
-// it ends in an assertion, which in a server is a mistake of the program and here is
-// what is looked for.
-func guarded(fn func()) (well bool) {
+// withoutPanic runs what a product says of a record. Columns that contradict each other
+// fail an assertion there, which in a server is a fault of the program and here is a
+// finding.
+func withoutPanic(fn func()) (well bool) {
 	defer func() { well = recover() == nil }()
 	fn()
 	return true
 }
 
-// ended are the statuses behind which a contract holds nothing, and staysOpen what
-// some hold there all the same (POSTINGS, "Lease", "payment", and "Certificate
-// issue", "default").
+// ended are the statuses in which a contract holds nothing, and staysOpen the accounts that
+// hold something all the same (POSTINGS, "Lease", "payment", and "Certificate issue",
+// "default").
 var (
 	ended = []contract.Status{
 		contract.Refused, contract.Redeemed, contract.Defaulted, contract.Completed, contract.Dissolved, contract.Terminated,
@@ -75,8 +75,8 @@ var (
 	staysOpen = []string{"A:rent_receivable", "A:underlying_impaired", "Q:holders_defaulted"}
 )
 
-// checkHoldings compares what a contract's columns say of its own accounts with what
-// the entries have left on these.
+// checkHoldings compares what a contract's columns say of its accounts with what entries
+// have left on them.
 func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	_, under := p.Progress()
 	over := slices.Contains(ended, p.Status) && !under
@@ -94,13 +94,13 @@ func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) 
 		}
 	}
 	o := r.Organization
-	if l.kept.Plus(c.strays[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
+	if l.own.Plus(c.foreign[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
 		c.explainHoldings(r, p, holdings)
 	}
 }
 
-// explainHoldings says which of a contract's own accounts hold something else than its
-// columns say, by reading its events once more.
+// explainHoldings names the accounts that hold something else than the columns say, by
+// reading the contract's events once more.
 func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []contract.Holding) {
 	kept := make(map[ledger.Account]*ledger.Totals)
 	err := c.View.EventsAscending(r.Organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
@@ -114,7 +114,7 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 				if kept[at] == nil {
 					kept[at] = new(ledger.Totals)
 				}
-				_ = kept[at].Post(posting.Side, posting.Amount) // out of range is a breach by itself
+				_ = kept[at].Post(posting.Side, posting.Amount) // a total out of range is reported elsewhere
 			}
 		}
 		return true, c.Interrupted()
@@ -140,10 +140,10 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 	}
 }
 
-// checkWaiting compares when time has something to do with a contract, and whether it
-// has ended, with what its product says.
+// checkWaiting compares the contract's due time, and whether it has ended, with what its
+// product says.
 func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
-	var due, latest ledger.Micros // what is overdue is due at once: by the clock, which events may be ahead of
+	var due, latest ledger.Micros // what is overdue is due at once, by the clock, and events may be ahead of the clock
 	if p.Product.Due != nil {
 		if on, _ := p.Product.Due(p); on != 0 {
 			due = ledger.MicrosOf(on.Time())
@@ -162,25 +162,26 @@ func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// FollowOwnAccounts follows what an event's entry puts on contracts' own accounts.
-func (j *Check) FollowOwnAccounts(e *ledger.Event) {
+// FollowOwnAccounts adds what an event's entry posts to accounts that belong to one
+// contract.
+func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 	if e.Entry == nil {
 		return
 	}
-	o := j.organization
+	o := c.organization
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
 		id, own := scan.OwnerContract(p.Account)
 		switch {
 		case !own:
 		case e.Source.Kind == ledger.Contract && e.Source.ID == id:
-			l := j.LifecycleOf(o.Histories.FindOrAdd(e.Source))
-			l.kept = l.kept.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
+			l := c.LifecycleOf(o.Histories.FindOrAdd(e.Source))
+			l.own = l.own.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
 		case e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture:
-			if m := j.strays[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
-				j.strays[id] = m
+			if m := c.foreign[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
+				c.foreign[id] = m
 			} else {
-				delete(j.strays, id)
+				delete(c.foreign, id)
 			}
 		}
 	}

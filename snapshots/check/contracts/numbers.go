@@ -28,7 +28,7 @@ type numberRun struct {
 	largest  uint64
 }
 
-// take notes a number; false: it has been taken.
+// take notes a number; false: another contract has it.
 func (n *numberRun) take(number uint64) bool {
 	word, bit := number/64, uint64(1)<<(number%64)
 	for uint64(len(n.has)) <= word {
@@ -43,7 +43,7 @@ func (n *numberRun) take(number uint64) bool {
 	return true
 }
 
-// countContract notes a contract's number, and the counter that it is in.
+// countContract notes a contract's number, and counts the contract.
 func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 	o := r.Organization
 	prefix := p.Product.Variants[p.Reading].Prefix
@@ -55,14 +55,15 @@ func (c *Check) countContract(r *scan.Record, p *contract.Record) {
 		c.numbers[prefix] = n
 	}
 	switch number := r.Stamp.Number; {
-	case number == 0 || number > uint64(len(o.Histories.Index)): // no more than there are records
-		c.misnumbered("%s has the number %d of %s, which nobody has given", scan.Named(r.Source), number, prefix)
+	case number == 0 || number > uint64(len(o.Histories.Index)): // there can't be more contracts than records
+		c.numberFault("%s has the number %d of %s, which nobody has given", scan.Named(r.Source), number, prefix)
 	case !n.take(number):
-		c.misnumbered("%s has the number %d of %s, which another one has", scan.Named(r.Source), number, prefix)
+		c.numberFault("%s has the number %d of %s, which another one has", scan.Named(r.Source), number, prefix)
 	}
 }
 
-func (c *Check) misnumbered(format string, args ...any) {
+// numberFault reports a number or a counter that breaks the rule about claims.
+func (c *Check) numberFault(format string, args ...any) {
 	c.Report.Breach(findings.RuleClaims, "organization %v: "+format, append([]any{c.organization.ID}, args...)...)
 }
 
@@ -70,19 +71,19 @@ func (c *Check) misnumbered(format string, args ...any) {
 func (c *Check) CheckNumbers() {
 	for prefix, n := range c.numbers {
 		if n.distinct != n.largest {
-			c.misnumbered("%d contracts have numbers of %s, of which the last is %d", n.distinct, prefix, n.largest)
+			c.numberFault("%d contracts have numbers of %s, of which the last is %d", n.distinct, prefix, n.largest)
 		}
 	}
 }
 
-// prefixes are those of contracts' numbers, by which their counters are named.
+// prefixes are those of contracts' numbers; counters are named by them.
 var prefixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts/"): true}
 
-// counterKey is a counter as it is kept in memory.
+// counterKey is the key of a counter in memory.
 func counterKey(name, window string) string { return name + "\x00" + window }
 
-// CheckCounter compares a counter of contracts with what these make it; false: it
-// is none of theirs.
+// CheckCounter compares a counter of contracts with the contracts; false: the counter is of
+// another kind.
 func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	kind, prefix, _ := strings.Cut(name, "/")
 	if !prefixes[prefix] || kind != "number" && kind != "contracts" {
@@ -94,12 +95,12 @@ func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	c.compared[key] = true
 	amount, rest, err := money.ReadAmount(row)
 	if err != nil || len(rest) != 0 || scan.BigAmount(amount).Cmp(new(big.Int).SetUint64(want)) != 0 {
-		c.misnumbered("counter %s %s is %v, and its contracts make it %d", name, window, amount, want)
+		c.numberFault("counter %s %s is %v, and its contracts make it %d", name, window, amount, want)
 	}
 	return true
 }
 
-// counters are all counters of contracts, as these make them.
+// counters are all counters of contracts, as the contracts make them.
 func (c *Check) counters() map[string]uint64 {
 	if c.wanted == nil {
 		c.wanted = maps.Clone(c.counted)
@@ -110,36 +111,37 @@ func (c *Check) counters() map[string]uint64 {
 	return c.wanted
 }
 
-// CheckMissingCounters looks for counters of contracts that are not there.
+// CheckMissingCounters looks for counters of contracts that are not stored.
 func (c *Check) CheckMissingCounters() {
 	for key, want := range c.counters() {
 		if want != 0 && !c.compared[key] {
 			name, window, _ := strings.Cut(key, "\x00")
-			c.misnumbered("there is no counter %s %s, and its contracts make it %d", name, window, want)
+			c.numberFault("there is no counter %s %s, and its contracts make it %d", name, window, want)
 		}
 	}
 }
 
-// enlist notes the lists that a contract is in: that of its product in its reading,
-// that of its environment, and one of each who has a part in it.
-func (c *Check) enlist(r *scan.Record, p *contract.Record, l *Lifecycle) {
+// noteLists notes the lists that must show a contract: that of its product in its reading,
+// that of its environment, and one of each person who has a part in it.
+func (c *Check) noteLists(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	histories := r.Organization.Histories
 	of := acting.ListOf(p.Product, p.Reading)
 	r.History.ListHash = histories.ListOf(of.Partner, money.Env(of.Env))
-	l.ListBalance += listRowHash(histories, acting.ListOfEnv(p.Product, p.Reading, p.Asset.Env).Partner, p.ID)
+	l.ListHash += listRowHash(histories, acting.ListOfEnv(p.Product, p.Reading, p.Asset.Env).Partner, p.ID)
 	people := []ledger.ID{p.Customer()}
 	for _, h := range p.Register.Holders {
 		people = append(people, h.Investor)
 	}
 	for _, who := range people {
-		if who != (ledger.ID{}) { // nobody has a list
-			l.ListBalance += listRowHash(histories, acting.ListOfPerson(p.Product, p.Reading, who).Partner, p.ID)
+		if who != (ledger.ID{}) { // the zero id has no list
+			l.ListHash += listRowHash(histories, acting.ListOfPerson(p.Product, p.Reading, who).Partner, p.ID)
 		}
 	}
 }
 
-// listRowHash stands for one row that shows a contract in a list. Rows add up, so that what
-// is there once wherever it must be leaves nothing of what must be there.
+// listRowHash is the hash of a row that shows a contract in a list. Hashes are added where
+// the row must be and subtracted where it is, so that nothing is left of a contract that is
+// once in each of its lists.
 func listRowHash(h *scan.Histories, list int64, id ledger.ID) uint64 {
 	return maphash.Comparable(h.Seed, struct {
 		list int64
@@ -147,8 +149,8 @@ func listRowHash(h *scan.Histories, list int64, id ledger.ID) uint64 {
 	}{list, id})
 }
 
-// CheckListedPeople checks rows of a list of contracts in which somebody has a part.
-func (c *Check) CheckListedPeople(list int64, rows []store.Listed) {
+// CheckListedParties checks rows of a list of the contracts in which one person has a part.
+func (c *Check) CheckListedParties(list int64, rows []store.Listed) {
 	for i := range rows {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}
 		h := c.organization.Histories.Find(source)
@@ -156,6 +158,6 @@ func (c *Check) CheckListedPeople(list int64, rows []store.Listed) {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which is not there", c.organization.ID, scan.Named(source))
 			continue
 		}
-		c.LifecycleOf(h).ListBalance -= listRowHash(c.organization.Histories, list, rows[i].ID)
+		c.LifecycleOf(h).ListHash -= listRowHash(c.organization.Histories, list, rows[i].ID)
 	}
 }

@@ -18,33 +18,33 @@ import (
 // and the record says how many of them there are so far. Each holder was paid what the
 // distributions and the redemption make of the position.
 
-// register is what the events of an issue tell of its holders. The rows of its register
-// follow from them wholly: every subscription is an event whose entry has the investor's
-// account and the price of the certificates.
+// register is what the events of an issue tell of its holders. The rows of the register
+// follow from them: every subscription is an event whose entry has the investor's account
+// and the price of the certificates.
 type register struct {
 	subscriptions int64
-	sum           uint64                  // of the subscriptions, in their order
-	paid          scan.Fingerprint        // of all lines on the accounts that the institution owes people on
-	batches       int64                   // since the last action
-	on            ledger.Date             // on which that action takes effect
-	was           map[carriedOut]struct{} // the actions before it
-	rows          uint64                  // that the register has by its record
-	read          uint64                  // and those that there are
+	sum           uint64                    // of the hashes of subscriptions, numbered in order
+	paid          scan.Fingerprint          // of all lines on the current accounts of holders
+	batches       int64                     // since the last action
+	on            ledger.Date               // the day on which that action takes effect
+	earlier       map[holderAction]struct{} // the actions before it
+	rows          uint64                    // rows that the register must have by its record
+	read          uint64                    // rows that were read
 }
 
-// carriedOut is an action for all holders, and how many batches have followed it.
-type carriedOut struct {
+// holderAction is an action for all holders, with the number of batches that followed it.
+type holderAction struct {
 	action  contract.Action
 	batches int64
-	nothing bool // each certificate got nothing of the profit
+	nothing bool // the distribution paid nobody
 }
 
-// forHolders are the actions that are for all holders.
+// forHolders are the actions that concern all holders.
 var forHolders = map[contract.Action]bool{
 	contract.Activate: true, contract.Profit: true, contract.Redeem: true, contract.RedeemEarly: true, contract.Default: true,
 }
 
-// holdersBatch is how many holders a batch of an action has, copied by hand.
+// holdersBatch is the number of holders in a batch of an action, copied by hand.
 func holdersBatch(of contract.Action) int64 {
 	if of == contract.Profit {
 		return 253
@@ -52,10 +52,11 @@ func holdersBatch(of contract.Action) int64 {
 	return 126
 }
 
-// fewHolders is how many holders are dealt with at once, copied by hand.
+// fewHolders is the number of holders up to which an action needs no batches, copied by
+// hand.
 const fewHolders = 1_500
 
-// batchesOf is how many batches an action takes for so many holders.
+// batchesOf is the number of batches that an action takes.
 func batchesOf(of contract.Action, holders int64) int64 {
 	if holders <= fewHolders {
 		return 0
@@ -64,39 +65,40 @@ func batchesOf(of contract.Action, holders int64) int64 {
 	return (holders + each - 1) / each
 }
 
-// registerOf is what is known of a contract's register; nil: nobody has subscribed.
+// registerOf is a contract's register; nil: it has no subscription.
 func (c *Check) registerOf(id ledger.ID) *register { return c.registers[id] }
 
+// The beginnings of the paths of holders' accounts.
 const (
 	subscriptionStem = "L:subscription:"
 	currentStem      = "L:customer:"
 	distributionStem = "L:distributions:"
 )
 
-// beginAction lets a contract's register follow an event that is no batch and goes on
-// with no other: how many batches the action before it had is noted.
-func (j *Check) beginAction(l *Lifecycle, e *ledger.Event) {
-	r := j.registerOf(e.Source.ID)
+// beginAction adds an event that is neither a batch nor a continuation to a contract's
+// register, and notes how many batches the action before had.
+func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
+	r := c.registerOf(e.Source.ID)
 	if r == nil && e.Name == string(contract.Subscribe) {
-		r = &register{was: make(map[carriedOut]struct{})}
-		j.registers[e.Source.ID] = r
+		r = &register{earlier: make(map[holderAction]struct{})}
+		c.registers[e.Source.ID] = r
 	}
 	if r == nil {
 		return
 	}
 	if forHolders[l.LastAction] {
-		r.was[carriedOut{l.LastAction, r.batches, l.nothing}] = struct{}{}
+		r.earlier[holderAction{l.LastAction, r.batches, l.paidNothing}] = struct{}{}
 	}
-	r.batches, r.on, l.nothing = 0, 0, paysNothing(e)
+	r.batches, r.on, l.paidNothing = 0, 0, paysNothing(e)
 	if e.Entry != nil {
 		r.on = e.Entry.Effective
 	}
 }
 
-// followBatch lets a register follow a batch. It says what is wrong with it.
-func (j *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
-	r := j.registerOf(e.Source.ID)
-	if r == nil || !forHolders[l.LastAction] || l.nothing || e.Entry == nil || e.From != e.To {
+// followBatch adds a batch to the register. It says what is wrong with it; empty: nothing.
+func (c *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
+	r := c.registerOf(e.Source.ID)
+	if r == nil || !forHolders[l.LastAction] || l.paidNothing || e.Entry == nil || e.From != e.To {
 		return "it is a batch of nothing that is for all holders"
 	}
 	r.batches++
@@ -106,10 +108,10 @@ func (j *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 	return ""
 }
 
-// followRegister lets a contract's register follow an entry.
-func (j *Check) followRegister(l *Lifecycle, e *ledger.Event) {
-	o := j.organization
-	r := j.registerOf(e.Source.ID)
+// followRegister adds an entry to a contract's register.
+func (c *Check) followRegister(l *Lifecycle, e *ledger.Event) {
+	o := c.organization
+	r := c.registerOf(e.Source.ID)
 	if r == nil {
 		return
 	}
@@ -125,8 +127,8 @@ func (j *Check) followRegister(l *Lifecycle, e *ledger.Event) {
 	}
 }
 
-// paysNothing tells of a distribution of which nobody gets anything: its entry credits
-// neither a holder nor the account that batches are paid from.
+// paysNothing tells whether a distribution pays nobody: its entry credits neither a holder
+// nor the account that batches are paid from.
 func paysNothing(e *ledger.Event) bool {
 	if e.Name != string(contract.Profit) || e.Entry == nil {
 		return false
@@ -139,8 +141,8 @@ func paysNothing(e *ledger.Event) bool {
 	return true
 }
 
-// subscriptionHash stands for a subscription in its place. An entry whose day is in a
-// month that was being closed takes the day after it: both are taken for one.
+// subscriptionHash is the hash of a subscription with its number. An entry whose day falls
+// into a month that was being closed is dated the day after: both days have one hash.
 func subscriptionHash(h *scan.Histories, number int64, account string, price *big.Int, on ledger.Date) uint64 {
 	if (on + 1).Time().Day() == 1 {
 		on++
@@ -152,8 +154,8 @@ func subscriptionHash(h *scan.Histories, number int64, account string, price *bi
 	}{number, account, price.String(), on})
 }
 
-// checkRegister compares the rows of a contract's register with its events and its
-// record, and puts the holders into the record for what follows from them.
+// checkRegister compares the rows of a contract's register with its events and its record,
+// and puts the holders into the record for the checks that need them.
 func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 	subscriptions, holders, has := p.Registered()
 	if !has {
@@ -180,7 +182,7 @@ func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 	}
 	c.checkSubscriptions(r, p, known)
 	c.checkInvestors(r, p)
-	c.checkCarriedOut(r, p, known)
+	c.checkBatches(r, p, known)
 	c.checkPaid(r, p, known)
 }
 
@@ -220,7 +222,7 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, known *re
 	}
 }
 
-// checkInvestors compares the numbers by which investors are found with the holders.
+// checkInvestors checks that each holder is found by the investor's id.
 func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	for _, h := range p.Register.Holders {
 		found, there, err := acting.Position(c.View, r.Organization.ID, p.ID, h.Investor)
@@ -233,10 +235,10 @@ func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// checkCarriedOut compares how far actions have been carried out with their batches.
-func (c *Check) checkCarriedOut(r *scan.Record, p *contract.Record, known *register) {
+// checkBatches compares the progress of actions with their batches.
+func (c *Check) checkBatches(r *scan.Record, p *contract.Record, known *register) {
 	holders := int64(len(p.Register.Holders))
-	for was := range known.was {
+	for was := range known.earlier {
 		if want := batchesOf(was.action, holders); was.batches != want && !(was.nothing && was.batches == 0) {
 			c.Fault(r, "has %d batches behind %s, which takes %d", was.batches, was.action, want)
 		}
@@ -244,7 +246,7 @@ func (c *Check) checkCarriedOut(r *scan.Record, p *contract.Record, known *regis
 	l := c.LifecycleOf(r.History)
 	progress, under := p.Progress()
 	want := int64(0)
-	if forHolders[l.LastAction] && !l.nothing {
+	if forHolders[l.LastAction] && !l.paidNothing {
 		want = batchesOf(l.LastAction, holders)
 	}
 	switch {
@@ -258,15 +260,15 @@ func (c *Check) checkCarriedOut(r *scan.Record, p *contract.Record, known *regis
 	}
 }
 
-// checkPaid compares what each holder was paid with what the distributions and the
-// redemption make of the position, to the minor unit.
+// checkPaid compares what each holder was paid with the holder's part of the distributions
+// and the redemption, to the minor unit.
 func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	l := c.LifecycleOf(r.History)
 	face, penalty, sold := amountOf(p, "certificate_value"), new(big.Int), new(big.Int)
 	if l.LastAction == contract.RedeemEarly {
 		penalty = amountOf(p, "early_redemption_penalty")
 	}
-	each, last := new(big.Int), new(big.Int) // of all distributions, and of the last one
+	each, last := new(big.Int), new(big.Int) // per certificate: of all distributions, and of the last one
 	distributions := columnNamed(p.Product.Columns, "profit_distributions")
 	rows, _ := distributions.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
@@ -300,7 +302,7 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, known *register) {
 	}
 }
 
-// plainAmount is an amount that a column has; zero where it has none.
+// plainAmount is the amount in a column; zero where it has none.
 func plainAmount(value any) *big.Int {
 	if sum, ok := value.(interface{ String() string }); ok {
 		if n, well := new(big.Int).SetString(sum.String(), 10); well {
@@ -310,13 +312,13 @@ func plainAmount(value any) *big.Int {
 	return new(big.Int)
 }
 
-// amountOf is a column of a record that is an amount.
+// amountOf is a record's column that is an amount.
 func amountOf(p *contract.Record, name string) *big.Int {
 	return plainAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
 }
 
-// TakeRow takes a row of a register among the rows that actors keep. What it says is
-// read with its contract's record; here it is only counted.
+// TakeRow counts a row of a register among the key-value rows of actors; false: the row is
+// of another kind. What it says was compared with its contract's record.
 func (c *Check) TakeRow(key []byte) bool {
 	if !isRegister(key) {
 		return false
@@ -331,7 +333,7 @@ func (c *Check) TakeRow(key []byte) bool {
 	return true
 }
 
-// EndRows compares how many rows the registers have with how many they should have.
+// EndRows compares the number of rows of each register with its record.
 func (c *Check) EndRows() {
 	for id, r := range c.registers {
 		if r.read != r.rows {
@@ -340,5 +342,5 @@ func (c *Check) EndRows() {
 	}
 }
 
-// isRegister tells of a key of a row of a register.
+// isRegister tells whether a key is that of a row of a register.
 func isRegister(key []byte) bool { return key[0] == acting.RegisterRows }

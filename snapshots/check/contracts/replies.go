@@ -18,9 +18,9 @@ import (
 // rules of its version give for its input, and a contract rests on a screening that is
 // there.
 
-// CheckStaffKey looks at a claim on a key of an organization's people; false: it is
-// another key's. It names a closed month of its own organization, a contract of which
-// what was answered is kept, or a screening.
+// CheckStaffKey checks a claim on an idempotency key of an organization's staff: it names a
+// closed month of the organization, a contract whose reply is kept, or a screening; false:
+// the key is of another kind.
 func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	o := c.organization
 	text, ok := strings.CutPrefix(key, actors.KeyOfStaff+"/")
@@ -34,7 +34,7 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	}
 	h := o.Histories.Find(made)
 	if (made.Kind == ledger.Period || made.Kind == ledger.Screening) && h != nil && h.Marks&scan.HasRow != 0 {
-		return true // neither ever changes, so that it is its own answer
+		return true // neither ever changes, so that the record is the answer
 	}
 	if made.Kind != ledger.Contract || h == nil || h.Marks&scan.HasRow == 0 {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which is not there", o.ID, ledger.ClaimIdempotency, scan.Named(made))
@@ -49,9 +49,8 @@ func (c *Check) CheckStaffKey(key string, owner []byte) bool {
 	return true
 }
 
-// CheckContractReply checks that what somebody was answered with is a contract as it
-// was directly after the event before the reply's own. Contracts are read before
-// replies.
+// CheckContractReply checks that a kept reply shows a contract as it was directly after the
+// event before the reply's own. Contracts are read before replies.
 func (c *Check) CheckContractReply(r *scan.Record) {
 	o := r.Organization
 	if r.History.ContractIndex < 0 {
@@ -77,19 +76,18 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: was.id}) // it has an event
+	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: was.id}) // a contract in a reply has events
 	l := c.LifecycleOf(h)
 	state := o.Histories.StatesOf(ledger.Contract).Names[was.state]
 	switch {
-	case variantOf(p) != l.own, string(p.Status) != state:
+	case variantOf(p) != l.recordVariant, string(p.Status) != state:
 		c.Fault(r, "shows contract %v as it never was", was.id)
 	case was.seq == h.Last && maphash.Bytes(o.Histories.Seed, stored) != l.payload:
 		c.Fault(r, "shows contract %v with other columns than it has", was.id)
 	}
 }
 
-// CheckScreening does a screening again, by the rules of its version, for what it was
-// given.
+// CheckScreening runs a screening again, by the rules of its version.
 func (c *Check) CheckScreening(r *scan.Record) {
 	s, err := acting.ReadScreening(r.Source.ID, r.Payload)
 	if err != nil {

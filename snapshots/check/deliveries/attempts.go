@@ -12,43 +12,45 @@ import (
 // Rule 6, attempts. A kept delivery is in the state that its attempts lead to, and is tried
 // again no later than the gap after its last attempt.
 
-// What the specification says of attempts ("Delivery", 3), by hand.
+// What the specification says of attempts ("Delivery", 3), copied by hand.
 const (
 	maxAttempts     = 6
-	maxKeptAttempts = 48 // the latest that are remembered of one that is asked for again and again
+	maxKeptAttempts = 48 // the latest ones that are kept of a delivery that is asked for repeatedly
 )
 
+// gaps are the pauses between attempts.
 var gaps = [maxAttempts - 1]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
-// tardy is longer than any attempt takes that is written down, with a pause of the
-// whole machine.
-const tardy = 24 * time.Hour
+// maxAttemptTime is longer than any recorded attempt takes, with a pause of the whole
+// machine.
+const maxAttemptTime = 24 * time.Hour
 
-// acknowledges tells whether an answer is an acknowledgement. Of what operators are
-// told by there is no one answer.
+// acknowledges tells whether an answer acknowledges a notification. The channels to
+// operators have no one such answer.
 func acknowledges(channel posting.Channel, status int) bool {
 	return !toMerchant(channel) || status >= 200 && status <= 299
 }
 
+// toMerchant tells whether the channel leads to a merchant.
 func toMerchant(c posting.Channel) bool { return c == posting.Webhook || c == posting.Stream }
 
-// standing checks that a delivery stands as its attempts have left it, and notes the
-// row that it asks for.
-func (d *deliveryReader) standing(k *notifier.Kept) {
-	if what := unlikeAttempts(k); what != "" {
-		d.wrongly(k.ID, what)
+// checkState checks that a delivery is in the state that its attempts lead to, and notes
+// the row that it needs.
+func (d *deliveryReader) checkState(k *notifier.Kept) {
+	if what := stateFault(k); what != "" {
+		d.fault(k.ID, what)
 	}
 	if k.Channel < posting.Webhook || k.Channel > posting.Bulletin || toMerchant(k.Channel) && k.Told != nil {
-		d.wrongly(k.ID, "goes by no channel that it could go by")
+		d.fault(k.ID, "goes by no channel that it could go by")
 	}
 	if key := k.KeyOfWaiting(d.organization.ID); key != nil {
 		d.waiting.Add(d.seed, key)
 	}
 }
 
-// unlikeAttempts says in what a delivery does not stand as its attempts have left it;
-// empty: in nothing.
-func unlikeAttempts(k *notifier.Kept) string {
+// stateFault says how a delivery's state differs from what its attempts lead to; empty: it
+// does not.
+func stateFault(k *notifier.Kept) string {
 	if k.Round < 0 || k.Round > len(k.Attempts) || len(k.Attempts) > maxKeptAttempts {
 		return "has more attempts before it was asked for again than in all, or too many"
 	}
@@ -77,17 +79,17 @@ func unlikeAttempts(k *notifier.Kept) string {
 	case (k.State == notifier.Pending) != (k.Next != 0):
 		return "is " + k.State.String() + ", and says that it is tried next, or not when"
 	case k.State == notifier.Pending && toMerchant(k.Channel) && len(round) > 0:
-		return untimely(round[len(round)-1].At, k.Next, gaps[len(round)-1])
+		return timeFault(round[len(round)-1].At, k.Next, gaps[len(round)-1])
 	}
 	return ""
 }
 
-// untimely says that an attempt does not come when it should, a gap after the failure
-// of the one before. It may come earlier, if somebody asks for it; and the failure may
-// come later than the attempt that is noted.
-func untimely(before, next ledger.Micros, gap time.Duration) string {
+// timeFault says that the next attempt is not within the gap after the last one. It may
+// come earlier, if somebody asked for it, and the failure may be later than the recorded
+// start of the attempt.
+func timeFault(before, next ledger.Micros, gap time.Duration) string {
 	switch {
-	case next > before+ledger.Micros((gap+tardy)/time.Microsecond):
+	case next > before+ledger.Micros((gap+maxAttemptTime)/time.Microsecond):
 		return "is tried again later than the gap after its last attempt"
 	case next+scan.InFlight < before:
 		return "is tried again before its last attempt"
@@ -95,8 +97,7 @@ func untimely(before, next ledger.Micros, gap time.Duration) string {
 	return ""
 }
 
-// explain finds the rows that are missing and those that are too many, by looking for
-// each.
+// explain looks for each row, to find those that are missing and those that are too many.
 func (d *deliveryReader) explain() error {
 	org := d.organization.ID
 	posted := make(map[notifier.ID]bool)
@@ -108,13 +109,13 @@ func (d *deliveryReader) explain() error {
 	for row := range d.KVs(org, notifier.KeptRows) {
 		k, err := notifier.ReadKept(row.Key, row.Row)
 		if row.Err != nil || err != nil {
-			continue // which was said before
+			continue // reported before
 		}
 		if key := k.KeyOfWaiting(org); key != nil && !d.hasRow(key) {
-			d.wrongly(k.ID, "is "+k.State.String()+", and no row says so")
+			d.fault(k.ID, "is "+k.State.String()+", and no row says so")
 		}
 		if k.Channel == posting.Bulletin && k.Booked >= d.oldest && !posted[k.ID] {
-			d.wrongly(k.ID, "has no key")
+			d.fault(k.ID, "has no key")
 		}
 	}
 	for _, kind := range [...]notifier.RowKind{notifier.RetryRows, notifier.ParkedRows} {
@@ -131,22 +132,21 @@ func (d *deliveryReader) explain() error {
 func (d *deliveryReader) explainPosted(posted map[notifier.ID]bool, id notifier.ID) {
 	switch {
 	case posted[id]:
-		d.wrongly(id, "has two keys")
+		d.fault(id, "has two keys")
 	case id.Booked >= d.oldest && !d.hasRow(notifier.KeyOfKept(id)):
-		d.wrongly(id, "has a key and is not there")
+		d.fault(id, "has a key and is not there")
 	}
 	posted[id] = true
 }
 
-// explainWaiting looks for the delivery of which a row says that it waits, or that it
-// was given up.
+// explainWaiting looks for the delivery that a row of waiting or given-up deliveries names.
 func (d *deliveryReader) explainWaiting(row scan.KV) error {
 	if row.Err != nil {
 		return row.Err
 	}
 	id, err := notifier.ReadWaiting(row.Key, row.Row)
 	if err != nil {
-		return nil // which was said before
+		return nil // reported before
 	}
 	key := notifier.KeyOfKept(id)
 	value, found, err := d.View.KV(d.organization.ID, key)
@@ -163,11 +163,11 @@ func (d *deliveryReader) explainWaiting(row scan.KV) error {
 			return nil
 		}
 	}
-	d.wrongly(id, "is said to be one that "+says+", and is none")
+	d.fault(id, "is said to be one that "+says+", and is none")
 	return d.Interrupted()
 }
 
-// hasRow tells whether there is a KV with the key.
+// hasRow tells whether there is a row with the key.
 func (d *deliveryReader) hasRow(key []byte) bool {
 	_, found, err := d.View.KV(d.organization.ID, key)
 	return err != nil || found

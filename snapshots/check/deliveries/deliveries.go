@@ -28,35 +28,35 @@ import (
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	directory    *directory.Facts // for where notifications go
+	directory    *directory.Facts // the addresses of notifications
 }
 
+// New begins the check of one organization's notifications.
 func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d}
 }
 
-// OtherRows takes the rows that lie among those of deliveries and belong to other rules.
+// OtherRows takes the rows that lie among those of deliveries and belong to another rule.
 type OtherRows interface {
 	TakeRow(key []byte) (taken bool)
-	EndRows() // all rows were read
+	EndRows() // called when all rows were read
 }
 
-// CheckRows checks the delivery state of each notice, in KVs that
-// agree. Notices, marks and deliveries with rows of their own are in one order and are
-// read side by side; the rows that say what waits, and what was given up, are in the
-// order of destinations, and only their sums are compared.
+// CheckRows checks the delivery state of each notice. Notices, marks and deliveries with
+// rows of their own are in one order and are read side by side. The rows of waiting and
+// given-up deliveries are in the order of destinations: only their sums are compared.
 func (c *Check) CheckRows(others OtherRows) error {
 	d := &deliveryReader{
 		Check: c, others: others, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
-		oldest: c.removed(), cursor: c.instant(notifier.CursorRow),
+		oldest: c.removedBefore(), cursor: c.instant(notifier.CursorRow),
 	}
 	var stopMarks, stopKept func()
 	d.nextMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.MarksRows))
 	defer stopMarks()
 	d.nextKept, stopKept = iter.Pull(c.KVs(c.organization.ID, notifier.KeptRows))
 	defer stopKept()
-	d.turnMarks()
-	d.turnKept()
+	d.advanceMarks()
+	d.advanceKept()
 	if err := c.Rows(c.organization, posting.KVs, d.row); err != nil {
 		return err
 	}
@@ -68,40 +68,40 @@ type deliveryReader struct {
 	*Check
 	others         OtherRows
 	oldest, cursor ledger.Micros
-	atCursor       bool // the cursor is at a page
+	atCursor       bool // the page of the cursor was read
 
 	nextMarks, nextKept func() (scan.KV, bool)
 	marks               scan.KV       // the row of marks that is read next; no key: there is none
-	markedPage          ledger.Micros // that it is of
+	markedPage          ledger.Micros // the page of these marks
 	kept                *notifier.Kept
-	marked              map[notifier.ID]notifier.Mark // of the page that is read
+	marked              map[notifier.ID]notifier.Mark // the marks of the page being read
 
 	seed              maphash.Seed
-	waiting, posted   scan.Multiset // rows, as deliveries ask for them
-	waits, postedRows scan.Multiset // and as they are
+	waiting, posted   scan.Multiset // rows that deliveries need
+	waits, postedRows scan.Multiset // rows that are stored
 }
 
-func (d *deliveryReader) wrong(format string, args ...any) {
+func (d *deliveryReader) breach(format string, args ...any) {
 	d.Report.Breach(findings.RuleNotified, "organization %v: "+format, append([]any{d.organization.ID}, args...)...)
 }
 
-// wrongly says what is wrong with one delivery.
-func (d *deliveryReader) wrongly(id notifier.ID, what string) {
-	d.wrong("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, what)
+// fault reports what is wrong with one delivery.
+func (d *deliveryReader) fault(id notifier.ID, what string) {
+	d.breach("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, what)
 }
 
-// summariesKey is a row of the platform's own organization, of summaries for
-// operators: the last day that was summed up.
+// summariesKey is a row of the platform's organization: the last day that was summed up for
+// operators.
 var summariesKey = []byte("summaries")
 
-// row takes a KV. Marks and deliveries are read beside the notices.
+// row takes one key-value row. Marks and deliveries are read beside the notices.
 func (d *deliveryReader) row(key, row []byte) error {
 	key = store.KVKey(key)
 	if d.organization.ID == words.PlatformOrg && bytes.Equal(key, summariesKey) && len(row) == 4 {
 		return nil
 	}
 	if len(key) == 0 {
-		d.wrong("a KV without a key")
+		d.breach("a KV without a key")
 		return nil
 	}
 	if d.others.TakeRow(key) {
@@ -127,22 +127,22 @@ func (d *deliveryReader) row(key, row []byte) error {
 		err = fmt.Errorf("a KV of an unknown kind with key %x", key)
 	}
 	if err != nil {
-		d.wrong("%v", err)
+		d.breach("%v", err)
 	}
 	return nil
 }
 
-// page checks what became of a page's notices.
+// page checks the delivery of a page's notices.
 func (d *deliveryReader) page(key, row []byte) error {
 	first, ok := store.ParseNoticePage(store.KeyKV(nil, d.organization.ID, key))
 	if !ok {
-		return nil // the reading beside the journal has said so
+		return nil // reported beside the journal
 	}
 	d.atCursor = d.atCursor || first == d.cursor
 	d.gatherMarks(first)
-	_, _ = readNotices(key, row, func(n *store.Notice) { d.notice(first, n) }) // likewise
+	_, _ = readNotices(key, row, func(n *store.Notice) { d.notice(first, n) }) // errors too
 	for _, id := range sortedMarks(d.marked) {
-		d.wrongly(id, "was acknowledged and is no notice of its page")
+		d.fault(id, "was acknowledged and is no notice of its page")
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func sortedMarks(marked map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
 	return ids
 }
 
-// notice checks what became of one notice.
+// notice checks the delivery of one notice.
 func (d *deliveryReader) notice(page ledger.Micros, n *store.Notice) {
 	id := notifier.ID{Booked: n.Booked, Channel: posting.Channel(n.Channel)}
 	d.passKept(id)
@@ -165,45 +165,46 @@ func (d *deliveryReader) notice(page ledger.Micros, n *store.Notice) {
 	if d.kept != nil && d.kept.ID == id {
 		kept = d.kept
 		d.ofNotice(kept, page, n)
-		d.turnKept()
+		d.advanceKept()
 	}
 	switch {
-	case marked && kept != nil && !again(kept, &mark):
-		d.wrongly(id, "was acknowledged at its first attempt, and is "+kept.State.String()+" without having been asked for again")
+	case marked && kept != nil && !askedAgain(kept, &mark):
+		d.fault(id, "was acknowledged at its first attempt, and is "+kept.State.String()+" without having been asked for again")
 	case !marked && kept == nil && page < d.cursor && n.Booked >= d.oldest:
-		d.wrongly(id, "is neither marked nor kept, and the cursor is behind it: nobody will try it")
+		d.fault(id, "is neither marked nor kept, and the cursor is behind it: nobody will try it")
 	}
 	d.destination(id, n)
 }
 
-// again tells whether a delivery that is kept was acknowledged at its first attempt
-// and asked for again.
-func again(kept *notifier.Kept, mark *notifier.Mark) bool {
+// askedAgain tells whether a kept delivery was acknowledged at its first attempt and asked
+// for again.
+func askedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
 	if kept.Round == 0 || len(kept.Attempts) == 0 {
 		return false
 	}
 	return len(kept.Attempts) == maxKeptAttempts || kept.Attempts[0] == mark.Attempt
 }
 
-// destination checks that a notice goes to one of its own partner's terminals, or to
-// the partner.
+// destination checks that a notice goes to one of its partner's terminals, or to the
+// partner.
 func (d *deliveryReader) destination(id notifier.ID, n *store.Notice) {
 	h := d.organization.Histories.Find(n.Source)
 	if h == nil || h.Marks&scan.HasRow == 0 {
-		return // its event is missing too, or its record
+		return // its missing event or record is reported elsewhere
 	}
-	number, env, known := d.whose(n.To)
+	number, env, known := d.destinationOf(n.To)
 	if !known {
-		d.wrongly(id, "goes to nobody who is there")
+		d.fault(id, "goes to nobody who is there")
 		return
 	}
 	if n.Source.Kind == ledger.Transaction && !slices.ContainsFunc(env, func(e money.Env) bool { return h.ListHash == d.organization.Histories.ListOf(number, e) }) {
-		d.wrongly(id, "goes to another partner than its transaction's")
+		d.fault(id, "goes to another partner than its transaction's")
 	}
 }
 
-// whose is the partner of a destination, and the environments of what it is told.
-func (d *deliveryReader) whose(to ledger.ID) (number int64, envs []money.Env, known bool) {
+// destinationOf is the partner of a destination, and the environments that it is notified
+// of.
+func (d *deliveryReader) destinationOf(to ledger.ID) (number int64, envs []money.Env, known bool) {
 	if t := d.directory.Terminal(d.organization.ID, to); t != nil {
 		env, _ := money.ParseEnv(t.Env)
 		return t.Partner, []money.Env{env}, true
@@ -212,13 +213,13 @@ func (d *deliveryReader) whose(to ledger.ID) (number int64, envs []money.Env, kn
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
-// gatherMarks reads the marks of a page. Those of pages that are not there are left of
-// what was swept, or wrong.
+// gatherMarks reads the marks of a page. Marks of a page that is not there are left over
+// from retention, or wrong.
 func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 	clear(d.marked)
 	for d.marks.Key != nil && d.markedPage <= page {
 		if d.markedPage < page && d.markedPage >= d.oldest {
-			d.wrong("deliveries are marked on a page of notices that is not there")
+			d.breach("deliveries are marked on a page of notices that is not there")
 		}
 		err := notifier.ReadMarks(d.marks.Key, d.marks.Row, func(m notifier.Mark) {
 			if d.markedPage == page {
@@ -226,24 +227,24 @@ func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 			}
 		})
 		if err != nil {
-			d.wrong("%v", err)
+			d.breach("%v", err)
 		}
-		d.turnMarks()
+		d.advanceMarks()
 	}
 }
 
 func (d *deliveryReader) mark(m *notifier.Mark) {
 	if _, twice := d.marked[m.ID]; twice {
-		d.wrongly(m.ID, "is marked twice")
+		d.fault(m.ID, "is marked twice")
 	}
 	if !acknowledges(m.Channel, m.Status) {
-		d.wrongly(m.ID, "was acknowledged by an answer that is none")
+		d.fault(m.ID, "was acknowledged by an answer that is none")
 	}
 	d.marked[m.ID] = *m
 }
 
-// turnMarks goes on to the next row of marks.
-func (d *deliveryReader) turnMarks() {
+// advanceMarks reads the next row of marks.
+func (d *deliveryReader) advanceMarks() {
 	for {
 		var more bool
 		if d.marks, more = d.nextMarks(); !more || d.marks.Err != nil {
@@ -259,8 +260,8 @@ func (d *deliveryReader) turnMarks() {
 	}
 }
 
-// turnKept reads the next delivery that has a row of its own.
-func (d *deliveryReader) turnKept() {
+// advanceKept reads the next delivery that has a row of its own.
+func (d *deliveryReader) advanceKept() {
 	for d.kept = nil; d.kept == nil; {
 		row, more := d.nextKept()
 		if !more || row.Err != nil {
@@ -273,23 +274,23 @@ func (d *deliveryReader) turnKept() {
 			continue
 		}
 		d.kept = &kept
-		d.standing(&kept)
+		d.checkState(&kept)
 	}
 }
 
-// unread says that rows can't be read, unless that is because the check is ended.
+// unread reports rows that can't be read, unless the check is interrupted.
 func (d *deliveryReader) unread(err error) {
 	if err != nil && d.Ctx.Err() == nil {
-		d.wrong("%v", err)
+		d.breach("%v", err)
 	}
 }
 
-// passKept takes the deliveries with rows of their own before a notice: bulletins,
-// and those whose page was swept away.
+// passKept takes the deliveries with rows of their own that come before a notice: messages
+// to operators, and those whose page retention removed.
 func (d *deliveryReader) passKept(before notifier.ID) {
 	for d.kept != nil && compareIDs(d.kept.ID, before) < 0 {
 		d.withoutNotice(d.kept)
-		d.turnKept()
+		d.advanceKept()
 	}
 }
 
@@ -303,21 +304,22 @@ func compareIDs(a, b notifier.ID) int {
 	return 1
 }
 
+// withoutNotice checks a delivery that has no notice.
 func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
 	switch {
 	case k.Channel != posting.Bulletin:
 		if k.Booked >= d.oldest {
-			d.wrongly(k.ID, "is kept and no notice")
+			d.fault(k.ID, "is kept and no notice")
 		}
 		return
 	case k.Source != ledger.Source{} || k.Page != 0:
-		d.wrongly(k.ID, "is no event's and says of which it is")
+		d.fault(k.ID, "is no event's and says of which it is")
 	}
 	if _, err := alerts.ReadMessage(k.Body); err != nil {
-		d.wrongly(k.ID, "can't be read")
+		d.fault(k.ID, "can't be read")
 	}
-	if _, _, known := d.whose(k.To); !known {
-		d.wrongly(k.ID, "goes to nobody who is there")
+	if _, _, known := d.destinationOf(k.To); !known {
+		d.fault(k.ID, "goes to nobody who is there")
 	}
 	d.Report.Count(findings.RuleNotified, 1)
 	if k.Booked >= d.oldest {
@@ -325,18 +327,18 @@ func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
 	}
 }
 
-// idOf is a bulletin's name as the row of its key has it.
+// idOf is a message's name as the row of its key has it.
 func idOf(k *notifier.Kept) []byte { return notifier.KeyOfKept(k.ID)[1:] }
 
-// ofNotice checks that a delivery says of its notice what the notice says.
+// ofNotice compares a kept delivery with its notice.
 func (d *deliveryReader) ofNotice(k *notifier.Kept, page ledger.Micros, n *store.Notice) {
 	switch {
 	case k.Source != n.Source || k.Page != page:
-		d.wrongly(k.ID, "says that it is of another notice")
+		d.fault(k.ID, "says that it is of another notice")
 	case k.To != n.To:
-		d.wrongly(k.ID, "goes elsewhere than its notice")
+		d.fault(k.ID, "goes elsewhere than its notice")
 	case !bytes.Equal(k.Body, n.Body):
-		d.wrongly(k.ID, "says something else than its notice")
+		d.fault(k.ID, "says something else than its notice")
 	}
 }
 
@@ -346,10 +348,10 @@ func (d *deliveryReader) end() error {
 	d.gatherMarks(1<<63 - 1)
 	for d.kept != nil {
 		d.withoutNotice(d.kept)
-		d.turnKept()
+		d.advanceKept()
 	}
 	if d.cursor != 0 && !d.atCursor {
-		d.wrong("the cursor of notices is at no page of them")
+		d.breach("the cursor of notices is at no page of them")
 	}
 	if d.waiting == d.waits && d.posted == d.postedRows {
 		return nil

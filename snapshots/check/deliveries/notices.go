@@ -23,29 +23,29 @@ import (
 // notice is of an event, says what happened, and an event has the hash of its notices. No
 // two are of one event by one channel. What is older than the retention may be gone.
 
-// Notices is the reading of one organization's notices beside its events: both are in
-// the order of booking.
+// Notices reads one organization's notices beside its events: both are in the order of
+// booking.
 type Notices struct {
 	*Check
 	next   func() (scan.KV, bool)
 	Stop   func()
-	page   []store.Notice // bodies alias a row, until the next page is asked for
-	at     int            // of the notice that is read next
-	last   notifier.ID    // of the one that was read last
-	oldest ledger.Micros  // what was booked before may have been swept away
-	hashed []byte         // of the notices of the event that is followed
+	page   []store.Notice // bodies alias a row, valid until the next page is read
+	at     int            // index of the next notice
+	last   notifier.ID    // the notice that was read last
+	oldest ledger.Micros  // retention may have removed what was booked before
+	hashed []byte         // the hashed form of the current event's notices
 }
 
-// NoticesOf begins to read an organization's notices. Stop it.
+// NoticesOf begins to read the organization's notices. The caller calls Stop.
 func (c *Check) NoticesOf() *Notices {
-	n := &Notices{Check: c, oldest: c.removed()}
+	n := &Notices{Check: c, oldest: c.removedBefore()}
 	n.next, n.Stop = iter.Pull(c.KVs(c.organization.ID, notifier.NoticesRows))
-	n.turn()
+	n.advance()
 	return n
 }
 
-// instant is what one of the single rows of deliveries says; 0: it is not there, or
-// says nothing, which deliveries reports.
+// instant is the instant in one of the single rows of deliveries; 0: there is none, or
+// CheckRows reports it.
 func (c *Check) instant(kind notifier.RowKind) ledger.Micros {
 	key := []byte{byte(kind)}
 	row, found, err := c.View.KV(c.organization.ID, key)
@@ -56,15 +56,15 @@ func (c *Check) instant(kind notifier.RowKind) ledger.Micros {
 	return at
 }
 
-// removed is the instant before which deliveries may have been removed; 0: none was, or
-// the record says nothing, which checkRetention reports.
-func (c *Check) removed() ledger.Micros {
+// removedBefore is the instant before which retention may have removed deliveries; 0: it
+// removed none, or CheckRetention reports the record.
+func (c *Check) removedBefore() ledger.Micros {
 	at, _ := notifier.Removed(c.View, c.organization.ID)
 	return at
 }
 
-// CheckRetention checks the record of up to when deliveries were removed: nothing that was
-// booked later than that.
+// CheckRetention checks the record of the instant up to which deliveries were removed: it
+// was not in the future.
 func (c *Check) CheckRetention(r *scan.Record) {
 	at, err := notifier.ReadRetention(r.Payload)
 	switch {
@@ -77,8 +77,8 @@ func (c *Check) CheckRetention(r *scan.Record) {
 	}
 }
 
-// turn reads the next page on which there is a notice.
-func (n *Notices) turn() {
+// advance reads the next page that has a notice.
+func (n *Notices) advance() {
 	for n.page, n.at = n.page[:0], 0; len(n.page) == 0; {
 		p, more := n.next()
 		if !more || p.Err != nil {
@@ -97,14 +97,14 @@ func (n *Notices) turn() {
 	}
 }
 
-// unread says that rows can't be read, unless that is because the check is ended.
+// unread reports rows that can't be read, unless the check is interrupted.
 func (n *Notices) unread(err error) {
 	if err != nil && n.Ctx.Err() == nil {
 		n.Report.Breach(findings.RuleNotified, "organization %v: %v", n.organization.ID, err)
 	}
 }
 
-// readNotices takes a page of notices apart: fn is called with each.
+// readNotices calls fn with each notice of a page.
 func readNotices(key, row []byte, fn func(n *store.Notice)) (first ledger.Micros, err error) {
 	first, ok := store.ParseNoticePage(store.KeyKV(nil, ledger.ID{}, key))
 	if !ok {
@@ -116,7 +116,7 @@ func readNotices(key, row []byte, fn func(n *store.Notice)) (first ledger.Micros
 	})
 }
 
-// Follow takes the notices up to an event's: those of the event, and before it none.
+// Follow takes the notices up to an event: those of the event, and none before it.
 func (n *Notices) Follow(e *ledger.Event) {
 	merchant, stream := false, false
 	for len(n.page) > 0 && n.page[n.at].Booked <= e.Booked {
@@ -135,12 +135,12 @@ func (n *Notices) Follow(e *ledger.Event) {
 	if e.Source.Kind == ledger.Transaction && payment.Notifiable(e) {
 		n.count(e, merchant)
 	}
-	if n.tellsOf(e) {
+	if n.notifiesOf(e) {
 		n.count(e, stream)
 	}
 }
 
-// End takes what is left when there are no more events.
+// End reports the notices behind the last event.
 func (n *Notices) End() {
 	for len(n.page) > 0 {
 		n.orphan(&n.page[n.at])
@@ -148,11 +148,12 @@ func (n *Notices) End() {
 	}
 }
 
+// orphan reports a notice without an event.
 func (n *Notices) orphan(notice *store.Notice) {
 	n.Report.Breach(findings.RuleNotified, "organization %v: a notice of %s tells of no event", n.organization.ID, scan.Named(notice.Source))
 }
 
-// pass goes on to the next notice, which must come later or by another channel.
+// pass goes on to the next notice, which must be of a later event or of another channel.
 func (n *Notices) pass() {
 	notice := &n.page[n.at]
 	id := notifier.ID{Booked: notice.Booked, Channel: posting.Channel(notice.Channel)}
@@ -161,11 +162,11 @@ func (n *Notices) pass() {
 	}
 	n.last = id
 	if n.at++; n.at == len(n.page) {
-		n.turn()
+		n.advance()
 	}
 }
 
-// count notes that a merchant is to be notified of a record's event.
+// count notes that a merchant must be notified of the event.
 func (n *Notices) count(e *ledger.Event, notified bool) {
 	n.Report.Count(findings.RuleNotified, 1)
 	h := n.organization.Histories.FindOrAdd(e.Source)
@@ -181,9 +182,9 @@ func (n *Notices) count(e *ledger.Event, notified bool) {
 	}
 }
 
-// compare checks that a notice tells of the event at its time, and what happened.
+// compare checks that a notice says what happened in the event.
 func (n *Notices) compare(notice *store.Notice, e *ledger.Event) {
-	if posting.Channel(notice.Channel) == posting.Operators { // the others are counted as transitions
+	if posting.Channel(notice.Channel) == posting.Operators { // notices to merchants are counted as transitions
 		n.Report.Count(findings.RuleNotified, 1)
 	}
 	wrong := ""
@@ -191,9 +192,9 @@ func (n *Notices) compare(notice *store.Notice, e *ledger.Event) {
 	case notice.Source != e.Source:
 		wrong = "is of another record than its event"
 	case e.Source.Kind == ledger.Transaction:
-		wrong = tellsOfTransaction(notice, e)
+		wrong = transactionNoticeFault(notice, e)
 	case e.Source.Kind == ledger.Subscription && posting.Channel(notice.Channel) == posting.Stream:
-		wrong = tellsOfSubscription(notice, e)
+		wrong = subscriptionNoticeFault(notice, e)
 	default:
 		wrong = "goes by a channel of which its record says nothing"
 	}
@@ -202,7 +203,8 @@ func (n *Notices) compare(notice *store.Notice, e *ledger.Event) {
 	}
 }
 
-func tellsOfTransaction(notice *store.Notice, e *ledger.Event) (wrong string) {
+// transactionNoticeFault says how the notice differs from the event; empty: it does not.
+func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
 	switch posting.Channel(notice.Channel) {
 	case posting.Webhook:
 		status, err := paymentactor.ReadNotice(notice.Body)
@@ -227,7 +229,8 @@ func tellsOfTransaction(notice *store.Notice, e *ledger.Event) (wrong string) {
 	return ""
 }
 
-func tellsOfSubscription(notice *store.Notice, e *ledger.Event) (wrong string) {
+// subscriptionNoticeFault says how the notice differs from the event; empty: it does not.
+func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
 	event, standing, err := recurring.DecodeNotice(notice.Body)
 	_, told := subscription.Event(e.Name).Told()
 	switch {
@@ -241,8 +244,8 @@ func tellsOfSubscription(notice *store.Notice, e *ledger.Event) (wrong string) {
 	return ""
 }
 
-// CheckTransaction compares what a transaction says of its notices with those that there
-// are. A record that is not where its events are says something of others.
+// CheckTransaction compares the counters of notices on a transaction's record with the
+// notices. A record that is not at its last event counts others.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	wrong := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
@@ -261,8 +264,8 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// tellsOf tells whether a merchant is told of the event of a subscription.
-func (n *Notices) tellsOf(e *ledger.Event) bool {
+// notifiesOf tells whether a merchant is notified of the subscription's event.
+func (n *Notices) notifiesOf(e *ledger.Event) bool {
 	if e.Source.Kind != ledger.Subscription {
 		return false
 	}
@@ -270,8 +273,8 @@ func (n *Notices) tellsOf(e *ledger.Event) bool {
 	return told
 }
 
-// CheckSubscription compares what a subscription says of its notices with those that
-// there are, and with the address that was set.
+// CheckSubscription compares the counters of notices on a subscription's record with the
+// notices, and with the address that was set.
 func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	wrong := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
@@ -289,8 +292,8 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	}
 }
 
-// compareStored compares the notifications about an event with the hash that it has of
-// them. Those of an event from before the retention may be gone, all or some.
+// compareStored compares the notices of an event with the hash that the event has of them.
+// Retention may have removed some or all of an old event's notices.
 func (n *Notices) compareStored(e *ledger.Event) {
 	got := ledger.Hash{}
 	if len(n.hashed) > 0 {

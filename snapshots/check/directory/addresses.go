@@ -14,9 +14,9 @@ import (
 // What rule 6 needs of the directory: whether an address for notifications was surely set
 // when a transaction began.
 
-// MerchantTerminal is one that only says where notifications go.
+// MerchantTerminal is a terminal that only says where notifications go.
 type MerchantTerminal struct {
-	setting
+	Setting
 	id       ledger.ID
 	env      string
 	active   bool
@@ -24,9 +24,8 @@ type MerchantTerminal struct {
 	notified bool // an address is set
 }
 
-// addressed notes where a terminal's notifications go. What can't be read was
-// refused when it was set.
-func (c *Check) addressed(r *scan.Record, row *Row, t *terminal) {
+// noteAddress notes where a terminal's notifications go.
+func (c *Check) noteAddress(r *scan.Record, row *Row, t *Terminal) {
 	n, err := words.ParseNotification(row.MerchantParams)
 	if err != nil {
 		c.Fault(r, "has notification settings that can't be read")
@@ -39,50 +38,52 @@ func (c *Check) addressed(r *scan.Record, row *Row, t *terminal) {
 	}
 	of := PartnerKey{Org: r.Organization.ID, Number: row.Partner}
 	c.Facts.merchants[of] = append(c.Facts.merchants[of], MerchantTerminal{
-		setting: t.setting, id: r.Source.ID, env: row.Env, active: row.Active, priority: t.Settings.Priority, notified: t.notified,
+		Setting: t.Setting, id: r.Source.ID, env: row.Env, active: row.Active, priority: t.Settings.Priority, notified: t.notified,
 	})
 }
 
-// stoodBefore tells whether a record of the directory was as it is when a
-// transaction began.
-func (s *setting) stoodBefore(transaction *scan.Record) bool {
+// UnchangedSince tells whether the record was last written well before the transaction
+// began.
+func (s *Setting) UnchangedSince(transaction *scan.Record) bool {
 	return s.Updated+scan.InFlight < transaction.Stamp.Started
 }
 
-// ByDefault tells whether a transaction's merchant was surely notified of the statuses
-// of the service's own choice: its terminal makes no other one, and made none before.
+// ByDefault tells whether a transaction's merchant was surely notified of the default
+// statuses: its terminal chooses no others, and chose none before.
 func (d *Facts) ByDefault(r *scan.Record, p *payment.Record) bool {
-	if p.Terminal == (ledger.ID{}) || slices.ContainsFunc(p.Attempts, left) {
+	if p.Terminal == (ledger.ID{}) || slices.ContainsFunc(p.Attempts, wasRefused) {
 		return false
 	}
 	t := d.Terminal(r.Organization.ID, p.Terminal)
-	return t != nil && !t.chooses && t.stoodBefore(r)
+	return t != nil && !t.chooses && t.UnchangedSince(r)
 }
 
-// Reaches tells whether somebody was surely to be notified of each transition of a
-// transaction: an address is set, and was before it began. A terminal without one
-// has its partner's, and so has a transaction without a terminal if the partner has
-// no notification-only terminal, of which the first is the one that counts.
+// Reaches tells whether an address was surely set for each notification of a transaction,
+// since before it began. A terminal without an address uses its partner's; a transaction
+// without a terminal uses the partner's first notification-only terminal, if there is one.
 func (d *Facts) Reaches(r *scan.Record, p *payment.Record) bool {
 	org := r.Organization.ID
-	if owner := d.Partner(org, p.Partner); owner != nil && owner.notified && owner.stoodBefore(r) {
+	if owner := d.Partner(org, p.Partner); owner != nil && owner.notified && owner.UnchangedSince(r) {
 		return true
 	}
 	if p.Terminal == (ledger.ID{}) {
 		return d.merchantReaches(r, p)
 	}
-	if slices.ContainsFunc(p.Attempts, left) {
-		return false // another terminal's merchant may have been the one to notify
+	if slices.ContainsFunc(p.Attempts, wasRefused) {
+		return false // another terminal's address may have been the right one
 	}
 	t := d.Terminal(org, p.Terminal)
-	return t != nil && t.notified && t.stoodBefore(r)
+	return t != nil && t.notified && t.UnchangedSince(r)
 }
 
-// left tells whether the transaction was at the terminal before it came to another.
-func left(a payment.Attempt) bool {
+// wasRefused tells whether a terminal refused the transaction, so that it went on to
+// another.
+func wasRefused(a payment.Attempt) bool {
 	return a.Outcome == payment.AttemptRefused || a.Outcome == payment.AttemptNotSent
 }
 
+// merchantReaches tells whether the partner's first notification-only terminal has an
+// address.
 func (d *Facts) merchantReaches(r *scan.Record, p *payment.Record) bool {
 	var first *MerchantTerminal
 	list := d.merchants[PartnerKey{Org: r.Organization.ID, Number: p.Partner}]
@@ -90,7 +91,7 @@ func (d *Facts) merchantReaches(r *scan.Record, p *payment.Record) bool {
 		t := &list[i]
 		switch {
 		case t.env != p.Asset.Env.String():
-		case !t.stoodBefore(r):
+		case !t.UnchangedSince(r):
 			return false
 		case t.active && (first == nil || t.before(first)):
 			first = t
@@ -99,7 +100,7 @@ func (d *Facts) merchantReaches(r *scan.Record, p *payment.Record) bool {
 	return first != nil && first.notified
 }
 
-// before tells whether the terminal is looked at first: by priority, then by id.
+// before tells whether the terminal comes first: by priority, then by id.
 func (t *MerchantTerminal) before(other *MerchantTerminal) bool {
 	return cmp.Or(cmp.Compare(t.priority, other.priority), bytes.Compare(t.id[:], other.id[:])) < 0
 }

@@ -19,9 +19,8 @@ import (
 // Rule 3, records of the directory. Each record is in the state that its events lead to. It
 // names the keys that it must have claimed, which rule 4 compares with the claims.
 
-// Row is what the checker reads of the directory's stored forms: a
-// version byte and a msgpack map, whose names never change their meaning. What
-// a kind does not have stays zero.
+// Row is the stored form of the directory's records: a version byte and a msgpack map,
+// whose names never change their meaning. What a kind does not have stays zero.
 type Row struct {
 	Status         string     `msgpack:"status"`
 	Active         bool       `msgpack:"active"`
@@ -54,6 +53,7 @@ type MoneyRow struct {
 
 var errForm = errors.New("unknown form")
 
+// DecodeRow reads a stored record of the directory.
 func DecodeRow(payload []byte) (*Row, error) {
 	if len(payload) == 0 || payload[0] != 1 || !packed.WellFormed(payload[1:]) {
 		return nil, errForm
@@ -62,6 +62,7 @@ func DecodeRow(payload []byte) (*Row, error) {
 	return row, msgpack.NewDecoder(bytes.NewReader(payload[1:])).Decode(row)
 }
 
+// Read decodes the asset and the amount.
 func (m *MoneyRow) Read() (money.Asset, money.Amount, error) {
 	asset, rest, err := money.ReadAsset(m.Asset)
 	if err != nil || len(rest) != 0 {
@@ -78,92 +79,99 @@ func (m *MoneyRow) Read() (money.Asset, money.Amount, error) {
 type Check struct {
 	*scan.Scan
 	*Facts
-	limitNames []limitNames // limits, for what they name
-	users      []userNames  // users and sessions, for whom they name
-	settled    []settledWith
+	limitNames          []limitNames // what limits name
+	users               []userNames  // what users and sessions name
+	providerSettlements []providerSettlement
 }
 
+// New begins a check of the directory's records.
 func New(s *scan.Scan) *Check {
 	return &Check{Scan: s, Facts: newFacts()}
 }
 
-// Facts is what other checks need to know of partners and terminals.
+// Facts is what other rules need to know of partners, terminals, limits and rates.
 type Facts struct {
-	partners  map[PartnerKey]*partner
-	terminals map[scan.Place]*terminal
+	partners  map[PartnerKey]*Partner
+	terminals map[scan.Place]*Terminal
 	merchants map[PartnerKey][]MerchantTerminal // by partner
 	Owners    map[scan.Place]int64              // partner's record → number
 	Limits    map[PartnerKey][]*Limit           // by partner
-	Rates     map[scan.Place]*rate
+	Rates     map[scan.Place]*Rate
 	Numbers   map[int64]ledger.ID  // number → partner's record
 	Claimed   map[string]ledger.ID // number → who claimed it
-	Made      map[Made]bool        // what an acknowledged creation may name
+	Made      map[Made]bool        // the records that an acknowledged creation may name
 }
 
+// PartnerKey is a partner's number in an organization.
 type PartnerKey struct {
 	Org    ledger.ID
 	Number int64
 }
 
-type partner struct {
-	setting
+// Partner is what other rules need of a partner.
+type Partner struct {
+	Setting
 	Overdraft map[money.Asset]money.Amount
 	notified  bool // an address is set
 }
 
-type terminal struct {
-	setting
+// Terminal is what other rules need of a terminal.
+type Terminal struct {
+	Setting
 	Partner  int64
 	Env      string
 	Settings words.Settings
-	notified bool // an address of its own is set
-	chooses  bool // the statuses that it notifies of
+	notified bool // the terminal has an address of its own
+	chooses  bool // it chooses the statuses that it notifies of
 }
 
-type rate struct {
-	setting
+// Rate is a stored exchange rate.
+type Rate struct {
+	Setting
 	Value string
 }
 
-// setting tells when a record of the directory was last written.
-type setting struct {
-	Changed bool // after its creation
+// Setting is when a record of the directory was last written.
+type Setting struct {
+	Changed bool // written again after its creation
 	Updated ledger.Micros
 }
 
-func settingOf(r *scan.Record) setting { return setting{r.Stamp.Version > 1, r.Stamp.Updated} }
+func settingOf(r *scan.Record) Setting { return Setting{r.Stamp.Version > 1, r.Stamp.Updated} }
 
-// ChangedSince tells whether what a transaction was decided by may have been
-// something else.
-func (s *setting) ChangedSince(transaction *scan.Record) bool {
+// ChangedSince tells whether the record may have been different when the transaction was
+// decided.
+func (s *Setting) ChangedSince(transaction *scan.Record) bool {
 	return s.Changed && transaction.Stamp.Started < s.Updated+scan.InFlight
 }
 
-// Made is a thing of the directory as an answer names it.
+// Made names a record of the directory as an answer does.
 type Made struct {
 	Kind ledger.Kind
-	Org  ledger.ID // its own for an organization
+	Org  ledger.ID // an organization's own id for its record
 	Name string    // id, or a partner's number
 }
 
 func newFacts() *Facts {
 	return &Facts{
-		partners: make(map[PartnerKey]*partner), terminals: make(map[scan.Place]*terminal), Rates: make(map[scan.Place]*rate),
+		partners: make(map[PartnerKey]*Partner), terminals: make(map[scan.Place]*Terminal), Rates: make(map[scan.Place]*Rate),
 		Limits: make(map[PartnerKey][]*Limit), merchants: make(map[PartnerKey][]MerchantTerminal), Owners: make(map[scan.Place]int64),
 		Numbers: make(map[int64]ledger.ID), Claimed: make(map[string]ledger.ID), Made: make(map[Made]bool),
 	}
 }
 
-func (d *Facts) Partner(org ledger.ID, number int64) *partner {
+// Partner is a partner by its number; nil: there is none.
+func (d *Facts) Partner(org ledger.ID, number int64) *Partner {
 	return d.partners[PartnerKey{org, number}]
 }
 
-func (d *Facts) Terminal(org, id ledger.ID) *terminal {
+// Terminal is a terminal by its id; nil: there is none.
+func (d *Facts) Terminal(org, id ledger.ID) *Terminal {
 	return d.terminals[scan.Place{Org: org, ID: id}]
 }
 
-// CheckRow compares a record of the directory with its history and
-// notes the keys that it must have claimed.
+// CheckRow compares a record of the directory with its history and notes the keys that it
+// must have claimed. It returns the name by which answers know the record.
 func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 	name = r.Source.ID.String()
 	onOff := string(words.StateInactive)
@@ -178,8 +186,8 @@ func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 		c.checkTokens(r)
 	case ledger.User:
 		c.CheckState(r, onOff)
-		c.keyed(r, ledger.ClaimLogin, row.Login)
-		c.checkPerson(r)
+		c.expectClaim(r, ledger.ClaimLogin, row.Login)
+		c.checkUser(r)
 	case ledger.Partner:
 		c.CheckState(r, onOff)
 		c.checkPartner(r, row)
@@ -193,9 +201,9 @@ func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 			state = string(words.StateRevoked)
 		}
 		c.CheckState(r, state)
-		c.keyed(r, ledger.ClaimKeyHash, hex.EncodeToString(row.Hash))
+		c.expectClaim(r, ledger.ClaimKeyHash, hex.EncodeToString(row.Hash))
 		if r.Source.Kind == ledger.Session {
-			c.checkPerson(r)
+			c.checkUser(r)
 		}
 	case ledger.Settlement:
 		c.CheckState(r, string(words.StateSettled))
@@ -217,19 +225,19 @@ func (c *Check) CheckRow(r *scan.Record, row *Row) (name string) {
 	return name
 }
 
-// keyed notes the key that a record must have claimed in its organization.
-func (c *Check) keyed(r *scan.Record, kind ledger.ClaimKind, key string) {
+// expectClaim notes the key that a record must have claimed in its organization.
+func (c *Check) expectClaim(r *scan.Record, kind ledger.ClaimKind, key string) {
 	r.History.ClaimKind, r.History.ClaimHash = kind, r.Organization.Histories.Hash(byte(kind), key)
 }
 
 func (c *Check) checkPartner(r *scan.Record, row *Row) {
-	c.keyed(r, ledger.ClaimLogin, row.Login)
+	c.expectClaim(r, ledger.ClaimLogin, row.Login)
 	if other, twice := c.Facts.Numbers[row.Number]; twice {
 		c.Report.Breach(findings.RuleClaims, "partners %v and %v have one number", other, r.Source.ID)
 	}
 	c.Facts.Numbers[row.Number] = r.Source.ID
 	c.Facts.Owners[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = row.Number
-	p := &partner{setting: settingOf(r), Overdraft: make(map[money.Asset]money.Amount), notified: row.NotifyURL != ""}
+	p := &Partner{Setting: settingOf(r), Overdraft: make(map[money.Asset]money.Amount), notified: row.NotifyURL != ""}
 	for i := range row.Overdraft {
 		asset, amount, err := row.Overdraft[i].Read()
 		if err != nil {
@@ -246,13 +254,13 @@ func (c *Check) checkTerminal(r *scan.Record, row *Row) {
 		c.Fault(r, "has settings that can't be read")
 		return
 	}
-	t := &terminal{setting: settingOf(r), Partner: row.Partner, Env: row.Env, Settings: settings}
+	t := &Terminal{Setting: settingOf(r), Partner: row.Partner, Env: row.Env, Settings: settings}
 	c.Facts.terminals[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = t
-	c.addressed(r, row, t)
+	c.noteAddress(r, row, t)
 }
 
-// checkRate compares a rate with its last event, and its pair with its id, which
-// is what makes it the pair's only one.
+// checkRate compares a rate with its last event, and its currency pair with its id: a pair
+// has one rate.
 func (c *Check) checkRate(r *scan.Record, row *Row) {
 	if !r.Organization.Histories.IsIn(r.History, ledger.Rate, row.Rate) {
 		c.Fault(r, "has another value than its events lead to")
@@ -260,5 +268,5 @@ func (c *Check) checkRate(r *scan.Record, row *Row) {
 	if r.Source.ID != words.RateID(r.Organization.ID, money.Currency(row.From), money.Currency(row.To)) {
 		c.Fault(r, "lies in another pair's place")
 	}
-	c.Facts.Rates[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = &rate{settingOf(r), row.Rate}
+	c.Facts.Rates[scan.Place{Org: r.Organization.ID, ID: r.Source.ID}] = &Rate{settingOf(r), row.Rate}
 }

@@ -15,8 +15,8 @@ import (
 // Rule 3, limits and the block list. A limit bounds something, for a partner and a terminal
 // that are there; a blocked card is stored as its fingerprint.
 
-// limitRow is what the checker reads of a stored limit and of an entry of the
-// blocklist. What a kind does not have stays zero.
+// limitRow is the stored form of a limit and of an entry of the block list. What a kind
+// does not have stays zero.
 type limitRow struct {
 	Kind      string `msgpack:"kind"`
 	Type      string `msgpack:"type"`
@@ -30,7 +30,8 @@ type limitRow struct {
 	Masked    string `msgpack:"masked"`
 }
 
-// limitNames is a limit whose partner and terminal may not have been read yet.
+// limitNames is a limit with the partner and the terminal that it names, which may be read
+// later.
 type limitNames struct {
 	organization *scan.Organization
 	source       ledger.Source
@@ -39,7 +40,7 @@ type limitNames struct {
 	env          string
 }
 
-// second is a second, in microseconds.
+// second is one second in microseconds.
 const second = 1_000_000
 
 // checkLimit checks that a limit bounds something, and notes what it names.
@@ -70,13 +71,13 @@ func (c *Check) checkLimit(r *scan.Record, row *Row) {
 	env, _ := money.ParseEnv(row.Env)
 	of := PartnerKey{Org: r.Organization.ID, Number: row.Partner}
 	c.Facts.Limits[of] = append(c.Facts.Limits[of], &Limit{
-		setting: settingOf(r), ID: r.Source.ID, active: row.Active, Kind: kind, Scope: words.Scope(b.Scope), partner: row.Partner,
+		Setting: settingOf(r), ID: r.Source.ID, active: row.Active, Kind: kind, Scope: words.Scope(b.Scope), partner: row.Partner,
 		terminal: row.Terminal, kindOf: b.Type, asset: money.Asset{Currency: money.Currency(b.Currency), Network: money.Network(b.Network), Env: env},
 	})
 }
 
-// CheckLimits checks that every limit names a partner of its organization, and
-// where it names a terminal one of that partner, in the limit's environment.
+// CheckLimits checks that every limit names a partner of its organization, and a terminal
+// of that partner in the limit's environment where it names one.
 func (c *Check) CheckLimits() error {
 	for i := range c.limitNames {
 		b := &c.limitNames[i]
@@ -98,8 +99,8 @@ func (c *Check) CheckLimits() error {
 	return nil
 }
 
-// checkBlock compares an entry of the blocklist with its place, which is what
-// makes it the value's only one. A card's is its fingerprint, never its number.
+// checkBlock compares an entry of the block list with its id, which makes it the only one
+// of its value.
 func (c *Check) checkBlock(r *scan.Record) {
 	var b limitRow
 	if msgpack.NewDecoder(bytes.NewReader(r.Payload[1:])).Decode(&b) != nil {

@@ -13,17 +13,17 @@ import (
 // Rule 3, settlements. A settlement is with its partner's bank, or with a terminal of its
 // partner; its entries book what it says.
 
-// settledWith is a settlement with a terminal's provider, to be compared with the
-// terminal once that is read.
-type settledWith struct {
+// providerSettlement is a settlement with a terminal's provider, compared with the terminal once
+// that is read.
+type providerSettlement struct {
 	org, id, terminal ledger.ID
 	partner           int64
 	env               money.Env
 }
 
-// checkSettlement compares a settlement with its entries, by POSTINGS' rows
-// "partner settlement" and "provider settlement": an event an environment, of
-// lines an asset. What is of one asset is in a list of its partner.
+// checkSettlement compares a settlement with its entries, by POSTINGS' rows "partner
+// settlement" and "provider settlement": one event an environment, with lines of each
+// asset. A settlement of one asset is in a list of its partner.
 func (c *Check) checkSettlement(r *scan.Record, row *Row) {
 	withProvider := len(row.Terminal) != 0
 	if withProvider && (len(row.Terminal) != len(ledger.ID{}) || len(row.Lines) != 1 || row.Out) || !withProvider && len(row.Fee) != 0 {
@@ -56,7 +56,7 @@ func (c *Check) checkSettlement(r *scan.Record, row *Row) {
 	if withProvider {
 		key, list = "terminal/"+ledger.ID(row.Terminal).String()+"/"+row.Reference, scan.ListWithProvider
 	}
-	c.keyed(r, ledger.ClaimSettlement, key)
+	c.expectClaim(r, ledger.ClaimSettlement, key)
 	if len(row.Lines) == 1 {
 		for env := range envs {
 			r.History.ListHash = histories.ListOf(row.Partner, money.Env(list|byte(env)))
@@ -64,7 +64,7 @@ func (c *Check) checkSettlement(r *scan.Record, row *Row) {
 	}
 }
 
-// withBank is what moves between the institution's bank account and a partner's.
+// withBank are the lines between the institution's bank account and a partner's.
 func withBank(row *Row, asset money.Asset, amount money.Amount) []scan.Line {
 	in := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(row.Partner), asset, scan.BigAmount(amount))}
 	if row.Out {
@@ -73,7 +73,7 @@ func withBank(row *Row, asset money.Asset, amount money.Amount) []scan.Line {
 	return in
 }
 
-// fromProvider is what a provider pays, less the fee that it keeps.
+// fromProvider are the lines of what a provider pays, less the fee that it keeps.
 func (c *Check) fromProvider(r *scan.Record, row *Row, asset money.Asset, gross money.Amount) []scan.Line {
 	var fee money.Amount
 	if len(row.Fee) != 0 {
@@ -87,17 +87,16 @@ func (c *Check) fromProvider(r *scan.Record, row *Row, asset money.Asset, gross 
 		c.Fault(r, "has a fee above what it says")
 	}
 	terminal := ledger.ID(row.Terminal)
-	c.settled = append(c.settled, settledWith{r.Organization.ID, r.Source.ID, terminal, row.Partner, asset.Env})
+	c.providerSettlements = append(c.providerSettlements, providerSettlement{r.Organization.ID, r.Source.ID, terminal, row.Partner, asset.Env})
 	return []scan.Line{
 		scan.Debit(ledger.Bank, asset, new(big.Int).Sub(scan.BigAmount(gross), scan.BigAmount(fee))), scan.Debit(ledger.ProviderFees, asset, scan.BigAmount(fee)),
 		scan.Credit(ledger.ProviderReceivable(terminal), asset, scan.BigAmount(gross)),
 	}
 }
 
-// CheckSettlements checks that settlements with providers are with those of their
-// partner's terminals, in the terminal's environment.
+// CheckSettlements compares settlements with providers with their partner's terminals.
 func (c *Check) CheckSettlements(o *scan.Organization) {
-	for _, s := range c.settled {
+	for _, s := range c.providerSettlements {
 		if s.org != o.ID {
 			continue
 		}

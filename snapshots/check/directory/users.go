@@ -14,16 +14,17 @@ import (
 // Rule 3, users, sessions and tokens. Users and sessions act as a partner or a user that is
 // there, and no retired administration token is in force.
 
-// personRow is what the checker reads of a stored user and of a session. What a
-// kind does not have stays zero.
-type personRow struct {
+// userRow is the stored form of a user and of a session. What a kind does not have stays
+// zero.
+type userRow struct {
 	Roles   []string `msgpack:"roles"`
 	User    []byte   `msgpack:"user"`
 	Partner int64    `msgpack:"partner"`
 	Epoch   uint32   `msgpack:"epoch"`
 }
 
-// userNames is a user or a session whose partner and user may not have been read yet.
+// userNames is a user or a session with the partner and the user that it names, which may
+// be read later.
 type userNames struct {
 	organization *scan.Organization
 	source       ledger.Source
@@ -31,9 +32,9 @@ type userNames struct {
 	user         []byte
 }
 
-// checkPerson checks the roles of a user or a session, and notes whom it names.
-func (c *Check) checkPerson(r *scan.Record) {
-	var p personRow
+// checkUser checks the roles of a user or a session, and notes whom it names.
+func (c *Check) checkUser(r *scan.Record) {
+	var p userRow
 	if msgpack.NewDecoder(bytes.NewReader(r.Payload[1:])).Decode(&p) != nil {
 		c.Fault(r, "can't be read")
 		return
@@ -52,8 +53,8 @@ func (c *Check) checkPerson(r *scan.Record) {
 	c.users = append(c.users, userNames{r.Organization, r.Source, p.Partner, p.User})
 }
 
-// CheckUsers checks that whoever is named as a session's user, or as whom a user
-// or a session acts as, is there.
+// CheckUsers checks that the user of a session, and the partner that a user or a session
+// acts as, are there.
 func (c *Check) CheckUsers() error {
 	for i := range c.users {
 		p := &c.users[i]
@@ -71,14 +72,14 @@ func (c *Check) CheckUsers() error {
 	return nil
 }
 
-// platformRow is what the checker reads of the platform's record.
+// platformRow is the stored form of the platform's record.
 type platformRow struct {
 	AdminTokens [][]byte `msgpack:"admin_tokens"`
 	Retired     [][]byte `msgpack:"retired"`
 }
 
-// checkTokens checks that no administration token is there twice, or in force
-// although it was retired.
+// checkTokens checks that no administration token is there twice, or in force although it
+// was retired.
 func (c *Check) checkTokens(r *scan.Record) {
 	var p platformRow
 	if msgpack.NewDecoder(bytes.NewReader(r.Payload[1:])).Decode(&p) != nil {

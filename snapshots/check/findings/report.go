@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Outcome is what became of a rule. The zero value is invalid.
+// Outcome is the result of a rule. The zero value is invalid.
 type Outcome uint8
 
 // The outcomes.
@@ -30,7 +30,8 @@ func (o Outcome) String() string {
 	return "invalid"
 }
 
-// The numbers of the rules (RELIABILITY, "The checker").
+// The numbers of the rules (RELIABILITY, "The checker"). RuleReopened is skipped here: a
+// crash test compares two digests.
 const (
 	RuleAnswers  = 1
 	RuleTotals   = 2
@@ -55,15 +56,15 @@ type Rule struct {
 	Count    uint64 // things looked at
 	Breaches uint64
 	Details  []string // of the first breaches
-	Note     string   // what was not looked at; empty: nothing is to be said
+	Note     string   // what was not compared; empty: everything was
 }
 
 // Counts say how much there was to check.
 type Counts struct {
 	Organizations, Events, Lines, Accounts, Records, Claims uint64
 
-	KeptAccounts   uint64 // of Accounts, those that were held in memory: contracts' own are not
-	SkippedAnswers uint64 // lines of the answers file about what rule 1 does not compare
+	KeptAccounts   uint64 // of Accounts, those that were held in memory: not those that belong to one contract
+	SkippedAnswers uint64 // lines of the answers file that rule 1 does not compare
 	Reread         uint64 // organizations whose checkpoints were read a second time, with the totals of all accounts
 }
 
@@ -73,11 +74,12 @@ type Report struct {
 	Counts Counts
 
 	// Digest is a hash over what the store means: heads of journals, records,
-	// pages, daybooks, claims, counters, lists, sealed rows and KVs. Opening
+	// pages, page buffers, claims, counters, lists, sealed rows and KVs. Opening
 	// twice gives the same one.
 	Digest [32]byte
 }
 
+// New is a report in which every rule is ok.
 func New() *Report {
 	r := new(Report)
 	for i := range r.Rules {
@@ -96,8 +98,8 @@ func (r *Report) Broken() bool {
 	return false
 }
 
-// WriteTo prints a line a rule, beneath it what it did not look at, and beneath a broken
-// one its first breaches.
+// WriteTo prints one line a rule; beneath it what was not compared, and the first breaches
+// of a broken rule.
 func (r *Report) WriteTo(out io.Writer) (int64, error) {
 	counted := &counting{to: out}
 	w := bufio.NewWriter(counted)
@@ -123,19 +125,20 @@ type counting struct {
 	n  int64
 }
 
+// Write implements io.Writer.
 func (c *counting) Write(b []byte) (int, error) {
 	n, err := c.to.Write(b)
 	c.n += int64(n)
 	return n, err
 }
 
-// Skip says that a rule was not looked at.
+// Skip marks a rule as not checked.
 func (r *Report) Skip(rule int) { r.Rules[rule-1].Outcome = Skipped }
 
-// Count adds to what a rule has looked at.
+// Count adds to the number of things that a rule has looked at.
 func (r *Report) Count(rule int, n uint64) { r.Rules[rule-1].Count += n }
 
-// Breach notes that a rule is broken, in one line.
+// Breach marks a rule as broken and keeps the detail, in one line, if there is room.
 func (r *Report) Breach(rule int, format string, args ...any) {
 	broken := &r.Rules[rule-1]
 	broken.Outcome = Broken
@@ -148,6 +151,7 @@ func (r *Report) Breach(rule int, format string, args ...any) {
 // maxDetail bounds a detail's length in bytes.
 const maxDetail = 400
 
+// oneLine is a text without control characters, bounded.
 func oneLine(s string) string {
 	line := make([]byte, 0, min(len(s), maxDetail))
 	for i := range len(s) {
@@ -163,6 +167,6 @@ func oneLine(s string) string {
 	return string(line)
 }
 
-// ErrInput marks a file of answers or canaries that can't be read, an organization
-// that is not there, and another store's keyring.
+// ErrInput marks a file of answers or canaries that can't be read, an organization that is
+// not there, and the keyring of another store.
 var ErrInput = errors.New("input")

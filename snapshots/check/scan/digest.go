@@ -9,11 +9,10 @@ import (
 	"mizan/posting"
 )
 
-// Digest hashes rows in the order in which they are read, with their lengths,
-// so that two different stores have different digests. Blocks are left out: the
-// tree's root says what they hold. So are due rows, which a server sweeps away
-// when their time has passed, groups, which say how it came about, and checkpoints,
-// which follow from the blocks and are made when there is time.
+// Digest hashes rows in the order in which they are read, with their lengths, so that two
+// different stores have different digests. Left out are blocks, because the tree's root
+// covers them; due rows, which a server removes when their time has passed; groups, which
+// only say how the store came about; and checkpoints, which are made when there is time.
 type Digest struct {
 	hash   hash.Hash
 	buffer []byte
@@ -21,10 +20,12 @@ type Digest struct {
 
 func newDigest() *Digest { return &Digest{hash: sha256.New()} }
 
+// Begin starts an organization.
 func (d *Digest) Begin(org ledger.ID) { d.hash.Write(append([]byte{'o'}, org[:]...)) }
 
 func (d *Digest) section(s posting.RowKind) { d.hash.Write([]byte{'s', byte(s)}) }
 
+// Head adds the head of the organization's journal.
 func (d *Digest) Head(size uint64, root [32]byte) {
 	d.hash.Write(append(binary.BigEndian.AppendUint64([]byte{'h'}, size), root[:]...))
 }
@@ -36,6 +37,7 @@ func (d *Digest) row(key, row []byte) {
 	d.hash.Write(d.buffer)
 }
 
+// Sum is the digest of all rows so far.
 func (d *Digest) Sum() (sum [32]byte) {
 	d.hash.Sum(sum[:0])
 	return sum

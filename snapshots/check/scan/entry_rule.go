@@ -2,12 +2,13 @@ package scan
 
 import "mizan/ledger"
 
-// EntryRule says which entry an event has (POSTINGS: "None is a decision too").
+// EntryRule says which entry an event carries (POSTINGS: "None is a decision too").
 type EntryRule uint8
 
+// The rules.
 const (
 	NoEntry     EntryRule = iota
-	MayHold               // a hold: of a payout, as its record must say
+	MayHold               // a payout's hold, as its record must say; none for a payment
 	MustHold              // a hold
 	MustCapture           // the capture of what is held
 	MustVoid              // the void of what is held
@@ -17,7 +18,7 @@ const (
 	MayPost               // a posted entry, where there is anything to move
 )
 
-// Phase is the entry's, by whether the record holds anything; 0: there is none.
+// Phase is that of the entry, by whether the record holds anything; 0: there is none.
 func (c EntryRule) Phase(held bool) ledger.Phase {
 	switch c {
 	case MayHold, MustHold:

@@ -9,19 +9,20 @@ import (
 	"mizan/ledger/money"
 )
 
-// Fingerprint stands for what postings do to accounts: the sum, over all of them, of
-// what is debited less what is credited, times a random number of the account's
-// own, in the field of a prime. So it does not depend on how the postings are
-// ordered, nor on how a partner's line is split between what is available and
-// what is owed; and meanings add up as entries do: what cancels out is 0.
+// Fingerprint is a short form of what postings do to accounts: the sum, over all postings,
+// of what is debited less what is credited, times a random number of the account, in a
+// prime field. It does not depend on the order of the postings, nor on how a partner's
+// balance is split between what is available and what is owed. Fingerprints add up as
+// entries do; entries that cancel out add up to 0.
 type Fingerprint uint64
 
-// prime is a Mersenne prime: two different meanings are taken for one with a
-// probability of one in it.
+// prime is a Mersenne prime: two different sets of postings have the same fingerprint with
+// a probability of one in it.
 const prime = 1<<61 - 1
 
 var bigPrime = big.NewInt(prime)
 
+// Plus is the fingerprint of both sets of postings together.
 func (m Fingerprint) Plus(o Fingerprint) Fingerprint {
 	if m += o; m >= prime {
 		m -= prime
@@ -42,7 +43,7 @@ func (m Fingerprint) times(o Fingerprint) Fingerprint {
 	return Fingerprint(rest)
 }
 
-// Fingerprint is what postings do.
+// Fingerprint is that of an entry's postings.
 func (h *Histories) Fingerprint(postings []ledger.Posting) (sum Fingerprint) {
 	for i := range postings {
 		p := &postings[i]
@@ -55,7 +56,7 @@ func (h *Histories) Fingerprint(postings []ledger.Posting) (sum Fingerprint) {
 	return sum
 }
 
-// ExpectedFingerprint is what a template's lines would do.
+// ExpectedFingerprint is that of the lines of a template.
 func (h *Histories) ExpectedFingerprint(lines []Line) (sum Fingerprint) {
 	var rest big.Int
 	for i := range lines {
@@ -66,8 +67,7 @@ func (h *Histories) ExpectedFingerprint(lines []Line) (sum Fingerprint) {
 	return sum
 }
 
-// weight is the account's random number, one for both accounts between which a
-// partner's line is split.
+// weight is an account's random number. The two accounts of a partner's balance share one.
 func (h *Histories) weight(path ledger.Path, asset money.Asset) Fingerprint {
 	var m maphash.Hash
 	m.SetSeed(h.Seed)
@@ -87,7 +87,7 @@ func residue(a money.Amount) Fingerprint {
 	return Fingerprint(new(big.Int).Mod(BigAmount(a), bigPrime).Uint64())
 }
 
-// BigAmount is an amount without a bound.
+// BigAmount is an amount as a number without a bound.
 func BigAmount(a money.Amount) *big.Int {
 	if u, small := a.Uint64(); small {
 		return new(big.Int).SetUint64(u)
@@ -96,6 +96,7 @@ func BigAmount(a money.Amount) *big.Int {
 	return n
 }
 
+// BigSigned is a signed amount as a number without a bound.
 func BigSigned(s money.Signed) *big.Int {
 	n := BigAmount(s.Abs)
 	if s.Negative {

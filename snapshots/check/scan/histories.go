@@ -10,76 +10,78 @@ import (
 	"mizan/ledger/money"
 )
 
-// History is what a record's events tell, in a form that takes little room:
-// there is one for every record of the store.
+// History is what a record's events tell, in little room: there is one for every record of
+// the store. A hash of 0 says that there is none.
 type History struct {
 	Last, Held, Settled uint64 // seqs, as in posting.Stamp
 	Started, Updated    ledger.Micros
-	Finished            ledger.Micros // when a transaction was last taken to a final status
+	Finished            ledger.Micros // when a transaction last reached a final status
 	passed              uint64        // a bit for each state that it was in
-	EntryHash           uint64        // meaning of what settled it, or hash of a rate's or closed month's value; 0: none
-	HoldFingerprint     Fingerprint   // of what a transaction's charge last held
-	NetFingerprint      Fingerprint   // of all that a transaction has posted
-	ClaimHash           uint64        // hash of the key that it must have claimed
+	EntryHash           uint64        // fingerprint of the entry that settled it, or hash of the value of a rate or a closed month
+	HoldFingerprint     Fingerprint   // of the last hold of a transaction's charge
+	NetFingerprint      Fingerprint   // of all that the record has posted
+	ClaimHash           uint64        // of the key that it must have claimed
 	Version             uint32
-	ProviderMoney       int32  // place in histories.moved; -1: moved no money
-	Refunds             int32  // place of the last one in histories.refunds; -1: none
-	ListHash            uint32 // hash of the list that shows it
-	TerminalHash        uint32 // hash of the terminal of its last charge
-	CalledTerminal      uint32 // hash of the terminal that was last called
-	ContractIndex       int32  // place of a contract's life, or of what a reply shows of one; -1: neither
+	ProviderMoney       int32  // index in Histories.Moved; -1: it moved no money
+	Refunds             int32  // index of the last one in Histories.Refunds; -1: none
+	ListHash            uint32 // of the list that shows it
+	TerminalHash        uint32 // of the terminal of its charge
+	CalledTerminal      uint32 // of the terminal that was last called
+	ContractIndex       int32  // index of a contract's lifecycle, or of the moment that a reply shows; -1: neither
 	state               uint8
-	ClaimKind           ledger.ClaimKind  // of claim; 0: none
+	ClaimKind           ledger.ClaimKind  // of ClaimHash; 0: none
 	Asking              Asking            // of the provider, beside the charge
 	Holds               uint8             // charges that held money when they were sent
 	Intents             [Operations]uint8 // intents to call a provider
 	Calls               [Operations]uint8 // calls made
 	Marks               Marks
 	Notifications       NotificationCounts
-	RecordHash          uint64 // of the record after its last event, as mark64 has it
-	SealedHash          uint64 // of what its record says is sealed beside it; 0: nothing
+	RecordHash          uint64 // short hash of the record after its last event
+	SealedHash          uint64 // short hash of what is sealed beside it; 0: nothing
 }
 
-// Marks notes what else was seen of a record.
+// Marks are the other things that were seen of a record.
 type Marks uint16
 
+// The marks.
 const (
-	HasRow            Marks = 1 << iota // its row
-	HasClaim                            // its claim
-	ListedAtCreation                    // the list row of its creation
-	ListedAtLastEvent                   // and of its last event
-	AtSimulator                         // the simulator has its call
+	HasRow            Marks = 1 << iota // its row was read
+	HasClaim                            // its claim was read
+	ListedAtCreation                    // the list row of its creation was read
+	ListedAtLastEvent                   // the list row of its last event was read
+	AtSimulator                         // it is routed to the simulator
 	ChargeBooked                        // its charge is booked, or it is a return
-	BookedLate                          // money came when it was closed
+	BookedLate                          // money arrived when it was closed
 	ChargeReturned                      // a return reverses its charge
 	KeepsCard                           // its record says that its card is kept
-	CardSealed                          // a card is
-	ProviderMayHold                     // by its last call the provider may have, or hold, the money
-	ProviderHolds                       // by its last call the provider has the money
+	CardSealed                          // a card is sealed beside it
+	ProviderMayHold                     // after its last call the provider may have the money, or hold it
+	ProviderHolds                       // after its last call the provider has the money
 	ProviderAgrees                      // its last call says the amounts that its entries say
 )
 
-// ProviderMoney is what a transaction did to its provider's account.
+// ProviderMoney is what a transaction moved on its provider's account.
 type ProviderMoney struct{ Captured, Refunded money.Amount }
 
 // Refund is one attempt to return money, as its entry says.
 type Refund struct {
-	Before               int32 // place of the one before; -1: the first
+	Before               int32 // index of the one before; -1: the first
 	State                RefundState
 	Fingerprint          Fingerprint
-	Provider, Fees, Dest money.Amount // dest: in the other asset, if the money was converted
+	Provider, Fees, Dest money.Amount // Dest: in the other asset, if the money was converted
 }
 
-// RefundState is what became of a refund. The zero value is under way.
+// RefundState is how a refund ended. The zero value is under way.
 type RefundState uint8
 
+// The states of a refund.
 const (
 	RefundOpen RefundState = iota
 	RefundDone
 	RefundRefused
 )
 
-// Histories are an organization's records.
+// Histories are those of an organization's records.
 type Histories struct {
 	Index  map[ledger.Source]int32
 	Slab   Slab[History]
@@ -102,7 +104,7 @@ func newHistories() *Histories {
 	}
 }
 
-// Find is a record's history; nil if no event happened to it.
+// Find is a record's history; nil: the record has no events.
 func (h *Histories) Find(s ledger.Source) *History {
 	at, ok := h.Index[s]
 	if !ok {
@@ -111,6 +113,7 @@ func (h *Histories) Find(s ledger.Source) *History {
 	return h.Slab.At(at)
 }
 
+// FindOrAdd is a record's history, begun if there is none.
 func (h *Histories) FindOrAdd(s ledger.Source) *History {
 	if found := h.Find(s); found != nil {
 		return found
@@ -120,7 +123,7 @@ func (h *Histories) FindOrAdd(s ledger.Source) *History {
 	return h.Slab.At(at)
 }
 
-// Money is what the record did to its provider's account.
+// Money is what the record moved on its provider's account.
 func (h *Histories) Money(of *History) *ProviderMoney {
 	if of.ProviderMoney < 0 {
 		of.ProviderMoney = h.Moved.Add(ProviderMoney{})
@@ -137,7 +140,7 @@ func (h *Histories) RefundsOf(of *History) (list []*Refund) {
 	return list
 }
 
-// Hash stands for a text that would take too much room.
+// Hash is a short form of a text, by this check's seed.
 func (h *Histories) Hash(kind byte, text string) uint64 {
 	var m maphash.Hash
 	m.SetSeed(h.Seed)
@@ -156,9 +159,9 @@ func (h *Histories) StatesOf(kind ledger.Kind) *States {
 	return s
 }
 
-// IsIn tells whether the record's events have led to the state; an empty one: it
-// has none yet. A rate's states are values, of which there may be any number, and a
-// closed month's is one with its hash, so that only the hash of the last one is kept.
+// IsIn tells whether the record's events have led to the state; an empty one: it has none
+// yet. A rate's states are its values, without a bound, and a closed month's state holds a
+// hash: of these only the hash of the last one is kept.
 func (h *Histories) IsIn(of *History, kind ledger.Kind, state string) bool {
 	if kind == ledger.Rate || kind == ledger.Period {
 		return of.EntryHash == h.ValueHash(state)
@@ -166,7 +169,7 @@ func (h *Histories) IsIn(of *History, kind ledger.Kind, state string) bool {
 	return h.StatesOf(kind).Name(of) == state
 }
 
-// Enter lets an event lead the record to the state.
+// Enter notes that an event has led the record to the state.
 func (h *Histories) Enter(of *History, kind ledger.Kind, state string) {
 	if kind == ledger.Rate || kind == ledger.Period {
 		of.EntryHash = h.ValueHash(state)
@@ -177,6 +180,7 @@ func (h *Histories) Enter(of *History, kind ledger.Kind, state string) {
 	of.passed |= 1 << of.state
 }
 
+// ValueHash is the hash of a rate's or a closed month's value; 0: it has none.
 func (h *Histories) ValueHash(value string) uint64 {
 	if value == "" {
 		return 0
@@ -184,16 +188,17 @@ func (h *Histories) ValueHash(value string) uint64 {
 	return h.Hash(byte(ledger.Rate), value)
 }
 
-// States gives the names of states numbers, as they come. 0 is no state.
+// States numbers the states of a kind of record, in the order in which they appear. 0 is no
+// state.
 type States struct {
 	Codes map[string]uint8
 	Names []string
 }
 
-// maxStates bounds the states of a kind that are told apart: a machine has far
-// fewer, and an unbounded number would be a fault by itself.
+// maxStates bounds the states of a kind that are told apart. A machine has far fewer.
 const maxStates = 64
 
+// Code is the number of a state.
 func (s *States) Code(name string) uint8 {
 	code, ok := s.Codes[name]
 	if !ok {
@@ -213,6 +218,7 @@ func (s *States) Was(h *History, name string) bool {
 	return known && h.passed&(1<<code) != 0
 }
 
+// Name is the state that the record is in.
 func (s *States) Name(h *History) string { return s.Names[h.state] }
 
 // Slab is a slice that grows without being copied.
@@ -221,9 +227,10 @@ type Slab[T any] struct {
 	n      int32
 }
 
-// board is small, because there may be many organizations with few records.
+// slabBlock is small, because there may be many organizations with few records.
 const slabBlock = 1 << 8
 
+// Add appends a value and returns its index.
 func (s *Slab[T]) Add(v T) int32 {
 	if s.n%slabBlock == 0 {
 		s.blocks = append(s.blocks, make([]T, slabBlock))
@@ -233,16 +240,19 @@ func (s *Slab[T]) Add(v T) int32 {
 	return s.n - 1
 }
 
+// At is the value at an index.
 func (s *Slab[T]) At(i int32) *T { return &s.blocks[i/slabBlock][i%slabBlock] }
 
-// MaxCounted is where counts of calls and intents end: more are not told apart.
+// MaxCounted is where the counters of calls and intents stop.
 const MaxCounted = math.MaxUint8
 
+// Increment counts one more, up to MaxCounted.
 func Increment(n uint8) uint8 { return min(n, MaxCounted-1) + 1 }
 
-// ListOf stands for the list that shows a transaction.
+// ListOf is the hash of the list that shows a partner's transactions.
 func (h *Histories) ListOf(partner int64, env money.Env) uint32 {
 	return uint32(h.Hash(byte(env), strconv.FormatInt(partner, 10)))
 }
 
+// TerminalOf is the hash of a terminal's id.
 func (h *Histories) TerminalOf(id ledger.ID) uint32 { return uint32(maphash.Bytes(h.Seed, id[:])) }

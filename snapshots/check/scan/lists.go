@@ -2,26 +2,26 @@ package scan
 
 import "mizan/ledger"
 
-// ListOfSubscriptions is what the lists of subscriptions have in their
-// environment's byte beside the environment.
+// ListOfSubscriptions marks the lists of subscriptions, in the byte of a list's key that
+// has the environment.
 const ListOfSubscriptions = 0x20
 
-// What the lists of contracts have in their environment's byte: those of a product
-// in a reading, and those in which somebody has a part.
+// Marks of the lists of contracts, in the same byte: the list of a product in a reading, and
+// the list of the contracts in which one person has a part.
 const (
 	listOfProduct = 0x10
 	ListOfPerson  = 0x08
 )
 
-// What the lists of settlements have in their environment's byte beside the
-// environment: with a partner's bank, and with a provider.
+// Marks of the lists of settlements, in the same byte: with a partner's bank, and with a
+// provider.
 const (
 	ListWithBank     = 0x80
 	ListWithProvider = 0x40
 	listWithAny      = ListWithBank | ListWithProvider
 )
 
-// KindListed is the kind of the records that a list shows.
+// KindListed is the kind of the records that a list shows, by that byte.
 func KindListed(env byte) ledger.Kind {
 	switch {
 	case env&listWithAny != 0:

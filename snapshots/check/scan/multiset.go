@@ -2,9 +2,10 @@ package scan
 
 import "hash/maphash"
 
-// Multiset stands for keys in any order: their number and the sum of their hashes.
+// Multiset is a short form of keys in any order: their number and the sum of their hashes.
 type Multiset struct{ n, sum uint64 }
 
+// Add adds a key.
 func (m *Multiset) Add(seed maphash.Seed, key []byte) {
 	m.n++
 	m.sum += maphash.Bytes(seed, key)

@@ -1,10 +1,10 @@
 package scan
 
-// NotificationCounts count the transitions of a transaction, or of a subscription, of which its
-// merchant is notified.
+// NotificationCounts count the transitions of a transaction, or of a subscription, that its
+// merchant is notified of.
 type NotificationCounts struct {
 	All       uint32
-	ByDefault uint32 // of which it is, unless its terminal says otherwise
-	Found     uint32 // whose notice is there
-	Removed   uint32 // whose notice is not, and may have been swept away
+	ByDefault uint32 // that are notified by default
+	Found     uint32 // with a notice
+	Removed   uint32 // without a notice, which retention may have removed
 }

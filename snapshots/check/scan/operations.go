@@ -3,6 +3,7 @@ package scan
 // Operation is a kind of call to a provider.
 type Operation uint8
 
+// The operations.
 const (
 	CallCharge Operation = iota
 	CallComplete
@@ -13,15 +14,16 @@ const (
 	Operations
 )
 
-// Asking is what a transaction is asking of its provider beside the charge
-// itself. The zero value is nothing.
+// Asking is what a transaction is asking of its provider beside the charge itself. The zero
+// value is nothing.
 type Asking uint8
 
+// What a transaction can be asking.
 const (
 	AskingNothing Asking = iota
 	AskingCapture
 	AskingVoid
-	AskingLapse // a void that nobody but the clock wants
+	AskingLapse // a void because the hold is too old or the payer did not act
 	AskingRefund
 	AskingGiveBack
 )

@@ -2,20 +2,23 @@ package scan
 
 import (
 	"cmp"
-	"mizan/ledger"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"mizan/ledger"
 )
 
+// The paths of the two accounts between which a partner's balance is split.
 const (
 	AvailableHead, AvailableTail = "L:partner:", ":available"
 	OwedHead, OwedTail           = "A:partner:", ":receivable"
 )
 
-// PartnerLine names both accounts between which a partner's line is split.
+// PartnerLine is one name for both accounts between which a partner's balance is split;
+// other paths name themselves.
 func PartnerLine(path ledger.Path) string {
 	s := string(path)
 	if number, ok := Between(s, OwedHead, OwedTail); ok {
@@ -37,6 +40,7 @@ func AvailableTo(path ledger.Path) (number int64, ok bool) {
 	return number, err == nil
 }
 
+// Between is the text between a head and a tail.
 func Between(s, head, tail string) (string, bool) {
 	if len(s) < len(head)+len(tail) || !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) {
 		return "", false
@@ -44,22 +48,23 @@ func Between(s, head, tail string) (string, bool) {
 	return s[len(head) : len(s)-len(tail)], true
 }
 
-// peopleAccounts are the names of accounts of whom a contract is with: they go on
-// when it has ended.
-var peopleAccounts = []string{"customer", "partner_receivable"}
+// counterpartyAccounts are the names of accounts that belong to the other party of a contract:
+// they remain when it has ended.
+var counterpartyAccounts = []string{"customer", "partner_receivable"}
 
-// OwnerContract is the contract whose own account it may be.
+// OwnerContract is the contract that the account belongs to, by its path.
 func OwnerContract(path ledger.Path) (id ledger.ID, ok bool) {
 	_, rest, _ := strings.Cut(string(path), ":")
 	name, rest, _ := strings.Cut(rest, ":")
-	const length = 36 // as a contract's id is written
-	if len(rest) < length || len(rest) > length && rest[length] != ':' || slices.Contains(peopleAccounts, name) {
+	const length = 36 // of a contract's id as text
+	if len(rest) < length || len(rest) > length && rest[length] != ':' || slices.Contains(counterpartyAccounts, name) {
 		return id, false
 	}
 	id, err := uuid.Parse(rest[:length])
 	return id, err == nil
 }
 
+// ByPath orders accounts by path, then by asset.
 func ByPath(a, b ledger.Account) int {
 	return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Asset.String(), b.Asset.String()))
 }

@@ -1,8 +1,9 @@
 package scan
 
 import (
-	"mizan/ledger"
 	"testing"
+
+	"mizan/ledger"
 )
 
 func TestOwnAccountsAreTold(t *testing.T) {

@@ -1,9 +1,10 @@
 package scan
 
 import (
+	"strings"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
-	"strings"
 )
 
 // Net is a posting's amount, negative for a credit.
@@ -11,6 +12,7 @@ func Net(p *ledger.Posting) money.Signed {
 	return money.Signed{Negative: p.Side == ledger.Credit, Abs: p.Amount}
 }
 
+// SameAsset tells whether all postings are in one asset.
 func SameAsset(postings []ledger.Posting) bool {
 	for i := range postings {
 		if postings[i].Asset != postings[0].Asset {
@@ -20,9 +22,10 @@ func SameAsset(postings []ledger.Posting) bool {
 	return true
 }
 
+// ProviderHead begins the paths of accounts of what providers owe.
 const ProviderHead = "A:provider:"
 
-// OnProvider is what an entry moves on a provider's account.
+// OnProvider is what an entry moves on a provider's account, and to which side.
 func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 	sum := SumOf(postings, func(p *ledger.Posting) bool { return strings.HasPrefix(string(p.Account), ProviderHead) })
 	if sum.Negative {
@@ -31,11 +34,11 @@ func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 	return sum.Abs, ledger.Debit
 }
 
-// SumOf is what the postings of some account debit, negative for a credit.
+// SumOf is what the selected postings debit, negative for a credit.
 func SumOf(postings []ledger.Posting, of func(*ledger.Posting) bool) (sum money.Signed) {
 	for i := range postings {
 		if of(&postings[i]) {
-			sum, _ = sum.Add(Net(&postings[i])) // unbalanced has looked at the range
+			sum, _ = sum.Add(Net(&postings[i])) // Unbalanced has checked the range
 		}
 	}
 	return sum
@@ -85,7 +88,7 @@ func Unbalanced(postings []ledger.Posting) string {
 			return "does not balance in " + postings[i].Asset.String()
 		}
 		if SameAsset(postings) {
-			break // the first sum was of all postings
+			break // the first sum covered all postings
 		}
 	}
 	return ""

@@ -6,7 +6,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Record is one stored record beside its history.
+// Record is a stored record beside its history.
 type Record struct {
 	Organization *Organization
 	Source       ledger.Source
@@ -15,11 +15,12 @@ type Record struct {
 	Payload      []byte
 }
 
+// Fault reports a record that breaks the rule about states.
 func (c *Scan) Fault(r *Record, format string, args ...any) {
 	c.Report.Breach(findings.RuleStates, "organization %v: %s "+format, append([]any{r.Organization.ID, Named(r.Source)}, args...)...)
 }
 
-// CheckState compares the state that a payload names.
+// CheckState compares the state in the payload with the one that events lead to.
 func (c *Scan) CheckState(r *Record, state string) {
 	if last := r.Organization.Histories.StatesOf(r.Source.Kind).Name(r.History); state != last {
 		c.Fault(r, "says %q, and its events lead to %q", state, last)

@@ -7,21 +7,21 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// Subscriptions is what is known of an organization's subscriptions, until all records
-// are read.
+// Subscriptions are an organization's subscriptions and renewals, gathered until all
+// records are read.
 type Subscriptions struct {
 	Histories     map[ledger.ID]*SubscriptionHistory // by the subscription's id
 	Renewals      []Renewal                          // as their transactions say
 	ByTransaction map[ledger.ID]Renewal              // the same by the transaction's id
 }
 
-// SubscriptionHistory is what a subscription's events tell, and what its record says.
+// SubscriptionHistory is what a subscription's events tell, and its record.
 type SubscriptionHistory struct {
 	Begun, Paid, Unpaid uint64 // renewals, by events
 	Record              *subscription.Record
 }
 
-// Renewal is what the transaction of one says.
+// Renewal is a renewal as its transaction says.
 type Renewal struct {
 	ID     ledger.ID
 	Says   payment.Renewal
@@ -32,6 +32,7 @@ type Renewal struct {
 	Owner  int64
 }
 
+// Of is a subscription's history, begun if there is none.
 func (s *Subscriptions) Of(id ledger.ID) *SubscriptionHistory {
 	if s.Histories == nil {
 		s.Histories = make(map[ledger.ID]*SubscriptionHistory)

@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Scan is one check under way: what it reads from, what it reports to, and the
-// organizations that it has met.
+// Scan is one check under way: what it reads, its report, and the organizations that it has
+// met.
 type Scan struct {
 	Ctx     context.Context
 	View    *posting.View
@@ -26,10 +26,11 @@ type Scan struct {
 	Keyring actors.Sealer // nil: none
 
 	Organizations map[ledger.ID]*Organization
-	LastGroup     uint64 // the last durable one
-	seen          uint64 // rows, to look at ctx now and then
+	LastGroup     uint64 // the last durable group
+	seen          uint64 // calls of Interrupted
 }
 
+// New begins a check of the view.
 func New(ctx context.Context, v *posting.View, keyring actors.Sealer, lastGroup uint64) *Scan {
 	return &Scan{
 		Ctx: ctx, View: v, Report: findings.New(), Digest: newDigest(), Keyring: keyring,
@@ -37,13 +38,14 @@ func New(ctx context.Context, v *posting.View, keyring actors.Sealer, lastGroup 
 	}
 }
 
-// Organization is what stays known of one organization until the end of the check, because
-// answers and provider calls name its records.
+// Organization is what stays in memory of one organization until the end of the check,
+// because answers and provider calls name its records.
 type Organization struct {
 	ID        ledger.ID
 	Histories *Histories
 }
 
+// OrganizationOf is an organization, begun if it is new.
 func (c *Scan) OrganizationOf(id ledger.ID) *Organization {
 	o := c.Organizations[id]
 	if o == nil {
@@ -53,8 +55,8 @@ func (c *Scan) OrganizationOf(id ledger.ID) *Organization {
 	return o
 }
 
-// ReadSection runs a scan that belongs to a rule. Rows that can't be read or taken
-// apart break the rule; the other rules go on.
+// ReadSection runs a reading that belongs to a rule. Rows that can't be read break the
+// rule, and the check goes on; an error is that of the context.
 func (c *Scan) ReadSection(rule int, scan func() error) error {
 	if err := c.Ctx.Err(); err != nil {
 		return err
@@ -69,6 +71,7 @@ func (c *Scan) ReadSection(rule int, scan func() error) error {
 // everyNth is how many rows are read between two looks at the context.
 const everyNth = 4096
 
+// Interrupted is the context's error, looked at every few thousand calls.
 func (c *Scan) Interrupted() error {
 	if c.seen++; c.seen%everyNth == 0 {
 		return c.Ctx.Err()
@@ -76,8 +79,8 @@ func (c *Scan) Interrupted() error {
 	return nil
 }
 
-// Rows reads a section into the digest and hands it on: all but checkpoints, which
-// follow from the journal, are read beside it, and are made when there is time.
+// Rows adds a section to the digest and calls fn with each row. Checkpoints are left out:
+// they are read beside the journal.
 func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte) error) error {
 	c.Digest.section(s)
 	return c.View.Rows(o.ID, s, func(key, row []byte) (bool, error) {
@@ -92,7 +95,7 @@ func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte)
 	})
 }
 
-// StoredIn is the history of a record that an organization has; nil without one.
+// StoredIn is the history of a record whose row was read; nil: there is no such row.
 func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	o := c.Organizations[org]
 	if o == nil {
@@ -104,14 +107,13 @@ func (c *Scan) StoredIn(org ledger.ID, s ledger.Source) *History {
 	return nil
 }
 
-// KV is a KV, or the error that has ended the scan.
+// KV is a key-value row of the actors, or the error that ended the reading.
 type KV struct {
-	Key, Row []byte // until the next one is asked for
+	Key, Row []byte // valid until the next one is read
 	Err      error
 }
 
-// KVs are the KVs of a kind of an organization, and at the end the
-// scan's error.
+// KVs are an organization's key-value rows of one kind, and at the end the error, if any.
 func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	return func(yield func(KV) bool) {
 		err := c.View.KVsAscending(org, []byte{byte(kind)}, nil, func(key, row []byte) (bool, error) {
@@ -123,12 +125,14 @@ func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	}
 }
 
-// InFlight is longer than any decision is on its way into the journal: what was
-// decided before a setting changed may be booked after it.
+// InFlight is longer than any decision takes to get into the journal: what was decided
+// before a setting was changed may be booked after the change.
 const InFlight = ledger.Micros(time.Minute / time.Microsecond)
 
+// SortedIDs are the ids of a set, in order.
 func SortedIDs(set map[ledger.ID]bool) []ledger.ID {
 	return slices.SortedFunc(maps.Keys(set), func(a, b ledger.ID) int { return bytes.Compare(a[:], b[:]) })
 }
 
+// Place is an id in an organization.
 type Place struct{ Org, ID ledger.ID }

@@ -13,18 +13,18 @@ import (
 // money, close what the record holds, and move no more than was held or captured. Money
 // that arrives after a transaction is closed is in suspense until it is given back.
 
-// FollowEntry keeps what the record's stamp and row must agree with.
-func (j *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) {
+// FollowEntry adds an event's entry to the record's history.
+func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
 		if h.Held != 0 {
-			j.EventFault(j.organization.ID, e, "it holds twice")
+			c.EventFault(c.organization.ID, e, "it holds twice")
 		}
 		h.Held = e.Seq
 	case ledger.Capture, ledger.Void:
 		h.Held = 0
 	}
-	histories := j.organization.Histories
+	histories := c.organization.Histories
 	m := histories.Fingerprint(e.Entry.Postings)
 	if e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture {
 		if h.Settled == 0 {
@@ -33,17 +33,17 @@ func (j *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) 
 		h.NetFingerprint = h.NetFingerprint.Plus(m)
 	}
 	switch e.Source.Kind {
-	case ledger.Settlement: // an event an environment
+	case ledger.Settlement: // a settlement has one event in each environment
 		h.EntryHash = uint64(h.NetFingerprint)
 	case ledger.Transaction:
-		j.followMoney(h, e, m, closed)
+		c.followMoney(h, e, m, closed)
 	}
 }
 
-// followMoney notes what a transaction's entry says, by its event, and checks
-// held ≥ captured ≥ returned on the provider's account.
-func (j *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint, closed scan.Hold) {
-	histories := j.organization.Histories
+// followMoney notes what a transaction's entry moves, by its event, and checks held ≥
+// captured ≥ returned on the provider's account.
+func (c *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint, closed scan.Hold) {
+	histories := c.organization.Histories
 	amount, _ := scan.OnProvider(e.Entry.Postings)
 	switch payment.Event(e.Name) {
 	case payment.Authorise, payment.HoldPayment:
@@ -55,37 +55,37 @@ func (j *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint
 		}
 	case payment.Settle, payment.Capture:
 		if held, _ := scan.OnProvider(closed.Postings); closed.Postings != nil && held.Less(amount) {
-			j.EventFault(j.organization.ID, e, "it captures more than was held")
+			c.EventFault(c.organization.ID, e, "it captures more than was held")
 		}
-		j.settle(h, amount, m)
+		c.noteSettled(h, amount, m)
 	case payment.Return:
-		j.settle(h, amount, m)
-		j.followReturn(e, m)
+		c.noteSettled(h, amount, m)
+		c.followReturn(e, m)
 	case payment.SettleLate:
 		h.Marks |= scan.BookedLate
-		j.settle(h, amount, m)
+		c.noteSettled(h, amount, m)
 	case payment.GaveBack:
 		if h.NetFingerprint != 0 {
-			j.EventFault(j.organization.ID, e, "it does not give back what is in suspense")
+			c.EventFault(c.organization.ID, e, "it does not give back what is in suspense")
 		}
-		j.raise(&histories.Money(h).Refunded, amount, e)
+		c.addTo(&histories.Money(h).Refunded, amount, e)
 	case payment.Refund, payment.RefundDone, payment.RefundRefused, payment.FurtherRefundRefused:
-		j.followRefund(h, e, m)
+		c.followRefund(h, e, m)
 	}
 }
 
-// settle notes what was settled.
-func (j *Check) settle(h *scan.History, amount money.Amount, m scan.Fingerprint) {
+// noteSettled notes the entry that settled a transaction.
+func (c *Check) noteSettled(h *scan.History, amount money.Amount, m scan.Fingerprint) {
 	if h.Marks&scan.BookedLate == 0 {
 		h.Marks |= scan.ChargeBooked
 	}
 	h.EntryHash = uint64(m)
-	j.organization.Histories.Money(h).Captured = amount
+	c.organization.Histories.Money(h).Captured = amount
 }
 
-// followRefund notes a refund's intent, or what became of it.
-func (j *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprint) {
-	histories := j.organization.Histories
+// followRefund notes a refund's intent, or its outcome.
+func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprint) {
+	histories := c.organization.Histories
 	money := histories.Money(h)
 	if payment.Event(e.Name) == payment.Refund {
 		r := scan.Refund{Before: h.Refunds, Fingerprint: m}
@@ -94,62 +94,64 @@ func (j *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprin
 		r.Dest = onDestination(e.Entry.Postings)
 		h.Refunds = histories.Refunds.Add(r)
 		if all, err := money.Refunded.Add(r.Provider); err != nil || money.Captured.Less(all) {
-			j.EventFault(j.organization.ID, e, "more is given back than was captured")
+			c.EventFault(c.organization.ID, e, "more is given back than was captured")
 		}
 		return
 	}
 	if h.Refunds < 0 {
-		return // followIntent has said that nothing was asked for
+		return // FollowIntent has reported that there was no intent
 	}
 	r := histories.Refunds.At(h.Refunds)
 	if m != r.Fingerprint {
-		j.EventFault(j.organization.ID, e, "it is not what the refund holds")
+		c.EventFault(c.organization.ID, e, "it is not what the refund holds")
 	}
 	if payment.Event(e.Name) != payment.RefundDone {
 		r.State = scan.RefundRefused
 		return
 	}
 	r.State = scan.RefundDone
-	j.raise(&money.Refunded, r.Provider, e)
+	c.addTo(&money.Refunded, r.Provider, e)
 }
 
-// followReturn checks that a return, which is a transaction of its own, is the
-// mirror of what is left of the charge whose entry it reverses.
-func (j *Check) followReturn(e *ledger.Event, m scan.Fingerprint) {
-	reversed, _, found, err := j.View.Event(j.organization.ID, e.Entry.Reverses)
+// followReturn checks that a return, which is a transaction of its own, mirrors what is
+// left of the charge whose entry it reverses.
+func (c *Check) followReturn(e *ledger.Event, m scan.Fingerprint) {
+	reversed, _, found, err := c.View.Event(c.organization.ID, e.Entry.Reverses)
 	var original *scan.History
 	if err == nil && found && e.Entry.Reverses < e.Seq {
-		original = j.organization.Histories.Find(reversed.Source)
+		original = c.organization.Histories.Find(reversed.Source)
 	}
 	if original == nil || original.Settled != e.Entry.Reverses || original.Marks&scan.ChargeBooked == 0 || reversed.Source.Kind != ledger.Transaction {
-		j.EventFault(j.organization.ID, e, "it reverses what is no charge")
+		c.EventFault(c.organization.ID, e, "it reverses what is no charge")
 		return
 	}
 	if original.Marks&scan.ChargeReturned != 0 {
-		j.EventFault(j.organization.ID, e, "it reverses what is reversed already")
+		c.EventFault(c.organization.ID, e, "it reverses what is reversed already")
 		return
 	}
 	original.Marks |= scan.ChargeReturned
 	if original.NetFingerprint.Plus(m) != 0 {
-		j.EventFault(j.organization.ID, e, "it is not the mirror of what was left of the charge")
+		c.EventFault(c.organization.ID, e, "it is not the mirror of what was left of the charge")
 	}
 }
 
-func (j *Check) raise(sum *money.Amount, by money.Amount, e *ledger.Event) {
+// addTo adds to a sum and reports one that leaves its range.
+func (c *Check) addTo(sum *money.Amount, by money.Amount, e *ledger.Event) {
 	total, err := sum.Add(by)
 	if err != nil {
-		j.EventFault(j.organization.ID, e, "its amounts are out of range")
+		c.EventFault(c.organization.ID, e, "its amounts are out of range")
 		return
 	}
 	*sum = total
 }
 
+// onFees is what an entry moves on the account of fees.
 func onFees(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.Fees }).Abs
 }
 
-// onDestination is what an entry moves between the exchange position and another
-// asset than the provider's: nothing, if nothing is converted.
+// onDestination is what an entry moves between the exchange position and an asset other
+// than the provider's: nothing, if nothing is converted.
 func onDestination(postings []ledger.Posting) money.Amount {
 	var source money.Asset
 	for i := range postings {
@@ -160,8 +162,8 @@ func onDestination(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.FXPosition && p.Asset != source }).Abs
 }
 
-// EntryRules is POSTINGS' table "Payments", copied by hand. What is not
-// in it has none.
+// EntryRules is POSTINGS' table "Payments", copied by hand. An event that is not in it
+// carries no entry.
 var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.Authorise:            scan.MayHold,
 	payment.HoldPayment:          scan.MustHold,
@@ -181,9 +183,8 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.GaveBack:             scan.MustPost,
 }
 
-// Finishes tells whether a transaction reaches a final status by the step
-// (specification, "finished"). A refund that is refused leads back to where the
-// transaction was finished before.
+// Finishes tells whether the step takes a transaction to a final status (specification,
+// "finished"). A refused refund leads back to where the transaction was finished before.
 func Finishes(from, to payment.Status) bool {
 	switch from {
 	case to:

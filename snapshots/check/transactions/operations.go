@@ -14,9 +14,10 @@ import (
 // intent is an event that is durable before its call is made.
 type intent struct {
 	call scan.Operation
-	asks scan.Asking // until an outcome ends it
+	asks scan.Asking // what is asked until an outcome ends it
 }
 
+// intents are the events that precede a call.
 var intents = map[payment.Event]intent{
 	payment.Authorise: {call: scan.CallCharge},
 	payment.Submit:    {call: scan.CallComplete},
@@ -27,9 +28,9 @@ var intents = map[payment.Event]intent{
 	payment.GiveBack:  {scan.CallRefund, scan.AskingGiveBack},
 }
 
-// outcomes are the events that end an intent, and those that it may be. A void
-// for which somebody asked leads to failed, and so does a hold that is too old;
-// what a payer let pass is rejected (DECISIONS, "Payments").
+// outcomes are the events that end an intent, with the intents that each may end. A void
+// that was asked for leads to failed, and so does a hold that is too old; a transaction
+// whose payer did not act is rejected (DECISIONS, "Payments").
 var outcomes = map[payment.Event][]scan.Asking{
 	payment.Capture:              {scan.AskingCapture},
 	payment.CommitRefused:        {scan.AskingCapture},
@@ -43,32 +44,32 @@ var outcomes = map[payment.Event][]scan.Asking{
 	payment.GiveBackFailed:       {scan.AskingGiveBack},
 }
 
-// waits are the events that leave an intent under way, and those that it may be;
-// without a list all.
-var waits = map[payment.Event][]scan.Asking{
+// continuations are the events that leave an intent under way, with the intents that each
+// may follow; nil: all.
+var continuations = map[payment.Event][]scan.Asking{
 	payment.Await:         nil,
 	payment.RefundPending: {scan.AskingRefund},
 }
 
-// FollowIntent lets the history follow what is asked of the provider: one thing
-// at a time, each by an intent of its own, and no outcome without one.
-func (j *Check) FollowIntent(h *scan.History, e *ledger.Event) {
+// FollowIntent checks that a transaction asks its provider for one thing at a time, each by
+// an intent of its own, and that no outcome comes without an intent.
+func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	name := payment.Event(e.Name)
 	ends, isOutcome := outcomes[name]
 	if name == payment.Expire && e.From == string(payment.Created) {
-		isOutcome = false // the payer never came: the provider was asked for nothing
+		isOutcome = false // the payer did not come, so that the provider was asked for nothing
 	}
-	waits, isWait := waits[name]
+	waits, isWait := continuations[name]
 	switch {
 	case isOutcome && !slices.Contains(ends, h.Asking):
-		j.EventFault(j.organization.ID, e, "nothing that leads to it was asked of the provider")
+		c.EventFault(c.organization.ID, e, "nothing that leads to it was asked of the provider")
 	case name == payment.Void && h.Asking == scan.AskingLapse && !payment.Status(e.From).Held():
-		j.EventFault(j.organization.ID, e, "the payer's time was over, and it is not rejected for it")
+		c.EventFault(c.organization.ID, e, "the payer's time was over, and it is not rejected for it")
 	case isOutcome:
 	case isWait && waits != nil && !slices.Contains(waits, h.Asking):
-		j.EventFault(j.organization.ID, e, "nothing that it goes on with was asked of the provider")
+		c.EventFault(c.organization.ID, e, "nothing that it goes on with was asked of the provider")
 	case !isWait && h.Asking != scan.AskingNothing:
-		j.EventFault(j.organization.ID, e, "it comes while another operation is under way")
+		c.EventFault(c.organization.ID, e, "it comes while another operation is under way")
 		h.Asking = scan.AskingNothing
 	}
 	if isOutcome {

@@ -10,9 +10,8 @@ import (
 // Rule 3, refunds on the record. A transaction names the refunds that its events asked for,
 // in their order and with their outcomes; failed ones may have been dropped to make room.
 
-// checkRefundRecords compares the refunds that a transaction names with those that its
-// events asked for: their order, what they return and how they ended. Failed ones may
-// have made place for later ones.
+// checkRefundRecords compares the refunds on the record with those that its events asked
+// for.
 func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []refundPart) {
 	if p.SettledLate {
 		c.checkGivenBack(r, p)
@@ -46,7 +45,7 @@ type refundPart struct {
 	state       scan.RefundState
 }
 
-// sameStatus tells whether a refund stands as its events say.
+// sameStatus tells whether a refund has the status that its events lead to.
 func sameStatus(s payment.RefundStatus, events scan.RefundState) bool {
 	switch events {
 	case scan.RefundDone:
@@ -57,7 +56,7 @@ func sameStatus(s payment.RefundStatus, events scan.RefundState) bool {
 	return s.Pending()
 }
 
-// checkGivenBack checks the one refund of money that came too late.
+// checkGivenBack checks the one refund of money that arrived too late.
 func (c *Check) checkGivenBack(r *scan.Record, p *payment.Record) {
 	if len(p.Refunds) > 1 || len(p.Refunds) == 1 && p.Refunds[0].Amount != p.Amount {
 		c.Fault(r, "gives back another amount than came too late")
@@ -65,7 +64,7 @@ func (c *Check) checkGivenBack(r *scan.Record, p *payment.Record) {
 	c.checkRefundsStand(r, p)
 }
 
-// checkRefundsStand checks what refunds say of themselves.
+// checkRefundsStand checks that each refund's status, times and failure agree.
 func (c *Check) checkRefundsStand(r *scan.Record, p *payment.Record) {
 	for i := range p.Refunds {
 		f := &p.Refunds[i]

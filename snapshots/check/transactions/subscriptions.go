@@ -20,10 +20,10 @@ import (
 // number, of its amount and at its terminal; as many have settled as it says are paid.
 // Every renewal has the claim on its name.
 
-// FollowSubscription counts a subscription's renewals: one at a time, each an
-// intent before what became of it.
-func (j *Check) FollowSubscription(e *ledger.Event) {
-	l := j.organization.Histories.Subscriptions.Of(e.Source.ID)
+// FollowSubscription counts a subscription's renewals: one at a time, each begun before its
+// outcome.
+func (c *Check) FollowSubscription(e *ledger.Event) {
+	l := c.organization.Histories.Subscriptions.Of(e.Source.ID)
 	switch subscription.Event(e.Name) {
 	case subscription.Renew:
 		l.Begun++
@@ -33,11 +33,12 @@ func (j *Check) FollowSubscription(e *ledger.Event) {
 		l.Unpaid++
 	}
 	if over := l.Paid + l.Unpaid; over > l.Begun || l.Begun > over+1 {
-		j.EventFault(j.organization.ID, e, "renewals are begun and end one after the other")
+		c.EventFault(c.organization.ID, e, "renewals are begun and end one after the other")
 	}
 }
 
-// CheckSubscription compares a subscription's payload with its events.
+// CheckSubscription compares a subscription's payload with its events; nil: it can't be
+// read.
 func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	p, err := recurring.Decode(r.Source.ID, r.Payload)
 	if err != nil {
@@ -66,9 +67,9 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	return p
 }
 
-// meetRenewal notes what a transaction says that it renews, and the claim that it
-// must have: its name, for ever.
-func (c *Check) meetRenewal(r *scan.Record, p *payment.Record) {
+// noteRenewal notes the renewal that a transaction says it is, and the claim on the
+// renewal's name that it must have.
+func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 	if p.Renewal == nil {
 		return
 	}
@@ -93,9 +94,8 @@ func (c *Check) meetRenewal(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// CheckRenewals compares subscriptions with the transactions of their renewals:
-// each number that was begun is one transaction, but for one that is under way and
-// was not begun yet, and as many are paid as the subscription says.
+// CheckRenewals compares subscriptions with the transactions of their renewals. A renewal
+// that is under way may not have its transaction yet.
 func (c *Check) CheckRenewals() {
 	o := c.organization
 	s := &o.Histories.Subscriptions
@@ -127,7 +127,7 @@ func (c *Check) CheckRenewals() {
 	}
 	for id, l := range s.Histories {
 		if l.Record == nil {
-			continue // its row is missing, which is a breach by itself
+			continue // its row is missing, which is reported elsewhere
 		}
 		n := counted[id]
 		var open uint64
@@ -148,8 +148,8 @@ func (c *Check) CheckRenewals() {
 	}
 }
 
-// CheckRenewalKey looks at a claim on a renewal's name; false: it is another key's. The
-// claim names the transaction that has the name, in its own organization.
+// CheckRenewalKey checks a claim on a renewal's name, which names a transaction of the same
+// organization; false: the key is of another kind.
 func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	o := c.organization
 	rest, ok := strings.CutPrefix(key, "subscription/")
@@ -174,8 +174,8 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	return true
 }
 
-// CheckSubscriptionKey checks a partner's key that was used for a subscription: it is
-// that partner's, and has what it was answered with, which is that subscription.
+// CheckSubscriptionKey checks that a partner's key for a subscription is that partner's and
+// holds the answer, which shows that subscription.
 func (c *Check) CheckSubscriptionKey(key string, partner int64, made ledger.Source, owner []byte) {
 	o := c.organization
 	h := o.Histories.Find(made)

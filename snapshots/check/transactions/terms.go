@@ -13,19 +13,19 @@ import (
 // Rule 3, terms. The record says what its terms, its terminal's settings and the rate make
 // of its amount. Refunds return their part of the fee and convert as they add up.
 
-// checkTerms recomputes a transaction's amounts from the terms that it has, and
-// compares these with its terminal's settings.
+// checkTerms recomputes a transaction's amounts from its terms, and compares the terms with
+// its terminal's settings.
 func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
-		return // they are its charge's
+		return // a return has the terms of its charge
 	}
 	if two := WasIn(r, payment.PaymentHeld) || WasIn(r, payment.PayoutHeld); (two && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
 		c.Fault(r, "says that %v was captured of what was held", p.Captured)
 	}
 	costs := PriceOf(p, settledAmount(p))
 	switch {
-	case scan.BigAmount(p.Fee).Cmp(costs.fee) != 0:
-		c.Fault(r, "has a fee of %v, and its terms make one of %v", p.Fee, costs.fee)
+	case scan.BigAmount(p.Fee).Cmp(costs.Fee) != 0:
+		c.Fault(r, "has a fee of %v, and its terms make one of %v", p.Fee, costs.Fee)
 	case scan.BigAmount(p.WithFee).Cmp(costs.WithFee) != 0, scan.BigSigned(p.Merchant).Cmp(costs.Merchant) != 0, scan.BigAmount(p.Dest).Cmp(costs.Dest) != 0:
 		c.Fault(r, "splits its amount another way than its terms")
 	}
@@ -37,8 +37,8 @@ func WasIn(r *scan.Record, status payment.Status) bool {
 	return r.Organization.Histories.StatesOf(ledger.Transaction).Was(r.History, string(status))
 }
 
-// checkSettings compares a transaction's terms with the settings of its terminal
-// and with the rate, if they are the ones that it was decided by.
+// checkSettings compares a transaction's terms with the settings of its terminal and with
+// the rate, if it must have been decided by those.
 func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	t := c.settingsFor(r, p.Terminal)
 	if t == nil {
@@ -69,8 +69,8 @@ func feesOf(t *words.Settings) payment.Fees {
 	return payment.Fees{Bps: t.FeeBps, Fixed: t.FeeFixed, OnTop: t.FeeOnTop, Refundable: t.FeeRefundable}
 }
 
-// settingsFor are a terminal's settings, if a transaction must have been decided
-// by them; nil: nobody knows.
+// settingsFor are a terminal's settings, if a transaction must have been decided by them;
+// nil: they may have changed since.
 func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *words.Settings {
 	t := c.directory.Terminal(r.Organization.ID, id)
 	if t == nil || t.ChangedSince(r) {
@@ -79,8 +79,8 @@ func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *words.Settings {
 	return &t.Settings
 }
 
-// checkRoute checks that a transaction was sent to as many terminals as it names,
-// and what was held at those before the last.
+// checkRoute checks that a transaction was sent to as many terminals as it names, and what
+// was held at those before the last.
 func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	h := r.History
 	sent := RefusedAttempts(p)
@@ -104,15 +104,16 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 		}
 		seen[a.Terminal] = true
 		if t := c.settingsFor(r, a.Terminal); t != nil && i < len(held) && t.SettlementCurrency == "" {
-			was := before(p, a.Terminal, t)
-			if held[i] != r.Organization.Histories.ExpectedFingerprint(charge(was, PriceOf(was, scan.BigAmount(p.Amount)))) {
+			was := atTerminal(p, a.Terminal, t)
+			if held[i] != r.Organization.Histories.ExpectedFingerprint(chargeEntry(was, PriceOf(was, scan.BigAmount(p.Amount)))) {
 				c.Fault(r, "has held other amounts at terminal %v than that takes", a.Terminal)
 			}
 		}
 	}
 }
 
-// RefusedAttempts are the terminals, but for the last, that a transaction was sent to.
+// RefusedAttempts are the attempts at terminals that a transaction was sent to before its
+// last one.
 func RefusedAttempts(p *payment.Record) []payment.Attempt {
 	var sent []payment.Attempt
 	for i := range p.Attempts {
@@ -123,21 +124,21 @@ func RefusedAttempts(p *payment.Record) []payment.Attempt {
 	return sent
 }
 
-// before is a transaction as it was at a terminal that refused it.
-func before(p *payment.Record, terminal ledger.ID, t *words.Settings) *payment.Record {
+// atTerminal is a transaction as it was at a terminal that refused it.
+func atTerminal(p *payment.Record, terminal ledger.ID, t *words.Settings) *payment.Record {
 	was := *p
 	was.Terminal, was.Fees, was.Rate, was.Settles = terminal, feesOf(t), money.Rate{}, money.Asset{}
 	return &was
 }
 
-// checkRefunds compares every refund with the record: what it returned, what of
-// the fee went back with it, and what that is at the destination. Shares of the
-// fee and conversions are floored over all that was refunded so far.
+// checkRefunds compares every refund with the record: what it returned, the part of the fee
+// that went back with it, and its worth at the destination. Parts of the fee and
+// conversions are floored over the sum of all refunds so far.
 func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	h, histories := r.History, r.Organization.Histories
 	settled := settledAmount(p)
 	costs := PriceOf(p, settled)
-	var total returning
+	var total refundSum
 	total.init()
 	var parts []refundPart
 	sound := true
@@ -146,17 +147,17 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 		c.Fault(r, format, args...)
 	}
 	for _, f := range histories.RefundsOf(h) {
-		next := total.and(p, &costs, settled, f)
+		next := total.add(p, &costs, settled, f)
 		parts = append(parts, refundPart{next.part.amount, next.part.fee, f.State})
 		switch {
 		case next.wrong != "":
 			faulty("%s", next.wrong)
-		case f.Fingerprint != histories.ExpectedFingerprint(givenBack(p, crosses(p, costs.Merchant), next.part.amount, next.part.fee, next.part.dest)):
+		case f.Fingerprint != histories.ExpectedFingerprint(refundEntry(p, crosses(p, costs.Merchant), next.part.amount, next.part.fee, next.part.dest)):
 			faulty("returns its money in another way than it came")
 		}
 		switch f.State {
 		case scan.RefundDone:
-			total = next.returning
+			total = next.refundSum
 		case scan.RefundOpen:
 			if o := p.Op; o == nil || scan.BigAmount(o.Amount).Cmp(next.part.amount) != 0 || scan.BigAmount(o.FeeBack).Cmp(next.part.fee) != 0 {
 				faulty("holds %v for a refund that it does not name", next.part.amount)
@@ -177,21 +178,21 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// returning is what was returned of a charge so far.
-type returning struct{ amount, fee, dest *big.Int }
+// refundSum is what has been returned of a charge so far.
+type refundSum struct{ amount, fee, dest *big.Int }
 
-func (t *returning) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }
+func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }
 
-// with is what was returned with one more refund, and its own part.
-type with struct {
-	returning
-	part  returning
+// nextRefund is what has been returned with one more refund, and that refund's part.
+type nextRefund struct {
+	refundSum
+	part  refundSum
 	wrong string
 }
 
-// and adds a refund, by what its entry says of the provider and the fee.
-func (t *returning) and(p *payment.Record, costs *price, settled *big.Int, f *scan.Refund) (w with) {
-	w.part = returning{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
+// add adds a refund, by what its entry says of the provider and the fee.
+func (t *refundSum) add(p *payment.Record, costs *Price, settled *big.Int, f *scan.Refund) (w nextRefund) {
+	w.part = refundSum{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
 	if p.Fees.OnTop {
 		w.part.amount.Sub(w.part.amount, w.part.fee)
 	}
@@ -203,9 +204,9 @@ func (t *returning) and(p *payment.Record, costs *price, settled *big.Int, f *sc
 		partners = w.amount
 	}
 	switch {
-	case w.fee.Cmp(feeBack(p, costs.fee, w.amount, settled)) != 0:
+	case w.fee.Cmp(feeBack(p, costs.Fee, w.amount, settled)) != 0:
 		w.wrong = "returns another part of its fee than its refunds make"
-	case crosses(p, costs.Merchant) && w.dest.Cmp(converted(p, partners)) != 0:
+	case crosses(p, costs.Merchant) && w.dest.Cmp(convert(p, partners)) != 0:
 		w.wrong = "converts another part back than its refunds make"
 	}
 	return w

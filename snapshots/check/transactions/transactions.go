@@ -23,16 +23,17 @@ import (
 type Check struct {
 	*scan.Scan
 	organization *scan.Organization
-	directory    *directory.Facts // for the settings and limits that transactions were decided by
+	directory    *directory.Facts // the settings and limits by which transactions were decided
 	volumes      map[string]*sums // limit/window/subject → what transactions make of it
 	counted      map[string]bool  // counters of volumes that are stored
 }
 
+// New begins the check of one organization's transactions.
 func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 	return &Check{Scan: s, organization: o, directory: d, volumes: make(map[string]*sums), counted: make(map[string]bool)}
 }
 
-// CheckTransaction compares a transaction's payload with its events.
+// CheckTransaction compares a transaction's payload with its events; nil: it can't be read.
 func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	p, err := paymentcodec.Decode(r.Payload)
 	if err != nil {
@@ -49,15 +50,15 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	}
 	c.checkTerms(r, p)
 	c.checkRoute(r, p)
-	c.checkBooked(r, p)
+	c.checkEntries(r, p)
 	c.checkRefunds(r, p)
-	c.checkStanding(r, p)
+	c.checkStatus(r, p)
 	c.checkVolumes(r, p)
 	c.checkReturn(r, p)
 	if p.TxID != "" {
 		h.ClaimKind, h.ClaimHash = ledger.ClaimTxID, histories.Hash(byte(ledger.ClaimTxID), acting.TxIDKey(p.Partner, p.TxID))
 	}
-	c.meetRenewal(r, p)
+	c.noteRenewal(r, p)
 	h.ListHash = histories.ListOf(p.Partner, p.Asset.Env)
 	if p.Route == scan.SimulatorRoute && p.ReversalOf == (ledger.ID{}) {
 		h.Marks |= scan.AtSimulator
@@ -69,25 +70,24 @@ func (c *Check) CheckTransaction(r *scan.Record) *payment.Record {
 	return p
 }
 
-// checkBooked compares the entries of a transaction's charge with what its record
-// says; checkTerms has compared that with what it must say.
-func (c *Check) checkBooked(r *scan.Record, p *payment.Record) {
+// checkEntries compares the entries of a transaction's charge with what its record says.
+func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 	h, histories := r.History, r.Organization.Histories
 	if p.ReversalOf != (ledger.ID{}) {
-		c.checkReturned(r, p)
+		c.checkReturnEntry(r, p)
 		return
 	}
 	settled := PriceOnRecord(p)
-	asked := settled // the hold is for all of the amount
+	asked := settled // the hold covers the whole amount
 	if p.Captured != p.Amount && !p.Captured.IsZero() {
 		asked = PriceOf(p, scan.BigAmount(p.Amount))
 	}
 	switch {
-	case h.HoldFingerprint != 0 && h.HoldFingerprint != histories.ExpectedFingerprint(charge(p, asked)):
+	case h.HoldFingerprint != 0 && h.HoldFingerprint != histories.ExpectedFingerprint(chargeEntry(p, asked)):
 		c.Fault(r, "has held other amounts than it says")
-	case h.Marks&scan.ChargeBooked != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(charge(p, settled)):
+	case h.Marks&scan.ChargeBooked != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(chargeEntry(p, settled)):
 		c.Fault(r, "books other amounts than it says")
-	case h.Marks&scan.BookedLate != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(tooLate(p, settled)):
+	case h.Marks&scan.BookedLate != 0 && scan.Fingerprint(h.EntryHash) != histories.ExpectedFingerprint(lateEntry(p, settled)):
 		c.Fault(r, "has other amounts in suspense than it says")
 	}
 	if p.SettledLate != (h.Marks&scan.BookedLate != 0) {
@@ -99,15 +99,15 @@ func (c *Check) checkBooked(r *scan.Record, p *payment.Record) {
 }
 
 // PriceOnRecord is the price that a record says.
-func PriceOnRecord(p *payment.Record) price {
-	return price{fee: scan.BigAmount(p.Fee), WithFee: scan.BigAmount(p.WithFee), Merchant: scan.BigSigned(p.Merchant), Dest: scan.BigAmount(p.Dest)}
+func PriceOnRecord(p *payment.Record) Price {
+	return Price{Fee: scan.BigAmount(p.Fee), WithFee: scan.BigAmount(p.WithFee), Merchant: scan.BigSigned(p.Merchant), Dest: scan.BigAmount(p.Dest)}
 }
 
-// checkReturned compares a return's entry with its record: a payment's entry the
-// other way round. That it is the rest of its charge is seen by the events.
-func (c *Check) checkReturned(r *scan.Record, p *payment.Record) {
+// checkReturnEntry compares a return's entry with its record: a payment's entry the other
+// way round. followReturn checks that it is the rest of its charge.
+func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 	says := PriceOnRecord(p)
-	amount := new(big.Int).Sub(says.WithFee, says.fee)
+	amount := new(big.Int).Sub(says.WithFee, says.Fee)
 	if !p.Fees.OnTop {
 		amount = says.WithFee
 	}
@@ -115,17 +115,17 @@ func (c *Check) checkReturned(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is no return of its amount")
 	}
 	if !p.Rate.IsZero() && p.Merchant.Negative {
-		return // what comes back at the destination is in no field
+		return // no field has the amount that comes back at the destination
 	}
 	histories := r.Organization.Histories
 	entry := scan.Fingerprint(r.History.EntryHash)
-	leg, both := histories.ExpectedFingerprint(scan.Mirror(income(p, says, false))), histories.ExpectedFingerprint(scan.Mirror(income(p, says, true)))
+	leg, both := histories.ExpectedFingerprint(scan.Mirror(paymentEntry(p, says, false))), histories.ExpectedFingerprint(scan.Mirror(paymentEntry(p, says, true)))
 	if entry != leg && (p.Rate.IsZero() || entry != both) {
 		c.Fault(r, "books other amounts than it says")
 	}
 }
 
-// settledAmount is the part of the amount that a charge settled for.
+// settledAmount is the part of the amount that a charge settled.
 func settledAmount(p *payment.Record) *big.Int {
 	if p.Captured.IsZero() {
 		return scan.BigAmount(p.Amount)
@@ -133,8 +133,8 @@ func settledAmount(p *payment.Record) *big.Int {
 	return scan.BigAmount(p.Captured)
 }
 
-// checkReturn notes which transactions a reversed one and its return name, for
-// checkReturns, and checks that a reversed one names one.
+// checkReturn notes the transaction that a return names and the return that a reversed
+// transaction names, for CheckReturns.
 func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 	histories := r.Organization.Histories
 	none := ledger.ID{}
@@ -165,9 +165,9 @@ func (c *Check) CheckReturns() {
 	}
 }
 
-// checkStanding checks that the record has what its status needs, and nothing
-// that it must not have any more.
-func (c *Check) checkStanding(r *scan.Record, p *payment.Record) {
+// checkStatus checks that the record has what its status needs, and nothing that its status
+// forbids.
+func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	h := r.History
 	open := unsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && len(p.Refunds) == 0
 	switch {
@@ -193,7 +193,7 @@ func unsettled(p *payment.Record) bool {
 	return p.Status == payment.Created || p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.Moving() || p.Status.Held()
 }
 
-// holdsMoney tells whether money has to be pending for a transaction.
+// holdsMoney tells whether money must be pending for a transaction.
 func holdsMoney(p *payment.Record) bool {
 	switch {
 	case p.Op != nil && p.Op.Kind == payment.OpRefund && !p.Op.Late, p.Status == payment.PaymentHeld:

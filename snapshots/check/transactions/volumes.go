@@ -20,8 +20,8 @@ import (
 // sums are the two counters of a volume as transactions make them.
 type sums struct{ counted, settled big.Int }
 
-// countsFor tells whether a transaction counts towards volumes, and whether that
-// has settled.
+// countsFor tells whether a transaction counts towards volumes, and whether that part has
+// settled.
 func countsFor(p *payment.Record) (counts, settled bool) {
 	switch p.Status {
 	case payment.Charged, payment.Refunding, payment.Refunded, payment.Reversed:
@@ -30,8 +30,8 @@ func countsFor(p *payment.Record) (counts, settled bool) {
 	return unsettled(p) && p.Status != payment.Created, false
 }
 
-// checkVolumes checks which volumes a transaction counts towards, and adds it to
-// these: the limits in force for it each once, and no other's.
+// checkVolumes checks the volumes that a transaction counts towards, and adds the
+// transaction to them: each limit that is in force for it once, and no other.
 func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 	counts, settled := countsFor(p)
 	if !counts && len(p.Volumes) > 0 {
@@ -61,8 +61,8 @@ func (c *Check) checkVolumes(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// checkVolume checks one volume that a transaction counts towards. Of a partner
-// whom the directory does not have nobody knows the limits.
+// checkVolume checks one volume that a transaction counts towards. The limits of a partner
+// that the directory does not have are not known.
 func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume) {
 	var of *directory.Limit
 	for _, l := range c.directory.Limits[directory.PartnerKey{Org: r.Organization.ID, Number: p.Partner}] {
@@ -88,8 +88,8 @@ func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume
 	}
 }
 
-// subjectOf tells whether the subject may be the transaction's in the scope. A
-// card's is in the record; the others are hashes of what a partner sent.
+// subjectOf tells whether the subject may be the transaction's in the scope. A card's is on
+// the record; the others are hashes of what a partner sent.
 func subjectOf(scope words.Scope, p *payment.Record, subject string) bool {
 	switch scope {
 	case words.ScopePartner:
@@ -104,7 +104,7 @@ func subjectOf(scope words.Scope, p *payment.Record, subject string) bool {
 	return len(subject) == 32 && strings.Trim(subject, "0123456789abcdef") == ""
 }
 
-// volume finds the sums of a volume.
+// volume finds the sums of a volume, begun if it is new.
 func (c *Check) volume(name string) *sums {
 	s := c.volumes[name]
 	if s == nil {
