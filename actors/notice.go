@@ -7,7 +7,7 @@ import (
 )
 
 // Letter is a notice as it is sent, but for its envelope.
-type Letter struct {
+type NotificationBody struct {
 	Type string // for posting.Webhook the event's type, "transaction.<status>"; else what it is about, in one word
 	Data []byte // for posting.Webhook the JSON object of its data; else the whole body, a JSON object
 }
@@ -15,8 +15,8 @@ type Letter struct {
 // Teller says what the notices about one kind of record say: the same each time
 // that it is asked, whatever has become of the record meanwhile. What is appended
 // to dst is the letter's Data.
-type Teller interface {
-	Tell(dst []byte, org ledger.ID, n *posting.Notice) (Letter, error)
+type NotificationWriter interface {
+	WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (NotificationBody, error)
 }
 
 // Address is where a merchant's notices go.

@@ -24,7 +24,7 @@ type stage struct {
 	t  testing.TB
 	w  *town
 	j  *posting.Journal
-	at payment.Case
+	at payment.DecisionContext
 }
 
 // life is one transaction on the stage.
@@ -42,7 +42,7 @@ type change func(*payment.Decision)
 func (w *town) play(t testing.TB, fn func(*stage)) {
 	t.Helper()
 	s := &stage{t: t, w: w, j: openJournal(t, w, clock.NewManual(start), nil)}
-	s.at = payment.Case{Org: w.first.Org, Now: start, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	s.at = payment.DecisionContext{Org: w.first.Org, Now: start, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
 	fn(s)
 	if err := s.j.Close(); err != nil {
 		t.Fatal(err)
@@ -325,11 +325,11 @@ func (l *life) happening(r *rand.Rand) (d payment.Decision, ok bool) {
 }
 
 // unasked is what time, or a rail, does by itself.
-func (l *life) unasked(r *rand.Rand, at payment.Case, answer payment.Answer) (d payment.Decision, ok bool) {
+func (l *life) unasked(r *rand.Rand, at payment.DecisionContext, answer payment.Answer) (d payment.Decision, ok bool) {
 	at.Now = at.Now.Add(2 * time.Hour)
 	switch r.IntN(6) {
 	case 0:
-		_, d, ok = at.Woken(l.record, false, uuid.New())
+		_, d, ok = at.OnDue(l.record, false, uuid.New())
 	case 1:
 		return at.Reversed(l.record, l.settled, uuid.New(), payment.Failure{})
 	case 2:

@@ -271,13 +271,13 @@ func (c *checker) checkTold(r *record, p *payment.Record) {
 	told := &r.history.told
 	switch {
 	case r.stamp.Version != uint64(r.history.version), r.stamp.LastSeq != r.history.last:
-	case uint64(told.all) != uint64(p.Told)+uint64(p.Untold)+uint64(p.Unwanted):
-		wrong("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Told, p.Untold, p.Unwanted, told.all)
+	case uint64(told.all) != uint64(p.Notified)+uint64(p.Unnotified)+uint64(p.Unwanted):
+		wrong("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Notified, p.Unnotified, p.Unwanted, told.all)
 	case c.directory.byDefault(r, p) && p.Unwanted != told.all-told.byDefault:
 		wrong("says that %d transitions were not to be notified of, and its terminal has made no choice", p.Unwanted)
-	case told.found > p.Told, told.found+told.swept < p.Told:
-		wrong("has notified of %d transitions, and %d of the notices are there", p.Told, told.found)
-	case p.Untold > 0 && c.directory.reaches(r, p):
-		wrong("has notified nobody of %d transitions, and an address was set", p.Untold)
+	case told.found > p.Notified, told.found+told.swept < p.Notified:
+		wrong("has notified of %d transitions, and %d of the notices are there", p.Notified, told.found)
+	case p.Unnotified > 0 && c.directory.reaches(r, p):
+		wrong("has notified nobody of %d transitions, and an address was set", p.Unnotified)
 	}
 }

@@ -151,7 +151,7 @@ func openNotified(t testing.TB, w *town, at time.Time, addresses actors.Addresse
 	accounts.Recall(h.payments.Attempts)
 	n.notifier, err = notifier.New(notifier.Options{
 		Runtime: h.runtime, Addresses: h.directory, AllowPrivate: true,
-		Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: h.payments},
+		Tellers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.payments},
 		Operators: func(_, _ ledger.ID, _, _ []byte) (notifier.Attempt, []byte, time.Duration) {
 			return notifier.Attempt{}, nil, 0
 		},

@@ -20,7 +20,7 @@ var noticeFaults = []parishFault{
 	{"a notification that never reached the writer", func(t *testing.T, w *parish) {
 		at, request := asked(&w.town, "")
 		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
-		d.Record.Told, d.Record.Unwanted = 1, 1
+		d.Record.Notified, d.Record.Unwanted = 1, 1
 		w.submit(t, uncounted(w.first.Org, &d, 0))
 	}, "has notified of 1 transitions, and 0 of the notices are there"},
 	{"a transition that was not counted", func(t *testing.T, w *parish) {

@@ -51,13 +51,13 @@ func (t *transaction) claims(to []ledger.Claim, cause any) []ledger.Claim {
 }
 
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
-	reached := t.service.audience(t.key.Org, d.Record)
+	reached := t.service.recipient(t.key.Org, d.Record)
 	notices := t.service.notices(t.key.Org, d, &reached)
 	before := t.record
 	if version == 0 {
 		before = nil
 	}
-	countTold(d, before, &reached, notices)
+	countNotified(d, before, &reached, notices)
 	return posting.Step{
 		Notices: notices,
 		Org:     t.key.Org,
@@ -79,7 +79,7 @@ func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	case kept && !d.Record.KeepCard:
 		step.Unseal = true
 	case !kept && d.Record.KeepCard:
-		sealed, err := t.service.sealer.SealCard(t.submission.card, t.context())
+		sealed, err := t.service.sealer.SealCard(t.submission.card, t.cardContext())
 		if err != nil {
 			panic(err) // the keyring can't seal: nothing of this may be stored as if it could
 		}
@@ -88,6 +88,6 @@ func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 }
 
 // context ties a sealed card to its transaction.
-func (t *transaction) context() []byte {
+func (t *transaction) cardContext() []byte {
 	return append(append(make([]byte, 0, 2*len(t.key.ID)), t.key.Org[:]...), t.key.ID[:]...)
 }

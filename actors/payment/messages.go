@@ -99,7 +99,7 @@ func (m *await) LogValue() slog.Value { return slog.StringValue("await") }
 // outcome is what the provider answered, to a submission or an inquiry. The
 // card comes back with the answer to a charge: another terminal may need it, or
 // a later step.
-type outcome struct {
+type providerAnswer struct {
 	actors.Outcome
 	inquiry bool      // it answers a question; else a submission
 	early   bool      // and was put before the record wanted to be woken
@@ -109,16 +109,16 @@ type outcome struct {
 }
 
 // Expected implements actors.Expected.
-func (outcome) Expected() {}
+func (providerAnswer) Expected() {}
 
 // reported is what a rail said unasked.
-type reported struct{ actors.Report }
+type providerReport struct{ actors.Report }
 
 // failure is what the rail says of why.
-func (m *reported) failure() payment.Failure { return shorten(m.Failure) }
+func (m *providerReport) failure() payment.Failure { return shorten(m.Failure) }
 
 // Lasting implements actors.Lasting: the rail is not asked for it again.
-func (reported) Lasting() {}
+func (providerReport) Lasting() {}
 
 // what is asked of a transaction that is there. The zero value is invalid.
 type what uint8

@@ -66,7 +66,7 @@ func (s *Service) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transacti
 }
 
 // renewed tells whose renewal has come to its end.
-func (t *transaction) renewed() {
+func (t *transaction) notifySubscription() {
 	r := t.record
 	if r.Renewal == nil || t.service.onRenewal == nil {
 		return
@@ -83,7 +83,7 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 		return
 	}
 	if t.load() {
-		t.renewed() // who asks has not heard of it
+		t.notifySubscription() // who asks has not heard of it
 		return
 	}
 	service := t.service
@@ -122,7 +122,7 @@ func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
 }
 
 // said is a provider's answer with the token that it came with, sealed.
-func (t *transaction) said(m *outcome) payment.Answer {
+func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	a := toAnswer(m)
 	r := t.record
 	keeps := a.Verdict == payment.VerdictCharged && r.Type == payment.Payment && r.Method == payment.BankCard && r.Token == nil
@@ -169,7 +169,7 @@ func (t *transaction) takeToken(call *actors.Call) bool {
 }
 
 // lacking answers a renewal whose credential can't be had: it was never sent.
-func lacking() actors.Outcome {
+func tokenMissing() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}}
 }
 

@@ -49,9 +49,9 @@ func (s *submission) wipe() {
 
 // deferred is what a rail reported while something else was under way.
 type deferred struct {
-	settled *reported       // money has moved after all
-	taken   *reported       // settled money was taken back, before we knew that it had settled or beside a refund
-	update  *providerUpdate // the provider is to be asked again
+	settled   *providerReport // money has moved after all
+	takenBack *providerReport // settled money was taken back, before we knew that it had settled or beside a refund
+	update    *providerUpdate // the provider is to be asked again
 }
 
 // maxStashed bounds the operations that wait for one answer.
@@ -63,33 +63,33 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 	case *create:
 		t.begin(c, m)
 	case velocityResult:
-		t.velocity(c, m)
+		t.onVelocity(c, m)
 	case fundsResult:
-		t.funds(c, m.covered)
-	case outcome:
-		t.heard(c, m)
+		t.onFunds(c, m.covered)
+	case providerAnswer:
+		t.onProviderAnswer(c, m)
 	case actors.Due:
-		t.due(c, m)
+		t.onDue(c, m)
 	case *operation:
 		t.operate(c, m)
 	case *await:
 		t.await(c, m)
-	case reported:
-		t.reported(c, m)
+	case providerReport:
+		t.onReport(c, m)
 	case *providerUpdate:
-		t.hinted(c, m)
+		t.onProviderUpdate(c, m)
 	case renew:
 		t.renew(c, m)
 	default:
 		panic(fmt.Sprintf("payment: unexpected message %T", m))
 	}
-	t.goOn(c)
+	t.resume(c)
 }
 
 // goOn takes up what waited, once the provider has answered and the answer is
 // durable. An operation stays in its queue meanwhile: a panic answers all there.
-func (t *transaction) goOn(c *actors.Context) {
-	t.takeUp(c)
+func (t *transaction) resume(c *actors.Context) {
+	t.resumeDeferred(c)
 	for len(t.stashed) > 0 && c.Expecting() == 0 && !c.Committing() {
 		t.operate(c, t.stashed[0])
 		t.stashed = slices.Delete(t.stashed, 0, 1)
@@ -98,12 +98,12 @@ func (t *transaction) goOn(c *actors.Context) {
 
 // Idle implements actors.Behaviour.
 func (t *transaction) Idle() bool {
-	t.forget()
-	return t.create == nil && len(t.waiters) == 0 && t.deferred.settled == nil && t.deferred.taken == nil && len(t.stashed) == 0
+	t.dropGone()
+	return t.create == nil && len(t.waiters) == 0 && t.deferred.settled == nil && t.deferred.takenBack == nil && len(t.stashed) == 0
 }
 
 // forget lets those go who wait no more.
-func (t *transaction) forget() {
+func (t *transaction) dropGone() {
 	t.waiters = slices.DeleteFunc(t.waiters, func(w *caller) bool { return w.gone.Load() })
 }
 
@@ -123,7 +123,7 @@ func (t *transaction) Failed(*actors.Context) {
 	for _, w := range t.waiters {
 		w.answer(reply{err: failure})
 	}
-	for _, m := range []*reported{t.deferred.settled, t.deferred.taken} {
+	for _, m := range []*providerReport{t.deferred.settled, t.deferred.takenBack} {
 		if m != nil {
 			t.service.registry.Tell(t.key, *m)
 		}
@@ -131,7 +131,7 @@ func (t *transaction) Failed(*actors.Context) {
 }
 
 // moved tells of the status that a durable decision leads to.
-func (t *transaction) moved(d *payment.Decision) {
+func (t *transaction) observeStatus(d *payment.Decision) {
 	observe := t.service.observe
 	if observe == nil {
 		return
@@ -151,7 +151,7 @@ func (t *transaction) moved(d *payment.Decision) {
 // due wakes the transaction at the instant that it asked for, or earlier, after
 // a restart. What the provider did not know yet is never asked earlier: the
 // call may still be on its way to it.
-func (t *transaction) due(c *actors.Context, m actors.Due) {
+func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	if t.admission.Waits() {
 		t.overdue = &m
 		return
@@ -160,7 +160,7 @@ func (t *transaction) due(c *actors.Context, m actors.Due) {
 		return // it has moved on, or an answer is on its way
 	}
 	early := m.At > ledger.MicrosOf(c.Now())
-	ask, d, decided := t.at(c).Woken(t.record, early, uuid.New())
+	ask, d, decided := t.context(c).OnDue(t.record, early, uuid.New())
 	if decided {
 		t.commit(c, d, m)
 		return
@@ -172,7 +172,7 @@ func (t *transaction) due(c *actors.Context, m actors.Due) {
 	switch {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
-		t.unasked(err)
+		t.logNotAsked(err)
 	case !early: // what was woken early comes again at its instant
 		c.Runtime.Postpone(ledger.Transaction, m)
 	}
@@ -182,12 +182,12 @@ func (t *transaction) due(c *actors.Context, m actors.Due) {
 func (t *transaction) resumeDue(c *actors.Context) {
 	if m := t.overdue; m != nil {
 		t.overdue = nil
-		t.due(c, *m)
+		t.onDue(c, *m)
 	}
 }
 
 // unasked says that a transaction stands still. Its due work comes again.
-func (t *transaction) unasked(err error) {
+func (t *transaction) logNotAsked(err error) {
 	t.service.rt.Log.Error("a provider was not asked", "transaction", t.key.ID.String(), "error", err)
 }
 
@@ -196,7 +196,7 @@ func (t *transaction) await(c *actors.Context, m *await) {
 		m.Refuse(ledger.Refuse("payment.Create", ledger.Unavailable, "the transaction is not stored yet"))
 		return
 	}
-	t.forget()
+	t.dropGone()
 	t.waiters = append(t.waiters, m.caller)
 	t.answer(c)
 }
@@ -217,9 +217,9 @@ func (t *transaction) load() bool {
 }
 
 // at is what a decision may know now.
-func (t *transaction) at(c *actors.Context) payment.Case {
+func (t *transaction) context(c *actors.Context) payment.DecisionContext {
 	s := t.service
-	return payment.Case{
+	return payment.DecisionContext{
 		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, Inquire: s.inquire, ActionTTL: s.actionTTL, Room: t.decision.Counters[:0],
 	}
 }
@@ -236,7 +236,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 				t.cause = nil
 			}
 		}
-		t.goOn(c)
+		t.resume(c)
 		return
 	}
 	t.decision, t.cause, t.overdue = payment.Decision{Counters: d.Counters}, nil, nil // the writer is done with them
@@ -250,13 +250,13 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	if m, ok := cause.(*operation); ok {
 		t.waiters = append(t.waiters, m.caller)
 	}
-	t.moved(&d)
+	t.observeStatus(&d)
 	t.record, t.stamp = d.Record, r.Stamps[0]
 	t.record.Finished = t.stamp.Finished
 	t.follow(c, d.Ask)
-	t.renewed()
+	t.notifySubscription()
 	t.answer(c)
-	t.goOn(c)
+	t.resume(c)
 }
 
 // follow asks the provider what the durable decision wants to know. What it did
@@ -270,7 +270,7 @@ func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
 	}
 	if err := t.ask(c, ask, false); err != nil {
 		t.submission.wipe()
-		t.unasked(err) // the due instant finds that nothing was submitted
+		t.logNotAsked(err) // the due instant finds that nothing was submitted
 	}
 }
 
@@ -291,12 +291,12 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 		t.operationRefused(c, m, refusal, r)
 	case *failover:
 		t.failoverRefused(c, m, r)
-	case outcome:
-		t.heard(c, m)
+	case providerAnswer:
+		t.onProviderAnswer(c, m)
 	case actors.Due:
-		t.due(c, m)
-	case reported:
-		t.reported(c, m)
+		t.onDue(c, m)
+	case providerReport:
+		t.onReport(c, m)
 	default:
 		t.giveUp(cause, refusal)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Case is what a decision may know besides the record.
-type Case struct {
+type DecisionContext struct {
 	Org       ledger.ID
 	Now       time.Time
 	Due       ledger.Micros // what the record is to be woken at; 0: it is not
@@ -73,7 +73,7 @@ func Unacceptable(r *Request, hosted bool) Code {
 
 // Reject creates a transaction that is refused at once; attempts say which
 // terminals were looked at.
-func (c Case) Reject(id ledger.ID, partner int64, r Request, why Failure, attempts ...Attempt) Decision {
+func (c DecisionContext) Reject(id ledger.ID, partner int64, r Request, why Failure, attempts ...Attempt) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Attempts: attempts}}
 	d.move(Create, nil)
 	d.refuse(why)
@@ -89,7 +89,7 @@ func (d *Decision) refuse(why Failure) {
 
 // Create creates a transaction on a terminal: the intent to call its provider.
 // A payout's money is held with it.
-func (c Case) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
+func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
 	d.move(Create, nil)
 	c.begin(&d, t)
@@ -97,7 +97,7 @@ func (c Case) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision 
 }
 
 // Host creates a transaction that waits for its payer on the hosted page.
-func (c Case) Host(id ledger.ID, partner int64, r Request) Decision {
+func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Hosted: true}}
 	d.Record.unpriced()
 	d.move(Create, nil)
@@ -119,7 +119,7 @@ type Credentials struct {
 func (r *Record) Waiting() bool { return r.Hosted && r.Status == Created }
 
 // Continue goes on with a hosted transaction on a terminal.
-func (c Case) Continue(r *Record, with Credentials, t *Terms) Decision {
+func (c DecisionContext) Continue(r *Record, with Credentials, t *Terms) Decision {
 	d := next(r)
 	d.Record.brings(with)
 	c.begin(&d, t)
@@ -127,7 +127,7 @@ func (c Case) Continue(r *Record, with Credentials, t *Terms) Decision {
 }
 
 // RefuseContinue ends a hosted transaction that no terminal was found for.
-func (c Case) RefuseContinue(r *Record, with Credentials, why Failure, attempts ...Attempt) Decision {
+func (c DecisionContext) RefuseContinue(r *Record, with Credentials, why Failure, attempts ...Attempt) Decision {
 	d := next(r)
 	d.Record.Attempts = attempts
 	d.Record.brings(with)
@@ -144,7 +144,7 @@ func (r *Record) brings(with Credentials) {
 }
 
 // begin routes a transaction to a terminal, or refuses it by the terminal's terms.
-func (c Case) begin(d *Decision, t *Terms) {
+func (c DecisionContext) begin(d *Decision, t *Terms) {
 	r := d.Record
 	unrouted := *r
 	if code := r.take(t); code != "" {
@@ -162,7 +162,7 @@ func (c Case) begin(d *Decision, t *Terms) {
 
 // authorise is the intent to call the provider of the terminal whose terms the
 // record has taken.
-func (c Case) authorise(d *Decision, t *Terms) {
+func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	r := d.Record
 	var hold *ledger.Entry
 	if r.Type == Payout {
@@ -186,7 +186,7 @@ func (c Case) authorise(d *Decision, t *Terms) {
 // Reroute tries another terminal after one that refused. It is a command: where
 // the writer refuses it, the first terminal's answer stands. ok is false if the
 // other terminal's terms rule it out.
-func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
+func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d = next(r)
 	d.Counters = r.reserved(c.Org, nil)
 	d.move(Reroute, r.release())
@@ -195,7 +195,7 @@ func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 		tried.Outcome, tried.Failure = AttemptNotSent, a.Failure.as(ProcessingError)
 	}
 	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], tried), t.Skipped...)
-	d.Record.Unheard, d.Record.Inquiries, d.Record.Known = 0, 0, false
+	d.Record.NotFoundAnswers, d.Record.Inquiries, d.Record.Known = 0, 0, false
 	if code := d.Record.take(t); code != "" {
 		return Decision{}, false
 	}
@@ -206,7 +206,7 @@ func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 // Reroutable tells whether an answer sends the transaction on to another
 // terminal: the first one refused or was never reached, and nothing is unknown.
 func Reroutable(r *Record, a Answer) bool {
-	return r.Status == Authorizing && r.Unheard == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
+	return r.Status == Authorizing && r.NotFoundAnswers == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
 }
 
 // reserve appends the guards that keep every total from overflowing, whatever
@@ -254,7 +254,7 @@ const (
 )
 
 // again is when to inquire after an answer that says nothing final.
-func (c Case) again(inquiries *uint8, a Answer) ledger.Micros {
+func (c DecisionContext) again(inquiries *uint8, a Answer) ledger.Micros {
 	if a.Again > 0 {
 		return c.after(min(max(a.Again, minAgain), maxAgain))
 	}
@@ -263,10 +263,10 @@ func (c Case) again(inquiries *uint8, a Answer) ledger.Micros {
 	return c.after(gap)
 }
 
-func (c Case) after(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
+func (c DecisionContext) after(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
 
 // giveUp ends a transaction that moved no money.
-func (d *Decision) giveUp(c Case, why Failure) {
+func (d *Decision) giveUp(c DecisionContext, why Failure) {
 	d.Counters = d.Record.reserved(c.Org, c.room(d.Counters))
 	d.Record.Volumes = nil
 	d.end(why)

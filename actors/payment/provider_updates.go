@@ -29,7 +29,7 @@ func (*providerUpdate) LogValue() slog.Value { return slog.StringValue("hint") }
 // says it has news of. Nothing is taken from the news itself. A transaction that
 // is not there, or not on that terminal, is left alone. The error is the store's,
 // or Unavailable.
-func (s *Service) Hint(org, terminal, id ledger.ID) error {
+func (s *Service) ProviderUpdate(org, terminal, id ledger.ID) error {
 	found, err := s.Find(org, id)
 	if ledger.IsRefusal(err, ledger.NotFound) || err == nil && found.Record.Terminal != terminal {
 		return nil
@@ -42,7 +42,7 @@ func (s *Service) Hint(org, terminal, id ledger.ID) error {
 
 // hinted asks the provider; later, if it is being asked something: the answer that
 // is on its way may be older than the news.
-func (t *transaction) hinted(c *actors.Context, m *providerUpdate) {
+func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	if !t.load() || t.record.Terminal != m.terminal {
 		return
 	}
@@ -62,14 +62,14 @@ func (t *transaction) hinted(c *actors.Context, m *providerUpdate) {
 		what = payment.AskInquire
 	case r.Status.Final(), r.Status == payment.Refunded:
 		if err := t.examine(c); err != nil {
-			t.unasked(err)
+			t.logNotAsked(err)
 		}
 	}
 	if what == payment.AskNothing {
 		return
 	}
 	if err := t.ask(c, what, true); err != nil {
-		t.unasked(err) // its due instant asks again
+		t.logNotAsked(err) // its due instant asks again
 	}
 }
 
@@ -92,7 +92,7 @@ func (t *transaction) examine(c *actors.Context) error {
 			service.rt.Recovered("provider "+terminal.Provider, recover())
 		}()
 		if report, found := examiner.Examine(ctx, q.inquiry); found {
-			service.registry.Tell(key, reported{report})
+			service.registry.Tell(key, providerReport{report})
 		}
 	})
 }

@@ -42,13 +42,13 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	}
 	job := func() {
 		// An adapter that panics has said nothing: its call is inquired.
-		answer := outcome{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
+		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
-		var through passage
+		var through permit
 		defer func() {
 			cancel()
 			service.rt.Recovered("provider "+terminal.Provider, recover())
-			through.leave(&answer.Outcome)
+			through.report(&answer.Outcome)
 			service.registry.Tell(key, answer)
 		}()
 		if q.reissuer != nil {
@@ -60,13 +60,13 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 			return
 		}
 		defer clear(q.call.Material)
-		if q.lacking {
-			answer.Outcome = lacking()
+		if q.noToken {
+			answer.Outcome = tokenMissing()
 			return
 		}
 		let := false
-		if through, let = service.circuits.enter(q.call); !let {
-			answer.Outcome = notLet()
+		if through, let = service.circuits.permit(q.call); !let {
+			answer.Outcome = circuitOpen()
 			return
 		}
 		answer.Down = true // unless it answers: an adapter that panics has not
@@ -88,7 +88,7 @@ type question struct {
 	reissuer Reissuer     // whom the inquiry asks to publish anew; nil: it only asks
 	op       ledger.ID    // the operation on the charge that the answer is about; zero: the charge
 	card     *secret.Card // comes back with the answer
-	lacking  bool         // the call's credential can't be had: it is not made
+	noToken  bool         // the call's credential can't be had: it is not made
 }
 
 // question is what the record wants to ask. The card leaves the actor with a
@@ -102,14 +102,14 @@ func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (
 	switch what {
 	case payment.AskSubmit:
 		q.call = t.charge(terminal)
-		q.card, q.lacking = q.call.Card, !t.takeToken(q.call)
+		q.card, q.noToken = q.call.Card, !t.takeToken(q.call)
 	case payment.AskOp:
 		if q.call, err = t.follows(terminal); err != nil {
 			return q, err
 		}
 		q.card = q.call.Card
 	default:
-		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: about, Request: q.op, Remembered: t.remembered()}
+		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: about, Request: q.op, ChargeState: t.chargeState()}
 		if q.op != (ledger.ID{}) {
 			q.inquiry.Amount, _ = r.Asked()
 		}
@@ -150,7 +150,7 @@ func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: chargeOf(r), Terminal: terminal, Amount: r.WithFee, Asset: r.Asset,
 		Method: r.Method, Hold: r.TwoPhase, Browser: t.submission.browser, Card: t.submission.card,
-		Remembered: t.remembered(),
+		ChargeState: t.chargeState(),
 	}
 	if r.Type == payment.Payout {
 		call.Amount, call.Asset = r.Dest, r.DestAsset()
@@ -168,7 +168,7 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: operations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
 		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
-		Remembered: t.remembered(),
+		ChargeState: t.chargeState(),
 	}
 	call.Amount, call.Asset = r.Asked()
 	if r.Op.Kind != payment.OpComplete || !r.KeepCard {
@@ -180,7 +180,7 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 	if err != nil {
 		return nil, err
 	}
-	if call.Card, err = t.service.sealer.OpenCard(sealed, t.context()); err != nil {
+	if call.Card, err = t.service.sealer.OpenCard(sealed, t.cardContext()); err != nil {
 		// A key that is lost does not come back. The rail ends a charge that lacks
 		// its card, where we could only ask for ever.
 		t.service.rt.Log.Error("a sealed card can't be opened", "transaction", r.ID.String(), "error", err)
@@ -190,14 +190,14 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 }
 
 // heard decides on a provider's answer.
-func (t *transaction) heard(c *actors.Context, m outcome) {
+func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 	t.submission.card = m.card // from here whatever becomes of the answer wipes it
 	if !t.load() {
 		t.submission.wipe()
 		return
 	}
 	if m.op != (ledger.ID{}) {
-		if d, ok := t.at(c).OpAnswered(t.record, m.op, t.said(&m)); ok {
+		if d, ok := t.context(c).OpAnswered(t.record, m.op, t.sealedAnswer(&m)); ok {
 			t.commit(c, d, m)
 		} else {
 			t.answer(c)
@@ -220,16 +220,16 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 
 // settleFor takes a provider's answer for the charge's; something spoke against
 // the terminals that it could have gone on to.
-func (t *transaction) settleFor(c *actors.Context, m outcome, stopped ...payment.Attempt) {
+func (t *transaction) settleFor(c *actors.Context, m providerAnswer, stopped ...payment.Attempt) {
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
-		if d, err := t.at(c).Complete(r, uuid.New()); err == nil {
+		if d, err := t.context(c).Complete(r, uuid.New()); err == nil {
 			d.Outcome = true // nobody is there to be refused
 			t.commit(c, d, m)
 			return
 		}
 	}
-	d, ok := t.at(c).Answered(r, t.said(&m))
+	d, ok := t.context(c).Answered(r, t.sealedAnswer(&m))
 	if !ok {
 		t.submission.wipe()
 		t.answer(c)
@@ -239,4 +239,16 @@ func (t *transaction) settleFor(c *actors.Context, m outcome, stopped ...payment
 		d.Record.Attempts = append(slices.Clone(d.Record.Attempts), stopped...)
 	}
 	t.commit(c, d, m)
+}
+
+// remembered is what the record has kept for its provider.
+func (t *transaction) chargeState() actors.ChargeState {
+	r := t.record
+	m := actors.ChargeState{
+		Since: t.stamp.Started.Time(), Charge: r.Submitted(), Meta: r.RailMeta, Acting: r.Status == payment.ActionRequired && r.Action != nil,
+	}
+	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
+		m.Returned = r.Returned()
+	}
+	return m
 }

@@ -13,7 +13,7 @@ import (
 // toAnswer is what a provider has answered, bounded as it is stored. An invalid verdict
 // is no answer: the provider is asked again and nothing is assumed. An inquiry that was
 // never sent says nothing of the call that it is about, which was.
-func toAnswer(m *outcome) payment.Answer {
+func toAnswer(m *providerAnswer) payment.Answer {
 	m.conceal()
 	verdict := m.Verdict
 	if !verdict.IsValid() || m.inquiry && verdict == payment.VerdictNotSent {
@@ -31,7 +31,7 @@ func toAnswer(m *outcome) payment.Answer {
 
 // conceal takes the card's number out of whatever the provider has answered: what
 // a rail quotes is shown and stored.
-func (m *outcome) conceal() {
+func (m *providerAnswer) conceal() {
 	if m.card == nil || len(m.card.Number) == 0 {
 		return
 	}

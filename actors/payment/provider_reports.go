@@ -33,7 +33,7 @@ func (s *Service) poll(p actors.Provider) {
 				return fmt.Errorf("reports of %s: %w", p.Name(), err)
 			}
 			for _, r := range found {
-				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.Reference}, reported{r})
+				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.Reference}, providerReport{r})
 			}
 			mu.Lock()
 			defer mu.Unlock()

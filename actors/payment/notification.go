@@ -15,7 +15,7 @@ import (
 )
 
 // facts are what a notice says beside what never changes of its transaction.
-type facts struct {
+type changeable struct {
 	status  payment.Status
 	failure payment.Failure
 	withFee money.Amount
@@ -26,13 +26,13 @@ type facts struct {
 
 // told is what the first attempt has at hand: a record is never changed,
 // the next one takes its place.
-type told struct {
-	record *payment.Record
-	facts  facts
+type notification struct {
+	record     *payment.Record
+	changeable changeable
 }
 
 // audience is whom the transitions of a record are told to, as the settings are now.
-type audience struct {
+type recipient struct {
 	to       ledger.ID // the destination of webhooks
 	set      bool      // an address is set there
 	terminal *directory.Terminal
@@ -40,7 +40,7 @@ type audience struct {
 
 // audience finds the merchant's destination: a terminal's, or, where there is none to
 // ask, the partner's.
-func (s *Service) audience(org ledger.ID, r *payment.Record) (a audience) {
+func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	if s.addresses == nil {
 		return a
 	}
@@ -52,7 +52,7 @@ func (s *Service) audience(org ledger.ID, r *payment.Record) (a audience) {
 
 // wants tells whether the merchant is notified of the event's status. Where there is no
 // terminal to say so the default decides.
-func (a *audience) wants(e *ledger.Event) bool {
+func (a *recipient) wants(e *ledger.Event) bool {
 	byDefault := payment.NotifiedByDefault(payment.Status(e.To))
 	if a.terminal == nil {
 		return byDefault
@@ -62,16 +62,16 @@ func (a *audience) wants(e *ledger.Event) bool {
 
 // notices are what a step tells the merchant, of each event its status and all else
 // as the last event has left it, and what it tells the terminal's operators.
-func (s *Service) notices(org ledger.ID, d *payment.Decision, a *audience) (notices []posting.Notice) {
+func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (notices []posting.Notice) {
 	for i := range d.Events {
 		e := &d.Events[i]
 		if !payment.Notifiable(e) {
 			continue
 		}
 		if a.set && a.wants(e) {
-			about := s.telling(org, d.Record, e)
+			about := s.notification(org, d.Record, e)
 			notices = append(notices, posting.Notice{
-				Event: i, Channel: posting.Webhook, To: a.to, Body: about.facts.append(nil, d.Record), About: about,
+				Event: i, Channel: posting.Webhook, To: a.to, Body: about.changeable.append(nil, d.Record), About: about,
 			})
 		}
 		if body := s.alert(org, d.Record, e); body != nil {
@@ -82,8 +82,8 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, a *audience) (noti
 }
 
 // telling is what the merchant is told of an event.
-func (s *Service) telling(org ledger.ID, r *payment.Record, e *ledger.Event) *told {
-	return &told{record: r, facts: facts{
+func (s *Service) notification(org ledger.ID, r *payment.Record, e *ledger.Event) *notification {
+	return &notification{record: r, changeable: changeable{
 		status: payment.Status(e.To), failure: r.Failure, withFee: r.WithFee, dest: r.Dest,
 		lang: s.lang(org, r.Partner), rail: r.RailMeta,
 	}}
@@ -108,7 +108,7 @@ const (
 	hasRail
 )
 
-func (f *facts) append(dst []byte, r *payment.Record) []byte {
+func (f *changeable) append(dst []byte, r *payment.Record) []byte {
 	number, _ := payment.NotifiedNumber(f.status)
 	var flags byte
 	for _, has := range []struct {
@@ -148,7 +148,7 @@ func appendBytes[T string | []byte](dst []byte, text T) []byte {
 var errNotice = errors.New("notice: unknown form")
 
 // readFacts reads what append wrote.
-func readFacts(body []byte, r *payment.Record) (f facts, err error) {
+func readChangeable(body []byte, r *payment.Record) (f changeable, err error) {
 	if len(body) < 3 || body[0] != noticeVersion {
 		return f, errNotice
 	}
@@ -198,31 +198,31 @@ func NoticeStatus(body []byte) (payment.Status, error) {
 	return status, nil
 }
 
-var _ actors.Teller = (*Service)(nil)
+var _ actors.NotificationWriter = (*Service)(nil)
 
 // Tell implements actors.Teller for transactions.
-func (s *Service) Tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
-	about, ok := n.About.(*told)
+func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	about, ok := n.About.(*notification)
 	if !ok {
 		result, found, err := s.load(org, n.Source.ID)
 		if err != nil {
-			return actors.Letter{}, err
+			return actors.NotificationBody{}, err
 		}
 		if !found {
-			return actors.Letter{}, fmt.Errorf("transaction %v: a notice of it, and no record", n.Source.ID)
+			return actors.NotificationBody{}, fmt.Errorf("transaction %v: a notice of it, and no record", n.Source.ID)
 		}
-		f, err := readFacts(n.Body, result.Record)
+		f, err := readChangeable(n.Body, result.Record)
 		if err != nil {
-			return actors.Letter{}, fmt.Errorf("transaction %v: %w", n.Source.ID, err)
+			return actors.NotificationBody{}, fmt.Errorf("transaction %v: %w", n.Source.ID, err)
 		}
-		about = &told{record: result.Record, facts: f}
+		about = &notification{record: result.Record, changeable: f}
 	}
-	return actors.Letter{Type: "transaction." + string(about.facts.status), Data: about.append(dst)}, nil
+	return actors.NotificationBody{Type: "transaction." + string(about.changeable.status), Data: about.append(dst)}, nil
 }
 
 // append appends the object of the specification's envelope, in its order.
-func (t *told) append(dst []byte) []byte {
-	r, f := t.record, &t.facts
+func (t *notification) append(dst []byte) []byte {
+	r, f := t.record, &t.changeable
 	dst = append(append(dst, `{"type":"`...), r.Type.String()...)
 	dst = append(dst, `","txid":`...)
 	if r.TxID == "" && !r.EmptyTxID {

@@ -21,7 +21,7 @@ func (t *transaction) begin(c *actors.Context, m *create) {
 	case lacks != "" && (m.Hosted || lacks != payment.AmountOutOfRange):
 		t.admission, task = admission.Refuse(search, lacks)
 	case m.Hosted:
-		t.commit(c, t.at(c).Host(m.id, m.Partner.Number, m.Request), m)
+		t.commit(c, t.context(c).Host(m.id, m.Partner.Number, m.Request), m)
 		return
 	default: // whatever its amount is, it is an attempt
 		search.At = ledger.MicrosOf(c.Now())

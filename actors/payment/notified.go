@@ -10,12 +10,12 @@ import (
 // notify: what a checker can miss a notice by, because nothing else remembers which
 // settings there were at that moment. before is the record that was decided on (nil: there was none): a decision
 // that is handed to the writer once more is not counted twice.
-func countTold(d *payment.Decision, before *payment.Record, a *audience, notices []posting.Notice) {
+func countNotified(d *payment.Decision, before *payment.Record, a *recipient, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {
-		r.Told, r.Untold, r.Unwanted = 0, 0, 0
+		r.Notified, r.Unnotified, r.Unwanted = 0, 0, 0
 	} else {
-		r.Told, r.Untold, r.Unwanted = before.Told, before.Untold, before.Unwanted
+		r.Notified, r.Unnotified, r.Unwanted = before.Notified, before.Unnotified, before.Unwanted
 	}
 	all, told := uint32(0), uint32(0)
 	for i := range d.Events {
@@ -33,14 +33,14 @@ func countTold(d *payment.Decision, before *payment.Record, a *audience, notices
 			told++
 		}
 	}
-	r.Told += told
-	r.Untold += all - told
+	r.Notified += told
+	r.Unnotified += all - told
 }
 
 // ReadNotice reads the body of a posting.Notice by posting.Webhook of a transaction:
 // the status that it tells of. An error says that it has no known form.
 func ReadNotice(body []byte) (payment.Status, error) {
-	f, err := readFacts(body, &noRecord)
+	f, err := readChangeable(body, &noRecord)
 	return f.status, err
 }
 

@@ -79,7 +79,7 @@ var errDown = errors.New("the provider is down")
 
 // passage is a call's way through its terminal's circuit, which leave tells how
 // the provider was.
-type passage struct {
+type permit struct {
 	circuits *circuits // nil: the call does not count
 	terminal ledger.ID
 	done     func(error) // nil: the terminal had no circuit
@@ -87,11 +87,11 @@ type passage struct {
 
 // enter asks the terminal's circuit to let a call through. Only charges count:
 // what follows a charge has nowhere else to go.
-func (s *circuits) enter(call *actors.Call) (p passage, let bool) {
+func (s *circuits) permit(call *actors.Call) (p permit, let bool) {
 	if call.Operation != actors.Pay && call.Operation != actors.PayOut {
 		return p, true
 	}
-	p = passage{circuits: s, terminal: call.Terminal.ID}
+	p = permit{circuits: s, terminal: call.Terminal.ID}
 	found, ok := s.each.Load(p.terminal)
 	if !ok {
 		return p, true
@@ -102,12 +102,12 @@ func (s *circuits) enter(call *actors.Call) (p passage, let bool) {
 }
 
 // notLet answers a charge that its circuit did not let through: it was never sent.
-func notLet() actors.Outcome {
+func circuitOpen() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: admission.ReasonCircuitOpen}}
 }
 
 // leave tells the circuit how the provider was.
-func (p passage) leave(answer *actors.Outcome) {
+func (p permit) report(answer *actors.Outcome) {
 	switch {
 	case p.circuits == nil:
 	case p.done != nil && answer.Down:
