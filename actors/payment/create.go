@@ -53,7 +53,7 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 
 func (m *create) claimsKey() bool { return !m.Key.IsZero() }
 
-// keyTaken answers who lost the race for an idempotency key.
+// keyTaken is the answer to the request that lost the race for an idempotency key.
 func keyTaken(key *actors.Key, owner []byte) reply {
 	source, _, err := key.Claimed(owner)
 	return reply{existing: source.ID, byKey: true, err: err}

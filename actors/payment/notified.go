@@ -5,11 +5,11 @@ import (
 	"mizan/posting"
 )
 
-// countTold has the next record say of how many of its transitions the merchant was
-// notified, of how many it did not want to be, and of how many there was nobody to
-// notify: what a checker can miss a notice by, because nothing else remembers which
-// settings there were at that moment. before is the record that was decided on (nil: there was none): a decision
-// that is handed to the writer once more is not counted twice.
+// countNotified adds to the next record how many of its transitions the merchant was notified of,
+// how many it did not want to know, and at how many nobody could be notified. The checker finds a
+// missing notice by these counts: the settings of that moment are stored nowhere else. before is the
+// record that was decided on (nil: there was none), so that a decision that is handed to the writer
+// a second time is not counted twice.
 func countNotified(d *payment.Decision, before *payment.Record, a *recipient, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {
@@ -37,12 +37,12 @@ func countNotified(d *payment.Decision, before *payment.Record, a *recipient, no
 	r.Unnotified += all - told
 }
 
-// ReadNotice reads the body of a posting.Notice by posting.Webhook of a transaction:
-// the status that it tells of. An error says that it has no known form.
+// ReadNotice is the status in the body of a transaction's posting.Notice by posting.Webhook. The error
+// says that the body has no known form.
 func ReadNotice(body []byte) (payment.Status, error) {
 	f, err := readChangeable(body, &noRecord)
 	return f.status, err
 }
 
-// noRecord stands for the record where only the form of a notice is looked at.
+// noRecord stands for the record when only the form of a notice is checked.
 var noRecord payment.Record

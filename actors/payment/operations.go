@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// operate decides on what is asked of a transaction that is there. While the
-// provider is asked something it waits: the answer may decide it.
+// operate decides on an operation on an existing transaction. While a provider's answer is awaited
+// it waits too: the answer may decide it.
 func (t *transaction) operate(c *actors.Context, m *operation) {
 	if c.Expecting() > 0 {
 		if len(t.stashed) >= maxStashed {
@@ -29,7 +29,7 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 		return
 	}
 	if !m.begin() {
-		m.wipe() // who asked was told that it is not done
+		m.wipe() // its caller has given up and was told that it is not done
 		return
 	}
 	if m.what == proceed {
@@ -51,8 +51,8 @@ func (t *transaction) operate(c *actors.Context, m *operation) {
 	}
 }
 
-// refuse answers an operation that may not be: with what became of it, where it
-// was asked for before by the same key.
+// refuse answers an operation that is not allowed; one that repeats a stored one by its key is
+// answered as that one was.
 func (t *transaction) refuse(m *operation, err error) {
 	existing, repeated, keyErr := t.service.used(t.key.Org, &m.Key)
 	switch {
@@ -66,8 +66,7 @@ func (t *transaction) refuse(m *operation, err error) {
 	}
 }
 
-// decide is what the operation does; not decided: nothing but to answer with
-// the first outcome.
+// decide makes the operation's decision; not decided: it only waits for the first outcome.
 func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decision, decided bool, err error) {
 	at, request := t.context(c), uuid.New()
 	switch m.what {
@@ -96,7 +95,7 @@ func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decisio
 	return d, err == nil, err
 }
 
-// hasText tells which members of an object are texts that are not blank.
+// hasText is a test for the members of an object that are texts and not blank.
 func hasText(object []byte) func(name string) bool {
 	return func(name string) bool {
 		if len(object) == 0 {
@@ -115,7 +114,7 @@ func hasText(object []byte) func(name string) bool {
 	}
 }
 
-// proceed goes on with a hosted transaction, whose payer has brought credentials.
+// proceed begins the admission of a hosted transaction whose payer has brought credentials.
 func (t *transaction) proceed(c *actors.Context, m *operation) {
 	const op = "payment.Continue"
 	switch r := t.record; {
@@ -152,7 +151,7 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 	t.admit(c, m, task)
 }
 
-// returned asks the provider how the charge of a payer stands who came back.
+// payerReturned asks the provider how the charge stands after its payer came back from the rail.
 func (t *transaction) payerReturned(c *actors.Context, at payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
 	r := t.record
 	submits := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
@@ -191,7 +190,7 @@ func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal 
 	}
 }
 
-// reported decides on what a rail said unasked.
+// onReport decides on a rail's report.
 func (t *transaction) onReport(c *actors.Context, m providerReport) {
 	if !t.load() {
 		return
@@ -217,7 +216,7 @@ func (t *transaction) onReport(c *actors.Context, m providerReport) {
 	}
 }
 
-// takeUp takes up what a rail said unasked while something else was under way.
+// resumeDeferred handles the rail's reports and updates that came while something else was under way.
 func (t *transaction) resumeDeferred(c *actors.Context) {
 	if m := t.deferred.settled; m != nil && t.record != nil && !c.Committing() && t.settle(c, *m) {
 		t.deferred.settled = nil
@@ -231,8 +230,8 @@ func (t *transaction) resumeDeferred(c *actors.Context) {
 	}
 }
 
-// settle writes down that money has moved after all; not done: what is under way
-// comes first, because its answer may say so too.
+// settle decides on a report that money has moved after all; not done: a call is under way whose
+// answer may say the same.
 func (t *transaction) settle(c *actors.Context, m providerReport) (done bool) {
 	r := t.record
 	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
@@ -244,8 +243,8 @@ func (t *transaction) settle(c *actors.Context, m providerReport) (done bool) {
 	return true
 }
 
-// takeBack writes down that settled money was taken back; not done: we have not
-// heard yet that it settled, or what becomes of a refund.
+// takeBack decides on a report that settled money was taken back; not done: we do not know yet that
+// it settled, or how a refund ends.
 func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) {
 	r := t.record
 	if c.Expecting() > 0 || r.Op != nil {

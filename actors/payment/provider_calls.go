@@ -13,16 +13,15 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Reissuer is a provider whose rail publishes anew what the payer has to do, where what
-// it has published has ended: it answers as to an inquiry, with the Action. That moves
-// no money, so it needs no intent: what is lost is asked for again by the next reader.
+// Reissuer is a provider whose rail can publish again what the payer has to do, once the first
+// publication has ended. It answers as to an inquiry, with the Action. That moves no money and needs
+// no durable intent: if the answer is lost, the next reader asks again.
 type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Question) actors.Outcome
 }
 
-// ask has the provider asked on the pool; its answer comes back by the
-// registry. An error says why the question could not be put. Early says that the
-// record does not want to be woken yet.
+// ask calls the provider from the pool; the answer comes back by the registry. An error says why
+// the call could not be queued. early says that the record's due instant has not come.
 func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error {
 	service, key := t.service, t.key
 	terminal, provider := service.provider(key.Org, t.record.Terminal)
@@ -36,12 +35,12 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	if what == payment.AskReissue {
 		able := false
 		if q.reissuer, able = provider.(Reissuer); !able {
-			return nil // what it publishes has no end
+			return nil // its publications do not end
 		}
 		q.inquiry.Acting = false
 	}
 	job := func() {
-		// An adapter that panics has said nothing: its call is inquired.
+		// An adapter that panics has not answered: what became of its call is inquired.
 		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
 		var through permit
@@ -81,18 +80,17 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	return nil
 }
 
-// question is what is put to a provider: a call or an inquiry.
+// question is what a provider is asked: a call or an inquiry.
 type question struct {
 	call     *actors.Call
 	inquiry  *actors.Question
-	reissuer Reissuer     // whom the inquiry asks to publish anew; nil: it only asks
+	reissuer Reissuer     // is asked to publish again, by the inquiry; nil: it is a plain inquiry
 	op       ledger.ID    // the operation on the charge that the answer is about; zero: the charge
 	card     *secret.Card // comes back with the answer
-	noToken  bool         // the call's credential can't be had: it is not made
+	noToken  bool         // the stored credential is not readable: the call is not made
 }
 
-// question is what the record wants to ask. The card leaves the actor with a
-// submission.
+// question builds what the record wants to ask. A submission takes the card out of the actor.
 func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (q question, err error) {
 	r := t.record
 	about := chargeOf(r)
@@ -120,7 +118,7 @@ func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (
 // errNoProvider says that a terminal's provider is not served by this process.
 var errNoProvider = ledger.Refuse("payment", ledger.Unavailable, "the transaction's terminal has no provider")
 
-// provider finds a terminal and who serves it; nil: nobody does.
+// provider finds a terminal and its provider; nil: this process does not serve it.
 func (s *Service) provider(org, id ledger.ID) (*directory.Terminal, actors.Provider) {
 	terminal, known := s.directory.Terminal(org, id)
 	if !known {
@@ -143,8 +141,7 @@ var operations = map[payment.OpKind]actors.Operation{
 	payment.OpRefund:   actors.Refund,
 }
 
-// charge describes the submission of the charge itself; the card and what the
-// payer's browser said leave the actor with it.
+// charge builds the submission of the charge itself, which takes the card out of the actor.
 func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	r := t.record
 	call := &actors.Call{
@@ -158,11 +155,11 @@ func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	if s := t.service; s.returnURL != nil {
 		call.ReturnURL = func() string { return s.returnURL(call.Org, call.Reference, s.rt.Clock.Now().Add(2*s.actionTTL)) }
 	}
-	t.submission.card = nil // the browser's words stay: another terminal may be tried
+	t.submission.card = nil // browser_data stays: another terminal may be tried
 	return call
 }
 
-// follows describes the operation on the charge that the record names.
+// follows builds the submission of the operation on the charge that the record names.
 func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error) {
 	r := t.record
 	call := &actors.Call{
@@ -189,9 +186,9 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 	return call, nil
 }
 
-// heard decides on a provider's answer.
+// onProviderAnswer decides on a provider's answer.
 func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
-	t.submission.card = m.card // from here whatever becomes of the answer wipes it
+	t.submission.card = m.card // every way out of here wipes it or submits it
 	if !t.load() {
 		t.submission.wipe()
 		return
@@ -205,11 +202,11 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 		return
 	}
 	if m.Verdict == payment.VerdictReady && !m.inquiry && t.record.Op != nil {
-		m.Verdict = payment.VerdictPending // it was told to go on: to tell it again at once could go on for ever
+		m.Verdict = payment.VerdictPending // it was just told to complete: to tell it again at once could repeat for ever
 	}
 	a := toAnswer(&m)
 	if m.early && t.record.SaysNothing(a) {
-		t.submission.wipe() // its instant is still to come: nobody who asks often may move it away
+		t.submission.wipe() // the due instant stays: callers who ask often must not move it
 		t.answer(c)
 		return
 	}
@@ -218,13 +215,13 @@ func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
 	}
 }
 
-// settleFor takes a provider's answer for the charge's; something spoke against
-// the terminals that it could have gone on to.
+// settleFor takes a provider's answer as the charge's. stopped are the terminals that failover
+// passed over before.
 func (t *transaction) settleFor(c *actors.Context, m providerAnswer, stopped ...payment.Attempt) {
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
 		if d, err := t.context(c).Complete(r, uuid.New()); err == nil {
-			d.Outcome = true // nobody is there to be refused
+			d.Outcome = true // no caller could be refused
 			t.commit(c, d, m)
 			return
 		}
@@ -241,7 +238,7 @@ func (t *transaction) settleFor(c *actors.Context, m providerAnswer, stopped ...
 	t.commit(c, d, m)
 }
 
-// remembered is what the record has kept for its provider.
+// chargeState is what the record keeps of the charge for its provider.
 func (t *transaction) chargeState() actors.ChargeState {
 	r := t.record
 	m := actors.ChargeState{

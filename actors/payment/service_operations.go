@@ -8,10 +8,9 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Refund returns settled money and waits for the first outcome, or for the
-// create-wait. Errors, of this and of the other operations: NotFound, what
-// ledger/payment refuses, Conflict for a key that was used otherwise,
-// Unavailable.
+// Refund returns settled money and waits for the first outcome, at most the create-wait. The errors of
+// this and the other operations: NotFound, what ledger/payment refuses, Conflict for a key that was
+// used for another request, Unavailable.
 func (s *Service) Refund(a Amount) (Result, error) {
 	return s.operate(a.Command, &operation{what: refund, amount: a.Amount})
 }
@@ -27,7 +26,7 @@ func (s *Service) Commit(a Amount) (Result, error) {
 	return s.operate(a.Command, &operation{what: commit, amount: a.Amount})
 }
 
-// Complete hands what the payer's side submits to the provider.
+// Complete passes what the payer's side submits on to the provider.
 func (s *Service) Complete(m Material) (Result, error) {
 	return s.operate(m.Command, &operation{what: complete, material: m.Object})
 }
@@ -49,10 +48,10 @@ func (s *Service) Returned(org, id ledger.ID) (Result, error) {
 	return s.operate(Command{Org: org, ID: id}, &operation{what: returned})
 }
 
-// Current is a transaction to be shown to the payer's side: where what the rail has
-// published has ended (page: also where the rail's own page has), the rail publishes it
-// anew first. Where it can't be asked, or does not answer within the create-wait, the
-// transaction is shown as it stands. The error is NotFound, or the store's.
+// Current is a transaction to be shown to the payer's side. If the deadline of what the rail has
+// published is over (page: or that of the rail's own page), the rail publishes it again first. If it
+// can't be asked, or does not answer within the create-wait, the transaction is shown as it stands.
+// The error is NotFound, or the store's.
 func (s *Service) Current(c Command, page bool) (Result, error) {
 	found, err := s.Find(c.Org, c.ID)
 	switch {
@@ -68,8 +67,8 @@ func (s *Service) Current(c Command, page bool) (Result, error) {
 	return found, nil
 }
 
-// operate hands an operation to its transaction's actor, which wipes what is
-// secret in it. One that gets no further is wiped here.
+// operate sends an operation to its transaction's actor, which wipes its secrets. They are wiped here
+// if it does not get that far.
 func (s *Service) operate(c Command, m *operation) (Result, error) {
 	partner, repeated, err := s.known(&c)
 	if err != nil {
@@ -101,8 +100,8 @@ func (s *Service) operate(c Command, m *operation) (Result, error) {
 	return s.keep(c.Org, &c.Key, r.result)
 }
 
-// keepLost keeps how the transaction stands when a cancel that had begun was lost
-// to the settlement, so that its repetition is refused too.
+// keepLost stores the transaction as the answer to a cancel that had begun when the charge settled, so
+// that its repetition is refused too.
 func (s *Service) keepLost(c *Command, m *operation) {
 	if m.what != cancel {
 		return
@@ -115,8 +114,8 @@ func (s *Service) keepLost(c *Command, m *operation) {
 	}
 }
 
-// overdue answers an operation whose create-wait is over: with the state reached,
-// unless it has not even begun, or nobody knows; then its key is as good as new.
+// overdue answers an operation whose create-wait is over with the state reached. If it has not begun,
+// or is not stored yet, it is refused and its key may be used again.
 func (s *Service) overdue(c *Command, m *operation) (Result, error) {
 	const op = "payment.overdue"
 	if m.what != returned && m.what != reissue && m.giveUp() {
@@ -132,10 +131,10 @@ func (s *Service) overdue(c *Command, m *operation) (Result, error) {
 	return s.keep(c.Org, &c.Key, result)
 }
 
-// undecided refuses to repeat an answer that is not known with a record whose refund the
-// provider has not been heard about at all: its status is a final one still, and a caller
-// who comes back after a kill would take the refund for one that was not made. Nothing is
-// kept for the key then, so that the next repetition says more.
+// undecided refuses to answer a repetition with a record whose refund the provider has not answered
+// at all: its status is still a final one, and a caller who comes back after a kill would take the
+// refund for one that was not made. Nothing is stored for the key, so that a later repetition is
+// answered.
 func undecided(r *payment.Record) error {
 	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.Late || r.Op.Answered {
 		return nil
@@ -144,8 +143,8 @@ func undecided(r *payment.Record) error {
 		"the refund is under way and the provider has not answered yet; repeat the request with the same key, or read the transaction")
 }
 
-// known finds whose transaction a command is about, and whether the very
-// command was given before.
+// known finds the partner of the transaction that a command is about, and whether the same command
+// was given before.
 func (s *Service) known(c *Command) (partner int64, repeated bool, err error) {
 	found, err := s.Find(c.Org, c.ID)
 	if err != nil {
@@ -159,8 +158,8 @@ func (s *Service) known(c *Command) (partner int64, repeated bool, err error) {
 	return partner, repeated, err
 }
 
-// replayed is the answer to a repeated operation, from how its transaction
-// stands. A cancel that was not granted is not granted again.
+// replayed is the answer to a repeated operation by the state of its transaction. A cancel that was
+// not granted is refused again.
 func (m *operation) replayed(r Result, err error) (Result, error) {
 	if err == nil && m.what == cancel && r.Record.Status == payment.Charged {
 		return Result{Replay: true}, settledFirst()

@@ -24,11 +24,11 @@ type transaction struct {
 
 	create     *create             // until its Change is durable or refused
 	admission  admission.Admission // until its Change is durable
-	overdue    *actors.Due         // came while the velocity limits were asked
+	overdue    *actors.Due         // due work that came while the velocity limits were asked
 	submission submission
-	decision   payment.Decision // being made durable; afterwards only its Counters, as room for the next one's
-	cause      any              // the message that is being admitted, or that led to the decision: to decide again
-	stashed    []*operation     // wait for the provider's answer to what is under way
+	decision   payment.Decision // being made durable; afterwards only its Counters, whose memory the next decision uses
+	cause      any              // the message that is being admitted or was decided on: it is handled again if the writer refuses
+	stashed    []*operation     // wait for the provider's answer to the call under way
 	waiters    []*caller
 	deferred   deferred
 }
@@ -86,8 +86,8 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 	t.resume(c)
 }
 
-// goOn takes up what waited, once the provider has answered and the answer is
-// durable. An operation stays in its queue meanwhile: a panic answers all there.
+// resume handles the messages that waited, once the provider has answered and the answer is
+// durable. An operation stays in its queue while it is handled: a panic answers all that are there.
 func (t *transaction) resume(c *actors.Context) {
 	t.resumeDeferred(c)
 	for len(t.stashed) > 0 && c.Expecting() == 0 && !c.Committing() {
@@ -102,7 +102,7 @@ func (t *transaction) Idle() bool {
 	return t.create == nil && len(t.waiters) == 0 && t.deferred.settled == nil && t.deferred.takenBack == nil && len(t.stashed) == 0
 }
 
-// forget lets those go who wait no more.
+// dropGone removes the callers that have stopped waiting.
 func (t *transaction) dropGone() {
 	t.waiters = slices.DeleteFunc(t.waiters, func(w *caller) bool { return w.gone.Load() })
 }
@@ -130,7 +130,7 @@ func (t *transaction) Failed(*actors.Context) {
 	}
 }
 
-// moved tells of the status that a durable decision leads to.
+// observeStatus reports the statuses that a durable decision leads to.
 func (t *transaction) observeStatus(d *payment.Decision) {
 	observe := t.service.observe
 	if observe == nil {
@@ -148,9 +148,9 @@ func (t *transaction) observeStatus(d *payment.Decision) {
 	}
 }
 
-// due wakes the transaction at the instant that it asked for, or earlier, after
-// a restart. What the provider did not know yet is never asked earlier: the
-// call may still be on its way to it.
+// onDue handles due work: at the instant that the record asked for or, after a restart, earlier.
+// If the provider has answered "unknown reference", it is never asked again before the instant:
+// the call may still be on its way to it.
 func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	if t.admission.Waits() {
 		t.overdue = &m
@@ -173,12 +173,12 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
 		t.logNotAsked(err)
-	case !early: // what was woken early comes again at its instant
+	case !early: // due work that came early comes again at its instant
 		c.Runtime.Postpone(ledger.Transaction, m)
 	}
 }
 
-// resumeDue takes up the due work that came while the velocity limits were asked.
+// resumeDue handles the due work that came while the velocity limits were asked.
 func (t *transaction) resumeDue(c *actors.Context) {
 	if m := t.overdue; m != nil {
 		t.overdue = nil
@@ -186,7 +186,7 @@ func (t *transaction) resumeDue(c *actors.Context) {
 	}
 }
 
-// unasked says that a transaction stands still. Its due work comes again.
+// logNotAsked reports that a provider could not be asked. The transaction's due work comes again.
 func (t *transaction) logNotAsked(err error) {
 	t.service.rt.Log.Error("a provider was not asked", "transaction", t.key.ID.String(), "error", err)
 }
@@ -201,7 +201,7 @@ func (t *transaction) await(c *actors.Context, m *await) {
 	t.answer(c)
 }
 
-// load brings the state back from the store; false: there is none.
+// load reads the record from the store, if the actor does not have it; false: there is none.
 func (t *transaction) load() bool {
 	if t.record != nil {
 		return true
@@ -216,7 +216,7 @@ func (t *transaction) load() bool {
 	return found
 }
 
-// at is what a decision may know now.
+// context is what a decision may know now.
 func (t *transaction) context(c *actors.Context) payment.DecisionContext {
 	s := t.service
 	return payment.DecisionContext{
@@ -224,8 +224,8 @@ func (t *transaction) context(c *actors.Context) payment.DecisionContext {
 	}
 }
 
-// Committed implements actors.Behaviour: the state moves, then what follows
-// from it is let out.
+// Committed implements actors.Behaviour: the actor takes over the durable state, then calls the
+// provider and answers.
 func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
 	d, cause := t.decision, t.cause
 	if r.Err != nil {
@@ -259,8 +259,8 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	t.resume(c)
 }
 
-// follow asks the provider what the durable decision wants to know. What it did
-// not know yet it is only asked when that is due.
+// follow asks the provider what the durable decision wants to know. After "unknown reference" it
+// is only asked when that is due.
 func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
 	if ask != payment.AskSubmit && ask != payment.AskOp {
 		t.submission.wipe() // nobody else needs the card
@@ -274,7 +274,7 @@ func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
 	}
 }
 
-// refused decides again on what the writer refused.
+// refused handles the message again whose decision the writer refused.
 func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if !errors.As(r.Err, &refusal) {
@@ -302,7 +302,7 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 	}
 }
 
-// giveUp answers whoever waits for what could not be stored.
+// giveUp answers everybody who waits with the reason why nothing could be stored.
 func (t *transaction) giveUp(cause any, err error) {
 	t.submission.wipe()
 	t.uncount()
@@ -320,8 +320,8 @@ func (t *transaction) giveUp(cause any, err error) {
 	t.waiters = nil
 }
 
-// answer replies to everybody who waits, once there is a first outcome. Who
-// cancels also wants to know why it was not granted.
+// answer replies to everybody who waits, once there is a first outcome. A cancel that was not
+// granted is answered with why.
 func (t *transaction) answer(c *actors.Context) {
 	if t.record == nil || t.create != nil || !t.record.Answered() || len(t.waiters) == 0 {
 		return
