@@ -21,9 +21,8 @@ type Answer struct {
 	Reissued bool          // it answers AskReissue: an Action is the old one, published anew
 }
 
-// Answered decides on a provider's answer about the charge. ok is false if it
-// says nothing new, or comes while an operation on the charge is under way,
-// whose own answer decides.
+// Answered decides on a provider's answer about the charge. ok is false if it says nothing new, or
+// comes while an operation on the charge is under way, whose own answer decides.
 func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	if r.Op != nil && r.Op.Kind != OpComplete {
 		return Decision{}, false
@@ -41,7 +40,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 		d.Record.RailMeta = a.Meta
 	}
 	if a.Verdict == VerdictNotSent && (r.Status != Authorizing || r.NotFoundAnswers > 0) {
-		a.Verdict = VerdictUnknown // the rail has the charge: only a question about it never left
+		a.Verdict = VerdictUnknown // the rail has the charge: it was an inquiry that was never sent
 	}
 	switch a.Verdict {
 	case VerdictCharged:
@@ -75,7 +74,7 @@ func (r *Record) SaysNothing(a Answer) bool {
 		(a.Status == "" || a.Status == r.Status)
 }
 
-// arrive moves the charge to where the rail has it and the payer's part is over.
+// arrive moves the charge to the status in which the rail has it and the payer has acted.
 func (d *Decision) arrive() {
 	switch d.Record.Status {
 	case Authorizing:
@@ -109,7 +108,7 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	d.end(Failure{})
 }
 
-// suspend notes that the money is held; false: it is held already.
+// suspend records that the money is held; false: it is held already.
 func (c DecisionContext) suspend(d *Decision, a Answer) bool {
 	r := d.Record
 	if r.Status.Held() {
@@ -148,9 +147,8 @@ func (c DecisionContext) failed(d *Decision, a Answer) {
 	d.giveUp(c, a.Failure.as(ProcessingError))
 }
 
-// unheard decides on "unknown reference": the second in a row, a provider
-// time-out apart, means that the call never arrived. What the provider knew
-// before it can't have forgotten.
+// notFound decides on "unknown reference": the second in a row, a provider time-out apart, means that
+// the call never arrived. A provider can't forget what it knew before.
 func (c DecisionContext) notFound(d *Decision) bool {
 	r := d.Record
 	if r.Known && (r.Op == nil || r.Op.Answered) {
@@ -211,8 +209,8 @@ func (c DecisionContext) act(d *Decision, a Answer) bool {
 	return true
 }
 
-// unchanged is an answer that says nothing new: what is still to be woken is
-// left alone, and what was woken for it waits again.
+// unchanged decides on an answer that says nothing new: a due instant that is still to come stays, one
+// that has come is set anew.
 func (c DecisionContext) unchanged(d *Decision, a Answer) bool {
 	if c.Due > ledger.MicrosOf(c.Now) {
 		return false
@@ -222,7 +220,7 @@ func (c DecisionContext) unchanged(d *Decision, a Answer) bool {
 	return true
 }
 
-// ready goes on with a charge whose payer has acted.
+// ready completes a charge whose payer has acted.
 func (c DecisionContext) ready(d *Decision) bool {
 	r := d.Record
 	r.Known = true
@@ -241,10 +239,10 @@ func (c DecisionContext) ready(d *Decision) bool {
 	return true
 }
 
-// pending notes that the rail has it and says no more.
+// pending records that the rail has the charge, or has not answered.
 func (c DecisionContext) pending(d *Decision, a Answer) bool {
 	r := d.Record
-	if a.Verdict == VerdictPending { // silence says nothing, not even that it arrived
+	if a.Verdict == VerdictPending { // no answer does not even say that it arrived
 		r.NotFoundAnswers, r.Known = 0, true
 	}
 	switch {
@@ -261,7 +259,7 @@ func (c DecisionContext) pending(d *Decision, a Answer) bool {
 		d.move(passes[a.Status], nil)
 	}
 	if r.Op != nil && r.Op.Choice != "" && a.Verdict == VerdictUnknown {
-		o := *r.Op // nobody knows whether the choice arrived: it may have to be sent again
+		o := *r.Op // the choice may not have arrived and may have to be sent again
 		o.Answered = true
 		r.Op = &o
 	} else {
@@ -271,9 +269,9 @@ func (c DecisionContext) pending(d *Decision, a Answer) bool {
 	return true
 }
 
-// Woken decides what a record wants at an instant that it asked for; early says
-// that the instant has not come, as after a restart. What it wants is either a
-// question or, if decided, a decision; request names an operation that it needs.
+// OnDue decides what a record needs at its due instant; early says that the instant has not come, as
+// after a restart. It needs an inquiry or, if decided, a decision; request is the id of the operation
+// that the decision may begin.
 func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask Ask, d Decision, decided bool) {
 	now := ledger.MicrosOf(c.Now)
 	switch {

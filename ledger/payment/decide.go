@@ -8,16 +8,16 @@ import (
 	"mizan/ledger/money"
 )
 
-// Case is what a decision may know besides the record.
+// DecisionContext is what a decision may know besides the record.
 type DecisionContext struct {
 	Org       ledger.ID
 	Now       time.Time
-	Due       ledger.Micros // what the record is to be woken at; 0: it is not
+	Due       ledger.Micros // the record's due instant; 0: none
 	Inquire   time.Duration // the provider time-out: when an unanswered call is inquired
 	ActionTTL time.Duration // how long a payer may take
 
-	// Room is memory that nobody needs any more, for the Counters of one decision
-	// that is an outcome; nil: they take their own.
+	// Room is memory to be reused for the Counters of one decision that is an outcome; nil: they are
+	// allocated.
 	Room []ledger.CounterGuard
 }
 
@@ -31,7 +31,7 @@ const (
 	AskInquire       // what became of the charge
 	AskOp            // Record.Op
 	AskInquireOp     // what became of Record.Op
-	AskReissue       // to publish anew what the payer has to do
+	AskReissue       // to publish again what the payer has to do
 )
 
 // Decision is what a command does to a transaction.
@@ -40,9 +40,9 @@ type Decision struct {
 	Events   []ledger.Event
 	Funds    []ledger.FundsGuard
 	Counters []ledger.CounterGuard
-	Due      ledger.Micros // when the record wants to be woken; 0: never
+	Due      ledger.Micros // when the record is due; 0: never
 	Finish   bool          // a final status is reached
-	Outcome  bool          // something that has happened: may not be refused
+	Outcome  bool          // it records what has happened: the writer may not refuse it
 	Ask      Ask
 	Return   *Decision // the return's own transaction, for Reversed
 
@@ -56,9 +56,8 @@ func next(r *Record) Decision {
 	return Decision{Record: &copied}
 }
 
-// Unacceptable is why a create is rejected before routing; empty: it is not. A
-// hosted one gets its credentials later, and needs no address to return to; nor
-// does a renewal, whose payer is not there.
+// Unacceptable is why a create is rejected before routing; empty: it is not. A hosted one gets its
+// credentials later and needs no address to return to; nor does a renewal, which has no payer present.
 func Unacceptable(r *Request, hosted bool) Code {
 	switch {
 	case !hosted && r.Method == "":
@@ -80,7 +79,7 @@ func (c DecisionContext) Reject(id ledger.ID, partner int64, r Request, why Fail
 	return d
 }
 
-// refuse ends a transaction that no terminal was found for.
+// refuse ends a transaction that was not sent to a terminal.
 func (d *Decision) refuse(why Failure) {
 	d.Record.unpriced()
 	d.move(Refuse, nil)
@@ -126,7 +125,7 @@ func (c DecisionContext) Continue(r *Record, with Credentials, t *Terms) Decisio
 	return d
 }
 
-// RefuseContinue ends a hosted transaction that no terminal was found for.
+// RefuseContinue ends a hosted transaction, whose payer has brought credentials, without a terminal.
 func (c DecisionContext) RefuseContinue(r *Record, with Credentials, why Failure, attempts ...Attempt) Decision {
 	d := next(r)
 	d.Record.Attempts = attempts
@@ -203,14 +202,13 @@ func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok 
 	return d, true
 }
 
-// Reroutable tells whether an answer sends the transaction on to another
-// terminal: the first one refused or was never reached, and nothing is unknown.
+// Reroutable tells whether another terminal may be tried after an answer: the terminal refused or was
+// never reached, and nothing may have moved there.
 func Reroutable(r *Record, a Answer) bool {
 	return r.Status == Authorizing && r.NotFoundAnswers == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
 }
 
-// reserve appends the guards that keep every total from overflowing, whatever
-// becomes of the charge.
+// reserve appends the guards that keep every total from overflowing, however the charge ends.
 func (r *Record) reserve(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
 	if to == nil {
 		to = make([]ledger.CounterGuard, 0, 1)
@@ -231,8 +229,8 @@ func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.Coun
 	return r.less(org, r.Amount, to)
 }
 
-// freed are the guards that give back what a whole charge reserved above what a
-// part of it, which was captured, needs.
+// freed are the guards that give back what the whole charge reserved beyond what its captured part
+// needs.
 func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 	var to []ledger.CounterGuard
 	if less := must(plus(whole.WithFee, whole.Fee).Sub(plus(r.WithFee, r.Fee))); !less.IsZero() {
@@ -244,9 +242,8 @@ func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 	return to
 }
 
-// Bounds of the gaps between inquiries: they grow up to 2^8 provider time-outs,
-// and a rail that wants to be asked at once is asked a little later, so that
-// the instant that a record waits for is never the one that it has.
+// Bounds of the gaps between inquiries: they grow up to 2^8 provider time-outs. A rail that wants to be
+// asked at once is asked a little later, so that a new due instant always differs from the old one.
 const (
 	maxBackOff = 8
 	minAgain   = time.Millisecond

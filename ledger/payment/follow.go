@@ -218,7 +218,7 @@ func (r *Record) over() ledger.Micros {
 }
 
 // wait is when a charge wants to be woken that nobody works at: when its payer's
-// time or its hold is over, sooner if its rail says so or could not be heard.
+// time or its hold is over, sooner if its rail says so or did not answer.
 // What is past that, or is at the rail, is asked later and later.
 func (c DecisionContext) wait(r *Record, a Answer) ledger.Micros {
 	switch over := r.over(); {
@@ -285,18 +285,18 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 	case VerdictRefused, VerdictFailed, VerdictNotSent:
 		c.notDone(&d, a.Failure)
 	case VerdictNotFound:
-		c.opUnheard(&d)
+		c.opNotFound(&d)
 	default:
 		c.stillAsked(&d, a)
 	}
 	return d, true
 }
 
-// opUnheard decides on "never arrived". The second in a row, a provider time-out
+// opNotFound decides on "never arrived". The second in a row, a provider time-out
 // apart, has the operation submitted once more, under the same name: unlike a
 // charge it needs nothing that is gone, and the intent was promised. If that is
 // not heard of either it is not done.
-func (c DecisionContext) opUnheard(d *Decision) {
+func (c DecisionContext) opNotFound(d *Decision) {
 	const resent, given = 2, 4
 	o := d.Record.Op
 	o.Answered = true

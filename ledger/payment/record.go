@@ -114,8 +114,8 @@ type Record struct {
 	Inquiries       uint8         // inquiries without an answer: their gaps grow
 
 	Notified   uint32 // transitions of which the merchant was notified
-	Unnotified uint32 // those at which there was nobody to notify
-	Unwanted   uint32 // and those of whose status the merchant is not notified
+	Unnotified uint32 // transitions at which no one could be notified
+	Unwanted   uint32 // transitions to statuses that the merchant does not want to be notified of
 
 	ReturnID   ledger.ID // the return's own transaction, once reversed
 	ReversalOf ledger.ID // for a return: the transaction that it returns
@@ -153,7 +153,7 @@ type Op struct {
 	Request         ledger.ID    // what the provider knows it by
 	Amount          money.Amount // captured or refunded
 	FeeBack         money.Amount // of the fee, returned with a refund
-	Answered        bool         // there was a first answer
+	Answered        bool         // the provider has answered it once
 	NotFoundAnswers uint8        // as of the record, for this operation
 	Inquiries       uint8
 	Why             Code   // of what a void leads to
@@ -190,7 +190,7 @@ func (r *Record) Settled() money.Amount {
 	return r.Captured
 }
 
-// NotKnown tells whether the provider has said once that what was asked of it
+// NotKnown tells whether the provider has answered once that what was asked of it
 // never arrived.
 func (r *Record) NotKnown() bool {
 	return r.NotFoundAnswers > 0 || r.Op != nil && r.Op.NotFoundAnswers > 0

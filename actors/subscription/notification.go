@@ -48,7 +48,7 @@ func (s *Service) stored(org, id ledger.ID) (*subscription.Record, error) {
 	defer view.Close()
 	r, found, err := load(view, org, id)
 	if err == nil && !found {
-		err = fmt.Errorf("subscription %v is told of and not there", id)
+		err = fmt.Errorf("subscription %v has a notice and no record", id)
 	}
 	return r.Record, err
 }
