@@ -58,7 +58,7 @@ func (rt *Runtime) lookAhead(now time.Time) {
 // takeDue wakes a batch of records whose instant has come.
 func (rt *Runtime) takeDue(now time.Time) int {
 	items := rt.Journal.Due.Take(ledger.MicrosOf(now), maxDueBatch)
-	rt.lend(items)
+	rt.noteDispatched(items)
 	for _, item := range items {
 		rt.dispatch(item)
 	}

@@ -60,12 +60,12 @@ type Call struct {
 	Choice   string // Complete: the receiving institution that was chosen
 	Browser  []byte // Pay: the JSON object browser_data; nil: none was sent
 
-	Remembered // what is known of the charge that the call is about
+	ChargeState // what is known of the charge that the call is about
 }
 
 // Remembered is what the record of a charge has kept for its provider, so that an
 // adapter needs no memory of its own.
-type Remembered struct {
+type ChargeState struct {
 	Since    time.Time    // no earlier than this was the charge submitted
 	Charge   money.Amount // what the charge was submitted with
 	Meta     []byte       // Outcome.Meta of the last answer that had one; nil: none had
@@ -86,7 +86,7 @@ type Question struct {
 	Request   ledger.ID
 	Amount    money.Amount // what is captured or refunded; zero for a question about the charge itself
 
-	Remembered
+	ChargeState
 }
 
 // Outcome is a provider's answer to a submission or an inquiry.

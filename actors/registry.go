@@ -12,12 +12,12 @@ import (
 	"mizan/posting"
 )
 
-// Behaviour is what an actor of this house does.
+// Behaviour is what an actor does.
 type Behaviour interface {
 	// Receive handles one message. It is never called while a Change of this
 	// actor is being made durable.
 	Receive(c *Context, message any)
-	// Committed hears what became of the Change given to Context.Commit.
+	// Committed takes the writer's receipt for the Change given to Context.Commit.
 	Committed(c *Context, change *posting.Change, receipt posting.Receipt)
 	// Idle tells that nothing is outstanding but what Context.Expect announced:
 	// the actor may be let go.
@@ -29,8 +29,8 @@ type Behaviour interface {
 }
 
 // Keeper is a Behaviour whose memory is needed for a while with nothing
-// outstanding: its actor is not let go before the instant, by the house's clock.
-// It is heard after each message, and only in registries that keep idle actors.
+// outstanding: its actor is not let go before the instant, by the Runtime's clock.
+// It is asked after each message, and only in registries that keep idle actors.
 type Keeper interface{ KeepUntil() ledger.Micros }
 
 // Refusable is a message whose sender waits for an answer.
@@ -64,7 +64,7 @@ type cell struct {
 	pid   *actor.PID
 	sent  uint64 // messages sent to it in all
 	used  time.Time
-	until ledger.Micros // while it rests: it is kept at least so long, by the house's clock
+	until ledger.Micros // while it rests: it is kept at least so long, by the Runtime's clock
 	rests bool          // it has no work, and is only kept
 }
 
@@ -133,7 +133,7 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 	return &r.shards[maphash.Comparable(r.seed, key)%uint64(len(r.shards))]
 }
 
-// retire hears from an actor that nothing is outstanding. If it has handled
+// retire is called by an actor that has nothing outstanding. If it has handled
 // everything that was sent to it, it is let go, or rests where it is to be kept.
 func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (gone bool) {
 	s := r.shard(key)
@@ -172,7 +172,7 @@ func (r *Registry[K]) keeps(c *cell, until ledger.Micros) bool {
 }
 
 // sweep asks actors that have been idle for long whether they may go, but for
-// those that have said until when they may not.
+// those that have named an earliest instant for it.
 func (r *Registry[K]) sweep(now time.Time) {
 	business := ledger.MicrosOf(r.rt.Clock.Now())
 	for i := range r.shards {

@@ -114,7 +114,7 @@ func (rt *Runtime) OpenReply(f Form, org, id ledger.ID, stored []byte) ([]byte, 
 
 // ReplyUnreadable raises the alarm: what a key's request was answered with is there, and
 // nobody can vouch for it. It was changed, or the key that it was sealed with is not in
-// the keyring. It must not be shown; whoever asked is told what the records say.
+// the keyring. It must not be shown; the caller is answered by what the records say.
 func (rt *Runtime) ReplyUnreadable(org, id ledger.ID, why error) {
 	rt.unreadable.Add(1)
 	rt.Log.Error("a stored reply to an idempotency key does not open, and is not repeated: run mizan audit verify, and look whether the keyring is whole",
@@ -122,7 +122,7 @@ func (rt *Runtime) ReplyUnreadable(org, id ledger.ID, why error) {
 }
 
 // ReplyLost refuses to repeat a request whose answer can't be read, where nothing else can
-// stand for it. It is no fault that passes by itself, so a program must not be told to try
+// stand for it. It is no fault that passes by itself, so a program must not be asked to try
 // again.
 func ReplyLost(op string) error {
 	return ledger.Refuse(op, ledger.Conflict,

@@ -76,11 +76,11 @@ type Runtime struct {
 	stop     chan struct{}
 	stopped  sync.WaitGroup
 
-	mu      sync.Mutex
-	sweeps  []func(now time.Time) // guarded by mu
-	loans   []loan                // guarded by mu: due work handed out, oldest first
-	repeats []repeat              // guarded by mu
-	pools   []*pool               // guarded by mu: beside pool
+	mu         sync.Mutex
+	sweeps     []func(now time.Time) // guarded by mu
+	dispatched []dispatchedWork      // guarded by mu: due work handed out, oldest first
+	repeats    []repeat              // guarded by mu
+	pools      []*pool               // guarded by mu: beside pool
 }
 
 // RecordKey addresses a record's actor.

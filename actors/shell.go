@@ -92,7 +92,7 @@ func (c *Context) Submit(change *posting.Change, then func(posting.Receipt)) {
 	submitted = true
 }
 
-// Expect announces that one Expected message will be told to this actor,
+// Expect announces that one Expected message will be sent to this actor,
 // whatever becomes of the behaviour: until it has come the actor stays.
 func (c *Context) Expect() { c.expected++ }
 

@@ -155,7 +155,7 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	h.contracts = contractactor.New(runtime)
 	h.periods = periodactor.New(runtime)
 	h.notifier, err = notifier.New(notifier.Options{
-		Runtime: runtime, Addresses: h.directory, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: h.payments}, AllowPrivate: true,
+		Runtime: runtime, Addresses: h.directory, Tellers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.payments}, AllowPrivate: true,
 	})
 	must(t, err)
 	runtime.Start(paymentactor.Resumes)

@@ -106,7 +106,7 @@ func openQuarter(t *testing.T) *quarter {
 type deaf struct{}
 
 // Hint implements api.Hints.
-func (deaf) Hint(_, _, _ ledger.ID) error { return nil }
+func (deaf) ProviderUpdate(_, _, _ ledger.ID) error { return nil }
 
 // operator is the holder of the admin token inside an organization.
 func (q *quarter) operator(org ledger.ID) caller { return q.bearer(string(q.seed.AdminToken), org) }

@@ -34,7 +34,7 @@ var (
 // Hints hears that another platform has news of a transaction; *payment.Service of
 // actors is one.
 type Hints interface {
-	Hint(org, terminal, id ledger.ID) error
+	ProviderUpdate(org, terminal, id ledger.ID) error
 }
 
 // notifications is what is known of notifications from other platforms.
@@ -132,7 +132,7 @@ func (s *Server) hint(t *directory.Terminal, envelope []byte) error {
 	if err != nil {
 		return nil // none of ours
 	}
-	return s.cfg.Hints.Hint(t.Org, t.ID, id)
+	return s.cfg.Hints.ProviderUpdate(t.Org, t.ID, id)
 }
 
 // event is an event of one terminal's platform.

@@ -27,7 +27,7 @@ type hints struct {
 }
 
 // Hint implements api.Hints.
-func (h *hints) Hint(org, terminal, id ledger.ID) error {
+func (h *hints) ProviderUpdate(org, terminal, id ledger.ID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.err != nil {

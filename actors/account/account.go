@@ -23,11 +23,11 @@ type key struct {
 
 // Service admits what accounts can bear.
 type Service struct {
-	rt       *actors.Runtime
-	registry *actors.Registry[key]
-	paces    *actors.Registry[paceKey]
-	history  History
-	direct   sync.Map // paceKey → *pace that counts without a message
+	rt         *actors.Runtime
+	registry   *actors.Registry[key]
+	velocities *actors.Registry[velocityKey]
+	history    History
+	direct     sync.Map // velocityKey → *velocityActor that CountNow may use
 }
 
 // New registers the service with the runtime.
@@ -36,13 +36,13 @@ func New(rt *actors.Runtime) *Service {
 	s.registry = actors.NewRegistry(rt, "account", keep, func(k key) actors.Behaviour {
 		return &account{service: s, key: k}
 	})
-	s.paces = actors.NewRegistry(rt, "pace", keep, func(k paceKey) actors.Behaviour {
-		return &pace{service: s, key: k, tallies: make(map[ledger.ID]*tally), gone: true}
+	s.velocities = actors.NewRegistry(rt, "velocity", keep, func(k velocityKey) actors.Behaviour {
+		return &velocityActor{service: s, key: k, windows: make(map[ledger.ID]*window), unregistered: true}
 	})
 	return s
 }
 
-// noHistory is the past where Recall was not called: there is none.
+// noHistory is the past if Recall was not called: there is none.
 func noHistory(ledger.ID, int64, money.Env, ledger.Micros, func(_, _ ledger.Micros, _ *directory.Attempt) bool) error {
 	return nil
 }
@@ -61,8 +61,8 @@ type admit struct {
 	answer            func(bool)
 }
 
-// Refuse implements actors.Refusable. An account too busy to judge lets the
-// writer judge: admission only saves work.
+// Refuse implements actors.Refusable. An account that is too busy admits: the writer judges every
+// payout again, and this only saves it work.
 func (m *admit) Refuse(error) { m.answer(true) }
 
 // LogValue implements slog.LogValuer.

@@ -5,55 +5,54 @@ import (
 	"mizan/ledger/directory"
 )
 
-// CountNow counts an attempt as Count does, on the caller's own goroutine and
-// without a message, where that is as good: the past is known and every limit
-// is far from its bound, so that nothing can be refused. Counted is false where
-// it is not; then nothing was counted, and Count is to be asked.
+// CountNow counts an attempt as Count does, on the caller's goroutine and without a message, if the
+// past is known and every limit is far from its bound, so that none can refuse. false: nothing was
+// counted, and Count is to be called.
 func (s *Service) CountNow(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool) {
-	found, ok := s.direct.Load(paceKey{org, partner, a.Asset.Env})
+	found, ok := s.direct.Load(velocityKey{org, partner, a.Asset.Env})
 	if !ok {
 		return false
 	}
-	p := found.(*pace)
-	if !p.mu.TryLock() { // its actor may be reading the past: nobody waits for that
+	p := found.(*velocityActor)
+	if !p.mu.TryLock() { // its actor may be reading the past, and the caller must not wait for that
 		return false
 	}
 	defer p.mu.Unlock()
-	return !p.gone && p.countsFar(limits, at, a)
+	return !p.unregistered && p.countsFar(limits, at, a)
 }
 
 // countsFar counts an attempt if no limit that bounds it is near its bound.
-func (p *pace) countsFar(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) bool {
-	p.asked = p.asked[:0]
+func (p *velocityActor) countsFar(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) bool {
+	p.applied = p.applied[:0]
 	for _, l := range limits {
 		subject, bounds := l.Bounds(a)
 		if !bounds {
 			continue
 		}
-		t := p.tallies[l.ID]
+		t := p.windows[l.ID]
 		if !t.knows(l) || t.within(subject, at)+near >= l.MaxCount {
 			return false
 		}
-		p.asked = append(p.asked, asked{l, t, subject})
+		p.applied = append(p.applied, applied{l, t, subject})
 	}
-	for i := range p.asked {
-		one := &p.asked[i]
-		one.tally.count(one.subject, at, one.limit.MaxCount)
-		p.busy = max(p.busy, at+windowOf(one.limit))
+	for i := range p.applied {
+		one := &p.applied[i]
+		one.window.count(one.subject, at, one.limit.MaxCount)
+		p.busy = max(p.busy, at+lengthOf(one.limit))
 	}
 	return true
 }
 
-// appear lets callers count directly; its lock is held.
-func (p *pace) appear() {
-	if p.gone {
-		p.gone = false
+// register lets CountNow find the actor. The lock is held.
+func (p *velocityActor) register() {
+	if p.unregistered {
+		p.unregistered = false
 		p.service.direct.Store(p.key, p)
 	}
 }
 
-// vanish ends that; its lock is held. Another pace may have taken the place.
-func (p *pace) vanish() {
-	p.gone = true
+// unregister ends that. The lock is held. Another actor may have taken the place.
+func (p *velocityActor) unregister() {
+	p.unregistered = true
 	p.service.direct.CompareAndDelete(p.key, p)
 }

@@ -9,21 +9,20 @@ import (
 	"mizan/ledger/money"
 )
 
-// Usage is how much of a limit a subject has used (directory.Payer.Subject; empty
-// for the partner's own scope), by the clock. The error is a *ledger.Refusal,
-// Unavailable where no answer came in time.
+// Usage is how much of a limit a subject has used by the clock (directory.Payer.Subject; empty for the
+// partner's own scope). The error is a *ledger.Refusal, Unavailable if no answer came in time.
 func (s *Service) Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {
 	now := s.rt.Clock.Now()
 	switch {
 	case l.Kind == directory.Velocity:
-		return s.velocity(ctx, l, subject)
+		return s.velocityUsage(ctx, l, subject)
 	case l.Kind.Volume():
-		return s.volume(l, subject, now)
+		return s.volumeUsage(l, subject, now)
 	}
 	return directory.Usage{}, nil
 }
 
-func (s *Service) volume(l *directory.Limit, subject string, now time.Time) (u directory.Usage, err error) {
+func (s *Service) volumeUsage(l *directory.Limit, subject string, now time.Time) (u directory.Usage, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
 	window := l.CounterWindow(ledger.DayWindow(ledger.DateOf(now)))
@@ -50,16 +49,16 @@ func windowEnd(k directory.LimitKind, now time.Time) time.Time {
 	return time.Date(year, month, day+1, 0, 0, 0, 0, time.UTC)
 }
 
-func (s *Service) velocity(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {
+func (s *Service) velocityUsage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {
 	type answer struct {
 		usage directory.Usage
 		err   error
 	}
 	reply := make(chan answer, 1)
-	m := &used{limit: l, subject: subject, answer: func(n int64, resets ledger.Micros, err error) {
+	m := &usageQuestion{limit: l, subject: subject, answer: func(n int64, resets ledger.Micros, err error) {
 		reply <- answer{directory.Usage{Count: n, Resets: resets}, err}
 	}}
-	if err := s.paces.Command(paceKey{l.Org, l.Partner, l.Asset.Env}, m); err != nil {
+	if err := s.velocities.Command(velocityKey{l.Org, l.Partner, l.Asset.Env}, m); err != nil {
 		return directory.Usage{}, err
 	}
 	select {

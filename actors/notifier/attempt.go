@@ -101,7 +101,7 @@ func (s *Service) try(k key, n *posting.Notice, told []byte) (r report, made boo
 	return s.tellMerchant(k, n, &letter)
 }
 
-func (s *Service) tellMerchant(k key, n *posting.Notice, letter *actors.Letter) (report, bool) {
+func (s *Service) tellMerchant(k key, n *posting.Notice, letter *actors.NotificationBody) (report, bool) {
 	to, set := s.addresses.Address(k.org, k.to)
 	if !set {
 		return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "no address is set"}}, true
@@ -132,9 +132,9 @@ func (s *Service) tellOperators(k key, body, told []byte) (report, bool) {
 }
 
 // letter writes what a notice says into a buffer of the pool.
-func (s *Service) letter(org ledger.ID, n *posting.Notice) (actors.Letter, *[]byte, error) {
+func (s *Service) letter(org ledger.ID, n *posting.Notice) (actors.NotificationBody, *[]byte, error) {
 	buffer := s.letters.Get().(*[]byte)
-	letter := actors.Letter{Data: (*buffer)[:0]}
+	letter := actors.NotificationBody{Data: (*buffer)[:0]}
 	if classOf(n.Channel) == operators {
 		letter.Data = append(letter.Data, n.Body...)
 		return letter, buffer, nil
@@ -143,7 +143,7 @@ func (s *Service) letter(org ledger.ID, n *posting.Notice) (actors.Letter, *[]by
 	if teller == nil {
 		return letter, buffer, fmt.Errorf("nobody tells of records of kind %c", n.Source.Kind)
 	}
-	told, err := teller.Tell(letter.Data, org, n)
+	told, err := teller.WriteNotification(letter.Data, org, n)
 	if err != nil {
 		return letter, buffer, err
 	}

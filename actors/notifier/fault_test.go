@@ -22,7 +22,7 @@ func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
 	h.one(to)
 	h.rest() // it answers: its workers carry many at a time
 	var calls atomic.Int64
-	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
 			panic("a fault of ours")
 		}
@@ -47,7 +47,7 @@ func TestATellerThatPanicsCostsAnAttempt(t *testing.T) {
 func TestATellerThatAlwaysPanicsIsParked(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))
-	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.Letter, error) { panic("a fault of ours") }
+	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
 	id := h.one(h.at(r))
 	h.pass(24 * time.Hour)
 	h.wants(id, Parked, MaxAttempts)

@@ -88,7 +88,7 @@ type house struct {
 	clock     *clock.Manual
 	real      bool
 	book      *book
-	tell      func(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error)
+	tell      func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error)
 	telegrams func(org, to ledger.ID, body, told []byte) (Attempt, []byte, time.Duration)
 	keep      time.Duration
 	through   func(posting.Log) posting.Log
@@ -113,13 +113,13 @@ func newHouse(t testing.TB, set ...func(*house)) *house {
 func onRealClock(h *house) { h.real = true }
 
 // tell is what a notice of the tests says: the same at each attempt.
-func tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+func tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 	data := fmt.Appendf(dst, `{"org":"%v","source":"%v","body":"%x"}`, org, n.Source.ID, n.Body)
-	return actors.Letter{Type: "transaction.charged", Data: data}, nil
+	return actors.NotificationBody{Type: "transaction.charged", Data: data}, nil
 }
 
 // Tell implements actors.Teller.
-func (h *house) Tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+func (h *house) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 	return h.tell(dst, org, n)
 }
 
@@ -142,7 +142,7 @@ func (h *house) start() {
 	}
 	h.runtime = actors.New(actors.Options{Clock: running, Journal: h.journal, Log: log})
 	h.Service, err = New(Options{
-		Runtime: h.runtime, Addresses: h.book, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: h},
+		Runtime: h.runtime, Addresses: h.book, Tellers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h},
 		Operators: h.telegrams, AllowPrivate: true, Retention: h.keep, Observe: h.observe,
 	})
 	if err != nil {

@@ -234,7 +234,7 @@ func TestWhoObservesAttemptsCannotFailThem(t *testing.T) {
 	id := h.one(to)
 	h.rest()
 	h.wants(id, Delivered, 1)
-	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.Letter, error) { panic("a fault of ours") }
+	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
 	id = h.one(to)
 	h.rest()
 	h.wants(id, Pending, 1)
@@ -257,7 +257,7 @@ func TestAWorkerThatPanicsGivesBackTheRestOfItsBatch(t *testing.T) {
 	h.one(to)
 	h.rest() // it answers: its workers carry many at a time
 	var calls atomic.Int64
-	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
 			armed.Store(true)
 			panic("a fault of ours")
@@ -356,7 +356,7 @@ func TestRecordsOfWhatWaitsBehindOthersAreReadAgain(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))
 	var with, without atomic.Int64
-	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+	h.tell = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if n.About != nil {
 			with.Add(1)
 		} else {

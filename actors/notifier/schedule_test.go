@@ -200,8 +200,8 @@ func TestTheStreamHasABodyOfItsOwn(t *testing.T) {
 func TestANoticeOfARecordThatNobodyTellsOfFailsAndIsParked(t *testing.T) {
 	h := newHouse(t)
 	r := receive(t, always(200))
-	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.Letter, error) {
-		return actors.Letter{}, fmt.Errorf("no such record")
+	h.tell = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
+		return actors.NotificationBody{}, fmt.Errorf("no such record")
 	}
 	id := h.one(h.at(r))
 	h.pass(48 * time.Hour)

@@ -42,7 +42,7 @@ type limits struct {
 type Options struct {
 	Runtime   *actors.Runtime
 	Addresses actors.Addresses
-	Tellers   map[ledger.Kind]actors.Teller // by the kind of record that notices tell of
+	Tellers   map[ledger.Kind]actors.NotificationWriter // by the kind of record that notices tell of
 
 	// Operators carries what operators are told: an attempt, and whom it has
 	// reached so far, which the next one is given. Nil: nobody is there to be told.
@@ -69,7 +69,7 @@ const DefaultRetention = 30 * 24 * time.Hour
 type Service struct {
 	rt        *actors.Runtime
 	addresses actors.Addresses
-	tellers   map[ledger.Kind]actors.Teller
+	tellers   map[ledger.Kind]actors.NotificationWriter
 	operators func(org, to ledger.ID, body, told []byte) (Attempt, []byte, time.Duration)
 	observe   func(posting.Channel, bool, time.Duration)
 	courier   *courier.Courier

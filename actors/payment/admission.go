@@ -119,7 +119,7 @@ func (t *transaction) countLater(c *actors.Context) admission.Task {
 	return ""
 }
 
-func (t *transaction) velocity(c *actors.Context, m velocityResult) {
+func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
 	if t.admission.Waits() { // else it was answered by a panic meanwhile
 		t.admit(c, t.cause, t.admission.Velocity(m.exceeded, m.err))
 	}
@@ -177,11 +177,11 @@ func (t *transaction) beginCharge(c *actors.Context, cause any) admission.Task {
 	a := &t.admission
 	if m, ok := cause.(*operation); ok {
 		m.with.Credentials.Attempted = a.At
-		t.commit(c, t.at(c).Continue(t.record, m.with.Credentials, &a.Terms), m)
+		t.commit(c, t.context(c).Continue(t.record, m.with.Credentials, &a.Terms), m)
 		return ""
 	}
 	m := t.create
-	d := t.at(c).Create(m.id, m.Partner.Number, m.Request, &a.Terms)
+	d := t.context(c).Create(m.id, m.Partner.Number, m.Request, &a.Terms)
 	if len(d.Funds) > 0 && len(a.Terms.Bounds) == 0 { // the writer judges limits before funds
 		t.decision = d
 		return a.GuardFunds()
@@ -207,7 +207,7 @@ func (t *transaction) askAccount(c *actors.Context) admission.Task {
 	return ""
 }
 
-func (t *transaction) funds(c *actors.Context, covered bool) {
+func (t *transaction) onFunds(c *actors.Context, covered bool) {
 	if t.create != nil { // else it was answered by a panic meanwhile
 		t.admit(c, t.create, t.admission.Funds(covered))
 	}
@@ -221,13 +221,13 @@ func (t *transaction) reject(c *actors.Context, cause any) {
 		m.with.Credentials.Attempted = a.At
 		with := m.with.Credentials
 		with.Network = a.Terms.Asset.Network
-		t.commit(c, t.at(c).RefuseContinue(t.record, with, a.Reason, attempts...), m)
+		t.commit(c, t.context(c).RefuseContinue(t.record, with, a.Reason, attempts...), m)
 		return
 	}
 	m := t.create
 	request := m.Request
 	request.Asset = a.Terms.Asset
-	d := t.at(c).Reject(m.id, m.Partner.Number, request, a.Reason, attempts...)
+	d := t.context(c).Reject(m.id, m.Partner.Number, request, a.Reason, attempts...)
 	d.Record.Hosted = m.Hosted
 	t.commit(c, d, m)
 }
@@ -256,14 +256,14 @@ func (t *transaction) lose(c *actors.Context, cause any) {
 
 // failover is an answer that sends the transaction on to another terminal.
 type failover struct {
-	outcome
+	providerAnswer
 	answer payment.Answer
 	asked  bool // the velocity limits or the writer were asked about a terminal
 }
 
 // failOver looks for another terminal; false: the answer is one that none is looked for after.
 // Without the card that the first terminal had, no other can be asked.
-func (t *transaction) failOver(c *actors.Context, m outcome, answer payment.Answer) bool {
+func (t *transaction) failOver(c *actors.Context, m providerAnswer, answer payment.Answer) bool {
 	r := t.record
 	if !payment.Reroutable(r, answer) {
 		return false
@@ -279,7 +279,7 @@ func (t *transaction) failOver(c *actors.Context, m outcome, answer payment.Answ
 	}
 	var task admission.Task
 	t.admission, task = admission.Failover(search, r)
-	t.admit(c, &failover{outcome: m, answer: answer}, task)
+	t.admit(c, &failover{providerAnswer: m, answer: answer}, task)
 	return true
 }
 
@@ -288,7 +288,7 @@ func (t *transaction) reroute(c *actors.Context, m *failover) admission.Task {
 	a := &t.admission
 	terms := a.Terms
 	terms.Skipped = append(slices.Clone(a.Stopped), terms.Skipped...)
-	at := t.at(c)
+	at := t.context(c)
 	at.Now = a.At.Time() // when it is counted there: what is stored says the same
 	d, ok := at.Reroute(t.record, m.answer, &terms)
 	if !ok {
@@ -322,7 +322,7 @@ func (t *transaction) letStand(c *actors.Context, m *failover) {
 		stopped = t.admission.Stopped
 	}
 	t.cause, t.admission = nil, admission.Admission{}
-	t.settleFor(c, m.outcome, stopped...)
+	t.settleFor(c, m.providerAnswer, stopped...)
 	if !c.Committing() {
 		t.resumeDue(c)
 	}

@@ -237,8 +237,8 @@ func TestNobodyShortensTheWaitForACallOnItsWay(t *testing.T) {
 			h := openAs(t, func(h *house) { h.on(r) })
 			id := h.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			h.advance(10 * time.Second)
-			if r := h.is(id, payment.Charging, ""); r.Unheard != 1 {
-				t.Fatalf("unheard %d", r.Unheard)
+			if r := h.is(id, payment.Charging, ""); r.NotFoundAnswers != 1 {
+				t.Fatalf("unheard %d", r.NotFoundAnswers)
 			}
 			h.advance(time.Second)
 			if got := h.must(meddle(h, id)); got.Status != payment.Charging {

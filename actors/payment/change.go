@@ -8,10 +8,9 @@ import (
 	"mizan/posting"
 )
 
-// commit hands a decision to the writer. The cause is decided on again if the
-// writer refuses it.
+// commit hands a decision to the writer. If the writer refuses, the cause is handled again.
 func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
-	whole := new(struct { // one allocation for what nearly every change has
+	whole := new(struct { // one allocation for the parts of nearly every change
 		posting.Change
 		steps  [1]posting.Step
 		claims [2]ledger.Claim
@@ -51,13 +50,13 @@ func (t *transaction) claims(to []ledger.Claim, cause any) []ledger.Claim {
 }
 
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
-	reached := t.service.audience(t.key.Org, d.Record)
+	reached := t.service.recipient(t.key.Org, d.Record)
 	notices := t.service.notices(t.key.Org, d, &reached)
 	before := t.record
 	if version == 0 {
 		before = nil
 	}
-	countTold(d, before, &reached, notices)
+	countNotified(d, before, &reached, notices)
 	return posting.Step{
 		Notices: notices,
 		Org:     t.key.Org,
@@ -71,23 +70,23 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 	}
 }
 
-// keepCard seals the card beside the record that needs it later, and removes it
-// from one that needs it no more.
+// keepCard encrypts the card beside a record that needs it later, and removes it once the record does
+// not need it any more.
 func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
 	kept := t.record != nil && t.record.KeepCard
 	switch {
 	case kept && !d.Record.KeepCard:
 		step.Unseal = true
 	case !kept && d.Record.KeepCard:
-		sealed, err := t.service.sealer.SealCard(t.submission.card, t.context())
+		sealed, err := t.service.sealer.SealCard(t.submission.card, t.cardContext())
 		if err != nil {
-			panic(err) // the keyring can't seal: nothing of this may be stored as if it could
+			panic(err) // nothing may be stored as if the card were kept
 		}
 		step.Sealed = sealed
 	}
 }
 
-// context ties a sealed card to its transaction.
-func (t *transaction) context() []byte {
+// cardContext binds an encrypted card to its transaction.
+func (t *transaction) cardContext() []byte {
 	return append(append(make([]byte, 0, 2*len(t.key.ID)), t.key.Org[:]...), t.key.ID[:]...)
 }

@@ -18,7 +18,7 @@ func Waiters(asked int) int {
 }
 
 // Reported is what an actor is told when a rail reports something unasked.
-func Reported(r actors.Report) any { return reported{r} }
+func Reported(r actors.Report) any { return providerReport{r} }
 
 // SendCancel hands a cancel to the transaction's actor before it returns, and
 // tells where the answer comes.

@@ -9,16 +9,16 @@ import (
 	"mizan/posting"
 )
 
-// Attempts calls fn with what limits have judged of a partner's transactions
-// since an instant, the last booked first; it is an account.History. The cost is
-// that of all that was booked since then, until fn wants no more.
+// Attempts calls fn with a partner's attempts since an instant as the limits have seen them, the last
+// booked first, until fn wants no more; it is an account.History. It reads everything that was booked
+// since then.
 func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
 	fn func(booked, at ledger.Micros, a *directory.Attempt) (more bool)) error {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	told := make(map[ledger.ID]bool) // those that are attempted, or sent on, later than they are created
+	seen := make(map[ledger.ID]bool) // those that are attempted, or sent on, later than they are created
 	return view.List(org, posting.List{Partner: partner, Env: uint8(env)}, posting.Walk{From: since}, func(row posting.Listed) (bool, error) {
-		if told[row.ID] {
+		if seen[row.ID] {
 			return true, nil
 		}
 		stored, found, err := view.Record(org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
@@ -33,7 +33,7 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 			return true, nil
 		}
 		if r.Hosted || len(r.Attempts) > 0 {
-			told[row.ID] = true
+			seen[row.ID] = true
 		} else if !row.First {
 			return true, nil
 		}

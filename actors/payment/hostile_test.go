@@ -131,8 +131,8 @@ func TestASecondRestartDoesNotShortenTheWaitForACallOnItsWay(t *testing.T) {
 	h, id := lost(t, payment.Payment, &flaky{before: true})
 	for range 3 {
 		h.restart()
-		if r := h.read(id); r.Status != payment.Authorizing || r.Unheard != 1 {
-			t.Fatalf("after another restart: %s %q, unheard %d", r.Status, why(r.Failure), r.Unheard)
+		if r := h.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+			t.Fatalf("after another restart: %s %q, unheard %d", r.Status, why(r.Failure), r.NotFoundAnswers)
 		}
 	}
 	h.advance(9 * time.Second)

@@ -80,8 +80,8 @@ func lostOn(t *testing.T, kind payment.Type, f *flaky, set, next func(*house)) (
 func TestACallThatNeverArrivedIsInquiredTwiceAndInterrupted(t *testing.T) {
 	for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
 		h, id := lost(t, kind, &flaky{before: true})
-		if r := h.read(id); r.Status != payment.Authorizing || r.Unheard != 1 {
-			t.Fatalf("%v: right after the restart: %s, unheard %d", kind, r.Status, r.Unheard)
+		if r := h.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+			t.Fatalf("%v: right after the restart: %s, unheard %d", kind, r.Status, r.NotFoundAnswers)
 		}
 		h.advance(9 * time.Second)
 		if got := h.read(id).Status; got != payment.Authorizing {

@@ -20,37 +20,36 @@ type reply struct {
 	err      error
 }
 
-// caller is somebody who waits for a reply. It never blocks who answers: the
-// channel has room for the one reply, and a second one (after a panic) is dropped.
+// caller waits for a reply. Answering it never blocks: the channel has room for one reply, and a
+// second one (after a panic) is dropped.
 type caller struct {
 	reply chan reply
-	gone  atomic.Bool // it waits no more
+	gone  atomic.Bool // it has stopped waiting
 	phase atomic.Int32
 
-	// Of the actor's: what it waits for.
-	patient bool // also for the answer to what is being asked
-	cancels bool // and wants to know why it was not granted
+	// For the actor only.
+	patient bool // waits for the answer to the call under way too
+	cancels bool // wants to know why a cancel was not granted
 }
 
-// The phases of what a caller has asked for: whoever is first decides whether it
-// is begun or was given up.
+// The phases of a request: the actor begins it or the caller gives it up, whichever comes first.
 const (
 	notBegun int32 = iota
 	begun
 	givenUp
 )
 
-// begin tells whether what was asked for may be begun: it is not given up.
+// begin begins the request; false: its caller has given it up.
 func (c *caller) begin() bool {
 	return c.phase.CompareAndSwap(notBegun, begun) || c.phase.Load() == begun
 }
 
-// giveUp tells whether what was asked for is not begun, and never will be.
+// giveUp gives the request up; false: it has begun.
 func (c *caller) giveUp() bool { return c.phase.CompareAndSwap(notBegun, givenUp) }
 
 func newCaller() *caller { return &caller{reply: make(chan reply, 1)} }
 
-// wait takes the reply, or gives up when the timer does.
+// wait returns the reply; false: the timer ended first.
 func (c *caller) wait(timer *time.Timer) (reply, bool) {
 	select {
 	case r := <-c.reply:
@@ -96,10 +95,9 @@ func (m *await) Observes() {}
 // LogValue implements slog.LogValuer.
 func (m *await) LogValue() slog.Value { return slog.StringValue("await") }
 
-// outcome is what the provider answered, to a submission or an inquiry. The
-// card comes back with the answer to a charge: another terminal may need it, or
-// a later step.
-type outcome struct {
+// providerAnswer is a provider's answer to a submission or an inquiry. The card comes back with the
+// answer to a charge: another terminal or a later step may need it.
+type providerAnswer struct {
 	actors.Outcome
 	inquiry bool      // it answers a question; else a submission
 	early   bool      // and was put before the record wanted to be woken
@@ -109,18 +107,18 @@ type outcome struct {
 }
 
 // Expected implements actors.Expected.
-func (outcome) Expected() {}
+func (providerAnswer) Expected() {}
 
-// reported is what a rail said unasked.
-type reported struct{ actors.Report }
+// providerReport is what a rail reports without being asked.
+type providerReport struct{ actors.Report }
 
-// failure is what the rail says of why.
-func (m *reported) failure() payment.Failure { return shorten(m.Failure) }
+// failure is the rail's reason.
+func (m *providerReport) failure() payment.Failure { return shorten(m.Failure) }
 
 // Lasting implements actors.Lasting: the rail is not asked for it again.
-func (reported) Lasting() {}
+func (providerReport) Lasting() {}
 
-// what is asked of a transaction that is there. The zero value is invalid.
+// what names an operation on an existing transaction. The zero value is invalid.
 type what uint8
 
 const (
@@ -134,7 +132,7 @@ const (
 	reissue
 )
 
-// operation asks for something to be done with a transaction.
+// operation asks for an operation on an existing transaction.
 type operation struct {
 	Command
 	*caller
@@ -152,7 +150,7 @@ func (m *operation) Refuse(err error) {
 	m.answer(reply{err: err})
 }
 
-// wipe overwrites what is secret in an operation that nobody takes up.
+// wipe overwrites the secrets of an operation that is not done.
 func (m *operation) wipe() {
 	m.with.Card.Wipe()
 	clear(m.material)

@@ -1,174 +1,258 @@
 package payment
 
 import (
-	"time"
+	"bytes"
+
+	"github.com/google/uuid"
 
 	"mizan/actors"
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/payment"
+	"mizan/ledger/payment/admission"
+	"mizan/posting"
 )
 
-// Refund returns settled money and waits for the first outcome, or for the
-// create-wait. Errors, of this and of the other operations: NotFound, what
-// ledger/payment refuses, Conflict for a key that was used otherwise,
-// Unavailable.
-func (s *Service) Refund(a Amount) (Result, error) {
-	return s.operate(a.Command, &operation{what: refund, amount: a.Amount})
-}
-
-// Cancel gives up a charge that has not settled. One that settles first is
-// NotReversible.
-func (s *Service) Cancel(c Command) (Result, error) {
-	return s.operate(c, &operation{what: cancel})
-}
-
-// Commit captures what is held.
-func (s *Service) Commit(a Amount) (Result, error) {
-	return s.operate(a.Command, &operation{what: commit, amount: a.Amount})
-}
-
-// Complete hands what the payer's side submits to the provider.
-func (s *Service) Complete(m Material) (Result, error) {
-	return s.operate(m.Command, &operation{what: complete, material: m.Object})
-}
-
-// Choose names the receiving institution. Invalid: it is not one of those offered.
-func (s *Service) Choose(c Choice) (Result, error) {
-	return s.operate(c.Command, &operation{what: choose, choice: c.Bank})
-}
-
-// Continue goes on with a hosted transaction; NotContinuable: it does not wait
-// for its payer.
-func (s *Service) Continue(c Continue) (Result, error) {
-	return s.operate(c.Command, &operation{what: proceed, with: c})
-}
-
-// Returned says that the payer came back from the rail: the provider is asked
-// how the charge stands.
-func (s *Service) Returned(org, id ledger.ID) (Result, error) {
-	return s.operate(Command{Org: org, ID: id}, &operation{what: returned})
-}
-
-// Current is a transaction to be shown to the payer's side: where what the rail has
-// published has ended (page: also where the rail's own page has), the rail publishes it
-// anew first. Where it can't be asked, or does not answer within the create-wait, the
-// transaction is shown as it stands. The error is NotFound, or the store's.
-func (s *Service) Current(c Command, page bool) (Result, error) {
-	found, err := s.Find(c.Org, c.ID)
-	switch {
-	case err == nil && c.Partner != 0 && found.Record.Partner != c.Partner:
-		return Result{}, unknown()
-	case err != nil || !found.Record.Ended(ledger.MicrosOf(s.rt.Clock.Now()), page):
-		return found, err
-	}
-	c.Key = actors.Key{}
-	if result, err := s.operate(c, &operation{what: reissue, page: page}); err == nil {
-		return result, nil
-	}
-	return found, nil
-}
-
-// operate hands an operation to its transaction's actor, which wipes what is
-// secret in it. One that gets no further is wiped here.
-func (s *Service) operate(c Command, m *operation) (Result, error) {
-	partner, repeated, err := s.known(&c)
-	if err != nil {
-		m.wipe()
-		return Result{}, err
-	}
-	if repeated {
-		m.wipe()
-		return m.replayed(s.replay(c.Org, partner, c.ID, &c.Key))
-	}
-	timer := time.NewTimer(s.wait)
-	defer timer.Stop()
-	m.Command, m.caller = c, newCaller()
-	if err := s.registry.Command(actors.RecordKey{Org: c.Org, ID: c.ID}, m); err != nil {
-		m.wipe()
-		return Result{}, err
-	}
-	r, answered := m.wait(timer)
-	switch {
-	case !answered:
-		return s.overdue(&c, m)
-	case r.existing != (ledger.ID{}):
-		return m.replayed(s.replay(c.Org, partner, c.ID, &c.Key))
-	}
-	if r.err != nil {
-		s.keepLost(&c, m)
-		return Result{}, r.err
-	}
-	return s.keep(c.Org, &c.Key, r.result)
-}
-
-// keepLost keeps how the transaction stands when a cancel that had begun was lost
-// to the settlement, so that its repetition is refused too.
-func (s *Service) keepLost(c *Command, m *operation) {
-	if m.what != cancel {
+// operate decides on an operation on an existing transaction. While a provider's answer is awaited
+// it waits too: the answer may decide it.
+func (t *transaction) operate(c *actors.Context, m *operation) {
+	if c.Expecting() > 0 {
+		if len(t.stashed) >= maxStashed {
+			m.Refuse(actors.ErrBusy)
+			return
+		}
+		t.stashed = append(t.stashed, m)
 		return
 	}
-	if _, used, err := s.used(c.Org, &c.Key); err != nil || !used {
+	if !t.load() {
+		m.Refuse(unknown())
 		return
 	}
-	if found, err := s.Find(c.Org, c.ID); err == nil && found.Record.Status == payment.Charged {
-		_, _ = s.keep(c.Org, &c.Key, found) // without it, how the transaction stands decides
+	if !m.begin() {
+		m.wipe() // its caller has given up and was told that it is not done
+		return
+	}
+	if m.what == proceed {
+		t.proceed(c, m)
+		return
+	}
+	d, decided, err := t.decide(c, m)
+	switch {
+	case err != nil:
+		t.refuse(m, err)
+	case decided:
+		m.caller.cancels = m.what == cancel
+		m.caller.patient = m.what == cancel || m.what == returned
+		t.commit(c, d, m)
+	default:
+		m.caller.patient = true
+		t.waiters = append(t.waiters, m.caller)
+		t.answer(c)
 	}
 }
 
-// overdue answers an operation whose create-wait is over: with the state reached,
-// unless it has not even begun, or nobody knows; then its key is as good as new.
-func (s *Service) overdue(c *Command, m *operation) (Result, error) {
-	const op = "payment.overdue"
-	if m.what != returned && m.what != reissue && m.giveUp() {
-		return Result{}, ledger.Refuse(op, ledger.Unavailable, "another operation takes its time; nothing was done")
+// refuse answers an operation that is not allowed; one that repeats a stored one by its key is
+// answered as that one was.
+func (t *transaction) refuse(m *operation, err error) {
+	existing, repeated, keyErr := t.service.used(t.key.Org, &m.Key)
+	switch {
+	case keyErr != nil:
+		m.Refuse(keyErr)
+	case repeated:
+		m.wipe()
+		m.answer(reply{existing: existing})
+	default:
+		m.Refuse(err)
 	}
-	result, err := s.reached(c.Org, c.ID)
-	if err != nil || c.Key.IsZero() {
-		return result, err
-	}
-	if _, used, err := s.used(c.Org, &c.Key); err != nil || !used {
-		return Result{}, ledger.Refuse(op, ledger.Unavailable, "it is not stored yet; ask again with the same key")
-	}
-	return s.keep(c.Org, &c.Key, result)
 }
 
-// undecided refuses to repeat an answer that is not known with a record whose refund the
-// provider has not been heard about at all: its status is a final one still, and a caller
-// who comes back after a kill would take the refund for one that was not made. Nothing is
-// kept for the key then, so that the next repetition says more.
-func undecided(r *payment.Record) error {
-	if r.Op == nil || r.Op.Kind != payment.OpRefund || r.Op.Late || r.Op.Heard {
-		return nil
+// decide makes the operation's decision; not decided: it only waits for the first outcome.
+func (t *transaction) decide(c *actors.Context, m *operation) (d payment.Decision, decided bool, err error) {
+	at, request := t.context(c), uuid.New()
+	switch m.what {
+	case refund:
+		d, err = at.Refund(t.record, m.amount, request)
+	case cancel:
+		d, err = at.Cancel(t.record, request)
+	case commit:
+		d, err = at.Commit(t.record, m.amount, request)
+	case complete:
+		if d, err = at.Submit(t.record, hasText(m.material), request); err == nil {
+			t.submission.material = m.material
+		}
+	case choose:
+		d, err = at.Choose(t.record, m.choice, request)
+	case returned:
+		return t.payerReturned(c, at, request)
+	case reissue:
+		if t.record.Ended(ledger.MicrosOf(at.Now), m.page) {
+			if err := t.ask(c, payment.AskReissue, true); err != nil {
+				t.logNotAsked(err) // the next reader asks again
+			}
+		}
+		return d, false, nil
 	}
-	return ledger.Refuse("payment.Refund", ledger.Unavailable,
-		"the refund is under way and the provider has not answered yet; repeat the request with the same key, or read the transaction")
+	return d, err == nil, err
 }
 
-// known finds whose transaction a command is about, and whether the very
-// command was given before.
-func (s *Service) known(c *Command) (partner int64, repeated bool, err error) {
-	found, err := s.Find(c.Org, c.ID)
-	if err != nil {
-		return 0, false, err
+// hasText is a test for the members of an object that are texts and not blank.
+func hasText(object []byte) func(name string) bool {
+	return func(name string) bool {
+		if len(object) == 0 {
+			return false
+		}
+		for m := jsonwalk.MembersOf(object); ; {
+			found, value, more := m.Next()
+			if !more {
+				return false
+			}
+			if string(found) == name {
+				said, isText := jsonwalk.Text(value)
+				return isText && len(bytes.TrimSpace(said)) > 0
+			}
+		}
 	}
-	partner = found.Record.Partner
-	if c.Partner != 0 && partner != c.Partner {
-		return 0, false, unknown()
-	}
-	_, repeated, err = s.used(c.Org, &c.Key)
-	return partner, repeated, err
 }
 
-// replayed is the answer to a repeated operation, from how its transaction
-// stands. A cancel that was not granted is not granted again.
-func (m *operation) replayed(r Result, err error) (Result, error) {
-	if err == nil && m.what == cancel && r.Record.Status == payment.Charged {
-		return Result{Replay: true}, settledFirst()
+// proceed begins the admission of a hosted transaction whose payer has brought credentials.
+func (t *transaction) proceed(c *actors.Context, m *operation) {
+	const op = "payment.Continue"
+	switch r := t.record; {
+	case r.Waiting() && t.stamp.Due <= ledger.MicrosOf(c.Now()), r.Failure.Code == payment.PayerActionExpired:
+		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the payer's time is over"))
+		return
+	case !r.Waiting():
+		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the transaction does not wait for its payer"))
+		return
 	}
-	return r, err
+	partner, known := t.service.directory.Partner(t.key.Org, t.record.Partner)
+	organization, exists := t.service.directory.Organization(t.key.Org)
+	if !known || !exists || !partner.Active || !organization.Active() {
+		t.refuse(m, ledger.Refuse(op, ledger.NotContinuable, "the merchant takes no payments at present"))
+		return
+	}
+	with := &m.with
+	request := t.record.Request
+	request.Method, request.CardBIN, request.CardPrint = with.Credentials.Method, with.Credentials.CardBIN, with.Credentials.CardPrint
+	request.PayerIP = with.Credentials.PayerIP
+	if request.Asset.Network == "" {
+		request.Asset.Network = with.Credentials.Network
+	}
+	search := admission.Search{Org: t.key.Org, Partner: partner, Request: &request, Route: with.Route, At: ledger.MicrosOf(c.Now())}
+	if with.Route != "" && !search.Offers(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
+		refusal := ledger.Refuse(op, ledger.NotContinuable, "the route is not offered for this transaction")
+		refusal.Field = "route"
+		t.refuse(m, refusal)
+		return
+	}
+	t.submission.card, t.submission.browser = with.Card, with.Browser
+	var task admission.Task
+	t.admission, task = admission.Start(search, "")
+	t.admit(c, m, task)
 }
 
-// settledFirst refuses a cancel that came too late.
-func settledFirst() error {
-	return ledger.Refuse("payment.Cancel", ledger.NotReversible, "the provider has settled it")
+// payerReturned asks the provider how the charge stands after its payer came back from the rail.
+func (t *transaction) payerReturned(c *actors.Context, at payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
+	r := t.record
+	submits := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
+	if r.Status == payment.ActionRequired && r.Op == nil && !submits {
+		d, err := at.Complete(r, request)
+		return d, err == nil, err
+	}
+	if r.Status.Moving() && r.Op == nil && !r.NotKnown() {
+		if err := t.ask(c, payment.AskInquire, true); err != nil {
+			t.logNotAsked(err) // its due instant asks again
+		}
+	}
+	return payment.Decision{}, false, nil
+}
+
+// operationRefused turns what the writer refused into the operation's answer.
+func (t *transaction) operationRefused(c *actors.Context, m *operation, refusal *ledger.Refusal, r posting.Receipt) {
+	objection := t.objection(refusal, r)
+	switch {
+	case refusal.Code == ledger.ClaimTaken:
+		t.lose(c, m)
+		t.withdraw(c)
+		m.answer(keyTaken(&m.Key, r.Owner))
+	case refusal.Code == ledger.StaleVersion:
+		t.lose(c, m)
+		t.operate(c, m)
+	case m.what == proceed && !objection.IsZero():
+		t.admit(c, m, t.admission.Object(objection))
+	case refusal.Code == ledger.OutOfRange:
+		t.submission.wipe()
+		m.Refuse(ledger.Refuse("payment", ledger.Unavailable, "the totals have no room for it"))
+	default:
+		t.lose(c, m)
+		t.withdraw(c)
+		m.Refuse(refusal)
+	}
+}
+
+// onReport decides on a rail's report.
+func (t *transaction) onReport(c *actors.Context, m providerReport) {
+	if !t.load() {
+		return
+	}
+	if m.Terminal != t.record.Terminal {
+		t.service.rt.Log.Error("a rail reports a charge that was given up for another terminal", "transaction", t.key.ID.String(),
+			"terminal", m.Terminal.String())
+		return
+	}
+	switch m.What {
+	case actors.TakenBack:
+		if !t.takeBack(c, m) {
+			t.deferred.takenBack = &m
+		}
+	case actors.Corrected:
+		if d, ok := t.context(c).Corrected(t.record, m.failure()); ok {
+			t.commit(c, d, m)
+		}
+	case actors.Settled:
+		if !t.settle(c, m) {
+			t.deferred.settled = &m
+		}
+	}
+}
+
+// resumeDeferred handles the rail's reports and updates that came while something else was under way.
+func (t *transaction) resumeDeferred(c *actors.Context) {
+	if m := t.deferred.settled; m != nil && t.record != nil && !c.Committing() && t.settle(c, *m) {
+		t.deferred.settled = nil
+	}
+	if m := t.deferred.takenBack; m != nil && t.record != nil && !c.Committing() && t.takeBack(c, *m) {
+		t.deferred.takenBack = nil
+	}
+	if m := t.deferred.update; m != nil && c.Expecting() == 0 && !c.Committing() {
+		t.deferred.update = nil
+		t.onProviderUpdate(c, m)
+	}
+}
+
+// settle decides on a report that money has moved after all; not done: a call is under way whose
+// answer may say the same.
+func (t *transaction) settle(c *actors.Context, m providerReport) (done bool) {
+	r := t.record
+	if c.Expecting() > 0 || r.Op != nil && r.Op.Kind != payment.OpComplete {
+		return false
+	}
+	if d, ok := t.context(c).Answered(r, payment.Answer{Verdict: payment.VerdictCharged}); ok {
+		t.commit(c, d, m)
+	}
+	return true
+}
+
+// takeBack decides on a report that settled money was taken back; not done: we do not know yet that
+// it settled, or how a refund ends.
+func (t *transaction) takeBack(c *actors.Context, m providerReport) (done bool) {
+	r := t.record
+	if c.Expecting() > 0 || r.Op != nil {
+		return false
+	}
+	if d, ok := t.context(c).Reversed(r, t.stamp.Settled, uuid.New(), m.failure()); ok {
+		t.commit(c, d, m)
+		return true
+	}
+	return r.Status.Final() || r.Status == payment.Refunded // there is nothing left to take
 }

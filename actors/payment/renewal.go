@@ -10,9 +10,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// TokenSealer is a Sealer that also keeps what providers give out for the cards
-// that they have charged; *secret.Keyring is one. With a Sealer that is none, no
-// payment leaves a credential.
+// TokenSealer is a Sealer that also encrypts the tokens that providers give out for charged cards;
+// *secret.Keyring is one. With another Sealer no payment leaves a credential.
 type TokenSealer interface {
 	Seal(plaintext, context []byte) ([]byte, error)
 	Open(sealed, context []byte) ([]byte, error)
@@ -20,16 +19,16 @@ type TokenSealer interface {
 
 var _ TokenSealer = (*secret.Keyring)(nil)
 
-// renew begins a subscription's renewal. Nobody waits for it, and what is lost of
-// it is begun again by its subscription.
+// renew begins a subscription's renewal. No caller waits for it; if it is lost, its subscription begins
+// it again.
 type renew struct{ actors.Renewal }
 
 // LogValue implements slog.LogValuer.
 func (m renew) LogValue() slog.Value { return slog.StringValue("renewal " + m.ID.String()) }
 
-// Renew begins a renewal's payment, unless it is there: at once, later, or not at
-// all where the process ends before, so that who wants it asks Charge, and begins
-// it again. It is never refused, and however often it is begun it is one payment.
+// Renew begins a renewal's payment, unless it exists. It may be lost if the process ends: the caller
+// asks Charge and calls Renew again. It is never refused, and however often it is called there is one
+// payment.
 func (s *Service) Renew(r actors.Renewal) {
 	s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.ID}, renew{r})
 }
@@ -65,8 +64,8 @@ func (s *Service) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transacti
 	s.onRenewal = fn
 }
 
-// renewed tells whose renewal has come to its end.
-func (t *transaction) renewed() {
+// notifySubscription reports a renewal that has come to its end.
+func (t *transaction) notifySubscription() {
 	r := t.record
 	if r.Renewal == nil || t.service.onRenewal == nil {
 		return
@@ -76,14 +75,14 @@ func (t *transaction) renewed() {
 	}
 }
 
-// renew begins the payment, once. It is a create like others from here on: its
-// claim, which only a renewal can have, stands for the txid.
+// renew begins the payment, once. From here on it is a create like others, with a claim that only a
+// renewal can have in place of a txid's.
 func (t *transaction) renew(c *actors.Context, m renew) {
 	if t.create != nil {
 		return
 	}
 	if t.load() {
-		t.renewed() // who asks has not heard of it
+		t.notifySubscription() // the subscription does not know that it has ended
 		return
 	}
 	service := t.service
@@ -108,8 +107,8 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 	t.begin(c, begun)
 }
 
-// renewalOf is what the initial payment's merchant and payer ask for again. The payer's
-// address is that of then: limits and the blocklist see who they saw then.
+// renewalOf is the initial payment's request again, with the payer's address of that time: limits and
+// the block list see the same payer.
 func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
 	return payment.Request{
 		Type: payment.Payment, Amount: r.Amount, Asset: initial.Asset, Method: payment.ProviderToken,
@@ -121,8 +120,8 @@ func renewalOf(r *actors.Renewal, initial *payment.Record) payment.Request {
 	}
 }
 
-// said is a provider's answer with the token that it came with, sealed.
-func (t *transaction) said(m *outcome) payment.Answer {
+// sealedAnswer is a provider's answer with its token, if it is kept, encrypted.
+func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	a := toAnswer(m)
 	r := t.record
 	keeps := a.Verdict == payment.VerdictCharged && r.Type == payment.Payment && r.Method == payment.BankCard && r.Token == nil
@@ -135,7 +134,7 @@ func (t *transaction) said(m *outcome) payment.Answer {
 	}
 	sealed, err := sealer.Seal([]byte(m.Token), tokenContext(t.key.Org, r.ID))
 	if err != nil {
-		// The money has moved, and that is written down whatever becomes of the token.
+		// The money has moved, and that is stored with or without the token.
 		t.service.rt.Log.Error("a provider's token can't be sealed and is not kept", "transaction", r.ID.String(), "error", err)
 		return a
 	}
@@ -143,8 +142,8 @@ func (t *transaction) said(m *outcome) payment.Answer {
 	return a
 }
 
-// takeToken puts the stored credential into a renewal's charge; false: it can't be
-// had. Any other charge is left as it is.
+// takeToken puts the stored credential into a renewal's charge; false: it is missing or can't be
+// decrypted. Any other charge is left as it is.
 func (t *transaction) takeToken(call *actors.Call) bool {
 	renewal := t.record.Renewal
 	if renewal == nil {
@@ -168,12 +167,12 @@ func (t *transaction) takeToken(call *actors.Call) bool {
 	return true
 }
 
-// lacking answers a renewal whose credential can't be had: it was never sent.
-func lacking() actors.Outcome {
+// tokenMissing is the answer for a renewal without its credential: it was never sent.
+func tokenMissing() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}}
 }
 
-// tokenContext ties a sealed token to its payment, and tells it from a card.
+// tokenContext binds an encrypted token to its payment and distinguishes it from a card.
 func tokenContext(org, id ledger.ID) []byte {
 	const label = "token"
 	context := append(make([]byte, 0, len(label)+2*len(id)), label...)

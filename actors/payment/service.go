@@ -35,20 +35,19 @@ type Directory interface {
 	Blocked(org ledger.ID, p *directory.Payer) (kind string, blocked bool)
 }
 
-// Admission refuses early what an account surely can't bear, and counts
-// attempts; actors/account implements it. Answers are told, not returned: they
-// may take a while.
+// Admission refuses early what an account surely can't bear, and counts attempts; actors/account
+// implements it. Answers come by a callback because they may take a while.
 type Admission interface {
 	Admit(org ledger.ID, account ledger.Account, amount, overdraft money.Amount, answer func(admitted bool))
 	Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt, repeats func() (bool, error),
 		answer func(breached *directory.Limit, err error))
-	// CountNow counts at once where nothing could be refused; false: it has not.
+	// CountNow counts at once if no limit could refuse; false: nothing was counted.
 	CountNow(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) (counted bool)
 	Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt)
 }
 
-// Sealer keeps cards that a later step needs; *secret.Keyring is one. The
-// context ties what is sealed to its record.
+// Sealer encrypts the cards that a later step needs; *secret.Keyring is one. The context binds the
+// ciphertext to its record.
 type Sealer interface {
 	SealCard(card *secret.Card, context []byte) ([]byte, error)
 	OpenCard(sealed, context []byte) (*secret.Card, error)
@@ -63,8 +62,8 @@ type Options struct {
 	Admission       Admission
 	Sealer          Sealer
 	Providers       map[string]actors.Provider
-	Addresses       actors.Addresses // nil: nobody is told of anything
-	Operators       Operators        // nil: operators are told nothing
+	Addresses       actors.Addresses // nil: no merchant is notified
+	Operators       Operators        // nil: no operator is alerted
 	CreateWait      time.Duration    // real time
 	ProviderTimeout time.Duration    // by the clock; the most, in real time, that one call may take
 	ActionTTL       time.Duration    // by the clock: how long a payer may take
@@ -73,9 +72,8 @@ type Options struct {
 	// ReturnURL, if set, is where a rail sends the payer who has acted.
 	ReturnURL func(org, id ledger.ID, until time.Time) string
 
-	// Observe, if set, hears of every durable change of a transaction's status,
-	// on its actor's goroutine: which status it had (payment.Absent: it is new) and
-	// how it stands. The record is not to be changed.
+	// Observe, if set, is called with every durable change of a transaction's status, on its actor's
+	// goroutine: the status before (payment.Absent: it is new) and the record, which it may not change.
 	Observe func(org ledger.ID, from payment.Status, r *payment.Record)
 }
 
@@ -116,8 +114,8 @@ func New(o Options) *Service {
 	return s
 }
 
-// Resumes tells which due work is taken up at start, whatever its time: every
-// transaction that waits for a provider is inquired.
+// Resumes tells which due work is handled at start, whatever its instant: that of every transaction,
+// so that those that wait for a provider are inquired.
 func Resumes(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
 
 // Create makes a transaction and waits for its first outcome, or for the
@@ -154,7 +152,7 @@ func (s *Service) Create(c Create) (Result, error) {
 	return s.keep(c.Org, &c.Key, r.result)
 }
 
-// used looks whether a caller's key was used before, and for which transaction.
+// used finds the transaction for which a caller's key was used before.
 func (s *Service) used(org ledger.ID, key *actors.Key) (id ledger.ID, found bool, err error) {
 	if key.IsZero() {
 		return id, false, nil
@@ -165,10 +163,9 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (id ledger.ID, found bool
 	return source.ID, found, err
 }
 
-// replay answers a request whose key was used before with what the first one was
-// answered with. Where that is not known, because the process ended before it
-// answered, or nobody can vouch for what is stored of it, it is what the first one
-// made, or moved, as it stands.
+// replay answers a request whose key was used before with the first one's answer. If there is none
+// that can be read, because the process ended before it answered or the stored answer is damaged, the
+// answer is the transaction of the first one as it stands.
 func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key) (Result, error) {
 	kept, is, err := s.kept(org, key)
 	if err != nil || is == readable {
@@ -190,7 +187,7 @@ func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors
 	return s.keep(org, key, result)
 }
 
-// await answers a repeated request: with what the first one is answered.
+// await answers a repeated request with the answer to the first one, for which it waits.
 func (s *Service) await(org ledger.ID, partner int64, id ledger.ID, timer *time.Timer) (Result, error) {
 	result, err := s.Read(org, partner, id)
 	if err == nil && !result.Record.Answered() {

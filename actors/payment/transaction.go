@@ -24,11 +24,11 @@ type transaction struct {
 
 	create     *create             // until its Change is durable or refused
 	admission  admission.Admission // until its Change is durable
-	overdue    *actors.Due         // came while the velocity limits were asked
+	overdue    *actors.Due         // due work that came while the velocity limits were asked
 	submission submission
-	decision   payment.Decision // being made durable; afterwards only its Counters, as room for the next one's
-	cause      any              // the message that is being admitted, or that led to the decision: to decide again
-	stashed    []*operation     // wait for the provider's answer to what is under way
+	decision   payment.Decision // being made durable; afterwards only its Counters, whose memory the next decision uses
+	cause      any              // the message that is being admitted or was decided on: it is handled again if the writer refuses
+	stashed    []*operation     // wait for the provider's answer to the call under way
 	waiters    []*caller
 	deferred   deferred
 }
@@ -49,9 +49,9 @@ func (s *submission) wipe() {
 
 // deferred is what a rail reported while something else was under way.
 type deferred struct {
-	settled *reported       // money has moved after all
-	taken   *reported       // settled money was taken back, before we knew that it had settled or beside a refund
-	update  *providerUpdate // the provider is to be asked again
+	settled   *providerReport // money has moved after all
+	takenBack *providerReport // settled money was taken back, before we knew that it had settled or beside a refund
+	update    *providerUpdate // the provider is to be asked again
 }
 
 // maxStashed bounds the operations that wait for one answer.
@@ -63,33 +63,33 @@ func (t *transaction) Receive(c *actors.Context, message any) {
 	case *create:
 		t.begin(c, m)
 	case velocityResult:
-		t.velocity(c, m)
+		t.onVelocity(c, m)
 	case fundsResult:
-		t.funds(c, m.covered)
-	case outcome:
-		t.heard(c, m)
+		t.onFunds(c, m.covered)
+	case providerAnswer:
+		t.onProviderAnswer(c, m)
 	case actors.Due:
-		t.due(c, m)
+		t.onDue(c, m)
 	case *operation:
 		t.operate(c, m)
 	case *await:
 		t.await(c, m)
-	case reported:
-		t.reported(c, m)
+	case providerReport:
+		t.onReport(c, m)
 	case *providerUpdate:
-		t.hinted(c, m)
+		t.onProviderUpdate(c, m)
 	case renew:
 		t.renew(c, m)
 	default:
 		panic(fmt.Sprintf("payment: unexpected message %T", m))
 	}
-	t.goOn(c)
+	t.resume(c)
 }
 
-// goOn takes up what waited, once the provider has answered and the answer is
-// durable. An operation stays in its queue meanwhile: a panic answers all there.
-func (t *transaction) goOn(c *actors.Context) {
-	t.takeUp(c)
+// resume handles the messages that waited, once the provider has answered and the answer is
+// durable. An operation stays in its queue while it is handled: a panic answers all that are there.
+func (t *transaction) resume(c *actors.Context) {
+	t.resumeDeferred(c)
 	for len(t.stashed) > 0 && c.Expecting() == 0 && !c.Committing() {
 		t.operate(c, t.stashed[0])
 		t.stashed = slices.Delete(t.stashed, 0, 1)
@@ -98,12 +98,12 @@ func (t *transaction) goOn(c *actors.Context) {
 
 // Idle implements actors.Behaviour.
 func (t *transaction) Idle() bool {
-	t.forget()
-	return t.create == nil && len(t.waiters) == 0 && t.deferred.settled == nil && t.deferred.taken == nil && len(t.stashed) == 0
+	t.dropGone()
+	return t.create == nil && len(t.waiters) == 0 && t.deferred.settled == nil && t.deferred.takenBack == nil && len(t.stashed) == 0
 }
 
-// forget lets those go who wait no more.
-func (t *transaction) forget() {
+// dropGone removes the callers that have stopped waiting.
+func (t *transaction) dropGone() {
 	t.waiters = slices.DeleteFunc(t.waiters, func(w *caller) bool { return w.gone.Load() })
 }
 
@@ -123,15 +123,15 @@ func (t *transaction) Failed(*actors.Context) {
 	for _, w := range t.waiters {
 		w.answer(reply{err: failure})
 	}
-	for _, m := range []*reported{t.deferred.settled, t.deferred.taken} {
+	for _, m := range []*providerReport{t.deferred.settled, t.deferred.takenBack} {
 		if m != nil {
 			t.service.registry.Tell(t.key, *m)
 		}
 	}
 }
 
-// moved tells of the status that a durable decision leads to.
-func (t *transaction) moved(d *payment.Decision) {
+// observeStatus reports the statuses that a durable decision leads to.
+func (t *transaction) observeStatus(d *payment.Decision) {
 	observe := t.service.observe
 	if observe == nil {
 		return
@@ -148,10 +148,10 @@ func (t *transaction) moved(d *payment.Decision) {
 	}
 }
 
-// due wakes the transaction at the instant that it asked for, or earlier, after
-// a restart. What the provider did not know yet is never asked earlier: the
-// call may still be on its way to it.
-func (t *transaction) due(c *actors.Context, m actors.Due) {
+// onDue handles due work: at the instant that the record asked for or, after a restart, earlier.
+// If the provider has answered "unknown reference", it is never asked again before the instant:
+// the call may still be on its way to it.
+func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	if t.admission.Waits() {
 		t.overdue = &m
 		return
@@ -160,7 +160,7 @@ func (t *transaction) due(c *actors.Context, m actors.Due) {
 		return // it has moved on, or an answer is on its way
 	}
 	early := m.At > ledger.MicrosOf(c.Now())
-	ask, d, decided := t.at(c).Woken(t.record, early, uuid.New())
+	ask, d, decided := t.context(c).OnDue(t.record, early, uuid.New())
 	if decided {
 		t.commit(c, d, m)
 		return
@@ -172,22 +172,22 @@ func (t *transaction) due(c *actors.Context, m actors.Due) {
 	switch {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
-		t.unasked(err)
-	case !early: // what was woken early comes again at its instant
+		t.logNotAsked(err)
+	case !early: // due work that came early comes again at its instant
 		c.Runtime.Postpone(ledger.Transaction, m)
 	}
 }
 
-// resumeDue takes up the due work that came while the velocity limits were asked.
+// resumeDue handles the due work that came while the velocity limits were asked.
 func (t *transaction) resumeDue(c *actors.Context) {
 	if m := t.overdue; m != nil {
 		t.overdue = nil
-		t.due(c, *m)
+		t.onDue(c, *m)
 	}
 }
 
-// unasked says that a transaction stands still. Its due work comes again.
-func (t *transaction) unasked(err error) {
+// logNotAsked reports that a provider could not be asked. The transaction's due work comes again.
+func (t *transaction) logNotAsked(err error) {
 	t.service.rt.Log.Error("a provider was not asked", "transaction", t.key.ID.String(), "error", err)
 }
 
@@ -196,12 +196,12 @@ func (t *transaction) await(c *actors.Context, m *await) {
 		m.Refuse(ledger.Refuse("payment.Create", ledger.Unavailable, "the transaction is not stored yet"))
 		return
 	}
-	t.forget()
+	t.dropGone()
 	t.waiters = append(t.waiters, m.caller)
 	t.answer(c)
 }
 
-// load brings the state back from the store; false: there is none.
+// load reads the record from the store, if the actor does not have it; false: there is none.
 func (t *transaction) load() bool {
 	if t.record != nil {
 		return true
@@ -216,16 +216,16 @@ func (t *transaction) load() bool {
 	return found
 }
 
-// at is what a decision may know now.
-func (t *transaction) at(c *actors.Context) payment.Case {
+// context is what a decision may know now.
+func (t *transaction) context(c *actors.Context) payment.DecisionContext {
 	s := t.service
-	return payment.Case{
+	return payment.DecisionContext{
 		Org: t.key.Org, Now: c.Now(), Due: t.stamp.Due, Inquire: s.inquire, ActionTTL: s.actionTTL, Room: t.decision.Counters[:0],
 	}
 }
 
-// Committed implements actors.Behaviour: the state moves, then what follows
-// from it is let out.
+// Committed implements actors.Behaviour: the actor takes over the durable state, then calls the
+// provider and answers.
 func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
 	d, cause := t.decision, t.cause
 	if r.Err != nil {
@@ -236,7 +236,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 				t.cause = nil
 			}
 		}
-		t.goOn(c)
+		t.resume(c)
 		return
 	}
 	t.decision, t.cause, t.overdue = payment.Decision{Counters: d.Counters}, nil, nil // the writer is done with them
@@ -250,17 +250,17 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	if m, ok := cause.(*operation); ok {
 		t.waiters = append(t.waiters, m.caller)
 	}
-	t.moved(&d)
+	t.observeStatus(&d)
 	t.record, t.stamp = d.Record, r.Stamps[0]
 	t.record.Finished = t.stamp.Finished
 	t.follow(c, d.Ask)
-	t.renewed()
+	t.notifySubscription()
 	t.answer(c)
-	t.goOn(c)
+	t.resume(c)
 }
 
-// follow asks the provider what the durable decision wants to know. What it did
-// not know yet it is only asked when that is due.
+// follow asks the provider what the durable decision wants to know. After "unknown reference" it
+// is only asked when that is due.
 func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
 	if ask != payment.AskSubmit && ask != payment.AskOp {
 		t.submission.wipe() // nobody else needs the card
@@ -270,11 +270,11 @@ func (t *transaction) follow(c *actors.Context, ask payment.Ask) {
 	}
 	if err := t.ask(c, ask, false); err != nil {
 		t.submission.wipe()
-		t.unasked(err) // the due instant finds that nothing was submitted
+		t.logNotAsked(err) // the due instant finds that nothing was submitted
 	}
 }
 
-// refused decides again on what the writer refused.
+// refused handles the message again whose decision the writer refused.
 func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if !errors.As(r.Err, &refusal) {
@@ -291,18 +291,18 @@ func (t *transaction) refused(c *actors.Context, cause any, r posting.Receipt) {
 		t.operationRefused(c, m, refusal, r)
 	case *failover:
 		t.failoverRefused(c, m, r)
-	case outcome:
-		t.heard(c, m)
+	case providerAnswer:
+		t.onProviderAnswer(c, m)
 	case actors.Due:
-		t.due(c, m)
-	case reported:
-		t.reported(c, m)
+		t.onDue(c, m)
+	case providerReport:
+		t.onReport(c, m)
 	default:
 		t.giveUp(cause, refusal)
 	}
 }
 
-// giveUp answers whoever waits for what could not be stored.
+// giveUp answers everybody who waits with the reason why nothing could be stored.
 func (t *transaction) giveUp(cause any, err error) {
 	t.submission.wipe()
 	t.uncount()
@@ -320,8 +320,8 @@ func (t *transaction) giveUp(cause any, err error) {
 	t.waiters = nil
 }
 
-// answer replies to everybody who waits, once there is a first outcome. Who
-// cancels also wants to know why it was not granted.
+// answer replies to everybody who waits, once there is a first outcome. A cancel that was not
+// granted is answered with why.
 func (t *transaction) answer(c *actors.Context) {
 	if t.record == nil || t.create != nil || !t.record.Answered() || len(t.waiters) == 0 {
 		return

@@ -39,8 +39,8 @@ func (a *agreement) Receive(c *actors.Context, message any) {
 		a.commit(c, d, m)
 	case *command:
 		a.command(c, m)
-	case heard:
-		a.heard(c, m)
+	case renewalEnded:
+		a.onRenewalEnded(c, m)
 	case actors.Due:
 		a.due(c, m)
 	default:
@@ -111,7 +111,7 @@ func (a *agreement) refuse(m *command, err error) {
 	}
 }
 
-func (a *agreement) heard(c *actors.Context, m heard) {
+func (a *agreement) onRenewalEnded(c *actors.Context, m renewalEnded) {
 	if !a.load() {
 		return
 	}
@@ -143,7 +143,7 @@ func (a *agreement) renew(c *actors.Context, cause actors.Due) {
 	}
 }
 
-// look looks what became of the renewal under way, of which nothing was heard.
+// look reads how the renewal under way stands, of which no report has come.
 func (a *agreement) look(c *actors.Context, m actors.Due) {
 	r := a.record
 	charge, err := a.service.payments.Charge(a.key.Org, r.Last)
@@ -198,7 +198,7 @@ func keyOf(cause any) *actors.Key {
 	return nil
 }
 
-// notices are what the merchant is told, if an address is set where the initial
+// notices are the notifications of the merchant, if an address is set where the initial
 // payment's notifications go.
 func (a *agreement) notices(d *subscription.Decision) []posting.Notice {
 	if len(d.Tidings) == 0 {

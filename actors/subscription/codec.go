@@ -88,7 +88,7 @@ var states = [...]subscription.State{
 }
 
 // appendStanding writes what changes of a subscription: it is in its record, in
-// what is told of an event, and sealed in the claim of a key.
+// the notification of an event, and encrypted in the claim of a key.
 func appendStanding(dst []byte, s *subscription.Standing) []byte {
 	state := slices.Index(states[:], s.State)
 	assert.That(state > 0, "subscription: state %q is not stored", s.State)
@@ -156,18 +156,18 @@ func readStanding(b []byte) (s subscription.Standing, rest []byte, err error) {
 	return s, b[len(s.Last):], nil
 }
 
-// noticeVersion begins what is stored of something told: the event's number and
+// noticeVersion begins a stored notice: the event's number and
 // the standing just after it follow.
 const noticeVersion = 1
 
-// told are numbered by their places. They are stored: none ever moves.
-var told = [...]subscription.Event{
+// notifiedEvents are numbered by their places. The numbers are stored: none ever moves.
+var notifiedEvents = [...]subscription.Event{
 	1: subscription.Renewed, 2: subscription.Unpaid, 3: subscription.Pause, 4: subscription.Resume, 5: subscription.Cancel,
 }
 
 func encodeNotice(t *subscription.Tiding) []byte {
-	event := slices.Index(told[:], t.Event)
-	assert.That(event > 0, "subscription: nobody is told of %q", t.Event)
+	event := slices.Index(notifiedEvents[:], t.Event)
+	assert.That(event > 0, "subscription: no notification of %q", t.Event)
 	return appendStanding([]byte{noticeVersion, byte(event)}, &t.Standing)
 }
 
@@ -175,12 +175,12 @@ func encodeNotice(t *subscription.Tiding) []byte {
 // it tells of, and the standing just after it.
 func DecodeNotice(body []byte) (subscription.Event, subscription.Standing, error) {
 	const head = 2
-	if len(body) < head || body[0] != noticeVersion || body[1] == 0 || int(body[1]) >= len(told) {
+	if len(body) < head || body[0] != noticeVersion || body[1] == 0 || int(body[1]) >= len(notifiedEvents) {
 		return "", subscription.Standing{}, errForm
 	}
 	s, rest, err := readStanding(body[head:])
 	if err != nil || len(rest) != 0 {
 		return "", subscription.Standing{}, errForm
 	}
-	return told[body[1]], s, nil
+	return notifiedEvents[body[1]], s, nil
 }

@@ -341,12 +341,12 @@ func (h *house) letters() (list []map[string]any) {
 	defer h.mu.Unlock()
 	for i := range h.told {
 		n := h.told[i]
-		first, err := h.Tell(nil, h.first.Org, &n)
+		first, err := h.WriteNotification(nil, h.first.Org, &n)
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		n.About = nil
-		again, err := h.Tell(nil, h.first.Org, &n)
+		again, err := h.WriteNotification(nil, h.first.Org, &n)
 		if err != nil || again.Type != first.Type || !bytes.Equal(again.Data, first.Data) {
 			h.t.Errorf("told again as %s %s (%v), at first %s", again.Type, again.Data, err, first.Data)
 		}

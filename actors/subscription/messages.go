@@ -52,11 +52,11 @@ type command struct {
 // LogValue implements slog.LogValuer.
 func (m *command) LogValue() slog.Value { return slog.StringValue(string(m.what)) }
 
-// heard is how a renewal's payment ended.
-type heard struct {
+// renewalEnded says how a renewal's payment ended.
+type renewalEnded struct {
 	transaction ledger.ID
 	paid        bool
 }
 
-// Lasting implements actors.Lasting: it is not told again soon.
-func (heard) Lasting() {}
+// Lasting implements actors.Lasting: it would not be sent again soon.
+func (renewalEnded) Lasting() {}

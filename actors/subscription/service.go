@@ -26,7 +26,7 @@ type Payments interface {
 	OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool))
 }
 
-// Directory says who may be renewed and who is told; actors/directory implements it.
+// Directory says who may be renewed and who is notified; actors/directory implements it.
 type Directory interface {
 	actors.Addresses
 	Organization(org ledger.ID) (*directory.Organization, bool)
@@ -60,7 +60,7 @@ func New(o Options) *Service {
 	})
 	o.Runtime.Wake(ledger.Subscription, func(d actors.Due) { s.registry.Tell(d.Key, d) })
 	o.Payments.OnRenewal(func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) {
-		s.registry.Tell(actors.RecordKey{Org: org, ID: r.Subscription}, heard{transaction, paid})
+		s.registry.Tell(actors.RecordKey{Org: org, ID: r.Subscription}, renewalEnded{transaction, paid})
 	})
 	return s
 }
@@ -86,7 +86,7 @@ type Create struct {
 	Refuse func(field, detail string)
 }
 
-// ErrTerms says that the terms are malformed, or that Create.Refuse was told what is
+// ErrTerms says that the terms are malformed, or that Create.Refuse was called with what is
 // wrong with them.
 var ErrTerms = errors.New("the terms are refused")
 

@@ -387,12 +387,12 @@ func TestANoticeThatIsDamagedIsAnError(t *testing.T) {
 	whole := n.Body
 	for i := range whole {
 		n.Body = whole[:i]
-		if _, err := h.Tell(nil, h.first.Org, &n); err == nil {
+		if _, err := h.WriteNotification(nil, h.first.Org, &n); err == nil {
 			t.Errorf("cut to %d bytes it was told", i)
 		}
 	}
 	n.Body, n.Source.ID = whole, random()
-	if _, err := h.Tell(nil, h.first.Org, &n); err == nil {
+	if _, err := h.WriteNotification(nil, h.first.Org, &n); err == nil {
 		t.Error("a subscription that is not there was told of")
 	}
 }

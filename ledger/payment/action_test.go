@@ -75,7 +75,7 @@ func TestALostCompletionIsAskedForAgain(t *testing.T) {
 	l := at(t, payment.Payment, payment.ActionRequired)
 	l.completes(false)
 	request := l.r.Op.Request
-	if ask, _, decided := l.c.Woken(l.r, true, uuid.UUID{7}); ask != payment.AskInquire || decided {
+	if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquire || decided {
 		t.Errorf("woken, it asks %v: the charge is inquired", ask)
 	}
 	l.is(l.says(said["ready"]), "await charging", "due 10s, ask op")
@@ -99,8 +99,8 @@ func TestAnUnknownCompletionIsAnAnswerToWhoWaits(t *testing.T) {
 	l.completes(true)
 	operation := l.r.Op
 	l.is(l.says(said["not known"]), "await charging", "due 10s")
-	if !l.r.Answered() || operation.Heard {
-		t.Errorf("answered %v; of the record decided on %v", l.r.Answered(), operation.Heard)
+	if !l.r.Answered() || operation.Answered {
+		t.Errorf("answered %v; of the record decided on %v", l.r.Answered(), operation.Answered)
 	}
 }
 

@@ -21,10 +21,9 @@ type Answer struct {
 	Reissued bool          // it answers AskReissue: an Action is the old one, published anew
 }
 
-// Answered decides on a provider's answer about the charge. ok is false if it
-// says nothing new, or comes while an operation on the charge is under way,
-// whose own answer decides.
-func (c Case) Answered(r *Record, a Answer) (d Decision, ok bool) {
+// Answered decides on a provider's answer about the charge. ok is false if it says nothing new, or
+// comes while an operation on the charge is under way, whose own answer decides.
+func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	if r.Op != nil && r.Op.Kind != OpComplete {
 		return Decision{}, false
 	}
@@ -40,8 +39,8 @@ func (c Case) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	if a.Meta != nil {
 		d.Record.RailMeta = a.Meta
 	}
-	if a.Verdict == VerdictNotSent && (r.Status != Authorizing || r.Unheard > 0) {
-		a.Verdict = VerdictUnknown // the rail has the charge: only a question about it never left
+	if a.Verdict == VerdictNotSent && (r.Status != Authorizing || r.NotFoundAnswers > 0) {
+		a.Verdict = VerdictUnknown // the rail has the charge: it was an inquiry that was never sent
 	}
 	switch a.Verdict {
 	case VerdictCharged:
@@ -54,7 +53,7 @@ func (c Case) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	case VerdictFailed, VerdictNotSent:
 		c.failed(&d, a)
 	case VerdictNotFound:
-		return d, c.unheard(&d)
+		return d, c.notFound(&d)
 	case VerdictAction:
 		if r.Op != nil && r.Op.Choice != "" && a.Inquired {
 			return d, c.ready(&d) // what was chosen never arrived
@@ -75,7 +74,7 @@ func (r *Record) SaysNothing(a Answer) bool {
 		(a.Status == "" || a.Status == r.Status)
 }
 
-// arrive moves the charge to where the rail has it and the payer's part is over.
+// arrive moves the charge to the status in which the rail has it and the payer has acted.
 func (d *Decision) arrive() {
 	switch d.Record.Status {
 	case Authorizing:
@@ -85,7 +84,7 @@ func (d *Decision) arrive() {
 	}
 }
 
-func (c Case) settle(d *Decision, a Answer) {
+func (c DecisionContext) settle(d *Decision, a Answer) {
 	if !d.Record.Status.Held() {
 		d.arrive()
 	}
@@ -109,8 +108,8 @@ func (c Case) settle(d *Decision, a Answer) {
 	d.end(Failure{})
 }
 
-// suspend notes that the money is held; false: it is held already.
-func (c Case) suspend(d *Decision, a Answer) bool {
+// suspend records that the money is held; false: it is held already.
+func (c DecisionContext) suspend(d *Decision, a Answer) bool {
 	r := d.Record
 	if r.Status.Held() {
 		return c.unchanged(d, a)
@@ -131,7 +130,7 @@ func (c Case) suspend(d *Decision, a Answer) bool {
 	return true
 }
 
-func (c Case) declined(d *Decision, a Answer) {
+func (c DecisionContext) declined(d *Decision, a Answer) {
 	if d.Record.Status.Held() {
 		c.failed(d, a)
 		return
@@ -140,7 +139,7 @@ func (c Case) declined(d *Decision, a Answer) {
 	d.giveUp(c, a.Failure.as(CardDeclined))
 }
 
-func (c Case) failed(d *Decision, a Answer) {
+func (c DecisionContext) failed(d *Decision, a Answer) {
 	if !d.Record.Status.Held() && a.Verdict != VerdictNotSent {
 		d.arrive()
 	}
@@ -148,19 +147,18 @@ func (c Case) failed(d *Decision, a Answer) {
 	d.giveUp(c, a.Failure.as(ProcessingError))
 }
 
-// unheard decides on "unknown reference": the second in a row, a provider
-// time-out apart, means that the call never arrived. What the provider knew
-// before it can't have forgotten.
-func (c Case) unheard(d *Decision) bool {
+// notFound decides on "unknown reference": the second in a row, a provider time-out apart, means that
+// the call never arrived. A provider can't forget what it knew before.
+func (c DecisionContext) notFound(d *Decision) bool {
 	r := d.Record
-	if r.Known && (r.Op == nil || r.Op.Heard) {
+	if r.Known && (r.Op == nil || r.Op.Answered) {
 		return c.unchanged(d, Answer{Verdict: VerdictNotFound})
 	}
-	if r.Unheard == 0 || r.Known {
-		r.Unheard = 1
+	if r.NotFoundAnswers == 0 || r.Known {
+		r.NotFoundAnswers = 1
 		if r.Op != nil {
 			o := *r.Op
-			o.Heard = true
+			o.Answered = true
 			r.Op = &o
 		}
 		d.move(Await, nil)
@@ -177,9 +175,9 @@ func (c Case) unheard(d *Decision) bool {
 }
 
 // act publishes what the payer has to do; false: it is published already.
-func (c Case) act(d *Decision, a Answer) bool {
+func (c DecisionContext) act(d *Decision, a Answer) bool {
 	r := d.Record
-	r.Unheard, r.Known = 0, true
+	r.NotFoundAnswers, r.Known = 0, true
 	if r.Status.Held() || r.Status == ActionRequired && (a.Action == nil || a.Reissued && a.Action.ended(ledger.MicrosOf(c.Now), true)) {
 		return c.unchanged(d, a)
 	}
@@ -211,9 +209,9 @@ func (c Case) act(d *Decision, a Answer) bool {
 	return true
 }
 
-// unchanged is an answer that says nothing new: what is still to be woken is
-// left alone, and what was woken for it waits again.
-func (c Case) unchanged(d *Decision, a Answer) bool {
+// unchanged decides on an answer that says nothing new: a due instant that is still to come stays, one
+// that has come is set anew.
+func (c DecisionContext) unchanged(d *Decision, a Answer) bool {
 	if c.Due > ledger.MicrosOf(c.Now) {
 		return false
 	}
@@ -222,8 +220,8 @@ func (c Case) unchanged(d *Decision, a Answer) bool {
 	return true
 }
 
-// ready goes on with a charge whose payer has acted.
-func (c Case) ready(d *Decision) bool {
+// ready completes a charge whose payer has acted.
+func (c DecisionContext) ready(d *Decision) bool {
 	r := d.Record
 	r.Known = true
 	if r.Op == nil && r.Status == Authorizing {
@@ -234,18 +232,18 @@ func (c Case) ready(d *Decision) bool {
 	if r.Op == nil {
 		return c.unchanged(d, Answer{}) // Complete begins it, with a name for the operation
 	}
-	r.Unheard = 0
+	r.NotFoundAnswers = 0
 	d.move(Await, nil)
 	d.Due = c.again(&r.Inquiries, Answer{})
 	d.Ask = AskOp
 	return true
 }
 
-// pending notes that the rail has it and says no more.
-func (c Case) pending(d *Decision, a Answer) bool {
+// pending records that the rail has the charge, or has not answered.
+func (c DecisionContext) pending(d *Decision, a Answer) bool {
 	r := d.Record
-	if a.Verdict == VerdictPending { // silence says nothing, not even that it arrived
-		r.Unheard, r.Known = 0, true
+	if a.Verdict == VerdictPending { // no answer does not even say that it arrived
+		r.NotFoundAnswers, r.Known = 0, true
 	}
 	switch {
 	case r.Status.Held(), r.Status == ActionRequired && a.Verdict == VerdictUnknown:
@@ -261,8 +259,8 @@ func (c Case) pending(d *Decision, a Answer) bool {
 		d.move(passes[a.Status], nil)
 	}
 	if r.Op != nil && r.Op.Choice != "" && a.Verdict == VerdictUnknown {
-		o := *r.Op // nobody knows whether the choice arrived: it may have to be sent again
-		o.Heard = true
+		o := *r.Op // the choice may not have arrived and may have to be sent again
+		o.Answered = true
 		r.Op = &o
 	} else {
 		r.Op = nil
@@ -271,10 +269,10 @@ func (c Case) pending(d *Decision, a Answer) bool {
 	return true
 }
 
-// Woken decides what a record wants at an instant that it asked for; early says
-// that the instant has not come, as after a restart. What it wants is either a
-// question or, if decided, a decision; request names an operation that it needs.
-func (c Case) Woken(r *Record, early bool, request ledger.ID) (ask Ask, d Decision, decided bool) {
+// OnDue decides what a record needs at its due instant; early says that the instant has not come, as
+// after a restart. It needs an inquiry or, if decided, a decision; request is the id of the operation
+// that the decision may begin.
+func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask Ask, d Decision, decided bool) {
 	now := ledger.MicrosOf(c.Now)
 	switch {
 	case r.Op != nil && r.Op.Kind != OpComplete:

@@ -252,7 +252,7 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 		if _, ok := l.c.OpAnswered(l.r, uuid.UUID{7}, said["charged"]); ok {
 			t.Errorf("%s: decided on an operation that is not under way", name)
 		}
-		if ask, _, decided := l.c.Woken(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp || decided {
+		if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp || decided {
 			t.Errorf("%s: woken, it asks %v", name, ask)
 		}
 	}
@@ -375,13 +375,13 @@ func TestWhatIsAtTheRailIsInquired(t *testing.T) {
 	} {
 		for _, early := range []bool{true, false} {
 			l := at(t, payment.Payment, status)
-			if ask, _, decided := l.c.Woken(l.r, early, uuid.UUID{9}); ask != want || decided {
+			if ask, _, decided := l.c.OnDue(l.r, early, uuid.UUID{9}); ask != want || decided {
 				t.Errorf("%s, early %v: %v (decided %v), want %v", status, early, ask, decided, want)
 			}
 		}
 	}
 	l := charged(t, payment.Payment, "100", terms(deducted(0, "0")))
-	if ask, _, decided := l.c.Woken(l.r, false, uuid.UUID{9}); ask != payment.AskNothing || decided {
+	if ask, _, decided := l.c.OnDue(l.r, false, uuid.UUID{9}); ask != payment.AskNothing || decided {
 		t.Error("a settled transaction asks for something")
 	}
 }

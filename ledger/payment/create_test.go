@@ -136,7 +136,7 @@ func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
 // expired`. Before its instant, as after a restart, nothing happens.
 func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 	l := hosted(t)
-	if ask, _, decided := l.c.Woken(l.r, true, uuid.UUID{9}); ask != payment.AskNothing || decided {
+	if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{9}); ask != payment.AskNothing || decided {
 		t.Error("it expired early")
 	}
 	ask, d, decided := l.wakes(30 * time.Minute)

@@ -8,16 +8,16 @@ import (
 	"mizan/ledger/money"
 )
 
-// Case is what a decision may know besides the record.
-type Case struct {
+// DecisionContext is what a decision may know besides the record.
+type DecisionContext struct {
 	Org       ledger.ID
 	Now       time.Time
-	Due       ledger.Micros // what the record is to be woken at; 0: it is not
+	Due       ledger.Micros // the record's due instant; 0: none
 	Inquire   time.Duration // the provider time-out: when an unanswered call is inquired
 	ActionTTL time.Duration // how long a payer may take
 
-	// Room is memory that nobody needs any more, for the Counters of one decision
-	// that is an outcome; nil: they take their own.
+	// Room is memory to be reused for the Counters of one decision that is an outcome; nil: they are
+	// allocated.
 	Room []ledger.CounterGuard
 }
 
@@ -31,7 +31,7 @@ const (
 	AskInquire       // what became of the charge
 	AskOp            // Record.Op
 	AskInquireOp     // what became of Record.Op
-	AskReissue       // to publish anew what the payer has to do
+	AskReissue       // to publish again what the payer has to do
 )
 
 // Decision is what a command does to a transaction.
@@ -40,9 +40,9 @@ type Decision struct {
 	Events   []ledger.Event
 	Funds    []ledger.FundsGuard
 	Counters []ledger.CounterGuard
-	Due      ledger.Micros // when the record wants to be woken; 0: never
+	Due      ledger.Micros // when the record is due; 0: never
 	Finish   bool          // a final status is reached
-	Outcome  bool          // something that has happened: may not be refused
+	Outcome  bool          // it records what has happened: the writer may not refuse it
 	Ask      Ask
 	Return   *Decision // the return's own transaction, for Reversed
 
@@ -56,9 +56,8 @@ func next(r *Record) Decision {
 	return Decision{Record: &copied}
 }
 
-// Unacceptable is why a create is rejected before routing; empty: it is not. A
-// hosted one gets its credentials later, and needs no address to return to; nor
-// does a renewal, whose payer is not there.
+// Unacceptable is why a create is rejected before routing; empty: it is not. A hosted one gets its
+// credentials later and needs no address to return to; nor does a renewal, which has no payer present.
 func Unacceptable(r *Request, hosted bool) Code {
 	switch {
 	case !hosted && r.Method == "":
@@ -73,14 +72,14 @@ func Unacceptable(r *Request, hosted bool) Code {
 
 // Reject creates a transaction that is refused at once; attempts say which
 // terminals were looked at.
-func (c Case) Reject(id ledger.ID, partner int64, r Request, why Failure, attempts ...Attempt) Decision {
+func (c DecisionContext) Reject(id ledger.ID, partner int64, r Request, why Failure, attempts ...Attempt) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Attempts: attempts}}
 	d.move(Create, nil)
 	d.refuse(why)
 	return d
 }
 
-// refuse ends a transaction that no terminal was found for.
+// refuse ends a transaction that was not sent to a terminal.
 func (d *Decision) refuse(why Failure) {
 	d.Record.unpriced()
 	d.move(Refuse, nil)
@@ -89,7 +88,7 @@ func (d *Decision) refuse(why Failure) {
 
 // Create creates a transaction on a terminal: the intent to call its provider.
 // A payout's money is held with it.
-func (c Case) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
+func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent}}
 	d.move(Create, nil)
 	c.begin(&d, t)
@@ -97,7 +96,7 @@ func (c Case) Create(id ledger.ID, partner int64, r Request, t *Terms) Decision 
 }
 
 // Host creates a transaction that waits for its payer on the hosted page.
-func (c Case) Host(id ledger.ID, partner int64, r Request) Decision {
+func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Hosted: true}}
 	d.Record.unpriced()
 	d.move(Create, nil)
@@ -119,15 +118,15 @@ type Credentials struct {
 func (r *Record) Waiting() bool { return r.Hosted && r.Status == Created }
 
 // Continue goes on with a hosted transaction on a terminal.
-func (c Case) Continue(r *Record, with Credentials, t *Terms) Decision {
+func (c DecisionContext) Continue(r *Record, with Credentials, t *Terms) Decision {
 	d := next(r)
 	d.Record.brings(with)
 	c.begin(&d, t)
 	return d
 }
 
-// RefuseContinue ends a hosted transaction that no terminal was found for.
-func (c Case) RefuseContinue(r *Record, with Credentials, why Failure, attempts ...Attempt) Decision {
+// RefuseContinue ends a hosted transaction, whose payer has brought credentials, without a terminal.
+func (c DecisionContext) RefuseContinue(r *Record, with Credentials, why Failure, attempts ...Attempt) Decision {
 	d := next(r)
 	d.Record.Attempts = attempts
 	d.Record.brings(with)
@@ -144,7 +143,7 @@ func (r *Record) brings(with Credentials) {
 }
 
 // begin routes a transaction to a terminal, or refuses it by the terminal's terms.
-func (c Case) begin(d *Decision, t *Terms) {
+func (c DecisionContext) begin(d *Decision, t *Terms) {
 	r := d.Record
 	unrouted := *r
 	if code := r.take(t); code != "" {
@@ -162,7 +161,7 @@ func (c Case) begin(d *Decision, t *Terms) {
 
 // authorise is the intent to call the provider of the terminal whose terms the
 // record has taken.
-func (c Case) authorise(d *Decision, t *Terms) {
+func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	r := d.Record
 	var hold *ledger.Entry
 	if r.Type == Payout {
@@ -186,7 +185,7 @@ func (c Case) authorise(d *Decision, t *Terms) {
 // Reroute tries another terminal after one that refused. It is a command: where
 // the writer refuses it, the first terminal's answer stands. ok is false if the
 // other terminal's terms rule it out.
-func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
+func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d = next(r)
 	d.Counters = r.reserved(c.Org, nil)
 	d.move(Reroute, r.release())
@@ -195,7 +194,7 @@ func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 		tried.Outcome, tried.Failure = AttemptNotSent, a.Failure.as(ProcessingError)
 	}
 	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], tried), t.Skipped...)
-	d.Record.Unheard, d.Record.Inquiries, d.Record.Known = 0, 0, false
+	d.Record.NotFoundAnswers, d.Record.Inquiries, d.Record.Known = 0, 0, false
 	if code := d.Record.take(t); code != "" {
 		return Decision{}, false
 	}
@@ -203,14 +202,13 @@ func (c Case) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	return d, true
 }
 
-// Reroutable tells whether an answer sends the transaction on to another
-// terminal: the first one refused or was never reached, and nothing is unknown.
+// Reroutable tells whether another terminal may be tried after an answer: the terminal refused or was
+// never reached, and nothing may have moved there.
 func Reroutable(r *Record, a Answer) bool {
-	return r.Status == Authorizing && r.Unheard == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
+	return r.Status == Authorizing && r.NotFoundAnswers == 0 && (a.Verdict == VerdictRefused || a.Verdict == VerdictNotSent)
 }
 
-// reserve appends the guards that keep every total from overflowing, whatever
-// becomes of the charge.
+// reserve appends the guards that keep every total from overflowing, however the charge ends.
 func (r *Record) reserve(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
 	if to == nil {
 		to = make([]ledger.CounterGuard, 0, 1)
@@ -231,8 +229,8 @@ func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.Coun
 	return r.less(org, r.Amount, to)
 }
 
-// freed are the guards that give back what a whole charge reserved above what a
-// part of it, which was captured, needs.
+// freed are the guards that give back what the whole charge reserved beyond what its captured part
+// needs.
 func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 	var to []ledger.CounterGuard
 	if less := must(plus(whole.WithFee, whole.Fee).Sub(plus(r.WithFee, r.Fee))); !less.IsZero() {
@@ -244,9 +242,8 @@ func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
 	return to
 }
 
-// Bounds of the gaps between inquiries: they grow up to 2^8 provider time-outs,
-// and a rail that wants to be asked at once is asked a little later, so that
-// the instant that a record waits for is never the one that it has.
+// Bounds of the gaps between inquiries: they grow up to 2^8 provider time-outs. A rail that wants to be
+// asked at once is asked a little later, so that a new due instant always differs from the old one.
 const (
 	maxBackOff = 8
 	minAgain   = time.Millisecond
@@ -254,7 +251,7 @@ const (
 )
 
 // again is when to inquire after an answer that says nothing final.
-func (c Case) again(inquiries *uint8, a Answer) ledger.Micros {
+func (c DecisionContext) again(inquiries *uint8, a Answer) ledger.Micros {
 	if a.Again > 0 {
 		return c.after(min(max(a.Again, minAgain), maxAgain))
 	}
@@ -263,10 +260,10 @@ func (c Case) again(inquiries *uint8, a Answer) ledger.Micros {
 	return c.after(gap)
 }
 
-func (c Case) after(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
+func (c DecisionContext) after(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
 
 // giveUp ends a transaction that moved no money.
-func (d *Decision) giveUp(c Case, why Failure) {
+func (d *Decision) giveUp(c DecisionContext, why Failure) {
 	d.Counters = d.Record.reserved(c.Org, c.room(d.Counters))
 	d.Record.Volumes = nil
 	d.end(why)

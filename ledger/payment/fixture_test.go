@@ -25,7 +25,7 @@ var (
 	ton  = money.Asset{Currency: "TON", Network: "ton", Env: money.Prod}
 
 	now  = time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC)
-	cas  = payment.Case{Org: uuid.UUID{1}, Now: now, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	cas  = payment.DecisionContext{Org: uuid.UUID{1}, Now: now, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
 	term = uuid.MustParse("11111111-1111-4111-8111-111111111111")
 	next = uuid.MustParse("22222222-2222-4222-8222-222222222222")
 	txid = uuid.UUID{2}
@@ -81,7 +81,7 @@ func converting(f payment.Fees, from, to money.Asset, rate string) *payment.Term
 // then is the decided one.
 type life struct {
 	t    testing.TB
-	c    payment.Case
+	c    payment.DecisionContext
 	r    *payment.Record
 	asks byte // operations asked for
 }
@@ -202,7 +202,7 @@ func (l *life) asked(d payment.Decision, err error) payment.Decision {
 func (l *life) wakes(after time.Duration) (payment.Ask, payment.Decision, bool) {
 	l.t.Helper()
 	l.c.Now = l.c.Now.Add(after)
-	ask, d, decided := l.c.Woken(l.r, false, l.name())
+	ask, d, decided := l.c.OnDue(l.r, false, l.name())
 	if decided {
 		l.took(d)
 	}

@@ -9,7 +9,7 @@ import (
 // left if nil. The error is a *ledger.Refusal: NotReversible for what has not
 // settled, InvalidRefundAmount for more than is left, Conflict while another
 // operation is under way.
-func (c Case) Refund(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
+func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Refund"
 	if r.Type != Payment || r.Status != Charged && r.Status != Refunded && r.Status != Refunding {
 		return Decision{}, ledger.Refuse(op, ledger.NotReversible, "only a settled payment can be refunded")
@@ -53,7 +53,7 @@ func (r *Record) refundHeadroom(org ledger.ID, f flow, giveBack bool) []ledger.C
 // Cancel decides on a request to give up a charge that has not settled. The
 // error is a *ledger.Refusal: NotReversible for what never reached a provider,
 // has settled or is closed, Conflict while another operation is under way.
-func (c Case) Cancel(r *Record, request ledger.ID) (Decision, error) {
+func (c DecisionContext) Cancel(r *Record, request ledger.ID) (Decision, error) {
 	const op = "payment.Cancel"
 	if r.Status != ActionRequired && !r.Status.Moving() && !r.Status.Held() {
 		return Decision{}, ledger.Refuse(op, ledger.NotReversible, "there is nothing at a provider that can be given up")
@@ -65,13 +65,13 @@ func (c Case) Cancel(r *Record, request ledger.ID) (Decision, error) {
 }
 
 // lapse is the intent to give up what has waited too long.
-func (c Case) lapse(r *Record, request ledger.ID, why Code) Decision {
+func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision {
 	d := c.void(r, Lapse, why, request)
 	d.Outcome = true // nobody is there to be refused
 	return d
 }
 
-func (c Case) void(r *Record, e Event, why Code, request ledger.ID) Decision {
+func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) Decision {
 	d := next(r)
 	d.Record.Op = &Op{Kind: OpVoid, Request: request, Why: why, From: r.Status}
 	d.move(e, nil)
@@ -82,7 +82,7 @@ func (c Case) void(r *Record, e Event, why Code, request ledger.ID) Decision {
 // Commit decides on a request to capture what is held: amount, or all of it if
 // nil. The error is a *ledger.Refusal: Conflict for what is not held or while
 // another operation is under way, InvalidCaptureAmount for more than is held.
-func (c Case) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
+func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.ID) (Decision, error) {
 	const op = "payment.Commit"
 	if !r.Status.Held() {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "nothing is held")
@@ -111,7 +111,7 @@ const MaterialField = "additional_params_for_auth"
 
 // Complete decides to go on with a charge whose payer came back from the rail. The
 // error is a Conflict for what waits for nobody.
-func (c Case) Complete(r *Record, request ledger.ID) (Decision, error) {
+func (c DecisionContext) Complete(r *Record, request ledger.ID) (Decision, error) {
 	if r.Status != ActionRequired && !r.Status.Moving() || r.Op != nil {
 		return Decision{}, ledger.Refuse("payment.Complete", ledger.Conflict, "the transaction does not wait for its payer")
 	}
@@ -123,7 +123,7 @@ func (c Case) Complete(r *Record, request ledger.ID) (Decision, error) {
 // *ledger.Refusal, and the charge waits on: Expired after the payer's time or the
 // material's deadline, Conflict for what waits for no material, Invalid for material
 // that lacks what the rail asked for.
-func (c Case) Submit(r *Record, has func(name string) bool, request ledger.ID) (Decision, error) {
+func (c DecisionContext) Submit(r *Record, has func(name string) bool, request ledger.ID) (Decision, error) {
 	const op = "payment.Submit"
 	now := ledger.MicrosOf(c.Now)
 	switch {
@@ -164,7 +164,7 @@ func (r *Record) Ended(now ledger.Micros, page bool) bool {
 	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.ended(now, page)
 }
 
-func (c Case) complete(r *Record, request ledger.ID) Decision {
+func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
 	d := next(r)
 	d.Record.Op = &Op{Kind: OpComplete, Request: request, From: r.Status}
 	d.move(Submit, nil)
@@ -176,7 +176,7 @@ func (c Case) complete(r *Record, request ledger.ID) Decision {
 // chosen. The choice is kept until the provider has it. The error is a
 // *ledger.Refusal: Expired after the payer's time, Conflict for what waits for no
 // choice, Invalid for an institution that is not offered.
-func (c Case) Choose(r *Record, id string, request ledger.ID) (Decision, error) {
+func (c DecisionContext) Choose(r *Record, id string, request ledger.ID) (Decision, error) {
 	const op = "payment.Choose"
 	waiting, offered := r.Destination(id)
 	switch {
@@ -218,9 +218,9 @@ func (r *Record) over() ledger.Micros {
 }
 
 // wait is when a charge wants to be woken that nobody works at: when its payer's
-// time or its hold is over, sooner if its rail says so or could not be heard.
+// time or its hold is over, sooner if its rail says so or did not answer.
 // What is past that, or is at the rail, is asked later and later.
-func (c Case) wait(r *Record, a Answer) ledger.Micros {
+func (c DecisionContext) wait(r *Record, a Answer) ledger.Micros {
 	switch over := r.over(); {
 	case over <= ledger.MicrosOf(c.Now):
 		return c.again(&r.Inquiries, a)
@@ -232,7 +232,7 @@ func (c Case) wait(r *Record, a Answer) ledger.Micros {
 }
 
 // ask puts the record's operation to the provider.
-func (c Case) ask(d *Decision) {
+func (c DecisionContext) ask(d *Decision) {
 	d.Due = c.after(c.Inquire)
 	d.Ask = AskOp
 }
@@ -259,7 +259,7 @@ func (r *Record) Asked() (money.Amount, money.Asset) {
 
 // OpAnswered decides on a provider's answer about the operation named request.
 // ok is false if that is not under way.
-func (c Case) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
+func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok bool) {
 	if r.Op == nil || r.Op.Request != request || r.Op.Kind == OpComplete {
 		return Decision{}, false
 	}
@@ -273,7 +273,7 @@ func (c Case) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok
 	if o.Kind == OpCapture && a.RRN != "" {
 		d.Record.RRN = a.RRN
 	}
-	if o.Heard && a.Verdict == VerdictNotSent {
+	if o.Answered && a.Verdict == VerdictNotSent {
 		a.Verdict = VerdictUnknown // an inquiry that never left
 	}
 	switch a.Verdict {
@@ -285,39 +285,39 @@ func (c Case) OpAnswered(r *Record, request ledger.ID, a Answer) (d Decision, ok
 	case VerdictRefused, VerdictFailed, VerdictNotSent:
 		c.notDone(&d, a.Failure)
 	case VerdictNotFound:
-		c.opUnheard(&d)
+		c.opNotFound(&d)
 	default:
 		c.stillAsked(&d, a)
 	}
 	return d, true
 }
 
-// opUnheard decides on "never arrived". The second in a row, a provider time-out
+// opNotFound decides on "never arrived". The second in a row, a provider time-out
 // apart, has the operation submitted once more, under the same name: unlike a
 // charge it needs nothing that is gone, and the intent was promised. If that is
 // not heard of either it is not done.
-func (c Case) opUnheard(d *Decision) {
+func (c DecisionContext) opNotFound(d *Decision) {
 	const resent, given = 2, 4
 	o := d.Record.Op
-	o.Heard = true
-	o.Unheard++
-	if o.Unheard == given {
+	o.Answered = true
+	o.NotFoundAnswers++
+	if o.NotFoundAnswers == given {
 		c.notDone(d, Failure{Code: Interrupted})
 		return
 	}
 	d.undecided()
 	d.Due = c.after(c.Inquire)
-	if o.Unheard == resent {
+	if o.NotFoundAnswers == resent {
 		d.Ask = AskOp
 	}
 }
 
 // stillAsked notes that the operation is at the provider and says no more.
-func (c Case) stillAsked(d *Decision, a Answer) {
+func (c DecisionContext) stillAsked(d *Decision, a Answer) {
 	o := d.Record.Op
-	o.Heard = true
+	o.Answered = true
 	if a.Verdict == VerdictPending {
-		o.Unheard = 0
+		o.NotFoundAnswers = 0
 	}
 	d.undecided()
 	d.Due = c.again(&o.Inquiries, a)
@@ -337,7 +337,7 @@ func (d *Decision) undecided() {
 }
 
 // done is an operation that the provider carried out.
-func (c Case) done(d *Decision) {
+func (c DecisionContext) done(d *Decision) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
 		held, whole := r.hold().Postings, *r
@@ -368,7 +368,7 @@ func (c Case) done(d *Decision) {
 }
 
 // notDone is an operation that the provider did not carry out.
-func (c Case) notDone(d *Decision, why Failure) {
+func (c DecisionContext) notDone(d *Decision, why Failure) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
 		d.move(CommitRefused, nil)

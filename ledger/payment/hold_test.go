@@ -273,7 +273,7 @@ func TestHowARefusedVoidsChargeStandsIsAskedUntilItIsSaid(t *testing.T) {
 		t.Fatalf("it asks %v", ask)
 	}
 	l.is(l.says(said["held"]), "await payment_suspended", "due 167h59m30s")
-	if ask, _, decided := l.c.Woken(l.r, true, next); ask != payment.AskNothing || decided {
+	if ask, _, decided := l.c.OnDue(l.r, true, next); ask != payment.AskNothing || decided {
 		t.Errorf("held as before, it asks %v", ask)
 	}
 }

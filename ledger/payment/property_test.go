@@ -22,7 +22,7 @@ import (
 type one struct {
 	b     *books
 	t     *rapid.T
-	c     payment.Case
+	c     payment.DecisionContext
 	r     *payment.Record
 	asks  byte
 	net   map[ledger.Account]*big.Int
@@ -344,7 +344,7 @@ func (o *one) wake() (payment.Decision, bool) {
 			o.c.Now = at
 		}
 	}
-	_, d, decided := o.c.Woken(o.r, early, o.name())
+	_, d, decided := o.c.OnDue(o.r, early, o.name())
 	return d, decided
 }
 

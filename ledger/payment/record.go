@@ -107,15 +107,15 @@ type Record struct {
 	Op       *Op     // what is being asked of the provider after the charge itself; nil: nothing
 	RailMeta []byte  // JSON object of the rail's own keys; nil: none
 
-	Token     []byte // of the provider for the card that was charged, sealed; nil: it gave none
-	RRN       string
-	Finished  ledger.Micros // zero: not final; late, kept in the store's envelope
-	Unheard   uint8         // inquiries in a row that the provider answered with "unknown reference"
-	Inquiries uint8         // inquiries without an answer: their gaps grow
+	Token           []byte // of the provider for the card that was charged, sealed; nil: it gave none
+	RRN             string
+	Finished        ledger.Micros // zero: not final; late, kept in the store's envelope
+	NotFoundAnswers uint8         // inquiries in a row that the provider answered with "unknown reference"
+	Inquiries       uint8         // inquiries without an answer: their gaps grow
 
-	Told     uint32 // transitions of which the merchant was notified
-	Untold   uint32 // those at which there was nobody to notify
-	Unwanted uint32 // and those of whose status the merchant is not notified
+	Notified   uint32 // transitions of which the merchant was notified
+	Unnotified uint32 // transitions at which no one could be notified
+	Unwanted   uint32 // transitions to statuses that the merchant does not want to be notified of
 
 	ReturnID   ledger.ID // the return's own transaction, once reversed
 	ReversalOf ledger.ID // for a return: the transaction that it returns
@@ -149,17 +149,17 @@ const (
 
 // Op is an operation on a charge that is under way at the provider.
 type Op struct {
-	Kind      OpKind
-	Request   ledger.ID    // what the provider knows it by
-	Amount    money.Amount // captured or refunded
-	FeeBack   money.Amount // of the fee, returned with a refund
-	Heard     bool         // there was a first answer
-	Unheard   uint8        // as of the record, for this operation
-	Inquiries uint8
-	Why       Code   // of what a void leads to
-	Late      bool   // the refund of a late settlement
-	From      Status // to go back to when a refund is refused
-	Choice    string // the receiving institution that was chosen
+	Kind            OpKind
+	Request         ledger.ID    // what the provider knows it by
+	Amount          money.Amount // captured or refunded
+	FeeBack         money.Amount // of the fee, returned with a refund
+	Answered        bool         // the provider has answered it once
+	NotFoundAnswers uint8        // as of the record, for this operation
+	Inquiries       uint8
+	Why             Code   // of what a void leads to
+	Late            bool   // the refund of a late settlement
+	From            Status // to go back to when a refund is refused
+	Choice          string // the receiving institution that was chosen
 }
 
 // OpKind is what an Op does. The zero value is invalid.
@@ -190,9 +190,11 @@ func (r *Record) Settled() money.Amount {
 	return r.Captured
 }
 
-// NotKnown tells whether the provider has said once that what was asked of it
+// NotKnown tells whether the provider has answered once that what was asked of it
 // never arrived.
-func (r *Record) NotKnown() bool { return r.Unheard > 0 || r.Op != nil && r.Op.Unheard > 0 }
+func (r *Record) NotKnown() bool {
+	return r.NotFoundAnswers > 0 || r.Op != nil && r.Op.NotFoundAnswers > 0
+}
 
 // Answered tells whether the provider's first answer to what was asked last is
 // there: what a caller waits for.
@@ -203,5 +205,5 @@ func (r *Record) Answered() bool {
 	case Created:
 		return r.Hosted
 	}
-	return r.Op == nil || r.Op.Heard
+	return r.Op == nil || r.Op.Answered
 }

@@ -221,7 +221,7 @@ func TestARefundThatTakesItsTimeIsRefunding(t *testing.T) {
 	if msg(l.r) != "The refund is under way." || !l.r.Answered() {
 		t.Errorf("%q, answered %v", msg(l.r), l.r.Answered())
 	}
-	if ask, _, _ := l.c.Woken(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
+	if ask, _, _ := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
 		t.Errorf("woken, it asks %v", ask)
 	}
 	l.is(l.hears(said["pending"]), "await refunding", "due 20s")

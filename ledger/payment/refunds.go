@@ -77,7 +77,7 @@ func (r *Record) hasRoom(whole bool) bool {
 }
 
 // addRefund keeps the refund that the record's operation asks for.
-func (r *Record) addRefund(c Case) {
+func (r *Record) addRefund(c DecisionContext) {
 	kept := slices.Clone(r.Refunds)
 	if len(kept) >= MaxRefunds-1 {
 		if i := slices.IndexFunc(kept, func(f RefundRecord) bool { return f.Status == RefundFailed }); i >= 0 {
@@ -100,7 +100,7 @@ func (r *Record) delayRefund() {
 }
 
 // endRefund notes the outcome of the last refund: the operation that is under way.
-func (r *Record) endRefund(c Case, status RefundStatus, why Failure) {
+func (r *Record) endRefund(c DecisionContext, status RefundStatus, why Failure) {
 	r.Refunds = slices.Clone(r.Refunds)
 	last := r.LastRefund()
 	last.Status, last.Failure = status, why

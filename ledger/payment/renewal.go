@@ -44,18 +44,18 @@ func (r *Record) remember(a Answer) {
 // same name, as what follows on a charge is: after each second "unknown reference",
 // because what is submitted then may be lost as well. After the last one it is
 // given up; false.
-func (c Case) resends(d *Decision) bool {
+func (c DecisionContext) resends(d *Decision) bool {
 	const each, last = 2, 32
 	r := d.Record
 	if r.Renewal == nil {
 		return false
 	}
-	if r.Unheard++; r.Unheard >= last {
+	if r.NotFoundAnswers++; r.NotFoundAnswers >= last {
 		return false
 	}
 	d.move(Await, nil)
 	d.Due = c.after(c.Inquire)
-	if r.Unheard%each == 0 {
+	if r.NotFoundAnswers%each == 0 {
 		d.Ask = AskSubmit
 	}
 	return true

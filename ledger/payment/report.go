@@ -9,7 +9,7 @@ import (
 // reversed, and the return is a transaction of its own with the mirror of what
 // was not refunded. ok is false if there is nothing to take back; not while a
 // refund is under way, whose answer comes first.
-func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, why Failure) (Decision, bool) {
+func (c DecisionContext) Reversed(r *Record, charge uint64, returnID ledger.ID, why Failure) (Decision, bool) {
 	left := r.Settled()
 	if r.Status == Charged || r.Status == Refunded {
 		left = must(left.Sub(r.Refunded))
@@ -40,7 +40,7 @@ func (c Case) Reversed(r *Record, charge uint64, returnID ledger.ID, why Failure
 
 // Corrected decides on a rail that corrects itself: what it refused has failed.
 // What we gave up because its payer did nothing was not refused by it.
-func (c Case) Corrected(r *Record, why Failure) (Decision, bool) {
+func (c DecisionContext) Corrected(r *Record, why Failure) (Decision, bool) {
 	if r.Status != Rejected || r.Terminal == (ledger.ID{}) || r.Op != nil || r.Failure.Code == PayerActionExpired {
 		return Decision{}, false
 	}
@@ -55,7 +55,7 @@ func (c Case) Corrected(r *Record, why Failure) (Decision, bool) {
 
 // late decides on an answer about a charge that is closed: money that has moved
 // after all is written down, and waits in suspense until it is given back.
-func (c Case) late(r *Record, a Answer) (Decision, bool) {
+func (c DecisionContext) late(r *Record, a Answer) (Decision, bool) {
 	if a.Verdict != VerdictCharged || r.Terminal == (ledger.ID{}) || r.SettledLate {
 		return Decision{}, false
 	}
@@ -75,7 +75,7 @@ func (c Case) late(r *Record, a Answer) (Decision, bool) {
 
 // GiveBack decides to return money in suspense. ok is false where nothing is,
 // or where it went out: a payout can't be refunded.
-func (c Case) GiveBack(r *Record, request ledger.ID) (Decision, bool) {
+func (c DecisionContext) GiveBack(r *Record, request ledger.ID) (Decision, bool) {
 	if !r.SettledLate || r.Type != Payment || r.Op != nil || len(r.Refunds) > 0 {
 		return Decision{}, false
 	}

@@ -208,7 +208,7 @@ func TestALateSettlementIsGivenBackAfterARestart(t *testing.T) {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
 	l.is(d, "give_back failed", "due 10s, ask op")
-	if ask, _, _ := l.c.Woken(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
+	if ask, _, _ := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
 		t.Errorf("woken, it asks %v", ask)
 	}
 }

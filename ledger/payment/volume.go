@@ -101,7 +101,7 @@ func (d *Decision) Breach(counter int) Failure {
 
 // room is where a decision's counters are appended: to those that it has, or into
 // Case.Room.
-func (c Case) room(counters []ledger.CounterGuard) []ledger.CounterGuard {
+func (c DecisionContext) room(counters []ledger.CounterGuard) []ledger.CounterGuard {
 	if counters == nil {
 		return c.Room[:0]
 	}

@@ -108,7 +108,7 @@ func TestNoticesOfASubscriptionTellWhatHappenedToIt(t *testing.T) {
 				}, subscription.Credential{Terminal: w.terminals[acknowledging], Asset: fixture.USD}, fixture.StartTime)
 				later, err := d.Record.Pause(fixture.StartTime)
 				fixture.Must(t, err)
-				later.Record.Told++
+				later.Record.Notified++
 				first := s.subscribed(&d, 0)
 				second := s.subscribed(&later, 1)
 				notice := func(channel posting.Channel, body []byte) posting.Notice {

@@ -31,7 +31,7 @@ func decided(org ledger.ID, d *payment.Decision, version uint64, claims ...ledge
 		switch e := &d.Events[i]; {
 		case !payment.Notifiable(e):
 		case payment.NotifiedByDefault(payment.Status(e.To)):
-			d.Record.Untold++
+			d.Record.Unnotified++
 		default:
 			d.Record.Unwanted++
 		}
@@ -50,8 +50,8 @@ func decidedWithoutVolumes(org ledger.ID, d *payment.Decision, version uint64, c
 	}
 }
 
-func asked(w *fixture.Store, txid string) (payment.Case, payment.Request) {
-	return payment.Case{Org: w.First.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}, payment.Request{
+func asked(w *fixture.Store, txid string) (payment.DecisionContext, payment.Request) {
+	return payment.DecisionContext{Org: w.First.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}, payment.Request{
 		Type: payment.Payment, TxID: txid, Amount: money.FromUint64(10_199), Asset: fixture.USD, Method: payment.BankCard,
 		ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}

@@ -152,7 +152,7 @@ func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors
 	accounts.Recall(h.Payments.Attempts)
 	n.notifier, err = notifier.New(notifier.Options{
 		Runtime: h.Runtime, Addresses: h.Directory, AllowPrivate: true,
-		Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: h.Payments},
+		Tellers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.Payments},
 		Operators: func(_, _ ledger.ID, _, _ []byte) (notifier.Attempt, []byte, time.Duration) {
 			return notifier.Attempt{}, nil, 0
 		},

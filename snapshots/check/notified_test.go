@@ -72,7 +72,7 @@ func TestATransactionCountsWhatItsMerchantIsNotifiedOf(t *testing.T) {
 				t.Fatal(found, err)
 			}
 			r, err := paymentcodec.Decode(stored.Payload)
-			if got := (counts{r.Told, r.Untold, r.Unwanted}); err != nil || got != c.want {
+			if got := (counts{r.Notified, r.Unnotified, r.Unwanted}); err != nil || got != c.want {
 				t.Errorf("%s: %+v (%v), want %+v", name, got, err, c.want)
 			}
 		}

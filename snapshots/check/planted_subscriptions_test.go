@@ -169,10 +169,10 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			}
 		})},
 		"a subscription that forgot what it told": {[]int{6}, "it has 1 to tell of", func(w *recurrence, p *fixture.Planter) {
-			changeSubscription(p, w.First.Org, w.paused, func(r *subscription.Record) { r.Untold = 0 })
+			changeSubscription(p, w.First.Org, w.paused, func(r *subscription.Record) { r.Unnotified = 0 })
 		}},
 		"a notice that is not there": {[]int{6}, "of the notices are there", func(w *recurrence, p *fixture.Planter) {
-			changeSubscription(p, w.First.Org, w.paused, func(r *subscription.Record) { r.Told, r.Untold = 1, 0 })
+			changeSubscription(p, w.First.Org, w.paused, func(r *subscription.Record) { r.Notified, r.Unnotified = 1, 0 })
 		}},
 		"a name without its claim": {[]int{4}, "no claim on it", func(w *recurrence, p *fixture.Planter) { p.Group.Delete(claimOf(w.First.Org, w.renewed, 2)) }},
 		"a claim on a name that nothing has": {[]int{4}, "has another key", func(w *recurrence, p *fixture.Planter) {

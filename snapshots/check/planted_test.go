@@ -245,7 +245,7 @@ var intentFaults = []fault{
 		l := s.acting()
 		later := s.at
 		later.Now = later.Now.Add(time.Hour)
-		_, d, decided := later.Woken(l.record, false, uuid.New())
+		_, d, decided := later.OnDue(l.record, false, uuid.New())
 		if !decided {
 			s.t.Fatal("its time is not over")
 		}

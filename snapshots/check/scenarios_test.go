@@ -23,7 +23,7 @@ type scenarios struct {
 	t  testing.TB
 	w  *fixture.Store
 	j  *posting.Journal
-	at payment.Case
+	at payment.DecisionContext
 }
 
 // scenario is one transaction of a scenario runner.
@@ -41,7 +41,7 @@ type change func(*payment.Decision)
 func runScenario(t testing.TB, w *fixture.Store, fn func(*scenarios)) {
 	t.Helper()
 	s := &scenarios{t: t, w: w, j: fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)}
-	s.at = payment.Case{Org: w.First.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	s.at = payment.DecisionContext{Org: w.First.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
 	fn(s)
 	if err := s.j.Close(); err != nil {
 		t.Fatal(err)
@@ -310,11 +310,11 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 }
 
 // unaskedEvent is what time, or a rail, does by itself.
-func (l *scenario) unaskedEvent(r *rand.Rand, at payment.Case, answer payment.Answer) (d payment.Decision, ok bool) {
+func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer payment.Answer) (d payment.Decision, ok bool) {
 	at.Now = at.Now.Add(2 * time.Hour)
 	switch r.IntN(6) {
 	case 0:
-		_, d, ok = at.Woken(l.record, false, uuid.New())
+		_, d, ok = at.OnDue(l.record, false, uuid.New())
 	case 1:
 		return at.Reversed(l.record, l.settled, uuid.New(), payment.Failure{})
 	case 2:

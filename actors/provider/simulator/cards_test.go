@@ -73,7 +73,7 @@ func check(t *testing.T, call *actors.Call, want truth) {
 	got.Action = nil
 	b.expect("submit", got, outcome)
 	b.pass(time.Minute)
-	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, Remembered: actors.Remembered{Acting: true}}
+	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, ChargeState: actors.ChargeState{Acting: true}}
 	b.expect("inquiry", b.Inquire(context.Background(), question), later)
 	lines := b.logged()
 	if len(lines) != 1 || lines[0]["reference"] != call.Reference.String() || lines[0]["terminal"] != call.Terminal.ID.String() ||

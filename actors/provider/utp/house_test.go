@@ -159,7 +159,7 @@ func (r *rail) pay() *actors.Call {
 		Card: &secret.Card{
 			Number: []byte(canaryCard), Holder: []byte(`O"HARA \ CO`), ExpMonth: []byte("9"), ExpYear: []byte("2031"), CVV: []byte(canaryCVV),
 		},
-		Remembered: actors.Remembered{Since: start, Charge: money.FromUint64(1000)},
+		ChargeState: actors.ChargeState{Since: start, Charge: money.FromUint64(1000)},
 	}
 }
 
@@ -175,7 +175,7 @@ func (r *rail) follow(operation actors.Operation, amount uint64) *actors.Call {
 func (r *rail) ask(operation actors.Operation, amount uint64) *actors.Question {
 	call := r.follow(operation, amount)
 	return &actors.Question{
-		Terminal: call.Terminal, Reference: call.Reference, Operation: operation, Request: call.Request, Amount: call.Amount, Remembered: call.Remembered,
+		Terminal: call.Terminal, Reference: call.Reference, Operation: operation, Request: call.Request, Amount: call.Amount, ChargeState: call.ChargeState,
 	}
 }
 

@@ -148,7 +148,7 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 // Examine asks what became of a charge that is closed here (actors/payment
 // declares it). No answer is no news: the next poll asks again.
 func (p *Provider) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
-	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, Remembered: q.Remembered}
+	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, ChargeState: q.ChargeState}
 	tx, _ := p.find(ctx, &s)
 	if tx == nil {
 		return actors.Report{}, false

@@ -116,7 +116,7 @@ func (p *Provider) create(ctx context.Context, call *actors.Call) actors.Outcome
 
 // Inquire implements actors.Provider.
 func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
-	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, amount: q.Amount, Remembered: q.Remembered}
+	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, amount: q.Amount, ChargeState: q.ChargeState}
 	tx, o := p.find(ctx, &s)
 	if tx == nil {
 		return o
@@ -128,7 +128,7 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 				return o
 			}
 		}
-		return p.charge(tx, &s.Remembered)
+		return p.charge(tx, &s.ChargeState)
 	}
 	return p.judge(tx, &s, false)
 }
@@ -147,11 +147,11 @@ type subject struct {
 	reference ledger.ID
 	operation actors.Operation
 	amount    money.Amount // what is captured or refunded
-	actors.Remembered
+	actors.ChargeState
 }
 
 func subjectOf(call *actors.Call) subject {
-	return subject{terminal: call.Terminal, reference: call.Reference, operation: call.Operation, amount: call.Amount, Remembered: call.Remembered}
+	return subject{terminal: call.Terminal, reference: call.Reference, operation: call.Operation, amount: call.Amount, ChargeState: call.ChargeState}
 }
 
 func (s *subject) opens() bool { return s.operation == actors.Pay || s.operation == actors.PayOut }

@@ -21,7 +21,7 @@ const askPayer = time.Minute
 const pageLife = 10 * time.Minute
 
 // charge is what the transaction says of the charge, as of now.
-func (p *Provider) charge(tx *transaction, asked *actors.Remembered) actors.Outcome {
+func (p *Provider) charge(tx *transaction, asked *actors.ChargeState) actors.Outcome {
 	o := tx.charge(asked)
 	if o.Action != nil && o.Action.Page != "" {
 		o.Action.PageUntil = ledger.MicrosOf(p.clock.Now().Add(pageLife))
@@ -31,7 +31,7 @@ func (p *Provider) charge(tx *transaction, asked *actors.Remembered) actors.Outc
 
 // charge is what the transaction says of the charge. An inquiry brings what was
 // remembered; nil for a call, which is told all.
-func (tx *transaction) charge(asked *actors.Remembered) actors.Outcome {
+func (tx *transaction) charge(asked *actors.ChargeState) actors.Outcome {
 	refund := ""
 	if asked != nil {
 		_, refund = kept(asked.Meta)

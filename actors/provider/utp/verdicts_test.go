@@ -187,7 +187,7 @@ func TestWhatBecameOfAnOperationIsReadOffTheTransaction(t *testing.T) {
 		call, q := r.follow(c.operation, 400), r.ask(c.operation, 400)
 		call.Meta = []byte(`{"utp_id":"their-id"` + c.meta + `}`)
 		call.Returned = money.FromUint64(c.before)
-		q.Remembered = call.Remembered
+		q.ChargeState = call.ChargeState
 		answered, asked := r.submit(call), r.inquire(q)
 		if answered.Verdict != c.answered || asked.Verdict != c.asked {
 			t.Errorf("%s: %v when answered and %v when asked, want %v and %v", name, answered.Verdict, asked.Verdict, c.answered, c.asked)

@@ -244,7 +244,7 @@ func (s *server) startActors(context.Context) error {
 // openNotifier reads the pending notifications. None is sent before the runtime runs.
 func (s *server) openNotifier() (err error) {
 	s.notifier, err = notifier.New(notifier.Options{
-		Runtime: s.runtime, Addresses: s.directory, Tellers: map[ledger.Kind]actors.Teller{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
+		Runtime: s.runtime, Addresses: s.directory, Tellers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: s.payments, ledger.Subscription: s.renewals},
 		Connections: s.handles.deliveries, Operators: s.notifyOperators, AllowPrivate: s.cfg.PrivateHooks, Retention: s.cfg.Retention, Observe: s.metrics.onDelivery,
 	})
 	if err != nil {

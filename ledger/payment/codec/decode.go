@@ -122,8 +122,8 @@ func decodeRest(dec *msgpack.Decoder, key int, r *payment.Record) (err error) {
 		return decodeAction(dec, r)
 	case keyOp:
 		return decodeOp(dec, r)
-	case keyPartner, keyType, keyEnv, keyMerchantNegative, keyUnheard, keyInquiries, keyFeeBps, keyFlags, keyHoldTTL, keyHoldUntil,
-		keyAttempted, keyPriority, keyTold, keyUntold, keyUnwanted:
+	case keyPartner, keyType, keyEnv, keyMerchantNegative, keyNotFoundAnswers, keyInquiries, keyFeeBps, keyFlags, keyHoldTTL, keyHoldUntil,
+		keyAttempted, keyPriority, keyNotified, keyUnnotified, keyUnwanted:
 		v, err := dec.DecodeInt64()
 		setNumber(key, r, v)
 		return err
@@ -141,8 +141,8 @@ func setNumber(key int, r *payment.Record, v int64) {
 		r.Asset.Env = money.Env(v)
 	case keyMerchantNegative:
 		r.Merchant.Negative = v != 0
-	case keyUnheard:
-		r.Unheard = uint8(v)
+	case keyNotFoundAnswers:
+		r.NotFoundAnswers = uint8(v)
 	case keyInquiries:
 		r.Inquiries = uint8(v)
 	case keyFeeBps:
@@ -157,10 +157,10 @@ func setNumber(key int, r *payment.Record, v int64) {
 		r.Attempted = ledger.Micros(v)
 	case keyPriority:
 		r.Priority = int(v)
-	case keyTold:
-		r.Told = uint32(v)
-	case keyUntold:
-		r.Untold = uint32(v)
+	case keyNotified:
+		r.Notified = uint32(v)
+	case keyUnnotified:
+		r.Unnotified = uint32(v)
 	case keyUnwanted:
 		r.Unwanted = uint32(v)
 	}

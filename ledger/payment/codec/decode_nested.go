@@ -227,8 +227,8 @@ func decodeOp(dec *msgpack.Decoder, to *payment.Record) error {
 		r.id(&o.Request)
 		r.amount(&o.Amount)
 		r.amount(&o.FeeBack)
-		r.bool(&o.Heard)
-		o.Unheard, o.Inquiries = uint8(r.number()), uint8(r.number())
+		r.bool(&o.Answered)
+		o.NotFoundAnswers, o.Inquiries = uint8(r.number()), uint8(r.number())
 		r.code(&o.Why)
 		r.bool(&o.Late)
 		var from string

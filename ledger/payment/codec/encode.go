@@ -49,7 +49,7 @@ const (
 	keyRoute
 	keyShown
 	keyRRN
-	keyUnheard
+	keyNotFoundAnswers
 	keyInquiries
 	keyReturnID
 	keyReversalOf
@@ -77,8 +77,8 @@ const (
 	keyVolumes
 	keyRenewal
 	keyToken
-	keyTold
-	keyUntold
+	keyNotified
+	keyUnnotified
 	keyUnwanted
 )
 
@@ -174,12 +174,12 @@ func (e *encoder) state(r *payment.Record) {
 	e.text(keyShown, r.ShownText)
 	e.bytes(keyToken, r.Token)
 	e.text(keyRRN, r.RRN)
-	e.int(keyUnheard, int64(r.Unheard))
+	e.int(keyNotFoundAnswers, int64(r.NotFoundAnswers))
 	e.int(keyInquiries, int64(r.Inquiries))
 	e.id(keyReturnID, r.ReturnID)
 	e.id(keyReversalOf, r.ReversalOf)
-	e.int(keyTold, int64(r.Told))
-	e.int(keyUntold, int64(r.Untold))
+	e.int(keyNotified, int64(r.Notified))
+	e.int(keyUnnotified, int64(r.Unnotified))
 	e.int(keyUnwanted, int64(r.Unwanted))
 }
 

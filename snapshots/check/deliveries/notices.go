@@ -253,14 +253,14 @@ func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
 	told := &r.History.Notifications
 	switch {
 	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
-	case uint64(told.All) != uint64(p.Told)+uint64(p.Untold)+uint64(p.Unwanted):
-		wrong("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Told, p.Untold, p.Unwanted, told.All)
+	case uint64(told.All) != uint64(p.Notified)+uint64(p.Unnotified)+uint64(p.Unwanted):
+		wrong("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Notified, p.Unnotified, p.Unwanted, told.All)
 	case c.directory.ByDefault(r, p) && p.Unwanted != told.All-told.ByDefault:
 		wrong("says that %d transitions were not to be notified of, and its terminal has made no choice", p.Unwanted)
-	case told.Found > p.Told, told.Found+told.Removed < p.Told:
-		wrong("has notified of %d transitions, and %d of the notices are there", p.Told, told.Found)
-	case p.Untold > 0 && c.directory.Reaches(r, p):
-		wrong("has notified nobody of %d transitions, and an address was set", p.Untold)
+	case told.Found > p.Notified, told.Found+told.Removed < p.Notified:
+		wrong("has notified of %d transitions, and %d of the notices are there", p.Notified, told.Found)
+	case p.Unnotified > 0 && c.directory.Reaches(r, p):
+		wrong("has notified nobody of %d transitions, and an address was set", p.Unnotified)
 	}
 }
 

@@ -7,12 +7,11 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Operators tells whether any of a terminal's operators can be told anything.
+// Operators tells whether any of a terminal's operators can be reached.
 type Operators func(n *directory.Notification) bool
 
-// alert is what the terminal's operators are told of an event that has led to the
-// record: the body of a notice to them, which holds all that a later attempt needs.
-// nil: nothing.
+// alert is the body of the notice to the terminal's operators of an event that has led to the record;
+// nil: none. It holds all that a later attempt to send it needs.
 func (s *Service) alert(org ledger.ID, r *payment.Record, e *ledger.Event) []byte {
 	if s.operators == nil || !payment.Charges(e) {
 		return nil

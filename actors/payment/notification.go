@@ -14,8 +14,8 @@ import (
 	"mizan/posting"
 )
 
-// facts are what a notice says beside what never changes of its transaction.
-type facts struct {
+// changeable is what a notice stores: the fields of its transaction that may change later.
+type changeable struct {
 	status  payment.Status
 	failure payment.Failure
 	withFee money.Amount
@@ -24,23 +24,22 @@ type facts struct {
 	rail    []byte // JSON object of the rail's own keys; nil: none
 }
 
-// told is what the first attempt has at hand: a record is never changed,
-// the next one takes its place.
-type told struct {
-	record *payment.Record
-	facts  facts
+// notification is a notice with its record. The first attempt finds it in memory (Notice.About):
+// records never change, the next one replaces them.
+type notification struct {
+	record     *payment.Record
+	changeable changeable
 }
 
-// audience is whom the transitions of a record are told to, as the settings are now.
-type audience struct {
+// recipient is who is notified of the transitions of a record, by the present settings.
+type recipient struct {
 	to       ledger.ID // the destination of webhooks
 	set      bool      // an address is set there
 	terminal *directory.Terminal
 }
 
-// audience finds the merchant's destination: a terminal's, or, where there is none to
-// ask, the partner's.
-func (s *Service) audience(org ledger.ID, r *payment.Record) (a audience) {
+// recipient finds the merchant's destination: the terminal's, or the partner's if there is none.
+func (s *Service) recipient(org ledger.ID, r *payment.Record) (a recipient) {
 	if s.addresses == nil {
 		return a
 	}
@@ -50,9 +49,9 @@ func (s *Service) audience(org ledger.ID, r *payment.Record) (a audience) {
 	return a
 }
 
-// wants tells whether the merchant is notified of the event's status. Where there is no
-// terminal to say so the default decides.
-func (a *audience) wants(e *ledger.Event) bool {
+// wants tells whether the merchant wants to be notified of the event's status. Without a terminal the
+// default decides.
+func (a *recipient) wants(e *ledger.Event) bool {
 	byDefault := payment.NotifiedByDefault(payment.Status(e.To))
 	if a.terminal == nil {
 		return byDefault
@@ -60,18 +59,18 @@ func (a *audience) wants(e *ledger.Event) bool {
 	return a.terminal.Notification.Notifies(e.To, byDefault)
 }
 
-// notices are what a step tells the merchant, of each event its status and all else
-// as the last event has left it, and what it tells the terminal's operators.
-func (s *Service) notices(org ledger.ID, d *payment.Decision, a *audience) (notices []posting.Notice) {
+// notices are a step's notices to the merchant and to the terminal's operators. Each has the status
+// of its own event and everything else as the last event has left it.
+func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (notices []posting.Notice) {
 	for i := range d.Events {
 		e := &d.Events[i]
 		if !payment.Notifiable(e) {
 			continue
 		}
 		if a.set && a.wants(e) {
-			about := s.telling(org, d.Record, e)
+			about := s.notification(org, d.Record, e)
 			notices = append(notices, posting.Notice{
-				Event: i, Channel: posting.Webhook, To: a.to, Body: about.facts.append(nil, d.Record), About: about,
+				Event: i, Channel: posting.Webhook, To: a.to, Body: about.changeable.append(nil, d.Record), About: about,
 			})
 		}
 		if body := s.alert(org, d.Record, e); body != nil {
@@ -81,9 +80,9 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, a *audience) (noti
 	return notices
 }
 
-// telling is what the merchant is told of an event.
-func (s *Service) telling(org ledger.ID, r *payment.Record, e *ledger.Event) *told {
-	return &told{record: r, facts: facts{
+// notification is the merchant's notification of an event.
+func (s *Service) notification(org ledger.ID, r *payment.Record, e *ledger.Event) *notification {
+	return &notification{record: r, changeable: changeable{
 		status: payment.Status(e.To), failure: r.Failure, withFee: r.WithFee, dest: r.Dest,
 		lang: s.lang(org, r.Partner), rail: r.RailMeta,
 	}}
@@ -96,19 +95,19 @@ func (s *Service) lang(org ledger.ID, partner int64) string {
 	return ""
 }
 
-// A notice's body: version, flags, status, then what the flags announce. What is
-// nearly always as the record has it takes no room.
+// A notice's body: version, flags, status, then the fields that the flags announce. A field that is
+// as the record has it, as nearly always, is left out.
 const (
 	noticeVersion = 1
 
-	hasWithFee = 1 << iota >> 1
-	hasDest
-	hasFailure
-	hasLang
-	hasRail
+	hasWithFee = 1 << 0
+	hasDest    = 1 << 1
+	hasFailure = 1 << 2
+	hasLang    = 1 << 3
+	hasRail    = 1 << 4
 )
 
-func (f *facts) append(dst []byte, r *payment.Record) []byte {
+func (f *changeable) append(dst []byte, r *payment.Record) []byte {
 	number, _ := payment.NotifiedNumber(f.status)
 	var flags byte
 	for _, has := range []struct {
@@ -147,8 +146,8 @@ func appendBytes[T string | []byte](dst []byte, text T) []byte {
 
 var errNotice = errors.New("notice: unknown form")
 
-// readFacts reads what append wrote.
-func readFacts(body []byte, r *payment.Record) (f facts, err error) {
+// readChangeable reads what append wrote.
+func readChangeable(body []byte, r *payment.Record) (f changeable, err error) {
 	if len(body) < 3 || body[0] != noticeVersion {
 		return f, errNotice
 	}
@@ -186,7 +185,7 @@ func readFacts(body []byte, r *payment.Record) (f facts, err error) {
 	return f, nil
 }
 
-// NoticeStatus is the status that a stored notice tells of.
+// NoticeStatus is the status in a stored notice.
 func NoticeStatus(body []byte) (payment.Status, error) {
 	if len(body) < 3 || body[0] != noticeVersion {
 		return "", errNotice
@@ -198,31 +197,31 @@ func NoticeStatus(body []byte) (payment.Status, error) {
 	return status, nil
 }
 
-var _ actors.Teller = (*Service)(nil)
+var _ actors.NotificationWriter = (*Service)(nil)
 
-// Tell implements actors.Teller for transactions.
-func (s *Service) Tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
-	about, ok := n.About.(*told)
+// WriteNotification implements actors.NotificationWriter for transactions.
+func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	about, ok := n.About.(*notification)
 	if !ok {
 		result, found, err := s.load(org, n.Source.ID)
 		if err != nil {
-			return actors.Letter{}, err
+			return actors.NotificationBody{}, err
 		}
 		if !found {
-			return actors.Letter{}, fmt.Errorf("transaction %v: a notice of it, and no record", n.Source.ID)
+			return actors.NotificationBody{}, fmt.Errorf("transaction %v: a notice of it, and no record", n.Source.ID)
 		}
-		f, err := readFacts(n.Body, result.Record)
+		f, err := readChangeable(n.Body, result.Record)
 		if err != nil {
-			return actors.Letter{}, fmt.Errorf("transaction %v: %w", n.Source.ID, err)
+			return actors.NotificationBody{}, fmt.Errorf("transaction %v: %w", n.Source.ID, err)
 		}
-		about = &told{record: result.Record, facts: f}
+		about = &notification{record: result.Record, changeable: f}
 	}
-	return actors.Letter{Type: "transaction." + string(about.facts.status), Data: about.append(dst)}, nil
+	return actors.NotificationBody{Type: "transaction." + string(about.changeable.status), Data: about.append(dst)}, nil
 }
 
-// append appends the object of the specification's envelope, in its order.
-func (t *told) append(dst []byte) []byte {
-	r, f := t.record, &t.facts
+// append appends the data object of the specification's envelope, in its order.
+func (t *notification) append(dst []byte) []byte {
+	r, f := t.record, &t.changeable
 	dst = append(append(dst, `{"type":"`...), r.Type.String()...)
 	dst = append(dst, `","txid":`...)
 	if r.TxID == "" && !r.EmptyTxID {
@@ -258,8 +257,8 @@ const (
 )
 
 // AppendMeta appends merchant_meta: what the caller sent, then the rail's own keys
-// where the caller has none of that name. Both are JSON objects, nil for none. The
-// reserved key is the service's alone: it is there if the partner has a lang, or if
+// of which the caller has none of that name. Both are JSON objects, nil for none. The
+// reserved key belongs to the service: it is there if the partner has a lang, or if
 // one was sent.
 func AppendMeta(dst, sent, rail []byte, lang string) []byte {
 	reserved := lang != "" || len(sent) > 0 && jsonwalk.Has(sent, reservedMeta)
@@ -283,8 +282,8 @@ func AppendMeta(dst, sent, rail []byte, lang string) []byte {
 	return append(dst, '}')
 }
 
-// appendMembers appends those members of an object that are to be kept, but for the
-// reserved one, into the one whose members begin at first.
+// appendMembers appends the members of an object that keep admits, without the reserved one, to the
+// object whose members begin at first.
 func appendMembers(dst []byte, first int, object []byte, keep func(name string) bool) []byte {
 	if len(object) == 0 {
 		return dst

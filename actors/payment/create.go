@@ -21,7 +21,7 @@ func (t *transaction) begin(c *actors.Context, m *create) {
 	case lacks != "" && (m.Hosted || lacks != payment.AmountOutOfRange):
 		t.admission, task = admission.Refuse(search, lacks)
 	case m.Hosted:
-		t.commit(c, t.at(c).Host(m.id, m.Partner.Number, m.Request), m)
+		t.commit(c, t.context(c).Host(m.id, m.Partner.Number, m.Request), m)
 		return
 	default: // whatever its amount is, it is an attempt
 		search.At = ledger.MicrosOf(c.Now())
@@ -53,7 +53,7 @@ func (t *transaction) createRefused(c *actors.Context, m *create, refusal *ledge
 
 func (m *create) claimsKey() bool { return !m.Key.IsZero() }
 
-// keyTaken answers who lost the race for an idempotency key.
+// keyTaken is the answer to the request that lost the race for an idempotency key.
 func keyTaken(key *actors.Key, owner []byte) reply {
 	source, _, err := key.Claimed(owner)
 	return reply{existing: source.ID, byKey: true, err: err}

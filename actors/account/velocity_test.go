@@ -115,8 +115,8 @@ func TestALimitIsStillReachedAfterManyAreTakenBack(t *testing.T) {
 // An actor of one window's memory: subjects that come once are forgotten when
 // their attempts have left the window, and a subject that comes for ever keeps
 // what can count.
-func TestTheMemoryOfATallyIsBoundedByWhatCounts(t *testing.T) {
-	l := newTally(velocity(5, directory.ScopeCard))
+func TestTheMemoryOfAWindowIsBoundedByWhatCounts(t *testing.T) {
+	l := newWindow(velocity(5, directory.ScopeCard))
 	const subjects, aMinute = 200_000, 4_000
 	most := 0
 	for n := range subjects { // four thousand a minute
@@ -127,7 +127,7 @@ func TestTheMemoryOfATallyIsBoundedByWhatCounts(t *testing.T) {
 		t.Errorf("%d subjects were remembered, %d attempts count", most, aMinute)
 	}
 
-	l = newTally(velocity(5, directory.ScopeCard))
+	l = newWindow(velocity(5, directory.ScopeCard))
 	for n := range subjects { // all in the same minute
 		l.count(strconv.Itoa(n), after(0), 5)
 	}
@@ -156,7 +156,7 @@ func TestTheMemoryOfATallyIsBoundedByWhatCounts(t *testing.T) {
 // yet are in no store.
 func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
 	s, l := countingHouse(t), velocity(3, directory.ScopePartner)
-	p := &pace{service: s.Service, key: paceKey{org, 1, money.Prod}, tallies: make(map[ledger.ID]*tally)}
+	p := &velocityActor{service: s.Service, key: velocityKey{org, 1, money.Prod}, windows: make(map[ledger.ID]*window)}
 	if until := p.KeepUntil(); until != 0 {
 		t.Errorf("one that has counted nothing stays until %v", until.Time())
 	}
@@ -248,7 +248,7 @@ func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
 	s.panics = false
 	s.admits(0, by(""), l)
 	s.past = []lived{{after(0), after(0), *by("")}} // it is durable by now
-	s.paces.Tell(paceKey{org, 1, money.Prod}, "what is this")
+	s.velocities.Tell(velocityKey{org, 1, money.Prod}, "what is this")
 	s.admits(time.Second, by(""), l)
 	s.refuses(time.Second, by(""), l)
 	if s.reads != 3 {
@@ -308,9 +308,9 @@ func TestWhoAsksForUsageDoesNotWaitForEver(t *testing.T) {
 	close(s.gate)
 }
 
-// The tally answers as a list of all attempts would that is looked through each
+// The window answers as a list of all attempts would that is looked through each
 // time, whatever comes in whatever order.
-func TestATallyCountsAsAListDoes(t *testing.T) {
+func TestAWindowCountsAsAListDoes(t *testing.T) {
 	seed := rand.Uint64()
 	if given := os.Getenv("MIZAN_SEED"); given != "" {
 		var err error
@@ -322,7 +322,7 @@ func TestATallyCountsAsAListDoes(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	for round := range 50 {
 		limit := velocity(1+r.Int64N(8), directory.ScopeCard)
-		tally, all := newTally(limit), map[string][]ledger.Micros{}
+		window, all := newWindow(limit), map[string][]ledger.Micros{}
 		now := after(0)
 		for step := range 400 {
 			now += ledger.Micros(r.Int64N(20_000_000))
@@ -331,7 +331,7 @@ func TestATallyCountsAsAListDoes(t *testing.T) {
 			if n := len(all[who]); n > 0 && r.IntN(6) == 0 {
 				i := r.IntN(n)
 				if all[who][i] > now-ledger.Micros(time.Minute/time.Microsecond) {
-					tally.uncount(who, all[who][i])
+					window.uncount(who, all[who][i])
 					all[who] = append(all[who][:i], all[who][i+1:]...)
 				}
 				continue
@@ -342,7 +342,7 @@ func TestATallyCountsAsAListDoes(t *testing.T) {
 					before++
 				}
 			}
-			if got, want := tally.count(who, at, limit.MaxCount), before >= limit.MaxCount; got != want {
+			if got, want := window.count(who, at, limit.MaxCount), before >= limit.MaxCount; got != want {
 				t.Fatalf("round %d, step %d: breached %v, %d counted of %d", round, step, got, before, limit.MaxCount)
 			}
 			all[who] = append(all[who], at)

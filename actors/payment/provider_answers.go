@@ -13,7 +13,7 @@ import (
 // toAnswer is what a provider has answered, bounded as it is stored. An invalid verdict
 // is no answer: the provider is asked again and nothing is assumed. An inquiry that was
 // never sent says nothing of the call that it is about, which was.
-func toAnswer(m *outcome) payment.Answer {
+func toAnswer(m *providerAnswer) payment.Answer {
 	m.conceal()
 	verdict := m.Verdict
 	if !verdict.IsValid() || m.inquiry && verdict == payment.VerdictNotSent {
@@ -29,9 +29,9 @@ func toAnswer(m *outcome) payment.Answer {
 	return a
 }
 
-// conceal takes the card's number out of whatever the provider has answered: what
-// a rail quotes is shown and stored.
-func (m *outcome) conceal() {
+// conceal removes the card's number from everything in the answer: a rail may quote it, and what it
+// says is shown and stored.
+func (m *providerAnswer) conceal() {
 	if m.card == nil || len(m.card.Number) == 0 {
 		return
 	}
@@ -40,7 +40,7 @@ func (m *outcome) conceal() {
 		if len(s) < len(m.card.Number) {
 			return s
 		}
-		return string(hideIn([]byte(s))) // the number itself is never made a string: nobody could wipe it
+		return string(hideIn([]byte(s))) // the number never becomes a string, which could not be wiped
 	}
 	m.Failure.Detail, m.RRN, m.Meta = hide(m.Failure.Detail), hide(m.RRN), hideIn(m.Meta)
 	if m.Action == nil {
@@ -52,7 +52,7 @@ func (m *outcome) conceal() {
 	m.Action = &a
 }
 
-// boundedAction is a rail's action as much of it as is kept.
+// boundedAction is a rail's action within the bounds below.
 func boundedAction(a *payment.Action) *payment.Action {
 	action := &payment.Action{
 		Type: text(a.Type), Method: text(a.Method), URL: address(a.URL), Params: object(a.Params), Page: address(a.Page), PageUntil: a.PageUntil,
@@ -71,10 +71,9 @@ func boundedAction(a *payment.Action) *payment.Action {
 	return action
 }
 
-// Bounds of what a rail says: with a request of the greatest size, a record has
-// room for all of it (posting.MaxRecord). An answer that is not kept whole is
-// still an answer, so what is too long is cut, or left out where a part of it
-// means nothing.
+// Bounds of a rail's answer: beside a request of the greatest size, a record has room for all of it
+// (posting.MaxRecord). An answer that exceeds them is still an answer: what is too long is cut, or
+// left out if a part of it has no meaning.
 const (
 	maxText         = 255
 	maxAddress      = 2 << 10
@@ -84,13 +83,13 @@ const (
 	maxRequired     = 8
 )
 
-// text is a rail's text, as much of it as is kept, in valid UTF-8.
+// text is the kept part of a rail's text, in valid UTF-8.
 func text(s string) string {
 	return strings.ToValidUTF8(s[:min(len(s), maxText)], "")
 }
 
-// shorten is a rail's failure with as much of its words as is kept. A code that is not
-// published is none.
+// shorten is a rail's failure with the kept part of its words. A code that is not published is
+// dropped.
 func shorten(f payment.Failure) payment.Failure {
 	f.Detail = text(f.Detail)
 	if !f.Code.Published() {
@@ -113,8 +112,7 @@ func code(s string) string {
 	return s
 }
 
-// object is a rail's JSON, if it is an object: what is shown to callers must be
-// one.
+// object is a rail's JSON if it is an object, as callers are promised; else nil.
 func object(text []byte) []byte {
 	if text = bytes.TrimSpace(text); len(text) == 0 || len(text) > maxObject || text[0] != '{' || !utf8.Valid(text) || !json.Valid(text) {
 		return nil

@@ -16,18 +16,16 @@ import (
 // stampNumbers is how many numbers of a stamp a reply keeps.
 const stampNumbers = 8
 
-// ReplyID is the id of the record that keeps what a request with the key was
-// answered with, derived from the key.
+// ReplyID is the id of the record that holds the answer to the request with the key; it is derived
+// from the key.
 func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "reply|"+key)
 }
 
-// keep makes durable what a request with a key is about to be answered with. So
-// whoever was answered is answered the same when it asks again, whatever becomes
-// of the transaction meanwhile. The claim of the key is in the request's own
-// Change; this follows, because the answer is only known when the provider has
-// given the first one. The reply that is kept is returned: another caller's, if
-// it came first.
+// keep stores the answer to a request with a key before it is given, so that a repetition gets the
+// same answer, whatever happens to the transaction meanwhile. The claim of the key is in the request's
+// own Change; the answer follows, because it is only known after the provider's first one. keep
+// returns the stored reply: another caller's, if that came first.
 func (s *Service) keep(org ledger.ID, key *actors.Key, r Result) (Result, error) {
 	if key.IsZero() {
 		return r, nil
@@ -59,17 +57,17 @@ func (s *Service) keep(org ledger.ID, key *actors.Key, r Result) (Result, error)
 	return r, err
 }
 
-// keptReply says what there is of a reply.
+// keptReply says whether there is a reply.
 type keptReply uint8
 
 const (
-	absent     keptReply = iota // the key's request was not answered, or nobody knows
-	readable                    // it is what was answered
-	unreadable                  // it was answered, and what is stored of that does not open
+	absent     keptReply = iota // the key's request was not answered, as far as is stored
+	readable                    // it is the answer that was given
+	unreadable                  // it was answered, and the stored answer can't be decrypted
 )
 
-// kept is what a request with the key was answered with. What does not open raises the
-// alarm, and is as if it were not known: how the transaction stands is the answer.
+// kept is the stored answer to the request with the key. One that can't be decrypted raises an alarm
+// and is treated as unknown: the transaction as it stands is the answer.
 func (s *Service) kept(org ledger.ID, key *actors.Key) (Result, keptReply, error) {
 	view := s.rt.Journal.View()
 	defer view.Close()

@@ -14,16 +14,16 @@ import (
 	"mizan/ledger/payment/admission"
 )
 
-// Breaker says when a terminal is taken for down: after so many charges in a row
-// that its provider could not be reached for, or did not answer. It is passed
-// over for Rest, in real time; then one charge is let through to see.
+// Breaker says when a terminal is taken for down: after so many charges in a row for which its provider
+// could not be reached or did not answer. It is skipped for Rest, in real time; then one charge is let
+// through as a probe.
 type Breaker struct {
 	Failures uint32        // 0: 20
 	Rest     time.Duration // 0: 30 s
 }
 
-// circuits are the terminals' circuits. A terminal has one from its first silence
-// on, in this process: until then there is nothing to count.
+// circuits are the terminals' circuits. A terminal gets one in this process when its provider first
+// fails to answer.
 type circuits struct {
 	set  Breaker
 	log  *slog.Logger
@@ -42,8 +42,7 @@ func newCircuits(set Breaker, log *slog.Logger) *circuits {
 	return &circuits{set: set, log: log}
 }
 
-// open tells whether the terminal is to be passed over: also while the one charge
-// that was let through to see is under way.
+// open tells whether the terminal is to be skipped; it is also while the probe is under way.
 func (s *circuits) open(terminal ledger.ID) bool {
 	found, ok := s.each.Load(terminal)
 	if !ok {
@@ -77,21 +76,20 @@ func (s *circuits) of(terminal ledger.ID) *circuit {
 
 var errDown = errors.New("the provider is down")
 
-// passage is a call's way through its terminal's circuit, which leave tells how
-// the provider was.
-type passage struct {
+// permit lets a call through its terminal's circuit and takes how the provider answered.
+type permit struct {
 	circuits *circuits // nil: the call does not count
 	terminal ledger.ID
 	done     func(error) // nil: the terminal had no circuit
 }
 
-// enter asks the terminal's circuit to let a call through. Only charges count:
-// what follows a charge has nowhere else to go.
-func (s *circuits) enter(call *actors.Call) (p passage, let bool) {
+// permit asks the terminal's circuit to let a call through. Only charges count: an operation on a
+// charge can't go to another terminal.
+func (s *circuits) permit(call *actors.Call) (p permit, let bool) {
 	if call.Operation != actors.Pay && call.Operation != actors.PayOut {
 		return p, true
 	}
-	p = passage{circuits: s, terminal: call.Terminal.ID}
+	p = permit{circuits: s, terminal: call.Terminal.ID}
 	found, ok := s.each.Load(p.terminal)
 	if !ok {
 		return p, true
@@ -101,13 +99,13 @@ func (s *circuits) enter(call *actors.Call) (p passage, let bool) {
 	return p, err == nil
 }
 
-// notLet answers a charge that its circuit did not let through: it was never sent.
-func notLet() actors.Outcome {
+// circuitOpen is the answer to a charge that its circuit did not let through: it was never sent.
+func circuitOpen() actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: payment.Failure{Code: payment.ProcessingError, Detail: admission.ReasonCircuitOpen}}
 }
 
-// leave tells the circuit how the provider was.
-func (p passage) leave(answer *actors.Outcome) {
+// report tells the circuit whether the provider answered.
+func (p permit) report(answer *actors.Outcome) {
 	switch {
 	case p.circuits == nil:
 	case p.done != nil && answer.Down:

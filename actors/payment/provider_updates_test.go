@@ -36,7 +36,7 @@ func (e examined) Examine(_ context.Context, q *actors.Question) (actors.Report,
 // hint has the terminal say that it has news, and waits for what that leads to.
 func (h *house) hint(terminal, id ledger.ID) {
 	h.t.Helper()
-	if err := h.Hint(org, terminal, id); err != nil {
+	if err := h.ProviderUpdate(org, terminal, id); err != nil {
 		h.t.Fatal(err)
 	}
 	h.runtime.Quiesce()
@@ -79,7 +79,7 @@ func TestAHintOfAnotherTerminalOrOfNobodyAsksNobody(t *testing.T) {
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 	h.hint(h.terminals[1].ID, id)
 	h.hint(h.terminals[0].ID, uuid.New())
-	if err := h.Hint(uuid.New(), h.terminals[0].ID, id); err != nil {
+	if err := h.ProviderUpdate(uuid.New(), h.terminals[0].ID, id); err != nil {
 		t.Error(err)
 	}
 	if n := r.inquired.Load(); n != 0 {
@@ -102,11 +102,11 @@ func TestAHintThatComesWhileTheProviderIsAskedIsTakenUpAfterwards(t *testing.T) 
 	}
 	h := openAs(t, func(h *house) { h.on(r) })
 	id := h.create(payment.Payment, "4000000000000077", 70, "").Record.ID
-	if err := h.Hint(org, h.terminals[0].ID, id); err != nil {
+	if err := h.ProviderUpdate(org, h.terminals[0].ID, id); err != nil {
 		t.Fatal(err)
 	}
 	<-asked
-	if err := h.Hint(org, h.terminals[0].ID, id); err != nil {
+	if err := h.ProviderUpdate(org, h.terminals[0].ID, id); err != nil {
 		t.Fatal(err)
 	}
 	close(release)
@@ -143,8 +143,8 @@ func TestAHintDoesNotShortenTheWaitForACallThatIsNotKnown(t *testing.T) {
 	h, id := lost(t, payment.Payment, &flaky{before: true})
 	for range 3 {
 		h.hint(h.terminals[0].ID, id)
-		if r := h.read(id); r.Status != payment.Authorizing || r.Unheard != 1 {
-			t.Fatalf("%s, not known %d times", r.Status, r.Unheard)
+		if r := h.read(id); r.Status != payment.Authorizing || r.NotFoundAnswers != 1 {
+			t.Fatalf("%s, not known %d times", r.Status, r.NotFoundAnswers)
 		}
 	}
 }
@@ -189,14 +189,14 @@ func TestAHintThatHasNothingToExamineChangesNothing(t *testing.T) {
 
 // What the record has kept for its provider is there whenever it is asked.
 func TestAProviderIsToldWhatWasRemembered(t *testing.T) {
-	var told []actors.Remembered
+	var told []actors.ChargeState
 	r := &rail{}
 	r.submit = func(_ context.Context, call *actors.Call) actors.Outcome {
-		told = append(told, call.Remembered)
+		told = append(told, call.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictPending, Meta: []byte(`{"their_id":"7"}`), Again: time.Second}
 	}
 	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
-		told = append(told, q.Remembered)
+		told = append(told, q.ChargeState)
 		return actors.Outcome{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail.example"}, Again: time.Second}
 	}
 	h := openAs(t, func(h *house) { h.on(r) })

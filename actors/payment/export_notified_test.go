@@ -10,5 +10,5 @@ import (
 // statuses; nil: it makes no choice.
 func CountTold(d *payment.Decision, before *payment.Record, statuses []string, notices []posting.Notice) {
 	terminal := &directory.Terminal{Notification: directory.Notification{Statuses: statuses}}
-	countTold(d, before, &audience{terminal: terminal}, notices)
+	countNotified(d, before, &recipient{terminal: terminal}, notices)
 }

@@ -22,8 +22,8 @@ func charging() *payment.Decision {
 
 func wantCounts(t *testing.T, r *payment.Record, told, untold, unwanted uint32) {
 	t.Helper()
-	if r.Told != told || r.Untold != untold || r.Unwanted != unwanted {
-		t.Errorf("told %d, untold %d, unwanted %d; want %d, %d, %d", r.Told, r.Untold, r.Unwanted, told, untold, unwanted)
+	if r.Notified != told || r.Unnotified != untold || r.Unwanted != unwanted {
+		t.Errorf("told %d, untold %d, unwanted %d; want %d, %d, %d", r.Notified, r.Unnotified, r.Unwanted, told, untold, unwanted)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 
 func TestCountsGoOnFromTheRecordDecidedOn(t *testing.T) {
 	d := charging()
-	before := &payment.Record{Told: 3, Untold: 4, Unwanted: 5}
+	before := &payment.Record{Notified: 3, Unnotified: 4, Unwanted: 5}
 	live.CountTold(d, before, nil, []posting.Notice{{Event: 2, Channel: posting.Webhook}})
 	wantCounts(t, d.Record, 4, 5, 6)
 	wantCounts(t, before, 3, 4, 5)
@@ -63,7 +63,7 @@ func TestCountsGoOnFromTheRecordDecidedOn(t *testing.T) {
 func TestADecisionThatIsHandedOverOnceMoreIsNotCountedTwice(t *testing.T) {
 	d := charging()
 	for range 2 {
-		live.CountTold(d, &payment.Record{Told: 3}, nil, nil)
+		live.CountTold(d, &payment.Record{Notified: 3}, nil, nil)
 	}
 	wantCounts(t, d.Record, 3, 2, 1)
 }

@@ -9,27 +9,26 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Examiner is a provider that can be asked what became of a charge that is closed
-// here: whether its rail has taken it back, corrected itself or settled it after
-// all. The answer is false if there is nothing to report.
+// Examiner is a provider that can be asked about a charge that is closed here: whether its rail has
+// taken it back, corrected itself or settled it after all. It answers false if there is nothing to
+// report.
 type Examiner interface {
 	Examine(ctx context.Context, q *actors.Question) (actors.Report, bool)
 }
 
-// hint says that something may have become of a transaction at its terminal.
+// providerUpdate says that a provider may know more of a transaction than we do.
 type providerUpdate struct{ terminal ledger.ID }
 
-// Refuse implements actors.Refusable: nobody waits, and what is lost is polled for.
+// Refuse implements actors.Refusable: nobody waits, and a poll finds what is lost.
 func (*providerUpdate) Refuse(error) {}
 
 // LogValue implements slog.LogValuer.
-func (*providerUpdate) LogValue() slog.Value { return slog.StringValue("hint") }
+func (*providerUpdate) LogValue() slog.Value { return slog.StringValue("provider update") }
 
-// Hint has the provider asked at once how a transaction stands that the terminal
-// says it has news of. Nothing is taken from the news itself. A transaction that
-// is not there, or not on that terminal, is left alone. The error is the store's,
-// or Unavailable.
-func (s *Service) Hint(org, terminal, id ledger.ID) error {
+// ProviderUpdate inquires at once about a transaction of which the terminal's provider has
+// announced an update. The announcement itself is not believed. A transaction that does not exist,
+// or is on another terminal, is left alone. The error is the store's, or Unavailable.
+func (s *Service) ProviderUpdate(org, terminal, id ledger.ID) error {
 	found, err := s.Find(org, id)
 	if ledger.IsRefusal(err, ledger.NotFound) || err == nil && found.Record.Terminal != terminal {
 		return nil
@@ -40,9 +39,9 @@ func (s *Service) Hint(org, terminal, id ledger.ID) error {
 	return s.registry.Command(actors.RecordKey{Org: org, ID: id}, &providerUpdate{terminal})
 }
 
-// hinted asks the provider; later, if it is being asked something: the answer that
-// is on its way may be older than the news.
-func (t *transaction) hinted(c *actors.Context, m *providerUpdate) {
+// onProviderUpdate asks the provider; later, if a call is under way: its answer may be older than
+// the update.
+func (t *transaction) onProviderUpdate(c *actors.Context, m *providerUpdate) {
 	if !t.load() || t.record.Terminal != m.terminal {
 		return
 	}
@@ -52,7 +51,7 @@ func (t *transaction) hinted(c *actors.Context, m *providerUpdate) {
 	}
 	r := t.record
 	if r.NotKnown() {
-		return // a second "unknown reference" is not sought before its instant
+		return // it is not asked again before the due instant after "unknown reference"
 	}
 	what := payment.AskNothing
 	switch {
@@ -62,18 +61,18 @@ func (t *transaction) hinted(c *actors.Context, m *providerUpdate) {
 		what = payment.AskInquire
 	case r.Status.Final(), r.Status == payment.Refunded:
 		if err := t.examine(c); err != nil {
-			t.unasked(err)
+			t.logNotAsked(err)
 		}
 	}
 	if what == payment.AskNothing {
 		return
 	}
 	if err := t.ask(c, what, true); err != nil {
-		t.unasked(err) // its due instant asks again
+		t.logNotAsked(err) // its due instant asks again
 	}
 }
 
-// examine asks what became of a charge that is closed here.
+// examine asks the provider about a charge that is closed here.
 func (t *transaction) examine(c *actors.Context) error {
 	service, key := t.service, t.key
 	terminal, provider := service.provider(key.Org, t.record.Terminal)
@@ -92,7 +91,7 @@ func (t *transaction) examine(c *actors.Context) error {
 			service.rt.Recovered("provider "+terminal.Provider, recover())
 		}()
 		if report, found := examiner.Examine(ctx, q.inquiry); found {
-			service.registry.Tell(key, reported{report})
+			service.registry.Tell(key, providerReport{report})
 		}
 	})
 }

@@ -8,24 +8,22 @@ import (
 	"mizan/posting"
 )
 
-// What went wrong inside the house is tried again by real time: the record's
-// own instants say nothing about our mistakes.
+// A failure of our own is tried again by real time: the record's own instants say nothing about it.
 const (
 	handlingTime = 30 * time.Second
 	firstRepeat  = time.Second
 	lastRepeat   = time.Minute
 )
 
-// loan is due work that was handed out. The journal hands it out once, so
-// whatever loses it (a panic, a terminal without a provider, a full pool) would
-// leave its record where it stands for ever.
-type loan struct {
+// dispatchedWork is due work that was handed out. The journal hands it out once: if it is lost (by a
+// panic, a terminal without a provider, a full pool), its record would wait for ever.
+type dispatchedWork struct {
 	item  posting.Item
 	until time.Time
 }
 
-// lend notes that due work was handed out.
-func (rt *Runtime) lend(items []posting.Item) {
+// noteDispatched notes that due work was handed out.
+func (rt *Runtime) noteDispatched(items []posting.Item) {
 	if len(items) == 0 {
 		return
 	}
@@ -33,21 +31,21 @@ func (rt *Runtime) lend(items []posting.Item) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	for _, item := range items {
-		rt.loans = append(rt.loans, loan{item, until})
+		rt.dispatched = append(rt.dispatched, dispatchedWork{item, until})
 	}
 }
 
-// reclaim puts back what was handed out long ago. The journal forgets what its
-// record no longer wants.
+// reclaim puts back the due work that was handed out long ago. The journal drops what its record no
+// longer wants.
 func (rt *Runtime) reclaim(now time.Time) {
 	rt.mu.Lock()
 	n := 0
-	for n < len(rt.loans) && !rt.loans[n].until.After(now) {
+	for n < len(rt.dispatched) && !rt.dispatched[n].until.After(now) {
 		n++
 	}
-	overdue := slices.Clone(rt.loans[:n])
-	if rt.loans = rt.loans[n:]; len(rt.loans) == 0 {
-		rt.loans = nil
+	overdue := slices.Clone(rt.dispatched[:n])
+	if rt.dispatched = rt.dispatched[n:]; len(rt.dispatched) == 0 {
+		rt.dispatched = nil
 	}
 	rt.mu.Unlock()
 	for _, l := range overdue {

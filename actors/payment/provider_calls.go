@@ -13,16 +13,15 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Reissuer is a provider whose rail publishes anew what the payer has to do, where what
-// it has published has ended: it answers as to an inquiry, with the Action. That moves
-// no money, so it needs no intent: what is lost is asked for again by the next reader.
+// Reissuer is a provider whose rail can publish again what the payer has to do, once the first
+// publication has ended. It answers as to an inquiry, with the Action. That moves no money and needs
+// no durable intent: if the answer is lost, the next reader asks again.
 type Reissuer interface {
 	Reissue(ctx context.Context, q *actors.Question) actors.Outcome
 }
 
-// ask has the provider asked on the pool; its answer comes back by the
-// registry. An error says why the question could not be put. Early says that the
-// record does not want to be woken yet.
+// ask calls the provider from the pool; the answer comes back by the registry. An error says why
+// the call could not be queued. early says that the record's due instant has not come.
 func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error {
 	service, key := t.service, t.key
 	terminal, provider := service.provider(key.Org, t.record.Terminal)
@@ -36,19 +35,19 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	if what == payment.AskReissue {
 		able := false
 		if q.reissuer, able = provider.(Reissuer); !able {
-			return nil // what it publishes has no end
+			return nil // its publications do not end
 		}
 		q.inquiry.Acting = false
 	}
 	job := func() {
-		// An adapter that panics has said nothing: its call is inquired.
-		answer := outcome{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
+		// An adapter that panics has not answered: what became of its call is inquired.
+		answer := providerAnswer{Outcome: actors.Outcome{Verdict: payment.VerdictUnknown}, inquiry: q.call == nil, early: early, reissue: q.reissuer != nil, op: q.op, card: q.card}
 		ctx, cancel := context.WithTimeout(service.rt.Context(), service.inquire)
-		var through passage
+		var through permit
 		defer func() {
 			cancel()
 			service.rt.Recovered("provider "+terminal.Provider, recover())
-			through.leave(&answer.Outcome)
+			through.report(&answer.Outcome)
 			service.registry.Tell(key, answer)
 		}()
 		if q.reissuer != nil {
@@ -60,13 +59,13 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 			return
 		}
 		defer clear(q.call.Material)
-		if q.lacking {
-			answer.Outcome = lacking()
+		if q.noToken {
+			answer.Outcome = tokenMissing()
 			return
 		}
 		let := false
-		if through, let = service.circuits.enter(q.call); !let {
-			answer.Outcome = notLet()
+		if through, let = service.circuits.permit(q.call); !let {
+			answer.Outcome = circuitOpen()
 			return
 		}
 		answer.Down = true // unless it answers: an adapter that panics has not
@@ -81,18 +80,17 @@ func (t *transaction) ask(c *actors.Context, what payment.Ask, early bool) error
 	return nil
 }
 
-// question is what is put to a provider: a call or an inquiry.
+// question is what a provider is asked: a call or an inquiry.
 type question struct {
 	call     *actors.Call
 	inquiry  *actors.Question
-	reissuer Reissuer     // whom the inquiry asks to publish anew; nil: it only asks
+	reissuer Reissuer     // is asked to publish again, by the inquiry; nil: it is a plain inquiry
 	op       ledger.ID    // the operation on the charge that the answer is about; zero: the charge
 	card     *secret.Card // comes back with the answer
-	lacking  bool         // the call's credential can't be had: it is not made
+	noToken  bool         // the stored credential is not readable: the call is not made
 }
 
-// question is what the record wants to ask. The card leaves the actor with a
-// submission.
+// question builds what the record wants to ask. A submission takes the card out of the actor.
 func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (q question, err error) {
 	r := t.record
 	about := chargeOf(r)
@@ -102,14 +100,14 @@ func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (
 	switch what {
 	case payment.AskSubmit:
 		q.call = t.charge(terminal)
-		q.card, q.lacking = q.call.Card, !t.takeToken(q.call)
+		q.card, q.noToken = q.call.Card, !t.takeToken(q.call)
 	case payment.AskOp:
 		if q.call, err = t.follows(terminal); err != nil {
 			return q, err
 		}
 		q.card = q.call.Card
 	default:
-		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: about, Request: q.op, Remembered: t.remembered()}
+		q.inquiry = &actors.Question{Terminal: terminal, Reference: r.ID, Operation: about, Request: q.op, ChargeState: t.chargeState()}
 		if q.op != (ledger.ID{}) {
 			q.inquiry.Amount, _ = r.Asked()
 		}
@@ -120,7 +118,7 @@ func (t *transaction) question(what payment.Ask, terminal *directory.Terminal) (
 // errNoProvider says that a terminal's provider is not served by this process.
 var errNoProvider = ledger.Refuse("payment", ledger.Unavailable, "the transaction's terminal has no provider")
 
-// provider finds a terminal and who serves it; nil: nobody does.
+// provider finds a terminal and its provider; nil: this process does not serve it.
 func (s *Service) provider(org, id ledger.ID) (*directory.Terminal, actors.Provider) {
 	terminal, known := s.directory.Terminal(org, id)
 	if !known {
@@ -143,14 +141,13 @@ var operations = map[payment.OpKind]actors.Operation{
 	payment.OpRefund:   actors.Refund,
 }
 
-// charge describes the submission of the charge itself; the card and what the
-// payer's browser said leave the actor with it.
+// charge builds the submission of the charge itself, which takes the card out of the actor.
 func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	r := t.record
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: chargeOf(r), Terminal: terminal, Amount: r.WithFee, Asset: r.Asset,
 		Method: r.Method, Hold: r.TwoPhase, Browser: t.submission.browser, Card: t.submission.card,
-		Remembered: t.remembered(),
+		ChargeState: t.chargeState(),
 	}
 	if r.Type == payment.Payout {
 		call.Amount, call.Asset = r.Dest, r.DestAsset()
@@ -158,17 +155,17 @@ func (t *transaction) charge(terminal *directory.Terminal) *actors.Call {
 	if s := t.service; s.returnURL != nil {
 		call.ReturnURL = func() string { return s.returnURL(call.Org, call.Reference, s.rt.Clock.Now().Add(2*s.actionTTL)) }
 	}
-	t.submission.card = nil // the browser's words stay: another terminal may be tried
+	t.submission.card = nil // browser_data stays: another terminal may be tried
 	return call
 }
 
-// follows describes the operation on the charge that the record names.
+// follows builds the submission of the operation on the charge that the record names.
 func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error) {
 	r := t.record
 	call := &actors.Call{
 		Org: t.key.Org, Reference: r.ID, Operation: operations[r.Op.Kind], Request: r.Op.Request, Terminal: terminal,
 		Method: r.Method, Material: t.submission.material, Choice: r.Op.Choice,
-		Remembered: t.remembered(),
+		ChargeState: t.chargeState(),
 	}
 	call.Amount, call.Asset = r.Asked()
 	if r.Op.Kind != payment.OpComplete || !r.KeepCard {
@@ -180,7 +177,7 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 	if err != nil {
 		return nil, err
 	}
-	if call.Card, err = t.service.sealer.OpenCard(sealed, t.context()); err != nil {
+	if call.Card, err = t.service.sealer.OpenCard(sealed, t.cardContext()); err != nil {
 		// A key that is lost does not come back. The rail ends a charge that lacks
 		// its card, where we could only ask for ever.
 		t.service.rt.Log.Error("a sealed card can't be opened", "transaction", r.ID.String(), "error", err)
@@ -189,15 +186,15 @@ func (t *transaction) follows(terminal *directory.Terminal) (*actors.Call, error
 	return call, nil
 }
 
-// heard decides on a provider's answer.
-func (t *transaction) heard(c *actors.Context, m outcome) {
-	t.submission.card = m.card // from here whatever becomes of the answer wipes it
+// onProviderAnswer decides on a provider's answer.
+func (t *transaction) onProviderAnswer(c *actors.Context, m providerAnswer) {
+	t.submission.card = m.card // every way out of here wipes it or submits it
 	if !t.load() {
 		t.submission.wipe()
 		return
 	}
 	if m.op != (ledger.ID{}) {
-		if d, ok := t.at(c).OpAnswered(t.record, m.op, t.said(&m)); ok {
+		if d, ok := t.context(c).OpAnswered(t.record, m.op, t.sealedAnswer(&m)); ok {
 			t.commit(c, d, m)
 		} else {
 			t.answer(c)
@@ -205,11 +202,11 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 		return
 	}
 	if m.Verdict == payment.VerdictReady && !m.inquiry && t.record.Op != nil {
-		m.Verdict = payment.VerdictPending // it was told to go on: to tell it again at once could go on for ever
+		m.Verdict = payment.VerdictPending // it was just told to complete: to tell it again at once could repeat for ever
 	}
 	a := toAnswer(&m)
 	if m.early && t.record.SaysNothing(a) {
-		t.submission.wipe() // its instant is still to come: nobody who asks often may move it away
+		t.submission.wipe() // the due instant stays: callers who ask often must not move it
 		t.answer(c)
 		return
 	}
@@ -218,18 +215,18 @@ func (t *transaction) heard(c *actors.Context, m outcome) {
 	}
 }
 
-// settleFor takes a provider's answer for the charge's; something spoke against
-// the terminals that it could have gone on to.
-func (t *transaction) settleFor(c *actors.Context, m outcome, stopped ...payment.Attempt) {
+// settleFor takes a provider's answer as the charge's. stopped are the terminals that failover
+// passed over before.
+func (t *transaction) settleFor(c *actors.Context, m providerAnswer, stopped ...payment.Attempt) {
 	r := t.record
 	if m.Verdict == payment.VerdictReady && r.Op == nil && (r.Status == payment.ActionRequired || r.Status.Moving()) {
-		if d, err := t.at(c).Complete(r, uuid.New()); err == nil {
-			d.Outcome = true // nobody is there to be refused
+		if d, err := t.context(c).Complete(r, uuid.New()); err == nil {
+			d.Outcome = true // no caller could be refused
 			t.commit(c, d, m)
 			return
 		}
 	}
-	d, ok := t.at(c).Answered(r, t.said(&m))
+	d, ok := t.context(c).Answered(r, t.sealedAnswer(&m))
 	if !ok {
 		t.submission.wipe()
 		t.answer(c)
@@ -239,4 +236,16 @@ func (t *transaction) settleFor(c *actors.Context, m outcome, stopped ...payment
 		d.Record.Attempts = append(slices.Clone(d.Record.Attempts), stopped...)
 	}
 	t.commit(c, d, m)
+}
+
+// chargeState is what the record keeps of the charge for its provider.
+func (t *transaction) chargeState() actors.ChargeState {
+	r := t.record
+	m := actors.ChargeState{
+		Since: t.stamp.Started.Time(), Charge: r.Submitted(), Meta: r.RailMeta, Acting: r.Status == payment.ActionRequired && r.Action != nil,
+	}
+	if r.Op != nil && r.Op.Kind == payment.OpRefund && !r.Op.Late {
+		m.Returned = r.Returned()
+	}
+	return m
 }

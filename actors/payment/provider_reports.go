@@ -8,9 +8,8 @@ import (
 	"mizan/actors"
 )
 
-// poll asks a provider for what its rail reports unasked. It asks from where
-// the last answer ended, and after a restart for all of it again: what is
-// written down already says nothing new.
+// poll asks a provider regularly for its rail's reports since the last answer, and after a restart for
+// all of them: one that is stored already changes nothing.
 func (s *Service) poll(p actors.Provider) {
 	timed, ok := p.(interface {
 		NextReport(since time.Time) (time.Time, bool)
@@ -33,7 +32,7 @@ func (s *Service) poll(p actors.Provider) {
 				return fmt.Errorf("reports of %s: %w", p.Name(), err)
 			}
 			for _, r := range found {
-				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.Reference}, reported{r})
+				s.registry.Tell(actors.RecordKey{Org: r.Org, ID: r.Reference}, providerReport{r})
 			}
 			mu.Lock()
 			defer mu.Unlock()

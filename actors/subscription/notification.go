@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-var _ actors.Teller = (*Service)(nil)
+var _ actors.NotificationWriter = (*Service)(nil)
 
 // instantLayout is ISO 8601 with an explicit offset.
 const instantLayout = "2006-01-02T15:04:05.000000-07:00"
@@ -19,15 +19,15 @@ const instantLayout = "2006-01-02T15:04:05.000000-07:00"
 // Tell implements actors.Teller for posting.Stream (specification, "Events"): the
 // whole body, which has no event_id. The timestamp is the event's, so that every
 // attempt has the same bytes.
-func (s *Service) Tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.Letter, error) {
+func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 	event, standing, err := DecodeNotice(n.Body)
 	if err != nil {
-		return actors.Letter{}, err
+		return actors.NotificationBody{}, err
 	}
 	r, known := n.About.(*subscription.Record)
 	if !known {
 		if r, err = s.stored(org, n.Source.ID); err != nil {
-			return actors.Letter{}, err
+			return actors.NotificationBody{}, err
 		}
 	}
 	name, _ := event.Told()
@@ -40,7 +40,7 @@ func (s *Service) Tell(dst []byte, org ledger.ID, n *posting.Notice) (actors.Let
 	if dst = append(dst, r.Metadata...); r.Metadata == nil {
 		dst = append(dst, `{}`...)
 	}
-	return actors.Letter{Type: name, Data: append(dst, '}')}, nil
+	return actors.NotificationBody{Type: name, Data: append(dst, '}')}, nil
 }
 
 func (s *Service) stored(org, id ledger.ID) (*subscription.Record, error) {
@@ -48,7 +48,7 @@ func (s *Service) stored(org, id ledger.ID) (*subscription.Record, error) {
 	defer view.Close()
 	r, found, err := load(view, org, id)
 	if err == nil && !found {
-		err = fmt.Errorf("subscription %v is told of and not there", id)
+		err = fmt.Errorf("subscription %v has a notice and no record", id)
 	}
 	return r.Record, err
 }

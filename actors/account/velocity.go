@@ -1,0 +1,290 @@
+package account
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"mizan/actors"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/posting"
+)
+
+// History calls fn with a partner's stored attempts in an environment since an instant, the last
+// booked first, until fn wants no more. None was attempted later than it was booked, and none comes
+// twice.
+type History func(org ledger.ID, partner int64, env money.Env, since ledger.Micros,
+	fn func(booked, at ledger.Micros, a *directory.Attempt) (more bool)) error
+
+// Recall sets where past attempts are read from. Call it before the first attempt is counted.
+func (s *Service) Recall(h History) { s.history = h }
+
+// Count adds an attempt of a partner to the velocity limits that bound it, all of which are given, and
+// answers with the first limit that it exceeds, or nil. If a limit is nearly reached and repeats is
+// given, repeats is asked first: an attempt that repeats a stored one is refused with ClaimTaken and
+// not counted. The answer comes on the counting actor's goroutine, exactly once.
+func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
+	repeats func() (bool, error), answer func(breached *directory.Limit, err error)) {
+	m := &count{limits: limits, at: at, attempt: *a, repeats: repeats, answer: answer}
+	if err := s.velocities.Command(velocityKey{org, partner, a.Asset.Env}, m); err != nil {
+		m.Refuse(err)
+	}
+}
+
+// Uncount takes back an attempt that turned out to be a repetition.
+func (s *Service) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
+	s.velocities.Tell(velocityKey{org, partner, a.Asset.Env}, &uncount{limits: limits, at: at, attempt: *a})
+}
+
+// velocityKey names whose attempts are counted: a partner in an environment.
+type velocityKey struct {
+	org     ledger.ID
+	partner int64
+	env     money.Env
+}
+
+type count struct {
+	limits  []*directory.Limit
+	at      ledger.Micros
+	attempt directory.Attempt
+	repeats func() (bool, error)
+	answer  func(*directory.Limit, error)
+}
+
+// near is how close to its bound a limit is when repetitions are looked for before they are counted.
+// Further away a repetition is taken back before it can displace another attempt.
+const near = 4_096
+
+// refuseRepetition refuses an attempt that repeats a stored one.
+func (p *velocityActor) refuseRepetition(m *count) error {
+	if m.repeats == nil || !slices.ContainsFunc(p.applied, func(a applied) bool {
+		return a.window.within(a.subject, m.at)+near >= a.limit.MaxCount
+	}) {
+		return nil
+	}
+	taken, err := m.repeats()
+	if err == nil && taken {
+		return ledger.Refuse("account.Count", ledger.ClaimTaken, "the attempt is a repetition")
+	}
+	return err
+}
+
+// Refuse implements actors.Refusable. What was not counted is not let through.
+func (m *count) Refuse(err error) { m.answer(nil, err) }
+
+// LogValue implements slog.LogValuer.
+func (m *count) LogValue() slog.Value { return slog.StringValue("count") }
+
+type uncount struct {
+	limits  []*directory.Limit
+	at      ledger.Micros
+	attempt directory.Attempt
+}
+
+// LogValue implements slog.LogValuer.
+func (m *uncount) LogValue() slog.Value { return slog.StringValue("uncount") }
+
+// usageQuestion asks how many attempts of a subject count.
+type usageQuestion struct {
+	limit   *directory.Limit
+	subject string
+	answer  func(count int64, resets ledger.Micros, err error)
+}
+
+// Refuse implements actors.Refusable.
+func (m *usageQuestion) Refuse(err error) { m.answer(0, 0, err) }
+
+// LogValue implements slog.LogValuer.
+func (m *usageQuestion) LogValue() slog.Value { return slog.StringValue("usage") }
+
+// velocityActor counts one partner's attempts. Its windows are in memory only: a new actor reads them
+// from the store.
+type velocityActor struct {
+	service *Service
+	key     velocityKey
+
+	mu           sync.Mutex // the actor holds it while it works; CountNow never waits for it
+	windows      map[ledger.ID]*window
+	busy         ledger.Micros // until when some attempt counts
+	kept         ledger.Micros // busy, as the registry knows it
+	applied      []applied     // to the attempt being counted; its memory is reused
+	unregistered bool          // CountNow does not find it: what it counted here would be lost
+}
+
+// applied is a limit that counts an attempt, and for which subject.
+type applied struct {
+	limit   *directory.Limit
+	window  *window
+	subject string
+}
+
+// Receive implements actors.Behaviour.
+func (p *velocityActor) Receive(c *actors.Context, message any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.register()
+	now := ledger.MicrosOf(c.Now())
+	switch m := message.(type) {
+	case *count:
+		breached, err := p.count(m, now)
+		m.answer(breached, err)
+	case *uncount:
+		for _, l := range m.limits {
+			subject, bounds := l.Bounds(&m.attempt)
+			if t := p.windows[l.ID]; t != nil && bounds {
+				t.uncount(subject, m.at)
+			}
+		}
+	case *usageQuestion:
+		t, err := p.windowFor(m.limit, now)
+		if err != nil {
+			m.Refuse(err)
+			return
+		}
+		n, resets := t.usage(m.subject, now)
+		m.answer(n, resets, nil)
+	default:
+		panic(fmt.Sprintf("account: unexpected message %T", message))
+	}
+}
+
+// count adds the attempt to every limit, even if one of them refuses. If the past of one can't be
+// read, it adds it to none.
+func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.Limit, err error) {
+	p.applied = p.applied[:0]
+	for _, l := range m.limits {
+		if subject, bounds := l.Bounds(&m.attempt); bounds {
+			p.applied = append(p.applied, applied{l, p.windows[l.ID], subject})
+		}
+	}
+	if err := p.loadHistory(p.applied, min(m.at, now)); err != nil {
+		return nil, err
+	}
+	if err := p.refuseRepetition(m); err != nil {
+		return nil, err
+	}
+	for i := range p.applied {
+		a := &p.applied[i]
+		if a.window.count(a.subject, m.at, a.limit.MaxCount) && breached == nil {
+			breached = a.limit
+		}
+		p.busy = max(p.busy, m.at+lengthOf(a.limit))
+	}
+	return breached, nil
+}
+
+// loadHistory completes the windows of the limits. Those that may lack attempts are read from the
+// store, all at once: the actor is new, or a limit was changed and may have been off or count more
+// than before. Attempts that are not durable yet are in no store and are kept.
+func (p *velocityActor) loadHistory(all []applied, at ledger.Micros) error {
+	var limits []*directory.Limit
+	for i := range all {
+		if !all[i].window.knows(all[i].limit) {
+			limits = append(limits, all[i].limit)
+		}
+	}
+	if limits == nil {
+		return nil
+	}
+	fresh, err := p.read(limits, at)
+	if err != nil {
+		return err
+	}
+	for i, l := range limits {
+		if old := p.windows[l.ID]; old != nil {
+			fresh[i].before = old.limit
+			fresh[i].merge(old)
+		}
+		p.windows[l.ID] = fresh[i]
+		p.busy = max(p.busy, at+lengthOf(l))
+	}
+	for i := range all {
+		all[i].window = p.windows[all[i].limit.ID]
+	}
+	return nil
+}
+
+// windowFor is the window of a limit whose usage is asked for. A limit that is off counts nothing:
+// what it would have counted is read each time.
+func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*window, error) {
+	if l.Active {
+		one := []applied{{limit: l, window: p.windows[l.ID]}}
+		err := p.loadHistory(one, now)
+		return one[0].window, err
+	}
+	on := *l
+	on.Active = true
+	read, err := p.read([]*directory.Limit{&on}, now)
+	if err != nil {
+		return nil, err
+	}
+	return read[0], nil
+}
+
+// read makes the windows of limits at an instant from the store.
+func (p *velocityActor) read(limits []*directory.Limit, at ledger.Micros) ([]*window, error) {
+	// Attempts that are screened at the same time come in any order.
+	const disorder = ledger.Micros(time.Second / time.Microsecond)
+	windows, from := make([]*window, len(limits)), at
+	for i, l := range limits {
+		windows[i] = newWindow(l)
+		from = min(from, windows[i].since(at)-disorder)
+	}
+	err := p.service.history(p.key.org, p.key.partner, p.key.env, from, func(booked, tried ledger.Micros, a *directory.Attempt) (more bool) {
+		for i, l := range limits {
+			t := windows[i]
+			since := t.since(at) - disorder
+			if subject, bounds := l.Bounds(a); bounds && tried > since {
+				t.addPast(subject, tried)
+			}
+			more = more || booked > since && !t.full(booked)
+		}
+		return more
+	})
+	if err != nil {
+		return nil, fmt.Errorf("attempts of partner %d: %w", p.key.partner, err)
+	}
+	for _, t := range windows {
+		t.sortAll()
+	}
+	return windows, nil
+}
+
+func lengthOf(l *directory.Limit) ledger.Micros { return ledger.Micros(l.Window / time.Microsecond) }
+
+// Committed implements actors.Behaviour; counting writes nothing.
+func (p *velocityActor) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
+
+// Idle implements actors.Behaviour. What CountNow has counted since the last KeepUntil is reported by
+// the next one.
+func (p *velocityActor) Idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy != p.kept {
+		return false
+	}
+	if ledger.MicrosOf(p.service.rt.Clock.Now()) >= p.busy {
+		p.unregister()
+	}
+	return true
+}
+
+// KeepUntil implements actors.Keeper: the actor stays while attempts count, because those that are not
+// durable yet are in no store.
+func (p *velocityActor) KeepUntil() ledger.Micros {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = p.busy
+	return p.kept
+}
+
+// Failed implements actors.Behaviour.
+func (p *velocityActor) Failed(*actors.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unregister()
+}
