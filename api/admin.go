@@ -66,9 +66,9 @@ type Directory interface {
 
 // organization is the one that an administration's request is about: named by
 // its header, or the only one there is.
-func (s *Server) organization(c *call) (ledger.ID, error) {
+func (s *Server) organization(req *call) (ledger.ID, error) {
 	const header = "x-organization-id"
-	named := c.Request.Header.PeekBytes(headerOrg)
+	named := req.Request.Header.PeekBytes(headerOrg)
 	if len(named) == 0 {
 		if sole, only := s.cfg.Directory.SoleOrganization(); only {
 			return sole, nil
@@ -89,8 +89,8 @@ func (s *Server) organization(c *call) (ledger.ID, error) {
 }
 
 // pageOf reads the parameters that the administration's lists share.
-func pageOf(c *call, known ...string) (directoryactor.Page, error) {
-	q := queryOf(c.RequestCtx, append(known, "limit", "cursor")...)
+func pageOf(req *call, known ...string) (directoryactor.Page, error) {
+	q := queryOf(req.RequestCtx, append(known, "limit", "cursor")...)
 	p := directoryactor.Page{Limit: q.limit()}
 	if said, sent := q.values["partner_id"]; sent {
 		n, err := strconv.ParseInt(said, 10, 64)
@@ -118,8 +118,8 @@ func (q *query) row() (after directoryactor.Cursor) {
 }
 
 // partnerNumber is a partner's id in a path; one that is no number is nobody's.
-func partnerNumber(c *call) (int64, error) {
-	said := c.parameter("id")
+func partnerNumber(req *call) (int64, error) {
+	said := req.parameter("id")
 	n, err := strconv.ParseInt(said, 10, 64)
 	if err != nil || n < 1 || strconv.FormatInt(n, 10) != said {
 		return 0, notFound()
@@ -129,8 +129,8 @@ func partnerNumber(c *call) (int64, error) {
 
 // single answers with one thing: {data: {...}}, and where the specification
 // shows its fields bare, also at the top level.
-func single[T any](c *call, status int, bare bool, thing T, appendThing func(*encoder, T)) {
-	writeJSON(c.RequestCtx, status, singleBody(bare, thing, appendThing))
+func single[T any](req *call, status int, bare bool, thing T, appendThing func(*encoder, T)) {
+	writeJSON(req.RequestCtx, status, singleBody(bare, thing, appendThing))
 }
 
 func singleBody[T any](bare bool, thing T, appendThing func(*encoder, T)) []byte {

@@ -14,10 +14,10 @@ import (
 )
 
 // createBlock is POST /blocklist {kind, value}.
-func (s *Server) createBlock(c *call) error {
+func (s *Server) createBlock(req *call) error {
 	how := change[*directory.Block]{status: fiber.StatusCreated, append: appendBlock}
-	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
-		f, err := formOf(c, "kind", "value")
+	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
+		f, err := formOf(req, "kind", "value")
 		if err != nil {
 			return nil, err
 		}
@@ -75,20 +75,20 @@ func masked(number []byte) string {
 }
 
 // listBlocks is GET /blocklist?kind: what is in force, newest first.
-func (s *Server) listBlocks(c *call) error {
-	org, err := s.organization(c)
+func (s *Server) listBlocks(req *call) error {
+	org, err := s.organization(req)
 	if err != nil {
 		return err
 	}
-	p, err := blockPageOf(c)
+	p, err := blockPageOf(req)
 	if err != nil {
 		return err
 	}
-	return writeRows(c, appendBlock)(s.cfg.Directory.ListBlocks(org, p))
+	return writeRows(req, appendBlock)(s.cfg.Directory.ListBlocks(org, p))
 }
 
-func blockPageOf(c *call) (directoryactor.BlockPage, error) {
-	q := queryOf(c.RequestCtx, "kind", "limit", "cursor")
+func blockPageOf(req *call) (directoryactor.BlockPage, error) {
+	q := queryOf(req.RequestCtx, "kind", "limit", "cursor")
 	p := directoryactor.BlockPage{Kind: directory.BlockKind(q.text("kind")), Limit: q.limit()}
 	if _, sent := q.values["kind"]; sent && !p.Kind.Valid() {
 		q.problems.add("kind", "kind must be bin, card, email, phone, ip or country")
@@ -98,8 +98,8 @@ func blockPageOf(c *call) (directoryactor.BlockPage, error) {
 }
 
 // readBlock is GET /blocklist/{id}.
-func (s *Server) readBlock(c *call) error {
-	org, id, err := s.placed(c)
+func (s *Server) readBlock(req *call) error {
+	org, id, err := s.placed(req)
 	if err != nil {
 		return err
 	}
@@ -107,15 +107,15 @@ func (s *Server) readBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	single(c, fiber.StatusOK, false, b, appendBlock)
+	single(req, fiber.StatusOK, false, b, appendBlock)
 	return nil
 }
 
 // deleteBlock is DELETE /blocklist/{id}: the entry is taken off the list, and
 // can be listed again. A second time changes nothing.
-func (s *Server) deleteBlock(c *call) error {
+func (s *Server) deleteBlock(req *call) error {
 	how := change[*directory.Block]{status: fiber.StatusOK, append: appendBlock}
-	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
+	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
 		return s.cfg.Directory.DeleteBlock(ctx, org, id)
 	})
 }

@@ -12,10 +12,10 @@ import (
 
 // createKey is POST /api_keys. The answer is the only place that ever has the
 // key's value.
-func (s *Server) createKey(c *call) error {
+func (s *Server) createKey(req *call) error {
 	how := change[directoryactor.IssuedKey]{status: fiber.StatusCreated, bare: true, append: appendIssued}
-	return how.in(s, c, func(ctx context.Context, org ledger.ID) (directoryactor.IssuedKey, error) {
-		f, err := formOf(c, "name", "partner_id", "expires_at")
+	return how.in(s, req, func(ctx context.Context, org ledger.ID) (directoryactor.IssuedKey, error) {
+		f, err := formOf(req, "name", "partner_id", "expires_at")
 		if err != nil {
 			return directoryactor.IssuedKey{}, err
 		}
@@ -28,19 +28,19 @@ func (s *Server) createKey(c *call) error {
 }
 
 // listKeys is GET /api_keys?partner_id, newest first, never with a value.
-func (s *Server) listKeys(c *call) error {
-	org, p, err := s.pageIn(c, "partner_id")
+func (s *Server) listKeys(req *call) error {
+	org, p, err := s.pageIn(req, "partner_id")
 	if err != nil {
 		return err
 	}
-	return writeRows(c, appendKey)(s.cfg.Directory.ListAPIKeys(org, p))
+	return writeRows(req, appendKey)(s.cfg.Directory.ListAPIKeys(org, p))
 }
 
 // revokeKey is DELETE /api_keys/{id}: the key is taken no more, and stays in
 // the list. A second time changes nothing.
-func (s *Server) revokeKey(c *call) error {
+func (s *Server) revokeKey(req *call) error {
 	how := change[directoryactor.ListedKey]{status: fiber.StatusOK, append: appendKey}
-	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error) {
+	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error) {
 		return s.cfg.Directory.RevokeAPIKey(ctx, org, id)
 	})
 }

@@ -33,10 +33,10 @@ var (
 )
 
 // createLimit is POST /limits (specification, "Partner limits").
-func (s *Server) createLimit(c *call) error {
+func (s *Server) createLimit(req *call) error {
 	how := change[*directory.Limit]{status: fiber.StatusCreated, append: appendLimit}
-	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Limit, error) {
-		f, err := formOf(c, limitFields...)
+	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.Limit, error) {
+		f, err := formOf(req, limitFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -54,8 +54,8 @@ func (s *Server) createLimit(c *call) error {
 }
 
 // listLimits is GET /limits?partner_id, newest first.
-func (s *Server) listLimits(c *call) error {
-	org, p, err := s.pageIn(c, "partner_id")
+func (s *Server) listLimits(req *call) error {
+	org, p, err := s.pageIn(req, "partner_id")
 	if err != nil {
 		return err
 	}
@@ -64,23 +64,23 @@ func (s *Server) listLimits(c *call) error {
 			return notFound()
 		}
 	}
-	return writeRows(c, appendLimit)(s.cfg.Directory.ListLimits(org, p))
+	return writeRows(req, appendLimit)(s.cfg.Directory.ListLimits(org, p))
 }
 
 // readLimit is GET /limits/{id}.
-func (s *Server) readLimit(c *call) error {
-	return readNamed(s, c, s.cfg.Directory.Limit, appendLimit)
+func (s *Server) readLimit(req *call) error {
+	return readNamed(s, req, s.cfg.Directory.Limit, appendLimit)
 }
 
 // patchLimit is PATCH /limits/{id}.
-func (s *Server) patchLimit(c *call) error {
+func (s *Server) patchLimit(req *call) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
-	return how.run(s, c, func(ctx context.Context) (*directory.Limit, error) {
-		l, err := named(s, c, s.cfg.Directory.Limit)
+	return how.run(s, req, func(ctx context.Context) (*directory.Limit, error) {
+		l, err := named(s, req, s.cfg.Directory.Limit)
 		if err != nil {
 			return nil, err
 		}
-		f, err := patchOf(c, shown(l, appendLimit), fixedLimit, limitFields...)
+		f, err := patchOf(req, shown(l, appendLimit), fixedLimit, limitFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -98,9 +98,9 @@ func (s *Server) patchLimit(c *call) error {
 
 // deleteLimit is DELETE /limits/{id}: the limit bounds nothing any more, and
 // stays in the list. A second time changes nothing.
-func (s *Server) deleteLimit(c *call) error {
+func (s *Server) deleteLimit(req *call) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
-	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
+	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
 		return s.cfg.Directory.PatchLimit(ctx, org, id, directory.LimitPatch{Active: new(bool)})
 	})
 }

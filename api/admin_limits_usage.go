@@ -20,12 +20,12 @@ type LimitUsage interface {
 
 // readUsage is GET /limits/{id}/usage: of a limit whose scope is not the
 // partner's, that of one payer.
-func (s *Server) readUsage(c *call) error {
-	l, err := named(s, c, s.cfg.Directory.Limit)
+func (s *Server) readUsage(req *call) error {
+	l, err := named(s, req, s.cfg.Directory.Limit)
 	if err != nil {
 		return err
 	}
-	subject, err := s.subject(c, l)
+	subject, err := s.subject(req, l)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (s *Server) readUsage(c *call) error {
 	if err != nil {
 		return err
 	}
-	single(c, fiber.StatusOK, false, u, func(e *encoder, u directory.Usage) { appendUsage(e, l, &u) })
+	single(req, fiber.StatusOK, false, u, func(e *encoder, u directory.Usage) { appendUsage(e, l, &u) })
 	return nil
 }
 
@@ -52,26 +52,26 @@ const (
 
 // subject is whose usage is asked for. A card has no name but its fingerprint;
 // who knows a transaction that was paid with it names that.
-func (s *Server) subject(c *call, l *directory.Limit) (string, error) {
+func (s *Server) subject(req *call, l *directory.Limit) (string, error) {
 	var payer directory.Payer
 	var q *query
 	named := string(l.Scope)
 	switch l.Scope {
 	case directory.ScopeCard:
-		q = queryOf(c.RequestCtx, ofCard, ofTransaction)
+		q = queryOf(req.RequestCtx, ofCard, ofTransaction)
 		payer.Card = q.print(ofCard)
 		if id, sent := q.id(ofTransaction); sent {
 			payer.Card = s.cardOf(q, l, id)
 		}
 		named = ofCard + " or " + ofTransaction
 	case directory.ScopeEmail:
-		q = queryOf(c.RequestCtx, ofEmail)
+		q = queryOf(req.RequestCtx, ofEmail)
 		payer.Email = directory.NormalEmail(q.text(ofEmail))
 	case directory.ScopeIP:
-		q = queryOf(c.RequestCtx, ofIP)
+		q = queryOf(req.RequestCtx, ofIP)
 		payer.IP = q.address(ofIP)
 	default:
-		q = queryOf(c.RequestCtx)
+		q = queryOf(req.RequestCtx)
 	}
 	subject, known := payer.Subject(l.Scope)
 	if !known && len(q.problems) == 0 {

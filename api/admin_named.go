@@ -16,37 +16,37 @@ import (
 type find[T any] func(org, id ledger.ID) (*T, bool)
 
 // placed is the organization that a request is about and the id in its path.
-func (s *Server) placed(c *call) (org, id ledger.ID, err error) {
-	if org, err = s.organization(c); err != nil {
+func (s *Server) placed(req *call) (org, id ledger.ID, err error) {
+	if org, err = s.organization(req); err != nil {
 		return org, id, err
 	}
-	id, err = parseID(c.parameter("id"))
+	id, err = parseID(req.parameter("id"))
 	return org, id, err
 }
 
 // numbered is the organization that a request is about and the partner's number
 // in its path.
-func (s *Server) numbered(c *call) (org ledger.ID, number int64, err error) {
-	if org, err = s.organization(c); err != nil {
+func (s *Server) numbered(req *call) (org ledger.ID, number int64, err error) {
+	if org, err = s.organization(req); err != nil {
 		return org, 0, err
 	}
-	number, err = partnerNumber(c)
+	number, err = partnerNumber(req)
 	return org, number, err
 }
 
 // pageIn is the organization that a request is about and the page of a list that
 // it asks for.
-func (s *Server) pageIn(c *call, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
-	if org, err = s.organization(c); err != nil {
+func (s *Server) pageIn(req *call, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
+	if org, err = s.organization(req); err != nil {
 		return org, p, err
 	}
-	p, err = pageOf(c, known...)
+	p, err = pageOf(req, known...)
 	return org, p, err
 }
 
 // named is the thing that the path names.
-func named[T any](s *Server, c *call, by find[T]) (*T, error) {
-	org, id, err := s.placed(c)
+func named[T any](s *Server, req *call, by find[T]) (*T, error) {
+	org, id, err := s.placed(req)
 	if err != nil {
 		return nil, err
 	}
@@ -58,17 +58,17 @@ func named[T any](s *Server, c *call, by find[T]) (*T, error) {
 }
 
 // readNamed answers with the thing that the path names.
-func readNamed[T any](s *Server, c *call, by find[T], appendThing func(*encoder, *T)) error {
-	thing, err := named(s, c, by)
+func readNamed[T any](s *Server, req *call, by find[T], appendThing func(*encoder, *T)) error {
+	thing, err := named(s, req, by)
 	if err != nil {
 		return err
 	}
-	single(c, fiber.StatusOK, false, thing, appendThing)
+	single(req, fiber.StatusOK, false, thing, appendThing)
 	return nil
 }
 
 // writeRows answers with a page of a list, or with what came instead.
-func writeRows[T any](c *call, appendRow func(*encoder, T)) func([]T, directoryactor.Cursor, error) error {
+func writeRows[T any](req *call, appendRow func(*encoder, T)) func([]T, directoryactor.Cursor, error) error {
 	return func(rows []T, next directoryactor.Cursor, err error) error {
 		if err != nil {
 			return err
@@ -79,15 +79,15 @@ func writeRows[T any](c *call, appendRow func(*encoder, T)) func([]T, directorya
 			appendRow(&l.encoder, row)
 			l.close('}')
 		}
-		writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
+		writeJSON(req.RequestCtx, fiber.StatusOK, l.finish("created_at", next.String()))
 		return nil
 	}
 }
 
 // in is run for a change inside the organization that the request is about.
-func (h change[T]) in(s *Server, c *call, do func(ctx context.Context, org ledger.ID) (T, error)) error {
-	return h.run(s, c, func(ctx context.Context) (made T, err error) {
-		org, err := s.organization(c)
+func (h change[T]) in(s *Server, req *call, do func(ctx context.Context, org ledger.ID) (T, error)) error {
+	return h.run(s, req, func(ctx context.Context) (made T, err error) {
+		org, err := s.organization(req)
 		if err != nil {
 			return made, err
 		}
@@ -96,9 +96,9 @@ func (h change[T]) in(s *Server, c *call, do func(ctx context.Context, org ledge
 }
 
 // at is run for a change of what the path names.
-func (h change[T]) at(s *Server, c *call, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
-	return h.run(s, c, func(ctx context.Context) (made T, err error) {
-		org, id, err := s.placed(c)
+func (h change[T]) at(s *Server, req *call, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
+	return h.run(s, req, func(ctx context.Context) (made T, err error) {
+		org, id, err := s.placed(req)
 		if err != nil {
 			return made, err
 		}
@@ -108,9 +108,9 @@ func (h change[T]) at(s *Server, c *call, do func(ctx context.Context, org, id l
 
 // atPartner is run for a change of the partner that the path names, or of what is
 // the partner's.
-func (h change[T]) atPartner(s *Server, c *call, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
-	return h.run(s, c, func(ctx context.Context) (made T, err error) {
-		org, number, err := s.numbered(c)
+func (h change[T]) atPartner(s *Server, req *call, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
+	return h.run(s, req, func(ctx context.Context) (made T, err error) {
+		org, number, err := s.numbered(req)
 		if err != nil {
 			return made, err
 		}

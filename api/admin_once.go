@@ -22,24 +22,24 @@ type change[T any] struct {
 // run makes a change once: with an Idempotency-Key that was used already, its
 // answer is given again. What do needs of the request it has to copy: it may
 // still be at work when the request is over.
-func (h change[T]) run(s *Server, c *call, do func(context.Context) (T, error)) error {
-	key, err := s.adminKey(c)
+func (h change[T]) run(s *Server, req *call, do func(context.Context) (T, error)) error {
+	key, err := s.adminKey(req)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()
 	if !key.IsZero() {
-		if answered, err := s.repeat(c, key); answered || err != nil {
+		if answered, err := s.repeat(req, key); answered || err != nil {
 			return err
 		}
 		ctx = directoryactor.Once(ctx, key, h.answer)
 	}
 	made, err := do(ctx)
 	if err != nil {
-		return s.orRepeat(c, key, err)
+		return s.orRepeat(req, key, err)
 	}
-	writeJSON(c.RequestCtx, h.status, h.body(made))
+	writeJSON(req.RequestCtx, h.status, h.body(made))
 	return nil
 }
 
@@ -67,11 +67,11 @@ func (h change[T]) answer(made any) directoryactor.Answer {
 
 // orRepeat answers a write that was refused, if its key is used by now, with the
 // answer of the one that was faster; otherwise the refusal holds.
-func (s *Server) orRepeat(c *call, key actors.Key, refusal error) error {
+func (s *Server) orRepeat(req *call, key actors.Key, refusal error) error {
 	if key.IsZero() {
 		return refusal
 	}
-	if answered, err := s.repeat(c, key); answered || err != nil {
+	if answered, err := s.repeat(req, key); answered || err != nil {
 		return err
 	}
 	return refusal
@@ -79,13 +79,13 @@ func (s *Server) orRepeat(c *call, key actors.Key, refusal error) error {
 
 // repeat gives the answer that the key's request was given; false if the key is
 // free. The error is a Conflict if it was used for another request.
-func (s *Server) repeat(c *call, key actors.Key) (answered bool, err error) {
+func (s *Server) repeat(req *call, key actors.Key) (answered bool, err error) {
 	a, found, err := s.cfg.Directory.Answered(key)
 	if err != nil || !found {
 		return false, err
 	}
-	replayed(c)
-	writeJSON(c.RequestCtx, a.Status, fillBooked(a.Body, &a))
+	replayed(req)
+	writeJSON(req.RequestCtx, a.Status, fillBooked(a.Body, &a))
 	return true, nil
 }
 

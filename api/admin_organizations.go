@@ -15,10 +15,10 @@ var (
 )
 
 // createOrganization is POST /organizations.
-func (s *Server) createOrganization(c *call) error {
+func (s *Server) createOrganization(req *call) error {
 	how := change[*directory.Organization]{status: fiber.StatusCreated, append: appendOrganization}
-	return how.run(s, c, func(ctx context.Context) (*directory.Organization, error) {
-		f, err := formOf(c, organizationFields...)
+	return how.run(s, req, func(ctx context.Context) (*directory.Organization, error) {
+		f, err := formOf(req, organizationFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -33,17 +33,17 @@ func (s *Server) createOrganization(c *call) error {
 }
 
 // listOrganizations is GET /organizations, newest first.
-func (s *Server) listOrganizations(c *call) error {
-	p, err := pageOf(c)
+func (s *Server) listOrganizations(req *call) error {
+	p, err := pageOf(req)
 	if err != nil {
 		return err
 	}
-	return writeRows(c, appendOrganization)(s.cfg.Directory.ListOrganizations(p))
+	return writeRows(req, appendOrganization)(s.cfg.Directory.ListOrganizations(p))
 }
 
 // readOrganization is GET /organizations/{id}.
-func (s *Server) readOrganization(c *call) error {
-	id, err := parseID(c.parameter("id"))
+func (s *Server) readOrganization(req *call) error {
+	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return err
 	}
@@ -51,15 +51,15 @@ func (s *Server) readOrganization(c *call) error {
 	if !found {
 		return notFound()
 	}
-	single(c, fiber.StatusOK, false, o, appendOrganization)
+	single(req, fiber.StatusOK, false, o, appendOrganization)
 	return nil
 }
 
 // patchOrganization is PATCH /organizations/{id}.
-func (s *Server) patchOrganization(c *call) error {
+func (s *Server) patchOrganization(req *call) error {
 	how := change[*directory.Organization]{status: fiber.StatusOK, append: appendOrganization}
-	return how.run(s, c, func(ctx context.Context) (*directory.Organization, error) {
-		id, err := parseID(c.parameter("id"))
+	return how.run(s, req, func(ctx context.Context) (*directory.Organization, error) {
+		id, err := parseID(req.parameter("id"))
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (s *Server) patchOrganization(c *call) error {
 		if !found {
 			return nil, notFound()
 		}
-		f, err := patchOf(c, shown(o, appendOrganization), fixedOrganization, organizationFields...)
+		f, err := patchOf(req, shown(o, appendOrganization), fixedOrganization, organizationFields...)
 		if err != nil {
 			return nil, err
 		}

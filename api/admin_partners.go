@@ -17,10 +17,10 @@ var (
 )
 
 // createPartner is POST /partners (specification, "Partner administration").
-func (s *Server) createPartner(c *call) error {
+func (s *Server) createPartner(req *call) error {
 	how := change[*directory.Partner]{status: fiber.StatusCreated, bare: true, append: appendPartner}
-	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
-		f, err := formOf(c, partnerFields...)
+	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
+		f, err := formOf(req, partnerFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -46,17 +46,17 @@ func (f *form) secret() *string { return f.filled("secret", directory.EmptySecre
 func (f *form) lang() *string { return f.filled("lang", directory.LanguageRule) }
 
 // listPartners is GET /partners, newest first.
-func (s *Server) listPartners(c *call) error {
-	org, p, err := s.pageIn(c)
+func (s *Server) listPartners(req *call) error {
+	org, p, err := s.pageIn(req)
 	if err != nil {
 		return err
 	}
-	return writeRows(c, appendPartner)(s.cfg.Directory.ListPartners(org, p))
+	return writeRows(req, appendPartner)(s.cfg.Directory.ListPartners(org, p))
 }
 
 // readPartner is GET /partners/{id}.
-func (s *Server) readPartner(c *call) error {
-	org, number, err := s.numbered(c)
+func (s *Server) readPartner(req *call) error {
+	org, number, err := s.numbered(req)
 	if err != nil {
 		return err
 	}
@@ -64,19 +64,19 @@ func (s *Server) readPartner(c *call) error {
 	if !found {
 		return notFound()
 	}
-	single(c, fiber.StatusOK, false, p, appendPartner)
+	single(req, fiber.StatusOK, false, p, appendPartner)
 	return nil
 }
 
 // patchPartner is PATCH /partners/{id}.
-func (s *Server) patchPartner(c *call) error {
+func (s *Server) patchPartner(req *call) error {
 	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
-	return how.atPartner(s, c, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
+	return how.atPartner(s, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		p, found := s.cfg.Directory.Partner(org, number)
 		if !found {
 			return nil, notFound()
 		}
-		f, err := patchOf(c, shown(p, appendPartner), fixedPartner, partnerFields...)
+		f, err := patchOf(req, shown(p, appendPartner), fixedPartner, partnerFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -97,9 +97,9 @@ func (s *Server) patchPartner(c *call) error {
 
 // deletePartner is DELETE /partners/{id}: the partner is switched off, and stays
 // in the list with its history. A second time changes nothing.
-func (s *Server) deletePartner(c *call) error {
+func (s *Server) deletePartner(req *call) error {
 	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
-	return how.atPartner(s, c, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
+	return how.atPartner(s, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		return s.cfg.Directory.PatchPartner(ctx, org, number, directory.PartnerPatch{Active: new(bool)})
 	})
 }

@@ -14,10 +14,10 @@ import (
 
 // putRate is PUT /rates {from,to,rate}: it sets the rate of a pair, whether the
 // pair has one or not.
-func (s *Server) putRate(c *call) error {
+func (s *Server) putRate(req *call) error {
 	how := change[*directory.Rate]{status: fiber.StatusOK, append: appendRate}
-	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Rate, error) {
-		f, err := formOf(c, "from", "to", "rate")
+	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.Rate, error) {
+		f, err := formOf(req, "from", "to", "rate")
 		if err != nil {
 			return nil, err
 		}
@@ -29,12 +29,12 @@ func (s *Server) putRate(c *call) error {
 }
 
 // listRates is GET /rates, the pair that got its first rate last comes first.
-func (s *Server) listRates(c *call) error {
-	org, p, err := s.pageIn(c)
+func (s *Server) listRates(req *call) error {
+	org, p, err := s.pageIn(req)
 	if err != nil {
 		return err
 	}
-	return writeRows(c, appendRate)(s.cfg.Directory.ListRates(org, p))
+	return writeRows(req, appendRate)(s.cfg.Directory.ListRates(org, p))
 }
 
 // currency is the code of a currency that transactions take. Another one is

@@ -28,15 +28,15 @@ var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, appe
 
 // settlePartner is POST /partners/{id}/settlements
 // {direction,amount,currency,network?,env,reference}.
-func (s *Server) settlePartner(c *call) error {
-	return settlement.atPartner(s, c, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
-		f, err := formOf(c, "direction", "amount", "currency", "network", "env", "reference")
+func (s *Server) settlePartner(req *call) error {
+	return settlement.atPartner(s, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
+		f, err := formOf(req, "direction", "amount", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
 		}
 		out := f.outward("direction")
 		draft := f.settlement("amount")
-		return decided(ctx, f, settled(c, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
+		return decided(ctx, f, settled(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
 			return s.cfg.Directory.SettlePartner(ctx, org, number, out, draft)
 		}))
 	})
@@ -44,34 +44,34 @@ func (s *Server) settlePartner(c *call) error {
 
 // settleProvider is POST /terminal/{id}/settlements
 // {gross,fee,currency,network?,env,reference}.
-func (s *Server) settleProvider(c *call) error {
-	return settlement.at(s, c, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
-		f, err := formOf(c, "gross", "fee", "currency", "network", "env", "reference")
+func (s *Server) settleProvider(req *call) error {
+	return settlement.at(s, req, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
+		f, err := formOf(req, "gross", "fee", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
 		}
 		draft := f.settlement("gross")
 		fee := f.amount("fee", true)
-		return decided(ctx, f, settled(c, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
+		return decided(ctx, f, settled(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
 			return s.cfg.Directory.SettleProvider(ctx, org, terminal, fee, draft)
 		}))
 	})
 }
 
 // settled marks the answer where the same was settled before.
-func settled(c *call, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
+func settled(req *call, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
 	return func(ctx context.Context) (*directory.Settlement, error) {
 		made, again, err := settle(ctx)
 		if again && len(f.problems) == 0 {
-			replayed(c)
+			replayed(req)
 		}
 		return made, err
 	}
 }
 
 // readSettlement is GET /settlements/{id}, with whomever it was.
-func (s *Server) readSettlement(c *call) error {
-	org, id, err := s.placed(c)
+func (s *Server) readSettlement(req *call) error {
+	org, id, err := s.placed(req)
 	if err != nil {
 		return err
 	}
@@ -82,39 +82,39 @@ func (s *Server) readSettlement(c *call) error {
 	if !found {
 		return notFound()
 	}
-	single(c, fiber.StatusOK, false, n, appendSettlement)
+	single(req, fiber.StatusOK, false, n, appendSettlement)
 	return nil
 }
 
 // listPartnerSettlements is GET /partners/{id}/settlements, newest first.
-func (s *Server) listPartnerSettlements(c *call) error {
-	org, number, err := s.numbered(c)
+func (s *Server) listPartnerSettlements(req *call) error {
+	org, number, err := s.numbered(req)
 	if err != nil {
 		return err
 	}
-	p, err := settlementPage(c)
+	p, err := settlementPage(req)
 	if err != nil {
 		return err
 	}
-	return writeRows(c, appendSettlement)(s.cfg.Directory.PartnerSettlements(org, number, p))
+	return writeRows(req, appendSettlement)(s.cfg.Directory.PartnerSettlements(org, number, p))
 }
 
 // listProviderSettlements is GET /terminal/{id}/settlements, newest first.
-func (s *Server) listProviderSettlements(c *call) error {
-	org, terminal, err := s.placed(c)
+func (s *Server) listProviderSettlements(req *call) error {
+	org, terminal, err := s.placed(req)
 	if err != nil {
 		return err
 	}
-	p, err := settlementPage(c)
+	p, err := settlementPage(req)
 	if err != nil {
 		return err
 	}
-	return writeRows(c, appendSettlement)(s.cfg.Directory.ProviderSettlements(org, terminal, p))
+	return writeRows(req, appendSettlement)(s.cfg.Directory.ProviderSettlements(org, terminal, p))
 }
 
 // settlementPage reads the parameters of a list of settlements.
-func settlementPage(c *call) (directoryactor.SettlementPage, error) {
-	q := queryOf(c.RequestCtx, "env", "limit", "cursor")
+func settlementPage(req *call) (directoryactor.SettlementPage, error) {
+	q := queryOf(req.RequestCtx, "env", "limit", "cursor")
 	p := directoryactor.SettlementPage{Env: q.env(), Limit: q.limit()}
 	p.After = q.row()
 	return p, q.problems.err()

@@ -18,10 +18,10 @@ var (
 )
 
 // createTerminal is POST /terminal.
-func (s *Server) createTerminal(c *call) error {
+func (s *Server) createTerminal(req *call) error {
 	how := change[*directory.Terminal]{status: fiber.StatusCreated, append: appendTerminal, warn: unknownParams}
-	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.Terminal, error) {
-		f, err := formOf(c, terminalFields...)
+	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.Terminal, error) {
+		f, err := formOf(req, terminalFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -39,28 +39,28 @@ func (s *Server) createTerminal(c *call) error {
 }
 
 // listTerminals is GET /terminals?partner_id, newest first.
-func (s *Server) listTerminals(c *call) error {
-	org, p, err := s.pageIn(c, "partner_id")
+func (s *Server) listTerminals(req *call) error {
+	org, p, err := s.pageIn(req, "partner_id")
 	if err != nil {
 		return err
 	}
-	return writeRows(c, appendTerminal)(s.cfg.Directory.ListTerminals(org, p))
+	return writeRows(req, appendTerminal)(s.cfg.Directory.ListTerminals(org, p))
 }
 
 // readTerminal is GET /terminal/{id}.
-func (s *Server) readTerminal(c *call) error {
-	return readNamed(s, c, s.cfg.Directory.Terminal, appendTerminal)
+func (s *Server) readTerminal(req *call) error {
+	return readNamed(s, req, s.cfg.Directory.Terminal, appendTerminal)
 }
 
 // patchTerminal is PATCH /terminal/{id}.
-func (s *Server) patchTerminal(c *call) error {
+func (s *Server) patchTerminal(req *call) error {
 	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal, warn: unknownParams}
-	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
+	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
 		t, found := s.cfg.Directory.Terminal(org, id)
 		if !found {
 			return nil, notFound()
 		}
-		f, err := patchOf(c, shown(t, appendTerminal), fixedTerminal, terminalFields...)
+		f, err := patchOf(req, shown(t, appendTerminal), fixedTerminal, terminalFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -76,9 +76,9 @@ func (s *Server) patchTerminal(c *call) error {
 
 // deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that
 // nothing is routed to it, and stays in the list. A second time changes nothing.
-func (s *Server) deleteTerminal(c *call) error {
+func (s *Server) deleteTerminal(req *call) error {
 	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal}
-	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
+	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
 		return s.cfg.Directory.PatchTerminal(ctx, org, id, directory.TerminalPatch{Active: new(bool)})
 	})
 }

@@ -16,18 +16,18 @@ var operatorParameters = slices.Concat(listParameters, []string{"partner_id", "f
 // oversee finds out who calls a route that shows transactions: whoever the
 // partner's are, the administration token, or, where the route is for them, who
 // sees the whole organization's. A request with a partner's key is that partner's.
-func (s *Server) oversee(a access, c *call, credentials *auth.Credentials) (err error) {
+func (s *Server) oversee(a access, req *call, credentials *auth.Credentials) (err error) {
 	byKey := len(credentials.APIKey) != 0 || len(credentials.Bearer) == 0
 	if !byKey && s.gate.Admin(credentials) == nil {
-		c.operator = true
+		req.operator = true
 		return nil
 	}
 	if byKey || a == lister {
-		c.who, err = s.gate.Holder(credentials)
+		req.who, err = s.gate.Holder(credentials)
 	} else {
-		c.who, err = s.gate.Reader(credentials, readers...)
+		req.who, err = s.gate.Reader(credentials, readers...)
 	}
-	if err == nil && a == explainer && c.who.Partner != nil {
+	if err == nil && a == explainer && req.who.Partner != nil {
 		err = ledger.Refuse("api.oversee", ledger.Forbidden, "this needs the administration token, or a session of role auditor or admin")
 	}
 	return err
@@ -35,30 +35,30 @@ func (s *Server) oversee(a access, c *call, credentials *auth.Credentials) (err 
 
 // place is the organization that a request of the administration token or of a
 // session is about.
-func (s *Server) place(c *call) (ledger.ID, error) {
-	if c.operator {
-		return s.organization(c)
+func (s *Server) place(req *call) (ledger.ID, error) {
+	if req.operator {
+		return s.organization(req)
 	}
-	return c.who.Org, nil
+	return req.who.Org, nil
 }
 
 // listQueryOf reads a request for a page of transactions, and finds the partner
 // whose they are: the caller, or the one that the administration token names.
-func (s *Server) listQueryOf(c *call) (*listQuery, error) {
-	if !c.operator {
-		q := newListQuery(c.RequestCtx, s.cfg.Clock.Now(), listParameters)
+func (s *Server) listQueryOf(req *call) (*listQuery, error) {
+	if !req.operator {
+		q := newListQuery(req.RequestCtx, s.cfg.Clock.Now(), listParameters)
 		return q, q.problems.err()
 	}
-	org, err := s.organization(c)
+	org, err := s.organization(req)
 	if err != nil {
 		return nil, err
 	}
-	q := newListQuery(c.RequestCtx, s.cfg.Clock.Now(), operatorParameters)
+	q := newListQuery(req.RequestCtx, s.cfg.Clock.Now(), operatorParameters)
 	number := q.partnerID()
 	if err := q.problems.err(); err != nil {
 		return nil, err
 	}
-	return q, s.actFor(c, org, number)
+	return q, s.actFor(req, org, number)
 }
 
 // partnerID is the partner whose transactions are asked for. An empty one was
@@ -82,34 +82,34 @@ func (p problems) about(field string) bool {
 }
 
 // actFor has the request answered as one of the partner's would be.
-func (s *Server) actFor(c *call, org ledger.ID, number int64) error {
+func (s *Server) actFor(req *call, org ledger.ID, number int64) error {
 	owner, found := s.cfg.Directory.Partner(org, number)
 	if !found {
 		return notFound()
 	}
-	c.who.Org, c.who.Partner = org, owner
+	req.who.Org, req.who.Partner = org, owner
 	return nil
 }
 
 // findTransaction reads a transaction for a caller who may see it: a partner one
 // of its own, all others any of the organization.
-func (s *Server) findTransaction(c *call) (result paymentactor.Result, err error) {
-	id, err := parseID(c.parameter("id"))
+func (s *Server) findTransaction(req *call) (result paymentactor.Result, err error) {
+	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return result, err
 	}
-	if c.who.Key != nil {
-		return s.cfg.Payments.Current(paymentactor.Command{Org: c.who.Org, Partner: c.who.Partner.Number, ID: id}, false)
+	if req.who.Key != nil {
+		return s.cfg.Payments.Current(paymentactor.Command{Org: req.who.Org, Partner: req.who.Partner.Number, ID: id}, false)
 	}
-	if c.who.Partner != nil {
-		return s.cfg.Payments.Read(c.who.Org, c.who.Partner.Number, id)
+	if req.who.Partner != nil {
+		return s.cfg.Payments.Read(req.who.Org, req.who.Partner.Number, id)
 	}
-	org, err := s.place(c)
+	org, err := s.place(req)
 	if err != nil {
 		return result, err
 	}
 	if result, err = s.cfg.Payments.Find(org, id); err != nil {
 		return result, err
 	}
-	return result, s.actFor(c, org, result.Record.Partner)
+	return result, s.actFor(req, org, result.Record.Partner)
 }

@@ -36,10 +36,10 @@ var (
 )
 
 // createUser is POST /users.
-func (s *Server) createUser(c *call) error {
+func (s *Server) createUser(req *call) error {
 	how := change[*directory.User]{status: fiber.StatusCreated, append: appendUser}
-	return how.in(s, c, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
-		f, err := formOf(c, userFields...)
+	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
+		f, err := formOf(req, userFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -57,28 +57,28 @@ func (s *Server) createUser(c *call) error {
 }
 
 // listUsers is GET /users?partner_id, newest first.
-func (s *Server) listUsers(c *call) error {
-	org, p, err := s.pageIn(c, "partner_id")
+func (s *Server) listUsers(req *call) error {
+	org, p, err := s.pageIn(req, "partner_id")
 	if err != nil {
 		return err
 	}
-	return writeRows(c, appendUser)(s.cfg.Directory.ListUsers(org, p))
+	return writeRows(req, appendUser)(s.cfg.Directory.ListUsers(org, p))
 }
 
 // readUser is GET /users/{id}.
-func (s *Server) readUser(c *call) error {
-	return readNamed(s, c, s.cfg.Directory.User, appendUser)
+func (s *Server) readUser(req *call) error {
+	return readNamed(s, req, s.cfg.Directory.User, appendUser)
 }
 
 // patchUser is PATCH /users/{id}.
-func (s *Server) patchUser(c *call) error {
+func (s *Server) patchUser(req *call) error {
 	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
-	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
+	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		u, found := s.cfg.Directory.User(org, id)
 		if !found {
 			return nil, notFound()
 		}
-		f, err := patchOf(c, shown(u, appendUser), fixedUser, userFields...)
+		f, err := patchOf(req, shown(u, appendUser), fixedUser, userFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -93,9 +93,9 @@ func (s *Server) patchUser(c *call) error {
 
 // deleteUser is DELETE /users/{id}: the user is switched off, and stays in the
 // list. A second time changes nothing.
-func (s *Server) deleteUser(c *call) error {
+func (s *Server) deleteUser(req *call) error {
 	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
-	return how.at(s, c, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
+	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		return s.cfg.Directory.PatchUser(ctx, org, id, directory.UserPatch{Active: new(bool)}, nil)
 	})
 }
@@ -136,13 +136,13 @@ func appendUser(e *encoder, u *directory.User) {
 // rotateAdminToken is POST /admin_tokens/rotate: the token that the request comes
 // with is retired, and another takes its place. The answer is the only place that
 // has it.
-func (s *Server) rotateAdminToken(c *call) error {
-	if err := noneOrObject(c.Request.Body()); err != nil {
+func (s *Server) rotateAdminToken(req *call) error {
+	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
 	how := change[secret.Text]{status: fiber.StatusCreated, append: func(e *encoder, t secret.Text) { e.text("token", string(t)) }}
-	return how.run(s, c, func(ctx context.Context) (secret.Text, error) {
-		presented := bytes.Clone(bearer(c.Request.Header.Peek(fiber.HeaderAuthorization)))
+	return how.run(s, req, func(ctx context.Context) (secret.Text, error) {
+		presented := bytes.Clone(bearer(req.Request.Header.Peek(fiber.HeaderAuthorization)))
 		return s.cfg.Directory.RotateAdminToken(ctx, presented)
 	})
 }

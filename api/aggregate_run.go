@@ -47,41 +47,41 @@ func newAggregates(wait time.Duration) *aggregates {
 }
 
 // answer is GET /transactions/aggregate.
-func (a *aggregates) answer(s *Server, c *call) error {
+func (a *aggregates) answer(s *Server, req *call) error {
 	now := s.cfg.Clock.Now()
-	q := newAggregateQuery(c.RequestCtx, now)
+	q := newAggregateQuery(req.RequestCtx, now)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	place, err := a.enter(s, c)
+	place, err := a.enter(s, req)
 	if err != nil {
 		return err
 	}
-	patience := patience{ctx: s.serving, conn: c.Conn(), until: time.Now().Add(aggregateTime), place: place}
+	patience := patience{ctx: s.serving, conn: req.Conn(), until: time.Now().Add(aggregateTime), place: place}
 	defer patience.leave()
 	view := s.cfg.Journal.View()
 	defer view.Close()
 	sum := aggregate{
-		walk:  walk{view: view, org: c.who.Org, of: q.listOf(c)},
-		query: q, partner: c.who.Partner.Number, groups: make(map[group]*sums),
+		walk:  walk{view: view, org: req.who.Org, of: q.listOf(req)},
+		query: q, partner: req.who.Partner.Number, groups: make(map[group]*sums),
 		patience: &patience,
 	}
 	if err := sum.run(); err != nil {
 		return err
 	}
-	asOf, err := lastBooked(view, c.who.Org, now)
+	asOf, err := lastBooked(view, req.who.Org, now)
 	if err != nil {
 		return err
 	}
-	sum.write(c, asOf)
+	sum.write(req, asOf)
 	return nil
 }
 
 // enter waits for the caller's turn.
-func (a *aggregates) enter(s *Server, c *call) (*fair.Place[turn], error) {
+func (a *aggregates) enter(s *Server, req *call) (*fair.Place[turn], error) {
 	ctx, cancel := context.WithTimeout(s.serving, a.wait)
 	defer cancel()
-	place, err := a.turns.Enter(ctx, turn{org: c.who.Org}, turn{c.who.Org, c.who.Partner.Number})
+	place, err := a.turns.Enter(ctx, turn{org: req.who.Org}, turn{req.who.Org, req.who.Partner.Number})
 	switch {
 	case err == nil:
 		return place, nil

@@ -30,11 +30,11 @@ func (s *Server) backupRoutes() []route {
 
 // takeBackup is POST /backups: a stream without a length, sealed, which ends with a
 // mark of its own.
-func (s *Server) takeBackup(c *call) error {
-	if err := c.streams(); err != nil {
+func (s *Server) takeBackup(req *call) error {
+	if err := req.streams(); err != nil {
 		return err
 	}
-	object, err := c.object()
+	object, err := req.object()
 	if err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ func (s *Server) takeBackup(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.streamHead(fiber.MIMEOctetStream)
-	c.stream(backup)
+	req.streamHead(fiber.MIMEOctetStream)
+	req.stream(backup)
 	return nil
 }
 

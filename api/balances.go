@@ -59,8 +59,8 @@ func (q *balanceQuery) wants(a money.Asset) bool {
 
 // listBalances is GET /balances: what the calling partner can still pay out, and
 // what is on its way to it, in each asset that its account has lines in.
-func (s *Server) listBalances(c *call) error {
-	q := newBalanceQuery(c.RequestCtx)
+func (s *Server) listBalances(req *call) error {
+	q := newBalanceQuery(req.RequestCtx)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
@@ -69,9 +69,9 @@ func (s *Server) listBalances(c *call) error {
 	var e encoder
 	e.open('{')
 	e.enter("data", '[')
-	rows, path := 0, ledger.PartnerAvailable(c.who.Partner.Number)
+	rows, path := 0, ledger.PartnerAvailable(req.who.Partner.Number)
 	for _, env := range q.envs {
-		err := view.Accounts(c.who.Org, string(path), env, func(a ledger.Account) (bool, error) {
+		err := view.Accounts(req.who.Org, string(path), env, func(a ledger.Account) (bool, error) {
 			if a.Path != path || !q.wants(a.Asset) {
 				return true, nil
 			}
@@ -79,7 +79,7 @@ func (s *Server) listBalances(c *call) error {
 				q.problems.add("currency", "there are too many balances: send env, currency or network")
 				return false, q.problems
 			}
-			return true, appendBalance(&e, view, c.who.Org, a)
+			return true, appendBalance(&e, view, req.who.Org, a)
 		})
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (s *Server) listBalances(c *call) error {
 	}
 	e.close(']')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
 }
 

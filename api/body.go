@@ -105,45 +105,45 @@ func (r *route) bodyBound() int {
 // readBody reads the whole body, so that handlers find it in Request.Body. It is
 // called once the caller is known and before a command is bracketed: whoever sends
 // slowly holds nothing but its own connection.
-func (s *Server) readBody(r *route, c *call) error {
+func (s *Server) readBody(r *route, req *call) error {
 	const op = "api.readBody"
-	stream := c.RequestBodyStream()
+	stream := req.RequestBodyStream()
 	if stream == nil {
 		return nil
 	}
-	length, bound := c.Request.Header.ContentLength(), r.bodyBound()
+	length, bound := req.Request.Header.ContentLength(), r.bodyBound()
 	if length > bound {
 		return tooLarge(bound)
 	}
 	b := bodies.Get().(*body)
-	b.budget, b.owner = s.known, owner{org: c.who.Org}
+	b.budget, b.owner = s.known, owner{org: req.who.Org}
 	if r.access == open {
-		b.budget, b.owner = s.strangers, owner{from: s.source(c.RequestCtx)}
+		b.budget, b.owner = s.strangers, owner{from: s.source(req.RequestCtx)}
 	}
-	c.SetUserValue(bodyKey, b)
+	req.SetUserValue(bodyKey, b)
 	var headers fasthttp.RequestHeader
 	chunked := length < 0
 	if chunked {
-		c.Request.Header.CopyTo(&headers)
+		req.Request.Header.CopyTo(&headers)
 	}
-	err := b.fill(stream, length, bound, c.Conn())
-	if err == nil && chunked && brokenOff(c.Conn()) {
+	err := b.fill(stream, length, bound, req.Conn())
+	if err == nil && chunked && brokenOff(req.Conn()) {
 		err = io.ErrUnexpectedEOF
 	}
 	if chunked {
 		// The transport adds trailers to the headers. They come after the caller was
 		// judged, and proxies don't look at them: they are no headers.
-		headers.CopyTo(&c.Request.Header)
+		headers.CopyTo(&req.Request.Header)
 	}
 	var refusal *ledger.Refusal
 	switch {
 	case err == nil:
-		c.Request.SetBodyRaw(b.buf)
+		req.Request.SetBodyRaw(b.buf)
 		return nil
 	case errors.As(err, &refusal):
 		return err
 	}
-	hangUp(c.RequestCtx) // what else comes on this connection is anyone's guess
+	hangUp(req.RequestCtx) // what else comes on this connection is anyone's guess
 	if timedOut(err) {
 		return ledger.Refuse(op, requestTimeout, "the request took too long to arrive")
 	}

@@ -20,16 +20,16 @@ const (
 )
 
 // readClock is GET /sandbox/clock.
-func (s *Server) readClock(c *call) error {
-	s.writeNow(c)
+func (s *Server) readClock(req *call) error {
+	s.writeNow(req)
 	return nil
 }
 
 // moveClock is PUT /sandbox/clock, body {"now": RFC 3339} or
 // {"advance_seconds": N}. It answers when nothing is due any more. It is not
 // bracketed as commands are: it waits for all of them.
-func (s *Server) moveClock(c *call) error {
-	body, err := c.object()
+func (s *Server) moveClock(req *call) error {
+	body, err := req.object()
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *Server) moveClock(c *call) error {
 	if err != nil {
 		return err
 	}
-	s.writeNow(c)
+	s.writeNow(req)
 	return nil
 }
 
@@ -80,10 +80,10 @@ func (s *Server) instantAsked(body []byte) (to time.Time, err error) {
 	return to, nil
 }
 
-func (s *Server) writeNow(c *call) {
+func (s *Server) writeNow(req *call) {
 	var e encoder
 	e.open('{')
 	e.instant("now", ledger.MicrosOf(s.cfg.Clock.Now()))
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 }

@@ -78,18 +78,18 @@ func (s *Server) contractRoutes() (routes []route) {
 // handler is a handler behind the family's gate. Whatever it refuses is told in the
 // family's shape.
 func (f *family) handler(do func(*Server, *call, *family, *contract.Product) error, product *contract.Product) func(*Server, *call) error {
-	return func(s *Server, c *call) error {
-		if err := f.admit(s, c); err != nil {
+	return func(s *Server, req *call) error {
+		if err := f.admit(s, req); err != nil {
 			return err
 		}
-		return detailed(do(s, c, f, product))
+		return detailed(do(s, req, f, product))
 	}
 }
 
 // admit tells whether the organization has the family's module, and may have it.
-func (f *family) admit(s *Server, c *call) error {
+func (f *family) admit(s *Server, req *call) error {
 	const op = "api.contracts"
-	o, known := s.cfg.Directory.Organization(c.who.Org)
+	o, known := s.cfg.Directory.Organization(req.who.Org)
 	switch {
 	case !known || !o.Has(f.module):
 		return f.inactive()
@@ -170,14 +170,14 @@ func appendFaults(dst []byte, faults *contract.Faults) []byte {
 }
 
 // given is the request's body as an object; an absent one is empty.
-func (c *call) input() (contract.Input, error) {
-	if len(c.Request.Body()) == 0 {
+func (req *call) input() (contract.Input, error) {
+	if len(req.Request.Body()) == 0 {
 		return contract.Input{}, nil
 	}
-	if !isJSON(c.Request.Header.ContentType()) {
+	if !isJSON(req.Request.Header.ContentType()) {
 		return nil, ledger.Refuse("api.given", unsupportedMediaType, "the body must be application/json")
 	}
-	value, err := document(c.Request.Body())
+	value, err := document(req.Request.Body())
 	if err != nil {
 		return nil, err
 	}
@@ -190,16 +190,16 @@ func (c *call) input() (contract.Input, error) {
 
 // written is what a person's write was sent with: its Idempotency-Key and its body. Keys
 // are the organization's: the same request by a colleague is the same request.
-func (s *Server) written(c *call) (key actors.Key, sent contract.Input, err error) {
-	if key, err = s.idempotencyKey(c, actors.KeyOfStaff); err == nil {
-		sent, err = c.input()
+func (s *Server) written(req *call) (key actors.Key, sent contract.Input, err error) {
+	if key, err = s.idempotencyKey(req, actors.KeyOfStaff); err == nil {
+		sent, err = req.input()
 	}
 	return key, sent, err
 }
 
 // createContract is POST /pfp/{product}.
-func (s *Server) createContract(c *call, f *family, product *contract.Product) error {
-	key, sent, err := s.written(c)
+func (s *Server) createContract(req *call, f *family, product *contract.Product) error {
+	key, sent, err := s.written(req)
 	if err != nil {
 		return err
 	}
@@ -211,12 +211,12 @@ func (s *Server) createContract(c *call, f *family, product *contract.Product) e
 			return ledger.RefuseField("api.createContract", "env", "must be prod or test")
 		}
 	}
-	o, _ := s.cfg.Directory.Organization(c.who.Org)
+	o, _ := s.cfg.Directory.Organization(req.who.Org)
 	result, err := s.cfg.Contracts.Create(contractactor.Create{
-		Org: c.who.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key,
+		Org: req.who.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key,
 		Allowed: func(region string) bool { return o != nil && o.Allows(region) },
 	})
-	return s.writeContract(c, f, fiber.StatusCreated, &result, err)
+	return s.writeContract(req, f, fiber.StatusCreated, &result, err)
 }
 
 func parseEnv(said string, text bool) (money.Env, bool) {
@@ -225,57 +225,57 @@ func parseEnv(said string, text bool) (money.Env, bool) {
 }
 
 // contractAt is the contract that the address names.
-func (s *Server) contractAt(c *call, f *family, product *contract.Product) (contractactor.Result, error) {
-	id, err := parseID(c.parameter("id"))
+func (s *Server) contractAt(req *call, f *family, product *contract.Product) (contractactor.Result, error) {
+	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return contractactor.Result{}, err
 	}
-	return s.cfg.Contracts.Read(c.who.Org, product, f.reading, id)
+	return s.cfg.Contracts.Read(req.who.Org, product, f.reading, id)
 }
 
 // readContract is GET /pfp/{product}/{id}.
-func (s *Server) readContract(c *call, f *family, product *contract.Product) error {
-	result, err := s.contractAt(c, f, product)
-	return s.writeContract(c, f, fiber.StatusOK, &result, err)
+func (s *Server) readContract(req *call, f *family, product *contract.Product) error {
+	result, err := s.contractAt(req, f, product)
+	return s.writeContract(req, f, fiber.StatusOK, &result, err)
 }
 
 // actOnContract is POST /pfp/{product}/{id}/{action}.
-func (s *Server) actOnContract(c *call, f *family, product *contract.Product) error {
-	id, err := parseID(c.parameter("id"))
+func (s *Server) actOnContract(req *call, f *family, product *contract.Product) error {
+	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return err
 	}
-	key, sent, err := s.written(c)
+	key, sent, err := s.written(req)
 	if err != nil {
 		return err
 	}
-	name := c.parameter("action")
+	name := req.parameter("action")
 	action, known := product.Action(f.reading, name)
 	if !known {
-		if _, err := s.cfg.Contracts.Read(c.who.Org, product, f.reading, id); err != nil {
+		if _, err := s.cfg.Contracts.Read(req.who.Org, product, f.reading, id); err != nil {
 			return err // of a contract that is not there nothing is said
 		}
 		return contract.Unsupported(beginning([]byte(name), 64))
 	}
 	result, err := s.cfg.Contracts.Act(contractactor.Act{
-		Org: c.who.Org, ID: id, Product: product, Reading: f.reading, Action: action, Input: sent, Key: key,
+		Org: req.who.Org, ID: id, Product: product, Reading: f.reading, Action: action, Input: sent, Key: key,
 	})
-	return s.writeContract(c, f, fiber.StatusOK, &result, err)
+	return s.writeContract(req, f, fiber.StatusOK, &result, err)
 }
 
-func (s *Server) writeContract(c *call, f *family, status int, result *contractactor.Result, err error) error {
+func (s *Server) writeContract(req *call, f *family, status int, result *contractactor.Result, err error) error {
 	if err != nil {
 		return err
 	}
 	if result.Replay {
-		replayed(c)
+		replayed(req)
 	}
 	e := encoder{make([]byte, 0, 2<<10)}
 	e.open('{')
 	e.enter("data", '{')
-	f.style.appendContract(&e, c.who.Org, result, true)
+	f.style.appendContract(&e, req.who.Org, result, true)
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, status, e.buf)
+	writeJSON(req.RequestCtx, status, e.buf)
 	return nil
 }

@@ -62,10 +62,10 @@ type charityTotal struct {
 // how much it is in each asset between the bounds, on all pages together. The account
 // also takes what contracts of another reading leave undivided: these stay unseen here
 // as everywhere in the family, and are in the ledger.
-func (s *Server) charity(c *call, f *family, _ *contract.Product) error {
-	q := queryOf(c.RequestCtx, "from", "to", "env", "limit", "cursor")
+func (s *Server) charity(req *call, f *family, _ *contract.Product) error {
+	q := queryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
 	want := &charityQuery{
-		org: c.who.Org, reading: f.reading, envs: q.envs(), limit: q.upToLimit(perPage, maxPerPage), past: statementCursor(q),
+		org: req.who.Org, reading: f.reading, envs: q.envs(), limit: q.upToLimit(perPage, maxPerPage), past: statementCursor(q),
 		from: q.fromDay("from"), to: q.toDay("to", s.cfg.Clock.Now()), givers: make(map[ledger.ID]*giver),
 	}
 	if err := q.problems.err(); err != nil {
@@ -91,7 +91,7 @@ func (s *Server) charity(c *call, f *family, _ *contract.Product) error {
 	l.textOrNull("cursor_value", want.next)
 	l.close('}')
 	l.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, l.buf)
 	return nil
 }
 

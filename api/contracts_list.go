@@ -42,11 +42,11 @@ type contractQuery struct {
 }
 
 // listContracts is GET /pfp/{product}.
-func (s *Server) listContracts(c *call, f *family, product *contract.Product) error {
+func (s *Server) listContracts(req *call, f *family, product *contract.Product) error {
 	known := []string{"status", "region", "type", "env", "limit", "cursor"}
 	known = append(known, filtersOf(product)...)
-	q := queryOf(c.RequestCtx, known...)
-	want := s.contractQueryOf(c, q, f, product)
+	q := queryOf(req.RequestCtx, known...)
+	want := s.contractQueryOf(req, q, f, product)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
@@ -59,14 +59,14 @@ func (s *Server) listContracts(c *call, f *family, product *contract.Product) er
 	l := newList()
 	for i := range found {
 		l.row()
-		f.style.appendContract(&l.encoder, c.who.Org, &found[i], false)
+		f.style.appendContract(&l.encoder, req.who.Org, &found[i], false)
 		l.close('}')
 	}
 	cursor := ""
 	if next != 0 {
 		cursor = next.Time().Format(instantLayout)
 	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("inserted_at", cursor))
+	writeJSON(req.RequestCtx, fiber.StatusOK, l.finish("inserted_at", cursor))
 	return nil
 }
 
@@ -87,9 +87,9 @@ func filtersOf(p *contract.Product) (names []string) {
 	return names
 }
 
-func (s *Server) contractQueryOf(c *call, q *query, f *family, p *contract.Product) *contractQuery {
+func (s *Server) contractQueryOf(req *call, q *query, f *family, p *contract.Product) *contractQuery {
 	want := &contractQuery{
-		org: c.who.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
+		org: req.who.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
 		status: contract.Status(q.oneOf("status", p.States)), region: q.text("region"), kind: q.text("type"), limit: q.upToLimit(contractLimit, maxContractLimit),
 	}
 	if _, sent := q.values["env"]; sent || p.ShortLists {
@@ -210,20 +210,20 @@ func (q *query) notBlank(names ...string) {
 
 // contractEntries is GET /pfp/{product}/{id}/entries: what the contract has posted,
 // newest first.
-func (s *Server) contractEntries(c *call, f *family, product *contract.Product) error {
-	result, err := s.contractAt(c, f, product)
+func (s *Server) contractEntries(req *call, f *family, product *contract.Product) error {
+	result, err := s.contractAt(req, f, product)
 	if err != nil {
 		return err
 	}
-	q := queryOf(c.RequestCtx, "limit", "cursor")
-	e := eventQuery{entries: true, who: &c.who, env: result.Record.Asset.Env, source: &result.Record.ID, to: forever, before: q.seq(), limit: q.limit()}
-	return s.writeEvents(c, q, &e, appendEntry)
+	q := queryOf(req.RequestCtx, "limit", "cursor")
+	e := eventQuery{entries: true, who: &req.who, env: result.Record.Asset.Env, source: &result.Record.ID, to: forever, before: q.seq(), limit: q.limit()}
+	return s.writeEvents(req, q, &e, appendEntry)
 }
 
 // contractSchedule is GET /pfp/{product}/{id}/schedule.csv: the rows of what is to be
 // paid when, for people. Amounts are minor units.
-func (s *Server) contractSchedule(c *call, f *family, product *contract.Product) error {
-	result, err := s.contractAt(c, f, product)
+func (s *Server) contractSchedule(req *call, f *family, product *contract.Product) error {
+	result, err := s.contractAt(req, f, product)
 	if err != nil {
 		return err
 	}
@@ -246,8 +246,8 @@ func (s *Server) contractSchedule(c *call, f *family, product *contract.Product)
 		_ = w.Write(header)
 	}
 	w.Flush()
-	h := &c.Response.Header
-	writeJSON(c.RequestCtx, fiber.StatusOK, out.bytes)
+	h := &req.Response.Header
+	writeJSON(req.RequestCtx, fiber.StatusOK, out.bytes)
 	h.SetContentType("text/csv; charset=utf-8")
 	h.Set(fiber.HeaderContentDisposition, `attachment; filename="`+result.Record.Number(result.Stamp.Started, result.Stamp.Number)+`.csv"`)
 	return nil

@@ -18,9 +18,9 @@ const (
 
 // contractSubscriptions is GET /pfp/certificate-issues/{id}/subscriptions: the
 // applications for an issue's certificates, oldest first.
-func (s *Server) contractSubscriptions(c *call, f *family, product *contract.Product) error {
-	return s.writeRegister(c, f, product, nil, func(p *registerPage, view *posting.View) error {
-		return contractactor.Subscriptions(view, c.who.Org, p.of.ID, p.after+1, func(one contract.Subscription) (bool, error) {
+func (s *Server) contractSubscriptions(req *call, f *family, product *contract.Product) error {
+	return s.writeRegister(req, f, product, nil, func(p *registerPage, view *posting.View) error {
+		return contractactor.Subscriptions(view, req.who.Org, p.of.ID, p.after+1, func(one contract.Subscription) (bool, error) {
 			return p.add(contract.SubscriptionColumns, one.Number, one.Row()), nil
 		})
 	})
@@ -28,16 +28,16 @@ func (s *Server) contractSubscriptions(c *call, f *family, product *contract.Pro
 
 // contractHolders is GET /pfp/certificate-issues/{id}/holders: everybody's position, in
 // the order of first subscriptions, or that of one investor.
-func (s *Server) contractHolders(c *call, f *family, product *contract.Product) error {
-	return s.writeRegister(c, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
+func (s *Server) contractHolders(req *call, f *family, product *contract.Product) error {
+	return s.writeRegister(req, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
 		if who, sent := p.query.id("investor_id"); sent {
-			h, found, err := contractactor.Position(view, c.who.Org, p.of.ID, who)
+			h, found, err := contractactor.Position(view, req.who.Org, p.of.ID, who)
 			if found && h.Number > p.after {
 				p.add(contract.HolderColumns, h.Number, h.Row())
 			}
 			return err
 		}
-		return contractactor.Holders(view, c.who.Org, p.of.ID, p.after+1, func(h contract.Holder) (bool, error) {
+		return contractactor.Holders(view, req.who.Org, p.of.ID, p.after+1, func(h contract.Holder) (bool, error) {
 			return p.add(contract.HolderColumns, h.Number, h.Row()), nil
 		})
 	})
@@ -71,15 +71,15 @@ func (p *registerPage) add(t *contract.Table, number int64, row contract.Row) bo
 
 // writeRegister answers with a page of what read finds in a contract's register. Products
 // without one have no such address.
-func (s *Server) writeRegister(c *call, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
+func (s *Server) writeRegister(req *call, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
 	if product.Reads == nil {
 		return notFound()
 	}
-	result, err := s.contractAt(c, f, product)
+	result, err := s.contractAt(req, f, product)
 	if err != nil {
 		return err
 	}
-	q := queryOf(c.RequestCtx, append(filters, "limit", "cursor")...)
+	q := queryOf(req.RequestCtx, append(filters, "limit", "cursor")...)
 	p := &registerPage{list: newList(), of: result.Record, query: q, style: f.style, after: int64(min(q.seq(), 1<<62)), limit: q.upToLimit(registerLimit, maxRegisterLimit)}
 	for _, name := range filters {
 		q.id(name)
@@ -96,6 +96,6 @@ func (s *Server) writeRegister(c *call, f *family, product *contract.Product, fi
 	if p.more {
 		next = strconv.FormatInt(p.last, 10)
 	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, p.finish("number", next))
+	writeJSON(req.RequestCtx, fiber.StatusOK, p.finish("number", next))
 	return nil
 }

@@ -30,12 +30,12 @@ func (s *Server) religiousRoutes() []route {
 		return route{method: method, path: religiousPath + path, access: session, roles: contractors, family: f, command: command, handle: f.handler(do, nil)}
 	}
 	typed := func(do func(*Server, *call, *family, *contract.Product) error) func(*Server, *call, *family, *contract.Product) error {
-		return func(s *Server, c *call, f *family, _ *contract.Product) error {
-			product := contract.Find(f.reading, c.parameter("product_type"))
+		return func(s *Server, req *call, f *family, _ *contract.Product) error {
+			product := contract.Find(f.reading, req.parameter("product_type"))
 			if product == nil {
 				return ledger.Refuse("api.contracts", badRequest, "there is no such product_type")
 			}
-			return do(s, c, f, product)
+			return do(s, req, f, product)
 		}
 	}
 	return []route{
@@ -86,15 +86,15 @@ func (q *query) envs() []money.Env {
 }
 
 // pageOfContracts is GET /{product_type}: newest first, by page.
-func (s *Server) pageOfContracts(c *call, f *family, product *contract.Product) error {
-	q := queryOf(c.RequestCtx, "page", "per_page", "env")
+func (s *Server) pageOfContracts(req *call, f *family, product *contract.Product) error {
+	q := queryOf(req.RequestCtx, "page", "per_page", "env")
 	page, size, envs := q.number("page", 1, maxPage), q.number("per_page", perPage, maxPerPage), q.envs()
 	if err := q.problems.err(); err != nil {
 		return err
 	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
-	want := contractPage{org: c.who.Org, product: product, reading: f.reading, skip: uint64(page-1) * uint64(size), n: size, near: passedOver}
+	want := contractPage{org: req.who.Org, product: product, reading: f.reading, skip: uint64(page-1) * uint64(size), n: size, near: passedOver}
 	found, err := want.find(view, envs)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (s *Server) pageOfContracts(c *call, f *family, product *contract.Product) 
 	e.enter("data", '[')
 	for i := range found {
 		e.open('{')
-		f.style.appendContract(&e, c.who.Org, &found[i], false)
+		f.style.appendContract(&e, req.who.Org, &found[i], false)
 		e.close('}')
 	}
 	e.close(']')
@@ -115,13 +115,13 @@ func (s *Server) pageOfContracts(c *call, f *family, product *contract.Product) 
 	e.integer("per_page", int64(size))
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
 }
 
 // contractStats is GET /stats: how many contracts there are of each type.
-func (s *Server) contractStats(c *call, f *family, _ *contract.Product) error {
-	q := queryOf(c.RequestCtx, "env")
+func (s *Server) contractStats(req *call, f *family, _ *contract.Product) error {
+	q := queryOf(req.RequestCtx, "env")
 	envs := q.envs()
 	if err := q.problems.err(); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *Server) contractStats(c *call, f *family, _ *contract.Product) error {
 		if variant == nil {
 			continue
 		}
-		n, err := contractactor.Count(view, c.who.Org, p, f.reading, envs...)
+		n, err := contractactor.Count(view, req.who.Org, p, f.reading, envs...)
 		if err != nil {
 			return err
 		}
@@ -152,13 +152,13 @@ func (s *Server) contractStats(c *call, f *family, _ *contract.Product) error {
 	e.integer("total", int64(total))
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
 }
 
 // contractRegions is GET /regions: those in which the organization works.
-func (s *Server) contractRegions(c *call, f *family, _ *contract.Product) error {
-	if err := queryOf(c.RequestCtx).problems.err(); err != nil {
+func (s *Server) contractRegions(req *call, f *family, _ *contract.Product) error {
+	if err := queryOf(req.RequestCtx).problems.err(); err != nil {
 		return err
 	}
 	var types, dual []string
@@ -171,7 +171,7 @@ func (s *Server) contractRegions(c *call, f *family, _ *contract.Product) error 
 	e.open('{')
 	e.enter("data", '{')
 	e.enter("regions", '[')
-	o, known := s.cfg.Directory.Organization(c.who.Org)
+	o, known := s.cfg.Directory.Organization(req.who.Org)
 	for _, region := range contract.AllRegions() {
 		if !known || !o.Allows(region.Code) {
 			continue
@@ -191,6 +191,6 @@ func (s *Server) contractRegions(c *call, f *family, _ *contract.Product) error 
 	e.texts("dual_banking", dual)
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
 }

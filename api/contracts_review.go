@@ -10,8 +10,8 @@ import (
 
 // contractReview is GET /{product_type}/{id}/review: who concluded what, when, on which
 // reference, and which screening the contract rests on.
-func (s *Server) contractReview(c *call, f *family, product *contract.Product) error {
-	result, err := s.contractAt(c, f, product)
+func (s *Server) contractReview(req *call, f *family, product *contract.Product) error {
+	result, err := s.contractAt(req, f, product)
 	if err != nil {
 		return err
 	}
@@ -25,13 +25,13 @@ func (s *Server) contractReview(c *call, f *family, product *contract.Product) e
 	e.word("status", string(r.Status))
 	appendConclusion(&e, &result)
 	if contract.ScreeningID.Has(r.Values) {
-		if err := s.appendScreeningOf(&e, c.who.Org, contract.ScreeningID.Of(r.Values)); err != nil {
+		if err := s.appendScreeningOf(&e, req.who.Org, contract.ScreeningID.Of(r.Values)); err != nil {
 			return err
 		}
 	}
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
 }
 

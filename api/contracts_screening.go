@@ -14,8 +14,8 @@ import (
 
 // screen is GET /screen: the rules applied to what is named in the query. It stores
 // what it found; HEAD, of which nobody expects that, stores nothing.
-func (s *Server) screen(c *call, f *family, _ *contract.Product) error {
-	q := queryOf(c.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
+func (s *Server) screen(req *call, f *family, _ *contract.Product) error {
+	q := queryOf(req.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
 	given := contract.Screened{
 		Subject: q.choice("subject", "asset", "transaction"), Region: q.text("region"), AssetType: q.text("asset_type"),
 		Activity: q.text("activity"), Description: q.text("description"), Currency: q.text("currency"),
@@ -37,60 +37,60 @@ func (s *Server) screen(c *call, f *family, _ *contract.Product) error {
 		}
 		given.Amount, given.HasAmount = a, true
 	}
-	key, err := s.queryKey(c)
+	key, err := s.queryKey(req)
 	if err != nil {
 		return err
 	}
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	if c.Request.Header.IsHead() {
+	if req.Request.Header.IsHead() {
 		found := contractactor.Screening{Ruleset: contract.RulesetVersion, At: ledger.MicrosOf(s.cfg.Clock.Now())}
 		found.Decision, found.Findings = contract.Screen(&given)
-		writeScreening(c, &found, false)
+		writeScreening(req, &found, false)
 		return nil
 	}
-	found, err := s.cfg.Contracts.Screen(c.who.Org, given, key)
+	found, err := s.cfg.Contracts.Screen(req.who.Org, given, key)
 	if err != nil {
 		return err
 	}
 	if found.Replay {
-		replayed(c)
+		replayed(req)
 	}
-	writeScreening(c, &found, false)
+	writeScreening(req, &found, false)
 	return nil
 }
 
 // queryKey is the Idempotency-Key of a person's write that is a query: all that it says
 // is in its parameters.
-func (s *Server) queryKey(c *call) (actors.Key, error) {
-	key, err := s.idempotencyKey(c, actors.KeyOfStaff)
+func (s *Server) queryKey(req *call) (actors.Key, error) {
+	key, err := s.idempotencyKey(req, actors.KeyOfStaff)
 	if err == nil && !key.IsZero() {
-		key.Hash = s.hashOf(c, c.QueryArgs().QueryString())
+		key.Hash = s.hashOf(req, req.QueryArgs().QueryString())
 	}
 	return key, err
 }
 
 // readScreening is GET /screen/{id}: what a screening was given and what it found.
-func (s *Server) readScreening(c *call, _ *family, _ *contract.Product) error {
-	id, err := parseID(c.parameter("id"))
+func (s *Server) readScreening(req *call, _ *family, _ *contract.Product) error {
+	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return err
 	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
-	found, there, err := contractactor.FindScreening(view, c.who.Org, id)
+	found, there, err := contractactor.FindScreening(view, req.who.Org, id)
 	if err != nil {
 		return err
 	}
 	if !there {
 		return notFound()
 	}
-	writeScreening(c, found, true)
+	writeScreening(req, found, true)
 	return nil
 }
 
-func writeScreening(c *call, found *contractactor.Screening, given bool) {
+func writeScreening(req *call, found *contractactor.Screening, given bool) {
 	var e encoder
 	e.open('{')
 	e.enter("data", '{')
@@ -114,7 +114,7 @@ func writeScreening(c *call, found *contractactor.Screening, given bool) {
 	}
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 }
 
 // appendScreened writes what a screening was given, under the names of the query.

@@ -47,12 +47,12 @@ func (s *Server) deliveryRoutes() []route {
 
 // listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, the
 // newest first (notifier.Service.List says more of what is pending).
-func (s *Server) listDeliveries(c *call) error {
-	org, err := s.organization(c)
+func (s *Server) listDeliveries(req *call) error {
+	org, err := s.organization(req)
 	if err != nil {
 		return err
 	}
-	q := queryOf(c.RequestCtx, "transaction_id", "terminal_id", "state", "from", "to", "limit", "cursor")
+	q := queryOf(req.RequestCtx, "transaction_id", "terminal_id", "state", "from", "to", "limit", "cursor")
 	want := notifier.Query{
 		State: q.deliveryState(), From: q.instant("from", 0), Until: max(1, q.upTo("to", s.cfg.Clock.Now())),
 		Limit: q.limit(), Before: q.delivery(org),
@@ -63,7 +63,7 @@ func (s *Server) listDeliveries(c *call) error {
 		return err
 	}
 	if q.names("transaction_id", want.Transaction) || q.names("terminal_id", want.To) {
-		writeJSON(c.RequestCtx, fiber.StatusOK, newList().finish(deliveriesBy, ""))
+		writeJSON(req.RequestCtx, fiber.StatusOK, newList().finish(deliveriesBy, ""))
 		return nil
 	}
 	rows, next, err := s.cfg.Deliveries.List(org, want)
@@ -76,7 +76,7 @@ func (s *Server) listDeliveries(c *call) error {
 		appendDelivery(&l.encoder, org, d)
 		l.close('}')
 	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish(deliveriesBy, deliveryCursor(org, next)))
+	writeJSON(req.RequestCtx, fiber.StatusOK, l.finish(deliveriesBy, deliveryCursor(org, next)))
 	return nil
 }
 
@@ -144,8 +144,8 @@ func (q *query) delivery(org ledger.ID) (at notifier.Position) {
 
 // delivered is the organization that a request is about and the delivery that its
 // path names. One of another organization's is as unknown as any.
-func (s *Server) delivered(c *call) (org ledger.ID, id notifier.ID, err error) {
-	org, event, err := s.placed(c)
+func (s *Server) delivered(req *call) (org ledger.ID, id notifier.ID, err error) {
+	org, event, err := s.placed(req)
 	if err != nil {
 		return org, id, err
 	}
@@ -157,8 +157,8 @@ func (s *Server) delivered(c *call) (org ledger.ID, id notifier.ID, err error) {
 }
 
 // readDelivery is GET /deliveries/{event_id}.
-func (s *Server) readDelivery(c *call) error {
-	org, id, err := s.delivered(c)
+func (s *Server) readDelivery(req *call) error {
+	org, id, err := s.delivered(req)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *Server) readDelivery(c *call) error {
 	if err != nil {
 		return hidden(err)
 	}
-	single(c, fiber.StatusOK, false, d, func(e *encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) })
+	single(req, fiber.StatusOK, false, d, func(e *encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) })
 	return nil
 }
 
@@ -180,14 +180,14 @@ func hidden(err error) error {
 }
 
 // replayDelivery is POST /deliveries/{event_id}/replay: it is tried once more, now.
-func (s *Server) replayDelivery(c *call) error {
-	if err := noneOrObject(c.Request.Body()); err != nil {
+func (s *Server) replayDelivery(req *call) error {
+	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
 	var org ledger.ID // of the answer, which is only made for what was found in it
 	how := change[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
-	return how.run(s, c, func(ctx context.Context) (*notifier.Delivery, error) {
-		found, id, err := s.delivered(c)
+	return how.run(s, req, func(ctx context.Context) (*notifier.Delivery, error) {
+		found, id, err := s.delivered(req)
 		if err != nil {
 			return nil, err
 		}
@@ -201,10 +201,10 @@ func (s *Server) replayDelivery(c *call) error {
 
 // replayParked is POST /deliveries/replay {terminal_id,from?,to?}: what is parked of
 // the terminal is tried once more, now.
-func (s *Server) replayParked(c *call) error {
+func (s *Server) replayParked(req *call) error {
 	how := change[int]{status: fiber.StatusOK, append: func(e *encoder, n int) { e.integer("replayed", int64(n)) }}
-	return how.in(s, c, func(ctx context.Context, org ledger.ID) (int, error) {
-		f, err := formOf(c, "terminal_id", "from", "to")
+	return how.in(s, req, func(ctx context.Context, org ledger.ID) (int, error) {
+		f, err := formOf(req, "terminal_id", "from", "to")
 		if err != nil {
 			return 0, err
 		}
@@ -245,11 +245,11 @@ func newTests(most int) *tests { return &tests{make(chan struct{}, most)} }
 
 // deliver is POST /terminal/{id}/test-delivery: a notification that tells of nothing
 // is sent to where the terminal's go, now and once. Whatever becomes of it is 200.
-func (t *tests) deliver(s *Server, c *call) error {
-	if err := noneOrObject(c.Request.Body()); err != nil {
+func (t *tests) deliver(s *Server, req *call) error {
+	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	terminal, err := named(s, c, s.cfg.Directory.Terminal)
+	terminal, err := named(s, req, s.cfg.Directory.Terminal)
 	if err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (t *tests) deliver(s *Server, c *call) error {
 	if !set {
 		return ledger.RefuseField("api.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
 	}
-	single(c, fiber.StatusOK, false, &attempt, func(e *encoder, a *notifier.Attempt) {
+	single(req, fiber.StatusOK, false, &attempt, func(e *encoder, a *notifier.Attempt) {
 		e.id("event_id", event)
 		e.boolean("delivered", a.Failure == "")
 		appendOutcome(e, a)

@@ -23,8 +23,8 @@ type form struct {
 
 // formOf takes a body bare or inside params. The names are the fields in the order
 // in which they are refused.
-func formOf(c *call, order ...string) (*form, error) {
-	object, err := c.object()
+func formOf(req *call, order ...string) (*form, error) {
+	object, err := req.object()
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +36,8 @@ func formOf(c *call, order ...string) (*form, error) {
 
 // patchOf is formOf for a change of what there is. Fields that are shown of it and
 // never change may come back as they are.
-func patchOf(c *call, shown []byte, fixed []string, order ...string) (*form, error) {
-	f, err := formOf(c, order...)
+func patchOf(req *call, shown []byte, fixed []string, order ...string) (*form, error) {
+	f, err := formOf(req, order...)
 	if err != nil {
 		return nil, err
 	}

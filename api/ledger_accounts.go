@@ -36,34 +36,34 @@ type accountQuery struct {
 }
 
 // listAccounts is GET /ledger/accounts: the accounts with their totals now.
-func (s *Server) listAccounts(c *call) error {
-	q := newAccountQuery(c, "prefix", "currency", "network", "env", "limit", "cursor")
+func (s *Server) listAccounts(req *call) error {
+	q := newAccountQuery(req, "prefix", "currency", "network", "env", "limit", "cursor")
 	q.readAsOf(s.cfg.Clock.Now())
-	return s.writeAccounts(c, q, false)
+	return s.writeAccounts(req, q, false)
 }
 
 // readAccount is GET /ledger/accounts/{path}: a row for each asset that the
 // account has lines in, as of a time.
-func (s *Server) readAccount(c *call) error {
-	q := newAccountQuery(c, "currency", "network", "env", "at", "by", "limit", "cursor")
-	q.path = ledger.Path(c.parameter("path"))
+func (s *Server) readAccount(req *call) error {
+	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
+	q.path = ledger.Path(req.parameter("path"))
 	q.prefix = string(q.path)
 	q.readAsOf(s.cfg.Clock.Now())
-	if len(q.problems) == 0 && (!q.path.Valid() || !c.who.Sees(q.path)) {
+	if len(q.problems) == 0 && (!q.path.Valid() || !req.who.Sees(q.path)) {
 		return notFound()
 	}
-	return s.writeAccounts(c, q, true)
+	return s.writeAccounts(req, q, true)
 }
 
 // trialBalance is GET /ledger/trial-balance: every account as of a time.
-func (s *Server) trialBalance(c *call) error {
-	q := newAccountQuery(c, "currency", "network", "env", "at", "by", "limit", "cursor")
+func (s *Server) trialBalance(req *call) error {
+	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
 	q.readAsOf(s.cfg.Clock.Now())
-	return s.writeAccounts(c, q, false)
+	return s.writeAccounts(req, q, false)
 }
 
-func newAccountQuery(c *call, known ...string) *accountQuery {
-	q := &accountQuery{query: queryOf(c.RequestCtx, known...)}
+func newAccountQuery(req *call, known ...string) *accountQuery {
+	q := &accountQuery{query: queryOf(req.RequestCtx, known...)}
 	q.prefix, q.currency, q.network = q.text("prefix"), q.text("currency"), q.text("network")
 	q.env = q.query.env()
 	q.limit = q.query.limit()
@@ -142,13 +142,13 @@ func (q *accountQuery) question() string {
 
 // writeAccounts answers with a page of accounts. An account that must be there
 // and is not, or is not the caller's, is not found.
-func (s *Server) writeAccounts(c *call, q *accountQuery, must bool) error {
+func (s *Server) writeAccounts(req *call, q *accountQuery, must bool) error {
 	if err := q.problems.err(); err != nil {
 		return err
 	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
-	if err := q.pin(view, c.who.Org); err != nil {
+	if err := q.pin(view, req.who.Org); err != nil {
 		return err
 	}
 	l, next := newList(), ""
@@ -158,7 +158,7 @@ func (s *Server) writeAccounts(c *call, q *accountQuery, must bool) error {
 	if must {
 		each = eachOf
 	}
-	err := each(view, &c.who, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
+	err := each(view, &req.who, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
 		known = true
 		if l.rows == q.limit {
 			next = q.next(last)
@@ -174,7 +174,7 @@ func (s *Server) writeAccounts(c *call, q *accountQuery, must bool) error {
 	if must && !known && q.past == nil {
 		return notFound()
 	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("account", next))
+	writeJSON(req.RequestCtx, fiber.StatusOK, l.finish("account", next))
 	return nil
 }
 

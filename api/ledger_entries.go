@@ -34,14 +34,14 @@ type eventQuery struct {
 }
 
 // listEntries is GET /ledger/entries: events that carry an entry, newest first.
-func (s *Server) listEntries(c *call) error {
-	q := queryOf(c.RequestCtx, "source", "account", "event", "env", "from", "to", "limit", "cursor")
+func (s *Server) listEntries(req *call) error {
+	q := queryOf(req.RequestCtx, "source", "account", "event", "env", "from", "to", "limit", "cursor")
 	e := eventQuery{
-		entries: true, who: &c.who, env: q.env(), account: ledger.Path(q.text("account")), name: q.text("event"),
+		entries: true, who: &req.who, env: q.env(), account: ledger.Path(q.text("account")), name: q.text("event"),
 		before: q.seq(), limit: q.limit(),
 	}
 	e.from, e.to = q.window(s.cfg.Clock.Now())
-	return s.writeEvents(c, q, &e, appendEntry)
+	return s.writeEvents(req, q, &e, appendEntry)
 }
 
 // window is the time asked for, both bounds included.
@@ -55,29 +55,29 @@ func (q *query) window(now time.Time) (from, to ledger.Micros) {
 
 // listEvents is GET /ledger/events: every transition, newest first. A partner
 // sees those that moved money of its own.
-func (s *Server) listEvents(c *call) error {
-	q := queryOf(c.RequestCtx, "source", "limit", "cursor")
-	e := eventQuery{entries: c.who.Partner != nil, who: &c.who, to: forever, before: q.seq(), limit: q.limit()}
-	return s.writeEvents(c, q, &e, appendEvent)
+func (s *Server) listEvents(req *call) error {
+	q := queryOf(req.RequestCtx, "source", "limit", "cursor")
+	e := eventQuery{entries: req.who.Partner != nil, who: &req.who, to: forever, before: q.seq(), limit: q.limit()}
+	return s.writeEvents(req, q, &e, appendEvent)
 }
 
 // readEntry is GET /ledger/entries/{seq}.
-func (s *Server) readEntry(c *call) error {
-	said := c.parameter("seq")
+func (s *Server) readEntry(req *call) error {
+	said := req.parameter("seq")
 	seq, err := strconv.ParseUint(said, 10, 63)
 	if err != nil || strconv.FormatUint(seq, 10) != said {
 		return notFound()
 	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
-	e, _, found, err := view.Event(c.who.Org, seq)
+	e, _, found, err := view.Event(req.who.Org, seq)
 	if err != nil {
 		return err
 	}
-	if !found || e.Entry == nil || !seesAny(&c.who, e.Entry) {
+	if !found || e.Entry == nil || !seesAny(&req.who, e.Entry) {
 		return notFound()
 	}
-	b, err := newBalances(view, &c.who, []ledger.Event{e})
+	b, err := newBalances(view, &req.who, []ledger.Event{e})
 	if err != nil {
 		return err
 	}
@@ -87,12 +87,12 @@ func (s *Server) readEntry(c *call) error {
 	appendEntry(&out, &e, b[0])
 	out.close('}')
 	out.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, out.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, out.buf)
 	return nil
 }
 
 // writeEvents answers with a page of what the query finds; write writes a row.
-func (s *Server) writeEvents(c *call, q *query, want *eventQuery, write func(*encoder, *ledger.Event, *balances)) error {
+func (s *Server) writeEvents(req *call, q *query, want *eventQuery, write func(*encoder, *ledger.Event, *balances)) error {
 	if id, sent := q.id("source"); sent {
 		want.source = &id
 	}
@@ -105,7 +105,7 @@ func (s *Server) writeEvents(c *call, q *query, want *eventQuery, write func(*en
 	if err != nil {
 		return err
 	}
-	b, err := newBalances(view, &c.who, found)
+	b, err := newBalances(view, &req.who, found)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (s *Server) writeEvents(c *call, q *query, want *eventQuery, write func(*en
 	if next != 0 {
 		cursor = strconv.FormatUint(next, 10)
 	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("seq", cursor))
+	writeJSON(req.RequestCtx, fiber.StatusOK, l.finish("seq", cursor))
 	return nil
 }
 

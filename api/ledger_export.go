@@ -96,15 +96,15 @@ type exportQuery struct {
 	from, to ledger.Micros
 }
 
-func (s *Server) newExportQuery(c *call) (*exportQuery, error) {
-	q := &exportQuery{query: queryOf(c.RequestCtx, "format", "env", "from", "to", "prefix")}
+func (s *Server) newExportQuery(req *call) (*exportQuery, error) {
+	q := &exportQuery{query: queryOf(req.RequestCtx, "format", "env", "from", "to", "prefix")}
 	var known bool
 	if q.format, known = export.ParseFormat(q.text("format")); !known {
 		q.problems.add("format", "format must be one of "+strings.Join(export.Names(), ", "))
 	}
 	q.env()
 	now := s.cfg.Clock.Now()
-	newest, err := s.newest(q.query, c.who.Org, now)
+	newest, err := s.newest(q.query, req.who.Org, now)
 	if err != nil {
 		return nil, err
 	}
@@ -167,24 +167,24 @@ func (q *exportQuery) moment(name string, now time.Time, newest ledger.Micros, e
 }
 
 // answer is GET /ledger/export: a stream without a length.
-func (x *exports) answer(s *Server, c *call) error {
-	if err := c.streams(); err != nil {
+func (x *exports) answer(s *Server, req *call) error {
+	if err := req.streams(); err != nil {
 		return err
 	}
-	q, err := s.newExportQuery(c)
+	q, err := s.newExportQuery(req)
 	if err != nil {
 		return err
 	}
 	var body io.ReadCloser
-	if !c.IsHead() {
-		if body, err = x.start(s, q, c.who.Org); err != nil {
+	if !req.IsHead() {
+		if body, err = x.start(s, q, req.who.Org); err != nil {
 			return err
 		}
 	}
-	c.streamHead(q.format.MediaType())
-	c.Response.Header.Set(fiber.HeaderContentDisposition, `attachment; filename="ledger-`+q.env().String()+"."+q.format.Extension()+`"`)
+	req.streamHead(q.format.MediaType())
+	req.Response.Header.Set(fiber.HeaderContentDisposition, `attachment; filename="ledger-`+q.env().String()+"."+q.format.Extension()+`"`)
 	if body != nil {
-		c.stream(body)
+		req.stream(body)
 	}
 	return nil
 }

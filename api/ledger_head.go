@@ -14,19 +14,19 @@ import (
 // a line more than tlog.FormatTree's three, which its parser steps over: whose
 // tree it is. One key signs for every organization, and without the line the head
 // of one would pass as that of another.
-func (s *Server) readHead(c *call) error {
-	q := queryOf(c.RequestCtx)
+func (s *Server) readHead(req *call) error {
+	q := queryOf(req.RequestCtx)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
-	size, root, err := view.Head(c.who.Org)
+	size, root, err := view.Head(req.who.Org)
 	if err != nil {
 		return err
 	}
 	head := tlog.FormatTree(tlog.Tree{N: int64(size), Hash: tlog.Hash(root)})
-	head = fmt.Appendf(head, "organization %s\n", c.who.Org)
+	head = fmt.Appendf(head, "organization %s\n", req.who.Org)
 	signed, err := note.Sign(&note.Note{Text: string(head)}, s.cfg.Signer)
 	if err != nil {
 		return fmt.Errorf("signing a head: %w", err)
@@ -39,6 +39,6 @@ func (s *Server) readHead(c *call) error {
 	e.word("signature", base64.StdEncoding.EncodeToString(signed))
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
 }

@@ -35,8 +35,8 @@ func (s *Server) periodRoutes() []route {
 }
 
 // listPeriods is GET /ledger/periods: the months that are closed, the last one first.
-func (s *Server) listPeriods(c *call) error {
-	q := queryOf(c.RequestCtx, "limit", "cursor")
+func (s *Server) listPeriods(req *call) error {
+	q := queryOf(req.RequestCtx, "limit", "cursor")
 	limit, before := q.limit(), q.month()
 	if err := q.problems.err(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Server) listPeriods(c *call) error {
 	defer view.Close()
 	l, next := newList(), ""
 	var last period.Month
-	err := view.Periods(c.who.Org, before, func(r *period.Record) (bool, error) {
+	err := view.Periods(req.who.Org, before, func(r *period.Record) (bool, error) {
 		if l.rows == limit {
 			next = last.String()
 			return false, nil
@@ -59,7 +59,7 @@ func (s *Server) listPeriods(c *call) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("month", next))
+	writeJSON(req.RequestCtx, fiber.StatusOK, l.finish("month", next))
 	return nil
 }
 
@@ -78,30 +78,30 @@ func (q *query) month() period.Month {
 
 // closePeriod is POST /ledger/periods/{yyyy-mm}/close. There are no fields to send: a
 // body may be absent, and what an object holds is ignored.
-func (s *Server) closePeriod(c *call) error {
-	m, ok := period.Parse(c.parameter("month"))
+func (s *Server) closePeriod(req *call) error {
+	m, ok := period.Parse(req.parameter("month"))
 	if !ok {
 		return ledger.RefuseField("api.closePeriod", period.Field, "must be a month, yyyy-mm")
 	}
-	key, _, err := s.written(c)
+	key, _, err := s.written(req)
 	if err != nil {
 		return err
 	}
-	result, err := s.cfg.Periods.Close(periodactor.Close{Org: c.who.Org, Month: m, By: s.closer(c), Key: key})
+	result, err := s.cfg.Periods.Close(periodactor.Close{Org: req.who.Org, Month: m, By: s.closer(req), Key: key})
 	if err != nil {
 		return err
 	}
 	if result.Replay {
-		replayed(c)
+		replayed(req)
 	}
-	single(c, fiber.StatusOK, false, result.Record, appendPeriod)
+	single(req, fiber.StatusOK, false, result.Record, appendPeriod)
 	return nil
 }
 
 // closer is who asks, as the closed month will show.
-func (s *Server) closer(c *call) period.By {
-	by := period.By{Session: c.who.Session.ID, User: c.who.Session.User}
-	if user, found := s.cfg.Directory.User(c.who.Org, by.User); found {
+func (s *Server) closer(req *call) period.By {
+	by := period.By{Session: req.who.Session.ID, User: req.who.Session.User}
+	if user, found := s.cfg.Directory.User(req.who.Org, by.User); found {
 		by.Login = user.Login
 	}
 	return by

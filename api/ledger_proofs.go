@@ -24,8 +24,8 @@ func proofRoutes() []route {
 
 // readHeadKey is GET /ledger/key: the public half of the key that heads are
 // signed with, as golang.org/x/mod/sumdb/note writes it.
-func (s *Server) readHeadKey(c *call) error {
-	q := queryOf(c.RequestCtx)
+func (s *Server) readHeadKey(req *call) error {
+	q := queryOf(req.RequestCtx)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
@@ -35,25 +35,25 @@ func (s *Server) readHeadKey(c *call) error {
 	e.text("key", s.cfg.HeadKey)
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
 }
 
 // proveInclusion is GET /ledger/proofs/inclusion: that the event seq is leaf
 // seq − 1 of the tree of the first size events; without size, of all.
-func (s *Server) proveInclusion(c *call) error {
-	q := queryOf(c.RequestCtx, "seq", "size")
+func (s *Server) proveInclusion(req *call) error {
+	q := queryOf(req.RequestCtx, "seq", "size")
 	seq, size := q.position("seq"), q.positionOr("size")
 	if err := q.problems.err(); err != nil {
 		return err
 	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
-	size, err := orHead(view, c, size)
+	size, err := orHead(view, req, size)
 	if err != nil {
 		return err
 	}
-	p, err := view.Inclusion(c.who.Org, seq, size)
+	p, err := view.Inclusion(req.who.Org, seq, size)
 	if err != nil {
 		return err
 	}
@@ -67,25 +67,25 @@ func (s *Server) proveInclusion(c *call) error {
 	e.hashes("proof", p.Path)
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
 }
 
 // proveConsistency is GET /ledger/proofs/consistency: that the journal of from
 // events is the beginning of the one of to events; without to, of all.
-func (s *Server) proveConsistency(c *call) error {
-	q := queryOf(c.RequestCtx, "from", "to")
+func (s *Server) proveConsistency(req *call) error {
+	q := queryOf(req.RequestCtx, "from", "to")
 	from, to := q.position("from"), q.positionOr("to")
 	if err := q.problems.err(); err != nil {
 		return err
 	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
-	to, err := orHead(view, c, to)
+	to, err := orHead(view, req, to)
 	if err != nil {
 		return err
 	}
-	p, err := view.Consistency(c.who.Org, from, to)
+	p, err := view.Consistency(req.who.Org, from, to)
 	if err != nil {
 		return err
 	}
@@ -99,16 +99,16 @@ func (s *Server) proveConsistency(c *call) error {
 	e.hashes("proof", p.Path)
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
 }
 
 // orHead is the size that was asked for, else the size of the caller's journal.
-func orHead(view *posting.View, c *call, size uint64) (uint64, error) {
+func orHead(view *posting.View, req *call, size uint64) (uint64, error) {
 	if size != 0 {
 		return size, nil
 	}
-	size, _, err := view.Head(c.who.Org)
+	size, _, err := view.Head(req.who.Org)
 	return size, err
 }
 

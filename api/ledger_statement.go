@@ -12,27 +12,27 @@ import (
 
 // readStatement is GET /ledger/accounts/{path}/postings: one account's lines,
 // newest first, each with the balance after it.
-func (s *Server) readStatement(c *call) error {
-	q := newAccountQuery(c, "currency", "network", "env", "from", "to", "limit", "cursor")
+func (s *Server) readStatement(req *call) error {
+	q := newAccountQuery(req, "currency", "network", "env", "from", "to", "limit", "cursor")
 	cursor := statementCursor(q.query)
-	q.path = ledger.Path(c.parameter("path"))
+	q.path = ledger.Path(req.parameter("path"))
 	from, to := q.window(s.cfg.Clock.Now())
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	if !q.path.Valid() || !c.who.Sees(q.path) {
+	if !q.path.Valid() || !req.who.Sees(q.path) {
 		return notFound()
 	}
 	view := s.cfg.Journal.View()
 	defer view.Close()
 	q.prefix = string(q.path)
-	account, err := q.soleAsset(view, c)
+	account, err := q.soleAsset(view, req)
 	if err != nil {
 		return err
 	}
 	l, next := newList(), ""
 	var last posting.Line
-	err = view.LinesUntil(c.who.Org, account, to, cursor.before(), func(line posting.Line) (bool, error) {
+	err = view.LinesUntil(req.who.Org, account, to, cursor.before(), func(line posting.Line) (bool, error) {
 		if line.Booked < from {
 			return false, nil
 		}
@@ -43,7 +43,7 @@ func (s *Server) readStatement(c *call) error {
 			next = strconv.FormatUint(last.Seq, 10) + "." + strconv.Itoa(last.Index)
 			return false, nil
 		}
-		e, _, _, err := view.Event(c.who.Org, line.Seq)
+		e, _, _, err := view.Event(req.who.Org, line.Seq)
 		if err != nil {
 			return false, err
 		}
@@ -54,15 +54,15 @@ func (s *Server) readStatement(c *call) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("seq", next))
+	writeJSON(req.RequestCtx, fiber.StatusOK, l.finish("seq", next))
 	return nil
 }
 
 // soleAsset finds the one asset that the account's lines are in; where there are
 // several, the caller has to say which.
-func (q *accountQuery) soleAsset(view *posting.View, c *call) (ledger.Account, error) {
+func (q *accountQuery) soleAsset(view *posting.View, req *call) (ledger.Account, error) {
 	var found []ledger.Account
-	err := eachAccount(view, &c.who, q, func(a ledger.Account) (bool, error) {
+	err := eachAccount(view, &req.who, q, func(a ledger.Account) (bool, error) {
 		found = append(found, a)
 		return len(found) < 2, nil
 	})

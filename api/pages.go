@@ -53,11 +53,11 @@ func (v *visit) path() string { return pathOf(v.id, "", v.token) }
 
 // visitor checks the token. An unknown id, a forged token and none at all are
 // one to the caller: there is no such pages.
-func (s *Server) visitor(c *call) (v visit, ok bool) {
-	args := c.QueryArgs()
+func (s *Server) visitor(req *call) (v visit, ok bool) {
+	args := req.QueryArgs()
 	v.token, v.posted = string(args.Peek(tokenParam)), args.Has(postedParam)
 	var err error
-	if v.id, err = parseID(c.parameter("id")); err != nil {
+	if v.id, err = parseID(req.parameter("id")); err != nil {
 		return v, false
 	}
 	v.org, err = s.cfg.Pages.open(v.id, v.token, s.cfg.Clock.Now())
@@ -67,110 +67,110 @@ func (s *Server) visitor(c *call) (v visit, ok bool) {
 
 // enter is visitor for a page that is there for the token's time only. Who may
 // not enter has been answered.
-func (s *Server) enter(c *call) (v visit, ok bool, err error) {
-	v, ok = s.visitor(c)
+func (s *Server) enter(req *call) (v visit, ok bool, err error) {
+	v, ok = s.visitor(req)
 	switch {
 	case !ok:
-		return v, false, s.notice(c, fiber.StatusNotFound, "", screen.NotFound)
+		return v, false, s.notice(req, fiber.StatusNotFound, "", screen.NotFound)
 	case v.late:
-		return v, false, s.notice(c, fiber.StatusGone, "", screen.Gone)
+		return v, false, s.notice(req, fiber.StatusGone, "", screen.Gone)
 	}
 	return v, true, nil
 }
 
 // showPage is GET /pay/{id}: what the payer has to do, or how it ended.
-func (s *Server) showPage(c *call) error {
-	v, ok, err := s.enter(c)
+func (s *Server) showPage(req *call) error {
+	v, ok, err := s.enter(req)
 	if !ok {
 		return err
 	}
 	result, err := s.cfg.Payers.Current(v.command(), true)
 	if err != nil {
-		return s.apologise(c, &v, err)
+		return s.apologise(req, &v, err)
 	}
 	v.lang = s.langOf(v.org, result.Record)
 	next, away, err := s.step(&v, &result)
 	switch {
 	case err != nil:
-		return s.apologise(c, &v, err)
+		return s.apologise(req, &v, err)
 	case away != "" && v.posted && !strings.HasPrefix(away, s.cfg.Pages.Base+"/"):
 		next = screen.Leaving{Order: s.orderOf(v.org, result.Record), Next: v.path()}
 	case away != "":
-		return s.sendAway(c, away)
+		return s.sendAway(req, away)
 	}
-	return s.sendPage(c, fiber.StatusOK, v.lang, next)
+	return s.sendPage(req, fiber.StatusOK, v.lang, next)
 }
 
 // postPage is POST /pay/{id}: what the payer did with the page's form. Which
 // form it is, the transaction's state says; afterwards the payer is back at GET.
-func (s *Server) postPage(c *call) error {
-	v, ok, err := s.enter(c)
+func (s *Server) postPage(req *call) error {
+	v, ok, err := s.enter(req)
 	if !ok {
 		return err
 	}
-	fields, status := readPosted(c.Request.Header.ContentType(), c.Request.Body())
+	fields, status := readPosted(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
-		return s.notice(c, status, "", screen.Malformed)
+		return s.notice(req, status, "", screen.Malformed)
 	}
 	defer fields.wipe()
 	result, err := s.cfg.Payers.Find(v.org, v.id)
 	if err != nil {
-		return s.apologise(c, &v, err)
+		return s.apologise(req, &v, err)
 	}
 	r := result.Record
 	v.lang = s.langOf(v.org, r)
 	switch waitsFor(&result, ledger.MicrosOf(s.cfg.Clock.Now())) {
 	case aCard:
-		return s.postCard(c, &v, r, fields)
+		return s.postCard(req, &v, r, fields)
 	case aChoice:
-		return s.postChoice(c, &v, r, fields)
+		return s.postChoice(req, &v, r, fields)
 	case aPassword:
-		return s.postPassword(c, &v, r, fields)
+		return s.postPassword(req, &v, r, fields)
 	case aSignature:
-		return s.postSignature(c, &v, r, fields)
+		return s.postSignature(req, &v, r, fields)
 	}
-	return s.sendAway(c, v.path()) // it has moved on meanwhile
+	return s.sendAway(req, v.path()) // it has moved on meanwhile
 }
 
 // postCard continues a hosted transaction.
-func (s *Server) postCard(c *call, v *visit, r *record, fields *posted) error {
+func (s *Server) postCard(req *call, v *visit, r *record, fields *posted) error {
 	with, wrong := cardOf(fields, r.Type, s.cfg.Fingerprint)
 	if len(wrong) > 0 {
-		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, screen.Card{Order: s.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
+		return s.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Card{Order: s.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
 	}
 	with.Command = v.command()
-	with.Browser = browserOf(&c.Request.Header)
-	with.Credentials.PayerIP = s.source(c.RequestCtx)
+	with.Browser = browserOf(&req.Request.Header)
+	with.Credentials.PayerIP = s.source(req.RequestCtx)
 	result, err := s.cfg.Payers.Continue(with)
 	if err == nil && result.Record.Action != nil {
-		return s.sendAway(c, s.stay(v, result.Record)+"&"+postedParam)
+		return s.sendAway(req, s.stay(v, result.Record)+"&"+postedParam)
 	}
-	return s.posted(c, v, err)
+	return s.posted(req, v, err)
 }
 
 // postPassword submits a one-time password.
-func (s *Server) postPassword(c *call, v *visit, r *record, fields *posted) error {
+func (s *Server) postPassword(req *call, v *visit, r *record, fields *posted) error {
 	typed := fields.value("otp")
 	if len(typed) == 0 || len(typed) > maxPassword {
-		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: s.orderOf(v.org, r), Post: s.stay(v, r), Wrong: true})
+		return s.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: s.orderOf(v.org, r), Post: s.stay(v, r), Wrong: true})
 	}
-	return s.posted(c, v, s.submit(v, "otp", typed))
+	return s.posted(req, v, s.submit(v, "otp", typed))
 }
 
 // postSignature submits the signature of what the page shows. One that comes too late is
 // answered with what is to be signed now.
-func (s *Server) postSignature(c *call, v *visit, r *record, fields *posted) error {
+func (s *Server) postSignature(req *call, v *visit, r *record, fields *posted) error {
 	typed := bytes.TrimSpace(fields.value("signature"))
 	if len(typed) == 0 || len(typed) > maxSignature {
 		p := s.signatureOf(v, r)
 		p.Wrong = true
-		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, p)
+		return s.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, p)
 	}
 	err := s.submit(v, "signature", typed)
 	if refused(err) == ledger.Expired {
 		err = nil
 	}
-	return s.posted(c, v, err)
+	return s.posted(req, v, err)
 }
 
 // submit hands over material with one member, a text.
@@ -181,15 +181,15 @@ func (s *Server) submit(v *visit, name string, value []byte) error {
 }
 
 // postChoice names the receiving institution of a payout.
-func (s *Server) postChoice(c *call, v *visit, r *record, fields *posted) error {
+func (s *Server) postChoice(req *call, v *visit, r *record, fields *posted) error {
 	bank := string(fields.value("target_bank_id"))
 	if _, offered := r.Destination(bank); !offered {
 		p := s.choiceOf(v, r)
 		p.Wrong = true
-		return s.sendPage(c, fiber.StatusUnprocessableEntity, v.lang, p)
+		return s.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, p)
 	}
 	_, err := s.cfg.Payers.Choose(paymentactor.Choice{Command: v.command(), Bank: bank})
-	return s.posted(c, v, err)
+	return s.posted(req, v, err)
 }
 
 func (v *visit) command() paymentactor.Command {
@@ -198,12 +198,12 @@ func (v *visit) command() paymentactor.Command {
 
 // posted sends the payer back to the page after a form. What was refused
 // because the transaction has moved on, the page shows.
-func (s *Server) posted(c *call, v *visit, err error) error {
+func (s *Server) posted(req *call, v *visit, err error) error {
 	switch refused(err) {
 	case "", ledger.Conflict, ledger.NotContinuable:
-		return s.sendAway(c, v.path()+"&"+postedParam)
+		return s.sendAway(req, v.path()+"&"+postedParam)
 	}
-	return s.apologise(c, v, err)
+	return s.apologise(req, v, err)
 }
 
 // refused is the code of a refusal; empty for no error, internal for any other.
@@ -222,25 +222,25 @@ func refused(err error) ledger.Code {
 // back. Settled, held or still under way, he goes on to the merchant's returnUrl,
 // else to its failUrl; to the page where there is none or he still has to act.
 // After the token's time nobody is told anything any more.
-func (s *Server) returnPayer(c *call) error {
-	v, ok := s.visitor(c)
+func (s *Server) returnPayer(req *call) error {
+	v, ok := s.visitor(req)
 	if !ok {
-		return s.notice(c, fiber.StatusNotFound, "", screen.NotFound)
+		return s.notice(req, fiber.StatusNotFound, "", screen.NotFound)
 	}
 	ask := s.cfg.Payers.Returned
-	if v.late || c.Request.Header.IsHead() {
+	if v.late || req.Request.Header.IsHead() {
 		ask = s.cfg.Payers.Find
 	}
 	result, err := ask(v.org, v.id)
 	if err != nil {
-		return s.apologise(c, &v, err)
+		return s.apologise(req, &v, err)
 	}
 	back := s.wayBack(result.Record)
 	switch {
 	case back != "":
-		return s.sendAway(c, back)
+		return s.sendAway(req, back)
 	case v.late:
-		return s.notice(c, fiber.StatusGone, s.langOf(v.org, result.Record), screen.Gone)
+		return s.notice(req, fiber.StatusGone, s.langOf(v.org, result.Record), screen.Gone)
 	}
-	return s.sendAway(c, v.path())
+	return s.sendAway(req, v.path())
 }

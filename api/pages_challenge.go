@@ -30,51 +30,51 @@ type challenged struct {
 }
 
 // showChallenge is GET /simulator/challenge: the page of a simulated bank.
-func (s *Server) showChallenge(c *call) error {
-	return s.challenge(c, &posted{})
+func (s *Server) showChallenge(req *call) error {
+	return s.challenge(req, &posted{})
 }
 
 // postChallenge is POST /simulator/challenge. Without a decision it is the form
 // of a rail that leads to the page, so it shows it. With one, the service is
 // told before the payer goes back: who reads the transaction then sees it.
-func (s *Server) postChallenge(c *call) error {
-	fields, status := readPosted(c.Request.Header.ContentType(), c.Request.Body())
+func (s *Server) postChallenge(req *call) error {
+	fields, status := readPosted(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
-		return s.notice(c, status, "", screen.Malformed)
+		return s.notice(req, status, "", screen.Malformed)
 	}
 	approve, decided := decision(fields)
 	if !decided {
-		return s.challenge(c, fields)
+		return s.challenge(req, fields)
 	}
-	named, ok := challengeOf(c, fields)
+	named, ok := challengeOf(req, fields)
 	if !ok {
-		return s.noChallenge(c, simulator.ErrNoChallenge)
+		return s.noChallenge(req, simulator.ErrNoChallenge)
 	}
 	back, org, err := s.cfg.Challenges.Decide(named.terminal, named.reference, named.token, approve)
 	if err != nil {
-		return s.noChallenge(c, err)
+		return s.noChallenge(req, err)
 	}
 	if _, err := s.cfg.Payers.Returned(org, named.reference); err != nil && refused(err) == ledger.Internal {
-		return s.apologise(c, &visit{}, err)
+		return s.apologise(req, &visit{}, err)
 	}
 	if !s.leadsTo(back) {
-		return s.challenge(c, fields)
+		return s.challenge(req, fields)
 	}
-	return s.sendAway(c, back)
+	return s.sendAway(req, back)
 }
 
-func (s *Server) challenge(c *call, fields *posted) error {
-	named, ok := challengeOf(c, fields)
+func (s *Server) challenge(req *call, fields *posted) error {
+	named, ok := challengeOf(req, fields)
 	if !ok {
-		return s.noChallenge(c, simulator.ErrNoChallenge)
+		return s.noChallenge(req, simulator.ErrNoChallenge)
 	}
 	shown, err := s.cfg.Challenges.Challenge(named.terminal, named.reference, named.token)
 	if err != nil {
-		return s.noChallenge(c, err)
+		return s.noChallenge(req, err)
 	}
 	amount, err := money.Parse(shown.Amount)
 	if err != nil {
-		return s.noChallenge(c, err)
+		return s.noChallenge(req, err)
 	}
 	p := screen.Challenge{
 		Order: screen.Order{Sum: screen.Sum{Amount: amount, Asset: shown.Asset}},
@@ -89,7 +89,7 @@ func (s *Server) challenge(c *call, fields *posted) error {
 	if s.leadsTo(shown.ReturnURL) {
 		p.Back = shown.ReturnURL
 	}
-	return s.sendPage(c, fiber.StatusOK, "", p)
+	return s.sendPage(req, fiber.StatusOK, "", p)
 }
 
 // simulated are the buttons of an action's challenge; nil for a rail that is not the
@@ -108,20 +108,20 @@ func (s *Server) simulated(a *payment.Action) *screen.Simulated {
 }
 
 // noChallenge answers for what cannot be shown.
-func (s *Server) noChallenge(c *call, err error) error {
+func (s *Server) noChallenge(req *call, err error) error {
 	if errors.Is(err, simulator.ErrNoChallenge) {
-		return s.notice(c, fiber.StatusNotFound, "", screen.NotFound)
+		return s.notice(req, fiber.StatusNotFound, "", screen.NotFound)
 	}
-	return s.apologise(c, &visit{}, err)
+	return s.apologise(req, &visit{}, err)
 }
 
 // challengeOf reads which challenge is meant, from the form or else the query.
-func challengeOf(c *call, fields *posted) (named challenged, ok bool) {
+func challengeOf(req *call, fields *posted) (named challenged, ok bool) {
 	said := func(name string) string {
 		if value := fields.value(name); value != nil {
 			return string(value)
 		}
-		return string(c.QueryArgs().Peek(name))
+		return string(req.QueryArgs().Peek(name))
 	}
 	var err error
 	if named.terminal, err = parseID(said(simulator.TerminalParam)); err != nil {

@@ -15,7 +15,7 @@ var (
 )
 
 // sendPage answers with a pages.
-func (s *Server) sendPage(c *call, status int, lang string, p screen.Page) error {
+func (s *Server) sendPage(req *call, status int, lang string, p screen.Page) error {
 	body, err := screen.Render(lang, p)
 	if err != nil {
 		return err
@@ -31,51 +31,51 @@ func (s *Server) sendPage(c *call, status int, lang string, p screen.Page) error
 	case screen.Challenge:
 		policy = screen.ChallengePolicy()
 	}
-	dress(c)
-	c.Response.Header.SetContentTypeBytes(valueHTML)
-	c.Response.Header.SetCanonical(headerPolicy, []byte(policy))
-	c.Response.SetStatusCode(status)
-	c.Response.SetBodyRaw(body)
+	dress(req)
+	req.Response.Header.SetContentTypeBytes(valueHTML)
+	req.Response.Header.SetCanonical(headerPolicy, []byte(policy))
+	req.Response.SetStatusCode(status)
+	req.Response.SetBodyRaw(body)
 	return nil
 }
 
 // sendAway answers with a redirect that a browser follows with GET, to a path
 // of the service or an address that page.Web accepts.
-func (s *Server) sendAway(c *call, address string) error {
-	dress(c)
-	c.Response.Header.SetCanonical(headerLocation, []byte(screen.Header(address)))
-	c.Response.SetStatusCode(fiber.StatusSeeOther)
+func (s *Server) sendAway(req *call, address string) error {
+	dress(req)
+	req.Response.Header.SetCanonical(headerLocation, []byte(screen.Header(address)))
+	req.Response.SetStatusCode(fiber.StatusSeeOther)
 	return nil
 }
 
 // dress sets what all answers of pages have. The address of a page is a key to
 // it, so it must not travel on as a referrer, and not stay in a cache.
-func dress(c *call) {
-	h := &c.Response.Header
+func dress(req *call) {
+	h := &req.Response.Header
 	h.SetCanonical(headerCache, valueNoStore)
 	h.SetCanonical(headerNoSniff, valueNoSniff)
 	h.SetCanonical(headerReferrer, valueNoReferer)
 }
 
-func (s *Server) notice(c *call, status int, lang string, n screen.Notice) error {
-	return s.sendPage(c, status, lang, n)
+func (s *Server) notice(req *call, status int, lang string, n screen.Notice) error {
+	return s.sendPage(req, status, lang, n)
 }
 
 // apologise answers with a page for an error: the status and the log are those
 // of every other answer. Past a deadline the payer's link is as good as over.
-func (s *Server) apologise(c *call, v *visit, err error) error {
+func (s *Server) apologise(req *call, v *visit, err error) error {
 	if refused(err) == ledger.Expired {
-		return s.notice(c, fiber.StatusGone, v.lang, screen.TooLate)
+		return s.notice(req, fiber.StatusGone, v.lang, screen.TooLate)
 	}
-	s.refuse(c.RequestCtx, c.UserValue(routeKey).(*route), err)
-	status := c.Response.StatusCode()
+	s.refuse(req.RequestCtx, req.UserValue(routeKey).(*route), err)
+	status := req.Response.StatusCode()
 	switch status {
 	case fiber.StatusNotFound:
-		return s.notice(c, status, v.lang, screen.NotFound)
+		return s.notice(req, status, v.lang, screen.NotFound)
 	case fiber.StatusServiceUnavailable:
-		return s.notice(c, status, v.lang, screen.Unavailable)
+		return s.notice(req, status, v.lang, screen.Unavailable)
 	case fiber.StatusInternalServerError:
-		return s.notice(c, status, v.lang, screen.Fault)
+		return s.notice(req, status, v.lang, screen.Fault)
 	}
-	return s.notice(c, status, v.lang, screen.Malformed)
+	return s.notice(req, status, v.lang, screen.Malformed)
 }

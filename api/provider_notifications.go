@@ -53,9 +53,9 @@ func newNotifications() *notifications {
 // transactions there has moved (specification, "Events"). It is believed so far
 // that the platform is asked at once: an outcome comes only from its answer. All
 // that is wrong with the sender is one 401.
-func (n *notifications) take(s *Server, c *call) error {
-	content := c.Request.Body()
-	terminal, ok := n.sender(s, c, content)
+func (n *notifications) take(s *Server, req *call) error {
+	content := req.Request.Body()
+	terminal, ok := n.sender(s, req, content)
 	if !ok {
 		return ledger.Refuse("api.notifications", ledger.Unauthorized, "not signed by the terminal's platform")
 	}
@@ -63,7 +63,7 @@ func (n *notifications) take(s *Server, c *call) error {
 	if err != nil {
 		return err
 	}
-	id, err := eventOf(value, c.Request.Header.PeekBytes(headerEventID))
+	id, err := eventOf(value, req.Request.Header.PeekBytes(headerEventID))
 	if err != nil {
 		return err
 	}
@@ -74,21 +74,21 @@ func (n *notifications) take(s *Server, c *call) error {
 		}
 		n.events.note(e, now)
 	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, []byte(`{"data":{}}`))
+	writeJSON(req.RequestCtx, fiber.StatusOK, []byte(`{"data":{}}`))
 	return nil
 }
 
 // sender is the terminal whose secret has signed the request. Whatever is wrong is
 // found out with the same work.
-func (n *notifications) sender(s *Server, c *call, content []byte) (*directory.Terminal, bool) {
-	id, err := parseID(c.parameter("id"))
+func (n *notifications) sender(s *Server, req *call, content []byte) (*directory.Terminal, bool) {
+	id, err := parseID(req.parameter("id"))
 	terminal, found := s.cfg.Directory.FindTerminal(id)
 	secret := n.nobody[:]
 	trusted := err == nil && found && terminal.Connection != nil && terminal.Connection.WebhookSecret != ""
 	if trusted {
 		secret = []byte(terminal.Connection.WebhookSecret)
 	}
-	h := &c.Request.Header
+	h := &req.Request.Header
 	said := h.PeekBytes(headerEventTime)
 	mac := hmac.New(sha256.New, secret)
 	_, _ = mac.Write(said) // a hash takes everything

@@ -18,11 +18,11 @@ const (
 
 // readRouting is GET /transactions/{id}/routing: the terminals in the order in
 // which they were looked at, each with what became of the transaction there.
-func (s *Server) readRouting(c *call) error {
-	if err := queryOf(c.RequestCtx).problems.err(); err != nil {
+func (s *Server) readRouting(req *call) error {
+	if err := queryOf(req.RequestCtx).problems.err(); err != nil {
 		return err
 	}
-	result, err := s.findTransaction(c)
+	result, err := s.findTransaction(req)
 	if err != nil {
 		return err
 	}
@@ -31,15 +31,15 @@ func (s *Server) readRouting(c *call) error {
 	e.open('{')
 	e.enter("data", '[')
 	for i := range r.Attempts {
-		s.appendAttempt(&e, c.who.Org, &r.Attempts[i])
+		s.appendAttempt(&e, req.who.Org, &r.Attempts[i])
 	}
 	if r.Terminal != (ledger.ID{}) {
 		own := lastAttempt(&result)
-		s.appendAttempt(&e, c.who.Org, &own)
+		s.appendAttempt(&e, req.who.Org, &own)
 	}
 	e.close(']')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 	return nil
 }
 

@@ -230,41 +230,41 @@ func (s *Server) register(r *route) {
 }
 
 // answer lets a caller in and hands the request to its route.
-func (s *Server) answer(r *route, c *call) error {
-	if err := s.authenticate(r, c); err != nil {
+func (s *Server) answer(r *route, req *call) error {
+	if err := s.authenticate(r, req); err != nil {
 		return err
 	}
 	if r.access != open {
-		known(c.RequestCtx)
+		known(req.RequestCtx)
 	}
-	if id, limited := limitedBy(&c.who); limited && !s.limits.allow(id, time.Now()) {
+	if id, limited := limitedBy(&req.who); limited && !s.limits.allow(id, time.Now()) {
 		return ledger.Refuse("api.answer", rateLimited, "too many requests")
 	}
-	if r.body && !isJSON(c.Request.Header.ContentType()) {
+	if r.body && !isJSON(req.Request.Header.ContentType()) {
 		return ledger.Refuse("api.answer", unsupportedMediaType, "the body must be application/json")
 	}
-	if err := s.readBody(r, c); err != nil {
-		return s.turnAway(r, c, err)
+	if err := s.readBody(r, req); err != nil {
+		return s.turnAway(r, req, err)
 	}
 	if !r.command {
-		return r.handle(s, c)
+		return r.handle(s, req)
 	}
 	defer s.cfg.Enter()()
 	if !r.bounded {
 		place := s.shed.Enter()
 		if place == nil {
-			return s.turnAway(r, c, ledger.Refuse("api.answer", ledger.Unavailable, "too many commands are waiting: nothing was done"))
+			return s.turnAway(r, req, ledger.Refuse("api.answer", ledger.Unavailable, "too many commands are waiting: nothing was done"))
 		}
 		defer place.Leave()
 	}
-	return r.handle(s, c)
+	return r.handle(s, req)
 }
 
 // turnAway answers with an error what never got to its handler: as a page, where the
 // route is one.
-func (s *Server) turnAway(r *route, c *call, err error) error {
+func (s *Server) turnAway(r *route, req *call, err error) error {
 	if r.page {
-		return s.apologise(c, &visit{}, err)
+		return s.apologise(req, &visit{}, err)
 	}
 	return err
 }
@@ -330,17 +330,17 @@ func routerRefusal(status int) error {
 }
 
 // authenticate finds out who calls and whether the route is for them.
-func (s *Server) authenticate(r *route, c *call) (err error) {
+func (s *Server) authenticate(r *route, req *call) (err error) {
 	a := r.access
 	if a == open {
 		return nil
 	}
-	h := &c.Request.Header
+	h := &req.Request.Header
 	credentials := auth.Credentials{
 		APIKey:       h.PeekBytes(headerKey),
 		Organization: h.PeekBytes(headerOrg),
 		Bearer:       bearer(h.Peek(fiber.HeaderAuthorization)),
-		Source:       s.source(c.RequestCtx),
+		Source:       s.source(req.RequestCtx),
 	}
 	if r.sole && len(credentials.Organization) == 0 {
 		if id, only := s.cfg.Directory.SoleOrganization(); only {
@@ -349,15 +349,15 @@ func (s *Server) authenticate(r *route, c *call) (err error) {
 	}
 	switch a {
 	case partner:
-		c.who, err = s.gate.Partner(&credentials)
+		req.who, err = s.gate.Partner(&credentials)
 	case holder:
-		c.who, err = s.gate.Holder(&credentials)
+		req.who, err = s.gate.Holder(&credentials)
 	case session:
 		enter := s.gate.Session
 		if r.leaves {
 			enter = s.gate.Leaver
 		}
-		c.who, err = enter(&credentials, r.roles...)
+		req.who, err = enter(&credentials, r.roles...)
 		if r.family != nil && ledger.IsRefusal(err, ledger.Forbidden) {
 			err = r.family.forbids(s, auth.Organization(credentials.Organization), err)
 		}
@@ -366,11 +366,11 @@ func (s *Server) authenticate(r *route, c *call) (err error) {
 			err = namedOnce(credentials.Organization)
 		}
 	case reader:
-		c.who, err = s.gate.Reader(&credentials, readers...)
+		req.who, err = s.gate.Reader(&credentials, readers...)
 	case lister, viewer, explainer:
-		err = s.oversee(a, c, &credentials)
+		err = s.oversee(a, req, &credentials)
 	case auditor:
-		if c.who, err = s.gate.Reader(&credentials, readers...); err == nil && c.who.Partner != nil {
+		if req.who, err = s.gate.Reader(&credentials, readers...); err == nil && req.who.Partner != nil {
 			err = ledger.Refuse("api.authenticate", ledger.Forbidden, "this needs a session of role auditor or admin")
 		}
 	}
@@ -404,8 +404,8 @@ func isJSON(contentType []byte) bool {
 }
 
 // parameter is a parameter of the path, unescaped and safe to keep.
-func (c *call) parameter(name string) string {
-	said := c.path.Params(name)
+func (req *call) parameter(name string) string {
+	said := req.path.Params(name)
 	if strings.IndexByte(said, '%') < 0 {
 		return said
 	}
@@ -417,8 +417,8 @@ func (c *call) parameter(name string) string {
 }
 
 // object is the body as a JSON object.
-func (c *call) object() ([]byte, error) {
-	value, err := document(c.Request.Body())
+func (req *call) object() ([]byte, error) {
+	value, err := document(req.Request.Body())
 	if err != nil {
 		return nil, err
 	}

@@ -30,8 +30,8 @@ func sessionRoutes() []route {
 
 // logIn is POST /sessions. Whatever is wrong with who asks is one 401; only a
 // body that can't be a login and a password is told from it.
-func (s *Server) logIn(c *call) error {
-	f, err := formOf(c)
+func (s *Server) logIn(req *call) error {
+	f, err := formOf(req)
 	if err != nil {
 		return err
 	}
@@ -55,13 +55,13 @@ func (s *Server) logIn(c *call) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()
 	n, token, err := s.cfg.Directory.LogIn(ctx, directoryactor.Login{
-		Org:   auth.Organization(c.Request.Header.PeekBytes(headerOrg)),
-		Login: *login, Pass: pass, Source: s.source(c.RequestCtx),
+		Org:   auth.Organization(req.Request.Header.PeekBytes(headerOrg)),
+		Login: *login, Pass: pass, Source: s.source(req.RequestCtx),
 	})
 	if err != nil {
-		return lockedOut(c, err)
+		return lockedOut(req, err)
 	}
-	single(c, fiber.StatusCreated, false, n, func(e *encoder, n *directory.Session) {
+	single(req, fiber.StatusCreated, false, n, func(e *encoder, n *directory.Session) {
 		e.text("token", string(token))
 		e.instant("expires_at", n.Expires)
 		e.id("organization_id", n.Org)
@@ -72,7 +72,7 @@ func (s *Server) logIn(c *call) error {
 
 // lockedOut says how long a login has to wait that was tried too often, and
 // refuses one of too many from its address at once.
-func lockedOut(c *call, err error) error {
+func lockedOut(req *call, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
 		return ledger.Refuse("api.logIn", rateLimited, "too many attempts to log in at once")
 	}
@@ -81,14 +81,14 @@ func lockedOut(c *call, err error) error {
 		return err
 	}
 	seconds := max(1, int64((locked.Wait+time.Second-1)/time.Second))
-	c.Response.Header.SetCanonical(headerRetryAfter, strconv.AppendInt(nil, seconds, 10))
+	req.Response.Header.SetCanonical(headerRetryAfter, strconv.AppendInt(nil, seconds, 10))
 	return ledger.Refuse("api.logIn", rateLimited, "too many failed attempts to log in")
 }
 
 // readSession is GET /sessions/current: who asks. Without the header it tells a
 // session of the only organization which one that is.
-func (s *Server) readSession(c *call) error {
-	single(c, fiber.StatusOK, false, c.who.Session, func(e *encoder, n *directory.Session) {
+func (s *Server) readSession(req *call) error {
+	single(req, fiber.StatusOK, false, req.who.Session, func(e *encoder, n *directory.Session) {
 		e.id("organization_id", n.Org)
 		e.texts("roles", n.Roles.Strings())
 		e.instant("expires_at", n.Expires)
@@ -97,13 +97,13 @@ func (s *Server) readSession(c *call) error {
 }
 
 // logOut is DELETE /sessions/current: the token is dead before the answer leaves.
-func (s *Server) logOut(c *call) error {
+func (s *Server) logOut(req *call) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()
-	if err := s.cfg.Directory.LogOut(ctx, c.who.Session); err != nil {
+	if err := s.cfg.Directory.LogOut(ctx, req.who.Session); err != nil {
 		return err
 	}
-	c.Response.Header.SetCanonical(headerCache, valueNoStore)
-	c.Response.SetStatusCode(fiber.StatusNoContent)
+	req.Response.Header.SetCanonical(headerCache, valueNoStore)
+	req.Response.SetStatusCode(fiber.StatusNoContent)
 	return nil
 }

@@ -11,11 +11,11 @@ import (
 
 // streamHead sets the headers of an answer of any length. They go out before its first
 // byte, which may be long in coming.
-func (c *call) streamHead(media string) {
-	c.Response.Header.SetContentType(media)
-	c.Response.Header.SetCanonical(headerCache, valueNoStore)
-	c.Response.Header.SetCanonical(headerNoSniff, valueNoSniff)
-	c.Response.ImmediateHeaderFlush = true
+func (req *call) streamHead(media string) {
+	req.Response.Header.SetContentType(media)
+	req.Response.Header.SetCanonical(headerCache, valueNoStore)
+	req.Response.Header.SetCanonical(headerNoSniff, valueNoSniff)
+	req.Response.ImmediateHeaderFlush = true
 }
 
 // firstPiece is how much of a body is made before it is begun: as much as an export
@@ -39,8 +39,8 @@ func begun(body io.ReadCloser) (io.ReadCloser, error) {
 
 // streams refuses a caller who can't be told how a body of any length ends: HTTP/1.0
 // has no chunks, and takes a broken connection for the end.
-func (c *call) streams() error {
-	if c.Request.Header.IsHTTP11() {
+func (req *call) streams() error {
+	if req.Request.Header.IsHTTP11() {
 		return nil
 	}
 	return ledger.Refuse("api.streams", versionNotSupported, "this answer needs HTTP/1.1")
@@ -48,8 +48,8 @@ func (c *call) streams() error {
 
 // stream sends a body as it is read. One that ends with an error breaks the
 // connection, so that nobody takes it for whole.
-func (c *call) stream(body io.ReadCloser) {
-	c.Response.SetBodyStream(&streamed{ReadCloser: body, to: c.Conn()}, -1)
+func (req *call) stream(body io.ReadCloser) {
+	req.Response.SetBodyStream(&streamed{ReadCloser: body, to: req.Conn()}, -1)
 }
 
 // streamed is what the transport sends. The bound on writing counts from the last

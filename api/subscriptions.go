@@ -42,7 +42,7 @@ func (s *Server) subscriptionRoutes() []route {
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	moves := func(name string, do func(Subscriptions, subscriptionactor.Command) (subscriptionactor.Result, error)) route {
 		return route{method: post, path: subscriptionsPath + "/:id/" + name, access: partner, command: true,
-			handle: func(s *Server, c *call) error { return s.moveSubscription(c, do) }}
+			handle: func(s *Server, req *call) error { return s.moveSubscription(req, do) }}
 	}
 	return []route{
 		{method: post, path: subscriptionsPath, access: partner, body: true, command: true, handle: (*Server).createSubscription},
@@ -59,12 +59,12 @@ var subscriptionFields = []string{"initial_payment_id", "amount", "period_days",
 
 // createSubscription is POST /subscriptions
 // {params:{initial_payment_id,amount,period_days,metadata?}}.
-func (s *Server) createSubscription(c *call) error {
-	key, err := s.partnerKey(c)
+func (s *Server) createSubscription(req *call) error {
+	key, err := s.partnerKey(req)
 	if err != nil {
 		return err
 	}
-	value, err := document(c.Request.Body())
+	value, err := document(req.Request.Body())
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Server) createSubscription(c *call) error {
 	var wrong problems
 	terms := readTerms(params, &wrong)
 	result, err := s.cfg.Subscriptions.Create(subscriptionactor.Create{
-		Org: c.who.Org, Partner: c.who.Partner.Number, Terms: terms, Key: key,
+		Org: req.who.Org, Partner: req.who.Partner.Number, Terms: terms, Key: key,
 		Malformed: len(wrong) > 0,
 		Refuse: func(field, detail string) {
 			if !wrong.about(field) {
@@ -90,9 +90,9 @@ func (s *Server) createSubscription(c *call) error {
 		return wrong
 	}
 	if err == nil {
-		c.Response.Header.SetCanonical(headerLocation, appendID([]byte(subscriptionsPath+"/"), result.Record.ID))
+		req.Response.Header.SetCanonical(headerLocation, appendID([]byte(subscriptionsPath+"/"), result.Record.ID))
 	}
-	return s.writeSubscription(c, fiber.StatusCreated, &result, err)
+	return s.writeSubscription(req, fiber.StatusCreated, &result, err)
 }
 
 // readTerms reads what a create asks for. What is not there, or is of the wrong
@@ -131,47 +131,47 @@ func readTerms(params []byte, wrong *problems) (t subscription.Terms) {
 }
 
 // readSubscription is GET /subscriptions/{id}.
-func (s *Server) readSubscription(c *call) error {
-	id, err := parseID(c.parameter("id"))
+func (s *Server) readSubscription(req *call) error {
+	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return err
 	}
-	result, err := s.cfg.Subscriptions.Read(c.who.Org, c.who.Partner.Number, id)
-	return s.writeSubscription(c, fiber.StatusOK, &result, err)
+	result, err := s.cfg.Subscriptions.Read(req.who.Org, req.who.Partner.Number, id)
+	return s.writeSubscription(req, fiber.StatusOK, &result, err)
 }
 
 // moveSubscription is POST /subscriptions/{id}/pause, resume and cancel. There is
 // nothing in the body that is looked at.
-func (s *Server) moveSubscription(c *call, do func(Subscriptions, subscriptionactor.Command) (subscriptionactor.Result, error)) error {
-	command := subscriptionactor.Command{Org: c.who.Org, Partner: c.who.Partner.Number}
+func (s *Server) moveSubscription(req *call, do func(Subscriptions, subscriptionactor.Command) (subscriptionactor.Result, error)) error {
+	command := subscriptionactor.Command{Org: req.who.Org, Partner: req.who.Partner.Number}
 	var err error
-	if command.ID, err = parseID(c.parameter("id")); err != nil {
+	if command.ID, err = parseID(req.parameter("id")); err != nil {
 		return err
 	}
-	if command.Key, err = s.partnerKey(c); err != nil {
+	if command.Key, err = s.partnerKey(req); err != nil {
 		return err
 	}
-	if _, err = c.optional(); err != nil {
+	if _, err = req.optional(); err != nil {
 		return err
 	}
 	result, err := do(s.cfg.Subscriptions, command)
-	return s.writeSubscription(c, fiber.StatusOK, &result, err)
+	return s.writeSubscription(req, fiber.StatusOK, &result, err)
 }
 
-func (s *Server) writeSubscription(c *call, status int, r *subscriptionactor.Result, err error) error {
+func (s *Server) writeSubscription(req *call, status int, r *subscriptionactor.Result, err error) error {
 	if err != nil {
 		return err
 	}
 	if r.Replay {
-		replayed(c)
+		replayed(req)
 	}
-	single(c, status, false, r, appendSubscription)
+	single(req, status, false, r, appendSubscription)
 	return nil
 }
 
 // listSubscriptions is GET /subscriptions, newest first.
-func (s *Server) listSubscriptions(c *call) error {
-	q := queryOf(c.RequestCtx, "env", "status", "limit", "cursor")
+func (s *Server) listSubscriptions(req *call) error {
+	q := queryOf(req.RequestCtx, "env", "status", "limit", "cursor")
 	page := subscriptionactor.Page{Env: q.env(), Limit: pageDefault, Status: q.text("status")}
 	if said, sent := q.values["status"]; sent && !slices.Contains(subscription.Statuses(), said) {
 		q.problems.add("status", "status must be one of "+strings.Join(subscription.Statuses(), ", "))
@@ -193,7 +193,7 @@ func (s *Server) listSubscriptions(c *call) error {
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	rows, next, err := s.cfg.Subscriptions.List(c.who.Org, c.who.Partner.Number, page)
+	rows, next, err := s.cfg.Subscriptions.List(req.who.Org, req.who.Partner.Number, page)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (s *Server) listSubscriptions(c *call) error {
 	if next != 0 {
 		cursor = next.Time().Format(instantLayout)
 	}
-	writeJSON(c.RequestCtx, fiber.StatusOK, l.finish("created_at", cursor))
+	writeJSON(req.RequestCtx, fiber.StatusOK, l.finish("created_at", cursor))
 	return nil
 }
 

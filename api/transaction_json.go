@@ -21,8 +21,8 @@ type viewed struct {
 }
 
 // viewedBy is how the caller of a route about one transaction sees it.
-func (s *Server) viewedBy(c *call, result *paymentactor.Result) viewed {
-	return viewed{at: s.cfg.Clock.Now(), links: c.who.Key != nil && !result.Replay}
+func (s *Server) viewedBy(req *call, result *paymentactor.Result) viewed {
+	return viewed{at: s.cfg.Clock.Now(), links: req.who.Key != nil && !result.Replay}
 }
 
 // appendTransaction appends a transaction as the specification's table

@@ -21,12 +21,12 @@ const (
 
 // changeTransaction is PUT /transactions/{id}: a refund or a cancellation
 // (specification, "refund or cancel").
-func (s *Server) changeTransaction(c *call) error {
-	command, err := s.command(c)
+func (s *Server) changeTransaction(req *call) error {
+	command, err := s.command(req)
 	if err != nil {
 		return err
 	}
-	value, err := document(c.Request.Body())
+	value, err := document(req.Request.Body())
 	if err != nil {
 		return err
 	}
@@ -42,22 +42,22 @@ func (s *Server) changeTransaction(c *call) error {
 			return err
 		}
 		result, err := s.cfg.Payments.Refund(paymentactor.Amount{Command: command, Amount: amount})
-		return s.changed(c, &result, err)
+		return s.changed(req, &result, err)
 	case "cancel":
 		result, err := s.cfg.Payments.Cancel(command)
-		return s.changed(c, &result, err)
+		return s.changed(req, &result, err)
 	}
 	return ledger.RefuseField("api.changeTransaction", "type", "type must be refund or cancel")
 }
 
 // commitTransaction is POST /transactions/commit/{id}: the capture of what is
 // held, or of params.amount of it. The body may be absent.
-func (s *Server) commitTransaction(c *call) error {
-	command, err := s.command(c)
+func (s *Server) commitTransaction(req *call) error {
+	command, err := s.command(req)
 	if err != nil {
 		return err
 	}
-	params, err := c.optionalParams()
+	params, err := req.optionalParams()
 	if err != nil {
 		return err
 	}
@@ -66,17 +66,17 @@ func (s *Server) commitTransaction(c *call) error {
 		return err
 	}
 	result, err := s.cfg.Payments.Commit(paymentactor.Amount{Command: command, Amount: amount})
-	return s.changed(c, &result, err)
+	return s.changed(req, &result, err)
 }
 
 // continueTransaction is POST /transactions/continue/{id}: a hosted transaction
 // goes on with the payer's credentials. The body is bare.
-func (s *Server) continueTransaction(c *call) error {
-	command, err := s.command(c)
+func (s *Server) continueTransaction(req *call) error {
+	command, err := s.command(req)
 	if err != nil {
 		return err
 	}
-	object, err := c.object()
+	object, err := req.object()
 	if err != nil {
 		return err
 	}
@@ -90,21 +90,21 @@ func (s *Server) continueTransaction(c *call) error {
 	if with.read(object, asked.Record.Type, s.cfg.Fingerprint); len(with.problems) > 0 {
 		return with.problems
 	}
-	with.says.PayerIP = payerAddress(asked.Record.Customer, s.source(c.RequestCtx))
+	with.says.PayerIP = payerAddress(asked.Record.Customer, s.source(req.RequestCtx))
 	result, err := s.cfg.Payments.Continue(paymentactor.Continue{
 		Command: command, Credentials: with.says, Card: with.card, Route: with.route, Browser: with.browser,
 	})
-	return s.changed(c, &result, err)
+	return s.changed(req, &result, err)
 }
 
 // completeTransaction is POST /transactions/additional_params_for_auth/{id}:
 // material for a charge that waits for it.
-func (s *Server) completeTransaction(c *call) error {
-	command, err := s.command(c)
+func (s *Server) completeTransaction(req *call) error {
+	command, err := s.command(req)
 	if err != nil {
 		return err
 	}
-	object, err := c.object()
+	object, err := req.object()
 	if err != nil {
 		return err
 	}
@@ -120,17 +120,17 @@ func (s *Server) completeTransaction(c *call) error {
 		return ledger.RefuseField("api.completeTransaction", materialName, "%s must not be empty", materialName)
 	}
 	result, err := s.cfg.Payments.Complete(paymentactor.Material{Command: command, Object: submitted})
-	return s.changed(c, &result, err)
+	return s.changed(req, &result, err)
 }
 
 // chooseDestination is POST /transactions/choose_target_destination/{id}: the
 // receiving institution of a payout that offers several. The body is bare.
-func (s *Server) chooseDestination(c *call) error {
-	command, err := s.command(c)
+func (s *Server) chooseDestination(req *call) error {
+	command, err := s.command(req)
 	if err != nil {
 		return err
 	}
-	value, err := c.optional()
+	value, err := req.optional()
 	if err != nil {
 		return err
 	}
@@ -142,46 +142,46 @@ func (s *Server) chooseDestination(c *call) error {
 		return ledger.Refuse("api.chooseDestination", destinationMissing, "no target_bank_id")
 	}
 	result, err := s.cfg.Payments.Choose(paymentactor.Choice{Command: command, Bank: string(bank)})
-	return s.changed(c, &result, err)
+	return s.changed(req, &result, err)
 }
 
 // command is which of the calling partner's transactions a request is about.
-func (s *Server) command(c *call) (command paymentactor.Command, err error) {
-	command = paymentactor.Command{Org: c.who.Org, Partner: c.who.Partner.Number}
-	if command.ID, err = parseID(c.parameter("id")); err != nil {
+func (s *Server) command(req *call) (command paymentactor.Command, err error) {
+	command = paymentactor.Command{Org: req.who.Org, Partner: req.who.Partner.Number}
+	if command.ID, err = parseID(req.parameter("id")); err != nil {
 		return command, err
 	}
-	command.Key, err = s.partnerKey(c)
+	command.Key, err = s.partnerKey(req)
 	return command, err
 }
 
 // changed answers with what an operation has made of the transaction, or with
 // its error.
-func (s *Server) changed(c *call, result *paymentactor.Result, err error) error {
+func (s *Server) changed(req *call, result *paymentactor.Result, err error) error {
 	if err != nil {
 		return err
 	}
 	if result.Replay {
-		replayed(c)
+		replayed(req)
 	}
-	s.writeTransaction(c, fiber.StatusOK, result)
+	s.writeTransaction(req, fiber.StatusOK, result)
 	return nil
 }
 
 // optional is the body's JSON value; no body is an object without members.
-func (c *call) optional() ([]byte, error) {
-	if len(bytes.TrimSpace(c.Request.Body())) == 0 {
+func (req *call) optional() ([]byte, error) {
+	if len(bytes.TrimSpace(req.Request.Body())) == 0 {
 		return nothing, nil
 	}
-	if !isJSON(c.Request.Header.ContentType()) {
+	if !isJSON(req.Request.Header.ContentType()) {
 		return nil, ledger.Refuse("api.optional", unsupportedMediaType, "the body must be application/json")
 	}
-	return document(c.Request.Body())
+	return document(req.Request.Body())
 }
 
 // optionalParams is the params object of a body that may lack it, or be absent.
-func (c *call) optionalParams() ([]byte, error) {
-	value, err := c.optional()
+func (req *call) optionalParams() ([]byte, error) {
+	value, err := req.optional()
 	if err != nil {
 		return nil, err
 	}

@@ -47,12 +47,12 @@ const transactionsPath = "/api/v1/transactions"
 
 // createTransaction is POST /transactions (specification, "create"). 201 says
 // that there is a transaction, not that it was accepted.
-func (s *Server) createTransaction(c *call) error {
-	key, err := s.partnerKey(c)
+func (s *Server) createTransaction(req *call) error {
+	key, err := s.partnerKey(req)
 	if err != nil {
 		return err
 	}
-	params, err := transactionParams(c.Request.Body())
+	params, err := transactionParams(req.Request.Body())
 	if err != nil {
 		return err
 	}
@@ -61,27 +61,27 @@ func (s *Server) createTransaction(c *call) error {
 	if creation.check(s.cfg.Fingerprint); len(creation.problems) > 0 {
 		return creation.problems
 	}
-	creation.request.PayerIP = payerAddress(creation.request.Customer, s.source(c.RequestCtx))
+	creation.request.PayerIP = payerAddress(creation.request.Customer, s.source(req.RequestCtx))
 	hosted := creation.wantsPage()
 	result, err := s.cfg.Payments.Create(paymentactor.Create{
-		Org: c.who.Org, Partner: c.who.Partner, Request: creation.request, Hosted: hosted, Card: creation.card, Key: key,
+		Org: req.who.Org, Partner: req.who.Partner, Request: creation.request, Hosted: hosted, Card: creation.card, Key: key,
 	})
 	if err != nil {
 		return err
 	}
 	location := append(make([]byte, 0, len(transactionsPath)+37), transactionsPath+"/"...)
-	c.Response.Header.SetCanonical(headerLocation, appendID(location, result.Record.ID))
+	req.Response.Header.SetCanonical(headerLocation, appendID(location, result.Record.ID))
 	if result.Replay {
-		replayed(c)
+		replayed(req)
 		if field := mismatch(&creation.request, hosted, result.Record); field != "" {
-			c.Response.Header.SetCanonical(headerMismatch, []byte(field))
+			req.Response.Header.SetCanonical(headerMismatch, []byte(field))
 		}
 	}
 	if result.Record.Waiting() {
-		s.writeHosted(c, fiber.StatusCreated, &result)
+		s.writeHosted(req, fiber.StatusCreated, &result)
 		return nil
 	}
-	s.writeTransaction(c, fiber.StatusCreated, &result)
+	s.writeTransaction(req, fiber.StatusCreated, &result)
 	return nil
 }
 
@@ -103,12 +103,12 @@ func transactionParams(body []byte) ([]byte, error) {
 // readTransaction is GET /transactions/{id}. To the partner's own key, which may submit
 // it, material whose deadline is over is shown published anew. An id that is none is answered as
 // one that nobody has.
-func (s *Server) readTransaction(c *call) error {
-	result, err := s.findTransaction(c)
+func (s *Server) readTransaction(req *call) error {
+	result, err := s.findTransaction(req)
 	if err != nil {
 		return err
 	}
-	s.writeTransaction(c, fiber.StatusOK, &result)
+	s.writeTransaction(req, fiber.StatusOK, &result)
 	return nil
 }
 
@@ -128,16 +128,16 @@ func parseID(said string) (ledger.ID, error) {
 // buffers are reused for answers: the answer itself is copied.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
-func (s *Server) writeTransaction(c *call, status int, result *paymentactor.Result) {
+func (s *Server) writeTransaction(req *call, status int, result *paymentactor.Result) {
 	buf := buffers.Get().(*[]byte)
-	*buf = s.appendTransaction((*buf)[:0], c.who.Partner, result, s.viewedBy(c, result))
-	writeJSON(c.RequestCtx, status, *buf)
+	*buf = s.appendTransaction((*buf)[:0], req.who.Partner, result, s.viewedBy(req, result))
+	writeJSON(req.RequestCtx, status, *buf)
 	buffers.Put(buf)
 }
 
 // writeHosted answers in the short form of a hosted create.
-func (s *Server) writeHosted(c *call, status int, result *paymentactor.Result) {
-	writeJSON(c.RequestCtx, status, s.appendHosted(nil, c.who.Org, result, s.viewedBy(c, result)))
+func (s *Server) writeHosted(req *call, status int, result *paymentactor.Result) {
+	writeJSON(req.RequestCtx, status, s.appendHosted(nil, req.who.Org, result, s.viewedBy(req, result)))
 }
 
 // mismatch names the first field in which a repeated create differs from the

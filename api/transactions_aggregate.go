@@ -128,7 +128,7 @@ func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 }
 
 // write answers with the rows, ordered by what they are grouped by.
-func (a *aggregate) write(c *call, asOf ledger.Micros) {
+func (a *aggregate) write(req *call, asOf ledger.Micros) {
 	var e encoder
 	e.open('{')
 	e.enter("data", '[')
@@ -140,7 +140,7 @@ func (a *aggregate) write(c *call, asOf ledger.Micros) {
 	e.instant("as_of", asOf)
 	e.close('}')
 	e.close('}')
-	writeJSON(c.RequestCtx, fiber.StatusOK, e.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 }
 
 func (a *aggregate) writeRow(e *encoder, g group, s *sums) {

@@ -112,8 +112,8 @@ var listPages = sync.Pool{New: func() any { return &listPage{seen: make(map[ledg
 const maxPageKept = 1 << 20
 
 // listTransactions is GET /transactions (specification, "list").
-func (s *Server) listTransactions(c *call) error {
-	q, err := s.listQueryOf(c)
+func (s *Server) listTransactions(req *call) error {
+	q, err := s.listQueryOf(req)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *Server) listTransactions(c *call) error {
 	defer view.Close()
 	p := listPages.Get().(*listPage)
 	defer p.release()
-	p.begin(s, q, view, c)
+	p.begin(s, q, view, req)
 	if err := p.each(p.look); err != nil {
 		return err
 	}
@@ -130,13 +130,13 @@ func (s *Server) listTransactions(c *call) error {
 		cursor = p.next.Time().Format(instantLayout)
 	}
 	p.out.buf = p.out.finish(q.orderName(), cursor)
-	writeJSON(c.RequestCtx, fiber.StatusOK, p.out.buf)
+	writeJSON(req.RequestCtx, fiber.StatusOK, p.out.buf)
 	return nil
 }
 
-func (p *listPage) begin(s *Server, q *listQuery, view *posting.View, c *call) {
-	p.server, p.partner, p.query, p.now = s, c.who.Partner, q, s.cfg.Clock.Now()
-	p.walk = walk{view: view, org: c.who.Org, of: q.listOf(c), moved: q.moved, span: *q.order()}
+func (p *listPage) begin(s *Server, q *listQuery, view *posting.View, req *call) {
+	p.server, p.partner, p.query, p.now = s, req.who.Partner, q, s.cfg.Clock.Now()
+	p.walk = walk{view: view, org: req.who.Org, of: q.listOf(req), moved: q.moved, span: *q.order()}
 	p.out.open('{')
 	p.out.enter("data", '[')
 }
@@ -153,8 +153,8 @@ func (p *listPage) release() {
 }
 
 // listOf is the caller's list in the environment asked for.
-func (q *filterQuery) listOf(c *call) posting.List {
-	return posting.List{Partner: c.who.Partner.Number, Env: uint8(q.transactionFilter.env)}
+func (q *filterQuery) listOf(req *call) posting.List {
+	return posting.List{Partner: req.who.Partner.Number, Env: uint8(q.transactionFilter.env)}
 }
 
 // look puts the row's transaction on the page if it is asked for. It looks one
