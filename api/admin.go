@@ -66,11 +66,11 @@ type Directory interface {
 
 // organization is the one that an administration's request is about: named by
 // its header, or the only one there is.
-func (s *Server) organization(req *call) (ledger.ID, error) {
+func (h *Server) organization(req *call) (ledger.ID, error) {
 	const header = "x-organization-id"
 	named := req.Request.Header.PeekBytes(headerOrg)
 	if len(named) == 0 {
-		if sole, only := s.cfg.Directory.SoleOrganization(); only {
+		if sole, only := h.cfg.Directory.SoleOrganization(); only {
 			return sole, nil
 		}
 		return ledger.ID{}, ledger.RefuseField("api.organization", header, "%s is required", header)
@@ -82,7 +82,7 @@ func (s *Server) organization(req *call) (ledger.ID, error) {
 	if err != nil {
 		return ledger.ID{}, ledger.RefuseField("api.organization", header, "%s must be a UUID", header)
 	}
-	if _, found := s.cfg.Directory.Organization(id); !found {
+	if _, found := h.cfg.Directory.Organization(id); !found {
 		return ledger.ID{}, ledger.Refuse("api.organization", ledger.NotFound, "no such organization")
 	}
 	return id, nil

@@ -14,23 +14,23 @@ import (
 )
 
 // createBlock is POST /blocklist {kind, value}.
-func (s *Server) createBlock(req *call) error {
+func (h *Server) createBlock(req *call) error {
 	how := change[*directory.Block]{status: fiber.StatusCreated, append: appendBlock}
-	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
 		f, err := formOf(req, "kind", "value")
 		if err != nil {
 			return nil, err
 		}
-		draft := s.blockDraft(f)
+		draft := h.blockDraft(f)
 		return decided(ctx, f, func(ctx context.Context) (*directory.Block, error) {
-			return s.cfg.Directory.CreateBlock(ctx, org, draft)
+			return h.cfg.Directory.CreateBlock(ctx, org, draft)
 		})
 	})
 }
 
 // blockDraft reads what is to be listed. Of a card's number nothing leaves this
 // function but its fingerprint and the digits that may be shown.
-func (s *Server) blockDraft(f *form) directory.BlockDraft {
+func (h *Server) blockDraft(f *form) directory.BlockDraft {
 	d := directory.BlockDraft{Kind: directory.BlockKind(f.textOr("kind"))}
 	if d.Kind == "" && !f.problems.about("kind") {
 		f.problems.add("kind", "kind is required")
@@ -51,7 +51,7 @@ func (s *Server) blockDraft(f *form) directory.BlockDraft {
 	case !validCard(number):
 		f.problems.add("value", "invalid cardnumber")
 	default:
-		d.Value = s.cfg.Fingerprint(number)
+		d.Value = h.cfg.Fingerprint(number)
 		d.Masked = masked(number)
 	}
 	clear(number) // the body itself is wiped by the server
@@ -75,8 +75,8 @@ func masked(number []byte) string {
 }
 
 // listBlocks is GET /blocklist?kind: what is in force, newest first.
-func (s *Server) listBlocks(req *call) error {
-	org, err := s.organization(req)
+func (h *Server) listBlocks(req *call) error {
+	org, err := h.organization(req)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *Server) listBlocks(req *call) error {
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendBlock)(s.cfg.Directory.ListBlocks(org, p))
+	return writeRows(req, appendBlock)(h.cfg.Directory.ListBlocks(org, p))
 }
 
 func blockPageOf(req *call) (directoryactor.BlockPage, error) {
@@ -98,12 +98,12 @@ func blockPageOf(req *call) (directoryactor.BlockPage, error) {
 }
 
 // readBlock is GET /blocklist/{id}.
-func (s *Server) readBlock(req *call) error {
-	org, id, err := s.placed(req)
+func (h *Server) readBlock(req *call) error {
+	org, id, err := h.placed(req)
 	if err != nil {
 		return err
 	}
-	b, err := s.cfg.Directory.Block(org, id)
+	b, err := h.cfg.Directory.Block(org, id)
 	if err != nil {
 		return err
 	}
@@ -113,10 +113,10 @@ func (s *Server) readBlock(req *call) error {
 
 // deleteBlock is DELETE /blocklist/{id}: the entry is taken off the list, and
 // can be listed again. A second time changes nothing.
-func (s *Server) deleteBlock(req *call) error {
+func (h *Server) deleteBlock(req *call) error {
 	how := change[*directory.Block]{status: fiber.StatusOK, append: appendBlock}
-	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
-		return s.cfg.Directory.DeleteBlock(ctx, org, id)
+	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
+		return h.cfg.Directory.DeleteBlock(ctx, org, id)
 	})
 }
 

@@ -12,36 +12,36 @@ import (
 
 // createKey is POST /api_keys. The answer is the only place that ever has the
 // key's value.
-func (s *Server) createKey(req *call) error {
+func (h *Server) createKey(req *call) error {
 	how := change[directoryactor.IssuedKey]{status: fiber.StatusCreated, bare: true, append: appendIssued}
-	return how.in(s, req, func(ctx context.Context, org ledger.ID) (directoryactor.IssuedKey, error) {
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (directoryactor.IssuedKey, error) {
 		f, err := formOf(req, "name", "partner_id", "expires_at")
 		if err != nil {
 			return directoryactor.IssuedKey{}, err
 		}
 		draft := directory.APIKeyDraft{Partner: f.required("partner_id"), Name: f.textOr("name"), Expires: f.instant("expires_at")}
 		return decided(ctx, f, func(ctx context.Context) (directoryactor.IssuedKey, error) {
-			k, value, err := s.cfg.Directory.CreateAPIKey(ctx, org, draft)
+			k, value, err := h.cfg.Directory.CreateAPIKey(ctx, org, draft)
 			return directoryactor.IssuedKey{APIKey: k, Value: value}, err
 		})
 	})
 }
 
 // listKeys is GET /api_keys?partner_id, newest first, never with a value.
-func (s *Server) listKeys(req *call) error {
-	org, p, err := s.pageIn(req, "partner_id")
+func (h *Server) listKeys(req *call) error {
+	org, p, err := h.pageIn(req, "partner_id")
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendKey)(s.cfg.Directory.ListAPIKeys(org, p))
+	return writeRows(req, appendKey)(h.cfg.Directory.ListAPIKeys(org, p))
 }
 
 // revokeKey is DELETE /api_keys/{id}: the key is taken no more, and stays in
 // the list. A second time changes nothing.
-func (s *Server) revokeKey(req *call) error {
+func (h *Server) revokeKey(req *call) error {
 	how := change[directoryactor.ListedKey]{status: fiber.StatusOK, append: appendKey}
-	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error) {
-		return s.cfg.Directory.RevokeAPIKey(ctx, org, id)
+	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error) {
+		return h.cfg.Directory.RevokeAPIKey(ctx, org, id)
 	})
 }
 

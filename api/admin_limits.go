@@ -33,9 +33,9 @@ var (
 )
 
 // createLimit is POST /limits (specification, "Partner limits").
-func (s *Server) createLimit(req *call) error {
+func (h *Server) createLimit(req *call) error {
 	how := change[*directory.Limit]{status: fiber.StatusCreated, append: appendLimit}
-	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.Limit, error) {
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Limit, error) {
 		f, err := formOf(req, limitFields...)
 		if err != nil {
 			return nil, err
@@ -48,35 +48,35 @@ func (s *Server) createLimit(req *call) error {
 			Window: f.textOr("window"), Scope: directory.Scope(f.textOr("scope")), Inactive: active != nil && !*active,
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Limit, error) {
-			return s.cfg.Directory.CreateLimit(ctx, org, draft)
+			return h.cfg.Directory.CreateLimit(ctx, org, draft)
 		})
 	})
 }
 
 // listLimits is GET /limits?partner_id, newest first.
-func (s *Server) listLimits(req *call) error {
-	org, p, err := s.pageIn(req, "partner_id")
+func (h *Server) listLimits(req *call) error {
+	org, p, err := h.pageIn(req, "partner_id")
 	if err != nil {
 		return err
 	}
 	if p.Partner != 0 {
-		if _, found := s.cfg.Directory.Partner(org, p.Partner); !found {
+		if _, found := h.cfg.Directory.Partner(org, p.Partner); !found {
 			return notFound()
 		}
 	}
-	return writeRows(req, appendLimit)(s.cfg.Directory.ListLimits(org, p))
+	return writeRows(req, appendLimit)(h.cfg.Directory.ListLimits(org, p))
 }
 
 // readLimit is GET /limits/{id}.
-func (s *Server) readLimit(req *call) error {
-	return readNamed(s, req, s.cfg.Directory.Limit, appendLimit)
+func (h *Server) readLimit(req *call) error {
+	return readNamed(h, req, h.cfg.Directory.Limit, appendLimit)
 }
 
 // patchLimit is PATCH /limits/{id}.
-func (s *Server) patchLimit(req *call) error {
+func (h *Server) patchLimit(req *call) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
-	return how.run(s, req, func(ctx context.Context) (*directory.Limit, error) {
-		l, err := named(s, req, s.cfg.Directory.Limit)
+	return how.run(h, req, func(ctx context.Context) (*directory.Limit, error) {
+		l, err := named(h, req, h.cfg.Directory.Limit)
 		if err != nil {
 			return nil, err
 		}
@@ -91,17 +91,17 @@ func (s *Server) patchLimit(req *call) error {
 			Env: f.text("env"), Window: f.text("window"), Scope: like[directory.Scope](f.text("scope")),
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Limit, error) {
-			return s.cfg.Directory.PatchLimit(ctx, l.Org, l.ID, patch)
+			return h.cfg.Directory.PatchLimit(ctx, l.Org, l.ID, patch)
 		})
 	})
 }
 
 // deleteLimit is DELETE /limits/{id}: the limit bounds nothing any more, and
 // stays in the list. A second time changes nothing.
-func (s *Server) deleteLimit(req *call) error {
+func (h *Server) deleteLimit(req *call) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
-	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
-		return s.cfg.Directory.PatchLimit(ctx, org, id, directory.LimitPatch{Active: new(bool)})
+	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
+		return h.cfg.Directory.PatchLimit(ctx, org, id, directory.LimitPatch{Active: new(bool)})
 	})
 }
 

@@ -20,21 +20,21 @@ type LimitUsage interface {
 
 // readUsage is GET /limits/{id}/usage: of a limit whose scope is not the
 // partner's, that of one payer.
-func (s *Server) readUsage(req *call) error {
-	l, err := named(s, req, s.cfg.Directory.Limit)
+func (h *Server) readUsage(req *call) error {
+	l, err := named(h, req, h.cfg.Directory.Limit)
 	if err != nil {
 		return err
 	}
-	subject, err := s.subject(req, l)
+	subject, err := h.subject(req, l)
 	if err != nil {
 		return err
 	}
-	if s.cfg.Usage == nil {
+	if h.cfg.Usage == nil {
 		return ledger.Refuse("api.readUsage", ledger.Unavailable, "usage of limits is not there yet")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()
-	u, err := s.cfg.Usage.Usage(ctx, l, subject)
+	u, err := h.cfg.Usage.Usage(ctx, l, subject)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ const (
 
 // subject is whose usage is asked for. A card has no name but its fingerprint;
 // who knows a transaction that was paid with it names that.
-func (s *Server) subject(req *call, l *directory.Limit) (string, error) {
+func (h *Server) subject(req *call, l *directory.Limit) (string, error) {
 	var payer directory.Payer
 	var q *query
 	named := string(l.Scope)
@@ -61,7 +61,7 @@ func (s *Server) subject(req *call, l *directory.Limit) (string, error) {
 		q = queryOf(req.RequestCtx, ofCard, ofTransaction)
 		payer.Card = q.print(ofCard)
 		if id, sent := q.id(ofTransaction); sent {
-			payer.Card = s.cardOf(q, l, id)
+			payer.Card = h.cardOf(q, l, id)
 		}
 		named = ofCard + " or " + ofTransaction
 	case directory.ScopeEmail:
@@ -81,8 +81,8 @@ func (s *Server) subject(req *call, l *directory.Limit) (string, error) {
 }
 
 // cardOf is the fingerprint of the card of a transaction of the limit's partner.
-func (s *Server) cardOf(q *query, l *directory.Limit, id ledger.ID) string {
-	result, err := s.cfg.Payments.Read(l.Org, l.Partner, id)
+func (h *Server) cardOf(q *query, l *directory.Limit, id ledger.ID) string {
+	result, err := h.cfg.Payments.Read(l.Org, l.Partner, id)
 	switch {
 	case ledger.IsRefusal(err, ledger.NotFound):
 		q.problems.add(ofTransaction, "no such transaction of the partner")

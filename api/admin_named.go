@@ -16,8 +16,8 @@ import (
 type find[T any] func(org, id ledger.ID) (*T, bool)
 
 // placed is the organization that a request is about and the id in its path.
-func (s *Server) placed(req *call) (org, id ledger.ID, err error) {
-	if org, err = s.organization(req); err != nil {
+func (h *Server) placed(req *call) (org, id ledger.ID, err error) {
+	if org, err = h.organization(req); err != nil {
 		return org, id, err
 	}
 	id, err = parseID(req.parameter("id"))
@@ -26,8 +26,8 @@ func (s *Server) placed(req *call) (org, id ledger.ID, err error) {
 
 // numbered is the organization that a request is about and the partner's number
 // in its path.
-func (s *Server) numbered(req *call) (org ledger.ID, number int64, err error) {
-	if org, err = s.organization(req); err != nil {
+func (h *Server) numbered(req *call) (org ledger.ID, number int64, err error) {
+	if org, err = h.organization(req); err != nil {
 		return org, 0, err
 	}
 	number, err = partnerNumber(req)
@@ -36,8 +36,8 @@ func (s *Server) numbered(req *call) (org ledger.ID, number int64, err error) {
 
 // pageIn is the organization that a request is about and the page of a list that
 // it asks for.
-func (s *Server) pageIn(req *call, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
-	if org, err = s.organization(req); err != nil {
+func (h *Server) pageIn(req *call, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
+	if org, err = h.organization(req); err != nil {
 		return org, p, err
 	}
 	p, err = pageOf(req, known...)
@@ -45,8 +45,8 @@ func (s *Server) pageIn(req *call, known ...string) (org ledger.ID, p directorya
 }
 
 // named is the thing that the path names.
-func named[T any](s *Server, req *call, by find[T]) (*T, error) {
-	org, id, err := s.placed(req)
+func named[T any](h *Server, req *call, by find[T]) (*T, error) {
+	org, id, err := h.placed(req)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +58,8 @@ func named[T any](s *Server, req *call, by find[T]) (*T, error) {
 }
 
 // readNamed answers with the thing that the path names.
-func readNamed[T any](s *Server, req *call, by find[T], appendThing func(*encoder, *T)) error {
-	thing, err := named(s, req, by)
+func readNamed[T any](h *Server, req *call, by find[T], appendThing func(*encoder, *T)) error {
+	thing, err := named(h, req, by)
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,9 @@ func writeRows[T any](req *call, appendRow func(*encoder, T)) func([]T, director
 }
 
 // in is run for a change inside the organization that the request is about.
-func (h change[T]) in(s *Server, req *call, do func(ctx context.Context, org ledger.ID) (T, error)) error {
-	return h.run(s, req, func(ctx context.Context) (made T, err error) {
-		org, err := s.organization(req)
+func (how change[T]) in(h *Server, req *call, do func(ctx context.Context, org ledger.ID) (T, error)) error {
+	return how.run(h, req, func(ctx context.Context) (made T, err error) {
+		org, err := h.organization(req)
 		if err != nil {
 			return made, err
 		}
@@ -96,9 +96,9 @@ func (h change[T]) in(s *Server, req *call, do func(ctx context.Context, org led
 }
 
 // at is run for a change of what the path names.
-func (h change[T]) at(s *Server, req *call, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
-	return h.run(s, req, func(ctx context.Context) (made T, err error) {
-		org, id, err := s.placed(req)
+func (how change[T]) at(h *Server, req *call, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
+	return how.run(h, req, func(ctx context.Context) (made T, err error) {
+		org, id, err := h.placed(req)
 		if err != nil {
 			return made, err
 		}
@@ -108,9 +108,9 @@ func (h change[T]) at(s *Server, req *call, do func(ctx context.Context, org, id
 
 // atPartner is run for a change of the partner that the path names, or of what is
 // the partner's.
-func (h change[T]) atPartner(s *Server, req *call, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
-	return h.run(s, req, func(ctx context.Context) (made T, err error) {
-		org, number, err := s.numbered(req)
+func (how change[T]) atPartner(h *Server, req *call, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
+	return how.run(h, req, func(ctx context.Context) (made T, err error) {
+		org, number, err := h.numbered(req)
 		if err != nil {
 			return made, err
 		}

@@ -22,34 +22,34 @@ type change[T any] struct {
 // run makes a change once: with an Idempotency-Key that was used already, its
 // answer is given again. What do needs of the request it has to copy: it may
 // still be at work when the request is over.
-func (h change[T]) run(s *Server, req *call, do func(context.Context) (T, error)) error {
-	key, err := s.adminKey(req)
+func (how change[T]) run(h *Server, req *call, do func(context.Context) (T, error)) error {
+	key, err := h.adminKey(req)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()
 	if !key.IsZero() {
-		if answered, err := s.repeat(req, key); answered || err != nil {
+		if answered, err := h.repeat(req, key); answered || err != nil {
 			return err
 		}
-		ctx = directoryactor.Once(ctx, key, h.answer)
+		ctx = directoryactor.Once(ctx, key, how.answer)
 	}
 	made, err := do(ctx)
 	if err != nil {
-		return s.orRepeat(req, key, err)
+		return h.orRepeat(req, key, err)
 	}
-	writeJSON(req.RequestCtx, h.status, h.body(made))
+	writeJSON(req.RequestCtx, how.status, how.body(made))
 	return nil
 }
 
 // body is the answer's. It has a list of warnings where there are any.
-func (h change[T]) body(made T) []byte {
-	body := singleBody(h.bare, made, h.append)
-	if h.warn == nil {
+func (how change[T]) body(made T) []byte {
+	body := singleBody(how.bare, made, how.append)
+	if how.warn == nil {
 		return body
 	}
-	warnings := h.warn(made)
+	warnings := how.warn(made)
 	if len(warnings) == 0 {
 		return body
 	}
@@ -61,17 +61,17 @@ func (h change[T]) body(made T) []byte {
 
 // answer is what is kept with the key. It sees the same thing as the caller, but
 // for the instants that are not known yet.
-func (h change[T]) answer(made any) directoryactor.Answer {
-	return directoryactor.Answer{Status: h.status, Body: h.body(made.(T))}
+func (how change[T]) answer(made any) directoryactor.Answer {
+	return directoryactor.Answer{Status: how.status, Body: how.body(made.(T))}
 }
 
 // orRepeat answers a write that was refused, if its key is used by now, with the
 // answer of the one that was faster; otherwise the refusal holds.
-func (s *Server) orRepeat(req *call, key actors.Key, refusal error) error {
+func (h *Server) orRepeat(req *call, key actors.Key, refusal error) error {
 	if key.IsZero() {
 		return refusal
 	}
-	if answered, err := s.repeat(req, key); answered || err != nil {
+	if answered, err := h.repeat(req, key); answered || err != nil {
 		return err
 	}
 	return refusal
@@ -79,8 +79,8 @@ func (s *Server) orRepeat(req *call, key actors.Key, refusal error) error {
 
 // repeat gives the answer that the key's request was given; false if the key is
 // free. The error is a Conflict if it was used for another request.
-func (s *Server) repeat(req *call, key actors.Key) (answered bool, err error) {
-	a, found, err := s.cfg.Directory.Answered(key)
+func (h *Server) repeat(req *call, key actors.Key) (answered bool, err error) {
+	a, found, err := h.cfg.Directory.Answered(key)
 	if err != nil || !found {
 		return false, err
 	}

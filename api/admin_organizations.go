@@ -15,9 +15,9 @@ var (
 )
 
 // createOrganization is POST /organizations.
-func (s *Server) createOrganization(req *call) error {
+func (h *Server) createOrganization(req *call) error {
 	how := change[*directory.Organization]{status: fiber.StatusCreated, append: appendOrganization}
-	return how.run(s, req, func(ctx context.Context) (*directory.Organization, error) {
+	return how.run(h, req, func(ctx context.Context) (*directory.Organization, error) {
 		f, err := formOf(req, organizationFields...)
 		if err != nil {
 			return nil, err
@@ -27,27 +27,27 @@ func (s *Server) createOrganization(req *call) error {
 			Modules: valueOf(f.texts("modules")), Regions: valueOf(f.texts("allowed_regions")),
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Organization, error) {
-			return s.cfg.Directory.CreateOrganization(ctx, draft)
+			return h.cfg.Directory.CreateOrganization(ctx, draft)
 		})
 	})
 }
 
 // listOrganizations is GET /organizations, newest first.
-func (s *Server) listOrganizations(req *call) error {
+func (h *Server) listOrganizations(req *call) error {
 	p, err := pageOf(req)
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendOrganization)(s.cfg.Directory.ListOrganizations(p))
+	return writeRows(req, appendOrganization)(h.cfg.Directory.ListOrganizations(p))
 }
 
 // readOrganization is GET /organizations/{id}.
-func (s *Server) readOrganization(req *call) error {
+func (h *Server) readOrganization(req *call) error {
 	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return err
 	}
-	o, found := s.cfg.Directory.Organization(id)
+	o, found := h.cfg.Directory.Organization(id)
 	if !found {
 		return notFound()
 	}
@@ -56,14 +56,14 @@ func (s *Server) readOrganization(req *call) error {
 }
 
 // patchOrganization is PATCH /organizations/{id}.
-func (s *Server) patchOrganization(req *call) error {
+func (h *Server) patchOrganization(req *call) error {
 	how := change[*directory.Organization]{status: fiber.StatusOK, append: appendOrganization}
-	return how.run(s, req, func(ctx context.Context) (*directory.Organization, error) {
+	return how.run(h, req, func(ctx context.Context) (*directory.Organization, error) {
 		id, err := parseID(req.parameter("id"))
 		if err != nil {
 			return nil, err
 		}
-		o, found := s.cfg.Directory.Organization(id)
+		o, found := h.cfg.Directory.Organization(id)
 		if !found {
 			return nil, notFound()
 		}
@@ -76,7 +76,7 @@ func (s *Server) patchOrganization(req *call) error {
 			Modules: f.texts("modules"), Regions: f.texts("allowed_regions"),
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Organization, error) {
-			return s.cfg.Directory.PatchOrganization(ctx, id, patch)
+			return h.cfg.Directory.PatchOrganization(ctx, id, patch)
 		})
 	})
 }

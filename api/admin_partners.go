@@ -17,9 +17,9 @@ var (
 )
 
 // createPartner is POST /partners (specification, "Partner administration").
-func (s *Server) createPartner(req *call) error {
+func (h *Server) createPartner(req *call) error {
 	how := change[*directory.Partner]{status: fiber.StatusCreated, bare: true, append: appendPartner}
-	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
 		f, err := formOf(req, partnerFields...)
 		if err != nil {
 			return nil, err
@@ -33,7 +33,7 @@ func (s *Server) createPartner(req *call) error {
 			Sources: valueOf(f.texts("source_addresses")), Overdraft: valueOf(f.overdraft("overdraft_limit")),
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Partner, error) {
-			return s.cfg.Directory.CreatePartner(ctx, org, draft, pass)
+			return h.cfg.Directory.CreatePartner(ctx, org, draft, pass)
 		})
 	})
 }
@@ -46,21 +46,21 @@ func (f *form) secret() *string { return f.filled("secret", directory.EmptySecre
 func (f *form) lang() *string { return f.filled("lang", directory.LanguageRule) }
 
 // listPartners is GET /partners, newest first.
-func (s *Server) listPartners(req *call) error {
-	org, p, err := s.pageIn(req)
+func (h *Server) listPartners(req *call) error {
+	org, p, err := h.pageIn(req)
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendPartner)(s.cfg.Directory.ListPartners(org, p))
+	return writeRows(req, appendPartner)(h.cfg.Directory.ListPartners(org, p))
 }
 
 // readPartner is GET /partners/{id}.
-func (s *Server) readPartner(req *call) error {
-	org, number, err := s.numbered(req)
+func (h *Server) readPartner(req *call) error {
+	org, number, err := h.numbered(req)
 	if err != nil {
 		return err
 	}
-	p, found := s.cfg.Directory.Partner(org, number)
+	p, found := h.cfg.Directory.Partner(org, number)
 	if !found {
 		return notFound()
 	}
@@ -69,10 +69,10 @@ func (s *Server) readPartner(req *call) error {
 }
 
 // patchPartner is PATCH /partners/{id}.
-func (s *Server) patchPartner(req *call) error {
+func (h *Server) patchPartner(req *call) error {
 	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
-	return how.atPartner(s, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
-		p, found := s.cfg.Directory.Partner(org, number)
+	return how.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
+		p, found := h.cfg.Directory.Partner(org, number)
 		if !found {
 			return nil, notFound()
 		}
@@ -88,19 +88,19 @@ func (s *Server) patchPartner(req *call) error {
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Partner, error) {
 			if pass != nil {
-				return s.cfg.Directory.PatchPartnerPass(ctx, org, number, patch, pass)
+				return h.cfg.Directory.PatchPartnerPass(ctx, org, number, patch, pass)
 			}
-			return s.cfg.Directory.PatchPartner(ctx, org, number, patch)
+			return h.cfg.Directory.PatchPartner(ctx, org, number, patch)
 		})
 	})
 }
 
 // deletePartner is DELETE /partners/{id}: the partner is switched off, and stays
 // in the list with its history. A second time changes nothing.
-func (s *Server) deletePartner(req *call) error {
+func (h *Server) deletePartner(req *call) error {
 	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
-	return how.atPartner(s, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
-		return s.cfg.Directory.PatchPartner(ctx, org, number, directory.PartnerPatch{Active: new(bool)})
+	return how.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
+		return h.cfg.Directory.PatchPartner(ctx, org, number, directory.PartnerPatch{Active: new(bool)})
 	})
 }
 

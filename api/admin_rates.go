@@ -14,27 +14,27 @@ import (
 
 // putRate is PUT /rates {from,to,rate}: it sets the rate of a pair, whether the
 // pair has one or not.
-func (s *Server) putRate(req *call) error {
+func (h *Server) putRate(req *call) error {
 	how := change[*directory.Rate]{status: fiber.StatusOK, append: appendRate}
-	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.Rate, error) {
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Rate, error) {
 		f, err := formOf(req, "from", "to", "rate")
 		if err != nil {
 			return nil, err
 		}
 		draft := directory.RateDraft{From: f.currency("from"), To: f.currency("to"), Value: f.rate("rate")}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Rate, error) {
-			return s.cfg.Directory.PutRate(ctx, org, draft)
+			return h.cfg.Directory.PutRate(ctx, org, draft)
 		})
 	})
 }
 
 // listRates is GET /rates, the pair that got its first rate last comes first.
-func (s *Server) listRates(req *call) error {
-	org, p, err := s.pageIn(req)
+func (h *Server) listRates(req *call) error {
+	org, p, err := h.pageIn(req)
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendRate)(s.cfg.Directory.ListRates(org, p))
+	return writeRows(req, appendRate)(h.cfg.Directory.ListRates(org, p))
 }
 
 // currency is the code of a currency that transactions take. Another one is

@@ -28,8 +28,8 @@ var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, appe
 
 // settlePartner is POST /partners/{id}/settlements
 // {direction,amount,currency,network?,env,reference}.
-func (s *Server) settlePartner(req *call) error {
-	return settlement.atPartner(s, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
+func (h *Server) settlePartner(req *call) error {
+	return settlement.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
 		f, err := formOf(req, "direction", "amount", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
@@ -37,15 +37,15 @@ func (s *Server) settlePartner(req *call) error {
 		out := f.outward("direction")
 		draft := f.settlement("amount")
 		return decided(ctx, f, settled(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
-			return s.cfg.Directory.SettlePartner(ctx, org, number, out, draft)
+			return h.cfg.Directory.SettlePartner(ctx, org, number, out, draft)
 		}))
 	})
 }
 
 // settleProvider is POST /terminal/{id}/settlements
 // {gross,fee,currency,network?,env,reference}.
-func (s *Server) settleProvider(req *call) error {
-	return settlement.at(s, req, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
+func (h *Server) settleProvider(req *call) error {
+	return settlement.at(h, req, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
 		f, err := formOf(req, "gross", "fee", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
@@ -53,7 +53,7 @@ func (s *Server) settleProvider(req *call) error {
 		draft := f.settlement("gross")
 		fee := f.amount("fee", true)
 		return decided(ctx, f, settled(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
-			return s.cfg.Directory.SettleProvider(ctx, org, terminal, fee, draft)
+			return h.cfg.Directory.SettleProvider(ctx, org, terminal, fee, draft)
 		}))
 	})
 }
@@ -70,12 +70,12 @@ func settled(req *call, f *form, settle func(context.Context) (*directory.Settle
 }
 
 // readSettlement is GET /settlements/{id}, with whomever it was.
-func (s *Server) readSettlement(req *call) error {
-	org, id, err := s.placed(req)
+func (h *Server) readSettlement(req *call) error {
+	org, id, err := h.placed(req)
 	if err != nil {
 		return err
 	}
-	n, found, err := s.cfg.Directory.Settlement(org, id)
+	n, found, err := h.cfg.Directory.Settlement(org, id)
 	if err != nil {
 		return err
 	}
@@ -87,8 +87,8 @@ func (s *Server) readSettlement(req *call) error {
 }
 
 // listPartnerSettlements is GET /partners/{id}/settlements, newest first.
-func (s *Server) listPartnerSettlements(req *call) error {
-	org, number, err := s.numbered(req)
+func (h *Server) listPartnerSettlements(req *call) error {
+	org, number, err := h.numbered(req)
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,12 @@ func (s *Server) listPartnerSettlements(req *call) error {
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendSettlement)(s.cfg.Directory.PartnerSettlements(org, number, p))
+	return writeRows(req, appendSettlement)(h.cfg.Directory.PartnerSettlements(org, number, p))
 }
 
 // listProviderSettlements is GET /terminal/{id}/settlements, newest first.
-func (s *Server) listProviderSettlements(req *call) error {
-	org, terminal, err := s.placed(req)
+func (h *Server) listProviderSettlements(req *call) error {
+	org, terminal, err := h.placed(req)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *Server) listProviderSettlements(req *call) error {
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendSettlement)(s.cfg.Directory.ProviderSettlements(org, terminal, p))
+	return writeRows(req, appendSettlement)(h.cfg.Directory.ProviderSettlements(org, terminal, p))
 }
 
 // settlementPage reads the parameters of a list of settlements.

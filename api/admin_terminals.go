@@ -18,9 +18,9 @@ var (
 )
 
 // createTerminal is POST /terminal.
-func (s *Server) createTerminal(req *call) error {
+func (h *Server) createTerminal(req *call) error {
 	how := change[*directory.Terminal]{status: fiber.StatusCreated, append: appendTerminal, warn: unknownParams}
-	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.Terminal, error) {
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Terminal, error) {
 		f, err := formOf(req, terminalFields...)
 		if err != nil {
 			return nil, err
@@ -33,30 +33,30 @@ func (s *Server) createTerminal(req *call) error {
 			MerchantAdapter: f.textOr("merchant_adapter"),
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Terminal, error) {
-			return s.cfg.Directory.CreateTerminal(ctx, org, draft)
+			return h.cfg.Directory.CreateTerminal(ctx, org, draft)
 		})
 	})
 }
 
 // listTerminals is GET /terminals?partner_id, newest first.
-func (s *Server) listTerminals(req *call) error {
-	org, p, err := s.pageIn(req, "partner_id")
+func (h *Server) listTerminals(req *call) error {
+	org, p, err := h.pageIn(req, "partner_id")
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendTerminal)(s.cfg.Directory.ListTerminals(org, p))
+	return writeRows(req, appendTerminal)(h.cfg.Directory.ListTerminals(org, p))
 }
 
 // readTerminal is GET /terminal/{id}.
-func (s *Server) readTerminal(req *call) error {
-	return readNamed(s, req, s.cfg.Directory.Terminal, appendTerminal)
+func (h *Server) readTerminal(req *call) error {
+	return readNamed(h, req, h.cfg.Directory.Terminal, appendTerminal)
 }
 
 // patchTerminal is PATCH /terminal/{id}.
-func (s *Server) patchTerminal(req *call) error {
+func (h *Server) patchTerminal(req *call) error {
 	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal, warn: unknownParams}
-	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
-		t, found := s.cfg.Directory.Terminal(org, id)
+	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
+		t, found := h.cfg.Directory.Terminal(org, id)
 		if !found {
 			return nil, notFound()
 		}
@@ -69,17 +69,17 @@ func (s *Server) patchTerminal(req *call) error {
 			ProviderParams: f.settings("provider_params"), MerchantParams: f.json("merchant_params"),
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.Terminal, error) {
-			return s.cfg.Directory.PatchTerminal(ctx, org, id, patch)
+			return h.cfg.Directory.PatchTerminal(ctx, org, id, patch)
 		})
 	})
 }
 
 // deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that
 // nothing is routed to it, and stays in the list. A second time changes nothing.
-func (s *Server) deleteTerminal(req *call) error {
+func (h *Server) deleteTerminal(req *call) error {
 	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal}
-	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
-		return s.cfg.Directory.PatchTerminal(ctx, org, id, directory.TerminalPatch{Active: new(bool)})
+	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
+		return h.cfg.Directory.PatchTerminal(ctx, org, id, directory.TerminalPatch{Active: new(bool)})
 	})
 }
 

@@ -16,16 +16,16 @@ var operatorParameters = slices.Concat(listParameters, []string{"partner_id", "f
 // oversee finds out who calls a route that shows transactions: whoever the
 // partner's are, the administration token, or, where the route is for them, who
 // sees the whole organization's. A request with a partner's key is that partner's.
-func (s *Server) oversee(a access, req *call, credentials *auth.Credentials) (err error) {
+func (h *Server) oversee(a access, req *call, credentials *auth.Credentials) (err error) {
 	byKey := len(credentials.APIKey) != 0 || len(credentials.Bearer) == 0
-	if !byKey && s.gate.Admin(credentials) == nil {
+	if !byKey && h.gate.Admin(credentials) == nil {
 		req.operator = true
 		return nil
 	}
 	if byKey || a == lister {
-		req.who, err = s.gate.Holder(credentials)
+		req.who, err = h.gate.Holder(credentials)
 	} else {
-		req.who, err = s.gate.Reader(credentials, readers...)
+		req.who, err = h.gate.Reader(credentials, readers...)
 	}
 	if err == nil && a == explainer && req.who.Partner != nil {
 		err = ledger.Refuse("api.oversee", ledger.Forbidden, "this needs the administration token, or a session of role auditor or admin")
@@ -35,30 +35,30 @@ func (s *Server) oversee(a access, req *call, credentials *auth.Credentials) (er
 
 // place is the organization that a request of the administration token or of a
 // session is about.
-func (s *Server) place(req *call) (ledger.ID, error) {
+func (h *Server) place(req *call) (ledger.ID, error) {
 	if req.operator {
-		return s.organization(req)
+		return h.organization(req)
 	}
 	return req.who.Org, nil
 }
 
 // listQueryOf reads a request for a page of transactions, and finds the partner
 // whose they are: the caller, or the one that the administration token names.
-func (s *Server) listQueryOf(req *call) (*listQuery, error) {
+func (h *Server) listQueryOf(req *call) (*listQuery, error) {
 	if !req.operator {
-		q := newListQuery(req.RequestCtx, s.cfg.Clock.Now(), listParameters)
+		q := newListQuery(req.RequestCtx, h.cfg.Clock.Now(), listParameters)
 		return q, q.problems.err()
 	}
-	org, err := s.organization(req)
+	org, err := h.organization(req)
 	if err != nil {
 		return nil, err
 	}
-	q := newListQuery(req.RequestCtx, s.cfg.Clock.Now(), operatorParameters)
+	q := newListQuery(req.RequestCtx, h.cfg.Clock.Now(), operatorParameters)
 	number := q.partnerID()
 	if err := q.problems.err(); err != nil {
 		return nil, err
 	}
-	return q, s.actFor(req, org, number)
+	return q, h.actFor(req, org, number)
 }
 
 // partnerID is the partner whose transactions are asked for. An empty one was
@@ -82,8 +82,8 @@ func (p problems) about(field string) bool {
 }
 
 // actFor has the request answered as one of the partner's would be.
-func (s *Server) actFor(req *call, org ledger.ID, number int64) error {
-	owner, found := s.cfg.Directory.Partner(org, number)
+func (h *Server) actFor(req *call, org ledger.ID, number int64) error {
+	owner, found := h.cfg.Directory.Partner(org, number)
 	if !found {
 		return notFound()
 	}
@@ -93,23 +93,23 @@ func (s *Server) actFor(req *call, org ledger.ID, number int64) error {
 
 // findTransaction reads a transaction for a caller who may see it: a partner one
 // of its own, all others any of the organization.
-func (s *Server) findTransaction(req *call) (result paymentactor.Result, err error) {
+func (h *Server) findTransaction(req *call) (result paymentactor.Result, err error) {
 	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return result, err
 	}
 	if req.who.Key != nil {
-		return s.cfg.Payments.Current(paymentactor.Command{Org: req.who.Org, Partner: req.who.Partner.Number, ID: id}, false)
+		return h.cfg.Payments.Current(paymentactor.Command{Org: req.who.Org, Partner: req.who.Partner.Number, ID: id}, false)
 	}
 	if req.who.Partner != nil {
-		return s.cfg.Payments.Read(req.who.Org, req.who.Partner.Number, id)
+		return h.cfg.Payments.Read(req.who.Org, req.who.Partner.Number, id)
 	}
-	org, err := s.place(req)
+	org, err := h.place(req)
 	if err != nil {
 		return result, err
 	}
-	if result, err = s.cfg.Payments.Find(org, id); err != nil {
+	if result, err = h.cfg.Payments.Find(org, id); err != nil {
 		return result, err
 	}
-	return result, s.actFor(req, org, result.Record.Partner)
+	return result, h.actFor(req, org, result.Record.Partner)
 }

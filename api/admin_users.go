@@ -36,9 +36,9 @@ var (
 )
 
 // createUser is POST /users.
-func (s *Server) createUser(req *call) error {
+func (h *Server) createUser(req *call) error {
 	how := change[*directory.User]{status: fiber.StatusCreated, append: appendUser}
-	return how.in(s, req, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
 		f, err := formOf(req, userFields...)
 		if err != nil {
 			return nil, err
@@ -51,30 +51,30 @@ func (s *Server) createUser(req *call) error {
 			Partner: f.number("partner_id"), Inactive: active != nil && !*active,
 		}
 		return decided(ctx, f, func(ctx context.Context) (*directory.User, error) {
-			return s.cfg.Directory.CreateUser(ctx, org, draft, pass)
+			return h.cfg.Directory.CreateUser(ctx, org, draft, pass)
 		})
 	})
 }
 
 // listUsers is GET /users?partner_id, newest first.
-func (s *Server) listUsers(req *call) error {
-	org, p, err := s.pageIn(req, "partner_id")
+func (h *Server) listUsers(req *call) error {
+	org, p, err := h.pageIn(req, "partner_id")
 	if err != nil {
 		return err
 	}
-	return writeRows(req, appendUser)(s.cfg.Directory.ListUsers(org, p))
+	return writeRows(req, appendUser)(h.cfg.Directory.ListUsers(org, p))
 }
 
 // readUser is GET /users/{id}.
-func (s *Server) readUser(req *call) error {
-	return readNamed(s, req, s.cfg.Directory.User, appendUser)
+func (h *Server) readUser(req *call) error {
+	return readNamed(h, req, h.cfg.Directory.User, appendUser)
 }
 
 // patchUser is PATCH /users/{id}.
-func (s *Server) patchUser(req *call) error {
+func (h *Server) patchUser(req *call) error {
 	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
-	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
-		u, found := s.cfg.Directory.User(org, id)
+	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
+		u, found := h.cfg.Directory.User(org, id)
 		if !found {
 			return nil, notFound()
 		}
@@ -86,17 +86,17 @@ func (s *Server) patchUser(req *call) error {
 		defer clear(pass)
 		patch := directory.UserPatch{Email: f.text("email"), Name: f.text("name"), Roles: f.texts("roles"), Partner: f.integer("partner_id"), Active: f.flag("active")}
 		return decided(ctx, f, func(ctx context.Context) (*directory.User, error) {
-			return s.cfg.Directory.PatchUser(ctx, org, id, patch, pass)
+			return h.cfg.Directory.PatchUser(ctx, org, id, patch, pass)
 		})
 	})
 }
 
 // deleteUser is DELETE /users/{id}: the user is switched off, and stays in the
 // list. A second time changes nothing.
-func (s *Server) deleteUser(req *call) error {
+func (h *Server) deleteUser(req *call) error {
 	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
-	return how.at(s, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
-		return s.cfg.Directory.PatchUser(ctx, org, id, directory.UserPatch{Active: new(bool)}, nil)
+	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
+		return h.cfg.Directory.PatchUser(ctx, org, id, directory.UserPatch{Active: new(bool)}, nil)
 	})
 }
 
@@ -136,14 +136,14 @@ func appendUser(e *encoder, u *directory.User) {
 // rotateAdminToken is POST /admin_tokens/rotate: the token that the request comes
 // with is retired, and another takes its place. The answer is the only place that
 // has it.
-func (s *Server) rotateAdminToken(req *call) error {
+func (h *Server) rotateAdminToken(req *call) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
 	how := change[secret.Text]{status: fiber.StatusCreated, append: func(e *encoder, t secret.Text) { e.text("token", string(t)) }}
-	return how.run(s, req, func(ctx context.Context) (secret.Text, error) {
+	return how.run(h, req, func(ctx context.Context) (secret.Text, error) {
 		presented := bytes.Clone(bearer(req.Request.Header.Peek(fiber.HeaderAuthorization)))
-		return s.cfg.Directory.RotateAdminToken(ctx, presented)
+		return h.cfg.Directory.RotateAdminToken(ctx, presented)
 	})
 }
 

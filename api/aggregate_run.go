@@ -47,19 +47,19 @@ func newAggregates(wait time.Duration) *aggregates {
 }
 
 // answer is GET /transactions/aggregate.
-func (a *aggregates) answer(s *Server, req *call) error {
-	now := s.cfg.Clock.Now()
+func (a *aggregates) answer(h *Server, req *call) error {
+	now := h.cfg.Clock.Now()
 	q := newAggregateQuery(req.RequestCtx, now)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	place, err := a.enter(s, req)
+	place, err := a.enter(h, req)
 	if err != nil {
 		return err
 	}
-	patience := patience{ctx: s.serving, conn: req.Conn(), until: time.Now().Add(aggregateTime), place: place}
+	patience := patience{ctx: h.serving, conn: req.Conn(), until: time.Now().Add(aggregateTime), place: place}
 	defer patience.leave()
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	sum := aggregate{
 		walk:  walk{view: view, org: req.who.Org, of: q.listOf(req)},
@@ -78,14 +78,14 @@ func (a *aggregates) answer(s *Server, req *call) error {
 }
 
 // enter waits for the caller's turn.
-func (a *aggregates) enter(s *Server, req *call) (*fair.Place[turn], error) {
-	ctx, cancel := context.WithTimeout(s.serving, a.wait)
+func (a *aggregates) enter(h *Server, req *call) (*fair.Place[turn], error) {
+	ctx, cancel := context.WithTimeout(h.serving, a.wait)
 	defer cancel()
 	place, err := a.turns.Enter(ctx, turn{org: req.who.Org}, turn{req.who.Org, req.who.Partner.Number})
 	switch {
 	case err == nil:
 		return place, nil
-	case s.serving.Err() != nil:
+	case h.serving.Err() != nil:
 		return nil, unavailable("the service is stopping")
 	}
 	return nil, unavailable("too many aggregates are under way")

@@ -21,8 +21,8 @@ type BackupBase struct {
 }
 
 // backupRoutes are there where there is somebody to take backups.
-func (s *Server) backupRoutes() []route {
-	if s.cfg.Backup == nil {
+func (h *Server) backupRoutes() []route {
+	if h.cfg.Backup == nil {
 		return nil
 	}
 	return []route{{method: fiber.MethodPost, path: backupsPath, access: admin, body: true, handle: (*Server).takeBackup}}
@@ -30,7 +30,7 @@ func (s *Server) backupRoutes() []route {
 
 // takeBackup is POST /backups: a stream without a length, sealed, which ends with a
 // mark of its own.
-func (s *Server) takeBackup(req *call) error {
+func (h *Server) takeBackup(req *call) error {
 	if err := req.streams(); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *Server) takeBackup(req *call) error {
 	if err := f.problems.err(); err != nil {
 		return err
 	}
-	backup, err := s.cfg.Backup(since)
+	backup, err := h.cfg.Backup(since)
 	if err != nil {
 		return err
 	}

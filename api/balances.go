@@ -59,12 +59,12 @@ func (q *balanceQuery) wants(a money.Asset) bool {
 
 // listBalances is GET /balances: what the calling partner can still pay out, and
 // what is on its way to it, in each asset that its account has lines in.
-func (s *Server) listBalances(req *call) error {
+func (h *Server) listBalances(req *call) error {
 	q := newBalanceQuery(req.RequestCtx)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	var e encoder
 	e.open('{')

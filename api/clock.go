@@ -20,24 +20,24 @@ const (
 )
 
 // readClock is GET /sandbox/clock.
-func (s *Server) readClock(req *call) error {
-	s.writeNow(req)
+func (h *Server) readClock(req *call) error {
+	h.writeNow(req)
 	return nil
 }
 
 // moveClock is PUT /sandbox/clock, body {"now": RFC 3339} or
 // {"advance_seconds": N}. It answers when nothing is due any more. It is not
 // bracketed as commands are: it waits for all of them.
-func (s *Server) moveClock(req *call) error {
+func (h *Server) moveClock(req *call) error {
 	body, err := req.object()
 	if err != nil {
 		return err
 	}
-	s.jump.Lock() // advance_seconds counts from where the move before ended
-	defer s.jump.Unlock()
-	to, err := s.instantAsked(body)
+	h.jump.Lock() // advance_seconds counts from where the move before ended
+	defer h.jump.Unlock()
+	to, err := h.instantAsked(body)
 	if err == nil {
-		err = s.cfg.Advance(to)
+		err = h.cfg.Advance(to)
 	}
 	if errors.Is(err, clock.ErrBackwards) {
 		return ledger.Refuse("api.moveClock", ledger.Conflict, "the clock never moves back")
@@ -45,11 +45,11 @@ func (s *Server) moveClock(req *call) error {
 	if err != nil {
 		return err
 	}
-	s.writeNow(req)
+	h.writeNow(req)
 	return nil
 }
 
-func (s *Server) instantAsked(body []byte) (to time.Time, err error) {
+func (h *Server) instantAsked(body []byte) (to time.Time, err error) {
 	const op = "api.moveClock"
 	now, seconds := member(body, "now"), member(body, "advance_seconds")
 	field := "now"
@@ -70,7 +70,7 @@ func (s *Server) instantAsked(body []byte) (to time.Time, err error) {
 			return to, clock.ErrBackwards
 		}
 		field = "advance_seconds"
-		to = s.cfg.Clock.Now().Add(time.Duration(n) * time.Second)
+		to = h.cfg.Clock.Now().Add(time.Duration(n) * time.Second)
 	default:
 		return to, ledger.RefuseField(op, "now", "now or advance_seconds is required")
 	}
@@ -80,10 +80,10 @@ func (s *Server) instantAsked(body []byte) (to time.Time, err error) {
 	return to, nil
 }
 
-func (s *Server) writeNow(req *call) {
+func (h *Server) writeNow(req *call) {
 	var e encoder
 	e.open('{')
-	e.instant("now", ledger.MicrosOf(s.cfg.Clock.Now()))
+	e.instant("now", ledger.MicrosOf(h.cfg.Clock.Now()))
 	e.close('}')
 	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
 }

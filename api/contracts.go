@@ -43,8 +43,8 @@ type family struct {
 var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance, style: style{texts: true}}
 
 // contractRoutes are the secular reading's: each product has its own.
-func (s *Server) contractRoutes() (routes []route) {
-	if s.cfg.Contracts == nil {
+func (h *Server) contractRoutes() (routes []route) {
+	if h.cfg.Contracts == nil {
 		return nil
 	}
 	const get, post = fiber.MethodGet, fiber.MethodPost
@@ -78,18 +78,18 @@ func (s *Server) contractRoutes() (routes []route) {
 // handler is a handler behind the family's gate. Whatever it refuses is told in the
 // family's shape.
 func (f *family) handler(do func(*Server, *call, *family, *contract.Product) error, product *contract.Product) func(*Server, *call) error {
-	return func(s *Server, req *call) error {
-		if err := f.admit(s, req); err != nil {
+	return func(h *Server, req *call) error {
+		if err := f.admit(h, req); err != nil {
 			return err
 		}
-		return detailed(do(s, req, f, product))
+		return detailed(do(h, req, f, product))
 	}
 }
 
 // admit tells whether the organization has the family's module, and may have it.
-func (f *family) admit(s *Server, req *call) error {
+func (f *family) admit(h *Server, req *call) error {
 	const op = "api.contracts"
-	o, known := s.cfg.Directory.Organization(req.who.Org)
+	o, known := h.cfg.Directory.Organization(req.who.Org)
 	switch {
 	case !known || !o.Has(f.module):
 		return f.inactive()
@@ -101,8 +101,8 @@ func (f *family) admit(s *Server, req *call) error {
 
 // forbids is the refusal of somebody whom the organization knows and the family does
 // not let in: without the module nothing else is said, whoever asks.
-func (f *family) forbids(s *Server, org ledger.ID, forbidden error) error {
-	if o, known := s.cfg.Directory.Organization(org); !known || o.Has(f.module) {
+func (f *family) forbids(h *Server, org ledger.ID, forbidden error) error {
+	if o, known := h.cfg.Directory.Organization(org); !known || o.Has(f.module) {
 		return forbidden
 	}
 	return f.inactive()
@@ -190,16 +190,16 @@ func (req *call) input() (contract.Input, error) {
 
 // written is what a person's write was sent with: its Idempotency-Key and its body. Keys
 // are the organization's: the same request by a colleague is the same request.
-func (s *Server) written(req *call) (key actors.Key, sent contract.Input, err error) {
-	if key, err = s.idempotencyKey(req, actors.KeyOfStaff); err == nil {
+func (h *Server) written(req *call) (key actors.Key, sent contract.Input, err error) {
+	if key, err = h.idempotencyKey(req, actors.KeyOfStaff); err == nil {
 		sent, err = req.input()
 	}
 	return key, sent, err
 }
 
 // createContract is POST /pfp/{product}.
-func (s *Server) createContract(req *call, f *family, product *contract.Product) error {
-	key, sent, err := s.written(req)
+func (h *Server) createContract(req *call, f *family, product *contract.Product) error {
+	key, sent, err := h.written(req)
 	if err != nil {
 		return err
 	}
@@ -211,12 +211,12 @@ func (s *Server) createContract(req *call, f *family, product *contract.Product)
 			return ledger.RefuseField("api.createContract", "env", "must be prod or test")
 		}
 	}
-	o, _ := s.cfg.Directory.Organization(req.who.Org)
-	result, err := s.cfg.Contracts.Create(contractactor.Create{
+	o, _ := h.cfg.Directory.Organization(req.who.Org)
+	result, err := h.cfg.Contracts.Create(contractactor.Create{
 		Org: req.who.Org, Product: product, Reading: f.reading, Env: env, Input: sent, Key: key,
 		Allowed: func(region string) bool { return o != nil && o.Allows(region) },
 	})
-	return s.writeContract(req, f, fiber.StatusCreated, &result, err)
+	return h.writeContract(req, f, fiber.StatusCreated, &result, err)
 }
 
 func parseEnv(said string, text bool) (money.Env, bool) {
@@ -225,45 +225,45 @@ func parseEnv(said string, text bool) (money.Env, bool) {
 }
 
 // contractAt is the contract that the address names.
-func (s *Server) contractAt(req *call, f *family, product *contract.Product) (contractactor.Result, error) {
+func (h *Server) contractAt(req *call, f *family, product *contract.Product) (contractactor.Result, error) {
 	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return contractactor.Result{}, err
 	}
-	return s.cfg.Contracts.Read(req.who.Org, product, f.reading, id)
+	return h.cfg.Contracts.Read(req.who.Org, product, f.reading, id)
 }
 
 // readContract is GET /pfp/{product}/{id}.
-func (s *Server) readContract(req *call, f *family, product *contract.Product) error {
-	result, err := s.contractAt(req, f, product)
-	return s.writeContract(req, f, fiber.StatusOK, &result, err)
+func (h *Server) readContract(req *call, f *family, product *contract.Product) error {
+	result, err := h.contractAt(req, f, product)
+	return h.writeContract(req, f, fiber.StatusOK, &result, err)
 }
 
 // actOnContract is POST /pfp/{product}/{id}/{action}.
-func (s *Server) actOnContract(req *call, f *family, product *contract.Product) error {
+func (h *Server) actOnContract(req *call, f *family, product *contract.Product) error {
 	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return err
 	}
-	key, sent, err := s.written(req)
+	key, sent, err := h.written(req)
 	if err != nil {
 		return err
 	}
 	name := req.parameter("action")
 	action, known := product.Action(f.reading, name)
 	if !known {
-		if _, err := s.cfg.Contracts.Read(req.who.Org, product, f.reading, id); err != nil {
+		if _, err := h.cfg.Contracts.Read(req.who.Org, product, f.reading, id); err != nil {
 			return err // of a contract that is not there nothing is said
 		}
 		return contract.Unsupported(beginning([]byte(name), 64))
 	}
-	result, err := s.cfg.Contracts.Act(contractactor.Act{
+	result, err := h.cfg.Contracts.Act(contractactor.Act{
 		Org: req.who.Org, ID: id, Product: product, Reading: f.reading, Action: action, Input: sent, Key: key,
 	})
-	return s.writeContract(req, f, fiber.StatusOK, &result, err)
+	return h.writeContract(req, f, fiber.StatusOK, &result, err)
 }
 
-func (s *Server) writeContract(req *call, f *family, status int, result *contractactor.Result, err error) error {
+func (h *Server) writeContract(req *call, f *family, status int, result *contractactor.Result, err error) error {
 	if err != nil {
 		return err
 	}

@@ -62,16 +62,16 @@ type charityTotal struct {
 // how much it is in each asset between the bounds, on all pages together. The account
 // also takes what contracts of another reading leave undivided: these stay unseen here
 // as everywhere in the family, and are in the ledger.
-func (s *Server) charity(req *call, f *family, _ *contract.Product) error {
+func (h *Server) charity(req *call, f *family, _ *contract.Product) error {
 	q := queryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
 	want := &charityQuery{
 		org: req.who.Org, reading: f.reading, envs: q.envs(), limit: q.upToLimit(perPage, maxPerPage), past: statementCursor(q),
-		from: q.fromDay("from"), to: q.toDay("to", s.cfg.Clock.Now()), givers: make(map[ledger.ID]*giver),
+		from: q.fromDay("from"), to: q.toDay("to", h.cfg.Clock.Now()), givers: make(map[ledger.ID]*giver),
 	}
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	if err := want.find(view); err != nil {
 		return err

@@ -42,15 +42,15 @@ type contractQuery struct {
 }
 
 // listContracts is GET /pfp/{product}.
-func (s *Server) listContracts(req *call, f *family, product *contract.Product) error {
+func (h *Server) listContracts(req *call, f *family, product *contract.Product) error {
 	known := []string{"status", "region", "type", "env", "limit", "cursor"}
 	known = append(known, filtersOf(product)...)
 	q := queryOf(req.RequestCtx, known...)
-	want := s.contractQueryOf(req, q, f, product)
+	want := h.contractQueryOf(req, q, f, product)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	found, next, err := want.find(view)
 	if err != nil {
@@ -87,7 +87,7 @@ func filtersOf(p *contract.Product) (names []string) {
 	return names
 }
 
-func (s *Server) contractQueryOf(req *call, q *query, f *family, p *contract.Product) *contractQuery {
+func (h *Server) contractQueryOf(req *call, q *query, f *family, p *contract.Product) *contractQuery {
 	want := &contractQuery{
 		org: req.who.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
 		status: contract.Status(q.oneOf("status", p.States)), region: q.text("region"), kind: q.text("type"), limit: q.upToLimit(contractLimit, maxContractLimit),
@@ -118,7 +118,7 @@ func (s *Server) contractQueryOf(req *call, q *query, f *family, p *contract.Pro
 		if err != nil || n < 0 || n > maxEndingIn || strconv.Itoa(n) != said {
 			q.problems.add("ending_in_days", "ending_in_days must be an integer from 0 to "+strconv.Itoa(maxEndingIn))
 		}
-		want.endsBy = ledger.DateOf(s.cfg.Clock.Now()) + ledger.Date(n)
+		want.endsBy = ledger.DateOf(h.cfg.Clock.Now()) + ledger.Date(n)
 	}
 	if said, sent := q.values["cursor"]; sent {
 		at, isInstant := parseInstant(said)
@@ -210,20 +210,20 @@ func (q *query) notBlank(names ...string) {
 
 // contractEntries is GET /pfp/{product}/{id}/entries: what the contract has posted,
 // newest first.
-func (s *Server) contractEntries(req *call, f *family, product *contract.Product) error {
-	result, err := s.contractAt(req, f, product)
+func (h *Server) contractEntries(req *call, f *family, product *contract.Product) error {
+	result, err := h.contractAt(req, f, product)
 	if err != nil {
 		return err
 	}
 	q := queryOf(req.RequestCtx, "limit", "cursor")
 	e := eventQuery{entries: true, who: &req.who, env: result.Record.Asset.Env, source: &result.Record.ID, to: forever, before: q.seq(), limit: q.limit()}
-	return s.writeEvents(req, q, &e, appendEntry)
+	return h.writeEvents(req, q, &e, appendEntry)
 }
 
 // contractSchedule is GET /pfp/{product}/{id}/schedule.csv: the rows of what is to be
 // paid when, for people. Amounts are minor units.
-func (s *Server) contractSchedule(req *call, f *family, product *contract.Product) error {
-	result, err := s.contractAt(req, f, product)
+func (h *Server) contractSchedule(req *call, f *family, product *contract.Product) error {
+	result, err := h.contractAt(req, f, product)
 	if err != nil {
 		return err
 	}
@@ -246,10 +246,10 @@ func (s *Server) contractSchedule(req *call, f *family, product *contract.Produc
 		_ = w.Write(header)
 	}
 	w.Flush()
-	h := &req.Response.Header
+	response := &req.Response.Header
 	writeJSON(req.RequestCtx, fiber.StatusOK, out.bytes)
-	h.SetContentType("text/csv; charset=utf-8")
-	h.Set(fiber.HeaderContentDisposition, `attachment; filename="`+result.Record.Number(result.Stamp.Started, result.Stamp.Number)+`.csv"`)
+	response.SetContentType("text/csv; charset=utf-8")
+	response.Set(fiber.HeaderContentDisposition, `attachment; filename="`+result.Record.Number(result.Stamp.Started, result.Stamp.Number)+`.csv"`)
 	return nil
 }
 

@@ -18,8 +18,8 @@ const (
 
 // contractSubscriptions is GET /pfp/certificate-issues/{id}/subscriptions: the
 // applications for an issue's certificates, oldest first.
-func (s *Server) contractSubscriptions(req *call, f *family, product *contract.Product) error {
-	return s.writeRegister(req, f, product, nil, func(p *registerPage, view *posting.View) error {
+func (h *Server) contractSubscriptions(req *call, f *family, product *contract.Product) error {
+	return h.writeRegister(req, f, product, nil, func(p *registerPage, view *posting.View) error {
 		return contractactor.Subscriptions(view, req.who.Org, p.of.ID, p.after+1, func(one contract.Subscription) (bool, error) {
 			return p.add(contract.SubscriptionColumns, one.Number, one.Row()), nil
 		})
@@ -28,17 +28,17 @@ func (s *Server) contractSubscriptions(req *call, f *family, product *contract.P
 
 // contractHolders is GET /pfp/certificate-issues/{id}/holders: everybody's position, in
 // the order of first subscriptions, or that of one investor.
-func (s *Server) contractHolders(req *call, f *family, product *contract.Product) error {
-	return s.writeRegister(req, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
+func (h *Server) contractHolders(req *call, f *family, product *contract.Product) error {
+	return h.writeRegister(req, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
 		if who, sent := p.query.id("investor_id"); sent {
-			h, found, err := contractactor.Position(view, req.who.Org, p.of.ID, who)
-			if found && h.Number > p.after {
-				p.add(contract.HolderColumns, h.Number, h.Row())
+			holder, found, err := contractactor.Position(view, req.who.Org, p.of.ID, who)
+			if found && holder.Number > p.after {
+				p.add(contract.HolderColumns, holder.Number, holder.Row())
 			}
 			return err
 		}
-		return contractactor.Holders(view, req.who.Org, p.of.ID, p.after+1, func(h contract.Holder) (bool, error) {
-			return p.add(contract.HolderColumns, h.Number, h.Row()), nil
+		return contractactor.Holders(view, req.who.Org, p.of.ID, p.after+1, func(holder contract.Holder) (bool, error) {
+			return p.add(contract.HolderColumns, holder.Number, holder.Row()), nil
 		})
 	})
 }
@@ -71,11 +71,11 @@ func (p *registerPage) add(t *contract.Table, number int64, row contract.Row) bo
 
 // writeRegister answers with a page of what read finds in a contract's register. Products
 // without one have no such address.
-func (s *Server) writeRegister(req *call, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
+func (h *Server) writeRegister(req *call, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
 	if product.Reads == nil {
 		return notFound()
 	}
-	result, err := s.contractAt(req, f, product)
+	result, err := h.contractAt(req, f, product)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Server) writeRegister(req *call, f *family, product *contract.Product, 
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	if err := read(p, view); err != nil {
 		return err

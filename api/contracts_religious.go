@@ -20,8 +20,8 @@ var religiousFamily = &family{
 }
 
 // religiousRoutes are the operator's address family: one for all product types.
-func (s *Server) religiousRoutes() []route {
-	if s.cfg.Contracts == nil {
+func (h *Server) religiousRoutes() []route {
+	if h.cfg.Contracts == nil {
 		return nil
 	}
 	const get, post = fiber.MethodGet, fiber.MethodPost
@@ -30,12 +30,12 @@ func (s *Server) religiousRoutes() []route {
 		return route{method: method, path: religiousPath + path, access: session, roles: contractors, family: f, command: command, handle: f.handler(do, nil)}
 	}
 	typed := func(do func(*Server, *call, *family, *contract.Product) error) func(*Server, *call, *family, *contract.Product) error {
-		return func(s *Server, req *call, f *family, _ *contract.Product) error {
+		return func(h *Server, req *call, f *family, _ *contract.Product) error {
 			product := contract.Find(f.reading, req.parameter("product_type"))
 			if product == nil {
 				return ledger.Refuse("api.contracts", badRequest, "there is no such product_type")
 			}
-			return do(s, req, f, product)
+			return do(h, req, f, product)
 		}
 	}
 	return []route{
@@ -86,13 +86,13 @@ func (q *query) envs() []money.Env {
 }
 
 // pageOfContracts is GET /{product_type}: newest first, by page.
-func (s *Server) pageOfContracts(req *call, f *family, product *contract.Product) error {
+func (h *Server) pageOfContracts(req *call, f *family, product *contract.Product) error {
 	q := queryOf(req.RequestCtx, "page", "per_page", "env")
 	page, size, envs := q.number("page", 1, maxPage), q.number("per_page", perPage, maxPerPage), q.envs()
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	want := contractPage{org: req.who.Org, product: product, reading: f.reading, skip: uint64(page-1) * uint64(size), n: size, near: passedOver}
 	found, err := want.find(view, envs)
@@ -120,13 +120,13 @@ func (s *Server) pageOfContracts(req *call, f *family, product *contract.Product
 }
 
 // contractStats is GET /stats: how many contracts there are of each type.
-func (s *Server) contractStats(req *call, f *family, _ *contract.Product) error {
+func (h *Server) contractStats(req *call, f *family, _ *contract.Product) error {
 	q := queryOf(req.RequestCtx, "env")
 	envs := q.envs()
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	var e encoder
 	e.open('{')
@@ -157,7 +157,7 @@ func (s *Server) contractStats(req *call, f *family, _ *contract.Product) error 
 }
 
 // contractRegions is GET /regions: those in which the organization works.
-func (s *Server) contractRegions(req *call, f *family, _ *contract.Product) error {
+func (h *Server) contractRegions(req *call, f *family, _ *contract.Product) error {
 	if err := queryOf(req.RequestCtx).problems.err(); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Server) contractRegions(req *call, f *family, _ *contract.Product) erro
 	e.open('{')
 	e.enter("data", '{')
 	e.enter("regions", '[')
-	o, known := s.cfg.Directory.Organization(req.who.Org)
+	o, known := h.cfg.Directory.Organization(req.who.Org)
 	for _, region := range contract.AllRegions() {
 		if !known || !o.Allows(region.Code) {
 			continue

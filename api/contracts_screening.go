@@ -14,7 +14,7 @@ import (
 
 // screen is GET /screen: the rules applied to what is named in the query. It stores
 // what it found; HEAD, of which nobody expects that, stores nothing.
-func (s *Server) screen(req *call, f *family, _ *contract.Product) error {
+func (h *Server) screen(req *call, f *family, _ *contract.Product) error {
 	q := queryOf(req.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
 	given := contract.Screened{
 		Subject: q.choice("subject", "asset", "transaction"), Region: q.text("region"), AssetType: q.text("asset_type"),
@@ -37,7 +37,7 @@ func (s *Server) screen(req *call, f *family, _ *contract.Product) error {
 		}
 		given.Amount, given.HasAmount = a, true
 	}
-	key, err := s.queryKey(req)
+	key, err := h.queryKey(req)
 	if err != nil {
 		return err
 	}
@@ -45,12 +45,12 @@ func (s *Server) screen(req *call, f *family, _ *contract.Product) error {
 		return err
 	}
 	if req.Request.Header.IsHead() {
-		found := contractactor.Screening{Ruleset: contract.RulesetVersion, At: ledger.MicrosOf(s.cfg.Clock.Now())}
+		found := contractactor.Screening{Ruleset: contract.RulesetVersion, At: ledger.MicrosOf(h.cfg.Clock.Now())}
 		found.Decision, found.Findings = contract.Screen(&given)
 		writeScreening(req, &found, false)
 		return nil
 	}
-	found, err := s.cfg.Contracts.Screen(req.who.Org, given, key)
+	found, err := h.cfg.Contracts.Screen(req.who.Org, given, key)
 	if err != nil {
 		return err
 	}
@@ -63,21 +63,21 @@ func (s *Server) screen(req *call, f *family, _ *contract.Product) error {
 
 // queryKey is the Idempotency-Key of a person's write that is a query: all that it says
 // is in its parameters.
-func (s *Server) queryKey(req *call) (actors.Key, error) {
-	key, err := s.idempotencyKey(req, actors.KeyOfStaff)
+func (h *Server) queryKey(req *call) (actors.Key, error) {
+	key, err := h.idempotencyKey(req, actors.KeyOfStaff)
 	if err == nil && !key.IsZero() {
-		key.Hash = s.hashOf(req, req.QueryArgs().QueryString())
+		key.Hash = h.hashOf(req, req.QueryArgs().QueryString())
 	}
 	return key, err
 }
 
 // readScreening is GET /screen/{id}: what a screening was given and what it found.
-func (s *Server) readScreening(req *call, _ *family, _ *contract.Product) error {
+func (h *Server) readScreening(req *call, _ *family, _ *contract.Product) error {
 	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	found, there, err := contractactor.FindScreening(view, req.who.Org, id)
 	if err != nil {

@@ -27,12 +27,12 @@ type Deliveries interface {
 const maxTests = 16
 
 // deliveryRoutes are those of the administration's deliveries.
-func (s *Server) deliveryRoutes() []route {
+func (h *Server) deliveryRoutes() []route {
 	const (
 		get, post  = fiber.MethodGet, fiber.MethodPost
 		deliveries = "/api/v1/deliveries"
 	)
-	if s.cfg.Deliveries == nil {
+	if h.cfg.Deliveries == nil {
 		return nil
 	}
 	return []route{
@@ -47,14 +47,14 @@ func (s *Server) deliveryRoutes() []route {
 
 // listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, the
 // newest first (notifier.Service.List says more of what is pending).
-func (s *Server) listDeliveries(req *call) error {
-	org, err := s.organization(req)
+func (h *Server) listDeliveries(req *call) error {
+	org, err := h.organization(req)
 	if err != nil {
 		return err
 	}
 	q := queryOf(req.RequestCtx, "transaction_id", "terminal_id", "state", "from", "to", "limit", "cursor")
 	want := notifier.Query{
-		State: q.deliveryState(), From: q.instant("from", 0), Until: max(1, q.upTo("to", s.cfg.Clock.Now())),
+		State: q.deliveryState(), From: q.instant("from", 0), Until: max(1, q.upTo("to", h.cfg.Clock.Now())),
 		Limit: q.limit(), Before: q.delivery(org),
 	}
 	want.Transaction, _ = q.id("transaction_id")
@@ -66,7 +66,7 @@ func (s *Server) listDeliveries(req *call) error {
 		writeJSON(req.RequestCtx, fiber.StatusOK, newList().finish(deliveriesBy, ""))
 		return nil
 	}
-	rows, next, err := s.cfg.Deliveries.List(org, want)
+	rows, next, err := h.cfg.Deliveries.List(org, want)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func (q *query) delivery(org ledger.ID) (at notifier.Position) {
 
 // delivered is the organization that a request is about and the delivery that its
 // path names. One of another organization's is as unknown as any.
-func (s *Server) delivered(req *call) (org ledger.ID, id notifier.ID, err error) {
-	org, event, err := s.placed(req)
+func (h *Server) delivered(req *call) (org ledger.ID, id notifier.ID, err error) {
+	org, event, err := h.placed(req)
 	if err != nil {
 		return org, id, err
 	}
@@ -157,12 +157,12 @@ func (s *Server) delivered(req *call) (org ledger.ID, id notifier.ID, err error)
 }
 
 // readDelivery is GET /deliveries/{event_id}.
-func (s *Server) readDelivery(req *call) error {
-	org, id, err := s.delivered(req)
+func (h *Server) readDelivery(req *call) error {
+	org, id, err := h.delivered(req)
 	if err != nil {
 		return err
 	}
-	d, err := s.cfg.Deliveries.Read(org, id)
+	d, err := h.cfg.Deliveries.Read(org, id)
 	if err != nil {
 		return hidden(err)
 	}
@@ -180,20 +180,20 @@ func hidden(err error) error {
 }
 
 // replayDelivery is POST /deliveries/{event_id}/replay: it is tried once more, now.
-func (s *Server) replayDelivery(req *call) error {
+func (h *Server) replayDelivery(req *call) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
 	var org ledger.ID // of the answer, which is only made for what was found in it
 	how := change[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
-	return how.run(s, req, func(ctx context.Context) (*notifier.Delivery, error) {
-		found, id, err := s.delivered(req)
+	return how.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
+		found, id, err := h.delivered(req)
 		if err != nil {
 			return nil, err
 		}
 		org = found
-		d, err := s.cfg.Deliveries.Replay(org, id, func(change *posting.Change, d *notifier.Delivery) error {
-			return s.cfg.Directory.KeepAnswer(ctx, found, change, d)
+		d, err := h.cfg.Deliveries.Replay(org, id, func(change *posting.Change, d *notifier.Delivery) error {
+			return h.cfg.Directory.KeepAnswer(ctx, found, change, d)
 		})
 		return d, hidden(err)
 	})
@@ -201,9 +201,9 @@ func (s *Server) replayDelivery(req *call) error {
 
 // replayParked is POST /deliveries/replay {terminal_id,from?,to?}: what is parked of
 // the terminal is tried once more, now.
-func (s *Server) replayParked(req *call) error {
+func (h *Server) replayParked(req *call) error {
 	how := change[int]{status: fiber.StatusOK, append: func(e *encoder, n int) { e.integer("replayed", int64(n)) }}
-	return how.in(s, req, func(ctx context.Context, org ledger.ID) (int, error) {
+	return how.in(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
 		f, err := formOf(req, "terminal_id", "from", "to")
 		if err != nil {
 			return 0, err
@@ -212,15 +212,15 @@ func (s *Server) replayParked(req *call) error {
 		if terminal == nil && !f.problems.about("terminal_id") {
 			f.problems.add("terminal_id", "terminal_id is required")
 		}
-		from, until := max(0, f.instant("from")), f.until("to", s.cfg.Clock.Now())
+		from, until := max(0, f.instant("from")), f.until("to", h.cfg.Clock.Now())
 		if err := f.problems.err(); err != nil {
 			return 0, err
 		}
-		if !s.cfg.Directory.Receives(org, *terminal) {
+		if !h.cfg.Directory.Receives(org, *terminal) {
 			return 0, notFound()
 		}
-		return s.cfg.Deliveries.ReplayParked(org, *terminal, from, until, func(change *posting.Change, n int) error {
-			return s.cfg.Directory.KeepAnswer(ctx, org, change, n)
+		return h.cfg.Deliveries.ReplayParked(org, *terminal, from, until, func(change *posting.Change, n int) error {
+			return h.cfg.Directory.KeepAnswer(ctx, org, change, n)
 		})
 	})
 }
@@ -245,11 +245,11 @@ func newTests(most int) *tests { return &tests{make(chan struct{}, most)} }
 
 // deliver is POST /terminal/{id}/test-delivery: a notification that tells of nothing
 // is sent to where the terminal's go, now and once. Whatever becomes of it is 200.
-func (t *tests) deliver(s *Server, req *call) error {
+func (t *tests) deliver(h *Server, req *call) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	terminal, err := named(s, req, s.cfg.Directory.Terminal)
+	terminal, err := named(h, req, h.cfg.Directory.Terminal)
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (t *tests) deliver(s *Server, req *call) error {
 	default:
 		return ledger.Refuse("api.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(t.places))
 	}
-	event, attempt, set := s.cfg.Deliveries.Test(terminal.Org, terminal.ID)
+	event, attempt, set := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
 	if !set {
 		return ledger.RefuseField("api.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
 	}

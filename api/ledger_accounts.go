@@ -36,30 +36,30 @@ type accountQuery struct {
 }
 
 // listAccounts is GET /ledger/accounts: the accounts with their totals now.
-func (s *Server) listAccounts(req *call) error {
+func (h *Server) listAccounts(req *call) error {
 	q := newAccountQuery(req, "prefix", "currency", "network", "env", "limit", "cursor")
-	q.readAsOf(s.cfg.Clock.Now())
-	return s.writeAccounts(req, q, false)
+	q.readAsOf(h.cfg.Clock.Now())
+	return h.writeAccounts(req, q, false)
 }
 
 // readAccount is GET /ledger/accounts/{path}: a row for each asset that the
 // account has lines in, as of a time.
-func (s *Server) readAccount(req *call) error {
+func (h *Server) readAccount(req *call) error {
 	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
 	q.path = ledger.Path(req.parameter("path"))
 	q.prefix = string(q.path)
-	q.readAsOf(s.cfg.Clock.Now())
+	q.readAsOf(h.cfg.Clock.Now())
 	if len(q.problems) == 0 && (!q.path.Valid() || !req.who.Sees(q.path)) {
 		return notFound()
 	}
-	return s.writeAccounts(req, q, true)
+	return h.writeAccounts(req, q, true)
 }
 
 // trialBalance is GET /ledger/trial-balance: every account as of a time.
-func (s *Server) trialBalance(req *call) error {
+func (h *Server) trialBalance(req *call) error {
 	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
-	q.readAsOf(s.cfg.Clock.Now())
-	return s.writeAccounts(req, q, false)
+	q.readAsOf(h.cfg.Clock.Now())
+	return h.writeAccounts(req, q, false)
 }
 
 func newAccountQuery(req *call, known ...string) *accountQuery {
@@ -142,11 +142,11 @@ func (q *accountQuery) question() string {
 
 // writeAccounts answers with a page of accounts. An account that must be there
 // and is not, or is not the caller's, is not found.
-func (s *Server) writeAccounts(req *call, q *accountQuery, must bool) error {
+func (h *Server) writeAccounts(req *call, q *accountQuery, must bool) error {
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	if err := q.pin(view, req.who.Org); err != nil {
 		return err

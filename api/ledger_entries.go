@@ -34,14 +34,14 @@ type eventQuery struct {
 }
 
 // listEntries is GET /ledger/entries: events that carry an entry, newest first.
-func (s *Server) listEntries(req *call) error {
+func (h *Server) listEntries(req *call) error {
 	q := queryOf(req.RequestCtx, "source", "account", "event", "env", "from", "to", "limit", "cursor")
 	e := eventQuery{
 		entries: true, who: &req.who, env: q.env(), account: ledger.Path(q.text("account")), name: q.text("event"),
 		before: q.seq(), limit: q.limit(),
 	}
-	e.from, e.to = q.window(s.cfg.Clock.Now())
-	return s.writeEvents(req, q, &e, appendEntry)
+	e.from, e.to = q.window(h.cfg.Clock.Now())
+	return h.writeEvents(req, q, &e, appendEntry)
 }
 
 // window is the time asked for, both bounds included.
@@ -55,20 +55,20 @@ func (q *query) window(now time.Time) (from, to ledger.Micros) {
 
 // listEvents is GET /ledger/events: every transition, newest first. A partner
 // sees those that moved money of its own.
-func (s *Server) listEvents(req *call) error {
+func (h *Server) listEvents(req *call) error {
 	q := queryOf(req.RequestCtx, "source", "limit", "cursor")
 	e := eventQuery{entries: req.who.Partner != nil, who: &req.who, to: forever, before: q.seq(), limit: q.limit()}
-	return s.writeEvents(req, q, &e, appendEvent)
+	return h.writeEvents(req, q, &e, appendEvent)
 }
 
 // readEntry is GET /ledger/entries/{seq}.
-func (s *Server) readEntry(req *call) error {
+func (h *Server) readEntry(req *call) error {
 	said := req.parameter("seq")
 	seq, err := strconv.ParseUint(said, 10, 63)
 	if err != nil || strconv.FormatUint(seq, 10) != said {
 		return notFound()
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	e, _, found, err := view.Event(req.who.Org, seq)
 	if err != nil {
@@ -92,14 +92,14 @@ func (s *Server) readEntry(req *call) error {
 }
 
 // writeEvents answers with a page of what the query finds; write writes a row.
-func (s *Server) writeEvents(req *call, q *query, want *eventQuery, write func(*encoder, *ledger.Event, *balances)) error {
+func (h *Server) writeEvents(req *call, q *query, want *eventQuery, write func(*encoder, *ledger.Event, *balances)) error {
 	if id, sent := q.id("source"); sent {
 		want.source = &id
 	}
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	found, next, err := want.find(view)
 	if err != nil {

@@ -96,15 +96,15 @@ type exportQuery struct {
 	from, to ledger.Micros
 }
 
-func (s *Server) newExportQuery(req *call) (*exportQuery, error) {
+func (h *Server) newExportQuery(req *call) (*exportQuery, error) {
 	q := &exportQuery{query: queryOf(req.RequestCtx, "format", "env", "from", "to", "prefix")}
 	var known bool
 	if q.format, known = export.ParseFormat(q.text("format")); !known {
 		q.problems.add("format", "format must be one of "+strings.Join(export.Names(), ", "))
 	}
 	q.env()
-	now := s.cfg.Clock.Now()
-	newest, err := s.newest(q.query, req.who.Org, now)
+	now := h.cfg.Clock.Now()
+	newest, err := h.newest(q.query, req.who.Org, now)
 	if err != nil {
 		return nil, err
 	}
@@ -120,12 +120,12 @@ func (s *Server) newExportQuery(req *call) (*exportQuery, error) {
 // newest is the latest time that a range may name: now, or when the last event was
 // booked, since booked times run ahead of a clock that stands still, or that is asked
 // more often than it moves.
-func (s *Server) newest(q *query, org ledger.ID, now time.Time) (ledger.Micros, error) {
+func (h *Server) newest(q *query, org ledger.ID, now time.Time) (ledger.Micros, error) {
 	newest := ledger.MicrosOf(now)
 	if q.text("from") == "" && q.text("to") == "" {
 		return newest, nil
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	last, err := lastBooked(view, org, now)
 	return max(newest, last), err
@@ -167,17 +167,17 @@ func (q *exportQuery) moment(name string, now time.Time, newest ledger.Micros, e
 }
 
 // answer is GET /ledger/export: a stream without a length.
-func (x *exports) answer(s *Server, req *call) error {
+func (x *exports) answer(h *Server, req *call) error {
 	if err := req.streams(); err != nil {
 		return err
 	}
-	q, err := s.newExportQuery(req)
+	q, err := h.newExportQuery(req)
 	if err != nil {
 		return err
 	}
 	var body io.ReadCloser
 	if !req.IsHead() {
-		if body, err = x.start(s, q, req.who.Org); err != nil {
+		if body, err = x.start(h, q, req.who.Org); err != nil {
 			return err
 		}
 	}
@@ -190,18 +190,18 @@ func (x *exports) answer(s *Server, req *call) error {
 }
 
 // start begins an export and waits for the first of it.
-func (x *exports) start(s *Server, q *exportQuery, org ledger.ID) (io.ReadCloser, error) {
+func (x *exports) start(h *Server, q *exportQuery, org ledger.ID) (io.ReadCloser, error) {
 	if err := x.begin(org); err != nil {
 		return nil, err
 	}
 	reader, writer := io.Pipe()
-	go x.write(s, q, org, writer)
+	go x.write(h, q, org, writer)
 	return begun(reader)
 }
 
 // write writes the export into the pipe and ends it: with an error, the reader's end
 // comes without the mark of a whole answer.
-func (x *exports) write(s *Server, q *exportQuery, org ledger.ID, out *io.PipeWriter) {
+func (x *exports) write(h *Server, q *exportQuery, org ledger.ID, out *io.PipeWriter) {
 	defer x.leave(org)
 	ctx, cancel := context.WithTimeoutCause(x.stop, exportTime, errExportLong)
 	defer cancel()
@@ -209,16 +209,16 @@ func (x *exports) write(s *Server, q *exportQuery, org ledger.ID, out *io.PipeWr
 	var err error
 	defer func() {
 		if p := recover(); p != nil {
-			s.cfg.Log.Error("panic in an export", "stack", string(debug.Stack()))
+			h.cfg.Log.Error("panic in an export", "stack", string(debug.Stack()))
 			err = errors.New("panic")
 		}
 		_ = out.CloseWithError(err)
 	}()
-	b, err := s.bookOf(ctx, q, org)
+	b, err := h.bookOf(ctx, q, org)
 	if err == nil {
 		_, err = export.Write(out, q.format, b)
 	}
 	if err != nil && !errors.Is(err, io.ErrClosedPipe) && ctx.Err() == nil {
-		s.cfg.Log.LogAttrs(ctx, slog.LevelError, "an export failed", slog.String("format", q.format.String()), slog.Any("error", err))
+		h.cfg.Log.LogAttrs(ctx, slog.LevelError, "an export failed", slog.String("format", q.format.String()), slog.Any("error", err))
 	}
 }

@@ -29,9 +29,9 @@ type ledgerBook struct {
 
 // bookOf is what the query asks for. Where it ends is settled here, so that all
 // that is read later is of one moment: events never change.
-func (s *Server) bookOf(ctx context.Context, q *exportQuery, org ledger.ID) (*export.Book, error) {
-	b := &ledgerBook{ctx: ctx, journal: s.cfg.Journal, org: org, query: q}
-	view := s.cfg.Journal.View()
+func (h *Server) bookOf(ctx context.Context, q *exportQuery, org ledger.ID) (*export.Book, error) {
+	b := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, query: q}
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	var err error
 	if q.to == forever {
@@ -52,7 +52,7 @@ func (s *Server) bookOf(ctx context.Context, q *exportQuery, org ledger.ID) (*ex
 	}
 	until := q.text("to")
 	if q.to == forever {
-		ends, err := lastBooked(view, org, s.cfg.Clock.Now())
+		ends, err := lastBooked(view, org, h.cfg.Clock.Now())
 		if err != nil {
 			return nil, err
 		}

@@ -14,12 +14,12 @@ import (
 // a line more than tlog.FormatTree's three, which its parser steps over: whose
 // tree it is. One key signs for every organization, and without the line the head
 // of one would pass as that of another.
-func (s *Server) readHead(req *call) error {
+func (h *Server) readHead(req *call) error {
 	q := queryOf(req.RequestCtx)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	size, root, err := view.Head(req.who.Org)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Server) readHead(req *call) error {
 	}
 	head := tlog.FormatTree(tlog.Tree{N: int64(size), Hash: tlog.Hash(root)})
 	head = fmt.Appendf(head, "organization %s\n", req.who.Org)
-	signed, err := note.Sign(&note.Note{Text: string(head)}, s.cfg.Signer)
+	signed, err := note.Sign(&note.Note{Text: string(head)}, h.cfg.Signer)
 	if err != nil {
 		return fmt.Errorf("signing a head: %w", err)
 	}

@@ -24,9 +24,9 @@ const periodsPath = "/api/v1/ledger/periods"
 var closers = []directory.Role{directory.Admin}
 
 // periodRoutes are those of closed months.
-func (s *Server) periodRoutes() []route {
+func (h *Server) periodRoutes() []route {
 	routes := []route{{method: fiber.MethodGet, path: periodsPath, access: auditor, handle: (*Server).listPeriods}}
-	if s.cfg.Periods != nil {
+	if h.cfg.Periods != nil {
 		routes = append(routes, route{
 			method: fiber.MethodPost, path: periodsPath + "/:month/close", access: session, roles: closers, command: true, handle: (*Server).closePeriod, // the body may be absent
 		})
@@ -35,13 +35,13 @@ func (s *Server) periodRoutes() []route {
 }
 
 // listPeriods is GET /ledger/periods: the months that are closed, the last one first.
-func (s *Server) listPeriods(req *call) error {
+func (h *Server) listPeriods(req *call) error {
 	q := queryOf(req.RequestCtx, "limit", "cursor")
 	limit, before := q.limit(), q.month()
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	l, next := newList(), ""
 	var last period.Month
@@ -78,16 +78,16 @@ func (q *query) month() period.Month {
 
 // closePeriod is POST /ledger/periods/{yyyy-mm}/close. There are no fields to send: a
 // body may be absent, and what an object holds is ignored.
-func (s *Server) closePeriod(req *call) error {
+func (h *Server) closePeriod(req *call) error {
 	m, ok := period.Parse(req.parameter("month"))
 	if !ok {
 		return ledger.RefuseField("api.closePeriod", period.Field, "must be a month, yyyy-mm")
 	}
-	key, _, err := s.written(req)
+	key, _, err := h.written(req)
 	if err != nil {
 		return err
 	}
-	result, err := s.cfg.Periods.Close(periodactor.Close{Org: req.who.Org, Month: m, By: s.closer(req), Key: key})
+	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.who.Org, Month: m, By: h.closer(req), Key: key})
 	if err != nil {
 		return err
 	}
@@ -99,9 +99,9 @@ func (s *Server) closePeriod(req *call) error {
 }
 
 // closer is who asks, as the closed month will show.
-func (s *Server) closer(req *call) period.By {
+func (h *Server) closer(req *call) period.By {
 	by := period.By{Session: req.who.Session.ID, User: req.who.Session.User}
-	if user, found := s.cfg.Directory.User(req.who.Org, by.User); found {
+	if user, found := h.cfg.Directory.User(req.who.Org, by.User); found {
 		by.Login = user.Login
 	}
 	return by

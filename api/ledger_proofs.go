@@ -24,7 +24,7 @@ func proofRoutes() []route {
 
 // readHeadKey is GET /ledger/key: the public half of the key that heads are
 // signed with, as golang.org/x/mod/sumdb/note writes it.
-func (s *Server) readHeadKey(req *call) error {
+func (h *Server) readHeadKey(req *call) error {
 	q := queryOf(req.RequestCtx)
 	if err := q.problems.err(); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (s *Server) readHeadKey(req *call) error {
 	var e encoder
 	e.open('{')
 	e.enter("data", '{')
-	e.text("key", s.cfg.HeadKey)
+	e.text("key", h.cfg.HeadKey)
 	e.close('}')
 	e.close('}')
 	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
@@ -41,13 +41,13 @@ func (s *Server) readHeadKey(req *call) error {
 
 // proveInclusion is GET /ledger/proofs/inclusion: that the event seq is leaf
 // seq − 1 of the tree of the first size events; without size, of all.
-func (s *Server) proveInclusion(req *call) error {
+func (h *Server) proveInclusion(req *call) error {
 	q := queryOf(req.RequestCtx, "seq", "size")
 	seq, size := q.position("seq"), q.positionOr("size")
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	size, err := orHead(view, req, size)
 	if err != nil {
@@ -73,13 +73,13 @@ func (s *Server) proveInclusion(req *call) error {
 
 // proveConsistency is GET /ledger/proofs/consistency: that the journal of from
 // events is the beginning of the one of to events; without to, of all.
-func (s *Server) proveConsistency(req *call) error {
+func (h *Server) proveConsistency(req *call) error {
 	q := queryOf(req.RequestCtx, "from", "to")
 	from, to := q.position("from"), q.positionOr("to")
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	to, err := orHead(view, req, to)
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 
 // readStatement is GET /ledger/accounts/{path}/postings: one account's lines,
 // newest first, each with the balance after it.
-func (s *Server) readStatement(req *call) error {
+func (h *Server) readStatement(req *call) error {
 	q := newAccountQuery(req, "currency", "network", "env", "from", "to", "limit", "cursor")
 	cursor := statementCursor(q.query)
 	q.path = ledger.Path(req.parameter("path"))
-	from, to := q.window(s.cfg.Clock.Now())
+	from, to := q.window(h.cfg.Clock.Now())
 	if err := q.problems.err(); err != nil {
 		return err
 	}
 	if !q.path.Valid() || !req.who.Sees(q.path) {
 		return notFound()
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	q.prefix = string(q.path)
 	account, err := q.soleAsset(view, req)

@@ -53,143 +53,143 @@ func (v *visit) path() string { return pathOf(v.id, "", v.token) }
 
 // visitor checks the token. An unknown id, a forged token and none at all are
 // one to the caller: there is no such pages.
-func (s *Server) visitor(req *call) (v visit, ok bool) {
+func (h *Server) visitor(req *call) (v visit, ok bool) {
 	args := req.QueryArgs()
 	v.token, v.posted = string(args.Peek(tokenParam)), args.Has(postedParam)
 	var err error
 	if v.id, err = parseID(req.parameter("id")); err != nil {
 		return v, false
 	}
-	v.org, err = s.cfg.Pages.open(v.id, v.token, s.cfg.Clock.Now())
+	v.org, err = h.cfg.Pages.open(v.id, v.token, h.cfg.Clock.Now())
 	v.late = err == errTokenExpired
 	return v, err == nil || v.late
 }
 
 // enter is visitor for a page that is there for the token's time only. Who may
 // not enter has been answered.
-func (s *Server) enter(req *call) (v visit, ok bool, err error) {
-	v, ok = s.visitor(req)
+func (h *Server) enter(req *call) (v visit, ok bool, err error) {
+	v, ok = h.visitor(req)
 	switch {
 	case !ok:
-		return v, false, s.notice(req, fiber.StatusNotFound, "", screen.NotFound)
+		return v, false, h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
 	case v.late:
-		return v, false, s.notice(req, fiber.StatusGone, "", screen.Gone)
+		return v, false, h.notice(req, fiber.StatusGone, "", screen.Gone)
 	}
 	return v, true, nil
 }
 
 // showPage is GET /pay/{id}: what the payer has to do, or how it ended.
-func (s *Server) showPage(req *call) error {
-	v, ok, err := s.enter(req)
+func (h *Server) showPage(req *call) error {
+	v, ok, err := h.enter(req)
 	if !ok {
 		return err
 	}
-	result, err := s.cfg.Payers.Current(v.command(), true)
+	result, err := h.cfg.Payers.Current(v.command(), true)
 	if err != nil {
-		return s.apologise(req, &v, err)
+		return h.apologise(req, &v, err)
 	}
-	v.lang = s.langOf(v.org, result.Record)
-	next, away, err := s.step(&v, &result)
+	v.lang = h.langOf(v.org, result.Record)
+	next, away, err := h.step(&v, &result)
 	switch {
 	case err != nil:
-		return s.apologise(req, &v, err)
-	case away != "" && v.posted && !strings.HasPrefix(away, s.cfg.Pages.Base+"/"):
-		next = screen.Leaving{Order: s.orderOf(v.org, result.Record), Next: v.path()}
+		return h.apologise(req, &v, err)
+	case away != "" && v.posted && !strings.HasPrefix(away, h.cfg.Pages.Base+"/"):
+		next = screen.Leaving{Order: h.orderOf(v.org, result.Record), Next: v.path()}
 	case away != "":
-		return s.sendAway(req, away)
+		return h.sendAway(req, away)
 	}
-	return s.sendPage(req, fiber.StatusOK, v.lang, next)
+	return h.sendPage(req, fiber.StatusOK, v.lang, next)
 }
 
 // postPage is POST /pay/{id}: what the payer did with the page's form. Which
 // form it is, the transaction's state says; afterwards the payer is back at GET.
-func (s *Server) postPage(req *call) error {
-	v, ok, err := s.enter(req)
+func (h *Server) postPage(req *call) error {
+	v, ok, err := h.enter(req)
 	if !ok {
 		return err
 	}
 	fields, status := readPosted(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
-		return s.notice(req, status, "", screen.Malformed)
+		return h.notice(req, status, "", screen.Malformed)
 	}
 	defer fields.wipe()
-	result, err := s.cfg.Payers.Find(v.org, v.id)
+	result, err := h.cfg.Payers.Find(v.org, v.id)
 	if err != nil {
-		return s.apologise(req, &v, err)
+		return h.apologise(req, &v, err)
 	}
 	r := result.Record
-	v.lang = s.langOf(v.org, r)
-	switch waitsFor(&result, ledger.MicrosOf(s.cfg.Clock.Now())) {
+	v.lang = h.langOf(v.org, r)
+	switch waitsFor(&result, ledger.MicrosOf(h.cfg.Clock.Now())) {
 	case aCard:
-		return s.postCard(req, &v, r, fields)
+		return h.postCard(req, &v, r, fields)
 	case aChoice:
-		return s.postChoice(req, &v, r, fields)
+		return h.postChoice(req, &v, r, fields)
 	case aPassword:
-		return s.postPassword(req, &v, r, fields)
+		return h.postPassword(req, &v, r, fields)
 	case aSignature:
-		return s.postSignature(req, &v, r, fields)
+		return h.postSignature(req, &v, r, fields)
 	}
-	return s.sendAway(req, v.path()) // it has moved on meanwhile
+	return h.sendAway(req, v.path()) // it has moved on meanwhile
 }
 
 // postCard continues a hosted transaction.
-func (s *Server) postCard(req *call, v *visit, r *record, fields *posted) error {
-	with, wrong := cardOf(fields, r.Type, s.cfg.Fingerprint)
+func (h *Server) postCard(req *call, v *visit, r *record, fields *posted) error {
+	with, wrong := cardOf(fields, r.Type, h.cfg.Fingerprint)
 	if len(wrong) > 0 {
-		return s.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Card{Order: s.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Card{Order: h.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
 	}
 	with.Command = v.command()
 	with.Browser = browserOf(&req.Request.Header)
-	with.Credentials.PayerIP = s.source(req.RequestCtx)
-	result, err := s.cfg.Payers.Continue(with)
+	with.Credentials.PayerIP = h.source(req.RequestCtx)
+	result, err := h.cfg.Payers.Continue(with)
 	if err == nil && result.Record.Action != nil {
-		return s.sendAway(req, s.stay(v, result.Record)+"&"+postedParam)
+		return h.sendAway(req, h.stay(v, result.Record)+"&"+postedParam)
 	}
-	return s.posted(req, v, err)
+	return h.posted(req, v, err)
 }
 
 // postPassword submits a one-time password.
-func (s *Server) postPassword(req *call, v *visit, r *record, fields *posted) error {
+func (h *Server) postPassword(req *call, v *visit, r *record, fields *posted) error {
 	typed := fields.value("otp")
 	if len(typed) == 0 || len(typed) > maxPassword {
-		return s.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: s.orderOf(v.org, r), Post: s.stay(v, r), Wrong: true})
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: h.orderOf(v.org, r), Post: h.stay(v, r), Wrong: true})
 	}
-	return s.posted(req, v, s.submit(v, "otp", typed))
+	return h.posted(req, v, h.submit(v, "otp", typed))
 }
 
 // postSignature submits the signature of what the page shows. One that comes too late is
 // answered with what is to be signed now.
-func (s *Server) postSignature(req *call, v *visit, r *record, fields *posted) error {
+func (h *Server) postSignature(req *call, v *visit, r *record, fields *posted) error {
 	typed := bytes.TrimSpace(fields.value("signature"))
 	if len(typed) == 0 || len(typed) > maxSignature {
-		p := s.signatureOf(v, r)
+		p := h.signatureOf(v, r)
 		p.Wrong = true
-		return s.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, p)
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, p)
 	}
-	err := s.submit(v, "signature", typed)
+	err := h.submit(v, "signature", typed)
 	if refused(err) == ledger.Expired {
 		err = nil
 	}
-	return s.posted(req, v, err)
+	return h.posted(req, v, err)
 }
 
 // submit hands over material with one member, a text.
-func (s *Server) submit(v *visit, name string, value []byte) error {
+func (h *Server) submit(v *visit, name string, value []byte) error {
 	material := jsonwalk.AppendText([]byte(`{"`+name+`":`), string(value))
-	_, err := s.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
+	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
 	return err
 }
 
 // postChoice names the receiving institution of a payout.
-func (s *Server) postChoice(req *call, v *visit, r *record, fields *posted) error {
+func (h *Server) postChoice(req *call, v *visit, r *record, fields *posted) error {
 	bank := string(fields.value("target_bank_id"))
 	if _, offered := r.Destination(bank); !offered {
-		p := s.choiceOf(v, r)
+		p := h.choiceOf(v, r)
 		p.Wrong = true
-		return s.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, p)
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, p)
 	}
-	_, err := s.cfg.Payers.Choose(paymentactor.Choice{Command: v.command(), Bank: bank})
-	return s.posted(req, v, err)
+	_, err := h.cfg.Payers.Choose(paymentactor.Choice{Command: v.command(), Bank: bank})
+	return h.posted(req, v, err)
 }
 
 func (v *visit) command() paymentactor.Command {
@@ -198,12 +198,12 @@ func (v *visit) command() paymentactor.Command {
 
 // posted sends the payer back to the page after a form. What was refused
 // because the transaction has moved on, the page shows.
-func (s *Server) posted(req *call, v *visit, err error) error {
+func (h *Server) posted(req *call, v *visit, err error) error {
 	switch refused(err) {
 	case "", ledger.Conflict, ledger.NotContinuable:
-		return s.sendAway(req, v.path()+"&"+postedParam)
+		return h.sendAway(req, v.path()+"&"+postedParam)
 	}
-	return s.apologise(req, v, err)
+	return h.apologise(req, v, err)
 }
 
 // refused is the code of a refusal; empty for no error, internal for any other.
@@ -222,25 +222,25 @@ func refused(err error) ledger.Code {
 // back. Settled, held or still under way, he goes on to the merchant's returnUrl,
 // else to its failUrl; to the page where there is none or he still has to act.
 // After the token's time nobody is told anything any more.
-func (s *Server) returnPayer(req *call) error {
-	v, ok := s.visitor(req)
+func (h *Server) returnPayer(req *call) error {
+	v, ok := h.visitor(req)
 	if !ok {
-		return s.notice(req, fiber.StatusNotFound, "", screen.NotFound)
+		return h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
 	}
-	ask := s.cfg.Payers.Returned
+	ask := h.cfg.Payers.Returned
 	if v.late || req.Request.Header.IsHead() {
-		ask = s.cfg.Payers.Find
+		ask = h.cfg.Payers.Find
 	}
 	result, err := ask(v.org, v.id)
 	if err != nil {
-		return s.apologise(req, &v, err)
+		return h.apologise(req, &v, err)
 	}
-	back := s.wayBack(result.Record)
+	back := h.wayBack(result.Record)
 	switch {
 	case back != "":
-		return s.sendAway(req, back)
+		return h.sendAway(req, back)
 	case v.late:
-		return s.notice(req, fiber.StatusGone, s.langOf(v.org, result.Record), screen.Gone)
+		return h.notice(req, fiber.StatusGone, h.langOf(v.org, result.Record), screen.Gone)
 	}
-	return s.sendAway(req, v.path())
+	return h.sendAway(req, v.path())
 }

@@ -30,51 +30,51 @@ type challenged struct {
 }
 
 // showChallenge is GET /simulator/challenge: the page of a simulated bank.
-func (s *Server) showChallenge(req *call) error {
-	return s.challenge(req, &posted{})
+func (h *Server) showChallenge(req *call) error {
+	return h.challenge(req, &posted{})
 }
 
 // postChallenge is POST /simulator/challenge. Without a decision it is the form
 // of a rail that leads to the page, so it shows it. With one, the service is
 // told before the payer goes back: who reads the transaction then sees it.
-func (s *Server) postChallenge(req *call) error {
+func (h *Server) postChallenge(req *call) error {
 	fields, status := readPosted(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
-		return s.notice(req, status, "", screen.Malformed)
+		return h.notice(req, status, "", screen.Malformed)
 	}
 	approve, decided := decision(fields)
 	if !decided {
-		return s.challenge(req, fields)
+		return h.challenge(req, fields)
 	}
 	named, ok := challengeOf(req, fields)
 	if !ok {
-		return s.noChallenge(req, simulator.ErrNoChallenge)
+		return h.noChallenge(req, simulator.ErrNoChallenge)
 	}
-	back, org, err := s.cfg.Challenges.Decide(named.terminal, named.reference, named.token, approve)
+	back, org, err := h.cfg.Challenges.Decide(named.terminal, named.reference, named.token, approve)
 	if err != nil {
-		return s.noChallenge(req, err)
+		return h.noChallenge(req, err)
 	}
-	if _, err := s.cfg.Payers.Returned(org, named.reference); err != nil && refused(err) == ledger.Internal {
-		return s.apologise(req, &visit{}, err)
+	if _, err := h.cfg.Payers.Returned(org, named.reference); err != nil && refused(err) == ledger.Internal {
+		return h.apologise(req, &visit{}, err)
 	}
-	if !s.leadsTo(back) {
-		return s.challenge(req, fields)
+	if !h.leadsTo(back) {
+		return h.challenge(req, fields)
 	}
-	return s.sendAway(req, back)
+	return h.sendAway(req, back)
 }
 
-func (s *Server) challenge(req *call, fields *posted) error {
+func (h *Server) challenge(req *call, fields *posted) error {
 	named, ok := challengeOf(req, fields)
 	if !ok {
-		return s.noChallenge(req, simulator.ErrNoChallenge)
+		return h.noChallenge(req, simulator.ErrNoChallenge)
 	}
-	shown, err := s.cfg.Challenges.Challenge(named.terminal, named.reference, named.token)
+	shown, err := h.cfg.Challenges.Challenge(named.terminal, named.reference, named.token)
 	if err != nil {
-		return s.noChallenge(req, err)
+		return h.noChallenge(req, err)
 	}
 	amount, err := money.Parse(shown.Amount)
 	if err != nil {
-		return s.noChallenge(req, err)
+		return h.noChallenge(req, err)
 	}
 	p := screen.Challenge{
 		Order: screen.Order{Sum: screen.Sum{Amount: amount, Asset: shown.Asset}},
@@ -86,18 +86,18 @@ func (s *Server) challenge(req *call, fields *posted) error {
 		},
 		Open: shown.State == simulator.Waiting,
 	}
-	if s.leadsTo(shown.ReturnURL) {
+	if h.leadsTo(shown.ReturnURL) {
 		p.Back = shown.ReturnURL
 	}
-	return s.sendPage(req, fiber.StatusOK, "", p)
+	return h.sendPage(req, fiber.StatusOK, "", p)
 }
 
 // simulated are the buttons of an action's challenge; nil for a rail that is not the
 // simulator.
-func (s *Server) simulated(a *payment.Action) *screen.Simulated {
-	query, ours := strings.CutPrefix(a.Page, s.cfg.Pages.Base+simulator.ChallengePath+"?")
+func (h *Server) simulated(a *payment.Action) *screen.Simulated {
+	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)
-	if s.cfg.Challenges == nil || !ours || err != nil {
+	if h.cfg.Challenges == nil || !ours || err != nil {
 		return nil
 	}
 	b := &screen.Simulated{Post: simulator.ChallengePath}
@@ -108,11 +108,11 @@ func (s *Server) simulated(a *payment.Action) *screen.Simulated {
 }
 
 // noChallenge answers for what cannot be shown.
-func (s *Server) noChallenge(req *call, err error) error {
+func (h *Server) noChallenge(req *call, err error) error {
 	if errors.Is(err, simulator.ErrNoChallenge) {
-		return s.notice(req, fiber.StatusNotFound, "", screen.NotFound)
+		return h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
 	}
-	return s.apologise(req, &visit{}, err)
+	return h.apologise(req, &visit{}, err)
 }
 
 // challengeOf reads which challenge is meant, from the form or else the query.

@@ -15,7 +15,7 @@ var (
 )
 
 // sendPage answers with a pages.
-func (s *Server) sendPage(req *call, status int, lang string, p screen.Page) error {
+func (h *Server) sendPage(req *call, status int, lang string, p screen.Page) error {
 	body, err := screen.Render(lang, p)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (s *Server) sendPage(req *call, status int, lang string, p screen.Page) err
 
 // sendAway answers with a redirect that a browser follows with GET, to a path
 // of the service or an address that page.Web accepts.
-func (s *Server) sendAway(req *call, address string) error {
+func (h *Server) sendAway(req *call, address string) error {
 	dress(req)
 	req.Response.Header.SetCanonical(headerLocation, []byte(screen.Header(address)))
 	req.Response.SetStatusCode(fiber.StatusSeeOther)
@@ -57,25 +57,25 @@ func dress(req *call) {
 	h.SetCanonical(headerReferrer, valueNoReferer)
 }
 
-func (s *Server) notice(req *call, status int, lang string, n screen.Notice) error {
-	return s.sendPage(req, status, lang, n)
+func (h *Server) notice(req *call, status int, lang string, n screen.Notice) error {
+	return h.sendPage(req, status, lang, n)
 }
 
 // apologise answers with a page for an error: the status and the log are those
 // of every other answer. Past a deadline the payer's link is as good as over.
-func (s *Server) apologise(req *call, v *visit, err error) error {
+func (h *Server) apologise(req *call, v *visit, err error) error {
 	if refused(err) == ledger.Expired {
-		return s.notice(req, fiber.StatusGone, v.lang, screen.TooLate)
+		return h.notice(req, fiber.StatusGone, v.lang, screen.TooLate)
 	}
-	s.refuse(req.RequestCtx, req.UserValue(routeKey).(*route), err)
+	h.refuse(req.RequestCtx, req.UserValue(routeKey).(*route), err)
 	status := req.Response.StatusCode()
 	switch status {
 	case fiber.StatusNotFound:
-		return s.notice(req, status, v.lang, screen.NotFound)
+		return h.notice(req, status, v.lang, screen.NotFound)
 	case fiber.StatusServiceUnavailable:
-		return s.notice(req, status, v.lang, screen.Unavailable)
+		return h.notice(req, status, v.lang, screen.Unavailable)
 	case fiber.StatusInternalServerError:
-		return s.notice(req, status, v.lang, screen.Fault)
+		return h.notice(req, status, v.lang, screen.Fault)
 	}
-	return s.notice(req, status, v.lang, screen.Malformed)
+	return h.notice(req, status, v.lang, screen.Malformed)
 }

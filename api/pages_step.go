@@ -84,43 +84,43 @@ var errAddress = errors.New("the rail's address for the payer is none")
 
 // step is what the payer sees of a transaction: a page, or an address to go to.
 // The error is errAddress, or a refusal: Expired for what can't be done any more.
-func (s *Server) step(v *visit, result *paymentactor.Result) (next screen.Page, away string, err error) {
+func (h *Server) step(v *visit, result *paymentactor.Result) (next screen.Page, away string, err error) {
 	r := result.Record
-	order := s.orderOf(v.org, r)
-	now := ledger.MicrosOf(s.cfg.Clock.Now())
+	order := h.orderOf(v.org, r)
+	now := ledger.MicrosOf(h.cfg.Clock.Now())
 	switch waitsFor(result, now) {
 	case aCard:
 		return screen.Card{Order: order, Post: v.path()}, "", nil
 	case aChoice:
-		return s.choiceOf(v, r), "", nil
+		return h.choiceOf(v, r), "", nil
 	case aPassword:
 		if at := r.Action.ExpiresAt; at != 0 && now > at {
 			return nil, "", ledger.Refuse("api.step", ledger.Expired, "expires_at is over")
 		}
-		return screen.Password{Order: order, Post: s.stay(v, r)}, "", nil
+		return screen.Password{Order: order, Post: h.stay(v, r)}, "", nil
 	case aSignature:
-		return s.signatureOf(v, r), "", nil
+		return h.signatureOf(v, r), "", nil
 	case aScan:
-		next, err = s.scanOf(v, r)
+		next, err = h.scanOf(v, r)
 		return next, "", err
 	case aWayOut:
-		return s.wayOut(r.Action, order)
+		return h.wayOut(r.Action, order)
 	}
 	if result, over := resultOf(r.Status); over {
-		return screen.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: s.wayBack(r)}, "", nil
+		return screen.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.wayBack(r)}, "", nil
 	}
 	return screen.Processing{Order: order, Self: v.path()}, "", nil
 }
 
 // wayOut is where the rail wants the payer: the address that it has for pages
 // like ours, or its form, or the address that it published.
-func (s *Server) wayOut(a *payment.Action, order screen.Order) (next screen.Page, away string, err error) {
+func (h *Server) wayOut(a *payment.Action, order screen.Order) (next screen.Page, away string, err error) {
 	target := a.Page
 	if target == "" {
 		target = a.URL
 	}
 	switch {
-	case !s.leadsTo(target):
+	case !h.leadsTo(target):
 		return nil, "", errAddress
 	case a.Page != "":
 		return nil, target, nil
@@ -131,26 +131,26 @@ func (s *Server) wayOut(a *payment.Action, order screen.Order) (next screen.Page
 }
 
 // signatureOf shows what is to be signed, and until when.
-func (s *Server) signatureOf(v *visit, r *record) screen.Signature {
+func (h *Server) signatureOf(v *visit, r *record) screen.Signature {
 	a := r.Action
 	payload, _ := jsonwalk.Text(member(a.Material, "payload"))
-	p := screen.Signature{Order: s.orderOf(v.org, r), Post: s.stay(v, r), Payload: string(payload), Left: s.left(a.Until)}
+	p := screen.Signature{Order: h.orderOf(v.org, r), Post: h.stay(v, r), Payload: string(payload), Left: h.left(a.Until)}
 	sequence := member(a.Material, "sequence")
 	if said, isText := jsonwalk.Text(sequence); isText {
 		sequence = said
 	}
 	p.Sequence = string(sequence)
 	if a.ExpiresAt != 0 {
-		p.Left = min(p.Left, s.left(a.ExpiresAt))
+		p.Left = min(p.Left, h.left(a.ExpiresAt))
 	}
 	return p
 }
 
 // scanOf shows the rail's QR code, with where it leads for who has no other device.
-func (s *Server) scanOf(v *visit, r *record) (screen.Scan, error) {
+func (h *Server) scanOf(v *visit, r *record) (screen.Scan, error) {
 	a := r.Action
-	p := screen.Scan{Order: s.orderOf(v.org, r), Self: s.stay(v, r), Deposit: a.Deposit, Left: s.left(a.Until)}
-	if p.Simulated = s.simulated(a); p.Simulated == nil && s.leadsTo(a.Page) {
+	p := screen.Scan{Order: h.orderOf(v.org, r), Self: h.stay(v, r), Deposit: a.Deposit, Left: h.left(a.Until)}
+	if p.Simulated = h.simulated(a); p.Simulated == nil && h.leadsTo(a.Page) {
 		p.Link = a.Page
 	}
 	var err error
@@ -159,14 +159,14 @@ func (s *Server) scanOf(v *visit, r *record) (screen.Scan, error) {
 }
 
 // left is how long it is until an instant.
-func (s *Server) left(until ledger.Micros) time.Duration {
-	return max(until.Time().Sub(s.cfg.Clock.Now()), 0)
+func (h *Server) left(until ledger.Micros) time.Duration {
+	return max(until.Time().Sub(h.cfg.Clock.Now()), 0)
 }
 
 // stay is the page of a payer who has come in time and has begun to act: it lasts for
 // as long as the action does, and then says how it ended.
-func (s *Server) stay(v *visit, r *record) string {
-	return s.cfg.Pages.path(v.org, v.id, "", r.Action.Until.Time().Add(linkLife))
+func (h *Server) stay(v *visit, r *record) string {
+	return h.cfg.Pages.path(v.org, v.id, "", r.Action.Until.Time().Add(linkLife))
 }
 
 // hiddenOf are the parameters of an action, in the order of their names.
@@ -226,7 +226,7 @@ func resultOf(status payment.Status) (result screen.Result, over bool) {
 
 // wayBack is the merchant's address for the payer, as it was sent; empty if
 // there is none that can be gone to, or the payer still has to act.
-func (s *Server) wayBack(r *record) string {
+func (h *Server) wayBack(r *record) string {
 	address := r.ReturnURL
 	switch r.Status {
 	case payment.Rejected, payment.Failed:
@@ -234,7 +234,7 @@ func (s *Server) wayBack(r *record) string {
 	case payment.Created, payment.ActionRequired:
 		return ""
 	}
-	if !s.leadsTo(address) {
+	if !h.leadsTo(address) {
 		return ""
 	}
 	return address
@@ -244,7 +244,7 @@ func (s *Server) wayBack(r *record) string {
 // a link or a redirect: one of https, of the service itself, or in the sandbox one of
 // this machine, where shops are developed. In the clear anybody on the way could take
 // the payer, and what the address holds, elsewhere.
-func (s *Server) leadsTo(address string) bool {
+func (h *Server) leadsTo(address string) bool {
 	if !screen.Web(address) {
 		return false
 	}
@@ -252,16 +252,16 @@ func (s *Server) leadsTo(address string) bool {
 	switch {
 	case err != nil:
 		return false
-	case u.Scheme == "https", strings.HasPrefix(address, s.cfg.Pages.Base+"/"):
+	case u.Scheme == "https", strings.HasPrefix(address, h.cfg.Pages.Base+"/"):
 		return true
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
-	return s.cfg.Env == "sandbox" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
+	return h.cfg.Env == "sandbox" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
 }
 
 // orderOf is what pages say of a transaction: what its payer pays, or what the
 // recipient of a payout gets.
-func (s *Server) orderOf(org ledger.ID, r *record) screen.Order {
+func (h *Server) orderOf(org ledger.ID, r *record) screen.Order {
 	o := screen.Order{Sum: screen.Sum{Amount: r.WithFee, Asset: r.Asset}, Text: r.ShownText}
 	if r.Type == payment.Payout {
 		o.Payout, o.Sum = true, screen.Sum{Amount: r.Dest, Asset: r.DestAsset()}
@@ -269,25 +269,25 @@ func (s *Server) orderOf(org ledger.ID, r *record) screen.Order {
 	if o.Text == "" {
 		o.Text = r.Description
 	}
-	if p, known := s.cfg.Directory.Partner(org, r.Partner); known {
+	if p, known := h.cfg.Directory.Partner(org, r.Partner); known {
 		o.Merchant = p.Name
 	}
 	return o
 }
 
 // langOf is the language that the merchant's page said, or its own.
-func (s *Server) langOf(org ledger.ID, r *record) string {
+func (h *Server) langOf(org ledger.ID, r *record) string {
 	if r.Lang != "" {
 		return r.Lang
 	}
-	if p, known := s.cfg.Directory.Partner(org, r.Partner); known {
+	if p, known := h.cfg.Directory.Partner(org, r.Partner); known {
 		return p.Lang
 	}
 	return ""
 }
 
-func (s *Server) choiceOf(v *visit, r *record) screen.Choice {
-	p := screen.Choice{Order: s.orderOf(v.org, r), Post: s.stay(v, r)}
+func (h *Server) choiceOf(v *visit, r *record) screen.Choice {
+	p := screen.Choice{Order: h.orderOf(v.org, r), Post: h.stay(v, r)}
 	for _, d := range r.Action.Destinations {
 		p.Banks = append(p.Banks, screen.Bank{ID: d.ID, Name: d.Name})
 	}

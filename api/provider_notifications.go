@@ -53,9 +53,9 @@ func newNotifications() *notifications {
 // transactions there has moved (specification, "Events"). It is believed so far
 // that the platform is asked at once: an outcome comes only from its answer. All
 // that is wrong with the sender is one 401.
-func (n *notifications) take(s *Server, req *call) error {
+func (n *notifications) take(h *Server, req *call) error {
 	content := req.Request.Body()
-	terminal, ok := n.sender(s, req, content)
+	terminal, ok := n.sender(h, req, content)
 	if !ok {
 		return ledger.Refuse("api.notifications", ledger.Unauthorized, "not signed by the terminal's platform")
 	}
@@ -67,9 +67,9 @@ func (n *notifications) take(s *Server, req *call) error {
 	if err != nil {
 		return err
 	}
-	now, e := s.cfg.Clock.Now(), event{terminal: terminal.ID, id: sha256.Sum256(id)}
+	now, e := h.cfg.Clock.Now(), event{terminal: terminal.ID, id: sha256.Sum256(id)}
 	if !n.events.seen(e, now) {
-		if err := s.hint(terminal, value); err != nil {
+		if err := h.hint(terminal, value); err != nil {
 			return err // not acknowledged: it comes again
 		}
 		n.events.note(e, now)
@@ -80,25 +80,25 @@ func (n *notifications) take(s *Server, req *call) error {
 
 // sender is the terminal whose secret has signed the request. Whatever is wrong is
 // found out with the same work.
-func (n *notifications) sender(s *Server, req *call, content []byte) (*directory.Terminal, bool) {
+func (n *notifications) sender(h *Server, req *call, content []byte) (*directory.Terminal, bool) {
 	id, err := parseID(req.parameter("id"))
-	terminal, found := s.cfg.Directory.FindTerminal(id)
+	terminal, found := h.cfg.Directory.FindTerminal(id)
 	secret := n.nobody[:]
 	trusted := err == nil && found && terminal.Connection != nil && terminal.Connection.WebhookSecret != ""
 	if trusted {
 		secret = []byte(terminal.Connection.WebhookSecret)
 	}
-	h := &req.Request.Header
-	said := h.PeekBytes(headerEventTime)
+	header := &req.Request.Header
+	said := header.PeekBytes(headerEventTime)
 	mac := hmac.New(sha256.New, secret)
 	_, _ = mac.Write(said) // a hash takes everything
 	_, _ = mac.Write([]byte{'.'})
 	_, _ = mac.Write(content)
-	given := make([]byte, hex.DecodedLen(len(h.PeekBytes(headerSignature))))
-	size, malformed := hex.Decode(given, h.PeekBytes(headerSignature))
+	given := make([]byte, hex.DecodedLen(len(header.PeekBytes(headerSignature))))
+	size, malformed := hex.Decode(given, header.PeekBytes(headerSignature))
 	signed := subtle.ConstantTimeCompare(mac.Sum(nil), given[:size]) == 1 && malformed == nil
 	seconds, unreadable := strconv.ParseInt(string(said), 10, 64)
-	off := s.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
+	off := h.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
 	fresh := unreadable == nil && off.Abs() <= notifySkew
 	return terminal, trusted && signed && fresh
 }
@@ -122,7 +122,7 @@ func eventOf(envelope, header []byte) ([]byte, error) {
 
 // hint has the transaction asked about that the envelope names by our id. What it
 // says otherwise is not looked at.
-func (s *Server) hint(t *directory.Terminal, envelope []byte) error {
+func (h *Server) hint(t *directory.Terminal, envelope []byte) error {
 	content := member(envelope, "data")
 	if !isObject(content) {
 		return nil
@@ -132,7 +132,7 @@ func (s *Server) hint(t *directory.Terminal, envelope []byte) error {
 	if err != nil {
 		return nil // none of ours
 	}
-	return s.cfg.Hints.Hint(t.Org, t.ID, id)
+	return h.cfg.Hints.Hint(t.Org, t.ID, id)
 }
 
 // event is an event of one terminal's platform.

@@ -18,11 +18,11 @@ const (
 
 // readRouting is GET /transactions/{id}/routing: the terminals in the order in
 // which they were looked at, each with what became of the transaction there.
-func (s *Server) readRouting(req *call) error {
+func (h *Server) readRouting(req *call) error {
 	if err := queryOf(req.RequestCtx).problems.err(); err != nil {
 		return err
 	}
-	result, err := s.findTransaction(req)
+	result, err := h.findTransaction(req)
 	if err != nil {
 		return err
 	}
@@ -31,11 +31,11 @@ func (s *Server) readRouting(req *call) error {
 	e.open('{')
 	e.enter("data", '[')
 	for i := range r.Attempts {
-		s.appendAttempt(&e, req.who.Org, &r.Attempts[i])
+		h.appendAttempt(&e, req.who.Org, &r.Attempts[i])
 	}
 	if r.Terminal != (ledger.ID{}) {
 		own := lastAttempt(&result)
-		s.appendAttempt(&e, req.who.Org, &own)
+		h.appendAttempt(&e, req.who.Org, &own)
 	}
 	e.close(']')
 	e.close('}')
@@ -65,11 +65,11 @@ func lastAttempt(result *paymentactor.Result) payment.Attempt {
 }
 
 // appendAttempt writes one terminal. It has the name that it has by now.
-func (s *Server) appendAttempt(e *encoder, org ledger.ID, a *payment.Attempt) {
+func (h *Server) appendAttempt(e *encoder, org ledger.ID, a *payment.Attempt) {
 	e.open('{')
 	e.id("terminal_id", a.Terminal)
 	name := ""
-	if t, found := s.cfg.Directory.Terminal(org, a.Terminal); found {
+	if t, found := h.cfg.Directory.Terminal(org, a.Terminal); found {
 		name = t.Name
 	}
 	e.textOrNull("name", name)

@@ -30,7 +30,7 @@ func sessionRoutes() []route {
 
 // logIn is POST /sessions. Whatever is wrong with who asks is one 401; only a
 // body that can't be a login and a password is told from it.
-func (s *Server) logIn(req *call) error {
+func (h *Server) logIn(req *call) error {
 	f, err := formOf(req)
 	if err != nil {
 		return err
@@ -54,9 +54,9 @@ func (s *Server) logIn(req *call) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()
-	n, token, err := s.cfg.Directory.LogIn(ctx, directoryactor.Login{
+	n, token, err := h.cfg.Directory.LogIn(ctx, directoryactor.Login{
 		Org:   auth.Organization(req.Request.Header.PeekBytes(headerOrg)),
-		Login: *login, Pass: pass, Source: s.source(req.RequestCtx),
+		Login: *login, Pass: pass, Source: h.source(req.RequestCtx),
 	})
 	if err != nil {
 		return lockedOut(req, err)
@@ -87,7 +87,7 @@ func lockedOut(req *call, err error) error {
 
 // readSession is GET /sessions/current: who asks. Without the header it tells a
 // session of the only organization which one that is.
-func (s *Server) readSession(req *call) error {
+func (h *Server) readSession(req *call) error {
 	single(req, fiber.StatusOK, false, req.who.Session, func(e *encoder, n *directory.Session) {
 		e.id("organization_id", n.Org)
 		e.texts("roles", n.Roles.Strings())
@@ -97,10 +97,10 @@ func (s *Server) readSession(req *call) error {
 }
 
 // logOut is DELETE /sessions/current: the token is dead before the answer leaves.
-func (s *Server) logOut(req *call) error {
+func (h *Server) logOut(req *call) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()
-	if err := s.cfg.Directory.LogOut(ctx, req.who.Session); err != nil {
+	if err := h.cfg.Directory.LogOut(ctx, req.who.Session); err != nil {
 		return err
 	}
 	req.Response.Header.SetCanonical(headerCache, valueNoStore)

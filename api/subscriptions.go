@@ -35,14 +35,14 @@ type Subscriptions interface {
 const subscriptionsPath = "/api/v1/subscriptions"
 
 // subscriptionRoutes are there where somebody renews.
-func (s *Server) subscriptionRoutes() []route {
-	if s.cfg.Subscriptions == nil {
+func (h *Server) subscriptionRoutes() []route {
+	if h.cfg.Subscriptions == nil {
 		return nil
 	}
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	moves := func(name string, do func(Subscriptions, subscriptionactor.Command) (subscriptionactor.Result, error)) route {
 		return route{method: post, path: subscriptionsPath + "/:id/" + name, access: partner, command: true,
-			handle: func(s *Server, req *call) error { return s.moveSubscription(req, do) }}
+			handle: func(h *Server, req *call) error { return h.moveSubscription(req, do) }}
 	}
 	return []route{
 		{method: post, path: subscriptionsPath, access: partner, body: true, command: true, handle: (*Server).createSubscription},
@@ -59,8 +59,8 @@ var subscriptionFields = []string{"initial_payment_id", "amount", "period_days",
 
 // createSubscription is POST /subscriptions
 // {params:{initial_payment_id,amount,period_days,metadata?}}.
-func (s *Server) createSubscription(req *call) error {
-	key, err := s.partnerKey(req)
+func (h *Server) createSubscription(req *call) error {
+	key, err := h.partnerKey(req)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Server) createSubscription(req *call) error {
 	}
 	var wrong problems
 	terms := readTerms(params, &wrong)
-	result, err := s.cfg.Subscriptions.Create(subscriptionactor.Create{
+	result, err := h.cfg.Subscriptions.Create(subscriptionactor.Create{
 		Org: req.who.Org, Partner: req.who.Partner.Number, Terms: terms, Key: key,
 		Malformed: len(wrong) > 0,
 		Refuse: func(field, detail string) {
@@ -92,7 +92,7 @@ func (s *Server) createSubscription(req *call) error {
 	if err == nil {
 		req.Response.Header.SetCanonical(headerLocation, appendID([]byte(subscriptionsPath+"/"), result.Record.ID))
 	}
-	return s.writeSubscription(req, fiber.StatusCreated, &result, err)
+	return h.writeSubscription(req, fiber.StatusCreated, &result, err)
 }
 
 // readTerms reads what a create asks for. What is not there, or is of the wrong
@@ -131,34 +131,34 @@ func readTerms(params []byte, wrong *problems) (t subscription.Terms) {
 }
 
 // readSubscription is GET /subscriptions/{id}.
-func (s *Server) readSubscription(req *call) error {
+func (h *Server) readSubscription(req *call) error {
 	id, err := parseID(req.parameter("id"))
 	if err != nil {
 		return err
 	}
-	result, err := s.cfg.Subscriptions.Read(req.who.Org, req.who.Partner.Number, id)
-	return s.writeSubscription(req, fiber.StatusOK, &result, err)
+	result, err := h.cfg.Subscriptions.Read(req.who.Org, req.who.Partner.Number, id)
+	return h.writeSubscription(req, fiber.StatusOK, &result, err)
 }
 
 // moveSubscription is POST /subscriptions/{id}/pause, resume and cancel. There is
 // nothing in the body that is looked at.
-func (s *Server) moveSubscription(req *call, do func(Subscriptions, subscriptionactor.Command) (subscriptionactor.Result, error)) error {
+func (h *Server) moveSubscription(req *call, do func(Subscriptions, subscriptionactor.Command) (subscriptionactor.Result, error)) error {
 	command := subscriptionactor.Command{Org: req.who.Org, Partner: req.who.Partner.Number}
 	var err error
 	if command.ID, err = parseID(req.parameter("id")); err != nil {
 		return err
 	}
-	if command.Key, err = s.partnerKey(req); err != nil {
+	if command.Key, err = h.partnerKey(req); err != nil {
 		return err
 	}
 	if _, err = req.optional(); err != nil {
 		return err
 	}
-	result, err := do(s.cfg.Subscriptions, command)
-	return s.writeSubscription(req, fiber.StatusOK, &result, err)
+	result, err := do(h.cfg.Subscriptions, command)
+	return h.writeSubscription(req, fiber.StatusOK, &result, err)
 }
 
-func (s *Server) writeSubscription(req *call, status int, r *subscriptionactor.Result, err error) error {
+func (h *Server) writeSubscription(req *call, status int, r *subscriptionactor.Result, err error) error {
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (s *Server) writeSubscription(req *call, status int, r *subscriptionactor.R
 }
 
 // listSubscriptions is GET /subscriptions, newest first.
-func (s *Server) listSubscriptions(req *call) error {
+func (h *Server) listSubscriptions(req *call) error {
 	q := queryOf(req.RequestCtx, "env", "status", "limit", "cursor")
 	page := subscriptionactor.Page{Env: q.env(), Limit: pageDefault, Status: q.text("status")}
 	if said, sent := q.values["status"]; sent && !slices.Contains(subscription.Statuses(), said) {
@@ -193,7 +193,7 @@ func (s *Server) listSubscriptions(req *call) error {
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	rows, next, err := s.cfg.Subscriptions.List(req.who.Org, req.who.Partner.Number, page)
+	rows, next, err := h.cfg.Subscriptions.List(req.who.Org, req.who.Partner.Number, page)
 	if err != nil {
 		return err
 	}

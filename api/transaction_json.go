@@ -21,15 +21,15 @@ type viewed struct {
 }
 
 // viewedBy is how the caller of a route about one transaction sees it.
-func (s *Server) viewedBy(req *call, result *paymentactor.Result) viewed {
-	return viewed{at: s.cfg.Clock.Now(), links: req.who.Key != nil && !result.Replay}
+func (h *Server) viewedBy(req *call, result *paymentactor.Result) viewed {
+	return viewed{at: h.cfg.Clock.Now(), links: req.who.Key != nil && !result.Replay}
 }
 
 // appendTransaction appends a transaction as the specification's table
 // "Transaction" has it, and further fields where there is something to say. What
 // a field's presence depends on stands beside it. The partner is whose it is: its
 // lang is that of the descriptions.
-func (s *Server) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result, v viewed) []byte {
+func (h *Server) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result, v viewed) []byte {
 	r := result.Record
 	e := encoder{dst}
 	e.open('{')
@@ -45,13 +45,13 @@ func (s *Server) appendTransaction(dst []byte, p *directory.Partner, result *pay
 	appendPaidBy(&e, r)
 	e.instant("started", result.Stamp.Started)
 	e.instant("finished", r.Finished)
-	s.appendWidget(&e, p.Org, result, v)
+	h.appendWidget(&e, p.Org, result, v)
 	todo := awaited(r, ledger.MicrosOf(v.at))
 	if r.Type == payment.Payment {
 		appendAuth(&e, todo)
 		appendMaterial(&e, todo)
 	}
-	s.appendPayer(&e, p.Org, result, todo, v)
+	h.appendPayer(&e, p.Org, result, todo, v)
 	e.text("route", r.Route)
 	appendLater(&e, r, p.Lang)
 	e.close('}')
@@ -60,7 +60,7 @@ func (s *Server) appendTransaction(dst []byte, p *directory.Partner, result *pay
 
 // appendHosted appends the nine fields of a hosted create's answer
 // (specification, "create", rule 8).
-func (s *Server) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Result, v viewed) []byte {
+func (h *Server) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Result, v viewed) []byte {
 	r := result.Record
 	e := encoder{dst}
 	e.open('{')
@@ -72,7 +72,7 @@ func (s *Server) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Re
 	e.amount("amount", r.Amount)
 	e.word("currency", string(r.Asset.Currency))
 	e.instant("started", result.Stamp.Started)
-	s.appendWidget(&e, org, result, v)
+	h.appendWidget(&e, org, result, v)
 	e.close('}')
 	return e.buf
 }
@@ -135,8 +135,8 @@ func appendMeta(e *encoder, r *payment.Record, lang string) {
 
 // appendWidget writes the hosted page's address while it waits for its payer
 // (specification, "create", rule 7).
-func (s *Server) appendWidget(e *encoder, org ledger.ID, result *paymentactor.Result, v viewed) {
-	s.appendLink(e, "widget_url", org, result.Record.ID, v, v.hosts(result))
+func (h *Server) appendWidget(e *encoder, org ledger.ID, result *paymentactor.Result, v viewed) {
+	h.appendLink(e, "widget_url", org, result.Record.ID, v, v.hosts(result))
 }
 
 // hosts tells whether a transaction waits for its payer on the hosted page.
@@ -146,12 +146,12 @@ func (v *viewed) hosts(result *paymentactor.Result) bool {
 
 // appendLink writes the address of the payer's page; null where there is none for this
 // caller.
-func (s *Server) appendLink(e *encoder, name string, org, id ledger.ID, v viewed, open bool) {
+func (h *Server) appendLink(e *encoder, name string, org, id ledger.ID, v viewed, open bool) {
 	if !open || !v.links {
 		e.null(name)
 		return
 	}
-	e.text(name, s.cfg.Pages.Address(org, id, v.at.Add(linkLife)))
+	e.text(name, h.cfg.Pages.Address(org, id, v.at.Add(linkLife)))
 }
 
 // appendAuth writes what the payer has to do, where the rail has published it
@@ -190,11 +190,11 @@ func appendMaterial(e *encoder, a *payment.Action) {
 
 // appendPayer writes where the payer goes while there is something to do, and
 // what there is to choose from.
-func (s *Server) appendPayer(e *encoder, org ledger.ID, result *paymentactor.Result, a *payment.Action, v viewed) {
+func (h *Server) appendPayer(e *encoder, org ledger.ID, result *paymentactor.Result, a *payment.Action, v viewed) {
 	if a == nil && !v.hosts(result) {
 		return
 	}
-	s.appendLink(e, "simple_auth_redirect_url", org, result.Record.ID, v, true)
+	h.appendLink(e, "simple_auth_redirect_url", org, result.Record.ID, v, true)
 	if a == nil {
 		return
 	}

@@ -21,8 +21,8 @@ const (
 
 // changeTransaction is PUT /transactions/{id}: a refund or a cancellation
 // (specification, "refund or cancel").
-func (s *Server) changeTransaction(req *call) error {
-	command, err := s.command(req)
+func (h *Server) changeTransaction(req *call) error {
+	command, err := h.command(req)
 	if err != nil {
 		return err
 	}
@@ -41,19 +41,19 @@ func (s *Server) changeTransaction(req *call) error {
 		if err != nil {
 			return err
 		}
-		result, err := s.cfg.Payments.Refund(paymentactor.Amount{Command: command, Amount: amount})
-		return s.changed(req, &result, err)
+		result, err := h.cfg.Payments.Refund(paymentactor.Amount{Command: command, Amount: amount})
+		return h.changed(req, &result, err)
 	case "cancel":
-		result, err := s.cfg.Payments.Cancel(command)
-		return s.changed(req, &result, err)
+		result, err := h.cfg.Payments.Cancel(command)
+		return h.changed(req, &result, err)
 	}
 	return ledger.RefuseField("api.changeTransaction", "type", "type must be refund or cancel")
 }
 
 // commitTransaction is POST /transactions/commit/{id}: the capture of what is
 // held, or of params.amount of it. The body may be absent.
-func (s *Server) commitTransaction(req *call) error {
-	command, err := s.command(req)
+func (h *Server) commitTransaction(req *call) error {
+	command, err := h.command(req)
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,14 @@ func (s *Server) commitTransaction(req *call) error {
 	if err != nil {
 		return err
 	}
-	result, err := s.cfg.Payments.Commit(paymentactor.Amount{Command: command, Amount: amount})
-	return s.changed(req, &result, err)
+	result, err := h.cfg.Payments.Commit(paymentactor.Amount{Command: command, Amount: amount})
+	return h.changed(req, &result, err)
 }
 
 // continueTransaction is POST /transactions/continue/{id}: a hosted transaction
 // goes on with the payer's credentials. The body is bare.
-func (s *Server) continueTransaction(req *call) error {
-	command, err := s.command(req)
+func (h *Server) continueTransaction(req *call) error {
+	command, err := h.command(req)
 	if err != nil {
 		return err
 	}
@@ -81,26 +81,26 @@ func (s *Server) continueTransaction(req *call) error {
 		return err
 	}
 	// What credentials are to hold depends on the type, which never changes.
-	asked, err := s.cfg.Payments.Read(command.Org, command.Partner, command.ID)
+	asked, err := h.cfg.Payments.Read(command.Org, command.Partner, command.ID)
 	if err != nil {
 		return err
 	}
 	var with continuation
 	defer with.wipe()
-	if with.read(object, asked.Record.Type, s.cfg.Fingerprint); len(with.problems) > 0 {
+	if with.read(object, asked.Record.Type, h.cfg.Fingerprint); len(with.problems) > 0 {
 		return with.problems
 	}
-	with.says.PayerIP = payerAddress(asked.Record.Customer, s.source(req.RequestCtx))
-	result, err := s.cfg.Payments.Continue(paymentactor.Continue{
+	with.says.PayerIP = payerAddress(asked.Record.Customer, h.source(req.RequestCtx))
+	result, err := h.cfg.Payments.Continue(paymentactor.Continue{
 		Command: command, Credentials: with.says, Card: with.card, Route: with.route, Browser: with.browser,
 	})
-	return s.changed(req, &result, err)
+	return h.changed(req, &result, err)
 }
 
 // completeTransaction is POST /transactions/additional_params_for_auth/{id}:
 // material for a charge that waits for it.
-func (s *Server) completeTransaction(req *call) error {
-	command, err := s.command(req)
+func (h *Server) completeTransaction(req *call) error {
+	command, err := h.command(req)
 	if err != nil {
 		return err
 	}
@@ -119,14 +119,14 @@ func (s *Server) completeTransaction(req *call) error {
 	if isEmptyObject(submitted) {
 		return ledger.RefuseField("api.completeTransaction", materialName, "%s must not be empty", materialName)
 	}
-	result, err := s.cfg.Payments.Complete(paymentactor.Material{Command: command, Object: submitted})
-	return s.changed(req, &result, err)
+	result, err := h.cfg.Payments.Complete(paymentactor.Material{Command: command, Object: submitted})
+	return h.changed(req, &result, err)
 }
 
 // chooseDestination is POST /transactions/choose_target_destination/{id}: the
 // receiving institution of a payout that offers several. The body is bare.
-func (s *Server) chooseDestination(req *call) error {
-	command, err := s.command(req)
+func (h *Server) chooseDestination(req *call) error {
+	command, err := h.command(req)
 	if err != nil {
 		return err
 	}
@@ -141,30 +141,30 @@ func (s *Server) chooseDestination(req *call) error {
 	if len(bank) == 0 {
 		return ledger.Refuse("api.chooseDestination", destinationMissing, "no target_bank_id")
 	}
-	result, err := s.cfg.Payments.Choose(paymentactor.Choice{Command: command, Bank: string(bank)})
-	return s.changed(req, &result, err)
+	result, err := h.cfg.Payments.Choose(paymentactor.Choice{Command: command, Bank: string(bank)})
+	return h.changed(req, &result, err)
 }
 
 // command is which of the calling partner's transactions a request is about.
-func (s *Server) command(req *call) (command paymentactor.Command, err error) {
+func (h *Server) command(req *call) (command paymentactor.Command, err error) {
 	command = paymentactor.Command{Org: req.who.Org, Partner: req.who.Partner.Number}
 	if command.ID, err = parseID(req.parameter("id")); err != nil {
 		return command, err
 	}
-	command.Key, err = s.partnerKey(req)
+	command.Key, err = h.partnerKey(req)
 	return command, err
 }
 
 // changed answers with what an operation has made of the transaction, or with
 // its error.
-func (s *Server) changed(req *call, result *paymentactor.Result, err error) error {
+func (h *Server) changed(req *call, result *paymentactor.Result, err error) error {
 	if err != nil {
 		return err
 	}
 	if result.Replay {
 		replayed(req)
 	}
-	s.writeTransaction(req, fiber.StatusOK, result)
+	h.writeTransaction(req, fiber.StatusOK, result)
 	return nil
 }
 

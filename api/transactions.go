@@ -47,8 +47,8 @@ const transactionsPath = "/api/v1/transactions"
 
 // createTransaction is POST /transactions (specification, "create"). 201 says
 // that there is a transaction, not that it was accepted.
-func (s *Server) createTransaction(req *call) error {
-	key, err := s.partnerKey(req)
+func (h *Server) createTransaction(req *call) error {
+	key, err := h.partnerKey(req)
 	if err != nil {
 		return err
 	}
@@ -58,12 +58,12 @@ func (s *Server) createTransaction(req *call) error {
 	}
 	creation := readCreation(params)
 	defer creation.wipe()
-	if creation.check(s.cfg.Fingerprint); len(creation.problems) > 0 {
+	if creation.check(h.cfg.Fingerprint); len(creation.problems) > 0 {
 		return creation.problems
 	}
-	creation.request.PayerIP = payerAddress(creation.request.Customer, s.source(req.RequestCtx))
+	creation.request.PayerIP = payerAddress(creation.request.Customer, h.source(req.RequestCtx))
 	hosted := creation.wantsPage()
-	result, err := s.cfg.Payments.Create(paymentactor.Create{
+	result, err := h.cfg.Payments.Create(paymentactor.Create{
 		Org: req.who.Org, Partner: req.who.Partner, Request: creation.request, Hosted: hosted, Card: creation.card, Key: key,
 	})
 	if err != nil {
@@ -78,10 +78,10 @@ func (s *Server) createTransaction(req *call) error {
 		}
 	}
 	if result.Record.Waiting() {
-		s.writeHosted(req, fiber.StatusCreated, &result)
+		h.writeHosted(req, fiber.StatusCreated, &result)
 		return nil
 	}
-	s.writeTransaction(req, fiber.StatusCreated, &result)
+	h.writeTransaction(req, fiber.StatusCreated, &result)
 	return nil
 }
 
@@ -103,12 +103,12 @@ func transactionParams(body []byte) ([]byte, error) {
 // readTransaction is GET /transactions/{id}. To the partner's own key, which may submit
 // it, material whose deadline is over is shown published anew. An id that is none is answered as
 // one that nobody has.
-func (s *Server) readTransaction(req *call) error {
-	result, err := s.findTransaction(req)
+func (h *Server) readTransaction(req *call) error {
+	result, err := h.findTransaction(req)
 	if err != nil {
 		return err
 	}
-	s.writeTransaction(req, fiber.StatusOK, &result)
+	h.writeTransaction(req, fiber.StatusOK, &result)
 	return nil
 }
 
@@ -128,16 +128,16 @@ func parseID(said string) (ledger.ID, error) {
 // buffers are reused for answers: the answer itself is copied.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
-func (s *Server) writeTransaction(req *call, status int, result *paymentactor.Result) {
+func (h *Server) writeTransaction(req *call, status int, result *paymentactor.Result) {
 	buf := buffers.Get().(*[]byte)
-	*buf = s.appendTransaction((*buf)[:0], req.who.Partner, result, s.viewedBy(req, result))
+	*buf = h.appendTransaction((*buf)[:0], req.who.Partner, result, h.viewedBy(req, result))
 	writeJSON(req.RequestCtx, status, *buf)
 	buffers.Put(buf)
 }
 
 // writeHosted answers in the short form of a hosted create.
-func (s *Server) writeHosted(req *call, status int, result *paymentactor.Result) {
-	writeJSON(req.RequestCtx, status, s.appendHosted(nil, req.who.Org, result, s.viewedBy(req, result)))
+func (h *Server) writeHosted(req *call, status int, result *paymentactor.Result) {
+	writeJSON(req.RequestCtx, status, h.appendHosted(nil, req.who.Org, result, h.viewedBy(req, result)))
 }
 
 // mismatch names the first field in which a repeated create differs from the

@@ -112,16 +112,16 @@ var listPages = sync.Pool{New: func() any { return &listPage{seen: make(map[ledg
 const maxPageKept = 1 << 20
 
 // listTransactions is GET /transactions (specification, "list").
-func (s *Server) listTransactions(req *call) error {
-	q, err := s.listQueryOf(req)
+func (h *Server) listTransactions(req *call) error {
+	q, err := h.listQueryOf(req)
 	if err != nil {
 		return err
 	}
-	view := s.cfg.Journal.View()
+	view := h.cfg.Journal.View()
 	defer view.Close()
 	p := listPages.Get().(*listPage)
 	defer p.release()
-	p.begin(s, q, view, req)
+	p.begin(h, q, view, req)
 	if err := p.each(p.look); err != nil {
 		return err
 	}
@@ -134,8 +134,8 @@ func (s *Server) listTransactions(req *call) error {
 	return nil
 }
 
-func (p *listPage) begin(s *Server, q *listQuery, view *posting.View, req *call) {
-	p.server, p.partner, p.query, p.now = s, req.who.Partner, q, s.cfg.Clock.Now()
+func (p *listPage) begin(h *Server, q *listQuery, view *posting.View, req *call) {
+	p.server, p.partner, p.query, p.now = h, req.who.Partner, q, h.cfg.Clock.Now()
 	p.walk = walk{view: view, org: req.who.Org, of: q.listOf(req), moved: q.moved, span: *q.order()}
 	p.out.open('{')
 	p.out.enter("data", '[')
