@@ -19,9 +19,9 @@ import (
 // afterwards it is unknown whether it is done.
 const commandWait = 15 * time.Second
 
-// Directory changes and lists who takes part; *directory.Service of actors is
+// adminDirectory changes and lists who takes part; *directory.Service of actors is
 // one. Errors are *ledger.Refusal, or directory.Refusals where several fields are wrong.
-type Directory interface {
+type adminDirectory interface {
 	auth.Directory
 
 	SoleOrganization() (ledger.ID, bool)
@@ -64,48 +64,24 @@ type Directory interface {
 	Receives(org, to ledger.ID) bool
 }
 
-// organization is the one that an administration's request is about: named by
-// its header, or the only one there is.
-func (h *Server) organization(req *call) (ledger.ID, error) {
-	const header = "x-organization-id"
-	named := req.Request.Header.PeekBytes(headerOrg)
-	if len(named) == 0 {
-		if sole, only := h.cfg.Directory.SoleOrganization(); only {
-			return sole, nil
-		}
-		return ledger.ID{}, ledger.RefuseField("api.organization", header, "%s is required", header)
-	}
-	if err := namedOnce(named); err != nil {
-		return ledger.ID{}, err
-	}
-	id, err := parseID(string(named))
-	if err != nil {
-		return ledger.ID{}, ledger.RefuseField("api.organization", header, "%s must be a UUID", header)
-	}
-	if _, found := h.cfg.Directory.Organization(id); !found {
-		return ledger.ID{}, ledger.Refuse("api.organization", ledger.NotFound, "no such organization")
-	}
-	return id, nil
-}
-
 // pageOf reads the parameters that the administration's lists share.
-func pageOf(req *call, known ...string) (directoryactor.Page, error) {
+func pageOf(req *Request, known ...string) (directoryactor.Page, error) {
 	q := queryOf(req.RequestCtx, append(known, "limit", "cursor")...)
 	p := directoryactor.Page{Limit: q.limit()}
-	if said, sent := q.values["partner_id"]; sent {
+	if said, sent := q.sent("partner_id"); sent {
 		n, err := strconv.ParseInt(said, 10, 64)
 		if err != nil || n < 1 {
 			q.problems.add("partner_id", "partner_id must be a positive integer")
 		}
 		p.Partner = n
 	}
-	p.After = q.row()
+	p.After = rowCursor(q)
 	return p, q.problems.err()
 }
 
 // row is a cursor of an administration's list: the row after which the page begins.
-func (q *query) row() (after directoryactor.Cursor) {
-	said, sent := q.values["cursor"]
+func rowCursor(q *query) (after directoryactor.Cursor) {
+	said, sent := q.sent("cursor")
 	if !sent {
 		return after
 	}
@@ -118,30 +94,11 @@ func (q *query) row() (after directoryactor.Cursor) {
 }
 
 // partnerNumber is a partner's id in a path; one that is no number is nobody's.
-func partnerNumber(req *call) (int64, error) {
-	said := req.parameter("id")
+func partnerNumber(req *Request) (int64, error) {
+	said := req.Parameter("id")
 	n, err := strconv.ParseInt(said, 10, 64)
 	if err != nil || n < 1 || strconv.FormatInt(n, 10) != said {
 		return 0, notFound()
 	}
 	return n, nil
-}
-
-// single answers with one thing: {data: {...}}, and where the specification
-// shows its fields bare, also at the top level.
-func single[T any](req *call, status int, bare bool, thing T, appendThing func(*encoder, T)) {
-	writeJSON(req.RequestCtx, status, singleBody(bare, thing, appendThing))
-}
-
-func singleBody[T any](bare bool, thing T, appendThing func(*encoder, T)) []byte {
-	var e encoder
-	e.open('{')
-	if bare {
-		appendThing(&e, thing)
-	}
-	e.enter("data", '{')
-	appendThing(&e, thing)
-	e.close('}')
-	e.close('}')
-	return e.buf
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // createBlock is POST /blocklist {kind, value}.
-func (h *Server) createBlock(req *call) error {
+func (h *adminHandlers) createBlock(req *Request) error {
 	how := change[*directory.Block]{status: fiber.StatusCreated, append: appendBlock}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
 		f, err := formOf(req, "kind", "value")
@@ -30,7 +30,7 @@ func (h *Server) createBlock(req *call) error {
 
 // blockDraft reads what is to be listed. Of a card's number nothing leaves this
 // function but its fingerprint and the digits that may be shown.
-func (h *Server) blockDraft(f *form) directory.BlockDraft {
+func (h *adminHandlers) blockDraft(f *form) directory.BlockDraft {
 	d := directory.BlockDraft{Kind: directory.BlockKind(f.textOr("kind"))}
 	if d.Kind == "" && !f.problems.about("kind") {
 		f.problems.add("kind", "kind is required")
@@ -75,8 +75,8 @@ func masked(number []byte) string {
 }
 
 // listBlocks is GET /blocklist?kind: what is in force, newest first.
-func (h *Server) listBlocks(req *call) error {
-	org, err := h.organization(req)
+func (h *adminHandlers) listBlocks(req *Request) error {
+	org, err := req.Organization(h.cfg.Directory)
 	if err != nil {
 		return err
 	}
@@ -87,18 +87,18 @@ func (h *Server) listBlocks(req *call) error {
 	return writeRows(req, appendBlock)(h.cfg.Directory.ListBlocks(org, p))
 }
 
-func blockPageOf(req *call) (directoryactor.BlockPage, error) {
+func blockPageOf(req *Request) (directoryactor.BlockPage, error) {
 	q := queryOf(req.RequestCtx, "kind", "limit", "cursor")
 	p := directoryactor.BlockPage{Kind: directory.BlockKind(q.text("kind")), Limit: q.limit()}
-	if _, sent := q.values["kind"]; sent && !p.Kind.Valid() {
+	if _, sent := q.sent("kind"); sent && !p.Kind.Valid() {
 		q.problems.add("kind", "kind must be bin, card, email, phone, ip or country")
 	}
-	p.After = q.row()
+	p.After = rowCursor(q)
 	return p, q.problems.err()
 }
 
 // readBlock is GET /blocklist/{id}.
-func (h *Server) readBlock(req *call) error {
+func (h *adminHandlers) readBlock(req *Request) error {
 	org, id, err := h.placed(req)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (h *Server) readBlock(req *call) error {
 
 // deleteBlock is DELETE /blocklist/{id}: the entry is taken off the list, and
 // can be listed again. A second time changes nothing.
-func (h *Server) deleteBlock(req *call) error {
+func (h *adminHandlers) deleteBlock(req *Request) error {
 	how := change[*directory.Block]{status: fiber.StatusOK, append: appendBlock}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
 		return h.cfg.Directory.DeleteBlock(ctx, org, id)
@@ -125,6 +125,6 @@ func appendBlock(e *encoder, b *directory.Block) {
 	e.word("kind", string(b.Kind))
 	e.text("value", b.Shown())
 	e.boolean("active", b.Active)
-	e.booked("created_at", b.Created)
-	e.booked("updated_at", b.Updated)
+	appendBooked(e, "created_at", b.Created)
+	appendBooked(e, "updated_at", b.Updated)
 }

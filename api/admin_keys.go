@@ -12,7 +12,7 @@ import (
 
 // createKey is POST /api_keys. The answer is the only place that ever has the
 // key's value.
-func (h *Server) createKey(req *call) error {
+func (h *adminHandlers) createKey(req *Request) error {
 	how := change[directoryactor.IssuedKey]{status: fiber.StatusCreated, bare: true, append: appendIssued}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (directoryactor.IssuedKey, error) {
 		f, err := formOf(req, "name", "partner_id", "expires_at")
@@ -28,7 +28,7 @@ func (h *Server) createKey(req *call) error {
 }
 
 // listKeys is GET /api_keys?partner_id, newest first, never with a value.
-func (h *Server) listKeys(req *call) error {
+func (h *adminHandlers) listKeys(req *Request) error {
 	org, p, err := h.pageIn(req, "partner_id")
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (h *Server) listKeys(req *call) error {
 
 // revokeKey is DELETE /api_keys/{id}: the key is taken no more, and stays in
 // the list. A second time changes nothing.
-func (h *Server) revokeKey(req *call) error {
+func (h *adminHandlers) revokeKey(req *Request) error {
 	how := change[directoryactor.ListedKey]{status: fiber.StatusOK, append: appendKey}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error) {
 		return h.cfg.Directory.RevokeAPIKey(ctx, org, id)
@@ -52,7 +52,7 @@ func appendIssued(e *encoder, k directoryactor.IssuedKey) {
 	e.text("prefix", k.Prefix)
 	e.text("name", k.Name)
 	e.integer("partner_id", k.Partner)
-	e.booked("created_at", k.Created)
+	appendBooked(e, "created_at", k.Created)
 	e.instant("expires_at", k.Expires)
 }
 
@@ -61,7 +61,7 @@ func appendKey(e *encoder, k directoryactor.ListedKey) {
 	e.text("prefix", k.Prefix)
 	e.text("name", k.Name)
 	e.integer("partner_id", k.Partner)
-	e.booked("created_at", k.Created)
+	appendBooked(e, "created_at", k.Created)
 	e.instant("last_used_at", k.LastUsed)
 	e.instant("expires_at", k.Expires)
 	e.instant("revoked_at", k.Revoked)

@@ -33,7 +33,7 @@ var (
 )
 
 // createLimit is POST /limits (specification, "Partner limits").
-func (h *Server) createLimit(req *call) error {
+func (h *adminHandlers) createLimit(req *Request) error {
 	how := change[*directory.Limit]{status: fiber.StatusCreated, append: appendLimit}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Limit, error) {
 		f, err := formOf(req, limitFields...)
@@ -54,7 +54,7 @@ func (h *Server) createLimit(req *call) error {
 }
 
 // listLimits is GET /limits?partner_id, newest first.
-func (h *Server) listLimits(req *call) error {
+func (h *adminHandlers) listLimits(req *Request) error {
 	org, p, err := h.pageIn(req, "partner_id")
 	if err != nil {
 		return err
@@ -68,12 +68,12 @@ func (h *Server) listLimits(req *call) error {
 }
 
 // readLimit is GET /limits/{id}.
-func (h *Server) readLimit(req *call) error {
+func (h *adminHandlers) readLimit(req *Request) error {
 	return readNamed(h, req, h.cfg.Directory.Limit, appendLimit)
 }
 
 // patchLimit is PATCH /limits/{id}.
-func (h *Server) patchLimit(req *call) error {
+func (h *adminHandlers) patchLimit(req *Request) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
 	return how.run(h, req, func(ctx context.Context) (*directory.Limit, error) {
 		l, err := named(h, req, h.cfg.Directory.Limit)
@@ -98,7 +98,7 @@ func (h *Server) patchLimit(req *call) error {
 
 // deleteLimit is DELETE /limits/{id}: the limit bounds nothing any more, and
 // stays in the list. A second time changes nothing.
-func (h *Server) deleteLimit(req *call) error {
+func (h *adminHandlers) deleteLimit(req *Request) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
 		return h.cfg.Directory.PatchLimit(ctx, org, id, directory.LimitPatch{Active: new(bool)})
@@ -195,5 +195,5 @@ func appendLimit(e *encoder, l *directory.Limit) {
 	e.textOrNull("window", l.WindowName())
 	e.word("scope", string(l.Scope))
 	e.boolean("active", l.Active)
-	e.booked("created_at", l.Created)
+	appendBooked(e, "created_at", l.Created)
 }

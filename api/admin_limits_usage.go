@@ -20,7 +20,7 @@ type LimitUsage interface {
 
 // readUsage is GET /limits/{id}/usage: of a limit whose scope is not the
 // partner's, that of one payer.
-func (h *Server) readUsage(req *call) error {
+func (h *adminHandlers) readUsage(req *Request) error {
 	l, err := named(h, req, h.cfg.Directory.Limit)
 	if err != nil {
 		return err
@@ -52,14 +52,14 @@ const (
 
 // subject is whose usage is asked for. A card has no name but its fingerprint;
 // who knows a transaction that was paid with it names that.
-func (h *Server) subject(req *call, l *directory.Limit) (string, error) {
+func (h *adminHandlers) subject(req *Request, l *directory.Limit) (string, error) {
 	var payer directory.Payer
 	var q *query
 	named := string(l.Scope)
 	switch l.Scope {
 	case directory.ScopeCard:
 		q = queryOf(req.RequestCtx, ofCard, ofTransaction)
-		payer.Card = q.print(ofCard)
+		payer.Card = cardPrint(q, ofCard)
 		if id, sent := q.id(ofTransaction); sent {
 			payer.Card = h.cardOf(q, l, id)
 		}
@@ -69,7 +69,7 @@ func (h *Server) subject(req *call, l *directory.Limit) (string, error) {
 		payer.Email = directory.NormalEmail(q.text(ofEmail))
 	case directory.ScopeIP:
 		q = queryOf(req.RequestCtx, ofIP)
-		payer.IP = q.address(ofIP)
+		payer.IP = addressOf(q, ofIP)
 	default:
 		q = queryOf(req.RequestCtx)
 	}
@@ -81,8 +81,8 @@ func (h *Server) subject(req *call, l *directory.Limit) (string, error) {
 }
 
 // cardOf is the fingerprint of the card of a transaction of the limit's partner.
-func (h *Server) cardOf(q *query, l *directory.Limit, id ledger.ID) string {
-	result, err := h.cfg.Payments.Read(l.Org, l.Partner, id)
+func (h *adminHandlers) cardOf(q *query, l *directory.Limit, id ledger.ID) string {
+	result, err := h.cfg.Transactions.Read(l.Org, l.Partner, id)
 	switch {
 	case ledger.IsRefusal(err, ledger.NotFound):
 		q.problems.add(ofTransaction, "no such transaction of the partner")
@@ -97,8 +97,8 @@ func (h *Server) cardOf(q *query, l *directory.Limit, id ledger.ID) string {
 }
 
 // print is a card's fingerprint: 32 characters in hex.
-func (q *query) print(name string) string {
-	said, sent := q.values[name]
+func cardPrint(q *query, name string) string {
+	said, sent := q.sent(name)
 	if sent && (len(said) != directory.CardPrintLength || strings.Trim(said, "0123456789abcdef") != "") {
 		q.problems.add(name, name+" must be a card's fingerprint")
 		return ""
@@ -106,8 +106,8 @@ func (q *query) print(name string) string {
 	return said
 }
 
-func (q *query) address(name string) netip.Addr {
-	said, sent := q.values[name]
+func addressOf(q *query, name string) netip.Addr {
+	said, sent := q.sent(name)
 	if !sent {
 		return netip.Addr{}
 	}

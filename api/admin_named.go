@@ -16,18 +16,18 @@ import (
 type find[T any] func(org, id ledger.ID) (*T, bool)
 
 // placed is the organization that a request is about and the id in its path.
-func (h *Server) placed(req *call) (org, id ledger.ID, err error) {
-	if org, err = h.organization(req); err != nil {
+func (h *adminHandlers) placed(req *Request) (org, id ledger.ID, err error) {
+	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, id, err
 	}
-	id, err = parseID(req.parameter("id"))
+	id, err = parseID(req.Parameter("id"))
 	return org, id, err
 }
 
 // numbered is the organization that a request is about and the partner's number
 // in its path.
-func (h *Server) numbered(req *call) (org ledger.ID, number int64, err error) {
-	if org, err = h.organization(req); err != nil {
+func (h *adminHandlers) numbered(req *Request) (org ledger.ID, number int64, err error) {
+	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, 0, err
 	}
 	number, err = partnerNumber(req)
@@ -36,8 +36,8 @@ func (h *Server) numbered(req *call) (org ledger.ID, number int64, err error) {
 
 // pageIn is the organization that a request is about and the page of a list that
 // it asks for.
-func (h *Server) pageIn(req *call, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
-	if org, err = h.organization(req); err != nil {
+func (h *adminHandlers) pageIn(req *Request, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
+	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, p, err
 	}
 	p, err = pageOf(req, known...)
@@ -45,7 +45,7 @@ func (h *Server) pageIn(req *call, known ...string) (org ledger.ID, p directorya
 }
 
 // named is the thing that the path names.
-func named[T any](h *Server, req *call, by find[T]) (*T, error) {
+func named[T any](h *adminHandlers, req *Request, by find[T]) (*T, error) {
 	org, id, err := h.placed(req)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func named[T any](h *Server, req *call, by find[T]) (*T, error) {
 }
 
 // readNamed answers with the thing that the path names.
-func readNamed[T any](h *Server, req *call, by find[T], appendThing func(*encoder, *T)) error {
+func readNamed[T any](h *adminHandlers, req *Request, by find[T], appendThing func(*encoder, *T)) error {
 	thing, err := named(h, req, by)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func readNamed[T any](h *Server, req *call, by find[T], appendThing func(*encode
 }
 
 // writeRows answers with a page of a list, or with what came instead.
-func writeRows[T any](req *call, appendRow func(*encoder, T)) func([]T, directoryactor.Cursor, error) error {
+func writeRows[T any](req *Request, appendRow func(*encoder, T)) func([]T, directoryactor.Cursor, error) error {
 	return func(rows []T, next directoryactor.Cursor, err error) error {
 		if err != nil {
 			return err
@@ -85,9 +85,9 @@ func writeRows[T any](req *call, appendRow func(*encoder, T)) func([]T, director
 }
 
 // in is run for a change inside the organization that the request is about.
-func (how change[T]) in(h *Server, req *call, do func(ctx context.Context, org ledger.ID) (T, error)) error {
+func (how change[T]) in(h *adminHandlers, req *Request, do func(ctx context.Context, org ledger.ID) (T, error)) error {
 	return how.run(h, req, func(ctx context.Context) (made T, err error) {
-		org, err := h.organization(req)
+		org, err := req.Organization(h.cfg.Directory)
 		if err != nil {
 			return made, err
 		}
@@ -96,7 +96,7 @@ func (how change[T]) in(h *Server, req *call, do func(ctx context.Context, org l
 }
 
 // at is run for a change of what the path names.
-func (how change[T]) at(h *Server, req *call, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
+func (how change[T]) at(h *adminHandlers, req *Request, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
 	return how.run(h, req, func(ctx context.Context) (made T, err error) {
 		org, id, err := h.placed(req)
 		if err != nil {
@@ -108,7 +108,7 @@ func (how change[T]) at(h *Server, req *call, do func(ctx context.Context, org, 
 
 // atPartner is run for a change of the partner that the path names, or of what is
 // the partner's.
-func (how change[T]) atPartner(h *Server, req *call, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
+func (how change[T]) atPartner(h *adminHandlers, req *Request, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
 	return how.run(h, req, func(ctx context.Context) (made T, err error) {
 		org, number, err := h.numbered(req)
 		if err != nil {

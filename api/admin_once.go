@@ -22,8 +22,8 @@ type change[T any] struct {
 // run makes a change once: with an Idempotency-Key that was used already, its
 // answer is given again. What do needs of the request it has to copy: it may
 // still be at work when the request is over.
-func (how change[T]) run(h *Server, req *call, do func(context.Context) (T, error)) error {
-	key, err := h.adminKey(req)
+func (how change[T]) run(h *adminHandlers, req *Request, do func(context.Context) (T, error)) error {
+	key, err := h.keys.Admin(req)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (how change[T]) answer(made any) directoryactor.Answer {
 
 // orRepeat answers a write that was refused, if its key is used by now, with the
 // answer of the one that was faster; otherwise the refusal holds.
-func (h *Server) orRepeat(req *call, key actors.Key, refusal error) error {
+func (h *adminHandlers) orRepeat(req *Request, key actors.Key, refusal error) error {
 	if key.IsZero() {
 		return refusal
 	}
@@ -79,7 +79,7 @@ func (h *Server) orRepeat(req *call, key actors.Key, refusal error) error {
 
 // repeat gives the answer that the key's request was given; false if the key is
 // free. The error is a Conflict if it was used for another request.
-func (h *Server) repeat(req *call, key actors.Key) (answered bool, err error) {
+func (h *adminHandlers) repeat(req *Request, key actors.Key) (answered bool, err error) {
 	a, found, err := h.cfg.Directory.Answered(key)
 	if err != nil || !found {
 		return false, err
@@ -99,7 +99,7 @@ var (
 
 // booked writes the time at which the ledger has something booked. It is zero
 // only in what is answered before.
-func (e *encoder) booked(name string, at ledger.Micros) {
+func appendBooked(e *encoder, name string, at ledger.Micros) {
 	if at != 0 {
 		e.instant(name, at)
 		return
@@ -112,7 +112,7 @@ func (e *encoder) booked(name string, at ledger.Micros) {
 
 // numbered writes the place in the journal of what made the thing. It is zero
 // only in what is answered before.
-func (e *encoder) numbered(name string, seq uint64) {
+func appendNumbered(e *encoder, name string, seq uint64) {
 	e.key(name)
 	if seq == 0 {
 		e.buf = append(e.buf, unnumbered...)

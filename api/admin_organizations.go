@@ -15,7 +15,7 @@ var (
 )
 
 // createOrganization is POST /organizations.
-func (h *Server) createOrganization(req *call) error {
+func (h *adminHandlers) createOrganization(req *Request) error {
 	how := change[*directory.Organization]{status: fiber.StatusCreated, append: appendOrganization}
 	return how.run(h, req, func(ctx context.Context) (*directory.Organization, error) {
 		f, err := formOf(req, organizationFields...)
@@ -33,7 +33,7 @@ func (h *Server) createOrganization(req *call) error {
 }
 
 // listOrganizations is GET /organizations, newest first.
-func (h *Server) listOrganizations(req *call) error {
+func (h *adminHandlers) listOrganizations(req *Request) error {
 	p, err := pageOf(req)
 	if err != nil {
 		return err
@@ -42,8 +42,8 @@ func (h *Server) listOrganizations(req *call) error {
 }
 
 // readOrganization is GET /organizations/{id}.
-func (h *Server) readOrganization(req *call) error {
-	id, err := parseID(req.parameter("id"))
+func (h *adminHandlers) readOrganization(req *Request) error {
+	id, err := parseID(req.Parameter("id"))
 	if err != nil {
 		return err
 	}
@@ -56,10 +56,10 @@ func (h *Server) readOrganization(req *call) error {
 }
 
 // patchOrganization is PATCH /organizations/{id}.
-func (h *Server) patchOrganization(req *call) error {
+func (h *adminHandlers) patchOrganization(req *Request) error {
 	how := change[*directory.Organization]{status: fiber.StatusOK, append: appendOrganization}
 	return how.run(h, req, func(ctx context.Context) (*directory.Organization, error) {
-		id, err := parseID(req.parameter("id"))
+		id, err := parseID(req.Parameter("id"))
 		if err != nil {
 			return nil, err
 		}
@@ -88,5 +88,5 @@ func appendOrganization(e *encoder, o *directory.Organization) {
 	e.text("status", string(o.Status))
 	e.texts("modules", o.Modules)
 	e.texts("allowed_regions", o.Regions)
-	e.booked("created_at", o.Created)
+	appendBooked(e, "created_at", o.Created)
 }

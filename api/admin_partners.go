@@ -17,7 +17,7 @@ var (
 )
 
 // createPartner is POST /partners (specification, "Partner administration").
-func (h *Server) createPartner(req *call) error {
+func (h *adminHandlers) createPartner(req *Request) error {
 	how := change[*directory.Partner]{status: fiber.StatusCreated, bare: true, append: appendPartner}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
 		f, err := formOf(req, partnerFields...)
@@ -46,7 +46,7 @@ func (f *form) secret() *string { return f.filled("secret", directory.EmptySecre
 func (f *form) lang() *string { return f.filled("lang", directory.LanguageRule) }
 
 // listPartners is GET /partners, newest first.
-func (h *Server) listPartners(req *call) error {
+func (h *adminHandlers) listPartners(req *Request) error {
 	org, p, err := h.pageIn(req)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (h *Server) listPartners(req *call) error {
 }
 
 // readPartner is GET /partners/{id}.
-func (h *Server) readPartner(req *call) error {
+func (h *adminHandlers) readPartner(req *Request) error {
 	org, number, err := h.numbered(req)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (h *Server) readPartner(req *call) error {
 }
 
 // patchPartner is PATCH /partners/{id}.
-func (h *Server) patchPartner(req *call) error {
+func (h *adminHandlers) patchPartner(req *Request) error {
 	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
 	return how.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		p, found := h.cfg.Directory.Partner(org, number)
@@ -97,7 +97,7 @@ func (h *Server) patchPartner(req *call) error {
 
 // deletePartner is DELETE /partners/{id}: the partner is switched off, and stays
 // in the list with its history. A second time changes nothing.
-func (h *Server) deletePartner(req *call) error {
+func (h *adminHandlers) deletePartner(req *Request) error {
 	how := change[*directory.Partner]{status: fiber.StatusOK, append: appendPartner}
 	return how.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		return h.cfg.Directory.PatchPartner(ctx, org, number, directory.PartnerPatch{Active: new(bool)})
@@ -110,7 +110,7 @@ func appendPartner(e *encoder, p *directory.Partner) {
 	e.integer("id", p.Number)
 	e.text("name", p.Name)
 	e.text("login", p.Login)
-	e.booked("created_at", p.Created)
+	appendBooked(e, "created_at", p.Created)
 	e.boolean("active", p.Active)
 	e.textOrNull("email", p.Email)
 	e.textOrNull("lang", p.Lang)

@@ -14,7 +14,7 @@ import (
 
 // putRate is PUT /rates {from,to,rate}: it sets the rate of a pair, whether the
 // pair has one or not.
-func (h *Server) putRate(req *call) error {
+func (h *adminHandlers) putRate(req *Request) error {
 	how := change[*directory.Rate]{status: fiber.StatusOK, append: appendRate}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Rate, error) {
 		f, err := formOf(req, "from", "to", "rate")
@@ -29,7 +29,7 @@ func (h *Server) putRate(req *call) error {
 }
 
 // listRates is GET /rates, the pair that got its first rate last comes first.
-func (h *Server) listRates(req *call) error {
+func (h *adminHandlers) listRates(req *Request) error {
 	org, p, err := h.pageIn(req)
 	if err != nil {
 		return err
@@ -79,6 +79,6 @@ func appendRate(e *encoder, r *directory.Rate) {
 	e.word("from", string(r.From))
 	e.word("to", string(r.To))
 	e.word("rate", r.Value.String())
-	e.booked("created_at", r.Created)
-	e.booked("updated_at", r.Updated)
+	appendBooked(e, "created_at", r.Created)
+	appendBooked(e, "updated_at", r.Updated)
 }

@@ -28,7 +28,7 @@ var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, appe
 
 // settlePartner is POST /partners/{id}/settlements
 // {direction,amount,currency,network?,env,reference}.
-func (h *Server) settlePartner(req *call) error {
+func (h *adminHandlers) settlePartner(req *Request) error {
 	return settlement.atPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
 		f, err := formOf(req, "direction", "amount", "currency", "network", "env", "reference")
 		if err != nil {
@@ -44,7 +44,7 @@ func (h *Server) settlePartner(req *call) error {
 
 // settleProvider is POST /terminal/{id}/settlements
 // {gross,fee,currency,network?,env,reference}.
-func (h *Server) settleProvider(req *call) error {
+func (h *adminHandlers) settleProvider(req *Request) error {
 	return settlement.at(h, req, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
 		f, err := formOf(req, "gross", "fee", "currency", "network", "env", "reference")
 		if err != nil {
@@ -59,7 +59,7 @@ func (h *Server) settleProvider(req *call) error {
 }
 
 // settled marks the answer where the same was settled before.
-func settled(req *call, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
+func settled(req *Request, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
 	return func(ctx context.Context) (*directory.Settlement, error) {
 		made, again, err := settle(ctx)
 		if again && len(f.problems) == 0 {
@@ -70,7 +70,7 @@ func settled(req *call, f *form, settle func(context.Context) (*directory.Settle
 }
 
 // readSettlement is GET /settlements/{id}, with whomever it was.
-func (h *Server) readSettlement(req *call) error {
+func (h *adminHandlers) readSettlement(req *Request) error {
 	org, id, err := h.placed(req)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (h *Server) readSettlement(req *call) error {
 }
 
 // listPartnerSettlements is GET /partners/{id}/settlements, newest first.
-func (h *Server) listPartnerSettlements(req *call) error {
+func (h *adminHandlers) listPartnerSettlements(req *Request) error {
 	org, number, err := h.numbered(req)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (h *Server) listPartnerSettlements(req *call) error {
 }
 
 // listProviderSettlements is GET /terminal/{id}/settlements, newest first.
-func (h *Server) listProviderSettlements(req *call) error {
+func (h *adminHandlers) listProviderSettlements(req *Request) error {
 	org, terminal, err := h.placed(req)
 	if err != nil {
 		return err
@@ -113,10 +113,10 @@ func (h *Server) listProviderSettlements(req *call) error {
 }
 
 // settlementPage reads the parameters of a list of settlements.
-func settlementPage(req *call) (directoryactor.SettlementPage, error) {
+func settlementPage(req *Request) (directoryactor.SettlementPage, error) {
 	q := queryOf(req.RequestCtx, "env", "limit", "cursor")
 	p := directoryactor.SettlementPage{Env: q.env(), Limit: q.limit()}
-	p.After = q.row()
+	p.After = rowCursor(q)
 	return p, q.problems.err()
 }
 
@@ -150,8 +150,8 @@ func appendSettlement(e *encoder, n *directory.Settlement) {
 		e.close(']')
 	}
 	e.text("reference", n.Reference)
-	e.booked("created_at", n.Created)
-	e.numbered("seq", n.Seq)
+	appendBooked(e, "created_at", n.Created)
+	appendNumbered(e, "seq", n.Seq)
 }
 
 // The directions of a settlement with a partner's bank.

@@ -18,7 +18,7 @@ var (
 )
 
 // createTerminal is POST /terminal.
-func (h *Server) createTerminal(req *call) error {
+func (h *adminHandlers) createTerminal(req *Request) error {
 	how := change[*directory.Terminal]{status: fiber.StatusCreated, append: appendTerminal, warn: unknownParams}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Terminal, error) {
 		f, err := formOf(req, terminalFields...)
@@ -39,7 +39,7 @@ func (h *Server) createTerminal(req *call) error {
 }
 
 // listTerminals is GET /terminals?partner_id, newest first.
-func (h *Server) listTerminals(req *call) error {
+func (h *adminHandlers) listTerminals(req *Request) error {
 	org, p, err := h.pageIn(req, "partner_id")
 	if err != nil {
 		return err
@@ -48,12 +48,12 @@ func (h *Server) listTerminals(req *call) error {
 }
 
 // readTerminal is GET /terminal/{id}.
-func (h *Server) readTerminal(req *call) error {
+func (h *adminHandlers) readTerminal(req *Request) error {
 	return readNamed(h, req, h.cfg.Directory.Terminal, appendTerminal)
 }
 
 // patchTerminal is PATCH /terminal/{id}.
-func (h *Server) patchTerminal(req *call) error {
+func (h *adminHandlers) patchTerminal(req *Request) error {
 	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal, warn: unknownParams}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
 		t, found := h.cfg.Directory.Terminal(org, id)
@@ -76,7 +76,7 @@ func (h *Server) patchTerminal(req *call) error {
 
 // deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that
 // nothing is routed to it, and stays in the list. A second time changes nothing.
-func (h *Server) deleteTerminal(req *call) error {
+func (h *adminHandlers) deleteTerminal(req *Request) error {
 	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
 		return h.cfg.Directory.PatchTerminal(ctx, org, id, directory.TerminalPatch{Active: new(bool)})
@@ -107,7 +107,7 @@ func appendTerminal(e *encoder, t *directory.Terminal) {
 	appendParams(e, "provider_params", t.ProviderParams)
 	e.text("merchant_adapter", t.MerchantAdapter)
 	appendParams(e, "merchant_params", t.MerchantParams)
-	e.booked("created_at", t.Created)
+	appendBooked(e, "created_at", t.Created)
 }
 
 // settings are provider_params. That methods name money_storage types is held

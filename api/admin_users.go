@@ -36,7 +36,7 @@ var (
 )
 
 // createUser is POST /users.
-func (h *Server) createUser(req *call) error {
+func (h *adminHandlers) createUser(req *Request) error {
 	how := change[*directory.User]{status: fiber.StatusCreated, append: appendUser}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
 		f, err := formOf(req, userFields...)
@@ -57,7 +57,7 @@ func (h *Server) createUser(req *call) error {
 }
 
 // listUsers is GET /users?partner_id, newest first.
-func (h *Server) listUsers(req *call) error {
+func (h *adminHandlers) listUsers(req *Request) error {
 	org, p, err := h.pageIn(req, "partner_id")
 	if err != nil {
 		return err
@@ -66,12 +66,12 @@ func (h *Server) listUsers(req *call) error {
 }
 
 // readUser is GET /users/{id}.
-func (h *Server) readUser(req *call) error {
+func (h *adminHandlers) readUser(req *Request) error {
 	return readNamed(h, req, h.cfg.Directory.User, appendUser)
 }
 
 // patchUser is PATCH /users/{id}.
-func (h *Server) patchUser(req *call) error {
+func (h *adminHandlers) patchUser(req *Request) error {
 	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		u, found := h.cfg.Directory.User(org, id)
@@ -93,7 +93,7 @@ func (h *Server) patchUser(req *call) error {
 
 // deleteUser is DELETE /users/{id}: the user is switched off, and stays in the
 // list. A second time changes nothing.
-func (h *Server) deleteUser(req *call) error {
+func (h *adminHandlers) deleteUser(req *Request) error {
 	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		return h.cfg.Directory.PatchUser(ctx, org, id, directory.UserPatch{Active: new(bool)}, nil)
@@ -130,19 +130,19 @@ func appendUser(e *encoder, u *directory.User) {
 		e.null("partner_id")
 	}
 	e.boolean("active", u.Active)
-	e.booked("created_at", u.Created)
+	appendBooked(e, "created_at", u.Created)
 }
 
 // rotateAdminToken is POST /admin_tokens/rotate: the token that the request comes
 // with is retired, and another takes its place. The answer is the only place that
 // has it.
-func (h *Server) rotateAdminToken(req *call) error {
+func (h *adminHandlers) rotateAdminToken(req *Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
 	how := change[secret.Text]{status: fiber.StatusCreated, append: func(e *encoder, t secret.Text) { e.text("token", string(t)) }}
 	return how.run(h, req, func(ctx context.Context) (secret.Text, error) {
-		presented := bytes.Clone(bearer(req.Request.Header.Peek(fiber.HeaderAuthorization)))
+		presented := bytes.Clone(Bearer(req.Request.Header.Peek(fiber.HeaderAuthorization)))
 		return h.cfg.Directory.RotateAdminToken(ctx, presented)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mizan/api/auth"
 	"mizan/internal/fair"
 	"mizan/ledger"
 	"mizan/posting"
@@ -46,30 +47,30 @@ func newAggregates(wait time.Duration) *aggregates {
 	}
 }
 
-// answer is GET /transactions/aggregate.
-func (a *aggregates) answer(h *Server, req *call) error {
+// aggregate is GET /transactions/aggregate.
+func (h *paymentsHandlers) aggregate(req *Request) error {
 	now := h.cfg.Clock.Now()
 	q := newAggregateQuery(req.RequestCtx, now)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	place, err := a.enter(h, req)
+	place, err := h.aggregates.enter(h.cfg.Serving, &req.Principal)
 	if err != nil {
 		return err
 	}
-	patience := patience{ctx: h.serving, conn: req.Conn(), until: time.Now().Add(aggregateTime), place: place}
+	patience := patience{ctx: h.cfg.Serving, conn: req.Conn(), until: time.Now().Add(aggregateTime), place: place}
 	defer patience.leave()
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	sum := aggregate{
-		walk:  walk{view: view, org: req.who.Org, of: q.listOf(req)},
-		query: q, partner: req.who.Partner.Number, groups: make(map[group]*sums),
+		walk:  walk{view: view, org: req.Principal.Org, of: q.listOf(req)},
+		query: q, partner: req.Principal.Partner.Number, groups: make(map[group]*sums),
 		patience: &patience,
 	}
 	if err := sum.run(); err != nil {
 		return err
 	}
-	asOf, err := lastBooked(view, req.who.Org, now)
+	asOf, err := lastBooked(view, req.Principal.Org, now)
 	if err != nil {
 		return err
 	}
@@ -78,14 +79,14 @@ func (a *aggregates) answer(h *Server, req *call) error {
 }
 
 // enter waits for the caller's turn.
-func (a *aggregates) enter(h *Server, req *call) (*fair.Place[turn], error) {
-	ctx, cancel := context.WithTimeout(h.serving, a.wait)
+func (a *aggregates) enter(serving context.Context, who *auth.Principal) (*fair.Place[turn], error) {
+	ctx, cancel := context.WithTimeout(serving, a.wait)
 	defer cancel()
-	place, err := a.turns.Enter(ctx, turn{org: req.who.Org}, turn{req.who.Org, req.who.Partner.Number})
+	place, err := a.turns.Enter(ctx, turn{org: who.Org}, turn{who.Org, who.Partner.Number})
 	switch {
 	case err == nil:
 		return place, nil
-	case h.serving.Err() != nil:
+	case serving.Err() != nil:
 		return nil, unavailable("the service is stopping")
 	}
 	return nil, unavailable("too many aggregates are under way")
@@ -93,20 +94,6 @@ func (a *aggregates) enter(h *Server, req *call) (*fair.Place[turn], error) {
 
 func unavailable(why string) error {
 	return ledger.Refuse("api.aggregate", ledger.Unavailable, "%s", why)
-}
-
-// lastBooked is the booked time of an organization's newest event; without one
-// it is the time now.
-func lastBooked(view *posting.View, org ledger.ID, now time.Time) (ledger.Micros, error) {
-	seq, _, err := view.Head(org)
-	if err != nil {
-		return 0, err
-	}
-	e, _, found, err := view.Event(org, seq)
-	if err != nil || !found {
-		return ledger.MicrosOf(now), err
-	}
-	return e.Booked, nil
 }
 
 // run adds up what is asked for, by the cheaper way: the part of the partner's

@@ -9,9 +9,6 @@ import (
 	"mizan/internal/jsonwalk"
 )
 
-// backupsPath is where backups are taken.
-const backupsPath = "/api/v1/backups"
-
 // BackupBase names the backup that an increment rests on, as its header does.
 type BackupBase struct {
 	ID        string // a UUID
@@ -20,21 +17,13 @@ type BackupBase struct {
 	Depth     int    // how many it rests on, itself included
 }
 
-// backupRoutes are there where there is somebody to take backups.
-func (h *Server) backupRoutes() []route {
-	if h.cfg.Backup == nil {
-		return nil
-	}
-	return []route{{method: fiber.MethodPost, path: backupsPath, access: admin, body: true, handle: (*Server).takeBackup}}
-}
-
 // takeBackup is POST /backups: a stream without a length, sealed, which ends with a
 // mark of its own.
-func (h *Server) takeBackup(req *call) error {
+func (h *adminHandlers) takeBackup(req *Request) error {
 	if err := req.streams(); err != nil {
 		return err
 	}
-	object, err := req.object()
+	object, err := req.Object()
 	if err != nil {
 		return err
 	}

@@ -24,11 +24,11 @@ type balanceQuery struct {
 
 func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 	q := &balanceQuery{query: queryOf(ctx, "env", "currency", "network"), envs: []money.Env{money.Prod, money.Test}}
-	if _, sent := q.values["env"]; sent {
+	if _, sent := q.sent("env"); sent {
 		q.envs = []money.Env{q.env()}
 	}
-	q.currency = q.acceptedCurrency()
-	said, sent := q.values["network"]
+	q.currency = acceptedCurrency(q.query)
+	said, sent := q.sent("network")
 	q.networks = !sent
 	if said != "" {
 		var named bool
@@ -41,8 +41,8 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 
 // acceptedCurrency is the currency asked for, refused with the specification's
 // words if it is not in the closed set; empty: none was sent.
-func (q *query) acceptedCurrency() money.Currency {
-	said, sent := q.values["currency"]
+func acceptedCurrency(q *query) money.Currency {
+	said, sent := q.sent("currency")
 	if !sent {
 		return ""
 	}
@@ -59,7 +59,7 @@ func (q *balanceQuery) wants(a money.Asset) bool {
 
 // listBalances is GET /balances: what the calling partner can still pay out, and
 // what is on its way to it, in each asset that its account has lines in.
-func (h *Server) listBalances(req *call) error {
+func (h *paymentsHandlers) listBalances(req *Request) error {
 	q := newBalanceQuery(req.RequestCtx)
 	if err := q.problems.err(); err != nil {
 		return err
@@ -69,9 +69,9 @@ func (h *Server) listBalances(req *call) error {
 	var e encoder
 	e.open('{')
 	e.enter("data", '[')
-	rows, path := 0, ledger.PartnerAvailable(req.who.Partner.Number)
+	rows, path := 0, ledger.PartnerAvailable(req.Principal.Partner.Number)
 	for _, env := range q.envs {
-		err := view.Accounts(req.who.Org, string(path), env, func(a ledger.Account) (bool, error) {
+		err := view.Accounts(req.Principal.Org, string(path), env, func(a ledger.Account) (bool, error) {
 			if a.Path != path || !q.wants(a.Asset) {
 				return true, nil
 			}
@@ -79,7 +79,7 @@ func (h *Server) listBalances(req *call) error {
 				q.problems.add("currency", "there are too many balances: send env, currency or network")
 				return false, q.problems
 			}
-			return true, appendBalance(&e, view, req.who.Org, a)
+			return true, appendBalance(&e, view, req.Principal.Org, a)
 		})
 		if err != nil {
 			return err

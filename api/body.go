@@ -41,7 +41,20 @@ type body struct {
 	charged int // bytes of the budget
 }
 
-var bodies = sync.Pool{New: func() any { return new(body) }}
+var bodyPool = sync.Pool{New: func() any { return new(body) }}
+
+// bodies reads the bodies of requests, each charged to a budget: one of callers whose
+// credentials were checked, one of all others.
+type bodies struct {
+	proxies       Proxies
+	known, anyone *budget
+}
+
+// newBodies makes a reader that holds at most so many bytes at once for callers whose
+// credentials were checked, and for all others.
+func newBodies(proxies Proxies, known, anyone int) *bodies {
+	return &bodies{proxies: proxies, known: newBudget(known), anyone: newBudget(anyone)}
+}
 
 // owner is who is charged for a body: the organization of a checked caller (zero:
 // the administrator), or the address that an open route is asked from.
@@ -92,33 +105,35 @@ func (b *budget) held() int {
 
 // BodyBytes is how many bytes are held for request bodies larger than a connection's
 // first buffer.
-func (s *Server) BodyBytes() int { return s.known.held() + s.strangers.held() }
+func (s *Server) BodyBytes() int { return s.bodies.held() }
 
-// bodyBound is how many bytes a body of the route may have.
-func (r *route) bodyBound() int {
-	if r.access == open {
+func (b *bodies) held() int { return b.known.held() + b.anyone.held() }
+
+// boundOf is how many bytes a body of the route may have.
+func boundOf(route *Route) int {
+	if route.Access.By == Anyone {
 		return openBody
 	}
 	return maxBody
 }
 
-// readBody reads the whole body, so that handlers find it in Request.Body. It is
+// read reads the whole body, so that handlers find it in Request.Body. It is
 // called once the caller is known and before a command is bracketed: whoever sends
 // slowly holds nothing but its own connection.
-func (s *Server) readBody(r *route, req *call) error {
-	const op = "api.readBody"
+func (all *bodies) read(req *Request) error {
+	const op = "body.read"
 	stream := req.RequestBodyStream()
 	if stream == nil {
 		return nil
 	}
-	length, bound := req.Request.Header.ContentLength(), r.bodyBound()
+	length, bound := req.Request.Header.ContentLength(), boundOf(req.Route)
 	if length > bound {
 		return tooLarge(bound)
 	}
-	b := bodies.Get().(*body)
-	b.budget, b.owner = s.known, owner{org: req.who.Org}
-	if r.access == open {
-		b.budget, b.owner = s.strangers, owner{from: s.source(req.RequestCtx)}
+	b := bodyPool.Get().(*body)
+	b.budget, b.owner = all.known, owner{org: req.Principal.Org}
+	if req.Route.Access.By == Anyone {
+		b.budget, b.owner = all.anyone, owner{from: all.proxies.Source(req.RequestCtx)}
 	}
 	req.SetUserValue(bodyKey, b)
 	var headers fasthttp.RequestHeader
@@ -216,7 +231,7 @@ func (b *body) release() {
 	clear(b.buf)
 	b.budget.give(b.owner, b.charged)
 	b.buf, b.budget, b.owner, b.charged = nil, nil, owner{}, 0
-	bodies.Put(b)
+	bodyPool.Put(b)
 }
 
 // wipeBody overwrites what was read of the body.
@@ -252,8 +267,8 @@ func discarded(ctx *fasthttp.RequestCtx, stream io.Reader) bool {
 // discard reads up to n bytes, or a few more, and keeps nothing of them: there may be
 // cards in them. The error is never nil.
 func discard(from io.Reader, n int) (read int, err error) {
-	b := bodies.Get().(*body)
-	defer bodies.Put(b)
+	b := bodyPool.Get().(*body)
+	defer bodyPool.Put(b)
 	defer clear(b.first[:])
 	for read < n {
 		var some int

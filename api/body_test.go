@@ -144,7 +144,7 @@ func TestBudgetHasRoomForOthers(t *testing.T) {
 // connection's first buffer are read as ever.
 func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
 	s := New(Config{})
-	s.strangers = newBudget(bodyShare * firstBuffer)
+	s.bodies = newBodies(nil, bodyShare*firstBuffer, bodyShare*firstBuffer)
 	ours, theirs := net.Pipe()
 	defer func() { _, _ = ours.Close(), theirs.Close() }()
 	for size, want := range map[int]int{10: 200, firstBuffer: 200, firstBuffer + 1: 503} {
@@ -154,7 +154,7 @@ func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
 		ctx.Request.Header.SetContentLength(size)
 		ctx.Request.SetBodyStream(strings.NewReader(strings.Repeat("x", size)), size)
 		s.guard(func(ctx *fasthttp.RequestCtx) {
-			if err := s.readBody(&route{access: open}, &call{RequestCtx: ctx}); err != nil {
+			if err := s.bodies.read(&Request{RequestCtx: ctx, Route: &Route{Access: Access{By: Anyone}}}); err != nil {
 				writeError(ctx, err)
 			}
 		})(ctx)

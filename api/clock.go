@@ -20,7 +20,7 @@ const (
 )
 
 // readClock is GET /sandbox/clock.
-func (h *Server) readClock(req *call) error {
+func (h *adminHandlers) readClock(req *Request) error {
 	h.writeNow(req)
 	return nil
 }
@@ -28,13 +28,13 @@ func (h *Server) readClock(req *call) error {
 // moveClock is PUT /sandbox/clock, body {"now": RFC 3339} or
 // {"advance_seconds": N}. It answers when nothing is due any more. It is not
 // bracketed as commands are: it waits for all of them.
-func (h *Server) moveClock(req *call) error {
-	body, err := req.object()
+func (h *adminHandlers) moveClock(req *Request) error {
+	body, err := req.Object()
 	if err != nil {
 		return err
 	}
-	h.jump.Lock() // advance_seconds counts from where the move before ended
-	defer h.jump.Unlock()
+	h.moving.Lock() // advance_seconds counts from where the move before ended
+	defer h.moving.Unlock()
 	to, err := h.instantAsked(body)
 	if err == nil {
 		err = h.cfg.Advance(to)
@@ -49,7 +49,7 @@ func (h *Server) moveClock(req *call) error {
 	return nil
 }
 
-func (h *Server) instantAsked(body []byte) (to time.Time, err error) {
+func (h *adminHandlers) instantAsked(body []byte) (to time.Time, err error) {
 	const op = "api.moveClock"
 	now, seconds := member(body, "now"), member(body, "advance_seconds")
 	field := "now"
@@ -80,7 +80,7 @@ func (h *Server) instantAsked(body []byte) (to time.Time, err error) {
 	return to, nil
 }
 
-func (h *Server) writeNow(req *call) {
+func (h *adminHandlers) writeNow(req *Request) {
 	var e encoder
 	e.open('{')
 	e.instant("now", ledger.MicrosOf(h.cfg.Clock.Now()))

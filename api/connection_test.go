@@ -61,7 +61,7 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 	defer func() { _, _ = ours.Close(), theirs.Close() }()
 	var body []byte
 	read := func(ctx *fasthttp.RequestCtx) {
-		if err := s.readBody(&route{access: open}, &call{RequestCtx: ctx}); err != nil {
+		if err := s.bodies.read(&Request{RequestCtx: ctx, Route: &Route{Access: Access{By: Anyone}}}); err != nil {
 			t.Error(err)
 		}
 		if body = ctx.Request.Body(); !bytes.HasPrefix(body, []byte(`{"cvv":"123"`)) {

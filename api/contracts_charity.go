@@ -62,11 +62,11 @@ type charityTotal struct {
 // how much it is in each asset between the bounds, on all pages together. The account
 // also takes what contracts of another reading leave undivided: these stay unseen here
 // as everywhere in the family, and are in the ledger.
-func (h *Server) charity(req *call, f *family, _ *contract.Product) error {
+func (h *contractsHandlers) charity(req *Request, f *family, _ *contract.Product) error {
 	q := queryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
 	want := &charityQuery{
-		org: req.who.Org, reading: f.reading, envs: q.envs(), limit: q.upToLimit(perPage, maxPerPage), past: statementCursor(q),
-		from: q.fromDay("from"), to: q.toDay("to", h.cfg.Clock.Now()), givers: make(map[ledger.ID]*giver),
+		org: req.Principal.Org, reading: f.reading, envs: envsOf(q), limit: q.upToLimit(perPage, maxPerPage), past: statementCursor(q),
+		from: fromDay(q, "from"), to: toDay(q, "to", h.cfg.Clock.Now()), givers: make(map[ledger.ID]*giver),
 	}
 	if err := q.problems.err(); err != nil {
 		return err
@@ -95,13 +95,10 @@ func (h *Server) charity(req *call, f *family, _ *contract.Product) error {
 	return nil
 }
 
-// dayOrInstant are the forms of the report's bounds.
-const dayOrInstant = "a day, YYYY-MM-DD, or an RFC 3339 time"
-
 // fromDay is the instant from which on is asked: an RFC 3339 time, or the beginning of
 // a day. Not sent: from the beginning.
-func (q *query) fromDay(name string) ledger.Micros {
-	if day, ok := contract.ParseDate(q.values[name]); ok {
+func fromDay(q *query, name string) ledger.Micros {
+	if day, ok := contract.ParseDate(q.text(name)); ok {
 		return ledger.MicrosOf(day.Time())
 	}
 	return q.moment(name, 0, dayOrInstant)
@@ -109,8 +106,8 @@ func (q *query) fromDay(name string) ledger.Micros {
 
 // toDay is the instant up to which is asked, inclusive: an RFC 3339 time, or the end
 // of a day. Not sent: everything.
-func (q *query) toDay(name string, now time.Time) ledger.Micros {
-	if day, ok := contract.ParseDate(q.values[name]); ok {
+func toDay(q *query, name string, now time.Time) ledger.Micros {
+	if day, ok := contract.ParseDate(q.text(name)); ok {
 		return throughNow(ledger.MicrosOf((day+1).Time())-1, now)
 	}
 	return throughNow(q.moment(name, forever, dayOrInstant), now)

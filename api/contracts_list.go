@@ -42,7 +42,7 @@ type contractQuery struct {
 }
 
 // listContracts is GET /pfp/{product}.
-func (h *Server) listContracts(req *call, f *family, product *contract.Product) error {
+func (h *contractsHandlers) listContracts(req *Request, f *family, product *contract.Product) error {
 	known := []string{"status", "region", "type", "env", "limit", "cursor"}
 	known = append(known, filtersOf(product)...)
 	q := queryOf(req.RequestCtx, known...)
@@ -59,7 +59,7 @@ func (h *Server) listContracts(req *call, f *family, product *contract.Product) 
 	l := newList()
 	for i := range found {
 		l.row()
-		f.style.appendContract(&l.encoder, req.who.Org, &found[i], false)
+		f.style.appendContract(&l.encoder, req.Principal.Org, &found[i], false)
 		l.close('}')
 	}
 	cursor := ""
@@ -87,16 +87,16 @@ func filtersOf(p *contract.Product) (names []string) {
 	return names
 }
 
-func (h *Server) contractQueryOf(req *call, q *query, f *family, p *contract.Product) *contractQuery {
+func (h *contractsHandlers) contractQueryOf(req *Request, q *query, f *family, p *contract.Product) *contractQuery {
 	want := &contractQuery{
-		org: req.who.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
-		status: contract.Status(q.oneOf("status", p.States)), region: q.text("region"), kind: q.text("type"), limit: q.upToLimit(contractLimit, maxContractLimit),
+		org: req.Principal.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
+		status: contract.Status(oneOf(q, "status", p.States)), region: q.text("region"), kind: q.text("type"), limit: q.upToLimit(contractLimit, maxContractLimit),
 	}
-	if _, sent := q.values["env"]; sent || p.ShortLists {
+	if _, sent := q.sent("env"); sent || p.ShortLists {
 		want.env = q.env()
 		want.list = contractactor.ListOfEnv(p, f.reading, want.env)
 	}
-	q.notBlank("region", "type")
+	notBlank(q, "region", "type")
 	if words := p.Types(); want.kind != "" && len(words) > 0 && !slices.Contains(words, want.kind) {
 		q.problems.add("type", "type must be one of "+strings.Join(words, ", "))
 	}
@@ -109,18 +109,18 @@ func (h *Server) contractQueryOf(req *call, q *query, f *family, p *contract.Pro
 			want.list = contractactor.ListOfPerson(p, f.reading, who)
 		}
 	}
-	if _, sent := q.values["arrears"]; sent {
+	if _, sent := q.sent("arrears"); sent {
 		late := q.choice("arrears", "false", "true") == "true"
 		want.arrears = &late
 	}
-	if said, sent := q.values["ending_in_days"]; sent {
+	if said, sent := q.sent("ending_in_days"); sent {
 		n, err := strconv.Atoi(said)
 		if err != nil || n < 0 || n > maxEndingIn || strconv.Itoa(n) != said {
 			q.problems.add("ending_in_days", "ending_in_days must be an integer from 0 to "+strconv.Itoa(maxEndingIn))
 		}
 		want.endsBy = ledger.DateOf(h.cfg.Clock.Now()) + ledger.Date(n)
 	}
-	if said, sent := q.values["cursor"]; sent {
+	if said, sent := q.sent("cursor"); sent {
 		at, isInstant := parseInstant(said)
 		if !isInstant {
 			q.badCursor()
@@ -187,8 +187,8 @@ func (q *contractQuery) wants(r *contractactor.Result) bool {
 }
 
 // oneOf is one of the words that states are; empty if none was sent.
-func (q *query) oneOf(name string, states []contract.Status) string {
-	said, sent := q.values[name]
+func oneOf(q *query, name string, states []contract.Status) string {
+	said, sent := q.sent(name)
 	if sent && !slices.Contains(states, contract.Status(said)) {
 		words := make([]string, len(states))
 		for i := range states {
@@ -200,9 +200,9 @@ func (q *query) oneOf(name string, states []contract.Status) string {
 }
 
 // notBlank refuses parameters that were sent and say nothing.
-func (q *query) notBlank(names ...string) {
+func notBlank(q *query, names ...string) {
 	for _, name := range names {
-		if said, sent := q.values[name]; sent && said == "" {
+		if said, sent := q.sent(name); sent && said == "" {
 			q.problems.add(name, name+" must not be empty")
 		}
 	}
@@ -210,19 +210,19 @@ func (q *query) notBlank(names ...string) {
 
 // contractEntries is GET /pfp/{product}/{id}/entries: what the contract has posted,
 // newest first.
-func (h *Server) contractEntries(req *call, f *family, product *contract.Product) error {
+func (h *contractsHandlers) contractEntries(req *Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {
 		return err
 	}
 	q := queryOf(req.RequestCtx, "limit", "cursor")
-	e := eventQuery{entries: true, who: &req.who, env: result.Record.Asset.Env, source: &result.Record.ID, to: forever, before: q.seq(), limit: q.limit()}
-	return h.writeEvents(req, q, &e, appendEntry)
+	e := eventQuery{entries: true, who: &req.Principal, env: result.Record.Asset.Env, source: &result.Record.ID, to: forever, before: q.seq(), limit: q.limit()}
+	return writeEvents(req, h.cfg.Journal, q, &e, appendEntry)
 }
 
 // contractSchedule is GET /pfp/{product}/{id}/schedule.csv: the rows of what is to be
 // paid when, for people. Amounts are minor units.
-func (h *Server) contractSchedule(req *call, f *family, product *contract.Product) error {
+func (h *contractsHandlers) contractSchedule(req *Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {
 		return err

@@ -18,9 +18,9 @@ const (
 
 // contractSubscriptions is GET /pfp/certificate-issues/{id}/subscriptions: the
 // applications for an issue's certificates, oldest first.
-func (h *Server) contractSubscriptions(req *call, f *family, product *contract.Product) error {
+func (h *contractsHandlers) contractSubscriptions(req *Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, nil, func(p *registerPage, view *posting.View) error {
-		return contractactor.Subscriptions(view, req.who.Org, p.of.ID, p.after+1, func(one contract.Subscription) (bool, error) {
+		return contractactor.Subscriptions(view, req.Principal.Org, p.of.ID, p.after+1, func(one contract.Subscription) (bool, error) {
 			return p.add(contract.SubscriptionColumns, one.Number, one.Row()), nil
 		})
 	})
@@ -28,16 +28,16 @@ func (h *Server) contractSubscriptions(req *call, f *family, product *contract.P
 
 // contractHolders is GET /pfp/certificate-issues/{id}/holders: everybody's position, in
 // the order of first subscriptions, or that of one investor.
-func (h *Server) contractHolders(req *call, f *family, product *contract.Product) error {
+func (h *contractsHandlers) contractHolders(req *Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
 		if who, sent := p.query.id("investor_id"); sent {
-			holder, found, err := contractactor.Position(view, req.who.Org, p.of.ID, who)
+			holder, found, err := contractactor.Position(view, req.Principal.Org, p.of.ID, who)
 			if found && holder.Number > p.after {
 				p.add(contract.HolderColumns, holder.Number, holder.Row())
 			}
 			return err
 		}
-		return contractactor.Holders(view, req.who.Org, p.of.ID, p.after+1, func(holder contract.Holder) (bool, error) {
+		return contractactor.Holders(view, req.Principal.Org, p.of.ID, p.after+1, func(holder contract.Holder) (bool, error) {
 			return p.add(contract.HolderColumns, holder.Number, holder.Row()), nil
 		})
 	})
@@ -71,7 +71,7 @@ func (p *registerPage) add(t *contract.Table, number int64, row contract.Row) bo
 
 // writeRegister answers with a page of what read finds in a contract's register. Products
 // without one have no such address.
-func (h *Server) writeRegister(req *call, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
+func (h *contractsHandlers) writeRegister(req *Request, f *family, product *contract.Product, filters []string, read func(*registerPage, *posting.View) error) error {
 	if product.Reads == nil {
 		return notFound()
 	}

@@ -10,7 +10,7 @@ import (
 
 // contractReview is GET /{product_type}/{id}/review: who concluded what, when, on which
 // reference, and which screening the contract rests on.
-func (h *Server) contractReview(req *call, f *family, product *contract.Product) error {
+func (h *contractsHandlers) contractReview(req *Request, f *family, product *contract.Product) error {
 	result, err := h.contractAt(req, f, product)
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func (h *Server) contractReview(req *call, f *family, product *contract.Product)
 	e.word("status", string(r.Status))
 	appendConclusion(&e, &result)
 	if contract.ScreeningID.Has(r.Values) {
-		if err := h.appendScreeningOf(&e, req.who.Org, contract.ScreeningID.Of(r.Values)); err != nil {
+		if err := h.appendScreeningOf(&e, req.Principal.Org, contract.ScreeningID.Of(r.Values)); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func appendConclusion(e *encoder, result *contractactor.Result) {
 	}
 }
 
-func (h *Server) appendScreeningOf(e *encoder, org, id ledger.ID) error {
+func (h *contractsHandlers) appendScreeningOf(e *encoder, org, id ledger.ID) error {
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	found, there, err := contractactor.FindScreening(view, org, id)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mizan/actors"
 	contractactor "mizan/actors/contract"
 	"mizan/ledger"
 	"mizan/ledger/contract"
@@ -14,14 +13,14 @@ import (
 
 // screen is GET /screen: the rules applied to what is named in the query. It stores
 // what it found; HEAD, of which nobody expects that, stores nothing.
-func (h *Server) screen(req *call, f *family, _ *contract.Product) error {
+func (h *contractsHandlers) screen(req *Request, f *family, _ *contract.Product) error {
 	q := queryOf(req.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
 	given := contract.Screened{
 		Subject: q.choice("subject", "asset", "transaction"), Region: q.text("region"), AssetType: q.text("asset_type"),
 		Activity: q.text("activity"), Description: q.text("description"), Currency: q.text("currency"),
-		Debt: q.percent("debt_percent"), Impure: q.percent("impure_income_percent"),
+		Debt: percentOf(q, "debt_percent"), Impure: percentOf(q, "impure_income_percent"),
 	}
-	if _, sent := q.values["subject"]; !sent {
+	if _, sent := q.sent("subject"); !sent {
 		q.problems.add("subject", "subject is required: asset or transaction")
 	}
 	if _, known := contract.Regions[given.Region]; !contract.Blank(given.Region) && !known {
@@ -30,14 +29,14 @@ func (h *Server) screen(req *call, f *family, _ *contract.Product) error {
 	if !contract.Blank(given.Currency) && !contract.Currencies[money.Currency(given.Currency)] {
 		q.problems.add("currency", "currency is not one that contracts are made in")
 	}
-	if said, sent := q.values["amount"]; sent {
+	if said, sent := q.sent("amount"); sent {
 		a, err := money.Parse(said)
 		if err != nil || a.IsZero() || ledger.MaxAmount.Less(a) {
 			q.problems.add("amount", "amount must be minor units, above zero")
 		}
 		given.Amount, given.HasAmount = a, true
 	}
-	key, err := h.queryKey(req)
+	key, err := h.keys.StaffQuery(req)
 	if err != nil {
 		return err
 	}
@@ -50,7 +49,7 @@ func (h *Server) screen(req *call, f *family, _ *contract.Product) error {
 		writeScreening(req, &found, false)
 		return nil
 	}
-	found, err := h.cfg.Contracts.Screen(req.who.Org, given, key)
+	found, err := h.cfg.Contracts.Screen(req.Principal.Org, given, key)
 	if err != nil {
 		return err
 	}
@@ -61,25 +60,15 @@ func (h *Server) screen(req *call, f *family, _ *contract.Product) error {
 	return nil
 }
 
-// queryKey is the Idempotency-Key of a person's write that is a query: all that it says
-// is in its parameters.
-func (h *Server) queryKey(req *call) (actors.Key, error) {
-	key, err := h.idempotencyKey(req, actors.KeyOfStaff)
-	if err == nil && !key.IsZero() {
-		key.Hash = h.hashOf(req, req.QueryArgs().QueryString())
-	}
-	return key, err
-}
-
 // readScreening is GET /screen/{id}: what a screening was given and what it found.
-func (h *Server) readScreening(req *call, _ *family, _ *contract.Product) error {
-	id, err := parseID(req.parameter("id"))
+func (h *contractsHandlers) readScreening(req *Request, _ *family, _ *contract.Product) error {
+	id, err := parseID(req.Parameter("id"))
 	if err != nil {
 		return err
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	found, there, err := contractactor.FindScreening(view, req.who.Org, id)
+	found, there, err := contractactor.FindScreening(view, req.Principal.Org, id)
 	if err != nil {
 		return err
 	}
@@ -90,7 +79,7 @@ func (h *Server) readScreening(req *call, _ *family, _ *contract.Product) error 
 	return nil
 }
 
-func writeScreening(req *call, found *contractactor.Screening, given bool) {
+func writeScreening(req *Request, found *contractactor.Screening, given bool) {
 	var e encoder
 	e.open('{')
 	e.enter("data", '{')
@@ -134,8 +123,8 @@ func appendScreened(e *encoder, given *contract.Screened) {
 }
 
 // percent is a number of percent, whole or decimal, as it was sent.
-func (q *query) percent(name string) string {
-	said := q.values[name]
+func percentOf(q *query, name string) string {
+	said := q.text(name)
 	if said == "" {
 		return ""
 	}

@@ -22,47 +22,24 @@ type Deliveries interface {
 	Test(org, to ledger.ID) (event ledger.ID, a notifier.Attempt, set bool)
 }
 
-// maxTests bounds the test deliveries under way: each may take as long as a receiver
-// may.
-const maxTests = 16
-
-// deliveryRoutes are those of the administration's deliveries.
-func (h *Server) deliveryRoutes() []route {
-	const (
-		get, post  = fiber.MethodGet, fiber.MethodPost
-		deliveries = "/api/v1/deliveries"
-	)
-	if h.cfg.Deliveries == nil {
-		return nil
-	}
-	return []route{
-		{method: get, path: deliveries, access: admin, handle: (*Server).listDeliveries},
-		{method: post, path: deliveries + "/replay", access: admin, body: true, command: true, handle: (*Server).replayParked},
-		{method: get, path: deliveries + "/:id", access: admin, handle: (*Server).readDelivery},
-		{method: post, path: deliveries + "/:id/replay", access: admin, command: true, handle: (*Server).replayDelivery}, // the body may be absent
-		// Not a command: it writes nothing, and may take 15 s of real time.
-		{method: post, path: "/api/v1/terminal/:id/test-delivery", access: admin, handle: newTests(maxTests).deliver},
-	}
-}
-
 // listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, the
 // newest first (notifier.Service.List says more of what is pending).
-func (h *Server) listDeliveries(req *call) error {
-	org, err := h.organization(req)
+func (h *adminHandlers) listDeliveries(req *Request) error {
+	org, err := req.Organization(h.cfg.Directory)
 	if err != nil {
 		return err
 	}
 	q := queryOf(req.RequestCtx, "transaction_id", "terminal_id", "state", "from", "to", "limit", "cursor")
 	want := notifier.Query{
-		State: q.deliveryState(), From: q.instant("from", 0), Until: max(1, q.upTo("to", h.cfg.Clock.Now())),
-		Limit: q.limit(), Before: q.delivery(org),
+		State: deliveryState(q), From: q.instant("from", 0), Until: max(1, q.upTo("to", h.cfg.Clock.Now())),
+		Limit: q.limit(), Before: deliveryPosition(q, org),
 	}
 	want.Transaction, _ = q.id("transaction_id")
 	want.To, _ = q.id("terminal_id")
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	if q.names("transaction_id", want.Transaction) || q.names("terminal_id", want.To) {
+	if isNilID(q, "transaction_id", want.Transaction) || isNilID(q, "terminal_id", want.To) {
 		writeJSON(req.RequestCtx, fiber.StatusOK, newList().finish(deliveriesBy, ""))
 		return nil
 	}
@@ -102,15 +79,15 @@ const deliveriesBy = "event_id"
 
 // names tells whether the parameter is the nil UUID, which nothing has and which a
 // search takes for no condition.
-func (q *query) names(name string, id ledger.ID) bool {
-	_, sent := q.values[name]
+func isNilID(q *query, name string, id ledger.ID) bool {
+	_, sent := q.sent(name)
 	return sent && id == (ledger.ID{})
 }
 
 // deliveryState is how deliveries stand that are asked for; 0: however they do.
-func (q *query) deliveryState() notifier.State {
+func deliveryState(q *query) notifier.State {
 	const name = "state"
-	if _, sent := q.values[name]; !sent {
+	if _, sent := q.sent(name); !sent {
 		return 0
 	}
 	states := map[string]notifier.State{
@@ -121,13 +98,13 @@ func (q *query) deliveryState() notifier.State {
 
 // delivery is a cursor of deliveries, as deliveryCursor writes it. Only what is pending
 // has a place among what was not tried yet.
-func (q *query) delivery(org ledger.ID) (at notifier.Position) {
-	said, sent := q.values["cursor"]
+func deliveryPosition(q *query, org ledger.ID) (at notifier.Position) {
+	said, sent := q.sent("cursor")
 	if !sent {
 		return at
 	}
 	name := said
-	if rest, found := strings.CutPrefix(said, untried); found && q.values["state"] == notifier.Pending.String() {
+	if rest, found := strings.CutPrefix(said, untried); found && q.text("state") == notifier.Pending.String() {
 		at.Untried = true
 		if rest == "" {
 			return at
@@ -144,7 +121,7 @@ func (q *query) delivery(org ledger.ID) (at notifier.Position) {
 
 // delivered is the organization that a request is about and the delivery that its
 // path names. One of another organization's is as unknown as any.
-func (h *Server) delivered(req *call) (org ledger.ID, id notifier.ID, err error) {
+func (h *adminHandlers) delivered(req *Request) (org ledger.ID, id notifier.ID, err error) {
 	org, event, err := h.placed(req)
 	if err != nil {
 		return org, id, err
@@ -157,7 +134,7 @@ func (h *Server) delivered(req *call) (org ledger.ID, id notifier.ID, err error)
 }
 
 // readDelivery is GET /deliveries/{event_id}.
-func (h *Server) readDelivery(req *call) error {
+func (h *adminHandlers) readDelivery(req *Request) error {
 	org, id, err := h.delivered(req)
 	if err != nil {
 		return err
@@ -180,7 +157,7 @@ func hidden(err error) error {
 }
 
 // replayDelivery is POST /deliveries/{event_id}/replay: it is tried once more, now.
-func (h *Server) replayDelivery(req *call) error {
+func (h *adminHandlers) replayDelivery(req *Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
@@ -201,7 +178,7 @@ func (h *Server) replayDelivery(req *call) error {
 
 // replayParked is POST /deliveries/replay {terminal_id,from?,to?}: what is parked of
 // the terminal is tried once more, now.
-func (h *Server) replayParked(req *call) error {
+func (h *adminHandlers) replayParked(req *Request) error {
 	how := change[int]{status: fiber.StatusOK, append: func(e *encoder, n int) { e.integer("replayed", int64(n)) }}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
 		f, err := formOf(req, "terminal_id", "from", "to")
@@ -238,14 +215,19 @@ func (f *form) until(name string, now time.Time) ledger.Micros {
 	return max(1, at)
 }
 
-// tests bounds the test deliveries under way.
-type tests struct{ places chan struct{} }
+// maxTestDeliveries bounds the test deliveries under way: each may take as long as a
+// receiver may.
+const maxTestDeliveries = 16
 
-func newTests(most int) *tests { return &tests{make(chan struct{}, most)} }
+// testDeliveries bounds the test deliveries under way.
+type testDeliveries struct{ places chan struct{} }
 
-// deliver is POST /terminal/{id}/test-delivery: a notification that tells of nothing
+func newTestDeliveries(most int) *testDeliveries { return &testDeliveries{make(chan struct{}, most)} }
+
+// sendTestDelivery is POST /terminal/{id}/test-delivery: a notification that tells of nothing
 // is sent to where the terminal's go, now and once. Whatever becomes of it is 200.
-func (t *tests) deliver(h *Server, req *call) error {
+func (h *adminHandlers) sendTestDelivery(req *Request) error {
+	t := h.testDeliveries
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}

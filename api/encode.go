@@ -3,15 +3,10 @@ package api
 import (
 	"strconv"
 
-	paymentactor "mizan/actors/payment"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/money"
-	"mizan/ledger/payment"
 )
-
-// instantLayout is how answers write a time: "2026-09-03T10:15:30.123456+00:00".
-const instantLayout = "2006-01-02T15:04:05.000000-07:00"
 
 // encoder appends JSON to a buffer, field by field: no reflection, no
 // intermediate values. Names are literals of this package that need no escape.
@@ -104,12 +99,6 @@ func (e *encoder) textOrNull(name, value string) {
 	e.text(name, value)
 }
 
-// code writes a failure's error_code.
-func (e *encoder) code(f payment.Failure) {
-	e.key("error_code")
-	e.buf = paymentactor.AppendCode(e.buf, f)
-}
-
 func (e *encoder) texts(name string, values []string) {
 	e.enter(name, '[')
 	for _, value := range values {
@@ -182,17 +171,4 @@ func (e *encoder) asset(name string, a money.Asset) {
 	e.text("network", string(a.Network))
 	e.word("env", a.Env.String())
 	e.close('}')
-}
-
-// appendID appends a UUID in its usual form.
-func appendID(dst []byte, id ledger.ID) []byte {
-	const digits = "0123456789abcdef"
-	for i, b := range id {
-		switch i {
-		case 4, 6, 8, 10:
-			dst = append(dst, '-')
-		}
-		dst = append(dst, digits[b>>4], digits[b&15])
-	}
-	return dst
 }

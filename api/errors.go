@@ -11,8 +11,6 @@ import (
 	"mizan/internal/steps"
 	"mizan/ledger"
 	"mizan/ledger/contract"
-	"mizan/ledger/directory"
-	"mizan/posting"
 )
 
 // Codes that only this layer refuses with.
@@ -80,58 +78,6 @@ var answers = map[ledger.Code]answer{
 	headersTooLarge:      {status: fiber.StatusRequestHeaderFieldsTooLarge, shape: message},
 	destinationMissing:   {status: fiber.StatusBadRequest, shape: bare, name: "id and target_bank_id are required"},
 	versionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: message},
-}
-
-// Bounds of what bad input is answered with, whatever was sent.
-const (
-	maxProblems = 100 // refused fields; more are not told
-	maxDetail   = 512 // bytes of a field's name, and of what is wrong with it
-)
-
-// problems are the fields of one request that were refused, in the order of
-// the checks, at most maxProblems. As an error they are one answer of shape fields.
-type problems []*ledger.Refusal
-
-// Error implements error.
-func (p problems) Error() string { return p[0].Error() + " (of " + strconv.Itoa(len(p)) + ")" }
-
-// add refuses a field. Details never hold what was sent, but for the names that
-// the specification puts there.
-func (p *problems) add(field, detail string) {
-	if p.full() {
-		return
-	}
-	*p = append(*p, &ledger.Refusal{Op: "api", Code: ledger.Invalid, Field: field, Detail: detail})
-}
-
-// full tells whether no further problem is told.
-func (p *problems) full() bool { return len(*p) >= maxProblems }
-
-// err is the problems as an error; nil if there are none.
-func (p problems) err() error {
-	if len(p) == 0 {
-		return nil
-	}
-	return p
-}
-
-// refusalsOf turns any error into refusals of one code; what is not a refusal is ours
-// to explain and answers internal, or unavailable while the process ends.
-func refusalsOf(err error) problems {
-	var several problems
-	var fields directory.Refusals
-	var one *ledger.Refusal
-	switch {
-	case errors.As(err, &several):
-		return several
-	case errors.As(err, &fields):
-		return problems(fields)
-	case errors.As(err, &one):
-		return problems{one}
-	case errors.Is(err, posting.ErrStopped):
-		return problems{ledger.Refuse("api", ledger.Unavailable, "the service is stopping")}
-	}
-	return problems{ledger.Refuse("api", ledger.Internal, "unexpected error")}
 }
 
 // writeError answers with an error and returns the status for the log.
@@ -211,38 +157,38 @@ func appendProblems(dst []byte, list problems) []byte {
 	return append(dst, `]}`...)
 }
 
-var (
-	headerRetryAfter  = []byte("Retry-After")
-	headerRequestID   = []byte("X-Request-Id")
-	headerLocation    = []byte("Location")
-	headerNoSniff     = []byte("X-Content-Type-Options")
-	headerCache       = []byte("Cache-Control")
-	valueNoSniff      = []byte("nosniff")
-	valueNoStore      = []byte("no-store")
-	valueJSON         = []byte("application/json")
-	headerReplay      = []byte("X-Idempotent-Replay")
-	headerMismatch    = []byte("X-Idempotent-Mismatch")
-	headerIdempotency = []byte("Idempotency-Key")
-	headerKey         = []byte("X-Api-Key")
-	headerOrg         = []byte("X-Organization-Id")
-	headerSecurity    = []byte("Strict-Transport-Security")
-	valueSecurity     = []byte("max-age=31536000") // a year
-
-	valueSecurityBrief = []byte("max-age=3600")
-	headerForwarded    = []byte("X-Forwarded-For")
-	headerForwardedBy  = []byte("X-Forwarded-Proto")
-	valueTrue          = []byte("true")
-)
-
-// writeJSON answers with a status and a JSON body, which is copied.
-func writeJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
-	h := &ctx.Response.Header
-	h.SetContentTypeBytes(valueJSON)
-	h.SetCanonical(headerCache, valueNoStore)
-	h.SetCanonical(headerNoSniff, valueNoSniff)
-	ctx.Response.SetStatusCode(status)
-	ctx.Response.SetBody(body)
+// appendFaults appends the body of a 422: the details of what was refused, each field
+// once, and of an unknown action a message besides.
+func appendFaults(dst []byte, faults *contract.Faults) []byte {
+	e := encoder{dst}
+	e.open('{')
+	e.word("error", "unprocessable_entity")
+	for _, fault := range faults.List {
+		if fault.Field == "action" {
+			e.key("message")
+			e.buf = appendBounded(e.buf, fault.Message)
+			break
+		}
+	}
+	e.enter("details", '{')
+	told := make(map[string]bool)
+	list := faults.List[:min(len(faults.List), maxProblems)]
+	for _, fault := range list {
+		if told[fault.Field] {
+			continue
+		}
+		told[fault.Field] = true
+		e.comma()
+		e.buf = append(appendBounded(e.buf, fault.Field), ':', '[')
+		for _, other := range list {
+			if other.Field == fault.Field {
+				e.comma()
+				e.buf = appendBounded(e.buf, other.Message)
+			}
+		}
+		e.close(']')
+	}
+	e.close('}')
+	e.close('}')
+	return e.buf
 }
-
-// notFound is the answer for everything that is not there or not the caller's.
-func notFound() error { return ledger.Refuse("api", ledger.NotFound, "there is no such thing") }

@@ -20,7 +20,7 @@ type RouteName struct{ Method, Path string }
 // Routes are all routes of the server, HEAD besides GET left out.
 func (s *Server) Routes() (names []RouteName) {
 	for _, r := range s.routes {
-		names = append(names, RouteName{r.method, r.path})
+		names = append(names, RouteName{r.Method, r.Path})
 	}
 	return names
 }
@@ -43,7 +43,7 @@ func NewStreamed(r io.ReadCloser, to net.Conn) io.Reader {
 
 // ExportBook is what an export of everything in an environment reads.
 func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env string) (*export.Book, error) {
-	return s.bookOf(ctx, &exportQuery{query: &query{values: map[string]string{"env": env}}, to: forever}, org)
+	return s.ledger.bookOf(ctx, &exportQuery{query: &query{values: map[string]string{"env": env}}, to: forever}, org)
 }
 
 // ContractPage is a page of a product's contracts in a reading: so many of them behind

@@ -23,8 +23,8 @@ type form struct {
 
 // formOf takes a body bare or inside params. The names are the fields in the order
 // in which they are refused.
-func formOf(req *call, order ...string) (*form, error) {
-	object, err := req.object()
+func formOf(req *Request, order ...string) (*form, error) {
+	object, err := req.Object()
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func formOf(req *call, order ...string) (*form, error) {
 
 // patchOf is formOf for a change of what there is. Fields that are shown of it and
 // never change may come back as they are.
-func patchOf(req *call, shown []byte, fixed []string, order ...string) (*form, error) {
+func patchOf(req *Request, shown []byte, fixed []string, order ...string) (*form, error) {
 	f, err := formOf(req, order...)
 	if err != nil {
 		return nil, err

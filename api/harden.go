@@ -2,8 +2,6 @@ package api
 
 import (
 	"bytes"
-	"net"
-	"net/netip"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -57,10 +55,10 @@ func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 	}
 	skipBody(ctx)
 	if s.cfg.Observe != nil {
-		route, known := ctx.UserValue(routeKey).(*route)
+		route, known := ctx.UserValue(routeKey).(*Route)
 		name := noRoute
 		if known {
-			name = route.path
+			name = route.Path
 		}
 		s.cfg.Observe(name, methodOf(ctx), ctx.Response.StatusCode(), time.Since(started))
 	}
@@ -109,7 +107,7 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 // security is how long browsers should come with TLS only. A sandbox asks for less: it
 // shares the name localhost with whatever else its developer runs there.
 func (s *Server) security() []byte {
-	if s.cfg.Env == "sandbox" {
+	if s.cfg.Env == sandbox {
 		return valueSecurityBrief
 	}
 	return valueSecurity
@@ -142,7 +140,7 @@ func (s *Server) door(ctx *fasthttp.RequestCtx) error {
 	}
 	if s.cfg.BehindProxy {
 		// Of two schemes one is the client's own invention.
-		if seen.schemes != 1 || !s.throughProxy(ctx) {
+		if seen.schemes != 1 || !s.gate.Proxies.Secure(ctx) {
 			return ledger.Refuse("api.door", ledger.Forbidden, "requests must come over TLS")
 		}
 		ctx.Response.Header.SetCanonical(headerSecurity, s.security())
@@ -218,10 +216,6 @@ func checkHeaders(raw []byte) (seen headers, err error) {
 	return seen, nil
 }
 
-// severalOrganizations stands for the organization of a request that names two. It
-// is no one's.
-const severalOrganizations = "several"
-
 // withhold takes from a request what it says twice about who asks: whoever is in
 // front of us may have looked at the other one.
 func (seen *headers) withhold(h *fasthttp.RequestHeader) {
@@ -231,16 +225,8 @@ func (seen *headers) withhold(h *fasthttp.RequestHeader) {
 	}
 	if seen.organizations > 1 {
 		h.DelBytes(headerOrg)
-		h.SetCanonical(headerOrg, []byte(severalOrganizations))
+		h.SetCanonical(headerOrg, []byte(SeveralOrganizations))
 	}
-}
-
-// namedOnce refuses an organization of which a request names several.
-func namedOnce(organization []byte) error {
-	if string(organization) != severalOrganizations {
-		return nil
-	}
-	return ledger.RefuseField("api.namedOnce", "x-organization-id", "x-organization-id must be sent once")
 }
 
 func is(name []byte, header string) bool {
@@ -262,51 +248,4 @@ func checkTarget(h *fasthttp.RequestHeader) error {
 		}
 	}
 	return nil
-}
-
-// throughProxy tells whether the request came from a trusted proxy that took it
-// over TLS.
-func (s *Server) throughProxy(ctx *fasthttp.RequestCtx) bool {
-	return s.trusts(remote(ctx)) && strings.EqualFold(string(ctx.Request.Header.PeekBytes(headerForwardedBy)), "https")
-}
-
-func (s *Server) trusts(a netip.Addr) bool {
-	for _, proxy := range s.cfg.TrustedProxies {
-		if proxy.Contains(a) {
-			return true
-		}
-	}
-	return false
-}
-
-// source is the client's address: who connected, or whom the nearest trusted
-// proxies name. Only what a trusted proxy added counts, so the list is read
-// from its end.
-func (s *Server) source(ctx *fasthttp.RequestCtx) netip.Addr {
-	address := remote(ctx)
-	if len(s.cfg.TrustedProxies) == 0 || !s.trusts(address) {
-		return address
-	}
-	lists := ctx.Request.Header.PeekAll(string(headerForwarded))
-	for i := len(lists) - 1; i >= 0; i-- {
-		hops := strings.Split(string(lists[i]), ",")
-		for k := len(hops) - 1; k >= 0; k-- {
-			hop, err := netip.ParseAddr(strings.TrimSpace(hops[k]))
-			if err != nil {
-				return address
-			}
-			if address = hop.Unmap().WithZone(""); !s.trusts(address) {
-				return address
-			}
-		}
-	}
-	return address
-}
-
-// remote is the address at the other end of the connection.
-func remote(ctx *fasthttp.RequestCtx) netip.Addr {
-	if tcp, ok := ctx.RemoteAddr().(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap().WithZone("")
-	}
-	return netip.Addr{}
 }

@@ -28,21 +28,21 @@ const (
 // health answers the health check (specification, "Health"): 503 while the service
 // starts or stops, so that a load balancer which reads only the status code sends
 // nothing here. A nearly full disk is 200: reads and outcomes go on.
-func (s *Server) health(req *call) error {
+func (s *Server) health(req *Request) error {
 	status := s.cfg.Status()
 	writeJSON(req.RequestCtx, statusCode(status.Core), s.cfg.appendHealth(nil, status))
 	return nil
 }
 
 // liveness answers GET /livez: 200 for as long as requests are answered at all.
-func (s *Server) liveness(req *call) error {
+func (s *Server) liveness(req *Request) error {
 	writeJSON(req.RequestCtx, fiber.StatusOK, appendState(nil, StatusOK))
 	return nil
 }
 
 // readiness answers GET /readyz: 503 while the service starts, stops, or refuses
 // commands because the disk is nearly full.
-func (s *Server) readiness(req *call) error {
+func (s *Server) readiness(req *Request) error {
 	state := s.cfg.Status().state()
 	writeJSON(req.RequestCtx, statusCode(state), appendState(nil, state))
 	return nil

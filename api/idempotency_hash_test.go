@@ -8,26 +8,26 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-func requestOf(method, path, body string) *call {
+func requestOf(method, path, body string) *Request {
 	ctx := new(fasthttp.RequestCtx)
 	ctx.Request.Header.SetMethod(method)
 	ctx.Request.SetRequestURI(path)
 	ctx.Request.SetBodyString(body)
-	return &call{RequestCtx: ctx}
+	return &Request{RequestCtx: ctx}
 }
 
 func TestRequestsAreToldApartByMethodPathAndBody(t *testing.T) {
-	s := &Server{cfg: Config{Fingerprint: func(b []byte) string { return fmt.Sprintf("%x", b) }}}
+	k := Keys{Fingerprint: func(b []byte) string { return fmt.Sprintf("%x", b) }}
 	seen := map[[sha256.Size]byte]string{}
 	for _, r := range [][3]string{
 		{"POST", "/a", "body"}, {"PUT", "/a", "body"}, {"POST", "/b", "body"}, {"POST", "/a", "body "}, {"POST", "/ab", "ody"}, {"POST", "/a", ""}, {"POST", "/abody", ""},
 	} {
-		h := s.hashOf(requestOf(r[0], r[1], r[2]))
+		h := k.hash(requestOf(r[0], r[1], r[2]))
 		if other, there := seen[h]; there {
 			t.Errorf("%v and %s have one hash", r, other)
 		}
 		seen[h] = fmt.Sprint(r)
-		if again := s.hashOf(requestOf(r[0], r[1], r[2])); again != h {
+		if again := k.hash(requestOf(r[0], r[1], r[2])); again != h {
 			t.Errorf("%v has two hashes", r)
 		}
 	}
@@ -36,9 +36,9 @@ func TestRequestsAreToldApartByMethodPathAndBody(t *testing.T) {
 // Whoever reads the store must not be able to try out the digits of a card.
 func TestRequestsHashIsKeyed(t *testing.T) {
 	r := requestOf("POST", "/a", `{"cvv":"123"}`)
-	one := &Server{cfg: Config{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}}
-	two := &Server{cfg: Config{Fingerprint: func(b []byte) string { return fmt.Sprintf("2%x", b) }}}
-	if one.hashOf(r) == two.hashOf(r) {
+	one := Keys{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}
+	two := Keys{Fingerprint: func(b []byte) string { return fmt.Sprintf("2%x", b) }}
+	if one.hash(r) == two.hash(r) {
 		t.Error("the hash is the same under another key")
 	}
 }

@@ -16,27 +16,19 @@ import (
 	"mizan/posting"
 )
 
-// forever is after everything that is booked.
-const forever = ledger.Micros(1<<63 - 1)
-
 // accountQuery is what the lists of accounts have in common.
 type accountQuery struct {
 	*query
-	path     ledger.Path // one account's; empty: all that prefix begins
-	prefix   string
-	currency string
-	network  string
-	env      money.Env
-	limit    int
+	accountFilter
+	limit int
 
 	said      string        // the instant or the day asked for, in one form; empty: none was
 	at        ledger.Micros // booked at or before
 	effective ledger.Date   // taking effect on or before, too; 0: by booked time
-	past      *ledger.Account
 }
 
 // listAccounts is GET /ledger/accounts: the accounts with their totals now.
-func (h *Server) listAccounts(req *call) error {
+func (h *ledgerHandlers) listAccounts(req *Request) error {
 	q := newAccountQuery(req, "prefix", "currency", "network", "env", "limit", "cursor")
 	q.readAsOf(h.cfg.Clock.Now())
 	return h.writeAccounts(req, q, false)
@@ -44,28 +36,30 @@ func (h *Server) listAccounts(req *call) error {
 
 // readAccount is GET /ledger/accounts/{path}: a row for each asset that the
 // account has lines in, as of a time.
-func (h *Server) readAccount(req *call) error {
+func (h *ledgerHandlers) readAccount(req *Request) error {
 	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
-	q.path = ledger.Path(req.parameter("path"))
+	q.path = ledger.Path(req.Parameter("path"))
 	q.prefix = string(q.path)
 	q.readAsOf(h.cfg.Clock.Now())
-	if len(q.problems) == 0 && (!q.path.Valid() || !req.who.Sees(q.path)) {
+	if len(q.problems) == 0 && (!q.path.Valid() || !req.Principal.Sees(q.path)) {
 		return notFound()
 	}
 	return h.writeAccounts(req, q, true)
 }
 
 // trialBalance is GET /ledger/trial-balance: every account as of a time.
-func (h *Server) trialBalance(req *call) error {
+func (h *ledgerHandlers) trialBalance(req *Request) error {
 	q := newAccountQuery(req, "currency", "network", "env", "at", "by", "limit", "cursor")
 	q.readAsOf(h.cfg.Clock.Now())
 	return h.writeAccounts(req, q, false)
 }
 
-func newAccountQuery(req *call, known ...string) *accountQuery {
+func newAccountQuery(req *Request, known ...string) *accountQuery {
 	q := &accountQuery{query: queryOf(req.RequestCtx, known...)}
-	q.prefix, q.currency, q.network = q.text("prefix"), q.text("currency"), q.text("network")
-	q.env = q.query.env()
+	q.prefix = q.text("prefix")
+	q.currency, q.hasCurrency = q.sent("currency")
+	q.network, q.hasNetwork = q.sent("network")
+	q.accountFilter.env = q.query.env()
 	q.limit = q.query.limit()
 	return q
 }
@@ -74,7 +68,7 @@ func newAccountQuery(req *call, known ...string) *accountQuery {
 // before ended. By effective date the instant may also be written as a day.
 func (q *accountQuery) readAsOf(now time.Time) {
 	defer q.readCursor()
-	said, sent := q.values["at"]
+	said, sent := q.sent("at")
 	if q.choice("by", "booked", "effective") == "booked" {
 		at := q.instant("at", forever)
 		q.at = throughNow(at, now)
@@ -115,7 +109,7 @@ func (q *accountQuery) readCursor() {
 		q.problems.add("cursor", "cursor is of another list: send it with the parameters of the page before")
 		return
 	}
-	asset := money.Asset{Currency: money.Currency(parts[1]), Network: money.Network(parts[2]), Env: q.env}
+	asset := money.Asset{Currency: money.Currency(parts[1]), Network: money.Network(parts[2]), Env: q.accountFilter.env}
 	q.past = &ledger.Account{Path: path, Asset: asset}
 	q.at, q.effective = ledger.Micros(at), ledger.Date(day)
 }
@@ -133,22 +127,21 @@ func (q *accountQuery) question() string {
 	if q.effective != 0 {
 		by = "effective"
 	}
-	_, currency := q.values["currency"]
-	_, network := q.values["network"]
-	asked := fmt.Sprintf("%q %q %q %v %q %v %v %s %s", q.path, q.prefix, q.currency, currency, q.network, network, q.env, by, q.said)
+	asked := fmt.Sprintf("%q %q %q %v %q %v %v %s %s",
+		q.path, q.prefix, q.currency, q.hasCurrency, q.network, q.hasNetwork, q.accountFilter.env, by, q.said)
 	sum := sha256.Sum256([]byte(asked))
 	return hex.EncodeToString(sum[:8])
 }
 
 // writeAccounts answers with a page of accounts. An account that must be there
 // and is not, or is not the caller's, is not found.
-func (h *Server) writeAccounts(req *call, q *accountQuery, must bool) error {
+func (h *ledgerHandlers) writeAccounts(req *Request, q *accountQuery, must bool) error {
 	if err := q.problems.err(); err != nil {
 		return err
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	if err := q.pin(view, req.who.Org); err != nil {
+	if err := q.pin(view, req.Principal.Org); err != nil {
 		return err
 	}
 	l, next := newList(), ""
@@ -158,7 +151,7 @@ func (h *Server) writeAccounts(req *call, q *accountQuery, must bool) error {
 	if must {
 		each = eachOf
 	}
-	err := each(view, &req.who, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
+	err := each(view, &req.Principal, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
 		known = true
 		if l.rows == q.limit {
 			next = q.next(last)
@@ -198,16 +191,16 @@ func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
 // asOf is the moment asked for.
 func (q *accountQuery) asOf() posting.AsOf {
 	if q.effective != 0 {
-		return posting.AsOf{Env: q.env, On: q.effective, Seen: q.at}
+		return posting.AsOf{Env: q.accountFilter.env, On: q.effective, Seen: q.at}
 	}
-	return posting.AsOf{Env: q.env, At: q.at}
+	return posting.AsOf{Env: q.accountFilter.env, At: q.at}
 }
 
 // eachOf calls fn with every asset of one account, and the totals then: also where
 // there were none yet.
 func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	asked := q.asOf()
-	return eachAccount(view, who, q, func(a ledger.Account) (bool, error) {
+	return q.each(view, who, func(a ledger.Account) (bool, error) {
 		t, _, err := view.TotalsOf(who.Org, a, &asked)
 		if err != nil {
 			return false, err
@@ -239,56 +232,6 @@ func eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn fu
 		}
 	}
 	return nil
-}
-
-// eachAccount calls fn with the accounts that the caller may see and asked for,
-// by path, currency and network, from the cursor on.
-func eachAccount(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account) (bool, error)) error {
-	more := true
-	for _, prefix := range visible(who, q.prefix) {
-		if !more {
-			break
-		}
-		err := view.AccountsFrom(who.Org, prefix, q.env, q.past, func(a ledger.Account) (bool, error) {
-			if !q.wants(a) || !who.Sees(a.Path) {
-				return true, nil
-			}
-			var err error
-			more, err = fn(a)
-			return more, err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (q *accountQuery) wants(a ledger.Account) bool {
-	_, currency := q.values["currency"]
-	_, network := q.values["network"]
-	return (q.path == "" || a.Path == q.path) &&
-		(!currency || string(a.Asset.Currency) == q.currency) &&
-		(!network || string(a.Asset.Network) == q.network)
-}
-
-// visible are the path prefixes to look under, in order, for a caller who asks
-// for one prefix: for an auditor that one, for a partner what its own have in
-// common with it.
-func visible(who *auth.Principal, asked string) []string {
-	if who.Partner == nil {
-		return []string{asked}
-	}
-	var under []string
-	for _, own := range append(auth.Prefixes(who.Partner.Number), string(ledger.Suspense(who.Partner.Number))) {
-		switch {
-		case strings.HasPrefix(own, asked):
-			under = append(under, own)
-		case strings.HasPrefix(asked, own):
-			under = append(under, asked)
-		}
-	}
-	return under
 }
 
 // appendAccount writes a row: the balance is the posted one on the account's

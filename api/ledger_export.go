@@ -96,7 +96,7 @@ type exportQuery struct {
 	from, to ledger.Micros
 }
 
-func (h *Server) newExportQuery(req *call) (*exportQuery, error) {
+func (h *ledgerHandlers) newExportQuery(req *Request) (*exportQuery, error) {
 	q := &exportQuery{query: queryOf(req.RequestCtx, "format", "env", "from", "to", "prefix")}
 	var known bool
 	if q.format, known = export.ParseFormat(q.text("format")); !known {
@@ -104,7 +104,7 @@ func (h *Server) newExportQuery(req *call) (*exportQuery, error) {
 	}
 	q.env()
 	now := h.cfg.Clock.Now()
-	newest, err := h.newest(q.query, req.who.Org, now)
+	newest, err := h.newest(q.query, req.Principal.Org, now)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (h *Server) newExportQuery(req *call) (*exportQuery, error) {
 // newest is the latest time that a range may name: now, or when the last event was
 // booked, since booked times run ahead of a clock that stands still, or that is asked
 // more often than it moves.
-func (h *Server) newest(q *query, org ledger.ID, now time.Time) (ledger.Micros, error) {
+func (h *ledgerHandlers) newest(q *query, org ledger.ID, now time.Time) (ledger.Micros, error) {
 	newest := ledger.MicrosOf(now)
 	if q.text("from") == "" && q.text("to") == "" {
 		return newest, nil
@@ -140,7 +140,7 @@ func (q *exportQuery) moment(name string, now time.Time, newest ledger.Micros, e
 	if end {
 		absent = forever
 	}
-	said, sent := q.values[name]
+	said, sent := q.sent(name)
 	if !sent {
 		return absent
 	}
@@ -166,8 +166,8 @@ func (q *exportQuery) moment(name string, now time.Time, newest ledger.Micros, e
 	return absent
 }
 
-// answer is GET /ledger/export: a stream without a length.
-func (x *exports) answer(h *Server, req *call) error {
+// export is GET /ledger/export: a stream without a length.
+func (h *ledgerHandlers) export(req *Request) error {
 	if err := req.streams(); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (x *exports) answer(h *Server, req *call) error {
 	}
 	var body io.ReadCloser
 	if !req.IsHead() {
-		if body, err = x.start(h, q, req.who.Org); err != nil {
+		if body, err = h.startExport(q, req.Principal.Org); err != nil {
 			return err
 		}
 	}
@@ -189,21 +189,21 @@ func (x *exports) answer(h *Server, req *call) error {
 	return nil
 }
 
-// start begins an export and waits for the first of it.
-func (x *exports) start(h *Server, q *exportQuery, org ledger.ID) (io.ReadCloser, error) {
-	if err := x.begin(org); err != nil {
+// startExport begins an export and waits for the first of it.
+func (h *ledgerHandlers) startExport(q *exportQuery, org ledger.ID) (io.ReadCloser, error) {
+	if err := h.exports.begin(org); err != nil {
 		return nil, err
 	}
 	reader, writer := io.Pipe()
-	go x.write(h, q, org, writer)
+	go h.writeExport(q, org, writer)
 	return begun(reader)
 }
 
-// write writes the export into the pipe and ends it: with an error, the reader's end
+// writeExport writes the export into the pipe and ends it: with an error, the reader's end
 // comes without the mark of a whole answer.
-func (x *exports) write(h *Server, q *exportQuery, org ledger.ID, out *io.PipeWriter) {
-	defer x.leave(org)
-	ctx, cancel := context.WithTimeoutCause(x.stop, exportTime, errExportLong)
+func (h *ledgerHandlers) writeExport(q *exportQuery, org ledger.ID, out *io.PipeWriter) {
+	defer h.exports.leave(org)
+	ctx, cancel := context.WithTimeoutCause(h.exports.stop, exportTime, errExportLong)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = out.CloseWithError(context.Cause(ctx)) })()
 	var err error

@@ -29,7 +29,7 @@ type ledgerBook struct {
 
 // bookOf is what the query asks for. Where it ends is settled here, so that all
 // that is read later is of one moment: events never change.
-func (h *Server) bookOf(ctx context.Context, q *exportQuery, org ledger.ID) (*export.Book, error) {
+func (h *ledgerHandlers) bookOf(ctx context.Context, q *exportQuery, org ledger.ID) (*export.Book, error) {
 	b := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, query: q}
 	view := h.cfg.Journal.View()
 	defer view.Close()

@@ -14,19 +14,19 @@ import (
 // a line more than tlog.FormatTree's three, which its parser steps over: whose
 // tree it is. One key signs for every organization, and without the line the head
 // of one would pass as that of another.
-func (h *Server) readHead(req *call) error {
+func (h *ledgerHandlers) readHead(req *Request) error {
 	q := queryOf(req.RequestCtx)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	size, root, err := view.Head(req.who.Org)
+	size, root, err := view.Head(req.Principal.Org)
 	if err != nil {
 		return err
 	}
 	head := tlog.FormatTree(tlog.Tree{N: int64(size), Hash: tlog.Hash(root)})
-	head = fmt.Appendf(head, "organization %s\n", req.who.Org)
+	head = fmt.Appendf(head, "organization %s\n", req.Principal.Org)
 	signed, err := note.Sign(&note.Note{Text: string(head)}, h.cfg.Signer)
 	if err != nil {
 		return fmt.Errorf("signing a head: %w", err)

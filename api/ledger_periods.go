@@ -7,7 +7,6 @@ import (
 
 	periodactor "mizan/actors/period"
 	"mizan/ledger"
-	"mizan/ledger/directory"
 	"mizan/ledger/period"
 )
 
@@ -17,27 +16,10 @@ type Periods interface {
 	Close(periodactor.Close) (periodactor.Result, error)
 }
 
-// periodsPath begins the addresses of closed months.
-const periodsPath = "/api/v1/ledger/periods"
-
-// closers may close a month.
-var closers = []directory.Role{directory.Admin}
-
-// periodRoutes are those of closed months.
-func (h *Server) periodRoutes() []route {
-	routes := []route{{method: fiber.MethodGet, path: periodsPath, access: auditor, handle: (*Server).listPeriods}}
-	if h.cfg.Periods != nil {
-		routes = append(routes, route{
-			method: fiber.MethodPost, path: periodsPath + "/:month/close", access: session, roles: closers, command: true, handle: (*Server).closePeriod, // the body may be absent
-		})
-	}
-	return routes
-}
-
 // listPeriods is GET /ledger/periods: the months that are closed, the last one first.
-func (h *Server) listPeriods(req *call) error {
+func (h *ledgerHandlers) listPeriods(req *Request) error {
 	q := queryOf(req.RequestCtx, "limit", "cursor")
-	limit, before := q.limit(), q.month()
+	limit, before := q.limit(), monthCursor(q)
 	if err := q.problems.err(); err != nil {
 		return err
 	}
@@ -45,7 +27,7 @@ func (h *Server) listPeriods(req *call) error {
 	defer view.Close()
 	l, next := newList(), ""
 	var last period.Month
-	err := view.Periods(req.who.Org, before, func(r *period.Record) (bool, error) {
+	err := view.Periods(req.Principal.Org, before, func(r *period.Record) (bool, error) {
 		if l.rows == limit {
 			next = last.String()
 			return false, nil
@@ -64,8 +46,8 @@ func (h *Server) listPeriods(req *call) error {
 }
 
 // month is a cursor of the list: months before it follow. 0: none.
-func (q *query) month() period.Month {
-	said, sent := q.values["cursor"]
+func monthCursor(q *query) period.Month {
+	said, sent := q.sent("cursor")
 	if !sent {
 		return 0
 	}
@@ -78,16 +60,19 @@ func (q *query) month() period.Month {
 
 // closePeriod is POST /ledger/periods/{yyyy-mm}/close. There are no fields to send: a
 // body may be absent, and what an object holds is ignored.
-func (h *Server) closePeriod(req *call) error {
-	m, ok := period.Parse(req.parameter("month"))
+func (h *ledgerHandlers) closePeriod(req *Request) error {
+	m, ok := period.Parse(req.Parameter("month"))
 	if !ok {
 		return ledger.RefuseField("api.closePeriod", period.Field, "must be a month, yyyy-mm")
 	}
-	key, _, err := h.written(req)
+	key, err := h.keys.Staff(req)
+	if err == nil {
+		_, err = req.Input()
+	}
 	if err != nil {
 		return err
 	}
-	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.who.Org, Month: m, By: h.closer(req), Key: key})
+	result, err := h.cfg.Periods.Close(periodactor.Close{Org: req.Principal.Org, Month: m, By: h.closer(req), Key: key})
 	if err != nil {
 		return err
 	}
@@ -99,9 +84,9 @@ func (h *Server) closePeriod(req *call) error {
 }
 
 // closer is who asks, as the closed month will show.
-func (h *Server) closer(req *call) period.By {
-	by := period.By{Session: req.who.Session.ID, User: req.who.Session.User}
-	if user, found := h.cfg.Directory.User(req.who.Org, by.User); found {
+func (h *ledgerHandlers) closer(req *Request) period.By {
+	by := period.By{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
+	if user, found := h.cfg.Users.User(req.Principal.Org, by.User); found {
 		by.Login = user.Login
 	}
 	return by

@@ -10,21 +10,9 @@ import (
 	"mizan/posting"
 )
 
-// proofRoutes are what an auditor asks in order to believe nobody: the key that
-// heads are signed with, and proofs against them. They show events whole, so a
-// partner's key opens none of them.
-func proofRoutes() []route {
-	const ledger = "/api/v1/ledger"
-	return []route{
-		{method: fiber.MethodGet, path: ledger + "/key", access: auditor, handle: (*Server).readHeadKey},
-		{method: fiber.MethodGet, path: ledger + "/proofs/inclusion", access: auditor, handle: (*Server).proveInclusion},
-		{method: fiber.MethodGet, path: ledger + "/proofs/consistency", access: auditor, handle: (*Server).proveConsistency},
-	}
-}
-
 // readHeadKey is GET /ledger/key: the public half of the key that heads are
 // signed with, as golang.org/x/mod/sumdb/note writes it.
-func (h *Server) readHeadKey(req *call) error {
+func (h *ledgerHandlers) readHeadKey(req *Request) error {
 	q := queryOf(req.RequestCtx)
 	if err := q.problems.err(); err != nil {
 		return err
@@ -41,9 +29,9 @@ func (h *Server) readHeadKey(req *call) error {
 
 // proveInclusion is GET /ledger/proofs/inclusion: that the event seq is leaf
 // seq − 1 of the tree of the first size events; without size, of all.
-func (h *Server) proveInclusion(req *call) error {
+func (h *ledgerHandlers) proveInclusion(req *Request) error {
 	q := queryOf(req.RequestCtx, "seq", "size")
-	seq, size := q.position("seq"), q.positionOr("size")
+	seq, size := requiredPosition(q, "seq"), position(q, "size")
 	if err := q.problems.err(); err != nil {
 		return err
 	}
@@ -53,7 +41,7 @@ func (h *Server) proveInclusion(req *call) error {
 	if err != nil {
 		return err
 	}
-	p, err := view.Inclusion(req.who.Org, seq, size)
+	p, err := view.Inclusion(req.Principal.Org, seq, size)
 	if err != nil {
 		return err
 	}
@@ -64,7 +52,7 @@ func (h *Server) proveInclusion(req *call) error {
 	e.integer("size", int64(p.Size))
 	e.word("leaf", base64.StdEncoding.EncodeToString(p.Leaf))
 	e.word("root", p.Root.String())
-	e.hashes("proof", p.Path)
+	appendHashes(&e, "proof", p.Path)
 	e.close('}')
 	e.close('}')
 	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
@@ -73,9 +61,9 @@ func (h *Server) proveInclusion(req *call) error {
 
 // proveConsistency is GET /ledger/proofs/consistency: that the journal of from
 // events is the beginning of the one of to events; without to, of all.
-func (h *Server) proveConsistency(req *call) error {
+func (h *ledgerHandlers) proveConsistency(req *Request) error {
 	q := queryOf(req.RequestCtx, "from", "to")
-	from, to := q.position("from"), q.positionOr("to")
+	from, to := requiredPosition(q, "from"), position(q, "to")
 	if err := q.problems.err(); err != nil {
 		return err
 	}
@@ -85,7 +73,7 @@ func (h *Server) proveConsistency(req *call) error {
 	if err != nil {
 		return err
 	}
-	p, err := view.Consistency(req.who.Org, from, to)
+	p, err := view.Consistency(req.Principal.Org, from, to)
 	if err != nil {
 		return err
 	}
@@ -96,7 +84,7 @@ func (h *Server) proveConsistency(req *call) error {
 	e.integer("to", int64(p.To))
 	e.word("from_root", p.FromRoot.String())
 	e.word("to_root", p.ToRoot.String())
-	e.hashes("proof", p.Path)
+	appendHashes(&e, "proof", p.Path)
 	e.close('}')
 	e.close('}')
 	writeJSON(req.RequestCtx, fiber.StatusOK, e.buf)
@@ -104,25 +92,25 @@ func (h *Server) proveConsistency(req *call) error {
 }
 
 // orHead is the size that was asked for, else the size of the caller's journal.
-func orHead(view *posting.View, req *call, size uint64) (uint64, error) {
+func orHead(view *posting.View, req *Request, size uint64) (uint64, error) {
 	if size != 0 {
 		return size, nil
 	}
-	size, _, err := view.Head(req.who.Org)
+	size, _, err := view.Head(req.Principal.Org)
 	return size, err
 }
 
 // position is a place in the journal, which must be sent.
-func (q *query) position(name string) uint64 {
-	if _, sent := q.values[name]; !sent && len(q.problems) == 0 {
+func requiredPosition(q *query, name string) uint64 {
+	if _, sent := q.sent(name); !sent && len(q.problems) == 0 {
 		q.problems.add(name, name+" is required")
 	}
-	return q.positionOr(name)
+	return position(q, name)
 }
 
 // positionOr is a place in the journal; 0 if none was sent.
-func (q *query) positionOr(name string) uint64 {
-	said, sent := q.values[name]
+func position(q *query, name string) uint64 {
+	said, sent := q.sent(name)
 	if !sent {
 		return 0
 	}
@@ -134,7 +122,7 @@ func (q *query) positionOr(name string) uint64 {
 }
 
 // hashes writes a list of hashes in base64.
-func (e *encoder) hashes(name string, hashes []tlog.Hash) {
+func appendHashes(e *encoder, name string, hashes []tlog.Hash) {
 	texts := make([]string, len(hashes))
 	for i := range hashes {
 		texts[i] = hashes[i].String()

@@ -53,11 +53,11 @@ func (v *visit) path() string { return pathOf(v.id, "", v.token) }
 
 // visitor checks the token. An unknown id, a forged token and none at all are
 // one to the caller: there is no such pages.
-func (h *Server) visitor(req *call) (v visit, ok bool) {
+func (h *checkoutHandlers) visitor(req *Request) (v visit, ok bool) {
 	args := req.QueryArgs()
 	v.token, v.posted = string(args.Peek(tokenParam)), args.Has(postedParam)
 	var err error
-	if v.id, err = parseID(req.parameter("id")); err != nil {
+	if v.id, err = parseID(req.Parameter("id")); err != nil {
 		return v, false
 	}
 	v.org, err = h.cfg.Pages.open(v.id, v.token, h.cfg.Clock.Now())
@@ -67,7 +67,7 @@ func (h *Server) visitor(req *call) (v visit, ok bool) {
 
 // enter is visitor for a page that is there for the token's time only. Who may
 // not enter has been answered.
-func (h *Server) enter(req *call) (v visit, ok bool, err error) {
+func (h *checkoutHandlers) enter(req *Request) (v visit, ok bool, err error) {
 	v, ok = h.visitor(req)
 	switch {
 	case !ok:
@@ -79,7 +79,7 @@ func (h *Server) enter(req *call) (v visit, ok bool, err error) {
 }
 
 // showPage is GET /pay/{id}: what the payer has to do, or how it ended.
-func (h *Server) showPage(req *call) error {
+func (h *checkoutHandlers) showPage(req *Request) error {
 	v, ok, err := h.enter(req)
 	if !ok {
 		return err
@@ -103,7 +103,7 @@ func (h *Server) showPage(req *call) error {
 
 // postPage is POST /pay/{id}: what the payer did with the page's form. Which
 // form it is, the transaction's state says; afterwards the payer is back at GET.
-func (h *Server) postPage(req *call) error {
+func (h *checkoutHandlers) postPage(req *Request) error {
 	v, ok, err := h.enter(req)
 	if !ok {
 		return err
@@ -133,14 +133,14 @@ func (h *Server) postPage(req *call) error {
 }
 
 // postCard continues a hosted transaction.
-func (h *Server) postCard(req *call, v *visit, r *record, fields *posted) error {
+func (h *checkoutHandlers) postCard(req *Request, v *visit, r *record, fields *posted) error {
 	with, wrong := cardOf(fields, r.Type, h.cfg.Fingerprint)
 	if len(wrong) > 0 {
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Card{Order: h.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
 	}
 	with.Command = v.command()
 	with.Browser = browserOf(&req.Request.Header)
-	with.Credentials.PayerIP = h.source(req.RequestCtx)
+	with.Credentials.PayerIP = h.cfg.Proxies.Source(req.RequestCtx)
 	result, err := h.cfg.Payers.Continue(with)
 	if err == nil && result.Record.Action != nil {
 		return h.sendAway(req, h.stay(v, result.Record)+"&"+postedParam)
@@ -149,7 +149,7 @@ func (h *Server) postCard(req *call, v *visit, r *record, fields *posted) error 
 }
 
 // postPassword submits a one-time password.
-func (h *Server) postPassword(req *call, v *visit, r *record, fields *posted) error {
+func (h *checkoutHandlers) postPassword(req *Request, v *visit, r *record, fields *posted) error {
 	typed := fields.value("otp")
 	if len(typed) == 0 || len(typed) > maxPassword {
 		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, screen.Password{Order: h.orderOf(v.org, r), Post: h.stay(v, r), Wrong: true})
@@ -159,7 +159,7 @@ func (h *Server) postPassword(req *call, v *visit, r *record, fields *posted) er
 
 // postSignature submits the signature of what the page shows. One that comes too late is
 // answered with what is to be signed now.
-func (h *Server) postSignature(req *call, v *visit, r *record, fields *posted) error {
+func (h *checkoutHandlers) postSignature(req *Request, v *visit, r *record, fields *posted) error {
 	typed := bytes.TrimSpace(fields.value("signature"))
 	if len(typed) == 0 || len(typed) > maxSignature {
 		p := h.signatureOf(v, r)
@@ -174,14 +174,14 @@ func (h *Server) postSignature(req *call, v *visit, r *record, fields *posted) e
 }
 
 // submit hands over material with one member, a text.
-func (h *Server) submit(v *visit, name string, value []byte) error {
+func (h *checkoutHandlers) submit(v *visit, name string, value []byte) error {
 	material := jsonwalk.AppendText([]byte(`{"`+name+`":`), string(value))
 	_, err := h.cfg.Payers.Complete(paymentactor.Material{Command: v.command(), Object: append(material, '}')})
 	return err
 }
 
 // postChoice names the receiving institution of a payout.
-func (h *Server) postChoice(req *call, v *visit, r *record, fields *posted) error {
+func (h *checkoutHandlers) postChoice(req *Request, v *visit, r *record, fields *posted) error {
 	bank := string(fields.value("target_bank_id"))
 	if _, offered := r.Destination(bank); !offered {
 		p := h.choiceOf(v, r)
@@ -198,7 +198,7 @@ func (v *visit) command() paymentactor.Command {
 
 // posted sends the payer back to the page after a form. What was refused
 // because the transaction has moved on, the page shows.
-func (h *Server) posted(req *call, v *visit, err error) error {
+func (h *checkoutHandlers) posted(req *Request, v *visit, err error) error {
 	switch refused(err) {
 	case "", ledger.Conflict, ledger.NotContinuable:
 		return h.sendAway(req, v.path()+"&"+postedParam)
@@ -222,7 +222,7 @@ func refused(err error) ledger.Code {
 // back. Settled, held or still under way, he goes on to the merchant's returnUrl,
 // else to its failUrl; to the page where there is none or he still has to act.
 // After the token's time nobody is told anything any more.
-func (h *Server) returnPayer(req *call) error {
+func (h *checkoutHandlers) returnPayer(req *Request) error {
 	v, ok := h.visitor(req)
 	if !ok {
 		return h.notice(req, fiber.StatusNotFound, "", screen.NotFound)

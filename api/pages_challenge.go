@@ -30,14 +30,14 @@ type challenged struct {
 }
 
 // showChallenge is GET /simulator/challenge: the page of a simulated bank.
-func (h *Server) showChallenge(req *call) error {
+func (h *checkoutHandlers) showChallenge(req *Request) error {
 	return h.challenge(req, &posted{})
 }
 
 // postChallenge is POST /simulator/challenge. Without a decision it is the form
 // of a rail that leads to the page, so it shows it. With one, the service is
 // told before the payer goes back: who reads the transaction then sees it.
-func (h *Server) postChallenge(req *call) error {
+func (h *checkoutHandlers) postChallenge(req *Request) error {
 	fields, status := readPosted(req.Request.Header.ContentType(), req.Request.Body())
 	if status != fiber.StatusOK {
 		return h.notice(req, status, "", screen.Malformed)
@@ -63,7 +63,7 @@ func (h *Server) postChallenge(req *call) error {
 	return h.sendAway(req, back)
 }
 
-func (h *Server) challenge(req *call, fields *posted) error {
+func (h *checkoutHandlers) challenge(req *Request, fields *posted) error {
 	named, ok := challengeOf(req, fields)
 	if !ok {
 		return h.noChallenge(req, simulator.ErrNoChallenge)
@@ -94,7 +94,7 @@ func (h *Server) challenge(req *call, fields *posted) error {
 
 // simulated are the buttons of an action's challenge; nil for a rail that is not the
 // simulator.
-func (h *Server) simulated(a *payment.Action) *screen.Simulated {
+func (h *checkoutHandlers) simulated(a *payment.Action) *screen.Simulated {
 	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)
 	if h.cfg.Challenges == nil || !ours || err != nil {
@@ -108,7 +108,7 @@ func (h *Server) simulated(a *payment.Action) *screen.Simulated {
 }
 
 // noChallenge answers for what cannot be shown.
-func (h *Server) noChallenge(req *call, err error) error {
+func (h *checkoutHandlers) noChallenge(req *Request, err error) error {
 	if errors.Is(err, simulator.ErrNoChallenge) {
 		return h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
 	}
@@ -116,7 +116,7 @@ func (h *Server) noChallenge(req *call, err error) error {
 }
 
 // challengeOf reads which challenge is meant, from the form or else the query.
-func challengeOf(req *call, fields *posted) (named challenged, ok bool) {
+func challengeOf(req *Request, fields *posted) (named challenged, ok bool) {
 	said := func(name string) string {
 		if value := fields.value(name); value != nil {
 			return string(value)

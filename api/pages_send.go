@@ -15,7 +15,7 @@ var (
 )
 
 // sendPage answers with a pages.
-func (h *Server) sendPage(req *call, status int, lang string, p screen.Page) error {
+func (h *checkoutHandlers) sendPage(req *Request, status int, lang string, p screen.Page) error {
 	body, err := screen.Render(lang, p)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (h *Server) sendPage(req *call, status int, lang string, p screen.Page) err
 
 // sendAway answers with a redirect that a browser follows with GET, to a path
 // of the service or an address that page.Web accepts.
-func (h *Server) sendAway(req *call, address string) error {
+func (h *checkoutHandlers) sendAway(req *Request, address string) error {
 	dress(req)
 	req.Response.Header.SetCanonical(headerLocation, []byte(screen.Header(address)))
 	req.Response.SetStatusCode(fiber.StatusSeeOther)
@@ -50,24 +50,24 @@ func (h *Server) sendAway(req *call, address string) error {
 
 // dress sets what all answers of pages have. The address of a page is a key to
 // it, so it must not travel on as a referrer, and not stay in a cache.
-func dress(req *call) {
+func dress(req *Request) {
 	h := &req.Response.Header
 	h.SetCanonical(headerCache, valueNoStore)
 	h.SetCanonical(headerNoSniff, valueNoSniff)
 	h.SetCanonical(headerReferrer, valueNoReferer)
 }
 
-func (h *Server) notice(req *call, status int, lang string, n screen.Notice) error {
+func (h *checkoutHandlers) notice(req *Request, status int, lang string, n screen.Notice) error {
 	return h.sendPage(req, status, lang, n)
 }
 
 // apologise answers with a page for an error: the status and the log are those
 // of every other answer. Past a deadline the payer's link is as good as over.
-func (h *Server) apologise(req *call, v *visit, err error) error {
+func (h *checkoutHandlers) apologise(req *Request, v *visit, err error) error {
 	if refused(err) == ledger.Expired {
 		return h.notice(req, fiber.StatusGone, v.lang, screen.TooLate)
 	}
-	h.refuse(req.RequestCtx, req.UserValue(routeKey).(*route), err)
+	h.cfg.Errors.Answer(req, err)
 	status := req.Response.StatusCode()
 	switch status {
 	case fiber.StatusNotFound:

@@ -84,7 +84,7 @@ var errAddress = errors.New("the rail's address for the payer is none")
 
 // step is what the payer sees of a transaction: a page, or an address to go to.
 // The error is errAddress, or a refusal: Expired for what can't be done any more.
-func (h *Server) step(v *visit, result *paymentactor.Result) (next screen.Page, away string, err error) {
+func (h *checkoutHandlers) step(v *visit, result *paymentactor.Result) (next screen.Page, away string, err error) {
 	r := result.Record
 	order := h.orderOf(v.org, r)
 	now := ledger.MicrosOf(h.cfg.Clock.Now())
@@ -114,7 +114,7 @@ func (h *Server) step(v *visit, result *paymentactor.Result) (next screen.Page, 
 
 // wayOut is where the rail wants the payer: the address that it has for pages
 // like ours, or its form, or the address that it published.
-func (h *Server) wayOut(a *payment.Action, order screen.Order) (next screen.Page, away string, err error) {
+func (h *checkoutHandlers) wayOut(a *payment.Action, order screen.Order) (next screen.Page, away string, err error) {
 	target := a.Page
 	if target == "" {
 		target = a.URL
@@ -131,7 +131,7 @@ func (h *Server) wayOut(a *payment.Action, order screen.Order) (next screen.Page
 }
 
 // signatureOf shows what is to be signed, and until when.
-func (h *Server) signatureOf(v *visit, r *record) screen.Signature {
+func (h *checkoutHandlers) signatureOf(v *visit, r *record) screen.Signature {
 	a := r.Action
 	payload, _ := jsonwalk.Text(member(a.Material, "payload"))
 	p := screen.Signature{Order: h.orderOf(v.org, r), Post: h.stay(v, r), Payload: string(payload), Left: h.left(a.Until)}
@@ -147,7 +147,7 @@ func (h *Server) signatureOf(v *visit, r *record) screen.Signature {
 }
 
 // scanOf shows the rail's QR code, with where it leads for who has no other device.
-func (h *Server) scanOf(v *visit, r *record) (screen.Scan, error) {
+func (h *checkoutHandlers) scanOf(v *visit, r *record) (screen.Scan, error) {
 	a := r.Action
 	p := screen.Scan{Order: h.orderOf(v.org, r), Self: h.stay(v, r), Deposit: a.Deposit, Left: h.left(a.Until)}
 	if p.Simulated = h.simulated(a); p.Simulated == nil && h.leadsTo(a.Page) {
@@ -159,13 +159,13 @@ func (h *Server) scanOf(v *visit, r *record) (screen.Scan, error) {
 }
 
 // left is how long it is until an instant.
-func (h *Server) left(until ledger.Micros) time.Duration {
+func (h *checkoutHandlers) left(until ledger.Micros) time.Duration {
 	return max(until.Time().Sub(h.cfg.Clock.Now()), 0)
 }
 
 // stay is the page of a payer who has come in time and has begun to act: it lasts for
 // as long as the action does, and then says how it ended.
-func (h *Server) stay(v *visit, r *record) string {
+func (h *checkoutHandlers) stay(v *visit, r *record) string {
 	return h.cfg.Pages.path(v.org, v.id, "", r.Action.Until.Time().Add(linkLife))
 }
 
@@ -226,7 +226,7 @@ func resultOf(status payment.Status) (result screen.Result, over bool) {
 
 // wayBack is the merchant's address for the payer, as it was sent; empty if
 // there is none that can be gone to, or the payer still has to act.
-func (h *Server) wayBack(r *record) string {
+func (h *checkoutHandlers) wayBack(r *record) string {
 	address := r.ReturnURL
 	switch r.Status {
 	case payment.Rejected, payment.Failed:
@@ -244,7 +244,7 @@ func (h *Server) wayBack(r *record) string {
 // a link or a redirect: one of https, of the service itself, or in the sandbox one of
 // this machine, where shops are developed. In the clear anybody on the way could take
 // the payer, and what the address holds, elsewhere.
-func (h *Server) leadsTo(address string) bool {
+func (h *checkoutHandlers) leadsTo(address string) bool {
 	if !screen.Web(address) {
 		return false
 	}
@@ -256,12 +256,12 @@ func (h *Server) leadsTo(address string) bool {
 		return true
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
-	return h.cfg.Env == "sandbox" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
+	return h.cfg.Sandbox && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
 }
 
 // orderOf is what pages say of a transaction: what its payer pays, or what the
 // recipient of a payout gets.
-func (h *Server) orderOf(org ledger.ID, r *record) screen.Order {
+func (h *checkoutHandlers) orderOf(org ledger.ID, r *record) screen.Order {
 	o := screen.Order{Sum: screen.Sum{Amount: r.WithFee, Asset: r.Asset}, Text: r.ShownText}
 	if r.Type == payment.Payout {
 		o.Payout, o.Sum = true, screen.Sum{Amount: r.Dest, Asset: r.DestAsset()}
@@ -269,24 +269,24 @@ func (h *Server) orderOf(org ledger.ID, r *record) screen.Order {
 	if o.Text == "" {
 		o.Text = r.Description
 	}
-	if p, known := h.cfg.Directory.Partner(org, r.Partner); known {
+	if p, known := h.cfg.Partners.Partner(org, r.Partner); known {
 		o.Merchant = p.Name
 	}
 	return o
 }
 
 // langOf is the language that the merchant's page said, or its own.
-func (h *Server) langOf(org ledger.ID, r *record) string {
+func (h *checkoutHandlers) langOf(org ledger.ID, r *record) string {
 	if r.Lang != "" {
 		return r.Lang
 	}
-	if p, known := h.cfg.Directory.Partner(org, r.Partner); known {
+	if p, known := h.cfg.Partners.Partner(org, r.Partner); known {
 		return p.Lang
 	}
 	return ""
 }
 
-func (h *Server) choiceOf(v *visit, r *record) screen.Choice {
+func (h *checkoutHandlers) choiceOf(v *visit, r *record) screen.Choice {
 	p := screen.Choice{Order: h.orderOf(v.org, r), Post: h.stay(v, r)}
 	for _, d := range r.Action.Destinations {
 		p.Banks = append(p.Banks, screen.Bank{ID: d.ID, Name: d.Name})

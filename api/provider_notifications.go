@@ -31,9 +31,9 @@ var (
 	headerSignature = []byte("X-Webhook-Signature")
 )
 
-// Hints hears that another platform has news of a transaction; *payment.Service of
+// Updates hears that another platform has news of a transaction; *payment.Service of
 // actors is one.
-type Hints interface {
+type Updates interface {
 	Hint(org, terminal, id ledger.ID) error
 }
 
@@ -49,13 +49,13 @@ func newNotifications() *notifications {
 	return n
 }
 
-// take is POST /terminal/{id}/notifications: another platform says that one of our
+// takeUpdate is POST /terminal/{id}/notifications: another platform says that one of our
 // transactions there has moved (specification, "Events"). It is believed so far
 // that the platform is asked at once: an outcome comes only from its answer. All
 // that is wrong with the sender is one 401.
-func (n *notifications) take(h *Server, req *call) error {
+func (h *paymentsHandlers) takeUpdate(req *Request) error {
 	content := req.Request.Body()
-	terminal, ok := n.sender(h, req, content)
+	terminal, ok := h.sender(req, content)
 	if !ok {
 		return ledger.Refuse("api.notifications", ledger.Unauthorized, "not signed by the terminal's platform")
 	}
@@ -68,11 +68,11 @@ func (n *notifications) take(h *Server, req *call) error {
 		return err
 	}
 	now, e := h.cfg.Clock.Now(), event{terminal: terminal.ID, id: sha256.Sum256(id)}
-	if !n.events.seen(e, now) {
-		if err := h.hint(terminal, value); err != nil {
+	if !h.updates.events.seen(e, now) {
+		if err := h.report(terminal, value); err != nil {
 			return err // not acknowledged: it comes again
 		}
-		n.events.note(e, now)
+		h.updates.events.note(e, now)
 	}
 	writeJSON(req.RequestCtx, fiber.StatusOK, []byte(`{"data":{}}`))
 	return nil
@@ -80,10 +80,10 @@ func (n *notifications) take(h *Server, req *call) error {
 
 // sender is the terminal whose secret has signed the request. Whatever is wrong is
 // found out with the same work.
-func (n *notifications) sender(h *Server, req *call, content []byte) (*directory.Terminal, bool) {
-	id, err := parseID(req.parameter("id"))
+func (h *paymentsHandlers) sender(req *Request, content []byte) (*directory.Terminal, bool) {
+	id, err := parseID(req.Parameter("id"))
 	terminal, found := h.cfg.Directory.FindTerminal(id)
-	secret := n.nobody[:]
+	secret := h.updates.nobody[:]
 	trusted := err == nil && found && terminal.Connection != nil && terminal.Connection.WebhookSecret != ""
 	if trusted {
 		secret = []byte(terminal.Connection.WebhookSecret)
@@ -120,9 +120,9 @@ func eventOf(envelope, header []byte) ([]byte, error) {
 	return id, nil
 }
 
-// hint has the transaction asked about that the envelope names by our id. What it
+// report has the transaction asked about that the envelope names by our id. What it
 // says otherwise is not looked at.
-func (h *Server) hint(t *directory.Terminal, envelope []byte) error {
+func (h *paymentsHandlers) report(t *directory.Terminal, envelope []byte) error {
 	content := member(envelope, "data")
 	if !isObject(content) {
 		return nil
@@ -132,7 +132,7 @@ func (h *Server) hint(t *directory.Terminal, envelope []byte) error {
 	if err != nil {
 		return nil // none of ours
 	}
-	return h.cfg.Hints.Hint(t.Org, t.ID, id)
+	return h.cfg.Updates.Hint(t.Org, t.ID, id)
 }
 
 // event is an event of one terminal's platform.

@@ -45,7 +45,7 @@ func (q *query) take(name, value string, known []string) {
 		steps.Took(min(len(k), len(name)) + 1)
 		found = found || k == name
 	}
-	_, twice := q.values[name]
+	_, twice := q.sent(name)
 	switch {
 	case !found:
 		q.problems.add(beginning([]byte(strings.ToValidUTF8(name, "?")), 64), "Unexpected field")
@@ -60,9 +60,18 @@ func (q *query) take(name, value string, known []string) {
 
 func (q *query) text(name string) string { return q.values[name] }
 
+// sent is a parameter's value, and whether there is one.
+func (q *query) sent(name string) (value string, ok bool) {
+	value, ok = q.values[name]
+	return value, ok
+}
+
+// forget makes a parameter one that was not sent.
+func (q *query) forget(name string) { delete(q.values, name) }
+
 // env is the environment asked for, prod if none is.
 func (q *query) env() money.Env {
-	said, sent := q.values["env"]
+	said, sent := q.sent("env")
 	if !sent {
 		return money.Prod
 	}
@@ -78,7 +87,7 @@ func (q *query) limit() int { return q.upToLimit(listDefault, listMax) }
 
 // upToLimit is the same where a list has bounds of its own.
 func (q *query) upToLimit(standard, most int) int {
-	said, sent := q.values["limit"]
+	said, sent := q.sent("limit")
 	if !sent {
 		return standard
 	}
@@ -98,7 +107,7 @@ func (q *query) instant(name string, absent ledger.Micros) ledger.Micros {
 // moment is the same where the parameter may have other forms too, which whoever sends
 // none of them is told.
 func (q *query) moment(name string, absent ledger.Micros, forms string) ledger.Micros {
-	said, sent := q.values[name]
+	said, sent := q.sent(name)
 	if !sent {
 		return absent
 	}
@@ -115,27 +124,9 @@ func (q *query) upTo(name string, now time.Time) ledger.Micros {
 	return throughNow(q.instant(name, forever), now)
 }
 
-// throughNow is an instant up to which is asked. Booked times are strictly increasing,
-// so that events which share an instant of the clock are booked microseconds after it.
-// A query up to the clock's now therefore covers everything that was booked so far:
-// under a clock that stands still nothing just booked is missing. A later instant is
-// meant exactly, since it may be the booked time of an event, as an answer shows it.
-func throughNow(at ledger.Micros, now time.Time) ledger.Micros {
-	if at == ledger.MicrosOf(now) {
-		return forever
-	}
-	return at
-}
-
-// parseTime reads an RFC 3339 time of a query, where the '+' of an offset that was not
-// escaped arrives as a space: answers write "+00:00".
-func parseTime(said string) (time.Time, error) {
-	return time.Parse(time.RFC3339Nano, strings.Replace(said, " ", "+", 1))
-}
-
 // id is a UUID; not sent: ok is false.
 func (q *query) id(name string) (id ledger.ID, ok bool) {
-	said, sent := q.values[name]
+	said, sent := q.sent(name)
 	if !sent {
 		return id, false
 	}
@@ -148,7 +139,7 @@ func (q *query) id(name string) (id ledger.ID, ok bool) {
 
 // choice is one of the words, the first if none was sent.
 func (q *query) choice(name string, words ...string) string {
-	said, sent := q.values[name]
+	said, sent := q.sent(name)
 	if !sent {
 		return words[0]
 	}
@@ -163,7 +154,7 @@ func (q *query) choice(name string, words ...string) string {
 
 // seq is a cursor of a list that is newest first: rows before it follow. 0: none.
 func (q *query) seq() uint64 {
-	said, sent := q.values["cursor"]
+	said, sent := q.sent("cursor")
 	if !sent {
 		return 0
 	}
@@ -177,7 +168,7 @@ func (q *query) seq() uint64 {
 
 // parts is a cursor made by cursorOf, of so many parts; nil: none was sent.
 func (q *query) parts(n int) []string {
-	said, sent := q.values["cursor"]
+	said, sent := q.sent("cursor")
 	if !sent {
 		return nil
 	}
@@ -196,34 +187,4 @@ func (q *query) badCursor() { q.problems.add("cursor", "cursor is malformed") }
 // cursorOf makes a cursor that callers don't take apart.
 func cursorOf(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "\n")))
-}
-
-// list writes the form of every list: rows, then the cursor.
-type list struct {
-	encoder
-	rows int
-}
-
-func newList() *list {
-	l := new(list)
-	l.open('{')
-	l.enter("data", '[')
-	return l
-}
-
-// row begins a row; the caller writes its fields and closes it.
-func (l *list) row() {
-	l.rows++
-	l.open('{')
-}
-
-// finish ends the list. next is the cursor's value, empty on the last page.
-func (l *list) finish(field, next string) []byte {
-	l.close(']')
-	l.enter("cursor", '{')
-	l.word("cursor_field", field)
-	l.textOrNull("cursor_value", next)
-	l.close('}')
-	l.close('}')
-	return l.buf
 }

@@ -36,7 +36,7 @@ func FuzzQuery(f *testing.F) {
 		f.Add(said)
 	}
 	f.Fuzz(func(t *testing.T, said string) {
-		c := &call{RequestCtx: queryString(said)}
+		c := &Request{RequestCtx: queryString(said)}
 		q := newAccountQuery(c, "prefix", "currency", "network", "env", "at", "by", "from", "to", "source", "limit", "cursor")
 		q.readAsOf(ledger.Micros(1).Time())
 		q.seq()

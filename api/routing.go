@@ -18,7 +18,7 @@ const (
 
 // readRouting is GET /transactions/{id}/routing: the terminals in the order in
 // which they were looked at, each with what became of the transaction there.
-func (h *Server) readRouting(req *call) error {
+func (h *paymentsHandlers) readRouting(req *Request) error {
 	if err := queryOf(req.RequestCtx).problems.err(); err != nil {
 		return err
 	}
@@ -31,11 +31,11 @@ func (h *Server) readRouting(req *call) error {
 	e.open('{')
 	e.enter("data", '[')
 	for i := range r.Attempts {
-		h.appendAttempt(&e, req.who.Org, &r.Attempts[i])
+		h.appendAttempt(&e, req.Principal.Org, &r.Attempts[i])
 	}
 	if r.Terminal != (ledger.ID{}) {
 		own := lastAttempt(&result)
-		h.appendAttempt(&e, req.who.Org, &own)
+		h.appendAttempt(&e, req.Principal.Org, &own)
 	}
 	e.close(']')
 	e.close('}')
@@ -65,7 +65,7 @@ func lastAttempt(result *paymentactor.Result) payment.Attempt {
 }
 
 // appendAttempt writes one terminal. It has the name that it has by now.
-func (h *Server) appendAttempt(e *encoder, org ledger.ID, a *payment.Attempt) {
+func (h *paymentsHandlers) appendAttempt(e *encoder, org ledger.ID, a *payment.Attempt) {
 	e.open('{')
 	e.id("terminal_id", a.Terminal)
 	name := ""
@@ -76,7 +76,7 @@ func (h *Server) appendAttempt(e *encoder, org ledger.ID, a *payment.Attempt) {
 	e.integer("priority", int64(a.Priority))
 	e.word("outcome", a.Outcome)
 	e.textOrNull("reason", a.Failure.Describe("en"))
-	e.code(a.Failure)
+	appendCode(e, a.Failure)
 	e.instant("at", a.At)
 	e.close('}')
 }

@@ -15,22 +15,9 @@ import (
 	"mizan/ledger/directory"
 )
 
-// everyRole is for routes that are anyone's who is logged in.
-var everyRole = []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}
-
-const sessionsPath = "/api/v1/sessions"
-
-func sessionRoutes() []route {
-	return []route{
-		{method: fiber.MethodPost, path: sessionsPath, access: open, body: true, command: true, bounded: true, handle: (*Server).logIn},
-		{method: fiber.MethodGet, path: sessionsPath + "/current", access: session, roles: everyRole, sole: true, handle: (*Server).readSession},
-		{method: fiber.MethodDelete, path: sessionsPath + "/current", access: session, roles: everyRole, leaves: true, command: true, handle: (*Server).logOut},
-	}
-}
-
 // logIn is POST /sessions. Whatever is wrong with who asks is one 401; only a
 // body that can't be a login and a password is told from it.
-func (h *Server) logIn(req *call) error {
+func (h *adminHandlers) logIn(req *Request) error {
 	f, err := formOf(req)
 	if err != nil {
 		return err
@@ -56,7 +43,7 @@ func (h *Server) logIn(req *call) error {
 	defer cancel()
 	n, token, err := h.cfg.Directory.LogIn(ctx, directoryactor.Login{
 		Org:   auth.Organization(req.Request.Header.PeekBytes(headerOrg)),
-		Login: *login, Pass: pass, Source: h.source(req.RequestCtx),
+		Login: *login, Pass: pass, Source: h.cfg.Proxies.Source(req.RequestCtx),
 	})
 	if err != nil {
 		return lockedOut(req, err)
@@ -72,7 +59,7 @@ func (h *Server) logIn(req *call) error {
 
 // lockedOut says how long a login has to wait that was tried too often, and
 // refuses one of too many from its address at once.
-func lockedOut(req *call, err error) error {
+func lockedOut(req *Request, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
 		return ledger.Refuse("api.logIn", rateLimited, "too many attempts to log in at once")
 	}
@@ -87,8 +74,8 @@ func lockedOut(req *call, err error) error {
 
 // readSession is GET /sessions/current: who asks. Without the header it tells a
 // session of the only organization which one that is.
-func (h *Server) readSession(req *call) error {
-	single(req, fiber.StatusOK, false, req.who.Session, func(e *encoder, n *directory.Session) {
+func (h *adminHandlers) readSession(req *Request) error {
+	single(req, fiber.StatusOK, false, req.Principal.Session, func(e *encoder, n *directory.Session) {
 		e.id("organization_id", n.Org)
 		e.texts("roles", n.Roles.Strings())
 		e.instant("expires_at", n.Expires)
@@ -97,10 +84,10 @@ func (h *Server) readSession(req *call) error {
 }
 
 // logOut is DELETE /sessions/current: the token is dead before the answer leaves.
-func (h *Server) logOut(req *call) error {
+func (h *adminHandlers) logOut(req *Request) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()
-	if err := h.cfg.Directory.LogOut(ctx, req.who.Session); err != nil {
+	if err := h.cfg.Directory.LogOut(ctx, req.Principal.Session); err != nil {
 		return err
 	}
 	req.Response.Header.SetCanonical(headerCache, valueNoStore)

@@ -11,7 +11,7 @@ import (
 
 // streamHead sets the headers of an answer of any length. They go out before its first
 // byte, which may be long in coming.
-func (req *call) streamHead(media string) {
+func (req *Request) streamHead(media string) {
 	req.Response.Header.SetContentType(media)
 	req.Response.Header.SetCanonical(headerCache, valueNoStore)
 	req.Response.Header.SetCanonical(headerNoSniff, valueNoSniff)
@@ -39,7 +39,7 @@ func begun(body io.ReadCloser) (io.ReadCloser, error) {
 
 // streams refuses a caller who can't be told how a body of any length ends: HTTP/1.0
 // has no chunks, and takes a broken connection for the end.
-func (req *call) streams() error {
+func (req *Request) streams() error {
 	if req.Request.Header.IsHTTP11() {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (req *call) streams() error {
 
 // stream sends a body as it is read. One that ends with an error breaks the
 // connection, so that nobody takes it for whole.
-func (req *call) stream(body io.ReadCloser) {
+func (req *Request) stream(body io.ReadCloser) {
 	req.Response.SetBodyStream(&streamed{ReadCloser: body, to: req.Conn()}, -1)
 }
 

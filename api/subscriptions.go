@@ -32,35 +32,13 @@ type Subscriptions interface {
 	Cancel(subscriptionactor.Command) (subscriptionactor.Result, error)
 }
 
-const subscriptionsPath = "/api/v1/subscriptions"
-
-// subscriptionRoutes are there where somebody renews.
-func (h *Server) subscriptionRoutes() []route {
-	if h.cfg.Subscriptions == nil {
-		return nil
-	}
-	const get, post = fiber.MethodGet, fiber.MethodPost
-	moves := func(name string, do func(Subscriptions, subscriptionactor.Command) (subscriptionactor.Result, error)) route {
-		return route{method: post, path: subscriptionsPath + "/:id/" + name, access: partner, command: true,
-			handle: func(h *Server, req *call) error { return h.moveSubscription(req, do) }}
-	}
-	return []route{
-		{method: post, path: subscriptionsPath, access: partner, body: true, command: true, handle: (*Server).createSubscription},
-		{method: get, path: subscriptionsPath, access: holder, handle: (*Server).listSubscriptions},
-		{method: get, path: subscriptionsPath + "/:id", access: holder, handle: (*Server).readSubscription},
-		moves("pause", Subscriptions.Pause),
-		moves("resume", Subscriptions.Resume),
-		moves("cancel", Subscriptions.Cancel),
-	}
-}
-
 // subscriptionFields are a create's fields in the order in which they are refused.
 var subscriptionFields = []string{"initial_payment_id", "amount", "period_days", "metadata"}
 
 // createSubscription is POST /subscriptions
 // {params:{initial_payment_id,amount,period_days,metadata?}}.
-func (h *Server) createSubscription(req *call) error {
-	key, err := h.partnerKey(req)
+func (h *paymentsHandlers) createSubscription(req *Request) error {
+	key, err := h.keys.Partner(req)
 	if err != nil {
 		return err
 	}
@@ -68,14 +46,14 @@ func (h *Server) createSubscription(req *call) error {
 	if err != nil {
 		return err
 	}
-	params, err := paramsOf(value)
+	params, err := ParamsOf(value)
 	if err != nil {
 		return err
 	}
 	var wrong problems
 	terms := readTerms(params, &wrong)
 	result, err := h.cfg.Subscriptions.Create(subscriptionactor.Create{
-		Org: req.who.Org, Partner: req.who.Partner.Number, Terms: terms, Key: key,
+		Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Terms: terms, Key: key,
 		Malformed: len(wrong) > 0,
 		Refuse: func(field, detail string) {
 			if !wrong.about(field) {
@@ -131,34 +109,49 @@ func readTerms(params []byte, wrong *problems) (t subscription.Terms) {
 }
 
 // readSubscription is GET /subscriptions/{id}.
-func (h *Server) readSubscription(req *call) error {
-	id, err := parseID(req.parameter("id"))
+func (h *paymentsHandlers) readSubscription(req *Request) error {
+	id, err := parseID(req.Parameter("id"))
 	if err != nil {
 		return err
 	}
-	result, err := h.cfg.Subscriptions.Read(req.who.Org, req.who.Partner.Number, id)
+	result, err := h.cfg.Subscriptions.Read(req.Principal.Org, req.Principal.Partner.Number, id)
 	return h.writeSubscription(req, fiber.StatusOK, &result, err)
 }
 
-// moveSubscription is POST /subscriptions/{id}/pause, resume and cancel. There is
-// nothing in the body that is looked at.
-func (h *Server) moveSubscription(req *call, do func(Subscriptions, subscriptionactor.Command) (subscriptionactor.Result, error)) error {
-	command := subscriptionactor.Command{Org: req.who.Org, Partner: req.who.Partner.Number}
+// pauseSubscription is POST /subscriptions/{id}/pause.
+func (h *paymentsHandlers) pauseSubscription(req *Request) error {
+	return h.moveSubscription(req, h.cfg.Subscriptions.Pause)
+}
+
+// resumeSubscription is POST /subscriptions/{id}/resume.
+func (h *paymentsHandlers) resumeSubscription(req *Request) error {
+	return h.moveSubscription(req, h.cfg.Subscriptions.Resume)
+}
+
+// cancelSubscription is POST /subscriptions/{id}/cancel.
+func (h *paymentsHandlers) cancelSubscription(req *Request) error {
+	return h.moveSubscription(req, h.cfg.Subscriptions.Cancel)
+}
+
+// moveSubscription moves the subscription that the path names. A body may be sent and is
+// ignored.
+func (h *paymentsHandlers) moveSubscription(req *Request, move func(subscriptionactor.Command) (subscriptionactor.Result, error)) error {
+	command := subscriptionactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
 	var err error
-	if command.ID, err = parseID(req.parameter("id")); err != nil {
+	if command.ID, err = parseID(req.Parameter("id")); err != nil {
 		return err
 	}
-	if command.Key, err = h.partnerKey(req); err != nil {
+	if command.Key, err = h.keys.Partner(req); err != nil {
 		return err
 	}
-	if _, err = req.optional(); err != nil {
+	if _, err = req.Optional(); err != nil {
 		return err
 	}
-	result, err := do(h.cfg.Subscriptions, command)
+	result, err := move(command)
 	return h.writeSubscription(req, fiber.StatusOK, &result, err)
 }
 
-func (h *Server) writeSubscription(req *call, status int, r *subscriptionactor.Result, err error) error {
+func (h *paymentsHandlers) writeSubscription(req *Request, status int, r *subscriptionactor.Result, err error) error {
 	if err != nil {
 		return err
 	}
@@ -170,20 +163,20 @@ func (h *Server) writeSubscription(req *call, status int, r *subscriptionactor.R
 }
 
 // listSubscriptions is GET /subscriptions, newest first.
-func (h *Server) listSubscriptions(req *call) error {
+func (h *paymentsHandlers) listSubscriptions(req *Request) error {
 	q := queryOf(req.RequestCtx, "env", "status", "limit", "cursor")
 	page := subscriptionactor.Page{Env: q.env(), Limit: pageDefault, Status: q.text("status")}
-	if said, sent := q.values["status"]; sent && !slices.Contains(subscription.Statuses(), said) {
+	if said, sent := q.sent("status"); sent && !slices.Contains(subscription.Statuses(), said) {
 		q.problems.add("status", "status must be one of "+strings.Join(subscription.Statuses(), ", "))
 	}
-	if said, sent := q.values["limit"]; sent {
+	if said, sent := q.sent("limit"); sent {
 		n, err := strconv.Atoi(said)
 		if err != nil || n < 1 || n > pageMax || strconv.Itoa(n) != said {
 			q.problems.add("limit", "limit must be from 1 to "+strconv.Itoa(pageMax))
 		}
 		page.Limit = n
 	}
-	if said, sent := q.values["cursor"]; sent {
+	if said, sent := q.sent("cursor"); sent {
 		at, isInstant := parseInstant(said)
 		if !isInstant {
 			q.badCursor()
@@ -193,7 +186,7 @@ func (h *Server) listSubscriptions(req *call) error {
 	if err := q.problems.err(); err != nil {
 		return err
 	}
-	rows, next, err := h.cfg.Subscriptions.List(req.who.Org, req.who.Partner.Number, page)
+	rows, next, err := h.cfg.Subscriptions.List(req.Principal.Org, req.Principal.Partner.Number, page)
 	if err != nil {
 		return err
 	}

@@ -21,15 +21,15 @@ type viewed struct {
 }
 
 // viewedBy is how the caller of a route about one transaction sees it.
-func (h *Server) viewedBy(req *call, result *paymentactor.Result) viewed {
-	return viewed{at: h.cfg.Clock.Now(), links: req.who.Key != nil && !result.Replay}
+func (h *paymentsHandlers) viewedBy(req *Request, result *paymentactor.Result) viewed {
+	return viewed{at: h.cfg.Clock.Now(), links: req.Principal.Key != nil && !result.Replay}
 }
 
 // appendTransaction appends a transaction as the specification's table
 // "Transaction" has it, and further fields where there is something to say. What
 // a field's presence depends on stands beside it. The partner is whose it is: its
 // lang is that of the descriptions.
-func (h *Server) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result, v viewed) []byte {
+func (h *paymentsHandlers) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result, v viewed) []byte {
 	r := result.Record
 	e := encoder{dst}
 	e.open('{')
@@ -38,7 +38,7 @@ func (h *Server) appendTransaction(dst []byte, p *directory.Partner, result *pay
 	e.word("type", r.Type.String())
 	e.word("status", string(r.Status))
 	e.text("error_description", r.Failure.Describe(p.Lang))
-	e.code(r.Failure)
+	appendCode(&e, r.Failure)
 	appendMoney(&e, r)
 	appendDescription(&e, r)
 	appendMeta(&e, r, p.Lang)
@@ -60,7 +60,7 @@ func (h *Server) appendTransaction(dst []byte, p *directory.Partner, result *pay
 
 // appendHosted appends the nine fields of a hosted create's answer
 // (specification, "create", rule 8).
-func (h *Server) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Result, v viewed) []byte {
+func (h *paymentsHandlers) appendHosted(dst []byte, org ledger.ID, result *paymentactor.Result, v viewed) []byte {
 	r := result.Record
 	e := encoder{dst}
 	e.open('{')
@@ -135,7 +135,7 @@ func appendMeta(e *encoder, r *payment.Record, lang string) {
 
 // appendWidget writes the hosted page's address while it waits for its payer
 // (specification, "create", rule 7).
-func (h *Server) appendWidget(e *encoder, org ledger.ID, result *paymentactor.Result, v viewed) {
+func (h *paymentsHandlers) appendWidget(e *encoder, org ledger.ID, result *paymentactor.Result, v viewed) {
 	h.appendLink(e, "widget_url", org, result.Record.ID, v, v.hosts(result))
 }
 
@@ -146,7 +146,7 @@ func (v *viewed) hosts(result *paymentactor.Result) bool {
 
 // appendLink writes the address of the payer's page; null where there is none for this
 // caller.
-func (h *Server) appendLink(e *encoder, name string, org, id ledger.ID, v viewed, open bool) {
+func (h *paymentsHandlers) appendLink(e *encoder, name string, org, id ledger.ID, v viewed, open bool) {
 	if !open || !v.links {
 		e.null(name)
 		return
@@ -190,7 +190,7 @@ func appendMaterial(e *encoder, a *payment.Action) {
 
 // appendPayer writes where the payer goes while there is something to do, and
 // what there is to choose from.
-func (h *Server) appendPayer(e *encoder, org ledger.ID, result *paymentactor.Result, a *payment.Action, v viewed) {
+func (h *paymentsHandlers) appendPayer(e *encoder, org ledger.ID, result *paymentactor.Result, a *payment.Action, v viewed) {
 	if a == nil && !v.hosts(result) {
 		return
 	}
@@ -251,7 +251,7 @@ func appendRefunds(e *encoder, r *payment.Record, lang string) {
 		e.amount("amount", f.Amount)
 		e.amount("fee_amount", f.FeeBack)
 		e.word("status", f.Status.String())
-		e.code(f.Failure)
+		appendCode(e, f.Failure)
 		e.text("msg", f.Describe(lang))
 		e.instant("created", f.Created)
 		e.instant("finished", f.Finished)
@@ -295,4 +295,10 @@ func awaited(r *payment.Record, now ledger.Micros) *payment.Action {
 		return nil
 	}
 	return r.Action
+}
+
+// appendCode writes a failure's error_code.
+func appendCode(e *encoder, f payment.Failure) {
+	e.key("error_code")
+	e.buf = paymentactor.AppendCode(e.buf, f)
 }

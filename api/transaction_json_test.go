@@ -29,14 +29,14 @@ var (
 	orgID = uuid.MustParse("7c9e6679-7425-40de-944b-e07fc1f90ae7")
 )
 
-// shower is a server that only shows, and the partner whose transactions it shows.
-func shower(t testing.TB) (*Server, *directory.Partner) {
+// shower is a set of handlers that only show, and the partner whose transactions it shows.
+func shower(t testing.TB) (*paymentsHandlers, *directory.Partner) {
 	t.Helper()
 	keyring, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Server{cfg: Config{Pages: Pages{Base: "https://pay.example", Tokens: keyring.PageTokens()}}}, &directory.Partner{Org: orgID, Number: 1}
+	return newPayments(paymentsConfig{Pages: Pages{Base: "https://pay.example", Tokens: keyring.PageTokens()}}), &directory.Partner{Org: orgID, Number: 1}
 }
 
 func charged() *payment.Record {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -21,7 +20,7 @@ const (
 
 // changeTransaction is PUT /transactions/{id}: a refund or a cancellation
 // (specification, "refund or cancel").
-func (h *Server) changeTransaction(req *call) error {
+func (h *paymentsHandlers) changeTransaction(req *Request) error {
 	command, err := h.command(req)
 	if err != nil {
 		return err
@@ -30,7 +29,7 @@ func (h *Server) changeTransaction(req *call) error {
 	if err != nil {
 		return err
 	}
-	params, err := paramsOf(value)
+	params, err := ParamsOf(value)
 	if err != nil {
 		return err
 	}
@@ -52,12 +51,12 @@ func (h *Server) changeTransaction(req *call) error {
 
 // commitTransaction is POST /transactions/commit/{id}: the capture of what is
 // held, or of params.amount of it. The body may be absent.
-func (h *Server) commitTransaction(req *call) error {
+func (h *paymentsHandlers) commitTransaction(req *Request) error {
 	command, err := h.command(req)
 	if err != nil {
 		return err
 	}
-	params, err := req.optionalParams()
+	params, err := req.OptionalParams()
 	if err != nil {
 		return err
 	}
@@ -71,12 +70,12 @@ func (h *Server) commitTransaction(req *call) error {
 
 // continueTransaction is POST /transactions/continue/{id}: a hosted transaction
 // goes on with the payer's credentials. The body is bare.
-func (h *Server) continueTransaction(req *call) error {
+func (h *paymentsHandlers) continueTransaction(req *Request) error {
 	command, err := h.command(req)
 	if err != nil {
 		return err
 	}
-	object, err := req.object()
+	object, err := req.Object()
 	if err != nil {
 		return err
 	}
@@ -90,7 +89,7 @@ func (h *Server) continueTransaction(req *call) error {
 	if with.read(object, asked.Record.Type, h.cfg.Fingerprint); len(with.problems) > 0 {
 		return with.problems
 	}
-	with.says.PayerIP = payerAddress(asked.Record.Customer, h.source(req.RequestCtx))
+	with.says.PayerIP = payerAddress(asked.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
 	result, err := h.cfg.Payments.Continue(paymentactor.Continue{
 		Command: command, Credentials: with.says, Card: with.card, Route: with.route, Browser: with.browser,
 	})
@@ -99,12 +98,12 @@ func (h *Server) continueTransaction(req *call) error {
 
 // completeTransaction is POST /transactions/additional_params_for_auth/{id}:
 // material for a charge that waits for it.
-func (h *Server) completeTransaction(req *call) error {
+func (h *paymentsHandlers) completeTransaction(req *Request) error {
 	command, err := h.command(req)
 	if err != nil {
 		return err
 	}
-	object, err := req.object()
+	object, err := req.Object()
 	if err != nil {
 		return err
 	}
@@ -125,12 +124,12 @@ func (h *Server) completeTransaction(req *call) error {
 
 // chooseDestination is POST /transactions/choose_target_destination/{id}: the
 // receiving institution of a payout that offers several. The body is bare.
-func (h *Server) chooseDestination(req *call) error {
+func (h *paymentsHandlers) chooseDestination(req *Request) error {
 	command, err := h.command(req)
 	if err != nil {
 		return err
 	}
-	value, err := req.optional()
+	value, err := req.Optional()
 	if err != nil {
 		return err
 	}
@@ -146,18 +145,18 @@ func (h *Server) chooseDestination(req *call) error {
 }
 
 // command is which of the calling partner's transactions a request is about.
-func (h *Server) command(req *call) (command paymentactor.Command, err error) {
-	command = paymentactor.Command{Org: req.who.Org, Partner: req.who.Partner.Number}
-	if command.ID, err = parseID(req.parameter("id")); err != nil {
+func (h *paymentsHandlers) command(req *Request) (command paymentactor.Command, err error) {
+	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
+	if command.ID, err = parseID(req.Parameter("id")); err != nil {
 		return command, err
 	}
-	command.Key, err = h.partnerKey(req)
+	command.Key, err = h.keys.Partner(req)
 	return command, err
 }
 
 // changed answers with what an operation has made of the transaction, or with
 // its error.
-func (h *Server) changed(req *call, result *paymentactor.Result, err error) error {
+func (h *paymentsHandlers) changed(req *Request, result *paymentactor.Result, err error) error {
 	if err != nil {
 		return err
 	}
@@ -166,39 +165,6 @@ func (h *Server) changed(req *call, result *paymentactor.Result, err error) erro
 	}
 	h.writeTransaction(req, fiber.StatusOK, result)
 	return nil
-}
-
-// optional is the body's JSON value; no body is an object without members.
-func (req *call) optional() ([]byte, error) {
-	if len(bytes.TrimSpace(req.Request.Body())) == 0 {
-		return nothing, nil
-	}
-	if !isJSON(req.Request.Header.ContentType()) {
-		return nil, ledger.Refuse("api.optional", unsupportedMediaType, "the body must be application/json")
-	}
-	return document(req.Request.Body())
-}
-
-// optionalParams is the params object of a body that may lack it, or be absent.
-func (req *call) optionalParams() ([]byte, error) {
-	value, err := req.optional()
-	if err != nil {
-		return nil, err
-	}
-	if isObject(value) && member(value, "params") == nil {
-		return nothing, nil
-	}
-	return paramsOf(value)
-}
-
-// paramsOf is the params object of an operation's body.
-func paramsOf(body []byte) ([]byte, error) {
-	if isObject(body) {
-		if params := member(body, "params"); isObject(params) {
-			return params, nil
-		}
-	}
-	return nil, ledger.RefuseField("api.paramsOf", "params", "the body must have a params object")
 }
 
 // partOf is the amount in an operation's params; nil if there is none, which

@@ -1,10 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"strconv"
-	"unicode/utf8"
-
 	"mizan/internal/jsonwalk"
 	"mizan/internal/secret"
 	"mizan/ledger/directory"
@@ -219,39 +215,6 @@ func (c *creation) checkNetwork() money.Network {
 	return network
 }
 
-// text wants a string of at most limit characters: not bytes. Nil is the empty one.
-func (p *problems) text(name string, value []byte, limit int) string {
-	if value == nil {
-		return ""
-	}
-	said, isText := jsonwalk.Text(value)
-	if !isText {
-		p.add(name, name+" must be a string")
-		return ""
-	}
-	if len(said) > limit && utf8.RuneCount(said) > limit {
-		p.add(name, tooLong(name, limit))
-		return ""
-	}
-	return string(said)
-}
-
-// object wants a JSON object of at most limit bytes and copies it as it was
-// sent. Nil is none.
-func (p *problems) object(name string, value []byte, limit int) []byte {
-	switch {
-	case value == nil:
-		return nil
-	case !isObject(value):
-		p.add(name, name+" must be an object")
-		return nil
-	case len(value) > limit:
-		p.add(name, name+" is too large")
-		return nil
-	}
-	return bytes.Clone(value)
-}
-
 // checkCustomer wants what the specification names in a customer to be text;
 // other keys are the caller's own.
 func (c *creation) checkCustomer(customer []byte) {
@@ -309,20 +272,4 @@ func (c *creation) checkStorage(fingerprint func([]byte) string) {
 	if r.Asset.Network == "" {
 		r.Asset.Network = c.says.Network // specification, "Currencies and network"
 	}
-}
-
-// beginning is at most limit bytes of a text, cut between characters.
-func beginning(s []byte, limit int) string {
-	if len(s) > limit {
-		s = s[:limit]
-		for len(s) > 0 && !utf8.Valid(s) {
-			s = s[:len(s)-1]
-		}
-	}
-	return string(s)
-}
-
-// tooLong is the detail for a text above its bound.
-func tooLong(name string, limit int) string {
-	return name + " must be at most " + strconv.Itoa(limit) + " characters"
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
-	"github.com/google/uuid"
 
 	paymentactor "mizan/actors/payment"
 	"mizan/ledger"
@@ -43,12 +42,10 @@ type Payments interface {
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
 }
 
-const transactionsPath = "/api/v1/transactions"
-
 // createTransaction is POST /transactions (specification, "create"). 201 says
 // that there is a transaction, not that it was accepted.
-func (h *Server) createTransaction(req *call) error {
-	key, err := h.partnerKey(req)
+func (h *paymentsHandlers) createTransaction(req *Request) error {
+	key, err := h.keys.Partner(req)
 	if err != nil {
 		return err
 	}
@@ -61,10 +58,10 @@ func (h *Server) createTransaction(req *call) error {
 	if creation.check(h.cfg.Fingerprint); len(creation.problems) > 0 {
 		return creation.problems
 	}
-	creation.request.PayerIP = payerAddress(creation.request.Customer, h.source(req.RequestCtx))
+	creation.request.PayerIP = payerAddress(creation.request.Customer, h.cfg.Proxies.Source(req.RequestCtx))
 	hosted := creation.wantsPage()
 	result, err := h.cfg.Payments.Create(paymentactor.Create{
-		Org: req.who.Org, Partner: req.who.Partner, Request: creation.request, Hosted: hosted, Card: creation.card, Key: key,
+		Org: req.Principal.Org, Partner: req.Principal.Partner, Request: creation.request, Hosted: hosted, Card: creation.card, Key: key,
 	})
 	if err != nil {
 		return err
@@ -103,7 +100,7 @@ func transactionParams(body []byte) ([]byte, error) {
 // readTransaction is GET /transactions/{id}. To the partner's own key, which may submit
 // it, material whose deadline is over is shown published anew. An id that is none is answered as
 // one that nobody has.
-func (h *Server) readTransaction(req *call) error {
+func (h *paymentsHandlers) readTransaction(req *Request) error {
 	result, err := h.findTransaction(req)
 	if err != nil {
 		return err
@@ -112,32 +109,19 @@ func (h *Server) readTransaction(req *call) error {
 	return nil
 }
 
-// parseID reads a UUID in its usual form; the error is the answer to it.
-func parseID(said string) (ledger.ID, error) {
-	const usual = 36
-	if len(said) != usual {
-		return ledger.ID{}, notFound()
-	}
-	id, err := uuid.Parse(said)
-	if err != nil {
-		return ledger.ID{}, notFound()
-	}
-	return id, nil
-}
-
 // buffers are reused for answers: the answer itself is copied.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
-func (h *Server) writeTransaction(req *call, status int, result *paymentactor.Result) {
+func (h *paymentsHandlers) writeTransaction(req *Request, status int, result *paymentactor.Result) {
 	buf := buffers.Get().(*[]byte)
-	*buf = h.appendTransaction((*buf)[:0], req.who.Partner, result, h.viewedBy(req, result))
+	*buf = h.appendTransaction((*buf)[:0], req.Principal.Partner, result, h.viewedBy(req, result))
 	writeJSON(req.RequestCtx, status, *buf)
 	buffers.Put(buf)
 }
 
 // writeHosted answers in the short form of a hosted create.
-func (h *Server) writeHosted(req *call, status int, result *paymentactor.Result) {
-	writeJSON(req.RequestCtx, status, h.appendHosted(nil, req.who.Org, result, h.viewedBy(req, result)))
+func (h *paymentsHandlers) writeHosted(req *Request, status int, result *paymentactor.Result) {
+	writeJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewedBy(req, result)))
 }
 
 // mismatch names the first field in which a repeated create differs from the

@@ -30,14 +30,14 @@ type aggregateQuery struct {
 
 func newAggregateQuery(ctx *fasthttp.RequestCtx, now time.Time) *aggregateQuery {
 	q := &aggregateQuery{filterQuery: newFilterQuery(ctx, now, aggregateParameters)}
-	q.currency = q.acceptedCurrency()
+	q.currency = acceptedCurrency(q.query)
 	q.readGrouping()
 	q.narrow()
 	return q
 }
 
 func (q *aggregateQuery) readGrouping() {
-	said, sent := q.values["group_by"]
+	said, sent := q.sent("group_by")
 	if !sent {
 		said = "type,status"
 	}
@@ -128,7 +128,7 @@ func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 }
 
 // write answers with the rows, ordered by what they are grouped by.
-func (a *aggregate) write(req *call, asOf ledger.Micros) {
+func (a *aggregate) write(req *Request, asOf ledger.Micros) {
 	var e encoder
 	e.open('{')
 	e.enter("data", '[')

@@ -91,7 +91,7 @@ func transactionOf(stored *posting.Record) (*payment.Record, error) {
 // listPage is one page of a list as it is filled.
 type listPage struct {
 	walk
-	server  *Server
+	server  *paymentsHandlers
 	partner *directory.Partner // whose transactions they are
 	query   *listQuery
 	now     time.Time
@@ -112,7 +112,7 @@ var listPages = sync.Pool{New: func() any { return &listPage{seen: make(map[ledg
 const maxPageKept = 1 << 20
 
 // listTransactions is GET /transactions (specification, "list").
-func (h *Server) listTransactions(req *call) error {
+func (h *paymentsHandlers) listTransactions(req *Request) error {
 	q, err := h.listQueryOf(req)
 	if err != nil {
 		return err
@@ -134,9 +134,9 @@ func (h *Server) listTransactions(req *call) error {
 	return nil
 }
 
-func (p *listPage) begin(h *Server, q *listQuery, view *posting.View, req *call) {
-	p.server, p.partner, p.query, p.now = h, req.who.Partner, q, h.cfg.Clock.Now()
-	p.walk = walk{view: view, org: req.who.Org, of: q.listOf(req), moved: q.moved, span: *q.order()}
+func (p *listPage) begin(h *paymentsHandlers, q *listQuery, view *posting.View, req *Request) {
+	p.server, p.partner, p.query, p.now = h, req.Principal.Partner, q, h.cfg.Clock.Now()
+	p.walk = walk{view: view, org: req.Principal.Org, of: q.listOf(req), moved: q.moved, span: *q.order()}
 	p.out.open('{')
 	p.out.enter("data", '[')
 }
@@ -153,8 +153,8 @@ func (p *listPage) release() {
 }
 
 // listOf is the caller's list in the environment asked for.
-func (q *filterQuery) listOf(req *call) posting.List {
-	return posting.List{Partner: req.who.Partner.Number, Env: uint8(q.transactionFilter.env)}
+func (q *filterQuery) listOf(req *Request) posting.List {
+	return posting.List{Partner: req.Principal.Partner.Number, Env: uint8(q.transactionFilter.env)}
 }
 
 // look puts the row's transaction on the page if it is asked for. It looks one

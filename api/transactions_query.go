@@ -99,19 +99,19 @@ func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *fi
 // forgets them: an empty status must not mean any.
 func (q *filterQuery) refuseEmpty(known []string) {
 	for _, name := range known {
-		said, sent := q.values[name]
-		if _, window := q.values["end_cursor"]; name == "start_cursor" && !window {
+		said, sent := q.sent(name)
+		if _, window := q.sent("end_cursor"); name == "start_cursor" && !window {
 			continue
 		}
 		if sent && said == "" && name != "txid" {
 			q.problems.add(name, name+" must not be empty")
-			delete(q.values, name)
+			q.forget(name)
 		}
 	}
 }
 
 func (q *filterQuery) readType() payment.Type {
-	said, sent := q.values["type"]
+	said, sent := q.sent("type")
 	if !sent {
 		return 0
 	}
@@ -123,7 +123,7 @@ func (q *filterQuery) readType() payment.Type {
 }
 
 func (q *filterQuery) amount(name string, absent money.Amount) money.Amount {
-	said, sent := q.values[name]
+	said, sent := q.sent(name)
 	if !sent {
 		return absent
 	}
@@ -149,7 +149,7 @@ func (q *filterQuery) span(field string) span {
 
 // time is a parameter that is an instant; sent is false if it is none.
 func (q *filterQuery) time(name string) (at time.Time, sent bool) {
-	said, sent := q.values[name]
+	said, sent := q.sent(name)
 	if !sent {
 		return at, false
 	}
@@ -210,8 +210,8 @@ func (q *listQuery) orderName() string {
 // window is what lies between start_cursor and end_cursor, whichever of them is
 // the newer. One without the other is ignored (specification, "list").
 func (q *listQuery) window() span {
-	_, start := q.values["start_cursor"]
-	_, end := q.values["end_cursor"]
+	_, start := q.sent("start_cursor")
+	_, end := q.sent("end_cursor")
 	if !start || !end {
 		return span{0, forever}
 	}
@@ -224,7 +224,7 @@ func (q *listQuery) window() span {
 }
 
 func (q *listQuery) readLimit() int {
-	said, sent := q.values["limit"]
+	said, sent := q.sent("limit")
 	if !sent {
 		return pageDefault
 	}
@@ -234,38 +234,4 @@ func (q *listQuery) readLimit() int {
 		return pageDefault
 	}
 	return n
-}
-
-// instantLayouts are the forms of ISO 8601, of which a time without an offset is
-// taken for UTC; a fraction of the seconds may stand in each.
-var instantLayouts = [...]string{
-	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "2006-01-02T15:04Z07:00",
-	"20060102T150405Z0700", "20060102T150405Z07", "2006-01-02T15:04:05", "2006-01-02T15:04",
-}
-
-// parseInstant reads a time in one of the forms in which the protocol writes
-// them: ISO 8601, or "YYYY-MM-DD HH:MM:SS.ffffff Etc/UTC".
-func parseInstant(said string) (time.Time, bool) {
-	if wall, named := strings.CutSuffix(said, " Etc/UTC"); named {
-		at, err := time.Parse(time.DateTime, wall)
-		return at, err == nil
-	}
-	// The '+' of an offset that was not escaped in the query arrives as a space.
-	said = strings.Replace(said, " ", "+", 1)
-	for _, layout := range instantLayouts {
-		if at, err := time.Parse(layout, said); err == nil {
-			return at, true
-		}
-	}
-	return time.Time{}, false
-}
-
-// ceiling is the first microsecond that is not before the instant, and not
-// before 1970: nothing was booked then, and keys have no sign.
-func ceiling(at time.Time) ledger.Micros {
-	m := ledger.MicrosOf(at)
-	if at.Nanosecond()%1_000 != 0 {
-		m++
-	}
-	return max(0, m)
 }

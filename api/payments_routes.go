@@ -1,0 +1,115 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/internal/clock"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// paymentsConfig is what the handlers of transactions are made of.
+type paymentsConfig struct {
+	Payments  Payments
+	Directory paymentsDirectory
+	Journal   Journal
+	Clock     clock.Clock
+	Proxies   Proxies
+	Pages     Pages
+
+	// Subscriptions renews payments; nil: the routes of subscriptions are missing.
+	Subscriptions Subscriptions
+
+	// Updates takes in what other platforms report; nil: the route is missing.
+	Updates Updates
+
+	// Fingerprint tells equal card numbers and equal requests from others without keeping
+	// them. It is keyed, so that neither can be guessed from it.
+	Fingerprint func(number []byte) string
+
+	// AggregateWait is how long an aggregate waits for its turn; 0: 3 s.
+	AggregateWait time.Duration
+
+	// Serving ends when the server begins to stop. A request's own context is no safe
+	// parent: the transport writes what Done reads.
+	Serving context.Context
+}
+
+// paymentsDirectory says who takes part; *directory.Service of actors is one.
+type paymentsDirectory interface {
+	Organizations
+	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
+	Terminal(org, id ledger.ID) (*directory.Terminal, bool)
+	FindTerminal(id ledger.ID) (*directory.Terminal, bool)
+}
+
+// paymentsHandlers answers the routes of transactions, balances and subscriptions.
+type paymentsHandlers struct {
+	cfg        paymentsConfig
+	keys       Keys
+	aggregates *aggregates
+	updates    *notifications
+}
+
+// newPayments makes the handlers.
+func newPayments(cfg paymentsConfig) *paymentsHandlers {
+	return &paymentsHandlers{
+		cfg: cfg, keys: Keys{Fingerprint: cfg.Fingerprint},
+		aggregates: newAggregates(cfg.AggregateWait), updates: newNotifications(),
+	}
+}
+
+const (
+	transactionsPath  = "/api/v1/transactions"
+	subscriptionsPath = "/api/v1/subscriptions"
+)
+
+// Who may call the routes. Transactions are shown to the partner whose they are, to
+// the administration, and to those who oversee the organization.
+var (
+	byPartner  = Access{By: Key}
+	byOwner    = Access{By: Key | Acting}
+	byLister   = Access{By: Key | Acting | Token}
+	byViewer   = Access{By: Key | Acting | Token | Session, Roles: Overseers}
+	byOverseer = Access{
+		By: Token | Session, Roles: Overseers, Needs: "this needs the administration token, or a session of role auditor or admin",
+	}
+)
+
+// Routes are the routes of the family.
+func (h *paymentsHandlers) Routes() []Route {
+	const get, post, put = fiber.MethodGet, fiber.MethodPost, fiber.MethodPut
+	routes := []Route{
+		{Method: post, Path: transactionsPath, Access: byPartner, JSON: true, Command: true, Handle: h.createTransaction},
+		{Method: get, Path: transactionsPath, Access: byLister, Handle: h.listTransactions},
+		{Method: get, Path: transactionsPath + "/aggregate", Access: byOwner, Handle: h.aggregate}, // before :id
+		{Method: get, Path: transactionsPath + "/:id", Access: byViewer, Handle: h.readTransaction},
+		{Method: get, Path: transactionsPath + "/:id/routing", Access: byOverseer, Handle: h.readRouting},
+		{Method: put, Path: transactionsPath + "/:id", Access: byPartner, JSON: true, Command: true, Handle: h.changeTransaction},
+		{Method: post, Path: transactionsPath + "/commit/:id", Access: byPartner, Command: true, Handle: h.commitTransaction}, // the body may be absent
+		{Method: post, Path: transactionsPath + "/continue/:id", Access: byPartner, JSON: true, Command: true, Handle: h.continueTransaction},
+		{Method: post, Path: transactionsPath + "/additional_params_for_auth/:id", Access: byPartner, JSON: true, Command: true, Handle: h.completeTransaction},
+		{Method: post, Path: transactionsPath + "/choose_target_destination/:id", Access: byPartner, Command: true, Handle: h.chooseDestination}, // an absent body is a 400 of its own
+		{Method: get, Path: "/api/v1/balances", Access: byOwner, Handle: h.listBalances},
+	}
+	if h.cfg.Subscriptions != nil {
+		routes = append(routes,
+			Route{Method: post, Path: subscriptionsPath, Access: byPartner, JSON: true, Command: true, Handle: h.createSubscription},
+			Route{Method: get, Path: subscriptionsPath, Access: byOwner, Handle: h.listSubscriptions},
+			Route{Method: get, Path: subscriptionsPath + "/:id", Access: byOwner, Handle: h.readSubscription},
+			Route{Method: post, Path: subscriptionsPath + "/:id/pause", Access: byPartner, Command: true, Handle: h.pauseSubscription},
+			Route{Method: post, Path: subscriptionsPath + "/:id/resume", Access: byPartner, Command: true, Handle: h.resumeSubscription},
+			Route{Method: post, Path: subscriptionsPath + "/:id/cancel", Access: byPartner, Command: true, Handle: h.cancelSubscription},
+		)
+	}
+	if h.cfg.Updates != nil {
+		// For anyone: the platform that calls it signs with the terminal's secret.
+		routes = append(routes, Route{
+			Method: post, Path: "/api/v1/terminal/:id/notifications", Access: Access{By: Anyone}, JSON: true, Command: true, Handle: h.takeUpdate,
+		})
+	}
+	return routes
+}

@@ -1,0 +1,120 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// Bounds of what bad input is answered with, whatever was sent.
+const (
+	maxProblems = 100 // refused fields; more are not told
+	maxDetail   = 512 // bytes of a field's name, and of what is wrong with it
+)
+
+// problems are the fields of one request that were refused, in the order of
+// the checks, at most maxProblems. As an error they are one answer of shape fields.
+type problems []*ledger.Refusal
+
+// Error implements error.
+func (p problems) Error() string { return p[0].Error() + " (of " + strconv.Itoa(len(p)) + ")" }
+
+// add refuses a field. Details never hold what was sent, but for the names that
+// the specification puts there.
+func (p *problems) add(field, detail string) {
+	if p.full() {
+		return
+	}
+	*p = append(*p, &ledger.Refusal{Op: "api", Code: ledger.Invalid, Field: field, Detail: detail})
+}
+
+// full tells whether no further problem is told.
+func (p *problems) full() bool { return len(*p) >= maxProblems }
+
+// err is the problems as an error; nil if there are none.
+func (p problems) err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+// refusalsOf turns any error into refusals of one code; what is not a refusal is ours
+// to explain and answers internal, or unavailable while the process ends.
+func refusalsOf(err error) problems {
+	var several problems
+	var fields directory.Refusals
+	var one *ledger.Refusal
+	switch {
+	case errors.As(err, &several):
+		return several
+	case errors.As(err, &fields):
+		return problems(fields)
+	case errors.As(err, &one):
+		return problems{one}
+	case errors.Is(err, posting.ErrStopped):
+		return problems{ledger.Refuse("api", ledger.Unavailable, "the service is stopping")}
+	}
+	return problems{ledger.Refuse("api", ledger.Internal, "unexpected error")}
+}
+
+// about tells whether the field was refused already.
+func (p problems) about(field string) bool {
+	return slices.ContainsFunc(p, func(r *ledger.Refusal) bool { return r.Field == field })
+}
+
+// text wants a string of at most limit characters: not bytes. Nil is the empty one.
+func (p *problems) text(name string, value []byte, limit int) string {
+	if value == nil {
+		return ""
+	}
+	said, isText := jsonwalk.Text(value)
+	if !isText {
+		p.add(name, name+" must be a string")
+		return ""
+	}
+	if len(said) > limit && utf8.RuneCount(said) > limit {
+		p.add(name, tooLong(name, limit))
+		return ""
+	}
+	return string(said)
+}
+
+// object wants a JSON object of at most limit bytes and copies it as it was
+// sent. Nil is none.
+func (p *problems) object(name string, value []byte, limit int) []byte {
+	switch {
+	case value == nil:
+		return nil
+	case !isObject(value):
+		p.add(name, name+" must be an object")
+		return nil
+	case len(value) > limit:
+		p.add(name, name+" is too large")
+		return nil
+	}
+	return bytes.Clone(value)
+}
+
+// beginning is at most limit bytes of a text, cut between characters.
+func beginning(s []byte, limit int) string {
+	if len(s) > limit {
+		s = s[:limit]
+		for len(s) > 0 && !utf8.Valid(s) {
+			s = s[:len(s)-1]
+		}
+	}
+	return string(s)
+}
+
+// tooLong is the detail for a text above its bound.
+func tooLong(name string, limit int) string {
+	return name + " must be at most " + strconv.Itoa(limit) + " characters"
+}
