@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"mizan/api/auth"
 	"mizan/internal/fair"
@@ -220,29 +217,4 @@ func (p *patience) check() error {
 		return unavailable("the caller has gone")
 	}
 	return p.share()
-}
-
-// hungUp tells whether the other end has closed the connection, also behind data
-// that is not read yet (the farewell of TLS).
-func hungUp(c net.Conn) (gone bool) {
-	switch line := c.(type) {
-	case *connection:
-		c = line.Conn
-	case *secureConnection:
-		c = line.Conn
-	}
-	socket, ok := socketOf(c).(syscall.Conn)
-	if !ok {
-		return false
-	}
-	raw, err := socket.SyscallConn()
-	if err != nil {
-		return true
-	}
-	err = raw.Control(func(fd uintptr) {
-		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
-		n, err := unix.Poll(polled, 0)
-		gone = err == nil && n > 0
-	})
-	return gone || err != nil
 }

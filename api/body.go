@@ -263,19 +263,3 @@ func discarded(ctx *fasthttp.RequestCtx, stream io.Reader) bool {
 	_, err := discard(stream, maxDiscard)
 	return err == io.EOF
 }
-
-// discard reads up to n bytes, or a few more, and keeps nothing of them: there may be
-// cards in them. The error is never nil.
-func discard(from io.Reader, n int) (read int, err error) {
-	b := bodyPool.Get().(*body)
-	defer bodyPool.Put(b)
-	defer clear(b.first[:])
-	for read < n {
-		var some int
-		some, err = from.Read(b.first[:])
-		if read += some; err != nil {
-			return read, err
-		}
-	}
-	return read, io.ErrShortBuffer
-}

@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mizan/ledger"
 )
 
@@ -137,32 +135,5 @@ func TestBudgetHasRoomForOthers(t *testing.T) {
 	b.give(one, 25)
 	if b.held() != 75 || !b.take(owner{org: ledger.ID{3}}, 20) {
 		t.Errorf("%d are held", b.held())
-	}
-}
-
-// Where there is no more room, larger bodies are answered 503; those that fit into a
-// connection's first buffer are read as ever.
-func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
-	s := New(Config{})
-	s.bodies = newBodies(nil, bodyShare*firstBuffer, bodyShare*firstBuffer)
-	ours, theirs := net.Pipe()
-	defer func() { _, _ = ours.Close(), theirs.Close() }()
-	for size, want := range map[int]int{10: 200, firstBuffer: 200, firstBuffer + 1: 503} {
-		ctx := new(fasthttp.RequestCtx)
-		ctx.Init2(theirs, nil, false)
-		ctx.Request.Header.SetHost("a")
-		ctx.Request.Header.SetContentLength(size)
-		ctx.Request.SetBodyStream(strings.NewReader(strings.Repeat("x", size)), size)
-		s.guard(func(ctx *fasthttp.RequestCtx) {
-			if err := s.bodies.read(&Request{RequestCtx: ctx, Route: &Route{Access: Access{By: Anyone}}}); err != nil {
-				writeError(ctx, err)
-			}
-		})(ctx)
-		if got := ctx.Response.StatusCode(); got != want || (want == 503 && string(ctx.Response.Header.Peek("Retry-After")) == "") {
-			t.Errorf("%d bytes: %d %s", size, got, ctx.Response.Body())
-		}
-		if s.BodyBytes() != 0 {
-			t.Errorf("%d bytes are held", s.BodyBytes())
-		}
 	}
 }

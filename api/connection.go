@@ -5,9 +5,11 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"golang.org/x/sys/unix"
 
 	"mizan/api/connlimit"
 	"mizan/internal/wiping"
@@ -258,4 +260,50 @@ func (s *silent) letGo() {
 		_ = l.under.Close()
 	}
 	clear(s.lines)
+}
+
+// scrap is how many bytes are discarded at once.
+const scrap = 4 << 10
+
+var scraps = sync.Pool{New: func() any { return new([scrap]byte) }}
+
+// discard reads up to n bytes, or a few more, and keeps nothing of them: there may be
+// cards in them. The error is never nil.
+func discard(from io.Reader, n int) (read int, err error) {
+	b := scraps.Get().(*[scrap]byte)
+	defer scraps.Put(b)
+	defer clear(b[:])
+	for read < n {
+		var some int
+		some, err = from.Read(b[:])
+		if read += some; err != nil {
+			return read, err
+		}
+	}
+	return read, io.ErrShortBuffer
+}
+
+// hungUp tells whether the other end has closed the connection, also behind data
+// that is not read yet (the farewell of TLS).
+func hungUp(c net.Conn) (gone bool) {
+	switch line := c.(type) {
+	case *connection:
+		c = line.Conn
+	case *secureConnection:
+		c = line.Conn
+	}
+	socket, ok := socketOf(c).(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	err = raw.Control(func(fd uintptr) {
+		polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+		n, err := unix.Poll(polled, 0)
+		gone = err == nil && n > 0
+	})
+	return gone || err != nil
 }

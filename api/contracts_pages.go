@@ -10,39 +10,41 @@ import (
 	"mizan/posting"
 )
 
-// contractPage is one page of a product's contracts in a reading: so many of them,
-// behind so many newer ones.
-type contractPage struct {
-	org     ledger.ID
-	product *contract.Product
-	reading *contract.Reading
-	skip    uint64
-	n       int
-	near    uint64 // how many are passed over rather than searched for
+// Page is one page of a product's contracts in a reading.
+type Page struct {
+	Org     ledger.ID
+	Product *contract.Product
+	Reading *contract.Reading
+	Skip    uint64 // newer contracts on the pages before
+	Limit   int    // contracts on this page
+	Near    uint64 // how many contracts may be passed over rather than searched for
 
-	total uint64 // how many there are on all pages
+	// Find fills in the rest.
+	Total  uint64 // contracts on all pages
+	Passed uint64 // rows that were passed over
 }
 
-// find is the page's contracts in the environments, newest first. How many there are
+// Find is the page's contracts in the environments, newest first. How many there are
 // says a counter, and those before the page are not read.
-func (p *contractPage) find(view *posting.View, envs []money.Env) (found []contractactor.Result, err error) {
-	if p.total, err = contractactor.Count(view, p.org, p.product, p.reading, envs...); err != nil || p.skip >= p.total {
+func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor.Result, err error) {
+	if p.Total, err = contractactor.Count(view, p.Org, p.Product, p.Reading, envs...); err != nil || p.Skip >= p.Total {
 		return nil, err
 	}
 	list, before, skip, err := p.begin(view, envs)
 	if err != nil {
 		return nil, err
 	}
-	err = view.List(p.org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
+	p.Passed = skip
+	err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
 		if skip > 0 {
 			skip--
 			return true, nil
 		}
-		r, there, err := contractactor.Load(view, p.org, row.ID)
+		r, there, err := contractactor.Load(view, p.Org, row.ID)
 		if there {
 			found = append(found, r)
 		}
-		return err == nil && len(found) < p.n, err
+		return err == nil && len(found) < p.Limit, err
 	})
 	return found, err
 }
@@ -51,34 +53,34 @@ func (p *contractPage) find(view *posting.View, envs []money.Env) (found []contr
 // behind is found by its contracts' numbers, which have no gaps: those of one environment
 // have the other's in between, and where these are more than are passed over anyhow, it
 // is walked to.
-func (p *contractPage) begin(view *posting.View, envs []money.Env) (list posting.List, before ledger.Micros, skip uint64, err error) {
-	list, skip = contractactor.ListOf(p.product, p.reading), p.skip
+func (p *Page) begin(view *posting.View, envs []money.Env) (list posting.List, before ledger.Micros, skip uint64, err error) {
+	list, skip = contractactor.ListOf(p.Product, p.Reading), p.Skip
 	var between []ledger.Micros
-	searched := skip > p.near
+	searched := skip > p.Near
 	if len(envs) == 1 {
-		list = contractactor.ListOfEnv(p.product, p.reading, envs[0])
+		list = contractactor.ListOfEnv(p.Product, p.Reading, envs[0])
 		if searched {
 			between, searched, err = p.others(view, envs[0])
 		}
 	}
 	if searched && err == nil {
-		before, skip, err = p.search(view, list, p.total-p.skip, between)
+		before, skip, err = p.search(view, list, p.Total-p.Skip, between)
 	}
 	return list, before, skip, err
 }
 
 // others are the instants at which the contracts of the other environment were made,
 // newest first; false: there are too many of them.
-func (p *contractPage) others(view *posting.View, env money.Env) (made []ledger.Micros, few bool, err error) {
+func (p *Page) others(view *posting.View, env money.Env) (made []ledger.Micros, few bool, err error) {
 	other := money.Prod
 	if env == money.Prod {
 		other = money.Test
 	}
-	n, err := contractactor.Count(view, p.org, p.product, p.reading, other)
-	if err != nil || n > p.near {
+	n, err := contractactor.Count(view, p.Org, p.Product, p.Reading, other)
+	if err != nil || n > p.Near {
 		return nil, false, err
 	}
-	err = view.List(p.org, contractactor.ListOfEnv(p.product, p.reading, other), posting.Walk{}, func(row posting.Listed) (bool, error) {
+	err = view.List(p.Org, contractactor.ListOfEnv(p.Product, p.Reading, other), posting.Walk{}, func(row posting.Listed) (bool, error) {
 		made = append(made, row.Booked)
 		return true, nil
 	})
@@ -89,10 +91,10 @@ func (p *contractPage) others(view *posting.View, env money.Env) (made []ledger.
 // first, and how many are to be passed over. A contract's rank is its number less those
 // that were made before it and are not in the list; between are the instants of all
 // such, newest first.
-func (p *contractPage) search(view *posting.View, list posting.List, rank uint64, between []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
-	return searchBack(rank, p.near, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
-		err = view.List(p.org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
-			stored, _, err := view.Record(p.org, ledger.Source{Kind: ledger.Contract, ID: row.ID})
+func (p *Page) search(view *posting.View, list posting.List, rank uint64, between []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
+	return searchBack(rank, p.Near, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
+		err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
+			stored, _, err := view.Record(p.Org, ledger.Source{Kind: ledger.Contract, ID: row.ID})
 			newer := sort.Search(len(between), func(i int) bool { return between[i] < row.Booked })
 			booked, last = row.Booked, stored.Stamp.Number-uint64(len(between)-newer)
 			return false, err

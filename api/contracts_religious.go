@@ -53,8 +53,8 @@ func (h *contractsHandlers) pageOfContracts(req *Request, f *family, product *co
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	want := contractPage{org: req.Principal.Org, product: product, reading: f.reading, skip: uint64(page-1) * uint64(size), n: size, near: passedOver}
-	found, err := want.find(view, envs)
+	want := Page{Org: req.Principal.Org, Product: product, Reading: f.reading, Skip: uint64(page-1) * uint64(size), Limit: size, Near: passedOver}
+	found, err := want.Find(view, envs)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (h *contractsHandlers) pageOfContracts(req *Request, f *family, product *co
 	}
 	e.close(']')
 	e.enter("meta", '{')
-	e.integer("total", int64(want.total))
+	e.integer("total", int64(want.Total))
 	e.text("product_type", product.Variants[f.reading].Name)
 	e.integer("page", int64(page))
 	e.integer("per_page", int64(size))

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"pgregory.net/rapid"
 
 	"mizan/api"
 	"mizan/ledger"
@@ -232,48 +231,20 @@ func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
 	for env, want := range lists {
 		for _, near := range []uint64{0, 3, n / every, n} {
 			for skip := range want {
-				got, passed, err := api.ContractPage(view, h.seed.First.Org, product, contract.Religious, uint64(skip), 3, near, env)
+				page := api.Page{Org: h.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, Near: near}
+				found, err := page.Find(view, []money.Env{env})
 				must(t, err)
+				var got []ledger.ID
+				for i := range found {
+					got = append(got, found[i].Record.ID)
+				}
 				if !slices.Equal(got, want[skip:min(skip+3, len(want))]) {
 					t.Errorf("%v behind %d, near %d: %v", env, skip, near, got)
 				}
-				if others := uint64(n - len(want)); others <= near && passed > near {
-					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, passed, near)
+				if others := uint64(n - len(want)); others <= near && page.Passed > near {
+					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, page.Passed, near)
 				}
 			}
 		}
 	}
-}
-
-// A page far behind is found with few looks at the list, however its contracts lie in
-// time, and what has to be passed over on the way is bounded.
-func TestAPageFarBehindIsFoundWithFewLooks(t *testing.T) {
-	t.Parallel()
-	const looks = 70 // halves of all time, and the steps back
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 400).Draw(t, "contracts")
-		near := rapid.Uint64Range(0, 50).Draw(t, "near")
-		number := rapid.Uint64Range(1, uint64(n)).Draw(t, "number")
-		gap := rapid.SampledFrom([]int64{1, 1000, 60_000_000, 86_400_000_000}).Draw(t, "longest gap")
-		booked := make([]ledger.Micros, n+1) // by number
-		for i := 1; i <= n; i++ {
-			booked[i] = booked[i-1] + ledger.Micros(rapid.Int64Range(1, gap).Draw(t, "gap"))
-		}
-		asked := 0
-		before, skip, err := api.SearchBack(number, near, func(before ledger.Micros) (ledger.Micros, uint64, error) {
-			asked++
-			last := n
-			for before != 0 && last > 0 && booked[last] >= before {
-				last--
-			}
-			return booked[last], uint64(last), nil
-		})
-		newest := uint64(n)
-		for newest > 0 && booked[newest] >= before {
-			newest--
-		}
-		if err != nil || newest-skip != number || skip > near || asked > looks {
-			t.Fatalf("found %d behind %d, passing over %d, in %d looks (%v)", newest-skip, newest, skip, asked, err)
-		}
-	})
 }

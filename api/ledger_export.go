@@ -14,6 +14,7 @@ import (
 
 	"mizan/internal/export"
 	"mizan/ledger"
+	"mizan/ledger/money"
 )
 
 // Bounds of exports: each reads a journal, for as long as its reader takes.
@@ -88,41 +89,42 @@ func (x *exports) close() {
 	x.writing.Wait()
 }
 
-// exportQuery is what is asked for.
-type exportQuery struct {
-	*query
-	format   export.Format
-	prefix   string
-	from, to ledger.Micros
+// Range is what an export covers.
+type Range struct {
+	Env      money.Env
+	Prefix   string        // of entries' accounts; empty: any
+	From, To ledger.Micros // booked, both included
+	Since    string        // From, and Until To, as they were asked for
+	Until    string
 }
 
-func (h *ledgerHandlers) newExportQuery(req *Request) (*exportQuery, error) {
-	q := &exportQuery{query: queryOf(req.RequestCtx, "format", "env", "from", "to", "prefix")}
-	var known bool
-	if q.format, known = export.ParseFormat(q.text("format")); !known {
+// readExport reads what is asked for.
+func (h *ledgerHandlers) readExport(req *Request) (export.Format, *Range, error) {
+	q := queryOf(req.RequestCtx, "format", "env", "from", "to", "prefix")
+	format, known := export.ParseFormat(q.text("format"))
+	if !known {
 		q.problems.add("format", "format must be one of "+strings.Join(export.Names(), ", "))
 	}
-	q.env()
+	r := &Range{Env: q.env(), Since: q.text("from"), Until: q.text("to"), Prefix: q.text("prefix")}
 	now := h.cfg.Clock.Now()
-	newest, err := h.newest(q.query, req.Principal.Org, now)
+	newest, err := h.newest(r, req.Principal.Org, now)
 	if err != nil {
-		return nil, err
+		return format, nil, err
 	}
-	q.from = q.moment("from", now, newest, false)
-	q.to = q.moment("to", now, newest, true)
-	if q.from > q.to {
+	r.From = exportBound(q, "from", now, newest, false)
+	r.To = exportBound(q, "to", now, newest, true)
+	if r.From > r.To {
 		q.problems.add("from", "from must not be after to")
 	}
-	q.prefix = q.text("prefix")
-	return q, q.problems.err()
+	return format, r, q.problems.err()
 }
 
 // newest is the latest time that a range may name: now, or when the last event was
-// booked, since booked times run ahead of a clock that stands still, or that is asked
-// more often than it moves.
-func (h *ledgerHandlers) newest(q *query, org ledger.ID, now time.Time) (ledger.Micros, error) {
+// booked. Booked times run ahead of a clock that stands still, or that is asked more
+// often than it moves.
+func (h *ledgerHandlers) newest(r *Range, org ledger.ID, now time.Time) (ledger.Micros, error) {
 	newest := ledger.MicrosOf(now)
-	if q.text("from") == "" && q.text("to") == "" {
+	if r.Since == "" && r.Until == "" {
 		return newest, nil
 	}
 	view := h.cfg.Journal.View()
@@ -131,11 +133,11 @@ func (h *ledgerHandlers) newest(q *query, org ledger.ID, now time.Time) (ledger.
 	return max(newest, last), err
 }
 
-// moment is a bound of the range, itself included: an RFC 3339 time, or a day, which
+// exportBound is a bound of the range, itself included: an RFC 3339 time, or a day, which
 // is meant from its first instant to its last. Nothing is booked before 1970 or after
 // the newest time, and who asks for a range that has not ended would take the export
 // for whole.
-func (q *exportQuery) moment(name string, now time.Time, newest ledger.Micros, end bool) ledger.Micros {
+func exportBound(q *query, name string, now time.Time, newest ledger.Micros, end bool) ledger.Micros {
 	absent := ledger.Micros(0)
 	if end {
 		absent = forever
@@ -171,18 +173,18 @@ func (h *ledgerHandlers) export(req *Request) error {
 	if err := req.streams(); err != nil {
 		return err
 	}
-	q, err := h.newExportQuery(req)
+	format, r, err := h.readExport(req)
 	if err != nil {
 		return err
 	}
 	var body io.ReadCloser
 	if !req.IsHead() {
-		if body, err = h.startExport(q, req.Principal.Org); err != nil {
+		if body, err = h.startExport(format, r, req.Principal.Org); err != nil {
 			return err
 		}
 	}
-	req.streamHead(q.format.MediaType())
-	req.Response.Header.Set(fiber.HeaderContentDisposition, `attachment; filename="ledger-`+q.env().String()+"."+q.format.Extension()+`"`)
+	req.streamHead(format.MediaType())
+	req.Response.Header.Set(fiber.HeaderContentDisposition, `attachment; filename="ledger-`+r.Env.String()+"."+format.Extension()+`"`)
 	if body != nil {
 		req.stream(body)
 	}
@@ -190,18 +192,18 @@ func (h *ledgerHandlers) export(req *Request) error {
 }
 
 // startExport begins an export and waits for the first of it.
-func (h *ledgerHandlers) startExport(q *exportQuery, org ledger.ID) (io.ReadCloser, error) {
+func (h *ledgerHandlers) startExport(format export.Format, r *Range, org ledger.ID) (io.ReadCloser, error) {
 	if err := h.exports.begin(org); err != nil {
 		return nil, err
 	}
 	reader, writer := io.Pipe()
-	go h.writeExport(q, org, writer)
+	go h.writeExport(format, r, org, writer)
 	return begun(reader)
 }
 
 // writeExport writes the export into the pipe and ends it: with an error, the reader's end
 // comes without the mark of a whole answer.
-func (h *ledgerHandlers) writeExport(q *exportQuery, org ledger.ID, out *io.PipeWriter) {
+func (h *ledgerHandlers) writeExport(format export.Format, r *Range, org ledger.ID, out *io.PipeWriter) {
 	defer h.exports.leave(org)
 	ctx, cancel := context.WithTimeoutCause(h.exports.stop, exportTime, errExportLong)
 	defer cancel()
@@ -214,11 +216,11 @@ func (h *ledgerHandlers) writeExport(q *exportQuery, org ledger.ID, out *io.Pipe
 		}
 		_ = out.CloseWithError(err)
 	}()
-	b, err := h.bookOf(ctx, q, org)
+	b, err := h.Book(ctx, r, org)
 	if err == nil {
-		_, err = export.Write(out, q.format, b)
+		_, err = export.Write(out, format, b)
 	}
 	if err != nil && !errors.Is(err, io.ErrClosedPipe) && ctx.Err() == nil {
-		h.cfg.Log.LogAttrs(ctx, slog.LevelError, "an export failed", slog.String("format", q.format.String()), slog.Any("error", err))
+		h.cfg.Log.LogAttrs(ctx, slog.LevelError, "an export failed", slog.String("format", format.String()), slog.Any("error", err))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"mizan/internal/export"
 	"mizan/ledger"
+	"mizan/ledger/money"
 )
 
 // Bounds of what an export reads at once. Between two reads no view is open: while
@@ -23,35 +24,35 @@ type ledgerBook struct {
 	ctx     context.Context // of the export, which lives no longer than this
 	journal Journal
 	org     ledger.ID
-	query   *exportQuery
+	env     money.Env
 	last    uint64 // seq; what is booked later is not in the export
 }
 
-// bookOf is what the query asks for. Where it ends is settled here, so that all
+// Book is what an export of the range reads. Where it ends is settled here, so that all
 // that is read later is of one moment: events never change.
-func (h *ledgerHandlers) bookOf(ctx context.Context, q *exportQuery, org ledger.ID) (*export.Book, error) {
-	b := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, query: q}
+func (h *ledgerHandlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.Book, error) {
+	b := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	var err error
-	if q.to == forever {
+	if r.To == forever {
 		b.last, _, err = view.Head(org)
 	} else {
-		b.last, err = view.SeqAt(org, q.to)
+		b.last, err = view.SeqAt(org, r.To)
 	}
 	if err != nil {
 		return nil, err
 	}
 	first := uint64(1)
-	if q.from > 0 {
-		before, err := view.SeqAt(org, q.from-1)
+	if r.From > 0 {
+		before, err := view.SeqAt(org, r.From-1)
 		if err != nil {
 			return nil, err
 		}
 		first = before + 1
 	}
-	until := q.text("to")
-	if q.to == forever {
+	until := r.Until
+	if r.To == forever {
 		ends, err := lastBooked(view, org, h.cfg.Clock.Now())
 		if err != nil {
 			return nil, err
@@ -59,7 +60,7 @@ func (h *ledgerHandlers) bookOf(ctx context.Context, q *exportQuery, org ledger.
 		until = ends.Time().Format(time.RFC3339Nano)
 	}
 	return &export.Book{
-		Organization: org, Env: q.env(), From: q.text("from"), To: until, Last: b.last, Prefix: q.prefix,
+		Organization: org, Env: r.Env, From: r.Since, To: until, Last: b.last, Prefix: r.Prefix,
 		Accounts: b.accounts(), Entries: b.entries(first), Held: b.held,
 	}, nil
 }
@@ -93,7 +94,7 @@ func (b *ledgerBook) page(past *ledger.Account) (page []ledger.Account, err erro
 	}
 	view := b.journal.View()
 	defer view.Close()
-	err = view.AccountsFrom(b.org, "", b.query.env(), past, func(a ledger.Account) (bool, error) {
+	err = view.AccountsFrom(b.org, "", b.env, past, func(a ledger.Account) (bool, error) {
 		page = append(page, a)
 		return len(page) < exportAccounts, nil
 	})

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -267,7 +266,7 @@ func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
 	} {
 		h := open(t)
 		fillJournal(t, h, 3_000)
-		b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, "prod")
+		b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, money.Prod)
 		must(t, err)
 		if err := read(b, sync.OnceFunc(h.stop)); err == nil {
 			t.Errorf("%s: all of them were read at once, however many there are", part)
@@ -295,7 +294,7 @@ func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
 	}))
 	view.Close() // before anything may fail: a journal with a view does not close
 	must(t, err)
-	b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, "prod")
+	b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, money.Prod)
 	must(t, err)
 	more := sync.OnceFunc(func() { fillJournal(t, h, 100) })
 	for e, err := range b.Entries {
@@ -314,43 +313,5 @@ func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
 	}
 	if !slices.IsSorted(declared) || len(slices.Compact(declared)) != len(slices.Compact(accounts)) {
 		t.Errorf("%d accounts are declared, %d are there", len(declared), len(accounts))
-	}
-}
-
-// bounded remembers the bounds that it was given.
-type bounded struct {
-	net.Conn
-	bounds []time.Time
-}
-
-// SetWriteDeadline implements net.Conn.
-func (c *bounded) SetWriteDeadline(at time.Time) error {
-	c.bounds = append(c.bounds, at)
-	return nil
-}
-
-// The bound on writing counts from the last piece, so that an export may take longer
-// than an answer.
-func TestALongExportIsNotCutOff(t *testing.T) {
-	t.Parallel()
-	reader, writer := io.Pipe()
-	conn := &bounded{}
-	body := api.NewStreamed(reader, conn)
-	go func() {
-		for range 3 {
-			_, _ = writer.Write([]byte("piece"))
-		}
-		_ = writer.Close()
-	}()
-	before := time.Now()
-	content, err := io.ReadAll(body)
-	must(t, err)
-	if string(content) != "piecepiecepiece" || len(conn.bounds) < 3 {
-		t.Errorf("%q was read under the bounds %v", content, conn.bounds)
-	}
-	for _, at := range conn.bounds {
-		if at.Before(before.Add(10 * time.Second)) {
-			t.Errorf("a piece has until %v, from %v on", at, before)
-		}
 	}
 }

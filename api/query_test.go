@@ -1,13 +1,10 @@
 package api
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/valyala/fasthttp"
-
-	"mizan/ledger"
 )
 
 func queryString(said string) *fasthttp.RequestCtx {
@@ -26,33 +23,4 @@ func TestCursorsComeBackAsTheyWere(t *testing.T) {
 			t.Errorf("%q is no cursor of three parts", parts)
 		}
 	}
-}
-
-func FuzzQuery(f *testing.F) {
-	for _, said := range []string{
-		"limit=5&cursor=9", "limit=0", "env=test&env=prod", "from=2026-09-03T10:15:30Z&to=x", "a=1&b=2&%ff=%00", "cursor=" + cursorOf("A:bank", "USD", "", "5"),
-		"by=effective&at=2026-09-03", "source=0f8fad5b-d9cb-469f-a165-70867728950e", "limit=%2B5", "=&&==", "at=-9999-01-01T00:00:00Z", "prefix=%00&network=%F0%9D%84%9E",
-	} {
-		f.Add(said)
-	}
-	f.Fuzz(func(t *testing.T, said string) {
-		c := &Request{RequestCtx: queryString(said)}
-		q := newAccountQuery(c, "prefix", "currency", "network", "env", "at", "by", "from", "to", "source", "limit", "cursor")
-		q.readAsOf(ledger.Micros(1).Time())
-		q.seq()
-		q.id("source")
-		from, to := q.instant("from", 0), q.instant("to", forever)
-		line := statementCursor(q.query)
-		if q.limit < 1 || q.limit > listMax || q.at < 0 || q.effective < 0 || from < 0 || to < 0 || line.index < 0 {
-			t.Fatalf("%q: %+v", said, q)
-		}
-		if q.past != nil && !q.past.Path.Valid() {
-			t.Fatalf("%q: a cursor at %q", said, q.past.Path)
-		}
-		if len(q.problems) > 0 {
-			if status, body, _ := answerTo(q.problems.err()); status != 422 || !json.Valid([]byte(body)) {
-				t.Fatalf("%q: %d %s", said, status, body)
-			}
-		}
-	})
 }

@@ -9,6 +9,9 @@ import (
 	"mizan/ledger"
 )
 
+// writeTimeout is how long a caller may take to read a piece of an answer.
+const writeTimeout = 30 * time.Second
+
 // streamHead sets the headers of an answer of any length. They go out before its first
 // byte, which may be long in coming.
 func (req *Request) streamHead(media string) {

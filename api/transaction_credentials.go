@@ -1,8 +1,6 @@
 package api
 
 import (
-	"net/netip"
-
 	"mizan/internal/jsonwalk"
 	"mizan/internal/secret"
 	"mizan/ledger/money"
@@ -14,22 +12,6 @@ const (
 	binDigits  = 6
 	lastDigits = 4
 )
-
-// payerAddress is where a payer's credentials came from: what the merchant says
-// of its customer in "ip", or else the address of the request.
-func payerAddress(customer []byte, source netip.Addr) netip.Addr {
-	if customer == nil {
-		return source
-	}
-	said, isText := jsonwalk.Text(member(customer, "ip"))
-	if !isText || len(said) > len("0000:0000:0000:0000:0000:ffff:255.255.255.255") {
-		return source
-	}
-	if address, err := netip.ParseAddr(string(said)); err == nil {
-		return address.Unmap().WithZone("")
-	}
-	return source
-}
 
 // credentials are what a money_storage object says: with a create, or with the
 // continuation of a hosted transaction. What is in storage aliases the body.

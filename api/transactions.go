@@ -2,12 +2,14 @@ package api
 
 import (
 	"bytes"
+	"net/netip"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 
 	paymentactor "mizan/actors/payment"
+	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/payment"
 )
@@ -167,4 +169,20 @@ func sameJSON(a, b []byte) bool {
 	}
 	x, y := jsontext.Value(bytes.Clone(a)), jsontext.Value(bytes.Clone(b))
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+}
+
+// payerAddress is where a payer's credentials came from: what the merchant says
+// of its customer in "ip", or else the address of the request.
+func payerAddress(customer []byte, source netip.Addr) netip.Addr {
+	if customer == nil {
+		return source
+	}
+	said, isText := jsonwalk.Text(member(customer, "ip"))
+	if !isText || len(said) > len("0000:0000:0000:0000:0000:ffff:255.255.255.255") {
+		return source
+	}
+	if address, err := netip.ParseAddr(string(said)); err == nil {
+		return address.Unmap().WithZone("")
+	}
+	return source
 }

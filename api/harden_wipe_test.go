@@ -1,0 +1,72 @@
+package api
+
+import (
+	"bytes"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+)
+
+func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
+	s := New(Config{})
+	ours, theirs := net.Pipe()
+	defer func() { _, _ = ours.Close(), theirs.Close() }()
+	var body []byte
+	read := func(ctx *fasthttp.RequestCtx) {
+		if err := s.bodies.read(&Request{RequestCtx: ctx, Route: &Route{Access: Access{By: Anyone}}}); err != nil {
+			t.Error(err)
+		}
+		if body = ctx.Request.Body(); !bytes.HasPrefix(body, []byte(`{"cvv":"123"`)) {
+			t.Errorf("read %.20q", body)
+		}
+	}
+	small, large := `{"cvv":"123"}`, `{"cvv":"123","more":"`+strings.Repeat("x", firstBuffer)+`"}`
+	for i, inner := range []fasthttp.RequestHandler{
+		read,
+		func(ctx *fasthttp.RequestCtx) { read(ctx); panic(fasthttp.ErrBodyTooLarge) },
+		read,
+	} {
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Init2(theirs, nil, false)
+		ctx.Request.Header.SetHost("a")
+		sent := []string{small, small, large}[i]
+		ctx.Request.Header.SetContentLength(len(sent))
+		ctx.Request.SetBodyStream(strings.NewReader(sent), len(sent))
+		func() {
+			defer func() { _ = recover() }() // the log is nil: that the body is wiped must not depend on it
+			s.guard(inner)(ctx)
+		}()
+		if len(body) == 0 || !bytes.Equal(body, make([]byte, len(body))) {
+			t.Errorf("still there: %q", body)
+		}
+	}
+}
+
+// Where there is no more room, larger bodies are answered 503; those that fit into a
+// connection's first buffer are read as ever.
+func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
+	s := New(Config{})
+	s.bodies = newBodies(nil, bodyShare*firstBuffer, bodyShare*firstBuffer)
+	ours, theirs := net.Pipe()
+	defer func() { _, _ = ours.Close(), theirs.Close() }()
+	for size, want := range map[int]int{10: 200, firstBuffer: 200, firstBuffer + 1: 503} {
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Init2(theirs, nil, false)
+		ctx.Request.Header.SetHost("a")
+		ctx.Request.Header.SetContentLength(size)
+		ctx.Request.SetBodyStream(strings.NewReader(strings.Repeat("x", size)), size)
+		s.guard(func(ctx *fasthttp.RequestCtx) {
+			if err := s.bodies.read(&Request{RequestCtx: ctx, Route: &Route{Access: Access{By: Anyone}}}); err != nil {
+				writeError(ctx, err)
+			}
+		})(ctx)
+		if got := ctx.Response.StatusCode(); got != want || (want == 503 && string(ctx.Response.Header.Peek("Retry-After")) == "") {
+			t.Errorf("%d bytes: %d %s", size, got, ctx.Response.Body())
+		}
+		if s.BodyBytes() != 0 {
+			t.Errorf("%d bytes are held", s.BodyBytes())
+		}
+	}
+}
