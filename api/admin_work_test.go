@@ -1,14 +1,18 @@
 package api
 
-import "testing"
+import (
+	"testing"
+
+	"mizan/api/web/worktest"
+)
 
 // FuzzWorkOfABody reads a body as each of the administration's forms.
 func FuzzWorkOfABody(f *testing.F) {
-	addPieces(f, [3]string{`{"login":"`, `\n`, `"}`}, [3]string{`{"overdraft_limit":[`, `{},`, `{}]}`}, [3]string{`{"roles":[`, `"\"",`, `1]}`},
+	worktest.Add(f, [3]string{`{"login":"`, `\n`, `"}`}, [3]string{`{"overdraft_limit":[`, `{},`, `{}]}`}, [3]string{`{"roles":[`, `"\"",`, `1]}`},
 		[3]string{`{"params":{"type":"payment","txid":"`, `\u0061`, `"}}`}, [3]string{`{"merchant_meta":{"a":[`, `[],`, `{}]}}`}, [3]string{`{`, ` `, `}`})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {
-		body := repeated(head, piece, tail, 32<<10)
-		linear(t, body, func() {
+		body := worktest.Repeated(head, piece, tail, 32<<10)
+		worktest.Linear(t, body, func() {
 			object, err := document(body)
 			if err != nil || !isObject(object) {
 				return

@@ -1,13 +1,17 @@
 package api
 
-import "testing"
+import (
+	"testing"
+
+	"mizan/api/web/worktest"
+)
 
 // FuzzWorkOfACreate reads a body as a create.
 func FuzzWorkOfACreate(f *testing.F) {
-	addPieces(f, [3]string{`{"params":{"type":"payment","txid":"`, `\u0061`, `"}}`}, [3]string{`{"params":{"merchant_meta":{"a":[`, `[],`, `{}]}}}`}, [3]string{`{`, ` `, `}`})
+	worktest.Add(f, [3]string{`{"params":{"type":"payment","txid":"`, `\u0061`, `"}}`}, [3]string{`{"params":{"merchant_meta":{"a":[`, `[],`, `{}]}}}`}, [3]string{`{`, ` `, `}`})
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {
-		body := repeated(head, piece, tail, 32<<10)
-		linear(t, body, func() {
+		body := worktest.Repeated(head, piece, tail, 32<<10)
+		worktest.Linear(t, body, func() {
 			object, err := document(body)
 			if err != nil || !isObject(object) {
 				return
