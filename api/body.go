@@ -33,7 +33,7 @@ const (
 const bodyKey = "body"
 
 // body holds the body of one request until it is answered.
-type body struct {
+type bodyBuffer struct {
 	buf     []byte // what has arrived: in first, or in a larger buffer that is charged
 	first   [firstBuffer]byte
 	budget  *budget
@@ -41,7 +41,7 @@ type body struct {
 	charged int // bytes of the budget
 }
 
-var bodyPool = sync.Pool{New: func() any { return new(body) }}
+var bufferPool = sync.Pool{New: func() any { return new(bodyBuffer) }}
 
 // bodies reads the bodies of requests, each charged to a budget: one of callers whose
 // credentials were checked, one of all others.
@@ -103,10 +103,6 @@ func (b *budget) held() int {
 	return b.used
 }
 
-// BodyBytes is how many bytes are held for request bodies larger than a connection's
-// first buffer.
-func (s *Server) BodyBytes() int { return s.bodies.held() }
-
 func (b *bodies) held() int { return b.known.held() + b.anyone.held() }
 
 // boundOf is how many bytes a body of the route may have.
@@ -130,7 +126,7 @@ func (all *bodies) read(req *Request) error {
 	if length > bound {
 		return tooLarge(bound)
 	}
-	b := bodyPool.Get().(*body)
+	b := bufferPool.Get().(*bodyBuffer)
 	b.budget, b.owner = all.known, owner{org: req.Principal.Org}
 	if req.Route.Access.By == Anyone {
 		b.budget, b.owner = all.anyone, owner{from: all.proxies.Source(req.RequestCtx)}
@@ -177,7 +173,7 @@ func timedOut(err error) bool {
 
 // fill reads length bytes, or with a negative length until the stream ends. Errors are
 // a *ledger.Refusal, or what the connection or its framing broke with.
-func (b *body) fill(from io.Reader, length, bound int, conn net.Conn) error {
+func (b *bodyBuffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 	b.buf = b.first[:0]
 	for began := time.Now(); len(b.buf) != length; {
 		if len(b.buf) == cap(b.buf) {
@@ -208,7 +204,7 @@ func (b *body) fill(from io.Reader, length, bound int, conn net.Conn) error {
 }
 
 // grow doubles the buffer, up to what the body may still need.
-func (b *body) grow(length, bound int) error {
+func (b *bodyBuffer) grow(length, bound int) error {
 	if len(b.buf) > bound {
 		return tooLarge(bound)
 	}
@@ -227,16 +223,16 @@ func (b *body) grow(length, bound int) error {
 }
 
 // release wipes what was read, and gives back what it was charged.
-func (b *body) release() {
+func (b *bodyBuffer) release() {
 	clear(b.buf)
 	b.budget.give(b.owner, b.charged)
 	b.buf, b.budget, b.owner, b.charged = nil, nil, owner{}, 0
-	bodyPool.Put(b)
+	bufferPool.Put(b)
 }
 
 // wipeBody overwrites what was read of the body.
 func wipeBody(ctx *fasthttp.RequestCtx) {
-	b, held := ctx.UserValue(bodyKey).(*body)
+	b, held := ctx.UserValue(bodyKey).(*bodyBuffer)
 	if !held {
 		return
 	}

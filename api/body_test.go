@@ -42,8 +42,8 @@ func (p *pieces) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-func newBody(total int) *body {
-	return &body{budget: newBudget(total), owner: owner{org: ledger.ID{1}}}
+func newBody(total int) *bodyBuffer {
+	return &bodyBuffer{budget: newBudget(total), owner: owner{org: ledger.ID{1}}}
 }
 
 func TestSlowBodiesEnd(t *testing.T) {

@@ -157,7 +157,7 @@ func TestExportsAreBounded(t *testing.T) {
 	h, j := held(t)
 	third := h.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
 	h.bearer(string(h.seed.AdminToken), uuid.MustParse(third)).post(users, `{"login":"eye","pass":"`+goodPass+`","name":"E","roles":["auditor"]}`).want(201, "")
-	stranger := h.bearer(h.in(third, credentials("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
+	stranger := h.bearer(h.in(third, MoneyStorage("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
 	j.passes.Store(0)
 	refuses := func(c caller, why string) {
 		t.Helper()

@@ -24,7 +24,7 @@ func TestAFloodOfLoginsKeepsTheAdministrationIn(t *testing.T) {
 	var flood sync.WaitGroup
 	for i := range connections {
 		flood.Go(func() {
-			a := h.in(first, credentials(fmt.Sprintf("x%d", i), "y"))
+			a := h.in(first, MoneyStorage(fmt.Sprintf("x%d", i), "y"))
 			switch {
 			case a.status == 429 && a.at("message") == "too many attempts to log in at once" && a.header.Get("retry-after") == "1":
 				full()
@@ -54,7 +54,7 @@ func from(t *testing.T, address string) *http.Transport {
 
 // logInFrom posts a login and returns the answer's status.
 func (h *house) logInFrom(tr *http.Transport, login, pass string) (int, error) {
-	request, err := http.NewRequest("POST", h.base()+sessions, strings.NewReader(credentials(login, pass)))
+	request, err := http.NewRequest("POST", h.base()+sessions, strings.NewReader(MoneyStorage(login, pass)))
 	if err != nil {
 		return 0, err
 	}

@@ -119,7 +119,7 @@ func (f *posted) wipe() { clear(f.buf[:cap(f.buf)]) }
 // cardOf is the card of a hosted page's form, by the rules of money_storage; or
 // which fields are wrong. What it returns does not alias the form.
 func cardOf(f *posted, t payment.Type, fingerprint func([]byte) string) (with paymentactor.Continue, wrong screen.Wrong) {
-	var c credentials
+	var c MoneyStorage
 	c.storage.Type, c.storage.CardNumber = []byte(payment.BankCard), compact(f.value("cardnumber"))
 	if t == payment.Payment {
 		c.storage.CardHolder = bytes.TrimSpace(f.value("cardholder"))
@@ -133,7 +133,7 @@ func cardOf(f *posted, t payment.Type, fingerprint func([]byte) string) (with pa
 		return with, wrong
 	}
 	c.keep(t, fingerprint)
-	with.Credentials, with.Card = c.says, c.card
+	with.Credentials, with.Card = c.Kept, c.card
 	return with, nil
 }
 

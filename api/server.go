@@ -223,6 +223,10 @@ func refuse(req *Request, err error) error {
 	return err
 }
 
+// BodyBytes is how many bytes are held for request bodies larger than a connection's
+// first buffer.
+func (s *Server) BodyBytes() int { return s.bodies.held() }
+
 // Shed is what commands wait for, and how many were refused because they would have
 // waited too long.
 func (s *Server) Shed() shed.Figures { return s.shed.Figures() }

@@ -22,10 +22,10 @@ func (h *house) in(org, body string) *answer {
 func (h *house) person(login string) caller {
 	h.t.Helper()
 	first := h.seed.First.Org
-	return h.bearer(h.in(first.String(), credentials(login, goodPass)).want(201, "").at("data.token"), first)
+	return h.bearer(h.in(first.String(), MoneyStorage(login, goodPass)).want(201, "").at("data.token"), first)
 }
 
-func credentials(login, pass string) string {
+func MoneyStorage(login, pass string) string {
 	return fmt.Sprintf(`{"login":%q,"pass":%q}`, login, pass)
 }
 
@@ -39,7 +39,7 @@ func TestASessionIsBegunAndEnded(t *testing.T) {
 	h := open(t)
 	h.user("anna", `"client","auditor"`, "")
 	first := h.seed.First.Org
-	a := h.in(first.String(), credentials("anna", goodPass)).want(201, "")
+	a := h.in(first.String(), MoneyStorage("anna", goodPass)).want(201, "")
 	token := a.at("data.token")
 	want := `{"data":{"token":"` + token + `","expires_at":"2026-09-03T22:15:30.123456+00:00","organization_id":"` + first.String() + `","roles":["auditor","client"]}}`
 	if a.body != want || !strings.HasPrefix(token, "mzs_") || len(token) != 47 || a.header.Get("cache-control") != "no-store" {
@@ -85,26 +85,26 @@ func TestAllLoginsThatFailAnswerTheSame(t *testing.T) {
 	idle := h.anyone().with("authorization", "Bearer "+string(h.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "").at("data.id")
 	idleAdmin := h.admin().with("x-organization-id", idle)
 	idleAdmin.post(users, `{"login":"anna","pass":"`+goodPass+`","name":"A","roles":["admin"]}`).want(201, "")
-	h.in(idle, credentials("anna", goodPass)).want(201, "")
+	h.in(idle, MoneyStorage("anna", goodPass)).want(201, "")
 	h.admin().patch("/api/v1/organizations/"+idle, `{"status":"archived"}`).want(200, "")
 
-	reference := h.in(first, credentials("nobody", goodPass)).want(401, unauthorized)
+	reference := h.in(first, MoneyStorage("nobody", goodPass)).want(401, unauthorized)
 	for name, a := range map[string]*answer{
-		"wrong password":            h.in(first, credentials("anna", goodPass+"x")),
-		"login in another case":     h.in(first, credentials("ANNA", goodPass)),
-		"deactivated user":          h.in(first, credentials("gone", goodPass)),
-		"partner's wrong password":  h.in(first, credentials("demo", "wrong")),
-		"partner without password":  h.in(h.seed.Second.Org.String(), credentials("demo", "wrong")),
-		"partner from elsewhere":    h.in(first, credentials("far", goodPass)),
-		"another organization":      h.in(h.seed.Second.Org.String(), credentials("anna", goodPass)),
-		"inactive organization":     h.in(idle, credentials("anna", goodPass)),
-		"unknown organization":      h.in(uuid.NewString(), credentials("anna", goodPass)),
-		"malformed organization":    h.in("x", credentials("anna", goodPass)),
-		"missing organization":      h.in("", credentials("anna", goodPass)),
-		"the nil organization":      h.in(uuid.Nil.String(), credentials("anna", goodPass)),
-		"a key as a password":       h.in(first, credentials("demo", string(h.seed.First.APIKey))),
-		"an admin token beside it":  h.admin().post(sessions, credentials("anna", "wrong")),
-		"a partner's key beside it": h.partner().post(sessions, credentials("demo", "wrong")),
+		"wrong password":            h.in(first, MoneyStorage("anna", goodPass+"x")),
+		"login in another case":     h.in(first, MoneyStorage("ANNA", goodPass)),
+		"deactivated user":          h.in(first, MoneyStorage("gone", goodPass)),
+		"partner's wrong password":  h.in(first, MoneyStorage("demo", "wrong")),
+		"partner without password":  h.in(h.seed.Second.Org.String(), MoneyStorage("demo", "wrong")),
+		"partner from elsewhere":    h.in(first, MoneyStorage("far", goodPass)),
+		"another organization":      h.in(h.seed.Second.Org.String(), MoneyStorage("anna", goodPass)),
+		"inactive organization":     h.in(idle, MoneyStorage("anna", goodPass)),
+		"unknown organization":      h.in(uuid.NewString(), MoneyStorage("anna", goodPass)),
+		"malformed organization":    h.in("x", MoneyStorage("anna", goodPass)),
+		"missing organization":      h.in("", MoneyStorage("anna", goodPass)),
+		"the nil organization":      h.in(uuid.Nil.String(), MoneyStorage("anna", goodPass)),
+		"a key as a password":       h.in(first, MoneyStorage("demo", string(h.seed.First.APIKey))),
+		"an admin token beside it":  h.admin().post(sessions, MoneyStorage("anna", "wrong")),
+		"a partner's key beside it": h.partner().post(sessions, MoneyStorage("demo", "wrong")),
 	} {
 		if a.status != 401 || a.body != unauthorized || sameHeaders(a) != sameHeaders(reference) {
 			t.Errorf("%s: %d %s %v", name, a.status, a.body, a.header)
@@ -129,7 +129,7 @@ func TestFromAnAddressThatIsNotAdmittedARightPasswordIsAWrongOne(t *testing.T) {
 	}
 	for _, pair := range [][2]string{{"far", "away"}, {"clerk", "scribe"}} {
 		for i := range 7 {
-			right, wrong := h.in(first, credentials(pair[0], goodPass)), h.in(first, credentials(pair[1], goodPass+"x"))
+			right, wrong := h.in(first, MoneyStorage(pair[0], goodPass)), h.in(first, MoneyStorage(pair[1], goodPass+"x"))
 			if right.status != wrong.status || right.body != wrong.body || sameHeaders(right) != sameHeaders(wrong) {
 				t.Errorf("%s, attempt %d: a right password is answered %d %s, a wrong one %d %s", pair[0], i, right.status, right.body, wrong.status, wrong.body)
 			}
@@ -140,24 +140,24 @@ func TestFromAnAddressThatIsNotAdmittedARightPasswordIsAWrongOne(t *testing.T) {
 	}
 	// A key is not guessed: it still works where it may.
 	h.admin().patch("/api/v1/partners/"+number, `{"source_addresses":[]}`).want(200, "")
-	h.in(first, credentials("far", goodPass)).want(429, "")
+	h.in(first, MoneyStorage("far", goodPass)).want(429, "")
 }
 
 func TestABodyThatIsNoLoginIsRefusedByField(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	for body, fields := range map[string][]string{
-		`{}`:                                          {"login", "pass"},
-		`{"login":"anna"}`:                            {"pass"},
-		`{"pass":"nine-Lions-paint"}`:                 {"login"},
-		`{"login":"","pass":""}`:                      {"login", "pass"},
-		`{"login":7,"pass":"nine-Lions-paint"}`:       {"login"},
-		`{"login":"anna","pass":7}`:                   {"pass"},
-		`{"login":null,"pass":null}`:                  {"login", "pass"},
-		`{"login":["a"],"pass":{}}`:                   {"login", "pass"},
-		`{"Login":"anna","pass":"nine-Lions-paint"}`:  {"login"},
-		credentials(strings.Repeat("я", 256), "p"):    {"login"},
-		credentials("anna", strings.Repeat("p", 257)): {"pass"},
+		`{}`:                                           {"login", "pass"},
+		`{"login":"anna"}`:                             {"pass"},
+		`{"pass":"nine-Lions-paint"}`:                  {"login"},
+		`{"login":"","pass":""}`:                       {"login", "pass"},
+		`{"login":7,"pass":"nine-Lions-paint"}`:        {"login"},
+		`{"login":"anna","pass":7}`:                    {"pass"},
+		`{"login":null,"pass":null}`:                   {"login", "pass"},
+		`{"login":["a"],"pass":{}}`:                    {"login", "pass"},
+		`{"Login":"anna","pass":"nine-Lions-paint"}`:   {"login"},
+		MoneyStorage(strings.Repeat("я", 256), "p"):    {"login"},
+		MoneyStorage("anna", strings.Repeat("p", 257)): {"pass"},
 	} {
 		a := h.in(h.seed.First.Org.String(), body).want(422, "")
 		var named []string
@@ -171,7 +171,7 @@ func TestABodyThatIsNoLoginIsRefusedByField(t *testing.T) {
 		}
 	}
 	// At the bounds it is a login like others, that nobody has.
-	h.in(h.seed.First.Org.String(), credentials(strings.Repeat("я", 255), strings.Repeat("p", 256))).want(401, unauthorized)
+	h.in(h.seed.First.Org.String(), MoneyStorage(strings.Repeat("я", 255), strings.Repeat("p", 256))).want(401, unauthorized)
 	h.in(h.seed.First.Org.String(), `[]`).want(422, "")
 	h.in(h.seed.First.Org.String(), `{"login":"a","login":"b","pass":"nine-Lions-paint"}`).want(400, "")
 }
@@ -229,7 +229,7 @@ func TestAPartnersSessionReadsAsItsKeyAndWritesNothing(t *testing.T) {
 	foreign := neighbour.post(transactions, payment(`"amount":"100"`)).at("id")
 	h.user("clerk", `"partner"`, `,"partner_id":1`)
 	for who, c := range map[string]caller{
-		"the partner itself": h.bearer(h.in(first.String(), credentials("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first),
+		"the partner itself": h.bearer(h.in(first.String(), MoneyStorage("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first),
 		"a user":             h.person("clerk"),
 	} {
 		for _, path := range []string{
@@ -260,7 +260,7 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	first := h.seed.First.Org
-	login := credentials("demo", string(h.seed.First.Pass))
+	login := MoneyStorage("demo", string(h.seed.First.Pass))
 	c := h.bearer(h.in(first.String(), login).want(201, "").at("data.token"), first)
 	h.user("clerk", `"partner"`, `,"partner_id":1`)
 	clerk := h.person("clerk")
@@ -270,8 +270,8 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 		clerk.get(path).want(403, deactivated)
 	}
 	h.in(first.String(), login).want(403, deactivated)
-	h.in(first.String(), credentials("clerk", goodPass)).want(403, deactivated)
-	h.in(first.String(), credentials("demo", "wrong")).want(401, unauthorized)
+	h.in(first.String(), MoneyStorage("clerk", goodPass)).want(403, deactivated)
+	h.in(first.String(), MoneyStorage("demo", "wrong")).want(401, unauthorized)
 	clerk.do("DELETE", sessions+"/current", "").want(204, "") // who may do nothing may leave
 	clerk.get("/api/v1/balances").want(401, unauthorized)
 	h.admin().patch("/api/v1/partners/1", `{"active":true}`).want(200, "")
@@ -319,9 +319,9 @@ func TestFiveFailuresOfALoginAreAnswered429UntilTheyAgeOut(t *testing.T) {
 	var answers []string
 	for _, login := range []string{"anna", "nobody"} {
 		for range 5 {
-			h.in(first, credentials(login, "wrong")).want(401, unauthorized)
+			h.in(first, MoneyStorage(login, "wrong")).want(401, unauthorized)
 		}
-		a := h.in(first, credentials(login, goodPass)).want(429, lockedOut) // the right one too
+		a := h.in(first, MoneyStorage(login, goodPass)).want(429, lockedOut) // the right one too
 		if a.header.Get("retry-after") != "900" {
 			t.Errorf("%s: %v", login, a.header)
 		}
@@ -331,14 +331,14 @@ func TestFiveFailuresOfALoginAreAnswered429UntilTheyAgeOut(t *testing.T) {
 		t.Errorf("it shows whether a login exists: %s and %s", answers[0], answers[1])
 	}
 	h.user("boris", `"client"`, "")
-	h.in(first, credentials("boris", goodPass)).want(201, "")
-	h.in("", credentials("anna", goodPass)).want(401, unauthorized) // of no organization: another login
+	h.in(first, MoneyStorage("boris", goodPass)).want(201, "")
+	h.in("", MoneyStorage("anna", goodPass)).want(401, unauthorized) // of no organization: another login
 	h.advance(14*60 + 59)
-	if a := h.in(first, credentials("anna", goodPass)).want(429, lockedOut); a.header.Get("retry-after") != "1" {
+	if a := h.in(first, MoneyStorage("anna", goodPass)).want(429, lockedOut); a.header.Get("retry-after") != "1" {
 		t.Errorf("%v", a.header)
 	}
 	h.advance(1)
-	h.in(first, credentials("anna", goodPass)).want(201, "")
+	h.in(first, MoneyStorage("anna", goodPass)).want(201, "")
 }
 
 func TestOf64LoginsAtOnceFiveAreGuesses(t *testing.T) {
@@ -352,7 +352,7 @@ func TestOf64LoginsAtOnceFiveAreGuesses(t *testing.T) {
 		var all sync.WaitGroup
 		for range 64 {
 			all.Go(func() {
-				a := h.in(first, credentials(login, "wrong"))
+				a := h.in(first, MoneyStorage(login, "wrong"))
 				mu.Lock()
 				defer mu.Unlock()
 				counts[a.status]++
@@ -392,8 +392,8 @@ func TestNoTokenOrPasswordOfAPersonIsKept(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	h.user("anna", `"auditor"`, "")
-	token := h.in(h.seed.First.Org.String(), credentials("anna", goodPass)).want(201, "").at("data.token")
-	h.in(h.seed.First.Org.String(), credentials("anna", "a wrong one")).want(401, "")
+	token := h.in(h.seed.First.Org.String(), MoneyStorage("anna", goodPass)).want(201, "").at("data.token")
+	h.in(h.seed.First.Org.String(), MoneyStorage("anna", "a wrong one")).want(401, "")
 	h.bearer(token, h.seed.First.Org).get(ledgerPath+"/head").want(200, "")
 	h.halt()
 	h.stop()
@@ -410,7 +410,7 @@ func TestRateOfAPartnersSessionIsLimited(t *testing.T) {
 	t.Parallel()
 	h := open(t, func(cfg *api.Config) { cfg.RateLimit = 1 })
 	first := h.seed.First.Org
-	c := h.bearer(h.in(first.String(), credentials("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first)
+	c := h.bearer(h.in(first.String(), MoneyStorage("demo", string(h.seed.First.Pass))).want(201, "").at("data.token"), first)
 	limited := c.get("/api/v1/balances").want(200, "")
 	for n := 0; n < 1_000 && limited.status == 200; n++ { // a slow machine comes to the limit later
 		limited = c.get("/api/v1/balances")

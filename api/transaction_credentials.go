@@ -15,15 +15,15 @@ const (
 
 // credentials are what a money_storage object says: with a create, or with the
 // continuation of a hosted transaction. What is in storage aliases the body.
-type credentials struct {
+type MoneyStorage struct {
 	storage payment.Storage
-	says    payment.Credentials // what may be stored of them
+	Kept    payment.Credentials // what may be stored of them
 	card    *secret.Card        // nil: they are no card's
 }
 
 // check reads a money_storage object and holds it against the rules for a
 // transaction of type t; what is wrong with it is added to problems.
-func (c *credentials) check(object []byte, t payment.Type, list *problems) {
+func (c *MoneyStorage) check(object []byte, t payment.Type, list *problems) {
 	if !isObject(object) {
 		list.add("money_storage", "money_storage must be an object")
 		return
@@ -47,16 +47,16 @@ func (c *credentials) check(object []byte, t payment.Type, list *problems) {
 
 // keep copies credentials that passed the check out of the body: the card, into
 // one allocation, and apart from it what may be stored.
-func (c *credentials) keep(t payment.Type, fingerprint func([]byte) string) {
-	c.says.Method, _ = payment.Method(c.storage.Type)
-	c.says.Network, _ = money.ParseNetwork(string(c.storage.Network))
-	if c.says.Method != payment.BankCard {
+func (c *MoneyStorage) keep(t payment.Type, fingerprint func([]byte) string) {
+	c.Kept.Method, _ = payment.Method(c.storage.Type)
+	c.Kept.Network, _ = money.ParseNetwork(string(c.storage.Network))
+	if c.Kept.Method != payment.BankCard {
 		return
 	}
 	s, number := &c.storage, c.storage.CardNumber
-	c.says.CardBIN = string(number[:binDigits])
-	c.says.CardLast4 = string(number[len(number)-lastDigits:])
-	c.says.CardPrint = fingerprint(number)
+	c.Kept.CardBIN = string(number[:binDigits])
+	c.Kept.CardLast4 = string(number[len(number)-lastDigits:])
+	c.Kept.CardPrint = fingerprint(number)
 
 	all := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
 	part := func(value []byte) []byte {
@@ -72,7 +72,7 @@ func (c *credentials) keep(t payment.Type, fingerprint func([]byte) string) {
 
 // wipe overwrites what was read of the credentials: the body itself is wiped by
 // the server, what was unescaped beside it here. The card stays.
-func (c *credentials) wipe() {
+func (c *MoneyStorage) wipe() {
 	s := &c.storage
 	for _, part := range [...][]byte{
 		s.CardNumber, s.CardHolder, s.ExpMonth, s.ExpYear, s.CVV,

@@ -89,9 +89,9 @@ func (h *paymentsHandlers) continueTransaction(req *Request) error {
 	if with.read(object, asked.Record.Type, h.cfg.Fingerprint); len(with.problems) > 0 {
 		return with.problems
 	}
-	with.says.PayerIP = payerAddress(asked.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
+	with.Kept.PayerIP = payerAddress(asked.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
 	result, err := h.cfg.Payments.Continue(paymentactor.Continue{
-		Command: command, Credentials: with.says, Card: with.card, Route: with.route, Browser: with.browser,
+		Command: command, Credentials: with.Kept, Card: with.card, Route: with.route, Browser: with.browser,
 	})
 	return h.changed(req, &result, err)
 }
@@ -206,7 +206,7 @@ func materialOf(body []byte) []byte {
 
 // continuation is what the body of a continue says.
 type continuation struct {
-	credentials
+	MoneyStorage
 	route    string
 	browser  []byte // a copy
 	problems problems

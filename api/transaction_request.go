@@ -25,7 +25,7 @@ type creation struct {
 	returnURL, failURL, customer, lang, meta                []byte
 	hosted, widget, brought                                 []byte
 
-	credentials
+	MoneyStorage
 	request  payment.Request
 	problems problems
 }
@@ -263,13 +263,13 @@ func (c *creation) checkStorage(fingerprint func([]byte) string) {
 		return
 	}
 	r := &c.request
-	c.credentials.check(c.brought, r.Type, &c.problems)
+	c.MoneyStorage.check(c.brought, r.Type, &c.problems)
 	if len(c.problems) > 0 || c.wantsPage() {
 		return
 	}
 	c.keep(r.Type, fingerprint)
-	r.Method, r.CardBIN, r.CardLast4, r.CardPrint = c.says.Method, c.says.CardBIN, c.says.CardLast4, c.says.CardPrint
+	r.Method, r.CardBIN, r.CardLast4, r.CardPrint = c.Kept.Method, c.Kept.CardBIN, c.Kept.CardLast4, c.Kept.CardPrint
 	if r.Asset.Network == "" {
-		r.Asset.Network = c.says.Network // specification, "Currencies and network"
+		r.Asset.Network = c.Kept.Network // specification, "Currencies and network"
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/valyala/fasthttp"
 	"pgregory.net/rapid"
 
 	paymentactor "mizan/actors/payment"
@@ -49,13 +50,13 @@ func TestBodiesWithoutParams(t *testing.T) {
 		`{"type":"payment","amount":"100"}`, `{}`, `{"params":null}`, `{"params":[]}`, `{"params":"{}"}`, `{"Params":{}}`, `[]`, `"params"`, `7`, `null`,
 	} {
 		_, err := transactionParams([]byte(body))
-		if status, got, _ := answerTo(err); status != 422 || got != `{"error":"wrong params - can't init tx"}` {
+		if status, got := answered(err); status != 422 || got != `{"error":"wrong params - can't init tx"}` {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
 	}
 	for _, body := range []string{``, `{"params":{}`, `{"params":{"a":1,"a":2}}`} {
 		_, err := transactionParams([]byte(body))
-		if status, got, _ := answerTo(err); status != 400 {
+		if status, got := answered(err); status != 400 {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
 	}
@@ -256,7 +257,7 @@ func TestRefusalsNeverRepeatCredentials(t *testing.T) {
 		if len(c.problems) == 0 {
 			t.Fatal("taken")
 		}
-		if _, body, _ := answerTo(c.problems); strings.Contains(body, "CANARY") {
+		if _, body := answered(c.problems); strings.Contains(body, "CANARY") {
 			t.Fatalf("shown: %s", body)
 		}
 	})
@@ -332,7 +333,7 @@ func FuzzCreateBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		params, err := transactionParams(body)
 		if err != nil {
-			if status, answer, _ := answerTo(err); status != 400 && status != 422 || !json.Valid([]byte(answer)) {
+			if status, answer := answered(err); status != 400 && status != 422 || !json.Valid([]byte(answer)) {
 				t.Fatalf("%q: %d %s", body, status, answer)
 			}
 			return
@@ -340,7 +341,7 @@ func FuzzCreateBody(f *testing.F) {
 		c := readCreation(params)
 		c.check(printOf)
 		if len(c.problems) > 0 {
-			if status, answer, _ := answerTo(c.problems); status != 422 || !json.Valid([]byte(answer)) {
+			if status, answer := answered(c.problems); status != 422 || !json.Valid([]byte(answer)) {
 				t.Fatalf("%q: %d %s", body, status, answer)
 			}
 			return
@@ -381,4 +382,11 @@ func FuzzAmountField(f *testing.F) {
 			t.Fatalf("%s was taken as %v", literal, c.request.Amount)
 		}
 	})
+}
+
+// answered is how an error is answered.
+func answered(err error) (status int, body string) {
+	ctx := new(fasthttp.RequestCtx)
+	writeError(ctx, err)
+	return ctx.Response.StatusCode(), string(ctx.Response.Body())
 }
