@@ -13,13 +13,13 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 	s := New(Config{})
 	ours, theirs := net.Pipe()
 	defer func() { _, _ = ours.Close(), theirs.Close() }()
-	var body []byte
+	var content []byte
 	read := func(ctx *fasthttp.RequestCtx) {
 		if err := s.bodies.read(&Request{RequestCtx: ctx, Route: &Route{Access: Access{By: Anyone}}}); err != nil {
 			t.Error(err)
 		}
-		if body = ctx.Request.Body(); !bytes.HasPrefix(body, []byte(`{"cvv":"123"`)) {
-			t.Errorf("read %.20q", body)
+		if content = ctx.Request.Body(); !bytes.HasPrefix(content, []byte(`{"cvv":"123"`)) {
+			t.Errorf("read %.20q", content)
 		}
 	}
 	small, large := `{"cvv":"123"}`, `{"cvv":"123","more":"`+strings.Repeat("x", firstBuffer)+`"}`
@@ -38,8 +38,8 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 			defer func() { _ = recover() }() // the log is nil: that the body is wiped must not depend on it
 			s.guard(inner)(ctx)
 		}()
-		if len(body) == 0 || !bytes.Equal(body, make([]byte, len(body))) {
-			t.Errorf("still there: %q", body)
+		if len(content) == 0 || !bytes.Equal(content, make([]byte, len(content))) {
+			t.Errorf("still there: %q", content)
 		}
 	}
 }
