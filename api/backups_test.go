@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mizan/api"
+	"mizan/api/admin"
 	"mizan/ledger"
 	"mizan/snapshots"
 )
@@ -19,10 +20,10 @@ import (
 const backupsPath = "/api/v1/backups"
 
 // backups takes backups of the house, as the program does.
-func (h *house) backups() func(*api.BackupBase) (io.ReadCloser, error) {
+func (h *house) backups() func(*admin.BackupBase) (io.ReadCloser, error) {
 	quiet := snapshots.BackupOptions{Journal: h.journal, Keyring: h.keyring, Clock: h.clock, Data: h.dir}
 	service := snapshots.NewBackups(quiet)
-	return func(since *api.BackupBase) (io.ReadCloser, error) {
+	return func(since *admin.BackupBase) (io.ReadCloser, error) {
 		return service.Stream((*snapshots.BackupBase)(since))
 	}
 }
@@ -104,7 +105,7 @@ func TestABackupRefusesFieldsThatItDoesNotKnow(t *testing.T) {
 func TestABackupThatBreaksOffBreaksTheConnection(t *testing.T) {
 	broken := errors.New("broken")
 	h := open(t, func(cfg *api.Config) {
-		cfg.Backup = func(*api.BackupBase) (io.ReadCloser, error) {
+		cfg.Backup = func(*admin.BackupBase) (io.ReadCloser, error) {
 			return io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 10_000)), failing{broken})), nil
 		}
 	})
@@ -128,7 +129,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestABackupBesideAnotherIsAConflict(t *testing.T) {
 	h := open(t, func(cfg *api.Config) {
-		cfg.Backup = func(*api.BackupBase) (io.ReadCloser, error) {
+		cfg.Backup = func(*admin.BackupBase) (io.ReadCloser, error) {
 			return nil, ledger.Refuse("test", ledger.Conflict, "another backup is under way")
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	paymentactor "mizan/actors/payment"
+	"mizan/api/payments"
 	"mizan/internal/clock"
 	"mizan/ledger"
 	"mizan/ledger/directory"
@@ -19,7 +20,7 @@ import (
 
 // instant answers every create at once.
 type instant struct {
-	Payments
+	payments.Transactions
 	result paymentactor.Result
 }
 

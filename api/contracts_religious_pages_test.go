@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/api"
+	"mizan/api/contracts"
 	"mizan/ledger"
 	"mizan/ledger/contract"
 	"mizan/ledger/money"
@@ -231,7 +231,7 @@ func TestAPageOfOneEnvironmentIsSearchedFor(t *testing.T) {
 	for env, want := range lists {
 		for _, near := range []uint64{0, 3, n / every, n} {
 			for skip := range want {
-				page := api.Page{Org: h.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, Near: near}
+				page := contracts.Page{Org: h.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, Near: near}
 				found, err := page.Find(view, []money.Env{env})
 				must(t, err)
 				var got []ledger.ID

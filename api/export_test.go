@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	ledgerapi "mizan/api/ledger"
 	"mizan/api/shed"
+	"mizan/api/web"
 	"mizan/internal/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -31,7 +33,7 @@ func (s *Server) Served() (names []RouteName) {
 
 // ExportBook is what an export of everything in an environment reads.
 func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env money.Env) (*export.Book, error) {
-	return s.ledger.Book(ctx, &Range{Env: env, To: forever}, org)
+	return s.ledger.Book(ctx, &ledgerapi.Range{Env: env, To: web.Forever}, org)
 }
 
 // TakePlaces leaves one place for commands, which lasts, and takes it; leave gives it

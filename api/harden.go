@@ -9,6 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/valyala/fasthttp"
 
+	"mizan/api/web"
+	"mizan/api/web/body"
+	"mizan/api/web/conn"
 	"mizan/ledger"
 )
 
@@ -35,7 +38,7 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 		s.begin(ctx)
 		defer s.leave(ctx, started)
 		if err := s.door(ctx); err != nil {
-			writeError(ctx, err)
+			web.WriteError(ctx, err)
 			return
 		}
 		inner(ctx)
@@ -45,13 +48,13 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 // leave ends every request: deferred, so that it sees a panic.
 func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 	p := recover()
-	wipeBody(ctx)
+	body.Wipe(ctx)
 	if p != nil {
 		s.recovered(ctx, p)
 	}
-	skipBody(ctx)
+	body.Skip(ctx)
 	if s.cfg.Observe != nil {
-		route, known := ctx.UserValue(routeKey).(*Route)
+		route, known := ctx.UserValue(routeKey).(*web.Route)
 		name := noRoute
 		if known {
 			name = route.Path
@@ -63,14 +66,14 @@ func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 // recovered answers for a panic. Its value may hold what was sent, so only its
 // type is logged, and the text where the runtime wrote it.
 func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
-	id := string(ctx.Response.Header.PeekBytes(headerRequestID))
-	secure := len(ctx.Response.Header.PeekBytes(headerSecurity)) > 0
+	id := string(ctx.Response.Header.PeekBytes(web.HeaderRequestID))
+	secure := len(ctx.Response.Header.PeekBytes(web.HeaderTLSOnly)) > 0
 	ctx.Response.Reset()
-	ctx.Response.Header.SetCanonical(headerRequestID, []byte(id))
+	ctx.Response.Header.SetCanonical(web.HeaderRequestID, []byte(id))
 	if secure {
-		ctx.Response.Header.SetCanonical(headerSecurity, s.security())
+		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
 	}
-	writeError(ctx, ledger.Refuse("api", ledger.Internal, "panic"))
+	web.WriteError(ctx, ledger.Refuse("api", ledger.Internal, "panic"))
 	ctx.Response.SetConnectionClose()
 	reason := "other"
 	if fault, ours := p.(runtime.Error); ours {
@@ -94,9 +97,9 @@ func methodOf(ctx *fasthttp.RequestCtx) string {
 // in a log.
 func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	var buf [36]byte
-	ctx.Response.Header.SetCanonical(headerRequestID, appendID(buf[:0], uuid.New()))
+	ctx.Response.Header.SetCanonical(web.HeaderRequestID, web.AppendID(buf[:0], uuid.New()))
 	if ctx.IsTLS() {
-		ctx.Response.Header.SetCanonical(headerSecurity, s.security())
+		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
 	}
 }
 
@@ -104,34 +107,22 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 // shares the name localhost with whatever else its developer runs there.
 func (s *Server) security() []byte {
 	if s.cfg.Env == sandbox {
-		return valueSecurityBrief
+		return web.ValueTLSOnlyBriefly
 	}
-	return valueSecurity
+	return web.ValueTLSOnly
 }
-
-// awaitBody bounds the wait for the first byte of a body that is promised; what comes
-// after it, readBody bounds.
-func awaitBody(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
-	if length := h.ContentLength(); length > 0 || length == chunkedLength {
-		c.ReadTimeout = bodyGrace
-	}
-	return c
-}
-
-// chunkedLength is the transport's length of a body that comes in chunks.
-const chunkedLength = -1
 
 // door refuses a request before any work is done for it.
 func (s *Server) door(ctx *fasthttp.RequestCtx) error {
 	seen, err := checkHeaders(ctx.Request.Header.RawHeaders())
 	if err == nil && seen.chunked && !ctx.Request.Header.IsHTTP11() {
-		err = ledger.Refuse("api.door", badRequest, "HTTP/1.0 has no chunks")
+		err = ledger.Refuse("api.door", web.BadRequest, "HTTP/1.0 has no chunks")
 	}
 	if err == nil {
 		err = checkTarget(&ctx.Request.Header)
 	}
 	if err != nil {
-		hangUp(ctx) // where the next request begins is anyone's guess
+		conn.HangUp(ctx) // where the next request begins is anyone's guess
 		return err
 	}
 	if s.cfg.BehindProxy {
@@ -139,10 +130,10 @@ func (s *Server) door(ctx *fasthttp.RequestCtx) error {
 		if seen.schemes != 1 || !s.gate.Proxies.Secure(ctx) {
 			return ledger.Refuse("api.door", ledger.Forbidden, "requests must come over TLS")
 		}
-		ctx.Response.Header.SetCanonical(headerSecurity, s.security())
+		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
 	}
 	if seen.encoded {
-		return ledger.Refuse("api.door", unsupportedMediaType, "content encodings are not supported")
+		return ledger.Refuse("api.door", web.UnsupportedMediaType, "content encodings are not supported")
 	}
 	if methodOf(ctx) == "other" {
 		// Nobody serves TRACE: the router finds out whether the path is there.

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+
+	"mizan/api/web"
+	"mizan/api/web/body"
 )
 
 func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
@@ -15,14 +18,14 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 	defer func() { _, _ = ours.Close(), theirs.Close() }()
 	var content []byte
 	read := func(ctx *fasthttp.RequestCtx) {
-		if err := s.bodies.read(&Request{RequestCtx: ctx, Route: &Route{Access: Access{By: Anyone}}}); err != nil {
+		if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{By: web.Anyone}}}); err != nil {
 			t.Error(err)
 		}
 		if content = ctx.Request.Body(); !bytes.HasPrefix(content, []byte(`{"cvv":"123"`)) {
 			t.Errorf("read %.20q", content)
 		}
 	}
-	small, large := `{"cvv":"123"}`, `{"cvv":"123","more":"`+strings.Repeat("x", firstBuffer)+`"}`
+	small, large := `{"cvv":"123"}`, `{"cvv":"123","more":"`+strings.Repeat("x", body.FirstBuffer)+`"}`
 	for i, inner := range []fasthttp.RequestHandler{
 		read,
 		func(ctx *fasthttp.RequestCtx) { read(ctx); panic(fasthttp.ErrBodyTooLarge) },
@@ -48,18 +51,18 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 // connection's first buffer are read as ever.
 func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
 	s := New(Config{})
-	s.bodies = newBodies(nil, bodyShare*firstBuffer, bodyShare*firstBuffer)
+	s.bodies = body.NewReader(nil, body.BodyShare*body.FirstBuffer, body.BodyShare*body.FirstBuffer)
 	ours, theirs := net.Pipe()
 	defer func() { _, _ = ours.Close(), theirs.Close() }()
-	for size, want := range map[int]int{10: 200, firstBuffer: 200, firstBuffer + 1: 503} {
+	for size, want := range map[int]int{10: 200, body.FirstBuffer: 200, body.FirstBuffer + 1: 503} {
 		ctx := new(fasthttp.RequestCtx)
 		ctx.Init2(theirs, nil, false)
 		ctx.Request.Header.SetHost("a")
 		ctx.Request.Header.SetContentLength(size)
 		ctx.Request.SetBodyStream(strings.NewReader(strings.Repeat("x", size)), size)
 		s.guard(func(ctx *fasthttp.RequestCtx) {
-			if err := s.bodies.read(&Request{RequestCtx: ctx, Route: &Route{Access: Access{By: Anyone}}}); err != nil {
-				writeError(ctx, err)
+			if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{By: web.Anyone}}}); err != nil {
+				web.WriteError(ctx, err)
 			}
 		})(ctx)
 		if got := ctx.Response.StatusCode(); got != want || (want == 503 && string(ctx.Response.Header.Peek("Retry-After")) == "") {

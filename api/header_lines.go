@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"mizan/api/web"
 	"mizan/internal/steps"
 	"mizan/ledger"
 )
@@ -32,7 +33,7 @@ func checkHeaders(raw []byte) (seen headers, err error) {
 		raw = raw[min(end+1, len(raw)):]
 		n := len(line)
 		if n == 0 || line[n-1] != '\r' {
-			return seen, ledger.Refuse("api.door", badRequest, "header lines must end with CR LF")
+			return seen, ledger.Refuse("api.door", web.BadRequest, "header lines must end with CR LF")
 		}
 		line = line[:n-1]
 		if len(line) == 0 {
@@ -40,7 +41,7 @@ func checkHeaders(raw []byte) (seen headers, err error) {
 		}
 		name, value, found := bytes.Cut(line, []byte{':'})
 		if !found || bytes.ContainsAny(name, " \t") {
-			return seen, ledger.Refuse("api.door", badRequest, "malformed header")
+			return seen, ledger.Refuse("api.door", web.BadRequest, "malformed header")
 		}
 		switch {
 		case is(name, "Host"):
@@ -50,7 +51,7 @@ func checkHeaders(raw []byte) (seen headers, err error) {
 		case is(name, "Transfer-Encoding"):
 			if transfers++; !is(bytes.Trim(value, " \t"), "chunked") {
 				// The transport takes identity for a request without a body, which others don't.
-				return seen, ledger.Refuse("api.door", badRequest, "the only transfer encoding is chunked")
+				return seen, ledger.Refuse("api.door", web.BadRequest, "the only transfer encoding is chunked")
 			}
 		case is(name, "Content-Encoding"):
 			seen.encoded = true
@@ -66,7 +67,7 @@ func checkHeaders(raw []byte) (seen headers, err error) {
 	}
 	seen.chunked = transfers > 0
 	if hosts > 1 || lengths > 1 || transfers > 1 || (lengths > 0 && transfers > 0) {
-		return seen, ledger.Refuse("api.door", badRequest, "repeated or conflicting headers")
+		return seen, ledger.Refuse("api.door", web.BadRequest, "repeated or conflicting headers")
 	}
 	return seen, nil
 }
@@ -75,12 +76,12 @@ func checkHeaders(raw []byte) (seen headers, err error) {
 // front of us may have looked at the other one.
 func (seen *headers) withhold(h *fasthttp.RequestHeader) {
 	if seen.keys > 1 || seen.tokens > 1 {
-		h.DelBytes(headerKey)
+		h.DelBytes(web.HeaderAPIKey)
 		h.Del(fiber.HeaderAuthorization)
 	}
 	if seen.organizations > 1 {
-		h.DelBytes(headerOrg)
-		h.SetCanonical(headerOrg, []byte(SeveralOrganizations))
+		h.DelBytes(web.HeaderOrganization)
+		h.SetCanonical(web.HeaderOrganization, []byte(web.SeveralOrganizations))
 	}
 }
 
@@ -92,14 +93,14 @@ func is(name []byte, header string) bool {
 // wants one, and no control characters or spaces in the target.
 func checkTarget(h *fasthttp.RequestHeader) error {
 	if p := h.Protocol(); string(p) != "HTTP/1.1" && string(p) != "HTTP/1.0" {
-		return ledger.Refuse("api.door", badRequest, "the protocol must be HTTP/1.1 or HTTP/1.0")
+		return ledger.Refuse("api.door", web.BadRequest, "the protocol must be HTTP/1.1 or HTTP/1.0")
 	}
 	if h.IsHTTP11() && len(h.Host()) == 0 {
-		return ledger.Refuse("api.door", badRequest, "the host header is missing")
+		return ledger.Refuse("api.door", web.BadRequest, "the host header is missing")
 	}
 	for _, c := range h.RequestURI() {
 		if c <= ' ' || c == 0x7f {
-			return ledger.Refuse("api.door", badRequest, "malformed target")
+			return ledger.Refuse("api.door", web.BadRequest, "malformed target")
 		}
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+
+	"mizan/api/web"
 )
 
 // What passes the door is read the same way by another parser.
@@ -21,7 +23,7 @@ func FuzzHeaders(f *testing.F) {
 		seen, err := checkHeaders([]byte(lines))
 		if err != nil {
 			ctx := new(fasthttp.RequestCtx)
-			if writeError(ctx, err); ctx.Response.StatusCode() != 400 {
+			if web.WriteError(ctx, err); ctx.Response.StatusCode() != 400 {
 				t.Fatalf("%q: %v", lines, err)
 			}
 			return

@@ -31,6 +31,12 @@ import (
 	"mizan/actors/provider/simulator"
 	subscriptionactor "mizan/actors/subscription"
 	"mizan/api"
+	"mizan/api/admin"
+	"mizan/api/contracts"
+	ledgerapi "mizan/api/ledger"
+	"mizan/api/payments"
+	"mizan/api/web"
+	"mizan/api/web/payerpage"
 	"mizan/internal/clock"
 	"mizan/internal/secret"
 	"mizan/ledger"
@@ -42,17 +48,17 @@ var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
 // Compile-time: what runs in production is what the server asks for.
 var (
-	_ api.Payments  = (*paymentactor.Service)(nil)
-	_ api.Directory = (*directoryactor.Service)(nil)
-	_ api.Journal   = (*posting.Journal)(nil)
+	_ payments.Transactions = (*paymentactor.Service)(nil)
+	_ api.Directory         = (*directoryactor.Service)(nil)
+	_ web.Journal           = (*posting.Journal)(nil)
 
-	_ api.Subscriptions = (*subscriptionactor.Service)(nil)
+	_ payments.Subscriptions = (*subscriptionactor.Service)(nil)
 
-	_ api.Deliveries = (*notifier.Service)(nil)
+	_ admin.Deliveries = (*notifier.Service)(nil)
 
-	_ api.Contracts = (*contractactor.Service)(nil)
+	_ contracts.Service = (*contractactor.Service)(nil)
 
-	_ api.Periods = (*periodactor.Service)(nil)
+	_ ledgerapi.Periods = (*periodactor.Service)(nil)
 )
 
 // house is a server on a loopback port with the real journal, actors, directory
@@ -187,8 +193,8 @@ const actionTTL = 30 * time.Minute
 // base is what all addresses of the house begin with.
 func (h *house) base() string { return "http://" + h.address }
 
-func (h *house) pages() api.Pages {
-	return api.Pages{Base: h.base(), Tokens: h.keyring.PageTokens()}
+func (h *house) pages() payerpage.Pages {
+	return payerpage.Pages{Base: h.base(), Tokens: h.keyring.PageTokens()}
 }
 
 func (h *house) serve(cfg api.Config, l net.Listener) {
@@ -389,7 +395,7 @@ func payment(fields string) string {
 
 // gated is a payment service whose creates wait to be released.
 type gated struct {
-	api.Payments
+	payments.Transactions
 	arrived, release chan struct{}
 }
 
@@ -397,7 +403,7 @@ type gated struct {
 func (g gated) Create(c paymentactor.Create) (paymentactor.Result, error) {
 	g.arrived <- struct{}{}
 	<-g.release
-	return g.Payments.Create(c)
+	return g.Transactions.Create(c)
 }
 
 // selfSigned is a certificate that nobody vouches for.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mizan/api"
+	"mizan/api/web"
 	"mizan/posting"
 )
 
@@ -23,7 +24,7 @@ func (a *answer) refusedExport(status int, body string) {
 }
 
 // unreadable is a journal that has no views.
-type unreadable struct{ api.Journal }
+type unreadable struct{ web.Journal }
 
 // View implements api.Journal.
 func (unreadable) View() *posting.View { panic("no view") }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/api"
+	"mizan/api/web"
 	"mizan/internal/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -109,7 +110,7 @@ func TestAnExportIsOfOneOrganization(t *testing.T) {
 
 // holdup is a journal whose views wait for somebody, but for so many of them.
 type holdup struct {
-	api.Journal
+	web.Journal
 	passes *atomic.Int64
 	asked  chan struct{}
 	open   chan struct{}

@@ -4,39 +4,46 @@ import (
 	"context"
 
 	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/admin"
+	"mizan/api/checkout"
+	"mizan/api/contracts"
+	ledgerapi "mizan/api/ledger"
+	"mizan/api/payments"
+	"mizan/api/web"
 )
 
 // table makes the handlers and lists all of their routes. What waits in handlers ends
 // with the context.
-func (s *Server) table(serving context.Context) []Route {
+func (s *Server) table(serving context.Context) []web.Route {
 	cfg := &s.cfg
-	s.ledger = newLedger(ledgerConfig{
+	s.ledger = ledgerapi.New(ledgerapi.Config{
 		Journal: cfg.Journal, Users: cfg.Directory, Clock: cfg.Clock, Log: cfg.Log,
 		Signer: cfg.Signer, HeadKey: cfg.HeadKey, Periods: cfg.Periods, Fingerprint: cfg.Fingerprint,
 	})
-	transactions := newPayments(paymentsConfig{
+	transactions := payments.New(payments.Config{
 		Payments: cfg.Payments, Directory: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock,
 		Proxies: s.gate.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, Updates: cfg.Hints,
 		Fingerprint: cfg.Fingerprint, AggregateWait: cfg.AggregateWait, Serving: serving,
 	})
-	administration := newAdmin(adminConfig{
+	administration := admin.New(admin.Config{
 		Directory: cfg.Directory, Transactions: cfg.Payments, Clock: cfg.Clock, Proxies: s.gate.Proxies,
 		Usage: cfg.Usage, Deliveries: cfg.Deliveries, Backup: cfg.Backup, Advance: cfg.Advance, Fingerprint: cfg.Fingerprint,
 	})
-	agreements := newContracts(contractsConfig{
+	agreements := contracts.New(contracts.Config{
 		Contracts: cfg.Contracts, Organizations: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock, Fingerprint: cfg.Fingerprint,
 	})
-	pages := newCheckout(checkoutConfig{
+	pages := checkout.New(checkout.Config{
 		Payers: cfg.Payers, Pages: cfg.Pages, Partners: cfg.Directory, Clock: cfg.Clock, Proxies: s.gate.Proxies, Errors: s.errors,
 		Challenges: cfg.Challenges, Fingerprint: cfg.Fingerprint, Sandbox: cfg.Env == sandbox,
 	})
-	anyone := Access{By: Anyone}
-	routes := []Route{
+	anyone := web.Access{By: web.Anyone}
+	routes := []web.Route{
 		{Method: fiber.MethodGet, Path: healthPath, Access: anyone, Handle: s.health},
 		{Method: fiber.MethodGet, Path: livenessPath, Access: anyone, Handle: s.liveness},
 		{Method: fiber.MethodGet, Path: readinessPath, Access: anyone, Handle: s.readiness},
 	}
-	for _, family := range [][]Route{transactions.Routes(), administration.Routes(), s.ledger.Routes(), agreements.Routes(), pages.Routes()} {
+	for _, family := range [][]web.Route{transactions.Routes(), administration.Routes(), s.ledger.Routes(), agreements.Routes(), pages.Routes()} {
 		routes = append(routes, family...)
 	}
 	return routes

@@ -13,17 +13,26 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"golang.org/x/mod/sumdb/note"
 
+	"mizan/api/admin"
 	"mizan/api/auth"
+	"mizan/api/checkout"
+	"mizan/api/contracts"
+	ledgerapi "mizan/api/ledger"
+	"mizan/api/payments"
 	"mizan/api/shed"
+	"mizan/api/web"
+	"mizan/api/web/body"
+	"mizan/api/web/conn"
+	"mizan/api/web/payerpage"
 	"mizan/internal/clock"
 	"mizan/ledger"
 )
 
 // Config is what a Server is made of.
 type Config struct {
-	Payments  Payments
+	Payments  payments.Transactions
 	Directory Directory
-	Journal   Journal
+	Journal   web.Journal
 	Clock     clock.Clock
 	Log       *slog.Logger
 
@@ -52,35 +61,35 @@ type Config struct {
 	AggregateWait time.Duration
 
 	// Usage tells how much of a limit was used; nil: nothing can tell, 503.
-	Usage LimitUsage
+	Usage admin.LimitUsage
 
 	// Pages knows where payers find their pages, and Payers is asked on their
 	// behalf. Challenges is the simulator's page, nil without one. Where one of
 	// them is missing, its routes are.
-	Pages      Pages
-	Payers     Payers
-	Challenges Challenges
+	Pages      payerpage.Pages
+	Payers     checkout.Payers
+	Challenges checkout.Challenges
 
 	// Hints hears of notifications from other platforms; nil: none are taken in.
-	Hints Updates
+	Hints payments.Updates
 
 	// Deliveries are the notifications that were sent, and are to be; nil: their
 	// routes are missing.
-	Deliveries Deliveries
+	Deliveries admin.Deliveries
 
 	// Periods closes months; nil: nobody does, and the route is missing.
-	Periods Periods
+	Periods ledgerapi.Periods
 
 	// Backup begins a backup, full or, since another one, an increment, and returns it
 	// as a stream, which whoever reads it closes; nil: there is no route to it. Errors
 	// that are a *ledger.Refusal are answered as such.
-	Backup func(since *BackupBase) (io.ReadCloser, error)
+	Backup func(since *admin.BackupBase) (io.ReadCloser, error)
 
 	// Contracts are those of participatory finance; nil: their routes are missing.
-	Contracts Contracts
+	Contracts contracts.Service
 
 	// Subscriptions renews payments; nil: nobody does, and the routes are missing.
-	Subscriptions Subscriptions
+	Subscriptions payments.Subscriptions
 
 	// Status is asked by the health check.
 	Status  func() Status
@@ -103,22 +112,22 @@ type Config struct {
 // Directory says who takes part, and changes it; *directory.Service of actors is one.
 type Directory interface {
 	auth.Directory
-	adminDirectory
-	paymentsDirectory
+	admin.Directory
+	payments.Directory
 }
 
 // Server answers requests on the listeners that it is given.
 type Server struct {
 	cfg    Config
-	gate   Gate
-	errors Errors
+	gate   web.Gate
+	errors web.Errors
 	limits *limits
 	shed   *shed.Gate // commands pass through it
-	bodies *bodies
+	bodies *body.Reader
 	app    *fiber.App
-	ledger *ledgerHandlers
-	routes []Route
-	silent silent
+	ledger *ledgerapi.Handlers
+	routes []web.Route
+	silent conn.Silent
 
 	stop context.CancelFunc // ends the context that handlers serve in
 
@@ -129,14 +138,14 @@ type Server struct {
 
 // New makes a server; nothing happens before Serve.
 func New(cfg Config) *Server {
-	proxies := Proxies(cfg.TrustedProxies)
+	proxies := web.Proxies(cfg.TrustedProxies)
 	s := &Server{
 		cfg:    cfg,
-		gate:   Gate{Credentials: auth.Gate{Directory: cfg.Directory, Clock: cfg.Clock}, Organizations: cfg.Directory, Proxies: proxies},
-		errors: Errors{Log: cfg.Log},
+		gate:   web.Gate{Credentials: auth.Gate{Directory: cfg.Directory, Clock: cfg.Clock}, Organizations: cfg.Directory, Proxies: proxies},
+		errors: web.Errors{Log: cfg.Log},
 		limits: newLimits(cfg.RateLimit),
 		shed:   shed.New(shed.Options{Away: cfg.Away}),
-		bodies: newBodies(proxies, knownBytes, openBytes),
+		bodies: body.NewReader(proxies, body.KnownBytes, body.AnyoneBytes),
 	}
 	serving, stop := context.WithCancel(context.Background())
 	s.stop = stop
@@ -149,7 +158,7 @@ func New(cfg Config) *Server {
 		BodyLimit:                    1,    // bytes that the transport reads, and makes room for, before that
 		ReadBufferSize:               headerLimit,
 		ReadTimeout:                  readTimeout,
-		WriteTimeout:                 writeTimeout,
+		WriteTimeout:                 web.WriteTimeout,
 		IdleTimeout:                  idleTimeout,
 		DisablePreParseMultipartForm: true,
 		DisableStartupMessage:        true,
@@ -157,10 +166,10 @@ func New(cfg Config) *Server {
 	})
 	transport := s.app.Server()
 	transport.Handler = s.guard(transport.Handler)
-	transport.HeaderReceived = awaitBody
+	transport.HeaderReceived = body.Await
 	transport.SecureErrorLogMessage = true // its errors would quote the request
 	transport.CloseOnShutdown = true
-	transport.ConnState = noteState
+	transport.ConnState = conn.NoteState
 	s.routes = s.table(serving)
 	for i := range s.routes {
 		s.register(&s.routes[i])
@@ -168,10 +177,10 @@ func New(cfg Config) *Server {
 	return s
 }
 
-func (s *Server) register(route *Route) {
+func (s *Server) register(route *web.Route) {
 	serve := func(c *fiber.Ctx) error {
 		c.Context().SetUserValue(routeKey, route)
-		req := NewRequest(route, c)
+		req := web.NewRequest(route, c)
 		if err := s.answer(req); err != nil {
 			s.errors.Answer(req, err)
 		}
@@ -184,21 +193,21 @@ func (s *Server) register(route *Route) {
 }
 
 // answer admits a caller and hands the request to its route.
-func (s *Server) answer(req *Request) error {
+func (s *Server) answer(req *web.Request) error {
 	route := req.Route
 	if err := s.gate.Admit(req); err != nil {
 		return err
 	}
-	if route.Access.By != Anyone {
-		known(req.RequestCtx)
+	if route.Access.By != web.Anyone {
+		conn.MarkKnown(req.RequestCtx)
 	}
 	if id, limited := limitedBy(&req.Principal); limited && !s.limits.allow(id, time.Now()) {
-		return ledger.Refuse("api.answer", rateLimited, "too many requests")
+		return ledger.Refuse("api.answer", web.RateLimited, "too many requests")
 	}
-	if route.JSON && !isJSON(req.Request.Header.ContentType()) {
-		return ledger.Refuse("api.answer", unsupportedMediaType, "the body must be application/json")
+	if route.JSON && !web.IsJSON(req.Request.Header.ContentType()) {
+		return ledger.Refuse("api.answer", web.UnsupportedMediaType, "the body must be application/json")
 	}
-	if err := s.bodies.read(req); err != nil {
+	if err := s.bodies.Read(req); err != nil {
 		return refuse(req, err)
 	}
 	if !route.Command {
@@ -216,7 +225,7 @@ func (s *Server) answer(req *Request) error {
 }
 
 // refuse answers a request whose handler does not run as its route has it.
-func refuse(req *Request, err error) error {
+func refuse(req *web.Request, err error) error {
 	if req.Route.Refuse != nil {
 		return req.Route.Refuse(req, err)
 	}
@@ -225,7 +234,7 @@ func refuse(req *Request, err error) error {
 
 // BodyBytes is how many bytes are held for request bodies larger than a connection's
 // first buffer.
-func (s *Server) BodyBytes() int { return s.bodies.held() }
+func (s *Server) BodyBytes() int { return s.bodies.Held() }
 
 // Shed is what commands wait for, and how many were refused because they would have
 // waited too long.
@@ -235,15 +244,15 @@ func (s *Server) Shed() shed.Figures { return s.shed.Figures() }
 // requests that could not be read.
 func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	ctx := c.Context()
-	if len(ctx.Response.Header.PeekBytes(headerRequestID)) == 0 {
+	if len(ctx.Response.Header.PeekBytes(web.HeaderRequestID)) == 0 {
 		s.begin(ctx) // the request never got as far as guard
-		hangUp(ctx)
+		conn.HangUp(ctx)
 	}
 	var refused *fiber.Error
 	if !errors.As(err, &refused) {
 		refused = fiber.ErrInternalServerError
 	}
-	writeError(ctx, routerRefusal(refused.Code))
+	web.WriteError(ctx, routerRefusal(refused.Code))
 	return nil
 }
 
@@ -253,13 +262,13 @@ func routerRefusal(status int) error {
 	case fiber.StatusNotFound:
 		return ledger.Refuse(op, ledger.NotFound, "there is nothing at this path")
 	case fiber.StatusMethodNotAllowed:
-		return ledger.Refuse(op, methodNotAllowed, "this path has other methods")
+		return ledger.Refuse(op, web.MethodNotAllowed, "this path has other methods")
 	case fiber.StatusRequestHeaderFieldsTooLarge:
-		return ledger.Refuse(op, headersTooLarge, "the headers are larger than %d bytes", headerLimit)
+		return ledger.Refuse(op, web.HeadersTooLarge, "the headers are larger than %d bytes", headerLimit)
 	case fiber.StatusRequestTimeout:
-		return ledger.Refuse(op, requestTimeout, "the request took too long to arrive")
+		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
 	case fiber.StatusBadRequest, fiber.StatusBadGateway: // what Fiber makes of a client that went away
-		return ledger.Refuse(op, badRequest, "the request could not be read")
+		return ledger.Refuse(op, web.BadRequest, "the request could not be read")
 	}
 	return ledger.Refuse(op, ledger.Internal, "the router failed")
 }
@@ -274,7 +283,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 	s.listeners = append(s.listeners, l)
 	s.mu.Unlock()
-	return s.app.Listener(listener{Listener: l, silent: &s.silent})
+	return s.app.Listener(conn.Listener{Listener: l, Silent: &s.silent})
 }
 
 // Shutdown stops accepting, waits for what is under way until ctx ends, and
@@ -288,7 +297,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	s.stop()
-	s.silent.letGo()
+	s.silent.CloseAll()
 	s.ledger.Close()
 	if err := s.app.ShutdownWithContext(ctx); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/api"
+	"mizan/api/web"
 	"mizan/posting"
 )
 
@@ -95,7 +96,7 @@ func TestEveryStrangerCostsTheSame(t *testing.T) {
 
 // views counts how often the store is opened for reading.
 type views struct {
-	api.Journal
+	web.Journal
 	opened atomic.Int64
 }
 

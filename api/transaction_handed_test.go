@@ -6,11 +6,12 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	"mizan/api"
+	"mizan/api/payments"
 )
 
 // listening is a payment service that remembers what it was handed.
 type listening struct {
-	api.Payments
+	payments.Transactions
 	material paymentactor.Material
 	proceed  paymentactor.Continue
 	card     string // of proceed: it is wiped later
@@ -20,7 +21,7 @@ type listening struct {
 // Create implements api.Payments.
 func (l *listening) Create(c paymentactor.Create) (paymentactor.Result, error) {
 	l.create = c
-	return l.Payments.Create(c)
+	return l.Transactions.Create(c)
 }
 
 // Complete implements api.Payments.
@@ -41,7 +42,7 @@ func (l *listening) Continue(c paymentactor.Continue) (paymentactor.Result, erro
 func listen(t *testing.T) (*house, *listening) {
 	l := new(listening)
 	h := open(t, func(cfg *api.Config) {
-		l.Payments = cfg.Payments
+		l.Transactions = cfg.Payments
 		cfg.Payments = l
 	})
 	return h, l

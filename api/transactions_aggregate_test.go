@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mizan/api"
+	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -260,7 +261,7 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 // late is a journal whose views wait until they are released, in a house where
 // every caller is announced.
 type late struct {
-	api.Journal
+	web.Journal
 	api.Directory
 	asked, arrived, release chan struct{}
 }

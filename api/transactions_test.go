@@ -14,6 +14,7 @@ import (
 
 	paymentactor "mizan/actors/payment"
 	"mizan/api"
+	"mizan/api/payments"
 	"mizan/ledger"
 )
 
@@ -384,7 +385,7 @@ func TestForeignTransactionsAreUnknown(t *testing.T) {
 
 // refusing answers every create with an error.
 type refusing struct {
-	api.Payments
+	payments.Transactions
 	err   error
 	panic any
 }
@@ -400,7 +401,7 @@ func (r refusing) Create(paymentactor.Create) (paymentactor.Result, error) {
 func TestErrorsOfTheServiceAreAnswered(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		payments api.Payments
+		payments payments.Transactions
 		status   int
 		body     string
 		logged   bool

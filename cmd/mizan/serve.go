@@ -28,6 +28,7 @@ import (
 	"mizan/actors/subscription"
 	"mizan/api"
 	"mizan/api/connlimit"
+	"mizan/api/web/payerpage"
 	"mizan/internal/clock"
 	"mizan/internal/durable"
 	"mizan/internal/secret"
@@ -245,8 +246,8 @@ func (s *server) openNotifier() (err error) {
 }
 
 // pages knows the addresses of payers' pages.
-func (s *server) pages() api.Pages {
-	return api.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
+func (s *server) pages() payerpage.Pages {
+	return payerpage.Pages{Base: s.baseURL, Tokens: s.keyring.PageTokens()}
 }
 
 // startJanitor gives the memory of bursts back while the server rests.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"mizan/api"
+	"mizan/api/admin"
 	"mizan/snapshots"
 )
 
@@ -121,6 +121,6 @@ func (s *server) endBackups(scheduled *sync.WaitGroup) {
 }
 
 // backup begins a backup for who asks by HTTP.
-func (s *server) backup(since *api.BackupBase) (io.ReadCloser, error) {
+func (s *server) backup(since *admin.BackupBase) (io.ReadCloser, error) {
 	return s.backups.Stream((*snapshots.BackupBase)(since))
 }

@@ -15,14 +15,15 @@ type room struct {
 
 // Groups of rooms that several others may import.
 var (
-	common  = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/secret", "internal/steps", "internal/wiping"}
-	words   = []string{"ledger/..."}
-	books   = slices.Concat(common, words, []string{"posting"})
-	cellar  = slices.Concat(common, words, []string{"posting/store"})
-	runtime = slices.Concat(books, []string{"actors"})
-	doors   = slices.Concat(books, []string{"actors/..."})
-	checks  = slices.Concat(doors, []string{"posting/store"})
-	loads   = slices.Concat(checks, []string{"api/...", "snapshots/..."})
+	common   = []string{"internal/assert", "internal/clock", "internal/durable", "internal/fair", "internal/jsonwalk", "internal/mapfault", "internal/packed", "internal/secret", "internal/steps", "internal/wiping"}
+	words    = []string{"ledger/..."}
+	books    = slices.Concat(common, words, []string{"posting"})
+	cellar   = slices.Concat(common, words, []string{"posting/store"})
+	runtime  = slices.Concat(books, []string{"actors"})
+	doors    = slices.Concat(books, []string{"actors/..."})
+	checks   = slices.Concat(doors, []string{"posting/store"})
+	families = slices.Concat(doors, []string{"api/auth", "api/web/..."})
+	loads    = slices.Concat(checks, []string{"api/...", "snapshots/..."})
 )
 
 // house is the direction of imports, from the cellar up. The first room that
@@ -57,7 +58,14 @@ var house = []room{
 	{"actors/*/...", runtime},
 
 	{"snapshots/...", checks},
-	{"api/*/...", doors},
+	{"api/auth", doors},
+	{"api/connlimit", doors},
+	{"api/shed", doors},
+	{"api/web/worktest", []string{"internal/steps"}},
+	{"api/web/...", slices.Concat(doors, []string{"api/auth", "api/connlimit", "api/web/..."})},
+	{"api/checkout/page", doors},
+	{"api/ledger", slices.Concat(families, []string{"internal/export"})},
+	{"api/*", families},
 	{"api", slices.Concat(doors, []string{"api/...", "internal/export"})},
 
 	{"docs/*", nil}, // what outsiders copy: none of the house's code
@@ -74,7 +82,7 @@ var keepers = []struct{ module, packages string }{
 	{"github.com/tink-crypto/tink-go", "internal/secret"},
 	{"github.com/parquet-go/parquet-go", "internal/export"},
 	{"github.com/xuri/excelize", "internal/export"},
-	{"rsc.io/qr", "api/page"},
+	{"rsc.io/qr", "api/checkout/page"},
 }
 
 // pureModules are all that ledger/** may import beside the standard library and

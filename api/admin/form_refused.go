@@ -1,0 +1,70 @@
+package admin
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	directoryactor "mizan/actors/directory"
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+// decided has a form's fields decided on, and answers with all of them that are
+// wrong at once (specification, "Errors": one element per field). Where some are of
+// the wrong type already, the others are held against the rules all the same, and
+// nothing is done.
+func decided[T any](ctx context.Context, f *form, do func(context.Context) (T, error)) (T, error) {
+	if len(f.problems) > 0 {
+		ctx = directoryactor.Rehearse(ctx)
+	}
+	made, err := do(ctx)
+	if err = f.refused(err); err != nil {
+		var none T
+		return none, err
+	}
+	return made, nil
+}
+
+// refused is all that is wrong with the form, in its fields' order: what reading it
+// has found, and what err refuses besides. What is not there can't be changed,
+// whatever was sent; anything else than a field waits until the fields are right.
+func (f *form) refused(err error) error {
+	if err == nil {
+		return f.problems.Err()
+	}
+	decided := web.RefusalsOf(err)
+	aboutFields := decided[0].Code == ledger.Invalid
+	if decided[0].Code == ledger.NotFound || !aboutFields && len(f.problems) == 0 {
+		return err
+	}
+	all := slices.Clone(f.problems)
+	if aboutFields {
+		for _, r := range decided {
+			if !all.About(r.Field) {
+				all = append(all, r)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *ledger.Refusal) int { return f.place(a.Field) - f.place(b.Field) })
+	return all
+}
+
+// place is where a field, or what it is in, stands in the form. What the form does
+// not list is last.
+func (f *form) place(field string) int {
+	root, _, _ := strings.Cut(field, ".")
+	if at := slices.Index(f.order, root); at >= 0 {
+		return at
+	}
+	return len(f.order)
+}
+
+// shown is a thing as it is read, in one object.
+func shown[T any](thing T, appendThing func(*web.Encoder, T)) []byte {
+	var e web.Encoder
+	e.Open('{')
+	appendThing(&e, thing)
+	e.Close('}')
+	return e.Buf
+}

@@ -1,0 +1,78 @@
+package admin
+
+import (
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+)
+
+// settlement is what the bodies of settlements have in common. The field named
+// amount is what moved.
+func (f *form) settlement(amount string) directory.SettlementDraft {
+	return directory.SettlementDraft{
+		Amount: f.amount(amount, false), Currency: f.currency("currency"), Network: like[money.Network](f.text("network")),
+		Env: f.env("env"), Reference: f.requiredText("reference"),
+	}
+}
+
+// outward tells whether the money goes out.
+func (f *form) outward(name string) bool {
+	switch said := f.text(name); {
+	case said != nil && (*said == inward || *said == outward):
+		return *said == outward
+	case said == nil && web.Member(f.object, name) != nil:
+		// It is no string, and text has said so.
+	default:
+		f.problems.Add(name, name+" must be "+inward+" or "+outward)
+	}
+	return false
+}
+
+// amount is a number of minor units in a string, which has to be there. Zero is
+// one only where nothing may move. How much is too much is decided where records
+// are.
+func (f *form) amount(name string, zero bool) money.Amount {
+	value := web.Member(f.object, name)
+	if value == nil {
+		f.problems.Add(name, name+" is required")
+		return money.Amount{}
+	}
+	said, isText := jsonwalk.Text(value)
+	if !isText {
+		f.problems.Add(name, name+" must be a string of minor units")
+		return money.Amount{}
+	}
+	amount, err := money.ParseBytes(said)
+	switch {
+	case err == money.ErrTooLong || err == money.ErrOverflow:
+		f.problems.Add(name, name+" is above 2^256 - 1")
+	case err != nil:
+		f.problems.Add(name, name+" must be a string of digits without leading zeros")
+	case amount.IsZero() && !zero:
+		f.problems.Add(name, name+" must be greater than zero")
+	}
+	return amount
+}
+
+// env is an environment, prod if none was sent.
+func (f *form) env(name string) money.Env {
+	said := f.text(name)
+	if said == nil {
+		return money.Prod
+	}
+	env, known := money.ParseEnv(*said)
+	if !known {
+		f.problems.Add(name, name+" must be prod or test")
+	}
+	return env
+}
+
+// requiredText is a string field that has to be there.
+func (f *form) requiredText(name string) string {
+	if web.Member(f.object, name) == nil {
+		f.problems.Add(name, name+" is required")
+		return ""
+	}
+	return f.textOr(name)
+}

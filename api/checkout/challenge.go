@@ -1,0 +1,149 @@
+package checkout
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/actors/provider/simulator"
+	screen "mizan/api/checkout/page"
+	"mizan/api/web"
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+)
+
+// Challenges is the simulator's side of its challenge page;
+// *simulator.Simulator is one. simulator.ErrNoChallenge is for what is not there.
+type Challenges interface {
+	// Challenge is what the page shows.
+	Challenge(terminal, reference ledger.ID, token string) (simulator.Challenge, error)
+	// Decide is the payer's answer: where he goes now, and whose charge it is.
+	Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error)
+}
+
+// challenged is what names a challenge.
+type challenged struct {
+	terminal, reference ledger.ID
+	token               string
+}
+
+// showChallenge is GET /simulator/challenge: the page of a simulated bank.
+func (h *Handlers) showChallenge(req *web.Request) error {
+	return h.challenge(req, &posted{})
+}
+
+// postChallenge is POST /simulator/challenge. Without a decision it is the form
+// of a rail that leads to the page, so it shows it. With one, the service is
+// told before the payer goes back: who reads the transaction then sees it.
+func (h *Handlers) postChallenge(req *web.Request) error {
+	fields, status := readPosted(req.Request.Header.ContentType(), req.Request.Body())
+	if status != fiber.StatusOK {
+		return h.notice(req, status, "", screen.Malformed)
+	}
+	approve, decided := decision(fields)
+	if !decided {
+		return h.challenge(req, fields)
+	}
+	named, ok := challengeOf(req, fields)
+	if !ok {
+		return h.noChallenge(req, simulator.ErrNoChallenge)
+	}
+	back, org, err := h.cfg.Challenges.Decide(named.terminal, named.reference, named.token, approve)
+	if err != nil {
+		return h.noChallenge(req, err)
+	}
+	if _, err := h.cfg.Payers.Returned(org, named.reference); err != nil && refused(err) == ledger.Internal {
+		return h.apologise(req, &visit{}, err)
+	}
+	if !h.leadsTo(back) {
+		return h.challenge(req, fields)
+	}
+	return h.sendAway(req, back)
+}
+
+func (h *Handlers) challenge(req *web.Request, fields *posted) error {
+	named, ok := challengeOf(req, fields)
+	if !ok {
+		return h.noChallenge(req, simulator.ErrNoChallenge)
+	}
+	shown, err := h.cfg.Challenges.Challenge(named.terminal, named.reference, named.token)
+	if err != nil {
+		return h.noChallenge(req, err)
+	}
+	amount, err := money.Parse(shown.Amount)
+	if err != nil {
+		return h.noChallenge(req, err)
+	}
+	p := screen.Challenge{
+		Order: screen.Order{Sum: screen.Sum{Amount: amount, Asset: shown.Asset}},
+		Post:  simulator.ChallengePath,
+		Fields: []screen.Field{
+			{Name: simulator.TerminalParam, Value: named.terminal.String()},
+			{Name: simulator.ReferenceParam, Value: named.reference.String()},
+			{Name: simulator.TokenParam, Value: named.token},
+		},
+		Open: shown.State == simulator.Waiting,
+	}
+	if h.leadsTo(shown.ReturnURL) {
+		p.Back = shown.ReturnURL
+	}
+	return h.sendPage(req, fiber.StatusOK, "", p)
+}
+
+// simulated are the buttons of an action's challenge; nil for a rail that is not the
+// simulator.
+func (h *Handlers) simulated(a *payment.Action) *screen.Simulated {
+	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
+	values, err := url.ParseQuery(query)
+	if h.cfg.Challenges == nil || !ours || err != nil {
+		return nil
+	}
+	b := &screen.Simulated{Post: simulator.ChallengePath}
+	for _, name := range []string{simulator.TerminalParam, simulator.ReferenceParam, simulator.TokenParam} {
+		b.Fields = append(b.Fields, screen.Field{Name: name, Value: values.Get(name)})
+	}
+	return b
+}
+
+// noChallenge answers for what cannot be shown.
+func (h *Handlers) noChallenge(req *web.Request, err error) error {
+	if errors.Is(err, simulator.ErrNoChallenge) {
+		return h.notice(req, fiber.StatusNotFound, "", screen.NotFound)
+	}
+	return h.apologise(req, &visit{}, err)
+}
+
+// challengeOf reads which challenge is meant, from the form or else the query.
+func challengeOf(req *web.Request, fields *posted) (named challenged, ok bool) {
+	said := func(name string) string {
+		if value := fields.value(name); value != nil {
+			return string(value)
+		}
+		return string(req.QueryArgs().Peek(name))
+	}
+	var err error
+	if named.terminal, err = web.ParseID(said(simulator.TerminalParam)); err != nil {
+		return named, false
+	}
+	if named.reference, err = web.ParseID(said(simulator.ReferenceParam)); err != nil {
+		return named, false
+	}
+	named.token = said(simulator.TokenParam)
+	return named, true
+}
+
+// decision is the button of the form, whatever it is called: a field whose value,
+// or whose name, is approve or refuse. Both at once decide nothing.
+func decision(fields *posted) (approve, decided bool) {
+	refuse := false
+	for _, field := range fields.fields {
+		for _, word := range [...]string{string(field.name), string(field.value)} {
+			approve = approve || strings.EqualFold(word, "approve")
+			refuse = refuse || strings.EqualFold(word, "refuse")
+		}
+	}
+	return approve, approve != refuse
+}

@@ -1,0 +1,82 @@
+package checkout
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	screen "mizan/api/checkout/page"
+	"mizan/api/web"
+	"mizan/ledger"
+)
+
+var (
+	headerPolicy   = []byte("Content-Security-Policy")
+	headerReferrer = []byte("Referrer-Policy")
+	valueHTML      = []byte("text/html; charset=utf-8")
+	valueNoReferer = []byte("no-referrer")
+)
+
+// sendPage answers with a pages.
+func (h *Handlers) sendPage(req *web.Request, status int, lang string, p screen.Page) error {
+	body, err := screen.Render(lang, p)
+	if err != nil {
+		return err
+	}
+	policy := screen.Policy()
+	switch p := p.(type) {
+	case screen.Forward:
+		policy = screen.Policy(p.Target)
+	case screen.Scan:
+		if p.Simulated != nil {
+			policy = screen.SimulatedPolicy()
+		}
+	case screen.Challenge:
+		policy = screen.ChallengePolicy()
+	}
+	dress(req)
+	req.Response.Header.SetContentTypeBytes(valueHTML)
+	req.Response.Header.SetCanonical(headerPolicy, []byte(policy))
+	req.Response.SetStatusCode(status)
+	req.Response.SetBodyRaw(body)
+	return nil
+}
+
+// sendAway answers with a redirect that a browser follows with GET, to a path
+// of the service or an address that page.Web accepts.
+func (h *Handlers) sendAway(req *web.Request, address string) error {
+	dress(req)
+	req.Response.Header.SetCanonical(web.HeaderLocation, []byte(screen.Header(address)))
+	req.Response.SetStatusCode(fiber.StatusSeeOther)
+	return nil
+}
+
+// dress sets what all answers of pages have. The address of a page is a key to
+// it, so it must not travel on as a referrer, and not stay in a cache.
+func dress(req *web.Request) {
+	h := &req.Response.Header
+	h.SetCanonical(web.HeaderCache, web.ValueNoStore)
+	h.SetCanonical(web.HeaderNoSniff, web.ValueNoSniff)
+	h.SetCanonical(headerReferrer, valueNoReferer)
+}
+
+func (h *Handlers) notice(req *web.Request, status int, lang string, n screen.Notice) error {
+	return h.sendPage(req, status, lang, n)
+}
+
+// apologise answers with a page for an error: the status and the log are those
+// of every other answer. Past a deadline the payer's link is as good as over.
+func (h *Handlers) apologise(req *web.Request, v *visit, err error) error {
+	if refused(err) == ledger.Expired {
+		return h.notice(req, fiber.StatusGone, v.lang, screen.TooLate)
+	}
+	h.cfg.Errors.Answer(req, err)
+	status := req.Response.StatusCode()
+	switch status {
+	case fiber.StatusNotFound:
+		return h.notice(req, status, v.lang, screen.NotFound)
+	case fiber.StatusServiceUnavailable:
+		return h.notice(req, status, v.lang, screen.Unavailable)
+	case fiber.StatusInternalServerError:
+		return h.notice(req, status, v.lang, screen.Fault)
+	}
+	return h.notice(req, status, v.lang, screen.Malformed)
+}

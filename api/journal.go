@@ -1,8 +1,0 @@
-package api
-
-import "mizan/posting"
-
-// Journal is where reads come from; *posting.Journal is one.
-type Journal interface {
-	View() *posting.View
-}

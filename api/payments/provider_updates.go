@@ -1,0 +1,171 @@
+package payments
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+)
+
+// Bounds of notifications that are taken in from another platform.
+const (
+	maxEventID     = 255             // bytes
+	notifySkew     = 5 * time.Minute // specification, "Limits"
+	notifyKeep     = 24 * time.Hour  // how long an event is known, unless too many came since
+	maxKnownEvents = 65_536
+)
+
+var (
+	headerEventID   = []byte("X-Webhook-Event-Id")
+	headerEventTime = []byte("X-Webhook-Timestamp")
+	headerSignature = []byte("X-Webhook-Signature")
+)
+
+// Updates hears that another platform has news of a transaction; *payment.Service of
+// actors is one.
+type Updates interface {
+	Hint(org, terminal, id ledger.ID) error
+}
+
+// notifications is what is known of notifications from other platforms.
+type notifications struct {
+	nobody [sha256.Size]byte // signs for terminals that are not there or have no secret
+	events events
+}
+
+func newNotifications() *notifications {
+	n := &notifications{events: events{known: make(map[event]time.Time), bound: maxKnownEvents}}
+	_, _ = rand.Read(n.nobody[:]) // it never fails
+	return n
+}
+
+// takeUpdate is POST /terminal/{id}/notifications: another platform says that one of our
+// transactions there has moved (specification, "Events"). It is believed so far
+// that the platform is asked at once: an outcome comes only from its answer. All
+// that is wrong with the sender is one 401.
+func (h *Handlers) takeUpdate(req *web.Request) error {
+	content := req.Request.Body()
+	terminal, ok := h.sender(req, content)
+	if !ok {
+		return ledger.Refuse("api.notifications", ledger.Unauthorized, "not signed by the terminal's platform")
+	}
+	value, err := web.Document(content)
+	if err != nil {
+		return err
+	}
+	id, err := eventOf(value, req.Request.Header.PeekBytes(headerEventID))
+	if err != nil {
+		return err
+	}
+	now, e := h.cfg.Clock.Now(), event{terminal: terminal.ID, id: sha256.Sum256(id)}
+	if !h.updates.events.seen(e, now) {
+		if err := h.report(terminal, value); err != nil {
+			return err // not acknowledged: it comes again
+		}
+		h.updates.events.note(e, now)
+	}
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, []byte(`{"data":{}}`))
+	return nil
+}
+
+// sender is the terminal whose secret has signed the request. Whatever is wrong is
+// found out with the same work.
+func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal, bool) {
+	id, err := web.ParseID(req.Parameter("id"))
+	terminal, found := h.cfg.Directory.FindTerminal(id)
+	secret := h.updates.nobody[:]
+	trusted := err == nil && found && terminal.Connection != nil && terminal.Connection.WebhookSecret != ""
+	if trusted {
+		secret = []byte(terminal.Connection.WebhookSecret)
+	}
+	header := &req.Request.Header
+	said := header.PeekBytes(headerEventTime)
+	mac := hmac.New(sha256.New, secret)
+	_, _ = mac.Write(said) // a hash takes everything
+	_, _ = mac.Write([]byte{'.'})
+	_, _ = mac.Write(content)
+	given := make([]byte, hex.DecodedLen(len(header.PeekBytes(headerSignature))))
+	size, malformed := hex.Decode(given, header.PeekBytes(headerSignature))
+	signed := subtle.ConstantTimeCompare(mac.Sum(nil), given[:size]) == 1 && malformed == nil
+	seconds, unreadable := strconv.ParseInt(string(said), 10, 64)
+	off := h.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
+	fresh := unreadable == nil && off.Abs() <= notifySkew
+	return terminal, trusted && signed && fresh
+}
+
+// eventOf is the id of a signed envelope. The header is not signed, so the body's
+// counts, and a header that says another is not the platform's.
+func eventOf(envelope, header []byte) ([]byte, error) {
+	const op = "api.notifications"
+	if !web.IsObject(envelope) {
+		return nil, ledger.RefuseField(op, "", "the body must be an object")
+	}
+	id, _ := jsonwalk.Text(web.Member(envelope, "event_id"))
+	switch {
+	case len(id) == 0 || len(id) > maxEventID:
+		return nil, ledger.RefuseField(op, "event_id", "event_id must be a string of at most %d bytes", maxEventID)
+	case string(header) != string(id):
+		return nil, ledger.Refuse(op, ledger.Unauthorized, "the header names another event")
+	}
+	return id, nil
+}
+
+// report has the transaction asked about that the envelope names by our id. What it
+// says otherwise is not looked at.
+func (h *Handlers) report(t *directory.Terminal, envelope []byte) error {
+	content := web.Member(envelope, "data")
+	if !web.IsObject(content) {
+		return nil
+	}
+	txid, _ := jsonwalk.Text(web.Member(content, "txid"))
+	id, err := web.ParseID(string(txid))
+	if err != nil {
+		return nil // none of ours
+	}
+	return h.cfg.Updates.Hint(t.Org, t.ID, id)
+}
+
+// event is an event of one terminal's platform.
+type event struct {
+	terminal ledger.ID
+	id       [sha256.Size]byte
+}
+
+// events are those that came lately, as many as there is room for.
+type events struct {
+	mu    sync.Mutex
+	known map[event]time.Time // guarded by mu: when it came
+	order []event             // guarded by mu: by that time, the oldest first
+	bound int
+}
+
+func (k *events) seen(e event, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at, known := k.known[e]
+	return known && now.Sub(at) <= notifyKeep
+}
+
+func (k *events) note(e event, now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for len(k.order) > 0 && (len(k.order) >= k.bound || now.Sub(k.known[k.order[0]]) > notifyKeep) {
+		delete(k.known, k.order[0])
+		k.order = k.order[1:]
+	}
+	if _, known := k.known[e]; !known {
+		k.known[e] = now
+		k.order = append(k.order, e)
+	}
+}

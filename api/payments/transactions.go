@@ -1,0 +1,189 @@
+package payments
+
+import (
+	"bytes"
+	"net/netip"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gofiber/fiber/v2"
+
+	paymentactor "mizan/actors/payment"
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/payment"
+)
+
+// Payments makes, reads and moves transactions; *payment.Service of actors is
+// one. Its errors are *ledger.Refusal, NotFound for a foreign id and an unknown
+// one alike. Whatever takes a key claims it, and answers a repetition with what
+// is there (Result.Replay).
+type Transactions interface {
+	// Create blocks until the provider's first outcome, or as long as creates
+	// wait.
+	Create(paymentactor.Create) (paymentactor.Result, error)
+	// Read is the transaction as it is stored.
+	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
+	// Current is Read where the rail has published anew what has ended (page: for the
+	// payer's page).
+	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
+	// Find is the transaction as it is stored, whosever it is.
+	Find(org, id ledger.ID) (paymentactor.Result, error)
+	// Refund returns settled money: NotReversible, InvalidRefundAmount, Conflict.
+	Refund(paymentactor.Amount) (paymentactor.Result, error)
+	// Cancel gives up what has not settled: NotReversible, Conflict.
+	Cancel(paymentactor.Command) (paymentactor.Result, error)
+	// Commit captures what is held: InvalidCaptureAmount, Conflict.
+	Commit(paymentactor.Amount) (paymentactor.Result, error)
+	// Complete submits what a charge waits for: Conflict, Expired.
+	Complete(paymentactor.Material) (paymentactor.Result, error)
+	// Choose names the institution that a payout goes to: Conflict, Invalid.
+	Choose(paymentactor.Choice) (paymentactor.Result, error)
+	// Continue brings a hosted transaction its payer's credentials, and wipes the
+	// card: NotContinuable.
+	Continue(paymentactor.Continue) (paymentactor.Result, error)
+}
+
+// createTransaction is POST /transactions (specification, "create"). 201 says
+// that there is a transaction, not that it was accepted.
+func (h *Handlers) createTransaction(req *web.Request) error {
+	key, err := h.keys.Partner(req)
+	if err != nil {
+		return err
+	}
+	params, err := transactionParams(req.Request.Body())
+	if err != nil {
+		return err
+	}
+	creation := readCreation(params)
+	defer creation.Wipe()
+	if creation.check(h.cfg.Fingerprint); len(creation.problems) > 0 {
+		return creation.problems
+	}
+	creation.request.PayerIP = payerAddress(creation.request.Customer, h.cfg.Proxies.Source(req.RequestCtx))
+	hosted := creation.wantsPage()
+	result, err := h.cfg.Payments.Create(paymentactor.Create{
+		Org: req.Principal.Org, Partner: req.Principal.Partner, Request: creation.request, Hosted: hosted, Card: creation.Card, Key: key,
+	})
+	if err != nil {
+		return err
+	}
+	location := append(make([]byte, 0, len(transactionsPath)+37), transactionsPath+"/"...)
+	req.Response.Header.SetCanonical(web.HeaderLocation, web.AppendID(location, result.Record.ID))
+	if result.Replay {
+		web.MarkReplayed(req)
+		if field := mismatch(&creation.request, hosted, result.Record); field != "" {
+			req.Response.Header.SetCanonical(web.HeaderMismatch, []byte(field))
+		}
+	}
+	if result.Record.Waiting() {
+		h.writeHosted(req, fiber.StatusCreated, &result)
+		return nil
+	}
+	h.writeTransaction(req, fiber.StatusCreated, &result)
+	return nil
+}
+
+// transactionParams is the params object of a create's body. Without one the
+// transaction can't be begun, whatever else the body is.
+func transactionParams(body []byte) ([]byte, error) {
+	value, err := web.Document(body)
+	if err != nil {
+		return nil, err
+	}
+	if web.IsObject(value) {
+		if params := web.Member(value, "params"); web.IsObject(params) {
+			return params, nil
+		}
+	}
+	return nil, ledger.Refuse("api.createTransaction", ledger.WrongParams, "the body has no params object")
+}
+
+// readTransaction is GET /transactions/{id}. To the partner's own key, which may submit
+// it, material whose deadline is over is shown published anew. An id that is none is answered as
+// one that nobody has.
+func (h *Handlers) readTransaction(req *web.Request) error {
+	result, err := h.findTransaction(req)
+	if err != nil {
+		return err
+	}
+	h.writeTransaction(req, fiber.StatusOK, &result)
+	return nil
+}
+
+// buffers are reused for answers: the answer itself is copied.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
+
+func (h *Handlers) writeTransaction(req *web.Request, status int, result *paymentactor.Result) {
+	buf := buffers.Get().(*[]byte)
+	*buf = h.appendTransaction((*buf)[:0], req.Principal.Partner, result, h.viewedBy(req, result))
+	web.WriteJSON(req.RequestCtx, status, *buf)
+	buffers.Put(buf)
+}
+
+// writeHosted answers in the short form of a hosted create.
+func (h *Handlers) writeHosted(req *web.Request, status int, result *paymentactor.Result) {
+	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewedBy(req, result)))
+}
+
+// mismatch names the first field in which a repeated create differs from the
+// transaction that its txid has; empty if none does. The credentials of a hosted
+// transaction are its payer's, who did not send the create.
+func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string {
+	switch {
+	case sent.Type != stored.Type:
+		return "type"
+	case sent.Amount != stored.Amount:
+		return "amount"
+	case sent.Asset.Currency != stored.Asset.Currency:
+		return "currency"
+	case sent.Asset.Network != "" && sent.Asset.Network != stored.Asset.Network: // a terminal may have named it
+		return "network"
+	case sent.Asset.Env != stored.Asset.Env:
+		return "env"
+	case sent.Description != stored.Description || sent.Described != stored.Described:
+		return "description"
+	case sent.ReturnURL != stored.ReturnURL:
+		return "returnUrl"
+	case sent.FailURL != stored.FailURL:
+		return "failUrl"
+	case !sameJSON(sent.Customer, stored.Customer):
+		return "customer"
+	case sent.Lang != stored.Lang:
+		return "lang"
+	case !sameJSON(sent.MerchantMeta, stored.MerchantMeta):
+		return "merchant_meta"
+	case hosted != stored.Hosted:
+		return "hosted"
+	case !hosted && (sent.Method != stored.Method || sent.CardPrint != stored.CardPrint):
+		return "money_storage"
+	}
+	return ""
+}
+
+// sameJSON compares what two texts mean (RFC 8785): the order of names and
+// white space don't count.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, y := jsontext.Value(bytes.Clone(a)), jsontext.Value(bytes.Clone(b))
+	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+}
+
+// payerAddress is where a payer's credentials came from: what the merchant says
+// of its customer in "ip", or else the address of the request.
+func payerAddress(customer []byte, source netip.Addr) netip.Addr {
+	if customer == nil {
+		return source
+	}
+	said, isText := jsonwalk.Text(web.Member(customer, "ip"))
+	if !isText || len(said) > len("0000:0000:0000:0000:0000:ffff:255.255.255.255") {
+		return source
+	}
+	if address, err := netip.ParseAddr(string(said)); err == nil {
+		return address.Unmap().WithZone("")
+	}
+	return source
+}

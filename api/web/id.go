@@ -1,0 +1,36 @@
+package web
+
+import (
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+)
+
+// parseID reads a UUID in its usual form; the error is the answer to it.
+func ParseID(said string) (ledger.ID, error) {
+	const usual = 36
+	if len(said) != usual {
+		return ledger.ID{}, NotFound()
+	}
+	id, err := uuid.Parse(said)
+	if err != nil {
+		return ledger.ID{}, NotFound()
+	}
+	return id, nil
+}
+
+// appendID appends a UUID in its usual form.
+func AppendID(dst []byte, id ledger.ID) []byte {
+	const digits = "0123456789abcdef"
+	for i, b := range id {
+		switch i {
+		case 4, 6, 8, 10:
+			dst = append(dst, '-')
+		}
+		dst = append(dst, digits[b>>4], digits[b&15])
+	}
+	return dst
+}
+
+// notFound is the answer for everything that is not there or not the caller's.
+func NotFound() error { return ledger.Refuse("api", ledger.NotFound, "there is no such thing") }

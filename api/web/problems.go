@@ -1,0 +1,128 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+	"mizan/ledger/directory"
+	"mizan/posting"
+)
+
+// Bounds of what bad input is answered with, whatever was sent.
+const (
+	maxProblems = 100 // refused fields; more are not told
+	maxDetail   = 512 // bytes of a field's name, and of what is wrong with it
+)
+
+// problems are the fields of one request that were refused, in the order of
+// the checks, at most maxProblems. As an error they are one answer of shape fields.
+type Problems []*ledger.Refusal
+
+// Error implements error.
+func (p Problems) Error() string { return p[0].Error() + " (of " + strconv.Itoa(len(p)) + ")" }
+
+// add refuses a field. Details never hold what was sent, but for the names that
+// the specification puts there.
+func (p *Problems) Add(field, detail string) {
+	if p.Full() {
+		return
+	}
+	*p = append(*p, &ledger.Refusal{Op: "api", Code: ledger.Invalid, Field: field, Detail: detail})
+}
+
+// full tells whether no further problem is told.
+func (p *Problems) Full() bool { return len(*p) >= maxProblems }
+
+// err is the problems as an error; nil if there are none.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+// refusalsOf turns any error into refusals of one code; what is not a refusal is ours
+// to explain and answers internal, or unavailable while the process ends.
+func RefusalsOf(err error) Problems {
+	var several Problems
+	var fields directory.Refusals
+	var one *ledger.Refusal
+	switch {
+	case errors.As(err, &several):
+		return several
+	case errors.As(err, &fields):
+		return Problems(fields)
+	case errors.As(err, &one):
+		return Problems{one}
+	case errors.Is(err, posting.ErrStopped):
+		return Problems{ledger.Refuse("api", ledger.Unavailable, "the service is stopping")}
+	}
+	return Problems{ledger.Refuse("api", ledger.Internal, "unexpected error")}
+}
+
+// about tells whether the field was refused already.
+func (p Problems) About(field string) bool {
+	return slices.ContainsFunc(p, func(r *ledger.Refusal) bool { return r.Field == field })
+}
+
+// text wants a string of at most limit characters: not bytes. Nil is the empty one.
+func (p *Problems) Text(name string, value []byte, limit int) string {
+	if value == nil {
+		return ""
+	}
+	said, isText := jsonwalk.Text(value)
+	if !isText {
+		p.Add(name, name+" must be a string")
+		return ""
+	}
+	if len(said) > limit && utf8.RuneCount(said) > limit {
+		p.Add(name, tooLong(name, limit))
+		return ""
+	}
+	return string(said)
+}
+
+// object wants a JSON object of at most limit bytes and copies it as it was
+// sent. Nil is none.
+func (p *Problems) Object(name string, value []byte, limit int) []byte {
+	switch {
+	case value == nil:
+		return nil
+	case !IsObject(value):
+		p.Add(name, name+" must be an object")
+		return nil
+	case len(value) > limit:
+		p.Add(name, name+" is too large")
+		return nil
+	}
+	return bytes.Clone(value)
+}
+
+// beginning is at most limit bytes of a text, cut between characters.
+func Truncate(s []byte, limit int) string {
+	if len(s) > limit {
+		s = s[:limit]
+		for len(s) > 0 && !utf8.Valid(s) {
+			s = s[:len(s)-1]
+		}
+	}
+	return string(s)
+}
+
+// tooLong is the detail for a text above its bound.
+func tooLong(name string, limit int) string {
+	return name + " must be at most " + strconv.Itoa(limit) + " characters"
+}
+
+// shownCurrency is how many bytes of an unsupported currency's code its refusal repeats.
+const shownCurrency = 32
+
+// UnsupportedCurrency is the detail for a currency outside the closed set.
+func UnsupportedCurrency(code []byte) string {
+	return "unsupported currency " + Truncate(code, shownCurrency)
+}

@@ -1,0 +1,190 @@
+package web
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/valyala/fasthttp"
+
+	"mizan/internal/steps"
+	"mizan/ledger"
+	"mizan/ledger/money"
+)
+
+// Bounds of a list of the ledger or of the administration.
+const (
+	listDefault = 50
+	ListMax     = 500
+	maxValue    = 1024 // bytes of a parameter's value
+)
+
+// query is the parameters of a list, each sent at most once. Reading one that
+// is malformed adds a problem; what is not asked for is refused.
+type Query struct {
+	values   map[string]string
+	Problems Problems
+}
+
+// queryOf takes the parameters that a list knows; any other is refused with the
+// specification's words.
+func QueryOf(ctx *fasthttp.RequestCtx, known ...string) *Query {
+	q := &Query{values: make(map[string]string)}
+	for name, value := range ctx.QueryArgs().All() {
+		q.take(string(name), string(value), known)
+	}
+	return q
+}
+
+func (q *Query) take(name, value string, known []string) {
+	found := false
+	steps.Took(len(name) + len(value))
+	for _, k := range known {
+		steps.Took(min(len(k), len(name)) + 1)
+		found = found || k == name
+	}
+	_, twice := q.Sent(name)
+	switch {
+	case !found:
+		q.Problems.Add(Truncate([]byte(strings.ToValidUTF8(name, "?")), 64), "Unexpected field")
+	case twice:
+		q.Problems.Add(name, name+" is there twice")
+	case len(value) > maxValue || !utf8.ValidString(value):
+		q.Problems.Add(name, name+" is malformed")
+	default:
+		q.values[name] = value
+	}
+}
+
+func (q *Query) Text(name string) string { return q.values[name] }
+
+// sent is a parameter's value, and whether there is one.
+func (q *Query) Sent(name string) (value string, ok bool) {
+	value, ok = q.values[name]
+	return value, ok
+}
+
+// forget makes a parameter one that was not sent.
+func (q *Query) Forget(name string) { delete(q.values, name) }
+
+// env is the environment asked for, prod if none is.
+func (q *Query) Env() money.Env {
+	said, sent := q.Sent("env")
+	if !sent {
+		return money.Prod
+	}
+	env, known := money.ParseEnv(said)
+	if !known {
+		q.Problems.Add("env", "env must be prod or test")
+	}
+	return env
+}
+
+// limit is how many rows a page may have.
+func (q *Query) Limit() int { return q.LimitUpTo(listDefault, ListMax) }
+
+// upToLimit is the same where a list has bounds of its own.
+func (q *Query) LimitUpTo(standard, most int) int {
+	said, sent := q.Sent("limit")
+	if !sent {
+		return standard
+	}
+	n, err := strconv.Atoi(said)
+	if err != nil || n < 1 || n > most || strconv.Itoa(n) != said {
+		q.Problems.Add("limit", "limit must be from 1 to "+strconv.Itoa(most))
+		return standard
+	}
+	return n
+}
+
+// instant is an RFC 3339 time, or absent if none was sent.
+func (q *Query) Instant(name string, absent ledger.Micros) ledger.Micros {
+	return q.InstantOr(name, absent, "an RFC 3339 time")
+}
+
+// moment is the same where the parameter may have other forms too, which whoever sends
+// none of them is told.
+func (q *Query) InstantOr(name string, absent ledger.Micros, forms string) ledger.Micros {
+	said, sent := q.Sent(name)
+	if !sent {
+		return absent
+	}
+	at, err := ParseTime(said)
+	if err != nil {
+		q.Problems.Add(name, name+" must be "+forms)
+		return absent
+	}
+	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and keys have no sign
+}
+
+// upTo is the instant up to which is asked, inclusive; not sent: everything.
+func (q *Query) UpTo(name string, now time.Time) ledger.Micros {
+	return ThroughNow(q.Instant(name, Forever), now)
+}
+
+// id is a UUID; not sent: ok is false.
+func (q *Query) ID(name string) (id ledger.ID, ok bool) {
+	said, sent := q.Sent(name)
+	if !sent {
+		return id, false
+	}
+	id, err := ParseID(said)
+	if err != nil {
+		q.Problems.Add(name, name+" must be a UUID")
+	}
+	return id, err == nil
+}
+
+// choice is one of the words, the first if none was sent.
+func (q *Query) Choice(name string, words ...string) string {
+	said, sent := q.Sent(name)
+	if !sent {
+		return words[0]
+	}
+	for _, word := range words {
+		if said == word {
+			return word
+		}
+	}
+	q.Problems.Add(name, name+" must be one of "+strings.Join(words, ", "))
+	return words[0]
+}
+
+// seq is a cursor of a list that is newest first: rows before it follow. 0: none.
+func (q *Query) SeqCursor() uint64 {
+	said, sent := q.Sent("cursor")
+	if !sent {
+		return 0
+	}
+	seq, err := strconv.ParseUint(said, 10, 64)
+	if err != nil || seq == 0 || strconv.FormatUint(seq, 10) != said {
+		q.BadCursor()
+		return 0
+	}
+	return seq
+}
+
+// parts is a cursor made by cursorOf, of so many parts; nil: none was sent.
+func (q *Query) CursorParts(n int) []string {
+	said, sent := q.Sent("cursor")
+	if !sent {
+		return nil
+	}
+	steps.Took(len(said))
+	raw, err := base64.RawURLEncoding.DecodeString(said)
+	parts := strings.Split(string(raw), "\n")
+	if err != nil || len(parts) != n || JoinCursor(parts...) != said {
+		q.BadCursor()
+		return nil
+	}
+	return parts
+}
+
+func (q *Query) BadCursor() { q.Problems.Add("cursor", "cursor is malformed") }
+
+// cursorOf makes a cursor that callers don't take apart.
+func JoinCursor(parts ...string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "\n")))
+}
