@@ -49,9 +49,9 @@ func (f *form) only(names ...string) {
 	const shown = 64 // bytes of a name that may be as long as the body
 	members := jsonwalk.MembersOf(f.object)
 	for name, _, more := members.Next(); more; name, _, more = members.Next() {
-		if said := string(name); !slices.Contains(names, said) {
-			said = strings.ToValidUTF8(said[:min(len(said), shown)], "")
-			f.problems.Add(said, "is no field of this request")
+		if text := string(name); !slices.Contains(names, text) {
+			text = strings.ToValidUTF8(text[:min(len(text), shown)], "")
+			f.problems.Add(text, "is no field of this request")
 			return
 		}
 	}

@@ -58,8 +58,8 @@ func (h *Handlers) instantAsked(body []byte) (to time.Time, err error) {
 	case now != nil && seconds != nil:
 		return to, ledger.RefuseField(op, "now", "send either now or advance_seconds")
 	case now != nil:
-		said, _ := jsonwalk.Text(now)
-		if to, err = time.Parse(time.RFC3339Nano, string(said)); err != nil {
+		text, _ := jsonwalk.Text(now)
+		if to, err = time.Parse(time.RFC3339Nano, string(text)); err != nil {
 			return to, ledger.RefuseField(op, "now", "now must be an RFC 3339 time")
 		}
 	case seconds != nil:

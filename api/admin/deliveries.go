@@ -100,12 +100,12 @@ func deliveryState(q *web.Query) notifier.State {
 // delivery is a cursor of deliveries, as deliveryCursor writes it. Only what is pending
 // has a place among what was not tried yet.
 func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
-	said, sent := q.Sent("cursor")
+	text, sent := q.Sent("cursor")
 	if !sent {
 		return at
 	}
-	name := said
-	if rest, found := strings.CutPrefix(said, untried); found && q.Text("state") == notifier.Pending.String() {
+	name := text
+	if rest, found := strings.CutPrefix(text, untried); found && q.Text("state") == notifier.Pending.String() {
 		at.Untried = true
 		if rest == "" {
 			return at
@@ -114,7 +114,7 @@ func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 	}
 	event, err := web.ParseID(name)
 	id, known := notifier.OfEvent(org, event)
-	if at.ID = id; err != nil || !known || !strings.EqualFold(deliveryCursor(org, at), said) {
+	if at.ID = id; err != nil || !known || !strings.EqualFold(deliveryCursor(org, at), text) {
 		q.BadCursor()
 	}
 	return at

@@ -69,8 +69,8 @@ type Directory interface {
 func pageOf(req *web.Request, known ...string) (directoryactor.Page, error) {
 	q := web.QueryOf(req.RequestCtx, append(known, "limit", "cursor")...)
 	p := directoryactor.Page{Limit: q.Limit()}
-	if said, sent := q.Sent("partner_id"); sent {
-		n, err := strconv.ParseInt(said, 10, 64)
+	if text, sent := q.Sent("partner_id"); sent {
+		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 {
 			q.Problems.Add("partner_id", "partner_id must be a positive integer")
 		}
@@ -82,12 +82,12 @@ func pageOf(req *web.Request, known ...string) (directoryactor.Page, error) {
 
 // row is a cursor of an administration's list: the row after which the page begins.
 func rowCursor(q *web.Query) (after directoryactor.Cursor) {
-	said, sent := q.Sent("cursor")
+	text, sent := q.Sent("cursor")
 	if !sent {
 		return after
 	}
 	// The '+' of an offset that was not escaped in the query arrives as a space.
-	after, err := directoryactor.ParseCursor(strings.Replace(said, " ", "+", 1))
+	after, err := directoryactor.ParseCursor(strings.Replace(text, " ", "+", 1))
 	if err != nil || after.IsZero() {
 		q.BadCursor()
 	}
@@ -96,9 +96,9 @@ func rowCursor(q *web.Query) (after directoryactor.Cursor) {
 
 // partnerNumber is a partner's id in a path; one that is no number is nobody's.
 func partnerNumber(req *web.Request) (int64, error) {
-	said := req.Parameter("id")
-	n, err := strconv.ParseInt(said, 10, 64)
-	if err != nil || n < 1 || strconv.FormatInt(n, 10) != said {
+	text := req.Parameter("id")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || strconv.FormatInt(n, 10) != text {
 		return 0, web.NotFound()
 	}
 	return n, nil

@@ -75,12 +75,12 @@ func (f *form) text(name string) *string {
 	if value == nil {
 		return nil
 	}
-	said, isText := jsonwalk.Text(value)
+	text, isText := jsonwalk.Text(value)
 	if !isText {
 		f.problems.Add(name, name+" must be a string")
 		return nil
 	}
-	kept := string(said)
+	kept := string(text)
 	return &kept
 }
 
@@ -138,11 +138,11 @@ func (f *form) required(name string) int64 {
 
 // instant is a time field; 0 if there is none.
 func (f *form) instant(name string) ledger.Micros {
-	said := f.text(name)
-	if said == nil {
+	text := f.text(name)
+	if text == nil {
 		return 0
 	}
-	at, err := time.Parse(time.RFC3339Nano, *said)
+	at, err := time.Parse(time.RFC3339Nano, *text)
 	if err != nil {
 		f.problems.Add(name, name+" must be an RFC 3339 time")
 		return 0
@@ -168,9 +168,9 @@ func (f *form) texts(name string) *[]string {
 			if !more {
 				break
 			}
-			said, isText := jsonwalk.Text(element)
+			text, isText := jsonwalk.Text(element)
 			whole = whole && isText
-			list = append(list, string(said))
+			list = append(list, string(text))
 		}
 	}
 	if !whole {

@@ -111,11 +111,11 @@ func (f *form) id(name string) *ledger.ID {
 	if f.emptied(name) {
 		return new(ledger.ID)
 	}
-	said := f.text(name)
-	if said == nil {
+	text := f.text(name)
+	if text == nil {
 		return nil
 	}
-	id, err := web.ParseID(*said)
+	id, err := web.ParseID(*text)
 	if err != nil {
 		f.problems.Add(name, name+" must be a UUID")
 		return nil

@@ -99,20 +99,20 @@ func (h *Handlers) cardOf(q *web.Query, l *directory.Limit, id ledger.ID) string
 
 // print is a card's fingerprint: 32 characters in hex.
 func cardPrint(q *web.Query, name string) string {
-	said, sent := q.Sent(name)
-	if sent && (len(said) != directory.CardPrintLength || strings.Trim(said, "0123456789abcdef") != "") {
+	text, sent := q.Sent(name)
+	if sent && (len(text) != directory.CardPrintLength || strings.Trim(text, "0123456789abcdef") != "") {
 		q.Problems.Add(name, name+" must be a card's fingerprint")
 		return ""
 	}
-	return said
+	return text
 }
 
 func addressOf(q *web.Query, name string) netip.Addr {
-	said, sent := q.Sent(name)
+	text, sent := q.Sent(name)
 	if !sent {
 		return netip.Addr{}
 	}
-	address, err := netip.ParseAddr(said)
+	address, err := netip.ParseAddr(text)
 	if err != nil {
 		q.Problems.Add(name, name+" must be an IP address")
 		return netip.Addr{}

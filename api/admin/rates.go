@@ -63,12 +63,12 @@ func (f *form) rate(name string) money.Rate {
 		f.problems.Add(name, name+" is required")
 		return money.Rate{}
 	}
-	said, isText := jsonwalk.Text(value)
+	text, isText := jsonwalk.Text(value)
 	if !isText {
 		f.problems.Add(name, name+" must be a decimal number in a string")
 		return money.Rate{}
 	}
-	rate, err := money.ParseRate(string(said))
+	rate, err := money.ParseRate(string(text))
 	if err != nil {
 		f.problems.Add(name, name+" must be a decimal number above zero, of at most "+strconv.Itoa(money.MaxRateDigits)+" digits")
 	}

@@ -18,10 +18,10 @@ func (f *form) settlement(amount string) directory.SettlementDraft {
 
 // outward tells whether the money goes out.
 func (f *form) outward(name string) bool {
-	switch said := f.text(name); {
-	case said != nil && (*said == inward || *said == outward):
-		return *said == outward
-	case said == nil && web.Member(f.object, name) != nil:
+	switch text := f.text(name); {
+	case text != nil && (*text == inward || *text == outward):
+		return *text == outward
+	case text == nil && web.Member(f.object, name) != nil:
 		// It is no string, and text has said so.
 	default:
 		f.problems.Add(name, name+" must be "+inward+" or "+outward)
@@ -38,12 +38,12 @@ func (f *form) amount(name string, zero bool) money.Amount {
 		f.problems.Add(name, name+" is required")
 		return money.Amount{}
 	}
-	said, isText := jsonwalk.Text(value)
+	text, isText := jsonwalk.Text(value)
 	if !isText {
 		f.problems.Add(name, name+" must be a string of minor units")
 		return money.Amount{}
 	}
-	amount, err := money.ParseBytes(said)
+	amount, err := money.ParseBytes(text)
 	switch {
 	case err == money.ErrTooLong || err == money.ErrOverflow:
 		f.problems.Add(name, name+" is above 2^256 - 1")
@@ -57,11 +57,11 @@ func (f *form) amount(name string, zero bool) money.Amount {
 
 // env is an environment, prod if none was sent.
 func (f *form) env(name string) money.Env {
-	said := f.text(name)
-	if said == nil {
+	text := f.text(name)
+	if text == nil {
 		return money.Prod
 	}
-	env, known := money.ParseEnv(*said)
+	env, known := money.ParseEnv(*text)
 	if !known {
 		f.problems.Add(name, name+" must be prod or test")
 	}

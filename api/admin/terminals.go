@@ -128,8 +128,8 @@ func (f *form) settings(name string) *[]byte {
 		if !more {
 			return sent
 		}
-		said, isText := jsonwalk.Text(element)
-		if _, known := payment.Method(said); isText && !known {
+		text, isText := jsonwalk.Text(element)
+		if _, known := payment.Method(text); isText && !known {
 			f.problems.Add(name+".methods", "holds what is not a money_storage type")
 			return sent
 		}

@@ -111,11 +111,11 @@ func (f *form) password(name string) []byte {
 	if value == nil {
 		return nil
 	}
-	said, isText := jsonwalk.Text(value)
+	text, isText := jsonwalk.Text(value)
 	if !isText {
 		f.problems.Add(name, name+" must be a string")
 	}
-	return append(make([]byte, 0, len(said)), said...)
+	return append(make([]byte, 0, len(text)), text...)
 }
 
 // appendUser writes a user; the password is never shown.

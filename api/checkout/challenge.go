@@ -118,20 +118,20 @@ func (h *Handlers) noChallenge(req *web.Request, err error) error {
 
 // challengeOf reads which challenge is meant, from the form or else the query.
 func challengeOf(req *web.Request, fields *posted) (named challenged, ok bool) {
-	said := func(name string) string {
+	parameter := func(name string) string {
 		if value := fields.value(name); value != nil {
 			return string(value)
 		}
 		return string(req.QueryArgs().Peek(name))
 	}
 	var err error
-	if named.terminal, err = web.ParseID(said(simulator.TerminalParam)); err != nil {
+	if named.terminal, err = web.ParseID(parameter(simulator.TerminalParam)); err != nil {
 		return named, false
 	}
-	if named.reference, err = web.ParseID(said(simulator.ReferenceParam)); err != nil {
+	if named.reference, err = web.ParseID(parameter(simulator.ReferenceParam)); err != nil {
 		return named, false
 	}
-	named.token = said(simulator.TokenParam)
+	named.token = parameter(simulator.TokenParam)
 	return named, true
 }
 

@@ -67,8 +67,8 @@ func (f *posted) take(pair []byte) bool {
 	if len(f.fields) == maxFormFields {
 		return false
 	}
-	said, given, _ := bytes.Cut(pair, []byte{'='})
-	name, ok := f.unescape(said)
+	text, given, _ := bytes.Cut(pair, []byte{'='})
+	name, ok := f.unescape(text)
 	if !ok || f.value(string(name)) != nil {
 		return false
 	}
@@ -78,19 +78,19 @@ func (f *posted) take(pair []byte) bool {
 }
 
 // unescape decodes into the form's buffer, which is as long as the body.
-func (f *posted) unescape(said []byte) ([]byte, bool) {
+func (f *posted) unescape(text []byte) ([]byte, bool) {
 	from := len(f.buf)
-	steps.Took(len(said))
-	for i := 0; i < len(said); i++ {
-		c := said[i]
+	steps.Took(len(text))
+	for i := 0; i < len(text); i++ {
+		c := text[i]
 		switch c {
 		case '+':
 			c = ' '
 		case '%':
-			if i+2 >= len(said) {
+			if i+2 >= len(text) {
 				return nil, false
 			}
-			high, low := hexDigit(said[i+1]), hexDigit(said[i+2])
+			high, low := hexDigit(text[i+1]), hexDigit(text[i+2])
 			if high < 0 || low < 0 {
 				return nil, false
 			}

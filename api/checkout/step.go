@@ -67,8 +67,8 @@ func isPassword(a *payment.Action) bool {
 		return slices.Equal(a.Requires, []string{"otp"})
 	}
 	kind := web.Member(a.Material, "type")
-	said, _ := jsonwalk.Text(kind)
-	return kind == nil || string(said) == "otp"
+	text, _ := jsonwalk.Text(kind)
+	return kind == nil || string(text) == "otp"
 }
 
 // isSignature tells whether what is to be submitted is the signature of a payload.
@@ -138,8 +138,8 @@ func (h *Handlers) signatureOf(v *visit, r *record) screen.Signature {
 	payload, _ := jsonwalk.Text(web.Member(a.Material, "payload"))
 	p := screen.Signature{Order: h.orderOf(v.org, r), Post: h.stay(v, r), Payload: string(payload), Left: h.left(a.Until)}
 	sequence := web.Member(a.Material, "sequence")
-	if said, isText := jsonwalk.Text(sequence); isText {
-		sequence = said
+	if text, isText := jsonwalk.Text(sequence); isText {
+		sequence = text
 	}
 	p.Sequence = string(sequence)
 	if a.ExpiresAt != 0 {
@@ -182,8 +182,8 @@ func hiddenOf(object []byte) (fields []screen.Field) {
 		if !more {
 			break
 		}
-		if said, isText := jsonwalk.Text(value); isText {
-			fields = append(fields, screen.Field{Name: string(name), Value: string(said)})
+		if text, isText := jsonwalk.Text(value); isText {
+			fields = append(fields, screen.Field{Name: string(name), Value: string(text)})
 		}
 	}
 	slices.SortFunc(fields, func(a, b screen.Field) int { return strings.Compare(a.Name, b.Name) })

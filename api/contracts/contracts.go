@@ -97,9 +97,8 @@ func (h *Handlers) createContract(req *web.Request, f *family, product *contract
 	}
 	env := money.Prod
 	if raw, ok := sent["env"]; ok && string(raw) != "null" {
-		var said string
-		known := json.Unmarshal(raw, &said) == nil
-		if env, known = parseEnv(said, known); !known {
+		var known bool
+		if env, known = parseEnv(raw); !known {
 			return ledger.RefuseField("api.createContract", "env", "must be prod or test")
 		}
 	}
@@ -111,9 +110,13 @@ func (h *Handlers) createContract(req *web.Request, f *family, product *contract
 	return h.writeContract(req, f, fiber.StatusCreated, &result, err)
 }
 
-func parseEnv(said string, text bool) (money.Env, bool) {
-	env, known := money.ParseEnv(said)
-	return env, known && text
+// parseEnv reads an environment from JSON.
+func parseEnv(raw json.RawMessage) (env money.Env, known bool) {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return env, false
+	}
+	return money.ParseEnv(text)
 }
 
 // contractAt is the contract that the address names.

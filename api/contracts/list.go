@@ -115,15 +115,15 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 		late := q.Choice("arrears", "false", "true") == "true"
 		want.arrears = &late
 	}
-	if said, sent := q.Sent("ending_in_days"); sent {
-		n, err := strconv.Atoi(said)
-		if err != nil || n < 0 || n > maxEndingIn || strconv.Itoa(n) != said {
+	if text, sent := q.Sent("ending_in_days"); sent {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > maxEndingIn || strconv.Itoa(n) != text {
 			q.Problems.Add("ending_in_days", "ending_in_days must be an integer from 0 to "+strconv.Itoa(maxEndingIn))
 		}
 		want.endsBy = ledger.DateOf(h.cfg.Clock.Now()) + ledger.Date(n)
 	}
-	if said, sent := q.Sent("cursor"); sent {
-		at, isInstant := web.ParseInstant(said)
+	if text, sent := q.Sent("cursor"); sent {
+		at, isInstant := web.ParseInstant(text)
 		if !isInstant {
 			q.BadCursor()
 		}
@@ -190,21 +190,21 @@ func (q *contractQuery) wants(r *contractactor.Result) bool {
 
 // oneOf is one of the words that states are; empty if none was sent.
 func oneOf(q *web.Query, name string, states []contract.Status) string {
-	said, sent := q.Sent(name)
-	if sent && !slices.Contains(states, contract.Status(said)) {
+	text, sent := q.Sent(name)
+	if sent && !slices.Contains(states, contract.Status(text)) {
 		words := make([]string, len(states))
 		for i := range states {
 			words[i] = string(states[i])
 		}
 		q.Problems.Add(name, name+" must be one of "+strings.Join(words, ", "))
 	}
-	return said
+	return text
 }
 
 // notBlank refuses parameters that were sent and say nothing.
 func notBlank(q *web.Query, names ...string) {
 	for _, name := range names {
-		if said, sent := q.Sent(name); sent && said == "" {
+		if text, sent := q.Sent(name); sent && text == "" {
 			q.Problems.Add(name, name+" must not be empty")
 		}
 	}

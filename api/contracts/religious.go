@@ -25,12 +25,12 @@ const (
 
 // number is a whole number of at least one; not sent: another one.
 func wholeNumber(q *web.Query, name string, absent, most int) int {
-	said, sent := q.Sent(name)
+	text, sent := q.Sent(name)
 	if !sent {
 		return absent
 	}
-	n, err := strconv.Atoi(said)
-	if err != nil || n < 1 || n > most || strconv.Itoa(n) != said {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most || strconv.Itoa(n) != text {
 		q.Problems.Add(name, name+" must be an integer from 1 to "+strconv.Itoa(most))
 		return absent
 	}

@@ -30,8 +30,8 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 	if !contract.Blank(given.Currency) && !contract.Currencies[money.Currency(given.Currency)] {
 		q.Problems.Add("currency", "currency is not one that contracts are made in")
 	}
-	if said, sent := q.Sent("amount"); sent {
-		a, err := money.Parse(said)
+	if text, sent := q.Sent("amount"); sent {
+		a, err := money.Parse(text)
 		if err != nil || a.IsZero() || ledger.MaxAmount.Less(a) {
 			q.Problems.Add("amount", "amount must be minor units, above zero")
 		}
@@ -109,13 +109,13 @@ func writeScreening(req *web.Request, found *contractactor.Screening, given bool
 
 // appendScreened writes what a screening was given, under the names of the query.
 func appendScreened(e *web.Encoder, given *contract.Screened) {
-	for _, said := range []struct{ name, text string }{
+	for _, field := range []struct{ name, value string }{
 		{"subject", given.Subject}, {"region", given.Region}, {"asset_type", given.AssetType}, {"activity", given.Activity},
 		{"description", given.Description}, {"currency", given.Currency},
 		{"debt_percent", given.Debt}, {"impure_income_percent", given.Impure},
 	} {
-		if said.text != "" {
-			e.Text(said.name, said.text)
+		if field.value != "" {
+			e.Text(field.name, field.value)
 		}
 	}
 	if given.HasAmount {
@@ -125,14 +125,14 @@ func appendScreened(e *web.Encoder, given *contract.Screened) {
 
 // percent is a number of percent, whole or decimal, as it was sent.
 func percentOf(q *web.Query, name string) string {
-	said := q.Text(name)
-	if said == "" {
+	text := q.Text(name)
+	if text == "" {
 		return ""
 	}
-	whole, fraction, decimal := strings.Cut(said, ".")
-	if _, err := money.Parse(whole); err != nil || len(said) > 16 || decimal && (fraction == "" || strings.Trim(fraction, "0123456789") != "") {
+	whole, fraction, decimal := strings.Cut(text, ".")
+	if _, err := money.Parse(whole); err != nil || len(text) > 16 || decimal && (fraction == "" || strings.Trim(fraction, "0123456789") != "") {
 		q.Problems.Add(name, name+" must be a number of percent")
 		return ""
 	}
-	return said
+	return text
 }

@@ -70,7 +70,7 @@ func newAccountQuery(req *web.Request, known ...string) *accountQuery {
 // before ended. By effective date the instant may also be written as a day.
 func (q *accountQuery) readAsOf(now time.Time) {
 	defer q.readCursor()
-	said, sent := q.Sent("at")
+	text, sent := q.Sent("at")
 	if q.Choice("by", "booked", "effective") == "booked" {
 		at := q.Instant("at", web.Forever)
 		q.at = web.ThroughNow(at, now)
@@ -80,7 +80,7 @@ func (q *accountQuery) readAsOf(now time.Time) {
 		return
 	}
 	q.at = web.Forever
-	if day, err := time.Parse(time.DateOnly, said); err == nil {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		q.effective = max(1, ledger.DateOf(day))
 	} else {
 		q.effective = q.InstantOr("at", ledger.MicrosOf(now), web.DayOrInstant).Date()

@@ -41,9 +41,9 @@ func (h *Handlers) listEvents(req *web.Request) error {
 
 // readEntry is GET /ledger/entries/{seq}.
 func (h *Handlers) readEntry(req *web.Request) error {
-	said := req.Parameter("seq")
-	seq, err := strconv.ParseUint(said, 10, 63)
-	if err != nil || strconv.FormatUint(seq, 10) != said {
+	text := req.Parameter("seq")
+	seq, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || strconv.FormatUint(seq, 10) != text {
 		return web.NotFound()
 	}
 	view := h.cfg.Journal.View()

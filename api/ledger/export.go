@@ -148,14 +148,14 @@ func exportBound(q *web.Query, name string, now time.Time, newest ledger.Micros,
 	if end {
 		absent = web.Forever
 	}
-	said, sent := q.Sent(name)
+	text, sent := q.Sent(name)
 	if !sent {
 		return absent
 	}
-	at, err := time.Parse(time.DateOnly, said)
+	at, err := time.Parse(time.DateOnly, text)
 	day := err == nil
 	if !day {
-		at, err = web.ParseTime(said)
+		at, err = web.ParseTime(text)
 	}
 	switch {
 	case err != nil:

@@ -48,11 +48,11 @@ func (h *Handlers) listPeriods(req *web.Request) error {
 
 // month is a cursor of the list: months before it follow. 0: none.
 func monthCursor(q *web.Query) period.Month {
-	said, sent := q.Sent("cursor")
+	text, sent := q.Sent("cursor")
 	if !sent {
 		return 0
 	}
-	m, ok := period.Parse(said)
+	m, ok := period.Parse(text)
 	if !ok {
 		q.BadCursor()
 	}

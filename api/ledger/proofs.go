@@ -111,12 +111,12 @@ func requiredPosition(q *web.Query, name string) uint64 {
 
 // positionOr is a place in the journal; 0 if none was sent.
 func position(q *web.Query, name string) uint64 {
-	said, sent := q.Sent(name)
+	text, sent := q.Sent(name)
 	if !sent {
 		return 0
 	}
-	n, err := strconv.ParseUint(said, 10, 63)
-	if err != nil || n == 0 || strconv.FormatUint(n, 10) != said {
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || n == 0 || strconv.FormatUint(n, 10) != text {
 		q.Problems.Add(name, name+" must be a whole number from 1")
 	}
 	return n

@@ -38,11 +38,11 @@ func newAggregateQuery(ctx *fasthttp.RequestCtx, now time.Time) *aggregateQuery 
 }
 
 func (q *aggregateQuery) readGrouping() {
-	said, sent := q.Sent("group_by")
+	text, sent := q.Sent("group_by")
 	if !sent {
-		said = "type,status"
+		text = "type,status"
 	}
-	for name := range strings.SplitSeq(said, ",") {
+	for name := range strings.SplitSeq(text, ",") {
 		by := map[string]*bool{"type": &q.byType, "status": &q.byStatus, "day": &q.byDay}[name]
 		if by == nil || *by {
 			q.Problems.Add("group_by", "group_by must be a list of type, status, day, each at most once")

@@ -29,11 +29,11 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 		q.envs = []money.Env{q.Env()}
 	}
 	q.currency = acceptedCurrency(q.Query)
-	said, sent := q.Sent("network")
+	text, sent := q.Sent("network")
 	q.networks = !sent
-	if said != "" {
+	if text != "" {
 		var named bool
-		if q.network, named = money.ParseNetwork(said); !named {
+		if q.network, named = money.ParseNetwork(text); !named {
 			q.Problems.Add("network", "network must be a name in lower case")
 		}
 	}
@@ -43,13 +43,13 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 // acceptedCurrency is the currency asked for, refused with the specification's
 // words if it is not in the closed set; empty: none was sent.
 func acceptedCurrency(q *web.Query) money.Currency {
-	said, sent := q.Sent("currency")
+	text, sent := q.Sent("currency")
 	if !sent {
 		return ""
 	}
-	currency, accepted := money.Accepted(said)
+	currency, accepted := money.Accepted(text)
 	if !accepted {
-		q.Problems.Add("currency", web.UnsupportedCurrency([]byte(said)))
+		q.Problems.Add("currency", web.UnsupportedCurrency([]byte(text)))
 	}
 	return currency
 }

@@ -90,15 +90,15 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 		secret = []byte(terminal.Connection.WebhookSecret)
 	}
 	header := &req.Request.Header
-	said := header.PeekBytes(headerEventTime)
+	timestamp := header.PeekBytes(headerEventTime)
 	mac := hmac.New(sha256.New, secret)
-	_, _ = mac.Write(said) // a hash takes everything
+	_, _ = mac.Write(timestamp) // a hash takes everything
 	_, _ = mac.Write([]byte{'.'})
 	_, _ = mac.Write(content)
 	given := make([]byte, hex.DecodedLen(len(header.PeekBytes(headerSignature))))
 	size, malformed := hex.Decode(given, header.PeekBytes(headerSignature))
 	signed := subtle.ConstantTimeCompare(mac.Sum(nil), given[:size]) == 1 && malformed == nil
-	seconds, unreadable := strconv.ParseInt(string(said), 10, 64)
+	seconds, unreadable := strconv.ParseInt(string(timestamp), 10, 64)
 	off := h.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
 	fresh := unreadable == nil && off.Abs() <= notifySkew
 	return terminal, trusted && signed && fresh

@@ -78,16 +78,16 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 // type, is a problem; what values mean is decided where records are.
 func readTerms(params []byte, wrong *web.Problems) (t subscription.Terms) {
 	const initial, amount, period, metadata = "initial_payment_id", "amount", "period_days", "metadata"
-	if said, isText := jsonwalk.Text(web.Member(params, initial)); !isText {
+	if text, isText := jsonwalk.Text(web.Member(params, initial)); !isText {
 		wrong.Add(initial, initial+" is required: the id of a charged payment")
-	} else if id, err := web.ParseID(string(said)); err != nil {
+	} else if id, err := web.ParseID(string(text)); err != nil {
 		wrong.Add(initial, initial+" must be a UUID")
 	} else {
 		t.Initial = id
 	}
-	if said, isText := jsonwalk.Text(web.Member(params, amount)); !isText {
+	if text, isText := jsonwalk.Text(web.Member(params, amount)); !isText {
 		wrong.Add(amount, amount+" is required: a string of minor units")
-	} else if parsed, err := money.ParseBytes(said); err != nil {
+	} else if parsed, err := money.ParseBytes(text); err != nil {
 		wrong.Add(amount, amount+" must be a string of minor units")
 	} else {
 		t.Amount = parsed
@@ -167,18 +167,18 @@ func (h *Handlers) writeSubscription(req *web.Request, status int, r *subscripti
 func (h *Handlers) listSubscriptions(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "env", "status", "limit", "cursor")
 	page := subscriptionactor.Page{Env: q.Env(), Limit: pageDefault, Status: q.Text("status")}
-	if said, sent := q.Sent("status"); sent && !slices.Contains(subscription.Statuses(), said) {
+	if text, sent := q.Sent("status"); sent && !slices.Contains(subscription.Statuses(), text) {
 		q.Problems.Add("status", "status must be one of "+strings.Join(subscription.Statuses(), ", "))
 	}
-	if said, sent := q.Sent("limit"); sent {
-		n, err := strconv.Atoi(said)
-		if err != nil || n < 1 || n > pageMax || strconv.Itoa(n) != said {
+	if text, sent := q.Sent("limit"); sent {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > pageMax || strconv.Itoa(n) != text {
 			q.Problems.Add("limit", "limit must be from 1 to "+strconv.Itoa(pageMax))
 		}
 		page.Limit = n
 	}
-	if said, sent := q.Sent("cursor"); sent {
-		at, isInstant := web.ParseInstant(said)
+	if text, sent := q.Sent("cursor"); sent {
+		at, isInstant := web.ParseInstant(text)
 		if !isInstant {
 			q.BadCursor()
 		}

@@ -177,11 +177,11 @@ func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
 		return nil, nil
 	}
 	// Null is no amount: taking it for "all" would let a caller's slip return everything.
-	said, isText := jsonwalk.Text(web.Member(params, "amount"))
+	text, isText := jsonwalk.Text(web.Member(params, "amount"))
 	if !isText {
 		return nil, ledger.Refuse(op, code, "amount must be a string of minor units")
 	}
-	amount, err := money.ParseBytes(said)
+	amount, err := money.ParseBytes(text)
 	if err != nil || amount.IsZero() {
 		return nil, ledger.Refuse(op, code, "amount must be a positive integer of minor units")
 	}

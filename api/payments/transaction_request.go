@@ -115,8 +115,8 @@ func (c *creation) checkType() payment.Type {
 		c.problems.Add("type", "type is required")
 		return 0
 	}
-	said, _ := jsonwalk.Text(c.kind)
-	switch string(said) {
+	text, _ := jsonwalk.Text(c.kind)
+	switch string(text) {
 	case "payment":
 		return payment.Payment
 	case "payout":
@@ -133,16 +133,16 @@ func (c *creation) checkAmount() money.Amount {
 		c.problems.Add("amount", "amount is required")
 		return money.Amount{}
 	}
-	said, isText := jsonwalk.Text(c.amount)
+	text, isText := jsonwalk.Text(c.amount)
 	if !isText {
 		c.problems.Add("amount", "amount must be a string of minor units")
 		return money.Amount{}
 	}
-	if len(said) > 0 && said[0] == '-' {
+	if len(text) > 0 && text[0] == '-' {
 		c.problems.Add("amount", "amount must be greater than zero")
 		return money.Amount{}
 	}
-	amount, err := money.ParseBytes(said)
+	amount, err := money.ParseBytes(text)
 	switch {
 	case err == money.ErrTooLong || err == money.ErrOverflow:
 		c.problems.Add("amount", "amount is above 2^256 - 1")
@@ -160,8 +160,8 @@ func (c *creation) checkAsset() {
 		asset.Currency = c.checkCurrency()
 	}
 	if c.env != nil {
-		said, _ := jsonwalk.Text(c.env)
-		switch string(said) {
+		text, _ := jsonwalk.Text(c.env)
+		switch string(text) {
 		case "prod":
 		case "test":
 			asset.Env = money.Test
@@ -204,11 +204,11 @@ func (c *creation) checkNetwork() money.Network {
 	if c.network == nil {
 		return ""
 	}
-	said, isText := jsonwalk.Text(c.network)
-	if isText && len(said) == 0 {
+	text, isText := jsonwalk.Text(c.network)
+	if isText && len(text) == 0 {
 		return ""
 	}
-	network, ok := money.ParseNetwork(string(said))
+	network, ok := money.ParseNetwork(string(text))
 	if !ok {
 		c.problems.Add("network", "network must be a name in lower case")
 	}
@@ -235,12 +235,12 @@ func (c *creation) checkLang() string {
 	if c.lang == nil {
 		return ""
 	}
-	said, isText := jsonwalk.Text(c.lang)
+	text, isText := jsonwalk.Text(c.lang)
 	if !isText {
 		c.problems.Add("lang", "lang must be a string")
 		return ""
 	}
-	lang := string(said)
+	lang := string(text)
 	if !directory.IsLanguage(lang) {
 		c.problems.Add("lang", "lang "+directory.LanguageRule)
 	}

@@ -178,11 +178,11 @@ func payerAddress(customer []byte, source netip.Addr) netip.Addr {
 	if customer == nil {
 		return source
 	}
-	said, isText := jsonwalk.Text(web.Member(customer, "ip"))
-	if !isText || len(said) > len("0000:0000:0000:0000:0000:ffff:255.255.255.255") {
+	text, isText := jsonwalk.Text(web.Member(customer, "ip"))
+	if !isText || len(text) > len("0000:0000:0000:0000:0000:ffff:255.255.255.255") {
 		return source
 	}
-	if address, err := netip.ParseAddr(string(said)); err == nil {
+	if address, err := netip.ParseAddr(string(text)); err == nil {
 		return address.Unmap().WithZone("")
 	}
 	return source

@@ -100,11 +100,11 @@ func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *fi
 // forgets them: an empty status must not mean any.
 func (q *filterQuery) refuseEmpty(known []string) {
 	for _, name := range known {
-		said, sent := q.Sent(name)
+		text, sent := q.Sent(name)
 		if _, window := q.Sent("end_cursor"); name == "start_cursor" && !window {
 			continue
 		}
-		if sent && said == "" && name != "txid" {
+		if sent && text == "" && name != "txid" {
 			q.Problems.Add(name, name+" must not be empty")
 			q.Forget(name)
 		}
@@ -112,11 +112,11 @@ func (q *filterQuery) refuseEmpty(known []string) {
 }
 
 func (q *filterQuery) readType() payment.Type {
-	said, sent := q.Sent("type")
+	text, sent := q.Sent("type")
 	if !sent {
 		return 0
 	}
-	kind, known := payment.ParseType(said)
+	kind, known := payment.ParseType(text)
 	if !known {
 		q.Problems.Add("type", "type must be payment or payout")
 	}
@@ -124,11 +124,11 @@ func (q *filterQuery) readType() payment.Type {
 }
 
 func (q *filterQuery) amount(name string, absent money.Amount) money.Amount {
-	said, sent := q.Sent(name)
+	text, sent := q.Sent(name)
 	if !sent {
 		return absent
 	}
-	amount, err := money.Parse(said)
+	amount, err := money.Parse(text)
 	if err != nil {
 		q.Problems.Add(name, name+" must be a string of minor units")
 	}
@@ -150,15 +150,15 @@ func (q *filterQuery) span(field string) span {
 
 // time is a parameter that is an instant; sent is false if it is none.
 func (q *filterQuery) time(name string) (at time.Time, sent bool) {
-	said, sent := q.Sent(name)
+	text, sent := q.Sent(name)
 	if !sent {
 		return at, false
 	}
-	if at, ok := web.ParseInstant(said); ok {
+	if at, ok := web.ParseInstant(text); ok {
 		return at, true
 	}
 	from, to := strings.HasSuffix(name, "from"), strings.HasSuffix(name, "_to")
-	if day, err := time.Parse(time.DateOnly, said); err == nil && (from || to) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil && (from || to) {
 		if to {
 			day = day.Add(24*time.Hour - time.Microsecond) // a day is included wholly
 		}
@@ -225,12 +225,12 @@ func (q *listQuery) window() span {
 }
 
 func (q *listQuery) readLimit() int {
-	said, sent := q.Sent("limit")
+	text, sent := q.Sent("limit")
 	if !sent {
 		return pageDefault
 	}
-	n, err := strconv.Atoi(said)
-	if err != nil || n < 1 || n > pageMax || strconv.Itoa(n) != said {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > pageMax || strconv.Itoa(n) != text {
 		q.Problems.Add("limit", "limit must be from 1 to "+strconv.Itoa(pageMax))
 		return pageDefault
 	}

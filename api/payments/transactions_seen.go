@@ -45,12 +45,12 @@ func (h *Handlers) listQueryOf(req *web.Request) (*listQuery, error) {
 // refused, and forgotten, before.
 func partnerID(q *web.Query) int64 {
 	const name = "partner_id"
-	said, sent := q.Sent(name)
-	n, err := strconv.ParseInt(said, 10, 64)
+	text, sent := q.Sent(name)
+	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
 	case !sent && !q.Problems.About(name):
 		q.Problems.Add(name, name+" is required")
-	case sent && (err != nil || n < 1 || strconv.FormatInt(n, 10) != said):
+	case sent && (err != nil || n < 1 || strconv.FormatInt(n, 10) != text):
 		q.Problems.Add(name, name+" must be a positive integer")
 	}
 	return n

@@ -7,12 +7,12 @@ import (
 )
 
 // parseID reads a UUID in its usual form; the error is the answer to it.
-func ParseID(said string) (ledger.ID, error) {
+func ParseID(text string) (ledger.ID, error) {
 	const usual = 36
-	if len(said) != usual {
+	if len(text) != usual {
 		return ledger.ID{}, NotFound()
 	}
-	id, err := uuid.Parse(said)
+	id, err := uuid.Parse(text)
 	if err != nil {
 		return ledger.ID{}, NotFound()
 	}

@@ -25,15 +25,15 @@ var instantLayouts = [...]string{
 
 // parseInstant reads a time in one of the forms in which the protocol writes
 // them: ISO 8601, or "YYYY-MM-DD HH:MM:SS.ffffff Etc/UTC".
-func ParseInstant(said string) (time.Time, bool) {
-	if wall, named := strings.CutSuffix(said, " Etc/UTC"); named {
+func ParseInstant(text string) (time.Time, bool) {
+	if wall, named := strings.CutSuffix(text, " Etc/UTC"); named {
 		at, err := time.Parse(time.DateTime, wall)
 		return at, err == nil
 	}
 	// The '+' of an offset that was not escaped in the query arrives as a space.
-	said = strings.Replace(said, " ", "+", 1)
+	text = strings.Replace(text, " ", "+", 1)
 	for _, layout := range instantLayouts {
-		if at, err := time.Parse(layout, said); err == nil {
+		if at, err := time.Parse(layout, text); err == nil {
 			return at, true
 		}
 	}
@@ -64,6 +64,6 @@ func ThroughNow(at ledger.Micros, now time.Time) ledger.Micros {
 
 // parseTime reads an RFC 3339 time of a query, where the '+' of an offset that was not
 // escaped arrives as a space: answers write "+00:00".
-func ParseTime(said string) (time.Time, error) {
-	return time.Parse(time.RFC3339Nano, strings.Replace(said, " ", "+", 1))
+func ParseTime(text string) (time.Time, error) {
+	return time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1))
 }

@@ -75,16 +75,16 @@ func (p *Problems) Text(name string, value []byte, limit int) string {
 	if value == nil {
 		return ""
 	}
-	said, isText := jsonwalk.Text(value)
+	text, isText := jsonwalk.Text(value)
 	if !isText {
 		p.Add(name, name+" must be a string")
 		return ""
 	}
-	if len(said) > limit && utf8.RuneCount(said) > limit {
+	if len(text) > limit && utf8.RuneCount(text) > limit {
 		p.Add(name, tooLong(name, limit))
 		return ""
 	}
-	return string(said)
+	return string(text)
 }
 
 // object wants a JSON object of at most limit bytes and copies it as it was

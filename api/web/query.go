@@ -71,11 +71,11 @@ func (q *Query) Forget(name string) { delete(q.values, name) }
 
 // env is the environment asked for, prod if none is.
 func (q *Query) Env() money.Env {
-	said, sent := q.Sent("env")
+	text, sent := q.Sent("env")
 	if !sent {
 		return money.Prod
 	}
-	env, known := money.ParseEnv(said)
+	env, known := money.ParseEnv(text)
 	if !known {
 		q.Problems.Add("env", "env must be prod or test")
 	}
@@ -87,12 +87,12 @@ func (q *Query) Limit() int { return q.LimitUpTo(listDefault, ListMax) }
 
 // upToLimit is the same where a list has bounds of its own.
 func (q *Query) LimitUpTo(standard, most int) int {
-	said, sent := q.Sent("limit")
+	text, sent := q.Sent("limit")
 	if !sent {
 		return standard
 	}
-	n, err := strconv.Atoi(said)
-	if err != nil || n < 1 || n > most || strconv.Itoa(n) != said {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most || strconv.Itoa(n) != text {
 		q.Problems.Add("limit", "limit must be from 1 to "+strconv.Itoa(most))
 		return standard
 	}
@@ -107,11 +107,11 @@ func (q *Query) Instant(name string, absent ledger.Micros) ledger.Micros {
 // moment is the same where the parameter may have other forms too, which whoever sends
 // none of them is told.
 func (q *Query) InstantOr(name string, absent ledger.Micros, forms string) ledger.Micros {
-	said, sent := q.Sent(name)
+	text, sent := q.Sent(name)
 	if !sent {
 		return absent
 	}
-	at, err := ParseTime(said)
+	at, err := ParseTime(text)
 	if err != nil {
 		q.Problems.Add(name, name+" must be "+forms)
 		return absent
@@ -126,11 +126,11 @@ func (q *Query) UpTo(name string, now time.Time) ledger.Micros {
 
 // id is a UUID; not sent: ok is false.
 func (q *Query) ID(name string) (id ledger.ID, ok bool) {
-	said, sent := q.Sent(name)
+	text, sent := q.Sent(name)
 	if !sent {
 		return id, false
 	}
-	id, err := ParseID(said)
+	id, err := ParseID(text)
 	if err != nil {
 		q.Problems.Add(name, name+" must be a UUID")
 	}
@@ -139,12 +139,12 @@ func (q *Query) ID(name string) (id ledger.ID, ok bool) {
 
 // choice is one of the words, the first if none was sent.
 func (q *Query) Choice(name string, words ...string) string {
-	said, sent := q.Sent(name)
+	text, sent := q.Sent(name)
 	if !sent {
 		return words[0]
 	}
 	for _, word := range words {
-		if said == word {
+		if text == word {
 			return word
 		}
 	}
@@ -154,12 +154,12 @@ func (q *Query) Choice(name string, words ...string) string {
 
 // seq is a cursor of a list that is newest first: rows before it follow. 0: none.
 func (q *Query) SeqCursor() uint64 {
-	said, sent := q.Sent("cursor")
+	text, sent := q.Sent("cursor")
 	if !sent {
 		return 0
 	}
-	seq, err := strconv.ParseUint(said, 10, 64)
-	if err != nil || seq == 0 || strconv.FormatUint(seq, 10) != said {
+	seq, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || seq == 0 || strconv.FormatUint(seq, 10) != text {
 		q.BadCursor()
 		return 0
 	}
@@ -168,14 +168,14 @@ func (q *Query) SeqCursor() uint64 {
 
 // parts is a cursor made by cursorOf, of so many parts; nil: none was sent.
 func (q *Query) CursorParts(n int) []string {
-	said, sent := q.Sent("cursor")
+	text, sent := q.Sent("cursor")
 	if !sent {
 		return nil
 	}
-	steps.Took(len(said))
-	raw, err := base64.RawURLEncoding.DecodeString(said)
+	steps.Took(len(text))
+	raw, err := base64.RawURLEncoding.DecodeString(text)
 	parts := strings.Split(string(raw), "\n")
-	if err != nil || len(parts) != n || JoinCursor(parts...) != said {
+	if err != nil || len(parts) != n || JoinCursor(parts...) != text {
 		q.BadCursor()
 		return nil
 	}

@@ -35,13 +35,13 @@ func NewRequest(route *Route, c *fiber.Ctx) *Request {
 
 // Parameter is a parameter of the path, unescaped and safe to keep.
 func (req *Request) Parameter(name string) string {
-	said := req.path.Params(name)
-	if strings.IndexByte(said, '%') < 0 {
-		return said
+	text := req.path.Params(name)
+	if strings.IndexByte(text, '%') < 0 {
+		return text
 	}
-	unescaped, err := url.PathUnescape(said)
+	unescaped, err := url.PathUnescape(text)
 	if err != nil {
-		return said
+		return text
 	}
 	return unescaped
 }

@@ -18,11 +18,11 @@ type LineCursor struct {
 }
 
 func ReadLineCursor(q *web.Query) (at LineCursor) {
-	said, sent := q.Sent("cursor")
+	text, sent := q.Sent("cursor")
 	if !sent {
 		return at
 	}
-	seq, index, _ := strings.Cut(said, ".")
+	seq, index, _ := strings.Cut(text, ".")
 	var err, bad error
 	at.seq, err = strconv.ParseUint(seq, 10, 63)
 	at.Index, bad = strconv.Atoi(index)
