@@ -22,7 +22,7 @@ import (
 
 // raw writes bytes to a connection and reads what comes back until the server
 // closes it, or until so many responses came.
-func (h *house) raw(request string, responses int) (answers []*answer, closed bool) {
+func (h *fixture) raw(request string, responses int) (answers []*answer, closed bool) {
 	h.t.Helper()
 	c, err := net.Dial("tcp", h.address)
 	must(h.t, err)
@@ -46,7 +46,7 @@ func (h *house) raw(request string, responses int) (answers []*answer, closed bo
 
 func TestSmuggledRequestsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
 	for name, request := range map[string]string{
 		"two hosts":                     "GET /api/v1/health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n" + hidden,
@@ -99,7 +99,7 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 // Chunks are only looked at once the caller is known, so these bring a key.
 func TestBrokenChunksAreRefused(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const hidden = "GET /api/v1/health HTTP/1.1\r\nHost: a\r\n\r\n"
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\nTransfer-Encoding: chunked\r\n\r\n",
 		transactions, string(h.seed.First.APIKey), h.seed.First.Org)
@@ -131,7 +131,7 @@ func TestBrokenChunksAreRefused(t *testing.T) {
 // it is no header.
 func TestTrailersAreNoHeaders(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	key, org := string(h.seed.First.APIKey), h.seed.First.Org.String()
 	body := payment(`"amount":"5","currency":"USD"`)
 	chunked := func(headers, trailers string) string {
@@ -179,7 +179,7 @@ func TestTrailersAreNoHeaders(t *testing.T) {
 
 func TestProperRequestsFollowEachOther(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	body := payment(`"amount":"5","currency":"USD"`)
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json; charset=UTF-8\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\n", transactions, string(h.seed.First.APIKey), h.seed.First.Org)
 	answers, closed := h.raw(
@@ -199,7 +199,7 @@ var uuid4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9
 
 func TestEveryAnswerHasAnIDOfOurOwn(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	seen := map[string]bool{}
 	mine := "0f8fad5b-d9cb-469f-a165-70867728950e"
 	for _, a := range []*answer{
@@ -224,7 +224,7 @@ func TestEveryAnswerHasAnIDOfOurOwn(t *testing.T) {
 
 func TestUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for _, path := range []string{"/", "/api/v1", "/api/v1/nothing", "/api/v1/health/", "/API/v1/health", "/api/v1/Health", "//api/v1/health", "/api/v1/transactions/a/b", "/api/v2/health", "/api/v1/ledger/exports"} {
 		h.anyone().get(path).want(404, `{"error":"not_found","message":"there is nothing at this path"}`)
 	}
@@ -259,7 +259,7 @@ func sameSet(a, b string) bool {
 
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	pad := func(n int) string {
 		body := payment(`"amount":"5"`)
 		return body + strings.Repeat(" ", n-len(body))
@@ -271,7 +271,7 @@ func TestBodiesAreBounded(t *testing.T) {
 
 func TestOnlyPlainJSONIsTaken(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	body := payment(`"amount":"5"`)
 	for contentType, status := range map[string]int{
 		"application/json": 201, "Application/JSON; Charset=\"utf-8\"": 201, "application/json;charset=utf-8": 201,
@@ -291,7 +291,7 @@ func TestOnlyPlainJSONIsTaken(t *testing.T) {
 func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
-	h := open(t, func(cfg *api.Config) {
+	h := newFixture(t, func(cfg *api.Config) {
 		cfg.Payments = gated{cfg.Payments, arrived, release}
 	})
 	done := make(chan *answer, 1)
@@ -315,7 +315,7 @@ func TestShutdownFinishesWhatIsUnderWay(t *testing.T) {
 
 func TestShutdownDoesNotWaitForTheSilent(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	c, err := net.Dial("tcp", h.address)
 	must(t, err)
 	defer func() { _ = c.Close() }()
@@ -354,7 +354,7 @@ func (a *answer) hasHeader(name, value string) *answer {
 
 func TestTLSConnectionsAreServed(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	certificate := selfSigned(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -395,7 +395,7 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 		must(t, c.Close())
 	}
 	h.anyone().get("/nowhere").want(404, "").hasHeader(hsts, "") // without TLS it would bind the browser to nothing
-	production := open(t, func(cfg *api.Config) {
+	production := newFixture(t, func(cfg *api.Config) {
 		cfg.Env, cfg.BehindProxy, cfg.TrustedProxies = "production", true, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 		cfg.Payments = refusing{panic: "broken"}
 	})

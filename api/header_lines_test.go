@@ -11,7 +11,7 @@ import (
 	"mizan/api/web"
 )
 
-// What passes the door is read the same way by another parser.
+// What passes the guard is read the same way by another parser.
 func FuzzHeaders(f *testing.F) {
 	for _, lines := range []string{
 		"Host: a\r\n", "Host: a\r\nhost: b\r\n", "Content-Length: 1\r\nContent-Length: 1\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",

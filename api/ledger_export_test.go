@@ -37,7 +37,7 @@ func (a *answer) seqs() (seqs []string) {
 // DECISIONS, 7: what is wrong with an export's parameters is 422 and names them.
 func TestAnExportIsRefusedByItsParameters(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	for query, field := range map[string]string{
 		"": "format", "format=": "format", "format=pdf": "format", "format=CSV": "format", "format=csv&format=csv": "format",
 		"format=csv&env=live": "env", "format=csv&from=yesterday": "from", "format=csv&to=1": "to", "format=csv&to=2026-13-01": "to",
@@ -58,16 +58,16 @@ func TestAnExportIsRefusedByItsParameters(t *testing.T) {
 // A range holds both its bounds; a day is meant from its first instant to its last.
 func TestAnExportIsOfItsRange(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	entry := func() (seq, booked string) {
 		id := h.charge(good).at("id")
 		a := h.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
 		return a.at("data.0.seq"), url.QueryEscape(a.at("data.0.booked_at"))
 	}
-	h.passes(1)
+	h.advanceDays(1)
 	one, at := entry()
 	two, next := entry()
-	h.passes(1)
+	h.advanceDays(1)
 	three, _ := entry()
 	for query, want := range map[string][]string{
 		"from=2026-09-04":                    {one, two, three},
@@ -99,7 +99,7 @@ func TestAnExportIsOfItsRange(t *testing.T) {
 // Organizations never meet.
 func TestAnExportIsOfOneOrganization(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	h.charge(good)
 	away := h.bearer(string(h.seed.Second.SessionToken), h.seed.Second.Org)
 	own := away.get(exportPath+"?format=csv&env=test").want(200, "")
@@ -109,7 +109,7 @@ func TestAnExportIsOfOneOrganization(t *testing.T) {
 }
 
 // holdup is a journal whose views wait for somebody, but for so many of them.
-type holdup struct {
+type blockedWriter struct {
 	web.Journal
 	passes *atomic.Int64
 	asked  chan struct{}
@@ -117,7 +117,7 @@ type holdup struct {
 }
 
 // View implements api.Journal.
-func (j holdup) View() *posting.View {
+func (j blockedWriter) View() *posting.View {
 	if j.passes.Add(-1) < 0 {
 		j.asked <- struct{}{}
 		<-j.open
@@ -125,11 +125,11 @@ func (j holdup) View() *posting.View {
 	return j.Journal.View()
 }
 
-// held opens a house whose exports wait as soon as no view passes any more.
-func held(t *testing.T) (*house, holdup) {
-	j := holdup{passes: new(atomic.Int64), asked: make(chan struct{}, 1024), open: make(chan struct{})}
+// held starts a server whose exports wait as soon as no view passes any more.
+func held(t *testing.T) (*fixture, blockedWriter) {
+	j := blockedWriter{passes: new(atomic.Int64), asked: make(chan struct{}, 1024), open: make(chan struct{})}
 	j.passes.Store(1 << 40)
-	h := open(t, func(cfg *api.Config) {
+	h := newFixture(t, func(cfg *api.Config) {
 		j.Journal = cfg.Journal
 		cfg.Journal = j
 	})
@@ -151,14 +151,14 @@ func (c caller) begin(query string) *http.Response {
 	return response
 }
 
-// Two exports of an organization run at once and four of all; the next is told to come
+// Two exports of an organization run at once and four of all; the next is asked to come
 // again.
 func TestExportsAreBounded(t *testing.T) {
 	t.Parallel()
 	h, j := held(t)
 	third := h.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
 	h.bearer(string(h.seed.AdminToken), uuid.MustParse(third)).post(users, `{"login":"eye","pass":"`+goodPass+`","name":"E","roles":["auditor"]}`).want(201, "")
-	stranger := h.bearer(h.in(third, MoneyStorage("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
+	foreign := h.bearer(h.logIn(third, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
 	j.passes.Store(0)
 	refuses := func(c caller, why string) {
 		t.Helper()
@@ -176,7 +176,7 @@ func TestExportsAreBounded(t *testing.T) {
 		}
 		refuses(c, "too many exports of this organization are under way")
 	}
-	refuses(stranger, "too many exports are under way")
+	refuses(foreign, "too many exports are under way")
 	close(j.open)
 	seen := map[string]int{}
 	for range 4 {
@@ -227,7 +227,7 @@ func TestAnExportThatIsBrokenOffIsNotWhole(t *testing.T) {
 // keep its place for ever.
 func TestAnExportEndsWithItsReader(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	fillJournal(t, h, 30_000) // more than connections take without a reader
 	for range 2 {
 		must(t, h.auditor().begin("format=csv").Body.Close())
@@ -265,7 +265,7 @@ func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
 			return nil
 		},
 	} {
-		h := open(t)
+		h := newFixture(t)
 		fillJournal(t, h, 3_000)
 		b, err := h.server.ExportBook(t.Context(), h.seed.First.Org, money.Prod)
 		must(t, err)
@@ -279,7 +279,7 @@ func TestAnExportHoldsNoViewWhileItsReaderIsWaitedFor(t *testing.T) {
 // comes twice, and what is booked meanwhile is not in it.
 func TestAnExportIsWholeAcrossItsReads(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	fillJournal(t, h, 3_000)
 	var entries, exported []uint64
 	var accounts, declared []string

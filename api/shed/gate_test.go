@@ -59,14 +59,14 @@ func gate(t *testing.T, o Options) *gated {
 	return &gated{New(o), c, t}
 }
 
-// became is what a command that asked for a place was told so far.
+// became is what a command that asked for a place was answered so far.
 func (p *Place) became() string {
-	if p.told == nil {
+	if p.answer == nil {
 		return "accepted"
 	}
 	select {
-	case ok := <-p.told:
-		p.told <- ok
+	case ok := <-p.answer:
+		p.answer <- ok
 		if ok {
 			return "accepted"
 		}
@@ -83,7 +83,7 @@ func (g *gated) is(p *Place, want string) {
 	}
 }
 
-// enters has a command ask, and checks what it is told at once.
+// enters has a command ask, and checks the immediate answer.
 func (g *gated) enters(want string) *Place {
 	g.t.Helper()
 	p := g.ask()

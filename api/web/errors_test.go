@@ -77,7 +77,7 @@ func TestEveryCodeHasItsAnswer(t *testing.T) {
 // Every constant of type Code, in ledger's source and in ours, is in the table.
 func TestNoCodeIsForgotten(t *testing.T) {
 	found := 0
-	for _, path := range []string{"../ledger/refusal.go", "errors.go"} {
+	for _, path := range []string{"../../ledger/refusal.go", "errors.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
 			t.Fatal(err)

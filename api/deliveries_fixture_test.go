@@ -14,8 +14,8 @@ import (
 
 const deliveries = "/api/v1/deliveries"
 
-// sink takes notifications and answers them as it is told.
-type sink struct {
+// webhookReceiver takes notifications and answers them as a test sets.
+type webhookReceiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	status int      // guarded by mu
@@ -24,7 +24,7 @@ type sink struct {
 }
 
 // hook has the first partner's notifications go to a new sink, which acknowledges.
-func (h *house) hook() *sink {
+func (h *fixture) newWebhookReceiver() *webhookReceiver {
 	h.t.Helper()
 	s := newSink(h.t)
 	h.directory.AllowPrivateHooks(true)
@@ -32,9 +32,9 @@ func (h *house) hook() *sink {
 	return s
 }
 
-func newSink(t testing.TB) *sink {
+func newSink(t testing.TB) *webhookReceiver {
 	t.Helper()
-	s := &sink{status: http.StatusOK}
+	s := &webhookReceiver{status: http.StatusOK}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var envelope struct {
 			ID   string `json:"event_id"`
@@ -57,40 +57,40 @@ func newSink(t testing.TB) *sink {
 }
 
 // answers has the sink answer with the status from now on.
-func (s *sink) answers(status int) {
+func (s *webhookReceiver) answerWith(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.status = status
 }
 
 // came are the event_ids and the types of the notifications that have come.
-func (s *sink) came() (ids, types []string) {
+func (s *webhookReceiver) received() (ids, types []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.ids), slices.Clone(s.types)
 }
 
 // count is how many notifications have come.
-func (s *sink) count() int {
-	ids, _ := s.came()
+func (s *webhookReceiver) count() int {
+	ids, _ := s.received()
 	return len(ids)
 }
 
 // settle waits until all deliveries that are due were attempted, and that is written
 // down.
-func (h *house) settle() {
+func (h *fixture) waitForDeliveries() {
 	h.t.Helper()
 	h.advance(1)
 }
 
 // parkAll has everything that waits fail until it is given up.
-func (h *house) parkAll() {
+func (h *fixture) parkAll() {
 	h.t.Helper()
 	h.advance(8 * 3600)
 }
 
 // listed are the event_ids of a list, in its order, over all of its pages.
-func (h *house) listed(query string) (ids []string) {
+func (h *fixture) listed(query string) (ids []string) {
 	h.t.Helper()
 	for cursor := ""; cursor != "null"; {
 		more := ""
@@ -107,7 +107,7 @@ func (h *house) listed(query string) (ids []string) {
 }
 
 // wantListed checks a list over all of its pages.
-func (h *house) wantListed(query string, want ...string) {
+func (h *fixture) wantListed(query string, want ...string) {
 	h.t.Helper()
 	if got := h.listed(query); strings.Join(got, " ") != strings.Join(want, " ") {
 		h.t.Errorf("%s lists\n\t%v, want\n\t%v", query, got, want)
@@ -115,7 +115,7 @@ func (h *house) wantListed(query string, want ...string) {
 }
 
 // toldOf is the event_id of the only delivery about a transaction.
-func (h *house) toldOf(id string) string {
+func (h *fixture) firstDelivery(id string) string {
 	h.t.Helper()
 	return h.admin().get(deliveries+"?transaction_id="+id).want(200, "").at("data.0.event_id")
 }

@@ -64,25 +64,25 @@ func religiousForm(productType string) members {
 func opens(productType string) bool { return productType == "musharaka" || productType == "wadiah" }
 
 // vows is a contract of the religious reading, with other members in its body.
-func (h *house) vows(productType string, more ...string) *pact {
+func (h *fixture) createReligious(productType string, more ...string) *contractFixture {
 	h.t.Helper()
 	id := h.session().post(islamic+productType, religiousForm(productType).with(more...).json()).want(201, "").at("data.id")
-	return &pact{h.session(), islamic + productType + "/" + id}
+	return &contractFixture{h.session(), islamic + productType + "/" + id}
 }
 
 // asksOf is an action with a body.
-func (d *pact) asksOf(action string, body members) *answer {
+func (d *contractFixture) actWith(action string, body members) *answer {
 	d.h.t.Helper()
 	if len(body) == 0 {
-		return d.asks(action)
+		return d.act(action)
 	}
 	return d.post(d.path+"/"+action, body.json())
 }
 
 // approved is the contract behind its review.
-func (d *pact) approved() *pact {
+func (d *contractFixture) approved() *contractFixture {
 	d.h.t.Helper()
-	d.asksOf("approve", fatwa).want(200, "")
+	d.actWith("approve", fatwa).want(200, "")
 	return d
 }
 
@@ -90,9 +90,9 @@ func (d *pact) approved() *pact {
 // is 400, whatever is asked of it.
 func TestAnUnknownProductTypeIs400(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const want = `{"error":"bad_request","message":"there is no such product_type"}`
-	h.storesNothing(t, func() {
+	h.wantNothingStored(t, func() {
 		for _, name := range []string{"salam", "partnerships", "investment-deposits", "mudaraba-deposit", "Sukuk", "sukuk%20", "regions-of", "x"} {
 			path := islamic + name
 			h.session().get(path).want(400, want)
@@ -114,7 +114,7 @@ func TestAnUnknownProductTypeIs400(t *testing.T) {
 // record, wrapped in data; DECISIONS, 6: the prefixes of contract numbers.
 func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	prefixes := map[string]string{"murabaha": "MRB", "mudaraba": "MDR", "musharaka": "MSH", "ijara": "IJR", "sukuk": "SUK", "wadiah": "WAD"}
 	for _, name := range productTypes {
 		status := "draft"
@@ -123,7 +123,7 @@ func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 		}
 		for i, number := range []string{"000001", "000002"} {
 			a := h.session().post(islamic+name, religiousForm(name).json()).want(201, "")
-			a.tells("product_type", name, "organization_id", h.seed.First.Org.String(), "status", status, "env", "prod", "region", "AE", "currency", "AED",
+			a.wantData("product_type", name, "organization_id", h.seed.First.Org.String(), "status", status, "env", "prod", "region", "AE", "currency", "AED",
 				"contract_number", prefixes[name]+"-2026-"+number)
 			h.session().get(islamic+name+"/"+a.at("data.id")).want(200, a.body)
 			list := h.session().get(islamic+name).want(200, "")
@@ -138,7 +138,7 @@ func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 // is 422 `Unsupported action: {name}`, also those that its product has elsewhere.
 func TestEachProductTypeHasExactlyItsActions(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	names := map[string]bool{
 		"submit": true, "review": true, "offering": true, "profit": true, "loss": true, "acquire": true, "payment": true, "arrears": true,
 		"expense": true, "transfer": true, "transfer_pending": true, "return": true, "buyout": true, "dissolve": true, "rent": true, "rent_due": true,
@@ -151,17 +151,17 @@ func TestEachProductTypeHasExactlyItsActions(t *testing.T) {
 		}
 	}
 	for _, productType := range productTypes {
-		d := h.vows(productType)
-		h.storesNothing(t, func() {
+		d := h.createReligious(productType)
+		h.wantNothingStored(t, func() {
 			for name := range names {
 				if _, listed := religiousActions[productType][name]; listed {
-					if a := d.asks(name, "nothing", `"known"`); a.status == 404 || a.at("details.action") != "(absent)" {
+					if a := d.act(name, "nothing", `"known"`); a.status == 404 || a.at("details.action") != "(absent)" {
 						t.Errorf("%s: %s is answered %d %s", productType, name, a.status, a.body)
 					}
 					continue
 				}
 				message := "Unsupported action: " + name
-				d.asks(name).want(422, `{"error":"unprocessable_entity","message":"`+message+`","details":{"action":["`+message+`"]}}`)
+				d.act(name).want(422, `{"error":"unprocessable_entity","message":"`+message+`","details":{"action":["`+message+`"]}}`)
 			}
 		})
 	}

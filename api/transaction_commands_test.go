@@ -39,9 +39,9 @@ func (l *listening) Continue(c paymentactor.Continue) (paymentactor.Result, erro
 	return l.Read(c.Org, c.Partner, c.ID)
 }
 
-func listen(t *testing.T) (*house, *listening) {
+func listen(t *testing.T) (*fixture, *listening) {
 	l := new(listening)
-	h := open(t, func(cfg *api.Config) {
+	h := newFixture(t, func(cfg *api.Config) {
 		l.Transactions = cfg.Payments
 		cfg.Payments = l
 	})

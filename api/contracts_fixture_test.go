@@ -80,24 +80,24 @@ var forms = map[string]members{
 // products are their names, in the order of the alphabet.
 var products = slices.Sorted(maps.Keys(forms))
 
-// pact is one contract, and who works with it.
-type pact struct {
+// contractFixture is one contract, and the caller who works with it.
+type contractFixture struct {
 	caller
 	path string
 }
 
 // strikes creates a contract of the product, as an administrator of the first
 // organization, with other members in the body.
-func (h *house) strikes(product string, more ...string) *pact {
+func (h *fixture) createSecular(product string, more ...string) *contractFixture {
 	h.t.Helper()
 	id := h.session().post(pfp+product, forms[product].with(more...).json()).want(201, "").at("data.id")
-	return &pact{h.session(), pfp + product + "/" + id}
+	return &contractFixture{h.session(), pfp + product + "/" + id}
 }
 
 // does is an action that is accepted.
-func (d *pact) does(action string, pairs ...string) *answer {
+func (d *contractFixture) mustAct(action string, pairs ...string) *answer {
 	d.h.t.Helper()
-	a := d.asks(action, pairs...)
+	a := d.act(action, pairs...)
 	if a.status != 200 {
 		d.h.t.Fatalf("%s: %d %s", action, a.status, a.body)
 	}
@@ -105,7 +105,7 @@ func (d *pact) does(action string, pairs ...string) *answer {
 }
 
 // asks is an action with a body of these members; without any there is no body.
-func (d *pact) asks(action string, pairs ...string) *answer {
+func (d *contractFixture) act(action string, pairs ...string) *answer {
 	d.h.t.Helper()
 	body := ""
 	if len(pairs) > 0 {
@@ -116,21 +116,21 @@ func (d *pact) asks(action string, pairs ...string) *answer {
 
 // follows are actions in their order, each a name and its members, which are parted
 // by spaces.
-func (d *pact) follows(actions ...string) *pact {
+func (d *contractFixture) mustActAll(actions ...string) *contractFixture {
 	d.h.t.Helper()
 	for _, action := range actions {
 		parts := strings.Fields(action)
-		d.does(parts[0], parts[1:]...)
+		d.mustAct(parts[0], parts[1:]...)
 	}
 	return d
 }
 
 // says is the contract as it is read.
-func (d *pact) says() *answer { d.h.t.Helper(); return d.get(d.path).want(200, "") }
+func (d *contractFixture) read() *answer { d.h.t.Helper(); return d.get(d.path).want(200, "") }
 
 // moved are the contract's entries, the oldest first: its events that moved money, as
 // "event date: Dr account amount, Cr account amount". {c} is the contract.
-func (d *pact) moved() (entries []string) {
+func (d *contractFixture) entries() (entries []string) {
 	d.h.t.Helper()
 	var list struct {
 		Data []struct {
@@ -153,15 +153,15 @@ func (d *pact) moved() (entries []string) {
 }
 
 // hasMoved checks all entries of the contract.
-func (d *pact) hasMoved(want ...string) {
+func (d *contractFixture) wantEntries(want ...string) {
 	d.h.t.Helper()
-	if got := d.moved(); !slices.Equal(got, want) {
+	if got := d.entries(); !slices.Equal(got, want) {
 		d.h.t.Errorf("its entries are\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
 // tells checks values by their paths below data, given as path, text pairs.
-func (a *answer) tells(pairs ...string) *answer {
+func (a *answer) wantData(pairs ...string) *answer {
 	a.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if got := a.at("data." + pairs[i]); got != pairs[i+1] {
@@ -173,7 +173,7 @@ func (a *answer) tells(pairs ...string) *answer {
 
 // faults checks that the answer is 422 in the contracts' shape, naming these fields
 // and no others, each with a word about it.
-func (a *answer) faults(fields ...string) *answer {
+func (a *answer) wantFaults(fields ...string) *answer {
 	a.t.Helper()
 	details, shaped := a.object()["details"].(map[string]any)
 	names := slices.Sorted(maps.Keys(details))
@@ -190,7 +190,7 @@ func (a *answer) faults(fields ...string) *answer {
 }
 
 // conflicts checks that the answer is the machine's refusal.
-func (a *answer) conflicts() *answer {
+func (a *answer) wantConflict() *answer {
 	a.t.Helper()
 	if a.status != 409 || a.at("error") != "conflict" || a.at("message") == "(absent)" {
 		a.t.Errorf("answered %d %s, want 409 conflict", a.status, a.body)
@@ -199,7 +199,7 @@ func (a *answer) conflicts() *answer {
 }
 
 // storesNothing checks that what fn asks for leaves no event.
-func (h *house) storesNothing(t testing.TB, fn func()) {
+func (h *fixture) wantNothingStored(t testing.TB, fn func()) {
 	t.Helper()
 	before := h.stored()
 	fn()

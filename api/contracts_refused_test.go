@@ -6,8 +6,8 @@ import "testing"
 // anything that is one of several words, an id or a date, is refused by its name.
 func TestAnEmptyTextOfAContractSaysNothing(t *testing.T) {
 	t.Parallel()
-	h := open(t)
-	h.storesNothing(t, func() {
+	h := newFixture(t)
+	h.wantNothingStored(t, func() {
 		for product, names := range map[string][]string{
 			"certificate-issues":  {"name", "underlying_asset", "env", "redemption_mode", "subscription_start"},
 			"managed-investments": {"currency", "business_type", "mandate_type"},
@@ -15,23 +15,23 @@ func TestAnEmptyTextOfAContractSaysNothing(t *testing.T) {
 			"partnerships":        {"buyout_schedule"},
 		} {
 			for _, name := range names {
-				h.session().post(pfp+product, forms[product].with(name, `""`).json()).faults(name)
+				h.session().post(pfp+product, forms[product].with(name, `""`).json()).wantFaults(name)
 			}
 		}
 	})
-	h.strikes("investment-deposits", "account_id", `""`, "opened_by", `""`).says().tells("account_id", "null", "opened_by", "null")
-	lease := h.strikes("leases", "currency", `""`, "asset_location", `""`)
-	lease.says().tells("currency", "AED", "asset_location", "null")
-	lease.follows(`acquire ownership_documents ["deed"]`, "activate")
-	lease.does("expense", "amount", `"1"`, "description", `"a bolt"`, "type", `""`)
-	lease.says().has(`"type":"maintenance"`)
+	h.createSecular("investment-deposits", "account_id", `""`, "opened_by", `""`).read().wantData("account_id", "null", "opened_by", "null")
+	lease := h.createSecular("leases", "currency", `""`, "asset_location", `""`)
+	lease.read().wantData("currency", "AED", "asset_location", "null")
+	lease.mustActAll(`acquire ownership_documents ["deed"]`, "activate")
+	lease.mustAct("expense", "amount", `"1"`, "description", `"a bolt"`, "type", `""`)
+	lease.read().wantTexts(`"type":"maintenance"`)
 }
 
-// What is told of a bad amount is the form that its family takes: strings at the secular
+// The refusal of a bad amount names the form that its family takes: strings at the secular
 // address, integers too in the religious family.
 func TestABadAmountIsToldTheFormOfItsFamily(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	const texts, either = "must be a string of minor units", "must be minor units, as an integer or a string of digits"
 	for _, said := range []string{"1.5", `"1.5"`, `"x"`, "-1", "true"} {
 		h.session().post(pfp+"managed-investments", forms["managed-investments"].with("capital_amount", said).json()).
@@ -39,8 +39,8 @@ func TestABadAmountIsToldTheFormOfItsFamily(t *testing.T) {
 		h.session().post(islamic+"mudaraba", religiousForm("mudaraba").with("capital_amount", said).json()).
 			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+either+`"]}}`)
 	}
-	d := h.vows("wadiah")
-	if a := d.asks("grant_hibah", "amount", "1.0", "granted_by", `"board"`).faults("amount"); a.at("details.amount.0") != either {
-		t.Errorf("an action is told %s", a.body)
+	d := h.createReligious("wadiah")
+	if a := d.act("grant_hibah", "amount", "1.0", "granted_by", `"board"`).wantFaults("amount"); a.at("details.amount.0") != either {
+		t.Errorf("an action is answered %s", a.body)
 	}
 }

@@ -67,25 +67,25 @@ type place struct {
 	key     string
 }
 
-// quarter is a house with several partners, and somebody of each kind at its door.
-type quarter struct {
-	*house
+// accessFixture is a server with several partners and a caller of each kind.
+type accessFixture struct {
+	*fixture
 	first, beside, off, second *place
 	sessions                   map[kind]string // tokens
 	made                       map[string]string
 }
 
-// openQuarter opens a house and fills it. Nothing but what the matrix asks for
-// moves in it afterwards: its clock stands still.
-func openQuarter(t *testing.T) *quarter {
+// newAccessFixture starts a server and fills it. Nothing but what the matrix asks for
+// changes in it afterwards: its clock stands still.
+func newAccessFixture(t *testing.T) *accessFixture {
 	t.Helper()
-	h := open(t, func(cfg *api.Config) { cfg.Hints = deaf{} })
-	q := &quarter{house: h, sessions: map[kind]string{}, made: map[string]string{}}
+	h := newFixture(t, func(cfg *api.Config) { cfg.Hints = ignoredUpdates{} })
+	q := &accessFixture{fixture: h, sessions: map[kind]string{}, made: map[string]string{}}
 	q.first = &place{org: h.seed.First.Org, partner: fmt.Sprint(h.seed.First.Partner), key: string(h.seed.First.APIKey)}
 	q.second = &place{org: h.seed.Second.Org, partner: fmt.Sprint(h.seed.Second.Partner), key: string(h.seed.Second.APIKey)}
-	q.beside, q.off = q.settle("beside"), q.settle("off")
+	q.beside, q.off = q.addPartner("beside"), q.addPartner("off")
 	q.switchOff(q.off, false)
-	q.lend(q.second)
+	q.createContracts(q.second)
 	for k, at := range map[kind]*place{asAdmin: q.first, asForeignAdmin: q.second} {
 		q.sessions[k] = q.logIn(at, directory.Admin)
 	}
@@ -102,17 +102,19 @@ func openQuarter(t *testing.T) *quarter {
 	return q
 }
 
-// deaf hears of notifications, of which none is signed here.
-type deaf struct{}
+// ignoredUpdates takes updates of providers, none of which is signed here.
+type ignoredUpdates struct{}
 
 // Hint implements api.Hints.
-func (deaf) Hint(_, _, _ ledger.ID) error { return nil }
+func (ignoredUpdates) Hint(_, _, _ ledger.ID) error { return nil }
 
 // operator is the holder of the admin token inside an organization.
-func (q *quarter) operator(org ledger.ID) caller { return q.bearer(string(q.seed.AdminToken), org) }
+func (q *accessFixture) operator(org ledger.ID) caller {
+	return q.bearer(string(q.seed.AdminToken), org)
+}
 
 // settle makes another partner of the first organization, with a terminal and a key.
-func (q *quarter) settle(login string) *place {
+func (q *accessFixture) addPartner(login string) *place {
 	at := &place{org: q.first.org}
 	at.partner = q.admin().post("/api/v1/partners", `{"name":"N","login":"`+login+`","pass":"nine-Lions-paint"}`).want(201, "").at("id")
 	at.key = q.admin().post("/api/v1/api_keys", `{"name":"n","partner_id":`+at.partner+`}`).want(201, "").at("key")
@@ -120,12 +122,12 @@ func (q *quarter) settle(login string) *place {
 	return at
 }
 
-func (q *quarter) switchOff(at *place, active bool) {
+func (q *accessFixture) switchOff(at *place, active bool) {
 	q.operator(at.org).patch("/api/v1/partners/"+at.partner, fmt.Sprintf(`{"active":%t}`, active)).want(200, "")
 }
 
 // logIn makes a user with the role and is the token of a session.
-func (q *quarter) logIn(at *place, role directory.Role) string {
+func (q *accessFixture) logIn(at *place, role directory.Role) string {
 	const pass = "correct-horse-battery-9"
 	acts := ""
 	if role == directory.PartnerRole {
@@ -139,7 +141,7 @@ func (q *quarter) logIn(at *place, role directory.Role) string {
 
 // home is where what the caller may see is; who sees a whole organization sees
 // what is with its partners too.
-func (q *quarter) home(k kind) (at *place, whole bool) {
+func (q *accessFixture) placeOf(k kind) (at *place, whole bool) {
 	switch k {
 	case byNeighbour:
 		return q.beside, false
@@ -156,8 +158,8 @@ func (q *quarter) home(k kind) (at *place, whole bool) {
 }
 
 // as is a caller of the kind.
-func (q *quarter) as(k kind) caller {
-	at, _ := q.home(k)
+func (q *accessFixture) as(k kind) caller {
+	at, _ := q.placeOf(k)
 	switch k {
 	case nobody:
 		return q.anyone()
@@ -172,9 +174,9 @@ func (q *quarter) as(k kind) caller {
 }
 
 // thing is what a path's parameter names.
-type thing struct {
+type target struct {
 	name string
-	make func(q *quarter, at *place) string
+	make func(q *accessFixture, at *place) string
 	none string // an id of the same kind that nobody has
 
 	// Things are a partner's own unless they are the organization's, whose
@@ -184,7 +186,7 @@ type thing struct {
 }
 
 // id is a thing of the place, made when it is asked for first.
-func (q *quarter) id(x *thing, at *place) string {
+func (q *accessFixture) id(x *target, at *place) string {
 	index := x.name + " of " + at.partner
 	if q.made[index] == "" {
 		if at == q.off { // while it is switched off it makes nothing
@@ -197,8 +199,8 @@ func (q *quarter) id(x *thing, at *place) string {
 }
 
 // abroad are the places whose things are foreign to the caller.
-func (q *quarter) abroad(k kind, x *thing) (places []*place) {
-	at, whole := q.home(k)
+func (q *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
+	at, whole := q.placeOf(k)
 	for _, other := range []*place{q.first, q.beside, q.second} {
 		sameHouse := other.org == at.org
 		switch {
@@ -211,8 +213,8 @@ func (q *quarter) abroad(k kind, x *thing) (places []*place) {
 }
 
 // made by an operator: a thing that the answer to a POST names.
-func posted(path, id, body string) func(*quarter, *place) string {
-	return func(q *quarter, at *place) string {
+func posted(path, id, body string) func(*accessFixture, *place) string {
+	return func(q *accessFixture, at *place) string {
 		body := strings.NewReplacer("PARTNER", at.partner, "ONCE", uuid.NewString()).Replace(body)
 		return q.operator(at.org).post("/api/v1"+path, body).want(201, "").at(id)
 	}
@@ -220,60 +222,60 @@ func posted(path, id, body string) func(*quarter, *place) string {
 
 // The things that paths name.
 var (
-	aTransaction = &thing{name: "transaction", none: uuid.NewString(), make: func(q *quarter, at *place) string {
+	aTransaction = &target{name: "transaction", none: uuid.NewString(), make: func(q *accessFixture, at *place) string {
 		return q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String()).
 			post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
 	}}
 	// It is cancelled: whatever is asked of it is a conflict.
-	aSubscription = &thing{name: "subscription", none: uuid.NewString(), make: func(q *quarter, at *place) string {
+	aSubscription = &target{name: "subscription", none: uuid.NewString(), make: func(q *accessFixture, at *place) string {
 		c := q.anyone().with("x-api-key", at.key, "x-organization-id", at.org.String())
 		initial := c.post(transactions, payment(`"amount":"1"`)).want(201, "").at("id")
 		id := c.post(subscriptions, `{"params":{"initial_payment_id":"`+initial+`","amount":"1","period_days":30}}`).want(201, "").at("data.id")
 		c.post(subscriptions+"/"+id+"/cancel", "").want(200, "")
 		return id
 	}}
-	anAccount = &thing{name: "account", none: "L:partner:999:available", make: func(_ *quarter, at *place) string {
+	anAccount = &target{name: "account", none: "L:partner:999:available", make: func(_ *accessFixture, at *place) string {
 		return "L:partner:" + at.partner + ":available"
 	}}
-	anEntry = &thing{name: "entry", none: "999999", counted: true, make: func(q *quarter, at *place) string {
+	anEntry = &target{name: "entry", none: "999999", counted: true, make: func(q *accessFixture, at *place) string {
 		auditor, id := q.as(asAuditor), q.id(aTransaction, at)
 		if at == q.second {
 			auditor = q.as(asForeignAuditor)
 		}
 		return auditor.get("/api/v1/ledger/entries?env=test&source="+id).want(200, "").at("data.0.seq")
 	}}
-	anOrganization = &thing{name: "organization", none: uuid.NewString(), everybodys: true, make: func(_ *quarter, at *place) string {
+	anOrganization = &target{name: "organization", none: uuid.NewString(), everybodys: true, make: func(_ *accessFixture, at *place) string {
 		return at.org.String()
 	}}
-	aPartner = &thing{name: "partner", none: "999999", shared: true, make: func(_ *quarter, at *place) string { return at.partner }}
+	aPartner = &target{name: "partner", none: "999999", shared: true, make: func(_ *accessFixture, at *place) string { return at.partner }}
 
 	// What a DELETE switches off is nobody's home.
-	aSparePartner = &thing{name: "spare partner", none: "999999", shared: true, make: posted("/partners", "id", `{"name":"S","login":"ONCE","pass":"nine-Lions-paint"}`)}
-	aTerminal     = &thing{name: "terminal", none: uuid.NewString(), shared: true, make: posted("/terminal", "data.id",
+	aSparePartner = &target{name: "spare partner", none: "999999", shared: true, make: posted("/partners", "id", `{"name":"S","login":"ONCE","pass":"nine-Lions-paint"}`)}
+	aTerminal     = &target{name: "terminal", none: uuid.NewString(), shared: true, make: posted("/terminal", "data.id",
 		`{"name":"S","provider":"simulator","type":"payout","env":"test","partner_id":PARTNER}`)}
-	aKey   = &thing{name: "key", none: uuid.NewString(), shared: true, make: posted("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}
-	aUser  = &thing{name: "user", none: uuid.NewString(), shared: true, make: posted("/users", "data.id", `{"login":"ONCE","name":"S","pass":"correct-horse-battery-9","roles":["auditor"]}`)}
-	aLimit = &thing{name: "limit", none: uuid.NewString(), shared: true, make: posted("/limits", "data.id",
+	aKey   = &target{name: "key", none: uuid.NewString(), shared: true, make: posted("/api_keys", "id", `{"name":"S","partner_id":PARTNER}`)}
+	aUser  = &target{name: "user", none: uuid.NewString(), shared: true, make: posted("/users", "data.id", `{"login":"ONCE","name":"S","pass":"correct-horse-battery-9","roles":["auditor"]}`)}
+	aLimit = &target{name: "limit", none: uuid.NewString(), shared: true, make: posted("/limits", "data.id",
 		`{"partner_id":PARTNER,"kind":"velocity","max_count":100000,"window":"minute","env":"test","active":false}`)}
 	// A delivery that fails: nobody listens there.
-	aDelivery = &thing{name: "delivery", none: uuid.NewString(), shared: true, make: func(q *quarter, at *place) string {
+	aDelivery = &target{name: "delivery", none: uuid.NewString(), shared: true, make: func(q *accessFixture, at *place) string {
 		q.directory.AllowPrivateHooks(true)
 		q.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":"http://127.0.0.1:9/hook"}`).want(200, "")
 		paid := aTransaction.make(q, at)
 		q.operator(at.org).patch("/api/v1/partners/"+at.partner, `{"notify_url":null}`).want(200, "")
 		return q.operator(at.org).get("/api/v1/deliveries?transaction_id="+paid).want(200, "").at("data.0.event_id")
 	}}
-	aBlock      = &thing{name: "entry of the blocklist", none: uuid.NewString(), shared: true, make: posted("/blocklist", "data.id", `{"kind":"email","value":"ONCE@example.com"}`)}
-	aSettlement = &thing{name: "settlement", none: uuid.NewString(), shared: true, make: func(q *quarter, at *place) string {
+	aBlock      = &target{name: "entry of the blocklist", none: uuid.NewString(), shared: true, make: posted("/blocklist", "data.id", `{"kind":"email","value":"ONCE@example.com"}`)}
+	aSettlement = &target{name: "settlement", none: uuid.NewString(), shared: true, make: func(q *accessFixture, at *place) string {
 		return posted("/partners/"+at.partner+"/settlements", "data.id", `{"direction":"in","amount":"1","currency":"USD","env":"test","reference":"ONCE"}`)(q, at)
 	}}
 )
 
 // stock is how much is stored. Notes of when a key was used are left out: they
 // are made behind the requests' backs.
-type stock struct{ organizations, events, claims, lists, waiting, sealed, counters int }
+type storedCounts struct{ organizations, events, claims, lists, waiting, sealed, counters int }
 
-func (q *quarter) stock() (s stock) {
+func (q *accessFixture) storedCounts() (s storedCounts) {
 	v := q.journal.View()
 	defer v.Close()
 	must(q.t, v.Organizations(func(org ledger.ID) (bool, error) {

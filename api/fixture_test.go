@@ -61,9 +61,9 @@ var (
 	_ ledgerapi.Periods = (*periodactor.Service)(nil)
 )
 
-// house is a server on a loopback port with the real journal, actors, directory
+// fixture is a server on a loopback port with the real journal, actors, directory
 // and simulator behind it, seeded as a sandbox.
-type house struct {
+type fixture struct {
 	t         testing.TB
 	dir       string // of the store and the rail's log
 	clock     *clock.Manual
@@ -85,10 +85,10 @@ type house struct {
 	stop      func()      // closes what is under it
 }
 
-// open starts a house; change may alter the server's configuration.
-func open(t testing.TB, change ...func(*api.Config)) *house {
+// newFixture starts a server; change may alter the server's configuration.
+func newFixture(t testing.TB, change ...func(*api.Config)) *fixture {
 	t.Helper()
-	h := &house{t: t, dir: t.TempDir(), clock: clock.NewManual(began), log: new(lockedBuffer), observed: make(chan string, 1024)}
+	h := &fixture{t: t, dir: t.TempDir(), clock: clock.NewManual(began), log: new(lockedBuffer), observed: make(chan string, 1024)}
 	var err error
 	h.keyring, err = secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	must(t, err)
@@ -97,20 +97,20 @@ func open(t testing.TB, change ...func(*api.Config)) *house {
 }
 
 // restart stops the server and all that is under it, and starts it again.
-func (h *house) restart() {
+func (h *fixture) restart() {
 	h.t.Helper()
 	h.halt()
 	h.stop()
 	h.start()
 }
 
-func (h *house) start(change ...func(*api.Config)) {
+func (h *fixture) start(change ...func(*api.Config)) {
 	t := h.t
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	h.address = l.Addr().String()
-	runtime, rail := h.found()
+	runtime, rail := h.openStorage()
 	cfg := api.Config{
 		Payments: h.payments, Directory: h.directory, Journal: h.journal, Clock: h.clock,
 		Log: slog.New(slog.NewTextHandler(h.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
@@ -134,7 +134,7 @@ func (h *house) start(change ...func(*api.Config)) {
 
 // found lays what is under the server: the journal, the actors, the directory
 // and the rail.
-func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
+func (h *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	t := h.t
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -187,17 +187,17 @@ func (h *house) found() (*actors.Runtime, *simulator.Simulator) {
 	return runtime, rail
 }
 
-// actionTTL is how long a payer of the house may take.
+// actionTTL is how long a payer may take.
 const actionTTL = 30 * time.Minute
 
-// base is what all addresses of the house begin with.
-func (h *house) base() string { return "http://" + h.address }
+// base is what all addresses of the server begin with.
+func (h *fixture) base() string { return "http://" + h.address }
 
-func (h *house) pages() payerpage.Pages {
+func (h *fixture) pages() payerpage.Pages {
 	return payerpage.Pages{Base: h.base(), Tokens: h.keyring.PageTokens()}
 }
 
-func (h *house) serve(cfg api.Config, l net.Listener) {
+func (h *fixture) serve(cfg api.Config, l net.Listener) {
 	h.t.Helper()
 	server := api.New(cfg)
 	h.server = server
@@ -241,7 +241,7 @@ func (b *lockedBuffer) String() string {
 
 // caller makes requests with its headers.
 type caller struct {
-	h       *house
+	h       *fixture
 	headers map[string]string
 }
 
@@ -254,26 +254,26 @@ type answer struct {
 	closes bool // the server ends the connection
 }
 
-func (h *house) anyone() caller { return caller{h, map[string]string{}} }
+func (h *fixture) anyone() caller { return caller{h, map[string]string{}} }
 
-func (h *house) partner() caller { return h.keyed(&h.seed.First) }
-func (h *house) second() caller  { return h.keyed(&h.seed.Second) }
+func (h *fixture) partner() caller { return h.keyed(&h.seed.First) }
+func (h *fixture) second() caller  { return h.keyed(&h.seed.Second) }
 
-func (h *house) keyed(d *directoryactor.Demo) caller {
+func (h *fixture) keyed(d *directoryactor.Demo) caller {
 	return h.anyone().with("x-api-key", string(d.APIKey), "x-organization-id", d.Org.String())
 }
 
-func (h *house) admin() caller {
+func (h *fixture) admin() caller {
 	return h.bearer(string(h.seed.AdminToken), h.seed.First.Org)
 }
-func (h *house) session() caller {
+func (h *fixture) session() caller {
 	return h.bearer(string(h.seed.First.SessionToken), h.seed.First.Org)
 }
-func (h *house) auditor() caller {
+func (h *fixture) auditor() caller {
 	return h.bearer(string(h.seed.First.AuditorToken), h.seed.First.Org)
 }
 
-func (h *house) bearer(token string, org ledger.ID) caller {
+func (h *fixture) bearer(token string, org ledger.ID) caller {
 	return h.anyone().with("authorization", "Bearer "+token, "x-organization-id", org.String())
 }
 

@@ -23,9 +23,9 @@ import (
 // hangGuard ends a test that waits for what does not come.
 const hangGuard = time.Minute
 
-// strangers are all ways not to be let in with an API key, each as key and
+// unauthorizedCases are all ways not to be let in with an API key, each as key and
 // organization of the same length.
-func strangers(h *house) map[string][2]string {
+func unauthorizedCases(h *fixture) map[string][2]string {
 	h.t.Helper()
 	first, second := h.seed.First.Org.String(), h.seed.Second.Org.String()
 	key := string(h.seed.First.APIKey)
@@ -58,10 +58,10 @@ func strangers(h *house) map[string][2]string {
 // The least of many counts: others allocate at the same time, and pools lose
 // what they hold, under the race detector at random.
 func TestEveryStrangerCostsTheSame(t *testing.T) {
-	h := open(t)
+	h := newFixture(t)
 	const rounds = 200
 	cost := make(map[string]float64)
-	for name, s := range strangers(h) {
+	for name, s := range unauthorizedCases(h) {
 		c, err := net.Dial("tcp", h.address)
 		must(t, err)
 		defer func() { _ = c.Close() }()
@@ -108,7 +108,7 @@ func (v *views) View() *posting.View {
 
 func TestALookUpOfAKeyReadsNothingFromTheStore(t *testing.T) {
 	counted := new(views)
-	h := open(t, func(c *api.Config) {
+	h := newFixture(t, func(c *api.Config) {
 		counted.Journal = c.Journal
 		c.Journal = counted
 	})
@@ -127,7 +127,7 @@ func TestALookUpOfAKeyReadsNothingFromTheStore(t *testing.T) {
 // Once the revocation is answered, no request that is sent later is let in, also
 // while many others are under way with the same key.
 func TestARevocationHoldsFromItsAnswerOn(t *testing.T) {
-	h := open(t)
+	h := newFixture(t)
 	const (
 		callers = 8
 		after   = 3 // requests of each caller after the revocation
@@ -146,7 +146,7 @@ func TestARevocationHoldsFromItsAnswerOn(t *testing.T) {
 		var all sync.WaitGroup
 		for range callers {
 			all.Go(func() {
-				for told, left := false, after; left > 0; {
+				for hasAnswered, left := false, after; left > 0; {
 					late := revoked.Load()
 					status := with.status("/api/v1/balances")
 					switch {
@@ -162,8 +162,8 @@ func TestARevocationHoldsFromItsAnswerOn(t *testing.T) {
 					if late {
 						left--
 					}
-					if !told {
-						told = true
+					if !hasAnswered {
+						hasAnswered = true
 						first <- struct{}{}
 					}
 				}

@@ -9,7 +9,7 @@ import (
 )
 
 // say makes a request with headers as they are given, each line of its own.
-func (h *house) say(method, path string, lines ...string) *answer {
+func (h *fixture) sendLines(method, path string, lines ...string) *answer {
 	h.t.Helper()
 	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n\r\n", method, path, strings.Join(lines, "\r\n"))
 	answers, _ := h.raw(request, 1)
@@ -23,7 +23,7 @@ func (h *house) say(method, path string, lines ...string) *answer {
 // that says twice who asks is nobody's.
 func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	first := h.seed.First
 	org, other := "X-Organization-Id: "+first.Org.String(), "x-organization-id: "+uuid.NewString()
 	key, token := "X-Api-Key: "+string(first.APIKey), "Authorization: Bearer "+string(first.SessionToken)
@@ -36,9 +36,9 @@ func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
 		created = transactions               // a write of a partner
 		listed  = transactions + "?env=prod" // a partner's, or the operator's
 	)
-	h.say("GET", mine, org, key).want(200, "")
-	h.say("GET", people, org, token).want(200, "")
-	reference := h.say("GET", mine).want(401, unauthorized)
+	h.sendLines("GET", mine, org, key).want(200, "")
+	h.sendLines("GET", people, org, token).want(200, "")
+	reference := h.sendLines("GET", mine).want(401, unauthorized)
 	for _, c := range []struct {
 		method, path string
 		lines        []string
@@ -68,18 +68,18 @@ func TestWhoSaysTwiceWhoItIsIsNobody(t *testing.T) {
 		{"GET", "/api/v1/organizations", []string{admin, "authorization: Bearer x"}},
 		{"GET", "/api/v1/partners", []string{org, other, "Authorization: Bearer x"}},
 	} {
-		a := h.say(c.method, c.path, c.lines...)
+		a := h.sendLines(c.method, c.path, c.lines...)
 		if a.status != 401 || a.body != unauthorized || sameHeaders(a) != sameHeaders(reference) {
 			t.Errorf("%s %s %q: %d %s %v", c.method, c.path, c.lines, a.status, a.body, a.header)
 		}
 	}
-	h.say("GET", people, org, token).want(200, "") // nothing was ended
+	h.sendLines("GET", people, org, token).want(200, "") // nothing was ended
 }
 
-// The operator is told what is wrong with its request.
+// The answer to an operator says what is wrong with its request.
 func TestAnOperatorNamesOneOrganization(t *testing.T) {
 	t.Parallel()
-	h := open(t)
+	h := newFixture(t)
 	org, other := "X-Organization-Id: "+h.seed.First.Org.String(), "x-organization-id: "+h.seed.Second.Org.String()
 	admin := "Authorization: Bearer " + string(h.seed.AdminToken)
 	const body = `{"errors":[{"code":"invalid","detail":"x-organization-id must be sent once","field":"x-organization-id"}]}`
@@ -88,7 +88,7 @@ func TestAnOperatorNamesOneOrganization(t *testing.T) {
 		{"DELETE", "/api/v1/partners/1"}, {"POST", "/api/v1/admin_tokens/rotate"},
 	} {
 		for _, lines := range [][]string{{org, org, admin}, {org, other, admin}, {other, org, admin}} {
-			h.say(c.method, c.path, lines...).want(422, body)
+			h.sendLines(c.method, c.path, lines...).want(422, body)
 		}
 	}
 	h.admin().get("/api/v1/partners/1").want(200, "")
