@@ -219,7 +219,7 @@ func (h *Handlers) contractEntries(req *web.Request, f *family, product *contrac
 	}
 	q := web.QueryOf(req.RequestCtx, "limit", "cursor")
 	e := journal.EventQuery{Entries: true, Who: &req.Principal, Env: result.Record.Asset.Env, Source: &result.Record.ID, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
-	return journal.Write(req, h.cfg.Journal, q, &e, journal.AppendEntry)
+	return journal.WritePage(req, h.cfg.Journal, q, &e, journal.AppendEntry)
 }
 
 // contractSchedule is GET /pfp/{product}/{id}/schedule.csv: the rows of what is to be

@@ -19,7 +19,7 @@ func (h *Handlers) listEntries(req *web.Request) error {
 		Before: q.SeqCursor(), Limit: q.Limit(),
 	}
 	e.From, e.To = windowOf(q, h.cfg.Clock.Now())
-	return journal.Write(req, h.cfg.Journal, q, &e, journal.AppendEntry)
+	return journal.WritePage(req, h.cfg.Journal, q, &e, journal.AppendEntry)
 }
 
 // window is the time asked for, both bounds included.
@@ -36,7 +36,7 @@ func windowOf(q *web.Query, now time.Time) (from, to ledger.Micros) {
 func (h *Handlers) listEvents(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "source", "limit", "cursor")
 	e := journal.EventQuery{Entries: req.Principal.Partner != nil, Who: &req.Principal, To: web.Forever, Before: q.SeqCursor(), Limit: q.Limit()}
-	return journal.Write(req, h.cfg.Journal, q, &e, journal.AppendEvent)
+	return journal.WritePage(req, h.cfg.Journal, q, &e, journal.AppendEvent)
 }
 
 // readEntry is GET /ledger/entries/{seq}.

@@ -65,10 +65,10 @@ type Gate struct {
 
 // Place is a command's right to be carried out.
 type Place struct {
-	gate  *Gate
-	since time.Time // its Enter; once it is inside, when that was
-	answer  chan bool // buffered: one; nil: it did not have to wait
-	at    *list.Element
+	gate   *Gate
+	since  time.Time // its Enter; once it is inside, when that was
+	answer chan bool // buffered: one; nil: it did not have to wait
+	at     *list.Element
 }
 
 // New makes a gate.

@@ -4,7 +4,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// writeJSON answers with a status and a JSON body, which is copied.
+// WriteJSON answers with a status and a JSON body, which is copied.
 func WriteJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	h := &ctx.Response.Header
 	h.SetContentTypeBytes(ValueJSON)
@@ -14,31 +14,33 @@ func WriteJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.Response.SetBody(body)
 }
 
-// single answers with one thing: {data: {...}}, and where the specification
-// shows its fields bare, also at the top level.
-func WriteOne[T any](req *Request, status int, bare bool, thing T, appendThing func(*Encoder, T)) {
-	WriteJSON(req.RequestCtx, status, OneBody(bare, thing, appendThing))
+// WriteOne answers with one record: {data: {...}}. With bare its fields are also at the top
+// level, where the specification shows them so.
+func WriteOne[T any](req *Request, status int, bare bool, record T, appendFields func(*Encoder, T)) {
+	WriteJSON(req.RequestCtx, status, OneBody(bare, record, appendFields))
 }
 
-func OneBody[T any](bare bool, thing T, appendThing func(*Encoder, T)) []byte {
+// OneBody is the body that WriteOne sends.
+func OneBody[T any](bare bool, record T, appendFields func(*Encoder, T)) []byte {
 	var e Encoder
 	e.Open('{')
 	if bare {
-		appendThing(&e, thing)
+		appendFields(&e, record)
 	}
 	e.Enter("data", '{')
-	appendThing(&e, thing)
+	appendFields(&e, record)
 	e.Close('}')
 	e.Close('}')
 	return e.Buf
 }
 
-// list writes the form of every list: rows, then the cursor.
+// List writes the form of every list: rows, then the cursor.
 type List struct {
 	Encoder
-	Rows int
+	Rows int // so far
 }
 
+// NewList begins a list.
 func NewList() *List {
 	l := new(List)
 	l.Open('{')
@@ -46,13 +48,13 @@ func NewList() *List {
 	return l
 }
 
-// row begins a row; the caller writes its fields and closes it.
+// Row begins a row. The caller writes its fields and closes it.
 func (l *List) Row() {
 	l.Rows++
 	l.Open('{')
 }
 
-// finish ends the list. next is the cursor's value, empty on the last page.
+// Finish ends the list. next is the cursor's value; empty on the last page.
 func (l *List) Finish(field, next string) []byte {
 	l.Close(']')
 	l.Enter("cursor", '{')

@@ -8,11 +8,11 @@ import (
 	"mizan/ledger/money"
 )
 
-// encoder appends JSON to a buffer, field by field: no reflection, no
-// intermediate values. Names are literals of this package that need no escape.
+// Encoder appends JSON to a buffer, field by field, without reflection and without
+// intermediate values. Field names are literals that need no escape.
 type Encoder struct{ Buf []byte }
 
-// comma separates what follows from what is before it.
+// Comma separates the next element from the one before it.
 func (e *Encoder) Comma() {
 	if n := len(e.Buf); n > 0 {
 		switch e.Buf[n-1] {
@@ -23,6 +23,7 @@ func (e *Encoder) Comma() {
 	}
 }
 
+// Key writes a field's name. The caller appends the value to Buf.
 func (e *Encoder) Key(name string) {
 	e.Comma()
 	e.Buf = append(e.Buf, '"')
@@ -30,29 +31,32 @@ func (e *Encoder) Key(name string) {
 	e.Buf = append(e.Buf, '"', ':')
 }
 
-// open begins an object or an array that is itself an element.
+// Open begins an object or an array that is an element: bracket is { or [.
 func (e *Encoder) Open(bracket byte) {
 	e.Comma()
 	e.Buf = append(e.Buf, bracket)
 }
 
-// enter begins an object or an array that is a field.
+// Enter begins an object or an array that is a field.
 func (e *Encoder) Enter(name string, bracket byte) {
 	e.Key(name)
 	e.Buf = append(e.Buf, bracket)
 }
 
+// Close ends an object or an array.
 func (e *Encoder) Close(bracket byte) { e.Buf = append(e.Buf, bracket) }
 
+// Null writes a field that is null.
 func (e *Encoder) Null(name string) { e.Raw(name, "null") }
 
-// raw writes JSON as it is.
+// Raw writes a field whose value is JSON already.
 func (e *Encoder) Raw(name, value string) {
 	e.Key(name)
 	e.Buf = append(e.Buf, value...)
 }
 
-// object writes a stored JSON object; an empty one where there is none.
+// Object writes a field whose value is a stored JSON object. An absent one is an empty
+// object.
 func (e *Encoder) Object(name string, value []byte) {
 	e.Key(name)
 	if len(value) == 0 {
@@ -61,7 +65,7 @@ func (e *Encoder) Object(name string, value []byte) {
 	e.Buf = append(e.Buf, value...)
 }
 
-// members writes those members of a document's object whose names are to be kept.
+// Members writes those members of a JSON object whose names keep accepts.
 func (e *Encoder) Members(object []byte, keep func(name []byte) bool) {
 	m := jsonwalk.MembersOf(object)
 	for {
@@ -77,12 +81,13 @@ func (e *Encoder) Members(object []byte, keep func(name []byte) bool) {
 	}
 }
 
+// Text writes a field that is a string.
 func (e *Encoder) Text(name, value string) {
 	e.Key(name)
 	e.Buf = jsonwalk.AppendText(e.Buf, value)
 }
 
-// word writes a text of our own vocabulary, which needs no escape.
+// Word writes a string of the protocol's own vocabulary, which needs no escape.
 func (e *Encoder) Word(name, value string) {
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
@@ -90,7 +95,7 @@ func (e *Encoder) Word(name, value string) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// textOrNull writes null for the empty text.
+// TextOrNull writes a string, or null for the empty one.
 func (e *Encoder) TextOrNull(name, value string) {
 	if value == "" {
 		e.Null(name)
@@ -99,6 +104,7 @@ func (e *Encoder) TextOrNull(name, value string) {
 	e.Text(name, value)
 }
 
+// Texts writes a list of strings.
 func (e *Encoder) Texts(name string, values []string) {
 	e.Enter(name, '[')
 	for _, value := range values {
@@ -108,16 +114,19 @@ func (e *Encoder) Texts(name string, values []string) {
 	e.Close(']')
 }
 
+// Integer writes a number.
 func (e *Encoder) Integer(name string, n int64) {
 	e.Key(name)
 	e.Buf = strconv.AppendInt(e.Buf, n, 10)
 }
 
+// Boolean writes true or false.
 func (e *Encoder) Boolean(name string, b bool) {
 	e.Key(name)
 	e.Buf = strconv.AppendBool(e.Buf, b)
 }
 
+// Amount writes minor units as a string.
 func (e *Encoder) Amount(name string, a money.Amount) {
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
@@ -125,6 +134,7 @@ func (e *Encoder) Amount(name string, a money.Amount) {
 	e.Buf = append(e.Buf, '"')
 }
 
+// Signed writes minor units that may be negative as a string.
 func (e *Encoder) Signed(name string, s money.Signed) {
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
@@ -135,6 +145,7 @@ func (e *Encoder) Signed(name string, s money.Signed) {
 	e.Buf = append(e.Buf, '"')
 }
 
+// ID writes a UUID.
 func (e *Encoder) ID(name string, id ledger.ID) {
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
@@ -142,7 +153,7 @@ func (e *Encoder) ID(name string, id ledger.ID) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// instant writes a time, null for none.
+// Instant writes a time, or null for none.
 func (e *Encoder) Instant(name string, at ledger.Micros) {
 	if at == 0 {
 		e.Null(name)
@@ -154,7 +165,7 @@ func (e *Encoder) Instant(name string, at ledger.Micros) {
 	e.Buf = append(e.Buf, '"')
 }
 
-// scale writes an asset's decimals, null while they are unresolved.
+// Scale writes an asset's number of decimals, or null while they are unknown.
 func (e *Encoder) Scale(name string, a money.Asset) {
 	digits, resolved := a.Scale()
 	if !resolved {
@@ -164,7 +175,7 @@ func (e *Encoder) Scale(name string, a money.Asset) {
 	e.Integer(name, int64(digits))
 }
 
-// asset writes {currency, network, env}; network is empty where there is none.
+// Asset writes {currency, network, env}. An asset without a network has an empty one.
 func (e *Encoder) Asset(name string, a money.Asset) {
 	e.Enter(name, '{')
 	e.Text("currency", string(a.Currency))

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/contract"
 )
 
-// Codes that only this layer refuses with.
+// Codes that only the HTTP layer refuses with.
 const (
 	BadRequest           ledger.Code = "bad_request"
 	MethodNotAllowed     ledger.Code = "method_not_allowed"
@@ -35,8 +35,8 @@ const (
 	bare                     // {error}
 )
 
-// answer says how a code leaves the house. Without a name the code is its own;
-// without text the refusal's detail is shown.
+// answer is how a refusal code is answered. Without a name the code itself is the error's
+// name; without a text the refusal's detail is shown.
 type answer struct {
 	status int
 	shape  shape
@@ -45,7 +45,7 @@ type answer struct {
 	retry  int // seconds of Retry-After
 }
 
-// answers maps every code, ledger's and this layer's own, to its answer.
+// answers maps every code, of package ledger and of this layer, to its answer.
 var answers = map[ledger.Code]answer{
 	ledger.Invalid:              {status: fiber.StatusUnprocessableEntity, shape: fields},
 	ledger.WrongParams:          {status: fiber.StatusUnprocessableEntity, shape: bare, name: "wrong params - can't init tx"},
@@ -80,7 +80,7 @@ var answers = map[ledger.Code]answer{
 	versionNotSupported:  {status: fiber.StatusHTTPVersionNotSupported, shape: message},
 }
 
-// writeError answers with an error and returns the status for the log.
+// WriteError answers with an error and returns the status.
 func WriteError(ctx *fasthttp.RequestCtx, err error) int {
 	var faults *contract.Faults
 	if errors.As(err, &faults) {
@@ -131,8 +131,7 @@ func (a *answer) textOf(r *ledger.Refusal) string {
 	return r.Detail
 }
 
-// appendBounded appends a text of an error, which may repeat what was sent, as far as it
-// is told.
+// appendBounded appends the text of an error up to a bound: it may repeat what was sent.
 func appendBounded(dst []byte, text string) []byte {
 	steps.Took(min(len(text), 2*maxDetail))
 	return jsonwalk.AppendText(dst, Truncate([]byte(text[:min(len(text), 2*maxDetail)]), maxDetail))
@@ -157,8 +156,8 @@ func appendProblems(dst []byte, list Problems) []byte {
 	return append(dst, `]}`...)
 }
 
-// appendFaults appends the body of a 422: the details of what was refused, each field
-// once, and of an unknown action a message besides.
+// appendFaults appends the body of a contract's 422: each refused field once with all of
+// its messages. An unknown action is also the message of the whole.
 func appendFaults(dst []byte, faults *contract.Faults) []byte {
 	e := Encoder{Buf: dst}
 	e.Open('{')
@@ -171,13 +170,13 @@ func appendFaults(dst []byte, faults *contract.Faults) []byte {
 		}
 	}
 	e.Enter("details", '{')
-	told := make(map[string]bool)
+	listed := make(map[string]bool)
 	list := faults.List[:min(len(faults.List), maxProblems)]
 	for _, fault := range list {
-		if told[fault.Field] {
+		if listed[fault.Field] {
 			continue
 		}
-		told[fault.Field] = true
+		listed[fault.Field] = true
 		e.Comma()
 		e.Buf = append(appendBounded(e.Buf, fault.Field), ':', '[')
 		for _, other := range list {

@@ -6,7 +6,8 @@ import (
 	"mizan/ledger"
 )
 
-// parseID reads a UUID in its usual form; the error is the answer to it.
+// ParseID reads a UUID in its usual form. The error is NotFound: an id that is none is
+// answered like one that does not exist.
 func ParseID(text string) (ledger.ID, error) {
 	const usual = 36
 	if len(text) != usual {
@@ -19,7 +20,7 @@ func ParseID(text string) (ledger.ID, error) {
 	return id, nil
 }
 
-// appendID appends a UUID in its usual form.
+// AppendID appends a UUID in its usual form.
 func AppendID(dst []byte, id ledger.ID) []byte {
 	const digits = "0123456789abcdef"
 	for i, b := range id {
@@ -32,5 +33,5 @@ func AppendID(dst []byte, id ledger.ID) []byte {
 	return dst
 }
 
-// notFound is the answer for everything that is not there or not the caller's.
+// NotFound is the answer for what does not exist and for what is another's.
 func NotFound() error { return ledger.Refuse("api", ledger.NotFound, "there is no such thing") }

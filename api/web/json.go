@@ -10,12 +10,12 @@ import (
 	"mizan/ledger"
 )
 
-// maxDepth bounds how deep objects and arrays of a body may be inside each other.
+// maxDepth bounds how deep objects and arrays of a body are nested.
 const maxDepth = 32
 
-// document is a body's JSON value without white space around it. What it takes
-// is strict: one value, valid UTF-8, no lone surrogate, no name twice in an
-// object, nothing after it. The functions below rely on that and only step.
+// Document is a body's JSON value without white space around it. It accepts one value in
+// valid UTF-8, without lone surrogates and without two equal names in an object. The other
+// functions of this file rely on these checks.
 func Document(body []byte) ([]byte, error) {
 	if !jsontext.Value(body).IsValid() {
 		return nil, ledger.Refuse("api.document", BadRequest, "the body is not strict JSON")
@@ -44,7 +44,7 @@ func depth(value []byte) int {
 	return deepest
 }
 
-// present is the value, or nil for null: in requests null is as good as nothing.
+// Present is the value, or nil for null: in requests null means that a field is absent.
 func Present(value []byte) []byte {
 	if string(value) == "null" {
 		return nil
@@ -52,13 +52,13 @@ func Present(value []byte) []byte {
 	return value
 }
 
-// isObject tells whether a document's value is an object.
+// IsObject tells whether a document's value is an object.
 func IsObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
-// isArray tells whether a document's value is an array.
+// IsArray tells whether a document's value is an array.
 func IsArray(value []byte) bool { return len(value) > 0 && value[0] == '[' }
 
-// isEmptyObject tells whether a document's value is an object without members.
+// IsEmptyObject tells whether a document's value is an object without members.
 func IsEmptyObject(value []byte) bool {
 	if !IsObject(value) {
 		return false
@@ -68,7 +68,7 @@ func IsEmptyObject(value []byte) bool {
 	return !more
 }
 
-// member is an object's member of that exact name; nil if it has none, or null.
+// Member is an object's member of that exact name; nil if there is none, or it is null.
 func Member(object []byte, name string) []byte {
 	m := jsonwalk.MembersOf(object)
 	for {
@@ -82,7 +82,7 @@ func Member(object []byte, name string) []byte {
 	}
 }
 
-// without is a copy of an object that lacks the member of that exact name.
+// Without is a copy of an object that lacks the member of that exact name.
 func Without(object []byte, name string) []byte {
 	e := Encoder{Buf: make([]byte, 0, len(object))}
 	e.Open('{')
@@ -91,10 +91,10 @@ func Without(object []byte, name string) []byte {
 	return e.Buf
 }
 
-// nothing is an object without members.
+// EmptyObject is an object without members.
 var EmptyObject = []byte("{}")
 
-// orNothing is an object that may be nil for one without members.
+// OrEmptyObject is the object, or one without members for nil.
 func OrEmptyObject(object []byte) []byte {
 	if object == nil {
 		return EmptyObject

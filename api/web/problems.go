@@ -13,21 +13,21 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of what bad input is answered with, whatever was sent.
+// Bounds of an answer to bad input.
 const (
-	maxProblems = 100 // refused fields; more are not told
+	maxProblems = 100 // refused fields; more are left out
 	maxDetail   = 512 // bytes of a field's name, and of what is wrong with it
 )
 
-// problems are the fields of one request that were refused, in the order of
-// the checks, at most maxProblems. As an error they are one answer of shape fields.
+// Problems are the refused fields of one request in the order of the checks, at most
+// maxProblems. As an error they are answered together.
 type Problems []*ledger.Refusal
 
-// Error implements error.
+// Err is the problems as an error; nil if there are none.
 func (p Problems) Error() string { return p[0].Error() + " (of " + strconv.Itoa(len(p)) + ")" }
 
-// add refuses a field. Details never hold what was sent, but for the names that
-// the specification puts there.
+// Add refuses a field. A detail repeats what was sent only where the specification says
+// so.
 func (p *Problems) Add(field, detail string) {
 	if p.Full() {
 		return
@@ -35,10 +35,10 @@ func (p *Problems) Add(field, detail string) {
 	*p = append(*p, &ledger.Refusal{Op: "api", Code: ledger.Invalid, Field: field, Detail: detail})
 }
 
-// full tells whether no further problem is told.
+// Full tells whether further problems are left out.
 func (p *Problems) Full() bool { return len(*p) >= maxProblems }
 
-// err is the problems as an error; nil if there are none.
+// Err is the problems as an error; nil if there are none.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
@@ -46,8 +46,8 @@ func (p Problems) Err() error {
 	return p
 }
 
-// refusalsOf turns any error into refusals of one code; what is not a refusal is ours
-// to explain and answers internal, or unavailable while the process ends.
+// RefusalsOf turns any error into refusals of one code. An error that is no refusal
+// becomes Internal, or Unavailable while the process stops.
 func RefusalsOf(err error) Problems {
 	var several Problems
 	var fields directory.Refusals
@@ -65,12 +65,12 @@ func RefusalsOf(err error) Problems {
 	return Problems{ledger.Refuse("api", ledger.Internal, "unexpected error")}
 }
 
-// about tells whether the field was refused already.
+// About tells whether a field was refused already.
 func (p Problems) About(field string) bool {
 	return slices.ContainsFunc(p, func(r *ledger.Refusal) bool { return r.Field == field })
 }
 
-// text wants a string of at most limit characters: not bytes. Nil is the empty one.
+// Text is a JSON string of at most limit characters (not bytes); nil is the empty string.
 func (p *Problems) Text(name string, value []byte, limit int) string {
 	if value == nil {
 		return ""
@@ -87,8 +87,7 @@ func (p *Problems) Text(name string, value []byte, limit int) string {
 	return string(text)
 }
 
-// object wants a JSON object of at most limit bytes and copies it as it was
-// sent. Nil is none.
+// Object is a copy of a JSON object of at most limit bytes, as it was sent; nil is none.
 func (p *Problems) Object(name string, value []byte, limit int) []byte {
 	switch {
 	case value == nil:
@@ -103,7 +102,7 @@ func (p *Problems) Object(name string, value []byte, limit int) []byte {
 	return bytes.Clone(value)
 }
 
-// beginning is at most limit bytes of a text, cut between characters.
+// Truncate is at most limit bytes of a text, cut between characters.
 func Truncate(s []byte, limit int) string {
 	if len(s) > limit {
 		s = s[:limit]

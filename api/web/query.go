@@ -14,21 +14,21 @@ import (
 	"mizan/ledger/money"
 )
 
-// Bounds of a list of the ledger or of the administration.
+// Bounds of the lists of the ledger and of the administration.
 const (
 	listDefault = 50
 	ListMax     = 500
 	maxValue    = 1024 // bytes of a parameter's value
 )
 
-// query is the parameters of a list, each sent at most once. Reading one that
-// is malformed adds a problem; what is not asked for is refused.
+// Query is the parameters of a list, each sent at most once. Reading a malformed one adds
+// a problem, and a parameter that the list does not know is refused.
 type Query struct {
 	values   map[string]string
 	Problems Problems
 }
 
-// queryOf takes the parameters that a list knows; any other is refused with the
+// QueryOf takes the parameters that a list knows. Any other is refused with the
 // specification's words.
 func QueryOf(ctx *fasthttp.RequestCtx, known ...string) *Query {
 	q := &Query{values: make(map[string]string)}
@@ -58,18 +58,19 @@ func (q *Query) take(name, value string, known []string) {
 	}
 }
 
+// Text is a parameter's value; empty if it was not sent.
 func (q *Query) Text(name string) string { return q.values[name] }
 
-// sent is a parameter's value, and whether there is one.
+// Sent is a parameter's value, and whether it was sent.
 func (q *Query) Sent(name string) (value string, ok bool) {
 	value, ok = q.values[name]
 	return value, ok
 }
 
-// forget makes a parameter one that was not sent.
+// Forget makes a parameter one that was not sent.
 func (q *Query) Forget(name string) { delete(q.values, name) }
 
-// env is the environment asked for, prod if none is.
+// Env is the environment that is asked for; prod if none is.
 func (q *Query) Env() money.Env {
 	text, sent := q.Sent("env")
 	if !sent {
@@ -82,10 +83,10 @@ func (q *Query) Env() money.Env {
 	return env
 }
 
-// limit is how many rows a page may have.
+// Limit is how many rows a page may have.
 func (q *Query) Limit() int { return q.LimitUpTo(listDefault, ListMax) }
 
-// upToLimit is the same where a list has bounds of its own.
+// LimitUpTo is Limit for a list with bounds of its own.
 func (q *Query) LimitUpTo(standard, most int) int {
 	text, sent := q.Sent("limit")
 	if !sent {
@@ -99,13 +100,13 @@ func (q *Query) LimitUpTo(standard, most int) int {
 	return n
 }
 
-// instant is an RFC 3339 time, or absent if none was sent.
+// Instant is an RFC 3339 time, or absent if none was sent.
 func (q *Query) Instant(name string, absent ledger.Micros) ledger.Micros {
 	return q.InstantOr(name, absent, "an RFC 3339 time")
 }
 
-// moment is the same where the parameter may have other forms too, which whoever sends
-// none of them is told.
+// InstantOr is Instant for a parameter that may have other forms too. The refusal lists
+// the forms.
 func (q *Query) InstantOr(name string, absent ledger.Micros, forms string) ledger.Micros {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -119,12 +120,12 @@ func (q *Query) InstantOr(name string, absent ledger.Micros, forms string) ledge
 	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and keys have no sign
 }
 
-// upTo is the instant up to which is asked, inclusive; not sent: everything.
+// UpTo is an inclusive upper bound; everything if none was sent.
 func (q *Query) UpTo(name string, now time.Time) ledger.Micros {
 	return ThroughNow(q.Instant(name, Forever), now)
 }
 
-// id is a UUID; not sent: ok is false.
+// ID is a UUID; ok is false if none was sent.
 func (q *Query) ID(name string) (id ledger.ID, ok bool) {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -137,7 +138,7 @@ func (q *Query) ID(name string) (id ledger.ID, ok bool) {
 	return id, err == nil
 }
 
-// choice is one of the words, the first if none was sent.
+// Choice is one of the words, the first if none was sent.
 func (q *Query) Choice(name string, words ...string) string {
 	text, sent := q.Sent(name)
 	if !sent {
@@ -152,7 +153,8 @@ func (q *Query) Choice(name string, words ...string) string {
 	return words[0]
 }
 
-// seq is a cursor of a list that is newest first: rows before it follow. 0: none.
+// SeqCursor is the cursor of a list that is newest first: the page begins below it. 0: no
+// cursor was sent.
 func (q *Query) SeqCursor() uint64 {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -166,7 +168,8 @@ func (q *Query) SeqCursor() uint64 {
 	return seq
 }
 
-// parts is a cursor made by cursorOf, of so many parts; nil: none was sent.
+// CursorParts takes apart a cursor that JoinCursor has made of n parts; nil: none was
+// sent.
 func (q *Query) CursorParts(n int) []string {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -182,9 +185,10 @@ func (q *Query) CursorParts(n int) []string {
 	return parts
 }
 
+// BadCursor refuses the cursor.
 func (q *Query) BadCursor() { q.Problems.Add("cursor", "cursor is malformed") }
 
-// cursorOf makes a cursor that callers don't take apart.
+// JoinCursor makes an opaque cursor of parts.
 func JoinCursor(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "\n")))
 }

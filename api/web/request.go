@@ -141,7 +141,7 @@ func (req *Request) Organization(known Organizations) (ledger.ID, error) {
 	return id, nil
 }
 
-// isJSON tells whether a content type is application/json. UTF-8 is the only charset
+// IsJSON tells whether a content type is application/json. UTF-8 is the only charset
 // that it may name.
 func IsJSON(contentType []byte) bool {
 	kind, parameter, more := strings.Cut(string(contentType), ";")

@@ -9,11 +9,11 @@ import (
 	"mizan/ledger"
 )
 
-// writeTimeout is how long a caller may take to read a piece of an answer.
+// WriteTimeout is how long a caller may take to read a piece of an answer.
 const WriteTimeout = 30 * time.Second
 
-// streamHead sets the headers of an answer of any length. They go out before its first
-// byte, which may be long in coming.
+// StreamHead sets the headers of an answer of unknown length. They are sent before the
+// first byte of the body, which may take long.
 func (req *Request) StreamHead(media string) {
 	req.Response.Header.SetContentType(media)
 	req.Response.Header.SetCanonical(HeaderCache, ValueNoStore)
@@ -21,12 +21,12 @@ func (req *Request) StreamHead(media string) {
 	req.Response.ImmediateHeaderFlush = true
 }
 
-// firstPiece is how much of a body is made before it is begun: as much as an export
+// firstPiece is how much of a body is made before the answer begins: as much as an export
 // writes at once.
 const firstPiece = 64 << 10
 
-// begun is a body of which the first piece is there, or all of it: what fails before is
-// the error, and can be answered as one. The body that it was given is closed then.
+// Begun reads the first piece of a body, so that an error so far can still be answered as
+// one. It closes the body on an error.
 func Begun(body io.ReadCloser) (io.ReadCloser, error) {
 	first := make([]byte, firstPiece)
 	n, err := io.ReadFull(body, first)
@@ -40,8 +40,8 @@ func Begun(body io.ReadCloser) (io.ReadCloser, error) {
 	}{io.MultiReader(bytes.NewReader(first[:n]), body), body}, nil
 }
 
-// streams refuses a caller who can't be told how a body of any length ends: HTTP/1.0
-// has no chunks, and takes a broken connection for the end.
+// Streams refuses a caller that cannot notice a broken answer: HTTP/1.0 has no chunks, and
+// takes a broken connection for the end.
 func (req *Request) Streams() error {
 	if req.Request.Header.IsHTTP11() {
 		return nil
@@ -49,14 +49,14 @@ func (req *Request) Streams() error {
 	return ledger.Refuse("api.streams", versionNotSupported, "this answer needs HTTP/1.1")
 }
 
-// stream sends a body as it is read. One that ends with an error breaks the
-// connection, so that nobody takes it for whole.
+// Stream sends a body as it is read. An error breaks the connection, so that no caller
+// takes the answer for whole.
 func (req *Request) Stream(body io.ReadCloser) {
 	req.Response.SetBodyStream(&streamed{ReadCloser: body, to: req.Conn()}, -1)
 }
 
-// streamed is what the transport sends. The bound on writing counts from the last
-// piece: a large answer may take long, but not a reader that has stopped reading.
+// streamed is the body that the transport sends. The write deadline counts from the last
+// piece: a large answer may take long, but a reader that has stopped reading is cut off.
 type streamed struct {
 	io.ReadCloser
 	to net.Conn

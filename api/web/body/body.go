@@ -115,7 +115,7 @@ func boundOf(route *web.Route) int {
 	return maxBody
 }
 
-// read reads the whole body, so that handlers find it in Request.Body. It is
+// Read reads the whole body, so that handlers find it in Request.Body. It is
 // called once the caller is known and before a command is bracketed: whoever sends
 // slowly holds nothing but its own connection.
 func (all *Reader) Read(req *web.Request) error {

@@ -21,7 +21,7 @@ const (
 	lingerBytes = 16 << 20
 )
 
-// listener gives the server connections that wipe, linger, and can be let go
+// Listener gives the server connections that wipe, linger, and can be let go
 // before they have asked for anything.
 type Listener struct {
 	net.Listener
@@ -51,7 +51,7 @@ func socketOf(c net.Conn) net.Conn {
 	return c
 }
 
-// noteState is told by the transport how connections stand.
+// NoteState is told by the transport how connections stand.
 func NoteState(c net.Conn, state fasthttp.ConnState) {
 	if over, ours := c.(interface{ wipe() }); ours && state == fasthttp.StateClosed {
 		over.wipe()
@@ -196,7 +196,7 @@ func MarkKnown(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// hangUp ends the connection after this answer although the caller may still be
+// HangUp ends the connection after this answer although the caller may still be
 // sending.
 func HangUp(ctx *fasthttp.RequestCtx) {
 	ctx.SetConnectionClose()
@@ -205,20 +205,20 @@ func HangUp(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// lingers tells whether hangUp was called.
+// Lingers tells whether hangUp was called.
 func Lingers(ctx *fasthttp.RequestCtx) bool {
 	c, ok := ctx.Conn().(interface{ lingers() bool })
 	return ok && c.lingers()
 }
 
-// brokenOff tells whether the connection ended while a request was being read: the
+// BrokenOff tells whether the connection ended while a request was being read: the
 // transport takes that for the end of a body in chunks.
 func BrokenOff(c net.Conn) bool {
 	l, ok := c.(interface{ over() bool })
 	return ok && l.over()
 }
 
-// silent are the connections that have not sent anything yet. The transport
+// Silent are the connections that have not sent anything yet. The transport
 // takes them for busy until their read time-out, so a stop would wait for them.
 type Silent struct {
 	mu    sync.Mutex
@@ -267,7 +267,7 @@ const scrap = 4 << 10
 
 var scraps = sync.Pool{New: func() any { return new([scrap]byte) }}
 
-// discard reads up to n bytes, or a few more, and keeps nothing of them: there may be
+// Discard reads up to n bytes, or a few more, and keeps nothing of them: there may be
 // cards in them. The error is never nil.
 func Discard(from io.Reader, n int) (read int, err error) {
 	b := scraps.Get().(*[scrap]byte)
@@ -283,7 +283,7 @@ func Discard(from io.Reader, n int) (read int, err error) {
 	return read, io.ErrShortBuffer
 }
 
-// hungUp tells whether the other end has closed the connection, also behind data
+// HungUp tells whether the other end has closed the connection, also behind data
 // that is not read yet (the farewell of TLS).
 func HungUp(c net.Conn) (gone bool) {
 	switch line := c.(type) {

@@ -9,7 +9,7 @@ import (
 	"mizan/posting"
 )
 
-// accountFilter says which accounts are asked for.
+// AccountFilter says which accounts are asked for.
 type AccountFilter struct {
 	Path   ledger.Path // one account's; empty: all that prefix begins
 	Prefix string
@@ -21,8 +21,8 @@ type AccountFilter struct {
 	Past *ledger.Account // the last account of the page before; nil: this is the first page
 }
 
-// each calls fn with the accounts that the caller may see and asked for, by path,
-// currency and network, from the cursor on.
+// Each calls fn with the accounts that are asked for and visible to the caller, ordered by
+// path, currency and network, after the cursor.
 func (f *AccountFilter) Each(view *posting.View, who *auth.Principal, fn func(ledger.Account) (bool, error)) error {
 	more := true
 	for _, prefix := range Visible(who, f.Prefix) {
@@ -44,16 +44,15 @@ func (f *AccountFilter) Each(view *posting.View, who *auth.Principal, fn func(le
 	return nil
 }
 
-// wants tells whether an account is asked for.
+// Wants tells whether an account is asked for.
 func (f *AccountFilter) Wants(a ledger.Account) bool {
 	return (f.Path == "" || a.Path == f.Path) &&
 		(!f.HasCurrency || string(a.Asset.Currency) == f.Currency) &&
 		(!f.HasNetwork || string(a.Asset.Network) == f.Network)
 }
 
-// visible are the path prefixes to look under, in order, for a caller who asks
-// for one prefix: for an auditor that one, for a partner what its own have in
-// common with it.
+// Visible are the path prefixes to search, in order, for a caller who asks for one prefix:
+// that one for an auditor, its overlap with the partner's own prefixes for a partner.
 func Visible(who *auth.Principal, asked string) []string {
 	if who.Partner == nil {
 		return []string{asked}

@@ -8,27 +8,27 @@ import (
 	"mizan/posting"
 )
 
-// balances are the posted balances after an entry of the accounts that it
-// posts to, one for each posting; shown says which postings the caller sees.
-type balances struct {
+// Balances are the posted balances after an entry of the accounts that it posts to, one
+// for each posting. shown says which postings the caller sees.
+type Balances struct {
 	after []money.Signed
 	shown []bool
 }
 
-// newBalances finds them in the accounts' own lines, for each event; nil for one
-// without an entry.
-func NewBalances(view *posting.View, who *auth.Principal, events []ledger.Event) ([]*balances, error) {
+// NewBalances finds the balances of each event in the accounts' own lines; nil for an
+// event without an entry.
+func NewBalances(view *posting.View, who *auth.Principal, events []ledger.Event) ([]*Balances, error) {
 	after, err := view.TotalsAfter(who.Org, events, who.Sees)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*balances, len(events))
+	all := make([]*Balances, len(events))
 	for n := range events {
 		entry := events[n].Entry
 		if entry == nil {
 			continue
 		}
-		b := &balances{after: make([]money.Signed, len(entry.Postings)), shown: make([]bool, len(entry.Postings))}
+		b := &Balances{after: make([]money.Signed, len(entry.Postings)), shown: make([]bool, len(entry.Postings))}
 		for i := range entry.Postings {
 			path := entry.Postings[i].Account
 			if b.shown[i] = who.Sees(path); b.shown[i] {
@@ -40,8 +40,8 @@ func NewBalances(view *posting.View, who *auth.Principal, events []ledger.Event)
 	return all, nil
 }
 
-// appendEntry writes an event's entry as the list of entries has it.
-func AppendEntry(out *web.Encoder, e *ledger.Event, b *balances) {
+// AppendEntry writes an event's entry as the list of entries has it.
+func AppendEntry(out *web.Encoder, e *ledger.Event, b *Balances) {
 	out.Integer("seq", int64(e.Seq))
 	out.ID("source", e.Source.ID)
 	out.Text("event", e.Name)
@@ -50,8 +50,8 @@ func AppendEntry(out *web.Encoder, e *ledger.Event, b *balances) {
 	appendMovement(out, e.Entry, b)
 }
 
-// appendMovement writes what entries and events have in common.
-func appendMovement(out *web.Encoder, entry *ledger.Entry, b *balances) {
+// appendMovement writes the fields that entries and events have in common.
+func appendMovement(out *web.Encoder, entry *ledger.Entry, b *Balances) {
 	out.Word("effective_date", entry.Effective.String())
 	if entry.Reverses == 0 {
 		out.Null("reverses")
@@ -78,8 +78,8 @@ func appendMovement(out *web.Encoder, entry *ledger.Entry, b *balances) {
 	out.Close(']')
 }
 
-// appendEvent writes one transition; its entry, if it has one, is inside it.
-func AppendEvent(out *web.Encoder, e *ledger.Event, b *balances) {
+// AppendEvent writes one event, with its entry inside if it has one.
+func AppendEvent(out *web.Encoder, e *ledger.Event, b *Balances) {
 	out.Integer("seq", int64(e.Seq))
 	out.ID("source", e.Source.ID)
 	out.Integer("version", int64(e.Version))

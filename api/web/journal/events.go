@@ -15,26 +15,27 @@ import (
 
 // Bounds of one page of entries or events.
 const (
-	maxExamined = 5_000 // events looked at; a page that finds less says where it stopped
+	maxExamined = 5_000 // events examined; a page that finds less says where the next one begins
 	minBatch    = 100   // events fetched at once
 )
 
-// eventQuery is what a list of entries or events looks for.
+// EventQuery is what a list of entries or events looks for.
 type EventQuery struct {
-	Entries bool // only events that moved money
-	Env     money.Env
-	Source  *ledger.ID
+	Entries bool        // only events that moved money
+	Env     money.Env   // 0: both
+	Source  *ledger.ID  // nil: any
 	Account ledger.Path // empty: any
 	Name    string      // of the event; empty: any
 	From    ledger.Micros
-	To      ledger.Micros
-	Before  uint64
+	To      ledger.Micros // included
+	Before  uint64        // seq; 0: from the newest
 	Limit   int
 	Who     *auth.Principal
 }
 
-// writeEvents answers with a page of what the query finds; write writes a row.
-func Write(req *web.Request, journal web.Journal, q *web.Query, want *EventQuery, write func(*web.Encoder, *ledger.Event, *balances)) error {
+// WritePage answers with a page of what the query finds. write writes the fields of one
+// event.
+func WritePage(req *web.Request, journal web.Journal, q *web.Query, want *EventQuery, write func(*web.Encoder, *ledger.Event, *Balances)) error {
 	if id, sent := q.ID("source"); sent {
 		want.Source = &id
 	}
@@ -65,9 +66,8 @@ func Write(req *web.Request, journal web.Journal, q *web.Query, want *EventQuery
 	return nil
 }
 
-// find is a page of events that match, and the seq to go on before; 0: there
-// are no more. A page may be short when few of many events match: it ends after
-// maxExamined of them.
+// find is a page of matching events, and the seq below which the next page begins; 0:
+// there is none. A page ends after maxExamined events, even if few of them match.
 func (q *EventQuery) find(view *posting.View) (found []ledger.Event, next uint64, err error) {
 	before, err := q.begin(view)
 	if err != nil {
@@ -103,8 +103,8 @@ func (q *EventQuery) find(view *posting.View) (found []ledger.Event, next uint64
 	return found, before, nil
 }
 
-// begin is the seq before which the search starts: the cursor's, or the first
-// after the end of the time asked for. 0: the newest.
+// begin is the seq below which the search starts: the cursor's, or the first after the end
+// of the time that is asked for. 0: the newest.
 func (q *EventQuery) begin(view *posting.View) (uint64, error) {
 	if q.To == web.Forever {
 		return q.Before, nil
@@ -119,7 +119,7 @@ func (q *EventQuery) begin(view *posting.View) (uint64, error) {
 	return last + 1, nil
 }
 
-// matches tells whether an event is one that the caller asked for and may see.
+// matches tells whether an event is asked for and visible to the caller.
 func (q *EventQuery) matches(e *ledger.Event) bool {
 	if q.Entries && (e.Entry == nil || !SeesAny(q.Who, e.Entry)) {
 		return false
@@ -133,6 +133,7 @@ func (q *EventQuery) matches(e *ledger.Event) bool {
 	return (q.Source == nil || e.Source.ID == *q.Source) && (q.Name == "" || e.Name == q.Name)
 }
 
+// SeesAny tells whether the caller sees any account of an entry.
 func SeesAny(who *auth.Principal, entry *ledger.Entry) bool {
 	return slices.ContainsFunc(entry.Postings, func(p ledger.Posting) bool { return who.Sees(p.Account) })
 }

@@ -10,13 +10,14 @@ import (
 	"mizan/posting"
 )
 
-// lineCursor names the last line of the page before. An entry may have several
-// lines on one account, so its seq alone would not do.
+// LineCursor names the last line of the page before. An entry may have several lines on
+// one account, so the seq alone does not name a line.
 type LineCursor struct {
-	seq   uint64
+	Seq   uint64
 	Index int
 }
 
+// ReadLineCursor is a query's cursor; the zero value if none was sent.
 func ReadLineCursor(q *web.Query) (at LineCursor) {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -24,32 +25,31 @@ func ReadLineCursor(q *web.Query) (at LineCursor) {
 	}
 	seq, index, _ := strings.Cut(text, ".")
 	var err, bad error
-	at.seq, err = strconv.ParseUint(seq, 10, 63)
+	at.Seq, err = strconv.ParseUint(seq, 10, 63)
 	at.Index, bad = strconv.Atoi(index)
-	if err != nil || bad != nil || at.seq == 0 || at.Index < 0 {
+	if err != nil || bad != nil || at.Seq == 0 || at.Index < 0 {
 		q.BadCursor()
 		return LineCursor{}
 	}
 	return at
 }
 
-// before is where to begin reading: after the cursor's own entry, whose
-// remaining lines are still to come.
+// Before is the seq below which to read: just above the cursor's own entry, which may have
+// lines left. 0: from the newest.
 func (at LineCursor) Before() uint64 {
-	if at.seq == 0 {
+	if at.Seq == 0 {
 		return 0
 	}
-	return at.seq + 1
+	return at.Seq + 1
 }
 
-// passed tells whether the line was on an earlier page. Lines of one entry come
-// with the last index first.
+// Passed tells whether a line was on an earlier page. Of one entry the line with the
+// highest index comes first.
 func (at LineCursor) Passed(l *posting.Line) bool {
-	return at.seq != 0 && (l.Seq > at.seq || l.Seq == at.seq && l.Index >= at.Index)
+	return at.Seq != 0 && (l.Seq > at.Seq || l.Seq == at.Seq && l.Index >= at.Index)
 }
 
-// lastBooked is the booked time of an organization's newest event; without one
-// it is the time now.
+// LastBooked is the booked time of an organization's newest event; now, if it has none.
 func LastBooked(view *posting.View, org ledger.ID, now time.Time) (ledger.Micros, error) {
 	seq, _, err := view.Head(org)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"mizan/posting"
 )
 
-// reading fetches at most n events before a seq (0: the newest), newest first;
+// reading fetches at most n events below a seq (0: the newest), newest first. It returns
 // fewer only if there are no more.
 type reading func(before uint64, n int) ([]ledger.Event, error)
 
-// reader picks the shortest way to what may match: one record's own chain, the
-// lines of the accounts in question, or the whole journal.
+// reader picks the shortest way to what may match: one record's events, the lines of the
+// accounts asked for, or the whole journal.
 func (q *EventQuery) reader(view *posting.View) (reading, error) {
 	switch {
 	case q.Source != nil:
@@ -31,14 +31,14 @@ func (q *EventQuery) reader(view *posting.View) (reading, error) {
 	}, nil
 }
 
-// kinds are those of records that events happen to.
+// kinds are the kinds of records that have events.
 var kinds = []ledger.Kind{
 	ledger.Transaction, ledger.Settlement, ledger.Partner, ledger.Terminal, ledger.APIKey,
 	ledger.Organization, ledger.Session, ledger.User, ledger.Platform, ledger.Reply, ledger.Rate, ledger.Answer,
 	ledger.Subscription, ledger.Contract, ledger.Screening, ledger.Period, ledger.Retention,
 }
 
-// sourceReader follows the chain of whatever record has the id.
+// sourceReader reads the events of the record with the id, whatever its kind.
 func sourceReader(view *posting.View, org, id ledger.ID) (reading, error) {
 	source := ledger.Source{ID: id}
 	for _, kind := range kinds {
@@ -62,8 +62,8 @@ func sourceReader(view *posting.View, org, id ledger.ID) (reading, error) {
 	}, nil
 }
 
-// accounts are those whose lines lead to the entries: the one asked for in all
-// its assets, or all of the partner's own.
+// accounts are those whose lines lead to the entries: the one asked for in all its assets,
+// or all of the partner's own.
 func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		if q.Env.Valid() && env != q.Env {
@@ -81,7 +81,7 @@ func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, er
 	return accounts, nil
 }
 
-// lineReader merges the lines of several accounts into their events.
+// LineReader reads the events of several accounts' lines, each once.
 func LineReader(view *posting.View, org ledger.ID, accounts []ledger.Account) reading {
 	return func(before uint64, n int) ([]ledger.Event, error) {
 		if err := view.Foresee(org, accounts); err != nil {

@@ -8,22 +8,22 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Digits of a card number that may be stored openly.
+// Digits of a card number that may be stored openly, at its beginning and its end.
 const (
 	BINDigits  = 6
 	LastDigits = 4
 )
 
-// credentials are what a money_storage object says: with a create, or with the
-// continuation of a hosted transaction. What is in storage aliases the body.
+// MoneyStorage is a money_storage object: of a create, or of the continuation of a hosted
+// transaction.
 type MoneyStorage struct {
-	Storage payment.Storage
-	Kept    payment.Credentials // what may be stored of them
-	Card    *secret.Card        // nil: they are no card's
+	Storage payment.Storage     // aliases the body
+	Kept    payment.Credentials // what may be stored
+	Card    *secret.Card        // nil: the method is not a card
 }
 
-// check reads a money_storage object and holds it against the rules for a
-// transaction of type t; what is wrong with it is added to problems.
+// Check reads the object and checks it by the rules for a transaction of type t. Faults
+// are added to list.
 func (c *MoneyStorage) Check(object []byte, t payment.Type, list *web.Problems) {
 	if !web.IsObject(object) {
 		list.Add("money_storage", "money_storage must be an object")
@@ -37,7 +37,7 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, list *web.Problems) 
 		}
 		if into := c.Storage.Key(name); into != nil && web.Present(value) != nil {
 			if *into, _ = jsonwalk.Text(value); *into == nil {
-				*into = []byte{} // no text: every rule refuses it
+				*into = []byte{} // not a string: every rule refuses it
 			}
 		}
 	}
@@ -46,8 +46,8 @@ func (c *MoneyStorage) Check(object []byte, t payment.Type, list *web.Problems) 
 	})
 }
 
-// keep copies credentials that passed the check out of the body: the card, into
-// one allocation, and apart from it what may be stored.
+// Keep copies credentials that have passed the check out of the body: the card into one
+// allocation, and what may be stored apart from it.
 func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	c.Kept.Method, _ = payment.Method(c.Storage.Type)
 	c.Kept.Network, _ = money.ParseNetwork(string(c.Storage.Network))
@@ -71,8 +71,8 @@ func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	}
 }
 
-// wipe overwrites what was read of the credentials: the body itself is wiped by
-// the server, what was unescaped beside it here. The card stays.
+// Wipe overwrites what was unescaped of the object; the server wipes the body itself. The
+// card stays.
 func (c *MoneyStorage) Wipe() {
 	s := &c.Storage
 	for _, part := range [...][]byte{
