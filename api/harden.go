@@ -52,7 +52,7 @@ func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 	if p != nil {
 		s.recovered(ctx, p)
 	}
-	body.Skip(ctx)
+	body.SkipRest(ctx)
 	if s.cfg.Observe != nil {
 		route, known := ctx.UserValue(routeKey).(*web.Route)
 		name := noRoute

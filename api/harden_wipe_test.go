@@ -51,7 +51,7 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 // connection's first buffer are read as ever.
 func TestBodiesPastTheBudgetAreUnavailable(t *testing.T) {
 	s := New(Config{})
-	s.bodies = body.NewReader(nil, body.BodyShare*body.FirstBuffer, body.BodyShare*body.FirstBuffer)
+	s.bodies = body.New(nil, body.Shares*body.FirstBuffer, body.Shares*body.FirstBuffer)
 	ours, theirs := net.Pipe()
 	defer func() { _, _ = ours.Close(), theirs.Close() }()
 	for size, want := range map[int]int{10: 200, body.FirstBuffer: 200, body.FirstBuffer + 1: 503} {

@@ -123,7 +123,7 @@ type Server struct {
 	errors web.Errors
 	limits *limits
 	shed   *shed.Gate // commands pass through it
-	bodies *body.Reader
+	bodies *body.Bodies
 	app    *fiber.App
 	ledger *ledgerapi.Handlers
 	routes []web.Route
@@ -145,7 +145,7 @@ func New(cfg Config) *Server {
 		errors: web.Errors{Log: cfg.Log},
 		limits: newLimits(cfg.RateLimit),
 		shed:   shed.New(shed.Options{Away: cfg.Away}),
-		bodies: body.NewReader(proxies, body.KnownBytes, body.AnyoneBytes),
+		bodies: body.New(proxies, body.KnownBytes, body.AnyoneBytes),
 	}
 	serving, stop := context.WithCancel(context.Background())
 	s.stop = stop
@@ -166,7 +166,7 @@ func New(cfg Config) *Server {
 	})
 	transport := s.app.Server()
 	transport.Handler = s.guard(transport.Handler)
-	transport.HeaderReceived = body.Await
+	transport.HeaderReceived = body.FirstByteConfig
 	transport.SecureErrorLogMessage = true // its errors would quote the request
 	transport.CloseOnShutdown = true
 	transport.ConnState = conn.NoteState
@@ -199,7 +199,7 @@ func (s *Server) answer(req *web.Request) error {
 		return err
 	}
 	if route.Access.By != web.Anyone {
-		conn.MarkKnown(req.RequestCtx)
+		conn.MarkAuthenticated(req.RequestCtx)
 	}
 	if id, limited := limitedBy(&req.Principal); limited && !s.limits.allow(id, time.Now()) {
 		return ledger.Refuse("api.answer", web.RateLimited, "too many requests")

@@ -216,7 +216,7 @@ func (p *patience) check() error {
 	if time.Now().After(p.until) {
 		return unavailable("there is too much to add up: ask for a shorter time")
 	}
-	if conn.HungUp(p.conn) {
+	if conn.CallerGone(p.conn) {
 		return unavailable("the caller has gone")
 	}
 	return p.share()

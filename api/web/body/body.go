@@ -16,25 +16,24 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of request bodies. Nothing is allocated for a body that is only promised:
-// memory follows the bytes that have arrived.
+// Bounds of request bodies.
 const (
 	maxBody     = 1 << 20         // bytes of a body from a caller whose credential was checked
-	openBody    = 64 << 10        // bytes of a body on a route that is open to everybody
+	openBody    = 64 << 10        // bytes of a body on a route for anyone
 	FirstBuffer = 4 << 10         // bytes of a body that are read before the budget is asked
 	Grace       = 5 * time.Second // until the first byte, and the start of what the rate allows
-	bodyRate    = 8 << 10         // bytes a second that have to arrive after that
+	minRate     = 8 << 10         // bytes a second that have to arrive after the grace
 	maxDiscard  = 64 << 10        // bytes of a refused body that are read so that the connection can go on
-	discardTime = time.Second     // how long these may take
-	KnownBytes  = 128 << 20       // bytes of bodies held at once for checked callers
-	AnyoneBytes = 32 << 20        // and on routes that are open to everybody
-	BodyShare   = 4               // one organization, or one address, gets at most this part of them
+	discardTime = time.Second     // for reading these bytes
+	KnownBytes  = 128 << 20       // bytes of bodies held at once for callers whose credentials were checked
+	AnyoneBytes = 32 << 20        // bytes of bodies held at once on routes for anyone
+	Shares      = 4               // one organization, or one address, gets at most this part of a budget
 )
 
-// bodyKey is where a request keeps the body that leave wipes.
-const bodyKey = "body"
+// contextKey is where a request keeps the body that Wipe overwrites.
+const contextKey = "body"
 
-// body holds the body of one request until it is answered.
+// buffer holds the body of one request until it is answered.
 type buffer struct {
 	buf     []byte // what has arrived: in first, or in a larger buffer that is charged
 	first   [FirstBuffer]byte
@@ -45,27 +44,27 @@ type buffer struct {
 
 var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
 
-// bodies reads the bodies of requests, each charged to a budget: one of callers whose
-// credentials were checked, one of all others.
-type Reader struct {
+// Bodies reads the bodies of requests. Each is charged to a budget: one for callers whose
+// credentials were checked, one for all others.
+type Bodies struct {
 	proxies       web.Proxies
 	known, anyone *budget
 }
 
-// newBodies makes a reader that holds at most so many bytes at once for callers whose
-// credentials were checked, and for all others.
-func NewReader(proxies web.Proxies, known, anyone int) *Reader {
-	return &Reader{proxies: proxies, known: newBudget(known), anyone: newBudget(anyone)}
+// New makes a reader that holds at most known bytes at once for callers whose credentials
+// were checked, and anyone for all others.
+func New(proxies web.Proxies, known, anyone int) *Bodies {
+	return &Bodies{proxies: proxies, known: newBudget(known), anyone: newBudget(anyone)}
 }
 
-// owner is who is charged for a body: the organization of a checked caller (zero:
-// the administrator), or the address that an open route is asked from.
+// owner is who is charged for a body: the organization of a checked caller (zero: the
+// administrator), or the address that calls a route for anyone.
 type owner struct {
 	org  ledger.ID
 	from netip.Addr
 }
 
-// budget bounds the bytes of the bodies that are held at once, in all and for one owner.
+// budget bounds the bytes of bodies that are held at once, in all and for one owner.
 type budget struct {
 	total, share int
 
@@ -75,10 +74,10 @@ type budget struct {
 }
 
 func newBudget(total int) *budget {
-	return &budget{total: total, share: total / BodyShare, of: make(map[owner]int)}
+	return &budget{total: total, share: total / Shares, of: make(map[owner]int)}
 }
 
-// take charges n bytes, or none if there is no room for them.
+// take charges n bytes, or nothing if there is no room for them.
 func (b *budget) take(o owner, n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +104,8 @@ func (b *budget) held() int {
 	return b.used
 }
 
-func (b *Reader) Held() int { return b.known.held() + b.anyone.held() }
+// Held is how many bytes are held for bodies larger than a first buffer.
+func (b *Bodies) Held() int { return b.known.held() + b.anyone.held() }
 
 // boundOf is how many bytes a body of the route may have.
 func boundOf(route *web.Route) int {
@@ -115,10 +115,10 @@ func boundOf(route *web.Route) int {
 	return maxBody
 }
 
-// Read reads the whole body, so that handlers find it in Request.Body. It is
-// called once the caller is known and before a command is bracketed: whoever sends
-// slowly holds nothing but its own connection.
-func (all *Reader) Read(req *web.Request) error {
+// Read reads the whole body, so that handlers find it in Request.Body. It is called once
+// the caller is known and before a command begins: a caller that sends slowly holds only
+// its own connection.
+func (all *Bodies) Read(req *web.Request) error {
 	const op = "body.read"
 	stream := req.RequestBodyStream()
 	if stream == nil {
@@ -133,7 +133,7 @@ func (all *Reader) Read(req *web.Request) error {
 	if req.Route.Access.By == web.Anyone {
 		b.budget, b.owner = all.anyone, owner{from: all.proxies.Source(req.RequestCtx)}
 	}
-	req.SetUserValue(bodyKey, b)
+	req.SetUserValue(contextKey, b)
 	var headers fasthttp.RequestHeader
 	chunked := length < 0
 	if chunked {
@@ -145,7 +145,7 @@ func (all *Reader) Read(req *web.Request) error {
 	}
 	if chunked {
 		// The transport adds trailers to the headers. They come after the caller was
-		// judged, and proxies don't look at them: they are no headers.
+		// admitted, and proxies do not check them, so they are dropped.
 		headers.CopyTo(&req.Request.Header)
 	}
 	var refusal *ledger.Refusal
@@ -156,7 +156,7 @@ func (all *Reader) Read(req *web.Request) error {
 	case errors.As(err, &refusal):
 		return err
 	}
-	conn.HangUp(req.RequestCtx) // what else comes on this connection is anyone's guess
+	conn.HangUp(req.RequestCtx) // where the next request begins is unknown
 	if timedOut(err) {
 		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
 	}
@@ -167,14 +167,14 @@ func tooLarge(bound int) error {
 	return ledger.Refuse("api.readBody", web.PayloadTooLarge, "the body is larger than %d bytes", bound)
 }
 
-// timedOut tells whether a read ended at its deadline; fasthttp has an error of its own
+// timedOut tells whether a read ended at its deadline. fasthttp has an error of its own
 // for trailers.
 func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, fasthttp.ErrTimeout)
 }
 
-// fill reads length bytes, or with a negative length until the stream ends. Errors are
-// a *ledger.Refusal, or what the connection or its framing broke with.
+// fill reads length bytes, or until the stream ends if length is negative. An error is a
+// *ledger.Refusal, or the fault of the connection or its framing.
 func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 	b.buf = b.first[:0]
 	for began := time.Now(); len(b.buf) != length; {
@@ -184,7 +184,7 @@ func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 			}
 		}
 		if len(b.buf) > 0 { // the deadline of the first read was set with the headers
-			late := Grace + time.Duration(len(b.buf))*time.Second/bodyRate
+			late := Grace + time.Duration(len(b.buf))*time.Second/minRate
 			if err := conn.SetReadDeadline(began.Add(late)); err != nil {
 				return err
 			}
@@ -224,7 +224,7 @@ func (b *buffer) grow(length, bound int) error {
 	return nil
 }
 
-// release wipes what was read, and gives back what it was charged.
+// release wipes the buffer and returns what was charged for it.
 func (b *buffer) release() {
 	clear(b.buf)
 	b.budget.give(b.owner, b.charged)
@@ -232,29 +232,29 @@ func (b *buffer) release() {
 	bufferPool.Put(b)
 }
 
-// wipeBody overwrites what was read of the body.
+// Wipe overwrites what was read of a request's body.
 func Wipe(ctx *fasthttp.RequestCtx) {
-	b, held := ctx.UserValue(bodyKey).(*buffer)
+	b, held := ctx.UserValue(contextKey).(*buffer)
 	if !held {
 		return
 	}
 	if !ctx.Request.IsBodyStream() {
 		ctx.Request.SetBodyRaw(nil)
 	}
-	ctx.RemoveUserValue(bodyKey)
+	ctx.RemoveUserValue(contextKey)
 	b.release()
 }
 
-// skipBody sees to it that what was not read of the body is not taken for the next
-// request.
-func Skip(ctx *fasthttp.RequestCtx) {
-	if stream := ctx.RequestBodyStream(); stream != nil && !conn.Lingers(ctx) && !discarded(ctx, stream) {
+// SkipRest keeps the unread rest of a body from being taken for the next request: it
+// discards a short rest and hangs up on a long one.
+func SkipRest(ctx *fasthttp.RequestCtx) {
+	if stream := ctx.RequestBodyStream(); stream != nil && !conn.HungUpOn(ctx) && !discardRest(ctx, stream) {
 		conn.HangUp(ctx)
 	}
 }
 
-// discarded reads the rest of a refused body, if that is little and there soon.
-func discarded(ctx *fasthttp.RequestCtx, stream io.Reader) bool {
+// discardRest reads the rest of a refused body, if it is short and arrives soon.
+func discardRest(ctx *fasthttp.RequestCtx, stream io.Reader) bool {
 	if ctx.Request.Header.ContentLength() > maxDiscard || ctx.Conn().SetReadDeadline(time.Now().Add(discardTime)) != nil {
 		return false
 	}
@@ -262,14 +262,14 @@ func discarded(ctx *fasthttp.RequestCtx, stream io.Reader) bool {
 	return err == io.EOF
 }
 
-// Await bounds the wait for the first byte of a body that is promised. Read bounds the
+// FirstByteConfig bounds the wait for the first byte of a promised body. Read bounds the
 // wait for the rest.
-func Await(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
+func FirstByteConfig(h *fasthttp.RequestHeader) (c fasthttp.RequestConfig) {
 	if length := h.ContentLength(); length > 0 || length == chunkedLength {
 		c.ReadTimeout = Grace
 	}
 	return c
 }
 
-// chunkedLength is the transport's length of a body that comes in chunks.
+// chunkedLength is the transport's length of a chunked body.
 const chunkedLength = -1

@@ -77,7 +77,7 @@ func TestPromisedBytesAreNotAllocated(t *testing.T) {
 		maxBody - 1:       maxBody,
 		FirstBuffer/2 + 1: 0,
 	} {
-		b := newBody(2 * BodyShare * maxBody)
+		b := newBody(2 * Shares * maxBody)
 		if err := b.fill(&pieces{arrived}, maxBody, maxBody, new(deadlines)); !timedOut(err) {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestBodiesAtTheirBound(t *testing.T) {
 	const bound = 3*FirstBuffer + 5
 	for _, chunked := range []bool{false, true} {
 		for _, size := range []int{0, 1, FirstBuffer - 1, FirstBuffer, FirstBuffer + 1, bound - 1, bound, bound + 1, 2 * bound} {
-			b, sent, length := newBody(BodyShare*maxBody), bytes.Repeat([]byte{'x'}, size), size
+			b, sent, length := newBody(Shares*maxBody), bytes.Repeat([]byte{'x'}, size), size
 			if chunked {
 				length = chunkedLength
 			} else if size > bound {

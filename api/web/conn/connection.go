@@ -15,14 +15,14 @@ import (
 	"mizan/internal/wiping"
 )
 
-// What is still read from a caller that was hung up on.
+// Bounds of what is read from a caller whose connection the server ends.
 const (
 	lingerTime  = 2 * time.Second
 	lingerBytes = 16 << 20
 )
 
-// Listener gives the server connections that wipe, linger, and can be let go
-// before they have asked for anything.
+// Listener accepts connections that wipe their buffers, deliver a refusal before they
+// close, and can be closed before they have asked for anything.
 type Listener struct {
 	net.Listener
 	Silent *Silent
@@ -34,13 +34,13 @@ func (l Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	line := &line{under: c, silent: l.Silent}
-	l.Silent.add(line)
-	line.limited, _ = socketOf(c).(*connlimit.Conn)
+	b := &base{under: c, silent: l.Silent}
+	l.Silent.add(b)
+	b.place, _ = socketOf(c).(*connlimit.Conn)
 	if secure, ok := c.(*wiping.Conn); ok {
-		return &secureConnection{Conn: secure, line: line}, nil
+		return &secureConnection{Conn: secure, base: b}, nil
 	}
-	return &connection{Conn: c, line: line}, nil
+	return &connection{Conn: c, base: b}, nil
 }
 
 // socketOf is the connection that TLS runs on, or the connection itself.
@@ -51,153 +51,153 @@ func socketOf(c net.Conn) net.Conn {
 	return c
 }
 
-// NoteState is told by the transport how connections stand.
+// NoteState is called by the transport when a connection's state changes.
 func NoteState(c net.Conn, state fasthttp.ConnState) {
 	if over, ours := c.(interface{ wipe() }); ours && state == fasthttp.StateClosed {
 		over.wipe()
 	}
 }
 
-// connection is a line in the clear.
+// connection is a connection in the clear.
 type connection struct {
 	net.Conn
-	*line
+	*base
 }
 
 // wipe is called when the transport is done with the connection.
-func (c *connection) wipe() { c.line.wipe() }
+func (c *connection) wipe() { c.base.wipe() }
 
 // Read implements net.Conn.
-func (c *connection) Read(p []byte) (int, error) { return c.line.read(p) }
+func (c *connection) Read(p []byte) (int, error) { return c.base.read(p) }
 
 // Close implements net.Conn.
-func (c *connection) Close() error { return c.line.close() }
+func (c *connection) Close() error { return c.base.close() }
 
-// secureConnection is a line with the methods by which the server knows TLS.
+// secureConnection is a connection over TLS. It has the methods by which the transport
+// knows TLS.
 type secureConnection struct {
 	*wiping.Conn
-	*line
+	*base
 }
 
 // Read implements net.Conn.
-func (c *secureConnection) Read(p []byte) (int, error) { return c.line.read(p) }
+func (c *secureConnection) Read(p []byte) (int, error) { return c.base.read(p) }
 
 // Close implements net.Conn.
-func (c *secureConnection) Close() error { return c.line.close() }
+func (c *secureConnection) Close() error { return c.base.close() }
 
 // wipe is called when the transport is done with the connection.
 func (c *secureConnection) wipe() {
-	c.line.wipe()
+	c.base.wipe()
 	c.Conn.Wipe()
 }
 
-// line is what both kinds of connections do.
-type line struct {
+// base is what both kinds of connections have in common.
+type base struct {
 	under   net.Conn
 	silent  *Silent
-	limited *connlimit.Conn // nil where nobody bounds connections
-	spoke   atomic.Bool     // the caller has sent something
+	place   *connlimit.Conn // nil where nobody bounds connections
+	hasSent atomic.Bool     // the caller has sent something
 	ended   atomic.Bool     // the caller sends nothing more
-	linger  atomic.Bool
+	hungUp  atomic.Bool
 	buffer  []byte // of the transport's reader; nil before the first read
 }
 
-// read overwrites what the reader's buffer kept of the last request before it
-// is filled again: the reader asks only for the part that it is done with.
-func (l *line) read(p []byte) (int, error) {
-	if l.buffer == nil {
-		l.buffer = p[:cap(p)] // a reader that is empty asks for all of its buffer
-		readerBuffers.take(l)
+// read overwrites what the reader's buffer kept of the last request before the buffer is
+// filled again: the reader asks only for the part that it is done with.
+func (b *base) read(p []byte) (int, error) {
+	if b.buffer == nil {
+		b.buffer = p[:cap(p)] // a reader that is empty asks for all of its buffer
+		readerBuffers.take(b)
 	}
-	if l.reuses(p) {
+	if b.reuses(p) {
 		clear(p)
 	}
-	n, err := l.under.Read(p)
+	n, err := b.under.Read(p)
 	switch {
 	case err == io.EOF && n > 0:
 		err = nil // TLS says so with the last bytes; the next read says it again
 	case err == io.EOF:
-		l.ended.Store(true)
+		b.ended.Store(true)
 	}
-	if n > 0 && !l.spoke.Load() && !l.silent.remove(l) {
+	if n > 0 && !b.hasSent.Load() && !b.silent.remove(b) {
 		return 0, net.ErrClosed // let go at this moment: nothing of it may begin
 	}
 	return n, err
 }
 
-// reuses tells whether p is the end of the reader's buffer. What is read of a large body
-// goes past it to a buffer that holds nothing yet.
-func (l *line) reuses(p []byte) bool {
-	return len(p) > 0 && &p[:cap(p)][cap(p)-1] == &l.buffer[len(l.buffer)-1]
+// reuses tells whether p is the end of the reader's buffer. A large body is read past it,
+// into a buffer that holds nothing yet.
+func (b *base) reuses(p []byte) bool {
+	return len(p) > 0 && &p[:cap(p)][cap(p)-1] == &b.buffer[len(b.buffer)-1]
 }
 
-// close ends the connection. Closing one that has unread bytes resets it, and a
-// caller that is still sending would never see why it was refused: so where the
-// server hung up, what it sends is read for a while first.
-func (l *line) close() error {
-	l.silent.remove(l)
-	if l.linger.Load() { // set by a handler: the transport is done with the request, and closes the connection for it
-		l.wipe()
-		half, ok := l.under.(interface{ CloseWrite() error })
-		if ok && half.CloseWrite() == nil && l.under.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
-			_, _ = Discard(l.under, lingerBytes)
+// close ends the connection. Closing one with unread bytes resets it, and a caller that is
+// still sending would never see why it was refused. So where the server hung up, what the
+// caller sends is read for a while first.
+func (b *base) close() error {
+	b.silent.remove(b)
+	if b.hungUp.Load() { // set by a handler: the transport is done with the request, and closes the connection for it
+		b.wipe()
+		half, ok := b.under.(interface{ CloseWrite() error })
+		if ok && half.CloseWrite() == nil && b.under.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			_, _ = Discard(b.under, lingerBytes)
 		}
 	}
-	return l.under.Close()
+	return b.under.Close()
 }
 
-// wipe overwrites what the reader's buffer holds when the connection is over. The
-// transport keeps readers for other connections, which overwrite it too, but only once
-// they come.
-func (l *line) wipe() { readerBuffers.leave(l) }
+// wipe overwrites what the reader's buffer holds when the connection ends. The transport
+// gives the reader to another connection, which overwrites the buffer too, but only when
+// it reads.
+func (b *base) wipe() { readerBuffers.leave(b) }
 
-// readerBuffers knows whose the buffers of the transport's readers are.
-var readerBuffers = ownership{of: make(map[*byte]*line)}
+// readerBuffers knows which connection owns each buffer of the transport's readers.
+var readerBuffers = ownership{of: make(map[*byte]*base)}
 
-// ownership says which connection a buffer was read into last. A connection learns that
-// it is over when another may have its reader already.
+// ownership says which connection has read into a buffer last. A connection may learn that
+// it has ended after another one has taken over its reader.
 type ownership struct {
 	mu sync.Mutex
-	of map[*byte]*line // by the buffer's first byte; guarded by mu
+	of map[*byte]*base // by the buffer's first byte; guarded by mu
 }
 
-// take makes the line's buffer its own.
-func (o *ownership) take(l *line) {
+// take makes the connection the owner of its buffer.
+func (o *ownership) take(b *base) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.of[&l.buffer[0]] = l
+	o.of[&b.buffer[0]] = b
 }
 
-// leave overwrites the line's buffer, if it is still its own.
-func (o *ownership) leave(l *line) {
+// leave overwrites the connection's buffer, if it still owns it.
+func (o *ownership) leave(b *base) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if l.buffer != nil && o.of[&l.buffer[0]] == l {
-		clear(l.buffer)
-		delete(o.of, &l.buffer[0])
+	if b.buffer != nil && o.of[&b.buffer[0]] == b {
+		clear(b.buffer)
+		delete(o.of, &b.buffer[0])
 	}
 }
 
-func (l *line) hangUp()       { l.linger.Store(true) }
-func (l *line) lingers() bool { return l.linger.Load() }
-func (l *line) over() bool    { return l.ended.Load() }
+func (b *base) hangUp()        { b.hungUp.Store(true) }
+func (b *base) hungUpOn() bool { return b.hungUp.Load() }
+func (b *base) over() bool     { return b.ended.Load() }
 
-func (l *line) known() {
-	if l.limited != nil {
-		l.limited.Known()
+func (b *base) known() {
+	if b.place != nil {
+		b.place.Known()
 	}
 }
 
-// known says that the caller of this request has shown a valid credential: where
-// connections are short, those of others go first.
-func MarkKnown(ctx *fasthttp.RequestCtx) {
+// MarkAuthenticated says that the caller of this request has shown a valid credential:
+// where connections are short, those of others are closed first.
+func MarkAuthenticated(ctx *fasthttp.RequestCtx) {
 	if c, ok := ctx.Conn().(interface{ known() }); ok {
 		c.known()
 	}
 }
 
-// HangUp ends the connection after this answer although the caller may still be
-// sending.
+// HangUp ends the connection after this answer although the caller may still be sending.
 func HangUp(ctx *fasthttp.RequestCtx) {
 	ctx.SetConnectionClose()
 	if c, ok := ctx.Conn().(interface{ hangUp() }); ok {
@@ -205,61 +205,61 @@ func HangUp(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// Lingers tells whether hangUp was called.
-func Lingers(ctx *fasthttp.RequestCtx) bool {
-	c, ok := ctx.Conn().(interface{ lingers() bool })
-	return ok && c.lingers()
+// HungUpOn tells whether HangUp was called for this connection.
+func HungUpOn(ctx *fasthttp.RequestCtx) bool {
+	c, ok := ctx.Conn().(interface{ hungUpOn() bool })
+	return ok && c.hungUpOn()
 }
 
-// BrokenOff tells whether the connection ended while a request was being read: the
-// transport takes that for the end of a body in chunks.
+// BrokenOff tells whether the connection ended while a request was being read. The
+// transport takes that for the end of a chunked body.
 func BrokenOff(c net.Conn) bool {
-	l, ok := c.(interface{ over() bool })
-	return ok && l.over()
+	b, ok := c.(interface{ over() bool })
+	return ok && b.over()
 }
 
-// Silent are the connections that have not sent anything yet. The transport
-// takes them for busy until their read time-out, so a stop would wait for them.
+// Silent are the connections that have not sent anything yet. The transport takes them for
+// busy until their read time-out, so a stop would wait for them.
 type Silent struct {
-	mu    sync.Mutex
-	lines map[*line]struct{} // guarded by mu
-	gone  bool               // guarded by mu
+	mu     sync.Mutex
+	conns  map[*base]struct{} // guarded by mu
+	closed bool               // guarded by mu
 }
 
-func (s *Silent) add(l *line) {
+func (s *Silent) add(b *base) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.gone {
-		_ = l.under.Close()
+	if s.closed {
+		_ = b.under.Close()
 		return
 	}
-	if s.lines == nil {
-		s.lines = make(map[*line]struct{})
+	if s.conns == nil {
+		s.conns = make(map[*base]struct{})
 	}
-	s.lines[l] = struct{}{}
+	s.conns[b] = struct{}{}
 }
 
-// remove tells whether the line was still there.
-func (s *Silent) remove(l *line) bool {
+// remove tells whether the connection was still there.
+func (s *Silent) remove(b *base) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, there := s.lines[l]; !there {
+	if _, there := s.conns[b]; !there {
 		return false
 	}
-	delete(s.lines, l)
-	l.spoke.Store(true)
+	delete(s.conns, b)
+	b.hasSent.Store(true)
 	return true
 }
 
-// letGo closes them all, and those that come later.
+// CloseAll closes them, and those that are added later.
 func (s *Silent) CloseAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone = true
-	for l := range s.lines {
-		_ = l.under.Close()
+	s.closed = true
+	for b := range s.conns {
+		_ = b.under.Close()
 	}
-	clear(s.lines)
+	clear(s.conns)
 }
 
 // scrap is how many bytes are discarded at once.
@@ -267,8 +267,8 @@ const scrap = 4 << 10
 
 var scraps = sync.Pool{New: func() any { return new([scrap]byte) }}
 
-// Discard reads up to n bytes, or a few more, and keeps nothing of them: there may be
-// cards in them. The error is never nil.
+// Discard reads about n bytes and wipes them: there may be cards in them. The error is
+// never nil.
 func Discard(from io.Reader, n int) (read int, err error) {
 	b := scraps.Get().(*[scrap]byte)
 	defer scraps.Put(b)
@@ -283,14 +283,14 @@ func Discard(from io.Reader, n int) (read int, err error) {
 	return read, io.ErrShortBuffer
 }
 
-// HungUp tells whether the other end has closed the connection, also behind data
-// that is not read yet (the farewell of TLS).
-func HungUp(c net.Conn) (gone bool) {
-	switch line := c.(type) {
+// CallerGone tells whether the other end has closed the connection, even behind data that
+// is not read yet (the close_notify of TLS).
+func CallerGone(c net.Conn) (gone bool) {
+	switch b := c.(type) {
 	case *connection:
-		c = line.Conn
+		c = b.Conn
 	case *secureConnection:
-		c = line.Conn
+		c = b.Conn
 	}
 	socket, ok := socketOf(c).(syscall.Conn)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 func TestReadingWipesWhatWasReadBefore(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer func() { _ = ours.Close() }()
-	c := &connection{Conn: theirs, line: &line{under: theirs, silent: new(Silent)}}
-	c.silent.add(c.line)
+	c := &connection{Conn: theirs, base: &base{under: theirs, silent: new(Silent)}}
+	c.silent.add(c.base)
 	buffer := []byte("4242424242424242 and what else is left")
 	go func() { _, _ = ours.Write([]byte("new")) }()
 	n, err := c.Read(buffer)
@@ -26,10 +26,10 @@ func TestReadingWipesWhatWasReadBefore(t *testing.T) {
 // before the first one's end is known: then what is in it is the next one's.
 func TestTheReadersBufferIsWipedAtTheEndUnlessAnotherConnectionHasIt(t *testing.T) {
 	buffer := make([]byte, 64)
-	reads := func(text string) *line {
+	reads := func(text string) *base {
 		ours, theirs := net.Pipe()
 		t.Cleanup(func() { _ = ours.Close() })
-		l := &line{under: theirs, silent: new(Silent)}
+		l := &base{under: theirs, silent: new(Silent)}
 		l.silent.add(l)
 		go func() { _, _ = ours.Write([]byte(text)) }()
 		if n, err := l.read(buffer); err != nil || string(buffer[:n]) != text {

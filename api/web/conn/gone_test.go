@@ -72,21 +72,21 @@ func TestACallerWhoHasGoneIsNoticed(t *testing.T) {
 		if _, err := theirs.Write([]byte("the next request")); err != nil {
 			t.Fatal(err)
 		}
-		if HungUp(ours) {
+		if CallerGone(ours) {
 			t.Errorf("%s: a caller who waits was taken for gone", name)
 		}
 		_ = theirs.Close()
-		for until := time.Now().Add(2 * time.Minute); !HungUp(ours); runtime.Gosched() {
+		for until := time.Now().Add(2 * time.Minute); !CallerGone(ours); runtime.Gosched() {
 			if time.Now().After(until) {
 				t.Fatalf("%s: a caller who has gone was taken for waiting", name)
 			}
 		}
 		_ = ours.Close()
-		if !HungUp(ours) {
+		if !CallerGone(ours) {
 			t.Errorf("%s: a closed connection has nobody at its end", name)
 		}
 	}
-	if HungUp(nil) {
+	if CallerGone(nil) {
 		t.Error("what is no socket cannot be asked")
 	}
 }
