@@ -115,7 +115,7 @@ func (h *fixture) start(change ...func(*api.Config)) {
 		Payments: h.payments, Directory: h.directory, Journal: h.journal, Clock: h.clock,
 		Log: slog.New(slog.NewTextHandler(h.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
 		Signer: h.keyring.Signer(), HeadKey: h.keyring.VerifierKey(), Fingerprint: h.keyring.Fingerprint,
-		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Hints: h.payments, Subscriptions: h.renewals,
+		Pages: h.pages(), Payers: h.payments, Usage: h.accounts, Challenges: rail, Updates: h.payments, Subscriptions: h.renewals,
 		Deliveries: h.notifier, Contracts: h.contracts, Periods: h.periods, Backup: h.backups(),
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",

@@ -10,10 +10,10 @@ import (
 	"mizan/internal/jsonwalk"
 )
 
-// StatusOK is what each part of a Status says when nothing is wrong with it.
+// StatusOK is the state of a part of the service that works.
 const StatusOK = "ok"
 
-// Status is how the parts of the service are; StatusOK when ready.
+// Status is the state of the parts of the service.
 type Status struct {
 	Core string // ready means: all due work is scheduled
 	DB   string
@@ -49,7 +49,7 @@ func (s *Server) readiness(req *web.Request) error {
 	return nil
 }
 
-// state is what keeps the service from taking commands; StatusOK: nothing does.
+// state is what keeps the service from taking commands, or StatusOK.
 func (s Status) state() string {
 	if s.Core != StatusOK {
 		return s.Core

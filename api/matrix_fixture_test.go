@@ -79,7 +79,7 @@ type accessFixture struct {
 // changes in it afterwards: its clock stands still.
 func newAccessFixture(t *testing.T) *accessFixture {
 	t.Helper()
-	h := newFixture(t, func(cfg *api.Config) { cfg.Hints = ignoredUpdates{} })
+	h := newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} })
 	q := &accessFixture{fixture: h, sessions: map[kind]string{}, made: map[string]string{}}
 	q.first = &place{org: h.seed.First.Org, partner: fmt.Sprint(h.seed.First.Partner), key: string(h.seed.First.APIKey)}
 	q.second = &place{org: h.seed.Second.Org, partner: fmt.Sprint(h.seed.Second.Partner), key: string(h.seed.Second.APIKey)}

@@ -215,7 +215,7 @@ func (q *accessFixture) ask(name api.RouteName, r *row, k kind, id string) *answ
 
 func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 	t.Parallel()
-	h := newFixture(t, func(cfg *api.Config) { cfg.Hints = ignoredUpdates{} })
+	h := newFixture(t, func(cfg *api.Config) { cfg.Updates = ignoredUpdates{} })
 	table := h.server.Routes()
 	for _, r := range table {
 		m, there := matrix[r]

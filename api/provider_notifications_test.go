@@ -58,7 +58,7 @@ func (h *fixture) connected(params string) string {
 func newUpdatesFixture(t *testing.T) (*fixture, *updates, string) {
 	t.Helper()
 	reported := new(updates)
-	h := newFixture(t, func(c *api.Config) { c.Hints = reported })
+	h := newFixture(t, func(c *api.Config) { c.Updates = reported })
 	return h, reported, h.connected(`,"webhook_secret":"` + platformSecret + `"`)
 }
 

@@ -23,7 +23,7 @@ func (s *Server) table(serving context.Context) []web.Route {
 	})
 	transactions := payments.New(payments.Config{
 		Payments: cfg.Payments, Directory: cfg.Directory, Journal: cfg.Journal, Clock: cfg.Clock,
-		Proxies: s.gate.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, Updates: cfg.Hints,
+		Proxies: s.gate.Proxies, Pages: cfg.Pages, Subscriptions: cfg.Subscriptions, Updates: cfg.Updates,
 		Fingerprint: cfg.Fingerprint, AggregateWait: cfg.AggregateWait, Serving: serving,
 	})
 	administration := admin.New(admin.Config{

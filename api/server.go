@@ -36,15 +36,15 @@ type Config struct {
 	Clock     clock.Clock
 	Log       *slog.Logger
 
-	// Enter brackets a command and returns what ends it; it waits while a
-	// manual clock is being stepped.
+	// Enter begins a command and returns the function that ends it. It waits while a manual
+	// clock is being moved.
 	Enter func() (leave func())
 
-	// Away is how many calls at rails are under way now: commands that wait for one take
-	// no place from others (package shed). Nil: none.
-	Away func() int
+	// ProviderCalls is how many calls at providers are under way now: a command that waits
+	// for one takes no place from others (package shed). Nil: none.
+	ProviderCalls func() int
 
-	// Advance steps the manual clock; nil: there is none, and no route to it.
+	// Advance moves the manual clock; nil: there is none, and its routes are missing.
 	Advance func(to time.Time) error
 
 	// Signer signs the ledger's heads.
@@ -53,42 +53,42 @@ type Config struct {
 	// HeadKey is the public half of Signer's key, as note.NewVerifier takes it.
 	HeadKey string
 
-	// Fingerprint tells equal card numbers from others without keeping them, and
-	// equal requests: it is keyed, so that neither can be guessed from it.
+	// Fingerprint tells equal card numbers and equal requests from others without keeping
+	// them. It is keyed, so that neither can be guessed from it.
 	Fingerprint func(number []byte) string
 
 	// AggregateWait is how long an aggregate waits for its turn; 0: 3 s.
 	AggregateWait time.Duration
 
-	// Usage tells how much of a limit was used; nil: nothing can tell, 503.
+	// Usage tells how much of a limit was used; nil: the answer is 503.
 	Usage admin.LimitUsage
 
-	// Pages knows where payers find their pages, and Payers is asked on their
-	// behalf. Challenges is the simulator's page, nil without one. Where one of
-	// them is missing, its routes are.
+	// Pages makes the addresses of payers' pages, and Payers acts for their holders.
+	// Challenges is the simulator's page. The routes of what is missing are missing.
 	Pages      payerpage.Pages
 	Payers     checkout.Payers
 	Challenges checkout.Challenges
 
-	// Hints hears of notifications from other platforms; nil: none are taken in.
-	Hints payments.Updates
+	// Updates takes in what other platforms report of transactions; nil: the route is
+	// missing.
+	Updates payments.Updates
 
-	// Deliveries are the notifications that were sent, and are to be; nil: their
-	// routes are missing.
+	// Deliveries are notifications that were sent or are waiting; nil: their routes are
+	// missing.
 	Deliveries admin.Deliveries
 
-	// Periods closes months; nil: nobody does, and the route is missing.
+	// Periods closes months; nil: the route is missing.
 	Periods ledgerapi.Periods
 
 	// Backup begins a backup, full or, since another one, an increment, and returns it
-	// as a stream, which whoever reads it closes; nil: there is no route to it. Errors
+	// as a stream that its reader closes; nil: the route is missing. Errors
 	// that are a *ledger.Refusal are answered as such.
 	Backup func(since *admin.BackupBase) (io.ReadCloser, error)
 
 	// Contracts are those of participatory finance; nil: their routes are missing.
 	Contracts contracts.Service
 
-	// Subscriptions renews payments; nil: nobody does, and the routes are missing.
+	// Subscriptions renews payments; nil: their routes are missing.
 	Subscriptions payments.Subscriptions
 
 	// Status is asked by the health check.
@@ -97,8 +97,8 @@ type Config struct {
 	Env     string // "sandbox" or "production"
 	Domain  string // host of the base URL
 
-	// TrustedProxies may say for whom they ask. BehindProxy refuses everyone
-	// else, and what reached them without TLS.
+	// TrustedProxies may say for whom they ask. BehindProxy refuses requests of all other
+	// addresses, and requests that reached a proxy without TLS.
 	TrustedProxies []netip.Prefix
 	BehindProxy    bool
 
@@ -144,7 +144,7 @@ func New(cfg Config) *Server {
 		gate:   web.Gate{Credentials: auth.Gate{Directory: cfg.Directory, Clock: cfg.Clock}, Organizations: cfg.Directory, Proxies: proxies},
 		errors: web.Errors{Log: cfg.Log},
 		limits: newLimits(cfg.RateLimit),
-		shed:   shed.New(shed.Options{Away: cfg.Away}),
+		shed:   shed.New(shed.Options{ProviderCalls: cfg.ProviderCalls}),
 		bodies: body.New(proxies, body.KnownBytes, body.AnyoneBytes),
 	}
 	serving, stop := context.WithCancel(context.Background())
@@ -224,7 +224,7 @@ func (s *Server) answer(req *web.Request) error {
 	return route.Handle(req)
 }
 
-// refuse answers a request whose handler does not run as its route has it.
+// refuse answers a request whose handler does not run in the form of its route.
 func refuse(req *web.Request, err error) error {
 	if req.Route.Refuse != nil {
 		return req.Route.Refuse(req, err)
@@ -236,11 +236,11 @@ func refuse(req *web.Request, err error) error {
 // first buffer.
 func (s *Server) BodyBytes() int { return s.bodies.Held() }
 
-// Shed is what commands wait for, and how many were refused because they would have
-// waited too long.
+// Shed is how long commands wait for their turn, and how many were refused because they
+// would have waited too long.
 func (s *Server) Shed() shed.Figures { return s.shed.Figures() }
 
-// handleError answers what Fiber refuses itself: unknown paths and methods, and
+// handleError answers requests that Fiber refuses itself: unknown paths and methods, and
 // requests that could not be read.
 func (s *Server) handleError(c *fiber.Ctx, err error) error {
 	ctx := c.Context()
@@ -267,7 +267,7 @@ func routerRefusal(status int) error {
 		return ledger.Refuse(op, web.HeadersTooLarge, "the headers are larger than %d bytes", headerLimit)
 	case fiber.StatusRequestTimeout:
 		return ledger.Refuse(op, web.RequestTimeout, "the request took too long to arrive")
-	case fiber.StatusBadRequest, fiber.StatusBadGateway: // what Fiber makes of a client that went away
+	case fiber.StatusBadRequest, fiber.StatusBadGateway: // how Fiber reports a client that went away
 		return ledger.Refuse(op, web.BadRequest, "the request could not be read")
 	}
 	return ledger.Refuse(op, ledger.Internal, "the router failed")

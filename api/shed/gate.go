@@ -29,9 +29,9 @@ type Options struct {
 	Refusals int           // a second; 0: RefusalsOfCore for each core
 	Clock    Clock         // nil: the machine's
 
-	// Away is how many commands in service wait for somebody else now, and so leave
+	// ProviderCalls is how many commands in service wait for a provider now, and so leave
 	// their places to others; nil: none.
-	Away func() int
+	ProviderCalls func() int
 }
 
 // Clock is the time that commands wait by.
@@ -73,7 +73,7 @@ type Place struct {
 
 // New makes a gate.
 func New(o Options) *Gate {
-	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), away: o.Away}
+	g := &Gate{clock: o.Clock, places: cmp.Or(o.Places, Places), lapse: cmp.Or(o.Lapse, Lapse), away: o.ProviderCalls}
 	g.refusals = max(1, cmp.Or(o.Refusals, RefusalsOfCore*runtime.GOMAXPROCS(0))/int(time.Second/glance))
 	if g.clock == nil {
 		g.clock = machine{}

@@ -394,9 +394,9 @@ func errorText(err error) string {
 func (s *server) apiConfig() api.Config {
 	cfg := api.Config{
 		Payments: s.payments, Contracts: s.contracts, Directory: s.directory, Journal: s.journal, Clock: s.clock, Log: s.log,
-		Enter: s.runtime.Enter, Away: s.runtime.Calling, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
+		Enter: s.runtime.Enter, ProviderCalls: s.runtime.Calling, Signer: s.keyring.Signer(), HeadKey: s.keyring.VerifierKey(), Fingerprint: s.keyring.Fingerprint,
 		TrustedProxies: s.cfg.proxies, BehindProxy: s.cfg.tls == "off" && len(s.cfg.proxies) > 0,
-		RateLimit: s.cfg.rateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments, Hints: s.payments, Usage: s.accounts,
+		RateLimit: s.cfg.rateLimit, Observe: s.metrics.observe, Pages: s.pages(), Payers: s.payments, Updates: s.payments, Usage: s.accounts,
 		Deliveries: s.notifier, Subscriptions: s.renewals, Periods: period.New(s.runtime), Backup: s.backup,
 	}
 	is := s.identity()

@@ -22,22 +22,21 @@ const (
 	idleTimeout = 2 * time.Minute
 )
 
-// routeKey is where a request remembers its route, for the metrics.
+// routeKey is where a request keeps its route for the metrics.
 const routeKey = "route"
 
-// noRoute is the route of what nobody serves, so that paths which strangers
-// make up don't become labels of metrics.
+// noRoute is the route of requests that no route serves, so that paths which callers make
+// up do not become labels of metrics.
 const noRoute = "none"
 
-// guard stands around everything, Fiber's router included: it gives the answer
-// its id, refuses what parsers could read in two ways, turns a panic into an
-// answer, and wipes the body.
+// guard is around everything, Fiber's router included: it gives the answer its id, refuses
+// what parsers could read in two ways, turns a panic into an answer, and wipes the body.
 func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		started := time.Now()
 		s.begin(ctx)
 		defer s.leave(ctx, started)
-		if err := s.door(ctx); err != nil {
+		if err := s.check(ctx); err != nil {
 			web.WriteError(ctx, err)
 			return
 		}
@@ -45,7 +44,7 @@ func (s *Server) guard(inner fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// leave ends every request: deferred, so that it sees a panic.
+// leave ends every request. It is deferred, so that it sees a panic.
 func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 	p := recover()
 	body.Wipe(ctx)
@@ -63,8 +62,8 @@ func (s *Server) leave(ctx *fasthttp.RequestCtx, started time.Time) {
 	}
 }
 
-// recovered answers for a panic. Its value may hold what was sent, so only its
-// type is logged, and the text where the runtime wrote it.
+// recovered answers for a panic. Its value may hold what was sent, so only the text of a
+// runtime error is logged.
 func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
 	id := string(ctx.Response.Header.PeekBytes(web.HeaderRequestID))
 	secure := len(ctx.Response.Header.PeekBytes(web.HeaderTLSOnly)) > 0
@@ -82,7 +81,7 @@ func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
 	s.cfg.Log.Error("panic in a handler", "request_id", id, "reason", reason, "stack", string(debug.Stack()))
 }
 
-// methodOf is the method for metrics: of those we know, or "other".
+// methodOf is the method for metrics: a known one, or "other".
 func methodOf(ctx *fasthttp.RequestCtx) string {
 	for _, m := range fiber.DefaultMethods {
 		if string(ctx.Request.Header.Method()) == m {
@@ -92,9 +91,9 @@ func methodOf(ctx *fasthttp.RequestCtx) string {
 	return "other"
 }
 
-// begin gives an answer what every one has: its id, and with TLS that browsers should
-// come with TLS only. Ids from outside are not taken: they could not be told from ours
-// in a log.
+// begin sets the headers that every answer has: its id and, over TLS, that browsers should
+// use TLS only. Ids from outside are not taken: a log could not tell them from the
+// service's own.
 func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	var buf [36]byte
 	ctx.Response.Header.SetCanonical(web.HeaderRequestID, web.AppendID(buf[:0], uuid.New()))
@@ -103,8 +102,8 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// security is how long browsers should come with TLS only. A sandbox asks for less: it
-// shares the name localhost with whatever else its developer runs there.
+// security is how long browsers should use TLS only. A sandbox asks for less: it shares
+// the name localhost with whatever else its developer runs there.
 func (s *Server) security() []byte {
 	if s.cfg.Env == sandbox {
 		return web.ValueTLSOnlyBriefly
@@ -112,31 +111,31 @@ func (s *Server) security() []byte {
 	return web.ValueTLSOnly
 }
 
-// door refuses a request before any work is done for it.
-func (s *Server) door(ctx *fasthttp.RequestCtx) error {
+// check refuses a request before any work is done for it.
+func (s *Server) check(ctx *fasthttp.RequestCtx) error {
 	seen, err := checkHeaders(ctx.Request.Header.RawHeaders())
 	if err == nil && seen.chunked && !ctx.Request.Header.IsHTTP11() {
-		err = ledger.Refuse("api.door", web.BadRequest, "HTTP/1.0 has no chunks")
+		err = ledger.Refuse("api.guard", web.BadRequest, "HTTP/1.0 has no chunks")
 	}
 	if err == nil {
 		err = checkTarget(&ctx.Request.Header)
 	}
 	if err != nil {
-		conn.HangUp(ctx) // where the next request begins is anyone's guess
+		conn.HangUp(ctx) // where the next request begins is unknown
 		return err
 	}
 	if s.cfg.BehindProxy {
-		// Of two schemes one is the client's own invention.
+		// Of two schemes one may be the client's own.
 		if seen.schemes != 1 || !s.gate.Proxies.Secure(ctx) {
-			return ledger.Refuse("api.door", ledger.Forbidden, "requests must come over TLS")
+			return ledger.Refuse("api.guard", ledger.Forbidden, "requests must come over TLS")
 		}
 		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
 	}
 	if seen.encoded {
-		return ledger.Refuse("api.door", web.UnsupportedMediaType, "content encodings are not supported")
+		return ledger.Refuse("api.guard", web.UnsupportedMediaType, "content encodings are not supported")
 	}
 	if methodOf(ctx) == "other" {
-		// Nobody serves TRACE: the router finds out whether the path is there.
+		// No route has TRACE: the router finds out whether the path exists.
 		ctx.Request.Header.SetMethod(fiber.MethodTrace)
 	}
 	seen.withhold(&ctx.Request.Header)
