@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// adminConfig is what the handlers of the administration are made of.
+// Config is what the handlers are made of.
 type Config struct {
 	Directory    Directory
 	Transactions Transactions
@@ -46,7 +46,7 @@ type Transactions interface {
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
 }
 
-// adminHandlers answers the routes of the administration and of sessions.
+// Handlers answers the routes of the administration and of sessions.
 type Handlers struct {
 	cfg            Config
 	keys           web.Keys
@@ -54,11 +54,12 @@ type Handlers struct {
 	moving         sync.Mutex // one move of a manual clock at a time
 }
 
-// newAdmin makes the handlers.
+// New makes the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint}, testDeliveries: newTestDeliveries(maxTestDeliveries)}
 }
 
+// v1 begins the addresses of the administration.
 const v1 = "/api/v1"
 
 // operator is who may call the routes of the administration.

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// checkoutConfig is what the handlers of the payer's pages are made of.
+// Config is what the handlers are made of.
 type Config struct {
 	Payers   Payers
 	Pages    payerpage.Pages
@@ -35,12 +35,12 @@ type Partners interface {
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
 }
 
-// checkoutHandlers answers the routes of the payer's pages.
+// Handlers answers the routes of the payer's pages.
 type Handlers struct {
 	cfg Config
 }
 
-// newCheckout makes the handlers.
+// New makes the handlers.
 func New(cfg Config) *Handlers { return &Handlers{cfg: cfg} }
 
 // Routes are the routes of the family: those of the pages if there are tokens to open

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// contractsConfig is what the handlers of contracts are made of.
+// Config is what the handlers are made of.
 type Config struct {
 	Contracts     Service // nil: the routes are missing
 	Organizations OrganizationSettings
@@ -26,13 +26,13 @@ type OrganizationSettings interface {
 	Organization(ledger.ID) (*directory.Organization, bool)
 }
 
-// contractsHandlers answers the routes of contracts, in both readings.
+// Handlers answers the routes of contracts, in both readings.
 type Handlers struct {
 	cfg  Config
 	keys web.Keys
 }
 
-// newContracts makes the handlers.
+// New makes the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint}}
 }

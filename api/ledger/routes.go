@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// ledgerConfig is what the handlers of the ledger are made of.
+// Config is what the handlers are made of.
 type Config struct {
 	Journal web.Journal
 	Users   Users
@@ -34,14 +34,14 @@ type Users interface {
 	User(org, id ledger.ID) (*directory.User, bool)
 }
 
-// ledgerHandlers answers the routes of the ledger.
+// Handlers answers the routes of the ledger.
 type Handlers struct {
 	cfg     Config
 	keys    web.Keys
 	exports *exports
 }
 
-// newLedger makes the handlers.
+// New makes the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint}, exports: newExports()}
 }
@@ -50,6 +50,7 @@ func New(cfg Config) *Handlers {
 // more.
 func (h *Handlers) Close() { h.exports.close() }
 
+// ledgerPath begins the addresses of the ledger.
 const ledgerPath = "/api/v1/ledger"
 
 // Routes are the routes of the family. Partners see their own accounts. Heads, proofs

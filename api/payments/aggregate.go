@@ -17,13 +17,13 @@ import (
 	"mizan/posting"
 )
 
-// maxGroups bounds the rows of an aggregate: days times what else it is grouped by.
+// maxGroups bounds the rows of an aggregate.
 const maxGroups = 10_000
 
 var aggregateParameters = slices.Concat(filterParameters, []string{"currency", "group_by"})
 
-// aggregateQuery is a request for sums. Assets are never summed across: currency,
-// network and env are always apart.
+// aggregateQuery is a request for sums. Sums are always apart by currency, network and
+// env.
 type aggregateQuery struct {
 	*filterQuery
 	byDay, byType, byStatus bool
@@ -52,8 +52,8 @@ func (q *aggregateQuery) readGrouping() {
 	}
 }
 
-// group is what the transactions of a row have in common; what is not grouped by
-// has its zero value.
+// group is what the transactions of one row have in common. What the request does not
+// group by has its zero value.
 type group struct {
 	currency money.Currency
 	network  money.Network
@@ -69,14 +69,14 @@ func (g group) compare(o group) int {
 	)
 }
 
-// sums are what a row adds up.
+// sums are the sums of one row.
 type sums struct {
 	count                          int64
 	amount, withFee, fee, refunded money.Amount
 	merchant                       money.Signed // a fee above the amount takes from it
 }
 
-// add counts a transaction in; an error says that a sum left the range of amounts.
+// add counts a transaction. An error means that a sum has left the range of amounts.
 func (s *sums) add(r *payment.Record) (err error) {
 	s.count++
 	for _, a := range [...]struct {
@@ -100,8 +100,8 @@ type aggregate struct {
 	patience *patience
 }
 
-// take counts a transaction in. Sums cannot leave their range while amounts are
-// what creates accept; if they do, nothing false is shown.
+// take counts a transaction. Sums cannot leave their range while amounts are what creates
+// accept; if they do, the request is refused rather than answered falsely.
 func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 	q := a.query
 	g := group{currency: r.Asset.Currency, network: r.Asset.Network}
@@ -128,7 +128,7 @@ func (a *aggregate) take(r *payment.Record, s *posting.Stamp) error {
 	return nil
 }
 
-// write answers with the rows, ordered by what they are grouped by.
+// write answers with the rows in the order of what they are grouped by.
 func (a *aggregate) write(req *web.Request, asOf ledger.Micros) {
 	var e web.Encoder
 	e.Open('{')

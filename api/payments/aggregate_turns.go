@@ -15,8 +15,8 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of aggregates: each may read every transaction of an organization, and
-// what they take is taken from payments.
+// Bounds of aggregates: each may read every transaction of an organization, and what it
+// takes of the machine is taken from payments.
 const (
 	maxAggregates     = 2                      // at once
 	maxAggregateQueue = 32                     // waiting until it is their turn
@@ -24,17 +24,19 @@ const (
 	aggregateSlice    = 100 * time.Millisecond // after which others have their turn
 	aggregateWait     = 3 * time.Second        // for the first turn, unless Config says otherwise
 	aggregateTime     = 20 * time.Second       // of one's own turns
-	checkEvery        = 256                    // rows or records between two looks at whether anybody still waits
+	checkEvery        = 256                    // rows or records between two looks at whether the caller still waits
 )
 
-// aggregates lets so many aggregates of a server run at once. Organizations, and the
-// partners of each, take turns, also while one runs: none waits for another's longest.
+// aggregates bounds how many aggregates run at once. Organizations, and the partners of
+// each, take turns, also while an aggregate runs, so that no one waits for another's
+// longest.
 type aggregates struct {
 	turns *fair.Gate[turn]
 	wait  time.Duration
 }
 
-// turn is whose an aggregate is: an organization or, with a number, a partner of it.
+// turn says whose an aggregate is: an organization's or, with a number, one of its
+// partners'.
 type turn struct {
 	org     ledger.ID
 	partner int64
@@ -96,8 +98,8 @@ func unavailable(why string) error {
 	return ledger.Refuse("payments.aggregate", ledger.Unavailable, "%s", why)
 }
 
-// run adds up what is asked for, by the cheaper way: the part of the partner's
-// index that the times asked for leave, or all records of the organization.
+// run adds up what is asked for in the cheaper of two ways: by the part of the partner's
+// index between the times, or by all records of the organization.
 func (a *aggregate) run() error {
 	f := &a.query.transactionFilter
 	a.span = f.started
@@ -119,16 +121,15 @@ func (a *aggregate) run() error {
 	})
 }
 
-// A record that is searched by its id costs as much as so many that are read in
-// the order of their keys (BenchmarkTransactions), and a payment has about so
-// many events.
+// Searching a record by its id costs about as much as reading costOfSearch records in the
+// order of their keys (BenchmarkTransactions). A payment has about usualEvents events.
 const (
 	costOfSearch = 3
 	usualEvents  = 5
 )
 
-// prefersAll tells whether to read all records rather than those of the index.
-// It counts no more of these than it must.
+// prefersAll tells whether to read all records rather than those of the index. It counts
+// the rows of the index only as far as the decision needs.
 func (a *aggregate) prefersAll() (bool, error) {
 	events, _, err := a.view.Head(a.org)
 	if err != nil {
@@ -145,7 +146,7 @@ func (a *aggregate) prefersAll() (bool, error) {
 	return searches > enough, err
 }
 
-// row counts in the transaction that a row of the index belongs to.
+// row counts the transaction of a row of the index.
 func (a *aggregate) row(row posting.Listed) (bool, error) {
 	if err := a.patience.check(); err != nil {
 		return false, err
@@ -173,12 +174,12 @@ func (a *aggregate) count(stored *posting.Record) error {
 	return a.take(record, &stored.Stamp)
 }
 
-// patience ends work that nobody waits for, and work that has no end.
+// patience ends work whose caller has gone, and work that takes too long.
 type patience struct {
 	ctx   context.Context // of the server
 	conn  net.Conn        // of the caller
 	until time.Time
-	place *fair.Place[turn] // nil: it is shared with nobody
+	place *fair.Place[turn] // nil: the aggregate takes no turns
 	n     int
 }
 
@@ -189,7 +190,7 @@ func (p *patience) leave() {
 	}
 }
 
-// share lets others have their turn, for which this one's time does not run.
+// share gives others their turn. The time of this aggregate stands still meanwhile.
 func (p *patience) share() error {
 	if p.place == nil {
 		return nil
@@ -203,7 +204,7 @@ func (p *patience) share() error {
 	return nil
 }
 
-// check looks, from time to time, whether to go on; the first time it does.
+// check looks from time to time, beginning with the first call, whether to go on.
 func (p *patience) check() error {
 	if p.n++; p.n%checkEvery != 1 {
 		return nil

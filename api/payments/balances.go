@@ -10,8 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// maxBalances bounds one answer. Networks are open names, so a partner may have
-// more assets than the table of scales has rows.
+// maxBalances bounds one answer: networks are open names, so a partner may have any number
+// of assets.
 const maxBalances = 1_000
 
 // balanceQuery says which of a partner's balances are asked for.
@@ -40,8 +40,8 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 	return q
 }
 
-// acceptedCurrency is the currency asked for, refused with the specification's
-// words if it is not in the closed set; empty: none was sent.
+// acceptedCurrency is the currency asked for; empty if none was sent. One outside the
+// closed set is refused in the specification's words.
 func acceptedCurrency(q *web.Query) money.Currency {
 	text, sent := q.Sent("currency")
 	if !sent {
@@ -58,8 +58,8 @@ func (q *balanceQuery) wants(a money.Asset) bool {
 	return (q.currency == "" || a.Currency == q.currency) && (q.networks || a.Network == q.network)
 }
 
-// listBalances is GET /balances: what the calling partner can still pay out, and
-// what is on its way to it, in each asset that its account has lines in.
+// listBalances is GET /balances: what the calling partner can still pay out and what is on
+// its way, in each asset that its account has lines in.
 func (h *Handlers) listBalances(req *web.Request) error {
 	q := newBalanceQuery(req.RequestCtx)
 	if err := q.Problems.Err(); err != nil {

@@ -18,7 +18,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Bounds of notifications that are taken in from another platform.
+// Bounds of updates from another platform.
 const (
 	maxEventID     = 255             // bytes
 	notifySkew     = 5 * time.Minute // specification, "Limits"
@@ -32,33 +32,32 @@ var (
 	headerSignature = []byte("X-Webhook-Signature")
 )
 
-// Updates hears that another platform has news of a transaction; *payment.Service of
+// Updates takes in that another platform has news of a transaction; *payment.Service of
 // actors is one.
 type Updates interface {
 	Hint(org, terminal, id ledger.ID) error
 }
 
-// notifications is what is known of notifications from other platforms.
-type notifications struct {
-	nobody [sha256.Size]byte // signs for terminals that are not there or have no secret
+// updates is what is kept of the updates of other platforms.
+type updates struct {
+	absent [sha256.Size]byte // the secret of terminals that do not exist or have none
 	events events
 }
 
-func newNotifications() *notifications {
-	n := &notifications{events: events{known: make(map[event]time.Time), bound: maxKnownEvents}}
-	_, _ = rand.Read(n.nobody[:]) // it never fails
+func newUpdates() *updates {
+	n := &updates{events: events{known: make(map[event]time.Time), bound: maxKnownEvents}}
+	_, _ = rand.Read(n.absent[:]) // it never fails
 	return n
 }
 
 // takeUpdate is POST /terminal/{id}/notifications: another platform says that one of our
-// transactions there has moved (specification, "Events"). It is believed so far
-// that the platform is asked at once: an outcome comes only from its answer. All
-// that is wrong with the sender is one 401.
+// transactions there has changed (specification, "Events"). The platform is then asked at
+// once, and only its answer changes anything. Every fault of the sender is the same 401.
 func (h *Handlers) takeUpdate(req *web.Request) error {
 	content := req.Request.Body()
 	terminal, ok := h.sender(req, content)
 	if !ok {
-		return ledger.Refuse("api.notifications", ledger.Unauthorized, "not signed by the terminal's platform")
+		return ledger.Refuse("payments.updates", ledger.Unauthorized, "not signed by the terminal's platform")
 	}
 	value, err := web.Document(content)
 	if err != nil {
@@ -79,12 +78,12 @@ func (h *Handlers) takeUpdate(req *web.Request) error {
 	return nil
 }
 
-// sender is the terminal whose secret has signed the request. Whatever is wrong is
-// found out with the same work.
+// sender is the terminal whose secret has signed the request. Every fault is found with
+// the same work.
 func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal, bool) {
 	id, err := web.ParseID(req.Parameter("id"))
 	terminal, found := h.cfg.Directory.FindTerminal(id)
-	secret := h.updates.nobody[:]
+	secret := h.updates.absent[:]
 	trusted := err == nil && found && terminal.Connection != nil && terminal.Connection.WebhookSecret != ""
 	if trusted {
 		secret = []byte(terminal.Connection.WebhookSecret)
@@ -104,10 +103,10 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	return terminal, trusted && signed && fresh
 }
 
-// eventOf is the id of a signed envelope. The header is not signed, so the body's
-// counts, and a header that says another is not the platform's.
+// eventOf is the id of a signed envelope. The header is not signed, so the body's id
+// counts, and a header with another id is refused.
 func eventOf(envelope, header []byte) ([]byte, error) {
-	const op = "api.notifications"
+	const op = "payments.updates"
 	if !web.IsObject(envelope) {
 		return nil, ledger.RefuseField(op, "", "the body must be an object")
 	}
@@ -121,8 +120,8 @@ func eventOf(envelope, header []byte) ([]byte, error) {
 	return id, nil
 }
 
-// report has the transaction asked about that the envelope names by our id. What it
-// says otherwise is not looked at.
+// report has the platform asked about the transaction that the envelope names by our id.
+// The rest of the envelope is ignored.
 func (h *Handlers) report(t *directory.Terminal, envelope []byte) error {
 	content := web.Member(envelope, "data")
 	if !web.IsObject(content) {
@@ -131,7 +130,7 @@ func (h *Handlers) report(t *directory.Terminal, envelope []byte) error {
 	txid, _ := jsonwalk.Text(web.Member(content, "txid"))
 	id, err := web.ParseID(string(txid))
 	if err != nil {
-		return nil // none of ours
+		return nil // not one of ours
 	}
 	return h.cfg.Updates.Hint(t.Org, t.ID, id)
 }
@@ -142,7 +141,7 @@ type event struct {
 	id       [sha256.Size]byte
 }
 
-// events are those that came lately, as many as there is room for.
+// events are those that came lately, up to a bound.
 type events struct {
 	mu    sync.Mutex
 	known map[event]time.Time // guarded by mu: when it came

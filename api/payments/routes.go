@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// paymentsConfig is what the handlers of transactions are made of.
+// Config is what the handlers are made of.
 type Config struct {
 	Payments  Transactions
 	Directory Directory
@@ -40,7 +40,7 @@ type Config struct {
 	Serving context.Context
 }
 
-// paymentsDirectory says who takes part; *directory.Service of actors is one.
+// Directory says who takes part; *directory.Service of actors is one.
 type Directory interface {
 	web.Organizations
 	Partner(org ledger.ID, number int64) (*directory.Partner, bool)
@@ -48,29 +48,30 @@ type Directory interface {
 	FindTerminal(id ledger.ID) (*directory.Terminal, bool)
 }
 
-// paymentsHandlers answers the routes of transactions, balances and subscriptions.
+// Handlers answers the routes of transactions, balances and subscriptions.
 type Handlers struct {
 	cfg        Config
 	keys       web.Keys
 	aggregates *aggregates
-	updates    *notifications
+	updates    *updates
 }
 
-// newPayments makes the handlers.
+// New makes the handlers.
 func New(cfg Config) *Handlers {
 	return &Handlers{
 		cfg: cfg, keys: web.Keys{Fingerprint: cfg.Fingerprint},
-		aggregates: newAggregates(cfg.AggregateWait), updates: newNotifications(),
+		aggregates: newAggregates(cfg.AggregateWait), updates: newUpdates(),
 	}
 }
 
+// Paths that the addresses of the family begin with.
 const (
 	transactionsPath  = "/api/v1/transactions"
 	subscriptionsPath = "/api/v1/subscriptions"
 )
 
-// Who may call the routes. Transactions are shown to the partner whose they are, to
-// the administration, and to those who oversee the organization.
+// Who may call the routes. Transactions are shown to their partner, to the
+// administration, and to those who oversee the organization.
 var (
 	byPartner  = web.Access{By: web.Key}
 	byOwner    = web.Access{By: web.Key | web.Acting}

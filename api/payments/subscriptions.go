@@ -74,8 +74,8 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 	return h.writeSubscription(req, fiber.StatusCreated, &result, err)
 }
 
-// readTerms reads what a create asks for. What is not there, or is of the wrong
-// type, is a problem; what values mean is decided where records are.
+// readTerms reads the terms of a create. A field that is missing or of the wrong type is a
+// problem; whether the values are allowed is decided by the subscription.
 func readTerms(params []byte, wrong *web.Problems) (t subscription.Terms) {
 	const initial, amount, period, metadata = "initial_payment_id", "amount", "period_days", "metadata"
 	if text, isText := jsonwalk.Text(web.Member(params, initial)); !isText {
@@ -152,6 +152,7 @@ func (h *Handlers) moveSubscription(req *web.Request, move func(subscriptionacto
 	return h.writeSubscription(req, fiber.StatusOK, &result, err)
 }
 
+// writeSubscription answers with a subscription, or with the error.
 func (h *Handlers) writeSubscription(req *web.Request, status int, r *subscriptionactor.Result, err error) error {
 	if err != nil {
 		return err
@@ -205,7 +206,7 @@ func (h *Handlers) listSubscriptions(req *web.Request) error {
 	return nil
 }
 
-// appendSubscription writes a subscription. Its stored credential is shown nowhere.
+// appendSubscription writes a subscription. Its stored credential is never shown.
 func appendSubscription(e *web.Encoder, r *subscriptionactor.Result) {
 	record := r.Record
 	e.ID("id", record.ID)

@@ -11,12 +11,12 @@ import (
 	"mizan/ledger/payment"
 )
 
-// authVersion is the version of auth_params that is written.
+// authVersion is the version of auth_params in answers.
 const authVersion = "1.0"
 
-// viewed says when a transaction is shown, and whether with its payer's addresses: each
-// holds a token that opens the payer's page, so only the partner who asks for this one
-// transaction with its own key has them, fresh each time. A repeated answer has none.
+// viewed says when a transaction is shown, and whether with its payer's addresses. Each
+// address holds a token that opens the payer's page, so only the partner that reads this
+// one transaction with its own key gets them, fresh each time. A repeated answer has none.
 type viewed struct {
 	at    time.Time
 	links bool
@@ -27,10 +27,9 @@ func (h *Handlers) viewedBy(req *web.Request, result *paymentactor.Result) viewe
 	return viewed{at: h.cfg.Clock.Now(), links: req.Principal.Key != nil && !result.Replay}
 }
 
-// appendTransaction appends a transaction as the specification's table
-// "Transaction" has it, and further fields where there is something to say. What
-// a field's presence depends on stands beside it. The partner is whose it is: its
-// lang is that of the descriptions.
+// appendTransaction appends a transaction as in the specification's table "Transaction",
+// with further fields where they have a value. p is the transaction's partner, in whose
+// language the descriptions are.
 func (h *Handlers) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result, v viewed) []byte {
 	r := result.Record
 	e := web.Encoder{Buf: dst}
@@ -79,8 +78,8 @@ func (h *Handlers) appendHosted(dst []byte, org ledger.ID, result *paymentactor.
 	return e.Buf
 }
 
-// appendTxID writes the caller's identifier as it was sent: null is none, and an empty
-// one is empty.
+// appendTxID writes the caller's identifier as it was sent: null if there was none, and an
+// empty one as empty.
 func appendTxID(e *web.Encoder, r *payment.Record) {
 	if r.TxID != "" || r.EmptyTxID {
 		e.Text("txid", r.TxID)
@@ -89,8 +88,8 @@ func appendTxID(e *web.Encoder, r *payment.Record) {
 	}
 }
 
-// appendMoney writes the amounts and what they are amounts of. The destination's
-// own network and scale are there only for what was converted.
+// appendMoney writes the amounts and their assets. A destination has a network and a scale
+// of its own only after a conversion.
 func appendMoney(e *web.Encoder, r *payment.Record) {
 	dest := r.DestAsset()
 	e.Amount("amount", r.Amount)
@@ -116,8 +115,8 @@ func appendMoney(e *web.Encoder, r *payment.Record) {
 	e.Scale("scale_dest", dest)
 }
 
-// appendDescription echoes the description only after a terminal was chosen
-// (specification, "Transaction", rule 1); the terminal's own text goes before.
+// appendDescription repeats the description only after a terminal was chosen
+// (specification, "Transaction", rule 1). The terminal's own text has precedence.
 func appendDescription(e *web.Encoder, r *payment.Record) {
 	switch {
 	case r.Terminal == ledger.ID{} || (!r.Described && r.ShownText == ""):
@@ -129,7 +128,7 @@ func appendDescription(e *web.Encoder, r *payment.Record) {
 	}
 }
 
-// appendMeta writes what the caller sent, with the rail's own keys.
+// appendMeta writes the caller's merchant_meta with the provider's own keys.
 func appendMeta(e *web.Encoder, r *payment.Record, lang string) {
 	e.Key("merchant_meta")
 	e.Buf = paymentactor.AppendMeta(e.Buf, r.MerchantMeta, r.RailMeta, lang)
@@ -146,8 +145,7 @@ func (v *viewed) hosts(result *paymentactor.Result) bool {
 	return result.Record.Waiting() && ledger.MicrosOf(v.at) < result.Stamp.Due
 }
 
-// appendLink writes the address of the payer's page; null where there is none for this
-// caller.
+// appendLink writes the address of the payer's page, or null where this caller gets none.
 func (h *Handlers) appendLink(e *web.Encoder, name string, org, id ledger.ID, v viewed, open bool) {
 	if !open || !v.links {
 		e.Null(name)
@@ -156,7 +154,7 @@ func (h *Handlers) appendLink(e *web.Encoder, name string, org, id ledger.ID, v 
 	e.Text(name, h.cfg.Pages.Address(org, id, v.at.Add(payerpage.Lifetime)))
 }
 
-// appendAuth writes what the payer has to do, where the rail has published it
+// appendAuth writes what the payer has to do, once the provider has published it
 // (specification, "Payer actions").
 func appendAuth(e *web.Encoder, a *payment.Action) {
 	const name = "auth_params"
@@ -190,8 +188,8 @@ func appendMaterial(e *web.Encoder, a *payment.Action) {
 	e.Close('}')
 }
 
-// appendPayer writes where the payer goes while there is something to do, and
-// what there is to choose from.
+// appendPayer writes where the payer goes while there is something to do, and what there
+// is to choose from.
 func (h *Handlers) appendPayer(e *web.Encoder, org ledger.ID, result *paymentactor.Result, a *payment.Action, v viewed) {
 	if a == nil && !v.hosts(result) {
 		return
@@ -215,7 +213,7 @@ func (h *Handlers) appendPayer(e *web.Encoder, org ledger.ID, result *paymentact
 	}
 }
 
-// appendLater writes what only some transactions come to have.
+// appendLater writes fields that only some transactions come to have.
 func appendLater(e *web.Encoder, r *payment.Record, lang string) {
 	if r.RRN != "" {
 		e.Text("rrn", r.RRN)
@@ -235,8 +233,7 @@ func appendLater(e *web.Encoder, r *payment.Record, lang string) {
 	}
 }
 
-// appendRefunds writes the refunds that were asked for, the oldest first, and how the
-// last one ended.
+// appendRefunds writes the refunds, oldest first, and how the last one ended.
 func appendRefunds(e *web.Encoder, r *payment.Record, lang string) {
 	last := r.LastRefund()
 	if last == nil {
@@ -262,8 +259,8 @@ func appendRefunds(e *web.Encoder, r *payment.Record, lang string) {
 	e.Close(']')
 }
 
-// appendPaidBy writes how it was paid, as far as that may be shown, and the customer
-// as the create had it.
+// appendPaidBy writes the payment method as far as it may be shown, and the customer as
+// the create had it.
 func appendPaidBy(e *web.Encoder, r *payment.Record) {
 	appendMethod(e, r)
 	if r.Customer == nil {
@@ -273,8 +270,8 @@ func appendPaidBy(e *web.Encoder, r *payment.Record) {
 	}
 }
 
-// appendMethod writes the money_storage type and, of a card, what may be stored openly.
-// A renewal shows the card that its credential is of.
+// appendMethod writes the type of money_storage and, of a card, what may be stored openly.
+// A renewal shows the card of its credential.
 func appendMethod(e *web.Encoder, r *payment.Record) {
 	const name = "payment_method"
 	if r.Method == "" {
@@ -291,7 +288,8 @@ func appendMethod(e *web.Encoder, r *payment.Record) {
 	e.Close('}')
 }
 
-// awaited is what the payer has to do now; nil: nothing, or the payer's time is over.
+// awaited is what the payer has to do now; nil if there is nothing to do, or the payer's
+// time is over.
 func awaited(r *payment.Record, now ledger.Micros) *payment.Action {
 	if r.Status != payment.ActionRequired || now >= r.Action.Until {
 		return nil

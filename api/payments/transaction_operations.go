@@ -146,7 +146,7 @@ func (h *Handlers) chooseDestination(req *web.Request) error {
 	return h.changed(req, &result, err)
 }
 
-// command is which of the calling partner's transactions a request is about.
+// command says which of the calling partner's transactions a request is about.
 func (h *Handlers) command(req *web.Request) (command paymentactor.Command, err error) {
 	command = paymentactor.Command{Org: req.Principal.Org, Partner: req.Principal.Partner.Number}
 	if command.ID, err = web.ParseID(req.Parameter("id")); err != nil {
@@ -156,8 +156,7 @@ func (h *Handlers) command(req *web.Request) (command paymentactor.Command, err 
 	return command, err
 }
 
-// changed answers with what an operation has made of the transaction, or with
-// its error.
+// changed answers with what an operation has made of the transaction, or with its error.
 func (h *Handlers) changed(req *web.Request, result *paymentactor.Result, err error) error {
 	if err != nil {
 		return err
@@ -169,8 +168,8 @@ func (h *Handlers) changed(req *web.Request, result *paymentactor.Result, err er
 	return nil
 }
 
-// partOf is the amount in an operation's params; nil if there is none, which
-// means all of it. What is none is refused with the code.
+// partOf is the amount in an operation's params; nil if there is none, which means all of
+// it. A malformed one is refused with the code.
 func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
 	const op = "api.partOf"
 	if !jsonwalk.Has(params, "amount") {
@@ -190,8 +189,8 @@ func partOf(params []byte, code ledger.Code) (*money.Amount, error) {
 
 const materialName = payment.MaterialField
 
-// materialOf finds the material in its body: bare, or in params, there under its
-// own name or by itself; bare wins. Nil: there is none.
+// materialOf finds the material in a body: bare, or in params under its own name or as the
+// params themselves; bare has precedence. Nil: there is none.
 func materialOf(body []byte) []byte {
 	if bare := web.Member(body, materialName); bare != nil {
 		return bare
@@ -206,7 +205,7 @@ func materialOf(body []byte) []byte {
 	return params
 }
 
-// continuation is what the body of a continue says.
+// continuation is the body of a continue.
 type continuation struct {
 	credentials.MoneyStorage
 	route    string
@@ -231,8 +230,8 @@ func (with *continuation) read(body []byte, t payment.Type, fingerprint func([]b
 	}
 }
 
-// checkBrowser wants the keys of browser_data to be of their types; what they
-// say is the rail's to judge.
+// checkBrowser checks the types of browser_data's fields. Their content is the provider's
+// to judge.
 func checkBrowser(browser []byte, list *web.Problems) {
 	for _, name := range [...]string{"language", "user_agent"} {
 		if value := web.Member(browser, name); value != nil {

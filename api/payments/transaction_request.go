@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Bounds of a create's fields: characters, and bytes of what is kept as JSON.
-// All of it together fits a record with room to spare.
+// Bounds of a create's fields: characters, and bytes of what is kept as JSON. All of it
+// together fits a record with room to spare.
 const (
 	maxTxID         = 255
 	maxDescription  = 2000
@@ -20,7 +20,7 @@ const (
 	maxMerchantMeta = 64 << 10
 )
 
-// creation is what a create's params say. Raw values alias the body.
+// creation is the params of a create. Raw values alias the body.
 type creation struct {
 	kind, amount, currency, network, env, txid, description []byte
 	returnURL, failURL, customer, lang, meta                []byte
@@ -31,8 +31,8 @@ type creation struct {
 	problems web.Problems
 }
 
-// readCreation takes the params object apart: names match exactly, unknown ones
-// are ignored, null is as good as nothing.
+// readCreation takes the params object apart. Names match exactly, unknown ones are
+// ignored, and null means absent.
 func readCreation(params []byte) *creation {
 	c := new(creation)
 	m := jsonwalk.MembersOf(params)
@@ -88,8 +88,8 @@ func (c *creation) wantsPage() bool {
 	return string(c.hosted) == "true" || string(c.widget) == "true"
 }
 
-// check validates every field in a fixed order and fills the request; what is
-// wrong is in problems. Nothing in the request aliases the body afterwards.
+// check validates every field in a fixed order and fills the request. Faults are in
+// problems. Nothing in the request aliases the body afterwards.
 func (c *creation) check(fingerprint func(number []byte) string) {
 	r := &c.request
 	r.Type = c.checkType()
@@ -126,8 +126,8 @@ func (c *creation) checkType() payment.Type {
 	return 0
 }
 
-// checkAmount wants a string of digits above zero (specification, "Money rules"
-// 1). How much is too much for the ledger is not decided here.
+// checkAmount wants a string of digits above zero (specification, "Money rules" 1). The
+// ledger decides how much is too much.
 func (c *creation) checkAmount() money.Amount {
 	if c.amount == nil {
 		c.problems.Add("amount", "amount is required")
@@ -155,7 +155,7 @@ func (c *creation) checkAmount() money.Amount {
 }
 
 func (c *creation) checkAsset() {
-	asset := money.Asset{Currency: "RUB", Env: money.Prod} // what a create without them means
+	asset := money.Asset{Currency: "RUB", Env: money.Prod} // the defaults
 	if c.currency != nil {
 		asset.Currency = c.checkCurrency()
 	}
@@ -171,7 +171,7 @@ func (c *creation) checkAsset() {
 	}
 	asset.Network = money.ResolveNetwork(asset.Currency, c.checkNetwork())
 	if _, alone := asset.Scale(); !alone {
-		// What is one thing wherever it is, as money of a country, has no network.
+		// An asset that is the same on every network, as the money of a country, has none.
 		if bare := (money.Asset{Currency: asset.Currency, Env: asset.Env}); scaled(bare) {
 			asset.Network = ""
 		}
@@ -184,8 +184,8 @@ func scaled(a money.Asset) bool {
 	return known
 }
 
-// checkCurrency refuses what is not in the closed set with the specification's
-// words; a number is named as it was written.
+// checkCurrency refuses a currency outside the closed set in the specification's words. A
+// number is named as it was written.
 func (c *creation) checkCurrency() money.Currency {
 	code, isText := jsonwalk.Text(c.currency)
 	if !isText {
@@ -215,8 +215,8 @@ func (c *creation) checkNetwork() money.Network {
 	return network
 }
 
-// checkCustomer wants what the specification names in a customer to be text;
-// other keys are the caller's own.
+// checkCustomer wants strings in the fields of a customer that the specification names.
+// Other fields are the caller's own.
 func (c *creation) checkCustomer(customer []byte) {
 	if customer == nil {
 		return
@@ -230,7 +230,7 @@ func (c *creation) checkCustomer(customer []byte) {
 	}
 }
 
-// checkLang wants one of the service's languages; none is as good as the partner's.
+// checkLang wants one of the service's languages. Without one the partner's counts.
 func (c *creation) checkLang() string {
 	if c.lang == nil {
 		return ""
@@ -255,9 +255,9 @@ func (c *creation) checkFlag(name string, value []byte) {
 	}
 }
 
-// checkStorage reads the credentials. None, null and an empty object are no
-// mistake: such a create is refused by its status, not by its answer. Those that
-// come with a hosted create are checked and not kept: its payer brings them.
+// checkStorage reads the credentials. A create without any is not malformed: its
+// transaction is refused. Those of a hosted create are checked and dropped, since its
+// payer brings them.
 func (c *creation) checkStorage(fingerprint func([]byte) string) {
 	if c.brought == nil || web.IsEmptyObject(c.brought) {
 		return

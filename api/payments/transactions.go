@@ -15,20 +15,20 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Payments makes, reads and moves transactions; *payment.Service of actors is
-// one. Its errors are *ledger.Refusal, NotFound for a foreign id and an unknown
-// one alike. Whatever takes a key claims it, and answers a repetition with what
-// is there (Result.Replay).
+// Transactions makes, reads and moves transactions; *payment.Service of actors is one. Its
+// errors are *ledger.Refusal, NotFound for a foreign id and an unknown one alike. A method
+// that takes a key claims it, and answers a repetition with the present state
+// (Result.Replay).
 type Transactions interface {
-	// Create blocks until the provider's first outcome, or as long as creates
-	// wait.
+	// Create blocks until the provider's first outcome, or for the time that creates
+	// may wait.
 	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Read is the transaction as it is stored.
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
-	// Current is Read where the rail has published anew what has ended (page: for the
+	// Current is Read after the provider has published anew what had expired (page: for the
 	// payer's page).
 	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
-	// Find is the transaction as it is stored, whosever it is.
+	// Find is the transaction as it is stored, of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Refund returns settled money: NotReversible, InvalidRefundAmount, Conflict.
 	Refund(paymentactor.Amount) (paymentactor.Result, error)
@@ -45,8 +45,8 @@ type Transactions interface {
 	Continue(paymentactor.Continue) (paymentactor.Result, error)
 }
 
-// createTransaction is POST /transactions (specification, "create"). 201 says
-// that there is a transaction, not that it was accepted.
+// createTransaction is POST /transactions (specification, "create"). 201 says that the
+// transaction exists, not that it was accepted.
 func (h *Handlers) createTransaction(req *web.Request) error {
 	key, err := h.keys.Partner(req)
 	if err != nil {
@@ -85,8 +85,8 @@ func (h *Handlers) createTransaction(req *web.Request) error {
 	return nil
 }
 
-// transactionParams is the params object of a create's body. Without one the
-// transaction can't be begun, whatever else the body is.
+// transactionParams is the params object of a create's body. Without one the transaction
+// cannot begin, whatever else the body is.
 func transactionParams(body []byte) ([]byte, error) {
 	value, err := web.Document(body)
 	if err != nil {
@@ -100,9 +100,9 @@ func transactionParams(body []byte) ([]byte, error) {
 	return nil, ledger.Refuse("api.createTransaction", ledger.WrongParams, "the body has no params object")
 }
 
-// readTransaction is GET /transactions/{id}. To the partner's own key, which may submit
-// it, material whose deadline is over is shown published anew. An id that is none is answered as
-// one that nobody has.
+// readTransaction is GET /transactions/{id}. The partner's own key, which may submit
+// material, gets material whose deadline is over published anew. A malformed id is
+// answered like an unknown one.
 func (h *Handlers) readTransaction(req *web.Request) error {
 	result, err := h.findTransaction(req)
 	if err != nil {
@@ -112,9 +112,10 @@ func (h *Handlers) readTransaction(req *web.Request) error {
 	return nil
 }
 
-// buffers are reused for answers: the answer itself is copied.
+// buffers are reused for answers: WriteJSON copies the answer.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
 
+// writeTransaction answers with a transaction.
 func (h *Handlers) writeTransaction(req *web.Request, status int, result *paymentactor.Result) {
 	buf := buffers.Get().(*[]byte)
 	*buf = h.appendTransaction((*buf)[:0], req.Principal.Partner, result, h.viewedBy(req, result))
@@ -127,9 +128,9 @@ func (h *Handlers) writeHosted(req *web.Request, status int, result *paymentacto
 	web.WriteJSON(req.RequestCtx, status, h.appendHosted(nil, req.Principal.Org, result, h.viewedBy(req, result)))
 }
 
-// mismatch names the first field in which a repeated create differs from the
-// transaction that its txid has; empty if none does. The credentials of a hosted
-// transaction are its payer's, who did not send the create.
+// mismatch names the first field in which a repeated create differs from the transaction
+// of its txid; empty if none does. The credentials of a hosted transaction are its
+// payer's, so they are not compared.
 func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string {
 	switch {
 	case sent.Type != stored.Type:
@@ -162,8 +163,8 @@ func mismatch(sent *payment.Request, hosted bool, stored *payment.Record) string
 	return ""
 }
 
-// sameJSON compares what two texts mean (RFC 8785): the order of names and
-// white space don't count.
+// sameJSON compares the meaning of two JSON texts (RFC 8785): the order of names and white
+// space do not count.
 func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -172,8 +173,8 @@ func sameJSON(a, b []byte) bool {
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 }
 
-// payerAddress is where a payer's credentials came from: what the merchant says
-// of its customer in "ip", or else the address of the request.
+// payerAddress is where a payer's credentials came from: the "ip" that the merchant gives
+// of its customer, or else the address of the request.
 func payerAddress(customer []byte, source netip.Addr) netip.Addr {
 	if customer == nil {
 		return source

@@ -15,7 +15,7 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of the work for one page. A page that finds less says where it stopped.
+// Bounds of the work for one page. A page that finds less says where the next one begins.
 const (
 	maxRead = 500     // records read
 	maxRows = 200_000 // rows of the index passed; a record costs as much as hundreds
@@ -30,12 +30,12 @@ type walk struct {
 	span  span // of the time that orders it
 }
 
-// each calls fn with the rows that may belong to a transaction whose time is in
-// the span, those of updates included.
+// each calls fn with the rows that may belong to a transaction whose time is in the span,
+// including rows of updates.
 //
-// A creation's row is booked at the last of the events that made the record, so
-// a record that began within the span may have its row just after. Events of one
-// change are contiguous: only the first creation after the span can be that row.
+// The row of a creation is booked at the last event of the change that made the record, so
+// a record that began within the span may have its row just after it. Events of one change
+// are contiguous: only the first creation after the span can be that row.
 func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 	if w.span.from > w.span.to {
 		return nil
@@ -70,7 +70,7 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 	return err
 }
 
-// listed is the record that a row belongs to.
+// listed is the record of a row.
 func (w *walk) listed(row posting.Listed) (posting.Record, error) {
 	stored, found, err := w.view.Record(w.org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
 	if err == nil && !found {
@@ -106,10 +106,10 @@ type listPage struct {
 	read   int           // records
 }
 
-// listPages are reused, with their buffers.
+// listPages are reused with their buffers.
 var listPages = sync.Pool{New: func() any { return &listPage{seen: make(map[ledger.ID]struct{})} }}
 
-// maxPageKept bounds the buffers that are kept; merchant_meta can be long.
+// maxPageKept bounds the buffers that are kept for reuse: merchant_meta can be long.
 const maxPageKept = 1 << 20
 
 // listTransactions is GET /transactions (specification, "list").
@@ -158,8 +158,8 @@ func (q *filterQuery) listOf(req *web.Request) posting.List {
 	return posting.List{Partner: req.Principal.Partner.Number, Env: uint8(q.transactionFilter.env)}
 }
 
-// look puts the row's transaction on the page if it is asked for. It looks one
-// further than the page, so that the last page says that it is the last.
+// look puts the row's transaction on the page if it is asked for. It looks one row beyond
+// the page, so that the last page is known to be the last.
 func (p *listPage) look(row posting.Listed) (more bool, err error) {
 	if p.passed++; p.read == maxRead || p.passed > maxRows {
 		p.next = p.past
@@ -197,10 +197,9 @@ func (p *listPage) look(row posting.Listed) (more bool, err error) {
 	return true, nil
 }
 
-// stale tells of a row, without a look at its record, that it does not count in
-// this order. By update only a record's newest row does: those below one that was
-// read are stale, and where the newest lies above the span so does the record's
-// time, which is then not asked for.
+// stale tells, without reading the record, that a row does not count in this order. By
+// update only a record's newest row counts: rows below one that was read are stale, and a
+// newest row above the span means that the record's time is above it too.
 func (p *listPage) stale(row posting.Listed) bool {
 	if !p.moved {
 		return !row.First

@@ -21,8 +21,8 @@ const (
 	pageMax     = 100
 )
 
-// filterParameters are those that the list and the aggregate have in common. A
-// txid is taken and ignored (specification, "list").
+// filterParameters are those that the list and the aggregate share. A txid is accepted and
+// ignored (specification, "list").
 var filterParameters = []string{
 	"status", "type", "env", "started_from", "started_to", "updated_from", "updated_to", "finished_from", "finished_to",
 	"amount_from", "amount_to", "rrn", "link_id", "txid",
@@ -30,7 +30,7 @@ var filterParameters = []string{
 
 var listParameters = slices.Concat(filterParameters, []string{"limit", "cursor", "order_by", "start_cursor", "end_cursor"})
 
-// span is the instants from one to another, both included.
+// span is a range of instants, both ends included.
 type span struct{ from, to ledger.Micros }
 
 func (s span) holds(at ledger.Micros) bool { return s.from <= at && at <= s.to }
@@ -52,7 +52,7 @@ type transactionFilter struct {
 	started, updated, finished span
 }
 
-// meets tells whether the record's times are asked for.
+// meets tells whether a record's times are asked for.
 func (f *transactionFilter) meets(s *posting.Stamp) bool {
 	return f.started.holds(s.Started) && f.updated.holds(s.Updated) && f.finished.holds(s.Finished)
 }
@@ -64,9 +64,9 @@ func (f *transactionFilter) wants(r *payment.Record) bool {
 		(!f.linked || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.least) && !f.most.Less(r.Amount)
 }
 
-// narrow draws the bounds of each time from those of the others: a transaction
-// is started before it is finished, and updated last when it is finished or
-// later. A walk ends the sooner for it.
+// narrow draws the bounds of each time from those of the others, so that a walk ends
+// sooner: a transaction starts before it finishes, and its last update is at its end or
+// later.
 func (f *transactionFilter) narrow() {
 	f.started.to = min(f.started.to, f.finished.to, f.updated.to)
 	f.updated.from = max(f.updated.from, f.finished.from, f.started.from)
@@ -96,8 +96,8 @@ func newFilterQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *fi
 	return q
 }
 
-// refuseEmpty refuses parameters that say nothing, in the order of known, and
-// forgets them: an empty status must not mean any.
+// refuseEmpty refuses empty parameters in the order of known and forgets them: an empty
+// status must not mean any status.
 func (q *filterQuery) refuseEmpty(known []string) {
 	for _, name := range known {
 		text, sent := q.Sent(name)
@@ -135,8 +135,7 @@ func (q *filterQuery) amount(name string, absent money.Amount) money.Amount {
 	return amount
 }
 
-// span reads the bounds of a time. An upper bound that is the clock's now means
-// everything (throughNow says why).
+// span reads the bounds of a time. web.ThroughNow says what an upper bound of now means.
 func (q *filterQuery) span(field string) span {
 	s := span{0, web.Forever}
 	if at, sent := q.time(field + "_from"); sent {
@@ -175,8 +174,8 @@ type listQuery struct {
 	moved bool // ordered by the last update, else by creation
 }
 
-// newListQuery reads a request for a page. The cursor and the window, which are
-// instants of the order, become bounds of that time.
+// newListQuery reads a request for a page. The cursor and the window are instants of the
+// list's order and become bounds of that time.
 func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *listQuery {
 	q := &listQuery{filterQuery: newFilterQuery(ctx, now, known)}
 	if at, sent := q.time("from"); sent {
@@ -208,8 +207,8 @@ func (q *listQuery) orderName() string {
 	return "started"
 }
 
-// window is what lies between start_cursor and end_cursor, whichever of them is
-// the newer. One without the other is ignored (specification, "list").
+// window is what lies between start_cursor and end_cursor, whichever is newer. One without
+// the other is ignored (specification, "list").
 func (q *listQuery) window() span {
 	_, start := q.Sent("start_cursor")
 	_, end := q.Sent("end_cursor")
