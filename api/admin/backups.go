@@ -10,7 +10,7 @@ import (
 	"mizan/internal/jsonwalk"
 )
 
-// BackupBase names the backup that an increment rests on, as its header does.
+// BackupBase names the backup that an increment is based on.
 type BackupBase struct {
 	ID        string // a UUID
 	Group     uint64 // that it shows
@@ -18,8 +18,8 @@ type BackupBase struct {
 	Depth     int    // how many it rests on, itself included
 }
 
-// takeBackup is POST /backups: a stream without a length, sealed, which ends with a
-// mark of its own.
+// takeBackup is POST /backups: a sealed stream of unknown length with an end mark of its
+// own.
 func (h *Handlers) takeBackup(req *web.Request) error {
 	if err := req.Streams(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	return nil
 }
 
-// only refuses the first field of another name.
+// only refuses the first field with another name.
 func (f *form) only(names ...string) {
 	const shown = 64 // bytes of a name that may be as long as the body
 	members := jsonwalk.MembersOf(f.object)
@@ -57,7 +57,7 @@ func (f *form) only(names ...string) {
 	}
 }
 
-// base is the field since; nil: a full backup is wanted.
+// base is the field since; nil: a full backup is asked for.
 func (f *form) base() *BackupBase {
 	value := web.Member(f.object, "since")
 	if value == nil {

@@ -24,14 +24,14 @@ func (h *Handlers) createBlock(req *web.Request) error {
 			return nil, err
 		}
 		draft := h.blockDraft(f)
-		return decided(ctx, f, func(ctx context.Context) (*directory.Block, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.Block, error) {
 			return h.cfg.Directory.CreateBlock(ctx, org, draft)
 		})
 	})
 }
 
-// blockDraft reads what is to be listed. Of a card's number nothing leaves this
-// function but its fingerprint and the digits that may be shown.
+// blockDraft reads what is to be listed. Of a card's number only the fingerprint and the
+// digits that may be shown leave this function.
 func (h *Handlers) blockDraft(f *form) directory.BlockDraft {
 	d := directory.BlockDraft{Kind: directory.BlockKind(f.textOr("kind"))}
 	if d.Kind == "" && !f.problems.About("kind") {
@@ -60,8 +60,7 @@ func (h *Handlers) blockDraft(f *form) directory.BlockDraft {
 	return d
 }
 
-// validCard holds a number against the rules for those of payouts, of which
-// nothing else is asked.
+// validCard checks a card number by the rules for payouts, which ask for nothing else.
 func validCard(number []byte) bool {
 	valid := true
 	storage := payment.Storage{Type: []byte(payment.BankCard), CardNumber: number}
@@ -69,14 +68,14 @@ func validCard(number []byte) bool {
 	return valid
 }
 
-// masked is a card number's first six and last four digits, with a star for each
-// other one.
+// masked is a card number's first six and last four digits with a star for each other
+// digit.
 func masked(number []byte) string {
 	hidden := len(number) - credentials.BINDigits - credentials.LastDigits
 	return string(number[:credentials.BINDigits]) + strings.Repeat("*", hidden) + string(number[len(number)-credentials.LastDigits:])
 }
 
-// listBlocks is GET /blocklist?kind: what is in force, newest first.
+// listBlocks is GET /blocklist?kind: the entries in force, newest first.
 func (h *Handlers) listBlocks(req *web.Request) error {
 	org, err := req.Organization(h.cfg.Directory)
 	if err != nil {
@@ -101,7 +100,7 @@ func blockPageOf(req *web.Request) (directoryactor.BlockPage, error) {
 
 // readBlock is GET /blocklist/{id}.
 func (h *Handlers) readBlock(req *web.Request) error {
-	org, id, err := h.placed(req)
+	org, id, err := h.organizationAndID(req)
 	if err != nil {
 		return err
 	}
@@ -113,8 +112,8 @@ func (h *Handlers) readBlock(req *web.Request) error {
 	return nil
 }
 
-// deleteBlock is DELETE /blocklist/{id}: the entry is taken off the list, and
-// can be listed again. A second time changes nothing.
+// deleteBlock is DELETE /blocklist/{id}: the entry is removed from the list and can be
+// added again. A second time changes nothing.
 func (h *Handlers) deleteBlock(req *web.Request) error {
 	how := change[*directory.Block]{status: fiber.StatusOK, append: appendBlock}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {

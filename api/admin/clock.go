@@ -13,8 +13,8 @@ import (
 	"mizan/ledger"
 )
 
-// Bounds of the clock: a jump, and the last year. RFC 3339 can write one more,
-// but booked times and what falls due run ahead of the clock.
+// Bounds of the clock: one move, and the last year. RFC 3339 can write one more year, but
+// booked times and due times run ahead of the clock.
 const (
 	maxAdvance = 100 * 365 * 24 * time.Hour
 	lastYear   = 9998
@@ -26,9 +26,8 @@ func (h *Handlers) readClock(req *web.Request) error {
 	return nil
 }
 
-// moveClock is PUT /sandbox/clock, body {"now": RFC 3339} or
-// {"advance_seconds": N}. It answers when nothing is due any more. It is not
-// bracketed as commands are: it waits for all of them.
+// moveClock is PUT /sandbox/clock, body {"now": RFC 3339} or {"advance_seconds": N}. It
+// answers when nothing is due any more. It is not a command: it waits for all commands.
 func (h *Handlers) moveClock(req *web.Request) error {
 	body, err := req.Object()
 	if err != nil {

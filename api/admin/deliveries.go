@@ -13,7 +13,7 @@ import (
 	"mizan/posting"
 )
 
-// Deliveries shows what merchants and operators were told, and has it told again;
+// Deliveries shows the notifications of merchants and operators and sends them again;
 // *notifier.Service is one. Errors are *ledger.Refusal, or the store's.
 type Deliveries interface {
 	Read(org ledger.ID, id notifier.ID) (*notifier.Delivery, error)
@@ -23,8 +23,8 @@ type Deliveries interface {
 	Test(org, to ledger.ID) (event ledger.ID, a notifier.Attempt, set bool)
 }
 
-// listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, the
-// newest first (notifier.Service.List says more of what is pending).
+// listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, newest first
+// (notifier.Service.List describes the order of pending ones).
 func (h *Handlers) listDeliveries(req *web.Request) error {
 	org, err := req.Organization(h.cfg.Directory)
 	if err != nil {
@@ -40,8 +40,8 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
-	if isNilID(q, "transaction_id", want.Transaction) || isNilID(q, "terminal_id", want.To) {
-		web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.NewList().Finish(deliveriesBy, ""))
+	if sentNilID(q, "transaction_id", want.Transaction) || sentNilID(q, "terminal_id", want.To) {
+		web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.NewList().Finish(deliveryCursorField, ""))
 		return nil
 	}
 	rows, next, err := h.cfg.Deliveries.List(org, want)
@@ -54,38 +54,38 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 		appendDelivery(&l.Encoder, org, d)
 		l.Close('}')
 	}
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish(deliveriesBy, deliveryCursor(org, next)))
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish(deliveryCursorField, deliveryCursor(org, next)))
 	return nil
 }
 
-// untried begins a cursor among pending deliveries that were not tried yet.
-const untried = "untried"
+// untriedPrefix begins a cursor among pending deliveries that were not tried yet.
+const untriedPrefix = "untried"
 
-// deliveryCursor is a position in a list as its cursor writes it: the event_id behind
-// which it is, after "untried-" among what was not tried yet; empty for the zero value.
+// deliveryCursor is the cursor of a position in the list: the event_id before it, after
+// "untried-" among deliveries that were not tried yet; empty for the zero value.
 func deliveryCursor(org ledger.ID, at notifier.Position) string {
 	switch {
 	case at == notifier.Position{}:
 		return ""
 	case at.ID == notifier.ID{}:
-		return untried
+		return untriedPrefix
 	case at.Untried:
-		return untried + "-" + notifier.EventID(org, at.ID).String()
+		return untriedPrefix + "-" + notifier.EventID(org, at.ID).String()
 	}
 	return notifier.EventID(org, at.ID).String()
 }
 
-// deliveriesBy is the cursor's field.
-const deliveriesBy = "event_id"
+// deliveryCursorField is the cursor's field.
+const deliveryCursorField = "event_id"
 
-// names tells whether the parameter is the nil UUID, which nothing has and which a
-// search takes for no condition.
-func isNilID(q *web.Query, name string, id ledger.ID) bool {
+// sentNilID tells whether the parameter is the nil UUID. Nothing has this id, but a search
+// would take it for no condition.
+func sentNilID(q *web.Query, name string, id ledger.ID) bool {
 	_, sent := q.Sent(name)
 	return sent && id == (ledger.ID{})
 }
 
-// deliveryState is how deliveries stand that are asked for; 0: however they do.
+// deliveryState is the state that is asked for; 0: any.
 func deliveryState(q *web.Query) notifier.State {
 	const name = "state"
 	if _, sent := q.Sent(name); !sent {
@@ -97,15 +97,15 @@ func deliveryState(q *web.Query) notifier.State {
 	return states[q.Choice(name, notifier.Pending.String(), notifier.Delivered.String(), notifier.Parked.String())]
 }
 
-// delivery is a cursor of deliveries, as deliveryCursor writes it. Only what is pending
-// has a place among what was not tried yet.
+// deliveryPosition reads a cursor as deliveryCursor writes it. Only pending deliveries can
+// be untried.
 func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 	text, sent := q.Sent("cursor")
 	if !sent {
 		return at
 	}
 	name := text
-	if rest, found := strings.CutPrefix(text, untried); found && q.Text("state") == notifier.Pending.String() {
+	if rest, found := strings.CutPrefix(text, untriedPrefix); found && q.Text("state") == notifier.Pending.String() {
 		at.Untried = true
 		if rest == "" {
 			return at
@@ -120,10 +120,10 @@ func deliveryPosition(q *web.Query, org ledger.ID) (at notifier.Position) {
 	return at
 }
 
-// delivered is the organization that a request is about and the delivery that its
-// path names. One of another organization's is as unknown as any.
-func (h *Handlers) delivered(req *web.Request) (org ledger.ID, id notifier.ID, err error) {
-	org, event, err := h.placed(req)
+// deliveryAt is the organization that a request is about and the delivery that its path
+// names. One of another organization is not found.
+func (h *Handlers) deliveryAt(req *web.Request) (org ledger.ID, id notifier.ID, err error) {
+	org, event, err := h.organizationAndID(req)
 	if err != nil {
 		return org, id, err
 	}
@@ -136,28 +136,28 @@ func (h *Handlers) delivered(req *web.Request) (org ledger.ID, id notifier.ID, e
 
 // readDelivery is GET /deliveries/{event_id}.
 func (h *Handlers) readDelivery(req *web.Request) error {
-	org, id, err := h.delivered(req)
+	org, id, err := h.deliveryAt(req)
 	if err != nil {
 		return err
 	}
 	d, err := h.cfg.Deliveries.Read(org, id)
 	if err != nil {
-		return hidden(err)
+		return orNotFound(err)
 	}
 	web.WriteOne(req, fiber.StatusOK, false, d, func(e *web.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) })
 	return nil
 }
 
-// hidden is what a delivery that is not there is answered with: the same as what
-// nobody has.
-func hidden(err error) error {
+// orNotFound answers a missing delivery like everything else that does not exist.
+func orNotFound(err error) error {
 	if ledger.IsRefusal(err, ledger.NotFound) {
 		return web.NotFound()
 	}
 	return err
 }
 
-// replayDelivery is POST /deliveries/{event_id}/replay: it is tried once more, now.
+// replayDelivery is POST /deliveries/{event_id}/replay: the delivery is tried once more,
+// now.
 func (h *Handlers) replayDelivery(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 	var org ledger.ID // of the answer, which is only made for what was found in it
 	how := change[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *web.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
 	return how.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
-		found, id, err := h.delivered(req)
+		found, id, err := h.deliveryAt(req)
 		if err != nil {
 			return nil, err
 		}
@@ -173,12 +173,12 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 		d, err := h.cfg.Deliveries.Replay(org, id, func(change *posting.Change, d *notifier.Delivery) error {
 			return h.cfg.Directory.KeepAnswer(ctx, found, change, d)
 		})
-		return d, hidden(err)
+		return d, orNotFound(err)
 	})
 }
 
-// replayParked is POST /deliveries/replay {terminal_id,from?,to?}: what is parked of
-// the terminal is tried once more, now.
+// replayParked is POST /deliveries/replay {terminal_id,from?,to?}: the terminal's parked
+// deliveries are tried once more, now.
 func (h *Handlers) replayParked(req *web.Request) error {
 	how := change[int]{status: fiber.StatusOK, append: func(e *web.Encoder, n int) { e.Integer("replayed", int64(n)) }}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
@@ -203,8 +203,8 @@ func (h *Handlers) replayParked(req *web.Request) error {
 	})
 }
 
-// until is the instant up to which something is meant, inclusive; 0: everything, as
-// also where it is the clock's now (throughNow).
+// until is an inclusive upper bound; 0: everything, as also for the clock's now
+// (web.ThroughNow).
 func (f *form) until(name string, now time.Time) ledger.Micros {
 	if f.text(name) == nil {
 		return 0
@@ -216,8 +216,8 @@ func (f *form) until(name string, now time.Time) ledger.Micros {
 	return max(1, at)
 }
 
-// maxTestDeliveries bounds the test deliveries under way: each may take as long as a
-// receiver may.
+// maxTestDeliveries bounds the test deliveries under way: each takes as long as its
+// receiver.
 const maxTestDeliveries = 16
 
 // testDeliveries bounds the test deliveries under way.
@@ -225,14 +225,14 @@ type testDeliveries struct{ places chan struct{} }
 
 func newTestDeliveries(most int) *testDeliveries { return &testDeliveries{make(chan struct{}, most)} }
 
-// sendTestDelivery is POST /terminal/{id}/test-delivery: a notification that tells of nothing
-// is sent to where the terminal's go, now and once. Whatever becomes of it is 200.
+// sendTestDelivery is POST /terminal/{id}/test-delivery: a notification about nothing is
+// sent to the terminal's address, once and now. The answer is 200 whatever the outcome.
 func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	t := h.testDeliveries
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	terminal, err := named(h, req, h.cfg.Directory.Terminal)
+	terminal, err := recordAt(h, req, h.cfg.Directory.Terminal)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"mizan/posting"
 )
 
-// appendDelivery writes a delivery as a row of a list, where attempts are a number.
+// appendDelivery writes a delivery as a row of a list, with the number of its attempts.
 func appendDelivery(e *web.Encoder, org ledger.ID, d *notifier.Delivery) {
 	appendDeliveryHead(e, org, d)
 	e.Integer("attempts", int64(len(d.Attempts)))
@@ -56,8 +56,8 @@ func appendDeliveryEnd(e *web.Encoder, d *notifier.Delivery) {
 	e.Instant("booked_at", d.Booked)
 }
 
-// appendOutcome writes what became of an attempt: the status that was answered, or
-// null, and why that is no acknowledgement, or null.
+// appendOutcome writes the outcome of an attempt: the HTTP status or null, and why it was
+// no acknowledgement, or null.
 func appendOutcome(e *web.Encoder, a *notifier.Attempt) {
 	if a.Status == 0 {
 		e.Null("status")
@@ -68,8 +68,8 @@ func appendOutcome(e *web.Encoder, a *notifier.Attempt) {
 	e.Integer("duration_ms", a.Took)
 }
 
-// deliveredType is what is sent as the notification's type, or is its event or its
-// subject where it has none; empty if what is stored of it can't be read.
+// deliveredType is the notification's type, or its event or subject where it has none;
+// empty if the stored notification cannot be read.
 func deliveredType(d *notifier.Delivery) string {
 	switch d.Channel {
 	case posting.Webhook:

@@ -16,12 +16,12 @@ import (
 	"mizan/posting"
 )
 
-// commandWait is how long a change of the directory may take, in real time;
-// afterwards it is unknown whether it is done.
+// commandWait is how long a change of the directory may take in real time. Afterwards it
+// is unknown whether it was made.
 const commandWait = 15 * time.Second
 
-// adminDirectory changes and lists who takes part; *directory.Service of actors is
-// one. Errors are *ledger.Refusal, or directory.Refusals where several fields are wrong.
+// Directory changes and lists who takes part; *directory.Service of actors is one. Errors
+// are *ledger.Refusal, or directory.Refusals where several fields are wrong.
 type Directory interface {
 	auth.Directory
 
@@ -54,14 +54,14 @@ type Directory interface {
 
 	People
 
-	// Answered is what a write whose context came from directory.Once was answered with.
+	// Answered is the answer of a write whose context came from directory.Once.
 	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
 
-	// KeepAnswer has such a write's answer kept in another actor's Change.
+	// KeepAnswer keeps the answer of such a write in another actor's Change.
 	KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, made any) error
 
-	// Receives tells whether something may have been told to a terminal, or to a
-	// partner that has none, of the organization.
+	// Receives tells whether a terminal of the organization, or a partner without one, may
+	// have been notified.
 	Receives(org, to ledger.ID) bool
 }
 
@@ -80,7 +80,8 @@ func pageOf(req *web.Request, known ...string) (directoryactor.Page, error) {
 	return p, q.Problems.Err()
 }
 
-// row is a cursor of an administration's list: the row after which the page begins.
+// rowCursor is the cursor of a list of the administration: the row after which the page
+// begins.
 func rowCursor(q *web.Query) (after directoryactor.Cursor) {
 	text, sent := q.Sent("cursor")
 	if !sent {
@@ -94,7 +95,7 @@ func rowCursor(q *web.Query) (after directoryactor.Cursor) {
 	return after
 }
 
-// partnerNumber is a partner's id in a path; one that is no number is nobody's.
+// partnerNumber is a partner's id in a path. A malformed one is not found.
 func partnerNumber(req *web.Request) (int64, error) {
 	text := req.Parameter("id")
 	n, err := strconv.ParseInt(text, 10, 64)

@@ -10,11 +10,11 @@ import (
 	"mizan/ledger"
 )
 
-// form reads the fields of an administration's body by their exact names. A
-// value of the wrong type adds a problem; what values mean is decided where
-// records are. Nothing is nil: a patch leaves what is not there as it is. Null is
-// as good as nothing, but in a patch it is the field without a value (RFC 7396),
-// which is for who decides to take or not. What is returned does not alias the body.
+// form reads the fields of an administration's body by their exact names. A value of the
+// wrong type adds a problem; whether a value is allowed is decided by its record. A method
+// returns nil for a field that is absent, which a patch leaves unchanged. Null means
+// absent too, except in a patch, where it clears the field (RFC 7396). What is returned
+// does not alias the body.
 type form struct {
 	object   []byte
 	order    []string // the fields as the documentation has them
@@ -22,8 +22,8 @@ type form struct {
 	problems web.Problems
 }
 
-// formOf takes a body bare or inside params. The names are the fields in the order
-// in which they are refused.
+// formOf takes the fields of a body, bare or inside params. The names are the fields in
+// the order in which they are refused.
 func formOf(req *web.Request, order ...string) (*form, error) {
 	object, err := req.Object()
 	if err != nil {
@@ -35,8 +35,7 @@ func formOf(req *web.Request, order ...string) (*form, error) {
 	return &form{object: object, order: order}, nil
 }
 
-// patchOf is formOf for a change of what there is. Fields that are shown of it and
-// never change may come back as they are.
+// patchOf is formOf for a change. Fixed fields may come back with the value that is shown.
 func patchOf(req *web.Request, shown []byte, fixed []string, order ...string) (*form, error) {
 	f, err := formOf(req, order...)
 	if err != nil {
@@ -51,7 +50,7 @@ func patchOf(req *web.Request, shown []byte, fixed []string, order ...string) (*
 	return f, nil
 }
 
-// sameValue tells whether two values that are no object or array say the same.
+// sameValue tells whether two JSON values, neither object nor array, are equal.
 func sameValue(a, b []byte) bool {
 	saysA, isTextA := jsonwalk.Text(a)
 	saysB, isTextB := jsonwalk.Text(b)
@@ -61,14 +60,14 @@ func sameValue(a, b []byte) bool {
 	return bytes.Equal(a, b)
 }
 
-// emptied tells whether a patch takes a field's value away.
-func (f *form) emptied(name string) bool {
+// clears tells whether a patch clears a field.
+func (f *form) clears(name string) bool {
 	return f.patch && jsonwalk.Has(f.object, name) && web.Member(f.object, name) == nil
 }
 
 // text is a string field.
 func (f *form) text(name string) *string {
-	if f.emptied(name) {
+	if f.clears(name) {
 		return new(string)
 	}
 	value := web.Member(f.object, name)
@@ -87,22 +86,22 @@ func (f *form) text(name string) *string {
 // textOr is a string field, or empty.
 func (f *form) textOr(name string) string { return valueOf(f.text(name)) }
 
-// filled is a string field that is not empty; taken away it is, by null alone.
-func (f *form) filled(name, whenEmpty string) *string {
+// nonEmptyText is a string field that may be cleared by null but must not be empty.
+func (f *form) nonEmptyText(name, whenEmpty string) *string {
 	value := f.text(name)
-	if value != nil && *value == "" && !f.emptied(name) {
+	if value != nil && *value == "" && !f.clears(name) {
 		f.problems.Add(name, whenEmpty)
 		return nil
 	}
 	return value
 }
 
-// flag is a boolean field, which has a value always.
+// flag is a boolean field, which cannot be cleared.
 func (f *form) flag(name string) *bool {
 	value := web.Member(f.object, name)
 	switch string(value) {
 	case "":
-		if f.emptied(name) {
+		if f.clears(name) {
 			break
 		}
 		return nil
@@ -152,7 +151,7 @@ func (f *form) instant(name string) ledger.Micros {
 
 // texts is a list of strings.
 func (f *form) texts(name string) *[]string {
-	if f.emptied(name) {
+	if f.clears(name) {
 		return new([]string)
 	}
 	value := web.Member(f.object, name)
@@ -182,7 +181,7 @@ func (f *form) texts(name string) *[]string {
 
 // json is a field that is a JSON object, as it was sent.
 func (f *form) json(name string) *[]byte {
-	if f.emptied(name) {
+	if f.clears(name) {
 		return new([]byte)
 	}
 	value := web.Member(f.object, name)
@@ -197,7 +196,7 @@ func (f *form) json(name string) *[]byte {
 	return &kept
 }
 
-// valueOf is what a field said, or the zero value.
+// valueOf is a field's value, or the zero value if it is absent.
 func valueOf[T any](field *T) (value T) {
 	if field != nil {
 		value = *field
@@ -205,8 +204,8 @@ func valueOf[T any](field *T) (value T) {
 	return value
 }
 
-// like turns a field of text into one of another type of text.
-func like[T ~string](field *string) *T {
+// textAs turns a field of text into one of another string type.
+func textAs[T ~string](field *string) *T {
 	if field == nil {
 		return nil
 	}

@@ -10,11 +10,10 @@ import (
 	"mizan/ledger"
 )
 
-// decided has a form's fields decided on, and answers with all of them that are
-// wrong at once (specification, "Errors": one element per field). Where some are of
-// the wrong type already, the others are held against the rules all the same, and
-// nothing is done.
-func decided[T any](ctx context.Context, f *form, do func(context.Context) (T, error)) (T, error) {
+// decide has a form's fields decided on and answers with all that are wrong at once
+// (specification, "Errors": one element per field). If some have the wrong type, the
+// others are still checked, and nothing is done.
+func decide[T any](ctx context.Context, f *form, do func(context.Context) (T, error)) (T, error) {
 	if len(f.problems) > 0 {
 		ctx = directoryactor.Rehearse(ctx)
 	}
@@ -26,9 +25,9 @@ func decided[T any](ctx context.Context, f *form, do func(context.Context) (T, e
 	return made, nil
 }
 
-// refused is all that is wrong with the form, in its fields' order: what reading it
-// has found, and what err refuses besides. What is not there can't be changed,
-// whatever was sent; anything else than a field waits until the fields are right.
+// refused is all that is wrong with the form in the order of its fields: the problems of
+// reading it and the refusals in err. NotFound has precedence. A refusal that is about no
+// field waits until the fields are right.
 func (f *form) refused(err error) error {
 	if err == nil {
 		return f.problems.Err()
@@ -50,8 +49,8 @@ func (f *form) refused(err error) error {
 	return all
 }
 
-// place is where a field, or what it is in, stands in the form. What the form does
-// not list is last.
+// place is the position in the form of a field, or of the field that holds it. Fields that
+// the form does not list are last.
 func (f *form) place(field string) int {
 	root, _, _ := strings.Cut(field, ".")
 	if at := slices.Index(f.order, root); at >= 0 {
@@ -60,8 +59,8 @@ func (f *form) place(field string) int {
 	return len(f.order)
 }
 
-// shown is a thing as it is read, in one object.
-func shown[T any](thing T, appendThing func(*web.Encoder, T)) []byte {
+// asObject is a record as it is shown, in one object.
+func asObject[T any](thing T, appendThing func(*web.Encoder, T)) []byte {
 	var e web.Encoder
 	e.Open('{')
 	appendThing(&e, thing)

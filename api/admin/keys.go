@@ -11,8 +11,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// createKey is POST /api_keys. The answer is the only place that ever has the
-// key's value.
+// createKey is POST /api_keys. The key's value is shown in this answer only.
 func (h *Handlers) createKey(req *web.Request) error {
 	how := change[directoryactor.IssuedKey]{status: fiber.StatusCreated, bare: true, append: appendIssued}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (directoryactor.IssuedKey, error) {
@@ -21,7 +20,7 @@ func (h *Handlers) createKey(req *web.Request) error {
 			return directoryactor.IssuedKey{}, err
 		}
 		draft := directory.APIKeyDraft{Partner: f.required("partner_id"), Name: f.textOr("name"), Expires: f.instant("expires_at")}
-		return decided(ctx, f, func(ctx context.Context) (directoryactor.IssuedKey, error) {
+		return decide(ctx, f, func(ctx context.Context) (directoryactor.IssuedKey, error) {
 			k, value, err := h.cfg.Directory.CreateAPIKey(ctx, org, draft)
 			return directoryactor.IssuedKey{APIKey: k, Value: value}, err
 		})
@@ -30,15 +29,15 @@ func (h *Handlers) createKey(req *web.Request) error {
 
 // listKeys is GET /api_keys?partner_id, newest first, never with a value.
 func (h *Handlers) listKeys(req *web.Request) error {
-	org, p, err := h.pageIn(req, "partner_id")
+	org, p, err := h.organizationAndPage(req, "partner_id")
 	if err != nil {
 		return err
 	}
 	return writeRows(req, appendKey)(h.cfg.Directory.ListAPIKeys(org, p))
 }
 
-// revokeKey is DELETE /api_keys/{id}: the key is taken no more, and stays in
-// the list. A second time changes nothing.
+// revokeKey is DELETE /api_keys/{id}: the key is not accepted any more, and stays in the
+// list. A second time changes nothing.
 func (h *Handlers) revokeKey(req *web.Request) error {
 	how := change[directoryactor.ListedKey]{status: fiber.StatusOK, append: appendKey}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (directoryactor.ListedKey, error) {

@@ -13,7 +13,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// Limits changes and lists limits and the blocklist; it is a part of Directory.
+// Limits changes and lists limits and the block list. It is a part of Directory.
 type Limits interface {
 	Limit(org, id ledger.ID) (*directory.Limit, bool)
 	CreateLimit(context.Context, ledger.ID, directory.LimitDraft) (*directory.Limit, error)
@@ -48,7 +48,7 @@ func (h *Handlers) createLimit(req *web.Request) error {
 			Env: f.textOr("env"), MaxAmount: f.minorUnits("max_amount"), MaxCount: f.count("max_count", directory.MaxCount),
 			Window: f.textOr("window"), Scope: directory.Scope(f.textOr("scope")), Inactive: active != nil && !*active,
 		}
-		return decided(ctx, f, func(ctx context.Context) (*directory.Limit, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.Limit, error) {
 			return h.cfg.Directory.CreateLimit(ctx, org, draft)
 		})
 	})
@@ -56,7 +56,7 @@ func (h *Handlers) createLimit(req *web.Request) error {
 
 // listLimits is GET /limits?partner_id, newest first.
 func (h *Handlers) listLimits(req *web.Request) error {
-	org, p, err := h.pageIn(req, "partner_id")
+	org, p, err := h.organizationAndPage(req, "partner_id")
 	if err != nil {
 		return err
 	}
@@ -70,35 +70,35 @@ func (h *Handlers) listLimits(req *web.Request) error {
 
 // readLimit is GET /limits/{id}.
 func (h *Handlers) readLimit(req *web.Request) error {
-	return readNamed(h, req, h.cfg.Directory.Limit, appendLimit)
+	return readRecord(h, req, h.cfg.Directory.Limit, appendLimit)
 }
 
 // patchLimit is PATCH /limits/{id}.
 func (h *Handlers) patchLimit(req *web.Request) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
 	return how.run(h, req, func(ctx context.Context) (*directory.Limit, error) {
-		l, err := named(h, req, h.cfg.Directory.Limit)
+		l, err := recordAt(h, req, h.cfg.Directory.Limit)
 		if err != nil {
 			return nil, err
 		}
-		f, err := patchOf(req, shown(l, appendLimit), fixedLimit, limitFields...)
+		f, err := patchOf(req, asObject(l, appendLimit), fixedLimit, limitFields...)
 		if err != nil {
 			return nil, err
 		}
 		patch := directory.LimitPatch{
 			MaxAmount: f.minorUnits("max_amount"), MaxCount: f.count("max_count", directory.MaxCount), Active: f.flag("active"),
-			Partner: f.integer("partner_id"), Terminal: f.id("terminal_id"), Kind: like[directory.LimitKind](f.text("kind")),
-			Type: like[directory.TerminalType](f.text("type")), Currency: f.text("currency"), Network: f.text("network"),
-			Env: f.text("env"), Window: f.text("window"), Scope: like[directory.Scope](f.text("scope")),
+			Partner: f.integer("partner_id"), Terminal: f.id("terminal_id"), Kind: textAs[directory.LimitKind](f.text("kind")),
+			Type: textAs[directory.TerminalType](f.text("type")), Currency: f.text("currency"), Network: f.text("network"),
+			Env: f.text("env"), Window: f.text("window"), Scope: textAs[directory.Scope](f.text("scope")),
 		}
-		return decided(ctx, f, func(ctx context.Context) (*directory.Limit, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.Limit, error) {
 			return h.cfg.Directory.PatchLimit(ctx, l.Org, l.ID, patch)
 		})
 	})
 }
 
-// deleteLimit is DELETE /limits/{id}: the limit bounds nothing any more, and
-// stays in the list. A second time changes nothing.
+// deleteLimit is DELETE /limits/{id}: the limit is switched off and stays in the list. A
+// second time changes nothing.
 func (h *Handlers) deleteLimit(req *web.Request) error {
 	how := change[*directory.Limit]{status: fiber.StatusOK, append: appendLimit}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
@@ -108,7 +108,7 @@ func (h *Handlers) deleteLimit(req *web.Request) error {
 
 // id is a UUID field.
 func (f *form) id(name string) *ledger.ID {
-	if f.emptied(name) {
+	if f.clears(name) {
 		return new(ledger.ID)
 	}
 	text := f.text(name)
@@ -123,8 +123,7 @@ func (f *form) id(name string) *ledger.ID {
 	return &id
 }
 
-// currencyOr is the code of a currency that transactions take, empty if there is
-// none.
+// currencyOr is the code of a currency that transactions accept; empty if it is absent.
 func (f *form) currencyOr(name string) string {
 	if web.Member(f.object, name) == nil {
 		return ""
@@ -132,9 +131,9 @@ func (f *form) currencyOr(name string) string {
 	return string(f.currency(name))
 }
 
-// minorUnits is an amount above zero that may be left out.
+// minorUnits is an optional amount above zero.
 func (f *form) minorUnits(name string) *money.Amount {
-	if f.emptied(name) {
+	if f.clears(name) {
 		return new(money.Amount)
 	}
 	if web.Member(f.object, name) == nil {
@@ -146,7 +145,7 @@ func (f *form) minorUnits(name string) *money.Amount {
 
 // integer is a JSON integer.
 func (f *form) integer(name string) *int64 {
-	if f.emptied(name) {
+	if f.clears(name) {
 		return new(int64)
 	}
 	if web.Member(f.object, name) == nil {
@@ -158,7 +157,7 @@ func (f *form) integer(name string) *int64 {
 
 // count is a JSON integer from 1 to most.
 func (f *form) count(name string, most int64) *int64 {
-	if f.emptied(name) {
+	if f.clears(name) {
 		return new(int64)
 	}
 	value := web.Member(f.object, name)

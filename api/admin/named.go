@@ -10,14 +10,11 @@ import (
 	"mizan/ledger"
 )
 
-// What the handlers of the administration's things share: the organization that a
-// request is about, the thing that its path names, and the list of all.
-
-// find looks a thing of an organization up by its id.
+// find looks up a record of an organization by its id.
 type find[T any] func(org, id ledger.ID) (*T, bool)
 
-// placed is the organization that a request is about and the id in its path.
-func (h *Handlers) placed(req *web.Request) (org, id ledger.ID, err error) {
+// organizationAndID is the organization that a request is about and the id in its path.
+func (h *Handlers) organizationAndID(req *web.Request) (org, id ledger.ID, err error) {
 	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, id, err
 	}
@@ -25,9 +22,9 @@ func (h *Handlers) placed(req *web.Request) (org, id ledger.ID, err error) {
 	return org, id, err
 }
 
-// numbered is the organization that a request is about and the partner's number
-// in its path.
-func (h *Handlers) numbered(req *web.Request) (org ledger.ID, number int64, err error) {
+// organizationAndNumber is the organization that a request is about and the partner's
+// number in its path.
+func (h *Handlers) organizationAndNumber(req *web.Request) (org ledger.ID, number int64, err error) {
 	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, 0, err
 	}
@@ -35,9 +32,9 @@ func (h *Handlers) numbered(req *web.Request) (org ledger.ID, number int64, err 
 	return org, number, err
 }
 
-// pageIn is the organization that a request is about and the page of a list that
-// it asks for.
-func (h *Handlers) pageIn(req *web.Request, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
+// organizationAndPage is the organization that a request is about and the page of a list
+// that it asks for.
+func (h *Handlers) organizationAndPage(req *web.Request, known ...string) (org ledger.ID, p directoryactor.Page, err error) {
 	if org, err = req.Organization(h.cfg.Directory); err != nil {
 		return org, p, err
 	}
@@ -45,30 +42,30 @@ func (h *Handlers) pageIn(req *web.Request, known ...string) (org ledger.ID, p d
 	return org, p, err
 }
 
-// named is the thing that the path names.
-func named[T any](h *Handlers, req *web.Request, by find[T]) (*T, error) {
-	org, id, err := h.placed(req)
+// recordAt is the record that the path names.
+func recordAt[T any](h *Handlers, req *web.Request, by find[T]) (*T, error) {
+	org, id, err := h.organizationAndID(req)
 	if err != nil {
 		return nil, err
 	}
-	thing, found := by(org, id)
+	record, found := by(org, id)
 	if !found {
 		return nil, web.NotFound()
 	}
-	return thing, nil
+	return record, nil
 }
 
-// readNamed answers with the thing that the path names.
-func readNamed[T any](h *Handlers, req *web.Request, by find[T], appendThing func(*web.Encoder, *T)) error {
-	thing, err := named(h, req, by)
+// readRecord answers with the record that the path names.
+func readRecord[T any](h *Handlers, req *web.Request, by find[T], appendRecord func(*web.Encoder, *T)) error {
+	record, err := recordAt(h, req, by)
 	if err != nil {
 		return err
 	}
-	web.WriteOne(req, fiber.StatusOK, false, thing, appendThing)
+	web.WriteOne(req, fiber.StatusOK, false, record, appendRecord)
 	return nil
 }
 
-// writeRows answers with a page of a list, or with what came instead.
+// writeRows answers with a page of a list, or with the list's error.
 func writeRows[T any](req *web.Request, appendRow func(*web.Encoder, T)) func([]T, directoryactor.Cursor, error) error {
 	return func(rows []T, next directoryactor.Cursor, err error) error {
 		if err != nil {
@@ -96,10 +93,10 @@ func (how change[T]) in(h *Handlers, req *web.Request, do func(ctx context.Conte
 	})
 }
 
-// at is run for a change of what the path names.
+// at is run for a change of the record that the path names.
 func (how change[T]) at(h *Handlers, req *web.Request, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
 	return how.run(h, req, func(ctx context.Context) (made T, err error) {
-		org, id, err := h.placed(req)
+		org, id, err := h.organizationAndID(req)
 		if err != nil {
 			return made, err
 		}
@@ -107,11 +104,11 @@ func (how change[T]) at(h *Handlers, req *web.Request, do func(ctx context.Conte
 	})
 }
 
-// atPartner is run for a change of the partner that the path names, or of what is
-// the partner's.
+// atPartner is run for a change of the partner that the path names, or of something of the
+// partner's.
 func (how change[T]) atPartner(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
 	return how.run(h, req, func(ctx context.Context) (made T, err error) {
-		org, number, err := h.numbered(req)
+		org, number, err := h.organizationAndNumber(req)
 		if err != nil {
 			return made, err
 		}

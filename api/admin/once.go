@@ -11,8 +11,7 @@ import (
 	"mizan/ledger"
 )
 
-// change is one kind of write of the administration: how it is answered, which
-// is all that its repetition needs.
+// change describes how a kind of write is answered, which is all that a repetition needs.
 type change[T any] struct {
 	status int
 	bare   bool // the fields are at the top level too
@@ -20,9 +19,9 @@ type change[T any] struct {
 	warn   func(T) []string // what the caller should know of it besides; nil: nothing
 }
 
-// run makes a change once: with an Idempotency-Key that was used already, its
-// answer is given again. What do needs of the request it has to copy: it may
-// still be at work when the request is over.
+// run makes a change once: a request with an Idempotency-Key that was used before gets the
+// answer of then. do copies what it needs of the request: it may still run when the
+// request is over.
 func (how change[T]) run(h *Handlers, req *web.Request, do func(context.Context) (T, error)) error {
 	key, err := h.keys.Admin(req)
 	if err != nil {
@@ -44,7 +43,7 @@ func (how change[T]) run(h *Handlers, req *web.Request, do func(context.Context)
 	return nil
 }
 
-// body is the answer's. It has a list of warnings where there are any.
+// body is the answer's body, with warnings if there are any.
 func (how change[T]) body(made T) []byte {
 	body := web.OneBody(how.bare, made, how.append)
 	if how.warn == nil {
@@ -60,14 +59,14 @@ func (how change[T]) body(made T) []byte {
 	return e.Buf
 }
 
-// answer is what is kept with the key. It sees the same thing as the caller, but
-// for the instants that are not known yet.
+// answer is what is kept with the key: the answer as the caller gets it, with gaps for
+// what is not known before the change is booked.
 func (how change[T]) answer(made any) directoryactor.Answer {
 	return directoryactor.Answer{Status: how.status, Body: how.body(made.(T))}
 }
 
-// orRepeat answers a write that was refused, if its key is used by now, with the
-// answer of the one that was faster; otherwise the refusal holds.
+// orRepeat answers a refused write whose key has been used meanwhile with the answer of
+// the faster one. Otherwise the refusal holds.
 func (h *Handlers) orRepeat(req *web.Request, key actors.Key, refusal error) error {
 	if key.IsZero() {
 		return refusal
@@ -78,28 +77,27 @@ func (h *Handlers) orRepeat(req *web.Request, key actors.Key, refusal error) err
 	return refusal
 }
 
-// repeat gives the answer that the key's request was given; false if the key is
-// free. The error is a Conflict if it was used for another request.
+// repeat gives the answer that the key's request was given; false if the key is free. The
+// error is a Conflict if the key was used for another request.
 func (h *Handlers) repeat(req *web.Request, key actors.Key) (answered bool, err error) {
 	a, found, err := h.cfg.Directory.Answered(key)
 	if err != nil || !found {
 		return false, err
 	}
 	web.MarkReplayed(req)
-	web.WriteJSON(req.RequestCtx, a.Status, fillBooked(a.Body, &a))
+	web.WriteJSON(req.RequestCtx, a.Status, fillGaps(a.Body, &a))
 	return true, nil
 }
 
-// unbooked is the room for an instant in an answer that is kept before the
-// instant is known, and unnumbered for a place in the journal. JSON never has such
-// bytes.
+// Gaps in an answer that is kept before its change is booked: for the instant of booking
+// and for the seq in the journal. JSON never has such bytes.
 var (
-	unbooked   = bytes.Repeat([]byte{0}, len(web.InstantLayout))
-	unnumbered = []byte{1}
+	instantGap = bytes.Repeat([]byte{0}, len(web.InstantLayout))
+	seqGap     = []byte{1}
 )
 
-// booked writes the time at which the ledger has something booked. It is zero
-// only in what is answered before.
+// appendBooked writes the time at which something was booked. It is zero only in an answer
+// that is kept before.
 func appendBooked(e *web.Encoder, name string, at ledger.Micros) {
 	if at != 0 {
 		e.Instant(name, at)
@@ -107,22 +105,23 @@ func appendBooked(e *web.Encoder, name string, at ledger.Micros) {
 	}
 	e.Key(name)
 	e.Buf = append(e.Buf, '"')
-	e.Buf = append(e.Buf, unbooked...)
+	e.Buf = append(e.Buf, instantGap...)
 	e.Buf = append(e.Buf, '"')
 }
 
-// numbered writes the place in the journal of what made the thing. It is zero
-// only in what is answered before.
+// appendNumbered writes the seq of the event that made a record. It is zero only in an
+// answer that is kept before.
 func appendNumbered(e *web.Encoder, name string, seq uint64) {
 	e.Key(name)
 	if seq == 0 {
-		e.Buf = append(e.Buf, unnumbered...)
+		e.Buf = append(e.Buf, seqGap...)
 		return
 	}
 	e.Buf = strconv.AppendUint(e.Buf, seq, 10)
 }
 
-func fillBooked(body []byte, a *directoryactor.Answer) []byte {
-	body = bytes.ReplaceAll(body, unbooked, a.Booked.Time().AppendFormat(nil, web.InstantLayout))
-	return bytes.ReplaceAll(body, unnumbered, strconv.AppendUint(nil, a.Seq, 10))
+// fillGaps fills in what was not known when the answer was kept.
+func fillGaps(body []byte, a *directoryactor.Answer) []byte {
+	body = bytes.ReplaceAll(body, instantGap, a.Booked.Time().AppendFormat(nil, web.InstantLayout))
+	return bytes.ReplaceAll(body, seqGap, strconv.AppendUint(nil, a.Seq, 10))
 }

@@ -27,7 +27,7 @@ func (h *Handlers) createOrganization(req *web.Request) error {
 			Name: f.textOr("name"), Type: directory.OrgType(f.textOr("type")), Status: directory.OrgStatus(f.textOr("status")),
 			Modules: valueOf(f.texts("modules")), Regions: valueOf(f.texts("allowed_regions")),
 		}
-		return decided(ctx, f, func(ctx context.Context) (*directory.Organization, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.Organization, error) {
 			return h.cfg.Directory.CreateOrganization(ctx, draft)
 		})
 	})
@@ -68,15 +68,15 @@ func (h *Handlers) patchOrganization(req *web.Request) error {
 		if !found {
 			return nil, web.NotFound()
 		}
-		f, err := patchOf(req, shown(o, appendOrganization), fixedOrganization, organizationFields...)
+		f, err := patchOf(req, asObject(o, appendOrganization), fixedOrganization, organizationFields...)
 		if err != nil {
 			return nil, err
 		}
 		patch := directory.OrganizationPatch{
-			Name: f.text("name"), Type: like[directory.OrgType](f.text("type")), Status: like[directory.OrgStatus](f.text("status")),
+			Name: f.text("name"), Type: textAs[directory.OrgType](f.text("type")), Status: textAs[directory.OrgStatus](f.text("status")),
 			Modules: f.texts("modules"), Regions: f.texts("allowed_regions"),
 		}
-		return decided(ctx, f, func(ctx context.Context) (*directory.Organization, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.Organization, error) {
 			return h.cfg.Directory.PatchOrganization(ctx, id, patch)
 		})
 	})

@@ -33,22 +33,22 @@ func (h *Handlers) createPartner(req *web.Request) error {
 			NotifyURL: valueOf(f.notifyURL()), Secret: valueOf(f.secret()), Inactive: active != nil && !*active,
 			Sources: valueOf(f.texts("source_addresses")), Overdraft: valueOf(f.overdraft("overdraft_limit")),
 		}
-		return decided(ctx, f, func(ctx context.Context) (*directory.Partner, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.Partner, error) {
 			return h.cfg.Directory.CreatePartner(ctx, org, draft, pass)
 		})
 	})
 }
 
-func (f *form) notifyURL() *string { return f.filled("notify_url", directory.EmptyNotifyURL) }
+func (f *form) notifyURL() *string { return f.nonEmptyText("notify_url", directory.EmptyNotifyURL) }
 
-func (f *form) secret() *string { return f.filled("secret", directory.EmptySecret) }
+func (f *form) secret() *string { return f.nonEmptyText("secret", directory.EmptySecret) }
 
-// lang is a partner's language; null takes it away, and an empty one is none.
-func (f *form) lang() *string { return f.filled("lang", directory.LanguageRule) }
+// lang is a partner's language. Null clears it, and an empty one is refused.
+func (f *form) lang() *string { return f.nonEmptyText("lang", directory.LanguageRule) }
 
 // listPartners is GET /partners, newest first.
 func (h *Handlers) listPartners(req *web.Request) error {
-	org, p, err := h.pageIn(req)
+	org, p, err := h.organizationAndPage(req)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (h *Handlers) listPartners(req *web.Request) error {
 
 // readPartner is GET /partners/{id}.
 func (h *Handlers) readPartner(req *web.Request) error {
-	org, number, err := h.numbered(req)
+	org, number, err := h.organizationAndNumber(req)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (h *Handlers) patchPartner(req *web.Request) error {
 		if !found {
 			return nil, web.NotFound()
 		}
-		f, err := patchOf(req, shown(p, appendPartner), fixedPartner, partnerFields...)
+		f, err := patchOf(req, asObject(p, appendPartner), fixedPartner, partnerFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func (h *Handlers) patchPartner(req *web.Request) error {
 			Name: f.text("name"), Email: f.text("email"), Lang: f.lang(), NotifyURL: f.notifyURL(), Secret: f.secret(),
 			Active: f.flag("active"), Sources: f.texts("source_addresses"), Overdraft: f.overdraft("overdraft_limit"),
 		}
-		return decided(ctx, f, func(ctx context.Context) (*directory.Partner, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.Partner, error) {
 			if pass != nil {
 				return h.cfg.Directory.PatchPartnerPass(ctx, org, number, patch, pass)
 			}
@@ -105,8 +105,8 @@ func (h *Handlers) deletePartner(req *web.Request) error {
 	})
 }
 
-// appendPartner writes a partner; its password is never shown, and for its secret
-// stands a mask, which a change may send back.
+// appendPartner writes a partner. Its password is never shown, and a mask stands for its
+// secret, which a change may send back.
 func appendPartner(e *web.Encoder, p *directory.Partner) {
 	e.Integer("id", p.Number)
 	e.Text("name", p.Name)

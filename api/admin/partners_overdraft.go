@@ -9,10 +9,10 @@ import (
 	"mizan/ledger/money"
 )
 
-// overdraft is a list of {currency, network?, env?, amount}. A field of an entry is
-// named with its place, as "overdraft_limit.0.amount".
+// overdraft is a list of {currency, network?, env?, amount}. A problem names an entry's
+// field by its position: "overdraft_limit.0.amount".
 func (f *form) overdraft(name string) *[]directory.Overdraft {
-	if f.emptied(name) {
+	if f.clears(name) {
 		return new([]directory.Overdraft)
 	}
 	value := web.Member(f.object, name)
@@ -46,8 +46,8 @@ func (f *form) overdraft(name string) *[]directory.Overdraft {
 	}
 }
 
-// overdraftEntry is one asset's overdraft. As in a limit, what is on several networks
-// has to say which, and empty is the money whose network was never known.
+// overdraftEntry is one asset's overdraft. As in a limit, a currency of several networks
+// needs a network; an empty one is money whose network is unknown.
 func (f *form) overdraftEntry() directory.Overdraft {
 	asset := money.Asset{Currency: f.currency("currency"), Env: f.env("env")}
 	if network := f.text("network"); network != nil {

@@ -13,8 +13,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// putRate is PUT /rates {from,to,rate}: it sets the rate of a pair, whether the
-// pair has one or not.
+// putRate is PUT /rates {from,to,rate}: it sets the rate of a pair.
 func (h *Handlers) putRate(req *web.Request) error {
 	how := change[*directory.Rate]{status: fiber.StatusOK, append: appendRate}
 	return how.in(h, req, func(ctx context.Context, org ledger.ID) (*directory.Rate, error) {
@@ -23,23 +22,23 @@ func (h *Handlers) putRate(req *web.Request) error {
 			return nil, err
 		}
 		draft := directory.RateDraft{From: f.currency("from"), To: f.currency("to"), Value: f.rate("rate")}
-		return decided(ctx, f, func(ctx context.Context) (*directory.Rate, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.Rate, error) {
 			return h.cfg.Directory.PutRate(ctx, org, draft)
 		})
 	})
 }
 
-// listRates is GET /rates, the pair that got its first rate last comes first.
+// listRates is GET /rates: the pair that got its first rate last comes first.
 func (h *Handlers) listRates(req *web.Request) error {
-	org, p, err := h.pageIn(req)
+	org, p, err := h.organizationAndPage(req)
 	if err != nil {
 		return err
 	}
 	return writeRows(req, appendRate)(h.cfg.Directory.ListRates(org, p))
 }
 
-// currency is the code of a currency that transactions take. Another one is
-// refused with the specification's words, a number as it was written.
+// currency is the code of a currency that transactions accept. Another one is refused in
+// the specification's words; a number is named as it was written.
 func (f *form) currency(name string) money.Currency {
 	value := web.Member(f.object, name)
 	if value == nil {

@@ -16,8 +16,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// logIn is POST /sessions. Whatever is wrong with who asks is one 401; only a
-// body that can't be a login and a password is told from it.
+// logIn is POST /sessions. Every fault of the credentials is the same 401. Only a body
+// that cannot be a login and a password is answered differently.
 func (h *Handlers) logIn(req *web.Request) error {
 	f, err := formOf(req)
 	if err != nil {
@@ -47,7 +47,7 @@ func (h *Handlers) logIn(req *web.Request) error {
 		Login: *login, Pass: pass, Source: h.cfg.Proxies.Source(req.RequestCtx),
 	})
 	if err != nil {
-		return lockedOut(req, err)
+		return loginRefusal(req, err)
 	}
 	web.WriteOne(req, fiber.StatusCreated, false, n, func(e *web.Encoder, n *directory.Session) {
 		e.Text("token", string(token))
@@ -58,9 +58,9 @@ func (h *Handlers) logIn(req *web.Request) error {
 	return nil
 }
 
-// lockedOut says how long a login has to wait that was tried too often, and
-// refuses one of too many from its address at once.
-func lockedOut(req *web.Request, err error) error {
+// loginRefusal says how long a login has to wait that was tried too often, and refuses too
+// many attempts at once from one address.
+func loginRefusal(req *web.Request, err error) error {
 	if errors.Is(err, directoryactor.ErrCrowded) {
 		return ledger.Refuse("api.logIn", web.RateLimited, "too many attempts to log in at once")
 	}
@@ -73,8 +73,8 @@ func lockedOut(req *web.Request, err error) error {
 	return ledger.Refuse("api.logIn", web.RateLimited, "too many failed attempts to log in")
 }
 
-// readSession is GET /sessions/current: who asks. Without the header it tells a
-// session of the only organization which one that is.
+// readSession is GET /sessions/current. Without the header it tells a session of the only
+// organization which one that is.
 func (h *Handlers) readSession(req *web.Request) error {
 	web.WriteOne(req, fiber.StatusOK, false, req.Principal.Session, func(e *web.Encoder, n *directory.Session) {
 		e.ID("organization_id", n.Org)
@@ -84,7 +84,7 @@ func (h *Handlers) readSession(req *web.Request) error {
 	return nil
 }
 
-// logOut is DELETE /sessions/current: the token is dead before the answer leaves.
+// logOut is DELETE /sessions/current: the token is void before the answer is sent.
 func (h *Handlers) logOut(req *web.Request) error {
 	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
 	defer cancel()

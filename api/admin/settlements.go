@@ -12,9 +12,9 @@ import (
 	"mizan/ledger/money"
 )
 
-// Settlements books and lists money that moved between the institution's bank
-// account and partners' banks or terminals' providers; *directory.Service of
-// actors is one. Errors are *ledger.Refusal, or the store's.
+// Settlements books and lists money that moved between the institution's bank account and
+// partners' banks or terminals' providers; *directory.Service of actors is one. Errors are
+// *ledger.Refusal, or the store's.
 type Settlements interface {
 	SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error)
 	SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error)
@@ -23,8 +23,8 @@ type Settlements interface {
 	ProviderSettlements(org, terminal ledger.ID, p directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
 }
 
-// settlement is how a settlement that was asked for is answered. One whose
-// reference was used for the same before is answered as that one, and marked.
+// settlement is how a settlement is answered. A reference that was used for the same
+// settlement before is answered with that one and marked as a replay.
 var settlement = change[*directory.Settlement]{status: fiber.StatusCreated, append: appendSettlement}
 
 // settlePartner is POST /partners/{id}/settlements
@@ -35,9 +35,9 @@ func (h *Handlers) settlePartner(req *web.Request) error {
 		if err != nil {
 			return nil, err
 		}
-		out := f.outward("direction")
+		out := f.isOutward("direction")
 		draft := f.settlement("amount")
-		return decided(ctx, f, settled(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
+		return decide(ctx, f, markRepeated(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
 			return h.cfg.Directory.SettlePartner(ctx, org, number, out, draft)
 		}))
 	})
@@ -53,14 +53,14 @@ func (h *Handlers) settleProvider(req *web.Request) error {
 		}
 		draft := f.settlement("gross")
 		fee := f.amount("fee", true)
-		return decided(ctx, f, settled(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
+		return decide(ctx, f, markRepeated(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
 			return h.cfg.Directory.SettleProvider(ctx, org, terminal, fee, draft)
 		}))
 	})
 }
 
-// settled marks the answer where the same was settled before.
-func settled(req *web.Request, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
+// markRepeated marks the answer where the same was settled before.
+func markRepeated(req *web.Request, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
 	return func(ctx context.Context) (*directory.Settlement, error) {
 		made, again, err := settle(ctx)
 		if again && len(f.problems) == 0 {
@@ -70,9 +70,9 @@ func settled(req *web.Request, f *form, settle func(context.Context) (*directory
 	}
 }
 
-// readSettlement is GET /settlements/{id}, with whomever it was.
+// readSettlement is GET /settlements/{id}, of a partner or of a provider.
 func (h *Handlers) readSettlement(req *web.Request) error {
-	org, id, err := h.placed(req)
+	org, id, err := h.organizationAndID(req)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (h *Handlers) readSettlement(req *web.Request) error {
 
 // listPartnerSettlements is GET /partners/{id}/settlements, newest first.
 func (h *Handlers) listPartnerSettlements(req *web.Request) error {
-	org, number, err := h.numbered(req)
+	org, number, err := h.organizationAndNumber(req)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (h *Handlers) listPartnerSettlements(req *web.Request) error {
 
 // listProviderSettlements is GET /terminal/{id}/settlements, newest first.
 func (h *Handlers) listProviderSettlements(req *web.Request) error {
-	org, terminal, err := h.placed(req)
+	org, terminal, err := h.organizationAndID(req)
 	if err != nil {
 		return err
 	}
@@ -121,8 +121,8 @@ func settlementPage(req *web.Request) (directoryactor.SettlementPage, error) {
 	return p, q.Problems.Err()
 }
 
-// appendSettlement writes a settlement. The sandbox's opening balance, which is
-// of all assets, has lines in place of one amount.
+// appendSettlement writes a settlement. The sandbox's opening balance has a line for each
+// asset in place of one amount.
 func appendSettlement(e *web.Encoder, n *directory.Settlement) {
 	e.ID("id", n.ID)
 	e.Integer("partner_id", n.Partner)
@@ -155,7 +155,7 @@ func appendSettlement(e *web.Encoder, n *directory.Settlement) {
 	appendNumbered(e, "seq", n.Seq)
 }
 
-// The directions of a settlement with a partner's bank.
+// Directions of a settlement with a partner's bank.
 const (
 	inward  = "in"
 	outward = "out"

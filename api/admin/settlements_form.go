@@ -7,17 +7,17 @@ import (
 	"mizan/ledger/money"
 )
 
-// settlement is what the bodies of settlements have in common. The field named
-// amount is what moved.
+// settlement reads the fields that all settlements share. The parameter is the name of the
+// amount's field.
 func (f *form) settlement(amount string) directory.SettlementDraft {
 	return directory.SettlementDraft{
-		Amount: f.amount(amount, false), Currency: f.currency("currency"), Network: like[money.Network](f.text("network")),
+		Amount: f.amount(amount, false), Currency: f.currency("currency"), Network: textAs[money.Network](f.text("network")),
 		Env: f.env("env"), Reference: f.requiredText("reference"),
 	}
 }
 
-// outward tells whether the money goes out.
-func (f *form) outward(name string) bool {
+// isOutward tells whether the money goes out.
+func (f *form) isOutward(name string) bool {
 	switch text := f.text(name); {
 	case text != nil && (*text == inward || *text == outward):
 		return *text == outward
@@ -29,9 +29,8 @@ func (f *form) outward(name string) bool {
 	return false
 }
 
-// amount is a number of minor units in a string, which has to be there. Zero is
-// one only where nothing may move. How much is too much is decided where records
-// are.
+// amount is a required string of minor units. Zero is allowed only where nothing may move.
+// The record decides how much is too much.
 func (f *form) amount(name string, zero bool) money.Amount {
 	value := web.Member(f.object, name)
 	if value == nil {
@@ -68,7 +67,7 @@ func (f *form) env(name string) money.Env {
 	return env
 }
 
-// requiredText is a string field that has to be there.
+// requiredText is a required string.
 func (f *form) requiredText(name string) string {
 	if web.Member(f.object, name) == nil {
 		f.problems.Add(name, name+" is required")

@@ -33,7 +33,7 @@ func (h *Handlers) createTerminal(req *web.Request) error {
 			ProviderParams: valueOf(f.settings("provider_params")), MerchantParams: valueOf(f.json("merchant_params")),
 			MerchantAdapter: f.textOr("merchant_adapter"),
 		}
-		return decided(ctx, f, func(ctx context.Context) (*directory.Terminal, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.Terminal, error) {
 			return h.cfg.Directory.CreateTerminal(ctx, org, draft)
 		})
 	})
@@ -41,7 +41,7 @@ func (h *Handlers) createTerminal(req *web.Request) error {
 
 // listTerminals is GET /terminals?partner_id, newest first.
 func (h *Handlers) listTerminals(req *web.Request) error {
-	org, p, err := h.pageIn(req, "partner_id")
+	org, p, err := h.organizationAndPage(req, "partner_id")
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (h *Handlers) listTerminals(req *web.Request) error {
 
 // readTerminal is GET /terminal/{id}.
 func (h *Handlers) readTerminal(req *web.Request) error {
-	return readNamed(h, req, h.cfg.Directory.Terminal, appendTerminal)
+	return readRecord(h, req, h.cfg.Directory.Terminal, appendTerminal)
 }
 
 // patchTerminal is PATCH /terminal/{id}.
@@ -61,7 +61,7 @@ func (h *Handlers) patchTerminal(req *web.Request) error {
 		if !found {
 			return nil, web.NotFound()
 		}
-		f, err := patchOf(req, shown(t, appendTerminal), fixedTerminal, terminalFields...)
+		f, err := patchOf(req, asObject(t, appendTerminal), fixedTerminal, terminalFields...)
 		if err != nil {
 			return nil, err
 		}
@@ -69,14 +69,14 @@ func (h *Handlers) patchTerminal(req *web.Request) error {
 			Name: f.text("name"), Active: f.flag("is_active"), MerchantAdapter: f.text("merchant_adapter"),
 			ProviderParams: f.settings("provider_params"), MerchantParams: f.json("merchant_params"),
 		}
-		return decided(ctx, f, func(ctx context.Context) (*directory.Terminal, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.Terminal, error) {
 			return h.cfg.Directory.PatchTerminal(ctx, org, id, patch)
 		})
 	})
 }
 
-// deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that
-// nothing is routed to it, and stays in the list. A second time changes nothing.
+// deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that nothing
+// is routed to it, and stays in the list. A second time changes nothing.
 func (h *Handlers) deleteTerminal(req *web.Request) error {
 	how := change[*directory.Terminal]{status: fiber.StatusOK, append: appendTerminal}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
@@ -87,8 +87,8 @@ func (h *Handlers) deleteTerminal(req *web.Request) error {
 // maxWarnings bounds the warnings of one answer.
 const maxWarnings = 50
 
-// unknownParams warns of keys that nobody here reads: a slip of the pen in one that is
-// known would otherwise pass for a setting.
+// unknownParams warns of keys that nothing reads: a misspelt key would otherwise pass for
+// a setting.
 func unknownParams(t *directory.Terminal) (warnings []string) {
 	unknown := t.Unknown()
 	for _, key := range unknown[:min(len(unknown), maxWarnings)] {
@@ -111,8 +111,8 @@ func appendTerminal(e *web.Encoder, t *directory.Terminal) {
 	appendBooked(e, "created_at", t.Created)
 }
 
-// settings are provider_params. That methods name money_storage types is held
-// against the transactions' vocabulary here: who decides on terminals knows none.
+// settings are provider_params. The types of money_storage in methods are checked here:
+// the directory does not know them.
 func (f *form) settings(name string) *[]byte {
 	sent := f.json(name)
 	if sent == nil || len(*sent) == 0 {
@@ -136,8 +136,8 @@ func (f *form) settings(name string) *[]byte {
 	}
 }
 
-// appendParams writes an object of a terminal's parameters as it was sent, but for what
-// is written and never read: a mask stands for it, which a change may send back.
+// appendParams writes a terminal's parameters as they were sent, with a mask for those
+// that are never shown. A change may send the mask back.
 func appendParams(e *web.Encoder, name string, params []byte) {
 	if len(params) > 0 {
 		params = directory.Masked(params)

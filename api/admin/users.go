@@ -14,9 +14,9 @@ import (
 	"mizan/ledger/directory"
 )
 
-// People changes and lists who logs in; *directory.Service of actors is one.
-// Errors are *ledger.Refusal, and those of LogIn a *directory.LockedOut or
-// directory.ErrCrowded besides.
+// People changes and lists who logs in; *directory.Service of actors is one. Errors are
+// *ledger.Refusal; those of LogIn may also be a *directory.LockedOut or
+// directory.ErrCrowded.
 type People interface {
 	User(org, id ledger.ID) (*directory.User, bool)
 	CreateUser(ctx context.Context, org ledger.ID, d directory.UserDraft, pass []byte) (*directory.User, error)
@@ -51,7 +51,7 @@ func (h *Handlers) createUser(req *web.Request) error {
 			Login: f.textOr("login"), Email: f.textOr("email"), Name: f.textOr("name"), Roles: valueOf(f.texts("roles")),
 			Partner: f.number("partner_id"), Inactive: active != nil && !*active,
 		}
-		return decided(ctx, f, func(ctx context.Context) (*directory.User, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.User, error) {
 			return h.cfg.Directory.CreateUser(ctx, org, draft, pass)
 		})
 	})
@@ -59,7 +59,7 @@ func (h *Handlers) createUser(req *web.Request) error {
 
 // listUsers is GET /users?partner_id, newest first.
 func (h *Handlers) listUsers(req *web.Request) error {
-	org, p, err := h.pageIn(req, "partner_id")
+	org, p, err := h.organizationAndPage(req, "partner_id")
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (h *Handlers) listUsers(req *web.Request) error {
 
 // readUser is GET /users/{id}.
 func (h *Handlers) readUser(req *web.Request) error {
-	return readNamed(h, req, h.cfg.Directory.User, appendUser)
+	return readRecord(h, req, h.cfg.Directory.User, appendUser)
 }
 
 // patchUser is PATCH /users/{id}.
@@ -79,21 +79,21 @@ func (h *Handlers) patchUser(req *web.Request) error {
 		if !found {
 			return nil, web.NotFound()
 		}
-		f, err := patchOf(req, shown(u, appendUser), fixedUser, userFields...)
+		f, err := patchOf(req, asObject(u, appendUser), fixedUser, userFields...)
 		if err != nil {
 			return nil, err
 		}
 		pass := f.password("pass")
 		defer clear(pass)
 		patch := directory.UserPatch{Email: f.text("email"), Name: f.text("name"), Roles: f.texts("roles"), Partner: f.integer("partner_id"), Active: f.flag("active")}
-		return decided(ctx, f, func(ctx context.Context) (*directory.User, error) {
+		return decide(ctx, f, func(ctx context.Context) (*directory.User, error) {
 			return h.cfg.Directory.PatchUser(ctx, org, id, patch, pass)
 		})
 	})
 }
 
-// deleteUser is DELETE /users/{id}: the user is switched off, and stays in the
-// list. A second time changes nothing.
+// deleteUser is DELETE /users/{id}: the user is switched off and stays in the list. A
+// second time changes nothing.
 func (h *Handlers) deleteUser(req *web.Request) error {
 	how := change[*directory.User]{status: fiber.StatusOK, append: appendUser}
 	return how.at(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
@@ -101,10 +101,9 @@ func (h *Handlers) deleteUser(req *web.Request) error {
 	})
 }
 
-// password is a field that is a password; nil if there is none. The caller wipes
-// it.
+// password is a field that is a password; nil if it is absent. The caller wipes it.
 func (f *form) password(name string) []byte {
-	if f.emptied(name) {
+	if f.clears(name) {
 		return []byte{}
 	}
 	value := web.Member(f.object, name)
@@ -118,7 +117,7 @@ func (f *form) password(name string) []byte {
 	return append(make([]byte, 0, len(text)), text...)
 }
 
-// appendUser writes a user; the password is never shown.
+// appendUser writes a user. The password is never shown.
 func appendUser(e *web.Encoder, u *directory.User) {
 	e.ID("id", u.ID)
 	e.Text("login", u.Login)
@@ -134,9 +133,8 @@ func appendUser(e *web.Encoder, u *directory.User) {
 	appendBooked(e, "created_at", u.Created)
 }
 
-// rotateAdminToken is POST /admin_tokens/rotate: the token that the request comes
-// with is retired, and another takes its place. The answer is the only place that
-// has it.
+// rotateAdminToken is POST /admin_tokens/rotate: the token of the request is replaced by
+// another, which is shown in this answer only.
 func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
@@ -148,8 +146,8 @@ func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	})
 }
 
-// noneOrObject refuses a body that is neither absent nor a JSON object, where no
-// field of one is looked at.
+// noneOrObject refuses a body that is neither absent nor a JSON object. Its fields are
+// ignored.
 func noneOrObject(body []byte) error {
 	if len(body) == 0 {
 		return nil
